@@ -170,7 +170,7 @@ func TestCancelledSoon(t *testing.T) {
 	count := func(size int64) (asked map[string]int64, events int64) {
 		tr, path := largeTrace(t, size)
 		for l := event.LaneGPU; l <= event.LaneOther; l++ {
-			events += int64(tr.LaneLen(l))
+			events += int64(tr.Len(l))
 		}
 		asked = map[string]int64{}
 		for _, c := range cancellables(tr, path) {

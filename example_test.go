@@ -76,7 +76,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	for _, part := range rec.Parts {
-		fmt.Println(part.Trace.Meta().Source, part.Trace.LaneLen(event.LaneGPU), "GPU activities, health", part.Trace.Health().Status)
+		fmt.Println(part.Trace.Meta().Source, part.Trace.Len(event.LaneGPU), "GPU activities, health", part.Trace.Health().Status)
 	}
 	fmt.Println(len(rec.NotRead), "files were found beside it and not read")
 	// Output:

@@ -245,7 +245,7 @@ func linkSum(tr *trace.Trace) uint64 {
 			for f := range e.Frame().Enclosing() {
 				mix(uint64(f.ID()))
 			}
-			mix(uint64(e.NumActivities()) + uint64(e.Data().Correlation) + e.Data().GraphID + uint64(e.Data().Bytes))
+			mix(uint64(e.Data().Correlation) + e.Data().GraphID + uint64(e.Data().Bytes))
 			mix(uint64(len(e.Name()) + len(e.Shape()) + len(e.Data().Args) + len(e.Data().Category) + len(e.Data().Domain)))
 		}
 		for th := range len(tr.Threads()) {

@@ -273,7 +273,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	p.wall, p.idle = make([]time.Duration, len(p.d.Passes)), make([]time.Duration, len(p.d.Passes))
 	for i, s := range p.d.Steps() {
 		p.wall[i] += time.Duration(s.End - s.Start)
-		if s.Kernel == layer.None {
+		if s.Kernel == trace.None {
 			p.idle[i] += time.Duration(s.End - s.Start)
 		}
 	}

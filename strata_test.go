@@ -131,7 +131,7 @@ func TestOpenDirectories(t *testing.T) {
 				t.Errorf("not read (-want +got):\n%s", d)
 			}
 			for _, p := range rec.Parts {
-				if p.Trace == nil || p.Trace.LaneLen(event.LaneGPU) == 0 || p.Trace.Meta().Path != p.Path {
+				if p.Trace == nil || p.Trace.Len(event.LaneGPU) == 0 || p.Trace.Meta().Path != p.Path {
 					t.Errorf("%s: trace %v", p.Path, p.Trace)
 				}
 			}
@@ -245,7 +245,7 @@ func TestOwnFormat(t *testing.T) {
 			for i, name := range strings.Fields(string(data))[1:] {
 				b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: int64(10 * i), Duration: 5, Stream: 7})
 			}
-			return b.FinishContext(ctx)
+			return b.Finish(ctx)
 		},
 	}
 	o := strata.Options{Trace: trace.Options{Formats: append(strata.Formats(), own)}}
@@ -256,8 +256,8 @@ func TestOwnFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr := rec.Parts[0].Trace; tr.LaneLen(event.LaneGPU) != 2 || tr.Meta().Source != "lines" {
-			t.Errorf("%s: %d activities of %s", path, tr.LaneLen(event.LaneGPU), tr.Meta().Source)
+		if tr := rec.Parts[0].Trace; tr.Len(event.LaneGPU) != 2 || tr.Meta().Source != "lines" {
+			t.Errorf("%s: %d activities of %s", path, tr.Len(event.LaneGPU), tr.Meta().Source)
 		}
 	}
 	if _, err := strata.Open(t.Context(), dir, strata.Options{}); !errors.Is(err, trace.ErrNoTrace) {

@@ -224,7 +224,7 @@ func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *params) eager
 		return runAlone
 	}
 	pass := d.pass[kernel]
-	same := func(k int) bool { return k != none && pass != layer.None && d.pass[k] == pass }
+	same := func(k int) bool { return k != none && pass != trace.None && d.pass[k] == pass }
 	switch {
 	case same(first) && same(last):
 		return runSplits

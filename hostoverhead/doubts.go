@@ -87,7 +87,7 @@ func (d *doubter) evidence() {
 	t := d.a.l.w.t
 	h := t.Health()
 	switch {
-	case t.LaneLen(event.LaneLaunch) == 0:
+	case t.Len(event.LaneLaunch) == 0:
 		d.add("no-launch-calls", confidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle")
 	case h.Activities > 0 && float64(h.Orphans) > d.p.OrphanShare*float64(h.Activities):
 		d.add("launches-missing", confidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
@@ -120,7 +120,7 @@ func (d *doubter) graphs() {
 
 // tracing doubts host time that recording Python frames made longer.
 func (d *doubter) tracing() {
-	if d.a.l.w.t.LaneLen(event.LanePython) == 0 || d.v.Verdict != answerYes {
+	if d.a.l.w.t.Len(event.LanePython) == 0 || d.v.Verdict != answerYes {
 		return
 	}
 	work := d.a.inSteps.of(groupWork)

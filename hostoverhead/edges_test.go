@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -128,7 +129,7 @@ func TestProcessesThatShareADevice(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
-		if got := doubt(judged(t, b.Finish()), "processes-share-device") != nil; got != want {
+		if got := doubt(judged(t, built.Trace(b)), "processes-share-device") != nil; got != want {
 			t.Errorf("%d of 300 kernels are of another process: doubted %v, want %v", second, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
@@ -182,7 +183,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
 	}
-	v = judged(t, b.Finish())
+	v = judged(t, built.Trace(b))
 	d := doubt(v, "processes-share-device")
 	if d == nil || v.Confidence != hostoverhead.ConfidenceLow || !strings.Contains(d.Message, "54.8 %") || !strings.Contains(d.Message, "95.0 %") {
 		t.Errorf("two processes on one device: %s, %v", v.Confidence, d)
@@ -194,7 +195,7 @@ func TestTimelinesAreClippedToGaps(t *testing.T) {
 	cfg := gen.Large(8, 80, false)
 	cfg.Size = 20_000_000
 	tr := generated(t, cfg)
-	frames := tr.LaneLen(event.LanePython)
+	frames := tr.Len(event.LanePython)
 	if got := hostoverhead.TimelinePieces(analyzed(t, tr)); got == 0 || got > frames/2 {
 		t.Errorf("%d pieces of timelines at a time, %d frames; want some, and less than half", got, frames)
 	}

@@ -295,7 +295,7 @@ func (l *ledger) hostPart(g *gap, s interval.Span) (trace.ThreadIndex, interval.
 // orphanThread is the thread that must have launched a kernel whose launch is not in the trace: the only one that works
 // for the device.
 func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
-	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.LaneLen(event.LaneLaunch) == 0 {
+	if g.graph && s.Len() <= int64(l.p.QueuedLimit) || len(g.d.threads) != 1 || l.w.t.Len(event.LaneLaunch) == 0 {
 		return trace.None
 	}
 	return g.d.threads[0]

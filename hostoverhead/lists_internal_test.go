@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
@@ -20,7 +21,7 @@ func named(all ...string) (*account, map[string]trace.NameID) {
 	for i, n := range all {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: n, Start: int64(10 * i), Duration: 5})
 	}
-	t := b.Finish()
+	t := built.Trace(b)
 	ids := map[string]trace.NameID{}
 	for id := range trace.NameID(t.NumNames()) {
 		ids[t.Name(id)] = id
@@ -172,7 +173,7 @@ func TestIdleTimeBeforeAKernel(t *testing.T) {
 	for _, at := range []int64{10, 12, 25} {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at, Duration: 5})
 	}
-	tr := b.Finish()
+	tr := built.Trace(b)
 	first := tr.LaneAt(event.LaneGPU, 0)
 	d := &deviceWork{}
 	for e := range tr.Events(event.LaneGPU) {

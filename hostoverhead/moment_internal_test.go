@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -80,7 +81,7 @@ func TestMomentsThatWereSampled(t *testing.T) {
 	for i, k := range []event.Kind{event.OSCall, event.Sample, event.OffCPU, event.Sample} {
 		b.Add(trace.EventData{Kind: k, Name: "x", Start: int64(10 * i), Duration: 5, Process: 1, Thread: 1 + int64(i/3), Device: trace.None, Stream: trace.None})
 	}
-	tr := b.Finish()
+	tr := built.Trace(b)
 	l := &ledger{w: &workload{t: tr}, samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for th := range tr.Threads() {
 		for range 2 { // the second time it remembers
@@ -96,7 +97,7 @@ func TestMomentsThatWereSampled(t *testing.T) {
 func TestNamesOfGPUs(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	b.Meta.Devices = []trace.GPU{{ID: 0, Name: "A"}, {ID: 1, Name: "B"}}
-	w := &workload{t: b.Finish()}
+	w := &workload{t: built.Trace(b)}
 	for id, want := range map[trace.DeviceID]string{0: "A", 1: "B", 2: ""} {
 		if got := w.gpuName(id); got != want {
 			t.Errorf("device %d is %q, want %q", id, got, want)

@@ -62,7 +62,7 @@ type compiledCode struct{ ops, frames map[trace.NameID]bool }
 // compiledNames finds the names of compiled code that a trace uses.
 func (w *workload) compiledNames() compiledCode {
 	c := compiledCode{ops: map[trace.NameID]bool{}, frames: map[trace.NameID]bool{}}
-	if w.t.LaneLen(event.LaneOp)+w.t.LaneLen(event.LanePython) == 0 {
+	if w.t.Len(event.LaneOp)+w.t.Len(event.LanePython) == 0 {
 		return c
 	}
 	for id := range trace.NameID(w.t.NumNames()) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -53,7 +54,7 @@ func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
 		}
 		b.Add(e)
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // idleByHand is the idle time of a device, nanosecond by nanosecond.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
@@ -232,7 +233,7 @@ func TestVerdictIsInvariant(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: pid, Thread: 3, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: pid, Correlation: uint64(i + 1), Stream: 7})
 		}
-		return b.Finish()
+		return built.Trace(b)
 	}
 	text := func(tr *trace.Trace) string {
 		v := judged(t, tr)
@@ -303,7 +304,7 @@ func collectives(late func(i int) int64, clock int64) *trace.Trace {
 		end := clock + int64(i)*1_000_000 + 500_000
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 func TestStragglerNeedsNoCommonClock(t *testing.T) {

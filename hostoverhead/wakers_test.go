@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
@@ -45,7 +46,7 @@ func waiting(call string, rows ...wakeRow) *trace.Trace {
 			}
 		}
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // wokenBy is the name that takes most of the waits for other threads, and where.
@@ -141,7 +142,7 @@ func TestTheOnlyWait(t *testing.T) {
 	add(event.OSCall, "pthread_cond_signal", 2, 228, 229, 0)
 	add(event.Runtime, "cudaLaunchKernel", 1, 232, 237, 2)
 	add(event.Kernel, "gemm", 1, 240, 280, 2)
-	if name, where := wokenBy(judged(t, b.Finish())); name != wokenName || where != "pthread_cond_wait" {
+	if name, where := wokenBy(judged(t, built.Trace(b))); name != wokenName || where != "pthread_cond_wait" {
 		t.Errorf("%q in %q", name, where)
 	}
 }

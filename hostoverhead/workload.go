@@ -124,7 +124,7 @@ func (w *workload) collectKernels() {
 
 // newDevice adds a device, with room for its share of the work.
 func (w *workload) newDevice(id trace.DeviceID) *deviceWork {
-	room := w.t.LaneLen(event.LaneGPU) / max(1, len(w.t.Devices()))
+	room := w.t.Len(event.LaneGPU) / max(1, len(w.t.Devices()))
 	d := &deviceWork{id: id, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
 	w.devices = append(w.devices, d)
 	return d
@@ -145,7 +145,7 @@ func (w *workload) findPasses(d *deviceWork) {
 	for k := range dev.Kernels() {
 		row := k.Event().Index()
 		for i < len(d.kernels) && int(d.kernels[i]) < row {
-			d.pass[i] = layer.None
+			d.pass[i] = trace.None
 			i++
 		}
 		if i < len(d.kernels) && int(d.kernels[i]) == row {
@@ -154,7 +154,7 @@ func (w *workload) findPasses(d *deviceWork) {
 		}
 	}
 	for ; i < len(d.pass); i++ {
-		d.pass[i] = layer.None
+		d.pass[i] = trace.None
 	}
 }
 

@@ -14,9 +14,6 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// None is the pass or layer of a kernel that is outside any.
-const None = ladder.None
-
 // Analysis is the result of [Analyze]: all GPUs of a trace, each with its passes, their layers, and the place of every
 // activity. It is complete when Analyze returns, is not changed afterwards and is safe for concurrent readers; only twins
 // are found later, when they are asked for.
@@ -342,7 +339,7 @@ func (a *Analysis) Divided() bool {
 		d := &a.Devices[i]
 		reduces := make([]int, len(d.Passes))
 		for k := range d.Kernels() {
-			if at := k.Place(); at.Layer != None && k.Facts().Collective == kernelword.AllReduce {
+			if at := k.Place(); at.Layer != trace.None && k.Facts().Collective == kernelword.AllReduce {
 				reduces[at.Pass]++
 			}
 		}

@@ -80,7 +80,7 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
 	for i, g := range gpus {
-		a.Devices[i] = Device{ID: g.id, GPU: names[g.id], Time: g.busy, of: a, Steady: Steady{Pass: None}, twins: &twinTable{}}
+		a.Devices[i] = Device{ID: g.id, GPU: names[g.id], Time: g.busy, of: a, Steady: Steady{Pass: trace.None}, twins: &twinTable{}}
 	}
 	return a
 }
@@ -281,7 +281,7 @@ func (w *work) fillKernels(a *Device, passes int) {
 			c.event[i] = e
 		}
 		c.category[i] = a.categoryOf[w.ID[i]]
-		if p := w.Pass[i]; p != None {
+		if p := w.Pass[i]; p != trace.None {
 			c.starts[p+1]++
 		}
 	}
@@ -291,7 +291,7 @@ func (w *work) fillKernels(a *Device, passes int) {
 	c.order = make([]int32, c.starts[passes])
 	next := slices.Clone(c.starts)
 	for _, i := range w.Order {
-		if p := w.Pass[i]; p != None {
+		if p := w.Pass[i]; p != trace.None {
 			c.order[next[p]] = i
 			next[p]++
 		}
@@ -337,9 +337,9 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 		}
 		l := int(r.Layer[k])
 		switch {
-		case l == None && !seen:
+		case l == trace.None && !seen:
 			fp.Prologue++
-		case l == None:
+		case l == trace.None:
 			fp.Epilogue++
 		default:
 			seen = true

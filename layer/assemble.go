@@ -168,7 +168,7 @@ func (w *work) given(passes []GivenPass) ([]ladder.Result, error) {
 				return nil, err
 			}
 		}
-		if err := take(g.Kernels, nil, None); err != nil {
+		if err := take(g.Kernels, nil, trace.None); err != nil {
 			return nil, err
 		}
 		inLaunchOrder(r, rank)

@@ -59,7 +59,7 @@ func TestAssembleTakesWhatIsGiven(t *testing.T) {
 			t.Fatalf("kernel %d is in pass %d, layer %d, want %d, %d", i, k.Pass, k.Layer, truths[i].Pass, truths[i].Layer)
 		}
 	}
-	if a.NumLayers != 6 || a.LayerSource != "given" || an.Boundaries != "given" || len(a.Passes) != 3 || a.Steady.Pass == layer.None {
+	if a.NumLayers != 6 || a.LayerSource != "given" || an.Boundaries != "given" || len(a.Passes) != 3 || a.Steady.Pass == trace.None {
 		t.Errorf("%d layers from %s, boundaries %s, %d passes, steady %d", a.NumLayers, a.LayerSource, an.Boundaries, len(a.Passes), a.Steady.Pass)
 	}
 	if len(a.Evidence) != 2 || a.Evidence[0].Passes != 3 || a.Evidence[1].For != "layers" || a.Evidence[1].Kind != "truth" {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -25,8 +26,8 @@ var onlyCases = flag.String("cases", "", "run the cases of the battery whose nam
 
 var wholeBattery = flag.Bool("battery", false, "run all cases of the battery, and print the reliability table")
 
-// built makes a trace of activities, as written does, without writing it.
-func built(acts []act) *trace.Trace {
+// traceOf makes a trace of activities, as written does, without writing it.
+func traceOf(acts []act) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	seen := map[int]bool{}
 	for i, x := range acts {
@@ -54,7 +55,7 @@ func built(acts []act) *trace.Trace {
 		}
 		b.Add(e)
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // actsOf writes the passes of a family behind one another: true is a prefill.
@@ -258,7 +259,7 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 		n = len(f.Decode.Layers)
 	}
 	v := verdict{name: fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n), want: len(f.Decode.Layers), lone: tf.lone && !given}
-	tr := built(acts)
+	tr := traceOf(acts)
 	begin := time.Now()
 	analysis, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
 	if err != nil {

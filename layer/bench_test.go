@@ -72,7 +72,7 @@ func BenchmarkTuned(b *testing.B) {
 		}{{"passes=3", 3, 0}, {"passes=30", 30, 0}, {"half", 1, 0.5}} {
 			b.Run(c.name, func(b *testing.B) {
 				acts := window(tuned(rand.New(rand.NewSource(1)), actsOf(f, make([]bool, c.passes)...), 0.3), 0, c.cut)
-				t := built(acts)
+				t := traceOf(acts)
 				for b.Loop() {
 					if _, err := layer.Analyze(b.Context(), t, layer.Options{}); err != nil {
 						b.Fatal(err)
@@ -96,7 +96,7 @@ func BenchmarkLoad(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				kernels = t.LaneLen(event.LaneGPU)
+				kernels = t.Len(event.LaneGPU)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(kernels), "ns/kernel")
 		})

@@ -104,7 +104,7 @@ func TestNotesOfDurations(t *testing.T) {
 	}
 	for outside, want := range map[time.Duration]int{10: 0, 11: 1} {
 		d := &Device{Passes: passesOf(100), Time: 1000, InPasses: 1000 - outside}
-		d.columns.pass = []int32{None, 0}
+		d.columns.pass = []int32{trace.None, 0}
 		d.noteUncovered()
 		if len(d.Notes) != want || want > 0 && d.Notes[0] != "1 of 2 GPU activities, 1.1 % of the GPU time, are in no pass" {
 			t.Errorf("%d of 1000 in no pass: %q", outside, d.Notes)

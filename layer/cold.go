@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 const (
@@ -75,7 +77,7 @@ func (a *Device) noteUncovered() {
 		return
 	}
 	for _, p := range a.columns.pass {
-		if p == None {
+		if p == trace.None {
 			n++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -37,7 +38,7 @@ func steps(outside int64, factors ...float64) *trace.Trace {
 		b.Add(trace.EventData{Kind: event.Annotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4), Start: start - 1, Duration: at - start - 2, Thread: 1,
 			Device: trace.None, Stream: trace.None})
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestColdStart: passes that take longer than others of the same work are marked, on either side of each number.

@@ -3,6 +3,7 @@ package layer_test
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -44,7 +45,7 @@ func TestFinerStepsOfTwoDialects(t *testing.T) {
 			mark(outer, start-2, at-40)
 			at += 1000
 		}
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

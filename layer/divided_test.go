@@ -3,6 +3,7 @@ package layer_test
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -35,7 +36,7 @@ func TestDivided(t *testing.T) {
 			}
 		}
 		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)")
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{NumLayers: 8})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{NumLayers: 8})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func TestDeepSeekV4CutWindows(t *testing.T) {
 	}{
 		{"40 % cut in front", all[per*4/10:]}, {"75 % cut in front", all[per*3/4:]}, {"30 % cut behind", all[:len(all)-per*3/10]},
 	} {
-		a := analyze(t, built(c.acts), layer.Options{Config: cfg})
+		a := analyze(t, traceOf(c.acts), layer.Options{Config: cfg})
 		if share, wrong, _ := rate(a, c.acts); share < 1 {
 			t.Errorf("%s: %.2f %% right\n%s", c.name, 100*share, strings.Join(wrong, "\n"))
 		}

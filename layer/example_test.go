@@ -7,6 +7,7 @@ import (
 	"log"
 	"regexp"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -96,7 +97,7 @@ func ExampleAssemble() {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0, Stream: 7})
 		ids = append(ids, trace.EventID(i))
 	}
-	t := b.Finish()
+	t := built.Trace(b)
 	var passes []layer.GivenPass
 	for ; len(ids) > 0; ids = ids[4:] {
 		passes = append(passes, layer.GivenPass{Stage: layer.StageDecode,

@@ -13,8 +13,8 @@ import (
 func TestCountedFromTheEnd(t *testing.T) {
 	f := families.All()[0]
 	n := len(f.Decode.Layers)
-	half := built(window(actsOf(f, false), 0.5, 0))
-	whole := built(actsOf(f, false))
+	half := traceOf(window(actsOf(f, false), 0.5, 0))
+	whole := traceOf(actsOf(f, false))
 	pass := func(an *layer.Analysis, err error) (*layer.Device, *layer.ForwardPass) {
 		t.Helper()
 		if err != nil {

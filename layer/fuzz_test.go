@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -43,7 +44,7 @@ func TestModuleWithoutPrefix(t *testing.T) {
 		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5, Correlation: id})
 		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 10*i + 6, Duration: 4, Stream: 7, Correlation: id})
 	}
-	a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

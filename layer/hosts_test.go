@@ -31,7 +31,7 @@ func TestStrayKernels(t *testing.T) {
 		})
 		d := analyze(t, tr, layer.Options{})
 		p := &d.Passes[0]
-		if (p.Kernels == len(truths)-1) != c.stray || (d.Kernel(0).Place().Pass == layer.None) != c.stray || (p.Wall() < c.apart) != c.stray && c.stray {
+		if (p.Kernels == len(truths)-1) != c.stray || (d.Kernel(0).Place().Pass == trace.None) != c.stray || (p.Wall() < c.apart) != c.stray && c.stray {
 			t.Errorf("%v apart: pass of %d of %d kernels, %v", c.apart, p.Kernels, len(truths), p.Wall())
 		}
 		if strings.Contains(strings.Join(d.Notes, "\n"), "before all others") != c.stray {

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // countsAdd says that every pass with layers rests on one finding of its layers, that findings of passes say no more than there are, and that a pass's kernels are those of
@@ -30,8 +31,8 @@ func countsAdd(t testing.TB, name string, d *layer.Device) {
 	}
 	kernels, inLayers := make([]int, len(d.Passes)), make([]int, len(d.Passes))
 	for k := range d.Kernels() {
-		if at := k.Place(); at.Pass != layer.None {
-			if kernels[at.Pass]++; at.Layer != layer.None {
+		if at := k.Place(); at.Pass != trace.None {
+			if kernels[at.Pass]++; at.Layer != trace.None {
 				inLayers[at.Pass]++
 			}
 		}
@@ -52,7 +53,7 @@ func TestWhatPassesRestOn(t *testing.T) {
 		"cut": window(actsOf(f, false, false, false), 0.3, 0.3), "hidden": nameless(actsOf(f, false, false)), "one hidden": nameless(actsOf(f, false)), "nothing that repeats": actsOf(f, false)[:4],
 	} {
 		for _, n := range []int{0, 12} {
-			an, err := layer.Analyze(t.Context(), built(acts), layer.Options{NumLayers: n})
+			an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n})
 			if err != nil {
 				if name != "nothing that repeats" {
 					t.Errorf("%s: %v", name, err)
@@ -69,7 +70,7 @@ func TestRangesInWords(t *testing.T) {
 	tr, _ := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})}, Passes: decodes}, nil)
 	d := analyze(t, tr, layer.Options{})
 	f := shortened(families.All()[0], 20)
-	half := analyze(t, built(window(actsOf(f, false), 0.4, 0)), layer.Options{})
+	half := analyze(t, traceOf(window(actsOf(f, false), 0.4, 0)), layer.Options{})
 	for _, c := range []struct {
 		name string
 		d    *layer.Device

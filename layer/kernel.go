@@ -93,7 +93,7 @@ func (k Kernel) Event() trace.Event { return k.d.event(k.i) }
 func (k Kernel) Place() Place {
 	c := &k.d.columns
 	p := Place{Pass: int(c.pass[k.i]), Layer: int(c.layer[k.i]), Half: int(c.half[k.i])}
-	if p.Pass != None {
+	if p.Pass != trace.None {
 		p.Confidence = float32(k.d.Passes[p.Pass].Confidence)
 	}
 	return p
@@ -143,7 +143,7 @@ func (p *ForwardPass) share(layers []Layer) {
 	kernels := p.inLaunchOrder()
 	counts, all := make([]int, len(layers)), 0
 	for _, i := range kernels {
-		if l := c.layer[i]; l != None {
+		if l := c.layer[i]; l != trace.None {
 			counts[int(l)-p.FirstLayer]++
 			all++
 		}
@@ -153,7 +153,7 @@ func (p *ForwardPass) share(layers []Layer) {
 		layers[l].Kernels, room = room[:0:n], room[n:]
 	}
 	for _, i := range kernels {
-		if l := c.layer[i]; l != None {
+		if l := c.layer[i]; l != trace.None {
 			lay := &layers[int(l)-p.FirstLayer]
 			lay.Kernels = append(lay.Kernels, i)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer/internal/ladder"
+	"github.com/llmstrata/strata/trace"
 )
 
 // Model is one of the models that a GPU runs: a language model and its draft, an encoder, a denoiser, the decoder of images.
@@ -109,10 +110,10 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 func (a *Device) cover() {
 	for k := range a.Kernels() {
 		at := k.Place()
-		if at.Pass != None {
+		if at.Pass != trace.None {
 			a.InPasses += k.Event().Duration()
 		}
-		if at.Layer != None {
+		if at.Layer != trace.None {
 			a.InLayers += k.Event().Duration()
 		}
 	}

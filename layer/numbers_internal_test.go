@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
@@ -33,7 +34,7 @@ func kernelsAt(others []trace.EventData, names string, launches ...int64) *trace
 		}
 		b.Add(e)
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestMostLayers: as many layers may be asked for as a config may have.
@@ -267,7 +268,7 @@ func TestProductsOfExperts(t *testing.T) {
 		for i, k := range c.kernels {
 			b.Add(trace.EventData{Kind: event.Kernel, Name: names[k], Start: 1000 + 20*int64(i), Duration: 10, Stream: 7})
 		}
-		a, err := Analyze(t.Context(), b.Finish(), Options{})
+		a, err := Analyze(t.Context(), built.Trace(b), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func opFind(t *testing.T, path string, c *profile.Config) []opAnswer {
 	d, index := opAnalyze(t, path, c)
 	var out []opAnswer
 	for k := range d.Kernels() {
-		if p := k.Place(); p.Pass != layer.None {
+		if p := k.Place(); p.Pass != trace.None {
 			op, part, conf := k.Operator()
 			out = append(out, opAnswer{Operator: string(op), Part: part, Evidence: k.OperatorEvidence(), Confidence: conf, Layer: p.Layer, index: index[k.Event().ID()], pass: p.Pass, event: k.Event()})
 		}
@@ -110,7 +110,7 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 	d, index := opAnalyze(t, path, c)
 	byPass := make([][]layer.Kernel, len(d.Passes))
 	for k := range d.Kernels() {
-		if p := k.Place().Pass; p != layer.None {
+		if p := k.Place().Pass; p != trace.None {
 			byPass[p] = append(byPass[p], k)
 		}
 	}
@@ -130,7 +130,7 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 		slices.SortStableFunc(list, func(x, y layer.Kernel) int { return cmp.Compare(at(x), at(y)) })
 		pass := operator.Pass{First: d.Passes[p].FirstLayer, Layers: d.Passes[p].NumLayers}
 		for j, k := range list {
-			op := operator.Kernel{Name: k.Event().Name(), Category: string(k.Facts().Category), Stream: int32(k.Event().Stream()), Layer: layer.None}
+			op := operator.Kernel{Name: k.Event().Name(), Category: string(k.Facts().Category), Stream: int32(k.Event().Stream()), Layer: trace.None}
 			if from := j - shift; from >= 0 && from < len(list) {
 				op.Layer = int32(list[from].Place().Layer)
 			}

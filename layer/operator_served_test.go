@@ -46,7 +46,7 @@ func TestServedModels(t *testing.T) {
 // confidence, and what is wrong, most first.
 func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config) (float64, float64, string) {
 	t.Helper()
-	analysis, err := layer.Analyze(t.Context(), built(acts), layer.Options{Config: c, NumLayers: len(s.Decode.Layers)})
+	analysis, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{Config: c, NumLayers: len(s.Decode.Layers)})
 	if err != nil {
 		t.Fatalf("%s: %v", s.Name, err)
 	}

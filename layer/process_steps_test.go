@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -47,7 +48,7 @@ func TestStepsOfTheProcess(t *testing.T) {
 				b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000, Duration: 4000, Stream: 7, Correlation: uint64(n)})
 			}
 		}
-		d := analyze(t, b.Finish(), layer.Options{})
+		d := analyze(t, built.Trace(b), layer.Options{})
 		got := 0
 		for _, p := range d.Passes {
 			if p.Annotation != nil {

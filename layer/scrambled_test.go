@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -67,7 +68,7 @@ func TestScrambledAndSorted(t *testing.T) {
 				sorted.Add(d)
 			}
 		}
-		d := analyze(t, sorted.Finish(), layer.Options{})
+		d := analyze(t, built.Trace(sorted), layer.Options{})
 		if h := d.Analysis().Health; h.Status == trace.HealthDegraded {
 			t.Errorf("repaired %t: health %v, want nothing found: the order is gone", repair, h.Findings)
 		}
@@ -125,7 +126,7 @@ func TestRotatedLayers(t *testing.T) {
 			}
 		}
 		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 1000)
-		d := analyze(t, b.Finish(), layer.Options{NumLayers: c.layers})
+		d := analyze(t, built.Trace(b), layer.Options{NumLayers: c.layers})
 		got := false
 		for _, e := range d.Evidence {
 			got = got || strings.Contains(e.Detail, "scrambled")

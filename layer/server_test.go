@@ -3,6 +3,7 @@ package layer_test
 import (
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -29,7 +30,7 @@ func TestFrameworkOfATrace(t *testing.T) {
 		for _, e := range c.events {
 			b.Add(e)
 		}
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

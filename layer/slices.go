@@ -32,13 +32,13 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 				at = start
 			}
 			if start > at {
-				if !yield(Slice{Start: at, End: start, Pass: pass, Kernel: None, Next: int32(i)}) {
+				if !yield(Slice{Start: at, End: start, Pass: pass, Kernel: trace.None, Next: int32(i)}) {
 					return
 				}
 				at = start
 			}
 			if end > at {
-				if !yield(Slice{Start: at, End: end, Pass: pass, Kernel: int32(i), Next: None}) {
+				if !yield(Slice{Start: at, End: end, Pass: pass, Kernel: int32(i), Next: trace.None}) {
 					return
 				}
 				at = end

@@ -29,18 +29,18 @@ func TestTimelineIsAPartition(t *testing.T) {
 		kernel, next := make([]int32, end-start), make([]int32, end-start)
 		for ns := range kernel {
 			at := start + trace.Time(ns)
-			kernel[ns], next[ns] = layer.None, layer.None
+			kernel[ns], next[ns] = trace.None, trace.None
 			for k := range d.Kernels() {
 				e := k.Event()
-				if e.Start() <= at && at < e.End() && kernel[ns] == layer.None {
+				if e.Start() <= at && at < e.End() && kernel[ns] == trace.None {
 					kernel[ns] = int32(k.Index())
 				}
-				if e.Start() > at && next[ns] == layer.None {
+				if e.Start() > at && next[ns] == trace.None {
 					next[ns] = int32(k.Index())
 				}
 			}
-			if kernel[ns] != layer.None {
-				next[ns] = layer.None
+			if kernel[ns] != trace.None {
+				next[ns] = trace.None
 			}
 		}
 		at := start
@@ -98,7 +98,7 @@ func TestAheadOfTheGPU(t *testing.T) {
 		}
 		got := make([]spent, len(c.Passes)+1) // outside of passes last
 		for s := range d.Timeline() {
-			got[(s.Pass+len(got))%len(got)].add(s.Kernel == layer.None, int64(s.End-s.Start))
+			got[(s.Pass+len(got))%len(got)].add(s.Kernel == trace.None, int64(s.End-s.Start))
 		}
 		if diff := cmp.Diff(truthTime(truths, len(got)), got, cmp.AllowUnexported(spent{})); diff != "" {
 			t.Errorf("%s: time by pass (-truth +got):\n%s", c.Name, diff)

@@ -45,7 +45,7 @@ func (k Kernel) ModelLine() ModelLine {
 	}
 	at := k.d.analysisOf(tw).lines.of(tw.Launch)
 	m := ModelLine{Line: at.line, Module: at.module, How: tw.How, Confidence: tw.Confidence}
-	if tw.How == howLaunch || k.Place().Pass == None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
+	if tw.How == howLaunch || k.Place().Pass == trace.None || k.d.Passes[k.Place().Pass].Stage != StageDecode {
 		return m
 	}
 	stage := at.stage
@@ -77,7 +77,7 @@ func (a *Device) stageOf(tw Twin) Stage {
 	if !k.Valid() || k.Event() != tw.Kernel {
 		return StageUnknown
 	}
-	if p := k.Place().Pass; p != None {
+	if p := k.Place().Pass; p != trace.None {
 		return k.d.Passes[p].Stage
 	}
 	return StageUnknown

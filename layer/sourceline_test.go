@@ -72,10 +72,10 @@ func TestTwinsTellOperators(t *testing.T) {
 		if want, _, _ := without.Kernel(i).Operator(); got != want {
 			t.Errorf("kernel %d, %.60s: %s with the mapping trace, %s without", i, k.Event().Name(), got, want)
 		}
-		if k.OperatorEvidence() == "module" && k.Place().Layer != layer.None {
+		if k.OperatorEvidence() == "module" && k.Place().Layer != trace.None {
 			byModule++
 		}
-		if e := without.Kernel(i).OperatorEvidence(); e == "module" && k.Place().Layer != layer.None {
+		if e := without.Kernel(i).OperatorEvidence(); e == "module" && k.Place().Layer != trace.None {
 			t.Fatalf("kernel %d: evidence module from a mapping trace of another model", i)
 		}
 	}

@@ -112,7 +112,7 @@ type line struct {
 	index   []int32 // see Device.Kernel; target lines only
 	starts  map[int32][2]int
 	nameful bool // names are known; a CUDA capture records none
-	model   int  // index of the pass's model; None where that is not known, as of a capture or another trace
+	model   int  // index of the pass's model; trace.None where that is not known, as of a capture or another trace
 }
 
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
@@ -122,7 +122,7 @@ type symbols struct {
 	roles      []ladder.Role // per fine id
 }
 
-func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}, model: None} }
+func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}, model: trace.None} }
 
 // of returns the symbols of a kernel's name.
 func (s *symbols) of(name string) (fine, base int32, r ladder.Role) {
@@ -160,7 +160,7 @@ func (l *line) seal() {
 	for i, lay := range l.layer {
 		key := lay
 		switch {
-		case lay != None:
+		case lay != trace.None:
 			seen = true
 		case seen:
 			key = epilogueKey
@@ -214,7 +214,7 @@ func (a *Device) eager(i int32) bool {
 func (a *Device) eagerLines(sym *symbols) []*line {
 	inLayers := make([]int, len(a.Passes))
 	for i, p := range a.columns.pass {
-		if p != None && a.columns.layer[i] != None && a.eager(int32(i)) {
+		if p != trace.None && a.columns.layer[i] != trace.None && a.eager(int32(i)) {
 			inLayers[p]++
 		}
 	}
@@ -254,7 +254,7 @@ func bestFit(ctx context.Context, target *line, refs []*line) (best fit, err err
 		if err := ctx.Err(); err != nil {
 			return fit{}, err
 		}
-		if ref.model != target.model && ref.model != None && target.model != None {
+		if ref.model != target.model && ref.model != trace.None && target.model != trace.None {
 			continue
 		}
 		match, how := alignLines(target, ref)
@@ -279,7 +279,7 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 	}
 	need := make([]bool, len(a.Passes))
 	for i, p := range a.columns.pass {
-		if p != None && !a.eager(int32(i)) {
+		if p != trace.None && !a.eager(int32(i)) {
 			need[p] = true
 		}
 	}
@@ -343,7 +343,7 @@ func (a *Device) references(ctx context.Context, sym *symbols) ([]*line, error) 
 		out = from.eagerLines(sym)
 		for _, l := range out {
 			if from != a {
-				l.model = None
+				l.model = trace.None
 			}
 		}
 	}
@@ -376,7 +376,7 @@ func alignLines(target, ref *line) (match []int32, how []string) {
 // streams interleave differently in a replay, and an alignment cannot cross. Outside of layers only equal kernels are
 // believed: sampling in one run and batch preparation in another have nothing else in common.
 func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []string) {
-	outside := t.layer[from] == None
+	outside := t.layer[from] == trace.None
 	layered := len(t.starts) > 1 && len(r.starts) > 1
 	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] } // a stray kernel of another layer in between
 	taken := make([]bool, rto-rfrom)
@@ -508,10 +508,10 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		switch {
 		case *m == border:
 			flush()
-		case *m == launches && e.NumActivities() == 0:
+		case *m == launches && !hasActivity(e):
 			kernel := kernelOfArgs(e.Data().Args)
 			cur.nameful = cur.nameful || kernel != ""
-			cur.add(sym, kernel, None, e, trace.Event{}, -1)
+			cur.add(sym, kernel, trace.None, e, trace.Event{}, -1)
 		}
 	}
 	flush()
@@ -580,7 +580,7 @@ func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 	}
 	all, same := 0, 0
 	for i, t := range of {
-		if a.columns.layer[i] == None || a.eager(int32(i)) {
+		if a.columns.layer[i] == trace.None || a.eager(int32(i)) {
 			continue
 		}
 		all++
@@ -592,4 +592,12 @@ func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 		return ""
 	}
 	return fmt.Sprintf("only %d of %d replayed kernels have one of the same name in the same place of it: kernel sequences do not match", same, all)
+}
+
+// hasActivity reports whether a call launched anything on a GPU.
+func hasActivity(call trace.Event) bool {
+	for range call.Activities() {
+		return true
+	}
+	return false
 }

@@ -19,14 +19,14 @@ var lineNames = map[rune]string{
 func lineBy(sym *symbols, text string) *line {
 	l := sym.newLine()
 	l.nameful = true
-	at := int32(None)
+	at := int32(trace.None)
 	for _, c := range text {
 		switch {
 		case c >= '0' && c <= '9':
 			at = c - '0'
 			continue
 		case c == '-':
-			at = None
+			at = trace.None
 			continue
 		}
 		name, ok := lineNames[c]

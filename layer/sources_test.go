@@ -40,7 +40,7 @@ func TestReplayFindsItsSource(t *testing.T) {
 				if tw.How == "name" {
 					named++
 				}
-				if a.Kernel(i).Place().Layer != layer.None {
+				if a.Kernel(i).Place().Layer != trace.None {
 					path := layer.ModulePath(tw.Launch)
 					if strings.Contains(path, "DecoderLayer") {
 						modules++

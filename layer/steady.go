@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/trace"
 )
 
 // Steady names the pass that stands for the steady state, and why.
@@ -27,12 +29,12 @@ const steadyTolerance = 0.10
 // requests, passes without layers and passes of other models than the one with most GPU time stand for the steady state only where
 // there is nothing else.
 func (a *Device) chooseSteady(ended func() error) {
-	a.Steady = Steady{Pass: None, TolerancePct: 100 * steadyTolerance}
+	a.Steady = Steady{Pass: trace.None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
 		a.Steady.Reason = "no passes"
 		return
 	}
-	bestFrom, bestLen := None, 0
+	bestFrom, bestLen := trace.None, 0
 	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.Model == 0 && p.works() && p.Partial == whole })
 	for from := 0; from < len(a.Passes); {
 		to := from + 1
@@ -46,7 +48,7 @@ func (a *Device) chooseSteady(ended func() error) {
 		}
 		from = to
 	}
-	if bestFrom == None {
+	if bestFrom == trace.None {
 		a.Steady.Pass, a.Steady.Run = longestPass(a.Passes), 1
 		a.Steady.Reason = "every pass is cut by the window; this is the longest"
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/launches"
+	"github.com/llmstrata/strata/trace"
 )
 
 // What the tokens and the stage of a pass were read from.
@@ -68,10 +69,10 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
 			Decodes: usable && fp.Stage == StageDecode}
 		for k, i := range r.Kernels {
-			if r.Layer[k] != None {
+			if r.Layer[k] != trace.None {
 				passes[p].Work += w.Act(i).Duration()
 			}
-			passes[p].Generates = passes[p].Generates || r.Layer[k] != None && w.Facts[w.ID[i]].Role == kernelword.RoleCacheWrite
+			passes[p].Generates = passes[p].Generates || r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == kernelword.RoleCacheWrite
 		}
 	}
 	for p, stage := range launches.Stages(passes) {
@@ -95,7 +96,7 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, 
 	var families []familySize
 	experts := false
 	for k, i := range r.Kernels {
-		if r.Layer[k] == None {
+		if r.Layer[k] == trace.None {
 			continue
 		}
 		f := &w.Facts[w.ID[i]]
@@ -175,7 +176,7 @@ func (w *work) oneQuery(r *ladder.Result) bool {
 	one, other := make([]bool, r.Count), make([]bool, r.Count) // by layer
 	for k, i := range r.Kernels {
 		l := int(r.Layer[k])
-		if l == None {
+		if l == trace.None {
 			continue
 		}
 		switch f := &w.Facts[w.ID[i]]; {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -79,13 +80,13 @@ func same(a, b *layer.Device, p int) *layer.ForwardPass {
 			counts[a.Kernel(i).Place().Pass]++
 		}
 	}
-	best, most := layer.None, 0
+	best, most := trace.None, 0
 	for q, n := range counts {
 		if n > most || n == most && q > best {
 			best, most = q, n
 		}
 	}
-	if best == layer.None {
+	if best == trace.None {
 		return nil
 	}
 	return &a.Passes[best]
@@ -179,7 +180,7 @@ func (c *tokensCase) build() *trace.Trace {
 		kernel("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT", 132)
 	}
 	kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 1)
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestStagesOfLaunches: where a model that writes a cache is replayed whole and launched one by one for far longer work, the stages are
@@ -266,5 +267,5 @@ func (c launchCase) build() *trace.Trace {
 		}
 		at += 200_000
 	}
-	return b.Finish()
+	return built.Trace(b)
 }

@@ -30,7 +30,7 @@ func moduleTruth(a *layer.Device) []int {
 		if !l.Valid() || strings.Contains(l.Name(), "GraphLaunch") {
 			continue
 		}
-		out[i] = layer.None
+		out[i] = trace.None
 		for f := range l.Frame().Enclosing() {
 			if m := moduleLayer.FindStringSubmatch(f.Name()); m != nil {
 				out[i], _ = strconv.Atoi(m[1])

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -52,7 +53,7 @@ func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 		}
 		at += 5000
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestMappingOfAnotherModel: a mapping trace with six of ten kernels of the same name in the same places is of the same model, one with five is not;
@@ -89,7 +90,7 @@ func TestMappingOfAnotherModel(t *testing.T) {
 		}
 		named := 0
 		for k := range d.Kernels() {
-			if tw := k.Twin(); tw.How == "name" && k.Place().Layer != layer.None && tw.Launch.Valid() && tw.Kernel.Name() == k.Event().Name() {
+			if tw := k.Twin(); tw.How == "name" && k.Place().Layer != trace.None && tw.Launch.Valid() && tw.Kernel.Name() == k.Event().Name() {
 				named++
 			}
 		}
@@ -116,7 +117,7 @@ func TestCapturesAreReferences(t *testing.T) {
 		for k := range n {
 			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("captured_%c", 'a'+k), Start: 1100 + int64(100*k), Duration: 50, Stream: 7, Correlation: 5, GraphNode: uint64(k + 1)})
 		}
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,7 @@ func TestModelLinesOfLaunches(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
 			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: uint64(i + 1)})
 		}
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,7 @@ func TestDeepModules(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Module, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
-		tr := b.Finish()
+		tr := built.Trace(b)
 		for e := range tr.Events(event.LaneLaunch) {
 			if got := layer.ModulePath(e); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, fmt.Sprintf("/M_%d", n-1)) || strings.Count(got, "/") != 63 {
 				t.Errorf("of %d modules: %q", n, got)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen/families"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // TestUnseen: of models that nothing is fitted to no answer that is printed with 0.9 is below 90 % right. A subset runs always, all of it with
@@ -70,7 +71,7 @@ func TestMiscounted(t *testing.T) {
 					continue
 				}
 				acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
-				an, err := layer.Analyze(t.Context(), built(acts), layer.Options{NumLayers: doubted.given})
+				an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: doubted.given})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +97,7 @@ func TestCutPassesDoNotOutvote(t *testing.T) {
 		from := slices.IndexFunc(acts, func(x act) bool { return x.layer == n/4 })
 		to := slices.IndexFunc(acts, func(x act) bool { return x.pass == 2 && x.layer == n-n/4 })
 		acts = acts[from:to]
-		an, err := layer.Analyze(t.Context(), built(acts), layer.Options{})
+		an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func readsWhole(t *testing.T, f families.Family, transform string) {
 			continue
 		}
 		acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
-		an, err := layer.Analyze(t.Context(), built(acts), layer.Options{})
+		an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +221,7 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 				}
 				acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
 				name := fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n)
-				an, err := layer.Analyze(t.Context(), built(acts), layer.Options{NumLayers: n})
+				an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n})
 				if err != nil {
 					if *wholeBattery {
 						t.Logf("%s: %v", name, err)
@@ -261,7 +262,7 @@ func unseenShare(d *layer.Device, acts []act, n int) (share, conf float64) {
 		if of[p] == nil {
 			of[p] = map[int]int{}
 		}
-		if x := acts[k.Index()]; x.layer != layer.None {
+		if x := acts[k.Index()]; x.layer != trace.None {
 			of[p][x.pass]++
 		}
 	}
@@ -280,12 +281,12 @@ func unseenShare(d *layer.Device, acts []act, n int) (share, conf float64) {
 	counted := 0
 	for k := range d.Kernels() {
 		x, at := acts[k.Index()], k.Place()
-		if x.layer == layer.None && most[at.Pass] < 0 {
+		if x.layer == trace.None && most[at.Pass] < 0 {
 			continue
 		}
 		counted++
 		conf += float64(at.Confidence)
-		if at.Layer == x.layer && (at.Layer == layer.None || most[at.Pass] == x.pass) {
+		if at.Layer == x.layer && (at.Layer == trace.None || most[at.Pass] == x.pass) {
 			share++
 		}
 	}

@@ -133,11 +133,11 @@ func rate(a *layer.Device, acts []act) (share float64, wrong []string, passes in
 			wrong = append(wrong, "order differs")
 			break
 		}
-		p := layer.None
+		p := trace.None
 		if w.pass >= 0 {
 			p = ids[w.pass]
 		}
-		ok := k.Layer == w.layer && (w.layer == layer.None || k.Pass == p) // outside layers the pass is open without marks
+		ok := k.Layer == w.layer && (w.layer == trace.None || k.Pass == p) // outside layers the pass is open without marks
 		if ok {
 			right++
 		} else if len(wrong) < 4 {

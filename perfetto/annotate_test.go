@@ -96,8 +96,8 @@ func annotated(t *testing.T, src, dst string) {
 	if diff := cmp.Diff([]string{`pass 0 "prefill"`, "pass 1"}, names); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if got.LaneLen(event.LaneGPU) != tr.LaneLen(event.LaneGPU) || got.Len() != tr.Len()+2 {
-		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.LaneLen(event.LaneGPU), tr.Len()+2, tr.LaneLen(event.LaneGPU))
+	if got.Len(event.LaneGPU) != tr.Len(event.LaneGPU) || got.Len() != tr.Len()+2 {
+		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.Len(event.LaneGPU), tr.Len()+2, tr.Len(event.LaneGPU))
 	}
 }
 
@@ -158,8 +158,8 @@ func TestAnnotateClosesATruncatedTrace(t *testing.T) {
 		if err := json.Unmarshal(testdata.ReadFile(t, dst), &doc); err != nil {
 			t.Fatalf("cut at %d: copy is not valid JSON: %v\n%s", cut, err, testdata.ReadFile(t, dst))
 		}
-		if got := open(t, dst); got.LaneLen(event.LaneGPU) != tr.LaneLen(event.LaneGPU) {
-			t.Errorf("cut at %d: %d activities, want %d", cut, got.LaneLen(event.LaneGPU), tr.LaneLen(event.LaneGPU))
+		if got := open(t, dst); got.Len(event.LaneGPU) != tr.Len(event.LaneGPU) {
+			t.Errorf("cut at %d: %d activities, want %d", cut, got.Len(event.LaneGPU), tr.Len(event.LaneGPU))
 		}
 	}
 }

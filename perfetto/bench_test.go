@@ -59,8 +59,8 @@ var copies = []struct {
 	}},
 	{"slice", func(tb testing.TB, tr *trace.Trace, src, dst string) {
 		var keep []trace.EventID
-		first := tr.LaneLen(event.LaneGPU) / 2
-		for i := first; i < tr.LaneLen(event.LaneGPU) && i < first+500; i++ { // about one pass
+		first := tr.Len(event.LaneGPU) / 2
+		for i := first; i < tr.Len(event.LaneGPU) && i < first+500; i++ { // about one pass
 			keep = append(keep, tr.LaneAt(event.LaneGPU, i).ID())
 		}
 		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{}); err != nil {

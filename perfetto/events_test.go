@@ -118,11 +118,11 @@ func TestSlicePftrace(t *testing.T) {
 	}
 	counts := func(tr *trace.Trace) (n []int) {
 		for l := event.LaneGPU; l <= event.LaneOther; l++ {
-			n = append(n, tr.LaneLen(l))
+			n = append(n, tr.Len(l))
 		}
 		return n
 	}
-	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.LaneLen(event.LaneGPU) || stats.Kept != int64(got.Len()) {
+	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.Len(event.LaneGPU) || stats.Kept != int64(got.Len()) {
 		t.Errorf("events by lane %v, of the JSON slice %v; %+v", counts(got), counts(want), stats)
 	}
 }

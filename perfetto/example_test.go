@@ -72,7 +72,7 @@ func ExampleSlice() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(stats.Activities, "activities;", t.LaneLen(event.LaneGPU), "in the file, the first at the same time:",
+	fmt.Println(stats.Activities, "activities;", t.Len(event.LaneGPU), "in the file, the first at the same time:",
 		t.Raw(t.LaneAt(event.LaneGPU, 0).Start()) == gpu.Analysis().Trace().Raw(gpu.Analysis().Trace().At(keep[0]).Start()))
 	// Output: 20 activities; 20 in the file, the first at the same time: true
 }

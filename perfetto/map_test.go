@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -75,7 +76,7 @@ func TestMapOfWhatTheUICannotOpen(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	b.Meta = trace.Meta{Source: "nsys", Rank: -1}
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 1000, Duration: 500, Device: 0, Stream: 7})
-	tr := b.Finish()
+	tr := built.Trace(b)
 	m, err := perfetto.NewMap(analyze(t, tr), -1, nil, perfetto.Link{})
 	if err != nil {
 		t.Fatal(err)

@@ -202,8 +202,9 @@ func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*s
 		k := threadKey{newIdent(th.ProcessLabel, int64(th.Process)), newIdent(th.Label, int64(th.ID))}
 		var r run
 		for e := range t.OnThread(event.LaneLaunch, trace.ThreadIndex(i)) {
-			if e.NumActivities() > 0 {
+			for range e.Activities() {
 				r.step(kept[e.ID()], t.Raw(e.Start()), t.Raw(e.End()))
+				break
 			}
 		}
 		if w := r.done(); len(w) > 0 {

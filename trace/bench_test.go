@@ -52,7 +52,7 @@ func load(tb testing.TB, data []byte, o trace.Options) int64 {
 			n += k
 		}
 	}
-	if n == 0 || tr.LaneLen(event.LaneGPU) == 0 {
+	if n == 0 || tr.Len(event.LaneGPU) == 0 {
 		tb.Fatal("nothing was loaded")
 	}
 	return n

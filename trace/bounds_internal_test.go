@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,7 +61,7 @@ func busyTrace(n int, orphan func(i int) bool) *Trace {
 		}
 		b.Add(e)
 	}
-	return b.Finish()
+	return finished(b)
 }
 
 // finding returns what a trace's health says under a code.
@@ -155,7 +156,7 @@ func TestOddities(t *testing.T) {
 	}
 	add(event.Runtime, "cudaLaunchKernel", 60, 61, 0, 20)
 	add(event.Kernel, "k", 62, 70, 8, 20) // of another stream
-	h := b.Finish().Health()
+	h := finished(b).Health()
 	if h.GraphRows != 1 || h.EmptyGraphs != 1 || h.Orphans != 0 || h.Activities != 6 {
 		t.Errorf("%+v", h)
 	}
@@ -254,4 +255,13 @@ func TestFilesOfOneRecording(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, s, c.want)
 		}
 	}
+}
+
+// finished returns what was added as a trace; nothing interrupts it.
+func finished(b *Builder) *Trace {
+	t, err := b.Finish(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return t
 }

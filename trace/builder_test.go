@@ -3,6 +3,7 @@ package trace_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/apicall"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -53,8 +55,8 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 		t.Errorf("frame = %q", got)
 	}
 	graph := tr.LaneAt(event.LaneGPU, 1).Launch()
-	if !apicall.IsGraphLaunch(graph.Name()) || graph.NumActivities() != 2 {
-		t.Errorf("graph launch %q has %d activities, want 2", graph.Name(), graph.NumActivities())
+	if !apicall.IsGraphLaunch(graph.Name()) || count(graph.Activities()) != 2 {
+		t.Errorf("graph launch %q has %d activities, want 2", graph.Name(), count(graph.Activities()))
 	}
 	if h := tr.Health(); h.Orphans != 1 || h.Status != trace.HealthDegraded {
 		t.Errorf("health = %+v, want one orphan, degraded", h)
@@ -110,7 +112,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	add(event.Op, "x", 1, -1, nil)
 	add(event.Kernel, "x", 0, 0, nil)
 	add(event.Op, "x", 1<<62+1, 0, nil)
-	tr := b.Finish()
+	tr := built.Trace(b)
 
 	launch := tr.LaneAt(event.LaneLaunch, 0)
 	var acts, stack []string
@@ -124,7 +126,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	copied, set := tr.LaneAt(event.LaneGPU, 2), tr.LaneAt(event.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
 	ann := tr.Innermost(event.LaneAnnotation, launch.Thread(), 1000)
-	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), apicall.IsGraphLaunch(launch.Name()), launch.NumActivities(),
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), apicall.IsGraphLaunch(launch.Name()), count(launch.Activities()),
 		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
 		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(event.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
@@ -162,7 +164,7 @@ func TestOpenEvents(t *testing.T) {
 	if at := b.AddLike(-1, 80, 0, 0); at != -1 || lost < 0 {
 		t.Errorf("AddLike of nothing returns %d, Add %d", at, lost)
 	}
-	tr := b.Finish()
+	tr := built.Trace(b)
 	var got []string
 	for i := range tr.Len() {
 		e := tr.At(trace.EventID(i))
@@ -191,7 +193,7 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 		for i := range 3 {
 			b.Add(trace.EventData{Kind: event.Op, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5, Device: trace.None, Stream: trace.None, Open: i == open})
 		}
-		tr := b.Finish()
+		tr := built.Trace(b)
 		var got string
 		for e := range tr.Events(event.LaneOp) {
 			got += e.Name()
@@ -204,11 +206,11 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 
 // TestNoEventAnswersNone: accessors of the zero Event and of ids out of range.
 func TestNoEventAnswersNone(t *testing.T) {
-	tr := trace.NewBuilder(trace.Options{}).Finish()
+	tr := built.Trace(trace.NewBuilder(trace.Options{}))
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(event.LaneGPU, 0), tr.LaneAt(99, 0)} {
 		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
 			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain, len(e.Data().Args),
-			e.Launch().Valid(), e.NumActivities(), apicall.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
+			e.Launch().Valid(), count(e.Activities()), apicall.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
 		want := "false -1 0 -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -220,10 +222,18 @@ func TestNoEventAnswersNone(t *testing.T) {
 			t.Error("an activity of no event")
 		}
 	}
-	if tr.LaneLen(99) != 0 || tr.Thread(5) != (trace.Thread{}) || tr.Name(5) != "" || tr.NumNames() != 1 {
+	if tr.Len(99) != 0 || tr.Thread(5) != (trace.Thread{}) || tr.Name(5) != "" || tr.NumNames() != 1 {
 		t.Error("something is where nothing is")
 	}
 	if text, err := tr.Health().Status.MarshalText(); err != nil || string(text) != "unusable" {
 		t.Errorf("MarshalText() = %s, %v", text, err)
 	}
+}
+
+func count[T any](all iter.Seq[T]) int {
+	n := 0
+	for range all {
+		n++
+	}
+	return n
 }

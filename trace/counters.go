@@ -38,7 +38,7 @@ const clockChange = .03
 // by device, then name. A trace without counters has none, which is the rule:
 // recorders write them since 2026, and only where asked to.
 func (t *Trace) Counters() []Counter {
-	if t.LaneLen(event.LaneCounter) == 0 {
+	if t.laneLen(event.LaneCounter) == 0 {
 		return nil
 	}
 	type window struct{ from, to Time }

@@ -69,7 +69,7 @@ func TestCounters(t *testing.T) {
 	if _, end := tr.Window(); end != 110_000 {
 		t.Errorf("the window ends at %d, want with the kernel", end)
 	}
-	if n := withCounters(t, trace.Options{Lanes: []event.Lane{event.LaneGPU}}, sample("GPU 0 Counters", "Power (W)", 50, "1")).LaneLen(event.LaneCounter); n != 0 {
+	if n := withCounters(t, trace.Options{Lanes: []event.Lane{event.LaneGPU}}, sample("GPU 0 Counters", "Power (W)", 50, "1")).Len(event.LaneCounter); n != 0 {
 		t.Errorf("%d samples stored that were not asked for", n)
 	}
 }

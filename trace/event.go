@@ -227,14 +227,6 @@ func (e Event) Activities() iter.Seq[Event] {
 	}
 }
 
-// NumActivities returns how many GPU activities a launch caused.
-func (e Event) NumActivities() int {
-	if e.lane() != event.LaneLaunch {
-		return 0
-	}
-	return len(e.t.activitiesOf(int(e.id - e.t.base[event.LaneLaunch])))
-}
-
 // IsReplay reports whether an activity was replayed from a graph: its launch
 // is a graph launch, or it carries a graph node id, or it is a graph row.
 func (e Event) IsReplay() bool {

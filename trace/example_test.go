@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -65,7 +66,7 @@ func ExampleRead() {
 			replayed++
 		}
 	}
-	fmt.Println("activities on devices", t.Devices(), "and", t.LaneLen(event.LanePython), "Python frames")
+	fmt.Println("activities on devices", t.Devices(), "and", t.Len(event.LanePython), "Python frames")
 	fmt.Println("some of them from graph replays:", replayed > 0, "GPU time:", busy > 0)
 	// Output:
 	// activities on devices [0] and 0 Python frames
@@ -137,7 +138,7 @@ func ExampleOpenFiles() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("rank", t.Meta().Rank, "has", t.LaneLen(event.LaneGPU), "activities")
+		fmt.Println("rank", t.Meta().Rank, "has", t.Len(event.LaneGPU), "activities")
 	}
 	// Output:
 	// rank 0 has 2 activities
@@ -153,7 +154,7 @@ func ExampleBuilder() {
 	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: 7, Thread: 7,
 		Device: trace.None, Stream: trace.None, Correlation: 9})
 
-	t := b.Finish()
+	t := built.Trace(b)
 	k := t.LaneAt(event.LaneGPU, 0)
 	fmt.Println(k.Name(), "waited", time.Duration(k.Start()-k.Launch().Start()))
 	// Output:

@@ -12,15 +12,10 @@ import (
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
-// Finish sorts and links what was added and returns the Trace. The Builder
-// must not be used afterwards.
-func (b *Builder) Finish() *Trace {
-	t, _ := b.FinishContext(context.Background()) // which does not end
-	return t
-}
-
-// FinishContext is Finish, given up when ctx ends. The error is then that of ctx.
-func (b *Builder) FinishContext(ctx context.Context) (*Trace, error) {
+// Finish sorts and links what was added and returns the Trace. It gives up when
+// ctx ends, with the error of ctx, and has no other. The Builder must not be used
+// afterwards.
+func (b *Builder) Finish(ctx context.Context) (*Trace, error) {
 	t := &b.t
 	t.meta = b.Meta
 	b.closeLanes(ctx)

@@ -25,7 +25,7 @@ func TestAtDeepStacks(t *testing.T) {
 				break
 			}
 		}
-		tr := b.Finish()
+		tr := finished(b)
 		c := &tr.lanes[event.LanePython]
 		p := tr.parents(event.LanePython)
 		for range 2000 {
@@ -55,7 +55,7 @@ func TestJumpsAreFew(t *testing.T) {
 	for k := range int64(depth) {
 		b.Add(EventData{Kind: event.Frame, Name: "f", Start: k, Duration: 2 * (depth - k), Thread: 1})
 	}
-	tr := b.Finish()
+	tr := finished(b)
 	p, j := tr.parents(event.LanePython), tr.jumps(event.LanePython)
 	steps := 0
 	for i := int32(depth - 1); i >= 0; steps++ {

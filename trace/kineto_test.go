@@ -128,10 +128,10 @@ func TestKineto(t *testing.T) {
 		// What is what.
 		{"gpu-annotation-is-no-activity", document(kernelAt("k", 1, 1, ""), record(`"cat":"gpu_user_annotation","name":"step"`)), "1 gpu_annotation 0 7", func(t *trace.Trace) any {
 			e := t.LaneAt(event.LaneAnnotation, 0)
-			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", e.Kind(), " ", e.Device(), " ", e.Stream())
+			return fmt.Sprint(t.Len(event.LaneGPU), " ", e.Kind(), " ", e.Device(), " ", e.Stream())
 		}},
 		{"sync-overhead-and-event-rows-are-never-busy-time", document(record(`"cat":"cuda_sync"`), record(`"cat":"overhead","name":"Buffer Flush","pid":-1`), record(`"cat":"cuda_event"`)), "0 3 k k Buffer Flush", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneSync), " ", names(t, event.LaneSync))
+			return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneSync), " ", names(t, event.LaneSync))
 		}},
 		{"sync-row-is-shown-on-its-stream", document(record(`"cat":"cuda_sync","name":"Stream Sync","tid":1000007`)), "7 7", func(t *trace.Trace) any {
 			e := t.LaneAt(event.LaneSync, 0)
@@ -143,7 +143,7 @@ func TestKineto(t *testing.T) {
 		{"pseudo-processes-are-no-gpu", document(kernelAt("k", 2, 1, ""), `{"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":9}`,
 			`{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":10}`, `{"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1}`,
 			`{"ph":"C","name":"SM","pid":"GPU 0 Counters","ts":1,"args":{"":5}}`), "[0] [7] 1 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneOther))
+			return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
 		}},
 		{"only-stored-phases-are-stored-and-all-are-counted", document(kernelAt("k", 1, 1, ""), `{"ph":"b","id":1,"ts":1}`, `{"ph":"e","id":1,"ts":2}`, `{"ph":"C","name":"c","ts":1}`, `{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 9"}}`, `{"ph":"é"}`), "1 6", func(t *trace.Trace) any {
 			n := int64(0)
@@ -155,7 +155,7 @@ func TestKineto(t *testing.T) {
 			return fmt.Sprint(t.Len(), " ", n)
 		}},
 		{"event-without-category-is-kept-apart", document(`{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1}`), "0 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneOther))
+			return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
 		}},
 		{"declared-gpus-without-work-are-no-devices", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`, `{"ph":"M","name":"process_labels","pid":15,"args":{"labels":"GPU 15"}}`, record(`"args":{"device":9,"stream":1}`)), "[9]", func(t *trace.Trace) any { return t.Devices() }},
 		{"thread-ids-of-64-bits", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":140132498851584,"ts":1,"dur":1}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":-5,"ts":1,"dur":1}`), "140132498851584 -5", func(t *trace.Trace) any {

@@ -220,7 +220,7 @@ func TestThingsThatAreNotEventsAreCountedInConstantMemory(t *testing.T) {
 	} {
 		g := newGauge(text(`[`, repeat(part, n), record(`"id":1`), `]`))
 		tr, err := trace.Read(t.Context(), g, trace.Options{})
-		if err != nil || tr.LaneLen(event.LaneGPU) != 1 {
+		if err != nil || tr.Len(event.LaneGPU) != 1 {
 			t.Errorf("%s: %v, want a trace with one activity", name, err)
 		}
 		limit := uint64(48 << 20)

@@ -36,7 +36,7 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)), Thread: int64(rng.IntN(3)),
 				Correlation: id(), Process: 1, Scope: scopes[rng.IntN(1+round%3)]})
 		}
-		tr := b.Finish()
+		tr := finished(b)
 		g, c := &tr.lanes[event.LaneGPU], &tr.lanes[event.LaneLaunch]
 		for i := range g.Start {
 			var same, launching []int32

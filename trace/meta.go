@@ -14,7 +14,7 @@ type Time int64
 // another Trace. [None] is no event.
 type EventID int32
 
-// None is the id of no event, no GPU, no stream and no thread, where there is
+// None is the id of no event, no GPU, no stream, no thread, no pass and no layer, where there is
 // none or it is not known. Of ids that are never negative, names and
 // correlations, 0 is none.
 const None = -1

@@ -174,7 +174,7 @@ func TestOpenPairs(t *testing.T) {
 func TestHeadsOfFiles(t *testing.T) {
 	mark := []byte("#")
 	marked := Format{Name: "marked", Match: func(head []byte) bool { return bytes.Contains(head, mark) },
-		Open: func(context.Context, *Input, Options) (*Trace, error) { return NewBuilder(Options{}).Finish(), nil }}
+		Open: func(context.Context, *Input, Options) (*Trace, error) { return finished(NewBuilder(Options{})), nil }}
 	for at, want := range map[int]bool{0: true, 4095: true, 4096: false} {
 		text := strings.Repeat(" ", at) + "#" + strings.Repeat(" ", 9000)
 		_, err := Read(t.Context(), strings.NewReader(text), Options{Formats: []Format{marked}})

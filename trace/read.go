@@ -112,7 +112,7 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	b.setRank(&meta, k.rank)
 	b.Meta = meta
 	k.tell()
-	return b.FinishContext(ctx)
+	return b.Finish(ctx)
 }
 
 // empty reports whether a scan found no place for events, or nothing but damage there.

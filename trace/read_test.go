@@ -377,14 +377,14 @@ func TestEdgeCases(t *testing.T) {
 			return fmt.Sprint(e.Kind(), " ", e.Data().ExternalID)
 		}},
 		{"unknown-category-is-never-a-kernel", document(record(`"cat":"mtia_ccp_events"`)), "0 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(event.LaneGPU), " ", t.LaneLen(event.LaneOther))
+			return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
 		}},
 		{"bytes-as-string", document(record(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Data().Bytes }},
 		{"sync-stream-minus-one-unsigned", document(record(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneAt(event.LaneSync, 0).Stream(), " ", t.LaneLen(event.LaneGPU))
+			return fmt.Sprint(t.LaneAt(event.LaneSync, 0).Stream(), " ", t.Len(event.LaneGPU))
 		}},
 		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`, record(`"id":1`)), "1 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.LaneLen(event.LaneOp), " ", t.LaneLen(event.LaneGPU))
+			return fmt.Sprint(t.Len(event.LaneOp), " ", t.Len(event.LaneGPU))
 		}},
 		{"huge-rocm-stream", document(record(`"args":{"device":2,"stream":615352160}`)), "615352160", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Stream() }},
 		{"stream-on-cpu-op-is-no-gpu", document(op + `,"args":{"stream":7,"grid":[1,1,1]}}`), "op -1", func(t *trace.Trace) any {
@@ -697,8 +697,8 @@ func TestWindowOfAReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n != c.want || tr.LaneLen(event.LaneGPU) != c.want {
-			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n, tr.LaneLen(event.LaneGPU), c.want)
+		if n != c.want || tr.Len(event.LaneGPU) != c.want {
+			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n, tr.Len(event.LaneGPU), c.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -56,7 +57,7 @@ func build(rows []row, repair bool) *trace.Trace {
 	for _, r := range rows {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: r.name, Start: r.start, Duration: r.dur, Correlation: 7, Stream: 3})
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 func finding(tr *trace.Trace, code string) *trace.Finding {

@@ -79,11 +79,19 @@ type queue struct {
 // Meta returns what the file says about the recording.
 func (t *Trace) Meta() Meta { return t.meta }
 
-// Len returns the number of stored events of all lanes.
-func (t *Trace) Len() int { return int(t.base[laneCount]) }
+// Len returns the number of stored events of the lanes, of all where none is given.
+func (t *Trace) Len(lanes ...event.Lane) int {
+	if len(lanes) == 0 {
+		return int(t.base[laneCount])
+	}
+	n := 0
+	for _, l := range lanes {
+		n += t.laneLen(l)
+	}
+	return n
+}
 
-// LaneLen returns the number of stored events of lane l.
-func (t *Trace) LaneLen(l event.Lane) int {
+func (t *Trace) laneLen(l event.Lane) int {
 	if l >= laneCount {
 		return 0
 	}
@@ -110,7 +118,7 @@ func (t *Trace) LaneAt(l event.Lane, i int) Event {
 // Events iterates over lane l in the lane's order (see [event.Lane]).
 func (t *Trace) Events(l event.Lane) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for i := range t.LaneLen(l) {
+		for i := range t.laneLen(l) {
 			if !yield(Event{t, t.base[l] + EventID(i)}) {
 				return
 			}

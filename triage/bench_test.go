@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -62,7 +63,7 @@ func BenchmarkAnalyze(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.LaneLen(event.LaneGPU)), "ns/activity")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.Len(event.LaneGPU)), "ns/activity")
 		})
 	}
 }
@@ -78,7 +79,7 @@ func BenchmarkManyNames(b *testing.B) {
 		tb.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
 			Start: at + 1000, Duration: 1800, Stream: 7, Correlation: id})
 	}
-	tr := tb.Finish()
+	tr := built.Trace(tb)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := triage.Analyze(b.Context(), input(b, tr, "x"), triage.Options{}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -66,7 +67,7 @@ func TestCompare(t *testing.T) {
 		{"a larger model", served(t, 2, 6144, 20, 16), "regressed", true, ""},
 		{"a smaller model", served(t, 2, 3072, 20, 16), "pass", true, ""},
 		{"another batch", served(t, 2, 4096, 20, 24), "pass", false, "batch 24"},
-		{"nothing", inputOf(t, trace.NewBuilder(trace.Options{}).Finish(), "empty.json"), "inconclusive", false, "only in the old run"},
+		{"nothing", inputOf(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty.json"), "inconclusive", false, "only in the old run"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := comparison(t, old, c.now)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
@@ -146,7 +147,7 @@ func TestFilesOfModels(t *testing.T) {
 		for i, f := range strings.Split(frames, "|") {
 			b.Add(trace.EventData{Kind: event.Frame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		a := &analysis{formal: []*activity.Trace{{Trace: b.Finish()}}}
+		a := &analysis{formal: []*activity.Trace{{Trace: built.Trace(b)}}}
 		if a.findModelFiles(); a.modelFiles != want {
 			t.Errorf("%s: %q, want %q", frames, a.modelFiles, want)
 		}
@@ -437,7 +438,7 @@ func TestLaunchesOfAReport(t *testing.T) {
 	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, Correlation: 1})
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "copy", Start: 300, Duration: 10, Stream: 7})
-	in, err := NewInput(context.Background(), []Source{{Trace: b.Finish(), Path: "x"}}, nil, layer.Options{})
+	in, err := NewInput(context.Background(), []Source{{Trace: built.Trace(b), Path: "x"}}, nil, layer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +480,7 @@ func TestHowLinesAreGot(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		b.Add(c.e)
-		s := &stageWork{parts: []*activity.Trace{{Trace: b.Finish()}}}
+		s := &stageWork{parts: []*activity.Trace{{Trace: built.Trace(b)}}}
 		if got := howToMap(s); strings.Contains(got, record) != c.want {
 			t.Errorf("%s %q: %s", c.e.Name, c.e.CallStack, got)
 		}
@@ -496,7 +497,7 @@ func TestServerArgsOfBothNames(t *testing.T) {
 		}
 	}
 	for size, want := range map[int]int{0: 0, 1: 1, 8: 8, -1: 0} {
-		a := &analysis{formal: []*activity.Trace{{Trace: trace.NewBuilder(trace.Options{}).Finish()}}}
+		a := &analysis{formal: []*activity.Trace{{Trace: built.Trace(trace.NewBuilder(trace.Options{}))}}}
 		a.TPSize = size
 		if got := a.tensorParallel(); got != want {
 			t.Errorf("%d ranks given: %d, want %d", size, got, want)

@@ -159,7 +159,7 @@ func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.
 			}
 			x.byKernel[id].exposed += ns
 		}
-		if at := k.Place(); at.Layer != layer.None {
+		if at := k.Place(); at.Layer != trace.None {
 			key := layerKey{at.Pass, at.Layer}
 			switch {
 			case c.compute:

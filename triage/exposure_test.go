@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -51,7 +52,7 @@ func passAt(a *layer.Analysis, at trace.Time) int {
 			}
 		}
 	}
-	return layer.None
+	return trace.None
 }
 
 // TestExposureEqualsSlowSweep compares the ledger with a sweep of its own over
@@ -67,7 +68,7 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 10, Duration: 5, Thread: 1, Correlation: id})
 			b.Add(trace.EventData{Kind: event.Kernel, Name: names[r.IntN(len(names))], Start: at, Duration: int64(r.IntN(40)), Stream: trace.StreamID(7 + r.IntN(3)), Correlation: id})
 		}
-		in := input(t, b.Finish(), "x")
+		in := input(t, built.Trace(b), "x")
 		rep, err := triage.Analyze(t.Context(), in, triage.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +85,7 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 				t.Errorf("seed %d: %+v: a stretch of no kernel", seed, row)
 			}
 			for _, w := range row.Worst {
-				if p := passAt(in.Formal[0], w.StartNS); w.Pass != p || p == layer.None && w.Layer != layer.None {
+				if p := passAt(in.Formal[0], w.StartNS); w.Pass != p || p == trace.None && w.Layer != trace.None {
 					t.Errorf("seed %d: %+v, want pass %d", seed, w, p)
 				}
 			}

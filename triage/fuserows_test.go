@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -154,7 +155,7 @@ func layersWithOps(gpu string, kernels ...string) *trace.Trace {
 			at += 5500
 		}
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // serverNames are the names of the registry's keys in reports.

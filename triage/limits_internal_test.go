@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -66,7 +67,7 @@ func TestHostileTraces(t *testing.T) {
 	for i := range 65 {
 		b.Add(trace.EventData{Kind: event.Frame, Name: fmt.Sprintf("vllm/models/m%d.py(1): f", i), Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
 	}
-	a := &analysis{formal: []*activity.Trace{{Trace: b.Finish()}}}
+	a := &analysis{formal: []*activity.Trace{{Trace: built.Trace(b)}}}
 	a.findModelFiles()
 	if n := len(strings.Fields(a.modelFiles)); n != 64 {
 		t.Errorf("%d model files, want 64", n)

@@ -118,7 +118,7 @@ const mostTime = 0.5 // more is most
 
 // howToMap says what would give the stage's kernels source lines.
 func howToMap(s *stageWork) string {
-	if slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.LaneLen(event.LanePython) > 0 || w.HasCallStacks() }) {
+	if slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.Len(event.LanePython) > 0 || w.HasCallStacks() }) {
 		return "give a mapping trace (CUDA graphs off) for one"
 	}
 	return "this trace holds no Python frames: record with stacks (with_stack), or give a mapping trace that has them"

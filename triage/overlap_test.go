@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -48,7 +49,7 @@ func TestOverlapRows(t *testing.T) {
 			add(dispatch, tt.stream, at, tt.length)
 			at += tt.length
 		}
-		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Framework: "SGLang"})
+		r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{Framework: "SGLang"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestOverlapCatalogue(t *testing.T) {
 				at += 5000
 			}
 		}
-		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Framework: tt.framework})
+		r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{Framework: tt.framework})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestOverlapOfTheFirstKernel(t *testing.T) {
 		}
 		add(dispatch, 9, 40000)
 	}
-	r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Framework: "SGLang"})
+	r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{Framework: "SGLang"})
 	if err != nil {
 		t.Fatal(err)
 	}

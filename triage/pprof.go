@@ -87,7 +87,7 @@ type traceStacks struct {
 func (b *profileBuilder) stacksOf(t *trace.Trace) *traceStacks {
 	s := b.traces[t]
 	if s == nil {
-		s = &traceStacks{activity.NewSites(b.own, t), make([]stackID, t.LaneLen(event.LanePython))}
+		s = &traceStacks{activity.NewSites(b.own, t), make([]stackID, t.Len(event.LanePython))}
 		b.traces[t] = s
 	}
 	return s
@@ -110,11 +110,11 @@ func (b *profileBuilder) add(w *activity.Trace) {
 		act := &w.Acts[i]
 		e := w.Event(act)
 		k := w.Analysis.Of(e.ID())
-		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, layer.None, layer.None, e.Device()}
+		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, trace.None, trace.None, e.Device()}
 		if k.Valid() && len(b.keys) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
-			if key.pass != layer.None && k.Device().Passes[key.pass].FromEnd {
-				key.layer = layer.None // which one it is cannot be known
+			if key.pass != trace.None && k.Device().Passes[key.pass].FromEnd {
+				key.layer = trace.None // which one it is cannot be known
 			}
 		}
 		n, ok := b.at[key]
@@ -293,7 +293,7 @@ func (b *profileBuilder) profile() *profile.Profile {
 			}
 		}
 		for name, v := range map[string]int32{"pass": k.pass, "layer": k.layer} {
-			if v != layer.None {
+			if v != trace.None {
 				labels[name] = []string{strconv.Itoa(int(v))}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -452,9 +452,9 @@ func first(p *Place) string {
 	switch {
 	case p == nil:
 		return ""
-	case p.Pass == layer.None:
+	case p.Pass == trace.None:
 		return "at " + clock(int64(p.StartNS))
-	case p.Layer == layer.None:
+	case p.Layer == trace.None:
 		return fmt.Sprintf("pass %d, at %s", p.Pass, clock(int64(p.StartNS)))
 	}
 	return fmt.Sprintf("pass %d layer %d, at %s", p.Pass, p.Layer, clock(int64(p.StartNS)))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -55,7 +56,7 @@ func blocks(replay bool, other map[int]string) *trace.Trace {
 		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 60)
 		at += 5000
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestLinesOfReplays: a replayed kernel has the line of the eager launch in the same place of its layer, also of one of another name between two that match;

@@ -271,7 +271,7 @@ const (
 
 // Place is where something begins, or a stretch of time.
 type Place struct {
-	Pass    int        `json:"pass"` // [layer.None] outside, as Layer is, also where it cannot be known
+	Pass    int        `json:"pass"` // [trace.None] outside, as Layer is, also where it cannot be known
 	Layer   int        `json:"layer"`
 	StartNS trace.Time `json:"start_ns"` // since the trace's first event
 	// EndNS ends a stretch, at the beginning of which Kernel runs, by its label.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -128,7 +129,7 @@ func TestAnalyzeErrors(t *testing.T) {
 	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err, trace.ErrNoTrace) {
 		t.Errorf("NewInput of a nil trace = %v, want ErrNoTrace", err)
 	}
-	in := input(t, trace.NewBuilder(trace.Options{}).Finish(), "empty")
+	in := input(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty")
 	r, err := triage.Analyze(t.Context(), in, triage.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +148,7 @@ func TestProcessFilter(t *testing.T) {
 		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, ProcessLabel: p, Thread: 1, Correlation: corr})
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "k" + p, Start: 20, Duration: 10, ProcessLabel: p, Device: 0, Stream: 7, Correlation: corr})
 	}
-	in := input(t, b.Finish(), "merged")
+	in := input(t, built.Trace(b), "merged")
 	r, err := triage.Analyze(t.Context(), in, triage.Options{Process: "TP01", MinSharePct: -1})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -23,7 +24,7 @@ func TestServerOfKernelsAlone(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000, Duration: 1000, Stream: 7})
-		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x.json"), triage.Options{})
+		r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x.json"), triage.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

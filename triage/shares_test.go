@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -24,7 +25,7 @@ func stepsAndRest(steps []string, each, rest int64) *trace.Trace {
 		at += each + 20
 	}
 	kernel("stray", 900, at+100_000, rest)
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestStagesOfMost: steps that take nine tenths of the GPU time, all of one stage, take what is outside of them too; below a half the
@@ -118,7 +119,7 @@ func TestStraysAndWarnings(t *testing.T) {
 		}
 	}
 	for n, want := range map[int]int{0: 0, 1: 1, 2: 1} {
-		in := input(t, b.Finish(), "x")
+		in := input(t, built.Trace(b), "x")
 		in.Warnings = make([]trace.Finding, n)
 		r, err := triage.Analyze(t.Context(), in, triage.Options{})
 		if err != nil {
@@ -153,7 +154,7 @@ func TestStraysAndWarnings(t *testing.T) {
 
 // TestRunsWithoutPasses: two runs without passes are told to be none, others are not.
 func TestRunsWithoutPasses(t *testing.T) {
-	none := input(t, trace.NewBuilder(trace.Options{}).Finish(), "empty.json")
+	none := input(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty.json")
 	some := input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x")
 	for _, c := range []struct {
 		a, b triage.Input

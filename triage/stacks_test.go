@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -21,6 +22,8 @@ type stacked struct {
 }
 
 func newStacked() *stacked { return &stacked{Builder: trace.NewBuilder(trace.Options{})} }
+
+func (s *stacked) Finish() *trace.Trace { return built.Trace(s.Builder) }
 
 func (s *stacked) frame(name string, start, end int64) {
 	kind := event.Frame
@@ -115,7 +118,7 @@ func TestFramesAroundOps(t *testing.T) {
 		add(event.Frame, "vllm/model_executor/models/a.py(2): deep", 5000+c.begins, 20_000, 0)
 		add(event.Op, "aten::mm", 5000, c.length, 3)
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 60_000, Duration: 10, Stream: 7, ExternalID: 3})
-		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{})
+		r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +140,7 @@ func TestProcessesAreListed(t *testing.T) {
 				b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: process, Scope: scope, Stream: 7, Correlation: corr})
 			}
 		}
-		_, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{Process: "none such"})
+		_, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{Process: "none such"})
 		if err == nil {
 			t.Fatalf("%d processes: no error", n)
 		}
@@ -178,7 +181,7 @@ func TestStacksOfOps(t *testing.T) {
 		add(event.Op, "aten::linear", c.outer, 0, 100, 1)
 		add(event.Op, "aten::mm", c.inner, 10, 50, 2)
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, ExternalID: 2})
-		r, err := triage.Analyze(t.Context(), input(t, b.Finish(), "x"), triage.Options{})
+		r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -148,11 +148,11 @@ func (a *analysis) hiddenSize() (n int) {
 
 // placeOf is where a kernel is that runs at some time.
 func placeOf(k layer.Kernel, at trace.Time) Place {
-	out := Place{Pass: layer.None, Layer: layer.None, StartNS: at}
+	out := Place{Pass: trace.None, Layer: trace.None, StartNS: at}
 	if k.Valid() {
 		out.Pass, out.Layer = k.Place().Pass, k.Place().Layer
-		if out.Pass != layer.None && k.Device().Passes[out.Pass].FromEnd {
-			out.Layer = layer.None // which one it is cannot be known
+		if out.Pass != trace.None && k.Device().Passes[out.Pass].FromEnd {
+			out.Layer = trace.None // which one it is cannot be known
 		}
 	}
 	return out

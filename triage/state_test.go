@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -39,7 +40,7 @@ func layers(gpu, launch string, kernels ...string) *trace.Trace {
 			at += 5500
 		}
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestFuseStates: what a name's facts and the GPU say about fused paths.
@@ -121,7 +122,7 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 		if tt.hidden > 0 {
 			o.Config = &profile.Config{HiddenSize: tt.hidden}
 		}
-		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: b.Finish(), Path: "x"}}, nil, o)
+		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: built.Trace(b), Path: "x"}}, nil, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/trace"
 
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
@@ -226,7 +227,7 @@ func TestTablesOfAStage(t *testing.T) {
 		t.Errorf("an empty table is written: %q", got)
 	}
 	for want, p := range map[string]*Place{
-		"": nil, "at 1.500 ms": {Pass: layer.None, Layer: 3, StartNS: 1_500_000}, "pass 0, at 1.500 ms": {Layer: layer.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
+		"": nil, "at 1.500 ms": {Pass: trace.None, Layer: 3, StartNS: 1_500_000}, "pass 0, at 1.500 ms": {Layer: trace.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
 	} {
 		if got := first(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

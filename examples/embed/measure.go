@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -93,7 +94,7 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 	a := &an.Devices[0] // the GPU with most GPU time
 	rec.NumLayers, rec.LayerSource = a.NumLayers, a.LayerSource
 	rec.Passes = groupPasses(a.Passes)
-	if a.Steady.Pass != layer.None {
+	if a.Steady.Pass != trace.None {
 		tl, err := view.NewTimeline(a, a.Steady.Pass)
 		if err != nil {
 			return nil, err

@@ -63,7 +63,7 @@ func (t *tally) of(name, source, place string) *tallied {
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
-	frames := t.w.t.LaneLen(event.LanePython) > 0
+	frames := t.w.t.Len(event.LanePython) > 0
 	for e := range t.w.host(event.LaneAnnotation) {
 		if e.Kind() != event.Annotation && e.Kind() != event.Range || t.w.names.Step(e.NameID(), t.w.patterns) {
 			continue

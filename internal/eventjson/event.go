@@ -72,11 +72,19 @@ func (x *writer) own(i int, n uint64) uint64 {
 	return n*uint64(len(x.parts)) + uint64(i)
 }
 
+// launches reports whether an event is a call that launched something.
+func launches(e trace.Event) bool {
+	for range e.Activities() {
+		return true
+	}
+	return false
+}
+
 // arrow connects a launch with what it launched.
 func (x *writer) arrow(i, pid, tid int, at int64, e trace.Event) {
 	ph := ""
 	switch {
-	case e.Kind().Lane() == event.LaneLaunch && e.NumActivities() > 0:
+	case launches(e):
 		ph = "s"
 	case e.Kind().Lane() == event.LaneGPU && e.Launch().Valid():
 		ph = "f"

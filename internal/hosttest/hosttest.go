@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -61,6 +62,9 @@ type Timeline struct{ *trace.Builder }
 
 // NewTimeline returns an empty one.
 func NewTimeline() Timeline { return Timeline{trace.NewBuilder(trace.Options{})} }
+
+// Finish returns the trace.
+func (t Timeline) Finish() *trace.Trace { return built.Trace(t.Builder) }
 
 // Event adds one event of thread 1, or stream 7, of a process for each device.
 func (t Timeline) Event(kind event.Kind, name string, device trace.DeviceID, corr int, start, end int64) {

@@ -23,7 +23,7 @@ const confidence = 0.5
 // Layers that are left over behind the last whole pass make a pass that is cut at its end; the published tables leave it out,
 // but can be asked for its layers.
 func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
-	if t.LaneLen(event.LaneGPU) == 0 {
+	if t.Len(event.LaneGPU) == 0 {
 		return layer.Assemble(ctx, t, nil, o) // which says so
 	}
 	p := o.Profile

@@ -109,7 +109,7 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 	if p := &a.Passes[2]; p.Partial != "end" || a.Passes[1].Partial != "" || p.Note != "" || a.Passes[0].Note != "cold-start" {
 		t.Errorf("passes %q and %q, want the last one alone cut at its end", a.Passes[1].Partial, p.Partial)
 	}
-	tl, err := view.NewTimeline(a, layer.None)
+	tl, err := view.NewTimeline(a, trace.None)
 	if err != nil {
 		t.Fatal(err)
 	}

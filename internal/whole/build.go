@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -48,5 +49,5 @@ func Build(data []byte) *trace.Trace {
 		}
 		b.Add(e)
 	}
-	return b.Finish()
+	return built.Trace(b)
 }

@@ -90,8 +90,8 @@ func walkLane(t testing.TB, tr *trace.Trace, lane event.Lane, id trace.EventID) 
 		id++
 		i++
 	}
-	if i != tr.LaneLen(lane) {
-		t.Errorf("lane %v: %d events, LaneLen %d", lane, i, tr.LaneLen(lane))
+	if i != tr.Len(lane) {
+		t.Errorf("lane %v: %d events, Len %d", lane, i, tr.Len(lane))
 	}
 	perThread := 0
 	for th := trace.ThreadIndex(trace.None); int(th) < len(tr.Threads()); th++ {
@@ -124,8 +124,8 @@ func walkStreams(t testing.TB, tr *trace.Trace) {
 			}
 		}
 	}
-	if perStream != tr.LaneLen(event.LaneGPU) {
-		t.Errorf("%d activities by stream, want %d", perStream, tr.LaneLen(event.LaneGPU))
+	if perStream != tr.Len(event.LaneGPU) {
+		t.Errorf("%d activities by stream, want %d", perStream, tr.Len(event.LaneGPU))
 	}
 }
 
@@ -277,7 +277,7 @@ func CheckLayers(t testing.TB, an *layer.Analysis) {
 func checkDevice(t testing.TB, a *layer.Device) {
 	t.Helper()
 	for k := range a.Kernels() {
-		if at := k.Place(); at.Pass >= len(a.Passes) || at.Pass < layer.None {
+		if at := k.Place(); at.Pass >= len(a.Passes) || at.Pass < trace.None {
 			t.Fatalf("kernel %d is in pass %d of %d", k.Index(), at.Pass, len(a.Passes))
 		}
 		if !k.Event().Valid() || a.Analysis().Of(k.Event().ID()) != k {
@@ -342,7 +342,7 @@ func newCopier(t testing.TB, tr *trace.Trace, text []byte, dir string) *copier {
 	if err := os.WriteFile(c.src, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for i := range min(tr.LaneLen(event.LaneGPU), 20) {
+	for i := range min(tr.Len(event.LaneGPU), 20) {
 		c.keep = append(c.keep, tr.LaneAt(event.LaneGPU, i).ID())
 	}
 	return c
@@ -368,7 +368,7 @@ func (c *copier) annotated(t testing.TB) {
 		Refused(t, "annotate", err)
 		return
 	}
-	c.again(t, "the annotated copy", c.trace.LaneLen(event.LaneGPU))
+	c.again(t, "the annotated copy", c.trace.Len(event.LaneGPU))
 }
 
 func (c *copier) slice(t testing.TB, hide perfetto.Redaction, activities int) {
@@ -396,7 +396,7 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 		t.Errorf("%s cannot be read: %v", what, err)
 		return
 	}
-	n := int64(cp.LaneLen(event.LaneGPU))
+	n := int64(cp.Len(event.LaneGPU))
 	for _, l := range cp.Health().Losses {
 		if l.Reason == loss.BadTime {
 			n += l.Count

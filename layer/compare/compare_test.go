@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
@@ -278,7 +279,7 @@ func TestHiddenKernelsCount(t *testing.T) {
 			b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + k.start, Duration: k.length, Stream: k.stream, Correlation: id})
 		}
 	}
-	a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestShortKernelsAreBoundByLatency(t *testing.T) {
 				b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000, Duration: k.length, Stream: 7, Correlation: id})
 			}
 		}
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

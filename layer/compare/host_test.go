@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
@@ -159,7 +160,7 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 			at += int64(gap)
 		}
 	}
-	a, err := layer.Analyze(context.Background(), b.Finish(), layer.Options{})
+	a, err := layer.Analyze(context.Background(), built.Trace(b), layer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ type measuredPass struct {
 func (m *measurer) operatorsCover() bool {
 	var have, all time.Duration
 	for k := range m.device.Kernels() {
-		if k.Place().Layer == layer.None {
+		if k.Place().Layer == trace.None {
 			continue
 		}
 		d := k.Event().Duration()
@@ -145,7 +145,7 @@ func (m *measurer) divide() {
 	}
 	for i := range d.NumKernels() {
 		k := d.Kernel(i)
-		if p := k.Place().Pass; p != layer.None {
+		if p := k.Place().Pass; p != trace.None {
 			m.launch(&m.passes[p], i, k)
 			m.passes[p].all++
 			if k.Event().IsReplay() {
@@ -162,7 +162,7 @@ func (m *measurer) divide() {
 func (m *measurer) share(p int, s layer.Slice) {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
 	booked := time.Duration(s.End - s.Start)
-	if s.Kernel == layer.None {
+	if s.Kernel == trace.None {
 		if inside := time.Duration(min(s.End, fp.End) - s.Start); inside > 0 {
 			mp.rows[m.row(rowIdle, waiting)] += inside
 			booked -= inside

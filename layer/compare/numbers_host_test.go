@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -128,7 +129,7 @@ func TestTransferOfACollective(t *testing.T) {
 				add(event.Kernel, name, start+500, d, id)
 			}
 		}
-		a, err := layer.Analyze(context.Background(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(context.Background(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,7 @@ func (o *Options) divide(a *layer.Analysis) []string {
 func exchanges(a *layer.Analysis) bool {
 	for i := range a.Devices {
 		for k := range a.Devices[i].Kernels() {
-			if k.Place().Layer != layer.None && k.Facts().Collective != kernelword.NotCollective {
+			if k.Place().Layer != trace.None && k.Facts().Collective != kernelword.NotCollective {
 				return true
 			}
 		}
@@ -108,7 +108,7 @@ func steadyPass(d *layer.Device) int {
 	if d.Steady.Pass >= 0 && d.Steady.Pass < len(d.Passes) {
 		return d.Steady.Pass
 	}
-	best, most := layer.None, time.Duration(-1)
+	best, most := trace.None, time.Duration(-1)
 	for p := range d.Passes {
 		fp := &d.Passes[p]
 		if fp.Partial == "" && fp.NumLayers > 0 && fp.Wall() > most {

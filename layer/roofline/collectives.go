@@ -71,7 +71,7 @@ func exchangesOf(d *layer.Device) [][]exchange {
 	out := make([][]exchange, len(d.Passes))
 	for k := range d.Kernels() {
 		p := k.Place().Pass
-		if p == layer.None {
+		if p == trace.None {
 			continue
 		}
 		if c := k.Facts().Collective; ends(c) {
@@ -112,9 +112,9 @@ func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*lay
 			q := peer{exchangesOf(them), pairPasses(d, them)}
 			w := RankWait{Rank: other.Trace().Meta().Rank, GPU: them.ID}
 			for p := range q.passes {
-				if q.passes[p] != layer.None && !r.join(p, q.theirs[q.passes[p]]) {
-					q.passes[p] = layer.None
-				} else if q.passes[p] != layer.None {
+				if q.passes[p] != trace.None && !r.join(p, q.theirs[q.passes[p]]) {
+					q.passes[p] = trace.None
+				} else if q.passes[p] != trace.None {
 					w.Passes++
 				}
 			}
@@ -135,7 +135,7 @@ func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*lay
 			r.ranks[0].Waiting += x.took() - least[i]
 		}
 		for n := range peers {
-			if q := peers[n].passes[p]; q != layer.None {
+			if q := peers[n].passes[p]; q != trace.None {
 				for i := range least {
 					r.ranks[n+1].Waiting += peers[n].theirs[q][i].took() - least[i]
 				}
@@ -153,14 +153,14 @@ func pairPasses(d, them *layer.Device) []int {
 	for i := range them.Passes {
 		if n := stepNumber(&them.Passes[i]); n >= 0 {
 			if _, twice := numbers[n]; twice {
-				numbers[n] = layer.None
+				numbers[n] = trace.None
 			} else {
 				numbers[n] = i
 			}
 		}
 	}
 	for p := range out {
-		out[p] = layer.None
+		out[p] = trace.None
 		if n := stepNumber(&d.Passes[p]); n >= 0 {
 			if q, ok := numbers[n]; ok {
 				out[p] = q

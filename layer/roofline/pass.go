@@ -115,7 +115,7 @@ func (w *walk) divide() {
 	for p, s := range d.Steps() {
 		g, took := &w.given[p], time.Duration(s.End-s.Start)
 		switch {
-		case s.Kernel == layer.None:
+		case s.Kernel == trace.None:
 			inside := max(0, time.Duration(min(s.End, d.Passes[p].End)-s.Start))
 			g.inside += inside
 			g.after += took - inside
@@ -174,10 +174,10 @@ func (r *measured) groupOf(k layer.Kernel, e trace.Event, part string, at *slot,
 	switch {
 	case k.Category() == kernelword.CategoryCommunication:
 		return communication
-	case l == layer.None && at.group[0] != products: // only what has work of its own before or behind the layers
+	case l == trace.None && at.group[0] != products: // only what has work of its own before or behind the layers
 		return outside
 	case part == "copy" || e.Kind() != event.Kernel:
-		if l == layer.None {
+		if l == trace.None {
 			return outside
 		}
 		return copies
@@ -185,7 +185,7 @@ func (r *measured) groupOf(k layer.Kernel, e trace.Event, part string, at *slot,
 		return unplaced
 	}
 	g := at.group[b2i(r.stage == layer.StageDecode)]
-	if g == small && l == layer.None {
+	if g == small && l == trace.None {
 		return outside
 	}
 	return g

@@ -6,6 +6,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // loadOf is what a pass processes, and what told its tokens. What attention sees, the user says where the trace does not.
@@ -120,7 +121,7 @@ func (w *walk) loadOfShapes(p int) *Load {
 	for k := range w.kernelsOf(p) {
 		operator, part, _ := k.Operator()
 		place, op := k.Place(), k.Event().Op()
-		if part != "main" || place.Layer == layer.None || !op.Valid() {
+		if part != "main" || place.Layer == trace.None || !op.Valid() {
 			continue
 		}
 		shapes := w.shapes(op.Shape())

@@ -46,7 +46,7 @@ func ExampleDiffOf() {
 
 func ExampleTimeline_WriteText() {
 	a := demoGPU(layer.Options{})
-	t, err := view.NewTimeline(a, layer.None)
+	t, err := view.NewTimeline(a, trace.None)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
 // minOperatorShare is from which share of the time of layers on tables by operator are printed: below it what is missing could
@@ -66,7 +67,7 @@ func operatorTables(a *layer.Device, fp *layer.ForwardPass, rows []LayerRow) []O
 		op, _, _ := k.Operator()
 		d := k.Event().Duration()
 		scopes := []int{0}
-		if l := at.Layer - fp.FirstLayer; at.Layer != layer.None && l < len(of) {
+		if l := at.Layer - fp.FirstLayer; at.Layer != trace.None && l < len(of) {
 			scopes = []int{0, of[l]}
 			for _, s := range scopes {
 				all[s] += d

@@ -58,7 +58,7 @@ func TestTablesByOperatorNeedOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &a.Devices[0]
-		tl, err := view.NewTimeline(d, layer.None)
+		tl, err := view.NewTimeline(d, trace.None)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
 )
 
 // A printer remembers the first error of a writer, so that a sequence of prints needs one check.
@@ -53,7 +54,7 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 		p.f("\nForward passes\n\n")
 		t.passTable(p, o.MaxPasses)
 	}
-	if t.SteadyPass != layer.None {
+	if t.SteadyPass != trace.None {
 		p.f("Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
 	}
 	if len(t.Layers) > 0 {

@@ -179,10 +179,10 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	for i := range a.Passes {
 		t.Passes = append(t.Passes, passRow(a, &a.Passes[i], idle[i]))
 	}
-	if p == layer.None {
+	if p == trace.None {
 		t.FwdPass = a.Steady.Pass
 	}
-	if t.FwdPass == layer.None {
+	if t.FwdPass == trace.None {
 		t.Summary = "no passes were found"
 		return t, nil
 	}

@@ -120,7 +120,7 @@ func TestDetailWritesEveryForm(t *testing.T) {
 
 // TestTimelineWritesOneDocument with the agreed names, the passes of the demo and a health report.
 func TestTimelineWritesOneDocument(t *testing.T) {
-	tl, err := view.NewTimeline(demoAnalysis(t, layer.Options{}), layer.None)
+	tl, err := view.NewTimeline(demoAnalysis(t, layer.Options{}), trace.None)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestTimelineWritesOneDocument(t *testing.T) {
 // TestWritersReportTheFirstError wherever the output ends.
 func TestWritersReportTheFirstError(t *testing.T) {
 	a := demoAnalysis(t, layer.Options{})
-	tl, err := view.NewTimeline(a, layer.None)
+	tl, err := view.NewTimeline(a, trace.None)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestVariantsAreNamed(t *testing.T) {
 			o.Config = cfg
 		}
 		d := generated(t, gen.Config{Seed: 5, Arch: c.arch, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}, o)
-		tl, err := view.NewTimeline(d, layer.None)
+		tl, err := view.NewTimeline(d, trace.None)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestDetailOfTheDemo(t *testing.T) {
 // TestHadamardIsInRatioFourLayers: with the right boundaries only layers of ratio 4 have an indexer.
 func TestHadamardIsInRatioFourLayers(t *testing.T) {
 	a := dsv4(t)
-	tl, err := view.NewTimeline(a, layer.None)
+	tl, err := view.NewTimeline(a, trace.None)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestRowsOfPaddedGraphs(t *testing.T) {
 	if _, err := gen.Padded().Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	line, err := view.NewTimeline(analyze(t, &b, layer.Options{}), layer.None)
+	line, err := view.NewTimeline(analyze(t, &b, layer.Options{}), trace.None)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestDamagedPageCostsItsRows(t *testing.T) {
 	}
 	middle := pages[len(pages)/2]
 	rows := int(binary.BigEndian.Uint16(data[middle+3:]))
-	whole := open(t, write(t, data)).LaneLen(event.LaneGPU)
+	whole := open(t, write(t, data)).Len(event.LaneGPU)
 	if whole != 5000 {
 		t.Fatalf("%d kernels, want 5000", whole)
 	}
@@ -55,7 +55,7 @@ func TestDamagedPageCostsItsRows(t *testing.T) {
 		broken[middle+i] = 0xAA
 	}
 	tr := open(t, write(t, broken))
-	if lost := whole - tr.LaneLen(event.LaneGPU); lost < 1 || lost > rows {
+	if lost := whole - tr.Len(event.LaneGPU); lost < 1 || lost > rows {
 		t.Errorf("%d kernels lost with a page of %d", lost, rows)
 	}
 	if n := loss(tr, "bad-event"); n < 1 || int(n) > rows || tr.Health().Status == trace.HealthOK || !told(tr, ".recover") {
@@ -66,7 +66,7 @@ func TestDamagedPageCostsItsRows(t *testing.T) {
 	copy(copied[middle:middle+1024], data[pages[2]:])
 	tr = open(t, write(t, copied))
 	if n := loss(tr, "bad-event"); n == 0 || !told(tr, "out of order") {
-		t.Errorf("a copied page: %d kernels, losses %+v", tr.LaneLen(event.LaneGPU), tr.Health().Losses)
+		t.Errorf("a copied page: %d kernels, losses %+v", tr.Len(event.LaneGPU), tr.Health().Losses)
 	}
 }
 
@@ -83,8 +83,8 @@ func told(tr *trace.Trace, what string) bool {
 // would be decades before all others.
 func TestTextIsNoTime(t *testing.T) {
 	tr := open(t, database(t, manyKernels+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', 5, 0, 7, 1, 0, 1), (5, x'01', 0, 7, 1, 0, 1);`))
-	if tr.LaneLen(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 2 {
-		t.Errorf("%d kernels, losses %+v; want 5000 and two bad times", tr.LaneLen(event.LaneGPU), tr.Health().Losses)
+	if tr.Len(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 2 {
+		t.Errorf("%d kernels, losses %+v; want 5000 and two bad times", tr.Len(event.LaneGPU), tr.Health().Losses)
 	}
 }
 
@@ -93,8 +93,8 @@ func TestTextIsNoTime(t *testing.T) {
 func TestOneRowFarFromAllOthers(t *testing.T) {
 	script := strings.Replace(manyKernels, "1000000*i, 1000000*i+5000", "90000000000000+1000000*i, 90000000000000+1000000*i+5000", 1)
 	tr := open(t, database(t, script+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`))
-	if tr.LaneLen(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 1 {
-		t.Errorf("%d kernels, losses %+v; want 5000 and one bad time", tr.LaneLen(event.LaneGPU), tr.Health().Losses)
+	if tr.Len(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 1 {
+		t.Errorf("%d kernels, losses %+v; want 5000 and one bad time", tr.Len(event.LaneGPU), tr.Health().Losses)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestKernelAtZero(t *testing.T) {
 	} {
 		script := strings.NewReplacer("1000000*i", tt.after+"+1000000*i", "i < 5000", "i < "+tt.rows).Replace(manyKernels)
 		tr := open(t, database(t, script+tt.more))
-		if got := int64(tr.LaneLen(event.LaneGPU)); got != tt.kept || loss(tr, "bad-time") != tt.lost {
+		if got := int64(tr.Len(event.LaneGPU)); got != tt.kept || loss(tr, "bad-time") != tt.lost {
 			t.Errorf("%s others from %s: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got, tr.Health().Losses, tt.kept, tt.lost)
 		}
 	}
@@ -132,8 +132,8 @@ func TestKernelAtZero(t *testing.T) {
 func TestNamesHaveNoCase(t *testing.T) {
 	script := strings.NewReplacer("CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel", "StringIds", "STRINGIDS", "shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels)
 	tr := open(t, database(t, script))
-	if e := tr.LaneAt(event.LaneGPU, 0); tr.LaneLen(event.LaneGPU) != 5000 || e.Name() != "gemm" || e.Stream() != 7 {
-		t.Errorf("%d kernels, first %q on stream %d", tr.LaneLen(event.LaneGPU), e.Name(), e.Stream())
+	if e := tr.LaneAt(event.LaneGPU, 0); tr.Len(event.LaneGPU) != 5000 || e.Name() != "gemm" || e.Stream() != 7 {
+		t.Errorf("%d kernels, first %q on stream %d", tr.Len(event.LaneGPU), e.Name(), e.Stream())
 	}
 }
 

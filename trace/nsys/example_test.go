@@ -31,7 +31,7 @@ func ExampleFormat() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.LaneLen(event.LaneGPU), "activities on", len(t.Devices()), "GPUs, health", t.Health().Status)
+	fmt.Println(t.Len(event.LaneGPU), "activities on", len(t.Devices()), "GPUs, health", t.Health().Status)
 	k := t.LaneAt(event.LaneGPU, 0)
 	fmt.Printf("%.15s launched by %s on thread %q\n", k.Name(), k.Launch().Name(), t.Thread(k.Launch().Thread()).Name)
 	// Output:
@@ -71,6 +71,6 @@ func ExampleFormat_lanes() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.LaneLen(event.LaneGPU), t.LaneLen(event.LaneLaunch))
+	fmt.Println(t.Len(event.LaneGPU), t.Len(event.LaneLaunch))
 	// Output: 6720 0
 }

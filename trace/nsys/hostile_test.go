@@ -104,29 +104,29 @@ func TestOddRows(t *testing.T) {
 		check        func(t *testing.T, tr *trace.Trace)
 	}{
 		{"only NVTX", `CREATE TABLE NVTX_EVENTS (start, end, text); INSERT INTO NVTX_EVENTS VALUES (5, 9, 'step'), (6, NULL, 'mark'), (7, 0, 'mark');`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(event.LaneAnnotation) != 3 || tr.Health().Status != trace.HealthUnusable {
-				t.Errorf("%d ranges, health %v, want 3, unusable", tr.LaneLen(event.LaneAnnotation), tr.Health().Status)
+			if tr.Len(event.LaneAnnotation) != 3 || tr.Health().Status != trace.HealthUnusable {
+				t.Errorf("%d ranges, health %v, want 3, unusable", tr.Len(event.LaneAnnotation), tr.Health().Status)
 			}
 			if k := tr.LaneAt(event.LaneAnnotation, 2).Kind(); k != event.Mark {
 				t.Errorf("range without end is a %v, want mark", k)
 			}
 		}},
 		{"text and textId null", `CREATE TABLE NVTX_EVENTS (start, end, text, textId); INSERT INTO NVTX_EVENTS VALUES (5, 9, NULL, NULL), (5, 9, NULL, 77);`, func(t *testing.T, tr *trace.Trace) {
-			if n := loss(tr, "bad-event"); n != 2 || tr.LaneLen(event.LaneAnnotation) != 0 {
-				t.Errorf("lost %d, kept %d, want 2, 0", n, tr.LaneLen(event.LaneAnnotation))
+			if n := loss(tr, "bad-event"); n != 2 || tr.Len(event.LaneAnnotation) != 0 {
+				t.Errorf("lost %d, kept %d, want 2, 0", n, tr.Len(event.LaneAnnotation))
 			}
 		}},
 		{"negative durations and no times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 50, 0, 7, 1, 0, 1), (NULL, 50, 0, 7, 1, 0, 1), (100, 150, 0, 7, 1, 0, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(event.LaneGPU) != 1 || loss(tr, "negative-duration") != 1 || loss(tr, "bad-time") != 1 {
-				t.Errorf("kept %d, losses %v", tr.LaneLen(event.LaneGPU), tr.Health().Losses)
+			if tr.Len(event.LaneGPU) != 1 || loss(tr, "negative-duration") != 1 || loss(tr, "bad-time") != 1 {
+				t.Errorf("kept %d, losses %v", tr.Len(event.LaneGPU), tr.Health().Losses)
 			}
 		}},
 		{"huge ids and times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
 			(-9223372036854775808, 9223372036854775807, 0, 7, 1, 0, 1),
 			(100, 150, 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807, 9223372036854775807),
 			(100, 150, -5, -5, -5, -5, -5);`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(event.LaneGPU) != 2 || loss(tr, "bad-time") != 1 {
-				t.Fatalf("kept %d, losses %v", tr.LaneLen(event.LaneGPU), tr.Health().Losses)
+			if tr.Len(event.LaneGPU) != 2 || loss(tr, "bad-time") != 1 {
+				t.Fatalf("kept %d, losses %v", tr.Len(event.LaneGPU), tr.Health().Losses)
 			}
 			if e := tr.LaneAt(event.LaneGPU, 0); e.Device() != trace.None || e.Name() != "far" {
 				t.Errorf("device %d, name %q", e.Device(), e.Name())
@@ -138,13 +138,13 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"a view is not a table", strings3 + `CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start+1 FROM n) SELECT start, start+1 AS end FROM n;`, func(t *testing.T, tr *trace.Trace) {
-			if tr.LaneLen(event.LaneGPU) != 0 {
-				t.Errorf("%d rows of an endless view", tr.LaneLen(event.LaneGPU))
+			if tr.Len(event.LaneGPU) != 0 {
+				t.Errorf("%d rows of an endless view", tr.Len(event.LaneGPU))
 			}
 		}},
 		{"graph row without times", `CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, graphId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 0, 2147483647, 1), (5, 8, 2147483647, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if loss(tr, "not-collected") != 1 || tr.LaneLen(event.LaneGPU) != 1 || tr.LaneAt(event.LaneGPU, 0).Device() != trace.None {
-				t.Errorf("kept %d, losses %v", tr.LaneLen(event.LaneGPU), tr.Health().Losses)
+			if loss(tr, "not-collected") != 1 || tr.Len(event.LaneGPU) != 1 || tr.LaneAt(event.LaneGPU, 0).Device() != trace.None {
+				t.Errorf("kept %d, losses %v", tr.Len(event.LaneGPU), tr.Health().Losses)
 			}
 		}},
 		{"overhead and sync rows", strings3 + `
@@ -162,7 +162,7 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"declarations and text logs", `CREATE TABLE NVTX_EVENTS (start, end, text, eventType); INSERT INTO NVTX_EVENTS VALUES (1, NULL, 'cat', 33), (1, NULL, 'thread', 39), (1, NULL, 'cat', 64), (1, NULL, 'meta', 73), (2, NULL, 'mark', 65), (3, 4, 'range', 70);`, func(t *testing.T, tr *trace.Trace) {
-			if n := tr.LaneLen(event.LaneAnnotation); n != 2 {
+			if n := tr.Len(event.LaneAnnotation); n != 2 {
 				t.Errorf("%d annotations, want the mark and the range", n)
 			}
 		}},
@@ -170,8 +170,8 @@ func TestOddRows(t *testing.T) {
 			(1, 9, 'aten::mm, seq = 3, op_id = 12, sizes = [[2, 3], [3, 4]]', 0, 59, 1), (1, 9, 'forward, op_id = 3', 0, 59, 1),
 			(1, 9, 'aten::mm, op_id = 12', 4, 59, 1), (0, NULL, 'NCCL', 4, 75, 1);`, func(t *testing.T, tr *trace.Trace) {
 			op := tr.LaneAt(event.LaneOp, 0)
-			if tr.LaneLen(event.LaneOp) != 1 || op.Name() != "aten::mm" || op.Shape() != "[[2, 3], [3, 4]]" {
-				t.Errorf("%d ops, %q %q", tr.LaneLen(event.LaneOp), op.Name(), op.Shape())
+			if tr.Len(event.LaneOp) != 1 || op.Name() != "aten::mm" || op.Shape() != "[[2, 3], [3, 4]]" {
+				t.Errorf("%d ops, %q %q", tr.Len(event.LaneOp), op.Name(), op.Shape())
 			}
 			if got := tr.LaneAt(event.LaneAnnotation, 1).Data().Domain; got != "NCCL" {
 				t.Errorf("domain = %q, want NCCL", got)
@@ -220,7 +220,7 @@ func TestFileIsLeftAlone(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
-	if n := open(t, path).LaneLen(event.LaneGPU); n != 6720 {
+	if n := open(t, path).Len(event.LaneGPU); n != 6720 {
 		t.Errorf("%d activities, want 6720", n)
 	}
 	after, err := os.ReadFile(path)
@@ -253,7 +253,7 @@ func TestOddPaths(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Skip("the file system refuses the name:", err)
 	}
-	if n := open(t, path).LaneLen(event.LaneGPU); n != 6720 {
+	if n := open(t, path).Len(event.LaneGPU); n != 6720 {
 		t.Errorf("%d activities, want 6720", n)
 	}
 }

@@ -72,7 +72,7 @@ func (l *loader) load(ctx context.Context) (*trace.Trace, error) {
 		return nil, err
 	}
 	l.report(scanners)
-	return l.b.FinishContext(ctx)
+	return l.b.Finish(ctx)
 }
 
 // check refuses a database that holds nothing of a profile.

@@ -54,8 +54,8 @@ func TestRealExportsLoad(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			tr := open(t, testdata.Shared(t, "traces/nsys/"+c.file))
 			h := tr.Health()
-			got := []int{tr.LaneLen(event.LaneGPU), tr.LaneLen(event.LaneLaunch), tr.LaneLen(event.LaneOp), tr.LaneLen(event.LaneAnnotation),
-				tr.LaneLen(event.LaneSync), len(tr.Devices()), h.Orphans}
+			got := []int{tr.Len(event.LaneGPU), tr.Len(event.LaneLaunch), tr.Len(event.LaneOp), tr.Len(event.LaneAnnotation),
+				tr.Len(event.LaneSync), len(tr.Devices()), h.Orphans}
 			want := []int{c.gpu, c.launch, c.op, c.annotation, c.sync, c.dev, c.orphans}
 			for i, name := range []string{"gpu", "launch", "op", "annotation", "sync", "devices", "orphans"} {
 				if got[i] != want[i] {
@@ -124,7 +124,7 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 	cfg := nsysgen.Default(3)
 	cfg.PlainText = true
 	inline := open(t, generate(t, cfg))
-	for i := range byID.LaneLen(event.LaneAnnotation) {
+	for i := range byID.Len(event.LaneAnnotation) {
 		a, b := byID.LaneAt(event.LaneAnnotation, i), inline.LaneAt(event.LaneAnnotation, i)
 		if a.Name() == "" || a.Name() != b.Name() || a.Start() != b.Start() {
 			t.Fatalf("range %d: %q at %d and %q at %d", i, a.Name(), a.Start(), b.Name(), b.Start())
@@ -134,8 +134,8 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 
 func TestLanesNotAskedForAreNotRead(t *testing.T) {
 	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: []event.Lane{event.LaneGPU}})
-	if tr.LaneLen(event.LaneGPU) == 0 || tr.LaneLen(event.LaneLaunch)+tr.LaneLen(event.LaneAnnotation) != 0 {
-		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.LaneLen(event.LaneGPU), tr.LaneLen(event.LaneLaunch), tr.LaneLen(event.LaneAnnotation))
+	if tr.Len(event.LaneGPU) == 0 || tr.Len(event.LaneLaunch)+tr.Len(event.LaneAnnotation) != 0 {
+		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.Len(event.LaneGPU), tr.Len(event.LaneLaunch), tr.Len(event.LaneAnnotation))
 	}
 }
 
@@ -194,8 +194,8 @@ func TestReportIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, report)
-	if tr.LaneLen(event.LaneGPU) != 6720 || tr.Meta().Path != report {
-		t.Errorf("%d activities of %q", tr.LaneLen(event.LaneGPU), tr.Meta().Path)
+	if tr.Len(event.LaneGPU) != 6720 || tr.Meta().Path != report {
+		t.Errorf("%d activities of %q", tr.Len(event.LaneGPU), tr.Meta().Path)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.sqlite*")); len(left) != 0 {
 		t.Errorf("files left beside the report: %v", left)

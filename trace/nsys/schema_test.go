@@ -168,8 +168,8 @@ func TestLogBesideTheExportStaysUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, path)
-	if n := loss(tr, "truncated"); n != 1 || tr.LaneLen(event.LaneGPU) != 6720 {
-		t.Errorf("losses %v, %d activities", tr.Health().Losses, tr.LaneLen(event.LaneGPU))
+	if n := loss(tr, "truncated"); n != 1 || tr.Len(event.LaneGPU) != 6720 {
+		t.Errorf("losses %v, %d activities", tr.Health().Losses, tr.Len(event.LaneGPU))
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the export changed (%v)", err)

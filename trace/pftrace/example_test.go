@@ -46,6 +46,6 @@ func ExampleWrite() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(n == int64(t.LaneLen(event.LaneGPU)), again.LaneLen(event.LaneGPU) == t.LaneLen(event.LaneGPU))
+	fmt.Println(n == int64(t.Len(event.LaneGPU)), again.Len(event.LaneGPU) == t.Len(event.LaneGPU))
 	// Output: true true
 }

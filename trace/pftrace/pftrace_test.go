@@ -373,7 +373,7 @@ func TestCategoriesForm(t *testing.T) {
 func TestLanesAndWindow(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Stages), nil)
 	all := read(t, data)
-	mid := all.Raw(all.LaneAt(event.LaneGPU, all.LaneLen(event.LaneGPU)/2).Start())
+	mid := all.Raw(all.LaneAt(event.LaneGPU, all.Len(event.LaneGPU)/2).Start())
 	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: []event.Lane{event.LaneGPU}, Window: [2]int64{0, mid}})
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +384,7 @@ func TestLanesAndWindow(t *testing.T) {
 			n++
 		}
 	}
-	if got := some.LaneLen(event.LaneGPU); got != n || some.Len() != n || some.Raw(0) != all.Raw(0) {
+	if got := some.Len(event.LaneGPU); got != n || some.Len() != n || some.Raw(0) != all.Raw(0) {
 		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Raw(0), n, all.Raw(0))
 	}
 }

@@ -88,7 +88,7 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	d.finish()
 	d.report(x)
 	d.b.Meta.Path = name
-	return d.b.FinishContext(ctx)
+	return d.b.Finish(ctx)
 }
 
 // applyAll does what the packets say, to the last one.

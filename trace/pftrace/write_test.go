@@ -126,7 +126,7 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)", "layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if n := got.LaneLen(event.LaneGPU); n != 5 || got.Len() != 7 {
+	if n := got.Len(event.LaneGPU); n != 5 || got.Len() != 7 {
 		t.Errorf("%d activities of %d events, want 5 of 7", n, got.Len())
 	}
 }

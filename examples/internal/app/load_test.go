@@ -24,7 +24,7 @@ func loader() app.Program {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(env.Stdout, t.LaneLen(event.LaneGPU))
+			fmt.Fprintln(env.Stdout, t.Len(event.LaneGPU))
 			return nil
 		},
 	}

@@ -22,7 +22,7 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 	m := tr.Meta()
 	f := capture.Found{
 		Steps: -1, Coverage: -1,
-		GPUEvents: int64(tr.LaneLen(event.LaneGPU)),
+		GPUEvents: int64(tr.Len(event.LaneGPU)),
 		Ranked:    m.Rank >= 0 && m.WorldSize > 0, Rank: m.Rank, WorldSize: m.WorldSize,
 	}
 	// All the rest, of whatever sort: releases before Kineto name no category.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/page"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/htmlreport"
 	"github.com/llmstrata/strata/layer"
@@ -24,7 +25,7 @@ func timeline(t *testing.T, tr *trace.Trace, name string, header ...string) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := page.Timeline(&a.Devices[0], layer.None, name, header...)
+	r, err := page.Timeline(&a.Devices[0], trace.None, name, header...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func steps(passes, layers, perLayer int, name func(i int) string) *trace.Trace {
 			Process: cpu, Thread: 1, Device: trace.None, Stream: trace.None})
 		at += 5000
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 func TestPagesShowEveryResult(t *testing.T) {
@@ -144,9 +145,9 @@ func TestPagesStaySmall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := steps(passes, 36, 14, kernel)
 			for kind, p := range map[string]string{"timeline": timeline(t, tr, "x"), "triage": triaged(t, tr, "x")} {
-				t.Logf("%s: %d activities, %d bytes", kind, tr.LaneLen(event.LaneGPU), len(p))
+				t.Logf("%s: %d activities, %d bytes", kind, tr.Len(event.LaneGPU), len(p))
 				if len(p) >= 1_000_000 {
-					t.Errorf("the %s page of %d activities has %d bytes, want less than 1 MB", kind, tr.LaneLen(event.LaneGPU), len(p))
+					t.Errorf("the %s page of %d activities has %d bytes, want less than 1 MB", kind, tr.Len(event.LaneGPU), len(p))
 				}
 			}
 		})

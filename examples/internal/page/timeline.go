@@ -17,7 +17,7 @@ import (
 )
 
 // Timeline returns the report of an analysis with the layers of the given
-// pass, the steady one where it is layer.None. name is what the trace is
+// pass, the steady one where it is trace.None. name is what the trace is
 // called, header what else is known ("GPU type: H100"). The error is that of
 // [layer.Analysis.Timeline].
 func Timeline(a *layer.Device, pass int, name string, header ...string) (*htmlreport.Report, error) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -134,7 +135,7 @@ func TestFactsAreOfTheirName(t *testing.T) {
 	for i, n := range all {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: n, Start: int64(i) * 10, Duration: 5})
 	}
-	tr := b.Finish()
+	tr := built.Trace(b)
 	facts := names.Facts{Trace: tr}
 	for range 2 {
 		for e := range tr.Events(event.LaneGPU) {

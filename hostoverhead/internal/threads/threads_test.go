@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -27,7 +28,7 @@ func TestThreadsWorkForTheirDevices(t *testing.T) {
 	}
 	add(event.Frame, 1, 12, 0, 0, 50)
 	add(event.Frame, 3, 30, 0, 0, 50)
-	tr := b.Finish()
+	tr := built.Trace(b)
 	drives := threads.Of(tr)
 	want := map[int64][]trace.DeviceID{10: {0}, 11: {1}, 12: {0, 1}, 20: {2}, 30: nil}
 	seen := 0
@@ -69,7 +70,7 @@ func TestOnlyGPU(t *testing.T) {
 			}
 		}
 		one := trace.DeviceID(0)
-		a, err := layer.Analyze(t.Context(), b.Finish(), layer.Options{})
+		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ type stream struct {
 
 // newStream starts at the first event of a thread in a lane.
 func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested bool, keep func(trace.Event) bool) *stream {
-	n := t.LaneLen(lane)
+	n := t.Len(lane)
 	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
 	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
 	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -32,7 +33,7 @@ func thread(events ...trace.EventData) *trace.Trace {
 		b.Add(e)
 	}
 	b.Add(trace.EventData{Kind: event.Frame, Name: "another thread", Start: 0, Duration: 1000, Process: 1, Thread: 2})
-	return b.Finish()
+	return built.Trace(b)
 }
 
 func eventOf(kind event.Kind, name string, start, end int64) trace.EventData {

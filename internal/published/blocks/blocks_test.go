@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/published/blocks"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -21,12 +22,12 @@ type kernel struct {
 	device     trace.DeviceID
 }
 
-func built(kernels ...kernel) *trace.Trace {
+func assembled(kernels ...kernel) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for _, k := range kernels {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: k.start * 1000, Duration: k.dur * 1000, Device: k.device, Stream: 7})
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // opening is a trace of blocks of one anchor each, of the given durations, behind each other, and of one anchor more, which
@@ -38,7 +39,7 @@ func opening(durations ...int64) *trace.Trace {
 		kernels = append(kernels, kernel{"open", at, d, 0})
 		at += d
 	}
-	return built(kernels...)
+	return assembled(kernels...)
 }
 
 func model(perLayer int) *profile.ModelProfile {
@@ -57,7 +58,7 @@ func find(t *testing.T, tr *trace.Trace, o blocks.Options) *blocks.Cut {
 // TestLayersEndWithTheKernelThatStartsLast: two blocks a layer, each with its kernels; a kernel that runs on does not stretch
 // its layer; what follows the last anchor is nowhere.
 func TestLayersEndWithTheKernelThatStartsLast(t *testing.T) {
-	tr := built(
+	tr := assembled(
 		kernel{"before", 0, 5, 0},
 		kernel{"open", 10, 5, 0}, kernel{"long", 15, 500, 0}, kernel{"open", 20, 5, 0}, kernel{"last", 25, 5, 0},
 		kernel{"open", 40, 5, 0}, kernel{"open", 50, 5, 0},
@@ -132,7 +133,7 @@ func TestNotes(t *testing.T) {
 
 // TestAnchorAndDevice: an anchor that is given, the profile's, the first auto anchor that occurs four times; the busiest GPU.
 func TestAnchorAndDevice(t *testing.T) {
-	tr := built(kernel{"one", 0, 1, 0}, kernel{"two", 1, 1, 0}, kernel{"one", 2, 1, 0}, kernel{"two", 3, 1, 0}, kernel{"one", 4, 1, 0},
+	tr := assembled(kernel{"one", 0, 1, 0}, kernel{"two", 1, 1, 0}, kernel{"one", 2, 1, 0}, kernel{"two", 3, 1, 0}, kernel{"one", 4, 1, 0},
 		kernel{"two", 5, 1, 0}, kernel{"two", 6, 1, 0}, kernel{"two", 7, 1, 1}, kernel{"two", 8, 1, 1})
 	auto := &profile.ModelProfile{Name: "auto", BlocksPerLayer: 1, DefaultLayers: 1, AutoAnchors: []string{"one", "two"}}
 	other := trace.DeviceID(1)

@@ -136,14 +136,14 @@ func (d *detector) collectKernels() bool {
 
 // from is the first row of the GPU's lane that starts at a time or later.
 func (d *detector) from(at int64) int {
-	return sort.Search(d.t.LaneLen(event.LaneGPU), func(i int) bool { return int64(d.t.LaneAt(event.LaneGPU, i).Start()) >= at })
+	return sort.Search(d.t.Len(event.LaneGPU), func(i int) bool { return int64(d.t.LaneAt(event.LaneGPU, i).Start()) >= at })
 }
 
 // launchCall is the only API name that counts, as it stands in the file.
 const launchCall = "cudaLaunchKernel"
 
 func (d *detector) collectLaunches() {
-	d.known = d.t.LaneLen(event.LaneLaunch) > 0
+	d.known = d.t.Len(event.LaneLaunch) > 0
 	if !d.storedPlain() {
 		return
 	}

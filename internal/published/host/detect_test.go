@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/published/host"
@@ -97,7 +98,7 @@ func TestVersionedNamesAreNotSeen(t *testing.T) {
 }
 
 // built is a trace of the given events, whose times are in µs.
-func built(t *testing.T, events ...trace.EventData) *trace.Trace {
+func assembled(t *testing.T, events ...trace.EventData) *trace.Trace {
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
 	for _, e := range events {
@@ -105,7 +106,7 @@ func built(t *testing.T, events ...trace.EventData) *trace.Trace {
 		e.Process, e.Thread = 1, 1
 		b.Add(e)
 	}
-	return b.Finish()
+	return built.Trace(b)
 }
 
 func kernelAt(start, dur int64) trace.EventData {
@@ -119,7 +120,7 @@ func rangeAt(name string, start, dur int64) trace.EventData {
 // TestPhasesAreOneWindow: from the first step's start to the last one's end, steps without requests apart; a phase alone can
 // turn the verdict.
 func TestPhasesAreOneWindow(t *testing.T) {
-	tr := built(t, kernelAt(0, 900), kernelAt(1000, 10), kernelAt(1090, 10), kernelAt(1110, 1000),
+	tr := assembled(t, kernelAt(0, 900), kernelAt(1000, 10), kernelAt(1090, 10), kernelAt(1110, 1000),
 		rangeAt("[Executor] _forward_step 1: 0 ctx reqs, 8 gen reqs", 1000, 20),
 		rangeAt("[Executor] _forward_step 2: 0 ctx reqs, 8 gen reqs", 1080, 20),
 		rangeAt("[Executor] _forward_step 3: 0 ctx reqs, 0 gen reqs", 0, 20),
@@ -158,7 +159,7 @@ func TestAnyTraceIsJudged(t *testing.T) {
 		for range 1 + r.Intn(60) {
 			events = append(events, kernelAt(int64(r.Intn(1000)), int64(1+r.Intn(50))), rangeAt("prepare_inputs", int64(r.Intn(1000)), int64(1+r.Intn(50))))
 		}
-		got, err := host.Detect(t.Context(), built(t, events...), host.Options{})
+		got, err := host.Detect(t.Context(), assembled(t, events...), host.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,12 +174,12 @@ func TestAnyTraceIsJudged(t *testing.T) {
 }
 
 func TestDetectErrors(t *testing.T) {
-	if _, err := host.Detect(t.Context(), built(t, rangeAt("prepare_inputs", 0, 1)), host.Options{}); !errors.Is(err, host.ErrNoKernels) {
+	if _, err := host.Detect(t.Context(), assembled(t, rangeAt("prepare_inputs", 0, 1)), host.Options{}); !errors.Is(err, host.ErrNoKernels) {
 		t.Errorf("no kernels: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := host.Detect(ctx, built(t, kernelAt(0, 1)), host.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := host.Detect(ctx, assembled(t, kernelAt(0, 1)), host.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

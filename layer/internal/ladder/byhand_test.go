@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -28,7 +29,7 @@ func workOf(acts ...act) (*Work, []int32) {
 	for i := range rows {
 		rows[i], kernels[i] = int32(i), int32(i)
 	}
-	w := Collect(func() error { return nil }, b.Finish(), 0, rows)
+	w := Collect(func() error { return nil }, built.Trace(b), 0, rows)
 	return w, kernels
 }
 

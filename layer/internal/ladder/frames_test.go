@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -49,7 +50,7 @@ func framed(frames ...frame) *trace.Trace {
 		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
 	}
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 0, Duration: 1, Stream: 7})
-	return b.Finish()
+	return built.Trace(b)
 }
 
 // TestRepeatedClass: where no class has the name of a layer, that is one with three instances at least, at the shallowest depth, that takes most time.
@@ -174,7 +175,7 @@ func TestModulesAroundLaunches(t *testing.T) {
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	w := Collect(func() error { return nil }, b.Finish(), 0, rows)
+	w := Collect(func() error { return nil }, built.Trace(b), 0, rows)
 	m := w.ModulePaths()
 	var got []string
 	kinds := map[string]int32{}

@@ -56,7 +56,7 @@ func (m *ModulePaths) Of(i int32) []string {
 
 // ModulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
 func (w *Work) ModulePaths() *ModulePaths {
-	if w.Trace.LaneLen(event.LanePython) == 0 {
+	if w.Trace.Len(event.LanePython) == 0 {
 		return nil
 	}
 	walk := w.newPathWalk()

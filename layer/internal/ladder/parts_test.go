@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -50,7 +51,7 @@ func workOfAll(others []trace.EventData, runs ...run) (*Work, []int32) {
 	for i := range rows {
 		rows[i], kernels[i] = int32(i), int32(i)
 	}
-	return Collect(func() error { return nil }, b.Finish(), 0, rows), kernels
+	return Collect(func() error { return nil }, built.Trace(b), 0, rows), kernels
 }
 
 // TestOrphansJoinTheirNeighbours: kernels without a launch are of the pass of those around them on their stream; between two passes the longest pause of the stream

@@ -73,7 +73,7 @@ const lookEvery = 1 << 12
 // Collect reads the GPU activities of an analysis: names, stages and sites. What it returns after the end of ctx is not whole.
 func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process string) *Trace {
 	t := an.Trace()
-	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.LaneLen(event.LaneGPU))}
+	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.Len(event.LaneGPU))}
 	w.Stages = stagesOf(an, FileStage(path))
 	w.Steps = w.Stages.countSteps(an)
 	ids := newKernelIDs(p, t)
@@ -103,7 +103,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 			last = qi
 		}
 		a.Queue = last
-		a.Stage, a.Outside = w.Stages.of(k), !k.Valid() || k.Place().Pass == layer.None
+		a.Stage, a.Outside = w.Stages.of(k), !k.Valid() || k.Place().Pass == trace.None
 		if k.Valid() {
 			var operator profile.Operator
 			operator, _, a.Sure = k.Operator()

@@ -51,7 +51,7 @@ type foundSite struct {
 func NewSites(p *Pool, t *trace.Trace) *Sites {
 	n := t.NumNames()
 	f := &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
-	f.best[0] = make([]int32, t.LaneLen(event.LanePython))
+	f.best[0] = make([]int32, t.Len(event.LanePython))
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -214,7 +215,7 @@ func TestSitesOfLaunches(t *testing.T) {
 	kernel(4, 1050, 1)
 	kernel(4, 1060, 2)
 	kernel(2, 1070, 0)
-	tr := b.Finish()
+	tr := built.Trace(b)
 	p := NewPool()
 	s := NewSites(p, tr)
 	want := []string{"vllm/a.py:2 outer", "vllm/b.py:5 deep", Unresolved, Unresolved, "vllm/a.py:2 outer", "/srv/main.py:7 serve", "/srv/main.py:7 serve", "vllm/b.py:5 deep"}
@@ -233,7 +234,7 @@ func TestCallStacksAsText(t *testing.T) {
 	for stack, want := range map[string]string{
 		"threading.py(1): run": Unresolved, "torch/_ops.py(3): __call__;vllm/a.py(2): deep;vllm/a.py(1): outer": "vllm/a.py:2 deep", "train.py(1): main": "train.py:1 main", "": Unresolved,
 	} {
-		s := NewSites(NewPool(), trace.NewBuilder(trace.Options{}).Finish())
+		s := NewSites(NewPool(), built.Trace(trace.NewBuilder(trace.Options{})))
 		for range 2 {
 			if got := s.Pool.Sites.Texts[s.siteOfStack(stack)]; got != want {
 				t.Errorf("%q: %s, want %s", stack, got, want)
@@ -256,7 +257,7 @@ func TestSitesOfOpsOfOneLaunch(t *testing.T) {
 	for i, external := range []uint64{1, 2, 2, 1} {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: int64(1000 + 10*i), Duration: 5, Stream: 7, Correlation: 1, ExternalID: external})
 	}
-	tr := b.Finish()
+	tr := built.Trace(b)
 	p := NewPool()
 	s := NewSites(p, tr)
 	for e := range tr.Events(event.LaneGPU) {

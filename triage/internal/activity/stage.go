@@ -111,7 +111,7 @@ func (s *Stages) of(k layer.Kernel) int8 {
 	if !k.Valid() {
 		return s.rest
 	}
-	if p := k.Place().Pass; p != layer.None {
+	if p := k.Place().Pass; p != trace.None {
 		return s.Pass[k.Device().ID][p]
 	}
 	return s.rest

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -361,7 +362,7 @@ func (o *Occurrence) Kernel() layer.Kernel {
 // pass is the pass of an occurrence, nil outside of passes.
 func (o *Occurrence) pass() *layer.ForwardPass {
 	k := o.Kernel()
-	if !k.Valid() || k.Place().Pass == layer.None {
+	if !k.Valid() || k.Place().Pass == trace.None {
 		return nil
 	}
 	return &k.Device().Passes[k.Place().Pass]

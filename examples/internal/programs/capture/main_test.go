@@ -55,7 +55,7 @@ func TestCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := doc.Stages[i]
-		if n := int64(tr.LaneLen(event.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
+		if n := int64(tr.Len(event.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
 			t.Errorf("%s: %d GPU events, stage %+v", f, n, st)
 		}
 		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != "VALID" {

@@ -163,7 +163,7 @@ func (d *describer) launch(config string) (grid, block string) {
 // work fills in what the kernel's operator has to do.
 func (d *describer) work(k layer.Kernel, r *Row) {
 	r.Tokens = -1
-	if r.Pass != layer.None {
+	if r.Pass != trace.None {
 		r.Tokens = k.Device().Passes[r.Pass].Tokens
 	}
 	report := d.cost[k.Device().ID]
@@ -197,11 +197,11 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	}
 	at := k.Place()
 	r.Pass, r.Layer, r.Half, r.Stage = at.Pass, at.Layer, k.Half(), ""
-	if at.Pass != layer.None {
+	if at.Pass != trace.None {
 		fp := &k.Device().Passes[at.Pass]
 		r.Stage = string(fp.Stage)
-		if fp.FromEnd && at.Layer != layer.None {
-			r.Layer, r.LayerFromEnd = layer.None, -fp.LayerNumber(at.Layer)
+		if fp.FromEnd && at.Layer != trace.None {
+			r.Layer, r.LayerFromEnd = trace.None, -fp.LayerNumber(at.Layer)
 		}
 	}
 	op, part, confidence := k.Operator()

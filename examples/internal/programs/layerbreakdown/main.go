@@ -91,7 +91,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", reason)
 	}
 	pass := a.Steady.Pass
-	if o.given("fwd-pass") || pass == layer.None {
+	if o.given("fwd-pass") || pass == trace.None {
 		pass = o.pass
 	}
 	if !o.given("layer") {

@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
-// writeHTML writes --html, a page with the layers of the given pass, layer.None for
+// writeHTML writes --html, a page with the layers of the given pass, trace.None for
 // the steady one.
 func (o *options) writeHTML(ctx context.Context, env *app.Env, a *layer.Device, pass int) error {
 	if o.html == "" {

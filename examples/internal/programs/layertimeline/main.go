@@ -5,7 +5,6 @@ import (
 	"flag"
 
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -80,7 +79,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	o.parallelism = par
-	pass := layer.None
+	pass := trace.None
 	if o.passGiven() {
 		if pass = o.pass; pass < 0 {
 			return app.Usagef("--fwd-pass %d: want a number from 0", pass)

@@ -172,15 +172,15 @@ func TestCopies(t *testing.T) {
 		if !strings.Contains(r.Stderr, "wrote "+annotated) || !strings.Contains(r.Stderr, "pass 1-2") {
 			t.Errorf("notes do not tell what was written: %q", r.Stderr)
 		}
-		if a := load(t, annotated); a.LaneLen(event.LaneGPU) != whole.LaneLen(event.LaneGPU) || a.Len() <= whole.Len() {
-			t.Errorf("annotated copy has %d events, %d on the GPU; the trace %d and %d", a.Len(), a.LaneLen(event.LaneGPU), whole.Len(), whole.LaneLen(event.LaneGPU))
+		if a := load(t, annotated); a.Len(event.LaneGPU) != whole.Len(event.LaneGPU) || a.Len() <= whole.Len() {
+			t.Errorf("annotated copy has %d events, %d on the GPU; the trace %d and %d", a.Len(), a.Len(event.LaneGPU), whole.Len(), whole.Len(event.LaneGPU))
 		}
-		if s := load(t, slice); s.LaneLen(event.LaneGPU) != 2*161 { // kernels of a pass, as the table says
-			t.Errorf("slice of two passes has %d activities, want 322", s.LaneLen(event.LaneGPU))
+		if s := load(t, slice); s.Len(event.LaneGPU) != 2*161 { // kernels of a pass, as the table says
+			t.Errorf("slice of two passes has %d activities, want 322", s.Len(event.LaneGPU))
 		}
 		apptest.MustRun(t, program(quiet()), append(input, "--fwd-pass", "1", "--layers", "3", "--slice", redacted, "--redact", "all")...)
-		if s := load(t, redacted); s.LaneLen(event.LaneGPU) == 0 || s.LaneLen(event.LaneGPU) >= 161 {
-			t.Errorf("slice of one layer has %d activities", s.LaneLen(event.LaneGPU))
+		if s := load(t, redacted); s.Len(event.LaneGPU) == 0 || s.Len(event.LaneGPU) >= 161 {
+			t.Errorf("slice of one layer has %d activities", s.Len(event.LaneGPU))
 		}
 	}
 }

@@ -1,0 +1,2 @@
+// Package built makes traces of what tests put together.
+package built
