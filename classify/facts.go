@@ -11,8 +11,12 @@ import (
 // Facts are what a kernel's name alone tells. They never change with the place
 // of a launch: what position, operator or CPU op add is not here.
 type Facts struct {
-	// Category is what tables count the kernel as.
+	// Category is what tables count the kernel as, Label how they call it.
 	Category Category
+	Label    string
+	// Subcategory is the kind of work within the category where the name tells it,
+	// else, of a product, its data type.
+	Subcategory string
 	// Role is what the kernel is to the structure of a layer. Roles and categories
 	// answer different questions: an all-reduce that adds the residual and
 	// normalises is communication in a table, and the norm that opens the next half
@@ -58,13 +62,13 @@ type Facts struct {
 // the default rules, whatever rules a user put before them.
 func (s *Ruleset) Facts(raw string) Facts {
 	n := Parse(raw)
-	shown := s.classifyName(&n)
+	shown := s.judge(&n)
 	own := shown
 	if s != Default() {
-		own = Default().classifyName(&n)
+		own = Default().judge(&n)
 	}
 	f := Facts{
-		Category: shown.Category, Rule: shown.Rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
+		Category: shown.category, Label: shown.label, Subcategory: shown.subcategory, Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)
@@ -83,11 +87,11 @@ var collectiveOf = map[string]string{
 
 // collective reads the kind of exchange. A kernel that only takes the result of
 // one over, as the norm behind a two-shot all-reduce, is no second all-reduce.
-func collective(n *Name, r Result) string {
-	if r.Category != kernelword.CategoryCommunication {
+func collective(n *Name, r verdict) string {
+	if r.category != kernelword.CategoryCommunication {
 		return kernelword.NotCollective
 	}
-	switch r.Subcategory {
+	switch r.subcategory {
 	case "":
 		if n.Family == familyDeepEP || expertScopes.In(n.scope) {
 			return kernelword.AllToAll
@@ -99,7 +103,7 @@ func collective(n *Name, r Result) string {
 			return kernelword.OtherCollective
 		}
 	}
-	return collectiveOf[r.Subcategory]
+	return collectiveOf[r.subcategory]
 }
 
 var (
@@ -132,7 +136,7 @@ var ruleRoles = map[string]string{
 }
 
 // role reads the role of a name from the rule that matched it.
-func role(n *Name, r Result, c string) string {
+func role(n *Name, r verdict, c string) string {
 	if backwardWords.In(n.fn) || backwardWords.In(n.op) {
 		return kernelword.RoleBackward
 	}
@@ -143,10 +147,10 @@ func role(n *Name, r Result, c string) string {
 	if n.Family == familyInductor && inductorEmbedding.In(n.fn) {
 		return kernelword.RoleEmbed
 	}
-	if x, ok := ruleRoles[r.Rule]; ok {
+	if x, ok := ruleRoles[r.rule]; ok {
 		return x
 	}
-	return r.Category.role()
+	return r.category.role()
 }
 
 var inductorEmbedding = wordmatch.CompileAll(words("embedding"))
@@ -187,12 +191,12 @@ var (
 )
 
 // grouped says whether a product may be one of experts.
-func grouped(n *Name, r Result) bool {
-	switch r.Category {
+func grouped(n *Name, r verdict) bool {
+	switch r.category {
 	case kernelword.CategoryMoE:
-		return ruleRoles[r.Rule] == kernelword.RoleExperts
+		return ruleRoles[r.rule] == kernelword.RoleExperts
 	case kernelword.CategoryGEMM:
-		return r.Subcategory == "grouped" || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
+		return r.subcategory == "grouped" || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
 	}
 	return false
 }

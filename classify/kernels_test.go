@@ -32,7 +32,7 @@ func TestKernelNames(t *testing.T) {
 		}
 		seen[name] = i + 1
 		n := classify.Parse(name)
-		got := classify.Default().Classify(name)
+		got := classify.Default().Facts(name)
 		category, sub, hasSub := strings.Cut(want, "/")
 		if string(got.Category) != category || hasSub && got.Subcategory != sub {
 			t.Errorf("kernels.txt:%d: got %s/%s (rule %s), want %s: %s = %.150s",
@@ -93,7 +93,7 @@ func score(t *testing.T, path string, accepted, name, us int, least float64) {
 		}
 		names++
 		total += weight
-		got := classify.Default().Classify(f[name])
+		got := classify.Default().Facts(f[name])
 		if slices.Contains(strings.Split(f[accepted], "|"), string(got.Category)) {
 			right++
 			rightTime += weight

@@ -247,19 +247,6 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-func BenchmarkClassify(b *testing.B) {
-	names := corpus(b)
-	set := classify.Default()
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		if r := set.Classify(names[i%len(names)]); r.Category == "" {
-			b.Fatal(names[i%len(names)])
-		}
-		i++
-	}
-}
-
 func BenchmarkCanonical(b *testing.B) {
 	names := corpus(b)
 	b.ReportAllocs()
@@ -295,9 +282,9 @@ func FuzzParse(f *testing.F) {
 		}
 		_, _ = n.Label(), n.DType()
 		n.HasIdentifier(raw)
-		a, b := classify.Default().Classify(raw), classify.Default().Facts(raw)
-		if a.Category != b.Category || a.Rule != b.Rule {
-			t.Errorf("Classify = %+v, Facts %+v", a, b)
+		a := classify.Default().Facts(raw)
+		if b := classify.Default().Facts(raw); a != b {
+			t.Errorf("Facts = %+v, then %+v", a, b)
 		}
 		if a.Category == "" {
 			t.Error("empty category")
@@ -327,6 +314,6 @@ func FuzzLoadRules(f *testing.F) {
 		if _, err := classify.LoadRules(&buf); err != nil {
 			t.Errorf("written rules do not load: %v", err)
 		}
-		classify.New(rules...).Classify("void ns::f<int>(int)")
+		classify.New(rules...).Facts("void ns::f<int>(int)")
 	})
 }

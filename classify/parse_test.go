@@ -161,7 +161,7 @@ func TestTilesOfNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"decode": "decode", "w4a16": "int4", "publish_alltoall": "all_to_all"} {
-		if got := rules.Classify(name).Subcategory; got != want {
+		if got := rules.Facts(name).Subcategory; got != want {
 			t.Errorf("%s: subcategory %q, want %q", name, got, want)
 		}
 	}

@@ -243,18 +243,11 @@ type Ruleset struct {
 	compiled []compiled
 }
 
-// Result is the verdict on one name.
-type Result struct {
-	Category Category `json:"category"`
-	Label    string   `json:"label"`
-	// Subcategory is the kind of work within the category when the name tells
-	// it, else, for a gemm, its data type.
-	Subcategory string `json:"subcategory,omitempty"`
-	// DType is the narrowest operand type the name of a gemm, moe or attention
-	// kernel shows ([Name.DType]), else empty.
-	DType string `json:"dtype,omitempty"`
-	// Rule is the ID of the rule that matched, empty when none did.
-	Rule string `json:"rule,omitempty"`
+// verdict is what rules make of one name.
+type verdict struct {
+	category           Category
+	label, subcategory string
+	rule               string
 }
 
 // New returns a rule set of the given rules in order. A name that no rule
@@ -277,16 +270,8 @@ func (s *Ruleset) With(rules ...Rule) *Ruleset {
 	return &Ruleset{rules: append(front.rules, s.rules...), compiled: append(front.compiled, s.compiled...)}
 }
 
-// Classify parses a raw kernel name and returns its category. The result
-// depends on the name only, so callers with many events classify each distinct
-// name once.
-func (s *Ruleset) Classify(raw string) Result {
-	n := Parse(raw)
-	return s.classifyName(&n)
-}
-
-// classifyName is Classify for a name already parsed.
-func (s *Ruleset) classifyName(n *Name) Result {
+// judge asks the rules of a parsed name.
+func (s *Ruleset) judge(n *Name) verdict {
 	sub := newSubject(n)
 	for i := range s.compiled {
 		c := &s.compiled[i]
@@ -294,25 +279,19 @@ func (s *Ruleset) classifyName(n *Name) Result {
 			continue
 		}
 		r := c.rule
-		res := Result{Category: r.Category, Label: r.Label, Subcategory: r.Subcategory, Rule: r.ID}
-		if res.Label == "" {
-			res.Label = string(r.Category)
+		v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID}
+		if v.label == "" {
+			v.label = string(r.Category)
 		}
-		if res.Subcategory == "" && r.Refine != nil {
-			res.Subcategory = r.Refine(n)
+		if v.subcategory == "" && r.Refine != nil {
+			v.subcategory = r.Refine(n)
 		}
-		switch r.Category {
-		case kernelword.CategoryGEMM:
-			res.DType = n.dType()
-			if res.Subcategory == "" {
-				res.Subcategory = res.DType
-			}
-		case kernelword.CategoryMoE, kernelword.CategoryAttention:
-			res.DType = n.dType()
+		if v.subcategory == "" && r.Category == kernelword.CategoryGEMM {
+			v.subcategory = n.dType()
 		}
-		return res
+		return v
 	}
-	return Result{Category: kernelword.CategoryOther, Label: string(kernelword.CategoryOther)}
+	return verdict{category: kernelword.CategoryOther, label: string(kernelword.CategoryOther)}
 }
 
 // Default returns the rule set of the triage categories. All calls return the

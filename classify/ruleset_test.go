@@ -26,14 +26,14 @@ func TestFirstMatchWins(t *testing.T) {
 		"PerTokenQUANT":               "quant",
 		"Flash_fwd_splitkv_mla":       "other",
 	} {
-		if got := set.Classify(name); got.Rule != want || string(got.Category) != want {
+		if got := set.Facts(name); got.Rule != want || string(got.Category) != want {
 			t.Errorf("Classify(%q) = %+v, want rule %q", name, got, want)
 		}
 	}
-	if got := classify.New().Classify("x"); got.Rule != "" || got.Category != kernelword.CategoryOther {
+	if got := classify.New().Facts("x"); got.Rule != "" || got.Category != kernelword.CategoryOther {
 		t.Errorf("empty set: %+v, want other without a rule", got)
 	}
-	if got := classify.New(classify.Rule{ID: "empty"}).Classify("x"); got.Rule != "" {
+	if got := classify.New(classify.Rule{ID: "empty"}).Facts("x"); got.Rule != "" {
 		t.Errorf("a rule without a condition matched: %+v", got)
 	}
 }
@@ -43,11 +43,13 @@ func TestWithPrepends(t *testing.T) {
 		ID: "acme.router", Category: "router", Subcategory: "acme",
 		When: classify.Pattern{Function: []string{"*moe_gate*"}},
 	})
-	want := classify.Result{Category: "router", Label: "router", Subcategory: "acme", Rule: "acme.router"}
-	if diff := cmp.Diff(want, set.Classify("fused_moe_gate_kernel")); diff != "" {
+	want := classify.Facts{Category: "router", Label: "router", Subcategory: "acme", Rule: "acme.router"}
+	f := set.Facts("fused_moe_gate_kernel")
+	got := classify.Facts{Category: f.Category, Label: f.Label, Subcategory: f.Subcategory, Rule: f.Rule}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, want := set.Classify("nvjet_tst_1").Rule, classify.Default().Classify("nvjet_tst_1").Rule; got != want || got == "" {
+	if got, want := set.Facts("nvjet_tst_1").Rule, classify.Default().Facts("nvjet_tst_1").Rule; got != want || got == "" {
 		t.Errorf("rule %q, want the default's %q", got, want)
 	}
 }
@@ -148,12 +150,12 @@ func TestRulesFileErrors(t *testing.T) {
 func TestClassifyIsConcurrent(t *testing.T) {
 	names := corpus(t)
 	set := classify.Default()
-	done := make(chan map[string]classify.Result)
+	done := make(chan map[string]classify.Facts)
 	for range 4 {
 		go func() {
-			got := map[string]classify.Result{}
+			got := map[string]classify.Facts{}
 			for _, n := range names {
-				got[n] = set.Classify(n)
+				got[n] = set.Facts(n)
 			}
 			done <- got
 		}()
@@ -173,7 +175,7 @@ func Example() {
 		"_combined_routing_compute",
 		"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0",
 	} {
-		r := classify.Default().Classify(name)
+		r := classify.Default().Facts(name)
 		fmt.Printf("%s/%s by %s\n", r.Category, r.Subcategory, r.Rule)
 	}
 	// Output:
@@ -192,7 +194,7 @@ func ExampleLoadRules() {
 		return
 	}
 	set := classify.Default().With(rules...)
-	fmt.Println(set.Classify("fused_acme_router_v2").Rule)
+	fmt.Println(set.Facts("fused_acme_router_v2").Rule)
 	// Output: acme.router
 }
 

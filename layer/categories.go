@@ -24,9 +24,13 @@ func (a *Device) classify(w *work) {
 	rules, own := a.of.found.rules, a.of.found.own
 	a.byPlace = make([]bool, len(w.Names))
 	for id, name := range w.Names {
-		r := rules.Classify(name)
-		a.categoryOf[id] = a.key(r.Category, r.Label)
-		a.byPlace[id] = r.Category == kernelword.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Classify(name).Rule == "")
+		f := &w.Facts[id]
+		if rules != classify.Default() {
+			shown := rules.Facts(name)
+			f = &shown
+		}
+		a.categoryOf[id] = a.key(f.Category, f.Label)
+		a.byPlace[id] = f.Category == kernelword.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Facts(name).Rule == "")
 	}
 }
 

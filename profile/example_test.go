@@ -35,7 +35,7 @@ func ExampleParse() {
 		return
 	}
 	rules := p.Ruleset()
-	fmt.Println(p.Anchor, p.AnchorPosition, rules.Classify("my_attn_v2").Label, rules.Classify("ncclDevKernel_AllReduce").Label)
+	fmt.Println(p.Anchor, p.AnchorPosition, rules.Facts("my_attn_v2").Label, rules.Facts("ncclDevKernel_AllReduce").Label)
 	// Output: my_norm opens Attention ● NCCL AllReduce
 }
 

@@ -103,10 +103,10 @@ func FuzzParseProfile(f *testing.F) {
 			t.Errorf("DisplayName(%q) has %d characters", kernel, utf8.RuneCountInString(got))
 		}
 		class := p.Classify(kernel)
-		if got := published(p).Classify(kernel); string(got.Category) != class.Key || got.Label != class.Label {
+		if got := published(p).Facts(kernel); string(got.Category) != class.Key || got.Label != class.Label {
 			t.Errorf("Ruleset of universal rules gives %v for %q, Classify %v", got, kernel, class)
 		}
-		if got := p.Ruleset().Classify(kernel); got.Category == "" {
+		if got := p.Ruleset().Facts(kernel); got.Category == "" {
 			t.Errorf("Ruleset gives no category for %q", kernel)
 		}
 		out, err := json.Marshal(p)

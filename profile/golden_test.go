@@ -65,8 +65,8 @@ func TestGoldenCategoriesAndNames(t *testing.T) {
 			if got := p.Classify(k.Name).Key; got != k.Category {
 				t.Errorf("%s: %s.Classify(%q) = %q, want %q", file, name, k.Name, got, k.Category)
 			}
-			if got := rules.Classify(k.Name); string(got.Category) != k.Category || got.Label != p.Classify(k.Name).Label {
-				t.Errorf("%s: %s.Ruleset of universal rules.Classify(%q) = %+v, want category %q", file, name, k.Name, got, k.Category)
+			if got := rules.Facts(k.Name); string(got.Category) != k.Category || got.Label != p.Classify(k.Name).Label {
+				t.Errorf("%s: %s.Ruleset of universal rules.Facts(%q) = %+v, want category %q", file, name, k.Name, got, k.Category)
 			}
 			if got := p.DisplayName(k.Name); got != k.Simplified {
 				t.Errorf("%s: DisplayName(%q)\n got %q\nwant %q", file, k.Name, got, k.Simplified)
@@ -192,8 +192,8 @@ func TestClassifyOrderAndCase(t *testing.T) {
 		if got := p.Classify(tt.name); got != want {
 			t.Errorf("%s.Classify(%q) = %v, want %v", tt.profile, tt.name, got, want)
 		}
-		if got := published(p).Classify(tt.name); string(got.Category) != tt.key || got.Label != tt.label {
-			t.Errorf("%s.Ruleset of universal rules.Classify(%q) = %v, want %v", tt.profile, tt.name, got, want)
+		if got := published(p).Facts(tt.name); string(got.Category) != tt.key || got.Label != tt.label {
+			t.Errorf("%s.Ruleset of universal rules.Facts(%q) = %v, want %v", tt.profile, tt.name, got, want)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestRichRulesLeaveLessAtOther(t *testing.T) {
 			if p.Classify(k.Name) == profile.Other {
 				other++
 			}
-			if rich.Classify(k.Name).Category == "other" {
+			if rich.Facts(k.Name).Category == "other" {
 				richOther++
 			}
 		}

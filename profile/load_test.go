@@ -48,7 +48,7 @@ func TestDocumentedExample(t *testing.T) {
 	}
 	rules := p.Ruleset()
 	for name, want := range map[string]string{"acme_kv_write": "kv_write", "nvjet_tst_128x8": "gemm", "acme_paged_attn": "attention"} {
-		if got := rules.Classify(name); string(got.Category) != want {
+		if got := rules.Facts(name); string(got.Category) != want {
 			t.Errorf("Ruleset().Classify(%q) = %v, want %s", name, got, want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestProfileDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
 	}
-	if got := p.Ruleset().Classify("my_quant_kernel"); string(got.Category) != "quant" {
+	if got := p.Ruleset().Facts("my_quant_kernel"); string(got.Category) != "quant" {
 		t.Errorf("base rules default to %v, want the universal ones", got)
 	}
 }
@@ -133,7 +133,7 @@ func TestBaseNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Ruleset().Classify("my_quant_kernel"); string(got.Category) != "other" || got.Label != "Other" {
+	if got := p.Ruleset().Facts("my_quant_kernel"); string(got.Category) != "other" || got.Label != "Other" {
 		t.Errorf("Ruleset = %v, want other", got)
 	}
 	if got := p.DisplayName("void at::native::x"); got != "void at::native::x" {

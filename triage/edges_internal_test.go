@@ -73,7 +73,7 @@ func TestNoMeanOfSeveralModels(t *testing.T) {
 func TestCategoriesOfAStage(t *testing.T) {
 	p := activity.NewPool()
 	for _, c := range []string{"norm", "gemm", "copy"} {
-		p.Facts = append(p.Facts, activity.Kernel{Result: classify.Result{Category: classify.Category(c)}})
+		p.Facts = append(p.Facts, activity.Kernel{Shown: activity.Class{Category: classify.Category(c)}})
 	}
 	s := &stageWork{ns: 100, rows: []row{{kernel: 0, ns: 20, launches: 1}, {kernel: 1, ns: 30, launches: 2}, {kernel: 0, ns: 10, launches: 4}, {kernel: 2, ns: 40, launches: 1}}}
 	var got []string

@@ -170,7 +170,7 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 	f := &p.Facts[r.kernel]
 	out := KernelRow{
-		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: string(f.Result.Category), Subcategory: f.Result.Subcategory, Rule: f.Result.Rule,
+		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: string(f.Shown.Category), Subcategory: f.Shown.Subcategory, Rule: f.Shown.Rule,
 		GPUTimeUS: micros(r.ns), GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
 	}
 	out.Locations, out.CPUOps = r.places(p, anyOperator)
@@ -355,7 +355,7 @@ func (s *stageWork) categories(p *activity.Pool) []Share {
 	var out []Share
 	for i := range s.rows {
 		r := &s.rows[i]
-		c := string(p.Facts[r.kernel].Result.Category)
+		c := string(p.Facts[r.kernel].Shown.Category)
 		k, ok := at[c]
 		if !ok {
 			k = len(out)

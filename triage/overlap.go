@@ -35,7 +35,7 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 			continue
 		}
 		f, r := &a.pool.Facts[id], &s.rows[s.rowOf[id]]
-		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Result.Category),
+		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Shown.Category),
 			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
 		row.Known = chain.Hiding(a.registry, serverKey(a.report.Framework), f)
@@ -162,7 +162,7 @@ func (r *Report) Launches(i int) iter.Seq[Launch] {
 					continue
 				}
 				f := &p.Facts[act.Kernel]
-				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, string(f.Result.Category), p.Sites.Texts[act.Site], act.Site > activity.SiteFromPrefill, p.Ops.Texts[act.Op]}) {
+				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, string(f.Shown.Category), p.Sites.Texts[act.Site], act.Site > activity.SiteFromPrefill, p.Ops.Texts[act.Op]}) {
 					return
 				}
 			}

@@ -129,7 +129,7 @@ func nameLikeness(a, b *Kernel) int {
 	for n < len(short) && short[n] == long[n] {
 		n++
 	}
-	if len(short) > prefixNameLen && n >= prefixMin && float64(n) >= prefixShare*float64(len(long)) && a.Result.Category == b.Result.Category {
+	if len(short) > prefixNameLen && n >= prefixMin && float64(n) >= prefixShare*float64(len(long)) && a.Shown.Category == b.Shown.Category {
 		return 2000 + n
 	}
 	for _, alias := range aliases {
@@ -155,7 +155,7 @@ func anyKernel(*Kernel) bool { return true }
 // Elementwise kernels, copies and matrix products are used all over a model: a
 // launch found elsewhere in the trace says nothing about another one.
 func telling(f *Kernel) bool {
-	switch f.Result.Category {
+	switch f.Shown.Category {
 	case kernelword.CategoryNorm, kernelword.CategoryRope, kernelword.CategoryAttention, kernelword.CategoryMoE, kernelword.CategoryKVCache,
 		kernelword.CategoryHybridLinear, kernelword.CategoryCommunication:
 		return true

@@ -12,7 +12,7 @@ import (
 
 func named(name string, c classify.Category) *Kernel {
 	n := classify.Parse(name)
-	return &Kernel{Canonical: name, Parsed: n, Words: n.Words(), Result: classify.Result{Category: c}}
+	return &Kernel{Canonical: name, Parsed: n, Words: n.Words(), Shown: Class{Category: c}}
 }
 
 // TestLikenessOfNames: a longer name that begins with the other one, one that holds it, a long common beginning, an alias; each

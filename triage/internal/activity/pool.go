@@ -44,10 +44,17 @@ type Kernel struct {
 	Canonical string        // its name, see [classify.Canonical]
 	Parsed    classify.Name // of the first raw name seen
 	Words     string
-	Result    classify.Result
+	Shown     Class
 	Facts     classify.Facts // by the default rules
 	Kind      event.Kind
 	Effort    Effort
+}
+
+// Class is what tables count a kernel as; see [classify.Facts].
+type Class struct {
+	Category    classify.Category
+	Subcategory string // "" where the rules give another category
+	Rule        string // the one that gave Category; "" where none did
 }
 
 // Pool holds the texts of all traces of one analysis, so that rows of a formal
@@ -99,10 +106,10 @@ func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) i
 	id := p.names.ID(canonical + "\x00" + string(category))
 	if int(id) == len(p.Facts) {
 		parsed := classify.Parse(raw)
-		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Result: classify.Default().Classify(raw),
-			Facts: classify.Default().Facts(raw), Kind: kind}
-		if f.Result.Category != category {
-			f.Result = classify.Result{Category: category}
+		facts := classify.Default().Facts(raw)
+		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Shown: Class{Category: category}, Facts: facts, Kind: kind}
+		if facts.Category == category {
+			f.Shown.Subcategory, f.Shown.Rule = facts.Subcategory, facts.Rule
 		}
 		f.Effort = EffortOf(kind, category)
 		p.Facts = append(p.Facts, f)

@@ -264,7 +264,7 @@ func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int,
 		switch {
 		case !begun:
 			return nowhere, nil, nil
-		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.Trace.Acts[k.Act].Kernel].Result.Category):
+		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.Trace.Acts[k.Act].Kernel].Shown.Category):
 			through = append(through, k.Act)
 		case k.filler && len(fillers) < c.p.Fillers:
 			fillers = append(fillers, k.Act)

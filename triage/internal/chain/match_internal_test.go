@@ -15,7 +15,7 @@ import (
 // stream is a sequence of kernels, one letter each: a…c do a step of that letter, . is a filler, n a norm that does none, x
 // another kernel. Kernel i runs from 100·i to 100·i + 10·(i+1) ns.
 func stream(letters string) (*activity.Pool, sequence) {
-	p := &activity.Pool{Facts: []activity.Kernel{{}, {Result: classify.Result{Category: kernelword.CategoryNorm}}}}
+	p := &activity.Pool{Facts: []activity.Kernel{{}, {Shown: activity.Class{Category: kernelword.CategoryNorm}}}}
 	q := sequence{Trace: &activity.Trace{}}
 	for i, c := range letters {
 		k := Kernel{Act: int32(i), filler: c == '.'}

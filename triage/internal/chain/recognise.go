@@ -120,7 +120,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if w.names.In(f.Words) {
 			k.named |= bit
 		}
-		if k.named&bit != 0 || slices.Contains(d.Kinds, f.Kind.String()) || slices.Contains(d.Categories, string(f.Result.Category)) {
+		if k.named&bit != 0 || slices.Contains(d.Kinds, f.Kind.String()) || slices.Contains(d.Categories, string(f.Shown.Category)) {
 			k.likely |= bit
 		}
 		if d.ByFacts(&f.Parsed, &f.Facts) {
@@ -129,7 +129,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if w.templateOnly.In(f.Words) {
 			k.only |= bit
 		}
-		if w.without.In(f.Words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(f.Result.Category)) {
+		if w.without.In(f.Words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(f.Shown.Category)) {
 			k.never |= bit
 		}
 	}

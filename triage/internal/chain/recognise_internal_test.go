@@ -72,7 +72,7 @@ func TestStepsOfKernels(t *testing.T) {
 		if c.kind == 0 {
 			c.kind = event.Kernel
 		}
-		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Kind: c.kind, Result: classify.Result{Category: c.category}})
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Kind: c.kind, Shown: activity.Class{Category: c.category}})
 		key := sortKey{op: p.Ops.ID(c.op)}
 		if c.site != "" {
 			key.site = p.Sites.ID(c.site)
@@ -116,7 +116,7 @@ func TestSequencesOfAStage(t *testing.T) {
 	p := activity.NewPool()
 	for _, c := range []classify.Category{kernelword.CategoryAttention, kernelword.CategoryGEMM, kernelword.CategoryElementwise} {
 		n := classify.Parse(string(c))
-		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Result: classify.Result{Category: c}, Effort: activity.EffortOf(event.Kernel, c)})
+		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c}, Effort: activity.EffortOf(event.Kernel, c)})
 	}
 	const attention, product, pointwise = 0, 1, 2
 	act := func(queue, kernel int32, stage int8) activity.Activity {

@@ -64,7 +64,7 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 			q := &byQueue[act.Queue]
 			q.Trace = w
 			q.Kernels = append(q.Kernels, Kernel{int32(i), sort, out.Sets[sort], f.Effort == activity.EffortMove})
-			attention := f.Result.Category == kernelword.CategoryAttention
+			attention := f.Shown.Category == kernelword.CategoryAttention
 			if attention && !inBlock[act.Queue] {
 				out.Blocks++
 			}
