@@ -363,7 +363,9 @@ func (r *Report) sumUp() {
 	for i, p := range r.parts {
 		meta := p.a.Trace()
 		h := meta.Health()
-		r.Health = max(r.Health, h.Status)
+		if h.Status.Compare(r.Health) > 0 {
+			r.Health = h.Status
+		}
 		if len(h.Findings) > 0 {
 			r.HealthNotes = append(r.HealthNotes, triage.HealthNote{Trace: p.name, Status: h.Status, Findings: h.Findings})
 		}

@@ -81,7 +81,7 @@ func (r *Report) addHost(ctx context.Context) error {
 func (r *Report) doubtedIdle() string {
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			if f.Severity > trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != "empty-graphs" {
+			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != "empty-graphs" {
 				return f.Message
 			}
 		}

@@ -35,10 +35,10 @@ type htmlBuilder struct {
 func (h *htmlBuilder) page() *htmlreport.Report {
 	r := h.r
 	p := &htmlreport.Report{Title: filepath.Base(r.Name), Program: "report", Summary: r.Verdict, Notes: r.Notes, Colors: h.colors(), Facts: h.facts()}
-	p.Health.Status = r.Health.String()
+	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			p.Health.Findings = append(p.Health.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: f.Message})
+			p.Health.Findings = append(p.Health.Findings, htmlreport.Finding{Code: f.Code, Severity: string(f.Severity), Message: f.Message})
 		}
 	}
 	tree, flame := h.drill() // fills in the kernels

@@ -165,9 +165,9 @@ func healthText(r *Report) string {
 	}
 	switch n {
 	case 0:
-		return r.Health.String()
+		return string(r.Health)
 	case 1:
-		return r.Health.String() + ", a remark on the recording"
+		return string(r.Health) + ", a remark on the recording"
 	}
 	return fmt.Sprintf("%s, %d remarks on the recording", r.Health, n)
 }

@@ -46,7 +46,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		d.add("busy-with-communication", confidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
 	}
 	for _, f := range a.l.w.layers.Health.Findings {
-		if f.Severity > trace.HealthOK && incomplete(f) {
+		if f.Severity != trace.HealthOK && incomplete(f) {
 			d.add("trace-incomplete", confidenceMedium, "%s", f.Message)
 		}
 	}

@@ -14,43 +14,23 @@ import (
 	"github.com/llmstrata/strata/trace/internal/suspect"
 )
 
-// HealthStatus says how far a trace's numbers can be trusted.
-type HealthStatus uint8
+// HealthStatus says how far a trace's numbers can be trusted: one of the words
+// below, or "" where nobody looked.
+type HealthStatus string
 
-// The statuses, from best to worst. The zero value is not a status: "unknown".
+// The statuses, from best to worst.
 const (
-	HealthOK       HealthStatus = iota + 1 // nothing found that changes a result
-	HealthDegraded                         // some results are incomplete; Finding.Affects names them
-	HealthUnusable                         // no GPU activity: nothing about the GPU can be said
+	HealthOK       HealthStatus = "ok"       // nothing found that changes a result
+	HealthDegraded HealthStatus = "degraded" // some results are incomplete; Finding.Affects names them
+	HealthUnusable HealthStatus = "unusable" // no GPU activity: nothing about the GPU can be said
 )
 
-// String returns "ok", "degraded" or "unusable".
-func (s HealthStatus) String() string {
-	switch s {
-	case HealthOK:
-		return "ok"
-	case HealthDegraded:
-		return "degraded"
-	case HealthUnusable:
-		return "unusable"
-	}
-	return "unknown"
-}
+var healthOrder = []HealthStatus{HealthOK, HealthDegraded, HealthUnusable}
 
-// MarshalText implements encoding.TextMarshaler.
-func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler, so that stored results can
-// be read back. Words it does not know are 0, unknown: a newer version may
-// have written them.
-func (s *HealthStatus) UnmarshalText(text []byte) error {
-	*s = 0
-	for known := HealthOK; known <= HealthUnusable; known++ {
-		if string(text) == known.String() {
-			*s = known
-		}
-	}
-	return nil
+// Compare orders statuses from best to worst: it is positive where s is worse than
+// other, 0 where they are equal. What is no status comes first.
+func (s HealthStatus) Compare(other HealthStatus) int {
+	return cmp.Compare(slices.Index(healthOrder, s), slices.Index(healthOrder, other))
 }
 
 // Health is what was found wrong with a trace, computed before any number is
@@ -173,10 +153,12 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	h.Status = HealthOK
 	for _, f := range h.Findings {
-		h.Status = max(h.Status, f.Severity)
+		if f.Severity.Compare(h.Status) > 0 {
+			h.Status = f.Severity
+		}
 	}
 	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Code, b.Code))
+		return cmp.Or(b.Severity.Compare(a.Severity), strings.Compare(a.Code, b.Code))
 	})
 	return h
 }

@@ -49,7 +49,7 @@ func Walk(t testing.TB, tr *trace.Trace) int {
 	if _, err := json.Marshal(tr.Health()); err != nil {
 		t.Errorf("health as JSON: %v", err)
 	}
-	if h := tr.Health(); h.Status == 0 {
+	if h := tr.Health(); h.Status == "" {
 		t.Error("the health of a loaded trace is unknown")
 	}
 	tr.Epoch()

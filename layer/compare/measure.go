@@ -38,14 +38,14 @@ const (
 
 // Measure reduces an analysis to what a comparison needs: the passes of the GPU with most work, divided into rows.
 func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
-	r := &Run{Trace: a.Trace().Meta().Path, Health: a.Health.Status.String(), Rows: []RowName{}, Passes: []Pass{}}
+	r := &Run{Trace: a.Trace().Meta().Path, Health: string(a.Health.Status), Rows: []RowName{}, Passes: []Pass{}}
 	if len(a.Devices) == 0 {
 		return r, nil
 	}
 	d := &a.Devices[0]
 	r.GPU = d.GPU
 	for _, f := range a.Trace().Health().Findings {
-		r.Scrambled = r.Scrambled || f.Code == "scrambled-records" && f.Severity >= trace.HealthDegraded
+		r.Scrambled = r.Scrambled || f.Code == "scrambled-records" && f.Severity != trace.HealthOK
 	}
 	for _, c := range a.Trace().Counters() {
 		if c.Device == d.ID && c.Quantity == smClock {

@@ -72,7 +72,7 @@ func (l *Conditions) Set(text string) error {
 		return fmt.Errorf("want a limit too, as in %q", conditionExamples[c.Name])
 	}
 	if c.Name == HealthIs {
-		if err := c.State.UnmarshalText([]byte(f[1])); err != nil || c.State != trace.HealthDegraded && c.State != trace.HealthUnusable {
+		if c.State = trace.HealthStatus(f[1]); c.State != trace.HealthDegraded && c.State != trace.HealthUnusable {
 			return fmt.Errorf("want health degraded or health unusable")
 		}
 	} else {
@@ -136,8 +136,8 @@ func (c Condition) Untold(why string) gate.Check {
 
 // Health judges HealthIs.
 func (c Condition) Health(s trace.HealthStatus) gate.Check {
-	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Message: "the trace is " + s.String()}
-	if s >= c.State {
+	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Message: "the trace is " + string(s)}
+	if s.Compare(c.State) >= 0 {
 		check.Verdict = gate.Failed
 	}
 	return check

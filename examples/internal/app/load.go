@@ -19,9 +19,16 @@ func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 	e.Notef("no --trace: showing the built-in demo trace (a small model's prefill and decode steps); --trace FILE reads your own")
 	t, err := trace.Read(ctx, bytes.NewReader(demo.Trace()), o)
 	if err == nil {
-		e.health = max(e.health, t.Health().Status)
+		e.judge(t)
 	}
 	return t, err
+}
+
+// judge remembers the health of the worst trace.
+func (e *Env) judge(t *trace.Trace) {
+	if s := t.Health().Status; s.Compare(e.health) > 0 {
+		e.health = s
+	}
 }
 
 // LoadFile is [Env.Load] for a file that another flag names.
@@ -57,7 +64,7 @@ func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*st
 	e.noteFiles(rec)
 	for _, p := range rec.Parts {
 		e.NoteHealth(p.Trace)
-		e.health = max(e.health, p.Trace.Health().Status)
+		e.judge(p.Trace)
 	}
 	return rec, nil
 }

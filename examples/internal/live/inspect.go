@@ -32,7 +32,7 @@ func inspect(ctx context.Context, path string) (capture.Found, error) {
 		f.Start, f.End = epoch.Add(time.Duration(start)), epoch.Add(time.Duration(end))
 	}
 	if h := tr.Health(); h.Status != trace.HealthOK && len(h.Findings) > 0 {
-		f.Note = "trace is " + h.Status.String() + ": " + h.Findings[0].Message
+		f.Note = "trace is " + string(h.Status) + ": " + h.Findings[0].Message
 	}
 	if f.GPUEvents == 0 {
 		countAnnotations(tr, &f)

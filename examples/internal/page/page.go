@@ -33,9 +33,9 @@ func WriteFile(env *app.Env, path string, r *htmlreport.Report) error {
 
 // health converts the health of a trace.
 func health(h trace.Health) htmlreport.Health {
-	out := htmlreport.Health{Status: h.Status.String()}
+	out := htmlreport.Health{Status: string(h.Status)}
 	for _, f := range h.Findings {
-		out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: f.Message})
+		out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: string(f.Severity), Message: f.Message})
 	}
 	return out
 }

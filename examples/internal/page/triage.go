@@ -65,16 +65,18 @@ func triageHealth(r *triage.Report) htmlreport.Health {
 	worst := trace.HealthOK
 	var out htmlreport.Health
 	for _, n := range r.Health {
-		worst = max(worst, n.Status)
+		if n.Status.Compare(worst) > 0 {
+			worst = n.Status
+		}
 		for _, f := range n.Findings {
 			msg := f.Message
 			if len(r.Health) > 1 {
 				msg = filepath.Base(n.Trace) + ": " + msg
 			}
-			out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: f.Severity.String(), Message: msg})
+			out.Findings = append(out.Findings, htmlreport.Finding{Code: f.Code, Severity: string(f.Severity), Message: msg})
 		}
 	}
-	out.Status = worst.String()
+	out.Status = string(worst)
 	return out
 }
 

@@ -52,9 +52,9 @@ type Kernel struct {
 
 // Class is what tables count a kernel as; see [classify.Facts].
 type Class struct {
-	Category    classify.Category
-	Subcategory string // "" where the rules give another category
-	Rule        string // the one that gave Category; "" where none did
+	Category    classify.Category // where the kernel is counted
+	Subcategory string            // "" where the rules give another category
+	Rule        string            // the one that gave Category; "" where none did
 }
 
 // Pool holds the texts of all traces of one analysis, so that rows of a formal
