@@ -116,7 +116,7 @@ func TestLostKernelsCount(t *testing.T) {
 				continue
 			}
 			acts := lossy(rand.New(rand.NewSource(seedOf(f.Name+"one of thirty lost, one pass")+seed*7919)), actsOf(f, false), 0.03)
-			an, err := layer.Analyze(t.Context(), built(acts), layer.Options{})
+			an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
