@@ -294,7 +294,7 @@ func lettered(t *testing.T, text string, o Options) *Device {
 		}
 		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000 + 20*int64(i), Duration: 10, Stream: 7})
 	}
-	a, err := Analyze(t.Context(), b.Finish(), o)
+	a, err := Analyze(t.Context(), built.Trace(b), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +480,7 @@ func TestMainReplayStream(t *testing.T) {
 				add(trace.EventData{Stream: trace.StreamID(c - '0'), Correlation: 500, GraphNode: uint64(i + 1)})
 			}
 		}
-		w := &work{Work: ladder.Collect(never, b.Finish(), 0, kernels)}
+		w := &work{Work: ladder.Collect(never, built.Trace(b), 0, kernels)}
 		main, several := w.mainReplayStream(kernels)
 		if got := fmt.Sprint(main, several); got != want {
 			t.Errorf("%s: %s, want %s", streams, got, want)

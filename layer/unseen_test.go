@@ -183,7 +183,7 @@ func TestOtherSeeds(t *testing.T) {
 				}
 				for _, n := range []int{0, len(f.Decode.Layers)} {
 					acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name)+int64(seed+1)*7919)), f)
-					an, err := layer.Analyze(t.Context(), built(acts), layer.Options{NumLayers: n})
+					an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n})
 					if err != nil {
 						continue // no answer is no wrong one
 					}
