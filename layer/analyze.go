@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
@@ -76,7 +77,7 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t, frameworks: frameworks}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
 	a.found = findOnce(t, p, opts.Rules)
-	gpus := devicesOf(t, a.found.acts)
+	gpus := a.found.gpus
 	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
 	for i, g := range gpus {
@@ -91,9 +92,14 @@ type work struct {
 	opts Options
 	op   []uint16 // index into Device.operators; nil: not looked for
 
+	times []passTime // by pass
+
 	dims    map[string][2]int // see weightOf
 	passKey []byte            // see operatorsOf
 }
+
+// passTime is the GPU time of the kernels of a pass, and of those in layers.
+type passTime struct{ all, layers time.Duration }
 
 // collect gathers the device's activities.
 func (a *Device) collect(ctx context.Context) *work {
@@ -328,10 +334,14 @@ func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
 // spread notes when the kernels of a pass run and what they are outside of layers.
 func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 	fp.Start, fp.End = math.MaxInt64, math.MinInt64
-	seen := false
+	seen, sum := false, passTime{}
 	for k, i := range r.Kernels {
-		fp.Start = min(fp.Start, w.Act(i).Start())
-		fp.End = max(fp.End, w.Act(i).End())
+		e := w.Act(i)
+		d := e.Duration()
+		fp.Start, fp.End = min(fp.Start, e.Start()), max(fp.End, e.End())
+		if sum.all += d; r.Layer[k] != trace.None {
+			sum.layers += d
+		}
 		if w.Replayed(i) {
 			fp.Replay++
 		}
@@ -345,6 +355,7 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 			seen = true
 		}
 	}
+	w.times = append(w.times, sum)
 }
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.

@@ -20,20 +20,6 @@ type gpu struct {
 	busy time.Duration
 }
 
-// devicesOf returns the GPUs with activities, the busiest first; ties go to the lowest id.
-func devicesOf(t *trace.Trace, acts map[trace.DeviceID][]int32) []gpu {
-	out := make([]gpu, 0, len(acts))
-	for d, list := range acts {
-		g := gpu{id: d}
-		for _, row := range list {
-			g.busy += t.LaneAt(event.LaneGPU, int(row)).Duration()
-		}
-		out = append(out, g)
-	}
-	slices.SortFunc(out, func(x, y gpu) int { return cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(x.id, y.id)) })
-	return out
-}
-
 // gpuNames are the names that the profiler recorded; the first of a device's counts.
 func gpuNames(t *trace.Trace) map[trace.DeviceID]string {
 	names := map[trace.DeviceID]string{}
@@ -47,6 +33,7 @@ func gpuNames(t *trace.Trace) map[trace.DeviceID]string {
 
 // found is what is found once for all devices, so that many of them cost no more than their kernels.
 type found struct {
+	gpus       []gpu                      // those with activities, the busiest first; ties go to the lowest id
 	acts       map[trace.DeviceID][]int32 // rows of the GPU lane by device, by start
 	frames     func() *ladder.Frames
 	rules, own *classify.Ruleset // the profile's with the user's, and those alone
@@ -60,8 +47,9 @@ func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *f
 	for e := range t.Events(event.LaneGPU) {
 		d := devices.ID(e.Device())
 		if d == len(counts) {
-			counts = append(counts, 0)
+			f.gpus, counts = append(f.gpus, gpu{id: e.Device()}), append(counts, 0)
 		}
+		f.gpus[d].busy += e.Duration()
 		counts[d]++
 	}
 	rows := make([][]int32, len(counts))
@@ -77,6 +65,7 @@ func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *f
 	for d, list := range rows {
 		f.acts[devices.Key(d)] = list
 	}
+	slices.SortFunc(f.gpus, func(x, y gpu) int { return cmp.Or(cmp.Compare(y.busy, x.busy), cmp.Compare(x.id, y.id)) })
 	f.frames = sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(t) })
 	return f
 }

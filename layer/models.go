@@ -72,7 +72,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		of[p] = at
 		m := &a.Models[at]
 		m.Passes++
-		m.Time += w.Busy(results[p].Kernels)
+		m.Time += w.times[p].all
 		if k.draft {
 			m.NumLayers = max(m.NumLayers, results[p].Count)
 		}
@@ -108,13 +108,14 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 
 // cover adds up the GPU time in passes and in layers.
 func (a *Device) cover() {
-	for k := range a.Kernels() {
-		at := k.Place()
-		if at.Pass != trace.None {
-			a.InPasses += k.Event().Duration()
+	c := &a.columns
+	for i, p := range c.pass {
+		if p == trace.None {
+			continue
 		}
-		if at.Layer != trace.None {
-			a.InLayers += k.Event().Duration()
+		d := a.event(int32(i)).Duration()
+		if a.InPasses += d; c.layer[i] != trace.None {
+			a.InLayers += d
 		}
 	}
 }

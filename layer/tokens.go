@@ -67,12 +67,12 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 		fp, r := &a.Passes[p], &results[p]
 		usable := fp.Partial == whole && fp.NumLayers > 0 && len(r.Second) == 0
 		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
-			Decodes: usable && fp.Stage == StageDecode}
+			Decodes: usable && fp.Stage == StageDecode, Work: w.times[p].layers}
 		for k, i := range r.Kernels {
-			if r.Layer[k] != trace.None {
-				passes[p].Work += w.Act(i).Duration()
+			if r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == kernelword.RoleCacheWrite {
+				passes[p].Generates = true
+				break
 			}
-			passes[p].Generates = passes[p].Generates || r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == kernelword.RoleCacheWrite
 		}
 	}
 	for p, stage := range launches.Stages(passes) {

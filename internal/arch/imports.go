@@ -118,7 +118,7 @@ var Layers = Layering{
 	"profile/internal/quant":    {"profile/internal/document"},
 	"profile/internal/ranks":    {"profile/internal/document"},
 	"layer/internal/segment":    {"classify", "internal/kernelword"},
-	"layer/internal/ladder":     {"profile", "classify", "trace", "trace/event", "internal/intern", "internal/kernelword", "internal/framework", "layer/internal/segment"},
+	"layer/internal/ladder":     {"profile", "classify", "trace", "trace/event", "internal/apicall", "internal/intern", "internal/kernelword", "internal/framework", "layer/internal/segment"},
 	"layer/internal/operator":   {"internal/decimal", "internal/opname"},
 	"layer/internal/launches":   {},
 	"internal/testdata":         {},

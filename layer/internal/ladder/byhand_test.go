@@ -99,7 +99,7 @@ func TestStraysAreDropped(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	w, kernels := workOf(act{"a", 7, 10, 10}, act{"b", 8, 15, 10}, act{"c", 7, 20, 2}, act{"d", 7, 40, 5})
-	end, busy := w.progress(kernels, nil, nil)
+	end, busy := w.progress(kernels)
 	base := end[0]
 	for k := range end {
 		end[k] -= base

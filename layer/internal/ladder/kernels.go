@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
@@ -56,21 +57,24 @@ type Work struct {
 func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
 	n := len(acts)
 	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts, origin: make([]trace.EventID, n), replay: make([]bool, n), Half: make([]int8, n)}
-	call, origin := trace.Event{}, trace.EventID(trace.None) // of the kernel before, mostly that of this one, too
+	call, origin, graph := trace.Event{}, trace.EventID(trace.None), false // of the kernel before, mostly those of this one, too
 	for i := range acts {
 		e := w.Act(int32(i))
-		w.Half[i], w.replay[i] = None, e.IsReplay()
 		from := e.Launch()
-		if !from.Valid() {
+		launched := from.Valid()
+		if !launched {
 			from = e.Op()
 		}
-		if from != call {
+		same := from == call
+		if !same {
 			call, origin = from, trace.None
 			if from.Thread() != trace.None {
 				origin = from.ID()
 			}
 		}
-		w.origin[i] = origin
+		replay := same && graph || e.IsReplay()
+		graph = replay && launched && (same && graph || apicall.IsGraphLaunch(from.Name()))
+		w.Half[i], w.replay[i], w.origin[i] = None, replay, origin
 	}
 	w.internNames()
 	w.sortByLaunch()
@@ -163,6 +167,7 @@ func (w *Work) launchTimes(tell func(i int, at trace.Time)) (oneStream bool) {
 	var streams intern.Keys[trace.StreamID]
 	var last []trace.Time // by stream, never where none is known
 	anywhere := never
+	origin, begun := trace.EventID(trace.None), never // of the kernel before
 	for i := range w.Acts {
 		s := streams.ID(w.Act(int32(i)).Stream())
 		if s == len(last) {
@@ -171,8 +176,10 @@ func (w *Work) launchTimes(tell func(i int, at trace.Time)) (oneStream bool) {
 		at := anywhere
 		switch {
 		case w.Known(int32(i)):
-			at = w.at(int32(i))
-			if at < last[s] && w.Replayed(int32(i)) {
+			if w.origin[i] != origin {
+				origin, begun = w.origin[i], w.at(int32(i))
+			}
+			if at = begun; at < last[s] && w.Replayed(int32(i)) {
 				at = last[s] // a stream keeps its order: the link of one of them is wrong
 			}
 			last[s], anywhere = at, at

@@ -41,7 +41,7 @@ type Result struct {
 // beside the main one when more than one in twenty of its kernels overlaps it; streams that take turns are merged by start.
 func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 	var launches intern.Keys[trace.EventID] // trace.None: of which none is known
-	var groups []part
+	var groups []segment.Part
 	for k, i := range kernels {
 		launch := trace.EventID(trace.None)
 		if call := w.call(i); call.Valid() && w.Replayed(i) {
@@ -51,13 +51,13 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 		}
 		g := launches.ID(launch)
 		if g == len(groups) {
-			groups = append(groups, part{})
+			groups = append(groups, segment.Part{})
 		}
-		groups[g].add(kernels, k)
+		groups[g].Add(kernels, k)
 	}
 	beside := map[int32]bool{}
 	for _, g := range groups {
-		w.markBeside(g.list, beside)
+		w.markBeside(g.List, beside)
 	}
 	if len(beside) == 0 {
 		return kernels, nil
@@ -181,10 +181,7 @@ func (w *Work) prepare(span Span) Result {
 		r.line, r.Side = w.mainLine(r.line)
 	}
 	r.Seq = w.sharedSequence(r.line, span.Model)
-	r.Layer = make([]int32, len(span.Kernels))
-	for k := range r.Layer {
-		r.Layer[k] = None
-	}
+	r.Layer = slices.Repeat([]int32{None}, len(span.Kernels))
 	return r
 }
 

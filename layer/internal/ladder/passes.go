@@ -275,7 +275,7 @@ func (s *stepWalk) of(i int32) *stepSpan {
 func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 	steps := w.stepsOf(set)
 	var numbers intern.Keys[*stepSpan]
-	var parts []part
+	var parts []segment.Part
 	for k, i := range w.Order {
 		sp := steps.of(i)
 		if sp == nil {
@@ -284,36 +284,15 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 		g := numbers.ID(sp)
 		if g == len(groups) {
 			step := sp.step
-			groups, parts = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan}), append(parts, part{})
+			groups, parts = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan}), append(parts, segment.Part{})
 		}
-		parts[g].add(w.Order, k)
+		parts[g].Add(w.Order, k)
 		total++
 	}
 	for g := range groups {
-		groups[g].Kernels = parts[g].list
+		groups[g].Kernels = parts[g].List
 	}
 	return groups, total
-}
-
-// A part is some elements of a list. As long as they stand together it shares them.
-type part struct {
-	list []int32
-	from int // of the first in the whole list, or scattered
-}
-
-// scattered is where a part begins whose elements do not stand together.
-const scattered = math.MinInt / 2
-
-// add takes in an element of the list that is behind those it has.
-func (p *part) add(of []int32, k int) {
-	switch {
-	case len(p.list) == 0:
-		p.list, p.from = of[k:k+1:k+1], k
-	case p.from+len(p.list) == k:
-		p.list = of[p.from : k+1 : k+1]
-	default:
-		p.list, p.from = append(p.list, of[k]), scattered
-	}
 }
 
 // sameCover is the share, in percent, of the kernels of one dialect's steps that those of another must hold to cover about the same: kernels
@@ -394,10 +373,7 @@ func (w *Work) adoptOrphans(passes []Span) []Span {
 	if !slices.Contains(w.origin, trace.None) {
 		return passes
 	}
-	of := make([]int32, len(w.Acts))
-	for i := range of {
-		of[i] = None
-	}
+	of := slices.Repeat([]int32{None}, len(w.Acts))
 	for p := range passes {
 		for _, i := range passes[p].Kernels {
 			of[i] = int32(p)

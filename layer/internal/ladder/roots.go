@@ -46,7 +46,6 @@ type rootKey struct {
 // several, their layers are judged, too.
 func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 	groups := map[string][]int{}
-	busy := map[string]time.Duration{}
 	var names []string
 	for p := range results {
 		name := results[p].Model
@@ -54,7 +53,6 @@ func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 			names = append(names, name)
 		}
 		groups[name] = append(groups[name], p)
-		busy[name] += w.Busy(results[p].Kernels)
 	}
 	w.Models = map[string]*Model{"": m}
 	if len(names) < 2 {
@@ -63,6 +61,10 @@ func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 			w.Models[name] = m
 		}
 		return m
+	}
+	busy := map[string]time.Duration{}
+	for p := range results {
+		busy[results[p].Model] += w.busy(results[p].Kernels)
 	}
 	main := slices.MaxFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y, x)) })
 	for _, name := range names {
@@ -84,8 +86,8 @@ func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 	return w.Models[main]
 }
 
-// Busy adds up the durations of kernels.
-func (w *Work) Busy(kernels []int32) (sum time.Duration) {
+// busy adds up the durations of kernels.
+func (w *Work) busy(kernels []int32) (sum time.Duration) {
 	for _, i := range kernels {
 		sum += w.Act(i).Duration()
 	}

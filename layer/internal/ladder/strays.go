@@ -19,8 +19,7 @@ const strayShare = 20
 func (w *Work) dropStrays(results []Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
-	var sorted []int32 // the kernels of a pass, by start
-	var end, busy []trace.Time
+	var room []int32
 	for p := range results {
 		if w.Ended() != nil {
 			return nil
@@ -33,11 +32,16 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 		for k, i := range r.Kernels {
 			inLayer[i] = r.Layer[k] != None
 		}
-		sorted = append(sorted[:0], r.Kernels...)
+		sorted := r.Kernels // by start
 		if !slices.IsSorted(sorted) {
-			slices.Sort(sorted)
+			room = append(room[:0], r.Kernels...)
+			slices.Sort(room)
+			sorted = room
 		}
-		end, busy = w.progress(sorted, end[:0], busy[:0])
+		if !w.mayStray(sorted, inLayer, most) {
+			continue
+		}
+		end, busy := w.progress(sorted)
 		pause := func(k int) trace.Time { return w.Act(sorted[k]).Start() - end[k] }
 		from, to := 0, len(sorted)
 		for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
@@ -68,6 +72,28 @@ func (w *Work) dropStrays(results []Result) (notes []string) {
 	return notes
 }
 
+// mayStray says, at little cost, whether a pause outside of layers at an end of the kernels, most of them at each, may be longer than all
+// work between the ends.
+func (w *Work) mayStray(sorted []int32, inLayer []bool, most int) bool {
+	longest := trace.Time(0)
+	pause := func(k int) { longest = max(longest, w.Act(sorted[k]).Start()-w.Act(sorted[k-1]).End()) }
+	for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
+		pause(k)
+	}
+	for k := len(sorted) - 1; k >= len(sorted)-most && !inLayer[sorted[k]]; k-- {
+		pause(k)
+	}
+	last, work := trace.Time(0), trace.Time(0)
+	for k := 0; k < len(sorted)-most && work < longest; k++ {
+		e := w.Act(sorted[k])
+		if k >= most {
+			work += max(0, e.End()-max(last, e.Start()))
+		}
+		last = max(last, e.End())
+	}
+	return work < longest
+}
+
 // strays are the kernels that were taken from one end of passes.
 type strays struct {
 	where           string
@@ -90,16 +116,14 @@ func (s *strays) note() string {
 	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
 }
 
-// progress returns when the first k of the kernels have ended, and how long at least one of them runs, appended to what is given.
-func (w *Work) progress(kernels []int32, end, busy []trace.Time) (ends, runs []trace.Time) {
-	last, sum := w.Act(kernels[0]).Start(), trace.Time(0)
-	end, busy = append(end, last), append(busy, sum)
-	for _, i := range kernels {
+// progress returns when the first k of the kernels have ended, and how long at least one of them runs.
+func (w *Work) progress(kernels []int32) (end, busy []trace.Time) {
+	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
+	end[0] = w.Act(kernels[0]).Start()
+	for k, i := range kernels {
 		e := w.Act(i)
-		from, to := e.Start(), e.End()
-		sum += max(0, to-max(last, from))
-		last = max(last, to)
-		end, busy = append(end, last), append(busy, sum)
+		end[k+1] = max(end[k], e.End())
+		busy[k+1] = busy[k] + max(0, e.End()-max(end[k], e.Start()))
 	}
 	return end, busy
 }

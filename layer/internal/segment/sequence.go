@@ -1,6 +1,9 @@
 package segment
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Role is what the segmentation needs to know about a kernel's meaning: never needed for finding the period, only for
 // placing a boundary that structure leaves open and for telling a layer from half of one.
@@ -97,13 +100,18 @@ type Memo[V any] struct {
 	values []V
 	ids    [][]int32
 	index  map[uint64][]int
+	last   int // asked for before: many passes share a sequence
 }
 
 // Get returns the value of a sequence of names, and what find says where there is none yet.
 func (m *Memo[V]) Get(ids []int32, find func() V) V {
+	if m.last < len(m.ids) && oneList(m.ids[m.last], ids) {
+		return m.values[m.last]
+	}
 	h := Hash(ids)
 	for _, k := range m.index[h] {
 		if slices.Equal(m.ids[k], ids) {
+			m.last = k
 			return m.values[k]
 		}
 	}
@@ -114,6 +122,30 @@ func (m *Memo[V]) Get(ids []int32, find func() V) V {
 	m.index[h] = append(m.index[h], len(m.values))
 	m.values, m.ids = append(m.values, v), append(m.ids, ids)
 	return v
+}
+
+// oneList says that two lists are one in memory.
+func oneList(a, b []int32) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
+
+// A Part is some elements of a list, in its order. As long as they stand together it shares them.
+type Part struct {
+	List []int32 // not to be written into
+	from int     // of the first in the whole list, or scattered
+}
+
+// scattered is where a part begins whose elements do not stand together.
+const scattered = math.MinInt / 2
+
+// Add takes in an element of the list that is behind those it has.
+func (p *Part) Add(of []int32, k int) {
+	switch {
+	case len(p.List) == 0:
+		p.List, p.from = of[k:k+1:k+1], k
+	case p.from+len(p.List) == k:
+		p.List = of[p.from : k+1 : k+1]
+	default:
+		p.List, p.from = append(p.List, of[k]), scattered
+	}
 }
 
 func abs(n int) int { return max(n, -n) }
