@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/framework"
@@ -238,7 +239,9 @@ func TestModelsByTime(t *testing.T) {
 		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3), result("B", false, 4)}, "A B draft, several models run; of the GPU time: A 16.7 % (passes: 1, layers: 0), B 16.7 % (passes: 1, layers: 0)"},
 	} {
 		d := &Device{Time: 60}
+		w.times = nil
 		for p := range c.results {
+			w.times = append(w.times, passTime{all: 10 * time.Duration(len(c.results[p].Kernels))})
 			stage := StageUnknown
 			if c.results[p].Draft {
 				stage = StageDraft
