@@ -33,3 +33,22 @@ func TestLikeReference(t *testing.T) {
 		}
 	}
 }
+
+// TestMixersOutsideAlone: where no unit holds a mixer that is known, none counts as one of an unknown name; what stands outside of the units counts as one more.
+func TestMixersOutsideAlone(t *testing.T) {
+	s := &Sequence{}
+	s.add(20, mixer)
+	s.add(21, mixer)
+	pos := []int{}
+	for range 4 {
+		pos = append(pos, s.Len())
+		for k, r := range []Role{norm, product, activation, product} {
+			s.add(int32(k), r)
+		}
+	}
+	pos = append(pos, s.Len())
+	s.add(22, other)
+	if got, ok := DefaultParams().mixerShare(s, pos); !ok || got != 1.0/5 {
+		t.Errorf("%v of four units and what is outside have a mixer, known %v; want a fifth", got, ok)
+	}
+}
