@@ -153,7 +153,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	if len(works) > 1 {
 		v.Stragglers = stragglers(works, p)
 	}
-	v.Serving = v.servingIssues(acc, o.Serving)
+	v.Serving = v.servingIssues(acc, o.Server)
 	v.Doubts = acc.doubts(v, p)
 	v.Confidence = confidenceHigh
 	for _, d := range v.Doubts {

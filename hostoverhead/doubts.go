@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -257,21 +258,19 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Serving is what a server was told about how it runs the model; nil: not told.
-type Serving struct {
-	// Framework is the server's name, for messages.
-	Framework string
-	// Graphs says that decode steps replay graphs, Compile that the model is compiled.
-	Graphs, Compile *bool
-	// Source says where that comes from: a file, a flag, or the framework's default.
-	Source string
+// serving is how a server runs the model.
+type serving struct {
+	framework string // its name, for messages
+	// graphs says that decode steps replay graphs, compile that the model is compiled; nil: not known.
+	graphs, compile *bool
+	source          string // a file, what was told, or the framework's default
 }
 
 // servingIssues compares what the server was told with what the deciding device ran. Codes are "no-graphs",
 // "unexpected-graphs", "no-compiled-code" and "unexpected-compiled-code".
-func (v *Verdict) servingIssues(a *account, s *Serving) []Doubt {
+func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	out := []Doubt{}
-	s = serving(s, a.l.w.server())
+	s := servingOf(told, a.l.w.server())
 	add := func(code, format string, args ...any) {
 		out = append(out, Doubt{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
@@ -293,25 +292,25 @@ func (v *Verdict) servingIssues(a *account, s *Serving) []Doubt {
 		all += paths[p].kernels
 	}
 	empty := a.l.w.t.Health().EmptyGraphs > 0
-	who := s.Framework
+	who := s.framework
 	if who == "" {
 		who = "the server"
 	}
-	if s.Graphs != nil && !empty {
+	if s.graphs != nil && !empty {
 		switch {
-		case *s.Graphs && launched == 0 && 2*paths[pathUnknown].kernels < all:
-			add("no-graphs", "%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.Source, counted(steps, "decode step"))
-		case !*s.Graphs && launched > 0:
-			add("unexpected-graphs", "%s replays no graphs (%s), but %d of %s of this window do", who, s.Source, launched, counted(steps, "decode step"))
+		case *s.graphs && launched == 0 && 2*paths[pathUnknown].kernels < all:
+			add("no-graphs", "%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, counted(steps, "decode step"))
+		case !*s.graphs && launched > 0:
+			add("unexpected-graphs", "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, counted(steps, "decode step"))
 		}
 	}
 	compiled := a.l.w.inductorKernels(a.d)
-	if s.Compile != nil && all > 0 {
+	if s.compile != nil && all > 0 {
 		switch {
-		case *s.Compile && compiled == 0:
-			add("no-compiled-code", "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.Source)
-		case !*s.Compile && compiled > 0:
-			add("unexpected-compiled-code", "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.Source, counted(compiled, "kernel"))
+		case *s.compile && compiled == 0:
+			add("no-compiled-code", "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source)
+		case !*s.compile && compiled > 0:
+			add("unexpected-compiled-code", "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source, counted(compiled, "kernel"))
 		}
 	}
 	return out
@@ -331,25 +330,16 @@ func (w *workload) inductorKernels(d *deviceWork) (n int) {
 	return n
 }
 
-// serving is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in decode,
+// servingOf is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in decode,
 // vLLM does and compiles the model.
-func serving(told *Serving, f framework.Framework) *Serving {
-	s := Serving{Framework: f.Name}
+func servingOf(told *profile.ServerArgs, f framework.Framework) serving {
 	if told != nil {
-		s = *told
-	}
-	if s.Framework == "" {
-		s.Framework = f.Name
+		return serving{framework: f.Name, graphs: told.Graphs, compile: told.Compile, source: cmp.Or(told.Path, "as told")}
 	}
 	yes := true
-	byDefault := map[string]Serving{
-		framework.SGLang().Name: {Graphs: &yes}, framework.TensorRTLLM().Name: {Graphs: &yes}, framework.VLLM().Name: {Graphs: &yes, Compile: &yes},
-	}[s.Framework]
-	if s.Source == "" {
-		s.Source = "by default"
-	}
-	if told == nil {
-		s.Graphs, s.Compile = byDefault.Graphs, byDefault.Compile
-	}
-	return &s
+	s := map[string]serving{
+		framework.SGLang().Name: {graphs: &yes}, framework.TensorRTLLM().Name: {graphs: &yes}, framework.VLLM().Name: {graphs: &yes, compile: &yes},
+	}[f.Name]
+	s.framework, s.source = f.Name, "by default"
+	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -472,22 +473,22 @@ func TestServingIsCounted(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		tr   *trace.Trace
-		told hostoverhead.Serving
+		told profile.ServerArgs
 		want string // of the only message, "" for none
 	}{
-		{"one step replays", steps(decode, "ee", "eg", "ee"), hostoverhead.Serving{Graphs: &no}, "but 1 of 3 decode steps"},
-		{"none replays", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
-		{"half of the launches unknown", steps(decode, "euue", "euue", "euue"), hostoverhead.Serving{Graphs: &yes}, ""},
-		{"less than half unknown", steps(decode, "euue", "eue", "euue"), hostoverhead.Serving{Graphs: &yes}, "none of the 3 decode steps"},
-		{"a replay whose kernels are missing", steps(decode, "ee", "eex", "ee"), hostoverhead.Serving{Graphs: &yes}, ""},
-		{"no decode step", steps(prefill, "ee", "ee", "ee"), hostoverhead.Serving{Graphs: &yes, Compile: &yes}, ""},
-		{"nothing compiled", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Compile: &yes, Framework: "mine"}, "mine compiles the model"},
-		{"one kernel, not compiled", steps(decode, "e"), hostoverhead.Serving{Compile: &yes}, "no kernel of this window is of compiled code"},
-		{"nothing compiled, as told", steps(decode, "ee", "ee", "ee"), hostoverhead.Serving{Compile: &no}, ""},
-		{"one kernel compiled", steps(decode, "ei", "ee", "ee"), hostoverhead.Serving{Compile: &no}, "1 kernel of this window are"},
-		{"one kernel compiled, as told", steps(decode, "ei", "ee", "ee"), hostoverhead.Serving{Compile: &yes}, ""},
+		{"one step replays", steps(decode, "ee", "eg", "ee"), profile.ServerArgs{Graphs: &no}, "but 1 of 3 decode steps"},
+		{"none replays", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Graphs: &yes}, "none of the 3 decode steps"},
+		{"half of the launches unknown", steps(decode, "euue", "euue", "euue"), profile.ServerArgs{Graphs: &yes}, ""},
+		{"less than half unknown", steps(decode, "euue", "eue", "euue"), profile.ServerArgs{Graphs: &yes}, "none of the 3 decode steps"},
+		{"a replay whose kernels are missing", steps(decode, "ee", "eex", "ee"), profile.ServerArgs{Graphs: &yes}, ""},
+		{"no decode step", steps(prefill, "ee", "ee", "ee"), profile.ServerArgs{Graphs: &yes, Compile: &yes}, ""},
+		{"nothing compiled", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Compile: &yes, Path: "mine.json"}, "SGLang compiles the model (mine.json)"},
+		{"one kernel, not compiled", steps(decode, "e"), profile.ServerArgs{Compile: &yes}, "no kernel of this window is of compiled code"},
+		{"nothing compiled, as told", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Compile: &no}, ""},
+		{"one kernel compiled", steps(decode, "ei", "ee", "ee"), profile.ServerArgs{Compile: &no}, "1 kernel of this window are"},
+		{"one kernel compiled, as told", steps(decode, "ei", "ee", "ee"), profile.ServerArgs{Compile: &yes}, ""},
 	} {
-		issues := judged(t, c.tr, func(o *hostoverhead.Options) { o.Serving = &c.told }).Serving
+		issues := judged(t, c.tr, func(o *hostoverhead.Options) { o.Server = &c.told }).Serving
 		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 && !strings.Contains(issues[0].Message, c.want) {
 			t.Errorf("%s: %+v, want %q", c.what, issues, c.want)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile"
 )
 
 // params are the numbers that decide what a report says.
@@ -93,8 +94,8 @@ type Options struct {
 	Steps []layer.StepPattern
 	// TopGaps is how many of the longest gaps are listed; nil: 10.
 	TopGaps *int
-	// Serving is what the server was told; nil: not known.
-	Serving *Serving
+	// Server is what the server was told about graphs and compilation; nil: not known, its framework's defaults hold.
+	Server *profile.ServerArgs
 	// Labels name the ranks, by place; "" and what is missing: the trace's rank.
 	Labels []string
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -45,20 +46,20 @@ func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 		name   string
 		graph  bool
 		kernel string
-		told   *hostoverhead.Serving
+		told   *profile.ServerArgs
 		want   string
 	}{
-		{"promised and seen", true, "triton_poi_fused_mul_", &hostoverhead.Serving{Graphs: &yes, Compile: &yes}, ""},
-		{"graphs promised, eager seen", false, "gemm", &hostoverhead.Serving{Graphs: &yes}, "no-graphs"},
-		{"eager promised, graphs seen", true, "gemm", &hostoverhead.Serving{Graphs: &no}, "unexpected-graphs"},
-		{"eager promised and seen", false, "gemm", &hostoverhead.Serving{Graphs: &no, Compile: &no}, ""},
-		{"compilation promised", true, "gemm", &hostoverhead.Serving{Graphs: &yes, Compile: &yes}, "no-compiled-code"},
-		{"compiled against what was told", true, "triton_poi_fused_mul_", &hostoverhead.Serving{Compile: &no}, "unexpected-compiled-code"},
-		{"nothing told of either", false, "gemm", &hostoverhead.Serving{}, ""},
+		{"promised and seen", true, "triton_poi_fused_mul_", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, ""},
+		{"graphs promised, eager seen", false, "gemm", &profile.ServerArgs{Graphs: &yes}, "no-graphs"},
+		{"eager promised, graphs seen", true, "gemm", &profile.ServerArgs{Graphs: &no}, "unexpected-graphs"},
+		{"eager promised and seen", false, "gemm", &profile.ServerArgs{Graphs: &no, Compile: &no}, ""},
+		{"compilation promised", true, "gemm", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, "no-compiled-code"},
+		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no}, "unexpected-compiled-code"},
+		{"nothing told of either", false, "gemm", &profile.ServerArgs{}, ""},
 		{"vLLM's defaults", false, "gemm", nil, "no-graphs no-compiled-code"},
 		{"vLLM's defaults seen", true, "triton_poi_fused_mul_", nil, ""},
 	} {
-		v := judged(t, decodes(c.graph, c.kernel), func(o *hostoverhead.Options) { o.Serving = c.told })
+		v := judged(t, decodes(c.graph, c.kernel), func(o *hostoverhead.Options) { o.Server = c.told })
 		var codes []string
 		for _, s := range v.Serving {
 			codes = append(codes, s.Code)

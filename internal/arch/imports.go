@@ -27,7 +27,7 @@ var Layers = Layering{
 	"layer/view":       {"layer", "profile", "classify", "trace", "trace/event"},
 	"layer/roofline":   {"layer", "profile", "profile/hardware", "classify", "trace", "trace/event"},
 	"layer/compare":    {"layer", "profile", "classify", "trace", "trace/event", "internal/stat"},
-	"hostoverhead":     {"layer", "classify", "trace", "trace/event", "hostoverhead/internal/names", "hostoverhead/internal/settings", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline"},
+	"hostoverhead":     {"layer", "profile", "classify", "trace", "trace/event", "hostoverhead/internal/names", "hostoverhead/internal/settings", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline"},
 	"triage":           {"layer", "layer/compare", "internal/fusion", "triage/internal/activity", "triage/internal/chain", "triage/internal/pyframe", "triage/internal/reportfile", "profile", "profile/hardware", "classify", "trace", "trace/event"},
 	"perfetto":         {"layer", "classify", "trace", "trace/event", "trace/pftrace", "internal/compress", "internal/eventjson"},
 	"trace/nsys":       {"trace", "trace/event"},

@@ -128,26 +128,24 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 		}
 		return g, "as asked for", nil
 	}
-	g, why, _ := hardware.Find(table, deviceOf(a.Trace().Meta().Devices, d))
-	if g == nil {
-		return nil, why, nil
+	of, clock := deviceOf(a.Trace().Meta().Devices, d), clockOf(a.Trace(), d)
+	of.Clock = clock.Median
+	g, why, _ := hardware.Find(table, of)
+	if g != nil && g.Clock.Known() && g.Clock.Value == clock.Median {
+		why += fmt.Sprintf(" (median of %d samples between %.0f and %.0f)", clock.Samples, clock.Min, clock.Max)
 	}
-	g, clock := atMeasuredClock(a.Trace(), d, g)
-	return g, why + clock, nil
+	return g, why, nil
 }
 
-// atMeasuredClock is the GPU at the clock that it ran at, where the trace holds samples of that. The median stands for all passes: samples are
+// clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median stands for all passes: samples are
 // milliseconds apart.
-func atMeasuredClock(t *trace.Trace, d *layer.Device, g *hardware.GPU) (*hardware.GPU, string) {
+func clockOf(t *trace.Trace, d *layer.Device) trace.Counter {
 	for _, c := range t.Counters() {
-		if c.Device != d.ID || c.Quantity != "sm-clock" {
-			continue
-		}
-		if at, ok := g.AtClock(c.Median); ok {
-			return at, fmt.Sprintf("; its arithmetic at the measured %.0f MHz (median of %d samples between %.0f and %.0f)", c.Median, c.Samples, c.Min, c.Max)
+		if c.Device == d.ID && c.Quantity == "sm-clock" {
+			return c
 		}
 	}
-	return g, ""
+	return trace.Counter{}
 }
 
 // memoryNotes say what the memory's own counters measured, beside the floors that rest on the data sheet.

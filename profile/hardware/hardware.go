@@ -66,6 +66,8 @@ type Device struct {
 	WarpSize int
 	// Bandwidth of the memory in bytes a second and MaxClock in MHz, as the driver reports them: they come before the table's.
 	Bandwidth, MaxClock float64
+	// Clock, in MHz, is what the GPU was measured to run at. Arithmetic is that at this clock then, if it can be this GPU's.
+	Clock float64
 }
 
 //go:embed gpus.tsv
@@ -214,7 +216,13 @@ const (
 // than one: work can be shown then, floors cannot.
 func Find(gpus []GPU, d Device) (*GPU, string, bool) {
 	g, why, ok := find(gpus, d)
-	return reported(g, why, ok, d)
+	g, why, ok = reported(g, why, ok, d)
+	if g != nil {
+		if at, scaled := g.atClock(d.Clock); scaled {
+			return at, fmt.Sprintf("%s; its arithmetic at the measured %.0f MHz", why, d.Clock), ok
+		}
+	}
+	return g, why, ok
 }
 
 func find(gpus []GPU, d Device) (*GPU, string, bool) {

@@ -39,9 +39,9 @@ func reported(g *GPU, why string, ok bool, d Device) (*GPU, string, bool) {
 	return &s, why, ok
 }
 
-// AtClock returns the GPU with the arithmetic that it can do at a measured clock in MHz. It reports false where the clock of the table's figures is
+// atClock returns the GPU with the arithmetic that it can do at a measured clock in MHz. It reports false where the clock of the table's figures is
 // not known, or the measured one cannot be this GPU's.
-func (g *GPU) AtClock(mhz float64) (*GPU, bool) {
+func (g *GPU) atClock(mhz float64) (*GPU, bool) {
 	if !g.Clock.Known() || mhz <= 0 || mhz > overclocked*max(g.Clock.Value, g.MaxClock.Value) {
 		return g, false
 	}

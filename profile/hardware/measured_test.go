@@ -40,18 +40,23 @@ func TestReportedFigures(t *testing.T) {
 }
 
 // A measured clock scales the arithmetic, unless it cannot be this GPU's; what no kernel can beat stays.
-func TestAtClock(t *testing.T) {
-	g, ok := hardware.Named(hardware.Table(), "h100-sxm-80")
-	if !ok {
+func TestMeasuredClock(t *testing.T) {
+	device := hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132}
+	g, unmeasured, ok := hardware.Find(hardware.Table(), device)
+	if !ok || g.ID != "h100-sxm-80" {
 		t.Fatal("no H100")
 	}
 	for mhz, want := range map[float64]bool{0: false, -1: false, 915: true, 1830: true, 1980 * 1.02: true, 1980*1.02 + 1: false} {
-		at, ok := g.AtClock(mhz)
-		if ok != want {
-			t.Errorf("%v MHz: %t, want %t", mhz, ok, want)
+		device.Clock = mhz
+		at, why, _ := hardware.Find(hardware.Table(), device)
+		if got := strings.Contains(why, "measured"); got != want || !strings.HasPrefix(why, unmeasured) {
+			t.Errorf("%v MHz: %t, want %t: %s", mhz, got, want, why)
 			continue
 		}
-		if !ok {
+		if !want {
+			if at.Clock != g.Clock || at.FLOP["bf16"] != g.FLOP["bf16"] {
+				t.Errorf("%v MHz: %v at %v", mhz, at.FLOP["bf16"], at.Clock)
+			}
 			continue
 		}
 		if got, want := at.FLOP["bf16"].Value, g.FLOP["bf16"].Value*mhz/1830; got/want > 1.0001 || got/want < 0.9999 || at.Bandwidth != g.Bandwidth {
@@ -61,10 +66,9 @@ func TestAtClock(t *testing.T) {
 			t.Errorf("%v MHz: at most %v FLOP/s, want %v as before", mhz, most, want)
 		}
 	}
-	if doubtful, ok := hardware.Named(hardware.Table(), "h100-96-meta"); !ok || doubtful.Clock.Known() {
-		t.Fatal("a GPU whose clock is doubtful is needed here")
-	} else if _, ok := doubtful.AtClock(1500); ok {
-		t.Error("a doubtful clock was scaled")
+	doubtful, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100", Memory: 102085492736, Units: 132, Clock: 1500})
+	if !ok || doubtful.ID != "h100-96-meta" || doubtful.Clock.Known() || strings.Contains(why, "measured") {
+		t.Errorf("a doubtful clock was scaled: %+v, %s", doubtful, why)
 	}
 }
 

@@ -261,8 +261,7 @@ func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, err
 	if args.Graphs == nil && args.Compile == nil {
 		return nil, nil
 	}
-	told := &hostoverhead.Serving{Graphs: args.Graphs, Compile: args.Compile, Source: file}
-	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{Serving: told})
+	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{Server: args})
 	if errors.Is(err, layer.ErrNoKernels) {
 		return nil, nil
 	}

@@ -117,7 +117,7 @@ func noKernels(env *app.Env, t *trace.Trace, o options, schema string, err error
 }
 
 // serving is what the server was told: by --server-args, else by the server_args.json beside the trace; nil without either.
-func (o options) serving(env *app.Env) (*hostoverhead.Serving, error) {
+func (o options) serving(env *app.Env) (*profile.ServerArgs, error) {
 	path := o.serverArgs
 	if path == "" {
 		dir := env.Trace
@@ -129,11 +129,7 @@ func (o options) serving(env *app.Env) (*hostoverhead.Serving, error) {
 			return nil, nil
 		}
 	}
-	args, err := profile.LoadServerArgs(path)
-	if err != nil {
-		return nil, err
-	}
-	return &hostoverhead.Serving{Graphs: args.Graphs, Compile: args.Compile, Source: path}, nil
+	return profile.LoadServerArgs(path)
 }
 
 func detect(ctx context.Context, env *app.Env, o options) error {
@@ -165,7 +161,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	}
 	settings := o.settings()
 	settings.Labels = labels
-	if settings.Serving, err = o.serving(env); err != nil {
+	if settings.Server, err = o.serving(env); err != nil {
 		return err
 	}
 	v, err := hostoverhead.Analyze(ctx, ranks, settings)
