@@ -117,7 +117,12 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		moves := repair && r.LayerEvidence != evidenceModule && !w.launchesMissing(r.Kernels)
 		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
-			if moves && movable(&found.of[k], planned) && !w.joinsNorm(i) && (planned || atEdge(r.Layer, found.of, k)) {
+		}
+		if !moves {
+			continue
+		}
+		for _, k := range found.movable(planned) {
+			if !w.joinsNorm(r.Kernels[k]) && (planned || atEdge(r.Layer, found.of, int(k))) {
 				r.Layer[k] = found.of[k].Layer
 			}
 		}
@@ -128,6 +133,26 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 type aligned struct {
 	of   []operator.Found
 	rows []uint16
+
+	moving map[bool][]int32 // see movable
+}
+
+// movable are the kernels whose operators say where they belong.
+func (a *aligned) movable(planned bool) []int32 {
+	list, ok := a.moving[planned]
+	if ok {
+		return list
+	}
+	for k := range a.of {
+		if movable(&a.of[k], planned) {
+			list = append(list, int32(k))
+		}
+	}
+	if a.moving == nil {
+		a.moving = map[bool][]int32{}
+	}
+	a.moving[planned] = list
+	return list
 }
 
 // rowsOf returns the row of each answer, told with no more than sure, and adds those that are new to the table. Beyond 65 536 rows they are of no operator.
@@ -184,7 +209,9 @@ const evidenceModule = "module"
 func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.ModulePaths, known map[string]*aligned) *aligned {
 	beside := w.besideMain(r)
 	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
-	key := append(w.passKey[:0], b2i(cutStart), b2i(cutEnd))
+	const each = 16 // bytes
+	key := slices.Grow(w.passKey[:0], 2+each*len(r.Kernels))[:2+each*len(r.Kernels)]
+	key[0], key[1] = b2i(cutStart), b2i(cutEnd)
 	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)
 		if w.Known(i) && !w.Replayed(i) {
@@ -193,10 +220,11 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 		if beside != nil && beside[k] {
 			stream = int32(w.Act(i).Stream()) + 1
 		}
-		key = binary.LittleEndian.AppendUint32(key, uint32(w.ID[i]))
-		key = binary.LittleEndian.AppendUint32(key, uint32(r.Layer[k]))
-		key = binary.LittleEndian.AppendUint32(key, uint32(leaf))
-		key = binary.LittleEndian.AppendUint32(key, uint32(stream))
+		at := key[2+each*k:][:each]
+		binary.LittleEndian.PutUint32(at, uint32(w.ID[i]))
+		binary.LittleEndian.PutUint32(at[4:], uint32(r.Layer[k]))
+		binary.LittleEndian.PutUint32(at[8:], uint32(leaf))
+		binary.LittleEndian.PutUint32(at[12:], uint32(stream))
 	}
 	w.passKey = key
 	if found, ok := known[string(key)]; ok {
