@@ -240,7 +240,7 @@ func TestCancelExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if _, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}}); err != nil {
+	if _, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()}); err != nil {
 		t.Fatal(err)
 	}
 	whole := time.Since(begin)
@@ -251,7 +251,7 @@ func TestCancelExport(t *testing.T) {
 			cancel()
 		}
 		timer := time.AfterFunc(whole*i/points, cancel)
-		tr, err := trace.Open(ctx, path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+		tr, err := trace.Open(ctx, path, trace.Options{Formats: nsys.Formats()})
 		if (tr == nil) != (err != nil) || err != nil && !errors.Is(err, context.Canceled) || i == 0 && err == nil {
 			t.Errorf("cancelled after %d/%d of the time: %v, %v, want a trace or context.Canceled", i, points, tr, err)
 		}

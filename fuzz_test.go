@@ -41,7 +41,7 @@ func FuzzNsys(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tr, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+		tr, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()})
 		if err != nil {
 			whole.Refused(t, "open", err)
 			if errors.Is(err, context.Canceled) {

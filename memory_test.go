@@ -157,7 +157,7 @@ func exported(tb testing.TB, times int) func() *trace.Trace {
 		tb.Fatal(err)
 	}
 	return func() *trace.Trace {
-		return loaded(tb)(trace.Open(tb.Context(), path, trace.Options{Formats: []trace.Format{nsys.Format()}}))
+		return loaded(tb)(trace.Open(tb.Context(), path, trace.Options{Formats: nsys.Formats()}))
 	}
 }
 

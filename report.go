@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -363,7 +364,7 @@ func (r *Report) sumUp() {
 	for i, p := range r.parts {
 		meta := p.a.Trace()
 		h := meta.Health()
-		if h.Status.Compare(r.Health) > 0 {
+		if severity.Compare(h.Status, r.Health) > 0 {
 			r.Health = h.Status
 		}
 		if len(h.Findings) > 0 {

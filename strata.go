@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -22,7 +23,7 @@ import (
 // Formats returns the formats that [Open] reads. The slice is the caller's, who
 // may add to it and pass it in [Options].
 func Formats() []trace.Format {
-	return []trace.Format{trace.Kineto(), nsys.Format(), pftrace.Format(), nsys.Report()}
+	return append([]trace.Format{trace.Kineto(), pftrace.Format()}, nsys.Formats()...)
 }
 
 // Options say what [Open] reads. The zero value reads everything of one rank.
@@ -64,7 +65,7 @@ type Part struct {
 // Open reads the recording at path: a file, a directory, a pattern such as
 // run/*.json.gz, or "-" for the standard input. What a file is, its content
 // decides; compressed files and pipes are read as they are. Of a directory it
-// reads one rank with each of its stages (see [trace.Choose]); looking through
+// reads one rank with each of its stages; looking through
 // it starts no other program. A file that is no trace is refused with
 // [trace.ErrFormat] and what it seems to be.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
@@ -127,7 +128,7 @@ func (o *Options) openStdin(ctx context.Context) (*Recording, error) {
 	return &Recording{Name: "-", Parts: []Part{part}}, nil
 }
 
-// openDir reads what [trace.Choose] takes of a directory.
+// openDir reads what [choose.Files] takes of a directory.
 func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 	found, err := trace.ListFiles(dir, o.formats()...)
 	if err != nil {
@@ -138,7 +139,7 @@ func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 		return nil, fmt.Errorf("strata: %w in %s that can be read without another program: name %s itself to have it exported",
 			trace.ErrNoTrace, dir, found[0].Path)
 	}
-	return o.read(ctx, dir, found, trace.Choose(dir, files, o.AllRanks))
+	return o.read(ctx, dir, found, choose.Files(dir, files, o.AllRanks))
 }
 
 // read loads the chosen ones of the files that were found.

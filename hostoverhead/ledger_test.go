@@ -37,7 +37,7 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 				open := func() (*trace.Trace, error) { return trace.Open(context.Background(), path, trace.Options{}) }
 				if filepath.Ext(path) == ".sqlite" {
 					open = func() (*trace.Trace, error) {
-						return trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+						return trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()})
 					}
 				}
 				tr, err := open()

@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -19,11 +20,11 @@ import (
 // the events of t, and need no file that t was loaded from: names of Perfetto's own
 // format (.pftrace), and every copy of a trace whose file is no JSON.
 func FromEvents(t *trace.Trace, dst string) bool {
-	return own.Named(dst) || !CanOpen(t) || t.Meta().Format == "pftrace"
+	return inOwnFormat(dst) || !CanOpen(t) || t.Meta().Format == "pftrace"
 }
 
-// own is Perfetto's own format.
-var own = pftrace.Format()
+// inOwnFormat says whether a copy of this name is in Perfetto's own format.
+func inOwnFormat(dst string) bool { return framework.Ends(dst, pftrace.Format().Suffixes) }
 
 // newFile is the mode of a copy whose original is no file that can be looked at.
 const newFile = 0o666
@@ -41,7 +42,7 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 	}
 	return written, f.Finish(func() error {
 		unnamed := decompress.Plain // where the name says no packing
-		if own.Named(dst) {
+		if inOwnFormat(dst) {
 			unnamed = decompress.Gzip
 		}
 		z, err := compress.NewWriter(f, compress.ByName(dst, unnamed))
@@ -49,7 +50,7 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 			return err
 		}
 		out := bufio.NewWriterSize(z, 1<<16)
-		if own.Named(dst) {
+		if inOwnFormat(dst) {
 			written, err = pftrace.Write(ctx, out, t, pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
 		} else {
 			part := eventjson.Part{Trace: t, Tracks: tracks, Keep: keep}

@@ -21,7 +21,7 @@ import (
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-var formats = []trace.Format{pftrace.Format(), nsys.Format(), trace.Kineto()}
+var formats = append(nsys.Formats(), pftrace.Format(), trace.Kineto())
 
 func opened(t *testing.T, path string) *trace.Trace {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -215,45 +214,6 @@ func TestDepthOfDirectories(t *testing.T) {
 	}
 	if maxListEntries != 100_000 {
 		t.Errorf("%d files are looked at, want 100,000", maxListEntries)
-	}
-}
-
-// TestFilesOfOneRecording: of each stage the newest of the lowest rank, those directly inside first, merged files and left-overs last.
-func TestFilesOfOneRecording(t *testing.T) {
-	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
-	file := func(path string, rank int, stage string, when int) File {
-		return File{Path: path, Rank: rank, Stage: stage, ModTime: at(when)}
-	}
-	merged, partial := file("/r/m", -1, "", 9), file("/r/p", -1, "", 9)
-	merged.Merged, partial.Partial = true, true
-	for _, c := range []struct {
-		name  string
-		files []File
-		all   bool
-		want  string
-	}{
-		{"one", []File{merged}, false, "/r/m"},
-		{"rank 0", []File{file("/r/b", 1, "", 1), file("/r/a", 0, "", 1)}, false, "/r/a"},
-		{"lowest rank", []File{file("/r/b", 3, "", 1), file("/r/a", 2, "", 1)}, false, "/r/a"},
-		{"all ranks", []File{file("/r/b", 1, "", 1), file("/r/a", 0, "", 1), file("/r/c", -1, "", 1)}, true, "/r/a /r/b"},
-		{"ranks before none", []File{file("/r/c", -1, "", 9), file("/r/a", 0, "", 1)}, false, "/r/a"},
-		{"newest", []File{file("/r/a", 0, "", 1), file("/r/b", 0, "", 2)}, false, "/r/b"},
-		{"newest of a time by name", []File{file("/r/a", 0, "", 1), file("/r/b", 0, "", 1)}, false, "/r/b"},
-		{"of each stage", []File{file("/r/a", 0, "decode", 1), file("/r/b", 0, "prefill", 2), file("/r/c", 0, "decode", 2), file("/r/d", 0, "", 3)}, false, "/r/c /r/b"},
-		{"not merged", []File{merged, file("/r/a", 0, "", 1)}, false, "/r/a"},
-		{"not left over", []File{partial, file("/r/a", 0, "", 1)}, false, "/r/a"},
-		{"left over before merged", []File{merged, partial}, false, "/r/p"},
-		{"directly inside", []File{file("/r/x/a", 0, "", 9), file("/r/b", 0, "", 1)}, false, "/r/b"},
-		{"stages below", []File{file("/r/x/a", 0, "decode", 1), file("/r/y/b", 0, "", 9)}, false, "/r/x/a"},
-		{"the newest directory", []File{file("/r/x/a", 0, "", 1), file("/r/y/b", 1, "", 9), file("/r/y/c", 0, "", 2)}, false, "/r/y/c"},
-	} {
-		var got []string
-		for _, f := range Choose("/r/", c.files, c.all) {
-			got = append(got, f.Path)
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%s: %s, want %s", c.name, s, c.want)
-		}
 	}
 }
 

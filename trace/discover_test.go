@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -51,7 +52,7 @@ func TestChoose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = trace.Choose(root, files, false)
+			files = choose.Files(root, files, false)
 			var got []string
 			for _, f := range files {
 				rel, _ := filepath.Rel(root, f.Path)

@@ -89,7 +89,7 @@ func ExampleReader() {
 	// bias 126000 1.5µs {"device":0,"stream":7,"correlation":10}
 }
 
-func ExampleChoose() {
+func ExampleListFiles() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		log.Fatal(err)
@@ -105,12 +105,13 @@ func ExampleChoose() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, f := range trace.Choose(dir, files, false) {
+	for _, f := range files {
 		fmt.Println(f.Stage, "rank", f.Rank, filepath.Base(f.Path))
 	}
 	// Output:
 	// decode rank 0 1700-TP-0-DECODE.trace.json
 	// prefill rank 0 1700-TP-0-EXTEND.trace.json
+	// prefill rank 1 1700-TP-1-EXTEND.trace.json
 }
 
 func ExampleOpenFiles() {

@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
@@ -53,7 +52,7 @@ func formatOf(list []Format, in *Input) (*Format, error) {
 		}
 	}
 	for i := range list {
-		if list[i].Match == nil && len(in.head) > 0 && list[i].Named(in.Name) {
+		if list[i].Match == nil && len(in.head) > 0 && framework.Ends(in.Name, list[i].Suffixes) {
 			return &list[i], nil
 		}
 	}
@@ -62,30 +61,4 @@ func formatOf(list []Format, in *Input) (*Format, error) {
 		what = "JSON"
 	}
 	return nil, fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, what)
-}
-
-// Named reports whether a file's name ends as the format's do.
-func (f *Format) Named(name string) bool {
-	name = plainName(name)
-	for _, s := range f.Suffixes {
-		if strings.HasSuffix(name, s) {
-			return true
-		}
-	}
-	return false
-}
-
-// packings end the names of compressed files.
-var packings = []string{".gz", ".zst", ".bz2", ".zip"}
-
-// plainName is a file's name in lower case without the endings of compression
-// and of files that are still being written.
-func plainName(name string) string {
-	name = framework.PlainName(strings.TrimSuffix(strings.ToLower(name), ".tmp"))
-	for _, p := range packings {
-		if s, ok := strings.CutSuffix(name, p); ok {
-			return s
-		}
-	}
-	return name
 }

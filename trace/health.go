@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/loss"
+	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -24,14 +25,6 @@ const (
 	HealthDegraded HealthStatus = "degraded" // some results are incomplete; Finding.Affects names them
 	HealthUnusable HealthStatus = "unusable" // no GPU activity: nothing about the GPU can be said
 )
-
-var healthOrder = []HealthStatus{HealthOK, HealthDegraded, HealthUnusable}
-
-// Compare orders statuses from best to worst: it is positive where s is worse than
-// other, 0 where they are equal. What is no status comes first.
-func (s HealthStatus) Compare(other HealthStatus) int {
-	return cmp.Compare(slices.Index(healthOrder, s), slices.Index(healthOrder, other))
-}
 
 // Health is what was found wrong with a trace, computed before any number is
 // shown.
@@ -153,12 +146,12 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	h.Status = HealthOK
 	for _, f := range h.Findings {
-		if f.Severity.Compare(h.Status) > 0 {
+		if severity.Compare(f.Severity, h.Status) > 0 {
 			h.Status = f.Severity
 		}
 	}
 	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
-		return cmp.Or(b.Severity.Compare(a.Severity), strings.Compare(a.Code, b.Code))
+		return cmp.Or(severity.Compare(b.Severity, a.Severity), strings.Compare(a.Code, b.Code))
 	})
 	return h
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -25,7 +26,7 @@ func TestWorseStatuses(t *testing.T) {
 	ordered := []trace.HealthStatus{"", trace.HealthOK, trace.HealthDegraded, trace.HealthUnusable}
 	got := slices.Clone(ordered)
 	slices.Reverse(got)
-	slices.SortFunc(got, trace.HealthStatus.Compare)
+	slices.SortFunc(got, severity.Compare[trace.HealthStatus])
 	if !slices.Equal(got, ordered) {
 		t.Errorf("from best to worst: %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
 )
 
@@ -83,7 +84,7 @@ func (in *Input) explain(err error) error {
 		}
 		return err
 	}
-	for _, p := range packings {
+	for _, p := range framework.Packings() {
 		if strings.HasSuffix(strings.ToLower(in.Name), p) && scan.IsUnknown(in.head) {
 			return fmt.Errorf("trace: %w: its name ends in %s, and its first bytes are not of such a file (nor of another that is known here)", ErrDamaged, p)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -151,7 +152,7 @@ func (a *analysis) head() {
 	if len(a.in.Warnings) > 0 {
 		r.Health = append(r.Health, HealthNote{Trace: "input", Status: trace.HealthDegraded, Findings: a.in.Warnings})
 	}
-	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return y.Status.Compare(x.Status) })
+	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return severity.Compare(y.Status, x.Status) })
 }
 
 // tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.

@@ -17,7 +17,7 @@ type Layering map[string][]string
 // Layers is the layering of this module.
 var Layers = Layering{
 	".": {"layer", "layer/compare", "layer/roofline", "triage", "hostoverhead", "perfetto", "profile", "profile/hardware", "classify", "trace", "trace/event", "trace/nsys",
-		"trace/pftrace", "internal/htmlreport", "internal/kernelword", "internal/lightpage", "internal/opname", "internal/table"},
+		"trace/pftrace", "internal/choose", "internal/severity", "internal/htmlreport", "internal/kernelword", "internal/lightpage", "internal/opname", "internal/table"},
 	"trace":            {"trace/event"},
 	"trace/event":      {},
 	"classify":         {"internal/decimal", "internal/kernelword", "internal/wordmatch"},
@@ -69,6 +69,7 @@ var Layers = Layering{
 	"internal/arch/testcount":   {},
 	"internal/atomicfile":       {},
 	"internal/compress":         {"internal/decompress"},
+	"internal/choose":           {"trace"},
 	"internal/cost":             {},
 	"internal/decimal":          {},
 	"internal/decompress":       {"internal/inflate"},
@@ -111,6 +112,7 @@ var Layers = Layering{
 	"internal/published/triage": {"classify", "internal/kernelword", "trace", "trace/event"},
 	"internal/scan":             {"internal/decimal"},
 	"internal/serve":            {"perfetto"},
+	"internal/severity":         {},
 	"internal/student":          {},
 	"internal/table":            {},
 	"internal/terminal":         {},

@@ -68,7 +68,7 @@ func main() {
 }`, `package main
 import ("context";"os";"github.com/llmstrata/strata/trace";"github.com/llmstrata/strata/trace/nsys")
 func main() {
-	if _, err := trace.Open(context.Background(), os.Args[2], trace.Options{Formats: []trace.Format{trace.Kineto(), nsys.Format()}}); err != nil { panic(err) }
+	if _, err := trace.Open(context.Background(), os.Args[2], trace.Options{Formats: append(nsys.Formats(), trace.Kineto())}); err != nil { panic(err) }
 }`}
 
 // build builds the programs of a checkout into out.

@@ -104,3 +104,24 @@ var rankInEnding = regexp.MustCompile(`(?i)((?:\.pt)?(?:\.trace)?\.json)(-rank-\
 // trace.json-rank-0.gz is trace-rank-0.json.gz. Other names come back as they
 // are.
 func PlainName(base string) string { return rankInEnding.ReplaceAllString(base, "$2$1$3") }
+
+// Packings end the names of compressed files.
+func Packings() []string { return []string{".gz", ".zst", ".bz2", ".zip"} }
+
+// BareName is a file's name in lower case without the endings of compression
+// and of files that are still being written.
+func BareName(name string) string {
+	name = PlainName(strings.TrimSuffix(strings.ToLower(name), ".tmp"))
+	for _, p := range Packings() {
+		if s, ok := strings.CutSuffix(name, p); ok {
+			return s
+		}
+	}
+	return name
+}
+
+// Ends reports whether a file's bare name ends with one of the suffixes.
+func Ends(name string, suffixes []string) bool {
+	name = BareName(name)
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}

@@ -17,7 +17,7 @@ import (
 // Open reads an export.
 func Open(tb testing.TB, path string) *trace.Trace {
 	tb.Helper()
-	t, err := trace.Open(tb.Context(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+	t, err := trace.Open(tb.Context(), path, trace.Options{Formats: nsys.Formats()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func Passes(cfg nsysgen.Config) *layer.Analysis {
 	if _, err := nsysgen.Write(path, cfg); err != nil {
 		panic(err)
 	}
-	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()})
 	if err != nil {
 		panic(err)
 	}

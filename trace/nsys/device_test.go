@@ -12,7 +12,7 @@ import (
 // A real export says what the driver reports of the GPU: the memory's bandwidth and the highest clock.
 func TestReportedFiguresOfTheGPU(t *testing.T) {
 	path := testdata.Shared(t, "traces/nsys/tiny-no-nvtx-rtx3080.sqlite")
-	tr, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+	tr, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// ExampleFormat loads an export and follows a kernel to the call that launched
+// ExampleFormats loads an export and follows a kernel to the call that launched
 // it.
-func ExampleFormat() {
+func ExampleFormats() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -27,7 +27,7 @@ func ExampleFormat() {
 		log.Fatal(err)
 	}
 
-	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func ExampleFormat() {
 	// void rms_norm_k launched by cudaLaunchKernel on thread "executor-0"
 }
 
-// ExampleFormat_refused tells what is wrong with a file.
-func ExampleFormat_refused() {
+// ExampleFormats_refused tells what is wrong with a file.
+func ExampleFormats_refused() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -51,12 +51,12 @@ func ExampleFormat_refused() {
 		log.Fatal(err)
 	}
 
-	_, err = trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}})
+	_, err = trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats()})
 	fmt.Println(errors.Is(err, trace.ErrFormat))
 	// Output: true
 }
 
-func ExampleFormat_lanes() {
+func ExampleFormats_lanes() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {
 		log.Fatal(err)
@@ -67,7 +67,7 @@ func ExampleFormat_lanes() {
 		log.Fatal(err)
 	}
 
-	t, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format()}, Lanes: []event.Lane{event.LaneGPU}})
+	t, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats(), Lanes: []event.Lane{event.LaneGPU}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ var StripVersion = stripVersion
 
 // Open reads the export or report at path, whatever its name, and says what is wrong with it.
 func Open(ctx context.Context, path string, o trace.Options) (*trace.Trace, error) {
-	o.Formats = []trace.Format{Format(), Report(), {Name: "anything", Suffixes: []string{""},
+	o.Formats = []trace.Format{Formats()[0], Formats()[1], {Name: "anything", Suffixes: []string{""},
 		Open: func(ctx context.Context, in *trace.Input, o trace.Options) (*trace.Trace, error) {
 			return open(ctx, path, path, &o) // which says what is wrong with it
 		}}}

@@ -7,7 +7,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Format returns the format of an SQLite export, which may be compressed. Of the
+// Formats returns the formats of Nsight Systems: its SQLite exports, which may be
+// compressed, and its reports, known by their names alone, which an installed nsys,
+// the one on PATH, exports to a temporary file first. Of the
 // options Limits, MemoryBudget and Strict mean nothing here, and nobody's args are
 // kept.
 //
@@ -15,8 +17,8 @@ import (
 // or no nsys is there to export a report, the error says so, with the place. A
 // database that holds none of the tables of a profile is refused too; one that holds
 // some but no kernels loads, and its health says so.
-func Format() trace.Format {
-	return trace.Format{
+func Formats() []trace.Format {
+	return []trace.Format{{
 		Name:     "nsys SQLite export",
 		Suffixes: []string{".sqlite"},
 		Match:    func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
@@ -28,14 +30,7 @@ func Format() trace.Format {
 			defer done()
 			return open(ctx, path, in.Name, &o)
 		},
-	}
-}
-
-// Report returns the format of a report of Nsight Systems, known by its name
-// alone. It is exported to a temporary file with an installed nsys first, the
-// one on PATH.
-func Report() trace.Format {
-	return trace.Format{
+	}, {
 		Name:     "nsys report",
 		Suffixes: []string{".nsys-rep", ".qdrep"},
 		External: true,
@@ -47,7 +42,7 @@ func Report() trace.Format {
 			defer done()
 			return open(ctx, path, in.Name, &o)
 		},
-	}
+	}}
 }
 
 // open loads the database at path and calls it name in the trace's metadata.

@@ -65,7 +65,7 @@ func TestWriteReadsBack(t *testing.T) {
 		if testing.Short() && !strings.Contains(path, "decode-graph") && !strings.Contains(path, "2gpu") {
 			continue
 		}
-		want, err := trace.Open(context.Background(), path, trace.Options{Formats: []trace.Format{nsys.Format(), trace.Kineto()}})
+		want, err := trace.Open(context.Background(), path, trace.Options{Formats: append(nsys.Formats(), trace.Kineto())})
 		if errors.Is(err, trace.ErrFormat) {
 			continue
 		}

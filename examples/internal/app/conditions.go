@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -137,7 +138,7 @@ func (c Condition) Untold(why string) gate.Check {
 // Health judges HealthIs.
 func (c Condition) Health(s trace.HealthStatus) gate.Check {
 	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Message: "the trace is " + string(s)}
-	if s.Compare(c.State) >= 0 {
+	if severity.Compare(s, c.State) >= 0 {
 		check.Verdict = gate.Failed
 	}
 	return check

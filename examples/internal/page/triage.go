@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -65,7 +66,7 @@ func triageHealth(r *triage.Report) htmlreport.Health {
 	worst := trace.HealthOK
 	var out htmlreport.Health
 	for _, n := range r.Health {
-		if n.Status.Compare(worst) > 0 {
+		if severity.Compare(n.Status, worst) > 0 {
 			worst = n.Status
 		}
 		for _, f := range n.Findings {

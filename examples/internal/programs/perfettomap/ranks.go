@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -144,7 +145,7 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 	}
 	opts := eventjson.Options{BaseTime: r.base, Category: "strata", Note: r.Clock}
 	write := func() error { return writeJSON(ctx, o.annotate, parts, opts) }
-	if f := pftrace.Format(); f.Named(o.annotate) {
+	if framework.Ends(o.annotate, pftrace.Format().Suffixes) {
 		write = func() error { return writePftrace(ctx, o.annotate, parts, opts, all) }
 	}
 	if err := write(); err != nil {

@@ -1,0 +1,81 @@
+package choose
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/trace"
+)
+
+// Files returns those of the files that [trace.ListFiles] found below root that make
+// one recording, by stage, then rank:
+//
+//   - files directly inside root, else, if files below carry stage names, all of
+//     them, else those of the directory whose newest trace is the newest;
+//   - merged-* files and *.tmp left-overs only if there is nothing else;
+//   - of one rank: 0 if present, else the lowest, else files without a rank; or
+//     of all ranks, if there are any;
+//   - of each stage the newest, and files without a stage only if no file has one.
+func Files(root string, files []trace.File, allRanks bool) []trace.File {
+	if len(files) <= 1 {
+		return files
+	}
+	files = chooseDirectory(root, files)
+	files = prefer(files, func(f trace.File) bool { return !f.Merged && !f.Partial })
+	files = prefer(files, func(f trace.File) bool { return !f.Merged })
+	lowest := -1
+	for _, f := range files {
+		if f.Rank >= 0 && (lowest < 0 || f.Rank < lowest) {
+			lowest = f.Rank
+		}
+	}
+	files = prefer(files, func(f trace.File) bool { return f.Rank == lowest || allRanks && f.Rank >= 0 })
+	files = prefer(files, func(f trace.File) bool { return f.Stage != "" })
+	slices.SortFunc(files, func(a, b trace.File) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Rank, b.Rank), newestFirst(a, b))
+	})
+	return slices.CompactFunc(files, func(a, b trace.File) bool { return a.Stage == b.Stage && a.Rank == b.Rank })
+}
+
+// newestFirst orders by time; files of one time, as copies have, by name, the
+// later first, because names carry time stamps.
+func newestFirst(a, b trace.File) int {
+	return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(b.Path, a.Path))
+}
+
+// prefer returns the files that pass, or all if none does.
+func prefer(files []trace.File, pass func(trace.File) bool) []trace.File {
+	var out []trace.File
+	for _, f := range files {
+		if pass(f) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return files
+	}
+	return out
+}
+
+func chooseDirectory(root string, files []trace.File) []trace.File {
+	root = filepath.Clean(root)
+	var direct, staged []trace.File
+	for _, f := range files {
+		if filepath.Dir(f.Path) == root {
+			direct = append(direct, f)
+		}
+		if f.Stage != "" {
+			staged = append(staged, f)
+		}
+	}
+	switch {
+	case len(direct) > 0:
+		return direct
+	case len(staged) > 0:
+		return staged
+	}
+	newest := slices.MinFunc(files, newestFirst)
+	return prefer(files, func(f trace.File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
+}

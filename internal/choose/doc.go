@@ -1,0 +1,2 @@
+// Package choose takes the files of one recording from those of a directory.
+package choose

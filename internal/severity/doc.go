@@ -1,0 +1,2 @@
+// Package severity orders the words for the health of a trace.
+package severity
