@@ -130,8 +130,7 @@ func (c *comparison) collect() {
 		if len(s.a) == 1 || len(s.b) == 1 {
 			s.layers = c.layers(name)
 		}
-		ka, _ := c.kernels(c.a, c.ca, name)
-		kb, _ := c.kernels(c.b, c.cb, name)
+		ka, kb := c.kernels(c.a, name), c.kernels(c.b, name)
 		s.other = len(ka) > 0 && len(kb) > 0 && ka[0] != kb[0]
 		c.series = append(c.series, s)
 	}
@@ -250,8 +249,8 @@ func (c *comparison) fill(r *Report) {
 		case j.gone:
 			row.Status = "removed"
 		}
-		row.KernelsA, row.LaunchesA = c.kernels(c.a, c.ca, name)
-		row.KernelsB, row.LaunchesB = c.kernels(c.b, c.cb, name)
+		row.KernelsA, row.LaunchesA = c.kernels(c.a, name), c.launches(c.a, c.ca, name)
+		row.KernelsB, row.LaunchesB = c.kernels(c.b, name), c.launches(c.b, c.cb, name)
 		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.Delta, c.least()), row.sentence()
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta
@@ -327,26 +326,26 @@ func wholes(x []float64) []time.Duration {
 	return out
 }
 
-// kernels are a row's kernels and mean launches on one side.
-func (c *comparison) kernels(s *Side, ch *chosen, name string) (names []string, launches float64) {
-	n := 0
-	names = []string{}
+// kernels are those of a row on one side, in its first run.
+func (c *comparison) kernels(s *Side, name string) []string {
+	names := []string{}
+	for _, at := range c.rowsOf(&s.Runs[0], name) {
+		names = append(names, s.Runs[0].Rows[at].Kernels...)
+	}
+	return names
+}
+
+// launches are how many a row has in a pass on one side, in the mean.
+func (c *comparison) launches(s *Side, ch *chosen, name string) float64 {
+	sum, n := 0, 0
 	for r := range s.Runs {
 		rows := c.rowsOf(&s.Runs[r], name)
 		for _, p := range ch.passes[r] {
 			n++
 			for _, at := range rows {
-				launches += float64(s.Runs[r].Passes[p].Launches[at])
-			}
-		}
-		for _, at := range rows {
-			if r == 0 {
-				names = append(names, s.Runs[r].Rows[at].Kernels...)
+				sum += s.Runs[r].Passes[p].Launches[at]
 			}
 		}
 	}
-	if n > 0 {
-		launches /= float64(n)
-	}
-	return names, launches
+	return float64(sum) / float64(max(n, 1))
 }

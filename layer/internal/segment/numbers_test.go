@@ -634,17 +634,7 @@ func TestNumberOfWornLayers(t *testing.T) {
 func TestSlackOfAlignments(t *testing.T) {
 	p := DefaultParams()
 	for by, want := range map[int]bool{8: true, 9: false} {
-		one, other := &Sequence{}, &Sequence{}
-		for k := range by {
-			one.add(int32(500+k), 0)
-		}
-		for k := range 60 {
-			one.add(int32(k), 0)
-			other.add(int32(k), 0)
-		}
-		for k := range by {
-			other.add(int32(600+k), 0)
-		}
+		one, other := shifted(by)
 		if m := p.alignPositions(one, 0, one.Len(), other, 0, other.Len()); (m[0] == by) != want {
 			t.Errorf("%d kernels more in front: the other begins at %d, want all aligned: %v", by, m[0], want)
 		}

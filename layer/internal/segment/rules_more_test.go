@@ -367,19 +367,25 @@ func drifts(p *Params, times int) bool {
 	return ns == s.Len()
 }
 
-// slack aligns equally long ranges that are shifted against each other by so many kernels.
-func slack(p *Params, by int) bool {
-	s, t := &Sequence{}, &Sequence{}
+// shifted are two ranges of one length, of which the first begins with so many kernels of its own and the other ends with as many.
+func shifted(by int) (one, other *Sequence) {
+	one, other = &Sequence{}, &Sequence{}
 	for k := range by {
-		s.add(int32(500+k), 0)
+		one.add(int32(500+k), 0)
 	}
 	for k := range 60 {
-		s.add(int32(k), 0)
-		t.add(int32(k), 0)
+		one.add(int32(k), 0)
+		other.add(int32(k), 0)
 	}
 	for k := range by {
-		t.add(int32(600+k), 0)
+		other.add(int32(600+k), 0)
 	}
+	return one, other
+}
+
+// slack aligns equally long ranges that are shifted against each other by so many kernels.
+func slack(p *Params, by int) bool {
+	s, t := shifted(by)
 	m := p.alignPositions(s, 0, s.Len(), t, 0, t.Len())
 	return m[0] == by
 }

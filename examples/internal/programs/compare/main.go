@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -124,7 +125,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" && o.saveNoise == "" {
 		return app.Usagef("name a trace for each side, A and B (--a and --b for several runs of one), or --baseline FILE for side A")
 	}
-	b, err := side(ctx, env, o.b, o.bLabel, cmpOr(o.bConfig, o.aConfig))
+	b, err := side(ctx, env, o.b, o.bLabel, cmp.Or(o.bConfig, o.aConfig))
 	if err != nil {
 		return err
 	}
@@ -166,13 +167,6 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	return checks.Err()
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // doubts are the values of --allow.
