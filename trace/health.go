@@ -136,7 +136,11 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]
 	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
-	plain := func(call int32) bool { return !apicall.IsGraphLaunch(t.names[launches.Name[call]]) }
+	graph := make([]bool, len(t.names))
+	for i, name := range t.names {
+		graph[i] = apicall.IsGraphLaunch(name)
+	}
+	plain := func(call int32) bool { return !graph[launches.Name[call]] }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -259,13 +258,12 @@ type row struct {
 // time is the number in column i, none where it holds nothing or no number: a
 // text would be read as 0, which is a time.
 func (r *row) time(i int) int64 {
+	if v := r.stmt.ColumnInt64(i); v != 0 {
+		return v // of a text that begins with a number, too
+	}
 	switch r.stmt.ColumnType(i) {
 	case sqlite.TypeInteger, sqlite.TypeFloat:
-		return r.stmt.ColumnInt64(i)
-	case sqlite.TypeText:
-		if v, err := strconv.ParseInt(r.text(i), 10, 64); err == nil {
-			return v
-		}
+		return 0
 	}
 	return noTime
 }

@@ -38,7 +38,7 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 	if g.Len() == 0 {
 		return nil
 	}
-	taken := map[int32]bool{}
+	taken := make([]bool, launches.Len())
 	shared, jumps, end := 0, 0, g.End(0)
 	var overlap, work, jump int64
 	late, known := int64(math.MaxInt64), false
