@@ -341,11 +341,11 @@ func (r *Report) sentence() string {
 	}
 	text := fmt.Sprintf("The GPU works in %s %% of %s.", table.Fixed(100*(1-idle), 1), of)
 	if idle >= hostBound {
-		most := "at most " + table.Fixed(r.Headroom, 2)
+		most := "at most " + table.Times(r.Headroom, 2)
 		if r.Headroom > mostHeadroom {
-			most = fmt.Sprintf("over %d", mostHeadroom)
+			most = "over " + table.Times(mostHeadroom, 0)
 		}
-		text = fmt.Sprintf("The GPU waits in %s %% of %s: without that %s would be %s × as fast.", table.Fixed(100*idle, 1), of, they, most)
+		text = fmt.Sprintf("The GPU waits in %s %% of %s: without that %s would be %s as fast.", table.Fixed(100*idle, 1), of, they, most)
 	}
 	for _, f := range r.Findings {
 		if f.first == 0 && !f.Takes {

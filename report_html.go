@@ -86,7 +86,7 @@ func (h *htmlBuilder) facts() []htmlreport.Fact {
 	add("GPU", r.GPU, false)
 	add("Host", r.HostText, true)
 	if r.Headroom > 0 {
-		add("Without idle time at most", table.Fixed(r.Headroom, 2)+" × as fast", false)
+		add("Without idle time at most", table.Times(r.Headroom, 2)+" as fast", false)
 	}
 	add("Coverage", r.coverageText(), true)
 	for i, t := range r.Traces {

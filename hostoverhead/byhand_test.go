@@ -54,7 +54,7 @@ func TestSixStepsByHand(t *testing.T) {
 }
 
 const sixStepsText = `HOST OVERHEAD: YES (confidence low)
-if the host cost nothing the steps would be at most 2.38× as fast: it causes 3.300 ms of 5.700 ms, 81.5 % of it host-code, 37.2 % of that in step[DECODE bs=N]
+if the host cost nothing the steps would be at most 2.38 × as fast: it causes 3.300 ms of 5.700 ms, 81.5 % of it host-code, 37.2 % of that in step[DECODE bs=N]
 device 0: 6 steps, 12 kernels; YES from a host share of 10.0 %
 ! SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
 Time of the steps: 5.700 ms, busy 2.400 ms (42.1 %), idle 3.300 ms
@@ -67,18 +67,18 @@ synchronisation 500.000 µs 8.8 % 500.000 µs cudaStreamSynchronize
 all 3.300 ms 57.9 % 3.300 ms
 Stages:
 stage steps verdict time idle host at most largest cause
-decode 6 YES 5.700 ms 57.9 % 57.9 % 2.38× host-code
+decode 6 YES 5.700 ms 57.9 % 57.9 % 2.38 × host-code
 How kernels reach the device:
 stage path kernels share of kernel time exposed launches of the time
 all eager 12 100.0 % 100.0 % 110.000 µs 1.9 %
 decode eager 12 100.0 % 100.0 % 110.000 µs 1.9 %
 Host time of a pass: median 600.000 µs (60.0 % of it), p90 600.000 µs (60.0 %), most 600.000 µs (60.0 %)
 worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
-1 decode 600.000 µs 60.0 % 2.50× host-code 900.000 µs 1.900 ms 900000 … 1900000
-2 decode 600.000 µs 60.0 % 2.50× host-code 1.900 ms 2.900 ms 1900000 … 2900000
-3 decode 600.000 µs 60.0 % 2.50× host-code 2.900 ms 3.900 ms 2900000 … 3900000
-4 decode 600.000 µs 60.0 % 2.50× host-code 3.900 ms 4.900 ms 3900000 … 4900000
-5 decode 500.000 µs 55.6 % 2.25× host-code 4.900 ms 5.800 ms 4900000 … 5800000
+1 decode 600.000 µs 60.0 % 2.50 × host-code 900.000 µs 1.900 ms 900000 … 1900000
+2 decode 600.000 µs 60.0 % 2.50 × host-code 1.900 ms 2.900 ms 1900000 … 2900000
+3 decode 600.000 µs 60.0 % 2.50 × host-code 2.900 ms 3.900 ms 2900000 … 3900000
+4 decode 600.000 µs 60.0 % 2.50 × host-code 3.900 ms 4.900 ms 3900000 … 4900000
+5 decode 500.000 µs 55.6 % 2.25 × host-code 4.900 ms 5.800 ms 4900000 … 5800000
 Published metrics (M1–M5, all GPUs merged): YES
 Whole window: YES
 gpu_idle_ratio 0.5789 crossed

@@ -215,7 +215,7 @@ func TestRanksFromTheSecond(t *testing.T) {
 	v.Ranks = append(v.Ranks, RankVerdict{Rank: "r1", Ignored: true, GPU: gpu + "X"})
 	_, text := rowsOf(t, v.writeRanks, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{gpu + " YES 1 2,000 1.000 µs 50.0 % 25.0 % 1.33× 50.0 %", "too little work 0 0 0.000 µs n/a n/a 0.00× n/a"} {
+	for _, want := range []string{gpu + " YES 1 2,000 1.000 µs 50.0 % 25.0 % 1.33 × 50.0 %", "too little work 0 0 0.000 µs n/a n/a 0.00 × n/a"} {
 		if !strings.Contains(flat, want) && !strings.Contains(flat, strings.ReplaceAll(want, "2,000", "2000")) {
 			t.Errorf("no row %q:\n%s", want, text)
 		}
@@ -328,7 +328,7 @@ func TestSummaries(t *testing.T) {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
 	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: 0.25, AtMost: 1.333, WithUnknown: 1.538}
-	const yes = "if the host cost nothing the steps would be at most 1.33× as fast: it causes 0.250 µs of 1.000 µs"
+	const yes = "if the host cost nothing the steps would be at most 1.33 × as fast: it causes 0.250 µs of 1.000 µs"
 	for _, c := range []struct {
 		verdict string
 		stages  []StageVerdict
@@ -336,11 +336,11 @@ func TestSummaries(t *testing.T) {
 	}{
 		{answerYes, nil, yes},
 		{answerYes, []StageVerdict{stage("decode", answerYes)}, yes},
-		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerNo)}, yes + "; by stage: decode at most 1.50×"},
-		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerYes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
+		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerNo)}, yes + "; by stage: decode at most 1.50 ×"},
+		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerYes)}, yes + "; by stage: decode at most 1.50 ×, prefill at most 1.50 ×"},
 		{answerYes, []StageVerdict{stage("decode", answerNo), stage("prefill", answerNo)}, yes},
-		{answerNo, nil, "the host causes 25.0 % of the steps; if it cost nothing the steps would be at most 1.33× as fast"},
-		{answerUnclear, nil, "the host causes 25.0 % of the steps for certain (at most 1.33× as fast without it), and up to 35.0 % if it causes all that is unknown (1.54×)"},
+		{answerNo, nil, "the host causes 25.0 % of the steps; if it cost nothing the steps would be at most 1.33 × as fast"},
+		{answerUnclear, nil, "the host causes 25.0 % of the steps for certain (at most 1.33 × as fast without it), and up to 35.0 % if it causes all that is unknown (1.54 ×)"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {
@@ -349,7 +349,7 @@ func TestSummaries(t *testing.T) {
 	}
 	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
 	_, text := rowsOf(t, r.writePasses, "")
-	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0 % 2.00× 1.000 µs 2.000 µs 5 … 6") {
+	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0 % 2.00 × 1.000 µs 2.000 µs 5 … 6") {
 		t.Errorf("one pass:\n%s", text)
 	}
 }

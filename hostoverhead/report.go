@@ -42,23 +42,26 @@ func (v *Verdict) summary() string {
 	largest := v.largestName()
 	switch {
 	case v.Verdict == answerUnclear:
-		return fmt.Sprintf("the host causes %s of the %s for certain (at most %.2f× as fast without it), and up to %s if it causes all that is unknown (%.2f×)",
-			percentOf(h.HostNS, h.WallNS), v.Basis, h.AtMost, percentOf(h.HostNS+h.UnknownNS, h.WallNS), h.WithUnknown)
+		return fmt.Sprintf("the host causes %s of the %s for certain (at most %s as fast without it), and up to %s if it causes all that is unknown (%s)",
+			percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost), percentOf(h.HostNS+h.UnknownNS, h.WallNS), times(h.WithUnknown))
 	case v.Verdict == answerNo:
-		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %.2[3]f× as fast", percentOf(h.HostNS, h.WallNS), v.Basis, h.AtMost)
+		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %[3]s as fast", percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost))
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
 		if s.Verdict == answerYes {
-			words = append(words, fmt.Sprintf("%s at most %.2f×", s.Stage, s.Headroom.AtMost))
+			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("if the host cost nothing the %s would be at most %.2f× as fast: it causes %s of %s%s", v.Basis, h.AtMost, microseconds(h.HostNS), microseconds(h.WallNS), largest)
+	out := fmt.Sprintf("if the host cost nothing the %s would be at most %s as fast: it causes %s of %s%s", v.Basis, times(h.AtMost), microseconds(h.HostNS), microseconds(h.WallNS), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
 	return out
 }
+
+// times is a bound for people.
+func times(v float64) string { return table.Times(v, 2) }
 
 // largestName says what most of the host's time is.
 func (v *Verdict) largestName() string {
@@ -158,7 +161,7 @@ func writeStages(b *table.Writer, r *RankVerdict) {
 		t := table.New(table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
 		for _, s := range r.Stages {
 			h := &s.Headroom
-			t.Row(string(s.Stage), fmt.Sprint(s.Steps), s.Verdict, microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), fmt.Sprintf("%.2f×", h.AtMost), s.Largest)
+			t.Row(string(s.Stage), fmt.Sprint(s.Steps), s.Verdict, microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost), s.Largest)
 		}
 		t.WriteText(b)
 	}
@@ -186,7 +189,7 @@ func (r *RankVerdict) writePasses(b *table.Writer) {
 	fmt.Fprintf(b, "\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
 	t := table.New(table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
 	for _, w := range r.Worst {
-		t.Row(fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), fmt.Sprintf("%.2f×", w.Headroom.AtMost), w.Largest,
+		t.Row(fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest,
 			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd))
 	}
 	t.WriteText(b)
@@ -233,7 +236,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		if r.BusyNS == 0 {
 			exchange = percent(math.NaN())
 		}
-		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), fmt.Sprintf("%.2f×", h.AtMost), exchange)
+		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost), exchange)
 	}
 	t.WriteText(b)
 	if n := len(v.Ranks) - len(listed); n > 0 {

@@ -83,8 +83,8 @@ func TestNotesOfDurations(t *testing.T) {
 		walls []int64
 		want  string
 	}{
-		{[]int64{130, 100, 100}, "cold start 1.3x||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0x|cold start 1.3x|||"}, {[]int64{100, 150, 100}, "|growing 1.5x|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0x|"},
-		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5x|||growing 1.6x|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{400, 100, 200, 300}, "cold start 2.0x||growing 2.0x|growing 1.5x"}, {[]int64{300, 100, 200}, "cold start 3.0x||growing 2.0x"}, {[]int64{100, 100, 0, 100}, "|||"},
+		{[]int64{130, 100, 100}, "cold start 1.3 ×||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0 ×|cold start 1.3 ×|||"}, {[]int64{100, 150, 100}, "|growing 1.5 ×|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0 ×|"},
+		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5 ×|||growing 1.6 ×|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{400, 100, 200, 300}, "cold start 2.0 ×||growing 2.0 ×|growing 1.5 ×"}, {[]int64{300, 100, 200}, "cold start 3.0 ×||growing 2.0 ×"}, {[]int64{100, 100, 0, 100}, "|||"},
 	} {
 		d := &Device{Passes: passesOf(c.walls...)}
 		d.noteDurations()

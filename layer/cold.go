@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -59,12 +60,12 @@ func (a *Device) noteGroup(group []int, first bool) {
 		fp := &a.Passes[q]
 		wall := float64(fp.Wall())
 		if cold = cold && usual > 0 && wall >= coldFrom*usual; cold {
-			fp.Note = fmt.Sprintf("cold start %.1fx", wall/usual)
+			fp.Note = "cold start " + table.Times(wall/usual, 1)
 			continue
 		}
 		if k > 0 {
 			if before := float64(a.Passes[group[k-1]].Wall()); before > 0 && wall >= growingFrom*before {
-				fp.Note = fmt.Sprintf("growing %.1fx", wall/before)
+				fp.Note = "growing " + table.Times(wall/before, 1)
 			}
 		}
 	}

@@ -67,9 +67,9 @@ func (r *exportResult) markdown(b *bytes.Buffer) error {
 	for _, x := range r.rows {
 		times, memory, perRow := table.None, table.None, table.None
 		if python.took > 0 && x.name != pythonExport {
-			times = table.Fixed(python.took.Seconds()/x.took.Seconds(), 1) + " ×"
+			times = table.Times(python.took.Seconds()/x.took.Seconds(), 1)
 			if x.peak > 0 && python.peak > 0 {
-				memory = table.Fixed(float64(python.peak)/float64(x.peak), 1) + " ×"
+				memory = table.Times(float64(python.peak)/float64(x.peak), 1)
 			}
 		}
 		if r.events > 0 {

@@ -98,9 +98,9 @@ func (r *fileResult) markdown(b *bytes.Buffer) error {
 	for _, x := range r.rows {
 		times, memory := table.None, table.None
 		if py, ok := r.python(x.file); ok && py.name != x.name {
-			times = table.Fixed(py.took.Seconds()/x.took.Seconds(), 1) + " ×"
+			times = table.Times(py.took.Seconds()/x.took.Seconds(), 1)
 			if x.peak > 0 && py.peak > 0 {
-				memory = table.Fixed(float64(py.peak)/float64(x.peak), 1) + " ×"
+				memory = table.Times(float64(py.peak)/float64(x.peak), 1)
 			}
 		}
 		peak := table.None

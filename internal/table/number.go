@@ -119,6 +119,15 @@ func Pct(v float64, decimals int) string {
 	return s + " %"
 }
 
+// Times formats a factor with its sign, as all texts have it: "1.27 ×"; [None] for NaN and infinities.
+func Times(v float64, decimals int) string {
+	s := Fixed(v, decimals)
+	if s == None {
+		return s
+	}
+	return s + " ×"
+}
+
 // Count formats n with a comma between groups of three digits.
 func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
