@@ -52,7 +52,7 @@ func TestBlocksOfLayers(t *testing.T) {
 		m := &Model{Position: c.position, Blocks: c.blocks, Layers: c.n}
 		w, kernels := anchored(c.kernels, m)
 		r := w.prepare(Span{Kernels: kernels, Cut: c.cut})
-		w.byAnchors(&r, m)
+		w.byAnchors(r, m)
 		if layers, halves := inLetters(r.Layer), inLetters(w.Half); layers != c.layers || halves != c.halves {
 			t.Errorf("%s: %s\nlayers %s, want %s\nhalves %s, want %s", c.name, c.kernels, layers, c.layers, halves, c.halves)
 		}
@@ -93,9 +93,9 @@ func TestNoAnchor(t *testing.T) {
 	}{{"xAyA", 1, 2}, {"xAyA", 2, 1}, {"xAyAA", 2, 0}, {"xyz", 2, 0}, {"xAAAA xAA xAA", 1, 4}, {"xAAA xAA xAA", 1, 2}} {
 		m := &Model{Blocks: c.blocks}
 		w, kernels := anchored(strings.ReplaceAll(c.passes, " ", ""), m)
-		var results []Result
+		var results []*Result
 		for _, p := range strings.Fields(c.passes) {
-			results, kernels = append(results, Result{line: kernels[:len(p)]}), kernels[len(p):]
+			results, kernels = append(results, &Result{line: kernels[:len(p)]}), kernels[len(p):]
 		}
 		if got := w.layersByAnchors(results, m); got != c.want {
 			t.Errorf("%s, %d blocks a layer: %d layers, want %d", c.passes, c.blocks, got, c.want)
@@ -118,7 +118,7 @@ func TestCutPassesByAnchoredOnes(t *testing.T) {
 		m := &Model{Position: c.position, Blocks: 2, Layers: 3, UseAnchors: true}
 		w, kernels := anchored(c.whole+c.cut, m)
 		n := len(c.whole)
-		results := []Result{w.prepare(Span{Kernels: kernels[:n]}), w.prepare(Span{Kernels: kernels[n:], Cut: c.at})}
+		results := []*Result{w.prepare(Span{Kernels: kernels[:n]}), w.prepare(Span{Kernels: kernels[n:], Cut: c.at})}
 		w.assignLayers(results, nil, m)
 		if got := inLetters(results[1].Layer); got != c.want {
 			t.Errorf("%s: %s by %s, want %s", c.name, got, results[1].LayerEvidence, c.want)

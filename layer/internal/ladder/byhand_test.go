@@ -52,13 +52,13 @@ func TestStraysAreDropped(t *testing.T) {
 		at += pause
 		add(n - first)
 		w, kernels := workOf(acts...)
-		r := Result{Span: Span{Kernels: kernels}, Layer: make([]int32, n)}
+		r := &Result{Span: Span{Kernels: kernels}, Layer: make([]int32, n)}
 		for k := range r.Layer {
 			if stray := (k < strays) != behind && (k < strays || k >= n-strays); stray && !inLayer || behind && k >= n-strays && !inLayer {
 				r.Layer[k] = None
 			}
 		}
-		results := []Result{r}
+		results := []*Result{r}
 		notes = w.dropStrays(results)
 		return len(results[0].Kernels), notes
 	}
@@ -191,7 +191,7 @@ func TestRotatedLists(t *testing.T) {
 
 // TestDoubtIsShared: a pass is worth at most the mean of its own confidence and the least of the whole ones.
 func TestDoubtIsShared(t *testing.T) {
-	results := []Result{
+	results := []*Result{
 		{LayerEvidence: "repeat", LayerConf: 0.9}, {LayerEvidence: "repeat", LayerConf: 0.5}, {LayerEvidence: "module", LayerConf: 1}, {LayerEvidence: "repeat", LayerConf: 0.1, Span: Span{Cut: CutAtEnd}}, {LayerEvidence: "none", LayerConf: 0},
 	}
 	shareDoubt(results)
@@ -200,7 +200,7 @@ func TestDoubtIsShared(t *testing.T) {
 			t.Errorf("pass %d: %v, want %v", i, got, want)
 		}
 	}
-	alone := []Result{{LayerEvidence: "repeat", LayerConf: 0.9}}
+	alone := []*Result{{LayerEvidence: "repeat", LayerConf: 0.9}}
 	if shareDoubt(alone); alone[0].LayerConf != 0.9 {
 		t.Errorf("one pass: %v, want 0.9", alone[0].LayerConf)
 	}
@@ -228,35 +228,35 @@ func TestEndsOfPasses(t *testing.T) {
 
 // TestWholePassesToReadBy: of whole passes the one with most kernels in common, then the surest, then the first.
 func TestWholePassesToReadBy(t *testing.T) {
-	pass := func(conf float64, cut Partial, names ...string) Result {
-		return Result{Span: Span{Cut: cut}, LayerConf: conf, Seq: sequenceFrom(names), st: &segment.Cut{Starts: []int{0, len(names)}}}
+	pass := func(conf float64, cut Partial, names ...string) *Result {
+		return &Result{Span: Span{Cut: cut}, LayerConf: conf, Seq: sequenceFrom(names), st: &segment.Cut{Starts: []int{0, len(names)}}}
 	}
 	asked := sequenceFrom([]string{"a", "b"})
 	for _, c := range []struct {
 		name    string
-		results []Result
+		results []*Result
 		want    int
 	}{
-		{"most in common", []Result{pass(0.9, Uncut, "a"), pass(0.5, Uncut, "a", "b")}, 1},
-		{"the surest of equals", []Result{pass(0.5, Uncut, "a"), pass(0.9, Uncut, "a")}, 1},
-		{"the first of equals", []Result{pass(0.5, Uncut, "a"), pass(0.5, Uncut, "a")}, 0},
-		{"none in common", []Result{pass(0.5, Uncut, "x"), pass(0.9, Uncut, "y")}, 1},
-		{"cut ones are none", []Result{pass(0.9, CutAtEnd, "a", "b"), pass(0.5, Uncut, "a")}, 1},
-		{"none", []Result{pass(0.9, CutAtEnd, "a")}, -1},
+		{"most in common", []*Result{pass(0.9, Uncut, "a"), pass(0.5, Uncut, "a", "b")}, 1},
+		{"the surest of equals", []*Result{pass(0.5, Uncut, "a"), pass(0.9, Uncut, "a")}, 1},
+		{"the first of equals", []*Result{pass(0.5, Uncut, "a"), pass(0.5, Uncut, "a")}, 0},
+		{"none in common", []*Result{pass(0.5, Uncut, "x"), pass(0.9, Uncut, "y")}, 1},
+		{"cut ones are none", []*Result{pass(0.9, CutAtEnd, "a", "b"), pass(0.5, Uncut, "a")}, 1},
+		{"none", []*Result{pass(0.9, CutAtEnd, "a")}, -1},
 	} {
-		got := bestWhole(c.results, asked)
-		if c.want < 0 && got != nil || c.want >= 0 && got != &c.results[c.want] {
-			t.Errorf("%s: %+v, want pass %d", c.name, got, c.want)
+		got := bestWholes(c.results, asked)
+		if (c.want < 0) != (len(got) == 0) || c.want >= 0 && got[0] != c.results[c.want] {
+			t.Errorf("%s: %+v, want pass %d first", c.name, got, c.want)
 		}
 	}
 	// One of each structure, unless a later one is surer.
 	first, other := pass(0.5, Uncut, "a"), pass(0.5, Uncut, "a")
-	again, surer := first, first
+	again, surer := *first, *first
 	surer.LayerConf = 0.9
 	for _, c := range []struct {
-		results []Result
+		results []*Result
 		want    string
-	}{{[]Result{first, again}, "[0.5]"}, {[]Result{first, other}, "[0.5 0.5]"}, {[]Result{first, surer, again}, "[0.9 0.5]"}} {
+	}{{[]*Result{first, &again}, "[0.5]"}, {[]*Result{first, other}, "[0.5 0.5]"}, {[]*Result{first, &surer, &again}, "[0.9 0.5]"}} {
 		var got []float64
 		for _, r := range bestWholes(c.results, asked) {
 			got = append(got, r.LayerConf)

@@ -9,9 +9,9 @@ import (
 )
 
 // passesOfLetters makes a pass of each text of letters, one behind the other.
-func passesOfLetters(passes ...string) (*Work, []Result) {
+func passesOfLetters(passes ...string) (*Work, []*Result) {
 	w, all := workOfLetters(strings.Join(passes, ""), "")
-	var results []Result
+	var results []*Result
 	for _, p := range passes {
 		results, all = append(results, w.prepare(Span{Kernels: all[:len(p)], Evidence: "structure"})), all[len(p):]
 	}
@@ -54,10 +54,9 @@ func TestVotesForLayers(t *testing.T) {
 }
 
 // says writes what was found of passes: their evidence and cut, the first layer, and how many.
-func says(results []Result) string {
+func says(results []*Result) string {
 	var out []string
-	for p := range results {
-		r := &results[p]
+	for _, r := range results {
 		s := r.LayerEvidence
 		if r.Count > 0 {
 			s += fmt.Sprintf(" %d+%d", r.First, r.Count)
@@ -118,15 +117,15 @@ func TestRunsOfPasses(t *testing.T) {
 		{"no pass holds layers", []string{"xyz", front}, "0-", "none"},
 	} {
 		w, results := passesOfLetters(c.parts...)
-		var passes []Result
+		var passes []*Result
 		for p := range results {
 			if c.claimed[p] == '0' {
 				passes = append(passes, results[p])
 			}
 		}
 		m := &Model{Layers: 8, Blocks: 1}
-		for p := range passes {
-			w.byRepeats(&passes[p], 8)
+		for _, r := range passes {
+			w.byRepeats(r, 8)
 		}
 		got := w.addLoose(passes, m)
 		if says(got) != c.want {
@@ -143,11 +142,11 @@ func TestLayersFromTheirEnd(t *testing.T) {
 	}{{CutAtEnd, "repeat 0+5 cut at start, module 0+6 cut at end"}, {CutAtStart, "module 0+6 cut at start"}} {
 		w, results := passesOfLetters(lastLayers(4), firstLayers(6))
 		pass := results[1]
-		if !w.byRepeats(&pass, 6) {
+		if !w.byRepeats(pass, 6) {
 			t.Fatal("six layers do not repeat")
 		}
 		pass.LayerEvidence, pass.Cut = "module", c.cut
-		got := w.addLoose([]Result{pass}, &Model{Layers: 6, Blocks: 1})
+		got := w.addLoose([]*Result{pass}, &Model{Layers: 6, Blocks: 1})
 		if says(got) != c.want {
 			t.Errorf("a pass cut at %s: %s, want %s", c.cut, says(got), c.want)
 		}

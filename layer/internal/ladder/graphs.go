@@ -32,32 +32,22 @@ func (w *Work) replaysIn(kernels []int32) []replay {
 
 // passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
 // eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
-func (w *Work) passesFromGraphs(seg stretch, model *Model) ([]Span, Finding, bool) {
-	var full []replay
-	kernels := 0
+func (w *Work) passesFromGraphs(kernels []int32, model *Model) ([]Span, Finding) {
+	var full [][2]int
+	replayed := 0
 	var memo segment.Memo[bool]
-	for _, r := range w.replaysIn(seg.kernels) {
-		s := w.sequenceOf(seg.kernels[r.from:r.to])
+	for _, r := range w.replaysIn(kernels) {
+		s := w.sequenceOf(kernels[r.from:r.to])
 		if memo.Get(s.Base, func() bool { return w.isStack(s, model) }) {
-			full = append(full, r)
-			kernels += r.to - r.from
+			full = append(full, [2]int{r.from, r.to})
+			replayed += r.to - r.from
 		}
 	}
 	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
-	if len(full) == 0 || !params.GraphsHold(kernels, len(seg.kernels)) {
-		return nil, Finding{}, false
+	if len(full) == 0 || !params.GraphsHold(replayed, len(kernels)) {
+		return nil, Finding{}
 	}
-	spans := make([][2]int, len(full))
-	for i, r := range full {
-		spans[i] = [2]int{r.from, r.to}
-	}
-	passes := w.splitBetween(seg.kernels, spans)
-	for i := range passes {
-		passes[i].Evidence, passes[i].Conf = "graph", params.ConfidenceGraph
-	}
-	ev := Finding{For: "passes", Kind: "graph", Passes: len(passes), Confidence: params.ConfidenceGraph,
-		Detail: fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), kernels)}
-	return passes, ev, true
+	return rung(w.splitBetween(kernels, full), "graph", params.ConfidenceGraph, fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), replayed))
 }
 
 // isStack says whether a replay's kernels repeat as a stack of layers does.

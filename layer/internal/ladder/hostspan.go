@@ -69,20 +69,19 @@ func emptySteps(set *stepSet, passes []Span) []Span {
 }
 
 // withEmpty puts the steps that launched nothing between the passes, in the order in which the CPU ran them.
-func (w *Work) withEmpty(results []Result) []Result {
-	if len(w.empty) == 0 {
-		return results
-	}
+func (w *Work) withEmpty(results []*Result) []Result {
 	out := make([]Result, 0, len(results)+len(w.empty))
-	next := 0
-	for p := range results {
-		for start := w.HostOf(&results[p]).Start; next < len(w.empty) && w.empty[next].host.Start < start; next++ {
-			out = append(out, w.prepare(w.empty[next]))
+	before := func(at trace.Time) {
+		for ; len(w.empty) > 0 && w.empty[0].host.Start < at; w.empty = w.empty[1:] {
+			out = append(out, *w.prepare(w.empty[0]))
 		}
-		out = append(out, results[p])
 	}
-	for ; next < len(w.empty); next++ {
-		out = append(out, w.prepare(w.empty[next]))
+	for _, r := range results {
+		if len(w.empty) > 0 {
+			before(w.HostOf(r).Start)
+		}
+		out = append(out, *r)
 	}
+	before(endOfTime)
 	return out
 }

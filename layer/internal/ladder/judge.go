@@ -11,12 +11,11 @@ import (
 
 // judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
 // nothing shows its beginning.
-func (w *Work) judge(results []Result, m *Model) {
+func (w *Work) judge(results []*Result, m *Model) {
 	guessed := m.Source == "repeats"
 	tooMany := guessed && cutBetween(results)
 	doubts := map[*segment.Cut]judged{} // passes of equal kernels share their cut
-	for p := range results {
-		r := &results[p]
+	for p, r := range results {
 		if r.Count == 0 && (r.Evidence == "structure" || r.Evidence == "whole" || r.Evidence == "graph") {
 			r.Conf = min(r.Conf, params.ConfidenceWhole)
 		}
@@ -59,8 +58,8 @@ func (w *Work) judge(results []Result, m *Model) {
 
 // cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has fewer layers than
 // were counted, as in a whole pass that a tower of others stands in front of.
-func cutBetween(results []Result) bool {
-	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r Result) bool {
+func cutBetween(results []*Result) bool {
+	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r *Result) bool {
 		return r.LayerEvidence == "repeat" && r.Cut != Uncut && !r.Draft
 	})
 }
@@ -106,9 +105,8 @@ func joined(first, second string) string {
 const CapScrambled = 0.5
 
 // doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order told it, or the layers do.
-func (w *Work) doubtScrambled(results []Result, told bool) {
-	for p := range results {
-		r := &results[p]
+func (w *Work) doubtScrambled(results []*Result, told bool) {
+	for _, r := range results {
 		if r.Count == 0 || !(told && slices.ContainsFunc(r.Kernels, w.Replayed) || w.rotated(r) >= rotatedLayers) {
 			continue
 		}
@@ -118,15 +116,15 @@ func (w *Work) doubtScrambled(results []Result, told bool) {
 }
 
 // shareDoubt lowers the confidence of passes whose number of layers was read from all of them, halfway to the least.
-func shareDoubt(results []Result) {
+func shareDoubt(results []*Result) {
 	least := 1.0
-	for p := range results {
-		if r := &results[p]; r.LayerEvidence == "repeat" && r.Cut == Uncut {
+	for _, r := range results {
+		if r.LayerEvidence == "repeat" && r.Cut == Uncut {
 			least = min(least, r.LayerConf)
 		}
 	}
-	for p := range results {
-		if r := &results[p]; r.LayerEvidence == "repeat" {
+	for _, r := range results {
+		if r.LayerEvidence == "repeat" {
 			r.LayerConf = min(r.LayerConf, (r.LayerConf+least)/2)
 		}
 	}

@@ -50,15 +50,14 @@ func TestJudgedPasses(t *testing.T) {
 		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut, "0+8 from the end, cut at both 0.1: " + noEnds},
 	} {
 		w, results := passesOfLetters(c.passes...)
-		for p := range results {
-			r := &results[p]
+		for p, r := range results {
 			if r.Evidence = c.evidence; !w.byRepeats(r, 8) {
 				t.Fatalf("%s: pass %d does not repeat", c.name, p)
 			}
 		}
 		results[0].Cut = c.cut
 		w.judge(results, &Model{Layers: 8, Source: c.source})
-		r := &results[0]
+		r := results[0]
 		got := fmt.Sprintf("%d+%d", r.First, r.Count)
 		if r.FromEnd {
 			got += " from the end,"
@@ -72,8 +71,8 @@ func TestJudgedPasses(t *testing.T) {
 		}
 	}
 	second, results := passesOfLetters(whole, front)
-	for p := range results {
-		second.byRepeats(&results[p], 8)
+	for _, r := range results {
+		second.byRepeats(r, 8)
 	}
 	if second.judge(results, &Model{Layers: 8, Source: "repeats"}); strings.Contains(results[1].doubts, noBegin) {
 		t.Errorf("a second pass that begins within a layer is in doubt: %s", results[1].doubts)
@@ -88,7 +87,7 @@ func TestPassesWithoutLayers(t *testing.T) {
 		want     float64
 	}{{"structure", 0, 0.3}, {"whole", 0, 0.3}, {"graph", 0, 0.3}, {"annotation", 0, 0.9}, {"module", 0, 0.9}, {"structure", 1, 0.9}} {
 		w, results := passesOfLetters("abc")
-		r := &results[0]
+		r := results[0]
 		r.Evidence, r.Conf, r.Count = c.evidence, 0.9, c.layers
 		if w.judge(results, &Model{Source: "flag"}); r.Conf != c.want {
 			t.Errorf("%s, %d layers: %v, want %v", c.evidence, c.layers, r.Conf, c.want)
@@ -98,13 +97,13 @@ func TestPassesWithoutLayers(t *testing.T) {
 
 // TestCutBetween: a pass between two others that was read as a cut one contradicts the number of layers, if it is no draft and was read by repeats.
 func TestCutBetween(t *testing.T) {
-	cut, whole := Result{LayerEvidence: "repeat", Span: Span{Cut: CutAtStart}}, Result{LayerEvidence: "repeat"}
-	draft, framed := cut, cut
+	cut, whole := &Result{LayerEvidence: "repeat", Span: Span{Cut: CutAtStart}}, &Result{LayerEvidence: "repeat"}
+	draft, framed := *cut, *cut
 	draft.Draft, framed.LayerEvidence = true, "module"
 	for _, c := range []struct {
-		passes []Result
+		passes []*Result
 		want   bool
-	}{{nil, false}, {[]Result{cut}, false}, {[]Result{cut, cut}, false}, {[]Result{whole, cut, whole}, true}, {[]Result{cut, whole, cut}, false}, {[]Result{whole, draft, framed, whole}, false}, {[]Result{whole, whole, cut, whole}, true}} {
+	}{{nil, false}, {[]*Result{cut}, false}, {[]*Result{cut, cut}, false}, {[]*Result{whole, cut, whole}, true}, {[]*Result{cut, whole, cut}, false}, {[]*Result{whole, &draft, &framed, whole}, false}, {[]*Result{whole, whole, cut, whole}, true}} {
 		if got := cutBetween(c.passes); got != c.want {
 			t.Errorf("%s: %v, want %v", says(c.passes), got, c.want)
 		}
@@ -121,7 +120,7 @@ func TestDoubtOfScrambledRecords(t *testing.T) {
 		want   bool
 	}{{"told", "1111", 2, true, true}, {"one layer", "1111", 1, true, true}, {"one of a replay", "---1", 2, true, true}, {"no layers", "1111", 0, true, false}, {"no replay", "----", 2, true, false}, {"not told", "1111", 2, false, false}} {
 		w, all := workOfLetters("abab", c.graphs)
-		results := []Result{{Span: Span{Kernels: all}, Count: c.layers, LayerConf: 0.9, Layer: []int32{0, 0, 1, 1}}}
+		results := []*Result{{Span: Span{Kernels: all}, Count: c.layers, LayerConf: 0.9, Layer: []int32{0, 0, 1, 1}}}
 		w.doubtScrambled(results, c.told)
 		if r := results[0]; r.Scrambled != c.want || (r.LayerConf == CapScrambled) != c.want || (r.doubts != "") != c.want {
 			t.Errorf("%s: scrambled %v with %v, want %v", c.name, r.Scrambled, r.LayerConf, c.want)
@@ -174,7 +173,7 @@ func TestContradictions(t *testing.T) {
 	} {
 		w, results := passesOfLetters(c.pass)
 		w.OnlyRepeats = c.only
-		c.find(w, &results[0])
+		c.find(w, results[0])
 		err := w.checkAgainst(results, nil, &Model{Layers: c.layers, Source: c.source})
 		got := ""
 		switch {
@@ -237,7 +236,7 @@ func TestBeginningsOfLayers(t *testing.T) {
 	for layers, want := range map[int]int{2: 2, 16: 2, 17: 1} {
 		letters := "ab" + strings.Repeat("cd", layers-1)
 		w, results := passesOfLetters(letters, letters)
-		r := &results[0]
+		r := results[0]
 		for k := range r.Layer {
 			r.Layer[k] = int32(k / 2)
 		}
@@ -252,7 +251,7 @@ func TestBeginningsOfLayers(t *testing.T) {
 // TestStructureUnderFrames: a pass whose layers frames told has a structure to read cut passes by, whose boundary is where the frames say that layer 1 begins.
 func TestStructureUnderFrames(t *testing.T) {
 	w, results := passesOfLetters(wholePass(2))
-	r := &results[0]
+	r := results[0]
 	for k := range r.Layer { // layers begin one kernel later than norms say
 		if r.Layer[k] = None; k > 1 && k < 18 {
 			r.Layer[k] = int32((k - 2) / 8)

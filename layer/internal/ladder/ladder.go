@@ -18,10 +18,10 @@ var (
 
 // assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
 // module frames, else from a vote of the passes.
-func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
+func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 	byFrames := false
-	for p := range results {
-		if f != nil && w.byModules(&results[p], f) {
+	for _, r := range results {
+		if f != nil && w.byModules(r, f) {
 			byFrames = true
 		}
 	}
@@ -29,9 +29,9 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 		w.learnBegins(results)
 	}
 	if byFrames && m.Layers == 0 {
-		for p := range results {
-			if results[p].LayerEvidence == "module" {
-				m.Layers = max(m.Layers, results[p].framed.layers)
+		for _, r := range results {
+			if r.LayerEvidence == "module" {
+				m.Layers = max(m.Layers, r.framed.layers)
 			}
 		}
 		m.Source = "modules"
@@ -44,8 +44,8 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 		if m.Layers == 0 {
 			m.Layers, m.Source = w.layersByAnchors(results, m), "anchors"
 		}
-		for p := range results {
-			if r := &results[p]; r.LayerEvidence == "none" {
+		for _, r := range results {
+			if r.LayerEvidence == "none" {
 				w.byAnchors(r, m)
 			}
 		}
@@ -66,14 +66,13 @@ func (w *Work) assignLayers(results []Result, f *Frames, m *Model) {
 }
 
 // assignWhole finds the layers of whole passes by their own repeats.
-func (w *Work) assignWhole(results []Result, m *Model) {
+func (w *Work) assignWhole(results []*Result, m *Model) {
 	var memo segment.Memo[int] // passes of equal kernels have equal layers, whatever tiles they run
 	known := map[stackKey]*segment.Cut{}
-	for p := range results {
+	for p, r := range results {
 		if w.Ended() != nil {
 			return
 		}
-		r := &results[p]
 		if r.LayerEvidence == "module" {
 			n := m.Layers
 			if r.Cut != Uncut {
@@ -86,7 +85,7 @@ func (w *Work) assignWhole(results []Result, m *Model) {
 			continue
 		}
 		if q := memo.Get(r.Seq.Base, func() int { return p }); q != p {
-			if first := &results[q]; first.st != nil && first.Cut == Uncut {
+			if first := results[q]; first.st != nil && first.Cut == Uncut {
 				w.byStructure(r, first.st, first.LayerEvidence, first.LayerConf)
 			}
 			continue
@@ -98,10 +97,10 @@ func (w *Work) assignWhole(results []Result, m *Model) {
 }
 
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
-func (w *Work) assignCut(results []Result, n int) {
-	if bestWhole(results, nil) == nil {
-		for p := range results {
-			if r := &results[p]; r.LayerEvidence == "none" && !r.Draft && (p == 0 || p == len(results)-1) {
+func (w *Work) assignCut(results []*Result, n int) {
+	if len(bestWholes(results, nil)) == 0 {
+		for p, r := range results {
+			if r.LayerEvidence == "none" && !r.Draft && (p == 0 || p == len(results)-1) {
 				if !w.byFragment(r, n) && w.byRepeats(r, n) {
 					r.Cut = Uncut // its comb lacked kernels that were lost
 				}
@@ -109,8 +108,7 @@ func (w *Work) assignCut(results []Result, n int) {
 		}
 		return
 	}
-	for p := range results {
-		r := &results[p]
+	for p, r := range results {
 		atEdge := p == 0 || p == len(results)-1
 		if r.Draft || r.LayerEvidence != "none" || !atEdge && r.Cut == Uncut {
 			continue
@@ -137,13 +135,13 @@ func (w *Work) assignCut(results []Result, n int) {
 // doubtEdges looks again at the first and the last pass: where the window cuts one, halves of its layers may be as many as
 // the layers of a whole pass. Where it is shorter than another pass, and begins or ends within a layer, the layers of that
 // pass count.
-func (w *Work) doubtEdges(results []Result, n int) {
+func (w *Work) doubtEdges(results []*Result, n int) {
 	last := len(results) - 1
 	if last < 1 {
 		return
 	}
 	for _, p := range []int{0, last} {
-		r := &results[p]
+		r := results[p]
 		if r.Cut != Uncut || r.LayerEvidence != "repeat" || r.Evidence == "graph" {
 			continue
 		}
@@ -169,11 +167,10 @@ func (w *Work) doubtEdges(results []Result, n int) {
 }
 
 // learnBegins notes what layers under module frames begin with, for the passes that have none: graph replays, orphans.
-func (w *Work) learnBegins(results []Result) {
+func (w *Work) learnBegins(results []*Result) {
 	count := map[uint64]int{}
 	total := 0
-	for p := range results {
-		r := &results[p]
+	for _, r := range results {
 		if r.LayerEvidence != "module" {
 			continue
 		}
@@ -192,8 +189,8 @@ func (w *Work) learnBegins(results []Result) {
 			w.begins[p] = true
 		}
 	}
-	for p := range results {
-		results[p].Seq.Begins = w.begins
+	for _, r := range results {
+		r.Seq.Begins = w.begins
 	}
 }
 
@@ -227,21 +224,12 @@ func (w *Work) shadow(r *Result, n int, known map[stackKey]*segment.Cut) {
 	}
 }
 
-// bestWhole returns the whole pass that is the best reference for s: the first of [bestWholes]. It is nil where no pass is whole.
-func bestWhole(results []Result, s *Sequence) *Result {
-	if best := bestWholes(results, s); len(best) > 0 {
-		return best[0]
-	}
-	return nil
-}
-
 // bestWholes returns the whole passes with most of the kernels of s, as prefill and decode may have none in common: one of each structure, those whose
 // layers are surest first, then the earliest.
-func bestWholes(results []Result, s *Sequence) (best []*Result) {
+func bestWholes(results []*Result, s *Sequence) (best []*Result) {
 	most := 0
 	var memo segment.Memo[int]
-	for p := range results {
-		r := &results[p]
+	for _, r := range results {
 		if r.st == nil || r.Cut != Uncut {
 			continue
 		}
@@ -258,10 +246,10 @@ func bestWholes(results []Result, s *Sequence) (best []*Result) {
 }
 
 // layersByAnchors is N where nothing says it: the most frequent number of anchors per pass, by blocks.
-func (w *Work) layersByAnchors(results []Result, m *Model) int {
+func (w *Work) layersByAnchors(results []*Result, m *Model) int {
 	votes := map[int]int{}
-	for p := range results {
-		if n := len(w.anchorPositions(results[p].line, m)); n%m.Blocks == 0 {
+	for _, r := range results {
+		if n := len(w.anchorPositions(r.line, m)); n%m.Blocks == 0 {
 			votes[n/m.Blocks] += n
 		}
 	}
@@ -270,12 +258,12 @@ func (w *Work) layersByAnchors(results []Result, m *Model) int {
 
 // voteLayers asks every pass for its number of layers; votes weigh by kernels in layers. A pass at the edge of the window that the window cuts votes only
 // where no other does: two of them would outvote a whole one between them.
-func voteLayers(results []Result) int {
+func voteLayers(results []*Result) int {
 	votes, ofCut := map[int]int{}, map[int]int{}
 	var voters, cut []*Sequence // one for each number
 	var memo segment.Memo[int]
-	for p := range results {
-		s := results[p].Seq
+	for p, r := range results {
+		s := r.Seq
 		n := memo.Get(s.Base, func() int { return params.Number(s) })
 		switch {
 		case n < 2:
@@ -305,13 +293,13 @@ func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Seque
 
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
-func (w *Work) addLoose(results []Result, m *Model) []Result {
-	if bestWhole(results, nil) == nil && longestCut(results) == nil {
+func (w *Work) addLoose(results []*Result, m *Model) []*Result {
+	if len(bestWholes(results, nil)) == 0 && longestCut(results) == nil {
 		return results
 	}
 	spans := make([]Span, len(results))
-	for p := range results {
-		spans[p] = results[p].Span
+	for p, r := range results {
+		spans[p] = r.Span
 	}
 	added := false
 	for _, run := range w.looseRuns(spans) {
@@ -328,14 +316,14 @@ func (w *Work) addLoose(results []Result, m *Model) []Result {
 			continue // between passes: batch preparation and sampling that no mark covers
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose, Cut: cut})
-		if w.byOther(&r, results[:len(spans)], m) {
+		if w.byOther(r, results[:len(spans)], m) {
 			results = append(results, r)
 			added = true
 		}
 	}
 	if added {
 		first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
-		slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(first(&a), first(&b)) })
+		slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
 	}
 	return results
 }
@@ -352,7 +340,7 @@ func (r *Result) precededBy(run []int32) bool {
 
 // byOther finds the layers of a run by those of the passes: they are the model's. Where the window cuts all passes nobody knows how many there
 // are, and the run's layers count from the end.
-func (w *Work) byOther(r *Result, passes []Result, m *Model) bool {
+func (w *Work) byOther(r *Result, passes []*Result, m *Model) bool {
 	if whole := bestWholes(passes, r.Seq); len(whole) > 0 {
 		r.Model = whole[0].Model
 		return w.byReference(r, whole, m.Layers)
@@ -371,9 +359,9 @@ func (w *Work) byOther(r *Result, passes []Result, m *Model) bool {
 }
 
 // longestCut returns the pass with most layers of those under module frames that the window cuts, nil where there is none.
-func longestCut(results []Result) (longest *Result) {
-	for p := range results {
-		if r := &results[p]; r.st != nil && r.LayerEvidence == "module" && r.Cut != Uncut && (longest == nil || r.Count > longest.Count) {
+func longestCut(results []*Result) (longest *Result) {
+	for _, r := range results {
+		if r.st != nil && r.LayerEvidence == "module" && r.Cut != Uncut && (longest == nil || r.Count > longest.Count) {
 			longest = r
 		}
 	}
@@ -381,7 +369,7 @@ func longestCut(results []Result) (longest *Result) {
 }
 
 // checkAgainst compares what was found with what config or flags say.
-func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
+func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 	if m.Source != "config" && m.Source != "flag" {
 		return nil
 	}
@@ -390,8 +378,7 @@ func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
 		from = fmt.Sprintf("%d layers were asked for", m.Layers)
 	}
 	found := false
-	for p := range results {
-		r := &results[p]
+	for p, r := range results {
 		if r.LayerEvidence == "module" && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
 				ErrContradiction, from, p, r.First+r.Count, r.Count)
@@ -402,8 +389,7 @@ func (w *Work) checkAgainst(results []Result, f *Frames, m *Model) error {
 		if n := clearVote(results); params.Contradicts(n, m.Layers) {
 			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 		}
-		for p := range results {
-			r := &results[p]
+		for _, r := range results {
 			if r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.Seq, r.st.Comb.Symbol) == m.Layers {
 				return nil
 			}
@@ -438,10 +424,10 @@ func hasBothEnds(r *Result) bool {
 
 // clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
 // a doubt.
-func clearVote(results []Result) int {
+func clearVote(results []*Result) int {
 	var whole []*Sequence
-	for p := range results {
-		if r := &results[p]; r.LayerEvidence == "repeat" && r.Cut == Uncut {
+	for _, r := range results {
+		if r.LayerEvidence == "repeat" && r.Cut == Uncut {
 			whole = append(whole, r.Seq)
 		}
 	}
@@ -449,9 +435,9 @@ func clearVote(results []Result) int {
 }
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.
-func strongVote(results []Result, n int) bool {
-	for p := range results {
-		if params.StrongVote(results[p].Seq, n) {
+func strongVote(results []*Result, n int) bool {
+	for _, r := range results {
+		if params.StrongVote(r.Seq, n) {
 			return true
 		}
 	}
@@ -470,7 +456,7 @@ type Found struct {
 // [ErrContradiction] or [ErrNoEvidence].
 func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 	spans, evidence := w.findPasses(f, m)
-	results := make([]Result, len(spans))
+	results := make([]*Result, len(spans))
 	for p := range spans {
 		if err := w.Ended(); err != nil {
 			return nil, err

@@ -174,8 +174,8 @@ func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
 }
 
 // prepare separates the main line and makes its sequence.
-func (w *Work) prepare(span Span) Result {
-	r := Result{Span: span, LayerEvidence: "none"}
+func (w *Work) prepare(span Span) *Result {
+	r := &Result{Span: span, LayerEvidence: "none"}
 	if r.line = span.Kernels; !w.OneStream(span.Kernels) {
 		r.line, r.Second = w.withoutHalf(span.Kernels)
 		r.line, r.Side = w.mainLine(r.line)

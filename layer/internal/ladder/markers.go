@@ -3,6 +3,7 @@ package ladder
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -169,11 +170,11 @@ func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 }
 
 // passesFromMarks cuts a stretch at marks and keeps the first candidate whose pieces hold a stack of layers each.
-func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool) {
+func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) {
 	if model.UseAnchors {
-		return nil, Finding{}, false
+		return nil, Finding{}
 	}
-	s := w.sequenceOf(seg.kernels)
+	s := w.sequenceOf(kernels)
 	var memo segment.Memo[segment.Stack]
 	for _, m := range w.markCandidates(s) {
 		b := w.cutAtMarks(s, m.pos, &memo, model.Layers)
@@ -190,30 +191,26 @@ func (w *Work) passesFromMarks(seg stretch, model *Model) ([]Span, Finding, bool
 		if len(kept) == 0 {
 			continue
 		}
-		passes := w.splitBetween(seg.kernels, kept)
-		w.trimEnds(passes, s, kept, m.pos, seg)
+		passes := w.splitBetween(kernels, kept)
+		w.trimEnds(passes, s, kept, m.pos)
 		kind, conf := "structure", params.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
 			kind, conf = "graph", params.ConfidenceGraph
 		}
 		for p := range passes {
-			passes[p].Draft, passes[p].Evidence, passes[p].Conf = small[p], kind, conf
+			passes[p].Draft = small[p]
 		}
-		return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf,
-			Detail: fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes))}, true
+		return rung(passes, kind, conf, fmt.Sprintf("%s mark %d stacks of layers", m.what, len(passes)))
 	}
-	return nil, Finding{}, false
+	return nil, Finding{}
 }
 
 // fullReplays counts the passes of which one graph launch ran most.
 func (w *Work) fullReplays(passes []Span) int {
 	n := 0
 	for p := range passes {
-		for _, r := range w.replaysIn(passes[p].Kernels) {
-			if 2*(r.to-r.from) > len(passes[p].Kernels) {
-				n++
-				break
-			}
+		if slices.ContainsFunc(w.replaysIn(passes[p].Kernels), func(r replay) bool { return 2*(r.to-r.from) > len(passes[p].Kernels) }) {
+			n++
 		}
 	}
 	return n
@@ -221,24 +218,14 @@ func (w *Work) fullReplays(passes []Span) int {
 
 // trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass what a
 // mark shows to be the beginning of the next: the window cuts those, and addLoose looks at them.
-func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int, seg stretch) {
-	isMixer := func(from, to int) bool {
-		for i := from; i < to; i++ {
-			if s.Role[i] == RoleMixer {
-				return true
-			}
-		}
-		return false
-	}
-	for _, p := range pos {
-		if p <= spans[0][0] && isMixer(0, p) { // a run of a draft model begins at its mark
-			passes[0].Kernels = seg.kernels[p:len(passes[0].Kernels)]
-			break
-		}
+func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int) {
+	front := func(p int) bool { return p <= spans[0][0] && slices.Contains(s.Role[:p], RoleMixer) }
+	if k := slices.IndexFunc(pos, front); k >= 0 { // a run of a draft model begins at its mark
+		passes[0].Kernels = passes[0].Kernels[pos[k]:]
 	}
 	last := len(spans) - 1
-	for k := len(pos) - 1; k >= 0; k-- {
-		if p := pos[k]; p >= spans[last][1] && isMixer(p, s.Len()) {
+	for _, p := range slices.Backward(pos) {
+		if p >= spans[last][1] && slices.Contains(s.Role[p:], RoleMixer) {
 			l := &passes[last]
 			l.Kernels = l.Kernels[:len(l.Kernels)-(s.Len()-p)]
 			break

@@ -85,61 +85,57 @@ func partialOf(c segment.Cuts) Partial {
 //  4. the structure of the kernel sequence
 //
 // Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
-func (w *Work) findPasses(f *Frames, model *Model) ([]Span, []Finding) {
+func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Finding) {
 	steps := w.readSteps()
-	if passes, ev, ok := w.passesFromSteps(steps); ok {
-		return passes, ev
+	if passes, ev := w.passesFromSteps(steps); len(passes) > 0 {
+		return passes, []Finding{ev}
 	}
-	segments := w.weakSegments(steps)
-	var out []Span
-	var evidence []Finding
-	note := func(e Finding) {
-		for i := range evidence {
-			if evidence[i].Kind == e.Kind {
-				evidence[i].Passes += e.Passes
-				return
-			}
+	for _, seg := range w.weakSegments(steps) {
+		passes, ev := w.passesIn(seg.Kernels, f, model)
+		if len(passes) == 0 {
+			continue
 		}
-		evidence = append(evidence, e)
-	}
-	for _, seg := range segments {
-		var passes []Span
-		var ev Finding
-		whole, ok := seg.kernels, false
-		if f != nil && !w.OnlyRepeats {
-			passes, ev, ok = w.passesFromModules(seg, f)
-		}
-		var second []int32
-		if !ok {
-			seg.kernels, second = w.withoutHalf(seg.kernels)
-			passes, ev, ok = w.passesFromMarks(seg, model)
-		}
-		if !ok {
-			passes, ev, ok = w.passesFromGraphs(seg, model)
-		}
-		if w.Ended() != nil {
-			return nil, nil
-		}
-		if !ok {
-			passes, ev = w.passesFromStructure(seg, model)
-		}
-		w.addHalf(passes, second)
 		for i := range passes {
-			if passes[i].Step == nil {
-				passes[i].Step = seg.step
-			}
+			passes[i].Step = seg.Step
 		}
-		if seg.step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
+		if seg.Step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
 			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, params.ConfidenceProfilerStep), Passes: 1,
-				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.step.Name, ev.Kind)}
-			passes[0].Evidence, passes[0].Kernels = "annotation", whole
+				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
+			passes[0].Evidence, passes[0].Kernels = "annotation", seg.Kernels
 		}
 		out = append(out, passes...)
-		if len(passes) > 0 {
-			note(ev)
+		if k := slices.IndexFunc(evidence, func(e Finding) bool { return e.Kind == ev.Kind }); k >= 0 {
+			evidence[k].Passes += ev.Passes
+		} else {
+			evidence = append(evidence, ev)
 		}
 	}
 	return out, evidence
+}
+
+// passesIn climbs down from the second rung: the kernels are those of a profiler step, or all.
+func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Finding) {
+	if f != nil && !w.OnlyRepeats {
+		if passes, ev := w.passesFromModules(kernels, f); len(passes) > 0 {
+			return passes, ev
+		}
+	}
+	first, second := w.withoutHalf(kernels)
+	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromMarks, w.passesFromGraphs, w.passesFromStructure} {
+		if passes, ev := rung(first, model); w.Ended() != nil || len(passes) > 0 {
+			w.addHalf(passes, second)
+			return passes, ev
+		}
+	}
+	return nil, Finding{}
+}
+
+// rung says what passes rest on.
+func rung(passes []Span, kind string, conf float64, detail string) ([]Span, Finding) {
+	for p := range passes {
+		passes[p].Evidence, passes[p].Conf = kind, conf
+	}
+	return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: conf, Detail: detail}
 }
 
 // A stepSpan is an annotation that stands for a step.
@@ -303,7 +299,7 @@ func coversAsMuch(some, of int) bool { return 100*some >= sameCover*of }
 
 // passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same kernels,
 // the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
-func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, []Finding, bool) {
+func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
 	type candidate struct {
 		set    *stepSet
 		groups []Span
@@ -320,24 +316,19 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, []Finding, bool) {
 		c := &candidate{set, groups, total}
 		switch {
 		case total == 0:
-		case best == nil, len(groups) > len(best.groups) && coversAsMuch(total, best.total), total > best.total && !coversAsMuch(best.total, total),
-			len(groups) == len(best.groups) && total > best.total:
+		case best == nil, len(groups) > len(best.groups) && coversAsMuch(total, best.total), total > best.total && !coversAsMuch(best.total, total):
 			best = c
 		}
 	}
 	if best == nil {
-		return nil, nil, false
+		return nil, Finding{}
 	}
-	passes := best.groups
-	w.empty = emptySteps(best.set, passes)
-	for p := range passes {
-		w.mergeSteps(passes[p].Step, passes[p].Kernels, others, best.set)
+	w.empty = emptySteps(best.set, best.groups)
+	for _, p := range best.groups {
+		w.mergeSteps(p.Step, p.Kernels, others, best.set)
 	}
-	passes = w.adoptOrphans(passes)
-	ev := Finding{For: "passes", Kind: "annotation", Passes: len(passes), Confidence: 1,
-		Detail: fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
-			clip(passes[0].Step.Name, 60), best.total, len(w.Acts))}
-	return passes, []Finding{ev}, true
+	return rung(w.adoptOrphans(best.groups), "annotation", 1, fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
+		clip(best.groups[0].Step.Name, 60), best.total, len(w.Acts)))
 }
 
 // mergeSteps completes a step with what the other dialects' annotations around the same kernels say.
@@ -379,10 +370,7 @@ func (w *Work) adoptOrphans(passes []Span) []Span {
 			of[i] = int32(p)
 		}
 	}
-	streams, between := w.adoptBetween(of)
-	if byTime := w.adoptByTime(passes, of, streams); !between && !byTime {
-		return passes
-	}
+	w.adoptBetween(of)
 	for p := range passes {
 		passes[p].Kernels = passes[p].Kernels[:0:0]
 	}
@@ -396,15 +384,14 @@ func (w *Work) adoptOrphans(passes []Span) []Span {
 
 // streamSeen is what was seen of a stream so far.
 type streamSeen struct {
-	known   bool  // whether any launch is
 	last    int32 // the last activity whose launch is known
 	pass    int32 // of last
 	pending []int32
 }
 
 // adoptBetween gives orphans the pass of the kernels before and behind them on their stream; of is the pass of each kernel.
-func (w *Work) adoptBetween(of []int32) (streams map[trace.StreamID]*streamSeen, adopted bool) {
-	streams = map[trace.StreamID]*streamSeen{}
+func (w *Work) adoptBetween(of []int32) {
+	streams := map[trace.StreamID]*streamSeen{}
 	for i := range w.Acts {
 		s := w.Act(int32(i)).Stream()
 		st := streams[s]
@@ -417,7 +404,6 @@ func (w *Work) adoptBetween(of []int32) (streams map[trace.StreamID]*streamSeen,
 			continue
 		}
 		if of[i] != None && st.pass != None && len(st.pending) > 0 {
-			adopted = true
 			cut := len(st.pending)
 			if of[i] != st.pass {
 				cut = w.longestPause(st.last, st.pending, int32(i))
@@ -429,30 +415,8 @@ func (w *Work) adoptBetween(of []int32) (streams map[trace.StreamID]*streamSeen,
 				}
 			}
 		}
-		st.known, st.last, st.pass, st.pending = true, int32(i), of[i], st.pending[:0]
+		st.last, st.pass, st.pending = int32(i), of[i], st.pending[:0]
 	}
-	return streams, adopted
-}
-
-// adoptByTime gives activities of streams on which no launch is known at all to the pass that runs at their time: nothing stands
-// around them.
-func (w *Work) adoptByTime(passes []Span, of []int32, streams map[trace.StreamID]*streamSeen) (adopted bool) {
-	ends := make([]trace.Time, len(passes))
-	for p := range passes {
-		for _, i := range passes[p].Kernels {
-			ends[p] = max(ends[p], w.Act(i).End())
-		}
-	}
-	for i := range w.Acts {
-		if w.Known(int32(i)) || of[i] != None || streams[w.Act(int32(i)).Stream()].known {
-			continue
-		}
-		if p := passAt(w, passes, ends, w.Act(int32(i)).Start()); p != None {
-			of[i] = p
-			adopted = true
-		}
-	}
-	return adopted
 }
 
 // longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause, or where they
@@ -472,48 +436,55 @@ func (w *Work) longestPause(before int32, between []int32, after int32) (at int)
 	return at
 }
 
-// passAt returns the pass whose kernels run at x: the last one that began before, if it has not ended. ends holds the end of
-// each pass.
-func passAt(w *Work, passes []Span, ends []trace.Time, x trace.Time) int32 {
-	k := sort.Search(len(passes), func(k int) bool { return w.Act(passes[k].Kernels[0]).Start() > x }) - 1
-	if k < 0 || ends[k] < x {
-		return None
-	}
-	return int32(k)
-}
-
-// A stretch of kernels to search for passes: a profiler step, or everything.
-type stretch struct {
-	kernels []int32
-	step    *Step
-}
-
 // weakSegments splits the kernels by profiler steps; what lies outside any step is left to looseRuns.
-func (w *Work) weakSegments(sets []*stepSet) []stretch {
+func (w *Work) weakSegments(sets []*stepSet) []Span {
 	for _, set := range sets {
 		if !set.weak {
 			continue
 		}
-		groups, total := w.joined(set)
-		if 2*total < len(w.Acts) {
-			continue // steps that most kernels are not launched under explain nothing
+		if groups, total := w.joined(set); 2*total >= len(w.Acts) { // steps that most kernels are not launched under explain nothing
+			return w.adoptOrphans(groups)
 		}
-		groups = w.adoptOrphans(groups)
-		segs := make([]stretch, len(groups))
-		for i, g := range groups {
-			segs[i] = stretch{g.Kernels, g.Step}
-		}
-		return segs
 	}
-	return []stretch{{kernels: w.Order}}
+	return []Span{{Kernels: w.Order}}
+}
+
+// A moduleCall is the call of an outermost module.
+type moduleCall struct {
+	*frameSpan
+	kernels []int32 // that it launched
+	pass    int     // None: it is none
+}
+
+// moduleCalls returns the calls of outermost modules that launched the kernels, by the first of each, and which one launched each kernel, None for none.
+func (w *Work) moduleCalls(kernels []int32, f *Frames) (calls []moduleCall, of []int) {
+	var known intern.Keys[*frameSpan]
+	of = slices.Repeat([]int{None}, len(kernels))
+	for k, i := range kernels {
+		if !w.Known(i) {
+			continue
+		}
+		roots := f.roots[w.thread(i)]
+		r := SpanAt(roots, w.at(i))
+		if r < 0 {
+			continue
+		}
+		if of[k] = known.ID(&roots[r]); of[k] == len(calls) {
+			calls = append(calls, moduleCall{&roots[r], nil, None})
+		}
+		calls[of[k]].kernels = append(calls[of[k]].kernels, i)
+	}
+	return calls, of
 }
 
 // busiest is the class of outermost modules that launched most kernels, among those that hold layers where any does.
-func (f *Frames) busiest(counts map[string]int) (class string, most int, anyLayers bool) {
-	for c := range counts {
-		anyLayers = anyLayers || f.hasLayers[c]
+func (f *Frames) busiest(calls []moduleCall) (class string, most int, anyLayers bool) {
+	launched := map[string]int{}
+	for _, c := range calls {
+		launched[c.class] += len(c.kernels)
+		anyLayers = anyLayers || f.hasLayers[c.class]
 	}
-	for c, n := range counts {
+	for c, n := range launched {
 		if (!anyLayers || f.hasLayers[c]) && (n > most || n == most && c < class) {
 			class, most = c, n
 		}
@@ -524,62 +495,41 @@ func (f *Frames) busiest(counts map[string]int) (class string, most int, anyLaye
 // passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be, of every
 // one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join the pass
 // before them.
-func (w *Work) passesFromModules(seg stretch, f *Frames) ([]Span, Finding, bool) {
-	byRoot := map[rootKey][]int32{}
-	counts := map[string]int{}
-	rootOf := make([]rootKey, len(seg.kernels))
-	for k, i := range seg.kernels {
-		rootOf[k] = rootKey{root: -1}
-		if !w.Known(i) {
-			continue
-		}
-		th := w.thread(i)
-		if r := SpanAt(f.roots[th], w.at(i)); r >= 0 {
-			rootOf[k] = rootKey{th, r}
-			byRoot[rootOf[k]] = append(byRoot[rootOf[k]], i)
-			counts[f.roots[th][r].class]++
-		}
+func (w *Work) passesFromModules(kernels []int32, f *Frames) (passes []Span, ev Finding) {
+	calls, of := w.moduleCalls(kernels, f)
+	class, most, anyLayers := f.busiest(calls)
+	if class == "" || 2*most < len(kernels) && !anyLayers {
+		return nil, Finding{}
 	}
-	class, most, anyLayers := f.busiest(counts)
-	if class == "" || 2*most < len(seg.kernels) && !anyLayers {
-		return nil, Finding{}, false
-	}
-	models := w.modelClasses(f, byRoot)
+	models := w.modelClasses(f, calls)
 	models[class] = true
-	var passes []Span
 	var classes []string
-	index := map[rootKey]int{}
-	current := -1
+	current := None
 	var before []int32 // the first call
-	for k, i := range seg.kernels {
-		r := rootOf[k]
-		if r.root < 0 {
+	for k, i := range kernels {
+		if of[k] == None {
 			continue
 		}
-		if c := f.roots[r.thread][r.root].class; models[c] {
-			p, seen := index[r]
-			if !seen {
-				p = len(passes)
-				index[r] = p
-				passes = append(passes, Span{Evidence: "module", Conf: 1, Model: c})
-				if p == 0 && f.roots[r.thread][r.root].joined { // its own frame is missing: its other modules lie beside the layers
-					passes[p].Kernels = before
+		if c := &calls[of[k]]; models[c.class] {
+			if c.pass == None {
+				c.pass = len(passes)
+				passes = append(passes, Span{Model: c.class})
+				if c.pass == 0 && c.joined { // its own frame is missing: its other modules lie beside the layers
+					passes[0].Kernels = before
 				}
-				if !slices.Contains(classes, c) {
-					classes = append(classes, c)
+				if !slices.Contains(classes, c.class) {
+					classes = append(classes, c.class)
 				}
 			}
-			current = p
+			current = c.pass
 		}
-		if current >= 0 {
+		if current != None {
 			passes[current].Kernels = append(passes[current].Kernels, i)
 		} else {
 			before = append(before, i)
 		}
 	}
-	ev := Finding{For: "passes", Kind: "module", Passes: len(passes), Confidence: 1,
-		Detail: "outermost module frames " + strings.Join(classes, ", ")}
-	return passes, ev, len(passes) > 0
+	return rung(passes, "module", 1, "outermost module frames "+strings.Join(classes, ", "))
 }
 
 // clip shortens s to n bytes, marking the cut.

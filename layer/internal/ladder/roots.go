@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/llmstrata/strata/trace"
 )
 
 // modelModules: an outermost module with so many modules in one of its calls is a model. A model without frames of layers (the
@@ -16,43 +14,34 @@ const modelModules = 32
 // modelClasses says which classes of outermost modules are models: those that hold frames of layers, that call many modules, or
 // whose kernels are a stack of layers, as those of a compiled model are that replays graphs. Kernels of all others (logits
 // processor, sampler) belong to the pass before them.
-func (w *Work) modelClasses(f *Frames, byRoot map[rootKey][]int32) map[string]bool {
+func (w *Work) modelClasses(f *Frames, calls []moduleCall) map[string]bool {
 	is := map[string]bool{}
-	largest := map[string]rootKey{}
-	for key, kernels := range byRoot {
-		root := &f.roots[key.thread][key.root]
-		is[root.class] = is[root.class] || f.hasLayers[root.class] || root.inner >= modelModules
-		k, seen := largest[root.class]
-		if n := len(byRoot[k]); !seen || len(kernels) > n || len(kernels) == n && (key.thread < k.thread || key.thread == k.thread && key.root < k.root) {
-			largest[root.class] = key
+	largest := map[string][]int32{} // the kernels of a call
+	for _, c := range calls {
+		is[c.class] = is[c.class] || f.hasLayers[c.class] || c.inner >= modelModules
+		if len(c.kernels) > len(largest[c.class]) {
+			largest[c.class] = c.kernels
 		}
 	}
-	for class, key := range largest {
+	for class, kernels := range largest {
 		if !is[class] {
-			is[class] = w.isStack(w.sequenceOf(byRoot[key]), &Model{})
+			is[class] = w.isStack(w.sequenceOf(kernels), &Model{})
 		}
 	}
 	return is
 }
 
-// rootKey names a call of an outermost module.
-type rootKey struct {
-	thread trace.ThreadIndex
-	root   int
-}
-
 // assignByModel finds the layers of the passes of each model by themselves: each has its own number of layers. What flags or
 // config say is of the one that takes most GPU time. It returns what is known of that one. Where there are
 // several, their layers are judged, too.
-func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
-	groups := map[string][]int{}
+func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
+	groups := map[string][]*Result{}
 	var names []string
-	for p := range results {
-		name := results[p].Model
-		if groups[name] == nil {
-			names = append(names, name)
+	for _, r := range results {
+		if groups[r.Model] == nil {
+			names = append(names, r.Model)
 		}
-		groups[name] = append(groups[name], p)
+		groups[r.Model] = append(groups[r.Model], r)
 	}
 	w.Models = map[string]*Model{"": m}
 	if len(names) < 2 {
@@ -63,8 +52,8 @@ func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 		return m
 	}
 	busy := map[string]time.Duration{}
-	for p := range results {
-		busy[results[p].Model] += w.busy(results[p].Kernels)
+	for _, r := range results {
+		busy[r.Model] += w.busy(r.Kernels)
 	}
 	main := slices.MaxFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y, x)) })
 	for _, name := range names {
@@ -72,15 +61,8 @@ func (w *Work) assignByModel(results []Result, f *Frames, m *Model) *Model {
 		if name != main {
 			facts.Layers, facts.Source = 0, ""
 		}
-		group := make([]Result, len(groups[name]))
-		for k, p := range groups[name] {
-			group[k] = results[p]
-		}
-		w.assignLayers(group, f, &facts)
-		w.judge(group, &facts)
-		for k, p := range groups[name] {
-			results[p] = group[k]
-		}
+		w.assignLayers(groups[name], f, &facts)
+		w.judge(groups[name], &facts)
 		w.Models[name] = &facts
 	}
 	return w.Models[main]
@@ -95,6 +77,6 @@ func (w *Work) busy(kernels []int32) (sum time.Duration) {
 }
 
 // ofModel returns the passes of the model that m is about.
-func (w *Work) ofModel(results []Result, m *Model) []Result {
-	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return w.Models[r.Model] != m })
+func (w *Work) ofModel(results []*Result, m *Model) []*Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r *Result) bool { return w.Models[r.Model] != m })
 }

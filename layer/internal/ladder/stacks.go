@@ -260,9 +260,9 @@ func (c *call) firstPlace() int {
 }
 
 // cutFramed looks at the first and the last pass, if frames tell their layers: the window may cut them.
-func (w *Work) cutFramed(results []Result, m *Model) {
-	for p := range results {
-		if r := &results[p]; r.LayerEvidence == "module" && r.Cut == Uncut {
+func (w *Work) cutFramed(results []*Result, m *Model) {
+	for p, r := range results {
+		if r.LayerEvidence == "module" && r.Cut == Uncut {
 			r.Cut = partialOf(segment.Cuts{Start: p == 0 && w.beginsWithin(r), End: p == len(results)-1 && w.endsWithin(r, m, len(results) == 1)})
 			r.doubtFramed(m)
 		}

@@ -101,10 +101,10 @@ func TestLayersOfOtherNames(t *testing.T) {
 func TestPassesThatTheWindowCuts(t *testing.T) {
 	for want, passes := range map[string][]string{"-": {"01"}, "<": {"1"}, ">": {"0"}, "- -": {"01", "01"}, "< -": {"1", "01"}, "- >": {"01", "0"}, "- - >": {"01", "01", "0"}, "< - -": {"1", "01", "01"}, "- - -": {"01", "0", "01"}, "-  - -": {"01", "1", "01"}, " >": {"j01"}, " - -": {"j01", "j01"}} {
 		w, kernels := lettered(strings.Repeat("xky", 2*len(passes)))
-		var results []Result
+		var results []*Result
 		for p, layers := range passes {
 			layers, joined := strings.CutPrefix(layers, "j")
-			r := Result{Span: Span{Kernels: kernels[6*p : 6*p+6]}, LayerEvidence: "module", LayerConf: 1, First: int(layers[0] - '0'), Count: len(layers), framed: frameSpan{layers: 2, joined: joined}}
+			r := &Result{Span: Span{Kernels: kernels[6*p : 6*p+6]}, LayerEvidence: "module", LayerConf: 1, First: int(layers[0] - '0'), Count: len(layers), framed: frameSpan{layers: 2, joined: joined}}
 			r.Layer = slices.Repeat([]int32{None}, 6)
 			for k, l := range layers {
 				r.Layer[1+k] = l - '0'

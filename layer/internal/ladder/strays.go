@@ -16,15 +16,14 @@ const strayShare = 20
 // dropStrays takes from the passes what is apart from them: kernels outside of layers at the beginning or the end of a pass,
 // with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
 // it. The notes name them.
-func (w *Work) dropStrays(results []Result) (notes []string) {
+func (w *Work) dropStrays(results []*Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
 	var room []int32
-	for p := range results {
+	for _, r := range results {
 		if w.Ended() != nil {
 			return nil
 		}
-		r := &results[p]
 		most := len(r.Kernels) / strayShare
 		if most == 0 {
 			continue

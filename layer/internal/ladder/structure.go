@@ -9,25 +9,18 @@ import (
 
 // passesFromStructure splits a segment without any marks. The layers of all its passes form one long comb; where a unit
 // holds kernels that are rare among units (logits, sampling, the next embedding), a pass ends.
-func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) {
-	whole := func(why string) ([]Span, Finding) {
-		return []Span{{Kernels: seg.kernels, Evidence: "whole", Conf: params.ConfidenceWhole}},
-			Finding{For: "passes", Kind: "whole", Passes: 1, Confidence: params.ConfidenceWhole, Detail: why}
-	}
-	if len(seg.kernels) == 0 {
+func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Finding) {
+	if len(kernels) == 0 {
 		return nil, Finding{}
 	}
-	s := w.sequenceOf(seg.kernels)
-	comb, per, kind := w.longComb(seg.kernels, s, model)
+	s := w.sequenceOf(kernels)
+	comb, per, kind := w.longComb(kernels, s, model)
 	if len(comb) < 2 {
-		return whole("no marks and no repeating structure: everything is taken as one pass")
+		return rung([]Span{{Kernels: kernels}}, "whole", params.ConfidenceWhole, "no marks and no repeating structure: everything is taken as one pass")
 	}
 	groups := params.SplitComb(s, comb, per)
 	if len(groups) == 1 {
-		p, ev := whole("no marks and one stack of layers: one pass")
-		p[0].Conf, ev.Confidence = params.ConfidenceOneStack, params.ConfidenceOneStack
-		p[0].Cut = cutOf(s, comb, groups, 0, per)
-		return p, ev
+		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, "whole", params.ConfidenceOneStack, "no marks and one stack of layers: one pass")
 	}
 	spans := make([][2]int, len(groups))
 	for g, r := range groups {
@@ -42,13 +35,11 @@ func (w *Work) passesFromStructure(seg stretch, model *Model) ([]Span, Finding) 
 			spans[g] = [2]int{min(spans[g][0], c.Starts[0]), max(spans[g][1], c.Starts[len(pos)])} // what two claim is of the one in front
 		}
 	}
-	passes := w.splitBetween(seg.kernels, spans)
+	passes := w.splitBetween(kernels, spans)
 	for g := range passes {
-		passes[g].Evidence, passes[g].Conf = kind, params.ConfidenceStructure
 		passes[g].Cut = cutOf(s, comb, groups, g, per)
 	}
-	return passes, Finding{For: "passes", Kind: kind, Passes: len(passes), Confidence: params.ConfidenceStructure,
-		Detail: fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(seg.kernels, comb[0]), len(groups))}
+	return rung(passes, kind, params.ConfidenceStructure, fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(kernels, comb[0]), len(groups)))
 }
 
 // cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the others.

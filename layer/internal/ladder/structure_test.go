@@ -75,7 +75,7 @@ func TestPassesWithoutMarks(t *testing.T) {
 	} {
 		plain := strings.ReplaceAll(c.want, "|", "")
 		w, kernels := lettered(plain)
-		passes, f := w.passesFromStructure(stretch{kernels: kernels}, &Model{Layers: c.n})
+		passes, f := w.passesFromStructure(kernels, &Model{Layers: c.n})
 		if got, want := spell(plain, passes), strings.ReplaceAll(c.want, " ", ""); got != want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, want)
 		}
