@@ -146,7 +146,7 @@ func TestWorkIsBounded(t *testing.T) {
 	for _, kinds := range []int{3, 8, 9, 100} {
 		s, pos := kindsSequence(kinds)
 		k := &cutter{p: p, s: s, pos: pos}
-		k.kinds, k.of = kindsOf(s, pos)
+		k.kinds, k.of = kindsOf(s.ID, pos)
 		if got, want := len(k.probes()), min(kinds, p.Probes+2); got != want {
 			t.Errorf("of %d kinds %d are probed, want %d", kinds, got, want)
 		}

@@ -1,6 +1,9 @@
 package segment
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A Comb is a choice of one kernel per layer: positions in the sequence, ascending.
 type Comb struct {
@@ -134,38 +137,19 @@ func (p *Params) ragged(pos []int) bool {
 
 // Similarity is the mean Dice coefficient of the base-name multisets of neighbouring units. Units of one kind have 1, an
 // attention half and its feed-forward half typically 0.2–0.6, sliding and full attention layers 0.85.
-func Similarity(s *Sequence, pos []int) float64 {
-	if len(pos) < 3 {
-		return 0
-	}
-	var top int32
-	for _, b := range s.Base {
-		top = max(top, b)
-	}
-	prev, cur := make([]int32, top+1), make([]int32, top+1)
-	count := func(m []int32, from, to int) {
-		for i := from; i < to; i++ {
-			m[s.Base[i]]++
+func Similarity(s *Sequence, pos []int) float64 { return likeness(s, pos, 1) }
+
+// likeness is the mean similarity of each unit with the most similar one of the few before it.
+func likeness(s *Sequence, pos []int, few int) float64 {
+	sum, n := 0.0, len(pos)-1
+	for k := 1; k < n; k++ {
+		best := 0.0
+		for lag := 1; lag <= min(k, few); lag++ {
+			best = max(best, dice(s, pos[k], pos[k+1], pos[k-lag], pos[k-lag+1]))
 		}
+		sum += best
 	}
-	count(prev, pos[0], pos[1])
-	sum := 0.0
-	for k := 1; k+1 < len(pos); k++ {
-		count(cur, pos[k], pos[k+1])
-		shared := 0
-		for i := pos[k]; i < pos[k+1]; i++ {
-			if b := s.Base[i]; prev[b] > 0 {
-				prev[b]--
-				shared++
-			}
-		}
-		sum += 2 * float64(shared) / float64(pos[k+1]-pos[k-1])
-		for i := pos[k-1]; i < pos[k]; i++ {
-			prev[s.Base[i]] = 0
-		}
-		prev, cur = cur, prev
-	}
-	return sum / float64(len(pos)-2)
+	return sum / float64(max(1, n-1))
 }
 
 // mixerShare is the share of units that contain a mixer, the part before the first and after the last position counted as one
@@ -211,14 +195,7 @@ func (p *Params) mixerShareOfLayers(s *Sequence, starts []int) (share float64, o
 }
 
 // has says whether a kernel of a role occurs.
-func (s *Sequence) has(r Role) bool {
-	for _, x := range s.Role {
-		if x == r {
-			return true
-		}
-	}
-	return false
-}
+func (s *Sequence) has(r Role) bool { return slices.Contains(s.Role, r) }
 
 // feeds says whether a feed-forward part runs.
 func (s *Sequence) feeds() bool { return s.has(moe) || s.has(activation) }

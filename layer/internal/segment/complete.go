@@ -189,27 +189,13 @@ func medianLayer(starts []int) int {
 	return med
 }
 
-// inTurns is the mean similarity of each unit with the most similar one of those shortly before it: kinds of layers in turns
-// have little in common with their neighbours.
-func (p *Params) inTurns(s *Sequence, pos []int) float64 {
-	sum, n := 0.0, len(pos)-1
-	for k := 1; k < n; k++ {
-		best := 0.0
-		for lag := 1; lag <= min(k, p.Turns); lag++ {
-			best = max(best, dice(s, pos[k], pos[k+1], pos[k-lag], pos[k-lag+1]))
-		}
-		sum += best
-	}
-	return sum / float64(max(1, n-1))
-}
-
 // turns says whether units are layers of several kinds, some of which have no mixer: a mixer or a feed-forward part each.
 func (p *Params) turns(s *Sequence, pos []int) bool {
 	if s.Role[pos[0]] != norm {
 		return false // the norm is all that such layers have in common
 	}
 	share, known := p.mixerShare(s, pos)
-	return known && share >= p.TurnsMixers && !p.partsOfLayers(s, pos) && p.inTurns(s, pos) >= p.TurnsSimilarity
+	return known && share >= p.TurnsMixers && !p.partsOfLayers(s, pos) && likeness(s, pos, p.Turns) >= p.TurnsSimilarity
 }
 
 // sameLayer says whether two units are about as long and share most kernels.

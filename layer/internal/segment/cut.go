@@ -1,5 +1,7 @@
 package segment
 
+import "slices"
+
 // A Cut is what a sequence of one pass says about its layers. It is not changed after it was made.
 type Cut struct {
 	Starts     []int // Starts[i] is the first kernel of layer i; Starts[N] the first one after the last layer
@@ -95,7 +97,7 @@ func (p *Params) exact(s *Sequence, n int) (*Cut, bool) {
 func (p *Params) alikeUnits(s *Sequence, pos []int) float64 {
 	sim := Similarity(s, pos)
 	if sim < p.MinSimilarity && p.turns(s, pos) {
-		return p.inTurns(s, pos)
+		return likeness(s, pos, p.Turns) // kinds of layers in turns have little in common with their neighbours
 	}
 	return sim
 }
@@ -130,11 +132,11 @@ type kind struct {
 	at       []int // position per coordinate of the consensus unit, made on demand
 }
 
-// kindsOf returns the kinds in order of first appearance and the kind of every unit.
-func kindsOf(s *Sequence, pos []int) (kinds []kind, of []int) {
+// kindsOf returns the distinct lists of ids between neighbouring positions, in order of first appearance, and which one each is.
+func kindsOf(ids []int32, pos []int) (kinds []kind, of []int) {
 	var memo Memo[int]
 	for k := 0; k+1 < len(pos); k++ {
-		id := memo.Get(s.ID[pos[k]:pos[k+1]], func() int {
+		id := memo.Get(ids[pos[k]:pos[k+1]], func() int {
 			kinds = append(kinds, kind{from: pos[k], to: pos[k+1]})
 			return len(kinds) - 1
 		})
@@ -142,6 +144,11 @@ func kindsOf(s *Sequence, pos []int) (kinds []kind, of []int) {
 		of = append(of, id)
 	}
 	return kinds, of
+}
+
+// usual returns the most frequent kind, the first of equals.
+func usual(kinds []kind) kind {
+	return slices.MaxFunc(kinds, func(a, b kind) int { return a.count - b.count })
 }
 
 // A cutter places the boundaries of layers given one anchor per layer.
@@ -170,17 +177,12 @@ type cutter struct {
 // least two positions.
 func (p *Params) CutAt(s *Sequence, set Comb, known *Reference) *Cut {
 	k := &cutter{p: p, s: s, pos: set.Pos}
-	k.kinds, k.of = kindsOf(s, set.Pos)
+	k.kinds, k.of = kindsOf(s.ID, set.Pos)
 	if known != nil {
 		k.c = known.unit
 	} else {
-		most := 0
-		for i := range k.kinds {
-			if k.kinds[i].count > k.kinds[most].count {
-				most = i
-			}
-		}
-		k.c = unit{s, k.kinds[most].from, k.kinds[most].to}
+		most := usual(k.kinds)
+		k.c = unit{s, most.from, most.to}
 	}
 	k.measure(known != nil)
 	cut := &Cut{Comb: set, unit: k.c, Lo: k.headAt, Hi: k.tailAt}
@@ -239,29 +241,14 @@ func (k *cutter) probes() []int {
 	if len(k.of) == 0 {
 		return nil
 	}
-	out := []int{k.of[0]}
-	taken := make([]bool, len(k.kinds))
-	taken[k.of[0]] = true
-	add := func(id int) {
-		if !taken[id] {
-			taken[id] = true
-			out = append(out, id)
-		}
+	ids := make([]int, len(k.kinds))
+	for id := range ids {
+		ids[id] = id
 	}
-	add(k.of[len(k.of)-1])
-	for range k.p.Probes {
-		best := -1
-		for id := range k.kinds {
-			if !taken[id] && (best < 0 || k.kinds[id].count > k.kinds[best].count) {
-				best = id
-			}
-		}
-		if best < 0 {
-			break
-		}
-		add(best)
-	}
-	return out
+	slices.SortStableFunc(ids, func(a, b int) int { return k.kinds[b].count - k.kinds[a].count })
+	first, last := k.of[0], k.of[len(k.of)-1]
+	ids = slices.DeleteFunc(ids, func(id int) bool { return id == first || id == last })
+	return slices.Compact(append([]int{first, last}, ids[:min(k.p.Probes, len(ids))]...))
 }
 
 // coordinateOf inverts a position map: the smallest coordinate whose position is at or after p.

@@ -1,6 +1,9 @@
 package segment
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Cuts says which ends of a sequence the window cuts off.
 type Cuts struct {
@@ -100,28 +103,17 @@ func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 			to--
 		}
 	}
-	var kinds [][]int32
-	var known Memo[struct{}]
-	for l := range whole.Layers() {
-		known.Get(of.Base[whole.Starts[l]:whole.Starts[l+1]], func() struct{} {
-			kinds = append(kinds, of.Base[whole.Starts[l]:whole.Starts[l+1]])
-			return struct{}{}
-		})
+	kinds, _ := kindsOf(of.Base, whole.Starts)
+	own, _ := kindsOf(s.Base, f.Starts[from:to+1])
+	like := 0.0
+	for _, k := range own {
+		most := 0.0
+		for _, o := range kinds {
+			most = max(most, shared(s.Base[k.from:k.to], of.Base[o.from:o.to]))
+		}
+		like += most * float64(k.count*(k.to-k.from))
 	}
-	var best Memo[float64]
-	like, kernels := 0.0, 0
-	for l := from; l < to; l++ {
-		layer := s.Base[f.Starts[l]:f.Starts[l+1]]
-		like += float64(len(layer)) * best.Get(layer, func() float64 {
-			most := 0.0
-			for _, k := range kinds {
-				most = max(most, shared(layer, k))
-			}
-			return most
-		})
-		kernels += len(layer)
-	}
-	return like / float64(max(1, kernels))
+	return like / float64(max(1, f.Starts[to]-f.Starts[from]))
 }
 
 // Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is missing.
@@ -212,21 +204,9 @@ func (p *Params) Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, 
 
 // likeLayers says whether the kernels in [from, to) are at most a layer's and few are foreign to the layers.
 func (p *Params) likeLayers(s *Sequence, starts []int, from, to int) bool {
-	longest := 0
-	inside := map[int32]bool{}
-	for l := range len(starts) - 1 {
-		longest = max(longest, starts[l+1]-starts[l])
-		for _, b := range s.Base[starts[l]:starts[l+1]] {
-			inside[b] = true
-		}
-	}
-	foreign := 0
-	for _, b := range s.Base[from:to] {
-		if !inside[b] {
-			foreign++
-		}
-	}
-	return to-from <= longest && float64(foreign) <= p.ForeignShare*float64(to-from)
+	gaps, _ := gapsOf(starts)
+	foreign := strange(s.Base[from:to], setOf(s.Base[starts[0]:starts[len(starts)-1]]))
+	return to-from <= slices.Max(gaps) && float64(foreign) <= p.ForeignShare*float64(to-from)
 }
 
 // Confidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less something

@@ -72,7 +72,7 @@ func TestUnitsInTurns(t *testing.T) {
 	p := DefaultParams()
 	for units, want := range map[string]float64{"aaaa": 1, "abab": 2.0 / 3, "ababab": 0.8, "abcabc": 0.6, "abcdabcd": 4.0 / 7, "abcdeabcde": 0, "ab": 0, "aa": 1, "a": 0, "abba": 2.0 / 3} {
 		s, pos := gapped(units, 5)
-		if got := p.inTurns(s, pos); got < want-1e-9 || got > want+1e-9 {
+		if got := likeness(s, pos, p.Turns); got < want-1e-9 || got > want+1e-9 {
 			t.Errorf("%s: %v, want %v", units, got, want)
 		}
 	}

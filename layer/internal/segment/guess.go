@@ -1,8 +1,8 @@
 package segment
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 )
 
 // A Guess is a number of layers read from name counts.
@@ -39,7 +39,7 @@ func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
 	if !slices.ContainsFunc(kept, func(g Guess) bool { return g.N > p.FewLayers+1 }) {
 		keep(true) // costs most, and counts only where nothing larger does
 	}
-	sort.SliceStable(kept, func(i, j int) bool { return kept[i].N > kept[j].N })
+	slices.SortFunc(kept, func(a, b Guess) int { return b.N - a.N })
 	kept = p.dropSurplus(s, kept)
 	if len(kept) > 0 && !passes {
 		kept[0] = p.completeGuess(s, kept[0])
@@ -68,24 +68,22 @@ func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
 
 // counts returns the counts of names with their support, best supported first, the larger of equals.
 func (p *Params) counts(s *Sequence, passes bool) []Guess {
-	seen := map[int]bool{}
-	var counts []int
-	weight := map[int]int{} // kernels by their name's count
+	weight := map[int]int{} // kernels by their name's count, 0 where only base names occur so often
 	for _, base := range []bool{false, true} {
 		occ := occurrencesOf(s.symbols(base))
 		for sym := range occ.symbols() {
-			c := occ.count(sym)
-			if c >= 2 && !seen[c] {
-				seen[c] = true
-				counts = append(counts, c)
-			}
-			if !base {
+			if c := occ.count(sym); base {
+				weight[c] += 0
+			} else {
 				weight[c] += c
 			}
 		}
 	}
 	var all []Guess
-	for _, c := range counts {
+	for c := range weight {
+		if c < 2 {
+			continue
+		}
 		surplus := 1
 		if passes {
 			surplus = max(1, c/p.PassLayers)
@@ -98,12 +96,7 @@ func (p *Params) counts(s *Sequence, passes bool) []Guess {
 		}
 		all = append(all, Guess{N: c, Support: float64(sup) / float64(s.Len())})
 	}
-	sort.Slice(all, func(i, j int) bool {
-		if all[i].Support != all[j].Support {
-			return all[i].Support > all[j].Support
-		}
-		return all[i].N > all[j].N
-	})
+	slices.SortFunc(all, func(a, b Guess) int { return cmp.Or(cmp.Compare(b.Support, a.Support), b.N-a.N) })
 	return all
 }
 

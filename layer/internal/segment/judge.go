@@ -102,17 +102,8 @@ func mixerBlocks(s *Sequence, from, to int) int {
 // foreign counts the kernels outside layers that layers do not run.
 func (p *Params) foreign(s *Sequence, starts []int) int {
 	from, to := starts[0], starts[len(starts)-1]
-	in := map[int32]bool{}
-	for _, b := range s.Base[from:to] {
-		in[b] = true
-	}
-	n := 0
-	for i, b := range s.Base {
-		if (i < from || i >= to) && !in[b] {
-			n++
-		}
-	}
-	return n
+	inside := setOf(s.Base[from:to])
+	return strange(s.Base[:from], inside) + strange(s.Base[to:], inside)
 }
 
 // bare says whether a layer has no mixer and is not of the kind of those that have one, and whether one between the first and the last is.
@@ -210,23 +201,12 @@ func (p *Params) Beginless(d Doubts) bool { return d.Unplaced || 2*d.Unstarted >
 
 // repeated is the share of kernels in layers whose sequence of base names occurs at least twice in the pass.
 func (p *Params) repeated(s *Sequence, c *Cut) float64 {
-	count := make([]int, 0, c.Layers()) // per distinct layer
-	of := make([]int, c.Layers())
-	var memo Memo[int]
-	for l := range of {
-		of[l] = memo.Get(s.Base[c.Starts[l]:c.Starts[l+1]], func() int {
-			count = append(count, 0)
-			return len(count) - 1
-		})
-		count[of[l]]++
-	}
-	shared, total := 0, 0
-	for l := range of {
-		n := c.Starts[l+1] - c.Starts[l]
-		total += n
-		if count[of[l]] > 1 {
-			shared += n
+	kinds, _ := kindsOf(s.Base, c.Starts)
+	shared := 0
+	for _, k := range kinds {
+		if k.count > 1 {
+			shared += k.count * (k.to - k.from)
 		}
 	}
-	return float64(shared) / float64(max(1, total))
+	return float64(shared) / float64(max(1, c.Starts[c.Layers()]-c.Starts[0]))
 }

@@ -290,7 +290,7 @@ func TestBoundaryBehindClosingNorms(t *testing.T) {
 			}
 		}
 		k := &cutter{p: p, s: s, pos: []int{15, 25, 35, 45}, c: unit{s, 15, 25}}
-		k.kinds, k.of = kindsOf(s, k.pos)
+		k.kinds, k.of = kindsOf(s.ID, k.pos)
 		k.measure(false)
 		cut := &Cut{Lo: c.to, Hi: c.from}
 		if k.choosePhase(cut); cut.At != c.want {

@@ -1,6 +1,9 @@
 package segment
 
-import "sort"
+import (
+	"maps"
+	"slices"
+)
 
 // SplitComb groups the positions of a comb into passes of per positions; the first and last group may hold fewer. With
 // per 0 the size is read from where foreign kernels stand.
@@ -47,18 +50,11 @@ func everyPer(foreign []int, m, per int) []int {
 
 // foreignKernels counts, per unit, the kernels whose name is rare among units.
 func (p *Params) foreignKernels(s *Sequence, comb []int) []int {
-	var top int32
-	for _, f := range s.ID {
-		top = max(top, f)
-	}
-	count := make([]int, top+1)
-	for _, f := range s.ID {
-		count[f]++
-	}
+	occ := occurrencesOf(s.ID)
 	out := make([]int, len(comb)-1)
 	for k := range out {
 		for i := comb[k]; i < comb[k+1]; i++ {
-			if p.RareUnits*count[s.ID[i]] < len(comb) {
+			if p.RareUnits*occ.count(int(s.ID[i])) < len(comb) {
 				out[k]++
 			}
 		}
@@ -69,10 +65,7 @@ func (p *Params) foreignKernels(s *Sequence, comb []int) []int {
 // breaksOf returns the units that hold nearly as many foreign kernels as the fullest one, when they stand at regular
 // distances; a cluster of neighbours (leading dense layers hold foreign kernels too) counts as its fullest unit.
 func (p *Params) breaksOf(foreign []int) []int {
-	most := 0
-	for _, f := range foreign {
-		most = max(most, f)
-	}
+	most := slices.Max(foreign)
 	if most < p.BreakLeast {
 		return nil
 	}
@@ -129,23 +122,17 @@ func (p *Params) Begins(s *Sequence) []int {
 	if len(embeds) == 0 {
 		return nil
 	}
-	begins := append([]int(nil), embeds...)
+	begins := slices.Clone(embeds)
+	ends := slices.Concat([]int{0}, embeds, []int{s.Len()})
 	for _, at := range samples {
-		k := sort.SearchInts(embeds, at)
-		from, to := 0, s.Len()
-		if k > 0 {
-			from = embeds[k-1]
-		}
-		if k < len(embeds) {
-			to = embeds[k]
-		}
-		before, _ := Mixers(s, from, at)
-		behind, _ := Mixers(s, at, to)
+		k, _ := slices.BinarySearch(embeds, at)
+		before, _ := Mixers(s, ends[k], at)
+		behind, _ := Mixers(s, at, ends[k+1])
 		if before >= p.StackLayers && behind >= p.StackLayers {
 			begins = append(begins, at+1)
 		}
 	}
-	sort.Ints(begins)
+	slices.Sort(begins)
 	return begins
 }
 
@@ -154,38 +141,23 @@ func (p *Params) Begins(s *Sequence) []int {
 func (p *Params) StepGroups(s *Sequence) [][]int {
 	occ := occurrencesOf(s.ID)
 	byCount := map[int][]int{}
-	var counts []int
 	for sym := range occ.symbols() {
-		c := occ.count(sym)
-		if c < 2 || p.MarkRare*c > s.Len() {
-			continue
+		if c := occ.count(sym); c >= 2 && p.MarkRare*c <= s.Len() {
+			byCount[c] = append(byCount[c], sym)
 		}
-		if byCount[c] == nil {
-			counts = append(counts, c)
-		}
-		byCount[c] = append(byCount[c], sym)
 	}
-	sort.Ints(counts)
 	var out [][]int
-	for _, c := range counts {
+	for _, c := range slices.Sorted(maps.Keys(byCount)) {
 		syms := byCount[c]
-		lead := syms[0]
+		lead := occ.of(slices.MinFunc(syms, func(x, y int) int { return occ.of(x)[0] - occ.of(y)[0] }))
+		in := -1 // the first of them is in step with itself
 		for _, sym := range syms {
-			if occ.of(sym)[0] < occ.of(lead)[0] {
-				lead = sym
-			}
-		}
-		in := 0
-		for _, sym := range syms {
-			if sym != lead && inStep(occ.of(lead), occ.of(sym)) {
+			if inStep(lead, occ.of(sym)) {
 				in++
 			}
 		}
-		if in >= p.MarkMembers {
-			out = append(out, occ.of(lead))
-			if len(out) == p.MarkGroups {
-				break
-			}
+		if in >= p.MarkMembers && len(out) < p.MarkGroups {
+			out = append(out, lead)
 		}
 	}
 	return out

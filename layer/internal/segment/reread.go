@@ -128,18 +128,7 @@ func normBefore(s *Sequence, m int) int {
 // layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is no other one of
 // which kernels are missing. What follows the last start is no layer, as nobody knows where it ends.
 func (p *Params) layerKinds(s *Sequence, starts []int) []kind {
-	var memo Memo[int]
-	var all []kind
-	for l := range len(starts) - 1 {
-		if starts[l] == starts[l+1] {
-			continue
-		}
-		id := memo.Get(s.Base[starts[l]:starts[l+1]], func() int {
-			all = append(all, kind{from: starts[l], to: starts[l+1]})
-			return len(all) - 1
-		})
-		all[id].count++
-	}
+	all, _ := kindsOf(s.Base, starts)
 	slices.SortStableFunc(all, func(a, b kind) int {
 		if a.count != b.count {
 			return b.count - a.count
@@ -149,7 +138,7 @@ func (p *Params) layerKinds(s *Sequence, starts []int) []kind {
 	var kinds []kind
 	for _, k := range all {
 		alike := func(o kind) bool { return dice(s, k.from, k.to, o.from, o.to) >= p.KindApart }
-		if k.count >= 2 && len(kinds) < p.MaxKinds && !slices.ContainsFunc(kinds, alike) && !p.several(s, k, kinds) {
+		if k.count >= 2 && k.from < k.to && len(kinds) < p.MaxKinds && !slices.ContainsFunc(kinds, alike) && !p.several(s, k, kinds) {
 			kinds = append(kinds, k)
 		}
 	}
@@ -300,13 +289,8 @@ func (p *Params) fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 	}
 	n := len(starts) - 1
 	comb := Comb{Pos: starts[:n], Stride: 1, Symbol: s.ID[starts[n/2]], Cost: unevenness(starts)}
-	kinds, of := kindsOf(s, starts)
-	most := kinds[of[0]]
-	for _, k := range kinds {
-		if k.count > most.count {
-			most = k
-		}
-	}
+	kinds, _ := kindsOf(s.ID, starts)
+	most := usual(kinds)
 	return &Cut{Starts: starts, Comb: comb, At: most.to - most.from, ByRole: true, Similarity: Similarity(s, starts), unit: unit{s, most.from, most.to}}
 }
 

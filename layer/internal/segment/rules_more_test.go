@@ -32,7 +32,7 @@ func init() {
 		"LeadLength":      sides(func(p *Params, x int) bool { return leadingLayers(p, 1, x) }, 11, 10),
 		"WholeUnit":       sides(partBehind, 6, 7),
 		"Missing":         sides(settles, 67, 66),
-		"Turns":           sides(func(p *Params, x int) bool { return p.inTurns(cycle(x)) >= 0.7 }, 5, 4),
+		"Turns":           sides(func(p *Params, x int) bool { s, pos := cycle(x); return likeness(s, pos, p.Turns) >= 0.7 }, 5, 4),
 		"Parts":           sides(func(p *Params, x int) bool { return parts(p, 40, x) }, 5, 4),
 		"TurnsLeast":      sides(func(p *Params, x int) bool { return parts(p, x, 5) }, 24, 23),
 		"TurnsMixers":     sides(func(p *Params, x int) bool { return p.turns(mixed(x, 0)) }, 12, 13),

@@ -68,10 +68,11 @@ func (s *Sequence) Pair(i int) uint64 {
 func (s *Sequence) beginsLayer(i int) bool { return s.Begins != nil && s.Begins[s.Pair(i)] }
 
 // Count returns the number of kernels of a role.
-func (s *Sequence) Count(r Role) int {
-	n := 0
-	for _, x := range s.Role {
-		if x == r {
+func (s *Sequence) Count(r Role) int { return count(s.Role, r) }
+
+func count[T comparable](list []T, x T) (n int) {
+	for _, y := range list {
+		if y == x {
 			n++
 		}
 	}
@@ -155,13 +156,21 @@ func Common(s, t *Sequence) int {
 	if s == nil {
 		return 0
 	}
-	has := map[int32]bool{}
-	for _, f := range t.ID {
-		has[f] = true
+	return s.Len() - strange(s.ID, setOf(t.ID))
+}
+
+func setOf(ids []int32) map[int32]bool {
+	set := map[int32]bool{}
+	for _, id := range ids {
+		set[id] = true
 	}
-	n := 0
-	for _, f := range s.ID {
-		if has[f] {
+	return set
+}
+
+// strange counts the ids that are not known.
+func strange(ids []int32, known map[int32]bool) (n int) {
+	for _, id := range ids {
+		if !known[id] {
 			n++
 		}
 	}
@@ -169,12 +178,4 @@ func Common(s, t *Sequence) int {
 }
 
 // Occurs counts the kernels of a name.
-func Occurs(s *Sequence, id int32) int {
-	n := 0
-	for _, f := range s.ID {
-		if f == id {
-			n++
-		}
-	}
-	return n
-}
+func Occurs(s *Sequence, id int32) int { return count(s.ID, id) }
