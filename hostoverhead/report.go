@@ -127,22 +127,21 @@ func (v *Verdict) WriteText(w io.Writer) error {
 // writeIdle writes wall, busy and idle time by cause.
 func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	h := &v.Headroom
-	fmt.Fprintf(b, "\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percentOf(h.BusyNS, h.WallNS), microseconds(h.IdleNS))
-	t := table.New(table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
+	var rows [][]string
 	for _, g := range groupSums(v.Idle) {
-		if g.ns == 0 {
-			continue
+		if g.ns > 0 {
+			rows = append(rows, []string{g.group, "", microseconds(g.steps), percentOf(g.steps, h.WallNS), microseconds(g.ns), ""})
 		}
-		t.Row(g.group, "", microseconds(g.steps), percentOf(g.steps, h.WallNS), microseconds(g.ns), "")
 		for _, c := range v.Idle {
-			if c.Group == g.group {
-				n := c.Names[0]
-				t.Row("", c.Cause, microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(n), narrowName))
+			if g.ns > 0 && c.Group == g.group {
+				rows = append(rows, []string{"", c.Cause, microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(c.Names[0]), narrowName)})
 			}
 		}
 	}
-	t.Row("all", "", microseconds(h.IdleNS), percentOf(h.IdleNS, h.WallNS), microseconds(r.WindowNS-r.BusyNS), "")
-	t.WriteText(b)
+	rows = append(rows, []string{"all", "", microseconds(h.IdleNS), percentOf(h.IdleNS, h.WallNS), microseconds(r.WindowNS - r.BusyNS), ""})
+	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percentOf(h.BusyNS, h.WallNS), microseconds(h.IdleNS))
+	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
+		table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	for _, d := range r.Drains {
 		fmt.Fprintf(b, "%s of the host's work follows %s, which had emptied the queue between two steps.\n", microseconds(d.StepsNS), d.Name)
 	}
@@ -156,43 +155,38 @@ func withWhere(n IdleName) string {
 }
 
 func writeStages(b *table.Writer, r *RankVerdict) {
-	if len(r.Stages) > 0 {
-		fmt.Fprintf(b, "\nStages:\n")
-		t := table.New(table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
-		for _, s := range r.Stages {
-			h := &s.Headroom
-			t.Row(string(s.Stage), fmt.Sprint(s.Steps), s.Verdict, microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost), s.Largest)
-		}
-		t.WriteText(b)
+	table.List(b, "\nStages:\n", r.Stages, len(r.Stages), func(s StageVerdict) []string {
+		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict}, s.Headroom.cells()...), s.Largest)
+	}, table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
+	type row struct {
+		stage string
+		Path
 	}
-	fmt.Fprintf(b, "\nHow kernels reach the device:\n")
-	t := table.New(table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"), table.Number("of kernel time"), table.Number("exposed launches"), table.Number("of the time"))
-	row := func(stage string, paths []Path) {
-		for _, p := range paths {
-			t.Row(stage, p.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare), microseconds(p.ExposedNS), percent(p.Exposed))
-			stage = ""
+	var rows []row
+	for _, s := range append([]StageVerdict{{Stage: "all", Paths: r.Paths}}, r.Stages...) {
+		for _, p := range s.Paths {
+			rows = append(rows, row{string(s.Stage), p})
+			s.Stage = "" // once is enough
 		}
 	}
-	row("all", r.Paths)
-	for _, s := range r.Stages {
-		row(string(s.Stage), s.Paths)
-	}
-	t.WriteText(b)
+	table.List(b, "\nHow kernels reach the device:\n", rows, len(rows), func(p row) []string {
+		return []string{p.stage, p.Path.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare), microseconds(p.ExposedNS), percent(p.Exposed)}
+	}, table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"), table.Number("of kernel time"), table.Number("exposed launches"), table.Number("of the time"))
+}
+
+// cells are the time, its idle and host shares, and the bound.
+func (h *Headroom) cells() []string {
+	return []string{microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost)}
 }
 
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
-	if len(r.Worst) == 0 {
-		return
-	}
 	p := &r.Passes
-	fmt.Fprintf(b, "\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
-	t := table.New(table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
-	for _, w := range r.Worst {
-		t.Row(fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest,
-			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd))
-	}
-	t.WriteText(b)
+	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
+	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
+		return []string{fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest,
+			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd)}
+	}, table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
 }
 
 // listed are the devices that the table shows, in the order of Ranks: of many the one that decides and those that lose most
@@ -223,22 +217,18 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 	if len(v.Ranks) < 2 {
 		return
 	}
-	fmt.Fprintf(b, "\nRanks:\n")
-	t := table.New(table.Text("rank"), table.Text("GPU").Limit(gpuName), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
 	listed := v.listed()
-	for _, i := range listed {
+	table.List(b, "\nRanks:\n", listed, len(listed), func(i int) []string {
 		r := &v.Ranks[i]
-		verdict := r.Verdict
+		verdict, exchange := r.Verdict, r.Exchange
 		if r.Ignored {
 			verdict = "too little work"
 		}
-		h, exchange := &r.Headroom, percent(r.Exchange)
 		if r.BusyNS == 0 {
-			exchange = percent(math.NaN())
+			exchange = math.NaN()
 		}
-		t.Row(r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels)), microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost), exchange)
-	}
-	t.WriteText(b)
+		return append(append([]string{r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels))}, r.Headroom.cells()...), percent(exchange))
+	}, table.Text("rank"), table.Text("GPU").Limit(gpuName), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
 	if n := len(v.Ranks) - len(listed); n > 0 {
 		fmt.Fprintf(b, "… %d more, which lose no more to the host; --format json has them\n", n)
 	}
@@ -287,67 +277,53 @@ const (
 
 // write writes who the others wait for.
 func (s *Stragglers) write(b *table.Writer) {
-	fmt.Fprintf(b, "\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
-	t := table.New(table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
-	for _, r := range s.listed() {
-		t.Row(r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS))
-	}
-	t.WriteText(b)
-	names.More(b, len(s.Ranks)-listedRanks)
+	title := fmt.Sprintf("\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
+	table.List(b, title, s.listed(), listedRanks, func(r RankArrival) []string {
+		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS)}
+	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
 	for _, e := range s.Extra {
 		fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
 	}
 }
 
-// listed is what ranks the table has: all, or, of too many, those that were last most often.
+// listed are the ranks in their order, or, of too many for the table, those first that were last most often.
 func (s *Stragglers) listed() []RankArrival {
-	if len(s.Ranks) <= listedRanks {
-		return s.Ranks
-	}
 	worst := slices.Clone(s.Ranks)
-	slices.SortStableFunc(worst, func(x, y RankArrival) int { return cmp.Compare(y.Last, x.Last) })
-	return worst[:listedRanks]
+	if len(worst) > listedRanks {
+		slices.SortStableFunc(worst, func(x, y RankArrival) int { return cmp.Compare(y.Last, x.Last) })
+	}
+	return worst
 }
 
 // writeDrill writes what ran during the idle time, the gaps, the graph coverage and the repeating pattern.
 func (d *RankVerdict) writeDrill(b *table.Writer) {
-	type named struct {
-		IdleName
-		cause string
-	}
-	var rows []named
+	var rows []IdleName
 	for _, c := range d.Idle {
 		for _, n := range c.Names {
-			rows = append(rows, named{n, c.Cause})
+			n.Cause = c.Cause
+			rows = append(rows, n)
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y named) int { return cmp.Compare(y.NS, x.NS) })
+	slices.SortStableFunc(rows, func(x, y IdleName) int { return cmp.Compare(y.NS, x.NS) })
 	idle := d.WindowNS - d.BusyNS
-	fmt.Fprintf(b, "\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
-	t := table.New(table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
-	for _, n := range rows[:min(len(rows), listedNames)] {
-		t.Row(n.cause, names.Short(withWhere(n.IdleName), wideName), microseconds(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count)))
-	}
-	t.WriteText(b)
-	names.More(b, len(rows)-listedNames)
+	title := fmt.Sprintf("\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
+	table.List(b, title, rows, listedNames, func(n IdleName) []string {
+		return []string{n.Cause, names.Short(withWhere(n), wideName), microseconds(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count))}
+	}, table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
 	d.writeGaps(b)
 	d.writeCoverage(b)
 	d.writePattern(b)
 }
 
 func (d *RankVerdict) writeGaps(b *table.Writer) {
-	fmt.Fprintf(b, "\nGaps of the device (no stream busy):\n")
-	t := table.New(table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
-	for _, g := range d.Gaps {
-		if g.Count > 0 {
-			largest := ""
-			if g.Largest != "" {
-				largest = g.Largest + " " + percent(g.LargestShare)
-			}
-			t.Row(g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), largest)
+	classes := slices.DeleteFunc(slices.Clone(d.Gaps), func(g GapBucket) bool { return g.Count == 0 })
+	table.List(b, "\nGaps of the device (no stream busy):\n", classes, len(classes), func(g GapBucket) []string {
+		largest := ""
+		if g.Largest != "" {
+			largest = g.Largest + " " + percent(g.LargestShare)
 		}
-	}
-	t.WriteText(b)
+		return []string{g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), largest}
+	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
 	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 }) // the shortest class tells nobody where to look
 	if len(listed) == 0 {
 		return
@@ -370,18 +346,9 @@ func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
 	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
 		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)), table.Count(int64(c.Unknown)))
-	if len(c.EagerKernels) > 0 {
-		t := table.New(table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"), table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
-		for _, k := range c.EagerKernels[:min(len(c.EagerKernels), listedEager)] {
-			suspect := ""
-			if k.Suspect {
-				suspect = "yes"
-			}
-			t.Row(k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), suspect, names.Short(k.Source, narrowName))
-		}
-		t.WriteText(b)
-		names.More(b, len(c.EagerKernels)-listedEager)
-	}
+	table.List(b, "", c.EagerKernels, listedEager, func(k EagerKernel) []string {
+		return []string{k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
+	}, table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"), table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
 	for _, h := range c.Hints {
 		fmt.Fprintf(b, "  %s: %s: %s\n", h.Code, h.Why, h.Do)
 	}
@@ -392,17 +359,13 @@ func (d *RankVerdict) writePattern(b *table.Writer) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels), p.Repetitions, p.Source)
-	t := table.New(table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"), table.Number("gap before µs"))
-	for i, k := range p.Kernels[:min(len(p.Kernels), listedPattern)] {
-		t.Row(fmt.Sprint(i+1), k.Name, k.Group, table.Fixed(k.BusyUS, 2), table.Fixed(k.GapUS, 2))
-	}
-	t.WriteText(b)
-	names.More(b, len(p.Kernels)-listedPattern)
-	fmt.Fprintf(b, "\ngroups by gap:\n")
-	t = table.New(table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"), table.Number("gap × repetitions µs"))
-	for _, g := range p.Groups {
-		t.Row(g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2), table.Fixed(g.GapUS*float64(p.Repetitions), 1))
-	}
-	t.WriteText(b)
+	title := fmt.Sprintf("\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels), p.Repetitions, p.Source)
+	at := 0
+	table.List(b, title, p.Kernels, listedPattern, func(k PatternPart) []string {
+		at++
+		return []string{fmt.Sprint(at), k.Name, k.Group, table.Fixed(k.BusyUS, 2), table.Fixed(k.GapUS, 2)}
+	}, table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"), table.Number("gap before µs"))
+	table.List(b, "\ngroups by gap:\n", p.Groups, len(p.Groups), func(g PatternPart) []string {
+		return []string{g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2), table.Fixed(g.GapUS*float64(p.Repetitions), 1)}
+	}, table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"), table.Number("gap × repetitions µs"))
 }

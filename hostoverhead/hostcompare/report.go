@@ -35,16 +35,9 @@ func (r *Run) WriteText(w io.Writer) error {
 		ops   []Operation
 		max   int
 	}{{"Host operations", r.Operations, listedOperations}, {"Kernels", r.Kernels, listedKernels}, {"API calls", r.APICalls, listedKernels}} {
-		if len(list.ops) == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "\n%s:\n", list.title)
-		t := table.New(table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"), table.Text("source").Limit(nameWidth))
-		for _, o := range list.ops[:min(len(list.ops), list.max)] {
-			t.Row(names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), names.Short(o.Source, nameWidth))
-		}
-		t.WriteText(b)
-		names.More(b, len(list.ops)-list.max)
+		table.List(b, "\n"+list.title+":\n", list.ops, list.max, func(o Operation) []string {
+			return []string{names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), names.Short(o.Source, nameWidth)}
+		}, table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"), table.Text("source").Limit(nameWidth))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(b, "note: %s\n", n)
@@ -90,22 +83,19 @@ func (c *Comparison) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "  warning: %s\n", s)
 	}
 	fmt.Fprintf(b, "\nIterations: %s; %s.\n", c.Baseline.basis(), c.Target.basis())
-	fmt.Fprintf(b, "Per step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps)
-	deltaTable(b, c.Figures, len(c.Figures), "figure")
+	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps), "figure")
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != conclusionImpossible {
 		fmt.Fprintf(b, "\nTop regressions:\n")
 		for i, d := range regs[:min(len(regs), 5)] {
 			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
 		}
 	}
-	fmt.Fprintf(b, "\nOperations (µs/step) by change:\n")
-	deltaTable(b, c.Deltas, listedOperations, "operation")
+	deltaTable(b, c.Deltas, listedOperations, "\nOperations (µs/step) by change:\n", "operation")
 	return b.Flush()
 }
 
-func deltaTable(b *table.Writer, deltas []Delta, limit int, title string) {
-	t := table.New(table.Text(title).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95 % interval of Δ"), table.Text("status"))
-	for _, d := range deltas[:min(len(deltas), limit)] {
+func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
+	table.List(b, title, deltas, limit, func(d Delta) []string {
 		pct, ci := table.None, table.None
 		if d.DeltaPct != nil {
 			pct = fmt.Sprintf("%+.1f", *d.DeltaPct)
@@ -113,10 +103,8 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title string) {
 		if d.CI95US != nil {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
-		t.Row(names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, d.Status)
-	}
-	t.WriteText(b)
-	names.More(b, len(deltas)-limit)
+		return []string{names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, d.Status}
+	}, table.Text(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95 % interval of Δ"), table.Text("status"))
 }
 
 // sizeWord is a parallel size, 0 being unknown.

@@ -3,6 +3,7 @@ package table_test
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -288,6 +289,22 @@ func TestSpan(t *testing.T) {
 	}{{-1, -1, "?"}, {0, 0, "0"}, {5, 5, "5"}, {5, 8, "5–8"}} {
 		if got := table.Span(c.from, c.to); got != c.want {
 			t.Errorf("%d to %d is %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// TestList: a table of the first of a list with how many more there are, nothing of an empty one.
+func TestList(t *testing.T) {
+	for n, want := range map[int]string{0: "", 2: "title\nn\n-\n0\n1\n", 3: "title\nn\n-\n0\n1\n(1 more)\n"} {
+		var out strings.Builder
+		w := table.NewWriter(&out)
+		list := make([]int, n)
+		for i := range list {
+			list[i] = i
+		}
+		table.List(w, "title\n", list, 2, func(i int) []string { return []string{fmt.Sprint(i)} }, table.Number("n"))
+		if err := w.Flush(); err != nil || out.String() != want {
+			t.Errorf("%d: %q, %v; want %q", n, out.String(), err, want)
 		}
 	}
 }

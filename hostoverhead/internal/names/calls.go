@@ -1,8 +1,6 @@
 package names
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -51,11 +49,4 @@ func Short(name string, width int) string {
 		short = "…/" + strings.TrimPrefix(short, "…/")[i+1:]
 	}
 	return short
-}
-
-// More says how much of a list was left out. A writer that fails is told to its owner.
-func More(w io.Writer, n int) {
-	if n > 0 {
-		fmt.Fprintf(w, "(%d more)\n", n)
-	}
 }

@@ -1,7 +1,6 @@
 package names_test
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
@@ -90,12 +89,6 @@ func TestExchangesAndLaunches(t *testing.T) {
 		if got := names.IsKernelLaunch(name); got != want {
 			t.Errorf("%s launches a kernel: %v, want %v", name, got, want)
 		}
-	}
-	var b bytes.Buffer
-	names.More(&b, 0)
-	names.More(&b, 1)
-	if got := b.String(); got != "(1 more)\n" {
-		t.Errorf("%q, want nothing for 0 and a line for 1", got)
 	}
 }
 
