@@ -35,19 +35,38 @@ func (c *causeSums) total() (ns int64) {
 	return ns
 }
 
-func (c *causeSums) add(o *causeSums) {
-	for i := range c {
-		c[i] += o[i]
-	}
+// timeSum is what the time of some steps is made of.
+type timeSum struct {
+	wall, busy int64
+	idle       causeSums
+	paths      pathSums
 }
 
 // stepAccount is the time of one step on one device, from the end of the step before.
 type stepAccount struct {
-	step  *steps.Step // nil where the whole window stands for the steps
-	span  interval.Span
-	busy  int64
-	idle  causeSums
-	paths pathSums
+	step *steps.Step // nil where the whole window stands for the steps
+	span interval.Span
+	timeSum
+}
+
+// stepAccount is the account of a step, or of the window, that begins with its busy time.
+func (a *account) stepAccount(step *steps.Step, s interval.Span) stepAccount {
+	return stepAccount{step, s, timeSum{wall: s.Len(), busy: interval.Covered(a.d.busy, s)}}
+}
+
+// sumOf adds steps up.
+func sumOf(steps []stepAccount) (sum timeSum) {
+	for i := range steps {
+		s := &steps[i]
+		sum.wall, sum.busy = sum.wall+s.wall, sum.busy+s.busy
+		for c, ns := range s.idle {
+			sum.idle[c] += ns
+		}
+		for k, p := range s.paths {
+			sum.paths[k] = pathSum{sum.paths[k].kernels + p.kernels, sum.paths[k].time + p.time, sum.paths[k].exposed + p.exposed}
+		}
+	}
+	return sum
 }
 
 // nameKey is what idle time is summed by: a cause and what ran.
@@ -64,17 +83,14 @@ type nameSum struct {
 
 // account is what the time of a device is made of.
 type account struct {
-	l       *ledger
-	d       *deviceWork
-	steps   []stepAccount // in order of the device's time, disjoint
-	found   int           // steps of the device, those without kernels included, and one that is the whole trace
-	idle    causeSums     // of the window
-	inSteps causeSums
-	outside int64 // idle time outside the steps
-	names   map[nameKey]*nameSum
-	drains  map[trace.NameID]*nameSum // host work after a call that emptied the queue
-	top     []gapAccount
-	byGap   [numBuckets]causeSums // by the length of the gap
+	l      *ledger
+	d      *deviceWork
+	steps  []stepAccount // in order of the device's time, disjoint
+	found  int           // steps of the device, those without kernels included, and one that is the whole trace
+	names  map[nameKey]*nameSum
+	drains map[trace.NameID]*nameSum // host work after a call that emptied the queue
+	top    []gapAccount
+	byGap  [numBuckets]causeSums // by the length of the gap
 
 	at, topAt int
 }
@@ -103,9 +119,6 @@ func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*a
 	if err := l.walk(ctx, d, a.add); err != nil {
 		return nil, err
 	}
-	for i := range a.steps {
-		a.inSteps.add(&a.steps[i].idle)
-	}
 	return a, nil
 }
 
@@ -119,7 +132,7 @@ func (a *account) findSteps() {
 	}
 	for i, s := range steps.GPUPeriods(found) {
 		if s = s.Clip(window); !s.Empty() {
-			a.steps = append(a.steps, stepAccount{step: &found[i], span: s, busy: interval.Covered(a.d.busy, s)})
+			a.steps = append(a.steps, a.stepAccount(&found[i], s))
 		}
 	}
 	slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })
@@ -127,17 +140,13 @@ func (a *account) findSteps() {
 		return
 	}
 	from, pause := window.Start, int64(a.l.p.Pause)
-	add := func(to int64) {
-		s := interval.Span{Start: from, End: to}
-		a.steps = append(a.steps, stepAccount{span: s, busy: interval.Covered(a.d.busy, s)})
-	}
 	for _, g := range interval.Between(a.d.busy) {
 		if g.Len() > pause {
-			add(g.Start)
+			a.steps = append(a.steps, a.stepAccount(nil, interval.Span{Start: from, End: g.Start}))
 			from = g.End
 		}
 	}
-	add(window.End)
+	a.steps = append(a.steps, a.stepAccount(nil, interval.Span{Start: from, End: window.End}))
 }
 
 // findTop picks the n longest gaps, in order of time: of equally long ones the first.
@@ -164,7 +173,6 @@ func (a *account) findTop(n int) {
 // add sums one piece of idle time. Pieces come in order.
 func (a *account) add(p *idlePiece) {
 	n := p.span.Len()
-	a.idle[p.cause] += n
 	a.byGap[bucketOf(p.gap)][p.cause] += n
 	key := p.key()
 	sum := a.addName(key, n)
@@ -182,7 +190,6 @@ func (a *account) add(p *idlePiece) {
 		}
 	}
 	sum.steps += in
-	a.outside += n - in
 	if p.drain != 0 {
 		addName(a.drains, p.drain, n).steps += in
 	}
@@ -261,13 +268,4 @@ func (p *idlePiece) key() nameKey {
 		}
 	}
 	return k
-}
-
-// wall is the time of the steps, and busy of it that in which kernels run.
-func (a *account) wall() (wall, busy int64) {
-	for i := range a.steps {
-		wall += a.steps[i].span.Len()
-		busy += a.steps[i].busy
-	}
-	return wall, busy
 }

@@ -3,16 +3,17 @@ package hostoverhead
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -67,38 +68,24 @@ func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (
 	}
 	list := make([]*account, len(w.devices))
 	g, ctx := errgroup.WithContext(ctx)
-	workers := runtime.GOMAXPROCS(0)
-	g.SetLimit(workers)
-	ledgers := make(chan *ledger, min(workers, len(w.devices))) // each is of one device at a time
-	for range cap(ledgers) {
-		ledgers <- newLedger(w, o.params())
-	}
 	if only {
 		g.Go(func() (err error) {
 			w.published, err = detectPublished(ctx, w.t, o)
 			return err
 		})
 	}
-	for i, d := range w.devices {
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
 		g.Go(func() (err error) {
-			if err := ctx.Err(); err != nil {
-				return err
+			l := newLedger(w, o.params()) // of one device after the other
+			defer l.forget()
+			for i := next.Add(1) - 1; i < int64(len(list)) && err == nil; i = next.Add(1) - 1 {
+				list[i], err = l.newAccount(ctx, w.devices[i], o.gaps())
 			}
-			w.findPasses(d)
-			w.findPaths(d)
-			l := <-ledgers
-			list[i], err = l.newAccount(ctx, d, o.gaps())
-			ledgers <- l
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	for range cap(ledgers) {
-		(<-ledgers).forget()
-	}
-	return w, list, nil
+	return w, list, g.Wait()
 }
 
 // rankLabel names a file of several.
@@ -127,9 +114,10 @@ func (r *RankVerdict) name() string {
 // finish decides between the devices and adds what concerns all of them.
 func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*account, o *Options) (*Verdict, error) {
 	p := o.params()
-	v.ignoreSmall(p)
+	busiest := slices.MaxFunc(v.Ranks, func(x, y RankVerdict) int { return cmp.Compare(x.Kernels, y.Kernels) }).Kernels
 	for i := range v.Ranks {
 		r := &v.Ranks[i]
+		r.Ignored = float64(r.Kernels) < p.MinKernelShare*float64(busiest)
 		if !r.Ignored && (v.Deciding == none || r.Headroom.share() > v.Ranks[v.Deciding].Headroom.share()) {
 			v.Deciding = i
 		}
@@ -147,8 +135,10 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 			return nil, err
 		}
 	}
-	if v.Published, err = v.published.document(); err != nil {
-		return nil, err
+	if v.published != nil {
+		if v.Published, err = json.Marshal(v.published); err != nil {
+			return nil, err
+		}
 	}
 	if len(works) > 1 {
 		v.Stragglers = stragglers(works, p)
@@ -156,8 +146,8 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	v.Serving = v.servingIssues(acc, o.Server)
 	v.Doubts = acc.doubts(v, p)
 	v.Confidence = confidenceHigh
-	for _, d := range v.Doubts {
-		v.Confidence = lesser(v.Confidence, d.Weight)
+	if len(v.Doubts) > 0 { // the worst stands first
+		v.Confidence = v.Doubts[0].Weight
 	}
 	v.Disagreement = v.disagreement()
 	v.Summary = v.summary()
@@ -168,53 +158,24 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	return v, nil
 }
 
-// ignoreSmall marks the devices that do not decide.
-func (v *Verdict) ignoreSmall(p *params) {
-	busiest := 0
-	for i := range v.Ranks {
-		busiest = max(busiest, v.Ranks[i].Kernels)
-	}
-	for i := range v.Ranks {
-		v.Ranks[i].Ignored = float64(v.Ranks[i].Kernels) < p.MinKernelShare*float64(busiest)
-	}
-}
-
-// lesser is the lesser of two confidences.
-func lesser(a, b string) string {
-	if confidenceRank(b) < confidenceRank(a) {
-		return b
-	}
-	return a
-}
-
 func confidenceRank(c string) int {
 	return slices.Index([]string{confidenceLow, confidenceMedium, confidenceHigh}, c)
 }
 
 // verdict is the answer for the account's device.
 func (a *account) verdict(label string) (*RankVerdict, error) {
-	w, d := a.l.w, a.d
-	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: w.gpuName(d.id), Kernels: len(d.kernels), Steps: a.found}
-	r.WindowNS, r.BusyNS = d.window().Len(), interval.Total(d.busy)
-	r.Exchange, r.Alone = w.exchange(d)
-	wall, busy := a.wall()
-	r.Headroom = headroom(wall, busy, &a.inSteps)
-	r.Idle = a.idleCauses(wall)
+	w, d, all := a.l.w, a.d, sumOf(a.steps)
+	busy := interval.Total(d.busy)
+	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: len(d.kernels), Steps: a.found,
+		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy), Alone: ratio(busy-d.compute, busy),
+		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Stages: a.stages(), Paths: all.paths.list(all.wall), Drains: a.drainList(),
+		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
-	r.Stages = a.stages()
 	for _, s := range r.Stages {
 		if s.Verdict == answerYes && s.Steps >= a.l.p.MinStagePasses {
 			r.Verdict = answerYes // a stage that waits for the host is worth knowing even where the others hide it
 		}
 	}
-	var paths pathSums
-	for i := range a.steps {
-		paths.add(&a.steps[i].paths)
-	}
-	r.Paths, r.Drains = paths.list(wall), a.drainList()
-	r.Passes, r.Worst = spread(a.steps), a.worst()
-	r.Gaps, r.Top, r.Streams = a.gapClasses(), a.topGaps(), w.streamGaps(d)
-	r.Coverage = w.coverage(d, a.l.p)
 	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)
 	var err error
 	r.Pattern, err = w.pattern(d)
@@ -233,10 +194,10 @@ func (p *params) answer(h *Headroom) string {
 }
 
 // headroom is what some time is made of.
-func headroom(wall, busy int64, idle *causeSums) Headroom {
-	h := Headroom{WallNS: wall, BusyNS: busy, IdleNS: idle.total(), HostNS: idle.host(), UnknownNS: idle.of(groupUnknown)}
-	h.Share = ratio(h.HostNS, wall)
-	h.AtMost, h.WithUnknown = bound(wall, h.HostNS), bound(wall, h.HostNS+h.UnknownNS)
+func (s *timeSum) headroom() Headroom {
+	h := Headroom{WallNS: s.wall, BusyNS: s.busy, IdleNS: s.idle.total(), HostNS: s.idle.host(), UnknownNS: s.idle.of(groupUnknown)}
+	h.Share = ratio(h.HostNS, h.WallNS)
+	h.AtMost, h.WithUnknown = bound(h.WallNS, h.HostNS), bound(h.WallNS, h.HostNS+h.UnknownNS)
 	return h
 }
 
@@ -248,73 +209,38 @@ func bound(wall, without int64) float64 {
 	return math.Round(1000*float64(wall)/float64(wall-without)) / 1000
 }
 
-// exchange is the time of the kernels that exchange data between GPUs, and the time in which only they run, in the busy
-// time.
-func (w *workload) exchange(d *deviceWork) (all, alone float64) {
-	busy := interval.Total(d.busy)
-	if !d.exchanges {
-		return ratio(0, busy), ratio(0, busy)
+// listed writes idle time down by cause, name and place, most time first.
+func (a *account) listed(sums map[nameKey]*nameSum) []IdleName {
+	rows := map[IdleName]nameSum{}
+	for k, s := range sums {
+		r := IdleName{Cause: causes[k.cause].cause, Name: a.nameOf(k), Where: a.l.w.general(k.where)}
+		n := rows[r]
+		rows[r] = nameSum{n.ns + s.ns, n.steps + s.steps, n.count + s.count}
 	}
-	var ns, compute int64 // compute is the time in which others run, up to the end of the last of them
-	end := int64(math.MinInt64)
-	for _, e := range w.kernelsOf(d) {
-		if w.names.Collective(e.NameID()) {
-			ns += int64(e.Duration())
-			continue
-		}
-		if s := timeline.SpanOf(e); s.End > end {
-			compute += interval.Span{Start: max(s.Start, end), End: s.End}.Len()
-			end = s.End
-		}
+	var out []IdleName
+	for r, s := range rows {
+		r.NS, r.StepsNS, r.Count = s.ns, s.steps, s.count
+		out = append(out, r)
 	}
-	return ratio(ns, busy), ratio(busy-compute, busy)
-}
-
-func (w *workload) gpuName(id trace.DeviceID) string {
-	for _, g := range w.t.Meta().Devices {
-		if g.ID == id {
-			return g.Name
-		}
-	}
-	return ""
+	slices.SortFunc(out, func(x, y IdleName) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
+	})
+	return out
 }
 
 // idleCauses lists the idle time by cause and name.
 func (a *account) idleCauses(wall int64) []IdleCause {
-	byCause := make([]IdleCause, numCauses)
-	type row struct{ name, where string }
-	rows := make([]map[row]*IdleName, numCauses)
-	for k, s := range a.names {
-		c := &byCause[k.cause]
-		c.NS += s.ns
-		c.StepsNS += s.steps
-		if rows[k.cause] == nil {
-			rows[k.cause] = map[row]*IdleName{}
-		}
-		r := row{a.nameOf(k), a.l.w.names.General(k.where)}
-		n := rows[k.cause][r]
-		if n == nil {
-			n = &IdleName{Name: r.name, Where: r.where}
-			rows[k.cause][r] = n
-		}
-		n.NS, n.StepsNS, n.Count = n.NS+s.ns, n.StepsNS+s.steps, n.Count+s.count
+	out := make([]IdleCause, numCauses)
+	for _, n := range a.listed(a.names) {
+		i := causeNumber(n.Cause)
+		c := &out[i]
+		c.Cause, c.Group, c.Host = n.Cause, causes[i].group, hostGroup(causes[i].group)
+		c.NS, c.StepsNS = c.NS+n.NS, c.StepsNS+n.StepsNS
+		c.Share = ratio(c.StepsNS, wall)
+		n.Cause = ""
+		c.Names = append(c.Names, n)
 	}
-	out := []IdleCause{}
-	for i := range byCause {
-		c := &byCause[i]
-		if c.NS == 0 {
-			continue
-		}
-		c.Cause, c.Group, c.Host, c.Share = causes[i].cause, causes[i].group, hostGroup(causes[i].group), ratio(c.StepsNS, wall)
-		for _, n := range rows[i] {
-			c.Names = append(c.Names, *n)
-		}
-		slices.SortFunc(c.Names, func(x, y IdleName) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
-		})
-		out = append(out, *c)
-	}
-	return out
+	return slices.DeleteFunc(out, func(c IdleCause) bool { return c.NS == 0 })
 }
 
 // nameOf is the name that a key is shown under.
@@ -326,55 +252,41 @@ func (a *account) nameOf(k nameKey) string {
 		}
 		return details[k.detail]
 	case k.detail == detailNone:
-		return a.l.w.names.General(k.name)
+		return a.l.w.general(k.name)
 	}
-	return a.l.w.names.General(k.name) + ": " + details[k.detail]
+	return a.l.w.general(k.name) + ": " + details[k.detail]
 }
 
 // stages are the answers by stage, in order of time.
 func (a *account) stages() []StageVerdict {
 	out := []StageVerdict{}
-	by := map[layer.Stage][]stepAccount{}
-	var order []layer.Stage
-	for _, s := range a.steps {
-		if s.step == nil {
+	for i := range a.steps {
+		st := a.steps[i].step
+		if st == nil || slices.ContainsFunc(out, func(v StageVerdict) bool { return v.Stage == st.Stage }) {
 			continue
 		}
-		if by[s.step.Stage] == nil {
-			order = append(order, s.step.Stage)
-		}
-		by[s.step.Stage] = append(by[s.step.Stage], s)
-	}
-	for _, stage := range order {
-		sv := StageVerdict{Stage: stage, Steps: len(by[stage]), Passes: spread(by[stage])}
-		var wall, busy int64
-		var idle causeSums
-		var paths pathSums
-		for i := range by[stage] {
-			s := &by[stage][i]
-			wall, busy = wall+s.span.Len(), busy+s.busy
-			idle.add(&s.idle)
-			paths.add(&s.paths)
-		}
-		sv.Headroom = headroom(wall, busy, &idle)
-		sv.Verdict, sv.Largest, sv.Paths = a.l.p.answer(&sv.Headroom), idle.largest(), paths.list(wall)
-		out = append(out, sv)
+		of := a.stepsOf(st.Stage)
+		sum := sumOf(of)
+		h := sum.headroom()
+		largest, _ := sum.idle.largest(true)
+		out = append(out, StageVerdict{Stage: st.Stage, Steps: len(of), Verdict: a.l.p.answer(&h), Headroom: h, Largest: largest, Passes: spread(of), Paths: sum.paths.list(sum.wall)})
 	}
 	return out
 }
 
-// largest is the cause with most of the host's time.
-func (c *causeSums) largest() string {
-	best := none
+// stepsOf are the steps of some stages.
+func (a *account) stepsOf(stages ...layer.Stage) []stepAccount {
+	return slices.DeleteFunc(slices.Clone(a.steps), func(s stepAccount) bool { return s.step == nil || !slices.Contains(stages, s.step.Stage) })
+}
+
+// largest is the cause with most time, of all or of those that are the host's.
+func (c *causeSums) largest(host bool) (cause string, ns int64) {
 	for i, n := range c {
-		if hostGroup(causes[i].group) && n > 0 && (best == none || n > c[best]) {
-			best = i
+		if n > ns && (!host || hostGroup(causes[i].group)) {
+			cause, ns = causes[i].cause, n
 		}
 	}
-	if best == none {
-		return ""
-	}
-	return causes[best].cause
+	return cause, ns
 }
 
 // list writes path sums down, those with kernels.
@@ -414,30 +326,27 @@ func spread(steps []stepAccount) PassSpread {
 	for i := range steps {
 		if s := &steps[i]; s.step != nil {
 			ns = append(ns, s.idle.host())
-			shares = append(shares, ratio(s.idle.host(), s.span.Len()))
+			shares = append(shares, ratio(s.idle.host(), s.wall))
 		}
 	}
-	if len(ns) == 0 {
+	n := len(ns)
+	if n == 0 {
 		return PassSpread{}
 	}
 	slices.Sort(ns)
 	slices.Sort(shares)
-	n := len(ns)
 	return PassSpread{ns[n/2], ns[n*9/10], ns[n-1], shares[n/2], shares[n*9/10], shares[n-1]}
 }
 
 // worst are the passes that lose most to the host.
 func (a *account) worst() []PassHeadroom {
-	out := []PassHeadroom{}
+	out, t := []PassHeadroom{}, a.l.w.t
 	for i := range a.steps {
 		s := &a.steps[i]
-		if s.step == nil || s.idle.host() == 0 {
-			continue
+		if largest, ns := s.idle.largest(true); s.step != nil && ns > 0 {
+			out = append(out, PassHeadroom{Pass: s.step.Index, Stage: s.step.Stage, StartNS: s.span.Start, EndNS: s.span.End,
+				VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)), Headroom: s.headroom(), Largest: largest, Paths: s.paths.list(s.wall)})
 		}
-		t := a.l.w.t
-		out = append(out, PassHeadroom{Pass: s.step.Index, Stage: s.step.Stage, StartNS: s.span.Start, EndNS: s.span.End,
-			VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)),
-			Headroom: headroom(s.span.Len(), s.busy, &s.idle), Largest: s.idle.largest(), Paths: s.paths.list(s.span.Len())})
 	}
 	slices.SortFunc(out, func(x, y PassHeadroom) int {
 		return cmp.Or(cmp.Compare(y.Headroom.HostNS, x.Headroom.HostNS), cmp.Compare(x.StartNS, y.StartNS))

@@ -52,8 +52,7 @@ func (w *workload) coverage(d *deviceWork, p *params) Coverage {
 	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Advice{}}
 	var all, replayed int64
 	replays := map[stageKernel]int{}
-	for i, k := range d.kernels {
-		e := w.t.LaneAt(event.LaneGPU, int(k))
+	for i, e := range w.kernelsOf(d) {
 		all += int64(e.Duration())
 		switch d.path[i] {
 		case pathGraph:
@@ -86,8 +85,7 @@ func (d *deviceWork) stageOf(i int) layer.Stage {
 func (w *workload) eagerKernels(d *deviceWork, c *Coverage, replays map[stageKernel]int) {
 	eager := map[trace.NameID]*eagerSum{}
 	counted := map[stageKernel]bool{}
-	for i, k := range d.kernels {
-		e := w.t.LaneAt(event.LaneGPU, int(k))
+	for i, e := range w.kernelsOf(d) {
 		if d.path[i] == pathGraph || d.path[i] == pathUnknown {
 			continue
 		}
@@ -128,8 +126,7 @@ type launchPlace struct {
 func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 	var out []launchPlace
 	graphs := map[trace.EventID]bool{}
-	for i, k := range d.kernels {
-		e := w.t.LaneAt(event.LaneGPU, int(k))
+	for i, e := range w.kernelsOf(d) {
 		l := e.Launch()
 		graph := d.path[i] == pathGraph
 		if !l.Valid() || graph && graphs[l.ID()] {
@@ -176,7 +173,7 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 			e := w.t.LaneAt(event.LaneGPU, int(d.kernels[order[i].kernel]))
 			h := (*Advice)(nil)
 			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
-			case place == runSplits && w.names.Kernel(e.NameID()).Category == kernelword.CategoryAttention:
+			case place == runSplits && w.layers.Of(e.ID()).Facts().Category == kernelword.CategoryAttention:
 				h = &split
 				attention++
 			case place == runSplits && customOp(e.Op().Name()):

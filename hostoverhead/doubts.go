@@ -124,7 +124,8 @@ func (d *doubter) tracing() {
 	if d.a.l.w.t.Len(event.LanePython) == 0 || d.v.Verdict != answerYes {
 		return
 	}
-	work := d.a.inSteps.of(groupWork)
+	all := sumOf(d.a.steps)
+	work := all.idle.of(groupWork)
 	saved := work - int64(float64(work)/d.p.TracingCost)
 	h := d.v.Headroom
 	rest := part(h.HostNS-saved, h.WallNS-saved)
@@ -163,24 +164,18 @@ func (d *doubter) pause() {
 // warmUp compares the run with its steady steps.
 func (d *doubter) warmUp() {
 	var found []steps.Step
-	var accounts []*stepAccount
-	for i := range d.a.steps {
-		if s := &d.a.steps[i]; s.step != nil {
-			found = append(found, *s.step)
-			accounts = append(accounts, s)
+	var accounts, alone []stepAccount
+	for _, s := range d.a.steps {
+		if s.step != nil {
+			found, accounts = append(found, *s.step), append(accounts, s)
 		}
 	}
 	steady := steps.Steady(found)
-	if len(steady) == len(found) {
-		return
-	}
-	var wall, busy int64
-	var idle causeSums
 	for _, i := range steady {
-		wall, busy = wall+accounts[i].span.Len(), busy+accounts[i].busy
-		idle.add(&accounts[i].idle)
+		alone = append(alone, accounts[i])
 	}
-	if h := headroom(wall, busy, &idle); d.p.answer(&h) != d.v.Verdict {
+	sum := sumOf(alone)
+	if h := sum.headroom(); len(steady) < len(found) && d.p.answer(&h) != d.v.Verdict {
 		d.add("window-is-not-steady", confidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percentOf(h.HostNS, h.WallNS), percent(d.v.Headroom.Share))
 	}
 }
@@ -199,8 +194,7 @@ func (d *doubter) processes() {
 		return
 	}
 	spans := map[string][]interval.Span{}
-	for _, k := range d.a.d.kernels {
-		e := w.t.LaneAt(event.LaneGPU, int(k))
+	for _, e := range w.kernelsOf(d.a.d) {
 		if l := e.Launch(); l.Valid() && l.Thread() >= 0 {
 			t := threads[l.Thread()]
 			name := cmp.Or(t.ProcessLabel, fmt.Sprint(t.Process))
@@ -274,22 +268,12 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	add := func(code, format string, args ...any) {
 		out = append(out, Doubt{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
-	var paths pathSums
-	steps, launched := 0, 0
-	for i := range a.steps {
-		st := &a.steps[i]
-		if st.step == nil || st.step.Stage != layer.StageDecode && st.step.Stage != layer.StageVerify {
-			continue
-		}
-		steps++
-		paths.add(&st.paths)
-		if st.paths[pathGraph].kernels > 0 {
-			launched++
-		}
-	}
+	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
+	paths, steps := sumOf(decode).paths, len(decode)
+	launched := len(slices.DeleteFunc(decode, func(s stepAccount) bool { return s.paths[pathGraph].kernels == 0 }))
 	all := 0
-	for p := range paths {
-		all += paths[p].kernels
+	for _, p := range paths {
+		all += p.kernels
 	}
 	empty := a.l.w.t.Health().EmptyGraphs > 0
 	who := s.framework
@@ -304,7 +288,7 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 			add("unexpected-graphs", "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, counted(steps, "decode step"))
 		}
 	}
-	compiled := a.l.w.inductorKernels(a.d)
+	compiled := a.d.compiled
 	if s.compile != nil && all > 0 {
 		switch {
 		case *s.compile && compiled == 0:
@@ -314,20 +298,6 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 		}
 	}
 	return out
-}
-
-// inductorKernels counts kernels that a compiler wrote, replayed ones included.
-func (w *workload) inductorKernels(d *deviceWork) (n int) {
-	for i, k := range d.kernels {
-		if d.path[i] == pathCompiled {
-			n++
-			continue
-		}
-		if e := w.t.LaneAt(event.LaneGPU, int(k)); w.names.Kernel(e.NameID()).Library == inductor {
-			n++
-		}
-	}
-	return n
 }
 
 // servingOf is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in decode,

@@ -34,10 +34,6 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range w.devices {
-		w.findPasses(d)
-		w.findPaths(d)
-	}
 	l := newLedger(w, &p)
 	for _, d := range w.devices {
 		err := l.walk(context.TODO(), d, func(p *idlePiece) { f(Piece{d.id, p.span.Start, p.span.End, causes[p.cause].cause}) })
@@ -56,8 +52,6 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 	}
 	p := defaultParams()
 	for _, d := range w.devices {
-		w.findPasses(d)
-		w.findPaths(d)
 		l := newLedger(w, &p)
 		err := l.walk(context.TODO(), d, func(*idlePiece) {
 			n := 0

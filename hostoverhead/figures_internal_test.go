@@ -89,26 +89,26 @@ func TestLengthClasses(t *testing.T) {
 
 // hostly is idle time of a step of 100 ns, of which the host causes so much.
 func hostly(ns int64) stepAccount {
-	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}}
+	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}, timeSum: timeSum{wall: 100}}
 	s.idle[causeNumber(causeHostCode)] = ns
 	return s
 }
 
 func TestLargestAndSpread(t *testing.T) {
 	var c causeSums
-	if got := c.largest(); got != "" {
+	if got, _ := c.largest(true); got != "" {
 		t.Errorf("nothing is caused by %s", got)
 	}
 	c[causeNumber(causeTransfer)], c[causeNumber(causeSync)] = 100, 1
-	if got := c.largest(); got != causeSync {
+	if got, _ := c.largest(true); got != causeSync {
 		t.Errorf("largest %s, want %s: a transfer is not the host's", got, causeSync)
 	}
 	c[causeNumber(causeHostCode)] = 1
-	if got := c.largest(); got != causeHostCode {
+	if got, _ := c.largest(true); got != causeHostCode {
 		t.Errorf("largest of equals %s, want the first, %s", got, causeHostCode)
 	}
 	c[causeNumber(causeSync)] = 2
-	if got := c.largest(); got != causeSync {
+	if got, _ := c.largest(true); got != causeSync {
 		t.Errorf("largest %s, want %s", got, causeSync)
 	}
 	var all []stepAccount

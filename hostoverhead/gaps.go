@@ -74,15 +74,8 @@ func (a *account) gapClasses() []GapBucket {
 	}
 	share(out)
 	for i := range out {
-		best := none
-		for c, ns := range a.byGap[i] {
-			if ns > 0 && (best == none || ns > a.byGap[i][best]) {
-				best = c
-			}
-		}
-		if best != none {
-			out[i].Largest, out[i].LargestShare = causes[best].cause, ratio(a.byGap[i][best], out[i].TotalNS)
-		}
+		largest, ns := a.byGap[i].largest(false)
+		out[i].Largest, out[i].LargestShare = largest, ratio(ns, out[i].TotalNS)
 	}
 	return out
 }
@@ -142,7 +135,7 @@ func (a *account) topGaps() []Gap {
 		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), APIs: a.longest(t.apis), Ranges: a.longest(t.ranges)}
 		g.Before, g.After = a.around(t)
 		for k, s := range t.names {
-			g.Causes = append(g.Causes, IdleName{Cause: causes[k.cause].cause, Name: a.nameOf(k), Where: a.l.w.names.General(k.where), NS: s.ns, StepsNS: s.steps, Count: s.count})
+			g.Causes = append(g.Causes, IdleName{Cause: causes[k.cause].cause, Name: a.nameOf(k), Where: a.l.w.general(k.where), NS: s.ns, StepsNS: s.steps, Count: s.count})
 		}
 		slices.SortFunc(g.Causes, func(x, y IdleName) int {
 			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
@@ -169,7 +162,7 @@ func (a *account) around(g *gapAccount) (before, after string) {
 func (a *account) longest(m map[trace.NameID]int64) []string {
 	sums := map[string]int64{}
 	for id, ns := range m {
-		sums[a.l.w.names.General(id)] += ns
+		sums[a.l.w.general(id)] += ns
 	}
 	names := make([]string, 0, len(sums))
 	for n := range sums {

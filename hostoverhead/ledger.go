@@ -347,7 +347,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		}
 		p.api = g.launch.NameID()
 		l.drained(g, way, p, emit)
-	case l.w.names.Kernel(g.kernel.NameID()).Collective != kernelword.NotCollective:
+	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != kernelword.NotCollective:
 		emit(way, piece(causeRanks, detailLateCollective))
 	case l.callbacks:
 		emit(way, piece(causeUnknown, detailHostFunction))

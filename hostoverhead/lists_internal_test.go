@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -27,7 +28,7 @@ func named(all ...string) (*account, map[string]trace.NameID) {
 		ids[t.Name(id)] = id
 	}
 	p := defaultParams()
-	return &account{l: &ledger{w: &workload{t: t, names: names.Facts{Trace: t}}, p: &p}}, ids
+	return &account{l: &ledger{w: &workload{t: t, general: names.ByName(t, names.Generalise)}, p: &p}}, ids
 }
 
 // TestPassesThatLoseMost: five, most first, the earlier of equals; those that lose nothing are none.
@@ -38,7 +39,7 @@ func TestPassesThatLoseMost(t *testing.T) {
 		s.span = interval.Span{Start: int64(100 * i), End: int64(100*i + 100)}
 		a.steps = append(a.steps, s)
 	}
-	a.steps = append(a.steps, stepAccount{span: interval.Span{End: 100}, idle: a.steps[4].idle}) // the whole window is no step
+	a.steps = append(a.steps, stepAccount{span: interval.Span{End: 100}, timeSum: a.steps[4].timeSum}) // the whole window is no step
 	var got []string
 	for _, w := range a.worst() {
 		got = append(got, fmt.Sprint(w.Headroom.HostNS, "@", w.StartNS))
@@ -127,7 +128,7 @@ func TestNamesOfIdleTime(t *testing.T) {
 		k := c.p.key()
 		where := ""
 		if k.where != 0 {
-			where = a.l.w.names.General(k.where)
+			where = a.l.w.general(k.where)
 		}
 		if name := a.nameOf(k); name != c.name || where != c.where {
 			t.Errorf("%s: %q in %q, want %q in %q", c.what, name, where, c.name, c.where)
@@ -201,7 +202,7 @@ func TestDisagreementInWords(t *testing.T) {
 		{0.25, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 1}}, []string{"launch calls take 25.0 % of it", "(10.0 % exposed)", "most of the rest is transfers"}, nil},
 		{0.25, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0 % exposed)"}, []string{"rest"}},
 	} {
-		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &published{verdict: answerYes, idle: 0.5, launch: c.launch}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
+		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: answerYes}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()
 		for _, s := range c.has {
 			if !strings.Contains(got, s) {

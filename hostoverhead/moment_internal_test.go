@@ -92,15 +92,3 @@ func TestMomentsThatWereSampled(t *testing.T) {
 		}
 	}
 }
-
-// TestNamesOfGPUs: each device has its own.
-func TestNamesOfGPUs(t *testing.T) {
-	b := trace.NewBuilder(trace.Options{})
-	b.Meta.Devices = []trace.GPU{{ID: 0, Name: "A"}, {ID: 1, Name: "B"}}
-	w := &workload{t: built.Trace(b)}
-	for id, want := range map[trace.DeviceID]string{0: "A", 1: "B", 2: ""} {
-		if got := w.gpuName(id); got != want {
-			t.Errorf("device %d is %q, want %q", id, got, want)
-		}
-	}
-}

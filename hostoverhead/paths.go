@@ -26,31 +26,17 @@ type pathSum struct {
 
 type pathSums [numPaths]pathSum
 
-func (p *pathSums) add(o *pathSums) {
-	for i := range p {
-		p[i].kernels += o[i].kernels
-		p[i].time += o[i].time
-		p[i].exposed += o[i].exposed
+// path is how a kernel, of a library, was launched.
+func (c compiledCode) path(e trace.Event, library string) uint8 {
+	switch {
+	case e.Kind() == event.Graph || e.IsReplay():
+		return pathGraph
+	case !e.Launch().Valid():
+		return pathUnknown
+	case library == inductor, c.launched(e):
+		return pathCompiled
 	}
-}
-
-// findPaths tells how each kernel of a device was launched.
-func (w *workload) findPaths(d *deviceWork) {
-	d.path = make([]uint8, len(d.kernels))
-	c := w.compiledNames()
-	for i, k := range d.kernels {
-		e := w.t.LaneAt(event.LaneGPU, int(k))
-		switch launch := e.Launch(); {
-		case e.Kind() == event.Graph || e.IsReplay():
-			d.path[i] = pathGraph
-		case !launch.Valid():
-			d.path[i] = pathUnknown
-		case w.names.Kernel(e.NameID()).Library == inductor, c.launched(e):
-			d.path[i] = pathCompiled
-		default:
-			d.path[i] = pathEager
-		}
-	}
+	return pathEager
 }
 
 // inductor is the library of kernels that torch.compile wrote.
@@ -98,8 +84,7 @@ func (c compiledCode) launched(e trace.Event) bool {
 // measurePaths sums the kernels of each step by path.
 func (a *account) measurePaths() {
 	at := 0
-	for i, k := range a.d.kernels {
-		e := a.l.w.t.LaneAt(event.LaneGPU, int(k))
+	for i, e := range a.l.w.kernelsOf(a.d) {
 		for at < len(a.steps) && a.steps[at].span.End <= int64(e.Start()) {
 			at++
 		}

@@ -1,9 +1,7 @@
 package hostoverhead
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,24 +22,8 @@ type Thresholds struct {
 	NCCL                float64 // M5, a caveat only
 }
 
-// published are the figures of the published detector that the verdict is set beside, of the window, with all GPUs merged.
-type published struct {
-	verdict      string  // "YES" or "NO"
-	idle, launch float64 // M1 and M2; NaN where the trace does not tell
-
-	report *host.Report // all of them
-}
-
-// document is the published document.
-func (p *published) document() (json.RawMessage, error) {
-	if p == nil {
-		return nil, nil
-	}
-	return json.Marshal(p.report)
-}
-
 // detectPublished runs the published detector; nil where it sees no kernels, as it does not count whole graph replays.
-func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*published, error) {
+func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*host.Report, error) {
 	h := host.Options{NoPrep: o.NoPrep}
 	if o.Thresholds != nil {
 		h.Thresholds = host.Thresholds(*o.Thresholds)
@@ -53,39 +35,29 @@ func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*publishe
 	if errors.Is(err, host.ErrNoKernels) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &published{verdict: r.Verdict, idle: float64(r.Metrics.GPUIdle), launch: float64(r.Metrics.LaunchOverhead), report: r}, nil
-}
-
-// text is the published report as it is printed by itself.
-func (p *published) text() string {
-	var b bytes.Buffer
-	_ = p.report.WriteText(&b) // a Buffer does not fail
-	return b.String()
+	return r, err
 }
 
 // disagreement says in one sentence why the published detector answers otherwise, "" where it does not.
 func (v *Verdict) disagreement() string {
 	p := v.published
-	if p == nil || p.verdict == v.Verdict {
+	if p == nil || p.Verdict == v.Verdict {
 		return ""
 	}
 	r := &v.Ranks[v.Deciding]
-	if p.verdict == answerNo {
+	if p.Verdict == answerNo {
 		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not ask why it is idle: the host causes %s of the %s.",
-			percent(p.idle), percent(v.Headroom.Share), v.Basis)
+			percent(float64(p.Metrics.GPUIdle)), percent(v.Headroom.Share), v.Basis)
 	}
-	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(p.idle))}
-	if p.launch > 0 {
+	why := []string{fmt.Sprintf("the GPU is idle %s of the window", percent(float64(p.Metrics.GPUIdle)))}
+	if p.Metrics.LaunchOverhead > 0 {
 		exposed := int64(0)
 		for _, c := range r.Idle {
 			if c.Cause == causeLaunch {
 				exposed = c.NS
 			}
 		}
-		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(p.launch), percentOf(exposed, r.WindowNS)))
+		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(float64(p.Metrics.LaunchOverhead)), percentOf(exposed, r.WindowNS)))
 	}
 	groups := groupSums(r.Idle)
 	rest := ""

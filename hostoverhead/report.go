@@ -239,11 +239,13 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	if v.published == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nPublished metrics (M1–M5, all GPUs merged): %s\n", v.published.verdict)
+	fmt.Fprintf(b, "\nPublished metrics (M1–M5, all GPUs merged): %s\n", v.published.Verdict)
 	if v.Disagreement != "" {
 		fmt.Fprintf(b, "  %s\n", v.Disagreement)
 	}
-	for line := range strings.Lines(v.published.text()) {
+	var text strings.Builder
+	v.published.WriteText(&text) // a Builder does not fail
+	for line := range strings.Lines(text.String()) {
 		if strings.HasPrefix(line, "  ") {
 			fmt.Fprintf(b, "  %s", line)
 		} else if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "Host bottleneck") {

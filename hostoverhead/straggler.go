@@ -67,7 +67,7 @@ func (r rankWork) collectivesOf() map[string]*[]int64 {
 	for _, e := range r.w.kernelsOf(r.d) {
 		list, ok := byName[e.NameID()]
 		if !ok {
-			if f := r.w.names.Kernel(e.NameID()); endTogether[f.Collective] {
+			if f := r.w.layers.Of(e.ID()).Facts(); endTogether[f.Collective] {
 				if list = byShort[f.Short]; list == nil {
 					list = &[]int64{}
 					byShort[f.Short] = list

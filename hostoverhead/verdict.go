@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -197,7 +198,7 @@ type Verdict struct {
 
 	Health trace.HealthStatus `json:"health"`
 
-	published *published // what the document is of; nil without, and where the verdict was read
+	published *host.Report // what the document is of; nil without, and where the verdict was read
 }
 
 // shareUnits cuts shares in a verdict to six decimals: what a trace of minutes tells.

@@ -1,16 +1,21 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
-	"sort"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -21,43 +26,49 @@ import (
 type workload struct {
 	t       *trace.Trace
 	steps   []layer.StepPattern
-	devices []*deviceWork
-	names   names.Facts
+	devices []*deviceWork             // by id
+	general func(trace.NameID) string // the generalised form of a name
 	drives  threads.Drives
 	layers  *layer.Analysis
 	// published are the figures of the published detector, nil where they were not asked for beside the rest.
-	published *published
+	published *host.Report
 }
 
 // deviceWork is what one device did.
 type deviceWork struct {
-	id        trace.DeviceID
-	kernels   []int32         // rows of the GPU lane: kernels and whole graph replays, by start
-	busy      []interval.Span // union of kernels
-	exchanges bool            // some kernels exchange data between GPUs
-	copies    []interval.Span // union of copies and sets
-	rows      int             // whole graph replays
-	threads   []trace.ThreadIndex
-	// layers is the device's analysis, pass the pass of each kernel, −1 outside; nil where no passes were found.
-	layers *layer.Device
-	pass   []int32
-	path   []uint8 // how each kernel was launched
+	id      trace.DeviceID
+	layers  *layer.Device
+	kernels []int32         // rows of the GPU lane: kernels and whole graph replays, by start
+	pass    []int32         // the pass of each, −1 outside; nil where no passes were found
+	path    []uint8         // how each was launched
+	busy    []interval.Span // union of kernels
+	copies  []interval.Span // union of copies and sets
+	threads []trace.ThreadIndex
+
+	rows, compiled    int   // whole graph replays, and kernels that a compiler wrote, replayed ones included
+	exchange, compute int64 // time of the kernels that exchange data between GPUs, and that in which others run
 }
 
 // newWorkload collects what the analyses share. The error is names.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPattern) (*workload, error) {
-	w := &workload{t: a.Trace(), layers: a, steps: steps, names: names.Facts{Trace: a.Trace()}}
-	w.drives = threads.Of(w.t)
-	if err := ctx.Err(); err != nil {
+	t := a.Trace()
+	w := &workload{t: t, layers: a, steps: steps, general: names.ByName(t, names.Generalise), drives: threads.Of(t), devices: make([]*deviceWork, len(a.Devices))}
+	c := w.compiledNames()
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range a.Devices {
+		g.Go(func() error {
+			w.devices[i] = w.newDevice(&a.Devices[i], c)
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	w.collectKernels()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return len(d.kernels) == 0 })
 	if len(w.devices) == 0 {
 		return nil, names.ErrNoKernels
 	}
+	slices.SortFunc(w.devices, func(x, y *deviceWork) int { return cmp.Compare(x.id, y.id) })
 	return w, nil
 }
 
@@ -81,22 +92,13 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 	}
 }
 
-// collectKernels fills devices with those of the analysis, which may be about one of several. Rows come by start, so all lists are in order.
-func (w *workload) collectKernels() {
-	byID := map[trace.DeviceID]*deviceWork{}
-	only := threads.Only(w.layers)
-	d := (*deviceWork)(nil) // of the row at hand
-	for e := range w.t.Events(event.LaneGPU) {
-		id := e.Device()
-		if only != nil && id != *only {
-			continue
-		}
-		if d == nil || d.id != id {
-			if d = byID[id]; d == nil {
-				d = w.newDevice(id)
-				byID[id] = d
-			}
-		}
+// newDevice looks at all that a device did, once. It comes by start, so all lists are in order.
+func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
+	n := dev.NumKernels()
+	d := &deviceWork{id: dev.ID, layers: dev, kernels: make([]int32, 0, n), pass: make([]int32, 0, n), path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
+	end := int64(math.MinInt64) // of the kernels that do not exchange data
+	for k := range dev.Kernels() {
+		e, f := k.Event(), k.Facts()
 		s := timeline.SpanOf(e)
 		switch e.Kind() {
 		case event.Memcpy, event.Memset:
@@ -105,58 +107,33 @@ func (w *workload) collectKernels() {
 		case event.Graph:
 			d.rows++
 		}
-		d.kernels = append(d.kernels, int32(e.Index()))
-		d.busy = append(d.busy, s)
-		exchange := w.names.Collective(e.NameID()) // asked of every name: later several devices read the answers at once
-		d.exchanges = d.exchanges || exchange
-	}
-	for _, d := range w.devices {
-		d.busy, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.copies)
-		for th := range w.drives {
-			if w.drives.Drive(trace.ThreadIndex(th), d.id) {
-				d.threads = append(d.threads, trace.ThreadIndex(th))
-			}
+		path := c.path(e, f.Library)
+		d.kernels, d.pass, d.path, d.busy = append(d.kernels, int32(e.Index())), append(d.pass, int32(k.Place().Pass)), append(d.path, path), append(d.busy, s)
+		if path == pathCompiled || f.Library == inductor {
+			d.compiled++
+		}
+		if f.Collective != kernelword.NotCollective {
+			d.exchange += s.Len()
+		} else if s.End > end {
+			d.compute += interval.Span{Start: max(s.Start, end), End: s.End}.Len()
+			end = s.End
 		}
 	}
-	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return len(d.kernels) == 0 })
-	sort.Slice(w.devices, func(i, j int) bool { return w.devices[i].id < w.devices[j].id })
-}
-
-// newDevice adds a device, with room for its share of the work.
-func (w *workload) newDevice(id trace.DeviceID) *deviceWork {
-	room := w.t.Len(event.LaneGPU) / max(1, len(w.t.Devices()))
-	d := &deviceWork{id: id, kernels: make([]int32, 0, room), busy: make([]interval.Span, 0, room)}
-	w.devices = append(w.devices, d)
+	if len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
+		d.pass = nil
+	}
+	d.busy, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.copies)
+	for th := range w.drives {
+		if w.drives.Drive(trace.ThreadIndex(th), d.id) {
+			d.threads = append(d.threads, trace.ThreadIndex(th))
+		}
+	}
 	return d
 }
 
 // window is the span from the device's first kernel start to its last kernel
 // end. Kernels without a length are no work and do not widen it.
 func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
-
-// findPasses puts every kernel of a device into its pass.
-func (w *workload) findPasses(d *deviceWork) {
-	dev, err := w.layers.Device(&d.id)
-	if err != nil || len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
-		return
-	}
-	d.layers, d.pass = dev, make([]int32, len(d.kernels))
-	i := 0
-	for k := range dev.Kernels() {
-		row := k.Event().Index()
-		for i < len(d.kernels) && int(d.kernels[i]) < row {
-			d.pass[i] = trace.None
-			i++
-		}
-		if i < len(d.kernels) && int(d.kernels[i]) == row {
-			d.pass[i] = int32(k.Place().Pass)
-			i++
-		}
-	}
-	for ; i < len(d.pass); i++ {
-		d.pass[i] = trace.None
-	}
-}
 
 // wholeTrace is the evidence of a pass that is the whole trace, as no passes were found.
 const wholeTrace = "whole"

@@ -32,10 +32,7 @@ type benchPhase struct {
 func (w *workload) findIterations() benchPhase {
 	var its []iteration
 	for e := range w.work() {
-		if e.Kind() != event.Kernel {
-			continue
-		}
-		if w.names.Kernel(e.NameID()).Collective != kernelword.AllReduce {
+		if e.Kind() != event.Kernel || w.layers.Of(e.ID()).Facts().Collective != kernelword.AllReduce {
 			continue
 		}
 		s := timeline.SpanOf(e)

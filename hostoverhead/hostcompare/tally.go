@@ -65,11 +65,11 @@ func (t *tally) addRanges() {
 	open := map[trace.ThreadIndex]*nesting{}
 	frames := t.w.t.Len(event.LanePython) > 0
 	for e := range t.w.host(event.LaneAnnotation) {
-		if e.Kind() != event.Annotation && e.Kind() != event.Range || t.w.names.Step(e.NameID(), t.w.patterns) {
+		if e.Kind() != event.Annotation && e.Kind() != event.Range || t.w.step(e.NameID()) {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {
-			name := t.w.names.General(e.NameID())
+			name := t.w.general(e.NameID())
 			n := open[e.Thread()]
 			if n == nil {
 				n = &nesting{}

@@ -13,13 +13,13 @@ import (
 
 // workload is a trace as this package looks at it: all ranks together, or the one GPU that the analysis is about.
 type workload struct {
-	t        *trace.Trace
-	layers   *layer.Analysis
-	patterns []layer.StepPattern
-	names    names.Facts
-	only     *trace.DeviceID // nil: all
-	drives   threads.Drives  // nil where only is
-	ended    func() error    // of the caller's context: what is read after its end is not used
+	t       *trace.Trace
+	layers  *layer.Analysis
+	step    func(trace.NameID) bool   // says that a name is a step's annotation
+	general func(trace.NameID) string // the generalised form of a name
+	only    *trace.DeviceID           // nil: all
+	drives  threads.Drives            // nil where only is
+	ended   func() error              // of the caller's context: what is read after its end is not used
 }
 
 // lookEvery is after how many events a loop over a lane looks at its context: some milliseconds.
@@ -38,7 +38,9 @@ func (w *workload) events(lane event.Lane) iter.Seq[trace.Event] {
 
 // newWorkload looks at a trace. The error is names.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis, patterns []layer.StepPattern) (*workload, error) {
-	w := &workload{t: a.Trace(), layers: a, patterns: patterns, names: names.Facts{Trace: a.Trace()}, only: threads.Only(a), ended: ctx.Err}
+	t := a.Trace()
+	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), only: threads.Only(a), ended: ctx.Err,
+		step: names.ByName(t, func(name string) bool { return names.IsStep(name, patterns) })}
 	if w.only != nil {
 		w.drives = threads.Of(w.t)
 	}

@@ -1,69 +1,27 @@
 package names
 
 import (
-	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
 
-// Facts answers questions about names once per name.
-type Facts struct {
-	Trace    *trace.Trace // whose names they are
-	kernels  map[trace.NameID]*classify.Facts
-	steps    map[trace.NameID]bool
-	generals map[trace.NameID]string
-}
-
-// Kernel is what a kernel's name tells.
-func (n *Facts) Kernel(id trace.NameID) *classify.Facts {
-	f, ok := n.kernels[id]
-	if !ok {
-		if n.kernels == nil {
-			n.kernels = map[trace.NameID]*classify.Facts{}
+// ByName asks a question about names of a trace, once about each. The answers are for one goroutine.
+func ByName[T any](t *trace.Trace, ask func(name string) T) func(trace.NameID) T {
+	known := map[trace.NameID]T{}
+	return func(id trace.NameID) T {
+		v, ok := known[id]
+		if !ok {
+			v = ask(t.Name(id))
+			known[id] = v
 		}
-		v := classify.Default().Facts(n.Trace.Name(id))
-		f = &v
-		n.kernels[id] = f
+		return v
 	}
-	return f
-}
-
-// Step reports whether a name is a step annotation.
-func (n *Facts) Step(id trace.NameID, patterns []layer.StepPattern) bool {
-	v, ok := n.steps[id]
-	if !ok {
-		if n.steps == nil {
-			n.steps = map[trace.NameID]bool{}
-		}
-		v = IsStep(n.Trace.Name(id), patterns)
-		n.steps[id] = v
-	}
-	return v
 }
 
 // IsStep reports whether a name is a step annotation. Names of graph captures are none.
 func IsStep(name string, patterns []layer.StepPattern) bool {
 	s, found := layer.ParseStep(name, patterns...)
 	return found && s.Stage != layer.StageCapture
-}
-
-// General is the generalised form of a name.
-func (n *Facts) General(id trace.NameID) string {
-	g, ok := n.generals[id]
-	if !ok {
-		if n.generals == nil {
-			n.generals = map[trace.NameID]string{}
-		}
-		g = Generalise(n.Trace.Name(id))
-		n.generals[id] = g
-	}
-	return g
-}
-
-// Collective reports whether a kernel exchanges data between GPUs.
-func (n *Facts) Collective(id trace.NameID) bool {
-	return n.Kernel(id).Collective != kernelword.NotCollective
 }
 
 // The phases of a step.

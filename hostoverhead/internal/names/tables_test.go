@@ -129,20 +129,24 @@ func TestFactsAreOfTheirName(t *testing.T) {
 		b.Add(trace.EventData{Kind: event.Kernel, Name: n, Start: int64(i) * 10, Duration: 5})
 	}
 	tr := built.Trace(b)
-	facts := names.Facts{Trace: tr}
+	asked := 0
+	general := names.ByName(tr, func(name string) string {
+		asked++
+		return names.Generalise(name)
+	})
 	for range 2 {
 		for e := range tr.Events(event.LaneGPU) {
 			id, name := e.NameID(), e.Name()
-			if got, want := facts.Collective(id), name == all[0]; got != want {
-				t.Errorf("%s is a collective: %v, want %v", name, got, want)
-			}
-			if got, want := facts.Step(id, nil), name == all[2]; got != want {
+			if got, want := names.IsStep(name, nil), name == all[2]; got != want {
 				t.Errorf("%s is a step: %v, want %v", name, got, want)
 			}
-			if got, want := facts.General(id), names.Generalise(name); got != want {
+			if got, want := general(id), names.Generalise(name); got != want {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
 		}
+	}
+	if asked != len(all) {
+		t.Errorf("asked %d times about %d names", asked, len(all))
 	}
 	for stage, want := range map[layer.Stage]string{
 		layer.StagePrefill: names.Context, layer.StageMixed: names.Context, layer.StageDecode: names.Generation,
