@@ -132,14 +132,8 @@ func (a *account) topGaps() []Gap {
 	out := make([]Gap, 0, len(a.top))
 	for i := range a.top {
 		t := &a.top[i]
-		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), APIs: a.longest(t.apis), Ranges: a.longest(t.ranges)}
+		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), Causes: a.listed(t.names), APIs: a.longest(t.apis), Ranges: a.longest(t.ranges)}
 		g.Before, g.After = a.around(t)
-		for k, s := range t.names {
-			g.Causes = append(g.Causes, IdleName{Cause: causes[k.cause].cause, Name: a.nameOf(k), Where: a.l.w.general(k.where), NS: s.ns, StepsNS: s.steps, Count: s.count})
-		}
-		slices.SortFunc(g.Causes, func(x, y IdleName) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
-		})
 		out = append(out, g)
 	}
 	slices.SortFunc(out, func(x, y Gap) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.StartNS, y.StartNS)) })
