@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -56,7 +57,7 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 		err := l.walk(context.TODO(), d, func(*idlePiece) {
 			n := 0
 			for _, s := range l.threads {
-				n += len(s.Now.Calls) + len(s.Now.Ranges) + len(s.Now.Code)
+				n += len(s.Now[timeline.Calls]) + len(s.Now[timeline.Ranges]) + len(s.Now[timeline.Code])
 			}
 			most = max(most, n)
 		})

@@ -111,7 +111,7 @@ type ledger struct {
 	w         *workload
 	p         *params
 	threads   map[trace.ThreadIndex]*timeline.Thread // of the device at hand
-	spare     []timeline.Room                        // of devices before
+	spare     []timeline.Timeline                    // of devices before
 	waking    map[trace.ThreadIndex]*timeline.Thread // of threads that ended waits of those, in these waits
 	wakers    *wakers                                // nil: not looked for
 	samples   map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
@@ -151,7 +151,7 @@ const gapsAtOnce = 128
 func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) error {
 	for _, of := range []map[trace.ThreadIndex]*timeline.Thread{l.threads, l.waking} {
 		for _, s := range of {
-			l.spare = append(l.spare, s.Room)
+			l.spare = append(l.spare, s.Now)
 		}
 	}
 	l.threads, l.waking = map[trace.ThreadIndex]*timeline.Thread{}, map[trace.ThreadIndex]*timeline.Thread{}
@@ -362,7 +362,7 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 		return
 	}
 	g.drain.end = math.MinInt64
-	calls := l.threads[th].Now.Calls
+	calls := l.threads[th].Now[timeline.Calls]
 	i, _ := slices.BinarySearchFunc(calls, g.span.Start, func(p timeline.Piece, t int64) int {
 		if p.Span.End <= t {
 			return -1

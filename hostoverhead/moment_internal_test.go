@@ -68,8 +68,11 @@ func TestCausesOfMoments(t *testing.T) {
 		{quiet: a.l.p.Unnamed, want: causeHostCode, detail: detailUnnamed},
 		{quiet: a.l.p.Unnamed + 1, want: causeUnknown, detail: detailQuiet},
 	} {
-		m := moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code), piece(c.ran)}
-		if got, detail := a.l.momentCause(&m, c.between, int64(c.quiet), c.began); got != c.want || detail != c.detail {
+		m := timeline.Moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code), piece(c.ran)}
+		if c.call == "" {
+			m[timeline.Calls].Span.End = int64(c.quiet)
+		}
+		if got, detail := a.l.momentCause(&m, c.between, c.began); got != c.want || detail != c.detail {
 			t.Errorf("%+v: %s, %q; want %s, %q", c, got, details[detail], c.want, details[c.detail])
 		}
 	}

@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/kernelword"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -61,25 +62,20 @@ var endTogether = map[string]bool{
 
 // collectivesOf lists the durations of a rank's collectives by their short names, each in order of time, as far as they have
 // a common end.
-func (r rankWork) collectivesOf() map[string]*[]int64 {
-	byShort := map[string]*[]int64{}
-	byName := map[trace.NameID]*[]int64{} // nil for other kernels
-	for _, e := range r.w.kernelsOf(r.d) {
-		list, ok := byName[e.NameID()]
-		if !ok {
-			if f := r.w.layers.Of(e.ID()).Facts(); endTogether[f.Collective] {
-				if list = byShort[f.Short]; list == nil {
-					list = &[]int64{}
-					byShort[f.Short] = list
-				}
-			}
-			byName[e.NameID()] = list
+func (r rankWork) collectivesOf() map[string][]int64 {
+	short := names.ByName(r.w.t, func(name string) string {
+		if f := classify.Default().Facts(name); endTogether[f.Collective] {
+			return f.Short
 		}
-		if list != nil {
-			*list = append(*list, int64(e.Duration()))
+		return ""
+	})
+	out := map[string][]int64{}
+	for _, e := range r.w.kernelsOf(r.d) {
+		if s := short(e.NameID()); s != "" {
+			out[s] = append(out[s], int64(e.Duration()))
 		}
 	}
-	return byShort
+	return out
 }
 
 // stragglers compares ranks; nil for fewer than two, or none with collectives. The k-th collectives of a name are paired from
@@ -87,13 +83,13 @@ func (r rankWork) collectivesOf() map[string]*[]int64 {
 // times.
 func stragglers(ranks []rankWork, p *params) *Stragglers {
 	var with []rankWork
-	var lists []map[string]*[]int64
+	var lists []map[string][]int64
 	s := &Stragglers{Extra: []string{}}
 	for _, r := range ranks {
 		if l := r.collectivesOf(); len(l) > 0 {
 			with, lists = append(with, r), append(lists, l)
 			for _, list := range l {
-				s.Unmatched += len(*list)
+				s.Unmatched += len(list)
 			}
 		}
 	}
@@ -102,14 +98,10 @@ func stragglers(ranks []rankWork, p *params) *Stragglers {
 	}
 	s.Ranks = make([]RankArrival, len(with))
 	for name, first := range lists[0] {
-		n := len(*first)
+		n := len(first)
 		paired := make([][]int64, len(with))
 		for i, l := range lists {
-			if l[name] == nil {
-				n = 0
-				break
-			}
-			n, paired[i] = min(n, len(*l[name])), *l[name]
+			n, paired[i] = min(n, len(l[name])), l[name]
 		}
 		s.Collectives += n
 		s.Unmatched -= n * len(with)

@@ -34,18 +34,13 @@ type wakers struct {
 // newWakers looks for calls that wake.
 func (l *ledger) newWakers() *wakers {
 	w := &wakers{known: map[trace.EventID]trace.ThreadIndex{}, least: int64(l.p.WakeUp)}
-	families := map[trace.NameID]int{}
+	family := names.ByName(l.w.t, func(name string) int {
+		_, wakes := names.WakeFamily(name)
+		return wakes
+	})
 	for e := range l.w.t.Events(event.LaneSync) {
-		if e.Kind() != event.OSCall {
-			continue
-		}
-		family, ok := families[e.NameID()]
-		if !ok {
-			_, family = names.WakeFamily(e.Name())
-			families[e.NameID()] = family
-		}
-		if family >= 0 {
-			w.calls = append(w.calls, wakeCall{int64(e.Start()), e.Thread(), family})
+		if e.Kind() == event.OSCall && family(e.NameID()) >= 0 {
+			w.calls = append(w.calls, wakeCall{int64(e.Start()), e.Thread(), family(e.NameID())})
 		}
 	}
 	slices.SortStableFunc(w.calls, func(a, b wakeCall) int { return cmp.Compare(a.at, b.at) })
@@ -69,22 +64,15 @@ func (l *ledger) waker(wait trace.EventID) trace.ThreadIndex {
 // find looks for the one thread that woke another one.
 func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 	family, _ := names.WakeFamily(wait.Name())
-	if family < 0 {
-		return trace.None
+	process := func(th trace.ThreadIndex) trace.Thread {
+		x := t.Threads()[th]
+		return trace.Thread{Process: x.Process, ProcessLabel: x.ProcessLabel}
 	}
-	threads := t.Threads()
-	process := func(th trace.ThreadIndex) (int64, string) {
-		return threads[th].Process, threads[th].ProcessLabel
-	}
-	id, label := process(wait.Thread())
 	span := timeline.SpanOf(wait)
 	early, late := map[trace.ThreadIndex]bool{}, map[trace.ThreadIndex]bool{}
 	for i := sort.Search(len(w.calls), func(i int) bool { return w.calls[i].at >= span.Start }); i < len(w.calls) && w.calls[i].at <= span.End; i++ {
 		c := &w.calls[i]
-		if c.family != family || c.thread < 0 || c.thread == wait.Thread() {
-			continue
-		}
-		if p, l := process(c.thread); p != id || l != label {
+		if c.family != family || c.thread < 0 || c.thread == wait.Thread() || process(c.thread) != process(wait.Thread()) {
 			continue
 		}
 		if c.at >= span.End-w.least {
@@ -93,11 +81,8 @@ func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 			early[c.thread] = true
 		}
 	}
-	if len(late) != 1 {
-		return trace.None
-	}
 	for th := range late {
-		if !early[th] {
+		if len(late) == 1 && !early[th] {
 			return th
 		}
 	}
@@ -111,7 +96,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 		if len(spans) == 0 {
 			continue
 		}
-		for _, p := range l.threads[th].Now.System {
+		for _, p := range l.threads[th].Now[timeline.System] {
 			if l.name(p.Name).system != causeLock {
 				continue
 			}
@@ -130,29 +115,21 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 }
 
 // woken names a wait for another thread by what that thread did meanwhile.
-func (l *ledger) woken(m *moment, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
-	th := trace.ThreadIndex(trace.None)
-	if m.system.Valid() && causes[p.cause].cause == causeLock {
-		th = l.waker(m.system.ID)
+func (l *ledger) woken(m *timeline.Moment, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
+	th, wait := trace.ThreadIndex(trace.None), &m[timeline.System]
+	if wait.Valid() && causes[p.cause].cause == causeLock {
+		th = l.waker(wait.ID)
 	}
 	if th == trace.None || l.waking[th] == nil {
 		emit(s, p)
 		return
 	}
-	tl := &l.waking[th].Now
-	timeline.Cut(tl.Ranges, s, func(s interval.Span, r timeline.Piece) {
-		timeline.Cut(tl.Code, s, func(s interval.Span, c timeline.Piece) {
-			q := p
-			if r.Valid() || c.Valid() {
-				q.detail, q.rng, q.code, q.step = detailWoken, 0, 0, false
-				if q.api = m.system.Name; r.Valid() {
-					q.rng = r.Name
-				}
-				if c.Valid() {
-					q.code = c.Name
-				}
-			}
-			emit(s, q)
-		})
+	var other timeline.Moment
+	l.waking[th].Now.Moments(s, &other, []int{timeline.Ranges, timeline.Code}, func(s interval.Span) {
+		q := p
+		if rng, code := other[timeline.Ranges].Name, other[timeline.Code].Name; firstName(rng, code) != 0 {
+			q.detail, q.api, q.rng, q.code, q.step = detailWoken, wait.Name, rng, code, false
+		}
+		emit(s, q)
 	})
 }

@@ -54,14 +54,14 @@ func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPatte
 	t := a.Trace()
 	w := &workload{t: t, layers: a, steps: steps, general: names.ByName(t, names.Generalise), drives: threads.Of(t), devices: make([]*deviceWork, len(a.Devices))}
 	c := w.compiledNames()
-	g, ctx := errgroup.WithContext(ctx)
+	var g errgroup.Group
 	for i := range a.Devices {
 		g.Go(func() error {
 			w.devices[i] = w.newDevice(&a.Devices[i], c)
 			return ctx.Err()
 		})
 	}
-	if err := g.Wait(); err != nil {
+	if err := cmp.Or(g.Wait(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return len(d.kernels) == 0 })

@@ -26,14 +26,40 @@ type Piece struct {
 // Valid reports whether something was recorded.
 func (p *Piece) Valid() bool { return p.Kind != 0 }
 
-// Timeline is what one thread did.
-type Timeline struct {
-	Calls  []Piece // API calls, outermost: what is called inside a call belongs to it
-	Over   []Piece // profiler overhead
-	System []Piece // calls of the C library and the system
-	Off    []Piece // off the CPU
-	Ranges []Piece // annotations and NVTX ranges
-	Code   []Piece // Python frames and ops, the innermost of both
+// The lanes of a timeline.
+const (
+	Over   = iota // profiler overhead
+	Calls         // API calls, outermost: what is called inside a call belongs to it
+	System        // calls of the C library and the system
+	Off           // off the CPU
+	Ranges        // annotations and NVTX ranges
+	Code          // Python frames and ops, the innermost of both
+	frames
+	ops
+	numLanes
+
+	Sampled = frames // of a [Moment]: a sample of the thread
+)
+
+// Timeline is what one thread did, by lane.
+type Timeline [numLanes][]Piece
+
+// Moment is what a thread did during a span: a piece of each lane, invalid where there is none.
+type Moment [numLanes]Piece
+
+// sources are what lanes are made of: the lane of the trace, whether the innermost events tell, and which.
+var sources = map[int]struct {
+	lane   event.Lane
+	nested bool
+	keep   func(trace.Event) bool
+}{
+	Over:   {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.Overhead && isProfilerOverhead(e.Name()) }},
+	Calls:  {event.LaneLaunch, false, nil},
+	System: {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
+	Off:    {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
+	Ranges: {event.LaneAnnotation, true, func(e trace.Event) bool { return e.Kind() == event.Annotation || e.Kind() == event.Range }},
+	frames: {event.LanePython, true, nil},
+	ops:    {event.LaneOp, true, nil},
 }
 
 // stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with the
@@ -125,51 +151,29 @@ func clip(out []Piece, spans []interval.Span, from *int, p Piece) []Piece {
 
 // Thread are the lanes of one thread, and its timeline in the gaps at hand.
 type Thread struct {
-	calls, over, system, off, ranges, frames, ops *stream
-	samples                                       []trace.EventID // moments at which it was found running
-	Room
+	streams [numLanes]*stream
+	samples []trace.EventID // moments at which it was found running
+	Now     Timeline        // in the spans moved to
 }
 
-// Room is a timeline and what it is made in.
-type Room struct {
-	Now         Timeline // in the spans moved to
-	bottom, top []Piece  // to be laid over each other
-}
-
-// New starts the timeline of a thread. In room, of a thread that is done or empty, it is made; samples are the moments at which
-// it was found running.
-func New(t *trace.Trace, th trace.ThreadIndex, room Room, samples []trace.EventID) *Thread {
-	of := func(k event.Kind) func(trace.Event) bool { return func(e trace.Event) bool { return e.Kind() == k } }
-	s := &Thread{
-		calls:  newStream(t, event.LaneLaunch, th, false, nil),
-		over:   newStream(t, event.LaneSync, th, false, func(e trace.Event) bool { return e.Kind() == event.Overhead && isProfilerOverhead(e.Name()) }),
-		system: newStream(t, event.LaneSync, th, false, of(event.OSCall)),
-		off:    newStream(t, event.LaneSync, th, false, of(event.OffCPU)),
-		ranges: newStream(t, event.LaneAnnotation, th, true, func(e trace.Event) bool { return e.Kind() == event.Annotation || e.Kind() == event.Range }),
-		frames: newStream(t, event.LanePython, th, true, nil),
-		ops:    newStream(t, event.LaneOp, th, true, nil),
-		Room:   room, samples: samples,
+// New starts the timeline of a thread. It is made in the room of one of a thread that is done, or of an empty one; samples are
+// the moments at which it was found running.
+func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.EventID) *Thread {
+	s := &Thread{samples: samples, Now: room}
+	for lane, x := range sources {
+		s.streams[lane] = newStream(t, x.lane, th, x.nested, x.keep)
 	}
-	s.clear()
+	s.Move(nil)
 	return s
-}
-
-// clear empties the room.
-func (r *Room) clear() {
-	n := &r.Now
-	for _, p := range []*[]Piece{&n.Calls, &n.Over, &n.System, &n.Off, &n.Ranges, &n.Code, &r.bottom, &r.top} {
-		*p = (*p)[:0]
-	}
 }
 
 // Move makes the timeline of the chosen spans, which are in order and behind those of earlier calls.
 func (s *Thread) Move(spans []interval.Span) {
 	n := &s.Now
-	n.Calls, n.Over = s.calls.pieces(spans, n.Calls[:0]), s.over.pieces(spans, n.Over[:0])
-	n.System, n.Off = s.system.pieces(spans, n.System[:0]), s.off.pieces(spans, n.Off[:0])
-	n.Ranges = s.ranges.pieces(spans, n.Ranges[:0])
-	s.bottom, s.top = s.frames.pieces(spans, s.bottom[:0]), s.ops.pieces(spans, s.top[:0])
-	n.Code = overlay(n.Code[:0], s.bottom, s.top)
+	for lane := range sources {
+		n[lane] = s.streams[lane].pieces(spans, n[lane][:0])
+	}
+	n[Code] = overlay(n[Code][:0], n[frames], n[ops])
 }
 
 // Sampled is a sample of the thread within a span, invalid where there is none.
@@ -214,28 +218,34 @@ func overlay(out, bottom, top []Piece) []Piece {
 	return append(out, top[i:]...)
 }
 
-// Cut splits span by pieces: f gets every part with the piece that covers it, or an invalid one where none does.
-func Cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
-	if span.Empty() {
+// Moments splits span by what lanes tell, one after the other: f gets every part with the piece of each lane that covers it.
+func (n *Timeline) Moments(span interval.Span, m *Moment, lanes []int, f func(interval.Span)) {
+	if len(lanes) == 0 {
+		f(span)
 		return
 	}
-	if len(pieces) == 0 {
-		f(span, Piece{})
-		return
+	cut(n[lanes[0]], span, func(s interval.Span, p Piece) {
+		m[lanes[0]] = p
+		n.Moments(s, m, lanes[1:], f)
+	})
+}
+
+// cut splits span by pieces: f gets every part with the piece that covers it, or an invalid one of that length where none does.
+func cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
+	none := func(start, end int64) {
+		if s := (interval.Span{Start: start, End: end}); !s.Empty() {
+			f(s, Piece{Span: s})
+		}
 	}
 	at := span.Start
 	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].Span.End > span.Start })
 	for ; i < len(pieces) && pieces[i].Span.Start < span.End; i++ {
 		cut := pieces[i].Span.Clip(span)
-		if cut.Start > at {
-			f(interval.Span{Start: at, End: cut.Start}, Piece{})
-		}
+		none(at, cut.Start)
 		f(cut, pieces[i])
 		at = cut.End
 	}
-	if at < span.End {
-		f(interval.Span{Start: at, End: span.End}, Piece{})
-	}
+	none(at, span.End)
 }
 
 // isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy loading

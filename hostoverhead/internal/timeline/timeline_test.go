@@ -61,28 +61,28 @@ func TestInnermostAndOutermost(t *testing.T) {
 		{"none", nil, "", "", ""},
 	} {
 		first := tr.LaneAt(event.LaneLaunch, 0).Thread()
-		s := New(tr, first, Room{}, nil)
+		s := New(tr, first, Timeline{}, nil)
 		s.Move(c.spans)
-		if got := written(tr, s.Now.Code); got != c.code {
+		if got := written(tr, s.Now[Code]); got != c.code {
 			t.Errorf("%s: code %s\nwant %s", c.name, got, c.code)
 		}
-		if got := written(tr, s.Now.Calls); got != c.calls {
+		if got := written(tr, s.Now[Calls]); got != c.calls {
 			t.Errorf("%s: calls %s\nwant %s", c.name, got, c.calls)
 		}
-		if got := written(tr, s.Now.Ranges); got != c.ranges {
+		if got := written(tr, s.Now[Ranges]); got != c.ranges {
 			t.Errorf("%s: ranges %s\nwant %s", c.name, got, c.ranges)
 		}
 	}
-	s := New(tr, tr.LaneAt(event.LaneLaunch, 0).Thread(), Room{}, nil)
+	s := New(tr, tr.LaneAt(event.LaneLaunch, 0).Thread(), Timeline{}, nil)
 	s.Move([]interval.Span{span(0, 15)})
-	if got, want := written(tr, s.Now.Over)+"; "+written(tr, s.Now.System)+"; "+written(tr, s.Now.Off), "Profiler overhead 10-15; futex 10-15; "; got != want {
+	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]), "Profiler overhead 10-15; futex 10-15; "; got != want {
 		t.Errorf("first gap: %s, want %s", got, want)
 	}
 	s.Move([]interval.Span{span(15, 1000)}) // goes on where the gap before ended
-	if got, want := written(tr, s.Now.Over)+"; "+written(tr, s.Now.System)+"; "+written(tr, s.Now.Off), "Profiler overhead 15-20; futex 15-20; off 30-40"; got != want {
+	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]), "Profiler overhead 15-20; futex 15-20; off 30-40"; got != want {
 		t.Errorf("second gap: %s, want %s", got, want)
 	}
-	if got, want := written(tr, s.Now.Code), "a 15-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130"; got != want {
+	if got, want := written(tr, s.Now[Code]), "a 15-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130"; got != want {
 		t.Errorf("second gap: code %s, want %s", got, want)
 	}
 }
@@ -90,31 +90,31 @@ func TestInnermostAndOutermost(t *testing.T) {
 func TestOpsLieOverFrames(t *testing.T) {
 	tr := thread(eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 100, 200), eventOf(event.Frame, "c", 300, 400),
 		eventOf(event.Op, "p", 10, 20), eventOf(event.Op, "q", 90, 120), eventOf(event.Op, "r", 200, 210), eventOf(event.Op, "s", 300, 310), eventOf(event.Op, "t", 390, 400), eventOf(event.Op, "u", 400, 410))
-	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Room{}, nil)
+	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Timeline{}, nil)
 	s.Move([]interval.Span{span(0, 1000)})
-	if got, want := written(tr, s.Now.Code), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
+	if got, want := written(tr, s.Now[Code]), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
 		t.Errorf("code %s\nwant %s", got, want)
 	}
 }
 
 func TestCutCoversTheSpan(t *testing.T) {
 	tr := thread(eventOf(event.Frame, "a", 10, 20), eventOf(event.Frame, "b", 20, 30), eventOf(event.Frame, "c", 40, 50))
-	s := New(tr, tr.LaneAt(event.LanePython, 0).Thread(), Room{}, nil)
+	s := New(tr, tr.LaneAt(event.LanePython, 0).Thread(), Timeline{}, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	for _, c := range []struct {
 		pieces     []Piece
 		start, end int64
 		want       string
 	}{
-		{s.Now.Code, 0, 60, "nothing 0-10, a 10-20, b 20-30, nothing 30-40, c 40-50, nothing 50-60"},
-		{s.Now.Code, 20, 40, "b 20-30, nothing 30-40"},
-		{s.Now.Code, 15, 45, "a 15-20, b 20-30, nothing 30-40, c 40-45"},
-		{s.Now.Code, 50, 60, "nothing 50-60"},
-		{s.Now.Code, 30, 30, ""},
+		{s.Now[Code], 0, 60, "nothing 0-10, a 10-20, b 20-30, nothing 30-40, c 40-50, nothing 50-60"},
+		{s.Now[Code], 20, 40, "b 20-30, nothing 30-40"},
+		{s.Now[Code], 15, 45, "a 15-20, b 20-30, nothing 30-40, c 40-45"},
+		{s.Now[Code], 50, 60, "nothing 50-60"},
+		{s.Now[Code], 30, 30, ""},
 		{nil, 0, 5, "nothing 0-5"},
 	} {
 		var got []Piece
-		Cut(c.pieces, span(c.start, c.end), func(s interval.Span, p Piece) { got = append(got, p.part(s.Start, s.End)) })
+		cut(c.pieces, span(c.start, c.end), func(s interval.Span, p Piece) { got = append(got, p.part(s.Start, s.End)) })
 		if text := written(tr, got); text != c.want {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, text, c.want)
 		}
@@ -133,7 +133,7 @@ func TestSamplesInASpan(t *testing.T) {
 	if len(samples) != 2 {
 		t.Fatalf("%d samples, want 2", len(samples))
 	}
-	s := New(tr, 0, Room{}, samples)
+	s := New(tr, 0, Timeline{}, samples)
 	for _, c := range []struct {
 		start, end int64
 		want       string
@@ -142,7 +142,7 @@ func TestSamplesInASpan(t *testing.T) {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, got, c.want)
 		}
 	}
-	if p := New(tr, 0, Room{}, nil).Sampled(tr, span(0, 100)); p.Valid() {
+	if p := New(tr, 0, Timeline{}, nil).Sampled(tr, span(0, 100)); p.Valid() {
 		t.Error("a sample without samples")
 	}
 }
