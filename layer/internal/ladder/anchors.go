@@ -1,7 +1,7 @@
 package ladder
 
 import (
-	"iter"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -102,8 +102,10 @@ func (w *Work) assignHalves(r *Result, pos []int, m *Model) {
 		isAnchor[k] = true
 	}
 	opens := m.Position == profile.AnchorOpens
-	for from, to := range runsOf(layers) {
-		if layers[from] == None {
+	to := 0
+	for run := range runs(layers, func(a, b *int32) bool { return *a == *b }) {
+		from := to
+		if to += len(run); run[0] == None {
 			continue
 		}
 		present := 0 // blocks, or parts of them
@@ -126,47 +128,25 @@ func (w *Work) assignHalves(r *Result, pos []int, m *Model) {
 			}
 		}
 	}
-	w.assignSideHalves(r, layers)
-}
-
-// runsOf returns where equal values stand behind one another.
-func runsOf(values []int32) iter.Seq2[int, int] {
-	return func(yield func(from, to int) bool) {
-		for from := 0; from < len(values); {
-			to := from
-			for to < len(values) && values[to] == values[from] {
-				to++
-			}
-			if !yield(from, to) {
-				return
-			}
-			from = to
-		}
-	}
+	w.assignSideHalves(r)
 }
 
 // assignSideHalves gives kernels beside the main line the block of the last kernel of their layer that started before.
-func (w *Work) assignSideHalves(r *Result, layers []int32) {
+func (w *Work) assignSideHalves(r *Result) {
 	if len(r.Side) == 0 {
 		return
 	}
-	lines := map[int32][]int32{} // the kernels of each layer in the main line
-	for from, to := range runsOf(layers) {
-		lines[layers[from]] = r.line[from:to]
+	byStart := make([]int, len(r.Kernels))
+	for k := range byStart {
+		byStart[k] = k
 	}
-	layerOf := make(map[int32]int32, len(r.Kernels))
-	for k, i := range r.Kernels {
-		layerOf[i] = r.Layer[k]
-	}
-	for _, i := range r.Side {
-		if layerOf[i] == None {
-			continue
+	slices.SortFunc(byStart, func(a, b int) int { return cmp.Compare(r.Kernels[a], r.Kernels[b]) })
+	last := map[int32]int8{} // by layer
+	for _, k := range byStart {
+		i, l := r.Kernels[k], r.Layer[k]
+		if half, ok := last[l]; ok && l != None && w.Half[i] == None {
+			w.Half[i] = half
 		}
-		for _, j := range slices.Backward(lines[layerOf[i]]) {
-			if w.Act(j).Start() <= w.Act(i).Start() {
-				w.Half[i] = w.Half[j]
-				break
-			}
-		}
+		last[l] = w.Half[i]
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -99,12 +100,11 @@ func TestStraysAreDropped(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	w, kernels := workOf(act{"a", 7, 10, 10}, act{"b", 8, 15, 10}, act{"c", 7, 20, 2}, act{"d", 7, 40, 5})
-	end, busy := w.progress(kernels)
-	base := end[0]
+	end, work := w.progress(nil, kernels)
 	for k := range end {
-		end[k] -= base
+		end[k] -= w.Act(0).Start()
 	}
-	if got, want := fmt.Sprint(end, busy), fmt.Sprint([]trace.Time{0, 10, 15, 15, 35}, []trace.Time{0, 10, 15, 15, 20}); got != want {
+	if got, want := fmt.Sprint(end, work), fmt.Sprint([]trace.Time{10, 15, 15, 35}, time.Duration(27)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -158,32 +158,33 @@ func TestRotatedLists(t *testing.T) {
 			t.Errorf("shifted by %d: %v apart, want %v", shift, got, want)
 		}
 	}
-	layers := func(last []int64, others ...[]int64) (*Work, [][]int32) {
-		var acts []act
-		var out [][]int32
+	// A replay of six layers, the last five of them equal.
+	found := func(other []int64) int {
+		var runs []run
+		r := &Result{Count: 6}
 		at := int64(0)
-		for _, durs := range append(others, last) {
-			var ids []int32
+		for l := range r.Count {
+			durs := []int64{1000, 10, 10, 10, 10, 10}
+			if l == 0 {
+				durs = other
+			}
 			for _, d := range durs {
-				ids = append(ids, int32(len(acts)))
-				acts = append(acts, act{"k", 7, at, d})
+				r.Kernels, r.Layer, runs = append(r.Kernels, int32(len(runs))), append(r.Layer, int32(l)), append(runs, run{"k", 7, at, d, 5000, 0, 9})
 				at += d
 			}
-			out = append(out, ids)
 		}
-		w, _ := workOf(acts...)
-		return w, out
+		w, _ := workOfRuns(runs...)
+		return w.rotated(r)
 	}
-	usual := []int64{1000, 10, 10, 10}
 	for _, c := range []struct {
 		name  string
 		other []int64
 		want  int
 	}{
-		{"equal", []int64{1000, 10, 10, 10}, 0}, {"shifted", []int64{10, 1000, 10, 10}, 1}, {"shifted by three", []int64{10, 10, 10, 1000}, 1}, {"another time", []int64{10, 10, 10, 10}, 0}, {"a third of it left", []int64{10, 1000, 10, 1000}, 1}, {"all of it left", []int64{1000, 1000, 10, 10}, 0}, {"another length", []int64{10, 1000, 10}, 0}, {"hardly apart", []int64{500, 10, 10, 10}, 0},
+		{"equal", []int64{1000, 10, 10, 10, 10, 10}, 0}, {"shifted", []int64{10, 1000, 10, 10, 10, 10}, 1}, {"shifted by five", []int64{10, 10, 10, 10, 10, 1000}, 1}, {"another time", []int64{10, 10, 10, 10, 10, 10}, 0}, {"a third of it left", []int64{10, 1000, 10, 1000, 10, 10}, 1}, {"all of it left", []int64{1000, 1000, 10, 10, 10, 10}, 0},
+		{"another length", []int64{10, 1000, 10, 10, 10, 10, 10}, 0}, {"five kernels", []int64{10, 1000, 10, 10, 10}, 0}, {"what lasts no time counts as a nanosecond", []int64{1000, 0, 0, 0, 0, 0}, 0}, {"hardly apart", []int64{100, 10, 10, 10, 10, 10}, 0},
 	} {
-		w, list := layers(usual, c.other)
-		if got := w.rotatedOf(list); got != c.want {
+		if got := found(c.other); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

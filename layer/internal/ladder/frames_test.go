@@ -84,10 +84,10 @@ func TestRepeatedClass(t *testing.T) {
 
 // TestStacksOfACall: layers in modules of different classes, one behind the other, are stacks of their own; where a module holds one layer, or modules take turns, they are one.
 func TestStacksOfACall(t *testing.T) {
-	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 2]", "abb": "[]", "abbb": "[]", "aab": "[]", "aabbaa": "[]", "aabbb": "[2]"} {
+	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 5]", "abb": "[]", "abbb": "[]", "aab": "[]", "aabbaa": "[]", "aabbb": "[2]"} {
 		var layers []frameSpan
 		for _, c := range around {
-			layers = append(layers, frameSpan{around: &frameSpan{class: string(c)}})
+			layers = append(layers, frameSpan{around: string(c)})
 		}
 		if got := fmt.Sprint(stacksOf(layers)); got != want {
 			t.Errorf("%q: %s, want %s", around, got, want)

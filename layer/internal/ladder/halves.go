@@ -19,19 +19,11 @@ import (
 // unlike those of passes that run on a stream each.
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	streams, count := w.streamsOf(kernels)
-	if len(count) < 2 {
+	if len(streams) < 2 {
 		return 0, false
 	}
-	order := make([]int, len(count)) // the busiest first
-	for s := range order {
-		order[s] = s
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(streams.Key(a), streams.Key(b)))
-	})
-	first, second := streams.Key(order[0]), streams.Key(order[1])
-	ofFirst, ofSecond := count[order[0]], count[order[1]]
-	if !params.Half(ofFirst, ofSecond, ofSecond) {
+	first, second := streams[0], streams[1]
+	if !params.Half(count[first], count[second], count[second]) {
 		return 0, false
 	}
 	known := map[int32]bool{}
@@ -59,7 +51,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(ofFirst, ofSecond, shared)
+	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(count[first], count[second], shared)
 	return second, ok
 }
 

@@ -1,8 +1,8 @@
 package ladder
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/apicall"
@@ -102,37 +102,20 @@ func (w *Work) RoleOf(i int32) Role { return w.roles[w.ID[i]] }
 // internNames gives names dense ids, base names and roles.
 func (w *Work) internNames() {
 	w.ID = make([]int32, len(w.Acts))
-	dense := make(map[trace.NameID]int32)
-	const recent = 256 // names that the map is not asked for again
-	var seen [recent]struct {
-		name trace.NameID
-		next int32 // id + 1
-	}
+	var ids intern.Keys[trace.NameID]
 	var bases intern.Keys[string]
 	for i := range w.Acts {
 		name := w.Act(int32(i)).NameID()
-		s := &seen[name%recent]
-		if s.next == 0 || s.name != name {
-			id, ok := dense[name]
-			if !ok {
-				id = w.addName(name, &bases)
-				dense[name] = id
-			}
-			s.name, s.next = name, id+1
+		id := ids.ID(name)
+		if id == len(w.Names) {
+			f := FactsOf(w.Trace.Name(name))
+			w.Names, w.Facts, w.NameOf = append(w.Names, w.Trace.Name(name)), append(w.Facts, f), append(w.NameOf, name)
+			w.base = append(w.base, int32(bases.ID(f.Base)))
 		}
-		w.ID[i] = s.next - 1
+		w.ID[i] = int32(id)
 	}
 	w.steps = normSteps(w.Names, w.Facts)
 	w.roles = structuralRoles(w.Facts)
-}
-
-// addName adds a name and returns its id.
-func (w *Work) addName(id trace.NameID, bases *intern.Keys[string]) int32 {
-	name := w.Trace.Name(id)
-	f := FactsOf(name)
-	w.Names, w.Facts, w.NameOf = append(w.Names, name), append(w.Facts, f), append(w.NameOf, id)
-	w.base = append(w.base, int32(bases.ID(f.Base)))
-	return int32(len(w.Names) - 1)
 }
 
 // Known says whether it is known when kernel i was launched.
@@ -143,27 +126,22 @@ func (w *Work) Known(i int32) bool { return w.origin[i] != trace.None }
 // launch and are ordered by start. An orphan stands after the kernel before it on its stream; orphans before the first
 // known launch of their stream come first.
 func (w *Work) sortByLaunch() {
+	at := w.launchTimes()
 	w.Order = make([]int32, len(w.Acts))
-	last, sorted := never, true
-	w.oneStream = w.launchTimes(func(i int, at trace.Time) {
+	for i := range w.Order {
 		w.Order[i] = int32(i)
-		sorted, last = sorted && at >= last, at
-	})
-	if sorted {
-		return
 	}
-	key := make([]trace.Time, len(w.Acts))
-	w.launchTimes(func(i int, at trace.Time) { key[i] = at })
-	sort.SliceStable(w.Order, func(a, b int) bool {
-		return key[w.Order[a]] < key[w.Order[b]]
-	})
+	if !slices.IsSorted(at) {
+		slices.SortStableFunc(w.Order, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+	}
 }
 
 // never is before every time of a trace.
 const never = trace.Time(-1 << 62)
 
-// launchTimes tells the time that each kernel is sorted by, and whether all are of one stream.
-func (w *Work) launchTimes(tell func(i int, at trace.Time)) (oneStream bool) {
+// launchTimes returns the time that each kernel is sorted by.
+func (w *Work) launchTimes() []trace.Time {
+	out := make([]trace.Time, len(w.Acts))
 	var streams intern.Keys[trace.StreamID]
 	var last []trace.Time // by stream, never where none is known
 	anywhere := never
@@ -173,22 +151,24 @@ func (w *Work) launchTimes(tell func(i int, at trace.Time)) (oneStream bool) {
 		if s == len(last) {
 			last = append(last, never)
 		}
-		at := anywhere
 		switch {
 		case w.Known(int32(i)):
 			if w.origin[i] != origin {
 				origin, begun = w.origin[i], w.at(int32(i))
 			}
-			if at = begun; at < last[s] && w.Replayed(int32(i)) {
-				at = last[s] // a stream keeps its order: the link of one of them is wrong
+			at := begun
+			if w.Replayed(int32(i)) {
+				at = max(at, last[s]) // a stream keeps its order: the link of one of them is wrong
 			}
-			last[s], anywhere = at, at
+			last[s], anywhere, out[i] = at, at, at
 		case last[s] != never:
-			at = last[s]
+			out[i] = last[s]
+		default:
+			out[i] = anywhere
 		}
-		tell(i, at)
 	}
-	return len(last) < 2
+	w.oneStream = len(last) < 2
+	return out
 }
 
 // sequenceOf returns the sequence of the given kernels.
@@ -244,11 +224,7 @@ func (w *Work) sharedSequence(kernels []int32, model string) *Sequence {
 
 // Training says whether this is a training run, and how many kernels compute gradients or update weights.
 func (w *Work) Training() (kernels int, ok bool) {
-	s := &Sequence{ID: w.ID, Role: make([]Role, len(w.ID))}
-	for i, id := range w.ID {
-		s.Role[i] = w.roles[id]
-	}
-	return params.Training(s)
+	return params.Training(w.sequence(w.ID))
 }
 
 // Replayed says whether a graph launch is behind kernel i.
@@ -262,10 +238,7 @@ func (w *Work) Place(results []Result) {
 		r := &results[p]
 		for k, i := range r.Kernels {
 			w.Pass[i], w.Layer[i] = int32(p), int16(r.Layer[k])
-			if w.Layer[i] != None && w.Half[i] == None {
-				w.Half[i] = 0
-			}
-			if w.Layer[i] == None {
+			if w.Half[i] = max(0, w.Half[i]); w.Layer[i] == None {
 				w.Half[i] = None
 			}
 		}

@@ -81,94 +81,56 @@ func (w *Work) OneStream(kernels []int32) bool {
 	return !slices.ContainsFunc(kernels, func(i int32) bool { return w.Act(i).Stream() != first })
 }
 
-// streamsOf counts the kernels of each stream.
-func (w *Work) streamsOf(kernels []int32) (streams intern.Keys[trace.StreamID], count []int) {
+// streamsOf returns the streams of kernels, the busiest first, and how many run on each.
+func (w *Work) streamsOf(kernels []int32) (streams []trace.StreamID, count map[trace.StreamID]int) {
+	count = map[trace.StreamID]int{}
 	for _, i := range kernels {
-		s := streams.ID(w.Act(i).Stream())
-		if s == len(count) {
-			count = append(count, 0)
-		}
-		count[s]++
+		count[w.Act(i).Stream()]++
 	}
-	return streams, count
+	return slices.SortedFunc(maps.Keys(count), func(a, b trace.StreamID) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	}), count
 }
 
 // markBeside adds the kernels of one replay that run beside its main stream to the set.
 func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
 	streams, count := w.streamsOf(kernels)
-	if len(count) < 2 {
+	if len(streams) < 2 {
 		return
 	}
-	main := 0
-	for s, n := range count {
-		if n > count[main] || n == count[main] && streams.Key(s) < streams.Key(main) {
-			main = s
+	var main []int32
+	for _, i := range slices.Sorted(slices.Values(kernels)) {
+		if w.Act(i).Stream() == streams[0] {
+			main = append(main, i)
 		}
 	}
-	sorted := kernels
-	if !slices.IsSorted(sorted) {
-		sorted = slices.Sorted(slices.Values(kernels))
-	}
-	var mainEnd trace.Time = math.MinInt64
-	overlap, sideEnd := make([]int, len(count)), make([]trace.Time, len(count))
-	var open []int // streams with a kernel since the last one of the main stream, and since then none that overlaps
-	for _, i := range sorted {
+	overlap := map[trace.StreamID]int{}
+	for _, i := range kernels {
 		e := w.Act(i)
-		s, start := streams.ID(e.Stream()), e.Start()
-		switch {
-		case s == main:
-			for _, o := range open {
-				if sideEnd[o] > start {
-					overlap[o]++
-				}
-				sideEnd[o] = 0
-			}
-			open, mainEnd = open[:0], max(mainEnd, e.End())
-		case mainEnd > start:
-			overlap[s]++
-			sideEnd[s] = 0
-		default:
-			open, sideEnd[s] = append(open, s), e.End()
+		next := sort.Search(len(main), func(k int) bool { return w.Act(main[k]).End() > e.Start() })
+		if e.Stream() != streams[0] && next < len(main) && w.Act(main[next]).Start() < e.End() {
+			overlap[e.Stream()]++
 		}
 	}
 	for _, i := range kernels {
-		if s := streams.ID(w.Act(i).Stream()); s != main && params.Beside(overlap[s], count[s]) {
+		if s := w.Act(i).Stream(); s != streams[0] && params.Beside(overlap[s], count[s]) {
 			beside[i] = true
 		}
 	}
 }
 
-// assignSide gives every kernel beside the main line the layer whose window holds its start: from the start of that
-// layer's first kernel to the start of the next one's. A name that does not recur belongs to no layer.
+// assignSide gives every kernel beside the main line the layer of the last kernel in it that started before. A name that does not recur belongs to no layer.
 func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
-	if len(r.Side) == 0 || r.Count == 0 {
-		return
-	}
-	type mark struct {
-		at    trace.Time
-		layer int32
-	}
-	var marks []mark
-	prev := int32(-2)
-	for _, i := range r.line {
-		if l := layerOf[i]; l != prev {
-			marks = append(marks, mark{w.Act(i).Start(), l})
-			prev = l
-		}
-	}
-	sort.SliceStable(marks, func(a, b int) bool { return marks[a].at < marks[b].at })
 	recurs := map[int32]int{}
 	for _, i := range r.Side {
 		recurs[w.ID[i]]++
 	}
-	for _, i := range r.Side {
-		layerOf[i] = None
-		if !params.Recurs(recurs[w.ID[i]], r.Count) {
-			continue
-		}
-		x := w.Act(i).Start()
-		if k := sort.Search(len(marks), func(k int) bool { return marks[k].at > x }) - 1; k >= 0 {
-			layerOf[i] = marks[k].layer
+	current := int32(None)
+	for _, i := range slices.Sorted(slices.Values(r.Kernels)) {
+		if l, inLine := layerOf[i]; inLine {
+			current = l
+		} else if layerOf[i] = None; params.Recurs(recurs[w.ID[i]], r.Count) {
+			layerOf[i] = current
 		}
 	}
 }
@@ -337,41 +299,31 @@ func (w *Work) Describe(r *Result) string {
 	if st == nil {
 		return ""
 	}
-	var b strings.Builder
 	lengths := map[int]int{}
 	for l := range st.Layers() {
 		lengths[st.Starts[l+1]-st.Starts[l]]++
 	}
-	ls := slices.Sorted(maps.Keys(lengths))
-	slices.SortStableFunc(ls, func(a, c int) int { return cmp.Compare(lengths[c], lengths[a]) })
-	fmt.Fprintf(&b, "%d layers of ", st.Layers())
-	for k, l := range ls {
-		if k == 3 {
-			fmt.Fprintf(&b, ", … (%d lengths)", len(ls))
-			break
-		}
-		if k > 0 {
-			b.WriteString(", ")
-		}
-		if len(ls) == 1 {
-			fmt.Fprintf(&b, "%d kernels", l)
-		} else {
-			fmt.Fprintf(&b, "%d×%d", lengths[l], l)
-		}
+	of := slices.SortedFunc(maps.Keys(lengths), func(a, b int) int { return cmp.Or(cmp.Compare(lengths[b], lengths[a]), cmp.Compare(a, b)) })
+	words := make([]string, min(len(of), 3), 4)
+	for k := range words {
+		words[k] = fmt.Sprintf("%d×%d", lengths[of[k]], of[k])
 	}
+	if len(of) == 1 {
+		words[0] = fmt.Sprintf("%d kernels", of[0])
+	} else if len(of) > 3 {
+		words = append(words, fmt.Sprintf("… (%d lengths)", len(of)))
+	}
+	out := fmt.Sprintf("%d layers of %s", st.Layers(), strings.Join(words, ", "))
 	if len(st.Comb.Pos) > 0 {
-		fmt.Fprintf(&b, "; anchor %s", clip(w.Names[r.Seq.ID[st.Comb.Pos[0]]], 48))
+		out += "; anchor " + clip(w.Names[r.Seq.ID[st.Comb.Pos[0]]], 48)
 	}
-	switch width := max(st.Hi-st.Lo, st.Lo-st.Hi); {
-	case width == 0:
-		b.WriteString("; boundary certain")
-	case st.ByRole:
-		fmt.Fprintf(&b, "; boundary open by %d kernels, placed at the input norm", width)
-	default:
-		fmt.Fprintf(&b, "; boundary open by %d kernels", width)
+	if width := max(st.Hi-st.Lo, st.Lo-st.Hi); width == 0 {
+		out += "; boundary certain"
+	} else if out += fmt.Sprintf("; boundary open by %d kernels", width); st.ByRole {
+		out += ", placed at the input norm"
 	}
 	if r.doubts != "" {
-		fmt.Fprintf(&b, "; in doubt: %s", r.doubts)
+		out += "; in doubt: " + r.doubts
 	}
-	return b.String()
+	return out
 }

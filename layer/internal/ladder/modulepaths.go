@@ -68,7 +68,7 @@ func (w *Work) ModulePaths() *ModulePaths {
 		if e.Thread() != thread {
 			walk.until(endOfTime)
 			thread = e.Thread()
-			walk.begin(thread)
+			walk.launches, walk.stack = walk.all[thread], walk.stack[:0]
 		}
 		walk.enter(e)
 	}
@@ -110,26 +110,13 @@ type kindEdge struct {
 
 func (w *Work) newPathWalk() *pathWalk {
 	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}, children: map[pathEdge]int32{}, kinds: map[kindEdge]int32{}}
-	counts := map[trace.ThreadIndex]int{}
 	for _, i := range w.Order {
 		if w.Known(i) && !w.Replayed(i) {
-			counts[w.thread(i)]++
-		}
-	}
-	for thread, n := range counts {
-		p.all[thread] = make([]int32, 0, n)
-	}
-	for _, i := range w.Order {
-		if w.Known(i) && !w.Replayed(i) {
-			thread := w.thread(i)
-			p.all[thread] = append(p.all[thread], i)
+			p.all[w.thread(i)] = append(p.all[w.thread(i)], i)
 		}
 	}
 	return p
 }
-
-// begin turns to the launches of a thread.
-func (p *pathWalk) begin(thread trace.ThreadIndex) { p.launches, p.stack = p.all[thread], p.stack[:0] }
 
 // until gives the launches before a time to the frames that are open then.
 func (p *pathWalk) until(t trace.Time) {

@@ -1,8 +1,12 @@
 package ladder
 
 import (
+	"cmp"
+	"iter"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -16,8 +20,12 @@ type frameSpan struct {
 	start, end trace.Time
 	class      string
 	Index      int
-	root       int32      // index into frames.roots
-	around     *frameSpan // of a layer: the module that calls it, with class and end
+	layer      bool       // a layer, or inside one
+	until      trace.Time // when it ends, or what is around it
+	// Of a layer: its place in frames.roots, the class of the module that calls it, and when that ends.
+	root      int32
+	around    string
+	aroundEnd trace.Time
 	// Of a root: how many modules are inside, the first layer and the one behind the last that frames show, whether its own frame was not recorded,
 	// and whether it begins and ends at the very instants at which layers do: then the window shows nothing around them.
 	inner, first, layers       int
@@ -60,10 +68,7 @@ func SplitModule(name string) (class string, index int, ok bool) {
 // ReadFrames walks the module frames once. It returns nil when the trace has none.
 func ReadFrames(t *trace.Trace) *Frames {
 	f := collectFrames(t, layerClass.MatchString)
-	if f == nil {
-		return nil
-	}
-	if f.Distinct == 0 {
+	if f != nil && f.Distinct == 0 {
 		// No class is named like a layer. A class with many instances directly below one module is one all the same.
 		if class := repeatedClass(t); class != "" {
 			return collectFrames(t, func(c string) bool { return c == class })
@@ -72,54 +77,59 @@ func ReadFrames(t *trace.Trace) *Frames {
 	return f
 }
 
+// modules returns the module frames of one thread behind the other, by start, and with each those that it lies in: outermost first, itself last.
+func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.ThreadIndex, []frameSpan] {
+	return func(yield func(trace.ThreadIndex, []frameSpan) bool) {
+		memo := map[trace.NameID]frameSpan{}
+		thread := trace.ThreadIndex(trace.None)
+		var open []frameSpan
+		for e := range t.Events(event.LanePython) {
+			if e.Kind() != event.Module {
+				continue
+			}
+			if e.Thread() != thread {
+				thread, open = e.Thread(), open[:0]
+			}
+			for len(open) > 0 && e.Start() >= open[len(open)-1].until {
+				open = open[:len(open)-1]
+			}
+			span, ok := memo[e.NameID()]
+			if !ok {
+				span.class, span.Index, _ = SplitModule(e.Name())
+				span.layer = span.Index >= 0 && span.Index <= math.MaxInt16 && isLayer(span.class)
+				memo[e.NameID()] = span
+			}
+			span.start, span.end, span.until = e.Start(), e.End(), e.End()
+			if n := len(open); n > 0 {
+				span.layer, span.until = span.layer || open[n-1].layer, min(span.until, open[n-1].until)
+			}
+			if open = append(open, span); !yield(thread, open) {
+				return
+			}
+		}
+	}
+}
+
+// collectFrames keeps the outermost modules, and the outermost layers in them; it returns nil where there are no modules.
 func collectFrames(t *trace.Trace, isLayer func(class string) bool) *Frames {
 	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
-	type parsed struct {
-		class string
-		index int
-		layer bool
-	}
-	memo := map[trace.NameID]parsed{}
-	any := false
-	var rootEnd, layerEnd trace.Time
-	var open []frameSpan // modules around the event
-	thread := trace.ThreadIndex(trace.None)
-	for e := range t.Events(event.LanePython) {
-		if e.Kind() != event.Module {
-			continue
-		}
-		any = true
-		if e.Thread() != thread {
-			thread, rootEnd, layerEnd, open = e.Thread(), math.MinInt64, math.MinInt64, open[:0]
-		}
-		p, ok := memo[e.NameID()]
-		if !ok {
-			p.class, p.index, _ = SplitModule(e.Name())
-			p.layer = p.index >= 0 && p.index <= math.MaxInt16 && isLayer(p.class)
-			memo[e.NameID()] = p
-		}
-		span := frameSpan{start: e.Start(), end: e.End(), class: p.class, Index: p.index}
-		for len(open) > 0 && span.start >= open[len(open)-1].end {
-			open = open[:len(open)-1]
-		}
-		if e.Start() >= rootEnd {
-			rootEnd = e.End()
+	for thread, open := range modules(t, isLayer) {
+		span, outer := open[len(open)-1], open[:len(open)-1]
+		if len(outer) == 0 {
 			f.roots[thread] = append(f.roots[thread], span)
 		} else {
 			f.roots[thread][len(f.roots[thread])-1].inner++
 		}
-		if p.layer && e.Start() >= layerEnd {
-			layerEnd = e.End()
-			span.root, span.around = int32(len(f.roots[thread])-1), &frameSpan{}
-			if n := len(open); n > 0 {
-				*span.around = open[n-1]
-			}
-			f.Layers[thread] = append(f.Layers[thread], span)
-			f.hasLayers[f.roots[thread][span.root].class] = true
+		if !span.layer || len(outer) > 0 && outer[len(outer)-1].layer {
+			continue
 		}
-		open = append(open, span)
+		span.root = int32(len(f.roots[thread]) - 1)
+		if n := len(outer); n > 0 {
+			span.around, span.aroundEnd = outer[n-1].class, outer[n-1].end
+		}
+		f.Layers[thread] = append(f.Layers[thread], span)
 	}
-	if !any {
+	if len(f.roots) == 0 {
 		return nil
 	}
 	f.settle()
@@ -134,50 +144,24 @@ func repeatedClass(t *trace.Trace) string {
 		class string
 	}
 	indices := map[key]map[int]bool{}
-	spent := map[key]int64{}
-	var ends []trace.Time
-	thread := trace.ThreadIndex(trace.None)
-	for e := range t.Events(event.LanePython) {
-		if e.Kind() != event.Module {
-			continue
-		}
-		if e.Thread() != thread {
-			thread, ends = e.Thread(), ends[:0]
-		}
-		for len(ends) > 0 && e.Start() >= ends[len(ends)-1] {
-			ends = ends[:len(ends)-1]
-		}
-		class, index, _ := SplitModule(e.Name())
-		if len(ends) > 0 && index >= 0 { // a root is a pass, not a layer
-			k := key{len(ends), class}
+	spent := map[key]trace.Time{}
+	for _, open := range modules(t, func(string) bool { return false }) {
+		s := &open[len(open)-1]
+		if k := (key{len(open), s.class}); k.depth > 1 && s.Index >= 0 { // a root is a pass, not a layer
 			if indices[k] == nil {
 				indices[k] = map[int]bool{}
 			}
-			indices[k][index] = true
-			spent[k] += int64(e.Duration())
-		}
-		ends = append(ends, e.End())
-	}
-	var keys []key
-	for k, m := range indices {
-		if len(m) >= 3 {
-			keys = append(keys, k)
+			indices[k][s.Index] = true
+			spent[k] += s.end - s.start
 		}
 	}
-	if len(keys) == 0 {
+	maps.DeleteFunc(indices, func(_ key, numbers map[int]bool) bool { return len(numbers) < 3 })
+	if len(indices) == 0 {
 		return ""
 	}
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := keys[i], keys[j]
-		switch {
-		case a.depth != b.depth:
-			return a.depth < b.depth
-		case spent[a] != spent[b]:
-			return spent[a] > spent[b]
-		}
-		return a.class < b.class
-	})
-	return keys[0].class
+	return slices.MinFunc(slices.Collect(maps.Keys(indices)), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(spent[b], spent[a]), cmp.Compare(a.class, b.class))
+	}).class
 }
 
 // SpanAt returns the span that holds x, −1 for none. Spans are disjoint and sorted; ends are inclusive, as a launch call may

@@ -365,7 +365,7 @@ func TestCutLayersOfFrames(t *testing.T) {
 		for _, l := range c.layers {
 			count = max(count, int(l)+1)
 		}
-		r := &Result{Span: Span{Cut: c.cut}, Layer: c.layers, Count: count, LayerConf: 1, framed: frameSpan{layers: c.shown}}
+		r := &Result{Span: Span{Kernels: c.layers, Cut: c.cut}, Layer: c.layers, Count: count, LayerConf: 1, framed: frameSpan{layers: c.shown}}
 		r.doubtFramed(&Model{Layers: c.of, Source: c.source})
 		if r.CutFirst != c.front || r.CutLast != c.back || r.FromEnd != c.end || r.LayerConf != c.conf {
 			t.Errorf("%s: first cut %v, last cut %v, from the end %v, %v; want %v, %v, %v, %v", c.name, r.CutFirst, r.CutLast, r.FromEnd, r.LayerConf, c.front, c.back, c.end, c.conf)
@@ -472,7 +472,7 @@ func TestKernelsBesideTheLine(t *testing.T) {
 		want   []int32
 	}{
 		{"one", "0011", []int64{15}, 2, []int32{0}}, {"at the instant of the next layer", "0011", []int64{20}, 2, []int32{1}}, {"before it", "0011", []int64{19}, 2, []int32{0}}, {"in front of all", "-0011", []int64{5}, 2, []int32{None}},
-		{"behind all layers", "0011-", []int64{45}, 2, []int32{None}}, {"one in eight layers", "01234567", []int64{15}, 8, []int32{None}}, {"two in eight", "01234567", []int64{15, 35}, 8, []int32{1, 3}}, {"no layers", "--", []int64{5}, 0, []int32{7}},
+		{"behind all layers", "0011-", []int64{45}, 2, []int32{None}}, {"one in eight layers", "01234567", []int64{15}, 8, []int32{None}}, {"two in eight", "01234567", []int64{15, 35}, 8, []int32{1, 3}}, {"no layers", "--", []int64{5}, 0, []int32{None}},
 	} {
 		var acts []act
 		at := map[int64]int32{}
@@ -489,7 +489,7 @@ func TestKernelsBesideTheLine(t *testing.T) {
 		k := 0
 		for i, a := range acts {
 			if a.name == "s" {
-				r.Side, at[a.start], layerOf[int32(i)] = append(r.Side, int32(i)), int32(i), 7
+				r.Side, at[a.start] = append(r.Side, int32(i)), int32(i)
 				continue
 			}
 			r.line = append(r.line, int32(i))
@@ -499,6 +499,7 @@ func TestKernelsBesideTheLine(t *testing.T) {
 			}
 			k++
 		}
+		r.Kernels = w.Order
 		w.assignSide(r, layerOf)
 		for n, start := range c.side {
 			if got := layerOf[at[start]]; got != c.want[n] {

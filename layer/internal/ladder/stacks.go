@@ -2,6 +2,8 @@ package ladder
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -25,12 +27,6 @@ func (f *Frames) settle() {
 		f.splitStacks(thread)
 	}
 	f.number()
-	for thread, layers := range f.Layers {
-		for k := range layers {
-			layers[k].around = nil // there are many, and stacks are told
-		}
-		f.Layers[thread] = slices.Clip(layers)
-	}
 }
 
 // modelsOfLayers says which class of outermost modules holds layers of a class, "" where several do.
@@ -39,12 +35,9 @@ func (f *Frames) modelsOfLayers() map[string]string {
 	for thread, layers := range f.Layers {
 		for k := range layers {
 			root := &f.roots[thread][layers[k].root]
-			if layers[k].is(root) {
-				continue
-			}
-			if name, seen := names[layers[k].class]; !seen {
+			if name, seen := names[layers[k].class]; !root.layer && (!seen || name == root.class) {
 				names[layers[k].class] = root.class
-			} else if name != root.class {
+			} else if !root.layer {
 				names[layers[k].class] = ""
 			}
 		}
@@ -52,123 +45,108 @@ func (f *Frames) modelsOfLayers() map[string]string {
 	return names
 }
 
-// is reports whether two frames are one.
-func (s *frameSpan) is(other *frameSpan) bool {
-	return s.start == other.start && s.end == other.end && s.class == other.class && s.Index == other.Index
-}
-
 // joinBare makes one call of layers that are outermost modules one behind the other: the frame of the call that they belong to began before
-// the window, ended behind it, or was not recorded. Where a layer is called that was called before, another call begins. One layer by
-// itself, of a class that no call holds, stays a model of one layer.
+// the window, ended behind it, or was not recorded. Where a layer is called that was called before, another call begins. Small modules lie
+// between them, other calls of models do not. One layer by itself, of a class that no call holds, stays a model of one layer.
 func (f *Frames) joinBare(thread trace.ThreadIndex, names map[string]string) {
-	roots, layers := f.roots[thread], f.Layers[thread]
 	var out []frameSpan
-	to := make([]int32, len(roots)) // the new place of each
-	runs := f.bareRuns(roots, layers)
-	for r := 0; r < len(roots); r++ {
-		call, last := roots[r], r
-		if len(runs) > 0 && runs[0][0] == r {
-			name := names[call.class]
-			if last = runs[0][1]; last > r || name != "" {
-				call.joined = true
-				call.class, call.end = cmp.Or(name, call.class), roots[last].end
-				for _, inside := range roots[r+1 : last+1] {
-					call.inner += inside.inner + 1
-				}
-				f.hasLayers[call.class] = true
+	run := -1                  // the last call of such layers, where it may go on
+	called := map[string]int{} // by class, its last layer
+	layers := f.Layers[thread] // that are still to come
+	for r, call := range f.roots[thread] {
+		held := 0
+		for held < len(layers) && int(layers[held].root) == r {
+			held++
+		}
+		last, again := called[call.class]
+		switch {
+		case !call.layer:
+			if held > 0 || call.inner >= modelModules {
+				run = -1
 			}
-			runs = runs[1:]
+			out = append(out, call)
+		case run >= 0 && (!again || call.Index > last):
+			for _, small := range out[run+1:] {
+				out[run].inner += small.inner + 1
+			}
+			out[run].inner += call.inner + 1
+			out[run].end, out[run].joined = call.end, true
+			out = out[:run+1]
+		default:
+			clear(called)
+			run = len(out)
+			out = append(out, call)
+			if name := names[call.class]; name != "" {
+				out[run].class, out[run].joined = name, true
+			}
 		}
-		for ; r <= last; r++ {
-			to[r] = int32(len(out))
+		if call.layer {
+			called[call.class] = call.Index
 		}
-		r = last
-		out = append(out, call)
+		for k := range layers[:held] {
+			layers[k].root = int32(len(out) - 1)
+		}
+		layers = layers[held:]
 	}
 	f.roots[thread] = out
-	for k := range layers {
-		layers[k].root = to[layers[k].root]
-	}
-}
-
-// bareRuns returns the first and the last outermost module of each run of layers that are outermost modules themselves. Small modules lie
-// between them, other calls of models do not.
-func (f *Frames) bareRuns(roots, layers []frameSpan) (runs [][2]int) {
-	called := map[string]int{} // by class, the last layer of the run
-	open, l := false, 0
-	for r := range roots {
-		for l < len(layers) && int(layers[l].root) < r {
-			l++
-		}
-		holds := l < len(layers) && int(layers[l].root) == r
-		if !holds || !layers[l].is(&roots[r]) {
-			open = open && !holds && roots[r].inner < modelModules
-			continue
-		}
-		if last, again := called[roots[r].class]; open && (!again || roots[r].Index > last) {
-			runs[len(runs)-1][1] = r
-		} else {
-			clear(called)
-			runs = append(runs, [2]int{r, r})
-		}
-		open, called[roots[r].class] = true, roots[r].Index
-	}
-	return runs
 }
 
 // splitStacks makes calls of their own of the stacks in a call: the layers of an encoder, or of a vision tower, lie in another module than
 // those that run behind them, and are numbered by themselves.
 func (f *Frames) splitStacks(thread trace.ThreadIndex) {
-	roots, layers := f.roots[thread], f.Layers[thread]
+	layers := f.Layers[thread]
 	var out []frameSpan
-	l := 0
-	for r := range roots {
-		from := l
-		for l < len(layers) && int(layers[l].root) == r {
-			l++
+	for r, rest := range f.roots[thread] {
+		held := 0
+		for held < len(layers) && int(layers[held].root) == r {
+			held++
 		}
-		rest := roots[r]
-		for _, end := range stacksOf(layers[from:l]) {
-			part, tower := rest, layers[from].around
-			for last := from + end; from < last; from++ {
-				layers[from].root = int32(len(out))
+		ends := stacksOf(layers[:held])
+		for k := range layers[:held] {
+			if len(ends) > 0 && k == ends[0] {
+				part := rest
+				part.class, part.end = layers[k-1].around, min(layers[k-1].aroundEnd, layers[k].start-1) // the whole model may be what is around the first stack
+				if rest.start = part.end + 1; rest.class == part.class {
+					rest.class = layers[k].around
+				}
+				out, ends = append(out, part), ends[1:]
 			}
-			part.class, part.end = tower.class, min(tower.end, layers[from].start-1) // the whole model may be what is around the first stack
-			rest.start = part.end + 1
-			if rest.class == part.class {
-				rest.class = layers[from].around.class
-			}
-			out = append(out, part)
-			f.hasLayers[part.class], f.hasLayers[rest.class] = true, true
-		}
-		for k := from; k < l; k++ {
 			layers[k].root = int32(len(out))
 		}
-		out = append(out, rest)
+		out, layers = append(out, rest), layers[held:]
 	}
 	f.roots[thread] = out
 }
 
-// stacksOf returns the number of layers in each stack of a call but the last one: stacks lie in modules of different classes, one behind the
+// stacksOf returns where each stack of a call but the first begins: stacks lie in modules of different classes, one behind the
 // other. It returns nothing where layers of two modules take turns, or where one holds a single layer.
-func stacksOf(layers []frameSpan) (ends []int) {
+func stacksOf(layers []frameSpan) (begins []int) {
 	seen := map[string]bool{}
-	from := 0
-	for k := 1; k <= len(layers); k++ {
-		if k < len(layers) && layers[k].around.class == layers[from].around.class {
-			continue
-		}
-		class := layers[from].around.class
-		if seen[class] || k-from < stackLayers {
+	at := 0
+	for stack := range runs(layers, func(a, b *frameSpan) bool { return a.around == b.around }) {
+		if seen[stack[0].around] || len(stack) < stackLayers {
 			return nil
 		}
-		seen[class] = true
-		if k < len(layers) {
-			ends = append(ends, k-from)
-		}
-		from = k
+		seen[stack[0].around] = true
+		at += len(stack)
+		begins = append(begins, at)
 	}
-	return ends
+	return begins[:max(0, len(begins)-1)]
+}
+
+// runs returns the parts of a list whose elements are like the one before.
+func runs[T any](list []T, like func(before, of *T) bool) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for from, k := 0, 1; k <= len(list); k++ {
+			if k < len(list) && like(&list[k-1], &list[k]) {
+				continue
+			}
+			if !yield(list[from:k]) {
+				return
+			}
+			from = k
+		}
+	}
 }
 
 // layerID names a layer of the recording: the profiler numbers the modules of each class in the order in which it first sees them.
@@ -208,7 +186,7 @@ func (f *Frames) number() {
 			l.Index = max(None, place[l.id()])
 			distinct[l.Index] = true
 			root := &f.roots[thread][l.root]
-			if root.layers == 0 {
+			if f.hasLayers[root.class] = true; root.layers == 0 {
 				root.first = l.Index
 			}
 			root.first, root.layers = min(root.first, l.Index), max(root.layers, l.Index+1)
@@ -227,18 +205,9 @@ type call struct {
 
 // calls are the calls that hold layers, by thread and time.
 func (f *Frames) calls() (calls []call) {
-	threads := make([]trace.ThreadIndex, 0, len(f.Layers))
-	for thread := range f.Layers {
-		threads = append(threads, thread)
-	}
-	slices.Sort(threads)
-	for _, thread := range threads {
-		layers := f.Layers[thread]
-		for from, k := 0, 1; k <= len(layers); k++ {
-			if k == len(layers) || layers[k].root != layers[from].root {
-				calls = append(calls, call{&f.roots[thread][layers[from].root], layers[from:k]})
-				from = k
-			}
+	for _, thread := range slices.Sorted(maps.Keys(f.Layers)) {
+		for layers := range runs(f.Layers[thread], func(a, b *frameSpan) bool { return a.root == b.root }) {
+			calls = append(calls, call{&f.roots[thread][layers[0].root], layers})
 		}
 	}
 	return calls
@@ -264,7 +233,9 @@ func (w *Work) cutFramed(results []*Result, m *Model) {
 	for p, r := range results {
 		if r.LayerEvidence == "module" && r.Cut == Uncut {
 			r.Cut = partialOf(segment.Cuts{Start: p == 0 && w.beginsWithin(r), End: p == len(results)-1 && w.endsWithin(r, m, len(results) == 1)})
-			r.doubtFramed(m)
+			if r.Cut != Uncut {
+				r.doubtFramed(m)
+			}
 		}
 	}
 }
@@ -291,15 +262,11 @@ func (w *Work) endsWithin(r *Result, m *Model, only bool) bool {
 // other pass and no config shows it.
 func (r *Result) doubtFramed(m *Model) {
 	ends := r.Cut.ends()
-	size := make([]int, r.Count)
-	for _, l := range r.Layer {
-		if l != None {
-			size[int(l)-r.First]++
-		}
+	if layers := r.byLayer(); r.Count > 1 {
+		n := r.Count
+		r.CutFirst, r.CutLast = ends.Start && len(layers[0]) < len(layers[1]), ends.End && len(layers[n-1]) < len(layers[n-2])
 	}
-	n := r.Count
-	r.CutFirst, r.CutLast = ends.Start && n > 1 && size[0] < size[1], ends.End && n > 1 && size[n-1] < size[n-2]
-	if r.Cut == Uncut || m.Source != "modules" || m.Layers > r.framed.layers {
+	if m.Source != "modules" || m.Layers > r.framed.layers {
 		return
 	}
 	r.FromEnd = ends.Start && r.First == 0

@@ -69,12 +69,13 @@ func TestCallsOfModels(t *testing.T) {
 
 // TestRunsOfBareLayers: a call of 32 modules between layers ends their run, one of 31 does not.
 func TestRunsOfBareLayers(t *testing.T) {
-	for inner, want := range map[int]string{31: "[[0 2]]", 32: "[[0 0] [2 2]]"} {
-		calls := []frameSpan{{class: "DecoderLayer", start: 0, end: 10}, {class: "Other", start: 20, end: 30, inner: inner}, {class: "DecoderLayer", start: 40, end: 50, Index: 1}}
+	for inner, want := range map[int]string{31: "DecoderLayer 0-50 33 inside joined", 32: "DecoderLayer 0-10 0 inside\nOther 20-30 32 inside\nDecoderLayer 40-50 0 inside"} {
+		calls := []frameSpan{{class: "DecoderLayer", start: 0, end: 10, layer: true}, {class: "Other", start: 20, end: 30, inner: inner}, {class: "DecoderLayer", start: 40, end: 50, Index: 1, layer: true}}
 		layers := []frameSpan{calls[0], calls[2]}
 		layers[1].root = 2
-		if got := fmt.Sprint((&Frames{}).bareRuns(calls, layers)); got != want {
-			t.Errorf("%d modules: runs %s, want %s", inner, got, want)
+		f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{1: calls}, Layers: map[trace.ThreadIndex][]frameSpan{1: layers}}
+		if f.joinBare(1, nil); roots(f) != want {
+			t.Errorf("%d modules: %s, want %s", inner, roots(f), want)
 		}
 	}
 }
@@ -138,14 +139,6 @@ func TestDeepPaths(t *testing.T) {
 	w, _ := workOfAll([]trace.EventData{span(event.Frame, "server.py(1): serve", 0, 9000)}, launched("k", 2000)...)
 	if w.ModulePaths() != nil {
 		t.Error("functions are modules")
-	}
-}
-
-// TestDurationsOnAScale: what lasts no time counts as a nanosecond.
-func TestDurationsOnAScale(t *testing.T) {
-	w, kernels := workOf(act{"a", 7, 10, 0}, act{"b", 7, 20, 1}, act{"c", 7, 30, 2})
-	if got, want := fmt.Sprintf("%.3f", w.appendLogs(nil, kernels)), "[0.000 0.000 0.693]"; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }
 

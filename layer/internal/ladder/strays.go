@@ -19,7 +19,7 @@ const strayShare = 20
 func (w *Work) dropStrays(results []*Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
-	var room []int32
+	var end []trace.Time
 	for _, r := range results {
 		if w.Ended() != nil {
 			return nil
@@ -33,23 +33,20 @@ func (w *Work) dropStrays(results []*Result) (notes []string) {
 		}
 		sorted := r.Kernels // by start
 		if !slices.IsSorted(sorted) {
-			room = append(room[:0], r.Kernels...)
-			slices.Sort(room)
-			sorted = room
+			sorted = slices.Sorted(slices.Values(r.Kernels))
 		}
-		if !w.mayStray(sorted, inLayer, most) {
-			continue
-		}
-		end, busy := w.progress(sorted)
-		pause := func(k int) trace.Time { return w.Act(sorted[k]).Start() - end[k] }
+		var work time.Duration
+		end, work = w.progress(end[:0], sorted)
+		pause := func(k int) time.Duration { return time.Duration(w.Act(sorted[k]).Start() - end[k-1]) }
 		from, to := 0, len(sorted)
+		rest := work
 		for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
-			if pause(k) > busy[to]-busy[k] {
-				from = k
+			if rest -= w.Act(sorted[k-1]).Duration(); pause(k) > rest {
+				from, work = k, rest
 			}
 		}
 		for k := to - 1; k >= len(sorted)-most && k > from && !inLayer[sorted[k]]; k-- {
-			if pause(k) > busy[k]-busy[from] {
+			if work -= w.Act(sorted[k]).Duration(); pause(k) > work {
 				to = k
 			}
 		}
@@ -71,28 +68,6 @@ func (w *Work) dropStrays(results []*Result) (notes []string) {
 	return notes
 }
 
-// mayStray says, at little cost, whether a pause outside of layers at an end of the kernels, most of them at each, may be longer than all
-// work between the ends.
-func (w *Work) mayStray(sorted []int32, inLayer []bool, most int) bool {
-	longest := trace.Time(0)
-	pause := func(k int) { longest = max(longest, w.Act(sorted[k]).Start()-w.Act(sorted[k-1]).End()) }
-	for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
-		pause(k)
-	}
-	for k := len(sorted) - 1; k >= len(sorted)-most && !inLayer[sorted[k]]; k-- {
-		pause(k)
-	}
-	last, work := trace.Time(0), trace.Time(0)
-	for k := 0; k < len(sorted)-most && work < longest; k++ {
-		e := w.Act(sorted[k])
-		if k >= most {
-			work += max(0, e.End()-max(last, e.Start()))
-		}
-		last = max(last, e.End())
-	}
-	return work < longest
-}
-
 // strays are the kernels that were taken from one end of passes.
 type strays struct {
 	where           string
@@ -101,11 +76,11 @@ type strays struct {
 	pause           time.Duration // the longest between them and the rest
 }
 
-func (s *strays) add(w *Work, kernels []int32, pause trace.Time) {
+func (s *strays) add(w *Work, kernels []int32, pause time.Duration) {
 	if s.passes == 0 {
 		s.first = w.nameAt(kernels, 0)
 	}
-	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, time.Duration(pause).Round(time.Microsecond))
+	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, pause.Round(time.Microsecond))
 }
 
 func (s *strays) note() string {
@@ -115,16 +90,15 @@ func (s *strays) note() string {
 	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
 }
 
-// progress returns when the first k of the kernels have ended, and how long at least one of them runs.
-func (w *Work) progress(kernels []int32) (end, busy []trace.Time) {
-	end, busy = make([]trace.Time, len(kernels)+1), make([]trace.Time, len(kernels)+1)
-	end[0] = w.Act(kernels[0]).Start()
-	for k, i := range kernels {
+// progress appends when the kernels up to each have ended, and returns how long they run in all.
+func (w *Work) progress(ends []trace.Time, kernels []int32) (_ []trace.Time, work time.Duration) {
+	end := never
+	for _, i := range kernels {
 		e := w.Act(i)
-		end[k+1] = max(end[k], e.End())
-		busy[k+1] = busy[k] + max(0, e.End()-max(end[k], e.Start()))
+		end = max(end, e.End())
+		ends, work = append(ends, end), work+e.Duration()
 	}
-	return end, busy
+	return ends, work
 }
 
 // keep leaves the kernels from the first to the last one given, by start, in the pass.
