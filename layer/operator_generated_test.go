@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -134,4 +135,41 @@ func opScoreGenerated(t *testing.T, answers []opAnswer, truths []gen.Truth, laye
 		return 0, "no activity of the layers was found"
 	}
 	return float64(good) / float64(all), strings.Join(lines, "\n")
+}
+
+// TestGeneratedHeads: a head that looks like the feed-forward part of a layer is of no layer, with frames and in graphs; where frames tell, the product with the
+// vocabulary is known, too.
+func TestGeneratedHeads(t *testing.T) {
+	for name, mode := range map[string]gen.Mode{"eager": gen.Eager, "graph": gen.FullGraph} {
+		for _, vendor := range []gen.Vendor{gen.NVIDIA, gen.AMD} {
+			var truths []gen.Truth
+			cfg := gen.Config{Seed: 5, Vendor: vendor, NoShapes: true, Dialect: gen.SGLang, Arch: gen.Arch{Family: "Masked", Layers: gen.Uniform(12, gen.Layer{}), PredictionHead: true}, Truth: func(r gen.Truth) { truths = append(truths, r) }}
+			for i := range 3 {
+				cfg.Passes = append(cfg.Passes, gen.Pass{Mode: mode, Decodes: 8, Context: 500 + i})
+			}
+			var data bytes.Buffer
+			if err := gen.Write(&data, cfg); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "trace.json")
+			if err := os.WriteFile(path, data.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			answers := opFind(t, path, nil)
+			sort.SliceStable(truths, func(i, j int) bool { return truths[i].Start < truths[j].Start })
+			heads := 0
+			for i := range answers {
+				a, want := &answers[i], truths[answers[i].index].Operator
+				if want != opname.Other && (want != opname.LMHead || mode != gen.Eager) {
+					continue
+				}
+				if heads++; a.Operator != want {
+					t.Errorf("%s, vendor %d: %.40s in pass %d is %s, want %s", name, vendor, a.event.Name(), a.pass, a.Operator, want)
+				}
+			}
+			if heads < 6 {
+				t.Errorf("%s, vendor %d: %d kernels of heads", name, vendor, heads)
+			}
+		}
+	}
 }

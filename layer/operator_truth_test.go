@@ -244,3 +244,40 @@ func TestGridsOfRealTraces(t *testing.T) {
 		}
 	}
 }
+
+// TestOutsideTheLayers: in real traces with frames what stands outside the layers has the operators that its modules say and no others: the head and the
+// embeddings of BERT, what CLIP reads its sentence off with, and in the layers T5's bias of positions.
+func TestOutsideTheLayers(t *testing.T) {
+	for _, tt := range []struct {
+		trace string
+		want  map[string]int // operators of model and layer, of main kernels
+	}{
+		{"hf-bert-small-eager-h100", map[string]int{"0 outside embed": 6, "0 outside final_norm": 1, "0 outside lm_head": 1, "0 outside other": 4, "0 layer 3 post_norm": 2, "0 layer 3 down_proj": 1}},
+		{"xdit-flux1-mi300", map[string]int{"0 outside embed": 3, "0 outside final_norm": 1, "0 outside other": 3, "1 layer 0 attention": 3, "1 layer 0 o_proj": 1, "1 layer 0 residual_add": 2}},
+	} {
+		got, outside := map[string]int{}, 0
+		answers := opFind(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz"), nil)
+		for i := range answers {
+			a := &answers[i]
+			where := "outside"
+			if a.Layer >= 0 {
+				where = fmt.Sprint("layer ", a.Layer)
+			}
+			if a.Part == "main" || a.Operator == opname.Other {
+				got[fmt.Sprint(a.pass, " ", where, " ", a.Operator)]++
+				outside += map[bool]int{true: 1}[a.pass == 0 && a.Layer < 0]
+			}
+		}
+		for key, n := range tt.want {
+			if got[key] != n {
+				t.Errorf("%s: %s %d times, want %d", tt.trace, key, got[key], n)
+			}
+			if strings.HasPrefix(key, "0 outside") {
+				outside -= n
+			}
+		}
+		if outside != 0 {
+			t.Errorf("%s: %d kernels outside the layers with operators that are not listed: %v", tt.trace, outside, got)
+		}
+	}
+}

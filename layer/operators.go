@@ -211,7 +211,8 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
 	const each = 16 // bytes
 	key := slices.Grow(w.passKey[:0], 2+each*len(r.Kernels))[:2+each*len(r.Kernels)]
-	key[0], key[1] = b2i(cutStart), b2i(cutEnd)
+	framed := r.LayerEvidence == evidenceModule
+	key[0], key[1] = b2i(cutStart)|b2i(framed)<<1, b2i(cutEnd)
 	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)
 		if w.Known(i) && !w.Replayed(i) {
@@ -240,6 +241,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 		if w.Known(i) && !w.Replayed(i) {
 			op.Modules, op.Path = paths.Of(i), paths.LeafOf(i)
 			op.PathKind = paths.KindOf(op.Path)
+			op.Framed = framed
 			if w.Facts[id].Role == kernelword.RoleProduct {
 				op.K, op.N = w.weightOf(i)
 			}

@@ -55,6 +55,9 @@ type Arch struct {
 	QKNorm bool
 	// SharedExperts adds a shared expert to MoE layers, on a side stream.
 	SharedExperts bool
+	// PredictionHead runs a product, an activation and a norm between the last layer
+	// and the product with the vocabulary, as models for masked tokens do.
+	PredictionHead bool
 	// SplitK makes the output projection of some layers (every third, by
 	// index) a split-K GEMM with a reduction kernel, so that units differ in
 	// length.

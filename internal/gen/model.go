@@ -137,6 +137,13 @@ func (s *sim) model() {
 			}
 			s.norm(roleAddNorm)
 		})
+		if a.PredictionHead {
+			s.module(a.Family+"PredictionHead", s.file()+"(480): forward", func() {
+				s.kernel(roleGateUp, s.gemm(a.Hidden, a.Hidden))
+				s.kernel(roleAct, s.matrix(a.Hidden))
+				s.norm(roleNorm)
+			})
+		}
 		s.module("LogitsProcessor", srt+"layers/logits_processor.py(388): forward", func() {
 			rows := s.rows
 			s.rows = max(1, s.now.Prefills+s.now.Decodes) // only the last token of each request

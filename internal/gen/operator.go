@@ -6,7 +6,7 @@ import "github.com/llmstrata/strata/internal/opname"
 var operators = [numRoles]string{
 	roleEmbed: opname.Embed, roleQKV: opname.QKVProj, roleQKNorm: opname.QKNorm, roleRope: opname.Rope, roleStoreKV: opname.KVWrite,
 	rolePrefillAttn: opname.Attention, roleDecodeAttn: opname.Attention, roleOut: opname.OProj, roleSplitK: opname.OProj, roleReduceK: opname.OProj,
-	roleGateUp: opname.GateUpProj, roleDown: opname.DownProj, roleRouter: opname.Router, roleTopK: opname.Routing, roleAlign: opname.Routing,
+	roleDown: opname.DownProj, roleRouter: opname.Router, roleTopK: opname.Routing, roleAlign: opname.Routing,
 	roleExpert1: opname.ExpertsGateUp, roleExpert2: opname.ExpertsDown, roleExpertSum: opname.ExpertsCombine,
 	roleSharedGateUp: opname.SharedGateUp, roleSharedDown: opname.SharedDown, roleAdd: opname.ResidualAdd,
 	roleInProj: opname.InProj, roleConv: opname.Conv1D, roleScan: opname.LinearAttention, roleState: opname.LinearAttention,
@@ -34,8 +34,12 @@ func (s *sim) operator(r role, stream int) string {
 			return opname.AttnAllReduce
 		}
 		return opname.MLPAllReduce
-	case roleAct:
+	case roleGateUp, roleAct:
 		switch {
+		case s.layer < 0: // of a head
+			return opname.Other
+		case r == roleGateUp:
+			return opname.GateUpProj
 		case s.cfg.Arch.Layers[s.layer].FFN != MoE:
 			return opname.Activation
 		case s.cfg.Arch.SharedExperts && stream == sideStream:

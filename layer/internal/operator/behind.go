@@ -35,8 +35,20 @@ func (w *work) behind() {
 		}
 	}
 	for _, tail := range tails {
+		w.doubtRow(tail)
 		if w.contradicts(tail) {
 			w.readTail(tail)
+		}
+	}
+}
+
+// doubtRow tells weakly which of two products in a row behind attention is the output projection, where nothing but the order does: one of them may scale
+// what the other part of the layer reads, as in Flux's second kind of block.
+func (w *work) doubtRow(tail []int) {
+	for n := range len(tail) - 1 {
+		first, second := &w.found[tail[n]], &w.found[tail[n+1]]
+		if first.Operator == opname.OProj && first.Evidence == Order && w.reads[tail[n]].acts[0] == actProduct && w.reads[tail[n+1]].acts[0] == actProduct {
+			first.Confidence, second.Confidence = min(first.Confidence, w.p.ByWeak), min(second.Confidence, w.p.ByWeak)
 		}
 	}
 }

@@ -34,6 +34,33 @@ func TestFeedForwardTwice(t *testing.T) {
 	}
 }
 
+// TestTwoProductsBehindAttention: which of two products in a row is the output projection the order alone tells weakly, a config or anything between them surely.
+func TestTwoProductsBehindAttention(t *testing.T) {
+	const steps = "input_norm qkv_proj attention o_proj (post_norm) gate_up_proj activation down_proj"
+	for _, c := range []struct {
+		tail   string
+		layout *operator.Layout
+		want   string
+	}{
+		{"gemm gemm silu gemm", nil, "o_proj 0.6, gate_up_proj 0.6, activation 0.9, down_proj 0.9"},
+		{"gemm rmsnorm gemm silu gemm", nil, "o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
+		{"gemm gemm silu gemm", plan(4, steps), "o_proj 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
+		{"gemm", nil, "o_proj 0.9"},
+	} {
+		var ks []operator.Kernel
+		for l := range int32(4) {
+			ks = append(ks, kernels(l, "rmsnorm gemm flash_fwd "+c.tail)...)
+		}
+		var got []string
+		for _, f := range operator.NewFinder(c.layout, operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})[len(ks)-len(strings.Fields(c.tail)):] {
+			got = append(got, fmt.Sprintf("%s %.1f", f.Operator, f.Confidence))
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.tail, s, c.want)
+		}
+	}
+}
+
 // TestBesideTheLane: a kernel on another stream has the step of its layer that no kernel of the lane has, however many steps stand in front of it.
 func TestBesideTheLane(t *testing.T) {
 	ks := set(kernels(0, "rmsnorm gemm flash_fwd gemm rmsnorm gemm silu gemm"), func(_ int, k *operator.Kernel) {

@@ -19,7 +19,7 @@ func eagerAttention(pass *Pass, reads []reading) {
 	for _, idx := range byStream {
 		for at, i := range idx {
 			if reads[i].softmax {
-				scores, values := toProduct(reads, idx, at, -1), toProduct(reads, idx, at, 1)
+				scores, values := toProduct(pass, reads, idx, at, -1), toProduct(pass, reads, idx, at, 1)
 				if scores >= 0 && values >= 0 {
 					takeAttention(reads, idx[scores:values+1])
 				}
@@ -29,12 +29,20 @@ func eagerAttention(pass *Pass, reads []reading) {
 }
 
 // toProduct is where the next product stands in a direction with nothing between
-// but scales, masks, casts and copies; −1 for none.
-func toProduct(reads []reading, idx []int, at, by int) int {
+// but scales, masks, casts and copies, or what the same attention module runs: its
+// first layer computes T5's bias of positions. −1 for none.
+func toProduct(pass *Pass, reads []reading, idx []int, at, by int) int {
+	around := pass.Kernels[idx[at]].Modules
+	own := len(around) - 1
+	if own >= 0 && !hasAny(classOf(around[own]), attentionWords) {
+		own = -1
+	}
 	for at += by; at >= 0 && at < len(idx); at += by {
+		m := pass.Kernels[idx[at]].Modules
 		switch r := &reads[idx[at]]; {
 		case r.isProduct():
 			return at
+		case own >= 0 && own < len(m) && m[own] == around[own]:
 		case !r.acts[0].aux() && r.acts[0] != actPointwise && r.acts[0] != actAdd || len(r.acts) > 1:
 			return -1
 		}

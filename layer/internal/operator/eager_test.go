@@ -30,13 +30,20 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 		{"gemm softmax norm bmm gemm", ".A...", 0},
 		{"gemm bmm flash bmm gemm", "..A..", 0}, // latent attention's products per head
 		{"gemm bmm softmax bmm rope", ".AAA.", 0},
-		{"gemm bmm rope softmax bmm", ".A.AA", 2}, // what runs beside it does not matter
+		{"gemm bmm rope softmax bmm", ".A.AA", 2},                 // what runs beside it does not matter
+		{"gemm/L bmm rope softmax norm bmm gemm/L", ".AsAsA.", 0}, // all of one attention module, the projections of modules in it
+		{"gemm/L bmm rope/L softmax bmm gemm/L", ".AsAA.", 0},
+		{"gemm/L bmm rope/O softmax bmm gemm/L", "...A..", 0}, // of another
 	} {
 		words := strings.Fields(c.row)
 		p, reads := Pass{Layers: 1}, make([]reading, len(words))
 		for i, w := range words {
-			p.Kernels = append(p.Kernels, Kernel{Name: kernels[w]})
-			reads[i] = read(kernels[w], "")
+			name, in, _ := strings.Cut(w, "/")
+			p.Kernels = append(p.Kernels, Kernel{Name: kernels[name]})
+			if strings.Contains(c.row, "/") {
+				p.Kernels[i].Modules = map[string][]string{"": {"T5Block_0", "T5Attention_0"}, "L": {"T5Block_0", "T5Attention_0", "Linear_0"}, "O": {"T5Block_0", "T5LayerFF_0"}}[in]
+			}
+			reads[i] = read(kernels[name], "")
 		}
 		if c.side > 0 {
 			p.Kernels[c.side].Stream = 7

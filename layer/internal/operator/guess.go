@@ -31,11 +31,12 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	denseRows(pass, reads, seen)
 	inputs := inputsOf(pass, reads, p.Inputs)
 	complete(seen, p.Halves)
+	behind := normsBehind(pass, reads)
 	out := &Layout{LayerKinds: make([]int, n)}
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
-		s.hc, s.mla, s.inputs, s.latent = all.hc, all.mla, inputs, latent // of the model, not of a layer
+		s.hc, s.mla, s.inputs, s.latent, s.behind = all.hc, all.mla, inputs, latent, behind // of the model, not of a layer
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -79,6 +80,42 @@ func denseRows(pass *Pass, reads []reading, seen []shape) {
 	for l := range seen {
 		seen[l].beside = seen[l].dense && seen[l].experts && experts[l] != rows[l]
 	}
+}
+
+// normsBehind says whether norms stand behind the parts of a layer and none in front of the first, as BERT and OLMo-2 have them: in most of the layers whose
+// kernels module frames tell, products stand in front of the first norm and none behind the last.
+func normsBehind(pass *Pass, reads []reading) bool {
+	type ends struct{ norm, product [2]int } // the first and the last one, counted from 1
+	layers := map[int32]*ends{}
+	for i := range pass.Kernels {
+		k, r := &pass.Kernels[i], &reads[i]
+		if !k.Framed || k.Layer < 0 {
+			continue
+		}
+		e := layers[k.Layer]
+		if e == nil {
+			e = &ends{}
+			layers[k.Layer] = e
+		}
+		at := &e.product
+		switch {
+		case r.acts[len(r.acts)-1] == actNorm, r.tag == tagRsqrt:
+			at = &e.norm
+		case r.acts[0] != actProduct:
+			continue
+		}
+		if at[0] == 0 {
+			at[0] = i + 1
+		}
+		at[1] = i + 1
+	}
+	n := 0
+	for _, e := range layers {
+		if e.product[0] > 0 && e.norm[0] > e.product[0] && e.norm[1] > e.product[1] {
+			n++
+		}
+	}
+	return 2*n > len(layers)
 }
 
 // inputsOf is how many plain products most layers that scan run behind a norm and in front of the convolution or the scan.
@@ -139,6 +176,8 @@ type shape struct {
 	beside bool
 	// latent: products lead into the experts' own space and out of it.
 	latent bool
+	// behind: norms stand behind the parts, see normsBehind.
+	behind bool
 	// inputs is how many plain products stand behind a norm and in front of a convolution or a scan.
 	inputs int
 }
@@ -178,6 +217,10 @@ func must(op string) Step { return Step{Op: op} }
 func (s shape) steps() []Step {
 	var out []Step
 	half := func(norm string, body []Step, reduce string) {
+		if s.behind {
+			out = append(append(out, body...), opt(reduce), opt(opname.ResidualAdd), must(opname.PostNorm), opt(opname.ResidualAdd))
+			return
+		}
 		if s.hc {
 			out = append(out, must(opname.HCPre))
 		} else {

@@ -7,15 +7,27 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// hint is what the module frames around a launch say: the operators it may
-// belong to. nil: nothing.
-type hint struct{ ops []string }
+// hint is what the module frames around a launch say.
+type hint struct {
+	// ops are the operators that it may belong to, nil: any.
+	ops []string
+	// outside: to none of a layer, inside: to none around the layers but the sum behind the last one. loose: the frames exclude operators, but name none.
+	outside, inside, loose bool
+}
 
 // allows reports an operator that the frames do not exclude.
-func (h hint) allows(op string, _ int32) bool { return h.ops == nil || slices.Contains(h.ops, op) }
+func (h hint) allows(op string, layer int32) bool {
+	return !(h.outside && layer >= 0 || h.inside && layer < 0 && op != opname.ResidualAdd) && (h.ops == nil || slices.Contains(h.ops, op))
+}
 
 // tells reports that the frames name the operator, or leave only a few.
-func (h hint) tells(op string) bool { return h.ops != nil && slices.Contains(h.ops, op) }
+func (h hint) tells(op string) bool { return !h.loose && slices.Contains(h.ops, op) }
+
+// few reports that the frames leave so few operators that a name need not say which.
+func (h hint) few() bool { return len(h.ops) <= fewOps }
+
+// fewOps is how many kinds of activations and of what heads run there are.
+const fewOps = 3
 
 // products is how many of the operators that the frames leave are products.
 func (h hint) products() int {
@@ -27,6 +39,9 @@ func (h hint) products() int {
 	}
 	return n
 }
+
+// attentionWords are of modules that run attention.
+var attentionWords = []string{"Attention", "Attn"}
 
 var (
 	attentionOps = []string{opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.QKVAProj, opname.QAProj, opname.KVAProj, opname.QANorm, opname.KVANorm, opname.QBProj, opname.KVBProj,
@@ -41,21 +56,21 @@ var (
 )
 
 // moduleHints reads the module frames of all kernels; nil when there are none.
-func moduleHints(pass *Pass, reads []reading) []hint {
-	any := false
-	for i := range pass.Kernels {
-		any = any || len(pass.Kernels[i].Modules) > 0
-	}
-	if !any {
+func moduleHints(pass *Pass, reads []reading, behind bool) []hint {
+	if !slices.ContainsFunc(pass.Kernels, func(k Kernel) bool { return k.Framed || len(k.Modules) > 0 }) {
 		return nil
 	}
-	s := siblings{nth: map[[3]string]int{}, count: map[[2]string]int{}}
+	s := siblings{nth: map[[3]string]int{}, count: map[[2]string]int{}, behind: behind}
 	for i := range pass.Kernels {
 		s.add(pass.Kernels[i].Modules)
 	}
 	out := make([]hint, len(pass.Kernels))
 	for i := range out {
-		out[i] = hint{s.ops(pass.Kernels[i].Modules, reads[i].acts[0])}
+		if k := &pass.Kernels[i]; k.Framed && k.Layer < 0 {
+			out[i] = outsideLayers(k.Modules)
+		} else {
+			out[i] = hint{ops: s.ops(k.Modules, reads[i].acts[0]), inside: k.Framed}
+		}
 	}
 	return out
 }
@@ -65,6 +80,8 @@ func moduleHints(pass *Pass, reads []reading) []hint {
 type siblings struct {
 	nth   map[[3]string]int // by parent, class and instance
 	count map[[2]string]int // by parent and class
+	// behind: norms stand behind the parts of layers.
+	behind bool
 }
 
 func classOf(module string) string {
@@ -101,9 +118,9 @@ func (s siblings) ops(m []string, a act) []string {
 	}
 	leaf := classOf(m[len(m)-1])
 	has := func(words ...string) bool {
-		return slices.ContainsFunc(m, func(c string) bool { return hasAny(c, words) })
+		return slices.ContainsFunc(m, func(c string) bool { return hasAny(c, words) && !isModel(classOf(c)) })
 	}
-	attention := has("Attention", "Attn", "Mixer", "DeltaNet", "Mamba", "MLAModule")
+	attention := has(attentionWords...) || has("Mixer", "DeltaNet", "Mamba", "MLAModule")
 	moe := has("MoE", "Moe", "Experts", "SparseMoe") && has("MoE", "SparseMoeBlock", "SparseMoE", "Experts")
 	k := s.key(m)
 	nth, count := s.nth[[3]string{k[0], k[1], m[len(m)-1]}], s.count[k]
@@ -118,11 +135,11 @@ func (s siblings) ops(m []string, a act) []string {
 		return s.norms(m, attention, nth)
 	case hasAny(leaf, []string{"SiLU", "Silu", "Gelu", "GELU"}):
 		return []string{opname.Activation, opname.SharedActivation, opname.ExpertsActivation}
-	case hasAny(leaf, []string{"LMHead", "LogitsProcessor"}):
-		return []string{opname.LMHead, opname.LogitsGather, opname.FinalNorm}
-	case strings.Contains(leaf, "Sampler"):
-		return []string{opname.Sampling, opname.LogitsGather}
-	case strings.Contains(leaf, "Embedding"):
+	case has(headWords...):
+		return headOps
+	case hasAny(leaf, samplerWords):
+		return samplerOps
+	case hasAny(leaf, embedderWords):
 		return []string{opname.Embed}
 	case leaf == "Linear" && attention && count == 4:
 		return []string{[]string{opname.QProj, opname.KProj, opname.VProj, opname.OProj}[nth]}
@@ -153,7 +170,7 @@ func (s siblings) norms(m []string, attention bool, nth int) []string {
 		return []string{opname.QKNorm, opname.QANorm, opname.KVANorm, opname.GateNorm, opname.Indexer, opname.InputNorm, opname.PostNorm, opname.ResidualAdd}
 	}
 	if len(m) > 1 && hasAny(classOf(m[len(m)-2]), []string{"DecoderLayer", "TransformerBlock"}) {
-		if nth == 0 {
+		if nth == 0 && !s.behind {
 			return []string{opname.InputNorm, opname.ResidualAdd}
 		}
 		return []string{opname.PostNorm, opname.ResidualAdd}

@@ -23,8 +23,9 @@ type Kernel struct {
 	// are not numbered.
 	ID, Path, PathKind int32
 	Stream             int32
-	// Layer is the segmentation's label; −1 outside layers.
-	Layer int32
+	// Layer is the segmentation's label; −1 outside layers. Framed: module frames tell it.
+	Layer  int32
+	Framed bool
 }
 
 // Pass is what is aligned at once: the kernels of one forward pass in launch
@@ -145,16 +146,27 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 		unclear, latent = unclearProducts(&pass, reads)
 		layout = guess(&pass, reads, latent, &f.p)
 	}
-	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads), unclear: unclear}
+	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}
 	w.survey()
 	w.divide()
+	w.alignAll()
+	if w.strays() {
+		copy(found, unknownOperators(&pass))
+		clear(w.placed)
+		w.alignAll()
+	}
+	w.embedded()
+	w.behind()
+	w.serve()
+	return found
+}
+
+// alignAll aligns the lanes, one after the other.
+func (w *work) alignAll() {
 	for _, stream := range w.lanes() {
 		w.alignLane(stream)
 	}
 	w.vote()
-	w.behind()
-	w.serve()
-	return found
 }
 
 // unknownOperators are the answers where nothing is known.

@@ -276,24 +276,29 @@ func TestModulesTell(t *testing.T) {
 		name    string
 		modules [][]string // of kernels one behind the other; the last is asked for
 		want    string     // the first operator it may be
+		behind  bool       // norms stand behind the parts
 	}{
-		{"no frames", [][]string{nil}, ""},
-		{"the first norm", [][]string{{layer, "RMSNorm_8"}}, opname.InputNorm},
-		{"the second norm", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_9"}}, opname.PostNorm},
-		{"the first one again", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_8"}}, opname.InputNorm},
-		{"that of another layer", [][]string{{layer, "RMSNorm_8"}, {"Qwen3DecoderLayer_5", "RMSNorm_10"}}, opname.InputNorm},
-		{"a norm of no layer", [][]string{{"Qwen3Model_0", "RMSNorm_60"}}, opname.FinalNorm},
-		{"a norm by itself", [][]string{{"RMSNorm_60"}}, opname.FinalNorm},
-		{"the third of four products", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_3"}, {"A_Attention_0", "Linear_2"}}, opname.OProj},
-		{"of three in attention nobody knows", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_2"}}, opname.QKVProj},
-		{"the last of three in a feed-forward part", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}, {"A_MLP_0", "Linear_2"}}, opname.DownProj},
-		{"of two there", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}}, opname.GateUpProj},
+		{"no frames", [][]string{nil}, "", false},
+		{"the first norm", [][]string{{layer, "RMSNorm_8"}}, opname.InputNorm, false},
+		{"the second norm", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_9"}}, opname.PostNorm, false},
+		{"the first one again", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_8"}}, opname.InputNorm, false},
+		{"that of another layer", [][]string{{layer, "RMSNorm_8"}, {"Qwen3DecoderLayer_5", "RMSNorm_10"}}, opname.InputNorm, false},
+		{"a norm of no layer", [][]string{{"Qwen3Model_0", "RMSNorm_60"}}, opname.FinalNorm, false},
+		{"a norm by itself", [][]string{{"RMSNorm_60"}}, opname.FinalNorm, false},
+		{"the third of four products", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_3"}, {"A_Attention_0", "Linear_2"}}, opname.OProj, false},
+		{"of three in attention nobody knows", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_2"}}, opname.QKVProj, false},
+		{"the last of three in a feed-forward part", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}, {"A_MLP_0", "Linear_2"}}, opname.DownProj, false},
+		{"of two there", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}}, opname.GateUpProj, false},
+		{"the first norm where all stand behind", [][]string{{layer, "RMSNorm_8"}}, opname.PostNorm, true},
+		{"a head's product outside layers that nothing tells", [][]string{{"A_LMHead_0", "Linear_0"}}, opname.LMHead, false},
+		{"a model with a head", [][]string{{"A_LMHeadModel_0", "A_Attention_0", "Dense_0"}}, opname.QKVProj, false},
+		{"a model of attention", [][]string{{"AttentionForCausalLM_0", "Dense_0"}}, "", false},
 	} {
 		p := &Pass{}
 		for _, m := range c.modules {
 			p.Kernels = append(p.Kernels, Kernel{Modules: m})
 		}
-		hints := moduleHints(p, readsOf(strings.Repeat("u", len(c.modules))))
+		hints := moduleHints(p, readsOf(strings.Repeat("u", len(c.modules))), c.behind)
 		got := ""
 		if n := len(hints); n > 0 && hints[n-1].ops != nil {
 			got = hints[n-1].ops[0]

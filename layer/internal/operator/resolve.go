@@ -9,9 +9,6 @@ import (
 
 // write turns an alignment into answers.
 func (w *work) write(units []unit, steps []step, path []place) {
-	if w.placed == nil {
-		w.placed = make([]bool, len(w.found))
-	}
 	for i, p := range path {
 		u := &units[i]
 		if p.start < 0 || path == nil {
@@ -52,7 +49,8 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	if w.layout.Given {
 		f.Evidence, f.Confidence = Plan, w.p.ByPlan
 	}
-	if g := steps[start].grades[acts[0]]; g == weak || g == unknown || w.unclear[u.kernels[0]] {
+	g := steps[start].grades[acts[0]]
+	if g == weak || g == unknown || w.unclear[u.kernels[0]] {
 		f.Confidence = w.p.ByWeak
 	}
 	if w.tellsAlone(u, steps, start) {
@@ -62,7 +60,10 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 		f.Evidence, f.Confidence = ByDims, w.p.ByShape
 	}
 	if u.hint.tells(steps[start].Op) && (!w.unclear[u.kernels[0]] || u.hint.products() == 1) {
-		f.Evidence, f.Confidence = Module, w.p.ByModule
+		f.Evidence = Module
+		if g == exact || u.hint.few() {
+			f.Confidence = w.p.ByModule
+		}
 	}
 	return f
 }
@@ -158,9 +159,6 @@ func (w *work) fold(name string) string {
 // it, a copy beside a collective to that, any other copy to what follows in the
 // layer, else to what went before.
 func (w *work) serve() {
-	if w.placed == nil {
-		w.placed = make([]bool, len(w.found))
-	}
 	for i := range w.found {
 		a := w.reads[i].acts[0]
 		if w.placed[i] || !a.aux() && a != actEmbed { // rows are also picked before the output projection
