@@ -35,9 +35,9 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 
 // TestAdviceIsOfKnownCauses: each setting is for a cause that there is.
 func TestAdviceIsOfKnownCauses(t *testing.T) {
-	for _, x := range settings.ByCause {
-		if causeNumber(x.Cause) < 0 || x.Do == "" || x.Why == "" {
-			t.Errorf("%+v", x)
+	for cause, x := range settings.ByCause {
+		if causeNumber(cause) < 0 || x.Do == "" || x.Why == "" {
+			t.Errorf("%s: %+v", cause, x)
 		}
 	}
 }

@@ -39,6 +39,7 @@ type EagerKernel struct {
 type eagerSum struct {
 	EagerKernel
 	sources map[string]int
+	stages  map[layer.Stage]bool
 }
 
 // stageKernel is a kernel's name in steps of one stage.
@@ -51,26 +52,55 @@ type stageKernel struct {
 func (w *workload) coverage(d *deviceWork, p *params) Coverage {
 	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Advice{}}
 	var all, replayed int64
-	replays := map[stageKernel]int{}
+	replays, eager := map[stageKernel]int{}, map[trace.NameID]*eagerSum{}
+	graphs := slices.Contains(d.path, pathGraph)
 	for i, e := range w.kernelsOf(d) {
-		all += int64(e.Duration())
-		switch d.path[i] {
-		case pathGraph:
+		ns := int64(e.Duration())
+		all += ns
+		switch {
+		case d.path[i] == pathGraph:
 			c.Replayed++
-			replayed += int64(e.Duration())
+			replayed += ns
 			replays[stageKernel{e.NameID(), d.stageOf(i)}]++
-		case pathUnknown:
+		case d.path[i] == pathUnknown:
 			c.Unknown++
 		default:
 			c.Eager++
+			if graphs {
+				addEager(eager, e, d.stageOf(i))
+			}
 		}
 	}
 	c.Ratio, c.TimeRatio = ratio(int64(c.Replayed), int64(c.Kernels)), ratio(replayed, all)
-	if c.Replayed > 0 {
-		w.eagerKernels(d, &c, replays)
+	for name, s := range eager {
+		for stage := range s.stages {
+			s.Replayed += replays[stageKernel{name, stage}]
+		}
+		s.Source, s.Suspect = mostFrequent(s.sources), s.Replayed > 0
+		c.EagerKernels = append(c.EagerKernels, s.EagerKernel)
+	}
+	slices.SortFunc(c.EagerKernels, func(a, b EagerKernel) int {
+		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name))
+	})
+	if graphs {
 		c.Hints = w.graphHints(d, p)
 	}
 	return c
+}
+
+// addEager adds a kernel that runs outside graphs, in a step of some stage.
+func addEager(eager map[trace.NameID]*eagerSum, e trace.Event, stage layer.Stage) {
+	s := eager[e.NameID()]
+	if s == nil {
+		s = &eagerSum{EagerKernel{Name: e.Name()}, map[string]int{}, map[layer.Stage]bool{}}
+		eager[e.NameID()] = s
+	}
+	s.Count++
+	s.TotalNS += int64(e.Duration())
+	s.sources[sourceOf(e)]++
+	if stage != layer.StageUnknown {
+		s.stages[stage] = true
+	}
 }
 
 // stageOf is the stage of a kernel's pass, unknown outside of passes.
@@ -79,38 +109,6 @@ func (d *deviceWork) stageOf(i int) layer.Stage {
 		return layer.StageUnknown
 	}
 	return d.layers.Passes[d.pass[i]].Stage
-}
-
-// eagerKernels lists the kernels that run outside graphs.
-func (w *workload) eagerKernels(d *deviceWork, c *Coverage, replays map[stageKernel]int) {
-	eager := map[trace.NameID]*eagerSum{}
-	counted := map[stageKernel]bool{}
-	for i, e := range w.kernelsOf(d) {
-		if d.path[i] == pathGraph || d.path[i] == pathUnknown {
-			continue
-		}
-		s := eager[e.NameID()]
-		if s == nil {
-			s = &eagerSum{EagerKernel{Name: e.Name()}, map[string]int{}}
-			eager[e.NameID()] = s
-		}
-		s.Count++
-		s.TotalNS += int64(e.Duration())
-		s.sources[sourceOf(e)]++
-		at := stageKernel{e.NameID(), d.stageOf(i)}
-		if !counted[at] && at.stage != layer.StageUnknown {
-			counted[at] = true
-			s.Replayed += replays[at]
-		}
-	}
-	for _, s := range eager {
-		s.Source = mostFrequent(s.sources)
-		s.Suspect = s.Replayed > 0
-		c.EagerKernels = append(c.EagerKernels, s.EagerKernel)
-	}
-	slices.SortFunc(c.EagerKernels, func(a, b EagerKernel) int {
-		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name))
-	})
 }
 
 // launchPlace is a launch call that a kernel of the device came from.
@@ -146,15 +144,16 @@ func (w *workload) launchOrder(d *deviceWork) []launchPlace {
 // graphHints looks at what the host launches one by one around its graph launches. In GPU order it would be misled by
 // kernels of other streams that run beside a replay.
 func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
-	split := Advice{Code: "GRAPH_SPLIT", Do: "make the operation that splits the graph capturable"}
-	expand := Advice{Code: "GRAPH_EXPAND", Do: "widen the capture over them"}
-	custom := Advice{Code: "CUSTOM_OP", Do: "register them as capturable custom ops"}
-	attention := 0
+	hints := map[eagerRun]*Advice{
+		runSplits: {Code: "GRAPH_SPLIT", Do: "make the operation that splits the graph capturable"},
+		runBeside: {Code: "GRAPH_EXPAND", Do: "widen the capture over them"},
+		runCustom: {Code: "CUSTOM_OP", Do: "register them as capturable custom ops"},
+	}
+	attention, before := 0, launchPlace{thread: trace.None, kernel: none} // the graph launch before
 	order := w.launchOrder(d)
-	before := none
 	for i := 0; i < len(order); {
 		if order[i].graph {
-			before = i
+			before = order[i]
 			i++
 			continue
 		}
@@ -163,32 +162,27 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 			j++
 		}
 		first, last := none, none
-		if before != none && order[before].thread == order[i].thread {
-			first = order[before].kernel
+		if before.thread == order[i].thread {
+			first = before.kernel
 		}
 		if j < len(order) && order[j].thread == order[i].thread {
 			last = order[j].kernel
 		}
 		for run := j - i; i < j; i++ {
 			e := w.t.LaneAt(event.LaneGPU, int(d.kernels[order[i].kernel]))
-			h := (*Advice)(nil)
-			switch place := d.besideGraphs(order[i].kernel, first, last, run, p); {
-			case place == runSplits && w.layers.Of(e.ID()).Facts().Category == kernelword.CategoryAttention:
-				h = &split
+			place := d.besideGraphs(order[i].kernel, first, last, run, p)
+			if place == runSplits && w.layers.Of(e.ID()).Facts().Category == kernelword.CategoryAttention {
 				attention++
-			case place == runSplits && customOp(e.Op().Name()):
-				h = &custom
-			case place == runSplits:
-				h = &split
-			case place == runBeside:
-				h = &expand
+			} else if place == runSplits && customOp(e.Op().Name()) {
+				place = runCustom
 			}
-			if h != nil {
+			if h := hints[place]; h != nil {
 				h.Count++
 				h.NS += int64(e.Duration())
 			}
 		}
 	}
+	split, expand, custom := hints[runSplits], hints[runBeside], hints[runCustom]
 	split.Why = fmt.Sprintf("%s between two graph replays of a step", counted(split.Count, "eager kernel"))
 	if attention > 0 {
 		split.Why += fmt.Sprintf(", %d of them attention, which piecewise graphs leave out by design", attention)
@@ -196,7 +190,7 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 	}
 	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", counted(expand.Count, "eager kernel"))
 	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays", counted(custom.Count, "eager kernel"))
-	return slices.DeleteFunc([]Advice{split, expand, custom}, func(h Advice) bool { return h.Count == 0 })
+	return slices.DeleteFunc([]Advice{*split, *expand, *custom}, func(h Advice) bool { return h.Count == 0 })
 }
 
 // customOp reports whether an operator is neither torch's own nor none.
@@ -209,6 +203,7 @@ const (
 	runAlone  eagerRun = iota // no graph in its step
 	runBeside                 // its step replays a graph before or after it
 	runSplits                 // inside a step, between two replays
+	runCustom                 // the same, of a custom operator
 )
 
 // besideGraphs says where a kernel lies: first and last are kernels of the graph launches before and after it on its
@@ -249,23 +244,23 @@ func mostFrequent(m map[string]int) string {
 	return best
 }
 
+// hinted are the causes of idle time that make a hint: its code, what to do, and how it reads as a reason.
+var hinted = map[string][3]string{
+	causeSync:       {"SYNC+HOIST", "hoist them out of the step", "because of synchronising calls"},
+	causeAllocation: {"ALLOC", "allocate before the run", "during allocations"},
+}
+
 // waitHints turns the ledger's waits into hints.
 func waitHints(idle []IdleCause) []Advice {
 	var out []Advice
 	for _, c := range idle {
-		h := Advice{NS: c.NS}
-		for _, n := range c.Names {
-			h.Count += n.Count
+		if x, ok := hinted[c.Cause]; ok {
+			h := Advice{Code: x[0], Do: x[1], Why: fmt.Sprintf("the device idles %s %s", microseconds(c.NS), x[2]), NS: c.NS}
+			for _, n := range c.Names {
+				h.Count += n.Count
+			}
+			out = append(out, h)
 		}
-		switch c.Cause {
-		case causeSync:
-			h.Code, h.Do, h.Why = "SYNC+HOIST", "hoist them out of the step", fmt.Sprintf("the device idles %s because of synchronising calls", microseconds(c.NS))
-		case causeAllocation:
-			h.Code, h.Do, h.Why = "ALLOC", "allocate before the run", fmt.Sprintf("the device idles %s during allocations", microseconds(c.NS))
-		default:
-			continue
-		}
-		out = append(out, h)
 	}
 	return out
 }

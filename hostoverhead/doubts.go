@@ -20,41 +20,50 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// doubter collects what speaks against a verdict.
-type doubter struct {
-	a    *account
-	v    *Verdict
-	r    *RankVerdict
-	p    *params
-	list []Doubt
+// doubtIf is a doubt where something holds, none elsewhere.
+func doubtIf(holds bool, code, weight, format string, args ...any) Doubt {
+	if !holds {
+		return Doubt{}
+	}
+	return Doubt{code, weight, fmt.Sprintf(format, args...)}
 }
 
-func (d *doubter) add(code string, weight string, format string, args ...any) {
-	d.list = append(d.list, Doubt{code, weight, fmt.Sprintf(format, args...)})
+// certain leaves out the doubts that do not hold.
+func certain(list []Doubt) []Doubt {
+	return slices.DeleteFunc(list, func(d Doubt) bool { return d.Code == "" })
 }
 
 // doubts lists what speaks against the verdict.
 func (a *account) doubts(v *Verdict, p *params) []Doubt {
-	d := &doubter{a: a, v: v, r: &v.Ranks[v.Deciding], p: p, list: []Doubt{}}
-	d.size()
-	d.evidence()
-	d.graphs()
-	d.tracing()
-	d.pause()
-	d.warmUp()
-	d.processes()
-	if d.r.Alone > p.CommunicationShare {
-		d.add("busy-with-communication", confidenceMedium, "during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(d.r.Alone))
-	}
-	for _, f := range a.l.w.layers.Health.Findings {
+	w, r, h := a.l.w, &v.Ranks[v.Deciding], a.l.w.t.Health()
+	calls := w.t.Len(event.LaneLaunch) > 0
+	list := certain([]Doubt{
+		// Recordings of little work. Whole graph replays are many kernels each.
+		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", confidenceLow, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
+		doubtIf(len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture, "graph-capture", confidenceLow, "every step captures graphs: this is a server's start, not how it serves"),
+		doubtIf(v.Basis == "window", "no-steps", confidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
+		doubtIf(v.Basis != "window" && r.Steps < p.FewSteps, "few-steps", confidenceMedium, "the window holds only %s: the next one may look different", counted(r.Steps, "step")),
+		// Recordings that lack what causes rest on, or hide what graph replays ran.
+		doubtIf(!calls, "no-launch-calls", confidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle"),
+		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", confidenceMedium,
+			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities),
+		a.unnamed(v, p),
+		doubtIf(a.d.rows > 0, "graph-kernels-hidden", confidenceMedium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(a.d.rows, "graph replay")),
+		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels", map[bool]string{true: confidenceMedium, false: confidenceLow}[slices.Contains(a.d.path, pathGraph)],
+			"%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
+		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
+		doubtIf(r.Alone > p.CommunicationShare, "busy-with-communication", confidenceMedium,
+			"during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(r.Alone)),
+	})
+	for _, f := range w.layers.Health.Findings {
 		if f.Severity != trace.HealthOK && incomplete(f) {
-			d.add("trace-incomplete", confidenceMedium, "%s", f.Message)
+			list = append(list, Doubt{"trace-incomplete", confidenceMedium, f.Message})
 		}
 	}
-	slices.SortStableFunc(d.list, func(a, b Doubt) int {
+	slices.SortStableFunc(list, func(a, b Doubt) int {
 		return cmp.Or(cmp.Compare(confidenceRank(a.Weight), confidenceRank(b.Weight)), cmp.Compare(a.Code, b.Code))
 	})
-	return d.list
+	return list
 }
 
 // incomplete reports whether a finding says that events are missing or wrong that idle time rests on. What graph replays
@@ -67,105 +76,56 @@ func incomplete(f trace.Finding) bool {
 	return slices.ContainsFunc(f.Affects, func(a string) bool { return a == "idle" || a == "gpu-time" || a == "completeness" })
 }
 
-// size doubts recordings of little work. Whole graph replays are many kernels each.
-func (d *doubter) size() {
-	if d.r.Kernels < d.p.FewKernels && d.a.d.rows == 0 {
-		d.add("few-kernels", confidenceLow, "the window holds only %s: this is hardly a running server", counted(d.r.Kernels, "kernel"))
-	}
-	if st := d.r.Stages; len(st) == 1 && st[0].Stage == layer.StageCapture {
-		d.add("graph-capture", confidenceLow, "every step captures graphs: this is a server's start, not how it serves")
-	}
-	switch {
-	case d.v.Basis == "window":
-		d.add("no-steps", confidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count")
-	case d.r.Steps < d.p.FewSteps:
-		d.add("few-steps", confidenceMedium, "the window holds only %s: the next one may look different", counted(d.r.Steps, "step"))
-	}
-}
-
-// evidence doubts recordings that lack what causes rest on.
-func (d *doubter) evidence() {
-	t := d.a.l.w.t
-	h := t.Health()
-	switch {
-	case t.Len(event.LaneLaunch) == 0:
-		d.add("no-launch-calls", confidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle")
-	case h.Activities > 0 && float64(h.Orphans) > d.p.OrphanShare*float64(h.Activities):
-		d.add("launches-missing", confidenceMedium, "%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities)
-	}
-	unnamed := d.a.l.number[causeHostCode]
+// unnamed doubts host time that nothing names.
+func (a *account) unnamed(v *Verdict, p *params) Doubt {
 	var ns int64
-	for k, s := range d.a.names {
-		if k.cause == unnamed && k.name == 0 {
+	for k, s := range a.names {
+		if k.cause == a.l.number[causeHostCode] && k.name == 0 {
 			ns += s.steps
 		}
 	}
-	if host := d.v.Headroom.HostNS; float64(ns) > d.p.UnnamedShare*float64(host) && d.v.Verdict != answerNo {
-		d.add("host-work-unnamed", confidenceMedium, "%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percentOf(ns, host))
-	}
-}
-
-// graphs doubts recordings that hide what graph replays ran.
-func (d *doubter) graphs() {
-	if d.a.d.rows > 0 {
-		d.add("graph-kernels-hidden", confidenceMedium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(d.a.d.rows, "graph replay"))
-	}
-	if n := d.a.l.w.t.Health().EmptyGraphs; n > 0 {
-		weight := confidenceLow
-		if slices.Contains(d.a.d.path, pathGraph) {
-			weight = confidenceMedium
-		}
-		d.add("graph-launches-without-kernels", weight, "%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(n, " graph launches have")}[n == 1])
-	}
+	host := v.Headroom.HostNS
+	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != answerNo, "host-work-unnamed", confidenceMedium,
+		"%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percentOf(ns, host))
 }
 
 // tracing doubts host time that recording Python frames made longer.
-func (d *doubter) tracing() {
-	if d.a.l.w.t.Len(event.LanePython) == 0 || d.v.Verdict != answerYes {
-		return
-	}
-	all := sumOf(d.a.steps)
+func (a *account) tracing(v *Verdict, p *params) Doubt {
+	all, h := sumOf(a.steps), &v.Headroom
 	work := all.idle.of(groupWork)
-	saved := work - int64(float64(work)/d.p.TracingCost)
-	h := d.v.Headroom
-	rest := part(h.HostNS-saved, h.WallNS-saved)
-	weight := confidenceMedium
-	if rest < d.p.MinShare {
+	saved := work - int64(float64(work)/p.TracingCost)
+	rest, weight := part(h.HostNS-saved, h.WallNS-saved), confidenceMedium
+	if rest < p.MinShare {
 		weight = confidenceLow
 	}
-	d.add("python-tracing", weight, "Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", d.p.TracingCost, percent(rest), d.v.Basis)
+	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == answerYes, "python-tracing", weight,
+		"Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", p.TracingCost, percent(rest), v.Basis)
 }
 
 // pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow host.
-func (d *doubter) pause() {
-	var g *gapAccount
-	for i := range d.a.top {
-		if g == nil || d.a.top[i].span.Len() > g.span.Len() {
-			g = &d.a.top[i]
-		}
+func (a *account) pause(v *Verdict, p *params) Doubt {
+	if len(a.top) == 0 {
+		return Doubt{}
 	}
-	if g == nil || float64(g.span.Len()) <= d.p.DominantGap*float64(d.v.Headroom.WallNS) || g.span.Len() > int64(d.p.Pause) {
-		return
-	}
+	g := slices.MaxFunc(a.top, func(x, y gapAccount) int { return cmp.Compare(x.span.Len(), y.span.Len()) })
 	var sums causeSums
 	for k, s := range g.names {
 		sums[k.cause] += s.ns
 	}
-	h := d.v.Headroom
-	without := Headroom{WallNS: h.WallNS - g.span.Len(), HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(groupUnknown))}
-	without.Share = ratio(without.HostNS, without.WallNS)
-	weight := confidenceMedium
-	if d.p.answer(&without) != d.v.Verdict {
+	h, n, weight := &v.Headroom, g.span.Len(), confidenceMedium
+	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(groupUnknown))}
+	if p.answer(&without) != v.Verdict {
 		weight = confidenceLow
 	}
-	d.add("one-long-gap", weight, "one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(g.span.Len()), percentOf(g.span.Len(), h.WallNS), percent(without.Share))
+	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS) && n <= int64(p.Pause), "one-long-gap", weight,
+		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(n), percentOf(n, h.WallNS), percent(without.share()))
 }
 
 // warmUp compares the run with its steady steps.
-func (d *doubter) warmUp() {
+func (a *account) warmUp(v *Verdict, p *params) Doubt {
 	var found []steps.Step
 	var accounts, alone []stepAccount
-	for _, s := range d.a.steps {
+	for _, s := range a.steps {
 		if s.step != nil {
 			found, accounts = append(found, *s.step), append(accounts, s)
 		}
@@ -175,46 +135,41 @@ func (d *doubter) warmUp() {
 		alone = append(alone, accounts[i])
 	}
 	sum := sumOf(alone)
-	if h := sum.headroom(); len(steady) < len(found) && d.p.answer(&h) != d.v.Verdict {
-		d.add("window-is-not-steady", confidenceLow, "over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percentOf(h.HostNS, h.WallNS), percent(d.v.Headroom.Share))
-	}
+	h := sum.headroom()
+	return doubtIf(len(steady) < len(found) && p.answer(&h) != v.Verdict, "window-is-not-steady", confidenceLow,
+		"over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percentOf(h.HostNS, h.WallNS), percent(v.Headroom.Share))
 }
 
 // processes doubts a device that several processes launch on: they share it, or each has its own of that number.
-func (d *doubter) processes() {
-	w := d.a.l.w
+func (a *account) processes(r *RankVerdict, p *params) Doubt {
+	w := a.l.w
 	threads := w.t.Threads()
-	processes := map[int64]bool{}
+	driving := map[int64]bool{}
 	for th, devices := range w.drives {
-		if slices.Contains(devices, d.r.Device) {
-			processes[threads[th].Process] = true
+		if slices.Contains(devices, r.Device) {
+			driving[threads[th].Process] = true
 		}
 	}
-	if len(processes) < 2 {
-		return
+	if len(driving) < 2 {
+		return Doubt{}
 	}
 	spans := map[string][]interval.Span{}
-	for _, e := range w.kernelsOf(d.a.d) {
+	for _, e := range w.kernelsOf(a.d) {
 		if l := e.Launch(); l.Valid() && l.Thread() >= 0 {
 			t := threads[l.Thread()]
 			name := cmp.Or(t.ProcessLabel, fmt.Sprint(t.Process))
 			spans[name] = append(spans[name], timeline.SpanOf(e))
 		}
 	}
-	maps.DeleteFunc(spans, func(_ string, s []interval.Span) bool {
-		return float64(len(s)) < d.p.MinKernelShare*float64(d.r.Kernels)
-	})
-	if len(spans) < 2 {
-		return
-	}
+	maps.DeleteFunc(spans, func(_ string, s []interval.Span) bool { return float64(len(s)) < p.MinKernelShare*float64(r.Kernels) })
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(spans)) {
 		busy := interval.UnionInPlace(spans[name])
 		window := interval.Hull(busy).Len()
 		words = append(words, fmt.Sprintf("process %s %s", name, percentOf(window-interval.Total(busy), window)))
 	}
-	d.add("processes-share-device", confidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
-		len(spans), d.r.Device, strings.Join(words, ", "), percentOf(d.r.WindowNS-d.r.BusyNS, d.r.WindowNS))
+	return doubtIf(len(spans) > 1, "processes-share-device", confidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
+		len(spans), r.Device, strings.Join(words, ", "), percentOf(r.WindowNS-r.BusyNS, r.WindowNS))
 }
 
 // percent is a share for people; NaN is one that is not known.
@@ -263,41 +218,24 @@ type serving struct {
 // servingIssues compares what the server was told with what the deciding device ran. Codes are "no-graphs",
 // "unexpected-graphs", "no-compiled-code" and "unexpected-compiled-code".
 func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
-	out := []Doubt{}
 	s := servingOf(told, a.l.w.server())
-	add := func(code, format string, args ...any) {
-		out = append(out, Doubt{Code: code, Message: fmt.Sprintf(format, args...)})
-	}
 	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
-	paths, steps := sumOf(decode).paths, len(decode)
+	paths, steps := sumOf(decode).paths, counted(len(decode), "decode step")
 	launched := len(slices.DeleteFunc(decode, func(s stepAccount) bool { return s.paths[pathGraph].kernels == 0 }))
 	all := 0
 	for _, p := range paths {
 		all += p.kernels
 	}
+	who, compiled := cmp.Or(s.framework, "the server"), a.d.compiled
+	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
 	empty := a.l.w.t.Health().EmptyGraphs > 0
-	who := s.framework
-	if who == "" {
-		who = "the server"
-	}
-	if s.graphs != nil && !empty {
-		switch {
-		case *s.graphs && launched == 0 && 2*paths[pathUnknown].kernels < all:
-			add("no-graphs", "%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, counted(steps, "decode step"))
-		case !*s.graphs && launched > 0:
-			add("unexpected-graphs", "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, counted(steps, "decode step"))
-		}
-	}
-	compiled := a.d.compiled
-	if s.compile != nil && all > 0 {
-		switch {
-		case *s.compile && compiled == 0:
-			add("no-compiled-code", "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source)
-		case !*s.compile && compiled > 0:
-			add("unexpected-compiled-code", "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source, counted(compiled, "kernel"))
-		}
-	}
-	return out
+	return certain([]Doubt{
+		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, "no-graphs", "",
+			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, steps),
+		doubtIf(!empty && said(s.graphs, false) && launched > 0, "unexpected-graphs", "", "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
+		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, "no-compiled-code", "", "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
+		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", "", "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source, counted(compiled, "kernel")),
+	})
 }
 
 // servingOf is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in decode,

@@ -27,6 +27,9 @@ var (
 	// BesideGraph is for launches beside graphs that run already.
 	BesideGraph = Setting{"let the graph take in what is launched beside it in each step, or fuse it", TorchCUDA + "#cuda-graphs"}
 
+	// FewerGraphs is for launches of graphs.
+	FewerGraphs = Setting{"make fewer, larger graphs, and launch the next one before the device is done", TorchCUDA + "#cuda-graphs"}
+
 	CaptureGraphs = map[string]Setting{
 		"sglang":     {"SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", sglangArguments},
 		"vllm":       captureVLLM,
@@ -58,21 +61,20 @@ func Of(list map[string]Setting, key string) Setting {
 }
 
 // ByCause is what helps against a cause of idle time, and how it reads as a reason: "8 % of the steps" stands before it.
-var ByCause = []struct {
-	Cause string
+var ByCause = map[string]struct {
 	Setting
 	Why string
 }{
-	{"host-code", Setting{"make that host code cheaper, or move it out of the steps", ""}, "the device waits for host code"},
-	{"synchronisation", Setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", TorchCUDA + "#asynchronous-execution"}, "is lost to synchronising calls"},
-	{"blocking-copy", Setting{"use pinned memory and non_blocking copies", TorchCUDA + "#cuda-memory-pinning"}, "is lost to copies that block the host"},
-	{"allocation", Setting{"allocate before the run, or let the caching allocator keep its memory (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)", TorchCUDA + "#cuda-memory-management"}, "is lost to allocations"},
-	{"module-load", Setting{"warm every kernel up before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the start)", CUDALazy}, "is lost to loading kernels"},
-	{"lock", Setting{"find the thread that holds what the launching thread waits for: it is work that the step needs", ""}, "the launching thread waits for another thread"},
-	{"gil", Setting{"move Python work of other threads into processes: they hold the interpreter lock", ""}, "the launching thread waits for the interpreter lock"},
-	{"descheduled", Setting{"give the launching thread a core of its own (taskset, numactl, CPU limits of the container)", ""}, "the launching thread does not run"},
-	{"system-call", Setting{"keep system calls and sleeps out of the step", ""}, "the launching thread is in system calls"},
-	{"dependency", Setting{"find what the stream waited for: an event, a signal of another rank or process; with every rank's file (--trace DIRECTORY) the report tells who is late", ""}, "work was queued and did not start"},
-	{"other-ranks", Setting{"find the rank that is last (several files: --trace DIRECTORY), and what only it does", ""}, "the device waits for other ranks"},
-	{"transfer", Setting{"avoid the copies, or overlap them with kernels on another stream", TorchCUDA + "#cuda-memory-pinning"}, "copies run and no kernel"},
+	"host-code":       {Setting{"make that host code cheaper, or move it out of the steps", ""}, "the device waits for host code"},
+	"synchronisation": {Setting{"hoist the synchronisation out of the step, or keep what it waits for on the device", TorchCUDA + "#asynchronous-execution"}, "is lost to synchronising calls"},
+	"blocking-copy":   {Setting{"use pinned memory and non_blocking copies", TorchCUDA + "#cuda-memory-pinning"}, "is lost to copies that block the host"},
+	"allocation":      {Setting{"allocate before the run, or let the caching allocator keep its memory (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)", TorchCUDA + "#cuda-memory-management"}, "is lost to allocations"},
+	"module-load":     {Setting{"warm every kernel up before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the start)", CUDALazy}, "is lost to loading kernels"},
+	"lock":            {Setting{"find the thread that holds what the launching thread waits for: it is work that the step needs", ""}, "the launching thread waits for another thread"},
+	"gil":             {Setting{"move Python work of other threads into processes: they hold the interpreter lock", ""}, "the launching thread waits for the interpreter lock"},
+	"descheduled":     {Setting{"give the launching thread a core of its own (taskset, numactl, CPU limits of the container)", ""}, "the launching thread does not run"},
+	"system-call":     {Setting{"keep system calls and sleeps out of the step", ""}, "the launching thread is in system calls"},
+	"dependency":      {Setting{"find what the stream waited for: an event, a signal of another rank or process; with every rank's file (--trace DIRECTORY) the report tells who is late", ""}, "work was queued and did not start"},
+	"other-ranks":     {Setting{"find the rank that is last (several files: --trace DIRECTORY), and what only it does", ""}, "the device waits for other ranks"},
+	"transfer":        {Setting{"avoid the copies, or overlap them with kernels on another stream", TorchCUDA + "#cuda-memory-pinning"}, "copies run and no kernel"},
 }
