@@ -203,7 +203,7 @@ func (a *account) add(p *idlePiece) {
 		if p.api != 0 {
 			g.apis[p.api] += n
 		}
-		if r := firstName(p.rng, p.code); r != 0 {
+		if r := cmp.Or(p.rng, p.code); r != 0 {
 			g.ranges[r] += n
 		}
 	}
@@ -238,15 +238,6 @@ func addName[K comparable](m map[K]*nameSum, k K, ns int64) *nameSum {
 	return s
 }
 
-func firstName(ids ...trace.NameID) trace.NameID {
-	for _, id := range ids {
-		if id != 0 {
-			return id
-		}
-	}
-	return 0
-}
-
 // key names a piece by what tells most about it.
 func (p *idlePiece) key() nameKey {
 	k := nameKey{cause: p.cause, detail: p.detail}
@@ -256,15 +247,15 @@ func (p *idlePiece) key() nameKey {
 	}
 	switch c := causes[p.cause]; {
 	case c.cause == causeHostCode:
-		k.name = firstName(rng, p.code, outer)
+		k.name = cmp.Or(rng, p.code, outer)
 	case p.detail == detailWoken:
-		k.name, k.where = firstName(rng, p.code), p.api
+		k.name, k.where = cmp.Or(rng, p.code), p.api
 	case c.cause == causeRanks && p.detail == detailNone:
-		k.name = firstName(p.code, rng)
+		k.name = cmp.Or(p.code, rng)
 	case c.group == groupWork, c.group == groupWaiting, c.group == groupProfiler, c.group == groupRequests:
-		k.name = firstName(p.api, p.code, rng, outer)
-		if k.where = firstName(p.code, rng); k.where == k.name {
-			k.where = firstName(rng)
+		k.name = cmp.Or(p.api, p.code, rng, outer)
+		if k.where = cmp.Or(p.code, rng); k.where == k.name {
+			k.where = rng
 		}
 	}
 	return k

@@ -43,10 +43,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 		}
 		label := rankLabel(ranks, i, &o)
 		for k, d := range w.devices {
-			r, err := list[k].verdict(label)
-			if err != nil {
-				return nil, err
-			}
+			r := list[k].verdict(label)
 			r.File = i
 			v.Ranks = append(v.Ranks, *r)
 			works = append(works, rankWork{r.name(), w, d})
@@ -163,13 +160,13 @@ func confidenceRank(c string) int {
 }
 
 // verdict is the answer for the account's device.
-func (a *account) verdict(label string) (*RankVerdict, error) {
+func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
 	busy := interval.Total(d.busy)
 	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: len(d.kernels), Steps: a.found,
 		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy), Alone: ratio(busy-d.compute, busy),
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Stages: a.stages(), Paths: all.paths.list(all.wall), Drains: a.drainList(),
-		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p)}
+		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	for _, s := range r.Stages {
 		if s.Verdict == answerYes && s.Steps >= a.l.p.MinStagePasses {
@@ -177,9 +174,7 @@ func (a *account) verdict(label string) (*RankVerdict, error) {
 		}
 	}
 	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)
-	var err error
-	r.Pattern, err = w.pattern(d)
-	return r, err
+	return r
 }
 
 // answer is YES where the host's share is clear, NO where it is not even with all that is unknown.

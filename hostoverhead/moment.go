@@ -1,6 +1,8 @@
 package hostoverhead
 
 import (
+	"cmp"
+
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
@@ -48,11 +50,11 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	p := idlePiece{next: g.next, rng: m[timeline.Ranges].Name, code: m[timeline.Code].Name}
 	p.step = l.name(p.rng).step
 	if p.rng == 0 {
-		p.code = firstName(p.code, m[timeline.Sampled].Name)
+		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
 	}
 	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = l.number[c], detail
-	p.api = firstName(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
+	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
 	return p
 }
 

@@ -2,7 +2,6 @@ package hostoverhead
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/llmstrata/strata/internal/interval"
@@ -28,42 +27,33 @@ type PatternPart struct {
 	GapUS   float64 `json:"gap_us"`         // idle time of the device before them, in one repetition
 }
 
-// pattern asks package layer for the layers of the steady pass and averages
-// the most frequent kind. It returns nil where no layers are found.
-func (w *workload) pattern(d *deviceWork) (*Pattern, error) {
-	a, err := w.layers.Device(&d.id)
-	if errors.Is(err, layer.ErrNoKernels) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	layers, labels := commonLayers(a)
+// pattern averages the most frequent kind of layer of the steady pass. It returns nil where no layers are found.
+func (w *workload) pattern(d *deviceWork) *Pattern {
+	layers := commonLayers(d.layers)
 	if len(layers) == 0 {
-		return nil, nil
+		return nil
 	}
-	p := &Pattern{Repetitions: len(layers), Source: a.LayerSource}
-	first := layers[0].Kernels
-	p.Kernels = make([]PatternPart, len(first))
+	p := &Pattern{Repetitions: len(layers), Source: d.layers.LayerSource}
+	for _, k := range layers[0].Kernels {
+		k := d.layers.Kernel(int(k))
+		p.Kernels = append(p.Kernels, PatternPart{Name: k.Event().Name(), Group: d.layers.CategoryLabel(k.Category()), Kernels: 1})
+	}
 	for _, l := range layers {
 		for i, k := range l.Kernels {
-			e := a.Kernel(int(k)).Event()
-			pk := &p.Kernels[i]
-			pk.Kernels, pk.Name, pk.Group = 1, a.Kernel(int(first[i])).Event().Name(), labels(int(first[i]))
-			pk.BusyUS += us(int64(e.Duration())) / float64(len(layers))
-			pk.GapUS += us(w.idleBefore(d, e)) / float64(len(layers))
+			e := d.layers.Kernel(int(k)).Event()
+			p.Kernels[i].BusyUS += us(int64(e.Duration())) / float64(len(layers))
+			p.Kernels[i].GapUS += us(w.idleBefore(d, e)) / float64(len(layers))
 		}
 	}
 	p.group()
-	return p, nil
+	return p
 }
 
 // commonLayers are the layers of the steady pass with the most frequent kernel
 // sequence and the same number of kernels.
-func commonLayers(a *layer.Device) ([]layer.Layer, func(int) string) {
-	labels := func(k int) string { return a.CategoryLabel(a.Kernel(k).Category()) }
+func commonLayers(a *layer.Device) []layer.Layer {
 	if len(a.Passes) == 0 {
-		return nil, labels
+		return nil
 	}
 	pass := &a.Passes[len(a.Passes)-1]
 	if i := a.Steady.Pass; i >= 0 && i < len(a.Passes) {
@@ -72,18 +62,17 @@ func commonLayers(a *layer.Device) ([]layer.Layer, func(int) string) {
 	byKind := map[int][]layer.Layer{}
 	best := none
 	for _, l := range pass.Layers() {
-		if l.Partial {
-			continue
+		if !l.Partial {
+			byKind[l.Kind] = append(byKind[l.Kind], l)
 		}
-		byKind[l.Kind] = append(byKind[l.Kind], l)
 	}
 	for kind, ls := range byKind {
-		if best == none || len(ls) > len(byKind[best]) || len(ls) == len(byKind[best]) && kind < best {
+		if best == none || cmp.Or(cmp.Compare(len(ls), len(byKind[best])), cmp.Compare(best, kind)) > 0 {
 			best = kind
 		}
 	}
 	ls := byKind[best]
-	return slices.DeleteFunc(ls, func(l layer.Layer) bool { return len(l.Kernels) != len(ls[0].Kernels) }), labels
+	return slices.DeleteFunc(ls, func(l layer.Layer) bool { return len(l.Kernels) != len(ls[0].Kernels) })
 }
 
 // idleBefore is the device idle time right before an activity.
@@ -97,19 +86,14 @@ func (w *workload) idleBefore(d *deviceWork, e trace.Event) int64 {
 }
 
 func (p *Pattern) group() {
-	byName := map[string]*PatternPart{}
 	for _, k := range p.Kernels {
-		g := byName[k.Group]
-		if g == nil {
-			g = &PatternPart{Group: k.Group}
-			byName[k.Group] = g
+		i := slices.IndexFunc(p.Groups, func(g PatternPart) bool { return g.Group == k.Group })
+		if i < 0 {
+			i = len(p.Groups)
+			p.Groups = append(p.Groups, PatternPart{Group: k.Group})
 		}
-		g.Kernels++
-		g.BusyUS += k.BusyUS
-		g.GapUS += k.GapUS
-	}
-	for _, g := range byName {
-		p.Groups = append(p.Groups, *g)
+		g := &p.Groups[i]
+		g.Kernels, g.BusyUS, g.GapUS = g.Kernels+1, g.BusyUS+k.BusyUS, g.GapUS+k.GapUS
 	}
 	slices.SortFunc(p.Groups, func(a, b PatternPart) int {
 		return cmp.Or(cmp.Compare(b.GapUS, a.GapUS), cmp.Compare(b.BusyUS, a.BusyUS), cmp.Compare(a.Group, b.Group))

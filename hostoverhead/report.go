@@ -192,21 +192,15 @@ func (r *RankVerdict) writePasses(b *table.Writer) {
 // listed are the devices that the table shows, in the order of Ranks: of many the one that decides and those that lose most
 // to the host.
 func (v *Verdict) listed() []int {
-	order := make([]int, len(v.Ranks))
-	for i := range order {
-		order[i] = i
-	}
-	loss := func(i int) float64 {
-		switch r := &v.Ranks[i]; {
-		case i == v.Deciding:
-			return math.Inf(1)
-		case r.Ignored:
-			return -1
-		default:
-			return r.Headroom.Share
+	order, loss := make([]int, len(v.Ranks)), make([]float64, len(v.Ranks))
+	for i := range v.Ranks {
+		order[i], loss[i] = i, v.Ranks[i].Headroom.Share
+		if v.Ranks[i].Ignored {
+			loss[i] = -1
 		}
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(loss(y), loss(x)) })
+	loss[v.Deciding] = math.Inf(1)
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(loss[y], loss[x]) })
 	order = order[:min(len(order), listedRanks)]
 	slices.Sort(order)
 	return order
@@ -244,14 +238,10 @@ func (v *Verdict) writePublished(b *table.Writer) {
 		fmt.Fprintf(b, "  %s\n", v.Disagreement)
 	}
 	var text strings.Builder
-	v.published.WriteText(&text) // a Builder does not fail
-	for line := range strings.Lines(text.String()) {
-		if strings.HasPrefix(line, "  ") {
-			fmt.Fprintf(b, "  %s", line)
-		} else if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "Host bottleneck") {
-			fmt.Fprintf(b, "  %s\n", s)
-		}
-	}
+	v.published.WriteText(&text)                        // a Builder does not fail
+	_, figures, _ := strings.Cut(text.String(), "\n\n") // what stands below its verdict
+	figures = strings.ReplaceAll(strings.TrimSpace(figures), "\n\n", "\n")
+	fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(figures, "\n", "\n  "))
 }
 
 // Widths of names in text, in letters: alone in a line, and beside other columns.

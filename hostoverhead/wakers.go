@@ -127,7 +127,7 @@ func (l *ledger) woken(m *timeline.Moment, s interval.Span, p idlePiece, emit fu
 	var other timeline.Moment
 	l.waking[th].Now.Moments(s, &other, []int{timeline.Ranges, timeline.Code}, func(s interval.Span) {
 		q := p
-		if rng, code := other[timeline.Ranges].Name, other[timeline.Code].Name; firstName(rng, code) != 0 {
+		if rng, code := other[timeline.Ranges].Name, other[timeline.Code].Name; cmp.Or(rng, code) != 0 {
 			q.detail, q.api, q.rng, q.code, q.step = detailWoken, wait.Name, rng, code, false
 		}
 		emit(s, q)

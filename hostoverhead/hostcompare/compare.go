@@ -213,16 +213,15 @@ func (c *Comparison) conclude(wall, step, gap Delta, change float64, needed int)
 
 // largestClear is the largest change of an operation or kernel that is clear, in µs per step.
 func (c *Comparison) largestClear() float64 {
-	var most float64
-	for i := range c.Deltas {
-		switch d := &c.Deltas[i]; d.Status {
+	for _, d := range c.Deltas {
+		switch d.Status {
 		case statusNew, statusRemoved, statusRegression, statusImproved:
 			if d.Kind != opAPI {
-				most = max(most, math.Abs(d.DeltaUS))
+				return math.Abs(d.DeltaUS)
 			}
 		}
 	}
-	return most
+	return 0
 }
 
 // Regressions are the operations that are new or slower, by Δ. Operations

@@ -97,14 +97,10 @@ func (c *Comparison) Handoff(v *hostoverhead.Verdict) *Handoff {
 
 // worst names the worst clear change for the worse.
 func (c *Comparison) worst() string {
-	var op *Delta
 	for _, d := range c.Regressions(0) {
-		if d.Kind != opAPI && (op == nil || d.DeltaUS > op.DeltaUS) {
-			op = &d
+		if d.Kind != opAPI {
+			return d.Op
 		}
-	}
-	if op != nil {
-		return op.Op
 	}
 	if c.Conclusion == conclusionGap || c.Conclusion == conclusionStep {
 		return "the time of " + c.Conclusion + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"

@@ -31,7 +31,7 @@ type benchPhase struct {
 // Kernel density is no guide: JIT warm-up is denser than inference.
 func (w *workload) findIterations() benchPhase {
 	var its []iteration
-	for e := range w.work() {
+	for e := range w.events(event.LaneGPU) {
 		if e.Kind() != event.Kernel || w.layers.Of(e.ID()).Facts().Collective != kernelword.AllReduce {
 			continue
 		}

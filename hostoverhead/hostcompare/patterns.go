@@ -1,6 +1,7 @@
 package hostcompare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -32,11 +33,11 @@ func (c *Comparison) name() {
 		}
 		switch {
 		case d.Status == statusNew && names.Exchanges(event.Range, d.Op):
-			collective = first(collective, d)
+			collective = cmp.Or(collective, d)
 		case d.Status == statusNew:
-			added = first(added, d)
+			added = cmp.Or(added, d)
 		case d.BaselineUS > 0 && d.TargetUS >= slowHandling*d.BaselineUS:
-			slow = first(slow, d)
+			slow = cmp.Or(slow, d)
 		}
 	}
 	switch {
@@ -54,13 +55,6 @@ func (c *Comparison) name() {
 	if a.LaunchesPerStep > 0 && b.LaunchesPerStep >= moreLaunches*a.LaunchesPerStep && relative(a.GPUUSPerStep, b.GPUUSPerStep) <= sameGPUTime {
 		say("%.1f times as many launches per step at the same GPU time: a fusion or graph capture was lost", b.LaunchesPerStep/a.LaunchesPerStep)
 	}
-}
-
-func first(a, b *Delta) *Delta {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // relative is |b−a| / a, infinite for a = 0 ≠ b.

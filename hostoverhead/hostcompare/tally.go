@@ -43,12 +43,6 @@ func (t *tally) at(x trace.Time) int {
 	return -1
 }
 
-func (t *tally) add(name, source, place string, step int, ns int64) {
-	o := t.of(name, source, place)
-	o.ns[step] += ns
-	o.count++
-}
-
 // of is the operation of a name; source and place are those where it first occurred.
 func (t *tally) of(name, source, place string) *tallied {
 	o := t.byName[name]
@@ -59,27 +53,28 @@ func (t *tally) of(name, source, place string) *tallied {
 	return o
 }
 
+// add counts an occurrence in a step.
+func (o *tallied) add(step int, e trace.Event) {
+	o.ns[step] += int64(e.Duration())
+	o.count++
+}
+
 // addRanges adds the annotations that start in a steady step, steps themselves
 // apart; where there are none, the Python frames.
 func (t *tally) addRanges() {
-	open := map[trace.ThreadIndex]*nesting{}
+	open := map[trace.ThreadIndex][]openRange{}
 	frames := t.w.t.Len(event.LanePython) > 0
-	for e := range t.w.host(event.LaneAnnotation) {
+	for e := range t.w.events(event.LaneAnnotation) {
 		if e.Kind() != event.Annotation && e.Kind() != event.Range || t.w.step(e.NameID()) {
 			continue
 		}
 		if i := t.at(e.Start()); i >= 0 {
 			name := t.w.general(e.NameID())
-			n := open[e.Thread()]
-			if n == nil {
-				n = &nesting{}
-				open[e.Thread()] = n
-			}
 			source := ""
 			if frames && t.byName[name] == nil {
 				source = opener(e)
 			}
-			t.add(name, source, n.enter(name, timeline.SpanOf(e)), i, int64(e.Duration()))
+			t.of(name, source, enter(open, e, name)).add(i, e)
 			t.cover(e)
 		}
 	}
@@ -92,7 +87,7 @@ func (t *tally) addRanges() {
 // addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of which is read once.
 func (t *tally) addFrames() {
 	byID := map[trace.NameID]*tallied{}
-	for e := range t.w.host(event.LanePython) {
+	for e := range t.w.events(event.LanePython) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue
@@ -111,8 +106,7 @@ func (t *tally) addFrames() {
 			o = t.of(names.WithoutLine(e.Name()), source, place)
 			byID[e.NameID()] = o
 		}
-		o.ns[i] += int64(e.Duration())
-		o.count++
+		o.add(i, e)
 		t.cover(e)
 	}
 }
@@ -146,39 +140,40 @@ func (t *tally) addKernels() {
 			at = l.Start()
 		}
 		if i := t.at(at); i >= 0 {
-			t.add(e.Name(), "", "", i, int64(e.Duration()))
+			t.of(e.Name(), "", "").add(i, e)
 		}
 	}
 }
 
-// nesting are the ranges of a thread that are open at a time, the innermost last.
-type nesting struct {
-	names []string
-	ends  []int64
+// openRange is a range of a thread that has begun.
+type openRange struct {
+	name string
+	end  trace.Time
 }
 
-// enter opens a range and returns the name of the one around it, "" for none. Ranges come by start.
-func (n *nesting) enter(name string, s interval.Span) string {
-	for len(n.ends) > 0 && n.ends[len(n.ends)-1] < s.End {
-		n.names, n.ends = n.names[:len(n.names)-1], n.ends[:len(n.ends)-1]
+// enter opens a range, of that name, and returns the name of the one around it, "" for none. Ranges come by start; open are those
+// of each thread, the innermost last.
+func enter(open map[trace.ThreadIndex][]openRange, e trace.Event, name string) (around string) {
+	list := open[e.Thread()]
+	for len(list) > 0 && list[len(list)-1].end < e.End() {
+		list = list[:len(list)-1]
 	}
-	around := ""
-	if len(n.names) > 0 {
-		around = n.names[len(n.names)-1]
+	if len(list) > 0 {
+		around = list[len(list)-1].name
 	}
-	n.names, n.ends = append(n.names, name), append(n.ends, s.End)
+	open[e.Thread()] = append(list, openRange{name, e.End()})
 	return around
 }
 
 // addCalls adds the API calls and returns the launches of each step.
 func (t *tally) addCalls() (launches []float64) {
 	launches = make([]float64, len(t.windows))
-	for e := range t.w.host(event.LaneLaunch) {
+	for e := range t.w.events(event.LaneLaunch) {
 		i := t.at(e.Start())
 		if i < 0 {
 			continue
 		}
-		t.add(e.Name(), "", "", i, int64(e.Duration()))
+		t.of(e.Name(), "", "").add(i, e)
 		if names.IsKernelLaunch(e.Name()) || apicall.IsGraphLaunch(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
@@ -204,32 +199,20 @@ func (t *tally) operations() []Operation {
 	return out
 }
 
-// total is the sum over all operations, before any list is cut.
-func (t *tally) total() (usPerStep, countPerStep float64) {
-	var ns int64
-	count := 0
+// totals are the sums over all operations, before any list is cut: a step's mean, and of each step in µs, divided by the TP size.
+func (t *tally) totals() (usPerStep, countPerStep float64, steps []float64) {
+	ns, all, count := make([]int64, len(t.windows)), int64(0), 0
 	for _, o := range t.byName {
 		count += o.count
-		for _, x := range o.ns {
-			ns += x
+		for i, x := range o.ns {
+			ns[i], all = ns[i]+x, all+x
 		}
+	}
+	for _, x := range ns {
+		steps = append(steps, us(x)/float64(t.tp))
 	}
 	n := float64(len(t.windows)) * float64(t.tp)
-	return us(ns) / n, float64(count) / n
-}
-
-// sums is the time of all operations in each step, in µs, divided by the TP
-// size.
-func (t *tally) sums() []float64 {
-	out := make([]float64, len(t.windows))
-	for i := range out {
-		var ns int64
-		for _, o := range t.byName {
-			ns += o.ns[i]
-		}
-		out[i] = us(ns) / float64(t.tp)
-	}
-	return out
+	return us(all) / n, float64(count) / n, steps
 }
 
 // union is the time per step during which any of the ranges runs on its

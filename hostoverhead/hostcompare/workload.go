@@ -25,11 +25,14 @@ type workload struct {
 // lookEvery is after how many events a loop over a lane looks at its context: some milliseconds.
 const lookEvery = 1 << 12
 
-// events are those of a lane, up to the end of the context.
+// events are those of a lane that are of the GPUs at hand, or of the threads that work for them, up to the end of the context.
 func (w *workload) events(lane event.Lane) iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.t.Events(lane) {
-			if e.Index()%lookEvery == lookEvery-1 && w.ended() != nil || !yield(e) {
+			if e.Index()%lookEvery == lookEvery-1 && w.ended() != nil {
+				return
+			}
+			if of := w.only == nil || lane == event.LaneGPU && e.Device() == *w.only || lane != event.LaneGPU && w.drives.Drive(e.Thread(), *w.only); of && !yield(e) {
 				return
 			}
 		}
@@ -61,32 +64,10 @@ func (w *workload) ranks() int {
 	return max(len(w.t.Devices()), 1)
 }
 
-// work is the activities of the GPUs at hand, by start.
-func (w *workload) work() iter.Seq[trace.Event] {
-	return func(yield func(trace.Event) bool) {
-		for e := range w.events(event.LaneGPU) {
-			if (w.only == nil || e.Device() == *w.only) && !yield(e) {
-				return
-			}
-		}
-	}
-}
-
-// host is what the threads did that work for these GPUs.
-func (w *workload) host(lane event.Lane) iter.Seq[trace.Event] {
-	return func(yield func(trace.Event) bool) {
-		for e := range w.events(lane) {
-			if (w.only == nil || w.drives.Drive(e.Thread(), *w.only)) && !yield(e) {
-				return
-			}
-		}
-	}
-}
-
 // kernels are the kernels and whole graph replays, by start.
 func (w *workload) kernels() iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
-		for e := range w.work() {
+		for e := range w.events(event.LaneGPU) {
 			if k := e.Kind(); k != event.Memcpy && k != event.Memset && !yield(e) {
 				return
 			}

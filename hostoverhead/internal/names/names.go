@@ -1,47 +1,26 @@
 package names
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// word is a number of its own, or what a number is a part of.
+var word = regexp.MustCompile(`[0-9A-Za-z_.\x{80}-\x{10FFFF}]+`)
 
 // Generalise makes one name of names that differ in their numbers only:
 // numbers that stand alone become N, and what torch's emit_nvtx appends is cut.
 // "[Executor] _forward_step 9: 0 ctx reqs" becomes "[Executor] _forward_step N:
 // N ctx reqs"; "layer0" and "gemm_128x64" stay.
 func Generalise(name string) string {
-	if i := strings.Index(name, ", op_id = "); i > 0 {
-		name = name[:i]
-	}
-	if i := strings.Index(name, ", seq = "); i > 0 {
-		name = name[:i]
-	}
-	if !strings.ContainsAny(name, "0123456789") {
-		return name
-	}
-	var b strings.Builder
-	for i := 0; i < len(name); {
-		c := name[i]
-		if c < '0' || c > '9' || i > 0 && wordByte(name[i-1]) {
-			b.WriteByte(c)
-			i++
-			continue
+	name, _, _ = strings.Cut(name, ", op_id = ")
+	name, _, _ = strings.Cut(name, ", seq = ")
+	return word.ReplaceAllStringFunc(name, func(w string) string {
+		if strings.Trim(w, "0123456789") == "" {
+			return "N"
 		}
-		j := i
-		for j < len(name) && name[j] >= '0' && name[j] <= '9' {
-			j++
-		}
-		if j < len(name) && wordByte(name[j]) {
-			b.WriteString(name[i:j])
-		} else {
-			b.WriteByte('N')
-		}
-		i = j
-	}
-	return b.String()
-}
-
-// wordByte reports whether c continues a word: a digit run beside it is part of
-// a name, not a number of its own.
-func wordByte(c byte) bool {
-	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+		return w
+	})
 }
 
 // WithoutLine drops the line number of a frame's name, which moves with every

@@ -12,27 +12,20 @@ func Steady(steps []Step) []int {
 			most = max(most, s.Gen)
 		}
 	}
-	var out []int
-	for i, s := range steps {
-		if s.Phase == names.Generation && s.Gen == most {
-			out = append(out, i)
+	where := func(keep func(s *Step) bool) (out []int) {
+		for i := range steps {
+			if keep(&steps[i]) {
+				out = append(out, i)
+			}
 		}
-	}
-	if len(out) >= MinPhase {
 		return out
 	}
-	var generation []int
-	for i, s := range steps {
-		if s.Phase == names.Generation {
-			generation = append(generation, i)
-		}
+	generation := where(func(s *Step) bool { return s.Phase == names.Generation })
+	if out := where(func(s *Step) bool { return s.Phase == names.Generation && s.Gen == most }); len(out) >= MinPhase {
+		return out
 	}
 	if len(generation) >= MinPhase {
 		return generation
 	}
-	all := make([]int, len(steps))
-	for i := range all {
-		all[i] = i
-	}
-	return all
+	return where(func(*Step) bool { return true })
 }

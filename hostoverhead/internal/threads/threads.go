@@ -21,20 +21,15 @@ func Of(t *trace.Trace) Drives {
 	out := make(Drives, len(threads))
 	byProcess := map[process][]trace.DeviceID{}
 	processOf := func(i int) process { return process{threads[i].Process, threads[i].ProcessLabel} }
-	add := func(list []trace.DeviceID, d trace.DeviceID) []trace.DeviceID {
-		if d == trace.None || slices.Contains(list, d) {
-			return list
-		}
-		return append(list, d)
-	}
 	for e := range t.Events(event.LaneGPU) {
 		th, d := int(e.Launch().Thread()), e.Device()
-		if th < 0 || slices.Contains(out[th], d) {
+		if th < 0 || d == trace.None || slices.Contains(out[th], d) {
 			continue
 		}
-		out[th] = add(out[th], d)
-		p := processOf(th)
-		byProcess[p] = add(byProcess[p], d)
+		out[th] = append(out[th], d)
+		if p := processOf(th); !slices.Contains(byProcess[p], d) {
+			byProcess[p] = append(byProcess[p], d)
+		}
 	}
 	for i := range out {
 		if len(out[i]) == 0 {
