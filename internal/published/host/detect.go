@@ -90,7 +90,7 @@ type detector struct {
 	launches []interval.Span // calls of cudaLaunchKernel
 	known    bool            // API calls were recorded
 	prep     []prepRange
-	gaps     []interval.Span // room for those of one window
+	room     []interval.Span // for the kernels of one window
 }
 
 // nameKind is what a kernel's name says.
@@ -213,30 +213,22 @@ func phaseOf(name string) string {
 // measure computes the metrics of one window: of kernels and calls that start inside and of preparation that lies inside.
 func (d *detector) measure(window interval.Span) Metrics {
 	m := na()
-	var exchange, launch, work int64
-	gaps, end := d.gaps[:0], int64(math.MinInt64) // up to end it is known what runs
+	var exchange, launch int64
+	busy := d.room[:0]
 	for i, to := d.from(window.Start), d.from(window.End); i < to; i++ {
 		e := d.t.LaneAt(event.LaneGPU, i)
 		if e.Kind() != event.Kernel {
 			continue
 		}
 		m.kernels++
-		s := spanOf(e)
 		if d.names[e.NameID()] == nccl {
-			exchange += s.Len()
+			exchange += spanOf(e).Len()
 		}
-		if s.Start > end && !s.Empty() {
-			if end != math.MinInt64 {
-				gaps = append(gaps, interval.Span{Start: end, End: s.Start})
-			}
-			end = s.Start
-		}
-		if s.End > end && !s.Empty() {
-			work += s.End - end
-			end = s.End
-		}
+		busy = append(busy, spanOf(e))
 	}
-	d.gaps = gaps
+	d.room = busy
+	busy = interval.UnionInPlace(busy)
+	work, hull := interval.Total(busy), interval.Hull(busy)
 	wall := window.Len()
 	m.GPUIdle, m.GPUUtilization, m.NCCL = ratio(wall-work, wall), ratio(work, wall), ratio(exchange, work)
 	if d.known {
@@ -254,7 +246,7 @@ func (d *detector) measure(window interval.Span) Metrics {
 			if r.pattern == p && r.span.Start >= window.Start && r.span.End <= window.End {
 				found = true
 				total += r.span.Len()
-				exposed += interval.Covered(gaps, r.span)
+				exposed += hull.Clip(r.span).Len() - interval.Covered(busy, r.span)
 			}
 		}
 		if found {

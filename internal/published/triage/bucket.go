@@ -21,15 +21,20 @@ const (
 	BucketElementwise
 )
 
-var bucketNames = [...]string{"other", "compute", "communication-strong", "communication-weak", "memory-strong", "memory-weak", "elementwise"}
+// buckets say of each its name, how well it explains hidden time, and how much its exclusive time is worth when headroom is
+// ranked (the reference's factors): communication can nearly always move, compute seldom.
+var buckets = [...]struct {
+	name   string
+	rank   int
+	weight float64
+}{
+	BucketOther: {"other", 0, 0.8}, BucketCompute: {"compute", 4, 0.35},
+	BucketCommunicationStrong: {"communication-strong", 3, 1.3}, BucketCommunicationWeak: {"communication-weak", 3, 1.3},
+	BucketMemoryStrong: {"memory-strong", 2, 1.15}, BucketMemoryWeak: {"memory-weak", 2, 1.15}, BucketElementwise: {"elementwise", 1, 1},
+}
 
 // String returns the bucket's lower-case name.
-func (b Bucket) String() string {
-	if int(b) < len(bucketNames) {
-		return bucketNames[b]
-	}
-	return "other"
-}
+func (b Bucket) String() string { return buckets[b].name }
 
 // IsCommunication reports whether b is one of the communication buckets.
 func (b Bucket) IsCommunication() bool {
@@ -38,39 +43,6 @@ func (b Bucket) IsCommunication() bool {
 
 // IsMemory reports whether b is one of the memory buckets.
 func (b Bucket) IsMemory() bool { return b == BucketMemoryStrong || b == BucketMemoryWeak }
-
-// hiderRank orders buckets by how well they explain hidden time: compute,
-// communication, memory, elementwise, other.
-func (b Bucket) hiderRank() int {
-	switch {
-	case b == BucketCompute:
-		return 4
-	case b.IsCommunication():
-		return 3
-	case b.IsMemory():
-		return 2
-	case b == BucketElementwise:
-		return 1
-	}
-	return 0
-}
-
-// weight is how much exclusive time of a bucket is worth when headroom is
-// ranked (the reference's factors): communication can nearly always move,
-// compute seldom.
-func (b Bucket) weight() float64 {
-	switch {
-	case b.IsCommunication():
-		return 1.3
-	case b.IsMemory():
-		return 1.15
-	case b == BucketElementwise:
-		return 1
-	case b == BucketCompute:
-		return 0.35
-	}
-	return 0.8
-}
 
 // workBuckets says which bucket a kind of work falls into; what is not known falls
 // into BucketOther. Communication is strong where a library made for it runs, see

@@ -2,7 +2,6 @@ package triage
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"sort"
 )
@@ -17,8 +16,8 @@ import (
 // each other, and each keeps its full duration. While a span of stream s runs,
 // s itself is active, so it is hidden exactly while two or more streams are
 // active. That is a property of the point in time, not of the pair, and hidden
-// time becomes a difference of two values of one cumulated function: O(n log n)
-// for any amount of overlap.
+// time is a difference of two values of one sum: O(n log n) for any amount of
+// overlap.
 
 // span is one activity in the sweep.
 type span struct {
@@ -34,43 +33,6 @@ type overlapEntry struct {
 	hider           int32 // index of the most important span of another stream that overlapped it, -1 if none
 }
 
-// cumulated is a non-decreasing piecewise linear function of time, which rises
-// with slope 1 or stays level between points.
-type cumulated struct {
-	at     []int64 // ascending
-	sum    []int64 // value at at[i]
-	rising []bool  // between at[i] and at[i+1]
-}
-
-func (c *cumulated) value(t int64) int64 {
-	i := sort.Search(len(c.at), func(i int) bool { return c.at[i] > t }) - 1
-	if i < 0 {
-		return 0
-	}
-	if c.rising[i] {
-		return c.sum[i] + t - c.at[i]
-	}
-	return c.sum[i]
-}
-
-func (c *cumulated) between(a, b int64) int64 { return c.value(b) - c.value(a) }
-
-// set says that the function rises (or not) from t on.
-func (c *cumulated) set(t int64, rising bool) {
-	n := len(c.at)
-	if n > 0 && c.rising[n-1] == rising || n == 0 && !rising {
-		return
-	}
-	v := int64(0)
-	if n > 0 {
-		v = c.sum[n-1]
-		if c.rising[n-1] {
-			v += t - c.at[n-1]
-		}
-	}
-	c.at, c.sum, c.rising = append(c.at, t), append(c.sum, v), append(c.rising, rising)
-}
-
 // edge is a start or an end in the sweep.
 type edge struct {
 	t    int64
@@ -78,9 +40,7 @@ type edge struct {
 	open bool
 }
 
-// sweep fills the ledger of all spans, which must belong to one device. One
-// function: it follows the published script step by step, so that the two can be
-// read side by side.
+// sweep fills the ledger of all spans, which must belong to one device.
 func sweep(spans []span) []overlapEntry {
 	out := make([]overlapEntry, len(spans))
 	streams := int32(0)
@@ -95,87 +55,58 @@ func sweep(spans []span) []overlapEntry {
 	if streams < 2 {
 		return out
 	}
-	// Ends before starts at one instant: touching spans do not overlap.
-	slices.SortFunc(edges, func(a, b edge) int {
-		if c := cmp.Compare(a.t, b.t); c != 0 {
-			return c
-		}
-		if a.open != b.open {
-			if a.open {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(a.span, b.span)
+	slices.SortFunc(edges, func(a, b edge) int { // ends before starts at one instant: touching spans do not overlap
+		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(truth(a.open), truth(b.open)), cmp.Compare(a.span, b.span))
 	})
-
 	var (
-		active  = make([]int32, streams) // open spans of each stream
-		compute = make([]int32, streams) // open compute spans of each stream
-		nActive int                      // streams with open spans
-		nComp   int                      // streams with open compute spans
-		compSum int64                    // sum of their indices: the index itself when there is one
+		active, compute = make([]int32, streams), make([]int32, streams) // open spans, and those of them that compute, of each stream
+		nActive, nComp  int32                                            // streams with such spans
+		compSum         int32                                            // sum of their indices: the index itself when there is one
 
-		two     cumulated                    // two or more streams active
-		twoComp cumulated                    // two or more streams with compute
-		oneComp cumulated                    // exactly one
-		onlyMy  = make([]cumulated, streams) // exactly one, and it is this one
-		last    = int64(-1)                  // stream whose onlyMy is rising, -1 none
+		two, anyComp int64                    // time so far with two or more streams active, and with compute
+		onlyMy       = make([]int64, streams) // with compute of this stream alone
+		last         int64                    // so far
+		hiders       = newHiders(spans, edges)
 	)
-	for i := 0; i < len(edges); {
-		t := edges[i].t
-		for ; i < len(edges) && edges[i].t == t; i++ {
-			s := spans[edges[i].span]
-			d := int32(1)
-			if !edges[i].open {
-				d = -1
-			}
-			was := active[s.stream]
-			active[s.stream] += d
-			if was == 0 {
-				nActive++
-			} else if active[s.stream] == 0 {
-				nActive--
-			}
-			if s.bucket == BucketCompute {
-				was := compute[s.stream]
-				compute[s.stream] += d
-				if was == 0 {
-					nComp++
-					compSum += int64(s.stream)
-				} else if compute[s.stream] == 0 {
-					nComp--
-					compSum -= int64(s.stream)
-				}
-			}
+	for _, e := range edges {
+		dt := e.t - last
+		last = e.t
+		if nActive >= 2 {
+			two += dt
 		}
-		two.set(t, nActive >= 2)
-		twoComp.set(t, nComp >= 2)
-		oneComp.set(t, nComp == 1)
-		now := int64(-1)
+		if nComp > 0 {
+			anyComp += dt
+		}
 		if nComp == 1 {
-			now = compSum
+			onlyMy[compSum] += dt
 		}
-		if now != last {
-			if last >= 0 {
-				onlyMy[last].set(t, false)
-			}
-			if now >= 0 {
-				onlyMy[now].set(t, true)
-			}
-			last = now
+		s, o, step := &spans[e.span], &out[e.span], 2*truth(e.open)-1
+		o.hidden -= int64(step) * two
+		o.hiddenByCompute -= int64(step) * (anyComp - onlyMy[s.stream])
+		nActive += flip(&active[s.stream], step)
+		if s.bucket == BucketCompute {
+			n := flip(&compute[s.stream], step)
+			nComp, compSum = nComp+n, compSum+n*s.stream
+		}
+		if hiders.turn(e.span, e.open); e.open {
+			o.hider = hiders.of(e.span)
 		}
 	}
-	for i, s := range spans {
-		e := &out[i]
-		e.hidden = two.between(s.start, s.end)
-		if e.hidden == 0 {
-			continue
-		}
-		e.hiddenByCompute = twoComp.between(s.start, s.end) + oneComp.between(s.start, s.end) - onlyMy[s.stream].between(s.start, s.end)
-	}
-	findHiders(spans, edges, out, int(streams))
 	return out
+}
+
+func truth(yes bool) int32 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// flip changes how many spans are open by one, and says by how much it changed whether any is.
+func flip(open *int32, step int32) int32 {
+	was := min(*open, 1)
+	*open += step
+	return min(*open, 1) - was
 }
 
 // hiderLess orders spans by how well they explain that something is hidden:
@@ -184,166 +115,84 @@ func hiderLess(spans []span, a, b int32) bool {
 	if a < 0 || b < 0 {
 		return b >= 0 && a < 0
 	}
-	x, y := spans[a], spans[b]
-	if px, py := x.bucket.hiderRank(), y.bucket.hiderRank(); px != py {
+	x, y := &spans[a], &spans[b]
+	if px, py := buckets[x.bucket].rank, buckets[y.bucket].rank; px != py {
 		return px < py
 	}
-	if dx, dy := x.end-x.start, y.end-y.start; dx != dy {
-		return dx < dy
-	}
-	return a > b
+	dx, dy := x.end-x.start, y.end-y.start
+	return dx < dy || dx == dy && a > b
 }
 
-// findHiders names the best hider of each hidden span. What overlaps a span is
-// either open when it starts or starts while it runs. The first is the best of
-// all streams but its own in a tournament over streams, the second a range
-// maximum over spans ordered by start.
-func findHiders(spans []span, edges []edge, out []overlapEntry, streams int) {
-	open := newTournament(spans, streams)
-	byStart := make([]int32, 0, len(edges)/2)
+// hiders finds the best hider of a span: what overlaps it is either open when it starts or starts while it runs.
+type hiders struct {
+	spans     []span
+	byStart   []int32 // spans in the order in which they open
+	at        []int   // the place of each in it
+	open, all *ranking
+}
+
+func newHiders(spans []span, edges []edge) *hiders {
+	h := &hiders{spans: spans, at: make([]int, len(spans)), open: newRanking(spans, len(edges)/2), all: newRanking(spans, len(edges)/2)}
 	for _, e := range edges {
 		if e.open {
-			byStart = append(byStart, e.span)
+			h.at[e.span] = len(h.byStart)
+			h.all.set(len(h.byStart), e.span)
+			h.byStart = append(h.byStart, e.span)
 		}
 	}
-	starts := make([]int64, len(byStart))
-	for i, s := range byStart {
-		starts[i] = spans[s].start
-	}
-	ranges := newRangeBest(spans, byStart)
-	for i := 0; i < len(edges); {
-		t := edges[i].t
-		j := i
-		for ; j < len(edges) && edges[j].t == t; j++ {
-			e := edges[j]
-			if e.open {
-				open.push(e.span)
-			} else {
-				open.expire(spans[e.span].stream, t)
-			}
-		}
-		for ; i < j; i++ {
-			k := edges[i].span
-			if !edges[i].open || out[k].hidden == 0 {
-				continue
-			}
-			best := open.bestOutside(spans[k].stream)
-			lo := sort.Search(len(starts), func(n int) bool { return starts[n] > t })
-			hi := sort.Search(len(starts), func(n int) bool { return starts[n] >= spans[k].end })
-			if other := ranges.best(lo, hi, spans[k].stream); hiderLess(spans, best, other) {
-				best = other
-			}
-			out[k].hider = best
-		}
-	}
+	return h
 }
 
-// tournament keeps the best open span of each stream and of all of them.
-type tournament struct {
-	spans []span
-	heaps []spanHeap
-	tree  []int32 // tree[size+s] is stream s's best, inner nodes the better child; -1 none
-	size  int
+// turn opens or closes a span.
+func (h *hiders) turn(s int32, open bool) {
+	if !open {
+		h.open.set(h.at[s], -1)
+		return
+	}
+	h.open.set(h.at[s], s)
 }
 
-func newTournament(spans []span, streams int) *tournament {
-	size := 1
-	for size < streams {
-		size *= 2
-	}
-	t := &tournament{spans: spans, heaps: make([]spanHeap, streams), tree: make([]int32, 2*size), size: size}
-	for i := range t.tree {
-		t.tree[i] = -1
-	}
-	for i := range t.heaps {
-		t.heaps[i].spans = spans
-	}
-	return t
-}
-
-func (t *tournament) push(s int32) {
-	st := t.spans[s].stream
-	heap.Push(&t.heaps[st], s)
-	t.update(st)
-}
-
-// expire drops spans of a stream that ended by now from the top of its heap;
-// those below the top are dropped when they get there.
-func (t *tournament) expire(stream int32, now int64) {
-	h := &t.heaps[stream]
-	for len(h.ids) > 0 && t.spans[h.ids[0]].end <= now {
-		heap.Pop(h)
-	}
-	t.update(stream)
-}
-
-func (t *tournament) update(stream int32) {
-	i := t.size + int(stream)
-	t.tree[i] = -1
-	if h := t.heaps[stream].ids; len(h) > 0 {
-		t.tree[i] = h[0]
-	}
-	for i /= 2; i >= 1; i /= 2 {
-		a, b := t.tree[2*i], t.tree[2*i+1]
-		if hiderLess(t.spans, a, b) {
-			a = b
-		}
-		t.tree[i] = a
-	}
-}
-
-func (t *tournament) bestOutside(stream int32) int32 {
-	best := int32(-1)
-	for i := t.size + int(stream); i > 1; i /= 2 {
-		if other := t.tree[i^1]; hiderLess(t.spans, best, other) {
-			best = other
-		}
+// of is the best hider of the span that was opened last, −1 for none.
+func (h *hiders) of(s int32) int32 {
+	end := sort.Search(len(h.byStart), func(n int) bool { return h.spans[h.byStart[n]].start >= h.spans[s].end })
+	best, later := h.open.best(0, len(h.byStart), h.spans[s].stream), h.all.best(h.at[s]+1, end, h.spans[s].stream)
+	if hiderLess(h.spans, best, later) {
+		return later
 	}
 	return best
 }
 
-type spanHeap struct {
-	spans []span
-	ids   []int32
+// ranking answers the best span of a range of places that is not of a given stream: each node of its tree keeps its best span
+// and the best of another stream.
+type ranking struct {
+	spans        []span
+	first, other []int32 // −1 none
+	size         int
 }
 
-func (h *spanHeap) Len() int           { return len(h.ids) }
-func (h *spanHeap) Less(i, j int) bool { return hiderLess(h.spans, h.ids[j], h.ids[i]) }
-func (h *spanHeap) Swap(i, j int)      { h.ids[i], h.ids[j] = h.ids[j], h.ids[i] }
-func (h *spanHeap) Push(x any)         { h.ids = append(h.ids, x.(int32)) }
-func (h *spanHeap) Pop() any {
-	n := len(h.ids) - 1
-	x := h.ids[n]
-	h.ids = h.ids[:n]
-	return x
-}
-
-// rangeBest answers the best span of a range of positions that is not of a
-// given stream: each node keeps its best span and the best of another stream.
-type rangeBest struct {
-	spans []span
-	first []int32
-	other []int32
-	size  int
-}
-
-func newRangeBest(spans []span, order []int32) *rangeBest {
+func newRanking(spans []span, n int) *ranking {
 	size := 1
-	for size < len(order) {
+	for size < n {
 		size *= 2
 	}
-	r := &rangeBest{spans: spans, first: make([]int32, 2*size), other: make([]int32, 2*size), size: size}
-	for i := range r.first {
-		r.first[i], r.other[i] = -1, -1
-	}
-	copy(r.first[size:], order)
-	for i := size - 1; i >= 1; i-- {
-		r.first[i], r.other[i] = r.join(r.first[2*i], r.other[2*i], r.first[2*i+1], r.other[2*i+1])
-	}
-	return r
+	none := slices.Repeat([]int32{-1}, 2*size)
+	return &ranking{spans: spans, first: none, other: slices.Clone(none), size: size}
 }
 
-func (r *rangeBest) join(a1, a2, b1, b2 int32) (first, other int32) {
+// set puts a span, −1 for none, into a place.
+func (r *ranking) set(i int, s int32) {
+	i += r.size
+	r.first[i] = s
+	for i /= 2; i >= 1; i /= 2 {
+		first, other := r.join(r.first[2*i], r.other[2*i], r.first[2*i+1], r.other[2*i+1])
+		if first == r.first[i] && other == r.other[i] {
+			return
+		}
+		r.first[i], r.other[i] = first, other
+	}
+}
+
+func (r *ranking) join(a1, a2, b1, b2 int32) (first, other int32) {
 	if hiderLess(r.spans, a1, b1) {
 		a1, a2, b1, b2 = b1, b2, a1, a2
 	}
@@ -356,7 +205,7 @@ func (r *rangeBest) join(a1, a2, b1, b2 int32) (first, other int32) {
 	return a1, a2
 }
 
-func (r *rangeBest) best(lo, hi int, stream int32) int32 {
+func (r *ranking) best(lo, hi int, stream int32) int32 {
 	f, o := int32(-1), int32(-1)
 	for lo, hi = lo+r.size, hi+r.size; lo < hi; lo, hi = lo/2, hi/2 {
 		if lo&1 == 1 {

@@ -50,7 +50,7 @@ func randomSpans(r *rand.Rand, n, streams int, length int64) []span {
 	spans := make([]span, n)
 	for i := range spans {
 		start := r.Int64N(int64(n) * 10)
-		spans[i] = span{start: start, end: start + r.Int64N(length+1), stream: int32(r.IntN(streams)), bucket: Bucket(r.IntN(len(bucketNames)))}
+		spans[i] = span{start: start, end: start + r.Int64N(length+1), stream: int32(r.IntN(streams)), bucket: Bucket(r.IntN(len(buckets)))}
 	}
 	return spans
 }

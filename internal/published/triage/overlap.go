@@ -155,13 +155,10 @@ func (t *table) rows(minShare float64, limit int) []OverlapRow {
 		}
 	}
 	name := func(o *overlapStat) string { return t.kernels[o.kernel].Name }
-	compute := func(o *overlapStat) int {
-		if t.kernels[o.kernel].Bucket == BucketCompute {
-			return 1
-		}
-		return 0
+	compute := func(o *overlapStat) int32 { return truth(t.kernels[o.kernel].Bucket == BucketCompute) }
+	gain := func(o *overlapStat) float64 {
+		return float64(o.exclusive()) * buckets[t.kernels[o.kernel].Bucket].weight
 	}
-	gain := func(o *overlapStat) float64 { return float64(o.exclusive()) * t.kernels[o.kernel].Bucket.weight() }
 	slices.SortFunc(head, func(x, y *overlapStat) int {
 		return cmp.Or(cmp.Compare(compute(x), compute(y)), cmp.Compare(gain(y), gain(x)), cmp.Compare(name(x), name(y)))
 	})
@@ -173,25 +170,16 @@ func (t *table) rows(minShare float64, limit int) []OverlapRow {
 	})
 	out := []OverlapRow{}
 	shown := map[int32]bool{}
-	for _, o := range head {
-		if len(out) == limit {
-			break
-		}
-		if t.share(o.ns) >= max(lowShareBar, minShare) {
-			out = append(out, t.row(o, VerdictHeadroom))
-			shown[o.kernel] = true
-		}
-	}
-	n := 0
-	for _, o := range hidden {
-		if n == limit {
-			break
-		}
-		if !shown[o.kernel] && t.share(o.ns) >= minShare {
-			out = append(out, t.row(o, VerdictHidden))
-			n++
+	show := func(list []*overlapStat, least float64, verdict string) {
+		to := len(out) + limit
+		for _, o := range list {
+			if (limit < 0 || len(out) < to) && !shown[o.kernel] && t.share(o.ns) >= least {
+				out, shown[o.kernel] = append(out, t.row(o, verdict)), true
+			}
 		}
 	}
+	show(head, max(lowShareBar, minShare), VerdictHeadroom)
+	show(hidden, minShare, VerdictHidden)
 	slices.SortStableFunc(out, func(x, y OverlapRow) int { return cmp.Compare(x.Priority, y.Priority) })
 	return out
 }
