@@ -61,14 +61,7 @@ func (w *Work) withoutHalf(kernels []int32) (first, second []int32) {
 	if !ok {
 		return kernels, nil
 	}
-	for _, i := range kernels {
-		if w.Act(i).Stream() == stream {
-			second = append(second, i)
-		} else {
-			first = append(first, i)
-		}
-	}
-	return first, second
+	return split(kernels, func(i int32) bool { return w.Act(i).Stream() != stream })
 }
 
 // addHalf gives the kernels of a second half to the passes that were found without them: each goes where the kernels launched
@@ -83,20 +76,15 @@ func (w *Work) addHalf(passes []Span, second []int32) {
 	}
 	begins := make([]int, len(passes))
 	for p := range passes {
-		begins[p] = len(w.Order)
-		for _, i := range passes[p].Kernels {
-			begins[p] = min(begins[p], place[i])
-		}
+		begins[p] = place[passes[p].Kernels[0]]
+		passes[p].Kernels = slices.Clone(passes[p].Kernels) // passes share theirs with what they were found in
 	}
-	halves := make([][]int32, len(passes))
 	for _, i := range second {
-		p := max(0, sort.SearchInts(begins, place[i])-1)
-		halves[p] = append(halves[p], i)
+		p := &passes[max(0, sort.SearchInts(begins, place[i])-1)]
+		p.Kernels = append(p.Kernels, i)
 	}
-	for p := range passes {
-		k := slices.Concat(passes[p].Kernels, halves[p]) // a new slice: passes share theirs with what they were found in
-		slices.SortFunc(k, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
-		passes[p].Kernels = k
+	for _, p := range passes {
+		slices.SortFunc(p.Kernels, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
 	}
 }
 

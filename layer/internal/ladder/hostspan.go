@@ -12,28 +12,26 @@ func (w *Work) HostOf(r *Result) HostSpan {
 	if r.host.End > r.host.Start {
 		return r.host
 	}
-	counts := map[trace.ThreadIndex]int{}
-	thread := trace.ThreadIndex(trace.None)
+	counts := map[trace.ThreadIndex]int{trace.None: 0}
+	h := HostSpan{Thread: trace.None, Annotation: trace.None}
 	for _, i := range r.Kernels {
 		if t := w.thread(i); t != trace.None {
-			counts[t]++
-			if thread == trace.None || counts[t] > counts[thread] {
-				thread = t
+			if counts[t]++; counts[t] > counts[h.Thread] {
+				h.Thread = t
 			}
 		}
 	}
-	h := HostSpan{Thread: thread, Annotation: trace.None}
-	first := true
+	if h.Thread == trace.None {
+		return h
+	}
+	h.Start, h.End = endOfTime, never
 	for _, i := range r.Kernels {
-		if thread == trace.None || w.thread(i) != thread {
+		if w.thread(i) != h.Thread {
 			continue
 		}
 		end := w.at(i)
 		if l := w.call(i); l.Valid() {
 			end = l.End()
-		}
-		if first {
-			h.Start, h.End, first = w.at(i), end, false
 		}
 		h.Start, h.End = min(h.Start, w.at(i)), max(h.End, end)
 	}
@@ -43,22 +41,18 @@ func (w *Work) HostOf(r *Result) HostSpan {
 // emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and behind them.
 func emptySteps(set *stepSet, passes []Span) []Span {
 	used := map[trace.EventID]bool{}
-	last := map[trace.ThreadIndex]trace.Time{}
 	for p := range passes {
-		h := passes[p].host
-		used[h.Annotation] = true
-		last[h.Thread] = max(last[h.Thread], h.Start)
+		used[passes[p].host.Annotation] = true
 	}
 	var out []Span
-	for thread, spans := range set.spans {
+	for _, spans := range set.spans {
 		began := false
-		for i := range spans {
-			sp := &spans[i]
+		var since []Span
+		for _, sp := range spans {
 			if used[sp.Annotation] {
-				began = true
-			} else if began && sp.Start < last[thread] {
-				step := sp.step
-				out = append(out, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan})
+				out, since, began = append(out, since...), nil, true
+			} else if began {
+				since = append(since, Span{Step: &sp.step, Evidence: "annotation", Conf: 1, host: sp.HostSpan})
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func (w *Work) judge(results []*Result, m *Model) {
 	guessed := m.Source == "repeats"
 	tooMany := guessed && cutBetween(results)
-	doubts := map[*segment.Cut]judged{} // passes of equal kernels share their cut
+	doubts := map[*segment.Cut]segment.Doubts{} // passes of equal kernels share their cut
 	for p, r := range results {
 		if r.Count == 0 && (r.Evidence == "structure" || r.Evidence == "whole" || r.Evidence == "graph") {
 			r.Conf = min(r.Conf, params.ConfidenceWhole)
@@ -22,12 +22,11 @@ func (w *Work) judge(results []*Result, m *Model) {
 		if r.st == nil || r.LayerEvidence == "module" {
 			continue
 		}
-		known, ok := doubts[r.st]
-		if !ok || !slices.Equal(known.names, r.Seq.Base) {
-			known = judged{r.Seq.Base, params.Doubt(r.Seq, r.st, guessed)}
-			doubts[r.st] = known
+		d, known := doubts[r.st]
+		if !known {
+			d = params.Doubt(r.Seq, r.st, guessed)
+			doubts[r.st] = d
 		}
-		d := known.doubts
 		d.Foreign = r.foreign
 		d.Miscounted = tooMany
 		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != "graph"
@@ -62,12 +61,6 @@ func cutBetween(results []*Result) bool {
 	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r *Result) bool {
 		return r.LayerEvidence == "repeat" && r.Cut != Uncut && !r.Draft
 	})
-}
-
-// judged is what was said against the layers of a sequence of names.
-type judged struct {
-	names  []int32
-	doubts segment.Doubts
 }
 
 // countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no end of its own

@@ -3,6 +3,7 @@ package ladder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,7 +218,7 @@ func TestLayersByFrames(t *testing.T) {
 			roots = append(roots, frameSpan{class: "Model", first: index, layers: index + 1, inner: i})
 		}
 		f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{thread: roots}, Layers: map[trace.ThreadIndex][]frameSpan{thread: layers}}
-		r := &Result{Span: Span{Kernels: all}, Layer: make([]int32, len(all))}
+		r := &Result{Span: Span{Kernels: all}, Layer: slices.Repeat([]int32{None}, len(all))}
 		got := "none "
 		if w.byModules(r, f) {
 			got = fmt.Sprintf("%d+%d ", r.First, r.Count)

@@ -247,8 +247,6 @@ func (w *Work) Place(results []Result) {
 
 // Forget takes back what was written about kernels.
 func (w *Work) Forget() {
-	for i := range w.Half {
-		w.Half[i] = None
-	}
+	w.Half = slices.Repeat([]int8{None}, len(w.Acts))
 	w.Place(nil)
 }

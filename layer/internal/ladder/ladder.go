@@ -31,10 +31,9 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 	if byFrames && m.Layers == 0 {
 		for _, r := range results {
 			if r.LayerEvidence == "module" {
-				m.Layers = max(m.Layers, r.framed.layers)
+				m.Layers, m.Source = max(m.Layers, r.framed.layers), "modules"
 			}
 		}
-		m.Source = "modules"
 	}
 	w.cutFramed(results, m)
 	if w.OnlyModules {
@@ -98,36 +97,30 @@ func (w *Work) assignWhole(results []*Result, m *Model) {
 
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
 func (w *Work) assignCut(results []*Result, n int) {
-	if len(bestWholes(results, nil)) == 0 {
-		for p, r := range results {
-			if r.LayerEvidence == "none" && !r.Draft && (p == 0 || p == len(results)-1) {
-				if !w.byFragment(r, n) && w.byRepeats(r, n) {
-					r.Cut = Uncut // its comb lacked kernels that were lost
-				}
-			}
-		}
-		return
-	}
+	alone := len(bestWholes(results, nil)) == 0
 	for p, r := range results {
 		atEdge := p == 0 || p == len(results)-1
-		if r.Draft || r.LayerEvidence != "none" || !atEdge && r.Cut == Uncut {
+		if r.Draft || r.LayerEvidence != "none" || !atEdge && (alone || r.Cut == Uncut) {
 			continue
 		}
 		if w.Ended() != nil {
 			return
 		}
-		whole := bestWholes(results, r.Seq)
-		if r.Cut != Uncut {
+		switch whole := bestWholes(results, r.Seq); {
+		case alone:
+			if !w.byFragment(r, n) && w.byRepeats(r, n) {
+				r.Cut = Uncut // its comb lacked kernels that were lost
+			}
+		case r.Cut != Uncut:
 			w.byReference(r, whole, n)
-			continue
-		}
-		r.Cut = CutAtEnd
-		if p == 0 {
-			r.Cut = CutAtStart
-		}
-		if !w.byReference(r, whole, n) {
-			r.Cut = Uncut
-			w.byFragment(r, n) // another stage than the whole passes: no kernel in common
+		default:
+			if r.Cut = CutAtEnd; p == 0 {
+				r.Cut = CutAtStart
+			}
+			if !w.byReference(r, whole, n) {
+				r.Cut = Uncut
+				w.byFragment(r, n) // another stage than the whole passes: no kernel in common
+			}
 		}
 	}
 }
@@ -214,12 +207,9 @@ func (w *Work) shadow(r *Result, n int, known map[stackKey]*segment.Cut) {
 		return
 	}
 	// The frames know where layers begin; the structure's boundary must agree with them.
-	for k, l := range r.layersOfLine() {
-		if l == 1 {
-			if moved, ok := c.BeginningAt(k); ok {
-				r.st = moved
-				return
-			}
+	if k := slices.Index(r.layersOfLine(), 1); k >= 0 {
+		if moved, ok := c.BeginningAt(k); ok {
+			r.st = moved
 		}
 	}
 }
@@ -377,33 +367,30 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 	if m.Source == "flag" {
 		from = fmt.Sprintf("%d layers were asked for", m.Layers)
 	}
-	found := false
 	for p, r := range results {
 		if r.LayerEvidence == "module" && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
 				ErrContradiction, from, p, r.First+r.Count, r.Count)
 		}
-		found = found || r.Count > 0
 	}
-	if found {
-		if n := clearVote(results); params.Contradicts(n, m.Layers) {
-			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
+	found := slices.ContainsFunc(results, func(r *Result) bool { return r.Count > 0 })
+	n := clearVote(results)
+	if !params.Contradicts(n, m.Layers) {
+		n = 0
+		// Where every pass was cut at every second or third occurrence of its anchor only, the trace may have more layers.
+		if !found || !slices.ContainsFunc(results, func(r *Result) bool {
+			return r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.Seq, r.st.Comb.Symbol) == m.Layers
+		}) {
+			n = voteLayers(results)
 		}
-		for _, r := range results {
-			if r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.Seq, r.st.Comb.Symbol) == m.Layers {
-				return nil
-			}
+		if found && (n <= m.Layers || n%m.Layers != 0) || !strongVote(results, n) {
+			n = 0
 		}
-		// Every pass was cut at every second or third occurrence of its anchor only: see whether the trace has more layers.
-		if n := voteLayers(results); n > m.Layers && n%m.Layers == 0 && strongVote(results, n) {
-			return fmt.Errorf("%w: %s, the kernels repeat %d times a pass", ErrContradiction, from, n)
-		}
-		return nil
 	}
-	if n := voteLayers(results); strongVote(results, n) {
+	if n > 0 {
 		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 	}
-	if w.OnlyRepeats {
+	if !found && w.OnlyRepeats {
 		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from, len(results))
 	}
 	return nil
@@ -436,12 +423,7 @@ func clearVote(results []*Result) int {
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.
 func strongVote(results []*Result, n int) bool {
-	for _, r := range results {
-		if params.StrongVote(r.Seq, n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(results, func(r *Result) bool { return params.StrongVote(r.Seq, n) })
 }
 
 // Found is what the passes of a GPU were found to be.

@@ -62,14 +62,19 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 	if len(beside) == 0 {
 		return kernels, nil
 	}
+	return split(kernels, func(i int32) bool { return !beside[i] })
+}
+
+// split returns the kernels for which something holds, and the others.
+func split(kernels []int32, holds func(int32) bool) (yes, no []int32) {
 	for _, i := range kernels {
-		if beside[i] {
-			side = append(side, i)
+		if holds(i) {
+			yes = append(yes, i)
 		} else {
-			line = append(line, i)
+			no = append(no, i)
 		}
 	}
-	return line, side
+	return yes, no
 }
 
 // OneStream says that no two of the kernels are of different streams.
@@ -167,16 +172,16 @@ func (r *Result) layersOfLine() []int32 {
 func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, 0
+	layers := slices.Repeat([]int32{None}, len(r.Kernels))
 	for k, i := range r.Kernels {
 		l, told := w.layerOf(f, i)
-		r.Layer[k] = None
 		switch {
 		case l != nil && l.Index != None:
 			root := &f.roots[w.thread(i)][l.root]
 			if inside++; inside == 1 {
 				r.framed = *root
 			}
-			r.Layer[k], r.framed.toLayer = int32(l.Index), root.toLayer
+			layers[k], r.framed.toLayer = int32(l.Index), root.toLayer
 			lo, hi = min(lo, l.Index), max(hi, l.Index)
 			r.framed.first, r.framed.layers = min(r.framed.first, root.first), max(r.framed.layers, root.layers)
 		case !told:
@@ -184,12 +189,9 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 		}
 	}
 	if inside == 0 || silent > inside {
-		for k := range r.Layer {
-			r.Layer[k] = None
-		}
 		return false
 	}
-	r.First, r.Count = lo, hi-lo+1
+	r.Layer, r.First, r.Count = layers, lo, hi-lo+1
 	r.LayerEvidence, r.LayerConf = "module", 1
 	return true
 }

@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/llmstrata/strata/internal/kernelword"
@@ -83,27 +82,23 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 		}
 		part := s.Slice(from, to)
 		f := memo.Get(part.Base, func() segment.Stack { return params.StackIn(part, given) })
-		if f.N > 0 {
-			b.votes[f.N]++
-		}
-		b.all[f.N] += to - from
 		b.bounds = append(b.bounds, [2]int{from, to})
 		b.spans, b.ns = append(b.spans, [2]int{from + f.From, from + f.To}), append(b.ns, f.N)
-		if k > 0 && k+2 < len(ends) {
+		inner := k > 0 && k+2 < len(ends)
+		if inner {
 			b.inner++
 			b.innerKernels += to - from
+		}
+		if f.N > 0 {
+			b.votes[f.N]++
+			b.all[f.N] += to - from
+		}
+		if f.N > 0 && inner {
 			b.covered[f.N] += to - from
 		}
 	}
-	b.n = max(mostKernels(b.all), mostKernels(b.covered)) // pieces at the edges may be cut: two of fewer layers do not outvote a whole one between them
+	b.n = max(segment.MostVotes(b.all), segment.MostVotes(b.covered)) // pieces at the edges may be cut: two of fewer layers do not outvote a whole one between them
 	return b
-}
-
-// mostKernels is the number of layers of most kernels, 0 where no piece holds a stack.
-func mostKernels(byLayers map[int]int) int {
-	weights := maps.Clone(byLayers)
-	delete(weights, 0)
-	return segment.MostVotes(weights)
 }
 
 // stacks counts the pieces that hold n layers, or fewer where the window may cut them.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -87,8 +88,8 @@ type pathWalk struct {
 	all      map[trace.ThreadIndex][]int32 // the launches of each thread, by time
 	launches []int32                       // those of the thread that are still to come
 	stack    []openFrame
-	children map[pathEdge]int32
-	kinds    map[kindEdge]int32
+	children intern.Keys[pathEdge]
+	kinds    intern.Keys[kindEdge]
 }
 
 // openFrame is a frame that has begun.
@@ -109,7 +110,7 @@ type kindEdge struct {
 }
 
 func (w *Work) newPathWalk() *pathWalk {
-	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}, children: map[pathEdge]int32{}, kinds: map[kindEdge]int32{}}
+	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}}
 	for _, i := range w.Order {
 		if w.Known(i) && !w.Replayed(i) {
 			p.all[w.thread(i)] = append(p.all[w.thread(i)], i)
@@ -144,26 +145,17 @@ func (p *pathWalk) enter(e trace.Event) {
 	if n := len(p.stack); n > 0 {
 		parent = p.stack[n-1].node
 	}
-	edge := pathEdge{parent, e.NameID()}
-	node, ok := p.children[edge]
-	if !ok {
-		node = int32(len(p.to.nodes))
-		p.children[edge] = node
+	node := p.children.ID(pathEdge{parent, e.NameID()})
+	if node == len(p.to.nodes) {
 		p.to.nodes = append(p.to.nodes, pathNode{parent, p.kindBelow(parent, e.Name()), strings.TrimPrefix(e.Name(), ModulePrefix)})
 	}
-	p.stack = append(p.stack, openFrame{e.End(), node})
+	p.stack = append(p.stack, openFrame{e.End(), int32(node)})
 }
 
 // kindBelow is the kind of a frame below a node.
 func (p *pathWalk) kindBelow(parent int32, name string) int32 {
 	class, _, _ := SplitModule(name)
-	edge := kindEdge{p.to.KindOf(parent), class}
-	kind, ok := p.kinds[edge]
-	if !ok {
-		kind = int32(len(p.kinds)) + 1
-		p.kinds[edge] = kind
-	}
-	return kind
+	return int32(p.kinds.ID(kindEdge{p.to.KindOf(parent), class})) + 1
 }
 
 // endOfTime is after every time of a trace.

@@ -160,7 +160,7 @@ func (w *Work) readSteps() []*stepSet {
 		ok   bool
 	}
 	memo := map[trace.NameID]parsed{}
-	byDialect := map[string]*stepSet{}
+	var dialects intern.Keys[string]
 	var sets []*stepSet
 	for e := range w.Trace.Events(event.LaneAnnotation) {
 		if k := e.Kind(); k != event.Annotation && k != event.Range {
@@ -177,12 +177,11 @@ func (w *Work) readSteps() []*stepSet {
 		if !p.ok {
 			continue
 		}
-		set := byDialect[p.step.Dialect]
-		if set == nil {
-			set = &stepSet{dialect: p.step.Dialect, weak: p.step.Weak, spans: map[trace.ThreadIndex][]stepSpan{}}
-			byDialect[p.step.Dialect] = set
-			sets = append(sets, set)
+		d := dialects.ID(p.step.Dialect)
+		if d == len(sets) {
+			sets = append(sets, &stepSet{dialect: p.step.Dialect, weak: p.step.Weak, spans: map[trace.ThreadIndex][]stepSpan{}})
 		}
+		set := sets[d]
 		spans := set.spans[e.Thread()]
 		if n := len(spans); n > 0 && e.Start() < spans[n-1].End {
 			continue // nested in a step of the same dialect

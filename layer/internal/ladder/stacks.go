@@ -164,19 +164,14 @@ func (f *Frames) number() {
 	slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(len(b.layers), len(a.layers)) })
 	place := map[layerID]int{}
 	for _, c := range calls {
-		layers := c.layers
-		known := slices.IndexFunc(layers, func(s frameSpan) bool { _, ok := place[s.id()]; return ok })
 		at := c.firstPlace()
-		if known >= 0 {
-			at = place[layers[known].id()] - known
-		}
-		for k := range layers {
-			if p, ok := place[layers[k].id()]; ok {
-				at = p + 1
-			} else {
-				place[layers[k].id()] = at
-				at++
+		for k := range c.layers {
+			id := c.layers[k].id()
+			if p, known := place[id]; known {
+				at = p
 			}
+			place[id] = at
+			at++
 		}
 	}
 	distinct := map[int]bool{}

@@ -44,10 +44,8 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 
 // cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the others.
 func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
-	if n := groups[g][1] - groups[g][0]; n >= per {
-		return Uncut
-	}
 	switch {
+	case groups[g][1]-groups[g][0] >= per:
 	case len(groups) == 1:
 		ends := params.MissingEnds(s, params.CutAt(s, segment.Comb{Pos: comb}, nil))
 		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
@@ -79,37 +77,23 @@ func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int,
 		given, _ := params.GivenComb(s, model.Layers)
 		return given.Pos, model.Layers, "structure"
 	}
-	best := guesses[0]
-	if n := model.Layers; n >= 2 {
-		for _, g := range guesses {
-			if g.N%n == 0 {
-				best = g
-				break
-			}
-		}
-	}
-	return best.Combs[0].Pos, model.Layers, "structure"
+	n := model.Layers
+	best := max(0, slices.IndexFunc(guesses, func(g segment.Guess) bool { return n >= 2 && g.N%n == 0 }))
+	return guesses[best].Combs[0].Pos, n, "structure"
 }
 
 // looseRuns returns the stretches of kernels, in launch order, that no pass claims.
-func (w *Work) looseRuns(passes []Span) [][]int32 {
+func (w *Work) looseRuns(passes []Span) (loose [][]int32) {
 	claimed := make([]bool, len(w.Acts))
 	for p := range passes {
 		for _, i := range passes[p].Kernels {
 			claimed[i] = true
 		}
 	}
-	var runs [][]int32
-	for k := 0; k < len(w.Order); {
-		if claimed[w.Order[k]] {
-			k++
-			continue
+	for run := range runs(w.Order, func(a, b *int32) bool { return claimed[*a] == claimed[*b] }) {
+		if !claimed[run[0]] {
+			loose = append(loose, run)
 		}
-		from := k
-		for k < len(w.Order) && !claimed[w.Order[k]] {
-			k++
-		}
-		runs = append(runs, w.Order[from:k])
 	}
-	return runs
+	return loose
 }
