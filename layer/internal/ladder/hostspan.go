@@ -26,14 +26,9 @@ func (w *Work) HostOf(r *Result) HostSpan {
 	}
 	h.Start, h.End = endOfTime, never
 	for _, i := range r.Kernels {
-		if w.thread(i) != h.Thread {
-			continue
+		if call := w.Trace.At(w.origin[i]); call.Thread() == h.Thread {
+			h.Start, h.End = min(h.Start, call.Start()), max(h.End, call.End())
 		}
-		end := w.at(i)
-		if l := w.call(i); l.Valid() {
-			end = l.End()
-		}
-		h.Start, h.End = min(h.Start, w.at(i)), max(h.End, end)
 	}
 	return h
 }

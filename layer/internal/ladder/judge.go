@@ -44,9 +44,6 @@ func (w *Work) judge(results []*Result, m *Model) {
 		if r.LayerEvidence == "repeat" {
 			r.LayerConf = params.Judge(r.LayerConf, d)
 			r.doubts = joined(r.doubts, params.Words(d))
-			if len(results) == 1 && r.Cut != Uncut && params.Beginless(d) {
-				r.LayerConf = min(r.LayerConf, params.CapDamaged)
-			}
 		}
 	}
 	if guessed {
@@ -73,18 +70,9 @@ func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.Count)
 		return
 	}
-	most := params.CapBack
-	if params.Beginless(d) {
-		most = params.CapDamaged
-	}
 	f := params.Window(r.Seq, r.st, r.Seq.Len(), CutAtStart.ends()) // of as many layers as there may be
 	f.First = 0
-	if words := params.Words(d); words != "" {
-		if again, cut, ok := params.Reread(r.Seq, r.st, 0, CutAtStart.ends()); ok {
-			f = &segment.Fitted{Cut: again, CutFirst: cut.Start}
-		}
-	}
-	w.byFitted(r, f, r.LayerEvidence, min(most, params.Judge(r.LayerConf, d)))
+	w.byFitted(r, f, r.LayerEvidence, min(params.CapBack, params.Judge(r.LayerConf, d)))
 	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), params.Words(d))
 }
 

@@ -67,18 +67,13 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 // assignWhole finds the layers of whole passes by their own repeats.
 func (w *Work) assignWhole(results []*Result, m *Model) {
 	var memo segment.Memo[int] // passes of equal kernels have equal layers, whatever tiles they run
-	known := map[stackKey]*segment.Cut{}
+	known := map[*Sequence]*segment.Cut{}
 	for p, r := range results {
 		if w.Ended() != nil {
 			return
 		}
-		if r.LayerEvidence == "module" {
-			n := m.Layers
-			if r.Cut != Uncut {
-				n = r.Count
-			}
-			w.shadow(r, n, known) // a structure to find cut passes with
-			continue
+		if r.LayerEvidence == "module" && r.Cut == Uncut {
+			r.shadow(m.Layers, known) // a structure to find cut passes with
 		}
 		if r.LayerEvidence != "none" {
 			continue
@@ -187,21 +182,15 @@ func (w *Work) learnBegins(results []*Result) {
 	}
 }
 
-// stackKey asks for the structure of n layers of a sequence, which equal passes share.
-type stackKey struct {
-	seq *Sequence
-	n   int
-}
-
 // shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
 // frames' layers. known are the structures of the passes before.
-func (w *Work) shadow(r *Result, n int, known map[stackKey]*segment.Cut) {
-	c, seen := known[stackKey{r.Seq, n}]
+func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
+	c, seen := known[r.Seq]
 	if !seen {
 		if best, ok := params.Best(r.Seq, n); ok && params.Alike(best) {
 			c = best
 		}
-		known[stackKey{r.Seq, n}] = c
+		known[r.Seq] = c
 	}
 	if r.st = c; c == nil {
 		return
@@ -284,34 +273,32 @@ func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Seque
 // addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
 // window.
 func (w *Work) addLoose(results []*Result, m *Model) []*Result {
-	if len(bestWholes(results, nil)) == 0 && longestCut(results) == nil {
-		return results
+	if len(results) == 0 {
+		return nil
 	}
 	spans := make([]Span, len(results))
 	for p, r := range results {
 		spans[p] = r.Span
 	}
-	added := false
 	for _, run := range w.looseRuns(spans) {
-		cut := CutAtBoth
-		switch {
-		case run[0] == w.Order[0]:
-			cut = CutAtStart
-			if results[0].precededBy(run) {
-				continue
-			}
-		case run[len(run)-1] == w.Order[len(w.Order)-1]:
+		cut := CutAtStart
+		if run[0] != w.Order[0] {
 			cut = CutAtEnd
-		default:
-			continue // between passes: batch preparation and sampling that no mark covers
+			if run[len(run)-1] != w.Order[len(w.Order)-1] {
+				continue // between passes: batch preparation and sampling that no mark covers
+			}
+		} else if results[0].precededBy(run) {
+			continue
 		}
 		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose, Cut: cut})
-		if w.byOther(r, results[:len(spans)], m) {
-			results = append(results, r)
-			added = true
+		if whole := bestWholes(results[:len(spans)], r.Seq); len(whole) > 0 {
+			r.Model = whole[0].Model // they are the model's
+			if w.byReference(r, whole, m.Layers) {
+				results = append(results, r)
+			}
 		}
 	}
-	if added {
+	if len(results) > len(spans) {
 		first := func(r *Result) trace.Time { return w.Act(slices.Min(r.Kernels)).Start() }
 		slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(first(a), first(b)) })
 	}
@@ -326,36 +313,6 @@ func (r *Result) precededBy(run []int32) bool {
 	}
 	r.Kernels, r.Layer = slices.Concat(run, r.Kernels), slices.Concat(slices.Repeat([]int32{None}, len(run)), r.Layer)
 	return true
-}
-
-// byOther finds the layers of a run by those of the passes: they are the model's. Where the window cuts all passes nobody knows how many there
-// are, and the run's layers count from the end.
-func (w *Work) byOther(r *Result, passes []*Result, m *Model) bool {
-	if whole := bestWholes(passes, r.Seq); len(whole) > 0 {
-		r.Model = whole[0].Model
-		return w.byReference(r, whole, m.Layers)
-	}
-	cut := longestCut(passes)
-	if r.Model = cut.Model; r.Cut == CutAtEnd || !w.byReference(r, []*Result{cut}, r.Seq.Len()) {
-		return false
-	}
-	for k, l := range r.Layer {
-		if l != None {
-			r.Layer[k] = l - int32(r.First)
-		}
-	}
-	r.First, r.FromEnd, r.LayerConf = 0, true, min(r.LayerConf, params.CapBack)
-	return true
-}
-
-// longestCut returns the pass with most layers of those under module frames that the window cuts, nil where there is none.
-func longestCut(results []*Result) (longest *Result) {
-	for _, r := range results {
-		if r.st != nil && r.LayerEvidence == "module" && r.Cut != Uncut && (longest == nil || r.Count > longest.Count) {
-			longest = r
-		}
-	}
-	return longest
 }
 
 // checkAgainst compares what was found with what config or flags say.

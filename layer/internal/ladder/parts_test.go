@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -400,14 +399,6 @@ func TestRunsInFrontOfACutPass(t *testing.T) {
 		if got := fmt.Sprint(r.precededBy([]int32{8, 9}), r.Kernels, r.Layer); got != c.want {
 			t.Errorf("%s, cut at %q: %s, want %s", c.evidence, c.cut, got, c.want)
 		}
-	}
-	results := []*Result{{LayerEvidence: "module", Span: Span{Cut: CutAtEnd}, Count: 3, st: &segment.Cut{}}, {LayerEvidence: "module", Span: Span{Cut: CutAtEnd}, Count: 5, st: &segment.Cut{}}, {LayerEvidence: "module", Span: Span{Cut: CutAtEnd}, Count: 5, st: &segment.Cut{}},
-		{LayerEvidence: "module", Count: 9, st: &segment.Cut{}}, {LayerEvidence: "repeat", Span: Span{Cut: CutAtEnd}, Count: 9, st: &segment.Cut{}}, {LayerEvidence: "module", Span: Span{Cut: CutAtEnd}, Count: 9}}
-	if got := longestCut(results); got != results[1] {
-		t.Errorf("the cut pass with most layers under frames: %+v, want the second", got)
-	}
-	if got := longestCut(results[3:]); got != nil {
-		t.Errorf("no pass under frames is cut: %+v", got)
 	}
 }
 
