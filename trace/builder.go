@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/event"
@@ -66,7 +67,7 @@ type Builder struct {
 	lastScope   string
 	lastScopeID uint16
 
-	recent [recentSlots]uint32 // names interned lately
+	recent [intern.Slots]uint32 // names interned lately
 
 	unwanted [kindCount]bool // see NewBuilder
 	window   [2]int64
@@ -143,7 +144,7 @@ func (b *Builder) Name(t Thread) {
 }
 
 func (b *Builder) intern(s string) uint32 {
-	recent := &b.recent[recentSlot(s)]
+	recent := &b.recent[intern.Slot(s)]
 	if b.t.names[*recent] == s {
 		return *recent
 	}
@@ -153,24 +154,6 @@ func (b *Builder) intern(s string) uint32 {
 	}
 	*recent = id
 	return id
-}
-
-// recentSlots is the size of the table of recent names. Comparing a kernel's
-// long name with the one in its slot costs a fraction of hashing it.
-const recentSlots = 1 << 9
-
-// recentSlot mixes the length of s with some of its bytes: kernels' names begin
-// alike, and differ in template arguments.
-func recentSlot(s string) uint32 {
-	n := len(s)
-	if n == 0 {
-		return 0
-	}
-	h := uint32(n)
-	for _, at := range [...]int{0, n / 4, n / 2, n - 1 - n/4, n - 1 - n/8, n - 1} {
-		h = h*31 + uint32(s[at])
-	}
-	return h * 2654435761 >> (32 - 9)
 }
 
 // internOwned is intern for a string that nothing else holds in memory.

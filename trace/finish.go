@@ -145,21 +145,18 @@ func (b *Builder) widen(l event.Lane) {
 	if n == 0 {
 		b.begun[l] = done
 	}
-	if n < minWidened || total <= 0 {
-		return
+	if rows := predicted(n+1, done-b.begun[l], total-b.begun[l]); n >= minWidened && rows > 0 {
+		b.Grow(l, column.Room(n+1, rows)-n)
 	}
-	rate := float64(n+1) / float64(max(done-b.begun[l], 1))
-	b.Grow(l, column.Room(n+1, int(min(rate*float64(total-b.begun[l]), math.MaxInt32)))-n)
 }
 
 // predicted returns how many rows a column that has n now will have at the end,
-// judged by how much of the input is consumed; 0 where that is not known.
-func predicted(n int, progress func() (done, total int64)) int {
-	done, total := progress()
-	if total <= 0 || done <= 0 || done >= total {
+// judged by how much of its part of the input is consumed; 0 where that is not known.
+func predicted(n int, done, total int64) int {
+	if done <= 0 || done >= total {
 		return 0
 	}
-	return int(float64(n) * float64(total) / float64(done))
+	return int(min(float64(n)*float64(total)/float64(done), math.MaxInt32))
 }
 
 // openDuration is that of a row whose end is not known.

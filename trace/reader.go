@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
@@ -35,7 +36,7 @@ type Reader struct {
 
 	cfg   config
 	s     *scan.Scanner
-	texts [1024]cachedText // a power of two, see text
+	texts [intern.Slots]cachedText // see text
 	rec   Record
 
 	events bool // there was one
@@ -202,16 +203,7 @@ func (r *Reader) text(raw []byte) string {
 	if len(raw) == 0 {
 		return ""
 	}
-	// FNV over the ends and the length: names differ there, and a collision costs
-	// an allocation, not a wrong answer.
-	h := uint32(2166136261) ^ uint32(len(raw))
-	for _, c := range raw[:min(len(raw), 8)] {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	for _, c := range raw[max(0, len(raw)-24):] {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	e := &r.texts[(h^h>>16)%uint32(len(r.texts))]
+	e := &r.texts[intern.Slot(raw)]
 	if e.raw != string(raw) {
 		e.raw = string(raw)
 		e.text = e.raw

@@ -322,4 +322,7 @@ func (k *sink) finish() {
 }
 
 // predict returns how many rows a column that has n now will have at the end.
-func (k *sink) predict(n int) int { return predicted(n, k.progress) }
+func (k *sink) predict(n int) int {
+	done, total := k.progress()
+	return predicted(n, done, total)
+}

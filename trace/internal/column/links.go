@@ -92,7 +92,7 @@ func (c *Columns) indexCalls(ctx context.Context, launches func(name uint32) boo
 	}
 	numbers := make([]int32, c.Len())
 	for i := range numbers {
-		if i%CheckEvery == 0 && ctx.Err() != nil {
+		if ended(ctx, i) {
 			return nil, ctx.Err()
 		}
 		numbers[i] = -1
@@ -117,7 +117,7 @@ func (c *Columns) indexCalls(ctx context.Context, launches func(name uint32) boo
 // that put work on a stream win over calls that merely share the id.
 func (c *Columns) orderCalls(ctx context.Context, x *callIndex, launches func(name uint32) bool) error {
 	for k := range len(x.first) - 1 {
-		if k%CheckEvery == 0 && ctx.Err() != nil {
+		if ended(ctx, k) {
 			return ctx.Err()
 		}
 		rows := x.row[x.first[k]:x.first[k+1]]
@@ -160,7 +160,7 @@ func Launches(ctx context.Context, g, c *Columns, launches func(name uint32) boo
 	}
 	launchOf := make([]int32, g.Len())
 	for i := range launchOf {
-		if i%CheckEvery == 0 && ctx.Err() != nil {
+		if ended(ctx, i) {
 			return nil, ctx.Err()
 		}
 		launchOf[i] = -1

@@ -48,11 +48,14 @@ func sortRuns[T any](ctx context.Context, v []T, less func(a, b T) bool) []T {
 // a millisecond's worth. It is a power of two.
 const CheckEvery = 1 << 16
 
+// ended looks at the context before some of the rows.
+func ended(ctx context.Context, row int) bool { return row%CheckEvery == 0 && ctx.Err() != nil }
+
 // mergeRuns merges the sorted v[lo:mid] and v[mid:hi] into dst[lo:hi].
 func mergeRuns[T any](ctx context.Context, dst, v []T, lo, mid, hi int32, less func(a, b T) bool) {
 	i, j := lo, mid
 	for k := lo; k < hi; k++ {
-		if k%CheckEvery == 0 && ctx.Err() != nil {
+		if ended(ctx, int(k)) {
 			return
 		}
 		if i < mid && (j >= hi || !less(v[j], v[i])) {

@@ -13,9 +13,9 @@ import (
 // category returns the worker's number of a category.
 func (s *Shard) category(cat []byte) int32 {
 	w := s.Worker
-	slot := 0
-	if n := len(cat); n > 0 {
-		slot = (n*7 ^ int(cat[0]) ^ int(cat[n-1])<<2) & (len(w.catSlot) - 1)
+	slot := byte(len(cat)) // the categories of PyTorch have slots of their own
+	if len(cat) > 0 {
+		slot ^= cat[0] ^ cat[len(cat)-1]
 	}
 	if i := w.catSlot[slot]; i > 0 && w.cats[i-1].text == string(cat) {
 		return i - 1

@@ -26,7 +26,7 @@ type Worker struct {
 	raws    *intern.Table // raw JSON and launch configurations; 0 is ""
 	cats    []category
 	catOf   map[string]int32
-	catSlot [64]int32 // index into cats + 1
+	catSlot [256]int32 // index into cats + 1
 	threads map[Thread]int32
 	queues  map[Queue]int32
 	scopes  map[string]uint16

@@ -159,19 +159,23 @@ func TestTimeScale(t *testing.T) {
 	if f := findings(8, 1<<20, 1, copies(8, 0, 1<<20)); len(f) != 1 || !strings.Contains(f[0].Message, "8 of 8 large copies move more than 20 TB/s") {
 		t.Errorf("%+v, want copies of 20 TB/s", f)
 	}
-	// A call that was quick tells that kernels are really long; that of a graph tells nothing.
-	for graphs, want := range map[bool]string{false: "", true: "time-scale"} {
+	// A call that was quick tells that kernels are really long; that of a graph and one that lasts nothing tell nothing.
+	for _, c := range []struct {
+		graphs bool
+		call   int64
+		want   string
+	}{{false, 5_000, ""}, {true, 5_000, "time-scale"}, {false, 1, ""}, {false, 0, "time-scale"}} {
 		g, calls, launch := &column.Columns{}, &column.Columns{}, make([]int32, 100)
 		for i := range 100 {
 			g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)<<20), append(g.Dur, 600_000), append(g.Queue, 0), append(g.Name, uint32(i))
-			launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)<<20), append(calls.Dur, 5_000)
+			launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)<<20), append(calls.Dur, c.call)
 		}
 		got := ""
-		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true }, func(int32) bool { return !graphs }) {
+		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true }, func(int32) bool { return !c.graphs }) {
 			got += f.Code
 		}
-		if got != want {
-			t.Errorf("quick calls, graphs %v: %q, want %q", graphs, got, want)
+		if got != c.want {
+			t.Errorf("calls of %d ns, graphs %v: %q, want %q", c.call, c.graphs, got, c.want)
 		}
 	}
 }
