@@ -149,21 +149,32 @@ func (a *account) findSteps() {
 	a.steps = append(a.steps, a.stepAccount(nil, interval.Span{Start: from, End: window.End}))
 }
 
-// findTop picks the n longest gaps, in order of time: of equally long ones the first.
+// findTop picks the n longest gaps, in order of time: of equally long ones the first. Of twice as many it leaves n, so that asking
+// for all of them costs no more than sorting them.
 func (a *account) findTop(n int) {
-	longer := func(x, y interval.Span) int {
-		return cmp.Or(cmp.Compare(y.Len(), x.Len()), cmp.Compare(x.Start, y.Start))
+	if n == 0 {
+		return
 	}
-	var best []interval.Span // longest first
+	var best []interval.Span
+	var least int64 // longer ones may be among them
+	cut := func() {
+		slices.SortFunc(best, func(x, y interval.Span) int {
+			return cmp.Or(cmp.Compare(y.Len(), x.Len()), cmp.Compare(x.Start, y.Start))
+		})
+		if len(best) >= n {
+			best, least = best[:n], best[n-1].Len()
+		}
+	}
 	for i := 1; i < len(a.d.busy); i++ {
 		g := interval.Span{Start: a.d.busy[i-1].End, End: a.d.busy[i].Start}
-		if len(best) == n && (n == 0 || longer(best[n-1], g) < 0) {
+		if g.Len() <= least {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(best, g, longer)
-		best = slices.Insert(best, at, g)
-		best = best[:min(len(best), n)]
+		if best = append(best, g); len(best)/2 >= n {
+			cut()
+		}
 	}
+	cut()
 	slices.SortFunc(best, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
 	for _, g := range best {
 		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}, apis: map[trace.NameID]int64{}, ranges: map[trace.NameID]int64{}})

@@ -75,7 +75,7 @@ func TestGapsThatAreAskedFor(t *testing.T) {
 		busy = append(busy, interval.Span{Start: at, End: at + 10})
 		at += 10
 	}
-	for n, want := range map[int]string{0: "", 1: "9", 2: "9 9", 3: "9 7 9", 4: "5 9 7 9", 5: "5 9 5 7 9", 6: "5 9 5 7 9 1", 7: "5 9 5 7 9 1"} {
+	for n, want := range map[int]string{0: "", 1: "9", 2: "9 9", 3: "9 7 9", 4: "5 9 7 9", 5: "5 9 5 7 9", 6: "5 9 5 7 9 1", 7: "5 9 5 7 9 1", math.MaxInt: "5 9 5 7 9 1"} {
 		a := &account{d: &deviceWork{busy: busy}}
 		a.findTop(n)
 		var got []string

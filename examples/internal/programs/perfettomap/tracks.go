@@ -5,23 +5,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
 // tracksOf returns the tracks of a GPU, or of every GPU of its trace, with the gaps of the host verdict, by cause.
 func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every bool) ([]pftrace.Track, error) {
 	an := a.Analysis()
-	all := math.MaxInt32 // of the gaps
-	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{TopGaps: &all})
+	drawn := 0
+	for i := range an.Devices {
+		drawn = max(drawn, countGaps(&an.Devices[i], minGap))
+	}
+	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{an}, hostoverhead.Options{TopGaps: &drawn})
 	if errors.Is(err, layer.ErrNoKernels) {
 		v, err = &hostoverhead.Verdict{}, nil
 	}
@@ -48,6 +52,22 @@ func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every 
 		out = append(out, tracks...)
 	}
 	return out, nil
+}
+
+// countGaps counts the gaps of at least minGap in which no kernel runs.
+func countGaps(d *layer.Device, minGap time.Duration) (n int) {
+	var busy []interval.Span
+	for k := range d.Kernels() {
+		if e := k.Event(); e.Kind() != event.Memcpy && e.Kind() != event.Memset {
+			busy = append(busy, interval.Span{Start: int64(e.Start()), End: int64(e.End())})
+		}
+	}
+	for _, g := range interval.Between(interval.UnionInPlace(busy)) {
+		if time.Duration(g.Len()) >= minGap {
+			n++
+		}
+	}
+	return n
 }
 
 // causedGaps are the gaps of at least minGap in which no kernel runs, in order, named by what took most of each, with all causes.

@@ -9,11 +9,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // added are the slices that an annotated copy in JSON has more than its original.
@@ -76,6 +81,41 @@ func TestGapsAreNamedByCause(t *testing.T) {
 	}
 	if gaps != 4 || layers != 40 {
 		t.Errorf("%d gaps and %d layers, want 4 and 40", gaps, layers)
+	}
+}
+
+// TestGapsThatAreDrawn: as many are asked for as the host verdict has of that length, the copies between kernels being none.
+func TestGapsThatAreDrawn(t *testing.T) {
+	b := trace.NewBuilder(trace.Options{})
+	add := func(kind event.Kind, start, duration int64) {
+		b.Add(trace.EventData{Kind: kind, Name: "k", Start: start, Duration: duration, Stream: 7})
+	}
+	add(event.Kernel, 0, 10)
+	add(event.Memcpy, 12, 5)
+	add(event.Kernel, 20, 10) // after 10 ns
+	add(event.Memset, 31, 5)
+	add(event.Kernel, 25, 10) // at once
+	add(event.Kernel, 44, 10) // after 9
+	add(event.Kernel, 65, 10) // after 11
+	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := math.MaxInt32
+	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{TopGaps: &all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for minGap, want := range map[time.Duration]int{0: 3, 9: 3, 10: 2, 11: 1, 12: 0} {
+		n := 0
+		for _, g := range v.Ranks[0].Top {
+			if time.Duration(g.NS) >= minGap {
+				n++
+			}
+		}
+		if got := countGaps(&a.Devices[0], minGap); got != want || n != want {
+			t.Errorf("from %d ns on: %d gaps, the verdict has %d, want %d", minGap, got, n, want)
+		}
 	}
 }
 
