@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -83,116 +84,102 @@ func (a *Device) stageOf(tw Twin) Stage {
 	return StageUnknown
 }
 
-// launchLine is what the frames around a launch say.
+// launchLine is what the frames around a launch say, of each thing the innermost that does.
 type launchLine struct {
+	kind             int // of the file that line is of
 	line, fn, module string
 	stage            Stage // that the functions name; StageUnknown where none does
 }
 
-// modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name: traces have few names,
-// and thousands of launches below the same frames. Safe for concurrent use.
+// modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name below the same others:
+// traces have few names, and thousands of launches below the same frames. Safe for concurrent use.
 type modelLines struct {
 	frameworks []framework.Framework
 	t          *trace.Trace
 	sync.Mutex
-	names   map[trace.NameID]modelFrame
-	frames  map[int32]frameSays // by index in the lane of frames
-	modules map[int32]string    // paths by their innermost frame
-	path    []trace.Event       // room for says
+	lines []launchLine // the distinct ones; [0] is of no frames
+	ids   map[launchLine]int32
+	steps map[frameStep]int32 // what frames say, as those around them and their own names do
+	known []int32             // by index in the lane of frames: what it and those around it say, + 1; 0 not asked yet
+	path  []trace.Event       // room for at
 }
 
-// modelFrame is what the name of a frame says.
-type modelFrame struct {
-	kind     int
-	line, fn string
-	stage    Stage
-	module   bool
+// frameStep is a frame inside of others, by what these say.
+type frameStep struct {
+	around int32
+	name   trace.NameID
 }
-
-// frameSays is what a frame and those around it say: of each the innermost that does, −1 none.
-type frameSays struct{ line, stage, module int32 }
-
-var saysNothing = frameSays{-1, -1, -1}
 
 // of returns the line of a launch.
 func (l *modelLines) of(launch trace.Event) launchLine {
 	l.Lock()
 	defer l.Unlock()
-	if l.names == nil {
-		l.names, l.frames, l.modules = map[trace.NameID]modelFrame{}, map[int32]frameSays{}, map[int32]string{}
+	if l.lines == nil {
+		l.lines, l.ids, l.steps = []launchLine{{stage: StageUnknown}}, map[launchLine]int32{}, map[frameStep]int32{}
+		l.known = make([]int32, l.t.Len(event.LanePython))
 	}
-	says := l.says(launch.Frame())
-	out := launchLine{stage: StageUnknown}
-	at := func(i int32) modelFrame { return l.frame(l.t.LaneAt(event.LanePython, int(i))) }
-	if says.line >= 0 {
-		f := at(says.line)
-		out.line, out.fn = f.line, f.fn
-	}
-	if says.stage >= 0 {
-		out.stage = at(says.stage).stage
-	}
-	if says.module >= 0 {
-		path, ok := l.modules[says.module]
-		if !ok {
-			path = ModulePath(launch)
-			l.modules[says.module] = path
-		}
-		out.module = path
-	}
-	return out
+	return l.lines[l.at(launch.Frame())]
 }
 
-// says goes out to the next frame that is known, and comes back noting what each says.
-func (l *modelLines) says(e trace.Event) frameSays {
-	path := l.path[:0]
-	known := saysNothing
+// at goes out to the next frame that is known, and comes back noting what each says.
+func (l *modelLines) at(e trace.Event) (line int32) {
+	l.path = l.path[:0]
 	for f := range e.Enclosing() {
-		if s, ok := l.frames[int32(f.Index())]; ok {
-			known = s
+		if n := l.known[f.Index()]; n != 0 {
+			line = n - 1
 			break
 		}
-		path = append(path, f)
+		l.path = append(l.path, f)
 	}
-	for i := len(path) - 1; i >= 0; i-- {
-		index, f := int32(path[i].Index()), l.frame(path[i])
-		if f.module {
-			known.module = index
+	for _, f := range slices.Backward(l.path) {
+		step := frameStep{line, f.NameID()}
+		next, ok := l.steps[step]
+		if !ok {
+			next = l.line(l.inside(l.lines[line], f))
+			l.steps[step] = next
 		}
-		if f.stage != StageUnknown {
-			known.stage = index
-		}
-		if f.kind != framework.NoModelFile && (known.line < 0 || f.kind >= l.frame(l.t.LaneAt(event.LanePython, int(known.line))).kind) {
-			known.line = index
-		}
-		l.frames[index] = known
+		line = next
+		l.known[f.Index()] = line + 1
 	}
-	l.path = path
-	return known
+	return line
 }
 
-// frame reads the name of a frame.
-func (l *modelLines) frame(e trace.Event) modelFrame {
-	m, ok := l.names[e.NameID()]
-	if ok {
-		return m
+// line is the number of what frames say.
+func (l *modelLines) line(says launchLine) int32 {
+	id, ok := l.ids[says]
+	if !ok {
+		id = int32(len(l.lines))
+		l.ids[says], l.lines = id, append(l.lines, says)
 	}
-	m = modelFrame{stage: StageUnknown, module: e.Kind() == event.Module}
-	if f, ok := framework.ParseFrame(e.Name()); ok && !f.Generated() {
-		m.stage = Stage(framework.StageOfFunction(f.Func))
-		var from int
-		if m.kind, from = f.ModelFile(l.frameworks); m.kind != framework.NoModelFile {
-			m.line, m.fn = f.Path[from:]+":"+f.Line+" "+f.Func, f.Func
-		}
+	return id
+}
+
+// inside is what a frame says, and what those around it do where it says nothing.
+func (l *modelLines) inside(says launchLine, f trace.Event) launchLine {
+	if f.Kind() == event.Module {
+		says.module = modulePath(f)
 	}
-	l.names[e.NameID()] = m
-	return m
+	name, ok := framework.ParseFrame(f.Name())
+	if !ok || name.Generated() {
+		return says
+	}
+	if stage := Stage(framework.StageOfFunction(name.Func)); stage != StageUnknown {
+		says.stage = stage
+	}
+	if kind, from := name.ModelFile(l.frameworks); kind != framework.NoModelFile && kind >= says.kind {
+		says.kind, says.line, says.fn = kind, name.Path[from:]+":"+name.Line+" "+name.Func, name.Func
+	}
+	return says
 }
 
 // ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none. Of more
 // than 64 only the innermost are told.
-func ModulePath(e trace.Event) string {
+func ModulePath(e trace.Event) string { return modulePath(e.Frame()) }
+
+// modulePath is the path of the innermost frame itself.
+func modulePath(innermost trace.Event) string {
 	var parts []string
-	for f := range e.Frame().Enclosing() {
+	for f := range innermost.Enclosing() {
 		if f.Kind() == event.Module {
 			parts = append(parts, strings.TrimPrefix(f.Name(), ladder.ModulePrefix))
 		}
@@ -200,8 +187,6 @@ func ModulePath(e trace.Event) string {
 			break
 		}
 	}
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
+	slices.Reverse(parts)
 	return strings.Join(parts, "/")
 }
