@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -107,9 +108,8 @@ func (a *Device) Align(ctx context.Context) error {
 type line struct {
 	seq     ladder.Sequence
 	layer   []int32       // per kernel
-	launch  []trace.Event // not valid for kernels without an eager launch
-	kernel  []trace.Event
-	index   []int32 // see Device.Kernel; target lines only
+	launch  []trace.Event // of references
+	kernel  []trace.Event // of references; not valid in a capture
 	starts  map[int32][2]int
 	nameful bool // names are known; a CUDA capture records none
 	model   int  // index of the pass's model; trace.None where that is not known, as of a capture or another trace
@@ -118,39 +118,46 @@ type line struct {
 // symbols interns names for several lines. What a name means is found once: traces have few names and many kernels.
 type symbols struct {
 	fine, base intern.Keys[string]
-	bases      []int32       // per fine id
-	roles      []ladder.Role // per fine id
+	bases      []int32                  // per fine id
+	roles      []ladder.Role            // per fine id
+	names      map[*trace.Trace][]int32 // per name: fine id + 1, 0 not asked yet
+}
+
+// namesOf are the fine ids of a trace's names.
+func (s *symbols) namesOf(t *trace.Trace) []int32 {
+	if s.names[t] == nil {
+		if s.names == nil {
+			s.names = map[*trace.Trace][]int32{}
+		}
+		s.names[t] = make([]int32, t.NumNames())
+	}
+	return s.names[t]
 }
 
 func (s *symbols) newLine() *line { return &line{seq: ladder.Sequence{}, model: trace.None} }
 
-// of returns the symbols of a kernel's name.
-func (s *symbols) of(name string) (fine, base int32, r ladder.Role) {
+// of returns the symbol of a kernel's name.
+func (s *symbols) of(name string) (fine int32) {
 	fine = int32(s.fine.ID(name))
 	if int(fine) == len(s.roles) {
 		f := ladder.FactsOf(name)
 		s.roles = append(s.roles, ladder.Structural[f.Role])
 		s.bases = append(s.bases, int32(s.base.ID(f.Base)))
 	}
-	return fine, s.bases[fine], s.roles[fine]
+	return fine
 }
 
 // grow makes room for n kernels.
 func (l *line) grow(n int) {
 	l.seq.ID, l.seq.Base, l.seq.Role = make([]int32, 0, n), make([]int32, 0, n), make([]ladder.Role, 0, n)
-	l.layer, l.index = make([]int32, 0, n), make([]int32, 0, n)
-	l.launch, l.kernel = make([]trace.Event, 0, n), make([]trace.Event, 0, n)
+	l.layer = make([]int32, 0, n)
 }
 
-func (l *line) add(sym *symbols, name string, layer int32, launch, kernel trace.Event, index int32) {
-	fine, base, r := sym.of(name)
+func (l *line) add(sym *symbols, fine, layer int32) {
 	l.seq.ID = append(l.seq.ID, fine)
-	l.seq.Base = append(l.seq.Base, base)
-	l.seq.Role = append(l.seq.Role, r)
+	l.seq.Base = append(l.seq.Base, sym.bases[fine])
+	l.seq.Role = append(l.seq.Role, sym.roles[fine])
 	l.layer = append(l.layer, layer)
-	l.launch = append(l.launch, launch)
-	l.kernel = append(l.kernel, kernel)
-	l.index = append(l.index, index)
 }
 
 // seal notes where each layer begins and ends in the line: prologue −1, epilogue −2.
@@ -179,24 +186,22 @@ const epilogueKey = -2
 // inLaunchOrder returns the kernels of the pass.
 func (p *ForwardPass) inLaunchOrder() []int32 { return p.of.columns.order[p.from:p.to] }
 
-// lineOf returns the kernels of one pass that keep says as a line; nil where there are none.
-func (a *Device) lineOf(sym *symbols, kernels []int32, keep func(i int32) bool) *line {
+// lineOf returns the kernels of one pass as a line; nil where there are none.
+func (a *Device) lineOf(sym *symbols, kernels []int32) *line {
+	if len(kernels) == 0 {
+		return nil
+	}
 	l := sym.newLine()
 	l.nameful = true
 	l.grow(len(kernels))
+	names := sym.namesOf(a.of.trace)
 	for _, i := range kernels {
-		if !keep(i) {
-			continue
-		}
 		e := a.event(i)
-		launch := e.Launch()
-		if e.IsReplay() {
-			launch = trace.Event{}
+		fine := &names[e.NameID()]
+		if *fine == 0 {
+			*fine = sym.of(e.Name()) + 1
 		}
-		l.add(sym, e.Name(), int32(a.columns.layer[i]), launch, e, i)
-	}
-	if len(l.layer) == 0 {
-		return nil
+		l.add(sym, *fine-1, int32(a.columns.layer[i]))
 	}
 	l.seal()
 	return l
@@ -210,11 +215,20 @@ func (a *Device) eager(i int32) bool {
 	return e.Launch().Valid() && !e.IsReplay()
 }
 
+// eagerKernels says of each kernel whether it has a launch of its own.
+func (a *Device) eagerKernels() []bool {
+	eager := make([]bool, a.NumKernels())
+	for i := range eager {
+		eager[i] = a.eager(int32(i))
+	}
+	return eager
+}
+
 // eagerLines returns the passes that were launched kernel by kernel, as references.
-func (a *Device) eagerLines(sym *symbols) []*line {
+func (a *Device) eagerLines(sym *symbols, eager []bool) []*line {
 	inLayers := make([]int, len(a.Passes))
 	for i, p := range a.columns.pass {
-		if p != trace.None && a.columns.layer[i] != trace.None && a.eager(int32(i)) {
+		if p != trace.None && a.columns.layer[i] != trace.None && eager[i] {
 			inLayers[p]++
 		}
 	}
@@ -230,8 +244,18 @@ func (a *Device) eagerLines(sym *symbols) []*line {
 	}
 	var out []*line
 	for _, p := range passes {
-		if l := a.lineOf(sym, a.Passes[p].inLaunchOrder(), a.eager); l != nil {
+		var own []int32
+		for _, i := range a.Passes[p].inLaunchOrder() {
+			if eager[i] {
+				own = append(own, i)
+			}
+		}
+		if l := a.lineOf(sym, own); l != nil {
 			l.model = a.Passes[p].Model
+			for _, i := range own {
+				l.kernel = append(l.kernel, a.event(i))
+				l.launch = append(l.launch, a.event(i).Launch())
+			}
 			out = append(out, l)
 		}
 	}
@@ -272,16 +296,19 @@ func bestFit(ctx context.Context, target *line, refs []*line) (best fit, err err
 // findTwins aligns every pass that has kernels without an eager launch with the reference that fits it best.
 func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err error) {
 	of, table = make([]int32, a.NumKernels()), make([]Twin, 1)
-	sym := &symbols{}
-	refs, err := a.references(ctx, sym)
-	if err != nil || len(refs) == 0 {
-		return of, table, err
-	}
-	need := make([]bool, len(a.Passes))
+	eager, need := a.eagerKernels(), make([]bool, len(a.Passes))
 	for i, p := range a.columns.pass {
-		if p != trace.None && !a.eager(int32(i)) {
+		if p != trace.None && !eager[i] {
 			need[p] = true
 		}
+	}
+	if !slices.Contains(need, true) {
+		return of, table, nil
+	}
+	sym := &symbols{}
+	refs, err := a.references(ctx, sym, eager)
+	if err != nil || len(refs) == 0 {
+		return of, table, err
 	}
 	memo := map[uint64]fit{}
 	for p := range a.Passes {
@@ -291,7 +318,8 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		target := a.lineOf(sym, a.Passes[p].inLaunchOrder(), func(int32) bool { return true })
+		kernels := a.Passes[p].inLaunchOrder()
+		target := a.lineOf(sym, kernels)
 		if target == nil {
 			continue
 		}
@@ -305,8 +333,8 @@ func (a *Device) findTwins(ctx context.Context) (of []int32, table []Twin, err e
 			memo[h] = best
 		}
 		for k, j := range best.match {
-			i := target.index[k]
-			if j < 0 || a.eager(i) {
+			i := kernels[k]
+			if j < 0 || eager[i] {
 				continue
 			}
 			if best.twin[k] == 0 {
@@ -330,17 +358,18 @@ func (l *line) twin(j int32, how string) Twin {
 
 // references returns the eager passes and the captures to align with: those of the mapping trace where there is one, else the
 // trace's own.
-func (a *Device) references(ctx context.Context, sym *symbols) ([]*line, error) {
+func (a *Device) references(ctx context.Context, sym *symbols, eager []bool) ([]*line, error) {
 	from, t := a, a.of.trace
 	if m := a.of.opts.Mapping; m != nil {
 		from, t = nil, m.trace
 		if len(m.Devices) > 0 {
 			from = &m.Devices[0]
+			eager = from.eagerKernels()
 		}
 	}
 	var out []*line
 	if from != nil {
-		out = from.eagerLines(sym)
+		out = from.eagerLines(sym, eager)
 		for _, l := range out {
 			if from != a {
 				l.model = trace.None
@@ -511,7 +540,8 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		case *m == launches && !hasActivity(e):
 			kernel := kernelOfArgs(e.Data().Args)
 			cur.nameful = cur.nameful || kernel != ""
-			cur.add(sym, kernel, trace.None, e, trace.Event{}, -1)
+			cur.add(sym, sym.of(kernel), trace.None)
+			cur.launch, cur.kernel = append(cur.launch, e), append(cur.kernel, trace.Event{})
 		}
 	}
 	flush()

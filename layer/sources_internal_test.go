@@ -33,7 +33,7 @@ func lineBy(sym *symbols, text string) *line {
 		if !ok {
 			name = "kernel_" + string(c)
 		}
-		l.add(sym, name, at, trace.Event{}, trace.Event{}, int32(len(l.layer)))
+		l.add(sym, sym.of(name), at)
 	}
 	l.seal()
 	return l

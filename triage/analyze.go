@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
+	"golang.org/x/sync/errgroup"
 )
 
 // errNoProcess reports that [Options.Process] is of no process that launched GPU work.
@@ -76,7 +77,47 @@ type analysis struct {
 	modelFiles string // see findModelFiles
 }
 
-func (a *analysis) run(ctx context.Context) (err error) {
+func (a *analysis) run(ctx context.Context) error {
+	if slices.Contains(a.in.Formal, nil) || slices.Contains(a.in.Mapping, nil) {
+		return errNoTrace
+	}
+	g, inner := errgroup.WithContext(ctx)
+	g.Go(func() error { return activity.Align(inner, a.in.Formal) })
+	g.Go(func() error { return a.collectAll(inner) })
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
+	a.head()
+	a.pool.Label()
+	var exposures []*exposureSums
+	g, inner = errgroup.WithContext(ctx)
+	g.Go(func() error {
+		exposures = a.exposures()
+		return nil
+	})
+	g.Go(func() (err error) {
+		a.report.MappingRefused, err = activity.Attribute(inner, a.pool, a.formal, a.mapping)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	a.findModelFiles()
+	a.steps = chain.NewRecogniser(a.registry, a.pool)
+	for _, s := range splitStages(a.pool, a.formal) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.exposure, s.exchanges = exposures[s.index].ledger(), exposures[s.index].byKernel
+		a.report.Stages = append(a.report.Stages, a.stage(s))
+	}
+	a.report.Summary = summarise(a.report)
+	return ctx.Err()
+}
+
+// collectAll reads the activities of all traces.
+func (a *analysis) collectAll(ctx context.Context) (err error) {
 	if a.formal, err = a.collect(ctx, a.in.Formal, a.in.FormalPaths); err != nil {
 		return err
 	}
@@ -85,25 +126,8 @@ func (a *analysis) run(ctx context.Context) (err error) {
 			return fmt.Errorf("%w: none has %q in its id, label or name: %s", errNoProcess, a.Process, strings.Join(list, ", "))
 		}
 	}
-	if a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths); err != nil {
-		return err
-	}
-	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
-	a.head()
-	if a.report.MappingRefused, err = activity.Attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
-		return err
-	}
-	a.findModelFiles()
-	a.pool.Label()
-	a.steps = chain.NewRecogniser(a.registry, a.pool)
-	for _, s := range splitStages(a.pool, a.formal) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		a.report.Stages = append(a.report.Stages, a.stage(s))
-	}
-	a.report.Summary = summarise(a.report)
-	return ctx.Err()
+	a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths)
+	return err
 }
 
 // pathOf is path i of a list that may be shorter.
@@ -117,9 +141,6 @@ func pathOf(paths []string, i int) string {
 func (a *analysis) collect(ctx context.Context, list []*layer.Analysis, paths []string) ([]*activity.Trace, error) {
 	var out []*activity.Trace
 	for i, an := range list {
-		if an == nil {
-			return nil, errNoTrace
-		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -191,7 +212,6 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
 	out.ReplaySources = s.replaySources()
-	s.exposure = a.exposure(s)
 	out.Exposure = s.exposure
 	b := s.busy()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(s.wall()), percent(b.idle, b.window)

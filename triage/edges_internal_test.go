@@ -370,16 +370,15 @@ func TestBarOfOverlapRows(t *testing.T) {
 	for _, c := range []struct {
 		bound, exposed int64
 		queue          int32 // of compute; the exchange is on 1
-		kernel         int32
 		want           string
 	}{
-		{10, 40, 0, 0, "P1 0.8 0.2"}, {9, 40, 0, 0, ""}, {10, 60, 0, 0, "P1 1 0"}, {10, 40, 1, 0, "P2 0.8 0.2"}, {10, 50, 0, 0, "P1 1 0"}, {10, 40, 0, -1, ""},
+		{10, 40, 0, "P1 0.8 0.2"}, {9, 40, 0, ""}, {10, 60, 0, "P1 1 0"}, {10, 40, 1, "P2 0.8 0.2"}, {10, 50, 0, "P1 1 0"},
 	} {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 50})
 		p.Facts, p.Labels = []activity.Kernel{{Effort: activity.EffortExchange}, {Effort: activity.EffortCompute}}, []string{"a", "b"}
 		r.ns = 50
 		w := &activity.Trace{Queues: make([]activity.Queue, 2), Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1}, {Kernel: 0, Queue: 0, Stage: 1}}}
-		s := &stageWork{ns: 90, rows: []row{*r}, rowOf: []int32{0, -1}, parts: []*activity.Trace{w}, exposure: &Exposure{WallNS: 1000}, exchanges: map[int32]*exchange{c.kernel: {exposed: c.exposed, bound: c.bound}}}
+		s := &stageWork{ns: 90, rows: []row{*r}, rowOf: []int32{0, -1}, parts: []*activity.Trace{w}, exposure: &Exposure{WallNS: 1000}, exchanges: map[int32]*exchange{0: {exposed: c.exposed, bound: c.bound}}}
 		a := &analysis{pool: p, report: &Report{}, registry: &fusion.Registry{}}
 		rows, _ := a.overlap(s)
 		got := ""

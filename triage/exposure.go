@@ -3,11 +3,13 @@ package triage
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"golang.org/x/sync/errgroup"
 )
 
 // Exposure says which work of a stage's steps runs alone and which beside other
@@ -39,40 +41,86 @@ type ExposureRow struct {
 // worstRanges is how many stretches a row names.
 const worstRanges = 3
 
-// exposure is the ledger of a stage.
-func (a *analysis) exposure(s *stageWork) *Exposure {
-	sums := &exposureSums{byCategory: map[string]*categorySums{}, byKernel: map[int32]*exchange{}}
-	for _, w := range s.parts {
-		sums.kernel = func(e trace.Event) int32 { return w.Names[e.NameID()].ID - 1 }
-		sums.label = func(e trace.Event) string {
-			if id := sums.kernel(e); id >= 0 {
-				return a.pool.Labels[id]
-			}
-			return ""
-		}
+// exposures are the ledgers of all stages, nil of those that have no activity.
+func (a *analysis) exposures() []*exposureSums {
+	out := make([]*exposureSums, activity.NumStages)
+	var at []deviceActs
+	for _, w := range a.formal {
 		if a.Process != "" {
-			continue // of a part of the activities nothing can be said
+			break // of a part of the activities nothing can be said
 		}
 		for i := range w.Analysis.Devices {
-			d := &w.Analysis.Devices[i]
-			stage := w.Stages.Pass[d.ID]
-			sums.addDevice(d, func(pass int) bool { return int(stage[pass]) == s.index })
+			at = append(at, actsOf(w, &w.Analysis.Devices[i]))
 		}
 	}
-	s.exchanges = sums.byKernel
-	return sums.ledger()
+	var g errgroup.Group
+	for stage := range out {
+		g.Go(func() error {
+			var has []*activity.Trace
+			for _, w := range a.formal {
+				if slices.ContainsFunc(w.Acts, func(act activity.Activity) bool { return int(act.Stage) == stage }) {
+					has = append(has, w)
+				}
+			}
+			if len(has) == 0 {
+				return nil
+			}
+			x := newExposureSums(a.pool)
+			for _, d := range at {
+				if stages := d.w.Stages.Pass[d.ID]; slices.Contains(has, d.w) {
+					x.addDevice(d, func(pass int) bool { return int(stages[pass]) == stage })
+				}
+			}
+			out[stage] = x
+			return nil
+		})
+	}
+	_ = g.Wait() // never an error
+	return out
+}
+
+// deviceActs are the activities of a device.
+type deviceActs struct {
+	*layer.Device
+	w    *activity.Trace
+	of   []int32 // by kernel
+	ends []int32 // those that take time, by end
+}
+
+func actsOf(w *activity.Trace, d *layer.Device) deviceActs {
+	out := deviceActs{Device: d, w: w, of: w.OfKernel[d.ID]}
+	for _, i := range out.of {
+		if act := &w.Acts[i]; act.End > act.Start {
+			out.ends = append(out.ends, i)
+		}
+	}
+	slices.SortFunc(out.ends, func(i, j int32) int { return cmp.Compare(w.Acts[i].End, w.Acts[j].End) })
+	return out
 }
 
 // exposureSums are the sums of several devices.
 type exposureSums struct {
+	pool               *activity.Pool
 	wall, idle, shared int64
 	byCategory         map[string]*categorySums
-	kernel             func(trace.Event) int32 // pool.names, −1 none
-	label              func(trace.Event) string
+	categories         []*categorySums // by kernel
 	byKernel           map[int32]*exchange
 	// What runs alone in the layers of the device at hand.
 	compute   map[layerKey]int64
 	exchanged map[exchangeKey]int64
+}
+
+func newExposureSums(p *activity.Pool) *exposureSums {
+	x := &exposureSums{pool: p, byCategory: map[string]*categorySums{}, byKernel: map[int32]*exchange{}}
+	for i := range p.Facts {
+		f := &p.Facts[i]
+		name := string(f.Shown.Category)
+		if x.byCategory[name] == nil {
+			x.byCategory[name] = &categorySums{streams: map[activity.Queue]bool{}, compute: f.Effort == activity.EffortCompute, exchange: f.Effort == activity.EffortExchange}
+		}
+		x.categories = append(x.categories, x.byCategory[name])
+	}
+	return x
 }
 
 // exchange is what is known of one kernel that exchanges data between GPUs.
@@ -84,15 +132,8 @@ type categorySums struct {
 	worst                  []Place
 	open                   Place // the stretch that is not over yet
 	compute, exchange      bool
-}
-
-func (x *exposureSums) of(category string, f activity.Effort) *categorySums {
-	c := x.byCategory[category]
-	if c == nil {
-		c = &categorySums{streams: map[activity.Queue]bool{}, compute: f == activity.EffortCompute, exchange: f == activity.EffortExchange}
-		x.byCategory[category] = c
-	}
-	return c
+	running                int            // kernels, at the time at hand
+	queue                  activity.Queue // of the last kernel
 }
 
 // layerKey is one layer of one pass, exchangeKey a kernel in it that exchanges.
@@ -106,14 +147,15 @@ type (
 
 // addDevice sweeps over the kernels of a device and counts the steps of the passes
 // that keep says yes to. Time that two such steps share counts for the earlier one.
-func (x *exposureSums) addDevice(d *layer.Device, keep func(pass int) bool) {
-	s := activity.NewSweep(d, func(k layer.Kernel) *categorySums {
-		e := k.Event()
-		c := x.of(string(k.Category()), activity.EffortOf(e.Kind(), k.Category()))
-		c.streams[activity.Queue{Device: e.Device(), Stream: e.Stream()}] = true
-		return c
-	})
+func (x *exposureSums) addDevice(d deviceActs, keep func(pass int) bool) {
+	for _, i := range d.of {
+		act := &d.w.Acts[i]
+		if c, q := x.categories[act.Kernel], d.w.Queues[act.Queue]; len(c.streams) == 0 || c.queue != q {
+			c.queue, c.streams[q] = q, true
+		}
+	}
 	x.compute, x.exchanged = map[layerKey]int64{}, map[exchangeKey]int64{}
+	s := &sweep{x: x, d: d}
 	var counted trace.Time // up to here
 	for pass, slice := range d.Steps() {
 		if slice.Start < counted || !keep(pass) {
@@ -121,70 +163,111 @@ func (x *exposureSums) addDevice(d *layer.Device, keep func(pass int) bool) {
 		}
 		counted = slice.End
 		for at := slice.Start; at < slice.End; {
-			end := min(slice.End, s.To(at))
-			x.count(d, slice, at, end, s.Active)
+			end := min(slice.End, s.to(at))
+			x.count(d, slice, at, end, s.running)
 			at = end
 		}
 	}
 	for _, c := range x.byCategory {
 		c.close()
+		c.running = 0
 	}
 	x.bound()
 }
 
-// count adds a stretch in which the same kernels run.
-func (x *exposureSums) count(d *layer.Device, slice layer.Slice, from, to trace.Time, active map[*categorySums]int) {
+// sweep goes over the starts and ends of a device's kernels in order of time.
+type sweep struct {
+	x          *exposureSums
+	d          deviceActs
+	start, end int             // the next of each
+	running    []*categorySums // categories of which a kernel runs
+}
+
+// to passes all starts and ends up to t, and returns when the next one is.
+func (s *sweep) to(t trace.Time) trace.Time {
+	acts, next := s.d.w.Acts, trace.Time(math.MaxInt64)
+	for ; s.start < len(s.d.of); s.start++ {
+		act := &acts[s.d.of[s.start]]
+		if act.End <= act.Start {
+			continue
+		}
+		if at := trace.Time(act.Start); at > t {
+			next = at
+			break
+		}
+		c := s.x.categories[act.Kernel]
+		if c.running++; c.running == 1 {
+			s.running = append(s.running, c)
+		}
+	}
+	for ; s.end < len(s.d.ends); s.end++ {
+		act := &acts[s.d.ends[s.end]]
+		if trace.Time(act.End) > t {
+			return min(next, trace.Time(act.End))
+		}
+		c := s.x.categories[act.Kernel]
+		if c.running--; c.running == 0 {
+			s.running = slices.DeleteFunc(s.running, func(r *categorySums) bool { return r == c })
+		}
+	}
+	return next
+}
+
+// count adds a stretch in which kernels of these categories run.
+func (x *exposureSums) count(d deviceActs, slice layer.Slice, from, to trace.Time, running []*categorySums) {
 	ns := int64(to - from)
 	x.wall += ns
-	switch len(active) {
+	switch len(running) {
 	case 0:
 		x.idle += ns
 		return
 	case 1:
-	default:
-		x.shared += ns
-		for c := range active {
-			c.hidden += ns
-		}
+		x.alone(running[0], d, slice, from, to)
 		return
 	}
-	for c := range active {
-		c.exposed += ns
-		k := d.Kernel(int(slice.Kernel))
-		var id int32
-		if c.exchange {
-			id = x.kernel(k.Event())
-			if x.byKernel[id] == nil {
-				x.byKernel[id] = &exchange{}
-			}
-			x.byKernel[id].exposed += ns
-		}
-		if at := k.Place(); at.Layer != trace.None {
-			key := layerKey{at.Pass, at.Layer}
-			switch {
-			case c.compute:
-				x.compute[key] += ns
-			case c.exchange:
-				x.exchanged[exchangeKey{key, id}] += ns
-			}
-		}
-		if c.open.EndNS == from && c.open.EndNS > c.open.StartNS {
-			c.open.EndNS = to
-			return
-		}
-		c.close()
-		c.open = placeOf(k, from)
-		c.open.EndNS, c.open.Kernel = to, x.label(k.Event())
+	x.shared += ns
+	for _, c := range running {
+		c.hidden += ns
 	}
+}
+
+// alone adds a stretch in which only kernels of a category run.
+func (x *exposureSums) alone(c *categorySums, d deviceActs, slice layer.Slice, from, to trace.Time) {
+	ns := int64(to - from)
+	c.exposed += ns
+	k, id := d.Kernel(int(slice.Kernel)), d.w.Acts[d.of[slice.Kernel]].Kernel
+	if c.exchange {
+		if x.byKernel[id] == nil {
+			x.byKernel[id] = &exchange{}
+		}
+		x.byKernel[id].exposed += ns
+	}
+	if at := k.Place(); at.Layer != trace.None {
+		key := layerKey{at.Pass, at.Layer}
+		switch {
+		case c.compute:
+			x.compute[key] += ns
+		case c.exchange:
+			x.exchanged[exchangeKey{key, id}] += ns
+		}
+	}
+	if c.open.EndNS == from && c.open.EndNS > c.open.StartNS {
+		c.open.EndNS = to
+		return
+	}
+	c.close()
+	c.open = placeOf(k, from)
+	c.open.EndNS, c.open.Kernel = to, x.pool.Labels[id]
 }
 
 // close keeps the open stretch if it is one of the longest.
 func (c *categorySums) close() {
-	if c.open.EndNS > c.open.StartNS {
+	longer := func(p, q Place) int {
+		return cmp.Or(cmp.Compare(q.EndNS-q.StartNS, p.EndNS-p.StartNS), cmp.Compare(p.StartNS, q.StartNS))
+	}
+	if c.open.EndNS > c.open.StartNS && (len(c.worst) < worstRanges || longer(c.open, c.worst[worstRanges-1]) < 0) {
 		c.worst = append(c.worst, c.open)
-		slices.SortStableFunc(c.worst, func(p, q Place) int {
-			return cmp.Or(cmp.Compare(q.EndNS-q.StartNS, p.EndNS-p.StartNS), cmp.Compare(p.StartNS, q.StartNS))
-		})
+		slices.SortStableFunc(c.worst, longer)
 		c.worst = c.worst[:min(len(c.worst), worstRanges)]
 	}
 	c.open = Place{}

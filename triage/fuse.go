@@ -104,13 +104,13 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 	}
 	serverSteps, _ := s.steps()
 	var splits []*chain.Match
-	var spare []chain.Occurrence // of a chain that came to nothing
+	var room []chain.Occurrence // of the chain at hand
 	for i := range a.registry.Patterns {
 		p := &a.registry.Patterns[i]
 		if len(p.Chain) == 0 || !a.applies(p) {
 			continue
 		}
-		m := &chain.Match{Pattern: p, At: spare[:0]}
+		m := &chain.Match{Pattern: p, At: room[:0]}
 		c := chain.Compile(a.registry, p)
 		if !c.Possible(all) {
 			continue
@@ -118,13 +118,14 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 		for _, q := range seqs.List {
 			c.Find(a.pool, q, m)
 		}
-		spare = m.At
+		room = m.At
 		if !m.Enough(serverSteps, seqs.Blocks) {
 			continue
 		}
-		m.Measure(a.registry)
+		m.Measure()
 		if s.share(m.NS) >= max(p.MinSharePct, a.MinSharePct) {
-			splits, spare = append(splits, m), nil
+			m.At = slices.Clone(m.At)
+			splits = append(splits, m)
 		}
 	}
 	where := s.place()

@@ -31,7 +31,7 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	out := []OverlapRow{}
 	for id, x := range s.exchanges {
 		pct := percent(x.bound, s.exposure.WallNS)
-		if id < 0 || s.rowOf[id] < 0 || pct < worthOverlap {
+		if s.rowOf[id] < 0 || pct < worthOverlap {
 			continue
 		}
 		f, r := &a.pool.Facts[id], &s.rows[s.rowOf[id]]

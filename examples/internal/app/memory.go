@@ -209,7 +209,7 @@ func number(read readFile, path string) (int64, error) {
 
 // gcPercent is how much garbage may stand beside what is in use. Traces are columns without pointers, which cost a
 // collection nothing, so that little of it is worth more than rare collections.
-const gcPercent = 20
+const gcPercent = 50
 
 // CollectOften lets little garbage stand, for programs whose analyses make much of it, until what it returns is called. It changes
 // nothing where the environment's GOGC says how much may.

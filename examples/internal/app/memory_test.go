@@ -97,7 +97,7 @@ func TestMemoryErrorNamesItsLimit(t *testing.T) {
 func TestCollectOften(t *testing.T) {
 	const before = 77
 	defer debug.SetGCPercent(debug.SetGCPercent(before))
-	for env, want := range map[string]int{"": 20, "100": before} {
+	for env, want := range map[string]int{"": 50, "100": before} {
 		t.Setenv("GOGC", env)
 		end := CollectOften()
 		during := debug.SetGCPercent(before)

@@ -37,14 +37,14 @@ type Activity struct {
 type Trace struct {
 	Analysis  *layer.Analysis // of the trace
 	Trace     *trace.Trace
-	Path      string        // what reports call it
-	Part      int32         // which of the analysis' formal or mapping traces
-	Acts      []Activity    // in the GPU lane's order
-	Queues    []Queue       // the streams that activities number
-	Stages    *Stages       // of its passes
-	Steps     []StepCount   // by stage
-	Names     []KnownKernel // by name
-	Hip, Cuda bool          // launched through these APIs
+	Path      string                     // what reports call it
+	Part      int32                      // which of the analysis' formal or mapping traces
+	Acts      []Activity                 // in the GPU lane's order
+	Queues    []Queue                    // the streams that activities number
+	Stages    *Stages                    // of its passes
+	Steps     []StepCount                // by stage
+	OfKernel  map[trace.DeviceID][]int32 // the activities of the kernels of each device
+	Hip, Cuda bool                       // launched through these APIs
 }
 
 // Queue is a stream of a device.
@@ -76,23 +76,27 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.Len(event.LaneGPU))}
 	w.Stages = stagesOf(an, FileStage(path))
 	w.Steps = w.Stages.countSteps(an)
-	ids := newKernelIDs(p, t)
+	ids := kernelIDs{p, make([]knownKernel, t.NumNames())}
 	queues := map[Queue]int32{}
 	var last int32 // the last activity's queue, which is nearly always the next one's too
 	sites := NewSites(p, t)
-	at := newCursor(an)
+	at := w.cursors()
+	var cur *cursor
 	for e := range t.Events(event.LaneGPU) {
 		if e.Index()%lookEvery == lookEvery-1 && ctx.Err() != nil {
 			break
 		}
-		if at.next[e.Device()] == nil { // the analysis is about other GPUs
-			continue
+		if d := e.Device(); cur == nil || d != cur.d.ID {
+			if at[d] == nil { // the analysis is about other GPUs
+				continue
+			}
+			cur = at[d]
 		}
-		k := at.of(e)
+		k := cur.of(e)
 		if process != "" && !launchedBy(t, e, process) {
 			continue
 		}
-		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay()}
+		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true}
 		if q := (Queue{e.Device(), e.Stream()}); len(w.Queues) == 0 || w.Queues[last] != q {
 			qi, ok := queues[q]
 			if !ok {
@@ -103,8 +107,11 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 			last = qi
 		}
 		a.Queue = last
-		a.Stage, a.Outside = w.Stages.of(k), !k.Valid() || k.Place().Pass == trace.None
 		if k.Valid() {
+			if pass := k.Place().Pass; pass != trace.None {
+				a.Stage, a.Outside = cur.stages[pass], false
+			}
+			cur.acts[k.Index()] = int32(len(w.Acts))
 			var operator profile.Operator
 			operator, _, a.Sure = k.Operator()
 			a.Operator = p.Operators.ID(string(operator))
@@ -118,56 +125,50 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 		}
 		w.Acts = append(w.Acts, a)
 	}
-	w.Names, w.Hip, w.Cuda = ids.last, sites.hip, sites.cuda
+	w.Hip, w.Cuda = sites.hip, sites.cuda
 	return w
 }
 
-// cursor finds the kernels of activities that are asked for in order of the
-// trace.
+// cursor finds the kernels behind the activities of a device that are asked for in order of the trace.
 type cursor struct {
-	a    *layer.Analysis
-	next map[trace.DeviceID]*deviceCursor
+	d      *layer.Device
+	next   int
+	stages []int8  // of its passes
+	acts   []int32 // of its kernels
 }
 
-type deviceCursor struct {
-	d *layer.Device
-	i int
-}
-
-func newCursor(a *layer.Analysis) *cursor {
-	c := &cursor{a: a, next: map[trace.DeviceID]*deviceCursor{}}
-	for i := range a.Devices {
-		c.next[a.Devices[i].ID] = &deviceCursor{d: &a.Devices[i]}
+// cursors stand in front of the first kernels of the analysis' devices.
+func (w *Trace) cursors() map[trace.DeviceID]*cursor {
+	w.OfKernel = map[trace.DeviceID][]int32{}
+	out := map[trace.DeviceID]*cursor{}
+	for i := range w.Analysis.Devices {
+		d := &w.Analysis.Devices[i]
+		w.OfKernel[d.ID] = make([]int32, d.NumKernels())
+		out[d.ID] = &cursor{d, 0, w.Stages.Pass[d.ID], w.OfKernel[d.ID]}
 	}
-	return c
+	return out
 }
 
-// of returns the kernel behind an activity of a GPU of the analysis; it is not
-// valid where the analysis has none.
+// of returns the kernel behind an activity; it is not valid where the analysis has none.
 func (c *cursor) of(e trace.Event) layer.Kernel {
-	d := c.next[e.Device()]
-	k := d.d.Kernel(d.i)
-	d.i++
+	k := c.d.Kernel(c.next)
+	c.next++
 	if k.Valid() && k.Event() == e {
 		return k
 	}
-	return c.a.Of(e.ID())
+	return c.d.Analysis().Of(e.ID())
 }
 
 // kernelIDs remembers the pool's ids of a trace's kernel names.
 type kernelIDs struct {
 	p    *Pool
-	last []KnownKernel // by name
+	last []knownKernel // by name
 }
 
-// KnownKernel is the kernel that a name of the trace was last found to be.
-type KnownKernel struct {
-	ID       int32 // in Pool.Facts + 1, 0 not asked yet
+// knownKernel is the kernel that a name of the trace was last found to be.
+type knownKernel struct {
+	id       int32 // in Pool.Facts + 1, 0 not asked yet
 	category classify.Category
-}
-
-func newKernelIDs(p *Pool, t *trace.Trace) *kernelIDs {
-	return &kernelIDs{p, make([]KnownKernel, t.NumNames())}
 }
 
 // of returns the pool's id of an activity.
@@ -177,10 +178,10 @@ func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
 		category = in.Category()
 	}
 	c := &k.last[e.NameID()]
-	if c.ID == 0 || c.category != category {
-		*c = KnownKernel{k.p.kernel(e.Name(), e.Kind(), category) + 1, category}
+	if c.id == 0 || c.category != category {
+		*c = knownKernel{k.p.kernel(e.Name(), e.Kind(), category) + 1, category}
 	}
-	return c.ID - 1
+	return c.id - 1
 }
 
 // Processes lists the processes that launched GPU work, as a reader would name them; a few of many.

@@ -31,18 +31,19 @@ var generatedModules = map[string]bool{"GraphModule": true, "OptimizedModule": t
 
 // model returns the id of a kernel's line. Layers differ in the numbers of their modules only, which rows are not split by.
 func (p *Pool) model(l layer.ModelLine) int32 {
-	classes, ok := p.classes[l.Module]
+	m := modelLine{l.Line, l.Module, l.From == layer.StagePrefill}
+	id, ok := p.numbered[m]
 	if !ok {
 		var parts []string
-		for m := range strings.SplitSeq(l.Module, "/") {
-			if m = pyframe.ClassOf(m); !generatedModules[m] {
-				parts = append(parts, m)
+		for part := range strings.SplitSeq(l.Module, "/") {
+			if part = pyframe.ClassOf(part); !generatedModules[part] {
+				parts = append(parts, part)
 			}
 		}
-		classes = strings.Join(parts, "/")
-		p.classes[l.Module] = classes
+		id = p.modelID(modelLine{m.line, strings.Join(parts, "/"), m.prefill})
+		p.numbered[m] = id
 	}
-	return p.modelID(modelLine{l.Line, classes, l.From == layer.StagePrefill})
+	return id
 }
 
 func (p *Pool) modelID(m modelLine) int32 {

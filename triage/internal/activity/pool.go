@@ -68,8 +68,8 @@ type Pool struct {
 	Operators Interned
 	Models    []modelLine // id 0 is none
 	modelIDs  map[modelLine]int32
-	classes   map[string]string // module paths without the numbers of instances
-	Labels    []string          // by kernel, see [classify.Labels]
+	numbered  map[modelLine]int32 // by modules with the numbers of instances
+	Labels    []string            // by kernel, see [classify.Labels]
 }
 
 // NoOperator is the operator of what no operator is known of.
@@ -83,7 +83,7 @@ func NewPool() *Pool {
 	p.Sites.ID(FromPrefill)
 	p.Ops.ID("")
 	p.Operators.ID(NoOperator)
-	p.Models, p.modelIDs, p.classes = make([]modelLine, 1), map[modelLine]int32{{}: 0}, map[string]string{}
+	p.Models, p.modelIDs, p.numbered = make([]modelLine, 1), map[modelLine]int32{{}: 0}, map[modelLine]int32{}
 	return p
 }
 

@@ -2,8 +2,11 @@ package activity
 
 import (
 	"context"
+	"slices"
 
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // twin is the eager launch that a replayed activity stands for.
@@ -27,6 +30,30 @@ func (t twinTable) at(i int) (twin, bool) {
 		return twin{}, false
 	}
 	return t.byAct[i], true
+}
+
+// Align finds the twins of the replays of formal traces, which [Attribute] asks for, where there are layers to align.
+func Align(ctx context.Context, formal []*layer.Analysis) error {
+	for _, a := range formal {
+		if !slices.ContainsFunc(a.Devices, func(d layer.Device) bool { return d.NumLayers > 0 }) || !hasReplays(a.Trace()) {
+			continue
+		}
+		for i := range a.Devices {
+			if err := a.Devices[i].Align(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func hasReplays(t *trace.Trace) bool {
+	for e := range t.Events(event.LaneGPU) {
+		if e.IsReplay() {
+			return true
+		}
+	}
+	return false
 }
 
 // twins returns what the replays of a formal trace were aligned with, in the

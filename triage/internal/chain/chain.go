@@ -84,7 +84,11 @@ func (r Ref) compare(o Ref) int {
 
 // members returns the chain's kernels in order.
 func (m *Match) members() []Ref {
-	var out []Ref
+	n := 0
+	for _, o := range m.At {
+		n += int(o.members)
+	}
+	out := make([]Ref, 0, n)
 	for _, o := range m.At {
 		for _, i := range o.Members() {
 			out = append(out, Ref{o.Trace.Part, i})
@@ -230,12 +234,10 @@ func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bo
 		st := &c.steps[n]
 		taken := 0
 		for taken < st.max {
-			at, fillers, through := c.seek(p, q, st, pos, len(f.members) > 0)
+			at := c.seek(p, q, st, pos, f)
 			if at == nowhere {
 				break
 			}
-			f.fillers = append(f.fillers, fillers...)
-			f.through = append(f.through, through...)
 			f.members = append(f.members, q.Kernels[at].Act)
 			pos = at + 1
 			taken++
@@ -253,26 +255,27 @@ func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bo
 // nowhere is no place in a stream.
 const nowhere = -1
 
-// seek finds the next kernel that does a step: at pos, or behind fillers when
-// the chain has begun. at is nowhere where there is none.
-func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, begun bool) (at int, fillers, through []int32) {
-	for at = pos; at < len(q.Kernels); at++ {
+// seek finds the next kernel that does a step: at pos, or behind fillers, which it adds to f, when
+// the chain has begun. It is nowhere where there is none.
+func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, f *found) int {
+	fillers, through := len(f.fillers), len(f.through)
+	for at := pos; at < len(q.Kernels); at++ {
 		k := q.Kernels[at]
-		if st.takes(p, q, k) {
-			return at, fillers, through
-		}
 		switch {
-		case !begun:
-			return nowhere, nil, nil
-		case len(st.through) > len(through) && slices.Contains(st.through, p.Facts[q.Trace.Acts[k.Act].Kernel].Shown.Category):
-			through = append(through, k.Act)
-		case k.filler && len(fillers) < c.p.Fillers:
-			fillers = append(fillers, k.Act)
+		case st.takes(p, q, k):
+			return at
+		case len(f.members) == 0:
+			return nowhere
+		case len(st.through) > len(f.through)-through && slices.Contains(st.through, p.Facts[q.Trace.Acts[k.Act].Kernel].Shown.Category):
+			f.through = append(f.through, k.Act)
+		case k.filler && len(f.fillers)-fillers < c.p.Fillers:
+			f.fillers = append(f.fillers, k.Act)
 		default:
-			return nowhere, nil, nil
+			at = len(q.Kernels)
 		}
 	}
-	return nowhere, nil, nil
+	f.fillers, f.through = f.fillers[:fillers], f.through[:through]
+	return nowhere
 }
 
 // precedes reports whether the next kernel that is not a filler does the step
@@ -292,7 +295,7 @@ func (c *Compiled) precedes(q sequence, st *compiledStep, pos int) bool {
 // Measure sums the time of the chain's kernels and what a fused one would
 // save: the launch gaps inside the chain, the fillers, and all members but the
 // longest (or those of the Gain steps).
-func (m *Match) Measure(reg *fusion.Registry) {
+func (m *Match) Measure() {
 	for i := range m.At {
 		o := &m.At[i]
 		var longest, sum, fill int64
@@ -331,7 +334,9 @@ func (o *Occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) 
 
 // gaps sums the launch gaps between neighbouring kernels of an occurrence.
 func (o *Occurrence) gaps() (ns int64) {
-	all := slices.Sorted(slices.Values(o.acts))
+	var room [16]int32 // longer chains cost memory
+	all := append(room[:0], o.acts...)
+	slices.Sort(all)
 	for n := 1; n < len(all); n++ {
 		if g := o.Trace.Acts[all[n]].Start - o.Trace.Acts[all[n-1]].End; g > 0 {
 			ns += min(g, maxLaunchGap)

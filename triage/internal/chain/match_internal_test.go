@@ -104,7 +104,7 @@ func TestMeasure(t *testing.T) {
 	measured := func(pattern *fusion.Pattern, o Occurrence) (ns, gain int64) {
 		o.Trace = q.Trace
 		m := Match{Pattern: pattern, At: []Occurrence{o}}
-		m.Measure(&fusion.Registry{})
+		m.Measure()
 		return m.NS, m.At[0].gain
 	}
 	for _, c := range []struct {
