@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"io"
 	"strconv"
 	"strings"
@@ -12,18 +11,17 @@ import (
 // allocation. Errors of the writer stick and are returned by [CSV.Flush]. It
 // is not safe for concurrent use.
 type CSV struct {
-	w     *bufio.Writer
-	num   []byte
+	w     io.Writer
+	buf   []byte // whole rows, and the one at hand
 	first bool
+	err   error
 }
 
-// csvBuffer is large enough that a row of a long kernel name rarely splits.
+// csvBuffer is how much is written at a time: many rows.
 const csvBuffer = 64 << 10
 
 // NewCSV returns a writer of rows to w.
-func NewCSV(w io.Writer) *CSV {
-	return &CSV{w: bufio.NewWriterSize(w, csvBuffer), num: make([]byte, 0, 32), first: true}
-}
+func NewCSV(w io.Writer) *CSV { return &CSV{w: w, first: true} }
 
 // Header writes a row of texts and ends it.
 func (c *CSV) Header(names ...string) {
@@ -37,60 +35,77 @@ func (c *CSV) Header(names ...string) {
 // break, or a space at its start.
 func (c *CSV) String(s string) {
 	c.comma()
-	if s == "" || !(strings.ContainsAny(s, ",\"\r\n") || s[0] == ' ' || s[0] == '\t') {
-		c.w.WriteString(s)
+	if !strings.ContainsAny(s, ",\"\r\n") && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\t") {
+		c.buf = append(c.buf, s...)
 		return
 	}
-	c.w.WriteByte('"')
+	c.buf = append(c.buf, '"')
 	for {
 		i := strings.IndexByte(s, '"')
 		if i < 0 {
 			break
 		}
-		c.w.WriteString(s[:i])
-		c.w.WriteString(`""`)
+		c.buf = append(append(c.buf, s[:i]...), `""`...)
 		s = s[i+1:]
 	}
-	c.w.WriteString(s)
-	c.w.WriteByte('"')
+	c.buf = append(append(c.buf, s...), '"')
+}
+
+// Cell appends what [Quoted] returned.
+func (c *CSV) Cell(quoted string) {
+	c.comma()
+	c.buf = append(c.buf, quoted...)
+}
+
+// Quoted is what [CSV.String] writes, for texts that are written often.
+func Quoted(s string) string {
+	c := CSV{first: true}
+	if c.String(s); string(c.buf) == s {
+		return s
+	}
+	return string(c.buf)
 }
 
 // Int appends a number.
 func (c *CSV) Int(n int64) {
 	c.comma()
-	c.num = strconv.AppendInt(c.num[:0], n, 10)
-	c.w.Write(c.num)
+	c.buf = strconv.AppendInt(c.buf, n, 10)
 }
 
 // Uint appends an unsigned number.
 func (c *CSV) Uint(n uint64) {
 	c.comma()
-	c.num = strconv.AppendUint(c.num[:0], n, 10)
-	c.w.Write(c.num)
+	c.buf = strconv.AppendUint(c.buf, n, 10)
 }
 
-// Bool appends 1 or 0.
-func (c *CSV) Bool(b bool) {
-	if b {
-		c.Int(1)
-	} else {
-		c.Int(0)
-	}
+// Float appends a number with as many digits as tell it from others.
+func (c *CSV) Float(f float64) {
+	c.comma()
+	c.buf = strconv.AppendFloat(c.buf, f, 'f', -1, 64)
 }
 
 // End ends the row and returns the first error of the writer so far.
 func (c *CSV) End() error {
 	c.first = true
-	return c.w.WriteByte('\n')
+	if c.buf = append(c.buf, '\n'); len(c.buf) < csvBuffer {
+		return c.err
+	}
+	return c.Flush()
 }
 
 // Flush writes what is buffered and returns the first error of the writer.
-func (c *CSV) Flush() error { return c.w.Flush() }
+func (c *CSV) Flush() error {
+	if c.err == nil {
+		_, c.err = c.w.Write(c.buf)
+	}
+	c.buf = c.buf[:0]
+	return c.err
+}
 
 // comma separates a cell from the one before it.
 func (c *CSV) comma() {
 	if !c.first {
-		c.w.WriteByte(',')
+		c.buf = append(c.buf, ',')
 	}
 	c.first = false
 }

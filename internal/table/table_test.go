@@ -124,8 +124,12 @@ func TestCSVReadsBackTheSame(t *testing.T) {
 	w := table.NewCSV(&b)
 	w.Header(cells...)
 	w.Int(-5)
-	w.Bool(true)
-	w.Bool(false)
+	w.Float(0.25)
+	w.Float(1e21)
+	w.End()
+	for _, c := range cells {
+		w.Cell(table.Quoted(c))
+	}
 	w.End()
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
@@ -136,7 +140,7 @@ func TestCSVReadsBackTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{cells, {"-5", "1", "0"}}
+	want := [][]string{cells, {"-5", "0.25", "1000000000000000000000"}, cells}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows read back (-want +got):\n%s", diff)
 	}

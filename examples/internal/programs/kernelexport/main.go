@@ -119,6 +119,8 @@ type describer struct {
 	canonical map[trace.NameID]string
 	launches  map[string][2]string // grid and block by recorded configuration
 	cost      map[trace.DeviceID]*roofline.Report
+	inside    trace.Event // the innermost frame of the last activity that was asked for
+	module    string      // the modules around it
 }
 
 // newDescriber returns a describer of t's activities.
@@ -222,6 +224,9 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 		r.ModelLine = k.ModelLine().String()
 	}
 	if d.opts.module {
-		r.Module = layer.ModulePath(e)
+		if f := e.Frame(); f != d.inside { // the kernels of a replay have one launch
+			d.inside, d.module = f, layer.ModulePath(e)
+		}
+		r.Module = d.module
 	}
 }

@@ -3,7 +3,6 @@ package kernelexport
 import (
 	"encoding/json"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -68,14 +67,15 @@ type rowWriter interface {
 // csvWriter writes comma-separated values under the header.
 type csvWriter struct {
 	*table.CSV
-	safe bool // texts of the trace are made harmless
+	safe  bool              // texts of the trace are made harmless
+	cells map[string]string // what texts are written as
 }
 
 // newCSV writes the header and returns the writer of rows.
 func newCSV(w io.Writer, safe bool) csvWriter {
 	c := table.NewCSV(w)
 	c.Header(header...)
-	return csvWriter{c, safe}
+	return csvWriter{c, safe, map[string]string{}}
 }
 
 func (c csvWriter) write(r *Row) error {
@@ -99,24 +99,22 @@ func (c csvWriter) write(r *Row) error {
 	c.Int(int64(r.Graph))
 	c.text(r.Operator)
 	c.String(r.Part)
-	c.float(r.OperatorConfidence)
+	c.Float(r.OperatorConfidence)
 	c.text(r.ModelLine)
 	c.Int(r.Tokens)
 	c.Int(r.M)
 	c.Int(r.N)
 	c.Int(r.K)
-	c.float(r.GFLOP)
+	c.Float(r.GFLOP)
 	c.Int(r.Bytes)
 	c.Int(r.Floor)
 	c.String(r.Bound)
-	c.float(r.PeakShare)
+	c.Float(r.PeakShare)
 	c.String(r.Grid)
 	c.String(r.Block)
 	c.Int(int64(r.LayerFromEnd))
 	return c.End()
 }
-
-func (c csvWriter) float(f float64) { c.String(strconv.FormatFloat(f, 'f', -1, 64)) }
 
 func (c csvWriter) flush() error { return c.Flush() }
 
@@ -124,17 +122,28 @@ func (c csvWriter) flush() error { return c.Flush() }
 // formula, which may start programs.
 const formulaStarts = "=+-@\t\r"
 
+// maxCells bounds the texts that a writer remembers: traces have few, many times each.
+const maxCells = 1 << 14
+
 // text writes a text of the trace, or of the model that it names. Where the
 // writer is safe, control characters are replaced, and what a spreadsheet would
 // take for a formula is quoted as spreadsheets do.
 func (c csvWriter) text(s string) {
-	if c.safe && s != "" {
-		formula := strings.IndexByte(formulaStarts, s[0]) >= 0
-		if s = table.Clean(s); formula || strings.IndexByte(formulaStarts, s[0]) >= 0 {
-			s = "'" + s
+	cell, ok := c.cells[s]
+	if !ok {
+		if cell = s; c.safe && s != "" {
+			formula := strings.IndexByte(formulaStarts, s[0]) >= 0
+			if cell = table.Clean(s); formula || strings.IndexByte(formulaStarts, cell[0]) >= 0 {
+				cell = "'" + cell
+			}
 		}
+		if len(c.cells) == maxCells {
+			clear(c.cells)
+		}
+		cell = table.Quoted(cell)
+		c.cells[s] = cell
 	}
-	c.String(s)
+	c.Cell(cell)
 }
 
 // ndjsonWriter writes one JSON object a line.
