@@ -3,7 +3,6 @@ package triage
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/layer"
@@ -44,13 +43,13 @@ const worstRanges = 3
 // exposures are the ledgers of all stages, nil of those that have no activity.
 func (a *analysis) exposures() []*exposureSums {
 	out := make([]*exposureSums, activity.NumStages)
-	var at []deviceActs
+	var at []*activity.Timed
 	for _, w := range a.formal {
 		if a.Process != "" {
 			break // of a part of the activities nothing can be said
 		}
 		for i := range w.Analysis.Devices {
-			at = append(at, actsOf(w, &w.Analysis.Devices[i]))
+			at = append(at, activity.NewTimed(w, &w.Analysis.Devices[i]))
 		}
 	}
 	var g errgroup.Group
@@ -67,7 +66,7 @@ func (a *analysis) exposures() []*exposureSums {
 			}
 			x := newExposureSums(a.pool)
 			for _, d := range at {
-				if stages := d.w.Stages.Pass[d.ID]; slices.Contains(has, d.w) {
+				if stages := d.Of.Stages.Pass[d.ID]; slices.Contains(has, d.Of) {
 					x.addDevice(d, func(pass int) bool { return int(stages[pass]) == stage })
 				}
 			}
@@ -79,46 +78,36 @@ func (a *analysis) exposures() []*exposureSums {
 	return out
 }
 
-// deviceActs are the activities of a device.
-type deviceActs struct {
-	*layer.Device
-	w    *activity.Trace
-	of   []int32 // by kernel
-	ends []int32 // those that take time, by end
-}
-
-func actsOf(w *activity.Trace, d *layer.Device) deviceActs {
-	out := deviceActs{Device: d, w: w, of: w.OfKernel[d.ID]}
-	for _, i := range out.of {
-		if act := &w.Acts[i]; act.End > act.Start {
-			out.ends = append(out.ends, i)
-		}
-	}
-	slices.SortFunc(out.ends, func(i, j int32) int { return cmp.Compare(w.Acts[i].End, w.Acts[j].End) })
-	return out
-}
-
 // exposureSums are the sums of several devices.
 type exposureSums struct {
 	pool               *activity.Pool
 	wall, idle, shared int64
 	byCategory         map[string]*categorySums
-	categories         []*categorySums // by kernel
+	categories         []*categorySums
+	categoryOf         []int32 // by kernel: index of categories
 	byKernel           map[int32]*exchange
-	// What runs alone in the layers of the device at hand.
-	compute   map[layerKey]int64
-	exchanged map[exchangeKey]int64
+	alone              map[layerKey]*layerAlone // of the device at hand
+}
+
+// layerKey is one layer of one pass.
+type layerKey struct{ pass, layer int }
+
+// layerAlone is what runs alone in a layer.
+type layerAlone struct {
+	compute   int64
+	exchanged map[int32]int64 // by kernel
 }
 
 func newExposureSums(p *activity.Pool) *exposureSums {
 	x := &exposureSums{pool: p, byCategory: map[string]*categorySums{}, byKernel: map[int32]*exchange{}}
 	for i := range p.Facts {
 		f := &p.Facts[i]
-		name := string(f.Shown.Category)
-		if x.byCategory[name] == nil {
-			x.byCategory[name] = &categorySums{streams: map[activity.Queue]bool{}, compute: f.Effort == activity.EffortCompute, exchange: f.Effort == activity.EffortExchange}
+		c := x.byCategory[string(f.Shown.Category)]
+		if c == nil {
+			c = &categorySums{at: int32(len(x.categories)), streams: map[activity.Queue]bool{}, compute: f.Effort == activity.EffortCompute, exchange: f.Effort == activity.EffortExchange}
+			x.byCategory[string(f.Shown.Category)], x.categories = c, append(x.categories, c)
 		}
-		x.categories = append(x.categories, x.byCategory[name])
+		x.categoryOf = append(x.categoryOf, c.at)
 	}
 	return x
 }
@@ -132,30 +121,21 @@ type categorySums struct {
 	worst                  []Place
 	open                   Place // the stretch that is not over yet
 	compute, exchange      bool
-	running                int            // kernels, at the time at hand
+	at                     int32          // index of categories
 	queue                  activity.Queue // of the last kernel
 }
 
-// layerKey is one layer of one pass, exchangeKey a kernel in it that exchanges.
-type (
-	layerKey    struct{ pass, layer int }
-	exchangeKey struct {
-		layerKey
-		kernel int32
-	}
-)
-
 // addDevice sweeps over the kernels of a device and counts the steps of the passes
 // that keep says yes to. Time that two such steps share counts for the earlier one.
-func (x *exposureSums) addDevice(d deviceActs, keep func(pass int) bool) {
-	for _, i := range d.of {
-		act := &d.w.Acts[i]
-		if c, q := x.categories[act.Kernel], d.w.Queues[act.Queue]; len(c.streams) == 0 || c.queue != q {
+func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
+	for _, i := range d.Acts {
+		act := &d.Of.Acts[i]
+		if c, q := x.categories[x.categoryOf[act.Kernel]], d.Of.Queues[act.Queue]; len(c.streams) == 0 || c.queue != q {
 			c.queue, c.streams[q] = q, true
 		}
 	}
-	x.compute, x.exchanged = map[layerKey]int64{}, map[exchangeKey]int64{}
-	s := &sweep{x: x, d: d}
+	x.alone = map[layerKey]*layerAlone{}
+	s := activity.NewSweep(d, x.categoryOf)
 	var counted trace.Time // up to here
 	for pass, slice := range d.Steps() {
 		if slice.Start < counted || !keep(pass) {
@@ -163,58 +143,19 @@ func (x *exposureSums) addDevice(d deviceActs, keep func(pass int) bool) {
 		}
 		counted = slice.End
 		for at := slice.Start; at < slice.End; {
-			end := min(slice.End, s.to(at))
-			x.count(d, slice, at, end, s.running)
+			end := min(slice.End, s.To(at))
+			x.count(d, slice, at, end, s.Running)
 			at = end
 		}
 	}
-	for _, c := range x.byCategory {
+	for _, c := range x.categories {
 		c.close()
-		c.running = 0
 	}
 	x.bound()
 }
 
-// sweep goes over the starts and ends of a device's kernels in order of time.
-type sweep struct {
-	x          *exposureSums
-	d          deviceActs
-	start, end int             // the next of each
-	running    []*categorySums // categories of which a kernel runs
-}
-
-// to passes all starts and ends up to t, and returns when the next one is.
-func (s *sweep) to(t trace.Time) trace.Time {
-	acts, next := s.d.w.Acts, trace.Time(math.MaxInt64)
-	for ; s.start < len(s.d.of); s.start++ {
-		act := &acts[s.d.of[s.start]]
-		if act.End <= act.Start {
-			continue
-		}
-		if at := trace.Time(act.Start); at > t {
-			next = at
-			break
-		}
-		c := s.x.categories[act.Kernel]
-		if c.running++; c.running == 1 {
-			s.running = append(s.running, c)
-		}
-	}
-	for ; s.end < len(s.d.ends); s.end++ {
-		act := &acts[s.d.ends[s.end]]
-		if trace.Time(act.End) > t {
-			return min(next, trace.Time(act.End))
-		}
-		c := s.x.categories[act.Kernel]
-		if c.running--; c.running == 0 {
-			s.running = slices.DeleteFunc(s.running, func(r *categorySums) bool { return r == c })
-		}
-	}
-	return next
-}
-
 // count adds a stretch in which kernels of these categories run.
-func (x *exposureSums) count(d deviceActs, slice layer.Slice, from, to trace.Time, running []*categorySums) {
+func (x *exposureSums) count(d *activity.Timed, slice layer.Slice, from, to trace.Time, running []int32) {
 	ns := int64(to - from)
 	x.wall += ns
 	switch len(running) {
@@ -222,33 +163,37 @@ func (x *exposureSums) count(d deviceActs, slice layer.Slice, from, to trace.Tim
 		x.idle += ns
 		return
 	case 1:
-		x.alone(running[0], d, slice, from, to)
+		x.addAlone(x.categories[running[0]], d, slice, from, to)
 		return
 	}
 	x.shared += ns
 	for _, c := range running {
-		c.hidden += ns
+		x.categories[c].hidden += ns
 	}
 }
 
-// alone adds a stretch in which only kernels of a category run.
-func (x *exposureSums) alone(c *categorySums, d deviceActs, slice layer.Slice, from, to trace.Time) {
+// addAlone adds a stretch in which only kernels of a category run.
+func (x *exposureSums) addAlone(c *categorySums, d *activity.Timed, slice layer.Slice, from, to trace.Time) {
 	ns := int64(to - from)
 	c.exposed += ns
-	k, id := d.Kernel(int(slice.Kernel)), d.w.Acts[d.of[slice.Kernel]].Kernel
+	k, id := d.Kernel(int(slice.Kernel)), d.Of.Acts[d.Acts[slice.Kernel]].Kernel
 	if c.exchange {
 		if x.byKernel[id] == nil {
 			x.byKernel[id] = &exchange{}
 		}
 		x.byKernel[id].exposed += ns
 	}
-	if at := k.Place(); at.Layer != trace.None {
+	if at := k.Place(); at.Layer != trace.None && (c.compute || c.exchange) {
 		key := layerKey{at.Pass, at.Layer}
-		switch {
-		case c.compute:
-			x.compute[key] += ns
-		case c.exchange:
-			x.exchanged[exchangeKey{key, id}] += ns
+		in := x.alone[key]
+		if in == nil {
+			in = &layerAlone{exchanged: map[int32]int64{}}
+			x.alone[key] = in
+		}
+		if c.compute {
+			in.compute += ns
+		} else {
+			in.exchanged[id] += ns
 		}
 	}
 	if c.open.EndNS == from && c.open.EndNS > c.open.StartNS {
@@ -273,42 +218,30 @@ func (c *categorySums) close() {
 	c.open = Place{}
 }
 
-// bound adds what compute of the same layer could hide at most: of each layer the smaller one of the exposed time and of the
+// bound adds what compute of the same layers could hide at most: of each layer the smaller one of the exposed time and of the
 // compute, divided among the kernels that exchange by their time; what rounding leaves goes to the last.
 func (x *exposureSums) bound() {
-	keys := slices.AppendSeq(make([]exchangeKey, 0, len(x.exchanged)), maps.Keys(x.exchanged))
-	slices.SortFunc(keys, func(p, q exchangeKey) int {
-		return cmp.Or(cmp.Compare(p.pass, q.pass), cmp.Compare(p.layer, q.layer), cmp.Compare(p.kernel, q.kernel))
-	})
-	for from, key := range keys {
-		if from > 0 && keys[from-1].layerKey == key.layerKey {
-			continue
-		}
+	for _, in := range x.alone {
 		var whole int64
-		n := from
-		for ; n < len(keys) && keys[n].layerKey == key.layerKey; n++ {
-			whole += x.exchanged[keys[n]]
+		for _, ns := range in.exchanged {
+			whole += ns
 		}
-		bound := min(whole, x.compute[key.layerKey])
+		bound := min(whole, in.compute)
 		for _, c := range x.byCategory {
 			if c.exchange {
 				c.bound += bound
 			}
 		}
-		x.divide(bound, whole, keys[from:n])
-	}
-}
-
-// divide gives each kernel its part of a layer's bound.
-func (x *exposureSums) divide(bound, whole int64, keys []exchangeKey) {
-	left := bound
-	for n, k := range keys {
-		part := min(int64(float64(bound)*float64(x.exchanged[k])/float64(whole)), left)
-		if n == len(keys)-1 {
-			part = left
+		kernels := slices.Sorted(maps.Keys(in.exchanged))
+		left := bound
+		for n, k := range kernels {
+			part := min(int64(float64(bound)*float64(in.exchanged[k])/float64(whole)), left)
+			if n == len(kernels)-1 {
+				part = left
+			}
+			x.byKernel[k].bound += part
+			left -= part
 		}
-		x.byKernel[k.kernel].bound += part
-		left -= part
 	}
 }
 

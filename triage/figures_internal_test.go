@@ -2,7 +2,6 @@ package triage
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -168,30 +167,29 @@ func TestStepsOfStages(t *testing.T) {
 
 func TestBoundsAreDivided(t *testing.T) {
 	for _, c := range []struct {
-		bound, whole int64
-		parts        map[int32]int64
-		want         string
+		compute int64
+		parts   map[int32]int64
+		want    string
 	}{
-		{10, 20, map[int32]int64{1: 20}, "1:10"},
-		{10, 20, map[int32]int64{1: 5, 2: 15}, "1:2 2:8"},
-		{0, 20, map[int32]int64{1: 5, 2: 15}, "1:0 2:0"},
-		{9, 9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
-		{10, 9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:4"},
+		{10, map[int32]int64{1: 20}, "1:10"},
+		{10, map[int32]int64{1: 5, 2: 15}, "1:2 2:8"},
+		{0, map[int32]int64{1: 5, 2: 15}, "1:0 2:0"},
+		{9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
+		{10, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
+		{8, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:2 2:2 3:4"},
 	} {
-		sums := exposureSums{byKernel: map[int32]*exchange{}, exchanged: map[exchangeKey]int64{}}
-		var keys []exchangeKey
-		for _, id := range slices.Sorted(maps.Keys(c.parts)) {
-			keys = append(keys, exchangeKey{kernel: id})
-			sums.byKernel[id], sums.exchanged[keys[len(keys)-1]] = &exchange{}, c.parts[id]
+		sums := exposureSums{byKernel: map[int32]*exchange{}, alone: map[layerKey]*layerAlone{{}: {compute: c.compute, exchanged: c.parts}}}
+		for id := range c.parts {
+			sums.byKernel[id] = &exchange{}
 		}
-		sums.divide(c.bound, c.whole, keys)
+		sums.bound()
 		var got []string
 		for id, x := range sums.byKernel {
 			got = append(got, fmt.Sprint(id, ":", x.bound))
 		}
 		slices.Sort(got)
 		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%d of %d: %s, want %s", c.bound, c.whole, s, c.want)
+			t.Errorf("%d of compute beside %v: %s, want %s", c.compute, c.parts, s, c.want)
 		}
 	}
 }

@@ -228,56 +228,62 @@ func (s *stageWork) replaySources() []Location {
 
 // modelLines are the lines of the model that a row's launches of an operator come from, by time, what is not known left out.
 func (r *row) modelLines(p *activity.Pool, operator int32) []Location {
-	ns, from := map[int32]int64{}, map[int32]activity.Origin{}
+	var by groups[int32, activity.SiteTime]
 	var whole int64
-	var ids []int32
 	for _, st := range r.sites {
 		if operator != anyOperator && st.Operator != operator {
 			continue
 		}
-		whole += st.Ns
-		if st.Model == 0 {
-			continue
+		if whole += st.Ns; st.Model != 0 {
+			by.of(st.Model, activity.SiteTime{Model: st.Model, From: st.From}).Ns += st.Ns
 		}
-		if _, ok := ns[st.Model]; !ok {
-			ids = append(ids, st.Model)
-			from[st.Model] = st.From
-		}
-		ns[st.Model] += st.Ns
 	}
-	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(ns[b], ns[a]) })
+	slices.SortStableFunc(by.list, func(a, b activity.SiteTime) int { return cmp.Compare(b.Ns, a.Ns) })
 	out := []Location{}
-	for _, id := range ids {
-		if len(out) == maxLocations || len(out) > 0 && percent(ns[id], whole) < minSitePct {
+	for _, st := range by.list {
+		if len(out) == maxLocations || len(out) > 0 && percent(st.Ns, whole) < minSitePct {
 			break
 		}
-		m := p.Models[id]
-		out = append(out, Location{Location: m.String(), Module: m.Module, SharePct: percent(ns[id], whole), From: activity.OriginNames[from[id]]})
+		m := p.Models[st.Model]
+		out = append(out, Location{Location: m.String(), Module: m.Module, SharePct: percent(st.Ns, whole), From: activity.OriginNames[st.From]})
 	}
 	return out
 }
 
+// groups are sums by a key, in the order in which the keys come.
+type groups[K comparable, T any] struct {
+	at   map[K]int
+	list []T
+}
+
+// of is the sum of a key, which begins as first.
+func (g *groups[K, T]) of(key K, first T) *T {
+	i, ok := g.at[key]
+	if !ok {
+		if g.at == nil {
+			g.at = map[K]int{}
+		}
+		i = len(g.list)
+		g.at[key], g.list = i, append(g.list, first)
+	}
+	return &g.list[i]
+}
+
 // operatorsOf sums the sites of rows by operator, by time.
 func (s *stageWork) operatorsOf(p *activity.Pool, rows ...*row) []activity.SiteTime {
-	at := map[int32]int{}
-	var out []activity.SiteTime
+	var by groups[int32, activity.SiteTime]
 	for _, r := range rows {
 		for _, st := range r.sites {
-			i, ok := at[st.Operator]
-			if !ok {
-				i = len(out)
-				at[st.Operator] = i
-				out = append(out, activity.SiteTime{Operator: st.Operator, Sure: st.Sure})
-			}
-			out[i].Ns += st.Ns
-			out[i].Launches += st.Launches
-			out[i].Sure = min(out[i].Sure, st.Sure)
+			o := by.of(st.Operator, activity.SiteTime{Operator: st.Operator, Sure: st.Sure})
+			o.Ns += st.Ns
+			o.Launches += st.Launches
+			o.Sure = min(o.Sure, st.Sure)
 		}
 	}
-	slices.SortFunc(out, func(a, b activity.SiteTime) int {
+	slices.SortFunc(by.list, func(a, b activity.SiteTime) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Operators.Texts[a.Operator], p.Operators.Texts[b.Operator]))
 	})
-	return out
+	return by.list
 }
 
 // operatorRow renders what was summed of an operator.
@@ -305,34 +311,26 @@ func (s *stageWork) operators(p *activity.Pool) []OperatorRow {
 // most common one of the site. Time without a known source comes behind known
 // sites unless it is the largest part: what is known says more.
 func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime, whole int64) {
-	var ops [][]activity.SiteTime
-	at := map[int32]int{}
+	type siteOps struct {
+		activity.SiteTime
+		ops groups[int32, activity.SiteTime]
+	}
+	var by groups[int32, siteOps]
 	for _, st := range r.sites {
 		if operator != anyOperator && st.Operator != operator {
 			continue
 		}
 		whole += st.Ns
-		i, ok := at[st.Site]
-		if !ok {
-			i = len(out)
-			at[st.Site] = i
-			out = append(out, activity.SiteTime{Site: st.Site, From: st.From})
-			ops = append(ops, nil)
-		}
-		out[i].Ns += st.Ns
-		out[i].Launches += st.Launches
-		k := slices.IndexFunc(ops[i], func(o activity.SiteTime) bool { return o.Op == st.Op })
-		if k < 0 {
-			ops[i] = append(ops[i], activity.SiteTime{Op: st.Op})
-			k = len(ops[i]) - 1
-		}
-		ops[i][k].Launches += st.Launches
+		at := by.of(st.Site, siteOps{SiteTime: activity.SiteTime{Site: st.Site, From: st.From}})
+		at.Ns += st.Ns
+		at.Launches += st.Launches
+		at.ops.of(st.Op, activity.SiteTime{Op: st.Op}).Launches += st.Launches
 	}
-	for i := range out {
-		best := slices.MaxFunc(ops[i], func(a, b activity.SiteTime) int {
+	for _, at := range by.list {
+		at.Op = slices.MaxFunc(at.ops.list, func(a, b activity.SiteTime) int {
 			return cmp.Or(cmp.Compare(a.Launches, b.Launches), cmp.Compare(p.Ops.Texts[b.Op], p.Ops.Texts[a.Op]))
-		})
-		out[i].Op = best.Op
+		}).Op
+		out = append(out, at.SiteTime)
 	}
 	slices.SortStableFunc(out, func(a, b activity.SiteTime) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]))
@@ -350,24 +348,16 @@ func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime,
 
 // categories sums the stage's rows by category, by time.
 func (s *stageWork) categories(p *activity.Pool) []Share {
-	at := map[string]int{}
-	var ns []int64
-	var out []Share
+	var by groups[string, row]
 	for i := range s.rows {
 		r := &s.rows[i]
-		c := string(p.Facts[r.kernel].Shown.Category)
-		k, ok := at[c]
-		if !ok {
-			k = len(out)
-			at[c] = k
-			out = append(out, Share{Category: c})
-			ns = append(ns, 0)
-		}
-		ns[k] += r.ns
-		out[k].Launches += r.launches
+		c := by.of(string(p.Facts[r.kernel].Shown.Category), row{kernel: r.kernel})
+		c.ns += r.ns
+		c.launches += r.launches
 	}
-	for k := range out {
-		out[k].GPUTimeUS, out[k].SharePct = micros(ns[k]), s.share(ns[k])
+	var out []Share
+	for _, c := range by.list {
+		out = append(out, Share{Category: string(p.Facts[c.kernel].Shown.Category), Launches: c.launches, GPUTimeUS: micros(c.ns), SharePct: s.share(c.ns)})
 	}
 	slices.SortFunc(out, func(a, b Share) int {
 		return cmp.Or(cmp.Compare(b.GPUTimeUS, a.GPUTimeUS), cmp.Compare(a.Category, b.Category))
