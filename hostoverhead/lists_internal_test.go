@@ -199,7 +199,8 @@ func TestDisagreementInWords(t *testing.T) {
 	}{
 		{math.NaN(), nil, []string{"the GPU is idle 50.0 % of the window; the host causes 5.0 % of the steps."}, []string{"launch calls", "rest"}},
 		{0, nil, nil, []string{"launch calls"}},
-		{0.25, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 1}}, []string{"launch calls take 25.0 % of it", "(10.0 % exposed)", "most of the rest is transfers"}, nil},
+		{0.25, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 2, StepsNS: 1}}, []string{"launch calls take 25.0 % of it", "(10.0 % exposed)", "most of the rest is transfers."}, nil},
+		{0, []IdleCause{{Cause: causeTransfer, Group: groupTransfer, NS: 2, StepsNS: 2}, {Cause: causeDependency, Group: groupDispatch, NS: 3, StepsNS: 1}}, []string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
 		{0.25, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0 % exposed)"}, []string{"rest"}},
 	} {
 		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: answerYes}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}

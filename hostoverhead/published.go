@@ -1,9 +1,11 @@
 package hostoverhead
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/published/host"
@@ -59,12 +61,12 @@ func (v *Verdict) disagreement() string {
 		}
 		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(float64(p.Metrics.LaunchOverhead)), percentOf(exposed, r.WindowNS)))
 	}
-	groups := groupSums(r.Idle)
+	groups := slices.DeleteFunc(groupSums(r.Idle), func(g groupSum) bool { return hostGroup(g.group) || g.ns == 0 })
 	rest := ""
-	for _, g := range groups {
-		if g.group != groupWork && g.group != groupWaiting && g.ns > 0 {
-			rest = fmt.Sprintf(", and most of the rest is %s", g.group)
-			break
+	if len(groups) > 0 {
+		g := slices.MaxFunc(groups, func(x, y groupSum) int { return cmp.Compare(x.ns, y.ns) })
+		if rest = ", and most of the rest is " + g.group; 2*g.steps < g.ns && v.Basis == "steps" {
+			rest += ", outside of the steps"
 		}
 	}
 	return fmt.Sprintf("The published metrics say YES because %s; the host causes %s of the %s%s.", strings.Join(why, " and "), percent(v.Headroom.Share), v.Basis, rest)

@@ -95,7 +95,11 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Ranks) > 1 {
 		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))
 	}
-	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, counted(r.Steps, "step"), counted(r.Kernels, "kernel"), percent(v.Threshold))
+	steps := counted(r.Steps, "step")
+	if v.Basis == "window" {
+		steps = "no steps"
+	}
+	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, steps, counted(r.Kernels, "kernel"), percent(v.Threshold))
 	for _, s := range v.Serving {
 		fmt.Fprintf(b, "  ! %s\n", s.Message)
 	}
