@@ -58,6 +58,13 @@ func (r *Report) addHost(ctx context.Context) error {
 		return nil
 	}
 	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
+	if d := &v.Ranks[v.Deciding]; len(v.Ranks) > 1 {
+		where := fmt.Sprintf("GPU %d", d.Device)
+		if len(ranks) > 1 {
+			where += " of " + d.Rank
+		}
+		r.HostText = where + " loses most to it: " + v.Summary
+	}
 	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == "low" }); i >= 0 {
 		r.HostText += " (low confidence: " + v.Doubts[i].Message + ")"
 	}

@@ -242,6 +242,24 @@ func TestReportOfACapture(t *testing.T) {
 	}
 }
 
+// TestReportNamesTheGPU: of several GPUs the host line is about the one that loses most.
+func TestReportNamesTheGPU(t *testing.T) {
+	for gpus, want := range map[int]string{1: "", 2: "GPU 1 loses most to it: "} {
+		path := filepath.Join(t.TempDir(), "gpus.json")
+		var b strings.Builder
+		for gpu := range gpus {
+			for i, at := range []int{0, 30 + 50*gpu} { // the second one waits longer
+				fmt.Fprintf(&b, `{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":%[1]d,"ts":%[2]d,"dur":2,"args":{"correlation":%[3]d}},
+					{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":%[1]d,"tid":7,"ts":%[4]d,"dur":20,"args":{"correlation":%[3]d,"device":%[1]d,"stream":7}},`, gpu, at+1, 2*gpu+i, at+5)
+			}
+		}
+		writeFile(t, path, `{"traceEvents":[`+strings.TrimSuffix(b.String(), ",")+"]}")
+		if r := reported(t, path, strata.ReportOptions{}); strings.Contains(r.HostText, "loses most") != (want != "") || !strings.HasPrefix(r.HostText, want) {
+			t.Errorf("%d GPUs: host %q, want %q in front", gpus, r.HostText, want)
+		}
+	}
+}
+
 // TestReportOfAWindow: where nothing tells passes apart, shares are of the window and no step is spoken of.
 func TestReportOfAWindow(t *testing.T) {
 	for name, want := range map[string][2]string{
