@@ -303,15 +303,8 @@ func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
 
 // explain gives every part of an idle span its cause.
 func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idlePiece)) {
-	if s.Empty() {
-		return
-	}
-	queued := int64(l.p.QueuedLimit)
-	piece := func(c string, detail uint8) idlePiece {
-		return idlePiece{cause: l.number[c], detail: detail, next: g.next}
-	}
 	if l.doubted && !g.replay {
-		emit(s, piece(causeUnknown, detailDoubted))
+		emit(s, idlePiece{cause: l.number[causeUnknown], detail: detailDoubted, next: g.next})
 		return
 	}
 	th, part := l.hostPart(g, s)
@@ -319,41 +312,31 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		l.findDrain(g, th)
 		l.host(g, th, part, func(s interval.Span, p idlePiece) { l.drained(g, s, p, emit) })
 	}
-	if !g.launch.Valid() || g.launch.Thread() < 0 {
-		switch {
-		case !part.Empty():
-		case g.graph && s.Len() <= queued:
-			emit(s, piece(causeDispatch, detailInGraph))
-		default:
-			emit(s, piece(causeUnknown, detailOrphan))
-		}
-		return
-	}
-	way := interval.Span{Start: max(s.Start, part.End), End: s.End}
-	if g.replay {
+	way := interval.Span{Start: max(s.Start, part.End), End: s.End} // of the kernel to the device
+	if part.Empty() {
 		way = s
 	}
-	ahead := g.replay || int64(g.launch.End()) <= s.Start
-	switch limit := queued; {
-	case way.Empty():
-	case ahead && way.Len() <= limit && g.replay:
-		emit(way, piece(causeDispatch, detailInGraph))
-	case ahead && way.Len() <= limit:
-		emit(way, piece(causeDispatch, detailQueued))
-	case !ahead && way.Len() <= limit:
-		p := piece(causeLaunch, detailOnItsWay)
+	launched, soon := g.launch.Valid() && g.launch.Thread() >= 0, way.Len() <= int64(l.p.QueuedLimit)
+	c, p := causeDependency, idlePiece{detail: detailLate, next: g.next}
+	switch {
+	case soon && (g.replay || !launched && g.graph):
+		c, p.detail = causeDispatch, detailInGraph
+	case !launched:
+		c, p.detail = causeUnknown, detailOrphan
+	case soon && int64(g.launch.End()) <= s.Start:
+		c, p.detail = causeDispatch, detailQueued
+	case soon:
+		c, p.detail, p.api = causeLaunch, detailOnItsWay, g.launch.NameID()
 		if apicall.IsGraphLaunch(g.launch.Name()) {
-			p = piece(causeGraphLaunch, detailOnItsWay)
+			c = causeGraphLaunch
 		}
-		p.api = g.launch.NameID()
-		l.drained(g, way, p, emit)
 	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != kernelword.NotCollective:
-		emit(way, piece(causeRanks, detailLateCollective))
+		c, p.detail = causeRanks, detailLateCollective
 	case l.callbacks:
-		emit(way, piece(causeUnknown, detailHostFunction))
-	default:
-		emit(way, piece(causeDependency, detailLate))
+		c, p.detail = causeUnknown, detailHostFunction
 	}
+	p.cause = l.number[c]
+	l.drained(g, way, p, emit)
 }
 
 // findDrain looks for the call that had emptied the queue when the gap opened.

@@ -72,28 +72,20 @@ func relative(a, b float64) float64 {
 func (c *Comparison) warn() {
 	a, b := c.Baseline, c.Target
 	c.Warnings = []string{}
-	say := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
-	if a.MaxGeneration != b.MaxGeneration {
-		say("workloads differ: %d and %d generation requests in the steady steps", a.MaxGeneration, b.MaxGeneration)
-	}
-	if a.AllSteps > 0 && b.AllSteps > 0 {
-		x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps)
-		if math.Abs(x-y) > mixDifference {
-			say("workloads differ: %.0f %% and %.0f %% of the steps have context requests", 100*x, 100*y)
+	say := func(holds bool, format string, args ...any) {
+		if holds {
+			c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	if relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer {
-		say("%.1f and %.1f kernels per step: another model, another configuration, or lost fusion", a.KernelsPerStep, b.KernelsPerStep)
-	}
-	if a.GPU != b.GPU {
-		say("GPUs differ: %q and %q", a.GPU, b.GPU)
-	}
-	if a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize {
-		say("tensor-parallel sizes differ: %d and %d", a.TPSize, b.TPSize)
-	}
+	x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps) // NaN without steps
+	say(a.MaxGeneration != b.MaxGeneration, "workloads differ: %d and %d generation requests in the steady steps", a.MaxGeneration, b.MaxGeneration)
+	say(math.Abs(x-y) > mixDifference, "workloads differ: %.0f %% and %.0f %% of the steps have context requests", 100*x, 100*y)
+	say(relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer, "%.1f and %.1f kernels per step: another model, another configuration, or lost fusion", a.KernelsPerStep, b.KernelsPerStep)
+	say(a.GPU != b.GPU, "GPUs differ: %q and %q", a.GPU, b.GPU)
+	say(a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize, "tensor-parallel sizes differ: %d and %d", a.TPSize, b.TPSize)
 	for _, r := range []*Run{a, b} {
 		for _, n := range r.Notes {
-			say("%s: %s", r.Label, n)
+			say(true, "%s: %s", r.Label, n)
 		}
 	}
 }
