@@ -157,6 +157,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	}
 	w.embedded()
 	w.behind()
+	w.unfed()
 	w.serve()
 	return found
 }

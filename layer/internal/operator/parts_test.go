@@ -318,6 +318,32 @@ func TestClassesOfModules(t *testing.T) {
 	}
 }
 
+// TestNormOfASecondAttention: a norm between an attention and the first product of the next one on its stream is none of queries and keys, unless frames say so.
+func TestNormOfASecondAttention(t *testing.T) {
+	for _, c := range []struct{ row, streams, want string }{ // q a product that attention reads, o one that it does not, n a norm, N one that frames tell, t attention
+		{"qnnt", "0000", "...."}, {"nqt", "000", "..."}, {"qtnqt", "00000", "..x.."}, {"qtonqnt", "0000000", "...x..."}, {"qtNqt", "00000", "....."}, {"qtnqt", "00100", "....."}, {"qtnqnt", "000010", "..x..."}, {"qtqnt", "00100", "...x."},
+	} {
+		w := &work{pass: &Pass{}, placed: slices.Repeat([]bool{true}, len(c.row))}
+		for i, r := range c.row {
+			w.pass.Kernels = append(w.pass.Kernels, Kernel{Layer: 3, Stream: int32(c.streams[i] - '0')})
+			w.found = append(w.found, map[rune]Found{'q': {Operator: opname.QProj}, 'o': {Operator: opname.OProj}, 'n': {Operator: opname.QKNorm, Evidence: Plan}, 'N': {Operator: opname.QKNorm, Evidence: Module}, 't': {Operator: opname.Attention}}[r])
+		}
+		w.reads = readsOf(strings.NewReplacer("q", "p", "o", "p", "N", "n").Replace(c.row))
+		w.unfed()
+		got := ""
+		for i, f := range w.found {
+			if f.Operator == opname.Other && !w.placed[i] && f.Layer == 3 {
+				got += "x"
+			} else {
+				got += "."
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s on %s: %s, want %s", c.row, c.streams, got, c.want)
+		}
+	}
+}
+
 // TestTailsOfLayers: around an activation stand the products of a feed-forward part, at either end of what stands behind attention, too.
 func TestTailsOfLayers(t *testing.T) {
 	p := Defaults()
