@@ -55,18 +55,12 @@ func (a *analysis) exposures() []*exposureSums {
 	var g errgroup.Group
 	for stage := range out {
 		g.Go(func() error {
-			var has []*activity.Trace
-			for _, w := range a.formal {
-				if slices.ContainsFunc(w.Acts, func(act activity.Activity) bool { return int(act.Stage) == stage }) {
-					has = append(has, w)
-				}
-			}
-			if len(has) == 0 {
+			if !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return w.Has[stage] }) {
 				return nil
 			}
 			x := newExposureSums(a.pool)
 			for _, d := range at {
-				if stages := d.Of.Stages.Pass[d.ID]; slices.Contains(has, d.Of) {
+				if stages := d.Of.Stages.Pass[d.ID]; d.Of.Has[stage] {
 					x.addDevice(d, func(pass int) bool { return int(stages[pass]) == stage })
 				}
 			}

@@ -43,6 +43,7 @@ type Trace struct {
 	Queues    []Queue                    // the streams that activities number
 	Stages    *Stages                    // of its passes
 	Steps     []StepCount                // by stage
+	Has       [NumStages]bool            // the stages of Acts
 	OfKernel  map[trace.DeviceID][]int32 // the activities of the kernels of each device
 	Hip, Cuda bool                       // launched through these APIs
 }
@@ -123,6 +124,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 		if a.Replay {
 			a.ReplayedAt, a.Site, a.From = a.Site, siteReplay, fromNothing
 		}
+		w.Has[a.Stage] = true
 		w.Acts = append(w.Acts, a)
 	}
 	w.Hip, w.Cuda = sites.hip, sites.cuda
