@@ -27,6 +27,7 @@ func TestSteadySteps(t *testing.T) {
 	}{
 		{"most requests", slices.Concat(phase(1, names.Generation, 7), phase(5, names.Generation, 8)), []int{1, 2, 3, 4, 5}},
 		{"too few with most", slices.Concat(phase(1, names.Generation, 7), phase(4, names.Generation, 8)), []int{0, 1, 2, 3, 4}},
+		{"too few with most, and a context step", slices.Concat(phase(1, names.Context, 9), phase(1, names.Generation, 7), phase(4, names.Generation, 8)), []int{1, 2, 3, 4, 5}},
 		{"requests unknown", slices.Concat(phase(1, names.Context, 9), phase(5, names.Generation, -1)), []int{1, 2, 3, 4, 5}},
 		{"no request", slices.Concat(phase(5, names.Generation, 0), phase(5, names.Generation, -1)), []int{0, 1, 2, 3, 4}},
 		{"few generation steps", slices.Concat(phase(4, names.Context, 0), phase(4, names.Generation, 8)), []int{0, 1, 2, 3, 4, 5, 6, 7}},
