@@ -2,6 +2,7 @@ package ladder
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -152,11 +153,21 @@ func TestStreamsBeside(t *testing.T) {
 }
 
 func TestRotatedLists(t *testing.T) {
-	x := []float64{1, 2, 3, 4}
-	for shift, want := range map[int]float64{0: 0, 1: 1.5, 2: 2, 3: 1.5, 4: 0} {
-		if got := apart(x, x, shift); got != want {
+	w, x := workOf(act{"k", 7, 0, 0}, act{"k", 7, 10, 2}, act{"k", 7, 20, 3}, act{"k", 7, 30, 4})
+	for shift, want := range map[int]float64{0: 0, 1: 16, 2: 36, 3: 16, 4: 0} { // what lasts no time counts as a nanosecond
+		if want > 0 {
+			want = math.Log(want) / 4
+		}
+		if got := w.apart(x, x, shift); math.Abs(got-want) > 1e-12 {
 			t.Errorf("shifted by %d: %v apart, want %v", shift, got, want)
 		}
+	}
+	var long []act
+	for k := range 100 {
+		long = append(long, act{"k", 7, int64(k), 1 + int64(k%2)*999_999})
+	}
+	if w, x := workOf(long...); math.Abs(w.apart(x, x, 1)-6*math.Ln10) > 1e-9 {
+		t.Errorf("a hundred kernels: %v apart, want %v", w.apart(x, x, 1), 6*math.Ln10)
 	}
 	// A replay of six layers, the last five of them equal.
 	found := func(other []int64) int {

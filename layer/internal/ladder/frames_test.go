@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -192,15 +191,5 @@ func TestModulesAroundLaunches(t *testing.T) {
 	}
 	if w, _ := workOf(act{"k", 7, 0, 10}); w.ModulePaths() != nil || w.ModulePaths().LeafOf(0) != None || w.ModulePaths().Of(0) != nil {
 		t.Error("a trace without frames has paths")
-	}
-}
-
-// TestScrambledDurations: durations far from usual, and near once shifted, in as many layers as are needed.
-func TestScrambledDurations(t *testing.T) {
-	if got := apart([]float64{1, 2, 3}, []float64{3, 1, 2}, 1); got != 0 {
-		t.Errorf("shifted by one: %v, want 0", got)
-	}
-	if got := apart([]float64{1, 2, 3}, []float64{3, 1, 2}, 0); math.Abs(got-4.0/3) > 1e-12 {
-		t.Errorf("as they are: %v, want 4/3", got)
 	}
 }

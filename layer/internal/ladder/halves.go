@@ -19,13 +19,10 @@ import (
 // unlike those of passes that run on a stream each.
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	streams, count := w.streamsOf(kernels)
-	if len(streams) < 2 {
+	if len(streams) < 2 || !params.Half(count[streams[0]], count[streams[1]], count[streams[1]]) {
 		return 0, false
 	}
 	first, second := streams[0], streams[1]
-	if !params.Half(count[first], count[second], count[second]) {
-		return 0, false
-	}
 	known := map[int32]bool{}
 	for _, i := range kernels {
 		if w.Act(i).Stream() == first {
@@ -51,8 +48,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	ok := roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(count[first], count[second], shared)
-	return second, ok
+	return second, roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(count[first], count[second], shared)
 }
 
 // withoutHalf splits off the kernels of a second half of the batch; second is empty where there is none.

@@ -104,15 +104,19 @@ func (w *Work) internNames() {
 	w.ID = make([]int32, len(w.Acts))
 	var ids intern.Keys[trace.NameID]
 	var bases intern.Keys[string]
+	var recent [256]int32 // ids of names that the map is not asked for again
 	for i := range w.Acts {
 		name := w.Act(int32(i)).NameID()
-		id := ids.ID(name)
-		if id == len(w.Names) {
+		id := &recent[name%trace.NameID(len(recent))]
+		if int(*id) >= len(w.Names) || w.NameOf[*id] != name {
+			*id = int32(ids.ID(name))
+		}
+		if int(*id) == len(w.Names) {
 			f := FactsOf(w.Trace.Name(name))
 			w.Names, w.Facts, w.NameOf = append(w.Names, w.Trace.Name(name)), append(w.Facts, f), append(w.NameOf, name)
 			w.base = append(w.base, int32(bases.ID(f.Base)))
 		}
-		w.ID[i] = int32(id)
+		w.ID[i] = *id
 	}
 	w.steps = normSteps(w.Names, w.Facts)
 	w.roles = structuralRoles(w.Facts)
@@ -232,8 +236,7 @@ func (w *Work) Replayed(i int32) bool { return w.replay[i] }
 
 // Place notes pass, layer and half of each kernel of the passes.
 func (w *Work) Place(results []Result) {
-	n := len(w.Acts)
-	w.Pass, w.Layer = slices.Repeat([]int32{None}, n), slices.Repeat([]int16{None}, n)
+	w.Pass, w.Layer = slices.Repeat([]int32{None}, len(w.Acts)), slices.Repeat([]int16{None}, len(w.Acts))
 	for p := range results {
 		r := &results[p]
 		for k, i := range r.Kernels {

@@ -172,7 +172,6 @@ func (r *Result) layersOfLine() []int32 {
 func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, 0
-	layers := slices.Repeat([]int32{None}, len(r.Kernels))
 	for k, i := range r.Kernels {
 		l, told := w.layerOf(f, i)
 		switch {
@@ -181,7 +180,7 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 			if inside++; inside == 1 {
 				r.framed = *root
 			}
-			layers[k], r.framed.toLayer = int32(l.Index), root.toLayer
+			r.Layer[k], r.framed.toLayer = int32(l.Index), root.toLayer
 			lo, hi = min(lo, l.Index), max(hi, l.Index)
 			r.framed.first, r.framed.layers = min(r.framed.first, root.first), max(r.framed.layers, root.layers)
 		case !told:
@@ -189,9 +188,10 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 		}
 	}
 	if inside == 0 || silent > inside {
+		r.Layer = slices.Repeat([]int32{None}, len(r.Kernels))
 		return false
 	}
-	r.Layer, r.First, r.Count = layers, lo, hi-lo+1
+	r.First, r.Count = lo, hi-lo+1
 	r.LayerEvidence, r.LayerConf = "module", 1
 	return true
 }

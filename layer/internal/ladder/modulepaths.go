@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -69,7 +70,7 @@ func (w *Work) ModulePaths() *ModulePaths {
 		if e.Thread() != thread {
 			walk.until(endOfTime)
 			thread = e.Thread()
-			walk.launches, walk.stack = walk.all[thread], walk.stack[:0]
+			walk.launches, walk.stack = walk.all[thread].List, walk.stack[:0]
 		}
 		walk.enter(e)
 	}
@@ -85,8 +86,8 @@ func (w *Work) ModulePaths() *ModulePaths {
 type pathWalk struct {
 	w        *Work
 	to       *ModulePaths
-	all      map[trace.ThreadIndex][]int32 // the launches of each thread, by time
-	launches []int32                       // those of the thread that are still to come
+	all      map[trace.ThreadIndex]segment.Part // the launches of each thread, by time
+	launches []int32                            // those of the thread that are still to come
 	stack    []openFrame
 	children intern.Keys[pathEdge]
 	kinds    intern.Keys[kindEdge]
@@ -110,10 +111,12 @@ type kindEdge struct {
 }
 
 func (w *Work) newPathWalk() *pathWalk {
-	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex][]int32{}}
-	for _, i := range w.Order {
+	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex]segment.Part{}}
+	for k, i := range w.Order {
 		if w.Known(i) && !w.Replayed(i) {
-			p.all[w.thread(i)] = append(p.all[w.thread(i)], i)
+			all := p.all[w.thread(i)]
+			all.Add(w.Order, k)
+			p.all[w.thread(i)] = all
 		}
 	}
 	return p

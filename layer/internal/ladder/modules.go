@@ -80,7 +80,7 @@ func ReadFrames(t *trace.Trace) *Frames {
 // modules returns the module frames of one thread behind the other, by start, and with each those that it lies in: outermost first, itself last.
 func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.ThreadIndex, []frameSpan] {
 	return func(yield func(trace.ThreadIndex, []frameSpan) bool) {
-		memo := map[trace.NameID]frameSpan{}
+		memo := map[trace.NameID]*frameSpan{}
 		thread := trace.ThreadIndex(trace.None)
 		var open []frameSpan
 		for e := range t.Events(event.LanePython) {
@@ -93,17 +93,20 @@ func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.Th
 			for len(open) > 0 && e.Start() >= open[len(open)-1].until {
 				open = open[:len(open)-1]
 			}
-			span, ok := memo[e.NameID()]
-			if !ok {
-				span.class, span.Index, _ = SplitModule(e.Name())
-				span.layer = span.Index >= 0 && span.Index <= math.MaxInt16 && isLayer(span.class)
-				memo[e.NameID()] = span
+			known := memo[e.NameID()]
+			if known == nil {
+				known = &frameSpan{}
+				known.class, known.Index, _ = SplitModule(e.Name())
+				known.layer = known.Index >= 0 && known.Index <= math.MaxInt16 && isLayer(known.class)
+				memo[e.NameID()] = known
 			}
-			span.start, span.end, span.until = e.Start(), e.End(), e.End()
-			if n := len(open); n > 0 {
+			open = append(open, *known)
+			n := len(open) - 1
+			span := &open[n]
+			if span.start, span.end, span.until = e.Start(), e.End(), e.End(); n > 0 {
 				span.layer, span.until = span.layer || open[n-1].layer, min(span.until, open[n-1].until)
 			}
-			if open = append(open, span); !yield(thread, open) {
+			if !yield(thread, open) {
 				return
 			}
 		}
@@ -114,9 +117,9 @@ func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.Th
 func collectFrames(t *trace.Trace, isLayer func(class string) bool) *Frames {
 	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
 	for thread, open := range modules(t, isLayer) {
-		span, outer := open[len(open)-1], open[:len(open)-1]
+		span, outer := &open[len(open)-1], open[:len(open)-1]
 		if len(outer) == 0 {
-			f.roots[thread] = append(f.roots[thread], span)
+			f.roots[thread] = append(f.roots[thread], *span)
 		} else {
 			f.roots[thread][len(f.roots[thread])-1].inner++
 		}
@@ -127,7 +130,7 @@ func collectFrames(t *trace.Trace, isLayer func(class string) bool) *Frames {
 		if n := len(outer); n > 0 {
 			span.around, span.aroundEnd = outer[n-1].class, outer[n-1].end
 		}
-		f.Layers[thread] = append(f.Layers[thread], span)
+		f.Layers[thread] = append(f.Layers[thread], *span)
 	}
 	if len(f.roots) == 0 {
 		return nil

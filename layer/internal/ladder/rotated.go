@@ -24,19 +24,16 @@ func (w *Work) rotated(r *Result) (found int) {
 	if r.Count < rotatedLeast || !w.Replayed(r.Kernels[len(r.Kernels)/2]) {
 		return 0
 	}
-	var last segment.Memo[[]float64]
-	for _, kernels := range slices.Backward(r.byLayer()) {
+	var last segment.Memo[[]int32]
+	for _, part := range slices.Backward(r.byLayer()) {
+		kernels := part.List
 		if len(kernels) < rotatedLeast {
 			continue
 		}
-		x := make([]float64, len(kernels))
-		for k, i := range kernels {
-			x[k] = math.Log(float64(max(1, w.Act(i).Duration())))
-		}
-		usual := last.Get(w.idsOf(kernels), func() []float64 { return x })
-		far := apart(x, usual, 0)
-		for shift := 1; far >= rotatedFrom && shift < len(x); shift++ {
-			if apart(x, usual, shift) <= rotatedTo*far {
+		usual := last.Get(w.idsOf(kernels), func() []int32 { return kernels })
+		far := w.apart(kernels, usual, 0)
+		for shift := 1; far >= rotatedFrom && shift < len(kernels); shift++ {
+			if w.apart(kernels, usual, shift) <= rotatedTo*far {
 				found++
 				break
 			}
@@ -46,21 +43,24 @@ func (w *Work) rotated(r *Result) (found int) {
 }
 
 // byLayer returns the kernels of each layer, in launch order.
-func (r *Result) byLayer() [][]int32 {
-	of := make([][]int32, r.Count)
-	for k, i := range r.Kernels {
-		if l := int(r.Layer[k]); l != None {
-			of[l-r.First] = append(of[l-r.First], i)
+func (r *Result) byLayer() []segment.Part {
+	of := make([]segment.Part, r.Count)
+	for k, l := range r.Layer {
+		if l != None {
+			of[int(l)-r.First].Add(r.Kernels, k)
 		}
 	}
 	return of
 }
 
-// apart is the mean distance of two lists of equal length, the second one shifted.
-func apart(x, y []float64, shift int) float64 {
-	sum := 0.0
-	for k := range x {
-		sum += math.Abs(x[k] - y[(k+shift)%len(y)])
+// apart is the mean distance of the logarithms of the durations of two lists of kernels of equal length, the second one shifted.
+func (w *Work) apart(kernels, others []int32, shift int) float64 {
+	sum, product := 0.0, 1.0
+	for k, i := range kernels {
+		a, b := max(1, w.Act(i).Duration()), max(1, w.Act(others[(k+shift)%len(others)]).Duration())
+		if product *= float64(max(a, b)) / float64(min(a, b)); product > 1e100 { // which costs less than a logarithm of each
+			sum, product = sum+math.Log(product), 1
+		}
 	}
-	return sum / float64(len(x))
+	return (sum + math.Log(product)) / float64(len(kernels))
 }

@@ -259,7 +259,7 @@ func (r *Result) doubtFramed(m *Model) {
 	ends := r.Cut.ends()
 	if layers := r.byLayer(); r.Count > 1 {
 		n := r.Count
-		r.CutFirst, r.CutLast = ends.Start && len(layers[0]) < len(layers[1]), ends.End && len(layers[n-1]) < len(layers[n-2])
+		r.CutFirst, r.CutLast = ends.Start && len(layers[0].List) < len(layers[1].List), ends.End && len(layers[n-1].List) < len(layers[n-2].List)
 	}
 	if m.Source != "modules" || m.Layers > r.framed.layers {
 		return

@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -77,9 +78,7 @@ type strays struct {
 }
 
 func (s *strays) add(w *Work, kernels []int32, pause time.Duration) {
-	if s.passes == 0 {
-		s.first = w.nameAt(kernels, 0)
-	}
+	s.first = cmp.Or(s.first, w.nameAt(kernels, 0))
 	s.passes, s.kernels, s.pause = s.passes+1, s.kernels+len(kernels), max(s.pause, pause.Round(time.Microsecond))
 }
 
