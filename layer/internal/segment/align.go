@@ -11,27 +11,20 @@ func (p *Params) score(s *Sequence, i int, t *Sequence, j int) int {
 	return p.ScoreMismatch
 }
 
-// extend aligns a prefix of s with a prefix of t and returns how far the agreement reaches in each: the end point with the best
-// score. step is +1 to walk forward from (si, ti), −1 to walk backward; sn and tn are the numbers of kernels available.
+// extend aligns a prefix of s with a prefix of t and returns how far the agreement reaches in each, the end point with the best
+// score, and that score. step is +1 to walk forward from (si, ti), −1 to walk backward; sn and tn are the numbers of kernels available.
 //
 // It is used to ask how much of layer 0 precedes the first anchor, and how much of the last layer follows the last one.
-func (p *Params) extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt int) {
-	ns, nt, _ = p.agree(s, si, sn, t, ti, tn, step)
-	return ns, nt
-}
-
-// agree is extend with the score.
-func (p *Params) agree(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt, score int) {
+func (p *Params) extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt, score int) {
 	// Fast path: the common prefix by name needs no dynamic programming.
 	k := 0
 	for k < sn && k < tn && p.score(s, si+step*k, t, ti+step*k) == p.ScoreName {
 		k++
 	}
-	if k == sn || k == tn {
-		return k, k, k * p.ScoreName
+	if k < sn && k < tn {
+		ns, nt, score = p.extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
 	}
-	ms, mt, more := p.extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
-	return k + ms, k + mt, k*p.ScoreName + more
+	return k + ns, k + nt, k*p.ScoreName + score
 }
 
 // dead is the score of a path that was given up.
@@ -96,58 +89,40 @@ func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn in
 // alignPositions aligns the whole of s[sfrom:sto) with the whole of t[tfrom:tto) and returns, for every position j of t (0…tn),
 // the position in s where j begins: the index of the kernel aligned with it, or where it would stand. Offsets are relative.
 func (p *Params) alignPositions(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int) []int {
-	sn, tn := sto-sfrom, tto-tfrom
-	pos := make([]int, tn+1)
-	// Strip the common prefix and suffix: in nearly equal units little is left.
-	pre := 0
-	for pre < sn && pre < tn && s.ID[sfrom+pre] == t.ID[tfrom+pre] {
-		pos[pre] = pre
-		pre++
-	}
-	suf := 0
-	for suf < sn-pre && suf < tn-pre && s.ID[sto-1-suf] == t.ID[tto-1-suf] {
-		suf++
-		pos[tn-suf] = sn - suf
-	}
-	pos[tn] = sn
-	n, m := sn-pre-suf, tn-pre-suf
-	if m == 0 {
-		return pos
-	}
-	band := abs(n-m) + p.Slack
-	if band > 2*p.Band { // too different to align: keep both ends, spread the middle
-		for j := range m {
-			pos[pre+j] = pre + j*n/m
-		}
-		return pos
-	}
-	p.alignMiddle(s, sfrom+pre, n, t, tfrom+pre, m, band, func(j, i int, _ bool) { pos[pre+j] = pre + i })
+	pos := make([]int, tto-tfrom+1)
+	pos[tto-tfrom] = sto - sfrom
+	p.align(s, sfrom, sto, t, tfrom, tto, func(i, j int, _ bool) { pos[j-tfrom] = i - sfrom })
 	return pos
 }
 
 // AlignPairs aligns the two ranges and calls pair for every kernel of s that is aligned with one of t; the names need not match.
 func (p *Params) AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, pair func(i, j int)) {
+	p.align(s, sfrom, sto, t, tfrom, tto, func(i, j int, both bool) {
+		if both {
+			pair(i, j)
+		}
+	})
+}
+
+// align calls set for each j in [tfrom, tto) with the position i in s where j begins, and whether the two kernels are aligned.
+func (p *Params) align(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, set func(i, j int, both bool)) {
+	// Strip the common prefix and suffix: in nearly equal units little is left.
 	for sfrom < sto && tfrom < tto && s.ID[sfrom] == t.ID[tfrom] {
-		pair(sfrom, tfrom)
+		set(sfrom, tfrom, true)
 		sfrom, tfrom = sfrom+1, tfrom+1
 	}
 	for sfrom < sto && tfrom < tto && s.ID[sto-1] == t.ID[tto-1] {
 		sto, tto = sto-1, tto-1
-		pair(sto, tto)
+		set(sto, tto, true)
 	}
 	n, m := sto-sfrom, tto-tfrom
-	if n == 0 || m == 0 {
+	if band := abs(n-m) + p.Slack; m > 0 && band <= 2*p.Band {
+		p.alignMiddle(s, sfrom, n, t, tfrom, m, band, func(j, i int, both bool) { set(sfrom+i, tfrom+j, both) })
 		return
 	}
-	band := abs(n-m) + p.Slack
-	if band > 2*p.Band {
-		return // what differs that much does not say where a kernel comes from
+	for j := range m { // too different to align: spread
+		set(sfrom+j*n/m, tfrom+j, false)
 	}
-	p.alignMiddle(s, sfrom, n, t, tfrom, m, band, func(j, i int, both bool) {
-		if both {
-			pair(sfrom+i, tfrom+j)
-		}
-	})
 }
 
 // alignMiddle is the banded Needleman–Wunsch alignment of n kernels of s with m of t. set is called for each j in

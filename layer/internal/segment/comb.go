@@ -160,23 +160,16 @@ func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	if s.Count(mixer) < few {
 		return 0, false
 	}
-	with := 0
-	known := -1 // a unit with a mixer
-	var without []int
-	for k := 0; k+1 < len(pos); k++ {
-		if s.Slice(pos[k], pos[k+1]).has(mixer) {
-			with++
-			known = k
-		} else {
-			without = append(without, k)
+	mixes := mixesOf(s, pos)
+	parts := p.partsOfLayers(mixes)
+	with, known := 0, -1 // a unit with a mixer
+	for k, m := range mixes {
+		if m {
+			with, known = with+1, k
 		}
 	}
-	if known < 0 {
-		without = nil
-	}
-	parts := len(without) > 0 && p.partsOfLayers(s, pos)
-	for _, k := range without {
-		if parts && !(s.Slice(pos[k], pos[k+1]).feeds() && s.Slice(pos[known], pos[known+1]).feeds()) {
+	for k, m := range mixes {
+		if m || known < 0 || parts && !(s.Slice(pos[k], pos[k+1]).feeds() && s.Slice(pos[known], pos[known+1]).feeds()) {
 			continue // a mixer without a feed-forward part, or the other way round, is a part of a layer
 		}
 		if p.sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
@@ -187,6 +180,15 @@ func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 		with++
 	}
 	return float64(with) / float64(len(pos)), true
+}
+
+// mixesOf says which units hold a mixer.
+func mixesOf(s *Sequence, pos []int) []bool {
+	mixes := make([]bool, len(pos)-1)
+	for k := range mixes {
+		mixes[k] = s.Slice(pos[k], pos[k+1]).has(mixer)
+	}
+	return mixes
 }
 
 // mixerShareOfLayers is mixerShare of layers, given where they begin and where the last one ends: that end begins no unit of its own.

@@ -135,7 +135,7 @@ func (p *Params) layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 			if from == to || p.score(s, i, s, from) <= 0 {
 				continue
 			}
-			ns, _, score := p.agree(s, i, first-i, s, from, to-from, +1)
+			ns, _, score := p.extend(s, i, first-i, s, from, to-from, +1)
 			if ns >= p.HeadLeast && score > best && p.likeLayer(s, i, first, starts) {
 				best, begin, ok = score, i, true
 			}
@@ -175,7 +175,7 @@ func (p *Params) layerAfter(s *Sequence, starts []int) (end int, ok bool) {
 		if n == 0 || from >= s.Len() || p.score(s, from, s, a) <= 0 {
 			continue
 		}
-		ns, nt := p.extend(s, from, s.Len()-from, s, a, n, +1)
+		ns, nt, _ := p.extend(s, from, s.Len()-from, s, a, n, +1)
 		if share := float64(nt) / float64(n); share >= best && p.likeLayer(s, from, from+ns, starts) {
 			best, end, ok = share+tie, from+ns, true
 		}
@@ -195,7 +195,7 @@ func (p *Params) turns(s *Sequence, pos []int) bool {
 		return false // the norm is all that such layers have in common
 	}
 	share, known := p.mixerShare(s, pos)
-	return known && share >= p.TurnsMixers && !p.partsOfLayers(s, pos) && likeness(s, pos, p.Turns) >= p.TurnsSimilarity
+	return known && share >= p.TurnsMixers && !p.partsOfLayers(mixesOf(s, pos)) && likeness(s, pos, p.Turns) >= p.TurnsSimilarity
 }
 
 // sameLayer says whether two units are about as long and share most kernels.
@@ -206,12 +206,8 @@ func (p *Params) sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
 
 // partsOfLayers says whether units are parts of layers: some hold no mixer, and those that do return at a small regular
 // distance, as the two halves of a layer do. In a stack whose layers are a mixer or a feed-forward part each they do not.
-func (p *Params) partsOfLayers(s *Sequence, pos []int) bool {
-	n := len(pos) - 1
-	mixes := make([]bool, n)
-	for k := range mixes {
-		mixes[k] = s.Slice(pos[k], pos[k+1]).has(mixer)
-	}
+func (p *Params) partsOfLayers(mixes []bool) bool {
+	n := len(mixes)
 	for period := 2; period <= p.Parts && 2*period <= n; period++ {
 		same := 0
 		for k := period; k < n; k++ {

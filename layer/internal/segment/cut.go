@@ -220,17 +220,17 @@ func (k *cutter) measure(known bool) {
 	after := k.s.Len() - last
 	k.headAt = k.period()
 	if known {
-		k.head, k.headAt = k.p.extend(k.s, first-1, first, k.c.s, k.c.to-1, k.period(), -1)
+		k.head, k.headAt, _ = k.p.extend(k.s, first-1, first, k.c.s, k.c.to-1, k.period(), -1)
 		k.headAt = k.period() - k.headAt
-		k.tail, k.tailAt = k.p.extend(k.s, last, after, k.c.s, k.c.from, k.period(), +1)
+		k.tail, k.tailAt, _ = k.p.extend(k.s, last, after, k.c.s, k.c.from, k.period(), +1)
 	}
 	for _, id := range k.probes() {
 		kd := k.kinds[id]
 		n := kd.to - kd.from
-		if ns, nt := k.p.extend(k.s, first-1, first, k.s, kd.to-1, n, -1); ns > k.head {
+		if ns, nt, _ := k.p.extend(k.s, first-1, first, k.s, kd.to-1, n, -1); ns > k.head {
 			k.head, k.headAt = ns, coordinateOf(k.atCoordinates(id), n-nt)
 		}
-		if ns, nt := k.p.extend(k.s, last, after, k.s, kd.from, n, +1); ns > k.tail {
+		if ns, nt, _ := k.p.extend(k.s, last, after, k.s, kd.from, n, +1); ns > k.tail {
 			k.tail, k.tailAt = ns, coordinateOf(k.atCoordinates(id), nt)
 		}
 	}
@@ -310,7 +310,7 @@ func (k *cutter) headByBegin(from, at int) (begin int, ok bool) {
 		if k.p.score(k.s, i, k.c.s, c) <= 0 {
 			continue
 		}
-		if ns, _ := k.p.extend(k.s, i, from-i, k.c.s, c, period-at%period, +1); ns > best {
+		if ns, _, _ := k.p.extend(k.s, i, from-i, k.c.s, c, period-at%period, +1); ns > best {
 			best, begin, ok = ns, i, true
 		}
 	}

@@ -10,6 +10,9 @@ type Cuts struct {
 	Start, End bool // that end is missing
 }
 
+// fromEnd says that only the end of a sequence is present.
+func (c Cuts) fromEnd() bool { return c.Start && !c.End }
+
 // A Fitted is the layers of a pass that the window cuts.
 type Fitted struct {
 	*Cut
@@ -31,26 +34,20 @@ func (c *Comb) Same(of, s *Sequence, cut Cuts) []int {
 }
 
 func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
-	var pos []int
+	var pos, out []int
 	for k, x := range s.symbols(c.Base) {
 		if x == symbol {
 			pos = append(pos, k)
 		}
 	}
-	if cut.Start && !cut.End {
+	from := 0
+	if cut.fromEnd() {
 		pos = pos[:max(0, len(pos)-c.Rest)]
+		from = max(0, len(pos)-1) % max(1, c.Stride)
 	} else {
 		pos = pos[min(c.Skip, len(pos)):]
 	}
-	if c.Stride <= 1 || len(pos) == 0 {
-		return pos
-	}
-	from := 0
-	if cut.Start && !cut.End {
-		from = (len(pos) - 1) % c.Stride
-	}
-	var out []int
-	for k := from; k < len(pos); k += c.Stride {
+	for k := from; k < len(pos); k += max(1, c.Stride) {
 		out = append(out, pos[k])
 	}
 	return out
@@ -67,7 +64,7 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 		pos = pos[1:] // the end of the pass in front
 	}
 	if len(pos) > n {
-		if cut.Start && !cut.End {
+		if cut.fromEnd() {
 			pos = pos[len(pos)-n:]
 		} else {
 			pos = pos[:n]
@@ -127,16 +124,19 @@ func (p *Params) window(s *Sequence, f *Fitted, n int, cut Cuts) {
 	starts := f.Starts
 	if cut.Start && starts[0] > 0 && len(starts)-1 < n { // what precedes the first whole layer is the end of one
 		starts = append([]int{0}, starts...)
-		f.CutFirst = true
-	} else if cut.Start && starts[0] == 0 {
-		f.CutFirst = true
 	}
+	f.CutFirst = cut.Start && starts[0] == 0
 	if end := starts[len(starts)-1]; cut.End && len(starts)-1 < n && end < s.Len() {
 		starts = append(starts, s.Len())
 		f.CutLast = true
 	}
 	f.Cut = f.With(starts)
-	if cut.Start && !cut.End {
+	f.number(n, cut)
+}
+
+// number gives the first layer its index: layers count from the end where only that is present.
+func (f *Fitted) number(n int, cut Cuts) {
+	if cut.fromEnd() {
 		f.First = max(0, n-f.Layers())
 	}
 }
@@ -196,9 +196,7 @@ func (p *Params) Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, 
 		return f, cut, ok
 	}
 	f = &Fitted{Cut: again, CutFirst: within.Start, CutLast: within.End}
-	if cut.Start && !cut.End {
-		f.First = max(0, n-f.Layers())
-	}
+	f.number(n, cut)
 	return f, cut, true
 }
 
@@ -260,9 +258,7 @@ func (p *Params) StrongVote(s *Sequence, n int) bool {
 // Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind, with a
 // mixer where most have one.
 func (p *Params) Explained(s *Sequence, c *Cut) int {
-	share, known := p.mixerShareOfLayers(s, c.Starts)
-	mixed := known && share >= p.MixerShare
-	n, kernels := c.Layers(), 0
+	mixed, n, kernels := p.mixedLayers(s, c.Starts), c.Layers(), 0
 	for l := range n {
 		from, to := c.Starts[l], c.Starts[l+1]
 		like := 0.0

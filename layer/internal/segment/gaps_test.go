@@ -94,7 +94,7 @@ func TestPartsOfLayers(t *testing.T) {
 				s.Role[4*k+1] = mixer
 			}
 		}
-		if got := p.partsOfLayers(s, append(pos, s.Len())); got != c.want {
+		if got := p.partsOfLayers(mixesOf(s, append(pos, s.Len()))); got != c.want {
 			t.Errorf("%d units of %s: parts %v, want %v", c.n, c.mixers, got, c.want)
 		}
 	}

@@ -108,12 +108,12 @@ func (p *Params) foreign(s *Sequence, starts []int) int {
 
 // bare says whether a layer has no mixer and is not of the kind of those that have one, and whether one between the first and the last is.
 func (p *Params) bare(s *Sequence, starts []int) (some, inside bool) {
-	with, n := -1, len(starts)-1
-	for l := range n {
-		if s.Slice(starts[l], starts[l+1]).has(mixer) {
+	with, mixes := -1, mixesOf(s, starts)
+	for l, m := range mixes {
+		if m {
 			with = l
 		} else if with < 0 || !p.sameLayer(s, starts[l], starts[l+1], starts[with], starts[with+1]) {
-			some, inside = true, inside || l > 0 && l < n-1
+			some, inside = true, inside || l > 0 && l < len(mixes)-1
 		}
 	}
 	return some, inside

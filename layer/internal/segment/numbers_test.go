@@ -545,10 +545,10 @@ func TestDrift(t *testing.T) {
 				less.add(int32(10*k+i), other)
 			}
 		}
-		if ns, nt := p.extend(more, 0, more.Len(), less, 0, less.Len(), +1); (ns == more.Len() && nt == less.Len()) != want {
+		if ns, nt, _ := p.extend(more, 0, more.Len(), less, 0, less.Len(), +1); (ns == more.Len() && nt == less.Len()) != want {
 			t.Errorf("%d kernels more: agreement up to %d of %d, want all: %v", drift, ns, more.Len(), want)
 		}
-		if ns, nt := p.extend(less, 0, less.Len(), more, 0, more.Len(), +1); (ns == less.Len() && nt == more.Len()) != want {
+		if ns, nt, _ := p.extend(less, 0, less.Len(), more, 0, more.Len(), +1); (ns == less.Len() && nt == more.Len()) != want {
 			t.Errorf("%d kernels less: agreement up to %d of %d, want all: %v", drift, ns, less.Len(), want)
 		}
 	}

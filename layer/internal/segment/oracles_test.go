@@ -65,11 +65,11 @@ func TestAlignmentsAreTheBest(t *testing.T) {
 				most = max(most, all[i][j])
 			}
 		}
-		if ns, nt := p.extend(s, 0, s.Len(), u, 0, u.Len(), +1); all[ns][nt] != most {
+		if ns, nt, _ := p.extend(s, 0, s.Len(), u, 0, u.Len(), +1); all[ns][nt] != most {
 			t.Fatalf("%v and %v agree up to %d and %d, which scores %d of %d", s.ID, u.ID, ns, nt, all[ns][nt], most)
 		}
 		rs, ru := reversed(s), reversed(u)
-		if ns, nt := p.extend(rs, rs.Len()-1, rs.Len(), ru, ru.Len()-1, ru.Len(), -1); all[ns][nt] != most {
+		if ns, nt, _ := p.extend(rs, rs.Len()-1, rs.Len(), ru, ru.Len()-1, ru.Len(), -1); all[ns][nt] != most {
 			t.Fatalf("backward: %v and %v agree up to %d and %d, which scores %d of %d", s.ID, u.ID, ns, nt, all[ns][nt], most)
 		}
 		score, pairs := 0, 0

@@ -160,67 +160,68 @@ type readState struct {
 // read finds the layers of the kinds, which are parts of another sequence, that explain most of s: kernels outside layers cost nothing, those that a layer lacks or has too
 // many what they cost in any alignment.
 func (p *Params) read(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
-	width := 0
+	var wants []int
 	for _, k := range kinds {
-		width += k.to - k.from + 1
+		for j := k.from; j < k.to; j++ {
+			wants = append(wants, j)
+		}
+		wants = append(wants, layerEnds)
 	}
-	if !p.readable(s.Len(), width) {
+	if !p.readable(s.Len(), len(wants)) {
 		return reading{}, false
 	}
-	w := reader{p: p, s: s, of: of, kinds: kinds, now: make([]readState, width), next: make([]readState, width), before: make([]int32, s.Len()+1)}
+	w := reader{p: p, s: s, of: of, wants: wants, now: make([]readState, len(wants)), next: make([]readState, len(wants)), before: make([]int32, s.Len()+1)}
 	return w.run(open)
 }
 
 type reader struct {
 	p         *Params
 	s, of     *Sequence
-	kinds     []kind // of the second one
+	wants     []int // by state: the kernel of the second one that a layer runs next, of the kinds behind one another
 	now, next []readState
-	before    []int32 // where the layer in front of one that begins here began; −2 for none
+	before    []int32 // where the layer in front of one that begins here began; noLayer for none
 }
 
-const noLayer = -2
+const (
+	noLayer   = -2
+	layerEnds = -1 // what a layer wants that has all its kernels
+)
+
+// begins says whether a layer begins with a state.
+func (w *reader) begins(d int) bool { return d == 0 || w.wants[d-1] == layerEnds }
 
 func (w *reader) run(open Cuts) (reading, bool) {
-	d := 0
-	for _, k := range w.kinds {
-		for j := k.from; j <= k.to; j++ {
-			w.now[d] = readState{dead, noLayer}
-			if open.Start && j > k.from {
-				w.now[d] = readState{0, -1}
-			}
-			d++
+	for d := range w.now {
+		w.now[d] = readState{dead, noLayer}
+		if open.Start && !w.begins(d) {
+			w.now[d] = readState{0, -1}
 		}
 	}
-	best, end, last := int32(0), -1, readState{dead, noLayer}
+	best, end := readState{0, noLayer}, -1
 	for i := range w.s.Len() + 1 {
-		out := w.settle(i)
-		if out.score > best {
-			best, end, last = out.score, i, out
+		if out := w.settle(i); out.score > best.score {
+			best, end = out, i
 		}
-		if i == w.s.Len() {
-			break
+		if i < w.s.Len() {
+			w.consume(i)
 		}
-		w.consume(i)
 	}
 	r := reading{}
-	if open.End {
-		for _, st := range w.now {
-			if st.score > best {
-				best, end, last, r.cut.End = st.score, w.s.Len(), st, true
-			}
+	for _, st := range w.now {
+		if open.End && st.score > best.score {
+			best, end, r.cut.End = st, w.s.Len(), true
 		}
 	}
 	if end < 0 {
 		return r, false
 	}
-	r.score, r.starts = int(best), []int{end}
-	for at := last.from; at != noLayer; at = w.before[at] {
-		r.starts = append(r.starts, max(0, int(at)))
-		if at < 0 {
-			r.cut.Start = true
-			break
-		}
+	r.score, r.starts = int(best.score), []int{end}
+	at := best.from
+	for ; at >= 0; at = w.before[at] {
+		r.starts = append(r.starts, int(at))
+	}
+	if r.cut.Start = at != noLayer; r.cut.Start {
+		r.starts = append(r.starts, 0)
 	}
 	slices.Reverse(r.starts)
 	return r, len(r.starts) > 1
@@ -228,23 +229,17 @@ func (w *reader) run(open Cuts) (reading, bool) {
 
 // settle lets layers end and begin in front of kernel i, and kernels of them be missing. It returns the best layer that ends there.
 func (w *reader) settle(i int) (out readState) {
-	gap := int32(w.p.ScoreGap)
 	skip := func() {
-		d := 0
-		for _, k := range w.kinds {
-			for end := d + k.to - k.from; d < end; d++ {
-				if x := w.now[d].score + gap; x > w.now[d+1].score {
-					w.now[d+1] = readState{x, w.now[d].from}
-				}
+		for d, j := range w.wants {
+			if x := w.now[d].score + int32(w.p.ScoreGap); j != layerEnds && x > w.now[d+1].score {
+				w.now[d+1] = readState{x, w.now[d].from}
 			}
-			d++
 		}
 	}
 	skip()
 	out = readState{dead, noLayer}
-	d := -1
-	for _, k := range w.kinds {
-		if d += k.to - k.from + 1; w.now[d].score > out.score {
+	for d, j := range w.wants {
+		if j == layerEnds && w.now[d].score > out.score {
 			out = w.now[d]
 		}
 	}
@@ -253,12 +248,10 @@ func (w *reader) settle(i int) (out readState) {
 		score, from = out.score, out.from
 	}
 	w.before[i] = from
-	d = 0
-	for _, k := range w.kinds {
-		if score > w.now[d].score {
+	for d := range w.now {
+		if w.begins(d) && score > w.now[d].score {
 			w.now[d] = readState{score, int32(i)}
 		}
-		d += k.to - k.from + 1
 	}
 	skip()
 	return out
@@ -266,17 +259,13 @@ func (w *reader) settle(i int) (out readState) {
 
 // consume reads kernel i as one of a layer, or as foreign to it.
 func (w *reader) consume(i int) {
-	d := 0
-	for _, k := range w.kinds {
-		for j := k.from; j <= k.to; j++ {
-			best := readState{w.now[d].score + int32(w.p.ScoreGap), w.now[d].from}
-			if j > k.from {
-				if x := w.now[d-1].score + int32(w.p.score(w.s, i, w.of, j-1)); x > best.score {
-					best = readState{x, w.now[d-1].from}
-				}
-			}
-			w.next[d] = best
-			d++
+	for d := range w.now {
+		w.next[d] = readState{w.now[d].score + int32(w.p.ScoreGap), w.now[d].from}
+		if w.begins(d) {
+			continue
+		}
+		if x := w.now[d-1].score + int32(w.p.score(w.s, i, w.of, w.wants[d-1])); x > w.next[d].score {
+			w.next[d] = readState{x, w.now[d-1].from}
 		}
 	}
 	w.now, w.next = w.next, w.now

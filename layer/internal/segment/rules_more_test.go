@@ -289,7 +289,7 @@ func parts(p *Params, n, period int) bool {
 			s.Role[4*k+1] = mixer
 		}
 	}
-	return p.partsOfLayers(s, append(pos, s.Len()))
+	return p.partsOfLayers(mixesOf(s, append(pos, s.Len())))
 }
 
 // mixed is thirty units of ten kernels that begin with a norm: so many hold a mixer and the others something else, and so many
@@ -348,7 +348,7 @@ func survives(p *Params, inserted, foreign, known int) bool {
 		s.add(int32(k), 0)
 		t.add(int32(k), 0)
 	}
-	ns, _ := p.extend(s, 0, s.Len(), t, 0, t.Len(), +1)
+	ns, _, _ := p.extend(s, 0, s.Len(), t, 0, t.Len(), +1)
 	return ns > 0
 }
 
@@ -363,7 +363,7 @@ func drifts(p *Params, times int) bool {
 			t.add(int32(10*k+i), 0)
 		}
 	}
-	ns, _ := p.extend(s, 0, s.Len(), t, 0, t.Len(), +1)
+	ns, _, _ := p.extend(s, 0, s.Len(), t, 0, t.Len(), +1)
 	return ns == s.Len()
 }
 
