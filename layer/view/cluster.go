@@ -2,43 +2,37 @@ package view
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
 )
 
-// clusters groups layers by type, in order of first appearance. Every type that is present gets a row.
-func clusters(layers []LayerRow) []ClusterRow {
-	out := []ClusterRow{}
-	index := map[string]int{}
-	sums := []map[string]float64{}
+// clusters groups layers by type, in order of first appearance, and returns which group each one is in. Every type that is present gets a row.
+func clusters(layers []LayerRow) (rows []ClusterRow, of []int) {
+	rows = []ClusterRow{}
+	index, seen := map[string]int{}, map[string]int{}
+	var sums []map[string]float64
 	var keys []string
-	seen := map[string]bool{}
 	for i := range layers {
 		l := &layers[i]
-		name := variantName(l.Type, l.Variant)
-		k, ok := index[name]
-		if !ok {
-			k = len(out)
-			index[name] = k
-			out = append(out, ClusterRow{Type: l.Type, Variant: l.Variant})
+		k := slot(index, &rows, variantName(l.Type, l.Variant), ClusterRow{Type: l.Type, Variant: l.Variant})
+		if k == len(sums) {
 			sums = append(sums, map[string]float64{})
 		}
-		c := &out[k]
+		of = append(of, k)
+		c := &rows[k]
 		c.Count++
 		c.AvgWallMS += l.WallMS
 		c.AvgSumMS += l.SumMS
 		for _, s := range l.Categories {
 			sums[k][s.Key] += s.Value
-			if !seen[s.Key] {
-				seen[s.Key] = true
-				keys = append(keys, s.Key)
-			}
+			slot(seen, &keys, s.Key, s.Key)
 		}
 	}
-	for k := range out {
-		c := &out[k]
+	for k := range rows {
+		c := &rows[k]
 		c.Share = Shares{}
 		for _, key := range keys {
 			if v, ok := sums[k][key]; ok && c.AvgSumMS > 0 {
@@ -48,7 +42,18 @@ func clusters(layers []LayerRow) []ClusterRow {
 		c.AvgWallMS /= float64(c.Count)
 		c.AvgSumMS /= float64(c.Count)
 	}
-	return out
+	return rows, of
+}
+
+// slot returns the place of a key in a list, to which it adds what a new one begins with.
+func slot[K comparable, V any](index map[K]int, list *[]V, key K, first V) int {
+	k, ok := index[key]
+	if !ok {
+		k = len(*list)
+		index[key] = k
+		*list = append(*list, first)
+	}
+	return k
 }
 
 // nameVariants tells kinds of layers apart where their type is the one that says nothing. The config's kinds come first, as
@@ -56,36 +61,20 @@ func clusters(layers []LayerRow) []ClusterRow {
 // Where there are many, they are tile variants and not worth a name.
 func nameVariants(a *layer.Device, layers []LayerRow) {
 	const most = 4 // dense, experts, and two kinds of attention
-	plain := func(l *LayerRow) bool {
-		return l.Type == string("LAYER")
+	index, kinds := map[string]int{}, configKinds(a)
+	var shapes []string
+	for i := range layers {
+		switch l := &layers[i]; {
+		case l.Type != "LAYER":
+		case kinds != nil && l.Index >= 0 && l.Index < len(kinds):
+			l.Variant = kinds[l.Index]
+		case kinds == nil && !l.Partial:
+			l.Variant = string(rune('A' + slot(index, &shapes, l.shape, l.shape)))
+		}
 	}
-	if kinds := configKinds(a); kinds != nil {
+	if len(shapes) == 1 || len(shapes) > most {
 		for i := range layers {
-			if l := &layers[i]; plain(l) && l.Index >= 0 && l.Index < len(kinds) {
-				l.Variant = kinds[l.Index]
-			}
-		}
-		return
-	}
-	variants := map[string]int{}
-	of := make([]int, len(layers))
-	for i := range layers {
-		of[i] = -1
-		if !plain(&layers[i]) || layers[i].Partial {
-			continue
-		}
-		key := layers[i].shape
-		if _, ok := variants[key]; !ok {
-			variants[key] = len(variants)
-		}
-		of[i] = variants[key]
-	}
-	if len(variants) < 2 || len(variants) > most {
-		return
-	}
-	for i := range layers {
-		if of[i] >= 0 {
-			layers[i].Variant = string(rune('A' + of[i]))
+			layers[i].Variant = ""
 		}
 	}
 }
@@ -94,18 +83,19 @@ func nameVariants(a *layer.Device, layers []LayerRow) {
 // "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind only, or is of another
 // number of layers than were found.
 func configKinds(a *layer.Device) []string {
-	if a.Analysis().Config == nil || len(a.Analysis().Config.Layers) != a.NumLayers {
+	c := a.Analysis().Config
+	if c == nil || len(c.Layers) != a.NumLayers {
 		return nil
 	}
 	mixers, ffns := map[string]bool{}, map[string]bool{}
-	for _, l := range a.Analysis().Config.Layers {
+	for _, l := range c.Layers {
 		mixers[l.Mixer], ffns[l.FFN] = true, true
 	}
 	if len(mixers) < 2 && len(ffns) < 2 {
 		return nil
 	}
-	names := make([]string, len(a.Analysis().Config.Layers))
-	for i, l := range a.Analysis().Config.Layers {
+	names := make([]string, len(c.Layers))
+	for i, l := range c.Layers {
 		l.Hash = false // has a column of its own
 		switch {
 		case len(ffns) < 2:
@@ -150,11 +140,7 @@ func columnsFor(a *layer.Device, layers []LayerRow) []column {
 			sums[s.Key] += s.Value
 		}
 	}
-	keys := make([]string, 0, len(sums))
-	for k := range sums {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y string) int { return cmp.Or(-cmp.Compare(sums[x], sums[y]), cmp.Compare(x, y)) })
+	keys := slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(-cmp.Compare(sums[x], sums[y]), cmp.Compare(x, y)) })
 	var out []column
 	for _, key := range keys[:min(maxColumns, len(keys))] {
 		out = append(out, column{key, func(k string) bool { return k == key }})

@@ -2,10 +2,11 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"time"
 
@@ -175,22 +176,13 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 		start := a.Kernel(int(i)).Event().Start()
 		row.StartNS, row.OffsetNS = int64(start), int64(start-lay.Start)
 		d.Metadata.TotalDurUS += row.DurUS
-		k, ok := index[row.Category]
-		if !ok {
-			k = len(d.Categories)
-			index[row.Category] = k
-			d.Categories = append(d.Categories, CategorySum{Key: row.Category})
-		}
+		k := slot(index, (*[]CategorySum)(&d.Categories), row.Category, CategorySum{Key: row.Category})
 		d.Categories[k].DurUS += row.DurUS
 		d.Categories[k].Count++
 		d.Kernels = append(d.Kernels, row)
 	}
-	sort.SliceStable(d.Kernels, func(x, y int) bool {
-		kx, ky := &d.Kernels[x], &d.Kernels[y]
-		if kx.DurUS != ky.DurUS {
-			return kx.DurUS > ky.DurUS
-		}
-		return kx.Index < ky.Index // Kernels are ordered by start
+	slices.SortFunc(d.Kernels, func(x, y KernelRow) int { // Kernels are numbered by start
+		return cmp.Or(cmp.Compare(y.DurUS, x.DurUS), x.Index-y.Index)
 	})
 	nameRows(a, d.Kernels)
 	return d, nil

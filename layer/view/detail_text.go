@@ -1,10 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -16,8 +16,8 @@ import (
 func (d *Detail) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	d.title(p)
-	sums := append(CategorySums(nil), d.Categories...)
-	sort.SliceStable(sums, func(i, j int) bool { return sums[i].DurUS > sums[j].DurUS })
+	sums := slices.Clone(d.Categories)
+	slices.SortStableFunc(sums, func(x, y CategorySum) int { return cmp.Compare(y.DurUS, x.DurUS) })
 	tab := table.New(table.Text("Category"), table.Number("dur(us)"), table.Number("%"), table.Number("#"))
 	for _, c := range sums {
 		tab.Row(d.label(c.Key), table.Fixed(c.DurUS, 3), percent(c.DurUS, d.Metadata.TotalDurUS), strconv.Itoa(c.Count))
@@ -25,44 +25,27 @@ func (d *Detail) WriteText(w io.Writer) error {
 	p.table(tab)
 	p.f("\n")
 	d.kernelTable(p)
+	d.difference(p)
+	return p.err
+}
+
+// difference prints how another layer differs, where that was asked for.
+func (d *Detail) difference(p *printer) {
 	if d.Diff != nil {
 		p.f("\n")
 		d.Diff.write(p)
 	}
-	return p.err
 }
 
 // kernelTable prints the kernels: by operator with a subtotal each where operators are known, else by duration.
 func (d *Detail) kernelTable(p *printer) {
-	halves := false // one half a layer is no news
-	for i := range d.Kernels {
-		halves = halves || d.Kernels[i].Half != d.Kernels[0].Half
-	}
-	cols := []table.Column{table.Number("#"), table.Number("dur(us)"), table.Number("%")}
-	if halves {
-		cols = append(cols, table.Text("Half"))
-	}
+	halves := slices.ContainsFunc(d.Kernels, func(k KernelRow) bool { return k.Half != d.Kernels[0].Half }) // one half a layer is no news
 	rows, operators := d.byOperator()
-	if operators {
-		cols = append(cols, table.Text("Operator"))
-	}
 	lines := slices.ContainsFunc(rows, func(k *KernelRow) bool { return k.ModelLine != "" })
-	if lines {
-		cols = append(cols, table.Text("Model line").Limit(maxModelLine))
-	}
-	tab := table.New(append(cols, table.Text("Category"), table.Text("Kernel"))...)
+	tab := table.New(slices.Concat([]table.Column{table.Number("#"), table.Number("dur(us)"), table.Number("%")}, cells(halves, table.Text("Half")),
+		cells(operators, table.Text("Operator")), cells(lines, table.Text("Model line").Limit(maxModelLine)), []table.Column{table.Text("Category"), table.Text("Kernel")})...)
 	line := func(number, dur, share, half, operator, model, category, kernel string) {
-		row := []string{number, dur, share}
-		if halves {
-			row = append(row, half)
-		}
-		if operators {
-			row = append(row, operator)
-		}
-		if lines {
-			row = append(row, model)
-		}
-		tab.Row(append(row, category, kernel)...)
+		tab.Row(slices.Concat([]string{number, dur, share}, cells(halves, half), cells(operators, operator), cells(lines, model), []string{category, kernel})...)
 	}
 	for i := range rows {
 		k := rows[i]
@@ -104,11 +87,8 @@ func (d *Detail) byOperator() ([]*KernelRow, bool) {
 	if len(rows) == 0 || known < minOperatorShare*d.Metadata.TotalDurUS {
 		return rows, false
 	}
-	sort.SliceStable(rows, func(i, j int) bool {
-		if c := compareOperators(string(rows[i].Operator), string(rows[j].Operator)); c != 0 {
-			return c < 0
-		}
-		return rows[i].Index < rows[j].Index
+	slices.SortFunc(rows, func(x, y *KernelRow) int {
+		return cmp.Or(compareOperators(string(x.Operator), string(y.Operator)), x.Index-y.Index)
 	})
 	return rows, true
 }
@@ -116,30 +96,24 @@ func (d *Detail) byOperator() ([]*KernelRow, bool) {
 func (d *Detail) title(p *printer) {
 	m := &d.Metadata
 	p.f("Layer %d of forward pass %d", m.LayerID, m.FwdPass)
-	if m.LayerID < 0 {
-		p.f(" (counted from the end, N unknown)")
-	}
-	if m.Type != "" {
-		p.f(", %s", m.Type)
-	}
-	if m.CompressRatio >= 0 {
-		p.f(", compress ratio %d", m.CompressRatio)
-	}
-	if m.Hash {
-		p.f(", hash layer")
-	}
-	if m.Stage != layer.StageUnknown && m.Stage != "" {
-		p.f(", %s", m.Stage)
-	}
+	p.when(m.LayerID < 0, " (counted from the end, N unknown)")
+	p.when(m.Type != "", ", %s", m.Type)
+	p.when(m.CompressRatio >= 0, ", compress ratio %d", m.CompressRatio)
+	p.when(m.Hash, ", hash layer")
+	p.when(m.Stage != layer.StageUnknown && m.Stage != "", ", %s", m.Stage)
 	p.f("\nWall %s us, kernels %s us in %d kernels; boundaries by %s, confidence %.2f\n\n", table.Fixed(m.WallUS, 3), table.Fixed(m.TotalDurUS, 3),
 		m.NumKernels, m.Evidence, m.Confidence)
 }
 
-func percent(part, whole float64) string {
-	if whole <= 0 {
-		return "-"
+// percent is part of whole, [table.None] where that is 0.
+func percent(part, whole float64) string { return table.Pct(100*part/whole, 1) }
+
+// cells are what a table shows of some things: all or nothing.
+func cells[T any](show bool, things ...T) []T {
+	if show {
+		return things
 	}
-	return table.Pct(100*part/whole, 1)
+	return nil
 }
 
 // WriteText prints the comparison.

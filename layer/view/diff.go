@@ -1,8 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/llmstrata/strata/classify"
 )
@@ -36,16 +37,11 @@ type DiffRow struct {
 func DiffOf(a, b *Detail) *Diff {
 	d := &Diff{A: a.Metadata, B: b.Metadata, Common: []DiffRow{}, OnlyA: []DiffRow{}, OnlyB: []DiffRow{},
 		DeltaUS: b.Metadata.TotalDurUS - a.Metadata.TotalDurUS}
-	rows := map[string]*DiffRow{}
-	var order []string
+	index := map[string]int{}
+	var rows []DiffRow
 	at := func(k *KernelRow) *DiffRow {
-		r := rows[k.Name]
-		if r == nil {
-			r = &DiffRow{Name: k.Name, Category: k.Category}
-			rows[k.Name] = r
-			order = append(order, k.Name)
-		}
-		return r
+		i := slot(index, &rows, k.Name, DiffRow{Name: k.Name, Category: k.Category})
+		return &rows[i]
 	}
 	for i := range a.Kernels {
 		r := at(&a.Kernels[i])
@@ -57,10 +53,13 @@ func DiffOf(a, b *Detail) *Diff {
 		r.CountB++
 		r.DurUSB += b.Kernels[i].DurUS
 	}
-	labels := classify.Labels(order)
-	for i, name := range order {
-		r := rows[name]
-		r.Label = labels[i]
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = rows[i].Name
+	}
+	for i, label := range classify.Labels(names) {
+		r := &rows[i]
+		r.Label = label
 		r.DeltaUS = r.DurUSB - r.DurUSA
 		switch {
 		case r.CountB == 0:
@@ -72,12 +71,8 @@ func DiffOf(a, b *Detail) *Diff {
 		}
 	}
 	for _, rows := range [][]DiffRow{d.Common, d.OnlyA, d.OnlyB} {
-		sort.SliceStable(rows, func(i, j int) bool {
-			x, y := math.Abs(rows[i].DeltaUS), math.Abs(rows[j].DeltaUS)
-			if x != y {
-				return x > y
-			}
-			return rows[i].Name < rows[j].Name
+		slices.SortFunc(rows, func(x, y DiffRow) int {
+			return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(x.Name, y.Name))
 		})
 	}
 	return d

@@ -14,9 +14,7 @@ import (
 func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error {
 	p := &printer{w: w}
 	if arch != nil {
-		for _, l := range arch.Lines() {
-			p.f("%s\n", table.Clean(l))
-		}
+		p.lines(arch.Lines()...)
 		p.f("\n")
 	}
 	d.title(p)
@@ -38,12 +36,7 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 			table.Fixed(float64(k.StartNS)/1e6, 3), table.Fixed(float64(k.OffsetNS)/1e3, 3), dims)
 	}
 	p.table(tab)
-	if carried > 0 {
-		p.f("\n? shapes of the eager kernel in the same place of the same layer, %d kernels\n", carried)
-	}
-	if d.Diff != nil {
-		p.f("\n")
-		d.Diff.write(p)
-	}
+	p.when(carried > 0, "\n? shapes of the eager kernel in the same place of the same layer, %d kernels\n", carried)
+	d.difference(p)
 	return p.err
 }

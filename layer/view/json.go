@@ -6,11 +6,9 @@ import (
 )
 
 // WriteJSON writes the document, indented by two spaces, and a final newline.
-func (d *Detail) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
-
-func writeJSON(w io.Writer, v any) error {
+func (d *Detail) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // kernel names are full of < and >
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return e.Encode(d)
 }

@@ -38,21 +38,11 @@ type OperatorTotal struct {
 	Kernels  int     `json:"kernels"`
 }
 
-// operatorTables are those of a pass: of all of it, then of each type of layer in order of appearance.
-func operatorTables(a *layer.Device, fp *layer.ForwardPass, rows []LayerRow) []OperatorTable {
+// operatorTables are those of a pass: of all of it, then of each type of layer; of says of which type each layer is.
+func operatorTables(a *layer.Device, fp *layer.ForwardPass, types []ClusterRow, of []int) []OperatorTable {
 	out := []OperatorTable{{Scope: "pass", Layers: fp.NumLayers}}
-	index := map[string]int{}
-	of := make([]int, fp.NumLayers)
-	for i := range rows {
-		name := variantName(rows[i].Type, rows[i].Variant)
-		k, ok := index[name]
-		if !ok {
-			k = len(out)
-			index[name] = k
-			out = append(out, OperatorTable{Scope: name})
-		}
-		out[k].Layers++
-		of[i] = k
+	for _, c := range types {
+		out = append(out, OperatorTable{Scope: variantName(c.Type, c.Variant), Layers: c.Count})
 	}
 	sums := make([]map[profile.Operator]*OperatorTotal, len(out))
 	known, all := make([]time.Duration, len(out)), make([]time.Duration, len(out))
@@ -68,7 +58,7 @@ func operatorTables(a *layer.Device, fp *layer.ForwardPass, rows []LayerRow) []O
 		d := k.Event().Duration()
 		scopes := []int{0}
 		if l := at.Layer - fp.FirstLayer; at.Layer != trace.None && l < len(of) {
-			scopes = []int{0, of[l]}
+			scopes = []int{0, 1 + of[l]}
 			for _, s := range scopes {
 				all[s] += d
 				if op != opname.Other {
@@ -158,10 +148,8 @@ func (t *Timeline) operatorTable(p *printer) {
 		row := []string{string(r.Operator), table.Fixed(float64(r.TimeNS)/1e6, 3), table.Pct(r.SharePct, 1), strconv.Itoa(r.Kernels)}
 		for _, s := range scopes {
 			cell := table.None
-			for _, l := range s.Rows {
-				if l.Operator == r.Operator {
-					cell = table.Fixed(float64(l.TimeNS)/1e3/float64(s.Layers), 2)
-				}
+			if k := slices.IndexFunc(s.Rows, func(l OperatorTotal) bool { return l.Operator == r.Operator }); k >= 0 {
+				cell = table.Fixed(float64(s.Rows[k].TimeNS)/1e3/float64(s.Layers), 2)
 			}
 			row = append(row, cell)
 		}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,37 +13,24 @@ import (
 
 // WritePlan writes a plan for people: one table per kind of layer, between what stands before and behind the layers.
 func WritePlan(w io.Writer, p *profile.Plan) error {
-	head := fmt.Sprintf("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))
-	if p.DType != "" {
-		head += ", " + p.DType
+	out := &printer{w: w}
+	out.f("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))
+	out.when(p.DType != "", ", %s", p.DType)
+	section := func(title string, ops []profile.PlanOp) {
+		out.f("\n%s\n", title)
+		out.table(planTable(ops))
 	}
-	if _, err := fmt.Fprintln(w, head); err != nil {
-		return err
-	}
-	section := func(title string, ops []profile.PlanOp) error {
-		if _, err := fmt.Fprintf(w, "\n%s\n", title); err != nil {
-			return err
-		}
-		return planTable(ops).WriteText(w)
-	}
-	if err := section("Before the layers", p.Before); err != nil {
-		return err
-	}
+	out.f("\n")
+	section("Before the layers", p.Before)
 	for k := range p.Kinds {
 		kind := &p.Kinds[k]
-		if err := section(fmt.Sprintf("%s: %d layers (%s)", kind.Name, kind.Layers, layersOf(p, k)), kind.Operators); err != nil {
-			return err
-		}
+		section(fmt.Sprintf("%s: %d layers (%s)", kind.Name, kind.Layers, layersOf(p, k)), kind.Operators)
 	}
-	if err := section("After the layers", p.After); err != nil {
-		return err
-	}
+	section("After the layers", p.After)
 	for _, n := range p.Notes {
-		if _, err := fmt.Fprintf(w, "\nNote: %s\n", n); err != nil {
-			return err
-		}
+		out.f("\nNote: %s\n", n)
 	}
-	return nil
+	return out.err
 }
 
 // maxRanges is how many ranges of layers a heading lists: alternating kinds would
@@ -84,7 +72,7 @@ func planTable(ops []profile.PlanOp) *table.Table {
 }
 
 func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
-	var sizes, notes []string
+	var sizes []string
 	size := func(n int, unit string) {
 		if n > 0 {
 			sizes = append(sizes, strconv.Itoa(n)+" "+unit)
@@ -105,19 +93,7 @@ func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
 		sizes = append(sizes, "cache 1:"+strconv.Itoa(o.Ratio))
 	}
 	size(o.Width, "wide")
-	note := func(s string) {
-		if s != "" {
-			notes = append(notes, s)
-		}
-	}
-	note(o.Module)
-	note(o.Stage)
-	if o.Bias {
-		note("bias")
-	}
-	if o.Optional {
-		note("may be fused or absent")
-	}
+	notes := slices.Concat(cells(o.Module != "", o.Module), cells(o.Stage != "", o.Stage), cells(o.Bias, "bias"), cells(o.Optional, "may be fused or absent"))
 	number := func(n int) string {
 		if n == 0 {
 			return ""

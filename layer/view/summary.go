@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/layer"
@@ -24,21 +26,11 @@ func summarise(a *layer.Device, t *Timeline) string {
 		}
 		return s
 	}
-	total := 0.0
-	best := 0
-	for i, c := range t.Clusters {
-		total += c.AvgWallMS * float64(c.Count)
-		if c.AvgWallMS*float64(c.Count) > t.Clusters[best].AvgWallMS*float64(t.Clusters[best].Count) {
-			best = i
-		}
+	total, wall := 0.0, func(c ClusterRow) float64 { return c.AvgWallMS * float64(c.Count) }
+	for _, c := range t.Clusters {
+		total += wall(c)
 	}
-	slow := 0
-	for i, c := range t.Clusters {
-		if c.AvgWallMS > t.Clusters[slow].AvgWallMS {
-			slow = i
-		}
-	}
-	c := t.Clusters[best]
+	c := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int { return cmp.Compare(wall(x), wall(y)) })
 	var b strings.Builder
 	if title := a.ModelOf(t.FwdPass); title != "" && a.Time > 0 {
 		m := &a.Models[a.Passes[t.FwdPass].Model]
@@ -46,9 +38,9 @@ func summarise(a *layer.Device, t *Timeline) string {
 	}
 	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", variantName(c.Type, c.Variant), c.Count, len(t.Layers))
 	if total > 0 {
-		fmt.Fprintf(&b, ", %.0f %% of the layers' wall time (%.3f ms each)", 100*c.AvgWallMS*float64(c.Count)/total, c.AvgWallMS)
+		fmt.Fprintf(&b, ", %.0f %% of the layers' wall time (%.3f ms each)", 100*wall(c)/total, c.AvgWallMS)
 	}
-	if s := t.Clusters[slow]; s.AvgWallMS > slower*c.AvgWallMS {
+	if s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int { return cmp.Compare(x.AvgWallMS, y.AvgWallMS) }); s.AvgWallMS > slower*c.AvgWallMS {
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {
@@ -63,12 +55,7 @@ func summarise(a *layer.Device, t *Timeline) string {
 // topGroup is the column, or the category that no column shows, with the largest share.
 func topGroup(columns []column, shares Shares, label func(string) string) (name string, share float64) {
 	inColumn := func(key string) bool {
-		for _, c := range columns {
-			if c.match(key) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(columns, func(c column) bool { return c.match(key) })
 	}
 	for _, c := range columns {
 		if v := shares.of(c.match); v > share && c.title != "other" {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -22,6 +23,20 @@ type printer struct {
 func (p *printer) f(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// when prints what is not always to be said.
+func (p *printer) when(show bool, format string, args ...any) {
+	if show {
+		p.f(format, args...)
+	}
+}
+
+// lines prints what others wrote, one a line.
+func (p *printer) lines(lines ...string) {
+	for _, l := range lines {
+		p.f("%s\n", table.Clean(l))
 	}
 }
 
@@ -54,9 +69,7 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 		p.f("\nForward passes\n\n")
 		t.passTable(p, o.MaxPasses)
 	}
-	if t.SteadyPass != trace.None {
-		p.f("Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
-	}
+	p.when(t.SteadyPass != trace.None, "Steady state: pass %d, %s\n", t.SteadyPass, t.SteadyReason)
 	if len(t.Layers) > 0 {
 		p.f("\nForward pass #%d, per layer\n\n", t.FwdPass)
 		t.layerTable(p)
@@ -73,44 +86,25 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 
 func (t *Timeline) header(p *printer, o TextOptions) {
 	p.f("Trace: %s\n", table.Clean(t.Trace))
-	if t.Config != "" {
-		p.f("Config: %s\n", table.Clean(t.Config))
-	}
-	anchor := t.Anchor
-	if anchor == "" {
-		anchor = "none"
-	}
-	p.f("Profile: %s, anchor: %s, blocks/layer: %d, boundaries: %s\n", t.Profile, table.Clean(anchor), t.BlocksPerLayer, t.Boundaries)
-	if t.GPU != "" {
-		p.f("GPU: %s, device %d\n", table.Clean(t.GPU), t.Device)
-	}
-	for _, l := range o.Lines {
-		p.f("%s\n", table.Clean(l))
-	}
+	p.when(t.Config != "", "Config: %s\n", table.Clean(t.Config))
+	p.f("Profile: %s, anchor: %s, blocks/layer: %d, boundaries: %s\n", t.Profile, table.Clean(cmp.Or(t.Anchor, "none")), t.BlocksPerLayer, t.Boundaries)
+	p.when(t.GPU != "", "GPU: %s, device %d\n", table.Clean(t.GPU), t.Device)
+	p.lines(o.Lines...)
 	p.f("Health: %s%s\n", t.Health.Status, t.healthCounts())
 	p.f("GPU kernels: %d, anchor blocks: %d\n", t.NumKernels, t.NumAnchors)
 	from := ""
 	if t.LayerSource != "" {
 		from = " (from " + t.LayerSource + ")"
 	}
-	passes := func(n int) string {
-		if n == 1 {
-			return "pass"
-		}
-		return "passes"
-	}
+	passes := func(n int) string { return map[bool]string{true: "pass", false: "passes"}[n == 1] }
 	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
-	if t.GPUTimeNS > 0 {
-		p.f("Covered: %.1f %% of the GPU time in passes, %.1f %% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
-	}
+	p.when(t.GPUTimeNS > 0, "Covered: %.1f %% of the GPU time in passes, %.1f %% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
 	for _, e := range t.Evidence {
 		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence, table.Clean(e.Detail))
 	}
 	if o.Arch != nil {
 		p.f("\n")
-		for _, l := range o.Arch.Lines() {
-			p.f("%s\n", table.Clean(l))
-		}
+		p.lines(o.Arch.Lines()...)
 	}
 }
 
@@ -180,9 +174,8 @@ func (t *Timeline) passTable(p *printer, most int) {
 			string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), strconv.Itoa(r.Kernels), note)
 	}
 	p.table(tab)
-	if n := len(t.Passes) - len(rows); n > 0 {
-		p.f("… %d more passes; --show-all-passes prints them\n", n)
-	}
+	n := len(t.Passes) - len(rows)
+	p.when(n > 0, "… %d more passes; --show-all-passes prints them\n", n)
 }
 
 func join(a, b string) string {
@@ -207,31 +200,22 @@ func (t *Timeline) hasRatios() bool {
 
 func (t *Timeline) layerTable(p *printer) {
 	ratios := t.hasRatios()
-	cols := []table.Column{table.Number("L")}
-	if ratios {
-		cols = append(cols, table.Number("c_r"))
-	}
-	cols = append(cols, table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)"))
+	cols := slices.Concat([]table.Column{table.Number("L")}, cells(ratios, table.Number("c_r")), []table.Column{table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)")})
 	for _, c := range t.columns {
 		cols = append(cols, table.Number(c.title))
 	}
-	cols = append(cols, table.Number("AR#"), table.Number("K#"))
-	tab := table.New(cols...)
+	tab := table.New(append(cols, table.Number("AR#"), table.Number("K#"))...)
 	decimals := t.decimals()
 	for i := range t.Layers {
 		l := &t.Layers[i]
 		typ := variantName(l.Type, l.Variant)
-		if l.Hash && l.Type != string("HASH") {
+		if l.Hash && l.Type != "HASH" {
 			typ += " +hash"
 		}
 		if l.Partial {
 			typ += " (cut)"
 		}
-		row := []string{strconv.Itoa(l.Index)}
-		if ratios {
-			row = append(row, known(int64(l.CompressRatio)))
-		}
-		row = append(row, typ, table.Fixed(l.WallMS, decimals), table.Fixed(l.SumMS, decimals))
+		row := slices.Concat([]string{strconv.Itoa(l.Index)}, cells(ratios, known(int64(l.CompressRatio))), []string{typ, table.Fixed(l.WallMS, decimals), table.Fixed(l.SumMS, decimals)})
 		for _, c := range t.columns {
 			row = append(row, table.Fixed(l.Categories.of(c.match), decimals))
 		}
@@ -277,28 +261,23 @@ func variantName(typ, variant string) string {
 
 // kernelCategories adds up all GPU activities by category, the most expensive first.
 func kernelCategories(a *layer.Device) []CategoryTotal {
-	index := map[string]int{}
-	longest := map[string]float64{}
-	names := map[string]map[string]bool{}
-	out := []CategoryTotal{}
+	index, out := map[string]int{}, []CategoryTotal{}
+	var longest []time.Duration
+	var names []map[string]bool
 	total := 0.0
-	for i := range a.NumKernels() {
-		key := string(a.Kernel(i).Category())
-		k, ok := index[key]
-		if !ok {
-			k = len(out)
-			index[key] = k
-			out = append(out, CategoryTotal{Key: key})
-			names[key] = map[string]bool{}
+	for k := range a.Kernels() {
+		e := k.Event()
+		key, d := string(k.Category()), e.Duration()
+		c := slot(index, &out, key, CategoryTotal{Key: key, Longest: e.Name()})
+		if c == len(names) {
+			names, longest = append(names, map[string]bool{}), append(longest, d)
 		}
-		e := a.Kernel(i).Event()
-		d := millis(e.Duration())
-		out[k].TimeMS += d
-		out[k].Kernels++
-		names[key][e.Name()] = true
-		total += d
-		if d > longest[key] || out[k].Longest == "" {
-			longest[key], out[k].Longest = d, e.Name()
+		out[c].TimeMS += millis(d)
+		out[c].Kernels++
+		names[c][e.Name()] = true
+		total += millis(d)
+		if d > longest[c] {
+			longest[c], out[c].Longest = d, e.Name()
 		}
 	}
 	raw := make([]string, len(out))
@@ -308,7 +287,7 @@ func kernelCategories(a *layer.Device) []CategoryTotal {
 	labels := shown(a, raw)
 	for k := range out {
 		out[k].Longest = labels[raw[k]]
-		out[k].Names = len(names[out[k].Key])
+		out[k].Names = len(names[k])
 		if total > 0 {
 			out[k].SharePct = 100 * out[k].TimeMS / total
 		}

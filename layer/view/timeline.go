@@ -3,11 +3,11 @@ package view
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -196,9 +196,9 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 	}
 	nameVariants(a, t.Layers)
 	t.columns = columnsFor(a, t.Layers)
-	t.Clusters = clusters(t.Layers)
-	if fp.NumLayers > 0 {
-		t.Operators = operatorTables(a, fp, t.Layers)
+	rows, of := clusters(t.Layers)
+	if t.Clusters = rows; fp.NumLayers > 0 {
+		t.Operators = operatorTables(a, fp, rows, of)
 	}
 	t.Summary = summarise(a, t)
 	return t, nil
@@ -206,29 +206,21 @@ func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
 
 // idle returns, for each pass, the part of its wall time in percent during which nothing runs on the device.
 func idle(a *layer.Device) []float64 {
-	type stretch struct {
-		from, to trace.Time
-		before   time.Duration // busy time before it
+	spans := make([]interval.Span, 0, a.NumKernels())
+	for k := range a.Kernels() {
+		spans = append(spans, interval.Span{Start: int64(k.Event().Start()), End: int64(k.Event().End())})
 	}
-	var busy []stretch
-	for i := range a.NumKernels() { // by start
-		e := a.Kernel(i).Event()
-		if n := len(busy); n > 0 && e.Start() <= busy[n-1].to {
-			busy[n-1].to = max(busy[n-1].to, e.End())
-			continue
-		}
-		s := stretch{from: e.Start(), to: e.End()}
-		if n := len(busy); n > 0 {
-			s.before = busy[n-1].before + time.Duration(busy[n-1].to-busy[n-1].from)
-		}
-		busy = append(busy, s)
+	busy := interval.UnionInPlace(spans)
+	before := make([]int64, len(busy)+1) // busy time in front of each
+	for k, s := range busy {
+		before[k+1] = before[k] + s.Len()
 	}
 	until := func(x trace.Time) time.Duration {
-		k := sort.Search(len(busy), func(k int) bool { return busy[k].from > x }) - 1
-		if k < 0 {
-			return 0
+		k := interval.From(busy, int64(x))
+		if k == len(busy) {
+			return time.Duration(before[k])
 		}
-		return busy[k].before + time.Duration(min(x, busy[k].to)-busy[k].from)
+		return time.Duration(before[k] + max(0, int64(x)-busy[k].Start))
 	}
 	out := make([]float64, len(a.Passes))
 	for p := range a.Passes {
@@ -247,31 +239,26 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	layers := fp.Layers()
 	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
 		AvgLayerMS: millis(avgLayerWall(layers)), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
-		Layers: fp.NumLayers, FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle, Note: fp.Note}
+		Layers: fp.NumLayers, FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle}
 	if len(layers) > 0 {
 		r.FirstLayerMS = millis(layers[0].Wall)
 	}
-	if model := a.ModelOf(fp.Index); model != "" {
-		r.Note = join(model, r.Note)
+	var notes []string
+	note := func(show bool, text string) {
+		if show && text != "" {
+			notes = append(notes, text)
+		}
 	}
-	if st := &a.Steady; fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1 {
-		r.Note = join("steady", r.Note)
-	}
-	if idle >= idleNote {
-		r.Note = join(fmt.Sprintf("GPU idle %.0f %%", idle), r.Note)
-	}
-	if fp.Rows > fp.Tokens { // of graphs the tokens may be unknown
-		r.Note = join(fmt.Sprintf("%d rows run", fp.Rows), r.Note)
-	}
-	if fp.FromEnd {
-		r.Note = join("layers count from the end, N unknown", r.Note)
-	}
-	if fp.StageEvidence == "launches" {
-		r.Note = join("stage by launches", r.Note)
-	}
-	if 2*fp.Replay > fp.Kernels {
-		r.Note = join("graph replay", r.Note)
-	}
+	st := &a.Steady
+	note(2*fp.Replay > fp.Kernels, "graph replay")
+	note(fp.StageEvidence == "launches", "stage by launches")
+	note(fp.FromEnd, "layers count from the end, N unknown")
+	note(fp.Rows > fp.Tokens, fmt.Sprintf("%d rows run", fp.Rows)) // of graphs the tokens may be unknown
+	note(idle >= idleNote, fmt.Sprintf("GPU idle %.0f %%", idle))
+	note(fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1, "steady")
+	note(true, a.ModelOf(fp.Index))
+	note(true, fp.Note)
+	r.Note = strings.Join(notes, "; ")
 	return r
 }
 
