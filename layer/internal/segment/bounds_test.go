@@ -11,7 +11,6 @@ func init() {
 	for name, rule := range map[string][]func(p *Params) bool{
 		"MaxGuesses": sides(rankedGuess, 24, 25),
 		"CombsOfFew": sides(rankedPair, 48, 49),
-		"Probes":     sides(probedKind, 8, 9),
 		"FewCovers":  sides(func(p *Params, x int) bool { return fewLayers(p, x, 0, false) }, 701, 702),
 		"FewUneven":  sides(func(p *Params, x int) bool { return fewLayers(p, x, 0, false) }, 701, 702),
 		"FewMixers":  sides(func(p *Params, x int) bool { return fewLayers(p, x, 0, true) }, 631, 632),
@@ -100,33 +99,6 @@ func fewSequence(end, pairs int, mixers bool) *Sequence {
 	return s
 }
 
-// kindsSequence has one unit of each kind, and behind the last anchor one more of the last kind but one.
-func kindsSequence(kinds int) (*Sequence, []int) {
-	s := &Sequence{}
-	var pos []int
-	s.add(1, embed)
-	unit := func(kind int) {
-		pos = append(pos, s.Len())
-		s.add(0, norm)
-		for k := range 5 {
-			s.add(int32(100+10*kind+k), 0)
-		}
-	}
-	for k := range kinds {
-		unit(k)
-	}
-	unit(kinds - 2)
-	s.add(2, sample)
-	return s, pos
-}
-
-// probedKind asks whether the last unit is recognised where it is of the last of so many kinds that an end is compared with.
-func probedKind(p *Params, kinds int) bool {
-	s, pos := kindsSequence(kinds)
-	c := p.CutAt(s, Comb{Pos: pos, Stride: 1}, nil)
-	return c.Hi == c.Period()
-}
-
 // TestWorkIsBounded: what is tried does not grow with what could be.
 func TestWorkIsBounded(t *testing.T) {
 	p := DefaultParams()
@@ -141,14 +113,6 @@ func TestWorkIsBounded(t *testing.T) {
 	for _, pairs := range []int{10, 47, 48, 69} {
 		if got, want := len(p.Combs(fewSequence(70, pairs, false), 2, p.CombsOfFew)), min(pairs+2, p.CombsOfFew); got != want {
 			t.Errorf("of %d combs %d are tried, want %d", pairs+2, got, want)
-		}
-	}
-	for _, kinds := range []int{3, 8, 9, 100} {
-		s, pos := kindsSequence(kinds)
-		k := &cutter{p: p, s: s, pos: pos}
-		k.kinds, k.of = kindsOf(s.ID, pos)
-		if got, want := len(k.probes()), min(kinds, p.Probes+2); got != want {
-			t.Errorf("of %d kinds %d are probed, want %d", kinds, got, want)
 		}
 	}
 }

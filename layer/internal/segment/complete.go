@@ -79,18 +79,10 @@ func nearestPair(k, n int, usual func(int) bool) int {
 	return -1
 }
 
-// holdsTwo says whether [from, to) is more like two neighbouring units than like the first of them, and has the mixers of both.
+// holdsTwo says whether [from, to) is more like two neighbouring units than like the first of them.
 func (p *Params) holdsTwo(s *Sequence, from, to, a, b, c int) bool {
 	two := dice(s, from, to, a, c)
-	if two < p.TwoSimilarity || two <= dice(s, from, to, a, b) {
-		return false
-	}
-	if two >= p.TwoSure {
-		return true
-	}
-	one, _ := Mixers(s, a, b)
-	have, _ := Mixers(s, from, to)
-	return have > one || one == 0 || mixerBlocks(s, from, to) > mixerBlocks(s, a, b) // of a mixer's kernels some may be lost
+	return two >= p.TwoSimilarity && two > dice(s, from, to, a, b)
 }
 
 // dice is the Dice coefficient of the base names of two ranges.

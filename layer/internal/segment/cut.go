@@ -224,8 +224,7 @@ func (k *cutter) measure(known bool) {
 		k.headAt = k.period() - k.headAt
 		k.tail, k.tailAt, _ = k.p.extend(k.s, last, after, k.c.s, k.c.from, k.period(), +1)
 	}
-	for _, id := range k.probes() {
-		kd := k.kinds[id]
+	for id, kd := range k.kinds {
 		n := kd.to - kd.from
 		if ns, nt, _ := k.p.extend(k.s, first-1, first, k.s, kd.to-1, n, -1); ns > k.head {
 			k.head, k.headAt = ns, coordinateOf(k.atCoordinates(id), n-nt)
@@ -234,21 +233,6 @@ func (k *cutter) measure(known bool) {
 			k.tail, k.tailAt = ns, coordinateOf(k.atCoordinates(id), nt)
 		}
 	}
-}
-
-// probes returns the kinds worth comparing the ends with: those of the first and last units and the most frequent ones.
-func (k *cutter) probes() []int {
-	if len(k.of) == 0 {
-		return nil
-	}
-	ids := make([]int, len(k.kinds))
-	for id := range ids {
-		ids[id] = id
-	}
-	slices.SortStableFunc(ids, func(a, b int) int { return k.kinds[b].count - k.kinds[a].count })
-	first, last := k.of[0], k.of[len(k.of)-1]
-	ids = slices.DeleteFunc(ids, func(id int) bool { return id == first || id == last })
-	return slices.Compact(append([]int{first, last}, ids[:min(k.p.Probes, len(ids))]...))
 }
 
 // coordinateOf inverts a position map: the smallest coordinate whose position is at or after p.

@@ -74,14 +74,12 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	comb.Pos, comb.Cost = pos, 0
 	f := &Fitted{Cut: p.CutAt(s, comb, whole.Reference())}
 	starts := f.Starts
-	if !cut.Start { // layers of another kind in front of the comb's
-		for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n; k-- {
-			at, found := p.layerBefore(s, starts)
-			if !found {
-				break
-			}
-			starts = append([]int{at}, starts...)
+	for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n && !cut.Start; k-- { // layers of another kind in front of the comb's
+		at, found := p.layerBefore(s, starts)
+		if !found {
+			break
 		}
+		starts = append([]int{at}, starts...)
 	}
 	f.Cut = f.With(starts)
 	p.window(s, f, n, cut)

@@ -68,16 +68,9 @@ func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
 
 // counts returns the counts of names with their support, best supported first, the larger of equals.
 func (p *Params) counts(s *Sequence, passes bool) []Guess {
-	weight := map[int]int{} // kernels by their name's count, 0 where only base names occur so often
-	for _, base := range []bool{false, true} {
-		occ := occurrencesOf(s.symbols(base))
-		for sym := range occ.symbols() {
-			if c := occ.count(sym); base {
-				weight[c] += 0
-			} else {
-				weight[c] += c
-			}
-		}
+	weight, occ := map[int]int{}, occurrencesOf(s.ID) // kernels by their name's count
+	for sym := range occ.symbols() {
+		weight[occ.count(sym)] += occ.count(sym)
 	}
 	var all []Guess
 	for c := range weight {
@@ -252,14 +245,8 @@ func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
 	if p.turns(s, c.Comb.Pos) {
 		return false
 	}
-	if n%g.N != 0 {
-		if near, ok := p.exact(s, g.N); ok && p.complete(s, near, n).Layers() >= n {
-			return false // layers of another kind in front of those that were counted
-		}
-		return true
-	}
-	if mixed {
-		return false
+	if mixed || n%g.N != 0 {
+		return n%g.N != 0
 	}
 	less := p.CutAt(s, g.Combs[0], nil)
 	return p.GoesOn(s, less.Starts) || p.ComesFrom(s, less.Starts) || !s.Slice(0, less.Starts[0]).has(embed)

@@ -10,7 +10,6 @@ type Doubts struct {
 	Single    float64 // share of the layers' kernels in layers that occur once, by base names
 	Uneven    float64 // unevenness of the layers
 	Unstarted float64 // share of layers that do not begin with a norm
-	Rival     float64 // support of the best other number of layers over that of this one; 0 where N is given
 	Parts     bool    // layers are a mixer or a feed-forward part each
 	Bare      bool    // a layer has no mixer where nearly all have one
 	// BareInside says that such a layer is neither the first nor the last, which the window may cut; Looked that a few layers embed or sample.
@@ -57,9 +56,6 @@ func (p *Params) Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 		}
 	}
 	d.Unstarted = float64(n-begin) / float64(n)
-	if guessed {
-		d.Rival = p.rival(s, n)
-	}
 	return d
 }
 
@@ -130,19 +126,6 @@ func lookedUp(s *Sequence, starts []int) bool {
 	return n > 0 && 2*n < len(starts)-1
 }
 
-// rival is the support of the best other number of layers that units may be, over that of n.
-func (p *Params) rival(s *Sequence, n int) float64 {
-	own, best := 1/float64(s.Len()), 0.0
-	for k, g := range p.counts(s, false) {
-		if g.N == n {
-			own = max(own, g.Support) // names that occur so often by their base alone support nothing
-		} else if k < p.MaxGuesses && g.N > p.FewLayers && g.Support > best && p.weigh(s, &g, g.Support) {
-			best = g.Support
-		}
-	}
-	return best / own
-}
-
 // Judge lowers a confidence to what layers with such doubts deserve.
 func (p *Params) Judge(conf float64, d Doubts) float64 {
 	for _, c := range p.caps(d) {
@@ -182,7 +165,6 @@ func (p *Params) caps(d Doubts) []limit {
 		{d.Single > p.DoubtSingle, p.CapSingle, "many layers that no other is equal to"},
 		{d.Single > p.DoubtSingle && d.Guessed, p.CapGuess, "and their number is read from them"},
 		{d.Uneven > p.DoubtUneven && d.Unstarted > p.DoubtUnstarted, p.CapUneven, "layers of uneven length and beginning"},
-		{d.Guessed && d.Rival > p.DoubtRival && d.Uneven > p.DoubtUneven, p.CapRival, "another number of layers explains more"},
 		{d.Parts && d.Guessed, p.CapParts, "a mixer or a feed-forward part is a layer each, and their number is read from them"},
 		{d.Unplaced && d.Several, p.CapSeveral, "several norms that layers may begin with"},
 		{d.Bare, p.CapBare, "a layer without a mixer"},

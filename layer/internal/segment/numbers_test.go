@@ -51,11 +51,6 @@ func TestNoDoubtIsNoNumber(t *testing.T) {
 	if seen < 3000 {
 		t.Errorf("only %d cuts were looked at", seen)
 	}
-	s := stack(3, 4)
-	s.ID = []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11} // no full name occurs three times
-	if got := p.rival(s, 3); got != 0 {
-		t.Errorf("names that occur as often by their base alone have a rival of %v", got)
-	}
 }
 
 // TestLeadingLayer: what stands in front of layers is one where at least four of its kernels run as a layer does.
@@ -299,29 +294,6 @@ func TestBoundaryBehindClosingNorms(t *testing.T) {
 	}
 }
 
-// TestRivals: the best other number of layers counts by what it explains, over what theirs does.
-func TestRivals(t *testing.T) {
-	p := DefaultParams()
-	s := &Sequence{}
-	for l := range 12 {
-		for k, r := range []Role{norm, product, mixer, product, norm, product, activation, product} {
-			s.add(int32(k), r)
-		}
-		if l%2 == 1 { // every second one has two kernels more
-			s.add(20, other)
-			s.add(21, other)
-		}
-	}
-	for n, want := range map[int]float64{12: 108.0 / 96, 6: 96.0 / 108} {
-		if got := p.rival(s, n); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%d layers: the other number explains %v of what they do, want %v", n, got, want)
-		}
-	}
-	if got := p.rival(layersOf(8), 8); got != 0 {
-		t.Errorf("layers of which all names say the same number have a rival of %v", got)
-	}
-}
-
 // TestBreaksInClusters: of neighbours that hold foreign kernels the fullest is the break, the first of equals, wherever they stand.
 func TestBreaksInClusters(t *testing.T) {
 	p := DefaultParams()
@@ -342,44 +314,6 @@ func TestBreaksInClusters(t *testing.T) {
 	}
 	if !regularShare(p, 6, 2) {
 		t.Error("four distances of six are not regular enough")
-	}
-}
-
-// TestFirstLayerOfAnotherKind: a first layer of another kind begins where its kernels run as the unit does from its boundary on, four at least, and no
-// further in front of the first anchor than two units and a band.
-func TestFirstLayerOfAnotherKind(t *testing.T) {
-	p := DefaultParams()
-	const period = 10
-	for _, c := range []struct {
-		front, run, behind int // kernels that run as the unit does, and others in front of them and up to the first anchor
-		norm               int32
-		want               int // −1 for none
-	}{{100, 4, 6, 3, 100}, {100, 3, 6, 3, -1}, {100, 4, 2*period + p.Band, 3, 100}, {100, 4, 2*period + p.Band + 1, 3, -1}, {0, 4, 6, 3, 0}, {1, 4, 6, 3, 1}, {100, 5, 6, 30, 100}} {
-		s := &Sequence{}
-		for k := range c.front {
-			s.add(int32(1000+k), other)
-		}
-		s.add(c.norm, norm) // its name may be another
-		for k := 1; k < c.run; k++ {
-			s.add(int32(3+k), other)
-		}
-		for k := range c.behind {
-			s.add(int32(2000+k), other)
-		}
-		first := s.Len()
-		for range 4 {
-			for k := range period {
-				s.add(int32(k), map[bool]Role{true: norm, false: other}[k == 3])
-			}
-		}
-		k := &cutter{p: p, s: s, pos: []int{first, first + period, first + 2*period, first + 3*period}, c: unit{s, first, first + period}}
-		begin, ok := k.headByBegin(first-c.run, 3)
-		if !ok {
-			begin = -1
-		}
-		if begin != c.want {
-			t.Errorf("%d kernels of a layer and %d others: it begins at %d, want %d", c.run, c.behind, begin, c.want)
-		}
 	}
 }
 
@@ -575,40 +509,6 @@ func TestMixerOfAnUnknownName(t *testing.T) {
 	}
 }
 
-// TestFitOfLeadingLayers: a pass that the window cuts has the leading layers of the whole one, and no more layers than that.
-func TestFitOfLeadingLayers(t *testing.T) {
-	p := DefaultParams()
-	pass := func(dense, experts int) (s *Sequence, pos []int) {
-		s = &Sequence{}
-		s.add(30, embed)
-		for l := range dense + experts {
-			for k, r := range []Role{norm, product, mixer, product, norm, moe, other} {
-				id := int32(k)
-				if l < dense && k > 4 {
-					id, r = int32(15+k), []Role{activation, product}[k-5]
-				} else if r == moe {
-					pos = append(pos, s.Len())
-				}
-				s.add(id, r)
-			}
-		}
-		s.add(31, sample)
-		return s, pos
-	}
-	s, pos := pass(2, 6)
-	whole := p.complete(s, p.CutAt(s, Comb{Pos: pos, Symbol: 5, Stride: 1}, nil), 0)
-	if whole.Layers() != 8 {
-		t.Fatalf("the whole pass has %d layers, want 8", whole.Layers())
-	}
-	for _, c := range []struct{ dense, experts, want int }{{2, 4, 6}, {1, 4, 5}, {3, 4, 6}, {0, 4, 4}, {2, 6, 8}, {2, 7, 8}, {2, 8, 8}} {
-		s, _ := pass(c.dense, c.experts)
-		f, ok := p.Fit(s.Slice(0, s.Len()-1), whole, 8, Cuts{End: true})
-		if !ok || f.Layers() != c.want {
-			t.Errorf("%d dense layers and %d with experts: %d layers, want %d", c.dense, c.experts, f.Layers(), c.want)
-		}
-	}
-}
-
 // TestNumberOfWornLayers: where each layer lacks another kernel no name has their number; read again by the kind that all of them are they show it.
 func TestNumberOfWornLayers(t *testing.T) {
 	p := DefaultParams()
@@ -720,25 +620,6 @@ func TestOpenEnds(t *testing.T) {
 	}
 }
 
-// TestSeveralLayersInOne: what holds two layers of a known kind or more, between which an anchor was lost, is no kind of its own, also where three
-// of their twenty kernels are missing.
-func TestSeveralLayersInOne(t *testing.T) {
-	p := DefaultParams()
-	for _, c := range []struct {
-		layers, missing int
-		want            bool
-	}{{1, 0, false}, {2, 0, true}, {3, 0, true}, {2, 3, true}, {2, 4, false}} {
-		s := stack(1+c.layers, 10)
-		known := []kind{{from: 0, to: 10}}
-		if got := p.several(s, kind{from: 10, to: s.Len() - c.missing}, known); got != c.want {
-			t.Errorf("%d layers that lack %d kernels: several %v, want %v", c.layers, c.missing, got, c.want)
-		}
-	}
-	if p.several(stack(2, 10), kind{from: 0, to: 20}, nil) {
-		t.Error("several layers of no known kind")
-	}
-}
-
 // TestLayersThatACombMisses: up to four layers in front of those of a comb, and one behind them, are theirs, up to the number of layers; five in front are another stack.
 func TestLayersThatACombMisses(t *testing.T) {
 	p := DefaultParams()
@@ -771,6 +652,78 @@ func TestLayersThatACombMisses(t *testing.T) {
 		}
 		if got := len(starts) - 1; got != c.want {
 			t.Errorf("a comb of %d of %d layers, %d in front, at most %d layers: %d, want %d", c.teeth, layers, c.front, c.n, got, c.want)
+		}
+	}
+}
+
+// TestFirstLayerOfAnotherKind: a first layer of another kind begins where its kernels run as the unit does from its boundary on, four at least, and no
+// further in front of the first anchor than two units and a band.
+func TestFirstLayerOfAnotherKind(t *testing.T) {
+	p := DefaultParams()
+	const period = 10
+	for _, c := range []struct {
+		front, run, behind int // kernels that run as the unit does, and others in front of them and up to the first anchor
+		norm               int32
+		want               int // −1 for none
+	}{{100, 4, 6, 3, 100}, {100, 3, 6, 3, -1}, {100, 4, 2*period + p.Band, 3, 100}, {100, 4, 2*period + p.Band + 1, 3, -1}, {0, 4, 6, 3, 0}, {1, 4, 6, 3, 1}, {100, 5, 6, 30, 100}} {
+		s := &Sequence{}
+		for k := range c.front {
+			s.add(int32(1000+k), other)
+		}
+		s.add(c.norm, norm) // its name may be another
+		for k := 1; k < c.run; k++ {
+			s.add(int32(3+k), other)
+		}
+		for k := range c.behind {
+			s.add(int32(2000+k), other)
+		}
+		first := s.Len()
+		for range 4 {
+			for k := range period {
+				s.add(int32(k), map[bool]Role{true: norm, false: other}[k == 3])
+			}
+		}
+		k := &cutter{p: p, s: s, pos: []int{first, first + period, first + 2*period, first + 3*period}, c: unit{s, first, first + period}}
+		begin, ok := k.headByBegin(first-c.run, 3)
+		if !ok {
+			begin = -1
+		}
+		if begin != c.want {
+			t.Errorf("%d kernels of a layer and %d others: it begins at %d, want %d", c.run, c.behind, begin, c.want)
+		}
+	}
+}
+
+// TestFitOfLeadingLayers: a pass that the window cuts has the leading layers of the whole one, and no more layers than that.
+func TestFitOfLeadingLayers(t *testing.T) {
+	p := DefaultParams()
+	pass := func(dense, experts int) (s *Sequence, pos []int) {
+		s = &Sequence{}
+		s.add(30, embed)
+		for l := range dense + experts {
+			for k, r := range []Role{norm, product, mixer, product, norm, moe, other} {
+				id := int32(k)
+				if l < dense && k > 4 {
+					id, r = int32(15+k), []Role{activation, product}[k-5]
+				} else if r == moe {
+					pos = append(pos, s.Len())
+				}
+				s.add(id, r)
+			}
+		}
+		s.add(31, sample)
+		return s, pos
+	}
+	s, pos := pass(2, 6)
+	whole := p.complete(s, p.CutAt(s, Comb{Pos: pos, Symbol: 5, Stride: 1}, nil), 0)
+	if whole.Layers() != 8 {
+		t.Fatalf("the whole pass has %d layers, want 8", whole.Layers())
+	}
+	for _, c := range []struct{ dense, experts, want int }{{2, 4, 6}, {1, 4, 5}, {3, 4, 6}, {0, 4, 4}, {2, 6, 8}, {2, 7, 8}, {2, 8, 8}} {
+		s, _ := pass(c.dense, c.experts)
+		f, ok := p.Fit(s.Slice(0, s.Len()-1), whole, 8, Cuts{End: true})
+		if !ok || f.Layers() != c.want {
+			t.Errorf("%d dense layers and %d with experts: %d layers, want %d", c.dense, c.experts, f.Layers(), c.want)
 		}
 	}
 }

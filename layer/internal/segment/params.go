@@ -75,14 +75,10 @@ type Params struct {
 	// Weights for up to FewTried layers: what the layers cover, what the cost of their comb takes, what mixers count,
 	// against a similarity of 1. Behind a tower of unknown names mixers make 171 of 198 passes right instead of 76.
 	FewCovers, FewUneven, FewMixers float64
-	// Probes is how many kinds of units, beside the first and the last one, both ends of a stack are compared with: kinds
-	// are few, and tile variants of them alike.
-	Probes int
 
 	// A gap of DoubleGap medians may hold two units: it does where it is TwoSimilarity alike with two usual neighbouring ones,
 	// whose gaps are off the median by UsualOff of it at most. Two kinds of layers differ by half at most in what was seen.
-	// With TwoSure alike it holds two whether or not there are mixers for both: one was lost.
-	DoubleGap, UsualOff, TwoSimilarity, TwoSure float64
+	DoubleGap, UsualOff, TwoSimilarity float64
 	// Leading is how many layers of another kind may stand in front of a comb: models have up to three dense ones. They are
 	// LeadLength times as long as the usual one at most; dense ones are shorter.
 	Leading    int
@@ -181,8 +177,8 @@ type Params struct {
 	// nearly all cases are right, above it the share that the second says. CapFront is for passes that may begin anywhere.
 	// DoubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in layers of that one in the battery; those of a decoder read by its
 	// encoder 0.8.
-	DoubtForeign, DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted, DoubtRival                                                                                       float64
-	CapFront, CapUnlike, CapForeign, CapOutside, CapSingle, CapGuess, CapUneven, CapRival, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral, CapMiscounted float64
+	DoubtForeign, DoubtUnlike, DoubtOutside, DoubtRest, DoubtSingle, DoubtSome, DoubtUneven, DoubtUnstarted                                                                                         float64
+	CapFront, CapUnlike, CapForeign, CapOutside, CapSingle, CapGuess, CapUneven, CapBare, CapNameless, CapUnstarted, CapDamaged, CapUnplaced, CapLost, CapBack, CapParts, CapSeveral, CapMiscounted float64
 	// Layers begin with a norm, or none does: of a decoder that is read as halves every second one does, and where three kernels in a hundred were
 	// lost three in a hundred do not. In between some do: more than DoubtMixed, less than all but that.
 	DoubtMixed float64
@@ -213,8 +209,8 @@ func DefaultParams() *Params {
 		StackLayers: 4, SmallSupport: 0.5, SmallUnit: 6,
 		RolesKnown: 4, OddLayers: 8, OddSupport: 0.6, HashedSupport: 0.35,
 		TrainingShare: 50, ForcedUneven: 0.1,
-		FewCovers: 0.3, FewUneven: 0.5, FewMixers: 0.3, Probes: 6,
-		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, TwoSure: 0.9, Leading: 4, LeadLength: 1.5, WholeUnit: 0.7, Missing: 0.1,
+		FewCovers: 0.3, FewUneven: 0.5, FewMixers: 0.3,
+		DoubleGap: 1.6, UsualOff: 0.3, TwoSimilarity: 0.75, Leading: 4, LeadLength: 1.5, WholeUnit: 0.7, Missing: 0.1,
 		Turns: 4, Parts: 4, TurnsLeast: 24, TurnsSimilarity: 0.7, TurnsMixers: 0.4,
 		ScoreName: 2, ScoreRole: 1, ScoreMismatch: -2, ScoreGap: -2, Drop: 8,
 		Band: 48, Slack: 8,
@@ -226,8 +222,8 @@ func DefaultParams() *Params {
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
 		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16, BehindShare: 4,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
-		LayerMixers: 2, DoubtMixed: 0.25, DoubtForeign: 0.87, DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1, DoubtRival: 3,
-		CapFront: 0.5, CapUnlike: 0.795, CapForeign: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapRival: 0.95, CapBare: 0.95, CapNameless: 0.799,
+		LayerMixers: 2, DoubtMixed: 0.25, DoubtForeign: 0.87, DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1,
+		CapFront: 0.5, CapUnlike: 0.795, CapForeign: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapBare: 0.95, CapNameless: 0.799,
 		CapUnstarted: 0.899, CapDamaged: 0.795, CapUnplaced: 0.899, CapLost: 0.1, CapBack: 0.97, CapParts: 0.795, CapSeveral: 0.795, CapMiscounted: 0.795,
 		ConfidenceWhole: 0.3, ConfidenceOneStack: 0.95, ConfidenceStructure: 0.995, ConfidenceGraph: 0.995,
 		ConfidenceLoose: 0.985, ConfidenceProfilerStep: 0.9, ConfidenceAnchor: 0.97,

@@ -123,7 +123,7 @@ func TestSearchCases(t *testing.T) {
 // capped are the doubts that each cap is for.
 var capped = map[string]Doubts{
 	"CapFront": {Front: true}, "CapUnlike": {Unlike: 1}, "CapForeign": {Foreign: true}, "CapOutside": {Outside: 1}, "CapSingle": {Single: 1},
-	"CapGuess": {Single: 1, Guessed: true}, "CapUneven": {Uneven: 1, Unstarted: 0.3}, "CapRival": {Guessed: true, Uneven: 1, Rival: 9},
+	"CapGuess": {Single: 1, Guessed: true}, "CapUneven": {Uneven: 1, Unstarted: 0.3},
 	"CapBare": {Bare: true}, "CapNameless": {Nameless: true}, "CapUnstarted": {Unstarted: 1}, "CapDamaged": {Unstarted: 1, Single: 0.1}, "CapUnplaced": {Unplaced: true},
 	"CapParts": {Parts: true, Guessed: true}, "CapSeveral": {Unplaced: true, Several: true}, "CapMiscounted": {Miscounted: true},
 }

@@ -138,17 +138,11 @@ func (p *Params) layerKinds(s *Sequence, starts []int) []kind {
 	var kinds []kind
 	for _, k := range all {
 		alike := func(o kind) bool { return dice(s, k.from, k.to, o.from, o.to) >= p.KindApart }
-		if k.count >= 2 && k.from < k.to && len(kinds) < p.MaxKinds && !slices.ContainsFunc(kinds, alike) && !p.several(s, k, kinds) {
+		if k.count >= 2 && k.from < k.to && len(kinds) < p.MaxKinds && !slices.ContainsFunc(kinds, alike) {
 			kinds = append(kinds, k)
 		}
 	}
 	return kinds
-}
-
-// several says whether what looks like a layer is two or more of known kinds, between which an anchor was lost.
-func (p *Params) several(s *Sequence, k kind, known []kind) bool {
-	r, ok := p.read(s.Slice(k.from, k.to), s, known, Cuts{})
-	return ok && r.layers() > 1 && r.score >= p.ScoreName*int(p.KindApart*float64(k.to-k.from))
 }
 
 // A readState is the best way to have read the kernels so far, up to a place in a layer of a kind.

@@ -27,7 +27,6 @@ func init() {
 		"ForcedUneven":    sides(func(p *Params, x int) bool { return overcounts(p, float64(x)/100) }, 9, 11),
 		"UsualOff":        sides(filledBetween, 14, 13),
 		"TwoSimilarity":   sides(twoUnits, 6, 5),
-		"TwoSure":         sides(twoWithoutAMixer, 3, 4),
 		"Leading":         sides(func(p *Params, x int) bool { return leadingLayers(p, x, 6) }, 5, 4),
 		"LeadLength":      sides(func(p *Params, x int) bool { return leadingLayers(p, 1, x) }, 11, 10),
 		"WholeUnit":       sides(partBehind, 6, 7),
@@ -166,20 +165,6 @@ func overcounts(p *Params, cost float64) bool {
 		}
 	}
 	return p.Overcounts(s, &Cut{Comb: Comb{Pos: pos, Cost: cost}, Similarity: 0.5}, 9)
-}
-
-// twoWithoutAMixer has a gap of two units of ten, the second of which has lost so many kernels, its mixer first.
-func twoWithoutAMixer(p *Params, lost int) bool {
-	s, pos := gapped("aaAaaa", 10)
-	for i := 3*10 + 1; i+lost < s.Len(); i++ {
-		s.ID[i], s.Base[i], s.Role[i] = s.ID[i+lost], s.Base[i+lost], s.Role[i+lost]
-	}
-	for k := range pos {
-		if pos[k] > 3*10 {
-			pos[k] -= lost
-		}
-	}
-	return len(p.fillGaps(s, pos, 0)) > len(pos)
 }
 
 // filledBetween has a gap of two units, and other units of which every second one has another length than ten.

@@ -30,7 +30,6 @@ var rules = map[string][]func(p *Params) bool{
 	"DoubtUnstarted": judged(func(x float64) Doubts { return Doubts{Uneven: 0.2, Unstarted: x} }, 0.1),
 	"DoubtMixed":     judged(func(x float64) Doubts { return Doubts{Unstarted: x} }, 0.25),
 	"LayerMixers":    sides(func(p *Params, n int) bool { return p.Doubt(mixing(n)).Unlike > 0 }, 2, 3),
-	"DoubtRival":     judged(func(x float64) Doubts { return Doubts{Guessed: true, Uneven: 0.2, Rival: x} }, 3),
 	"RaggedOff":      {func(p *Params) bool { return p.ragged([]int{0, 14, 24, 34, 44}) }, func(p *Params) bool { return p.ragged([]int{0, 15, 25, 35, 45}) }},
 	"TrainingShare":  {func(p *Params) bool { return training(p, 100, 2) }, func(p *Params) bool { return training(p, 99, 2) }},
 	"DoubleGap":      {func(p *Params) bool { return filled(p, 13) }, func(p *Params) bool { return filled(p, 12) }},

@@ -174,8 +174,6 @@ func TestDoubtsAtTheirNumbers(t *testing.T) {
 		{"single, guessed", func(x float64) Doubts { return Doubts{Single: x, Guessed: true} }, p.DoubtSingle},
 		{"uneven", func(x float64) Doubts { return Doubts{Uneven: x, Unstarted: 0.2} }, p.DoubtUneven},
 		{"uneven and unstarted", func(x float64) Doubts { return Doubts{Uneven: 0.3, Unstarted: x} }, p.DoubtUnstarted},
-		{"rival", func(x float64) Doubts { return Doubts{Guessed: true, Uneven: 0.3, Rival: x} }, p.DoubtRival},
-		{"rival of uneven layers", func(x float64) Doubts { return Doubts{Guessed: true, Uneven: x, Rival: 9} }, p.DoubtUneven},
 		{"unstarted", func(x float64) Doubts { return Doubts{Unstarted: x} }, p.DoubtMixed},
 		{"unstarted, some single", func(x float64) Doubts { return Doubts{Unstarted: x, Single: 0.1} }, p.DoubtMixed},
 	} {
