@@ -28,12 +28,7 @@ const maxLayers = 4096
 //
 // ctx is asked between stages, passes and pieces of them. The longest stretch between two looks, which reads the kernels of a GPU once,
 // took a twelfth of the time of all, of a trace of 128 MB.
-func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, err error) {
-	defer func() {
-		if err != nil {
-			a = nil
-		}
-	}()
+func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, error) {
 	mode, err := parseBoundaries(opts.Boundaries)
 	if err != nil {
 		return nil, err
@@ -42,7 +37,7 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 	if err := opts.checkLayers(); err != nil {
 		return nil, err
 	}
-	a = newAnalysis(t, opts)
+	a := newAnalysis(t, opts)
 	for i := range a.Devices {
 		err := a.Devices[i].find(ctx)
 		if err := ctx.Err(); err != nil {
@@ -62,7 +57,10 @@ func Analyze(ctx context.Context, t *trace.Trace, opts Options) (a *Analysis, er
 		}
 	}
 	a.found = nil
-	return a, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // newAnalysis makes an analysis whose devices are empty.
@@ -233,9 +231,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	a.noteUncovered()
 	halves := 0
 	for p := range results {
-		if len(results[p].Second) > 0 && results[p].Count > 0 {
-			halves++
-		}
+		halves += int(b2i(len(results[p].Second) > 0 && results[p].Count > 0))
 	}
 	if halves > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d of %d passes run two halves of their batch beside each other, on two streams: each half is cut into layers by itself, and the times of neighbouring layers overlap",
@@ -271,25 +267,16 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 // fillKernels writes the columns of the device, of that many passes.
 func (w *work) fillKernels(a *Device, passes int) {
 	n := len(w.Acts)
-	c := columns{pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
+	c := columns{event: make([]trace.EventID, n), pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
 	for i := range w.Acts {
-		e := w.Act(int32(i)).ID()
-		if i == 0 {
-			c.first = e
-		}
-		if c.event == nil && e != c.first+trace.EventID(i) { // another device's stand between them
-			c.event = make([]trace.EventID, n)
-			for k := range i {
-				c.event[k] = c.first + trace.EventID(k)
-			}
-		}
-		if c.event != nil {
-			c.event[i] = e
-		}
+		c.event[i] = w.Act(int32(i)).ID()
 		c.category[i] = a.categoryOf[w.ID[i]]
 		if p := w.Pass[i]; p != trace.None {
 			c.starts[p+1]++
 		}
+	}
+	if n > 0 && c.event[n-1] == c.event[0]+trace.EventID(n-1) { // no other device's stand between them
+		c.first, c.event = c.event[0], nil
 	}
 	for p := range passes {
 		c.starts[p+1] += c.starts[p]
@@ -362,23 +349,13 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 	type key struct{ kind, model string }
 	index := map[key]int{}
-	order := make([]int, 0, 2*len(results)) // whole passes speak first
-	for _, cut := range []bool{false, true} {
-		for p := range results {
-			if (results[p].Cut != ladder.Uncut) == cut {
-				order = append(order, p)
-			}
-		}
-	}
-	for _, p := range order {
-		r := &results[p]
-		if r.Count == 0 {
+	for p := range 2 * len(results) { // whole passes speak first
+		r := &results[p%len(results)]
+		if r.Count == 0 || (r.Cut != ladder.Uncut) != (p >= len(results)) {
 			continue
 		}
-		k, ok := index[key{r.LayerEvidence, r.Model}]
-		if !ok {
-			k = len(a.Evidence)
-			index[key{r.LayerEvidence, r.Model}] = k
+		if _, ok := index[key{r.LayerEvidence, r.Model}]; !ok {
+			index[key{r.LayerEvidence, r.Model}] = len(a.Evidence)
 			detail := w.Describe(r)
 			if r.LayerEvidence == "module" {
 				detail = fmt.Sprintf("module frames of %d layers", r.Count)
@@ -388,9 +365,14 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			}
 			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail, Confidence: r.LayerConf})
 		}
-		a.Evidence[k].Passes++
-		a.Evidence[k].Confidence = min(a.Evidence[k].Confidence, r.LayerConf)
+		a.Evidence[index[key{r.LayerEvidence, r.Model}]].stands(r.LayerConf)
 	}
+}
+
+// stands notes that one more pass rests on the evidence, with so much confidence.
+func (e *Evidence) stands(confidence float64) {
+	e.Passes++
+	e.Confidence = min(e.Confidence, confidence)
 }
 
 func noAnchors(m *ladder.Model, w *work) error {

@@ -223,14 +223,11 @@ func (a *Device) addGivenEvidence(passes []GivenPass) {
 			if what == "layers" && len(passes[p].Layers) == 0 {
 				continue
 			}
-			k, ok := at[e.Kind]
-			if !ok {
-				k = len(a.Evidence)
-				at[e.Kind] = k
+			if _, ok := at[e.Kind]; !ok {
+				at[e.Kind] = len(a.Evidence)
 				a.Evidence = append(a.Evidence, Evidence{For: what, Kind: e.Kind, Detail: e.Detail, Confidence: e.Confidence})
 			}
-			a.Evidence[k].Passes++
-			a.Evidence[k].Confidence = min(a.Evidence[k].Confidence, e.Confidence)
+			a.Evidence[at[e.Kind]].stands(e.Confidence)
 		}
 	}
 }

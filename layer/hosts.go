@@ -44,7 +44,8 @@ func (a *Analysis) numberSteps() {
 				alone = append(alone, []*ForwardPass{fp})
 			}
 		}
-		steps = mergeSteps(steps, alone)
+		steps = append(steps, alone...)
+		slices.SortStableFunc(steps, byStart) // nearly in order: a step that others ran, too, stands in front of one that begins with it
 	}
 	for n, passes := range steps {
 		for _, fp := range passes {
@@ -55,20 +56,6 @@ func (a *Analysis) numberSteps() {
 
 // byStart orders steps by the start of their first pass.
 func byStart(x, y []*ForwardPass) int { return cmp.Compare(x[0].Start, y[0].Start) }
-
-// mergeSteps merges steps that are in the order of their start with others, those first where two start at once.
-func mergeSteps(x, y [][]*ForwardPass) [][]*ForwardPass {
-	slices.SortStableFunc(y, byStart)
-	out := make([][]*ForwardPass, 0, len(x)+len(y))
-	for len(x) > 0 && len(y) > 0 {
-		if byStart(x[0], y[0]) <= 0 {
-			out, x = append(out, x[0]), x[1:]
-		} else {
-			out, y = append(out, y[0]), y[1:]
-		}
-	}
-	return append(append(out, x...), y...)
-}
 
 // stepKey is what passes of one step have in common: the event of their annotation, or else its number.
 type stepKey struct {

@@ -159,16 +159,20 @@ func (a *aligned) movable(planned bool) []int32 {
 func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure float32) []uint16 {
 	ids := make([]uint16, len(found))
 	for k, f := range found {
-		row := opRow{profile.Operator(f.Operator), f.Part, f.Evidence, min(f.Confidence, sure)}
-		id, ok := rows[row]
-		if !ok && len(d.operators) < 1<<16 {
-			id = uint16(len(d.operators))
-			rows[row] = id
-			d.operators = append(d.operators, row)
-		}
-		ids[k] = id
+		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), f.Part, f.Evidence, min(f.Confidence, sure)}, rows)
 	}
 	return ids
+}
+
+// rowOf returns the row of one answer, see rowsOf.
+func (d *Device) rowOf(row opRow, rows map[opRow]uint16) uint16 {
+	id, ok := rows[row]
+	if !ok && len(d.operators) < 1<<16 {
+		id = uint16(len(d.operators))
+		rows[row] = id
+		d.operators = append(d.operators, row)
+	}
+	return id
 }
 
 // joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
@@ -293,38 +297,19 @@ const replayedLeaf = -2
 
 // besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the main
 // line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start decides the order.
-// nil: none does.
+// nil: all are of one stream.
 func (w *work) besideMain(r *ladder.Result) []bool {
 	if w.OneStream(r.Kernels) {
 		return nil
 	}
-	var beside []bool
-	mark := func(k int) {
-		if beside == nil {
-			beside = make([]bool, len(r.Kernels))
-		}
-		beside[k] = true
-	}
-	if len(r.Side)+len(r.Second) > 0 {
-		aside := map[int32]bool{}
-		for _, list := range [][]int32{r.Side, r.Second} {
-			for _, i := range list {
-				aside[i] = true
-			}
-		}
-		for k, i := range r.Kernels {
-			if aside[i] {
-				mark(k)
-			}
-		}
+	aside := map[int32]bool{}
+	for _, i := range slices.Concat(r.Side, r.Second) {
+		aside[i] = true
 	}
 	main, several := w.mainReplayStream(r.Kernels)
-	if several {
-		for k, i := range r.Kernels {
-			if w.Replayed(i) && w.Act(i).Stream() != main {
-				mark(k)
-			}
-		}
+	beside := make([]bool, len(r.Kernels))
+	for k, i := range r.Kernels {
+		beside[k] = aside[i] || several && w.Replayed(i) && w.Act(i).Stream() != main
 	}
 	return beside
 }

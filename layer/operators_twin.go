@@ -36,13 +36,7 @@ func (d *Device) adoptOperators(ctx context.Context) error {
 			continue
 		}
 		row.confidence *= float32(t.Confidence)
-		id, ok := rows[row]
-		if !ok && len(d.operators) < 1<<16 {
-			id = uint16(len(d.operators))
-			rows[row] = id
-			d.operators = append(d.operators, row)
-		}
-		if id != 0 {
+		if id := d.rowOf(row, rows); id != 0 {
 			d.columns.operator[i] = id
 		}
 	}
