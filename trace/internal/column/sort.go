@@ -13,9 +13,6 @@ import (
 // is first taken as the ascending runs it forms: in all our real traces a
 // handful per lane. Sorted input costs one pass; r runs cost n log r.
 func sortRuns[T any](ctx context.Context, v []T, less func(a, b T) bool) []T {
-	if len(v) < 2 {
-		return v
-	}
 	runs := []int32{0}
 	for i := 1; i < len(v); i++ {
 		if less(v[i], v[i-1]) {
