@@ -54,6 +54,8 @@ func TestCallsOfModels(t *testing.T) {
 		{"layers that are called again", []frame{f("DecoderLayer_0", 0, 10), f("DecoderLayer_1", 20, 30), f("DecoderLayer_0", 40, 50), f("DecoderLayer_1", 60, 70)}, []string{"DecoderLayer 0-30 1 inside layers 0-1 joined from to", "DecoderLayer 40-70 1 inside layers 0-1 joined from to"}},
 		{"one layer of a class that no call holds", []frame{f("EncoderLayer_0", 0, 10)}, []string{"EncoderLayer 0-10 0 inside layers 0-0 from to"}},
 		{"one layer of a class that a call holds", []frame{f("DecoderLayer_1", 0, 10), f("Model_0", 100, 200), f("DecoderLayer_0", 110, 120), f("DecoderLayer_1", 130, 140)}, []string{"Model 0-10 0 inside layers 1-1 joined from to", "Model 100-200 2 inside layers 0-1"}},
+		{"a layer within a layer whose call has no frame", []frame{f("DecoderLayer_0", 0, 40), f("ExpertLayer_0", 10, 20), f("DecoderLayer_1", 50, 90)}, []string{"DecoderLayer 0-90 2 inside layers 0-1 joined from to"}},
+		{"a layer that ends behind its call", []frame{f("Model_0", 0, 100), f("DecoderLayer_0", 10, 101), f("Model_0", 100, 200), f("DecoderLayer_0", 110, 190)}, []string{"Model 0-100 1 inside layers 0-0 to", "Model 100-200 1 inside layers 0-0"}},
 		{"two stacks in a call", []frame{f("Model_0", 0, 200), f("Vision_0", 10, 90), f("VisionBlock_0", 20, 40), f("VisionBlock_1", 50, 70), f("Text_0", 100, 190), f("DecoderLayer_0", 110, 120), f("DecoderLayer_1", 130, 140)},
 			[]string{"Vision 0-90 6 inside layers 0-1", "Model 91-200 6 inside layers 0-1"}},
 		{"the first stack in the model itself", []frame{f("Model_0", 0, 200), f("VisionBlock_0", 20, 40), f("VisionBlock_1", 50, 70), f("Text_0", 100, 190), f("DecoderLayer_0", 110, 120), f("DecoderLayer_1", 130, 140)},
@@ -89,6 +91,8 @@ func TestLayersOfOtherNames(t *testing.T) {
 	}{
 		{[]frame{model, {"Part_0", 10, 20, 0}, {"Part_1", 30, 40, 0}, {"Part_2", 50, 60, 0}}, 3},
 		{[]frame{model, {"Part_0", 10, 20, 0}, {"Part_1", 30, 40, 0}}, 0},
+		{[]frame{model, {"DecoderLayer_32767", 10, 20, 0}}, 1},
+		{[]frame{model, {"DecoderLayer_32768", 10, 20, 0}}, 0},
 		{[]frame{model, {"DecoderLayer_0", 5, 8, 0}, {"Part_0", 10, 20, 0}, {"Part_1", 30, 40, 0}, {"Part_2", 50, 60, 0}}, 1},
 	} {
 		if f := ReadFrames(framed(c.frames...)); f.Distinct != c.want {
