@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
@@ -239,7 +238,8 @@ func (e Event) IsReplay() bool {
 	if c, i := e.loc(); c.Node.At(i) != 0 {
 		return true
 	}
-	return apicall.IsGraphLaunch(e.Launch().Name())
+	l := e.t.launchOf[e.Index()]
+	return l >= 0 && e.t.replays(l)
 }
 
 // Op returns the innermost CPU op that encloses an activity's launch, or a

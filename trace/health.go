@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/trace/event"
@@ -136,11 +135,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]
 	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
-	graph := make([]bool, len(t.names))
-	for i, name := range t.names {
-		graph[i] = apicall.IsGraphLaunch(name)
-	}
-	plain := func(call int32) bool { return !graph[launches.Name[call]] }
+	plain := func(call int32) bool { return !t.replays(call) }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
 	}
@@ -211,7 +206,7 @@ func (t *Trace) countOddities(h *Health) (n oddities) {
 		}
 	}
 	for i := range launches.Start {
-		if !hasActivity[i] && apicall.IsGraphLaunch(t.names[launches.Name[i]]) {
+		if !hasActivity[i] && t.replays(int32(i)) {
 			h.EmptyGraphs++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
@@ -30,8 +31,15 @@ func (t *Trace) linkLaunches(ctx context.Context) (err error) {
 		}
 		return *k > 0
 	})
+	t.graph = make([]bool, len(t.names))
+	for i, name := range t.names {
+		t.graph[i] = apicall.IsGraphLaunch(name)
+	}
 	return err
 }
+
+// replays reports whether launch row l replays a graph.
+func (t *Trace) replays(l int32) bool { return t.graph[t.lanes[event.LaneLaunch].Name[l]] }
 
 func (t *Trace) launchEvent(i int) Event {
 	if l := t.launchOf[i]; l >= 0 {

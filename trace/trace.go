@@ -16,6 +16,7 @@ import (
 type Trace struct {
 	meta    Meta
 	names   []string // by NameID; names[0] is ""
+	graph   []bool   // by NameID: a call of this name replays a graph
 	lanes   [laneCount]column.Columns
 	base    [laneCount + 1]EventID // base[l] is the id of lane l's first event
 	threads []Thread

@@ -70,7 +70,7 @@ func (f *Sites) Of(act trace.Event) (site, op int32, from Origin) {
 	return site, op, from
 }
 
-// find is of by what decides about it.
+// find is Of without its memory of the last answer.
 func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op int32, from Origin) {
 	e := f.Trace.OpByExternalID(external)
 	found := trace.Event{}
