@@ -228,7 +228,11 @@ func (w *Work) sharedSequence(kernels []int32, model string) *Sequence {
 
 // Training says whether this is a training run, and how many kernels compute gradients or update weights.
 func (w *Work) Training() (kernels int, ok bool) {
-	return params.Training(w.sequence(w.ID))
+	roles := make([]Role, len(w.ID))
+	for i, id := range w.ID {
+		roles[i] = w.roles[id]
+	}
+	return params.Training(&Sequence{ID: w.ID, Role: roles})
 }
 
 // Replayed says whether a graph launch is behind kernel i.

@@ -24,16 +24,21 @@ func (w *Work) rotated(r *Result) (found int) {
 	if r.Count < rotatedLeast || !w.Replayed(r.Kernels[len(r.Kernels)/2]) {
 		return 0
 	}
-	var last segment.Memo[[]int32]
+	var last segment.Memo[[]float64]
+	var ids []int32
+	var usual, durations []float64
 	for _, part := range slices.Backward(r.byLayer()) {
-		kernels := part.List
-		if len(kernels) < rotatedLeast {
+		if len(part.List) < rotatedLeast {
 			continue
 		}
-		usual := last.Get(w.idsOf(kernels), func() []int32 { return kernels })
-		far := w.apart(kernels, usual, 0)
-		for shift := 1; far >= rotatedFrom && shift < len(kernels); shift++ {
-			if w.apart(kernels, usual, shift) <= rotatedTo*far {
+		durations = w.appendDurations(durations[:0], part.List)
+		if w.ids = w.appendIDs(w.ids[:0], part.List); !slices.Equal(w.ids, ids) {
+			ids = slices.Clone(w.ids)
+			usual = last.Get(ids, func() []float64 { return slices.Clone(durations) })
+		}
+		far := apart(durations, usual, 0)
+		for shift := 1; far >= rotatedFrom && shift < len(usual); shift++ {
+			if apart(durations, usual, shift) <= rotatedTo*far {
 				found++
 				break
 			}
@@ -53,14 +58,22 @@ func (r *Result) byLayer() []segment.Part {
 	return of
 }
 
-// apart is the mean distance of the logarithms of the durations of two lists of kernels of equal length, the second one shifted.
-func (w *Work) apart(kernels, others []int32, shift int) float64 {
+// appendDurations appends the durations of kernels, none below a nanosecond.
+func (w *Work) appendDurations(to []float64, kernels []int32) []float64 {
+	for _, i := range kernels {
+		to = append(to, float64(max(1, w.Act(i).Duration())))
+	}
+	return to
+}
+
+// apart is the mean distance of the logarithms of durations, two lists of equal length, the second one shifted.
+func apart(durations, others []float64, shift int) float64 {
 	sum, product := 0.0, 1.0
-	for k, i := range kernels {
-		a, b := max(1, w.Act(i).Duration()), max(1, w.Act(others[(k+shift)%len(others)]).Duration())
-		if product *= float64(max(a, b)) / float64(min(a, b)); product > 1e100 { // which costs less than a logarithm of each
+	for k, a := range durations {
+		b := others[(k+shift)%len(others)]
+		if product *= max(a, b) / min(a, b); product > 1e100 { // which costs less than a logarithm of each
 			sum, product = sum+math.Log(product), 1
 		}
 	}
-	return (sum + math.Log(product)) / float64(len(kernels))
+	return (sum + math.Log(product)) / float64(len(durations))
 }
