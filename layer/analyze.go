@@ -267,16 +267,20 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 // fillKernels writes the columns of the device, of that many passes.
 func (w *work) fillKernels(a *Device, passes int) {
 	n := len(w.Acts)
-	c := columns{event: make([]trace.EventID, n), pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
+	c := columns{pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
 	for i := range w.Acts {
-		c.event[i] = w.Act(int32(i)).ID()
 		c.category[i] = a.categoryOf[w.ID[i]]
 		if p := w.Pass[i]; p != trace.None {
 			c.starts[p+1]++
 		}
 	}
-	if n > 0 && c.event[n-1] == c.event[0]+trace.EventID(n-1) { // no other device's stand between them
-		c.first, c.event = c.event[0], nil
+	if n > 0 && w.Acts[n-1] == w.Acts[0]+int32(n-1) { // no other device's stand between them
+		c.first = w.Act(0).ID()
+	} else {
+		c.event = make([]trace.EventID, n)
+		for i := range c.event {
+			c.event[i] = w.Act(int32(i)).ID()
+		}
 	}
 	for p := range passes {
 		c.starts[p+1] += c.starts[p]
@@ -324,8 +328,8 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 	seen, sum := false, passTime{}
 	for k, i := range r.Kernels {
 		e := w.Act(i)
-		d := e.Duration()
-		fp.Start, fp.End = min(fp.Start, e.Start()), max(fp.End, e.End())
+		start, d := e.Start(), e.Duration()
+		fp.Start, fp.End = min(fp.Start, start), max(fp.End, start+trace.Time(d))
 		if sum.all += d; r.Layer[k] != trace.None {
 			sum.layers += d
 		}

@@ -44,23 +44,23 @@ func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *f
 	f := &found{acts: map[trace.DeviceID][]int32{}, rules: p.Ruleset().With(rules...), own: classify.New(rules...)}
 	var devices intern.Keys[trace.DeviceID]
 	var counts []int
+	deviceOf := make([]int32, 0, t.Len(event.LaneGPU)) // by row
 	for e := range t.Events(event.LaneGPU) {
-		d := devices.ID(e.Device())
+		id := e.Device()
+		d := devices.ID(id)
 		if d == len(counts) {
-			f.gpus, counts = append(f.gpus, gpu{id: e.Device()}), append(counts, 0)
+			f.gpus, counts = append(f.gpus, gpu{id: id}), append(counts, 0)
 		}
 		f.gpus[d].busy += e.Duration()
 		counts[d]++
+		deviceOf = append(deviceOf, int32(d))
 	}
 	rows := make([][]int32, len(counts))
 	for d, n := range counts {
 		rows[d] = make([]int32, 0, n)
 	}
-	row := int32(0)
-	for e := range t.Events(event.LaneGPU) {
-		d := devices.ID(e.Device())
-		rows[d] = append(rows[d], row)
-		row++
+	for row, d := range deviceOf {
+		rows[d] = append(rows[d], int32(row))
 	}
 	for d, list := range rows {
 		f.acts[devices.Key(d)] = list

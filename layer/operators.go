@@ -114,14 +114,17 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		} else if found.rows == nil {
 			found.rows = a.rowsOf(found.of, rows, 1)
 		}
-		moves := repair && r.LayerEvidence != evidenceModule && !w.launchesMissing(r.Kernels)
 		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
 		}
-		if !moves {
+		if !repair || r.LayerEvidence == evidenceModule {
 			continue
 		}
-		for _, k := range found.movable(planned) {
+		moving := found.movable(planned)
+		if len(moving) == 0 || w.launchesMissing(r.Kernels) {
+			continue
+		}
+		for _, k := range moving {
 			if !w.joinsNorm(r.Kernels[k]) && (planned || atEdge(r.Layer, found.of, int(k))) {
 				r.Layer[k] = found.of[k].Layer
 			}
@@ -219,7 +222,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	key[0], key[1] = b2i(cutStart)|b2i(framed)<<1, b2i(cutEnd)
 	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)
-		if w.Known(i) && !w.Replayed(i) {
+		if !w.Replayed(i) && w.Known(i) {
 			leaf = paths.LeafOf(i)
 		}
 		if beside != nil && beside[k] {
@@ -348,9 +351,14 @@ func (w *work) weightOf(i int32) (k, n int) {
 	if !op.Valid() {
 		return 0, 0
 	}
-	at, ok := map[string]int{"aten::mm": 1, "aten::addmm": 2}[op.Name()]
-	if !ok {
-		return 0, 0 // others have the weight's sides in an order of their own
+	at := 0 // of the weight
+	switch op.Name() {
+	case "aten::mm":
+		at = 1
+	case "aten::addmm":
+		at = 2
+	default:
+		return 0, 0 // others have its sides in an order of their own
 	}
 	dims := op.Shape()
 	if v, ok := w.dims[dims]; ok {

@@ -162,7 +162,8 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place
 	if total > maxCells {
 		return nil, infinite
 	}
-	slab := make([]cell, total)
+	w.cells = slices.Grow(w.cells[:0], total)
+	slab := w.cells[:total]
 	rows := make([]states, len(units)) // index: last step + 1 − lo
 	prev := states{cells: []cell{{}}}  // position 0: no step taken
 	for i := range units {

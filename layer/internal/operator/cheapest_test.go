@@ -62,7 +62,7 @@ func TestAlignmentIsTheCheapest(t *testing.T) {
 		var steps []step
 		for k := range 1 + r.Intn(8) {
 			s := Step{Op: ops[r.Intn(len(ops))], Optional: r.Intn(3) == 0}
-			steps = append(steps, newStep(s, int32(k/2), w.skipCost(s)))
+			steps = append(steps, newStep(&s, int32(k/2), w.skipCost(s)))
 		}
 		if r.Intn(3) == 0 {
 			steps[0].layer = -1
@@ -100,7 +100,7 @@ func TestBandsOfLabels(t *testing.T) {
 	p := Defaults()
 	var steps []step
 	for _, layer := range []int32{-1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, -1} {
-		steps = append(steps, newStep(Step{Op: opname.QKVProj}, layer, 1))
+		steps = append(steps, newStep(&Step{Op: opname.QKVProj}, layer, 1))
 	}
 	for _, c := range []struct {
 		name   string
@@ -227,7 +227,7 @@ func TestPairsThatOrderDoesNotTell(t *testing.T) {
 				continue
 			}
 			path = append(path, place{len(steps), len(steps)})
-			steps = append(steps, newStep(Step{Op: op}, 0, 1))
+			steps = append(steps, newStep(&Step{Op: op}, 0, 1))
 		}
 		for i := range c.ops {
 			if path[i].start < 0 {

@@ -208,6 +208,7 @@ type work struct {
 	// ranks is what widths of the plan are divided by, 0 where grids tell nothing.
 	ranks  int
 	folded map[string]string // see fold
+	cells  []cell            // room for an alignment
 }
 
 // survey notes what kinds of kernels the pass has at all.

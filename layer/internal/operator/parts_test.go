@@ -147,7 +147,7 @@ func TestNextOfFused(t *testing.T) {
 		for _, s := range strings.Fields(c.steps) {
 			op := strings.Trim(s, "()")
 			st := Step{Op: op, Optional: op != s}
-			steps = append(steps, newStep(st, 0, w.skipCost(st)))
+			steps = append(steps, newStep(&st, 0, w.skipCost(st)))
 		}
 		if got := w.follow(steps, 0, actNorm); got != c.want {
 			t.Errorf("%s: step %d, want %d", c.steps, got, c.want)
@@ -172,7 +172,7 @@ func TestSizesThatContradict(t *testing.T) {
 		{"its width is another step's", unit{width: Width{4095, 4096}}, Step{Width: 6144}, p.Shape}, {"its width is this one's", unit{width: Width{6143, 6144}}, Step{Width: 6144}, 0},
 		{"its width is no step's", unit{width: Width{99, 100}}, Step{Width: 6144}, 0}, {"the step has none", unit{width: Width{4095, 4096}}, Step{}, 0}, {"sizes before widths", unit{k: 64, n: 200, width: Width{4095, 4096}}, Step{K: 64, N: 200, Width: 6144}, 0},
 	} {
-		st := newStep(c.s, 0, 0)
+		st := newStep(&c.s, 0, 0)
 		if got := w.shapeCost(&c.u, &st); got != c.want {
 			t.Errorf("%s: costs %v, want %v", c.name, got, c.want)
 		}

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -8,7 +9,7 @@ import (
 
 // step is one step of the pass being aligned.
 type step struct {
-	Step
+	*Step
 	layer  int32 // −1 before and behind the layers
 	skip   float64
 	add    bool // the operator is residual_add
@@ -43,10 +44,10 @@ const latentSuffix = " in a latent space"
 // noGrades is for an operator that is not known: no kernel is of it.
 var noGrades gradeRow
 
-func newStep(s Step, layer int32, skip float64) step {
+func newStep(s *Step, layer int32, skip float64) step {
 	row := gradesOf[s.Op]
-	if latent := gradesOf[s.Op+latentSuffix]; latent != nil && s.Product {
-		row = latent
+	if s.Product {
+		row = cmp.Or(gradesOf[s.Op+latentSuffix], row)
 	}
 	if row == nil {
 		row = &noGrades
@@ -116,14 +117,16 @@ func (l *Layout) variants() []variant {
 func (w *work) steps(v variant) []step {
 	var out []step
 	put := func(list []Step, layer int32) {
-		for _, s := range list {
+		for i := range list {
+			s := &list[i]
 			if s.Op == opname.KVBProj && w.absorbed && !w.expanded || (s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.absorbed {
 				continue // the other way of computing latent attention
 			}
 			if (s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.expanded {
-				s.Optional = false // attention on a compressed cache needs both
+				own := *s
+				own.Optional, s = false, &own // attention on a compressed cache needs both
 			}
-			st := newStep(s, layer, w.skipCost(s))
+			st := newStep(s, layer, w.skipCost(*s))
 			if layer < 0 {
 				st.skip = 0 // what surrounds the layers is often recorded only in part
 			}

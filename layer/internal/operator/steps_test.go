@@ -66,7 +66,7 @@ func TestWhatFits(t *testing.T) {
 		{"what nobody knows", actUnknown, opname.Rope, 0, false, p.Unknown},
 	} {
 		w := &work{p: &p, pass: &Pass{}, experts: c.experts}
-		steps := []step{newStep(Step{Op: c.op}, c.layer, 1)}
+		steps := []step{newStep(&Step{Op: c.op}, c.layer, 1)}
 		end, cost, ok := w.emit(&unit{kernels: []int{0}, acts: []act{c.a}}, steps, 0, nil)
 		if !ok {
 			cost = -1
