@@ -25,9 +25,6 @@ type Framework struct {
 	ModelRoots []string
 	// Ops are the namespaces of its operators, "vllm::".
 	Ops []string
-	// Prep are parts of the names of the ranges in which the host prepares a
-	// step's inputs. They are searched for in any case.
-	Prep []string
 	// Step reads a step annotation; nil: it writes none.
 	Step func(annotation string) (Step, bool)
 	// RankLabels are the words before the rank in its trace files' names,
@@ -145,19 +142,4 @@ func RootIn(path, root string) int {
 		}
 		from = i + 1
 	}
-}
-
-// PrepRanges are the names of host preparation ranges of all frameworks, each
-// once. The longest comes first: it says more than a name that is a part of it.
-func PrepRanges(list []Framework) []string {
-	var out []string
-	for _, f := range list {
-		for _, p := range f.Prep {
-			if !slices.Contains(out, p) {
-				out = append(out, p)
-			}
-		}
-	}
-	slices.SortStableFunc(out, func(a, b string) int { return len(b) - len(a) })
-	return out
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/llmstrata/strata/internal/framework"
 )
 
@@ -15,7 +14,7 @@ func own() framework.Framework {
 	return framework.Framework{
 		Name: "Own Server", Keys: []string{"ownserver"}, Aliases: []string{"os"},
 		Roots: []string{"ownserver/"}, KernelRoots: []string{"own_kernels/"}, ModelRoots: []string{"own_models/"},
-		Ops: []string{"own::"}, Prep: []string{"own_prepare_the_batch"}, RankLabels: []string{"shard"},
+		Ops: []string{"own::"}, RankLabels: []string{"shard"},
 		Step: func(name string) (framework.Step, bool) {
 			m := re.FindStringSubmatch(name)
 			if m == nil {
@@ -54,9 +53,6 @@ func TestOwnFramework(t *testing.T) {
 	}
 	if roots := framework.ModelRoots(list); roots[len(roots)-1] != "own_models/" {
 		t.Errorf("ModelRoots = %q", roots)
-	}
-	if got := framework.PrepRanges(list)[0]; got != "own_prepare_the_batch" {
-		t.Errorf("first of PrepRanges = %q", got)
 	}
 	if s := own(); !s.OwnsOp("own::mm") || s.OwnsOp("aten::mm") || !s.OwnsFile("/x/ownserver/a.py") || s.OwnsFile("myownserver/a.py") {
 		t.Error("OwnsOp or OwnsFile is wrong about its own names")
@@ -173,14 +169,6 @@ func TestComplete(t *testing.T) {
 		if st.Stage != c.stage || st.Batch != c.batch {
 			t.Errorf("%d context and %d generation requests: %s, batch %d, want %s, %d", c.context, c.generation, st.Stage, st.Batch, c.stage, c.batch)
 		}
-	}
-}
-
-// TestPrepRanges: a name goes before its own parts, and none comes twice.
-func TestPrepRanges(t *testing.T) {
-	want := []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
-	if diff := cmp.Diff(want, framework.PrepRanges(framework.All())); diff != "" {
-		t.Errorf("PrepRanges (-want +got):\n%s", diff)
 	}
 }
 

@@ -13,7 +13,6 @@ func SGLang() Framework {
 		Roots:       []string{"python/sglang/", "sglang/"}, // the first is how its repository has it
 		KernelRoots: []string{"sgl_kernel/"},
 		Ops:         []string{"sglang::", "sgl_kernel::"},
-		Prep:        []string{"prepare_inputs"},
 		Step:        readSGLang,
 		RankLabels:  []string{"rank", "tp"}, // …-TP-0-DECODE.trace.json.gz
 		Launch: "an SGLang server has /start_profile without any flag (python -m sglang.launch_server; " +

@@ -12,7 +12,6 @@ func TensorRTLLM() Framework {
 		Aliases:    []string{"tllm", "trt", "tensorrt"},
 		Roots:      []string{"tensorrt_llm/"},
 		Ops:        []string{"trtllm::", "auto_deploy::"},
-		Prep:       []string{"_prepare_tp_inputs", "_prepare_inputs"},
 		Step:       readTensorRTLLM,
 		RankLabels: []string{"rank"},
 		Launch: "launch trtllm-serve with TLLM_PROFILE_START_STOP=<a>-<b> and TLLM_TORCH_PROFILE_TRACE=<output-dir>/trace.json " +

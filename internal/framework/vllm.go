@@ -12,7 +12,6 @@ func VLLM() Framework {
 		Keys:       []string{"vllm"},
 		Roots:      []string{"vllm/"},
 		Ops:        []string{"vllm::", "_C_cache_ops::"},
-		Prep:       []string{"_prepare_inputs"},
 		Step:       readVLLM,
 		RankLabels: []string{"rank"}, // dp0_pp0_tp0_dcp0_ep0_rank0.…: the last one counts all
 		Launch: `launch vLLM with --profiler-config '{"profiler": "torch", "torch_profiler_dir": "<output-dir>"}' ` +

@@ -6,13 +6,7 @@ import (
 	"sort"
 )
 
-// Union returns the set that covers exactly the points of spans. The input is
-// not changed and need not be sorted.
-func Union(spans []Span) []Span {
-	return UnionInPlace(slices.Clone(spans))
-}
-
-// UnionInPlace is [Union] without the copy: it reorders spans and returns a
+// UnionInPlace returns the set that covers exactly the points of spans, which need not be sorted. It reorders spans and returns a
 // prefix of it.
 func UnionInPlace(spans []Span) []Span {
 	byStart := func(a, b Span) int {
@@ -49,30 +43,7 @@ func Total(set []Span) int64 {
 	return sum
 }
 
-// Gaps returns the points of the window that are not in the set.
-func Gaps(set []Span, window Span) []Span {
-	if window.Empty() {
-		return nil
-	}
-	var out []Span
-	at := window.Start
-	for _, s := range set[From(set, window.Start):] {
-		if s.Start >= window.End {
-			break
-		}
-		if s.Start > at {
-			out = append(out, Span{at, s.Start})
-		}
-		at = max(at, s.End)
-	}
-	if at < window.End {
-		out = append(out, Span{at, window.End})
-	}
-	return out
-}
-
-// Between returns the gaps between the spans of the set: [Gaps] within the hull
-// of the set itself.
+// Between returns the gaps between the spans of the set.
 func Between(set []Span) []Span {
 	if len(set) < 2 {
 		return nil
@@ -82,34 +53,6 @@ func Between(set []Span) []Span {
 		out = append(out, Span{set[i-1].End, set[i].Start})
 	}
 	return out
-}
-
-// Intersect returns the points that are in both sets.
-func Intersect(a, b []Span) []Span {
-	var out []Span
-	walk(a, b, func(s Span) { out = append(out, s) })
-	return out
-}
-
-// Overlap is the length of [Intersect] of both sets, without building it.
-func Overlap(a, b []Span) int64 {
-	var sum int64
-	walk(a, b, func(s Span) { sum = addSaturating(sum, s.Len()) })
-	return sum
-}
-
-// walk calls f with every piece that both sets share, in order.
-func walk(a, b []Span, f func(Span)) {
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		if s := a[i].Clip(b[j]); !s.Empty() {
-			f(s)
-		}
-		if a[i].End < b[j].End {
-			i++
-		} else {
-			j++
-		}
-	}
 }
 
 // From is the index of the first span of the set that ends after t, or

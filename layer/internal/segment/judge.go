@@ -178,9 +178,6 @@ func (p *Params) caps(d Doubts) []limit {
 	}
 }
 
-// Beginless says whether no norm shows where layers begin, which decides where nothing stands in front of them.
-func (p *Params) Beginless(d Doubts) bool { return d.Unplaced || 2*d.Unstarted > 1 }
-
 // repeated is the share of kernels in layers whose sequence of base names occurs at least twice in the pass.
 func (p *Params) repeated(s *Sequence, c *Cut) float64 {
 	kinds, _ := kindsOf(s.Base, c.Starts)

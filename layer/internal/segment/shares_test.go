@@ -149,14 +149,6 @@ func TestBare(t *testing.T) {
 			t.Errorf("%s: inside %v, want %v: the window may cut the first and the last", c.name, d.BareInside, want)
 		}
 	}
-	for x, want := range map[float64]bool{0.5: false, 0.51: true, 1: true} {
-		if got := p.Beginless(Doubts{Unstarted: x}); got != want {
-			t.Errorf("%v of the layers begin without a norm: nothing shows where they begin %v, want %v", x, got, want)
-		}
-	}
-	if !p.Beginless(Doubts{Unplaced: true}) {
-		t.Error("a boundary that no norm shows is taken for one that a norm shows")
-	}
 }
 
 // TestDoubtsAtTheirNumbers: what is as much as a number leaves no doubt, the least more does.
