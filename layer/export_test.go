@@ -24,5 +24,14 @@ func StepEnds(passes []ForwardPass) []trace.Time {
 	return d.stepEnds
 }
 
-// Window is the time that the device's slices cover.
-func (d *Device) Window() (start, end trace.Time) { return d.window() }
+// Window is the time that the device's slices cover: from the start of its first activity to the end of its last.
+func (d *Device) Window() (start, end trace.Time) {
+	for i := range d.columns.pass {
+		e := d.event(int32(i))
+		if i == 0 {
+			start, end = e.Start(), e.End()
+		}
+		end = max(end, e.End())
+	}
+	return start, end
+}

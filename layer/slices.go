@@ -115,15 +115,3 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 		}
 	}
 }
-
-// window returns the time from the start of the device's first activity to the end of its last.
-func (d *Device) window() (start, end trace.Time) {
-	for i := range d.columns.pass {
-		e := d.event(int32(i))
-		if i == 0 {
-			start, end = e.Start(), e.End()
-		}
-		end = max(end, e.End())
-	}
-	return start, end
-}

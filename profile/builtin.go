@@ -1,8 +1,6 @@
 package profile
 
-import (
-	"slices"
-)
+import ()
 
 // The names of the profiles inference chooses from.
 const (
@@ -159,23 +157,4 @@ func Infer(c *Config) (p *ModelProfile, reason string) {
 		return builtin(dsv3), "config has kv_lora_rank"
 	}
 	return builtin(generic), "config has neither compress_ratios nor kv_lora_rank"
-}
-
-// suggest names a built-in profile that is made for the config's model_type but
-// that [Infer] does not choose, so that a program can hint at it. Such profiles
-// have no anchor, so they cut layers as generic does and only categorise better.
-func suggest(c *Config) (name string, ok bool) {
-	if c == nil {
-		return "", false
-	}
-	chosen, _ := Infer(c)
-	if chosen.Name != generic {
-		return "", false
-	}
-	for _, p := range builtins {
-		if p.Anchor == "" && (slices.Contains(p.ModelTypes, c.ModelType) || slices.Contains(p.ModelTypes, c.TextModelType)) {
-			return p.Name, true
-		}
-	}
-	return "", false
 }

@@ -27,8 +27,6 @@ const Generic = generic
 
 type Finder = finder
 
-var Suggest = suggest
-
 // UniversalRules are universalRules.
 func UniversalRules() []RuleSpec { return universalRules }
 

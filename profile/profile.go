@@ -51,7 +51,7 @@ type ModelProfile struct {
 	// Description is one sentence for people.
 	Description string `json:"description,omitempty"`
 	// ModelTypes lists the model_type values of config.json that the profile is
-	// meant for. Only messages about a profile that does not fit read it: inference has its own order.
+	// meant for, for readers: inference has its own order.
 	ModelTypes []string `json:"model_types,omitempty"`
 
 	// Anchor is a substring of the name of the kernel that marks each block,
