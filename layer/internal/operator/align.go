@@ -66,7 +66,7 @@ func (w *work) alignLane(stream int32) {
 	var path []place
 	try := func(v variant) {
 		s := w.steps(v)
-		if p, cost := w.align(units, s, nil); cost < best-rounding {
+		if p, cost := w.align(units, s, nil, best); cost < best-rounding {
 			best, steps, path = cost, s, p
 		}
 	}
@@ -119,7 +119,7 @@ func (w *work) choose(units []unit, list []variant) []variant {
 	}
 	best, cheapest := list[0], infinite
 	for _, v := range list {
-		if _, cost := sample.align(inside, sample.steps(v), nil); cost < cheapest-rounding {
+		if _, cost := sample.align(inside, sample.steps(v), nil, cheapest); cost < cheapest-rounding {
 			best, cheapest = v, cost
 		}
 	}
@@ -139,8 +139,9 @@ type place struct {
 type band struct{ lo, hi int }
 
 // align finds the cheapest monotone alignment. taken are steps that other streams
-// have. An infinite cost means that nothing fits.
-func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place, float64) {
+// have. An infinite cost means that nothing fits. What costs most or more is not followed to
+// its end where that shows before, and then is infinite, too.
+func (w *work) align(units []unit, steps []step, taken map[stepID]bool, most float64) ([]place, float64) {
 	if len(steps) == 0 {
 		return nil, infinite
 	}
@@ -172,6 +173,9 @@ func (w *work) align(units []unit, steps []step, taken map[stepID]bool) ([]place
 		slab = slab[n:]
 		w.advance(rows[i], &units[i], steps, skips, bands[i].hi, prev, taken, i == 0)
 		prev = rows[i]
+		if !prev.below(most) {
+			return nil, infinite // costs only add up
+		}
 	}
 	best, at := infinite, -1
 	for j := range prev.cells {

@@ -3,6 +3,7 @@ package operator
 import (
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/opname"
@@ -71,12 +72,21 @@ func TestAlignmentIsTheCheapest(t *testing.T) {
 		for k := range 1 + r.Intn(4) {
 			units = append(units, unit{kernels: []int{k}, acts: acts[r.Intn(len(acts))], label: int32(r.Intn(6) - 2)})
 		}
-		path, cost := w.align(units, steps, nil)
+		path, cost := w.align(units, steps, nil, infinite)
 		if want := cheapest(w, units, steps, w.bands(units, steps), 0, 0); math.Abs(cost-want) > 1e-9 && cost != want {
 			t.Fatalf("%d: alignment costs %v, the cheapest %v: %+v with %+v", n, cost, want, units, steps)
 		}
 		if math.IsInf(cost, 1) {
 			continue
+		}
+		if again, below := w.align(units, steps, nil, cost+rounding); below != cost || !slices.Equal(again, path) {
+			t.Fatalf("%d: costs %v, and %v where only what is cheaper than %v counts", n, cost, below, cost+rounding)
+		}
+		if _, given := w.align(units, steps, nil, cost); given < cost {
+			t.Fatalf("%d: costs %v, and %v where that is too much", n, cost, given)
+		}
+		if _, given := w.align(units, steps, nil, 0); !math.IsInf(given, 1) {
+			t.Fatalf("%d: costs %v where everything is too much", n, given)
 		}
 		if len(path) != len(units) {
 			t.Fatalf("%d: %d places for %d units", n, len(path), len(units))

@@ -1,6 +1,9 @@
 package operator
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // infinite is the cost of what cannot be.
 var infinite = math.Inf(1)
@@ -31,6 +34,11 @@ func (s states) take(pos int, c cell) {
 	if pos >= s.lo && c.cost < s.cells[pos-s.lo].cost {
 		s.cells[pos-s.lo] = c
 	}
+}
+
+// below reports that some state costs less.
+func (s states) below(most float64) bool {
+	return slices.ContainsFunc(s.cells, func(c cell) bool { return c.cost < most })
 }
 
 // entry is the cheapest way from a state of the unit before to the step that is looked at, less what skipping all steps in front of it costs.

@@ -120,7 +120,7 @@ func (w *work) alignRun(units []unit, steps []step) {
 			own = append(own, s)
 		}
 	}
-	if path, _ := w.align(units, own, w.taken); path != nil {
+	if path, _ := w.align(units, own, w.taken, infinite); path != nil {
 		w.write(units, own, path)
 	}
 }
