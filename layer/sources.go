@@ -55,9 +55,9 @@ type twinTable struct {
 }
 
 // MappingRefused returns why [Options.Mapping] is not used for the device's twins: it is of another model or GPU. "" where it is
-// used, or none was given. It aligns, as [Kernel.Twin] does.
+// used, or none was given. Where one was it aligns, as [Kernel.Twin] does.
 func (a *Device) MappingRefused() string {
-	if a.Align(context.Background()) != nil {
+	if a.of.opts.Mapping == nil || a.Align(context.Background()) != nil {
 		return "" // never: what does not end has no error
 	}
 	return a.twins.refused

@@ -219,6 +219,9 @@ func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused 
 
 // attributeTrace does it for one trace.
 func (a *attribution) attributeTrace(w *Trace, twins twinTable, mapping, eager *siteIndex) {
+	if twins.byAct == nil && len(mapping.any)+len(eager.any) == 0 {
+		return // nothing is known of any kernel
+	}
 	known := map[question]answer{}
 	// Launches of one kernel are dealt out to its sites in proportion to
 	// their time there: the n-th launch goes to the site whose share it

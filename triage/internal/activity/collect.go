@@ -79,8 +79,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 	w.Steps = w.Stages.countSteps(an)
 	ids := kernelIDs{p, make([]knownKernel, t.NumNames())}
 	queues := map[Queue]int32{}
-	var last int32 // the last activity's queue, which is nearly always the next one's too
-	sites := NewSites(p, t)
+	sites, framed := NewSites(p, t), t.Len(event.LanePython) > 0
 	at := w.cursors()
 	var cur *cursor
 	for e := range t.Events(event.LaneGPU) {
@@ -97,17 +96,18 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 		if process != "" && !launchedBy(t, e, process) {
 			continue
 		}
+		launch := e.Launch()
 		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true}
-		if q := (Queue{e.Device(), e.Stream()}); len(w.Queues) == 0 || w.Queues[last] != q {
+		if q := (Queue{cur.d.ID, e.Stream()}); cur.queue == trace.None || w.Queues[cur.queue] != q {
 			qi, ok := queues[q]
 			if !ok {
 				qi = int32(len(w.Queues))
 				queues[q] = qi
 				w.Queues = append(w.Queues, q)
 			}
-			last = qi
+			cur.queue = qi
 		}
-		a.Queue = last
+		a.Queue = cur.queue
 		if k.Valid() {
 			if pass := k.Place().Pass; pass != trace.None {
 				a.Stage, a.Outside = cur.stages[pass], false
@@ -116,11 +116,11 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 			var operator profile.Operator
 			operator, _, a.Sure = k.Operator()
 			a.Operator = p.Operators.ID(string(operator))
-			if !a.Replay {
+			if !a.Replay && (framed || !launch.Valid()) { // else its line is that of no frames
 				a.Model = p.model(k.ModelLine())
 			}
 		}
-		a.Site, a.Op, a.From = sites.Of(e)
+		a.Site, a.Op, a.From = sites.of(e, launch, a.Replay)
 		if a.Replay {
 			a.ReplayedAt, a.Site, a.From = a.Site, siteReplay, fromNothing
 		}
@@ -137,6 +137,7 @@ type cursor struct {
 	next   int
 	stages []int8  // of its passes
 	acts   []int32 // of its kernels
+	queue  int32   // of its last activity, which is nearly always the next one's too; None: there was none
 }
 
 // cursors stand in front of the first kernels of the analysis' devices.
@@ -146,7 +147,7 @@ func (w *Trace) cursors() map[trace.DeviceID]*cursor {
 	for i := range w.Analysis.Devices {
 		d := &w.Analysis.Devices[i]
 		w.OfKernel[d.ID] = make([]int32, d.NumKernels())
-		out[d.ID] = &cursor{d, 0, w.Stages.Pass[d.ID], w.OfKernel[d.ID]}
+		out[d.ID] = &cursor{d, 0, w.Stages.Pass[d.ID], w.OfKernel[d.ID], trace.None}
 	}
 	return out
 }

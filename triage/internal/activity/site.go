@@ -31,6 +31,7 @@ type Sites struct {
 	siteOf []int32       // per name: pool site + 1, 0 not asked yet
 	best   [2][]int32    // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
 	ops    []int32       // per name: pool op + 1
+	bare   bool          // no frames and no ops: launches are all that is known
 	path   []trace.Event // scratch of bestFrame
 	hip    bool
 	cuda   bool
@@ -51,7 +52,7 @@ type foundSite struct {
 func NewSites(p *Pool, t *trace.Trace) *Sites {
 	n := t.NumNames()
 	f := &Sites{Pool: p, Trace: t, ranks: make([]int8, n), siteOf: make([]int32, n), ops: make([]int32, n)}
-	f.best[0] = make([]int32, t.Len(event.LanePython))
+	f.best[0], f.bare = make([]int32, t.Len(event.LanePython)), t.Len(event.LanePython, event.LaneOp) == 0
 	return f
 }
 
@@ -61,7 +62,19 @@ const probeDelay = 1000 // ns
 
 // Of returns the site of an activity, its cpu op and how the site was found.
 func (f *Sites) Of(act trace.Event) (site, op int32, from Origin) {
-	launch, replay, external := act.Launch(), act.IsReplay(), act.Data().ExternalID
+	return f.of(act, act.Launch(), act.IsReplay())
+}
+
+// of is Of of an activity whose launch is known.
+func (f *Sites) of(act, launch trace.Event, replay bool) (site, op int32, from Origin) {
+	if f.bare {
+		if launch.Valid() {
+			f.see(launch)
+			op = f.op(launch)
+		}
+		return SiteUnresolved, op, fromNothing
+	}
+	external := act.Data().ExternalID
 	if l := &f.last; launch.Valid() && l.launch == launch && l.external == external && l.replay == replay {
 		return l.site, l.op, l.from
 	}
@@ -86,10 +99,7 @@ func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op
 				op = f.op(launch)
 			}
 		}
-		if !f.hip && !f.cuda {
-			f.hip = strings.HasPrefix(launch.Name(), "hip")
-			f.cuda = strings.HasPrefix(launch.Name(), "cu")
-		}
+		f.see(launch)
 		if !found.Valid() {
 			found, from = f.bestFrame(f.Trace.Innermost(event.LanePython, launch.Thread(), launch.Start()), replay), FromLaunch
 		}
@@ -103,6 +113,14 @@ func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op
 		}
 	}
 	return SiteUnresolved, op, fromNothing
+}
+
+// see notes which API a launch is of.
+func (f *Sites) see(launch trace.Event) {
+	if !f.hip && !f.cuda {
+		f.hip = strings.HasPrefix(launch.Name(), "hip")
+		f.cuda = strings.HasPrefix(launch.Name(), "cu")
+	}
 }
 
 // CallStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around it.
