@@ -2,7 +2,6 @@ package triage
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/llmstrata/strata/layer"
@@ -81,6 +80,8 @@ type exposureSums struct {
 	categoryOf         []int32 // by kernel: index of categories
 	byKernel           map[int32]*exchange
 	alone              map[layerKey]*layerAlone // of the device at hand
+	last               layerKey                 // of alone, that was asked for last
+	in                 *layerAlone              // what last has
 }
 
 // layerKey is one layer of one pass.
@@ -89,7 +90,28 @@ type layerKey struct{ pass, layer int }
 // layerAlone is what runs alone in a layer.
 type layerAlone struct {
 	compute   int64
-	exchanged map[int32]int64 // by kernel
+	exchanged []kernelTime // in order of time
+}
+
+// kernelTime is the time of one kernel.
+type kernelTime struct {
+	kernel int32
+	ns     int64
+}
+
+// byKernel are the times of all kernels that exchange in the layer, each kernel once, and their sum.
+func (l *layerAlone) byKernel() (list []kernelTime, whole int64) {
+	slices.SortFunc(l.exchanged, func(a, b kernelTime) int { return cmp.Compare(a.kernel, b.kernel) })
+	list = l.exchanged[:0]
+	for _, k := range l.exchanged {
+		whole += k.ns
+		if n := len(list); n > 0 && list[n-1].kernel == k.kernel {
+			list[n-1].ns += k.ns
+		} else {
+			list = append(list, k)
+		}
+	}
+	return list, whole
 }
 
 func newExposureSums(p *activity.Pool) *exposureSums {
@@ -113,10 +135,17 @@ type categorySums struct {
 	exposed, hidden, bound int64
 	streams                map[activity.Queue]bool
 	worst                  []Place
-	open                   Place // the stretch that is not over yet
+	open                   stretch // that is not over yet
 	compute, exchange      bool
 	at                     int32          // index of categories
 	queue                  activity.Queue // of the last kernel
+}
+
+// stretch is time in which a category runs alone.
+type stretch struct {
+	from, to trace.Time
+	at       layer.Kernel // that runs at from
+	label    string       // of at
 }
 
 // addDevice sweeps over the kernels of a device and counts the steps of the passes
@@ -128,7 +157,7 @@ func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
 			c.queue, c.streams[q] = q, true
 		}
 	}
-	x.alone = map[layerKey]*layerAlone{}
+	x.alone, x.in = map[layerKey]*layerAlone{}, nil
 	s := activity.NewSweep(d, x.categoryOf)
 	var counted trace.Time // up to here
 	for pass, slice := range d.Steps() {
@@ -178,25 +207,30 @@ func (x *exposureSums) addAlone(c *categorySums, d *activity.Timed, slice layer.
 		x.byKernel[id].exposed += ns
 	}
 	if at := k.Place(); at.Layer != trace.None && (c.compute || c.exchange) {
-		key := layerKey{at.Pass, at.Layer}
-		in := x.alone[key]
-		if in == nil {
-			in = &layerAlone{exchanged: map[int32]int64{}}
-			x.alone[key] = in
-		}
-		if c.compute {
+		if in := x.layer(layerKey{at.Pass, at.Layer}); c.compute {
 			in.compute += ns
 		} else {
-			in.exchanged[id] += ns
+			in.exchanged = append(in.exchanged, kernelTime{id, ns})
 		}
 	}
-	if c.open.EndNS == from && c.open.EndNS > c.open.StartNS {
-		c.open.EndNS = to
+	if c.open.to == from && c.open.to > c.open.from {
+		c.open.to = to
 		return
 	}
 	c.close()
-	c.open = placeOf(k, from)
-	c.open.EndNS, c.open.Kernel = to, x.pool.Labels[id]
+	c.open = stretch{from, to, k, x.pool.Labels[id]}
+}
+
+// layer is what runs alone in a layer, nearly always the one that was asked for last.
+func (x *exposureSums) layer(key layerKey) *layerAlone {
+	if x.in != nil && x.last == key {
+		return x.in
+	}
+	if x.last, x.in = key, x.alone[key]; x.in == nil {
+		x.in = &layerAlone{}
+		x.alone[key] = x.in
+	}
+	return x.in
 }
 
 // close keeps the open stretch if it is one of the longest.
@@ -204,21 +238,25 @@ func (c *categorySums) close() {
 	longer := func(p, q Place) int {
 		return cmp.Or(cmp.Compare(q.EndNS-q.StartNS, p.EndNS-p.StartNS), cmp.Compare(p.StartNS, q.StartNS))
 	}
-	if c.open.EndNS > c.open.StartNS && (len(c.worst) < worstRanges || longer(c.open, c.worst[worstRanges-1]) < 0) {
-		c.worst = append(c.worst, c.open)
-		slices.SortStableFunc(c.worst, longer)
-		c.worst = c.worst[:min(len(c.worst), worstRanges)]
+	o := c.open
+	c.open = stretch{}
+	if o.to <= o.from || len(c.worst) == worstRanges && longer(Place{StartNS: o.from, EndNS: o.to}, c.worst[worstRanges-1]) >= 0 {
+		return
 	}
-	c.open = Place{}
+	p := placeOf(o.at, o.from)
+	p.EndNS, p.Kernel = o.to, o.label
+	c.worst = append(c.worst, p)
+	slices.SortStableFunc(c.worst, longer)
+	c.worst = c.worst[:min(len(c.worst), worstRanges)]
 }
 
 // bound adds what compute of the same layers could hide at most: of each layer the smaller one of the exposed time and of the
 // compute, divided among the kernels that exchange by their time; what rounding leaves goes to the last.
 func (x *exposureSums) bound() {
 	for _, in := range x.alone {
-		var whole int64
-		for _, ns := range in.exchanged {
-			whole += ns
+		kernels, whole := in.byKernel()
+		if whole == 0 {
+			continue
 		}
 		bound := min(whole, in.compute)
 		for _, c := range x.byCategory {
@@ -226,14 +264,13 @@ func (x *exposureSums) bound() {
 				c.bound += bound
 			}
 		}
-		kernels := slices.Sorted(maps.Keys(in.exchanged))
 		left := bound
 		for n, k := range kernels {
-			part := min(int64(float64(bound)*float64(in.exchanged[k])/float64(whole)), left)
+			part := min(int64(float64(bound)*float64(k.ns)/float64(whole)), left)
 			if n == len(kernels)-1 {
 				part = left
 			}
-			x.byKernel[k].bound += part
+			x.byKernel[k.kernel].bound += part
 			left -= part
 		}
 	}

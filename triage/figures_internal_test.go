@@ -168,19 +168,20 @@ func TestStepsOfStages(t *testing.T) {
 func TestBoundsAreDivided(t *testing.T) {
 	for _, c := range []struct {
 		compute int64
-		parts   map[int32]int64
+		parts   []kernelTime
 		want    string
 	}{
-		{10, map[int32]int64{1: 20}, "1:10"},
-		{10, map[int32]int64{1: 5, 2: 15}, "1:2 2:8"},
-		{0, map[int32]int64{1: 5, 2: 15}, "1:0 2:0"},
-		{9, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
-		{10, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:3 2:3 3:3"},
-		{8, map[int32]int64{1: 3, 2: 3, 3: 3}, "1:2 2:2 3:4"},
+		{10, []kernelTime{{1, 20}}, "1:10"},
+		{10, []kernelTime{{1, 5}, {2, 15}}, "1:2 2:8"},
+		{10, []kernelTime{{2, 15}, {1, 5}}, "1:2 2:8"},
+		{0, []kernelTime{{1, 5}, {2, 15}}, "1:0 2:0"},
+		{9, []kernelTime{{1, 3}, {2, 3}, {3, 3}}, "1:3 2:3 3:3"},
+		{10, []kernelTime{{1, 3}, {2, 3}, {3, 3}}, "1:3 2:3 3:3"},
+		{8, []kernelTime{{3, 2}, {1, 3}, {3, 1}, {2, 3}}, "1:2 2:2 3:4"},
 	} {
 		sums := exposureSums{byKernel: map[int32]*exchange{}, alone: map[layerKey]*layerAlone{{}: {compute: c.compute, exchanged: c.parts}}}
-		for id := range c.parts {
-			sums.byKernel[id] = &exchange{}
+		for _, k := range c.parts {
+			sums.byKernel[k.kernel] = &exchange{}
 		}
 		sums.bound()
 		var got []string
@@ -198,14 +199,16 @@ func TestBoundsAreDivided(t *testing.T) {
 func TestLongestStretches(t *testing.T) {
 	var c categorySums
 	for _, r := range [][2]trace.Time{{0, 5}, {10, 20}, {30, 35}, {40, 41}, {50, 58}, {60, 60}} {
-		c.open = Place{StartNS: r[0], EndNS: r[1]}
+		c.open = stretch{from: r[0], to: r[1], label: "k"}
 		c.close()
 	}
-	want := []Place{{StartNS: 10, EndNS: 20}, {StartNS: 50, EndNS: 58}, {StartNS: 0, EndNS: 5}}
-	if !slices.Equal(c.worst, want) {
+	at := func(start, end trace.Time) Place {
+		return Place{Pass: trace.None, Layer: trace.None, StartNS: start, EndNS: end, Kernel: "k"}
+	}
+	if want := []Place{at(10, 20), at(50, 58), at(0, 5)}; !slices.Equal(c.worst, want) {
 		t.Errorf("%v, want %v", c.worst, want)
 	}
-	if c.open != (Place{}) {
+	if c.open != (stretch{}) {
 		t.Errorf("%v is still open", c.open)
 	}
 }

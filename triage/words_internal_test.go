@@ -399,7 +399,7 @@ func TestUnresolvedIsMost(t *testing.T) {
 func TestNoteOfOverlap(t *testing.T) {
 	a := &analysis{report: &Report{}}
 	note := func(rows []OverlapRow, x *Exposure, streams int32) string {
-		w := &activity.Trace{}
+		w := &activity.Trace{Queues: make([]activity.Queue, 100)}
 		for i := range streams {
 			w.Acts = append(w.Acts, activity.Activity{Queue: i}, activity.Activity{Queue: i})
 		}
@@ -540,7 +540,7 @@ func TestLimitOfOverlapRows(t *testing.T) {
 func TestBoundOfALayer(t *testing.T) {
 	one, two := layerKey{0, 0}, layerKey{0, 1}
 	x := &exposureSums{byCategory: map[string]*categorySums{"communication": {exchange: true}, "gemm": {compute: true}}, byKernel: map[int32]*exchange{1: {}, 2: {}},
-		alone: map[layerKey]*layerAlone{one: {100, map[int32]int64{1: 10, 2: 20}}, two: {15, map[int32]int64{1: 40}}}}
+		alone: map[layerKey]*layerAlone{one: {100, []kernelTime{{1, 10}, {2, 20}}}, two: {15, []kernelTime{{1, 40}}}}}
 	x.bound()
 	if c := x.byCategory["communication"].bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 || x.byCategory["gemm"].bound != 0 {
 		t.Errorf("%d in all, %d and %d; want 45, 25 and 20", c, x.byKernel[1].bound, x.byKernel[2].bound)
