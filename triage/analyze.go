@@ -91,21 +91,20 @@ func (a *analysis) run(ctx context.Context) error {
 	a.head()
 	a.pool.Label()
 	var exposures []*exposureSums
+	var stages []*stageWork
 	g, inner = errgroup.WithContext(ctx)
 	g.Go(func() error {
 		exposures = a.exposures()
 		return nil
 	})
 	g.Go(func() (err error) {
-		a.report.MappingRefused, err = activity.Attribute(inner, a.pool, a.formal, a.mapping)
+		stages, err = a.attribute(inner)
 		return err
 	})
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	a.findModelFiles()
-	a.steps = chain.NewRecogniser(a.registry, a.pool)
-	for _, s := range splitStages(a.pool, a.formal) {
+	for _, s := range stages {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -114,6 +113,20 @@ func (a *analysis) run(ctx context.Context) error {
 	}
 	a.report.Summary = summarise(a.report)
 	return ctx.Err()
+}
+
+// attribute tells where the activities come from, and which chains they make in each stage.
+func (a *analysis) attribute(ctx context.Context) (stages []*stageWork, err error) {
+	if a.report.MappingRefused, err = activity.Attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
+		return nil, err
+	}
+	a.findModelFiles()
+	a.steps = chain.NewRecogniser(a.registry, a.pool)
+	stages = splitStages(a.pool, a.formal)
+	for _, s := range stages {
+		a.findChains(s)
+	}
+	return stages, nil
 }
 
 // collectAll reads the activities of all traces.
@@ -220,7 +233,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 		out.Stray, out.StrayLabel = a.pool.Name(s.stray), a.pool.Labels[s.stray]
 	}
 	out.Overlap, out.OverlapNote = a.overlap(s)
-	out.Fuse = a.chainFuse(s)
+	out.Fuse = a.fuseRows(s)
 	for i := range s.rows {
 		k := s.kernelRow(a.pool, &s.rows[i])
 		if k.SharePct < a.MinSharePct || a.KernelLimit > 0 && len(out.Kernels) == a.KernelLimit {

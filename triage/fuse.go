@@ -95,11 +95,11 @@ func (s *stageWork) platform() string {
 	return ""
 }
 
-// chainFuse builds the fuse table by the chain rule.
-func (a *analysis) chainFuse(s *stageWork) []FuseRow {
-	seqs := chain.SequencesOf(a.steps, s.parts, s.index)
+// findChains finds the chains of a stage that are worth a row, by the chain rule.
+func (a *analysis) findChains(s *stageWork) {
+	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	var all fusion.Set
-	for _, set := range seqs.Sets {
+	for _, set := range s.seqs.Sets {
 		all |= set
 	}
 	serverSteps, _ := s.steps()
@@ -115,11 +115,11 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 		if !c.Possible(all) {
 			continue
 		}
-		for _, q := range seqs.List {
+		for _, q := range s.seqs.List {
 			c.Find(a.pool, q, m)
 		}
 		room = m.At
-		if !m.Enough(serverSteps, seqs.Blocks) {
+		if !m.Enough(serverSteps, s.seqs.Blocks) {
 			continue
 		}
 		m.Measure()
@@ -142,12 +142,17 @@ func (a *analysis) chainFuse(s *stageWork) []FuseRow {
 		return cmp.Or(cmp.Compare(suits(y.Pattern), suits(x.Pattern)), cmp.Compare(own(y.Pattern), own(x.Pattern)), cmp.Compare(y.Pattern.Priority, x.Pattern.Priority),
 			cmp.Compare(len(y.Pattern.Chain), len(x.Pattern.Chain)), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Pattern.Pattern, y.Pattern.Pattern))
 	})
-	out := []FuseRow{}
-	for _, m := range chain.Prune(splits) {
+	s.chains = chain.Prune(splits)
+}
+
+// fuseRows is the fuse table of a stage.
+func (a *analysis) fuseRows(s *stageWork) []FuseRow {
+	where, out := s.place(), []FuseRow{}
+	for _, m := range s.chains {
 		out = append(out, a.splitRow(s, m, where))
 	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
-	return append(out, a.activeRows(s, seqs, where)...)
+	return append(out, a.activeRows(s, s.seqs, where)...)
 }
 
 // activity returns an activity of the formal traces.

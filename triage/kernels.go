@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // maxLocations is how many sites a kernel row shows.
@@ -36,6 +37,8 @@ type stageWork struct {
 	ns    int64
 	acts  int
 
+	seqs      *chain.Sequences
+	chains    []*chain.Match // worth a row, the best first
 	exposure  *Exposure
 	exchanges map[int32]*exchange // by kernel
 	outside   int                 // activities in no pass
@@ -403,27 +406,9 @@ func (s *stageWork) busy() busyTime {
 	var out busyTime
 	devices := map[trace.DeviceID]bool{}
 	for _, w := range s.parts {
-		byDevice := map[trace.DeviceID][]interval.Span{}
-		var order []trace.DeviceID
-		room := map[trace.DeviceID]int{}
-		for q, n := range w.CountByQueue(s.index) {
-			room[w.Queues[q].Device] += n
-		}
-		for i := range w.Acts {
-			a := &w.Acts[i]
-			if int(a.Stage) != s.index {
-				continue
-			}
-			d := w.Queues[a.Queue].Device
-			if _, ok := byDevice[d]; !ok {
-				order = append(order, d)
-				devices[d] = true
-				byDevice[d] = make([]interval.Span, 0, room[d])
-			}
-			byDevice[d] = append(byDevice[d], interval.Span{Start: a.Start, End: a.End})
-		}
-		for _, d := range order {
-			out.add(interval.UnionInPlace(byDevice[d]))
+		for d, spans := range w.Spans(s.index) {
+			devices[d] = true
+			out.add(interval.UnionInPlace(spans))
 		}
 	}
 	out.devices = len(devices)

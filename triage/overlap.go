@@ -78,12 +78,7 @@ func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	streams := 0
 	for _, w := range s.parts {
-		used := map[int32]bool{}
-		for i := range w.Acts {
-			if int(w.Acts[i].Stage) == s.index {
-				used[w.Acts[i].Queue] = true
-			}
-		}
+		used := slices.DeleteFunc(w.CountByQueue(s.index), func(n int) bool { return n == 0 })
 		streams = max(streams, len(used))
 	}
 	var b strings.Builder

@@ -44,7 +44,7 @@ var Layers = Layering{
 	"hostoverhead/internal/steps":    {"layer", "trace", "trace/event", "hostoverhead/internal/names", "internal/framework", "internal/interval"},
 	"hostoverhead/hostcompare":       {"hostoverhead", "hostoverhead/internal/names", "hostoverhead/internal/steps", "hostoverhead/internal/threads", "hostoverhead/internal/timeline", "layer", "layer/compare", "classify", "trace", "trace/event", "internal/stat"},
 
-	"triage/internal/activity":   {"layer", "profile", "classify", "trace", "trace/event", "internal/wordmatch", "internal/kernelword", "internal/framework", "internal/table", "triage/internal/pyframe"},
+	"triage/internal/activity":   {"layer", "profile", "classify", "trace", "trace/event", "internal/wordmatch", "internal/interval", "internal/kernelword", "internal/framework", "internal/table", "triage/internal/pyframe"},
 	"triage/internal/chain":      {"layer", "classify", "trace", "trace/event", "internal/wordmatch", "internal/kernelword", "internal/fusion", "triage/internal/activity", "triage/internal/pyframe"},
 	"triage/internal/pyframe":    {"internal/framework"},
 	"triage/internal/reportfile": {},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -66,6 +67,36 @@ func (w *Trace) CountByQueue(stage int) []int {
 		}
 	}
 	return n
+}
+
+// Spans are when activities of a stage run, by device; devices without one are left out.
+func (w *Trace) Spans(stage int) map[trace.DeviceID][]interval.Span {
+	first := map[trace.DeviceID]int{} // queue of each device: spans and room have what is the device's there
+	at, room, spans := make([]int, len(w.Queues)), make([]int, len(w.Queues)), make([][]interval.Span, len(w.Queues))
+	for q, n := range w.CountByQueue(stage) {
+		d := w.Queues[q].Device
+		if _, ok := first[d]; !ok {
+			first[d] = q
+		}
+		at[q] = first[d]
+		room[at[q]] += n
+	}
+	for q, n := range room {
+		spans[q] = make([]interval.Span, 0, n)
+	}
+	for i := range w.Acts {
+		if a := &w.Acts[i]; int(a.Stage) == stage {
+			q := at[a.Queue]
+			spans[q] = append(spans[q], interval.Span{Start: a.Start, End: a.End})
+		}
+	}
+	out := map[trace.DeviceID][]interval.Span{}
+	for d, q := range first {
+		if len(spans[q]) > 0 {
+			out[d] = spans[q]
+		}
+	}
+	return out
 }
 
 // lookEvery is after how many activities Collect looks at its context: some milliseconds.

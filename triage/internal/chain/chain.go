@@ -78,30 +78,30 @@ type Ref struct {
 	Act  int32 // index in its activities
 }
 
-func (r Ref) compare(o Ref) int {
-	return cmp.Or(cmp.Compare(r.Part, o.Part), cmp.Compare(r.Act, o.Act))
+// member is an activity of a chain; chains are looked for in the order of members.
+type member struct{ part, queue, act int32 }
+
+func (x member) compare(y member) int {
+	return cmp.Or(cmp.Compare(x.part, y.part), cmp.Compare(x.queue, y.queue), cmp.Compare(x.act, y.act))
 }
 
 // members returns the chain's kernels in order.
-func (m *Match) members() []Ref {
+func (m *Match) members() []member {
 	n := 0
 	for _, o := range m.At {
 		n += int(o.members)
 	}
-	out := make([]Ref, 0, n)
+	out := make([]member, 0, n)
 	for _, o := range m.At {
 		for _, i := range o.Members() {
-			out = append(out, Ref{o.Trace.Part, i})
+			out = append(out, member{o.Trace.Part, o.Trace.Acts[i].Queue, i})
 		}
 	}
-	slices.SortFunc(out, func(x, y Ref) int {
-		return x.compare(y)
-	})
 	return out
 }
 
 // common counts what two ordered lists share.
-func common(x, y []Ref) (n int) {
+func common(x, y []member) (n int) {
 	for len(x) > 0 && len(y) > 0 {
 		switch c := x[0].compare(y[0]); {
 		case c < 0:
@@ -120,7 +120,7 @@ func common(x, y []Ref) (n int) {
 // pattern that a better one with some of these kernels subsumes.
 func Prune(in []*Match) []*Match {
 	var out []*Match
-	kernels := map[*Match][]Ref{}
+	kernels := map[*Match][]member{}
 next:
 	for _, m := range in {
 		mine := m.members()
@@ -259,6 +259,7 @@ const nowhere = -1
 // the chain has begun. It is nowhere where there is none.
 func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, f *found) int {
 	fillers, through := len(f.fillers), len(f.through)
+look:
 	for at := pos; at < len(q.Kernels); at++ {
 		k := q.Kernels[at]
 		switch {
@@ -271,7 +272,7 @@ func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int,
 		case k.filler && len(f.fillers)-fillers < c.p.Fillers:
 			f.fillers = append(f.fillers, k.Act)
 		default:
-			at = len(q.Kernels)
+			break look
 		}
 	}
 	f.fillers, f.through = f.fillers[:fillers], f.through[:through]
@@ -352,7 +353,7 @@ const NoTokens = -1
 // steps whose tokens are not known count. 0: any size.
 func (m *Match) GainUpTo(tokens int64) (ns int64) {
 	for _, o := range m.At {
-		if p := o.pass(); tokens != NoTokens && (tokens == 0 || p == nil || p.Tokens <= tokens) {
+		if tokens == 0 || tokens != NoTokens && o.tokens() <= tokens {
 			ns += o.gain
 		}
 	}
@@ -364,11 +365,11 @@ func (o *Occurrence) Kernel() layer.Kernel {
 	return o.Trace.Analysis.Of(o.Trace.Event(&o.Trace.Acts[o.acts[0]]).ID())
 }
 
-// pass is the pass of an occurrence, nil outside of passes.
-func (o *Occurrence) pass() *layer.ForwardPass {
+// tokens are those of the pass of an occurrence, 0 where they are not known.
+func (o *Occurrence) tokens() int64 {
 	k := o.Kernel()
 	if !k.Valid() || k.Place().Pass == trace.None {
-		return nil
+		return 0
 	}
-	return &k.Device().Passes[k.Place().Pass]
+	return k.Device().Passes[k.Place().Pass].Tokens
 }

@@ -159,10 +159,18 @@ func TestOftenEnough(t *testing.T) {
 
 func TestMatchesThatSayTheSame(t *testing.T) {
 	made := func(name string, subsumes []string, part int32, acts ...int32) *Match {
-		return &Match{Pattern: &fusion.Pattern{Pattern: name, Subsumes: subsumes}, At: []Occurrence{{Trace: &activity.Trace{Part: part}, acts: acts, members: int32(len(acts))}}}
+		w := &activity.Trace{Part: part, Acts: make([]activity.Activity, 10)}
+		for i := range 3 {
+			w.Acts[i].Queue = 1 // behind the rest, in the order of streams
+		}
+		var at []Occurrence
+		for _, act := range acts {
+			at = append(at, Occurrence{Trace: w, acts: []int32{act}, members: 1})
+		}
+		return &Match{Pattern: &fusion.Pattern{Pattern: name, Subsumes: subsumes}, At: at}
 	}
 	kept := Prune([]*Match{
-		made("first", []string{"under"}, 0, 3, 1, 2), made("same", nil, 0, 1, 2, 3), made("under", nil, 0, 1, 9), made("near", nil, 0, 3, 4), made("apart", nil, 0, 5), made("other trace", nil, 1, 1, 2, 3), made("more", nil, 0, 1, 2, 3, 4),
+		made("first", []string{"under"}, 0, 3, 1, 2), made("same", nil, 0, 3, 1, 2), made("under", nil, 0, 9, 1), made("near", nil, 0, 3, 4), made("apart", nil, 0, 5), made("other trace", nil, 1, 3, 1, 2), made("more", nil, 0, 3, 4, 1, 2),
 	})
 	var got []string
 	for _, m := range kept {
@@ -171,16 +179,16 @@ func TestMatchesThatSayTheSame(t *testing.T) {
 	if s, want := strings.Join(got, "; "), "first[same] []; near[] [first]; apart[] []; other trace[] []; more[] [first near]"; s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}
-	refs := func(acts ...int32) (out []Ref) {
+	refs := func(acts ...int32) (out []member) {
 		for _, a := range acts {
-			out = append(out, Ref{0, a})
+			out = append(out, member{0, 0, a})
 		}
 		return out
 	}
 	if got := common(refs(1, 2, 4, 6), refs(0, 2, 3, 6, 7)); got != 2 {
 		t.Errorf("%d in common, want 2", got)
 	}
-	if got := common(refs(1), []Ref{{1, 1}}); got != 0 {
+	if got := common(refs(1), []member{{1, 0, 1}}); got != 0 {
 		t.Errorf("%d in common of two traces, want 0", got)
 	}
 }
