@@ -53,7 +53,7 @@ func (w *Work) mainLine(kernels []int32) (line, side []int32) {
 		if g == len(groups) {
 			groups = append(groups, segment.Part{})
 		}
-		groups[g].Add(kernels, k)
+		groups[g].Add(kernels, k, k+1)
 	}
 	beside := map[int32]bool{}
 	for _, g := range groups {

@@ -115,7 +115,7 @@ func (w *Work) newPathWalk() *pathWalk {
 	for k, i := range w.Order {
 		if w.Known(i) && !w.Replayed(i) {
 			all := p.all[w.thread(i)]
-			all.Add(w.Order, k)
+			all.Add(w.Order, k, k+1)
 			p.all[w.thread(i)] = all
 		}
 	}

@@ -271,8 +271,10 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 	steps := w.stepsOf(set)
 	var numbers intern.Keys[*stepSpan]
 	var parts []segment.Part
-	for k, i := range w.Order {
-		sp := steps.of(i)
+	for from, to := 0, 0; from < len(w.Order); from = to {
+		sp := steps.of(w.Order[from])
+		for to++; to < len(w.Order) && steps.of(w.Order[to]) == sp; to++ {
+		}
 		if sp == nil {
 			continue
 		}
@@ -281,8 +283,8 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 			step := sp.step
 			groups, parts = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan}), append(parts, segment.Part{})
 		}
-		parts[g].Add(w.Order, k)
-		total++
+		parts[g].Add(w.Order, from, to)
+		total += to - from
 	}
 	for g := range groups {
 		groups[g].Kernels = parts[g].List

@@ -50,9 +50,10 @@ func (w *Work) rotated(r *Result) (found int) {
 // byLayer returns the kernels of each layer, in launch order.
 func (r *Result) byLayer() []segment.Part {
 	of := make([]segment.Part, r.Count)
-	for k, l := range r.Layer {
-		if l != None {
-			of[int(l)-r.First].Add(r.Kernels, k)
+	to := 0
+	for run := range runs(r.Layer, func(a, b *int32) bool { return *a == *b }) {
+		if to += len(run); run[0] != None {
+			of[int(run[0])-r.First].Add(r.Kernels, to-len(run), to)
 		}
 	}
 	return of

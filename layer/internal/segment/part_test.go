@@ -17,7 +17,7 @@ func TestParts(t *testing.T) {
 		list := []int32{10, 11, 12, 13, 14}
 		var p Part
 		for _, k := range c.add {
-			p.Add(list, k)
+			p.Add(list, k, k+1)
 		}
 		if got := fmt.Sprint(p.List); got != c.want || fmt.Sprint(list) != "[10 11 12 13 14]" {
 			t.Errorf("%v: %s of %v, want %s", c.add, got, list, c.want)
@@ -25,6 +25,19 @@ func TestParts(t *testing.T) {
 		if own := &p.List[0] != &list[c.add[0]]; own != c.own {
 			t.Errorf("%v: a list of its own: %v, want %v", c.add, own, c.own)
 		}
+	}
+}
+
+// TestPartsOfRuns: so do elements that are taken in several at once.
+func TestPartsOfRuns(t *testing.T) {
+	list := []int32{10, 11, 12, 13, 14, 15}
+	var p Part
+	p.Add(list, 1, 3)
+	if p.Add(list, 3, 4); fmt.Sprint(p.List) != "[11 12 13]" || &p.List[0] != &list[1] {
+		t.Errorf("two runs that stand together: %v, want the list's own [11 12 13]", p.List)
+	}
+	if p.Add(list, 5, 6); fmt.Sprint(p.List, list) != "[11 12 13 15] [10 11 12 13 14 15]" {
+		t.Errorf("with one behind a gap: %v of %v, want [11 12 13 15]", p.List, list)
 	}
 }
 

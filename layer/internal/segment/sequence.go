@@ -137,15 +137,15 @@ type Part struct {
 // scattered is where a part begins whose elements do not stand together.
 const scattered = math.MinInt / 2
 
-// Add takes in an element of the list that is behind those it has.
-func (p *Part) Add(of []int32, k int) {
+// Add takes in the elements [from, to) of the list, which are behind those it has.
+func (p *Part) Add(of []int32, from, to int) {
 	switch {
 	case len(p.List) == 0:
-		p.List, p.from = of[k:k+1:k+1], k
-	case p.from+len(p.List) == k:
-		p.List = of[p.from : k+1 : k+1]
+		p.List, p.from = of[from:to:to], from
+	case p.from+len(p.List) == from:
+		p.List = of[p.from:to:to]
 	default:
-		p.List, p.from = append(p.List, of[k]), scattered
+		p.List, p.from = append(p.List, of[from:to]...), scattered
 	}
 }
 
