@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -70,7 +69,6 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 		p, _ = profile.Infer(opts.Config)
 	}
 	p = p.WithAnchor(opts.Anchor)
-	frameworks := framework.All()
 	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
 		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t, frameworks: frameworks}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })

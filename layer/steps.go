@@ -43,14 +43,17 @@ func ParseStep(name string, patterns ...StepPattern) (Step, bool) {
 	return stepOf(&st), true
 }
 
-// ladder.ReadStep reads an annotation by the user's patterns, then by what is known of frameworks.
+// frameworks are those that are known. Nobody changes it.
+var frameworks = framework.All()
+
+// readStep reads an annotation by the user's patterns, then by what is known of frameworks.
 func readStep(name string, patterns []StepPattern) (ladder.Step, bool) {
 	for _, p := range patterns {
 		if st, ok := readPattern(name, p); ok {
 			return ladder.Step{Step: st, Name: name}, true
 		}
 	}
-	_, st, ok := framework.ReadStep(framework.All(), name)
+	_, st, ok := framework.ReadStep(frameworks, name)
 	return ladder.Step{Step: st, Name: name}, ok
 }
 
