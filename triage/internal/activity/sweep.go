@@ -20,6 +20,7 @@ type Timed struct {
 // NewTimed orders the activities of a device.
 func NewTimed(w *Trace, d *layer.Device) *Timed {
 	t := &Timed{Device: d, Of: w, Acts: w.OfKernel[d.ID]}
+	t.ends = make([]int32, 0, len(t.Acts))
 	for _, i := range t.Acts {
 		if act := &w.Acts[i]; act.End > act.Start {
 			t.ends = append(t.ends, i)
