@@ -115,8 +115,8 @@ func (a *analysis) findChains(s *stageWork) {
 		if !c.Possible(all) {
 			continue
 		}
-		for _, q := range s.seqs.List {
-			c.Find(a.pool, q, m)
+		for q := range s.seqs.List {
+			c.Find(a.pool, &s.seqs.List[q], m)
 		}
 		room = m.At
 		if !m.Enough(serverSteps, s.seqs.Blocks) {

@@ -204,15 +204,15 @@ func (c *Compiled) Possible(all fusion.Set) bool {
 	return true
 }
 
-func (st *compiledStep) takes(p *activity.Pool, q sequence, k Kernel) bool {
-	if k.set&st.any == 0 || k.set&st.without != 0 {
+func (st *compiledStep) takes(p *activity.Pool, q *sequence, k Kernel) bool {
+	if set := q.sets[k.Sort]; set&st.any == 0 || set&st.without != 0 {
 		return false
 	}
 	return len(st.Names) == 0 || st.names.In(p.Facts[q.Trace.Acts[k.Act].Kernel].Words)
 }
 
 // Find adds the chain's occurrences on one stream.
-func (c *Compiled) Find(p *activity.Pool, q sequence, m *Match) {
+func (c *Compiled) Find(p *activity.Pool, q *sequence, m *Match) {
 	var f found
 	for i := 0; i < len(q.Kernels); {
 		end, ok := c.match(p, q, i, &f)
@@ -227,7 +227,7 @@ func (c *Compiled) Find(p *activity.Pool, q sequence, m *Match) {
 
 // match tries the chain at position i, writes what it found to f and returns the
 // position after it.
-func (c *Compiled) match(p *activity.Pool, q sequence, i int, f *found) (int, bool) {
+func (c *Compiled) match(p *activity.Pool, q *sequence, i int, f *found) (int, bool) {
 	f.members, f.fillers, f.through = f.members[:0], f.fillers[:0], f.through[:0]
 	pos := i
 	for n := range c.steps {
@@ -257,7 +257,7 @@ const nowhere = -1
 
 // seek finds the next kernel that does a step: at pos, or behind fillers, which it adds to f, when
 // the chain has begun. It is nowhere where there is none.
-func (c *Compiled) seek(p *activity.Pool, q sequence, st *compiledStep, pos int, f *found) int {
+func (c *Compiled) seek(p *activity.Pool, q *sequence, st *compiledStep, pos int, f *found) int {
 	fillers, through := len(f.fillers), len(f.through)
 look:
 	for at := pos; at < len(q.Kernels); at++ {
@@ -281,9 +281,9 @@ look:
 
 // precedes reports whether the next kernel that is not a filler does the step
 // that must follow.
-func (c *Compiled) precedes(q sequence, st *compiledStep, pos int) bool {
+func (c *Compiled) precedes(q *sequence, st *compiledStep, pos int) bool {
 	for n := 0; pos < len(q.Kernels) && n <= c.p.Fillers; pos, n = pos+1, n+1 {
-		if q.Kernels[pos].set&st.before != 0 {
+		if q.sets[q.Kernels[pos].Sort]&st.before != 0 {
 			return true
 		}
 		if !q.Kernels[pos].filler {

@@ -14,15 +14,15 @@ import (
 
 // stream is a sequence of kernels, one letter each: a…c do a step of that letter, . is a filler, n a norm that does none, x
 // another kernel. Kernel i runs from 100·i to 100·i + 10·(i+1) ns.
-func stream(letters string) (*activity.Pool, sequence) {
+func stream(letters string) (*activity.Pool, *sequence) {
 	p := &activity.Pool{Facts: []activity.Kernel{{}, {Shown: activity.Class{Category: kernelword.CategoryNorm}}}}
-	q := sequence{Trace: &activity.Trace{}}
+	q := &sequence{Trace: &activity.Trace{}, sets: make([]fusion.Set, len(letters))} // each kernel is a sort of its own
 	for i, c := range letters {
-		k := Kernel{Act: int32(i), filler: c == '.'}
+		k := Kernel{Act: int32(i), Sort: int32(i), filler: c == '.'}
 		act := activity.Activity{Start: int64(100 * i), End: int64(100*i + 10*(i+1))}
 		switch {
 		case c >= 'a' && c <= 'c':
-			k.set = 1 << (c - 'a')
+			q.sets[i] = 1 << (c - 'a')
 		case c == 'n':
 			act.Kernel = 1
 		}

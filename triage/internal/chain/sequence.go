@@ -10,7 +10,6 @@ import (
 type Kernel struct {
 	Act    int32 // index in the activities of its trace
 	Sort   int32 // index in sequences.sorts
-	set    fusion.Set
 	filler bool
 }
 
@@ -30,6 +29,7 @@ type Sequences struct {
 type sequence struct {
 	Trace   *activity.Trace
 	Kernels []Kernel
+	sets    []fusion.Set // per sort
 }
 
 // SequencesOf returns the activities of a stage by stream.
@@ -63,7 +63,7 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 			}
 			q := &byQueue[act.Queue]
 			q.Trace = w
-			q.Kernels = append(q.Kernels, Kernel{int32(i), sort, out.Sets[sort], f.Effort == activity.EffortMove})
+			q.Kernels = append(q.Kernels, Kernel{int32(i), sort, f.Effort == activity.EffortMove})
 			attention := f.Shown.Category == kernelword.CategoryAttention
 			if attention && !inBlock[act.Queue] {
 				out.Blocks++
@@ -75,6 +75,9 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 				out.List = append(out.List, q)
 			}
 		}
+	}
+	for i := range out.List {
+		out.List[i].sets = out.Sets
 	}
 	return out
 }
