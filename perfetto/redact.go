@@ -2,7 +2,6 @@ package perfetto
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,16 +127,16 @@ func (r *redactor) event(ev *scan.Event) []byte {
 // fields makes what stands beside name and args safe, false where it cannot be.
 func (r *redactor) fields(e *rawEvent) bool {
 	for _, n := range []json.RawMessage{e.TS, e.Dur} {
-		if n != nil && !number().Match(n) {
+		if n != nil && !number.get().Match(n) {
 			return false
 		}
 	}
 	for _, f := range []struct {
 		raw   *json.RawMessage
-		known func() *regexp.Regexp
+		known *expression
 		sort  string
 	}{{&e.PID, processID, "process"}, {&e.TID, threadID, "thread"}, {&e.ID, flowID, "id"}, {&e.Cat, category, "category"}, {&e.Ph, shortWord, "x"}, {&e.BP, shortWord, "x"}, {&e.S, shortWord, "x"}} {
-		if *f.raw == nil || number().Match(*f.raw) {
+		if *f.raw == nil || number.get().Match(*f.raw) {
 			continue
 		}
 		var text string
@@ -150,8 +149,8 @@ func (r *redactor) fields(e *rawEvent) bool {
 }
 
 // known returns a text that is on its list, and the replacement of another.
-func (r *redactor) known(text string, list func() *regexp.Regexp, sort string) string {
-	if list().MatchString(text) {
+func (r *redactor) known(text string, list *expression, sort string) string {
+	if list.get().MatchString(text) {
 		return text
 	}
 	return r.hide(sort, text)
@@ -159,16 +158,16 @@ func (r *redactor) known(text string, list func() *regexp.Regexp, sort string) s
 
 // metadata keeps what says where a track is.
 func (r *redactor) metadata(e *rawEvent, name string) []byte {
-	if !metadataName().MatchString(name) {
+	if !metadataName.get().MatchString(name) {
 		return nil
 	}
 	for k, v := range e.Args {
 		var text string
 		switch {
-		case k == "sort_index" && number().Match(v):
+		case k == "sort_index" && number.get().Match(v):
 		case json.Unmarshal(v, &text) != nil || k != "name" && k != "labels":
 			delete(e.Args, k)
-		case r.what.Names && !trackName().MatchString(text):
+		case r.what.Names && !trackName.get().MatchString(text):
 			e.Args[k] = quote(strings.TrimSuffix(name, "_name"))
 		default:
 			r.kept[text] = true
@@ -185,19 +184,19 @@ func (r *redactor) name(kind event.Kind, name string) string {
 	case kind == event.Frame || kind == event.Module:
 		return r.keep(r.frame(name))
 	case kind.Lane() == event.LaneGPU:
-		public, sort = r.knownKernel(name) || copyName().MatchString(name), "kernel"
+		public, sort = r.knownKernel(name) || copyName.get().MatchString(name), "kernel"
 	case kind.Lane() == event.LaneLaunch, kind.Lane() == event.LaneSync:
-		public, sort = apiName().MatchString(name), "call"
+		public, sort = apiName.get().MatchString(name), "call"
 	case kind == event.Op:
-		public, sort = opName().MatchString(name), "op"
+		public, sort = opName.get().MatchString(name), "op"
 	case kind.Lane() == event.LaneAnnotation, kind == event.GPUAnnotation:
 		sort = "annotation"
 		if step, ok := layer.ParseStep(name); ok {
 			return r.keep(r.step(name, step))
 		}
-		public = opName().MatchString(name)
+		public = opName.get().MatchString(name)
 	default:
-		public = windowMark().MatchString(name)
+		public = windowMark.get().MatchString(name)
 	}
 	if public || !r.what.Names {
 		return r.keep(name)
@@ -217,7 +216,7 @@ func (r *redactor) step(name string, want layer.Step) string {
 	if !r.what.Names {
 		return name
 	}
-	clean := stepWord().ReplaceAllStringFunc(name, func(w string) string {
+	clean := stepWord.get().ReplaceAllStringFunc(name, func(w string) string {
 		if stepWords[w] {
 			return w
 		}
@@ -259,22 +258,22 @@ func (r *redactor) keepsArg(kind event.Kind, key string, v json.RawMessage) bool
 	}
 	if list, ok := textArgs[key]; ok {
 		var text string
-		return json.Unmarshal(v, &text) == nil && list().MatchString(text)
+		return json.Unmarshal(v, &text) == nil && list.get().MatchString(text)
 	}
-	return numberArgs[key] && numbers().Match(v)
+	return numberArgs[key] && numbers.get().Match(v)
 }
 
 // frame hides parts of a Python frame's name.
 func (r *redactor) frame(name string) string {
-	if m := moduleName().FindStringSubmatch(name); m != nil {
+	if m := moduleName.get().FindStringSubmatch(name); m != nil {
 		if !r.what.Names || m[1] == "" {
 			return name
 		}
 		return "nn.Module: " + r.hide("Module", m[1]) + m[2]
 	}
-	m := frameName().FindStringSubmatch(name)
+	m := frameName.get().FindStringSubmatch(name)
 	if m == nil {
-		if !r.what.Names || builtin().MatchString(name) {
+		if !r.what.Names || builtin.get().MatchString(name) {
 			return name
 		}
 		if strings.HasPrefix(name, "<built-in") {
@@ -294,7 +293,7 @@ func (r *redactor) frame(name string) string {
 	case public == "" && r.what.Paths:
 		path = r.hide("file", path) + ".py"
 	}
-	if r.what.Names && public == "" || r.what.ModelFiles && !functionName().MatchString(fn) {
+	if r.what.Names && public == "" || r.what.ModelFiles && !functionName.get().MatchString(fn) {
 		fn = r.hide("function", fn)
 	}
 	return path + "(" + line + "): " + fn

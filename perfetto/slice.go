@@ -79,7 +79,7 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 	})
 	stats.Activities = sel.found
 	if red != nil {
-		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement().MatchString(name) })
+		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement.get().MatchString(name) })
 		stats.Names = slices.Sorted(maps.Keys(red.kept))
 	}
 	return stats, err
