@@ -8,28 +8,18 @@ import (
 	"strings"
 )
 
-// MaxLines is the longest a Go file may be before it is split by noun. House
-// style: a median of about 200, split at 800.
-const MaxLines = 800
-
 // forbiddenNames are package names that say nothing about what is inside.
 var forbiddenNames = map[string]bool{
 	"util": true, "utils": true, "common": true, "types": true, "helper": true, "helpers": true,
 	"misc": true, "base": true, "shared": true, "lib": true, "manager": true,
 }
 
-// CheckFiles reports files of more than max lines, generated ones apart, and
-// packages with a name that says nothing.
-func CheckFiles(s *Source, max int) []string {
+// CheckNames reports packages with a name that says nothing.
+func CheckNames(s *Source) []string {
 	var bad []string
 	for _, p := range s.Packages {
 		if forbiddenNames[p.Name] || forbiddenNames[path.Base(p.Dir)] {
 			bad = append(bad, fmt.Sprintf("%s: package %s: the name says nothing about what is inside", p.Dir, p.Name))
-		}
-		for _, f := range p.Files {
-			if f.Lines > max && !f.Generated {
-				bad = append(bad, fmt.Sprintf("%s: %d lines, at most %d: split it by noun", f.Path, f.Lines, max))
-			}
 		}
 	}
 	return bad

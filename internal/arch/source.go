@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -43,8 +42,6 @@ type File struct {
 	Test bool
 	// Generated tells a file with the standard "Code generated" line.
 	Generated bool
-	// Lines counts newlines.
-	Lines int
 	// Imports holds the import paths in the order of the file.
 	Imports []string
 	// AST is the syntax tree with comments.
@@ -135,7 +132,6 @@ func loadFile(fsys fs.FS, fset *token.FileSet, name string) (*File, error) {
 		Path:      name,
 		Test:      strings.HasSuffix(name, "_test.go"),
 		Generated: ast.IsGenerated(tree),
-		Lines:     bytes.Count(text, []byte("\n")),
 		AST:       tree,
 	}
 	for _, spec := range tree.Imports {
