@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -206,7 +206,7 @@ func (r *Report) addStage(s *triage.StageReport) {
 			out := ReportExposure{Stage: s.Stage, Category: row.Category, PerStep: perStep(float64(row.ExposedNS)), Hidden: perStep(float64(row.HiddenNS)),
 				Share: ratio(time.Duration(row.ExposedNS), time.Duration(e.WallNS))}
 			r.Exposure = append(r.Exposure, out)
-			if row.Category == string(kernelword.CategoryCommunication) {
+			if row.Category == string(classify.CategoryCommunication) {
 				r.add(p, stage, Finding{Kind: "exposed-communication", PerStep: out.PerStep, Text: "communication runs alone: nothing else hides it",
 					Where: worstOf(row), Do: hideable(row, perStep), Next: command("triage", p)})
 			}

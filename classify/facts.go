@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/decimal"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -17,23 +16,13 @@ type Facts struct {
 	// Subcategory is the kind of work within the category where the name tells it,
 	// else, of a product, its data type.
 	Subcategory string
-	// Role is what the kernel is to the structure of a layer. Roles and categories
-	// answer different questions: an all-reduce that adds the residual and
-	// normalises is communication in a table, and the norm that opens the next half
-	// of a layer. The words are "norm" (of the residual stream), "head_norm", "mixer"
-	// (attention core, state-space scan), "softmax" (outside attention), "product",
-	// "router", "permute", "experts", "finalize" (sum of the experts' outputs), "moe"
-	// (other work of experts), "rope", "cache_write", "collective" (without a norm),
-	// "embed", "sample", "copy", "elementwise", "activation", "quantize", "backward"
-	// (gradients and weight updates), and "" for everything else.
-	Role string
-	// Collective is the exchange between GPUs the kernel takes part in: "all_reduce"
-	// (also fused with what follows it), "all_gather", "reduce_scatter", "all_to_all"
-	// (expert dispatch and combine), "broadcast", "send_recv", "other" (barriers,
-	// reductions to one rank, kinds that the name hides), and "" for none. It is
-	// set where Category is CategoryCommunication, and only there, unless a
-	// user's rule renames the category.
-	Collective string
+	// Role is what the kernel is to the structure of a layer: of several operations
+	// the one that decides where layers are cut.
+	Role Role
+	// Collective is the exchange between GPUs the kernel takes part in. It is set
+	// where Category is CategoryCommunication, and only there, unless a user's rule
+	// renames the category.
+	Collective Collective
 	// Grouped says that the kernel computes several products at once: between
 	// routing and finalisation of experts it is their product.
 	Grouped bool
@@ -79,28 +68,28 @@ func (s *Ruleset) Facts(raw string) Facts {
 }
 
 // collectiveOf says which exchange a subcategory of communication is.
-var collectiveOf = map[string]string{
-	"all_reduce": kernelword.AllReduce, "all_gather": kernelword.AllGather, "reduce_scatter": kernelword.ReduceScatter, "all_to_all": kernelword.AllToAll,
-	"dispatch": kernelword.AllToAll, "combine": kernelword.AllToAll, "layout": kernelword.AllToAll, "broadcast": kernelword.Broadcast, "send_recv": kernelword.SendRecv,
-	"reduce": kernelword.OtherCollective, "barrier": kernelword.OtherCollective, "gemm_collective": kernelword.OtherCollective, "": kernelword.OtherCollective,
+var collectiveOf = map[string]Collective{
+	"all_reduce": AllReduce, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "all_to_all": AllToAll,
+	"dispatch": AllToAll, "combine": AllToAll, "layout": AllToAll, "broadcast": Broadcast, "send_recv": SendRecv,
+	"reduce": OtherCollective, "barrier": OtherCollective, "gemm_collective": OtherCollective, "": OtherCollective,
 }
 
 // collective reads the kind of exchange. A kernel that only takes the result of
 // one over, as the norm behind a two-shot all-reduce, is no second all-reduce.
-func collective(n *Name, r verdict) string {
-	if r.category != kernelword.CategoryCommunication {
-		return kernelword.NotCollective
+func collective(n *Name, r verdict) Collective {
+	if r.category != CategoryCommunication {
+		return NotCollective
 	}
 	switch r.subcategory {
 	case "":
 		if n.Family == familyDeepEP || expertScopes.In(n.scope) {
-			return kernelword.AllToAll
+			return AllToAll
 		}
 	case "gemm_collective":
 		return collectiveOf[collectiveKind(n)]
 	case "all_reduce":
 		if !allReduceWords.In(n.fn) && normWords.In(n.fn) {
-			return kernelword.OtherCollective
+			return OtherCollective
 		}
 	}
 	return collectiveOf[r.subcategory]
@@ -115,37 +104,37 @@ var (
 
 // ruleRoles are the rules whose kernels are something else to a layer than the
 // rest of their category. An ID without a rule fails a test.
-var ruleRoles = map[string]string{
-	"memory.memcpy": kernelword.RoleCopy, "memory.memset": kernelword.RoleCopy,
-	"memory.embedding": kernelword.RoleEmbed, "inductor.embedding": kernelword.RoleEmbed,
-	"kvcache.move": kernelword.RoleOther, "kvcache.gather": kernelword.RoleOther, "kvcache.buffer": kernelword.RoleOther,
+var ruleRoles = map[string]Role{
+	"memory.memcpy": RoleCopy, "memory.memset": RoleCopy,
+	"memory.embedding": RoleEmbed, "inductor.embedding": RoleEmbed,
+	"kvcache.move": RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
 	// One word is too little to say that a layer's core is here.
-	"weak.attention": kernelword.RoleOther,
+	"weak.attention": RoleOther,
 	// They prepare attention, once a pass or once a layer; they are not its core.
-	"attention.metadata": kernelword.RoleOther, "attention.indexer": kernelword.RoleOther, "attention.compress": kernelword.RoleOther,
-	"hybrid.conv": kernelword.RoleOther, "hybrid.metadata": kernelword.RoleOther, "hybrid.l2norm": kernelword.RoleHeadNorm, "norm.head": kernelword.RoleHeadNorm, "norm.rope": kernelword.RoleRope,
-	"moe.routing": kernelword.RoleRouter, "moe.routing_words": kernelword.RoleRouter, "moe.scope_routing": kernelword.RoleRouter, "moe.permute": kernelword.RolePermute, "moe.finalize": kernelword.RoleFinalize,
-	"moe.gemm": kernelword.RoleExperts, "moe.gemm_scope": kernelword.RoleExperts,
-	"gemm.grouped_triton": kernelword.RoleExperts, "gemm.router": kernelword.RoleRouter,
-	"comm.allreduce_gemm": kernelword.RoleProduct,
-	"softmax.loss":        kernelword.RoleOther, "inductor.loss": kernelword.RoleOther,
-	"sampling.scope": kernelword.RoleSample, "sampling.probs": kernelword.RoleSample, "sampling.random": kernelword.RoleSample, "sampling.word": kernelword.RoleSample,
-	"reduce.argmax": kernelword.RoleSample, "inductor.argmax": kernelword.RoleSample,
-	"reduce.wrapper":        kernelword.RoleElementwise,
-	"elementwise.optimizer": kernelword.RoleBackward,
+	"attention.metadata": RoleOther, "attention.indexer": RoleOther, "attention.compress": RoleOther,
+	"hybrid.conv": RoleOther, "hybrid.metadata": RoleOther, "hybrid.l2norm": RoleHeadNorm, "norm.head": RoleHeadNorm, "norm.rope": RoleRope,
+	"moe.routing": RoleRouter, "moe.routing_words": RoleRouter, "moe.scope_routing": RoleRouter, "moe.permute": RolePermute, "moe.finalize": RoleFinalize,
+	"moe.gemm": RoleExperts, "moe.gemm_scope": RoleExperts,
+	"gemm.grouped_triton": RoleExperts, "gemm.router": RoleRouter,
+	"comm.allreduce_gemm": RoleProduct,
+	"softmax.loss":        RoleOther, "inductor.loss": RoleOther,
+	"sampling.scope": RoleSample, "sampling.probs": RoleSample, "sampling.random": RoleSample, "sampling.word": RoleSample,
+	"reduce.argmax": RoleSample, "inductor.argmax": RoleSample,
+	"reduce.wrapper":        RoleElementwise,
+	"elementwise.optimizer": RoleBackward,
 }
 
 // role reads the role of a name from the rule that matched it.
-func role(n *Name, r verdict, c string) string {
+func role(n *Name, r verdict, c Collective) Role {
 	if backwardWords.In(n.fn) || backwardWords.In(n.op) {
-		return kernelword.RoleBackward
+		return RoleBackward
 	}
-	if c != kernelword.NotCollective && normalises(n) {
-		return kernelword.RoleNorm
+	if c != NotCollective && normalises(n) {
+		return RoleNorm
 	}
 	// The lookup of an embedding begins a pass, whatever is fused behind it.
 	if n.Family == familyInductor && inductorEmbedding.In(n.fn) {
-		return kernelword.RoleEmbed
+		return RoleEmbed
 	}
 	if x, ok := ruleRoles[r.rule]; ok {
 		return x
@@ -193,9 +182,9 @@ var (
 // grouped says whether a product may be one of experts.
 func grouped(n *Name, r verdict) bool {
 	switch r.category {
-	case kernelword.CategoryMoE:
-		return ruleRoles[r.rule] == kernelword.RoleExperts
-	case kernelword.CategoryGEMM:
+	case CategoryMoE:
+		return ruleRoles[r.rule] == RoleExperts
+	case CategoryGEMM:
 		return r.subcategory == "grouped" || n.Family == familyTRTLLMGen && strings.HasPrefix(n.Function, "bmm_")
 	}
 	return false
@@ -224,12 +213,12 @@ func tile(n *Name) string {
 
 // baseName folds what varies between tile variants of one kernel: digits, and for matrix products everything from the first
 // digit or template argument on. Two kernels with equal base names do the same work in different shapes.
-func baseName(name string, r string) string {
+func baseName(name string, r Role) string {
 	s := strings.TrimPrefix(name, "void ")
 	if i := strings.LastIndexByte(s, '('); i > 0 && strings.HasSuffix(s, ")") {
 		s = cutArguments(s)
 	}
-	if r == kernelword.RoleProduct {
+	if r == RoleProduct {
 		for i := range len(s) {
 			if c := s[i]; i >= 4 && (c == '<' || c >= '0' && c <= '9') {
 				return s[:i]

@@ -1,10 +1,7 @@
 package classify
 
 import (
-	"slices"
 	"testing"
-
-	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // TestRolesHaveTheirRules: every category of a default rule is in the table, and
@@ -17,7 +14,7 @@ func TestRolesHaveTheirRules(t *testing.T) {
 		if _, ok := placeOf[r.Category]; !ok {
 			t.Errorf("rule %s: category %q is not in categories", r.ID, r.Category)
 		}
-		if r.Category == kernelword.CategoryCommunication {
+		if r.Category == CategoryCommunication {
 			kinds[r.Subcategory] = true
 		}
 	}
@@ -39,15 +36,12 @@ func TestRolesHaveTheirRules(t *testing.T) {
 // TestCategoriesHaveAWord: of every category of the default rules it is said what work it is, and what its kernels are to a layer.
 func TestCategoriesHaveAWord(t *testing.T) {
 	for _, c := range Categories() {
-		if _, ok := kernelword.Work(string(c)); !ok || c == "" {
+		if (c.Work() == WorkUnknown) != (c == CategoryOther) || c == "" {
 			t.Errorf("nothing says what work category %q is", c)
-		}
-		if !slices.Contains(kernelword.Roles(), string(c.role())) {
-			t.Errorf("category %q has role %q, which no list has", c, c.role())
 		}
 	}
 	for sub, c := range collectiveOf {
-		if !slices.Contains(kernelword.Collectives(), string(c)) || c == kernelword.NotCollective {
+		if c == NotCollective {
 			t.Errorf("subcategory %q is exchange %q, which no list has", sub, c)
 		}
 	}

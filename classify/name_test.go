@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -58,7 +57,7 @@ func TestParse(t *testing.T) {
 		},
 		{
 			"_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE",
-			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"}, Family: kernelword.FamilyNCCL},
+			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"}, Family: classify.LibraryNCCL},
 		},
 		{ // Cut by the profiler in the middle of a template argument.
 			"_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOneP",

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // TestTokenGrids: which kernels run one block a token, and the traps beside them.
@@ -53,7 +52,7 @@ func TestOneQuery(t *testing.T) {
 		if f.OneQuery != want {
 			t.Errorf("%s: one query %t, want %t", name, f.OneQuery, want)
 		}
-		if f.Role != kernelword.RoleMixer {
+		if f.Role != classify.RoleAttention {
 			t.Errorf("%s: role %q, want a mixer", name, f.Role)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -286,12 +285,12 @@ func (s *Ruleset) judge(n *Name) verdict {
 		if v.subcategory == "" && r.Refine != nil {
 			v.subcategory = r.Refine(n)
 		}
-		if v.subcategory == "" && r.Category == kernelword.CategoryGEMM {
+		if v.subcategory == "" && r.Category == CategoryGEMM {
 			v.subcategory = n.dType()
 		}
 		return v
 	}
-	return verdict{category: kernelword.CategoryOther, label: string(kernelword.CategoryOther)}
+	return verdict{category: CategoryOther, label: string(CategoryOther)}
 }
 
 // Default returns the rule set of the triage categories. All calls return the

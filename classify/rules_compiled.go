@@ -3,7 +3,6 @@ package classify
 import (
 	"strings"
 
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -22,34 +21,34 @@ func inductorRules() []Rule {
 	}
 	return []Rule{
 		// A pointwise kernel that names attention only makes its mask or its views.
-		in("inductor.attention", "attention template", kernelword.CategoryAttention, "", Pattern{Prefix: words("triton_tem_", "triton_flex"), Function: words("*flex_attention*", "*flex_decoding*", "*scaled_dot_product*", "*attention*")}),
-		in("inductor.gemm", "matrix product template", kernelword.CategoryGEMM, "", Pattern{Prefix: words("triton_mm", "triton_bmm"), Function: words("triton*")}),
-		in("inductor.template", "matrix product template", kernelword.CategoryGEMM, "", Pattern{Prefix: words("triton_tem_"), Function: words("mm", "bmm", "addmm", "baddbmm", "*_mm", "*mm_plus_mm*")}),
-		in("inductor.conv", "convolution template", kernelword.CategoryGEMM, "conv", Pattern{Prefix: words("triton_tem_", "triton_convolution", "triton_conv"), Function: words("convolution*", "conv*")}),
+		in("inductor.attention", "attention template", CategoryAttention, "", Pattern{Prefix: words("triton_tem_", "triton_flex"), Function: words("*flex_attention*", "*flex_decoding*", "*scaled_dot_product*", "*attention*")}),
+		in("inductor.gemm", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_mm", "triton_bmm"), Function: words("triton*")}),
+		in("inductor.template", "matrix product template", CategoryGEMM, "", Pattern{Prefix: words("triton_tem_"), Function: words("mm", "bmm", "addmm", "baddbmm", "*_mm", "*mm_plus_mm*")}),
+		in("inductor.conv", "convolution template", CategoryGEMM, "conv", Pattern{Prefix: words("triton_tem_", "triton_convolution", "triton_conv"), Function: words("convolution*", "conv*")}),
 		// rsqrt is the mark of a norm; a norm cut in two has its statistics in
 		// a kernel of mean and pow only.
-		in("inductor.norm", "normalisation", kernelword.CategoryNorm, "", Pattern{Function: words("rsqrt", "native_layer_norm*", "native_group_norm*", "*batch_norm*", "var_mean", "rms_norm*", "layer_norm*", "group_norm*")}),
-		in("inductor.norm_stats", "statistics of a norm", kernelword.CategoryNorm, "", Pattern{Prefix: words("triton_red_", "triton_per_"), All: words("mean", "pow")}),
+		in("inductor.norm", "normalisation", CategoryNorm, "", Pattern{Function: words("rsqrt", "native_layer_norm*", "native_group_norm*", "*batch_norm*", "var_mean", "rms_norm*", "layer_norm*", "group_norm*")}),
+		in("inductor.norm_stats", "statistics of a norm", CategoryNorm, "", Pattern{Prefix: words("triton_red_", "triton_per_"), All: words("mean", "pow")}),
 		// The op behind the experts is part of the kernel's name where its inputs
 		// or results are.
-		in("inductor.moe", "around the experts", kernelword.CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
-		in("inductor.softmax", "softmax", kernelword.CategorySoftmax, "", Pattern{Function: words("softmax", "log_softmax", "logsumexp")}),
-		in("inductor.softmax_parts", "softmax written out", kernelword.CategorySoftmax, "", Pattern{All: words("amax", "exp", "sub")}),
-		in("inductor.loss", "cross entropy", kernelword.CategorySoftmax, "loss", Pattern{Function: words("nll_loss*", "cross_entropy*")}),
-		in("inductor.quantize", "scaling to a narrow type", kernelword.CategoryQuantize, "", Pattern{All: words("abs", "*max")}),
-		in("inductor.quantize_cast", "clamp to a narrow type", kernelword.CategoryQuantize, "", Pattern{All: words("clamp", "to_copy", "reciprocal")}),
-		in("inductor.rope", "rotary embedding", kernelword.CategoryRope, "", Pattern{All: words("cos", "sin")}),
-		in("inductor.argmax", "arg-max", kernelword.CategoryReduceTopK, "topk", Pattern{Function: words("argmax", "argmin")}),
-		in("inductor.topk", "top-k, sort, scan", kernelword.CategoryReduceTopK, "topk", Pattern{Function: words("topk", "sort", "cumsum")}),
-		in("inductor.activation", "activation", kernelword.CategoryActivation, "", Pattern{Function: words("silu*", "gelu*", "relu*", "tanh*", "sigmoid*", "softplus", "mish", "hardswish", "leaky_relu", "threshold_backward")}),
-		in("inductor.embedding", "lookup", kernelword.CategoryMemory, "gather", Pattern{Function: words("embedding*", "gather*", "index_select*")}),
-		in("inductor.reduce", "reduction", kernelword.CategoryReduceTopK, "reduce", Pattern{Prefix: words("triton_red_", "triton_per_", "triton_split_scan_", "triton_spl_")}),
+		in("inductor.moe", "around the experts", CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
+		in("inductor.softmax", "softmax", CategorySoftmax, "", Pattern{Function: words("softmax", "log_softmax", "logsumexp")}),
+		in("inductor.softmax_parts", "softmax written out", CategorySoftmax, "", Pattern{All: words("amax", "exp", "sub")}),
+		in("inductor.loss", "cross entropy", CategorySoftmax, "loss", Pattern{Function: words("nll_loss*", "cross_entropy*")}),
+		in("inductor.quantize", "scaling to a narrow type", CategoryQuantize, "", Pattern{All: words("abs", "*max")}),
+		in("inductor.quantize_cast", "clamp to a narrow type", CategoryQuantize, "", Pattern{All: words("clamp", "to_copy", "reciprocal")}),
+		in("inductor.rope", "rotary embedding", CategoryRope, "", Pattern{All: words("cos", "sin")}),
+		in("inductor.argmax", "arg-max", CategoryReduceTopK, "topk", Pattern{Function: words("argmax", "argmin")}),
+		in("inductor.topk", "top-k, sort, scan", CategoryReduceTopK, "topk", Pattern{Function: words("topk", "sort", "cumsum")}),
+		in("inductor.activation", "activation", CategoryActivation, "", Pattern{Function: words("silu*", "gelu*", "relu*", "tanh*", "sigmoid*", "softplus", "mish", "hardswish", "leaky_relu", "threshold_backward")}),
+		in("inductor.embedding", "lookup", CategoryMemory, "gather", Pattern{Function: words("embedding*", "gather*", "index_select*")}),
+		in("inductor.reduce", "reduction", CategoryReduceTopK, "reduce", Pattern{Prefix: words("triton_red_", "triton_per_", "triton_split_scan_", "triton_spl_")}),
 		{
-			ID: "inductor.copy", Title: "torch.compile: data movement only", Category: kernelword.CategoryMemory, Subcategory: "copy",
+			ID: "inductor.copy", Title: "torch.compile: data movement only", Category: CategoryMemory, Subcategory: "copy",
 			When: Pattern{Family: []string{familyInductor}, Function: words("copy*", "clone", "cat", "slice*", "permute", "transpose", "index*", "view", "constant_pad_nd", "split*", "stack", "expand", "full*", "zeros*", "select*")},
 			Func: func(n *Name) bool { return !inductorArithmetic.In(n.fn) },
 		},
-		in("inductor.pointwise", "pointwise", kernelword.CategoryElementwise, "", Pattern{Function: words("triton*")}),
+		in("inductor.pointwise", "pointwise", CategoryElementwise, "", Pattern{Function: words("triton*")}),
 	}
 }
 
@@ -77,16 +76,16 @@ func myelinRules() []Rule {
 		return func(ops []string) bool { return anyOp(ops, want...) }
 	}
 	return []Rule{
-		m("myelin.attention", "attention", kernelword.CategoryAttention, has("fmha", "mha", "sdpa")),
-		m("myelin.gemm", "matrix product", kernelword.CategoryGEMM, has("fc", "matmul", "gemm", "bmm", "conv", "mat")),
-		m("myelin.norm", "normalisation", kernelword.CategoryNorm, func(ops []string) bool {
+		m("myelin.attention", "attention", CategoryAttention, has("fmha", "mha", "sdpa")),
+		m("myelin.gemm", "matrix product", CategoryGEMM, has("fc", "matmul", "gemm", "bmm", "conv", "mat")),
+		m("myelin.norm", "normalisation", CategoryNorm, func(ops []string) bool {
 			return anyOp(ops, "mea", "var", "norm") && anyOp(ops, "sqr", "rsq", "norm", "div")
 		}),
-		m("myelin.softmax", "softmax", kernelword.CategorySoftmax, func(ops []string) bool { return anyOp(ops, "sof") || anyOp(ops, "exp") && anyOp(ops, "sum") }),
-		m("myelin.activation", "activation", kernelword.CategoryActivation, has("sig", "tan", "erf", "gel", "sil", "rel")),
-		m("myelin.topk", "top-k and sorting", kernelword.CategoryReduceTopK, has("topk", "top", "sor", "arg")),
-		m("myelin.elementwise", "pointwise", kernelword.CategoryElementwise, has("add", "mul", "sub", "div", "pow", "exp", "sqr", "neg", "sel", "min", "max", "sin", "cos", "log", "cmp", "and", "not", "or")),
-		m("myelin.memory", "data movement only", kernelword.CategoryMemory, func(ops []string) bool { return true }),
+		m("myelin.softmax", "softmax", CategorySoftmax, func(ops []string) bool { return anyOp(ops, "sof") || anyOp(ops, "exp") && anyOp(ops, "sum") }),
+		m("myelin.activation", "activation", CategoryActivation, has("sig", "tan", "erf", "gel", "sil", "rel")),
+		m("myelin.topk", "top-k and sorting", CategoryReduceTopK, has("topk", "top", "sor", "arg")),
+		m("myelin.elementwise", "pointwise", CategoryElementwise, has("add", "mul", "sub", "div", "pow", "exp", "sqr", "neg", "sel", "min", "max", "sin", "cos", "log", "cmp", "and", "not", "or")),
+		m("myelin.memory", "data movement only", CategoryMemory, func(ops []string) bool { return true }),
 	}
 }
 

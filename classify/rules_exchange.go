@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -11,7 +10,7 @@ import (
 // namespaces of libraries that move tokens between GPUs.
 func communicationRules() []Rule {
 	comm := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryCommunication, Subcategory: sub, When: p, Refine: collectiveKind}
+		return Rule{ID: id, Title: title, Category: CategoryCommunication, Subcategory: sub, When: p, Refine: collectiveKind}
 	}
 	return []Rule{
 		comm("comm.nccl", "NCCL, RCCL, MSCCL++, NVSHMEM", "", Pattern{Family: []string{familyNCCL}}),

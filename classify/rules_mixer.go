@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -9,7 +8,7 @@ import (
 // quantisation.
 func kvCacheRules() []Rule {
 	kv := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryKVCache, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryKVCache, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		// The write decides over the rotation: what such a kernel leaves
@@ -48,7 +47,7 @@ func kvCacheRules() []Rule {
 // attentionRules are softmax attention and what only exists for it.
 func attentionRules() []Rule {
 	at := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryAttention, Subcategory: sub, When: p, Refine: attentionKind}
+		return Rule{ID: id, Title: title, Category: CategoryAttention, Subcategory: sub, When: p, Refine: attentionKind}
 	}
 	return []Rule{
 		at("attention.metadata", "attention scheduling metadata", "metadata", Pattern{
@@ -135,7 +134,7 @@ func attentionKind(n *Name) string {
 // the servers kept.
 func hybridRules() []Rule {
 	h := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryHybridLinear, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryHybridLinear, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		h("hybrid.metadata", "chunk metadata", "", Pattern{Function: words("*chunk_metadata*", "*chunk_indices*", "*chunk_offsets*")}),

@@ -1,16 +1,14 @@
 package classify
 
-import "github.com/llmstrata/strata/internal/kernelword"
-
 func normRules() []Rule {
 	n := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryNorm, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryNorm, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		// NormTwoOps and friends are vector norms of PyTorch's reduce_kernel
 		// (gradient clipping): a reduction, not a layer.
 		// What begins with the rotation is one, in whatever mode: rope_norm, rope_neox.
-		{ID: "rope.first", Title: "rotary position embedding", Category: kernelword.CategoryRope, When: Pattern{Prefix: words("rope_", "rotary_")}},
+		{ID: "rope.first", Title: "rotary position embedding", Category: CategoryRope, When: Pattern{Prefix: words("rope_", "rotary_")}},
 		n("norm.rope", "norm of queries and keys with a rotary embedding", "", Pattern{
 			All: words("*norm*", "*rope*"), None: words("*renorm*"),
 		}),
@@ -42,23 +40,23 @@ func normRules() []Rule {
 
 func ropeRules() []Rule {
 	return []Rule{
-		{ID: "rope.word", Title: "rotary position embedding", Category: kernelword.CategoryRope, When: Pattern{Function: words("*rotary*", "*rope", "*rope_*", "*ropeq*", "rope*", "*mrope*"), None: words("*positions")}},
+		{ID: "rope.word", Title: "rotary position embedding", Category: CategoryRope, When: Pattern{Function: words("*rotary*", "*rope", "*rope_*", "*ropeq*", "rope*", "*mrope*"), None: words("*positions")}},
 		// AITER's rotary kernels are named after the layout only:
 		// kn_entry_2c_sbhd_cached_indirect_inplace<RotateStyle…>.
-		{ID: "rope.aiter", Title: "AITER rotary embedding", Category: kernelword.CategoryRope, When: Pattern{Prefix: words("kn_entry_1c_", "kn_entry_2c_", "kn_entry_1c2d_")}},
+		{ID: "rope.aiter", Title: "AITER rotary embedding", Category: CategoryRope, When: Pattern{Prefix: words("kn_entry_1c_", "kn_entry_2c_", "kn_entry_1c2d_")}},
 	}
 }
 
 func softmaxRules() []Rule {
 	return []Rule{
-		{ID: "softmax.word", Title: "softmax", Category: kernelword.CategorySoftmax, When: Pattern{Function: words("*softmax*", "*soft_max*"), None: words("*cross_entropy*")}},
-		{ID: "softmax.loss", Title: "cross entropy", Category: kernelword.CategorySoftmax, Subcategory: "loss", When: Pattern{Function: words("*cross_entropy*", "*nll_loss*", "ce", "*NLLCriterion*", "*kldiv*", "*kl_div*", "jsd", "*_loss"), None: words("*copy*")}},
+		{ID: "softmax.word", Title: "softmax", Category: CategorySoftmax, When: Pattern{Function: words("*softmax*", "*soft_max*"), None: words("*cross_entropy*")}},
+		{ID: "softmax.loss", Title: "cross entropy", Category: CategorySoftmax, Subcategory: "loss", When: Pattern{Function: words("*cross_entropy*", "*nll_loss*", "ce", "*NLLCriterion*", "*kldiv*", "*kl_div*", "jsd", "*_loss"), None: words("*copy*")}},
 	}
 }
 
 func activationRules() []Rule {
 	return []Rule{
-		{ID: "activation.word", Title: "activation", Category: kernelword.CategoryActivation, When: Pattern{
+		{ID: "activation.word", Title: "activation", Category: CategoryActivation, When: Pattern{
 			Function: words("*silu*", "*gelu*", "*swiglu*", "*geglu*", "*relu*", "*act_and_mul*", "*act_mul*", "*sigmoid*", "*tanh*", "*activation*", "*hardswish*", "mish*", "*softplus*", "elu", "threshold_kernel*", "*swish*", "*gated_act*", "*logistic*", "*xielu*", "miopen_neuron*"),
 			None:     words("*topk*", "scale_activation*"),
 		}},
@@ -67,7 +65,7 @@ func activationRules() []Rule {
 
 func quantizeRules() []Rule {
 	q := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryQuantize, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryQuantize, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		q("quantize.word", "quantisation", "", Pattern{
@@ -91,7 +89,7 @@ func quantizeRules() []Rule {
 
 func reduceRules() []Rule {
 	r := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryReduceTopK, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryReduceTopK, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		r("reduce.argmax", "arg-max", "topk", Pattern{Function: words("*argmax*", "*argmin*")}),
@@ -107,7 +105,7 @@ func reduceRules() []Rule {
 
 func elementwiseRules() []Rule {
 	e := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryElementwise, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryElementwise, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		e("elementwise.optimizer", "optimizer step", "optimizer", Pattern{Function: words("adam*", "*_adam*", "*adagrad*", "sgd*", "*optimizer*", "lamb", "multi_tensor*")}),
@@ -128,11 +126,11 @@ func elementwiseRules() []Rule {
 // first: their names are the profiler's, not a programmer's.
 func memoryOps() []Rule {
 	return []Rule{
-		{ID: "memory.memcpy", Title: "memcpy activity", Category: kernelword.CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []string{familyMemcpy}}},
-		{ID: "memory.memset", Title: "memset activity", Category: kernelword.CategoryMemory, Subcategory: "memset", When: Pattern{Family: []string{familyMemset}}},
+		{ID: "memory.memcpy", Title: "memcpy activity", Category: CategoryMemory, Subcategory: "memcpy", When: Pattern{Family: []string{familyMemcpy}}},
+		{ID: "memory.memset", Title: "memset activity", Category: CategoryMemory, Subcategory: "memset", When: Pattern{Family: []string{familyMemset}}},
 		// Joins the position-free and rotary halves of MLA's keys or queries;
 		// it must not be taken for attention by its "mla".
-		{ID: "memory.concat_mla", Title: "concatenation of MLA halves", Category: kernelword.CategoryMemory, Subcategory: "concat", When: Pattern{
+		{ID: "memory.concat_mla", Title: "concatenation of MLA halves", Category: CategoryMemory, Subcategory: "concat", When: Pattern{
 			Function: words("concat_mla*"),
 		}},
 	}
@@ -142,7 +140,7 @@ func memoryOps() []Rule {
 // that knows what the data is.
 func memoryRules() []Rule {
 	m := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryMemory, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryMemory, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		m("memory.concat", "concatenation, split, stack", "concat", Pattern{
@@ -224,7 +222,7 @@ func samplingRules() []Rule {
 }
 
 func sampling(id, title, sub string, p Pattern) Rule {
-	return Rule{ID: id, Title: title, Category: kernelword.CategorySamplingIO, Subcategory: sub, When: p}
+	return Rule{ID: id, Title: title, Category: CategorySamplingIO, Subcategory: sub, When: p}
 }
 
 // weakRules are asked last. Their words say little, and are right only because
@@ -239,17 +237,17 @@ func weakRules() []Rule {
 		return r
 	}
 	return []Rule{
-		w("weak.communication", "exchange of tokens between GPUs", kernelword.CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*")}, collectiveKind),
-		w("weak.moe", "work for experts", kernelword.CategoryMoE, Pattern{Function: words("dispatch*", "combine*", "expt*", "*unpermute*")}),
-		w("weak.attention", "a phase of attention, or what it scores", kernelword.CategoryAttention, Pattern{
+		w("weak.communication", "exchange of tokens between GPUs", CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*")}, collectiveKind),
+		w("weak.moe", "work for experts", CategoryMoE, Pattern{Function: words("dispatch*", "combine*", "expt*", "*unpermute*")}),
+		w("weak.attention", "a phase of attention, or what it scores", CategoryAttention, Pattern{
 			Function: words("*prefill*", "decode", "decode_*", "*decoding*", "*_qk_*", "qk", "qkv", "*swa*", "sparse_fwd*"),
 			None:     words("*token*", "*conv*"),
 		}, attentionKind),
-		w("weak.gemm", "product named after its operand types or its layer", kernelword.CategoryGEMM, Pattern{
+		w("weak.gemm", "product named after its operand types or its layer", CategoryGEMM, Pattern{
 			Function: words("*w4a16*", "*w8a16*", "*w8a8*", "*w4a8*", "*a8w8*", "*a16w16*", "*a4w4*", "*skinny*", "*multiplication*", "dense", "dense_*", "linear", "proj", "fc", "ffn", "mlp"),
 		}),
-		w("weak.memory", "moving parts of tensors", kernelword.CategoryMemory, Pattern{Function: words("split", "split_*", "merge", "slice*", "reshape*", "shuffle*", "reorder*", "rearrange*", "move*", "load*", "store*", "write*", "insert*")}),
-		w("weak.sampling", "step preparation", kernelword.CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*", "length", "lengths")}),
-		w("weak.elementwise", "pointwise arithmetic", kernelword.CategoryElementwise, Pattern{Function: words("add*", "mul*", "sub_*", "div_*", "scale*", "*_scale", "gate*", "*bias*", "copysign*", "sqrt*", "rsqrt*", "abs*", "neg*", "round*", "pow*", "logical*", "bitwise*", "compare*", "isnan*", "isinf*", "float_to*", "half_to*", "*to_half", "*to_float", "*to_bf16")}),
+		w("weak.memory", "moving parts of tensors", CategoryMemory, Pattern{Function: words("split", "split_*", "merge", "slice*", "reshape*", "shuffle*", "reorder*", "rearrange*", "move*", "load*", "store*", "write*", "insert*")}),
+		w("weak.sampling", "step preparation", CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*", "length", "lengths")}),
+		w("weak.elementwise", "pointwise arithmetic", CategoryElementwise, Pattern{Function: words("add*", "mul*", "sub_*", "div_*", "scale*", "*_scale", "gate*", "*bias*", "copysign*", "sqrt*", "rsqrt*", "abs*", "neg*", "round*", "pow*", "logical*", "bitwise*", "compare*", "isnan*", "isinf*", "float_to*", "half_to*", "*to_half", "*to_float", "*to_bf16")}),
 	}
 }

@@ -3,14 +3,13 @@ package classify
 import (
 	"strings"
 
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
 // gemmRules are matrix products of every library.
 func gemmRules() []Rule {
 	g := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryGEMM, Subcategory: sub, When: p, Refine: gemmKind}
+		return Rule{ID: id, Title: title, Category: CategoryGEMM, Subcategory: sub, When: p, Refine: gemmKind}
 	}
 	return []Rule{
 		// The flags in a Tensile name (…_SK0_…_MO40_…) look like words of
@@ -21,7 +20,7 @@ func gemmRules() []Rule {
 		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*reduce_splitk*", "*splitk_clean*")}),
 		// Lay-out changes and scale packing that only name the GEMM they
 		// serve: gptq_marlin_repack, fp8_blockscale_gemm::scale_1x128.
-		{ID: "gemm.repack", Title: "weight repacking for a quantised GEMM", Category: kernelword.CategoryQuantize, Subcategory: "repack", When: Pattern{
+		{ID: "gemm.repack", Title: "weight repacking for a quantised GEMM", Category: CategoryQuantize, Subcategory: "repack", When: Pattern{
 			Function: words("*repack*", "*permute_cols*", "interleave*", "*make_sequential*"), None: words("*scale*", "*_sf*"),
 		}},
 		g("gemm.conv", "convolution", "conv", Pattern{
@@ -86,7 +85,7 @@ func gemmKind(n *Name) string {
 // plain grouped GEMM that does not say "moe" is a gemm.
 func moeRules() []Rule {
 	moe := func(id, title, sub string, p Pattern) Rule {
-		return Rule{ID: id, Title: title, Category: kernelword.CategoryMoE, Subcategory: sub, When: p}
+		return Rule{ID: id, Title: title, Category: CategoryMoE, Subcategory: sub, When: p}
 	}
 	return []Rule{
 		// Permutation before routing: finalizeMoeRouting gathers and adds up

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 func TestFirstMatchWins(t *testing.T) {
@@ -30,7 +29,7 @@ func TestFirstMatchWins(t *testing.T) {
 			t.Errorf("Classify(%q) = %+v, want rule %q", name, got, want)
 		}
 	}
-	if got := classify.New().Facts("x"); got.Rule != "" || got.Category != kernelword.CategoryOther {
+	if got := classify.New().Facts("x"); got.Rule != "" || got.Category != classify.CategoryOther {
 		t.Errorf("empty set: %+v, want other without a rule", got)
 	}
 	if got := classify.New(classify.Rule{ID: "empty"}).Facts("x"); got.Rule != "" {
@@ -200,7 +199,7 @@ func ExampleLoadRules() {
 
 func ExampleRuleset_Facts() {
 	f := classify.Default().Facts("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, int)")
-	fmt.Println(f.Category, f.Collective == "all_reduce", f.Short, f.Rule)
+	fmt.Println(f.Category, f.Collective == classify.AllReduce, f.Short, f.Rule)
 	// Output: communication true cross_device_reduce_1stage comm.allreduce
 }
 

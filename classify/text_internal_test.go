@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
@@ -361,11 +360,11 @@ func TestRowsOfNorms(t *testing.T) {
 func TestBaseNames(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		role string
+		role Role
 		want string
 	}{
-		{"gemm_128", kernelword.RoleProduct, "gemm_"}, {"abc4", kernelword.RoleProduct, "abc4"}, {"abcd4", kernelword.RoleProduct, "abcd"}, {"abcd<4>", kernelword.RoleProduct, "abcd"}, {"abcd:", kernelword.RoleProduct, "abcd:"}, {"abcd/", kernelword.RoleProduct, "abcd/"}, {"abcd0", kernelword.RoleProduct, "abcd"}, {"abcd9", kernelword.RoleProduct, "abcd"},
-		{"void f(int)", kernelword.RoleNorm, "f"}, {"(a)", kernelword.RoleNorm, "(a)"}, {"f(a(b))", kernelword.RoleNorm, "f"}, {"f(a)g", kernelword.RoleNorm, "f(a)g"}, {"f(a)(b)", kernelword.RoleNorm, "f(a)"}, {"f)", kernelword.RoleNorm, "f)"}, {"g(a", kernelword.RoleNorm, "g(a"},
+		{"gemm_128", RoleProduct, "gemm_"}, {"abc4", RoleProduct, "abc4"}, {"abcd4", RoleProduct, "abcd"}, {"abcd<4>", RoleProduct, "abcd"}, {"abcd:", RoleProduct, "abcd:"}, {"abcd/", RoleProduct, "abcd/"}, {"abcd0", RoleProduct, "abcd"}, {"abcd9", RoleProduct, "abcd"},
+		{"void f(int)", RoleNorm, "f"}, {"(a)", RoleNorm, "(a)"}, {"f(a(b))", RoleNorm, "f"}, {"f(a)g", RoleNorm, "f(a)g"}, {"f(a)(b)", RoleNorm, "f(a)"}, {"f)", RoleNorm, "f)"}, {"g(a", RoleNorm, "g(a"},
 	} {
 		if got := baseName(c.name, c.role); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -475,7 +474,7 @@ func TestRulesFileSize(t *testing.T) {
 
 // TestWrapperRulesNeedAnOperation: a rule on a generic kernel holds where the name shows what it runs.
 func TestWrapperRulesNeedAnOperation(t *testing.T) {
-	c := compileRule(&Rule{ID: "x", Category: kernelword.CategoryOther, When: Pattern{Wrapper: []string{"elementwise*"}}})
+	c := compileRule(&Rule{ID: "x", Category: CategoryOther, When: Pattern{Wrapper: []string{"elementwise*"}}})
 	for name, want := range map[string]bool{"elementwise_kernel<4, AddFunctor>(int)": true, "elementwise_kernel<4, float>(int)": false, "other_kernel<4, AddFunctor>(int)": false} {
 		n := Parse(name)
 		s := newSubject(&n)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -171,7 +171,7 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 		for run := j - i; i < j; i++ {
 			e := w.t.LaneAt(event.LaneGPU, int(d.kernels[order[i].kernel]))
 			place := d.besideGraphs(order[i].kernel, first, last, run, p)
-			if place == runSplits && w.layers.Of(e.ID()).Facts().Category == kernelword.CategoryAttention {
+			if place == runSplits && w.layers.Of(e.ID()).Facts().Category == classify.CategoryAttention {
 				attention++
 			} else if place == runSplits && customOp(e.Op().Name()) {
 				place = runCustom

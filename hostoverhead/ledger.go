@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -330,7 +330,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		if apicall.IsGraphLaunch(g.launch.Name()) {
 			c = causeGraphLaunch
 		}
-	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != kernelword.NotCollective:
+	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != classify.NotCollective:
 		c, p.detail = causeRanks, detailLateCollective
 	case l.callbacks:
 		c, p.detail = causeUnknown, detailHostFunction

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -49,15 +48,15 @@ type rankWork struct {
 // that who arrives last shows in the durations. The two ends of a point-to-point
 // transfer need not. What hides its kind (RCCL's generic kernel) is a collective
 // far more often than a transfer.
-var endTogether = map[string]bool{
-	kernelword.NotCollective:   false,
-	kernelword.AllReduce:       true,
-	kernelword.AllGather:       true,
-	kernelword.ReduceScatter:   true,
-	kernelword.AllToAll:        true,
-	kernelword.Broadcast:       true,
-	kernelword.SendRecv:        false,
-	kernelword.OtherCollective: true,
+var endTogether = map[classify.Collective]bool{
+	classify.NotCollective:   false,
+	classify.AllReduce:       true,
+	classify.AllGather:       true,
+	classify.ReduceScatter:   true,
+	classify.AllToAll:        true,
+	classify.Broadcast:       true,
+	classify.SendRecv:        false,
+	classify.OtherCollective: true,
 }
 
 // collectivesOf lists the durations of a rank's collectives by their short names, each in order of time, as far as they have

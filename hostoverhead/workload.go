@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -112,7 +112,7 @@ func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 		if path == pathCompiled || f.Library == inductor {
 			d.compiled++
 		}
-		if f.Collective != kernelword.NotCollective {
+		if f.Collective != classify.NotCollective {
 			d.exchange += s.Len()
 		} else if s.End > end {
 			d.compute += interval.Span{Start: max(s.Start, end), End: s.End}.Len()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -339,7 +338,7 @@ func (a *Analysis) Divided() bool {
 		d := &a.Devices[i]
 		reduces := make([]int, len(d.Passes))
 		for k := range d.Kernels() {
-			if at := k.Place(); at.Layer != trace.None && k.Facts().Collective == kernelword.AllReduce {
+			if at := k.Place(); at.Layer != trace.None && k.Facts().Collective == classify.AllReduce {
 				reduces[at.Pass]++
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -30,7 +29,7 @@ func (a *Device) classify(w *work) {
 			f = &shown
 		}
 		a.categoryOf[id] = a.key(f.Category, f.Label)
-		a.byPlace[id] = f.Category == kernelword.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Facts(name).Rule == "")
+		a.byPlace[id] = f.Category == classify.CategoryGEMM && (len(a.of.opts.Rules) == 0 || own.Facts(name).Rule == "")
 	}
 }
 
@@ -55,14 +54,14 @@ func (w *work) nameExperts(a *Device, results []ladder.Result) {
 		}
 		r := &results[p]
 		for _, i := range w.expertProducts(a, r.Kernels) {
-			a.columns.category[i] = a.key(kernelword.CategoryMoE, string(kernelword.CategoryMoE))
+			a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
 		}
 		if inOp == nil {
 			continue
 		}
 		for _, i := range r.Kernels {
 			if a.byPlace[w.ID[i]] && !w.Replayed(i) && inOp(w.Act(i)) {
-				a.columns.category[i] = a.key(kernelword.CategoryMoE, string(kernelword.CategoryMoE))
+				a.columns.category[i] = a.key(classify.CategoryMoE, string(classify.CategoryMoE))
 			}
 		}
 	}
@@ -75,22 +74,22 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 	for _, i := range kernels {
 		id := w.ID[i]
 		switch w.Facts[id].Role {
-		case kernelword.RoleRouter, kernelword.RolePermute:
+		case classify.RoleRouter, classify.RolePermute:
 			if !chosen {
 				chosen, products, stream = true, products[:0], w.Act(i).Stream()
 			}
-		case kernelword.RoleMoE, kernelword.RoleFinalize: // an activation of the experts, or the sum of their outputs
+		case classify.RoleMoE, classify.RoleFinalize: // an activation of the experts, or the sum of their outputs
 			if chosen && len(products) > 0 {
 				found, products = append(found, products...), products[:0]
-				chosen = w.Facts[id].Role == kernelword.RoleMoE
+				chosen = w.Facts[id].Role == classify.RoleMoE
 			}
-		case kernelword.RoleNorm, kernelword.RoleMixer:
+		case classify.RoleNorm, classify.RoleAttention, classify.RoleScan:
 			chosen = false
-		case kernelword.RoleExperts:
+		case classify.RoleExperts:
 			if a.byPlace[id] && chosen {
 				found = append(found, i)
 			}
-		case kernelword.RoleProduct:
+		case classify.RoleProduct:
 			if a.byPlace[id] && chosen && w.Act(i).Stream() == stream {
 				products = append(products, i)
 			}

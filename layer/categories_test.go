@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/gen"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -23,11 +22,11 @@ func TestProductsOfExperts(t *testing.T) {
 		rules  []classify.Rule
 		expert classify.Category // of the products
 	}{
-		{"choice and sum", itself, "aten::op", nil, kernelword.CategoryMoE},
-		{"no sum", without("moe_sum"), "aten::op", nil, kernelword.CategoryGEMM},
-		{"no choice", without("topk", "align"), "aten::op", nil, kernelword.CategoryGEMM},
-		{"no sum, an op", without("moe_sum"), "vllm::moe_forward", nil, kernelword.CategoryMoE},
-		{"no sum, an op of shared experts, too", without("moe_sum"), "vllm::moe_forward_shared", nil, kernelword.CategoryGEMM},
+		{"choice and sum", itself, "aten::op", nil, classify.CategoryMoE},
+		{"no sum", without("moe_sum"), "aten::op", nil, classify.CategoryGEMM},
+		{"no choice", without("topk", "align"), "aten::op", nil, classify.CategoryGEMM},
+		{"no sum, an op", without("moe_sum"), "vllm::moe_forward", nil, classify.CategoryMoE},
+		{"no sum, an op of shared experts, too", without("moe_sum"), "vllm::moe_forward_shared", nil, classify.CategoryGEMM},
 		{"a user's rule", itself, "aten::op", []classify.Rule{own}, "mine"},
 	} {
 		tr, _ := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.LeadingDense(12, 1), Hidden: 2048, Experts: 64},
@@ -52,9 +51,9 @@ func TestProductsOfExperts(t *testing.T) {
 				if k.Category() != c.expert {
 					t.Fatalf("%s: kernel %d of pass %d, layer %d is %s, want %s", c.name, k.Index(), k.Place().Pass, k.Place().Layer, k.Category(), c.expert)
 				}
-			case !is && k.Facts().Role == kernelword.RoleProduct:
+			case !is && k.Facts().Role == classify.RoleProduct:
 				others++
-				if k.Category() != kernelword.CategoryGEMM {
+				if k.Category() != classify.CategoryGEMM {
 					t.Fatalf("%s: kernel %d, %s, of layer %d is %s", c.name, k.Index(), k.Event().Name(), k.Place().Layer, k.Category())
 				}
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/operator"
@@ -181,7 +181,7 @@ func (d *Device) rowOf(row opRow, rows map[opRow]uint16) uint16 {
 // joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
 func (w *work) joinsNorm(i int32) bool {
 	f := &w.Facts[w.ID[i]]
-	return f.Collective != kernelword.NotCollective && f.Role == kernelword.RoleNorm
+	return f.Collective != classify.NotCollective && f.Role == classify.RoleNorm
 }
 
 // launchesMissing says that the order of the kernels is not surely the program's: some have no launch.
@@ -249,7 +249,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 			op.Modules, op.Path = paths.Of(i), paths.LeafOf(i)
 			op.PathKind = paths.KindOf(op.Path)
 			op.Framed = framed
-			if w.Facts[id].Role == kernelword.RoleProduct {
+			if w.Facts[id].Role == classify.RoleProduct {
 				op.K, op.N = w.weightOf(i)
 			}
 		}
@@ -275,7 +275,7 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 	for k, i := range r.Kernels {
 		name, stream := kernels[k].Name, w.Act(i).Stream()
 		reduces := operator.ReducesSplit(name)
-		if !reduces && w.Facts[w.ID[i]].Role != kernelword.RoleProduct {
+		if !reduces && w.Facts[w.ID[i]].Role != classify.RoleProduct {
 			continue
 		}
 		at := launch{w.ID[i], w.Act(i).Shape()}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/launches"
 	"github.com/llmstrata/strata/trace"
@@ -69,7 +68,7 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
 			Decodes: usable && fp.Stage == StageDecode, Work: w.times[p].layers}
 		for k, i := range r.Kernels {
-			if r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == kernelword.RoleCacheWrite {
+			if r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == classify.RoleCacheWrite {
 				passes[p].Generates = true
 				break
 			}
@@ -100,7 +99,7 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, 
 			continue
 		}
 		f := &w.Facts[w.ID[i]]
-		experts = experts || f.Role == kernelword.RoleRouter || f.Role == kernelword.RoleExperts
+		experts = experts || f.Role == classify.RoleRouter || f.Role == classify.RoleExperts
 		if f.Tokens.Family == "" {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/layer"
@@ -242,7 +241,7 @@ func (r *redactor) knownKernel(name string) bool {
 	known, seen := r.kernels[name]
 	if !seen {
 		f := classify.Default().Facts(name)
-		known = f.Rule != "" && f.Category != kernelword.CategoryOther
+		known = f.Rule != "" && f.Category != classify.CategoryOther
 		r.kernels[name] = known
 	}
 	return known

@@ -14,7 +14,6 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -506,7 +505,7 @@ func TestServerArgsOfBothNames(t *testing.T) {
 
 // TestExposedWithoutBound: the exposed communication that no compute of its layer could hide.
 func TestExposedWithoutBound(t *testing.T) {
-	x := &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9}, {Category: string(kernelword.CategoryCommunication), ExposedNS: 7, BoundNS: 3}}}
+	x := &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9}, {Category: string(classify.CategoryCommunication), ExposedNS: 7, BoundNS: 3}}}
 	if got := outsideLayers(x); got != 4 {
 		t.Errorf("%d ns, want 4", got)
 	}

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -107,7 +107,7 @@ func TestExposureAddsUp(t *testing.T) {
 			sum := s.Exposure.IdleNS + s.Exposure.SharedNS
 			for _, row := range s.Exposure.Rows {
 				sum += row.ExposedNS
-				if len(row.Worst) == 0 && row.ExposedNS > 0 || row.Category != string(kernelword.CategoryCommunication) && row.BoundNS != 0 {
+				if len(row.Worst) == 0 && row.ExposedNS > 0 || row.Category != string(classify.CategoryCommunication) && row.BoundNS != 0 {
 					t.Errorf("%s, %s: %+v", name, s.Stage, row)
 				}
 			}

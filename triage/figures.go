@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -65,7 +65,7 @@ func (s *StageReport) figures() string {
 	}
 	if x := s.Exposure; x != nil {
 		for _, r := range x.Rows {
-			if r.Category == string(kernelword.CategoryCommunication) {
+			if r.Category == string(classify.CategoryCommunication) {
 				out = append(out, fmt.Sprintf("%s%s (%s)", exposedComms, nanos(r.ExposedNS), pct(r.ExposedPct)))
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -102,7 +102,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 // outsideLayers is the exposed communication that no compute of its layer could hide.
 func outsideLayers(x *Exposure) int64 {
 	for _, r := range x.Rows {
-		if r.Category == string(kernelword.CategoryCommunication) {
+		if r.Category == string(classify.CategoryCommunication) {
 			return r.ExposedNS - r.BoundNS
 		}
 	}

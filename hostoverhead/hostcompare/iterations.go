@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -32,7 +32,7 @@ type benchPhase struct {
 func (w *workload) findIterations() benchPhase {
 	var its []iteration
 	for e := range w.events(event.LaneGPU) {
-		if e.Kind() != event.Kernel || w.layers.Of(e.ID()).Facts().Collective != kernelword.AllReduce {
+		if e.Kind() != event.Kernel || w.layers.Of(e.ID()).Facts().Collective != classify.AllReduce {
 			continue
 		}
 		s := timeline.SpanOf(e)

@@ -5,20 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 )
-
-// roleNames are the roles that a registry may ask for.
-var roleNames = []string{
-	kernelword.RoleNorm, kernelword.RoleHeadNorm, kernelword.RoleMixer, kernelword.RoleProduct, kernelword.RoleRouter, kernelword.RoleExperts,
-	kernelword.RoleFinalize, kernelword.RoleRope, kernelword.RoleCacheWrite, kernelword.RoleCollective, kernelword.RoleActivation,
-	kernelword.RoleQuantize, kernelword.RoleElementwise,
-}
-
-// collectiveNames are the exchanges between GPUs that a registry may ask for.
-var collectiveNames = []string{
-	kernelword.AllReduce, kernelword.AllGather, kernelword.ReduceScatter, kernelword.AllToAll, kernelword.OtherCollective,
-}
 
 // inductor is the library of kernels that torch.compile wrote.
 const inductor = "inductor"
@@ -27,7 +14,7 @@ const inductor = "inductor"
 func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 	if len(s.Roles)+len(s.Collectives) > 0 {
 		role := len(s.Roles) == 0 || slices.Contains(s.Roles, f.Role)
-		exchange := len(s.Collectives) == 0 && f.Collective == kernelword.NotCollective ||
+		exchange := len(s.Collectives) == 0 && f.Collective == classify.NotCollective ||
 			slices.Contains(s.Collectives, f.Collective)
 		if role && exchange {
 			return true

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -114,7 +114,7 @@ func enough(have, all time.Duration) bool { return all > 0 && float64(have) >= c
 func (m *measurer) medians() {
 	all := map[trace.NameID][]float64{}
 	for k := range m.device.Kernels() {
-		if k.Category() == kernelword.CategoryCommunication {
+		if k.Category() == classify.CategoryCommunication {
 			all[k.Event().NameID()] = append(all[k.Event().NameID()], float64(k.Event().Duration()))
 		}
 	}
@@ -182,7 +182,7 @@ func (m *measurer) share(p int, s layer.Slice) {
 // kernel books one kernel of a pass.
 func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	k := m.device.Kernel(at)
-	if k.Category() == kernelword.CategoryCommunication {
+	if k.Category() == classify.CategoryCommunication {
 		if most := m.transfer[k.Event().NameID()]; most > 0 && booked > most {
 			mp.rows[m.row(rowWaiting, waiting)] += booked - most
 			booked = most
@@ -224,7 +224,7 @@ func (m *measurer) rowOf(k layer.Kernel) (string, class) {
 	op, part, _ := k.Operator()
 	c := memory
 	switch {
-	case category == kernelword.CategoryCommunication:
+	case category == classify.CategoryCommunication:
 		c = transfer
 	case k.Event().Kind() != event.Kernel || part == "copy":
 		return rowCopies, latency

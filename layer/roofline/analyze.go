@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -95,7 +95,7 @@ func (o *Options) divide(a *layer.Analysis) []string {
 func exchanges(a *layer.Analysis) bool {
 	for i := range a.Devices {
 		for k := range a.Devices[i].Kernels() {
-			if k.Place().Layer != trace.None && k.Facts().Collective != kernelword.NotCollective {
+			if k.Place().Layer != trace.None && k.Facts().Collective != classify.NotCollective {
 				return true
 			}
 		}

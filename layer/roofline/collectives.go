@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -51,16 +51,16 @@ const (
 // exchange is one collective on one rank.
 type exchange struct {
 	kernel     int32
-	kind       string
+	kind       classify.Collective
 	start, end trace.Time
 }
 
 func (e *exchange) took() time.Duration { return time.Duration(e.end - e.start) }
 
 // ends says that all ranks of a collective leave it together: each needs what the others give.
-func ends(c string) bool {
+func ends(c classify.Collective) bool {
 	switch c {
-	case kernelword.AllReduce, kernelword.AllGather, kernelword.ReduceScatter, kernelword.AllToAll:
+	case classify.AllReduce, classify.AllGather, classify.ReduceScatter, classify.AllToAll:
 		return true
 	}
 	return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -21,8 +21,8 @@ func pair(apart int, later time.Duration) (a, b []exchange) {
 		start := trace.Time(i) * trace.Time(time.Millisecond)
 		end := start + trace.Time(90*time.Microsecond)
 		late := trace.Time(i%5) * trace.Time(10*time.Microsecond)
-		x := exchange{kernel: int32(i), kind: kernelword.AllReduce, start: start, end: end}
-		y := exchange{kernel: int32(i), kind: kernelword.AllReduce, start: start + late, end: end}
+		x := exchange{kernel: int32(i), kind: classify.AllReduce, start: start, end: end}
+		y := exchange{kernel: int32(i), kind: classify.AllReduce, start: start + late, end: end}
 		if i < apart {
 			y.end += trace.Time(later)
 		}

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -172,7 +172,7 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 // groupOf says under which heading of the waterfall a kernel stands.
 func (r *measured) groupOf(k layer.Kernel, e trace.Event, part string, at *slot, l int) group {
 	switch {
-	case k.Category() == kernelword.CategoryCommunication:
+	case k.Category() == classify.CategoryCommunication:
 		return communication
 	case l == trace.None && at.group[0] != products: // only what has work of its own before or behind the layers
 		return outside

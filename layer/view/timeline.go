@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -269,7 +268,7 @@ func layerRow(a *layer.Device, fp *layer.ForwardPass, lay *layer.Layer) LayerRow
 	for _, i := range lay.Kernels {
 		k := a.Kernel(int(i))
 		sums[string(k.Category())] += k.Event().Duration()
-		if k.Facts().Collective == kernelword.AllReduce {
+		if k.Facts().Collective == classify.AllReduce {
 			r.ARCount++
 		}
 	}

@@ -2,7 +2,6 @@ package triage
 
 import (
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -47,12 +46,12 @@ func (b Bucket) IsMemory() bool { return b == BucketMemoryStrong || b == BucketM
 // workBuckets says which bucket a kind of work falls into; what is not known falls
 // into BucketOther. Communication is strong where a library made for it runs, see
 // BucketOf.
-var workBuckets = map[string]Bucket{
-	kernelword.WorkExchange:  BucketCommunicationWeak,
-	kernelword.WorkMemory:    BucketMemoryWeak,
-	kernelword.WorkPointwise: BucketElementwise,
-	kernelword.WorkCompute:   BucketCompute,
-	"":                       BucketOther,
+var workBuckets = map[classify.Work]Bucket{
+	classify.WorkExchange:  BucketCommunicationWeak,
+	classify.WorkMemory:    BucketMemoryWeak,
+	classify.WorkPointwise: BucketElementwise,
+	classify.WorkCompute:   BucketCompute,
+	classify.WorkUnknown:   BucketOther,
 }
 
 // BucketOf maps an activity's kind, category and library to its bucket.
@@ -63,9 +62,8 @@ func BucketOf(kind event.Kind, category classify.Category, library string) Bucke
 	case event.Graph:
 		return BucketCompute
 	}
-	work, _ := kernelword.Work(string(category))
-	b := workBuckets[work]
-	if b == BucketCommunicationWeak && library == kernelword.FamilyNCCL {
+	b := workBuckets[category.Work()]
+	if b == BucketCommunicationWeak && library == classify.LibraryNCCL {
 		return BucketCommunicationStrong
 	}
 	return b

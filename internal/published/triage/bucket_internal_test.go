@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -12,7 +11,7 @@ import (
 // analysis counts it.
 func TestCategoriesHaveABucket(t *testing.T) {
 	for _, c := range classify.Categories() {
-		work, _ := kernelword.Work(string(c))
+		work := c.Work()
 		if _, ok := workBuckets[work]; !ok {
 			t.Errorf("work %q of category %q is not in workBuckets", work, c)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/llmstrata/strata/internal/kernelword"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
@@ -47,7 +47,7 @@ func (w *Work) markCandidates(s *Sequence) []marks {
 func (w *Work) transfers(s *Sequence) []int {
 	alone := &Sequence{Role: make([]Role, s.Len())}
 	for i, id := range s.ID {
-		if w.Facts[id].Collective == kernelword.SendRecv {
+		if w.Facts[id].Collective == classify.SendRecv {
 			alone.Role[i] = roleCollective
 		}
 	}

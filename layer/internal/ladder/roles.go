@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
@@ -33,38 +32,44 @@ func FactsOf(name string) classify.Facts { return classify.Default().Facts(name)
 
 // Structural says what a role counts as when layers are cut. Norms of heads, cache writes and the like stand inside a
 // layer at places that differ between servers: they must neither open a layer nor make kernels alike.
-var Structural = map[string]Role{
-	kernelword.RoleOther:       RoleOther,
-	kernelword.RoleNorm:        RoleNorm,
-	kernelword.RoleHeadNorm:    RoleOther,
-	kernelword.RoleMixer:       RoleMixer,
-	kernelword.RoleSoftmax:     RoleOther, // but see structuralRoles
-	kernelword.RoleProduct:     RoleGemm,
-	kernelword.RoleRouter:      roleMoE,
-	kernelword.RolePermute:     roleMoE,
-	kernelword.RoleExperts:     roleMoE,
-	kernelword.RoleFinalize:    roleMoE,
-	kernelword.RoleMoE:         roleMoE,
-	kernelword.RoleRope:        roleRope,
-	kernelword.RoleCacheWrite:  RoleOther,
-	kernelword.RoleCollective:  roleCollective,
-	kernelword.RoleEmbed:       roleEmbed,
-	kernelword.RoleSample:      roleSample,
-	kernelword.RoleCopy:        RoleOther,
-	kernelword.RoleElementwise: RoleElementwise,
-	kernelword.RoleActivation:  roleActivation,
-	kernelword.RoleQuantize:    RoleOther,
-	kernelword.RoleBackward:    roleBackward,
+var Structural = map[classify.Role]Role{
+	classify.RoleOther:       RoleOther,
+	classify.RoleNorm:        RoleNorm,
+	classify.RoleHeadNorm:    RoleOther,
+	classify.RoleAttention:   RoleMixer,
+	classify.RoleScan:        RoleMixer,
+	classify.RoleSoftmax:     RoleOther, // but see structuralRoles
+	classify.RoleProduct:     RoleGemm,
+	classify.RoleRouter:      roleMoE,
+	classify.RolePermute:     roleMoE,
+	classify.RoleExperts:     roleMoE,
+	classify.RoleFinalize:    roleMoE,
+	classify.RoleMoE:         roleMoE,
+	classify.RoleRope:        roleRope,
+	classify.RoleCacheWrite:  RoleOther,
+	classify.RoleCollective:  roleCollective,
+	classify.RoleEmbed:       roleEmbed,
+	classify.RoleSample:      roleSample,
+	classify.RoleCopy:        RoleOther,
+	classify.RoleElementwise: RoleElementwise,
+	classify.RoleActivation:  roleActivation,
+	classify.RoleQuantize:    RoleOther,
+	classify.RoleBackward:    roleBackward,
+	// Of fused operations only, never what a whole kernel is.
+	classify.RoleAdd: RoleElementwise, classify.RoleGather: roleCollective, classify.RoleDispatch: roleCollective, classify.RoleCombine: roleCollective,
+	classify.RoleConv: RoleOther, classify.RoleScanInput: RoleOther, classify.RoleIndexer: RoleOther, classify.RoleIndexerTopK: RoleOther,
+	classify.RoleMixIn: RoleElementwise, classify.RoleMixOut: RoleElementwise, classify.RoleHeadProduct: RoleGemm,
+	classify.RoleProductReduce: RoleGemm, classify.RoleAttentionReduce: RoleMixer, classify.RolePrepare: RoleOther,
 }
 
 // structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a
 // softmax, which then stands for it.
 func structuralRoles(facts []classify.Facts) []Role {
 	out := make([]Role, len(facts))
-	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role == kernelword.RoleMixer })
+	mixers := slices.ContainsFunc(facts, func(f classify.Facts) bool { return f.Role.Mixer() })
 	for i, f := range facts {
 		out[i] = Structural[f.Role]
-		if f.Role == kernelword.RoleSoftmax && !mixers {
+		if f.Role == classify.RoleSoftmax && !mixers {
 			out[i] = RoleMixer
 		}
 	}

@@ -4,12 +4,11 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // TestRolesHaveAHome: a new role must be told what it is to the boundaries of layers.
 func TestRolesHaveAHome(t *testing.T) {
-	for _, r := range kernelword.Roles() {
+	for _, r := range classify.Roles() {
 		if _, ok := Structural[r]; !ok {
 			t.Errorf("role %q is not in structural", r)
 		}

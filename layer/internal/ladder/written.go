@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // Without fused kernels a norm is a handful of single operations: the input as a float, its square, the mean of that, an epsilon
@@ -31,9 +30,9 @@ func normSteps(names []string, facts []classify.Facts) []normStep {
 	seen := map[normStep]bool{}
 	for i, name := range names {
 		switch f := facts[i]; {
-		case f.Role == kernelword.RoleNorm:
+		case f.Role == classify.RoleNorm:
 			return nil
-		case f.Category != kernelword.CategoryElementwise && f.Category != kernelword.CategoryReduceTopK && f.Category != kernelword.CategoryMemory:
+		case f.Category != classify.CategoryElementwise && f.Category != classify.CategoryReduceTopK && f.Category != classify.CategoryMemory:
 			continue
 		}
 		n := classify.Parse(name)
@@ -44,7 +43,7 @@ func normSteps(names []string, facts []classify.Facts) []normStep {
 			out[i] = meanStep
 		case strings.Contains(op, "copy"):
 			out[i] = copyStep
-		case facts[i].Role == kernelword.RoleElementwise:
+		case facts[i].Role == classify.RoleElementwise:
 			out[i] = pointStep
 		}
 		seen[out[i]] = true

@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/gen/families"
-	"github.com/llmstrata/strata/internal/kernelword"
 )
 
 // The corpus: what the families run, and what becomes of it. A sequence is named "family|stage|change".
@@ -92,13 +91,13 @@ func noisy(r *rand.Rand, in []string) []string {
 }
 
 // corpusRoles keeps the roles that decide nothing here apart, too.
-var corpusRoles = map[string]Role{
-	kernelword.RoleNorm: Norm, kernelword.RoleMixer: Mixer, kernelword.RoleProduct: Product, kernelword.RoleMoE: MoE, kernelword.RoleRope: Rope,
-	kernelword.RoleCollective: Collective, kernelword.RoleEmbed: Embed, kernelword.RoleSample: Sample, kernelword.RoleElementwise: Elementwise,
-	kernelword.RoleActivation: Activation, kernelword.RoleBackward: Backward,
-	kernelword.RoleHeadNorm: Backward + 1, kernelword.RoleSoftmax: Backward + 2, kernelword.RoleRouter: Backward + 3, kernelword.RolePermute: Backward + 4,
-	kernelword.RoleExperts: Backward + 5, kernelword.RoleFinalize: Backward + 6, kernelword.RoleCacheWrite: Backward + 7, kernelword.RoleCopy: Backward + 8,
-	kernelword.RoleQuantize: Backward + 9,
+var corpusRoles = map[classify.Role]Role{
+	classify.RoleNorm: Norm, classify.RoleAttention: Mixer, classify.RoleScan: Mixer, classify.RoleProduct: Product, classify.RoleMoE: MoE, classify.RoleRope: Rope,
+	classify.RoleCollective: Collective, classify.RoleEmbed: Embed, classify.RoleSample: Sample, classify.RoleElementwise: Elementwise,
+	classify.RoleActivation: Activation, classify.RoleBackward: Backward,
+	classify.RoleHeadNorm: Backward + 1, classify.RoleSoftmax: Backward + 2, classify.RoleRouter: Backward + 3, classify.RolePermute: Backward + 4,
+	classify.RoleExperts: Backward + 5, classify.RoleFinalize: Backward + 6, classify.RoleCacheWrite: Backward + 7, classify.RoleCopy: Backward + 8,
+	classify.RoleQuantize: Backward + 9,
 }
 
 // sequenceOf makes a sequence of names.

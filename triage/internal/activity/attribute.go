@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
@@ -156,8 +156,8 @@ func anyKernel(*Kernel) bool { return true }
 // launch found elsewhere in the trace says nothing about another one.
 func telling(f *Kernel) bool {
 	switch f.Shown.Category {
-	case kernelword.CategoryNorm, kernelword.CategoryRope, kernelword.CategoryAttention, kernelword.CategoryMoE, kernelword.CategoryKVCache,
-		kernelword.CategoryHybridLinear, kernelword.CategoryCommunication:
+	case classify.CategoryNorm, classify.CategoryRope, classify.CategoryAttention, classify.CategoryMoE, classify.CategoryKVCache,
+		classify.CategoryHybridLinear, classify.CategoryCommunication:
 		return true
 	}
 	return false

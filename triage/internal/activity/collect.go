@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
@@ -207,7 +206,7 @@ type knownKernel struct {
 
 // of returns the pool's id of an activity.
 func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
-	var category classify.Category = kernelword.CategoryOther
+	var category classify.Category = classify.CategoryOther
 	if in.Valid() {
 		category = in.Category()
 	}

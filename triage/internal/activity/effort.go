@@ -2,7 +2,6 @@ package activity
 
 import (
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -17,11 +16,11 @@ const (
 )
 
 // efforts says what each kind of work is to chains and to the exposure ledger.
-var efforts = map[string]Effort{
-	kernelword.WorkExchange:  EffortExchange,
-	kernelword.WorkMemory:    EffortMove,
-	kernelword.WorkPointwise: EffortMove,
-	kernelword.WorkCompute:   EffortCompute,
+var efforts = map[classify.Work]Effort{
+	classify.WorkExchange:  EffortExchange,
+	classify.WorkMemory:    EffortMove,
+	classify.WorkPointwise: EffortMove,
+	classify.WorkCompute:   EffortCompute,
 }
 
 // EffortOf is what an activity does.
@@ -32,6 +31,5 @@ func EffortOf(kind event.Kind, category classify.Category) Effort {
 	case event.Graph:
 		return EffortCompute
 	}
-	work, _ := kernelword.Work(string(category))
-	return efforts[work]
+	return efforts[category.Work()]
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -37,7 +36,7 @@ func TestLikenessOfNames(t *testing.T) {
 		{"alias, the other way round", "flash_fwd_kernel", "flash_attn_combine", 1000},
 		{"no alias", "flash_attn_combine", "gemm", 0},
 	} {
-		if got := nameLikeness(named(c.a, kernelword.CategoryGEMM), named(c.b, kernelword.CategoryGEMM)); got != c.want {
+		if got := nameLikeness(named(c.a, classify.CategoryGEMM), named(c.b, classify.CategoryGEMM)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -45,14 +44,14 @@ func TestLikenessOfNames(t *testing.T) {
 		{64, 97, 97, 2064}, {63, 97, 97, 0}, {64, 96, 97, 0}, {64, 96, 96, 0}, {80, 97, 200, 2080}, {79, 97, 200, 0}, {90, 97, 98, 2090}, {0, 97, 97, 0},
 	} {
 		a, b := begin(c.shared, c.a, c.b)
-		if got := nameLikeness(named(a, kernelword.CategoryGEMM), named(b, kernelword.CategoryGEMM)); got != c.want {
+		if got := nameLikeness(named(a, classify.CategoryGEMM), named(b, classify.CategoryGEMM)); got != c.want {
 			t.Errorf("%d letters of %d and %d: %d, want %d", c.shared, c.a, c.b, got, c.want)
 		}
-		if got := nameLikeness(named(a, kernelword.CategoryGEMM), named(b, kernelword.CategoryNorm)); got != 0 {
+		if got := nameLikeness(named(a, classify.CategoryGEMM), named(b, classify.CategoryNorm)); got != 0 {
 			t.Errorf("%d letters of another category: %d, want 0", c.shared, got)
 		}
 	}
-	if a, b := "x"+strings.Repeat("p", 96), "y"+strings.Repeat("p", 96); nameLikeness(named(a, kernelword.CategoryGEMM), named(b, kernelword.CategoryGEMM)) != 0 {
+	if a, b := "x"+strings.Repeat("p", 96), "y"+strings.Repeat("p", 96); nameLikeness(named(a, classify.CategoryGEMM), named(b, classify.CategoryGEMM)) != 0 {
 		t.Error("names that differ in the first letter have a common beginning")
 	}
 }
@@ -61,7 +60,7 @@ func TestSimilarKernels(t *testing.T) {
 	long := strings.Repeat("k", 20)
 	p := NewPool()
 	for _, n := range []string{long, long + "b", long + "a", "other"} {
-		p.Facts = append(p.Facts, *named(n, kernelword.CategoryGEMM))
+		p.Facts = append(p.Facts, *named(n, classify.CategoryGEMM))
 	}
 	p.Facts = append(p.Facts, Kernel{Canonical: long, Kind: event.Memset})
 	index := func(ids ...int32) *siteIndex {
@@ -101,7 +100,7 @@ func TestLaunchesAreDealtOut(t *testing.T) {
 
 func TestSitesOfKernels(t *testing.T) {
 	p := NewPool()
-	p.Facts = append(p.Facts, *named("norm", kernelword.CategoryNorm), *named("gemm", kernelword.CategoryGEMM))
+	p.Facts = append(p.Facts, *named("norm", classify.CategoryNorm), *named("gemm", classify.CategoryGEMM))
 	site := SiteFromPrefill + 1
 	w := &Trace{Acts: []Activity{
 		{Kernel: 0, Site: site, Stage: StagePrefill, End: 10}, {Kernel: 0, Site: site, Stage: StageDecode, End: 10}, {Kernel: 0, Site: site + 1, Stage: StagePrefill, End: 30},

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -18,9 +18,9 @@ func TestLinesByName(t *testing.T) {
 	const exact, similar, own, product, short = 0, 1, 2, 3, 4
 	p := NewPool()
 	for _, name := range []string{"norm_of_some_model", "norm_of_some_model_v2", "lone_norm"} {
-		p.Facts = append(p.Facts, *named(name, kernelword.CategoryNorm))
+		p.Facts = append(p.Facts, *named(name, classify.CategoryNorm))
 	}
-	p.Facts = append(p.Facts, *named("gemm", kernelword.CategoryGEMM), *named("silu", kernelword.CategoryActivation))
+	p.Facts = append(p.Facts, *named("gemm", classify.CategoryGEMM), *named("silu", classify.CategoryActivation))
 	launched := func(kernel int, site, op int32) *Trace {
 		return &Trace{Acts: []Activity{{Kernel: int32(kernel), Site: site, Op: op, Stage: StageMixed, End: 10}}}
 	}
@@ -71,7 +71,7 @@ func TestLinesByName(t *testing.T) {
 func TestLaunchesWithALineKeepIt(t *testing.T) {
 	const line = SiteFromPrefill + 1
 	p := NewPool()
-	p.Facts = append(p.Facts, *named("norm_of_some_model", kernelword.CategoryNorm))
+	p.Facts = append(p.Facts, *named("norm_of_some_model", classify.CategoryNorm))
 	index := newSiteIndex(p, []*Trace{{Acts: []Activity{{Site: line, End: 10}, {Site: line + 1, End: 5}}}}, anyKernel)
 	w := &Trace{Acts: []Activity{{Site: line + 9, From: FromOp}, {Replay: true, End: 10}, {Replay: true, Start: 10, End: 15}, {Replay: true, Start: 20, End: 25}}}
 	(&attribution{pool: p}).attributeTrace(w, twinTable{}, index, newSiteIndex(p, nil, anyKernel))
@@ -89,7 +89,7 @@ func TestModelLinesOfDecodes(t *testing.T) {
 		replay, marked  bool
 	}{{StagePrefill, StageDecode, true, true}, {StageDecode, StageDecode, true, false}, {StagePrefill, StageMixed, true, false}, {StagePrefill, StageDecode, false, false}} {
 		p := NewPool()
-		p.Facts = append(p.Facts, *named("norm_of_some_model", kernelword.CategoryNorm))
+		p.Facts = append(p.Facts, *named("norm_of_some_model", classify.CategoryNorm))
 		model := p.modelID(modelLine{line: "m.py:1 forward"})
 		index := newSiteIndex(p, []*Trace{{Acts: []Activity{{Site: SiteFromPrefill + 1, Stage: c.launched, Model: model, End: 10}}}}, anyKernel)
 		w := &Trace{Acts: []Activity{{Stage: c.stage, Replay: c.replay}}}

@@ -8,14 +8,13 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
 // stream is a sequence of kernels, one letter each: a…c do a step of that letter, . is a filler, n a norm that does none, x
 // another kernel. Kernel i runs from 100·i to 100·i + 10·(i+1) ns.
 func stream(letters string) (*activity.Pool, *sequence) {
-	p := &activity.Pool{Facts: []activity.Kernel{{}, {Shown: activity.Class{Category: kernelword.CategoryNorm}}}}
+	p := &activity.Pool{Facts: []activity.Kernel{{}, {Shown: activity.Class{Category: classify.CategoryNorm}}}}
 	q := &sequence{Trace: &activity.Trace{}, sets: make([]fusion.Set, len(letters))} // each kernel is a sort of its own
 	for i, c := range letters {
 		k := Kernel{Act: int32(i), Sort: int32(i), filler: c == '.'}
@@ -39,7 +38,7 @@ func step(letter byte, least, most int) compiledStep {
 
 func TestChainsAreFound(t *testing.T) {
 	through := step('b', 1, 1)
-	through.through = []classify.Category{kernelword.CategoryNorm}
+	through.through = []classify.Category{classify.CategoryNorm}
 	before := step('a', 1, 1)
 	before.before = 1 << 1
 	without := step('a', 1, 1)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -59,9 +58,9 @@ func TestStepsOfKernels(t *testing.T) {
 		{name: "gemm", operator: "o_proj", want: "by_operator"},
 		{name: "gemm", operator: "down_proj", want: ""},
 		{name: "fill", kind: event.Memset, want: "by_kind"},
-		{name: "gemm", category: kernelword.CategoryRope, want: "by_category"},
-		{name: "rope", category: kernelword.CategoryRope, want: "by_category"},
-		{name: "rope", category: kernelword.CategoryNorm, want: "by_word_of_category"},
+		{name: "gemm", category: classify.CategoryRope, want: "by_category"},
+		{name: "rope", category: classify.CategoryRope, want: "by_category"},
+		{name: "rope", category: classify.CategoryNorm, want: "by_word_of_category"},
 		{name: "norm<(Enum)2>", want: "by_text"},
 		{name: "quant_kernel<float, true>", want: "by_template"},
 		{name: "quant_kernel<true, false>", want: ""},
@@ -114,7 +113,7 @@ func TestFusedKernelsAreKnown(t *testing.T) {
 // TestSequencesOfAStage: by stream, the other stages' kernels left out; attention kernels side by side are one block.
 func TestSequencesOfAStage(t *testing.T) {
 	p := activity.NewPool()
-	for _, c := range []classify.Category{kernelword.CategoryAttention, kernelword.CategoryGEMM, kernelword.CategoryElementwise} {
+	for _, c := range []classify.Category{classify.CategoryAttention, classify.CategoryGEMM, classify.CategoryElementwise} {
 		n := classify.Parse(string(c))
 		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c}, Effort: activity.EffortOf(event.Kernel, c)})
 	}
@@ -179,8 +178,8 @@ func TestCompiledChains(t *testing.T) {
 
 // TestWhatHidesExchanges: of the catalogue what is merged, of the server, and of that kind of exchange.
 func TestWhatHidesExchanges(t *testing.T) {
-	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.OriginMainline, Exchanges: []string{kernelword.AllReduce}}
-	reduce := &activity.Kernel{Facts: classify.Facts{Collective: kernelword.AllReduce}}
+	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.OriginMainline, Exchanges: []classify.Collective{classify.AllReduce}}
+	reduce := &activity.Kernel{Facts: classify.Facts{Collective: classify.AllReduce}}
 	for _, c := range []struct {
 		what   string
 		server string
@@ -188,7 +187,7 @@ func TestWhatHidesExchanges(t *testing.T) {
 		want   int
 	}{
 		{"known", "vllm", func(*fusion.Family) {}, 1}, {"another server", "sglang", func(*fusion.Family) {}, 0}, {"no server", "", func(f *fusion.Family) { f.Framework = "" }, 0},
-		{"not merged", "vllm", func(f *fusion.Family) { f.Status = "in-flight" }, 0}, {"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []string{kernelword.AllGather} }, 0},
+		{"not merged", "vllm", func(f *fusion.Family) { f.Status = "in-flight" }, 0}, {"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []classify.Collective{classify.AllGather} }, 0},
 	} {
 		f := family
 		c.change(&f)

@@ -1,8 +1,8 @@
 package chain
 
 import (
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -64,7 +64,7 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 			q := &byQueue[act.Queue]
 			q.Trace = w
 			q.Kernels = append(q.Kernels, Kernel{int32(i), sort, f.Effort == activity.EffortMove})
-			attention := f.Shown.Category == kernelword.CategoryAttention
+			attention := f.Shown.Category == classify.CategoryAttention
 			if attention && !inBlock[act.Queue] {
 				out.Blocks++
 			}

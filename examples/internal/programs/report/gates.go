@@ -4,9 +4,9 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/layer/compare"
 )
 
@@ -72,7 +72,7 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 	}
 	worst, stage := 0.0, ""
 	for _, e := range r.Exposure {
-		if e.Category == string(kernelword.CategoryCommunication) && e.Share > worst {
+		if e.Category == string(classify.CategoryCommunication) && e.Share > worst {
 			worst, stage = e.Share, e.Stage
 		}
 	}

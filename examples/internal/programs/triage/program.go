@@ -10,12 +10,12 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/kernelword"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -220,7 +220,7 @@ func tell(c app.Condition, r *triage.Report) gate.Check {
 		}
 		steps = true
 		for _, row := range e.Rows {
-			if share := float64(row.ExposedNS) / float64(e.WallNS); row.Category == string(kernelword.CategoryCommunication) && share > worst {
+			if share := float64(row.ExposedNS) / float64(e.WallNS); row.Category == string(classify.CategoryCommunication) && share > worst {
 				worst, stage = share, r.Stages[i].Stage
 			}
 		}
