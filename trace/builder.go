@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // EventData is one event as a source records it: what a [Builder] takes and
@@ -34,6 +35,9 @@ type EventData struct {
 	GraphID     uint64   // the graph an activity was replayed from; 0 is none or not recorded, see [Event.IsReplay]
 	GraphNode   uint64   // 0 is none
 	Shape       string   // op: raw "Input Dims"; activity: "gx,gy,gz|bx,by,bz"
+	Types       string   // op: raw "Input type", with Shape
+	Strides     string   // op: raw "Input Strides"
+	Values      string   // op: raw "Concrete Inputs"
 	Domain      string   // NVTX domain of a range, "" for the default one
 	CallStack   string   // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Frame]
 	Args        []byte   // raw args object, copied; kept by a load where [Options.Args] asks for it
@@ -76,7 +80,8 @@ type Builder struct {
 	input *Input           // nil where its size is not known
 	begun [laneCount]int64 // bytes of the input that were read at a lane's first event
 
-	notes     []Finding // for the health report
+	flows     []shard.Flow // of events without a correlation
+	notes     []Finding    // for the health report
 	scrambled column.Scrambled
 	textBytes int64 // of names and labels
 }
@@ -257,6 +262,9 @@ func (b *Builder) Add(e EventData) (at int64) {
 	text := e.Domain
 	if l == event.LaneOp {
 		text = e.CallStack
+		if e.Types+e.Strides+e.Values != "" {
+			c.Inputs.Set(i, b.intern(strings.Join([]string{e.Types, e.Strides, e.Values}, inputSeparator)))
+		}
 	}
 	if text != "" {
 		c.Domain.Set(i, b.intern(text))

@@ -3,6 +3,7 @@ package trace
 import (
 	"iter"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/kind"
@@ -157,6 +158,22 @@ func (e Event) Shape() string {
 	return e.t.names[c.Shape.At(i)]
 }
 
+// inputSeparator stands between the parts of [Event.Inputs] in the table of names.
+const inputSeparator = string(rune(column.InputSeparator))
+
+// Inputs returns what is recorded of an op's inputs beside their sizes, which
+// [Event.Shape] has: the raw JSON texts of "Input type", "Input Strides" and
+// "Concrete Inputs", each "" where it is not recorded.
+func (e Event) Inputs() (types, strides, values string) {
+	if e.lane() != event.LaneOp {
+		return "", "", ""
+	}
+	c, i := e.loc()
+	types, rest, _ := strings.Cut(e.t.names[c.Inputs.At(i)], inputSeparator)
+	strides, values, _ = strings.Cut(rest, inputSeparator)
+	return types, strides, values
+}
+
 // external is the profiler's id of the linked CPU op; 0 is none.
 func (e Event) external() uint64 {
 	if !e.Valid() {
@@ -184,6 +201,7 @@ func (e Event) Data() EventData {
 		Correlation: c.Corr.At(i), ExternalID: c.Ext.At(i), GraphID: c.Graph.At(i), GraphNode: c.Node.At(i),
 		Shape: e.Shape(), Bytes: c.Bytes.At(i), Value: math.Float64frombits(c.Value.At(i)), Unfinished: c.Unended.At(i) != 0,
 	}
+	d.Types, d.Strides, d.Values = e.Inputs()
 	if cat := c.Cat.At(i); cat != 0 {
 		d.Category = t.names[cat]
 	} else {
@@ -224,6 +242,24 @@ func (e Event) Activities() iter.Seq[Event] {
 			}
 		}
 	}
+}
+
+// Link returns what [Event.Launch] and [Event.Op] of an activity rest on,
+// [LinkNone] for orphans and for events that are no activities.
+func (e Event) Link() Link {
+	if e.lane() != event.LaneGPU {
+		return LinkNone
+	}
+	i := e.Index()
+	switch {
+	case e.t.launchOf[i] >= 0 && i < len(e.t.linkOf):
+		return e.t.linkOf[i]
+	case e.t.launchOf[i] >= 0:
+		return LinkCorrelation
+	case e.t.OpByExternalID(e.external()).Valid():
+		return LinkOp
+	}
+	return LinkNone
 }
 
 // IsReplay reports whether an activity was replayed from a graph: its launch

@@ -35,7 +35,7 @@ func (b *Builder) Finish(ctx context.Context) (*Trace, error) {
 		th.ProcessName = b.procs[p]
 		th.Name = b.threads[threadKey{proc: p, tid: th.ID, label: th.Label}]
 	}
-	if err := t.linkLaunches(ctx); err != nil {
+	if err := t.linkLaunches(ctx, b.flows); err != nil {
 		return nil, err
 	}
 	t.health = t.examine(b.losses, b.notes)

@@ -231,6 +231,15 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f %%) have no launch call in the trace%s: their time counts, their source is unknown",
 			h.Orphans, g.Len(), 100*float64(h.Orphans)/float64(g.Len()), where)
 	}
+	var other [links]int64
+	for _, l := range t.linkOf {
+		other[l]++
+	}
+	for _, l := range []Link{LinkFlow, LinkExternal, LinkGraph} {
+		if other[l] > 0 {
+			add("linked-by-"+l.String(), HealthOK, other[l], nil, "%d of %d GPU activities have no correlation with their launch call and are linked by %s", other[l], g.Len(), l)
+		}
+	}
 	if n.kernels == 0 && g.Len() > 0 {
 		add("no-kernels", HealthDegraded, int64(g.Len()), []string{"gpu-time", "layers", "idle"},
 			"%d copies and fills and no kernel were recorded: what the GPU computes is not in the trace", g.Len())

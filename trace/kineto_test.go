@@ -28,6 +28,30 @@ func opAt(name string, ts, dur float64, args string) string {
 	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,"args":{"Ev Idx":1%s}}`, name, ts, dur, args)
 }
 
+func flowAt(phase string, id, pid, tid int, ts float64) string {
+	return fmt.Sprintf(`{"ph":%q,"id":%d,"pid":%d,"tid":%d,"ts":%.3f,"cat":"ac2g","name":"ac2g","bp":"e"}`, phase, id, pid, tid, ts)
+}
+
+// linkOfFirst prints launch, op, link and health of the first activity.
+func linkOfFirst(t *trace.Trace) any {
+	k := t.LaneAt(event.LaneGPU, 0)
+	return fmt.Sprint(k.Launch().Name(), " ", k.Op().Name(), " ", k.Link(), " ", findings(t))
+}
+
+// TestLinksAreNamedBothWays: text of a link reads back as the link; other words do not.
+func TestLinksAreNamedBothWays(t *testing.T) {
+	for _, l := range trace.Links() {
+		var back trace.Link
+		if text, err := l.MarshalText(); err != nil || back.UnmarshalText(text) != nil || back != l || len(text) == 0 {
+			t.Errorf("%q reads as %v", text, back)
+		}
+	}
+	var l trace.Link
+	if l.UnmarshalText([]byte("guess")) == nil {
+		t.Error("an unknown link was read")
+	}
+}
+
 // findings lists the codes of the health report.
 func findings(t *trace.Trace) string {
 	var codes []string
@@ -191,6 +215,20 @@ func TestKineto(t *testing.T) {
 		{"a-call-that-launches-goes-before-one-that-shares-the-id", document(launchAt("cudaEventQuery", 2, 1, `,"correlation":3`), launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)), "cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
 		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", findings(t))
+		}},
+		{"without-correlations-the-external-id-of-a-launch-links", document(opAt("aten::mm", 1, 5, `,"External id":99`), launchAt("hipGetDeviceProperties", 2, 1, `,"External id":24`), launchAt("hipModuleLaunchKernel", 3, 1, `,"External id":25`), kernelAt("a", 6, 1, `,"External id":25`)), "hipModuleLaunchKernel aten::mm external-id linked-by-external-id=1", linkOfFirst},
+		{"the-external-id-of-a-call-that-launches-nothing-does-not", document(launchAt("hipGetDeviceProperties", 2, 1, `,"External id":25`), kernelAt("a", 6, 1, `,"External id":25`)), "   orphans=1", linkOfFirst},
+		{"a-correlation-outside-the-window-stays-an-orphan", document(launchAt("cudaLaunchKernel", 2, 1, `,"correlation":3,"External id":25`), kernelAt("a", 6, 1, `,"correlation":7,"External id":25`)), "   orphans=1", linkOfFirst},
+		{"flows-link-where-nothing-has-an-id", document(opAt("aten::mm", 1, 5, ""), launchAt("cudaLaunchKernel", 2, 1, ""), flowAt("s", 8, 1, 1, 2), kernelAt("a", 6, 1, ""), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel aten::mm flow linked-by-flow=1", linkOfFirst},
+		{"flows-behind-all-events-link", document(launchAt("cudaLaunchKernel", 2, 1, ""), kernelAt("a", 6, 1, ""), flowAt("f", 8, 0, 7, 6), flowAt("s", 8, 1, 1, 2)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
+		{"a-flow-names-the-correlation-of-its-launch", document(launchAt("cudaLaunchKernel", 2, 1, `,"correlation":8`), kernelAt("a", 6, 1, ""), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
+		{"a-flow-names-the-external-id-of-its-launch", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""), flowAt("s", 8, 0, 7, 6), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
+		{"flows-of-autograd-do-not-link", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""), strings.ReplaceAll(flowAt("f", 8, 0, 7, 6), "ac2g", "fwdbwd")), "   orphans=1", linkOfFirst},
+		{"the-op-of-an-orphan-says-so", document(opAt("aten::mm", 1, 3, `,"External id":77`), kernelAt("k", 5, 1, `,"External id":77`)), " aten::mm op-external-id orphans=1", linkOfFirst},
+		{"inputs-of-an-op", document(opAt("aten::mm", 1, 3, `,"Input Dims":[[2, 3]],"Input type":["float"],"Concrete Inputs":["x"],"Input Strides":[[3, 1]]`)), `[[2, 3]] ["float"] [[3, 1]] ["x"]`, func(t *trace.Trace) any {
+			op := t.LaneAt(event.LaneOp, 0)
+			types, strides, values := op.Inputs()
+			return fmt.Sprint(op.Shape(), " ", types, " ", strides, " ", values)
 		}},
 		{"graph-launch-without-kernels-is-reported", document(launchAt("cudaGraphLaunch", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, "")), "empty-graphs=1", func(t *trace.Trace) any { return findingsOf(t, "empty") }},
 		// Files of one side only.

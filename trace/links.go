@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // isLaunchName reports whether name is an API call that can put work on a
@@ -19,10 +21,53 @@ func isLaunchName(name string) bool {
 	return strings.Contains(name, "aunch") || strings.Contains(name, "emcpy") || strings.Contains(name, "emset")
 }
 
-// linkLaunches fills launchOf: the call that caused each activity.
-func (t *Trace) linkLaunches(ctx context.Context) (err error) {
+// Link is what joins an activity with the call that launched it, or with its op.
+type Link uint8
+
+// The links, the best first after none.
+const (
+	LinkNone        Link = iota // an orphan
+	LinkCorrelation             // activity and call carry the same correlation
+	LinkFlow                    // a flow arrow whose id is that of another arrow's end at the call, the call's correlation or its External id
+	LinkExternal                // activity and call carry the same External id
+	LinkGraph                   // other activities of the same graph belong to the call
+	LinkOp                      // no call: activity and op carry the same External id
+	links
+)
+
+var linkNames = [links]string{"", "correlation", "flow", "external-id", "graph-id", "op-external-id"}
+
+// String returns the link's name, "" for none.
+func (l Link) String() string {
+	if l >= links {
+		return "unknown"
+	}
+	return linkNames[l]
+}
+
+// MarshalText returns the link's name.
+func (l Link) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText sets l to the link of a name; others are an error.
+func (l *Link) UnmarshalText(text []byte) error {
+	for i, name := range linkNames {
+		if name == string(text) {
+			*l = Link(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("trace: unknown link %q", text)
+}
+
+// Links lists all links but none.
+func Links() []Link {
+	return []Link{LinkCorrelation, LinkFlow, LinkExternal, LinkGraph, LinkOp}
+}
+
+// linkLaunches fills launchOf, the call that caused each activity, and linkOf.
+func (t *Trace) linkLaunches(ctx context.Context, flows []shard.Flow) error {
 	known := make([]int8, len(t.names)) // of each name: 1 launches, −1 does not
-	t.launchOf, err = column.Launches(ctx, &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch], func(name uint32) bool {
+	launches := func(name uint32) bool {
 		k := &known[name]
 		if *k == 0 {
 			if *k = -1; isLaunchName(t.names[name]) {
@@ -30,12 +75,120 @@ func (t *Trace) linkLaunches(ctx context.Context) (err error) {
 			}
 		}
 		return *k > 0
-	})
+	}
 	t.graph = make([]bool, len(t.names))
 	for i, name := range t.names {
 		t.graph[i] = apicall.IsGraphLaunch(name)
 	}
-	return err
+	g, c := &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch]
+	t.launchOf = make([]int32, g.Len())
+	for i := range t.launchOf {
+		t.launchOf[i] = -1
+	}
+	left := g.Len()
+	n, err := column.Link(ctx, g, c, column.IDs{Activities: &g.Corr, Calls: &c.Corr}, t.launchOf, launches, false)
+	if left -= n; err != nil || left == 0 || c.Len() == 0 {
+		return err
+	}
+	t.mark(LinkCorrelation)
+	ends := t.flowsOf(flows)
+	var external column.Sparse[uint64]
+	for i := range t.launchOf {
+		if t.uncorrelated(i) {
+			external.Set(i, g.Ext.At(i))
+		}
+	}
+	for _, step := range []struct {
+		ids  column.IDs
+		link Link
+	}{
+		{column.IDs{Activities: &ends[0], Calls: &ends[1]}, LinkFlow},
+		{column.IDs{Activities: &ends[0], Calls: &c.Corr}, LinkFlow},
+		{column.IDs{Activities: &ends[0], Calls: &c.Ext}, LinkFlow},
+		{column.IDs{Activities: &external, Calls: &c.Ext}, LinkExternal},
+	} {
+		if n, err = column.Link(ctx, g, c, step.ids, t.launchOf, launches, true); err != nil {
+			return err
+		}
+		if left -= n; n > 0 {
+			t.mark(step.link)
+		}
+		if left == 0 {
+			return nil
+		}
+	}
+	t.linkGraphs()
+	return nil
+}
+
+// uncorrelated reports whether an activity was recorded without a correlation. The call of
+// one that has it and no call is outside the window.
+func (t *Trace) uncorrelated(i int) bool {
+	return t.lanes[event.LaneGPU].Corr.At(i) == 0 || len(t.lanes[event.LaneLaunch].Corr.V) == 0
+}
+
+// mark notes that launches that no link is noted for rest on l.
+func (t *Trace) mark(l Link) {
+	if t.linkOf == nil {
+		t.linkOf = make([]Link, len(t.launchOf))
+	}
+	for i, row := range t.launchOf {
+		if row >= 0 && t.linkOf[i] == LinkNone {
+			t.linkOf[i] = l
+		}
+	}
+}
+
+// flowsOf returns the ids of the flows that end at activities and begin at calls,
+// by row. A flow belongs to the event that starts at its place and time.
+func (t *Trace) flowsOf(flows []shard.Flow) (ends [2]column.Sparse[uint64]) {
+	if len(flows) == 0 {
+		return ends
+	}
+	type place struct{ start, pid, tid int64 }
+	var at [2]map[place]uint64
+	for i := range at {
+		at[i] = map[place]uint64{}
+	}
+	for _, f := range flows {
+		side := 1
+		if f.Finish {
+			side = 0
+		}
+		at[side][place{f.Start - t.origin, f.PID, f.TID}] = f.ID
+	}
+	g, c := &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch]
+	for i, start := range g.Start {
+		q := t.queues[g.Queue[i]]
+		ends[0].Set(i, at[0][place{start, int64(q.device), int64(q.stream)}])
+	}
+	for i, start := range c.Start {
+		th := t.Thread(ThreadIndex(c.Thread[i]))
+		ends[1].Set(i, at[1][place{start, th.Process, th.ID}])
+	}
+	return ends
+}
+
+// linkGraphs gives activities of a graph that have no launch the last replay before them
+// that other activities of the graph belong to.
+func (t *Trace) linkGraphs() {
+	g, c := &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch]
+	if len(g.Graph.V) == 0 {
+		return
+	}
+	last := map[uint64]int32{} // launch by graph
+	for i := range t.launchOf {
+		id := g.Graph.At(i)
+		if id == 0 {
+			continue
+		}
+		if l := t.launchOf[i]; l >= 0 {
+			last[id] = l
+		} else if l, ok := last[id]; ok && t.uncorrelated(i) && t.replays(l) && c.Start[l] <= g.Start[i] {
+			t.launchOf[i] = l
+		}
+	}
+	t.mark(LinkGraph)
 }
 
 // replays reports whether launch row l replays a graph.

@@ -154,6 +154,9 @@ func (k *sink) Commit(sh scan.Shard) error {
 	for i := range s.Pairs {
 		k.pair(&s.Pairs[i])
 	}
+	if k.rows += int64(len(s.Flows)); k.rows <= k.cfg.limits.Events {
+		b.flows = append(b.flows, s.Flows...)
+	}
 	for i := range s.Samples {
 		if k.rows++; k.rows > k.cfg.limits.Events {
 			break
@@ -186,6 +189,9 @@ func (k *sink) translate(w *sinkWorker, c *column.Columns) {
 	}
 	for i, id := range c.Args.V {
 		c.Args.V[i] = k.rawID(w, id)
+	}
+	for i, id := range c.Inputs.V {
+		c.Inputs.V[i] = k.rawID(w, id)
 	}
 	for i, id := range c.Domain.V {
 		c.Domain.V[i] = k.nameID(w, id)

@@ -31,6 +31,7 @@ type Trace struct {
 	threadRow [laneCount][]int32
 
 	launchOf []int32 // launch row per activity, −1 for orphans
+	linkOf   []Link  // what launchOf rests on; nil where it is the correlation of all
 
 	lazy lazyLinks
 }

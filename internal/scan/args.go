@@ -17,6 +17,9 @@ const (
 	fieldFinished
 	fieldDims
 	fieldStack
+	fieldTypes
+	fieldStrides
+	fieldValues
 	fieldCorrelation
 	fieldExternalID
 )
@@ -58,6 +61,8 @@ func argField(key []byte) field {
 			return fieldDims
 		case "Call stack":
 			return fieldStack
+		case "Input type":
+			return fieldTypes
 		}
 	case 11:
 		switch string(key) {
@@ -67,8 +72,15 @@ func argField(key []byte) field {
 			return fieldExternalID
 		}
 	case 13:
-		if string(key) == "graph node id" {
+		switch string(key) {
+		case "graph node id":
 			return fieldGraphNode
+		case "Input Strides":
+			return fieldStrides
+		}
+	case 15:
+		if string(key) == "Concrete Inputs" {
+			return fieldValues
 		}
 	}
 	return fieldOther
@@ -116,6 +128,15 @@ func (ev *Event) keep(what field, value []byte) {
 	case what == fieldDims && array:
 		ev.Dims = value
 		ev.Has |= HasDims
+	case what == fieldTypes && array:
+		ev.Types = value
+		ev.Has |= HasTypes
+	case what == fieldStrides && array:
+		ev.Strides = value
+		ev.Has |= HasStrides
+	case what == fieldValues && array:
+		ev.Values = value
+		ev.Has |= HasValues
 	case what == fieldStack && value[0] == '"':
 		ev.Stack = value[1 : len(value)-1]
 		ev.Has |= HasStack

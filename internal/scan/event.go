@@ -34,6 +34,9 @@ const (
 	HasUnfinished
 	HasRank
 	HasStack
+	HasTypes
+	HasStrides
+	HasValues
 )
 
 // Ident is a number or a text: pids and tids are numbers in most files, and
@@ -72,6 +75,9 @@ type Event struct {
 	Rank        int64
 	Grid, Block []byte // raw arrays
 	Dims        []byte // raw "Input Dims" / "Input dims"
+	Types       []byte // raw "Input type"
+	Strides     []byte // raw "Input Strides"
+	Values      []byte // raw "Concrete Inputs"
 	Stack       []byte // "Call stack": Python frames, the innermost first, between semicolons
 
 	Args []byte // raw, with its braces

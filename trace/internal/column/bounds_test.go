@@ -191,8 +191,11 @@ func TestLaunchesOfActivities(t *testing.T) {
 				list.to.Scope.Set(i, r.scope)
 			}
 		}
-		got, err := Launches(t.Context(), &g, &c, launches)
-		if err != nil {
+		got := make([]int32, len(acts))
+		for i := range got {
+			got[i] = -1
+		}
+		if _, err := Link(t.Context(), &g, &c, IDs{&g.Corr, &c.Corr}, got, launches, false); err != nil {
 			t.Fatal(err)
 		}
 		return got
@@ -235,7 +238,7 @@ func TestLaunchesOfActivities(t *testing.T) {
 	}
 	for last, want := range map[uint64]uint64{16: 16, 17: 0} {
 		c.Corr.Set(1, last)
-		x, err := c.indexCalls(t.Context(), launches)
+		x, err := c.indexCalls(t.Context(), &c.Corr, launches)
 		if err != nil || x.spans[0].size != want {
 			t.Errorf("ids 1 and %d: a table of %d numbers, want %d", last, x.spans[0].size, want)
 		}

@@ -86,6 +86,7 @@ type Columns struct {
 	Graph    Sparse[uint64]
 	Node     Sparse[uint64]
 	Shape    Sparse[uint32] // op: input dims; activity: launch configuration
+	Inputs   Sparse[uint32] // op: types, strides and values of its inputs, between separators
 	AnnQueue Sparse[int32]  // annotations on a stream and syncs: queue index + 1
 	Domain   Sparse[uint32] // NVTX domain; op: call stack
 	Scope    Sparse[uint16] // process scope of the correlation
@@ -95,6 +96,9 @@ type Columns struct {
 	Value    Sparse[uint64] // of counters: the bits of a float64
 	Recorded Sparse[int64]  // duration as recorded plus 1, of activities whose own was capped
 }
+
+// InputSeparator stands between the parts of Inputs: JSON cannot contain it.
+const InputSeparator = 0
 
 // Len returns the number of rows.
 func (c *Columns) Len() int { return len(c.Start) }
@@ -111,10 +115,10 @@ type field interface {
 }
 
 // fields are all columns, always in the same order.
-func (c *Columns) fields() [20]field {
+func (c *Columns) fields() [21]field {
 	return [...]field{
 		(*dense[int64])(&c.Start), (*dense[int64])(&c.Dur), (*dense[uint32])(&c.Name), (*dense[uint8])(&c.Kind), (*dense[int32])(&c.Thread), (*dense[int32])(&c.Queue),
-		&c.Cat, &c.Corr, &c.Ext, &c.Graph, &c.Node, &c.Shape, &c.AnnQueue, &c.Domain, &c.Scope, &c.Args, &c.Bytes, &c.Unended, &c.Value, &c.Recorded,
+		&c.Cat, &c.Corr, &c.Ext, &c.Graph, &c.Node, &c.Shape, &c.Inputs, &c.AnnQueue, &c.Domain, &c.Scope, &c.Args, &c.Bytes, &c.Unended, &c.Value, &c.Recorded,
 	}
 }
 

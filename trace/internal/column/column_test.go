@@ -43,8 +43,8 @@ func TestEveryColumnIsMoved(t *testing.T) {
 	check("Take", &c, 3, 1, 2)
 	c.Append(&more, func(n int) int { return n })
 	check("Append", &c, 3, 1, 2, 1, 2, 3)
-	if got := c.Size(); got != 2*size || size != 3*(9*8+8*4+2+2*1) {
-		t.Errorf("sizes %d and %d: want twice as much, and 108 bytes a row", size, got)
+	if got := c.Size(); got != 2*size || size != 3*(9*8+9*4+2+2*1) {
+		t.Errorf("sizes %d and %d: want twice as much, and 112 bytes a row", size, got)
 	}
 	c.Cut(2)
 	check("Cut", &c, 3, 1)

@@ -53,11 +53,11 @@ func (x *callIndex) number(k corrKey) int32 {
 	return -1
 }
 
-// indexCalls indexes the calls c. Those that launch win, see orderCalls.
-func (c *Columns) indexCalls(ctx context.Context, launches func(name uint32) bool) (*callIndex, error) {
+// indexCalls indexes the calls c by ids. Those that launch win, see orderCalls.
+func (c *Columns) indexCalls(ctx context.Context, ids *Sparse[uint64], launches func(name uint32) bool) (*callIndex, error) {
 	x := &callIndex{}
 	for i := range c.Start {
-		id := c.Corr.At(i)
+		id := ids.At(i)
 		if id == 0 {
 			continue
 		}
@@ -96,7 +96,7 @@ func (c *Columns) indexCalls(ctx context.Context, launches func(name uint32) boo
 			return nil, ctx.Err()
 		}
 		numbers[i] = -1
-		k := corrKey{c.Scope.At(i), c.Corr.At(i)}
+		k := corrKey{c.Scope.At(i), ids.At(i)}
 		if k.corr == 0 {
 			continue
 		}
@@ -148,24 +148,30 @@ func (c *Columns) orderCalls(ctx context.Context, x *callIndex, launches func(na
 	return nil
 }
 
-// Launches returns, for each activity of g, the row of its launch in c, −1 for
-// none: the call with the activity's scope and correlation id. Ids repeat when
-// ranks were merged into one file or when a counter wrapped; then the last call
-// that began before the activity is its cause, or the first one if all began
-// later. Calls whose name launches nothing give way to those that do.
-func Launches(ctx context.Context, g, c *Columns, launches func(name uint32) bool) ([]int32, error) {
-	x, err := c.indexCalls(ctx, launches)
-	if err != nil {
-		return nil, err
+// IDs are numbers by which activities find their launches: those of the
+// activities, and those of the calls.
+type IDs struct{ Activities, Calls *Sparse[uint64] }
+
+// Link fills launchOf for the activities of g that have no launch in c yet, −1,
+// and returns how many it linked: the launch is the call with the activity's
+// scope and id. Ids repeat when ranks were merged into one file or when a counter
+// wrapped; then the last call that began before the activity is its cause, or the
+// first one if all began later. Calls whose name launches nothing give way to
+// those that do; strict leaves them out.
+func Link(ctx context.Context, g, c *Columns, ids IDs, launchOf []int32, launches func(name uint32) bool, strict bool) (linked int, err error) {
+	if len(ids.Activities.V) == 0 || len(ids.Calls.V) == 0 {
+		return 0, ctx.Err()
 	}
-	launchOf := make([]int32, g.Len())
+	x, err := c.indexCalls(ctx, ids.Calls, launches)
+	if err != nil {
+		return 0, err
+	}
 	for i := range launchOf {
 		if ended(ctx, i) {
-			return nil, ctx.Err()
+			return linked, ctx.Err()
 		}
-		launchOf[i] = -1
-		id := g.Corr.At(i)
-		if id == 0 {
+		id := ids.Activities.At(i)
+		if id == 0 || launchOf[i] >= 0 {
 			continue
 		}
 		k := x.number(corrKey{g.Scope.At(i), id})
@@ -181,7 +187,11 @@ func Launches(ctx context.Context, g, c *Columns, launches func(name uint32) boo
 		if len(rows) > 1 {
 			j = max(0, sort.Search(len(rows), func(j int) bool { return rows[j] < 0 || c.Start[rows[j]] > g.Start[i] })-1)
 		}
+		if strict && !launches(c.Name[rows[j]]) {
+			continue
+		}
 		launchOf[i] = rows[j]
+		linked++
 	}
-	return launchOf, ctx.Err()
+	return linked, ctx.Err()
 }

@@ -37,9 +37,24 @@ func (s *Shard) Event(ev *scan.Event) {
 	case 'C':
 		s.see(ev)
 		s.counter(ev)
+	case 's', 'f':
+		s.see(ev)
+		s.flow(ev)
 	default:
 		s.see(ev)
 	}
+}
+
+// flow keeps one end of a flow from a launch to its activity. Writers put it
+// behind its event; where that has a correlation, the flow repeats it.
+func (s *Shard) flow(ev *scan.Event) {
+	if s.correlated || !ev.Has.Any(scan.HasID) || !ev.Has.Any(scan.HasCat) || !ev.Has.Any(scan.HasTS) || ev.ID.Text != nil || ev.PID.Text != nil || ev.TID.Text != nil {
+		return
+	}
+	if cat := string(ev.Cat); cat != "ac2g" && cat != "async_cpu_to_gpu" {
+		return
+	}
+	s.Flows = append(s.Flows, Flow{uint64(ev.ID.Num), ev.TS, ev.PID.Num, ev.TID.Num, ev.Phase == 'f'})
 }
 
 func (s *Shard) see(ev *scan.Event) {
@@ -53,6 +68,7 @@ func (s *Shard) see(ev *scan.Event) {
 func (s *Shard) complete(ev *scan.Event, cat *category) {
 	w := s.Worker
 	k := cat.kind
+	s.correlated = ev.Has.Any(scan.HasCorrelation)
 	if !ev.Has.Any(scan.HasName) {
 		ev.Name = nil
 	}
@@ -115,6 +131,7 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 		}
 		if lane == kind.OpLane && ev.Has.Any(scan.HasDims) {
 			c.Shape.Set(i, s.raw(ev.Dims))
+			c.Inputs.Set(i, s.inputs(ev))
 		}
 		if lane == kind.OpLane && ev.Has.Any(scan.HasStack) {
 			c.Domain.Set(i, s.name(ev.Stack))
@@ -151,6 +168,28 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	if ev.Has.Any(scan.HasPID) && ev.PID.Text != nil {
 		c.Scope.Set(i, s.scope(ev.PID.Text))
 	}
+}
+
+// inputs numbers what is recorded of an op's inputs beside their sizes, 0 for
+// nothing.
+func (s *Shard) inputs(ev *scan.Event) uint32 {
+	b := s.Worker.scratch[:0]
+	for i, part := range [...]struct {
+		has scan.Has
+		raw []byte
+	}{{scan.HasTypes, ev.Types}, {scan.HasStrides, ev.Strides}, {scan.HasValues, ev.Values}} {
+		if i > 0 {
+			b = append(b, column.InputSeparator)
+		}
+		if ev.Has.Any(part.has) {
+			b = append(b, part.raw...)
+		}
+	}
+	s.Worker.scratch = b
+	if len(b) == 2 {
+		return 0
+	}
+	return s.raw(b)
 }
 
 // syncThreadOffset is what Kineto adds to a stream to get the tid of the row

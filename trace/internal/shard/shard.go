@@ -83,7 +83,18 @@ type Shard struct {
 	Labels  []Label                    // names of processes and threads
 	Pairs   []Half                     // of B/E pairs
 	Samples []Plain                    // of counters
+	Flows   []Flow                     // behind events without a correlation
 	Fresh   Fresh                      // what the worker had not seen before
+
+	correlated bool // the last complete event has a correlation: its flow says no more
+}
+
+// Flow is one end of an arrow from a launch to its activity.
+type Flow struct {
+	ID       uint64
+	Start    int64 // raw ns, of the event that it belongs to
+	PID, TID int64 // of that event
+	Finish   bool  // the end at the activity
 }
 
 // Fresh is what is new in a worker's tables, in the order of its numbers.
@@ -199,7 +210,8 @@ func (s *Shard) Reset() {
 	s.MinRaw = math.MaxInt64
 	s.Rank = Rank{}
 	s.Lost = s.Lost[:0]
-	s.Labels, s.Pairs, s.Samples = s.Labels[:0], s.Pairs[:0], s.Samples[:0]
+	s.Labels, s.Pairs, s.Samples, s.Flows = s.Labels[:0], s.Pairs[:0], s.Samples[:0], s.Flows[:0]
+	s.correlated = false
 	f := &s.Fresh
 	f.Names, f.Raws, f.Threads = f.Names[:0], f.Raws[:0], f.Threads[:0]
 	f.Queues, f.Scopes, f.Categories = f.Queues[:0], f.Scopes[:0], f.Categories[:0]
