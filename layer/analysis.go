@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -187,19 +187,19 @@ type Evidence struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Stage is what a pass does.
-type Stage string
+// Stage is what a pass does. Its type is that of findings, which name it, too.
+type Stage = finding.Stage
 
 // The stages. More may be added.
 const (
-	StageUnknown Stage = framework.Unknown
-	StagePrefill Stage = framework.Prefill // context requests only
-	StageDecode  Stage = framework.Decode  // generation requests only
-	StageMixed   Stage = framework.Mixed   // both
-	StageVerify  Stage = framework.Verify  // the target model checks drafted tokens
-	StageDraft   Stage = framework.Draft   // a draft model runs
-	StageIdle    Stage = framework.Idle    // a step without requests
-	StageCapture Stage = framework.Capture // a graph is being captured
+	StageUnknown = finding.StageUnknown
+	StagePrefill = finding.StagePrefill // context requests only
+	StageDecode  = finding.StageDecode  // generation requests only
+	StageMixed   = finding.StageMixed   // both
+	StageVerify  = finding.StageVerify  // the target model checks drafted tokens
+	StageDraft   = finding.StageDraft   // a draft model runs
+	StageIdle    = finding.StageIdle    // a step without requests
+	StageCapture = finding.StageCapture // a graph is being captured
 )
 
 // ForwardPass is one run of the model.

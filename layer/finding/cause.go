@@ -1,0 +1,236 @@
+package finding
+
+import "github.com/llmstrata/strata/internal/vocabulary"
+
+// Cause is why a GPU is idle. Every nanosecond of idle time has exactly one.
+type Cause uint8
+
+// The causes, in report order. More may be added.
+const (
+	NoCause Cause = iota
+	// HostCode: the thread that launches next runs code, named where a range, op or frame was recorded.
+	HostCode
+	// LaunchCall: it is in the call that launches the next kernel or in another short call, or the call was made
+	// while the device was idle and its work has not started yet.
+	LaunchCall
+	// GraphLaunch: the same for the launch of a graph.
+	GraphLaunch
+	// Synchronisation: it is in a synchronising call, or catches up after one that emptied the queue within a step.
+	Synchronisation
+	// BlockingCopy: the same for a copy call that blocks.
+	BlockingCopy
+	// Allocation: it allocates, frees or registers memory.
+	Allocation
+	// ModuleLoad: it loads a kernel's module, compiles, or creates objects of the runtime.
+	ModuleLoad
+	// Lock: it waits for another thread: a lock, a condition, a queue.
+	Lock
+	// GIL: it waits for Python's global interpreter lock.
+	GIL
+	// Descheduled: the operating system runs something else on its core.
+	Descheduled
+	// SystemCall: it is in a system call, or sleeps, within a step.
+	SystemCall
+	// GPUDispatch: the work was queued before the gap began; the device takes this long to start it.
+	GPUDispatch
+	// Dependency: the work was queued before, but starts so late that it waited for an event or a signal.
+	Dependency
+	// OtherRanks: the host exchanges something with other ranks, or the next kernel is a collective that was
+	// queued before.
+	OtherRanks
+	// Transfer: a copy or set runs, no kernel.
+	Transfer
+	// NoRequests: the host waits for input between two steps, or runs a step without requests.
+	NoRequests
+	// Profiler: the profiler flushes or instruments on that thread.
+	Profiler
+	// UnknownCause: the trace does not say.
+	UnknownCause
+
+	// NumCauses is one more than the largest cause: the length of an array by cause.
+	NumCauses
+)
+
+// Group is the row of the headroom that a cause counts for.
+type Group uint8
+
+// The groups, in report order. The host costs the time of the first two.
+const (
+	NoGroup Group = iota
+	HostWork
+	HostWaiting
+	DispatchGroup
+	RanksGroup
+	TransferGroup
+	RequestsGroup
+	ProfilerGroup
+	UnknownGroup
+
+	numGroups
+)
+
+var groupWords = [numGroups]string{"", "host work", "host waiting", "GPU dispatch", "other ranks", "transfers",
+	"no requests", "profiler", "unknown"}
+
+// Groups lists all groups but NoGroup, in report order.
+func Groups() []Group { return list[Group](NoGroup+1, numGroups) }
+
+// Host reports whether the host costs the time of the group.
+func (g Group) Host() bool { return g == HostWork || g == HostWaiting }
+
+// String returns the group's word.
+func (g Group) String() string { return word(groupWords[:], g) }
+
+// MarshalText returns the group's word.
+func (g Group) MarshalText() ([]byte, error) {
+	return []byte(g.String()), check("group of causes", g, numGroups)
+}
+
+// UnmarshalText accepts the word of a group.
+func (g *Group) UnmarshalText(text []byte) (err error) {
+	*g, err = vocabulary.Parse("group of causes", list(NoGroup, numGroups), string(text))
+	return err
+}
+
+// CauseInfo is the row of a cause: all that consumers show of it.
+type CauseInfo struct {
+	// Group is the row of the headroom that the cause counts for.
+	Group Group
+	// Title is the problem in at most ten words. It is the text of findings.
+	Title string
+	// Help is the line of the documentation: what the launching thread, or the device, does.
+	Help string
+	// Why follows a share in a sentence: "8% of step time the GPU waits for host code".
+	Why string
+	// Advice helps on every server. Package hostoverhead has the flags of single servers.
+	Advice Advice
+	// Hint is the code of the hint that the cause makes in tables of kernels, "" for none.
+	Hint string
+	// Colour is a CSS colour.
+	Colour string
+}
+
+const (
+	torchCUDA = "https://docs.pytorch.org/docs/stable/notes/cuda.html"
+	cudaLazy  = "https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/lazy-loading.html"
+)
+
+// causes has one row a cause.
+var causes = [NumCauses]struct {
+	word string
+	info CauseInfo
+}{
+	NoCause: {"", CauseInfo{Colour: "#9498a0"}},
+	HostCode: {"host-code", CauseInfo{HostWork, "Host code keeps the GPU waiting",
+		"The launching thread runs code that a range, op or frame names, or code without a name within a step.",
+		"the GPU waits for host code", Advice{Do: "Make that host code cheaper, or move it out of the steps."},
+		"", "#d03a3a"}},
+	LaunchCall: {"launch-call", CauseInfo{HostWork, "Kernel launch latency leaves the GPU idle",
+		"The launching thread is in the launch call or another short call, or the kernel is on its way.",
+		"the GPU waits for kernel launches",
+		Advice{"Capture the launches in a CUDA graph, or fuse kernels (torch.compile mode " +
+			"reduce-overhead).", torchCUDA + "#cuda-graphs", ""},
+		"", "#e8743b"}},
+	GraphLaunch: {"graph-launch", CauseInfo{HostWork, "Graph launch latency leaves the GPU idle",
+		"The launching thread is in the launch call of a graph, or the graph is on its way.",
+		"the GPU waits for graph launches",
+		Advice{"Make fewer, larger graphs, and launch the next one before the GPU is done.",
+			torchCUDA + "#cuda-graphs", ""},
+		"", "#efb118"}},
+	Synchronisation: {"synchronisation", CauseInfo{HostWaiting, "Synchronising calls drain the queue",
+		"The launching thread is in a call that waits for the device, or catches up after one that emptied " +
+			"the queue.",
+		"is lost to synchronising calls",
+		Advice{"Hoist the synchronisation out of the step, or keep what it waits for on the GPU.",
+			torchCUDA + "#asynchronous-execution", ""},
+		"SYNC+HOIST", "#4269d0"}},
+	BlockingCopy: {"blocking-copy", CauseInfo{HostWaiting, "Blocking copies drain the queue",
+		"The launching thread is in a copy that blocks, or catches up after one that emptied the queue.",
+		"is lost to copies that block the host", Advice{"Use pinned memory and non_blocking copies.",
+			torchCUDA + "#cuda-memory-pinning", ""},
+		"", "#6c8ae4"}},
+	Allocation: {"allocation", CauseInfo{HostWaiting, "Memory allocation keeps the GPU waiting",
+		"The launching thread allocates, frees or registers memory.",
+		"is lost to allocations",
+		Advice{"Allocate before the run, or let the caching allocator keep its memory " +
+			"(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).",
+			torchCUDA + "#cuda-memory-management", ""}, "ALLOC", "#97bbf5"}},
+	ModuleLoad: {"module-load", CauseInfo{HostWaiting, "Loading kernels keeps the GPU waiting",
+		"The launching thread loads a kernel's module, compiles, or creates graphs or streams.",
+		"is lost to loading kernels",
+		Advice{"Warm up every kernel before serving (CUDA_MODULE_LOADING=EAGER loads all modules at the " +
+			"start).", cudaLazy, ""}, "", "#3ca951"}},
+	Lock: {"lock", CauseInfo{HostWaiting, "The launching thread waits for another thread",
+		"The launching thread waits for a lock, a condition or a queue.",
+		"the launching thread waits for another thread",
+		Advice{Do: "Find the thread that holds what the launching thread waits for: it is work that the " +
+			"step needs."}, "", "#a463f2"}},
+	GIL: {"gil", CauseInfo{HostWaiting, "The launching thread waits for the interpreter lock",
+		"The launching thread waits for Python's global interpreter lock.",
+		"the launching thread waits for the interpreter lock",
+		Advice{Do: "Move Python work of other threads into processes: they hold the interpreter lock."}, "",
+		"#ff8ab7"}},
+	Descheduled: {"descheduled", CauseInfo{HostWaiting, "The launching thread loses its core",
+		"The operating system runs something else on the launching thread's core.",
+		"the launching thread does not run",
+		Advice{Do: "Give the launching thread a core of its own (taskset, numactl, CPU limits of the " +
+			"container)."}, "", "#9c6b4e"}},
+	SystemCall: {"system-call", CauseInfo{HostWaiting, "System calls within a step keep the GPU waiting",
+		"The launching thread is in a system call, or sleeps, within a step.",
+		"the launching thread is in system calls", Advice{Do: "Keep system calls and sleeps out of the step."},
+		"", "#c49a6c"}},
+	GPUDispatch: {"gpu-dispatch", CauseInfo{DispatchGroup, "Gaps between queued kernels",
+		"The work was queued before the gap, or is part of the same graph replay, and starts soon.",
+		"the GPU takes time between queued kernels",
+		Advice{Do: "Fuse short kernels, or let the next one start early (programmatic dependent launch)."},
+		"", "#6cc5b0"}},
+	Dependency: {"dependency", CauseInfo{DispatchGroup, "Queued work waits for an event",
+		"The work was queued before the gap and starts late: it waits for an event or a signal.",
+		"work was queued and did not start",
+		Advice{Do: "Find what the stream waits for: an event, or a signal of another rank. Pass `--trace " +
+			"DIRECTORY` with every rank's file to see who is late."}, "", "#2f8f7f"}},
+	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "The GPU waits for other ranks",
+		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
+		"the GPU waits for other ranks",
+		Advice{Do: "Find the rank that is last, and what only it does. Pass `--trace DIRECTORY` with " +
+			"every rank's file."}, "", "#b5651d"}},
+	Transfer: {"transfer", CauseInfo{TransferGroup, "Copies run and no kernel does",
+		"A copy or set runs, no kernel.",
+		"copies run and no kernel", Advice{"Avoid the copies, or overlap them with kernels on another stream.",
+			torchCUDA + "#cuda-memory-pinning", ""}, "", "#8c6bb1"}},
+	NoRequests: {"no-requests", CauseInfo{RequestsGroup, "The server has no requests",
+		"The host waits for input between two steps, or runs a step without requests.",
+		"the server waits for requests", Advice{Do: "Record under load: this time is no cost of the steps."},
+		"", "#bdbdbd"}},
+	Profiler: {"profiler", CauseInfo{ProfilerGroup, "The profiler keeps the GPU waiting",
+		"The profiler flushes its buffers or instruments on the launching thread.",
+		"is the profiler's own work",
+		Advice{Do: "Record fewer activities, or a shorter window: without the profiler this time is not " +
+			"lost."}, "", "#d9d9d9"}},
+	UnknownCause: {"unknown", CauseInfo{UnknownGroup, "Idle time without a known cause",
+		"The trace does not say: no launch for the next kernel, nothing recorded for long, or host callbacks.",
+		"has no known cause",
+		Advice{Do: "Record launch calls and host activity (nsys --trace=cuda,nvtx,osrt; torch.profiler " +
+			"with_stack=True)."}, "", "#9498a0"}},
+}
+
+// Causes lists all causes but NoCause, in report order.
+func Causes() []Cause { return list(NoCause+1, NumCauses) }
+
+// Info returns the cause's row.
+func (c Cause) Info() CauseInfo { return causes[known(c, NumCauses)].info }
+
+// Group returns the group that the cause counts for.
+func (c Cause) Group() Group { return causes[known(c, NumCauses)].info.Group }
+
+// String returns the cause's word.
+func (c Cause) String() string { return causes[known(c, NumCauses)].word }
+
+// MarshalText returns the cause's word.
+func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), check("cause", c, NumCauses) }
+
+// UnmarshalText accepts the word of a cause.
+func (c *Cause) UnmarshalText(text []byte) (err error) {
+	*c, err = vocabulary.Parse("cause", list(NoCause, NumCauses), string(text))
+	return err
+}

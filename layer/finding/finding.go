@@ -1,0 +1,108 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Finding is one thing that costs time, that changed, or that puts figures in
+// doubt. Its four parts are the problem (Text), the evidence (Evidence, Place,
+// Confidence), the fix (Advice) and the gain (Size).
+type Finding struct {
+	Kind Kind `json:"kind"`
+	// Cause is why the GPU is idle. It is NoCause unless Kind is IdleTime.
+	Cause Cause `json:"cause,omitempty"`
+	// Code tells findings of one kind apart and stays the same from run to run: an operator, a fused path, a
+	// category, the code of a
+	// doubt or of a remark on a trace's health. It is "" where the kind has one finding a stage.
+	Code string `json:"code,omitempty"`
+	// Text is the problem in at most ten words, without figures.
+	Text string `json:"text"`
+	// Evidence is one sentence with the figures that the finding rests on. It is "" where Size says all.
+	Evidence string `json:"evidence,omitempty"`
+	Size
+	// Stage is that of the steps that PerStep is a mean over; "" for steps of every stage.
+	Stage Stage `json:"stage,omitempty"`
+	Place Place `json:"place"`
+	// Confidence is the band that the analysis puts the finding in; BandUnknown where it does not judge.
+	Confidence Band `json:"confidence,omitempty"`
+	Advice
+}
+
+// Size is how much time a finding is about. The zero Size says that it has none.
+type Size struct {
+	// Measure says what the times are: what could be won at most, what something takes, or by how much it changed.
+	Measure Measure `json:"measure"`
+	// PerStep is the mean over all steps of the finding's stage, negative for a change that makes steps faster.
+	PerStep time.Duration `json:"per_step_ns"`
+	// Total is the sum over these steps. Findings are ranked by it.
+	Total time.Duration `json:"total_ns"`
+	// Share is Total as a part of the time that Of names, 0…1.
+	Share float64 `json:"share"`
+	Of    Basis   `json:"share_of"`
+}
+
+// SizeOf returns the size of total ns in n steps that take wall together.
+func SizeOf(m Measure, of Basis, total time.Duration, n int, wall time.Duration) Size {
+	s := Size{Measure: m, Total: total, Of: of}
+	if n > 0 {
+		s.PerStep = total / time.Duration(n)
+	}
+	if wall > 0 {
+		s.Share = float64(total) / float64(wall)
+	}
+	return s
+}
+
+// Place is where a finding is. The zero Place is nowhere in particular. Fields that are not known are nil or empty.
+type Place struct {
+	// Trace is the file, as the program was given it.
+	Trace  string `json:"trace,omitempty"`
+	Device *int   `json:"device,omitempty"`
+	// Pass and Layer are indices, as package layer counts them.
+	Pass     *int   `json:"pass,omitempty"`
+	Layer    *int   `json:"layer,omitempty"`
+	Operator string `json:"operator,omitempty"`
+	Kernel   string `json:"kernel,omitempty"`
+	// Name is the range, Python frame or API call.
+	Name string `json:"name,omitempty"`
+	// Line is a source line, "path:line func".
+	Line string `json:"line,omitempty"`
+	// Start and End bound a time range since the trace's first event. End is 0 where none is known.
+	Start time.Duration `json:"start_ns,omitempty"`
+	End   time.Duration `json:"end_ns,omitempty"`
+	// Note says in words what the other fields cannot, "" for nothing.
+	Note string `json:"note,omitempty"`
+}
+
+// At returns an index for [Place].
+func At(i int) *int { return &i }
+
+// Advice is what to do about a finding. The zero Advice is none.
+type Advice struct {
+	// Do is one imperative sentence with the flag, setting or command.
+	Do string `json:"do,omitempty"`
+	// Source is the document in which the flag or setting is described, "" for general advice.
+	Source string `json:"source,omitempty"`
+	// Next is the command line that shows more.
+	Next string `json:"next,omitempty"`
+}
+
+// Rank sorts findings: those that put figures in doubt first, then by Total, the largest first, then what only
+// takes time. The order
+// of equal ones stays.
+func Rank(list []Finding) {
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt),
+			cmp.Compare(b2i(a.Measure == Taken), b2i(b.Measure == Taken)),
+			cmp.Compare(b.Total.Abs(), a.Total.Abs()))
+	})
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

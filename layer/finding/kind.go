@@ -1,0 +1,182 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
+)
+
+// Kind is what sort of thing a finding is. Its word is stable.
+type Kind uint8
+
+// The kinds. More may be added.
+const (
+	NoKind Kind = iota
+
+	// What puts figures in doubt.
+	Health      // the recording is damaged or incomplete
+	Coverage    // much of the GPU time is in no pass
+	ServingPath // the window does not run what the server is configured to run
+	Doubt       // a reason not to believe a verdict
+
+	// Where time is lost, or spent.
+	IdleTime             // the GPU is idle, for one cause
+	ExposedCommunication // communication that no compute overlaps
+	Fusion               // a known fused path is not used
+	AboveFloor           // an operator takes longer than the GPU needs for it
+	SmallKernels         // many kernels too short to fill the GPU
+	LargestOperator      // what takes most, where nothing says how long it should take
+
+	// What changed between two runs.
+	OperatorChanged // an operator became slower or faster
+	OperatorNew     // an operator that the old run does not have
+	OperatorRemoved // an operator that the new run does not have
+	UniformChange   // all kernels changed by one factor
+	WaitChanged     // an exchange waits longer or shorter for other ranks
+	PathChanged     // one run replays graphs, or runs compiled code, and the other does not
+	KernelRenamed   // an operator runs a kernel of another name, as often and as long
+	HostChanged     // a host operation became slower or faster
+	HostNew         // a host operation that the old run does not have
+	HostRemoved     // a host operation that the new run does not have
+	HostRenamed     // a host operation has another name, as often and as long
+
+	numKinds
+)
+
+// KindInfo is the row of a kind: all that consumers show of it.
+type KindInfo struct {
+	// Title is a noun phrase for headings and for gates.
+	Title string
+	// Help is the line of the documentation.
+	Help string
+	// Doubt is positive for kinds that put figures in doubt. They come before all others, the largest Doubt first.
+	Doubt int
+	// Program is the command that shows more.
+	Program string
+	// Advice helps against every finding of the kind that has no advice of its own.
+	Advice Advice
+	// Colour is a CSS colour.
+	Colour string
+}
+
+// The colours of kinds: doubts are grey, idle time is red, work is blue, changes are violet.
+const (
+	colourDoubt  = "#9498a0"
+	colourIdle   = "#d03a3a"
+	colourWork   = "#4269d0"
+	colourChange = "#a463f2"
+)
+
+var kinds = [numKinds]struct {
+	word string
+	info KindInfo
+}{
+	NoKind: {"", KindInfo{Title: "Nothing", Help: "No finding.", Colour: colourDoubt}},
+	Health: {"health", KindInfo{"Damaged recording",
+		"The trace lacks events or holds wrong ones. Figures that rest on them are doubtful.", 3, "layers",
+		Advice{Do: "Record the trace again."}, colourDoubt}},
+	Coverage: {"coverage", KindInfo{"GPU time outside passes",
+		"Much GPU time belongs to no forward pass. Figures per pass leave it out.", 1, "layers",
+		Advice{Do: "Pass `--config config.json`, or record with step annotations."}, colourDoubt}},
+	ServingPath: {"serving-path", KindInfo{"Unexpected serving path",
+		"The window does not run what the server is configured to run.", 1, "host",
+		Advice{Do: "Record a window of the path that serves requests."}, colourDoubt}},
+	Doubt: {"doubt", KindInfo{"Doubt", "A reason not to believe a verdict.", 0, "host",
+		Advice{Do: "Record a longer window of the steady run."}, colourDoubt}},
+
+	IdleTime: {"host-idle", KindInfo{"Idle GPU", "The GPU runs no kernel. Each cause has its own advice.", 0, "host",
+		Advice{Do: "Run `strata host` to see what the host does meanwhile."}, colourIdle}},
+	ExposedCommunication: {"exposed-communication", KindInfo{"Exposed communication",
+		"GPUs exchange data and no compute overlaps it.", 0, "triage",
+		Advice{Do: "Enable the server's overlap of communication and compute."}, colourIdle}},
+	Fusion: {"fusion", KindInfo{"Unused fused path",
+		"Kernels run one by one for which a fused kernel is known.", 0, "triage",
+		Advice{Do: "Run `strata triage` for the flag that enables the fused path."}, colourWork}},
+	AboveFloor: {"above-floor", KindInfo{"Operator above its floor",
+		"An operator takes longer than the GPU needs for its work.", 0, "light",
+		Advice{Do: "Try another kernel or backend for this operator."}, colourWork}},
+	SmallKernels: {"small-kernels", KindInfo{"Many small kernels", "Kernels are too short to fill the GPU.", 0,
+		"light",
+		Advice{Do: "Fuse the kernels."}, colourWork}},
+	LargestOperator: {"largest-operator", KindInfo{"Largest operator",
+		"The operator that takes most time. Nothing says how long it should take.", 0, "light",
+		Advice{Do: "Pass `--config config.json` to compare with the GPU's peak."}, colourWork}},
+
+	OperatorChanged: {"operator", KindInfo{"Changed operator",
+		"An operator takes longer or shorter than before.", 0, "compare", Advice{}, colourChange}},
+	OperatorNew: {"new", KindInfo{"New operator", "An operator that the old run does not have.", 0,
+		"compare", Advice{}, colourChange}},
+	OperatorRemoved: {"removed", KindInfo{"Removed operator", "An operator that the new run does not have.", 0,
+		"compare", Advice{}, colourChange}},
+	UniformChange: {"uniform", KindInfo{"Uniform change",
+		"All kernels changed by one factor: a clock, a power cap or a driver.", 0, "compare",
+		Advice{Do: "Lock the GPU clocks and compare several runs a side."}, colourChange}},
+	WaitChanged: {"waiting", KindInfo{"Changed wait", "An exchange waits longer or shorter for other ranks.", 0,
+		"compare", Advice{}, colourChange}},
+	PathChanged: {"path", KindInfo{"Changed launch path",
+		"One run replays graphs or runs compiled code, and the other does not.", 0, "compare", Advice{},
+		colourChange}},
+	KernelRenamed: {"rename", KindInfo{"Renamed kernel",
+		"An operator runs a kernel of another name, as often and as long.", 0, "compare",
+		Advice{}, colourChange}},
+	HostChanged: {"host", KindInfo{"Changed host operation",
+		"A host operation takes longer or shorter than before.", 0, "host-compare", Advice{}, colourChange}},
+	HostNew: {"host-new", KindInfo{"New host operation", "A host operation that the old run does not have.",
+		0, "host-compare", Advice{}, colourChange}},
+	HostRemoved: {"host-removed", KindInfo{"Removed host operation",
+		"A host operation that the new run does not have.", 0, "host-compare", Advice{}, colourChange}},
+	HostRenamed: {"host-renamed", KindInfo{"Renamed host operation",
+		"A host operation has another name, as often and as long.", 0, "host-compare",
+		Advice{}, colourChange}},
+}
+
+// Kinds lists all kinds but NoKind, in the order of the documentation.
+func Kinds() []Kind { return list[Kind](NoKind+1, numKinds) }
+
+// Info returns the kind's row.
+func (k Kind) Info() KindInfo { return kinds[known(k, numKinds)].info }
+
+// String returns the kind's word.
+func (k Kind) String() string { return kinds[known(k, numKinds)].word }
+
+// MarshalText returns the kind's word.
+func (k Kind) MarshalText() ([]byte, error) {
+	return []byte(k.String()), check("kind of finding", k, numKinds)
+}
+
+// UnmarshalText accepts the word of a kind.
+func (k *Kind) UnmarshalText(text []byte) (err error) {
+	*k, err = vocabulary.Parse("kind of finding", list(NoKind, numKinds), string(text))
+	return err
+}
+
+// list returns the values from first up to end.
+func list[T ~uint8](first, end T) (out []T) {
+	for v := first; v < end; v++ {
+		out = append(out, v)
+	}
+	return out
+}
+
+// known returns v, or the first value where v is none of the set.
+func known[T ~uint8](v, end T) T {
+	if v < end {
+		return v
+	}
+	return 0
+}
+
+func check[T ~uint8](set string, v, end T) error {
+	if v < end {
+		return nil
+	}
+	return fmt.Errorf("%s %d: %w", set, v, vocabulary.ErrUnknown)
+}
+
+// word is the word of a value, or its number where it is none of the set.
+func word[T ~uint8](words []string, v T) string {
+	if int(v) < len(words) {
+		return words[v]
+	}
+	return fmt.Sprintf("%T(%d)", v, v)
+}

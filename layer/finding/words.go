@@ -1,0 +1,183 @@
+package finding
+
+import "github.com/llmstrata/strata/internal/vocabulary"
+
+// Stage is what a forward pass does. Package layer has it as [layer.Stage].
+type Stage string
+
+// The stages. More may be added.
+const (
+	StageUnknown Stage = "unknown"
+	StagePrefill Stage = "prefill" // context requests only
+	StageDecode  Stage = "decode"  // generation requests only
+	StageMixed   Stage = "mixed"   // both
+	StageVerify  Stage = "verify"  // the target model checks drafted tokens
+	StageDraft   Stage = "draft"   // a draft model runs
+	StageIdle    Stage = "idle"    // a step without requests
+	StageCapture Stage = "capture" // a graph is being captured
+)
+
+// StageInfo is the row of a stage: all that consumers show of it.
+type StageInfo struct {
+	// Title heads a table, Step names one step in a sentence: "prefill step".
+	Title, Step string
+	// Published is the word of the published triage script, whose rows join the stages that it does not know.
+	Published string
+	// Colour is a CSS colour.
+	Colour string
+	// Help is the line of the documentation.
+	Help string
+}
+
+var stages = []struct {
+	stage Stage
+	info  StageInfo
+}{
+	{StagePrefill, StageInfo{"Prefill", "prefill step", "extend", "#4269d0", "Context requests only."}},
+	{StageDecode, StageInfo{"Decode", "decode step", "decode", "#efb118", "Generation requests only."}},
+	{StageMixed, StageInfo{"Mixed", "mixed step", "mixed", "#6cc5b0",
+		"Context and generation requests in one batch."}},
+	{StageVerify, StageInfo{"Verify", "verify step", "decode", "#3ca951", "The target model checks drafted tokens."}},
+	{StageDraft, StageInfo{"Draft", "draft step", "decode", "#ff8ab7", "A draft model proposes tokens."}},
+	{StageIdle, StageInfo{"Idle", "idle step", "all", "#9c6b4e", "A step without requests."}},
+	{StageCapture, StageInfo{"Capture", "capture step", "capture", "#a463f2", "A CUDA graph is being captured."}},
+	{StageUnknown, StageInfo{"Unknown", "step", "all", "#9498a0", "The trace does not say."}},
+}
+
+// Stages lists all stages in the order of reports.
+func Stages() []Stage {
+	out := make([]Stage, len(stages))
+	for i := range stages {
+		out[i] = stages[i].stage
+	}
+	return out
+}
+
+// Info returns the stage's row, that of StageUnknown for "" and for words that are no stage.
+func (s Stage) Info() StageInfo {
+	for i := range stages {
+		if stages[i].stage == s {
+			return stages[i].info
+		}
+	}
+	return stages[len(stages)-1].info
+}
+
+// String returns the stage's word.
+func (s Stage) String() string { return string(s) }
+
+// MarshalText returns the stage's word; "" stands for no stage. It refuses unknown words.
+func (s Stage) MarshalText() ([]byte, error) {
+	if s == "" {
+		return nil, nil
+	}
+	return []byte(s), vocabulary.Check("stage", Stages(), s)
+}
+
+// UnmarshalText accepts the word of a stage, or none.
+func (s *Stage) UnmarshalText(text []byte) (err error) {
+	*s = ""
+	if len(text) > 0 {
+		*s, err = vocabulary.Parse("stage", Stages(), string(text))
+	}
+	return err
+}
+
+// Band is how far an answer can be believed.
+type Band uint8
+
+// The bands.
+const (
+	BandUnknown Band = iota // nobody judged it
+	Low                     // likely to change with more data
+	Medium                  // may change with more data
+	High                    // nothing speaks against it
+)
+
+var bandWords = [...]string{"", "low", "medium", "high"}
+
+// Bands lists the bands from the lowest to the highest.
+func Bands() []Band { return []Band{BandUnknown, Low, Medium, High} }
+
+// String returns the band's word.
+func (b Band) String() string { return word(bandWords[:], b) }
+
+// MarshalText returns the band's word.
+func (b Band) MarshalText() ([]byte, error) {
+	return []byte(b.String()), vocabulary.Check("confidence", Bands(), b)
+}
+
+// UnmarshalText accepts the word of a band.
+func (b *Band) UnmarshalText(text []byte) (err error) {
+	*b, err = vocabulary.Parse("confidence", Bands(), string(text))
+	return err
+}
+
+// Measure says what the times of a [Size] are.
+type Measure uint8
+
+// The measures.
+const (
+	NoMeasure   Measure = iota // the finding has no size
+	Recoverable                // at most this can be won: an upper bound
+	Taken                      // this is what the thing takes, not what can be won
+	Changed                    // by this it differs from the other run
+)
+
+var measureWords = [...]string{"none", "at-most", "taken", "changed"}
+
+// Measures lists all measures.
+func Measures() []Measure { return []Measure{NoMeasure, Recoverable, Taken, Changed} }
+
+// String returns the measure's word.
+func (m Measure) String() string { return word(measureWords[:], m) }
+
+// MarshalText returns the measure's word.
+func (m Measure) MarshalText() ([]byte, error) {
+	return []byte(m.String()), vocabulary.Check("measure", Measures(), m)
+}
+
+// UnmarshalText accepts the word of a measure.
+func (m *Measure) UnmarshalText(text []byte) (err error) {
+	*m, err = vocabulary.Parse("measure", Measures(), string(text))
+	return err
+}
+
+// Basis says what a share is a share of.
+type Basis uint8
+
+// The bases.
+const (
+	NoBasis  Basis = iota // there is no share
+	OfStep                // the time of the steps, each up to the next
+	OfWindow              // the window, where no steps are known
+	OfGPU                 // the time of all GPU activities, streams added up
+)
+
+var bases = [...]struct{ word, title string }{{"none", ""}, {"step", "of step time"}, {"window",
+	"of the window"}, {"gpu", "of GPU time"}}
+
+// Bases lists all bases.
+func Bases() []Basis { return []Basis{NoBasis, OfStep, OfWindow, OfGPU} }
+
+// String returns the basis's word.
+func (b Basis) String() string {
+	if int(b) < len(bases) {
+		return bases[b].word
+	}
+	return word(nil, b)
+}
+
+// Title is what stands behind a percentage: "of step time".
+func (b Basis) Title() string { return bases[b].title }
+
+// MarshalText returns the basis's word.
+func (b Basis) MarshalText() ([]byte, error) {
+	return []byte(b.String()), vocabulary.Check("basis", Bases(), b)
+}
+
+// UnmarshalText accepts the word of a basis.
+func (b *Basis) UnmarshalText(text []byte) (err error) {
+	*b, err = vocabulary.Parse("basis", Bases(), string(text))
+	return err
+}
