@@ -34,7 +34,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 // openSource opens the file at path and undoes its compression.
 func openSource(ctx context.Context, path string) (*source, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("perfetto: %w", err)
 	}

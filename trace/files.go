@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
@@ -147,7 +148,7 @@ const eventsWithin = 1 << 20
 
 // holdsEvents looks whether a JSON file holds trace events.
 func holdsEvents(path string) bool {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return false
 	}

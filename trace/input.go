@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/scan"
@@ -116,7 +117,7 @@ func (in *Input) File(ctx context.Context) (path string, done func(), err error)
 // writer yet.
 func openFile(ctx context.Context, path string) (*os.File, error) {
 	if ctx.Done() == nil {
-		return os.Open(path)
+		return atomicfile.Open(path)
 	}
 	type opened struct {
 		f   *os.File
@@ -124,7 +125,7 @@ func openFile(ctx context.Context, path string) (*os.File, error) {
 	}
 	c := make(chan opened, 1)
 	go func() {
-		f, err := os.Open(path)
+		f, err := atomicfile.Open(path)
 		c <- opened{f, err}
 	}()
 	select {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -47,7 +47,7 @@ func diffusionGate(paths []string) error {
 		seen[dir] = true
 		logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
 		for _, log := range logs[:min(len(logs), maxLogs)] {
-			r, err := os.Open(log)
+			r, err := atomicfile.Open(log)
 			if err != nil {
 				continue
 			}

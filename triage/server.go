@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -54,7 +54,7 @@ func readServerArgs(r io.Reader) (Server, error) {
 func findServer(paths []string) (Server, error) {
 	for _, p := range paths {
 		for _, dir := range []string{filepath.Dir(p), filepath.Dir(filepath.Dir(p))} {
-			r, err := os.Open(filepath.Join(dir, "server_args.json"))
+			r, err := atomicfile.Open(filepath.Join(dir, "server_args.json"))
 			if err != nil {
 				continue
 			}

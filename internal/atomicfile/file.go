@@ -21,7 +21,8 @@ type File struct {
 // regular file is written beside its final place and keeps the permissions it
 // has; a new one gets those of mode, less the umask. A link stays a link: its
 // target is replaced. Anything else (a device, a named pipe) is written in
-// place; a directory is an error. Errors name path.
+// place; a directory is an error, and so is a file that the program reads
+// ([ErrInput], see [Guard]). Errors name path.
 func Create(path string, mode fs.FileMode) (*File, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -39,6 +40,9 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	}
 	if err == nil {
 		mode = info.Mode().Perm()
+	}
+	if err := checkInput(path); err != nil {
+		return nil, err
 	}
 	f, err := createBeside(path, mode)
 	if err != nil {
@@ -125,6 +129,9 @@ func (f *File) Finish(err error) error {
 	}
 	if f.temp == "" {
 		return err
+	}
+	if err == nil {
+		err = checkInput(f.target) // again: it may have been opened since
 	}
 	if err == nil {
 		err = os.Rename(f.temp, f.target)

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
 // NOTE: how the user's file stays untouched and hostile files stay harmless.
@@ -101,7 +103,7 @@ func (db *database) Close() error { return db.conn.Close() }
 // checkHeader refuses what is not a whole SQLite database before SQLite sees
 // it, with words that say which it is.
 func checkHeader(path string) (size int64, err error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return 0, err
 	}

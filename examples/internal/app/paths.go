@@ -8,11 +8,15 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/trace"
 )
 
 // outputPath is the value of a flag that names a file to write.
-type outputPath struct{ path *string }
+type outputPath struct {
+	path *string
+	over *over // nil where it replaces no input
+}
 
 func (o *outputPath) Set(s string) error { *o.path = s; return nil }
 
@@ -29,8 +33,29 @@ func (o *outputPath) String() string {
 // placeholder says FILE, DIR, file or directory name inputs, and so do the
 // arguments.
 func OutputFile(fs *flag.FlagSet, path *string, name, usage string) {
-	fs.Var(&outputPath{path}, name, usage)
+	fs.Var(&outputPath{path: path}, name, usage)
 }
+
+// Files is the value of a flag that names files and may be given several times.
+type Files []string
+
+// Set implements flag.Value.
+func (f *Files) Set(s string) error { *f = append(*f, s); return nil }
+
+// String implements flag.Value.
+func (f *Files) String() string { return strings.Join(*f, ", ") }
+
+// Paths returns what was given, with the labels that a program may allow.
+func (f *Files) Paths() []string { return *f }
+
+// MayReplace lets the output of one flag replace the input of another where
+// the user says so with a third, the switch replace.
+func MayReplace(fs *flag.FlagSet, output, input, replace string) {
+	fs.Lookup(output).Value.(*outputPath).over = &over{input, replace}
+}
+
+// over is what an output may replace, and the switch that says so.
+type over struct{ input, replace string }
 
 // HTMLFile defines --html, the same in all programs that have it.
 func HTMLFile(fs *flag.FlagSet, path *string) {
@@ -52,24 +77,33 @@ func isPath(f *flag.Flag) bool {
 type named struct {
 	by   string // the flag or argument, as the user calls it
 	path string
+	over *over // of an output
 }
 
 // checkPaths refuses an output that is an input or another output, under
-// whatever name: that would replace the user's file.
+// whatever name, before anything is read. Package atomicfile refuses again what
+// was really read, when the output is put in its place.
 func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
 	var ins, outs []named
 	fs.Visit(func(f *flag.Flag) {
-		value := f.Value.String()
-		if _, ok := f.Value.(*outputPath); ok {
-			if value != "-" { // standard output
-				outs = append(outs, named{"--" + f.Name, value})
+		if o, ok := f.Value.(*outputPath); ok {
+			if *o.path != "-" { // standard output
+				outs = append(outs, named{"--" + f.Name, *o.path, o.over})
 			}
 		} else if isPath(f) {
-			ins = append(ins, spellings("--"+f.Name, value)...)
+			for _, v := range paths(f.Value) {
+				ins = append(ins, spellings("--"+f.Name, v)...)
+			}
 		}
 	})
 	for _, a := range args {
 		ins = append(ins, spellings("the argument", a)...)
+	}
+	for _, in := range ins {
+		atomicfile.NotePath(in.path)
+	}
+	if f, ok := stdin.(*os.File); ok {
+		atomicfile.Note("the standard input", f)
 	}
 	for i, out := range outs {
 		for _, other := range outs[:i] {
@@ -85,24 +119,35 @@ func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
 			return Usagef("%s %s is the standard input: it would be replaced, so name another file", out.by, out.path)
 		}
 		for _, in := range ins {
-			if in.reads(info) {
+			if !in.reads(info) {
+				continue
+			}
+			switch o := out.over; {
+			case o == nil || in.by != "--"+o.input:
 				return Usagef("%s %s is read by %s: it would be replaced, so name another file", out.by, out.path, in.by)
+			case fs.Lookup(o.replace).Value.String() != "true":
+				return Usagef("%s %s is read by %s: with --%s it is replaced", out.by, out.path, in.by, o.replace)
 			}
 		}
 	}
 	return nil
 }
 
-// spellings returns what a value may name: the path itself, the parts of a list
-// and what follows a label. One too many does no harm, for only a path that
-// leads to an output's file counts.
+// paths returns the paths that the value of a flag holds.
+func paths(v flag.Value) []string {
+	if several, ok := v.(interface{ Paths() []string }); ok {
+		return several.Paths()
+	}
+	return []string{v.String()}
+}
+
+// spellings returns what a value may name: the path itself, and what follows a
+// label. One too many does no harm, for only a path that leads to an output's
+// file counts.
 func spellings(by, value string) []named {
-	all := []named{{by, value}}
-	for _, part := range strings.Split(value, ", ") {
-		all = append(all, named{by, part})
-		if _, path, ok := strings.Cut(part, "="); ok {
-			all = append(all, named{by, path})
-		}
+	all := []named{{by: by, path: value}}
+	if _, path, ok := strings.Cut(value, "="); ok {
+		all = append(all, named{by: by, path: path})
 	}
 	return all
 }
@@ -155,4 +200,17 @@ func resolved(path string) string {
 		dir = real
 	}
 	return filepath.Join(dir, base)
+}
+
+// Paths returns the names of a program's flags that name files to read and
+// files to write, for tests over all of them.
+func Paths(fs *flag.FlagSet) (ins, outs []string) {
+	fs.VisitAll(func(f *flag.Flag) {
+		if _, ok := f.Value.(*outputPath); ok {
+			outs = append(outs, f.Name)
+		} else if isPath(f) {
+			ins = append(ins, f.Name)
+		}
+	})
+	return ins, outs
 }

@@ -15,7 +15,7 @@ import (
 // labelled inputs and arguments. Where it runs, it has written.
 func copier(ran *bool) app.Program {
 	var html string
-	var labelled list
+	var labelled app.Files
 	return app.Program{
 		Name: "copier", Summary: "copies.", Args: "[FILE...]", Common: app.AllFlags, Formats: []string{"text"},
 		Flags: func(fs *flag.FlagSet) {
@@ -25,11 +25,6 @@ func copier(ran *bool) app.Program {
 		Run: func(context.Context, *app.Env) error { *ran = true; return nil },
 	}
 }
-
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, ", ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 // TestNoOutputReplacesAnInput: whatever name it has.
 func TestNoOutputReplacesAnInput(t *testing.T) {

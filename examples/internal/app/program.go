@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/llmstrata/strata/examples/internal/rlimit"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -135,6 +136,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		}
 		return ExitOK
 	}
+	defer atomicfile.Guard()()
 	env := &Env{Stdin: stdin, Stderr: stderr}
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
@@ -171,8 +173,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		if ferr := out.finish(nil); ferr != nil && !out.gone() {
 			err = ferr
 		}
-		p.fail(stderr, err)
-		return exitCode(err)
+		return p.fail(stderr, err)
 	}
 	err = out.finish(err)
 	var usage usageError
@@ -185,8 +186,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		p.fail(stderr, errors.New("interrupted"))
 		return exitCode(err)
 	}
-	p.fail(stderr, err)
-	return exitCode(err)
+	return p.fail(stderr, err)
 }
 
 // judged reports whether a program did its work and found against what it was
@@ -200,8 +200,11 @@ func judged(err error) bool {
 }
 
 // exitCode is what an error asks for with a method ExitCode, ExitError
-// otherwise.
+// otherwise. An output that is an input is wrong usage.
 func exitCode(err error) int {
+	if errors.Is(err, atomicfile.ErrInput) {
+		return ExitUsage
+	}
 	var c interface{ ExitCode() int }
 	if errors.As(err, &c) {
 		return c.ExitCode()
@@ -256,10 +259,10 @@ func emptyPath(fs *flag.FlagSet) (name string) {
 	return name
 }
 
-// fail tells an error in one line.
+// fail tells an error in one line, and returns the exit code.
 func (p Program) fail(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "%s: %s\n", p.Name, table.Clean(strings.TrimSpace(err.Error())))
-	return ExitError
+	return exitCode(err)
 }
 
 // wrong tells wrong usage in one line.

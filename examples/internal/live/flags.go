@@ -23,7 +23,7 @@ type Settings struct {
 
 	framework, workload *string
 	header              headers
-	logs                list
+	logs                app.Files
 	delay               seconds
 	traceTimeout        seconds
 	stopTimeout         seconds

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
 // NOTE. Documents are read field by field through object, not decoded into a
@@ -49,7 +51,7 @@ func OpenRegular(doc, path string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &Error{Doc: doc, Path: path, Err: errors.New("not a regular file")}
 	}
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, &Error{Doc: doc, Path: path, Err: Bare(err)}
 	}

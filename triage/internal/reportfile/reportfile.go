@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
 // MaxSize bounds a report, in bytes: those of 16 ranks have some hundred kB.
@@ -20,7 +22,7 @@ func Is(path string) (bool, error) {
 	if fi, err := os.Stat(path); ext != ".md" && ext != ".txt" || err != nil || !fi.Mode().IsRegular() {
 		return false, nil // a link to nothing, a pipe, whose writer may never come
 	}
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return false, err
 	}
@@ -37,7 +39,7 @@ func Is(path string) (bool, error) {
 // Read reads a file of text. What is larger than a report, or holds what moves a
 // terminal's cursor, is refused.
 func Read(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -38,15 +39,7 @@ func (b *bundle) add(ctx context.Context, e capture.Entry) error {
 		return err
 	}
 	path := filepath.Join(e.Dir, reportFile)
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	err = rep.WriteMarkdown(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err := atomicfile.Write(path, 0o666, rep.WriteMarkdown); err != nil {
 		return err
 	}
 	b.entries = append(b.entries, triage.BundleEntry{Label: rep.Model, Path: path, Name: rep.Framework + " (" + e.Name + ")"})

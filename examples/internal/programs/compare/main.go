@@ -28,23 +28,25 @@ import (
 // Program returns the program with fresh flags.
 func Program() app.Program { return program() }
 
-// files collects a flag that may be given several times.
-type files []string
+// list collects a flag that may be given several times.
+type list []string
 
-func (f *files) String() string     { return strings.Join(*f, ",") }
-func (f *files) Set(s string) error { *f = append(*f, s); return nil }
+func (f *list) String() string     { return strings.Join(*f, ",") }
+func (f *list) Set(s string) error { *f = append(*f, s); return nil }
 
 // options are the program's own flags.
 type options struct {
-	a, b, failOn, allow files
-	aLabel, bLabel      string
-	aConfig, bConfig    string
-	passA, passB        int
-	normalize           string
-	save, baseline      string
-	html                string
-	noise, saveNoise    string
-	allowInconclusive   bool
+	a, b              app.Files
+	failOn, allow     list
+	aLabel, bLabel    string
+	aConfig, bConfig  string
+	passA, passB      int
+	normalize         string
+	save, baseline    string
+	replace           bool
+	html              string
+	noise, saveNoise  string
+	allowInconclusive bool
 }
 
 // program describes compare.
@@ -79,8 +81,10 @@ func program() app.Program {
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds); may be given several times")
 			app.HTMLFile(fs, &o.html)
-			fs.StringVar(&o.save, "save", "", "write side B, reduced to what a comparison needs, to `FILE`")
+			app.OutputFile(fs, &o.save, "save", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
+			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline, once it was compared with")
+			app.MayReplace(fs, "save", "baseline", "replace")
 			fs.StringVar(&o.noise, "noise", "", "what two equal runs differ by: a `FILE` that --save-noise wrote, or a standard deviation in per cent; default: 0.75 on one kind of GPU, 2 elsewhere, assumed")
 			app.OutputFile(fs, &o.saveNoise, "save-noise", "learn from five or more runs of one program, given as --b, what equal runs differ by, and write it to `FILE`")
 		},
@@ -132,14 +136,12 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if o.saveNoise != "" {
 		return o.learn(ctx, env, b, opts)
 	}
-	if o.save != "" {
+	if o.save != "" && len(o.a) == 0 && o.baseline == "" {
 		if err := save(o.save, b); err != nil {
 			return err
 		}
-		if len(o.a) == 0 && o.baseline == "" {
-			env.Notef("side saved to %s", o.save)
-			return nil
-		}
+		env.Notef("side saved to %s", o.save)
+		return nil
 	}
 	var a *compare.Side
 	if o.baseline != "" {
@@ -148,6 +150,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		a, err = side(ctx, env, o.a, o.aLabel, o.aConfig)
 	}
 	if err != nil {
+		return err
+	}
+	if err := o.keep(b); err != nil {
 		return err
 	}
 	r, err := compare.Compare(ctx, a, b, opts)
@@ -269,13 +274,24 @@ func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, err
 	return out, nil
 }
 
+// keep writes side B where --save asks for it, after all inputs are read.
+func (o *options) keep(b *compare.Side) error {
+	if o.save == "" {
+		return nil
+	}
+	if o.replace && o.baseline != "" {
+		atomicfile.Release(o.baseline)
+	}
+	return save(o.save, b)
+}
+
 // save writes a side; a file that is there is replaced whole or not at all.
 func save(path string, s *compare.Side) error {
 	return atomicfile.Write(path, 0o666, s.Write)
 }
 
 func load(path string) (*compare.Side, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +316,7 @@ func (o *options) readNoise(out *compare.Options) error {
 		out.Floor = v / 100
 		return nil
 	}
-	f, err := os.Open(o.noise)
+	f, err := atomicfile.Open(o.noise)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/page"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
@@ -191,7 +191,7 @@ func (o *options) roofline() (roofline.Options, error) {
 		}
 	}
 	if o.devices != "" {
-		f, err := os.Open(o.devices)
+		f, err := atomicfile.Open(o.devices)
 		if err != nil {
 			return out, err
 		}

@@ -15,15 +15,9 @@ import (
 // Program returns the program with fresh flags.
 func Program() app.Program { return program(time.Now) }
 
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, ", ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
-
 // program returns the program with fresh flags; now is the generation time.
 func program(now func() time.Time) app.Program {
-	var files list
+	var files app.Files
 	var root, title *string
 	var toc *bool
 	return app.Program{

@@ -1,0 +1,77 @@
+package atomicfile_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
+)
+
+// direct are the files of programs that open or write files past this package, and why that is right.
+var direct = map[string]string{
+	"examples/internal/app/memory.go":                 "files of the system",
+	"examples/internal/programs/perfettomap/files.go": "the demo trace in a temporary directory",
+	"internal/serve/serve.go":                         "serves a file that was read before",
+	"capture/internal/folder/folder.go":               "package capture imports nothing of ours; its inputs are noted by their flags",
+	"capture/override.go":                             "as folder.go",
+	"capture/probe.go":                                "as folder.go",
+	"capture/matrix.go":                               "as folder.go",
+	"examples/embed/main.go":                          "an example of the library, which holds no guard",
+	"examples/internal/apptest/apptest.go":            "tests",
+	"examples/internal/livetest/server.go":            "tests",
+}
+
+// tools are directories that no program links.
+var tools = []string{"internal/tools", "internal/gen", "internal/arch", "internal/distil", "internal/fingerprint", "internal/figures", "internal/mutate",
+	"internal/agree", "internal/perf", "internal/torture", "internal/whole", "internal/testdata", "internal/apilist", "internal/atomicfile", "browsertests", "testdata", ".git"}
+
+// TestFilesAreOpenedInOnePlace: what is read is known as an input, and what is
+// written is checked against the inputs, only where all go through this package.
+func TestFilesAreOpenedInOnePlace(t *testing.T) {
+	calls := []string{"Open", "OpenFile", "ReadFile", "Create", "WriteFile", "Rename", "Truncate"}
+	used, seen := map[string]bool{}, 0
+	err := fs.WalkDir(os.DirFS(testdata.Root(t)), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(tools, name):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path.Join(testdata.Root(t), name), nil, 0)
+		if err != nil {
+			return err
+		}
+		seen++
+		ast.Inspect(file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "os" && slices.Contains(calls, sel.Sel.Name) {
+				used[name] = true
+				if direct[name] == "" {
+					t.Errorf("%s calls os.%s: use atomicfile.Open or atomicfile.Write, which keep inputs from being replaced", name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || seen < 100 {
+		t.Fatalf("%d files were looked at: %v", seen, err)
+	}
+	for name := range direct {
+		if _, err := os.Stat(path.Join(testdata.Root(t), name)); err == nil && !used[name] {
+			t.Errorf("%s opens no files: take it off the list", name)
+		}
+	}
+}
