@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -167,8 +168,8 @@ type ReportOperator struct {
 // ReportIdle is idle time of one cause in the steps.
 type ReportIdle struct {
 	Trace   int           `json:"trace"`
-	Group   string        `json:"group"`
-	Cause   string        `json:"cause"`
+	Group   finding.Group `json:"group"`
+	Cause   finding.Cause `json:"cause"`
 	PerStep time.Duration `json:"per_step_ns"`
 	Share   float64       `json:"share"` // of the step
 	// Name is the range, frame or call that most of it is in.

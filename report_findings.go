@@ -113,12 +113,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict, advice [
 			where = placeOfIdle(rank, &c)
 		}
 		r.Idle = append(r.Idle, row)
-		text, cause := "the GPU waits, "+c.Group, strings.ReplaceAll(c.Cause, "-", " ")
-		if c.Cause == "transfer" {
-			text = "copies run and no kernel does" // the copy engines do work
-		} else if !strings.EqualFold(cause, c.Group) {
-			text += ": " + cause
-		}
+		text := c.Cause.Info().Title
 		if row.Name != "" {
 			share := "most"
 			if most := c.Names[0].StepsNS; 2*most < c.StepsNS {

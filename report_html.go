@@ -195,7 +195,7 @@ func (h *htmlBuilder) operators() htmlreport.Section {
 func (h *htmlBuilder) idle() []htmlreport.Section {
 	tab := htmlreport.Table{Caption: "Idle time in the steps by cause", Columns: []htmlreport.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "A step (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true}, {Title: "Most of it in", Code: true}}}
 	for _, i := range h.r.Idle {
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: i.Group}, {Text: i.Cause}, ms(i.PerStep), number(100*i.Share, 1), {Text: i.Name}})
+		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: i.Group.String()}, {Text: i.Cause.String()}, ms(i.PerStep), number(100*i.Share, 1), {Text: i.Name}})
 	}
 	return section("idle", "Idle time", tab)
 }

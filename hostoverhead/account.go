@@ -7,26 +7,24 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
-// numCauses is the number of causes.
-const numCauses = len(causes)
-
-// causeSums are nanoseconds by cause, in the order of causes.
-type causeSums [numCauses]int64
+// causeSums are nanoseconds by cause.
+type causeSums [finding.NumCauses]int64
 
 // of adds up the causes of a group.
-func (c *causeSums) of(group string) (ns int64) {
+func (c *causeSums) of(group finding.Group) (ns int64) {
 	for i, n := range c {
-		if causes[i].group == group {
+		if finding.Cause(i).Group() == group {
 			ns += n
 		}
 	}
 	return ns
 }
 
-func (c *causeSums) host() int64 { return c.of(groupWork) + c.of(groupWaiting) }
+func (c *causeSums) host() int64 { return c.of(finding.HostWork) + c.of(finding.HostWaiting) }
 
 func (c *causeSums) total() (ns int64) {
 	for _, n := range c {
@@ -71,8 +69,9 @@ func sumOf(steps []stepAccount) (sum timeSum) {
 
 // nameKey is what idle time is summed by: a cause and what ran.
 type nameKey struct {
-	cause, detail uint8
-	name, where   trace.NameID
+	cause       finding.Cause
+	detail      uint8
+	name, where trace.NameID
 }
 
 // nameSum is the idle time of one key.
@@ -196,7 +195,7 @@ func (a *account) add(p *idlePiece) {
 		part := p.span.Clip(s.span).Len()
 		in += part
 		s.idle[p.cause] += part
-		if c := causes[p.cause].cause; c == causeLaunch || c == causeGraphLaunch {
+		if c := p.cause; c == finding.LaunchCall || c == finding.GraphLaunch {
 			s.paths[a.d.path[p.next]].exposed += part
 		}
 	}
@@ -256,14 +255,14 @@ func (p *idlePiece) key() nameKey {
 	if p.step {
 		rng, outer = 0, p.rng
 	}
-	switch c := causes[p.cause]; {
-	case c.cause == causeHostCode:
+	switch group := p.cause.Group(); {
+	case p.cause == finding.HostCode:
 		k.name = cmp.Or(rng, p.code, outer)
 	case p.detail == detailWoken:
 		k.name, k.where = cmp.Or(rng, p.code), p.api
-	case c.cause == causeRanks && p.detail == detailNone:
+	case p.cause == finding.OtherRanks && p.detail == detailNone:
 		k.name = cmp.Or(p.code, rng)
-	case c.group == groupWork, c.group == groupWaiting, c.group == groupProfiler, c.group == groupRequests:
+	case group.Host(), group == finding.ProfilerGroup, group == finding.RequestsGroup:
 		k.name = cmp.Or(p.api, p.code, rng, outer)
 		if k.where = cmp.Or(p.code, rng); k.where == k.name {
 			k.where = rng

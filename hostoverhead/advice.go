@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.
@@ -14,27 +15,19 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 	out, server, r := []Advice{}, a.l.w.server(), &v.Ranks[v.Deciding]
 	dialect := server.Key()
 	least := max(1, int64(p.AdviceShare*float64(v.Headroom.WallNS)))
-	add := func(ns int64, s settings.Setting, why string) {
+	add := func(ns int64, s finding.Advice, why string) {
 		if ns >= least {
 			out = append(out, Advice{Do: s.Do, Why: why, Source: s.Source, NS: ns})
 		}
 	}
-	for _, c := range v.Idle {
-		share, took := percent(c.Share), microseconds(c.StepsNS)
-		switch c.Cause { // launch calls that hide behind GPU work cost nothing, and are not in the idle time
-		case causeLaunch:
-			add(c.StepsNS, launchSetting(r, dialect), fmt.Sprintf("launch calls that nothing hides take %s of the %s (%s)", share, v.Basis, took))
-		case causeGraphLaunch:
-			add(c.StepsNS, settings.FewerGraphs, fmt.Sprintf("launches of graphs that nothing hides take %s of the %s (%s)", share, v.Basis, took))
-		default:
-			largest := ""
-			if n := c.Names[0]; n.Name != "" {
-				largest = c.mostOf(names.Short(n.Name, wideName))
-			}
-			if s, ok := settings.ByCause[c.Cause]; ok {
-				add(c.StepsNS, s.Setting, fmt.Sprintf("%s of the %s %s (%s)%s", share, v.Basis, s.Why, took, largest))
-			}
+	for i := range v.Idle {
+		c := &v.Idle[i] // launch calls that hide behind GPU work cost nothing, and are not in the idle time
+		largest := ""
+		if n := c.Names[0]; n.Name != "" {
+			largest = c.mostOf(names.Short(n.Name, wideName))
 		}
+		add(c.StepsNS, adviceOn(c.Cause, r, dialect),
+			fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, microseconds(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
 		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.StepsNS), d.Name))
@@ -43,9 +36,17 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 	return append(out, a.recordAdvice(v)...)
 }
 
+// adviceOn is what helps against idle time of a cause, with the flags of the server where they are known.
+func adviceOn(c finding.Cause, r *RankVerdict, dialect string) finding.Advice {
+	if c == finding.LaunchCall {
+		return launchSetting(r, dialect)
+	}
+	return c.Info().Advice
+}
+
 // launchSetting is what helps against exposed launches, in the stage that has most of them: graphs of that kind of step, or
 // wider ones where most of its kernel time is replayed already.
-func launchSetting(r *RankVerdict, dialect string) settings.Setting {
+func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 	// byPath is the time of kernels from graphs, that of others, and what of launching those is exposed.
 	byPath := func(list []Path) (replayed, rest, exposed int64) {
 		for _, p := range list {

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // TestAdviceOnLaunchesFitsTheSteps: the stage with most exposed launches decides, and whether its kernels are replayed already.
@@ -17,7 +18,7 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 	}
 	for _, c := range []struct {
 		stages []StageVerdict
-		want   settings.Setting
+		want   finding.Advice
 	}{
 		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 10), stage(layer.StagePrefill, 0, 100, 9)}, settings.CaptureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 9), stage(layer.StagePrefill, 0, 100, 10)}, settings.PrefillGraphs["sglang"]},
@@ -33,11 +34,11 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 	}
 }
 
-// TestAdviceIsOfKnownCauses: each setting is for a cause that there is.
-func TestAdviceIsOfKnownCauses(t *testing.T) {
-	for cause, x := range settings.ByCause {
-		if causeNumber(cause) < 0 || x.Do == "" || x.Why == "" {
-			t.Errorf("%s: %+v", cause, x)
+// TestEveryCauseHasAdvice: idle time of any cause that takes much of the steps makes advice.
+func TestEveryCauseHasAdvice(t *testing.T) {
+	for _, c := range finding.Causes() {
+		if x := adviceOn(c, &RankVerdict{}, ""); x.Do == "" {
+			t.Errorf("%s: no advice", c)
 		}
 	}
 }

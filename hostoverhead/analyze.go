@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -190,7 +191,7 @@ func (p *params) answer(h *Headroom) string {
 
 // headroom is what some time is made of.
 func (s *timeSum) headroom() Headroom {
-	h := Headroom{WallNS: s.wall, BusyNS: s.busy, IdleNS: s.idle.total(), HostNS: s.idle.host(), UnknownNS: s.idle.of(groupUnknown)}
+	h := Headroom{WallNS: s.wall, BusyNS: s.busy, IdleNS: s.idle.total(), HostNS: s.idle.host(), UnknownNS: s.idle.of(finding.UnknownGroup)}
 	h.Share = ratio(h.HostNS, h.WallNS)
 	h.AtMost, h.WithUnknown = bound(h.WallNS, h.HostNS), bound(h.WallNS, h.HostNS+h.UnknownNS)
 	return h
@@ -208,7 +209,7 @@ func bound(wall, without int64) float64 {
 func (a *account) listed(sums map[nameKey]*nameSum) []IdleName {
 	rows := map[IdleName]nameSum{}
 	for k, s := range sums {
-		r := IdleName{Cause: causes[k.cause].cause, Name: a.nameOf(k), Where: a.l.w.general(k.where)}
+		r := IdleName{Cause: k.cause, Name: a.nameOf(k), Where: a.l.w.general(k.where)}
 		n := rows[r]
 		rows[r] = nameSum{n.ns + s.ns, n.steps + s.steps, n.count + s.count}
 	}
@@ -218,21 +219,20 @@ func (a *account) listed(sums map[nameKey]*nameSum) []IdleName {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(x, y IdleName) int {
-		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause.String(), y.Cause.String()), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
 	})
 	return out
 }
 
 // idleCauses lists the idle time by cause and name.
 func (a *account) idleCauses(wall int64) []IdleCause {
-	out := make([]IdleCause, numCauses)
+	out := make([]IdleCause, finding.NumCauses)
 	for _, n := range a.listed(a.names) {
-		i := causeNumber(n.Cause)
-		c := &out[i]
-		c.Cause, c.Group, c.Host = n.Cause, causes[i].group, hostGroup(causes[i].group)
+		c := &out[n.Cause]
+		c.Cause, c.Group, c.Host = n.Cause, n.Cause.Group(), n.Cause.Group().Host()
 		c.NS, c.StepsNS = c.NS+n.NS, c.StepsNS+n.StepsNS
 		c.Share = ratio(c.StepsNS, wall)
-		n.Cause = ""
+		n.Cause = finding.NoCause
 		c.Names = append(c.Names, n)
 	}
 	return slices.DeleteFunc(out, func(c IdleCause) bool { return c.NS == 0 })
@@ -242,7 +242,7 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 func (a *account) nameOf(k nameKey) string {
 	switch {
 	case k.name == 0:
-		if k.detail == detailNone && causes[k.cause].cause == causeTransfer {
+		if k.detail == detailNone && k.cause == finding.Transfer {
 			return "copy or set"
 		}
 		return details[k.detail]
@@ -275,10 +275,10 @@ func (a *account) stepsOf(stages ...layer.Stage) []stepAccount {
 }
 
 // largest is the cause with most time, of all or of those that are the host's.
-func (c *causeSums) largest(host bool) (cause string, ns int64) {
+func (c *causeSums) largest(host bool) (cause finding.Cause, ns int64) {
 	for i, n := range c {
-		if n > ns && (!host || hostGroup(causes[i].group)) {
-			cause, ns = causes[i].cause, n
+		if n > ns && (!host || finding.Cause(i).Group().Host()) {
+			cause, ns = finding.Cause(i), n
 		}
 	}
 	return cause, ns

@@ -117,4 +117,4 @@ before gemm
 40.0 % host-code step[DECODE bs=N]; 20.0 % host-code host code that no recorded range, op or frame names; 20.0 % synchronisation cudaStreamSynchronize
 calls: cudaStreamSynchronize, cudaLaunchKernel
 CUDA graph coverage: 0.0 % of 12 kernels (0.0 % of kernel time); 12 eager, 0 with unknown launch
-SYNC+HOIST: the device idles 500.000 µs because of synchronising calls: hoist them out of the step`
+SYNC+HOIST: 500.000 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

@@ -58,7 +58,7 @@ func TestOneKnownCause(t *testing.T) {
 		var all, own int64
 		for _, x := range v.Idle {
 			all += x.NS
-			if string(x.Cause) == c.Cause {
+			if x.Cause.String() == c.Cause {
 				own = x.NS
 			}
 		}

@@ -244,23 +244,20 @@ func mostFrequent(m map[string]int) string {
 	return best
 }
 
-// hinted are the causes of idle time that make a hint: its code, what to do, and how it reads as a reason.
-var hinted = map[string][3]string{
-	causeSync:       {"SYNC+HOIST", "hoist them out of the step", "because of synchronising calls"},
-	causeAllocation: {"ALLOC", "allocate before the run", "during allocations"},
-}
-
 // waitHints turns the ledger's waits into hints.
 func waitHints(idle []IdleCause) []Advice {
 	var out []Advice
 	for _, c := range idle {
-		if x, ok := hinted[c.Cause]; ok {
-			h := Advice{Code: x[0], Do: x[1], Why: fmt.Sprintf("the device idles %s %s", microseconds(c.NS), x[2]), NS: c.NS}
-			for _, n := range c.Names {
-				h.Count += n.Count
-			}
-			out = append(out, h)
+		info := c.Cause.Info()
+		if info.Hint == "" {
+			continue
 		}
+		h := Advice{Code: info.Hint, Do: info.Advice.Do, Source: info.Advice.Source,
+			Why: fmt.Sprintf("%s of idle time %s", microseconds(c.NS), info.Why), NS: c.NS}
+		for _, n := range c.Names {
+			h.Count += n.Count
+		}
+		out = append(out, h)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -80,7 +81,7 @@ func incomplete(f trace.Finding) bool {
 func (a *account) unnamed(v *Verdict, p *params) Doubt {
 	var ns int64
 	for k, s := range a.names {
-		if k.cause == a.l.number[causeHostCode] && k.name == 0 {
+		if k.cause == finding.HostCode && k.name == 0 {
 			ns += s.steps
 		}
 	}
@@ -92,7 +93,7 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 // tracing doubts host time that recording Python frames made longer.
 func (a *account) tracing(v *Verdict, p *params) Doubt {
 	all, h := sumOf(a.steps), &v.Headroom
-	work := all.idle.of(groupWork)
+	work := all.idle.of(finding.HostWork)
 	saved := work - int64(float64(work)/p.TracingCost)
 	rest, weight := part(h.HostNS-saved, h.WallNS-saved), confidenceMedium
 	if rest < p.MinShare {
@@ -113,7 +114,7 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 		sums[k.cause] += s.ns
 	}
 	h, n, weight := &v.Headroom, g.span.Len(), confidenceMedium
-	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(groupUnknown))}
+	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
 	if p.answer(&without) != v.Verdict {
 		weight = confidenceLow
 	}

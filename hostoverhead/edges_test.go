@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -142,9 +143,9 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		build func(hosttest.Timeline)
-		want  string
+		want  finding.Cause
 	}{
-		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5) }, "host-code"},
+		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5) }, finding.HostCode},
 		{"two threads", func(tl hosttest.Timeline) {
 			tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
 			add := func(kind event.Kind, start int64) {
@@ -152,8 +153,8 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 			}
 			add(event.Runtime, 1000)
 			add(event.Kernel, 20_000)
-		}, hostoverhead.CauseUnknown},
-		{"no calls", func(tl hosttest.Timeline) {}, hostoverhead.CauseUnknown},
+		}, finding.UnknownCause},
+		{"no calls", func(tl hosttest.Timeline) {}, finding.UnknownCause},
 	} {
 		tl := hosttest.NewTimeline()
 		c.build(tl)
@@ -168,7 +169,7 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 
 // TestGapsBetweenReplaysWithoutLaunch: of replays whose launch was not recorded a short gap is the device's, a long one that of what the only thread did.
 func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
-	for gap, want := range map[int64]string{50: hostoverhead.CauseDispatch, 51: "host-code"} {
+	for gap, want := range map[int64]finding.Cause{50: finding.GPUDispatch, 51: finding.HostCode} {
 		tl := hosttest.NewTimeline()
 		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
 		tl.Event(event.Kernel, "a", 0, 1, 10, 20)
@@ -506,7 +507,7 @@ func TestWaitingForInputInTheFirstStep(t *testing.T) {
 		tl.Event(event.OSCall, "epoll_wait", 0, 0, at+1, at+31)
 		launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, at+40, at+50, at+80)
 	}
-	if got := causesOf(judged(t, tl.Finish())); got["system-call"] != 10*30 || got["no-requests"] != 10*9 {
+	if got := causesOf(judged(t, tl.Finish())); got[finding.SystemCall] != 10*30 || got[finding.NoRequests] != 10*9 {
 		t.Errorf("%v, want 300 µs of system calls and 90 without requests", got)
 	}
 }

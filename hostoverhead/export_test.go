@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -26,7 +27,7 @@ func (o Options) With(p *Params) Options {
 type Piece struct {
 	Device     trace.DeviceID
 	Start, End int64
-	Cause      string
+	Cause      finding.Cause
 }
 
 // Pieces calls f with every piece of idle time, by device and start.
@@ -37,7 +38,7 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 	}
 	l := newLedger(w, &p)
 	for _, d := range w.devices {
-		err := l.walk(context.TODO(), d, func(p *idlePiece) { f(Piece{d.id, p.span.Start, p.span.End, causes[p.cause].cause}) })
+		err := l.walk(context.TODO(), d, func(p *idlePiece) { f(Piece{d.id, p.span.Start, p.span.End, p.cause}) })
 		if err != nil {
 			return err
 		}
@@ -80,15 +81,5 @@ func (s *Stragglers) Text() string {
 	return out.String()
 }
 
-const CauseAllocation = causeAllocation
-const CauseCopyCall = causeCopyCall
-const CauseDependency = causeDependency
-const CauseDispatch = causeDispatch
-const CauseGraphLaunch = causeGraphLaunch
-const CauseLaunch = causeLaunch
-const CauseModule = causeModule
-const CauseProfiler = causeProfiler
-const CauseSync = causeSync
-const CauseUnknown = causeUnknown
 const ConfidenceHigh = confidenceHigh
 const ConfidenceLow = confidenceLow

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // TestDefaults: what the documentation says of each number is said of these.
@@ -90,26 +91,26 @@ func TestLengthClasses(t *testing.T) {
 // hostly is idle time of a step of 100 ns, of which the host causes so much.
 func hostly(ns int64) stepAccount {
 	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}, timeSum: timeSum{wall: 100}}
-	s.idle[causeNumber(causeHostCode)] = ns
+	s.idle[finding.HostCode] = ns
 	return s
 }
 
 func TestLargestAndSpread(t *testing.T) {
 	var c causeSums
-	if got, _ := c.largest(true); got != "" {
+	if got, _ := c.largest(true); got != finding.NoCause {
 		t.Errorf("nothing is caused by %s", got)
 	}
-	c[causeNumber(causeTransfer)], c[causeNumber(causeSync)] = 100, 1
-	if got, _ := c.largest(true); got != causeSync {
-		t.Errorf("largest %s, want %s: a transfer is not the host's", got, causeSync)
+	c[finding.Transfer], c[finding.Synchronisation] = 100, 1
+	if got, _ := c.largest(true); got != finding.Synchronisation {
+		t.Errorf("largest %s, want %s: a transfer is not the host's", got, finding.Synchronisation)
 	}
-	c[causeNumber(causeHostCode)] = 1
-	if got, _ := c.largest(true); got != causeHostCode {
-		t.Errorf("largest of equals %s, want the first, %s", got, causeHostCode)
+	c[finding.HostCode] = 1
+	if got, _ := c.largest(true); got != finding.HostCode {
+		t.Errorf("largest of equals %s, want the first, %s", got, finding.HostCode)
 	}
-	c[causeNumber(causeSync)] = 2
-	if got, _ := c.largest(true); got != causeSync {
-		t.Errorf("largest %s, want %s", got, causeSync)
+	c[finding.Synchronisation] = 2
+	if got, _ := c.largest(true); got != finding.Synchronisation {
+		t.Errorf("largest %s, want %s", got, finding.Synchronisation)
 	}
 	var all []stepAccount
 	for i := range int64(20) {
@@ -160,7 +161,7 @@ func rowsOf(t *testing.T, write func(*table.Writer), word string) (n int, text s
 // TestListsEnd: each list shows as many rows as its limit, and says how many more there are.
 func TestListsEnd(t *testing.T) {
 	for _, more := range []int{0, 1} {
-		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: causeHostCode}}, Pattern: &Pattern{Repetitions: 2, Source: "config"}}
+		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: finding.HostCode}}, Pattern: &Pattern{Repetitions: 2, Source: "config"}}
 		for range 15 + more {
 			r.Idle[0].Names = append(r.Idle[0].Names, IdleName{Name: "f", NS: 10})
 		}
@@ -252,9 +253,9 @@ func TestListedRanks(t *testing.T) {
 
 func TestGapsInWords(t *testing.T) {
 	long := strings.Repeat("k", 95)
-	r := RankVerdict{Gaps: []GapBucket{{Title: "none"}, {Title: "one", Count: 1, TotalNS: 1500, Share: 1, Largest: causeHostCode, LargestShare: 0.5}},
+	r := RankVerdict{Gaps: []GapBucket{{Title: "none"}, {Title: "one", Count: 1, TotalNS: 1500, Share: 1, Largest: finding.HostCode, LargestShare: 0.5}},
 		Top: []Gap{{NS: 1000, StartNS: 2_000_000, Before: long, After: long[:90], APIs: []string{strings.Repeat("a", 130)},
-			Causes: []IdleName{{Cause: causeHostCode, Name: strings.Repeat("f", 61), NS: 500}, {Cause: causeSync, Name: "two", NS: 300}, {Cause: causeLock, Name: "three", NS: 150}, {Cause: causeGIL, Name: "four", NS: 50}}}}}
+			Causes: []IdleName{{Cause: finding.HostCode, Name: strings.Repeat("f", 61), NS: 500}, {Cause: finding.Synchronisation, Name: "two", NS: 300}, {Cause: finding.Lock, Name: "three", NS: 150}, {Cause: finding.GIL, Name: "four", NS: 50}}}}}
 	_, text := rowsOf(t, r.writeGaps, "")
 	flat := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"one 1 1.500 µs 100.0 % host-code 50.0 %", "1. 1.000 µs at 2.000 ms", "before " + long[:90], "30.0 % synchronisation two; 15.0 % lock three"} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -19,8 +20,8 @@ type GapBucket struct {
 	TotalNS int64         `json:"total_ns"`
 	Share   float64       `json:"share"` // of the time of all gaps
 	// Largest is the cause that takes most of it, with its share; "" for gaps of one stream.
-	Largest      string  `json:"largest_cause,omitempty"`
-	LargestShare float64 `json:"largest_share"`
+	Largest      finding.Cause `json:"largest_cause,omitempty"`
+	LargestShare float64       `json:"largest_share"`
 }
 
 // buckets are the length classes.

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -49,8 +50,8 @@ func stage(v *hostoverhead.Verdict, s layer.Stage) *hostoverhead.StageVerdict {
 }
 
 // causesOf is the idle time of the deciding device by cause, in µs.
-func causesOf(v *hostoverhead.Verdict) map[string]int64 {
-	out := map[string]int64{}
+func causesOf(v *hostoverhead.Verdict) map[finding.Cause]int64 {
+	out := map[finding.Cause]int64{}
 	for _, c := range v.Idle {
 		out[c.Cause] = c.NS / 1000
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -90,16 +91,16 @@ func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 	for _, c := range []struct {
 		kind  event.Kind
 		name  string
-		cause string
+		cause finding.Cause
 	}{
-		{event.Op, "vllm::all_reduce", "host-code"},
-		{event.Op, "c10d::_allgather_base_", "host-code"},
-		{event.Frame, "triton_red_fused_all_reduce_add_rms_norm_0", "host-code"},
-		{event.Frame, "torch/distributed/distributed_c10d.py(2800): all_reduce", "host-code"},
-		{event.Annotation, "nccl:all_reduce", "host-code"},
-		{event.Range, "broadcast_requests", "other-ranks"},
-		{event.Frame, "torch/distributed/distributed_c10d.py(4000): barrier", "other-ranks"},
-		{event.Op, "gloo:broadcast", "other-ranks"},
+		{event.Op, "vllm::all_reduce", finding.HostCode},
+		{event.Op, "c10d::_allgather_base_", finding.HostCode},
+		{event.Frame, "triton_red_fused_all_reduce_add_rms_norm_0", finding.HostCode},
+		{event.Frame, "torch/distributed/distributed_c10d.py(2800): all_reduce", finding.HostCode},
+		{event.Annotation, "nccl:all_reduce", finding.HostCode},
+		{event.Range, "broadcast_requests", finding.OtherRanks},
+		{event.Frame, "torch/distributed/distributed_c10d.py(4000): barrier", finding.OtherRanks},
+		{event.Op, "gloo:broadcast", finding.OtherRanks},
 	} {
 		if got := causesOf(judged(t, oneGap(c.kind, c.name, 500))); got[c.cause] < 500 {
 			t.Errorf("%s %s: %v, want 500 µs %s", c.kind, c.name, got, c.cause)

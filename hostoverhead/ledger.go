@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -71,15 +72,16 @@ var details = [...]string{
 
 // idlePiece is a piece of idle time with one cause. Names are ids: a trace has millions of pieces.
 type idlePiece struct {
-	span          interval.Span
-	cause, detail uint8        // places in causes and details
-	api           trace.NameID // call the thread was in; 0: none
-	rng           trace.NameID // innermost range
-	code          trace.NameID // innermost op or frame
-	drain         trace.NameID // the call that emptied the queue before a step
-	step          bool         // rng is a step's annotation
-	next          int          // place of the kernel that ends the gap
-	gap           int64        // length of the gap
+	span   interval.Span
+	cause  finding.Cause
+	detail uint8        // place in details
+	api    trace.NameID // call the thread was in; 0: none
+	rng    trace.NameID // innermost range
+	code   trace.NameID // innermost op or frame
+	drain  trace.NameID // the call that emptied the queue before a step
+	step   bool         // rng is a step's annotation
+	next   int          // place of the kernel that ends the gap
+	gap    int64        // length of the gap
 }
 
 // gap is a span without a kernel, and what is known about its ends.
@@ -99,7 +101,7 @@ type gap struct {
 
 // drain is the call that had emptied the queue when a gap opened.
 type drain struct {
-	cause uint8
+	cause finding.Cause
 	name  trace.NameID
 	end   int64 // of the call
 	lead  int64 // how far ahead the host would have been
@@ -118,15 +120,11 @@ type ledger struct {
 	callbacks bool                                   // the host puts functions of its own into streams
 	doubted   bool                                   // the launches of the trace do not tell what its GPUs wait for
 	names     []hostName                             // by name, as far as they were asked for
-	number    map[string]uint8
-	cache     [cachedNames]cachedName // of the account at hand
+	cache     [cachedNames]cachedName                // of the account at hand
 }
 
 func newLedger(w *workload, p *params) *ledger {
-	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), number: map[string]uint8{}, samples: map[trace.ThreadIndex][]trace.EventID{}}
-	for i, c := range causes {
-		l.number[c.cause] = uint8(i)
-	}
+	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for id := range trace.NameID(w.t.NumNames()) {
 		if name := w.t.Name(id); name == "cudaLaunchHostFunc" || name == "cudaStreamAddCallback" || name == "hipLaunchHostFunc" || name == "hipStreamAddCallback" {
 			l.callbacks = true
@@ -140,7 +138,7 @@ func newLedger(w *workload, p *params) *ledger {
 
 // forget drops what only walking needs.
 func (l *ledger) forget() {
-	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, doubted: l.doubted, number: l.number}
+	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, doubted: l.doubted}
 }
 
 // gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs nothing
@@ -178,7 +176,7 @@ func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) er
 				if k%2 == 0 {
 					l.explain(g, s, emit)
 				} else {
-					emit(s, idlePiece{cause: l.number[causeTransfer], next: g.next})
+					emit(s, idlePiece{cause: finding.Transfer, next: g.next})
 				}
 			}
 		}
@@ -304,7 +302,7 @@ func (l *ledger) orphanThread(g *gap, s interval.Span) trace.ThreadIndex {
 // explain gives every part of an idle span its cause.
 func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idlePiece)) {
 	if l.doubted && !g.replay {
-		emit(s, idlePiece{cause: l.number[causeUnknown], detail: detailDoubted, next: g.next})
+		emit(s, idlePiece{cause: finding.UnknownCause, detail: detailDoubted, next: g.next})
 		return
 	}
 	th, part := l.hostPart(g, s)
@@ -317,25 +315,25 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		way = s
 	}
 	launched, soon := g.launch.Valid() && g.launch.Thread() >= 0, way.Len() <= int64(l.p.QueuedLimit)
-	c, p := causeDependency, idlePiece{detail: detailLate, next: g.next}
+	c, p := finding.Dependency, idlePiece{detail: detailLate, next: g.next}
 	switch {
 	case soon && (g.replay || !launched && g.graph):
-		c, p.detail = causeDispatch, detailInGraph
+		c, p.detail = finding.GPUDispatch, detailInGraph
 	case !launched:
-		c, p.detail = causeUnknown, detailOrphan
+		c, p.detail = finding.UnknownCause, detailOrphan
 	case soon && int64(g.launch.End()) <= s.Start:
-		c, p.detail = causeDispatch, detailQueued
+		c, p.detail = finding.GPUDispatch, detailQueued
 	case soon:
-		c, p.detail, p.api = causeLaunch, detailOnItsWay, g.launch.NameID()
+		c, p.detail, p.api = finding.LaunchCall, detailOnItsWay, g.launch.NameID()
 		if apicall.IsGraphLaunch(g.launch.Name()) {
-			c = causeGraphLaunch
+			c = finding.GraphLaunch
 		}
 	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != classify.NotCollective:
-		c, p.detail = causeRanks, detailLateCollective
+		c, p.detail = finding.OtherRanks, detailLateCollective
 	case l.callbacks:
-		c, p.detail = causeUnknown, detailHostFunction
+		c, p.detail = finding.UnknownCause, detailHostFunction
 	}
-	p.cause = l.number[c]
+	p.cause = c
 	l.drained(g, way, p, emit)
 }
 
@@ -357,13 +355,13 @@ func (l *ledger) findDrain(g *gap, th trace.ThreadIndex) {
 	}
 	e := l.w.t.At(calls[i].ID)
 	if c := l.p.callCause(e, l.name(e.NameID())); waitsForDevice(c) && int64(e.Start()) < g.span.Start {
-		g.drain = drain{cause: l.number[c], name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
+		g.drain = drain{cause: c, name: e.NameID(), end: int64(e.End()), lead: g.span.Start - int64(e.Start())}
 	}
 }
 
 // drained books host work after the call that emptied the queue on that call.
 func (l *ledger) drained(g *gap, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
-	if g.drain.lead == 0 || s.Start < g.drain.end || causes[p.cause].group != groupWork {
+	if g.drain.lead == 0 || s.Start < g.drain.end || p.cause.Group() != finding.HostWork {
 		emit(s, p)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
@@ -52,7 +53,7 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 
 // TestKernelOnItsWay: a kernel that is launched in a gap costs the host its way, but not what it waits for besides.
 func TestKernelOnItsWay(t *testing.T) {
-	for way, want := range map[int64]string{49: hostoverhead.CauseLaunch, 51: hostoverhead.CauseDependency} {
+	for way, want := range map[int64]finding.Cause{49: finding.LaunchCall, 51: finding.Dependency} {
 		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200
@@ -114,7 +115,7 @@ func checkAddsUp(t *testing.T, a *layer.Analysis, v *hostoverhead.Verdict) {
 	t.Helper()
 	sum, last := map[trace.DeviceID]int64{}, map[trace.DeviceID]int64{}
 	if err := hostoverhead.Pieces(a, hostoverhead.DefaultParams(), func(p hostoverhead.Piece) {
-		if p.End <= p.Start || p.Start < last[p.Device] || p.Cause == "" {
+		if p.End <= p.Start || p.Start < last[p.Device] || p.Cause == finding.NoCause {
 			t.Errorf("piece %+v after %d", p, last[p.Device])
 		}
 		last[p.Device] = p.End
@@ -131,9 +132,9 @@ func checkAddsUp(t *testing.T, a *layer.Analysis, v *hostoverhead.Verdict) {
 				names += n.NS
 			}
 			switch c.Group {
-			case "host work", "host waiting":
+			case finding.HostWork, finding.HostWaiting:
 				host += c.StepsNS
-			case "unknown":
+			case finding.UnknownGroup:
 				unknown += c.StepsNS
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -96,9 +97,9 @@ func TestGapsThatAreAskedFor(t *testing.T) {
 
 // TestIdleTimeInWords: groups without idle time are no rows, a nanosecond is enough.
 func TestIdleTimeInWords(t *testing.T) {
-	v := Verdict{Basis: "steps", Idle: []IdleCause{{Group: groupWork, Cause: causeHostCode, NS: 1, Names: []IdleName{{Name: "f", Where: "g"}}}, {Group: groupDispatch, Cause: causeDispatch, Names: []IdleName{{}}}}}
+	v := Verdict{Basis: "steps", Idle: []IdleCause{{Group: finding.HostWork, Cause: finding.HostCode, NS: 1, Names: []IdleName{{Name: "f", Where: "g"}}}, {Group: finding.DispatchGroup, Cause: finding.GPUDispatch, Names: []IdleName{{}}}}}
 	n, text := rowsOf(t, func(b *table.Writer) { v.writeIdle(b, &RankVerdict{}) }, "host")
-	if n != 1 || strings.Contains(text, groupDispatch) || !strings.Contains(text, "f in g") {
+	if n != 1 || strings.Contains(text, finding.DispatchGroup.String()) || !strings.Contains(text, "f in g") {
 		t.Errorf("%d rows of host work, want one and none of others:\n%s", n, text)
 	}
 }
@@ -113,17 +114,17 @@ func TestNamesOfIdleTime(t *testing.T) {
 		name  string
 		where string
 	}{
-		{"code in a range", idlePiece{cause: uint8(causeNumber(causeHostCode)), rng: rng, code: frame, api: call}, "range", ""},
-		{"code in a step's range", idlePiece{cause: uint8(causeNumber(causeHostCode)), rng: rng, code: frame, step: true}, "frame", ""},
-		{"a step's range alone", idlePiece{cause: uint8(causeNumber(causeHostCode)), rng: rng, step: true}, "range", ""},
-		{"a call", idlePiece{cause: uint8(causeNumber(causeSync)), rng: rng, code: frame, api: call}, "call", "frame"},
-		{"a call in a range", idlePiece{cause: uint8(causeNumber(causeSync)), rng: rng, api: call}, "call", "range"},
-		{"a frame alone", idlePiece{cause: uint8(causeNumber(causeLock)), rng: rng, code: frame}, "frame", "range"},
-		{"what another thread did", idlePiece{cause: uint8(causeNumber(causeLock)), detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
-		{"an exchange", idlePiece{cause: uint8(causeNumber(causeRanks)), rng: rng, code: frame}, "frame", ""},
-		{"a late collective", idlePiece{cause: uint8(causeNumber(causeRanks)), detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
-		{"a copy", idlePiece{cause: uint8(causeNumber(causeTransfer)), rng: rng}, "copy or set", ""},
-		{"nothing", idlePiece{cause: uint8(causeNumber(causeUnknown)), detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
+		{"code in a range", idlePiece{cause: finding.HostCode, rng: rng, code: frame, api: call}, "range", ""},
+		{"code in a step's range", idlePiece{cause: finding.HostCode, rng: rng, code: frame, step: true}, "frame", ""},
+		{"a step's range alone", idlePiece{cause: finding.HostCode, rng: rng, step: true}, "range", ""},
+		{"a call", idlePiece{cause: finding.Synchronisation, rng: rng, code: frame, api: call}, "call", "frame"},
+		{"a call in a range", idlePiece{cause: finding.Synchronisation, rng: rng, api: call}, "call", "range"},
+		{"a frame alone", idlePiece{cause: finding.Lock, rng: rng, code: frame}, "frame", "range"},
+		{"what another thread did", idlePiece{cause: finding.Lock, detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
+		{"an exchange", idlePiece{cause: finding.OtherRanks, rng: rng, code: frame}, "frame", ""},
+		{"a late collective", idlePiece{cause: finding.OtherRanks, detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
+		{"a copy", idlePiece{cause: finding.Transfer, rng: rng}, "copy or set", ""},
+		{"nothing", idlePiece{cause: finding.UnknownCause, detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
 	} {
 		k := c.p.key()
 		where := ""
@@ -139,10 +140,10 @@ func TestNamesOfIdleTime(t *testing.T) {
 // TestIdleTimeIsListed: by cause and name, most first, with the part of it in the steps; names that differ in their numbers are one.
 func TestIdleTimeIsListed(t *testing.T) {
 	a, ids := named("f 1", "f 2", "b")
-	host, sync := uint8(causeNumber(causeHostCode)), uint8(causeNumber(causeSync))
+	host, sync := finding.HostCode, finding.Synchronisation
 	a.names = map[nameKey]*nameSum{
 		{cause: host, name: ids["f 1"]}: {ns: 5, steps: 4, count: 1}, {cause: host, name: ids["f 2"]}: {ns: 2, steps: 1, count: 2}, {cause: host, name: ids["b"]}: {ns: 9, steps: 9, count: 1},
-		{cause: sync, name: ids["b"]}: {ns: 1, count: 1}, {cause: uint8(causeNumber(causeLock)), name: ids["b"]}: {},
+		{cause: sync, name: ids["b"]}: {ns: 1, count: 1}, {cause: finding.Lock, name: ids["b"]}: {},
 	}
 	var got []string
 	for _, c := range a.idleCauses(100) {
@@ -158,10 +159,10 @@ func TestIdleTimeIsListed(t *testing.T) {
 // TestClassesOfGaps: each length class has the cause with most of its time, the first of equals.
 func TestClassesOfGaps(t *testing.T) {
 	a := &account{d: &deviceWork{busy: []interval.Span{{Start: 0, End: 10}, {Start: 11, End: 20}, {Start: 2020, End: 2030}}}}
-	a.byGap[0][causeNumber(causeSync)] = 1
-	a.byGap[1][causeNumber(causeSync)], a.byGap[1][causeNumber(causeHostCode)], a.byGap[1][causeNumber(causeUnknown)] = 500, 1000, 500
+	a.byGap[0][finding.Synchronisation] = 1
+	a.byGap[1][finding.Synchronisation], a.byGap[1][finding.HostCode], a.byGap[1][finding.UnknownCause] = 500, 1000, 500
 	got := a.gapClasses()
-	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: causeSync, LargestShare: 1}, {Count: 1, TotalNS: 2000, Largest: causeHostCode, LargestShare: 0.5}, {}} {
+	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: finding.Synchronisation, LargestShare: 1}, {Count: 1, TotalNS: 2000, Largest: finding.HostCode, LargestShare: 0.5}, {}} {
 		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest || g.LargestShare != want.LargestShare {
 			t.Errorf("class %d: %+v, want %+v", i, g, want)
 		}
@@ -199,9 +200,9 @@ func TestDisagreementInWords(t *testing.T) {
 	}{
 		{math.NaN(), nil, []string{"the GPU is idle 50.0 % of the window; the host causes 5.0 % of the steps."}, []string{"launch calls", "rest"}},
 		{0, nil, nil, []string{"launch calls"}},
-		{0.25, []IdleCause{{Cause: causeLaunch, Group: groupWork, NS: 10}, {Cause: causeTransfer, Group: groupTransfer, NS: 2, StepsNS: 1}}, []string{"launch calls take 25.0 % of it", "(10.0 % exposed)", "most of the rest is transfers."}, nil},
-		{0, []IdleCause{{Cause: causeTransfer, Group: groupTransfer, NS: 2, StepsNS: 2}, {Cause: causeDependency, Group: groupDispatch, NS: 3, StepsNS: 1}}, []string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
-		{0.25, []IdleCause{{Cause: causeSync, Group: groupWaiting, NS: 10}, {Cause: causeTransfer, Group: groupTransfer}}, []string{"(0.0 % exposed)"}, []string{"rest"}},
+		{0.25, []IdleCause{{Cause: finding.LaunchCall, Group: finding.HostWork, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 1}}, []string{"launch calls take 25.0 % of it", "(10.0 % exposed)", "most of the rest is transfers."}, nil},
+		{0, []IdleCause{{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 2}, {Cause: finding.Dependency, Group: finding.DispatchGroup, NS: 3, StepsNS: 1}}, []string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
+		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0 % exposed)"}, []string{"rest"}},
 	} {
 		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: answerYes}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()

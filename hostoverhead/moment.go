@@ -3,8 +3,10 @@ package hostoverhead
 import (
 	"cmp"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -53,15 +55,15 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 		p.code = cmp.Or(p.code, m[timeline.Sampled].Name)
 	}
 	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
-	p.cause, p.detail = l.number[c], detail
+	p.cause, p.detail = c, detail
 	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
 	return p
 }
 
 // momentCause is the cause of a moment. between says that it lies between two steps; began that the host works on the
 // step that comes next.
-func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (string, uint8) {
-	call, system, off, rng, code := &m[timeline.Calls], "", m[timeline.Off].Valid(), &m[timeline.Ranges], &m[timeline.Code]
+func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.Cause, uint8) {
+	call, system, off, rng, code := &m[timeline.Calls], finding.NoCause, m[timeline.Off].Valid(), &m[timeline.Ranges], &m[timeline.Code]
 	if p := &m[timeline.System]; p.Valid() {
 		system = inStep(l.name(p.Name).system, between)
 	}
@@ -69,35 +71,35 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (string, u
 	named := rng.Valid() || code.Valid()
 	switch {
 	case m[timeline.Over].Valid():
-		return causeProfiler, detailNone
+		return finding.Profiler, detailNone
 	case call.Valid():
 		c := l.p.callCause(l.w.t.At(call.ID), l.name(call.Name))
-		launches := c == causeLaunch || c == causeGraphLaunch || l.name(call.Name).kernelLaunch
+		launches := c == finding.LaunchCall || c == finding.GraphLaunch || l.name(call.Name).kernelLaunch
 		switch {
-		case launches && (system == causeLock || system == causeGIL):
+		case launches && (system == finding.Lock || system == finding.GIL):
 			return system, detailNone
 		case launches && off:
-			return causeDescheduled, detailNone
+			return finding.Descheduled, detailNone
 		}
 		return c, detailNone
-	case system != "":
+	case system != finding.NoCause:
 		return system, detailNone
 	case inRange.gil:
-		return causeGIL, detailNone
+		return finding.GIL, detailNone
 	case inCode.exchange, inRange.rangeExchange:
-		return causeRanks, detailNone
-	case code.Kind == event.Frame && inCode.frame != "":
+		return finding.OtherRanks, detailNone
+	case code.Kind == event.Frame && inCode.frame.For != names.Nothing:
 		return inStep(inCode.frame, between), detailNone
 	case off && between && !named:
-		return causeUnknown, detailOffCPU
+		return finding.UnknownCause, detailOffCPU
 	case off:
-		return causeDescheduled, detailNone
+		return finding.Descheduled, detailNone
 	case named:
-		return causeHostCode, detailNone
+		return finding.HostCode, detailNone
 	case m[timeline.Sampled].Valid():
-		return causeHostCode, detailSampled
+		return finding.HostCode, detailSampled
 	case began, call.Span.Len() <= int64(l.p.Unnamed): // for so long it made no call
-		return causeHostCode, detailUnnamed
+		return finding.HostCode, detailUnnamed
 	}
-	return causeUnknown, detailQuiet
+	return finding.UnknownCause, detailQuiet
 }

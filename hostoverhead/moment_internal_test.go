@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -37,36 +38,36 @@ func TestCausesOfMoments(t *testing.T) {
 		over, call, system, off, rng, code, ran string
 		between, began                          bool
 		quiet                                   time.Duration
-		want                                    string
+		want                                    finding.Cause
 		detail                                  uint8
 	}{
-		{over: "Buffer flush", call: "cudaStreamSynchronize", want: causeProfiler},
-		{call: "cudaLaunchKernel", rng: "python", want: causeLaunch},
-		{call: "cudaLaunchKernel", system: "pthread_cond_wait", off: "off", want: causeLock},
-		{call: "cudaGraphLaunch", system: "take_gil", want: causeGIL},
-		{call: "cudaLaunchKernel", system: "read", off: "off", want: causeDescheduled},
-		{call: "cudaGraphLaunch", off: "off", want: causeDescheduled},
-		{call: "cudaGraphLaunch", want: causeGraphLaunch},
-		{call: "cudaGetDevice", off: "off", want: causeDescheduled},
-		{call: "cudaStreamSynchronize", system: "pthread_cond_wait", off: "off", want: causeSync},
-		{system: "pthread_cond_wait", rng: "python", want: causeLock},
-		{system: "epoll_wait", between: true, want: causeNoRequests},
-		{system: "epoll_wait", want: causeSystemCall},
-		{system: "read", between: true, want: causeSystemCall},
-		{rng: "Waiting for GIL", code: "gloo:send", want: causeGIL},
-		{rng: "broadcast_requests", want: causeRanks},
-		{code: "gloo:send", want: causeRanks},
-		{rng: "python", code: "threading.py(359): wait", want: causeLock},
-		{rng: "python", code: "a.py(1): f", want: causeHostCode},
-		{off: "off", between: true, want: causeUnknown, detail: detailOffCPU},
-		{off: "off", want: causeDescheduled},
-		{off: "off", between: true, rng: "python", want: causeDescheduled},
-		{off: "off", between: true, code: "a.py(1): f", want: causeDescheduled},
-		{rng: "python", ran: "sample", want: causeHostCode},
-		{ran: "sample", quiet: time.Hour, want: causeHostCode, detail: detailSampled},
-		{began: true, quiet: time.Hour, want: causeHostCode, detail: detailUnnamed},
-		{quiet: a.l.p.Unnamed, want: causeHostCode, detail: detailUnnamed},
-		{quiet: a.l.p.Unnamed + 1, want: causeUnknown, detail: detailQuiet},
+		{over: "Buffer flush", call: "cudaStreamSynchronize", want: finding.Profiler},
+		{call: "cudaLaunchKernel", rng: "python", want: finding.LaunchCall},
+		{call: "cudaLaunchKernel", system: "pthread_cond_wait", off: "off", want: finding.Lock},
+		{call: "cudaGraphLaunch", system: "take_gil", want: finding.GIL},
+		{call: "cudaLaunchKernel", system: "read", off: "off", want: finding.Descheduled},
+		{call: "cudaGraphLaunch", off: "off", want: finding.Descheduled},
+		{call: "cudaGraphLaunch", want: finding.GraphLaunch},
+		{call: "cudaGetDevice", off: "off", want: finding.Descheduled},
+		{call: "cudaStreamSynchronize", system: "pthread_cond_wait", off: "off", want: finding.Synchronisation},
+		{system: "pthread_cond_wait", rng: "python", want: finding.Lock},
+		{system: "epoll_wait", between: true, want: finding.NoRequests},
+		{system: "epoll_wait", want: finding.SystemCall},
+		{system: "read", between: true, want: finding.SystemCall},
+		{rng: "Waiting for GIL", code: "gloo:send", want: finding.GIL},
+		{rng: "broadcast_requests", want: finding.OtherRanks},
+		{code: "gloo:send", want: finding.OtherRanks},
+		{rng: "python", code: "threading.py(359): wait", want: finding.Lock},
+		{rng: "python", code: "a.py(1): f", want: finding.HostCode},
+		{off: "off", between: true, want: finding.UnknownCause, detail: detailOffCPU},
+		{off: "off", want: finding.Descheduled},
+		{off: "off", between: true, rng: "python", want: finding.Descheduled},
+		{off: "off", between: true, code: "a.py(1): f", want: finding.Descheduled},
+		{rng: "python", ran: "sample", want: finding.HostCode},
+		{ran: "sample", quiet: time.Hour, want: finding.HostCode, detail: detailSampled},
+		{began: true, quiet: time.Hour, want: finding.HostCode, detail: detailUnnamed},
+		{quiet: a.l.p.Unnamed, want: finding.HostCode, detail: detailUnnamed},
+		{quiet: a.l.p.Unnamed + 1, want: finding.UnknownCause, detail: detailQuiet},
 	} {
 		m := timeline.Moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code), piece(c.ran)}
 		if c.call == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -54,7 +55,7 @@ func doubted(code string) func(*hostoverhead.Verdict) string {
 	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(doubt(v, code) != nil) }
 }
 
-func hasCause(c string) func(*hostoverhead.Verdict) string {
+func hasCause(c finding.Cause) func(*hostoverhead.Verdict) string {
 	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(causesOf(v)[c] > 0) }
 }
 
@@ -96,10 +97,10 @@ func boundaries() map[string]boundary {
 				tl.Event(event.Kernel, "gemm", 0, int(i)+1, 10+140*i, 110+140*i)
 			}
 			return tl.Finish()
-		}, hasCause(hostoverhead.CauseDispatch), "false", "true"},
-		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaMemcpyAsync", 30) }, hasCause(hostoverhead.CauseCopyCall), "true", "false"},
-		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaLaunchKernel", 300) }, hasCause(hostoverhead.CauseModule), "true", "false"},
-		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 500*us) }, func() *trace.Trace { return oneGap(event.Mark, "x", 500) }, hasCause(hostoverhead.CauseUnknown), "true", "false"},
+		}, hasCause(finding.GPUDispatch), "false", "true"},
+		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaMemcpyAsync", 30) }, hasCause(finding.BlockingCopy), "true", "false"},
+		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaLaunchKernel", 300) }, hasCause(finding.ModuleLoad), "true", "false"},
+		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 500*us) }, func() *trace.Trace { return oneGap(event.Mark, "x", 500) }, hasCause(finding.UnknownCause), "true", "false"},
 		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 50*us) }, func() *trace.Trace {
 			return waiting("sem_wait", wakeRow{event.Range, "tokenize", 0, 2, 5, 195}, wakeRow{event.OSCall, "sem_post", 0, 2, 150, 152})
 		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
@@ -121,7 +122,7 @@ func boundaries() map[string]boundary {
 			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Weight }, "medium", "low"},
 		"AdviceShare": {func(p *P, h bool) { bigger(&p.AdviceShare, h, 0.09, 0.13) }, func() *trace.Trace { return eager(200, 80, 100, 10) },
 			func(v *hostoverhead.Verdict) string {
-				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), "launch calls that nothing hides"))
+				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), finding.LaunchCall.Info().Why))
 			}, "true", "false"},
 		"MinKernelShare": {func(p *P, h bool) { bigger(&p.MinKernelShare, h, 0.10, 0.11) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -55,17 +56,17 @@ func (v *Verdict) disagreement() string {
 	if p.Metrics.LaunchOverhead > 0 {
 		exposed := int64(0)
 		for _, c := range r.Idle {
-			if c.Cause == causeLaunch {
+			if c.Cause == finding.LaunchCall {
 				exposed = c.NS
 			}
 		}
 		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(float64(p.Metrics.LaunchOverhead)), percentOf(exposed, r.WindowNS)))
 	}
-	groups := slices.DeleteFunc(groupSums(r.Idle), func(g groupSum) bool { return hostGroup(g.group) || g.ns == 0 })
+	groups := slices.DeleteFunc(groupSums(r.Idle), func(g groupSum) bool { return g.group.Host() || g.ns == 0 })
 	rest := ""
 	if len(groups) > 0 {
 		g := slices.MaxFunc(groups, func(x, y groupSum) int { return cmp.Compare(x.ns, y.ns) })
-		if rest = ", and most of the rest is " + g.group; 2*g.steps < g.ns && v.Basis == "steps" {
+		if rest = ", and most of the rest is " + g.group.String(); 2*g.steps < g.ns && v.Basis == "steps" {
 			rest += ", outside of the steps"
 		}
 	}

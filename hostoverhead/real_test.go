@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -94,9 +95,9 @@ func TestRealTracesDoNotContradict(t *testing.T) {
 			var host, other int64
 			for _, c := range r.Idle {
 				switch c.Group {
-				case "host work", "host waiting":
+				case finding.HostWork, finding.HostWaiting:
 					host += c.NS
-				case "no requests", "profiler", "unknown", "other ranks":
+				case finding.RequestsGroup, finding.ProfilerGroup, finding.UnknownGroup, finding.RanksGroup:
 					other += c.NS
 				}
 			}
@@ -133,7 +134,7 @@ func TestSharesAreOfOneGPU(t *testing.T) {
 			t.Errorf("device %d: idle %.2f %%, want %.1f, host %v", r.Device, idle, want, r.Headroom.Share)
 		}
 		for _, c := range r.Idle {
-			if c.Group != "GPU dispatch" {
+			if c.Group != finding.DispatchGroup {
 				both += share(c.NS, r.WindowNS)
 			}
 		}

@@ -10,25 +10,23 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // groupSum is the idle time of a group of causes.
 type groupSum struct {
-	group     string
+	group     finding.Group
 	ns, steps int64
 }
 
-// groups lists the groups in report order.
-var groups = []string{groupWork, groupWaiting, groupDispatch, groupRanks, groupTransfer, groupRequests, groupProfiler, groupUnknown}
-
 // groupSums adds causes up by group, most time in the steps first.
 func groupSums(idle []IdleCause) []groupSum {
-	out := make([]groupSum, len(groups))
-	for i, g := range groups {
-		out[i].group = g
+	var out []groupSum
+	for _, g := range finding.Groups() {
+		out = append(out, groupSum{group: g})
 	}
 	for _, c := range idle {
-		s := &out[slices.Index(groups, c.Group)]
+		s := &out[slices.IndexFunc(out, func(s groupSum) bool { return s.group == c.Group })]
 		s.ns += c.NS
 		s.steps += c.StepsNS
 	}
@@ -134,11 +132,11 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	var rows [][]string
 	for _, g := range groupSums(v.Idle) {
 		if g.ns > 0 {
-			rows = append(rows, []string{g.group, "", microseconds(g.steps), percentOf(g.steps, h.WallNS), microseconds(g.ns), ""})
+			rows = append(rows, []string{g.group.String(), "", microseconds(g.steps), percentOf(g.steps, h.WallNS), microseconds(g.ns), ""})
 		}
 		for _, c := range v.Idle {
 			if g.ns > 0 && c.Group == g.group {
-				rows = append(rows, []string{"", c.Cause, microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(c.Names[0]), narrowName)})
+				rows = append(rows, []string{"", c.Cause.String(), microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(c.Names[0]), narrowName)})
 			}
 		}
 	}
@@ -160,7 +158,7 @@ func withWhere(n IdleName) string {
 
 func writeStages(b *table.Writer, r *RankVerdict) {
 	table.List(b, "\nStages:\n", r.Stages, len(r.Stages), func(s StageVerdict) []string {
-		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict}, s.Headroom.cells()...), s.Largest)
+		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict}, s.Headroom.cells()...), s.Largest.String())
 	}, table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
 	type row struct {
 		stage string
@@ -188,7 +186,7 @@ func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
 	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
-		return []string{fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest,
+		return []string{fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest.String(),
 			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd)}
 	}, table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
 }
@@ -304,7 +302,7 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 	idle := d.WindowNS - d.BusyNS
 	title := fmt.Sprintf("\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
 	table.List(b, title, rows, listedNames, func(n IdleName) []string {
-		return []string{n.Cause, names.Short(withWhere(n), wideName), microseconds(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count))}
+		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), microseconds(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count))}
 	}, table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
 	d.writeGaps(b)
 	d.writeCoverage(b)
@@ -315,8 +313,8 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 	classes := slices.DeleteFunc(slices.Clone(d.Gaps), func(g GapBucket) bool { return g.Count == 0 })
 	table.List(b, "\nGaps of the device (no stream busy):\n", classes, len(classes), func(g GapBucket) []string {
 		largest := ""
-		if g.Largest != "" {
-			largest = g.Largest + " " + percent(g.LargestShare)
+		if g.Largest != finding.NoCause {
+			largest = g.Largest.String() + " " + percent(g.LargestShare)
 		}
 		return []string{g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), largest}
 	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -53,28 +54,24 @@ type Headroom struct {
 
 // IdleCause is the idle time of one cause. Every nanosecond of idle time has exactly one.
 type IdleCause struct {
-	// Group is the row of the headroom that the cause counts for: "host work", "host waiting", "GPU dispatch", "other ranks",
-	// "transfers", "no requests", "profiler" or "unknown". Host says that the host costs this time: the first two.
-	Group string `json:"group"`
-	Host  bool   `json:"host"`
-	// Cause is one of "host-code", "launch-call", "graph-launch", "synchronisation", "blocking-copy", "allocation",
-	// "module-load", "lock", "gil", "descheduled", "system-call", "gpu-dispatch", "dependency", "other-ranks", "transfer",
-	// "no-requests", "profiler" and "unknown". New ones may be added; users must be robust to that.
-	Cause   string     `json:"cause"`
-	NS      int64      `json:"ns"`       // in the window
-	StepsNS int64      `json:"steps_ns"` // of it in the steps
-	Share   float64    `json:"share"`    // of StepsNS in the time of the steps
-	Names   []IdleName `json:"names"`    // what ran, most time first; they add up to NS
+	// Group is the row of the headroom that the cause counts for. Host says that the host costs this time.
+	Group   finding.Group `json:"group"`
+	Host    bool          `json:"host"`
+	Cause   finding.Cause `json:"cause"`
+	NS      int64         `json:"ns"`       // in the window
+	StepsNS int64         `json:"steps_ns"` // of it in the steps
+	Share   float64       `json:"share"`    // of StepsNS in the time of the steps
+	Names   []IdleName    `json:"names"`    // what ran, most time first; they add up to NS
 }
 
 // IdleName is idle time while one thing ran.
 type IdleName struct {
-	Cause   string `json:"cause,omitempty"` // in lists of several causes, see [IdleCause]
-	Name    string `json:"name"`            // range, frame or call; a sentence where nothing is recorded
-	Where   string `json:"where,omitempty"` // of calls: the frame, op or range they were made in
-	NS      int64  `json:"ns"`
-	StepsNS int64  `json:"steps_ns"`
-	Count   int    `json:"count"` // pieces
+	Cause   finding.Cause `json:"cause,omitempty"` // in lists of several causes, see [IdleCause]
+	Name    string        `json:"name"`            // range, frame or call; a sentence where nothing is recorded
+	Where   string        `json:"where,omitempty"` // of calls: the frame, op or range they were made in
+	NS      int64         `json:"ns"`
+	StepsNS int64         `json:"steps_ns"`
+	Count   int           `json:"count"` // pieces
 }
 
 // Path is the work that reached the device in one way: by "graph" replays, launched one by one from "compiled" code, or
@@ -91,13 +88,13 @@ type Path struct {
 
 // StageVerdict is the answer for the steps of one stage.
 type StageVerdict struct {
-	Stage    layer.Stage `json:"stage"`
-	Steps    int         `json:"steps"`
-	Verdict  string      `json:"verdict"`
-	Headroom Headroom    `json:"headroom"`
-	Largest  string      `json:"largest_cause"` // of the host's time; "" for none
-	Passes   PassSpread  `json:"passes"`
-	Paths    []Path      `json:"paths"`
+	Stage    layer.Stage   `json:"stage"`
+	Steps    int           `json:"steps"`
+	Verdict  string        `json:"verdict"`
+	Headroom Headroom      `json:"headroom"`
+	Largest  finding.Cause `json:"largest_cause"` // of the host's time; "" for none
+	Passes   PassSpread    `json:"passes"`
+	Paths    []Path        `json:"paths"`
 }
 
 // PassSpread says how the host's time spreads over passes, per pass.
@@ -113,15 +110,15 @@ type PassSpread struct {
 
 // PassHeadroom is one pass.
 type PassHeadroom struct {
-	Pass     int         `json:"pass"`
-	Stage    layer.Stage `json:"stage"`
-	StartNS  int64       `json:"start_ns"` // since the trace's first event, from the end of the pass before
-	EndNS    int64       `json:"end_ns"`
-	VisStart int64       `json:"vis_start_ns"` // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
-	VisEnd   int64       `json:"vis_end_ns"`
-	Headroom Headroom    `json:"headroom"`
-	Largest  string      `json:"largest_cause"`
-	Paths    []Path      `json:"paths"`
+	Pass     int           `json:"pass"`
+	Stage    layer.Stage   `json:"stage"`
+	StartNS  int64         `json:"start_ns"` // since the trace's first event, from the end of the pass before
+	EndNS    int64         `json:"end_ns"`
+	VisStart int64         `json:"vis_start_ns"` // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
+	VisEnd   int64         `json:"vis_end_ns"`
+	Headroom Headroom      `json:"headroom"`
+	Largest  finding.Cause `json:"largest_cause"`
+	Paths    []Path        `json:"paths"`
 }
 
 // RankVerdict is the answer for one device of one rank.

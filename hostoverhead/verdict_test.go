@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -36,9 +37,9 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	tl.Event(event.Runtime, "cudaGraphLaunch", 0, 2, 2800, 2960)
 	tl.Event(event.Kernel, "b", 0, 2, 3000, 3100)
 	tl.Event(event.Kernel, "c", 0, 2, 3101, 3200)
-	want := map[string]int64{
-		hostoverhead.CauseAllocation: 50, hostoverhead.CauseProfiler: 50, "host-code": 400, "other-ranks": 100,
-		"transfer": 100, hostoverhead.CauseUnknown: 1990, hostoverhead.CauseLaunch: 10, hostoverhead.CauseGraphLaunch: 200, hostoverhead.CauseDispatch: 1,
+	want := map[finding.Cause]int64{
+		finding.Allocation: 50, finding.Profiler: 50, finding.HostCode: 400, finding.OtherRanks: 100,
+		finding.Transfer: 100, finding.UnknownCause: 1990, finding.LaunchCall: 10, finding.GraphLaunch: 200, finding.GPUDispatch: 1,
 	}
 	got := causesOf(judged(t, tl.Finish()))
 	for c, us := range want {
@@ -59,13 +60,13 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 func TestDrainIsBookedOnItsCall(t *testing.T) {
 	for _, c := range []struct {
 		call       string
-		cause      string
+		cause      finding.Cause
 		begin      int64 // of the call; the device is done at 500
 		wait, code int64 // µs of the gap of 620 on the call, and on host code and the launch
 	}{
-		{"cudaStreamSynchronize", hostoverhead.CauseSync, 100, 410, 210},
-		{"cudaMemcpy", hostoverhead.CauseCopyCall, 300, 210, 410},
-		{"cudaDeviceSynchronize", hostoverhead.CauseSync, 500, 10, 610}, // began when the queue was empty: it emptied nothing
+		{"cudaStreamSynchronize", finding.Synchronisation, 100, 410, 210},
+		{"cudaMemcpy", finding.BlockingCopy, 300, 210, 410},
+		{"cudaDeviceSynchronize", finding.Synchronisation, 500, 10, 610}, // began when the queue was empty: it emptied nothing
 	} {
 		tl := hosttest.NewTimeline()
 		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
@@ -75,7 +76,7 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 2, 1110, 1115)
 		tl.Event(event.Kernel, "b", 0, 2, 1120, 1200)
 		got := causesOf(judged(t, tl.Finish()))
-		if code := got["host-code"] + got[hostoverhead.CauseLaunch]; got[c.cause] != c.wait || code != c.code {
+		if code := got[finding.HostCode] + got[finding.LaunchCall]; got[c.cause] != c.wait || code != c.code {
 			t.Errorf("%s from %d: %v, want %d µs on it and %d on host code", c.call, c.begin, got, c.wait, c.code)
 		}
 	}
@@ -94,7 +95,7 @@ func TestDrainIsOfItsGap(t *testing.T) {
 	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 3, 500, 505)
 	tl.Event(event.Kernel, "c", 0, 3, 510, 600)
 	got := causesOf(judged(t, tl.Finish()))
-	if got[hostoverhead.CauseSync] != 100 || got["host-code"] != 250 || got[hostoverhead.CauseLaunch] != 20 {
+	if got[finding.Synchronisation] != 100 || got[finding.HostCode] != 250 || got[finding.LaunchCall] != 20 {
 		t.Errorf("%v, want 100 µs of the call, 250 of host code and 20 of launches", got)
 	}
 }

@@ -4,21 +4,24 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
-// TestWaitsAreCauses: what names say of waits are causes that this package knows.
+// TestWaitsAreCauses: names of calls and functions say what a thread waits for.
 func TestWaitsAreCauses(t *testing.T) {
-	for name, want := range map[string]string{
-		names.CallWait("cudaStreamSynchronize"): causeSync, names.CallWait("cuModuleLoadData"): causeModule, names.CallWait("hipMalloc"): causeAllocation,
-		names.SystemWait("pthread_mutex_lock"): causeLock, names.SystemWait("take_gil"): causeGIL, names.FrameWait("a/threading.py(1): wait"): causeLock,
-	} {
-		if name != want || causeNumber(want) < 0 {
-			t.Errorf("%q, want %s", name, want)
+	for name, want := range map[string]finding.Cause{"cudaStreamSynchronize": finding.Synchronisation, "cuModuleLoadData": finding.ModuleLoad,
+		"hipMalloc": finding.Allocation, "cudaLaunchKernel": finding.NoCause} {
+		if got := names.CallWait(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	for name, want := range map[string]string{names.SystemWait("epoll_wait"): names.Input, names.SystemWait("pthread_cond_signal"): names.Wakes, names.CallWait("cudaLaunchKernel"): ""} {
-		if name != want {
-			t.Errorf("%q, want %q", name, want)
+	for name, want := range map[string]names.Wait{"pthread_mutex_lock": names.WaitForThread(finding.Lock), "take_gil": names.WaitForThread(finding.GIL),
+		"epoll_wait": {For: names.Input}, "pthread_cond_signal": {For: names.Nobody}} {
+		if got := names.SystemWait(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
+	}
+	if got := names.FrameWait("a/threading.py(1): wait"); got != names.WaitForThread(finding.Lock) {
+		t.Errorf("a wait of Python's library: %v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -97,7 +98,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 			continue
 		}
 		for _, p := range l.threads[th].Now[timeline.System] {
-			if l.name(p.Name).system != causeLock {
+			if l.name(p.Name).system != names.WaitForThread(finding.Lock) {
 				continue
 			}
 			if w := l.waker(p.ID); w != trace.None {
@@ -117,7 +118,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 // woken names a wait for another thread by what that thread did meanwhile.
 func (l *ledger) woken(m *timeline.Moment, s interval.Span, p idlePiece, emit func(interval.Span, idlePiece)) {
 	th, wait := trace.ThreadIndex(trace.None), &m[timeline.System]
-	if wait.Valid() && causes[p.cause].cause == causeLock {
+	if wait.Valid() && p.cause == finding.Lock {
 		th = l.waker(wait.ID)
 	}
 	if th == trace.None || l.waking[th] == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -52,7 +53,7 @@ func waiting(call string, rows ...wakeRow) *trace.Trace {
 // wokenBy is the name that takes most of the waits for other threads, and where.
 func wokenBy(v *hostoverhead.Verdict) (name, where string) {
 	for _, c := range v.Idle {
-		if c.Cause == "lock" {
+		if c.Cause == finding.Lock {
 			return c.Names[0].Name, c.Names[0].Where
 		}
 	}
@@ -100,7 +101,7 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		for _, x := range v.Idle {
 			idle += x.NS
 		}
-		if lock := 1000 * causesOf(v)["lock"]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != "YES" {
+		if lock := 1000 * causesOf(v)[finding.Lock]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != "YES" {
 			t.Errorf("%s: lock has %d of %d ns, %s", c.what, lock, idle, v.Verdict)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // TestWidthsOfNames: a name that fits is shown whole; of a longer one a frame loses directories, anything else its end.
@@ -15,7 +16,7 @@ func TestWidthsOfNames(t *testing.T) {
 	}
 	named := func(name string) []IdleName { return []IdleName{{Name: name, NS: 10, StepsNS: 10}} }
 	idle := func(name string) []IdleCause {
-		return []IdleCause{{Group: groupWork, Host: true, Cause: causeHostCode, NS: 10, StepsNS: 10, Names: named(name)}}
+		return []IdleCause{{Group: finding.HostWork, Host: true, Cause: finding.HostCode, NS: 10, StepsNS: 10, Names: named(name)}}
 	}
 	gap := func(g Gap) string {
 		r := RankVerdict{Top: []Gap{g}}
@@ -81,7 +82,7 @@ func TestBound(t *testing.T) {
 
 // TestLargestIsOfTheHost: the summary names the cause that takes most of the time of the host, none where it takes none.
 func TestLargestIsOfTheHost(t *testing.T) {
-	none := Verdict{Idle: []IdleCause{{Host: true, Cause: causeHostCode, Names: []IdleName{{Name: "f"}}}, {Cause: causeTransfer, StepsNS: 9, Names: []IdleName{{Name: "copy"}}}}}
+	none := Verdict{Idle: []IdleCause{{Host: true, Cause: finding.HostCode, Names: []IdleName{{Name: "f"}}}, {Cause: finding.Transfer, StepsNS: 9, Names: []IdleName{{Name: "copy"}}}}}
 	if got := none.largestName(); got != "" {
 		t.Errorf("the host causes nothing, but %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // Handoff is the summary for whoever optimises next, with the published field names.
@@ -42,7 +43,7 @@ const handoffOps = 5
 func handoffAlone(v *hostoverhead.Verdict, run *Run) *Handoff {
 	h := handoff(v, run)
 	for _, c := range v.Idle {
-		if c.Cause != "host-code" && c.Cause != "other-ranks" && c.Group != "host waiting" {
+		if c.Cause != finding.HostCode && c.Cause != finding.OtherRanks && c.Group != finding.HostWaiting {
 			continue
 		}
 		for _, n := range c.Names {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -139,5 +140,21 @@ func TestRank(t *testing.T) {
 	}
 	if want := "worse doubt, doubt, much, little, takes"; strings.Join(got, ", ") != want {
 		t.Errorf("ranked %v, want %s", got, want)
+	}
+}
+
+// TestDocumented: the page on the host's verdict has each cause under its group, and the document of each piece of advice.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/host-verdict.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range finding.Causes() {
+		if !strings.Contains(string(page), "`"+c.String()+"`") || !strings.Contains(string(page), "| "+c.Group().String()+" |") {
+			t.Errorf("docs/host-verdict.md lacks %s of %s", c, c.Group())
+		}
+		if s := c.Info().Advice.Source; !strings.Contains(string(page), s) {
+			t.Errorf("docs/host-verdict.md lacks %s", s)
+		}
 	}
 }

@@ -6,16 +6,17 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
 // texts holds each answer against what is wanted, by name.
-func texts(t *testing.T, f func(string) string, want map[string]string) {
+func texts[T comparable](t *testing.T, f func(string) T, want map[string]T) {
 	t.Helper()
 	for name, w := range want {
 		if got := f(name); got != w {
-			t.Errorf("%q: %q, want %q", name, got, w)
+			t.Errorf("%q: %v, want %v", name, got, w)
 		}
 	}
 }
@@ -91,11 +92,14 @@ func TestExchangesAndLaunches(t *testing.T) {
 }
 
 func TestWaits(t *testing.T) {
-	texts(t, names.CallWait, map[string]string{"cudaStreamSynchronize": "synchronisation", "cuModuleLoadData": "module-load", "cudaMalloc": "allocation", "cudaLaunchKernel": ""})
-	texts(t, names.SystemWait, map[string]string{"take_gil": "gil", "pthread_cond_signal": names.Wakes, "pthread_cond_wait": "lock", "epoll_wait": names.Input, "ioctl": ""})
-	texts(t, names.FrameWait, map[string]string{
-		"<built-in method acquire of _thread.lock object at 0x1>": "lock", "<built-in method poll of select.epoll>": names.Input, "<built-in method run>": "",
-		"threading.py(359): wait": "lock", "threading.py(359): start": "", "other.py(359): wait": "", "/usr/lib/selectors.py(1): select": names.Input, "wait": "",
+	texts(t, names.CallWait, map[string]finding.Cause{
+		"cudaStreamSynchronize": finding.Synchronisation, "cuModuleLoadData": finding.ModuleLoad, "cudaMalloc": finding.Allocation, "cudaLaunchKernel": finding.NoCause})
+	lock, input := names.WaitForThread(finding.Lock), names.Wait{For: names.Input}
+	texts(t, names.SystemWait, map[string]names.Wait{
+		"take_gil": names.WaitForThread(finding.GIL), "pthread_cond_signal": {For: names.Nobody}, "pthread_cond_wait": lock, "epoll_wait": input, "ioctl": {}})
+	texts(t, names.FrameWait, map[string]names.Wait{
+		"<built-in method acquire of _thread.lock object at 0x1>": lock, "<built-in method poll of select.epoll>": input, "<built-in method run>": {},
+		"threading.py(359): wait": lock, "threading.py(359): start": {}, "other.py(359): wait": {}, "/usr/lib/selectors.py(1): select": input, "wait": {},
 	})
 	for name, want := range map[string]bool{"Waiting for GIL": true, "Holding GIL": false, "gil held": false, "agile": false, "[gil]": true, "a-gil-z": true} {
 		if got := names.WaitsForGIL(name); got != want {

@@ -5,95 +5,108 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
-// What a thread waits for, in the words of package hostoverhead's causes.
+// Wait is what a thread waits for in a call or a function. The zero Wait is nothing, or what the name does not tell.
+type Wait struct {
+	For   Awaited       // the sort of thing
+	Cause finding.Cause // of a wait for another thread
+}
+
+// Awaited is the sort of thing that a thread waits for.
+type Awaited uint8
+
+// What is waited for.
 const (
-	sync       = "synchronisation"
-	module     = "module-load"
-	allocation = "allocation"
-	lock       = "lock"
-	gil        = "gil"
+	Nothing Awaited = iota
+	Input           // something to do
+	Nobody          // the call wakes other threads
+	Thread          // another thread
 )
 
-// CallWait is what an API call does that does more than queue work, "" for others. Copies are judged by their form and
-// duration.
-func CallWait(name string) string { return meant(callMeanings, name) }
+// WaitForThread returns the wait for another thread that has a cause.
+func WaitForThread(c finding.Cause) Wait { return Wait{Thread, c} }
 
-// SystemWait is what a thread waits for in a call of the C library or the system, "" for no other thread and no input.
-func SystemWait(name string) string { return meant(osMeanings, name) }
+var (
+	lock  = WaitForThread(finding.Lock)
+	gil   = WaitForThread(finding.GIL)
+	input = Wait{For: Input}
+	wakes = Wait{For: Nobody}
+)
+
+// CallWait is what an API call does that does more than queue work, NoCause for others. Copies are judged by their form
+// and duration.
+func CallWait(name string) finding.Cause { return meant(callMeanings, name) }
+
+// SystemWait is what a thread waits for in a call of the C library or the system.
+func SystemWait(name string) Wait { return meant(osMeanings, name) }
 
 // meaning is what names mean that contain one of some parts, in lower case.
-type meaning struct {
-	cause string
+type meaning[T any] struct {
+	means T
 	parts []string
 }
 
-// meant is the cause of the first entry that fits a name, "" for none.
-func meant(list []meaning, name string) string {
+// meant is the meaning of the first entry that fits a name, the zero one for none.
+func meant[T any](list []meaning[T], name string) (none T) {
 	name = strings.ToLower(name)
 	for _, m := range list {
 		if ContainsAny(name, m.parts) {
-			return m.cause
+			return m.means
 		}
 	}
-	return ""
+	return none
 }
 
 // callMeanings are API calls that do more than queue work. Copies are judged by their form and duration.
-var callMeanings = []meaning{
-	{sync, []string{"synchronize", "eventquery", "streamquery"}},
-	{module, []string{"moduleload", "moduleget", "libraryload", "librarygetkernel", "graphinstantiate", "streamcreate", "streamdestroy", "linkcomplete"}},
-	{allocation, []string{"malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease", "memalloc", "addressreserve", "memsetaccess"}},
+var callMeanings = []meaning[finding.Cause]{
+	{finding.Synchronisation, []string{"synchronize", "eventquery", "streamquery"}},
+	{finding.ModuleLoad, []string{"moduleload", "moduleget", "libraryload", "librarygetkernel", "graphinstantiate", "streamcreate", "streamdestroy", "linkcomplete"}},
+	{finding.Allocation, []string{"malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease", "memalloc", "addressreserve", "memsetaccess"}},
 }
 
-// Input marks what a thread calls that waits for something to do.
-const Input = "waits-for-input"
-
-// Wakes marks calls that wake other threads, and wait for nobody.
-const Wakes = "wakes-others"
-
 // osMeanings are C library and system calls that Nsight Systems records (OSRT).
-var osMeanings = []meaning{
+var osMeanings = []meaning[Wait]{
 	{gil, []string{"take_gil"}},
-	{Wakes, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
+	{wakes, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
 	{lock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
-	{Input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
+	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
 }
 
 // pythonMeanings are functions of Python in which a thread waits: the last part of a frame's name.
-var pythonMeanings = []meaning{
+var pythonMeanings = []meaning[Wait]{
 	{gil, []string{"take_gil"}},
 	{lock, []string{"acquire of _thread", "'acquire'", "method get of _queue"}},
-	{Input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'", "built-in function sleep", "built-in method sleep", "method 'recv", "method recv", "method 'accept", "method accept"}},
+	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'", "built-in function sleep", "built-in method sleep", "method 'recv", "method recv", "method 'accept", "method accept"}},
 }
 
 // libraryWaits are functions of Python's library that wait, by file and function.
 var libraryWaits = []struct {
 	file, function string
-	cause          string
+	wait           Wait
 }{
 	{"threading.py", "wait", lock}, {"threading.py", "join", lock}, {"threading.py", "_wait_for_tstate_lock", lock},
 	{"queue.py", "get", lock}, {"concurrent/futures/_base.py", "result", lock},
-	{"selectors.py", "select", Input}, {"zmq/sugar/poll.py", "poll", Input}, {"zmq/sugar/socket.py", "recv", Input}, {"zmq/sugar/socket.py", "recv_multipart", Input},
-	{"multiprocessing/connection.py", "recv", Input}, {"multiprocessing/connection.py", "poll", Input},
+	{"selectors.py", "select", input}, {"zmq/sugar/poll.py", "poll", input}, {"zmq/sugar/socket.py", "recv", input}, {"zmq/sugar/socket.py", "recv_multipart", input},
+	{"multiprocessing/connection.py", "recv", input}, {"multiprocessing/connection.py", "poll", input},
 }
 
-// FrameWait is the wait that a Python frame is, "" for code that runs.
-func FrameWait(name string) string {
+// FrameWait is the wait that a Python frame is, the zero Wait for code that runs.
+func FrameWait(name string) Wait {
 	if strings.HasPrefix(name, "<") {
 		return meant(pythonMeanings, name)
 	}
 	f, ok := framework.ParseFrame(name)
 	if !ok {
-		return ""
+		return Wait{}
 	}
 	for _, w := range libraryWaits {
 		if f.Func == w.function && strings.HasSuffix(f.Path, w.file) {
-			return w.cause
+			return w.wait
 		}
 	}
-	return ""
+	return Wait{}
 }
 
 // WaitsForGIL recognises the ranges that Nsight Systems (--trace=python-gil) and servers write while a thread waits for

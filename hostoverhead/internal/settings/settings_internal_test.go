@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // TestAdviceNamesWhatWasRead: each server has settings of its own, each names its flag and a document at a commit or a version
@@ -28,7 +29,7 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 			continue
 		}
 		servers++
-		for what, list := range map[string]map[string]Setting{"graphs": CaptureGraphs, "overlap": OverlapSteps} {
+		for what, list := range map[string]map[string]finding.Advice{"graphs": CaptureGraphs, "overlap": OverlapSteps} {
 			s, ok := list[f.Key()]
 			if !ok {
 				t.Errorf("%s has no advice on %s", f.Name, what)
@@ -50,7 +51,7 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 	if servers < 4 {
 		t.Errorf("%d servers", servers)
 	}
-	for _, s := range []string{sglangArguments, vllmGraphs, vllmScheduler, trtllmGraphs, trtllmOverlap, tokenspeedArgs, tokenspeedLoop, TorchCUDA, CUDALazy} {
+	for _, s := range []string{sglangArguments, vllmGraphs, vllmScheduler, trtllmGraphs, trtllmOverlap, tokenspeedArgs, tokenspeedLoop, TorchCUDA} {
 		if !strings.Contains(sources, s) {
 			t.Errorf("the docs do not list %s", s)
 		}

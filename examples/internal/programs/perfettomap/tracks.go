@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -78,7 +79,7 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 		if time.Duration(g.NS) < minGap || len(g.Causes) == 0 {
 			continue
 		}
-		by := map[string]int64{}
+		by := map[finding.Cause]int64{}
 		largest := g.Causes[0].Cause
 		for _, c := range g.Causes { // a cause has one row for each name
 			by[c.Cause] += c.NS
@@ -88,7 +89,7 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 		}
 		args := map[string]any{"before": g.Before, "after": g.After, "most of it": g.Causes[0].Name}
 		for cause, ns := range by {
-			args[cause+"_us"] = float64(ns) / 1e3
+			args[cause.String()+"_us"] = float64(ns) / 1e3
 		}
 		if len(g.APIs) > 0 {
 			args["calls"] = strings.Join(g.APIs, ", ")
@@ -97,7 +98,7 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 			args["ranges"] = strings.Join(g.Ranges, ", ")
 		}
 		start := trace.Time(g.StartNS)
-		out = append(out, pftrace.Span{Name: "gap: " + string(largest), Start: start, End: start + trace.Time(g.NS), Args: args})
+		out = append(out, pftrace.Span{Name: "gap: " + largest.String(), Start: start, End: start + trace.Time(g.NS), Args: args})
 	}
 	slices.SortFunc(out, func(a, b pftrace.Span) int { return cmp.Compare(a.Start, b.Start) })
 	return out
