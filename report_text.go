@@ -41,11 +41,11 @@ const (
 
 // The colours of terminals.
 const (
-	bold   = "\x1b[1m"
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	yellow = "\x1b[33m"
-	plain  = "\x1b[0m"
+	bold   = table.Bold
+	red    = table.Red
+	green  = table.Green
+	yellow = table.Yellow
+	plain  = table.Plain
 )
 
 // printer writes a report for people.
@@ -70,7 +70,11 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	p.exposure(r)
 	p.fusions(r)
 	p.notes(r)
-	_, err := io.WriteString(w, p.String())
+	out := table.NewCleaner(w)
+	if o.Color {
+		out.Styles = table.Styles()
+	}
+	_, err := io.WriteString(out, p.String())
 	return err
 }
 

@@ -173,7 +173,7 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m := &page{w: w}
+	m := &page{w: table.NewCleaner(w)}
 	m.printf("# %s\n", b.Title)
 	if !b.Time.IsZero() {
 		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))

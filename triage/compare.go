@@ -307,7 +307,7 @@ const compareRows = 25
 
 // WriteMarkdown writes the comparison as Markdown: the largest changes first.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
-	m := &page{w: w}
+	m := &page{w: table.NewCleaner(w)}
 	m.printf("# Triage Comparison\n\nVerdict: %s (tolerance %s)\n", c.Verdict, pct(c.TolerancePct))
 	for i := range c.Stages {
 		s := &c.Stages[i]

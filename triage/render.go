@@ -14,11 +14,11 @@ import (
 )
 
 // WriteMarkdown writes the report as Markdown, names from code as code spans.
-func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(&page{w: w}) }
+func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(&page{w: table.NewCleaner(w)}) }
 
 // WriteText writes the report as plain text for a terminal of so many columns; 0: lines of any length.
 func (r *Report) WriteText(w io.Writer, columns int) error {
-	return r.write(&page{w: w, text: true, width: columns})
+	return r.write(&page{w: table.NewCleaner(w), text: true, width: columns})
 }
 
 func (r *Report) write(m *page) error {

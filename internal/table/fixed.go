@@ -28,14 +28,15 @@ func widthOf(w io.Writer) int {
 	return 0
 }
 
-// Writer is a buffer in front of a writer: tables in it are as wide as that allows. It keeps the first error, for Flush.
+// Writer is a buffer in front of a writer, which gets what a [Cleaner] lets pass: tables in it are as wide as that allows. It keeps the first
+// error, for Flush.
 type Writer struct {
 	*bufio.Writer
 	width int
 }
 
 // NewWriter returns a buffer in front of w.
-func NewWriter(w io.Writer) *Writer { return &Writer{bufio.NewWriter(w), widthOf(w)} }
+func NewWriter(w io.Writer) *Writer { return &Writer{bufio.NewWriter(NewCleaner(w)), widthOf(w)} }
 
 // Width implements what [Table.WriteText] asks writers for.
 func (w *Writer) Width() int { return w.width }

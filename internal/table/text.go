@@ -2,7 +2,6 @@ package table
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -27,7 +26,7 @@ func Clean(s string) string {
 		switch {
 		case r == '\n', r == '\r', r == '\t':
 			return ' '
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029', isBidi(r):
+		case unsafeRune(r):
 			return utf8.RuneError
 		}
 		return r

@@ -16,7 +16,7 @@ func (r *Report) WriteText(w io.Writer) error { return r.write(w, (*table.Table)
 func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, (*table.Table).WriteMarkdown) }
 
 func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) error {
-	p := &printer{w: w, form: form}
+	p := &printer{w: table.NewCleaner(w), form: form}
 	gpu := "unknown GPU"
 	if r.GPU != nil {
 		gpu = r.GPU.ID

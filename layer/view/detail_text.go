@@ -14,7 +14,7 @@ import (
 
 // WriteText prints the layer's category summary and its kernels by duration.
 func (d *Detail) WriteText(w io.Writer) error {
-	p := &printer{w: w}
+	p := &printer{w: table.NewCleaner(w)}
 	d.title(p)
 	sums := slices.Clone(d.Categories)
 	slices.SortStableFunc(sums, func(x, y CategorySum) int { return cmp.Compare(y.DurUS, x.DurUS) })
@@ -118,7 +118,7 @@ func cells[T any](show bool, things ...T) []T {
 
 // WriteText prints the comparison.
 func (d *Diff) WriteText(w io.Writer) error {
-	p := &printer{w: w}
+	p := &printer{w: table.NewCleaner(w)}
 	d.write(p)
 	return p.err
 }

@@ -12,7 +12,7 @@ import (
 // WriteComputeFlow prints the model's summary (nil: none) and the layer's kernels with the shapes they were called with. ts_rel is since the
 // trace's first event, as timeline viewers show it; "in layer" is since the layer's start.
 func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error {
-	p := &printer{w: w}
+	p := &printer{w: table.NewCleaner(w)}
 	if arch != nil {
 		p.lines(arch.Lines()...)
 		p.f("\n")

@@ -13,7 +13,7 @@ import (
 
 // WritePlan writes a plan for people: one table per kind of layer, between what stands before and behind the layers.
 func WritePlan(w io.Writer, p *profile.Plan) error {
-	out := &printer{w: w}
+	out := &printer{w: table.NewCleaner(w)}
 	out.f("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))
 	out.when(p.DType != "", ", %s", p.DType)
 	section := func(title string, ops []profile.PlanOp) {

@@ -59,7 +59,7 @@ type TextOptions struct {
 // WriteText prints the header, the model's summary, the tables of kernel categories, of all passes, of the layers and of the
 // clusters, and the one-line summary.
 func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
-	p := &printer{w: w}
+	p := &printer{w: table.NewCleaner(w)}
 	t.header(p, o)
 	if len(t.KernelCategories) > 0 {
 		p.f("\nGPU time by kernel category, whole trace\n\n")

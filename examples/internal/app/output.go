@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // output is where results go: stdout, or a file that appears under its name
@@ -16,6 +17,7 @@ type output struct {
 	*bufio.Writer
 	width  int              // of tables, 0 for no limit
 	prose  *prose           // breaks long lines; nil where nothing limits them
+	clean  *table.Cleaner   // of everything
 	stdout *pipe            // nil where a file is written
 	file   *atomicfile.File // nil for stdout
 }
@@ -45,22 +47,20 @@ const fileMode = 0o666
 func openOutput(path string, stdout io.Writer) (*output, error) {
 	if path == "" || path == "-" {
 		p := &pipe{w: stdout}
-		return &output{Writer: bufio.NewWriterSize(p, bufferSize), stdout: p}, nil
+		clean := table.NewCleaner(p)
+		return &output{Writer: bufio.NewWriterSize(clean, bufferSize), clean: clean, stdout: p}, nil
 	}
 	f, err := atomicfile.Create(path, fileMode)
 	if err != nil {
 		return nil, fmt.Errorf("output %w", err)
 	}
-	return &output{Writer: bufio.NewWriterSize(f, bufferSize), file: f}, nil
+	clean := table.NewCleaner(f)
+	return &output{Writer: bufio.NewWriterSize(clean, bufferSize), clean: clean, file: f}, nil
 }
 
 // fit breaks long lines of text from here on; nothing may have been written.
 func (o *output) fit() {
-	var w io.Writer = o.stdout
-	if o.file != nil {
-		w = o.file
-	}
-	o.prose = &prose{w: w, width: o.width}
+	o.prose = &prose{w: o.clean, width: o.width}
 	o.Writer = bufio.NewWriterSize(o.prose, bufferSize)
 }
 
@@ -73,6 +73,9 @@ func (o *output) finish(err error) error {
 	}
 	if o.prose != nil && err == nil {
 		err = o.prose.end()
+	}
+	if endErr := o.clean.End(); err == nil {
+		err = endErr
 	}
 	if o.file == nil {
 		return err

@@ -137,7 +137,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		return ExitOK
 	}
 	defer atomicfile.Guard()()
-	env := &Env{Stdin: stdin, Stderr: stderr}
+	env := &Env{Stdin: stdin, Stderr: table.NewCleaner(stderr)}
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -159,6 +159,10 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		out.width = env.Width
 	}
 	env.Width = out.width
+	out.clean.JSON = slices.Contains([]string{"json", "ndjson", gate.SARIF}, env.Format)
+	if env.Color {
+		out.clean.Styles = table.Styles()
+	}
 	if env.Width > 0 && slices.Contains([]string{"text", "auto", "compute-flow"}, env.Format) {
 		out.fit()
 	}

@@ -38,6 +38,9 @@ func newProgress(s Switch, stderr io.Writer) *progress {
 
 // Terminal reports whether w is a terminal: a character device.
 func Terminal(w io.Writer) bool {
+	if c, ok := w.(interface{ Unwrap() io.Writer }); ok {
+		w = c.Unwrap()
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
