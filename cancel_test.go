@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/internal/whole"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -130,7 +131,7 @@ func TestCancelAtAnyPoint(t *testing.T) {
 			}
 			// At every point of a short series, at some points of a long one.
 			points := int64(16)
-			if testing.Short() {
+			if !testdata.Long() {
 				points = 4
 			}
 			for n := int64(0); n < asked; n += max(1, asked/points) {
@@ -163,7 +164,7 @@ var atBorders = map[string]int64{
 // with the trace. On a trace of 833 thousand events (300 MB) the longest stretch
 // between two questions of one goroutine took 20 ms of its CPU time.
 func TestCancelledSoon(t *testing.T) {
-	if testing.Short() {
+	if !testdata.Long() {
 		t.Skip("reads a trace of 32 MB")
 	}
 	const eventsPerQuestion = 1 << 14

@@ -38,7 +38,7 @@ import (
 // goroutine working alone on a Trace of its own.
 func TestHammer(t *testing.T) {
 	rounds := 3
-	if testing.Short() {
+	if !testdata.Long() {
 		rounds = 1
 	}
 	t.Run("generated", func(t *testing.T) {

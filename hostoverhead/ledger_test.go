@@ -17,11 +17,11 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// shortFile is the size in bytes up to which -short reads reference traces.
+// shortFile is the size in bytes up to which reference traces are read without STRATA_LONG.
 const shortFile = 200_000
 
 // everyTrace calls f with every reference trace that loads; the large ones only
-// without -short.
+// with STRATA_LONG.
 func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 	t.Helper()
 	for _, dir := range []string{"traces/nsys", "traces/torch"} {
@@ -30,7 +30,7 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 			t.Fatal(err)
 		}
 		for _, e := range files {
-			if info, err := e.Info(); testing.Short() && (err != nil || info.Size() > shortFile) {
+			if info, err := e.Info(); !testdata.Long() && (err != nil || info.Size() > shortFile) {
 				continue
 			}
 			t.Run(e.Name(), func(t *testing.T) {

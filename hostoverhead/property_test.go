@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -84,7 +85,7 @@ func idleByHand(tr *trace.Trace, device trace.DeviceID, span int64) (idle, windo
 func TestLedgerAddsUpOnRandomTraces(t *testing.T) {
 	const span = 2000
 	n := 400
-	if testing.Short() {
+	if !testdata.Long() {
 		n = 60
 	}
 	for seed := range uint64(n) {
@@ -113,7 +114,7 @@ func TestLedgerAddsUpOnRandomTraces(t *testing.T) {
 // reports are written.
 func TestRandomTracesAreJudged(t *testing.T) {
 	n := 150
-	if testing.Short() {
+	if !testdata.Long() {
 		n = 30
 	}
 	for seed := range uint64(n) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -17,7 +18,7 @@ func TestHalvesOfABatch(t *testing.T) {
 		for _, overlap := range []gen.Overlap{gen.Aligned, gen.Shifted} {
 			for _, mode := range []gen.Mode{gen.Eager, gen.FullGraph} {
 				for _, dialect := range []gen.Dialect{gen.SGLang, gen.NoAnnotations} {
-					if testing.Short() && !chosen(len(arch.Layers), int(overlap)+2*int(mode), 4*int(dialect)) {
+					if !testdata.Long() && !chosen(len(arch.Layers), int(overlap)+2*int(mode), 4*int(dialect)) {
 						continue
 					}
 					p := gen.Pass{Mode: mode, Overlap: overlap, Decodes: 64, Context: 1000}

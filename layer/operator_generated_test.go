@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/profile"
 )
 
@@ -46,7 +47,7 @@ func opStacks() []opStack {
 	for _, s := range list {
 		for _, vendor := range []gen.Vendor{gen.NVIDIA, gen.AMD} {
 			for _, tp := range []int{1, 4} {
-				if testing.Short() && tp > 1 {
+				if !testdata.Long() && tp > 1 {
 					continue
 				}
 				for mode, name := range map[gen.Mode]string{gen.Eager: "eager", gen.FullGraph: "graph", gen.Piecewise: "piecewise"} {

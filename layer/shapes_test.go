@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -153,10 +154,10 @@ func (y *tally) log(t *testing.T) {
 	}
 }
 
-// chosen says whether a combination is run: every second one, and one in eight with -short; every shape and every run is in
+// chosen says whether a combination is run: every second one, and one in eight without STRATA_LONG; every shape and every run is in
 // some.
 func chosen(s, r, k int) bool {
-	if testing.Short() {
+	if !testdata.Long() {
 		return (s+r+k)%8 == 0
 	}
 	return (s+r+k)%2 == 0

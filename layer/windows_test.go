@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -222,7 +223,7 @@ func TestWindowsOfRealTraces(t *testing.T) {
 	check(t, &y, "launches missing", orphaned(four, 0.5), 36, 1)
 	check(t, &y, "GPU alone", orphaned(four, 1), 36, 1)
 	for k, at := range []int{50, 300, 535, 700, 900} {
-		if testing.Short() && k%2 == 0 {
+		if !testdata.Long() && k%2 == 0 {
 			continue
 		}
 		check(t, &y, fmt.Sprintf("without the first %d", at), four[at:], 36, 0.99)
@@ -364,7 +365,7 @@ func TestStacksOfNames(t *testing.T) {
 	var y tally
 	defer y.log(t)
 	three := func(name string, l []act, n int) {
-		if testing.Short() {
+		if !testdata.Long() {
 			check(t, &y, name+", GPU alone", orphaned(concat(l, l, l), 1), n, 1)
 			return
 		}

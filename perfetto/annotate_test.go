@@ -22,7 +22,7 @@ import (
 )
 
 // realTraces returns the torch-profiler traces of the reference data; of the
-// large ones none with -short, as the race detector makes them slow.
+// large ones none without STRATA_LONG.
 func realTraces(t *testing.T) []string {
 	t.Helper()
 	const large = 100_000 // bytes, compressed
@@ -37,7 +37,7 @@ func realTraces(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !testing.Short() || info.Size() < large {
+		if testdata.Long() || info.Size() < large {
 			out = append(out, path)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -98,8 +99,8 @@ func heapPeak(f func()) int64 {
 // TestCopiesNeedLittleMemory: the heap grows far less than the file is long, by
 // the buffers of one scanner and one writer.
 func TestCopiesNeedLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED with -short: a file that would show the difference takes too long")
+	if !testdata.Long() {
+		t.Skip("SKIPPED without STRATA_LONG: a file that would show the difference takes too long")
 	}
 	const size = 60e6
 	src, tr := bigTrace(t, size)
@@ -137,7 +138,7 @@ func resident(key string) int64 {
 // rose above what it had before (B-peak; Linux only).
 func BenchmarkCopy(b *testing.B) {
 	size := *benchSize
-	if testing.Short() {
+	if !testdata.Long() {
 		size = 2e6
 	}
 	src, tr := bigTrace(b, size)

@@ -81,7 +81,7 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 		// A slice of one pass of one model lacks what tells that the window does not cut it: docs/perfetto.md.
 		whole = nil
 	}
-	if n := len(whole); n > 1 && !testing.Short() {
+	if n := len(whole); n > 1 && testdata.Long() {
 		sets = append(sets, []int{whole[0], whole[n-1]}, []int{whole[n/2]})
 	}
 	for i, passes := range sets {

@@ -21,15 +21,12 @@ var flipped = []string{
 }
 
 // flipsEach is how many bits of each file are flipped one at a time, plain and
-// compressed: 2 000 in all, 10 000 with STRATA_ALL, fewer in -short.
+// compressed: 400 in all, 20 000 with STRATA_LONG.
 func flipsEach() int {
-	if testing.Short() {
-		return 20
-	}
-	if testdata.Everything() {
+	if testdata.Long() {
 		return 1000
 	}
-	return 200
+	return 20
 }
 
 // TestFlips flips single bits of real traces. A flip in the plain text costs two

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -132,7 +133,7 @@ func text(parts ...any) io.Reader {
 
 // huge is how large hostile strings are: 2 GB, or less where that takes too long.
 func huge() int64 {
-	if testing.Short() {
+	if !testdata.Long() {
 		return 100e6
 	}
 	return 2e9
@@ -308,7 +309,7 @@ func packed(t *testing.T, format string, part int) io.Reader {
 func TestCompressionBombsAreRefused(t *testing.T) {
 	for _, format := range []string{"gzip", "zstd"} {
 		limits, part := trace.Limits{}, 64<<20
-		if testing.Short() {
+		if !testdata.Long() {
 			limits.InputBytes, part = 100e6, 4<<20
 		}
 		g := newGauge(packed(t, format, part))

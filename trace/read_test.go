@@ -72,7 +72,7 @@ func torchFiles(t *testing.T) []string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
-	if testing.Short() { // the race detector takes a minute over the large ones
+	if !testdata.Long() {
 		files = slices.DeleteFunc(files, func(f string) bool {
 			info, err := os.Stat(f)
 			return err != nil || info.Size() > 150_000
@@ -158,7 +158,7 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 func TestSameTraceHoweverItArrives(t *testing.T) {
 	for _, name := range []string{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "hf-bert-small-eager-h100.json.gz", "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"} {
 		data := testdata.ReadFile(t, testdata.Shared(t, "traces/torch/"+name))
-		if testing.Short() && len(data) > 2e6 {
+		if !testdata.Long() && len(data) > 2e6 {
 			continue
 		}
 		want := dump(read(t, bytes.NewReader(data), trace.Options{Concurrency: 1}))

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // mostBytes is how large the one binary may be: it is copied to machines beside
@@ -18,7 +20,7 @@ const mostBytes = 20_000_000
 // TestBinaryIsSmall builds the program as it is released, but for the paths in it: without
 // -trimpath the packages that other tests compiled serve here, too.
 func TestBinaryIsSmall(t *testing.T) {
-	if testing.Short() {
+	if !testdata.Long() {
 		t.Skip("SKIPPED: builds the program")
 	}
 	path := filepath.Join(t.TempDir(), "strata")

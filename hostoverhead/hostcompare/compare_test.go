@@ -88,7 +88,7 @@ func TestSameSettingsOtherSeeds(t *testing.T) {
 		"hidden graphs": func(c *nsysgen.Config) { c.Graphs = nsysgen.GraphWhole },
 		"synchronous":   func(c *nsysgen.Config) { c.SyncEachStep = true },
 	} {
-		if testing.Short() && name != "default" {
+		if !testdata.Long() && name != "default" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSameSettingsOtherSeeds(t *testing.T) {
 func TestGeneratedPair(t *testing.T) {
 	for _, size := range []struct{ ranks, steps, layers int }{{2, 60, 8}, {1, 40, 4}, {4, 100, 2}} {
 		for seed := uint64(11); seed < 13; seed++ {
-			if testing.Short() && (seed > 11 || size.ranks != 1) {
+			if !testdata.Long() && (seed > 11 || size.ranks != 1) {
 				continue
 			}
 			cfg := nsysgen.Default(seed)

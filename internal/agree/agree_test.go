@@ -32,7 +32,7 @@ func unknown() truth { return truth{passes: -1, layers: -1, tp: -1, allReduces: 
 // TestProgramsAgree counts who says what differently and holds the counts against
 // the budget: one for what every clone has, one for the reference traces.
 func TestProgramsAgree(t *testing.T) {
-	if testing.Short() {
+	if !testdata.Long() {
 		t.Skip("runs every program on every trace")
 	}
 	touchSources(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/inflate"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 func text(n int) []byte {
@@ -122,7 +123,7 @@ func TestLimits(t *testing.T) {
 
 // zeros expand about 1000 to 1 in gzip.
 func TestBombIsRefused(t *testing.T) {
-	if testing.Short() {
+	if !testdata.Long() {
 		t.Skip("decompresses 1 GiB")
 	}
 	part := gz(t, make([]byte, 64<<20))

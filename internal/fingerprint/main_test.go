@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 func TestCompareListsWhatChanged(t *testing.T) {
@@ -65,7 +67,7 @@ func TestEveryProgramIsAsked(t *testing.T) {
 }
 
 func TestSameDocumentSameHash(t *testing.T) {
-	if testing.Short() {
+	if !testdata.Long() {
 		t.Skip("builds a program")
 	}
 	t.Chdir("../..")

@@ -154,7 +154,7 @@ func TestSameAsStandardLibrary(t *testing.T) {
 // A stream that is cut off gives what the standard library's decoder gives of it.
 func TestCutAnywhere(t *testing.T) {
 	step := 1
-	if testing.Short() {
+	if !testdata.Long() {
 		step = 7
 	}
 	for _, level := range []int{0, 1, 6} {
@@ -225,7 +225,7 @@ func TestOddBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	head := pack(t, nil, 6)[:10]
 	n := 20_000
-	if testing.Short() {
+	if !testdata.Long() {
 		n = 2000
 	}
 	for range n {

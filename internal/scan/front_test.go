@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // front is what kineto writes in front of the events.
@@ -86,7 +87,7 @@ func TestEveryBitInFrontOfTheEvents(t *testing.T) {
 // looked at again for each byte of it.
 func TestFrontDamageIsLinear(t *testing.T) {
 	size := 1 << 20
-	if testing.Short() {
+	if !testdata.Long() {
 		size = 1 << 18 // what is quadratic takes minutes for it, too
 	}
 	for _, unit := range []string{`\"`, `{"id":[`, `},{"id":"`, `"`, `{`, `{"name":"`, "\" ", `{"ph":"X","name":"`, `{"id":1,`, `[{"id":[`, `[},{"ph":"`, `[],`, `[{"ph":[`, `{"id":[{"ph":"M","name":"n"},`, `{"id":[{"id":1}],"ph":"`} {

@@ -108,15 +108,15 @@ func torchFiles(tb testing.TB) []string {
 func TestRealFilesParallelEqualsSequential(t *testing.T) {
 	for _, path := range testdata.Spread(t, torchFiles(t)) {
 		data := testdata.ReadFile(t, path)
-		if testing.Short() && len(data) > 2<<20 {
-			continue // the race detector takes a minute over the large ones
+		if !testdata.Long() && len(data) > 2<<20 {
+			continue
 		}
 		want := pull(bytes.NewReader(data), scan.Config{Segment: len(data) + 1})
 		if want.Losses.Total() != 0 || want.Trunc || want.Err != "" {
 			t.Errorf("%s: losses %+v, truncated %v, error %v", filepath.Base(path), want.Losses, want.Trunc, want.Err)
 		}
 		sizes := []int{5000, 100_003}
-		if len(data) > 4<<20 || testing.Short() {
+		if len(data) > 4<<20 || !testdata.Long() {
 			sizes = sizes[1:]
 		}
 		for _, size := range sizes {
@@ -132,7 +132,7 @@ func TestRealFilesParallelEqualsSequential(t *testing.T) {
 				}
 			}
 		}
-		if len(data) > 4<<20 || testing.Short() {
+		if len(data) > 4<<20 || !testdata.Long() {
 			continue
 		}
 		strict := pull(bytes.NewReader(data), scan.Config{Strict: true})

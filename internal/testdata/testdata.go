@@ -2,6 +2,7 @@ package testdata
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -76,9 +77,11 @@ func SharedGlob(tb testing.TB, pattern string) []string {
 	return paths
 }
 
-// Everything says that tests leave nothing out for the sake of time: STRATA_ALL
-// is set. Otherwise those that repeat one check on many inputs take a part.
-func Everything() bool { return os.Getenv("STRATA_ALL") != "" }
+// Long reports whether STRATA_LONG is set: tests then leave nothing out for the
+// sake of time. Otherwise those that repeat one check on many inputs take a part.
+// It is a variable of the environment because "go test ./... -args -long" fails in
+// every package whose tests do not register the flag.
+func Long() bool { return os.Getenv("STRATA_LONG") != "" }
 
 // Large is the size in bytes from which on a reference trace is read by a third
 // of the tests only.
@@ -86,11 +89,11 @@ const Large = 1e6
 
 // Spread leaves out two thirds of the large files among paths, other ones for
 // each test, so that every file is read by some tests of a package, and all files
-// by every test where [Everything] is set. Six of the 26 traces are large, and
+// by every test where [Long] is true. Six of the 26 traces are large, and
 // take most of the time.
 func Spread(tb testing.TB, paths []string) []string {
 	tb.Helper()
-	if Everything() {
+	if Long() {
 		return paths
 	}
 	first := int(crc32.ChecksumIEEE([]byte(tb.Name())))
@@ -103,6 +106,20 @@ func Spread(tb testing.TB, paths []string) []string {
 		large++
 		return (first+large)%3 != 0
 	})
+}
+
+// Smallest returns the n smallest files among paths, in the order of paths.
+func Smallest(paths []string, n int) []string {
+	size := func(path string) int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	bySize := slices.SortedStableFunc(slices.Values(paths), func(a, b string) int { return cmp.Compare(size(a), size(b)) })
+	kept := bySize[:min(n, len(bySize))]
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !slices.Contains(kept, path) })
 }
 
 // findRoot walks up from dir to the directory whose go.mod declares Module.

@@ -85,7 +85,23 @@ func sameFile(a, b string) (bool, error) {
 	return os.SameFile(fa, fb), nil
 }
 
-// TestSpread: small files are read by all tests, each large one by a third of them, all of them with STRATA_ALL.
+func TestSmallestKeepsTheOrder(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for _, name := range []string{"ccc", "bbbb", "a", "dd"} {
+		paths = append(paths, filepath.Join(dir, name))
+		write(t, paths[len(paths)-1], name)
+	}
+	got := testdata.Smallest(paths, 2)
+	if len(got) != 2 || got[0] != paths[2] || got[1] != paths[3] {
+		t.Errorf("Smallest = %v, want a and dd", got)
+	}
+	if got := testdata.Smallest(paths, 9); len(got) != 4 {
+		t.Errorf("%d of 4 files, want all", len(got))
+	}
+}
+
+// TestSpread: small files are read by all tests, each large one by a third of them, all of them with STRATA_LONG.
 func TestSpread(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -97,7 +113,7 @@ func TestSpread(t *testing.T) {
 		}
 		paths = append(paths, path)
 	}
-	t.Setenv("STRATA_ALL", "")
+	t.Setenv("STRATA_LONG", "")
 	read := map[string]int{}
 	const tests = 30
 	for i := range tests {
@@ -116,8 +132,8 @@ func TestSpread(t *testing.T) {
 			t.Errorf("file %d is read by %d of %d tests", i, n, tests)
 		}
 	}
-	t.Setenv("STRATA_ALL", "1")
+	t.Setenv("STRATA_LONG", "1")
 	if kept := testdata.Spread(t, paths); len(kept) != len(paths) {
-		t.Errorf("%d of %d files with STRATA_ALL", len(kept), len(paths))
+		t.Errorf("%d of %d files with STRATA_LONG", len(kept), len(paths))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/internal/torture/shapes"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -85,7 +86,7 @@ func TestThePageHasEachShape(t *testing.T) {
 // that of the smaller one is to be near 4.
 func BenchmarkShapes(b *testing.B) {
 	n := 20_000
-	if testing.Short() {
+	if !testdata.Long() {
 		n = 1000
 	}
 	for _, s := range shapes.Shapes() {

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
@@ -75,7 +76,7 @@ func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 		"NVTX_EVENTS.globalTid": "no thread", "CUPTI_ACTIVITY_KIND_RUNTIME.nameId": "no name",
 	}
 	for table, cols := range columns(t, path) {
-		if testing.Short() && !strings.HasSuffix(table, "KERNEL") {
+		if !testdata.Long() && !strings.HasSuffix(table, "KERNEL") {
 			continue
 		}
 		for _, col := range append(cols, "") {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -52,7 +53,7 @@ func TestSlicesThatComeAgain(t *testing.T) {
 // A trace, damage counted, does not depend on how many processors there are, nor on which goroutine is ahead.
 func TestSameOnAnyProcessors(t *testing.T) {
 	runs := 7
-	if testing.Short() {
+	if !testdata.Long() {
 		runs = 2
 	}
 	for _, form := range forms {

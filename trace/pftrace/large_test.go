@@ -18,11 +18,11 @@ import (
 
 // BenchmarkLarge reads traces as JSON and in all forms, uncompressed, in turns, and compares each with the JSON of its turn: how many times the
 // events per second of JSON, by the time that passed, and by processor time, which other work on the machine makes longer by less. The median of the
-// turns counts. Two traces, small ones under -short: the largest reference trace, 219,000 events of which every other one has args, and a generated one with Python stacks,
+// turns counts. Two traces, small ones without STRATA_LONG: the largest reference trace, 219,000 events of which every other one has args, and a generated one with Python stacks,
 // nine of ten events of which are frames; the copy is what pftrace.Write makes of it.
 func BenchmarkLarge(b *testing.B) {
 	b.Run("trace=reference", func(b *testing.B) {
-		if testing.Short() {
+		if !testdata.Long() {
 			compare(b, document(b))
 			return
 		}
@@ -34,7 +34,7 @@ func BenchmarkLarge(b *testing.B) {
 	})
 	b.Run("trace=stacks", func(b *testing.B) {
 		cfg := gen.Large(36, 80, false)
-		if cfg.Size = 20e6; testing.Short() {
+		if cfg.Size = 20e6; !testdata.Long() {
 			cfg.Size = 1e6
 		}
 		var doc bytes.Buffer

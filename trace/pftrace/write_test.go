@@ -62,7 +62,7 @@ func TestWriteReadsBack(t *testing.T) {
 		t.Fatalf("%d traces", len(paths))
 	}
 	for _, path := range testdata.Spread(t, paths) {
-		if testing.Short() && !strings.Contains(path, "decode-graph") && !strings.Contains(path, "2gpu") {
+		if !testdata.Long() && !strings.Contains(path, "decode-graph") && !strings.Contains(path, "2gpu") {
 			continue
 		}
 		want, err := trace.Open(context.Background(), path, trace.Options{Formats: append(nsys.Formats(), trace.Kineto())})

@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // sameRuns is how often each document is made. Some kinds of chance, such as two
@@ -85,7 +86,7 @@ func TestSameBytes(t *testing.T) {
 			if d.heavy {
 				runs = len(processors)
 			}
-			if testing.Short() {
+			if !testdata.Long() {
 				runs = len(processors)
 			}
 			var first []byte

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // schemaName is how a document calls itself: a name and a version.
@@ -20,7 +22,7 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 	asked := 0
 	for _, d := range documents {
 		saved := strings.Contains(d.args, "--save OUT.json")
-		if d.heavy && testing.Short() || !saved && !strings.HasSuffix(d.args, "--format json") {
+		if d.heavy && !testdata.Long() || !saved && !strings.HasSuffix(d.args, "--format json") {
 			continue
 		}
 		asked++

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -134,7 +135,7 @@ func TestPagesAreDeterministic(t *testing.T) {
 // more names, and longer ones, than any run has.
 func TestPagesStaySmall(t *testing.T) {
 	passes := 200
-	if testing.Short() {
+	if !testdata.Long() {
 		passes = 20
 	}
 	long := strings.Repeat("cutlass::gemm::kernel::Universal<", 8)

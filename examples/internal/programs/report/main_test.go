@@ -155,7 +155,7 @@ func TestFormatsOfGates(t *testing.T) {
 
 // TestPageOf100000Kernels: a long recording is a page that can be sent.
 func TestPageOf100000Kernels(t *testing.T) {
-	if testing.Short() {
+	if !testdata.Long() {
 		t.Skip("needs some seconds")
 	}
 	dir := t.TempDir()
@@ -186,7 +186,7 @@ func TestPageOf100000Kernels(t *testing.T) {
 // page, and none of them contradicts itself.
 func TestAllTraces(t *testing.T) {
 	paths := append(testdata.SharedGlob(t, "traces/torch/*"), testdata.SharedGlob(t, "traces/nsys/*")...)
-	if testing.Short() {
+	if !testdata.Long() {
 		paths = paths[:4]
 	}
 	for _, path := range paths {
