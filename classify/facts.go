@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/decimal"
@@ -19,6 +20,11 @@ type Facts struct {
 	// Role is what the kernel is to the structure of a layer: of several operations
 	// the one that decides where layers are cut.
 	Role Role
+	// Ops are the operations that the kernel computes, in the order in which the
+	// model runs them, as far as the name tells: an all-reduce, an addition and a
+	// norm. Kernels of torch.compile and fused kernels have several, others one.
+	// Callers must not change it.
+	Ops []Role
 	// Collective is the exchange between GPUs the kernel takes part in. It is set
 	// where Category is CategoryCommunication, and only there, unless a user's rule
 	// renames the category.
@@ -26,6 +32,14 @@ type Facts struct {
 	// Grouped says that the kernel computes several products at once: between
 	// routing and finalisation of experts it is their product.
 	Grouped bool
+	// ExpertStage says which of the two products of experts the name tells it to be,
+	// 1 or 2; 0 where it does not.
+	ExpertStage int
+	// Latent says that it is of multi-head latent attention: attention on a
+	// compressed cache, or a write to one.
+	Latent bool
+	// Blocks says how the grid of a product divides its output.
+	Blocks Blocks
 	// Library is the generator or library the kernel comes from, see [Name].
 	Library string
 	// DType is the narrowest operand type the name shows, "" when it shows none.
@@ -63,6 +77,12 @@ func (s *Ruleset) Facts(raw string) Facts {
 	f.Role = role(&n, own, f.Collective)
 	f.Grouped = grouped(&n, own)
 	f.Base = baseName(raw, f.Role)
+	f.Ops = operations(&n, own, f.Collective)
+	if slices.Contains(f.Ops, RoleExperts) {
+		f.ExpertStage = expertStage(&n)
+	}
+	f.Latent = isLatent(&n, own)
+	f.Blocks = blocksOf(&n)
 	f.Tokens, f.OneQuery = tokenGrid(&n), isOneQuery(&n)
 	return f
 }

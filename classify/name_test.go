@@ -3,6 +3,7 @@ package classify_test
 import (
 	"bytes"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -282,7 +283,7 @@ func FuzzParse(f *testing.F) {
 		_, _ = n.Label(), n.DType()
 		n.HasIdentifier(raw)
 		a := classify.Default().Facts(raw)
-		if b := classify.Default().Facts(raw); a != b {
+		if b := classify.Default().Facts(raw); !reflect.DeepEqual(a, b) {
 			t.Errorf("Facts = %+v, then %+v", a, b)
 		}
 		if a.Category == "" {

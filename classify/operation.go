@@ -13,7 +13,7 @@ var wrappers = map[string]bool{
 	"gpu_kernel_multiple_outputs_impl": true, "gpu_index_kernel": true,
 	"reduce_kernel": true, "ReduceOp": true, "func_wrapper_t": true, "multi_tensor_apply_kernel": true,
 	"index_elementwise_kernel": true, "_scatter_gather_elementwise_kernel": true,
-	"BinaryFunctor": true, "AUnaryFunctor": true, "BUnaryFunctor": true,
+	"apply": true, "BinaryFunctor": true, "AUnaryFunctor": true, "BUnaryFunctor": true,
 	"distribution_elementwise_grid_stride_kernel": true,
 	// cutlass and what is built on it: the operator class is the work.
 	"device_kernel": true, "Kernel": true, "Kernel2": true, "enable_sm90": true, "enable_sm80_to_sm89": true,

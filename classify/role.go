@@ -32,7 +32,7 @@ const (
 	RoleCollective                  // exchange between GPUs, without a norm
 	RoleEmbed                       // embedding lookup
 	RoleSample                      // token sampling
-	RoleCopy                        // moves, casts or clears data
+	RoleCopy                        // moves, casts or clears data on the GPU
 	RoleElementwise                 // pointwise arithmetic
 	RoleActivation                  // gated or plain, between the two products of a feed-forward part
 	RoleQuantize                    // scaling to or from a narrow type
@@ -51,6 +51,17 @@ const (
 	RoleProductReduce               // sum of the parts of a split product
 	RoleAttentionReduce             // merge of the parts of a split attention
 	RolePrepare                     // inputs of a step: positions, slots, schedules of attention
+	RoleTransfer                    // copy between host and GPU
+	RoleRows                        // rows that indices choose: gathers and scatters
+	RoleTopK                        // choice of the largest values, of what the name does not tell
+	// Single operations of PyTorch, of which whole operators may be written.
+	RoleMultiply // product of elements
+	RolePower
+	RoleMean
+	RoleRsqrt // reciprocal root
+	RoleNegate
+	RoleConcat
+	RoleAddScalar // addition of a number
 	numRoles
 )
 
@@ -63,6 +74,8 @@ var roleWords = [numRoles]string{
 	RoleGather: "gather", RoleDispatch: "dispatch", RoleCombine: "combine", RoleConv: "conv", RoleScanInput: "scan_input",
 	RoleIndexer: "indexer", RoleIndexerTopK: "indexer_topk", RoleMixIn: "mix_in", RoleMixOut: "mix_out", RoleHeadProduct: "head_product",
 	RoleProductReduce: "product_reduce", RoleAttentionReduce: "attention_reduce", RolePrepare: "prepare",
+	RoleTransfer: "transfer", RoleRows: "rows", RoleTopK: "topk", RoleMultiply: "multiply", RolePower: "power", RoleMean: "mean", RoleRsqrt: "rsqrt",
+	RoleNegate: "negate", RoleConcat: "concat", RoleAddScalar: "add_scalar",
 }
 
 // Roles lists all roles, [RoleOther] first.

@@ -104,8 +104,8 @@ func opAnalyze(t *testing.T, path string, c *profile.Config) (*layer.Device, map
 }
 
 // opBlind finds operators from names and labels alone, as if the segmentation had put the labels of layers so many kernels
-// too late; rename changes what names and categories say.
-func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename func(string) (string, string)) []opAnswer {
+// too late; rename changes names.
+func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename func(string) string) []opAnswer {
 	t.Helper()
 	d, index := opAnalyze(t, path, c)
 	byPass := make([][]layer.Kernel, len(d.Passes))
@@ -130,12 +130,12 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 		slices.SortStableFunc(list, func(x, y layer.Kernel) int { return cmp.Compare(at(x), at(y)) })
 		pass := operator.Pass{First: d.Passes[p].FirstLayer, Layers: d.Passes[p].NumLayers}
 		for j, k := range list {
-			op := operator.Kernel{Name: k.Event().Name(), Category: string(k.Facts().Category), Stream: int32(k.Event().Stream()), Layer: trace.None}
+			op := operator.Kernel{Name: k.Event().Name(), Stream: int32(k.Event().Stream()), Layer: trace.None}
 			if from := j - shift; from >= 0 && from < len(list) {
 				op.Layer = int32(list[from].Place().Layer)
 			}
 			if rename != nil {
-				op.Name, op.Category = rename(op.Name)
+				op.Name = rename(op.Name)
 			}
 			pass.Kernels = append(pass.Kernels, op)
 		}

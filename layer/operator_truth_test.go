@@ -52,11 +52,11 @@ func TestTruthOfRealTraces(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	want := opTruth(t, "sglang-qwen3-8b-extend-eager-mi300")
 	hidden := opHide(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"))
-	mask := func(name string) (string, string) {
+	mask := func(name string) string {
 		if strings.HasPrefix(name, "Cijk") || strings.Contains(name, "Fmha") {
-			return name, ""
+			return name
 		}
-		return fmt.Sprintf("k%x", len(name)), ""
+		return fmt.Sprintf("k%x", len(name))
 	}
 	answers := opBlind(t, hidden, opConfig(t, "qwen3-8b"), 0, mask)
 	if ops, _ := opScore(t, answers, want, false); ops < 0.9 {

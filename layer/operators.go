@@ -241,7 +241,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	kernels := make([]operator.Kernel, len(r.Kernels))
 	for k, i := range r.Kernels {
 		op, id := &kernels[k], w.ID[i]
-		op.Name, op.Category, op.Layer, op.ID, op.Path = w.Names[id], string(w.Facts[id].Category), r.Layer[k], id+1, -1
+		op.Name, op.Facts, op.Layer, op.ID, op.Path = w.Names[id], &w.Facts[id], r.Layer[k], id+1, -1
 		if beside != nil && beside[k] {
 			op.Stream = int32(w.Act(i).Stream()) + 1
 		}
@@ -273,8 +273,8 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 	known := map[launch]operator.Width{}
 	product := map[trace.StreamID]int{} // the last one of each stream
 	for k, i := range r.Kernels {
-		name, stream := kernels[k].Name, w.Act(i).Stream()
-		reduces := operator.ReducesSplit(name)
+		stream, how := w.Act(i).Stream(), kernels[k].Facts.Blocks
+		reduces := how.PerThread
 		if !reduces && w.Facts[w.ID[i]].Role != classify.RoleProduct {
 			continue
 		}
@@ -282,7 +282,7 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 		width, ok := known[at]
 		if !ok {
 			_, block, _ := strings.Cut(at.config, "|")
-			width = operator.WidthOf(name, gridOf(at.config), gridOf(block), rows)
+			width = operator.WidthOf(how, gridOf(at.config), gridOf(block), rows)
 			known[at] = width
 		}
 		last, seen := product[stream]

@@ -118,7 +118,7 @@ func (w *Work) internNames() {
 		}
 		w.ID[i] = *id
 	}
-	w.steps = normSteps(w.Names, w.Facts)
+	w.steps = normSteps(w.Facts)
 	w.roles = structuralRoles(w.Facts)
 }
 

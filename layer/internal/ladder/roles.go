@@ -60,6 +60,9 @@ var Structural = map[classify.Role]Role{
 	classify.RoleConv: RoleOther, classify.RoleScanInput: RoleOther, classify.RoleIndexer: RoleOther, classify.RoleIndexerTopK: RoleOther,
 	classify.RoleMixIn: RoleElementwise, classify.RoleMixOut: RoleElementwise, classify.RoleHeadProduct: RoleGemm,
 	classify.RoleProductReduce: RoleGemm, classify.RoleAttentionReduce: RoleMixer, classify.RolePrepare: RoleOther,
+	classify.RoleTransfer: RoleOther, classify.RoleTopK: RoleOther, classify.RoleRows: RoleOther, classify.RoleMultiply: RoleElementwise, classify.RolePower: RoleElementwise,
+	classify.RoleMean: RoleElementwise, classify.RoleRsqrt: RoleElementwise, classify.RoleNegate: RoleElementwise, classify.RoleConcat: RoleOther,
+	classify.RoleAddScalar: RoleElementwise,
 }
 
 // structuralRoles folds the roles of names. Where no name is a mixer, attention is written out as two products around a

@@ -1,8 +1,6 @@
 package ladder
 
 import (
-	"strings"
-
 	"github.com/llmstrata/strata/classify"
 )
 
@@ -25,26 +23,28 @@ const (
 )
 
 // normSteps reads the steps of names; nil where no norm is written out, as some name is a whole one or none is a step that decides.
-func normSteps(names []string, facts []classify.Facts) []normStep {
-	out := make([]normStep, len(names))
+func normSteps(facts []classify.Facts) []normStep {
+	out := make([]normStep, len(facts))
 	seen := map[normStep]bool{}
-	for i, name := range names {
-		switch f := facts[i]; {
+	for i := range facts {
+		f := &facts[i]
+		switch {
 		case f.Role == classify.RoleNorm:
 			return nil
 		case f.Category != classify.CategoryElementwise && f.Category != classify.CategoryReduceTopK && f.Category != classify.CategoryMemory:
 			continue
 		}
-		n := classify.Parse(name)
-		switch op := strings.ToLower(n.Operation); {
-		case strings.Contains(op, "rsqrt"):
+		switch f.Op() {
+		case classify.RoleRsqrt:
 			out[i] = rsqrtStep
-		case strings.Contains(op, "meanop"):
+		case classify.RoleMean:
 			out[i] = meanStep
-		case strings.Contains(op, "copy"):
+		case classify.RoleCopy:
 			out[i] = copyStep
-		case facts[i].Role == classify.RoleElementwise:
-			out[i] = pointStep
+		default:
+			if f.Role == classify.RoleElementwise {
+				out[i] = pointStep
+			}
 		}
 		seen[out[i]] = true
 	}

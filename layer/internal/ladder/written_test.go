@@ -49,7 +49,7 @@ func TestWrittenNorms(t *testing.T) {
 		for _, id := range s.ID {
 			s.Role = append(s.Role, roles[id])
 		}
-		if steps := normSteps(list, facts); steps != nil {
+		if steps := normSteps(facts); steps != nil {
 			writtenNorms(s, steps)
 		}
 		got := ""

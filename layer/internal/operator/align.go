@@ -4,13 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
 // unit is what takes one step: a kernel, or the kernels of a decomposed operator.
 type unit struct {
 	kernels []int // into the pass
-	acts    []act
+	acts    []classify.Role
 	first   bool
 	second  bool
 	hint    hint
@@ -28,7 +29,7 @@ func (w *work) lanes() []int32 {
 	for i := range w.pass.Kernels {
 		k := &w.pass.Kernels[i]
 		count[k.Stream]++
-		if a := w.reads[i].acts[0]; (a == actAttention || a == actScan) && k.Layer >= 0 {
+		if a := w.reads[i].acts[0]; (a == classify.RoleAttention || a == classify.RoleScan) && k.Layer >= 0 {
 			if core[k.Stream] == nil {
 				core[k.Stream] = map[int32]bool{}
 			}
@@ -254,7 +255,7 @@ func (w *work) bands(units []unit, steps []step) []band {
 }
 
 func (w *work) extraCost(u *unit) float64 {
-	if u.acts[0].heavy() {
+	if heavy(u.acts[0]) {
 		return w.p.ExtraProduct
 	}
 	return w.p.ExtraSmall
@@ -264,7 +265,7 @@ func (w *work) againCost(u *unit, op string) float64 {
 	if op == opname.Indexer {
 		return 0 // it is many kernels
 	}
-	if u.acts[0] == actProduct || u.acts[0] == actExperts || u.acts[0] == actCollective {
+	if u.acts[0] == classify.RoleProduct || u.acts[0] == classify.RoleExperts || u.acts[0] == classify.RoleCollective {
 		if op == opname.Embed {
 			return w.p.Again
 		}
@@ -276,7 +277,7 @@ func (w *work) againCost(u *unit, op string) float64 {
 // emit says which steps a unit covers when it starts at step a, and at what cost.
 func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end int, cost float64, ok bool) {
 	acts := u.acts
-	if len(acts) > 1 && acts[0] == actAdd && steps[a].Op != opname.ResidualAdd {
+	if len(acts) > 1 && acts[0] == classify.RoleAdd && steps[a].Op != opname.ResidualAdd {
 		acts = acts[1:] // an addition is dropped where none is planned
 	}
 	g := steps[a].grades[acts[0]]
@@ -308,9 +309,9 @@ func (w *work) emit(u *unit, steps []step, a int, taken map[stepID]bool) (end in
 	return end, cost, true
 }
 
-// follow returns the step that a fused kernel's next act takes: the nearest one
+// follow returns the step that a fused kernel's next classify.Role takes: the nearest one
 // with nothing but optional steps between; −1 when there is none.
-func (w *work) follow(steps []step, end int, next act) int {
+func (w *work) follow(steps []step, end int, next classify.Role) int {
 	for s := end + 1; s < len(steps); s++ {
 		if steps[s].grades[next] == exact {
 			return s

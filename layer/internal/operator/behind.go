@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -27,8 +28,8 @@ func (w *work) behind() {
 		k := &w.pass.Kernels[i]
 		at := place{k.Layer, k.Stream}
 		switch a := w.reads[i].acts[0]; {
-		case k.Layer < 0 || a.aux():
-		case a == actAttention:
+		case k.Layer < 0 || aux(a):
+		case a == classify.RoleAttention:
 			mixed[at], tails[at] = true, tails[at][:0]
 		case mixed[at]:
 			tails[at] = append(tails[at], i)
@@ -49,7 +50,7 @@ func (w *work) unfed() {
 	for i := range w.pass.Kernels {
 		k, f := &w.pass.Kernels[i], &w.found[i]
 		switch a := w.reads[i].acts[0]; {
-		case a == actAttention:
+		case a == classify.RoleAttention:
 			unfed[k.Stream] = true
 		case inputs[f.Operator]:
 			unfed[k.Stream] = false
@@ -64,7 +65,7 @@ func (w *work) unfed() {
 func (w *work) doubtRow(tail []int) {
 	for n := range len(tail) - 1 {
 		first, second := &w.found[tail[n]], &w.found[tail[n+1]]
-		if first.Operator == opname.OProj && first.Evidence == Order && w.reads[tail[n]].acts[0] == actProduct && w.reads[tail[n+1]].acts[0] == actProduct {
+		if first.Operator == opname.OProj && first.Evidence == Order && w.reads[tail[n]].acts[0] == classify.RoleProduct && w.reads[tail[n+1]].acts[0] == classify.RoleProduct {
 			first.Confidence, second.Confidence = min(first.Confidence, w.p.ByWeak), min(second.Confidence, w.p.ByWeak)
 		}
 	}
@@ -75,7 +76,7 @@ func (w *work) contradicts(tail []int) bool {
 	input := false
 	for _, i := range tail {
 		switch f := &w.found[i]; {
-		case w.reads[i].acts[0] == actActivation && input:
+		case w.reads[i].acts[0] == classify.RoleActivation && input:
 			return true
 		case inputs[f.Operator] && f.Evidence < ByGrid:
 			input = true
@@ -90,18 +91,18 @@ func (w *work) readTail(tail []int) {
 		f := &w.found[i]
 		next := func(by int) bool {
 			k := n + by
-			return k >= 0 && k < len(tail) && w.reads[tail[k]].acts[0] == actActivation
+			return k >= 0 && k < len(tail) && w.reads[tail[k]].acts[0] == classify.RoleActivation
 		}
 		op := ""
 		switch a := w.reads[i].acts[0]; {
 		case f.Evidence >= ByGrid:
-		case a == actActivation:
+		case a == classify.RoleActivation:
 			op = opname.Activation
-		case a == actProduct && next(1):
+		case a == classify.RoleProduct && next(1):
 			op = opname.GateUpProj
-		case a == actProduct && next(-1):
+		case a == classify.RoleProduct && next(-1):
 			op = opname.DownProj
-		case inputs[f.Operator], a == actProduct && isFeedForward(f.Operator):
+		case inputs[f.Operator], a == classify.RoleProduct && isFeedForward(f.Operator):
 			*f, w.placed[i] = Found{Operator: opname.Other, Layer: w.pass.Kernels[i].Layer}, false
 		}
 		if op != "" {

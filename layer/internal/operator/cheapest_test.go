@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -41,7 +42,7 @@ func cheapest(w *work, units []unit, steps []step, bands []band, i, pos int) flo
 			enter = skipped(pos, a)
 		case pos == a+1:
 			enter = w.againCost(u, steps[a].Op)
-		case pos <= a+1+w.p.MaxBack && steps[a].layer >= 0 && steps[a].layer == steps[pos-1].layer && u.acts[0].heavy():
+		case pos <= a+1+w.p.MaxBack && steps[a].layer >= 0 && steps[a].layer == steps[pos-1].layer && heavy(u.acts[0]):
 			enter = w.p.BackProduct
 		case pos <= a+1+w.p.MaxBack && steps[a].layer >= 0 && steps[a].layer == steps[pos-1].layer:
 			enter = w.p.Back
@@ -55,7 +56,7 @@ func cheapest(w *work, units []unit, steps []step, bands []band, i, pos int) flo
 func TestAlignmentIsTheCheapest(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	ops := []string{opname.InputNorm, opname.QKVProj, opname.Rope, opname.Attention, opname.OProj, opname.ResidualAdd, opname.PostNorm, opname.GateUpProj, opname.Activation, opname.DownProj, opname.AttnAllReduce, opname.Indexer}
-	acts := [][]act{{actNorm}, {actProduct}, {actRope}, {actAttention}, {actAdd}, {actAdd, actNorm}, {actNorm, actRope}, {actUnknown}, {actPointwise}, {actCollective}, {actActivation}, {actCollective, actAdd, actNorm}}
+	acts := [][]classify.Role{{classify.RoleNorm}, {classify.RoleProduct}, {classify.RoleRope}, {classify.RoleAttention}, {classify.RoleAdd}, {classify.RoleAdd, classify.RoleNorm}, {classify.RoleNorm, classify.RoleRope}, {classify.RoleOther}, {classify.RoleElementwise}, {classify.RoleCollective}, {classify.RoleActivation}, {classify.RoleCollective, classify.RoleAdd, classify.RoleNorm}}
 	for n := range 1500 {
 		p := Defaults()
 		p.MaxBack = r.Intn(4)
@@ -135,7 +136,7 @@ func TestBandsOfLabels(t *testing.T) {
 		w := &work{p: &p, pass: &Pass{Layers: 5}}
 		var units []unit
 		for _, l := range c.labels {
-			units = append(units, unit{acts: []act{actProduct}, label: l})
+			units = append(units, unit{acts: []classify.Role{classify.RoleProduct}, label: l})
 		}
 		for i, got := range w.bands(units, steps) {
 			if got != c.want[i] {
@@ -204,11 +205,11 @@ func TestNearestOwner(t *testing.T) {
 				k.Stream = 9
 			}
 			w.pass.Kernels = append(w.pass.Kernels, k)
-			w.reads[i].acts = []act{actUnknown}
+			w.reads[i].acts = []classify.Role{classify.RoleOther}
 			w.placed[i] = true
 		}
-		w.reads[c.owner].acts, w.placed[c.owner] = []act{actProduct}, !c.open
-		if got := w.near(c.at, c.by, func(a act) bool { return a == actProduct }); got != c.want {
+		w.reads[c.owner].acts, w.placed[c.owner] = []classify.Role{classify.RoleProduct}, !c.open
+		if got := w.near(c.at, c.by, func(a classify.Role) bool { return a == classify.RoleProduct }); got != c.want {
 			t.Errorf("%s: kernel %d, want %d", c.name, got, c.want)
 		}
 	}

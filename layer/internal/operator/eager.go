@@ -1,5 +1,7 @@
 package operator
 
+import "github.com/llmstrata/strata/classify"
+
 // eagerAttention finds attention that is written as single PyTorch operations:
 // a product, scale and mask, a softmax, a product. The products are the
 // attention's, whatever stands before and behind: a router's softmax has a top-k
@@ -43,7 +45,7 @@ func toProduct(pass *Pass, reads []reading, idx []int, at, by int) int {
 		case r.isProduct():
 			return at
 		case own >= 0 && own < len(m) && m[own] == around[own]:
-		case !r.acts[0].aux() && r.acts[0] != actPointwise && r.acts[0] != actAdd || len(r.acts) > 1:
+		case !aux(r.acts[0]) && r.acts[0] != classify.RoleElementwise && r.acts[0] != classify.RoleAdd || len(r.acts) > 1:
 			return -1
 		}
 	}
@@ -54,14 +56,14 @@ func toProduct(pass *Pass, reads []reading, idx []int, at, by int) int {
 func takeAttention(reads []reading, idx []int) {
 	for _, i := range idx {
 		switch r := &reads[i]; {
-		case r.isProduct():
-			r.acts = []act{actAttention}
-		case !r.softmax:
-			r.acts, r.tag = []act{actCopy}, tagNone
+		case r.isProduct(), r.softmax:
+			r.acts = []classify.Role{classify.RoleAttention}
+		default:
+			r.acts, r.tag = []classify.Role{classify.RoleCopy}, classify.RoleOther
 		}
 	}
 }
 
 func (r *reading) isProduct() bool {
-	return len(r.acts) == 1 && (r.acts[0] == actProduct || r.acts[0] == actAbsorb)
+	return len(r.acts) == 1 && (r.acts[0] == classify.RoleProduct || r.acts[0] == classify.RoleHeadProduct)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/classify"
 )
 
 // TestAttentionOfSingleOperations: the products around a softmax are the attention's, and what scales, masks and casts between them serves it. With
@@ -21,19 +23,19 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 	}{
 		{"gemm gemm gemm bmm add cast softmax cast bmm cast gemm", "...AssAsA..", 0},
 		{"gemm gemm gemm gemm softmax gemm gemm", "...AAA.", 0},
-		{"gemm mul softmax topk gemm", "..A..", 0}, // a router
-		{"gemm softmax", ".A", 0},
-		{"gemm rope softmax bmm gemm", "..A..", 0},
+		{"gemm mul softmax topk gemm", ".....", 0}, // a router
+		{"gemm softmax", "..", 0},
+		{"gemm rope softmax bmm gemm", ".....", 0},
 		{"gemm softmax bmm", "AAA", 0},
 		{"gemm softmax gemm gemm softmax bmm", "AAAAAA", 0},
-		{"gemm norm softmax bmm gemm", "..A..", 0},
-		{"gemm softmax norm bmm gemm", ".A...", 0},
+		{"gemm norm softmax bmm gemm", ".....", 0},
+		{"gemm softmax norm bmm gemm", ".....", 0},
 		{"gemm bmm flash bmm gemm", "..A..", 0}, // latent attention's products per head
 		{"gemm bmm softmax bmm rope", ".AAA.", 0},
 		{"gemm bmm rope softmax bmm", ".A.AA", 2},                 // what runs beside it does not matter
 		{"gemm/L bmm rope softmax norm bmm gemm/L", ".AsAsA.", 0}, // all of one attention module, the projections of modules in it
 		{"gemm/L bmm rope/L softmax bmm gemm/L", ".AsAA.", 0},
-		{"gemm/L bmm rope/O softmax bmm gemm/L", "...A..", 0}, // of another
+		{"gemm/L bmm rope/O softmax bmm gemm/L", "......", 0}, // of another
 	} {
 		words := strings.Fields(c.row)
 		p, reads := Pass{Layers: 1}, make([]reading, len(words))
@@ -43,7 +45,8 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 			if strings.Contains(c.row, "/") {
 				p.Kernels[i].Modules = map[string][]string{"": {"T5Block_0", "T5Attention_0"}, "L": {"T5Block_0", "T5Attention_0", "Linear_0"}, "O": {"T5Block_0", "T5LayerFF_0"}}[in]
 			}
-			reads[i] = read(kernels[name], "")
+			f := classify.Default().Facts(kernels[name])
+			reads[i] = read(&f)
 		}
 		if c.side > 0 {
 			p.Kernels[c.side].Stream = 7
@@ -53,9 +56,9 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 		var got strings.Builder
 		for i := range reads {
 			switch {
-			case reads[i].acts[0] == actAttention:
+			case reads[i].acts[0] == classify.RoleAttention:
 				got.WriteByte('A')
-			case reads[i].acts[0] == actCopy && c.want[i] == 's':
+			case reads[i].acts[0] == classify.RoleCopy && c.want[i] == 's':
 				got.WriteByte('s')
 			case reads[i].acts[0] == before[i].acts[0]:
 				got.WriteByte('.')

@@ -1,8 +1,7 @@
 package operator
 
 import (
-	"strings"
-
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -19,13 +18,13 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 		if l < 0 || int(l) >= n {
 			continue
 		}
-		if reads[i].acts[0] == actProduct {
+		if reads[i].acts[0] == classify.RoleProduct {
 			products[l]++
 			seen[l].feeds = products[l] > 2
 		}
 		for _, a := range reads[i].acts {
-			seen[l].add(a, pass.Kernels[i].Name)
-			all.add(a, pass.Kernels[i].Name)
+			seen[l].add(a, reads[i].latent)
+			all.add(a, reads[i].latent)
 		}
 	}
 	denseRows(pass, reads, seen)
@@ -64,15 +63,15 @@ func denseRows(pass *Pass, reads []reading, seen []shape) {
 			continue
 		}
 		switch a, s := reads[i].acts[0], pass.Kernels[i].Stream; {
-		case a == actProduct && row[s] == 2:
+		case a == classify.RoleProduct && row[s] == 2:
 			seen[l].dense, rows[l], row[s] = true, s, 1
-		case a == actProduct:
+		case a == classify.RoleProduct:
 			row[s] = 1
-		case a == actActivation && row[s] == 1:
+		case a == classify.RoleActivation && row[s] == 1:
 			row[s] = 2
-		case !a.aux():
+		case !aux(a):
 			row[s] = 0
-			if a == actExperts {
+			if a == classify.RoleExperts {
 				experts[l] = s
 			}
 		}
@@ -99,9 +98,9 @@ func normsBehind(pass *Pass, reads []reading) bool {
 		}
 		at := &e.product
 		switch {
-		case r.acts[len(r.acts)-1] == actNorm, r.tag == tagRsqrt:
+		case r.acts[len(r.acts)-1] == classify.RoleNorm, r.tag == classify.RoleRsqrt:
 			at = &e.norm
-		case r.acts[0] != actProduct:
+		case r.acts[0] != classify.RoleProduct:
 			continue
 		}
 		if at[0] == 0 {
@@ -124,11 +123,11 @@ func inputsOf(pass *Pass, reads []reading, most int) int {
 	n := 0
 	for i := range pass.Kernels {
 		switch acts := reads[i].acts; {
-		case acts[len(acts)-1] == actNorm:
+		case acts[len(acts)-1] == classify.RoleNorm:
 			n = 0
-		case acts[0] == actProduct:
+		case acts[0] == classify.RoleProduct:
 			n++
-		case acts[0] == actConv || acts[0] == actScan:
+		case acts[0] == classify.RoleConv || acts[0] == classify.RoleScan:
 			if n > 0 && n <= most {
 				count[n]++
 			}
@@ -188,22 +187,22 @@ func (s shape) oneHalf() bool {
 	return !mixes || !s.experts && !s.activation && !s.feeds
 }
 
-func (s *shape) add(a act, name string) {
+func (s *shape) add(a classify.Role, latent bool) {
 	switch a {
-	case actAttention:
+	case classify.RoleAttention:
 		s.attention = true
-		s.mla = s.mla || hasAny(strings.ToLower(name), latentCores)
-	case actCache:
-		s.mla = s.mla || strings.Contains(strings.ToLower(name), "mla")
-	case actScan, actConv:
+		s.mla = s.mla || latent
+	case classify.RoleCacheWrite:
+		s.mla = s.mla || latent
+	case classify.RoleScan, classify.RoleConv:
 		s.scan = true
-	case actExperts, actRoute:
+	case classify.RoleExperts, classify.RoleRouter:
 		s.experts = true
-	case actActivation:
+	case classify.RoleActivation:
 		s.activation = true
-	case actIndex, actIndexTopK:
+	case classify.RoleIndexer, classify.RoleIndexerTopK:
 		s.indexer = true
-	case actHCPre, actHCPost:
+	case classify.RoleMixIn, classify.RoleMixOut:
 		s.hc = true
 	}
 }

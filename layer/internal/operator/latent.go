@@ -1,5 +1,7 @@
 package operator
 
+import "github.com/llmstrata/strata/classify"
+
 // Plain products around those of experts. A router is one, a shared expert two with an activation between them and perhaps a gate
 // directly behind. Where there are more, the kernels alone do not say which is which: experts that work in a space of their own have
 // one that leads into it and one that leads out.
@@ -29,22 +31,22 @@ func (h *expertHalf) unclear() bool {
 func (h *expertHalf) latent() bool { return h.unclear() && h.front > explained && h.loose > h.front }
 
 // add takes one more kernel that serves no other.
-func (h *expertHalf) add(i int, a act) {
+func (h *expertHalf) add(i int, a classify.Role) {
 	switch {
-	case a == actExperts && !h.experts:
+	case a == classify.RoleExperts && !h.experts:
 		h.experts, h.front, h.frontGates, h.row = true, h.loose, h.gates, 0
-	case a == actProduct && h.row == 2: // the second product of a shared expert
+	case a == classify.RoleProduct && h.row == 2: // the second product of a shared expert
 		h.products = append(h.products, i)
 		h.loose--
 		h.row = 3
-	case a == actProduct:
+	case a == classify.RoleProduct:
 		h.products = append(h.products, i)
 		h.loose++
 		if h.row == 3 {
 			h.gates++
 		}
 		h.row = 1
-	case a == actActivation && h.row == 1:
+	case a == classify.RoleActivation && h.row == 1:
 		h.row = 2
 	default:
 		h.row = 0
@@ -65,11 +67,11 @@ func expertHalves(pass *Pass, reads []reading) []*expertHalf {
 	for i := range pass.Kernels {
 		stream, acts := pass.Kernels[i].Stream, reads[i].acts
 		switch a := acts[0]; {
-		case acts[len(acts)-1] == actNorm, reads[i].tag == tagRsqrt:
+		case acts[len(acts)-1] == classify.RoleNorm, reads[i].tag == classify.RoleRsqrt:
 			end(stream, true)
-		case a == actAttention, a == actScan, a == actConv:
+		case a == classify.RoleAttention, a == classify.RoleScan, a == classify.RoleConv:
 			end(stream, false)
-		case !a.aux() && open[stream] != nil:
+		case !aux(a) && open[stream] != nil:
 			open[stream].add(i, a)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -112,7 +113,7 @@ func (s siblings) add(m []string) {
 }
 
 // ops says which operators a kernel in these modules may belong to.
-func (s siblings) ops(m []string, a act) []string {
+func (s siblings) ops(m []string, a classify.Role) []string {
 	if len(m) == 0 {
 		return nil
 	}
@@ -125,7 +126,7 @@ func (s siblings) ops(m []string, a act) []string {
 	k := s.key(m)
 	nth, count := s.nth[[3]string{k[0], k[1], m[len(m)-1]}], s.count[k]
 	switch {
-	case a == actCollective && attention:
+	case a == classify.RoleCollective && attention:
 		return []string{opname.AttnAllReduce}
 	case strings.Contains(leaf, "QKVParallel"):
 		return []string{opname.QKVProj}
@@ -176,4 +177,8 @@ func (s siblings) norms(m []string, attention bool, nth int) []string {
 		return []string{opname.PostNorm, opname.ResidualAdd}
 	}
 	return []string{opname.FinalNorm, opname.PostNorm, opname.ResidualAdd, opname.InputNorm}
+}
+
+func hasAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }

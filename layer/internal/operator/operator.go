@@ -1,16 +1,15 @@
 package operator
 
 import (
-	"strings"
-
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
 // Kernel is one GPU activity of a pass.
 type Kernel struct {
-	// Name is the traced name, Category what classify says of it, "" unknown.
-	Name     string
-	Category string
+	// Name is the traced name, Facts what it tells; nil: what the default rules say.
+	Name  string
+	Facts *classify.Facts
 	// Modules are the module frames around its launch, outermost first, with their
 	// instance numbers: "Qwen3DecoderLayer_4", "RMSNorm_9". nil: none recorded.
 	Modules []string
@@ -18,7 +17,7 @@ type Kernel struct {
 	K, N int
 	// Width is what the grid says of a product's output, see [WidthOf].
 	Width Width
-	// ID numbers names and categories from 1 on, Path the innermost module and
+	// ID numbers names from 1 on, Path the innermost module and
 	// PathKind the classes of Modules: equal ones have equal numbers. ID 0: names
 	// are not numbered.
 	ID, Path, PathKind int32
@@ -110,14 +109,13 @@ type Found struct {
 type Finder struct {
 	p        Params
 	layout   *Layout // nil: made for each pass
-	readings map[nameKey]reading
+	readings map[*classify.Facts]reading
+	facts    map[string]*classify.Facts // of names that come without
 }
-
-type nameKey struct{ name, category string }
 
 // NewFinder returns a finder for a model; layout nil: no config is known.
 func NewFinder(layout *Layout, p Params) *Finder {
-	return &Finder{p: p, layout: layout, readings: map[nameKey]reading{}}
+	return &Finder{p: p, layout: layout, readings: map[*classify.Facts]reading{}, facts: map[string]*classify.Facts{}}
 }
 
 // Find returns the operator of each kernel of the pass.
@@ -180,11 +178,18 @@ func unknownOperators(pass *Pass) []Found {
 }
 
 func (f *Finder) read(k *Kernel) reading {
-	key := nameKey{k.Name, k.Category}
-	r, ok := f.readings[key]
+	facts := k.Facts
+	if facts == nil {
+		if facts = f.facts[k.Name]; facts == nil {
+			own := classify.Default().Facts(k.Name)
+			facts = &own
+			f.facts[k.Name] = facts
+		}
+	}
+	r, ok := f.readings[facts]
 	if !ok {
-		r = read(k.Name, k.Category)
-		f.readings[key] = r
+		r = read(facts)
+		f.readings[facts] = r
 	}
 	return r
 }
@@ -213,12 +218,12 @@ type work struct {
 
 // survey notes what kinds of kernels the pass has at all.
 func (w *work) survey() {
-	for i, r := range w.reads {
+	for _, r := range w.reads {
 		switch r.acts[0] {
-		case actExperts:
+		case classify.RoleExperts:
 			w.experts = true
-		case actAttention:
-			if hasAny(strings.ToLower(w.pass.Kernels[i].Name), latentCores) {
+		case classify.RoleAttention:
+			if r.latent {
 				w.absorbed = true
 			} else {
 				w.expanded = true
@@ -226,10 +231,6 @@ func (w *work) survey() {
 		}
 	}
 }
-
-// latentCores are words of attention kernels that run on a compressed cache: 576
-// and 512 are the widths of its keys and values in every model that has one.
-var latentCores = []string{"mla", "qk576", "d576"}
 
 // stepID names a step of a pass whichever lane uses it.
 type stepID struct {

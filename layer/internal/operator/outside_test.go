@@ -130,7 +130,7 @@ func TestPrologueLikeALayer(t *testing.T) {
 			p.Kernels = append(p.Kernels, Kernel{Name: n, Layer: -1})
 		}
 		for l := range int32(5) {
-			for _, n := range strings.Fields("rmsnorm gemm flash_fwd gemm rmsnorm gemm silu gemm") {
+			for _, n := range strings.Fields("fused_add_rms_norm gemm flash_fwd gemm fused_add_rms_norm gemm silu gemm") {
 				p.Kernels = append(p.Kernels, Kernel{Name: n, Layer: l})
 			}
 		}

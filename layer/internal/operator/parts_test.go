@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -14,8 +15,8 @@ import (
 func readsOf(row string) []reading {
 	out := make([]reading, len(row))
 	for i, l := range row {
-		out[i].acts = []act{map[rune]act{'n': actNorm, 'p': actProduct, 'a': actActivation, 'x': actExperts, 't': actAttention, 'c': actConv, 's': actScan, 'o': actCollective, 'u': actUnknown,
-			'q': actQuant, 'm': actCopy, 'r': actRoute, 'R': actReduceProduct, 'T': actReduceAttention}[l]}
+		out[i].acts = []classify.Role{map[rune]classify.Role{'n': classify.RoleNorm, 'p': classify.RoleProduct, 'a': classify.RoleActivation, 'x': classify.RoleExperts, 't': classify.RoleAttention, 'c': classify.RoleConv, 's': classify.RoleScan, 'o': classify.RoleCollective, 'u': classify.RoleOther,
+			'q': classify.RoleQuantize, 'm': classify.RoleCopy, 'r': classify.RoleRouter, 'R': classify.RoleProductReduce, 'T': classify.RoleAttentionReduce}[l]}
 	}
 	return out
 }
@@ -135,7 +136,7 @@ func TestProductsOfExperts(t *testing.T) {
 	}
 }
 
-// TestNextOfFused: a fused kernel takes the nearest step of its next act, over optional ones.
+// TestNextOfFused: a fused kernel takes the nearest step of its next classify.Role, over optional ones.
 func TestNextOfFused(t *testing.T) {
 	p := Defaults()
 	w := &work{p: &p, pass: &Pass{}}
@@ -149,7 +150,7 @@ func TestNextOfFused(t *testing.T) {
 			st := Step{Op: op, Optional: op != s}
 			steps = append(steps, newStep(&st, 0, w.skipCost(st)))
 		}
-		if got := w.follow(steps, 0, actNorm); got != c.want {
+		if got := w.follow(steps, 0, classify.RoleNorm); got != c.want {
 			t.Errorf("%s: step %d, want %d", c.steps, got, c.want)
 		}
 	}
@@ -181,14 +182,14 @@ func TestSizesThatContradict(t *testing.T) {
 
 // TestWrittenOutOperators: which single operations make a norm and a rotary embedding together, and how many kernels that are.
 func TestWrittenOutOperators(t *testing.T) {
-	tags := map[byte]tag{'c': tagCopy, 'p': tagPow, 'm': tagMean, 's': tagScalarAdd, 'r': tagRsqrt, 'x': tagMul, 'n': tagNeg, 'k': tagCat, 'a': tagAdd, '-': tagNone}
+	tags := map[byte]classify.Role{'c': classify.RoleCopy, 'p': classify.RolePower, 'm': classify.RoleMean, 's': classify.RoleAddScalar, 'r': classify.RoleRsqrt, 'x': classify.RoleMultiply, 'n': classify.RoleNegate, 'k': classify.RoleConcat, 'a': classify.RoleAdd, '-': classify.RoleOther}
 	for _, c := range []struct {
 		row  string
 		n    int
-		want act
+		want classify.Role
 	}{
-		{"cpmsrxcx", 8, actNorm}, {"pmrx", 4, actNorm}, {"pmrxx", 5, actNorm}, {"cpmsrx-", 6, actNorm}, {"pmsr", 0, actUnknown}, {"pm-rx", 0, actUnknown}, {"cxmsrxcx", 8, actNorm},
-		{"xnkxa", 5, actRope}, {"nkxxa", 5, actRope}, {"nkxa", 4, actRope}, {"xnkx", 0, actUnknown}, {"-pmrx", 0, actUnknown}, {"", 0, actUnknown},
+		{"cpmsrxcx", 8, classify.RoleNorm}, {"pmrx", 4, classify.RoleNorm}, {"pmrxx", 5, classify.RoleNorm}, {"cpmsrx-", 6, classify.RoleNorm}, {"pmsr", 0, classify.RoleOther}, {"pm-rx", 0, classify.RoleOther}, {"cxmsrxcx", 8, classify.RoleNorm},
+		{"xnkxa", 5, classify.RoleRope}, {"nkxxa", 5, classify.RoleRope}, {"nkxa", 4, classify.RoleRope}, {"xnkx", 0, classify.RoleOther}, {"-pmrx", 0, classify.RoleOther}, {"", 0, classify.RoleOther},
 	} {
 		w := &work{}
 		var idx []int
@@ -407,7 +408,7 @@ func TestWidthsAreExact(t *testing.T) {
 		{"nvjet_sm103_tst_64x16_64x16_4x2_v_bz_TNT", [3]int64{192, 1, 1}, [3]int64{256, 1, 1}, 16, Width{5888, 6144}},
 		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{1 << 30, 4, 1}, [3]int64{256, 1, 1}, 16, Width{}},
 	} {
-		if got := WidthOf(c.name, c.grid, c.block, c.rows); got != c.want {
+		if got := WidthOf(classify.Default().Facts(c.name).Blocks, c.grid, c.block, c.rows); got != c.want {
 			t.Errorf("%s, blocks %v of %v, %d rows: %+v, want %+v", c.name, c.grid, c.block, c.rows, got, c.want)
 		}
 	}

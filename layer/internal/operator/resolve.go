@@ -3,6 +3,7 @@ package operator
 import (
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/internal/opname"
 )
@@ -28,7 +29,7 @@ func (w *work) write(units []unit, steps []step, path []place) {
 // answer is the operator of a unit that starts at a step.
 func (w *work) answer(u *unit, steps []step, start int) Found {
 	acts := u.acts
-	if len(acts) > 1 && acts[0] == actAdd && steps[start].Op != opname.ResidualAdd {
+	if len(acts) > 1 && acts[0] == classify.RoleAdd && steps[start].Op != opname.ResidualAdd {
 		acts = acts[1:]
 	}
 	names := []string{steps[start].Op}
@@ -161,35 +162,37 @@ func (w *work) fold(name string) string {
 func (w *work) serve() {
 	for i := range w.found {
 		a := w.reads[i].acts[0]
-		if w.placed[i] || !a.aux() && a != actEmbed { // rows are also picked before the output projection
+		if w.placed[i] || !aux(a) && a != classify.RoleEmbed { // rows are also picked before the output projection
 			continue
 		}
-		if a == actCopy && w.pass.Kernels[i].Layer >= 0 && toHost(w.pass.Kernels[i].Name) {
+		if a == classify.RoleCopy && w.pass.Kernels[i].Layer >= 0 && w.reads[i].transfer {
 			continue // weights or results that the host keeps: the order does not tell whose
 		}
 		var owner int
 		part := Copy
 		switch a {
-		case actReduceProduct:
-			owner, part = w.near(i, -1, func(k act) bool { return k == actProduct || k == actExperts || k == actAbsorb }), Reduce
-		case actReduceAttention:
-			owner, part = w.near(i, -1, func(k act) bool { return k == actAttention || k == actScan }), Reduce
-		case actScanInput:
-			owner, part = w.near(i, 1, func(k act) bool { return k == actScan }), Main
-		case actQuant:
-			owner, part = w.near(i, 1, func(act) bool { return true }), Quant
+		case classify.RoleProductReduce:
+			owner, part = w.near(i, -1, func(k classify.Role) bool {
+				return k == classify.RoleProduct || k == classify.RoleExperts || k == classify.RoleHeadProduct
+			}), Reduce
+		case classify.RoleAttentionReduce:
+			owner, part = w.near(i, -1, func(k classify.Role) bool { return k == classify.RoleAttention || k == classify.RoleScan }), Reduce
+		case classify.RoleScanInput:
+			owner, part = w.near(i, 1, func(k classify.Role) bool { return k == classify.RoleScan }), Main
+		case classify.RoleQuantize:
+			owner, part = w.near(i, 1, func(classify.Role) bool { return true }), Quant
 		default:
-			if p := w.near(i, -1, func(act) bool { return true }); p >= 0 && w.reads[p].acts[0] == actCollective {
+			if p := w.near(i, -1, func(classify.Role) bool { return true }); p >= 0 && w.reads[p].acts[0] == classify.RoleCollective {
 				owner = p
 			} else {
-				owner = w.near(i, 1, func(act) bool { return true })
+				owner = w.near(i, 1, func(classify.Role) bool { return true })
 			}
 		}
-		if owner < 0 && a == actScanInput {
+		if owner < 0 && a == classify.RoleScanInput {
 			continue
 		}
 		if owner < 0 && part != Reduce {
-			owner = w.near(i, -1, func(act) bool { return true })
+			owner = w.near(i, -1, func(classify.Role) bool { return true })
 		}
 		if owner < 0 {
 			continue
@@ -212,17 +215,6 @@ func (w *work) serve() {
 	}
 }
 
-// toHost reports a copy between the host and the GPU, by the words of CUPTI and roctracer.
-func toHost(name string) bool {
-	l := strings.ToLower(name)
-	for _, w := range []string{"htod", "dtoh", "hosttodevice", "devicetohost"} {
-		if strings.Contains(l, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // firstOf and lastOf are the ends of a fused operator.
 func firstOf(op string) string { s, _, _ := strings.Cut(op, "+"); return s }
 func lastOf(op string) string  { return op[strings.LastIndexByte(op, '+')+1:] }
@@ -230,7 +222,7 @@ func lastOf(op string) string  { return op[strings.LastIndexByte(op, '+')+1:] }
 // near returns the nearest placed kernel of the same stream in a direction whose
 // act fits; −1 for none. It looks no further than the next layer's end: what is
 // placed is dense.
-func (w *work) near(i, by int, fits func(act) bool) int {
+func (w *work) near(i, by int, fits func(classify.Role) bool) int {
 	for j, seen := i+by, 0; j >= 0 && j < len(w.found) && seen < reachOfCopies; j += by {
 		if w.pass.Kernels[j].Stream != w.pass.Kernels[i].Stream {
 			continue

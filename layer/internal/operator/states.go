@@ -3,6 +3,8 @@ package operator
 import (
 	"math"
 	"slices"
+
+	"github.com/llmstrata/strata/classify"
 )
 
 // infinite is the cost of what cannot be.
@@ -77,7 +79,7 @@ func (w *work) advance(row states, u *unit, steps []step, skips []float64, hi in
 	for a := max(0, row.lo-1); a < hi; a++ {
 		way.upTo(a)
 		act := u.acts[0]
-		if act == actAdd && !steps[a].add && len(u.acts) > 1 {
+		if act == classify.RoleAdd && !steps[a].add && len(u.acts) > 1 {
 			act = u.acts[1]
 		}
 		if steps[a].grades[act] == never {
@@ -99,7 +101,7 @@ func (w *work) advance(row states, u *unit, steps []step, skips []float64, hi in
 // backInto is the cheaper of a way into step a and those that the step or one behind it in its layer was taken before.
 func (w *work) backInto(u *unit, steps []step, a int, prev states, enter float64, via int) (float64, int) {
 	back := w.p.Back
-	if u.acts[0].heavy() {
+	if heavy(u.acts[0]) {
 		back = w.p.BackProduct
 	}
 	if c := prev.at(a+1) + w.againCost(u, steps[a].Op); c < enter {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -17,7 +18,10 @@ type step struct {
 }
 
 // gradeRow are the grades of all acts as one operator's kernel.
-type gradeRow [numActs]grade
+type gradeRow [roleRoom]grade
+
+// roleRoom is at least how many roles there are.
+const roleRoom = 64
 
 // gradesOf are the rows of all operators, made once: the alignment looks at them
 // for every kernel and step.
@@ -25,14 +29,14 @@ var gradesOf = func() map[string]*gradeRow {
 	m := map[string]*gradeRow{}
 	for _, op := range opname.All {
 		row := &gradeRow{}
-		for a := range numActs {
+		for _, a := range classify.Roles() {
 			row[a] = match(a, op)
 		}
 		m[op] = row
 	}
 	for _, op := range []string{opname.Dispatch, opname.ExpertsCombine} { // where experts work in a space of their own, see newStep
 		row := *m[op]
-		row[actProduct] = exact
+		row[classify.RoleProduct] = exact
 		m[op+latentSuffix] = &row
 	}
 	return m
@@ -286,31 +290,31 @@ const (
 )
 
 // match grades an act as an operator's kernel.
-func match(a act, op string) grade {
-	if a.aux() {
+func match(a classify.Role, op string) grade {
+	if aux(a) {
 		return never
 	}
 	switch op {
 	case opname.ExpertsGateUp, opname.ExpertsDown:
-		return grades(a, actExperts, actProduct, actAbsorb)
+		return grades(a, classify.RoleExperts, classify.RoleProduct, classify.RoleHeadProduct)
 	case opname.KAbsorb, opname.VAbsorb:
-		return grades(a, actAbsorb, actProduct)
+		return grades(a, classify.RoleHeadProduct, classify.RoleProduct)
 	case opname.Attention:
-		return grades(a, actAttention, actPrepare) // its schedule
+		return grades(a, classify.RoleAttention, classify.RolePrepare, classify.RoleSoftmax) // its schedule
 	case opname.LinearAttention:
-		return grades(a, actScan)
+		return grades(a, classify.RoleScan)
 	case opname.AttnAllReduce, opname.MLPAllReduce:
-		return grades(a, actCollective, actGather)
+		return grades(a, classify.RoleCollective, classify.RoleGather)
 	case opname.LogitsGather:
-		return grades(a, actGather, actCollective)
+		return grades(a, classify.RoleGather, classify.RoleCollective)
 	case opname.Embed:
-		return grades(a, actEmbed, actCollective) // the sum over a divided vocabulary
+		return grades(a, classify.RoleEmbed, classify.RoleCollective) // the sum over a divided vocabulary
 	}
 	if isProduct(op) {
-		return grades(a, actProduct, actAbsorb)
+		return grades(a, classify.RoleProduct, classify.RoleHeadProduct)
 	}
 	g := matchSmall(a, op)
-	if g == never && (a == actUnknown || a == actPointwise) {
+	if g == never && (a == classify.RoleOther || a == classify.RoleElementwise) {
 		return unknown
 	}
 	return g
@@ -318,52 +322,52 @@ func match(a act, op string) grade {
 
 // matchSmall grades an act as an operator that is neither product nor attention
 // nor collective.
-func matchSmall(a act, op string) grade {
+func matchSmall(a classify.Role, op string) grade {
 	if isNorm(op) {
-		if op == opname.QKNorm && a == actQKNorm {
+		if op == opname.QKNorm && a == classify.RoleHeadNorm {
 			return exact
 		}
-		return grades(a, actNorm, actQKNorm)
+		return grades(a, classify.RoleNorm, classify.RoleHeadNorm)
 	}
 	switch op {
 	case opname.Rope:
-		return grades(a, actRope)
+		return grades(a, classify.RoleRope)
 	case opname.KVWrite:
-		return grades(a, actCache)
+		return grades(a, classify.RoleCacheWrite)
 	case opname.Activation, opname.SharedActivation, opname.ExpertsActivation:
-		return grades(a, actActivation, actPointwise)
+		return grades(a, classify.RoleActivation, classify.RoleElementwise)
 	case opname.ResidualAdd:
-		return grades(a, actAdd, actPointwise)
+		return grades(a, classify.RoleAdd, classify.RoleElementwise)
 	case opname.Routing:
-		return grades(a, actRoute, actPointwise, actCombine)
+		return grades(a, classify.RoleRouter, classify.RoleElementwise, classify.RoleFinalize, classify.RoleSoftmax)
 	case opname.Dispatch:
-		return grades(a, actDispatch, actGather)
+		return grades(a, classify.RoleDispatch, classify.RoleGather)
 	case opname.ExpertsCombine:
-		return grades(a, actCombine, actRoute, actGather)
+		return grades(a, classify.RoleFinalize, classify.RoleRouter, classify.RoleGather)
 	case opname.Conv1D:
-		return grades(a, actConv)
+		return grades(a, classify.RoleConv)
 	case opname.Indexer:
 		switch a {
-		case actProduct, actNorm, actRope:
+		case classify.RoleProduct, classify.RoleNorm, classify.RoleRope:
 			return exact // it makes queries, keys and weights of its own
 		}
-		return grades(a, actIndex, actCache, actPointwise)
+		return grades(a, classify.RoleIndexer, classify.RoleCacheWrite, classify.RoleElementwise)
 	case opname.IndexerTopK:
-		return grades(a, actIndexTopK, actIndex)
+		return grades(a, classify.RoleIndexerTopK, classify.RoleIndexer)
 	case opname.HCPre:
-		return grades(a, actHCPre)
+		return grades(a, classify.RoleMixIn)
 	case opname.HCPost:
-		return grades(a, actHCPost)
+		return grades(a, classify.RoleMixOut)
 	case opname.Sampling:
-		return grades(a, actSample, actPointwise)
+		return grades(a, classify.RoleSample, classify.RoleElementwise, classify.RoleRouter, classify.RoleSoftmax)
 	case opname.Prepare:
-		return grades(a, actPrepare, actPointwise)
+		return grades(a, classify.RolePrepare, classify.RoleElementwise)
 	}
 	return never
 }
 
 // grades is exact for best, weak for the others.
-func grades(a, best act, others ...act) grade {
+func grades(a, best classify.Role, others ...classify.Role) grade {
 	if a == best {
 		return exact
 	}

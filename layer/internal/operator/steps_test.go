@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
 
@@ -24,7 +25,7 @@ func TestCopiesBeforeTheLayers(t *testing.T) {
 	for layer, want := range map[int32]string{-1: opname.Prepare, 0: opname.InputNorm} {
 		p := Defaults()
 		w := work{p: &p, pass: &Pass{Layers: 1, Kernels: []Kernel{{Name: "Memcpy DtoD", Layer: layer}, {Name: "rms_norm_kernel", Layer: 0}}}, placed: []bool{false, true},
-			reads: []reading{{acts: []act{actCopy}}, {acts: []act{actNorm}}}, found: []Found{{Layer: layer}, {Operator: opname.InputNorm}}}
+			reads: []reading{{acts: []classify.Role{classify.RoleCopy}}, {acts: []classify.Role{classify.RoleNorm}}}, found: []Found{{Layer: layer}, {Operator: opname.InputNorm}}}
 		w.serve()
 		if got := w.found[0]; got.Operator != want || got.Layer != layer {
 			t.Errorf("a copy in layer %d is %s of layer %d, want %s", layer, got.Operator, got.Layer, want)
@@ -48,26 +49,26 @@ func TestWhatFits(t *testing.T) {
 	p := Defaults()
 	for _, c := range []struct {
 		name    string
-		a       act
+		a       classify.Role
 		op      string
 		layer   int32
 		experts bool
 		cost    float64 // −1: it does not fit
 	}{
-		{"an addition behind the layers", actAdd, opname.ResidualAdd, -1, false, 0},
-		{"a pointwise kernel behind the layers", actPointwise, opname.ResidualAdd, -1, false, -1},
-		{"one in the first layer", actPointwise, opname.ResidualAdd, 0, false, p.Weak},
-		{"one in the second", actPointwise, opname.ResidualAdd, 1, false, p.Weak},
-		{"a norm", actNorm, opname.ResidualAdd, 0, false, -1},
-		{"a product of experts", actExperts, opname.ExpertsGateUp, 0, true, 0},
-		{"a plain product beside those", actProduct, opname.ExpertsGateUp, 0, true, -1},
-		{"a plain product where there are none", actProduct, opname.ExpertsGateUp, 0, false, p.Weak},
-		{"the second one", actProduct, opname.ExpertsDown, 0, true, -1},
-		{"what nobody knows", actUnknown, opname.Rope, 0, false, p.Unknown},
+		{"an addition behind the layers", classify.RoleAdd, opname.ResidualAdd, -1, false, 0},
+		{"a pointwise kernel behind the layers", classify.RoleElementwise, opname.ResidualAdd, -1, false, -1},
+		{"one in the first layer", classify.RoleElementwise, opname.ResidualAdd, 0, false, p.Weak},
+		{"one in the second", classify.RoleElementwise, opname.ResidualAdd, 1, false, p.Weak},
+		{"a norm", classify.RoleNorm, opname.ResidualAdd, 0, false, -1},
+		{"a product of experts", classify.RoleExperts, opname.ExpertsGateUp, 0, true, 0},
+		{"a plain product beside those", classify.RoleProduct, opname.ExpertsGateUp, 0, true, -1},
+		{"a plain product where there are none", classify.RoleProduct, opname.ExpertsGateUp, 0, false, p.Weak},
+		{"the second one", classify.RoleProduct, opname.ExpertsDown, 0, true, -1},
+		{"what nobody knows", classify.RoleOther, opname.Rope, 0, false, p.Unknown},
 	} {
 		w := &work{p: &p, pass: &Pass{}, experts: c.experts}
 		steps := []step{newStep(&Step{Op: c.op}, c.layer, 1)}
-		end, cost, ok := w.emit(&unit{kernels: []int{0}, acts: []act{c.a}}, steps, 0, nil)
+		end, cost, ok := w.emit(&unit{kernels: []int{0}, acts: []classify.Role{c.a}}, steps, 0, nil)
 		if !ok {
 			cost = -1
 		}

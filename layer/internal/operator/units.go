@@ -1,6 +1,10 @@
 package operator
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/classify"
+)
 
 // units are the kernels that take steps, decomposed operators put together.
 // Kernels that serve others are left out.
@@ -14,13 +18,13 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 	var out []unit
 	for at := 0; at < len(idx); {
 		if n, a := w.macro(idx[at:]); n != 0 {
-			out = append(out, w.unit(idx[at:at+n], []act{a}))
+			out = append(out, w.unit(idx[at:at+n], []classify.Role{a}))
 			at += n
 			continue
 		}
 		i := idx[at]
 		at++
-		if w.reads[i].acts[0].aux() {
+		if aux(w.reads[i].acts[0]) {
 			continue
 		}
 		u := w.unit([]int{i}, w.reads[i].acts)
@@ -30,7 +34,7 @@ func (w *work) units(on func(*Kernel) bool) []unit {
 	return out
 }
 
-func (w *work) unit(kernels []int, acts []act) unit {
+func (w *work) unit(kernels []int, acts []classify.Role) unit {
 	k := &w.pass.Kernels[kernels[0]]
 	u := unit{kernels: kernels, acts: acts, label: k.Layer, k: k.K, n: k.N, width: k.Width}
 	if len(w.hints) > 0 {
@@ -43,29 +47,29 @@ func (w *work) unit(kernels []int, acts []act) unit {
 // eager code run them. Optional tags are in small letters of the pattern's second
 // list.
 var macros = []struct {
-	tags     []tag
+	tags     []classify.Role
 	optional []bool
-	act      act
+	act      classify.Role
 }{
 	// x.float(); x.pow(2).mean(); rsqrt(… + eps); x * r; .to(dtype); weight * x
-	{[]tag{tagCopy, tagPow, tagMean, tagScalarAdd, tagRsqrt, tagMul, tagCopy, tagMul}, []bool{true, false, false, true, false, false, true, true}, actNorm},
-	{[]tag{tagCopy, tagMul, tagMean, tagScalarAdd, tagRsqrt, tagMul, tagCopy, tagMul}, []bool{true, false, false, true, false, false, true, true}, actNorm},
+	{[]classify.Role{classify.RoleCopy, classify.RolePower, classify.RoleMean, classify.RoleAddScalar, classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply}, []bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
+	{[]classify.Role{classify.RoleCopy, classify.RoleMultiply, classify.RoleMean, classify.RoleAddScalar, classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply}, []bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
 	// q * cos + cat(−q2, q1) * sin
-	{[]tag{tagMul, tagNeg, tagCat, tagMul, tagAdd}, []bool{false, false, false, false, false}, actRope},
-	{[]tag{tagNeg, tagCat, tagMul, tagMul, tagAdd}, []bool{false, false, false, true, false}, actRope},
+	{[]classify.Role{classify.RoleMultiply, classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply, classify.RoleAdd}, []bool{false, false, false, false, false}, classify.RoleRope},
+	{[]classify.Role{classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply, classify.RoleMultiply, classify.RoleAdd}, []bool{false, false, false, true, false}, classify.RoleRope},
 }
 
 // macro returns how many of the kernels, in order, are one decomposed operator.
-func (w *work) macro(idx []int) (int, act) {
+func (w *work) macro(idx []int) (int, classify.Role) {
 	for m := range macros {
 		if n := w.matchMacro(macros[m].tags, macros[m].optional, idx); n > 0 {
 			return n, macros[m].act
 		}
 	}
-	return 0, actUnknown
+	return 0, classify.RoleOther
 }
 
-func (w *work) matchMacro(tags []tag, optional []bool, idx []int) int {
+func (w *work) matchMacro(tags []classify.Role, optional []bool, idx []int) int {
 	n := 0
 	for j, t := range tags {
 		switch {

@@ -1,10 +1,6 @@
 package operator
 
-import (
-	"regexp"
-	"strconv"
-	"strings"
-)
+import "github.com/llmstrata/strata/classify"
 
 // Width bounds the output width of a product: Over < N ≤ Upto. The zero value says nothing.
 type Width struct{ Over, Upto int }
@@ -14,59 +10,39 @@ func (w Width) known() bool { return w.Upto > w.Over }
 
 func (w Width) fits(n int) bool { return n > w.Over && n <= w.Upto }
 
-// nvjet is a name of cuBLAS's generated kernels: the tile (output width × rows), the stage, the cluster.
-var nvjet = regexp.MustCompile(`^nvjet(?:_sm\d+)?_[a-z]+_(\d+)x(\d+)_\d+x\d+_(\d+)x(\d+)_`)
-
-// splitReduce is the kernel that adds up the parts of a split product, and the block of which it gives each thread an element.
-const splitReduce = "splitKreduce_kernel"
-
-// WidthOf reads the output width off the tile in a product's name and the number of blocks it ran, with so many rows of input. It knows
-// kernels that run one block for each tile: nvjet without split-K, which multiplies blocks. Others say nothing: CUTLASS 2 reorders
-// blocks, persistent kernels run as many as there are processors, Tensile's grids count threads. Rows that are not known say nothing
-// either, for blocks are tiles of both sides.
-func WidthOf(name string, grid, block [3]int64, rows int64) Width {
+// WidthOf reads the output width off the tile of a product's kernel and the number of blocks it ran, with so many rows of input. Rows
+// that are not known say nothing, for blocks are tiles of both sides.
+func WidthOf(how classify.Blocks, grid, block [3]int64, rows int64) Width {
 	blocks := grid[0] * grid[1] * grid[2]
-	if blocks <= 0 || blocks > maxBlocks {
+	switch {
+	case blocks <= 0 || blocks > maxBlocks:
 		return Width{}
-	}
-	if strings.Contains(name, splitReduce) {
-		if block[0] <= 1 || block[1] <= 1 {
-			return Width{}
-		}
+	case how.PerThread && (block[0] <= 1 || block[1] <= 1):
+		return Width{}
+	case how.PerThread:
 		return Width{int((grid[0] - 1) * block[0]), int(grid[0] * block[0])}
-	}
-	m := nvjet.FindStringSubmatch(name)
-	if m == nil || rows <= 0 || strings.Contains(name, "splitK") {
+	case how.Tile[0] == 0 || rows <= 0:
 		return Width{}
 	}
-	var n [4]int64
-	for i := range n {
-		n[i], _ = strconv.ParseInt(m[i+1], 10, 32)
-		if n[i] <= 0 {
-			return Width{}
-		}
-	}
-	down := (rows + n[1] - 1) / n[1]
-	down = (down + n[3] - 1) / n[3] * n[3] // clusters are whole
+	height, clusterWidth, clusterHeight := int64(how.Tile[1]), int64(how.Cluster[0]), int64(how.Cluster[1])
+	down := (rows + height - 1) / height
+	down = (down + clusterHeight - 1) / clusterHeight * clusterHeight // clusters are whole
 	if blocks%down != 0 {
 		return Width{}
 	}
 	across := blocks / down
-	return Width{int(max(0, across-n[2]) * n[0]), int(across * n[0])}
+	return Width{int(max(0, across-clusterWidth) * int64(how.Tile[0])), int(across * int64(how.Tile[0]))}
 }
 
 // maxBlocks is more than a product of any model runs; what is beyond is damage.
 const maxBlocks = 1 << 31
-
-// ReducesSplit reports the kernel that adds up the parts of the product before it, whose width is that product's.
-func ReducesSplit(name string) bool { return strings.Contains(name, splitReduce) }
 
 // divide finds by how many ranks the widths of the pass's products are divided, so that most of them are widths of the plan. 0: no
 // division explains enough of them, and grids tell nothing.
 func (w *work) divide() {
 	seen := map[Width]bool{}
 	for i := range w.pass.Kernels {
-		if k := &w.pass.Kernels[i]; k.Width.known() && w.reads[i].acts[0] == actProduct {
+		if k := &w.pass.Kernels[i]; k.Width.known() && w.reads[i].acts[0] == classify.RoleProduct {
 			seen[k.Width] = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/operator"
 )
 
@@ -34,7 +35,7 @@ func TestWidthOfGrids(t *testing.T) {
 		{"nvjet_sm103_tst_0x16_64x16_4x1_v_bz_TNT", [3]int64{96, 1, 1}, [3]int64{256, 1, 1}, 16, 0},
 		{"nvjet_sm103_tst_64x16_64x16_4x1_v_bz_TNT", [3]int64{}, [3]int64{}, 16, 0},
 	} {
-		w := operator.WidthOf(tt.name, tt.grid, tt.block, tt.rows)
+		w := operator.WidthOf(classify.Default().Facts(tt.name).Blocks, tt.grid, tt.block, tt.rows)
 		if ok := tt.n > w.Over && tt.n <= w.Upto; ok != (tt.n > 0) || tt.n == 0 && w.Upto > w.Over {
 			t.Errorf("%.60s, %v blocks, %d rows: width %+v, want %d", tt.name, tt.grid, tt.rows, w, tt.n)
 		}
