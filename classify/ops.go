@@ -50,7 +50,7 @@ var opWords = []struct {
 	{RoleAttention, match("*stage2*", "*_reduce*"), match("*stage1*", "*fused*"), ops(RoleAttentionReduce)},
 	{RoleAttention, match("*sage_quant*", "*attn_quant*"), nil, ops(RoleQuantize)},
 	{RoleIndexer, match("*topk_transform*", "*indexer_topk*"), nil, ops(RoleIndexerTopK)},
-	{RoleIndexer, match("*metadata*", "*convert_req_index*"), nil, ops(RolePrepare)},
+	{RoleIndexer, match("*convert_req_index*"), nil, ops(RolePrepare)},
 	{RoleTopK, match("*topkPerRow*", "*lightning_topk*"), nil, ops(RoleIndexerTopK)},
 	{RoleCacheWrite, match("*plan_compress*", "*build*", "*commit*"), match("*store*", "*write*"), ops(RolePrepare)},
 	{RoleCacheWrite, match("*indexer*", "*index_k*", "*store_index*"), nil, ops(RoleIndexer)},
@@ -65,6 +65,7 @@ var opWords = []struct {
 	{RoleProduct, match("*reduce_split*", "*splitk_reduce*", "*splitkreduce*", "*gemm_reduce*", "*postgsu*", "*reduceSplitK*"), match("*gemm_reduce_scatter*"), ops(RoleProductReduce)},
 	{RoleProduct, match("*batched_gemm*", "bmm", "bmm_kernel*", "*_bmm"), match("*bwd*"), ops(RoleHeadProduct)},
 	{RoleProduct, match("*mhc_pre*", "*hc_prenorm*"), nil, ops(RoleMixIn)},
+	{RoleRouter, match("*memset*"), nil, ops(RoleCopy)}, {RoleMoE, match("*memset*"), nil, ops(RoleCopy)},
 	{RoleMoE, match("*finalize*", "*unpermute*", "*combine*"), nil, ops(RoleFinalize)},
 	{RoleMoE, match("*activation*", "*silu*", "*swiglu*", "*gelu*"), nil, ops(RoleActivation)},
 	{RoleExperts, match("*dispatch_index*", "*aux_loss*", "*reduce_token*"), nil, ops(RoleMoE)},
@@ -104,7 +105,7 @@ func match(w ...string) wordmatch.Patterns { return wordmatch.CompileAll(w) }
 func operations(n *Name, r verdict, c Collective) []Role {
 	first := role(n, r, c)
 	switch {
-	case first == RoleBackward:
+	case first == RoleBackward && r.category != CategoryMemory: // copies of lists of tensors are no step of an optimizer
 		return ops(RoleBackward)
 	case r.rule == "":
 		return ops(RoleOther)
@@ -130,6 +131,9 @@ func operations(n *Name, r verdict, c Collective) []Role {
 			break
 		}
 	}
+	if list[0] == RoleNorm && fusedEnum(n, "FusedAddEnum") {
+		list = ops(RoleAdd, RoleNorm)
+	}
 	for i := range opSuffix {
 		w := &opSuffix[i]
 		if slices.Contains(w.after, list[0]) && list[len(list)-1] != w.op && w.any.In(text) && !w.none.In(text) {
@@ -137,6 +141,13 @@ func operations(n *Name, r verdict, c Collective) []Role {
 		}
 	}
 	return list
+}
+
+// fusedEnum reports whether an argument of CK's norms switches something on:
+// (ck_tile::Rmsnorm2dFusedAddEnum)1, 21Rmsnorm2dFusedAddEnumE1E where it is mangled.
+func fusedEnum(n *Name, enum string) bool {
+	_, rest, ok := strings.Cut(n.Demangled, enum)
+	return ok && len(rest) > 1 && (rest[0] == ')' || rest[0] == 'E') && rest[1] > '0' && rest[1] <= '9'
 }
 
 // transferWords are CUPTI's and roctracer's for copies between host and GPU.
@@ -222,6 +233,10 @@ var (
 	inductorAct     = match("silu*", "gelu*", "relu*", "tanh*", "sigmoid*")
 	inductorClears  = match("zeros*", "fill*", "clone", "to_copy", "copy*", "empty*")
 	inductorTimes   = match("sub", "div", "rsub", "where", "exp", "pow", "neg", "sum", "mean")
+	inductorCat     = match("cat")
+	inductorMoves   = match("clone", "transpose*", "permute*", "slice*", "view", "embedding*", "index*")
+	inductorMul     = match("mul", "sum", "mean")
+	inductorProduct = match("addmm", "mm", "bmm")
 	inductorQuant   = match("abs", "amax", "clamp*")
 	// Norms whose name does not hold the addition of a small number.
 	inductorWhole = match("native_layer_norm*", "layer_norm*", "rms_norm*", "native_group_norm*", "group_norm*", "*batch_norm*")
@@ -239,6 +254,8 @@ func inductorOps(n *Name, r verdict) []Role {
 			list = append(list, RoleEmbed)
 		case rotates:
 			return ops(RoleHeadNorm, RoleRope)
+		case inductorProduct.In(n.fn) && (r.rule == "inductor.norm_stats" || inductorJoins.In(n.fn)) && !inductorWhole.In(n.fn):
+			return ops(RoleHeadNorm) // of what a product just made, as queries and keys are
 		case adds:
 			list = append(list, RoleAdd)
 		}
@@ -273,11 +290,11 @@ func inductorOps(n *Name, r verdict) []Role {
 			return ops(RoleTopK)
 		case r.rule == "inductor.embedding" && inductorEmbedding.In(n.fn):
 			return ops(RoleEmbed)
-		case rotates:
-			return ops(RoleRope)
+		case rotates, inductorCat.In(n.fn) && !inductorMoves.In(n.fn):
+			return ops(RoleRope) // the products that a rotation joins are inside its concatenation
 		case adds && !inductorTimes.In(n.fn):
 			return ops(RoleAdd)
-		case r.category == CategoryMemory, inductorClears.In(n.fn) && !adds && !inductorTimes.In(n.fn):
+		case r.category == CategoryMemory, inductorClears.In(n.fn) && !adds && !inductorMul.In(n.fn):
 			return ops(RoleCopy)
 		}
 		return ops(RoleElementwise)
