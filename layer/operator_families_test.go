@@ -91,7 +91,9 @@ func famCheck(t *testing.T, m famModel, opts layer.Options) []layer.Kernel {
 // residual stream, and no other kernel is one.
 func TestInductorGPT2(t *testing.T) {
 	flash := famKernel{name: "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(Flash_fwd_params)", want: "attention"}
-	gemm := func(tile, want string) famKernel { return famKernel{name: "nvjet_tst_" + tile + "_64x6_2x1_v_bz_TNT", want: want} }
+	gemm := func(tile, want string) famKernel {
+		return famKernel{name: "nvjet_tst_" + tile + "_64x6_2x1_v_bz_TNT", want: want}
+	}
 	m := famModel{
 		before: []famKernel{{name: "triton_poi_fused_add_embedding_0", want: "embed"}, {name: "triton_per_fused_native_layer_norm_1", want: "input_norm final_norm"}},
 		layers: 12, passes: 4,
