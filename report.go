@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
@@ -67,9 +68,9 @@ type Report struct {
 	Verdict string `json:"verdict"`
 	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels. HostText says why,
 	// HostShare is the part of the steps that the host costs.
-	Host      string  `json:"host"`
-	HostText  string  `json:"host_text,omitempty"`
-	HostShare float64 `json:"host_share"`
+	Host      hostoverhead.Answer `json:"host"`
+	HostText  string              `json:"host_text,omitempty"`
+	HostShare float64             `json:"host_share"`
 	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`

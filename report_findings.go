@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -54,7 +55,7 @@ func (r *Report) addHost(ctx context.Context) error {
 		return err
 	}
 	if why := r.doubtedIdle(); why != "" {
-		r.Host, r.HostText = "INCONCLUSIVE", "cannot be told: "+why
+		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be told: "+why
 		return nil
 	}
 	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
@@ -65,7 +66,7 @@ func (r *Report) addHost(ctx context.Context) error {
 		}
 		r.HostText = where + " loses most to it: " + v.Summary
 	}
-	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == "low" }); i >= 0 {
+	if i := slices.IndexFunc(v.Doubts, func(d hostoverhead.Doubt) bool { return d.Weight == finding.Low }); i >= 0 {
 		r.HostText += " (low confidence: " + v.Doubts[i].Message + ")"
 	}
 	for _, s := range v.Serving {

@@ -20,14 +20,13 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 			out = append(out, Advice{Do: s.Do, Why: why, Source: s.Source, NS: ns})
 		}
 	}
-	for i := range v.Idle {
-		c := &v.Idle[i] // launch calls that hide behind GPU work cost nothing, and are not in the idle time
+	for i := range r.Findings {
+		f, c := &r.Findings[i], &v.Idle[slices.IndexFunc(v.Idle, func(c IdleCause) bool { return c.Cause == r.Findings[i].Cause })]
 		largest := ""
-		if n := c.Names[0]; n.Name != "" {
-			largest = c.mostOf(names.Short(n.Name, wideName))
+		if n := f.Place.Name; n != "" {
+			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(c.StepsNS, adviceOn(c.Cause, r, dialect),
-			fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, microseconds(c.StepsNS), largest))
+		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, f.Cause.Info().Why, microseconds(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
 		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.StepsNS), d.Name))
@@ -104,10 +103,10 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		}
 	}
 	switch {
-	case v.Verdict == answerUnclear && !unnamed:
+	case v.Verdict == Inconclusive && !unnamed:
 		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			Why: fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS))})
-	case v.Verdict == answerNo && v.Confidence != confidenceLow:
+	case v.Verdict == No && v.Confidence != finding.Low:
 		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + v.Basis})
 	}
 	return out

@@ -113,9 +113,10 @@ func TestDoubtsAreWritten(t *testing.T) {
 // TestKernelsAreNextWhereTheHostIsNot: a NO that may be believed says where to look instead.
 func TestKernelsAreNextWhereTheHostIsNot(t *testing.T) {
 	for _, c := range []struct {
-		verdict, confidence string
-		want                bool
-	}{{answerNo, confidenceHigh, true}, {answerNo, confidenceMedium, true}, {answerNo, confidenceLow, false}, {answerYes, confidenceHigh, false}, {answerUnclear, confidenceHigh, false}} {
+		verdict    Answer
+		confidence finding.Band
+		want       bool
+	}{{No, finding.High, true}, {No, finding.Medium, true}, {No, finding.Low, false}, {Yes, finding.High, false}, {Inconclusive, finding.High, false}} {
 		got := (&account{}).recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence})
 		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "look at the kernels instead"); is != c.want {
 			t.Errorf("%s with confidence %s: %+v, want %v", c.verdict, c.confidence, got, c.want)

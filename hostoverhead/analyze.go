@@ -143,21 +143,18 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	}
 	v.Serving = v.servingIssues(acc, o.Server)
 	v.Doubts = acc.doubts(v, p)
-	v.Confidence = confidenceHigh
+	v.Confidence = finding.High
 	if len(v.Doubts) > 0 { // the worst stands first
 		v.Confidence = v.Doubts[0].Weight
 	}
 	v.Disagreement = v.disagreement()
 	v.Summary = v.summary()
+	v.Findings = v.findings()
 	v.Next = acc.advice(v, p)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return v, nil
-}
-
-func confidenceRank(c string) int {
-	return slices.Index([]string{confidenceLow, confidenceMedium, confidenceHigh}, c)
 }
 
 // verdict is the answer for the account's device.
@@ -170,23 +167,24 @@ func (a *account) verdict(label string) *RankVerdict {
 		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	for _, s := range r.Stages {
-		if s.Verdict == answerYes && s.Steps >= a.l.p.MinStagePasses {
-			r.Verdict = answerYes // a stage that waits for the host is worth knowing even where the others hide it
+		if s.Verdict == Yes && s.Steps >= a.l.p.MinStagePasses {
+			r.Verdict = Yes // a stage that waits for the host is worth knowing even where the others hide it
 		}
 	}
 	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)
+	r.Findings = a.idleFindings(r)
 	return r
 }
 
 // answer is YES where the host's share is clear, NO where it is not even with all that is unknown.
-func (p *params) answer(h *Headroom) string {
+func (p *params) answer(h *Headroom) Answer {
 	switch {
 	case h.WallNS > 0 && part(h.HostNS, h.WallNS) >= p.MinShare:
-		return answerYes
+		return Yes
 	case float64(h.HostNS+h.UnknownNS) < p.MinShare*float64(h.WallNS):
-		return answerNo
+		return No
 	}
-	return answerUnclear
+	return Inconclusive
 }
 
 // headroom is what some time is made of.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/idle"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/trace"
@@ -48,9 +49,9 @@ func TestOneKnownCause(t *testing.T) {
 	idleCases(t, func(t *testing.T, c idle.Case, tr *trace.Trace) {
 		v := judged(t, tr)
 		kinds[c.Cause] = true
-		want := "NO"
+		want := hostoverhead.No
 		if c.Host {
-			want = "YES"
+			want = hostoverhead.Yes
 		}
 		if v.Verdict != want {
 			t.Errorf("verdict %s, want %s: %s", v.Verdict, want, v.Summary)

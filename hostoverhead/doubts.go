@@ -22,7 +22,7 @@ import (
 )
 
 // doubtIf is a doubt where something holds, none elsewhere.
-func doubtIf(holds bool, code, weight, format string, args ...any) Doubt {
+func doubtIf(holds bool, code string, weight finding.Band, format string, args ...any) Doubt {
 	if !holds {
 		return Doubt{}
 	}
@@ -40,29 +40,29 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	calls := w.t.Len(event.LaneLaunch) > 0
 	list := certain([]Doubt{
 		// Recordings of little work. Whole graph replays are many kernels each.
-		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", confidenceLow, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
-		doubtIf(len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture, "graph-capture", confidenceLow, "every step captures graphs: this is a server's start, not how it serves"),
-		doubtIf(v.Basis == "window", "no-steps", confidenceMedium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
-		doubtIf(v.Basis != "window" && r.Steps < p.FewSteps, "few-steps", confidenceMedium, "the window holds only %s: the next one may look different", counted(r.Steps, "step")),
+		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
+		doubtIf(len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture, "graph-capture", finding.Low, "every step captures graphs: this is a server's start, not how it serves"),
+		doubtIf(v.Basis == "window", "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
+		doubtIf(v.Basis != "window" && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s: the next one may look different", counted(r.Steps, "step")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
-		doubtIf(!calls, "no-launch-calls", confidenceMedium, "no API calls were recorded: nothing tells whether work was queued when the device was idle"),
-		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", confidenceMedium,
+		doubtIf(!calls, "no-launch-calls", finding.Medium, "no API calls were recorded: nothing tells whether work was queued when the device was idle"),
+		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", finding.Medium,
 			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities),
 		a.unnamed(v, p),
-		doubtIf(a.d.rows > 0, "graph-kernels-hidden", confidenceMedium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(a.d.rows, "graph replay")),
-		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels", map[bool]string{true: confidenceMedium, false: confidenceLow}[slices.Contains(a.d.path, pathGraph)],
+		doubtIf(a.d.rows > 0, "graph-kernels-hidden", finding.Medium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(a.d.rows, "graph replay")),
+		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels", map[bool]finding.Band{true: finding.Medium, false: finding.Low}[slices.Contains(a.d.path, pathGraph)],
 			"%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
-		doubtIf(r.Alone > p.CommunicationShare, "busy-with-communication", confidenceMedium,
+		doubtIf(r.Alone > p.CommunicationShare, "busy-with-communication", finding.Medium,
 			"during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(r.Alone)),
 	})
 	for _, f := range w.layers.Health.Findings {
 		if f.Severity != trace.HealthOK && incomplete(f) {
-			list = append(list, Doubt{"trace-incomplete", confidenceMedium, f.Message})
+			list = append(list, Doubt{"trace-incomplete", finding.Medium, f.Message})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Doubt) int {
-		return cmp.Or(cmp.Compare(confidenceRank(a.Weight), confidenceRank(b.Weight)), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Code, b.Code))
 	})
 	return list
 }
@@ -86,7 +86,7 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 		}
 	}
 	host := v.Headroom.HostNS
-	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != answerNo, "host-work-unnamed", confidenceMedium,
+	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != No, "host-work-unnamed", finding.Medium,
 		"%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percentOf(ns, host))
 }
 
@@ -95,11 +95,11 @@ func (a *account) tracing(v *Verdict, p *params) Doubt {
 	all, h := sumOf(a.steps), &v.Headroom
 	work := all.idle.of(finding.HostWork)
 	saved := work - int64(float64(work)/p.TracingCost)
-	rest, weight := part(h.HostNS-saved, h.WallNS-saved), confidenceMedium
+	rest, weight := part(h.HostNS-saved, h.WallNS-saved), finding.Medium
 	if rest < p.MinShare {
-		weight = confidenceLow
+		weight = finding.Low
 	}
-	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == answerYes, "python-tracing", weight,
+	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, "python-tracing", weight,
 		"Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", p.TracingCost, percent(rest), v.Basis)
 }
 
@@ -113,10 +113,10 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 	for k, s := range g.names {
 		sums[k.cause] += s.ns
 	}
-	h, n, weight := &v.Headroom, g.span.Len(), confidenceMedium
+	h, n, weight := &v.Headroom, g.span.Len(), finding.Medium
 	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
 	if p.answer(&without) != v.Verdict {
-		weight = confidenceLow
+		weight = finding.Low
 	}
 	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS) && n <= int64(p.Pause), "one-long-gap", weight,
 		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(n), percentOf(n, h.WallNS), percent(without.share()))
@@ -137,7 +137,7 @@ func (a *account) warmUp(v *Verdict, p *params) Doubt {
 	}
 	sum := sumOf(alone)
 	h := sum.headroom()
-	return doubtIf(len(steady) < len(found) && p.answer(&h) != v.Verdict, "window-is-not-steady", confidenceLow,
+	return doubtIf(len(steady) < len(found) && p.answer(&h) != v.Verdict, "window-is-not-steady", finding.Low,
 		"over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percentOf(h.HostNS, h.WallNS), percent(v.Headroom.Share))
 }
 
@@ -169,7 +169,7 @@ func (a *account) processes(r *RankVerdict, p *params) Doubt {
 		window := interval.Hull(busy).Len()
 		words = append(words, fmt.Sprintf("process %s %s", name, percentOf(window-interval.Total(busy), window)))
 	}
-	return doubtIf(len(spans) > 1, "processes-share-device", confidenceLow, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
+	return doubtIf(len(spans) > 1, "processes-share-device", finding.Low, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
 		len(spans), r.Device, strings.Join(words, ", "), percentOf(r.WindowNS-r.BusyNS, r.WindowNS))
 }
 
@@ -231,11 +231,11 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
 	empty := a.l.w.t.Health().EmptyGraphs > 0
 	return certain([]Doubt{
-		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, "no-graphs", "",
+		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, "no-graphs", finding.BandUnknown,
 			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, steps),
-		doubtIf(!empty && said(s.graphs, false) && launched > 0, "unexpected-graphs", "", "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
-		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, "no-compiled-code", "", "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
-		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", "", "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source, counted(compiled, "kernel")),
+		doubtIf(!empty && said(s.graphs, false) && launched > 0, "unexpected-graphs", finding.BandUnknown, "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
+		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, "no-compiled-code", finding.BandUnknown, "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
+		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", finding.BandUnknown, "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source, counted(compiled, "kernel")),
 	})
 }
 

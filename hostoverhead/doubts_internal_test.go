@@ -15,8 +15,8 @@ func TestAnswers(t *testing.T) {
 	p := defaultParams()
 	for _, c := range []struct {
 		host, unknown int64
-		want          string
-	}{{10, 0, answerYes}, {10, 90, answerYes}, {9, 0, answerNo}, {5, 4, answerNo}, {9, 1, answerUnclear}, {0, 10, answerUnclear}, {0, 9, answerNo}} {
+		want          Answer
+	}{{10, 0, Yes}, {10, 90, Yes}, {9, 0, No}, {5, 4, No}, {9, 1, Inconclusive}, {0, 10, Inconclusive}, {0, 9, No}} {
 		h := Headroom{WallNS: 100, HostNS: c.host, UnknownNS: c.unknown, Share: ratio(c.host, 100)}
 		if got := p.answer(&h); got != c.want {
 			t.Errorf("host %d, unknown %d of 100: %s, want %s", c.host, c.unknown, got, c.want)
@@ -43,7 +43,7 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		}
 		add(6, names.Generation, c.steady)
 		add(c.others, names.Context, c.warmUp)
-		d := a.warmUp(&Verdict{Verdict: answerYes}, &p)
+		d := a.warmUp(&Verdict{Verdict: Yes}, &p)
 		if got := d.Code == "window-is-not-steady" && strings.Contains(d.Message, "over the 6 steady steps alone the host costs 0.0 %"); got != c.doubted || d.Code != "" && !got {
 			t.Errorf("%s: %+v, doubted %v", c.what, d, c.doubted)
 		}
@@ -68,7 +68,7 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n}})
 			at += n + 10
 		}
-		d := a.pause(&Verdict{Verdict: answerYes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)
+		d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)
 		if got := d.Code != ""; got != (c.want != "") || got && !strings.Contains(d.Message, "one gap of "+c.want) {
 			t.Errorf("gaps of %d of %d ns: %+v, want %q", c.gaps, c.wall, d, c.want)
 		}

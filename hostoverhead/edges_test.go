@@ -107,10 +107,10 @@ func TestEmptyReplaysWeigh(t *testing.T) {
 			launched(tl, "cudaLaunchKernel", "gemm", int(i)+1, i*100, i*100+7, i*100+50)
 		}
 		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 900, 20_000, 20_005)
-		want := "low"
+		want := finding.Low
 		if full {
 			launched(tl, "cudaGraphLaunch", "gemm", 901, 20_010, 20_020, 20_050)
-			want = "medium"
+			want = finding.Medium
 		}
 		if d := doubt(judged(t, tl.Finish()), "graph-launches-without-kernels"); d == nil || d.Weight != want {
 			t.Errorf("other replays with kernels %v: %+v, want weight %s", full, d, want)

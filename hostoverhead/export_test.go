@@ -80,6 +80,3 @@ func (s *Stragglers) Text() string {
 	b.Flush()
 	return out.String()
 }
-
-const ConfidenceHigh = confidenceHigh
-const ConfidenceLow = confidenceLow

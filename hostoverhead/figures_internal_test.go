@@ -209,7 +209,7 @@ func TestWorstPasses(t *testing.T) {
 // TestRanksFromTheSecond: one device is no table; names of GPUs have thirty letters.
 func TestRanksFromTheSecond(t *testing.T) {
 	gpu := strings.Repeat("G", 30)
-	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: answerYes, Steps: 1, Kernels: 2000, BusyNS: 500, Exchange: 0.5, Headroom: Headroom{WallNS: 1000, IdleNS: 500, HostNS: 250, Share: 0.25, AtMost: 1.3333}}}}
+	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: Yes, Steps: 1, Kernels: 2000, BusyNS: 500, Exchange: 0.5, Headroom: Headroom{WallNS: 1000, IdleNS: 500, HostNS: 250, Share: 0.25, AtMost: 1.3333}}}}
 	if _, text := rowsOf(t, v.writeRanks, ""); text != "" {
 		t.Errorf("one rank is a table:\n%s", text)
 	}
@@ -325,23 +325,23 @@ func TestArrivals(t *testing.T) {
 
 // TestSummaries: stages are told where there are several.
 func TestSummaries(t *testing.T) {
-	stage := func(name string, a string) StageVerdict {
+	stage := func(name string, a Answer) StageVerdict {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
 	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: 0.25, AtMost: 1.333, WithUnknown: 1.538}
 	const yes = "if the host cost nothing the steps would be at most 1.33 × as fast: it causes 0.250 µs of 1.000 µs"
 	for _, c := range []struct {
-		verdict string
+		verdict Answer
 		stages  []StageVerdict
 		want    string
 	}{
-		{answerYes, nil, yes},
-		{answerYes, []StageVerdict{stage("decode", answerYes)}, yes},
-		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerNo)}, yes + "; by stage: decode at most 1.50 ×"},
-		{answerYes, []StageVerdict{stage("decode", answerYes), stage("prefill", answerYes)}, yes + "; by stage: decode at most 1.50 ×, prefill at most 1.50 ×"},
-		{answerYes, []StageVerdict{stage("decode", answerNo), stage("prefill", answerNo)}, yes},
-		{answerNo, nil, "the host causes 25.0 % of the steps; if it cost nothing the steps would be at most 1.33 × as fast"},
-		{answerUnclear, nil, "the host causes 25.0 % of the steps for certain (at most 1.33 × as fast without it), and up to 35.0 % if it causes all that is unknown (1.54 ×)"},
+		{Yes, nil, yes},
+		{Yes, []StageVerdict{stage("decode", Yes)}, yes},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50 ×"},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50 ×, prefill at most 1.50 ×"},
+		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
+		{No, nil, "the host causes 25.0 % of the steps; if it cost nothing the steps would be at most 1.33 × as fast"},
+		{Inconclusive, nil, "the host causes 25.0 % of the steps for certain (at most 1.33 × as fast without it), and up to 35.0 % if it causes all that is unknown (1.54 ×)"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {

@@ -168,7 +168,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 		tl.Event(event.Kernel, "gemm", 0, int(i)+1, i*100+58, i*100+90)
 	}
 	v := judged(t, tl.Finish())
-	if v.Confidence == hostoverhead.ConfidenceHigh || doubt(v, "few-steps") == nil || doubt(v, "python-tracing") == nil {
+	if v.Confidence == finding.High || doubt(v, "few-steps") == nil || doubt(v, "python-tracing") == nil {
 		t.Errorf("one eager step with stacks: %s, doubts %v", v.Confidence, v.Doubts)
 	}
 	if strings.Contains(v.Summary, "decode") || strings.Contains(v.Summary, "generation") {
@@ -186,7 +186,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 	}
 	v = judged(t, built.Trace(b))
 	d := doubt(v, "processes-share-device")
-	if d == nil || v.Confidence != hostoverhead.ConfidenceLow || !strings.Contains(d.Message, "54.8 %") || !strings.Contains(d.Message, "95.0 %") {
+	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Message, "54.8 %") || !strings.Contains(d.Message, "95.0 %") {
 		t.Errorf("two processes on one device: %s, %v", v.Confidence, d)
 	}
 }

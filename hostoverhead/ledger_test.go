@@ -73,8 +73,8 @@ func TestClocksApart(t *testing.T) {
 	for _, c := range []struct {
 		late    int64 // µs
 		unknown bool
-		verdict string
-	}{{999_000, false, "NO"}, {1_001_000, true, "INCONCLUSIVE"}} {
+		verdict hostoverhead.Answer
+	}{{999_000, false, hostoverhead.No}, {1_001_000, true, hostoverhead.Inconclusive}} {
 		tl := hosttest.NewTimeline()
 		for i := range int64(200) {
 			at := i * 200

@@ -204,7 +204,7 @@ func TestDisagreementInWords(t *testing.T) {
 		{0, []IdleCause{{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 2}, {Cause: finding.Dependency, Group: finding.DispatchGroup, NS: 3, StepsNS: 1}}, []string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
 		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0 % exposed)"}, []string{"rest"}},
 	} {
-		v := Verdict{Verdict: answerNo, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: answerYes}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
+		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: Yes.String()}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()
 		for _, s := range c.has {
 			if !strings.Contains(got, s) {

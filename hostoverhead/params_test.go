@@ -119,7 +119,7 @@ func boundaries() map[string]boundary {
 		}, doubted("busy-with-communication"), "true", "false"},
 		"UnnamedShare": {func(p *P, h bool) { bigger(&p.UnnamedShare, h, 0.80, 0.95) }, func() *trace.Trace { return eager(200, 40, 100, 4) }, doubted("host-work-unnamed"), "true", "false"},
 		"TracingCost": {func(p *P, h bool) { bigger(&p.TracingCost, h, 1.5, 20) }, func() *trace.Trace { return framed() },
-			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Weight }, "medium", "low"},
+			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Weight.String() }, "medium", "low"},
 		"AdviceShare": {func(p *P, h bool) { bigger(&p.AdviceShare, h, 0.09, 0.13) }, func() *trace.Trace { return eager(200, 80, 100, 10) },
 			func(v *hostoverhead.Verdict) string {
 				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), finding.LaunchCall.Info().Why))

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -160,7 +161,7 @@ func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 			}
 		}
 	}
-	if v.Confidence == "" || v.Summary == "" || v.Schema != "strata.host/4" {
+	if v.Confidence == finding.BandUnknown || v.Summary == "" || v.Schema != "strata.host/4" {
 		t.Errorf("%s: verdict %+v", name, v)
 	}
 	data, err := json.Marshal(v)

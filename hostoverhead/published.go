@@ -44,11 +44,11 @@ func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*host.Rep
 // disagreement says in one sentence why the published detector answers otherwise, "" where it does not.
 func (v *Verdict) disagreement() string {
 	p := v.published
-	if p == nil || p.Verdict == v.Verdict {
+	if p == nil || Answer(p.Verdict) == v.Verdict {
 		return ""
 	}
 	r := &v.Ranks[v.Deciding]
-	if p.Verdict == answerNo {
+	if Answer(p.Verdict) == No {
 		return fmt.Sprintf("The published metrics say NO because fewer than two of them cross their thresholds (the GPU is idle %s of the window); they do not ask why it is idle: the host causes %s of the %s.",
 			percent(float64(p.Metrics.GPUIdle)), percent(v.Headroom.Share), v.Basis)
 	}

@@ -39,15 +39,15 @@ func (v *Verdict) summary() string {
 	h := &v.Headroom
 	largest := v.largestName()
 	switch {
-	case v.Verdict == answerUnclear:
+	case v.Verdict == Inconclusive:
 		return fmt.Sprintf("the host causes %s of the %s for certain (at most %s as fast without it), and up to %s if it causes all that is unknown (%s)",
 			percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost), percentOf(h.HostNS+h.UnknownNS, h.WallNS), times(h.WithUnknown))
-	case v.Verdict == answerNo:
+	case v.Verdict == No:
 		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %[3]s as fast", percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost))
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
-		if s.Verdict == answerYes {
+		if s.Verdict == Yes {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
@@ -158,7 +158,7 @@ func withWhere(n IdleName) string {
 
 func writeStages(b *table.Writer, r *RankVerdict) {
 	table.List(b, "\nStages:\n", r.Stages, len(r.Stages), func(s StageVerdict) []string {
-		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict}, s.Headroom.cells()...), s.Largest.String())
+		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict.String()}, s.Headroom.cells()...), s.Largest.String())
 	}, table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
 	type row struct {
 		stage string
@@ -216,7 +216,7 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 	listed := v.listed()
 	table.List(b, "\nRanks:\n", listed, len(listed), func(i int) []string {
 		r := &v.Ranks[i]
-		verdict, exchange := r.Verdict, r.Exchange
+		verdict, exchange := r.Verdict.String(), r.Exchange
 		if r.Ignored {
 			verdict = "too little work"
 		}

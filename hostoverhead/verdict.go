@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -13,27 +14,45 @@ import (
 // schema names the document that a [Verdict] is in JSON.
 const schema = "strata.host/4"
 
-// The answers: whether the host costs a clear share of the steps.
+// Answer says whether the host costs a clear share of the steps.
+type Answer string
+
+// The answers. A report without kernels has none, "".
 const (
-	answerYes     = "YES"          // it does
-	answerNo      = "NO"           // it does not, even if all that is unknown is its doing
-	answerUnclear = "INCONCLUSIVE" // what is unknown decides
+	Yes          Answer = "YES"          // it does
+	No           Answer = "NO"           // it does not, even if all that is unknown is its doing
+	Inconclusive Answer = "INCONCLUSIVE" // what is unknown decides
 )
 
-// How far a verdict holds: high where nothing speaks against the verdict, medium where a doubt may shift
-// its figures, and low where a doubt may turn it.
-const (
-	confidenceHigh   string = "high"   // nothing found that speaks against it
-	confidenceMedium string = "medium" // a doubt that may shift the figures
-	confidenceLow    string = "low"    // a doubt that may turn the verdict
-)
+// Answers lists all answers.
+func Answers() []Answer { return []Answer{Yes, No, Inconclusive} }
+
+// String returns the answer's word.
+func (a Answer) String() string { return string(a) }
+
+// MarshalText returns the answer's word, "" for none. It refuses unknown words.
+func (a Answer) MarshalText() ([]byte, error) {
+	if a == "" {
+		return nil, nil
+	}
+	return []byte(a), vocabulary.Check("answer", Answers(), a)
+}
+
+// UnmarshalText accepts the word of an answer, or none.
+func (a *Answer) UnmarshalText(text []byte) (err error) {
+	*a = ""
+	if len(text) > 0 {
+		*a, err = vocabulary.Parse("answer", Answers(), string(text))
+	}
+	return err
+}
 
 // Doubt is a reason not to believe a verdict, or not to believe that the window shows what the server does.
 type Doubt struct {
 	Code string `json:"code"` // stable identifier
 	// Weight is the best confidence that the verdict can have with it; "" where it does not speak of the verdict.
-	Weight  string `json:"weight,omitempty"`
-	Message string `json:"message"` // one sentence with the figures
+	Weight  finding.Band `json:"weight,omitempty"`
+	Message string       `json:"message"` // one sentence with the figures
 }
 
 // Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS, and IdleNS =
@@ -90,7 +109,7 @@ type Path struct {
 type StageVerdict struct {
 	Stage    layer.Stage   `json:"stage"`
 	Steps    int           `json:"steps"`
-	Verdict  string        `json:"verdict"`
+	Verdict  Answer        `json:"verdict"`
 	Headroom Headroom      `json:"headroom"`
 	Largest  finding.Cause `json:"largest_cause"` // of the host's time; "" for none
 	Passes   PassSpread    `json:"passes"`
@@ -130,7 +149,7 @@ type RankVerdict struct {
 	GPU    string         `json:"gpu,omitempty"`
 	// Ignored is set for a device with so few kernels that it does not decide.
 	Ignored  bool     `json:"ignored,omitempty"`
-	Verdict  string   `json:"verdict"`
+	Verdict  Answer   `json:"verdict"`
 	Kernels  int      `json:"kernels"`
 	Steps    int      `json:"steps"`
 	WindowNS int64    `json:"window_ns"`       // from the first kernel's start to the last one's end
@@ -140,9 +159,11 @@ type RankVerdict struct {
 	Headroom Headroom `json:"headroom"`
 
 	// Idle holds every nanosecond of WindowNS − BusyNS once, by cause.
-	Idle   []IdleCause    `json:"idle"`
-	Stages []StageVerdict `json:"stages"`
-	Paths  []Path         `json:"paths"`
+	Idle []IdleCause `json:"idle"`
+	// Findings are the idle time in the steps, one a cause, with what helps.
+	Findings []finding.Finding `json:"findings"`
+	Stages   []StageVerdict    `json:"stages"`
+	Paths    []Path            `json:"paths"`
 	// Drains is host work between steps that nothing could hide because a call, the name, had emptied the queue.
 	Drains []IdleName     `json:"drains"`
 	Passes PassSpread     `json:"passes"`
@@ -172,16 +193,19 @@ type Advice struct {
 //
 // Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
 type Verdict struct {
-	Schema     string `json:"schema"`
-	Verdict    string `json:"verdict"`
-	Confidence string `json:"confidence"` // "high", "medium" or "low": the least weight of the doubts
-	Summary    string `json:"summary"`    // the verdict as one sentence
+	Schema  string `json:"schema"`
+	Verdict Answer `json:"verdict"`
+	// Confidence is the least weight of the doubts.
+	Confidence finding.Band `json:"confidence"`
+	Summary    string       `json:"summary"` // the verdict as one sentence
 	// Basis says what the shares are of: "steps" or, where no steps were found, "window".
 	Basis     string   `json:"basis"`
 	Threshold float64  `json:"threshold"` // the share of the host from which it is YES
 	Headroom  Headroom `json:"headroom"`
 	// Idle is that of the deciding device.
 	Idle []IdleCause `json:"idle"`
+	// Findings are what makes the window or the verdict doubtful, then those of the deciding device.
+	Findings []finding.Finding `json:"findings"`
 	// Published is the document of the published detector: M1–M5 of the window, with all GPUs merged, and of the phases that it
 	// knows; null where it sees no kernels. Disagreement is why its answer is another one, "" where it is the same.
 	Published    json.RawMessage `json:"published"`

@@ -147,7 +147,7 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 	if whole := share(v.Headroom); whole > share(node) || share(node)-whole > 0.05 {
 		t.Errorf("idle %.4f with whole replays, %.4f with their kernels", whole, share(node))
 	}
-	if doubt(v, "graph-kernels-hidden") == nil || v.Confidence == hostoverhead.ConfidenceHigh {
+	if doubt(v, "graph-kernels-hidden") == nil || v.Confidence == finding.High {
 		t.Errorf("no doubt about hidden kernels: %v, %s", v.Doubts, v.Confidence)
 	}
 	tl := hosttest.NewTimeline()

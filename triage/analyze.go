@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -87,7 +88,7 @@ func (a *analysis) run(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Health: []HealthNote{}, from: a}
+	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Findings: []finding.Finding{}, Health: []HealthNote{}, from: a}
 	a.head()
 	a.pool.Label()
 	var exposures []*exposureSums
@@ -110,6 +111,7 @@ func (a *analysis) run(ctx context.Context) error {
 		}
 		s.exposure, s.exchanges = exposures[s.index].ledger(), exposures[s.index].byKernel
 		a.report.Stages = append(a.report.Stages, a.stage(s))
+		a.report.Findings = append(a.report.Findings, a.findings(s, &a.report.Stages[len(a.report.Stages)-1])...)
 	}
 	a.report.Summary = summarise(a.report)
 	return ctx.Err()
@@ -219,16 +221,16 @@ func touches(affects []string) bool {
 
 // stage computes the three tables of one stage.
 func (a *analysis) stage(s *stageWork) StageReport {
-	out := StageReport{Stage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
+	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
 		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
 	out.ReplaySources = s.replaySources()
 	out.Exposure = s.exposure
-	b := s.busy()
-	out.BusyUS, out.SpanUS, out.IdlePct = micros(b.union), micros(s.wall()), percent(b.idle, b.window)
-	out.Devices = b.devices
+	wall, idle := s.wall()
+	out.BusyUS, out.SpanUS, out.IdlePct = micros(wall-idle), micros(wall), percent(idle, wall)
+	out.Devices = s.devices()
 	if out.Outside, out.OutsideNS = s.outside, s.outsideNS; s.outside > 0 {
 		out.Stray, out.StrayLabel = a.pool.Name(s.stray), a.pool.Labels[s.stray]
 	}

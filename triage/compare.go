@@ -49,6 +49,8 @@ const compareSchema = "strata.triage-compare/1"
 
 // StageComparison compares the passes of one stage that both runs have with equal sizes. Times are per pass.
 type StageComparison struct {
+	passStage layer.Stage
+
 	Stage      string  `json:"stage"`
 	Verdict    string  `json:"verdict"`
 	Batch      int     `json:"batch,omitempty"`
@@ -93,14 +95,14 @@ const defaultTolerancePct = 5.0
 
 // compared are the stages of reports in the words of passes.
 var compared = []struct {
-	stage  string
+	stage  layer.Stage
 	passes []layer.Stage
 }{
-	{stageExtend, []layer.Stage{layer.StagePrefill}},
-	{stageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
-	{stageMixed, []layer.Stage{layer.StageMixed}},
-	{captureStage, []layer.Stage{layer.StageCapture}},
-	{stageAll, []layer.Stage{layer.StageUnknown}},
+	{layer.StagePrefill, []layer.Stage{layer.StagePrefill}},
+	{layer.StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
+	{layer.StageMixed, []layer.Stage{layer.StageMixed}},
+	{layer.StageCapture, []layer.Stage{layer.StageCapture}},
+	{layer.StageUnknown, []layer.Stage{layer.StageUnknown}},
 }
 
 // The families of the series that are compared.
@@ -207,7 +209,7 @@ func seriesOf(d *layer.Device, r *compare.Run) *compare.Host {
 }
 
 // stage compares one stage; a or b is nil where that run does not have it.
-func (c *Comparison) stage(ctx context.Context, stage string, passes []layer.Stage, a, b *compare.Side) error {
+func (c *Comparison) stage(ctx context.Context, stage layer.Stage, passes []layer.Stage, a, b *compare.Side) error {
 	switch {
 	case a == nil && b == nil:
 		return nil
@@ -227,7 +229,7 @@ func (c *Comparison) stage(ctx context.Context, stage string, passes []layer.Sta
 	if err != nil {
 		return err
 	}
-	out := StageComparison{Stage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
+	out := StageComparison{Stage: stageWord(stage), passStage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
 		Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Report: r}
 	out.fill(r, a, b)
 	c.add(out)
@@ -311,7 +313,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	m.printf("# Triage Comparison\n\nVerdict: %s (tolerance %s)\n", c.Verdict, pct(c.TolerancePct))
 	for i := range c.Stages {
 		s := &c.Stages[i]
-		m.printf("\n## %s: %s\n\n%s\n\nTimes are per pass, of %d passes before and %d now.\n\n", stageTitle(s.Stage), s.Verdict, s.Report.Text, s.OldSteps, s.NewSteps)
+		m.printf("\n## %s: %s\n\n%s\n\nTimes are per pass, of %d passes before and %d now.\n\n", stageTitle(s.passStage), s.Verdict, s.Report.Text, s.OldSteps, s.NewSteps)
 		t := table.New(table.Text(""), table.Number("Old"), table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
 		deltaRow(t, "Pass", s.Wall)
 		deltaRow(t, "GPU time", s.Total)

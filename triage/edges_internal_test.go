@@ -215,7 +215,7 @@ func TestCellsOfModelLines(t *testing.T) {
 // TestHeadingsOfAReport: one title, its parts below it, stages below those, and none that Markdown does not know.
 func TestHeadingsOfAReport(t *testing.T) {
 	var b strings.Builder
-	if err := (&Report{Stages: []StageReport{{Stage: stageDecode}}}).WriteMarkdown(&b); err != nil {
+	if err := (&Report{Stages: []StageReport{{PassStage: layer.StageDecode}}}).WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

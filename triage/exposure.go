@@ -14,10 +14,13 @@ import (
 // work. Each nanosecond of the steps is idle, exposed work of one category, or
 // shared by several: WallNS = IdleNS + SharedNS + the ExposedNS of all rows.
 type Exposure struct {
-	WallNS   int64         `json:"wall_ns"` // of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
-	IdleNS   int64         `json:"idle_ns"`
-	SharedNS int64         `json:"shared_ns"`
-	Rows     []ExposureRow `json:"rows"` // the most exposed first
+	WallNS   int64 `json:"wall_ns"` // of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
+	IdleNS   int64 `json:"idle_ns"`
+	SharedNS int64 `json:"shared_ns"`
+	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window stands for one.
+	Steps int           `json:"steps"`
+	Whole bool          `json:"whole_window,omitempty"`
+	Rows  []ExposureRow `json:"rows"` // the most exposed first
 }
 
 // ExposureRow is one category of kernels.
@@ -75,6 +78,7 @@ func (a *analysis) exposures() []*exposureSums {
 type exposureSums struct {
 	pool               *activity.Pool
 	wall, idle, shared int64
+	steps, whole       int // passes that were counted, and of them those that stand for a trace without steps
 	byCategory         map[string]*categorySums
 	categories         []*categorySums
 	categoryOf         []int32 // by kernel: index of categories
@@ -160,9 +164,17 @@ func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
 	x.alone, x.in = map[layerKey]*layerAlone{}, nil
 	s := activity.NewSweep(d, x.categoryOf)
 	var counted trace.Time // up to here
+	before := trace.None
 	for pass, slice := range d.Steps() {
 		if slice.Start < counted || !keep(pass) {
 			continue
+		}
+		if pass != before {
+			before = pass
+			x.steps++
+			if d.Passes[pass].PassEvidence == activity.WholeTrace {
+				x.whole++
+			}
 		}
 		counted = slice.End
 		for at := slice.Start; at < slice.End; {
@@ -277,7 +289,7 @@ func (x *exposureSums) bound() {
 }
 
 func (x *exposureSums) ledger() *Exposure {
-	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Rows: []ExposureRow{}}
+	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
 	for name, c := range x.byCategory {
 		if c.exposed+c.hidden == 0 {
 			continue

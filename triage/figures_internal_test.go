@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -32,37 +31,6 @@ func TestSharesAreRounded(t *testing.T) {
 	}
 	if got := part(0.123) + " " + pct(12.34) + " " + clock(1_234_567); got != "12.3 % 12.3 % 1.235 ms" {
 		t.Errorf("%q", got)
-	}
-}
-
-// TestBusyTime: half a percent of the busy time at either end is left out of the window.
-func TestBusyTime(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		spans []interval.Span
-		want  busyTime
-	}{
-		{"nothing", nil, busyTime{}},
-		{"no time", []interval.Span{{Start: 5, End: 5}}, busyTime{}},
-		{"a nanosecond", []interval.Span{{Start: 0, End: 1}}, busyTime{union: 1, span: 1, window: 1}},
-		{"one", []interval.Span{{Start: 0, End: 1000}}, busyTime{union: 1000, span: 1000, window: 990}},
-		{"two", []interval.Span{{Start: 0, End: 500}, {Start: 600, End: 1100}}, busyTime{union: 1000, span: 1100, window: 1090, idle: 100}},
-		{"stray work in front", []interval.Span{{Start: 0, End: 5}, {Start: 5005, End: 6000}}, busyTime{union: 1000, span: 6000, window: 990}},
-		{"more of it", []interval.Span{{Start: 0, End: 6}, {Start: 5006, End: 6000}}, busyTime{union: 1000, span: 6000, window: 5990, idle: 5000}},
-		{"behind", []interval.Span{{Start: 0, End: 995}, {Start: 5995, End: 6000}}, busyTime{union: 1000, span: 6000, window: 990}},
-		{"more of it behind", []interval.Span{{Start: 0, End: 994}, {Start: 5994, End: 6000}}, busyTime{union: 1000, span: 6000, window: 5990, idle: 5000}},
-	} {
-		var b busyTime
-		b.add(c.spans)
-		if b != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, b, c.want)
-		}
-	}
-	var twice busyTime
-	twice.add([]interval.Span{{Start: 0, End: 100}})
-	twice.add([]interval.Span{{Start: 0, End: 50}})
-	if twice.union != 150 || twice.span != 150 {
-		t.Errorf("two devices: %+v, want 150 ns", twice)
 	}
 }
 

@@ -36,7 +36,8 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 	if out.State == stateElsewhere || out.State == stateTooLarge || out.State == stateModel {
 		gain = 0
 	}
-	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, s.wall())
+	wall, _ := s.wall()
+	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, wall)
 	if out.State != stateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
 		out.Confidence = confidenceCandidate
 	}

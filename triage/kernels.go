@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 	"github.com/llmstrata/strata/triage/internal/chain"
@@ -386,57 +385,13 @@ func (s *stageWork) steps() (steps, batch int) {
 	return steps, batch
 }
 
-// busyTime is the union of a stage's activities, each added over the devices of
-// its traces.
-type busyTime struct {
-	union  int64 // ns
-	span   int64 // first start to last end
-	window int64 // between tailShare and 1−tailShare of the union
-	idle   int64 // not busy within the window
-
-	devices int
-}
-
-// tailShare of the busy time at either end of a stage is left out of its
-// window: profiles begin and end with stray work.
-const tailShare = 0.005
-
-// busy returns the stage's busy time.
-func (s *stageWork) busy() busyTime {
-	var out busyTime
+// devices counts the devices that the stage's work ran on.
+func (s *stageWork) devices() int {
 	devices := map[trace.DeviceID]bool{}
 	for _, w := range s.parts {
-		for d, spans := range w.Spans(s.index) {
+		for d := range w.Spans(s.index) {
 			devices[d] = true
-			out.add(interval.UnionInPlace(spans))
 		}
 	}
-	out.devices = len(devices)
-	return out
-}
-
-// add counts the disjoint, ordered spans of one device.
-func (b *busyTime) add(spans []interval.Span) {
-	var union int64
-	for _, s := range spans {
-		union += s.End - s.Start
-	}
-	if union == 0 {
-		return
-	}
-	b.union += union
-	b.span += spans[len(spans)-1].End - spans[0].Start
-	tail := int64(tailShare * float64(union))
-	at := func(done int64) (when int64) { // when this much busy time is done
-		for _, s := range spans {
-			when = s.Start + done
-			if done -= s.End - s.Start; done <= 0 {
-				break
-			}
-		}
-		return when
-	}
-	window := at(union-tail) - at(tail+1) + 1
-	b.window += window
-	b.idle += max(0, window-(union-2*tail))
+	return len(devices)
 }

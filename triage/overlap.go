@@ -149,7 +149,7 @@ func (r *Report) Launches(i int) iter.Seq[Launch] {
 		if r.from == nil || i < 0 || i >= len(r.Stages) {
 			return
 		}
-		p, stage := r.from.pool, slices.Index(stageOrder, r.Stages[i].Stage)
+		p, stage := r.from.pool, slices.Index(stageOrder[:], r.Stages[i].PassStage)
 		for _, w := range r.from.formal {
 			for k := range w.Acts {
 				act := &w.Acts[k]

@@ -284,7 +284,7 @@ func (b *profileBuilder) profile() *profile.Profile {
 			locs = append(locs, b.location(fn, path, line))
 		}
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
-		labels := map[string][]string{"stage": {stageOrder[k.stage]}, "category": {string(p.Facts[k.kernel].Shown.Category)},
+		labels := map[string][]string{"stage": {stageWord(stageOrder[k.stage])}, "category": {string(p.Facts[k.kernel].Shown.Category)},
 			"operator": {p.Operators.Texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
 		m := p.Models[k.model]
 		for name, v := range map[string]string{"model_line": m.String(), "module": m.Module} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -125,7 +126,7 @@ func (m *page) head(r *Report) {
 		m.fact("TP size", fmt.Sprint(r.TPSize))
 	}
 	for i := range r.Stages {
-		m.fact(fmt.Sprintf("%s (%s)", figuresName, stageTitle(r.Stages[i].Stage)), r.Stages[i].figures())
+		m.fact(fmt.Sprintf("%s (%s)", figuresName, stageTitle(r.Stages[i].PassStage)), r.Stages[i].figures())
 	}
 	m.printf("\n")
 }
@@ -139,19 +140,19 @@ func (m *page) section(r *Report, title string, write func(*Report, *StageReport
 	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if len(r.Stages) > 1 || s.Stage != stageAll {
-			m.heading(5, stageTitle(s.Stage))
+		if len(r.Stages) > 1 || s.PassStage != layer.StageUnknown {
+			m.heading(5, stageTitle(s.PassStage))
 		}
 		write(r, s)
 	}
 }
 
 // stageTitle is how tables head a stage.
-func stageTitle(stage string) string {
-	if stage == stageExtend {
-		return "extend/prefill"
+func stageTitle(s layer.Stage) string {
+	if word := stageWord(s); word != s.String() && s != layer.StageUnknown {
+		return word + "/" + s.String()
 	}
-	return stage
+	return stageWord(s)
 }
 
 func pct(v float64) string  { return table.Pct(v, 1) }

@@ -7,23 +7,16 @@ import (
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// Stage names used in reports. Others may be added.
-const (
-	stageExtend = "extend" // prefill, called extend by SGLang
-	stageDecode = "decode"
-	stageMixed  = "mixed" // prefill and decode in one batch
-	stageAll    = "all"   // the trace does not tell, or work outside any step
-)
+// stageOrder are the stages in the order of a report.
+var stageOrder = activity.Order
 
-// captureStage is the name of the work of capturing graphs.
-const captureStage = string(layer.StageCapture)
-
-// stageOrder are the names of the stages in the order of a report, as package activity numbers them.
-var stageOrder = []string{stageExtend, stageDecode, stageMixed, captureStage, stageAll}
+// stageWord is what documents and tables of this package call a stage: the word of the published script.
+func stageWord(s layer.Stage) string { return s.Info().Published }
 
 // Modes of a report.
 const (
@@ -48,7 +41,9 @@ type Report struct {
 	TPSize         int           `json:"tp_size,omitempty"` // 0 when unknown
 	Health         []HealthNote  `json:"health"`            // worst first
 	Stages         []StageReport `json:"stages"`
-	Summary        string        `json:"summary"`
+	// Findings are exposed communication, fused paths that are not used, and the largest operators, of all stages.
+	Findings []finding.Finding `json:"findings"`
+	Summary  string            `json:"summary"`
 
 	// MinSharePct is the bar below which rows are left out of the tables.
 	MinSharePct float64 `json:"min_share_pct"`
@@ -66,9 +61,11 @@ type HealthNote struct {
 
 // StageReport holds the three tables of one stage.
 type StageReport struct {
-	Stage     string  `json:"stage"`       // "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
-	GPUTimeUS float64 `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
-	BusyUS    float64 `json:"busy_us"`     // union over the streams of each device, added over devices
+	Stage string `json:"stage"` // "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
+	// PassStage is the same in the words of package layer: "prefill" for "extend", "unknown" for "all".
+	PassStage layer.Stage `json:"pass_stage"`
+	GPUTimeUS float64     `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
+	BusyUS    float64     `json:"busy_us"`     // of SpanUS, something runs
 	// SpanUS is the time of the stage's steps, added over devices; first start to
 	// last end where there are no passes.
 	SpanUS float64 `json:"span_us"`
@@ -79,9 +76,7 @@ type StageReport struct {
 	Stray     string `json:"stray,omitempty"` // the first of them, and its label
 	// StrayLabel is the short name of Stray.
 	StrayLabel string `json:"stray_label,omitempty"`
-	// IdlePct is the share of time in which nothing ran, between the points where
-	// 0.5 % and 99.5 % of the busy time are done: a stray copy long before the
-	// first step does not count as idle time.
+	// IdlePct is the share of SpanUS in which nothing runs on the device.
 	IdlePct  float64 `json:"idle_pct"`
 	Launches int     `json:"launches"`
 	Devices  int     `json:"devices"`         // GPUs whose work is counted

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -164,11 +165,18 @@ func firstPlace(o chain.Occurrence) *Place {
 	return &at
 }
 
-// wall is the time of the stage's passes, over all devices; that of all its work
-// where there are no passes.
-func (s *stageWork) wall() int64 {
-	if s.exposure.WallNS == 0 {
-		return s.busy().span
+// wall is the time of the stage's steps over all devices, and how much of it is idle; where there are no passes, from the
+// start of its first activity to the end of its last on each device.
+func (s *stageWork) wall() (wall, idle int64) {
+	if s.exposure.WallNS > 0 {
+		return s.exposure.WallNS, s.exposure.IdleNS
 	}
-	return s.exposure.WallNS
+	for _, w := range s.parts {
+		for _, spans := range w.Spans(s.index) {
+			union := interval.UnionInPlace(spans)
+			wall += interval.Hull(union).Len()
+			idle += interval.Hull(union).Len() - interval.Total(union)
+		}
+	}
+	return wall, idle
 }

@@ -28,7 +28,7 @@ func summarise(r *Report) string {
 	}
 	var b strings.Builder
 	if len(r.Stages) > 1 {
-		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", upperFirst(stageTitle(top.Stage)), pct(100*top.GPUTimeUS/total))
+		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", upperFirst(stageTitle(top.PassStage)), pct(100*top.GPUTimeUS/total))
 	}
 	var parts []string
 	for _, c := range top.Categories {

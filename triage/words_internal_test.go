@@ -29,31 +29,31 @@ func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 // TestSummarySaysWhatDominates: the first category and two more of at least a tenth, the largest stage where there are several, and
 // idle time from 15 % on.
 func TestSummarySaysWhatDominates(t *testing.T) {
-	stage := func(name string, us, idle float64, shares ...float64) StageReport {
-		s := StageReport{Stage: name, GPUTimeUS: us, IdlePct: idle}
+	stage := func(of layer.Stage, us, idle float64, shares ...float64) StageReport {
+		s := StageReport{Stage: stageWord(of), PassStage: of, GPUTimeUS: us, IdlePct: idle}
 		for i, share := range shares {
 			s.Categories = append(s.Categories, Share{Category: string(rune('a' + i)), SharePct: share})
 		}
 		return s
 	}
-	labelled := stage("all", 1, 0, 70)
+	labelled := stage(layer.StageUnknown, 1, 0, 70)
 	labelled.Kernels = []KernelRow{{Kernel: "long", Label: "short", SharePct: 42}, {Kernel: "next", SharePct: 9}}
-	unlabelled := stage("all", 1, 0, 70)
+	unlabelled := stage(layer.StageUnknown, 1, 0, 70)
 	unlabelled.Kernels = []KernelRow{{Kernel: strings.Repeat("k", 61), SharePct: 42}}
 	for _, c := range []struct {
 		stages []StageReport
 		want   string
 	}{
 		{nil, "The trace holds no GPU activity, so nothing can be said about GPU time."},
-		{[]StageReport{stage("all", 1, 0, 70)}, "A (70.0 %) dominates."},
-		{[]StageReport{stage("all", 1, 0, 9)}, "A (9.0 %) dominates."},
-		{[]StageReport{stage("all", 1, 0, 70, 10)}, "A (70.0 %) and b (10.0 %) dominate."},
-		{[]StageReport{stage("all", 1, 0, 70, 9.9)}, "A (70.0 %) dominates."},
-		{[]StageReport{stage("all", 1, 0, 40, 30, 20, 10)}, "A (40.0 %), b (30.0 %) and c (20.0 %) dominate."},
-		{[]StageReport{stage("all", 1, 15, 70)}, "A (70.0 %) dominates; nothing runs on the GPU for 15.0 % of the time."},
-		{[]StageReport{stage("all", 1, 14.9, 70)}, "A (70.0 %) dominates."},
-		{[]StageReport{stage(stageExtend, 1, 0, 70), stage("decode", 3, 0, 60)}, "Decode takes 75.0 % of GPU time; there a (60.0 %) dominates."},
-		{[]StageReport{stage(stageExtend, 2, 0, 70), stage("decode", 2, 0, 60)}, "Extend/prefill takes 50.0 % of GPU time; there a (70.0 %) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70)}, "A (70.0 %) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 9)}, "A (9.0 %) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 10)}, "A (70.0 %) and b (10.0 %) dominate."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 9.9)}, "A (70.0 %) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 40, 30, 20, 10)}, "A (40.0 %), b (30.0 %) and c (20.0 %) dominate."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 15, 70)}, "A (70.0 %) dominates; nothing runs on the GPU for 15.0 % of the time."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 14.9, 70)}, "A (70.0 %) dominates."},
+		{[]StageReport{stage(layer.StagePrefill, 1, 0, 70), stage(layer.StageDecode, 3, 0, 60)}, "Decode takes 75.0 % of GPU time; there a (60.0 %) dominates."},
+		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)}, "Extend/prefill takes 50.0 % of GPU time; there a (70.0 %) dominates."},
 		{[]StageReport{labelled}, "A (70.0 %) dominates, the largest kernel is short (42.0 %)."},
 		{[]StageReport{unlabelled}, "A (70.0 %) dominates, the largest kernel is " + strings.Repeat("k", 57) + "... (42.0 %)."},
 	} {
@@ -162,18 +162,18 @@ func TestHeadOfAStage(t *testing.T) {
 	if got := head(&Report{Traces: []string{"a"}, MappingTraces: []string{"b"}}); strings.Contains(got, "TP size") || !strings.Contains(got, "Mapping traces: b Formal traces: a") {
 		t.Errorf("%q", got)
 	}
-	section := func(names ...string) string {
+	section := func(stages ...layer.Stage) string {
 		r := &Report{}
-		for _, n := range names {
-			r.Stages = append(r.Stages, StageReport{Stage: n})
+		for _, of := range stages {
+			r.Stages = append(r.Stages, StageReport{Stage: stageWord(of), PassStage: of})
 		}
 		return flat(pageOf(0, func(m *page) {
 			m.section(r, "Part", func(_ *Report, s *StageReport) { m.printf("<%s>", s.Stage) })
 		}))
 	}
 	for want, got := range map[string]string{
-		"Part ==== No GPU activity.": section(), "Part ==== <all>": section(stageAll), "Part ==== decode ------ <decode>": section("decode"),
-		"Part ==== all --- <all>decode ------ <decode>": section(stageAll, "decode"),
+		"Part ==== No GPU activity.": section(), "Part ==== <all>": section(layer.StageUnknown), "Part ==== decode ------ <decode>": section(layer.StageDecode),
+		"Part ==== all --- <all>decode ------ <decode>": section(layer.StageUnknown, layer.StageDecode),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -497,13 +497,13 @@ func TestCategoriesOfNoTime(t *testing.T) {
 // TestWallOfAStage: the time of its passes, that of its work where there are none.
 func TestWallOfAStage(t *testing.T) {
 	for wall, want := range map[int64]int64{7: 7, 1: 1, 0: 0} {
-		if got := (&stageWork{exposure: &Exposure{WallNS: wall}}).wall(); got != want {
+		if got, _ := (&stageWork{exposure: &Exposure{WallNS: wall}}).wall(); got != want {
 			t.Errorf("passes of %d ns: %d, want %d", wall, got, want)
 		}
 	}
 	w := &activity.Trace{Acts: []activity.Activity{{Start: 10, End: 20}, {Start: 30, End: 50}, {Start: 60, End: 99, Stage: 1}}, Queues: make([]activity.Queue, 1)}
-	if got := (&stageWork{parts: []*activity.Trace{w}, exposure: &Exposure{}}).wall(); got != 40 {
-		t.Errorf("no passes: %d ns, want 40", got)
+	if got, idle := (&stageWork{parts: []*activity.Trace{w}, exposure: &Exposure{}}).wall(); got != 40 || idle != 10 {
+		t.Errorf("no passes: %d ns, %d idle, want 40 and 10", got, idle)
 	}
 }
 

@@ -115,7 +115,7 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 		return nil, err
 	}
 	h := v.Headroom
-	rec.Host = &HostRecord{Bottleneck: v.Verdict, Confidence: v.Confidence, Share: share(h.HostNS, h.WallNS), AtMost: h.AtMost}
+	rec.Host = &HostRecord{Bottleneck: v.Verdict.String(), Confidence: v.Confidence.String(), Share: share(h.HostNS, h.WallNS), AtMost: h.AtMost}
 	if h.WallNS > 0 {
 		idle := share(h.IdleNS, h.WallNS)
 		rec.Host.GPUIdle = &idle

@@ -110,7 +110,7 @@ func (c *Comparison) worst() string {
 }
 
 func handoff(v *hostoverhead.Verdict, run *Run) *Handoff {
-	h := &Handoff{Verdict: v.Verdict, PrimaryBottleneckPhase: primaryPhase(v), TopRegressingOps: []RegressingOp{},
+	h := &Handoff{Verdict: v.Verdict.String(), PrimaryBottleneckPhase: primaryPhase(v), TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS), KernelsPerStep: round3(run.KernelsPerStep)}
 	var published struct {
 		Confirmed bool `json:"host_prep_confirmed"`

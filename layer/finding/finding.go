@@ -25,6 +25,8 @@ type Finding struct {
 	// Stage is that of the steps that PerStep is a mean over; "" for steps of every stage.
 	Stage Stage `json:"stage,omitempty"`
 	Place Place `json:"place"`
+	// Where is the place in words, as an analysis says it best; "" where Place says all.
+	Where string `json:"where,omitempty"`
 	// Confidence is the band that the analysis puts the finding in; BandUnknown where it does not judge.
 	Confidence Band `json:"confidence,omitempty"`
 	Advice
@@ -72,8 +74,6 @@ type Place struct {
 	// Start and End bound a time range since the trace's first event. End is 0 where none is known.
 	Start time.Duration `json:"start_ns,omitempty"`
 	End   time.Duration `json:"end_ns,omitempty"`
-	// Note says in words what the other fields cannot, "" for nothing.
-	Note string `json:"note,omitempty"`
 }
 
 // At returns an index for [Place].

@@ -20,21 +20,24 @@ const (
 	NoStage = int8(-1) // work that belongs to no stage yet
 )
 
-// stageIndex returns a stage's number, NoStage where reports have no
-// word for it. The passes of speculative decoding are decode: a server runs them
-// in its decode loop.
+// Order are the stages of passes by number. Passes of other stages count for the one that has the same published word: verify
+// and draft passes are decode, as a server runs them in its decode loop.
+var Order = [NumStages]layer.Stage{
+	StagePrefill: layer.StagePrefill,
+	StageDecode:  layer.StageDecode,
+	StageMixed:   layer.StageMixed,
+	StageCapture: layer.StageCapture,
+	StageRest:    layer.StageUnknown,
+}
+
+// stageIndex returns a stage's number, NoStage where the published word is that of StageRest: the trace may still tell.
 func stageIndex(s layer.Stage) int8 {
-	switch s {
-	case layer.StagePrefill:
-		return StagePrefill
-	case layer.StageMixed:
-		return StageMixed
-	case layer.StageDecode, layer.StageVerify, layer.StageDraft:
-		return StageDecode
-	case layer.StageCapture:
-		return StageCapture
+	word := s.Info().Published
+	i := slices.IndexFunc(Order[:], func(o layer.Stage) bool { return o.Info().Published == word })
+	if i == int(StageRest) {
+		return NoStage
 	}
-	return NoStage
+	return int8(i)
 }
 
 // FileStage is the stage that a file's name hints at: the weakest evidence.

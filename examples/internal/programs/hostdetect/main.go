@@ -179,7 +179,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 			return c.Untold("no step was found whose time the host could cost")
 		}
 		h := v.Headroom
-		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == "INCONCLUSIVE", v.Summary)
+		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive, v.Summary)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer/compare"
 )
@@ -64,7 +65,7 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 		if r.Host == "" {
 			return c.Untold("no step was found whose time the host could cost")
 		}
-		return c.HostCaused(r.HostShare, r.Host == "INCONCLUSIVE", r.HostText)
+		return c.HostCaused(r.HostShare, r.Host == hostoverhead.Inconclusive, r.HostText)
 	case app.Idle:
 		return c.Check(100*float64(r.IdleTime)/float64(r.Wall), r.Verdict)
 	case app.Floor:

@@ -1,0 +1,99 @@
+package hostoverhead
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+// idleFindings are the idle time within the steps, one finding a cause, with what helps.
+func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
+	out := []finding.Finding{}
+	server := a.l.w.server()
+	basis, dialect := a.basis(), server.Key()
+	for i := range r.Idle {
+		c := &r.Idle[i]
+		if c.StepsNS == 0 {
+			continue
+		}
+		f := finding.Finding{Kind: finding.IdleTime, Cause: c.Cause, Code: c.Cause.String(), Text: c.Cause.Info().Title,
+			Size:       finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), len(a.steps), time.Duration(r.Headroom.WallNS)),
+			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
+			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect)}
+		if c.Cause == finding.UnknownCause {
+			f.Confidence = finding.Low
+		}
+		if n := &c.Names[0]; n.Name != "" {
+			f.Place.Name, f.Place.Line = n.Name, n.Where
+			f.Evidence = fmt.Sprintf("%s of it is in %s.", percentOf(n.StepsNS, c.StepsNS), table.Cut(table.Clean(n.Name), wideName))
+		}
+		r.locate(c, &f)
+		out = append(out, f)
+	}
+	return out
+}
+
+// basis says what shares of the account are of.
+func (a *account) basis() finding.Basis {
+	if a.steps[0].step == nil {
+		return finding.OfWindow
+	}
+	return finding.OfStep
+}
+
+// locate says where the idle time of a cause shows best: the call or frame that it is in; of the host's causes the pass that
+// waits most for the host; of others the longest gap that is mostly theirs, or the gaps of the length that they make.
+func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
+	if f.Place.Line != "" {
+		f.Where = table.Cut(table.Clean(f.Place.Line), wideName)
+		return
+	}
+	if c.Host {
+		if len(r.Worst) > 0 {
+			w := &r.Worst[0]
+			f.Place.Pass, f.Place.Start, f.Place.End = finding.At(w.Pass), time.Duration(w.StartNS), time.Duration(w.EndNS)
+			f.Where = fmt.Sprintf("most host time in pass %d", w.Pass)
+		}
+		return
+	}
+	for i := range r.Top {
+		g := &r.Top[i]
+		// A gap longer than all that the steps lose is in no step.
+		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause && g.Causes[0].NS <= c.StepsNS {
+			f.Place.Start, f.Place.End = time.Duration(g.StartNS), time.Duration(g.StartNS+g.NS)
+			f.Where = fmt.Sprintf("longest: %s at %s s", table.Duration(time.Duration(g.NS)), table.Seconds(time.Duration(g.StartNS), 6))
+			return
+		}
+	}
+	best := -1
+	for i := range r.Gaps {
+		if b := &r.Gaps[i]; b.Largest == c.Cause && (best < 0 || b.TotalNS > r.Gaps[best].TotalNS) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		f.Where = fmt.Sprintf("mostly %s gaps of %s", table.Count(int64(r.Gaps[best].Count)), r.Gaps[best].Title)
+	}
+}
+
+// doubtFinding is a doubt as a finding. It has no size.
+func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
+	text := strings.ReplaceAll(d.Code, "-", " ")
+	return finding.Finding{Kind: kind, Code: d.Code, Text: strings.ToUpper(text[:1]) + text[1:], Evidence: d.Message, Confidence: d.Weight,
+		Advice: finding.Advice{Do: kind.Info().Advice.Do}}
+}
+
+// findings are those of the deciding device, behind what puts them in doubt.
+func (v *Verdict) findings() []finding.Finding {
+	out := []finding.Finding{}
+	for i := range v.Serving {
+		out = append(out, doubtFinding(finding.ServingPath, &v.Serving[i]))
+	}
+	for i := range v.Doubts {
+		out = append(out, doubtFinding(finding.Doubt, &v.Doubts[i]))
+	}
+	return append(out, v.Ranks[v.Deciding].Findings...)
+}

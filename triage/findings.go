@@ -1,0 +1,166 @@
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage/internal/activity"
+)
+
+// largestShare is the share of step time from which an operator is a finding. A tenth is what a kernel twice as fast makes
+// visible: 5% of the step, above the 2 to 3% by which runs differ.
+const largestShare = 0.1
+
+// nameWidth is how many characters of a kernel's name stand in a sentence.
+const nameWidth = 80
+
+// findings are those of one stage: exposed communication, fused paths that are not used, the largest operators.
+func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
+	wall, _ := s.wall()
+	n, basis := r.Exposure.Steps, finding.OfStep
+	if r.Exposure.Whole || n == 0 {
+		n, basis = 1, finding.OfWindow
+	}
+	size := func(m finding.Measure, ns int64) finding.Size {
+		return finding.SizeOf(m, basis, time.Duration(ns), n, time.Duration(wall))
+	}
+	stage := r.PassStage
+	if stage == layer.StageUnknown {
+		stage = "" // steps of every stage
+	}
+	var out []finding.Finding
+	add := func(f finding.Finding) {
+		f.Stage, f.Advice.Do = stage, cmp.Or(f.Advice.Do, f.Kind.Info().Advice.Do)
+		out = append(out, f)
+	}
+	for i := range r.Exposure.Rows {
+		row := &r.Exposure.Rows[i]
+		if row.Category != string(classify.CategoryCommunication) || row.ExposedNS == 0 {
+			continue
+		}
+		f := finding.Finding{Kind: finding.ExposedCommunication, Code: row.Category, Text: "Communication that no compute overlaps",
+			Size: size(finding.Recoverable, row.ExposedNS), Confidence: finding.High}
+		if row.BoundNS > 0 {
+			f.Evidence = fmt.Sprintf("Compute of the same layers can hide at most %s of it.", nanos(row.BoundNS/int64(n)))
+		}
+		f.Place, f.Where = row.place()
+		f.Do = enable(r.Overlap)
+		add(f)
+	}
+	for i := range r.Fuse {
+		row := &r.Fuse[i]
+		if row.Kind != fuseSplit || row.EstimatedGainUS <= 0 {
+			continue
+		}
+		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Unused fused path: " + row.Pattern,
+			Size: size(finding.Recoverable, int64(math.Round(1e3*row.EstimatedGainUS))), Confidence: finding.Medium,
+			Evidence: fmt.Sprintf("%s take %s, %d times.", count(len(row.Evidence), "kernel"), fromUS(row.RelatedUS), row.Occurrences),
+			Advice:   finding.Advice{Do: row.Action}}
+		if row.Confidence == confidenceConfirmed {
+			f.Confidence = finding.High
+		}
+		if p := row.First; p != nil {
+			f.Place = p.place()
+			f.Where = "first in " + p.String()
+		}
+		add(f)
+	}
+	for _, row := range r.Operators {
+		f := finding.Finding{Kind: finding.LargestOperator, Code: row.Operator, Size: size(finding.Taken, row.GPUTimeNS),
+			Text: "Operator " + row.Operator, Place: finding.Place{Operator: row.Operator}, Confidence: band(row.Confidence)}
+		// Its kernels run at the same time where they take more than the steps.
+		if row.Operator == activity.NoOperator || f.Share < largestShare || f.Share > 1 {
+			continue
+		}
+		if k := r.longest(row.Operator); k != nil {
+			f.Place.Kernel = k.Label
+			f.Where = fmt.Sprintf("%s, most time in %s", count(row.Launches, "launch"), table.Cut(table.Clean(k.Label), nameWidth))
+		}
+		add(f)
+	}
+	return out
+}
+
+// longest is the row of the kernel that works longest for an operator.
+func (s *StageReport) longest(operator string) (best *KernelRow) {
+	var most int64
+	for i := range s.Kernels {
+		for _, o := range s.Kernels[i].Operators {
+			if o.Operator == operator && o.GPUTimeNS > most {
+				best, most = &s.Kernels[i], o.GPUTimeNS
+			}
+		}
+	}
+	return best
+}
+
+// band puts a confidence of 0…1 into words.
+func band(confidence float64) finding.Band {
+	switch {
+	case confidence >= 0.9:
+		return finding.High
+	case confidence >= 0.6:
+		return finding.Medium
+	case confidence > 0:
+		return finding.Low
+	}
+	return finding.BandUnknown
+}
+
+// enable advises the server's own ways to hide the exchanges, "" where none is known.
+func enable(rows []OverlapRow) string {
+	var known []string
+	for _, r := range rows {
+		for _, k := range r.Known {
+			if !slices.Contains(known, k) {
+				known = append(known, k)
+			}
+		}
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "Enable " + strings.Join(known, " or ") + "."
+}
+
+// place is where a category runs alone for the longest time.
+func (r *ExposureRow) place() (finding.Place, string) {
+	if len(r.Worst) == 0 {
+		return finding.Place{}, ""
+	}
+	w := &r.Worst[0]
+	return w.place(), fmt.Sprintf("longest: %s at %s s, %s", nanos(int64(w.EndNS-w.StartNS)), table.Seconds(time.Duration(w.StartNS), 6),
+		table.Cut(table.Clean(w.Kernel), nameWidth))
+}
+
+// place is p as findings have it.
+func (p *Place) place() finding.Place {
+	out := finding.Place{Kernel: p.Kernel, Start: time.Duration(p.StartNS), End: time.Duration(p.EndNS)}
+	if p.Pass != trace.None {
+		out.Pass = finding.At(p.Pass)
+	}
+	if p.Layer != trace.None {
+		out.Layer = finding.At(p.Layer)
+	}
+	return out
+}
+
+// String names pass and layer, or the time outside of passes.
+func (p *Place) String() string {
+	switch {
+	case p.Pass == trace.None:
+		return table.Seconds(time.Duration(p.StartNS), 6) + " s"
+	case p.Layer == trace.None:
+		return fmt.Sprintf("pass %d", p.Pass)
+	}
+	return fmt.Sprintf("pass %d, layer %d", p.Pass, p.Layer)
+}
