@@ -11,7 +11,7 @@ import (
 // TestFindingsAreTheTables: each finding states the figure of its row, has its stage in the words of package layer, and advice.
 func TestFindingsAreTheTables(t *testing.T) {
 	seen := map[finding.Kind]int{}
-	for _, name := range []string{"train-graphs-5streams-a100.json.gz", "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz"} {
+	for _, name := range []string{"train-graphs-5streams-a100.json.gz", "sglang-qwen3-8b-decode-graph-mi300.json.gz"} {
 		r := analyze(t, "traces/torch/"+name, "", triage.Options{})
 		for _, f := range r.Findings {
 			seen[f.Kind]++
