@@ -107,9 +107,12 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 		}},
 		{"hostcompare.Breakdown", func(ctx context.Context) error { return nothing(hostcompare.Breakdown(ctx, a, hostcompare.Options{})) }},
 		{"hostcompare.Compare", func(ctx context.Context) error { return nothing(hostcompare.Compare(ctx, a, a, hostcompare.Options{})) }},
-		{"perfetto.Annotate", func(ctx context.Context) error { return perfetto.Annotate(ctx, tr, path, path+".annotated", tracks) }},
+		{"perfetto.Annotate", func(ctx context.Context) error {
+			_, err := perfetto.Annotate(ctx, tr, path, path+".annotated", tracks, perfetto.CopyOptions{})
+			return err
+		}},
 		{"perfetto.Slice", func(ctx context.Context) error {
-			_, err := perfetto.Slice(ctx, tr, keep, path, path+".slice", perfetto.Redaction{})
+			_, err := perfetto.Slice(ctx, tr, keep, path, path+".slice", perfetto.CopyOptions{})
 			return err
 		}},
 	}

@@ -93,7 +93,9 @@ type Report struct {
 	Against *compare.Report `json:"against,omitempty"`
 
 	parts []*reportPart
-	light *roofline.Report
+	// inputs are paths of what was read.
+	inputs []string
+	light  *roofline.Report
 }
 
 // Finding is one thing that costs time, or that puts figures in doubt.
@@ -211,7 +213,7 @@ type reportPart struct {
 // Analyze runs every analysis on a recording, each once, and ranks what they
 // found. A recording without GPU work is no error: the report says so.
 func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, error) {
-	r := &Report{Schema: reportSchema, Name: rec.Name}
+	r := &Report{Schema: reportSchema, Name: rec.Name, inputs: []string{rec.Name}}
 	for _, u := range rec.NotRead {
 		r.note("not read: %s (%s)", u.Path, u.Why)
 	}
@@ -221,6 +223,7 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 			return nil, err
 		}
 		r.parts = append(r.parts, p)
+		r.inputs = append(r.inputs, rec.Parts[i].Path)
 		r.Traces = append(r.Traces, cmp.Or(p.name, rec.Name))
 	}
 	r.sumUp()
@@ -458,6 +461,7 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 			return err
 		}
 		old.parts = append(old.parts, p)
+		r.inputs = append(r.inputs, o.Against.Parts[i].Path)
 	}
 	before := old.main()
 	if before == nil {

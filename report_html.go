@@ -34,7 +34,7 @@ type htmlBuilder struct {
 // page puts the sections in order.
 func (h *htmlBuilder) page() *htmlreport.Report {
 	r := h.r
-	p := &htmlreport.Report{Title: filepath.Base(r.Name), Program: "report", Summary: r.Verdict, Notes: r.Notes, Colors: h.colors(), Facts: h.facts()}
+	p := &htmlreport.Report{Title: filepath.Base(r.Name), Program: "report", Summary: r.Verdict, Notes: r.Notes, Colors: h.colors(), Facts: h.facts(), Inputs: r.inputs}
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {

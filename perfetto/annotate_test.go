@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -65,23 +67,49 @@ func passTrack(t *trace.Trace) []pftrace.Track {
 	}}}
 }
 
+// rawEvents returns the events of a document as they are written, and the values beside them.
+func rawEvents(t *testing.T, text []byte) (events []string, values map[string]string) {
+	t.Helper()
+	sc := scan.NewScanner(bytes.NewReader(text), scan.Config{})
+	values = map[string]string{}
+	for {
+		ev, err := sc.Next()
+		if err != nil {
+			break
+		}
+		events = append(events, string(ev.Raw))
+	}
+	for _, m := range sc.Result().Metas {
+		values[m.Key] = strings.TrimSpace(string(m.Value))
+	}
+	return events, values
+}
+
 // annotated checks that the copy of src with passTrack's spans loads again and
-// holds the original bytes around them.
-func annotated(t *testing.T, src, dst string) {
+// holds the original events as they were.
+func annotated(t *testing.T, src, dst string, keep bool) {
 	t.Helper()
 	tr := open(t, src)
-	if err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr)); err != nil {
+	stats, err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr), perfetto.CopyOptions{KeepMetadata: keep})
+	if err != nil {
 		t.Fatal(err)
 	}
 	before, after := testdata.ReadFile(t, src), testdata.ReadFile(t, dst)
-	var doc any
-	if err := json.Unmarshal(after, &doc); err != nil {
-		t.Errorf("the copy is not valid JSON: %v", err)
+	if !json.Valid(after) {
+		t.Error("the copy is not valid JSON")
 	}
-	cut := bytes.Index(after, []byte(`{"ph":"M","name":"process_name","pid":1073741824`))
-	end := len(after) - (len(before) - cut)
-	if cut < 0 || !bytes.Equal(after[:cut], before[:cut]) || !bytes.Equal(after[end:], before[cut:]) {
-		t.Errorf("the original's bytes are not all in the copy, in order")
+	old, oldValues := rawEvents(t, before)
+	all, values := rawEvents(t, after)
+	if diff := cmp.Diff(old, all[len(all)-len(old):]); diff != "" {
+		t.Errorf("the original's events are not all in the copy, in order (-want +got):\n%s", diff)
+	}
+	for k, v := range oldValues {
+		if values[k] != v && (keep || !slices.Contains(stats.Removed, k)) {
+			var x, y any
+			if json.Unmarshal([]byte(v), &x) != nil || json.Unmarshal([]byte(values[k]), &y) != nil || cmp.Diff(x, y) != "" {
+				t.Errorf("%s is %s, was %s, and is not named among %q", k, values[k], v, stats.Removed)
+			}
+		}
 	}
 	got := open(t, dst)
 	if got.Raw(0) != tr.Raw(0) {
@@ -101,10 +129,12 @@ func annotated(t *testing.T, src, dst string) {
 	}
 }
 
-func TestAnnotateKeepsEveryOriginalByte(t *testing.T) {
+func TestAnnotateKeepsEveryEvent(t *testing.T) {
 	for _, src := range testdata.Spread(t, realTraces(t)) {
 		t.Run(filepath.Base(src), func(t *testing.T) {
-			annotated(t, src, filepath.Join(t.TempDir(), filepath.Base(src)))
+			for _, keep := range []bool{false, true} {
+				annotated(t, src, filepath.Join(t.TempDir(), filepath.Base(src)), keep)
+			}
 		})
 	}
 }
@@ -131,7 +161,7 @@ func TestAnnotateCompressesAsTheOriginal(t *testing.T) {
 			if err := os.WriteFile(src, content, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			annotated(t, src, dst)
+			annotated(t, src, dst, false)
 			out, err := os.ReadFile(dst)
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +181,7 @@ func TestAnnotateClosesATruncatedTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr := open(t, src)
-		if err := perfetto.Annotate(context.Background(), tr, src, dst, nil); err != nil {
+		if _, err := perfetto.Annotate(context.Background(), tr, src, dst, nil, perfetto.CopyOptions{}); err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 		var doc struct{ TraceEvents []any }
@@ -189,14 +219,14 @@ func TestAnnotateRefuses(t *testing.T) {
 		{"no events", empty, filepath.Join(dir, "o"), "no event to annotate", nil},
 		{"missing", filepath.Join(dir, "none"), filepath.Join(dir, "o"), "no such file", nil},
 	} {
-		err := perfetto.Annotate(context.Background(), tr, tc.src, tc.dst, tc.tracks)
+		_, err := perfetto.Annotate(context.Background(), tr, tc.src, tc.dst, tc.tracks, perfetto.CopyOptions{})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error = %v, want one with %q", tc.name, err, tc.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := perfetto.Annotate(ctx, tr, src, filepath.Join(dir, "o"), nil); err == nil {
+	if _, err := perfetto.Annotate(ctx, tr, src, filepath.Join(dir, "o"), nil, perfetto.CopyOptions{}); err == nil {
 		t.Error("a cancelled context gave no error")
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".o*"))

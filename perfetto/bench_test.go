@@ -54,7 +54,7 @@ var copies = []struct {
 	copy func(tb testing.TB, tr *trace.Trace, src, dst string)
 }{
 	{"annotate", func(tb testing.TB, tr *trace.Trace, src, dst string) {
-		if err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr)); err != nil {
+		if _, err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr), perfetto.CopyOptions{}); err != nil {
 			tb.Fatal(err)
 		}
 	}},
@@ -64,7 +64,7 @@ var copies = []struct {
 		for i := first; i < tr.Len(event.LaneGPU) && i < first+500; i++ { // about one pass
 			keep = append(keep, tr.LaneAt(event.LaneGPU, i).ID())
 		}
-		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{}); err != nil {
+		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{}); err != nil {
 			tb.Fatal(err)
 		}
 	}},

@@ -32,15 +32,15 @@ const newFile = 0o666
 // writeEvents writes events of t, with tracks above them, to dst, which appears only
 // when all of it was written: in Perfetto's own format, in gzip unless its name says
 // zstd, or as JSON, packed as its name says. A nil keep keeps all. It returns how many events it wrote.
-func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, keep func(trace.Event) bool) (written int64, err error) {
+func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, keep func(trace.Event) bool, o CopyOptions) (written int64, removed []string, err error) {
 	if same, err := sameFile(src, dst); err == nil && same {
-		return 0, fmt.Errorf("perfetto: output %s is the trace itself", dst)
+		return 0, nil, fmt.Errorf("perfetto: output %s is the trace itself", dst)
 	}
 	f, err := atomicfile.Create(dst, newFile)
 	if err != nil {
-		return 0, fmt.Errorf("perfetto: %w", err)
+		return 0, nil, fmt.Errorf("perfetto: %w", err)
 	}
-	return written, f.Finish(func() error {
+	err = f.Finish(func() error {
 		unnamed := decompress.Plain // where the name says no packing
 		if inOwnFormat(dst) {
 			unnamed = decompress.Gzip
@@ -49,28 +49,32 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 		if err != nil {
 			return err
 		}
-		out := bufio.NewWriterSize(z, 1<<16)
-		if inOwnFormat(dst) {
-			written, err = pftrace.Write(ctx, out, t, pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
-		} else {
+		removed, err = o.masked(z, func(out *bufio.Writer) error {
+			var err error
+			if inOwnFormat(dst) {
+				written, err = pftrace.Write(ctx, out, t, pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
+				return err
+			}
 			part := eventjson.Part{Trace: t, Tracks: tracks, Keep: keep}
 			written, err = eventjson.Write(ctx, out, []eventjson.Part{part}, eventjson.Options{BaseTime: t.Meta().BaseTime, Category: annotationCategory})
-		}
-		if err := errors.Join(err, out.Flush(), z.Close()); err != nil {
+			return err
+		})
+		if err := errors.Join(err, z.Close()); err != nil {
 			return fmt.Errorf("perfetto: writing %s: %w", dst, err)
 		}
 		return nil
 	}())
+	return written, removed, err
 }
 
 // sliceEvents is [Slice] for a copy that is made of events.
-func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, hide Redaction) (SliceStats, error) {
+func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, o CopyOptions) (SliceStats, error) {
 	var stats SliceStats
-	if hide.any() {
+	if o.Redact.any() {
 		return stats, fmt.Errorf("perfetto: %s: names are hidden in a .json.gz of a JSON trace only: write such a copy first, then slice it", dst)
 	}
-	n, err := writeEvents(ctx, t, src, dst, nil, func(e trace.Event) bool { return sel.keeps(t, e) })
-	stats.Kept, stats.Dropped, stats.Activities = n, int64(t.Len())-n, sel.count(t)
+	n, removed, err := writeEvents(ctx, t, src, dst, nil, func(e trace.Event) bool { return sel.keeps(t, e) }, o)
+	stats.Kept, stats.Dropped, stats.Activities, stats.Removed = n, int64(t.Len())-n, sel.count(t), removed
 	return stats, err
 }
 

@@ -55,7 +55,7 @@ func TestAnnotatePftrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			tracks := perfetto.Tracks(&a.Devices[0], 0)
-			if err := perfetto.Annotate(context.Background(), tr, src, dst, tracks); err != nil {
+			if _, err := perfetto.Annotate(context.Background(), tr, src, dst, tracks, perfetto.CopyOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if head := firstBytes(t, dst, 2); (head == "\x1f\x8b") == strings.HasSuffix(dst, ".zst") {
@@ -105,10 +105,10 @@ func TestSlicePftrace(t *testing.T) {
 	}
 	dir := t.TempDir()
 	asJSON, asPftrace := filepath.Join(dir, "s.json.gz"), filepath.Join(dir, "s.pftrace")
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, asJSON, perfetto.Redaction{}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, asJSON, perfetto.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	stats, err := perfetto.Slice(context.Background(), tr, keep, src, asPftrace, perfetto.Redaction{})
+	stats, err := perfetto.Slice(context.Background(), tr, keep, src, asPftrace, perfetto.CopyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestSliceOfExport(t *testing.T) {
 	src := testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.pftrace")
-	if err := perfetto.Annotate(context.Background(), opened(t, src), src, whole, nil); err != nil {
+	if _, err := perfetto.Annotate(context.Background(), opened(t, src), src, whole, nil, perfetto.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, src := range []string{src, whole} {
@@ -146,7 +146,7 @@ func TestSliceOfExport(t *testing.T) {
 		want := activities(tr, func(e trace.Event) bool { return slices.Contains(keep, e.ID()) })
 		for _, name := range []string{"s.json.zst", "s.pftrace"} {
 			dst := filepath.Join(dir, name)
-			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{})
+			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,14 +164,15 @@ func TestPftraceRefusals(t *testing.T) {
 	tr := opened(t, src)
 	dir := t.TempDir()
 	copied := filepath.Join(dir, "c.pftrace")
-	if err := perfetto.Annotate(context.Background(), tr, src, copied, nil); err != nil {
+	if _, err := perfetto.Annotate(context.Background(), tr, src, copied, nil, perfetto.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
-	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.Redaction{Names: true})
+	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.CopyOptions{Redact: perfetto.Redaction{Names: true}})
+	_, itself := perfetto.Annotate(context.Background(), tr, copied, copied, nil, perfetto.CopyOptions{})
 	for want, err := range map[string]error{
 		"names are hidden in a .json.gz": redacted,
-		"is the trace itself":            perfetto.Annotate(context.Background(), tr, copied, copied, nil),
+		"is the trace itself":            itself,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)

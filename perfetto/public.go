@@ -110,7 +110,11 @@ var metaKeys = keys([]string{"schemaVersion", "baseTimeNanoseconds", "cuda_runti
 	"hip_driver_version", "roctracer_version", "with_stack", "record_shapes", "with_flops", "with_modules", "profile_memory",
 	"id", "totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor", "regsPerBlock", "regsPerMultiprocessor", "warpSize", "sharedMemPerBlock",
 	"sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "maxSharedMemoryPerMultiProcessor", "numSms",
+	"maxGridWidth", "maxGridHeight", "runtimeMajorVersion", "runtimeMinorVersion",
 	"rank", "world_size", "pg_count", "pg_name", "pg_size", "ranks"})
+
+// longestGPU is the length of the longest name of a GPU that stays.
+const longestGPU = 80
 
 // metaLists hold further values.
 var metaLists = keys([]string{"deviceProperties", "distributedInfo", "pg_config"})
@@ -118,17 +122,23 @@ var metaLists = keys([]string{"deviceProperties", "distributedInfo", "pg_config"
 // metaTexts are values that are words of a known list.
 var metaTexts = map[string]*expression{
 	"displayTimeUnit": &expression{text: `^[mn]s$`},
-	"name":            &expression{text: `^(?:GPU|(?:(?:NVIDIA|Tesla|GeForce|GTX|RTX|Quadro|TITAN|AMD|Radeon|Instinct|Intel|Graphics|Device|PRO|Pro|SXM[0-9]?|PCIe|PCIE|NVL|HBM[0-9]e?|MIG|Ti|SUPER|Ada|Generation|[A-Z]{0,3}[0-9]{1,5}[A-Z]{0,3}|[0-9]+GB|gfx[0-9a-f]+)[ -]?)+|)$`},
+	"name":            &expression{text: `^(?:GPU|(?:(?:NVIDIA|Tesla|GeForce|GTX|RTX|Quadro|TITAN|AMD|Radeon|Instinct|Intel|Graphics|Device|PRO|Pro|SXM[0-9]?|AC|VF|PG[0-9]+|DGXS|OAM|Superchip|Blackwell|Server|Workstation|Edition|Laptop|Max|PCIe|PCIE|NVL|HBM[0-9]e?|MIG|Ti|SUPER|Ada|Generation|[A-Z]{0,3}[0-9]{1,5}[A-Z]{0,3}|[0-9]+GB|gfx[0-9a-f]+)[ -]?)+|)$`},
 	"backend":         textArgs["backend"],
 	"backend_config":  textArgs["backend"],
 	"nccl_version":    &expression{text: `^[0-9.]+$`},
 	"pg_desc":         &expression{text: `^(?:default_pg|undefined|(?:mesh_)?(?:tp|pp|dp|ep|cp|sp|dcp|world|attn_tp|moe_ep|moe_tp)(?::[0-9]+)?)$`},
 }
 
-// meta returns a top-level value without what is not known, nil where nothing is
-// left of it.
-func (r *redactor) meta(key string, v json.RawMessage) json.RawMessage {
+// publicMeta returns a top-level value without what is not known, nil where nothing is
+// left of it. Strict allows known names of GPUs alone.
+func publicMeta(key string, v json.RawMessage, strict bool) json.RawMessage {
 	v = json.RawMessage(strings.TrimSpace(string(v)))
+	if !strict && key == "name" { // of a GPU
+		var text string
+		if json.Unmarshal(v, &text) == nil && len(text) <= longestGPU {
+			return v
+		}
+	}
 	if list, ok := metaTexts[key]; ok {
 		var text string
 		if json.Unmarshal(v, &text) != nil || !list.get().MatchString(text) {
@@ -148,7 +158,7 @@ func (r *redactor) meta(key string, v json.RawMessage) json.RawMessage {
 	var many []map[string]json.RawMessage
 	if json.Unmarshal(v, &many) == nil {
 		for _, one := range many {
-			r.metaFields(one)
+			publicFields(one, strict)
 		}
 		return marshalMeta(many)
 	}
@@ -156,13 +166,13 @@ func (r *redactor) meta(key string, v json.RawMessage) json.RawMessage {
 	if json.Unmarshal(v, &one) != nil {
 		return nil
 	}
-	r.metaFields(one)
+	publicFields(one, strict)
 	return marshalMeta(one)
 }
 
-func (r *redactor) metaFields(fields map[string]json.RawMessage) {
+func publicFields(fields map[string]json.RawMessage, strict bool) {
 	for k, v := range fields {
-		if clean := r.meta(k, v); clean != nil {
+		if clean := publicMeta(k, v, strict); clean != nil {
 			fields[k] = clean
 		} else {
 			delete(fields, k)

@@ -45,7 +45,8 @@ type redactor struct {
 	what Redaction
 	text map[string]string
 	next map[string]int
-	kept map[string]bool // texts that remain
+	kept map[string]bool // texts that remain, of what was written
+	made map[string]bool // replacements
 	// kernels are names of kernels, and whether a rule knows them.
 	kernels map[string]bool
 }
@@ -54,7 +55,7 @@ func newRedactor(what Redaction) *redactor {
 	if !what.any() {
 		return nil
 	}
-	return &redactor{what, map[string]string{}, map[string]int{}, map[string]bool{}, map[string]bool{}}
+	return &redactor{what, map[string]string{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 }
 
 // hide returns the replacement of text among those of one sort.
@@ -65,7 +66,7 @@ func (r *redactor) hide(sort, text string) string {
 	}
 	r.next[sort]++
 	s := sort + strconv.Itoa(r.next[sort])
-	r.text[k] = s
+	r.text[k], r.made[s] = s, true
 	return s
 }
 
@@ -168,8 +169,6 @@ func (r *redactor) metadata(e *rawEvent, name string) []byte {
 			delete(e.Args, k)
 		case r.what.Names && !trackName.get().MatchString(text):
 			e.Args[k] = quote(strings.TrimSuffix(name, "_name"))
-		default:
-			r.kept[text] = true
 		}
 	}
 	return marshal(*e)
@@ -181,7 +180,7 @@ func (r *redactor) name(kind event.Kind, name string) string {
 	sort := "event"
 	switch {
 	case kind == event.Frame || kind == event.Module:
-		return r.keep(r.frame(name))
+		return r.frame(name)
 	case kind.Lane() == event.LaneGPU:
 		public, sort = r.knownKernel(name) || copyName.get().MatchString(name), "kernel"
 	case kind.Lane() == event.LaneLaunch, kind.Lane() == event.LaneSync:
@@ -191,22 +190,16 @@ func (r *redactor) name(kind event.Kind, name string) string {
 	case kind.Lane() == event.LaneAnnotation, kind == event.GPUAnnotation:
 		sort = "annotation"
 		if step, ok := layer.ParseStep(name); ok {
-			return r.keep(r.step(name, step))
+			return r.step(name, step)
 		}
 		public = opName.get().MatchString(name)
 	default:
 		public = windowMark.get().MatchString(name)
 	}
 	if public || !r.what.Names {
-		return r.keep(name)
+		return name
 	}
 	return r.hide(sort, name)
-}
-
-// keep notes a text that remains.
-func (r *redactor) keep(text string) string {
-	r.kept[text] = true
-	return text
 }
 
 // step leaves of a step annotation what its framework writes: numbers, marks and

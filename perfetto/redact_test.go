@@ -146,7 +146,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 	for e := range tr.Events(event.LaneGPU) {
 		keep = append(keep, e.ID())
 	}
-	stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, everything)
+	stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: everything})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRedactedTracesSayTheSame(t *testing.T) {
 		for e := range tr.Events(event.LaneGPU) {
 			keep = append(keep, e.ID())
 		}
-		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, everything); err != nil {
+		if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: everything}); err != nil {
 			t.Fatal(err)
 		}
 		want, got := shape(t, tr), shape(t, open(t, dst))

@@ -97,7 +97,7 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 					}
 				}
 				dst := filepath.Join(t.TempDir(), "slice.json.gz")
-				if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, redact); err != nil {
+				if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: redact}); err != nil {
 					t.Fatal(err)
 				}
 				b := analyze(t, open(t, dst))

@@ -1,17 +1,14 @@
 package perfetto
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sort"
 
-	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace"
@@ -27,6 +24,9 @@ type SliceStats struct {
 	// Names are the texts that remain in a redacted slice, each once, in order of
 	// the alphabet; nil where nothing was hidden.
 	Names []string `json:"names,omitempty"`
+	// Removed names what [CopyOptions] left out or replaced: keys of values beside
+	// the events, environments and keys.
+	Removed []string `json:"removed,omitempty"`
 }
 
 // Slice writes a trace that holds only the given GPU activities of t and what
@@ -39,7 +39,7 @@ type SliceStats struct {
 // Memory grows with the number of activities kept, not with the file. A copy that
 // is made of t's events (see [FromEvents]) is written as [Annotate] does; what is
 // to be hidden cannot be hidden there, which is an error.
-func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, hide Redaction) (SliceStats, error) {
+func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, o CopyOptions) (SliceStats, error) {
 	var stats SliceStats
 	if len(keep) == 0 {
 		return stats, errors.New("perfetto: nothing to slice: no GPU activity was chosen")
@@ -49,91 +49,22 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		return stats, err
 	}
 	if FromEvents(t, dst) {
-		return sliceEvents(ctx, t, sel, src, dst, hide)
+		return sliceEvents(ctx, t, sel, src, dst, o)
 	}
-	red := newRedactor(hide)
-	err = rewriteText(ctx, src, dst, func(in *source, out *bufio.Writer) error {
-		w := &sliceWriter{out: out, stats: &stats, sep: ""}
-		w.text("{\n\"traceEvents\": [\n")
-		in.text.Resume = true // as the trace was loaded
-		sc := scan.NewScanner(in, scan.Config{})
-		if err := w.events(sc, sel, red); err != nil {
-			return fmt.Errorf("perfetto: %s: %w", src, err)
-		}
-		w.text("\n]")
-		for _, m := range sc.Result().Metas {
-			value := m.Value
-			if red != nil {
-				value = red.meta(m.Key, value)
-			}
-			if value != nil {
-				w.text(",\n\"" + m.Key + "\": ")
-				w.raw(value)
-			}
-		}
-		w.text("\n}\n")
+	red := newRedactor(o.Redact)
+	c := &copier{o: o, red: red, wants: sel.wants}
+	err = c.rewrite(ctx, src, dst, nil, func() error {
 		if sel.found < len(sel.activities) {
 			return fmt.Errorf("perfetto: %s: only %d of %d chosen GPU activities are in it: is it the file the trace was loaded from?", src, sel.found, len(sel.activities))
 		}
-		return w.err
+		return nil
 	})
-	stats.Activities = sel.found
+	stats.Kept, stats.Dropped, stats.Bytes, stats.Activities, stats.Removed = c.kept, c.dropped, c.bytes, sel.found, c.removed
 	if red != nil {
 		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement.get().MatchString(name) })
 		stats.Names = slices.Sorted(maps.Keys(red.kept))
 	}
 	return stats, err
-}
-
-// events copies the events that are wanted. Damage at the end of the file is the
-// end of what can be copied.
-func (w *sliceWriter) events(sc *scan.Scanner, sel *selection, red *redactor) error {
-	for {
-		ev, err := sc.Next()
-		if err != nil {
-			var damage *decompress.Damage
-			if err != io.EOF && !errors.As(err, &damage) {
-				return err
-			}
-			return nil
-		}
-		raw := ev.Raw
-		switch {
-		case !sel.wants(ev):
-			raw = nil
-		case red != nil:
-			raw = red.event(ev)
-		}
-		if raw == nil {
-			w.stats.Dropped++
-			continue
-		}
-		w.event(raw)
-	}
-}
-
-type sliceWriter struct {
-	out   *bufio.Writer
-	stats *SliceStats
-	sep   string
-	err   error
-}
-
-func (w *sliceWriter) raw(b []byte) {
-	if w.err == nil {
-		var n int
-		n, w.err = w.out.Write(b)
-		w.stats.Bytes += int64(n)
-	}
-}
-
-func (w *sliceWriter) text(s string) { w.raw([]byte(s)) }
-
-func (w *sliceWriter) event(raw []byte) {
-	w.text(w.sep)
-	w.sep = ",\n"
-	w.raw(raw)
-	w.stats.Kept++
 }
 
 // activityKey recognises a kept activity in the stream. Only what the reader

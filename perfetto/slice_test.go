@@ -82,7 +82,7 @@ func TestSliceKeepsActivitiesWithAllTheirLinks(t *testing.T) {
 				t.Fatal("the truth names no activity of the trace")
 			}
 			dst := filepath.Join(t.TempDir(), "slice.json.gz")
-			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{})
+			stats, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,10 +115,10 @@ func TestSliceRefusesWhatIsNotInTheFile(t *testing.T) {
 	}
 	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	dst := filepath.Join(t.TempDir(), "o")
-	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.Redaction{}); err == nil || !strings.Contains(err.Error(), "only 0 of 1") {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "only 0 of 1") {
 		t.Errorf("another file: error = %v", err)
 	}
-	if _, err := perfetto.Slice(context.Background(), tr, nil, src, dst, perfetto.Redaction{}); err == nil || !strings.Contains(err.Error(), "nothing to slice") {
+	if _, err := perfetto.Slice(context.Background(), tr, nil, src, dst, perfetto.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to slice") {
 		t.Errorf("no activity: error = %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	tr := open(t, src)
 	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	all := perfetto.Redaction{Paths: true, Names: true, Shapes: true}
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, all); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: all}); err != nil {
 		t.Fatal(err)
 	}
 	out := testdata.ReadFile(t, dst)
@@ -159,7 +159,7 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	if diff := cmp.Diff(want, describe(got, nil)); diff != "" {
 		t.Errorf("redacted activities (-want +got):\n%s", diff)
 	}
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.Redaction{Paths: true}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: perfetto.Redaction{Paths: true}}); err != nil {
 		t.Fatal(err)
 	}
 	out = testdata.ReadFile(t, dst)

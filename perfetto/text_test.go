@@ -30,11 +30,11 @@ func TestCopiesAreUTF8(t *testing.T) {
 	}
 	for _, dst := range []string{"a.json", "a.json.gz", "a.json.zst", "a"} {
 		dst = filepath.Join(dir, dst)
-		if err := perfetto.Annotate(t.Context(), tr, src, dst, nil); err != nil {
+		if _, err := perfetto.Annotate(t.Context(), tr, src, dst, nil, perfetto.CopyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		check(t, dst, tr)
-		if _, err := perfetto.Slice(t.Context(), tr, ids, src, dst, perfetto.Redaction{}); err != nil {
+		if _, err := perfetto.Slice(t.Context(), tr, ids, src, dst, perfetto.CopyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		check(t, dst, tr)

@@ -110,7 +110,7 @@ func TestAnnotatedCopiesGiveTheSameAnalysis(t *testing.T) {
 			tracks := perfetto.Tracks(a, 0)
 			checkTracks(t, tracks)
 			dst := filepath.Join(t.TempDir(), filepath.Base(src))
-			if err := perfetto.Annotate(context.Background(), tr, src, dst, tracks); err != nil {
+			if _, err := perfetto.Annotate(context.Background(), tr, src, dst, tracks, perfetto.CopyOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			b := analyze(t, open(t, dst))

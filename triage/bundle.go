@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
@@ -173,7 +174,8 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m := &page{w: table.NewCleaner(w)}
+	private := mask.NewWriter(w)
+	m := &page{w: table.NewCleaner(private)}
 	m.printf("# %s\n", b.Title)
 	if !b.Time.IsZero() {
 		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -209,7 +211,7 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 			m.printf("%s\n", l)
 		}
 	}
-	return m.err
+	return cmp.Or(m.err, private.Flush())
 }
 
 // writeSummary writes the figures of all reports in one table, a row per stage.

@@ -33,6 +33,9 @@ type Report struct {
 	// reports, whatever else these show. Others get theirs in order of appearance.
 	Colors   []string
 	Sections []Section
+	// Inputs are paths of what was read: the page is made to be sent, and shows no
+	// folder of theirs that begins at the root.
+	Inputs []string
 }
 
 // Fact is one entry of the header.

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/mask"
 )
 
 // page is a document that grows. Nothing gets into it unescaped but what this
@@ -35,8 +39,26 @@ func (r *Report) Write(w io.Writer) error {
 		p.section(&v.Sections[i])
 	}
 	p.put("</main>\n<script>%s</script>\n</body>\n</html>\n", markup(script))
-	_, err := w.Write(p.Bytes())
-	return err
+	m := mask.NewWriter(w)
+	if _, err := m.Write(withoutFolders(p.Bytes(), r.Inputs)); err != nil {
+		return err
+	}
+	return m.Flush()
+}
+
+// withoutFolders takes the folders of absolute paths out of a page.
+func withoutFolders(page []byte, paths []string) []byte {
+	var dirs []string
+	for _, path := range paths {
+		if dir := filepath.Dir(path); filepath.IsAbs(path) && len(dir) > 1 {
+			dirs = append(dirs, dir+string(filepath.Separator))
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) }) // one may be inside of another
+	for _, dir := range slices.Compact(dirs) {
+		page = bytes.ReplaceAll(page, []byte(html.EscapeString(dir)), nil)
+	}
+	return page
 }
 
 func (p *page) head(v *view) {

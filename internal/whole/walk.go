@@ -364,7 +364,7 @@ var writers = []func(t testing.TB, c *copier){
 func (c *copier) annotated(t testing.TB) {
 	t.Helper()
 	tracks := []pftrace.Track{{Name: "one", Spans: []pftrace.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
-	if err := perfetto.Annotate(t.Context(), c.trace, c.src, c.dst, tracks); err != nil {
+	if _, err := perfetto.Annotate(t.Context(), c.trace, c.src, c.dst, tracks, perfetto.CopyOptions{}); err != nil {
 		Refused(t, "annotate", err)
 		return
 	}
@@ -373,7 +373,7 @@ func (c *copier) annotated(t testing.TB) {
 
 func (c *copier) slice(t testing.TB, hide perfetto.Redaction, activities int) {
 	t.Helper()
-	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, hide); err != nil {
+	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, perfetto.CopyOptions{Redact: hide}); err != nil {
 		Refused(t, "slice", err)
 		return
 	}

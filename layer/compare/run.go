@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -164,12 +166,21 @@ func (p *Pass) check(rows int) error {
 	return nil
 }
 
-// Write saves a side.
+// Write saves a side. It is kept beside other people's work: it has names of
+// files without their folders, and nothing that looks like a key.
 func (s *Side) Write(w io.Writer) error {
 	out := *s
-	out.Schema = baselineSchema
-	e := json.NewEncoder(w)
-	return e.Encode(&out)
+	out.Schema, out.Runs = baselineSchema, slices.Clone(s.Runs)
+	for i := range out.Runs {
+		if r := &out.Runs[i]; filepath.IsAbs(r.Trace) {
+			r.Trace = filepath.Base(r.Trace)
+		}
+	}
+	m := mask.NewWriter(w)
+	if err := json.NewEncoder(m).Encode(&out); err != nil {
+		return err
+	}
+	return m.Flush()
 }
 
 var classNames = [...]string{compute: "compute", memory: "memory", latency: "latency", transfer: "transfer", waiting: "waiting", host: "host"}

@@ -26,7 +26,8 @@ const waterfallRows = 14
 // Compare returns the page of a comparison.
 func Compare(r *compare.Report) *htmlreport.Report {
 	out := &htmlreport.Report{Title: comparedName(&r.A) + " and " + comparedName(&r.B), Program: "compare", Summary: r.Text,
-		Health: htmlreport.Health{Status: compareStatus(r)}, Notes: append(append([]string{}, r.Notes...), r.Left...)}
+		Health: htmlreport.Health{Status: compareStatus(r)}, Notes: append(append([]string{}, r.Notes...), r.Left...),
+		Inputs: []string{r.A.Trace, r.B.Trace}}
 	for _, d := range r.Doubts {
 		out.Health.Findings = append(out.Health.Findings, htmlreport.Finding{Code: d.Code, Severity: "doubt", Message: d.Text})
 	}

@@ -24,6 +24,7 @@ const fileMode = 0o666
 
 // WriteFile writes the report to a file, all or nothing, and says so.
 func WriteFile(env *app.Env, path string, r *htmlreport.Report) error {
+	r.Inputs = append(r.Inputs, append(env.Args, env.Trace)...)
 	if err := atomicfile.Write(path, fileMode, r.Write); err != nil {
 		return fmt.Errorf("html: %w", err)
 	}

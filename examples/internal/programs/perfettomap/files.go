@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/demo"
@@ -85,7 +86,8 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o o
 	if err != nil {
 		return err
 	}
-	if err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks); err != nil {
+	stats, err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks, perfetto.CopyOptions{KeepMetadata: o.keepMetadata})
+	if err != nil {
 		return err
 	}
 	f.annotated = o.annotate
@@ -94,6 +96,7 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o o
 		spans += len(t.Spans)
 	}
 	env.Notef("wrote %s: %s (%d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(tracks), spans)
+	noteRemoved(env, stats.Removed)
 	return nil
 }
 
@@ -104,13 +107,14 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 		return err
 	}
 	env.Step("writing "+o.slice, 0, 0)
-	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.Redaction(o.redact))
+	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.CopyOptions{Redact: perfetto.Redaction(o.redact), KeepMetadata: o.keepMetadata})
 	if err != nil {
 		return err
 	}
 	f.sliced = o.slice
 	env.Notef("wrote %s: %s, %s with %s GPU activities, %s of %s events", o.slice, fileSize(o.slice), what,
 		table.Count(int64(stats.Activities)), table.Count(stats.Kept), table.Count(stats.Kept+stats.Dropped))
+	noteRemoved(env, stats.Removed)
 	if o.redact != (redactFlag{}) {
 		env.Notef("%d texts remain in it; read them before you send it:", len(stats.Names))
 		for _, n := range stats.Names {
@@ -118,6 +122,13 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 		}
 	}
 	return nil
+}
+
+// noteRemoved names what a copy lacks.
+func noteRemoved(env *app.Env, removed []string) {
+	if len(removed) > 0 {
+		env.Notef("left out, or replaced by stars: %s; --keep-metadata keeps all", strings.Join(removed, ", "))
+	}
 }
 
 // chosen returns the activities that --slice keeps, and their description.

@@ -20,16 +20,17 @@ func Program() app.Program { return program(desktop()) }
 
 // options are the program's own flags.
 type options struct {
-	pass        int
-	layers      indexList
-	annotate    string
-	minGap      time.Duration
-	slice       string
-	slicePasses indexList
-	redact      redactFlag
-	open        bool
-	openTimeout time.Duration
-	allRanks    bool
+	pass         int
+	layers       indexList
+	annotate     string
+	minGap       time.Duration
+	slice        string
+	slicePasses  indexList
+	redact       redactFlag
+	open         bool
+	openTimeout  time.Duration
+	allRanks     bool
+	keepMetadata bool
 }
 
 // program describes perfetto-map on the given machine.
@@ -57,6 +58,7 @@ func program(m machine) app.Program {
 			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE` (see --annotate)")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
 			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, model-files (which files of the server ran), all; what stays is listed on stderr, to be read before sending")
+			fs.BoolVar(&o.keepMetadata, "keep-metadata", false, "let --slice and --annotate keep what stands beside the events, too: names of hosts, users and jobs, environments and keys; without it what is left out is named")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
 			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout, "how much `TIME` --open gives the UI to fetch the trace")
 		},

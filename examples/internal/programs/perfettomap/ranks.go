@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/perfetto"
@@ -146,7 +147,9 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 	opts := eventjson.Options{BaseTime: r.base, Category: "strata", Note: r.Clock}
 	write := func() error { return writeJSON(ctx, o.annotate, parts, opts) }
 	if framework.Ends(o.annotate, pftrace.Format().Suffixes) {
-		write = func() error { return writePftrace(ctx, o.annotate, parts, opts, all) }
+		write = func() error {
+			return writePftrace(ctx, o.annotate, parts, opts, all, perfetto.CopyOptions{KeepMetadata: o.keepMetadata})
+		}
 	}
 	if err := write(); err != nil {
 		return err
@@ -174,8 +177,9 @@ func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventj
 		if err != nil {
 			return err
 		}
-		_, err = eventjson.Write(ctx, z, parts, o)
-		return errors.Join(err, z.Close())
+		m := mask.NewWriter(z)
+		_, err = eventjson.Write(ctx, m, parts, o)
+		return errors.Join(err, m.Flush(), z.Close())
 	})
 }
 
@@ -183,7 +187,7 @@ func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventj
 const clockRoom = 1_000_000
 
 // writePftrace writes the same in Perfetto's own format: the document is read again, as the ranks are one trace then.
-func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []pftrace.Track) error {
+func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []pftrace.Track, copyOptions perfetto.CopyOptions) error {
 	bare := make([]eventjson.Part, len(parts))
 	for i, p := range parts {
 		p.Tracks, p.Shift = nil, p.Shift+clockRoom
@@ -208,7 +212,8 @@ func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eve
 			tracks[i].Spans[k].End += clockRoom - trace.Time(t.Raw(0))
 		}
 	}
-	return perfetto.Annotate(ctx, t, "", dst, tracks)
+	_, err = perfetto.Annotate(ctx, t, "", dst, tracks, copyOptions)
+	return err
 }
 
 // write tells what was drawn where.
