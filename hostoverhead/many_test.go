@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/torture/shapes"
+	"github.com/llmstrata/strata/internal/gen/shapes"
 	"github.com/llmstrata/strata/trace"
 )
 

@@ -27,7 +27,7 @@ func demoFile(t *testing.T) (path string, tr *trace.Trace, truth []gen.Truth) {
 	if err := os.WriteFile(path, demo.Trace(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	truth, err := demo.Truth()
+	truth, err := gen.Truths(gen.Demo())
 	if err != nil {
 		t.Fatal(err)
 	}

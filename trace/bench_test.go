@@ -16,7 +16,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Speed and memory at up to 1 GB, against json.load: go run ./internal/perf.
+// Speed and memory at up to 1 GB, against json.load: go run -C internal/tools ./perf.
 var (
 	benchSize = flag.Int64("benchsize", 20e6, "bytes of the generated trace that the benchmarks read")
 	benchFile = flag.String("trace", "", "let the benchmarks read this uncompressed trace instead")

@@ -107,7 +107,7 @@ func undocumented(fset *token.FileSet, f *File) []string {
 						report(sp, "type "+sp.Name.Name+why)
 					}
 					// Fields are part of the interface where users import the package.
-					public := !strings.HasPrefix(f.Path, "internal/") && !strings.HasPrefix(f.Path, "examples/")
+					public := !internal(path.Dir(f.Path)) && !within(f.Path, "examples")
 					if st, ok := sp.Type.(*ast.StructType); ok && public {
 						for _, field := range bareFields(fset, st) {
 							// The type's own comment may speak of its fields by name.

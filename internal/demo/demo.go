@@ -1,12 +1,8 @@
 package demo
 
-import (
-	_ "embed" // for the trace
+import _ "embed" // for the trace
 
-	"github.com/llmstrata/strata/internal/gen"
-)
-
-//go:generate go run ../gen/cmd/demogen demo.trace.json.gz
+//go:generate go run -C ../tools ./demogen ../demo/demo.trace.json.gz
 
 // packed is the trace as a profiler would leave it.
 //
@@ -27,7 +23,3 @@ const Name = "built-in demo (TP-0)"
 // Trace returns the demo trace, torch-profiler JSON in gzip. Each call returns
 // a copy.
 func Trace() []byte { return []byte(packed) }
-
-// Truth returns what is known about the activities of the demo trace, in the
-// order of its file. It runs the generator, which takes some milliseconds.
-func Truth() ([]gen.Truth, error) { return gen.Truths(gen.Demo()) }

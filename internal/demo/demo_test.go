@@ -68,7 +68,7 @@ func TestTraceHoldsWhatItPromises(t *testing.T) {
 			t.Errorf("no event of category %s", cat)
 		}
 	}
-	truth, err := demo.Truth()
+	truth, err := gen.Truths(gen.Demo())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
-	"github.com/llmstrata/strata/internal/cost"
 	"github.com/llmstrata/strata/internal/inflate"
 	"github.com/llmstrata/strata/internal/testdata"
 )
@@ -308,7 +307,7 @@ func BenchmarkPair(b *testing.B) {
 			var best [2]time.Duration
 			for b.Loop() {
 				for i, open := range []func(io.Reader) (io.Reader, error){ours, kp} {
-					start := cost.CPU()
+					start := testdata.CPU()
 					z, err := open(bytes.NewReader(files[name]))
 					if err != nil {
 						b.Fatal(err)
@@ -316,7 +315,7 @@ func BenchmarkPair(b *testing.B) {
 					if size, err = io.CopyBuffer(onlyWriter{io.Discard}, onlyReader{z}, buf); err != nil {
 						b.Fatal(err)
 					}
-					if took := cost.CPU() - start; best[i] == 0 || took < best[i] {
+					if took := testdata.CPU() - start; best[i] == 0 || took < best[i] {
 						best[i] = took
 					}
 				}

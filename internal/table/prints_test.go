@@ -27,8 +27,7 @@ var prints = map[string]string{
 }
 
 // printing are directories whose programs users do not run on traces.
-var printing = []string{"internal/tools", "internal/gen", "internal/arch", "internal/distil", "internal/fingerprint", "internal/figures", "internal/mutate",
-	"internal/agree", "internal/perf", "internal/torture", "internal/whole", "internal/testdata", "internal/apilist", "browsertests", "testdata", ".git"}
+var printing = []string{"internal/tools", "internal/browsertests", "internal/gen", "internal/arch", "internal/whole", "internal/testdata", "examples/internal/agree", "testdata", ".git"}
 
 // TestTextIsPrintedCleaned: where a function is given an io.Writer, it writes to
 // it through a Writer or Cleaner of this package, or an encoder, never by itself;

@@ -14,7 +14,7 @@ import (
 )
 
 // kernels scales the generated export of the benchmarks. For the comparison with
-// Python at full size, memory included, see internal/perf -nsys.
+// Python at full size, memory included, see internal/tools/perf -nsys.
 var kernels = flag.Int("nsys.kernels", 50_000, "kernels in the benchmarks' export")
 
 func benchmarkFile(b *testing.B) (path string, rows int) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/internal/cost"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/trace"
@@ -73,9 +72,9 @@ func compare(b *testing.B, doc []byte) {
 		var wall, cpu time.Duration // of JSON
 		for i, s := range sources {
 			runtime.GC()
-			start, used := time.Now(), cost.CPU()
+			start, used := time.Now(), testdata.CPU()
 			tr, err := trace.Read(context.Background(), bytes.NewReader(s.data), s.o)
-			took, used := time.Since(start), cost.CPU()-used
+			took, used := time.Since(start), testdata.CPU()-used
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -31,7 +32,7 @@ func loader() app.Program {
 }
 
 func TestLoadReadsTheDemoAFileOrADirectory(t *testing.T) {
-	truth, err := demo.Truth()
+	truth, err := gen.Truths(gen.Demo())
 	if err != nil {
 		t.Fatal(err)
 	}

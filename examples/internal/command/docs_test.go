@@ -74,6 +74,8 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 				exits(t, args[3:])
 			case strings.HasPrefix(args[2], "./examples/"):
 				exits(t, append([]string{filepath.Base(args[2])}, args[3:]...))
+			case args[2] == "-C":
+				namesFlags(t, filepath.Join(root, args[3]), args[4:])
 			default:
 				namesFlags(t, root, args[2:])
 			}

@@ -29,7 +29,7 @@ var published = []struct{ what, shown string }{
 	{"a cold start in the list of findings", "layer TestColdStart"},
 	// Triage: the report.
 	{"steps and stages of a trace without annotations", "triage TestStagesWithoutAnnotations"},
-	{"one tensor-parallel size in all programs", "internal/agree TestProgramsAgree"},
+	{"one tensor-parallel size in all programs", "examples/internal/agree TestProgramsAgree"},
 	{"TokenSpeed's rows of the registry", "TokenSpeed's registry rows were tried on generated traces only"},
 	{"an all-reduce and a norm of any maker", "triage TestEveryRegistryRow"},
 	{"near misses by more than a name's words", "Similarity notes weigh words"},

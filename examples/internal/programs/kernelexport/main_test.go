@@ -16,6 +16,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -58,7 +59,7 @@ func TestHeaderIsTheAgreedOne(t *testing.T) {
 // TestDemoRowsAgreeWithTheTruth compares each row with what the generator knows.
 func TestDemoRowsAgreeWithTheTruth(t *testing.T) {
 	got := rows(t, "--stacks", "--module")
-	truth, err := demo.Truth()
+	truth, err := gen.Truths(gen.Demo())
 	if err != nil {
 		t.Fatal(err)
 	}

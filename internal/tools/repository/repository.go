@@ -1,0 +1,32 @@
+// Package repository finds the checkout that the tools work on.
+package repository
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const declared = "module github.com/llmstrata/strata"
+
+// Enter makes the repository's root the working directory. "go run -C internal/tools"
+// starts a tool in this nested module, while its flags name files from the root.
+func Enter() error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	for {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		first, _, _ := strings.Cut(string(text), "\n")
+		if err == nil && strings.TrimSpace(first) == declared {
+			return os.Chdir(dir)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return errors.New("run this inside a checkout of " + strings.TrimPrefix(declared, "module "))
+		}
+		dir = up
+	}
+}
