@@ -116,7 +116,7 @@ func TestLateTraces(t *testing.T) {
 
 // TestRanksArriveOneByOne: every expected rank is waited for.
 func TestRanksArriveOneByOne(t *testing.T) {
-	for _, f := range []string{capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		dir := outDir(t)
 		s := newFake(t, f, dir)
 		s.ranks = 3

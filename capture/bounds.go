@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"sync/atomic"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/disk"
-	"github.com/llmstrata/strata/capture/internal/folder"
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 const (
@@ -25,7 +22,7 @@ const (
 // Estimate is how large the traces of a stage will be, from one window of a
 // pass or a few.
 type Estimate struct {
-	Stage string `json:"stage"`
+	Stage Stage `json:"stage"`
 	// CalibrationBytes were written for CalibrationSteps passes by all ranks.
 	CalibrationBytes int64 `json:"calibration_bytes"`
 	CalibrationSteps int   `json:"calibration_steps"`
@@ -40,28 +37,28 @@ type Estimate struct {
 
 // checkRoom refuses a folder without room.
 func (s *stageRun) checkRoom() error {
-	if free, ok := disk.Free(s.f.Path); ok && free < leastFree {
-		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.Path, size(free), size(leastFree), ErrTooLarge)
+	if free, ok := freeSpace(s.f.path); ok && free < leastFree {
+		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, size(free), size(leastFree), ErrTooLarge)
 	}
 	return nil
 }
 
 // calibrate captures the shortest window there is, estimates the stage from it,
 // and refuses a stage that would be too large.
-func (r *run) calibrate(ctx context.Context, st string, steps int) error {
+func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
 	s := r.newStage(st, 1, false)
-	s.dir = path.Join(calibrationDir, st)
-	if s.d.Traits().OwnDir {
+	s.dir = path.Join(calibrationDir, string(st))
+	if s.con().OwnDir {
 		s.from = s.dir
 	}
 	s.plan.warmup = s.plan.warmup[:min(1, len(s.plan.warmup))]
-	defer r.f.RemoveAll(calibrationDir)
+	defer r.f.removeAll(calibrationDir)
 	if err := s.capture(ctx); err != nil {
 		return fmt.Errorf("capture: calibration: %w", err)
 	}
 	// What the requests made at least, where nobody counted.
 	passes := max(s.out.StepsFound, s.plan.passes(s.o.Concurrency), 1)
-	e := Estimate{Stage: st, CalibrationSteps: passes, Steps: plan(st, r.o, steps, false, r.d.Traits().SelfStop, &counter{}).passes(r.o.Concurrency), FreeBytes: -1}
+	e := Estimate{Stage: st, CalibrationSteps: passes, Steps: plan(st, r.o, steps, false, s.con().SelfStop, &counter{}).passes(r.o.Concurrency), FreeBytes: -1}
 	for _, t := range s.out.Traces {
 		e.CalibrationBytes += t.Bytes
 	}
@@ -69,7 +66,7 @@ func (r *run) calibrate(ctx context.Context, st string, steps int) error {
 	// than too little.
 	e.Bytes = e.CalibrationBytes / int64(passes) * int64(e.Steps)
 	e.FlushNs = int64((s.out.Timings.StopS + s.out.Timings.TracesS) * float64(time.Second) * float64(e.Steps) / float64(passes))
-	if free, ok := disk.Free(r.f.Path); ok {
+	if free, ok := freeSpace(r.f.path); ok {
 		e.FreeBytes = free
 	}
 	r.res.Estimates = append(r.res.Estimates, e)
@@ -78,7 +75,7 @@ func (r *run) calibrate(ctx context.Context, st string, steps int) error {
 	case r.o.MaxSize > 0 && e.Bytes > r.o.MaxSize:
 		return fmt.Errorf("capture: %d %s steps would take about %s, more than %s: %w (fewer --num-steps, or a larger --max-size)", e.Steps, st, size(e.Bytes), size(r.o.MaxSize), ErrTooLarge)
 	case e.FreeBytes >= 0 && e.Bytes+leastFree > e.FreeBytes:
-		return fmt.Errorf("capture: %d %s steps would take about %s, and %s has %s left: %w", e.Steps, st, size(e.Bytes), r.f.Path, size(e.FreeBytes), ErrTooLarge)
+		return fmt.Errorf("capture: %d %s steps would take about %s, and %s has %s left: %w", e.Steps, st, size(e.Bytes), r.f.path, size(e.FreeBytes), ErrTooLarge)
 	}
 	return nil
 }
@@ -86,9 +83,9 @@ func (r *run) calibrate(ctx context.Context, st string, steps int) error {
 // passes is how many passes a stage's requests make inside the window.
 func (p stagePlan) passes(concurrency int) int {
 	switch p.stage {
-	case stagePrefill:
+	case StagePrefill:
 		return (len(p.capture) + concurrency - 1) / concurrency * max(p.outputLen, 1)
-	case stageDecode:
+	case StageDecode:
 		return p.steps + 1
 	}
 	return max(p.steps, len(p.capture)*min(p.outputLen, p.steps+1))
@@ -110,17 +107,17 @@ func size(n int64) string {
 
 // reject moves the traces of a try away, and returns where they are.
 func (s *stageRun) reject() ([]string, error) {
-	dir := path.Join(rejectedDir, s.plan.stage)
-	if err := s.f.Mkdir(dir); err != nil {
+	dir := path.Join(rejectedDir, string(s.plan.stage))
+	if err := s.f.mkdir(dir); err != nil {
 		return nil, err
 	}
 	moved := append([]string{}, s.out.Rejected...)
 	for _, t := range s.out.Traces {
-		at, err := filepath.Rel(s.f.Path, t.Path)
+		at, err := filepath.Rel(s.f.path, t.Path)
 		if err != nil {
 			return moved, err
 		}
-		to, _, err := s.f.Move(filepath.ToSlash(at), dir)
+		to, _, err := s.f.move(filepath.ToSlash(at), dir)
 		if err != nil {
 			return moved, err
 		}
@@ -129,69 +126,127 @@ func (s *stageRun) reject() ([]string, error) {
 	return moved, nil
 }
 
-// Call is one request of a [DryRun].
+// Planned is what [Run] would do.
+type Planned struct {
+	// Plan is one sentence on each thing that was found out and will be done.
+	Plan []string `json:"plan"`
+	// Calls are the requests that change anything, in order.
+	Calls []Call `json:"calls"`
+}
+
+// Call is one request of a plan.
 type Call struct {
-	Stage string `json:"stage"`
+	Stage Stage `json:"stage"`
 	// Phase is warmup, start, requests or stop.
 	Phase  string `json:"phase"`
 	Method string `json:"method"`
+	// Server is the address, Path the route.
+	Server string `json:"server"`
 	Path   string `json:"path"`
 	// Body is the JSON that would be sent, "" for none.
 	Body string `json:"body"`
 }
 
-// DryRun returns every request that [Run] would send that changes anything, in
-// order, and sends none of them. The server is asked what it is; where
-// Framework is given it need not even be there.
-func DryRun(ctx context.Context, o Options) (calls []Call, err error) {
-	defer func() { err = export(err) }()
+// DryRun returns what [Run] would do and every request that it would send that changes anything, and sends none of
+// them. The server is asked what it is; where Framework is given it need not even be there.
+func DryRun(ctx context.Context, o Options) (*Planned, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c, err := server.New(o.serverOptions())
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	calls = []Call{}
+	p := &Planned{Plan: []string{}, Calls: []Call{}}
 	var now Call
-	c.Dry = func(method, path string, body []byte) {
-		now.Method, now.Path, now.Body = method, path, string(body)
-		calls = append(calls, now)
+	dry := func(c *client, method, path string, body []byte) {
+		now.Method, now.Server, now.Path, now.Body = method, c.base, path, string(body)
+		p.Calls = append(p.Calls, now)
 	}
-	r := &run{o: o, c: c, begin: time.Now()}
-	if err := r.connect(ctx); err != nil {
-		if o.Framework == frameworkAuto || !server.Unreachable(err) || ctx.Err() != nil {
+	r := &run{o: o, begin: time.Now()}
+	defer r.close()
+	if err := r.connect(ctx, dry); err != nil {
+		if o.Framework == FrameworkAuto || !unreachable(err) || ctx.Err() != nil {
 			return nil, err
 		}
-		if r.d, err = newDriver(o.Framework, c, o); err != nil {
+		c, err := newClient(o.URL, &o)
+		if err != nil {
 			return nil, err
 		}
-		r.num.next = o.FirstIndex
+		c.dry = dry
+		t := &target{c: c, f: o.Framework, con: contractOf(o.Framework, "", nil), evidence: "given; it does not answer"}
+		r.d = &deployment{targets: []*target{t}, load: []*generator{{c: c, f: t.f, model: o.Model, completions: new(atomic.Bool)}}}
+		if err := r.adopt(nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.d.check(&r.o); err != nil {
+		return nil, err
 	}
 	out, err := filepath.Abs(o.OutputDir)
 	if err != nil {
 		return nil, err
 	}
-	r.f = &folder.Folder{Path: out}
+	r.f = &folder{path: out}
 	if r.o.ServerOutputDir == "" {
 		r.o.ServerOutputDir = out
 	}
-	for _, st := range stagesOf(o.Workload) {
+	p.Plan = append(r.d.words(), r.res.Notes...)
+	for _, st := range o.Workload.stages() {
 		s := r.newStage(st, o.NumSteps, false)
-		send := func(phase string, reqs []server.Request) {
+		s.id = "0000000000.000000" // a run has the time
+		p.Plan = append(p.Plan, s.words()...)
+		send := func(phase string, reqs []request) {
 			now = Call{Stage: st, Phase: phase}
-			for _, q := range reqs {
-				_, _ = r.d.Generate(ctx, q) // recorded, not sent
+			for i, q := range reqs {
+				_, _ = r.d.load[i%len(r.d.load)].generate(ctx, q, time.Minute) // recorded, not sent
 			}
 		}
 		send("warmup", s.plan.warmup)
-		now = Call{Stage: st, Phase: "start"}
-		_ = r.d.Start(ctx, server.Session{Stage: st, Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
+		for _, w := range s.wins {
+			if w.t.con.Start != "" {
+				now = Call{Stage: st, Phase: "start"}
+				_ = w.start(ctx, s.session(w.t))
+			}
+		}
 		send("requests", s.plan.capture)
-		now = Call{Stage: st, Phase: "stop"}
-		_ = server.Control(ctx, c, server.StopPath, nil, o.Timeouts.Stop)
+		for _, w := range s.wins {
+			if w.t.con.Start != "" {
+				now = Call{Stage: st, Phase: "stop"}
+				_ = w.t.c.control(ctx, w.t.con.Stop, nil, time.Minute)
+			}
+		}
 	}
-	return calls, nil
+	return p, nil
+}
+
+// words say what was found.
+func (d *deployment) words() []string {
+	var out []string
+	for _, t := range d.targets {
+		s := fmt.Sprintf("profile %s at %s (%s), contract %s", t.f.Title(), t.c.base, t.evidence, t.con.Name)
+		if t.role != RoleAll {
+			s += fmt.Sprintf(", the %s half", t.role)
+		}
+		out = append(out, s)
+	}
+	for _, g := range d.load {
+		out = append(out, fmt.Sprintf("send requests to %s", g.c.base))
+	}
+	return out
+}
+
+// words say what a stage does.
+func (s *stageRun) words() []string {
+	c, p := s.con(), s.plan
+	end := "the stop request ends the window with the requests"
+	switch {
+	case c.SelfStop:
+		end = fmt.Sprintf("the server ends the window after %d steps; a stop request follows", p.steps+c.Extra)
+	case c.Exact:
+		end = fmt.Sprintf("the server ends the window after %d passes; a stop request follows", s.session(&target{}).passes)
+	case c.Start == "":
+		end = "the window opens and ends at the iterations fixed at launch"
+	}
+	if len(p.capture) == 0 {
+		return []string{fmt.Sprintf("%s: profile the traffic that is there for %v into %s; %s", p.stage, s.o.Attach, s.out.Dir, end)}
+	}
+	return []string{fmt.Sprintf("%s: %d warm-up requests, then %d of up to %d tokens, %d at a time, into %s; %s", p.stage, len(p.warmup), len(p.capture), p.capture[0].maxTokens, s.o.Concurrency, s.out.Dir, end)}
 }

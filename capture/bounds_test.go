@@ -67,10 +67,11 @@ func TestDryRun(t *testing.T) {
 		dir := outDir(t)
 		s := newFake(t, f, dir)
 		o := quick(s, dir)
-		calls, err := capture.DryRun(context.Background(), o)
+		planned, err := capture.DryRun(context.Background(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
+		calls := planned.Calls
 		for _, c := range s.calls {
 			if c.Method != http.MethodGet {
 				t.Errorf("%s: %s %s was sent", f, c.Method, c.Path)
@@ -83,12 +84,8 @@ func TestDryRun(t *testing.T) {
 		if _, err := run(t, context.Background(), s, o); err != nil {
 			t.Fatal(err)
 		}
-		var want, got []call
-		for _, c := range s.calls {
-			if c.Method != http.MethodGet {
-				want = append(want, c)
-			}
-		}
+		want := changes(s.calls)
+		var got []call
 		for _, c := range calls {
 			g := call{Method: c.Method, Path: c.Path}
 			if c.Body != "" {
@@ -98,19 +95,19 @@ func TestDryRun(t *testing.T) {
 			}
 			got = append(got, g)
 		}
-		if d := cmp.Diff(want, got); d != "" {
+		if d := cmp.Diff(want, changes(got)); d != "" {
 			t.Errorf("%s: sent and announced (-want +got):\n%s", f, d)
 		}
 		s.Close()
-		if calls, err := capture.DryRun(context.Background(), o); err != nil || len(calls) != len(got) {
-			t.Errorf("%s: without the server: %d requests, %v", f, len(calls), err)
+		if planned, err := capture.DryRun(context.Background(), o); err != nil || len(planned.Calls) != len(got) {
+			t.Errorf("%s: without the server: %+v, %v", f, planned, err)
 		}
 	}
 }
 
 // TestConcurrency: so many requests are in flight together, and no more.
 func TestConcurrency(t *testing.T) {
-	for _, f := range []string{capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		dir := outDir(t)
 		s := newFake(t, f, dir)
 		o := judged(s, dir)
@@ -251,7 +248,7 @@ func TestSecrets(t *testing.T) {
 // TestUnauthorized: a server that wants a key says so, and not that it is
 // unknown.
 func TestUnauthorized(t *testing.T) {
-	for _, f := range []string{capture.FrameworkAuto, capture.FrameworkSGLang, capture.FrameworkVLLM} {
+	for _, f := range []capture.Framework{capture.FrameworkAuto, capture.FrameworkSGLang, capture.FrameworkVLLM} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkSGLang, "")
 		s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
@@ -272,7 +269,7 @@ func TestUnauthorized(t *testing.T) {
 // nothing but questions.
 func TestDiagnose(t *testing.T) {
 	for _, c := range []struct {
-		f              string
+		f              capture.Framework
 		version, paths string
 		profiler       string
 		mapping        string

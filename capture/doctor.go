@@ -2,13 +2,10 @@ package capture
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // Diagnosis is what [Diagnose] has found out.
@@ -17,26 +14,27 @@ type Diagnosis struct {
 	Schema string `json:"schema"`
 	// Server is its address, Framework what it is, Evidence how that is known.
 	Server    string     `json:"server"`
-	Framework string     `json:"framework"`
+	Framework Framework  `json:"framework"`
 	Evidence  string     `json:"evidence"`
 	Info      ServerInfo `json:"server_info"`
-	// Profiler says whether the server has the profiler's routes: yes, no or
-	// unknown.
+	// Profiler says whether the server has the profiler's routes: yes, no or unknown.
 	Profiler string `json:"profiler"`
+	// Contract is the row of the table that a capture would obey.
+	Contract Contract `json:"contract"`
+	// Workers are the engines that would be profiled where they are not Server alone.
+	Workers []Worker `json:"workers,omitempty"`
 	// Findings are sentences on what this server can and cannot do.
 	Findings []string `json:"findings"`
-	// Formal is the launch line for traces whose times count, Mapping for
-	// those that lead back to source: stacks, shapes, module frames.
+	// Formal is the launch line for traces whose times count, Mapping for those that lead back to source: stacks,
+	// shapes, module frames. Nsys is the one for a window of Nsight Systems.
 	Formal  string `json:"formal_launch"`
 	Mapping string `json:"mapping_launch"`
+	Nsys    string `json:"nsys_launch"`
 }
 
-// Diagnose asks a server, by requests without effects, what it is and whether
-// it can be profiled, and says how to launch it. OutputDir, if set, is the
-// folder that the launch lines name. Stages and steps are those of the
-// options.
-func Diagnose(ctx context.Context, o Options) (d *Diagnosis, err error) {
-	defer func() { err = export(err) }()
+// Diagnose asks a server, by requests without effects, what it is and whether it can be profiled, and says how to launch
+// it. OutputDir, if set, is the folder that the launch lines name. Stages and steps are those of the options.
+func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	dir := orText(o.OutputDir, "DIR")
 	o = o.withDefaults()
 	if o.OutputDir == "" {
@@ -51,43 +49,17 @@ func Diagnose(ctx context.Context, o Options) (d *Diagnosis, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.c.Close()
-	d = &Diagnosis{
-		Schema: "strata.capture-doctor/1", Server: r.c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence,
-		Info: r.res.Info, Profiler: hasRoute(ctx, r.c, server.StartPath), Findings: append([]string{}, r.res.Notes...),
+	defer r.close()
+	t := r.d.targets[0]
+	d := &Diagnosis{
+		Schema: "strata.capture-doctor/1", Server: r.res.Server, Framework: t.f, Evidence: t.evidence, Info: t.info, Contract: *t.con, Workers: r.res.Workers,
+		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.has(startPath)], Findings: append([]string{}, r.res.Notes...),
 	}
-	if d.Info.Version == "" {
-		d.Info.Version = askVersion(ctx, r.c)
+	if err := r.d.check(&r.o); err != nil {
+		d.Findings = append(d.Findings, strings.TrimPrefix(err.Error(), "capture: "))
 	}
-	d.advise(len(r.info.Expected), r.d.Traits(), o, dir)
+	d.advise(t, &o, dir)
 	return d, ctx.Err()
-}
-
-// hasRoute looks a POST route up in the server's own description of its
-// routes. The route itself is not touched: a GET starts SGLang's profiler, and
-// what a gateway does with other methods is not known.
-func hasRoute(ctx context.Context, c *server.Client, path string) string {
-	text, err := c.Get(ctx, "/openapi.json")
-	var doc struct {
-		Paths map[string]map[string]json.RawMessage `json:"paths"`
-	}
-	if err != nil || json.Unmarshal(text, &doc) != nil || len(doc.Paths) == 0 {
-		return unknown
-	}
-	if _, ok := doc.Paths[path]["post"]; ok {
-		return "yes"
-	}
-	return "no"
-}
-
-// askVersion asks the route that vLLM and TensorRT-LLM have.
-func askVersion(ctx context.Context, c *server.Client) string {
-	text, err := c.Get(ctx, "/version")
-	var doc map[string]any
-	if err != nil || json.Unmarshal(text, &doc) != nil {
-		return ""
-	}
-	return server.FirstString(doc, "version")
 }
 
 // release reads the first two numbers of a version.
@@ -105,49 +77,42 @@ func release(version string) (major, minor int, ok bool) {
 }
 
 // advise says what the server can do and how it is launched.
-func (d *Diagnosis) advise(expected int, tr server.Traits, o Options, dir string) {
+func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 	add := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
-	if d.Profiler == "no" {
-		add("it has no %s: %s", server.StartPath, tr.Needs)
-	}
-	if expected > 0 {
-		add("%d traces per window are expected", expected)
+	if n := len(t.info.expected); n > 0 {
+		add("%d traces per window are expected", n)
 	} else {
 		add("it does not say how many ranks it has: the traces' world_size does, or --ranks")
 	}
 	if n := d.Info.ChunkedPrefill; n > 0 && o.Prefill.InputLen >= n {
 		add("a prompt of %d words is over its chunk of %d tokens and runs in several passes: --prefill-input-len", o.Prefill.InputLen, n)
 	}
-	if !tr.SelfStop {
+	if !t.con.SelfStop {
 		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", o.NumSteps+1, o.NumSteps+1)
 	}
+	d.Findings = append(d.Findings, t.con.words()...)
 	model := orText(d.Info.Model, "MODEL")
+	server := ""
 	switch d.Framework {
-	case frameworkSGLang:
-		add("it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler")
-		add("cached tokens are in its answers")
+	case FrameworkSGLang:
 		d.Formal = "python -m sglang.launch_server --model-path " + model
-		d.Mapping = d.Formal + " --disable-cuda-graph"
-	case frameworkVLLM:
-		d.adviseVLLM(add, model, dir, o.NumSteps)
-	case frameworkTensorRT:
-		add("stacks need the override of py_executor.py: capture override")
-		add("without %s the window of TLLM_PROFILE_START_STOP opens once in the server's life: one stage per launch", server.StartPath)
-		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir + "/trace.json trtllm-serve " + model
-		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options, and the override"
-	case frameworkTokenSpeed:
-		add("its gateway answers 206 when workers refuse, even when all do: that is an error here")
+		d.Mapping, server = d.Formal+" --disable-cuda-graph", d.Formal
+	case FrameworkVLLM:
+		d.launchVLLM(add, model, dir, o.NumSteps)
+		server = `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve ` + model + ` --profiler-config '{"profiler": "cuda"}'`
+	case FrameworkTensorRT:
+		server = "trtllm-serve " + model
+		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir + "/trace.json " + server
+		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options; before #13872 also with capture override"
+	case FrameworkTokenSpeed:
 		d.Formal = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=0, then as before"
-		d.Mapping = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=1, then as before"
+		d.Mapping, server = "TOKENSPEED_PROFILER_DIR="+dir+" TOKENSPEED_PROFILE_WITH_STACK=1, then as before", "SERVER"
 	}
+	d.Nsys = "nsys profile -t cuda,nvtx --cuda-graph-trace=node --trace-fork-before-exec=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite true -o " + dir + "/report " + server
 }
 
-// adviseVLLM knows where the profiler's settings stand by release: a config
-// since 0.13, the environment to 0.15.
-func (d *Diagnosis) adviseVLLM(add func(string, ...any), model, dir string, steps int) {
-	add("cached tokens are in its answers only with --enable-prompt-tokens-details")
-	add("a second stop request may end it (vllm-project/vllm#51676): exactly one is sent")
-	add("with wait_iterations or warmup_iterations in the profiler's config, only the first window of its life is written (vllm-project/vllm#45987)")
+// launchVLLM knows where the profiler's settings stand by release: a config since 0.13, the environment to 0.15.
+func (d *Diagnosis) launchVLLM(add func(string, ...any), model, dir string, steps int) {
 	major, minor, ok := release(d.Info.Version)
 	if ok && major == 0 && minor < 13 {
 		d.Formal = "VLLM_TORCH_PROFILER_DIR=" + dir + " vllm serve " + model

@@ -1,43 +1,87 @@
 package capture
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
-// Sentinels, for errors.Is.
+// Sentinels, for errors.Is. Each names another thing to do.
 var (
 	// ErrUnsupported is wrapped when the server at hand has no such option.
-	ErrUnsupported = server.ErrUnsupported
-	// ErrIncomplete is wrapped when traces did not arrive in time, or not whole;
-	// the error names the ranks and files.
+	ErrUnsupported = errors.New("not supported by this server")
+	// ErrIncomplete is wrapped when traces did not arrive in time, or not whole; the error names the ranks and files.
 	ErrIncomplete = errors.New("traces missing or incomplete")
-	// ErrStillRunning is wrapped when the profiler was armed, or may have
-	// been, and could not be stopped.
+	// ErrStillRunning is wrapped when the profiler was armed, or may have been, and could not be stopped.
 	ErrStillRunning = errors.New("the profiler may still be running")
-	// ErrInvalid is wrapped when traces were captured that do not hold what was
-	// asked for; the checks in the result say why.
+	// ErrInvalid is wrapped when traces were captured that do not hold what was asked for; the checks in the result say
+	// why.
 	ErrInvalid = errors.New("the capture is not valid")
-	// ErrTooLarge is wrapped when the traces would take more room than allowed
-	// or than there is.
+	// ErrTooLarge is wrapped when the traces would take more room than allowed or than there is.
 	ErrTooLarge = errors.New("the traces would be too large")
-	// ErrLeftOver is wrapped when an earlier run in the same folder has not
-	// ended, or was killed and may have left the profiler running; see [Stop]
-	// and [Collect].
+	// ErrLeftOver is wrapped when an earlier run in the same folder has not ended, or was killed and may have left the
+	// profiler running; [Stop] settles it.
 	ErrLeftOver = errors.New("an earlier capture has not ended")
-	// errDiffusion is wrapped when a server's log says that it runs a
-	// diffusion pipeline, which this workload does not fit.
+	// ErrNoServer is wrapped when nothing answers at the address, or nothing that is known.
+	ErrNoServer = errors.New("no server answers")
+	// ErrNoRoute is wrapped when the server has no profiler route: it was launched without one.
+	ErrNoRoute = errors.New("the server has no profiler route")
+	// ErrRefused is wrapped when the server answered a start request and did not carry it out.
+	ErrRefused = errors.New("the server refuses to profile")
+	// ErrDied is wrapped when the server went away while it was profiled. Its profiler went with it.
+	ErrDied = errors.New("the server died while it was profiled")
+	// ErrGateway is wrapped when the address is of a gateway whose workers cannot be profiled through it.
+	ErrGateway = errors.New("this is a gateway, not an engine")
+	// ErrWrongKind is wrapped when the server's profiler records something else than what was asked for.
+	ErrWrongKind = errors.New("the server's profiler is of another kind")
+	// ErrOtherHost is wrapped when traces are missing of ranks that run on another machine.
+	ErrOtherHost = errors.New("the traces are on another host")
+
+	// errDiffusion is wrapped when a server's log says that it runs a diffusion pipeline, which this workload does not
+	// fit.
 	errDiffusion = errors.New("the server runs a diffusion pipeline")
 )
 
+// joined is several errors on one line.
+type joined []error
+
+// Error separates them by semicolons.
+func (j joined) Error() string {
+	parts := make([]string, len(j))
+	for i, e := range j {
+		parts[i] = e.Error()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Unwrap returns all of them.
+func (j joined) Unwrap() []error { return j }
+
+// join is errors.Join on one line.
+func join(errs ...error) error {
+	var j joined
+	for _, e := range errs {
+		if e != nil {
+			j = append(j, e)
+		}
+	}
+	switch len(j) {
+	case 0:
+		return nil
+	case 1:
+		return j[0]
+	}
+	return j
+}
+
 // ServerError is a request that did not work out.
 type ServerError struct {
-	// Method, Server and Endpoint name the request: "POST",
-	// "http://127.0.0.1:30000", "/start_profile".
+	// Method, Server and Endpoint name the request: "POST", "http://127.0.0.1:30000", "/start_profile".
 	Method, Server, Endpoint string
 	// Status is the HTTP status, 0 when there was no answer.
 	Status int
@@ -50,53 +94,184 @@ type ServerError struct {
 }
 
 // Error names server, endpoint, status and what to do.
-func (e *ServerError) Error() string { return (*server.Error)(e).Error() }
-
-// public is an error as callers see it: what failed at a server is a
-// *ServerError to errors.As.
-type public struct{ error }
-
-// As finds a *ServerError.
-func (e public) As(target any) bool {
-	to, ok := target.(**ServerError)
-	var se *server.Error
-	if !ok || !errors.As(e.error, &se) {
-		return false
+func (e *ServerError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "capture: %s %s%s", e.Method, e.Server, e.Endpoint)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
 	}
-	*to = (*ServerError)(se)
-	return true
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Body != "" {
+		fmt.Fprintf(&b, " (server says: %s)", e.Body)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "; %s", e.Hint)
+	}
+	return b.String()
 }
 
-// Unwrap returns the error as it is inside.
-func (e public) Unwrap() error { return e.error }
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Err }
 
-// export makes an error one that callers can ask.
-func export(err error) error {
-	if err == nil {
-		return nil
+// Is makes a request that reached nobody an [ErrNoServer].
+func (e *ServerError) Is(target error) bool {
+	return target == ErrNoServer && e.Status == 0 && neverSent(e.Err)
+}
+
+// marked is an error of a kind, whose text says so already or need not.
+type marked struct {
+	error
+	kind error
+}
+
+// Unwrap returns the error and its kind.
+func (e marked) Unwrap() []error { return []error{e.error, e.kind} }
+
+// mark makes err one of a kind; nil stays nil.
+func mark(err, kind error) error {
+	if err == nil || errors.Is(err, kind) {
+		return err
 	}
-	return public{err}
+	return marked{err, kind}
+}
+
+// scrubbed is an error whose text held a secret.
+type scrubbed struct {
+	text string
+	error
+}
+
+func (e scrubbed) Error() string { return e.text }
+
+// Unwrap returns the error as it was.
+func (e scrubbed) Unwrap() error { return e.error }
+
+// unsentError is a request of which nothing was sent.
+type unsentError struct{ error }
+
+// Unwrap returns the reason.
+func (e unsentError) Unwrap() error { return e.error }
+
+// refusedError marks a request that the server answered and did not carry out.
+type refusedError struct{ error }
+
+// Unwrap returns the reason.
+func (e refusedError) Unwrap() error { return e.error }
+
+// partialError marks a request that some of a server's workers refused, or all.
+type partialError struct{ error }
+
+// Unwrap returns the reason.
+func (e partialError) Unwrap() error { return e.error }
+
+// timeoutError is a request that ran into its own timeout.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
+
+// Is makes it a context.DeadlineExceeded for callers.
+func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// status is the HTTP status of err, 0 when there was no answer.
+func status(err error) int {
+	var se *ServerError
+	if errors.As(err, &se) {
+		return se.Status
+	}
+	return 0
+}
+
+// timedOut reports that the server did not answer in time.
+func timedOut(err error) bool { return errors.As(err, new(timeoutError)) }
+
+// unreachable reports an error without any answer: nothing listens, or nothing speaks.
+func unreachable(err error) bool { return err != nil && status(err) == 0 }
+
+// unauthorized reports a key that is missing or wrong.
+func unauthorized(err error) bool {
+	s := status(err)
+	return s == http.StatusUnauthorized || s == http.StatusForbidden
+}
+
+// noRoute reports that the server does not know the path or the method.
+func noRoute(err error) bool {
+	s := status(err)
+	return s == http.StatusNotFound || s == http.StatusMethodNotAllowed
+}
+
+// withHint adds a hint to a *ServerError that has none.
+func withHint(err error, hint string) error {
+	var se *ServerError
+	if errors.As(err, &se) && se.Hint == "" {
+		se.Hint = hint
+	}
+	return err
+}
+
+// neverSent reports a request that did not reach a server: no connection came about, or nothing was written to it.
+func neverSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, new(unsentError))
+}
+
+// gone reports that the host is there and nothing listens at the port: the process has ended.
+func gone(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// lostOnTheWay reports a request of which it is not known that the server saw it: the connection broke, or a gateway
+// could not pass it on.
+func lostOnTheWay(err error) bool {
+	switch status(err) {
+	case 0:
+		return err != nil && !timedOut(err) && !errors.Is(err, context.Canceled)
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// notInProgress recognises the answer to a stop request that came after the window had closed by itself. SGLang raises
+// "Profiling is not in progress. Call /start_profile first." which its HTTP server turns into a 500.
+func notInProgress(err error) bool { return says(err, "not in progress", "not running", "not started") }
+
+// alreadyRunning recognises the answer to a start request while somebody else's window is open: "Profiling is already
+// in progress. Call /stop_profile first.", or 409.
+func alreadyRunning(err error) bool {
+	return status(err) == http.StatusConflict || says(err, "already in progress", "already running")
+}
+
+func says(err error, phrases ...string) bool {
+	var se *ServerError
+	if !errors.As(err, &se) {
+		return false
+	}
+	body := strings.ToLower(se.Body)
+	for _, p := range phrases {
+		if strings.Contains(body, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // fileState is a file that was not accepted as a finished trace.
 type fileState struct {
 	// Path is relative to the folder that was watched.
-	Path  string `json:"path"`
-	Bytes int64  `json:"bytes"`
-	// Reason says what is wrong with it: "still growing", "gzip stream ends
-	// early".
-	Reason string `json:"reason"`
+	Path  string
+	Bytes int64
+	// Reason says what is wrong with it: "still growing", "gzip stream ends early".
+	Reason string
 }
 
 // incompleteError says which traces did not arrive in time.
 type incompleteError struct {
 	// Server is its address, Stage the window the traces are of.
 	Server string
-	Stage  string
-	// Dir is the folder watched on this machine; ServerDir is what the server
-	// was told, or must have been started with, when that is known.
-	Dir, ServerDir string
-	Waited         time.Duration
+	Stage  Stage
+	// Dir is the folder watched on this machine.
+	Dir    string
+	Waited time.Duration
 	// Expected is the number of files waited for, 0 when it is not known.
 	Expected int
 	// Complete are the finished traces, relative to Dir.
@@ -109,14 +284,16 @@ type incompleteError struct {
 	Earlier int
 	// Hints are the likely causes, most likely first.
 	Hints []string
+	// Kind tells it from other errors of its sort: ErrWrongKind, ErrOtherHost, or nil.
+	Kind error
 }
 
 // Error says what is missing, what was waited for and what to look at.
 func (e *incompleteError) Error() string {
 	var b strings.Builder
 	stage := ""
-	if e.Stage != stageLegacy && e.Stage != "" {
-		stage = e.Stage + " "
+	if e.Stage != StageLegacy && e.Stage != "" {
+		stage = string(e.Stage) + " "
 	}
 	waited := e.Waited.Round(time.Millisecond)
 	if len(e.Complete) == 0 && len(e.Incomplete) == 0 {
@@ -146,6 +323,14 @@ func (e *incompleteError) Error() string {
 	return b.String()
 }
 
+// Unwrap returns [ErrIncomplete] and the kind.
+func (e *incompleteError) Unwrap() []error {
+	if e.Kind != nil {
+		return []error{ErrIncomplete, e.Kind}
+	}
+	return []error{ErrIncomplete}
+}
+
 // firstOf lists some names of many.
 func firstOf(names []string) string {
 	const most = 12
@@ -170,6 +355,3 @@ func shortfall(err error, got, want int) string {
 	}
 	return s
 }
-
-// Unwrap returns [ErrIncomplete].
-func (e *incompleteError) Unwrap() error { return ErrIncomplete }

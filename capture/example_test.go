@@ -232,8 +232,7 @@ torch_profiler = torch.profiler.profile(activities=activities,
 	fmt.Printf("%s%s\n", out, strings.Join(done, "; "))
 	// Output:
 	// enable_torch_trace = bool(torch_trace_path and profile_start_stop and self.dist.rank == 0)
-	// torch_profiler = torch.profiler.profile(activities=activities,
-	//                                         record_shapes=True,
-	//                                         with_stack=True)
-	// with_stack=True added 1 times; rank 0 condition added 1 times
+	// torch_profiler = torch.profiler.profile(with_stack=True, activities=activities,
+	//                                         record_shapes=True)
+	// with_stack=True added; rank 0 condition added
 }

@@ -2,72 +2,63 @@ package capture
 
 import (
 	"context"
-
-	"github.com/llmstrata/strata/capture/internal/label"
-	"github.com/llmstrata/strata/capture/internal/pysource"
-	"github.com/llmstrata/strata/capture/internal/server"
-	"github.com/llmstrata/strata/capture/internal/whole"
+	"time"
 )
-
-// CheckWhole is for tests.
-var CheckWhole = whole.Check
-
-// ParseRank is for tests.
-var ParseRank = label.Parse
-
-// Missing is Missing for a count of ranks.
-func Missing(complete []string, expect int) []string {
-	return label.Missing(complete, label.Want(nil, expect, false))
-}
-
-// Summarise is for tests.
-var Summarise = summarise
 
 // Names that only tests use from outside.
-const ManifestFile = manifestFile
-const StageDecode = stageDecode
-const StagePrefill = stagePrefill
-
-// OverrideSource is Override of a text.
-var OverrideSource = pysource.Override
-
-// OverrideChanges is what that changed.
-type OverrideChanges = pysource.Changes
-
-// ParseFramework and Title are for tests.
 var (
-	ParseFramework = parseFramework
-	Title          = title
+	CheckWhole     = checkWhole
+	ParseRank      = parseRank
+	Summarise      = summarise
+	OverrideSource = overrideSource
+	CheckServerLog = checkServerLog
+	ErrDiffusion   = errDiffusion
+	Foreign        = foreign
+	CacheOutcome   = cacheOutcome
+	StageOutcome   = stageOutcome
 )
 
-var CheckServerLog = checkServerLog
-var Frameworks = frameworks
-
-// Detect is detect with a client of its own.
-func Detect(ctx context.Context, url, outputDir string, opts Options) (det detection, err error) {
-	defer func() { err = export(err) }()
-	opts.URL, opts.OutputDir = url, outputDir
-	opts = opts.withDefaults()
-	c, err := server.New(opts.serverOptions())
-	if err != nil {
-		return detection{}, err
-	}
-	defer c.Close()
-	return detect(ctx, c, opts)
-}
-
-const FrameworkAuto = frameworkAuto
-const FrameworkSGLang = frameworkSGLang
-const FrameworkTensorRT = frameworkTensorRT
-const FrameworkTokenSpeed = frameworkTokenSpeed
-const FrameworkVLLM = frameworkVLLM
-const WorkloadDecode = workloadDecode
-const WorkloadLegacy = workloadLegacy
-const WorkloadPrefill = workloadPrefill
+const ManifestFile = manifestFile
 
 type IncompleteError = incompleteError
 
-var ErrDiffusion = errDiffusion
-var ErrNoProfilerCall = errNoProfilerCall
-var ErrNoTraceCondition = errNoTraceCondition
-var ErrPython = errPython
+// Missing is missingRanks for a count of ranks.
+func Missing(complete []string, expect int) []string {
+	return missingRanks(complete, wantRanks(nil, expect, false))
+}
+
+// Detect is detect with a client of its own.
+func Detect(ctx context.Context, url, outputDir string, o Options) (Framework, error) {
+	o = o.withDefaults()
+	c, err := newClient(url, &o)
+	if err != nil {
+		return "", err
+	}
+	defer c.close()
+	f, _, err := detect(ctx, c, outputDir)
+	return f, err
+}
+
+// Table is the table of contracts.
+func Table() []Contract { return contracts }
+
+// StartBodies are all bodies that a framework's contracts send for a stage, without and with a schema that lists all.
+func StartBodies(f Framework, s Stage) map[string][]string {
+	o := Options{ProfilePrefix: "x", StartStep: 2}.withDefaults()
+	out := map[string][]string{}
+	for i := range contracts {
+		c := &contracts[i]
+		if c.Framework != f || c.Start == "" {
+			continue
+		}
+		all := &routes{fields: map[Field]bool{}}
+		for _, x := range append(append([]Field{}, c.Fields...), c.Listed...) {
+			all.fields[x] = true
+		}
+		ses := session{stage: s, steps: 5, passes: 6, dir: "/tmp/x", id: windowID(time.Unix(1_790_000_000, 0))}
+		for _, l := range []*routes{nil, all} {
+			out[c.Name] = append(out[c.Name], string(o.body(c, l, ses)))
+		}
+	}
+	return out
+}

@@ -66,18 +66,18 @@ func hangs(path string, nth int) fault {
 	}
 }
 
-var all = []string{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed}
+var all = []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed}
 
 // launchWord is a word of the launch advice of each framework.
-var launchWord = map[string]string{
+var launchWord = map[capture.Framework]string{
 	capture.FrameworkSGLang: "sglang.launch_server", capture.FrameworkVLLM: "--profiler-config",
 	capture.FrameworkTensorRT: "TLLM_TORCH_PROFILE_TRACE", capture.FrameworkTokenSpeed: "TokenSpeed server",
 }
 
 // stopTwice are the servers that take a second stop request without harm.
-var stopTwice = map[string]bool{capture.FrameworkSGLang: true, capture.FrameworkTokenSpeed: true}
+var stopTwice = map[capture.Framework]bool{capture.FrameworkSGLang: true, capture.FrameworkTokenSpeed: true}
 
-func genPath(f string) string {
+func genPath(f capture.Framework) string {
 	if f == capture.FrameworkSGLang {
 		return "/generate"
 	}
@@ -122,7 +122,7 @@ func TestStartFaults(t *testing.T) {
 			{"500", answers("/start_profile", 500, "boom\n\x1b[31m twice", nil), []string{"500 Internal Server Error", "boom [31m twice", launchWord[f]}, 1},
 			{"busy", answers("/start_profile", 500, "Profiling is already in progress. Call /stop_profile first.", nil), []string{"another capture is running"}, 0},
 			{"refused politely", answers("/start_profile", 200, `{"success": false, "message": "profiler is off"}`, nil), []string{"200 OK: refused", "profiler is off", launchWord[f]}, 0},
-			{"redirect", answers("/start_profile", 307, "", nil), []string{"307", "redirects"}, 1},
+			{"redirect", answers("/start_profile", 307, "", nil), []string{"307", "redirects"}, 0},
 		} {
 			dir := outDir(t)
 			s := newFake(t, f, dir)

@@ -11,9 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/folder"
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // stateFile is where a matrix run notes what it has done.
@@ -34,8 +31,8 @@ type Plan struct {
 // times count.
 type PlanEntry struct {
 	// Name is the entry's folder: letters, digits, dot, dash, underscore.
-	Name      string `json:"name"`
-	Framework string `json:"framework,omitempty"`
+	Name      string    `json:"name"`
+	Framework Framework `json:"framework,omitempty"`
 	// URL, or MappingURL and FormalURL.
 	URL        string `json:"url,omitempty"`
 	MappingURL string `json:"mapping_url,omitempty"`
@@ -51,7 +48,7 @@ type PlanEntry struct {
 	ServerMappingDir string `json:"server_mapping_dir,omitempty"`
 	ServerFormalDir  string `json:"server_formal_dir,omitempty"`
 	// Stages is a workload: both, prefill, decode, legacy.
-	Stages string `json:"stages,omitempty"`
+	Stages Workload `json:"stages,omitempty"`
 	// The rest are as in Options.
 	NumSteps    int      `json:"num_steps,omitempty"`
 	WarmupSteps int      `json:"warmup_steps,omitempty"`
@@ -118,12 +115,11 @@ func (p *Plan) check() error {
 		fail := func(format string, args ...any) error {
 			return fmt.Errorf("entry %d (%s): %s", i+1, e.Name, fmt.Sprintf(format, args...))
 		}
-		f, err := parseFramework(e.Framework)
-		if err != nil {
+		var err error
+		if e.Framework, err = ParseFramework(string(e.Framework)); err != nil {
 			return fail("%v", err)
 		}
-		e.Framework = f
-		if e.Stages, err = parseWorkload(e.Stages); err != nil {
+		if err := e.Stages.UnmarshalText([]byte(e.Stages)); err != nil {
 			return fail("%v", err)
 		}
 		switch {
@@ -141,21 +137,29 @@ func (p *Plan) check() error {
 	return nil
 }
 
+// CaptureRole is the role of a capture in an entry.
+type CaptureRole string
+
 // The roles of a capture: one of a pair, or one alone.
 const (
-	roleSingle  string = "single"
-	roleMapping string = "mapping"
-	roleFormal  string = "formal"
+	RoleSingle  CaptureRole = "single"
+	RoleMapping CaptureRole = "mapping" // with graphs and fusion off, for source lines
+	RoleFormal  CaptureRole = "formal"  // for times
 )
+
+// UnmarshalText refuses unknown words; "" is a capture outside a matrix.
+func (r *CaptureRole) UnmarshalText(text []byte) error {
+	return parseWord(r, "role", string(text), []CaptureRole{"", RoleSingle, RoleMapping, RoleFormal})
+}
 
 // Entry is what [Matrix].Analyse is handed: one plan entry with all its
 // captures, the mapping one first.
 type Entry struct {
 	// Name and Framework are the plan's; a framework to be found out is
 	// filled in by the first capture.
-	Name      string `json:"name"`
-	Framework string `json:"framework"`
-	// Captures are those finished, in the order of their roles; none is nil.
+	Name      string    `json:"name"`
+	Framework Framework `json:"framework"`
+	// Captures are those made, in the order of their roles, also INVALID ones; none is nil.
 	Captures []*Result `json:"captures"`
 	// Dir is the entry's folder below the plan's output folder; for reports.
 	Dir string `json:"dir"`
@@ -170,10 +174,11 @@ type Matrix struct {
 	// Restart forgets what an earlier run captured.
 	Restart bool
 	// Probe, when set, is handed the answers to a few short requests to each
-	// server whose capture is new, the formal one of a pair.
+	// server whose capture is new, the formal one of a pair, or why there are none.
 	Probe func(e Entry, r *ProbeReport) error
-	// Analyse, when set, is called for each entry once all its captures are
-	// there, also those of an earlier run. Its error fails the entry.
+	// Analyse, when set, is called for each entry, also where a capture failed or
+	// is not valid: Entry.Error and its captures' verdicts say so. Its error fails
+	// the entry, too.
 	Analyse func(ctx context.Context, e Entry) error
 	// Log, when set, is told what goes on, one line at a time.
 	Log func(line string)
@@ -217,12 +222,18 @@ func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 		e := &p.Entries[i]
 		out := Entry{Name: e.Name, Framework: e.Framework, Dir: filepath.Join(p.OutputDir, e.Name)}
 		err := m.entry(ctx, p, e, &out, st, path)
-		if err == nil && m.Analyse != nil {
+		if ctx.Err() != nil {
+			return append(entries, out), join(append(errs, context.Cause(ctx))...)
+		}
+		if err != nil {
+			out.Error = err.Error()
+		}
+		if m.Analyse != nil {
 			m.log("%s: analysing", e.Name)
-			err = m.Analyse(ctx, out)
+			err = join(err, m.Analyse(ctx, out))
 		}
 		if ctx.Err() != nil {
-			return append(entries, out), errors.Join(append(errs, context.Cause(ctx))...)
+			return append(entries, out), join(append(errs, context.Cause(ctx))...)
 		}
 		if err != nil {
 			out.Error = err.Error()
@@ -231,7 +242,7 @@ func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 		}
 		entries = append(entries, out)
 	}
-	return entries, errors.Join(errs...)
+	return entries, join(errs...)
 }
 
 func (m Matrix) log(format string, args ...any) {
@@ -245,11 +256,12 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 	if err := m.override(e, out.Dir); err != nil {
 		return err
 	}
+	var errs []error
 	for _, t := range e.targets(out.Dir) {
-		key := e.Name + "/" + t.role
+		key := e.Name + "/" + string(t.role)
 		o := m.options(e, t)
 		settings := o.withDefaults().provenance()
-		if old := st.Captures[key]; old != nil && old.URL == server.Shown(t.url) && reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
+		if old := st.Captures[key]; old != nil && old.URL == shownURL(t.url) && reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
 			out.add(t.role, old.Result, true)
 			continue
@@ -258,30 +270,36 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		if err := st.save(path); err != nil {
 			return err
 		}
-		m.log("%s: capturing from %s into %s", key, server.Shown(t.url), t.dir)
+		m.log("%s: capturing from %s into %s", key, shownURL(t.url), t.dir)
 		begin := time.Now()
 		res, err := Run(ctx, o)
+		if res != nil {
+			out.add(t.role, res, false)
+		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.role, err)
+			errs = append(errs, fmt.Errorf("%s: %w", t.role, err))
+		} else {
+			m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
+			st.Captures[key] = &stateCapture{URL: shownURL(t.url), Settings: settings, Result: res}
+			if err := st.save(path); err != nil {
+				return err
+			}
 		}
-		m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
-		st.Captures[key] = &stateCapture{URL: server.Shown(t.url), Settings: settings, Result: res}
-		if err := st.save(path); err != nil {
-			return err
+		if ctx.Err() != nil {
+			break
 		}
-		out.add(t.role, res, false)
-		if m.Probe == nil || t.role == roleMapping {
+		if m.Probe == nil || t.role == RoleMapping {
 			continue
 		}
 		rep, err := Probe(ctx, o)
-		if err == nil {
-			err = m.Probe(*out, rep)
+		if rep == nil {
+			rep = &ProbeReport{Server: shownURL(o.URL), Framework: o.Framework, Prompts: []string{}, Errors: []string{err.Error()}, Samples: []Sample{}}
 		}
-		if err != nil {
-			return fmt.Errorf("%s: probe: %w", t.role, err)
+		if err = join(err, m.Probe(*out, rep)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: probe: %w", t.role, err))
 		}
 	}
-	return nil
+	return join(errs...)
 }
 
 // override leaves the copy of an entry's py_executor.py.
@@ -298,7 +316,7 @@ func (m Matrix) override(e *PlanEntry, dir string) error {
 }
 
 // options are those of one capture of an entry.
-func (m Matrix) options(e *PlanEntry, t target) Options {
+func (m Matrix) options(e *PlanEntry, t captureTarget) Options {
 	o := m.Options
 	o.URL, o.OutputDir, o.ServerOutputDir = t.url, t.dir, t.serverDir
 	o.Framework, o.Workload = e.Framework, e.Stages
@@ -312,7 +330,7 @@ func (m Matrix) options(e *PlanEntry, t target) Options {
 	if len(e.ServerLogs) > 0 {
 		o.ServerLogs = e.ServerLogs
 	}
-	if t.role != roleSingle {
+	if t.role != RoleSingle {
 		o.pair(t.role)
 	}
 	return o
@@ -321,8 +339,8 @@ func (m Matrix) options(e *PlanEntry, t target) Options {
 // pair sets what a role asks for where nobody has: the mapping capture leads
 // kernels back to source, with stacks and shapes, the formal one is for times,
 // which both of them cost.
-func (o *Options) pair(r string) {
-	maps := r == roleMapping
+func (o *Options) pair(r CaptureRole) {
+	maps := r == RoleMapping
 	if o.WithStack == nil {
 		o.WithStack = &maps
 	}
@@ -332,11 +350,11 @@ func (o *Options) pair(r string) {
 }
 
 // add appends a capture and learns the framework from it. The result that is kept for the next run has neither role nor mark.
-func (e *Entry) add(role string, r *Result, resumed bool) {
+func (e *Entry) add(role CaptureRole, r *Result, resumed bool) {
 	c := *r
 	c.Role, c.Resumed = role, resumed
 	e.Captures = append(e.Captures, &c)
-	if e.Framework == frameworkAuto {
+	if e.Framework == FrameworkAuto {
 		e.Framework = c.Framework
 	}
 }
@@ -347,13 +365,13 @@ func orSet(n *int, v int) {
 	}
 }
 
-// target is one capture of an entry.
-type target struct {
-	role                string
+// captureTarget is one capture of an entry.
+type captureTarget struct {
+	role                CaptureRole
 	url, dir, serverDir string
 }
 
-func (e *PlanEntry) targets(dir string) []target {
+func (e *PlanEntry) targets(dir string) []captureTarget {
 	or := func(a, b string) string {
 		if a != "" {
 			return a
@@ -361,17 +379,17 @@ func (e *PlanEntry) targets(dir string) []target {
 		return b
 	}
 	if e.URL != "" {
-		return []target{{roleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
+		return []captureTarget{{RoleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
 	}
-	return []target{
-		{roleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, roleMapping)), e.ServerMappingDir},
-		{roleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, roleFormal)), e.ServerFormalDir},
+	return []captureTarget{
+		{RoleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
+		{RoleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(RoleFormal))), e.ServerFormalDir},
 	}
 }
 
 // intact reports whether the files noted are still there, with their sizes.
 func (r *Result) intact() bool {
-	if r == nil || len(r.Stages) == 0 || r.Verdict == invalid {
+	if r == nil || len(r.Stages) == 0 || r.Verdict == Invalid {
 		return false
 	}
 	for _, s := range r.Stages {
@@ -411,7 +429,7 @@ func (st *state) save(path string) error {
 	if err != nil {
 		return fmt.Errorf("capture: matrix: %w", err)
 	}
-	if err := folder.Replace(path, append(b, '\n')); err != nil {
+	if err := replaceFile(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("capture: matrix: %w", err)
 	}
 	return nil
@@ -422,10 +440,10 @@ func (st *state) save(path string) error {
 func RunPair(ctx context.Context, mapping, formal Options) (m, f *Result, err error) {
 	var errs []error
 	for _, t := range []struct {
-		role string
+		role CaptureRole
 		o    Options
 		res  **Result
-	}{{roleMapping, mapping, &m}, {roleFormal, formal, &f}} {
+	}{{RoleMapping, mapping, &m}, {RoleFormal, formal, &f}} {
 		t.o.pair(t.role)
 		// A capture that is not valid is one all the same: the other is wanted too.
 		if *t.res, err = Run(ctx, t.o); err != nil {
@@ -435,5 +453,5 @@ func RunPair(ctx context.Context, mapping, formal Options) (m, f *Result, err er
 			}
 		}
 	}
-	return m, f, errors.Join(errs...)
+	return m, f, join(errs...)
 }

@@ -55,7 +55,7 @@ func TestMatrixResumes(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					files = append(files, c.Role+" "+rel)
+					files = append(files, string(c.Role)+" "+rel)
 				}
 			}
 			analysed = append(analysed, e.Name+" "+string(e.Framework)+": "+strings.Join(files, ", "))
@@ -68,7 +68,8 @@ func TestMatrixResumes(t *testing.T) {
 		t.Errorf("entries = %+v", entries)
 	}
 	second := "second vllm: single server/decode/dp0_pp0_tp0_dcp0_ep0_rank0.175911.pt.trace.json.gz"
-	if d := cmp.Diff([]string{second}, analysed); d != "" {
+	failed := "first sglang: mapping out/first/mapping/prefill/175911.25-TP-0.trace.json.gz, mapping out/first/mapping/decode/175912.25-TP-0.trace.json.gz"
+	if d := cmp.Diff([]string{failed, second}, analysed); d != "" {
 		t.Errorf("analysed (-want +got):\n%s", d)
 	}
 

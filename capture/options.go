@@ -2,60 +2,17 @@ package capture
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// The workloads, as [Options] names them. A mixed prompt is never the default: a trace that holds both
-// stages cannot be read per stage.
-const (
-	// workloadBoth captures prefill and then decode, each into its own folder.
-	workloadBoth    string = "both"
-	workloadPrefill string = "prefill"
-	workloadDecode  string = "decode"
-	// workloadLegacy sends the probe prompt as it is; both stages land in one
-	// trace, unless the server separates them (ProfileByStage).
-	workloadLegacy string = "legacy"
-)
-
-// parseWorkload reads a workload's name; "" is workloadBoth.
-func parseWorkload(s string) (string, error) {
-	switch w := strings.ToLower(s); w {
-	case "":
-		return workloadBoth, nil
-	case workloadBoth, workloadPrefill, workloadDecode, workloadLegacy:
-		return w, nil
-	}
-	return "", fmt.Errorf("capture: unknown workload %q: want both, prefill, decode or legacy", s)
-}
-
 // serverArgsFile is the name of the document with the server's information
 // that [Run] leaves beside the traces; triage and profile read it there.
 const serverArgsFile = "server_args.json"
-
-// The stages: what a trace holds. The first two are also the names of folders; stageLegacy has none of its own.
-const (
-	stagePrefill string = "prefill"
-	stageDecode  string = "decode"
-	stageLegacy  string = "legacy"
-)
-
-// stagesOf a workload, in the order they are captured.
-func stagesOf(w string) []string {
-	switch w {
-	case workloadPrefill:
-		return []string{stagePrefill}
-	case workloadDecode:
-		return []string{stageDecode}
-	case workloadLegacy:
-		return []string{stageLegacy}
-	}
-	return []string{stagePrefill, stageDecode}
-}
 
 // Shape is a request's size: words in, tokens out.
 type Shape struct {
@@ -88,6 +45,11 @@ type Timeouts struct {
 	// Cleanup bounds the stop request after an error or a cancelled context;
 	// 15 s.
 	Cleanup time.Duration
+	// Slow is the least time that a profiled request gets, however quick the warm-up was; 1 min: a profiler's first
+	// pass takes seconds to come up, and files of compiled kernels may be made.
+	Slow time.Duration
+	// Heartbeat is the time after which the last progress is repeated; 30 s.
+	Heartbeat time.Duration
 	// Detach is how long a cancelled run waits for the answer to a start or
 	// stop request that is under way before it leaves the server to it; 1 s.
 	Detach time.Duration
@@ -136,9 +98,12 @@ type Options struct {
 	// URL is the server's address, "http://host:port"; without a scheme it is
 	// http, and a trailing /v1 is cut.
 	URL string `json:"-"`
-	// Framework is the server, in any usual spelling: sglang, vllm, tensorrt-llm (tllm, trt-llm) or tokenspeed (ts);
-	// "" and "auto": found out.
-	Framework string `json:"-"`
+	// Workers are further engines to profile. Where URL is a gateway, requests go to it and its workers are profiled,
+	// these or the ones that it lists; else requests go to all engines in turn. Nothing is sent to another host than
+	// URL's or this one that is not named here.
+	Workers []string `json:"-"`
+	// Framework is the server; [FrameworkAuto]: found out.
+	Framework Framework `json:"-"`
 	// OutputDir is the folder for the traces on this machine. For vLLM it must
 	// be the server's torch_profiler_dir, for TensorRT-LLM the folder of
 	// TLLM_TORCH_PROFILE_TRACE. It is created if need be.
@@ -155,11 +120,9 @@ type Options struct {
 	// Prefill defaults to 4090 in, 1 out; Decode to 1 in, 2048 out. Field by
 	// field. A decode request generates NumSteps+1 tokens where the server does
 	// not close the window by itself (all but SGLang), whatever OutputLen says.
-	Prefill Shape `json:"prefill"`
-	Decode  Shape `json:"decode"`
-	// Workload says which requests are profiled: "prefill", "decode", "both" one after the other, which is the
-	// default, or "legacy", the prompt as it is.
-	Workload string `json:"workload"`
+	Prefill  Shape    `json:"prefill"`
+	Decode   Shape    `json:"decode"`
+	Workload Workload `json:"workload"`
 
 	// ProfileByStage has the server write one trace per stage. SGLang only,
 	// and of use with "legacy" only: the other workloads separate the
@@ -171,7 +134,8 @@ type Options struct {
 	// ProfilePrefix begins the trace's file name: SGLang, and TokenSpeed as
 	// part of profile_id. No separators.
 	ProfilePrefix string `json:"profile_prefix"`
-	// StartStep is the forward pass the window opens at; 0 is now. SGLang only.
+	// StartStep is the forward pass the window opens at; 0 is now. SGLang, TensorRT-LLM's routes, and vLLM where its
+	// start request has delay_iterations.
 	StartStep int `json:"start_step"`
 	// WithStack and RecordShapes are sent to SGLang and TokenSpeed. nil: stacks
 	// as the server's default has them, shapes with SGLang only. The others
@@ -202,6 +166,9 @@ type Options struct {
 	// Concurrency is the number of requests in flight; 1. A decode stage sends
 	// as many requests, a prefill stage as many per step.
 	Concurrency int `json:"concurrency"`
+	// Nsys arms cudaProfilerApi ranges instead of the torch profiler, for a server that was launched under Nsight
+	// Systems, and waits for its report.
+	Nsys bool `json:"nsys,omitempty"`
 	// Attach, when positive, profiles the traffic that is there for so long:
 	// nothing is sent but the profiler's requests. The workload is then
 	// "legacy".
@@ -240,6 +207,8 @@ type Options struct {
 	// Inspect, when set, is called for each finished trace. Its error is a
 	// warning of the result: the file is there all the same.
 	Inspect func(ctx context.Context, path string) (Found, error) `json:"-"`
+	// Export, when set, turns a report of Nsight Systems into a file for Inspect.
+	Export func(ctx context.Context, report string) (string, error) `json:"-"`
 	// Progress, when set, is called from one goroutine at a time, at least
 	// once per poll interval while traces are waited for, but for the time it
 	// takes to read one to its end.
@@ -248,8 +217,8 @@ type Options struct {
 
 // Progress is a sign of life.
 type Progress struct {
-	// Stage is "prefill", "decode" or "legacy", "" outside any.
-	Stage string
+	// Stage is "" outside any.
+	Stage Stage
 	// Phase is detect, info, warmup, start, wait, requests, stop, traces,
 	// check or done. More may be added.
 	Phase string
@@ -257,6 +226,8 @@ type Progress struct {
 	Message string
 	// Elapsed is the time since the phase began.
 	Elapsed time.Duration
+	// Still is set where nothing is new: the phase goes on.
+	Still bool
 }
 
 // defaultPrompt is the prompt of probe and legacy requests: short, and has any model answer with a few sentences.
@@ -277,13 +248,16 @@ func orInt(n *int, def int) {
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	if o.Workload == "" {
-		o.Workload = workloadBoth
+		o.Workload = WorkloadBoth
 	}
-	if f, err := parseFramework(o.Framework); err == nil {
+	if f, err := ParseFramework(string(o.Framework)); err == nil {
 		o.Framework = f
 	}
+	if o.Nsys {
+		o.Activities = []string{"CUDA_PROFILER"}
+	}
 	if o.Attach > 0 {
-		o.Workload, o.WarmupSteps = workloadLegacy, -1
+		o.Workload, o.WarmupSteps = WorkloadLegacy, -1
 	}
 	orInt(&o.Concurrency, 1)
 	orInt(&o.FirstIndex, freshIndex())
@@ -312,6 +286,8 @@ func (o Options) withDefaults() Options {
 	orDuration(&o.Timeouts.Traces, 10*time.Minute)
 	orDuration(&o.Timeouts.Quiet, 75*time.Second)
 	orDuration(&o.Timeouts.Cleanup, 15*time.Second)
+	orDuration(&o.Timeouts.Slow, time.Minute)
+	orDuration(&o.Timeouts.Heartbeat, 30*time.Second)
 	orDuration(&o.Timeouts.Detach, time.Second)
 	orDuration(&o.Timeouts.Poll, 500*time.Millisecond)
 	orDuration(&o.Timeouts.Stable, 2*time.Second)
@@ -330,10 +306,10 @@ func (o Options) validate() error {
 	if o.OutputDir == "" {
 		bad("no output folder (OutputDir, --output-dir)")
 	}
-	if _, err := parseWorkload(o.Workload); err != nil {
+	if err := new(Workload).UnmarshalText([]byte(o.Workload)); err != nil {
 		errs = append(errs, err)
 	}
-	if _, err := parseFramework(o.Framework); err != nil {
+	if _, err := ParseFramework(string(o.Framework)); err != nil {
 		errs = append(errs, err)
 	}
 	for _, n := range []struct {
@@ -363,5 +339,46 @@ func (o Options) validate() error {
 	if o.Prefill.InputLen > maxWords || o.Decode.InputLen > maxWords {
 		bad("input lengths are limited to %d words", maxWords)
 	}
-	return errors.Join(errs...)
+	return join(errs...)
+}
+
+// unsupported refuses what no release of the framework has, before anything is sent, and notes what is ignored.
+func (o *Options) unsupported() (notes []string, err error) {
+	f := o.Framework
+	if f == FrameworkAuto {
+		return nil, nil
+	}
+	for _, c := range []struct {
+		set           bool
+		flag, instead string
+		fields        []Field
+	}{
+		{o.ProfileByStage, "profile-by-stage", "the prefill and decode workloads separate the stages without it", []Field{FieldByStage}},
+		{o.MergeProfiles, "merge-profiles", "merge the ranks' traces afterwards", []Field{FieldMerge}},
+		{o.StartStep > 0, "start-step", "raise --warmup-steps instead", []Field{FieldStartStep, FieldDelayIterations}},
+	} {
+		if c.set && !offers(f, c.fields...) {
+			return nil, fmt.Errorf("capture: --%s with %s: %w: %s", c.flag, f.Title(), ErrUnsupported, c.instead)
+		}
+	}
+	if o.ProfileByStage && o.Workload != WorkloadLegacy {
+		notes = append(notes, "profile_by_stage is off: the "+string(o.Workload)+" workload separates the stages itself (use --profile-workload legacy for the server's own)")
+	}
+	return notes, nil
+}
+
+// ignored notes the options that the engine at hand has no field for.
+func (t *target) ignored(o *Options) (notes []string, err error) {
+	sends := func(fields ...Field) bool {
+		return slices.ContainsFunc(fields, func(f Field) bool {
+			return slices.Contains(t.con.Fields, f) && (!t.listed.knows() || t.listed.field(f)) || slices.Contains(t.con.Listed, f) && (t.listed.field(f) || !t.listed.knows() && t.con.Ignores)
+		})
+	}
+	if o.ProfilePrefix != "" && !sends(FieldPrefix, FieldProfileID) {
+		notes = append(notes, "--profile-prefix is ignored: "+t.f.Title()+" names its traces itself")
+	}
+	if o.StartStep > 0 && !sends(FieldStartStep, FieldDelayIterations) {
+		return nil, fmt.Errorf("capture: --start-step with this %s: %w: raise --warmup-steps instead", t.f.Title(), ErrUnsupported)
+	}
+	return notes, nil
 }

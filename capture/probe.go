@@ -10,16 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llmstrata/strata/capture/internal/server"
 	"github.com/llmstrata/strata/internal/framework"
 )
 
 // ProbeReport is how a server answers short requests.
 type ProbeReport struct {
 	// Server is its address, Framework what it is, Evidence how that is known.
-	Server    string `json:"server"`
-	Framework string `json:"framework"`
-	Evidence  string `json:"evidence"`
+	Server    string    `json:"server"`
+	Framework Framework `json:"framework"`
+	Evidence  string    `json:"evidence"`
 	// Info is what the server says of itself.
 	Info ServerInfo `json:"server_info"`
 	// Source is the route that was asked first, Prompts were taken in turn,
@@ -61,9 +60,8 @@ var probePrompts = []string{
 // latency and answers. The profiler is not touched, and OutputDir is only
 // looked at for a framework's name. On an error the report holds what was
 // answered before.
-func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
-	defer func() { err = export(err) }()
-	o.Workload = workloadLegacy
+func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
+	o.Workload = WorkloadLegacy
 	prompts := o.ProbePrompts
 	switch {
 	case len(prompts) > 0:
@@ -83,20 +81,17 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.c.Close()
-	rep = &ProbeReport{
-		Server: r.c.Base, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
-		Source: "/v1/chat/completions", Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes,
+	defer r.close()
+	rep := &ProbeReport{
+		Server: r.res.Server, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
+		Source: r.d.load[0].route(), Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes,
 		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
-	}
-	if rep.Framework == frameworkSGLang {
-		rep.Source = "/generate"
 	}
 	var times []time.Duration
 	for i := range o.ProbeRequests {
 		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, o.ProbeRequests))
 		t := time.Now()
-		a, err := r.d.Generate(ctx, server.Request{Prompt: prompts[i%len(prompts)], MaxTokens: o.ProbeMaxNewTokens, Seed: o.FirstIndex + i})
+		a, err := r.d.load[i%len(r.d.load)].generate(ctx, request{prompt: prompts[i%len(prompts)], maxTokens: o.ProbeMaxNewTokens, seed: o.FirstIndex + i}, o.Timeouts.Request)
 		if err != nil {
 			rep.Latency, rep.AllNonEmpty = summarise(times), false
 			rep.Errors = append(rep.Errors, err.Error())
@@ -104,8 +99,8 @@ func Probe(ctx context.Context, o Options) (rep *ProbeReport, err error) {
 		}
 		d := time.Since(t)
 		times = append(times, d)
-		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.Tokens, Output: a.Text})
-		rep.AllNonEmpty = rep.AllNonEmpty && strings.TrimSpace(a.Text) != ""
+		rep.Samples = append(rep.Samples, Sample{LatencyMs: ms(d), Tokens: a.tokens, Output: a.text})
+		rep.AllNonEmpty = rep.AllNonEmpty && strings.TrimSpace(a.text) != ""
 	}
 	rep.Latency, rep.Success = summarise(times), true
 	return rep, nil

@@ -6,10 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/server"
-
-	"github.com/llmstrata/strata/capture/internal/folder"
 )
 
 // manifestFile is the name of the document that [Run] leaves in the output
@@ -21,17 +17,20 @@ type Result struct {
 	// Schema is "strata.capture/1".
 	Schema string `json:"schema"`
 	// Verdict is the worst of the stages', "INVALID" after an error.
-	Verdict string `json:"verdict"`
-	// Role says which capture of an [Entry] it is: "mapping" or "formal" of a pair, "single" for one alone; "" outside a matrix.
-	Role string `json:"role,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	// Role says which capture of an [Entry] it is, "" outside a matrix.
+	Role CaptureRole `json:"role,omitempty"`
 	// Resumed is set in an [Entry] for a capture of an earlier run.
 	Resumed bool `json:"resumed,omitempty"`
 	// Server is its address, Framework what it is.
-	Server    string `json:"server"`
-	Framework string `json:"framework"`
-	// Evidence says how the framework is known.
+	Server    string    `json:"server"`
+	Framework Framework `json:"framework"`
+	// Evidence says how the framework is known, Contract by which row of the table it was driven.
 	Evidence string `json:"evidence"`
-	Workload string `json:"workload"`
+	Contract string `json:"contract,omitempty"`
+	// Workers are the engines that were profiled where they are not Server alone.
+	Workers  []Worker `json:"workers,omitempty"`
+	Workload Workload `json:"workload"`
 	// Options are those of the run, with their defaults filled in: what shapes a capture, without addresses, secrets and
 	// waits. Two captures with equal ones measure the same.
 	Options Options    `json:"options"`
@@ -62,7 +61,7 @@ func (o Options) provenance() Options {
 		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix, StartStep: o.StartStep,
 		WithStack: o.WithStack, RecordShapes: o.RecordShapes, Activities: o.Activities,
 		ProbeRequests: o.ProbeRequests, ProbePrompt: o.ProbePrompt, ProbeMaxNewTokens: o.ProbeMaxNewTokens,
-		Concurrency: o.Concurrency, Attach: o.Attach, IgnoreEOS: o.IgnoreEOS, ExpectRanks: o.ExpectRanks, Model: o.Model,
+		Concurrency: o.Concurrency, Attach: o.Attach, IgnoreEOS: o.IgnoreEOS, Nsys: o.Nsys, ExpectRanks: o.ExpectRanks, Model: o.Model,
 	}
 }
 
@@ -78,43 +77,26 @@ func (r *Result) Files() []string {
 }
 
 // write leaves the manifest in the folder.
-func (r *Result) write(f *folder.Folder) error {
+func (r *Result) write(f *folder) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return f.Write(manifestFile, append(text, '\n'))
+	return f.write(manifestFile, append(text, '\n'))
 }
 
-// ServerInfo is what a server says of itself.
-type ServerInfo struct {
-	// Endpoint is where it said so.
-	Endpoint string `json:"endpoint,omitempty"`
-	Model    string `json:"model,omitempty"`
-	Version  string `json:"version,omitempty"`
-	// Sizes of the parallel dimensions, 0 when not said.
-	TP int `json:"tp_size,omitempty"`
-	PP int `json:"pp_size,omitempty"`
-	DP int `json:"dp_size,omitempty"`
-	EP int `json:"ep_size,omitempty"`
-	// Note says what could not be learnt, "" for nothing.
-	Note string `json:"note,omitempty"`
-	// ChunkedPrefill is the most tokens of a prompt that one pass takes, 0 when
-	// not said: a longer prompt runs in several.
-	ChunkedPrefill int `json:"chunked_prefill_size,omitempty"`
-}
-
-// publicInfo is the part of what a server says that is for callers.
-func publicInfo(in server.Info) ServerInfo {
-	return ServerInfo{in.Endpoint, in.Model, in.Version, in.TP, in.PP, in.DP, in.EP, in.Note, in.ChunkedPrefill}
+// Worker is one engine of a deployment.
+type Worker struct {
+	URL      string `json:"url"`
+	Role     Role   `json:"role,omitempty"`
+	Contract string `json:"contract"`
 }
 
 // StageResult is one profiled window.
 type StageResult struct {
-	Stage string `json:"stage"`
-	// Verdict follows from Checks. It is "VALID" where every check that decides has passed, "INVALID" where one has failed, "UNCHECKED" where nothing
-	// has failed and something that decides is not known, or nobody looked ([Options].Inspect is not set).
-	Verdict string  `json:"verdict"`
+	Stage Stage `json:"stage"`
+	// Verdict follows from Checks.
+	Verdict Verdict `json:"verdict"`
 	Checks  []Check `json:"checks"`
 	// Tries is 2 where the first was not valid.
 	Tries int `json:"tries"`
@@ -229,7 +211,7 @@ func (s *StageResult) diagnose(gpuAsked, startLate, earlier bool) {
 		return
 	}
 	s.Empty = true
-	if s.Load.Tokens >= 0 && s.Stage == stageDecode && s.Load.Tokens < s.StepsAsked {
+	if s.Load.Tokens >= 0 && s.Stage == StageDecode && s.Load.Tokens < s.StepsAsked {
 		add("too few steps: the model stopped after %d tokens, %d steps were asked (try --ignore-eos)", s.Load.Tokens, s.StepsAsked)
 	}
 	if startLate {

@@ -9,25 +9,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/folder"
-	"github.com/llmstrata/strata/capture/internal/label"
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
-// Run captures one server: per stage of the workload it warms up, arms the
-// profiler, sends the requests, disarms, waits for complete traces, and judges
-// whether they hold what was asked for ([Options].Inspect reads them). A stage
-// that does not is captured once more ([Options].NoRetry).
+// Run captures one server, or the engines of one deployment: per stage of the workload it warms up, arms the
+// profilers, sends the requests, disarms, waits for complete traces, and judges whether they hold what was asked for
+// ([Options].Inspect reads them). A stage that does not is captured once more ([Options].NoRetry).
 //
-// On an error the result is what had been captured before, ranks of an
-// incomplete stage among it, and nil when nothing had been sent. Traces that
-// are complete and still not valid make an error that wraps [ErrInvalid]. A
-// cancelled context returns its error after the profiler was asked to stop.
-// Whatever the outcome, the result is also in capture.json in the folder.
-func Run(ctx context.Context, o Options) (res *Result, err error) {
-	defer func() { err = export(err) }()
+// On an error the result is what had been captured before, ranks of an incomplete stage among it, and nil when nothing
+// had been sent. Traces that are complete and still not valid make an error that wraps [ErrInvalid]. A cancelled context
+// returns its error after the profiler was asked to stop. Whatever the outcome, the result is also in capture.json in
+// the folder.
+func Run(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -41,11 +35,14 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.c.Close()
-	if err := r.openOutput(); err != nil {
+	defer r.close()
+	if err := r.d.check(&r.o); err != nil {
 		return nil, err
 	}
-	defer r.f.Close()
+	if err := r.openOutput(ctx); err != nil {
+		return nil, err
+	}
+	defer r.f.close()
 	err = r.stages(ctx)
 	return r.finish(err)
 }
@@ -53,95 +50,127 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 // run is one Run.
 type run struct {
 	o     Options
-	c     *server.Client
-	d     server.Driver
-	f     *folder.Folder
-	info  server.Info
+	d     *deployment
+	f     *folder
 	res   Result
 	num   counter
 	begin time.Time
+
+	mu    sync.Mutex // of what the heartbeat reads
+	last  Progress
+	since time.Time // of the last phase
+	said  time.Time // when Progress was called
+	end   chan struct{}
+	beats sync.WaitGroup
 }
 
-// open begins a run with the server of the options; the run's client is to be closed.
+// open begins a run with the server of the options; the run is to be closed.
 func open(ctx context.Context, o Options) (*run, error) {
-	c, err := server.New(o.serverOptions())
-	if err != nil {
-		return nil, err
-	}
-	r := &run{o: o, c: c, begin: time.Now()}
-	if err := r.connect(ctx); err != nil {
-		c.Close()
+	r := &run{o: o, begin: time.Now()}
+	r.beat()
+	if err := r.connect(ctx, nil); err != nil {
+		r.close()
 		return nil, err
 	}
 	return r, nil
 }
 
+// close ends the heartbeat and lets go of connections.
+func (r *run) close() {
+	if r.end != nil {
+		close(r.end)
+		r.beats.Wait()
+	}
+	if r.d != nil {
+		r.d.close()
+	}
+}
+
 // connect finds out who answers and whether it can do what is asked.
-func (r *run) connect(ctx context.Context) error {
-	det := detection{r.o.Framework, "given"}
-	if r.o.Framework == frameworkAuto {
-		r.say("", "detect", time.Now(), "asking "+r.c.Base+" what it is")
-		var err error
-		if det, err = detect(ctx, r.c, r.o); err != nil {
+func (r *run) connect(ctx context.Context, dry func(*client, string, string, []byte)) error {
+	notes, err := r.o.unsupported()
+	if err != nil {
+		return err
+	}
+	r.say("", "detect", time.Now(), "asking "+shownURL(r.o.URL)+" what it is")
+	if r.d, err = discover(ctx, &r.o, dry); err != nil {
+		return err
+	}
+	return r.adopt(notes)
+}
+
+// adopt begins the result with what was discovered.
+func (r *run) adopt(notes []string) error {
+	t := r.d.targets[0]
+	if r.o.Framework == FrameworkAuto {
+		r.o.Framework = t.f
+		more, err := r.o.unsupported()
+		if err != nil {
 			return err
 		}
+		notes = append(notes, more...)
 	}
-	d, err := newDriver(det.Framework, r.c, r.o)
+	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", t.f.Title(), t.evidence))
+	more, err := t.ignored(&r.o)
 	if err != nil {
 		return err
 	}
-	notes, err := d.Check(r.o.serverOptions())
-	if err != nil {
-		return err
+	notes = append(notes, more...)
+	notes = append(notes, r.d.notes...)
+	if t.info.Note != "" {
+		notes = append(notes, t.info.Note)
 	}
-	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", title(det.Framework), det.Evidence))
-	info, err := d.Info(ctx)
-	if err != nil {
-		return server.WithHint(err, "is "+title(det.Framework)+" running there?")
+	if t.info.Nodes > 1 {
+		notes = append(notes, fmt.Sprintf("nnodes=%d: the server spans %d hosts, and each writes its ranks' traces to its own disk; the folder must be shared by all", t.info.Nodes, t.info.Nodes))
 	}
-	if r.o.Model != "" {
-		info.Model = r.o.Model
+	if n := len(r.d.targets); n > r.o.Concurrency {
+		r.o.Concurrency = n // a request for each engine
 	}
-	if info.Note != "" {
-		notes = append(notes, info.Note)
-	}
-	r.d, r.info, r.num.next = d, info, r.o.FirstIndex
+	r.num.next = r.o.FirstIndex
 	r.res = Result{
-		Schema: "strata.capture/1", Server: r.c.Base, Framework: det.Framework, Evidence: det.Evidence,
-		Workload: r.o.Workload, Options: r.o.provenance(), Info: publicInfo(info), FirstIndex: r.o.FirstIndex,
+		Schema: "strata.capture/1", Server: shownURL(r.o.URL), Framework: t.f, Evidence: t.evidence, Contract: t.con.Name,
+		Workload: r.o.Workload, Options: r.o.provenance(), Info: t.info, FirstIndex: r.o.FirstIndex,
 		StartedAt: r.begin.UTC().Truncate(time.Second), Stages: []StageResult{}, Notes: notes,
+	}
+	if len(r.d.targets) > 1 || r.d.gateway != "" {
+		for _, t := range r.d.targets {
+			r.res.Workers = append(r.res.Workers, Worker{URL: t.c.base, Role: t.role, Contract: t.con.Name})
+		}
 	}
 	return nil
 }
 
 // openOutput opens the folder, unless an earlier run has it.
-func (r *run) openOutput() (err error) {
-	if r.f, err = folder.Open(r.o.OutputDir); err != nil {
+func (r *run) openOutput(ctx context.Context) (err error) {
+	if r.f, err = openFolder(r.o.OutputDir); err != nil {
 		return err
 	}
-	if err := checkLeftOver(r.f); err != nil {
-		r.f.Close()
+	if err := r.checkLeftOver(ctx); err != nil {
+		r.f.close()
 		return err
 	}
-	r.res.OutputDir = r.f.Path
+	r.res.OutputDir = r.f.path
 	if r.o.ServerOutputDir == "" {
-		r.o.ServerOutputDir = r.f.Path
+		r.o.ServerOutputDir = r.f.path
 	}
 	return nil
 }
 
-// finish settles the verdict, writes the manifest and makes the error of a
-// capture that is not valid.
+// finish settles the verdict, writes the manifest and makes the error of a capture that is not valid.
 func (r *run) finish(err error) (*Result, error) {
 	r.res.ElapsedS = seconds(time.Since(r.begin))
 	r.res.settle(err)
 	if err != nil {
-		r.res.Error = r.c.Secrets.Scrub(err.Error())
+		text := err.Error()
+		for _, t := range r.d.targets {
+			text = t.c.secrets.Scrub(text)
+		}
+		r.res.Error = text
 	}
 	if werr := r.res.write(r.f); werr != nil {
-		err = errors.Join(err, werr)
+		err = join(err, werr)
 	}
-	if err == nil && r.res.Verdict == invalid {
+	if err == nil && r.res.Verdict == Invalid {
 		err = fmt.Errorf("%w: %s", ErrInvalid, r.res.firstFailure())
 	}
 	return &r.res, err
@@ -149,7 +178,7 @@ func (r *run) finish(err error) (*Result, error) {
 
 // stages captures one after the other; a failed one ends the run.
 func (r *run) stages(ctx context.Context) error {
-	for _, st := range stagesOf(r.o.Workload) {
+	for _, st := range r.o.Workload.stages() {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
@@ -163,17 +192,17 @@ func (r *run) stages(ctx context.Context) error {
 			return err
 		}
 	}
-	r.say("", "done", r.begin, fmt.Sprintf("%d traces in %s", len(r.res.Files()), r.f.Path))
+	r.say("", "done", r.begin, fmt.Sprintf("%d traces in %s", len(r.res.Files()), r.f.path))
 	return nil
 }
 
 // stage captures one stage, and once more when what was wrong can be removed.
-func (r *run) stage(ctx context.Context, st string, steps int) error {
+func (r *run) stage(ctx context.Context, st Stage, steps int) error {
 	s := r.newStage(st, steps, false)
 	err := s.capture(ctx)
 	cause := s.out.remedy()
 	envOnly := s.envOnly
-	if err == nil && s.out.Verdict == invalid && cause != nil && !r.o.NoRetry && !envOnly && ctx.Err() == nil {
+	if err == nil && s.out.Verdict == Invalid && cause != nil && !r.o.NoRetry && !envOnly && ctx.Err() == nil {
 		r.say(st, "retry", time.Now(), "not valid: "+cause.why+"; once more "+cause.what)
 		rejected, rerr := s.reject()
 		if rerr != nil {
@@ -195,10 +224,45 @@ func (r *run) stage(ctx context.Context, st string, steps int) error {
 }
 
 // say reports progress.
-func (r *run) say(stage string, phase string, since time.Time, msg string) {
-	if r.o.Progress != nil {
-		r.o.Progress(Progress{Stage: stage, Phase: phase, Message: msg, Elapsed: time.Since(since)})
+func (r *run) say(stage Stage, phase string, since time.Time, msg string) {
+	if r.o.Progress == nil {
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = Progress{Stage: stage, Phase: phase, Message: msg, Elapsed: time.Since(since)}
+	r.since, r.said = since, time.Now()
+	r.o.Progress(r.last)
+}
+
+// beat repeats the last message while nothing else is said, so that a hung request shows.
+func (r *run) beat() {
+	if r.o.Progress == nil {
+		return
+	}
+	r.end = make(chan struct{})
+	r.beats.Go(func() {
+		defer func() { _ = recover() }() // a callback's panic is the run's to meet, in a phase of its own
+		tick := time.NewTicker(r.o.Timeouts.Heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-r.end:
+				return
+			case <-tick.C:
+			}
+			func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				if r.last.Phase == "" || time.Since(r.said) < r.o.Timeouts.Heartbeat/2 {
+					return
+				}
+				p := r.last
+				p.Elapsed, p.Still = time.Since(r.since), true
+				r.o.Progress(p)
+			}()
+		}
+	})
 }
 
 // stageRun is one window and what comes of it.
@@ -206,35 +270,50 @@ type stageRun struct {
 	*run
 	plan stagePlan
 	out  StageResult
-	win  *window
+	wins windows
 	w    *watch
+	want []wanted // traces expected, nil when unknown
 	// dir is the stage's folder, from the one that is watched.
 	dir, from string
+	id        string // in the files' names, where the server takes it
 	byStage   bool
 	startLate bool
+	unopened  bool // the start request failed
 	envOnly   bool // TensorRT-LLM without /start_profile
 	// opened and closed frame the window by this machine's clock.
 	opened, closed time.Time
 	stopErr        error
 }
 
+// con is the contract of the engines, which are of one sort.
+func (s *stageRun) con() *Contract {
+	if len(s.wins) == 0 {
+		return contractOf(s.res.Framework, "", nil)
+	}
+	return s.wins[0].t.con
+}
+
 // newStage lays out one try at a stage.
-func (r *run) newStage(st string, steps int, ignoreEOS bool) *stageRun {
-	tr := r.d.Traits()
-	s := &stageRun{run: r, plan: plan(st, r.o, steps, ignoreEOS, tr.SelfStop, &r.num), dir: ".", from: "."}
-	s.byStage = r.o.ProfileByStage && st == stageLegacy
+func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
+	s := &stageRun{run: r, dir: ".", from: ".", id: windowID(time.Now())}
+	for _, t := range r.d.runs(st) {
+		s.wins = append(s.wins, &window{t: t, o: &r.o, state: StateOff, warn: s.warn})
+		s.want = append(s.want, wantRanks(t.info.expected, 0, r.o.ProfileByStage && st == StageLegacy)...)
+	}
+	c := s.con()
+	s.plan = plan(st, r.o, steps, ignoreEOS, c.SelfStop, &r.num)
+	s.byStage = r.o.ProfileByStage && st == StageLegacy
 	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{}, Checks: []Check{}, Rejected: []string{}}
-	if tr.SelfStop {
-		s.out.StepsSent = steps + 1
+	if c.SelfStop {
+		s.out.StepsSent = steps + c.Extra
 	}
-	if st != stageLegacy {
-		s.dir = st
+	if st != StageLegacy {
+		s.dir = string(st)
 	}
-	if tr.OwnDir {
+	if c.OwnDir {
 		s.from = s.dir
 	}
-	s.out.Dir = r.f.Abs(s.dir)
-	s.win = &window{d: r.d, c: r.c, o: &r.o, state: stateOff, warn: s.warn}
+	s.out.Dir = r.f.abs(s.dir)
 	return s
 }
 
@@ -248,11 +327,11 @@ func (s *stageRun) warn(msg string) { s.out.Warnings = append(s.out.Warnings, ms
 // warm-up, start, delay, requests, stop, traces, move, server args, inspect.
 func (s *stageRun) capture(ctx context.Context) (err error) {
 	if s.dir != "." {
-		if err := s.f.Mkdir(s.dir); err != nil {
+		if err := s.f.mkdir(s.dir); err != nil {
 			return err
 		}
 	}
-	s.out.Warmup, err = s.send(ctx, "warmup", s.plan.warmup)
+	s.out.Warmup, err = s.send(ctx, "warmup", s.plan.warmup, s.o.Timeouts.Request)
 	s.out.Timings.WarmupS = s.out.Warmup.ElapsedS
 	if err != nil {
 		return err
@@ -260,10 +339,13 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 	if err := s.checkRoom(); err != nil {
 		return err
 	}
-	if s.w, err = newWatch(s.f, s.from, s.skip(), s.d.Traits().Rewrites, s.o.Timeouts); err != nil {
+	if s.w, err = newWatch(s.f, s.from, s.skip(), s.con().Rewrites, s.o.Timeouts); err != nil {
 		return err
 	}
-	s.win.save = s.noteState
+	s.w.nsys = s.o.Nsys
+	for _, w := range s.wins {
+		w.save = s.noteState
+	}
 	if err := s.window(ctx); err != nil {
 		return s.keepNote(err)
 	}
@@ -276,40 +358,54 @@ func (s *stageRun) skip() []string {
 	if s.from == s.dir {
 		return nil
 	}
-	return slices.DeleteFunc([]string{string(stagePrefill), string(stageDecode)}, func(d string) bool {
-		return d == s.dir && s.res.Framework == frameworkTensorRT
+	return slices.DeleteFunc([]string{string(StagePrefill), string(StageDecode)}, func(d string) bool {
+		return d == s.dir && s.res.Framework == FrameworkTensorRT
 	})
 }
 
-// serverDir is the stage's folder as the server sees it.
-func (s *stageRun) serverDir() string {
+// serverDir is the stage's folder as the server of t sees it. Engines that share one get a folder each below it.
+func (s *stageRun) serverDir(t *target) string {
 	base := s.o.ServerOutputDir
-	if s.dir == "." {
+	below := path.Join(s.dir, t.dir)
+	if below == "." {
 		return base
 	}
 	// The server's path need not be one of this machine's kind.
 	if filepath.IsAbs(base) {
-		return filepath.Join(base, s.dir)
+		return filepath.Join(base, below)
 	}
-	return path.Join(base, s.dir)
+	return path.Join(base, below)
 }
 
-// window opens the profiler, sends the requests and closes it. Whatever
-// happens in between, a window that may be open is closed before it returns.
+// session is what an engine's window is opened with.
+func (s *stageRun) session(t *target) session {
+	passes := s.plan.steps
+	if s.plan.stage == StageDecode {
+		passes++ // the pass over the prompt
+	}
+	return session{stage: s.plan.stage, steps: s.plan.steps, passes: passes, dir: s.serverDir(t), byStage: s.byStage, id: s.id}
+}
+
+// window opens the profilers, sends the requests and closes them. Whatever happens in between, a window that may be
+// open is closed before it returns.
 func (s *stageRun) window(ctx context.Context) (err error) {
 	// Also when a callback panics: the panic goes on after it.
-	defer func() { err = s.win.cleanup(ctx, err); s.closed = time.Now() }()
+	defer func() { err = s.wins.cleanup(ctx, err, s.f.path); s.closed = time.Now() }()
 
 	s.opened = time.Now()
 	s.say("start", s.opened, "arming the profiler")
-	pending, err := s.win.open(ctx, server.Session{Stage: s.plan.stage, Steps: s.plan.steps, Dir: s.serverDir(), ByStage: s.byStage})
+	pending := false
+	if s.con().Start == "" {
+		err = s.withoutStart(mark(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute, s.con().launch()), ErrNoRoute))
+	} else if pending, err = s.wins.open(ctx, s.session); err != nil {
+		s.unopened = true
+		err = s.withoutStart(err)
+	}
 	s.out.Timings.StartS = seconds(time.Since(s.opened))
 	if err != nil {
-		if err = s.withoutStart(err); err != nil {
-			return err
-		}
+		return err
 	}
-	s.startLate = pending
+	s.unopened, s.startLate = false, pending
 
 	delay := time.Now()
 	if !pending && !s.envOnly { // else the grace period was the delay
@@ -319,52 +415,54 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	}
 	s.out.Timings.ArmDelayS = seconds(time.Since(delay))
 
-	if pending && s.plan.stage == stagePrefill {
-		// The answer comes once a step more than profiled has run, and the
-		// stop request would queue behind it.
+	if pending && s.plan.stage == StagePrefill {
+		// The answer comes once a step more than profiled has run, and the stop request would queue behind it.
 		s.plan.capture = append(s.plan.capture, s.num.request(s.plan.inputLen, s.plan.outputLen))
 	}
 	if s.o.Attach > 0 {
 		err = s.pause(ctx, s.o.Attach, "profiling the traffic that is there for %v")
 	} else {
-		s.out.Load, err = s.send(ctx, "requests", s.plan.capture)
+		s.out.Load, err = s.send(ctx, "requests", s.plan.capture, s.requestLimit())
 		s.out.Timings.RequestsS = s.out.Load.ElapsedS
 	}
 	if err != nil {
 		return err
 	}
-	if n := s.out.Load.Tokens; s.plan.stage == stageDecode && n >= 0 && n < s.plan.steps {
+	if n := s.out.Load.Tokens; s.plan.stage == StageDecode && n >= 0 && n < s.plan.steps {
 		s.warn(fmt.Sprintf("the model stopped after %d tokens, fewer than the %d steps asked; try --ignore-eos", n, s.plan.steps))
 	}
 	return s.disarm(ctx)
 }
 
-// disarm closes the window in the ordinary way. What goes wrong with that is
-// kept for when it is known whether the traces came.
+// disarm closes the windows in the ordinary way. What goes wrong with that is kept for when it is known whether the
+// traces came.
 func (s *stageRun) disarm(ctx context.Context) error {
 	if s.envOnly {
 		return nil
 	}
 	begin := time.Now()
 	s.say("stop", begin, "stopping the profiler (servers write their traces now: this can take minutes)")
-	err := s.win.shut(ctx, s.o.Timeouts.Stop)
+	err := s.wins.shut(ctx, s.o.Timeouts.Stop)
 	s.out.Timings.StopS = seconds(time.Since(begin))
 	switch {
-	case s.win.detached:
-		return fmt.Errorf("%w; the profiler was told to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.Path)
+	case s.wins.detached():
+		return fmt.Errorf("%w; the profiler was told to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
 	case err != nil:
 		s.stopErr = err
 		s.warn("stop: " + err.Error())
 	}
-	return s.win.late(ctx)
+	for _, w := range s.wins {
+		if err := w.late(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// withoutStart judges a start that failed: TensorRT-LLM can do without when
-// its window opens by itself, at iterations fixed at launch.
+// withoutStart judges a start that failed: TensorRT-LLM can do without when its window opens by itself, at iterations
+// fixed at launch. That window is the only one, and none for a calibration to use up.
 func (s *stageRun) withoutStart(err error) error {
-	code := server.Status(err)
-	// That window is the only one, and none for a calibration to use up.
-	if s.res.Framework == frameworkTensorRT && !strings.HasPrefix(s.dir, calibrationDir) && s.win.state == stateOff && (code == 404 || code == 405) && s.o.Workload != workloadBoth {
+	if s.res.Framework == FrameworkTensorRT && !strings.HasPrefix(s.dir, calibrationDir) && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) && s.o.Workload != WorkloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 		return nil
@@ -389,55 +487,64 @@ func (s *stageRun) pause(ctx context.Context, d time.Duration, what string) erro
 	}
 }
 
-// traces waits for complete traces of this window, moves them where they
-// belong and judges them. Also after a failed stop: a complete trace says that
-// it was carried out.
+// traces waits for complete traces of this window, moves them where they belong and judges them. Also after a failed
+// stop: a complete trace says that it was carried out.
 func (s *stageRun) traces(ctx context.Context) error {
 	begin := time.Now()
 	names, err := s.await(ctx)
 	s.out.Timings.TracesS = seconds(time.Since(begin))
 	if ctx.Err() == nil {
 		if cerr := s.collect(ctx, names, err == nil); cerr != nil {
-			return errors.Join(err, cerr)
+			return join(err, cerr)
 		}
 	}
 	if err != nil {
 		err = s.explain(err)
-		if s.win.state == stateStopping {
+		switch {
+		case s.wins.in(StateStopping):
 			err = fmt.Errorf("%w, and its traces are not complete: %w; %w", ErrStillRunning, s.stopErr, err)
+		case s.stopErr != nil:
+			err = join(s.stopErr, err)
 		}
-		s.out.fail(checkRanks, shortfall(err, len(names), s.out.Expected))
-		s.out.Verdict = invalid
+		s.out.fail(CheckRanks, shortfall(err, len(names), s.out.Expected))
+		s.out.Verdict = Invalid
 		return err
 	}
-	if s.win.state == stateStopping {
-		_ = s.win.set(stateStopped) // it has written its traces
+	for _, w := range s.wins {
+		if w.state == StateStopping {
+			_ = w.set(StateStopped) // it has written its traces
+		}
 	}
-	s.out.diagnose(slices.Contains(s.o.Activities, "GPU"), s.startLate, s.w.earlier() > 0 || len(s.res.Stages) > 0)
+	s.out.diagnose(slices.Contains(s.o.Activities, "GPU") || s.o.Nsys, s.startLate, s.w.earlier() > 0 || len(s.res.Stages) > 0)
 	s.judge()
 	return nil
 }
 
-// collect takes the traces into the result. Those of a whole set are moved into
-// the stage's folder where the server has not put them there, with the
-// server's information beside them.
+// collect takes the traces into the result. Those of a whole set are moved into the stage's folder where the server has
+// not put them there, with the server's information beside them.
 func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err error) {
 	s.out.Traces, s.out.Ranks = []Trace{}, []string{}
 	for _, n := range names {
-		t := Trace{Rank: label.Parse(n).String(), Merged: label.IsMerged(n), Frontend: label.IsFrontend(n), Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
-		at := path.Join(s.from, n)
-		if move && path.Dir(at) != s.dir && s.from != s.dir {
-			to, copied, err := s.f.Move(at, s.dir)
+		t := Trace{Rank: parseRank(n).String(), Merged: isMerged(n), Frontend: isFrontend(n), Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
+		at, to := path.Join(s.from, n), s.dir
+		if len(s.wins) > 1 {
+			to = path.Join(s.dir, path.Dir(n)) // engines write to folders of their own
+		}
+		if move && path.Dir(at) != to && s.from != s.dir {
+			if err := s.f.mkdir(to); err != nil {
+				return err
+			}
+			moved, copied, err := s.f.move(at, to)
 			if err != nil {
 				return err
 			}
 			if copied {
-				s.warn("copied, not moved (the server owns it): " + s.f.Abs(at))
+				s.warn("copied, not moved (the server owns it): " + s.f.abs(at))
 			}
-			at = to
+			at = moved
 		}
-		t.Path = s.f.Abs(at)
-		if t.SHA256, err = s.f.SHA256(ctx, at); err != nil {
+		t.Path = s.f.abs(at)
+		if t.SHA256, err = s.f.sha256(ctx, at); err != nil {
 			return err
 		}
 		s.out.Traces = append(s.out.Traces, t)
@@ -445,44 +552,60 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 			s.out.Ranks = append(s.out.Ranks, t.Rank)
 		}
 	}
-	if s.info.Document == nil || len(names) == 0 || !move {
+	if s.res.Info.document == nil || len(names) == 0 || !move {
 		return nil
 	}
 	at := path.Join(s.dir, serverArgsFile)
-	text, err := json.MarshalIndent(s.info.Document, "", "  ")
+	text, err := json.MarshalIndent(s.res.Info.document, "", "  ")
 	if err == nil {
-		err = s.f.Write(at, append(text, '\n'))
+		err = s.f.write(at, append(text, '\n'))
 	}
 	if err != nil {
 		s.warn(err.Error())
 		return nil
 	}
-	s.out.ServerArgs = s.f.Abs(at)
+	s.out.ServerArgs = s.f.abs(at)
 	return nil
 }
 
-// explain adds to an *IncompleteError what the run knows.
+// explain adds to an incomplete set what the run knows.
 func (s *stageRun) explain(err error) error {
 	var ie *incompleteError
 	if !errors.As(err, &ie) {
 		return err
 	}
-	tr := s.d.Traits()
-	ie.Server, ie.Stage = s.c.Base, s.plan.stage
-	if len(ie.Complete) == 0 && len(ie.Incomplete) == 0 {
-		if tr.OwnDir {
-			ie.ServerDir = s.serverDir()
-			ie.Hints = append(ie.Hints, fmt.Sprintf("the server was told to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", ie.ServerDir))
-		} else {
-			ie.Hints = append(ie.Hints, fmt.Sprintf("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.Path, tr.Needs))
-		}
-		if ie.Earlier > 0 || len(s.res.Stages) > 0 {
-			ie.Hints = append(ie.Hints, "an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")
+	con, hint := s.con(), func(format string, args ...any) { ie.Hints = append(ie.Hints, fmt.Sprintf(format, args...)) }
+	ie.Server, ie.Stage = s.res.Server, s.plan.stage
+	if ie.Stage == "" {
+		ie.Stage = s.out.Stage
+	}
+	nodes := s.res.Info.Nodes
+	switch {
+	case len(s.w.others) > 0 && len(ie.Complete) == 0:
+		ie.Kind = ErrWrongKind
+		hint("the profiler wrote %s, which is of kind %s: %s", s.w.others[0], kindOf(s.w.others[0]), kindAdvice(s.o.Nsys))
+	case nodes > 1 && (len(ie.Missing) > 0 || len(ie.Complete) < ie.Expected):
+		ie.Kind = ErrOtherHost
+		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between them, or copy their files here and run capture collect", nodes)
+	case len(ie.Complete) > 0 || len(ie.Incomplete) > 0:
+	case s.o.Nsys:
+		hint("nsys writes its report when the range ends, with --capture-range-end=repeat when the server ends; capture collect --output-dir %s takes it then", s.f.path)
+	case con.OwnDir && len(s.wins) > 0:
+		hint("the server was told to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
+	default:
+		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.path, con.launch())
+		if s.stopErr == nil && slices.Contains(con.Kinds, KindProton) && s.res.Info.Kind == "" {
+			hint("a profiler of kind cuda or proton answers as well and leaves no trace: %s", kindAdvice(false))
 		}
 	}
+	if len(ie.Complete) == 0 && (ie.Earlier > 0 || len(s.res.Stages) > 0) {
+		hint("an earlier window did leave traces: some releases record only the first one of a server's life (vllm-project/vllm#45987); restart the server and capture one stage per start")
+	}
 	ie.Hints = append(ie.Hints, s.out.Warnings...)
-	if s.win.aside != "" {
-		ie.Hints = append(ie.Hints, s.win.aside)
+	for _, w := range s.wins {
+		if w.aside != "" {
+			hint("%s", w.aside)
+		}
 	}
 	return ie
 }

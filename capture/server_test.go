@@ -31,7 +31,7 @@ type call struct {
 // a late stop is answered with. A fault replaces one route.
 type fake struct {
 	t         testing.TB
-	framework string
+	framework capture.Framework
 	// dir is where vLLM and TensorRT-LLM write, fixed at launch.
 	dir   string
 	ranks int
@@ -71,7 +71,7 @@ type fake struct {
 }
 
 // newFake starts a server on loopback.
-func newFake(t testing.TB, f string, dir string) *fake {
+func newFake(t testing.TB, f capture.Framework, dir string) *fake {
 	s := &fake{t: t, framework: f, dir: dir, ranks: 1, count: map[string]int{}, seen: map[string]bool{}, passes: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)

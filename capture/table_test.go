@@ -166,7 +166,7 @@ func TestFaultTable(t *testing.T) {
 }
 
 // oneFault is a cell of the table.
-func oneFault(t *testing.T, f string, phase, path string, k kind) {
+func oneFault(t *testing.T, f capture.Framework, phase, path string, k kind) {
 	dir := outDir(t)
 	s := newFake(t, f, dir)
 	s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {

@@ -3,77 +3,145 @@ package capture
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/llmstrata/strata/capture/internal/judge"
-	"github.com/llmstrata/strata/capture/internal/label"
-)
-
-// The verdicts on a capture: "VALID" where every check that decides has passed,
-// "INVALID" where one has failed, "UNCHECKED" where nothing has failed and something that decides is not known, or nobody
-// looked ([Options].Inspect is not set).
-const (
-	valid     string = "VALID"
-	invalid   string = "INVALID"
-	unchecked string = "UNCHECKED"
+	"github.com/llmstrata/strata/internal/framework"
 )
 
 // Check is one thing that a capture was checked for.
 type Check struct {
-	// Name is a stable word: ranks, run, read, gpu, steps, stages, cache, stop.
-	Name string `json:"name"`
-	// Outcome is pass, fail or unknown.
-	Outcome string `json:"outcome"`
+	Name    CheckName `json:"name"`
+	Outcome Outcome   `json:"outcome"`
 	// Detail is one sentence with the numbers.
 	Detail string `json:"detail"`
+	// Fix says what to change where it Fail, "" where nothing is known to help.
+	Fix string `json:"fix,omitempty"`
 }
 
-// The outcomes and names of checks.
+// The numbers that decide.
 const (
-	pass    = judge.Pass
-	failed  = judge.Fail
-	unknown = judge.Unknown
-
-	checkRanks  = "ranks"
-	checkRun    = "run"
-	checkRead   = "read"
-	checkGPU    = "gpu"
-	checkSteps  = "steps"
-	checkStages = "stages"
-	checkCache  = "cache"
-	checkStop   = "stop"
+	// cachedShare is the most of the prompts' tokens that may come from the prefix cache. A chat template's fixed
+	// beginning is some tens of tokens and at most a few hundred; of the 4090 of a default prompt that is under 1 % as
+	// a rule. From 5 % on the passes are measurably shorter.
+	cachedShare = 0.05
+	// promptPasses is how many of the steps asked for may be the pass over the prompt that opens a decode window:
+	// SGLang before sgl-project/sglang#30215 counts it as one of them.
+	promptPasses = 1
+	// clockSlack is how far two clocks may differ that were compared by the Date of an HTTP answer, whole seconds on
+	// both sides.
+	clockSlack = 2 * time.Second
+	// clockRange is how far apart recording and capture may lie for the two clocks to be comparable at all. What is
+	// older was not written by a profiler that is only late; its clock is wrong, or it is a replay.
+	clockRange = 24 * time.Hour
 )
 
-func (s *StageResult) check(name, outcome, format string, args ...any) {
-	s.Checks = append(s.Checks, Check{name, outcome, fmt.Sprintf(format, args...)})
+// foreign reports whether a recording that ended at end cannot be of a window that opened at opened: it was over
+// before, by this machine's clock and by that of whoever answered, which is ahead of it. Behind a proxy the second is
+// not the recording machine's, so both have to say so.
+func foreign(end, opened time.Time, ahead time.Duration) bool {
+	before := min(opened.Sub(end), opened.Sub(end.Add(-ahead)))
+	return !end.IsZero() && before > clockSlack && before < clockRange
+}
+
+// cacheOutcome judges how many of the prompts' tokens were cached.
+func cacheOutcome(cached, prompt int) Outcome {
+	switch {
+	case cached < 0 || prompt <= 0:
+		return Unknown
+	case float64(cached) > cachedShare*float64(prompt):
+		return Fail
+	}
+	return Pass
+}
+
+// stageOutcome judges whether a window holds steps passes of its stage.
+func stageOutcome(stage Stage, steps int, found map[string]int) Outcome {
+	var of int
+	switch stage {
+	case StagePrefill:
+		of = found[framework.Prefill] + found[framework.Mixed]
+	case StageDecode:
+		of = found[framework.Decode] + found[framework.Verify] + found[framework.Mixed]
+		steps -= promptPasses
+	default:
+		return Pass
+	}
+	named := 0
+	for name, n := range found {
+		if name != framework.Unknown && name != "" {
+			named += n
+		}
+	}
+	switch {
+	case of >= max(steps, 1):
+		return Pass
+	case named == 0:
+		return Unknown
+	}
+	return Fail
+}
+
+func (s *StageResult) check(name CheckName, outcome Outcome, format string, args ...any) {
+	s.Checks = append(s.Checks, Check{Name: name, Outcome: outcome, Detail: fmt.Sprintf(format, args...)})
 }
 
 // fail adds a failed check.
-func (s *StageResult) fail(name, detail string) { s.check(name, failed, "%s", detail) }
+func (s *StageResult) fail(name CheckName, detail string) { s.check(name, Fail, "%s", detail) }
 
 // judge makes all checks of a stage whose traces are complete.
 func (s *stageRun) judge() {
 	o := &s.out
 	s.judgeRanks()
 	if s.o.Inspect == nil {
-		o.Verdict = unchecked
+		o.Verdict = Unchecked
 		return
 	}
 	s.judgeReading()
 	s.judgeSteps()
 	s.judgeCache()
-	o.Verdict = valid
+	o.Verdict = Valid
+	for i := range o.Checks {
+		o.Checks[i].Fix = s.fix(&o.Checks[i])
+	}
 	for _, c := range o.Checks {
 		switch {
-		case c.Outcome == failed:
-			o.Verdict = invalid
+		case c.Outcome == Fail:
+			o.Verdict = Invalid
 			return
-		// That prompts are new is known from how they are made.
-		case c.Outcome == unknown && c.Name != checkCache:
-			o.Verdict = unchecked
+		case c.Outcome == Unknown && c.Name.decides():
+			o.Verdict = Unchecked
 		}
 	}
+}
+
+// fix says what to change where a check failed.
+func (s *stageRun) fix(c *Check) string {
+	n := s.out.StepsAsked
+	if c.Outcome != Fail {
+		return ""
+	}
+	switch c.Name {
+	case CheckSteps, CheckStages:
+		switch s.out.Stage {
+		case StageDecode:
+			return fmt.Sprintf("%d decode steps need max_tokens ≥ %d: --decode-output-len %d or more, and --ignore-eos where the model stops by itself", n, n+1, n+1)
+		case StagePrefill:
+			return fmt.Sprintf("%d prefill passes need %d requests with new prompts, each within one chunk: --probe-requests %d, --prefill-input-len below the chunk", n, n, n)
+		}
+		return fmt.Sprintf("%d steps need longer traffic: --attach TIME, or more --probe-requests", n)
+	case CheckCache:
+		return "send prompts that the prefix cache does not know: leave out --first-index, or flush the cache"
+	case CheckGPU:
+		return "profile every engine that serves the requests, and record GPU activity: --activities CPU,GPU; another profiler may hold CUPTI"
+	case CheckRun:
+		return "capture into an empty folder, with no other capture of this server under way"
+	case CheckRead:
+		return "see the warning for the file; a trace cut off by a full disk cannot be read"
+	}
+	return ""
 }
 
 // judgeRanks checks that each rank has one trace, and that it is of this run.
@@ -87,8 +155,11 @@ func (s *stageRun) judgeRanks() {
 		}
 		count++
 		key := t.Rank
+		if len(s.wins) > 1 {
+			key = filepath.Dir(t.Path) + " " + key
+		}
 		if s.byStage {
-			key += label.Half(t.Path)
+			key += halfOf(t.Path)
 		}
 		if seen[key]++; seen[key] == 2 && t.Rank != "" {
 			twice = append(twice, t.Rank)
@@ -96,20 +167,20 @@ func (s *stageRun) judgeRanks() {
 	}
 	switch {
 	case o.Expected == 0:
-		o.check(checkRanks, unknown, "%d traces; neither the server nor the traces say how many there should be (--ranks)", count)
+		o.check(CheckRanks, Unknown, "%d traces; neither the server nor the traces say how many there should be (--ranks)", count)
 	case count < o.Expected:
-		o.check(checkRanks, failed, "%d of %d traces", count, o.Expected)
+		o.check(CheckRanks, Fail, "%d of %d traces", count, o.Expected)
 	default:
-		o.check(checkRanks, pass, "%d of %d traces (%s)", count, o.Expected, o.ExpectedFrom)
+		o.check(CheckRanks, Pass, "%d of %d traces (%s)", count, o.Expected, o.ExpectedFrom)
 	}
 	switch {
 	case len(twice) > 0:
-		o.check(checkRun, failed, "two traces of %s: one is of another run, and nothing tells which", strings.Join(twice, ", "))
+		o.check(CheckRun, Fail, "two traces of %s: one is of another run, and nothing tells which", strings.Join(twice, ", "))
 	default:
-		o.check(checkRun, pass, "new since the profiler was armed, one per rank; %d of another run left out", len(o.Rejected))
+		o.check(CheckRun, Pass, "new since the profiler was armed, one per rank; %d of another run left out", len(o.Rejected))
 	}
 	if !s.envOnly {
-		o.check(checkStop, map[bool]string{true: pass, false: unknown}[s.win == nil || s.win.state == stateStopped], "the profiler was stopped")
+		o.check(CheckStop, map[bool]Outcome{true: Pass, false: Unknown}[!s.wins.in(StateOff, StateArmed, StateStopping)], "the profiler was stopped")
 	}
 }
 
@@ -129,16 +200,16 @@ func (s *stageRun) judgeReading() {
 			gpu += t.Found.GPUEvents
 		}
 	}
-	o.check(checkRead, map[bool]string{true: pass, false: failed}[len(bad) == 0], "%s", orText(strings.Join(bad, "; "), "all traces can be read"))
+	o.check(CheckRead, map[bool]Outcome{true: Pass, false: Fail}[len(bad) == 0], "%s", orText(strings.Join(bad, "; "), "all traces can be read"))
 	switch {
-	case !slices.Contains(s.o.Activities, "GPU"):
+	case !slices.Contains(s.o.Activities, "GPU") && !s.o.Nsys:
 		return // nobody asked for any
 	case gpu == 0:
-		o.check(checkGPU, failed, "no GPU event in any trace")
-	case len(idle) > 0 && s.res.Info.DP <= 1:
-		o.check(checkGPU, failed, "no GPU event in %s", strings.Join(idle, ", "))
+		o.check(CheckGPU, Fail, "no GPU event in any trace")
+	case len(idle) > 0 && s.res.Info.DP <= 1 && len(s.wins) <= 1:
+		o.check(CheckGPU, Fail, "no GPU event in %s", strings.Join(idle, ", "))
 	default:
-		o.check(checkGPU, pass, "%d GPU events", gpu)
+		o.check(CheckGPU, Pass, "%d GPU events", gpu)
 	}
 }
 
@@ -161,14 +232,14 @@ func (s *stageRun) judgeSteps() {
 	}
 	switch {
 	case o.StepsFound < 0:
-		o.check(checkSteps, unknown, "the passes in the traces could not be counted")
+		o.check(CheckSteps, Unknown, "the passes in the traces could not be counted")
 		return
 	case o.StepsFound < asked:
-		o.check(checkSteps, failed, "%d of %d steps in the window%s", o.StepsFound, asked, words)
+		o.check(CheckSteps, Fail, "%d of %d steps in the window%s", o.StepsFound, asked, words)
 		return
 	}
-	o.check(checkSteps, pass, "%d steps in the window, %d asked%s", o.StepsFound, asked, words)
-	o.check(checkStages, judge.Default.StageOutcome(o.Stage, asked, mix), "a %s window%s", o.Stage, words)
+	o.check(CheckSteps, Pass, "%d steps in the window, %d asked%s", o.StepsFound, asked, words)
+	o.check(CheckStages, stageOutcome(o.Stage, asked, mix), "a %s window%s", o.Stage, words)
 }
 
 // mixText is ": 1 prefill, 4 decode".
@@ -186,7 +257,7 @@ func (s *StageResult) mixText() string {
 // judgeCache checks that the prompts were computed and not remembered.
 func (s *stageRun) judgeCache() {
 	o := &s.out
-	if o.Stage != stagePrefill {
+	if o.Stage != StagePrefill {
 		return
 	}
 	l := o.Load
@@ -194,12 +265,12 @@ func (s *stageRun) judgeCache() {
 	if computed := o.prefillTokens(); l.CachedTokens < 0 && computed > 0 && l.PromptTokens > 0 {
 		l.CachedTokens = max(l.PromptTokens-int(computed), 0)
 	}
-	out := judge.Default.CacheOutcome(l.CachedTokens, l.PromptTokens)
-	if out == unknown {
-		o.check(checkCache, out, "the server does not report cached tokens; the prompts are new")
+	out := cacheOutcome(l.CachedTokens, l.PromptTokens)
+	if out == Unknown {
+		o.check(CheckCache, out, "the server does not report cached tokens; the prompts are new")
 		return
 	}
-	o.check(checkCache, out, "%d of %d prompt tokens came from the prefix cache", l.CachedTokens, l.PromptTokens)
+	o.check(CheckCache, out, "%d of %d prompt tokens came from the prefix cache", l.CachedTokens, l.PromptTokens)
 }
 
 // prefillTokens is the most that a rank's prefill passes computed.
@@ -224,13 +295,13 @@ type remedy struct {
 // would.
 func (s *StageResult) remedy() *remedy {
 	for _, c := range s.Checks {
-		if c.Outcome != failed {
+		if c.Outcome != Fail {
 			continue
 		}
 		switch c.Name {
-		case checkCache:
+		case CheckCache:
 			return &remedy{why: c.Detail, what: "with other prompts"}
-		case checkSteps, checkStages:
+		case CheckSteps, CheckStages:
 			r := &remedy{why: c.Detail, what: "with a longer window", moreSteps: max(s.StepsAsked-s.StepsFound, 1)}
 			if r.ignoreEOS = s.Load.Tokens >= 0 && s.Load.Tokens < s.Load.MaxTokens; r.ignoreEOS {
 				r.what += ", past the end of sequence"
@@ -243,21 +314,21 @@ func (s *StageResult) remedy() *remedy {
 
 // settle makes the verdict of a whole capture.
 func (r *Result) settle(err error) {
-	r.Verdict = valid
+	r.Verdict = Valid
 	for i := range r.Stages {
 		st := &r.Stages[i]
 		if st.Verdict == "" {
-			st.Verdict = invalid
+			st.Verdict = Invalid
 		}
 		switch {
-		case st.Verdict == invalid:
-			r.Verdict = invalid
-		case st.Verdict == unchecked && r.Verdict == valid:
-			r.Verdict = unchecked
+		case st.Verdict == Invalid:
+			r.Verdict = Invalid
+		case st.Verdict == Unchecked && r.Verdict == Valid:
+			r.Verdict = Unchecked
 		}
 	}
 	if err != nil || len(r.Stages) == 0 {
-		r.Verdict = invalid
+		r.Verdict = Invalid
 	}
 }
 
@@ -265,8 +336,8 @@ func (r *Result) settle(err error) {
 func (r *Result) firstFailure() string {
 	for _, s := range r.Stages {
 		for _, c := range s.Checks {
-			if c.Outcome == failed {
-				return fmt.Sprintf("%s: %s: %s", s.Stage, c.Name, c.Detail)
+			if c.Outcome == Fail {
+				return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s; %s", s.Stage, c.Name, c.Detail, c.Fix), "; ")
 			}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/capture"
-	"github.com/llmstrata/strata/capture/internal/judge"
 )
 
 // judged is quick with traces that are read.
@@ -25,8 +24,8 @@ func judged(s *fake, dir string) capture.Options {
 }
 
 // outcomes are the checks of a stage by name.
-func outcomes(s capture.StageResult) map[string]string {
-	m := map[string]string{}
+func outcomes(s capture.StageResult) map[capture.CheckName]capture.Outcome {
+	m := map[capture.CheckName]capture.Outcome{}
 	for _, c := range s.Checks {
 		m[c.Name] = c.Outcome
 	}
@@ -151,7 +150,7 @@ func TestShortWindow(t *testing.T) {
 // TestBounded: the tokens asked for bound the window of a server that does not
 // close it by itself, whatever length was given.
 func TestBounded(t *testing.T) {
-	for _, f := range []string{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
+	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
 		for _, steps := range []int{1, 5, 30} {
 			dir := outDir(t)
 			s := newFake(t, f, dir)
@@ -304,7 +303,7 @@ func TestDiagnosis(t *testing.T) {
 		if st.Empty != c.empty || !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: empty %v, diagnosis %q, want %v, %q", c.name, st.Empty, got, c.empty, c.want)
 		}
-		if st.StepsFound != c.found.Steps || st.Traces[0].Found == nil || c.check != "" && outcomes(st)[c.check] != "fail" {
+		if st.StepsFound != c.found.Steps || st.Traces[0].Found == nil || c.check != "" && outcomes(st)[capture.CheckName(c.check)] != "fail" {
 			t.Errorf("%s: steps found %d, checks %v", c.name, st.StepsFound, st.Checks)
 		}
 	}
@@ -323,7 +322,7 @@ func TestUnchecked(t *testing.T) {
 		o.Workload = capture.WorkloadDecode
 		o.Inspect = func(context.Context, string) (capture.Found, error) { return found, nil }
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != "UNCHECKED" || outcomes(res.Stages[0])[name] != "unknown" {
+		if err != nil || res.Verdict != "UNCHECKED" || outcomes(res.Stages[0])[capture.CheckName(name)] != "unknown" {
 			t.Errorf("%s: %v, %+v", name, err, res)
 		}
 	}
@@ -331,27 +330,28 @@ func TestUnchecked(t *testing.T) {
 
 // TestLimits: each number that decides, on either side.
 func TestLimits(t *testing.T) {
-	l, now := judge.Default, time.Unix(1_700_000_000, 0)
+	now := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
 		name      string
 		got, want any
 	}{
-		{"cached 5 %", l.CacheOutcome(50, 1000), "pass"},
-		{"cached over 5 %", l.CacheOutcome(51, 1000), "fail"},
-		{"cached not said", l.CacheOutcome(-1, 1000), "unknown"},
-		{"ended 2 s before", l.Foreign(now.Add(-2*time.Second), now, 0), false},
-		{"ended over 2 s before", l.Foreign(now.Add(-2*time.Second-1), now, 0), true},
-		{"ended a day before", l.Foreign(now.Add(-24*time.Hour), now, 0), false},
-		{"ended nearly a day before", l.Foreign(now.Add(-24*time.Hour+1), now, 0), true},
-		{"the other clock is behind", l.Foreign(now.Add(-time.Minute), now, -time.Minute), false},
-		{"the other clock is ahead", l.Foreign(now.Add(-time.Second), now, time.Minute), true},
-		{"not said", l.Foreign(time.Time{}, now, 0), false},
-		{"4 decodes of 5, and the prompt", l.StageOutcome("decode", 5, map[string]int{"decode": 4, "prefill": 1}), "pass"},
-		{"3 decodes of 5", l.StageOutcome("decode", 5, map[string]int{"decode": 3, "prefill": 2}), "fail"},
-		{"verify is decode", l.StageOutcome("decode", 5, map[string]int{"verify": 5, "draft": 5}), "pass"},
-		{"5 prefills of 5", l.StageOutcome("prefill", 5, map[string]int{"prefill": 5, "decode": 5}), "pass"},
-		{"4 prefills of 5", l.StageOutcome("prefill", 5, map[string]int{"prefill": 4, "decode": 5}), "fail"},
-		{"nothing named", l.StageOutcome("prefill", 5, map[string]int{"unknown": 9}), "unknown"},
+		{"cached 5 %", capture.CacheOutcome(50, 1000), capture.Pass},
+		{"cached over 5 %", capture.CacheOutcome(51, 1000), capture.Fail},
+		{"cached not said", capture.CacheOutcome(-1, 1000), capture.Unknown},
+		{"ended 2 s before", capture.Foreign(now.Add(-2*time.Second), now, 0), false},
+		{"ended over 2 s before", capture.Foreign(now.Add(-2*time.Second-1), now, 0), true},
+		{"ended a day before", capture.Foreign(now.Add(-24*time.Hour), now, 0), false},
+		{"ended nearly a day before", capture.Foreign(now.Add(-24*time.Hour+1), now, 0), true},
+		{"the other clock is behind", capture.Foreign(now.Add(-time.Minute), now, -time.Minute), false},
+		{"a proxy's clock is ahead", capture.Foreign(now.Add(-time.Second), now, time.Minute), false},
+		{"over before by both clocks", capture.Foreign(now.Add(-time.Minute), now, time.Minute), true},
+		{"not said", capture.Foreign(time.Time{}, now, 0), false},
+		{"4 decodes of 5, and the prompt", capture.StageOutcome("decode", 5, map[string]int{"decode": 4, "prefill": 1}), capture.Pass},
+		{"3 decodes of 5", capture.StageOutcome("decode", 5, map[string]int{"decode": 3, "prefill": 2}), capture.Fail},
+		{"verify is decode", capture.StageOutcome("decode", 5, map[string]int{"verify": 5, "draft": 5}), capture.Pass},
+		{"5 prefills of 5", capture.StageOutcome("prefill", 5, map[string]int{"prefill": 5, "decode": 5}), capture.Pass},
+		{"4 prefills of 5", capture.StageOutcome("prefill", 5, map[string]int{"prefill": 4, "decode": 5}), capture.Fail},
+		{"nothing named", capture.StageOutcome("prefill", 5, map[string]int{"unknown": 9}), capture.Unknown},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

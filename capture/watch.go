@@ -10,13 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/folder"
-	"github.com/llmstrata/strata/capture/internal/judge"
-	"github.com/llmstrata/strata/capture/internal/label"
-	"github.com/llmstrata/strata/capture/internal/server"
-	"github.com/llmstrata/strata/capture/internal/whole"
 )
 
 // watch waits for the traces of one window.
@@ -26,19 +21,21 @@ import (
 // remembered ones renamed; where the server writes to a fixed name, also when
 // the remembered file has been replaced.
 type watch struct {
-	f        *folder.Folder
+	f        *folder
 	dir      string   // below f, "." for f itself
 	skip     []string // folders below dir that are not looked into
 	rewrites bool
+	nsys     bool     // reports of Nsight Systems are waited for, not traces
+	others   []string // new files that a profiler of another kind has left
 	poll     Timeouts
-	before   map[string]mark
+	before   map[string]seenFile
 	taken    time.Time // when before was
 	files    map[string]*watched
 	last     time.Time // last change of anything
 }
 
-// mark is what is remembered of a file that was there before.
-type mark struct {
+// seenFile is what is remembered of a file that was there before.
+type seenFile struct {
 	Bytes   int64     `json:"bytes"`
 	ModTime time.Time `json:"mod_time"`
 	// info recognises the file under another name; nil in a watch that was
@@ -47,7 +44,7 @@ type mark struct {
 }
 
 // same reports whether a file has the mark's size and time.
-func (m mark) same(info fs.FileInfo) bool {
+func (m seenFile) same(info fs.FileInfo) bool {
 	return m.Bytes == info.Size() && m.ModTime.Equal(info.ModTime())
 }
 
@@ -66,21 +63,29 @@ type watched struct {
 	foreign bool
 }
 
-func newWatch(f *folder.Folder, dir string, skip []string, rewrites bool, poll Timeouts) (*watch, error) {
+func newWatch(f *folder, dir string, skip []string, rewrites bool, poll Timeouts) (*watch, error) {
 	w := &watch{f: f, dir: dir, skip: skip, rewrites: rewrites, poll: poll, files: map[string]*watched{}}
-	list, err := f.Look(dir, skip)
-	w.before, w.taken = make(map[string]mark, len(list)), time.Now()
+	list, err := f.look(dir, skip)
+	w.before, w.taken = make(map[string]seenFile, len(list)), time.Now()
 	for name, info := range list {
-		w.before[name] = mark{info.Size(), info.ModTime(), info}
+		w.before[name] = seenFile{info.Size(), info.ModTime(), info}
 	}
 	return w, err
+}
+
+// wants reports whether a file could be what is waited for.
+func (w *watch) wants(name string) bool {
+	if w.nsys {
+		return kindOf(name) == KindCUDA
+	}
+	return isTrace(name)
 }
 
 // earlier counts the traces that were there before.
 func (w *watch) earlier() int {
 	n := 0
 	for name := range w.before {
-		if label.IsTrace(name) {
+		if w.wants(name) {
 			n++
 		}
 	}
@@ -100,7 +105,7 @@ func (w *watch) ours(name string, info fs.FileInfo) bool {
 			}
 			continue
 		}
-		if os.SameFile(old.info, info) && (label.IsPartial(oldName) || old.same(info)) {
+		if os.SameFile(old.info, info) && (isPartial(oldName) || old.same(info)) {
 			return false
 		}
 	}
@@ -109,7 +114,7 @@ func (w *watch) ours(name string, info fs.FileInfo) bool {
 
 // replaced tells a file written anew from one that an earlier run is still
 // writing: the latter had been written to right before the profiler was armed.
-func (w *watch) replaced(old mark, now fs.FileInfo) bool {
+func (w *watch) replaced(old seenFile, now fs.FileInfo) bool {
 	if old.same(now) {
 		return false
 	}
@@ -118,7 +123,7 @@ func (w *watch) replaced(old mark, now fs.FileInfo) bool {
 
 // update takes a look and checks the files that have settled.
 func (w *watch) update(ctx context.Context, checking func(name string, bytes int64)) error {
-	list, err := w.f.Look(w.dir, w.skip)
+	list, err := w.f.look(w.dir, w.skip)
 	if err != nil {
 		return err
 	}
@@ -130,8 +135,11 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		info, partial := list[name], label.IsPartial(name)
-		if (!partial && !label.IsTrace(name)) || !w.ours(name, info) {
+		info, partial := list[name], isPartial(name)
+		if _, old := w.before[name]; !old && !w.wants(name) && kindOf(name) != "" && !slices.Contains(w.others, name) {
+			w.others = append(w.others, name)
+		}
+		if (!partial && !w.wants(name)) || !w.ours(name, info) {
 			continue
 		}
 		s := w.files[name]
@@ -158,7 +166,7 @@ func (w *watch) update(ctx context.Context, checking func(name string, bytes int
 
 // check reads one file to its end.
 func (w *watch) check(ctx context.Context, name string, s *watched) error {
-	file, err := w.f.Root.Open(filepath.Join(filepath.FromSlash(w.dir), filepath.FromSlash(name)))
+	file, err := w.f.root.Open(filepath.Join(filepath.FromSlash(w.dir), filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.reason = "vanished"
 		return nil
@@ -169,7 +177,9 @@ func (w *watch) check(ctx context.Context, name string, s *watched) error {
 		return nil
 	}
 	defer file.Close()
-	err = whole.Check(ctx, file)
+	if !w.nsys { // a report has no end that could be looked for; its size has settled
+		err = checkWhole(ctx, file)
+	}
 	switch {
 	case err == nil:
 		s.reason = ""
@@ -217,7 +227,7 @@ type patience struct {
 // traces, relative to the folder watched. On a timeout the error is an
 // *IncompleteError with what this package can see; the caller adds what it
 // knows.
-func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p patience, say func(string)) ([]string, error) {
+func (w *watch) await(ctx context.Context, want []wanted, merged bool, p patience, say func(string)) ([]string, error) {
 	begin := time.Now()
 	w.last = begin
 	tick := time.NewTicker(w.poll.Poll)
@@ -230,8 +240,8 @@ func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p p
 			return nil, err
 		}
 		done, pending := w.complete(), w.pending()
-		lack := label.Missing(done, want)
-		if merged && !slices.ContainsFunc(done, label.IsMerged) {
+		lack := missingRanks(done, want)
+		if merged && !slices.ContainsFunc(done, isMerged) {
 			lack = append(lack, "the merged trace")
 		}
 		switch {
@@ -243,7 +253,7 @@ func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p p
 		}
 		if !time.Now().Before(p.until) || p.quiet > 0 && time.Since(w.last) >= p.quiet {
 			return done, &incompleteError{
-				Dir: w.f.Abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
+				Dir: w.f.abs(w.dir), Waited: time.Since(begin), Expected: len(want), Complete: done,
 				Missing: lack, Incomplete: pending, Earlier: w.earlier(),
 			}
 		}
@@ -256,19 +266,24 @@ func (w *watch) await(ctx context.Context, want []label.Wanted, merged bool, p p
 	}
 }
 
-// await waits for the traces of the window and reads them. What is of another
-// run is left out and waited past, and where the traces say that there are
-// more ranks than were known of, those are waited for too.
+// await waits for the traces of the window and reads them. What is of another run is left out and waited past, and
+// where the traces say that there are more ranks than were known of, those are waited for too.
 func (s *stageRun) await(ctx context.Context) ([]string, error) {
 	begin := time.Now()
 	say := func(msg string) { s.say("traces", begin, msg) }
 	expect, from := s.o.ExpectRanks, "as asked"
-	if expect == 0 && s.info.Expected != nil {
-		from = "as the server says"
+	want := wantRanks(nil, expect, s.byStage)
+	if expect == 0 && len(s.want) > 0 {
+		want, from = s.want, "as the server says"
 	}
-	want := label.Want(s.info.Expected, expect, s.byStage)
+	if s.o.Nsys {
+		want = nil // one report for each nsys, however many processes it records
+	}
 	p := patience{until: begin.Add(s.o.Timeouts.Traces)}
-	if s.stopErr != nil && !server.TimedOut(s.stopErr) || s.stopErr == nil && s.d.Traits().Flushed {
+	switch {
+	case errors.Is(s.stopErr, ErrDied): // what it had written is there
+		p.until = begin.Add(2 * (s.o.Timeouts.Stable + s.o.Timeouts.Settle + s.o.Timeouts.Poll))
+	case s.stopErr != nil && !timedOut(s.stopErr), s.stopErr == nil && s.con().Flushed:
 		p.quiet = s.o.Timeouts.Quiet
 	}
 	for {
@@ -289,8 +304,8 @@ func (s *stageRun) await(ctx context.Context) ([]string, error) {
 			continue
 		}
 		// Where neither the user nor the server says, the traces may.
-		if n := s.worldSize(names); len(want) == 0 && n > 0 && !s.byStage {
-			if want, from = label.Want(nil, n, false), "world_size of the traces"; len(label.Missing(names, want)) > 0 {
+		if n := s.worldSize(names) * max(len(s.wins), 1); len(want) == 0 && n > 0 && !s.byStage && !s.o.Nsys {
+			if want, from = wantRanks(nil, n, false), "world_size of the traces"; len(missingRanks(names, want)) > 0 {
 				continue
 			}
 			s.out.Expected, s.out.ExpectedFrom = len(want), from
@@ -299,16 +314,23 @@ func (s *stageRun) await(ctx context.Context) ([]string, error) {
 	}
 }
 
-// read has each new trace inspected.
+// read has each new trace inspected, a report of Nsight Systems after it was exported.
 func (s *stageRun) read(ctx context.Context, names []string) {
 	for _, n := range names {
 		f := s.w.files[n]
-		if s.o.Inspect == nil || f.looked || label.IsMerged(n) {
+		if s.o.Inspect == nil || f.looked || isMerged(n) {
 			continue
 		}
-		at := s.f.Abs(path.Join(s.from, n))
+		at := s.f.abs(path.Join(s.from, n))
 		s.say("check", time.Now(), "reading "+path.Base(n))
-		found, err := s.o.Inspect(ctx, at)
+		var err error
+		if s.o.Nsys && s.o.Export != nil {
+			at, err = s.o.Export(ctx, at)
+		}
+		var found Found
+		if err == nil {
+			found, err = s.o.Inspect(ctx, at)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -321,22 +343,39 @@ func (s *stageRun) read(ctx context.Context, names []string) {
 	}
 }
 
-// leaveOut marks the traces of another run and reports whether there were any.
+// ourID reports whether a name holds what was made for this window.
+func (s *stageRun) ourID(name string) bool {
+	b := path.Base(name)
+	return s.id != "" && (strings.Contains(b, s.id) || strings.Contains(b, strings.ReplaceAll(s.id, ".", "-")))
+}
+
+// leaveOut marks the traces of another run and reports whether there were any. Whether a file is new was seen in the
+// folder; a name that was made for this window settles it; only then does it count when the recording ended.
 func (s *stageRun) leaveOut(names []string) bool {
-	ahead, known := s.c.Ahead()
+	var ahead time.Duration
+	known := false
+	if len(s.wins) > 0 {
+		ahead, known = s.wins[0].t.c.ahead()
+	}
+	anyOurs := slices.ContainsFunc(names, s.ourID)
 	any := false
 	for _, n := range names {
 		f := s.w.files[n]
-		end, what := label.Started(n), "was begun"
+		end, what := started(n), "was begun"
 		if f.found != nil && !f.found.End.IsZero() {
 			end, what = f.found.End, "ends"
 		}
-		if !judge.Default.Foreign(end, s.opened, ahead) || !known && !s.twin(n, names) {
+		switch {
+		case s.ourID(n):
+			continue
+		case anyOurs && s.twin(n, names):
+			what = "has not the name that this run gave to its traces; it " + what
+		case !foreign(end, s.opened, ahead) || !known && !s.twin(n, names):
 			continue
 		}
 		f.foreign, any = true, true
 		s.out.Rejected = append(s.out.Rejected, path.Join(s.from, n))
-		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what, s.opened.Sub(end.Add(-ahead)).Round(time.Second)))
+		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what, s.opened.Sub(end).Round(time.Second)))
 	}
 	return any
 }
@@ -344,7 +383,7 @@ func (s *stageRun) leaveOut(names []string) bool {
 // twin reports whether another file is of the same rank.
 func (s *stageRun) twin(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
-		return n != name && label.Parse(n) == label.Parse(name) && label.Half(n) == label.Half(name)
+		return n != name && parseRank(n) == parseRank(name) && halfOf(n) == halfOf(name)
 	})
 }
 
@@ -352,7 +391,7 @@ func (s *stageRun) twin(name string, names []string) bool {
 func (s *stageRun) worldSize(names []string) int {
 	n := 0
 	for _, name := range names {
-		if f := s.w.files[name].found; f != nil && f.Ranked && !label.IsFrontend(name) {
+		if f := s.w.files[name].found; f != nil && f.Ranked && !isFrontend(name) {
 			n = max(n, f.WorldSize)
 		}
 	}
@@ -371,7 +410,7 @@ func anyOf(pending []fileState, files map[string]*watched) bool {
 }
 
 // waiting is the progress line.
-func waiting(done []string, pending []fileState, want []label.Wanted, lack []string) string {
+func waiting(done []string, pending []fileState, want []wanted, lack []string) string {
 	s := fmt.Sprintf("%d complete", len(done))
 	if len(want) > 0 {
 		s = fmt.Sprintf("%d of %d complete", len(done), len(want))

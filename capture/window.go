@@ -5,45 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
-// armState says what the server's profiler may be doing, judged by what was
-// sent to it and not by what it answered: until it is known to be off it
-// counts as on.
-type armState string
+// State says what a server's profiler may be doing, judged by what was really sent to it and not by what it answered:
+// until it is known to be off it counts as on.
+type State string
 
+// The states.
 const (
-	// stateOff: no start request was sent, or it is known that none counted.
-	stateOff armState = "off"
-	// stateArmed: a start request was sent, a stop request was not.
-	stateArmed armState = "armed"
-	// stateStopping: the one stop request was sent, and it is not known
-	// whether it was carried out.
-	stateStopping armState = "stopping"
-	// stateStopped: the stop request was answered as carried out.
-	stateStopped armState = "stopped"
+	StateOff      State = "off"      // no start request was sent, or none counted, or the server is gone
+	StateArmed    State = "armed"    // a start request was sent, a stop request was not
+	StateStopping State = "stopping" // the stop request was sent, and it is not known whether it was carried out
+	StateStopped  State = "stopped"  // the stop request was answered as carried out
 )
 
-// stopTries bounds how often a stop request is sent that did not reach the
-// server, which is as if it had not been sent.
+// States lists the states.
+func States() []State { return []State{StateOff, StateArmed, StateStopping, StateStopped} }
+
+// UnmarshalText refuses unknown words.
+func (s *State) UnmarshalText(text []byte) error {
+	return parseWord(s, "state", string(text), States())
+}
+
+// stopTries bounds how often a stop request is sent that did not reach the server, which is as if it had not been sent.
 const stopTries = 3
 
-// window is the life of one profiler window. open is called once, shut any
-// number of times: of all its calls, one sends a request. No server is asked to
-// start twice or, unless it is known to take that, to stop twice.
+// window is one engine's profiler window. open is called once, shut any number of times: of all its calls, one sends a
+// request. No server is asked to start twice or, unless it is known to take that, to stop twice.
 type window struct {
-	d     server.Driver
-	c     *server.Client
+	t     *target
 	o     *Options
-	state armState
-	// save notes each state before the request that leads to it is sent; what
-	// it fails at ends the window before it opens.
-	save func(armState) error
-	// warn is told what a stop request was answered with that may be harmless;
-	// aside is that where it is harmless as a rule.
+	state State
+	// save notes each state before the request that leads to it is sent; what it fails at ends the window before it
+	// opens.
+	save func() error
+	// warn is told what a stop request was answered with that may be harmless; aside is that where it is harmless as a
+	// rule.
 	warn  func(string)
 	aside string
 	// started delivers the answer to a start request that is answered late.
@@ -53,44 +52,55 @@ type window struct {
 	detached bool
 }
 
-// set changes the state and notes it. A failure to note it matters only
-// before the profiler is armed.
-func (w *window) set(s armState) error {
+// set changes the state and notes it. A failure to note it matters only before the profiler is armed.
+func (w *window) set(s State) error {
 	w.state = s
 	if w.save == nil {
 		return nil
 	}
-	return w.save(s)
+	return w.save()
 }
 
-// open arms the profiler. pending reports that the server has not answered
-// yet and may do so when the window closes. Where err is not nil the profiler
-// may be on all the same: shut is always to be called.
-func (w *window) open(ctx context.Context, ses server.Session) (pending bool, err error) {
+// start sends the start request. A body that is refused for a field, before anything is done, is sent again with the
+// fields that all releases know, and at last without any where the server has a folder of its own.
+func (w *window) start(ctx context.Context, ses session) error {
+	t := w.t
+	body := w.o.body(t.con, t.listed, ses)
+	err := t.c.control(ctx, t.con.Start, body, w.o.Timeouts.Start)
+	if status(err) == http.StatusUnprocessableEntity && len(t.con.Listed) > 0 {
+		least := *t.con
+		least.Listed = nil
+		if fewer := w.o.body(&least, nil, ses); string(fewer) != string(body) {
+			err = t.c.control(ctx, t.con.Start, fewer, w.o.Timeouts.Start)
+		}
+	}
+	if status(err) == http.StatusUnprocessableEntity && !t.con.OwnDir {
+		err = t.c.control(ctx, t.con.Start, []byte("{}"), w.o.Timeouts.Start)
+	}
+	return err
+}
+
+// open arms the profiler. pending reports that the server has not answered yet and may do so when the window closes.
+// Where err is not nil the profiler may be on all the same: shut is always to be called.
+func (w *window) open(ctx context.Context, ses session) (pending bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)
 	}
-	tr := w.d.Traits()
-	if err := w.set(stateArmed); err != nil {
-		w.state = stateOff // nothing was sent
+	if err := w.set(StateArmed); err != nil {
+		w.state = StateOff // nothing was sent
 		return false, err
 	}
-	// Not the caller's context: a start that is given up half way may count or
-	// not. It has a timeout of its own.
+	// Not the caller's context: a start that is given up half way may count or not. It has a timeout of its own.
 	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w.cancel = cancel
 	started := make(chan error, 1)
 	w.started = started
 	go func() {
-		defer func() {
-			if p := recover(); p != nil { // a caller's transport
-				started <- fmt.Errorf("panic: %v", p)
-			}
-		}()
-		started <- w.d.Start(sctx, ses)
+		defer recovered(started) // a caller's transport
+		started <- w.start(sctx, ses)
 	}()
 	var grace <-chan time.Time
-	if tr.MayBlock {
+	if w.t.con.MayBlock {
 		t := time.NewTimer(max(w.o.StartGrace, w.o.ArmDelay))
 		defer t.Stop()
 		grace = t.C
@@ -106,38 +116,53 @@ func (w *window) open(ctx context.Context, ses server.Session) (pending bool, er
 		select {
 		case err := <-started:
 			w.started = nil
-			return false, errors.Join(context.Cause(ctx), w.judgeStart(err))
+			return false, join(context.Cause(ctx), w.judgeStart(err))
 		case <-time.After(w.o.Timeouts.Detach):
 		}
 		return false, context.Cause(ctx)
 	}
 }
 
-// judgeStart decides from the answer to a start request whether there may be a
-// window to close. Only what shows that the server did nothing makes it off.
+// recovered delivers a panic as an error.
+func recovered(to chan<- error) {
+	if p := recover(); p != nil {
+		to <- fmt.Errorf("panic: %v", p)
+	}
+}
+
+// judgeStart decides from the answer to a start request whether there may be a window to close. Only what shows that
+// the server did nothing makes it off.
 func (w *window) judgeStart(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := server.Status(err)
-	var no server.RefusedError
-	off := func() { _ = w.set(stateOff) } // the note is removed later all the same
+	code := status(err)
+	off := func() { _ = w.set(StateOff) } // the note is removed later all the same
 	switch {
-	case server.AlreadyRunning(err):
+	case alreadyRunning(err):
 		off() // somebody else's window: closing it is not ours to do
-		return server.WithHint(err, "another capture is running, or one was left open: capture stop --url ADDRESS closes it")
-	case errors.As(err, &no), neverSent(err):
+		return mark(withHint(err, "another capture is running, or one was left open: capture stop --url "+w.t.c.base+" closes it"), ErrRefused)
+	case neverSent(err):
 		off()
+		return withHint(err, w.t.con.launch())
+	case errors.As(err, new(refusedError)):
+		off()
+		err = mark(err, ErrRefused)
 	case code == http.StatusRequestTimeout, code == 499:
 		// A proxy's words; the server may have got the request.
-	case code/100 == 4:
+	case noRoute(err):
 		off()
+		err = mark(err, ErrNoRoute)
+	case code/100 == 3, code/100 == 4:
+		off()
+		err = mark(err, ErrRefused)
+	case code == http.StatusInternalServerError, errors.As(err, new(partialError)):
+		err = mark(err, ErrRefused)
 	}
-	return server.WithHint(err, w.d.Traits().Needs)
+	return withHint(err, w.t.con.launch())
 }
 
-// late returns the answer to a start request that was pending, once the window
-// is closed.
+// late returns the answer to a start request that was pending, once the window is closed.
 func (w *window) late(ctx context.Context) error {
 	if w.started == nil {
 		return nil
@@ -147,7 +172,7 @@ func (w *window) late(ctx context.Context) error {
 	case err := <-w.started:
 		w.started = nil
 		if err != nil {
-			return server.WithHint(err, w.d.Traits().Needs)
+			return withHint(err, w.t.con.launch())
 		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -166,18 +191,15 @@ func (w *window) drain() {
 	}
 }
 
-// shut sends the stop request if the profiler may be on and none was sent. A
-// server that may have stopped by itself is told all the same: with fewer
-// steps than announced its window is still open.
+// shut sends the stop request if the profiler may be on and none was sent. A server that may have stopped by itself is
+// told all the same: with fewer steps than announced its window is still open. A server that is gone has no profiler.
 //
-// The request has a context of its own: one that was cancelled before it
-// arrived would leave the profiler on, and a second one is out of the
-// question. A cancelled ctx ends the wait for the answer, not the request.
+// The request has a context of its own: one that was cancelled before it arrived would leave the profiler on, and a
+// second one is out of the question. A cancelled ctx ends the wait for the answer, not the request.
 func (w *window) shut(ctx context.Context, timeout time.Duration) error {
-	if w.state != stateArmed {
+	if w.state != StateArmed {
 		return nil
 	}
-	tr := w.d.Traits()
 	var err error
 	for try := range stopTries {
 		if try > 0 {
@@ -186,51 +208,48 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 			case <-ctx.Done():
 			}
 		}
-		_ = w.set(stateStopping) // the request matters more than the note
+		_ = w.set(StateStopping) // the request matters more than the note
 		err = w.sendStop(ctx, timeout)
 		arrived := !neverSent(err)
-		if w.detached || arrived && (try > 0 || !tr.StopAgain || !lostOnTheWay(err)) {
+		if w.detached || arrived && (try > 0 || !w.t.con.StopAgain || !lostOnTheWay(err)) {
 			break
 		}
-		if !arrived {
-			w.state = stateArmed
+		if !arrived { // what was sent decides: no stop was
+			_ = w.set(StateArmed)
 		}
 	}
 	switch {
-	case err == nil, server.NotInProgress(err):
-		_ = w.set(stateStopped)
+	case err == nil, notInProgress(err):
+		_ = w.set(StateStopped)
 		return nil
 	case w.detached:
 		return err
-	case tr.SelfStop && server.Status(err) == http.StatusInternalServerError:
-		// What SGLang answers after it has stopped by itself, its words lost.
-		// Of interest only if no traces come.
-		_ = w.set(stateStopped)
+	case gone(err):
+		_ = w.set(StateOff)
+		return mark(fmt.Errorf("capture: %s went away while it was profiled, and its profiler with it: %w", w.t.c.base, err), ErrDied)
+	case w.t.con.SelfStop && status(err) == http.StatusInternalServerError:
+		// What SGLang answers after it has stopped by itself, its words lost. Of interest only if no traces come.
+		_ = w.set(StateStopped)
 		w.aside = "the stop request was answered: " + err.Error()
 		return nil
-	}
-	if errors.As(err, new(server.PartialError)) {
+	case errors.As(err, new(partialError)):
 		// Some workers were not profiling, or none: the traces tell.
-		_ = w.set(stateStopped)
+		_ = w.set(StateStopped)
 		w.warn("stop: " + err.Error())
 		return nil
 	}
-	return server.WithHint(err, "see the server's log")
+	return withHint(err, "see the server's log")
 }
 
-// sendStop sends one stop request. When ctx ends, it waits a little longer for
-// the answer and then gives up waiting: the server goes on writing.
+// sendStop sends one stop request. When ctx ends, it waits a little longer for the answer and then gives up waiting:
+// the server goes on writing.
 func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		defer func() {
-			if p := recover(); p != nil { // a caller's transport
-				done <- fmt.Errorf("panic: %v", p)
-			}
-		}()
-		done <- server.Control(sctx, w.c, server.StopPath, nil, timeout)
+		defer recovered(done)
+		done <- w.t.c.control(sctx, orText(w.t.con.Stop, stopPath), nil, timeout)
 	}()
 	select {
 	case err := <-done:
@@ -248,36 +267,77 @@ func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 	}
 }
 
-// cleanup closes the window after an error, also after a panic and a cancelled
-// context, and ends what is under way. It returns err with what that adds.
-func (w *window) cleanup(ctx context.Context, err error) error {
-	if w.state == stateArmed {
-		// Nothing of the caller's runs before it: what is to be cleaned up after
-		// may be a callback's panic.
-		switch serr := w.shut(context.WithoutCancel(ctx), w.o.Timeouts.Cleanup); {
-		case serr == nil:
-		case server.TimedOut(serr):
-			err = errors.Join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect takes them when they are there", ErrStillRunning, serr))
-		default:
-			err = errors.Join(err, fmt.Errorf("%w: %w; capture stop tries again", ErrStillRunning, serr))
+// windows are those of one stage, one for each engine that runs it.
+type windows []*window
+
+// open arms one engine after the other.
+func (ws windows) open(ctx context.Context, ses func(*target) session) (pending bool, err error) {
+	for _, w := range ws {
+		late, err := w.open(ctx, ses(w.t))
+		pending = pending || late
+		if err != nil {
+			return pending, err
 		}
 	}
-	w.drain()
+	return pending, nil
+}
+
+// shut stops all engines at once: each may take minutes to write.
+func (ws windows) shut(ctx context.Context, timeout time.Duration) error {
+	errs := make([]error, len(ws))
+	var wg sync.WaitGroup
+	for i, w := range ws {
+		wg.Go(func() { errs[i] = w.shut(ctx, timeout) })
+	}
+	wg.Wait()
+	return join(errs...)
+}
+
+// cleanup closes the windows after an error, also after a panic and a cancelled context, and ends what is under way.
+// It returns err with what that adds. Nothing of the caller's runs before it: what is to be cleaned up after may be a
+// callback's panic.
+func (ws windows) cleanup(ctx context.Context, err error, dir string) error {
+	var timeout time.Duration
+	armed := false
+	for _, w := range ws {
+		armed, timeout = armed || w.state == StateArmed, w.o.Timeouts.Cleanup
+	}
+	if armed {
+		serr := ws.shut(context.WithoutCancel(ctx), timeout)
+		switch {
+		case serr == nil:
+		case errors.Is(serr, ErrDied) && !ws.in(StateArmed, StateStopping):
+			err = join(err, serr)
+		case timedOut(serr):
+			err = join(err, fmt.Errorf("%w, or be writing its traces: %w; capture collect --output-dir %s takes them when they are there", ErrStillRunning, serr, dir))
+		default:
+			err = join(err, fmt.Errorf("%w: %w; capture stop --output-dir %s tries again", ErrStillRunning, serr, dir))
+		}
+	}
+	for _, w := range ws {
+		w.drain()
+	}
 	return err
 }
 
-// neverSent reports a request that did not reach a server: no connection came
-// about, or nothing was written to it.
-func neverSent(err error) bool { return server.Refused(err) || errors.As(err, new(server.UnsentError)) }
+// in reports whether any window is in one of the states.
+func (ws windows) in(states ...State) bool {
+	for _, w := range ws {
+		for _, s := range states {
+			if w.state == s {
+				return true
+			}
+		}
+	}
+	return false
+}
 
-// lostOnTheWay reports a request of which it is not known that the server saw
-// it: the connection broke, or a gateway could not pass it on.
-func lostOnTheWay(err error) bool {
-	switch server.Status(err) {
-	case 0:
-		return err != nil && !server.TimedOut(err) && !errors.Is(err, context.Canceled)
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
+// detached reports that a cancelled run left a server to finish a stop.
+func (ws windows) detached() bool {
+	for _, w := range ws {
+		if w.detached {
+			return true
+		}
 	}
 	return false
 }

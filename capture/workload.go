@@ -8,14 +8,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/llmstrata/strata/capture/internal/server"
 )
 
 // stagePlan are the requests of one stage.
 type stagePlan struct {
-	stage           string
-	warmup, capture []server.Request
+	stage           Stage
+	warmup, capture []request
 	// steps is the number of passes asked for.
 	steps int
 	// inputLen is the prompt's length in words, 0 for the probe prompt.
@@ -32,10 +30,10 @@ type counter struct{ next int }
 func freshIndex() int { return 100_000 + rand.IntN(999_000_000) }
 
 // request makes one request of words words.
-func (c *counter) request(words, tokens int) server.Request {
+func (c *counter) request(words, tokens int) request {
 	i := c.next
 	c.next++
-	return server.Request{Prompt: syntheticPrompt(i, words), MaxTokens: tokens, Seed: i}
+	return request{prompt: syntheticPrompt(i, words), maxTokens: tokens, seed: i}
 }
 
 // syntheticPrompt is words words, "profile" all of them but the first, which
@@ -66,12 +64,12 @@ func syntheticPrompt(i, words int) string {
 // Where the server does not close the window by itself (selfStop false), a
 // request generates as many tokens as the window needs and no more: one by the
 // pass over the prompt, one by each step.
-func plan(stage string, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
+func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
 	p := stagePlan{stage: stage, steps: steps, ignoreEOS: ignoreEOS || o.IgnoreEOS}
 	switch {
 	case o.Attach > 0:
 		return p
-	case stage == stagePrefill:
+	case stage == StagePrefill:
 		p.inputLen, p.outputLen = o.Prefill.InputLen, o.Prefill.OutputLen
 		for range o.WarmupSteps {
 			p.warmup = append(p.warmup, c.request(p.inputLen, p.outputLen))
@@ -79,7 +77,7 @@ func plan(stage string, o Options, steps int, ignoreEOS, selfStop bool, c *count
 		for range max(o.ProbeRequests, steps) * o.Concurrency {
 			p.capture = append(p.capture, c.request(p.inputLen, p.outputLen))
 		}
-	case stage == stageDecode:
+	case stage == StageDecode:
 		p.inputLen, p.outputLen = o.Decode.InputLen, steps+1
 		if selfStop {
 			p.outputLen = max(o.Decode.OutputLen, steps+1)
@@ -97,9 +95,9 @@ func plan(stage string, o Options, steps int, ignoreEOS, selfStop bool, c *count
 		if !selfStop {
 			p.outputLen = min(p.outputLen, steps+1)
 		}
-		probe := func(tokens int) server.Request {
+		probe := func(tokens int) request {
 			c.next++
-			return server.Request{Prompt: o.ProbePrompt, MaxTokens: tokens, Seed: c.next - 1}
+			return request{prompt: o.ProbePrompt, maxTokens: tokens, seed: c.next - 1}
 		}
 		if o.WarmupSteps > 0 {
 			p.warmup = append(p.warmup, probe(o.WarmupSteps))
@@ -109,19 +107,35 @@ func plan(stage string, o Options, steps int, ignoreEOS, selfStop bool, c *count
 		}
 	}
 	for i := range p.capture {
-		p.capture[i].IgnoreEOS = p.ignoreEOS
+		p.capture[i].ignoreEOS = p.ignoreEOS
 	}
 	return p
 }
 
+// slowFactor is how many times as long as in the warm-up, token for token, a request may take while the profiler is on.
+// Profilers with stacks slow a pass down by two to four times; ten is a server that hangs.
+const slowFactor = 10
+
+// requestLimit bounds a profiled request by what the warm-up took, so that a hung one does not leave the profiler on
+// for [Timeouts].Request.
+func (s *stageRun) requestLimit() time.Duration {
+	w := s.out.Warmup
+	if w.Latency.Count == 0 || len(s.plan.capture) == 0 {
+		return s.o.Timeouts.Request
+	}
+	tokens := max(1, float64(s.plan.capture[0].maxTokens)/float64(max(w.MaxTokens, 1)))
+	limit := time.Duration(slowFactor * w.Latency.MaxMs * tokens * float64(time.Millisecond))
+	return min(max(limit, s.o.Timeouts.Slow), s.o.Timeouts.Request)
+}
+
 // send sends the requests of a phase, Concurrency of them at a time. The first
 // error ends it: requests under way are given up.
-func (s *stageRun) send(ctx context.Context, phase string, reqs []server.Request) (Load, error) {
+func (s *stageRun) send(ctx context.Context, phase string, reqs []request, limit time.Duration) (Load, error) {
 	l := Load{Requests: len(reqs), InputWords: s.plan.inputLen, Concurrency: s.o.Concurrency, Tokens: -1, PromptTokens: -1, CachedTokens: -1}
 	if len(reqs) == 0 {
 		return l, nil
 	}
-	l.MaxTokens = reqs[0].MaxTokens
+	l.MaxTokens = reqs[0].maxTokens
 	begin := time.Now()
 	rctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -139,7 +153,7 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []server.Request
 		if rctx.Err() != nil {
 			break
 		}
-		s.say(phase, begin, fmt.Sprintf("request %d of %d, up to %d tokens", i+1, len(reqs), q.MaxTokens))
+		s.say(phase, begin, fmt.Sprintf("request %d of %d, up to %d tokens", i+1, len(reqs), q.maxTokens))
 		wg.Go(func() {
 			defer func() {
 				<-room
@@ -148,8 +162,11 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []server.Request
 				}
 			}()
 			t := time.Now()
-			a, err := s.d.Generate(rctx, q)
+			a, err := s.d.load[i%len(s.d.load)].generate(rctx, q, limit)
 			if err != nil {
+				if timedOut(err) && limit < s.o.Timeouts.Request {
+					err = fmt.Errorf("%w, %d times as long as the warm-up took: it hangs", err, slowFactor)
+				}
 				cancel(fmt.Errorf("%s request %d of %d: %w", s.plan.stage, i+1, len(reqs), err))
 				return
 			}
@@ -168,15 +185,15 @@ func (s *stageRun) send(ctx context.Context, phase string, reqs []server.Request
 }
 
 // add counts one answer.
-func (l *Load) add(a server.Reply) {
-	if a.Tokens >= 0 && (l.Tokens < 0 || a.Tokens < l.Tokens) {
-		l.Tokens = a.Tokens
+func (l *Load) add(a reply) {
+	if a.tokens >= 0 && (l.Tokens < 0 || a.tokens < l.Tokens) {
+		l.Tokens = a.tokens
 	}
 	sum := func(to *int, n int) {
 		if n >= 0 {
 			*to = max(*to, 0) + n
 		}
 	}
-	sum(&l.PromptTokens, a.Prompt)
-	sum(&l.CachedTokens, a.Cached)
+	sum(&l.PromptTokens, a.prompt)
+	sum(&l.CachedTokens, a.cached)
 }

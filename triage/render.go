@@ -108,6 +108,15 @@ func (m *page) codes(list []string) string {
 
 func (m *page) head(r *Report) {
 	m.heading(1, "Triage View")
+	if c := r.Capture; c != nil {
+		m.fact("Capture", c.Validity)
+		for _, w := range c.Why {
+			m.fact("Not valid", w)
+		}
+		for _, f := range c.Facts {
+			m.fact("Captured", f)
+		}
+	}
 	m.fact("Mode", r.Mode)
 	framework := r.Framework
 	if r.MappingFramework != "" && r.MappingFramework != r.Framework {

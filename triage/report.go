@@ -28,8 +28,9 @@ const (
 // shares in percent of the stage's GPU time, as their names say. Slices are in
 // the order in which they are printed.
 type Report struct {
-	Schema           string   `json:"schema"` // "strata.triage/2"
-	Mode             string   `json:"mode"`   // "single-trace" or "mapping-formal"
+	Schema           string   `json:"schema"`            // "strata.triage/2"
+	Mode             string   `json:"mode"`              // "single-trace" or "mapping-formal"
+	Capture          *Capture `json:"capture,omitempty"` // of traces from a live capture
 	Framework        string   `json:"framework"`
 	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
 	Traces           []string `json:"traces"`                      // formal traces as given
@@ -49,6 +50,13 @@ type Report struct {
 	MinSharePct float64 `json:"min_share_pct"`
 
 	from *analysis // nil for a report that was not made by Analyze
+}
+
+// Capture says whether traces of a live capture hold what was asked for.
+type Capture struct {
+	Validity string   `json:"validity"` // "VALID", "UNCHECKED" or "INVALID"
+	Why      []string `json:"why"`      // what did not pass, with what to change; empty where VALID
+	Facts    []string `json:"facts"`    // what was run, on what
 }
 
 // HealthNote is the health of one input trace, restricted to findings that

@@ -16,7 +16,7 @@ const (
 	// ExitUnchecked: nothing is wrong with them as far as anybody can tell,
 	// and something that decides is not known.
 	ExitUnchecked = 4
-	// ExitNoServer: nothing answers, or nothing that can be profiled.
+	// ExitNoServer: nothing answers at the address, or nothing that is known.
 	ExitNoServer = 5
 	// ExitStillRunning: the profiler may be on.
 	ExitStillRunning = 6
@@ -28,6 +28,18 @@ const (
 	ExitTooLarge = 9
 	// ExitLeftOver: an earlier run in the folder has not ended.
 	ExitLeftOver = 10
+	// ExitNoRoute: the server was launched without a profiler.
+	ExitNoRoute = 11
+	// ExitRefused: the server answered and does not profile.
+	ExitRefused = 12
+	// ExitDied: the server went away while it was profiled.
+	ExitDied = 13
+	// ExitGateway: the address is of a gateway whose engines are to be named.
+	ExitGateway = 14
+	// ExitWrongKind: the server's profiler records something else.
+	ExitWrongKind = 15
+	// ExitOtherHost: traces are on another host.
+	ExitOtherHost = 16
 	// ExitInterrupted: a signal ended the run, and the profiler is off.
 	ExitInterrupted = 130
 )
@@ -43,27 +55,31 @@ func (e told) Unwrap() error { return e.error }
 // coded is an error with the exit code of a capture.
 type coded struct{ told }
 
-// ExitCode is by kind; what matters most first.
+// exitCodes are by kind, what matters most first.
+var exitCodes = []struct {
+	kind error
+	code int
+}{
+	{capture.ErrStillRunning, ExitStillRunning}, {context.Canceled, ExitInterrupted}, {capture.ErrDied, ExitDied},
+	{capture.ErrWrongKind, ExitWrongKind}, {capture.ErrOtherHost, ExitOtherHost}, {capture.ErrIncomplete, ExitIncomplete},
+	{capture.ErrInvalid, ExitInvalid}, {capture.ErrTooLarge, ExitTooLarge}, {capture.ErrLeftOver, ExitLeftOver},
+	{capture.ErrGateway, ExitGateway}, {capture.ErrNoRoute, ExitNoRoute},
+}
+
+// ExitCode is by kind.
 func (e coded) ExitCode() int {
+	for _, c := range exitCodes {
+		if errors.Is(e, c.kind) {
+			return c.code
+		}
+	}
 	var se *capture.ServerError
 	switch {
-	case errors.Is(e, capture.ErrStillRunning):
-		return ExitStillRunning
-	case errors.Is(e, context.Canceled):
-		return ExitInterrupted
-	case errors.Is(e, capture.ErrIncomplete):
-		return ExitIncomplete
-	case errors.Is(e, capture.ErrInvalid):
-		return ExitInvalid
-	case errors.Is(e, capture.ErrTooLarge):
-		return ExitTooLarge
-	case errors.Is(e, capture.ErrLeftOver):
-		return ExitLeftOver
-	case !errors.As(e, &se):
-		return 1
-	case se.Status == http.StatusUnauthorized, se.Status == http.StatusForbidden:
+	case errors.As(e, &se) && (se.Status == http.StatusUnauthorized || se.Status == http.StatusForbidden):
 		return ExitKey
-	case se.Status == 0, se.Status == http.StatusNotFound, se.Status == http.StatusMethodNotAllowed:
+	case errors.Is(e, capture.ErrRefused):
+		return ExitRefused
+	case errors.Is(e, capture.ErrNoServer):
 		return ExitNoServer
 	}
 	return 1

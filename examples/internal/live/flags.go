@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/internal/framework"
 )
 
 // Settings are the flags that end up in capture.Options. The zero value of an
@@ -35,26 +34,27 @@ type Settings struct {
 	inspect, probe      bool
 }
 
-// Framework checks a server's name: wrong usage where it is none.
-func Framework(name string) (string, error) {
-	if f, ok := framework.ByName(framework.All(), name); ok && f.Server() || name == "" || strings.EqualFold(name, "auto") {
-		return name, nil
+// Framework reads a server's name: wrong usage where it is none.
+func Framework(name string) (capture.Framework, error) {
+	f, err := capture.ParseFramework(name)
+	if err != nil {
+		return "", app.Usagef("%s", strings.TrimPrefix(err.Error(), "capture: "))
 	}
-	return "", app.Usagef("unknown framework %q: want sglang, vllm, tensorrt-llm, tokenspeed or auto", name)
+	return f, nil
 }
 
 // Role are the options of one of two servers of a model: its address, and a folder of its own in that of both.
-func Role(both capture.Options, url, role string) capture.Options {
-	both.URL, both.OutputDir = url, filepath.Join(both.OutputDir, role)
+func Role(both capture.Options, url string, role capture.CaptureRole) capture.Options {
+	both.URL, both.Workers, both.OutputDir = url, nil, filepath.Join(both.OutputDir, string(role))
 	if both.ServerOutputDir != "" {
-		both.ServerOutputDir = filepath.Join(both.ServerOutputDir, role)
+		both.ServerOutputDir = filepath.Join(both.ServerOutputDir, string(role))
 	}
 	return both
 }
 
 // ServerFlags are needed to talk to a server.
 func (s *Settings) ServerFlags(fs *flag.FlagSet) {
-	fs.StringVar(&s.O.URL, "url", "", "address of the server, `http://host:port`")
+	fs.Var(urls{&s.O}, "url", "address of the server, `http://host:port`; repeat it to name each engine of a deployment: where the first is a gateway, requests go through it")
 	s.ModelFlags(fs)
 	fs.StringVar(&s.O.Model, "model", "", "`NAME` to send with OpenAI requests; empty: the first of /v1/models")
 }
@@ -115,7 +115,7 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	off(fs, "no-profile-by-stage", &s.O.ProfileByStage)
 	off(fs, "no-merge-profiles", &s.O.MergeProfiles)
 	fs.StringVar(&s.O.ProfilePrefix, "profile-prefix", "", "`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
-	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang)")
+	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang, TensorRT-LLM's routes, vLLM with delay_iterations)")
 	s.delay = seconds(5 * time.Second)
 	fs.Var(&s.delay, "probe-delay", "`TIME` between arming the profiler and the first request, in seconds or as 5s, 1m")
 	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); 0: one that no other run has, so that no prefix cache knows the prompts")
@@ -128,6 +128,7 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.Var(&s.activities, "activities", "what to record, a `LIST` of CPU, GPU and what else the server knows (SGLang, TensorRT-LLM, TokenSpeed); empty: CPU,GPU")
 	fs.Var(optional{&s.O.WithStack}, "with-stack", "have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
 	fs.Var(optional{&s.O.RecordShapes}, "record-shapes", "have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
+	fs.BoolVar(&s.O.Nsys, "nsys", false, "arm cudaProfilerApi ranges, for a server launched under Nsight Systems (capture doctor prints the line); the report is exported to SQLite, which host reads")
 	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
 	s.WaitFlags(fs)
 }
@@ -177,7 +178,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		}
 	}
 	if s.workload != nil {
-		o.Workload = *s.workload
+		o.Workload = capture.Workload(*s.workload)
 	}
 	if strings.ContainsAny(o.ProfilePrefix, `/\`) {
 		return o, app.Usagef("--profile-prefix %s: part of a file name, not a path", o.ProfilePrefix)
@@ -203,6 +204,9 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	if s.inspect {
 		o.Inspect = inspect
 	}
+	if o.Nsys {
+		o.Export = exporter(env)
+	}
 	o.Progress = reporter(env)
 	return o, nil
 }
@@ -227,6 +231,21 @@ func (s *seconds) Set(text string) error {
 		return fmt.Errorf("want no negative time")
 	}
 	*s = seconds(d)
+	return nil
+}
+
+// urls is a repeated flag: the first address is the server's, the others are further engines.
+type urls struct{ o *capture.Options }
+
+func (u urls) String() string { return "" }
+
+// Set adds one.
+func (u urls) Set(text string) error {
+	if u.o.URL == "" {
+		u.o.URL = text
+		return nil
+	}
+	u.o.Workers = append(u.o.Workers, text)
 	return nil
 }
 

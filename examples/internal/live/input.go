@@ -70,19 +70,10 @@ func load(ctx context.Context, r *capture.Result, o trace.Options) ([]triage.Sou
 	return sources, nil
 }
 
-// Title is a server's name as its makers write it.
-func Title(id string) string {
-	f, ok := framework.ByName(framework.All(), id)
-	if !ok {
-		return id
-	}
-	return f.Name
-}
-
 // serverOf returns what the server said about itself: to the file beside the
 // first stage's traces, else to the capture.
 func serverOf(r *capture.Result) (triage.Server, error) {
-	server := triage.Server{Framework: Title(r.Framework), Model: r.Info.Model, TPSize: r.Info.TP}
+	server := triage.Server{Framework: r.Framework.Title(), Model: r.Info.Model, TPSize: r.Info.TP}
 	for _, s := range r.Stages {
 		if s.ServerArgs == "" {
 			continue

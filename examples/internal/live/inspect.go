@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
@@ -15,10 +16,11 @@ import (
 // forward passes by stage, the process and when it was recorded. A trace
 // without GPU events has no passes to look for.
 func inspect(ctx context.Context, path string) (capture.Found, error) {
-	tr, err := trace.Open(ctx, path, trace.Options{})
+	rec, err := strata.OpenFiles(ctx, []string{path}, strata.Options{})
 	if err != nil {
 		return capture.Found{}, err
 	}
+	tr := rec.Parts[0].Trace
 	m := tr.Meta()
 	f := capture.Found{
 		Steps: -1, Coverage: -1,

@@ -13,17 +13,17 @@ import (
 // progressEvery paces lines about one phase that goes on.
 const progressEvery = 5 * time.Second
 
-// reporter prints progress as lines on stderr: a new phase at once, a long one
-// every few seconds. It is nil where progress is off, and by default where
-// stderr is no terminal.
+// reporter prints progress as lines on stderr: a new phase at once, a long one every few seconds. Where stderr is no
+// terminal it says only that a phase still goes on. It is nil where progress is off.
 func reporter(env *app.Env) func(capture.Progress) {
-	if env.Progress == app.Off || env.Progress == app.Auto && !app.Terminal(env.Stderr) {
+	if env.Progress == app.Off {
 		return nil
 	}
+	quiet := env.Progress == app.Auto && !app.Terminal(env.Stderr)
 	var last capture.Progress
 	var at time.Time
 	return func(p capture.Progress) {
-		if p.Phase == last.Phase && p.Stage == last.Stage && time.Since(at) < progressEvery {
+		if quiet && !p.Still || p.Phase == last.Phase && p.Stage == last.Stage && time.Since(at) < progressEvery {
 			return
 		}
 		last, at = p, time.Now()
@@ -51,8 +51,11 @@ func Notes(env *app.Env, r *capture.Result) {
 			env.Notef("warning: %s: %s", s.Stage, w)
 		}
 		for _, c := range s.Checks {
-			if c.Outcome == "fail" && r.Error == "" {
+			if c.Outcome == capture.Fail && r.Error == "" {
 				env.Notef("warning: %s: %s: %s", s.Stage, c.Name, c.Detail)
+				if c.Fix != "" {
+					env.Notef("fix: %s", c.Fix)
+				}
 			}
 		}
 		if s.Empty {

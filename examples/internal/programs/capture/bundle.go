@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/live"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/triage"
 )
@@ -29,11 +30,24 @@ func newBundle(title string) *bundle {
 	return &bundle{title: title, files: map[string]string{}}
 }
 
-// add writes the report of an entry into the entry's folder.
+// add writes the report of an entry into the entry's folder, also of one that failed: then it says so and no more.
 func (b *bundle) add(ctx context.Context, e capture.Entry) error {
-	rep, err := triageEntry(ctx, e)
-	if err != nil {
-		return err
+	rep, failed := triageEntry(ctx, e)
+	if rep == nil {
+		rep = &triage.Report{Framework: e.Framework.Title(), Health: []triage.HealthNote{}, Stages: []triage.StageReport{}}
+	}
+	rep.Capture = live.Validity(e.Captures...)
+	if rep.Capture == nil {
+		rep.Capture = &triage.Capture{Facts: []string{}}
+	}
+	if e.Error != "" || failed != nil || len(rep.Stages) == 0 {
+		rep.Capture.Validity = string(capture.Invalid)
+	}
+	if why := cmp.Or(e.Error, text(failed)); why != "" && len(rep.Capture.Why) == 0 {
+		rep.Capture.Why = append(rep.Capture.Why, why)
+	}
+	for _, c := range e.Captures {
+		rep.Model = cmp.Or(rep.Model, c.Info.Model)
 	}
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return err
@@ -42,9 +56,24 @@ func (b *bundle) add(ctx context.Context, e capture.Entry) error {
 	if err := atomicfile.Write(path, 0o666, rep.WriteMarkdown); err != nil {
 		return err
 	}
-	b.entries = append(b.entries, triage.BundleEntry{Label: rep.Model, Path: path, Name: rep.Framework + " (" + e.Name + ")"})
+	name := rep.Framework + " (" + e.Name + ")"
+	if rep.Capture.Validity != string(capture.Valid) {
+		name += " " + rep.Capture.Validity
+	}
+	b.entries = append(b.entries, triage.BundleEntry{Label: rep.Model, Path: path, Name: name})
 	b.files[e.Name] = path
-	return nil
+	if e.Error != "" {
+		return nil // it is told already
+	}
+	return failed
+}
+
+// text is an error's, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // write joins the reports, in the order of the plan. Without any it writes

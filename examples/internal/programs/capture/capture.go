@@ -27,18 +27,19 @@ func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 
 func captureProgram() app.Program {
 	var s live.Settings
-	var failOnEmpty, dryRun bool
+	var failOnEmpty, dryRun, allowInvalid bool
 	var mappingURL string
 	return app.Program{
 		Name: "capture",
 		Summary: "records traces from a running server: warms it up, arms its torch profiler, sends prefill and decode requests of known shape,\n" +
 			"disarms, waits until every rank's file is complete, reads the traces and says VALID or INVALID (also in DIR/capture.json).\n" +
 			"Also: capture stop, collect, doctor, probe, override, matrix (each with -h). Exit codes: 0 VALID, 3 INVALID, 4 not known to be valid,\n" +
-			"5 no such server, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 too large, 10 an earlier run has not\n" +
-			"ended, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
+			"5 no server answers, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 too large, 10 an earlier run has\n" +
+			"not ended, 11 no profiler route, 12 the server refuses, 13 it died, 14 a gateway whose engines are to be named, 15 a profiler of\n" +
+			"another kind, 16 traces on another host, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
 			"What the server must be launched with: SGLang nothing; vLLM --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'\n" +
-			"(before 0.13 VLLM_TORCH_PROFILER_DIR=DIR) with --output-dir DIR; TensorRT-LLM TLLM_PROFILE_START_STOP=A-B and\n" +
-			"TLLM_TORCH_PROFILE_TRACE=DIR/trace.json with --output-dir DIR.",
+			"(before 0.13 VLLM_TORCH_PROFILER_DIR=DIR) with --output-dir DIR; TensorRT-LLM nothing from #13872 on the PyTorch backend, else\n" +
+			"TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=DIR/trace.json with --output-dir DIR.",
 		Examples: []string{
 			"capture --url http://127.0.0.1:30000 --output-dir runs/qwen                       # SGLang: runs/qwen/prefill and runs/qwen/decode",
 			"capture --url http://127.0.0.1:8000 --framework vllm --output-dir /data/prof --ranks 4",
@@ -54,8 +55,9 @@ func captureProgram() app.Program {
 			s.FolderFlags(fs)
 			s.WindowFlags(fs)
 			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
-			fs.BoolVar(&dryRun, "dry-run", false, "print every request that would be sent to the profiler and the model, and send none")
+			fs.BoolVar(&dryRun, "dry-run", false, "print the plan and every request that would be sent to the profiler and the model, and send none")
 			fs.StringVar(&mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
+			fs.BoolVar(&allowInvalid, "allow-invalid", false, "end with 0 also where the capture is INVALID")
 			fs.BoolVar(&failOnEmpty, "fail-on-empty", false, "name an empty window as the error where there is no other; it is never VALID")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
@@ -68,14 +70,22 @@ func captureProgram() app.Program {
 			}
 			switch {
 			case dryRun:
-				return printCalls(ctx, env, o)
+				return printPlan(ctx, env, o)
 			case mappingURL != "":
-				return capturePair(ctx, env, o, mappingURL)
+				return allow(allowInvalid, capturePair(ctx, env, o, mappingURL))
 			}
 			r, err := capture.Run(ctx, o)
-			return finish(ctx, env, o, r, err, failOnEmpty)
+			return allow(allowInvalid, finish(ctx, env, o, r, err, failOnEmpty))
 		},
 	}
+}
+
+// allow drops the error of a capture that is not valid.
+func allow(invalid bool, err error) error {
+	if invalid && live.IsInvalid(err) {
+		return nil
+	}
+	return err
 }
 
 // finish prints a result and turns its verdict into the end of the program.
@@ -101,13 +111,13 @@ func verdict(o capture.Options, r *capture.Result, err error, failOnEmpty bool) 
 			return errEmpty{}
 		}
 	}
-	if r.Verdict != "UNCHECKED" || o.Inspect == nil {
+	if r.Verdict != capture.Unchecked || o.Inspect == nil {
 		return nil
 	}
 	for _, st := range r.Stages {
 		for _, c := range st.Checks {
-			if c.Outcome == "unknown" && c.Name != "cache" {
-				return errUnchecked{string(st.Stage) + ": " + c.Name + ": " + c.Detail}
+			if c.Outcome == capture.Unknown && c.Name != capture.CheckCache {
+				return errUnchecked{string(st.Stage) + ": " + string(c.Name) + ": " + c.Detail}
 			}
 		}
 	}
@@ -116,7 +126,7 @@ func verdict(o capture.Options, r *capture.Result, err error, failOnEmpty bool) 
 
 // capturePair captures a mapping and a formal server.
 func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingURL string) error {
-	mapping, formal, err := capture.RunPair(ctx, live.Role(o, mappingURL, "mapping"), live.Role(o, o.URL, "formal"))
+	mapping, formal, err := capture.RunPair(ctx, live.Role(o, mappingURL, capture.RoleMapping), live.Role(o, o.URL, capture.RoleFormal))
 	live.WarnIfRunning(ctx, env, err)
 	var both []*capture.Result
 	for _, r := range []*capture.Result{mapping, formal} {
@@ -151,19 +161,22 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 	return live.End(err)
 }
 
-// printCalls shows what a capture would send.
-func printCalls(ctx context.Context, env *app.Env, o capture.Options) error {
-	calls, err := capture.DryRun(ctx, o)
+// printPlan shows what a capture would do and send.
+func printPlan(ctx context.Context, env *app.Env, o capture.Options) error {
+	p, err := capture.DryRun(ctx, o)
 	if err != nil {
 		return live.End(err)
 	}
 	if env.Format == "json" {
 		return env.WriteJSON(struct {
-			Schema string         `json:"schema"`
-			Calls  []capture.Call `json:"calls"`
-		}{"strata.capture-dry-run/1", calls})
+			Schema string `json:"schema"`
+			*capture.Planned
+		}{"strata.capture-dry-run/1", p})
 	}
-	for _, c := range calls {
+	for _, line := range p.Plan {
+		fmt.Fprintf(env.Stdout, "plan: %s\n", line)
+	}
+	for _, c := range p.Calls {
 		fmt.Fprintf(env.Stdout, "%-8s %-9s %s %s %s\n", c.Stage, c.Phase, c.Method, c.Path, short(c.Body))
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func triageEntry(ctx context.Context, e capture.Entry) (*triage.Report, error) {
 	var formal, mapping *capture.Result
 	for _, c := range e.Captures {
-		if c.Role == "mapping" {
+		if c.Role == capture.RoleMapping {
 			mapping = c
 		} else {
 			formal = c
@@ -24,5 +24,5 @@ func triageEntry(ctx context.Context, e capture.Entry) (*triage.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return triage.Analyze(ctx, in, triage.Options{Framework: live.Title(e.Framework)})
+	return triage.Analyze(ctx, in, triage.Options{Framework: e.Framework.Title()})
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -17,7 +18,8 @@ import (
 func matrixProgram() app.Program {
 	var s live.Settings
 	var plan string
-	var restart bool
+	var restart, allowInvalid bool
+	var outputDir string
 	return app.Program{
 		Name: "capture matrix",
 		Summary: "captures one model from several servers, one after the other, and reports on each. A run that was cut short goes on where\n" +
@@ -34,19 +36,21 @@ func matrixProgram() app.Program {
 		Formats: []string{"markdown", "json"},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&plan, "plan", "", "plan `FILE`")
+			fs.StringVar(&outputDir, "output-dir", "", "`DIR` for the entries' folders, in place of the plan's output_dir")
+			fs.BoolVar(&allowInvalid, "allow-invalid", false, "end with 0 also where all that is wrong is an INVALID capture")
 			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")
 			s.ModelFlags(fs)
 			s.WindowFlags(fs)
 			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
-			return runMatrix(ctx, env, &s, plan, restart)
+			return allow(allowInvalid, runMatrix(ctx, env, &s, plan, outputDir, restart))
 		},
 	}
 }
 
 // runMatrix captures a plan and prints the reports, or the document.
-func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan string, restart bool) error {
+func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan, outputDir string, restart bool) error {
 	if plan == "" {
 		return app.Usagef("--plan is needed")
 	}
@@ -58,6 +62,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan string,
 	if err != nil {
 		return live.End(err)
 	}
+	p.OutputDir = cmp.Or(outputDir, p.OutputDir)
 	b := newBundle(p.Title)
 	m := capture.Matrix{
 		Options: o, Restart: restart, Analyse: b.add, Probe: writeProbe,

@@ -75,3 +75,34 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 }
+
+// TestMatrixInvalid: each entry leaves probe.json and triage.md and is in the bundle, also one whose capture is INVALID
+// and one whose server is not there; the exit code says so.
+func TestMatrixInvalid(t *testing.T) {
+	dir := livetest.Folder(t)
+	s := newServer(t)
+	plan := filepath.Join(filepath.Dir(dir), "plan.json")
+	text := fmt.Sprintf(`{"output_dir": "elsewhere", "entries": [{"name": "short", "url": %q, "stages": "decode"}, {"name": "none", "framework": "vllm", "url": "http://127.0.0.1:1"}]}`, s.URL)
+	if err := os.WriteFile(plan, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := append(livetest.Fast, "--plan", plan, "--output-dir", dir, "--num-steps", "50")
+	got := apptest.Run(t, matrixProgram(), args...)
+	if got.Code != live.ExitInvalid {
+		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)
+	}
+	for _, name := range []string{"short", "none"} {
+		for _, file := range []string{"probe.json", "triage.md"} {
+			text, err := os.ReadFile(filepath.Join(dir, name, file))
+			if err != nil || len(text) == 0 || file == "triage.md" && !strings.Contains(string(text), "Capture: INVALID") {
+				t.Errorf("%s of %s: %v: %.200s", file, name, err, text)
+			}
+		}
+		if !strings.Contains(got.Stdout, "("+name+") INVALID") {
+			t.Errorf("%s is not marked in the bundle:\n%.1500s", name, got.Stdout)
+		}
+	}
+	if !strings.Contains(got.Stdout, "50 decode steps need max_tokens ≥ 51") {
+		t.Errorf("the bundle does not say what to change:\n%.1500s", got.Stdout)
+	}
+}

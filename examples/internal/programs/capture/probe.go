@@ -50,7 +50,7 @@ func probeProgram() app.Program {
 			}
 			l := r.Latency
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\n%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms\n",
-				live.Title(r.Framework), r.Server, r.Info.Model, count(l.Count, "answer"), l.MeanMs, l.P50Ms, l.P95Ms)
+				r.Framework.Title(), r.Server, r.Info.Model, count(l.Count, "answer"), l.MeanMs, l.P50Ms, l.P95Ms)
 			for i, a := range r.Samples {
 				fmt.Fprintf(env.Stdout, "%d  %.1f ms  %q\n", i+1, a.LatencyMs, a.Output)
 			}

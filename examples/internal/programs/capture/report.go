@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
-	"github.com/llmstrata/strata/examples/internal/live"
 )
 
 // writeText prints a result for people.
 func writeText(w io.Writer, r *capture.Result) {
-	head := fmt.Sprintf("%s at %s", live.Title(r.Framework), r.Server)
+	head := fmt.Sprintf("%s at %s", r.Framework.Title(), r.Server)
 	var about []string
 	if r.Info.Model != "" {
 		about = append(about, r.Info.Model)
@@ -49,6 +48,9 @@ func writeText(w io.Writer, r *capture.Result) {
 		}
 		for _, c := range s.Checks {
 			fmt.Fprintf(w, "  %-7s %-7s %s\n", c.Name, c.Outcome, c.Detail)
+			if c.Fix != "" {
+				fmt.Fprintf(w, "  %-15s %s\n", "", c.Fix)
+			}
 		}
 		if s.ServerArgs != "" {
 			fmt.Fprintf(w, "  %s\n", s.ServerArgs)

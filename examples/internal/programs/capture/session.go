@@ -15,7 +15,7 @@ func stopProgram() app.Program {
 	return app.Program{
 		Name: "capture stop",
 		Summary: "tells a server to stop its profiler, once: the one that a killed capture into --output-dir has left on, or the one at --url.\n" +
-			"A server that was told already is not told again unless it takes that, or --url insists.",
+			"A server that was told already is not told again unless it takes that, one that is gone has no profiler on. The folder is free afterwards.",
 		Examples: []string{
 			"capture stop --output-dir runs/qwen          # after a capture into it was killed",
 			"capture stop --url http://127.0.0.1:30000    # whoever has started it",
@@ -99,11 +99,14 @@ func doctorProgram() app.Program {
 			if env.Format == "json" {
 				return env.WriteJSON(d)
 			}
-			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", live.Title(d.Framework), d.Server, d.Evidence, d.Profiler)
+			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)
+			for _, w := range d.Workers {
+				fmt.Fprintf(env.Stdout, "engine: %s %s (%s)\n", w.URL, w.Role, w.Contract)
+			}
 			for _, f := range d.Findings {
 				fmt.Fprintf(env.Stdout, "- %s\n", f)
 			}
-			fmt.Fprintf(env.Stdout, "\nlaunch for times:   %s\nlaunch for sources: %s\n", d.Formal, d.Mapping)
+			fmt.Fprintf(env.Stdout, "\nlaunch for times:   %s\nlaunch for sources: %s\nlaunch for --nsys:  %s\n", d.Formal, d.Mapping, d.Nsys)
 			return nil
 		},
 	}

@@ -22,6 +22,8 @@ type server struct {
 	mappingDir, formalDir, mappingPrefix, formalPrefix string
 
 	made     string // folder made for the traces, "" none
+	allow    bool   // report on an INVALID capture with exit code 0
+	validity *triage.Capture
 	settings live.Settings
 }
 
@@ -35,17 +37,26 @@ func (s *server) define(fs *flag.FlagSet) {
 	fs.StringVar(&s.formalDir, "formal-output-dir", "", "`DIR` for the traces of --formal-url instead")
 	fs.StringVar(&s.mappingPrefix, "mapping-profile-prefix", "", "--profile-prefix of --mapping-url")
 	fs.StringVar(&s.formalPrefix, "formal-profile-prefix", "", "--profile-prefix of --formal-url")
+	fs.BoolVar(&s.allow, "allow-invalid", false, "end with 0 also where the capture is INVALID; the report's first lines say so all the same")
 	s.settings.RequestFlags(fs)
 	s.settings.WindowFlags(fs)
 	s.settings.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 }
 
 // check finds wrong usage. formal and mapping are paths that were given.
-func (s *server) check(formal bool, mapping string) error {
+func (s *server) check(env *app.Env, formal bool, mapping string) error {
 	switch {
 	case s.url == "" && s.mappingURL == "":
 		if s.settings.O.OutputDir != "" {
 			return app.Usagef("--output-dir is for the traces of --url; --output names the report's file")
+		}
+		for _, f := range []struct{ name, value string }{
+			{"mapping-output-dir", s.mappingDir}, {"formal-output-dir", s.formalDir},
+			{"mapping-profile-prefix", s.mappingPrefix}, {"formal-profile-prefix", s.formalPrefix},
+		} {
+			if f.value != "" {
+				env.Notef("note: --%s is ignored: it is for the traces of --mapping-url and --formal-url", f.name)
+			}
 		}
 		return nil
 	case s.url == "":
@@ -94,7 +105,7 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string, la
 		o.URL = s.url
 		formal, err = capture.Run(ctx, o)
 	} else {
-		a, b := live.Role(o, s.mappingURL, "mapping"), live.Role(o, s.url, "formal")
+		a, b := live.Role(o, s.mappingURL, capture.RoleMapping), live.Role(o, s.url, capture.RoleFormal)
 		a.OutputDir, a.ProfilePrefix = cmp.Or(s.mappingDir, a.OutputDir), cmp.Or(s.mappingPrefix, a.ProfilePrefix)
 		b.OutputDir, b.ProfilePrefix = cmp.Or(s.formalDir, b.OutputDir), cmp.Or(s.formalPrefix, b.ProfilePrefix)
 		mapping, formal, err = capture.RunPair(ctx, a, b)
@@ -108,10 +119,10 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string, la
 			live.Notes(env, r)
 		}
 	}
-	// What is wrong with a capture that is not valid has been told.
 	if err != nil && !errors.Is(err, capture.ErrInvalid) {
-		return triage.Input{}, live.Tell(err)
+		return triage.Input{}, live.End(err)
 	}
+	s.validity = live.Validity(formal, mapping)
 	env.Step("reading the captured traces", 0, 0)
 	in, err := live.Input(ctx, formal, mapping, mappingSources, layers)
 	if err != nil {
@@ -121,4 +132,12 @@ func (s *server) capture(ctx context.Context, env *app.Env, framework string, la
 		env.NoteHealth(a.Trace())
 	}
 	return in, nil
+}
+
+// invalid is the error of a report on a capture that does not hold what was asked for.
+func (s *server) invalid() error {
+	if s.allow {
+		return nil
+	}
+	return live.Invalid(s.validity)
 }

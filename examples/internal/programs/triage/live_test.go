@@ -11,10 +11,14 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
+	"github.com/llmstrata/strata/examples/internal/live"
 	"github.com/llmstrata/strata/examples/internal/livetest"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/testdata"
 )
+
+// fast keeps what is replayed here, which is not what was asked for.
+var fast = append(livetest.Fast, "--allow-invalid")
 
 // demoFile writes the built-in trace as a server would.
 func demoFile(t *testing.T) string {
@@ -30,7 +34,7 @@ func demoFile(t *testing.T) string {
 func TestURL(t *testing.T) {
 	file := demoFile(t)
 	s, dir := livetest.New(t, file, file), livetest.Folder(t)
-	r := apptest.MustRun(t, program(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2", "--progress")...)
+	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2", "--progress")...)
 	for _, want := range []string{"Mode: single-trace", "Framework: SGLang", "Model: Qwen/Qwen3-8B", "TP size: 1",
 		"##### extend/prefill", "##### decode", filepath.Join(dir, "decode", "17.2-TP-0.trace.json.gz")} {
 		if !strings.Contains(r.Stdout, want) {
@@ -52,7 +56,7 @@ func TestURLPair(t *testing.T) {
 	extend := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	mapping, formal, dir := livetest.New(t, extend, extend), livetest.New(t, extend, decode), livetest.Folder(t)
-	args := append(livetest.Fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir, "--profile-workload", "decode")
+	args := append(fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir, "--profile-workload", "decode")
 	r := apptest.MustRun(t, program(), append(args, "--format", "json", "--min-share", "0")...)
 	var doc struct {
 		Mode             string
@@ -90,11 +94,11 @@ func TestURLPair(t *testing.T) {
 func TestURLWithMappingFile(t *testing.T) {
 	file := demoFile(t)
 	s, dir := livetest.New(t, file, file), livetest.Folder(t)
-	r := apptest.MustRun(t, program(), append(livetest.Fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir, "--profile-workload", "decode")...)
+	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir, "--profile-workload", "decode")...)
 	if !strings.Contains(r.Stdout, "Mode: mapping-formal") || !strings.Contains(r.Stdout, "Mapping traces: "+file) {
 		t.Errorf("report:\n%.800s", r.Stdout)
 	}
-	r = apptest.Run(t, program(), append(livetest.Fast, "--url", s.URL, "--mapping-input", "/absent", "--output-dir", dir)...)
+	r = apptest.Run(t, program(), append(fast, "--url", s.URL, "--mapping-input", "/absent", "--output-dir", dir)...)
 	if r.Code != app.ExitError || len(s.Starts) != 1 {
 		t.Errorf("an absent mapping trace: exit code %d, %d windows; want an error before the capture", r.Code, len(s.Starts))
 	}
@@ -108,7 +112,7 @@ func TestOldCommandLines(t *testing.T) {
 
 	// The sub-command, and no folder.
 	s := fresh()
-	r := apptest.MustRun(t, program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2", "--no-profile-by-stage", "--framework", "sglang"}, livetest.Fast...)...)
+	r := apptest.MustRun(t, program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2", "--no-profile-by-stage", "--framework", "sglang"}, fast...)...)
 	if !strings.Contains(r.Stderr, "the traces go to "+os.TempDir()) || !strings.Contains(r.Stdout, "Kernel Table") {
 		t.Errorf("stderr %q, stdout %.200q", r.Stderr, r.Stdout)
 	}
@@ -116,7 +120,7 @@ func TestOldCommandLines(t *testing.T) {
 	m, f := fresh(), fresh()
 	mdir, fdir := livetest.Folder(t), livetest.Folder(t)
 	r = apptest.MustRun(t, program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL, "--mapping-output-dir", mdir, "--formal-output-dir", fdir,
-		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles", "--profile-workload", "decode", "--num-steps", "1"}, livetest.Fast...)...)
+		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles", "--profile-workload", "decode", "--num-steps", "1"}, fast...)...)
 	for s, prefix := range map[*livetest.Server]string{m: "graph-off", f: "real"} {
 		if got := fmt.Sprint(s.Starts[0]["profile_prefix"]); !strings.HasPrefix(got, prefix) {
 			t.Errorf("prefix %q, want %q", got, prefix)
@@ -148,7 +152,7 @@ func TestNoSuchProcess(t *testing.T) {
 func TestURLErrors(t *testing.T) {
 	file := demoFile(t)
 	s := livetest.New(t, file, file)
-	base := append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t))
+	base := append(fast, "--url", s.URL, "--output-dir", livetest.Folder(t))
 	gone := livetest.New(t, file, file)
 	gone.Config.Handler = http.NotFoundHandler()
 	s.Broken = true
@@ -163,7 +167,7 @@ func TestURLErrors(t *testing.T) {
 		{[]string{"--output-dir", "x"}, app.ExitUsage, "--output names the report's file"},
 		{append(base, "--framework", "pytorch"), app.ExitUsage, "pytorch"},
 		{append(base, "--num-steps", "0"), app.ExitUsage, "--num-steps 0"},
-		{append(base, "--trace-timeout", "50ms"), app.ExitError, "no prefill trace from " + s.URL},
+		{append(base, "--trace-timeout", "50ms"), live.ExitIncomplete, "no prefill trace from " + s.URL},
 		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", livetest.Folder(t)}, app.ExitError, gone.URL},
 	} {
 		r := apptest.Run(t, program(), c.args...)
@@ -173,5 +177,48 @@ func TestURLErrors(t *testing.T) {
 	}
 	if s.Armed {
 		t.Error("the profiler is still running")
+	}
+}
+
+// TestURLInvalid: a capture that does not hold what was asked for is reported on, says so in its first lines and in
+// the document, with what to change and what was run, and ends with 3.
+func TestURLInvalid(t *testing.T) {
+	file := demoFile(t)
+	s := livetest.New(t, file, file)
+	args := append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t), "--profile-workload", "decode", "--num-steps", "9")
+	r := apptest.Run(t, program(), args...)
+	head := strings.SplitAfterN(r.Stdout, "\n", 8)
+	if len(head) < 8 {
+		t.Fatalf("exit code %d, report %q", r.Code, r.Stdout)
+	}
+	first := strings.Join(head[:7], "")
+	for _, want := range []string{"Capture: INVALID\n", "9 decode steps need max_tokens ≥ 10: --decode-output-len 10", "Captured: decode: 1 requests at concurrency 1, 1 words in"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first lines do not say %q:\n%s", want, first)
+		}
+	}
+	if r.Code != live.ExitInvalid || !strings.Contains(r.Stdout, "Kernel Table") {
+		t.Errorf("exit code %d, report %.300s", r.Code, r.Stdout)
+	}
+	r = apptest.Run(t, program(), append(args, "--format", "json")...)
+	var doc struct {
+		Capture struct {
+			Validity string
+			Why      []string
+		}
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || r.Code != live.ExitInvalid || doc.Capture.Validity != "INVALID" || len(doc.Capture.Why) == 0 {
+		t.Errorf("exit code %d, %v, %+v", r.Code, err, doc)
+	}
+	if r = apptest.Run(t, program(), append(args, "--allow-invalid")...); r.Code != 0 || !strings.Contains(r.Stdout, "Capture: INVALID") {
+		t.Errorf("--allow-invalid: exit code %d", r.Code)
+	}
+}
+
+// TestIgnoredFolders: flags of a live capture are not dropped without a word.
+func TestIgnoredFolders(t *testing.T) {
+	r := apptest.MustRun(t, program(), "--input", demoFile(t), "--mapping-output-dir", "/data/x")
+	if !strings.Contains(r.Stderr, "--mapping-output-dir is ignored") {
+		t.Errorf("stderr %q", r.Stderr)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/live"
 	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
@@ -122,7 +123,7 @@ func (o *options) formalPath(env *app.Env) (string, error) {
 			paths = append(paths, p)
 		}
 	}
-	if err := o.server.check(len(paths) > 0, o.mapping); err != nil {
+	if err := o.server.check(env, len(paths) > 0, o.mapping); err != nil {
 		return "", err
 	}
 	switch {
@@ -166,10 +167,11 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
+	report.Capture = o.server.validity
 	if report.MappingRefused != "" {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
 	}
-	if len(report.Stages) == 0 && *o.fuseMode != "keyword" { // the published script prints empty tables
+	if len(report.Stages) == 0 && *o.fuseMode != "keyword" && live.Invalid(report.Capture) == nil { // the published script prints empty tables
 		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
 	}
 	profile := report.WriteProfile
@@ -185,12 +187,18 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	if o.compare != "" {
-		return o.runCompare(ctx, env, in, report, layers)
+		if err := o.runCompare(ctx, env, in, report, layers); err != nil {
+			return err
+		}
+		return o.server.invalid()
 	}
 	if err := o.writeHTML(env, report, nil); err != nil {
 		return err
 	}
 	if err := write(env, report); err != nil {
+		return err
+	}
+	if err := o.server.invalid(); err != nil {
 		return err
 	}
 	return env.Judge(func(c app.Condition) gate.Check { return tell(c, report) })

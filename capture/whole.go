@@ -1,4 +1,4 @@
-package whole
+package capture
 
 import (
 	"bufio"
@@ -10,30 +10,30 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// ErrNotWhole is wrapped by every reason a file is not a finished trace.
-var ErrNotWhole = errors.New("not whole")
+// errNotWhole is wrapped by every reason a file is not a finished trace.
+var errNotWhole = errors.New("not whole")
 
-// Check reads r to its end and fails unless it is one JSON value, plain
+// checkWhole reads r to its end and fails unless it is one JSON value, plain
 // or gzipped, down to the gzip trailer and the closing bracket. It looks at
 // brackets and strings only: whether the value is a good trace is the
 // reader's business, whether it has an end is what a writer still at work
 // changes. Memory is constant. I/O errors and the context's come back as they
-// are; every other failure wraps ErrNotWhole.
-func Check(ctx context.Context, r io.Reader) error {
+// are; every other failure wraps errNotWhole.
+func checkWhole(ctx context.Context, r io.Reader) error {
 	br := bufio.NewReaderSize(r, 256<<10)
 	head, err := br.Peek(2)
 	if len(head) == 0 {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		return fmt.Errorf("%w: empty", ErrNotWhole)
+		return fmt.Errorf("%w: empty", errNotWhole)
 	}
 	var src io.Reader = br
 	packed := len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b
 	if packed {
 		zr, err := gzip.NewReader(br)
 		if err != nil {
-			return fmt.Errorf("%w: gzip header: %v", ErrNotWhole, err)
+			return fmt.Errorf("%w: gzip header: %v", errNotWhole, err)
 		}
 		defer zr.Close()
 		src = zr
@@ -46,16 +46,16 @@ func Check(ctx context.Context, r io.Reader) error {
 		}
 		n, err := src.Read(buf)
 		if bad := s.scan(buf[:n]); bad != "" {
-			return fmt.Errorf("%w: %s", ErrNotWhole, bad)
+			return fmt.Errorf("%w: %s", errNotWhole, bad)
 		}
 		switch {
 		case err == io.EOF:
 			return s.end()
 		case err == nil:
 		case packed && errors.Is(err, io.ErrUnexpectedEOF):
-			return fmt.Errorf("%w: gzip stream ends early", ErrNotWhole)
+			return fmt.Errorf("%w: gzip stream ends early", errNotWhole)
 		case packed:
-			return fmt.Errorf("%w: gzip: %v", ErrNotWhole, err)
+			return fmt.Errorf("%w: gzip: %v", errNotWhole, err)
 		default:
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *bracketScan) end() error {
 	case s.done:
 		return nil
 	case !s.begun:
-		return fmt.Errorf("%w: empty", ErrNotWhole)
+		return fmt.Errorf("%w: empty", errNotWhole)
 	}
-	return fmt.Errorf("%w: the closing bracket is missing", ErrNotWhole)
+	return fmt.Errorf("%w: the closing bracket is missing", errNotWhole)
 }

@@ -1,4 +1,4 @@
-package label
+package capture
 
 import (
 	"fmt"
@@ -9,45 +9,45 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// None marks an axis a name says nothing about.
-const None = -1
+// none marks an axis a name says nothing about.
+const none = -1
 
-// Rank is the process a trace is of, as far as its name says. An axis that is
+// rank is the process a trace is of, as far as its name says. An axis that is
 // not named is -1.
-type Rank struct {
+type rank struct {
 	// Global is "rank<n>" or "worker<n>"; DP, PP, CP and TP are the indices
 	// along data, pipeline, context and tensor parallelism.
 	Global, DP, PP, CP, TP int
 }
 
 // noRank is a name without any label.
-var noRank = Rank{None, None, None, None, None}
+var noRank = rank{none, none, none, none, none}
 
-// Parse reads the labels in a trace's file name. The folder does not count.
-func Parse(name string) Rank {
+// parseRank reads the labels in a trace's file name. The folder does not count.
+func parseRank(name string) rank {
 	r := noRank
 	for _, a := range []struct {
 		word string
 		axis *int
 	}{{"rank", &r.Global}, {"worker", &r.Global}, {"dp", &r.DP}, {"pp", &r.PP}, {"cp", &r.CP}, {"tp", &r.TP}} {
-		if n, ok := framework.Label(name, a.word); ok && *a.axis == None {
+		if n, ok := framework.Label(name, a.word); ok && *a.axis == none {
 			*a.axis = n
 		}
 	}
 	return r
 }
 
-// Labelled reports whether any axis is known.
-func (r Rank) Labelled() bool { return r != noRank }
+// labelled reports whether any axis is known.
+func (r rank) labelled() bool { return r != noRank }
 
 // String is "TP-0", "DP-1 PP-0 TP-3" or "rank 2"; "" when nothing is known.
-func (r Rank) String() string {
+func (r rank) String() string {
 	var parts []string
 	for _, a := range []struct {
 		name string
 		n    int
 	}{{"DP-", r.DP}, {"PP-", r.PP}, {"CP-", r.CP}, {"TP-", r.TP}, {"rank ", r.Global}} {
-		if a.n != None {
+		if a.n != none {
 			parts = append(parts, fmt.Sprintf("%s%d", a.name, a.n))
 		}
 	}
@@ -57,10 +57,10 @@ func (r Rank) String() string {
 // fits reports whether a file labelled r can be the rank wanted: no axis known
 // to both differs, and at least one is shared. A wanted global rank is also
 // met by a TP label alone, the only label single-node servers write.
-func (r Rank) fits(want Rank) bool {
+func (r rank) fits(want rank) bool {
 	shared := false
 	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.CP, want.CP}, {r.TP, want.TP}} {
-		if p[0] == None || p[1] == None {
+		if p[0] == none || p[1] == none {
 			continue
 		}
 		if p[0] != p[1] {
@@ -68,53 +68,45 @@ func (r Rank) fits(want Rank) bool {
 		}
 		shared = true
 	}
-	if !shared && want == Of(want.Global) && r == (Rank{None, None, None, None, r.TP}) {
+	if !shared && want == rankOf(want.Global) && r == (rank{none, none, none, none, r.TP}) {
 		return r.TP == want.Global
 	}
 	return shared
 }
 
-// Of is the process with a number in the whole job.
-func Of(global int) Rank { return Rank{global, None, None, None, None} }
+// rankOf is the process with a number in the whole job.
+func rankOf(global int) rank { return rank{global, none, none, none, none} }
 
-// Wanted is one trace to wait for.
-type Wanted struct {
-	// Rank is the process.
-	Rank Rank
+// wanted is one trace to wait for.
+type wanted struct {
+	Rank rank
 	// Half is "extend" or "decode" under the server's by-stage mode, else "".
 	Half string
 }
 
-// String is the rank and the half.
-func (w Wanted) String() string {
-	s := w.Rank.String()
-	if w.Half != "" {
-		s += " " + w.Half
-	}
-	return s
-}
+func (w wanted) String() string { return strings.TrimSpace(w.Rank.String() + " " + w.Half) }
 
-// Want lists what a stage must leave behind, nil when that is unknown.
-func Want(ranks []Rank, expect int, byStage bool) []Wanted {
+// wantRanks lists what a stage must leave behind, nil when that is unknown.
+func wantRanks(ranks []rank, expect int, byStage bool) []wanted {
 	if expect > 0 {
 		ranks = nil
 		for i := range expect {
-			ranks = append(ranks, Of(i))
+			ranks = append(ranks, rankOf(i))
 		}
 	}
-	var w []Wanted
+	var w []wanted
 	for _, r := range ranks {
 		if !byStage {
-			w = append(w, Wanted{Rank: r})
+			w = append(w, wanted{Rank: r})
 			continue
 		}
-		w = append(w, Wanted{r, "extend"}, Wanted{r, "decode"})
+		w = append(w, wanted{r, "extend"}, wanted{r, "decode"})
 	}
 	return w
 }
 
-// Half reads the stage SGLang puts at the end of a name by stage.
-func Half(name string) string {
+// halfOf reads the stage SGLang puts at the end of a name by stage.
+func halfOf(name string) string {
 	n := strings.ToLower(path.Base(name))
 	switch {
 	case strings.Contains(n, "-extend"), strings.Contains(n, "-prefill"), strings.Contains(n, "_extend"), strings.Contains(n, "_prefill"):
@@ -125,44 +117,44 @@ func Half(name string) string {
 	return ""
 }
 
-// IsMerged recognises the file SGLang adds with all ranks in it.
-func IsMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
+// isMerged recognises the file SGLang adds with all ranks in it.
+func isMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
 
-// Missing says which of want no complete file stands for; an empty answer is
-// enough to stop waiting. Names without any label are counted, not matched,
-// and a set as large as wanted is complete whatever its labels are: servers
-// number their processes in more ways than this package knows. Without want
-// it names the gaps in what is there: ranks 0 and 2 show that 1 is missing.
-func Missing(complete []string, want []Wanted) []string {
+// missingRanks says which of want no complete file stands for; an empty answer is enough to stop waiting. Names
+// without any label are counted, not matched, and a set as large as wanted is complete whatever its labels are:
+// servers number their processes in more ways than this package knows. Without want it names the gaps in what is
+// there: ranks 0 and 2 show that 1 is missing. Engines that write to folders of their own may share labels.
+func missingRanks(complete []string, want []wanted) []string {
 	type key struct {
-		rank Rank
+		dir  string
+		rank rank
 		half string
 	}
 	labelled := map[key]bool{}
 	unlabelled := 0
 	byHalf := len(want) > 0 && want[0].Half != ""
 	for _, f := range complete {
-		if IsMerged(f) || IsFrontend(f) {
+		if isMerged(f) || isFrontend(f) {
 			continue
 		}
-		k := key{rank: Parse(f)}
+		k := key{dir: path.Dir(f), rank: parseRank(f)}
 		if byHalf {
-			k.half = Half(f)
+			k.half = halfOf(f)
 		}
-		if !k.rank.Labelled() {
+		if !k.rank.labelled() {
 			unlabelled++
 			continue
 		}
 		labelled[k] = true
 	}
 	if len(want) == 0 {
-		var ranks []Rank
+		var ranks []rank
 		for k := range labelled {
 			ranks = append(ranks, k.rank)
 		}
 		return gaps(ranks)
 	}
-	// A front end's trace has no rank; it stands for one only where None has.
+	// A front end's trace has no rank; it stands for one only where none has.
 	have := len(labelled)
 	if have == 0 {
 		have = unlabelled
@@ -189,21 +181,21 @@ func Missing(complete []string, want []Wanted) []string {
 }
 
 // gaps finds the holes in ranks labelled along one axis.
-func gaps(ranks []Rank) []string {
+func gaps(ranks []rank) []string {
 	for _, axis := range []struct {
 		name string
-		of   func(Rank) int
-	}{{"rank ", func(r Rank) int { return r.Global }}, {"TP-", func(r Rank) int { return r.TP }}} {
-		seen, most := map[int]bool{}, None
+		of   func(rank) int
+	}{{"rank ", func(r rank) int { return r.Global }}, {"TP-", func(r rank) int { return r.TP }}} {
+		seen, most := map[int]bool{}, none
 		for _, r := range ranks {
 			n := axis.of(r)
-			if n == None {
-				most = None
+			if n == none {
+				most = none
 				break
 			}
 			seen[n], most = true, max(most, n)
 		}
-		if most == None || most >= 4096 {
+		if most == none || most >= 4096 {
 			continue
 		}
 		var names []string

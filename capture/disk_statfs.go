@@ -1,10 +1,11 @@
 //go:build linux || darwin || freebsd
 
-package disk
+package capture
 
 import "syscall"
 
-func free(dir string) (int64, bool) {
+// freeSpace returns the bytes that an ordinary user may still write below dir, and false where the system does not say.
+func freeSpace(dir string) (int64, bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, false

@@ -1,4 +1,4 @@
-package folder
+package capture
 
 import (
 	"context"
@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/llmstrata/strata/capture/internal/label"
 )
 
 // Limits of one look at a folder: servers write tens of files, two levels deep
@@ -24,17 +22,17 @@ const (
 	maxEntries = 100_000
 )
 
-// Folder is the output folder. Everything goes through an os.Root, so that no
+// folder is the output folder. Everything goes through an os.Root, so that no
 // name a server or its files come up with leads out of it.
-type Folder struct {
-	// Root is where everything goes through.
-	Root *os.Root
-	// Path is absolute.
-	Path string
+type folder struct {
+	// root is where everything goes through.
+	root *os.Root
+	// path is absolute.
+	path string
 }
 
-// Open creates the folder if need be.
-func Open(dir string) (*Folder, error) {
+// openFolder creates the folder if need be.
+func openFolder(dir string) (*folder, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("capture: output folder: %w", err)
@@ -47,46 +45,46 @@ func Open(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("capture: output folder: %w", err)
 	}
-	return &Folder{root, abs}, nil
+	return &folder{root, abs}, nil
 }
 
-// OpenExisting does not create it.
-func OpenExisting(dir string) (*Folder, error) {
+// openExisting does not create it.
+func openExisting(dir string) (*folder, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("capture: output folder: %w", err)
 	}
-	return Open(dir)
+	return openFolder(dir)
 }
 
-// Close lets go of it.
-func (f *Folder) Close() { f.Root.Close() }
+// close lets go of it.
+func (f *folder) close() { f.root.Close() }
 
-// Abs is the path of a slash-separated name for people and for open calls.
-func (f *Folder) Abs(name string) string { return filepath.Join(f.Path, filepath.FromSlash(name)) }
+// abs is the path of a slash-separated name for people and for open calls.
+func (f *folder) abs(name string) string { return filepath.Join(f.path, filepath.FromSlash(name)) }
 
-// Mkdir makes a folder below. A file or a link in its place is an error.
-func (f *Folder) Mkdir(name string) error {
-	if err := f.Root.MkdirAll(filepath.FromSlash(name), 0o777); err != nil {
-		return fmt.Errorf("capture: folder %s: %w", f.Abs(name), err)
+// mkdir makes a folder below. A file or a link in its place is an error.
+func (f *folder) mkdir(name string) error {
+	if err := f.root.MkdirAll(filepath.FromSlash(name), 0o777); err != nil {
+		return fmt.Errorf("capture: folder %s: %w", f.abs(name), err)
 	}
-	info, err := f.Root.Lstat(filepath.FromSlash(name))
+	info, err := f.root.Lstat(filepath.FromSlash(name))
 	if err != nil {
-		return fmt.Errorf("capture: folder %s: %w", f.Abs(name), err)
+		return fmt.Errorf("capture: folder %s: %w", f.abs(name), err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("capture: folder %s is a link or a file, not a folder", f.Abs(name))
+		return fmt.Errorf("capture: folder %s is a link or a file, not a folder", f.abs(name))
 	}
 	return nil
 }
 
-// Look lists the regular files below dir by their path relative to it, without
+// look lists the regular files below dir by their path relative to it, without
 // those in skip. Links are not followed and not listed.
-func (f *Folder) Look(dir string, skip []string) (map[string]fs.FileInfo, error) {
+func (f *folder) look(dir string, skip []string) (map[string]fs.FileInfo, error) {
 	found := map[string]fs.FileInfo{}
 	entries := 0
 	var walk func(rel string, depth int) error
 	walk = func(rel string, depth int) error {
-		d, err := f.Root.Open(filepath.FromSlash(path.Join(dir, rel)))
+		d, err := f.root.Open(filepath.FromSlash(path.Join(dir, rel)))
 		if err != nil {
 			return err
 		}
@@ -122,47 +120,47 @@ func (f *Folder) Look(dir string, skip []string) (map[string]fs.FileInfo, error)
 		}
 	}
 	if err := walk(".", 0); err != nil {
-		return nil, fmt.Errorf("capture: output folder %s: %w", f.Abs(dir), err)
+		return nil, fmt.Errorf("capture: output folder %s: %w", f.abs(dir), err)
 	}
 	return found, nil
 }
 
-// Move renames from to a free name below dir, and falls back to a copy where
+// move renames from to a free name below dir, and falls back to a copy where
 // renaming is refused. It returns the new name and whether the original
 // stayed.
-func (f *Folder) Move(from, dir string) (to string, copied bool, err error) {
+func (f *folder) move(from, dir string) (to string, copied bool, err error) {
 	base := path.Base(from)
 	to = path.Join(dir, base)
 	for i := 1; ; i++ {
-		if _, err := f.Root.Lstat(filepath.FromSlash(to)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := f.root.Lstat(filepath.FromSlash(to)); errors.Is(err, fs.ErrNotExist) {
 			break
 		} else if err != nil {
-			return "", false, fmt.Errorf("capture: move %s: %w", f.Abs(from), err)
+			return "", false, fmt.Errorf("capture: move %s: %w", f.abs(from), err)
 		}
 		if i > 1000 {
-			return "", false, fmt.Errorf("capture: move %s: no free name in %s", f.Abs(from), f.Abs(dir))
+			return "", false, fmt.Errorf("capture: move %s: no free name in %s", f.abs(from), f.abs(dir))
 		}
 		// The number goes before the extension and after the rank.
-		stem, ext := label.Split(base)
+		stem, ext := splitName(base)
 		to = path.Join(dir, fmt.Sprintf("%s.%d%s", stem, i, ext))
 	}
-	if err := f.Root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err == nil {
+	if err := f.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err == nil {
 		return to, false, nil
 	}
 	// The server may own the folder's files and this user not.
 	if err := f.copy(from, to); err != nil {
-		return "", false, fmt.Errorf("capture: move %s to %s: %w", f.Abs(from), f.Abs(dir), err)
+		return "", false, fmt.Errorf("capture: move %s to %s: %w", f.abs(from), f.abs(dir), err)
 	}
 	return to, true, nil
 }
 
-func (f *Folder) copy(from, to string) error {
-	src, err := f.Root.Open(filepath.FromSlash(from))
+func (f *folder) copy(from, to string) error {
+	src, err := f.root.Open(filepath.FromSlash(from))
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := f.Root.OpenFile(filepath.FromSlash(to), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	dst, err := f.root.OpenFile(filepath.FromSlash(to), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
@@ -170,9 +168,9 @@ func (f *Folder) copy(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// SHA256 is the sum of a file, in hex.
-func (f *Folder) SHA256(ctx context.Context, name string) (string, error) {
-	file, err := f.Root.Open(filepath.FromSlash(name))
+// sha256 is the sum of a file, in hex.
+func (f *folder) sha256(ctx context.Context, name string) (string, error) {
+	file, err := f.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return "", fmt.Errorf("capture: %w", err)
 	}
@@ -192,23 +190,23 @@ func (f *Folder) SHA256(ctx context.Context, name string) (string, error) {
 	}
 }
 
-// Write replaces a file of ours.
-func (f *Folder) Write(name string, data []byte) error {
+// write replaces a file of ours.
+func (f *folder) write(name string, data []byte) error {
 	p := filepath.FromSlash(name)
 	// A link in its place is replaced, not written through.
-	if info, err := f.Root.Lstat(p); err == nil && !info.Mode().IsRegular() {
-		if err := f.Root.Remove(p); err != nil {
-			return fmt.Errorf("capture: write %s: %w", f.Abs(name), err)
+	if info, err := f.root.Lstat(p); err == nil && !info.Mode().IsRegular() {
+		if err := f.root.Remove(p); err != nil {
+			return fmt.Errorf("capture: write %s: %w", f.abs(name), err)
 		}
 	}
-	if err := f.Root.WriteFile(p, data, 0o666); err != nil {
-		return fmt.Errorf("capture: write %s: %w", f.Abs(name), err)
+	if err := f.root.WriteFile(p, data, 0o666); err != nil {
+		return fmt.Errorf("capture: write %s: %w", f.abs(name), err)
 	}
 	return nil
 }
 
-// Replace writes data beside path and renames it over path.
-func Replace(path string, data []byte) error {
+// replaceFile writes data beside path and renames it over path.
+func replaceFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -231,13 +229,13 @@ func Replace(path string, data []byte) error {
 	return err
 }
 
-// Remove deletes a file of ours, if it is there.
-func (f *Folder) Remove(name string) error {
-	if err := f.Root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("capture: remove %s: %w", f.Abs(name), err)
+// remove deletes a file of ours, if it is there.
+func (f *folder) remove(name string) error {
+	if err := f.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("capture: remove %s: %w", f.abs(name), err)
 	}
 	return nil
 }
 
-// RemoveAll deletes a folder of ours; what cannot be deleted stays.
-func (f *Folder) RemoveAll(name string) { _ = f.Root.RemoveAll(filepath.FromSlash(name)) }
+// removeAll deletes a folder of ours; what cannot be deleted stays.
+func (f *folder) removeAll(name string) { _ = f.root.RemoveAll(filepath.FromSlash(name)) }

@@ -1,4 +1,4 @@
-package label
+package capture
 
 import (
 	"path"
@@ -18,10 +18,10 @@ var notTraces = []string{"server_args.json", "metadata.json", "config.json", "ca
 // of a window.
 var graphCapture = regexp.MustCompile(`(?i)(^|/)(graph_capture_profile|capture_traces)/|(^|/)cuda_graph_capture-`)
 
-// IsTrace reports whether a finished trace of a window could have this
+// isTrace reports whether a finished trace of a window could have this
 // slash-separated name: *.json or *.json.gz, none of the documents that lie
 // beside traces, not hidden, not the record of a graph.
-func IsTrace(name string) bool {
+func isTrace(name string) bool {
 	b := strings.ToLower(framework.PlainName(path.Base(name)))
 	if strings.HasPrefix(b, ".") || slices.Contains(notTraces, b) || strings.HasPrefix(b, "execution_trace") || graphCapture.MatchString(name) {
 		return false
@@ -32,8 +32,8 @@ func IsTrace(name string) bool {
 // partialEndings mark a file that its writer will rename when it is done.
 var partialEndings = []string{".tmp", ".part", ".partial", ".incomplete"}
 
-// IsPartial reports whether name is a trace not yet renamed.
-func IsPartial(name string) bool {
+// isPartial reports whether name is a trace not yet renamed.
+func isPartial(name string) bool {
 	b := strings.ToLower(path.Base(name))
 	for _, e := range partialEndings {
 		if strings.HasSuffix(b, e) || strings.HasSuffix(strings.TrimSuffix(b, ".gz"), e) {
@@ -43,12 +43,12 @@ func IsPartial(name string) bool {
 	return false
 }
 
-// IsFrontend recognises the trace of the process that takes requests, which
+// isFrontend recognises the trace of the process that takes requests, which
 // has no GPU: vLLM names it after its class.
-func IsFrontend(name string) bool { return strings.Contains(path.Base(name), ".async_llm.") }
+func isFrontend(name string) bool { return strings.Contains(path.Base(name), ".async_llm.") }
 
-// Split cuts the longest known ending off a base name.
-func Split(base string) (stem, ext string) {
+// splitName cuts the longest known ending off a base name.
+func splitName(base string) (stem, ext string) {
 	base = framework.PlainName(base)
 	for _, e := range []string{".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz", ".json"} {
 		if strings.HasSuffix(strings.ToLower(base), e) {
@@ -62,9 +62,9 @@ func Split(base string) (stem, ext string) {
 // as SGLang's do, a prefix in front of it or not.
 var beginsAt = regexp.MustCompile(`(?:^|-)(1[0-9]{9})(?:\.[0-9]+)?-`)
 
-// Started returns when the window of a trace was opened, the zero time when
+// started returns when the window of a trace was opened, the zero time when
 // the name does not say.
-func Started(name string) time.Time {
+func started(name string) time.Time {
 	m := beginsAt.FindStringSubmatch(path.Base(name))
 	if m == nil {
 		return time.Time{}

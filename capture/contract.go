@@ -1,0 +1,456 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/framework"
+)
+
+// Field is a key in the body of a start request.
+type Field string
+
+// The keys that the servers know.
+const (
+	FieldOutputDir       Field = "output_dir"
+	FieldNumSteps        Field = "num_steps"
+	FieldActivities      Field = "activities"
+	FieldByStage         Field = "profile_by_stage"
+	FieldMerge           Field = "merge_profiles"
+	FieldPrefix          Field = "profile_prefix"
+	FieldStartStep       Field = "start_step"
+	FieldWithStack       Field = "with_stack"
+	FieldRecordShapes    Field = "record_shapes"
+	FieldProfileID       Field = "profile_id"
+	FieldStages          Field = "profile_stages"
+	FieldShapeDiscovery  Field = "shape_discovery"
+	FieldRoofline        Field = "roofline_annotations"
+	FieldDelayIterations Field = "delay_iterations"
+	FieldMaxIterations   Field = "max_iterations"
+)
+
+// Kind is what a server's profiler records.
+type Kind string
+
+// The kinds.
+const (
+	KindTorch  Kind = "torch"
+	KindCUDA   Kind = "cuda" // cudaProfilerApi ranges, which Nsight Systems records; no file of the server's own
+	KindProton Kind = "proton"
+	KindOther  Kind = "other" // RPD, memory snapshots, VizTracer
+)
+
+// Kinds lists the kinds.
+func Kinds() []Kind { return []Kind{KindTorch, KindCUDA, KindProton, KindOther} }
+
+// UnmarshalText reads a kind as a server's settings have it; one that is not known is [KindOther].
+func (k *Kind) UnmarshalText(text []byte) error {
+	if parseWord(k, "kind", string(text), Kinds()) != nil {
+		*k = KindOther
+	}
+	return nil
+}
+
+// Contract is what one build of a server, or a gateway before it, does when it is profiled. A version number never
+// decides alone, since most servers ignore unknown fields with 200: a contract's key is server, front end and a
+// feature that the server shows ([Contract.Probe]).
+type Contract struct {
+	Name      string    `json:"name"`
+	Framework Framework `json:"framework"`
+	// Front is the front end: python, rust, sidecar, gateway, env.
+	Front    string `json:"front"`
+	Versions string `json:"versions"`
+	// Probe says what shows this contract.
+	Probe string `json:"probe"`
+	// Start and Stop are POST routes, "" for none. Enabled says what opens them.
+	Start   string `json:"start"`
+	Stop    string `json:"stop"`
+	Enabled string `json:"enabled"`
+	// Fields are sent always, Listed where the server's own schema lists them. A schema that lacks a field of
+	// Fields keeps it from being sent.
+	Fields []Field `json:"fields"`
+	Listed []Field `json:"listed"`
+	// Unknown says what becomes of other fields. Ignores: they do no harm, so that those of Listed are sent to a
+	// server without a schema, too.
+	Unknown string `json:"unknown_fields"`
+	Ignores bool   `json:"ignores_unknown"`
+	// Answers says what statuses mean.
+	Answers string `json:"answers"`
+	// Ends says when a window closes by itself.
+	Ends string `json:"ends"`
+	// SelfStop: the window closes after the steps that were sent, which are Extra more than the passes wanted.
+	SelfStop bool `json:"self_stop"`
+	Extra    int  `json:"extra_steps"`
+	// Exact: the server counts the passes itself, also where the requests would make more.
+	Exact bool `json:"exact"`
+	// OwnDir: traces land in the folder that the request names; else in one fixed at launch, from which they are
+	// moved. Rewrites: the name is fixed, so a second run replaces the first one's file.
+	OwnDir   bool `json:"own_dir"`
+	Rewrites bool `json:"rewrites"`
+	// StopAgain: a second stop request does no harm. Flushed: a stop is answered once the traces are written.
+	// MayBlock: some releases answer a start when the window closes.
+	StopAgain bool `json:"stop_again"`
+	Flushed   bool `json:"flushed"`
+	MayBlock  bool `json:"may_block"`
+	// Files is the form of the names, Kinds what can be recorded.
+	Files string `json:"files"`
+	Kinds []Kind `json:"kinds"`
+	// Traps are limits and bugs worth a line of doctor's.
+	Traps []string `json:"traps"`
+	// Source is file and commit, or pull request, of these facts; Unverified what was concluded only.
+	Source     string `json:"source"`
+	Unverified string `json:"unverified,omitempty"`
+
+	launch func() string // what the server must be launched with
+}
+
+// The routes that all servers with a profiler share.
+const (
+	startPath = "/start_profile"
+	stopPath  = "/stop_profile"
+)
+
+// factsRead is when the sources of the table were read.
+const factsRead = "2026-10"
+
+// contracts is the table. Within a framework the first row is the one taken when nothing tells.
+var contracts = []Contract{
+	{
+		Name: "sglang", Framework: FrameworkSGLang, Front: "python", Versions: "0.4 to main",
+		Probe: "/server_info has tokenizer_path, internal_states or tp_size", Enabled: "always",
+		Start: startPath, Stop: stopPath,
+		Fields: []Field{FieldOutputDir, FieldNumSteps, FieldActivities, FieldByStage, FieldMerge, FieldPrefix, FieldStartStep,
+			FieldWithStack, FieldRecordShapes},
+		Listed:  []Field{FieldProfileID, FieldStages, FieldShapeDiscovery, FieldRoofline},
+		Unknown: "ignored", Ignores: true, Answers: "200 text; a refusal is 500",
+		Ends:     "after num_steps-1 passes, from sgl-project/sglang#30215 (2026-07-06) after num_steps; when the next batch is about to run",
+		SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true, MayBlock: true,
+		Files: "[prefix-]ID-TP-t[-DP-d][-PP-p][-EP-e][-EXTEND|-DECODE].trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindOther},
+		Traps: []string{
+			"it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler",
+			"a second plain start while a window is open ends the scheduler or loses the first window: a start is sent once",
+			"with speculative decoding profile_by_stage counts verify passes as prefill (sgl-project/sglang#34942)",
+		},
+		Source: "srt/managers/scheduler_components/profiler_manager.py@699ee234, srt/managers/io_struct.py, srt/entrypoints/http_server.py@9c0549b7",
+		launch: func() string { return framework.SGLang().Launch },
+	},
+	{
+		Name: "sglang-rust", Framework: FrameworkSGLang, Front: "rust", Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
+		Probe: "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
+		Traps:  []string{"this front end has no profiler routes: launch the server without SGLANG_RUST_SERVER"},
+		Source: "sgl-project/sglang#29799 #33103, read at b1bbd74f", Unverified: "the 404",
+		launch: func() string { return "launch it without SGLANG_RUST_SERVER=1: that front end has no profiler routes" },
+	},
+	{
+		Name: "vllm", Framework: FrameworkVLLM, Front: "python or rust", Versions: "0.6 to main 0c16eee3",
+		Probe: "/v1/models answers; /start_profile has no schema", Enabled: "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
+		Start: startPath, Stop: stopPath, Unknown: "no body is read",
+		Answers: "200 empty, also for a second start and for a window without files; 404 without a profiler",
+		Ends:    "after max_iterations of the launch; else as long as the requests are", Flushed: true,
+		Files: "dpD_ppP_tpT_dcpC_epE_rankG.TIME.pt.trace.json.gz, HOST_PID.async_llm.* of the front end", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
+		Traps: []string{
+			"a second stop request may end it before #51678 (vllm-project/vllm#51676): exactly one is sent",
+			"with wait_iterations or warmup_iterations in the profiler's config, only the first window of its life is written (vllm-project/vllm#45987)",
+			"profiler cuda and proton answer 200 and leave no torch trace",
+			"cached tokens are in its answers only with --enable-prompt-tokens-details",
+		},
+		Source: "vllm/profiler/wrapper.py@02773ee0, vllm/config/profiler.py@aedcda89, entrypoints/serve/profile/api_router.py@055e47c2, #46306",
+		launch: func() string { return framework.VLLM().Launch },
+	},
+	{
+		Name: "vllm-session", Framework: FrameworkVLLM, Front: "python", Versions: "#57875 (open 2026-09-21)",
+		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath, Stop: stopPath,
+		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
+		Unknown: "ignored, or refused with 422 (draft #56542); types are strict", Answers: "as vllm; a second start 409",
+		Ends: "after max_iterations passes", Exact: true, Flushed: true,
+		Files: "[prefix]dpD_…_rankG.TIME.pt.trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
+		Source: "vllm-project/vllm#57875, two drafts of api_router.py", Unverified: "not merged when read",
+		launch: func() string { return framework.VLLM().Launch },
+	},
+	{
+		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: "python", Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
+		Probe: "/start_profile is listed, or answers", Enabled: "always", Start: startPath, Stop: stopPath,
+		Fields: []Field{FieldOutputDir, FieldActivities}, Listed: []Field{FieldStartStep},
+		Unknown: "not known", Answers: "200 {message}; running or pending 409; else 500",
+		Ends: "with the requests; num_steps is not sent, and a stop before the first pass cancels", Rewrites: true,
+		Files: "trtllm-trace-UNIX-HEX-rank-GLOBAL.json", Kinds: []Kind{KindTorch, KindCUDA},
+		Traps: []string{
+			"a stop is answered after 30 s at most, also while a file still grows",
+			"traces have no stacks: profiling moved to profiling.py, which has no setting for them",
+		},
+		Source: "tensorrt_llm/_torch/pyexecutor/profiling.py@070b8549, its tests of the endpoints",
+		launch: func() string { return framework.TensorRTLLM().Launch },
+	},
+	{
+		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: "env", Versions: "before #13872, and other backends",
+		Probe: "/start_profile is not listed, or 404", Enabled: "TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=FILE",
+		Ends: "passes A to B-1, once in the server's life", Rewrites: true,
+		Files: "trace.json, from #13536 trace-rank-GLOBAL.json", Kinds: []Kind{KindTorch},
+		Traps:  []string{"its window opens once in the server's life: one stage per launch"},
+		Source: "py_executor.py of releases before #13872, #13536",
+		launch: func() string { return framework.TensorRTLLM().Launch },
+	},
+	{
+		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: "gateway smg, or control server on port+1", Versions: "from #308 (2026-06-01)",
+		Probe: "/readiness answers", Enabled: "gateway: admin authorization; control server: always", Start: startPath, Stop: stopPath,
+		Fields:  []Field{FieldOutputDir, FieldActivities, FieldWithStack, FieldRecordShapes, FieldProfileID},
+		Unknown: "dropped by the gateway: profile_id, profile_prefix, merge_profiles, profile_stages",
+		Answers: "200 all; 206 when any worker refused, also when all did; 404 no worker",
+		Ends:    "with the requests", OwnDir: true, Rewrites: true, StopAgain: true, Flushed: true,
+		Files: "ID-[DPd-][CPc-]TPt[-STAGE].trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton, KindOther},
+		Traps: []string{
+			"its gateway answers 206 when workers refuse, even when all do: that is an error here",
+			"with --dp-aware the gateway sends one start per DP rank to one engine: give the engine's own address",
+		},
+		Source: "control_server.py, request_handler.py@f4d8ec6e; smg worker.rs, manager.rs@f8daa883", Unverified: "404 of an unknown url",
+		launch: func() string { return framework.TokenSpeed().Launch },
+	},
+}
+
+// gateways are the fronts that pass requests on and have no profiler of their own.
+var gateways = []struct {
+	name string
+	// path answers with keys that no engine has.
+	path string
+	keys []string
+	// workers reads their addresses from the answer; nil where it has none.
+	workers func(doc []byte) []workerURL
+	what    string // to do where the workers are not known
+	source  string
+}{
+	{
+		name: "SGLang router or smg", path: "/workers", keys: []string{"workers", ""}, workers: listedWorkers,
+		what:   "it lists no worker; start the workers, or name each with --url",
+		source: "sgl-router server.rs: GET /workers, lightseekorg/smg manager.rs@f8daa883, sglang #25851",
+	},
+	{
+		name: "SGLang mini load balancer", path: "/get_server_info", keys: []string{"prefill", "decode"},
+		what:   "name each worker too: --url GATEWAY --url PREFILL --url DECODE",
+		source: "sglang mini_lb.py",
+	},
+	{
+		name: "Dynamo frontend", path: "/health", keys: []string{"endpoints", "instances"},
+		what:   "it has no profiler route, and its workers' system ports (DYN_SYSTEM_PORT) are not listed: name each engine with --url",
+		source: "dynamo docs 1.5.0, #10347",
+	},
+	{
+		name: "vLLM production-stack router", path: "/engines", keys: []string{"engine_id", ""},
+		what:   "it lists engines without addresses: name each with --url",
+		source: "vllm production-stack routers/main_router.py@a6c01db0",
+	},
+}
+
+// workerURL is an engine behind a gateway.
+type workerURL struct {
+	URL  string
+	Role Role
+}
+
+// listedWorkers reads {"workers": [{"url", "worker_type"}]} and [{"url", "mode"}].
+func listedWorkers(text []byte) []workerURL {
+	type worker struct {
+		URL  string `json:"url"`
+		Type string `json:"worker_type"`
+		Mode string `json:"mode"`
+	}
+	var doc struct{ Workers []worker }
+	list := &doc.Workers
+	if json.Unmarshal(text, &doc) != nil && json.Unmarshal(text, list) != nil {
+		return nil
+	}
+	var out []workerURL
+	for _, w := range *list {
+		u := workerURL{URL: w.URL}
+		_ = u.Role.UnmarshalText([]byte(orText(w.Type, w.Mode))) // an unknown word: both stages
+		if base, _, ok := strings.Cut(u.URL, "@"); ok && !strings.Contains(base, "/@") {
+			u.URL = base // BASE@RANK: one engine, registered once per DP rank
+		}
+		if u.URL != "" && !slices.ContainsFunc(out, func(o workerURL) bool { return o.URL == u.URL }) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// contractOf picks the row of a framework. listed is nil where the server does not describe its routes.
+func contractOf(f Framework, front string, listed *routes) *Contract {
+	var first *Contract
+	for i := range contracts {
+		c := &contracts[i]
+		if c.Framework != f {
+			continue
+		}
+		switch {
+		case front != "" && c.Front == front:
+			return c
+		case listed.has(startPath) == Fail && c.Front == "env":
+			return c
+		case slices.ContainsFunc(c.Listed, listed.field) && len(c.Fields) == 0:
+			return c
+		}
+		if first == nil {
+			first = c
+		}
+	}
+	return first
+}
+
+// offers reports whether any contract of a framework has one of the fields.
+func offers(f Framework, fields ...Field) bool {
+	return slices.ContainsFunc(contracts, func(c Contract) bool {
+		return c.Framework == f && slices.ContainsFunc(fields, func(x Field) bool {
+			return slices.Contains(c.Fields, x) || slices.Contains(c.Listed, x)
+		})
+	})
+}
+
+// session is one window to open.
+type session struct {
+	stage Stage
+	// steps is the number of passes to profile, passes what the requests make: a decode's prompt is one more.
+	steps, passes int
+	dir           string // as the server sees it
+	byStage       bool
+	id            string // made for this window, in file names where the server takes it
+}
+
+// windowID looks like the one that SGLang makes, and is not likely to be anybody else's.
+func windowID(now time.Time) string {
+	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/1000)
+}
+
+// value of a field in a start request, nil to leave it out.
+func (o *Options) value(f Field, c *Contract, s session) any {
+	optional := func(set bool, v any) any {
+		if !set {
+			return nil
+		}
+		return v
+	}
+	tokenSpeed := c.Framework == FrameworkTokenSpeed
+	switch f {
+	case FieldOutputDir:
+		return s.dir
+	case FieldNumSteps:
+		return s.steps + c.Extra
+	case FieldActivities:
+		return o.Activities
+	case FieldByStage:
+		return s.byStage
+	case FieldMerge:
+		return o.MergeProfiles
+	case FieldPrefix:
+		if c.Framework == FrameworkVLLM {
+			return orText(o.ProfilePrefix, "strata-"+strings.ReplaceAll(s.id, ".", "-"))
+		}
+		return optional(o.ProfilePrefix != "", o.ProfilePrefix)
+	case FieldStartStep, FieldDelayIterations:
+		return optional(o.StartStep > 0, o.StartStep)
+	case FieldMaxIterations:
+		return s.passes
+	case FieldWithStack:
+		if o.WithStack == nil && !tokenSpeed {
+			return nil // as the server's default has it
+		}
+		return o.WithStack == nil || *o.WithStack
+	case FieldRecordShapes: // releases of SGLang differ in what its absence means
+		return o.recordsShapes(c)
+	case FieldProfileID:
+		if tokenSpeed {
+			return orText(o.ProfilePrefix, "profile") + "-" + string(s.stage)
+		}
+		return s.id
+	case FieldStages: // SGLang's V2 profiler records no other stage; the others ignore it
+		return optional(s.stage != StageLegacy, []string{string(s.stage)})
+	case FieldShapeDiscovery, FieldRoofline: // both name the shapes of a launch, at the cost of a string each
+		return optional(o.recordsShapes(c), true)
+	}
+	return nil
+}
+
+func (o *Options) recordsShapes(c *Contract) bool {
+	if o.RecordShapes != nil {
+		return *o.RecordShapes
+	}
+	return c.Framework == FrameworkSGLang
+}
+
+// body is a start request in the order of the contract's fields; nil where the server reads none.
+func (o *Options) body(c *Contract, listed *routes, s session) json.RawMessage {
+	var b bytes.Buffer
+	for _, f := range slices.Concat(c.Fields, c.Listed) {
+		known := listed.knows()
+		if known && !listed.field(f) || !known && !c.Ignores && slices.Contains(c.Listed, f) {
+			continue
+		}
+		v := o.value(f, c, s)
+		if v == nil {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			continue // no value above fails
+		}
+		b.WriteByte(map[bool]byte{true: '{', false: ','}[b.Len() == 0])
+		fmt.Fprintf(&b, "%q:%s", f, text)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// foreignKinds are files that a profiler of another kind leaves.
+var foreignKinds = []struct {
+	ending string
+	kind   Kind
+}{
+	{".hatchet", KindProton}, {".hatchet_msgpack", KindProton}, {".chrome_trace", KindProton}, {".proton.json", KindProton},
+	{".rpd", KindOther}, {".pickle", KindOther}, {".viztracer.json", KindOther},
+	{".nsys-rep", KindCUDA}, {".qdrep", KindCUDA},
+}
+
+// kindOf is the kind of profiler that leaves a file of this name, "" for none of them.
+func kindOf(name string) Kind {
+	b := strings.ToLower(path.Base(name))
+	for _, k := range foreignKinds {
+		if strings.HasSuffix(b, k.ending) {
+			return k.kind
+		}
+	}
+	return ""
+}
+
+// words is a contract for people.
+func (c *Contract) words() []string {
+	out := []string{fmt.Sprintf("contract %s (%s, %s): %s", c.Name, c.Front, c.Versions, c.Probe)}
+	add := func(name, text string) {
+		if text != "" {
+			out = append(out, name+": "+text)
+		}
+	}
+	add("routes enabled by", c.Enabled)
+	var fields []string
+	for _, f := range slices.Concat(c.Fields, c.Listed) {
+		fields = append(fields, string(f))
+	}
+	add("fields", strings.Join(fields, " "))
+	add("other fields", c.Unknown)
+	add("answers", c.Answers)
+	add("window ends", c.Ends)
+	if c.Extra > 0 {
+		add("steps sent", strconv.Itoa(c.Extra)+" more than asked")
+	}
+	add("files", c.Files)
+	out = append(out, c.Traps...)
+	add("sources read "+factsRead, c.Source)
+	add("not verified", c.Unverified)
+	return out
+}

@@ -1,2 +1,0 @@
-// Package disk says how much room there is.
-package disk

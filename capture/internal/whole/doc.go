@@ -1,2 +1,0 @@
-// Package whole tells a finished trace file from one that is still written.
-package whole
