@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -477,10 +478,13 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 		sides[i] = compare.Side{Label: p.name, Runs: []compare.Run{*run}}
 	}
 	c, err := compare.Compare(ctx, &sides[0], &sides[1], compare.Options{Gates: o.Gates})
-	if errors.Is(err, compare.ErrNoMatch) {
-		r.note("not compared with %s: %v", o.Against.Name, err)
+	if err != nil {
+		return err
+	}
+	if c.Verdict == compare.NotComparable {
+		r.note("not compared with %s: %s", o.Against.Name, strings.TrimPrefix(c.Text, "not comparable: "))
 		return nil
 	}
 	r.Against = c
-	return err
+	return nil
 }

@@ -3,7 +3,6 @@ package triage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -220,14 +219,14 @@ func (c *Comparison) stage(ctx context.Context, stage layer.Stage, passes []laye
 		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the old run.", stageTitle(stage)))
 		return nil
 	}
-	gates := []compare.Gate{{Limit: c.TolerancePct / 100}, {What: "wall", Limit: c.TolerancePct / 100}}
+	gates := []compare.Gate{{What: "work", Limit: c.TolerancePct / 100}, {Limit: c.TolerancePct / 100}}
 	r, err := compare.Compare(ctx, a, b, compare.Options{Gates: gates, Stages: passes, HostApart: true})
-	if errors.Is(err, compare.ErrNoMatch) {
-		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is not compared: %v", stageTitle(stage), err))
-		return nil
-	}
 	if err != nil {
 		return err
+	}
+	if r.Verdict == compare.NotComparable || r.Doubtful(compare.DoubtWork) {
+		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is not compared: %s.", stageTitle(stage), strings.TrimPrefix(r.Text, "not comparable: ")))
+		return nil
 	}
 	out := StageComparison{Stage: stageWord(stage), passStage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
 		Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Report: r}
@@ -290,7 +289,7 @@ func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
 
 func statusOf(row *compare.HostRow) string {
 	switch {
-	case row.Status == "renamed":
+	case row.Status == compare.Renamed:
 		return deltaRenamed
 	case row.A == 0 && row.B > 0:
 		return deltaNew

@@ -254,7 +254,7 @@ func TestChangesOfTwoRuns(t *testing.T) {
 			t.Errorf("%v to %v: %+v, want %+v", c.old, c.now, got, c.want)
 		}
 	}
-	row := func(a, b time.Duration, significant bool, status string) *compare.HostRow {
+	row := func(a, b time.Duration, significant bool, status compare.Change) *compare.HostRow {
 		return &compare.HostRow{Interval: compare.Interval{A: a, B: b, Delta: b - a}, Significant: significant, Status: status}
 	}
 	for _, c := range []struct {

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/layer"
 )
 
-// Compare says what differs between two sides, B against A. The error wraps [ErrNoMatch] where no passes are alike, and is ctx's where it is
-// cancelled.
+// Compare says what differs between two sides, B against A. Where they do not run the same work its verdict is [NotComparable], and Text says why.
+// The error wraps [ErrNoMatch] where a side has no runs or not the pass that was asked for, and is ctx's where it is cancelled.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -23,64 +24,148 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 		}
 	}
 	p := o.params()
-	ca, cb, left, err := match(a, b, &o)
-	if err != nil {
-		return nil, err
+	sides := [2]*Side{complete(a), complete(b)}
+	m := p.match(sides, &o)
+	if o.PassA != nil || o.PassB != nil {
+		var err error
+		if m, err = p.forced(sides, &o); err != nil {
+			return nil, err
+		}
 	}
-	c := &comparison{p: p, a: a, b: b, ca: ca, cb: cb, runs: len(a.Runs) > 1 && len(b.Runs) > 1, scale: 1}
-	if o.PerToken && ca.like.tokens > 0 && cb.like.tokens > 0 {
-		c.scale = float64(ca.like.tokens) / float64(cb.like.tokens)
+	if m.why != "" {
+		return notComparable(sides, m, &o), nil
 	}
-	r := &Report{Schema: schema, A: summary(a, ca), B: summary(b, cb), Left: append([]string{}, left...), Rows: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{}, Gates: []Gate{}}
-	c.floor(r, &o)
+	r := compareGroups(p, sides, m, &m.pairs[0], &o)
+	for i := range m.pairs[1:] {
+		r.Others = append(r.Others, otherOf(compareGroups(p, sides, &matching{cut: m.cut}, &m.pairs[i+1], &Options{numbers: o.numbers, Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
+	}
+	for _, g := range o.Gates {
+		r.Gates = append(r.Gates, r.judge(g))
+	}
+	return r, ctx.Err()
+}
+
+// compareGroups compares the passes of one pair of groups.
+func compareGroups(p params, sides [2]*Side, m *matching, of *pair, o *Options) *Report {
+	c := &comparison{p: p, sides: sides, runs: len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1, scale: 1}
+	c.ch = [2]*chosen{of.a.of(0, len(sides[0].Runs)), of.b.of(1, len(sides[1].Runs))}
+	c.trim(m.cut, o)
+	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
+		c.scale = float64(c.ch[0].like.tokens) / float64(c.ch[1].like.tokens)
+	}
+	r := newReport(sides)
+	r.A, r.B, r.Left = c.summary(0), c.summary(1), append([]string{}, m.left...)
+	r.Likeness, r.MatchedA, r.MatchedB = of.likeness, 1, 1
+	if m.all[0] > 0 {
+		r.MatchedA, r.MatchedB = m.share(0), m.share(1)
+	}
+	c.floor(r, o)
 	c.collect()
 	c.fill(r)
 	c.perLayer(r)
 	c.findings(r)
 	r.Least = c.least()
-	c.hostFindings(r, &o)
-	c.doubts(r, &o)
+	c.hostFindings(r, o)
+	c.doubts(r, of, o)
 	c.conclude(r)
-	r.First = r.worst()
-	for _, g := range o.Gates {
-		r.Gates = append(r.Gates, r.judge(g))
+	r.First = c.worst(r)
+	return r
+}
+
+// trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has none that is followed, passes end
+// with their last kernel on both.
+func (c *comparison) trim(cut []place, o *Options) {
+	if o.PassA == nil {
+		for side := range c.sides {
+			c.ch[side].dropFirst(c.sides[side])
+		}
 	}
-	return r, nil
+	var own [2]chosen
+	all := true
+	for side := range c.sides {
+		own[side] = *c.ch[side]
+		all = own[side].followed(c.sides[side], func(run, pass int) bool { return slices.Contains(cut, place{side, run, pass}) }) && all
+	}
+	for side := range c.sides {
+		if all {
+			c.ch[side] = &own[side]
+			continue
+		}
+		s := *c.sides[side]
+		s.Runs = slices.Clone(s.Runs)
+		c.sides[side] = &s
+		c.ch[side].withoutTails(&s)
+	}
+}
+
+// newReport has no rows and no verdict.
+func newReport(sides [2]*Side) *Report {
+	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{},
+		Gates: []Gate{}, Others: []Other{}}
+}
+
+// notComparable is the report on sides that do not run the same work.
+func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
+	r := newReport(sides)
+	r.Verdict, r.Text, r.Left = NotComparable, "not comparable: "+m.why, append([]string{}, m.left...)
+	r.A, r.B = sideSummary(sides[0]), sideSummary(sides[1])
+	if len(m.pairs) > 0 {
+		r.MatchedA, r.MatchedB = m.share(0), m.share(1)
+	}
+	r.First = Finding{Kind: "none", Text: "nothing is compared"}
+	for _, g := range o.Gates {
+		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided, Text: g.form() + ": " + r.Text})
+	}
+	return r
+}
+
+// otherOf is a pair of groups besides the main one, in short.
+func otherOf(r *Report) Other {
+	return Other{A: r.A, B: r.B, Delta: r.Delta, Verdict: r.Verdict, Text: r.Text}
 }
 
 // comparison is the work of one Compare.
 type comparison struct {
-	p      params
-	a, b   *Side
-	ca, cb *chosen
-	runs   bool    // the run is the unit, not the pass
-	scale  float64 // of side B's times
-	noise  floors  // between runs
+	p     params
+	sides [2]*Side
+	ch    [2]*chosen
+	runs  bool    // the run is the unit, not the pass
+	scale float64 // of side B's times
+	noise floors  // between runs
 
-	sameGPU bool
-	rowOf   map[string]string // the row of a side's row
+	sameGPU    bool
+	categories bool // rows are categories
+	rows       *rowSet
+	renamed    map[string]string // of side B: what a kernel was called before
+	parts      [2][]part
 
-	names  []string
 	series []series
 	kinds  judgement
 	work   result // of all rows but waiting
+	wall   result // of all rows
 	sums   [2]float64
-	pass   float64
+	pass   float64 // mean of both sides
+	passA  float64
 }
 
-func summary(s *Side, c *chosen) Summary {
+func sideSummary(s *Side) Summary {
 	first := &s.Runs[0]
-	out := Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Runs: len(s.Runs), Passes: c.count(),
-		Stage: c.like.stage, Batch: c.like.batch, Tokens: c.like.tokens}
-	for i, p := range c.passes {
+	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Runs: len(s.Runs), Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
+}
+
+func (c *comparison) summary(side int) Summary {
+	s, ch := c.sides[side], c.ch[side]
+	out := sideSummary(s)
+	out.Passes, out.Stage, out.Batch, out.Tokens = ch.count(), ch.like.stage, ch.like.batch, ch.like.tokens
+	for i, p := range ch.passes {
 		if len(p) > 0 {
 			out.Start = s.Runs[i].Passes[p[0]].Start
 			break
 		}
 	}
-	out.Graph, out.Compiled = paths(s, c)
-	if n := c.count(); n > 0 {
-		out.Wall = c.time(s) / time.Duration(n)
+	out.Graph, out.Compiled = paths(s, ch)
+	if n := ch.count(); n > 0 {
+		out.Wall = ch.time(s) / time.Duration(n)
 	}
 	return out
 }
@@ -97,50 +182,39 @@ func (c *comparison) floor(r *Report, o *Options) {
 	case o.Floor > 0:
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
-		r.Floor, r.FloorFrom = c.p.Floor, fmt.Sprintf("assumed, and corrected by %d and %d runs", len(c.a.Runs), len(c.b.Runs))
+		r.Floor, r.FloorFrom = c.p.Floor, fmt.Sprintf("assumed, and corrected by %d and %d runs", len(c.sides[0].Runs), len(c.sides[1].Runs))
 	case ga != "" && ga == gb:
 		r.Floor, r.FloorFrom = c.p.Floor, "assumed for two runs on GPUs of one kind"
+	case ga == "" && gb == "" && r.Likeness == 1:
+		r.Floor, r.FloorFrom = c.p.Floor, "assumed: the GPUs are not recorded, and run the same kernels"
 	default:
 		r.Floor, r.FloorFrom = c.p.FloorElsewhere, "assumed: the GPUs differ or are not known"
 	}
 	c.noise = evenly(r.Floor)
 }
 
-// collect makes one series of each row that either side has. Operators that one side runs in one kernel and the other in several are one row.
+// collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their kernels; what adds up to the pass
+// is the time that they have of it.
 func (c *comparison) collect() {
-	c.rowOf = together(c.a, c.b)
-	classes := map[string]class{}
-	for _, s := range []*Side{c.a, c.b} {
-		for i := range s.Runs {
-			for _, n := range s.Runs[i].Rows {
-				row := c.rowOf[n.Operator]
-				if _, ok := classes[row]; !ok {
-					classes[row] = classNamed[n.Class]
-					c.names = append(c.names, row)
-				}
-			}
-		}
-	}
-	for _, name := range c.names {
-		s := series{class: classes[name]}
-		var la, lb int
-		s.a, la = c.values(c.a, c.ca, name, 1)
-		s.b, lb = c.values(c.b, c.cb, name, c.scale)
-		s.single = la <= 1 && lb <= 1
+	c.categories = c.sides[0].categories() || c.sides[1].categories()
+	c.divide()
+	c.parts = [2][]part{c.measure(0), c.measure(1)}
+	total, waits := series{class: memory}, series{class: waiting}
+	for i := range c.rows.names {
+		a, b := &c.parts[0][i], &c.parts[1][i]
+		s := series{class: c.rows.class[i], a: a.time, b: b.time, single: a.most <= 1 && b.most <= 1}
 		if len(s.a) == 1 || len(s.b) == 1 {
-			s.layers = c.layers(name)
+			s.layers = c.layers(i)
 		}
-		ka, kb := c.kernels(c.a, name), c.kernels(c.b, name)
-		s.other = len(ka) > 0 && len(kb) > 0 && ka[0] != kb[0]
+		s.other = len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].Name != b.kernels[0].Name
 		c.series = append(c.series, s)
-	}
-	total := series{class: memory}
-	for _, s := range c.series {
-		c.pass += stat.Mean(s.a)
+		sum := &total
 		if s.class == waiting {
-			continue
+			sum = &waits
 		}
-		total.a, total.b = add(total.a, s.a), add(total.b, s.b)
+		sum.a, sum.b = add(sum.a, a.exclusive), add(sum.b, b.exclusive)
+		c.pass += (stat.Mean(a.exclusive) + stat.Mean(b.exclusive)) / 2
+		c.passA += stat.Mean(a.exclusive)
 	}
 	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
 	for i := range c.kinds.rows {
@@ -149,13 +223,14 @@ func (c *comparison) collect() {
 		}
 	}
 	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
+	c.wall = c.p.judgeWall(total, waits, c.pass, c.noise.common, c.runs)
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
 
 // scrambled says that times of rows tell nothing on one of the sides.
 func (c *comparison) scrambled() bool {
 	of := func(r Run) bool { return r.Scrambled }
-	return slices.ContainsFunc(c.a.Runs, of) || slices.ContainsFunc(c.b.Runs, of)
+	return slices.ContainsFunc(c.sides[0].Runs, of) || slices.ContainsFunc(c.sides[1].Runs, of)
 }
 
 func add(sum, x []float64) []float64 {
@@ -168,98 +243,93 @@ func add(sum, x []float64) []float64 {
 	return sum
 }
 
-// values are a row's times on one side: of passes, or of each run its median.
-func (c *comparison) values(s *Side, ch *chosen, name string, scale float64) (out []float64, launches int) {
-	for r := range s.Runs {
-		rows := c.rowsOf(&s.Runs[r], name)
-		var own []float64
-		for _, p := range ch.passes[r] {
-			v, n := 0.0, 0
-			for _, at := range rows {
-				v += scale * float64(s.Runs[r].Passes[p].Rows[at])
-				n += s.Runs[r].Passes[p].Launches[at]
-			}
-			launches = max(launches, n)
-			own = append(own, v)
-		}
-		if c.runs && len(own) > 0 {
-			own = []float64{median(own)}
-		}
-		out = append(out, own...)
-	}
-	return out, launches
-}
-
-// rowsOf are the numbers of a run's rows that make up a row.
-func (c *comparison) rowsOf(r *Run, name string) []int {
-	var out []int
-	for i, n := range r.Rows {
-		if c.rowOf[n.Operator] == name {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
-func (c *comparison) layers(name string) []float64 {
-	of := func(s *Side, ch *chosen) []time.Duration {
-		for r := range s.Runs {
-			rows := c.rowsOf(&s.Runs[r], name)
-			for _, p := range ch.passes[r] {
-				if l := s.Runs[r].Passes[p].Layers; len(rows) == 1 && len(l) > rows[0] {
-					return l[rows[0]]
-				}
-			}
-		}
-		return nil
-	}
-	la, lb := of(c.a, c.ca), of(c.b, c.cb)
-	if len(la) != len(lb) {
-		return nil
-	}
-	var out []float64
-	for i := range la {
-		if la[i] > 0 && lb[i] > 0 {
-			out = append(out, math.Log(float64(lb[i])/float64(la[i])))
-		}
-	}
-	return out
-}
-
 // fill writes the rows, by the size of their difference.
 func (c *comparison) fill(r *Report) {
-	means := func(of func(s *series) []float64) []time.Duration {
-		x := make([]float64, len(c.series))
-		for i := range c.series {
-			x[i] = stat.Mean(of(&c.series[i]))
-		}
-		return wholes(x)
-	}
-	as, bs := means(func(s *series) []float64 { return s.a }), means(func(s *series) []float64 { return s.b })
-	for i, name := range c.names {
+	as, bs := c.means(0, nil), c.means(1, nil)
+	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
-		row := Row{Operator: name, Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(), Seen: time.Duration(j.seen(c.p, len(c.names)))}
-		row.TimesA, row.TimesB = durations(c.series[i].a), durations(c.series[i].b)
+		row := Row{Operator: name, Class: classNames[c.rows.class[i]], Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(),
+			Seen: time.Duration(j.seen(c.p, len(c.rows.names)))}
+		a, b := &c.parts[0][i], &c.parts[1][i]
+		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
 		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
-		row.Low, row.High = row.Delta-time.Duration(j.half()), row.Delta+time.Duration(j.half())
+		row.KernelA, row.KernelB = time.Duration(math.Round(stat.Mean(a.time))), time.Duration(math.Round(stat.Mean(b.time)))
+		row.Low, row.High = row.kernelDelta()-time.Duration(j.half()), row.kernelDelta()+time.Duration(j.half())
 		switch {
 		case j.fresh:
-			row.Status = "new"
+			row.Status = New
 		case j.gone:
-			row.Status = "removed"
+			row.Status = Removed
 		}
-		row.KernelsA, row.LaunchesA = c.kernels(c.a, name), c.launches(c.a, c.ca, name)
-		row.KernelsB, row.LaunchesB = c.kernels(c.b, name), c.launches(c.b, c.cb, name)
-		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.Delta, c.least()), row.sentence()
+		row.LaunchesA, row.LaunchesB = a.launches, b.launches
+		row.Kernels = c.kernelsOf(a.kernels, b.kernels)
+		row.KernelsA, row.KernelsB = topNames(a.kernels), topNames(b.kernels)
+		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()), row.sentence()
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta
 	}
-	slices.SortStableFunc(r.Rows, func(x, y Row) int { return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A)) })
+	slices.SortStableFunc(r.Rows, func(x, y Row) int {
+		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(max(y.A, y.B), max(x.A, x.B)), cmp.Compare(x.Operator, y.Operator))
+	})
 	w := Interval{A: time.Duration(c.sums[0]), B: time.Duration(c.sums[1])}
 	w.Delta = w.B - w.A
 	w.Low, w.High = w.Delta-time.Duration(c.work.half()), w.Delta+time.Duration(c.work.half())
 	r.Work = w
+	r.Wall = Interval{A: r.A.Wall, B: r.A.Wall + r.Delta, Delta: r.Delta}
+	half := time.Duration(c.wall.half())
+	if !c.wall.judged { // what waits may have taken anything
+		half = time.Duration(c.work.half()) + abs(r.Delta-r.Work.Delta)
+	}
+	r.Wall.Low, r.Wall.High = r.Delta-half, r.Delta+half
+	r.WallJudged = c.wall.judged
+}
+
+// means are the mean times of one side's rows, which add up to its mean pass.
+func (c *comparison) means(side int, of func(row int) bool) []time.Duration {
+	x := make([]float64, len(c.rows.names))
+	for i := range x {
+		if of == nil || of(i) {
+			x[i] = stat.Mean(c.parts[side][i].exclusive)
+		}
+	}
+	return wholes(x)
+}
+
+// kernelsOf are the kernels of a row on both sides, most time first; one that was renamed is one.
+func (c *comparison) kernelsOf(a, b []KernelUse) []KernelDelta {
+	out := []KernelDelta{}
+	at := map[string]int{}
+	for _, k := range a {
+		at[k.Name] = len(out)
+		out = append(out, KernelDelta{Name: k.Name, LaunchesA: k.Launches, A: k.Time})
+	}
+	for _, k := range b {
+		i, ok := at[k.Name]
+		if was, renamed := c.renamed[k.Name]; !ok && renamed {
+			if i, ok = at[was]; ok {
+				out[i].Name, out[i].Was = k.Name, was
+			}
+		}
+		if !ok {
+			i = len(out)
+			out = append(out, KernelDelta{Name: k.Name})
+		}
+		out[i].LaunchesB, out[i].B = out[i].LaunchesB+k.Launches, out[i].B+k.Time
+	}
+	slices.SortStableFunc(out, func(x, y KernelDelta) int {
+		return cmp.Or(cmp.Compare(max(y.A, y.B), max(x.A, x.B)), cmp.Compare(x.Name, y.Name))
+	})
+	return out
+}
+
+// topNames are the kernels with most time.
+func topNames(k []KernelUse) []string {
+	const most = 3
+	out := []string{}
+	for i := range min(most, len(k)) {
+		out = append(out, k[i].Name)
+	}
+	return out
 }
 
 func durations(x []float64) []time.Duration {
@@ -272,7 +342,7 @@ func durations(x []float64) []time.Duration {
 
 // perLayer writes the mean times of the layers.
 func (c *comparison) perLayer(r *Report) {
-	a, b := layerMeans(c.a, c.ca), layerMeans(c.b, c.cb)
+	a, b := layerMeans(c.sides[0], c.ch[0]), layerMeans(c.sides[1], c.ch[1])
 	for l := range max(len(a), len(b)) {
 		t := LayerTimes{Layer: l}
 		if l < len(a) {
@@ -324,28 +394,4 @@ func wholes(x []float64) []time.Duration {
 		have++
 	}
 	return out
-}
-
-// kernels are those of a row on one side, in its first run.
-func (c *comparison) kernels(s *Side, name string) []string {
-	names := []string{}
-	for _, at := range c.rowsOf(&s.Runs[0], name) {
-		names = append(names, s.Runs[0].Rows[at].Kernels...)
-	}
-	return names
-}
-
-// launches are how many a row has in a pass on one side, in the mean.
-func (c *comparison) launches(s *Side, ch *chosen, name string) float64 {
-	sum, n := 0, 0
-	for r := range s.Runs {
-		rows := c.rowsOf(&s.Runs[r], name)
-		for _, p := range ch.passes[r] {
-			n++
-			for _, at := range rows {
-				sum += s.Runs[r].Passes[p].Launches[at]
-			}
-		}
-	}
-	return float64(sum) / float64(max(n, 1))
 }

@@ -110,8 +110,8 @@ func TestVerdicts(t *testing.T) {
 		want           string
 		findings       []string // operators, in any order
 	}{
-		{"the same", 8, 8, nil, "no-significant-difference", nil},
-		{"the same, a shorter window", 20, 14, nil, "no-significant-difference", nil},
+		{"the same", 8, 8, nil, "same", nil},
+		{"the same, a shorter window", 20, 14, nil, "same", nil},
 		{"attention 60 % slower", 8, 8, times("attention", 1.6), "slower", []string{"attention"}},
 		{"attention 40 % faster", 8, 8, times("attention", 0.6), "faster", []string{"attention"}},
 		{"an operator gone", 8, 8, times("kv_write", 0), "faster", []string{"kv_write"}},
@@ -127,11 +127,11 @@ func TestVerdicts(t *testing.T) {
 			}
 			return us
 		}, "inconclusive", nil},
-		{"a small change of a small operator", 8, 8, times("rope", 1.1), "no-significant-difference", nil},
+		{"a small change of a small operator", 8, 8, times("rope", 1.1), "same", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := report(t, side(1, c.passesA, nil), side(2, c.passB, c.change), compare.Options{})
-			if r.Verdict != c.want {
+			if r.Verdict != compare.Outcome(c.want) {
 				t.Errorf("verdict %s (%s), want %s", r.Verdict, r.Text, c.want)
 			}
 			var got []string
@@ -149,7 +149,7 @@ func TestVerdicts(t *testing.T) {
 func TestBothWays(t *testing.T) {
 	a, b := side(1, 10, nil), side(1, 7, nil)
 	for _, r := range []*compare.Report{report(t, a, b, compare.Options{}), report(t, b, a, compare.Options{})} {
-		if r.Verdict != "no-significant-difference" || len(r.Findings) != 0 {
+		if r.Verdict != "same" || len(r.Findings) != 0 {
 			t.Errorf("%s, %d findings; want no difference", r.Text, len(r.Findings))
 		}
 	}
@@ -173,15 +173,18 @@ func TestPassesThatDoNotMatch(t *testing.T) {
 	for i := range b.Runs[0].Passes {
 		b.Runs[0].Passes[i].Batch, b.Runs[0].Passes[i].Tokens = 32, 32
 	}
-	_, err := compare.Compare(context.Background(), a, b, compare.Options{})
-	if !errors.Is(err, compare.ErrNoMatch) || !strings.Contains(err.Error(), "batch 16") || !strings.Contains(err.Error(), "batch 32") {
-		t.Errorf("%v, want both sides named", err)
+	r := report(t, a, b, compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
+	if r.Verdict != compare.Inconclusive || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "batch 16") || !strings.Contains(r.Text, "batch 32") || !strings.Contains(r.Text, "--allow work") {
+		t.Errorf("%s, want both sides named", r.Text)
+	}
+	if r := report(t, a, b, compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}); r.Verdict != compare.Same {
+		t.Errorf("allowed: %s", r.Text)
 	}
 	one := 1
 	if r := report(t, a, b, compare.Options{PassA: &one, PassB: &one}); r.A.Passes != 1 || r.A.Batch != 16 || r.B.Batch != 32 {
 		t.Errorf("forced: %+v and %+v", r.A, r.B)
 	}
-	r := report(t, a, b, compare.Options{PerToken: true})
+	r = report(t, a, b, compare.Options{PerToken: true})
 	if r.Delta > -4*time.Millisecond {
 		t.Errorf("per token: %v, want half of the pass less", r.Delta)
 	}

@@ -7,24 +7,40 @@ import (
 	"time"
 )
 
-// The reasons why a comparison may say nothing of the program.
+// DoubtCode says in a word why a comparison may say nothing of the program.
+type DoubtCode string
+
+// The codes of doubts.
 const (
-	// doubtServing: a window does not show what the server does, such as decode steps without the graphs that it replays.
-	doubtServing = "serving"
-	// doubtClock: a GPU's clock changed during a run, or differs between the sides.
-	doubtClock = "clock"
-	// doubtModel: the passes of the sides have other numbers of layers, so that two models are compared, or one was read wrongly.
-	doubtModel = "model"
-	// doubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
-	doubtBimodal = "bimodal"
+	// DoubtServing: a window does not show what the server does, such as decode steps without the graphs that it replays.
+	DoubtServing DoubtCode = "serving"
+	// DoubtClock: a GPU's clock changed during a run, or differs between the sides.
+	DoubtClock DoubtCode = "clock"
+	// DoubtModel: the passes of the sides have other numbers of layers, so that two models are compared, or one was read wrongly.
+	DoubtModel DoubtCode = "model"
+	// DoubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
+	DoubtBimodal DoubtCode = "bimodal"
+	// DoubtWork: the passes of the sides are of different sizes.
+	DoubtWork DoubtCode = "work"
 )
+
+// DoubtCodes lists them.
+func DoubtCodes() []DoubtCode {
+	return []DoubtCode{DoubtServing, DoubtClock, DoubtModel, DoubtBimodal, DoubtWork}
+}
+
+// String is the word in documents.
+func (c DoubtCode) String() string { return string(c) }
+
+// UnmarshalText refuses words that are no code.
+func (c *DoubtCode) UnmarshalText(text []byte) error { return known(c, text, DoubtCodes(), "doubt") }
 
 // Doubt is a reason why a comparison may say nothing of the program. It leaves the verdict and the gates inconclusive unless it is allowed.
 type Doubt struct {
-	Code    string `json:"code"` // "bimodal", "clock", "model", "serving"
-	Side    string `json:"side"` // "A", "B", "" for both
-	Text    string `json:"text"`
-	Allowed bool   `json:"allowed"`
+	Code    DoubtCode `json:"code"`
+	Side    string    `json:"side"` // "A", "B", "" for both
+	Text    string    `json:"text"`
+	Allowed bool      `json:"allowed"`
 }
 
 // Clock is what a GPU's processors ran at while it worked, in MHz.
@@ -36,33 +52,36 @@ type Clock struct {
 }
 
 // doubts collects the reasons of both sides.
-func (c *comparison) doubts(r *Report, o *Options) {
-	add := func(code, side, format string, args ...any) {
+func (c *comparison) doubts(r *Report, of *pair, o *Options) {
+	add := func(code DoubtCode, side, format string, args ...any) {
 		r.Doubts = append(r.Doubts, Doubt{code, side, fmt.Sprintf(format, args...), slices.Contains(o.Allow, code)})
 	}
-	for i, s := range []*Side{c.a, c.b} {
+	for i, s := range c.sides {
 		name := string("AB"[i])
 		for k := range s.Runs {
 			run := &s.Runs[k]
 			for _, text := range run.Serving {
-				add(doubtServing, name, "%s: %s", run.Trace, text)
+				add(DoubtServing, name, "%s: %s", run.Trace, text)
 			}
 			if run.Clock != nil && run.Clock.Changed {
-				add(doubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace, run.Clock.Min, run.Clock.Max)
+				add(DoubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace, run.Clock.Min, run.Clock.Max)
 			}
 		}
 	}
-	for i, s := range []*Side{c.a, c.b} {
-		if low, high, ok := c.p.bimodal(runTimes(s, []*chosen{c.ca, c.cb}[i])); ok {
-			add(doubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
+	for i, s := range c.sides {
+		if low, high, ok := c.p.bimodal(runTimes(s, c.ch[i])); ok {
+			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
 		}
 	}
-	if a, b := layersOf(c.a, c.ca), layersOf(c.b, c.cb); a > 0 && b > 0 && a != b {
-		add(doubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
+	if of.sizes && c.scale == 1 {
+		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token", c.ch[0].like, c.ch[1].like)
 	}
-	a, b := clockOf(c.a), clockOf(c.b)
+	if a, b := layersOf(c.sides[0], c.ch[0]), layersOf(c.sides[1], c.ch[1]); a > 0 && b > 0 && a != b {
+		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
+	}
+	a, b := clockOf(c.sides[0]), clockOf(c.sides[1])
 	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > c.p.ClockShift*max(a, b) {
-		add(doubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
+		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
 	}
 }
 
@@ -123,6 +142,11 @@ func clockOf(s *Side) float64 {
 		}
 	}
 	return median(x)
+}
+
+// Doubtful reports whether the comparison has a doubt that is not allowed.
+func (r *Report) Doubtful(code DoubtCode) bool {
+	return slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Code == code && !d.Allowed })
 }
 
 // doubtful is the first reason that is not allowed, nil where there is none.

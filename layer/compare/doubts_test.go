@@ -61,7 +61,7 @@ func TestDoubts(t *testing.T) {
 			r := report(t, a, b, compare.Options{Gates: gates})
 			var got []string
 			for _, d := range r.Doubts {
-				got = append(got, d.Code)
+				got = append(got, d.Code.String())
 			}
 			if strings.Join(slices.Compact(got), " ") != c.want {
 				t.Fatalf("doubts %+v, want %q", r.Doubts, c.want)
@@ -72,7 +72,7 @@ func TestDoubts(t *testing.T) {
 			if r.Verdict != "inconclusive" || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "--allow "+c.want) {
 				t.Errorf("%s, gate %s; want both inconclusive", r.Text, r.Gate())
 			}
-			if r := report(t, a, b, compare.Options{Gates: gates, Allow: []string{c.want}}); strings.Contains(r.Text, "--allow") || r.Doubts[0].Allowed == false {
+			if r := report(t, a, b, compare.Options{Gates: gates, Allow: []compare.DoubtCode{compare.DoubtCode(c.want)}}); strings.Contains(r.Text, "--allow") || r.Doubts[0].Allowed == false {
 				t.Errorf("allowed: %s, %+v", r.Text, r.Doubts)
 			}
 		})

@@ -40,5 +40,5 @@ func ExampleMeasure() {
 	// Output:
 	// prefill 1 640 2.45367ms
 	// decode 8 8 1.650026ms
-	// no-significant-difference 0s
+	// same 0s
 }

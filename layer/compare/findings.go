@@ -20,47 +20,62 @@ func (c *comparison) findings(r *Report) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if !row.Significant {
-			if c.sameGPU && row.Judged && row.A >= c.least() && c.otherKernel(row) {
-				add("rename", row.Operator, fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(row.KernelsB[0]), short(row.KernelsA[0])), row.Delta)
+			if was, now := c.otherKernel(row); was != "" {
+				add("rename", row.Operator, fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(now), short(was)), row.kernelDelta())
 			}
 			continue
 		}
 		kind := "operator"
 		switch {
-		case row.Status != "":
-			kind = row.Status
-		case c.classOf(row.Operator) == waiting:
+		case row.Status != Unchanged:
+			kind = row.Status.String()
+		case row.Class == classNames[waiting]:
 			kind = "waiting"
 		}
-		add(kind, row.Operator, row.Text, row.Delta)
+		add(kind, row.Operator, row.Text, row.kernelDelta())
 	}
 	c.path(r, add)
 }
 
-// otherKernel reports whether a row runs a kernel of another name, as often as before.
-func (c *comparison) otherKernel(r *Row) bool {
-	return len(r.KernelsA) > 0 && len(r.KernelsB) > 0 && r.KernelsA[0] != r.KernelsB[0] && abs(r.Delta) < c.least() &&
-		math.Abs(r.LaunchesA-r.LaunchesB) <= c.p.RenameCount*r.LaunchesA
-}
-
-func (c *comparison) classOf(name string) class {
-	return c.series[slices.Index(c.names, name)].class
+// otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as often; "" where there is none, or
+// where the row's time differs.
+func (c *comparison) otherKernel(r *Row) (was, now string) {
+	if !c.sameGPU || !r.Judged || max(r.A, r.B) < c.least() || abs(r.kernelDelta()) >= c.least() {
+		return "", ""
+	}
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		switch {
+		case k.Was != "":
+			return k.Was, k.Name
+		case now == "" && k.LaunchesA == 0:
+			now = k.Name
+		case was == "" && k.LaunchesB == 0:
+			was = k.Name
+		}
+	}
+	if was == "" || now == "" || math.Abs(r.LaunchesA-r.LaunchesB) > c.p.RenameCount*max(r.LaunchesA, r.LaunchesB) {
+		return "", ""
+	}
+	return was, now
 }
 
 // sentence says what a row's difference is.
 func (r *Row) sentence() string {
 	switch r.Status {
-	case "new":
-		return fmt.Sprintf("%s is new: %s a pass", r.Operator, micros(r.B))
-	case "removed":
-		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, micros(r.A))
+	case New:
+		return fmt.Sprintf("%s is new: %s a pass", r.Operator, micros(r.KernelB))
+	case Removed:
+		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, micros(r.KernelA))
 	}
-	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, micros(r.A), micros(r.B), signed(r.Delta))
-	if r.A > 0 {
-		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(r.Delta)/float64(r.A))
+	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, micros(r.KernelA), micros(r.KernelB), signed(r.kernelDelta()))
+	if r.KernelA > 0 {
+		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.kernelDelta())/float64(r.KernelA))
 	}
-	if len(r.KernelsA) > 0 && len(r.KernelsB) > 0 && r.KernelsA[0] != r.KernelsB[0] {
-		s += fmt.Sprintf("; %s instead of %s", short(r.KernelsB[0]), short(r.KernelsA[0]))
+	if len(r.Kernels) > 0 {
+		if k := r.Kernels[0]; k.Was != "" {
+			s += fmt.Sprintf("; %s instead of %s", short(k.Name), short(k.Was))
+		}
 	}
 	return s
 }
@@ -92,7 +107,7 @@ func (c *comparison) least() time.Duration { return time.Duration(c.p.MinShare *
 
 // hostFindings judges what the host does in the steps of the compared passes.
 func (c *comparison) hostFindings(r *Report, o *Options) {
-	a, b := hosts(c.a, c.ca), hosts(c.b, c.cb)
+	a, b := hosts(c.sides[0], c.ch[0]), hosts(c.sides[1], c.ch[1])
 	if len(a) == 0 || len(b) == 0 {
 		return
 	}
@@ -108,12 +123,12 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		row := &r.Host.Rows[i]
 		kind := "host"
 		switch {
-		case row.Status == "renamed" && row.B >= r.Host.Least:
+		case row.Status == Renamed && row.B >= r.Host.Least:
 		case !row.Significant:
 			continue
 		}
-		if row.Status != "" {
-			kind += "-" + row.Status
+		if row.Status != Unchanged {
+			kind += "-" + row.Status.String()
 		}
 		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: row.Name, Text: row.sentence(), Delta: row.Delta, StartA: r.A.Start, StartB: r.B.Start})
 	}
@@ -122,8 +137,9 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 // ofHost reports whether a finding is about what the host does.
 func (f *Finding) ofHost() bool { return strings.HasPrefix(f.Kind, "host") }
 
-// worst names the worst clear change of either kind, for First. Idle time is what an operation of the host may have caused, which is named with it.
-func (r *Report) worst() Finding {
+// worst names the worst change for the worse, for First: the largest clear one, or waiting that cannot be judged where that is most of what the step
+// takes more. Idle time is what an operation of the host may have caused, which is named with it.
+func (c *comparison) worst(r *Report) Finding {
 	var worst, slow *Finding // of all; of the host's
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -137,8 +153,15 @@ func (r *Report) worst() Finding {
 			slow = f
 		}
 	}
-	if worst == nil && r.Verdict == slower {
-		return Finding{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the pass as a whole, %s: no part of it is told from noise", signed(r.Delta))}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if !row.Judged && row.Class == classNames[waiting] && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.Delta) {
+			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), c.p.WaitPasses)
+			return Finding{Kind: "waiting", Operator: row.Operator, Delta: row.Delta, Text: text, StartA: r.A.Start, StartB: r.B.Start}
+		}
+	}
+	if worst == nil && r.Verdict == Slower {
+		return Finding{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", signed(r.Delta))}
 	}
 	if worst == nil {
 		return Finding{Kind: "none", Text: "no clear change for the worse"}
@@ -150,57 +173,100 @@ func (r *Report) worst() Finding {
 	return t
 }
 
-// conclude says what the comparison comes to.
-func (c *comparison) conclude(r *Report) {
+// wallSign is the sign of the step's change where it is beyond noise, else 0.
+func (c *comparison) wallSign(r *Report) int {
+	if !c.wall.judged || c.wall.p >= c.p.Alpha || abs(r.Delta) < c.least() || sign(c.wall.typical) != sign(c.wall.delta) {
+		return 0
+	}
+	return sign(c.wall.delta)
+}
+
+// workSign is the sign of the change of what was found together, or else of all GPU work, where that is beyond noise, else 0.
+func (c *comparison) workSign(r *Report) int {
 	var net time.Duration
-	found := 0
-	for _, f := range r.Findings {
-		if f.Kind != "path" && f.Kind != "rename" && !f.ofHost() { // the host's time is not the pass's
-			net += f.Delta
-			found++
+	for i := range r.Rows {
+		if r.Rows[i].Significant {
+			net += r.Rows[i].Delta
 		}
 	}
+	for i := range r.Findings {
+		if r.Findings[i].Kind == "uniform" {
+			net += r.Findings[i].Delta
+		}
+	}
+	switch {
+	case abs(net) >= c.least():
+		return sign(float64(net))
+	case r.Work.Low > 0:
+		return 1
+	case r.Work.High < 0:
+		return -1
+	}
+	return 0
+}
+
+func sign(x float64) int {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+// conclude says what the comparison comes to: of the step's time first, of GPU work where that does not contradict it.
+func (c *comparison) conclude(r *Report) {
 	limit := time.Duration(c.p.Equivalent * c.pass)
-	least := c.least()
-	percent := 100 * float64(r.Delta) / c.pass
+	wall, work := c.wallSign(r), c.workSign(r)
+	of := map[int]Outcome{1: Slower, -1: Faster}
 	switch {
 	case r.doubtful() != nil:
-		r.Verdict = inconclusive
-	case found > 0 && net >= least:
-		r.Verdict = slower
-	case found > 0 && net <= -least:
-		r.Verdict = faster
-	case r.Work.Low > 0:
-		r.Verdict = slower
-	case r.Work.High < 0:
-		r.Verdict = faster
+		r.Verdict = Inconclusive
+	case wall != 0:
+		r.Verdict = of[wall]
+	case work != 0 && work == sign(float64(r.Delta)):
+		r.Verdict = of[work]
+	case work != 0:
+		r.Verdict = Mixed
 	case r.Work.Low > -limit && r.Work.High < limit && abs(r.Delta) < limit:
-		r.Verdict = noDifference
+		r.Verdict = Same
 	default:
-		r.Verdict = inconclusive
+		r.Verdict = Inconclusive
 	}
-	wall := fmt.Sprintf("a pass takes %s instead of %s (%+.1f %%)", millis(r.Work.B+r.waitB()), millis(r.Work.A+r.waitA()), percent)
+	times := fmt.Sprintf("a step takes %s instead of %s (%s), GPU work %s instead of %s (%s)", millis(r.Wall.B), millis(r.Wall.A), percentOf(r.Delta, r.Wall.A),
+		millis(r.Work.B), millis(r.Work.A), percentOf(r.Work.Delta, r.Work.A))
 	switch r.Verdict {
-	case slower, faster:
-		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, wall)
-	case noDifference:
-		r.Text = fmt.Sprintf("no significant difference: %s, and GPU work differs by less than %.0f %%", wall, 100*c.p.Equivalent)
+	case Slower, Faster:
+		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, times)
+	case Same:
+		r.Text = fmt.Sprintf("same within %.0f%%: %s", 100*c.p.Equivalent, times)
+	case Mixed:
+		r.Text = fmt.Sprintf("mixed: GPU work changed beyond noise, and the step did not change with it: %s", times)
 	default:
-		r.Text = fmt.Sprintf("inconclusive: %s; %s", wall, c.why(r, limit))
+		r.Text = fmt.Sprintf("inconclusive: %s; %s", times, c.why(r, limit))
 	}
 	c.notes(r)
 }
 
-func (r *Report) waitA() time.Duration { return r.A.Wall - r.Work.A }
-func (r *Report) waitB() time.Duration { return r.waitA() + r.Delta - r.Work.Delta }
+// percentOf is a difference relative to what it is to.
+func percentOf(d, of time.Duration) string {
+	if of <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f%%", 100*float64(d)/float64(of))
+}
 
 // why says what keeps a comparison from a conclusion.
 func (c *comparison) why(r *Report, limit time.Duration) string {
 	if d := r.doubtful(); d != nil {
 		return fmt.Sprintf("%s (--allow %s judges in spite of it)", d.Text, d.Code)
 	}
-	if abs(r.Delta-r.Work.Delta) >= limit {
+	if !c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
 		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
+	}
+	if c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
+		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s", signed(r.Wall.Low), signed(r.Wall.High))
 	}
 	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing", signed(r.Work.Low), signed(r.Work.High))
 }
@@ -212,7 +278,7 @@ func (c *comparison) notes(r *Report) {
 		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f %%) cannot be told from them",
 			micros(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
 	}
-	for _, s := range []*Side{c.a, c.b} {
+	for _, s := range c.sides {
 		for i := range s.Runs {
 			if s.Runs[i].Scrambled {
 				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; the pass as a whole is (--repair-order)", s.Runs[i].Trace)
@@ -224,6 +290,12 @@ func (c *comparison) notes(r *Report) {
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == "host" }) {
 		note("host: operations of %d and %d steps; floor %.1f %% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
+	}
+	if r.Likeness < 1 {
+		note("the compared passes are alike in %.0f%% of their work; their kernels differ", 100*r.Likeness)
+	}
+	for _, o := range r.Others {
+		note("also compared: %d and %d %s passes: %s", o.A.Passes, o.B.Passes, o.A.Stage, o.Text)
 	}
 	if c.scale != 1 {
 		note("B is scaled by %.4g to the tokens of A", c.scale)

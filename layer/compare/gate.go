@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Gate is a condition under which a comparison fails: something became slower by a share of side A's pass, or a row by a share of itself.
+// Gate is a condition under which a comparison fails: something became slower by a share of side A's step, or a row by a share of itself.
 // In a [Report] it has what it said.
 type Gate struct {
-	// What is a row's operator, "wall" for the whole pass with waiting and idle time, "" for all GPU work of the pass.
+	// What is judged: "" the time of the whole step; "work" all GPU work, "waiting" all waiting and idle time, "host" the largest change of an operation
+	// of the host, each as a share of the step; "operator:NAME" or NAME a row.
 	What string `json:"-"`
 	// Gate is the condition as [ParseGate] reads it; [Compare] fills it in, and what follows.
 	Gate string `json:"gate"`
@@ -28,6 +29,16 @@ type Gate struct {
 	Text     string  `json:"text"`
 }
 
+// What gates judge.
+const (
+	gateStep     = ""
+	gateWall     = "wall" // the step, as it was called before it was the default
+	gateWork     = "work"
+	gateWaiting  = "waiting"
+	gateHost     = "host"
+	gateOperator = "operator:"
+)
+
 // The outcomes.
 const (
 	passed    = "pass"
@@ -38,7 +49,8 @@ const (
 // errGate is wrapped by the errors of [ParseGate].
 var errGate = errors.New("not a gate")
 
-// ParseGate reads "3%", "wall=5%", "attention=5%" or "regression 3%".
+// ParseGate reads "3%" or "regression 3%" (the step), "work=3%", "waiting=3%", "host=3%" or "operator:attention=5%". "wall=3%" is "3%", and a name
+// alone is an operator's, as they were written before.
 func ParseGate(s string) (Gate, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "regression"))
 	g := Gate{}
@@ -48,11 +60,14 @@ func ParseGate(s string) (Gate, error) {
 	number, ok := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || math.IsNaN(v) || v <= 0 || v > 1000 {
-		return Gate{}, fmt.Errorf("%w: %q: want a share such as 3%%, wall=5%% or attention=5%%", errGate, s)
+		return Gate{}, fmt.Errorf("%w: %q: want a share such as 3%%, work=3%%, host=3%% or operator:attention=5%%", errGate, s)
 	}
 	g.Limit = v / 100
 	return g, nil
 }
+
+// step reports whether the gate is about the whole step.
+func (g *Gate) step() bool { return g.What == gateStep || g.What == gateWall }
 
 // form is what [ParseGate] reads.
 func (g *Gate) form() string {
@@ -64,24 +79,34 @@ func (g *Gate) form() string {
 }
 
 // judge holds the report against a gate: it fails where the estimate reaches the limit and the interval excludes zero, passes where the
-// whole interval stays below the limit, and is undecided in between.
+// whole interval stays below the limit, and is undecided in between. The step's time has no power where waiting varies: then it is undecided, unless the
+// whole interval is beyond the limit.
 func (r *Report) judge(g Gate) Gate {
 	out := Gate{What: g.What, Gate: g.form(), Outcome: undecided, Limit: g.Limit}
-	i, base, ok := r.target(g)
-	if !ok || base <= 0 {
-		out.Text = fmt.Sprintf("%s: neither side has %s", out.Gate, g.What)
+	i, base, why := r.target(g)
+	if why == "" && base <= 0 {
+		why = "side A took no time"
+	}
+	if why != "" {
+		out.Text = fmt.Sprintf("%s: %s", out.Gate, why)
 		return out
 	}
 	out.Known = true
 	share := func(d time.Duration) float64 { return float64(d) / float64(base) }
 	out.Estimate, out.Low, out.High = share(i.Delta), share(i.Low), share(i.High)
+	out.Text = fmt.Sprintf("%s: %+.1f%% (%+.1f … %+.1f%%)", out.Gate, 100*out.Estimate, 100*out.Low, 100*out.High)
+	least := share(i.High-i.Low) / 2
 	switch {
-	case out.Estimate >= g.Limit && out.Low > 0:
+	case out.Low >= out.Limit:
 		out.Outcome = failed
-	case out.High < g.Limit:
+	case out.High < out.Limit:
 		out.Outcome = passed
+	case g.step() && least >= out.Limit:
+		narrower := Gate{What: gateWork, Limit: g.Limit}
+		out.Text += fmt.Sprintf("; changes of the step below %.1f%% cannot be detected: gate GPU work with %s, or record more passes", 100*least, narrower.form())
+	case out.Estimate >= out.Limit && out.Low > 0:
+		out.Outcome = failed
 	}
-	out.Text = fmt.Sprintf("%s: %+.1f %% (%+.1f … %+.1f %%)", out.Gate, 100*out.Estimate, 100*out.Low, 100*out.High)
 	if d := r.doubtful(); d != nil {
 		out.Outcome = undecided
 		out.Text += "; " + d.Text
@@ -89,29 +114,59 @@ func (r *Report) judge(g Gate) Gate {
 	return out
 }
 
-// target is the difference that a gate is about, and what it is relative to.
-func (r *Report) target(g Gate) (Interval, time.Duration, bool) {
+// target is the difference that a gate is about, and what it is relative to, or why it cannot be judged.
+func (r *Report) target(g Gate) (i Interval, base time.Duration, why string) {
 	switch g.What {
-	case "":
-		return r.Work, r.A.Wall, true
-	case "wall":
-		i := Interval{A: r.A.Wall, B: r.A.Wall + r.Delta, Delta: r.Delta}
-		low, high := r.Work.Low-r.Work.Delta, r.Work.High-r.Work.Delta
-		for _, row := range r.Rows {
-			if !row.Judged || row.Operator == "" {
-				low, high = low+min(0, -abs(row.Delta)), high+abs(row.Delta)
-			}
+	case gateStep, gateWall:
+		return r.Wall, r.A.Wall, ""
+	case gateWork:
+		return r.Work, r.A.Wall, ""
+	case gateWaiting:
+		i := Interval{A: r.Wall.A - r.Work.A, B: r.Wall.B - r.Work.B, Delta: r.Wall.Delta - r.Work.Delta}
+		half := (r.Wall.High - r.Wall.Low) / 2
+		i.Low, i.High = i.Delta-half, i.Delta+half
+		if !r.WallJudged {
+			return i, 0, "too few passes to judge waiting and idle time"
 		}
-		i.Low, i.High = i.Delta+low, i.Delta+high
-		return i, r.A.Wall, true
+		return i, r.A.Wall, ""
+	case gateHost:
+		return r.hostTarget(g.Limit)
 	}
+	name := strings.TrimPrefix(g.What, gateOperator)
 	for _, row := range r.Rows {
-		if row.Operator == g.What {
-			if !row.Judged {
-				return Interval{}, 0, false
-			}
-			return row.Interval, max(row.A, 1), true
+		if row.Operator == name && !row.Judged {
+			return Interval{}, 0, fmt.Sprintf("%s is not judged", name)
+		}
+		if row.Operator == name {
+			i := row.Interval
+			i.A, i.B, i.Delta = row.KernelA, row.KernelB, row.kernelDelta()
+			return i, max(row.KernelA, 1), ""
 		}
 	}
-	return Interval{}, 0, false
+	return Interval{}, 0, fmt.Sprintf("neither side has %s", name)
+}
+
+// hostTarget is the largest clear change for the worse of an operation of the host, else the largest that may be one.
+func (r *Report) hostTarget(limit float64) (Interval, time.Duration, string) {
+	if r.Host == nil || r.Host.Wall.A <= 0 {
+		return Interval{}, 0, "operations of the host were not measured on both sides"
+	}
+	if min(r.Host.StepsA, r.Host.StepsB) < r.Host.StepsNeeded {
+		return Interval{}, 0, fmt.Sprintf("operations of the host need %d steps a side, there are %d and %d", r.Host.StepsNeeded, r.Host.StepsA, r.Host.StepsB)
+	}
+	var worst Interval
+	clear := false
+	for i := range r.Host.Rows {
+		row := &r.Host.Rows[i]
+		if row.Class != classNames[host] || !row.Judged || row.Status == Renamed {
+			continue
+		}
+		if is := row.Significant && row.Delta > 0; is && !clear || is == clear && row.Delta > worst.Delta {
+			worst, clear = row.Interval, is
+		}
+	}
+	if !clear && float64(worst.Delta) < limit*float64(r.Host.Wall.A) { // nothing that large
+		worst.Low, worst.High = worst.Delta, worst.Delta
+	}
+	return worst, r.Host.Wall.A, ""
 }

@@ -60,7 +60,7 @@ type HostRow struct {
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
 	// Status is "new", "removed", "renamed" or "". Was is the name on side A of a renamed one.
-	Status string `json:"status"`
+	Status Change `json:"status"`
 	Was    string `json:"was,omitempty"`
 	// Judged is false where nothing may be said: too few steps, or an operation of less than half of them.
 	Judged bool          `json:"judged"`
@@ -304,9 +304,9 @@ func (h *hostComparison) row(k opKey) HostRow {
 		Seen: time.Duration(j.seen(h.p, len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
 	switch {
 	case j.fresh:
-		r.Status = "new"
+		r.Status = New
 	case j.gone:
-		r.Status = "removed"
+		r.Status = Removed
 	}
 	return r
 }
@@ -317,7 +317,7 @@ func (h *hostComparison) renames(r *HostReport, o *Options) {
 	type place struct{ kind, place string }
 	fresh := map[place][]int{}
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Status == "new" {
+		if row := &r.Rows[i]; row.Status == New {
 			p := place{row.Kind, h.ops[opKey{row.Kind, row.Name}].place[1]}
 			fresh[p] = append(fresh[p], i)
 		}
@@ -325,7 +325,7 @@ func (h *hostComparison) renames(r *HostReport, o *Options) {
 	gone := map[int]bool{}
 	for i := range r.Rows {
 		old := &r.Rows[i]
-		if old.Status != "removed" {
+		if old.Status != Removed {
 			continue
 		}
 		was := h.ops[opKey{old.Kind, old.Name}]
@@ -338,7 +338,7 @@ func (h *hostComparison) renames(r *HostReport, o *Options) {
 			joined := series{class: was.series.class, a: was.series.a, b: now.series.b}
 			res := h.judge(joined, o)
 			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res), time.Duration(res.seen(h.p, len(h.keys))), old.CountA
-			r.Rows[k].Status, r.Rows[k].Was, r.Rows[k].Significant, r.Rows[k].Judged = "renamed", old.Name, false, true
+			r.Rows[k].Status, r.Rows[k].Was, r.Rows[k].Significant, r.Rows[k].Judged = Renamed, old.Name, false, true
 			gone[i] = true
 			fresh[p] = slices.Delete(fresh[p], at, at+1)
 			break
@@ -365,11 +365,11 @@ func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
 // sentence says what an operation's difference is.
 func (r *HostRow) sentence() string {
 	switch r.Status {
-	case "new":
+	case New:
 		return fmt.Sprintf("host: %s is new: %s a step", r.Name, micros(r.B))
-	case "removed":
+	case Removed:
 		return fmt.Sprintf("host: %s is gone: %s a step before", r.Name, micros(r.A))
-	case "renamed":
+	case Renamed:
 		return fmt.Sprintf("host: %s was %s: same place, as often, as long (%s)", r.Name, r.Was, micros(r.B))
 	}
 	s := fmt.Sprintf("host: %s %s → %s, %s", r.Name, micros(r.A), micros(r.B), signed(r.Delta))

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 )
 
-// like is what two passes must have in common to be compared.
+// like names a group of passes.
 type like struct {
 	stage         layer.Stage
 	batch, tokens int64
@@ -42,31 +44,6 @@ func (c *chosen) count() int {
 	return n
 }
 
-// groupsOf sorts the passes of a side by what they have in common. Passes without a stage are left out where others have one; the first pass
-// behind another stage is left out where enough others are left.
-func groupsOf(s *Side) map[like]*chosen {
-	out := map[like]*chosen{}
-	for r := range s.Runs {
-		for p := range s.Runs[r].Passes {
-			pass := &s.Runs[r].Passes[p]
-			if pass.Wall <= 0 {
-				continue
-			}
-			l := like{pass.Stage, pass.Batch, pass.Tokens}
-			c := out[l]
-			if c == nil {
-				c = &chosen{like: l, passes: make([][]int, len(s.Runs))}
-				out[l] = c
-			}
-			c.passes[r] = append(c.passes[r], p)
-		}
-	}
-	for _, c := range out {
-		c.dropFirst(s)
-	}
-	return out
-}
-
 // dropFirst leaves out first passes behind a change of stage where two others remain in the run.
 func (c *chosen) dropFirst(s *Side) {
 	const remain = 2
@@ -74,6 +51,36 @@ func (c *chosen) dropFirst(s *Side) {
 		kept := slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return s.Runs[r].Passes[p].First })
 		if len(kept) >= remain {
 			c.passes[r] = kept
+		}
+	}
+}
+
+// followed leaves out passes that no complete one follows, where each run has others. It reports whether all that remain are followed.
+func (c *chosen) followed(s *Side, cut func(run, pass int) bool) bool {
+	kept := make([][]int, len(c.passes))
+	for r, passes := range c.passes {
+		kept[r] = slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return !s.Runs[r].Passes[p].Followed || cut(r, p+1) })
+		if len(kept[r]) == 0 && len(passes) > 0 {
+			return false
+		}
+	}
+	c.passes = kept
+	return true
+}
+
+// withoutTails cuts the compared passes of a side at their last kernel, as nothing is known of what follows passes of the other side.
+func (c *chosen) withoutTails(s *Side) {
+	for r, passes := range c.passes {
+		run := &s.Runs[r]
+		run.Passes = slices.Clone(run.Passes)
+		for _, p := range passes {
+			pass := &run.Passes[p]
+			pass.Rows = slices.Clone(pass.Rows)
+			for _, t := range pass.Tail {
+				pass.Rows[t.Row] -= t.Time
+				pass.Wall -= t.Time
+			}
+			pass.Tail = nil
 		}
 	}
 }
@@ -89,110 +96,306 @@ func (c *chosen) time(s *Side) time.Duration {
 	return sum
 }
 
-// match finds the passes that both sides have: of the groups that match, the one with most time of side A. What is left out is returned in
-// words. It reports false where nothing matches; then the nearest pair is named.
-func match(a, b *Side, o *Options) (ca, cb *chosen, left []string, err error) {
-	if o.PassA != nil || o.PassB != nil {
-		return forced(a, b, o)
-	}
-	ga, gb := groupsOf(a), groupsOf(b)
-	if len(o.Stages) > 0 {
-		other := func(l like, _ *chosen) bool { return !slices.Contains(o.Stages, l.stage) }
-		maps.DeleteFunc(ga, other)
-		maps.DeleteFunc(gb, other)
-	}
-	var best *chosen
-	for _, l := range sorted(ga) {
-		if gb[l] == nil {
-			continue
-		}
-		if c := ga[l]; best == nil || c.time(a) > best.time(a) {
-			best = c
-		}
-	}
-	if best == nil && o.PerToken {
-		return byStage(a, b, ga, gb)
-	}
-	if best == nil {
-		return nil, nil, nil, fmt.Errorf("%w: A has %s, B has %s; force a pair with --pass-a N --pass-b M, or compare time per token", ErrNoMatch, list(ga), list(gb))
-	}
-	cb = gb[best.like]
-	for i, g := range []map[like]*chosen{ga, gb} {
-		if delete(g, best.like); len(g) > 0 {
-			left = append(left, fmt.Sprintf("%c: %s", "AB"[i], list(g)))
-		}
-	}
-	return best, cb, left, nil
+// A pair is a group of each side that are compared: one group that has passes of both, or two that are alike.
+type pair struct {
+	a, b     *group
+	likeness float64 // 1 for the same kernels
+	sizes    bool    // the passes are of different sizes
 }
 
-// byStage matches groups of one stage and any size, for times per token.
-func byStage(a, b *Side, ga, gb map[like]*chosen) (ca, cb *chosen, left []string, err error) {
-	for _, la := range sorted(ga) {
-		for _, lb := range sorted(gb) {
-			if la.stage != lb.stage || la.tokens <= 0 || lb.tokens <= 0 {
+// weight is how much of both sides' GPU time a pair has.
+func (p *pair) weight(all [2]time.Duration) float64 {
+	return float64(p.a.time[0])/float64(max(all[0], 1)) + float64(p.b.time[1])/float64(max(all[1], 1))
+}
+
+// A matching says which passes are compared with which.
+type matching struct {
+	pairs []pair // the one with most GPU time first
+	alone [2][]*group
+	all   [2]time.Duration
+	left  []string
+	cut   []place
+	// why says in a sentence why there is no verdict, "" where there may be one.
+	why string
+}
+
+// share is how much of a side's GPU time has a partner.
+func (m *matching) share(side int) float64 {
+	var sum time.Duration
+	for _, p := range m.pairs {
+		sum += [2]*group{p.a, p.b}[side].time[side]
+	}
+	return float64(sum) / float64(max(m.all[side], 1))
+}
+
+// match finds the passes of both sides that do the same work: by identity and kernels, else by model and stage. Neither the order of the sides nor
+// that of files decides.
+func (p params) match(sides [2]*Side, o *Options) *matching {
+	groups, cut := p.groups(sides)
+	if len(o.Stages) > 0 {
+		groups = slices.DeleteFunc(groups, func(g *group) bool { return !slices.Contains(o.Stages, g.id.stage) })
+	}
+	m := &matching{cut: cut}
+	for _, g := range groups {
+		m.all[0], m.all[1] = m.all[0]+g.time[0], m.all[1]+g.time[1]
+		switch {
+		case g.time[0] > 0 && g.time[1] > 0:
+			m.pairs = append(m.pairs, pair{a: g, b: g, likeness: 1})
+		case g.time[0] > 0:
+			m.alone[0] = append(m.alone[0], g)
+		case g.time[1] > 0:
+			m.alone[1] = append(m.alone[1], g)
+		}
+	}
+	p.matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) }, false)
+	if len(m.pairs) == 0 {
+		sized := func(x, y identity) bool { return !o.PerToken || x.tokens > 0 && y.tokens > 0 }
+		p.matchAlike(m, sides, sized, true)
+	}
+	slices.SortStableFunc(m.pairs, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(y.weight(m.all), x.weight(m.all)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id), cmp.Compare(x.a.size, y.a.size))
+	})
+	m.describe(p, sides, cut)
+	return m
+}
+
+// matchAlike pairs groups that have no partner yet with the likest of the other side whose sizes fit.
+func (p params) matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes bool) {
+	var found []pair
+	for side := range m.alone {
+		slices.SortStableFunc(m.alone[side], func(x, y *group) int { return cmp.Or(cmp.Compare(y.time[side], x.time[side]), x.id.compare(y.id)) })
+	}
+	const most = 32 // groups of a side: what comes behind is a small part of its time
+	for _, a := range m.alone[0][:min(most, len(m.alone[0]))] {
+		for _, b := range m.alone[1][:min(most, len(m.alone[1]))] {
+			if !a.id.sameKind(b.id) || !fit(a.id, b.id) {
 				continue
 			}
-			if ca == nil || ga[la].time(a)+gb[lb].time(b) > ca.time(a)+cb.time(b) {
-				ca, cb = ga[la], gb[lb]
+			if l := p.alike(sides, a, b); l > 0 {
+				found = append(found, pair{a: a, b: b, likeness: l, sizes: sizes && (!agrees(a.id.batch, b.id.batch) || !agrees(a.id.tokens, b.id.tokens))})
 			}
 		}
 	}
-	if ca == nil {
-		return nil, nil, nil, fmt.Errorf("%w: no stage that both have, with known tokens: A has %s, B has %s", ErrNoMatch, list(ga), list(gb))
+	worth := func(x *pair) float64 { return x.likeness * x.weight(m.all) }
+	slices.SortStableFunc(found, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(worth(&y), worth(&x)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id), cmp.Compare(x.a.size, y.a.size))
+	})
+	for _, f := range found {
+		i, j := slices.Index(m.alone[0], f.a), slices.Index(m.alone[1], f.b)
+		if i >= 0 && j >= 0 {
+			m.pairs = append(m.pairs, f)
+			m.alone[0], m.alone[1] = slices.Delete(m.alone[0], i, i+1), slices.Delete(m.alone[1], j, j+1)
+		}
 	}
-	return ca, cb, nil, nil
+}
+
+// alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by operators where both sides have
+// them, else by what the CPU launches, else by names. Numbers of layers that are known and differ tell two models apart.
+func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
+	names := ga.sig.likeness(gb.sig)
+	categories := sides[0].categories() || sides[1].categories()
+	if names >= p.Alike {
+		return names
+	}
+	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}, categories: categories}
+	labels := c.relabel()
+	a := ga.account(sides[0], 0, func(n *KernelName) string { return c.label(labels, 0, n) })
+	b := gb.account(sides[1], 1, func(n *KernelName) string { return c.label(labels, 1, n) })
+	if a.layers > 0 && b.layers > 0 && a.layers != b.layers {
+		return 0
+	}
+	likeness := names
+	switch {
+	case !categories:
+		likeness = max(names, commonLabels(a.label, b.label))
+	case a.with >= p.Alike && b.with >= p.Alike:
+		likeness = max(names, commonOps(a.op, b.op))
+	}
+	if likeness < p.Alike {
+		return 0
+	}
+	return likeness
+}
+
+// categories says whether a run of the side has too few operators.
+func (s *Side) categories() bool {
+	return slices.ContainsFunc(s.Runs, func(r Run) bool { return r.Categories })
+}
+
+// commonLabels is the part of the time in operators that both have, of the side that has less of it.
+func commonLabels(a, b map[string]float64) float64 {
+	var all []string
+	for _, m := range []map[string]float64{a, b} {
+		all = append(all, slices.Sorted(maps.Keys(m))...)
+	}
+	row := together(all)
+	has := [2]map[string]bool{{}, {}}
+	for i, m := range []map[string]float64{a, b} {
+		for label := range m {
+			has[i][row[label]] = true
+		}
+	}
+	common := [2]float64{}
+	for i, m := range []map[string]float64{a, b} {
+		for label, share := range m {
+			if has[0][row[label]] && has[1][row[label]] {
+				common[i] += share
+			}
+		}
+	}
+	return min(common[0], common[1])
+}
+
+// commonOps is the share of launches by the same operations of the CPU among those of either side.
+func commonOps(a, b map[string]float64) float64 {
+	var both, either float64
+	for name, n := range a {
+		both += min(n, b[name])
+		either += max(n, b[name])
+	}
+	for name, n := range b {
+		if _, ok := a[name]; !ok {
+			either += n
+		}
+	}
+	if either == 0 {
+		return 0
+	}
+	return both / either
+}
+
+// describe lists what has no partner, and says why there is no verdict where that is most of a side.
+func (m *matching) describe(p params, sides [2]*Side, cut []place) {
+	for side := range m.alone {
+		const most = 4
+		for i, g := range m.alone[side] {
+			if i == most {
+				m.left = append(m.left, fmt.Sprintf("%c: %d other kinds of passes", "AB"[side], len(m.alone[side])-most))
+				break
+			}
+			c := g.of(side, len(sides[side].Runs))
+			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.like, 100*float64(g.time[side])/float64(max(m.all[side], 1))))
+		}
+		n := 0
+		for _, at := range cut {
+			if at.side == side {
+				n++
+			}
+		}
+		if n > 0 {
+			m.left = append(m.left, fmt.Sprintf("%c: %s cut by the window", "AB"[side], countOf(n, "pass", "passes")))
+		}
+	}
+	a, b := m.share(0), m.share(1)
+	if len(m.pairs) > 0 && min(a, b) >= p.Matched {
+		return
+	}
+	var own [2]string
+	var largest [2]*group
+	categories := sides[0].categories() || sides[1].categories()
+	for side := range sides {
+		for _, g := range m.alone[side] {
+			if largest[side] == nil || g.time[side] > largest[side].time[side] {
+				largest[side] = g
+			}
+		}
+		if len(m.alone[side]) == 0 && len(m.pairs) == 0 {
+			m.why = fmt.Sprintf("%c has no complete forward pass", "AB"[side])
+			return
+		}
+		if largest[side] != nil {
+			own[side] = largest[side].account(sides[side], side, func(n *KernelName) string { return n.label(categories) }).title(largest[side].id)
+		}
+	}
+	switch {
+	case len(m.pairs) > 0:
+		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in passes that both sides run", 100*a, 100*b)
+	case own[0] != own[1]:
+		m.why = fmt.Sprintf("A is %s, B %s", own[0], own[1])
+	case !stagesAgree(largest[0].id.stage, largest[1].id.stage):
+		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
+	default:
+		la, lb := largest[0].of(0, len(sides[0].Runs)).like, largest[1].of(1, len(sides[1].Runs)).like
+		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0], la, lb, 100*largest[0].sig.likeness(largest[1].sig))
+	}
+}
+
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // forced takes the passes that were asked for.
-func forced(a, b *Side, o *Options) (ca, cb *chosen, left []string, err error) {
+func (p params) forced(sides [2]*Side, o *Options) (*matching, error) {
 	if o.PassA == nil || o.PassB == nil {
-		return nil, nil, nil, fmt.Errorf("%w: --pass-a and --pass-b go together", ErrNoMatch)
+		return nil, fmt.Errorf("%w: --pass-a and --pass-b go together", ErrNoMatch)
 	}
-	pick := func(s *Side, n int, name string) (*chosen, error) {
-		c := &chosen{passes: make([][]int, len(s.Runs))}
-		for r := range s.Runs {
-			i := slices.IndexFunc(s.Runs[r].Passes, func(p Pass) bool { return p.Index == n })
+	var g [2]*group
+	for s, side := range sides {
+		n := *[]*int{o.PassA, o.PassB}[s]
+		for r := range side.Runs {
+			run := &side.Runs[r]
+			i := slices.IndexFunc(run.Passes, func(p Pass) bool { return p.Index == n })
 			if i < 0 {
-				return nil, fmt.Errorf("%w: %s has no pass %d", ErrNoMatch, name, n)
+				return nil, fmt.Errorf("%w: %c has no pass %d", ErrNoMatch, "AB"[s], n)
 			}
-			c.passes[r] = []int{i}
-			p := &s.Runs[r].Passes[i]
-			c.like = like{p.Stage, p.Batch, p.Tokens}
+			if g[s] == nil {
+				g[s] = &group{id: identityOf(run, &run.Passes[i]), sig: signatureOf(run, &run.Passes[i])}
+			}
+			g[s].add(place{s, r, i}, run.Passes[i].gpuTime())
 		}
-		return c, nil
 	}
-	if ca, err = pick(a, *o.PassA, "A"); err != nil {
-		return nil, nil, nil, err
-	}
-	cb, err = pick(b, *o.PassB, "B")
-	return ca, cb, nil, err
+	return &matching{pairs: []pair{{a: g[0], b: g[1], likeness: g[0].sig.likeness(g[1].sig)}}}, nil
 }
 
-func sorted(g map[like]*chosen) []like {
-	out := make([]like, 0, len(g))
-	for l := range g {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(x, y like) int {
-		return cmp.Or(cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch), cmp.Compare(x.tokens, y.tokens))
-	})
-	return out
-}
+// Operators that only language models have, and those of experts.
+var (
+	languageLabels = []string{opname.Rope, opname.KVWrite, opname.LMHead, opname.Sampling}
+	expertLabels   = []string{opname.ExpertsGateUp, opname.ExpertsDown}
+)
 
-func list(g map[like]*chosen) string {
-	const most = 4
-	if len(g) == 0 {
-		return "no passes"
-	}
-	s := ""
-	for i, l := range sorted(g) {
-		if i == most {
-			return s + ", …"
+// title says in a few words what runs.
+func (a *account) title(id identity) string {
+	has := func(words ...string) bool {
+		for label := range a.label {
+			for _, part := range strings.FieldsFunc(label, func(r rune) bool { return r == '+' || r == '|' }) {
+				if slices.Contains(words, part) {
+					return true
+				}
+			}
 		}
-		if i > 0 {
-			s += "; "
-		}
-		s += fmt.Sprintf("%d × %s", g[l].count(), l)
+		return false
 	}
-	return s
+	ops := func(word string) bool {
+		for op := range a.op {
+			if strings.Contains(strings.ToLower(op), word) {
+				return true
+			}
+		}
+		return false
+	}
+	what := fmt.Sprintf("program of %.0f kernels a pass", a.counts)
+	switch {
+	case has(languageLabels...) || id.stage == layer.StageDecode || id.stage == layer.StagePrefill || id.stage == layer.StageMixed:
+		what = "language model"
+		if has(expertLabels...) {
+			what = "mixture-of-experts language model"
+		}
+	case ops("conv"):
+		what = "convolutional network"
+	case a.layers > 0:
+		what = "transformer"
+	}
+	if a.layers > 0 {
+		what = fmt.Sprintf("%d-layer %s", a.layers, what)
+	}
+	if ops("backward") {
+		return "a training step of a " + what
+	}
+	if strings.HasPrefix(what, "8") || strings.HasPrefix(what, "11-") || strings.HasPrefix(what, "18-") {
+		return "an " + what
+	}
+	return "a " + what
 }

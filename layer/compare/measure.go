@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -52,11 +51,15 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed}
 		}
 	}
-	m := &measurer{device: d, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
+	m := &measurer{device: d, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, known: map[kernelKey]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
 	m.byOperator = m.operatorsCover()
+	r.Categories = !m.byOperator
+	for i := range d.Models {
+		r.Models = append(r.Models, ModelName{Name: d.Models[i].Name, Draft: d.Models[i].Draft, Layers: d.Models[i].NumLayers})
+	}
 	m.medians()
 	for p := range d.Passes {
-		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, d.Passes[p].NumLayers)})
+		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, cells: map[int]*KernelTime{}, tail: map[int]time.Duration{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, d.Passes[p].NumLayers)})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -69,13 +72,16 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 // measurer is the work of one Measure.
 type measurer struct {
 	device     *layer.Device
-	at         []int32 // row of each kernel, and one; 0: nobody has asked
+	at         []int32 // index in Run.Kernels of each kernel, and one; 0: nobody has asked
 	run        *Run
 	byOperator bool
 	index      map[string]int // row by name
 	classes    []class
 	launches   []int
 	raw        []time.Duration
+	known      map[kernelKey]int // index in Run.Kernels
+	next       []map[string]int  // by kernel: how often another one follows, by its base name
+	before     []map[string]int
 	kernels    map[string]map[string]time.Duration // by row and short name
 	transfer   map[trace.NameID]time.Duration      // up to this long a collective's launch is transfer
 	passes     []measuredPass
@@ -84,6 +90,8 @@ type measurer struct {
 type measuredPass struct {
 	rows   map[int]time.Duration
 	count  map[int]int
+	cells  map[int]*KernelTime      // by kernel
+	tail   map[int]time.Duration    // by row: behind the pass
 	layers map[[2]int]time.Duration // row and layer
 	total  []time.Duration          // by layer
 	graph  int
@@ -143,10 +151,16 @@ func (m *measurer) divide() {
 	for p, s := range d.Steps() {
 		m.share(p, s)
 	}
+	last, of := -1, trace.None
 	for i := range d.NumKernels() {
 		k := d.Kernel(i)
 		if p := k.Place().Pass; p != trace.None {
-			m.launch(&m.passes[p], i, k)
+			kernel := m.launch(&m.passes[p], i, k)
+			if last >= 0 && of == p {
+				m.next[last][m.run.Kernels[kernel].Base]++
+				m.before[kernel][m.run.Kernels[last].Base]++
+			}
+			last, of = kernel, p
 			m.passes[p].all++
 			if k.Event().IsReplay() {
 				m.passes[p].graph++
@@ -168,12 +182,18 @@ func (m *measurer) share(p int, s layer.Slice) {
 			booked -= inside
 		}
 		if booked > 0 {
-			mp.rows[m.row(rowBetween, waiting)] += booked
+			row := m.row(rowBetween, waiting)
+			mp.rows[row] += booked
+			mp.tail[row] += booked
 		}
 		return
 	}
 	if s.Pass != p {
-		mp.rows[m.row(rowOthers, memory)] += booked
+		row := m.row(rowOthers, memory)
+		mp.rows[row] += booked
+		if behind := time.Duration(s.End - max(s.Start, fp.End)); behind > 0 {
+			mp.tail[row] += behind
+		}
 		return
 	}
 	m.kernel(mp, int(s.Kernel), booked)
@@ -183,13 +203,15 @@ func (m *measurer) share(p int, s layer.Slice) {
 func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	k := m.device.Kernel(at)
 	if k.Category() == classify.CategoryCommunication {
-		if most := m.transfer[k.Event().NameID()]; most > 0 && booked > most {
+		if most := m.transferOf(k, booked); booked > most {
 			mp.rows[m.row(rowWaiting, waiting)] += booked - most
 			booked = most
 		}
 	}
-	i := m.rowAt(at, k)
+	kernel := m.kernelAt(at, k)
+	i := m.run.Kernels[kernel].Row
 	mp.rows[i] += booked
+	mp.cell(kernel).Exclusive += booked
 	l := k.Place().Layer
 	mp.layers[[2]int{i, l}] += booked
 	if l >= 0 && l < len(mp.total) {
@@ -197,9 +219,13 @@ func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	}
 }
 
-// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's.
-func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) {
-	i, d := m.rowAt(at, k), k.Event().Duration()
+// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's. It returns the kernel's number.
+func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
+	kernel, d := m.kernelAt(at, k), k.Event().Duration()
+	i := m.run.Kernels[kernel].Row
+	c := mp.cell(kernel)
+	c.Count++
+	c.Time += m.transferOf(k, d)
 	name := m.run.Rows[i].Operator
 	mp.count[i]++
 	m.launches[i]++
@@ -208,14 +234,77 @@ func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) {
 		m.kernels[name] = map[string]time.Duration{}
 	}
 	m.kernels[name][k.Facts().Short] += d
+	return kernel
 }
 
-// rowAt is the number of a kernel's row, which is found once: a kernel has several slices, and is launched.
-func (m *measurer) rowAt(at int, k layer.Kernel) int {
+// cell is what a pass spends on one kernel.
+func (mp *measuredPass) cell(kernel int) *KernelTime {
+	c := mp.cells[kernel]
+	if c == nil {
+		c = &KernelTime{Kernel: kernel}
+		mp.cells[kernel] = c
+	}
+	return c
+}
+
+// transferOf is the part of a kernel's time that is not waiting for other ranks.
+func (m *measurer) transferOf(k layer.Kernel, d time.Duration) time.Duration {
+	if k.Category() == classify.CategoryCommunication {
+		if most := m.transfer[k.Event().NameID()]; most > 0 {
+			return min(d, most)
+		}
+	}
+	return d
+}
+
+// kernelKey tells the kernels of a run apart.
+type kernelKey struct{ name, operator, category string }
+
+// kernelAt is the index of a kernel in Run.Kernels, which is found once: a kernel has several slices, and is launched.
+func (m *measurer) kernelAt(at int, k layer.Kernel) int {
 	if m.at[at] == 0 {
-		m.at[at] = int32(m.row(m.rowOf(k))) + 1
+		m.at[at] = int32(m.kernelOf(k)) + 1
 	}
 	return int(m.at[at]) - 1
+}
+
+func (m *measurer) kernelOf(k layer.Kernel) int {
+	op, part, _ := k.Operator()
+	key := kernelKey{name: k.Facts().Short, category: string(k.Category())}
+	switch {
+	case k.Event().Kind() != event.Kernel || part == "copy" && k.Category() != classify.CategoryCommunication:
+		key.operator = rowCopies
+	case op != opname.Other:
+		key.operator = string(op)
+	}
+	i, ok := m.known[key]
+	if !ok {
+		i = len(m.run.Kernels)
+		m.known[key] = i
+		n := KernelName{Name: key.name, Base: k.Facts().Base, Operator: key.operator, Category: key.category, Row: m.row(m.rowOf(k))}
+		if o := k.Event().Op(); o.Valid() {
+			n.Op = o.Name()
+		}
+		m.run.Kernels = append(m.run.Kernels, n)
+		m.before, m.next = append(m.before, map[string]int{}), append(m.next, map[string]int{})
+	}
+	return i
+}
+
+// neighbours notes of each kernel what most often runs before and after it in a pass.
+func (m *measurer) neighbours() {
+	most := func(n map[string]int) string {
+		best := ""
+		for name, count := range n {
+			if best == "" || count > n[best] || count == n[best] && name < best {
+				best = name
+			}
+		}
+		return best
+	}
+	for i := range m.run.Kernels {
+		m.run.Kernels[i].Before, m.run.Kernels[i].After = most(m.before[i]), most(m.next[i])
+	}
 }
 
 // rowOf says to which row a kernel belongs.
@@ -253,6 +342,7 @@ func (m *measurer) finish() {
 	for p := range m.passes {
 		m.run.Passes = append(m.run.Passes, m.pass(p, perStage))
 	}
+	m.neighbours()
 }
 
 // shortest is the duration of the device's shortest kernels: a tenth of them are not longer.
@@ -272,11 +362,17 @@ func (m *measurer) shortest() time.Duration {
 
 func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
-	out := Pass{Index: p, Stage: fp.Stage, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
+	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
 		Rows: make([]time.Duration, len(m.run.Rows)), PerLayer: mp.total, Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
-	if fp.Partial != "" {
-		out.Stage = layer.Stage(fmt.Sprintf("%s, cut at %s", fp.Stage, fp.Partial)) // compared with nothing whole
+	for _, c := range mp.cells {
+		out.Kernels = append(out.Kernels, *c)
 	}
+	slices.SortFunc(out.Kernels, func(a, b KernelTime) int { return cmp.Compare(a.Kernel, b.Kernel) })
+	out.Followed = p+1 < len(m.device.Passes) && m.device.StepEnd(p) >= m.device.Passes[p+1].Start
+	for row, d := range mp.tail {
+		out.Tail = append(out.Tail, RowTime{row, d})
+	}
+	slices.SortFunc(out.Tail, func(a, b RowTime) int { return cmp.Compare(a.Row, b.Row) })
 	for i, d := range mp.rows {
 		out.Rows[i] = d
 		out.Wall += d

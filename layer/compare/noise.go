@@ -79,10 +79,14 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 		return nil, fmt.Errorf("%w: %d runs of one program, want at least %d", errNoise, len(s.Runs), leastRuns)
 	}
 	p := o.params()
-	ca, _, _, err := match(s, s, &o)
-	if err != nil {
-		return nil, err
+	sides := [2]*Side{complete(s), complete(s)}
+	m := p.match(sides, &o)
+	if m.why != "" {
+		return nil, fmt.Errorf("%w: %s", errNoise, m.why)
 	}
+	ca, cb := m.pairs[0].a.of(0, len(s.Runs)), m.pairs[0].b.of(1, len(s.Runs))
+	ca.dropFirst(sides[0])
+	cb.dropFirst(sides[1])
 	for r := range s.Runs {
 		if len(ca.passes[r]) == 0 {
 			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", errNoise, s.Runs[r].Trace, ca.like)
@@ -91,7 +95,7 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
 		}
 	}
-	c := &comparison{p: p, a: s, b: s, ca: ca, cb: ca, runs: true, scale: 1, noise: evenly(p.Floor)}
+	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ca, cb}, runs: true, scale: 1, noise: evenly(p.Floor)}
 	c.collect()
 	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[string]float64{}}
 	c.learn(n)
@@ -101,7 +105,7 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 
 // learn finds the common shift of each run and what the rows differ by beside it.
 func (c *comparison) learn(n *Noise) {
-	runs := len(c.a.Runs)
+	runs := len(c.sides[0].Runs)
 	shifts := make([]float64, runs)
 	logs := make([][]float64, len(c.series)) // of the rows: log ratio of each run to the typical one
 	for i := range c.series {

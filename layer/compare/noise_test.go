@@ -76,7 +76,7 @@ func TestLearnedNoiseDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := report(t, a, b, compare.Options{Noise: saved})
-		if r.Verdict != c.want || !strings.Contains(r.FloorFrom, "learned from 12 runs, 2026-01-02") {
+		if r.Verdict != compare.Outcome(c.want) || !strings.Contains(r.FloorFrom, "learned from 12 runs, 2026-01-02") {
 			t.Errorf("runs differ by %v: %s (%s), want %s", c.common, r.Text, r.FloorFrom, c.want)
 		}
 	}

@@ -22,7 +22,7 @@ var elsewhere = map[string]string{"Transfer": "TestTransferOfACollective"}
 // Every field of params has a case, and its value matters.
 func TestEveryNumberDecides(t *testing.T) {
 	cases := map[string]number{}
-	for _, m := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts()} {
+	for _, m := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts(), numbersOfIdentity()} {
 		maps.Copy(cases, m)
 	}
 	fields := reflect.TypeFor[params]()

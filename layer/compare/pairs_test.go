@@ -164,7 +164,7 @@ func TestMadePairs(t *testing.T) {
 		least    float64 // µs a pass, of the whole difference
 		most     float64
 	}{
-		{"the same", func(doc, map[int64]int) {}, "no-significant-difference", "", -30, 30},
+		{"the same", func(doc, map[int64]int) {}, "same", "", -30, 30},
 		{"the window cut to 70 %", func(d doc, _ map[int64]int) {
 			first, last := math.Inf(1), 0.0
 			for _, e := range d.events() {
@@ -173,7 +173,7 @@ func TestMadePairs(t *testing.T) {
 				}
 			}
 			d.drop(func(e map[string]any) bool { return ts(e) > first+0.7*(last-first) })
-		}, "no-significant-difference", "", -30, 30},
+		}, "same", "", -30, 30},
 		{"steps of one and a half times, the same kernels", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, "slower", "waiting between steps", 650, 750},
 		{"a renamed tile", func(d doc, _ map[int64]int) {
 			for _, e := range d.events() {
@@ -181,7 +181,7 @@ func TestMadePairs(t *testing.T) {
 					e["name"] = strings.Replace(name, "nvjet_tst_128x8_64x12_4x1_v_bz_TNT", "nvjet_tst_256x8_64x8_4x2_v_bz_TNT", 1)
 				}
 			}
-		}, "no-significant-difference", "rename gate_up_proj", -30, 30},
+		}, "same", "rename gate_up_proj", -30, 30},
 		{"attention × 1.6", func(d doc, _ map[int64]int) { d.stretch(named("BatchDecode"), 1.6) }, "slower", "operator attention", 20, 400},
 		{"no activation", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, "faster", "removed activation", -40, 30},
 	} {
@@ -192,11 +192,11 @@ func TestMadePairs(t *testing.T) {
 			a, b := parse(t, base).side(t, nil), d.side(t, nil)
 			r := report(t, a, b, compare.Options{})
 			delta := float64(r.Delta) / 1e3
-			if r.Verdict != c.verdict || kindsOf(r) != c.findings || delta < c.least || delta > c.most {
+			if r.Verdict != compare.Outcome(c.verdict) || kindsOf(r) != c.findings || delta < c.least || delta > c.most {
 				t.Errorf("%s (%+.1f µs), findings %q; want %s, %q, %v to %v µs", r.Text, delta, kindsOf(r), c.verdict, c.findings, c.least, c.most)
 			}
-			opposite := map[string]string{"slower": "faster", "faster": "slower", "no-significant-difference": "no-significant-difference"}
-			if back := report(t, b, a, compare.Options{}); back.Verdict != opposite[c.verdict] {
+			opposite := compare.Outcome(c.verdict).Opposite()
+			if back := report(t, b, a, compare.Options{}); back.Verdict != opposite {
 				t.Errorf("the other way round: %s", back.Text)
 			}
 		})
@@ -220,7 +220,7 @@ func TestPairsOfRealTraces(t *testing.T) {
 	}{
 		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "attention × 1.6", func(d doc) { d.stretch(named("fmhaSm100"), 1.6) }, 0, "operator attention", 0.6 * 435.3},
 		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "attention × 1.1", func(d doc) { d.stretch(named("fmhaSm100"), 1.1) }, 0, "operator attention", 0.1 * 435.3},
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "no finalize", func(d doc) { d.drop(named("finalizeKernel")) }, 0, "removed experts_combine", -139},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "no finalize", func(d doc) { d.drop(named("finalizeKernel")) }, 0, "removed experts_combine", -234.3},
 		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "down projection × 1.5", func(d doc) { d.stretch(named("nvjet_sm103_tst_64x16_64x16_2x1_2cta_v_bz_splitK_TNT"), 1.5) }, 0, "operator down_proj", 0},
 		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "all × 1.03", func(d doc) { d.stretch(onGPU, 1.03) }, 0.003, "uniform", 0},
 		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "all × 1.005", func(d doc) { d.stretch(onGPU, 1.005) }, 0.003, "", 0},

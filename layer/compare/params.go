@@ -74,6 +74,20 @@ type params struct {
 	Presence float64
 	// Equivalent is within which share of the pass a whole interval must lie to say that nothing differs.
 	Equivalent float64
+	// Pooled is the share of their kernels that passes have in common which are the same work: up to a tenth of the records may be lost.
+	Pooled float64
+	// Contained is the share of the kernels of a pass at the end of a window that another pass runs, too, where the window cuts it.
+	Contained float64
+	// Whole is the share of another pass's kernels from which on a pass at the end of a window is complete: the window may cut off its last ones, such as
+	// the head and the sampler, which are a hundredth of its kernels and more of its time.
+	Whole float64
+	// SizeGap is how much longer some passes of a run take than the others, where their sizes are not known, for them to be of another size.
+	SizeGap float64
+	// Alike is the share of their time, launches or names that passes of one model have in common which run other kernels: on another GPU, by
+	// another server, or with other graphs. Measured: 0.95 and more between vendors, 0.5 and less between a dense model and one with experts.
+	Alike float64
+	// Matched is the share of each side's GPU time that must have a partner before there is a verdict.
+	Matched float64
 }
 
 // defaultParams returns the numbers that hold where nothing else is said.
@@ -83,6 +97,6 @@ func defaultParams() params {
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
 		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostCorrelation: 0.9, RenameCount: 0.05,
-		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03, Pooled: 0.9, Contained: 0.95, Whole: 0.995, SizeGap: 0.1, Alike: 0.7, Matched: 0.5,
 	}
 }

@@ -8,17 +8,9 @@ import (
 )
 
 // schema is the schema of a [Report] as JSON.
-const schema = "strata.compare/1"
+const schema = "strata.compare/2"
 
-// What a comparison says as a whole.
-const (
-	slower       string = "slower"
-	faster       string = "faster"
-	noDifference string = "no-significant-difference"
-	inconclusive string = "inconclusive"
-)
-
-// ErrNoMatch is wrapped where no passes of both sides are alike.
+// ErrNoMatch is wrapped where a side has no runs, or not the pass that was asked for.
 var ErrNoMatch = errors.New("no passes to compare")
 
 // Options say how to compare. The zero Options are the default.
@@ -38,7 +30,7 @@ type Options struct {
 	// Gates are conditions to judge: What and Limit of each.
 	Gates []Gate
 	// Allow are the codes of doubts in spite of which there is a verdict (see [Doubt]).
-	Allow []string
+	Allow []DoubtCode
 	// HostApart keeps operations of the host out of Findings and First: they stand in Host alone.
 	HostApart bool
 }
@@ -53,9 +45,8 @@ func (o *Options) params() params {
 
 // Report is what differs. It is a document: its JSON form is stable.
 type Report struct {
-	Schema string `json:"schema"`
-	// Verdict is "slower", "faster", "no-significant-difference" or "inconclusive".
-	Verdict string `json:"verdict"`
+	Schema  string  `json:"schema"`
+	Verdict Outcome `json:"verdict"`
 	// Text is the verdict in one sentence.
 	Text string  `json:"text"`
 	A    Summary `json:"a"`
@@ -63,7 +54,19 @@ type Report struct {
 	// Delta is B's mean pass minus A's; the rows add up to it. Work is the same without waiting and idle time, with its 95 % interval.
 	Delta time.Duration `json:"delta_ns"`
 	Work  Interval      `json:"work"`
-	Rows  []Row         `json:"rows"`
+	// Wall is the whole step with its 95 % interval; WallJudged is false where too few passes show how waiting varies.
+	Wall       Interval `json:"wall"`
+	WallJudged bool     `json:"wall_judged"`
+	// Likeness is the share of their kernels or of their time that the compared passes have in common. MatchedA and MatchedB are the shares of each
+	// side's GPU time in passes that have a partner; Left names what has none.
+	Likeness float64 `json:"likeness"`
+	MatchedA float64 `json:"matched_a"`
+	MatchedB float64 `json:"matched_b"`
+	Rows     []Row   `json:"rows"`
+	// Waterfall is the step in a few parts that add up to Delta, too, each judged.
+	Waterfall []Row `json:"waterfall"`
+	// Others are further passes that both sides have, in short.
+	Others []Other `json:"others"`
 	// Doubts are reasons why the comparison may say nothing of the program.
 	Doubts []Doubt `json:"doubts"`
 	// Layers are the GPU times of each layer on both sides.
@@ -119,12 +122,17 @@ type Row struct {
 	Interval
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
+	// Class is how its time behaves, see [RowName].
+	Class string `json:"class"`
+	// KernelA and KernelB add up the durations of its kernels. That is what a row is judged on, and what Low and High are around: A and B are its
+	// parts of the step, in which an instant of two kernels counts once, for the one that started first.
+	KernelA time.Duration `json:"a_kernel_ns"`
+	KernelB time.Duration `json:"b_kernel_ns"`
 	// Found is what is known in a word: "new", "removed", "yes", "not judged", "not clear" where the difference would be a finding but may
 	// be noise, else "". Text says what the difference is in a sentence.
-	Found string `json:"found"`
-	Text  string `json:"text"`
-	// Status is "new", "removed" or "".
-	Status string `json:"status"`
+	Found  string `json:"found"`
+	Text   string `json:"text"`
+	Status Change `json:"status"`
 	// Seen is the smallest change of this row that would have been found.
 	Seen time.Duration `json:"seen_ns"`
 	// Judged is false where nothing may be said: waiting and idle time of too few passes.
@@ -135,9 +143,41 @@ type Row struct {
 	LaunchesB float64  `json:"launches_b"`
 	KernelsA  []string `json:"kernels_a"`
 	KernelsB  []string `json:"kernels_b"`
+	// Kernels are all kernels of the row in the compared passes, most time first.
+	Kernels []KernelDelta `json:"kernels"`
 	// TimesA and TimesB are the row's times of each pass; of each run its median where both sides have several.
 	TimesA []time.Duration `json:"times_a_ns"`
 	TimesB []time.Duration `json:"times_b_ns"`
+}
+
+// kernelDelta is the difference that a row is judged on.
+func (r *Row) kernelDelta() time.Duration { return r.KernelB - r.KernelA }
+
+// KernelUse is what a pass spends on kernels of one name, in the mean.
+type KernelUse struct {
+	Name     string
+	Launches float64
+	Time     time.Duration
+}
+
+// KernelDelta is one kernel of a row on both sides, as means of a pass.
+type KernelDelta struct {
+	Name string `json:"name"`
+	// Was is its name on side A where that is another one.
+	Was       string        `json:"was,omitempty"`
+	LaunchesA float64       `json:"launches_a"`
+	LaunchesB float64       `json:"launches_b"`
+	A         time.Duration `json:"a_kernel_ns"`
+	B         time.Duration `json:"b_kernel_ns"`
+}
+
+// Other is a comparison of other passes than the main one's, in short.
+type Other struct {
+	A       Summary       `json:"a"`
+	B       Summary       `json:"b"`
+	Delta   time.Duration `json:"delta_ns"`
+	Verdict Outcome       `json:"verdict"`
+	Text    string        `json:"text"`
 }
 
 // LayerTimes is the mean GPU time of one layer in the passes of each side.

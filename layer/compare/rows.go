@@ -1,15 +1,18 @@
 package compare
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// together says for each row of both sides in which row it is compared. Operators that one kernel of either side computes together are one row, so that a
-// fused kernel stands against the kernels that it replaces. A residual addition goes with whatever it is fused with: it would tie all norms together.
-func together(a, b *Side) map[string]string {
+// together says for each row in which row it is compared. Operators that one kernel of either side computes together are one row, so that a
+// fused kernel is compared with the kernels that it replaces. A residual addition goes with whatever it is fused with: it would tie all norms together.
+func together(rows []string) map[string]string {
 	group := map[string]string{} // operator → another one of its group
 	var root func(string) string
 	root = func(s string) string {
@@ -18,25 +21,20 @@ func together(a, b *Side) map[string]string {
 		}
 		return s
 	}
-	var order []string // operators as they first appear
-	var rows []string
-	for _, s := range []*Side{a, b} {
-		for i := range s.Runs {
-			for _, n := range s.Runs[i].Rows {
-				rows = append(rows, n.Operator)
-				parts := operators(n.Operator)
-				for _, p := range parts {
-					if !slices.Contains(order, p) {
-						order = append(order, p)
-						group[p] = p
-					}
-					if x, y := root(parts[0]), root(p); x != y {
-						group[y] = x
-					}
-				}
+	var order []string
+	for _, row := range rows {
+		parts := operators(row)
+		for _, p := range parts {
+			if _, ok := group[p]; !ok {
+				order = append(order, p)
+				group[p] = p
+			}
+			if x, y := root(parts[0]), root(p); x != y {
+				group[y] = x
 			}
 		}
 	}
+	slices.SortStableFunc(order, func(x, y string) int { return cmp.Or(cmp.Compare(orderOf(x), orderOf(y)), cmp.Compare(x, y)) })
 	members := map[string][]string{}
 	for _, p := range order {
 		members[root(p)] = append(members[root(p)], p)
@@ -46,6 +44,15 @@ func together(a, b *Side) map[string]string {
 		out[r] = strings.Join(members[root(operators(r)[0])], "+")
 	}
 	return out
+}
+
+// orderOf is where an operator is in a model; categories follow.
+func orderOf(name string) int {
+	name, _, _ = strings.Cut(name, "|")
+	if i := slices.Index(opname.All[:], name); i >= 0 {
+		return i
+	}
+	return len(opname.All)
 }
 
 // operators are the parts of a row's name.
@@ -58,4 +65,369 @@ func operators(row string) []string {
 		return []string{row}
 	}
 	return parts
+}
+
+// A use is what the compared passes of one side spend on kernels of one name.
+type use struct {
+	name   string
+	labels map[string]float64 // launches a pass, by label
+	count  float64            // launches a pass
+	before map[string]bool    // bases of neighbours
+	after  map[string]bool
+	base   string
+}
+
+// uses lists the kernels that the compared passes of a side run.
+func (c *comparison) uses(side int) map[string]*use {
+	out := map[string]*use{}
+	s, ch := c.sides[side], c.ch[side]
+	n := float64(max(ch.count(), 1))
+	for r, passes := range ch.passes {
+		run := &s.Runs[r]
+		for _, p := range passes {
+			for _, k := range run.Passes[p].Kernels {
+				name := &run.Kernels[k.Kernel]
+				u := out[name.Name]
+				if u == nil {
+					u = &use{name: name.Name, base: name.Base, labels: map[string]float64{}, before: map[string]bool{}, after: map[string]bool{}}
+					out[name.Name] = u
+				}
+				u.labels[c.labelOf(name)] += float64(k.Count) / n
+				u.count += float64(k.Count) / n
+				u.before[name.Before], u.after[name.After] = true, true
+			}
+		}
+	}
+	return out
+}
+
+// labelOf is what a kernel counts as on its own side.
+func (c *comparison) labelOf(n *KernelName) string { return n.label(c.categories) }
+
+// label is what a kernel of a side counts as.
+func (c *comparison) label(names [2]map[[2]string]string, side int, n *KernelName) string {
+	own := c.labelOf(n)
+	if l, ok := names[side][[2]string{n.Name, own}]; ok {
+		return l
+	}
+	return own
+}
+
+// anonymous reports whether a label is a category, because nothing says which operator it is.
+func (c *comparison) anonymous(label string) bool {
+	return !c.categories && label != rowCopies && !slices.ContainsFunc(operators(label), func(p string) bool {
+		return strings.Contains(p, "|") || slices.Contains(opname.All[:], p) && p != opname.Other
+	})
+}
+
+// relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name, as often and in the same place, the
+// operator that is known holds, or else side A's. It returns the label of each kernel's name and label on each side.
+func (c *comparison) relabel() [2]map[[2]string]string {
+	out := [2]map[[2]string]string{{}, {}}
+	a, b := c.uses(0), c.uses(1)
+	equal := func(x, y *use) bool { return math.Abs(x.count-y.count) <= c.p.RenameCount*max(x.count, y.count) }
+	join := func(x, y *use) {
+		if len(x.labels) == 1 && len(y.labels) == 1 {
+			la, lb := only(x.labels), only(y.labels)
+			switch {
+			case la == lb:
+			case c.anonymous(la) && !c.anonymous(lb):
+				out[0][[2]string{x.name, la}] = lb
+			default:
+				out[1][[2]string{y.name, lb}] = la
+			}
+			return
+		}
+		// One kernel for several operators, in which the sides disagree: those are one row.
+		var all []string
+		for _, labels := range []map[string]float64{x.labels, y.labels} {
+			for l := range labels {
+				if math.Abs(x.labels[l]-y.labels[l]) > c.p.RenameCount*max(x.count, y.count) && !c.anonymous(l) {
+					all = append(all, operators(l)...)
+				}
+			}
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		if len(all) == 0 {
+			return
+		}
+		for side, u := range []*use{x, y} {
+			for l := range u.labels {
+				if math.Abs(x.labels[l]-y.labels[l]) > c.p.RenameCount*max(x.count, y.count) {
+					out[side][[2]string{u.name, l}] = strings.Join(all, "+")
+				}
+			}
+		}
+	}
+	var gone, fresh []*use
+	for _, name := range sortedKeys(a) {
+		if y := b[name]; y == nil {
+			gone = append(gone, a[name])
+		} else if equal(a[name], y) {
+			join(a[name], y)
+		}
+	}
+	for _, name := range sortedKeys(b) {
+		if a[name] == nil {
+			fresh = append(fresh, b[name])
+		}
+	}
+	c.renamed = map[string]string{}
+	for _, x := range gone {
+		i := slices.IndexFunc(fresh, func(y *use) bool { return equal(x, y) && samePlace(x, y) })
+		if i < 0 {
+			continue
+		}
+		join(x, fresh[i])
+		c.renamed[fresh[i].name] = x.name
+		fresh = slices.Delete(fresh, i, i+1)
+	}
+	return out
+}
+
+// samePlace reports whether kernels run between the same ones, or on one side where the other neighbour has another name, too.
+func samePlace(x, y *use) bool {
+	both := func(p, q map[string]bool) bool {
+		for name := range p {
+			if name != "" && q[name] {
+				return true
+			}
+		}
+		return false
+	}
+	return both(x.before, y.before) || both(x.after, y.after)
+}
+
+func only(m map[string]float64) string {
+	for name := range m {
+		return name
+	}
+	return ""
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// rowSet is the rows in which both sides are compared.
+type rowSet struct {
+	names   []string
+	class   []class
+	kernels [2][][]int // by side, run and kernel
+	rest    [2][][]int // by side, run and row of the run: what no kernel has, such as idle time
+}
+
+// divide finds the rows of the compared passes, in the order of a model, categories and waiting behind.
+func (c *comparison) divide() {
+	names := c.relabel()
+	label := func(side int, n *KernelName) string { return c.label(names, side, n) }
+	type weighed map[class]float64
+	times := map[string]weighed{}
+	book := func(row string, k class, d time.Duration) {
+		if times[row] == nil {
+			times[row] = weighed{}
+		}
+		times[row][k] += float64(d)
+	}
+	var all []string
+	for side := range c.sides {
+		c.eachPass(side, func(run *Run, pass *Pass) {
+			for _, k := range pass.Kernels {
+				all = append(all, label(side, &run.Kernels[k.Kernel]))
+			}
+		})
+		slices.Sort(all)
+		all = slices.Compact(all)
+	}
+	joint := together(all)
+	for side := range c.sides {
+		c.eachPass(side, func(run *Run, pass *Pass) {
+			for _, k := range pass.Kernels {
+				book(joint[label(side, &run.Kernels[k.Kernel])], classNamed[run.Rows[run.Kernels[k.Kernel].Row].Class], k.Exclusive+1)
+			}
+			for row, d := range pass.rest(run) {
+				if d > 0 {
+					book(run.Rows[row].Operator, classNamed[run.Rows[row].Class], d)
+				}
+			}
+		})
+	}
+	rs := &rowSet{}
+	at := map[string]int{}
+	rs.names = sortedKeys(times)
+	slices.SortStableFunc(rs.names, func(x, y string) int { return cmp.Compare(orderOf(operators(x)[0]), orderOf(operators(y)[0])) })
+	for i, name := range rs.names {
+		at[name] = i
+		best, most := class(0), -1.0
+		for k := compute; k <= host; k++ {
+			if t := times[name][k]; t > most {
+				best, most = k, t
+			}
+		}
+		rs.class = append(rs.class, best)
+	}
+	for side, s := range c.sides {
+		for r := range s.Runs {
+			run := &s.Runs[r]
+			kernels, rest := make([]int, len(run.Kernels)), make([]int, len(run.Rows))
+			for i := range run.Kernels {
+				if row, ok := at[joint[label(side, &run.Kernels[i])]]; ok {
+					kernels[i] = row
+				} else {
+					kernels[i] = -1 // of other passes
+				}
+			}
+			for i := range run.Rows {
+				if row, ok := at[run.Rows[i].Operator]; ok {
+					rest[i] = row
+				} else {
+					rest[i] = -1
+				}
+			}
+			rs.kernels[side], rs.rest[side] = append(rs.kernels[side], kernels), append(rs.rest[side], rest)
+		}
+	}
+	c.rows = rs
+}
+
+// rest is the part of each row that no kernel has.
+func (p *Pass) rest(r *Run) []time.Duration {
+	out := slices.Clone(p.Rows)
+	for _, k := range p.Kernels {
+		out[r.Kernels[k.Kernel].Row] -= k.Exclusive
+	}
+	return out
+}
+
+// eachPass calls f with the compared passes of a side.
+func (c *comparison) eachPass(side int, f func(run *Run, pass *Pass)) {
+	s := c.sides[side]
+	for r, passes := range c.ch[side].passes {
+		for _, p := range passes {
+			f(&s.Runs[r], &s.Runs[r].Passes[p])
+		}
+	}
+}
+
+// A part is what one side spends on one row.
+type part struct {
+	exclusive, time []float64 // of each pass, or of each run its median
+	launches        float64   // a pass, in the mean
+	most            int       // launches of a pass
+	kernels         []KernelUse
+}
+
+// measure adds up the rows of one side; times of side B are scaled.
+func (c *comparison) measure(side int) []part {
+	scale := 1.0
+	if side == 1 {
+		scale = c.scale
+	}
+	out := make([]part, len(c.rows.names))
+	names := make([]map[string]*KernelUse, len(out))
+	s, ch := c.sides[side], c.ch[side]
+	n := float64(max(ch.count(), 1))
+	for r, passes := range ch.passes {
+		run := &s.Runs[r]
+		own := make([]part, len(out))
+		for _, p := range passes {
+			pass := &run.Passes[p]
+			exclusive, kernel, launches := make([]float64, len(out)), make([]float64, len(out)), make([]int, len(out))
+			for _, k := range pass.Kernels {
+				row := c.rows.kernels[side][r][k.Kernel]
+				exclusive[row] += scale * float64(k.Exclusive)
+				kernel[row] += scale * float64(k.Time)
+				launches[row] += k.Count
+				if names[row] == nil {
+					names[row] = map[string]*KernelUse{}
+				}
+				name := run.Kernels[k.Kernel].Name
+				u := names[row][name]
+				if u == nil {
+					u = &KernelUse{Name: name}
+					names[row][name] = u
+				}
+				u.Launches += float64(k.Count) / n
+				u.Time += k.Time
+			}
+			for i, d := range pass.rest(run) {
+				if row := c.rows.rest[side][r][i]; d > 0 {
+					exclusive[row] += scale * float64(d)
+					kernel[row] += scale * float64(d)
+				}
+			}
+			for row := range out {
+				own[row].exclusive, own[row].time = append(own[row].exclusive, exclusive[row]), append(own[row].time, kernel[row])
+				out[row].launches += float64(launches[row]) / n
+				out[row].most = max(out[row].most, launches[row])
+			}
+		}
+		for row := range out {
+			if c.runs && len(passes) > 0 {
+				own[row].exclusive, own[row].time = []float64{median(own[row].exclusive)}, []float64{median(own[row].time)}
+			}
+			out[row].exclusive, out[row].time = append(out[row].exclusive, own[row].exclusive...), append(out[row].time, own[row].time...)
+		}
+	}
+	for row := range out {
+		for _, u := range names[row] {
+			u.Time = time.Duration(float64(u.Time) * scale / n)
+			out[row].kernels = append(out[row].kernels, *u)
+		}
+		slices.SortFunc(out[row].kernels, func(x, y KernelUse) int { return cmp.Or(cmp.Compare(y.Time, x.Time), cmp.Compare(x.Name, y.Name)) })
+	}
+	return out
+}
+
+// layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
+func (c *comparison) layers(row int) []float64 {
+	of := func(side int) []time.Duration {
+		s := c.sides[side]
+		for r, passes := range c.ch[side].passes {
+			own := c.ownRow(side, r, row)
+			for _, p := range passes {
+				if l := s.Runs[r].Passes[p].Layers; own >= 0 && len(l) > own {
+					return l[own]
+				}
+			}
+		}
+		return nil
+	}
+	la, lb := of(0), of(1)
+	if len(la) != len(lb) {
+		return nil
+	}
+	var out []float64
+	for i := range la {
+		if la[i] > 0 && lb[i] > 0 {
+			out = append(out, math.Log(float64(lb[i])/float64(la[i])))
+		}
+	}
+	return out
+}
+
+// ownRow is the row of a run that is a row of the comparison, and nothing else; −1 where there is none.
+func (c *comparison) ownRow(side, run, row int) int {
+	own := -1
+	kernels := c.sides[side].Runs[run].Kernels
+	for k, at := range c.rows.kernels[side][run] {
+		if at == row && own >= 0 && own != kernels[k].Row {
+			return -1
+		}
+		if at == row {
+			own = kernels[k].Row
+		}
+	}
+	for k, at := range c.rows.kernels[side][run] {
+		if kernels[k].Row == own && at >= 0 && at != row {
+			return -1
+		}
+	}
+	return own
 }

@@ -31,8 +31,14 @@ type Run struct {
 	Framework string `json:"framework"`
 	GPU       string `json:"gpu"`
 	// Rows name the parts of a pass, in the order of Pass.Rows.
-	Rows   []RowName `json:"rows"`
-	Passes []Pass    `json:"passes"`
+	Rows []RowName `json:"rows"`
+	// Kernels are the kernels that its passes run, in the order of KernelTime.Kernel; none in files of older versions, whose rows are all there is.
+	Kernels []KernelName `json:"kernels,omitempty"`
+	// Categories says that too few kernels have an operator for rows by operator.
+	Categories bool `json:"categories,omitempty"`
+	// Models are those of the GPU, in the order of Pass.Model.
+	Models []ModelName `json:"models,omitempty"`
+	Passes []Pass      `json:"passes"`
 	// Host is what the host does meanwhile, where that was measured.
 	Host *Host `json:"host,omitempty"`
 	// Clock is what the GPU ran at, nil where the trace does not tell.
@@ -54,17 +60,62 @@ type RowName struct {
 	Kernels []string `json:"kernels"`
 }
 
+// ModelName is one of the models that a GPU runs.
+type ModelName struct {
+	Name   string `json:"name"`
+	Draft  bool   `json:"draft,omitempty"`
+	Layers int    `json:"layers"` // 0 unknown
+}
+
+// KernelName is a kernel as far as its operator is concerned: one name that computes two operators is two of them.
+type KernelName struct {
+	Name string `json:"name"` // as tables show it
+	Base string `json:"base"` // without tile and size
+	// Operator is "" where nothing says what it computes.
+	Operator string `json:"operator"`
+	Category string `json:"category"`
+	// Op is the operation of the CPU that launched it, "" unknown.
+	Op string `json:"op,omitempty"`
+	// Before and After are the bases of the kernels that most often run before and after it.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Row is the row of the run that its time is in.
+	Row int `json:"row"`
+}
+
+// KernelTime is what one pass spends on one kernel.
+type KernelTime struct {
+	Kernel int `json:"k"` // index in Run.Kernels
+	Count  int `json:"n"`
+	// Exclusive is its part of the pass, in which each instant counts once; Time adds up its durations. Waiting for other ranks is in neither.
+	Exclusive time.Duration `json:"ns"`
+	Time      time.Duration `json:"kernel_ns"`
+}
+
+// RowTime is the time of one row.
+type RowTime struct {
+	Row  int           `json:"row"`
+	Time time.Duration `json:"ns"`
+}
+
 // Pass is one forward pass.
 type Pass struct {
-	Index  int         `json:"index"`
-	Stage  layer.Stage `json:"stage"`
-	Batch  int64       `json:"batch"`  // −1 unknown
-	Tokens int64       `json:"tokens"` // −1 unknown
+	Index int `json:"index"`
+	// Model is the index of its model in Run.Models.
+	Model     int `json:"model"`
+	NumLayers int `json:"layers"`
+	// Partial says which end of it the window cuts off, "" for none.
+	Partial string      `json:"partial,omitempty"`
+	Stage   layer.Stage `json:"stage"`
+	Batch   int64       `json:"batch"`  // −1 unknown
+	Tokens  int64       `json:"tokens"` // −1 unknown
 	// Start is in nanoseconds since the trace's first event, Wall the time to the start of the next pass where that follows.
 	Start int64         `json:"start_ns"`
 	Wall  time.Duration `json:"wall_ns"`
 	// Rows are the times of the run's rows; they add up to Wall.
 	Rows []time.Duration `json:"row_ns"`
+	// Kernels are the times of the run's kernels, without those that the pass does not run.
+	Kernels []KernelTime `json:"kernels,omitempty"`
 	// Launches are the kernels of each row.
 	Launches []int `json:"launches"`
 	// Layers are the times of each row by layer, where the run has too few passes to show how they vary; else none.
@@ -75,6 +126,10 @@ type Pass struct {
 	Graph float64 `json:"graph_share"`
 	// Compiled is the share of the pass's kernels that a compiler wrote.
 	Compiled float64 `json:"compiled_share"`
+	// Followed says that its time ends where the next pass begins, Tail is what of its rows lies behind its last kernel, by row: both are needed to hold
+	// passes against those at the end of a window.
+	Followed bool      `json:"followed,omitempty"`
+	Tail     []RowTime `json:"tail,omitempty"`
 	// First says that the pass before is of another stage: it often differs from those that follow.
 	First bool `json:"first,omitempty"`
 }
@@ -124,12 +179,17 @@ func (r *Run) check() error {
 		}
 		rows[n.Operator] = true
 	}
+	for _, k := range r.Kernels {
+		if k.Row < 0 || k.Row >= len(r.Rows) {
+			return fmt.Errorf("kernel %q is in row %d of %d", k.Name, k.Row, len(r.Rows))
+		}
+	}
 	for i := range r.Passes {
 		p := &r.Passes[i]
 		if i > 0 && p.Index <= r.Passes[i-1].Index || p.Index < 0 {
 			return fmt.Errorf("pass %d is out of order", p.Index)
 		}
-		if err := p.check(len(r.Rows)); err != nil {
+		if err := cmp.Or(p.check(len(r.Rows)), p.checkKernels(r)); err != nil {
 			return err
 		}
 	}
@@ -161,6 +221,30 @@ func (p *Pass) check(rows int) error {
 	for _, share := range []float64{p.Graph, p.Compiled} {
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("pass %d has a share of kernels of %v, want 0 to 1", p.Index, share)
+		}
+	}
+	return nil
+}
+
+// checkKernels refuses kernels that a run does not have, and times that its rows do not hold.
+func (p *Pass) checkKernels(r *Run) error {
+	for i, k := range p.Kernels {
+		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || i > 0 && k.Kernel <= p.Kernels[i-1].Kernel {
+			return fmt.Errorf("pass %d has kernel %d out of order", p.Index, k.Kernel)
+		}
+		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime {
+			return fmt.Errorf("pass %d has kernel %d %d times in %d ns", p.Index, k.Kernel, k.Count, k.Time)
+		}
+	}
+	rest := p.rest(r)
+	for i, t := range p.Tail {
+		if t.Row < 0 || t.Row >= len(r.Rows) || i > 0 && t.Row <= p.Tail[i-1].Row || t.Time < 0 || t.Time > rest[t.Row] {
+			return fmt.Errorf("pass %d has %d ns of row %d behind it", p.Index, t.Time, t.Row)
+		}
+	}
+	for row, d := range rest {
+		if d < 0 {
+			return fmt.Errorf("kernels of row %d take longer than the row in pass %d", row, p.Index)
 		}
 	}
 	return nil

@@ -109,6 +109,36 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 	return r
 }
 
+// judgeWall tests the whole step: what works varies as a share of itself, what waits as a share of the pass, and runs differ as a whole. Waiting of
+// too few passes is not judged, unless there is none.
+func (p params) judgeWall(work, waits series, pass, floor float64, runs bool) result {
+	wall := series{class: memory, a: add(slices.Clone(waits.a), work.a), b: add(slices.Clone(waits.b), work.b)}
+	if runs || stat.Mean(waits.a)+stat.Mean(waits.b) == 0 {
+		return p.judge(wall, 0, pass, floor, runs)
+	}
+	r := result{delta: stat.Mean(wall.b) - stat.Mean(wall.a), p: 1}
+	na, nb := len(wall.a), len(wall.b)
+	if na == 0 || nb == 0 || pass <= 0 {
+		return r
+	}
+	const exact = 0 // of runs, as the floor of the whole step follows
+	vWork, df := p.variance(work, pass, exact, runs)
+	vWait, _ := p.variance(waits, pass, exact, runs)
+	ref := (stat.Mean(work.a) + stat.Mean(work.b)) / 2 / pass
+	vWork *= ref * ref
+	between := 2 * floor * floor
+	v := vWork + vWait + between
+	r.typical = p.location(wall.b, runs) - p.location(wall.a, runs)
+	r.se = math.Sqrt(v) * pass
+	r.df = v * v / ((vWork*vWork+vWait*vWait)/df + between*between/p.FloorDF)
+	if min(na, nb) < p.WaitPasses {
+		return r
+	}
+	r.enough, r.judged = true, true
+	r.p = twoSided(r.typical/r.se, r.df)
+	return r
+}
+
 // variance of the difference of the two locations, and its degrees of freedom (Satterthwaite).
 func (p params) variance(s series, pass, floor float64, runs bool) (v, df float64) {
 	na, nb := float64(len(s.a)), float64(len(s.b))
@@ -220,12 +250,13 @@ func (p params) shift(rows []series, pass float64, of func(class) bool, runs boo
 		if s.class == waiting || !of(s.class) || la <= 0 || lb <= 0 {
 			continue
 		}
-		all += la
+		mean := (la + lb) / 2
+		all += mean
 		if s.other {
 			continue
 		}
-		same += la
-		logs, weights = append(logs, math.Log(lb/la)), append(weights, min(la/pass, p.ShareCap))
+		same += mean
+		logs, weights = append(logs, math.Log(lb/la)), append(weights, min(mean/pass, p.ShareCap))
 	}
 	if len(logs) < p.ShiftRows || 2*same < all {
 		return 0
@@ -252,8 +283,13 @@ func weightedMedian(values, weights []float64) float64 {
 		return 0
 	})
 	var at float64
-	for _, x := range w {
-		if at += x.weight; at >= sum/2 {
+	for i, x := range w {
+		at += x.weight
+		const equal = 1e-9 // as far as sums of shares are exact
+		if i+1 < len(w) && math.Abs(at-sum/2) <= equal*sum {
+			return (x.log + w[i+1].log) / 2
+		}
+		if at >= sum/2 {
 			return x.log
 		}
 	}

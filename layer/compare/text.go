@@ -158,12 +158,12 @@ func tail(name string) string {
 const operationWidth = 56
 
 // found says in a word what is known of a row or an operation, see [Row].
-func found(judged, significant bool, status string, delta, least time.Duration) string {
+func found(judged, significant bool, status Change, delta, least time.Duration) string {
 	switch {
 	case !judged:
 		return "not judged"
-	case status != "":
-		return status
+	case status != Unchanged:
+		return status.String()
 	case significant:
 		return "yes"
 	case abs(delta) >= least:

@@ -29,7 +29,7 @@ func Compare(r *compare.Report) *htmlreport.Report {
 		Health: htmlreport.Health{Status: compareStatus(r)}, Notes: append(append([]string{}, r.Notes...), r.Left...),
 		Inputs: []string{r.A.Trace, r.B.Trace}}
 	for _, d := range r.Doubts {
-		out.Health.Findings = append(out.Health.Findings, htmlreport.Finding{Code: d.Code, Severity: "doubt", Message: d.Text})
+		out.Health.Findings = append(out.Health.Findings, htmlreport.Finding{Code: d.Code.String(), Severity: "doubt", Message: d.Text})
 	}
 	for _, s := range []struct {
 		name string
@@ -37,7 +37,7 @@ func Compare(r *compare.Report) *htmlreport.Report {
 	}{{"A", &r.A}, {"B", &r.B}} {
 		out.Facts = append(out.Facts, htmlreport.Fact{Name: s.name, Value: sideFact(s.s), Long: true})
 	}
-	out.Facts = append(out.Facts, htmlreport.Fact{Name: "Verdict", Value: r.Verdict},
+	out.Facts = append(out.Facts, htmlreport.Fact{Name: "Verdict", Value: r.Verdict.String()},
 		htmlreport.Fact{Name: "Between-run floor", Value: fmt.Sprintf("%.2f %% (%s)", 100*r.Floor, r.FloorFrom)})
 	out.Sections = CompareSections(r)
 	return out
@@ -66,8 +66,8 @@ func comparedName(s *compare.Summary) string {
 
 // compareStatus is how far the figures can be trusted.
 func compareStatus(r *compare.Report) string {
-	if r.Verdict == "inconclusive" {
-		return "inconclusive"
+	if r.Verdict == compare.Inconclusive || r.Verdict == compare.NotComparable {
+		return r.Verdict.String()
 	}
 	return "ok"
 }

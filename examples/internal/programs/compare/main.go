@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/profile"
@@ -77,9 +77,9 @@ func program() app.Program {
 			fs.IntVar(&o.passA, "pass-a", -1, "forward pass `NUMBER` of side A; default: the passes that match")
 			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
-			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (all GPU work), wall=5% or attention=5%; exit 3 where it fails, 4 where it cannot be told; may be given several times")
+			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
-			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds); may be given several times")
+			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
 			app.HTMLFile(fs, &o.html)
 			app.OutputFile(fs, &o.save, "save", "write side B, reduced to what a comparison needs, to `FILE`")
 			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
@@ -158,7 +158,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	r, err := compare.Compare(ctx, a, b, opts)
 	switch {
 	case errors.Is(err, compare.ErrNoMatch):
-		return exit{err, app.ExitUsage}
+		return app.Usagef("%w", err)
 	case err != nil:
 		return err
 	}
@@ -168,14 +168,17 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		}
 	}
 	checks := suite(r, o.allowInconclusive)
-	if err := write(env, r, checks); err != nil || len(r.Gates) == 0 {
+	if err := write(env, r, checks); err != nil {
 		return err
+	}
+	if r.Verdict == compare.NotComparable { // also without a gate: there is nothing to go on
+		return exit{errors.New(r.Text), gate.ExitInconclusive}
+	}
+	if len(r.Gates) == 0 {
+		return nil
 	}
 	return checks.Err()
 }
-
-// doubts are the values of --allow.
-var doubts = []string{"serving", "clock", "model", "bimodal"}
 
 // compare turns the flags into options.
 func (o *options) compare() (compare.Options, error) {
@@ -188,11 +191,12 @@ func (o *options) compare() (compare.Options, error) {
 		out.Gates = append(out.Gates, g)
 	}
 	for _, s := range o.allow {
-		if !slices.Contains(doubts, s) {
-			return out, app.Usagef("--allow %q: want one of %s", s, strings.Join(doubts, ", "))
+		var code compare.DoubtCode
+		if err := code.UnmarshalText([]byte(s)); err != nil {
+			return out, app.Usagef("--allow: %w: want one of %v", err, compare.DoubtCodes())
 		}
+		out.Allow = append(out.Allow, code)
 	}
-	out.Allow = o.allow
 	switch o.normalize {
 	case "none":
 	case "tokens":

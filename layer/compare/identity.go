@@ -1,0 +1,456 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+)
+
+// An identity is what two passes have in common that are the same work, as far as it is known.
+type identity struct {
+	draft         bool
+	stage         layer.Stage
+	batch, tokens int64 // −1 unknown
+	replayed      bool  // most kernels are launched by graph replays
+}
+
+// identityOf reads a pass.
+func identityOf(r *Run, p *Pass) identity {
+	id := identity{stage: p.Stage, batch: p.Batch, tokens: p.Tokens, replayed: p.Graph > 0.5}
+	if p.Model >= 0 && p.Model < len(r.Models) {
+		id.draft = r.Models[p.Model].Draft
+	}
+	if id.stage == "" {
+		id.stage = layer.StageUnknown
+	}
+	return id
+}
+
+// agrees reports whether two sizes are equal, or one is unknown.
+func agrees(a, b int64) bool { return a == b || a < 0 || b < 0 }
+
+// stagesAgree reports whether two stages are equal, or one is unknown.
+func stagesAgree(a, b layer.Stage) bool {
+	return a == b || a == layer.StageUnknown || b == layer.StageUnknown
+}
+
+// agrees reports whether nothing that is known of both differs.
+func (x identity) agrees(y identity) bool {
+	return x.sameKind(y) && x.replayed == y.replayed && agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens)
+}
+
+// sameKind is agrees without sizes and path.
+func (x identity) sameKind(y identity) bool {
+	return x.draft == y.draft && stagesAgree(x.stage, y.stage)
+}
+
+// known counts what is known: the more, the better a group is named by it.
+func (x identity) known() int {
+	n := 0
+	for _, ok := range []bool{x.stage != layer.StageUnknown, x.batch >= 0, x.tokens >= 0} {
+		if ok {
+			n++
+		}
+	}
+	return n
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func (x identity) compare(y identity) int {
+	return cmp.Or(compareBool(x.draft, y.draft), cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch), cmp.Compare(x.tokens, y.tokens),
+		compareBool(x.replayed, y.replayed))
+}
+
+// A signature says which kernels a pass runs, and how often: counts by base name, sorted by name. Tile and size are left out, as they change with
+// the length of a context.
+type signature []signed2
+
+type signed2 struct {
+	base  string
+	count int
+}
+
+func signatureOf(r *Run, p *Pass) signature {
+	counts := map[string]int{}
+	for _, k := range p.Kernels {
+		if k.Count > 0 {
+			counts[r.Kernels[k.Kernel].Base] += k.Count
+		}
+	}
+	out := make(signature, 0, len(counts))
+	for base, n := range counts {
+		out = append(out, signed2{base, n})
+	}
+	slices.SortFunc(out, func(a, b signed2) int { return cmp.Compare(a.base, b.base) })
+	return out
+}
+
+// common counts the kernels that two signatures share, and all of each.
+func (s signature) common(t signature) (both, own, other int) {
+	for _, x := range s {
+		own += x.count
+	}
+	for _, x := range t {
+		other += x.count
+	}
+	for i, j := 0, 0; i < len(s) && j < len(t); {
+		switch c := cmp.Compare(s[i].base, t[j].base); {
+		case c < 0:
+			i++
+		case c > 0:
+			j++
+		default:
+			both += min(s[i].count, t[j].count)
+			i, j = i+1, j+1
+		}
+	}
+	return both, own, other
+}
+
+// likeness of two signatures: the kernels that both have as a share of those that either has.
+func (s signature) likeness(t signature) float64 {
+	both, own, other := s.common(t)
+	if own+other == 0 {
+		return 1
+	}
+	return float64(both) / float64(own+other-both)
+}
+
+func (s signature) compare(t signature) int {
+	return slices.CompareFunc(s, t, func(x, y signed2) int { return cmp.Or(cmp.Compare(x.base, y.base), cmp.Compare(x.count, y.count)) })
+}
+
+// A place is one pass of one run of a side.
+type place struct{ side, run, pass int }
+
+// A group is the passes of both sides that do the same work.
+type group struct {
+	id     identity
+	sig    signature
+	passes []place
+	size   int              // how often it was parted by size
+	time   [2]time.Duration // GPU time of its passes on each side
+}
+
+// add puts a pass into the group.
+func (g *group) add(at place, d time.Duration) {
+	g.passes = append(g.passes, at)
+	g.time[at.side] += d
+}
+
+// of are a side's passes, by run.
+func (g *group) of(side, runs int) *chosen {
+	c := &chosen{like: like{g.id.stage, g.id.batch, g.id.tokens}, passes: make([][]int, runs)}
+	for _, p := range g.passes {
+		if p.side == side {
+			c.passes[p.run] = append(c.passes[p.run], p.pass)
+		}
+	}
+	for _, p := range c.passes {
+		slices.Sort(p)
+	}
+	return c
+}
+
+// gpuTime is what a pass's kernels take, waiting for other ranks apart.
+func (p *Pass) gpuTime() time.Duration {
+	var sum time.Duration
+	for _, k := range p.Kernels {
+		sum += k.Time
+	}
+	return sum
+}
+
+// complete returns runs whose passes have kernels: a file of an older version has rows only, each of which stands for one kernel.
+func complete(s *Side) *Side {
+	out := *s
+	out.Runs = slices.Clone(s.Runs)
+	for i := range out.Runs {
+		r := &out.Runs[i]
+		if len(r.Kernels) > 0 {
+			continue
+		}
+		r.Passes = slices.Clone(r.Passes)
+		of := make([]int, len(r.Rows)) // kernel of a row, and one
+		for row, n := range r.Rows {
+			if classNamed[n.Class] == waiting {
+				continue
+			}
+			name := n.Operator
+			if len(n.Kernels) > 0 {
+				name = n.Kernels[0]
+			}
+			r.Kernels = append(r.Kernels, KernelName{Name: name, Base: name, Operator: n.Operator, Category: n.Operator, Row: row})
+			of[row] = len(r.Kernels)
+		}
+		for p := range r.Passes {
+			pass := &r.Passes[p]
+			for row, d := range pass.Rows {
+				if k := of[row]; k > 0 && (d > 0 || pass.Launches[row] > 0) {
+					pass.Kernels = append(pass.Kernels, KernelTime{Kernel: k - 1, Count: pass.Launches[row], Exclusive: d, Time: d})
+				}
+			}
+		}
+	}
+	return &out
+}
+
+// cut reports whether the window cuts a pass: its reader says so, or it is at an end of the run and runs a part of another pass's kernels.
+func (p params) cut(r *Run, sigs []signature, at int) bool {
+	pass := &r.Passes[at]
+	if pass.Partial != "" {
+		return true
+	}
+	if at != 0 && at != len(r.Passes)-1 {
+		return false
+	}
+	for q := range r.Passes {
+		if q == at || r.Passes[q].Partial != "" || !identityOf(r, &r.Passes[q]).sameKind(identityOf(r, pass)) {
+			continue
+		}
+		if both, own, other := sigs[at].common(sigs[q]); float64(both) >= p.Contained*float64(own) && float64(own) < p.Whole*float64(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// bySize parts a group whose sizes are not known where the passes of one run are of two sizes: their times fall into two, and most kernels take that
+// much longer. Where one kernel does, it is the same work.
+func (p params) bySize(sides [2]*Side, g *group) []*group {
+	if g.id.tokens >= 0 || len(g.passes) < 2 {
+		return []*group{g}
+	}
+	type timed struct {
+		at place
+		d  float64
+	}
+	var all []timed
+	for _, at := range g.passes {
+		all = append(all, timed{at, float64(sides[at.side].Runs[at.run].Passes[at.pass].gpuTime())})
+	}
+	slices.SortStableFunc(all, func(x, y timed) int { return cmp.Compare(x.d, y.d) })
+	cutAt := 0
+	widest := 0.0
+	for i := 1; i < len(all); i++ {
+		if all[i-1].d > 0 && all[i].d/all[i-1].d > max(widest, 1+p.SizeGap) {
+			cutAt, widest = i, all[i].d/all[i-1].d
+		}
+	}
+	if cutAt == 0 {
+		return []*group{g}
+	}
+	type run struct{ side, run int }
+	var parts [2]*group
+	runs := [2]map[run]bool{{}, {}}
+	for i := range parts {
+		parts[i] = &group{id: g.id, sig: g.sig, size: g.size}
+		for _, t := range [][]timed{all[:cutAt], all[cutAt:]}[i] {
+			parts[i].add(t.at, time.Duration(t.d))
+			runs[i][run{t.at.side, t.at.run}] = true
+		}
+	}
+	mixed := false
+	for r := range runs[0] {
+		mixed = mixed || runs[1][r]
+	}
+	if !mixed || !p.mostScale(sides, parts[0], parts[1]) {
+		return []*group{g}
+	}
+	const depth = 8 // sizes of one kind of pass
+	if g.size >= depth {
+		return parts[:]
+	}
+	for i := range parts {
+		parts[i].size = g.size + 1
+	}
+	return append(p.bySize(sides, parts[0]), p.bySize(sides, parts[1])...)
+}
+
+// mostScale reports whether the kernels of two groups of passes typically differ by at least half of what the passes do.
+func (p params) mostScale(sides [2]*Side, x, y *group) bool {
+	a, b := x.perBase(sides), y.perBase(sides)
+	var all float64
+	for _, d := range a {
+		all += d
+	}
+	var logs, weights []float64
+	var sumA, sumB float64
+	for _, base := range sortedKeys(a) {
+		da, db := a[base], b[base]
+		sumA, sumB = sumA+da, sumB+db
+		if da > 0 && db > 0 {
+			logs, weights = append(logs, math.Log(db/da)), append(weights, min(da/all, p.ShareCap))
+		}
+	}
+	return len(logs) > 0 && sumA > 0 && sumB > 0 && 2*weightedMedian(logs, weights) >= math.Log(sumB/sumA)
+}
+
+// perBase is the mean time of a pass by base name.
+func (g *group) perBase(sides [2]*Side) map[string]float64 {
+	out := map[string]float64{}
+	for _, at := range g.passes {
+		run := &sides[at.side].Runs[at.run]
+		for _, k := range run.Passes[at.pass].Kernels {
+			out[run.Kernels[k.Kernel].Base] += float64(k.Time) / float64(len(g.passes))
+		}
+	}
+	return out
+}
+
+// mostLeaders bounds how many groups of one identity a pass is held against: with more, all passes differ, and the rest is one group.
+const mostLeaders = 64
+
+// groups sorts the passes of both sides by what they do, independently of the order of sides, runs and passes: frequent signatures lead a group, and
+// passes join the first one that they are like. Passes that the window cuts are returned apart.
+func (p params) groups(sides [2]*Side) (out []*group, cut []place) {
+	type member struct {
+		id  identity
+		sig signature
+		at  place
+		d   time.Duration
+	}
+	var all []member
+	for s, side := range sides {
+		for r := range side.Runs {
+			run := &side.Runs[r]
+			sigs := make([]signature, len(run.Passes))
+			for i := range run.Passes {
+				sigs[i] = signatureOf(run, &run.Passes[i])
+			}
+			for i := range run.Passes {
+				pass := &run.Passes[i]
+				switch at := (place{s, r, i}); {
+				case pass.Wall <= 0:
+				case p.cut(run, sigs, i):
+					cut = append(cut, at)
+				default:
+					all = append(all, member{identityOf(run, pass), sigs[i], at, pass.gpuTime()})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y member) int { return cmp.Or(x.id.compare(y.id), x.sig.compare(y.sig)) })
+	for from := 0; from < len(all); { // of one identity
+		to := from
+		var kinds [][]member // of one signature
+		for to < len(all) && all[to].id == all[from].id {
+			if to == from || all[to].sig.compare(all[to-1].sig) != 0 {
+				kinds = append(kinds, nil)
+			}
+			kinds[len(kinds)-1] = append(kinds[len(kinds)-1], all[to])
+			to++
+		}
+		slices.SortStableFunc(kinds, func(x, y []member) int { return cmp.Compare(len(y), len(x)) })
+		first := len(out)
+		for _, kind := range kinds {
+			at := slices.IndexFunc(out[first:], func(g *group) bool { return g.sig.likeness(kind[0].sig) >= p.Pooled })
+			if at < 0 && len(out)-first < mostLeaders {
+				out = append(out, &group{id: kind[0].id, sig: kind[0].sig})
+				at = len(out) - 1 - first
+			}
+			if at < 0 {
+				at = mostLeaders - 1
+			}
+			for _, m := range kind {
+				out[first+at].add(m.at, m.d)
+			}
+		}
+		from = to
+	}
+	var sized []*group
+	for _, g := range p.joinUnknown(out) {
+		sized = append(sized, p.bySize(sides, g)...)
+	}
+	return sized, cut
+}
+
+// joinUnknown merges a group of which less is known into the one group that agrees with it and runs the same kernels.
+func (p params) joinUnknown(groups []*group) []*group {
+	slices.SortStableFunc(groups, func(x, y *group) int { return cmp.Compare(x.id.known(), y.id.known()) })
+	var out []*group
+	for i, g := range groups {
+		var into *group
+		n := 0
+		for _, h := range groups[i+1:] {
+			if h.id.known() > g.id.known() && g.id.agrees(h.id) && g.sig.likeness(h.sig) >= p.Pooled {
+				into = h
+				n++
+			}
+		}
+		if n != 1 {
+			out = append(out, g)
+			continue
+		}
+		for _, at := range g.passes {
+			into.passes = append(into.passes, at)
+		}
+		into.time[0], into.time[1] = into.time[0]+g.time[0], into.time[1]+g.time[1]
+	}
+	return out
+}
+
+// An account is what the passes of one side's part of a group spend by label, as shares of their GPU time, and what launches their kernels.
+type account struct {
+	label  map[string]float64 // operator, or category
+	op     map[string]float64 // of the CPU, per pass
+	with   float64            // share of launches with an op
+	layers int                // 0 unknown, the most of its passes
+	n      int                // passes
+	counts float64            // launches per pass
+}
+
+// account adds up a side's part of a group.
+func (g *group) account(side *Side, at int, label func(*KernelName) string) *account {
+	a := &account{label: map[string]float64{}, op: map[string]float64{}}
+	var time, ops float64
+	for _, pl := range g.passes {
+		if pl.side != at {
+			continue
+		}
+		run := &side.Runs[pl.run]
+		pass := &run.Passes[pl.pass]
+		a.n++
+		a.layers = max(a.layers, pass.NumLayers, len(pass.PerLayer))
+		for _, k := range pass.Kernels {
+			n := &run.Kernels[k.Kernel]
+			time += float64(k.Time)
+			a.label[label(n)] += float64(k.Time)
+			a.counts += float64(k.Count)
+			if n.Op != "" {
+				a.op[n.Op] += float64(k.Count)
+				ops += float64(k.Count)
+			}
+		}
+	}
+	for name := range a.label {
+		a.label[name] /= max(time, 1)
+	}
+	for name := range a.op {
+		a.op[name] /= float64(max(a.n, 1))
+	}
+	a.with = ops / max(a.counts, 1)
+	a.counts /= float64(max(a.n, 1))
+	return a
+}
+
+// label is what a kernel counts as: its operator, or its category where that is unknown or not asked for.
+func (n *KernelName) label(categories bool) string {
+	if n.Operator == rowCopies || !categories && n.Operator != "" && n.Operator != opname.Other {
+		return n.Operator
+	}
+	return n.Category
+}

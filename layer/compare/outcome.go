@@ -1,0 +1,68 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Outcome is what a comparison says as a whole, of the time that a step takes.
+type Outcome string
+
+// The outcomes.
+const (
+	Faster        Outcome = "faster"
+	Slower        Outcome = "slower"
+	Same          Outcome = "same"           // within three per cent, noise included
+	Mixed         Outcome = "mixed"          // work became less and the step longer, or the reverse
+	Inconclusive  Outcome = "inconclusive"   // noise may be all, or a doubt is not allowed
+	NotComparable Outcome = "not-comparable" // the sides do not run the same work
+)
+
+// Outcomes lists them.
+func Outcomes() []Outcome { return []Outcome{Faster, Slower, Same, Mixed, Inconclusive, NotComparable} }
+
+// String is the word in documents.
+func (o Outcome) String() string { return string(o) }
+
+// UnmarshalText refuses words that are no outcome.
+func (o *Outcome) UnmarshalText(text []byte) error { return known(o, text, Outcomes(), "outcome") }
+
+// Opposite is the outcome of the same comparison the other way round.
+func (o Outcome) Opposite() Outcome {
+	switch o {
+	case Faster:
+		return Slower
+	case Slower:
+		return Faster
+	}
+	return o
+}
+
+// Change is how a row or an operation of the host is on one side only, or has another name.
+type Change string
+
+// The changes.
+const (
+	Unchanged Change = ""
+	New       Change = "new"     // only B has it
+	Removed   Change = "removed" // only A has it
+	Renamed   Change = "renamed" // it has another name: the same place, as often, as long
+)
+
+// Changes lists them.
+func Changes() []Change { return []Change{Unchanged, New, Removed, Renamed} }
+
+// String is the word in documents.
+func (c Change) String() string { return string(c) }
+
+// UnmarshalText refuses words that are no change.
+func (c *Change) UnmarshalText(text []byte) error { return known(c, text, Changes(), "change") }
+
+// known sets a word that is one of some.
+func known[T ~string](to *T, text []byte, all []T, what string) error {
+	if w := T(text); slices.Contains(all, w) {
+		*to = w
+		return nil
+	}
+	return fmt.Errorf("%q is no %s", text, what)
+}
