@@ -77,7 +77,7 @@ func program() app.Program {
 			fs.IntVar(&o.passA, "pass-a", -1, "forward pass `NUMBER` of side A; default: the passes that match")
 			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
-			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
+			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
 			app.HTMLFile(fs, &o.html)
