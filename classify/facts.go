@@ -14,6 +14,9 @@ type Facts struct {
 	// Category is what tables count the kernel as, Label how they call it.
 	Category Category
 	Label    string
+	// Confidence is how sure Category is: 1 where a user's rule says it, 0 where no
+	// rule matched. See docs/categories.md for what was measured.
+	Confidence float32
 	// Subcategory is the kind of work within the category where the name tells it,
 	// else, of a product, its data type.
 	Subcategory string
@@ -71,7 +74,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 		own = Default().judge(&n)
 	}
 	f := Facts{
-		Category: shown.category, Label: shown.label, Subcategory: shown.subcategory, Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
+		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory, Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)

@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"maps"
+	"slices"
 	"testing"
 )
 
@@ -18,9 +20,11 @@ func TestRolesHaveTheirRules(t *testing.T) {
 			kinds[r.Subcategory] = true
 		}
 	}
-	for id := range ruleRoles {
-		if !known[id] {
-			t.Errorf("ruleRoles names %q, which is no rule", id)
+	for table, ids := range map[string][]string{"ruleRoles": slices.Collect(maps.Keys(ruleRoles)), "ruleOps": slices.Collect(maps.Keys(ruleOps)), "libraryOf": slices.Collect(maps.Keys(libraryOf))} {
+		for _, id := range ids {
+			if !known[id] {
+				t.Errorf("%s names %q, which is no rule", table, id)
+			}
 		}
 	}
 	for _, k := range collectiveKinds {

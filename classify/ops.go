@@ -120,13 +120,10 @@ func operations(n *Name, r verdict, c Collective) []Role {
 	if list == nil {
 		list = ops(plainRole(n, r))
 	}
-	text := n.fn
-	if n.op != "" {
-		text = n.op
-	}
+	text := textOf(n)
 	for i := range opWords {
 		w := &opWords[i]
-		if w.is == list[0] && w.any.In(text) && !w.none.In(text) {
+		if w.is == list[0] && text.has(w.any) && !text.has(w.none) {
 			list = w.ops
 			break
 		}
@@ -136,7 +133,7 @@ func operations(n *Name, r verdict, c Collective) []Role {
 	}
 	for i := range opSuffix {
 		w := &opSuffix[i]
-		if slices.Contains(w.after, list[0]) && list[len(list)-1] != w.op && w.any.In(text) && !w.none.In(text) {
+		if slices.Contains(w.after, list[0]) && list[len(list)-1] != w.op && text.has(w.any) && !text.has(w.none) {
 			list = append(list[:len(list):len(list)], w.op)
 		}
 	}
@@ -173,6 +170,22 @@ func plainRole(n *Name, r verdict) Role {
 	return x
 }
 
+// wordText is the word text of what a kernel runs, with its pairs of letters.
+type wordText struct {
+	text  string
+	pairs uint64
+}
+
+func textOf(n *Name) wordText {
+	text := n.fn
+	if n.op != "" {
+		text = n.op
+	}
+	return wordText{text, wordmatch.PairsOf(text)}
+}
+
+func (t wordText) has(p wordmatch.Patterns) bool { return p.Among(t.text, t.pairs) }
+
 // primitives are the operations of PyTorch's own loops by the functor they run.
 var primitives = []struct {
 	words wordmatch.Patterns
@@ -184,12 +197,9 @@ var primitives = []struct {
 }
 
 func primitive(n *Name) Role {
-	text := n.op
-	if text == "" {
-		text = n.fn
-	}
+	text := textOf(n)
 	for i := range primitives {
-		if primitives[i].words.In(text) {
+		if text.has(primitives[i].words) {
 			return primitives[i].role
 		}
 	}
@@ -244,37 +254,38 @@ var (
 
 // inductorOps reads a kernel that torch.compile wrote.
 func inductorOps(n *Name, r verdict) []Role {
-	rotates := inductorRotates.In(n.fn) && inductorJoins.In(n.fn)
-	adds := inductorAdd.In(n.fn)
+	text := wordText{n.fn, wordmatch.PairsOf(n.fn)}
+	rotates := text.has(inductorRotates) && text.has(inductorJoins)
+	adds := text.has(inductorAdd)
 	switch r.category {
 	case CategoryNorm:
 		var list []Role
 		switch {
-		case inductorEmbedding.In(n.fn):
+		case text.has(inductorEmbedding):
 			list = append(list, RoleEmbed)
 		case rotates:
 			return ops(RoleHeadNorm, RoleRope)
-		case inductorProduct.In(n.fn) && (r.rule == "inductor.norm_stats" || inductorJoins.In(n.fn)) && !inductorWhole.In(n.fn):
+		case text.has(inductorProduct) && (r.rule == "inductor.norm_stats" || text.has(inductorJoins)) && !text.has(inductorWhole):
 			return ops(RoleHeadNorm) // of what a product just made, as queries and keys are
 		case adds:
 			list = append(list, RoleAdd)
 		}
 		list = append(list, RoleNorm)
-		if inductorAct.In(n.fn) && inductorWhole.In(n.fn) {
+		if text.has(inductorAct) && text.has(inductorWhole) {
 			list = append(list, RoleActivation)
 		}
-		if inductorQuant.In(n.fn) {
+		if text.has(inductorQuant) {
 			list = append(list, RoleQuantize)
 		}
 		return list
 	case CategoryGEMM:
-		if inductorAct.In(n.fn) {
+		if text.has(inductorAct) {
 			return ops(RoleProduct, RoleActivation)
 		}
 		return ops(RoleProduct)
 	case CategoryQuantize:
 		switch {
-		case inductorAct.In(n.fn):
+		case text.has(inductorAct):
 			return ops(RoleActivation, RoleQuantize)
 		case rotates:
 			return ops(RoleRope, RoleQuantize)
@@ -288,13 +299,13 @@ func inductorOps(n *Name, r verdict) []Role {
 			return ops(RoleSample)
 		case r.rule == "inductor.topk":
 			return ops(RoleTopK)
-		case r.rule == "inductor.embedding" && inductorEmbedding.In(n.fn):
+		case r.rule == "inductor.embedding" && text.has(inductorEmbedding):
 			return ops(RoleEmbed)
-		case rotates, inductorCat.In(n.fn) && !inductorMoves.In(n.fn):
+		case rotates, text.has(inductorCat) && !text.has(inductorMoves):
 			return ops(RoleRope) // the products that a rotation joins are inside its concatenation
-		case adds && !inductorTimes.In(n.fn):
+		case adds && !text.has(inductorTimes):
 			return ops(RoleAdd)
-		case r.category == CategoryMemory, inductorClears.In(n.fn) && !adds && !inductorMul.In(n.fn):
+		case r.category == CategoryMemory, text.has(inductorClears) && !adds && !text.has(inductorMul):
 			return ops(RoleCopy)
 		}
 		return ops(RoleElementwise)

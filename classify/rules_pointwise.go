@@ -164,6 +164,7 @@ func memoryRules() []Rule {
 			Function: words("*transpose*", "trans", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*2col", "*2_col", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
 		}),
 		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
+			None:     words("*bcast*"),
 			Function: words("pad", "*_pad", "*_padding*", "pack", "unpack", "packed", "*reflection_pad*", "*replication_pad*", "*upsample*", "*upscale*", "*grid_sampler*", "pad_sequence*", "unpad*", "scalePackedTensor*", "repeat_interleave*", "*broadcast_kernel*"),
 		}),
 		m("memory.fill", "buffer fill", "fill", Pattern{
@@ -237,17 +238,18 @@ func weakRules() []Rule {
 		return r
 	}
 	return []Rule{
-		w("weak.communication", "exchange of tokens between GPUs", CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*")}, collectiveKind),
-		w("weak.moe", "work for experts", CategoryMoE, Pattern{Function: words("dispatch*", "combine*", "expt*", "*unpermute*")}),
+		w("weak.communication", "exchange of tokens between GPUs", CategoryCommunication, Pattern{Function: words("publish*", "*_publish*", "peer", "peers", "ipc", "ipc_*", "*sync_latency*")}, collectiveKind),
+		w("weak.moe", "work for experts", CategoryMoE, Pattern{Function: words("dispatch*", "combine*", "expt*", "*unpermute*", "*dedup*")}),
 		w("weak.attention", "a phase of attention, or what it scores", CategoryAttention, Pattern{
-			Function: words("*prefill*", "decode", "decode_*", "*decoding*", "*_qk_*", "qk", "qkv", "*swa*", "sparse_fwd*"),
+			Function: words("*prefill*", "decode", "decode_*", "*decoding*", "*_qk_*", "qk", "qkv", "*swa*", "sparse_fwd*", "*transform_q", "*transform_q_*"),
 			None:     words("*token*", "*conv*"),
 		}, attentionKind),
 		w("weak.gemm", "product named after its operand types or its layer", CategoryGEMM, Pattern{
 			Function: words("*w4a16*", "*w8a16*", "*w8a8*", "*w4a8*", "*a8w8*", "*a16w16*", "*a4w4*", "*skinny*", "*multiplication*", "dense", "dense_*", "linear", "proj", "fc", "ffn", "mlp"),
+			None:     words("*dense_output*"),
 		}),
 		w("weak.memory", "moving parts of tensors", CategoryMemory, Pattern{Function: words("split", "split_*", "merge", "slice*", "reshape*", "shuffle*", "reorder*", "rearrange*", "move*", "load*", "store*", "write*", "insert*")}),
-		w("weak.sampling", "step preparation", CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*", "length", "lengths")}),
+		w("weak.sampling", "step preparation", CategorySamplingIO, Pattern{Function: words("*_ids", "*_ids_*", "*request*", "*_req_*", "*schedul*", "update_input*", "*_by_flag*", "length", "lengths", "*commit*", "*inject*", "ranks")}),
 		w("weak.elementwise", "pointwise arithmetic", CategoryElementwise, Pattern{Function: words("add*", "mul*", "sub_*", "div_*", "scale*", "*_scale", "gate*", "*bias*", "copysign*", "sqrt*", "rsqrt*", "abs*", "neg*", "round*", "pow*", "logical*", "bitwise*", "compare*", "isnan*", "isinf*", "float_to*", "half_to*", "*to_half", "*to_float", "*to_bf16")}),
 	}
 }

@@ -17,7 +17,7 @@ func gemmRules() []Rule {
 		g("gemm.family", "GEMM generators", "", Pattern{Family: []string{familyTensile, familyNvjet, familyTRTLLMGen}}),
 		g("gemm.grouped_triton", "triton_kernels matmul_ogs", "grouped", Pattern{Function: words("*matmul_ogs*")}),
 		g("gemm.router", "scores of the experts", "", Pattern{Function: words("*router_gemm*", "*gate_gemm*", "*router_matmul*")}),
-		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*reduce_splitk*", "*splitk_clean*")}),
+		g("gemm.splitk", "split-K reduction", "split_k_reduce", Pattern{Function: words("*splitkreduce*", "*reduce_splitk", "*reduce_splitk_fp32*", "*splitk_clean*")}),
 		// Lay-out changes and scale packing that only name the GEMM they
 		// serve: gptq_marlin_repack, fp8_blockscale_gemm::scale_1x128.
 		{ID: "gemm.repack", Title: "weight repacking for a quantised GEMM", Category: CategoryQuantize, Subcategory: "repack", When: Pattern{
