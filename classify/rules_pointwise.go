@@ -161,7 +161,7 @@ func memoryRules() []Rule {
 			Function: words("direct_copy*", "*copy_kernel*", "copy", "*_copy", "*memcpy*", "cpy", "cpy_*", "ucopy*", "*d2dcpy*", "copy_*", "*copyfunctor*", "*copy_device*"),
 		}),
 		m("memory.transpose", "transpose, permute, layout change", "transpose", Pattern{
-			Function: words("*transpose*", "trans", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*2col", "*2_col", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
+			Function: words("*transpose*", "trans", "*permute*", "*nchwToNhwc*", "*nhwcToNchw*", "*2col", "*im2col*", "*2_col", "*col2im*", "*nchwToFoldedNhwc*", "*relayout*", "tensorTransform*", "*unshuffle*", "*pixel_shuffle*", "roll", "roll_cuda*", "flip*", "*merge_layout*"),
 		}),
 		m("memory.pad", "padding, packing, upsampling", "pad", Pattern{
 			None:     words("*bcast*"),

@@ -24,7 +24,7 @@ func gemmRules() []Rule {
 			Function: words("*repack*", "*permute_cols*", "interleave*", "*make_sequential*"), None: words("*scale*", "*_sf*"),
 		}},
 		g("gemm.conv", "convolution", "conv", Pattern{
-			Function: words("*implicit_gemm*", "*implicit_convolve*", "fprop", "dgrad", "wgrad*", "*scudnn*", "*hcudnn*", "conv", "*_conv", "conv2d*", "conv3d*", "convolution*", "*_convolution", "*winograd*", "*conv_depthwise*", "*convolve*", "*computeOffsets*", "*computeBOffsets*", "*WgradBOffsets*", "*WgradSplitKOffsets*", "*AsmConv*", "*grouped_direct*", "*_conv2d*", "igemm_*", "*dgrad_engine*", "*wgrad_alg*", "*reduce_wgrad*"),
+			Function: words("*implicit_gemm*", "*implicit_convolve*", "fprop", "dgrad", "wgrad*", "*scudnn*", "*hcudnn*", "conv", "*_conv", "conv2d*", "conv3d*", "convolution*", "*_convolution", "*winograd*", "*conv_depthwise*", "*convolve*", "*computeOffsets*", "*computeBOffsets*", "*WgradBOffsets*", "*WgradSplitKOffsets*", "*fprop", "*AsmConv*", "*grouped_direct*", "*_conv2d*", "igemm_*", "*dgrad_engine*", "*wgrad_alg*", "*reduce_wgrad*"),
 			None:     words("*norm*", "relu_fprop", "sigmoid_fprop", "relu_bprop", "sigmoid_bprop"),
 		}),
 		g("gemm.normed", "product of what it normalises", "", Pattern{Function: words("*norm_gemm*")}),
@@ -37,7 +37,7 @@ func gemmRules() []Rule {
 		// A function that names its GEMM only by scope: deep_gemm::…,
 		// machete::…, gptq::…, but not the helpers that live beside it.
 		g("gemm.scope", "kernel of a GEMM library", "", Pattern{
-			Scope: words("machete", "marlin*", "gptq*", "awq", "fpA_intB_gemv", "weight_only", "*_gemm", "gemm"),
+			Scope: words("machete", "marlin*", "gptq*", "awq", "fpA_intB_gemv", "weight_only", "*_gemm", "gemm", "epilogue"),
 			None:  words("*quant*", "*scale*", "*transpose*", "*reorder*", "*pack*", "*shuffle*", "*norm*", "*prepare*", "*fill*", "*copy*", "*transform*", "*norm*"),
 		}),
 		g("gemm.cublas", "cuBLAS", "", Pattern{Family: []string{familyCuBLAS}, None: words("*copy*", "*scal*", "*transpose*")}),
