@@ -2,262 +2,401 @@ package strata
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/htmlreport"
-	"github.com/llmstrata/strata/internal/lightpage"
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/page"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 )
 
-// WriteHTML writes the report as one page that needs nothing else: findings, the
-// strip of passes, and from each pass down to layers, operators, kernels and
-// source lines. It works without JavaScript, which adds sorting and searching.
+// Limits of what the page lists before it folds.
+const (
+	shownRows  = 12
+	pageGaps   = 3000 // idle times whose cause is drawn
+	pageHeats  = 3    // passes whose layers are drawn
+	nameBudget = 250_000
+)
+
+// WriteHTML writes the report as one page that needs nothing else: a verdict, a timeline, findings as cards, where a
+// step goes, its layers, and tables down to each kernel. It works without JavaScript, which adds the timeline's
+// views, sorting and searching.
 func (r *Report) WriteHTML(w io.Writer) error {
-	h := &htmlBuilder{r: r, kernels: map[string]*kernelSum{}}
-	return h.page().Write(w)
-}
-
-// htmlBuilder makes the page of a report.
-type htmlBuilder struct {
-	r       *Report
-	kernels map[string]*kernelSum // by category label and name
-	order   []*kernelSum
-}
-
-// page puts the sections in order.
-func (h *htmlBuilder) page() *htmlreport.Report {
-	r := h.r
-	p := &htmlreport.Report{Title: filepath.Base(r.Name), Program: "report", Summary: r.Verdict, Notes: r.Notes, Colors: h.colors(), Facts: h.facts(), Inputs: r.inputs}
+	p := &page.Page{Title: filepath.Base(r.Name), Program: "report", Verdict: r.Verdict, Notes: r.Notes, Colours: map[string]string{}, Inputs: r.inputs}
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			p.Health.Findings = append(p.Health.Findings, htmlreport.Finding{Code: f.Code, Severity: string(f.Severity), Message: f.Message})
+			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Severity: string(f.Severity), Message: f.Message})
 		}
 	}
-	tree, flame := h.drill() // fills in the kernels
-	p.Sections = append(p.Sections, h.findings(), h.passes())
-	if len(tree) > 0 {
-		p.Sections = append(p.Sections,
-			htmlreport.Section{ID: "drill", Title: "From pass to source line", Text: "A pass of each stage, opened level by level: layers of one type, operators, kernels, and the lines that launched them. The names of kernels lead to the table below.", Tree: tree},
-			htmlreport.Section{ID: "flame", Title: "GPU time by layer type, operator and kernel", Flame: flame})
+	for _, c := range []string{r.Framework, r.Model, r.GPU} {
+		if c != "" {
+			p.Context = append(p.Context, c)
+		}
 	}
-	p.Sections = append(p.Sections, h.operators())
+	if r.GPUTime > 0 {
+		p.Health.Coverage = table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1) + "% of GPU time explained"
+	}
+	if m := r.main(); m != nil && m.d.NumKernels() > 0 {
+		r.figures(p, m)
+		addColours(p, m.d)
+		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{r.timeline(m)}})
+	}
+	cards := page.Section{ID: "findings", Title: "What to do, largest first", Text: "Each bar is what can be won at most: a bound, not a promise. A grey bar is what something takes.", Cards: r.cards()}
+	if len(cards.Cards) == 0 {
+		cards.Text = "No finding above 1% of step time."
+	}
+	p.Sections = append(p.Sections, cards)
 	if r.light != nil {
-		p.Sections = append(p.Sections, lightpage.Sections(r.light)...)
+		p.Sections = append(p.Sections, waterfalls(r.light))
 	}
-	p.Sections = append(p.Sections, h.idle()...)
-	p.Sections = append(p.Sections, h.exposure()...)
-	p.Sections = append(p.Sections, h.fusions()...)
-	p.Sections = append(p.Sections, h.against()...)
-	return h.withKernels(p)
+	p.Sections = append(p.Sections, r.heats()...)
+	var devices []*layer.Device
+	for _, part := range r.parts {
+		if part.d != nil {
+			devices = append(devices, part.d)
+		}
+	}
+	p.Sections = append(p.Sections, r.operatorTable(), section("kernels", "Kernels", kernelTable(devices)), r.passTable())
+	if r.light != nil {
+		p.Sections = append(p.Sections, costs(r.light))
+	}
+	p.Sections = append(p.Sections, r.tables()...)
+	p.Sections = append(p.Sections, r.reproduce())
+	p.Sections = slices.DeleteFunc(p.Sections, func(s page.Section) bool {
+		return len(s.Timelines)+len(s.Cards)+len(s.Falls)+len(s.Heats)+len(s.Tables) == 0 && s.Text == ""
+	})
+	return p.Write(w)
 }
 
-// colors are the labels of categories in their fixed order.
-func (h *htmlBuilder) colors() []string {
-	var out []string
-	m := h.r.main()
-	for _, c := range classify.Categories() {
-		label := string(c)
-		if m != nil {
-			label = m.d.CategoryLabel(c)
+// figures are those of a step of the part's main stage.
+func (r *Report) figures(p *page.Page, m *reportPart) {
+	pass := m.d.Steady.Pass
+	if pass == trace.None || len(m.d.Passes) == 0 {
+		return
+	}
+	f := &m.d.Passes[pass]
+	var wall, idle, floor time.Duration
+	n := 0
+	for i := range r.Passes {
+		if x := &r.Passes[i]; r.parts[x.Trace] == m && x.Stage == f.Stage && m.kind(x.Index) == m.kind(pass) {
+			wall += x.Wall
+			idle += x.Idle
+			n++
 		}
-		out = append(out, label)
+		if x := &r.Passes[i]; r.parts[x.Trace] == m && x.Index == pass {
+			floor = x.Floor
+		}
+	}
+	if n == 0 {
+		return
+	}
+	each := func(d time.Duration) string { return page.Duration(d / time.Duration(n)) }
+	p.Figures = []page.Figure{{Value: each(wall), Name: "per " + f.Stage.Info().Step}, {Value: each(wall - idle), Name: "GPU busy"}, {Value: each(idle), Name: "idle"}}
+	if floor > 0 {
+		p.Figures = append(p.Figures, page.Figure{Value: page.Duration(floor), Name: "floor at least"})
+	}
+	if f.Batch > 0 {
+		p.Context = append(p.Context, many(f.Batch, "request", "requests"))
+	}
+	if f.Tokens > 0 {
+		p.Context = append(p.Context, many(int(f.Tokens), "token", "tokens"))
+	}
+	if m.d.NumLayers > 0 {
+		p.Context = append(p.Context, many(m.d.NumLayers, "layer", "layers"))
+	}
+	p.Context = append(p.Context, many(len(m.d.Passes), "pass", "passes"), many(m.d.NumKernels(), "kernel", "kernels"))
+}
+
+// timeline draws a part, with the causes of its longest idle times.
+func (r *Report) timeline(m *reportPart) *page.Timeline {
+	gaps := gapsOf(context.Background(), m.d)
+	t := m.a.Trace()
+	x := page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(m.name), Waits: waits(gaps), Passes: m.chosen, Source: sourceLines(m.a), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }}
+	for i := range r.Findings {
+		if pin, ok := r.pin(m, i, x.Waits); ok {
+			x.Pins = append(x.Pins, pin)
+		}
+	}
+	return page.FromDevice(m.d, x)
+}
+
+// pin marks the place of a finding: the longest idle time of its cause, or the pass that it is about.
+func (r *Report) pin(m *reportPart, i int, waits []page.Wait) (page.Pin, bool) {
+	f := &r.Findings[i]
+	for pass := range m.d.Passes {
+		if p := &m.d.Passes[pass]; slices.Contains(m.chosen, pass) && (f.Stage == "" || p.Stage == f.Stage) {
+			return page.Pin{Card: i + 1, Start: int64(p.Start), End: int64(p.End)}, true
+		}
+	}
+	return page.Pin{}, false
+}
+
+func (r *Report) cards() []page.Card {
+	var out []page.Card
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		c := page.Card{Title: f.Text, Size: float64(f.total), Wins: !f.Takes, Where: f.Where, Fix: f.Do, Next: r.baseNames(f.Next)}
+		if f.PerStep > 0 {
+			c.Gain = f.size()
+		}
+		out = append(out, c)
 	}
 	return out
 }
 
-func (h *htmlBuilder) facts() []htmlreport.Fact {
-	r := h.r
-	var out []htmlreport.Fact
-	add := func(name, value string, long bool) {
-		if value != "" {
-			out = append(out, htmlreport.Fact{Name: name, Value: value, Long: long})
+// baseNames leaves only the base names of the recording's files in a command: a page is sent to others.
+func (r *Report) baseNames(command string) string {
+	for _, path := range append([]string{r.Name}, r.Traces...) {
+		if base := filepath.Base(path); base != path {
+			command = strings.ReplaceAll(command, path, base)
 		}
 	}
-	add("Framework", r.Framework, false)
-	add("Model", r.Model, false)
-	add("GPU", r.GPU, false)
-	add("Host", r.HostText, true)
-	if r.Headroom > 0 {
-		add("Without idle time at most", table.Times(r.Headroom, 2)+" as fast", false)
-	}
-	add("Coverage", r.coverageText(), true)
-	for i, t := range r.Traces {
-		add("Trace "+strconv.Itoa(i), t, true)
-	}
-	return out
+	return command
 }
 
-func (h *htmlBuilder) findings() htmlreport.Section {
-	s := htmlreport.Section{ID: "findings", Title: "What matters", Text: "Ranked by the time that all steps lose; those that put the figures in doubt come first."}
-	if len(h.r.Findings) == 0 {
-		s.Text = "Nothing was found that costs a percent of a step."
+// kindOfShare is what a row of a waterfall is.
+func kindOfShare(name string) page.Kind {
+	switch {
+	case strings.HasPrefix(name, "floor"):
+		return page.Must
+	case strings.Contains(name, "idle"):
+		return page.Idle
+	case strings.HasPrefix(name, "communication"):
+		return page.Alone
+	case strings.HasPrefix(name, "above"):
+		return page.Win
 	}
-	for i, f := range h.r.Findings {
-		it := htmlreport.Item{ID: "finding-" + strconv.Itoa(i+1), Size: f.size(), Text: f.Text}
-		if f.Where != "" {
-			it.Lines = append(it.Lines, htmlreport.Line{Name: "where", Text: f.Where, Href: h.placeOf(f)})
+	return page.Unknown
+}
+
+// waterfalls draw where the time of a typical pass of each stage goes.
+func waterfalls(l *roofline.Report) page.Section {
+	s := page.Section{ID: "waterfall", Title: "Where a step goes", Text: "From what has to be to what was measured: each bar begins where the one above ends."}
+	for _, p := range l.Typical() {
+		whole := cmp.Or(p.Wall, p.Floor)
+		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title), Total: page.Duration(whole), Unit: "ms", Max: float64(whole)}
+		at := 0.0
+		for _, x := range p.Waterfall {
+			if x.Time == 0 {
+				continue
+			}
+			f.Steps = append(f.Steps, page.Step{Name: x.Name, Value: page.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%", Detail: x.Note, Kind: kindOfShare(x.Name), From: at, To: at + float64(x.Time)})
+			at += float64(x.Time)
 		}
-		if f.Do != "" {
-			it.Lines = append(it.Lines, htmlreport.Line{Name: "what helps", Text: f.Do})
+		if len(f.Steps) > 0 {
+			s.Falls = append(s.Falls, f)
 		}
-		it.Lines = append(it.Lines, htmlreport.Line{Name: "next", Text: f.Next, Code: true})
-		s.Items = append(s.Items, it)
 	}
 	return s
 }
 
-// placeOf leads from a finding to the part of the page that shows it.
-func (h *htmlBuilder) placeOf(f Finding) string {
-	switch f.Kind {
-	case "health":
-		return "#health"
-	case "coverage":
-		return "#passes"
-	case "host-idle":
-		return "#idle"
-	case "exposed-communication":
-		return "#exposure"
-	case "fusion":
-		return "#fusions"
-	}
-	for i := range h.r.parts {
-		for _, pass := range h.r.parts[i].chosen {
-			if h.r.parts[i].d.Passes[pass].Stage == f.Stage {
-				return "#" + passID(i, pass)
+// heats draw the layers of the chosen passes.
+func (r *Report) heats() []page.Section {
+	s := page.Section{ID: "layers", Title: "Which layer is different", Text: "Colour is time against the median of that operator over layers of the same type."}
+	for _, m := range r.parts {
+		if m.d == nil {
+			continue
+		}
+		for _, pass := range m.chosen {
+			if h := page.FromLayers(m.d, pass); h != nil && len(s.Heats) < pageHeats {
+				s.Heats = append(s.Heats, h)
 			}
 		}
 	}
-	return "#operators"
+	if len(s.Heats) == 0 {
+		return nil
+	}
+	return []page.Section{s}
 }
 
-func passID(part, pass int) string { return fmt.Sprintf("pass-%d-%d", part, pass) }
-
-func (h *htmlBuilder) passes() htmlreport.Section {
-	s := htmlreport.Section{ID: "passes", Title: "Passes"}
-	if len(h.r.Passes) == 0 {
-		s.Text = "No forward pass was found."
-		return s
+// operatorTable lists the operators of the chosen passes by time.
+func (r *Report) operatorTable() page.Section {
+	tab := page.Table{Caption: "Operators of one typical pass of each stage", Search: true, FoldAfter: shownRows, Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Layers", Filter: true}, {Title: "Operator"},
+		{Title: "Category", Filter: true}, {Title: "Kernels", Numeric: true}, {Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true, Help: "of the GPU time of all listed operators of the pass"},
+		{Title: "% of step", Numeric: true, Help: "of the pass up to the next one, idle time included"}, {Title: "Floor", Numeric: true}, {Title: "% of peak", Numeric: true}, {Title: "Bound"}, {Title: "Longest kernel", Code: true}}}
+	rows := slices.Clone(r.Operators)
+	slices.SortStableFunc(rows, func(a, b ReportOperator) int { return -cmp.Compare(a.Time, b.Time) })
+	type pass struct{ trace, pass int }
+	gpu := map[pass]time.Duration{}
+	for i := range rows {
+		gpu[pass{rows[i].Trace, rows[i].Pass}] += rows[i].Time
 	}
-	var end trace.Time
-	strip := &htmlreport.Strip{Label: "Forward passes of " + filepath.Base(h.r.Traces[h.r.Passes[0].Trace])}
-	tab := htmlreport.Table{Caption: "All passes", Folded: len(h.r.Passes) > topOperators, Columns: []htmlreport.Column{{Title: "Pass", Numeric: true}, {Title: "Trace", Numeric: true}, {Title: "Stage", Filter: true},
-		{Title: "Start (ms)", Numeric: true}, {Title: "Step (ms)", Numeric: true}, {Title: "Idle (ms)", Numeric: true}, {Title: "Floor (ms)", Numeric: true}, {Title: "Batch", Numeric: true},
-		{Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true}, {Title: "Kernels", Numeric: true}, {Title: "Note", Prose: true}, {Title: "Perfetto"}}}
-	for _, p := range h.r.Passes {
-		part := h.r.parts[p.Trace]
-		stop := part.d.Passes[p.Index].End
-		href := "#drill"
-		for _, c := range part.chosen {
-			if part.d.Passes[c].Stage == p.Stage {
-				href = "#" + passID(p.Trace, c)
-			}
-		}
-		if p.Trace == h.r.Passes[0].Trace {
-			end = max(end, stop)
-			strip.Spans = append(strip.Spans, htmlreport.Span{Label: strconv.Itoa(p.Index), Series: string(p.Stage), StartMS: msOf(time.Duration(p.Start)), EndMS: msOf(time.Duration(stop)),
-				Detail: fmt.Sprintf("%s, %s ms, %d kernels", stageName(p.Stage), millis(p.Wall), p.Kernels), Marked: p.Chosen, Href: href})
-		}
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: p.Chosen, Href: href}, number(float64(p.Trace), 0), {Text: string(p.Stage)},
-			ms(time.Duration(p.Start)), ms(p.Wall), ms(p.Idle), knownMS(p.Floor), count(int64(p.Batch)), count(p.Tokens), count(int64(p.Layers)), count(int64(p.Kernels)), {Text: passNote(p)},
-			{Text: "open", Href: perfettoURL(part, p.Start, stop)}})
-	}
-	strip.EndMS = msOf(time.Duration(end))
-	s.Strip, s.Tables = strip, []htmlreport.Table{tab}
-	s.Text = "The outlined passes are those whose layers are shown below."
-	return s
-}
-
-func (h *htmlBuilder) operators() htmlreport.Section {
-	s := htmlreport.Section{ID: "operators", Title: "Operators"}
-	tab := htmlreport.Table{Caption: "Operators of the outlined passes", Search: true, Columns: []htmlreport.Column{{Title: "Stage", Filter: true}, {Title: "Layers", Filter: true}, {Title: "Operator"}, {Title: "Category", Filter: true},
-		{Title: "Kernels", Numeric: true}, {Title: "Time (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true}, {Title: "Floor (ms)", Numeric: true}, {Title: "Of peak (%)", Numeric: true}, {Title: "Bound"},
-		{Title: "Longest kernel", Code: true}}}
-	for _, o := range h.r.Operators {
-		peak := htmlreport.Cell{Text: table.None, Sort: -1}
+	for i := range rows {
+		o := &rows[i]
+		peak := page.Cell{Text: table.None, Sort: -1}
 		if o.Floor > 0 {
 			peak = number(100*ratio(o.Floor, o.Time), 0)
 		}
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: string(o.Stage)}, {Text: o.LayerType}, {Text: o.Operator}, {Text: o.Category, Series: true}, count(int64(o.Kernels)), ms(o.Time), number(100*o.Share, 1),
-			knownMS(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}})
+		share := ratio(o.Time, gpu[pass{o.Trace, o.Pass}])
+		ofGPU := number(100*share, 1)
+		ofGPU.Bar = share
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: string(o.Stage)}, {Text: o.LayerType}, {Text: o.Operator, Find: o.Operator}, {Text: o.Category, Series: true}, count(int64(o.Kernels)), took(o.Time), ofGPU,
+			number(100*o.Share, 1), knownTime(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}}})
 	}
-	s.Tables = []htmlreport.Table{tab}
-	return s
+	return section("operators", "Operators", tab)
 }
 
-func (h *htmlBuilder) idle() []htmlreport.Section {
-	tab := htmlreport.Table{Caption: "Idle time in the steps by cause", Columns: []htmlreport.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "A step (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true}, {Title: "Most of it in", Code: true}}}
-	for _, i := range h.r.Idle {
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: i.Group.String()}, {Text: i.Cause.String()}, ms(i.PerStep), number(100*i.Share, 1), {Text: i.Name}})
-	}
-	return section("idle", "Idle time", tab)
+// kernelSum adds up the launches of one kernel in the whole recording.
+type kernelSum struct {
+	name, short, category, operator string
+	time, least, most               time.Duration
+	launches                        int
 }
 
-func (h *htmlBuilder) exposure() []htmlreport.Section {
-	tab := htmlreport.Table{Caption: "Time in which nothing of another category runs", Columns: []htmlreport.Column{{Title: "Stage", Filter: true}, {Title: "Category"}, {Title: "Exposed a step (ms)", Numeric: true}, {Title: "Share (%)", Numeric: true}, {Title: "Hidden a step (ms)", Numeric: true}}}
-	for _, e := range h.r.Exposure {
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: e.Stage}, {Text: e.Category, Series: true}, ms(e.PerStep), number(100*e.Share, 1), ms(e.Hidden)})
-	}
-	return section("exposure", "Exposure", tab)
-}
-
-func (h *htmlBuilder) fusions() []htmlreport.Section {
-	tab := htmlreport.Table{Caption: "Known fused paths", Columns: []htmlreport.Column{{Title: "Stage", Filter: true}, {Title: "Path"}, {Title: "State", Filter: true}, {Title: "A step (ms)", Numeric: true}, {Title: "Gain (ms)", Numeric: true}, {Title: "Times", Numeric: true}, {Title: "What to do", Prose: true}}}
-	for _, f := range h.r.Fusions {
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: f.Stage}, {Text: f.Pattern}, {Text: f.State}, ms(f.PerStep), knownMS(f.Gain), count(int64(f.Times)), {Text: f.Do}})
-	}
-	return section("fusions", "Fusions", tab)
-}
-
-func (h *htmlBuilder) against() []htmlreport.Section {
-	c := h.r.Against
-	if c == nil {
-		return nil
-	}
-	tab := htmlreport.Table{Caption: "Operators of both runs", Search: true, Columns: []htmlreport.Column{{Title: "Operator"}, {Title: "Before (ms)", Numeric: true}, {Title: "Now (ms)", Numeric: true}, {Title: "Change (ms)", Numeric: true}, {Title: "Beyond noise", Filter: true}}}
-	for _, row := range c.Rows {
-		beyond := "no"
-		if row.Significant {
-			beyond = "yes"
+// kernelTable lists kernels by name; the short name stands in the table, the whole one below the pointer.
+func kernelTable(devices []*layer.Device) page.Table {
+	sums := map[string]*kernelSum{}
+	var order []*kernelSum
+	var total time.Duration
+	for _, gpu := range devices {
+		for k := range gpu.Kernels() {
+			d, name := k.Event().Duration(), k.Event().Name()
+			s := sums[name]
+			if s == nil {
+				op, _, _ := k.Operator()
+				s = &kernelSum{name: classify.Canonical(name), short: cmp.Or(k.Facts().Short, name), category: gpu.CategoryLabel(k.Category()), operator: cmp.Or(string(op), opname.Other), least: d}
+				sums[name] = s
+				order = append(order, s)
+			}
+			s.time += d
+			s.launches++
+			s.least, s.most = min(s.least, d), max(s.most, d)
+			total += d
 		}
-		tab.Rows = append(tab.Rows, []htmlreport.Cell{{Text: row.Operator, Strong: row.Significant}, ms(row.A), ms(row.B), ms(row.Delta), {Text: beyond}})
 	}
-	out := section("against", "Against "+c.A.Label, tab)
-	for i := range out {
-		out[i].Text = c.Text
+	slices.SortStableFunc(order, func(a, b *kernelSum) int { return -cmp.Compare(a.time, b.time) })
+	tab := page.Table{Caption: "Kernels by name, whole recording", Search: true, FoldAfter: shownRows, Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Operator", Filter: true, Help: "of its first launch"},
+		{Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Avg", Numeric: true}, {Title: "Min", Numeric: true}, {Title: "Max", Numeric: true}}}
+	bytes := 0
+	for i, s := range order {
+		if bytes += len(s.name); bytes > nameBudget {
+			tab.Hidden = len(order) - i
+			break
+		}
+		share := number(100*ratio(s.time, total), 1)
+		share.Bar = ratio(s.time, total)
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: s.short, Find: s.short, Hover: s.name}, {Text: s.category, Series: true}, {Text: s.operator}, took(s.time), share, count(int64(s.launches)),
+			took(s.time / time.Duration(s.launches)), took(s.least), took(s.most)}})
+	}
+	return tab
+}
+
+func (r *Report) passTable() page.Section {
+	if len(r.Passes) == 0 {
+		return page.Section{ID: "passes", Title: "Passes", Text: "No forward pass was found."}
+	}
+	tab := page.Table{Caption: "All passes", Folded: len(r.Passes) > shownRows, Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Trace", Numeric: true}, {Title: "Stage", Filter: true}, {Title: "Start", Numeric: true}, {Title: "Step", Numeric: true},
+		{Title: "Idle", Numeric: true}, {Title: "Idle, % of step", Numeric: true}, {Title: "Floor", Numeric: true}, {Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true}, {Title: "Kernels", Numeric: true},
+		{Title: "Note", Prose: true}, {Title: "Perfetto"}}}
+	for _, p := range r.Passes {
+		part := r.parts[p.Trace]
+		link := perfettoCell(part.a.Trace(), p.Start, part.d.Passes[p.Index].End)
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: p.Chosen}, number(float64(p.Trace), 0), {Text: string(p.Stage)}, took(time.Duration(p.Start)), took(p.Wall), took(p.Idle),
+			number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)), count(p.Tokens), count(int64(p.Layers)), count(int64(p.Kernels)), {Text: passNote(p)}, link}})
+	}
+	return section("passes", "Passes", tab)
+}
+
+// tables are those of the analyses behind the findings.
+func (r *Report) tables() []page.Section {
+	idle := page.Table{Caption: "Idle GPU time in the steps by cause", Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "Per step", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Mostly in", Code: true}}}
+	for _, i := range r.Idle {
+		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(i.Group)}, {Text: fmt.Sprint(i.Cause)}, took(i.PerStep), number(100*i.Share, 1), {Text: i.Name}}})
+	}
+	exposed := page.Table{Caption: "Time in which nothing of another category runs", Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Category"}, {Title: "Exposed per step", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Hidden per step", Numeric: true}}}
+	for _, e := range r.Exposure {
+		exposed.Rows = append(exposed.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(e.Stage)}, {Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1), took(e.Hidden)}})
+	}
+	fusions := page.Table{Caption: "Known fused paths", Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Path"}, {Title: "State", Filter: true}, {Title: "Per step", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "Times", Numeric: true}, {Title: "What to do", Prose: true}}}
+	for _, f := range r.Fusions {
+		fusions.Rows = append(fusions.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern}, {Text: f.State}, took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}}})
+	}
+	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed), section("fusions", "Fusions", fusions)}
+	if c := r.Against; c != nil {
+		tab := page.Table{Caption: "Operators of both runs", Search: true, FoldAfter: shownRows, Columns: []page.Column{{Title: "Operator"}, {Title: "Before", Numeric: true}, {Title: "Now", Numeric: true}, {Title: "Change", Numeric: true}, {Title: "Beyond noise", Filter: true}}}
+		for _, row := range c.Rows {
+			beyond := "no"
+			if row.Significant {
+				beyond = "yes"
+			}
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Strong: row.Significant}, took(row.A), took(row.B), took(row.Delta), {Text: beyond}}})
+		}
+		s := section("against", "Against "+filepath.Base(c.A.Label), tab)
+		s.Text = c.Text
+		out = append(out, s)
 	}
 	return out
 }
 
-func section(id, title string, tab htmlreport.Table) []htmlreport.Section {
-	if len(tab.Rows) == 0 {
-		return nil
+// reproduce says which commands show more; files by their base names, since the page is sent to others.
+func (r *Report) reproduce() page.Section {
+	s := page.Section{ID: "next", Title: "How to reproduce"}
+	tab := page.Table{Caption: "Commands", Columns: []page.Column{{Title: "Command", Code: true}, {Title: "Shows"}}}
+	file := filepath.Base(r.Name)
+	for _, c := range [][2]string{{"report", "this page: strata report FILE --html page.html"}, {"layers", "passes and layers"}, {"light", "what each operator should take (with --config config.json)"}, {"host", "why the GPU is idle"}, {"triage", "kernels by source line, exposure, fusions"}, {"export", "each kernel as a row"}} {
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: "strata " + c[0] + " " + file}, {Text: c[1]}}})
 	}
-	return []htmlreport.Section{{ID: id, Title: title, Tables: []htmlreport.Table{tab}}}
+	s.Tables = []page.Table{tab}
+	return s
+}
+
+func section(id, title string, tab page.Table) page.Section {
+	s := page.Section{ID: id, Title: title}
+	if len(tab.Rows) > 0 {
+		s.Tables = []page.Table{tab}
+	}
+	return s
+}
+
+// perfettoURL opens the Perfetto UI at a time of a trace; "" where the UI does not read the file.
+func perfettoURL(t *trace.Trace, start, end trace.Time) string {
+	if !perfetto.CanOpen(t) {
+		return ""
+	}
+	return perfetto.Link{View: perfetto.Margin(t, perfetto.NewRange(t, start, end))}.String()
+}
+
+func perfettoCell(t *trace.Trace, start, end trace.Time) page.Cell {
+	href := perfettoURL(t, start, end)
+	if href == "" {
+		return page.Cell{Text: table.None}
+	}
+	return page.Cell{Text: "open", Href: href}
 }
 
 // Cells of tables.
 
-func msOf(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func took(d time.Duration) page.Cell { return page.Cell{Text: page.Duration(d), Sort: float64(d)} }
 
-func ms(d time.Duration) htmlreport.Cell { return htmlreport.Cell{Text: millis(d), Sort: msOf(d)} }
-
-func knownMS(d time.Duration) htmlreport.Cell {
-	return htmlreport.Cell{Text: positive(d), Sort: msOf(d)}
+func knownTime(d time.Duration) page.Cell {
+	if d <= 0 {
+		return page.Cell{Text: table.None, Sort: -1}
+	}
+	return took(d)
 }
 
-func number(v float64, decimals int) htmlreport.Cell {
-	return htmlreport.Cell{Text: table.Fixed(v, decimals), Sort: v}
+func number(v float64, decimals int) page.Cell {
+	return page.Cell{Text: table.Fixed(v, decimals), Sort: v}
 }
 
-func count(n int64) htmlreport.Cell { return htmlreport.Cell{Text: known(n), Sort: float64(n)} }
+func count(n int64) page.Cell { return page.Cell{Text: known(n), Sort: float64(n)} }
 
-// shortName is how a kernel is called in narrow places.
-func shortName(k layer.Kernel) string { return cmp.Or(k.Facts().Short, k.Event().Name()) }
+// many is a number of things: "1 pass", "2 passes".
+func many(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return table.Count(int64(n)) + " " + more
+}

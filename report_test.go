@@ -53,7 +53,7 @@ func TestReportOfOnePassInAllForms(t *testing.T) {
 		want  []string
 	}{
 		"page": {func(b *strings.Builder) error { return r.WriteHTML(b) }, []string{
-			"From pass to source line", "gate_up_proj", "down_proj", "floor: products (weights)", `id="flame"`, `id="idle"`}},
+			"What to do, largest first", "gate_up_proj", "down_proj", "floor: products (weights)", `class="timeline-data"`, `id="layers"`, `id="idle"`}},
 		"text":     {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{All: true, Width: 140}) }, []string{"What matters", "gate_up_proj", "prefill"}},
 		"colour":   {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Color: true}) }, []string{"\x1b["}},
 		"Markdown": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Markdown: true}) }, []string{"## What matters", "| gate_up_proj |"}},
@@ -98,7 +98,7 @@ func TestReportAgainstAnOlderRun(t *testing.T) {
 		if err := r.WriteHTML(&page); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(page.String(), `id="against"`) || !strings.Contains(page.String(), "Against "+r.Against.A.Label) {
+		if !strings.Contains(page.String(), `id="against"`) || !strings.Contains(page.String(), "Against "+filepath.Base(r.Against.A.Label)) {
 			t.Error("the page lacks the comparison")
 		}
 	}

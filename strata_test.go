@@ -306,7 +306,7 @@ func TestReportHTMLHasTheSpeedOfLight(t *testing.T) {
 		if err := r.WriteHTML(&page); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"floor: products (weights)", "Share of the floor in the time of each operator", "What a token costs"} {
+		for _, part := range []string{"floor: products (weights)", "Cost per token, by stage and requests"} {
 			if got := strings.Contains(page.String(), part); got != known {
 				t.Errorf("the model is known: %t; the page has %q: %t", known, part, got)
 			}

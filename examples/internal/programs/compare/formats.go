@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer/compare"
 )
@@ -25,7 +25,7 @@ func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
 	case "markdown":
 		return r.WriteMarkdown(env.Stdout)
 	case "html":
-		return page.Compare(r).Write(env.Stdout)
+		return strata.WriteCompareHTML(env.Stdout, r, nil, nil)
 	case gate.JUnit, gate.SARIF, gate.Prometheus:
 		return s.Write(env.Stdout, env.Format)
 	case gate.Benchfmt:

@@ -55,7 +55,7 @@ func TestFormats(t *testing.T) {
 	for format, want := range map[string][]string{
 		"text":       {"B is slower", "attention"},
 		"markdown":   {"### B is slower", "| attention |"},
-		"html":       {"<!DOCTYPE html>", "Parts of the pass by difference", "attention"},
+		"html":       {"<!DOCTYPE html>", "Parts of the step by difference", "attention"},
 		"junit":      {`<testcase name="attention" classname="strata.compare">`, `<failure message="attention `},
 		"sarif":      {`"version": "2.1.0"`, `"ruleId": "attention"`},
 		"benchfmt":   {"side: A\n", "side: B\n", "BenchmarkPass/row=attention 1 "},

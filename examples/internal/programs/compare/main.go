@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/atomicfile"
@@ -162,10 +162,8 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	case err != nil:
 		return err
 	}
-	if o.html != "" {
-		if err := page.WriteFile(env, o.html, page.Compare(r)); err != nil {
-			return err
-		}
+	if err := env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteCompareHTML(w, r, nil, nil) }); err != nil {
+		return err
 	}
 	checks := suite(r, o.allowInconclusive)
 	if err := write(env, r, checks); err != nil {

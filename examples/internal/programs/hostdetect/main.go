@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
@@ -31,6 +33,7 @@ type options struct {
 	handoff            bool
 	gaps               int
 	serverArgs         string
+	html               string
 }
 
 // hostShare is what --host-share is where it is not given: what [hostoverhead.Options] has.
@@ -65,6 +68,7 @@ func program() app.Program {
 			fs.BoolVar(&o.comparable, "comparable", false, "the published detector's figures exactly: API names as stored, devices merged, one window per phase")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
 			fs.StringVar(&o.serverArgs, "server-args", "", "the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
+			app.HTMLFile(fs, &o.html)
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return detect(ctx, env, o) },
@@ -169,6 +173,9 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		if errors.Is(err, layer.ErrNoKernels) {
 			err = noKernels(env, ranks[0].Trace(), o, v.Schema, err)
 		}
+		return err
+	}
+	if err := env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteHostHTML(ctx, w, v, ranks, env.TraceName()) }); err != nil {
 		return err
 	}
 	if err := o.write(ctx, env, ranks, v); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
@@ -94,11 +93,8 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	if o.html != "" {
-		if err := atomicfile.Write(o.html, 0o666, r.WriteHTML); err != nil {
-			return fmt.Errorf("html: %w", err)
-		}
-		env.Notef("wrote %s; open it in any browser", o.html)
+	if err := env.WriteHTML(o.html, r.WriteHTML); err != nil {
+		return err
 	}
 	checks := suite(r, env)
 	if err := o.write(env, r, checks); err != nil {

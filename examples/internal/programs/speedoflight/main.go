@@ -5,14 +5,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/examples/internal/page"
-	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
@@ -75,10 +75,15 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	if o.html != "" {
-		if err := page.WriteFile(env, o.html, page.SpeedOfLight(r, a, env.TraceName())); err != nil {
-			return err
+	err = env.WriteHTML(o.html, func(w io.Writer) error {
+		var d *layer.Device
+		if a != nil && len(a.Devices) > 0 {
+			d = &a.Devices[0]
 		}
+		return strata.WriteLightHTML(ctx, w, r, d, env.TraceName())
+	})
+	if err != nil {
+		return err
 	}
 	if err := write(env, r); err != nil {
 		return err
@@ -191,7 +196,7 @@ func (o *options) roofline() (roofline.Options, error) {
 		}
 	}
 	if o.devices != "" {
-		f, err := atomicfile.Open(o.devices)
+		f, err := os.Open(o.devices)
 		if err != nil {
 			return out, err
 		}

@@ -77,7 +77,7 @@ func TestCompareStopsAPipeline(t *testing.T) {
 	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast, "--html", page); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "Verdict: pass") {
 		t.Errorf("the same run: exit code %d: %s", r.Code, r.Stderr)
 	}
-	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Comparison, decode: difference") || !strings.Contains(string(text), "Kernels by change, per pass") {
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Against the older run, decode: what changed") || !strings.Contains(string(text), "Kernels by change, per step") {
 		t.Errorf("the page lacks the comparison (%v)", err)
 	}
 	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast+".absent"); r.Code != app.ExitError {

@@ -13,7 +13,6 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
-	"github.com/llmstrata/strata/examples/internal/page"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
@@ -192,7 +191,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		}
 		return o.server.invalid()
 	}
-	if err := o.writeHTML(env, report, nil); err != nil {
+	if err := o.writeHTML(env, report, nil, in); err != nil {
 		return err
 	}
 	if err := write(env, report); err != nil {
@@ -330,7 +329,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err != nil {
 		return err
 	}
-	if err := o.writeHTML(env, report, c); err != nil {
+	if err := o.writeHTML(env, report, c, in); err != nil {
 		return err
 	}
 	if env.Format == "json" {
@@ -363,9 +362,10 @@ func (o *options) writePprof(env *app.Env, profile func(io.Writer) error) error 
 }
 
 // writeHTML writes --html, with the comparison with an older run in front; c is nil where there is none.
-func (o *options) writeHTML(env *app.Env, r *triage.Report, c *triage.Comparison) error {
-	if o.html == "" {
-		return nil
+func (o *options) writeHTML(env *app.Env, r *triage.Report, c *triage.Comparison, in triage.Input) error {
+	var d *layer.Device
+	if len(in.Formal) > 0 && len(in.Formal[0].Devices) > 0 {
+		d = &in.Formal[0].Devices[0]
 	}
-	return page.WriteFile(env, o.html, page.Triage(r, c))
+	return env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteTriageHTML(w, r, c, d) })
 }

@@ -1,18 +1,18 @@
-package htmlreport_test
+package page_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/htmlreport"
+	"github.com/llmstrata/strata/internal/page"
 )
 
 // TestPageHasNoFoldersAndKeys: a page is made to be sent.
 func TestPageHasNoFoldersAndKeys(t *testing.T) {
 	key := "hf_" + strings.Repeat("aB3", 12)
-	r := &htmlreport.Report{
-		Title: "/home/me & you/runs/a.json.gz", Program: "report", Summary: "next: strata light '/home/me & you/runs/a.json.gz'",
+	r := &page.Page{
+		Title: "/home/me & you/runs/a.json.gz", Program: "report", Verdict: "next: strata light '/home/me & you/runs/a.json.gz'",
 		Notes: []string{"not read: /home/me & you/runs/old/b.json.gz", "/usr/lib/python3/site.py(3): stays", key}, Inputs: []string{"/home/me & you/runs/a.json.gz", "/home/me & you/runs", "rel/x.json", "/top"},
 	}
 	var out bytes.Buffer

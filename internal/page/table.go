@@ -1,0 +1,291 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// text is how a text of a trace gets onto a page: cleaned, and cut to a line.
+func text(s string) string { return table.Cut(table.Clean(s), maxText) }
+
+// prose is a sentence or a few.
+func prose(s string) string { return table.Cut(table.Clean(s), 4*maxText) }
+
+// Duration formats a time as people read it, with three digits: "843 µs", "1.26 ms".
+func Duration(d time.Duration) string {
+	v, unit := float64(d), "ns"
+	for _, u := range []string{"µs", "ms", "s"} {
+		if v < 999.5 && v > -999.5 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	decimals := 2
+	switch a := max(v, -v); {
+	case a >= 99.95 || unit == "ns":
+		decimals = 0
+	case a >= 9.995:
+		decimals = 1
+	}
+	return table.Fixed(v, decimals) + " " + unit
+}
+
+// number formats a value for scripts and coordinates: finite, short, exact enough for both.
+func number(f float64) string {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		f = 0
+	}
+	return strconv.FormatFloat(f, 'g', 9, 64)
+}
+
+// perfettoUI is the one place outside of the page that links may lead to; a click opens
+// it, the page itself asks for nothing.
+const perfettoUI = "https://ui.perfetto.dev/"
+
+// safeLink returns a link that leads into the page or to the Perfetto UI, "" for any other.
+func safeLink(href string) string {
+	switch {
+	case strings.HasPrefix(href, "#"):
+		return "#" + anchor(href[1:])
+	case strings.HasPrefix(href, perfettoUI):
+		return href
+	}
+	return ""
+}
+
+// anchor makes a name that links can have.
+func anchor(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, id)
+}
+
+// maxChoices bounds a filter's list; a column with more values is searched rather than
+// chosen from.
+const maxChoices = 60
+
+// choices are the values of a column that can be chosen from, sorted; none where there is
+// nothing to choose.
+func choices(t *Table, column int, rows []Row) []string {
+	var out []string
+	for _, r := range rows {
+		if column >= len(r.Cells) {
+			continue
+		}
+		s := text(r.Cells[column].Text)
+		if s == "" || slices.Contains(out, s) {
+			continue
+		}
+		if out = append(out, s); len(out) > maxChoices {
+			return nil
+		}
+	}
+	if !t.Columns[column].Filter || len(out) < 2 {
+		return nil
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Lengths of the parts into which code is broken, in characters: none so short that a
+// column gets ragged, none so long that it needs a wide column.
+const (
+	minPart = 6
+	maxPart = 26
+)
+
+// breakable splits a kernel's or file's name after its punctuation, so that it is broken
+// there and not inside words.
+func breakable(s string) []string {
+	var out []string
+	start, n := 0, 0
+	var last rune
+	for i, r := range s {
+		n++
+		end := i + utf8.RuneLen(r)
+		if n >= maxPart || n >= minPart && (strings.ContainsRune("/,<_;", r) || r == ':' && last == ':') {
+			out = append(out, s[start:end])
+			start, n = end, 0
+		}
+		last = r
+	}
+	if start < len(s) || len(out) == 0 {
+		out = append(out, s[start:])
+	}
+	return out
+}
+
+func (p *writer) table(t *Table, id string) {
+	p.put(`<div class="tablebox">`)
+	if t.Folded {
+		p.put("<details><summary>%s (%d)</summary>", text(t.Caption), len(t.Rows)+t.Hidden)
+	}
+	rows, hidden := t.Rows, t.Hidden
+	if len(rows) > maxRows {
+		hidden += len(rows) - maxRows
+		rows = rows[:maxRows]
+	}
+	p.controls(t, id, rows)
+	p.put("\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table id=\"%s\">\n<caption>%s", text(t.Caption), id, text(t.Caption))
+	if hidden > 0 {
+		p.put(" (%d more rows are not shown)", hidden)
+	}
+	if t.Text != "" {
+		p.put("<small>%s</small>", prose(t.Text))
+	}
+	p.put("</caption>\n<thead><tr>")
+	for _, c := range t.Columns {
+		p.put(`<th scope="col"%s`, class(c.class()))
+		if c.Help != "" {
+			p.put(` title="%s"`, text(c.Help))
+		}
+		p.put("><button type=\"button\">%s</button></th>", text(c.Title))
+	}
+	p.put("</tr></thead>\n<tbody>\n")
+	fold := t.FoldAfter > 0 && len(rows) > t.FoldAfter+foldedAt
+	for i := range rows {
+		if fold && i == t.FoldAfter {
+			p.put("</tbody>\n<tbody class=\"rest\">\n")
+		}
+		p.row(t, &rows[i])
+	}
+	p.put("</tbody></table></div>")
+	if fold {
+		p.put("<button type=\"button\" class=\"unfold js\" aria-controls=\"%s\">Show %d more rows</button>", id, len(rows)-t.FoldAfter)
+	}
+	if t.Folded {
+		p.put("</details>")
+	}
+	p.put("</div>\n")
+}
+
+func (c *Column) class() string {
+	switch {
+	case c.Numeric:
+		return "n"
+	case c.Code:
+		return "code"
+	case c.Prose:
+		return "prose"
+	}
+	return ""
+}
+
+func (p *writer) controls(t *Table, id string, rows []Row) {
+	lists := make([][]string, len(t.Columns))
+	any := t.Search
+	for i := range t.Columns {
+		lists[i] = choices(t, i, rows)
+		any = any || lists[i] != nil
+	}
+	if !any {
+		return
+	}
+	p.put("<div class=\"controls js\">\n")
+	if t.Search {
+		p.put(`<label>Search <input type="search" id="%s-search" aria-controls="%s" placeholder="words in any column"></label>`, id, id)
+	}
+	for i, list := range lists {
+		if list == nil {
+			continue
+		}
+		p.put(`<label>%s <select data-column="%d" aria-controls="%s"><option value="">all</option>`, text(t.Columns[i].Title), i, id)
+		for _, o := range list {
+			p.put("<option>%s</option>", o)
+		}
+		p.put("</select></label>\n")
+	}
+	p.put("<output aria-live=\"polite\"></output>\n</div>")
+}
+
+func (p *writer) row(t *Table, r *Row) {
+	p.put("<tr")
+	if r.ID != "" {
+		p.put(` id="%s"`, anchor(r.ID))
+	}
+	p.put(">")
+	for i := range r.Cells[:min(len(r.Cells), len(t.Columns))] {
+		p.cell(&t.Columns[i], &r.Cells[i])
+	}
+	p.put("</tr>\n")
+}
+
+func (p *writer) cell(col *Column, c *Cell) {
+	classes := col.class()
+	if c.Strong {
+		classes = strings.TrimSpace(classes + " strong")
+	}
+	p.put("<td%s", class(classes))
+	if c.Hover != "" {
+		p.put(` title="%s"`, table.Cut(table.Clean(c.Hover), maxName))
+	}
+	if col.Numeric {
+		p.put(` data-sort="%s"`, markup(number(c.Sort)))
+	}
+	p.put(">")
+	if c.Bar > 0 {
+		p.put(`<svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="4"/></svg>`, markup(number(100*min(c.Bar, 1))))
+	}
+	if c.Series {
+		p.dot(c.Text)
+	}
+	lines := c.Lines
+	if c.Text != "" {
+		lines = append([]string{c.Text}, lines...)
+	}
+	switch href := safeLink(c.Href); {
+	case c.Find != "":
+		p.put(`<button type="button" class="find" data-find="%s">%s</button>`, text(c.Find), text(c.Text))
+	case href != "" && len(lines) == 1:
+		p.link(href, text(lines[0]))
+	case len(lines) == 1:
+		p.line(lines[0], col.Code)
+	default:
+		for i, l := range lines {
+			if i == maxLines {
+				p.put("<div>%s</div>", fmt.Sprintf("… %d more", len(lines)-i))
+				break
+			}
+			p.put("<div>")
+			p.line(l, col.Code)
+			p.put("</div>")
+		}
+	}
+	p.put("</td>")
+}
+
+// line writes a text, of code with the places where it may be broken.
+func (p *writer) line(s string, code bool) {
+	if !code {
+		p.put("%s", text(s))
+		return
+	}
+	for i, part := range breakable(text(s)) {
+		if i > 0 {
+			p.put("<wbr>")
+		}
+		p.put("%s", part)
+	}
+}
+
+// link writes a text that leads somewhere, or only the text.
+func (p *writer) link(href, text string) {
+	switch {
+	case href == "":
+		p.put("%s", text)
+	case strings.HasPrefix(href, "#"):
+		p.put(`<a href="%s">%s</a>`, href, text)
+	default:
+		p.put(`<a href="%s" target="_blank" rel="noopener noreferrer">%s</a>`, href, text)
+	}
+}

@@ -1,0 +1,430 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/mask"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+//go:embed assets/*.css assets/*.js
+var assets embed.FS
+
+// The texts that are embedded in each page.
+var (
+	style  = causeColours() + asset("page.css")
+	script = asset("table.js") + "\n" + asset("timeline.js")
+)
+
+func asset(name string) string {
+	b, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(fmt.Sprintf("page: embedded file: %v", err)) // a build without it fails each test
+	}
+	return string(b)
+}
+
+// causeColours are the colours of the table of causes, as variables and as fills.
+func causeColours() string {
+	var vars, fills strings.Builder
+	for c := range finding.NumCauses {
+		fmt.Fprintf(&vars, "--w%d: %s; ", c, c.Info().Colour)
+		fmt.Fprintf(&fills, ".w%d { fill: var(--w%d); }\n", c, c)
+	}
+	return ":root { " + vars.String() + "}\n" + fills.String()
+}
+
+// policy allows the page's own style and script and nothing else: no request leaves it.
+func policy() string {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script)
+}
+
+// writer is a document that grows. Nothing gets into it unescaped but what this package
+// holds as constants: see put.
+type writer struct {
+	bytes.Buffer
+	colours map[string]string
+}
+
+// markup is text that is HTML already: made by this package, never by a caller.
+type markup string
+
+// put appends a format of this package with its arguments, each of which is escaped for a
+// text or a quoted attribute, unless it is a number or markup.
+func (p *writer) put(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = html.EscapeString(s)
+		}
+	}
+	fmt.Fprintf(p, format, args...)
+}
+
+func class(name string) markup {
+	if name == "" {
+		return ""
+	}
+	return markup(` class="` + name + `"`)
+}
+
+// Write writes the page as one HTML document.
+func (page *Page) Write(w io.Writer) error {
+	p := writer{colours: page.Colours}
+	p.head(page)
+	for i := range page.Sections {
+		if err := p.section(&page.Sections[i], i); err != nil {
+			return err
+		}
+	}
+	p.health(page)
+	p.put("</main>\n<script>%s</script>\n</body>\n</html>\n", markup(script))
+	m := mask.NewWriter(w)
+	if _, err := m.Write(withoutFolders(p.Bytes(), page.Inputs)); err != nil {
+		return err
+	}
+	return m.Flush()
+}
+
+// withoutFolders takes the folders of absolute paths out of a page: as markup and as the timeline's data spell them.
+func withoutFolders(page []byte, paths []string) []byte {
+	var dirs []string
+	for _, path := range paths {
+		if dir := filepath.Dir(path); filepath.IsAbs(path) && len(dir) > 1 {
+			dirs = append(dirs, dir+string(filepath.Separator))
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) }) // one may be inside of another
+	for _, dir := range slices.Compact(dirs) {
+		page = bytes.ReplaceAll(page, []byte(html.EscapeString(dir)), nil)
+		if data, err := json.Marshal(dir); err == nil {
+			page = bytes.ReplaceAll(page, bytes.Trim(data, `"`), nil)
+		}
+	}
+	return page
+}
+
+func (p *writer) head(v *Page) {
+	p.put(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="%s">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="strata %s">
+<title>%s – strata %s</title>
+<style>%s</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the findings</a>
+<header>
+<p class="top"><b>strata</b> %s<span>%s</span><button type="button" id="theme" class="js" aria-label="Light or dark">◐</button></p>
+`, markup(policy()), text(v.Program), text(v.Title), text(v.Program), markup(style), text(v.Program), text(v.Title))
+	verdict := v.Verdict
+	if verdict == "" {
+		verdict = v.Title
+	}
+	p.put("<h1>%s</h1>\n", prose(verdict))
+	if len(v.Figures) > 0 {
+		p.put(`<p class="figures">`)
+		for i, f := range v.Figures {
+			if i > 0 {
+				p.put(" · ")
+			}
+			p.put("<b>%s</b> %s", text(f.Value), text(f.Name))
+		}
+		p.put("</p>\n")
+	}
+	p.put(`<p class="context">`)
+	for _, c := range v.Context {
+		p.put("%s · ", text(c))
+	}
+	state := "recording " + v.Health.Status
+	if v.Health.Coverage != "" {
+		state += ", " + v.Health.Coverage
+	}
+	p.put("<a href=\"#health\" class=\"%s\">%s</a></p>\n</header>\n<main id=\"main\">\n", badge(v.Health.Status), text(state))
+}
+
+// badge is the class of a health status.
+func badge(status string) string {
+	if status == "" || status == "ok" {
+		return "good"
+	}
+	return "warn"
+}
+
+func (p *writer) health(v *Page) {
+	p.put("<section id=\"health\"><h2>What is not certain</h2>\n")
+	if len(v.Health.Findings) == 0 {
+		p.put("<p>The recording is complete: nothing was found that changes a result.</p>\n")
+	}
+	if len(v.Health.Findings)+len(v.Notes) > 0 {
+		p.put(`<ul class="notes">`)
+		for _, f := range v.Health.Findings {
+			p.put(`<li><b>%s</b> %s</li>`, text(f.Code), prose(f.Message))
+		}
+		for _, n := range v.Notes[:min(len(v.Notes), maxNotes)] {
+			p.put("<li>%s</li>", prose(n))
+		}
+		p.put("</ul>\n")
+		if n := len(v.Notes) - maxNotes; n > 0 {
+			p.put("<p class=\"notes\">%d more remarks are not shown.</p>\n", n)
+		}
+	}
+	p.put("</section>\n")
+}
+
+func (p *writer) section(s *Section, i int) error {
+	id := "s" + strconv.Itoa(i)
+	if s.ID != "" {
+		id = anchor(s.ID)
+	}
+	p.put("<section id=\"%s\">", id)
+	if s.Title != "" {
+		p.put("<h2>%s", text(s.Title))
+		if s.Text != "" {
+			p.put(" <small>%s</small>", prose(s.Text))
+		}
+		p.put("</h2>")
+	}
+	p.put("\n")
+	for _, t := range s.Timelines {
+		if err := p.timeline(t); err != nil {
+			return err
+		}
+	}
+	if len(s.Cards) > 0 {
+		p.cards(s.Cards)
+	}
+	for k := range s.Falls {
+		p.waterfall(&s.Falls[k])
+	}
+	for _, h := range s.Heats {
+		p.heat(h)
+	}
+	for k := range s.Tables {
+		p.table(&s.Tables[k], id+"t"+strconv.Itoa(k))
+	}
+	p.put("</section>\n")
+	return nil
+}
+
+// cards writes findings, the largest as cards with a bar, the others as a folded list.
+func (p *writer) cards(cards []Card) {
+	most := 0.0
+	for i := range cards {
+		most = max(most, cards[i].Size)
+	}
+	p.put("<div class=\"cards\">\n")
+	for i := range cards[:min(len(cards), maxCards)] {
+		if i == topCards {
+			p.put("</div>\n<details class=\"more\"><summary>%s</summary>\n<div class=\"cards\">\n", fmt.Sprintf("%d smaller findings", min(len(cards), maxCards)-topCards))
+		}
+		p.card(&cards[i], i+1, most)
+	}
+	p.put("</div>\n")
+	if len(cards) > topCards {
+		p.put("</details>\n")
+	}
+	if n := len(cards) - maxCards; n > 0 {
+		p.put("<p class=\"notes\">%d more findings are not shown.</p>\n", n)
+	}
+}
+
+func (p *writer) card(c *Card, n int, most float64) {
+	p.put("<article class=\"card\" id=\"finding-%d\"><h3><span class=\"pin\">%d</span>%s</h3>", n, n, prose(c.Title))
+	if c.Gain != "" {
+		share := 0.0
+		if most > 0 {
+			share = max(1, 100*c.Size/most)
+		}
+		kind := markup("takes")
+		if c.Wins {
+			kind = "wins"
+		}
+		p.put(`<svg class="gain %s" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="4"/><rect width="%s" height="4"/></svg><p class="size">%s</p>`,
+			kind, markup(number(share)), text(c.Gain))
+	}
+	for _, e := range c.Evidence {
+		if e != "" {
+			p.put("<p>%s</p>", prose(e))
+		}
+	}
+	if c.Where != "" {
+		p.put("<p class=\"where\">Where: %s</p>", prose(c.Where))
+	}
+	if c.Doubt != "" {
+		p.put("<p class=\"doubt\">%s</p>", prose(c.Doubt))
+	}
+	fix := c.Fix
+	if fix == "" {
+		fix = "none known."
+	}
+	p.put("<p><b>Fix:</b> %s</p><p class=\"act\"><button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", prose(fix), n)
+	if c.Next != "" {
+		p.put(" <code>%s</code>", text(c.Next))
+	}
+	if href := safeLink(c.Href); href != "" {
+		p.put(" ")
+		p.link(href, "details")
+	}
+	p.put("</p></article>\n")
+}
+
+// Geometry of waterfalls, in units of SVG.
+const (
+	pitch, thick = 24.0, 16.0
+	fallWidth    = 1000.0
+	nameWidth    = 230.0
+	valueWidth   = 150.0
+)
+
+func (p *writer) waterfall(f *Waterfall) {
+	steps := f.Steps[:min(len(f.Steps), maxSteps)]
+	end := f.Max
+	for i := range steps {
+		end = max(end, steps[i].To, steps[i].From)
+	}
+	if !(end > 0) {
+		return
+	}
+	height := pitch * float64(len(steps))
+	p.put("<figure><figcaption>%s", text(f.Label))
+	if f.Total != "" {
+		p.put(" <b>%s</b>", text(f.Total))
+	}
+	p.put("</figcaption>\n<svg class=\"fall\" viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"%s\">\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect class=\"hatch\" width=\"3\" height=\"6\"/></pattern></defs>",
+		markup(number(fallWidth)), markup(number(height)), text(f.Label))
+	var used [numKinds]bool
+	for i := range steps {
+		s := &steps[i]
+		used[s.Kind] = true
+		x := nameWidth + max(s.From, 0)/end*(fallWidth-nameWidth-valueWidth)
+		w := max((s.To-s.From)/end*(fallWidth-nameWidth-valueWidth), .8)
+		y := pitch * float64(i)
+		p.put(`<g><title>%s</title><rect class="area" y="%s" width="%s" height="%s"/><text class="name" x="%s" y="%s">%s</text><rect class="%s" x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s">%s</text></g>`,
+			strings.TrimSpace(text(s.Name)+": "+text(s.Value)+"\n"+text(s.Detail)), markup(number(y)), markup(number(fallWidth)), markup(number(pitch)),
+			markup(number(nameWidth-8)), markup(number(y+15)), table.Cut(text(s.Name), 38), markup(kinds[s.Kind].class), markup(number(x)), markup(number(y+(pitch-thick)/2)), markup(number(w)), markup(number(thick)),
+			markup(number(x+w+6)), markup(number(y+15)), text(s.Value))
+		p.put("\n")
+	}
+	p.put("</svg>\n<ul class=\"legend\">")
+	for k, u := range used {
+		if u {
+			p.put(`<li><svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="%s" width="10" height="10"/></svg>%s</li>`, markup(kinds[k].class), kinds[k].name)
+		}
+	}
+	p.put("</ul></figure>\n")
+}
+
+// heatSteps are the bounds between the colours of a layer picture: ratios to the median. The middle
+// colour is within 5 %.
+var heatSteps = []float64{.6, .8, .95, 1.05, 1.25, 1.6, 2.5}
+
+// heat writes one path a colour: a rectangle each would be twenty times the bytes.
+func (p *writer) heat(h *Heat) {
+	columns := min(len(h.Columns), maxLayers)
+	if columns == 0 || len(h.Rows) == 0 {
+		return
+	}
+	paths := make([]strings.Builder, len(heatSteps)+2)
+	for r := range h.Rows {
+		for c := range columns {
+			if h.NS[r][c] == 0 {
+				continue
+			}
+			i := len(heatSteps) + 1 // without a median
+			if ratio := h.Ratio[r][c]; ratio > 0 {
+				i, _ = slices.BinarySearch(heatSteps, ratio)
+			}
+			fmt.Fprintf(&paths[i], "M%d %dh.94v.9h-.94z", c, r)
+		}
+	}
+	p.put("<figure class=\"heat\"><figcaption>%s</figcaption>\n<div class=\"heatbox\"><ul aria-hidden=\"true\">", prose(h.Text))
+	for _, r := range h.Rows {
+		p.put("<li><button type=\"button\" class=\"find\" data-find=\"%s\">%s</button></li>", text(r), text(r))
+	}
+	p.put("</ul><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s. %s\" data-rows=\"%d\">", columns, len(h.Rows), text(h.Label), prose(h.Text), len(h.Rows))
+	for i := range paths {
+		if paths[i].Len() > 0 {
+			p.put(`<path class="h%d" d="%s"/>`, i, markup(paths[i].String()))
+		}
+	}
+	p.put("</svg></div><ol aria-hidden=\"true\"><li>layer %s</li><li>layer %s</li></ol>\n<ul class=\"legend\">", text(h.Columns[0]), text(h.Columns[columns-1]))
+	for i := range len(heatSteps) + 1 {
+		from, to := "", ""
+		if i > 0 {
+			from = table.Fixed(heatSteps[i-1], 2)
+		}
+		if i < len(heatSteps) {
+			to = table.Fixed(heatSteps[i], 2)
+		}
+		name := from + "–" + to + "×"
+		switch {
+		case from == "":
+			name = "< " + to + "×"
+		case to == "":
+			name = "> " + from + "×"
+		}
+		p.put(`<li><svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="h%d" width="10" height="10"/></svg>%s</li>`, i, name)
+	}
+	p.put("</ul>\n")
+	p.heatRows(h, columns)
+	p.put("</figure>\n")
+}
+
+// heatRows lists the cells as a folded table, for reading and for screen readers.
+func (p *writer) heatRows(h *Heat, columns int) {
+	t := Table{Caption: "Layers and operators in numbers", Folded: true, Columns: []Column{{Title: "Operator"}, {Title: "Layers", Numeric: true}, {Title: "Least", Numeric: true}, {Title: "Most", Numeric: true}, {Title: "Most, in layer"}, {Title: "Most, × median", Numeric: true}}}
+	for r, name := range h.Rows {
+		least, most, at, n := int64(0), int64(0), 0, 0
+		for c := range columns {
+			v := h.NS[r][c]
+			if v == 0 {
+				continue
+			}
+			n++
+			if least == 0 || v < least {
+				least = v
+			}
+			if v > most {
+				most, at = v, c
+			}
+		}
+		ns := func(v int64) Cell { return Cell{Text: Duration(time.Duration(v)), Sort: float64(v)} }
+		ratio := Cell{Text: table.None, Sort: -1}
+		if v := h.Ratio[r][at]; v > 0 {
+			ratio = Cell{Text: table.Fixed(v, 2), Sort: v}
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: name}, {Text: strconv.Itoa(n), Sort: float64(n)}, ns(least), ns(most), {Text: h.Columns[at]}, ratio}})
+	}
+	p.table(&t, "heat-"+anchor(h.Label))
+}
+
+// dot writes the colour of a name, where it has one.
+func (p *writer) dot(name string) {
+	v := p.colours[name]
+	if v == "" {
+		v = "--c" + strconv.Itoa(lastCategory)
+	}
+	p.put(`<svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="%s" width="10" height="10"/></svg>`, markup(v[2:]))
+}
