@@ -275,7 +275,7 @@ func WriteCompareHTML(w io.Writer, r *compare.Report, a, b *layer.Device) error 
 	p := &page.Page{Title: sideName(&r.A) + " and " + sideName(&r.B), Program: "compare", Verdict: r.Text, Colours: map[string]string{}, Notes: append(append([]string{}, r.Notes...), r.Left...), Inputs: []string{r.A.Trace, r.B.Trace}}
 	p.Health.Status = "ok"
 	for _, d := range r.Doubts {
-		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: d.Code, Message: d.Text})
+		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: d.Code.String(), Message: d.Text})
 	}
 	p.Context = []string{"A: " + sideFact(&r.A), "B: " + sideFact(&r.B), fmt.Sprintf("noise between runs %s (%s)", table.Pct(100*r.Floor, 2), r.FloorFrom)}
 	var pair page.Section
