@@ -347,7 +347,7 @@ func (o *Options) value(f Field, c *Contract, s session) any {
 		return o.MergeProfiles
 	case FieldPrefix:
 		if c.Framework == FrameworkVLLM {
-			return orText(o.ProfilePrefix, "strata-"+strings.ReplaceAll(s.id, ".", "-"))
+			return orText(o.ProfilePrefix, "strata-"+strings.ReplaceAll(s.id, ".", "-")+"-")
 		}
 		return optional(o.ProfilePrefix != "", o.ProfilePrefix)
 	case FieldStartStep, FieldDelayIterations:

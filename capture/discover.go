@@ -297,6 +297,9 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 	for _, u := range o.Workers {
 		workers = append(workers, workerURL{URL: u})
 	}
+	if len(workers) > maxWorld {
+		return d, fmt.Errorf("capture: %s lists %d workers: %w; name those to profile with --url", front.base, len(workers), ErrGateway)
+	}
 	if d.gateway != "" && len(workers) == 0 {
 		return d, fmt.Errorf("capture: %s is a %s: %w; %s", front.base, d.gateway, ErrGateway, what)
 	}

@@ -199,7 +199,13 @@ func (f *folder) write(name string, data []byte) error {
 			return fmt.Errorf("capture: write %s: %w", f.abs(name), err)
 		}
 	}
-	if err := f.root.WriteFile(p, data, 0o666); err != nil {
+	// In one step: a process may be killed at any time. The name is that of no trace.
+	part := filepath.Join(filepath.Dir(p), "."+filepath.Base(p)+".new")
+	err := f.root.WriteFile(part, data, 0o666)
+	if err == nil {
+		err = f.root.Rename(part, p)
+	}
+	if err != nil {
 		return fmt.Errorf("capture: write %s: %w", f.abs(name), err)
 	}
 	return nil

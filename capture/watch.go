@@ -368,7 +368,7 @@ func (s *stageRun) leaveOut(names []string) bool {
 		switch {
 		case s.ourID(n):
 			continue
-		case anyOurs && s.twin(n, names):
+		case anyOurs && !isFrontend(n) && !isMerged(n):
 			what = "has not the name that this run gave to its traces; it " + what
 		case !foreign(end, s.opened, ahead) || !known && !s.twin(n, names):
 			continue

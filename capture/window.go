@@ -218,6 +218,12 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 			_ = w.set(StateArmed)
 		}
 	}
+	if err != nil && status(err) == 0 && !w.detached && lostOnTheWay(err) && !gone(err) {
+		// The connection broke. Whether the server did, too, a question tells.
+		if _, qerr := w.t.c.get(context.WithoutCancel(ctx), "/health"); gone(qerr) {
+			err = qerr
+		}
+	}
 	switch {
 	case err == nil, notInProgress(err):
 		_ = w.set(StateStopped)
