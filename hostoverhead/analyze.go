@@ -171,6 +171,9 @@ func (a *account) verdict(label string) *RankVerdict {
 			r.Verdict = Yes // a stage that waits for the host is worth knowing even where the others hide it
 		}
 	}
+	if r.DependsOn = a.crossCheck(a.l.p.answer(&r.Headroom)); r.DependsOn != "" {
+		r.Verdict = Inconclusive
+	}
 	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)
 	r.Findings = a.idleFindings(r)
 	return r

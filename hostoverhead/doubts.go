@@ -43,7 +43,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
 		doubtIf(len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture, "graph-capture", finding.Low, "every step captures graphs: this is a server's start, not how it serves"),
 		doubtIf(v.Basis == "window", "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
-		doubtIf(v.Basis != "window" && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s: the next one may look different", counted(r.Steps, "step")),
+		doubtIf(v.Basis != "window" && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s, which cannot be cross-checked: the next one may look different", counted(r.Steps, "step")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
 		doubtIf(!calls, "no-launch-calls", finding.Medium, "no API calls were recorded: nothing tells whether work was queued when the device was idle"),
 		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", finding.Medium,
@@ -52,6 +52,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		doubtIf(a.d.rows > 0, "graph-kernels-hidden", finding.Medium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(a.d.rows, "graph replay")),
 		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels", map[bool]finding.Band{true: finding.Medium, false: finding.Low}[slices.Contains(a.d.path, pathGraph)],
 			"%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
+		doubtIf(r.DependsOn != "", "one-row", finding.Low, "the answer depends on one row: %s; where it is as short as they are, the answer is another one", r.DependsOn),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
 		doubtIf(r.Alone > p.CommunicationShare, "busy-with-communication", finding.Medium,
 			"during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(r.Alone)),

@@ -38,7 +38,9 @@ func groupSums(idle []IdleCause) []groupSum {
 func (v *Verdict) summary() string {
 	h := &v.Headroom
 	largest := v.largestName()
-	switch {
+	switch on := v.Ranks[v.Deciding].DependsOn; {
+	case on != "":
+		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on, percentOf(h.HostNS, h.WallNS), v.Basis)
 	case v.Verdict == Inconclusive:
 		return fmt.Sprintf("the host causes %s of the %s for certain (at most %s as fast without it), and up to %s if it causes all that is unknown (%s)",
 			percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost), percentOf(h.HostNS+h.UnknownNS, h.WallNS), times(h.WithUnknown))

@@ -174,6 +174,8 @@ type RankVerdict struct {
 	Streams  []StreamGaps `json:"streams"`
 	Coverage Coverage     `json:"coverage"`
 	Pattern  *Pattern     `json:"pattern"` // null when no layers were found
+
+	DependsOn string `json:"depends_on,omitempty"` // the activity that decides the answer by itself, "" for none
 }
 
 // Advice is something to do.

@@ -20,6 +20,7 @@ func (b *Builder) Finish(ctx context.Context) (*Trace, error) {
 	t.meta = b.Meta
 	b.closeLanes(ctx)
 	b.dropFar(ctx)
+	b.dropPersistent(ctx)
 	if b.minRaw != math.MaxInt64 {
 		t.origin = b.minRaw
 	}

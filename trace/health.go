@@ -140,6 +140,7 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
 	}
 	t.examineClocks(add)
+	t.examineDecisive(add)
 	for _, l := range h.Losses {
 		t.lossFinding(l, add)
 	}

@@ -14,17 +14,18 @@ import (
 // Trace is a loaded profiler trace. It is immutable and safe for concurrent
 // readers.
 type Trace struct {
-	meta    Meta
-	names   []string // by NameID; names[0] is ""
-	graph   []bool   // by NameID: a call of this name replays a graph
-	lanes   [laneCount]column.Columns
-	base    [laneCount + 1]EventID // base[l] is the id of lane l's first event
-	threads []Thread
-	queues  []queue // (device, stream) pairs seen
-	origin  int64   // raw ns of the first event
-	first   Time
-	last    Time
-	health  Health
+	meta     Meta
+	names    []string // by NameID; names[0] is ""
+	graph    []bool   // by NameID: a call of this name replays a graph
+	lanes    [laneCount]column.Columns
+	base     [laneCount + 1]EventID // base[l] is the id of lane l's first event
+	threads  []Thread
+	queues   []queue // (device, stream) pairs seen
+	origin   int64   // raw ns of the first event
+	first    Time
+	last     Time
+	health   Health
+	decisive Decisive
 
 	// threadRow[l][k] is the first row of thread k−1 in lane l, which is sorted
 	// by thread; index 0 is no thread.

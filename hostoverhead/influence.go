@@ -1,0 +1,102 @@
+package hostoverhead
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+// crossCheck asks whether the answer is that of the run or of one activity: it
+// decides again with the device's most influential one as short as its peers.
+// What it then leaves idle has no known cause, or is not there at all. It
+// returns the activity where the answer is another one, "" elsewhere.
+func (a *account) crossCheck(answer Answer) string {
+	if on := a.straggling(answer); on != "" {
+		return on
+	}
+	t := a.l.w.t
+	d, ok := t.Decisive()
+	if !ok || t.At(d.Event).Device() != a.d.id {
+		return ""
+	}
+	e := t.At(d.Event)
+	var freed int64
+	alone := a.alone(e.Index(), timeline.SpanOf(e))
+	for i := range a.steps {
+		freed += interval.Covered(alone, a.steps[i].span)
+	}
+	freed = max(0, freed-int64(d.Median))
+	all := sumOf(a.steps)
+	unknown, gone := all.headroom(), all.headroom()
+	unknown.UnknownNS += freed
+	gone.WallNS -= freed
+	if a.l.p.answer(&unknown) == answer && a.l.p.answer(&gone) == answer {
+		return ""
+	}
+	return fmt.Sprintf("%s, which lasts %v where its %d peers last %v", table.Cut(table.Clean(e.Name()), longestRow), e.Duration().Round(time.Microsecond), d.Peers, d.Median)
+}
+
+// straggling asks the same of a first or last kernel that lies far from all
+// others: without it the pause beside it is not there.
+func (a *account) straggling(answer Answer) string {
+	for i := range a.top {
+		g := &a.top[i]
+		row, where := g.next, "after all others"
+		if g.next == 1 {
+			row, where = 0, "before all others"
+		} else if g.next != len(a.d.kernels)-1 {
+			continue
+		}
+		var inside causeSums
+		for k, s := range g.names {
+			inside[k.cause] += s.steps
+		}
+		var within int64 // the steps
+		for i := range a.steps {
+			within += g.span.Clip(a.steps[i].span).Len()
+		}
+		all := sumOf(a.steps)
+		without := all.headroom()
+		without.WallNS -= within
+		without.HostNS = max(0, without.HostNS-inside.host())
+		without.UnknownNS = max(0, without.UnknownNS-inside.of(finding.UnknownGroup))
+		if without.WallNS > 0 && a.l.p.answer(&without) != answer && len(a.d.kernels) > leastKernels {
+			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.kernels[row]))
+			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), longestRow), where, time.Duration(g.span.Len()).Round(time.Microsecond))
+		}
+	}
+	return ""
+}
+
+// leastKernels is how many kernels make one of them one row.
+const leastKernels = 10
+
+// longestRow is how much of a name stands in a sentence.
+const longestRow = 80
+
+// alone is the time within the span of a kernel, a row of the GPU lane, in which no other one of its device runs.
+func (a *account) alone(row int, span interval.Span) (out []interval.Span) {
+	at := span.Start
+	for _, k := range a.d.kernels {
+		if int(k) == row {
+			continue
+		}
+		s := timeline.SpanOf(a.l.w.t.LaneAt(event.LaneGPU, int(k)))
+		if s.Start >= span.End {
+			break
+		}
+		if s.Start > at {
+			out = append(out, interval.Span{Start: at, End: s.Start})
+		}
+		at = max(at, s.End)
+	}
+	if at < span.End {
+		out = append(out, interval.Span{Start: at, End: span.End})
+	}
+	return out
+}
