@@ -138,6 +138,7 @@ type comparison struct {
 	rows       *rowSet
 	renamed    map[string]string // of side B: what a kernel was called before
 	parts      [2][]part
+	filled     int // launches
 
 	series []series
 	kinds  judgement
@@ -208,11 +209,12 @@ func (c *comparison) collect() {
 		}
 		s.other = len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].Name != b.kernels[0].Name
 		c.series = append(c.series, s)
-		sum := &total
 		if s.class == waiting {
-			sum = &waits
+			waits.a, waits.b = add(waits.a, a.exclusive), add(waits.b, b.exclusive)
+		} else {
+			total.a, total.b = add(total.a, a.full), add(total.b, b.full)
+			waits.a, waits.b = add(waits.a, less(a.exclusive, a.full)), add(waits.b, less(b.exclusive, b.full))
 		}
-		sum.a, sum.b = add(sum.a, a.exclusive), add(sum.b, b.exclusive)
 		c.pass += (stat.Mean(a.exclusive) + stat.Mean(b.exclusive)) / 2
 		c.passA += stat.Mean(a.exclusive)
 	}
@@ -220,6 +222,13 @@ func (c *comparison) collect() {
 	for i := range c.kinds.rows {
 		if c.scrambled() && c.series[i].class != waiting {
 			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
+		}
+	}
+	for i := range c.kinds.rows { // one pass with one launch less may have lost its record
+		a, b := &c.parts[0][i], &c.parts[1][i]
+		if d := a.most - b.most; min(len(a.time), len(b.time)) == 1 && !c.runs && d*d == 1 {
+			j := &c.kinds.rows[i]
+			j.judged, j.found, j.gone, j.fresh = false, false, false, false
 		}
 	}
 	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
@@ -231,6 +240,15 @@ func (c *comparison) collect() {
 func (c *comparison) scrambled() bool {
 	of := func(r Run) bool { return r.Scrambled }
 	return slices.ContainsFunc(c.sides[0].Runs, of) || slices.ContainsFunc(c.sides[1].Runs, of)
+}
+
+// less is the difference of values.
+func less(x, y []float64) []float64 {
+	out := make([]float64, len(x))
+	for i := range x {
+		out[i] = x[i] - y[i]
+	}
+	return out
 }
 
 func add(sum, x []float64) []float64 {

@@ -291,6 +291,9 @@ func (c *comparison) notes(r *Report) {
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == "host" }) {
 		note("host: operations of %d and %d steps; floor %.1f %% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
 	}
+	if c.filled > 0 {
+		note("records are missing: %s filled in from the other passes where rows are judged", countOf(c.filled, "launch is", "launches are"))
+	}
 	if r.Likeness < 1 {
 		note("the compared passes are alike in %.0f%% of their work; their kernels differ", 100*r.Likeness)
 	}

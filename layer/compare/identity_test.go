@@ -72,6 +72,7 @@ func numbersOfIdentity() map[string]number {
 			groups, _ := p.groups([2]*Side{sideOf(runOf([]use1{{"k", 10, 100}}, []use1{{"k", 10, 100 * (1 + x)}})), sideOf()})
 			return len(groups) == 2
 		}},
+		"Lost": {-75, -74, func(p params, x float64) bool { return p.fill(int(-x), 100) == 1 }},
 		"Alike": {0.699, 0.701, func(p params, x float64) bool { // of side B's time in an operator that A has
 			a, b := runOf([]use1{{"attention", 10, 100}}), runOf([]use1{{"attention", 10, 100 * x}, {"lm_head", 1, 100 * (1 - x)}})
 			a.Kernels[0].Base = "another"
@@ -218,6 +219,27 @@ func TestRowsFollowKernels(t *testing.T) {
 	b := with(func(k *KernelName) { k.Name, k.Base, k.Operator, k.Before, k.After = "zzz", "zzz", "lm_head", "x", "y" })
 	if r := compareSides(t, with(nil), b); r.Verdict != NotComparable {
 		t.Errorf("a kernel of a third of the time in another place: %s", r.Text)
+	}
+}
+
+// A single pass without layers that runs a part of the other side's kernels is not compared: nothing says that it is complete.
+func TestOnlyPart(t *testing.T) {
+	whole := []use1{{"conv", 100, 500}, {"elementwise", 200, 400}}
+	part := []use1{{"conv", 95, 470}, {"elementwise", 190, 380}}
+	one, other, many := sideOf(runOf(whole)), sideOf(runOf(part)), sideOf(runOf(repeated(4, part...)...))
+	for _, r := range []*Report{compareSides(t, one, other), compareSides(t, other, one)} {
+		if r.Verdict != NotComparable || !strings.Contains(r.Text, "the window may cut it") {
+			t.Error(r.Text)
+		}
+	}
+	if r := compareSides(t, sideOf(runOf(repeated(4, whole...)...)), many); r.Verdict == NotComparable {
+		t.Errorf("four passes a side: %s", r.Text)
+	}
+	for i := range one.Runs[0].Passes {
+		one.Runs[0].Passes[i].NumLayers, other.Runs[0].Passes[i].NumLayers = 12, 12
+	}
+	if r := compareSides(t, one, other); r.Verdict == NotComparable {
+		t.Errorf("layers are known: %s", r.Text)
 	}
 }
 

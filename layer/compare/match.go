@@ -115,6 +115,7 @@ type matching struct {
 	all   [2]time.Duration
 	left  []string
 	cut   []place
+	part  bool // one side's only pass may be a part of the other's
 	// why says in a sentence why there is no verdict, "" where there may be one.
 	why string
 }
@@ -139,12 +140,20 @@ func (p params) match(sides [2]*Side, o *Options) *matching {
 	for _, g := range groups {
 		m.all[0], m.all[1] = m.all[0]+g.time[0], m.all[1]+g.time[1]
 		switch {
+		case g.time[0] > 0 && g.time[1] > 0 && p.onlyPart(sides, g, g):
+			a, b := g.apart()
+			m.alone[0], m.alone[1] = append(m.alone[0], a), append(m.alone[1], b)
 		case g.time[0] > 0 && g.time[1] > 0:
 			m.pairs = append(m.pairs, pair{a: g, b: g, likeness: 1})
 		case g.time[0] > 0:
 			m.alone[0] = append(m.alone[0], g)
 		case g.time[1] > 0:
 			m.alone[1] = append(m.alone[1], g)
+		}
+	}
+	for side, s := range sides {
+		for i := range s.Runs {
+			m.all[side] += s.Runs[i].Outside
 		}
 	}
 	p.matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) }, false)
@@ -169,6 +178,10 @@ func (p params) matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) 
 	for _, a := range m.alone[0][:min(most, len(m.alone[0]))] {
 		for _, b := range m.alone[1][:min(most, len(m.alone[1]))] {
 			if !a.id.sameKind(b.id) || !fit(a.id, b.id) {
+				continue
+			}
+			if p.onlyPart(sides, a, b) {
+				m.part = true
 				continue
 			}
 			if l := p.alike(sides, a, b); l > 0 {
@@ -215,6 +228,52 @@ func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
 		return 0
 	}
 	return likeness
+}
+
+// onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of the other side's, where no layers
+// say whether it is complete.
+func (p params) onlyPart(sides [2]*Side, ga, gb *group) bool {
+	var sigs [2]signature
+	var alone [2]bool
+	for side, g := range []*group{ga, gb} {
+		n := 0
+		for _, at := range g.passes {
+			if at.side != side {
+				continue
+			}
+			run := &sides[side].Runs[at.run]
+			pass := &run.Passes[at.pass]
+			if pass.NumLayers > 0 {
+				return false
+			}
+			sigs[side] = signatureOf(run, pass)
+			alone[side] = at.pass == 0 || at.pass == len(run.Passes)-1
+			n++
+		}
+		alone[side] = alone[side] && n == 1
+	}
+	part := func(x, y signature) bool {
+		both, own, other := x.common(y)
+		return float64(both) >= p.Contained*float64(own) && float64(own) < p.Whole*float64(other)
+	}
+	return alone[0] && part(sigs[0], sigs[1]) || alone[1] && part(sigs[1], sigs[0])
+}
+
+// apart divides a group into the passes of each side.
+func (g *group) apart() (a, b *group) {
+	out := [2]*group{}
+	for side := range out {
+		own := *g
+		own.passes, own.time = nil, [2]time.Duration{}
+		own.time[side] = g.time[side]
+		for _, at := range g.passes {
+			if at.side == side {
+				own.passes = append(own.passes, at)
+			}
+		}
+		out[side] = &own
+	}
+	return out[0], out[1]
 }
 
 // categories says whether a run of the side has too few operators.
@@ -308,8 +367,12 @@ func (m *matching) describe(p params, sides [2]*Side, cut []place) {
 		}
 	}
 	switch {
+	case len(m.pairs) > 0 && len(m.alone[0])+len(m.alone[1]) == 0:
+		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in forward passes that were found", 100*a, 100*b)
 	case len(m.pairs) > 0:
 		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in passes that both sides run", 100*a, 100*b)
+	case m.part:
+		m.why = "one side has a single pass, which runs a part of the other's kernels: the window may cut it"
 	case own[0] != own[1]:
 		m.why = fmt.Sprintf("A is %s, B %s", own[0], own[1])
 	case !stagesAgree(largest[0].id.stage, largest[1].id.stage):

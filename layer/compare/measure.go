@@ -51,7 +51,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed}
 		}
 	}
-	m := &measurer{device: d, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, known: map[kernelKey]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[trace.NameID]time.Duration{}}
+	m := &measurer{device: d, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, known: map[kernelKey]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[exchangeKey]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	r.Categories = !m.byOperator
 	for i := range d.Models {
@@ -83,7 +83,7 @@ type measurer struct {
 	next       []map[string]int  // by kernel: how often another one follows, by its base name
 	before     []map[string]int
 	kernels    map[string]map[string]time.Duration // by row and short name
-	transfer   map[trace.NameID]time.Duration      // up to this long a collective's launch is transfer
+	transfer   map[exchangeKey]time.Duration       // up to this long a collective's launch is transfer
 	passes     []measuredPass
 }
 
@@ -118,16 +118,32 @@ func (m *measurer) operatorsCover() bool {
 // enough says whether so much of the time has an operator that rows are operators.
 func enough(have, all time.Duration) bool { return all > 0 && float64(have) >= covered*float64(all) }
 
-// medians finds how long a launch of each collective typically takes: what is longer than Transfer times that is waiting.
+// exchangeKey is a collective of one name in one pass; trace.None for all passes.
+type exchangeKey struct {
+	name trace.NameID
+	pass int
+}
+
+// leastExchanges is how many launches of a pass show what they typically take there: a prefill moves more than a decode step.
+const leastExchanges = 5
+
+// medians finds how long a launch of each collective typically takes in its pass: what is longer than Transfer times that is waiting.
 func (m *measurer) medians() {
-	all := map[trace.NameID][]float64{}
+	all := map[exchangeKey][]float64{}
 	for k := range m.device.Kernels() {
 		if k.Category() == classify.CategoryCommunication {
-			all[k.Event().NameID()] = append(all[k.Event().NameID()], float64(k.Event().Duration()))
+			d := float64(k.Event().Duration())
+			name, pass := k.Event().NameID(), k.Place().Pass
+			all[exchangeKey{name, trace.None}] = append(all[exchangeKey{name, trace.None}], d)
+			if pass != trace.None {
+				all[exchangeKey{name, pass}] = append(all[exchangeKey{name, pass}], d)
+			}
 		}
 	}
-	for name, d := range all {
-		m.transfer[name] = time.Duration(defaultParams().Transfer * median(d))
+	for key, d := range all {
+		if key.pass == trace.None || len(d) >= leastExchanges {
+			m.transfer[key] = time.Duration(defaultParams().Transfer * median(d))
+		}
 	}
 }
 
@@ -154,7 +170,9 @@ func (m *measurer) divide() {
 	last, of := -1, trace.None
 	for i := range d.NumKernels() {
 		k := d.Kernel(i)
-		if p := k.Place().Pass; p != trace.None {
+		if p := k.Place().Pass; p == trace.None {
+			m.run.Outside += k.Event().Duration()
+		} else {
 			kernel := m.launch(&m.passes[p], i, k)
 			if last >= 0 && of == p {
 				m.next[last][m.run.Kernels[kernel].Base]++
@@ -250,7 +268,11 @@ func (mp *measuredPass) cell(kernel int) *KernelTime {
 // transferOf is the part of a kernel's time that is not waiting for other ranks.
 func (m *measurer) transferOf(k layer.Kernel, d time.Duration) time.Duration {
 	if k.Category() == classify.CategoryCommunication {
-		if most := m.transfer[k.Event().NameID()]; most > 0 {
+		most, ok := m.transfer[exchangeKey{k.Event().NameID(), k.Place().Pass}]
+		if !ok {
+			most = m.transfer[exchangeKey{k.Event().NameID(), trace.None}]
+		}
+		if most > 0 {
 			return min(d, most)
 		}
 	}

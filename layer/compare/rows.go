@@ -318,13 +318,69 @@ func (c *comparison) eachPass(side int, f func(run *Run, pass *Pass)) {
 // A part is what one side spends on one row.
 type part struct {
 	exclusive, time []float64 // of each pass, or of each run its median
+	full            []float64 // exclusive, with what lost records would have taken
 	launches        float64   // a pass, in the mean
 	most            int       // launches of a pass
 	kernels         []KernelUse
 }
 
+// usualLaunches is how many kernels of each row most of the compared passes of each side run: a pass with a few less has lost records, and its time is
+// filled in where it is judged. Where a side has no two passes that agree, the other side's count holds.
+func (c *comparison) usualLaunches() [2][]int {
+	var usual [2][]int
+	var agree [2][]int
+	for side := range c.sides {
+		usual[side], agree[side] = make([]int, len(c.rows.names)), make([]int, len(c.rows.names))
+		counts := make([]map[int]int, len(c.rows.names))
+		for i := range counts {
+			counts[i] = map[int]int{}
+		}
+		for r, passes := range c.ch[side].passes {
+			for _, p := range passes {
+				for row, n := range c.launchesOf(side, r, p) {
+					counts[row][n]++
+				}
+			}
+		}
+		for row := range counts {
+			for n, passes := range counts[row] { // of equally frequent ones the larger: records are lost, none are made
+				if passes > agree[side][row] || passes == agree[side][row] && n > usual[side][row] {
+					usual[side][row], agree[side][row] = n, passes
+				}
+			}
+		}
+	}
+	own := [2][]int{slices.Clone(usual[0]), slices.Clone(usual[1])}
+	for side := range usual {
+		for row := range usual[side] {
+			if agree[side][row] < 2 {
+				usual[side][row] = max(own[0][row], own[1][row])
+			}
+		}
+	}
+	return usual
+}
+
+// launchesOf counts the kernels of each row in a pass.
+func (c *comparison) launchesOf(side, run, pass int) []int {
+	out := make([]int, len(c.rows.names))
+	for _, k := range c.sides[side].Runs[run].Passes[pass].Kernels {
+		out[c.rows.kernels[side][run][k.Kernel]] += k.Count
+	}
+	return out
+}
+
+// fill is by what a row's time is multiplied where a few of its launches are missing.
+func (p params) fill(launches, usual int) float64 {
+	if launches > 0 && launches < usual && float64(usual-launches) <= p.Lost*float64(usual) {
+		return float64(usual) / float64(launches)
+	}
+	return 1
+}
+
 // measure adds up the rows of one side; times of side B are scaled.
 func (c *comparison) measure(side int) []part {
+	usual := c.usualLaunches()
 	scale := 1.0
 	if side == 1 {
 		scale = c.scale
@@ -363,6 +419,13 @@ func (c *comparison) measure(side int) []part {
 				}
 			}
 			for row := range out {
+				full := exclusive[row]
+				if f := c.p.fill(launches[row], usual[side][row]); f > 1 {
+					kernel[row] *= f
+					full *= f
+					c.filled += usual[side][row] - launches[row]
+				}
+				own[row].full = append(own[row].full, full)
 				own[row].exclusive, own[row].time = append(own[row].exclusive, exclusive[row]), append(own[row].time, kernel[row])
 				out[row].launches += float64(launches[row]) / n
 				out[row].most = max(out[row].most, launches[row])
@@ -370,8 +433,9 @@ func (c *comparison) measure(side int) []part {
 		}
 		for row := range out {
 			if c.runs && len(passes) > 0 {
-				own[row].exclusive, own[row].time = []float64{median(own[row].exclusive)}, []float64{median(own[row].time)}
+				own[row].exclusive, own[row].time, own[row].full = []float64{median(own[row].exclusive)}, []float64{median(own[row].time)}, []float64{median(own[row].full)}
 			}
+			out[row].full = append(out[row].full, own[row].full...)
 			out[row].exclusive, out[row].time = append(out[row].exclusive, own[row].exclusive...), append(out[row].time, own[row].time...)
 		}
 	}

@@ -36,6 +36,8 @@ type Run struct {
 	Kernels []KernelName `json:"kernels,omitempty"`
 	// Categories says that too few kernels have an operator for rows by operator.
 	Categories bool `json:"categories,omitempty"`
+	// Outside is the GPU time of kernels in no pass.
+	Outside time.Duration `json:"outside_ns,omitempty"`
 	// Models are those of the GPU, in the order of Pass.Model.
 	Models []ModelName `json:"models,omitempty"`
 	Passes []Pass      `json:"passes"`
@@ -178,6 +180,9 @@ func (r *Run) check() error {
 			return fmt.Errorf("there are two rows %q", n.Operator)
 		}
 		rows[n.Operator] = true
+	}
+	if r.Outside < 0 || r.Outside > maxTime {
+		return fmt.Errorf("%d ns are outside of passes", r.Outside)
 	}
 	for _, k := range r.Kernels {
 		if k.Row < 0 || k.Row >= len(r.Rows) {
