@@ -96,10 +96,10 @@ func ExampleAnalyze() {
 	}
 	fmt.Printf("%.0f %% of the GPU time is in passes; host: %s\n", 100*r.InPasses.Seconds()/r.GPUTime.Seconds(), r.Host)
 	for _, f := range r.Findings[:2] {
-		fmt.Printf("%s: at most %v of each step (%.1f %%)\n", f.Kind, f.PerStep, 100*f.Share)
+		fmt.Printf("%s: at most %v per step (%.1f%% %s)\n", f.Kind, f.PerStep, 100*f.Share, f.Of.Title())
 	}
 	// Output:
 	// 100 % of the GPU time is in passes; host: YES
-	// host-idle: at most 239.6µs of each step (14.1 %)
-	// host-idle: at most 116.37µs of each step (6.8 %)
+	// host-idle: at most 239.6µs per step (14.1% of step time)
+	// exposed-communication: at most 597.376µs per step (24.3% of step time)
 }

@@ -77,10 +77,10 @@ type Report struct {
 	IdleTime time.Duration `json:"idle_ns"`
 	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
 	Headroom float64 `json:"headroom_at_most"`
-	// Findings are what costs time that may be won, the largest first; those
-	// that put the figures themselves in doubt come before all others.
-	Findings []Finding    `json:"findings"`
-	Passes   []ReportPass `json:"passes"`
+	// Findings are those of all analyses that cost at least a percent of their steps, ranked: those that put the figures themselves
+	// in doubt come first, then what can be won, the largest first. [Report.Found] has the small ones, too.
+	Findings []finding.Finding `json:"findings"`
+	Passes   []ReportPass      `json:"passes"`
 	// Operators are those of one pass of each stage and model, in the model's order.
 	Operators []ReportOperator `json:"operators"`
 	// Idle is the time in the steps in which the GPU did nothing, by cause.
@@ -97,30 +97,7 @@ type Report struct {
 	// inputs are paths of what was read.
 	inputs []string
 	light  *roofline.Report
-}
-
-// Finding is one thing that costs time, or that puts figures in doubt.
-type Finding struct {
-	// Kind is stable: health, coverage, serving-path, host-idle, exposed-communication,
-	// above-floor, small-kernels, fusion, largest-operator. More may be added.
-	Kind string `json:"kind"`
-	Text string `json:"text"` // one sentence
-	// PerStep is the time in each step of Stage that may be won at most; 0 for a
-	// finding without a size. Share is its part of the step.
-	PerStep time.Duration `json:"per_step_ns"`
-	Share   float64       `json:"share"`
-	Stage   layer.Stage   `json:"stage,omitempty"`
-	// Takes says that PerStep is what the thing takes, not what can be won.
-	Takes bool `json:"takes,omitempty"`
-	// Where names the place: pass, layer, operator, kernel, source line.
-	Where string `json:"where,omitempty"`
-	// Do says what helps, Next is the command that says more.
-	Do   string `json:"do,omitempty"`
-	Next string `json:"next"`
-
-	total  time.Duration // of all steps of the stage
-	first  int           // what is told before sizes count
-	window bool          // no steps were found: PerStep is of the window
+	found  []finding.Finding
 }
 
 // ReportPass is one forward pass.
@@ -182,7 +159,7 @@ type ReportIdle struct {
 
 // ReportExposure is how much of a category's time nothing hides, in one stage.
 type ReportExposure struct {
-	Stage    string        `json:"stage"`
+	Stage    layer.Stage   `json:"stage"`
 	Category string        `json:"category"`
 	PerStep  time.Duration `json:"exposed_per_step_ns"`
 	Share    float64       `json:"share"` // of the step
@@ -191,7 +168,7 @@ type ReportExposure struct {
 
 // ReportFusion is a known fused path that is used, or could be.
 type ReportFusion struct {
-	Stage   string        `json:"stage"`
+	Stage   layer.Stage   `json:"stage"`
 	Pattern string        `json:"pattern"`
 	State   string        `json:"state"`
 	Do      string        `json:"do,omitempty"`
@@ -241,7 +218,6 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 	if err := r.addAgainst(ctx, o); err != nil {
 		return nil, err
 	}
-	r.addLargest()
 	r.addDoubts()
 	r.rank()
 	r.fillNil()
@@ -339,32 +315,6 @@ func (p *reportPart) choose() {
 	}
 }
 
-// steps returns how many passes of a stage, "" for all, a part has and how long
-// they take.
-func (p *reportPart) steps(stage layer.Stage) (n int, wall time.Duration) {
-	return p.count(func(f *layer.ForwardPass) bool { return stage == "" || f.Stage == stage })
-}
-
-// alike returns how long the passes of the kind of one take.
-func (p *reportPart) alike(pass int) (wall time.Duration) {
-	_, wall = p.count(func(f *layer.ForwardPass) bool { return p.kind(f.Index) == p.kind(pass) })
-	return wall
-}
-
-// count returns how many passes are chosen, and how long they take.
-func (p *reportPart) count(chosen func(*layer.ForwardPass) bool) (n int, wall time.Duration) {
-	if p.d == nil {
-		return 0, 0
-	}
-	for i := range p.d.Passes {
-		if chosen(&p.d.Passes[i]) {
-			n++
-			wall += p.wall[i]
-		}
-	}
-	return n, wall
-}
-
 // sumUp fills in what concerns the recording as a whole, and its passes.
 func (r *Report) sumUp() {
 	for i, p := range r.parts {
@@ -422,7 +372,7 @@ func (r *Report) fillNil() {
 		r.HealthNotes = []triage.HealthNote{}
 	}
 	if r.Findings == nil {
-		r.Findings = []Finding{}
+		r.Findings = []finding.Finding{}
 	}
 	if r.Passes == nil {
 		r.Passes = []ReportPass{}

@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/page"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
@@ -135,6 +136,12 @@ func (r *Report) timeline(m *reportPart) *page.Timeline {
 // pin marks the place of a finding: the longest idle time of its cause, or the pass that it is about.
 func (r *Report) pin(m *reportPart, i int, waits []page.Wait) (page.Pin, bool) {
 	f := &r.Findings[i]
+	if f.Place.Trace != m.name {
+		return page.Pin{}, false
+	}
+	if f.Place.End > f.Place.Start {
+		return page.Pin{Card: i + 1, Start: int64(f.Place.Start), End: int64(f.Place.End)}, true
+	}
 	for pass := range m.d.Passes {
 		if p := &m.d.Passes[pass]; slices.Contains(m.chosen, pass) && (f.Stage == "" || p.Stage == f.Stage) {
 			return page.Pin{Card: i + 1, Start: int64(p.Start), End: int64(p.End)}, true
@@ -147,9 +154,12 @@ func (r *Report) cards() []page.Card {
 	var out []page.Card
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		c := page.Card{Title: f.Text, Size: float64(f.total), Wins: !f.Takes, Where: f.Where, Fix: f.Do, Next: r.baseNames(f.Next)}
-		if f.PerStep > 0 {
-			c.Gain = f.size()
+		c := page.Card{Title: f.Text, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable, Where: f.Where, Fix: f.Do, Next: r.baseNames(f.Next)}
+		if f.Measure != finding.NoMeasure {
+			c.Gain = sizeOf(f)
+		}
+		if f.Evidence != "" {
+			c.Evidence = append(c.Evidence, f.Evidence)
 		}
 		out = append(out, c)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -60,7 +60,7 @@ func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
 		}
 	}
 	r.light = light
-	r.addRecoverable(p, light)
+	r.take(p, lightFindings(light)...)
 	return nil
 }
 
@@ -73,48 +73,38 @@ func (r *Report) index(p *reportPart) int {
 	return -1
 }
 
-// addRecoverable makes findings of what stands above its floor.
-func (r *Report) addRecoverable(p *reportPart, light *roofline.Report) {
-	if light.Steady < 0 || light.Steady >= len(p.d.Passes) {
-		return
+// lightFindings are what stands above its floor.
+func lightFindings(light *roofline.Report) []finding.Finding {
+	var out []finding.Finding
+	if light.Steady < 0 {
+		return nil
+	}
+	var stage layer.Stage
+	alike := 0
+	for i := range light.Passes {
+		if light.Passes[i].Index == light.Steady {
+			stage = light.Passes[i].Stage
+		}
+	}
+	for i := range light.Passes {
+		if light.Passes[i].Stage == stage {
+			alike++
+		}
 	}
 	for _, it := range light.Recoverable {
 		if it.Kernel == "" {
-			continue // idle time: the ledger of causes tells it
+			continue // idle time has its own findings
 		}
-		kind := "above-floor"
+		f := finding.Finding{Kind: finding.AboveFloor, Code: it.What, Text: it.What, Evidence: it.Why + ".", Stage: stage,
+			Size:  finding.Size{Measure: finding.Recoverable, PerStep: it.Time, Total: it.Time * time.Duration(alike), Share: it.Share, Of: finding.OfStep},
+			Place: finding.Place{Pass: finding.At(light.Steady), Kernel: it.Kernel}, Where: fmt.Sprintf("pass %d, %s", light.Steady, it.Place)}
 		if it.What == "small operators" {
-			kind = "small-kernels"
+			f.Kind = finding.SmallKernels
 		}
-		r.addOf(p, light.Steady, Finding{Kind: kind, Text: fmt.Sprintf("%s: %s", it.What, it.Why), PerStep: it.Time,
-			Where: fmt.Sprintf("pass %d, %s, the longest %s", light.Steady, it.Place, table.Cut(table.Clean(it.Kernel), longestName)), Do: "", Next: command("light", p)})
+		f.Advice = f.Kind.Info().Advice
+		out = append(out, f)
 	}
-}
-
-// add appends a finding with a size, of all steps of a stage of a part.
-func (r *Report) add(p *reportPart, stage layer.Stage, f Finding) {
-	n, wall := p.steps(stage)
-	if n == 0 {
-		return
-	}
-	f.Stage, f.total = stage, f.PerStep*time.Duration(n)
-	f.Share = ratio(f.total, wall)
-	r.keep(f)
-}
-
-// addOf appends a finding with the size it has in one pass, which stands for those of its kind: they lose the same share. Passes that the
-// window cuts run a part of it, so that their number would say too much.
-func (r *Report) addOf(p *reportPart, pass int, f Finding) {
-	f.Stage, f.Share = p.d.Passes[pass].Stage, ratio(f.PerStep, p.wall[pass])
-	f.total = time.Duration(f.Share * float64(p.alike(pass)))
-	r.keep(f)
-}
-
-// keep appends a finding with a size. Nothing costs more than all steps take: where one seems to, a pass stood badly for the others.
-func (r *Report) keep(f Finding) {
-	if f.PerStep > 0 && f.Share <= 1 {
-		r.Findings = append(r.Findings, f)
-	}
+	return out
 }
 
 // command is the next command of a finding in one trace.

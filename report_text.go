@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -197,46 +198,34 @@ func (r *Report) coverageText() string {
 func (p *printer) findings(r *Report) {
 	p.heading(2, "What matters")
 	if len(r.Findings) == 0 {
-		p.WriteString("Nothing was found that costs a percent of a step.\n")
+		p.WriteString("No finding above 1 % of step time.\n")
 		return
 	}
 	n := p.limit(len(r.Findings), topFindings)
 	for i, f := range r.Findings[:n] {
-		p.finding(i+1, f)
+		p.finding(i+1, &f)
 	}
 	p.more(len(r.Findings)-n, "finding", "findings")
 }
 
-// size says how much a finding is about.
-func (f *Finding) size() string {
-	if f.PerStep == 0 {
-		return "no size"
-	}
-	most := "at most "
-	if f.Takes {
-		most = "takes "
-	}
-	return fmt.Sprintf("%s%s %s, %s %%", most, duration(f.PerStep), f.each(), table.Fixed(100*f.Share, 1))
-}
-
-func (p *printer) finding(n int, f Finding) {
+func (p *printer) finding(n int, f *finding.Finding) {
 	if p.o.Markdown {
-		fmt.Fprintf(p, "%d. **%s**: %s\n", n, table.EscapeMarkdown(f.size()), table.EscapeMarkdown(f.Text))
-		for _, l := range f.lines() {
+		fmt.Fprintf(p, "%d. **%s**: %s\n", n, table.EscapeMarkdown(sizeOf(f)), table.EscapeMarkdown(f.Text))
+		for _, l := range lines(f) {
 			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeMarkdown(l[1]))
 		}
 		fmt.Fprintf(p, "   - next: `%s`\n", strings.ReplaceAll(table.Clean(f.Next), "`", "'"))
 		return
 	}
 	const indent = 4
-	for i, l := range table.Fill(f.Text+" ("+f.size()+")", p.o.Width-indent) {
+	for i, l := range table.Fill(f.Text+" ("+sizeOf(f)+")", p.o.Width-indent) {
 		if i == 0 {
 			fmt.Fprintf(p, "%*d. %s\n", indent-2, n, p.color(bold, l))
 		} else {
 			fmt.Fprintf(p, "%*s%s\n", indent, "", p.color(bold, l))
 		}
 	}
-	for _, l := range append(f.lines(), [2]string{"next:", f.Next}) {
+	for _, l := range append(lines(f), [2]string{"next:", f.Next}) {
 		for i, text := range table.Fill(l[0]+" "+l[1], p.o.Width-indent-2) {
 			hang := 0
 			if i > 0 {
@@ -248,8 +237,11 @@ func (p *printer) finding(n int, f Finding) {
 }
 
 // lines are what is told below a finding.
-func (f *Finding) lines() [][2]string {
+func lines(f *finding.Finding) [][2]string {
 	var out [][2]string
+	if f.Evidence != "" {
+		out = append(out, [2]string{"evidence:", f.Evidence})
+	}
 	if f.Where != "" {
 		out = append(out, [2]string{"where:", f.Where})
 	}
@@ -397,7 +389,7 @@ func (p *printer) exposure(r *Report) {
 	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed ms a step"), table.Number("Share %"), table.Number("Hidden ms a step"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
-			t.Row(e.Stage, e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
+			t.Row(e.Stage.String(), e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
 		}
 	}
 	p.table(t)
@@ -411,7 +403,7 @@ func (p *printer) fusions(r *Report) {
 	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms a step"), table.Number("Gain ms"), table.Number("Times"), table.Text("What to do"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
-		t.Row(f.Stage, f.Pattern, f.State, millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
+		t.Row(f.Stage.String(), f.Pattern, f.State, millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
 	}
 	p.table(t)
 	p.more(len(r.Fusions)-n, "fused path", "fused paths")

@@ -61,7 +61,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		if row.Kind != fuseSplit || row.EstimatedGainUS <= 0 {
 			continue
 		}
-		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Unused fused path: " + row.Pattern,
+		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Not used: " + row.Pattern,
 			Size: size(finding.Recoverable, int64(math.Round(1e3*row.EstimatedGainUS))), Confidence: finding.Medium,
 			Evidence: fmt.Sprintf("%s take %s, %d times.", count(len(row.Evidence), "kernel"), fromUS(row.RelatedUS), row.Occurrences),
 			Advice:   finding.Advice{Do: row.Action}}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -153,13 +154,24 @@ func (c Condition) Coverage(all, inPasses float64) gate.Check {
 	return c.AtLeast(share, fmt.Sprintf("%.1f %% of the GPU time is in passes, wanted are at least %g %%", share, c.Limit))
 }
 
-// Exposed judges ExposedComm by the stage with most of it, a share of its steps; stage is "" where no communication is exposed.
-func (c Condition) Exposed(share float64, stage string) gate.Check {
-	text := "no communication is exposed"
-	if stage != "" {
-		text = fmt.Sprintf("communication runs alone in %.1f %% of the %s steps", 100*share, stage)
+// Exposed judges ExposedComm by the finding with the largest share of its steps. steps says whether any step was found.
+func (c Condition) Exposed(list []finding.Finding, steps bool) gate.Check {
+	if !steps {
+		return c.Untold("no step was found")
 	}
-	return c.Check(100*share, text)
+	var worst finding.Finding
+	for _, f := range list {
+		if f.Kind == finding.ExposedCommunication && f.Share > worst.Share {
+			worst = f
+		}
+	}
+	text := "no communication is exposed"
+	if worst.Share > 0 {
+		text = fmt.Sprintf("exposed communication: %.1f %% %s (%s)", 100*worst.Share, worst.Of.Title(), worst.Stage.Info().Step)
+	}
+	check := c.Check(100*worst.Share, text)
+	check.Place.Within = worst.Where
+	return check
 }
 
 // HostCaused judges HostCaused by the host's share of the steps; unsure says that what is unknown could change the answer.

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata"
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gate"
@@ -71,13 +70,7 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 	case app.Floor:
 		return floor(r, c)
 	}
-	worst, stage := 0.0, ""
-	for _, e := range r.Exposure {
-		if e.Category == string(classify.CategoryCommunication) && e.Share > worst {
-			worst, stage = e.Share, e.Stage
-		}
-	}
-	return c.Exposed(worst, stage)
+	return c.Exposed(r.Found(), true)
 }
 
 // regression is what a gate of the comparison said.

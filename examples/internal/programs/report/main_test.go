@@ -18,6 +18,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/report"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 func TestHelp(t *testing.T) {
@@ -70,7 +71,7 @@ func TestFindingsOfADecode(t *testing.T) {
 	if len(r.Findings) < 5 {
 		t.Fatalf("%d findings, want at least five", len(r.Findings))
 	}
-	kinds := map[string]bool{}
+	kinds := map[finding.Kind]bool{}
 	for i, f := range r.Findings {
 		kinds[f.Kind] = true
 		if f.Where == "" || !strings.HasPrefix(f.Next, "strata ") || !strings.Contains(f.Next, path) || f.PerStep <= 0 || f.Share <= 0 || f.Share > 1 {
@@ -80,7 +81,7 @@ func TestFindingsOfADecode(t *testing.T) {
 			t.Errorf("finding %d is larger than the one before", i)
 		}
 	}
-	for _, want := range []string{"small-kernels", "above-floor", "host-idle"} {
+	for _, want := range []finding.Kind{finding.SmallKernels, finding.AboveFloor, finding.IdleTime} {
 		if !kinds[want] {
 			t.Errorf("no finding of kind %s", want)
 		}
@@ -93,11 +94,11 @@ func TestHostIsNotBlamed(t *testing.T) {
 	for _, args := range [][]string{nil, {testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz")}} {
 		r := document(t, args...)
 		for _, f := range r.Findings {
-			if f.Kind != "host-idle" {
+			if f.Kind != finding.IdleTime {
 				continue
 			}
-			host := strings.HasPrefix(f.Text, "the GPU waits, host ")
-			if points := strings.Contains(f.Where, "waits most for the host"); points && !host {
+			host := f.Cause.Group().Host()
+			if points := strings.Contains(f.Where, "most host time in pass"); points && !host {
 				t.Errorf("%q: %q", f.Text, f.Where)
 			}
 			seen[host]++

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata"
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
 	"github.com/llmstrata/strata/internal/atomicfile"
@@ -219,23 +218,7 @@ func tell(c app.Condition, r *triage.Report) gate.Check {
 	if c.Name == app.Regression {
 		return c.Untold("nothing to compare with: --compare-input names an older run")
 	}
-	worst, stage, steps := 0.0, "", false
-	for i := range r.Stages {
-		e := r.Stages[i].Exposure
-		if e == nil || e.WallNS == 0 {
-			continue
-		}
-		steps = true
-		for _, row := range e.Rows {
-			if share := float64(row.ExposedNS) / float64(e.WallNS); row.Category == string(classify.CategoryCommunication) && share > worst {
-				worst, stage = share, r.Stages[i].Stage
-			}
-		}
-	}
-	if !steps {
-		return c.Untold("no step was found")
-	}
-	return c.Exposed(worst, stage)
+	return c.Exposed(r.Findings, slices.ContainsFunc(r.Stages, func(s triage.StageReport) bool { return s.Exposure.WallNS > 0 }))
 }
 
 // load reads what the report is made of, of the GPUs that --device names.
