@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
@@ -125,8 +126,8 @@ func TestPagesAreDeterministic(t *testing.T) {
 // more names, and longer ones, than any run has.
 func TestPagesStaySmall(t *testing.T) {
 	passes := 80
-	if testing.Short() {
-		passes = 45
+	if !testdata.Long() {
+		passes = 20
 	}
 	long := strings.Repeat("cutlass::gemm::kernel::Universal<", 8)
 	for name, kernel := range map[string]func(int) string{

@@ -37,6 +37,7 @@ func TestModuleKeepsTheRules(t *testing.T) {
 		{"symbol-docs", arch.CheckSymbolDocs},
 		{"assertions", arch.CheckAssertions},
 		{"examples", arch.CheckExamples},
+		{"one-way", arch.CheckOneWay},
 	}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -262,6 +263,11 @@ func Example_silent() {}
 	})
 	wantFindings(t, arch.CheckAssertions(src),
 		"TestNothing", "TestOnlyFinds", "TestEmptyHelper", "TestCycle", "FuzzNothing", "Example_silent output")
+}
+
+func TestShortTestsAreFound(t *testing.T) {
+	src := load(t, map[string]string{"low/a_test.go": "package low\nimport \"testing\"\nvar _ = testing.Short()\nvar _ = testing.Verbose()\n"})
+	wantFindings(t, arch.CheckOneWay(src), "low/a_test.go:3 Long")
 }
 
 func TestExamplesFindsPackagesWithout(t *testing.T) {

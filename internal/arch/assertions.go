@@ -48,6 +48,24 @@ func CheckAssertions(s *Source) []string {
 	return bad
 }
 
+// CheckOneWay reports tests that ask testing.Short: testdata.Long says what is left out.
+func CheckOneWay(s *Source) []string {
+	var bad []string
+	for _, p := range s.Packages {
+		for _, f := range p.Files {
+			ast.Inspect(f.AST, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Short" {
+					if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "testing" {
+						bad = append(bad, fmt.Sprintf("%s:%d: testing.Short: ask testdata.Long", f.Path, s.Fset.Position(n.Pos()).Line))
+					}
+				}
+				return true
+			})
+		}
+	}
+	return bad
+}
+
 // CheckExamples reports public packages without an example: an importer's
 // first question is what a call looks like.
 func CheckExamples(s *Source) []string {

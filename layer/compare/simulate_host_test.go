@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // hostWorld says how operations of the host vary: the measured quantiles of their relative spread are 2, 7 and 40 %, single samples
@@ -42,11 +44,19 @@ func (w hostWorld) host(r *rand.Rand, ops, steps int, factor float64) *Host {
 	return h
 }
 
+// simulated is how many of n pairs are simulated without STRATA_LONG.
+func simulated(n int) int {
+	if testdata.Long() {
+		return n
+	}
+	return n / 4
+}
+
 // Equal runs whose steps resemble their neighbours and jump: at most 2 % of the pairs show a difference.
 func TestSimulatedHostsWithoutDifference(t *testing.T) {
 	for _, w := range []hostWorld{{0.4, 0, 0.01}, {0.8, 0.05, 0.01}} {
 		for _, steps := range []int{12, 40, 120} {
-			const n = 200
+			n := simulated(200)
 			r := rand.New(rand.NewPCG(4, uint64(steps)))
 			got := rate(n, func() bool {
 				rep := CompareHost([]*Host{w.host(r, 40, steps, 1)}, []*Host{w.host(r, 40, steps, 1)}, Options{})
@@ -68,7 +78,7 @@ func TestSimulatedHostsWithoutDifference(t *testing.T) {
 // An operation of 680 µs that takes half as long again is found; the floor of 5 % hides much less.
 func TestSimulatedChangeOfAnOperation(t *testing.T) {
 	w := hostWorld{0.4, 0.02, 0.01}
-	const n = 200
+	n := simulated(200)
 	for _, c := range []struct{ factor, least, most float64 }{{1.5, 0.9, 1}, {1.1, 0, 0.05}} {
 		r := rand.New(rand.NewPCG(5, 40))
 		got := rate(n, func() bool {
