@@ -153,7 +153,8 @@ type Row struct {
 // kernelDelta is the difference that a row is judged on.
 func (r *Row) kernelDelta() time.Duration { return r.KernelB - r.KernelA }
 
-// KernelUse is what a pass spends on kernels of one name, in the mean.
+// KernelUse is what a pass spends on kernels of one name, in the mean: Name,
+// Launches and Time.
 type KernelUse struct {
 	Name     string
 	Launches float64
