@@ -2,6 +2,7 @@ package browsertests
 
 import (
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,12 +17,14 @@ func TestPageOf100000KernelsOpens(t *testing.T) {
 	chromium(t)
 	dir := t.TempDir()
 	trace, page := filepath.Join(dir, "large.json.gz"), filepath.Join(dir, "large.html")
-	for _, args := range [][]string{{"./internal/gen/cmd/tracegen", "-size", "140MB", "-frames", "0", "-o", trace}, {"./examples/report", trace, "--html", page, "--output", filepath.Join(dir, "out.txt")}} {
-		cmd := exec.Command("go", append([]string{"run"}, args...)...)
-		cmd.Dir = "../.."
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-		}
+	cmd := exec.Command("go", "run", "./tracegen", "-size", "140MB", "-frames", "0", "-o", trace)
+	cmd.Dir = "../tools"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
+	run(t, "report", trace, "--html", page, "--output", filepath.Join(dir, "out.txt"))
+	if info, err := os.Stat(page); err != nil || info.Size() > 3_000_000 {
+		t.Errorf("the page: %v, %v; want at most 3 MB", info, err)
 	}
 	ctx := startBrowser(t)
 	w := watch(ctx, t)
@@ -36,7 +39,11 @@ func TestPageOf100000KernelsOpens(t *testing.T) {
 	if dead := evaluate[[]string](ctx, t, `[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute("href")).filter(h => !document.getElementById(h.slice(1)))`); len(dead) > 0 {
 		t.Errorf("links that lead nowhere: %q", dead)
 	}
+	if kept := evaluate[[]int](ctx, t, `(() => { const t = strataPage.timelines[0]; return [t.n, t.data.kernels, t.levels.length, t.rects]; })()`); kept[0] > 20_000 || kept[1] < 50_000 || kept[2] != 3 || kept[3] < 100 {
+		t.Errorf("the timeline keeps %d of %d kernels with %d levels and draws %d rectangles", kept[0], kept[1], kept[2], kept[3])
+	}
 	id := evaluate[string](ctx, t, `document.querySelector("#kernels table").id`)
+	unfold(ctx, t)
 	all := column(ctx, t, id, 0)
 	if err := chromedp.Run(ctx, chromedp.SendKeys(`#kernels input[type=search]`, "norm", chromedp.ByQuery)); err != nil {
 		t.Fatal(err)

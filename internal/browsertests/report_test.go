@@ -1,11 +1,14 @@
 package browsertests
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,17 +23,39 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// report writes the HTML report that a program makes of the built-in demo trace
-// and returns its URL.
-func report(t *testing.T, program string) string {
-	t.Helper()
-	chromium(t)
-	path := filepath.Join(t.TempDir(), program+".html")
-	cmd := exec.Command("go", "run", "./examples/"+program, "--html", path)
+// strata is the program, built once for all tests.
+var strata = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "strata-browser")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "strata")
+	cmd := exec.Command("go", "build", "-o", path, "./examples/strata")
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+		return "", fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}
+	return path, nil
+})
+
+// run runs the program.
+func run(t *testing.T, args ...string) {
+	t.Helper()
+	path, err := strata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
+		t.Fatalf("strata %v: %v\n%s", args, err, out)
+	}
+}
+
+// report writes the page that a command makes of the built-in demo trace and returns its URL.
+func report(t *testing.T, command string) string {
+	t.Helper()
+	chromium(t)
+	path := filepath.Join(t.TempDir(), command+".html")
+	run(t, command, "--html", path)
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
@@ -73,10 +98,10 @@ func (w *watcher) asked() (requests, problems []string) {
 }
 
 // evaluate runs a JavaScript expression and returns its value.
-func evaluate[T any](ctx context.Context, t *testing.T, expression string) T {
+func evaluate[T any](ctx context.Context, t *testing.T, expression string, options ...chromedp.EvaluateOption) T {
 	t.Helper()
 	var v T
-	if err := chromedp.Run(ctx, chromedp.Evaluate(expression, &v)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.Evaluate(expression, &v, options...)); err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
 	return v
@@ -87,28 +112,23 @@ func evaluate[T any](ctx context.Context, t *testing.T, expression string) T {
 func column(ctx context.Context, t *testing.T, table string, n int) []string {
 	t.Helper()
 	return evaluate[[]string](ctx, t, fmt.Sprintf(
-		`[...document.getElementById(%q).tBodies[0].rows].filter(r => r.offsetParent !== null).map(r => r.cells[%d].textContent.trim())`, table, n))
+		`[...document.querySelectorAll("#%s tbody tr")].filter(r => r.offsetParent !== null).map(r => r.cells[%d].textContent.trim())`, table, n))
 }
 
-// numbers parses what a column shows.
-func numbers(t *testing.T, texts []string) []float64 {
+// values returns the numbers by which a column sorts, as its rows stand.
+func values(ctx context.Context, t *testing.T, table string, n int) []float64 {
 	t.Helper()
-	var out []float64
-	for _, s := range texts {
-		f, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, f)
-	}
-	return out
+	return evaluate[[]float64](ctx, t, fmt.Sprintf(`[...document.querySelectorAll("#%s tbody tr")].map(r => +r.cells[%d].dataset.sort)`, table, n))
 }
+
+// awaited waits for a promise.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 // kernelTable finds the table with a search field and returns its id and the
 // numbers of its columns by title.
 func kernelTable(ctx context.Context, t *testing.T) (string, map[string]int) {
 	t.Helper()
-	id := evaluate[string](ctx, t, `document.querySelector("input[type=search]").getAttribute("aria-controls")`)
+	id := evaluate[string](ctx, t, `document.querySelector(".tablebox input[type=search]").getAttribute("aria-controls")`)
 	titles := evaluate[[]string](ctx, t, fmt.Sprintf(`[...document.getElementById(%q).tHead.rows[0].cells].map(c => c.textContent)`, id))
 	index := map[string]int{}
 	for i, s := range titles {
@@ -125,8 +145,8 @@ func TestReports(t *testing.T) {
 		time   string   // a column to sort
 		word   string   // to search, in some names and not in others
 	}{
-		"layer-timeline": {[]string{"All forward passes", "Layers of pass", "Layer types", "GPU activities by name"}, "Time (ms)", "flashinfer"},
-		"triage":         {[]string{"Kernels of stage", "Operators of stage", "Overlap of stage", "Fused paths of stage"}, "GPU time (ms)", "nvjet"},
+		"layers": {[]string{"Layers and operators in numbers", "Layers of pass", "Operators of the steady pass against the GPU", "Cost per token"}, "Time", "norm"},
+		"triage": {[]string{"Stage extend: kernels", "Stage extend: operators", "Stage extend: overlap", "Stage extend: fused paths"}, "GPU time", "nvjet"},
 	} {
 		t.Run(program, func(t *testing.T) {
 			address := report(t, program) // first: building it may take longer than a browser has
@@ -148,43 +168,46 @@ func TestReports(t *testing.T) {
 			if !ok {
 				t.Fatalf("columns are %v, want one %q", columns, want.time)
 			}
+			unfold(ctx, t)
 			rows := len(column(ctx, t, id, 0))
 			heading := fmt.Sprintf("#%s thead th:nth-child(%d)", id, col+1)
-			click(ctx, t, id, heading, "descending")
-			if got := numbers(t, column(ctx, t, id, col)); len(got) != rows || !slices.IsSortedFunc(got, func(a, b float64) int { return int(b*1e3) - int(a*1e3) }) {
+			click(ctx, t, heading, "descending")
+			if got := values(ctx, t, id, col); len(got) != rows || !slices.IsSortedFunc(got, func(a, b float64) int { return cmp.Compare(b, a) }) {
 				t.Errorf("after one click %s shows %v, want %d rows, the largest first", want.time, got, rows)
 			}
-			click(ctx, t, id, heading, "ascending")
-			if got := numbers(t, column(ctx, t, id, col)); len(got) != rows || !slices.IsSorted(got) {
+			click(ctx, t, heading, "ascending")
+			if got := values(ctx, t, id, col); len(got) != rows || !slices.IsSorted(got) {
 				t.Errorf("after two clicks %s shows %v, want %d rows, the smallest first", want.time, got, rows)
 			}
 
-			if err := chromedp.Run(ctx, chromedp.SendKeys(`input[type=search]`, want.word, chromedp.ByQuery)); err != nil {
+			if err := chromedp.Run(ctx, chromedp.SendKeys("#"+id+"-search", want.word, chromedp.ByQuery)); err != nil {
 				t.Fatal(err)
 			}
 			found := column(ctx, t, id, 0)
 			if len(found) == 0 || len(found) >= rows {
 				t.Errorf("searching %q shows %d of %d rows, want some", want.word, len(found), rows)
 			}
-			for _, name := range found {
-				if !strings.Contains(name, want.word) {
-					t.Errorf("searching %q shows %q", want.word, name)
-				}
+			if stray := evaluate[[]string](ctx, t, fmt.Sprintf(`[...document.querySelectorAll("#%s tbody tr")].filter(r => r.offsetParent !== null && !r.textContent.toLowerCase().includes(%q)).map(r => r.textContent)`, id, want.word)); len(stray) > 0 {
+				t.Errorf("searching %q shows %q", want.word, stray)
 			}
 			// Sorting keeps what the filter hides.
-			click(ctx, t, id, heading, "descending")
+			click(ctx, t, heading, "descending")
 			if got := column(ctx, t, id, 0); len(got) != len(found) {
 				t.Errorf("sorting changed the number of found rows from %d to %d", len(found), len(got))
 			}
-			status := evaluate[string](ctx, t, `document.querySelector("input[type=search]").closest(".tablebox").querySelector("output").textContent`)
+			status := evaluate[string](ctx, t, `document.querySelector(".tablebox input[type=search]").closest(".tablebox").querySelector("output").textContent`)
 			if want := fmt.Sprintf("%d of %d rows", len(found), rows); !strings.HasPrefix(status, want) {
 				t.Errorf("status = %q, want %q", status, want)
 			}
-			evaluate[bool](ctx, t, `(() => { const f = document.querySelector("input[type=search]"); f.value = ""; return f.dispatchEvent(new Event("input")); })()`)
-			choose := fmt.Sprintf(`(() => { const s = document.querySelector("select[aria-controls=%s]"); s.value = "gemm"; return s.dispatchEvent(new Event("input")); })()`, id)
-			evaluate[bool](ctx, t, choose)
-			if got := column(ctx, t, id, columns["Category"]); len(got) == 0 || len(got) >= rows || slices.ContainsFunc(got, func(s string) bool { return s != "gemm" }) {
-				t.Errorf("choosing gemm shows the categories %q", got)
+			evaluate[bool](ctx, t, `(() => { const f = document.querySelector(".tablebox input[type=search]"); f.value = ""; return f.dispatchEvent(new Event("input")); })()`)
+			choose := fmt.Sprintf(`(() => { const s = document.querySelector("select[aria-controls=%s]"); s.value = s.options[1].value; s.dispatchEvent(new Event("input")); return [s.value, s.dataset.column]; })()`, id)
+			chosen := evaluate[[]string](ctx, t, choose)
+			n, err := strconv.Atoi(chosen[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := column(ctx, t, id, n); len(got) == 0 || len(got) >= rows || slices.ContainsFunc(got, func(s string) bool { return s != chosen[0] }) {
+				t.Errorf("choosing %s shows %q", chosen[0], got)
 			}
 
 			requests, problems := w.asked()
@@ -198,16 +221,16 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// click clicks a heading and waits until its table is sorted.
-func click(ctx context.Context, t *testing.T, table, heading, order string) {
+// unfold shows the rows below the fold of each table.
+func unfold(ctx context.Context, t *testing.T) {
 	t.Helper()
-	// The table is sorted a moment after the click; it says when.
-	evaluate[bool](ctx, t, fmt.Sprintf(
-		`(window.sorted = new Promise(done => document.getElementById(%q).addEventListener("sort-end", () => done(true), {once: true})), true)`, table))
-	var done bool
-	err := chromedp.Run(ctx, chromedp.Click(heading, chromedp.ByQuery),
-		chromedp.Evaluate(`window.sorted`, &done, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-	if err != nil {
+	evaluate[bool](ctx, t, `(document.querySelectorAll("button.unfold").forEach(b => b.click()), true)`)
+}
+
+// click clicks a heading, which sorts its table at once.
+func click(ctx context.Context, t *testing.T, heading, order string) {
+	t.Helper()
+	if err := chromedp.Run(ctx, chromedp.Click(heading, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
 	if got := evaluate[string](ctx, t, fmt.Sprintf(`document.querySelector(%q).getAttribute("aria-sort")`, heading)); got != order {
@@ -215,24 +238,19 @@ func click(ctx context.Context, t *testing.T, table, heading, order string) {
 	}
 }
 
-// TestReportsPrint: on paper everything is open, nothing is wider than the page
-// and nothing is there that only a screen can use.
+// TestReportsPrint: on paper nothing is wider than the page, nothing is there that only a screen can use, and the demo's
+// report takes at most four pages.
 func TestReportsPrint(t *testing.T) {
-	// The width between the margins of a page in CSS pixels, as the report asks for it: A4, landscape, 297 mm less 2 × 10 mm at 96 dpi.
-	const width = 1046
-	for _, program := range []string{"report", "layer-timeline", "triage"} {
-		t.Run(program, func(t *testing.T) {
-			address := report(t, program)
+	// The width between the margins of a page in CSS pixels, as the page asks for it: A4, landscape, 297 mm less 2 × 10 mm at 96 dpi.
+	const width, most = 1046, 4
+	for _, command := range []string{"report", "layers", "triage", "host"} {
+		t.Run(command, func(t *testing.T) {
+			address := report(t, command)
 			ctx := startBrowser(t)
-			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000), emulation.SetEmulatedMedia().WithMedia("print"),
-				chromedp.Navigate(address)); err != nil {
+			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000), emulation.SetEmulatedMedia().WithMedia("print"), chromedp.Navigate(address)); err != nil {
 				t.Fatal(err)
 			}
-			evaluate[bool](ctx, t, `window.dispatchEvent(new Event("beforeprint"))`)
-			if n := evaluate[int](ctx, t, `document.querySelectorAll("details:not([open])").length`); n != 0 {
-				t.Errorf("%d tables are folded on paper", n)
-			}
-			if n := evaluate[int](ctx, t, `[...document.querySelectorAll("nav, .controls")].filter(e => e.offsetParent !== null).length`); n != 0 {
+			if n := evaluate[int](ctx, t, `[...document.querySelectorAll(".tools, .controls, .unfold, .act")].filter(e => e.offsetParent !== null).length`); n != 0 {
 				t.Errorf("%d controls are shown on paper", n)
 			}
 			if w := evaluate[float64](ctx, t, `document.documentElement.scrollWidth`); w > width {
@@ -240,10 +258,13 @@ func TestReportsPrint(t *testing.T) {
 			}
 			var pdf []byte
 			if err := chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) (err error) {
-				pdf, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).Do(ctx)
+				pdf, _, err = page.PrintToPDF().WithPreferCSSPageSize(true).WithPrintBackground(true).Do(ctx)
 				return err
 			})); err != nil || !strings.HasPrefix(string(pdf), "%PDF-") {
-				t.Errorf("printing gave %d bytes, %v; want a PDF", len(pdf), err)
+				t.Fatalf("printing gave %d bytes, %v; want a PDF", len(pdf), err)
+			}
+			if n := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(pdf, -1)); n > most {
+				t.Errorf("%d pages of paper, want at most %d", n, most)
 			}
 		})
 	}

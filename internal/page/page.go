@@ -4,7 +4,7 @@ package page
 // holds; what is left out is counted in the page.
 const (
 	maxRows   = 600  // rows of a table: measured 0.4 kB each with a long kernel name
-	foldedAt  = 12   // rows below which a table's remainder is not worth folding
+	foldedAt  = 4    // rows below which a remainder is not worth folding
 	maxNotes  = 40   // remarks
 	maxText   = 240  // characters of a line of a cell, or of a label
 	maxLines  = 8    // lines of a cell

@@ -294,7 +294,7 @@ func (p *writer) card(c *Card, n int, most float64) {
 const (
 	pitch, thick = 24.0, 16.0
 	fallWidth    = 1000.0
-	nameWidth    = 230.0
+	nameWidth    = 290.0
 	valueWidth   = 150.0
 )
 

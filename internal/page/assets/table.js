@@ -22,12 +22,12 @@
     };
     const order = rows.map((row) => ({ row, key: key(row) }));
     order.sort((a, b) => (typeof a.key === "number" && typeof b.key === "number" ? a.key - b.key : String(a.key).localeCompare(String(b.key))) * (down ? -1 : 1));
+    const sizes = [...table.tBodies].map((b) => b.rows.length); // before rows move between the bodies
     let at = 0;
-    for (const body of table.tBodies) {
-      const n = body.rows.length;
-      body.append(...order.slice(at, at + n).map((o) => o.row));
-      at += n;
-    }
+    [...table.tBodies].forEach((body, i) => {
+      body.append(...order.slice(at, at + sizes[i]).map((o) => o.row));
+      at += sizes[i];
+    });
   };
   document.addEventListener("click", (e) => {
     const th = e.target instanceof Element ? e.target.closest("th") : null;
