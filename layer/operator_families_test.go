@@ -113,3 +113,38 @@ func TestInductorGPT2(t *testing.T) {
 		}
 	}
 }
+
+// Kernels of PyTorch that models written op by op run.
+var (
+	famLayerNorm = famKernel{name: "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, false>(P)"}
+	famSilu      = famKernel{name: "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::silu_kernel(at::TensorIteratorBase&)::{lambda()#1}>(P)"}
+	famGelu      = famKernel{name: "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#1}>(P)"}
+	famMul       = famKernel{name: "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(P)"}
+	famAdd       = famKernel{name: "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(P)"}
+	famCat       = famKernel{name: "void at::native::(anonymous namespace)::CatArrayBatchedCopy_contig<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 3, 128, 1>(P)"}
+	famFlash     = famKernel{name: "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(Flash_fwd_params)"}
+)
+
+func (k famKernel) is(want string) famKernel { k.want = want; return k }
+
+// TestTwoStreamDenoiser: the denoiser of Stable Diffusion 3.5 as diffusers runs it, op by op and with shapes: both streams have a modulation of six sizes, three
+// equal products each, one attention, and a feed-forward part without a gate. There is no head and no sampling.
+func TestTwoStreamDenoiser(t *testing.T) {
+	const h, image, text = 2432, 4096, 333
+	stream := func(m int) []famKernel {
+		return []famKernel{famSilu.is("modulation"), famProduct("modulation", 2, h, 6*h), famLayerNorm.is("input_norm"), famMul.is("modulation"), famAdd.is("modulation")}
+	}
+	qkv := func(m int) []famKernel {
+		return []famKernel{famProduct("q_proj q_proj|k_proj|v_proj", m, h, h), famProduct("k_proj|v_proj q_proj|k_proj|v_proj", m, h, h), famProduct("k_proj|v_proj q_proj|k_proj|v_proj", m, h, h)}
+	}
+	ffn := func(m int) []famKernel {
+		return []famKernel{famMul.is("modulation"), famAdd.is("residual_add"), famLayerNorm.is("post_norm"), famMul.is("modulation"), famAdd.is("modulation"), famProduct("up_proj", m, h, 4*h), famGelu.is("activation"), famProduct("down_proj", m, 4*h, h), famMul.is("modulation"), famAdd.is("residual_add")}
+	}
+	m := famModel{
+		before: []famKernel{famProduct("", 2, 256, h), famSilu, famProduct("", 2, h, h), famProduct("", text, 4096, h)},
+		layers: 38, passes: 4,
+		layer: slices.Concat(stream(image), stream(text), qkv(image), qkv(text), []famKernel{famCat, famCat, famCat, famFlash.is("attention"), famProduct("o_proj", image, h, h), famProduct("o_proj", text, h, h)}, ffn(image), ffn(text)),
+		after: []famKernel{famSilu.is("modulation"), famProduct("modulation", 2, h, 2*h), famLayerNorm.is("final_norm"), famMul.is("modulation"), famAdd.is("modulation"), famProduct("other", image, h, 64)},
+	}
+	famCheck(t, m, layer.Options{NumLayers: 38})
+}

@@ -1,5 +1,8 @@
 package opname
 
+// Of a diffusion transformer.
+const Modulation = "modulation"
+
 // Before the layers.
 const (
 	Embed   = "embed"
@@ -91,7 +94,7 @@ const (
 // tables.
 var All = [...]string{
 	Prepare, Embed,
-	HCPre, ResidualAdd, InputNorm, QKVProj, QProj, KProj, VProj,
+	Modulation, HCPre, ResidualAdd, InputNorm, QKVProj, QProj, KProj, VProj,
 	QKVAProj, QAProj, KVAProj, QANorm, KVANorm, QBProj, KVBProj,
 	QKNorm, Rope, KVWrite, Indexer, IndexerTopK, KAbsorb, Attention, VAbsorb,
 	InProj, Conv1D, LinearAttention, GateNorm, OutProj,

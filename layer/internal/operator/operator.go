@@ -145,6 +145,11 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 		layout = guess(&pass, reads, latent, &f.p)
 	}
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}
+	if d := w.denoiserOf(); d != nil && !layout.Given {
+		d.read()
+		w.serve()
+		return found
+	}
 	w.survey()
 	w.divide()
 	w.alignAll()
