@@ -148,3 +148,48 @@ func TestTwoStreamDenoiser(t *testing.T) {
 	}
 	famCheck(t, m, layer.Options{NumLayers: 38})
 }
+
+// TestImageEncoder: a vision transformer ends with a norm and a classifier, which is no head with a vocabulary; it has no gate.
+func TestImageEncoder(t *testing.T) {
+	const h, rows = 1024, 577
+	m := famModel{
+		before: []famKernel{{name: "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x64x64_warpgroupsize1x1x1_g1_execute_segment_k_off_kernel__5x_cudnn"}, famCat, famAdd},
+		layers: 24, passes: 3,
+		layer: []famKernel{famLayerNorm.is("input_norm"), famProduct("qkv_proj", rows, h, 3*h), famFlash.is("attention"), famProduct("o_proj", rows, h, h), famAdd.is("residual_add"),
+			famLayerNorm.is("post_norm"), famProduct("gate_up_proj up_proj", rows, h, 4*h), famGelu.is("activation"), famProduct("down_proj", rows, 4*h, h), famAdd.is("residual_add")},
+		after: []famKernel{famLayerNorm.is("final_norm"), famProduct("other", 1, h, 1000)},
+	}
+	famCheck(t, m, layer.Options{NumLayers: 24})
+}
+
+// TestDenoiserWithCrossAttention: a denoiser with one stream that reads a text in a second attention, and a feed-forward part whose first product makes gate and
+// values at once.
+func TestDenoiserWithCrossAttention(t *testing.T) {
+	const h, rows, text = 1152, 4096, 300
+	m := famModel{
+		before: []famKernel{famProduct("other", 2, 256, h), famProduct("other", text, 4096, h)},
+		layers: 28, passes: 4,
+		layer: []famKernel{famSilu.is("modulation"), famProduct("modulation", 2, h, 6*h), famLayerNorm.is("input_norm"), famMul.is("modulation"), famAdd.is("modulation"),
+			famProduct("q_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, h), famFlash.is("attention"), famProduct("o_proj", rows, h, h),
+			famMul.is("modulation"), famAdd.is("residual_add"),
+			famLayerNorm.is("post_norm"), famMul.is("modulation"), famAdd.is("modulation"), famProduct("gate_up_proj", rows, h, 8*h), famGelu.is("activation"), famMul.is("modulation activation"),
+			famProduct("down_proj", rows, 4*h, h), famMul.is("modulation"), famAdd.is("residual_add")},
+		// What stands behind the last layer may be told as the next pass's.
+		after: []famKernel{famSilu.is("modulation activation"), famProduct("modulation other", 2, h, 2*h), famLayerNorm.is("final_norm other"), famMul.is("modulation other"), famAdd.is("modulation other"), famProduct("other", rows, h, 32)},
+	}
+	famCheck(t, m, layer.Options{NumLayers: 28})
+}
+
+// TestLanguageModelKeepsItsGate: two equal products of one input whose activation is multiplied are a gate, in a model of language with shapes.
+func TestLanguageModelKeepsItsGate(t *testing.T) {
+	const h, rows = 2048, 512
+	m := famModel{
+		before: []famKernel{{name: "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>(P)", want: "embed"}},
+		layers: 16, passes: 3,
+		layer: []famKernel{{name: "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", want: "input_norm residual_add+input_norm"}, famProduct("q_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, 512),
+			famProduct("k_proj|v_proj", rows, h, 512), famFlash.is("attention"), famProduct("o_proj", rows, h, h), {name: "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", want: "residual_add+post_norm"},
+			famProduct("gate_proj", rows, h, 5632), famSilu.is("activation"), famProduct("up_proj", rows, h, 5632), famMul, famProduct("down_proj", rows, 5632, h)},
+		after: []famKernel{{name: "void vllm::rms_norm_kernel<c10::BFloat16, 8>(P)", want: "final_norm residual_add+final_norm"}, famProduct("lm_head", 1, h, 32000)},
+	}
+	famCheck(t, m, layer.Options{NumLayers: 16})
+}

@@ -47,9 +47,26 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 		}
 		out.LayerKinds[l] = k
 	}
-	out.Before = []Step{{Op: opname.Prepare, Optional: true}, {Op: opname.Embed}}
-	out.After = []Step{{Op: opname.ResidualAdd, Optional: true}, {Op: opname.FinalNorm}, {Op: opname.LMHead}, {Op: opname.LogitsGather, Optional: true}, {Op: opname.Sampling, Optional: true}}
+	out.Before = []Step{opt(opname.Prepare), must(opname.Embed)}
+	out.After = []Step{opt(opname.ResidualAdd), must(opname.FinalNorm)}
+	if language(reads) {
+		out.After = append(out.After, must(opname.LMHead), opt(opname.LogitsGather), opt(opname.Sampling))
+	}
 	return out
+}
+
+// language reports that something runs which only a model of language has: a lookup of tokens, a cache, experts, a scan, sampling. What ends an encoder of
+// images or a denoiser is no head with a vocabulary.
+func language(reads []reading) bool {
+	for i := range reads {
+		for _, a := range reads[i].acts {
+			switch a {
+			case classify.RoleEmbed, classify.RoleCacheWrite, classify.RoleSample, classify.RoleExperts, classify.RoleRouter, classify.RoleScan, classify.RoleGather:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // denseRows finds the layers where a plain product, an activation and a plain product stand in a row, on the stream of the experts or on
