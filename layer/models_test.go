@@ -55,7 +55,7 @@ func TestDenoiserOfFlux(t *testing.T) {
 		}
 		op, part, _ := k.Operator()
 		switch {
-		case op == "attention" && part == "main":
+		case op == "attention" && part == layer.PartMain:
 			attended = at.Layer
 		case at.Layer >= 0 && at.Layer == attended && strings.Contains(string(op), "_proj"):
 			products++

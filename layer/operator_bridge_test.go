@@ -80,7 +80,7 @@ func opFind(t *testing.T, path string, c *profile.Config) []opAnswer {
 	for k := range d.Kernels() {
 		if p := k.Place(); p.Pass != trace.None {
 			op, part, conf := k.Operator()
-			out = append(out, opAnswer{Operator: string(op), Part: part, Evidence: k.OperatorEvidence(), Confidence: conf, Layer: p.Layer, index: index[k.Event().ID()], pass: p.Pass, event: k.Event()})
+			out = append(out, opAnswer{Operator: string(op), Part: part.String(), Evidence: k.OperatorEvidence(), Confidence: conf, Layer: p.Layer, index: index[k.Event().ID()], pass: p.Pass, event: k.Event()})
 		}
 	}
 	return out

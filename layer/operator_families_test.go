@@ -193,3 +193,43 @@ func TestLanguageModelKeepsItsGate(t *testing.T) {
 	}
 	famCheck(t, m, layer.Options{NumLayers: 16})
 }
+
+// TestAttentionWrittenOut: attention of single operations is told as what it is: two products per head and a softmax between them, of which none is a product of
+// the layer.
+func TestAttentionWrittenOut(t *testing.T) {
+	const h, rows = 1024, 384
+	softmax := famKernel{name: "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, c10::BFloat16, float, 9, false, false>(P)", want: "attention"}
+	bmm := famKernel{name: "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x5_nn_align8>(P)", want: "attention", op: "aten::bmm", dims: "[[16,384,64],[16,64,384]]"}
+	m := famModel{
+		before: []famKernel{{name: "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>(P)", want: "embed"}, famLayerNorm.is("input_norm")},
+		layers: 12, passes: 3,
+		layer: []famKernel{famProduct("q_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, h), bmm, famMul.is("attention"), famAdd.is("attention"), softmax, bmm,
+			famProduct("o_proj", rows, h, h), famAdd.is("residual_add"), famLayerNorm.is("post_norm"), famProduct("gate_up_proj up_proj", rows, h, 4*h), famGelu.is("activation"), famProduct("down_proj", rows, 4*h, h),
+			famAdd.is("residual_add"), famLayerNorm.is("input_norm final_norm")},
+	}
+	parts := map[layer.Part]int{}
+	for _, k := range famCheck(t, m, layer.Options{NumLayers: 12}) {
+		if op, part, _ := k.Operator(); op == opname.Attention && part != layer.PartCopy {
+			parts[part]++
+		}
+	}
+	if n := 12 * 3; parts[layer.PartScores] != n || parts[layer.PartSoftmax] != n || parts[layer.PartValues] != n || parts[layer.PartMain] != 0 {
+		t.Errorf("kernels of attention by part: %v, want %d scores, softmax and values", parts, n)
+	}
+}
+
+// TestWordsOfParts: every part has a word of its own and is read back from it.
+func TestWordsOfParts(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range layer.Parts() {
+		text, _ := p.MarshalText()
+		back := layer.Part(99)
+		if err := back.UnmarshalText(text); err != nil || back != p || len(text) == 0 || seen[p.String()] {
+			t.Errorf("%q reads as %v, %v", text, back, err)
+		}
+		seen[p.String()] = true
+	}
+	if p := layer.PartQuant; p.UnmarshalText([]byte("no such word")) == nil || p != layer.PartQuant {
+		t.Error("a word of no part is read")
+	}
+}

@@ -75,13 +75,13 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 			t.Fatalf("%s: no kernel at %d", s.Name, x.start)
 		}
 		op, part, confidence := k.Operator()
-		if part == "main" && (op == opname.Router || op == opname.SharedGateUp || op == opname.SharedDown) {
+		if part == layer.PartMain && (op == opname.Router || op == opname.SharedGateUp || op == opname.SharedDown) {
 			products++
 			if confidence > operator.Defaults().ByWeak {
 				sure++
 			}
 		}
-		a := opAnswer{Operator: string(op), Part: part}
+		a := opAnswer{Operator: string(op), Part: part.String()}
 		if a.right(opTruthRow{ops: strings.Split(want, "|")}) && (c == nil || k.Place().Layer == x.layer) { // without a config labels are the segmentation's
 			good += x.dur
 		} else {

@@ -3,6 +3,8 @@ package layer
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,35 +17,88 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// How a kernel serves its operator: "main", "quant" (makes the low-precision
-// input), "reduce" (finishes a split product or a split attention), "copy" (moves,
-// casts or clears what the operator reads or writes). More may be added.
+// Part says how a kernel serves its operator. More may be added.
+type Part uint8
+
+// The parts.
 const (
-	partMain   string = "main"
-	partQuant  string = "quant"  // makes the operator's low-precision input
-	partReduce string = "reduce" // finishes a split product or a split attention
-	partCopy   string = "copy"   // moves, casts or clears what the operator reads or writes
+	PartMain    Part = iota // computes it
+	PartQuant               // makes its low-precision input
+	PartReduce              // finishes a split product or a split attention
+	PartCopy                // moves, casts or clears what it reads or writes
+	PartScores              // of an attention written op by op: the product of queries and keys, their scale and mask
+	PartSoftmax             // the softmax of such an attention
+	PartValues              // the product of its scores with the values
+	numParts
 )
 
-var partNames = [...]string{operator.Main: partMain, operator.Quant: partQuant, operator.Reduce: partReduce, operator.Copy: partCopy}
+// parts has one row a part: its word, and the finder's part.
+var parts = [numParts]struct {
+	word string
+	of   operator.Part
+}{
+	PartMain: {"main", operator.Main}, PartQuant: {"quant", operator.Quant}, PartReduce: {"reduce", operator.Reduce}, PartCopy: {"copy", operator.Copy},
+	PartScores: {"scores", operator.Scores}, PartSoftmax: {"softmax", operator.Softmax}, PartValues: {"values", operator.Values},
+}
+
+// Parts lists all parts.
+func Parts() []Part {
+	list := make([]Part, numParts)
+	for i := range list {
+		list[i] = Part(i)
+	}
+	return list
+}
+
+// String returns the word of p.
+func (p Part) String() string {
+	if p >= numParts {
+		return "invalid"
+	}
+	return parts[p].word
+}
+
+// MarshalText returns the word of p.
+func (p Part) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a word that [Part.String] returns; others are an error.
+func (p *Part) UnmarshalText(text []byte) error {
+	for _, q := range Parts() {
+		if q.String() == string(text) {
+			*p = q
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %q", errPart, text)
+}
+
+var errPart = errors.New("layer: unknown part of an operator")
+
+// partOf is the part of a finder's answer.
+var partOf = func() map[operator.Part]Part {
+	m := map[operator.Part]Part{}
+	for _, p := range Parts() {
+		m[parts[p].of] = p
+	}
+	return m
+}()
 
 var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
 
 // opRow is one distinct answer; a device has a few dozen.
 type opRow struct {
 	name       profile.Operator
-	part       operator.Part
+	part       Part
 	evidence   operator.Evidence
 	confidence float32
 }
 
 // Operator returns the part of the model that the kernel computes, see docs/operators.md: "qkv_proj", several joined by + for a
 // kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where nothing tells. The second
-// result says how the kernel serves it: "main", "quant" (makes the low-precision input), "reduce" (finishes a split product or a
-// split attention), "copy" (moves, casts or clears what the operator reads or writes). More may be added.
-func (k Kernel) Operator() (profile.Operator, string, float32) {
+// result says how the kernel serves it.
+func (k Kernel) Operator() (profile.Operator, Part, float32) {
 	r := k.opRow()
-	return r.name, partNames[r.part], r.confidence
+	return r.name, r.part, r.confidence
 }
 
 // OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch), "grid" (the
@@ -162,7 +217,7 @@ func (a *aligned) movable(planned bool) []int32 {
 func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure float32) []uint16 {
 	ids := make([]uint16, len(found))
 	for k, f := range found {
-		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), f.Part, f.Evidence, min(f.Confidence, sure)}, rows)
+		ids[k] = d.rowOf(opRow{profile.Operator(f.Operator), partOf[f.Part], f.Evidence, min(f.Confidence, sure)}, rows)
 	}
 	return ids
 }

@@ -45,7 +45,7 @@ func TestModelLinesOfReplays(t *testing.T) {
 		for k := range d.Kernels() {
 			op, part, _ := k.Operator()
 			file, ok := want[string(op)]
-			if !ok || part != "main" {
+			if !ok || part != layer.PartMain {
 				continue
 			}
 			m := k.ModelLine()

@@ -294,7 +294,7 @@ func (m *measurer) kernelOf(k layer.Kernel) int {
 	op, part, _ := k.Operator()
 	key := kernelKey{name: k.Facts().Short, category: string(k.Category())}
 	switch {
-	case k.Event().Kind() != event.Kernel || part == "copy" && k.Category() != classify.CategoryCommunication:
+	case k.Event().Kind() != event.Kernel || part == layer.PartCopy && k.Category() != classify.CategoryCommunication:
 		key.operator = rowCopies
 	case op != opname.Other:
 		key.operator = string(op)
@@ -337,7 +337,7 @@ func (m *measurer) rowOf(k layer.Kernel) (string, class) {
 	switch {
 	case category == classify.CategoryCommunication:
 		c = transfer
-	case k.Event().Kind() != event.Kernel || part == "copy":
+	case k.Event().Kind() != event.Kernel || part == layer.PartCopy:
 		return rowCopies, latency
 	}
 	if !m.byOperator || op == opname.Other || op == "" {

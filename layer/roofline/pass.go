@@ -156,7 +156,7 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		r.collective(k, e, at.operator, booked)
 	}
 	c := r.cell(at, g)
-	if part != "copy" {
+	if part != layer.PartCopy {
 		c.launches++
 		c.raw += e.Duration()
 		c.longest = longer(c.longest, k)
@@ -170,13 +170,13 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 }
 
 // groupOf says under which heading of the waterfall a kernel stands.
-func (r *measured) groupOf(k layer.Kernel, e trace.Event, part string, at *slot, l int) group {
+func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *slot, l int) group {
 	switch {
 	case k.Category() == classify.CategoryCommunication:
 		return communication
 	case l == trace.None && at.group[0] != products: // only what has work of its own before or behind the layers
 		return outside
-	case part == "copy" || e.Kind() != event.Kernel:
+	case part == layer.PartCopy || e.Kind() != event.Kernel:
 		if l == trace.None {
 			return outside
 		}

@@ -121,7 +121,7 @@ func (w *walk) loadOfShapes(p int) *Load {
 	for k := range w.kernelsOf(p) {
 		operator, part, _ := k.Operator()
 		place, op := k.Place(), k.Event().Op()
-		if part != "main" || place.Layer == trace.None || !op.Valid() {
+		if part != layer.PartMain || place.Layer == trace.None || !op.Valid() {
 			continue
 		}
 		shapes := w.shapes(op.Shape())

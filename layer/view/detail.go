@@ -195,7 +195,7 @@ func row(a *layer.Device, i int) KernelRow {
 	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
 		TSUS: rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Event().IsReplay(), Half: k.Half()}
 	operator, part, confidence := k.Operator()
-	row.Operator, row.Part, row.OperatorConfidence = operator, part, math.Round(100*float64(confidence))/100
+	row.Operator, row.Part, row.OperatorConfidence = operator, part.String(), math.Round(100*float64(confidence))/100
 	tw := k.Twin()
 	if !tw.Launch.Valid() {
 		return row

@@ -1,6 +1,9 @@
 package operator
 
-import "github.com/llmstrata/strata/classify"
+import (
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/opname"
+)
 
 // eagerAttention finds attention that is written as single PyTorch operations:
 // a product, scale and mask, a softmax, a product. The products are the
@@ -23,7 +26,7 @@ func eagerAttention(pass *Pass, reads []reading) {
 			if reads[i].softmax {
 				scores, values := toProduct(pass, reads, idx, at, -1), toProduct(pass, reads, idx, at, 1)
 				if scores >= 0 && values >= 0 {
-					takeAttention(reads, idx[scores:values+1])
+					takeAttention(reads, idx[scores:values+1], at-scores)
 				}
 			}
 		}
@@ -52,12 +55,20 @@ func toProduct(pass *Pass, reads []reading, idx []int, at, by int) int {
 	return -1
 }
 
-// takeAttention gives kernels to the attention whose softmax is among them.
-func takeAttention(reads []reading, idx []int) {
-	for _, i := range idx {
+// takeAttention gives kernels to the attention whose softmax is among them, at softmax.
+func takeAttention(reads []reading, idx []int, softmax int) {
+	for n, i := range idx {
 		switch r := &reads[i]; {
 		case r.isProduct(), r.softmax:
 			r.acts = []classify.Role{classify.RoleAttention}
+			switch {
+			case n < softmax:
+				r.part = Scores
+			case n > softmax:
+				r.part = Values
+			default:
+				r.part = Softmax
+			}
 		default:
 			r.acts, r.tag = []classify.Role{classify.RoleCopy}, classify.RoleOther
 		}
@@ -66,4 +77,13 @@ func takeAttention(reads []reading, idx []int) {
 
 func (r *reading) isProduct() bool {
 	return len(r.acts) == 1 && (r.acts[0] == classify.RoleProduct || r.acts[0] == classify.RoleHeadProduct)
+}
+
+// written notes of the kernels of attentions that are written op by op which part of it they compute.
+func (w *work) written() {
+	for i := range w.found {
+		if p := w.reads[i].part; p != Main && w.placed[i] && w.found[i].Operator == opname.Attention {
+			w.found[i].Part = p
+		}
+	}
 }

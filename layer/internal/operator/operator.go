@@ -73,10 +73,13 @@ type Part uint8
 
 // The parts.
 const (
-	Main   Part = iota
-	Quant       // makes the operator's low-precision input
-	Reduce      // finishes a split product or a split attention
-	Copy        // moves, casts or clears what the operator reads or writes
+	Main    Part = iota
+	Quant        // makes the operator's low-precision input
+	Reduce       // finishes a split product or a split attention
+	Copy         // moves, casts or clears what the operator reads or writes
+	Scores       // of an attention written op by op: the product of queries and keys, its scale and mask
+	Softmax      // its softmax
+	Values       // its product with the values
 )
 
 // Evidence is what an operator was told by.
@@ -147,6 +150,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}
 	if d := w.denoiserOf(); d != nil && !layout.Given {
 		d.read()
+		w.written()
 		w.serve()
 		return found
 	}
@@ -158,6 +162,7 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 		clear(w.placed)
 		w.alignAll()
 	}
+	w.written()
 	w.embedded()
 	w.behind()
 	w.unfed()

@@ -20,6 +20,8 @@ type reading struct {
 	// softmax: it is a softmax and nothing else. latent: it works on a compressed
 	// cache. transfer: it copies between host and GPU.
 	softmax, latent, transfer bool
+	// part is what it is of an attention written op by op, see takeAttention.
+	part Part
 }
 
 // folded are roles that serve an operator as another one does.

@@ -209,7 +209,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	op, part, confidence := k.Operator()
 	r.Operator, r.OperatorConfidence = string(op), rounded(float64(confidence), 100)
 	if confidence > 0 {
-		r.Part = part
+		r.Part = part.String()
 	}
 	r.Grid, r.Block = d.launch(e.Shape())
 	d.work(k, r)
