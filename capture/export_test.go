@@ -1,9 +1,6 @@
 package capture
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Names that only tests use from outside.
 var (
@@ -41,24 +38,3 @@ func Detect(ctx context.Context, url, outputDir string, o Options) (Framework, e
 
 // Table is the table of contracts.
 func Table() []Contract { return contracts }
-
-// StartBodies are all bodies that a framework's contracts send for a stage, without and with a schema that lists all.
-func StartBodies(f Framework, s Stage) map[string][]string {
-	o := Options{ProfilePrefix: "x", StartStep: 2}.withDefaults()
-	out := map[string][]string{}
-	for i := range contracts {
-		c := &contracts[i]
-		if c.Framework != f || c.Start == "" {
-			continue
-		}
-		all := &routes{fields: map[Field]bool{}}
-		for _, x := range append(append([]Field{}, c.Fields...), c.Listed...) {
-			all.fields[x] = true
-		}
-		ses := session{stage: s, steps: 5, passes: 6, dir: "/tmp/x", id: windowID(time.Unix(1_790_000_000, 0))}
-		for _, l := range []*routes{nil, all} {
-			out[c.Name] = append(out[c.Name], string(o.body(c, l, ses)))
-		}
-	}
-	return out
-}
