@@ -1,0 +1,57 @@
+package roofline
+
+import "fmt"
+
+// Basis is what a floor rests on, or why there is none.
+type Basis uint8
+
+// The bases.
+const (
+	BasisNone          Basis = iota // nothing is known of the work, or of the GPU
+	BasisWeights                    // the config's weights, read once: at least one token ran
+	BasisAnnotation                 // config, and tokens from the step's annotation
+	BasisGrids                      // config, and tokens from grids
+	BasisOption                     // config, and tokens that the user gave
+	BasisRows                       // config, and the rows that kernels ran, padding included
+	BasisShapes                     // recorded inputs of ops
+	BasisConfigShapes               // config, and tokens from recorded inputs
+	BasisCache                      // none: less than its time, as what it moves fits into a cache
+	BasisContradiction              // none: the row is faster than the GPU can be
+	BasisWithheld                   // none: too much of the pass is faster than the GPU can be, or the records are scrambled
+	BasisFewer                      // none: there was less to do than the bound that sums over requests give
+	bases
+)
+
+var basisNames = [bases]string{"", "weights only", "tokens from annotation", "tokens from grids", "tokens given", "tokens from rows", "shapes", "tokens from shapes",
+	"cache", "contradiction", "withheld", "at most"}
+
+// String returns the basis in words, "" for none.
+func (b Basis) String() string {
+	if b >= bases {
+		return "unknown"
+	}
+	return basisNames[b]
+}
+
+// MarshalText returns the words of [Basis.String].
+func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText sets b to the basis of these words; others are an error.
+func (b *Basis) UnmarshalText(text []byte) error {
+	for i, name := range basisNames {
+		if name == string(text) {
+			*b = Basis(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("roofline: unknown basis %q", text)
+}
+
+// Bases lists all bases.
+func Bases() []Basis {
+	out := make([]Basis, bases)
+	for i := range out {
+		out[i] = Basis(i)
+	}
+	return out
+}

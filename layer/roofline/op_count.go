@@ -1,0 +1,258 @@
+package roofline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+// opGroup is one op and the kernels that it launched.
+type opGroup struct {
+	op      trace.Event
+	row     *opRow
+	work    Work
+	known   bool
+	took    time.Duration
+	main    layer.Kernel // that takes longest
+	kernels int
+
+	floor floor
+	least time.Duration // the floor; 0 where it is withheld
+	basis Basis
+}
+
+// opCounts are the ops of a device.
+type opCounts struct {
+	table  *opIndex
+	inputs map[inputKey]*opResult
+	owners map[trace.EventID]owner // by innermost op
+	groups []opGroup
+	of     map[trace.EventID]int32 // by op
+	group  []int32                 // by kernel: 1 + its group; 0 for none
+	others map[trace.EventID]bool  // composite ops whose work others do
+}
+
+// inputKey is all that the work of an op depends on.
+type inputKey struct{ op, dims, types, strides, values, kernel string }
+
+type opResult struct {
+	work  Work
+	known bool
+}
+
+// owner is the op that the work of a kernel is counted for.
+type owner struct {
+	op    trace.Event
+	row   *opRow
+	known bool
+}
+
+// countOps counts the ops of a device whose inputs were recorded; nil where none were.
+func countOps(ctx context.Context, d *layer.Device, g *hardware.GPU, rules []Rule) (*opCounts, error) {
+	table, err := withRules(rules)
+	if err != nil {
+		return nil, err
+	}
+	c := &opCounts{table: table, inputs: map[inputKey]*opResult{}, owners: map[trace.EventID]owner{}, of: map[trace.EventID]int32{},
+		others: map[trace.EventID]bool{}, group: make([]int32, d.NumKernels())}
+	for k := range d.Kernels() {
+		if k.Index()%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		c.add(k)
+	}
+	if len(c.groups) == 0 {
+		return nil, nil
+	}
+	for i := range c.groups {
+		c.groups[i].judge(c, g)
+	}
+	return c, nil
+}
+
+// add gives a kernel to the op that it works for. What a graph replays belongs to no op: the op around the replay ran all of it.
+func (c *opCounts) add(k layer.Kernel) {
+	e := k.Event()
+	if e.IsReplay() {
+		return
+	}
+	op := e.Op()
+	if !op.Valid() {
+		return
+	}
+	o, ok := c.owners[op.ID()]
+	if !ok {
+		o = c.ownerOf(op, e)
+		c.owners[op.ID()] = o
+	}
+	if o.row == nil {
+		return
+	}
+	i, ok := c.of[o.op.ID()]
+	if !ok {
+		i = int32(len(c.groups))
+		c.of[o.op.ID()] = i
+		c.groups = append(c.groups, opGroup{op: o.op, row: o.row})
+	}
+	g := &c.groups[i]
+	g.took += e.Duration()
+	g.kernels++
+	g.main = longer(g.main, k)
+	c.group[k.Index()] = i + 1
+}
+
+// farthest is how many ops around a kernel's own are looked at.
+const farthest = 16
+
+// ownerOf returns the innermost op around a kernel whose work is known. Composite ops around that have their work done by it.
+func (c *opCounts) ownerOf(op, kernel trace.Event) (o owner) {
+	n := 0
+	for e := range op.Enclosing() {
+		if n++; n > farthest {
+			break
+		}
+		row := c.table.find(e.Name())
+		if row == nil {
+			continue
+		}
+		switch _, known := c.workOf(e, row, kernel.Name()); {
+		case !known:
+		case !o.known:
+			o = owner{e, row, true}
+		case row.composite:
+			c.others[e.ID()] = true
+		}
+	}
+	return o
+}
+
+// workOf counts the work of an op.
+func (c *opCounts) workOf(op trace.Event, row *opRow, kernel string) (Work, bool) {
+	dims := op.Shape()
+	if dims == "" {
+		return Work{}, false
+	}
+	types, strides, values := op.Inputs()
+	key := inputKey{op.Name(), dims, types, strides, values, kernel}
+	r := c.inputs[key]
+	if r == nil {
+		in := readInputs(dims, types, strides, values)
+		in.Kernel = kernel
+		r = &opResult{}
+		r.work, r.known = row.work(in)
+		c.inputs[key] = r
+	}
+	return r.work, r.known
+}
+
+// judge holds an op against what the GPU can do.
+func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
+	if g.row.composite && c.others[g.op.ID()] {
+		return
+	}
+	g.work, g.known = c.workOf(g.op, g.row, g.main.Event().Name())
+	if !g.known {
+		return
+	}
+	if e := g.main.Event(); e.Kind() == event.Memcpy && host(e.Name()) {
+		g.floor.link, g.floor.bound = 0, boundLink
+		if gpu != nil && gpu.Host.Known() {
+			g.floor.link = g.work.Bytes / 2 / gpu.Host.Value // read on one side, written on the other
+			g.floor.known = true
+		}
+	} else {
+		g.floor = opFloor(&g.work, gpu)
+	}
+	if !g.floor.known {
+		return
+	}
+	g.basis = BasisShapes
+	g.least = duration(max(g.floor.seconds(), g.floor.link))
+	switch {
+	case g.contradicts(gpu):
+		g.least, g.basis = 0, BasisContradiction
+	case g.least > g.took:
+		g.least, g.basis = 0, BasisCache
+	}
+}
+
+// host reports whether a copy crosses the link to the host.
+func host(name string) bool {
+	return strings.Contains(name, "HtoD") || strings.Contains(name, "DtoH") || strings.Contains(name, "HostTo") || strings.Contains(name, "ToHost")
+}
+
+// opFloor divides the work of an op by what the GPU can do: arithmetic of matrix units, and each tensor once through the memory.
+func opFloor(w *Work, g *hardware.GPU) (f floor) {
+	if g == nil {
+		return f
+	}
+	if peak := opPeak(g, w.Matrix); w.Matrix != "" && peak.Known() {
+		f.compute = w.FLOP / peak.Value
+	}
+	if g.Bandwidth.Known() {
+		f.memory = w.Bytes / g.Bandwidth.Value
+	}
+	f.bound = boundMemory
+	if f.compute > f.memory {
+		f.bound = boundCompute
+	}
+	f.known = f.seconds() > 0
+	return f
+}
+
+// opPeak is the peak of products of a type. Single precision may be computed as TF32: no recording of inputs says so.
+func opPeak(g *hardware.GPU, dtype string) hardware.Figure {
+	if dtype == "fp32" {
+		if p := g.FLOP["tf32"]; p.Known() && p.Value > g.FLOP["fp32"].Value {
+			return p
+		}
+	}
+	return peakOf(g, dtype)
+}
+
+// contradicts reports whether an op was faster than the GPU can be at its highest clock. Of its bytes the last cache may have held as
+// many as fit.
+func (g *opGroup) contradicts(gpu *hardware.GPU) bool {
+	took := above * g.took.Seconds()
+	if gpu == nil {
+		return false
+	}
+	if g.floor.compute/boost(gpu) > took {
+		return true
+	}
+	memory := max(gpu.Bandwidth.Value, gpu.BusBandwidth.Value)
+	return memory > 0 && gpu.Bandwidth.Known() && g.floor.bound != boundLink && (g.work.Bytes-2*float64(gpu.Cache))/memory > took
+}
+
+// main returns the op whose longest kernel k is.
+func (c *opCounts) main(k layer.Kernel) *opGroup {
+	if c == nil {
+		return nil
+	}
+	if g := c.groupOf(k); g != nil && g.known && g.main == k {
+		return g
+	}
+	return nil
+}
+
+// groupOf returns the op that a kernel works for, nil where none is known.
+func (c *opCounts) groupOf(k layer.Kernel) *opGroup {
+	if c == nil || c.group[k.Index()] == 0 {
+		return nil
+	}
+	return &c.groups[c.group[k.Index()]-1]
+}
+
+// title names an op with its sizes: "aten::mm 256×512×131072".
+func (g *opGroup) title() string {
+	if w := &g.work; w.M > 0 {
+		return fmt.Sprintf("%s %d×%d×%d", g.op.Name(), w.M, w.N, w.K)
+	}
+	return g.op.Name()
+}

@@ -1,0 +1,253 @@
+package roofline
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Inputs are the recorded inputs of one op. An input that is no tensor has no sizes.
+type Inputs struct {
+	// Dims are the sizes of each input, Strides theirs in elements; nil where not recorded.
+	Dims, Strides [][]int64
+	// Lists are the sizes of the members of inputs that are lists of tensors; nil for others.
+	Lists [][][]int64
+	// Types are the recorded types ("c10::BFloat16", "Scalar", "" for none), Values the texts of scalars and lists of numbers.
+	Types, Values []string
+	// Kernel is the name of the longest kernel that the op launched: it tells types that the op does not.
+	Kernel string
+}
+
+// Bounds on what is read of a recording.
+const (
+	mostInputs = 256
+	mostSizes  = 64
+)
+
+// readInputs parses what a trace has of an op: the texts of "Input Dims", "Input type", "Input Strides" and "Concrete Inputs".
+func readInputs(dims, types, strides, values string) *Inputs {
+	in := &Inputs{}
+	in.Dims, in.Lists = readSizes(dims)
+	in.Strides, _ = readSizes(strides)
+	in.Types, in.Values = readTexts(types), readTexts(values)
+	return in
+}
+
+// readSizes reads a list of sizes, or of lists of sizes; nil where the text is none.
+func readSizes(text string) (sizes [][]int64, lists [][][]int64) {
+	var raw []json.RawMessage
+	if text == "" || json.Unmarshal([]byte(text), &raw) != nil || len(raw) > mostInputs {
+		return nil, nil
+	}
+	sizes = make([][]int64, len(raw))
+	for i, r := range raw {
+		var one []int64
+		if json.Unmarshal(r, &one) == nil {
+			if len(one) <= mostSizes && positive(one) {
+				sizes[i] = one
+			}
+			continue
+		}
+		var many [][]int64
+		if json.Unmarshal(r, &many) == nil {
+			if lists == nil {
+				lists = make([][][]int64, len(raw))
+			}
+			lists[i] = many
+		}
+	}
+	return sizes, lists
+}
+
+// positive reports whether no size is negative.
+func positive(sizes []int64) bool {
+	for _, n := range sizes {
+		if n < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func readTexts(text string) []string {
+	var out []string
+	if text == "" || json.Unmarshal([]byte(text), &out) != nil || len(out) > mostInputs {
+		return nil
+	}
+	return out
+}
+
+// Dim returns the sizes of input i, nil for one that is no tensor or was not recorded.
+func (in *Inputs) Dim(i int) []int64 {
+	if i < 0 || i >= len(in.Dims) {
+		return nil
+	}
+	return in.Dims[i]
+}
+
+// Elements returns how many elements input i has as its op sees it; 0 for none.
+func (in *Inputs) Elements(i int) float64 { return product(in.Dim(i)) }
+
+func product(sizes []int64) float64 {
+	if len(sizes) == 0 {
+		return 0
+	}
+	n := 1.0
+	for _, s := range sizes {
+		n *= float64(s)
+	}
+	return n
+}
+
+// Stored returns how many elements of input i lie in memory: an expanded dimension, of stride 0, is read once.
+func (in *Inputs) Stored(i int) float64 {
+	d := in.Dim(i)
+	if i < 0 || i >= len(in.Strides) || len(in.Strides[i]) != len(d) {
+		return product(d)
+	}
+	n := product(d)
+	for k, s := range in.Strides[i] {
+		if s == 0 && d[k] > 1 {
+			n /= float64(d[k])
+		}
+	}
+	return n
+}
+
+// Type returns the short name of the type of input i: "bf16", "fp32", "int64"; "" where it is not recorded or no tensor's.
+func (in *Inputs) Type(i int) string {
+	if i < 0 || i >= len(in.Types) {
+		return ""
+	}
+	return shortType(in.Types[i])
+}
+
+// Size returns the bytes of an element of input i; 0 unknown.
+func (in *Inputs) Size(i int) float64 { return typeSizes[in.Type(i)] }
+
+// Bytes returns what input i takes in memory, read once; 0 where sizes or type are not recorded.
+func (in *Inputs) Bytes(i int) float64 { return in.Stored(i) * in.Size(i) }
+
+// typeSizes are the bytes of elements as they are stored.
+var typeSizes = map[string]float64{
+	"fp64": 8, "int64": 8, "complex64": 8, "complex128": 16, "fp32": 4, "int32": 4, "fp16": 2, "bf16": 2, "int16": 2,
+	"fp8": 1, "int8": 1, "uint8": 1, "bool": 1, "e8m0": 1, "fp4x2": 1,
+}
+
+// typeNames are the names that PyTorch gives types in traces, in lower case, without its name space.
+var typeNames = map[string]string{
+	"double": "fp64", "long int": "int64", "long": "int64", "long long": "int64", "int64": "int64", "complex<float>": "complex64", "complex<double>": "complex128",
+	"float": "fp32", "float32": "fp32", "int": "int32", "unsigned int": "int32", "qint32": "int32", "half": "fp16", "float16": "fp16", "bfloat16": "bf16",
+	"short int": "int16", "short": "int16", "bool": "bool", "unsigned char": "uint8", "signed char": "int8", "char": "int8", "byte": "uint8",
+	"quint8": "uint8", "qint8": "int8", "float8_e8m0fnu": "e8m0", "float4_e2m1fn_x2": "fp4x2", "float64": "fp64", "int32": "int32", "int8": "int8",
+}
+
+func shortType(recorded string) string {
+	t := strings.TrimPrefix(strings.ToLower(recorded), "c10::")
+	if n, ok := typeNames[strings.ReplaceAll(t, "c10::", "")]; ok {
+		return n
+	}
+	if strings.HasPrefix(t, "float8_") {
+		return "fp8"
+	}
+	return ""
+}
+
+// scalarTypes are the numbers of PyTorch's ScalarType.
+var scalarTypes = map[string]string{"0": "uint8", "1": "int8", "2": "int16", "3": "int32", "4": "int64", "5": "fp16", "6": "fp32", "7": "fp64", "11": "bool", "15": "bf16",
+	"23": "fp8", "24": "fp8", "25": "fp8", "26": "fp8"}
+
+// Value returns the text of input i where it is a scalar or a list of numbers, "" else.
+func (in *Inputs) Value(i int) string {
+	if i < 0 || i >= len(in.Values) {
+		return ""
+	}
+	return strings.TrimSpace(in.Values[i])
+}
+
+// Flag reports whether input i is the scalar True.
+func (in *Inputs) Flag(i int) bool { return strings.EqualFold(in.Value(i), "true") }
+
+// Ints returns the numbers of input i, a scalar or a list: "[1, 1]", "(2,2)", "3".
+func (in *Inputs) Ints(i int) []int64 {
+	var out []int64
+	for f := range strings.FieldsFuncSeq(in.Value(i), func(r rune) bool { return strings.ContainsRune("[](), ", r) }) {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil || len(out) == mostSizes {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Floats returns the numbers of a list of decimals.
+func (in *Inputs) Floats(i int) []float64 {
+	var out []float64
+	for f := range strings.FieldsFuncSeq(in.Value(i), func(r rune) bool { return strings.ContainsRune("[](), ", r) }) {
+		x, err := strconv.ParseFloat(f, 64)
+		if err != nil || len(out) == mostSizes || math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// tensors are the inputs that have sizes.
+func (in *Inputs) tensors() (out []int) {
+	for i := range in.Dims {
+		if len(in.Dims[i]) > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// broadcast returns the sizes of the result of an element-wise op of some inputs; nil where they do not fit.
+func (in *Inputs) broadcast(inputs []int) []int64 {
+	var out []int64
+	for _, i := range inputs {
+		d := in.Dim(i)
+		if len(d) > len(out) {
+			out = append(append([]int64{}, d[:len(d)-len(out)]...), out...)
+		} else {
+			out = append([]int64{}, out...)
+		}
+		for k := range d {
+			switch to := &out[len(out)-len(d)+k]; {
+			case *to == d[k], d[k] == 1:
+			case *to == 1:
+				*to = d[k]
+			default:
+				return nil
+			}
+		}
+	}
+	return out
+}
+
+// promoted is the type that PyTorch computes element-wise ops of some inputs in: the wider one of the highest category.
+func (in *Inputs) promoted(inputs []int) string {
+	best := ""
+	rank := func(t string) float64 {
+		switch {
+		case t == "":
+			return 0
+		case t == "bool":
+			return 1
+		case strings.HasPrefix(t, "int"), t == "uint8":
+			return 10 + typeSizes[t]
+		case strings.HasPrefix(t, "complex"):
+			return 1000 + typeSizes[t]
+		}
+		return 100 + typeSizes[t]
+	}
+	for _, i := range inputs {
+		if t := in.Type(i); rank(t) > rank(best) {
+			best = t
+		}
+	}
+	return best
+}

@@ -1,0 +1,562 @@
+package roofline
+
+import (
+	"math"
+	"regexp"
+	"strings"
+)
+
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune("[](), ", r) })
+}
+
+// experts are fused mixtures of experts: tokens (T,H), weights (E,2I,H) or (E,I,H) and (E,H,I), the choice (T,k). The experts of one
+// token are read at least, and at most as many as tokens can choose.
+func fusedExperts(x, up, down, choice, chosen int) formula {
+	return func(in *Inputs) (Work, bool) {
+		t, w1, w2 := in.Dim(x), in.Dim(up), in.Dim(down)
+		if len(t) != 2 || len(w1) != 3 || len(w2) != 3 || w1[0] != w2[0] || in.Size(x) == 0 || in.Size(up) == 0 {
+			return Work{}, false
+		}
+		k := 0.0
+		if c := in.Dim(choice); len(c) == 2 && c[0] == t[0] {
+			k = float64(c[1])
+		} else if v := in.Ints(chosen); len(v) == 1 {
+			k = float64(v[0])
+		}
+		packing := 1.0
+		if w1[1] > 0 && w2[2] > 0 && w2[1] == t[1] && w1[2] > 0 {
+			packing = float64(t[1]) / float64(w1[2]) // values a stored element
+		}
+		tokens, h, wide := float64(t[0]), float64(t[1]), float64(w1[1])
+		inner := float64(w2[2]) * packing
+		if k <= 0 || k > float64(w1[0]) || w2[1] != t[1] || packing < 1 || wide != inner && wide != 2*inner {
+			return Work{}, false
+		}
+		one := (wide*h + h*inner) / packing * in.Size(up)
+		most := min(float64(w1[0]), tokens*k)
+		w := Work{FLOP: 2 * tokens * k * (h*wide + inner*h), Bytes: 2*tokens*h*in.Size(x) + k*one, Matrix: expertType(in, x, up, packing), Kind: OpExperts}
+		w.MostBytes = w.Bytes + (most-k)*one
+		return w, tokens > 0
+	}
+}
+
+// expertType is the type that experts compute in: of packed weights that of the activations.
+func expertType(in *Inputs, x, w int, packing float64) string {
+	if packing > 1 {
+		return in.Type(x)
+	}
+	return matrixType(slower(in.Type(x), in.Type(w)))
+}
+
+// expertsStage is one of two products of routed experts: rows, weights, chosen experts a token and the result's rows.
+func expertsStage(x, weight, out int, down bool) formula {
+	return func(in *Inputs) (Work, bool) {
+		a, b, o := in.Dim(x), in.Dim(weight), in.Dim(out)
+		if len(b) != 3 || len(a) < 2 || len(o) < 2 || in.Size(x) == 0 || in.Size(weight) == 0 {
+			return Work{}, false
+		}
+		k, tokens := 0.0, 0.0
+		switch {
+		case down && len(a) == 3 && a[2] == b[2]:
+			tokens, k = float64(a[0]), float64(a[1])
+		case !down && len(o) >= 3 && a[1] == b[2]:
+			tokens, k = float64(a[0]), float64(o[1])
+		default:
+			return Work{}, false
+		}
+		one := float64(b[1]) * float64(b[2])
+		w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(x) + k*one*in.Size(weight) + product(o)*max(in.Size(out), in.Size(x)), Matrix: matrixType(slower(in.Type(x), in.Type(weight))), Kind: OpExperts}
+		w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(weight)
+		return w, tokens > 0 && k <= float64(b[0])
+	}
+}
+
+// invokedExperts is one product of Triton's fused MoE kernel: A (T,K) or (T·k,K), weights (E,N,K), choice (T,k).
+func invokedExperts(in *Inputs) (Work, bool) {
+	a, b, c := in.Dim(0), in.Dim(1), in.Dim(8)
+	if len(a) != 2 || len(b) != 3 || len(c) != 2 || a[1] != b[2] || in.Size(0) == 0 || in.Size(1) == 0 {
+		return Work{}, false
+	}
+	tokens, k := float64(c[0]), float64(c[1])
+	one := float64(b[1]) * float64(b[2])
+	w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(0) + k*one*in.Size(1) + tokens*k*float64(b[1])*max(in.Size(3), 2), Matrix: matrixType(slower(in.Type(0), in.Type(1))), Kind: OpExperts}
+	w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(1)
+	return w, tokens > 0 && k <= float64(b[0])
+}
+
+// each reads an input once and writes as many elements of the result's type, with so many operations an element.
+func each(x int, flop float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(x)
+		return Work{FLOP: flop * n, Bytes: in.Bytes(x) + n*in.Size(x)}, n > 0 && in.Size(x) > 0
+	}
+}
+
+// reads sums up inputs that are read, and those that are written.
+func reads(flop float64, read, written []int) formula {
+	return func(in *Inputs) (Work, bool) {
+		w := Work{FLOP: flop * in.Elements(read[0])}
+		for _, i := range read {
+			w.Bytes += in.Bytes(i)
+		}
+		for _, i := range written {
+			w.Bytes += in.Elements(i) * in.Size(i)
+		}
+		return w, in.Elements(read[0]) > 0 && in.Size(read[0]) > 0
+	}
+}
+
+// elementwise broadcasts its tensors: each is read as far as it lies in memory, and the result is written. size is that of an element
+// of the result, 0: of the promoted type.
+func elementwise(flop, size float64, most int) formula {
+	return func(in *Inputs) (Work, bool) {
+		var of []int
+		for _, i := range in.tensors() {
+			if i < most && in.Size(i) > 0 {
+				of = append(of, i)
+			}
+		}
+		shape := in.broadcast(of)
+		if len(of) == 0 || shape == nil {
+			return Work{}, false
+		}
+		out := size
+		if out == 0 {
+			out = typeSizes[in.promoted(of)]
+		}
+		n := product(shape)
+		w := Work{FLOP: flop * n, Bytes: n * out}
+		for _, i := range of {
+			w.Bytes += in.Bytes(i)
+		}
+		return w, n > 0
+	}
+}
+
+// copied is aten::copy_: what is written comes first.
+func copied(in *Inputs) (Work, bool) {
+	n := in.Elements(0)
+	return Work{Bytes: n*in.Size(0) + in.Bytes(1), Kind: OpCopy}, n > 0 && in.Size(0) > 0 && in.Size(1) > 0
+}
+
+// cast copies input 0 into another type, a value, or into its own.
+func cast(in *Inputs) (Work, bool) {
+	n, out := in.Elements(0), in.Size(0)
+	if t := scalarTypes[in.Value(1)]; t != "" {
+		out = typeSizes[t]
+	}
+	return Work{Bytes: in.Bytes(0) + n*out, Kind: OpCopy}, n > 0 && in.Size(0) > 0
+}
+
+// filled writes input 0.
+func filled(in *Inputs) (Work, bool) {
+	n := in.Stored(0)
+	return Work{Bytes: n * in.Size(0), Kind: OpCopy}, n > 0 && in.Size(0) > 0
+}
+
+// random writes input 0 and computes its numbers.
+func random(in *Inputs) (Work, bool) {
+	w, ok := filled(in)
+	w.FLOP, w.Kind = 10*in.Elements(0), OpOther
+	return w, ok
+}
+
+// opaque are the bytes of an element that kernels which only move data have in their names.
+var opaque = regexp.MustCompile(`OpaqueType<(\d+)`)
+
+// elementOf tells the bytes of an element from a kernel's name, 1 where it does not tell: the least.
+func elementOf(kernel string) float64 {
+	if m := opaque.FindStringSubmatch(kernel); m != nil {
+		return map[string]float64{"1": 1, "2": 2, "4": 4, "8": 8, "16": 16}[m[1]]
+	}
+	for _, t := range []struct {
+		word string
+		size float64
+	}{{"BFloat16", 2}, {"bfloat16", 2}, {"Half", 2}, {"half", 2}, {"double", 8}, {"float", 4}, {"long", 8}} {
+		if strings.Contains(kernel, t.word) {
+			return t.size
+		}
+	}
+	return 1
+}
+
+// lists are ops on lists of tensors, whose types are recorded nowhere: each is read and written so many times.
+func lists(flop, moved float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := 0.0
+		if len(in.Lists) > 0 {
+			for _, one := range in.Lists[0] {
+				n += product(one)
+			}
+		}
+		return Work{FLOP: flop * n, Bytes: moved * n * elementOf(in.Kernel)}, n > 0
+	}
+}
+
+// reduced sums, averages or picks over the dimensions that value dims names, all of them where it names none. extra is how many
+// bytes an element of the result takes beside its value; wide says that sums of integers are of eight bytes.
+func reduced(flop float64, dims int, extra float64, wide bool) formula {
+	return func(in *Inputs) (Work, bool) {
+		d := in.Dim(0)
+		n := product(d)
+		out := 1.0
+		if v := in.Ints(dims); len(v) > 0 {
+			out = n
+			for _, axis := range v {
+				if axis < 0 {
+					axis += int64(len(d))
+				}
+				if axis < 0 || axis >= int64(len(d)) || d[axis] == 0 {
+					return Work{}, false
+				}
+				out /= float64(d[axis])
+			}
+		}
+		size := in.Size(0)
+		if t := in.Type(0); wide && (strings.HasPrefix(t, "int") || t == "bool" || t == "uint8") {
+			size = 8
+		}
+		return Work{FLOP: flop * n, Bytes: in.Bytes(0) + out*(size+extra)}, n > 0 && in.Size(0) > 0
+	}
+}
+
+// norm normalises input x with weights: of each of the elements of a row one.
+func norm(flop float64, x int, weights []int, stats float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		d := in.Dim(x)
+		n := product(d)
+		if n == 0 || in.Size(x) == 0 {
+			return Work{}, false
+		}
+		w := Work{FLOP: flop * n, Bytes: in.Bytes(x) + n*in.Size(x)}
+		row := float64(d[len(d)-1])
+		for _, i := range weights {
+			if len(in.Dim(i)) > 0 {
+				w.Bytes += in.Bytes(i)
+				row = max(in.Elements(i), 1)
+			}
+		}
+		w.Bytes += stats * n / row
+		return w, true
+	}
+}
+
+// addNorm adds a residual and normalises: reads both, writes both.
+func addNorm(x, residual, weight int) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(x)
+		if n == 0 || n != in.Elements(residual) || in.Size(x) == 0 {
+			return Work{}, false
+		}
+		return Work{FLOP: 5 * n, Bytes: 2*n*in.Size(x) + 2*n*in.Size(residual) + in.Bytes(weight)}, true
+	}
+}
+
+// batchNorm normalises channels: their statistics are read, and written in training.
+func batchNorm(training int) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(0)
+		d := in.Dim(0)
+		if len(d) < 2 || in.Size(0) == 0 {
+			return Work{}, false
+		}
+		flop, stats := 2.0, 4.0
+		if in.Flag(training) {
+			flop, stats = 5, 6
+		}
+		return Work{FLOP: flop * n, Bytes: 2*n*in.Size(0) + 4*float64(d[1])*stats}, n > 0
+	}
+}
+
+// gated is an activation of one half times the other: out (…,I), in (…,2I).
+func gated(flop float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		o, x := in.Elements(0), in.Elements(1)
+		if o == 0 || x != 2*o || in.Size(0) == 0 || in.Size(1) == 0 {
+			return Work{}, false
+		}
+		return Work{FLOP: flop * o, Bytes: x*in.Size(1) + o*in.Size(0)}, true
+	}
+}
+
+// glu splits one input into halves.
+func glu(in *Inputs) (Work, bool) {
+	n := in.Elements(0)
+	return Work{FLOP: 5 * n / 2, Bytes: 1.5 * n * in.Size(0)}, n > 0 && in.Size(0) > 0
+}
+
+// rotary turns queries and keys in place: positions, both, size of a head, the table of angles.
+func rotary(positions, q, k, table int) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(q) + in.Elements(k)
+		if in.Elements(q) == 0 || in.Size(q) == 0 {
+			return Work{}, false
+		}
+		share := 1.0 // of a head that turns
+		if h, t := in.Ints(table-1), in.Dim(table); len(h) == 1 && h[0] > 0 && len(t) == 2 && t[1] <= h[0] {
+			share = float64(t[1]) / float64(h[0])
+		}
+		return Work{FLOP: 3 * n * share, Bytes: 2*n*share*in.Size(q) + in.Bytes(positions)}, true
+	}
+}
+
+// cacheWrite stores keys and values of new tokens.
+func cacheWrite(k, v, cache, slots int) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(k) + in.Elements(v)
+		if n == 0 || in.Size(k) == 0 {
+			return Work{}, false
+		}
+		out := in.Size(cache)
+		if out == 0 {
+			out = in.Size(k)
+		}
+		return Work{Bytes: n*in.Size(k) + n*out + in.Bytes(slots), Kind: OpCopy}, true
+	}
+}
+
+// lookup reads rows of a table: each of them once at least, all indices at most.
+func lookup(table, index int) formula {
+	return func(in *Inputs) (Work, bool) {
+		t, n := in.Dim(table), in.Elements(index)
+		if len(t) < 2 || n == 0 || in.Size(table) == 0 {
+			return Work{}, false
+		}
+		row := product(t[1:]) * in.Size(table)
+		w := Work{Bytes: 8*n + row + n*row, MostBytes: 8*n + 2*n*row, Kind: OpCopy}
+		return w, true
+	}
+}
+
+// selected is aten::index_select: the slices of dimension value dim that an index names.
+func selected(in *Inputs) (Work, bool) {
+	d, n, axis := in.Dim(0), in.Elements(2), in.Ints(1)
+	if len(axis) != 1 || len(d) == 0 || n == 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	a := axis[0]
+	if a < 0 {
+		a += int64(len(d))
+	}
+	if a < 0 || a >= int64(len(d)) || d[a] == 0 {
+		return Work{}, false
+	}
+	slice := product(d) / float64(d[a]) * in.Size(0)
+	return Work{Bytes: 8*n + slice + n*slice, MostBytes: 8*n + 2*n*slice, Kind: OpCopy}, true
+}
+
+// gathered reads and writes an element for each index.
+func gathered(index int) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(index)
+		return Work{Bytes: in.Bytes(index) + n*in.Size(0), MostBytes: in.Bytes(index) + 2*n*in.Size(0), Kind: OpCopy}, n > 0 && in.Size(0) > 0
+	}
+}
+
+// scattered writes the elements of src to the places of index, in place.
+func scattered(index, src int, add float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(src)
+		if n == 0 {
+			n = in.Elements(index)
+		}
+		e := in.Size(0)
+		return Work{FLOP: add * n, Bytes: in.Bytes(index) + n*e*(2+add), Kind: OpCopy}, n > 0 && e > 0
+	}
+}
+
+// masked is indexing by lists of tensors that are not recorded: of how much of input 0 is not known.
+func masked(in *Inputs) (Work, bool) {
+	n := in.Elements(0)
+	return Work{Bytes: in.Size(0), MostBytes: 2 * n * in.Size(0), Kind: OpCopy}, n > 0 && in.Size(0) > 0
+}
+
+// put is aten::index_put_: values go to places that are not recorded.
+func put(in *Inputs) (Work, bool) {
+	n := in.Elements(2)
+	return Work{Bytes: n*in.Size(2) + n*in.Size(0), Kind: OpCopy}, n > 0 && in.Size(2) > 0
+}
+
+// topK picks k of each row of dimension dim.
+func topK(in *Inputs) (Work, bool) {
+	d, k := in.Dim(0), in.Ints(1)
+	if len(d) == 0 || len(k) != 1 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	axis := int64(len(d) - 1)
+	if v := in.Ints(2); len(v) == 1 && v[0] >= 0 && v[0] < int64(len(d)) {
+		axis = v[0]
+	}
+	n := product(d)
+	if n == 0 {
+		return Work{}, false
+	}
+	out := n / float64(d[axis]) * float64(k[0])
+	return Work{FLOP: n, Bytes: in.Bytes(0) + out*(in.Size(0)+8)}, true
+}
+
+// sorted orders rows and says whence each element came.
+func sorted(in *Inputs) (Work, bool) {
+	d := in.Dim(0)
+	n := product(d)
+	if n == 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	return Work{FLOP: n * math.Log2(max(float64(d[len(d)-1]), 2)), Bytes: 2*n*in.Size(0) + 8*n}, true
+}
+
+// fft transforms rows.
+func fft(in *Inputs) (Work, bool) {
+	d := in.Dim(0)
+	n := product(d)
+	if n == 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	return Work{FLOP: 5 * n * math.Log2(max(float64(d[len(d)-1]), 2)), Bytes: 2 * n * in.Size(0)}, true
+}
+
+// resized is an upsampling: the size of the result is a value, or its factors are.
+func resized(flop float64, size, factors int) formula {
+	return func(in *Inputs) (Work, bool) {
+		d := in.Dim(0)
+		if len(d) < 3 || in.Size(0) == 0 {
+			return Work{}, false
+		}
+		out := product(d[:2])
+		if v := in.Ints(size); len(v) == len(d)-2 {
+			for _, n := range v {
+				out *= float64(n)
+			}
+		} else if f := in.Floats(factors); len(f) == len(d)-2 {
+			for i, x := range f {
+				out *= math.Floor(float64(d[2+i]) * x)
+			}
+		} else {
+			return Work{}, false
+		}
+		return Work{FLOP: flop * out, Bytes: in.Bytes(0) + out*in.Size(0)}, out > 0
+	}
+}
+
+// pooled reduces windows: kernel, stride and padding are values.
+func pooled(in *Inputs) (Work, bool) {
+	d := in.Dim(0)
+	k := in.Ints(1)
+	if len(d) < 3 || len(k) == 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	n := min(len(k), len(d)-1)
+	kernel := in.spatial(1, n, 1)
+	stride, pad := in.spatial(2, n, 0), in.spatial(3, n, 0)
+	out, taps := product(d[:len(d)-n]), 1.0
+	for i := range n {
+		if stride[i] == 0 {
+			stride[i] = kernel[i]
+		}
+		if kernel[i] <= 0 || stride[i] <= 0 {
+			return Work{}, false
+		}
+		side := (d[len(d)-n+i]+2*pad[i]-kernel[i])/stride[i] + 1
+		if side <= 0 {
+			return Work{}, false
+		}
+		out *= float64(side)
+		taps *= float64(kernel[i])
+	}
+	return Work{FLOP: out * taps, Bytes: in.Bytes(0) + out*in.Size(0)}, true
+}
+
+// pooledTo reduces to a size that is a value.
+func pooledTo(in *Inputs) (Work, bool) {
+	d, v := in.Dim(0), in.Ints(1)
+	if len(d) <= len(v) || len(v) == 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	out := product(d[:len(d)-len(v)])
+	for _, n := range v {
+		out *= float64(n)
+	}
+	return Work{FLOP: product(d), Bytes: in.Bytes(0) + out*in.Size(0)}, product(d) > 0
+}
+
+// repeated writes an input so many times as value says.
+func repeated(in *Inputs) (Work, bool) {
+	n, times := in.Elements(0), 1.0
+	for _, x := range in.Ints(1) {
+		times *= float64(max(x, 0))
+	}
+	return Work{Bytes: in.Bytes(0) + n*times*in.Size(0), Kind: OpCopy}, n > 0 && times > 0 && in.Size(0) > 0
+}
+
+// padded writes an input with margins: pairs of numbers, those of the innermost dimension first.
+func padded(in *Inputs) (Work, bool) {
+	d, v := in.Dim(0), in.Ints(1)
+	if len(d) == 0 || len(v)%2 != 0 || len(v)/2 > len(d) || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	out := 1.0
+	for i, n := range d {
+		at := 2 * (len(d) - 1 - i)
+		if at < len(v) {
+			n += v[at] + v[at+1]
+		}
+		out *= float64(max(n, 0))
+	}
+	return Work{Bytes: in.Bytes(0) + out*in.Size(0), Kind: OpCopy}, out > 0
+}
+
+// quantised reads values and writes them in a smaller type, with scales.
+func quantised(out, x, scales int, flop float64) formula {
+	return func(in *Inputs) (Work, bool) {
+		n := in.Elements(x)
+		if n == 0 || in.Size(x) == 0 {
+			return Work{}, false
+		}
+		size := 1.0
+		if in.Size(out) > 0 && out != x {
+			size = in.Elements(out) / n * in.Size(out)
+		}
+		return Work{FLOP: flop * n, Bytes: n*in.Size(x) + n*size + in.Bytes(scales), Kind: OpCopy}, true
+	}
+}
+
+// embeddingGradient writes all of the table, and reads the gradients of its rows.
+func embeddingGradient(in *Inputs) (Work, bool) {
+	d, v := in.Dim(0), in.Ints(2)
+	n := product(d)
+	if n == 0 || len(v) != 1 || v[0] <= 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	return Work{FLOP: n, Bytes: in.Bytes(0) + in.Bytes(1) + float64(v[0])*float64(d[len(d)-1])*in.Size(0)}, true
+}
+
+// shortConv is a causal convolution of a few taps a channel: (B,C,T) and (C,k).
+func shortConv(in *Inputs) (Work, bool) {
+	x, k := in.Dim(0), in.Dim(1)
+	if len(x) < 2 || len(k) != 2 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	n := product(x)
+	return Work{FLOP: 2 * n * float64(k[1]), Bytes: 2*n*in.Size(0) + in.Bytes(1)}, n > 0
+}
+
+// fusedTriton is a kernel that a compiler made of several ops: what it must move at least is one element for each that it computes, at
+// most all of its arguments.
+func fusedTriton(in *Inputs) (Work, bool) {
+	least, all := 0.0, 0.0
+	for _, i := range in.tensors() {
+		all += in.Bytes(i)
+		if s := in.Size(i); s > 0 && (least == 0 || s < least) {
+			least = s
+		}
+	}
+	n := 0.0
+	for i := range in.Values {
+		if v := in.Ints(i); len(v) == 1 {
+			n = max(n, float64(v[0]))
+		}
+	}
+	w := Work{Bytes: min(n*least, all), MostBytes: all}
+	return w, w.Bytes > 0
+}

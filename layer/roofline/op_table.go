@@ -1,0 +1,242 @@
+package roofline
+
+import "strings"
+
+// opRow is what is known of some ops that count alike.
+type opRow struct {
+	names  string // between spaces; one that ends in * is the beginning of names
+	count  formula
+	kind   OpKind // OpOther: that of the formula's result
+	source string
+	// composite ops do their work by others: they count only where none of those is known.
+	composite bool
+}
+
+// Where argument orders and formulas are published.
+const (
+	fromTorch   = "PyTorch, native_functions.yaml"
+	fromCounter = "PyTorch, torch/utils/flop_counter.py"
+	fromFlash   = "flash-attention, flash_attn_interface.py"
+	fromVLLM    = "vLLM, _custom_ops.py and its fused layers"
+	fromSGLang  = "SGLang, sgl-kernel"
+	fromAiter   = "ROCm/aiter, ops/*.py"
+	fromInduct  = "PyTorch, torch/_inductor/runtime/triton_heuristics.py"
+)
+
+func attends(s sdpa) formula { return s.formula }
+
+// opRows is the table of ops. Work is that of the least traffic: each tensor once.
+var opRows = []opRow{
+	// Products.
+	{names: "aten::mm", count: mm(0, 1), source: fromCounter},
+	{names: "aten::addmm aten::_addmm_activation", count: plus(mm(1, 2), 0, 3), source: fromCounter},
+	{names: "aten::bmm", count: bmm(0, 1), source: fromCounter},
+	{names: "aten::baddbmm", count: plus(bmm(1, 2), 0, 3), source: fromCounter},
+	{names: "aten::mv", count: mv(0, 1), source: fromTorch},
+	{names: "aten::addmv", count: plus(mv(1, 2), 0, 3), source: fromTorch},
+	{names: "aten::linear", count: plus(weight(0, 1, -1, -1), 2, -1), source: fromTorch, composite: true},
+	{names: "aten::matmul", count: matmul, source: fromTorch, composite: true},
+	{names: "aten::_scaled_mm trtllm::cublas_scaled_mm", count: scaledMM, source: fromTorch},
+	{names: "aten::_grouped_mm aten::_scaled_grouped_mm primus_turbo::grouped_gemm primus_turbo::grouped_gemm_impl primus_turbo_cpp_extension::ck_grouped_gemm", count: grouped, source: fromTorch},
+	{names: "aten::_int_mm", count: intMM, source: fromTorch},
+	{names: "aten::_weight_int8pack_mm", count: packed(2), source: fromTorch},
+	{names: "aten::_weight_int4pack_mm", count: packed(3), source: fromTorch},
+	{names: "bitsandbytes::int8_linear_matmul", count: weight(0, 1, -1, -1), source: "bitsandbytes, _ops.py"},
+	{names: "aiter::gemm_a4w4 aiter::_gemm_a4w4_asm aiter::gemm_afp4wfp4_ vllm::gemm_with_dynamic_quant", count: fp4(false), source: fromAiter},
+	{names: "aiter::batched_gemm_a16wfp4_", count: fp4(true), source: fromAiter},
+	{names: "aiter::gemm_a8w8* vllm::rocm_aiter_gemm_a8w8* vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::w8a8_block_fp8_matmul vllm::apply_w8a8_block_fp8_linear", count: scaled(weight(0, 1, 4, -1), 2, 3), source: fromAiter},
+	{names: "vllm::rocm_unquantized_gemm vllm::rocm_unquantized_gemm_impl", count: plus(weight(0, 1, -1, -1), 2, -1), source: fromVLLM},
+	{names: "aiter::gemm_a16w16 aiter::gemm_a16w16_atomic_", count: plus(weight(0, 1, -1, 3), 2, -1), source: fromAiter},
+	{names: "aiter::_gemm_a16w16_asm", count: weight(0, 1, 2, -1), source: fromAiter},
+	{names: "_C::cutlass_scaled_mm", count: outFirst, source: fromVLLM},
+	// Attention.
+	{names: "aten::scaled_dot_product_attention", count: attends(sdpa{bias: 3, causal: 5, window: -1}), source: fromCounter, composite: true},
+	{names: "aten::_scaled_dot_product_flash_attention", count: attends(sdpa{causal: 4, bias: -1, window: -1, lse: true}), source: fromCounter},
+	{names: "aten::_scaled_dot_product_efficient_attention aten::_scaled_dot_product_cudnn_attention", count: attends(sdpa{bias: 3, causal: 6, window: -1}), source: fromCounter},
+	{names: "aten::_scaled_dot_product_fused_attention_overrideable", count: attends(sdpa{bias: 3, causal: 5, window: -1}), source: fromTorch},
+	{names: "aten::_scaled_dot_product_flash_attention_backward", count: attends(sdpa{q: 1, causal: 11, bias: -1, window: -1, backward: true}), source: fromCounter},
+	{names: "aten::_scaled_dot_product_efficient_attention_backward", count: attends(sdpa{q: 1, causal: 11, bias: -1, window: -1, backward: true}), source: fromCounter},
+	{names: "aten::_scaled_dot_product_cudnn_attention_backward", count: attends(sdpa{q: 1, causal: 14, bias: -1, window: -1, backward: true}), source: fromTorch},
+	{names: "aten::_flash_attention_forward", count: attends(sdpa{order: tokensFirst, causal: 8, bias: -1, window: -1, lse: true}), source: fromCounter},
+	{names: "aten::_efficient_attention_forward", count: attends(sdpa{order: tokensFirst, causal: -1, bias: 3, window: -1}), source: fromCounter},
+	{names: "aten::_flash_attention_backward", count: attends(sdpa{q: 1, order: tokensFirst, causal: 11, bias: -1, window: -1, backward: true}), source: fromCounter},
+	{names: "FlashAttnFunc flash_attn::_flash_attn_forward aiter::_flash_attn_forward aiter::mha_fwd aiter::fmha_v3_fwd", count: attends(sdpa{order: tokensFirst, causal: 5, bias: -1, window: 6, bottom: true, lse: true}), source: fromFlash},
+	{names: "aiter::wrapper_fmha_v3_fwd", count: attends(sdpa{q: 1, order: tokensFirst, causal: 6, bias: -1, window: -1, bottom: true, lse: true}), source: fromAiter},
+	{names: "flash_attn::_flash_attn_backward", count: attends(sdpa{q: 1, order: tokensFirst, causal: 11, bias: -1, window: 12, bottom: true, backward: true}), source: fromFlash},
+	{names: "aiter::_flash_attn_backward", count: attends(sdpa{q: 1, order: tokensFirst, causal: 12, bias: -1, window: -1, bottom: true, backward: true}), source: fromAiter},
+	{names: "aiter::mha_bwd aiter::fmha_v3_bwd", count: attends(sdpa{q: 1, order: tokensFirst, causal: 8, bias: -1, window: -1, bottom: true, backward: true}), source: fromAiter},
+	{names: "flash_attn::_flash_attn_varlen_forward", count: varlen(0, 3, 5, 9), source: fromFlash},
+	{names: "aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd", count: varlen(0, 3, 5, 12), source: fromAiter},
+	{names: "vllm::unified_attention_with_output vllm::unified_attention sglang::unified_attention_with_output", count: served(0, 1, 2), source: fromVLLM},
+	{names: "_C::paged_attention_v1 _rocm_C::paged_attention", count: paged(0, 1, 2, 10), source: fromVLLM},
+	// Recurrences.
+	{names: "DaoAILab::_causal_conv1d_fwd_cpp vllm::causal_conv1d_fwd vllm::causal_conv1d_update", count: shortConv, source: "causal-conv1d, causal_conv1d_interface.py"},
+	// Convolutions.
+	{names: "aten::convolution aten::_convolution", count: conv{bias: 2, stride: 3, pad: 4, dilation: 5, transposed: 6, outPad: 7, groups: 8}.formula, source: fromCounter, composite: true},
+	{names: "aten::conv1d aten::conv2d aten::conv3d", count: conv{bias: 2, stride: 3, pad: 4, dilation: 5, transposed: -1, outPad: -1, groups: 6}.formula, source: fromCounter, composite: true},
+	{names: "aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d", count: conv{bias: 2, stride: 3, pad: 4, outPad: 5, groups: 6, dilation: 7, transposed: -1, always: true}.formula, source: fromCounter, composite: true},
+	{names: "aten::cudnn_convolution aten::cudnn_convolution_relu aten::mkldnn_convolution", count: conv{bias: -1, pad: 2, stride: 3, dilation: 4, groups: 5, transposed: -1, outPad: -1}.formula, source: fromTorch},
+	{names: "aten::miopen_convolution aten::miopen_depthwise_convolution", count: conv{bias: 2, pad: 3, stride: 4, dilation: 5, groups: 6, transposed: -1, outPad: -1}.formula, source: fromTorch},
+	{names: "aten::thnn_conv2d aten::_slow_conv2d_forward", count: conv{bias: 3, stride: 4, pad: 5, dilation: -1, groups: -1, transposed: -1, outPad: -1}.formula, source: fromTorch},
+	{names: "aten::convolution_backward", count: convBackward, source: fromCounter},
+	// Mixtures of experts.
+	{names: "vllm::rocm_aiter_fused_moe aiter::fused_moe_", count: fusedExperts(0, 1, 2, 3, -1), source: fromAiter},
+	{names: "vllm::fused_experts vllm::outplace_fused_experts vllm::inplace_fused_experts sglang::outplace_fused_experts sglang::inplace_fused_experts", count: fusedExperts(0, 1, 2, 3, -1), source: fromVLLM},
+	{names: "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1", count: fusedExperts(1, 2, 3, -1, 8), source: fromAiter},
+	{names: "aiter::ck_moe_stage1 aiter::moe_cktile2stages_gemm1_ck", count: expertsStage(0, 1, 6, false), source: fromAiter},
+	{names: "aiter::ck_moe_stage2 aiter::moe_cktile2stages_gemm2_ck", count: expertsStage(0, 2, 6, true), source: fromAiter},
+	{names: "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", count: invokedExperts, source: fromSGLang},
+	{names: "_moe_C::topk_softmax aiter::topk_softmax sgl_kernel::topk_softmax", count: reads(5, []int{3}, []int{0, 1}), source: fromVLLM},
+	{names: "_moe_C::moe_sum aiter::moe_sum", count: reads(1, []int{0}, []int{1}), source: fromVLLM},
+	// Norms and softmax.
+	{names: "aten::native_layer_norm aten::layer_norm", count: norm(5, 0, []int{2, 3}, 8), source: fromTorch},
+	{names: "aten::native_layer_norm_backward", count: reads(11, []int{0, 1, 3, 4, 5}, []int{1, 5, 6}), source: fromTorch},
+	{names: "aten::_fused_rms_norm aten::rms_norm", count: norm(4, 0, []int{2}, 4), source: fromTorch, composite: true},
+	{names: "aten::_fused_rms_norm_backward", count: reads(9, []int{0, 1, 3, 4}, []int{1, 4}), source: fromTorch},
+	{names: "_C::rms_norm sgl_kernel::rmsnorm aiter::rmsnorm aiter::rmsnorm2d_fwd_ck", count: norm(4, 1, []int{2}, 0), source: fromVLLM},
+	{names: "aiter::rms_norm vllm::rms_norm aiter::rmsnorm2d_fwd vllm::rocm_aiter_rms_norm", count: norm(4, 0, []int{1}, 0), source: fromAiter},
+	{names: "_C::fused_add_rms_norm sgl_kernel::fused_add_rmsnorm", count: addNorm(0, 1, 2), source: fromVLLM},
+	{names: "aiter::add_rmsnorm aiter::rmsnorm2d_fwd_with_add_ck aiter::rmsnorm2d_fwd_with_add", count: addNorm(1, 2, 4), source: fromAiter},
+	{names: "vllm::rocm_aiter_rmsnorm2d_fwd_with_add", count: addNorm(0, 1, 2), source: fromVLLM},
+	{names: "aten::native_batch_norm aten::cudnn_batch_norm aten::miopen_batch_norm aten::batch_norm aten::_batch_norm_impl_index", count: batchNorm(5), source: fromTorch},
+	{names: "aten::native_batch_norm_backward aten::cudnn_batch_norm_backward aten::miopen_batch_norm_backward", count: reads(9, []int{0, 1}, []int{0}), source: fromTorch},
+	{names: "aten::group_norm", count: norm(7, 0, []int{2, 3}, 0), source: fromTorch, composite: true},
+	{names: "aten::native_group_norm", count: norm(7, 0, []int{1, 2}, 0), source: fromTorch},
+	{names: "aten::native_group_norm_backward", count: reads(11, []int{0, 1}, []int{1}), source: fromTorch},
+	{names: "aten::_softmax aten::_log_softmax aten::_safe_softmax aten::softmax aten::log_softmax", count: each(0, 5), source: fromTorch},
+	{names: "aten::_masked_softmax", count: elementwise(5, 0, 2), source: fromTorch},
+	{names: "aten::_softmax_backward_data aten::_log_softmax_backward_data", count: reads(4, []int{0, 1}, []int{0}), source: fromTorch},
+	// Activations, element-wise ops.
+	{names: "aten::gelu", count: each(0, 8), source: fromTorch},
+	{names: "aten::silu aten::relu aten::sigmoid aten::tanh aten::hardswish aten::hardsigmoid aten::hardtanh aten::leaky_relu aten::elu aten::mish aten::softplus aten::erf aten::exp aten::log aten::log1p aten::expm1 aten::sqrt aten::rsqrt aten::sin aten::cos aten::neg aten::abs aten::reciprocal aten::clamp aten::clamp_min aten::clamp_max aten::round aten::floor aten::ceil aten::trunc aten::bitwise_not aten::sign aten::sgn aten::square aten::nan_to_num aten::tril aten::triu aten::log2 aten::logit aten::relu6", count: each(0, 1), source: fromTorch},
+	{names: "aten::logical_not aten::isnan aten::isinf aten::isfinite", count: elementwise(1, 1, 1), source: fromTorch},
+	{names: "aten::gelu_backward aten::silu_backward aten::threshold_backward aten::sigmoid_backward aten::tanh_backward aten::hardtanh_backward aten::leaky_relu_backward aten::hardswish_backward", count: reads(4, []int{0, 1}, []int{0}), source: fromTorch},
+	{names: "aten::add aten::sub aten::mul aten::div aten::maximum aten::minimum aten::fmod aten::remainder aten::pow aten::atan2 aten::rsub aten::true_divide aten::floor_divide aten::bitwise_and aten::bitwise_or aten::bitwise_xor aten::__and__ aten::__or__ aten::masked_fill aten::clamp_Tensor", count: elementwise(1, 0, 2), source: fromTorch},
+	{names: "aten::where aten::lerp", count: elementwise(1, 0, 3), source: fromTorch},
+	{names: "aten::addcmul aten::addcdiv", count: elementwise(3, 0, 3), source: fromTorch},
+	{names: "aten::eq aten::ne aten::lt aten::le aten::gt aten::ge aten::logical_and aten::logical_or aten::logical_xor", count: elementwise(1, 1, 2), source: fromTorch},
+	{names: "_C::silu_and_mul sgl_kernel::silu_and_mul aiter::silu_and_mul vllm::silu_and_mul", count: gated(5), source: fromVLLM},
+	{names: "_C::gelu_and_mul _C::gelu_tanh_and_mul sgl_kernel::gelu_and_mul sgl_kernel::gelu_tanh_and_mul aiter::gelu_and_mul aiter::gelu_tanh_and_mul", count: gated(8), source: fromVLLM},
+	{names: "aten::glu", count: glu, source: fromTorch},
+	{names: "LigerSiLUMulFunction", count: elementwise(5, 0, 2), source: "Liger-Kernel, swiglu.py"},
+	{names: "_C::rotary_embedding sgl_kernel::rotary_embedding vllm::rotary_embedding", count: rotary(0, 1, 2, 4), source: fromVLLM},
+	{names: "_C_cache_ops::reshape_and_cache _C_cache_ops::reshape_and_cache_flash", count: cacheWrite(0, 1, 2, 4), source: fromVLLM},
+	{names: "sgl_kernel::store_kv_cache sglang::store_cache", count: cacheWrite(0, 1, 2, 4), source: fromSGLang},
+	// Copies, casts, fills.
+	{names: "aten::copy_ aten::_copy_from aten::_copy_from_and_resize", count: copied, source: fromTorch},
+	{names: "aten::_to_copy aten::to", count: cast, source: fromTorch, composite: true},
+	{names: "aten::clone aten::contiguous aten::alias_copy", count: each(0, 0), kind: OpCopy, source: fromTorch, composite: true},
+	{names: "aten::fill_ aten::zero_ aten::fill", count: filled, source: fromTorch},
+	{names: "aten::normal_ aten::uniform_ aten::exponential_ aten::bernoulli_ aten::random_", count: random, source: fromTorch},
+	{names: "aten::cat aten::stack aten::hstack aten::vstack", count: lists(0, 2), kind: OpCopy, source: fromTorch},
+	{names: "aten::repeat aten::tile", count: repeated, source: fromTorch, composite: true},
+	{names: "aten::flip aten::roll", count: each(0, 0), kind: OpCopy, source: fromTorch},
+	{names: "aten::constant_pad_nd aten::reflection_pad1d aten::reflection_pad2d aten::replication_pad1d aten::replication_pad2d aten::replication_pad3d", count: padded, source: fromTorch, composite: true},
+	{names: "aten::im2col aten::col2im aten::pixel_shuffle aten::pixel_unshuffle aten::unfold_backward", count: each(0, 0), kind: OpCopy, source: fromTorch},
+	// Reductions and scans.
+	{names: "aten::sum aten::mean aten::nansum aten::prod", count: reduced(1, 1, 0, true), source: fromTorch},
+	{names: "aten::amax aten::amin aten::any aten::all", count: reduced(1, 1, 0, false), source: fromTorch},
+	{names: "aten::max aten::min aten::argmax aten::argmin", count: reduced(1, 1, 8, false), source: fromTorch},
+	{names: "aten::norm aten::linalg_vector_norm", count: reduced(2, 2, 0, false), source: fromTorch},
+	{names: "aten::std aten::var aten::var_mean aten::std_mean", count: reduced(4, 1, 0, false), source: fromTorch},
+	{names: "aten::logsumexp", count: reduced(5, 1, 0, false), source: fromTorch},
+	{names: "aten::cumsum aten::cumprod aten::logcumsumexp aten::_cumsum", count: each(0, 1), source: fromTorch},
+	{names: "aten::topk", count: topK, source: fromTorch},
+	{names: "aten::sort aten::argsort aten::msort", count: sorted, source: fromTorch},
+	// Lookups.
+	{names: "aten::embedding", count: lookup(0, 1), source: fromTorch, composite: true},
+	{names: "aten::_embedding_bag", count: lookup(0, 1), source: fromTorch},
+	{names: "aten::embedding_dense_backward", count: embeddingGradient, source: fromTorch},
+	{names: "aten::index_select", count: selected, source: fromTorch},
+	{names: "aten::gather", count: gathered(2), source: fromTorch},
+	{names: "aten::scatter aten::index_copy aten::index_fill aten::masked_scatter", count: scattered(2, 3, 0), source: fromTorch},
+	{names: "aten::scatter_add aten::scatter_reduce aten::index_add", count: scattered(2, 3, 1), source: fromTorch},
+	{names: "aten::index", count: masked, source: fromTorch},
+	{names: "aten::index_put aten::_index_put_impl", count: put, source: fromTorch},
+	{names: "aten::nonzero aten::masked_select aten::unique2 aten::_unique2", count: func(in *Inputs) (Work, bool) {
+		n := in.Elements(0)
+		return Work{Bytes: in.Bytes(0), MostBytes: in.Bytes(0) + 8*n*float64(max(len(in.Dim(0)), 1))}, n > 0 && in.Size(0) > 0
+	}, source: fromTorch},
+	// Losses, dropout.
+	{names: "aten::nll_loss_forward aten::nll_loss2d_forward", count: func(in *Inputs) (Work, bool) {
+		n := in.Elements(1)
+		return Work{FLOP: n, Bytes: n * (in.Size(0) + 8)}, n > 0 && in.Size(0) > 0
+	}, source: fromTorch},
+	{names: "aten::nll_loss_backward aten::nll_loss2d_backward", count: func(in *Inputs) (Work, bool) {
+		return Work{Bytes: in.Elements(1) * in.Size(1)}, in.Elements(1) > 0 && in.Size(1) > 0
+	}, source: fromTorch},
+	{names: "aten::mse_loss aten::l1_loss aten::smooth_l1_loss aten::binary_cross_entropy aten::binary_cross_entropy_with_logits", count: reads(3, []int{0, 1}, nil), source: fromTorch},
+	{names: "aten::mse_loss_backward aten::smooth_l1_loss_backward", count: reads(3, []int{1, 2}, []int{1}), source: fromTorch},
+	{names: "aten::native_dropout aten::_fused_dropout", count: func(in *Inputs) (Work, bool) {
+		n := in.Elements(0)
+		return Work{FLOP: 2 * n, Bytes: in.Bytes(0) + n*in.Size(0) + n}, n > 0 && in.Size(0) > 0
+	}, source: fromTorch},
+	{names: "aten::native_dropout_backward", count: reads(1, []int{0, 1}, []int{0}), source: fromTorch},
+	// Pools, resampling, transforms.
+	{names: "aten::max_pool2d_with_indices aten::avg_pool2d aten::avg_pool3d aten::max_pool2d", count: pooled, source: fromTorch},
+	{names: "aten::_adaptive_avg_pool2d aten::adaptive_avg_pool2d aten::adaptive_avg_pool1d", count: pooledTo, source: fromTorch},
+	{names: "aten::upsample_nearest1d aten::upsample_nearest2d aten::upsample_nearest3d aten::_upsample_nearest_exact2d", count: resized(0, 1, 2), source: fromTorch},
+	{names: "aten::upsample_bilinear2d aten::upsample_linear1d aten::upsample_trilinear3d", count: resized(8, 1, 3), source: fromTorch},
+	{names: "aten::upsample_bicubic2d", count: resized(40, 1, 3), source: fromTorch},
+	{names: "aten::_fft_r2c aten::_fft_c2c aten::_fft_c2r", count: fft, source: fromTorch},
+	// Quantisation.
+	{names: "_C::static_scaled_fp8_quant _C::dynamic_scaled_fp8_quant _C::dynamic_per_token_scaled_fp8_quant _C::scaled_int8_quant aiter::dynamic_per_token_scaled_quant aiter::dynamic_per_tensor_quant aiter::dynamic_per_group_scaled_quant", count: quantised(0, 1, 2, 3), source: fromVLLM},
+	{names: "vllm::triton_per_token_group_quant_fp8 sglang::per_token_group_quant_8bit", count: quantised(0, 0, -1, 3), source: fromVLLM},
+	{names: "sgl_kernel::sgl_per_token_group_quant_8bit sgl_kernel::sgl_per_token_group_quant_fp8", count: quantised(1, 0, 2, 3), source: fromSGLang},
+	{names: "aten::quantize_per_tensor aten::dequantize aten::fake_quantize_per_tensor_affine_cachemask", count: each(0, 2), source: fromTorch},
+	// Optimisers.
+	{names: "aten::_foreach_add aten::_foreach_mul aten::_foreach_div aten::_foreach_sub aten::_foreach_copy aten::_foreach_lerp", count: lists(1, 2), source: fromTorch},
+	{names: "aten::_foreach_sqrt aten::_foreach_neg aten::_foreach_exp", count: lists(1, 2), source: fromTorch},
+	{names: "aten::_foreach_addcmul aten::_foreach_addcdiv", count: lists(3, 4), source: fromTorch},
+	{names: "aten::_foreach_norm", count: lists(2, 1), source: fromTorch},
+	{names: "aten::_foreach_zero", count: lists(0, 1), kind: OpCopy, source: fromTorch},
+	{names: "aten::_fused_adam aten::_fused_adamw", count: lists(12, 7), source: fromTorch},
+	{names: "aten::_fused_sgd", count: lists(4, 5), source: fromTorch},
+	// Compilers.
+	{names: "triton_poi_fused_* triton_red_fused_* triton_per_fused_*", count: fusedTriton, source: fromInduct},
+}
+
+// opIndex finds rows by name.
+type opIndex struct {
+	exact    map[string]*opRow
+	prefixes []prefixRow
+	next     *opIndex // asked for what is not here
+}
+
+type prefixRow struct {
+	prefix string
+	row    *opRow
+}
+
+func indexOps(rows []opRow) *opIndex {
+	x := &opIndex{exact: map[string]*opRow{}}
+	for i := range rows {
+		for name := range strings.FieldsSeq(rows[i].names) {
+			if p, ok := strings.CutSuffix(name, "*"); ok {
+				x.prefixes = append(x.prefixes, prefixRow{p, &rows[i]})
+				continue
+			}
+			x.exact[name] = &rows[i]
+		}
+	}
+	return x
+}
+
+// find returns the row of an op; one in place counts as the other.
+func (x *opIndex) find(op string) *opRow {
+	if r, ok := x.exact[op]; ok {
+		return r
+	}
+	if r, ok := x.exact[strings.TrimSuffix(op, "_")]; ok && strings.HasPrefix(op, "aten::") {
+		return r
+	}
+	for _, p := range x.prefixes {
+		if strings.HasPrefix(op, p.prefix) {
+			return p.row
+		}
+	}
+	if x.next != nil {
+		return x.next.find(op)
+	}
+	return nil
+}

@@ -1,0 +1,583 @@
+package roofline
+
+import "math"
+
+// Work is what one op has to do, of which a recording may tell only a part: FLOP and Bytes are the least, MostFLOP and MostBytes the
+// most, 0 where they are the same.
+type Work struct {
+	// M, N, K are the sizes of one product; 0 for others.
+	M, N, K int64
+	// FLOP counts multiplications and additions, Bytes each tensor once.
+	FLOP, Bytes         float64
+	MostFLOP, MostBytes float64
+	// Matrix is the type that matrix units compute in; "" for ops that use none.
+	Matrix string
+	// Kind is what the op is.
+	Kind OpKind
+}
+
+// OpKind is a sort of ops.
+type OpKind uint8
+
+// The sorts of ops.
+const (
+	OpOther     OpKind = iota // element-wise, norms, reductions and all others that move data and compute little
+	OpProduct                 // matrix products and convolutions
+	OpAttention               // attention cores
+	OpExperts                 // products of routed experts
+	OpCopy                    // copies, casts and fills
+	opKinds
+)
+
+// String names the kind.
+func (k OpKind) String() string {
+	return [...]string{"element-wise", "product", "attention", "experts", "copy", "unknown"}[min(k, opKinds)]
+}
+
+// A formula counts the work of an op; false where its inputs do not tell it.
+type formula func(in *Inputs) (Work, bool)
+
+// sane reports whether figures can be counted with.
+func (w *Work) sane() bool {
+	for _, f := range []float64{w.FLOP, w.Bytes, w.MostFLOP, w.MostBytes} {
+		if math.IsNaN(f) || f < 0 || f > 1e21 {
+			return false
+		}
+	}
+	return w.FLOP > 0 || w.Bytes > 0
+}
+
+// slower is the type of two operands whose peak bounds their product: the wider.
+func slower(a, b string) string {
+	if typeSizes[b] > typeSizes[a] {
+		return b
+	}
+	return a
+}
+
+// matrixType is the type as hardware tables name it.
+func matrixType(t string) string {
+	switch t {
+	case "fp4x2":
+		return "fp4"
+	case "uint8":
+		return "int8"
+	}
+	return t
+}
+
+// dense counts batch products of M×K and K×N elements that take a, b and o bytes each.
+func dense(batch, m, n, k float64, a, b, o float64, types string) Work {
+	return Work{M: int64(m), N: int64(n), K: int64(k), FLOP: 2 * batch * m * n * k, Bytes: batch * (a*m*k + b*k*n + o*m*n), Matrix: matrixType(types), Kind: OpProduct}
+}
+
+// mm is the product of inputs a (M,K) and b (K,N).
+func mm(a, b int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, y := in.Dim(a), in.Dim(b)
+		if len(x) != 2 || len(y) != 2 || x[1] != y[0] || in.Size(a) == 0 {
+			return Work{}, false
+		}
+		return in.product(a, b, 1, x[0], y[1], x[1], in.outSize(a)), true
+	}
+}
+
+// product counts a product of two inputs, each read as far as it lies in memory.
+func (in *Inputs) product(a, b int, batch, m, n, k int64, out float64) Work {
+	w := dense(float64(batch), float64(m), float64(n), float64(k), 0, 0, out, slower(in.Type(a), in.Type(b)))
+	size := in.Size(b)
+	if size == 0 {
+		size = in.Size(a)
+	}
+	w.Bytes += in.Bytes(a) + in.Stored(b)*size
+	return w
+}
+
+// outSize is the size of an element of the result of an op that keeps the type of input i.
+func (in *Inputs) outSize(i int) float64 { return in.Size(i) }
+
+// plus adds an input that is added to the product, read as far as it lies in memory, unless its factor is 0.
+func plus(f formula, bias, beta int) formula {
+	return func(in *Inputs) (Work, bool) {
+		w, ok := f(in)
+		if ok && len(in.Dim(bias)) > 0 && (beta < 0 || in.Value(beta) != "0") {
+			w.Bytes += in.Bytes(bias)
+		}
+		return w, ok
+	}
+}
+
+// bmm is the batched product of inputs a (B,M,K) and b (B,K,N).
+func bmm(a, b int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, y := in.Dim(a), in.Dim(b)
+		if len(x) != 3 || len(y) != 3 || x[0] != y[0] || x[2] != y[1] || in.Size(a) == 0 {
+			return Work{}, false
+		}
+		return in.product(a, b, x[0], x[1], y[2], x[2], in.outSize(a)), true
+	}
+}
+
+// matmul is torch.matmul: batch dimensions broadcast, vectors are matrices of one row or column.
+func matmul(in *Inputs) (Work, bool) {
+	x, y := in.Dim(0), in.Dim(1)
+	if len(x) == 0 || len(y) == 0 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	if len(x) == 1 {
+		x = []int64{1, x[0]}
+	}
+	if len(y) == 1 {
+		y = []int64{y[0], 1}
+	}
+	k := x[len(x)-1]
+	if k != y[len(y)-2] {
+		return Work{}, false
+	}
+	batch := (&Inputs{Dims: [][]int64{x[:len(x)-2], y[:len(y)-2]}}).broadcast([]int{0, 1})
+	if batch == nil && len(x)+len(y) > 4 {
+		return Work{}, false
+	}
+	b := int64(max(product(batch), 1))
+	return in.product(0, 1, b, x[len(x)-2], y[len(y)-1], k, in.Size(0)), true
+}
+
+// weight is the product of input a (…,K) and a weight b (N,K). Values tell the type of the result where dtype is not negative,
+// else out does where it is a tensor; else it is that of a, or two bytes where a is narrower.
+func weight(a, b, out, dtype int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, y := in.Dim(a), in.Dim(b)
+		if len(x) < 2 || len(y) != 2 || x[len(x)-1] != y[1] || in.Size(a) == 0 {
+			return Work{}, false
+		}
+		m := int64(product(x[:len(x)-1]))
+		size := max(in.Size(a), 2)
+		if o := in.Dim(out); len(o) > 0 && o[len(o)-1] == y[0] && in.Size(out) > 0 {
+			size = in.Size(out)
+		} else if t := scalarTypes[in.Value(dtype)]; t != "" {
+			size = typeSizes[t]
+		}
+		return in.product(a, b, 1, m, y[0], y[1], size), true
+	}
+}
+
+// scaled adds the scales of quantised operands.
+func scaled(f formula, inputs ...int) formula {
+	return func(in *Inputs) (Work, bool) {
+		w, ok := f(in)
+		for _, i := range inputs {
+			if ok {
+				w.Bytes += in.Bytes(i)
+			}
+		}
+		return w, ok
+	}
+}
+
+// scaledMM is aten::_scaled_mm: the second operand is (K,N), the result's type a value.
+func scaledMM(in *Inputs) (Work, bool) {
+	x, y := in.Dim(0), in.Dim(1)
+	if len(x) != 2 || len(y) != 2 || x[1] != y[0] || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	out := in.Size(0)
+	if t := scalarTypes[in.Value(6)]; t != "" {
+		out = typeSizes[t]
+	}
+	k := x[1]
+	if in.Type(0) == "fp4x2" {
+		k *= 2
+	}
+	w := in.product(0, 1, 1, x[0], y[1], k, out)
+	for i := 2; i <= 4; i++ {
+		w.Bytes += in.Bytes(i)
+	}
+	return w, true
+}
+
+// outFirst is a product whose result is its first input: out (M,N), a (M,K), b (K,N), scales, bias.
+func outFirst(in *Inputs) (Work, bool) {
+	o, x, y := in.Dim(0), in.Dim(1), in.Dim(2)
+	if len(o) != 2 || len(x) != 2 || len(y) != 2 || x[1] != y[0] || o[0] != x[0] || in.Size(1) == 0 {
+		return Work{}, false
+	}
+	w := in.product(1, 2, 1, x[0], y[1], x[1], in.Size(0))
+	for i := 3; i <= 5; i++ {
+		w.Bytes += in.Bytes(i)
+	}
+	return w, true
+}
+
+// intMM multiplies bytes into 32-bit integers.
+func intMM(in *Inputs) (Work, bool) {
+	w, ok := mm(0, 1)(in)
+	if ok {
+		w.Bytes += 3 * float64(w.M) * float64(w.N)
+	}
+	return w, ok
+}
+
+// packed multiplies activations (M,K) with packed weights: as many bytes as they take, and N from the scales (K/g,N,…).
+func packed(scales int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, s := in.Dim(0), in.Dim(scales)
+		if len(x) != 2 || len(s) == 0 || in.Size(0) == 0 {
+			return Work{}, false
+		}
+		n := s[0]
+		if len(s) > 1 {
+			n = s[1]
+		}
+		m, k := float64(x[0]), float64(x[1])
+		w := dense(1, m, float64(n), k, in.Size(0), 0, in.Size(0), in.Type(0))
+		w.Bytes += in.Bytes(1) + in.Bytes(scales)
+		return w, true
+	}
+}
+
+// fp4 multiplies operands of two values a byte, (M,K/2) and (N,K/2), with a scale of a byte for each 32 values.
+func fp4(batched bool) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, y := in.Dim(0), in.Dim(1)
+		want := 2
+		batch := 1.0
+		if batched {
+			want = 3
+		}
+		if len(x) != want || len(y) != want {
+			return Work{}, false
+		}
+		if batched {
+			if x[0] != y[0] {
+				return Work{}, false
+			}
+			batch = float64(x[0])
+			x, y = x[1:], y[1:]
+		}
+		m, n, half := float64(x[0]), float64(y[0]), float64(y[1])
+		k := 2 * half
+		a, t := 0.5+1.0/32, "fp4"
+		switch float64(x[1]) {
+		case half:
+		case k: // activations are not packed
+			a, t = in.Size(0), in.Type(0)
+		default:
+			return Work{}, false
+		}
+		return dense(batch, m, n, k, a, 0.5+1.0/32, 2, t), true
+	}
+}
+
+// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K): of which groups have rows, one at least.
+func grouped(in *Inputs) (Work, bool) {
+	x, y := in.Dim(0), in.Dim(1)
+	if len(x) == 3 && len(y) == 3 {
+		return bmm(0, 1)(in)
+	}
+	if len(x) != 2 || len(y) != 3 || in.Size(0) == 0 || in.Size(1) == 0 {
+		return Work{}, false
+	}
+	n := y[2]
+	if y[1] != x[1] {
+		if n = y[1]; y[2] != x[1] {
+			return Work{}, false
+		}
+	}
+	w := dense(1, float64(x[0]), float64(n), float64(x[1]), in.Size(0), in.Size(1), max(in.Size(0), 2), slower(in.Type(0), in.Type(1)))
+	w.Kind = OpExperts
+	w.MostBytes = w.Bytes + (min(float64(y[0]), float64(x[0]))-1)*in.Size(1)*float64(x[1])*float64(n)
+	return w, x[0] > 0
+}
+
+// mv is the product of a matrix (M,K) and a vector (K).
+func mv(a, b int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, y := in.Dim(a), in.Dim(b)
+		if len(x) != 2 || len(y) != 1 || x[1] != y[0] || in.Size(a) == 0 {
+			return Work{}, false
+		}
+		return in.product(a, b, 1, x[0], 1, x[1], in.Size(a)), true
+	}
+}
+
+// heads are the sizes of attention: requests, heads of queries and of keys, tokens of both, sizes of heads.
+type headSizes struct{ b, hq, hk, nq, nk, dk, dv float64 }
+
+// layout says where attention has heads and tokens.
+type layout uint8
+
+const (
+	headsFirst  layout = iota // (B,H,N,d)
+	tokensFirst               // (B,N,H,d)
+)
+
+func (in *Inputs) heads(at int, order layout) (h headSizes, ok bool) {
+	q, k, v := in.Dim(at), in.Dim(at+1), in.Dim(at+2)
+	if len(q) != 4 || len(k) != 4 || len(v) != 4 || in.Size(at) == 0 {
+		return h, false
+	}
+	head, token := 1, 2
+	if order == tokensFirst {
+		head, token = 2, 1
+	}
+	h = headSizes{float64(q[0]), float64(q[head]), float64(k[head]), float64(q[token]), float64(k[token]), float64(q[3]), float64(v[3])}
+	return h, q[0] == k[0] && q[3] == k[3] && k[token] == v[token] && h.hk > 0 && h.hq >= h.hk
+}
+
+// sdpa is one of PyTorch's or FlashAttention's forms of attention.
+type sdpa struct {
+	q          int // index of the queries; keys and values follow
+	order      layout
+	causal     int // index of the flag
+	bias       int // index of a tensor that is added to the scores; −1: none
+	window     int // index of the tokens back that are seen, forward ones behind it; −1: none
+	bottom     bool
+	lse        bool
+	backward   bool
+	out, stats int // of a backward: indices of the forward's result and sums
+}
+
+// pairs of query and key that attention computes.
+func (h *headSizes) pairs(causal, bottom bool) float64 {
+	switch {
+	case !causal:
+		return h.nq * h.nk
+	case h.nq <= h.nk && bottom:
+		return h.nq*h.nk - h.nq*(h.nq-1)/2
+	case h.nq <= h.nk:
+		return h.nq * (h.nq + 1) / 2
+	}
+	return h.nk*(h.nk+1)/2 + b2f(!bottom)*(h.nq-h.nk)*h.nk
+}
+
+func b2f(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (s sdpa) formula(in *Inputs) (Work, bool) {
+	h, ok := in.heads(s.q, s.order)
+	if !ok {
+		return Work{}, false
+	}
+	e := in.Size(s.q)
+	pairs := h.pairs(in.Flag(s.causal), s.bottom)
+	if s.window >= 0 {
+		if l, r := in.Ints(s.window), in.Ints(s.window+1); len(l) == 1 && len(r) == 1 && l[0] >= 0 {
+			pairs = min(pairs, h.nq*(float64(l[0])+float64(max(r[0], 0))+1))
+		}
+	}
+	q, k, v, o := h.b*h.hq*h.nq*h.dk, h.b*h.hk*h.nk*h.dk, h.b*h.hk*h.nk*h.dv, h.b*h.hq*h.nq*h.dv
+	w := Work{FLOP: 2 * h.b * h.hq * pairs * (h.dk + h.dv), Bytes: e * (q + k + v + o), Matrix: matrixType(in.Type(s.q)), Kind: OpAttention}
+	if s.lse {
+		w.Bytes += 4 * h.b * h.hq * h.nq
+	}
+	if s.bias >= 0 {
+		w.Bytes += in.Bytes(s.bias)
+	}
+	if s.backward { // dv, dp, dq, dk and the scores again; reads o and its gradient, writes three
+		w.FLOP = 2 * h.b * h.hq * pairs * (3*h.dk + 2*h.dv)
+		w.Bytes = e*(2*q+2*k+2*v+2*o) + 4*h.b*h.hq*h.nq
+	}
+	return w, true
+}
+
+// varlen is attention of tokens of all requests one after another, (T,H,d): how long each request is, only bounds are recorded of.
+func varlen(at, starts, most, causal int) formula {
+	return func(in *Inputs) (Work, bool) {
+		q, k, v := in.Dim(at), in.Dim(at+1), in.Dim(at+2)
+		s := in.Dim(starts)
+		if len(q) != 3 || len(k) != 3 || len(v) != 3 || len(s) != 1 || s[0] < 2 || in.Size(at) == 0 {
+			return Work{}, false
+		}
+		n, t, m := float64(s[0]-1), float64(q[0]), 0.0
+		if x := in.Ints(most); len(x) == 1 {
+			m = float64(x[0])
+		}
+		// All others are equal at least, or as many as possible are of the longest.
+		low, high := t*t/n, t*t
+		if m > 0 && m <= t && m*n >= t && k[0] == q[0] {
+			if high = math.Floor(t/m)*m*m + math.Pow(math.Mod(t, m), 2); n > 1 {
+				low = m*m + (t-m)*(t-m)/(n-1)
+			} else {
+				low = m * m
+			}
+		} else if k[0] != q[0] { // prefixes in the cache: a token sees one at least
+			low, high = t, t*float64(k[0])
+		}
+		half := 1.0
+		if in.Flag(causal) {
+			half = 0.5
+		}
+		each := 2 * float64(q[1]) * float64(q[2]+v[2]) * half
+		e := in.Size(at)
+		bytes := e * (product(q) + product(k) + product(v) + t*float64(q[1]*v[2]))
+		return Work{FLOP: low * each, MostFLOP: high * each, Bytes: bytes, Matrix: matrixType(in.Type(at)), Kind: OpAttention}, true
+	}
+}
+
+// served is attention of a serving engine over a cache whose length is not recorded: tokens of queries, keys and values that are new. A token
+// sees itself at least.
+func served(q, k, v int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, y, z := in.Dim(q), in.Dim(k), in.Dim(v)
+		if len(x) < 2 || len(y) < 2 || len(z) < 2 || x[0] != y[0] || in.Size(q) == 0 {
+			return Work{}, false
+		}
+		wide := product(x) + product(z)*product(x[1:])/max(product(y[1:]), 1)
+		e := in.Size(q)
+		return Work{FLOP: 2 * wide, Bytes: e * (wide + product(y) + product(z)), Matrix: matrixType(in.Type(q)), Kind: OpAttention}, true
+	}
+}
+
+// paged is attention over a paged cache: requests × heads of queries, blocks of a pool. A request sees a token at least.
+func paged(out, q, cache, most int) formula {
+	return func(in *Inputs) (Work, bool) {
+		x, c := in.Dim(q), in.Dim(cache)
+		if len(x) != 3 || len(c) < 4 || in.Size(q) == 0 || in.Size(cache) == 0 {
+			return Work{}, false
+		}
+		b, hq, d := float64(x[0]), float64(x[1]), float64(x[2])
+		hk := float64(c[1])
+		if hk > hq {
+			hk = float64(c[2])
+		}
+		one := 2 * hk * d * in.Size(cache)
+		w := Work{FLOP: 4 * b * hq * d, Bytes: in.Bytes(q) + b*hq*d*max(in.Size(out), in.Size(q)) + b*one, Matrix: matrixType(in.Type(q)), Kind: OpAttention}
+		if m := in.Ints(most); len(m) == 1 && m[0] > 1 {
+			w.MostFLOP, w.MostBytes = w.FLOP*float64(m[0]), w.Bytes+b*one*float64(m[0]-1)
+		}
+		return w, true
+	}
+}
+
+// conv is a convolution of any number of dimensions: x (N,Cin,…), w (Cout,Cin/groups,…), with lists of values.
+type conv struct {
+	bias, stride, pad, dilation, transposed, outPad, groups int // indices; −1: none
+	always                                                  bool
+}
+
+// spatial returns the numbers of a list for each of n dimensions; a single one counts for all, none is what is given.
+func (in *Inputs) spatial(i, n int, otherwise int64) []int64 {
+	v := in.Ints(i)
+	out := make([]int64, n)
+	for k := range out {
+		switch {
+		case len(v) == n:
+			out[k] = v[k]
+		case len(v) == 1:
+			out[k] = v[0]
+		default:
+			out[k] = otherwise
+		}
+	}
+	return out
+}
+
+func (c conv) formula(in *Inputs) (Work, bool) {
+	x, k := in.Dim(0), in.Dim(1)
+	if len(k) < 3 || len(x) != len(k) && len(x) != len(k)-1 || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	if len(x) == len(k)-1 {
+		x = append([]int64{1}, x...)
+	}
+	n := len(k) - 2
+	stride, pad, dilation, more := in.spatial(c.stride, n, 1), in.spatial(c.pad, n, 0), in.spatial(c.dilation, n, 1), in.spatial(c.outPad, n, 0)
+	groups := int64(1)
+	if g := in.Ints(c.groups); len(g) == 1 && g[0] > 0 {
+		groups = g[0]
+	}
+	transposed := c.always || in.Flag(c.transposed)
+	channels := k[0]
+	if transposed {
+		channels = k[1] * groups
+		if x[1] != k[0] {
+			return Work{}, false
+		}
+	} else if x[1] != k[1]*groups {
+		return Work{}, false
+	}
+	out := float64(x[0]) * float64(channels)
+	for i := range n {
+		reach := dilation[i]*(k[2+i]-1) + 1
+		var side int64
+		switch {
+		case stride[i] <= 0:
+			return Work{}, false
+		case transposed:
+			side = (x[2+i]-1)*stride[i] - 2*pad[i] + reach + more[i]
+		default:
+			side = (x[2+i]+2*pad[i]-reach)/stride[i] + 1
+		}
+		if side <= 0 {
+			return Work{}, false
+		}
+		out *= float64(side)
+	}
+	taps := product(k[1:])
+	w := Work{FLOP: 2 * out * taps, Bytes: in.Bytes(0) + in.Stored(1)*max(in.Size(1), in.Size(0)) + out*in.Size(0), Matrix: matrixType(in.Type(0)), Kind: OpProduct}
+	if transposed {
+		w.FLOP = 2 * product(x) * taps
+	}
+	if len(in.Dim(c.bias)) > 0 {
+		w.FLOP += out
+		w.Bytes += in.Bytes(c.bias)
+	}
+	// As a product: positions × channels × taps.
+	if !transposed {
+		w.M, w.N, w.K = int64(out/float64(channels)), channels/groups, int64(taps)
+	}
+	return w, true
+}
+
+// convBackward computes what its mask asks for: gradients of the input, of the weight, of the bias.
+func convBackward(in *Inputs) (Work, bool) {
+	forward := Inputs{Dims: [][]int64{in.Dim(1), in.Dim(2), nil}, Values: append([]string{"", "", ""}, tail(in.Values, 4)...)}
+	if len(in.Types) > 2 {
+		forward.Types = []string{in.Types[1], in.Types[2], ""}
+	}
+	one, ok := conv{bias: -1, stride: 3, pad: 4, dilation: 5, transposed: 6, outPad: 7, groups: 8}.formula(&forward)
+	if !ok || len(in.Dim(0)) == 0 {
+		return Work{}, false
+	}
+	mask := in.Value(10)
+	w := Work{Matrix: one.Matrix, Kind: OpProduct}
+	dy, x, k := in.Bytes(0), in.Bytes(1), in.Bytes(2)
+	for i, asked := range masks(mask) {
+		if !asked {
+			continue
+		}
+		switch i {
+		case 0:
+			w.FLOP, w.Bytes = w.FLOP+one.FLOP, w.Bytes+k+x
+		case 1:
+			w.FLOP, w.Bytes = w.FLOP+one.FLOP, w.Bytes+x+k
+		case 2:
+			w.FLOP += in.Elements(0)
+		}
+	}
+	w.Bytes += dy
+	return w, true
+}
+
+func tail(s []string, from int) []string {
+	if from >= len(s) {
+		return nil
+	}
+	return s[from:]
+}
+
+// masks reads "[True, False, True]"; what is not there is not asked for.
+func masks(text string) (out [3]bool) {
+	i := 0
+	for _, word := range wordsOf(text) {
+		if i < len(out) {
+			out[i] = word == "true" || word == "1"
+			i++
+		}
+	}
+	return out
+}
