@@ -156,16 +156,12 @@ func (r *Report) addDoubts() {
 // Found returns the findings of all analyses, ranked, those below a percent of their steps included.
 func (r *Report) Found() []finding.Finding { return slices.Clone(r.found) }
 
-// rank orders the findings and leaves those out of the list that are lost in noise. Operators are listed by size only where nothing
-// says how long they should take.
+// rank orders the findings and leaves those out of the list that are lost in noise.
 func (r *Report) rank() {
 	finding.Rank(r.found)
-	floors := slices.ContainsFunc(r.found, func(f finding.Finding) bool {
-		return f.Kind == finding.AboveFloor || f.Kind == finding.SmallKernels
-	})
 	for _, f := range r.found {
 		switch {
-		case f.Kind == finding.LargestOperator && floors:
+		case f.Kind == finding.LargestOperator: // the table of operators has it; its size alone is no defect
 		case f.Kind.Info().Doubt > 0, f.Share >= leastShare && f.Measure != finding.NoMeasure:
 			r.Findings = append(r.Findings, f)
 		}

@@ -3,14 +3,12 @@ package strata
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
@@ -37,11 +35,7 @@ func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
 		return nil
 	}
 	light, err := roofline.Analyze(ctx, p.a, o.Light)
-	switch {
-	case errors.Is(err, roofline.ErrNoConfig):
-		r.note("no config.json of the model is known, so nothing says how far its operators are from what the GPU can do: --config FILE")
-		return nil
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	for _, n := range light.Notes {
@@ -60,7 +54,7 @@ func (r *Report) addLight(ctx context.Context, o ReportOptions) error {
 		}
 	}
 	r.light = light
-	r.take(p, lightFindings(light)...)
+	r.take(p, light.Findings...)
 	return nil
 }
 
@@ -71,40 +65,6 @@ func (r *Report) index(p *reportPart) int {
 		}
 	}
 	return -1
-}
-
-// lightFindings are what stands above its floor.
-func lightFindings(light *roofline.Report) []finding.Finding {
-	var out []finding.Finding
-	if light.Steady < 0 {
-		return nil
-	}
-	var stage layer.Stage
-	alike := 0
-	for i := range light.Passes {
-		if light.Passes[i].Index == light.Steady {
-			stage = light.Passes[i].Stage
-		}
-	}
-	for i := range light.Passes {
-		if light.Passes[i].Stage == stage {
-			alike++
-		}
-	}
-	for _, it := range light.Recoverable {
-		if it.Kernel == "" {
-			continue // idle time has its own findings
-		}
-		f := finding.Finding{Kind: finding.AboveFloor, Code: it.What, Text: it.What, Evidence: it.Why + ".", Stage: stage,
-			Size:  finding.Size{Measure: finding.Recoverable, PerStep: it.Time, Total: it.Time * time.Duration(alike), Share: it.Share, Of: finding.OfStep},
-			Place: finding.Place{Pass: finding.At(light.Steady), Kernel: it.Kernel}, Where: fmt.Sprintf("pass %d, %s", light.Steady, it.Place)}
-		if it.What == "small operators" {
-			f.Kind = finding.SmallKernels
-		}
-		f.Advice = f.Kind.Info().Advice
-		out = append(out, f)
-	}
-	return out
 }
 
 // command is the next command of a finding in one trace.
@@ -134,6 +94,10 @@ type operatorSum struct {
 func (r *Report) addOperators() {
 	for i, p := range r.parts {
 		for _, pass := range p.chosen {
+			if l := r.light; l != nil && l.Model == "" && p == r.main() && pass == l.Steady {
+				r.addCounted(i, pass, p)
+				continue
+			}
 			for _, s := range p.operators(pass) {
 				row := s.ReportOperator
 				row.Trace, row.Pass, row.Stage, row.Layers = i, pass, p.d.Passes[pass].Stage, len(s.layers)
@@ -145,6 +109,19 @@ func (r *Report) addOperators() {
 				r.Operators = append(r.Operators, row)
 			}
 		}
+	}
+}
+
+// addCounted lists the operators of a pass of a model that is not known as the floors have them: ops with their sizes, or kernels.
+func (r *Report) addCounted(i, pass int, p *reportPart) {
+	for _, l := range r.light.Operators {
+		layers := 0
+		if l.LayerType != outsideLayers {
+			layers = p.d.Passes[pass].NumLayers
+		}
+		r.Operators = append(r.Operators, ReportOperator{Trace: i, Pass: pass, Stage: p.d.Passes[pass].Stage, LayerType: l.LayerType, Operator: l.Operator,
+			Category: p.d.CategoryLabel(classify.Category(l.Category)), Kernel: l.Kernel, Layers: layers, Kernels: l.Kernels, Time: l.Time, Share: ratio(l.Time, p.wall[pass]),
+			Floor: l.Floor, Bound: l.Bound, PeakShare: l.PeakShare})
 	}
 }
 

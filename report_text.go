@@ -329,11 +329,7 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	}
 	p.heading(2, where)
 	if len(rows) == 1 && rows[0].Operator == opname.Other {
-		what := table.Count(int64(rows[0].Kernels)) + " kernels compute"
-		if rows[0].Kernels == 1 {
-			what = "only kernel computes"
-		}
-		fmt.Fprintf(p, "Nothing tells what its %s.\n", what)
+		fmt.Fprintf(p, "No kernel could be mapped to a model operator: %s of them.\n", table.Count(int64(rows[0].Kernels)))
 		return
 	}
 	n := len(rows)

@@ -282,7 +282,7 @@ func TestOpenSpoolsNothingBehind(t *testing.T) {
 	}
 }
 
-// The page of the report has a waterfall and the bars of operators where the model is known, and neither where it is not.
+// The page of the report has a waterfall; floors of weights where the model is known, and none where neither that is nor inputs of ops are.
 func TestReportHTMLHasTheSpeedOfLight(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config, err := profile.LoadConfig(testdata.Shared(t, "configs/qwen3-8b.json"))
@@ -306,10 +306,8 @@ func TestReportHTMLHasTheSpeedOfLight(t *testing.T) {
 		if err := r.WriteHTML(&page); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"floor: products (weights)", "Cost per token, by stage and requests"} {
-			if got := strings.Contains(page.String(), part); got != known {
-				t.Errorf("the model is known: %t; the page has %q: %t", known, part, got)
-			}
+		if got := strings.Contains(page.String(), "floor: products (weights)"); got != known {
+			t.Errorf("the model is known: %t; the page has a floor of weights: %t", known, got)
 		}
 	}
 }

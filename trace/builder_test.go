@@ -99,7 +99,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	}
 	add(event.Kernel, "k2", 4000, 100, gpu)
 	add(event.Kernel, "k1", 3000, 100, gpu)
-	add(event.Memcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) { gpu(e); e.Unfinished, e.Correlation = true, 0 }) // found by its graph
+	add(event.Memcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) { gpu(e); e.Unfinished, e.Correlation = true, 0 })
 	add(event.Memset, "set", 6000, 10, func(e *trace.EventData) { gpu(e); e.Bytes = 64; e.Args = []byte(`{"bytes":64}`) })
 	add(event.Runtime, "cudaGraphLaunch", 2000, 100, func(e *trace.EventData) { e.Correlation = 9 })
 	add(event.Range, "range", 1000, 5000, func(e *trace.EventData) { e.Domain = "NCCL" })
@@ -129,7 +129,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), apicall.IsGraphLaunch(launch.Name()), count(launch.Activities()),
 		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
 		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(event.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
-	want := "[k1 k2 copy set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 4 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
+	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -67,8 +67,9 @@ func (b *Builder) dropFar(ctx context.Context) {
 	b.LoseDetail(loss.BadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
 }
 
-// codeScrambled is the [Finding] of scrambled records.
-const codeScrambled = "scrambled-records"
+// CodeScrambled is the code of the [Finding] that names and times of records do not
+// belong together.
+const CodeScrambled = "scrambled-records"
 
 // noteScrambled says what is scrambled, or was.
 func (b *Builder) noteScrambled() {
@@ -76,7 +77,7 @@ func (b *Builder) noteScrambled() {
 	if s.Launches == 0 {
 		return
 	}
-	f := Finding{Code: codeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []string{"gpu-time", "layers", "attribution"},
+	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []string{"gpu-time", "layers", "attribution"},
 		Message: s.String() + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"}
 	if s.Repair {
 		f.Code = "order-repaired"

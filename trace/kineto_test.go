@@ -38,6 +38,12 @@ func linkOfFirst(t *trace.Trace) any {
 	return fmt.Sprint(k.Launch().Name(), " ", k.Op().Name(), " ", k.Link(), " ", findings(t))
 }
 
+// linksOfSecond prints the launch of the first activity, and link and launch of the second.
+func linksOfSecond(t *trace.Trace) any {
+	k := t.LaneAt(event.LaneGPU, 1)
+	return fmt.Sprint(t.LaneAt(event.LaneGPU, 0).Launch().Name(), " ", k.Link(), " ", k.Launch().Name())
+}
+
 // TestLinksAreNamedBothWays: text of a link reads back as the link; other words do not.
 func TestLinksAreNamedBothWays(t *testing.T) {
 	for _, l := range trace.Links() {
@@ -225,6 +231,8 @@ func TestKineto(t *testing.T) {
 		{"a-flow-names-the-external-id-of-its-launch", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""), flowAt("s", 8, 0, 7, 6), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
 		{"flows-of-autograd-do-not-link", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""), strings.ReplaceAll(flowAt("f", 8, 0, 7, 6), "ac2g", "fwdbwd")), "   orphans=1", linkOfFirst},
 		{"the-op-of-an-orphan-says-so", document(opAt("aten::mm", 1, 3, `,"External id":77`), kernelAt("k", 5, 1, `,"External id":77`)), " aten::mm op-external-id orphans=1", linkOfFirst},
+		{"a-node-of-a-graph-belongs-to-the-replay-before-it", document(launchAt("cudaGraphLaunch", 2, 1, `,"correlation":9`), kernelAt("b", 6, 1, `,"correlation":9,"graph id":3,"graph node id":1`), kernelAt("a", 8, 1, `,"graph id":3,"graph node id":2`)), "cudaGraphLaunch graph-id cudaGraphLaunch", linksOfSecond},
+		{"a-replay-runs-each-node-once", document(launchAt("cudaGraphLaunch", 2, 1, `,"correlation":9`), kernelAt("b", 6, 1, `,"correlation":9,"graph id":3,"graph node id":1`), kernelAt("a", 8, 1, `,"graph id":3,"graph node id":1`)), "cudaGraphLaunch  ", linksOfSecond},
 		{"inputs-of-an-op", document(opAt("aten::mm", 1, 3, `,"Input Dims":[[2, 3]],"Input type":["float"],"Concrete Inputs":["x"],"Input Strides":[[3, 1]]`)), `[[2, 3]] ["float"] [[3, 1]] ["x"]`, func(t *trace.Trace) any {
 			op := t.LaneAt(event.LaneOp, 0)
 			types, strides, values := op.Inputs()

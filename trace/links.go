@@ -170,22 +170,39 @@ func (t *Trace) flowsOf(flows []shard.Flow) (ends [2]column.Sparse[uint64]) {
 }
 
 // linkGraphs gives activities of a graph that have no launch the last replay before them
-// that other activities of the graph belong to.
+// that other activities of the graph belong to. A replay runs each node once.
 func (t *Trace) linkGraphs() {
 	g, c := &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch]
-	if len(g.Graph.V) == 0 {
+	if len(g.Graph.V) == 0 || len(g.Node.V) == 0 {
+		return
+	}
+	type run struct {
+		launch int32
+		node   uint64
+	}
+	ran, missing := map[run]bool{}, false
+	for i, l := range t.launchOf {
+		switch {
+		case l >= 0 && g.Graph.At(i) != 0:
+			ran[run{l, g.Node.At(i)}] = true
+		case l < 0:
+			missing = missing || g.Node.At(i) != 0 && t.uncorrelated(i)
+		}
+	}
+	if !missing {
 		return
 	}
 	last := map[uint64]int32{} // launch by graph
 	for i := range t.launchOf {
-		id := g.Graph.At(i)
-		if id == 0 {
+		id, node := g.Graph.At(i), g.Node.At(i)
+		if id == 0 || node == 0 {
 			continue
 		}
 		if l := t.launchOf[i]; l >= 0 {
 			last[id] = l
-		} else if l, ok := last[id]; ok && t.uncorrelated(i) && t.replays(l) && c.Start[l] <= g.Start[i] {
+		} else if l, ok := last[id]; ok && t.uncorrelated(i) && t.replays(l) && c.Start[l] <= g.Start[i] && !ran[run{l, node}] {
 			t.launchOf[i] = l
+			ran[run{l, node}] = true
 		}
 	}
 	t.mark(LinkGraph)

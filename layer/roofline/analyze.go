@@ -10,28 +10,32 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Analyze holds the passes of the GPU with most work against their floors. Without a config the error wraps [ErrNoConfig]; a GPU that is not
-// known gives work without floors, and a pass whose tokens nothing tells neither.
+// Analyze holds the passes of the GPU with most work against their floors. What operators have to do comes from the model's config
+// and the tokens of each pass, where the config is known, else from the recorded inputs of ops. A GPU that is not known gives work
+// without floors.
 func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
 	c := o.Config
 	if c == nil {
 		c = a.Config
 	}
-	if c == nil {
-		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
+	r := &Report{Schema: schema, TP: 1, EP: 1, Steady: trace.None, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{},
+		Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
+	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}, dims: map[string][][]int64{}}
+	if c != nil {
+		w.plan = c.Plan()
+		sizes, divided := o.divide(a)
+		w.model = newModel(c, w.plan, &o)
+		r.Model, r.TP, r.EP = w.plan.Model, w.model.tp, w.model.ep
+		r.Notes = append(append(r.Notes, w.plan.Notes...), sizes...)
+		w.uncounted = !divided
 	}
-	plan := c.Plan()
-	sizes := o.divide(a)
-	m := newModel(c, plan, &o)
-	r := &Report{Schema: schema, Model: plan.Model, TP: m.tp, EP: m.ep, Passes: []Pass{}, Operators: []Row{},
-		Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{},
-		Notes: append(append([]string{}, plan.Notes...), sizes...)}
 	if len(a.Devices) == 0 {
 		r.GPUWhy = "the trace has no GPU work"
 		return r, nil
@@ -43,7 +47,16 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	if r.GPU, r.GPUWhy, err = gpuOf(a, d, &o); err != nil {
 		return nil, err
 	}
-	w := &walk{model: m, plan: plan, device: d, gpu: r.GPU, shortest: shortestKernel(d), slots: slots{all: map[key]*slot{}}, dims: map[string][][]int64{}}
+	w.device, w.gpu, w.shortest, w.scrambled = d, r.GPU, shortestKernel(d), scrambledRecords(a.Trace())
+	if w.ops, err = countOps(ctx, d, r.GPU, o.Rules); err != nil {
+		return nil, err
+	}
+	if w.model == nil {
+		w.planLayers()
+	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {
+		w.uncounted = true
+		r.Notes = append(r.Notes, "no floor from the config: nothing says of what type its weights are")
+	}
 	if w.met, err = meet(ctx, a, d, o.Ranks); err != nil {
 		return nil, err
 	}
@@ -61,11 +74,14 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		r.Passes = append(r.Passes, res.pass)
 		if p == best {
 			r.Operators = res.rows()
-			r.Recoverable = res.recoverable()
+			r.Recoverable, r.Findings = res.recoverable(), res.findings()
 		}
 	}
+	w.restOfCosts()
 	r.Steady, r.Economy = best, economy(r.Passes)
-	r.Notes = append(r.Notes, m.assumptions(&o)...)
+	if w.model != nil {
+		r.Notes = append(r.Notes, w.model.assumptions(&o)...)
+	}
 	r.Notes = append(r.Notes, w.notes()...)
 	r.Notes = append(r.Notes, w.met.notes()...)
 	r.Notes = append(r.Notes, memoryNotes(a.Trace(), d)...)
@@ -76,19 +92,49 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	return r, nil
 }
 
-// divide fills in over how many GPUs the model is divided, and says what of it is only taken to be so. A model whose layers exchange nothing
-// between GPUs is not divided, however many ranks the job has.
-func (o *Options) divide(a *layer.Analysis) []string {
+// scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against them.
+func scrambledRecords(t *trace.Trace) bool {
+	return slices.ContainsFunc(t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
+}
+
+// planLayers stands in for the plan of a model that is not known: layers of one kind.
+func (w *walk) planLayers() {
+	n := 0
+	for p := range w.device.Passes {
+		fp := &w.device.Passes[p]
+		n = max(n, fp.FirstLayer+fp.NumLayers)
+	}
+	w.plan.Kinds = []profile.PlanKind{{Name: "all layers", Layers: n}}
+	w.plan.LayerKinds = make([]int, n)
+}
+
+// typeFromOps takes the type of activations and weights from the products of the recording.
+func (w *walk) typeFromOps() bool {
+	if w.ops == nil {
+		return false
+	}
+	for i := range w.ops.groups {
+		if g := &w.ops.groups[i]; g.known && g.work.Kind == OpProduct && g.work.Matrix != "" {
+			w.model.activation = g.work.Matrix
+			return true
+		}
+	}
+	return false
+}
+
+// divide fills in over how many GPUs the model is divided, and says what of it is only taken to be so; false where that is not known: then
+// nothing can be counted from the config. A model whose layers exchange nothing between GPUs is not divided, however many ranks the job has.
+func (o *Options) divide(a *layer.Analysis) ([]string, bool) {
 	if o.TP > 0 || !exchanges(a) {
-		return nil
+		return nil, true
 	}
 	meta := a.Trace().Meta()
 	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed, WorldSize: meta.WorldSize, Divided: a.Divided()})
 	if err != nil || found.TP.N == 0 {
-		return []string{"layers exchange data between GPUs, and nothing tells between how many: work is counted as if one GPU did all of it (give --tp)"}
+		return []string{"no floor from the config: layers exchange data between GPUs, and the trace does not say between how many (pass --tp)"}, false
 	}
 	o.TP = found.TP.N
-	return []string{fmt.Sprintf("the model is taken to be divided over %d GPUs: %s", o.TP, found.TP.Source)}
+	return []string{fmt.Sprintf("the model is taken to be divided over %d GPUs: %s", o.TP, found.TP.Source)}, true
 }
 
 // exchanges says that a layer of the trace has a collective.
@@ -103,17 +149,25 @@ func exchanges(a *layer.Analysis) bool {
 	return false
 }
 
-// steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers.
+// steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers, else the longest.
 func steadyPass(d *layer.Device) int {
 	if d.Steady.Pass >= 0 && d.Steady.Pass < len(d.Passes) {
 		return d.Steady.Pass
 	}
-	best, most := trace.None, time.Duration(-1)
+	best, longest, most := trace.None, trace.None, time.Duration(-1)
 	for p := range d.Passes {
 		fp := &d.Passes[p]
 		if fp.Partial == "" && fp.NumLayers > 0 && fp.Wall() > most {
 			best, most = p, fp.Wall()
 		}
+	}
+	for p := range d.Passes {
+		if fp := &d.Passes[p]; best == trace.None && (most < 0 || fp.Wall() > d.Passes[longest].Wall()) {
+			longest, most = p, fp.Wall()
+		}
+	}
+	if best == trace.None {
+		return longest
 	}
 	return best
 }
@@ -126,7 +180,7 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 		if !ok {
 			return nil, "", fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", errNoGPU, o.Device)
 		}
-		return g, "as asked for", nil
+		return o.withPeaks(g), "as asked for", nil
 	}
 	of, clock := deviceOf(a.Trace().Meta().Devices, d), clockOf(a.Trace(), d)
 	of.Clock = clock.Median
@@ -134,7 +188,10 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 	if g != nil && g.Clock.Known() && g.Clock.Value == clock.Median {
 		why += fmt.Sprintf(" (median of %d samples between %.0f and %.0f)", clock.Samples, clock.Min, clock.Max)
 	}
-	return g, why, nil
+	if len(o.Peaks) > 0 && g != nil {
+		why += ", with the peaks asked for"
+	}
+	return o.withPeaks(g), why, nil
 }
 
 // clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median stands for all passes: samples are
@@ -195,7 +252,7 @@ func shortestKernel(d *layer.Device) time.Duration {
 		return 0
 	}
 	slices.Sort(some)
-	return some[int(shortest*float64(len(some)-1))]
+	return min(some[int(shortest*float64(len(some)-1))], mostShortest)
 }
 
 // planned are the operators of a plan that a kernel's operator means: its first alternative, all of its fused parts.

@@ -72,15 +72,19 @@ type cell struct {
 	group       group
 	at          []int32 // by layer, those outside first: 1 + the place in measured.took; 0 for none
 
-	counted bool // work and its floor
-	work    opWork
-	least   floor
+	counted  bool // work and its floor
+	work     opWork
+	least    floor
+	expected floor // with as many experts as an even choice gives
+	basis    Basis
 
 	bound   string
 	floor   time.Duration // of all instances
 	capped  time.Duration // of floor, what is not above the booked time
 	sum     passFloor     // of all instances
 	over    time.Duration // raw time of instances that are faster than possible
+	even    time.Duration // booked time below the expected floor and above the floor
+	ops     opSum         // of instances whose work their ops tell
 	longest layer.Kernel  // that took most time, for people
 	notes   []string
 }
@@ -96,7 +100,7 @@ func (r *measured) cell(s *slot, g group) *cell {
 		r.cells[s.id] = c
 		r.order = append(r.order, c)
 	}
-	if g < small {
+	if g < small && r.walk.model != nil {
 		c.group = g
 	}
 	return c
@@ -107,6 +111,73 @@ type spent struct {
 	cell        *cell
 	raw, booked time.Duration
 	main        layer.Kernel
+
+	ops        opSum
+	planned    bool // its work is that of the plan
+	impossible bool
+	floor      time.Duration
+	basis      Basis
+}
+
+// opSum adds up ops whose inputs were recorded.
+type opSum struct {
+	count         int
+	work          Work          // M, N, K of the first product
+	least         time.Duration // floors
+	compute       float64       // seconds
+	memory        float64
+	serial        float64
+	took          time.Duration // of ops with a floor
+	contradicting time.Duration // of ops that are faster than possible
+	bound         string
+	basis         Basis
+}
+
+// add adds an op.
+func (s *opSum) add(g *opGroup) {
+	s.count++
+	if s.work.M == 0 {
+		s.work.M, s.work.N, s.work.K, s.work.Matrix, s.work.Kind = g.work.M, g.work.N, g.work.K, g.work.Matrix, g.work.Kind
+	}
+	if s.work.Keys == 0 {
+		s.work.Queries, s.work.Keys = g.work.Queries, g.work.Keys
+	}
+	s.work.FLOP += g.work.FLOP
+	s.work.Bytes += g.work.Bytes
+	s.least += g.least
+	if g.basis == BasisContradiction {
+		s.contradicting += g.took
+	}
+	if g.least > 0 {
+		s.compute += g.floor.compute
+		s.memory += g.floor.memory
+		s.serial += max(g.floor.seconds(), g.floor.link)
+		s.took += g.took
+		s.bound = g.floor.bound
+	}
+	if s.basis == BasisNone || g.basis == BasisShapes {
+		s.basis = g.basis
+	}
+}
+
+// join adds another sum.
+func (s *opSum) join(o *opSum) {
+	if s.count == 0 {
+		*s = *o
+		return
+	}
+	s.count += o.count
+	s.work.FLOP += o.work.FLOP
+	s.work.Bytes += o.work.Bytes
+	s.least += o.least
+	s.compute += o.compute
+	s.memory += o.memory
+	s.serial += o.serial
+	s.took += o.took
+	s.contradicting += o.contradicting
+	if s.basis == BasisNone || o.basis == BasisShapes {
+		s.basis, s.bound = o.basis, o.bound
+	}
 }
 
 // add books a kernel for its operator in its layer.
@@ -124,6 +195,23 @@ func (r *measured) add(c *cell, l int, k layer.Kernel, raw, booked time.Duration
 	s.raw += raw
 	s.booked += booked
 	s.main = longer(s.main, k)
+	if g := r.walk.ops.main(k); g != nil {
+		s.ops.add(g)
+	}
+}
+
+// instanceOf returns the number of the instance that a kernel belongs to, 0 for none; see cell.at.
+func (r *measured) instanceOf(k layer.Kernel) int32 {
+	operator, part, _ := k.Operator()
+	if part == layer.PartCopy {
+		return 0
+	}
+	l := k.Place().Layer
+	s := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
+	if s.id >= len(r.cells) || r.cells[s.id] == nil || l+1 >= len(r.cells[s.id].at) {
+		return 0
+	}
+	return r.cells[s.id].at[l+1]
 }
 
 // longer is the one of two kernels that took longer, the first of equals.

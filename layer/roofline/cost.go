@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
 )
 
 // Cost is what an operator has to do, and how long that takes at least.
@@ -18,6 +19,8 @@ type Cost struct {
 	// Floor is 0 where it is not known.
 	Floor time.Duration `json:"floor_ns"`
 	Bound string        `json:"bound"` // what limits it at the floor: "compute", "memory", "link", "latency", "" where not known
+	// Basis says what Floor rests on, or why there is none.
+	Basis Basis `json:"floor_basis"`
 	// PeakShare is Floor by the time that the operator took; 0 where one of them is not known.
 	PeakShare float64 `json:"peak_share"`
 }
@@ -35,17 +38,72 @@ func costOf(w *opWork, f *floor, count int, floor, took time.Duration) Cost {
 	return c
 }
 
-// add keeps the cost of one operator of one layer. What is no bound has no floor where the operator was faster.
-func (c costs) add(s *spent) {
-	w, f := &s.cell.work, &s.cell.least
-	if c == nil || !s.main.Valid() || !w.Known {
+// cost keeps the cost of an instance: of one that is counted by the plan at its longest kernel. A pass whose floor is withheld has no
+// floors of rows.
+func (r *measured) cost(s *spent) {
+	c := r.walk.costs
+	if c == nil || !s.main.Valid() || !s.planned {
 		return
 	}
-	floor := duration(max(f.seconds(), f.link))
-	if (w.Expected || w.AtMost) && floor > s.raw {
+	floor := s.floor
+	if r.withheld && floor > 0 {
+		floor, s.basis = 0, BasisWithheld
+	}
+	if s.impossible {
 		floor = 0
 	}
-	c[s.main] = costOf(w, f, 1, floor, s.raw)
+	if r.load.AtLeast {
+		one := s.cell.work
+		one.M, one.FLOP, one.Activations = 0, 0, 0 // how many tokens there are is not known
+		c[s.main] = costOf(&one, &s.cell.least, 1, floor, s.raw)
+	} else {
+		c[s.main] = costOf(&s.cell.work, &s.cell.least, 1, floor, s.raw)
+	}
+	cost := c[s.main]
+	cost.Basis, cost.Bound = s.basis, s.cell.bound
+	c[s.main] = cost
+}
+
+// opCosts keeps the costs of the ops of a pass that are not counted by the plan.
+func (r *measured) opCosts() {
+	w := r.walk
+	if w.costs == nil || w.ops == nil {
+		return
+	}
+	for k := range w.kernelsOf(r.pass.Index) {
+		g := w.ops.main(k)
+		if g == nil {
+			continue
+		}
+		if i := r.instanceOf(k); i > 0 && r.took[i-1].planned {
+			continue
+		}
+		w.costs[k] = g.cost(r.withheld)
+	}
+}
+
+// cost is that of an op.
+func (g *opGroup) cost(withheld bool) Cost {
+	c := Cost{M: g.work.M, N: g.work.N, K: g.work.K, GFLOP: g.work.FLOP / 1e9, Bytes: int64(g.work.Bytes + 0.5), Floor: g.least, Bound: g.floor.bound, Basis: g.basis}
+	if withheld && c.Floor > 0 {
+		c.Floor, c.Basis = 0, BasisWithheld
+	}
+	if c.Floor > 0 && g.took > 0 {
+		c.PeakShare = float64(c.Floor) / float64(g.took)
+	}
+	return c
+}
+
+// restOfCosts keeps the costs of ops whose kernels are in no pass.
+func (w *walk) restOfCosts() {
+	if w.costs == nil || w.ops == nil {
+		return
+	}
+	for i := range w.ops.groups {
+		if g := &w.ops.groups[i]; g.known && g.main.Place().Pass == trace.None {
+			w.costs[g.main] = g.cost(w.scrambled)
+		}
+	}
 }
 
 // Cost returns what the operator that a kernel computes costs in its layer, if [Options.Kernels] was set. An operator of several kernels has

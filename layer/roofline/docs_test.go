@@ -24,12 +24,6 @@ func TestDocsHoldWhatIsPrinted(t *testing.T) {
 			}
 			return r
 		},
-		known[0].file: func(t *testing.T) *roofline.Report {
-			return analyse(t, known[0].file, known[0].config, roofline.Options{})
-		},
-		known[2].file: func(t *testing.T) *roofline.Report {
-			return analyse(t, known[2].file, known[2].config, roofline.Options{})
-		},
 		known[4].file: func(t *testing.T) *roofline.Report {
 			return analyse(t, known[4].file, known[4].config, roofline.Options{})
 		},

@@ -14,6 +14,8 @@ type Load struct {
 	GenerationTokens, GenerationSeen, GenerationPairs float64
 	// Rows is for how many tokens logits are computed; 0: one a request.
 	Rows int64
+	// AtLeast says that only as much is known: a pass has a token at least.
+	AtLeast bool
 	// KnownSeen says that the sums over sk are known; without them attention has no work.
 	KnownSeen bool
 }

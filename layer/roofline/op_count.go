@@ -3,6 +3,7 @@ package roofline
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -249,10 +250,27 @@ func (c *opCounts) groupOf(k layer.Kernel) *opGroup {
 	return &c.groups[c.group[k.Index()]-1]
 }
 
-// title names an op with its sizes: "aten::mm 256×512×131072".
+// titleSizes is how many characters of sizes a title has at most.
+const titleSizes = 60
+
+// title names an op with its sizes: "aten::mm 256×512×131072", "aten::add 8192×8192 8192×8192".
 func (g *opGroup) title() string {
 	if w := &g.work; w.M > 0 {
 		return fmt.Sprintf("%s %d×%d×%d", g.op.Name(), w.M, w.N, w.K)
 	}
-	return g.op.Name()
+	dims, _ := readSizes(g.op.Shape())
+	text := ""
+	for _, d := range dims {
+		one := ""
+		for i, n := range d {
+			if i > 0 {
+				one += "×"
+			}
+			one += strconv.FormatInt(n, 10)
+		}
+		if one != "" && len(text)+len(one) < titleSizes {
+			text += " " + one
+		}
+	}
+	return g.op.Name() + text
 }

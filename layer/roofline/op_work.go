@@ -7,6 +7,8 @@ import "math"
 type Work struct {
 	// M, N, K are the sizes of one product; 0 for others.
 	M, N, K int64
+	// Queries and Keys are the tokens of attention; 0 for others.
+	Queries, Keys int64
 	// FLOP counts multiplications and additions, Bytes each tensor once.
 	FLOP, Bytes         float64
 	MostFLOP, MostBytes float64
@@ -370,7 +372,8 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		}
 	}
 	q, k, v, o := h.b*h.hq*h.nq*h.dk, h.b*h.hk*h.nk*h.dk, h.b*h.hk*h.nk*h.dv, h.b*h.hq*h.nq*h.dv
-	w := Work{FLOP: 2 * h.b * h.hq * pairs * (h.dk + h.dv), Bytes: e * (q + k + v + o), Matrix: matrixType(in.Type(s.q)), Kind: OpAttention}
+	w := Work{FLOP: 2 * h.b * h.hq * pairs * (h.dk + h.dv), Bytes: e * (q + k + v + o), Matrix: matrixType(in.Type(s.q)), Kind: OpAttention,
+		Queries: int64(h.nq), Keys: int64(h.nk)}
 	if s.lse {
 		w.Bytes += 4 * h.b * h.hq * h.nq
 	}
@@ -525,10 +528,6 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 	if len(in.Dim(c.bias)) > 0 {
 		w.FLOP += out
 		w.Bytes += in.Bytes(c.bias)
-	}
-	// As a product: positions × channels × taps.
-	if !transposed {
-		w.M, w.N, w.K = int64(out/float64(channels)), channels/groups, int64(taps)
 	}
 	return w, true
 }

@@ -42,7 +42,7 @@ func TestWorkOfOps(t *testing.T) {
 		// 2·8944·2816·1024; (8944·1024 + 1024·2816 + 8944·2816)·2 B
 		{"aten::mm", inputsOf(bf16(8944, 1024), bf16(1024, 2816)), 51_581_550_592, 74_457_088, 0},
 		// 2·8944·1024²; (1024 + 8944·1024 + 1024² + 8944·1024)·2 B
-		{"aten::addmm", inputsOf(bf16(1024), bf16(8944, 1024), bf16(1024, 1024)), 18_757_976_064 - 1_048_576, 0, 0},
+		{"aten::addmm", inputsOf(bf16(1024), bf16(8944, 1024), bf16(1024, 1024)), 18_756_927_488, 38_733_824, 0},
 		// 2·64·512·64·512; 64·(512·512 + 512·64 + 512·64)·2 B
 		{"aten::bmm", inputsOf(bf16(64, 512, 512), bf16(64, 512, 64)), 2_147_483_648, 41_943_040, 0},
 		// the keys of one head are expanded over 8: read once. 2·8·16·16·4; (8·16·4 + 4·16 + 8·16·16)·2 B
@@ -118,10 +118,6 @@ func TestWorkOfOps(t *testing.T) {
 		switch {
 		case !ok:
 			t.Errorf("%s: not counted", c.op)
-		case c.op == "aten::addmm": // below
-			if w.FLOP != 2*8944*1024*1024 || w.Bytes != 2*(1024+8944*1024+1024*1024+8944*1024) {
-				t.Errorf("%s: %.0f FLOP, %.0f bytes", c.op, w.FLOP, w.Bytes)
-			}
 		case w.FLOP != c.flop || w.Bytes != c.bytes || w.MostBytes != c.most:
 			t.Errorf("%s: %.0f FLOP, %.0f to %.0f bytes, want %.0f, %.0f to %.0f", c.op, w.FLOP, w.Bytes, w.MostBytes, c.flop, c.bytes, c.most)
 		}

@@ -1,5 +1,7 @@
 package roofline
 
+import "time"
+
 // Numbers that decide what a report says.
 const (
 	// above is from which share of the peak at the highest clock on a row of weights, cache or arithmetic cannot be true: tokens,
@@ -11,4 +13,6 @@ const (
 	// that an operator may take per launch to be bound by latency. Shortest kernels differ by GPU: 2 µs on an H100, 5 to 6 µs on an MI300X.
 	shortest     = 0.10
 	nearShortest = 2.0
+	// mostShortest is how long the shortest kernels of a GPU take at most: a trace whose kernels all take longer has no short ones.
+	mostShortest = 10 * time.Microsecond
 )

@@ -112,6 +112,7 @@ func TestAbove(t *testing.T) {
 	} {
 		work := work
 		change(&work)
+		work.atLeast()
 		if f := floorOf(&work, g); w.impossible(&work, &f, edge/2) {
 			t.Errorf("%s: impossible", name)
 		}

@@ -21,6 +21,7 @@ const (
 	products group = iota
 	experts
 	attentionCore
+	others // element-wise ops and the like, of which recorded inputs tell the bytes
 	small
 	communication
 	copies
@@ -31,7 +32,7 @@ const (
 
 // A walk goes through the passes of one device.
 type walk struct {
-	model    *model
+	model    *model // nil where the config is not known
 	plan     *profile.Plan
 	device   *layer.Device
 	gpu      *hardware.GPU
@@ -41,6 +42,11 @@ type walk struct {
 	booked []time.Duration // by kernel: the instants that are its own
 	costs  costs           // by kernel; nil where nobody asks
 	met    *rendezvous     // with other ranks
+	ops    *opCounts       // nil where no inputs were recorded
+
+	scrambled      bool              // the records are
+	uncounted      bool              // the plan's sizes on one rank are not known
+	contradictions map[string]string // of recorded sizes to the plan's, by operator
 
 	slots                 slots
 	dims                  map[string][][]int64 // input shapes of ops, read
@@ -62,6 +68,9 @@ type measured struct {
 	given   given
 	stage   layer.Stage
 	told    told
+
+	basis    Basis // what the work of the plan rests on
+	withheld bool  // too much of it cannot be
 }
 
 // pass measures one pass.
@@ -69,14 +78,19 @@ func (w *walk) pass(p int, o *Options) *measured {
 	fp := &w.device.Passes[p]
 	r := &measured{walk: w, stage: fp.Stage, given: w.given[p], took: make([]spent, 0, fp.Kernels)}
 	load, from := w.loadOf(p, o)
-	r.load = load
+	if load == nil {
+		w.unknownTokens++
+	}
+	r.pass = Pass{Index: p, Stage: r.stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1, Waterfall: []Share{}}
+	if w.model != nil {
+		if r.load, r.basis = load, basisOf(from); load == nil {
+			r.load, r.basis = &Load{Tokens: 1, Requests: 1, AtLeast: true}, BasisWeights
+		}
+	}
 	if r.stage == layer.StageUnknown && load != nil {
 		r.stage = stageOf(load)
 	}
-	r.pass = Pass{Index: p, Stage: r.stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1, Waterfall: []Share{}}
-	if load == nil {
-		w.unknownTokens++
-	} else {
+	if r.pass.Stage = r.stage; load != nil {
 		r.pass.Tokens = load.Tokens
 		if r.pass.Batch < 0 && load.Requests > 0 {
 			r.pass.Batch = load.Requests
@@ -97,6 +111,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 		r.kernel(k, k.Event(), k.Place().Layer, w.booked[k.Index()])
 	}
 	r.judge()
+	r.opCosts()
 	if fp.Rows >= r.pass.Tokens {
 		r.pass.Rows = fp.Rows
 	}
@@ -148,25 +163,76 @@ func (w *walk) kernelsOf(p int) iter.Seq[layer.Kernel] {
 // kernel books one kernel of the pass.
 func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Duration) {
 	operator, part, _ := k.Operator()
-	at := r.walk.slot(r.walk.kindIndex(l), string(operator))
+	at := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
 	g := r.groupOf(k, e, part, at, l)
+	c := r.cell(at, g)
+	if r.walk.model == nil {
+		g = c.group // one operator stands under one heading
+	}
 	r.counts[g]++
 	r.longest[g] = longer(r.longest[g], k)
 	if g == communication {
 		r.collective(k, e, at.operator, booked)
 	}
-	c := r.cell(at, g)
 	if part != layer.PartCopy {
 		c.launches++
 		c.raw += e.Duration()
 		c.longest = longer(c.longest, k)
 		r.add(c, l, k, e.Duration(), booked)
 	}
-	if g <= attentionCore {
+	if g <= others {
 		c.booked += booked // the floor divides it
 		return
 	}
 	r.booked[g] += booked
+}
+
+// nameOf is what a kernel is listed as: its operator, or where the model is not known the op that launched it with its sizes, or what its
+// name says.
+func (w *walk) nameOf(k layer.Kernel, operator string) string {
+	if w.model != nil || operator != "" && operator != opname.Other {
+		return operator
+	}
+	if g := w.ops.groupOf(k); g != nil && g.known {
+		return g.title()
+	}
+	return k.Facts().Short
+}
+
+// groupByName says under which heading a kernel stands where no plan tells it.
+func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
+	if e := k.Event(); part == layer.PartCopy || e.Kind() != event.Kernel {
+		return copies
+	}
+	if g := r.walk.ops.groupOf(k); g != nil && g.known {
+		switch g.work.Kind {
+		case OpProduct:
+			return products
+		case OpExperts:
+			return experts
+		case OpAttention:
+			return attentionCore
+		}
+		if g.took > time.Duration(nearShortest*float64(g.kernels)*float64(r.walk.shortest)) {
+			return others
+		}
+		return small
+	}
+	switch k.Category() {
+	case classify.CategoryGEMM:
+		return products
+	case classify.CategoryAttention:
+		return attentionCore
+	case classify.CategoryMoE:
+		return experts
+	}
+	if l == trace.None && r.walk.device.Passes[r.pass.Index].NumLayers > 0 {
+		return outside
+	}
+	if k.Event().Duration() <= time.Duration(nearShortest*float64(r.walk.shortest)) {
+		return small
+	}
+	return unplaced
 }
 
 // groupOf says under which heading of the waterfall a kernel stands.
@@ -174,6 +240,8 @@ func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *s
 	switch {
 	case k.Category() == classify.CategoryCommunication:
 		return communication
+	case r.walk.model == nil:
+		return r.groupByName(k, part, l)
 	case l == trace.None && at.group[0] != products: // only what has work of its own before or behind the layers
 		return outside
 	case part == layer.PartCopy || e.Kind() != event.Kernel:

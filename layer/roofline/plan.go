@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -20,6 +22,8 @@ type Options struct {
 	Device string
 	// GPUs are known besides those of the built-in table, and before them.
 	GPUs []hardware.GPU
+	// Peaks replace figures of the GPU: operations a second by type ("bf16"), bytes a second of "memory".
+	Peaks map[string]float64
 	// Load is what each pass processes where no annotation tells it; for [Plan] it is the pass. Nil: unknown.
 	Load *Load
 	// Seen is how many tokens each request's attention sees in passes whose annotation does not tell. 0: unknown.
@@ -32,13 +36,15 @@ type Options struct {
 	Ranks []*layer.Analysis
 	// Kernels keeps what each kernel costs, for [Report.Cost].
 	Kernels bool
+	// Rules say what ops do that the table does not know; they come before it.
+	Rules []Rule
 	// CacheDType is the type of the key-value cache: "fp8", "bf16". "": that of the activations.
 	CacheDType string
 }
 
 // Errors that say what is missing.
 var (
-	// ErrNoConfig: work cannot be counted without the model's config.
+	// ErrNoConfig: a plan needs the model's config.
 	ErrNoConfig = errors.New("no model config")
 	// errNoLoad: a plan needs the tokens of a pass.
 	errNoLoad = errors.New("no tokens")
@@ -58,12 +64,13 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	if !ok {
 		return nil, fmt.Errorf("speed of light: %w: %q is not in the table of GPUs", errNoGPU, o.Device)
 	}
+	g = o.withPeaks(g)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", TP: m.tp, EP: m.ep,
+	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", TP: m.tp, EP: m.ep,
 		Notes: append([]string{}, plan.Notes...)}
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor
@@ -97,6 +104,27 @@ func skipped(op *profile.PlanOp, decode bool) bool {
 func (o *Options) table() []hardware.GPU {
 	return append(append([]hardware.GPU(nil), o.GPUs...), hardware.Table()...)
 }
+
+// withPeaks returns a GPU with the figures that the user gives.
+func (o *Options) withPeaks(g *hardware.GPU) *hardware.GPU {
+	if g == nil || len(o.Peaks) == 0 {
+		return g
+	}
+	own := *g
+	own.FLOP = maps.Clone(g.FLOP)
+	for name, n := range o.Peaks {
+		f := hardware.Figure{Value: n}
+		if name == peakOfMemory {
+			own.Bandwidth, own.BusBandwidth = f, hardware.Figure{}
+		} else {
+			own.FLOP[name] = f
+		}
+	}
+	return &own
+}
+
+// peakOfMemory is the memory's name in [Options.Peaks].
+const peakOfMemory string = "memory"
 
 func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
 	m := &model{config: c, tp: max(o.TP, 1), ep: max(o.EP, 1), activation: plan.DType, cache: o.CacheDType}

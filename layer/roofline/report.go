@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
@@ -37,8 +38,10 @@ type Report struct {
 	Operators []Row `json:"operators"`
 	// Steady is the index of the pass that Operators and Recoverable are of; −1 where there is none.
 	Steady int `json:"steady_pass"`
-	// Recoverable are the largest items that stand above what must be, largest first.
+	// Recoverable is all time of that pass above its floor, the largest item first: the rows of its waterfall that are no floor.
 	Recoverable []Item `json:"recoverable"`
+	// Findings are what stands above its floor, and what makes floors doubtful.
+	Findings []finding.Finding `json:"findings"`
 	// Economy adds up the whole passes by stage and number of requests.
 	Economy []Bucket `json:"economy"`
 	// Collectives are the exchanges between GPUs by operator, over all passes; Ranks are those that were compared, this one first, none where
@@ -101,6 +104,9 @@ type Pass struct {
 	// longer of both sums, which not even perfect overlap can beat. 0 where it is withheld.
 	Floor      time.Duration `json:"floor_ns"`
 	Overlapped time.Duration `json:"overlapped_floor_ns"`
+	// Basis says what Floor rests on; AtLeast that more tokens than Basis counts may have run.
+	Basis   Basis `json:"floor_basis"`
+	AtLeast bool  `json:"floor_at_least"`
 	// Waterfall says where Wall goes; its times add up to it.
 	Waterfall []Share `json:"waterfall"`
 
@@ -125,6 +131,8 @@ type Item struct {
 	Time   time.Duration `json:"ns"`
 	Share  float64       `json:"share"` // of the pass's wall time
 	Why    string        `json:"why"`
+
+	group group
 }
 
 // Row is one operator of one layer type: all its layers of one pass together.
@@ -137,6 +145,10 @@ type Row struct {
 	// Cost is the sum over Count; M, N, K are those of one product.
 	Cost
 	Time time.Duration `json:"time_ns"`
+	// Kernels counts its kernels; Kernel is the short name of the longest one, Category its category.
+	Kernels  int    `json:"kernels,omitempty"`
+	Kernel   string `json:"kernel,omitempty"`
+	Category string `json:"category,omitempty"`
 	// TFLOPs and TBs are what was reached: operations and bytes a second, in units of 10¹².
 	TFLOPs float64 `json:"tflop_s"`
 	TBs    float64 `json:"tb_s"`

@@ -21,7 +21,11 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	if r.GPU != nil {
 		gpu = r.GPU.ID
 	}
-	p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
+	if r.Model == "" {
+		p.line("Speed of light on %s (%s), from recorded inputs of ops: no model config (pass --config)", gpu, r.GPUWhy)
+	} else {
+		p.line("Speed of light of %s on %s (%s), TP %d, EP %d", r.Model, gpu, r.GPUWhy, r.TP, r.EP)
+	}
 	if s := r.steady(); s != nil {
 		p.pass(s)
 	}
@@ -95,7 +99,7 @@ func (p *printer) pass(s *Pass) {
 				what += fmt.Sprintf(", %s of the %s ms up to its last kernel", percent(float64(s.Floor), float64(took), 1), ms(took))
 			}
 		}
-		p.line("Floor: %s", what)
+		p.line("Floor: %s; %s", what, basisText(s.Basis))
 	}
 	p.line("")
 	whole, sum := s.Wall, "= start to next start"
@@ -111,6 +115,17 @@ func (p *printer) pass(s *Pass) {
 	t.Rule()
 	t.Row(sum, ms(whole), "100.0 %")
 	p.table(t)
+}
+
+// basisText says what a floor rests on.
+func basisText(b Basis) string {
+	switch b {
+	case BasisWeights:
+		return "weights alone, which holds for any number of tokens"
+	case BasisShapes:
+		return "from recorded inputs of ops"
+	}
+	return b.String()
 }
 
 // after is the idle time behind a pass's last kernel.
@@ -180,11 +195,20 @@ func rate(v float64, decimals int) string {
 	return table.Fixed(v, decimals)
 }
 
+// mostWins is how many items are printed; the others are one sum.
+const mostWins = 5
+
 func (p *printer) wins(items []Item) {
+	var all, rest time.Duration
 	for i, it := range items {
+		if all += it.Time; i >= mostWins {
+			rest += it.Time
+		}
+	}
+	for i, it := range items[:min(mostWins, len(items))] {
 		if i == 0 {
 			p.line("")
-			p.line("Most to win:")
+			p.line("Above the floor, %s ms in all:", ms(all))
 		}
 		where := ""
 		if it.Place != "" {
@@ -193,8 +217,18 @@ func (p *printer) wins(items []Item) {
 				where = " (" + it.Place + ")"
 			}
 		}
-		p.line("  %d. %s: %s ms, %s of the pass%s: %s", i+1, it.What, ms(it.Time), percent(it.Share, 1, 1), where, it.Why)
+		p.line("  %d. %s: %s ms, %s of the pass%s: %s", i+1, it.What, ms(it.Time), percent(it.Share, 1, 1), where, orNothing(it.Why))
 	}
+	if rest > 0 {
+		p.line("  others: %s ms", ms(rest))
+	}
+}
+
+func orNothing(why string) string {
+	if why == "" {
+		return "no floor is known"
+	}
+	return why
 }
 
 // passes prints a line for each, where there are several.

@@ -18,6 +18,32 @@ func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 	return l, from
 }
 
+// basisOf is the basis of a floor whose tokens come from a source.
+func basisOf(from string) Basis {
+	switch from {
+	case fromAnnotation:
+		return BasisAnnotation
+	case fromGrids:
+		return BasisGrids
+	case fromShapes:
+		return BasisConfigShapes
+	case fromOption:
+		return BasisOption
+	case fromRows:
+		return BasisRows
+	}
+	return BasisNone
+}
+
+// What tells the tokens of a pass, as [Pass.TokensFrom] has it.
+const (
+	fromAnnotation string = "annotation"
+	fromGrids      string = "grids"
+	fromShapes     string = "shapes"
+	fromOption     string = "option"
+	fromRows       string = "rows"
+)
+
 // see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it computes. Requests are taken to be
 // equal, as nothing tells more.
 func (l *Load) see(tokens int64) {
@@ -46,22 +72,25 @@ func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 	if fp.Annotation != nil {
 		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
 			if l := loadOfStep(&st, fp); l != nil {
-				return l, "annotation"
+				return l, fromAnnotation
 			}
 		}
 	}
 	if fp.Tokens > 0 {
 		return loadOfTokens(fp, fp.Tokens), fp.TokenEvidence
 	}
-	if l := w.loadOfShapes(p); l != nil {
-		return l, "shapes"
+	if w.model == nil {
+		return nil, ""
 	}
-	if o.Load != nil && o.Load.Tokens > 0 {
+	if l := w.loadOfShapes(p); l != nil {
+		return l, fromShapes
+	}
+	if o.Load != nil && o.Load.Tokens > 0 && (fp.Stage == layer.StageUnknown || fp.Stage == stageOf(o.Load)) {
 		l := *o.Load
-		return &l, "option"
+		return &l, fromOption
 	}
 	if fp.Rows > 0 { // what runs: padding costs as tokens do
-		return loadOfTokens(fp, fp.Rows), "rows"
+		return loadOfTokens(fp, fp.Rows), fromRows
 	}
 	return nil, ""
 }

@@ -15,15 +15,25 @@ var heads = [...]struct{ floor, above, alone string }{
 	products:      {"floor: products (weights)", "products above their floor", "products (weights)"},
 	experts:       {"floor: experts", "experts above their floor", "experts"},
 	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention"},
+	others:        {"floor: element-wise and others", "element-wise and others above their floor", "element-wise and others"},
 }
 
 // waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no more than was booked.
 func (r *measured) waterfall() []Share {
+	heads := heads
+	if r.walk.model == nil {
+		for g := range heads { // what is weights and cache of it, no recording says
+			h := &heads[g]
+			h.floor, h.alone = without(h.floor), without(h.alone)
+		}
+	}
 	var floors, rest [len(heads)]time.Duration
+	var even time.Duration
 	for _, c := range r.order {
-		if c.group <= attentionCore {
+		if c.group <= others {
 			floors[c.group] += c.capped
 			rest[c.group] += c.booked - c.capped
+			even += c.even
 		}
 	}
 	if r.pass.Floor == 0 { // nothing to divide by
@@ -31,13 +41,22 @@ func (r *measured) waterfall() []Share {
 			rest[g] += floors[g]
 			floors[g] = 0
 		}
+		even = 0
 	}
-	notes := [len(heads)]string{experts: r.expectation()}
+	even = max(0, min(even, rest[experts]))
+	rest[experts] -= even
 	var out []Share
 	for g := range heads {
 		if floors[g] > 0 {
-			out = append(out, Share{heads[g].floor, floors[g], notes[g]})
+			note := ""
+			if group(g) == experts && r.walk.model != nil {
+				note = "experts of one token"
+			}
+			out = append(out, Share{heads[g].floor, floors[g], note})
 		}
+	}
+	if even > 0 {
+		out = append(out, Share{"experts of more tokens, if chosen evenly", even, r.missing(experts)})
 	}
 	for g := range heads {
 		name, note := heads[g].above, r.sharesOf(group(g))
@@ -47,6 +66,12 @@ func (r *measured) waterfall() []Share {
 		out = append(out, Share{name, rest[g], note})
 	}
 	return r.named(out)
+}
+
+// without is a name without what is in brackets.
+func without(name string) string {
+	name, _, _ = strings.Cut(name, " (")
+	return name
 }
 
 // missing says why operators of a group have no floor.
@@ -64,12 +89,12 @@ func (r *measured) missing(g group) string {
 
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
-	out = append(out, Share{"small operators", r.booked[small], fmt.Sprintf("%s; the GPU's shortest kernels take %s µs", r.launches(small), us(r.walk.shortest))})
+	out = append(out, Share{rowSmall, r.booked[small], fmt.Sprintf("%s; the GPU's shortest kernels take %s µs", r.launches(small), us(r.walk.shortest))})
 	out = append(out, r.exchanged()...)
 	return append(out, []Share{
-		{"copies and fills", r.booked[copies], r.launches(copies)},
-		{"not placed", r.booked[unplaced], ""},
-		{"outside layers", r.booked[outside], ""},
+		{rowCopies, r.booked[copies], r.launches(copies)},
+		{rowUnplaced, r.booked[unplaced], ""},
+		{rowOutside, r.booked[outside], ""},
 		{"kernels of no pass", r.given.others, ""},
 		{"GPU idle inside the pass", r.given.inside, ""},
 		{"GPU idle up to the next pass", r.given.after, ""},
@@ -83,16 +108,6 @@ func (r *measured) launches(g group) string {
 		return fmt.Sprintf("%d launches, %d a layer", n, n/layers)
 	}
 	return fmt.Sprintf("%d launches", n)
-}
-
-// expectation says what the floor of experts rests on, or why there is none.
-func (r *measured) expectation() string {
-	for _, c := range r.order {
-		if c.work.Expected && c.floor > 0 {
-			return fmt.Sprintf("expected: %.0f experts active", c.work.ActiveExperts)
-		}
-	}
-	return ""
 }
 
 // sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers together.
@@ -112,7 +127,7 @@ func (r *measured) sharesOf(g group) string {
 type merged struct {
 	operator    string
 	raw, floor  time.Duration
-	above       time.Duration // booked, less what is floor
+	above       time.Duration // booked, less what is floor, or what an even choice of experts takes
 	layers      int
 	longest     layer.Kernel
 	launches    int
@@ -134,7 +149,7 @@ func (r *measured) byOperator(g group) []merged {
 		m := &out[i]
 		m.raw += c.raw
 		m.floor += c.floor
-		m.above += c.booked - c.capped
+		m.above += max(0, c.booked-c.capped-c.even)
 		m.layers += c.instances
 		m.launches += c.launches
 		m.longest = longer(m.longest, c.longest)
@@ -150,12 +165,17 @@ func (r *measured) rows() []Row {
 		if c.instances == 0 { // only copies for it
 			continue
 		}
-		f := floor{bound: c.bound}
-		row := Row{LayerType: "outside layers", Operator: c.operator, Stage: r.stage, Count: c.instances, Cost: costOf(&c.work, &f, c.instances, c.floor, c.raw), Time: c.raw}
+		row := Row{LayerType: "outside layers", Operator: c.operator, Stage: r.stage, Count: c.instances, Cost: r.costOf(c), Time: c.raw}
+		if c.longest.Valid() {
+			row.Kernels, row.Kernel, row.Category = c.launches, c.longest.Facts().Short, string(c.longest.Category())
+		}
+		if r.walk.model == nil && c.ops.count > 0 {
+			row.Count = c.ops.count
+		}
 		if c.kind >= 0 {
 			row.LayerType = r.walk.plan.Kinds[c.kind].Name
 		}
-		if c.raw > 0 && (!c.work.Expected || c.floor > 0) { // else more was expected than can have been
+		if c.raw > 0 {
 			row.TFLOPs, row.TBs = row.GFLOP/1e3/c.raw.Seconds(), float64(row.Bytes)/1e12/c.raw.Seconds()
 		}
 		if c.floor == 0 && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
@@ -175,11 +195,31 @@ func (r *measured) rows() []Row {
 
 // cached says that an operator moves activations faster than the memory does, and that they fit into the cache in front of it.
 func (w *walk) cached(c *cell, tbs float64) bool {
-	return w.gpu != nil && c.work.Weights+c.work.Cache == 0 && c.work.Activations <= float64(w.gpu.Cache) &&
+	return w.gpu != nil && c.work.Known && c.work.Weights+c.work.Cache == 0 && c.work.Activations <= float64(w.gpu.Cache) &&
 		w.gpu.Bandwidth.Known() && tbs*1e12 > w.gpu.Bandwidth.Value
 }
 
-// recoverable are the largest times above what must be.
+// costOf is the cost of all instances of an operator.
+func (r *measured) costOf(c *cell) Cost {
+	f := floor{bound: c.bound}
+	least := c.floor
+	if r.withheld {
+		least = 0
+	}
+	out := costOf(&c.work, &f, c.instances, least, c.raw)
+	if w := &c.ops.work; c.ops.count > 0 {
+		out.M, out.N, out.K, out.GFLOP, out.Bytes = w.M, w.N, w.K, w.FLOP/1e9, int64(w.Bytes+0.5)
+	} else if r.load != nil && r.load.AtLeast {
+		out.M, out.GFLOP = 0, 0
+	}
+	if out.Basis = c.basis; r.withheld && c.floor > 0 {
+		out.Basis = BasisWithheld
+	}
+	return out
+}
+
+// recoverable is all time of the pass above its floor, the largest items first: what the waterfall shows beside the floors, so that it
+// adds up to the same.
 func (r *measured) recoverable() []Item {
 	var items []Item
 	add := func(it Item) {
@@ -188,27 +228,48 @@ func (r *measured) recoverable() []Item {
 			items = append(items, it)
 		}
 	}
-	for g := range heads {
-		for _, m := range r.byOperator(group(g)) {
-			if !m.unreachable {
-				add(Item{What: m.operator, Kernel: m.longest.Facts().Short, Place: fmt.Sprintf("%d kernels of %d layers", m.launches, m.layers), Time: m.above,
-					Why: fmt.Sprintf("at %.0f %% of what the GPU can do", 100*float64(m.floor)/float64(m.raw))})
+	for _, s := range r.pass.Waterfall {
+		if !strings.HasPrefix(s.Name, "floor:") {
+			add(Item{What: s.Name, Time: s.Time, Why: s.Note, group: r.groupNamed(s.Name)})
+		}
+	}
+	for i := range items {
+		it := &items[i]
+		if g := it.group; g < groups {
+			if k := r.longest[g]; k.Valid() {
+				it.Kernel = k.Facts().Short
 			}
+			it.Place = r.launches(g)
 		}
 	}
-	for _, g := range []group{small, copies} {
-		it := Item{What: "small operators", Place: r.launches(g), Time: r.booked[g], Why: "fewer of them, by fusing, is what helps"}
-		if g == copies {
-			it.What, it.Why = "copies and fills", "kernels that move or clear data for others"
-		}
-		if k := r.longest[g]; k.Valid() {
-			it.Kernel = k.Facts().Short
-		}
-		add(it)
-	}
-	add(Item{What: "idle inside the pass", Time: r.given.inside, Why: "no kernel runs"})
-	add(Item{What: "idle up to the next pass", Time: r.given.after, Why: "between two steps"})
 	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Time, a.Time) })
-	const most = 3
-	return items[:min(most, len(items))]
+	return items
 }
+
+// groupNamed is the group whose time above the floor a row of the waterfall is, groups for idle time.
+func (r *measured) groupNamed(name string) group {
+	for g, h := range heads {
+		if name == h.above || without(name) == without(h.alone) {
+			return group(g)
+		}
+	}
+	switch name {
+	case rowSmall:
+		return small
+	case rowCopies:
+		return copies
+	case rowUnplaced:
+		return unplaced
+	case rowOutside:
+		return outside
+	}
+	return groups
+}
+
+// Rows of a waterfall beside those of heads.
+const (
+	rowSmall    string = "small operators"
+	rowCopies   string = "copies and fills"
+	rowUnplaced string = "not placed"
+	rowOutside  string = "outside layers"
+)

@@ -2,9 +2,11 @@ package roofline
 
 import (
 	"math"
+	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/profile/hardware"
 )
 
 // opWork is what one operator of one layer has to do on one rank.
@@ -28,12 +30,29 @@ type opWork struct {
 	ActiveExperts float64
 	// LeastWeights is the bound where Weights is an expectation: the experts of one token.
 	LeastWeights float64
+	// several says that it is the sum of products of different sizes.
+	several bool
 	// Known is false where the plan or the load does not give the sizes.
 	Known bool
 }
 
 // bytes are all of the work's bytes.
 func (w *opWork) bytes() float64 { return w.Weights + w.Cache + w.Activations }
+
+// atLeast leaves of an expectation what must be: the experts of one token.
+func (w *opWork) atLeast() {
+	if w.Expected {
+		w.Weights = w.LeastWeights
+	}
+}
+
+// floorOfActivations is how long the memory takes for the activations alone.
+func (w *opWork) floorOfActivations(g *hardware.GPU) time.Duration {
+	if g == nil || !g.Bandwidth.Known() {
+		return 0
+	}
+	return duration(w.Activations / g.Bandwidth.Value)
+}
 
 // elementSize is the bytes of one element. Types with a scale for a block of elements include it: mxfp4 has one byte for 32 of them, nvfp4
 // one for 16, int4 two for 128.

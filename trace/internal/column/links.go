@@ -150,7 +150,10 @@ func (c *Columns) orderCalls(ctx context.Context, x *callIndex, launches func(na
 
 // IDs are numbers by which activities find their launches: those of the
 // activities, and those of the calls.
-type IDs struct{ Activities, Calls *Sparse[uint64] }
+type IDs struct {
+	Activities *Sparse[uint64] // by row of the activities
+	Calls      *Sparse[uint64] // by row of the calls
+}
 
 // Link fills launchOf for the activities of g that have no launch in c yet, −1,
 // and returns how many it linked: the launch is the call with the activity's

@@ -91,10 +91,10 @@ type Shard struct {
 
 // Flow is one end of an arrow from a launch to its activity.
 type Flow struct {
-	ID       uint64
-	Start    int64 // raw ns, of the event that it belongs to
-	PID, TID int64 // of that event
-	Finish   bool  // the end at the activity
+	ID       uint64 // both ends have the same
+	Start    int64  // raw ns, of the event that it belongs to
+	PID, TID int64  // where that event is
+	Finish   bool   // the end at the activity
 }
 
 // Fresh is what is new in a worker's tables, in the order of its numbers.

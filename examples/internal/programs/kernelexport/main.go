@@ -21,6 +21,7 @@ func Program() app.Program { return program() }
 
 // options are the program's own flags.
 type options struct {
+	app.Reckoning
 	stacks, module bool
 	csvSafe        bool
 }
@@ -44,6 +45,7 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module: the nn.Module path of each activity, outermost first (needs more memory)")
+			o.Register(fs, "gpu")
 			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, replace control characters in names, and put ' in front of one that a spreadsheet would run as a formula; false: names as recorded")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return export(ctx, env, o) },
@@ -129,22 +131,24 @@ func newDescriber(t *trace.Trace, o options, a *layer.Analysis) *describer {
 		launches: map[string][2]string{}, cost: map[trace.DeviceID]*roofline.Report{}}
 }
 
-// costs counts what operators have to do on one GPU, or on all of them, where the model's config is known.
+// costs counts what operators have to do on one GPU, or on all of them.
 func (d *describer) costs(ctx context.Context, env *app.Env, device trace.DeviceID) error {
-	if d.analysis.Config == nil {
-		return nil
+	opts, err := d.opts.Options()
+	if err != nil {
+		return err
 	}
 	for i := range d.analysis.Devices {
 		on := d.analysis.Devices[i].ID
 		if device != trace.None && on != device {
 			continue
 		}
-		r, err := roofline.Analyze(ctx, d.analysis, roofline.Options{On: &on, Kernels: true})
+		opts.On, opts.Kernels = &on, true
+		r, err := roofline.Analyze(ctx, d.analysis, opts)
 		if err != nil {
 			return err
 		}
 		d.cost[on] = r
-		if r.GPU == nil {
+		if r.GPU == nil && d.analysis.Config != nil {
 			env.Notef("GPU %d: %s: no floors", on, r.GPUWhy)
 		}
 	}
@@ -177,6 +181,7 @@ func (d *describer) work(k layer.Kernel, r *Row) {
 		return
 	}
 	r.M, r.N, r.K, r.Bytes, r.Floor, r.Bound = c.M, c.N, c.K, c.Bytes, c.Floor.Nanoseconds(), c.Bound
+	r.FloorBasis = c.Basis.String()
 	r.GFLOP, r.PeakShare = rounded(c.GFLOP, 1e6), rounded(c.PeakShare, 1e4)
 }
 
@@ -213,6 +218,7 @@ func (d *describer) row(e trace.Event, index int, r *Row) {
 	}
 	r.Grid, r.Block = d.launch(e.Shape())
 	d.work(k, r)
+	r.Link = e.Link().String()
 	if e.IsReplay() {
 		r.Graph = 1
 	}

@@ -34,7 +34,7 @@ type Row struct {
 	OperatorConfidence float64 `json:"operator_confidence"` // 0…1
 	ModelLine          string  `json:"model_line"`          // path:line func in a model's file, with --stacks
 
-	// What the operator has to do, where the model's config is known: at the kernel that takes most of its time, 0 at its others.
+	// What the operator has to do, by the model's config or the recorded inputs of its op: at the kernel that takes most of its time, 0 at its others.
 	Tokens    int64   `json:"tokens"` // of the pass; −1 unknown
 	M         int64   `json:"m"`      // sizes of a product
 	N         int64   `json:"n"`
@@ -48,6 +48,9 @@ type Row struct {
 	Block     string  `json:"block"`
 
 	LayerFromEnd int `json:"layer_from_end"` // 1 is the last layer of a pass whose first ones the window does not hold: layer is −1 there; else 0
+
+	FloorBasis string `json:"floor_basis"` // what floor_ns rests on, or why it is 0
+	Link       string `json:"link"`        // what joins the activity with its launch: correlation, flow, external-id, graph-id, op-external-id; empty for none
 }
 
 // header is the first line of the CSV.
@@ -55,7 +58,7 @@ var header = []string{
 	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
 	"canonical", "cpu_op", "location", "module", "correlation", "graph",
 	"operator", "part", "operator_confidence", "model_line",
-	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block", "layer_from_end",
+	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block", "layer_from_end", "floor_basis", "link",
 }
 
 // rowWriter writes rows in one of the formats.
@@ -113,6 +116,8 @@ func (c csvWriter) write(r *Row) error {
 	c.String(r.Grid)
 	c.String(r.Block)
 	c.Int(int64(r.LayerFromEnd))
+	c.String(r.FloorBasis)
+	c.String(r.Link)
 	return c.End()
 }
 

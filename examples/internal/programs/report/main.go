@@ -10,17 +10,15 @@ import (
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
-	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
 // options are the program's own flags.
 type options struct {
+	app.Reckoning
 	all, allRanks bool
 	html, against string
-	gpu           string
-	tokens, kv    int64
 }
 
 // Program returns the program with fresh flags.
@@ -46,9 +44,7 @@ func Program() app.Program {
 			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages")
 			app.HTMLFile(fs, &o.html)
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
-			fs.StringVar(&o.gpu, "gpu", "", "GPU `NAME` to reckon with, such as H100; default: the trace's")
-			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a decode pass, where the trace does not tell; default: unknown")
-			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees; default: unknown")
+			o.Register(fs, "gpu")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
 	}
@@ -135,15 +131,8 @@ func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
 	if opts.Gates, err = gates(env.FailOn.List); err != nil {
 		return opts, err
 	}
-	opts.Light.Device = o.gpu
-	if o.tokens < 0 || o.kv < 0 {
-		return opts, app.Usagef("--tokens %d, --kv-len %d: want no negative number", o.tokens, o.kv)
-	}
-	if o.tokens > 0 {
-		load := roofline.Decode(o.tokens, o.kv)
-		opts.Light.Load = &load
-	}
-	return opts, nil
+	opts.Light, err = o.Options()
+	return opts, err
 }
 
 // open reads the traces, or the built-in demo.

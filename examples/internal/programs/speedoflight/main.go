@@ -2,11 +2,9 @@ package speedoflight
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,7 +16,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
-	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -27,11 +24,9 @@ func Program() app.Program { return program() }
 
 // options are the program's own flags.
 type options struct {
-	device, devices, cache string
-	html                   string
-	tokens, batch, kv      int64
-	prefill, ranks         bool
-	tp, ep                 int
+	app.Reckoning
+	device, html string
+	ranks        bool
 }
 
 // program describes speed-of-light.
@@ -51,16 +46,9 @@ func program() app.Program {
 		FailOn:  []string{app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
-			fs.StringVar(&o.devices, "device-file", "", "`FILE` with further GPUs, in the form of profile/hardware/gpus.tsv")
-			fs.StringVar(&o.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
-			fs.Int64Var(&o.tokens, "tokens", 0, "`NUMBER` of tokens of a pass, where the trace does not tell")
-			fs.Int64Var(&o.batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
-			fs.Int64Var(&o.kv, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees, where the trace does not tell")
-			fs.BoolVar(&o.prefill, "prefill", false, "the tokens are prefilled, not decoded")
+			o.Register(fs, "")
 			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
 			app.HTMLFile(fs, &o.html)
-			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
-			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE`; default: 1")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
@@ -110,7 +98,7 @@ func write(env *app.Env, r *roofline.Report) error {
 
 // report plans where no trace is named and the tokens of a pass are; there is no analysis then.
 func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, *layer.Analysis, error) {
-	if env.Demo() && env.Config != "" && o.tokens > 0 {
+	if env.Demo() && env.Config != "" && o.Tokens > 0 {
 		c, err := profile.LoadConfig(env.Config)
 		if err != nil {
 			return nil, nil, err
@@ -139,9 +127,6 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 		}
 	}
 	r, err := roofline.Analyze(ctx, a, opts)
-	if errors.Is(err, roofline.ErrNoConfig) {
-		err = fmt.Errorf("%w (--config FILE)", err)
-	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), err)
 	}
@@ -182,49 +167,12 @@ func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Op
 
 // roofline turns the flags into options.
 func (o *options) roofline() (roofline.Options, error) {
-	out := roofline.Options{CacheDType: o.cache, Seen: o.kv, TP: o.tp, EP: o.ep}
-	if n, err := strconv.ParseInt(o.device, 10, 32); err == nil && n >= 0 {
+	out, err := o.Options()
+	if n, bad := strconv.ParseInt(o.device, 10, 32); bad == nil && n >= 0 {
 		id := trace.DeviceID(n)
 		out.On = &id
 	} else if o.device != app.Busiest {
 		out.Device = o.device
 	}
-	for name, n := range map[string]int64{"tokens": o.tokens, "batch": o.batch, "kv-len": o.kv, "tp": int64(o.tp), "ep": int64(o.ep)} {
-		const most = 1 << 30
-		if n < 0 || n > most {
-			return out, app.Usagef("--%s %d: want a number from 0 to %d", name, n, most)
-		}
-	}
-	if o.devices != "" {
-		f, err := os.Open(o.devices)
-		if err != nil {
-			return out, err
-		}
-		defer f.Close()
-		if out.GPUs, err = hardware.Load(f); err != nil {
-			return out, fmt.Errorf("%s: %w", o.devices, err)
-		}
-	}
-	if o.tokens == 0 {
-		return out, nil
-	}
-	load := o.load()
-	out.Load = &load
-	return out, nil
-}
-
-// load is the pass that the flags describe.
-func (o *options) load() roofline.Load {
-	if o.prefill {
-		requests := max(o.batch, 1)
-		each := max(o.tokens/requests, 1)
-		return roofline.Prefill(requests, each, max(o.kv-each, 0))
-	}
-	requests := o.batch
-	if requests == 0 {
-		requests = o.tokens
-	}
-	l := roofline.Decode(requests, o.kv)
-	l.Tokens = o.tokens
-	return l
+	return out, err
 }

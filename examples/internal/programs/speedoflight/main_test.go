@@ -65,9 +65,11 @@ func TestWrongUse(t *testing.T) {
 	if err := os.WriteFile(bare, demo.Trace(), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if r := apptest.MustRun(t, program(), "--trace", bare); !strings.Contains(r.Stdout, "no model config") || !strings.Contains(r.Stdout, "= start to next start") {
+		t.Errorf("without a config:\n%s", r.Stdout)
+	}
 	for says, args := range map[string][]string{
-		"--config FILE": {"--trace", bare},
-		"H900":          {"--config", llama(t), "--device", "H900", "--tokens", "1"},
+		"H900": {"--config", llama(t), "--device", "H900", "--tokens", "1"},
 	} {
 		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 || !strings.Contains(r.Stderr, says) {
 			t.Errorf("exit code %d: %s, want %q in it", r.Code, r.Stderr, says)

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile/hardware"
+)
+
+// Reckoning is what the user says about a run that a trace may not tell, for floors: the same flags in every program.
+type Reckoning struct {
+	gpu, devices, cache, rules, peaks string
+	Tokens, Batch, KVLen              int64
+	Prefill                           bool
+	TP, EP                            int
+}
+
+// Register adds the flags. gpu is the name of the flag that names a GPU, "" for a program that has its own.
+func (r *Reckoning) Register(fs *flag.FlagSet, gpu string) {
+	if gpu != "" {
+		fs.StringVar(&r.gpu, gpu, "", "GPU `NAME` to reckon with, such as H100; default: the trace's")
+	}
+	fs.StringVar(&r.devices, "device-file", "", "`FILE` with further GPUs, in the form of profile/hardware/gpus.tsv")
+	fs.StringVar(&r.peaks, "peak", "", "peaks to reckon with, `TYPE=N,…`: TFLOP/s of a type, TB/s of memory, as bf16=708,memory=4.9")
+	fs.StringVar(&r.rules, "op-rules", "", "JSON `FILE` of ops to count like known ones: [{\"op\": \"lib::gemm\", \"like\": \"aten::mm\"}]")
+	fs.StringVar(&r.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
+	fs.Int64Var(&r.Tokens, "tokens", 0, "`NUMBER` of tokens of a pass, where the trace does not tell; default: unknown")
+	fs.Int64Var(&r.Batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
+	fs.Int64Var(&r.KVLen, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees; default: unknown")
+	fs.BoolVar(&r.Prefill, "prefill", false, "the tokens are prefilled, not decoded")
+	fs.IntVar(&r.TP, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
+	fs.IntVar(&r.EP, "ep", 0, "expert-parallel `SIZE`; default: 1")
+}
+
+// Options turns the flags into options of the floors.
+func (r *Reckoning) Options() (roofline.Options, error) {
+	out := roofline.Options{Device: r.gpu, CacheDType: r.cache, Seen: r.KVLen, TP: r.TP, EP: r.EP}
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{{"tokens", r.Tokens}, {"batch", r.Batch}, {"kv-len", r.KVLen}, {"tp", int64(r.TP)}, {"ep", int64(r.EP)}} {
+		const most = 1 << 30
+		if f.n < 0 || f.n > most {
+			return out, Usagef("--%s %d: want a number from 0 to %d", f.name, f.n, most)
+		}
+	}
+	for part := range strings.SplitSeq(r.peaks, ",") {
+		if part == "" {
+			continue
+		}
+		name, text, ok := strings.Cut(part, "=")
+		n, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil || !(n > 0 && n < 1e6) {
+			return out, Usagef("--peak %s: want TYPE=N, such as bf16=708 (TFLOP/s) or memory=4.9 (TB/s)", part)
+		}
+		if out.Peaks == nil {
+			out.Peaks = map[string]float64{}
+		}
+		out.Peaks[strings.TrimSpace(name)] = n * 1e12
+	}
+	if err := fromFile(r.devices, func(f *os.File) (err error) { out.GPUs, err = hardware.Load(f); return err }); err != nil {
+		return out, err
+	}
+	if err := fromFile(r.rules, func(f *os.File) (err error) { out.Rules, err = roofline.LoadRules(f); return err }); err != nil {
+		return out, err
+	}
+	if r.Tokens > 0 {
+		load := r.load()
+		out.Load = &load
+	}
+	return out, nil
+}
+
+// fromFile reads a file that may not be named.
+func fromFile(path string, read func(*os.File) error) error {
+	if path == "" {
+		return nil
+	}
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := read(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// load is the pass that the flags describe.
+func (r *Reckoning) load() roofline.Load {
+	if r.Prefill {
+		requests := max(r.Batch, 1)
+		each := max(r.Tokens/requests, 1)
+		return roofline.Prefill(requests, each, max(r.KVLen-each, 0))
+	}
+	requests := r.Batch
+	if requests == 0 {
+		requests = r.Tokens
+	}
+	l := roofline.Decode(requests, r.KVLen)
+	l.Tokens = r.Tokens
+	return l
+}

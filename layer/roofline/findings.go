@@ -1,0 +1,235 @@
+package roofline
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/profile/hardware"
+)
+
+// The numbers that decide what is said of an operator above its floor.
+const (
+	// mostOf is the share of a heading's time above the floor from which one operator speaks for it: more than half is more than all others.
+	mostOf = 0.5
+	// wellRun is the share of the floor from which an operator has no defect: memory and matrix units reach 85 to 95 % of their peaks.
+	wellRun = 0.85
+	// aligned is how many bytes wide the loads of matrix units are; rows that are no multiple of it are read element by element.
+	aligned = 16
+	// shortRows is how many blocks of 128 keys a row of attention reads at most that is called short: fewer leave nothing to overlap.
+	shortRows = 4
+	keyBlock  = 128
+)
+
+// A defect is why an operator is above its floor, and what helps.
+type defect struct{ text, do string }
+
+// findings are what a pass loses above its floor, a heading of the waterfall each, and what makes floors doubtful. They are of all passes
+// of the pass's stage and model.
+func (r *measured) findings() []finding.Finding {
+	out := []finding.Finding{}
+	fp := &r.walk.device.Passes[r.pass.Index]
+	alike, basis := 0, finding.OfStep
+	for i := range r.walk.device.Passes {
+		if o := &r.walk.device.Passes[i]; o.Stage == fp.Stage && o.Model == fp.Model {
+			alike++
+		}
+	}
+	if fp.PassEvidence == evidenceWhole {
+		basis = finding.OfWindow
+	}
+	add := func(f finding.Finding, m finding.Measure, took time.Duration) {
+		f.Size = finding.SizeOf(m, basis, took*time.Duration(alike), alike, r.pass.Wall*time.Duration(alike))
+		f.Stage, f.Place.Pass, f.Do = fp.Stage, finding.At(r.pass.Index), cmp.Or(f.Do, f.Kind.Info().Advice.Do)
+		if r.pass.Stage == layer.StageUnknown {
+			f.Stage = ""
+		}
+		out = append(out, f)
+	}
+	for g := range heads {
+		r.above(group(g), add)
+	}
+	if booked := r.booked[small]; booked > 0 {
+		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Evidence: r.launches(small) + ".", Confidence: finding.High}
+		if k := r.longest[small]; k.Valid() {
+			f.Place.Kernel = k.Facts().Short
+		}
+		add(f, finding.Recoverable, booked)
+	}
+	if booked := r.booked[copies]; booked > 0 {
+		f := finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Copies and fills", Evidence: r.launches(copies) + ".", Confidence: finding.High,
+			Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}}
+		if k := r.longest[copies]; k.Valid() {
+			f.Place.Kernel = k.Facts().Short
+		}
+		add(f, finding.Recoverable, booked)
+	}
+	finding.Rank(out)
+	return append(r.contradictions(), out...)
+}
+
+// evidenceWhole is what the passes of a window rest on in which none was found.
+const evidenceWhole string = "whole"
+
+// contradictions are rows that are faster than the GPU can be.
+func (r *measured) contradictions() []finding.Finding {
+	var names []string
+	for _, c := range r.order {
+		if c.over > 0 && !slices.Contains(names, c.operator) {
+			names = append(names, c.operator)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []finding.Finding{{Kind: finding.Doubt, Code: "faster-than-possible", Text: "Operators are faster than the GPU can be",
+		Evidence:   fmt.Sprintf("%s: tokens, types, GPU or records are wrong.", table.Cut(strings.Join(names, ", "), 120)),
+		Place:      finding.Place{Pass: finding.At(r.pass.Index)},
+		Confidence: finding.High, Advice: finding.Advice{Do: "Check `--tokens`, `--config` and the GPU."}}}
+}
+
+// above makes a finding of what the operators of a heading take above their floor. Where no floor is known, only a defect that sizes show is
+// one.
+func (r *measured) above(g group, add func(finding.Finding, finding.Measure, time.Duration)) {
+	var sum, floor, raw time.Duration
+	list := r.byOperator(g)
+	for _, m := range list {
+		if !m.unreachable {
+			sum, floor, raw = sum+m.above, floor+m.floor, raw+m.raw
+		}
+	}
+	if sum <= 0 || r.pass.Floor == 0 {
+		r.defects(g, add)
+		return
+	}
+	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: upperFirst(heads[g].above), Confidence: finding.High,
+		Evidence: fmt.Sprintf("Share of the floor: %s.", r.sharesOf(g))}
+	worst := slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
+	if worst.longest.Valid() {
+		f.Place.Kernel = worst.longest.Facts().Short
+	}
+	f.Place.Operator = worst.operator
+	if share := float64(worst.floor) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) && share < wellRun {
+		if d := r.defectOf(g, worst.operator, worst.longest); d.text != "" {
+			f.Text, f.Advice.Do = d.text, d.do
+		}
+	}
+	if g == experts {
+		for _, c := range r.order {
+			if c.group == g && len(c.notes) > 0 {
+				f.Evidence += " " + upperFirst(c.notes[0]) + "."
+				break
+			}
+		}
+	}
+	add(f, finding.Recoverable, sum)
+}
+
+// defects are those of operators without a floor.
+func (r *measured) defects(g group, add func(finding.Finding, finding.Measure, time.Duration)) {
+	for _, c := range r.order {
+		if c.group != g {
+			continue
+		}
+		if d := r.defectOf(g, c.operator, c.longest); d.text != "" && (d.text != bandwidthLow && d.text != attentionLow) {
+			add(finding.Finding{Kind: finding.AboveFloor, Code: c.operator, Text: d.text, Evidence: "Its sizes show it; no floor is known.", Confidence: finding.Medium,
+				Place: finding.Place{Operator: c.operator, Kernel: c.longest.Facts().Short}, Advice: finding.Advice{Do: d.do}}, finding.Taken, c.booked)
+		}
+	}
+}
+
+var headCodes = [len(heads)]string{products: "products", experts: "experts", attentionCore: "attention", others: "others"}
+
+const (
+	bandwidthLow = "Bandwidth far below the peak"
+	attentionLow = "Attention far below the peak"
+)
+
+// defectOf says what the sizes of an operator show.
+func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
+	var w Work
+	for _, c := range r.order {
+		if c.operator == operator && c.group == g {
+			if w = c.ops.work; c.ops.count == 0 {
+				w = Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(), FLOP: c.work.FLOP}
+			}
+			break
+		}
+	}
+	switch g {
+	case products:
+		return r.productDefect(&w, k)
+	case attentionCore:
+		if w.Keys > 0 && w.Keys <= shortRows*keyBlock {
+			return defect{"Short sequences: attention far above its floor", "Batch the sequences, or use an attention kernel for short rows."}
+		}
+		if w.Keys > 0 {
+			return defect{attentionLow, "Try another attention backend."}
+		}
+	case others:
+		return defect{bandwidthLow, "Fuse the operator with its producer, and keep its tensors contiguous."}
+	}
+	return defect{}
+}
+
+// productDefect looks at the sizes of a product: rows that loads of 16 bytes do not fit, and too few tiles for the GPU's units.
+func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
+	size := sizeOf(w.Matrix, "bf16")
+	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
+		return defect{}
+	}
+	for _, n := range []int64{w.K, w.N} {
+		if n > 1 && math.Mod(float64(n)*size, aligned) != 0 {
+			return defect{"Misaligned sizes", fmt.Sprintf("Pad K and N (%d and %d) to multiples of %.0f elements.", w.K, w.N, aligned/size)}
+		}
+	}
+	tm, tn := tileOf(k)
+	tiles := ceil(int(w.M), tm) * ceil(int(w.N), tn)
+	if units := unitsOf(r.walk.gpu); tiles < units && w.K > w.N && w.K > w.M && w.M >= int64(tm) {
+		return defect{"Too few tiles for this GPU", fmt.Sprintf("Use a kernel that splits K (%d tiles of %d×%d, %d units).", tiles, tm, tn, units)}
+	}
+	return defect{}
+}
+
+// tileOf is the tile of a product's kernel by its name, or what most have.
+func tileOf(k layer.Kernel) (m, n int) {
+	if k.Valid() {
+		if a, b, ok := tileIn(k.Facts().Tile); ok {
+			return a, b
+		}
+	}
+	return keyBlock, keyBlock
+}
+
+// tileIn reads "256x128x64".
+func tileIn(text string) (m, n int, ok bool) {
+	c, err := fmt.Sscanf(text, "%dx%d", &m, &n)
+	return m, n, c == 2 && err == nil && m > 0 && n > 0
+}
+
+// unitsOf is how many multiprocessors a GPU has; of one that is not known, as many as the smallest data-centre GPU of the table.
+func unitsOf(g *hardware.GPU) int {
+	if g != nil && g.Units > 0 {
+		return g.Units
+	}
+	least := 0
+	for _, o := range hardware.Table() {
+		if o.Units > 0 && o.Link.Value > 0 && (least == 0 || o.Units < least) {
+			least = o.Units
+		}
+	}
+	return least
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

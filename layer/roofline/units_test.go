@@ -1,0 +1,121 @@
+package roofline_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/trace"
+)
+
+// counted analyses a trace without a config and returns the work of all its kernels.
+func counted(t *testing.T, path string) (r *roofline.Report, a *layer.Analysis, flop, bytes float64) {
+	t.Helper()
+	tr, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err = layer.Analyze(context.Background(), tr, layer.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = roofline.Analyze(context.Background(), a, roofline.Options{Kernels: true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Devices) == 0 {
+		return r, a, 0, 0
+	}
+	d, err := a.Device(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range d.Kernels() {
+		c, _ := r.Cost(k)
+		flop += 1e9 * c.GFLOP
+		bytes += float64(c.Bytes)
+	}
+	return r, a, flop, bytes
+}
+
+// TestUnitsOfWork: FLOP and bytes of single ops against a table made by hand, and what is said of them first.
+func TestUnitsOfWork(t *testing.T) {
+	text, err := os.ReadFile(testdata.Shared(t, "truth/units.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]string{"bandwidth far below peak": "Bandwidth far below the peak", "too few tiles for this GPU": "Too few tiles for this GPU", "misaligned sizes": "Misaligned sizes",
+		"attention far below peak": "Attention far below the peak", "short sequences: far above the floor": "Short sequences: attention far above its floor"}
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		f := strings.Split(line, "\t")
+		if i == 0 || len(f) < 10 {
+			continue
+		}
+		number := func(at int) float64 {
+			n, _ := strconv.ParseFloat(f[at], 64)
+			return n
+		}
+		r, _, flop, bytes := counted(t, testdata.Shared(t, "traces/units/standalone/"+f[0]+".json.gz"))
+		calls, least, most := number(3), number(6), number(7)
+		if most == 0 {
+			most = least
+		}
+		if math.Abs(flop/calls-number(5)) > 0.01*number(5) || bytes/calls < 0.99*least || bytes/calls > 1.01*most {
+			t.Errorf("%s: %.4g FLOP and %.4g bytes a call, want %s and %s to %s", f[0], flop/calls, bytes/calls, f[5], f[6], f[7])
+		}
+		said := ""
+		if len(r.Findings) > 0 {
+			said = r.Findings[0].Text
+		}
+		if want := f[len(f)-1]; want != "" && said != first[want] {
+			t.Errorf("%s: %q is said first, want %q", f[0], said, first[want])
+		} else if want == "" && said != "" {
+			t.Errorf("%s: %q is said, want nothing", f[0], said)
+		}
+	}
+}
+
+// TestNoRowAboveThePeak: on every shared trace no row has a floor above its time, with or without a config, and what is faster than possible is
+// said.
+func TestNoRowAboveThePeak(t *testing.T) {
+	files, _ := filepath.Glob(testdata.Shared(t, "traces/torch") + "/*.json.gz")
+	if len(files) == 0 {
+		t.Skip("NOT TESTED: no shared traces")
+	}
+	for _, f := range files {
+		r, a, _, _ := counted(t, f)
+		if len(a.Devices) == 0 {
+			continue
+		}
+		d, err := a.Device(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contradicting := map[int]bool{}
+		for k := range d.Kernels() {
+			c, ok := r.Cost(k)
+			if !ok {
+				continue
+			}
+			if c.PeakShare > 1.02 || c.Floor > 0 && c.Basis >= roofline.BasisCache || c.Floor == 0 && c.PeakShare > 0 {
+				t.Errorf("%s: %s: %+v", filepath.Base(f), k.Event().Name(), c)
+			}
+			if c.Basis == roofline.BasisContradiction && k.Place().Pass != trace.None {
+				contradicting[k.Place().Pass] = true
+			}
+		}
+		said := false
+		for _, x := range r.Findings {
+			said = said || x.Kind == finding.Doubt
+		}
+		if contradicting[r.Steady] && !said {
+			t.Errorf("%s: pass %d has rows that cannot be, and nothing says so", filepath.Base(f), r.Steady)
+		}
+	}
+}
