@@ -58,7 +58,7 @@ func (r *measured) findings() []finding.Finding {
 	if booked := r.booked[small]; booked > 0 {
 		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Evidence: r.launches(small) + ".", Confidence: finding.High}
 		if k := r.longest[small]; k.Valid() {
-			f.Place.Kernel = k.Facts().Short
+			f.Place.Kernel = shortName(k)
 		}
 		add(f, finding.Recoverable, booked)
 	}
@@ -66,7 +66,7 @@ func (r *measured) findings() []finding.Finding {
 		f := finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Copies and fills", Evidence: r.launches(copies) + ".", Confidence: finding.High,
 			Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}}
 		if k := r.longest[copies]; k.Valid() {
-			f.Place.Kernel = k.Facts().Short
+			f.Place.Kernel = shortName(k)
 		}
 		add(f, finding.Recoverable, booked)
 	}
@@ -112,7 +112,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		Evidence: fmt.Sprintf("Share of the floor: %s.", r.sharesOf(g))}
 	worst := slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
 	if worst.longest.Valid() {
-		f.Place.Kernel = worst.longest.Facts().Short
+		f.Place.Kernel = shortName(worst.longest)
 	}
 	f.Place.Operator = worst.operator
 	if share := float64(worst.floor) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) && share < wellRun {
@@ -139,7 +139,7 @@ func (r *measured) defects(g group, add func(finding.Finding, finding.Measure, t
 		}
 		if d := r.defectOf(g, c.operator, c.longest); d.text != "" && (d.text != bandwidthLow && d.text != attentionLow) {
 			add(finding.Finding{Kind: finding.AboveFloor, Code: c.operator, Text: d.text, Evidence: "Its sizes show it; no floor is known.", Confidence: finding.Medium,
-				Place: finding.Place{Operator: c.operator, Kernel: c.longest.Facts().Short}, Advice: finding.Advice{Do: d.do}}, finding.Taken, c.booked)
+				Place: finding.Place{Operator: c.operator, Kernel: shortName(c.longest)}, Advice: finding.Advice{Do: d.do}}, finding.Taken, c.booked)
 		}
 	}
 }

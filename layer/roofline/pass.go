@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -196,8 +197,14 @@ func (w *walk) nameOf(k layer.Kernel, operator string) string {
 	if g := w.ops.groupOf(k); g != nil && g.known {
 		return g.title()
 	}
-	return k.Facts().Short
+	return shortName(k)
 }
+
+// longestName is how much of a kernel's name stands in a table or a sentence.
+const longestName = 64
+
+// shortName is what people call a kernel.
+func shortName(k layer.Kernel) string { return table.Cut(k.Facts().Short, longestName) }
 
 // groupByName says under which heading a kernel stands where no plan tells it.
 func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {

@@ -167,7 +167,7 @@ func (r *measured) rows() []Row {
 		}
 		row := Row{LayerType: "outside layers", Operator: c.operator, Stage: r.stage, Count: c.instances, Cost: r.costOf(c), Time: c.raw}
 		if c.longest.Valid() {
-			row.Kernels, row.Kernel, row.Category = c.launches, c.longest.Facts().Short, string(c.longest.Category())
+			row.Kernels, row.Kernel, row.Category = c.launches, shortName(c.longest), string(c.longest.Category())
 		}
 		if r.walk.model == nil && c.ops.count > 0 {
 			row.Count = c.ops.count
@@ -237,7 +237,7 @@ func (r *measured) recoverable() []Item {
 		it := &items[i]
 		if g := it.group; g < groups {
 			if k := r.longest[g]; k.Valid() {
-				it.Kernel = k.Facts().Short
+				it.Kernel = shortName(k)
 			}
 			it.Place = r.launches(g)
 		}

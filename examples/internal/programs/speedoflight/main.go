@@ -121,6 +121,9 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(a.Devices) == 0 && a.Config == nil {
+		return nil, nil, fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
+	}
 	if o.ranks {
 		if opts.Ranks, err = others(ctx, env, a, model); err != nil {
 			return nil, nil, err
