@@ -8,11 +8,6 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// Operator names a part of the model that kernels compute: "qkv_proj",
-// "experts_down". Kernels that fuse neighbours carry several, joined by "+".
-// docs/operators.md lists them; the list may grow.
-type Operator string
-
 // The ways in which tensor parallelism divides an operator. More may be added.
 const (
 	splitNone    string = ""        // every rank does all of it

@@ -193,8 +193,11 @@ func (d *denoiser) next(i int) classify.Role {
 func (d *denoiser) norm(i int, at section) {
 	u := &d.units[i]
 	feeds := false
-	for j := i + 1; j < len(d.units) && !feeds; j++ {
+	for j := i + 1; j < len(d.units); j++ {
 		if d.act(j) == classify.RoleProduct {
+			if d.gated(j + 1) {
+				j++ // the second of two
+			}
 			feeds = d.act(j+1) == classify.RoleActivation && !d.modulates[j+1]
 			break
 		}
@@ -238,7 +241,7 @@ func (d *denoiser) feed(i int) {
 
 // gated reports two equal products, an activation and a product of elements.
 func (d *denoiser) gated(i int) bool {
-	if i == 0 || d.act(i-1) != classify.RoleProduct || d.act(i+2) != classify.RoleElementwise {
+	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleProduct || d.act(i+2) != classify.RoleElementwise {
 		return false
 	}
 	u, p := &d.units[i], &d.units[i-1]

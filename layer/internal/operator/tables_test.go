@@ -1,0 +1,194 @@
+package operator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/opname"
+)
+
+// fits says by hand which roles fit each operator: exactly; weakly; where a name says nothing. "?" is a kernel of which a name says nothing.
+const (
+	aProduct    = "product; head_product; "
+	aNorm       = "norm; head_norm; ? elementwise"
+	anExpert    = "experts; product head_product; "
+	perHead     = "head_product; product; "
+	aReduction  = "collective; gather; "
+	activations = "activation; elementwise; ?"
+)
+
+var fits = map[string]string{
+	opname.Prepare: "prepare; elementwise; ?", opname.Embed: "embed; collective; ", opname.HCPre: "mix_in; ; ? elementwise", opname.HCPost: "mix_out; ; ? elementwise",
+	opname.ResidualAdd: "add; elementwise; ?", opname.InputNorm: aNorm, opname.PostNorm: aNorm, opname.FinalNorm: aNorm, opname.QANorm: aNorm, opname.KVANorm: aNorm,
+	opname.GateNorm: aNorm, opname.QKNorm: "norm head_norm; ; ? elementwise", opname.Rope: "rope; ; ? elementwise", opname.KVWrite: "cache_write; ; ? elementwise",
+	opname.QKVProj: aProduct, opname.QProj: aProduct, opname.KProj: aProduct, opname.VProj: aProduct, opname.QKVAProj: aProduct, opname.QAProj: aProduct, opname.KVAProj: aProduct,
+	opname.QBProj: aProduct, opname.KVBProj: aProduct, opname.OProj: aProduct, opname.InProj: aProduct, opname.OutProj: aProduct, opname.GateUpProj: aProduct, opname.GateProj: aProduct,
+	opname.UpProj: aProduct, opname.DownProj: aProduct, opname.Router: aProduct, opname.SharedGateUp: aProduct, opname.SharedDown: aProduct, opname.LMHead: aProduct,
+	opname.KAbsorb: perHead, opname.VAbsorb: perHead, opname.ExpertsGateUp: anExpert, opname.ExpertsDown: anExpert,
+	opname.Indexer: "norm product rope indexer; cache_write elementwise; ?", opname.IndexerTopK: "indexer_topk; indexer; ? elementwise",
+	opname.Attention: "attention; softmax prepare; ", opname.Conv1D: "conv; ; ? elementwise", opname.LinearAttention: "scan; ; ",
+	opname.AttnAllReduce: aReduction, opname.MLPAllReduce: aReduction, opname.LogitsGather: "gather; collective; ",
+	opname.Activation: activations, opname.SharedActivation: activations, opname.ExpertsActivation: activations,
+	opname.Routing: "router; softmax finalize elementwise; ?", opname.Dispatch: "dispatch; gather; ? elementwise", opname.ExpertsCombine: "finalize; router gather; ? elementwise",
+	opname.Sampling: "sample; softmax router elementwise; ?", opname.Modulation: "; ; ? elementwise", opname.Other: "; ; ? elementwise",
+}
+
+// TestWhichRolesFit holds the table of grades to the one written by hand, operator by operator and role by role.
+func TestWhichRolesFit(t *testing.T) {
+	for _, op := range opname.All {
+		var of [unknown + 1][]string
+		for _, r := range classify.Roles() {
+			word := r.String()
+			if r == classify.RoleOther {
+				word = "?"
+			}
+			g := gradesOf[op][r]
+			of[g] = append(of[g], word)
+		}
+		got := strings.Join(of[exact], " ") + "; " + strings.Join(of[weak], " ") + "; " + strings.Join(of[unknown], " ")
+		if got != fits[op] {
+			t.Errorf("%s: %q, want %q", op, got, fits[op])
+		}
+	}
+	if len(fits) != len(opname.All) || len(classify.Roles()) > roleRoom {
+		t.Errorf("%d operators by hand, %d in all; %d roles, room for %d", len(fits), len(opname.All), len(classify.Roles()), roleRoom)
+	}
+}
+
+// TestMissingSteps: what it costs that a step of each kind is missing.
+func TestMissingSteps(t *testing.T) {
+	w := &work{p: &Params{SkipProduct: 100, SkipSmall: 10, SkipOptional: 1}}
+	for ops, want := range map[string]float64{
+		"qkv_proj q_proj k_proj v_proj o_proj qkv_a_proj q_a_proj kv_a_proj q_b_proj kv_b_proj in_proj out_proj gate_up_proj gate_proj up_proj down_proj router " +
+			"shared_gate_up shared_down experts_gate_up experts_down lm_head k_absorb v_absorb attention linear_attention": 100,
+		"input_norm post_norm final_norm q_a_norm kv_a_norm gate_norm qk_norm activation shared_activation hc_post hc_pre conv1d":                                                 10,
+		"rope kv_write residual_add routing dispatch experts_combine attn_all_reduce mlp_all_reduce indexer indexer_topk sampling prepare embed logits_gather experts_activation": 1,
+	} {
+		for _, op := range strings.Fields(ops) {
+			if got := w.skipCost(Step{Op: op}); got != want {
+				t.Errorf("%s costs %v, want %v", op, got, want)
+			}
+			if got := w.skipCost(Step{Op: op, Optional: true}); got != 1 {
+				t.Errorf("%s, optional, costs %v, want 1", op, got)
+			}
+		}
+	}
+	for _, op := range []string{opname.Dispatch, opname.ExpertsCombine} {
+		if got := w.skipCost(Step{Op: op, Product: true}); got != 100 {
+			t.Errorf("%s as a product costs %v, want 100", op, got)
+		}
+	}
+}
+
+// TestRolesThatServe: which roles have no step of their own, and which are never invented.
+func TestRolesThatServe(t *testing.T) {
+	serve, weigh := "", ""
+	for _, r := range classify.Roles() {
+		if aux(r) {
+			serve += r.String() + " "
+		}
+		if heavy(r) {
+			weigh += r.String() + " "
+		}
+	}
+	if want := "copy quantize scan_input product_reduce attention_reduce "; serve != want {
+		t.Errorf("serve others: %s, want %s", serve, want)
+	}
+	if want := "attention scan product experts collective head_product "; weigh != want {
+		t.Errorf("weigh: %s, want %s", weigh, want)
+	}
+}
+
+// TestReadings: operations of a kernel as its operators are found by them; what serves others is left out where it does something else, too.
+func TestReadings(t *testing.T) {
+	for name, want := range map[string]string{
+		"triton_per_fused_add_native_layer_norm_4":                                                                     "add norm",
+		"void aiter::add_rmsnorm_quant_kernel<__hip_bfloat16, 256, 16, true>(P)":                                       "add norm",
+		"void vllm::act_and_mul_quant_kernel<X>(P)":                                                                    "activation",
+		"void moe::topk_softmax<8>(float*)":                                                                            "router",
+		"moe_align_block_size_kernel":                                                                                  "router",
+		"void deep_ep::internode_ll::combine<true>(void*)":                                                             "finalize",
+		"Memcpy HtoD (Pinned -> Device)":                                                                               "copy transfer",
+		"void at::native::vectorized_elementwise_kernel<4, MulFunctor>":                                                "elementwise multiply",
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>":                        "add add",
+		"void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, false, false>":                       "softmax softmax",
+		"_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu":                                                          "experts activation first",
+		"void ck::kernel_moe_gemm_stage2<X>(P)":                                                                        "experts second",
+		"void flash_fwd_splitkv_mla_kernel<X>(P)":                                                                      "attention latent",
+		"per_token_group_quant_8bit_kernel":                                                                            "quantize",
+		"void tensorrt_llm::kernels::ar_fusion::moe::moereduce_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16>": "finalize collective add norm",
+	} {
+		f := classify.Default().Facts(name)
+		r := read(&f)
+		var got []string
+		for _, a := range r.acts {
+			got = append(got, a.String())
+		}
+		for word, is := range map[string]bool{"first": r.first, "second": r.second, "latent": r.latent, "transfer": r.transfer, "softmax": r.softmax} {
+			if is {
+				got = append(got, word)
+			}
+		}
+		if r.tag != classify.RoleOther && r.tag != classify.RoleCopy {
+			got = append(got, r.tag.String())
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %q, want %q", name, s, want)
+		}
+	}
+}
+
+// TestDenoisersByHand: small passes of a diffusion transformer with width 8, and what each kernel is. A product is KxN, with shapes; p is one without.
+func TestDenoisersByHand(t *testing.T) {
+	letters := map[string]classify.Role{"p": classify.RoleProduct, "n": classify.RoleNorm, "h": classify.RoleHeadNorm, "a": classify.RoleActivation, "t": classify.RoleAttention,
+		"x": classify.RoleElementwise, "+": classify.RoleAdd, "r": classify.RoleRope, "w": classify.RoleCacheWrite, "e": classify.RoleEmbed}
+	for _, c := range []struct{ row, want string }{
+		{"a 8x48 n x + 8x8 8x8 8x8 t 8x8 x + n x + 8x32 a 32x8 x +",
+			"modulation modulation input_norm modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention o_proj modulation residual_add post_norm modulation modulation up_proj activation down_proj modulation residual_add"},
+		{"a 8x16 n 8x24 t 8x8 + n 8x64 a x 32x8 +", "modulation modulation input_norm qkv_proj attention o_proj residual_add post_norm gate_up_proj activation modulation down_proj residual_add"},
+		{"a 8x48 n 8x24 n r t 8x8 + n 8x32 8x32 a x 32x8", "modulation modulation input_norm qkv_proj qk_norm rope attention o_proj residual_add post_norm gate_proj|up_proj gate_proj|up_proj activation modulation down_proj"},
+		{"a 8x24 n 8x8 8x8 8x8 h t 40x8 +", "modulation modulation input_norm q_proj k_proj|v_proj k_proj|v_proj qk_norm attention o_proj+down_proj residual_add"},
+		{"a 8x48 n 8x24 t 8x8 n", "modulation modulation input_norm qkv_proj attention o_proj final_norm"},
+		{"+ a p n p p p t p + n p a p +", "residual_add modulation modulation input_norm q_proj k_proj|v_proj k_proj|v_proj attention o_proj residual_add post_norm up_proj activation down_proj residual_add"},
+		// No modulation: none of these is one.
+		{"n 8x24 t 8x8 n 8x32 a 32x8", ""},
+		{"a 8x12 n 8x24 t 8x8", ""},  // not whole vectors
+		{"a 8x152 n 8x24 t 8x8", ""}, // nineteen
+		{"a 8x48 n 8x24 t 8x8 w", ""}, {"e a 8x48 n 8x24 t 8x8", ""},
+		{"a 8x48 n 8x24 t 8x8 n 8x24 t 8x8 n 8x24 t 8x8", ""}, // one for three attentions
+		{"a 8x48 n 8x24", ""}, // none at all
+	} {
+		p := &Pass{Layers: 1}
+		var reads []reading
+		for _, word := range strings.Fields(c.row) {
+			k := Kernel{}
+			role, ok := letters[word]
+			if !ok {
+				role = classify.RoleProduct
+				if _, err := fmt.Sscanf(word, "%dx%d", &k.K, &k.N); err != nil {
+					t.Fatal(word, err)
+				}
+			}
+			p.Kernels, reads = append(p.Kernels, k), append(reads, reading{acts: []classify.Role{role}})
+		}
+		params := Defaults()
+		w := &work{p: &params, pass: p, reads: reads, found: make([]Found, len(reads)), placed: make([]bool, len(reads))}
+		d := w.denoiserOf()
+		if (d != nil) != (c.want != "") {
+			t.Errorf("%s: a denoiser %v, want %v", c.row, d != nil, c.want != "")
+		}
+		if d == nil {
+			continue
+		}
+		d.read()
+		var got []string
+		for i := range w.found {
+			got = append(got, w.found[i].Operator)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.row, s, c.want)
+		}
+	}
+}
