@@ -18,12 +18,14 @@ import (
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/trace/pftrace"
+	"github.com/llmstrata/strata/trace/rocprof"
+	"github.com/llmstrata/strata/trace/xplane"
 )
 
 // Formats returns the formats that [Open] reads. The slice is the caller's, who
 // may add to it and pass it in [Options].
 func Formats() []trace.Format {
-	return append([]trace.Format{trace.Kineto(), pftrace.Format()}, nsys.Formats()...)
+	return slices.Concat(rocprof.Formats(), []trace.Format{trace.Kineto(), xplane.Format(), pftrace.Format()}, nsys.Formats())
 }
 
 // Options say what [Open] reads. The zero value reads everything of one rank.

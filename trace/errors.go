@@ -8,6 +8,10 @@ import (
 
 // Sentinel errors; match with errors.Is.
 var (
+	// ErrOtherFormat is returned by [Format.Open] where the content is that of
+	// another format with the same first bytes: the next one that matches is asked.
+	// Only a format that reads [Input.File] alone may return it.
+	ErrOtherFormat = errors.New("another format")
 	// ErrFormat is returned when the input is no trace that this package
 	// reads. The message says what it seems to be.
 	ErrFormat = errors.New("not a profiler trace")

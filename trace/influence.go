@@ -13,6 +13,7 @@ import (
 // Decisive is a GPU activity that by itself makes much of a trace's GPU time,
 // where its peers say that it should not.
 type Decisive struct {
+	// Event is the activity.
 	Event EventID
 	// Peers are the other activities of its name, or, where these are too few, of
 	// its graph launch; Median is their median duration.
@@ -23,7 +24,7 @@ type Decisive struct {
 }
 
 const (
-	// decisiveShare: a figure that one of many equal rows moves by more than a tenth
+	// decisiveShare: an activity is looked at that outweighs all of its peers together. A figure that one of many equal rows moves by more than a tenth
 	// says more of that row than of the run. In the real traces at hand no activity
 	// moves GPU time by more than 7.5 %.
 	decisiveShare = 0.1
@@ -79,6 +80,13 @@ func (t *Trace) findDecisive() (out Decisive) {
 		}
 		slices.Sort(peers)
 		median := peers[len(peers)/2]
+		var together int64
+		for _, d := range peers {
+			together += d
+		}
+		if g.Dur[row] <= together {
+			continue // times that differ by nature, as those of collectives do
+		}
 		share := float64(g.Dur[row]-median) / float64(all)
 		if share > max(decisiveShare, out.Share) && g.Dur[row] > least*median {
 			out = Decisive{t.base[event.LaneGPU] + EventID(row), len(peers), time.Duration(median), share}

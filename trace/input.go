@@ -32,6 +32,8 @@ type Input struct {
 	raw   *countingReader
 	size  int64 // of the compressed input, 0 if unknown
 	plain bool  // Name is a file that holds what R gives
+
+	copied string // temporary file of [Input.File], "" for none
 }
 
 func (in *Input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
@@ -95,22 +97,33 @@ func (in *Input) explain(err error) error {
 
 // File returns the path of a file with the content of R, for formats that need
 // one, and a function to call when done with it. It is the input's own file if
-// that is a plain one; else R is written to a temporary file first.
+// that is a plain one; else R is written to a temporary file first, once.
 func (in *Input) File(ctx context.Context) (path string, done func(), err error) {
 	if in.plain && in.dec.Format() == decompress.Plain {
 		return in.Name, func() {}, nil
+	}
+	if in.copied != "" {
+		return in.copied, func() {}, nil
 	}
 	f, err := os.CreateTemp("", "strata-")
 	if err != nil {
 		return "", nil, err
 	}
-	done = func() { os.Remove(f.Name()) }
+	in.copied = f.Name()
 	_, err = io.Copy(f, in.R)
 	if err = errors.Join(err, f.Close(), ctx.Err()); err != nil {
-		done()
+		in.removeCopy()
 		return "", nil, limitError(err)
 	}
-	return f.Name(), done, nil
+	return in.copied, func() {}, nil
+}
+
+// removeCopy removes what File wrote.
+func (in *Input) removeCopy() {
+	if in.copied != "" {
+		os.Remove(in.copied)
+		in.copied = ""
+	}
 }
 
 // openFile opens a file. It returns when ctx ends, even while a pipe has no

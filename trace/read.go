@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/loss"
@@ -54,12 +55,19 @@ func load(ctx context.Context, r io.Reader, path string, size int64, plain bool,
 	}
 	defer in.dec.Close()
 	in.plain = plain
-	f, err := formatOf(o.formats(), in)
-	if err != nil {
-		return nil, named(path, in.explain(err))
+	defer func() { in.removeCopy() }()
+	for list := o.formats(); ; {
+		f, err := formatOf(list, in)
+		if err != nil {
+			return nil, named(path, in.explain(err))
+		}
+		o.input = in
+		t, err := f.Open(ctx, in, o)
+		if !errors.Is(err, ErrOtherFormat) {
+			return t, err
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(x Format) bool { return x.Name == f.Name })
 	}
-	o.input = in
-	return f.Open(ctx, in, o)
 }
 
 // named puts the path in front of an error, if there is one.

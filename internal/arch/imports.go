@@ -47,7 +47,7 @@ type Fence struct {
 
 // Fences are the fenced imports of this module.
 var Fences = []Fence{
-	{"zombiezen.com/go/sqlite", []string{"trace/nsys", "internal/gen/nsysgen", "examples/internal/agree"}, "only the nsys reader and the makers and checkers of its test files know SQLite"},
+	{"zombiezen.com/go/sqlite", []string{"trace/nsys", "trace/rocprof", "internal/gen/nsysgen", "examples/internal/agree"}, "only the nsys and rocpd readers and the makers and checkers of its test files know SQLite"},
 	{"modernc.org/sqlite", nil, "zombiezen.com/go/sqlite is the SQLite driver"},
 	{"database/sql", nil, "zombiezen.com/go/sqlite is the SQLite driver"},
 	{"unsafe", []string{"internal"}, "unsafe stays in internal"},
