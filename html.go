@@ -13,7 +13,6 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/page"
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -397,7 +396,7 @@ func WriteTriageHTML(w io.Writer, r *triage.Report, c *triage.Comparison, d *lay
 	p := &page.Page{Title: strings.Join(names, ", "), Program: "triage", Verdict: r.Summary, Colours: map[string]string{}, Inputs: append(slices.Clone(r.Traces), r.MappingTraces...)}
 	worst := trace.HealthOK
 	for _, n := range r.Health {
-		if severity.Compare(n.Status, worst) > 0 {
+		if n.Status.Compare(worst) > 0 {
 			worst = n.Status
 		}
 		for _, f := range n.Findings {

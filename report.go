@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
@@ -320,7 +319,7 @@ func (r *Report) sumUp() {
 	for i, p := range r.parts {
 		meta := p.a.Trace()
 		h := meta.Health()
-		if severity.Compare(h.Status, r.Health) > 0 {
+		if h.Status.Compare(r.Health) > 0 {
 			r.Health = h.Status
 		}
 		if len(h.Findings) > 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/internal/apicall"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -27,7 +27,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: names.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: apicall.IsGraphLaunch(name),
+		*n = hostName{known: true, call: names.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: kind.IsGraphLaunch(name),
 			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: names.SystemWait(name), frame: names.FrameWait(name),
 			step: names.IsStep(name, l.w.steps), gil: names.WaitsForGIL(name), exchange: names.Exchanges(event.Op, name), rangeExchange: names.Exchanges(event.Range, name)}
 	}

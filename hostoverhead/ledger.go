@@ -7,8 +7,8 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
-	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -325,7 +325,7 @@ func (l *ledger) explain(g *gap, s interval.Span, emit func(interval.Span, idleP
 		c, p.detail = finding.GPUDispatch, detailQueued
 	case soon:
 		c, p.detail, p.api = finding.LaunchCall, detailOnItsWay, g.launch.NameID()
-		if apicall.IsGraphLaunch(g.launch.Name()) {
+		if kind.IsGraphLaunch(g.launch.Name()) {
 			c = finding.GraphLaunch
 		}
 	case l.w.layers.Of(g.kernel.ID()).Facts().Collective != classify.NotCollective:

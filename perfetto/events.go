@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
-	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/framework"
@@ -45,7 +44,7 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 		if inOwnFormat(dst) {
 			unnamed = decompress.Gzip
 		}
-		z, err := compress.NewWriter(f, compress.ByName(dst, unnamed))
+		z, err := eventjson.NewCompressor(f, eventjson.Compression(dst, unnamed))
 		if err != nil {
 			return err
 		}

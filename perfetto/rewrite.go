@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
-	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/eventjson"
 )
 
 // source is a trace file opened for a streaming copy. Reading fails once its
@@ -72,7 +72,7 @@ func rewrite(ctx context.Context, src, dst string, write func(in *source, out *b
 		return fmt.Errorf("perfetto: %w", err)
 	}
 	return f.Finish(func() error {
-		packed, err := compress.NewWriter(f, compress.ByName(dst, in.Format()))
+		packed, err := eventjson.NewCompressor(f, eventjson.Compression(dst, in.Format()))
 		if err != nil {
 			return err
 		}

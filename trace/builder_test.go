@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -55,7 +55,7 @@ func TestLinksFollowKernelToLaunchOpAndFrames(t *testing.T) {
 		t.Errorf("frame = %q", got)
 	}
 	graph := tr.LaneAt(event.LaneGPU, 1).Launch()
-	if !apicall.IsGraphLaunch(graph.Name()) || count(graph.Activities()) != 2 {
+	if !kind.IsGraphLaunch(graph.Name()) || count(graph.Activities()) != 2 {
 		t.Errorf("graph launch %q has %d activities, want 2", graph.Name(), count(graph.Activities()))
 	}
 	if h := tr.Health(); h.Orphans != 1 || h.Status != trace.HealthDegraded {
@@ -126,7 +126,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	copied, set := tr.LaneAt(event.LaneGPU, 2), tr.LaneAt(event.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
 	ann := tr.Innermost(event.LaneAnnotation, launch.Thread(), 1000)
-	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), apicall.IsGraphLaunch(launch.Name()), count(launch.Activities()),
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), kind.IsGraphLaunch(launch.Name()), count(launch.Activities()),
 		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
 		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(event.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
@@ -210,7 +210,7 @@ func TestNoEventAnswersNone(t *testing.T) {
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(event.LaneGPU, 0), tr.LaneAt(99, 0)} {
 		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
 			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain, len(e.Data().Args),
-			e.Launch().Valid(), count(e.Activities()), apicall.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
+			e.Launch().Valid(), count(e.Activities()), kind.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
 		want := "false -1 0 -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("got  %s\nwant %s", got, want)

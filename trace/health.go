@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/loss"
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -24,6 +23,13 @@ const (
 	HealthDegraded HealthStatus = "degraded" // some results are incomplete; Finding.Affects names them
 	HealthUnusable HealthStatus = "unusable" // no GPU activity: nothing about the GPU can be said
 )
+
+// Compare orders statuses from best to worst: it is positive where s is worse than
+// other, 0 where they are equal. What is no status comes first.
+func (s HealthStatus) Compare(other HealthStatus) int {
+	order := []HealthStatus{HealthOK, HealthDegraded, HealthUnusable}
+	return cmp.Compare(slices.Index(order, s), slices.Index(order, other))
+}
 
 // Health is what was found wrong with a trace, computed before any number is
 // shown.
@@ -146,12 +152,12 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	}
 	h.Status = HealthOK
 	for _, f := range h.Findings {
-		if severity.Compare(f.Severity, h.Status) > 0 {
+		if f.Severity.Compare(h.Status) > 0 {
 			h.Status = f.Severity
 		}
 	}
 	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
-		return cmp.Or(severity.Compare(b.Severity, a.Severity), strings.Compare(a.Code, b.Code))
+		return cmp.Or(b.Severity.Compare(a.Severity), strings.Compare(a.Code, b.Code))
 	})
 	return h
 }

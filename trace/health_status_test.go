@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -26,7 +25,7 @@ func TestWorseStatuses(t *testing.T) {
 	ordered := []trace.HealthStatus{"", trace.HealthOK, trace.HealthDegraded, trace.HealthUnusable}
 	got := slices.Clone(ordered)
 	slices.Reverse(got)
-	slices.SortFunc(got, severity.Compare[trace.HealthStatus])
+	slices.SortFunc(got, trace.HealthStatus.Compare)
 	if !slices.Equal(got, ordered) {
 		t.Errorf("from best to worst: %q", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/apicall"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -78,7 +78,7 @@ func (t *Trace) linkLaunches(ctx context.Context, flows []shard.Flow) error {
 	}
 	t.graph = make([]bool, len(t.names))
 	for i, name := range t.names {
-		t.graph[i] = apicall.IsGraphLaunch(name)
+		t.graph[i] = kind.IsGraphLaunch(name)
 	}
 	g, c := &t.lanes[event.LaneGPU], &t.lanes[event.LaneLaunch]
 	t.launchOf = make([]int32, g.Len())

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
@@ -188,7 +187,7 @@ func (a *analysis) head() {
 	if len(a.in.Warnings) > 0 {
 		r.Health = append(r.Health, HealthNote{Trace: "input", Status: trace.HealthDegraded, Findings: a.in.Warnings})
 	}
-	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return severity.Compare(y.Status, x.Status) })
+	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return y.Status.Compare(x.Status) })
 }
 
 // tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
-	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -174,7 +174,7 @@ func (t *tally) addCalls() (launches []float64) {
 			continue
 		}
 		t.of(e.Name(), "", "").add(i, e)
-		if names.IsKernelLaunch(e.Name()) || apicall.IsGraphLaunch(e.Name()) {
+		if names.IsKernelLaunch(e.Name()) || kind.IsGraphLaunch(e.Name()) {
 			launches[i] += 1 / float64(t.tp)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/hostcompare"
-	"github.com/llmstrata/strata/internal/apicall"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"
@@ -167,7 +167,7 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 			break
 		}
 	}
-	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), apicall.IsGraphLaunch(e.Name())
+	_, _, _, _ = e.Data(), e.Shape(), e.IsReplay(), kind.IsGraphLaunch(e.Name())
 }
 
 // lab is a trace on which analyses are tried; what several of them work on is made once.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/stat"
-	"github.com/llmstrata/strata/internal/student"
 )
 
 // NOTE on the statistics.
@@ -63,7 +62,7 @@ func quantile(df, q float64) float64 {
 	if df <= 0 {
 		return 0
 	}
-	return student.Quantile(q, df)
+	return stat.StudentQuantile(q, df)
 }
 
 // judge tests one series. shift is the logarithm of the common shift of its class, pass the mean total of side A's passes, floor
@@ -308,7 +307,7 @@ func (p params) shiftTest(shift, floor float64, na, nb int, runs bool) (prob, ha
 
 // twoSided is the chance of a deviation as large as z in either direction.
 func twoSided(z, df float64) float64 {
-	return 2 * student.CDF(-math.Abs(z), df)
+	return 2 * stat.StudentCDF(-math.Abs(z), df)
 }
 
 // holm marks which of the p-values are findings so that the chance of any false one is at most alpha.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -139,7 +138,7 @@ func (c Condition) Untold(why string) gate.Check {
 // Health judges HealthIs.
 func (c Condition) Health(s trace.HealthStatus) gate.Check {
 	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Message: "the trace is " + string(s)}
-	if severity.Compare(s, c.State) >= 0 {
+	if s.Compare(c.State) >= 0 {
 		check.Verdict = gate.Failed
 	}
 	return check

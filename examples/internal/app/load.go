@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
-	"github.com/llmstrata/strata/internal/severity"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -27,7 +26,7 @@ func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 
 // judge remembers the health of the worst trace.
 func (e *Env) judge(t *trace.Trace) {
-	if s := t.Health().Status; severity.Compare(s, e.health) > 0 {
+	if s := t.Health().Status; s.Compare(e.health) > 0 {
 		e.health = s
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-
-	"github.com/llmstrata/strata/internal/terminal"
 )
 
 // The widths that --width accepts: narrower, no table can be read; wider is a
@@ -29,7 +27,7 @@ func (e *Env) width(stdout io.Writer) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= minWidth {
 		return min(n, maxWidth)
 	}
-	if n := terminal.Width(f); n >= minWidth {
+	if n := terminalWidth(f); n >= minWidth {
 		return n
 	}
 	return 0

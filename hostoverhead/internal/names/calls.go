@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/apicall"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -33,7 +33,7 @@ func Exchanges(kind event.Kind, name string) bool {
 // IsKernelLaunch reports whether an API call launches a kernel, graphs apart: cudaLaunchKernel, cudaLaunchKernelExC,
 // cuLaunchKernel(Ex), cudaLaunchCooperativeKernel and their HIP names.
 func IsKernelLaunch(name string) bool {
-	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !apicall.IsGraphLaunch(name)
+	return strings.Contains(name, "Launch") && strings.Contains(name, "Kernel") && !kind.IsGraphLaunch(name)
 }
 
 // Short leaves out leading directories of a Python frame that is longer than

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/apicall"
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -73,7 +73,7 @@ func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []i
 			}
 		}
 		replay := same && graph || e.IsReplay()
-		graph = replay && launched && (same && graph || apicall.IsGraphLaunch(from.Name()))
+		graph = replay && launched && (same && graph || kind.IsGraphLaunch(from.Name()))
 		w.Half[i], w.replay[i], w.origin[i] = None, replay, origin
 	}
 	w.internNames()

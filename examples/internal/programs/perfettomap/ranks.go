@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
-	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/eventjson"
 	"github.com/llmstrata/strata/internal/framework"
@@ -173,7 +172,7 @@ func (x *rank) moved(t pftrace.Track) pftrace.Track {
 // writeJSON writes a document, compressed as its name says.
 func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options) error {
 	return atomicfile.Write(dst, 0o666, func(w io.Writer) error {
-		z, err := compress.NewWriter(w, compress.ByName(dst, decompress.Plain))
+		z, err := eventjson.NewCompressor(w, eventjson.Compression(dst, decompress.Plain))
 		if err != nil {
 			return err
 		}

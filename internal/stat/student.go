@@ -1,4 +1,4 @@
-package student
+package stat
 
 import "math"
 
@@ -7,9 +7,9 @@ import "math"
 // lose more.
 const normalFrom = 1e7
 
-// CDF is the chance that a value with df degrees of freedom is at most t. It is
+// StudentCDF is the chance that a value with df degrees of freedom is at most t. It is
 // NaN where df is not positive.
-func CDF(t, df float64) float64 {
+func StudentCDF(t, df float64) float64 {
 	switch {
 	case !(df > 0) || math.IsNaN(t):
 		return math.NaN()
@@ -27,21 +27,21 @@ func CDF(t, df float64) float64 {
 	return tail
 }
 
-// Quantile is the t below which a value lies with the chance p: the inverse of
-// [CDF].
-func Quantile(p, df float64) float64 {
+// StudentQuantile is the t below which a value lies with the chance p: the inverse of
+// [StudentCDF].
+func StudentQuantile(p, df float64) float64 {
 	switch {
 	case !(df > 0) || !(p >= 0 && p <= 1):
 		return math.NaN()
 	case p == 0.5:
 		return 0
 	case p < 0.5:
-		return -Quantile(1-p, df)
+		return -StudentQuantile(1-p, df)
 	case p == 1:
 		return math.Inf(1)
 	}
 	low, high := 0.0, 1.0
-	for CDF(high, df) < p {
+	for StudentCDF(high, df) < p {
 		low, high = high, 2*high
 		if math.IsInf(high, 0) {
 			return high
@@ -52,7 +52,7 @@ func Quantile(p, df float64) float64 {
 		if mid == low || mid == high { // no number lies between
 			return mid
 		}
-		if CDF(mid, df) < p {
+		if StudentCDF(mid, df) < p {
 			low = mid
 		} else {
 			high = mid

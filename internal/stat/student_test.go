@@ -1,10 +1,10 @@
-package student_test
+package stat_test
 
 import (
 	"math"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/student"
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // TestCDF: closed forms for one, two and four degrees of freedom, and the
@@ -18,7 +18,7 @@ func TestCDF(t *testing.T) {
 			{1e7, math.Erfc(-x/math.Sqrt2) / 2},
 			{math.Inf(1), math.Erfc(-x/math.Sqrt2) / 2},
 		} {
-			if got := student.CDF(x, c.df); math.Abs(got-c.want) > 2e-8 {
+			if got := stat.StudentCDF(x, c.df); math.Abs(got-c.want) > 2e-8 {
 				t.Errorf("CDF(%v, %v) = %v, want %v", x, c.df, got, c.want)
 			}
 		}
@@ -30,20 +30,20 @@ func TestQuantile(t *testing.T) {
 	for _, c := range []struct{ p, df, want float64 }{
 		{0.975, 1, 12.706}, {0.975, 2, 4.303}, {0.975, 5, 2.571}, {0.975, 10, 2.228}, {0.975, 30, 2.042}, {0.95, 3, 2.353}, {0.995, 7, 3.499}, {0.025, 10, -2.228}, {0.5, 3, 0},
 	} {
-		got := student.Quantile(c.p, c.df)
+		got := stat.StudentQuantile(c.p, c.df)
 		if math.Abs(got-c.want) > 6e-4 {
 			t.Errorf("Quantile(%v, %v) = %v, want %v", c.p, c.df, got, c.want)
 		}
-		if back := student.CDF(got, c.df); math.Abs(back-c.p) > 1e-12 {
+		if back := stat.StudentCDF(got, c.df); math.Abs(back-c.p) > 1e-12 {
 			t.Errorf("CDF(Quantile(%v, %v)) = %v", c.p, c.df, back)
 		}
 	}
 	for _, c := range [][2]float64{{0.5, 0}, {0.5, -1}, {-0.1, 3}, {1.1, 3}, {math.NaN(), 3}} {
-		if got := student.Quantile(c[0], c[1]); !math.IsNaN(got) {
+		if got := stat.StudentQuantile(c[0], c[1]); !math.IsNaN(got) {
 			t.Errorf("Quantile(%v, %v) = %v, want NaN", c[0], c[1], got)
 		}
 	}
-	if got := student.Quantile(1, 3); !math.IsInf(got, 1) {
+	if got := stat.StudentQuantile(1, 3); !math.IsInf(got, 1) {
 		t.Errorf("Quantile(1, 3) = %v, want infinity", got)
 	}
 }

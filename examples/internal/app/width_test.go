@@ -1,11 +1,9 @@
-package terminal_test
+package app
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/llmstrata/strata/internal/terminal"
 )
 
 // TestAFileHasNoWidth: only a terminal tells one.
@@ -15,7 +13,7 @@ func TestAFileHasNoWidth(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if n := terminal.Width(f); n != 0 {
+	if n := terminalWidth(f); n != 0 {
 		t.Errorf("a file is %d characters wide, want 0", n)
 	}
 }

@@ -1,4 +1,4 @@
-package compress
+package eventjson
 
 import (
 	"io"
@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/internal/decompress"
 )
 
-// ByName is how a file of this name is compressed, and like where the name does not say.
-func ByName(name string, like decompress.Format) decompress.Format {
+// Compression is how a file of this name is compressed, and like where the name does not say.
+func Compression(name string, like decompress.Format) decompress.Format {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz":
 		return decompress.Gzip
@@ -24,8 +24,8 @@ func ByName(name string, like decompress.Format) decompress.Format {
 	return like
 }
 
-// NewWriter returns a writer that compresses to w. Its Close does not close w.
-func NewWriter(w io.Writer, f decompress.Format) (io.WriteCloser, error) {
+// NewCompressor returns a writer that compresses to w. Its Close does not close w.
+func NewCompressor(w io.Writer, f decompress.Format) (io.WriteCloser, error) {
 	switch f {
 	case decompress.Gzip:
 		return gzip.NewWriterLevel(w, gzip.BestSpeed)

@@ -1,12 +1,12 @@
-package compress_test
+package eventjson_test
 
 import (
 	"bytes"
 	"io"
 	"testing"
 
-	"github.com/llmstrata/strata/internal/compress"
 	"github.com/llmstrata/strata/internal/decompress"
+	"github.com/llmstrata/strata/internal/eventjson"
 )
 
 func TestNames(t *testing.T) {
@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 		"a.json.gz": decompress.Gzip, "A.JSON.GZ": decompress.Gzip, "a.zst": decompress.Zstd, "a.json": decompress.Plain,
 		"a": decompress.Zstd, "a.gz.old": decompress.Zstd, "a.pftrace": decompress.Zstd,
 	} {
-		if got := compress.ByName(name, decompress.Zstd); got != want {
+		if got := eventjson.Compression(name, decompress.Zstd); got != want {
 			t.Errorf("ByName(%q): got %v, want %v", name, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 func pack(t *testing.T, f decompress.Format, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := compress.NewWriter(&b, f)
+	w, err := eventjson.NewCompressor(&b, f)
 	if err != nil {
 		t.Fatal(err)
 	}

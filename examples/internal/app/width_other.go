@@ -1,0 +1,8 @@
+//go:build !linux && !darwin && !freebsd
+
+package app
+
+import "os"
+
+// terminalWidth is not known here: COLUMNS tells it.
+func terminalWidth(*os.File) int { return 0 }

@@ -1,2 +1,0 @@
-// Package compress packs what is written as the name of its file says. The same input gives the same bytes.
-package compress

@@ -1,2 +1,0 @@
-// Package severity orders the words for the health of a trace.
-package severity

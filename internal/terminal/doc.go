@@ -1,2 +1,0 @@
-// Package terminal asks the user's terminal what it is like.
-package terminal
