@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // judged is quick with traces that are read.
@@ -137,10 +138,13 @@ func TestShortWindow(t *testing.T) {
 		o := judged(s, dir)
 		o.Workload = capture.WorkloadDecode
 		o.NoRetry = true
-		_, err := run(t, context.Background(), s, o)
-		wantError(t, err, capture.ErrInvalid, "3 of 5 steps in the window")
-		o.NoRetry = false
 		res, err := run(t, context.Background(), s, o)
+		wantError(t, err, capture.ErrInvalid, "3 of 5 steps in the window", "5 decode steps need max_tokens ≥ 6: --decode-output-len 6")
+		if f := res.Findings(); len(f) != 1 || f[0].Code != "capture-steps" || f[0].Stage != finding.StageDecode || !strings.Contains(f[0].Do, "max_tokens ≥ 6") || f[0].Place.Trace != res.Files()[0] {
+			t.Errorf("findings %+v", f)
+		}
+		o.NoRetry = false
+		res, err = run(t, context.Background(), s, o)
 		if err != nil || res.Stages[0].Tries != 2 || res.Stages[0].StepsAsked != 5 || res.Stages[0].StepsFound < 5 {
 			t.Errorf("%s: %v, %+v", f, err, res)
 		}

@@ -222,3 +222,24 @@ func TestIgnoredFolders(t *testing.T) {
 		t.Errorf("stderr %q", r.Stderr)
 	}
 }
+
+// TestFolderAgainstPasses: a trace in a folder of another stage is reported as what it holds, with a note.
+func TestFolderAgainstPasses(t *testing.T) {
+	text, err := os.ReadFile(testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, noted := range map[string]bool{"decode": true, "prefill": false} {
+		path := filepath.Join(livetest.Folder(t), folder, "x.json.gz")
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r := apptest.MustRun(t, program(), "--input", path)
+		if got := strings.Contains(r.Stderr, "is named decode, and none of its"); got != noted {
+			t.Errorf("%s: noted %v, stderr %s", folder, got, r.Stderr)
+		}
+	}
+}

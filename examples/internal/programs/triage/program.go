@@ -166,6 +166,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	report.Capture = o.server.validity
+	noteFolders(env, in)
 	if report.MappingRefused != "" {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
 	}
@@ -272,6 +273,27 @@ func oneGPU(env *app.Env, in *triage.Input) (err error) {
 		}
 	}
 	return nil
+}
+
+// noteFolders says where the name of a file or its folder names another stage than its passes: they are reported as what
+// they are.
+func noteFolders(env *app.Env, in triage.Input) {
+	for i, path := range in.FormalPaths {
+		named := layer.Stage(framework.ReadFileName(framework.All(), path).Stage)
+		if i >= len(in.Formal) || named == "" || len(in.Formal[i].Devices) == 0 {
+			continue
+		}
+		count, of := map[layer.Stage]int{}, 0
+		for _, p := range in.Formal[i].Devices[0].Passes {
+			if p.Stage != "" && p.Stage != layer.StageUnknown {
+				count[p.Stage]++
+				of++
+			}
+		}
+		if of > 0 && count[named] == 0 {
+			env.Notef("note: %s is named %s, and none of its %d passes is: they are reported as what they are", path, named, of)
+		}
+	}
 }
 
 // read opens the traces at a path and what their server said beside them.
