@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // Compare says what differs between two sides, B against A. Where they do not run the same work its verdict is [NotComparable], and Text says why.
@@ -37,13 +38,21 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	}
 	r := compareGroups(p, sides, m, &m.pairs[0], &o)
 	for i := range m.pairs[1:] {
+		if i == mostOthers {
+			break
+		}
 		r.Others = append(r.Others, otherOf(compareGroups(p, sides, &matching{cut: m.cut}, &m.pairs[i+1], &Options{numbers: o.numbers, Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
 	}
 	for _, g := range o.Gates {
-		r.Gates = append(r.Gates, r.judge(g))
+		if r.Verdict != NotComparable {
+			r.Gates = append(r.Gates, r.judge(g))
+		}
 	}
 	return r, ctx.Err()
 }
+
+// mostOthers bounds how many further kinds of passes are compared.
+const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(p params, sides [2]*Side, m *matching, of *pair, o *Options) *Report {
@@ -62,7 +71,12 @@ func compareGroups(p params, sides [2]*Side, m *matching, of *pair, o *Options) 
 	c.floor(r, o)
 	c.collect()
 	c.fill(r)
+	c.waterfall(r)
 	c.perLayer(r)
+	if why := c.strays(r); why != "" {
+		m.why = why
+		return notComparable(sides, m, o)
+	}
 	c.findings(r)
 	r.Least = c.least()
 	c.hostFindings(r, o)
@@ -70,6 +84,21 @@ func compareGroups(p params, sides [2]*Side, m *matching, of *pair, o *Options) 
 	c.conclude(r)
 	r.First = c.worst(r)
 	return r
+}
+
+// strays says where the steps of one side hold much more work of no pass than those of the other: their passes were not found alike.
+func (c *comparison) strays(r *Report) string {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Operator != rowOthers {
+			continue
+		}
+		a, b := float64(row.A)/float64(max(r.Work.A, 1)), float64(row.B)/float64(max(r.Work.B, 1))
+		if math.Abs(a-b) > c.p.Strays {
+			return fmt.Sprintf("%.0f%% of the GPU work in A's steps and %.0f%% in B's is in no forward pass that was found", 100*a, 100*b)
+		}
+	}
+	return ""
 }
 
 // trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has none that is followed, passes end
@@ -112,7 +141,7 @@ func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
 	if len(m.pairs) > 0 {
 		r.MatchedA, r.MatchedB = m.share(0), m.share(1)
 	}
-	r.First = Finding{Kind: "none", Text: "nothing is compared"}
+	r.First = Finding{Finding: finding.Finding{Text: "nothing is compared"}}
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided, Text: g.form() + ": " + r.Text})
 	}
@@ -197,21 +226,25 @@ func (c *comparison) floor(r *Report, o *Options) {
 // collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their kernels; what adds up to the pass
 // is the time that they have of it.
 func (c *comparison) collect() {
-	c.categories = c.sides[0].categories() || c.sides[1].categories()
 	c.divide()
 	c.parts = [2][]part{c.measure(0), c.measure(1)}
 	total, waits := series{class: memory}, series{class: waiting}
+	lost := make([]bool, len(c.rows.names))
 	for i := range c.rows.names {
 		a, b := &c.parts[0][i], &c.parts[1][i]
+		if d := a.most - b.most; min(len(a.time), len(b.time)) == 1 && !c.runs && d*d == 1 {
+			lost[i] = true // one pass with one launch less may have lost its record
+		}
 		s := series{class: c.rows.class[i], a: a.time, b: b.time, single: a.most <= 1 && b.most <= 1}
 		if len(s.a) == 1 || len(s.b) == 1 {
 			s.layers = c.layers(i)
 		}
 		s.other = len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].Name != b.kernels[0].Name
 		c.series = append(c.series, s)
-		if s.class == waiting {
+		switch {
+		case s.class == waiting || lost[i]:
 			waits.a, waits.b = add(waits.a, a.exclusive), add(waits.b, b.exclusive)
-		} else {
+		default:
 			total.a, total.b = add(total.a, a.full), add(total.b, b.full)
 			waits.a, waits.b = add(waits.a, less(a.exclusive, a.full)), add(waits.b, less(b.exclusive, b.full))
 		}
@@ -220,18 +253,21 @@ func (c *comparison) collect() {
 	}
 	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
 	for i := range c.kinds.rows {
-		if c.scrambled() && c.series[i].class != waiting {
+		if c.scrambled() && c.series[i].class != waiting || lost[i] {
 			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
 		}
 	}
-	for i := range c.kinds.rows { // one pass with one launch less may have lost its record
-		a, b := &c.parts[0][i], &c.parts[1][i]
-		if d := a.most - b.most; min(len(a.time), len(b.time)) == 1 && !c.runs && d*d == 1 {
-			j := &c.kinds.rows[i]
-			j.judged, j.found, j.gone, j.fresh = false, false, false, false
-		}
-	}
 	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
+	if !c.runs && min(len(total.a), len(total.b)) == 1 && c.work.judged { // no pass shows how the total varies: as its rows do
+		var v float64
+		for i := range c.kinds.rows {
+			if c.series[i].class != waiting && !lost[i] {
+				v += c.kinds.rows[i].se * c.kinds.rows[i].se
+			}
+		}
+		c.work.se = max(c.work.se, math.Sqrt(v))
+		c.work.p = twoSided(c.work.typical/c.work.se, c.work.df)
+	}
 	c.wall = c.p.judgeWall(total, waits, c.pass, c.noise.common, c.runs)
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
@@ -282,6 +318,8 @@ func (c *comparison) fill(r *Report) {
 		row.LaunchesA, row.LaunchesB = a.launches, b.launches
 		row.Kernels = c.kernelsOf(a.kernels, b.kernels)
 		row.KernelsA, row.KernelsB = topNames(a.kernels), topNames(b.kernels)
+		row.FloorA, row.FloorB = a.floor, b.floor
+		row.Because = c.because(&row, i)
 		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()), row.sentence()
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -159,7 +160,7 @@ func TestBothWays(t *testing.T) {
 func TestUniformShift(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.04))
 	r := report(t, a, b, compare.Options{Floor: 0.003})
-	if r.Verdict != "slower" || len(r.Findings) != 1 || r.Findings[0].Kind != "uniform" {
+	if r.Verdict != "slower" || len(r.Findings) != 1 || r.Findings[0].Kind != finding.UniformChange {
 		t.Errorf("%s, findings %+v; want one uniform shift", r.Text, r.Findings)
 	}
 	r = report(t, a, side(2, 8, times("", 1.02)), compare.Options{Floor: 0.02})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // Each doubt leaves verdict and gates inconclusive, on either side of its limit, until it is allowed.
@@ -93,11 +94,11 @@ func TestPaths(t *testing.T) {
 		r := report(t, a, b, compare.Options{})
 		n := 0
 		for _, f := range r.Findings {
-			if f.Kind == "path" {
+			if f.Kind == finding.PathChanged {
 				n++
 			}
 		}
-		if n != c.want || r.First.Kind != "none" {
+		if n != c.want || r.First.Kind != finding.NoKind {
 			t.Errorf("%+v: %d findings about paths (%+v), want %d", c, n, r.Findings, c.want)
 		}
 	}
@@ -116,7 +117,7 @@ func TestSharedFactorNeedsTheSameKernels(t *testing.T) {
 			}
 		}
 		r := report(t, a, b, compare.Options{})
-		got := slices.ContainsFunc(r.Findings, func(f compare.Finding) bool { return f.Kind == "uniform" })
+		got := slices.ContainsFunc(r.Findings, func(f compare.Finding) bool { return f.Kind == finding.UniformChange })
 		if got != c.want {
 			t.Errorf("other kernels in %v: uniform %v (%+v), want %v", c.other, got, r.Findings, c.want)
 		}
@@ -128,7 +129,7 @@ func TestScrambledRecords(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("attention", 2))
 	b.Runs[0].Scrambled = true
 	r := report(t, a, b, compare.Options{})
-	if r.Verdict != "slower" || len(r.Findings) != 0 || r.First.Kind != "pass" || !strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
+	if r.Verdict != "slower" || len(r.Findings) != 0 || r.First.Kind != finding.StepChanged || !strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
 		t.Errorf("%s, findings %+v, first target %+v", r.Text, r.Findings, r.First)
 	}
 	for _, row := range r.Rows {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -128,7 +127,7 @@ func equalSides(t *testing.T, name string, a, b *compare.Side) {
 			t.Errorf("%s: finding %s: %s", name, f.Kind, f.Text)
 		}
 	}
-	if x.Verdict != y.Verdict.Opposite() || x.Delta != -y.Delta || len(x.Rows) != len(y.Rows) {
+	if x.Verdict != y.Verdict.Opposite() || (x.Delta+y.Delta).Abs() > 1 || len(x.Rows) != len(y.Rows) {
 		t.Errorf("%s: the other way round: %v, %d rows, %s; want the opposite of %v, %d rows, %s", name, y.Delta, len(y.Rows), y.Text, x.Delta, len(x.Rows), x.Text)
 	}
 }
@@ -142,9 +141,6 @@ func TestEqualPrograms(t *testing.T) {
 	}
 	told := 0
 	for seed := range n {
-		if only := os.Getenv("SEED"); only != "" && only != fmt.Sprint(seed) {
-			continue
-		}
 		r := rand.New(rand.NewPCG(seed, 1))
 		whole := serving(t, seed, false)
 		share := 0.01 + 0.04*r.Float64()

@@ -1,40 +1,51 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // findings lists what is beyond noise.
 func (c *comparison) findings(r *Report) {
-	add := func(kind, operator, text string, delta time.Duration) {
-		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: operator, Text: text, Delta: delta, StartA: r.A.Start, StartB: r.B.Start})
+	add := func(kind finding.Kind, operator, text, evidence string, delta time.Duration) {
+		r.Findings = append(r.Findings, r.newFinding(kind, operator, text, evidence, delta))
 	}
 	if c.kinds.uniform {
-		add("uniform", "", fmt.Sprintf("all kernels take %+.1f %% (a clock, a power cap, a driver: one run a side does not say which)", 100*(math.Exp(c.kinds.shift)-1)),
-			time.Duration(c.sums[0]*(math.Exp(c.kinds.shift)-1)))
+		factor := math.Exp(c.kinds.shift) - 1
+		add(finding.UniformChange, "", "All kernels changed by one factor", fmt.Sprintf("all kernels take %+.1f%% (a clock, a power cap or a driver; one run a side cannot separate them)", 100*factor),
+			time.Duration((c.sums[0]+c.sums[1])/2*factor))
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if !row.Significant {
 			if was, now := c.otherKernel(row); was != "" {
-				add("rename", row.Operator, fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(now), short(was)), row.kernelDelta())
+				add(finding.KernelRenamed, row.Operator, row.Operator+" runs another kernel", fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(now), short(was)), row.kernelDelta())
 			}
 			continue
 		}
-		kind := "operator"
-		switch {
-		case row.Status != Unchanged:
-			kind = row.Status.String()
-		case row.Class == classNames[waiting]:
-			kind = "waiting"
+		kind, text := finding.OperatorChanged, row.Operator+" is slower"
+		if row.kernelDelta() < 0 {
+			text = row.Operator + " is faster"
 		}
-		add(kind, row.Operator, row.Text, row.kernelDelta())
+		switch {
+		case row.Status == New:
+			kind, text = finding.OperatorNew, row.Operator+" is new"
+		case row.Status == Removed:
+			kind, text = finding.OperatorRemoved, row.Operator+" is gone"
+		case row.Class == classNames[waiting]:
+			kind = finding.WaitChanged
+			text = strings.NewReplacer(" is slower", " grew", " is faster", " shrank").Replace(text)
+		}
+		add(kind, row.Operator, text, row.Text, row.kernelDelta())
 	}
 	c.path(r, add)
+	slices.SortStableFunc(r.Findings, func(x, y Finding) int { return cmp.Compare(abs(y.Delta), abs(x.Delta)) })
 }
 
 // otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as often; "" where there is none, or
@@ -72,10 +83,8 @@ func (r *Row) sentence() string {
 	if r.KernelA > 0 {
 		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.kernelDelta())/float64(r.KernelA))
 	}
-	if len(r.Kernels) > 0 {
-		if k := r.Kernels[0]; k.Was != "" {
-			s += fmt.Sprintf("; %s instead of %s", short(k.Name), short(k.Was))
-		}
+	if r.Because != "" {
+		s += ": " + r.Because
 	}
 	return s
 }
@@ -93,12 +102,12 @@ func paths(s *Side, ch *chosen) (graph, compiled float64) {
 }
 
 // path says where one side replays graphs, or runs compiled code, and the other does not.
-func (c *comparison) path(r *Report, add func(kind, operator, text string, delta time.Duration)) {
+func (c *comparison) path(r *Report, add func(kind finding.Kind, operator, text, evidence string, delta time.Duration)) {
 	if a, b := r.A.Graph, r.B.Graph; math.Abs(a-b) > c.p.OtherPath {
-		add("path", "", fmt.Sprintf("A launches %.0f %% of its kernels by graph replays, B %.0f %%: the two do not take the same path", 100*a, 100*b), 0)
+		add(finding.PathChanged, "", "The sides launch kernels differently", fmt.Sprintf("A launches %.0f%% of its kernels by graph replays, B %.0f%%", 100*a, 100*b), 0)
 	}
 	if a, b := r.A.Compiled, r.B.Compiled; math.Abs(a-b) > c.p.OtherCompiled {
-		add("path", "", fmt.Sprintf("a compiler wrote %.0f %% of A's kernels and %.0f %% of B's: the two do not take the same path", 100*a, 100*b), 0)
+		add(finding.PathChanged, "", "The sides run different shares of compiled code", fmt.Sprintf("a compiler wrote %.0f%% of A's kernels and %.0f%% of B's", 100*a, 100*b), 0)
 	}
 }
 
@@ -119,23 +128,23 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 	if o.HostApart {
 		return
 	}
+	kinds := map[Change]finding.Kind{Unchanged: finding.HostChanged, New: finding.HostNew, Removed: finding.HostRemoved, Renamed: finding.HostRenamed}
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
-		kind := "host"
-		switch {
-		case row.Status == Renamed && row.B >= r.Host.Least:
-		case !row.Significant:
-			continue
+		if row.Significant || row.Status == Renamed && row.B >= r.Host.Least {
+			r.Findings = append(r.Findings, r.newFinding(kinds[row.Status], row.Name, kinds[row.Status].Info().Title, row.sentence(), row.Delta))
 		}
-		if row.Status != Unchanged {
-			kind += "-" + row.Status.String()
-		}
-		r.Findings = append(r.Findings, Finding{Kind: kind, Operator: row.Name, Text: row.sentence(), Delta: row.Delta, StartA: r.A.Start, StartB: r.B.Start})
 	}
 }
 
 // ofHost reports whether a finding is about what the host does.
-func (f *Finding) ofHost() bool { return strings.HasPrefix(f.Kind, "host") }
+func (f *Finding) ofHost() bool {
+	switch f.Kind {
+	case finding.HostChanged, finding.HostNew, finding.HostRemoved, finding.HostRenamed:
+		return true
+	}
+	return false
+}
 
 // worst names the worst change for the worse, for First: the largest clear one, or waiting that cannot be judged where that is most of what the step
 // takes more. Idle time is what an operation of the host may have caused, which is named with it.
@@ -143,7 +152,7 @@ func (c *comparison) worst(r *Report) Finding {
 	var worst, slow *Finding // of all; of the host's
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Delta <= 0 || f.Kind == "path" || f.Kind == "rename" || f.Kind == "host-renamed" {
+		if f.Delta <= 0 || f.Kind == finding.PathChanged || f.Kind == finding.KernelRenamed || f.Kind == finding.HostRenamed {
 			continue
 		}
 		if worst == nil || f.Delta > worst.Delta {
@@ -157,18 +166,18 @@ func (c *comparison) worst(r *Report) Finding {
 		row := &r.Rows[i]
 		if !row.Judged && row.Class == classNames[waiting] && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.Delta) {
 			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), c.p.WaitPasses)
-			return Finding{Kind: "waiting", Operator: row.Operator, Delta: row.Delta, Text: text, StartA: r.A.Start, StartB: r.B.Start}
+			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew", text, row.Delta)
 		}
 	}
 	if worst == nil && r.Verdict == Slower {
-		return Finding{Kind: "pass", Delta: r.Delta, Text: fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", signed(r.Delta))}
+		return r.newFinding(finding.StepChanged, "", "The step is slower", fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", signed(r.Delta)), r.Delta)
 	}
 	if worst == nil {
-		return Finding{Kind: "none", Text: "no clear change for the worse"}
+		return Finding{Finding: finding.Finding{Text: "no clear change for the worse"}}
 	}
 	t := *worst
-	if worst.Kind == "waiting" && slow != nil {
-		t.Text += "; meanwhile " + slow.Text
+	if worst.Kind == finding.WaitChanged && slow != nil {
+		t.Evidence += "; meanwhile " + slow.Evidence
 	}
 	return t
 }
@@ -190,13 +199,15 @@ func (c *comparison) workSign(r *Report) int {
 		}
 	}
 	for i := range r.Findings {
-		if r.Findings[i].Kind == "uniform" {
+		if r.Findings[i].Kind == finding.UniformChange {
 			net += r.Findings[i].Delta
 		}
 	}
 	switch {
 	case abs(net) >= c.least():
 		return sign(float64(net))
+	case !c.kinds.steady:
+		return 0
 	case r.Work.Low > 0:
 		return 1
 	case r.Work.High < 0:

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -72,12 +73,12 @@ func TestHostOperations(t *testing.T) {
 			r := report(t, a, b, compare.Options{})
 			var got []string
 			for _, f := range r.Findings {
-				got = append(got, f.Kind+" "+f.Operator)
+				got = append(got, f.Kind.String()+" "+f.Operator)
 			}
 			if s := strings.Join(got, ","); s != c.findings {
 				t.Errorf("findings %q, want %q", s, c.findings)
 			}
-			if first := r.First.Operator; first != c.first && (c.first != "none" || r.First.Kind != "none") {
+			if first := r.First.Operator; first != c.first && (c.first != "none" || r.First.Kind != finding.NoKind) {
 				t.Errorf("first target %+v, want %s", r.First, c.first)
 			}
 		})
@@ -103,7 +104,7 @@ func TestFirstTarget(t *testing.T) {
 		return us
 	}), 2, op{name: "prepare", us: 1680})
 	r := report(t, a, idle, compare.Options{})
-	if r.First.Operator != "idle" || !strings.Contains(r.First.Text, "prepare") || r.Verdict != "slower" {
+	if r.First.Operator != "idle" || !strings.Contains(r.First.Evidence, "prepare") || r.Verdict != "slower" {
 		t.Errorf("idle time +2 ms while prepare takes 1 ms more: %s, %+v", r.Verdict, r.First)
 	}
 	var text bytes.Buffer

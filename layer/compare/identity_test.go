@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // A use1 is what a pass of a made run spends on a kernel.
@@ -73,6 +74,10 @@ func numbersOfIdentity() map[string]number {
 			return len(groups) == 2
 		}},
 		"Lost": {-75, -74, func(p params, x float64) bool { return p.fill(int(-x), 100) == 1 }},
+		"Strays": {-0.101, -0.099, func(p params, x float64) bool {
+			r := &Report{Work: Interval{A: 1e6, B: 1e6}, Rows: []Row{{Operator: rowOthers, Interval: Interval{B: time.Duration(-1e6 * x)}}}}
+			return (&comparison{p: p}).strays(r) == ""
+		}},
 		"Alike": {0.699, 0.701, func(p params, x float64) bool { // of side B's time in an operator that A has
 			a, b := runOf([]use1{{"attention", 10, 100}}), runOf([]use1{{"attention", 10, 100 * x}, {"lm_head", 1, 100 * (1 - x)}})
 			a.Kernels[0].Base = "another"
@@ -209,7 +214,7 @@ func TestRowsFollowKernels(t *testing.T) {
 				}
 			}
 			for _, f := range r.Findings {
-				if f.Kind != "rename" || f.Operator != "o_proj" && f.Operator != "gate_up_proj" {
+				if f.Kind != finding.KernelRenamed || f.Operator != "o_proj" && f.Operator != "gate_up_proj" {
 					t.Errorf("%s: finding %+v", name, f)
 				}
 			}
@@ -235,11 +240,12 @@ func TestOnlyPart(t *testing.T) {
 	if r := compareSides(t, sideOf(runOf(repeated(4, whole...)...)), many); r.Verdict == NotComparable {
 		t.Errorf("four passes a side: %s", r.Text)
 	}
+	one, other = sideOf(runOf(append([]use1{{"norm", 25, 30}}, whole...))), sideOf(runOf(whole)) // without a kernel of each layer
 	for i := range one.Runs[0].Passes {
 		one.Runs[0].Passes[i].NumLayers, other.Runs[0].Passes[i].NumLayers = 12, 12
 	}
 	if r := compareSides(t, one, other); r.Verdict == NotComparable {
-		t.Errorf("layers are known: %s", r.Text)
+		t.Errorf("layers are known, and all kernels of one name are gone: %s", r.Text)
 	}
 }
 

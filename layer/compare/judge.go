@@ -8,6 +8,7 @@ type judgement struct {
 	shift   float64 // logarithm of the common shift of all rows
 	half    float64 // of its 95 % interval
 	uniform bool    // the shift is a finding
+	steady  bool    // several passes a side, or their layers, show how times vary
 }
 
 type judged struct {
@@ -33,7 +34,14 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 		}
 	}
 	prob, half := p.shiftTest(j.shift, floor.common, na, nb, runs)
-	j.half, j.uniform = half, prob < p.Alpha && math.Abs(j.shift) >= p.MinShift
+	j.steady = runs
+	fewest := math.MaxInt
+	for _, s := range rows {
+		fewest = min(fewest, len(s.a), len(s.b))
+		j.steady = j.steady || len(s.layers) > 1
+	}
+	j.steady = j.steady || fewest > 1
+	j.half, j.uniform = half, j.steady && prob < p.Alpha && math.Abs(j.shift) >= p.MinShift
 	ps := make([]float64, 0, len(rows))
 	at := make([]int, 0, len(rows))
 	for i, s := range rows {
@@ -54,6 +62,11 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 			least = p.MinWait
 		}
 		r.found = found && math.Abs(r.delta) >= least*pass
+	}
+	for i, s := range rows {
+		if r := &j.rows[i]; r.judged && !r.found && !runs && p.mixed(s, pass) {
+			r.found = true
+		}
 	}
 	return j
 }

@@ -206,12 +206,12 @@ func (p params) matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) 
 // them, else by what the CPU launches, else by names. Numbers of layers that are known and differ tell two models apart.
 func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
 	names := ga.sig.likeness(gb.sig)
-	categories := sides[0].categories() || sides[1].categories()
 	if names >= p.Alike {
 		return names
 	}
-	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}, categories: categories}
-	labels := c.relabel()
+	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}}
+	labels := c.chooseLabels()
+	categories := c.categories
 	a := ga.account(sides[0], 0, func(n *KernelName) string { return c.label(labels, 0, n) })
 	b := gb.account(sides[1], 1, func(n *KernelName) string { return c.label(labels, 1, n) })
 	if a.layers > 0 && b.layers > 0 && a.layers != b.layers {
@@ -230,11 +230,12 @@ func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
 	return likeness
 }
 
-// onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of the other side's, where no layers
-// say whether it is complete.
+// onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of the other side's, as a pass does that
+// the window cuts: where layers are known, fewer of most kernels or without several that run once, at its end.
 func (p params) onlyPart(sides [2]*Side, ga, gb *group) bool {
 	var sigs [2]signature
 	var alone [2]bool
+	layers := true
 	for side, g := range []*group{ga, gb} {
 		n := 0
 		for _, at := range g.passes {
@@ -243,9 +244,7 @@ func (p params) onlyPart(sides [2]*Side, ga, gb *group) bool {
 			}
 			run := &sides[side].Runs[at.run]
 			pass := &run.Passes[at.pass]
-			if pass.NumLayers > 0 {
-				return false
-			}
+			layers = layers && pass.NumLayers > 0
 			sigs[side] = signatureOf(run, pass)
 			alone[side] = at.pass == 0 || at.pass == len(run.Passes)-1
 			n++
@@ -254,9 +253,33 @@ func (p params) onlyPart(sides [2]*Side, ga, gb *group) bool {
 	}
 	part := func(x, y signature) bool {
 		both, own, other := x.common(y)
-		return float64(both) >= p.Contained*float64(own) && float64(own) < p.Whole*float64(other)
+		return float64(both) >= p.Contained*float64(own) && float64(own) < p.Whole*float64(other) && (!layers || x.cutOff(y))
 	}
 	return alone[0] && part(sigs[0], sigs[1]) || alone[1] && part(sigs[1], sigs[0])
+}
+
+// cutOff reports whether a signature lacks what the end of a window takes: some of most kernels that run often, or several that run once.
+func (s signature) cutOff(t signature) bool {
+	own := map[string]int{}
+	for _, x := range s {
+		own[x.base] = x.count
+	}
+	const often = 4 // launches: fewer are not of each layer
+	fewer, all, once := 0, 0, 0
+	for _, x := range t {
+		n := own[x.base]
+		if x.count < often {
+			if n < x.count {
+				once++
+			}
+			continue
+		}
+		all++
+		if n > 0 && n < x.count {
+			fewer++
+		}
+	}
+	return 2*fewer >= all && fewer > 0 || once > 1
 }
 
 // apart divides a group into the passes of each side.

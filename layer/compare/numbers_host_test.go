@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -41,7 +42,7 @@ func numbersOfSides() map[string]number {
 					set(&b.Passes[i], x)
 				}
 			})
-			return len(r.Findings) > 0 && r.Findings[0].Kind == "path"
+			return len(r.Findings) > 0 && r.Findings[0].Kind == finding.PathChanged
 		}
 	}
 	return map[string]number{

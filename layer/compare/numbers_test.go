@@ -165,6 +165,10 @@ func numbersOfShifts() map[string]number {
 			_, _, ok := p.bimodal([]float64{1, 2, 1, 2, 1}[:int(x)])
 			return ok
 		}},
+		"BimodalPasses": {5, 6, func(p params, x float64) bool {
+			_, _, ok := p.apart([]float64{1, 1, 1, 2, 2, 1}[:int(x)])
+			return ok
+		}},
 		"BimodalShare": {-5, -4, func(p params, x float64) bool { // one slow run out of so many
 			_, _, ok := p.bimodal(append([]float64{2}, values(int(-x)-1, 1, 0)...))
 			return ok

@@ -147,7 +147,7 @@ func generated(t *testing.T, seed uint64) (text []byte, passOf map[int64]int) {
 func kindsOf(r *compare.Report) string {
 	var out []string
 	for _, f := range r.Findings {
-		out = append(out, strings.TrimSpace(f.Kind+" "+f.Operator))
+		out = append(out, strings.TrimSpace(f.Kind.String()+" "+f.Operator))
 	}
 	slices.Sort(out)
 	return strings.Join(out, ", ")

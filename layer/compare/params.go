@@ -63,6 +63,8 @@ type params struct {
 	BimodalRuns  int
 	BimodalShare float64
 	BimodalGap   float64
+	// BimodalPasses is from how many passes on those of a run may be of two kinds: of fewer, noise parts more.
+	BimodalPasses int
 	// OtherPath is how far the shares of kernels that graphs replay may be apart on the same path, OtherCompiled those of kernels that a compiler
 	// wrote: matrix products are the libraries' in compiled models too, so that a third of the kernels is the rule there.
 	OtherPath     float64
@@ -85,6 +87,8 @@ type params struct {
 	SizeGap float64
 	// Lost is up to which share of a row's launches may be missing in a pass for records to be lost: more are not run.
 	Lost float64
+	// Strays is how far the sides may be apart in the share of their steps' work that is in no pass.
+	Strays float64
 	// Alike is the share of their time, launches or names that passes of one model have in common which run other kernels: on another GPU, by
 	// another server, or with other graphs. Measured: 0.95 and more between vendors, 0.5 and less between a dense model and one with experts.
 	Alike float64
@@ -99,6 +103,6 @@ func defaultParams() params {
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
 		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostCorrelation: 0.9, RenameCount: 0.05,
-		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03, Pooled: 0.9, Contained: 0.95, Whole: 0.995, SizeGap: 0.1, Lost: 0.25, Alike: 0.7, Matched: 0.5,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, BimodalPasses: 6, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03, Pooled: 0.9, Contained: 0.95, Whole: 0.995, SizeGap: 0.1, Lost: 0.25, Strays: 0.1, Alike: 0.7, Matched: 0.5,
 	}
 }

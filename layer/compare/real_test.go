@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -85,7 +86,7 @@ func TestAcrossVendors(t *testing.T) {
 				t.Errorf("verdict %s", r.Verdict)
 			}
 			for _, f := range r.Findings {
-				if f.Kind == "uniform" {
+				if f.Kind == finding.UniformChange {
 					t.Errorf("on two GPUs: %s", f.Text)
 				}
 			}

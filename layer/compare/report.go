@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // schema is the schema of a [Report] as JSON.
@@ -80,8 +81,8 @@ type Report struct {
 	FloorFrom string        `json:"floor_from"`
 	// Host is what differs in what the host does, nil where that was not measured on both sides.
 	Host *HostReport `json:"host,omitempty"`
-	// First is what to look at first: the worst clear change for the worse, of kind "pass" where only the whole is clearly
-	// slower, "none" where nothing is.
+	// First is what to look at first: the worst clear change for the worse, the step where only the whole is clearly slower, of no kind where nothing
+	// is.
 	First Finding  `json:"first_target"`
 	Left  []string `json:"left_out"`
 	Notes []string `json:"notes"`
@@ -128,6 +129,11 @@ type Row struct {
 	// parts of the step, in which an instant of two kernels counts once, for the one that started first.
 	KernelA time.Duration `json:"a_kernel_ns"`
 	KernelB time.Duration `json:"b_kernel_ns"`
+	// Because says in a phrase what a change comes from: launches, their rate, other kernels, single passes; "" where nothing changed.
+	Because string `json:"because,omitempty"`
+	// FloorA and FloorB are what the row's work takes at least on its GPU, as far as that is known; 0 unknown.
+	FloorA time.Duration `json:"a_floor_ns,omitempty"`
+	FloorB time.Duration `json:"b_floor_ns,omitempty"`
 	// Found is what is known in a word: "new", "removed", "yes", "not judged", "not clear" where the difference would be a finding but may
 	// be noise, else "". Text says what the difference is in a sentence.
 	Found  string `json:"found"`
@@ -188,16 +194,22 @@ type LayerTimes struct {
 	B     time.Duration `json:"b_ns"`
 }
 
-// Finding is one difference beyond noise, or something that makes the comparison doubtful.
+// Finding is one difference beyond noise, or something that makes the comparison doubtful. Its place is in side B.
 type Finding struct {
-	// Kind is "operator", "new", "removed", "uniform", "waiting", "path", "rename", "host", "host-new",
-	// "host-removed" or "host-renamed".
-	Kind  string        `json:"kind"`
-	Text  string        `json:"text"`
-	Delta time.Duration `json:"delta_ns"`
-	// Operator is the row, "" where it is not about one.
+	finding.Finding
+	Delta time.Duration `json:"delta_ns"` // the same as PerStep
+	// Operator is the row, or the operation of the host, "" where it is not about one.
 	Operator string `json:"operator"`
 	// StartA and StartB are where a pass of each side begins, in nanoseconds since the trace's first event.
 	StartA int64 `json:"start_a_ns"`
 	StartB int64 `json:"start_b_ns"`
+}
+
+// newFinding is one about the compared passes, whose size is a part of side A's step.
+func (r *Report) newFinding(kind finding.Kind, operator, text, evidence string, delta time.Duration) Finding {
+	f := Finding{Delta: delta, Operator: operator, StartA: r.A.Start, StartB: r.B.Start}
+	f.Finding = finding.Finding{Kind: kind, Code: operator, Text: text, Evidence: evidence, Stage: r.B.Stage, Advice: kind.Info().Advice,
+		Size:  finding.SizeOf(finding.Changed, finding.OfStep, delta*time.Duration(max(r.B.Passes, 1)), max(r.B.Passes, 1), r.A.Wall*time.Duration(max(r.B.Passes, 1))),
+		Place: finding.Place{Trace: r.B.Trace, Operator: operator, Start: time.Duration(r.B.Start)}}
+	return f
 }

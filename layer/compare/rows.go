@@ -104,6 +104,28 @@ func (c *comparison) uses(side int) map[string]*use {
 // labelOf is what a kernel counts as on its own side.
 func (c *comparison) labelOf(n *KernelName) string { return n.label(c.categories) }
 
+// chooseLabels makes rows of operators where enough of both sides' time has one, be it by the other side's kernels, else of categories.
+func (c *comparison) chooseLabels() [2]map[[2]string]string {
+	c.categories = c.sides[0].categories() && c.sides[1].categories()
+	names := c.relabel()
+	for side := range c.sides {
+		var have, all time.Duration
+		c.eachPass(side, func(run *Run, pass *Pass) {
+			for _, k := range pass.Kernels {
+				all += k.Time
+				if !c.anonymous(c.label(names, side, &run.Kernels[k.Kernel])) {
+					have += k.Time
+				}
+			}
+		})
+		if !c.categories && c.sides[side].categories() && !enough(have, all) {
+			c.categories = true
+			return c.relabel()
+		}
+	}
+	return names
+}
+
 // label is what a kernel of a side counts as.
 func (c *comparison) label(names [2]map[[2]string]string, side int, n *KernelName) string {
 	own := c.labelOf(n)
@@ -138,7 +160,18 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 			}
 			return
 		}
-		// One kernel for several operators, in which the sides disagree: those are one row.
+		// One kernel for several operators: what one side alone does not know is what the other side has more of.
+		for side, u := range []*use{x, y} {
+			other := []*use{y, x}[side]
+			for l := range u.labels {
+				if c.anonymous(l) && other.labels[l] == 0 {
+					if more := mostMissing(u, other, c.anonymous); more != "" {
+						out[side][[2]string{u.name, l}] = more
+					}
+				}
+			}
+		}
+		// Those in which the sides disagree otherwise are one row.
 		var all []string
 		for _, labels := range []map[string]float64{x.labels, y.labels} {
 			for l := range labels {
@@ -154,6 +187,9 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 		}
 		for side, u := range []*use{x, y} {
 			for l := range u.labels {
+				if _, ok := out[side][[2]string{u.name, l}]; ok {
+					continue
+				}
 				if math.Abs(x.labels[l]-y.labels[l]) > c.p.RenameCount*max(x.count, y.count) {
 					out[side][[2]string{u.name, l}] = strings.Join(all, "+")
 				}
@@ -184,6 +220,17 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 		fresh = slices.Delete(fresh, i, i+1)
 	}
 	return out
+}
+
+// mostMissing is the operator of which a use has the most launches less than the other side's, "" for none.
+func mostMissing(u, other *use, anonymous func(string) bool) string {
+	best, most := "", 0.0
+	for _, l := range sortedKeys(other.labels) {
+		if d := other.labels[l] - u.labels[l]; d > most && !anonymous(l) {
+			best, most = l, d
+		}
+	}
+	return best
 }
 
 // samePlace reports whether kernels run between the same ones, or on one side where the other neighbour has another name, too.
@@ -225,7 +272,7 @@ type rowSet struct {
 
 // divide finds the rows of the compared passes, in the order of a model, categories and waiting behind.
 func (c *comparison) divide() {
-	names := c.relabel()
+	names := c.chooseLabels()
 	label := func(side int, n *KernelName) string { return c.label(names, side, n) }
 	type weighed map[class]float64
 	times := map[string]weighed{}
@@ -322,6 +369,7 @@ type part struct {
 	launches        float64   // a pass, in the mean
 	most            int       // launches of a pass
 	kernels         []KernelUse
+	floor           time.Duration // a pass, in the mean; 0 unknown
 }
 
 // usualLaunches is how many kernels of each row most of the compared passes of each side run: a pass with a few less has lost records, and its time is
@@ -410,6 +458,7 @@ func (c *comparison) measure(side int) []part {
 					names[row][name] = u
 				}
 				u.Launches += float64(k.Count) / n
+				out[row].floor += time.Duration(scale * float64(k.Floor) / n)
 				u.Time += k.Time
 			}
 			for i, d := range pass.rest(run) {

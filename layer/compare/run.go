@@ -92,6 +92,8 @@ type KernelTime struct {
 	// Exclusive is its part of the pass, in which each instant counts once; Time adds up its durations. Waiting for other ranks is in neither.
 	Exclusive time.Duration `json:"ns"`
 	Time      time.Duration `json:"kernel_ns"`
+	// Floor is what their work takes at least on the GPU, 0 where that is not known.
+	Floor time.Duration `json:"floor_ns,omitempty"`
 }
 
 // RowTime is the time of one row.
@@ -237,7 +239,7 @@ func (p *Pass) checkKernels(r *Run) error {
 		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || i > 0 && k.Kernel <= p.Kernels[i-1].Kernel {
 			return fmt.Errorf("pass %d has kernel %d out of order", p.Index, k.Kernel)
 		}
-		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime {
+		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime || k.Floor < 0 || k.Floor > maxTime {
 			return fmt.Errorf("pass %d has kernel %d %d times in %d ns", p.Index, k.Kernel, k.Count, k.Time)
 		}
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -53,14 +54,17 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 			return err
 		}
 	}
-	line("\nLook first at: %s", r.First.Text)
-	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Text })
+	line("\nLook first at: %s", r.First.sentence())
+	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].sentence() })
 	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Text })
 	section(b, "Gates", len(r.Gates), func(i int) string { return r.Gates[i].Outcome + ": " + r.Gates[i].Text })
 	section(b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
 	section(b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
 	return b.Flush()
 }
+
+// sentence is what a finding says with its figures.
+func (f *Finding) sentence() string { return cmp.Or(f.Evidence, f.Text) }
 
 // section prints a list under a title; nothing where the list is empty.
 func section(b *table.Writer, title string, n int, of func(i int) string) {

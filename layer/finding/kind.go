@@ -31,6 +31,7 @@ const (
 	OperatorChanged // an operator became slower or faster
 	OperatorNew     // an operator that the old run does not have
 	OperatorRemoved // an operator that the new run does not have
+	StepChanged     // a step became slower, and no part of it clearly did
 	UniformChange   // all kernels changed by one factor
 	WaitChanged     // an exchange waits longer or shorter for other ranks
 	PathChanged     // one run replays graphs, or runs compiled code, and the other does not
@@ -108,6 +109,8 @@ var kinds = [numKinds]struct {
 		"compare", Advice{}, colourChange}},
 	OperatorRemoved: {"removed", KindInfo{"Removed operator", "An operator that the new run does not have.", 0,
 		"compare", Advice{}, colourChange}},
+	StepChanged: {"step", KindInfo{"Changed step", "A step takes longer than before, and no part of it changed beyond noise.",
+		0, "compare", Advice{Do: "Record more passes, or several runs a side."}, colourChange}},
 	UniformChange: {"uniform", KindInfo{"Uniform change",
 		"All kernels changed by one factor: a clock, a power cap or a driver.", 0, "compare",
 		Advice{Do: "Lock the GPU clocks and compare several runs a side."}, colourChange}},

@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/stat"
+)
+
+// because says what a row's change comes from: launches × work × rate, other kernels, the path, single passes. It says nothing where the row did not
+// change by as much as a finding.
+func (c *comparison) because(r *Row, row int) string {
+	if abs(r.kernelDelta()) < c.least() || r.Class == classNames[waiting] || r.Status != Unchanged || r.LaunchesA == 0 || r.LaunchesB == 0 {
+		return ""
+	}
+	var say []string
+	gone, fresh := r.exchanged()
+	equal := math.Abs(r.LaunchesA-r.LaunchesB) <= c.p.RenameCount*max(r.LaunchesA, r.LaunchesB)
+	switch {
+	case !equal && len(gone) > 0 && len(fresh) > 0:
+		verb := "fused"
+		if r.LaunchesB > r.LaunchesA {
+			verb = "split"
+		}
+		say = append(say, fmt.Sprintf("%s: %s instead of %s, %s launches instead of %s", verb, names(fresh), names(gone), countText(r.LaunchesB), countText(r.LaunchesA)))
+	case !equal && len(fresh) > 0:
+		say = append(say, fmt.Sprintf("%s besides, %s launches instead of %s", names(fresh), countText(r.LaunchesB), countText(r.LaunchesA)))
+	case !equal && len(gone) > 0:
+		say = append(say, fmt.Sprintf("without %s, %s launches instead of %s", names(gone), countText(r.LaunchesB), countText(r.LaunchesA)))
+	case !equal:
+		say = append(say, fmt.Sprintf("%s launches instead of %s", countText(r.LaunchesB), countText(r.LaunchesA)))
+	case len(gone) > 0 && len(fresh) > 0:
+		say = append(say, fmt.Sprintf("%s instead of %s", names(fresh), names(gone)))
+	}
+	if n, of, ok := c.p.some(c.parts[0][row].time, c.parts[1][row].time); ok {
+		say = append(say, fmt.Sprintf("in %d of %d passes", n, of))
+	}
+	a, b := c.ch[0].like, c.ch[1].like
+	switch {
+	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
+		say = append(say, fmt.Sprintf("%.3g× the tokens", float64(b.tokens)/float64(a.tokens)))
+	case r.FloorA > 0 && r.FloorB > 0:
+		work := "the same work"
+		if f := float64(r.FloorB) / float64(r.FloorA); math.Abs(f-1) > c.p.RenameCount {
+			work = fmt.Sprintf("%.3g× the work", f)
+		}
+		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", work, 100*float64(r.FloorA)/float64(max(r.KernelA, 1)), 100*float64(r.FloorB)/float64(max(r.KernelB, 1))))
+	case equal && len(say) == 0:
+		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), micros(each(r.KernelA, r.LaunchesA)), micros(each(r.KernelB, r.LaunchesB))))
+	}
+	if ga, gb := c.replayed(0), c.replayed(1); ga != gb {
+		say = append(say, map[bool]string{true: "graph → eager", false: "eager → graph"}[ga])
+	}
+	return strings.Join(say, "; ")
+}
+
+// replayed reports whether most kernels of a side's passes are launched by graph replays.
+func (c *comparison) replayed(side int) bool {
+	graph, _ := paths(c.sides[side], c.ch[side])
+	return graph > 0.5
+}
+
+func each(d time.Duration, launches float64) time.Duration {
+	return time.Duration(float64(d) / launches)
+}
+
+// exchanged lists the kernels that only A and only B runs; a kernel with another name is in both lists.
+func (r *Row) exchanged() (gone, fresh []string) {
+	for _, k := range r.Kernels {
+		switch {
+		case k.Was != "":
+			gone, fresh = append(gone, k.Was), append(fresh, k.Name)
+		case k.LaunchesB == 0:
+			gone = append(gone, k.Name)
+		case k.LaunchesA == 0:
+			fresh = append(fresh, k.Name)
+		}
+	}
+	return gone, fresh
+}
+
+// names lists kernels in a sentence, two at most.
+func names(list []string) string {
+	const most = 2
+	var out []string
+	for _, n := range list[:min(most, len(list))] {
+		out = append(out, short(n))
+	}
+	s := strings.Join(out, " and ")
+	if len(list) > most {
+		s += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return s
+}
+
+// countText prints a mean count without decimals that say nothing.
+func countText(x float64) string {
+	if math.Abs(x-math.Round(x)) < 0.05 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
+// some reports whether values are of two kinds on one side alone, and how many of them are like none of the other side's: single passes changed, the
+// others did not.
+func (p params) some(a, b []float64) (n, of int, ok bool) {
+	_, _, twoA := p.apart(a)
+	low, high, twoB := p.apart(b)
+	if twoA == twoB {
+		return 0, 0, false
+	}
+	x, usual := b, median(a)
+	if twoA {
+		low, high, _ = p.apart(a)
+		x, usual = a, median(b)
+	}
+	other := high
+	if math.Abs(high-usual) < math.Abs(low-usual) {
+		other = low
+	}
+	for _, v := range x {
+		if math.Abs(v-other) < math.Abs(v-usual) {
+			n++
+		}
+	}
+	return n, len(x), true
+}
+
+// apart is bimodal for passes, which vary more than medians of runs do: the gap is as wide as the sum of both groups' widths, too.
+func (p params) apart(x []float64) (low, high float64, ok bool) {
+	if len(x) < p.BimodalPasses {
+		return 0, 0, false
+	}
+	low, high, ok = p.bimodal(x)
+	if !ok {
+		return low, high, false
+	}
+	var a, b []float64
+	for _, v := range x {
+		if math.Abs(v-low) < math.Abs(v-high) {
+			a = append(a, v)
+		} else {
+			b = append(b, v)
+		}
+	}
+	gap := slices.Min(b) - slices.Max(a)
+	return low, high, gap > slices.Max(a)-slices.Min(a)+slices.Max(b)-slices.Min(b)
+}
+
+// mixed tests whether single passes of one side changed by so much that the mean did: a median does not see it.
+func (p params) mixed(s series, pass float64) bool {
+	if s.class == waiting || s.class == transfer || s.class == host {
+		return false
+	}
+	_, _, ok := p.some(s.a, s.b)
+	return ok && math.Abs(stat.Mean(s.b)-stat.Mean(s.a)) >= p.MinShare*pass
+}
+
+// The parts of a waterfall, in its order.
+var cascade = []struct {
+	name  string
+	class class
+	of    func(name string, k class) bool
+}{
+	{"kernels", memory, func(name string, k class) bool { return k == compute || k == memory }},
+	{"small kernels", latency, func(name string, k class) bool { return k == latency }},
+	{"exposed communication", transfer, func(name string, k class) bool { return k == transfer }},
+	{"waiting for ranks", waiting, func(name string, k class) bool { return name == rowWaiting }},
+	{"between kernels", waiting, func(name string, k class) bool { return k == waiting && name != rowWaiting && name != rowBetween }},
+	{"between steps", waiting, func(name string, k class) bool { return name == rowBetween }},
+}
+
+// waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both sides, they are a part of their own.
+func (c *comparison) waterfall(r *Report) {
+	var floors [2]time.Duration
+	known := [2]bool{true, true}
+	for side := range floors {
+		for i := range c.rows.names {
+			floors[side] += min(c.parts[side][i].floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
+		}
+		known[side] = floors[side] > 0
+	}
+	at := map[string]int{}
+	for i := range r.Rows {
+		at[r.Rows[i].Operator] = i
+	}
+	for _, part := range cascade {
+		s := series{class: part.class}
+		row := Row{Operator: part.name, Class: classNames[part.class], Kernels: []KernelDelta{}}
+		for i, name := range c.rows.names {
+			if !part.of(name, c.rows.class[i]) {
+				continue
+			}
+			s.a, s.b = add(s.a, c.parts[0][i].exclusive), add(s.b, c.parts[1][i].exclusive)
+			own := r.Rows[at[name]]
+			row.A, row.B = row.A+own.A, row.B+own.B
+			row.LaunchesA, row.LaunchesB = row.LaunchesA+own.LaunchesA, row.LaunchesB+own.LaunchesB
+		}
+		if len(s.a) == 0 {
+			continue
+		}
+		j := c.p.judge(s, 0, c.pass, c.noise.of(part.class), c.runs)
+		if part.class == memory && known[0] && known[1] {
+			f := Row{Operator: "floor", Class: classNames[memory], Judged: true, Kernels: []KernelDelta{}}
+			f.A, f.B = floors[0], floors[1]
+			f.Delta = f.B - f.A
+			f.KernelA, f.KernelB, f.Low, f.High = f.A, f.B, f.Delta, f.Delta
+			r.Waterfall = append(r.Waterfall, f)
+			row.A, row.B = row.A-f.A, row.B-f.B
+		}
+		row.Delta = row.B - row.A
+		row.KernelA, row.KernelB = row.A, row.B
+		row.Judged = j.judged
+		row.Low, row.High = row.Delta-time.Duration(j.half()), row.Delta+time.Duration(j.half())
+		least := c.p.MinShare
+		if part.class == waiting {
+			least = c.p.MinWait
+		}
+		row.Significant = j.judged && j.p < c.p.Alpha/float64(len(cascade)) && math.Abs(float64(row.Delta)) >= least*c.pass
+		row.Found = found(row.Judged, row.Significant, Unchanged, row.Delta, c.least())
+		row.Text = row.sentence()
+		row.TimesA, row.TimesB, row.KernelsA, row.KernelsB = durations(s.a), durations(s.b), []string{}, []string{}
+		r.Waterfall = append(r.Waterfall, row)
+	}
+}

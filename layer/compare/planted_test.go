@@ -1,0 +1,104 @@
+package compare_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+// passesOf calls f with the GPU activities of each n-th pass.
+func (d doc) passesOf(passOf map[int64]int, n int, f func(e map[string]any)) {
+	for _, e := range d.events() {
+		if p, ok := passOf[int64(math.Round(ts(e)*1e3))]; ok && onGPU(e) && p%n == 0 {
+			f(e)
+		}
+	}
+}
+
+// key tells events apart.
+func key(e map[string]any) string {
+	args, _ := e["args"].(map[string]any)
+	return fmt.Sprint(e["name"], args["correlation"], args["graph node id"], args["External id"])
+}
+
+// rename gives kernels whose names hold a word another name.
+func (d doc) rename(from, to string) {
+	for _, e := range d.events() {
+		if name, _ := e["name"].(string); onGPU(e) && strings.Contains(name, from) {
+			e["name"] = to
+		}
+	}
+}
+
+// Each planted change is found in its row, with its sign and its size within the interval, and one phrase says what it comes from. Nothing else is found.
+func TestPlanted(t *testing.T) {
+	base, _ := generated(t, 1)
+	for _, c := range []struct {
+		name     string
+		change   func(d doc, passOf map[int64]int)
+		verdict  compare.Outcome
+		kind     finding.Kind
+		operator string
+		us       float64 // of kernel time a pass
+		because  string
+	}{
+		{"a tile × 1.5", func(d doc, _ map[int64]int) { d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.5) }, compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5, "8 launches, each 20."},
+		{"a kernel × 1.1", func(d doc, _ map[int64]int) { d.stretch(named("BatchDecode"), 1.1) }, compare.Slower, finding.OperatorChanged, "attention", 22.4, "8 launches, each"},
+		{"in a third of the passes", func(d doc, passOf map[int64]int) {
+			slow := map[string]bool{}
+			d.passesOf(passOf, 3, func(e map[string]any) {
+				if named("nvjet_tst_128x8_64x12_4x1")(e) {
+					slow[key(e)] = true
+				}
+			})
+			d.stretch(func(e map[string]any) bool { return slow[key(e)] }, 1.5)
+		}, compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5 / 3, "in 6 of 18 passes"},
+		{"a name that nobody knows, × 1.5", func(d doc, _ map[int64]int) {
+			d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.5)
+			d.rename("nvjet_tst_128x8_64x12_4x1", "zzz_new_thing")
+		}, compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5, "zzz_new_thing instead of nvjet"},
+		{"removed", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, compare.Faster, finding.OperatorRemoved, "activation", -26.8, ""},
+		{"idle between steps", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, compare.Slower, finding.WaitChanged, "between steps", 700, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, passOf := generated(t, 2)
+			d := parse(t, text)
+			c.change(d, passOf)
+			a, b := parse(t, base).side(t, nil), d.side(t, nil)
+			r := report(t, a, b, compare.Options{})
+			if r.Verdict != c.verdict {
+				t.Errorf("%s; want %s", r.Text, c.verdict)
+			}
+			if len(r.Findings) != 1 || r.Findings[0].Kind != c.kind || r.Findings[0].Operator != c.operator {
+				t.Fatalf("findings %s, want %s %s", kindsOf(r), c.kind, c.operator)
+			}
+			for _, row := range r.Rows {
+				if row.Operator != c.operator {
+					continue
+				}
+				want := time.Duration(1e3 * c.us)
+				if row.Low > want || row.High < want || (row.KernelB-row.KernelA > 0) != (c.us > 0) {
+					t.Errorf("%s: %v to %v, want %v within", row.Text, row.Low, row.High, want)
+				}
+				if !strings.Contains(row.Because, c.because) {
+					t.Errorf("%q lacks %q", row.Because, c.because)
+				}
+			}
+			var sum time.Duration
+			for _, part := range r.Waterfall {
+				sum += part.Delta
+			}
+			if sum != r.Delta {
+				t.Errorf("the waterfall adds up to %v, the step differs by %v", sum, r.Delta)
+			}
+			if back := report(t, b, a, compare.Options{}); back.Verdict != c.verdict.Opposite() || len(back.Findings) != 1 {
+				t.Errorf("the other way round: %s, %s", back.Text, kindsOf(back))
+			}
+		})
+	}
+}
