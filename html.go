@@ -346,7 +346,7 @@ func compareSections(r *compare.Report) []page.Section {
 		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{{Title: "Kind"}, {Title: "Finding", Prose: true}, {Title: "B − A", Numeric: true}}}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Text}, took(f.Delta)}})
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()}, took(f.Delta)}})
 		}
 		out = append(out, section("changes", "Findings", tab))
 	}

@@ -326,7 +326,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		for _, g := range s.Report.Gates {
 			m.printf("\nGate %s: %s\n", g.Outcome, g.Text)
 		}
-		m.printf("\nLook first at: %s\n", s.Report.First.Text)
+		m.printf("\nLook first at: %s\n", s.Report.First.Sentence())
 		for _, n := range s.Report.Notes {
 			m.printf("\n%s\n", n)
 		}

@@ -54,8 +54,8 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 			return err
 		}
 	}
-	line("\nLook first at: %s", r.First.sentence())
-	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].sentence() })
+	line("\nLook first at: %s", r.First.Sentence())
+	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Sentence() })
 	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Text })
 	section(b, "Gates", len(r.Gates), func(i int) string { return r.Gates[i].Outcome + ": " + r.Gates[i].Text })
 	section(b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
@@ -63,8 +63,8 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	return b.Flush()
 }
 
-// sentence is what a finding says with its figures.
-func (f *Finding) sentence() string { return cmp.Or(f.Evidence, f.Text) }
+// Sentence is what a finding says with its figures.
+func (f *Finding) Sentence() string { return cmp.Or(f.Evidence, f.Text) }
 
 // section prints a list under a title; nothing where the list is empty.
 func section(b *table.Writer, title string, n int, of func(i int) string) {
