@@ -19,8 +19,7 @@ const (
 	rejectedDir = ".rejected"
 )
 
-// Estimate is how large the traces of a stage will be, from one window of a
-// pass or a few.
+// Estimate is how large the traces of a stage will be, from one window of a pass or a few.
 type Estimate struct {
 	Stage Stage `json:"stage"`
 	// CalibrationBytes were written for CalibrationSteps passes by all ranks.
@@ -62,8 +61,7 @@ func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
 	for _, t := range s.out.Traces {
 		e.CalibrationBytes += t.Bytes
 	}
-	// The fixed part of a file counts as part of each pass: too much rather
-	// than too little.
+	// The fixed part of a file counts as part of each pass: too much rather than too little.
 	e.Bytes = e.CalibrationBytes / int64(passes) * int64(e.Steps)
 	e.FlushNs = int64((s.out.Timings.StopS + s.out.Timings.TracesS) * float64(time.Second) * float64(e.Steps) / float64(passes))
 	if free, ok := freeSpace(r.f.path); ok {

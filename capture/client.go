@@ -176,9 +176,9 @@ func (c *client) control(ctx context.Context, path string, body json.RawMessage,
 	isJSON := json.Unmarshal(a.text, &said) == nil // most servers answer with a sentence, or nothing
 	switch {
 	case a.status == http.StatusPartialContent:
-		return partialError{c.fail(http.MethodPost, path, a.status, a.text, fmt.Errorf("%d workers refused", max(len(said.Failed), 1)))}
+		return mark(c.fail(http.MethodPost, path, a.status, a.text, fmt.Errorf("%d workers refused", max(len(said.Failed), 1))), errPartial)
 	case isJSON && said.Success != nil && !*said.Success:
-		return refusedError{c.fail(http.MethodPost, path, a.status, a.text, errors.New("refused"))}
+		return mark(c.fail(http.MethodPost, path, a.status, a.text, errors.New("refused")), errNotDone)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	if err != nil {
 		err = c.cause(ctx, err, timeout)
 		if watched.Load() && !sent.Load() {
-			err = unsentError{err}
+			err = mark(err, errUnsent)
 		}
 		return fail(0, nil, err)
 	}

@@ -42,6 +42,10 @@ var (
 	// ErrOtherHost is wrapped when traces are missing of ranks that run on another machine.
 	ErrOtherHost = errors.New("the traces are on another host")
 
+	// Requests of which nothing was sent, that were answered and not carried out, that some workers refused, or all.
+	errUnsent  = errors.New("not sent")
+	errNotDone = errors.New("not carried out")
+	errPartial = errors.New("refused by workers")
 	// errDiffusion is wrapped when a server's log says that it runs a diffusion pipeline, which this workload does not
 	// fit.
 	errDiffusion = errors.New("the server runs a diffusion pipeline")
@@ -148,24 +152,6 @@ func (e scrubbed) Error() string { return e.text }
 // Unwrap returns the error as it was.
 func (e scrubbed) Unwrap() error { return e.error }
 
-// unsentError is a request of which nothing was sent.
-type unsentError struct{ error }
-
-// Unwrap returns the reason.
-func (e unsentError) Unwrap() error { return e.error }
-
-// refusedError marks a request that the server answered and did not carry out.
-type refusedError struct{ error }
-
-// Unwrap returns the reason.
-func (e refusedError) Unwrap() error { return e.error }
-
-// partialError marks a request that some of a server's workers refused, or all.
-type partialError struct{ error }
-
-// Unwrap returns the reason.
-func (e partialError) Unwrap() error { return e.error }
-
 // timeoutError is a request that ran into its own timeout.
 type timeoutError struct{ after time.Duration }
 
@@ -213,7 +199,7 @@ func withHint(err error, hint string) error {
 // neverSent reports a request that did not reach a server: no connection came about, or nothing was written to it.
 func neverSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, new(unsentError))
+	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, errUnsent)
 }
 
 // gone reports that the host is there and nothing listens at the port: the process has ended.

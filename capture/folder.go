@@ -125,9 +125,8 @@ func (f *folder) look(dir string, skip []string) (map[string]fs.FileInfo, error)
 	return found, nil
 }
 
-// move renames from to a free name below dir, and falls back to a copy where
-// renaming is refused. It returns the new name and whether the original
-// stayed.
+// move renames from to a free name below dir, and falls back to a copy where renaming is refused. It returns the new
+// name and whether the original stayed.
 func (f *folder) move(from, dir string) (to string, copied bool, err error) {
 	base := path.Base(from)
 	to = path.Join(dir, base)

@@ -160,9 +160,8 @@ func (g *generator) openAI(ctx context.Context, r request, timeout time.Duration
 	return said, nil
 }
 
-// read reads chat, completion and responses-style answers: content may be a
-// string or a list of parts, and may be missing where only reasoning was
-// generated. A null in the token details is "not said", not none.
+// read reads chat, completion and responses-style answers: content may be a string or a list of parts, and may be
+// missing where only reasoning was generated. A null in the token details is "not said", not none.
 func (g *generator) read(path string, text []byte) (reply, error) {
 	type cached struct {
 		Tokens *float64 `json:"cached_tokens"`
@@ -211,9 +210,8 @@ func (g *generator) read(path string, text []byte) (reply, error) {
 	return a, nil
 }
 
-// contentText flattens content: a string, a part {type, text}, an item with
-// content of its own, or a list of these. Depth is bounded; what is not text
-// is left out.
+// contentText flattens content: a string, a part {type, text}, an item with content of its own, or a list of these.
+// Depth is bounded; what is not text is left out.
 func contentText(raw json.RawMessage, depth int) string {
 	if len(raw) == 0 || depth > 4 {
 		return ""

@@ -26,9 +26,8 @@ type Plan struct {
 	Entries   []PlanEntry `json:"entries"`
 }
 
-// PlanEntry is one server, or a pair of them: mapping is the one with graphs
-// and fusion off, which leads kernels back to source, formal the one whose
-// times count.
+// PlanEntry is one server, or a pair of them: mapping is the one with graphs and fusion off, which leads kernels back
+// to source, formal the one whose times count.
 type PlanEntry struct {
 	// Name is the entry's folder: letters, digits, dot, dash, underscore.
 	Name      string    `json:"name"`
@@ -37,9 +36,8 @@ type PlanEntry struct {
 	URL        string `json:"url,omitempty"`
 	MappingURL string `json:"mapping_url,omitempty"`
 	FormalURL  string `json:"formal_url,omitempty"`
-	// OutputDir, MappingDir and FormalDir replace OUT/<name>,
-	// OUT/<name>/mapping and OUT/<name>/formal where a server fixes its
-	// folder (vLLM, TensorRT-LLM); relative to the plan file.
+	// OutputDir, MappingDir and FormalDir replace OUT/<name>, OUT/<name>/mapping and OUT/<name>/formal where a server
+	// fixes its folder (vLLM, TensorRT-LLM); relative to the plan file.
 	OutputDir  string `json:"output_dir,omitempty"`
 	MappingDir string `json:"mapping_dir,omitempty"`
 	FormalDir  string `json:"formal_dir,omitempty"`
@@ -103,8 +101,7 @@ func LoadPlan(path string) (*Plan, error) {
 	return &p, nil
 }
 
-// check reports the first entry that cannot be run. It settles the
-// frameworks' names.
+// check reports the first entry that cannot be run. It settles the frameworks' names.
 func (p *Plan) check() error {
 	if len(p.Entries) == 0 {
 		return errors.New("no entries")
@@ -152,11 +149,9 @@ func (r *CaptureRole) UnmarshalText(text []byte) error {
 	return parseWord(r, "role", string(text), []CaptureRole{"", RoleSingle, RoleMapping, RoleFormal})
 }
 
-// Entry is what [Matrix].Analyse is handed: one plan entry with all its
-// captures, the mapping one first.
+// Entry is what [Matrix].Analyse is handed: one plan entry with all its captures, the mapping one first.
 type Entry struct {
-	// Name and Framework are the plan's; a framework to be found out is
-	// filled in by the first capture.
+	// Name and Framework are the plan's; a framework to be found out is filled in by the first capture.
 	Name      string    `json:"name"`
 	Framework Framework `json:"framework"`
 	// Captures are those made, in the order of their roles, also INVALID ones; none is nil.
@@ -176,9 +171,8 @@ type Matrix struct {
 	// Probe, when set, is handed the answers to a few short requests to each
 	// server whose capture is new, the formal one of a pair, or why there are none.
 	Probe func(e Entry, r *ProbeReport) error
-	// Analyse, when set, is called for each entry, also where a capture failed or
-	// is not valid: Entry.Error and its captures' verdicts say so. Its error fails
-	// the entry, too.
+	// Analyse, when set, is called for each entry, also where a capture failed or is not valid: Entry.Error and its
+	// captures' verdicts say so. Its error fails the entry, too.
 	Analyse func(ctx context.Context, e Entry) error
 	// Log, when set, is told what goes on, one line at a time.
 	Log func(line string)
@@ -192,18 +186,15 @@ type state struct {
 type stateCapture struct {
 	// URL is without user and password.
 	URL string `json:"url"`
-	// Settings are the shape that was asked for: another one is another
-	// capture.
+	// Settings are the shape that was asked for: another one is another capture.
 	Settings Options `json:"settings"`
 	Result   *Result `json:"result"`
 }
 
-// Run captures every entry of the plan that is not captured yet, one after the
-// other, and hands each to Analyse. A failed entry does not keep the others
-// from being tried; the error joins all failures. After a cancelled context
-// nothing further is begun. What was captured is noted in matrix-state.json in
-// the plan's output folder after each capture; a capture counts as done on the
-// next run when its files are there with the sizes noted.
+// Run captures every entry of the plan that is not captured yet, one after the other, and hands each to Analyse. A
+// failed entry does not keep the others from being tried; the error joins all failures. After a cancelled context
+// nothing further is begun. What was captured is noted in matrix-state.json in the plan's output folder after each
+// capture; a capture counts as done on the next run when its files are there with the sizes noted.
 func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("capture: plan: %w", err)
@@ -336,9 +327,8 @@ func (m Matrix) options(e *PlanEntry, t captureTarget) Options {
 	return o
 }
 
-// pair sets what a role asks for where nobody has: the mapping capture leads
-// kernels back to source, with stacks and shapes, the formal one is for times,
-// which both of them cost.
+// pair sets what a role asks for where nobody has: the mapping capture leads kernels back to source, with stacks and
+// shapes, the formal one is for times, which both of them cost.
 func (o *Options) pair(r CaptureRole) {
 	maps := r == RoleMapping
 	if o.WithStack == nil {

@@ -14,13 +14,11 @@ import (
 // notTraces are the documents that lie beside traces.
 var notTraces = []string{"server_args.json", "metadata.json", "config.json", "capture.json", "capture-session.json", "matrix-state.json", "probe.json"}
 
-// graphCapture are traces that a server writes when it records its graphs, not
-// of a window.
+// graphCapture are traces that a server writes when it records its graphs, not of a window.
 var graphCapture = regexp.MustCompile(`(?i)(^|/)(graph_capture_profile|capture_traces)/|(^|/)cuda_graph_capture-`)
 
-// isTrace reports whether a finished trace of a window could have this
-// slash-separated name: *.json or *.json.gz, none of the documents that lie
-// beside traces, not hidden, not the record of a graph.
+// isTrace reports whether a finished trace of a window could have this slash-separated name: *.json or *.json.gz, none
+// of the documents that lie beside traces, not hidden, not the record of a graph.
 func isTrace(name string) bool {
 	b := strings.ToLower(framework.PlainName(path.Base(name)))
 	if strings.HasPrefix(b, ".") || slices.Contains(notTraces, b) || strings.HasPrefix(b, "execution_trace") || graphCapture.MatchString(name) {
@@ -43,8 +41,7 @@ func isPartial(name string) bool {
 	return false
 }
 
-// isFrontend recognises the trace of the process that takes requests, which
-// has no GPU: vLLM names it after its class.
+// isFrontend recognises the trace of the process that takes requests, which has no GPU: vLLM names it after its class.
 func isFrontend(name string) bool { return strings.Contains(path.Base(name), ".async_llm.") }
 
 // splitName cuts the longest known ending off a base name.
@@ -62,8 +59,7 @@ func splitName(base string) (stem, ext string) {
 // as SGLang's do, a prefix in front of it or not.
 var beginsAt = regexp.MustCompile(`(?:^|-)(1[0-9]{9})(?:\.[0-9]+)?-`)
 
-// started returns when the window of a trace was opened, the zero time when
-// the name does not say.
+// started returns when the window of a trace was opened, the zero time when the name does not say.
 func started(name string) time.Time {
 	m := beginsAt.FindStringSubmatch(path.Base(name))
 	if m == nil {

@@ -26,24 +26,19 @@ type Shape struct {
 type Timeouts struct {
 	// Info bounds a request for server information; 10 s.
 	Info time.Duration
-	// Start bounds /start_profile; 60 s. SGLang releases before 2025 answer it
-	// only when the window has closed.
+	// Start bounds /start_profile; 60 s. SGLang releases before 2025 answer it only when the window has closed.
 	Start time.Duration
-	// Stop bounds /stop_profile; 30 min. vLLM answers when everything is
-	// written: its documentation speaks of 10 minutes, and users of 20
-	// (vllm-project/vllm#22748).
+	// Stop bounds /stop_profile; 30 min. vLLM answers when everything is written: its documentation speaks of 10
+	// minutes, and users of 20 (vllm-project/vllm#22748).
 	Stop time.Duration
 	// Request bounds one workload request; 10 min.
 	Request time.Duration
-	// Traces bounds the wait for complete files after the profiler was
-	// stopped; 10 min.
+	// Traces bounds the wait for complete files after the profiler was stopped; 10 min.
 	Traces time.Duration
-	// Quiet ends that wait early: the server has answered the stop, as one
-	// does that has written its traces, and since then no file has appeared or
-	// grown; 75 s. A network file system shows a new file after up to 60 s.
+	// Quiet ends that wait early: the server has answered the stop, as one does that has written its traces, and since
+	// then no file has appeared or grown; 75 s. A network file system shows a new file after up to 60 s.
 	Quiet time.Duration
-	// Cleanup bounds the stop request after an error or a cancelled context;
-	// 15 s.
+	// Cleanup bounds the stop request after an error or a cancelled context; 15 s.
 	Cleanup time.Duration
 	// Slow is the least time that a profiled request gets, however quick the warm-up was; 1 min: a profiler's first
 	// pass takes seconds to come up, and files of compiled kernels may be made.
@@ -56,11 +51,9 @@ type Timeouts struct {
 
 	// Poll is the time between two looks at the output folder; 500 ms.
 	Poll time.Duration
-	// Stable is how long a file must keep its size before its end is
-	// checked; 2 s.
+	// Stable is how long a file must keep its size before its end is checked; 2 s.
 	Stable time.Duration
-	// Settle is how long no further file may appear before a set of
-	// unknown size counts as complete; 5 s.
+	// Settle is how long no further file may appear before a set of unknown size counts as complete; 5 s.
 	Settle time.Duration
 }
 
@@ -71,8 +64,7 @@ type Found struct {
 	// prefill, decode, mixed, verify, draft, unknown.
 	Steps  int            `json:"steps"`
 	Stages map[string]int `json:"stages,omitempty"`
-	// PrefillTokens are the tokens that prefill passes computed, as far as they
-	// say; 0 when none does.
+	// PrefillTokens are the tokens that prefill passes computed, as far as they say; 0 when none does.
 	PrefillTokens int64 `json:"prefill_tokens,omitempty"`
 	// GPUEvents are kernels, copies and memsets; CPUEvents are all others.
 	GPUEvents int64 `json:"gpu_events"`
@@ -91,12 +83,10 @@ type Found struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Options say what to capture. The zero value of a field is its default; URL
-// and OutputDir have none. What shapes a capture has a name in JSON, see
-// [Result].
+// Options say what to capture. The zero value of a field is its default; URL and OutputDir have none. What shapes a
+// capture has a name in JSON, see [Result].
 type Options struct {
-	// URL is the server's address, "http://host:port"; without a scheme it is
-	// http, and a trailing /v1 is cut.
+	// URL is the server's address, "http://host:port"; without a scheme it is http, and a trailing /v1 is cut.
 	URL string `json:"-"`
 	// Workers are further engines to profile. Where URL is a gateway, requests go to it and its workers are profiled,
 	// these or the ones that it lists; else requests go to all engines in turn. Nothing is sent to another host than
@@ -104,9 +94,8 @@ type Options struct {
 	Workers []string `json:"-"`
 	// Framework is the server; [FrameworkAuto]: found out.
 	Framework Framework `json:"-"`
-	// OutputDir is the folder for the traces on this machine. For vLLM it must
-	// be the server's torch_profiler_dir, for TensorRT-LLM the folder of
-	// TLLM_TORCH_PROFILE_TRACE. It is created if need be.
+	// OutputDir is the folder for the traces on this machine. For vLLM it must be the server's torch_profiler_dir, for
+	// TensorRT-LLM the folder of TLLM_TORCH_PROFILE_TRACE. It is created if need be.
 	OutputDir string `json:"-"`
 	// ServerOutputDir is OutputDir as the server sees it, when the two differ
 	// (containers, mounts); default OutputDir, made absolute.
@@ -124,29 +113,24 @@ type Options struct {
 	Decode   Shape    `json:"decode"`
 	Workload Workload `json:"workload"`
 
-	// ProfileByStage has the server write one trace per stage. SGLang only,
-	// and of use with "legacy" only: the other workloads separate the
-	// stages themselves and turn it off.
+	// ProfileByStage has the server write one trace per stage. SGLang only, and of use with "legacy" only: the other
+	// workloads separate the stages themselves and turn it off.
 	ProfileByStage bool `json:"profile_by_stage"`
-	// MergeProfiles has the server merge all ranks into one more file. SGLang
-	// only.
+	// MergeProfiles has the server merge all ranks into one more file. SGLang only.
 	MergeProfiles bool `json:"merge_profiles"`
-	// ProfilePrefix begins the trace's file name: SGLang, and TokenSpeed as
-	// part of profile_id. No separators.
+	// ProfilePrefix begins the trace's file name: SGLang, and TokenSpeed as part of profile_id. No separators.
 	ProfilePrefix string `json:"profile_prefix"`
 	// StartStep is the forward pass the window opens at; 0 is now. SGLang, TensorRT-LLM's routes, and vLLM where its
 	// start request has delay_iterations.
 	StartStep int `json:"start_step"`
-	// WithStack and RecordShapes are sent to SGLang and TokenSpeed. nil: stacks
-	// as the server's default has them, shapes with SGLang only. The others
-	// fix both at launch.
+	// WithStack and RecordShapes are sent to SGLang and TokenSpeed. nil: stacks as the server's default has them,
+	// shapes with SGLang only. The others fix both at launch.
 	WithStack    *bool `json:"with_stack"`
 	RecordShapes *bool `json:"record_shapes"`
 	// Activities defaults to CPU and GPU.
 	Activities []string `json:"activities"`
 
-	// ProbeRequests is the least number of prefill requests, and the number of
-	// legacy and probe requests; 3.
+	// ProbeRequests is the least number of prefill requests, and the number of legacy and probe requests; 3.
 	ProbeRequests int `json:"probe_requests"`
 	// ProbePrompt is the prompt of legacy requests, "" one of this package; ProbePrompts those of [Probe],
 	// taken in turn; nil: ProbePrompt if that is set, else three of this package.
@@ -169,27 +153,23 @@ type Options struct {
 	// Nsys arms cudaProfilerApi ranges instead of the torch profiler, for a server that was launched under Nsight
 	// Systems, and waits for its report.
 	Nsys bool `json:"nsys,omitempty"`
-	// Attach, when positive, profiles the traffic that is there for so long:
-	// nothing is sent but the profiler's requests. The workload is then
-	// "legacy".
+	// Attach, when positive, profiles the traffic that is there for so long: nothing is sent but the profiler's
+	// requests. The workload is then "legacy".
 	Attach time.Duration `json:"attach_ns"`
 	// IgnoreEOS asks the server to go on past an end-of-sequence token. The
 	// second try of a window that was too short does so by itself.
 	IgnoreEOS bool `json:"ignore_eos"`
-	// NoRetry leaves a stage whose traces are not valid at that. Otherwise it
-	// is captured once more with what should remove the cause: new prompts, a
-	// longer window, generation past the end of sequence.
+	// NoRetry leaves a stage whose traces are not valid at that. Otherwise it is captured once more with what should
+	// remove the cause: new prompts, a longer window, generation past the end of sequence.
 	NoRetry bool `json:"-"`
-	// MaxSize bounds the traces of a stage, in bytes. When it is positive, or
-	// Calibrate is set, one pass is captured first and the size of the rest
-	// estimated from it; above MaxSize, or above the free space, nothing more
-	// is captured.
+	// MaxSize bounds the traces of a stage, in bytes. When it is positive, or Calibrate is set, one pass is captured
+	// first and the size of the rest estimated from it; above MaxSize, or above the free space, nothing more is
+	// captured.
 	MaxSize   int64 `json:"-"`
 	Calibrate bool  `json:"-"`
 
-	// ExpectRanks is the number of traces to wait for, per stage; 0 takes it
-	// from the server's information where that has it (SGLang), and else
-	// accepts the set that has settled.
+	// ExpectRanks is the number of traces to wait for, per stage; 0 takes it from the server's information where that
+	// has it (SGLang), and else accepts the set that has settled.
 	ExpectRanks int `json:"ranks"`
 
 	// Model is sent with OpenAI requests; default the first of /v1/models.
@@ -209,9 +189,8 @@ type Options struct {
 	Inspect func(ctx context.Context, path string) (Found, error) `json:"-"`
 	// Export, when set, turns a report of Nsight Systems into a file for Inspect.
 	Export func(ctx context.Context, report string) (string, error) `json:"-"`
-	// Progress, when set, is called from one goroutine at a time, at least
-	// once per poll interval while traces are waited for, but for the time it
-	// takes to read one to its end.
+	// Progress, when set, is called from one goroutine at a time, at least once per poll interval while traces are
+	// waited for, but for the time it takes to read one to its end.
 	Progress func(Progress) `json:"-"`
 }
 
@@ -219,8 +198,7 @@ type Options struct {
 type Progress struct {
 	// Stage is "" outside any.
 	Stage Stage
-	// Phase is detect, info, warmup, start, wait, requests, stop, traces,
-	// check or done. More may be added.
+	// Phase is detect, info, warmup, start, wait, requests, stop, traces, check or done. More may be added.
 	Phase string
 	// Message is one line for people.
 	Message string
@@ -333,8 +311,7 @@ func (o Options) validate() error {
 	if p := o.ProfilePrefix; p != "" && (p != filepath.Base(p) || strings.ContainsAny(p, `/\`) || p == "." || p == "..") {
 		bad("profile-prefix %q is part of a file name and must not contain a path", p)
 	}
-	// A longer prompt is no prefill any server takes, and would be built in
-	// memory here.
+	// A longer prompt is no prefill any server takes, and would be built in memory here.
 	const maxWords = 4 << 20
 	if o.Prefill.InputLen > maxWords || o.Decode.InputLen > maxWords {
 		bad("input lengths are limited to %d words", maxWords)

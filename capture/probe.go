@@ -48,18 +48,16 @@ type Sample struct {
 	Output string `json:"output"`
 }
 
-// probePrompts are short, of three kinds, and any model answers them with a few
-// sentences.
+// probePrompts are short, of three kinds, and any model answers them with a few sentences.
 var probePrompts = []string{
 	defaultPrompt,
 	"Write a haiku about the sea.",
 	"What is 17 times 23? Show how you get there.",
 }
 
-// Probe sends ProbeRequests short requests, one after the other, and reports
-// latency and answers. The profiler is not touched, and OutputDir is only
-// looked at for a framework's name. On an error the report holds what was
-// answered before.
+// Probe sends ProbeRequests short requests, one after the other, and reports latency and answers. The profiler is not
+// touched, and OutputDir is only looked at for a framework's name. On an error the report holds what was answered
+// before.
 func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	o.Workload = WorkloadLegacy
 	prompts := o.ProbePrompts
@@ -106,10 +104,9 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	return rep, nil
 }
 
-// checkServerLog fails with errDiffusion when the log at path says that the
-// server runs a diffusion pipeline: no prefill, no decode, nothing the
-// workloads measure. Lines are read one at a time; of a line
-// longer than 1 MiB only the beginning counts.
+// checkServerLog fails with errDiffusion when the log at path says that the server runs a diffusion pipeline: no
+// prefill, no decode, nothing the workloads measure. Lines are read one at a time; of a line longer than 1 MiB only
+// the beginning counts.
 func checkServerLog(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 // none marks an axis a name says nothing about.
 const none = -1
 
-// rank is the process a trace is of, as far as its name says. An axis that is
-// not named is -1.
+// rank is the process a trace is of, as far as its name says. An axis that is not named is -1.
 type rank struct {
 	// Global is "rank<n>" or "worker<n>"; DP, PP, CP and TP are the indices
 	// along data, pipeline, context and tensor parallelism.
@@ -54,9 +53,8 @@ func (r rank) String() string {
 	return strings.Join(parts, " ")
 }
 
-// fits reports whether a file labelled r can be the rank wanted: no axis known
-// to both differs, and at least one is shared. A wanted global rank is also
-// met by a TP label alone, the only label single-node servers write.
+// fits reports whether a file labelled r can be the rank wanted: no axis known to both differs, and at least one is
+// shared. A wanted global rank is also met by a TP label alone, the only label single-node servers write.
 func (r rank) fits(want rank) bool {
 	shared := false
 	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.CP, want.CP}, {r.TP, want.TP}} {

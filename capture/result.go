@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// manifestFile is the name of the document that [Run] leaves in the output
-// folder: the [Result].
+// manifestFile is the name of the document that [Run] leaves in the output folder: the [Result].
 const manifestFile = "capture.json"
 
 // Result is what [Run] captured. It is data for JSON; durations are in seconds.
@@ -41,9 +40,8 @@ type Result struct {
 	OutputDir string    `json:"output_dir"`
 	StartedAt time.Time `json:"started_at"`
 	ElapsedS  float64   `json:"elapsed_s"`
-	// Stages are in the order they were captured. After an error they are
-	// those that were finished before it, and the one that failed with what
-	// there is of it.
+	// Stages are in the order they were captured. After an error they are those that were finished before it, and the
+	// one that failed with what there is of it.
 	Stages []StageResult `json:"stages"`
 	// Estimates are the sizes expected, per stage, where they were asked for.
 	Estimates []Estimate `json:"estimates,omitempty"`
@@ -102,24 +100,19 @@ type StageResult struct {
 	Tries int `json:"tries"`
 	// Dir holds the traces; absolute.
 	Dir string `json:"dir"`
-	// ServerArgs is the path of the server's information beside the traces,
-	// "" when there was none.
+	// ServerArgs is the path of the server's information beside the traces, "" when there was none.
 	ServerArgs string `json:"server_args,omitempty"`
-	// StepsAsked is NumSteps, StepsSent the number in the request (one more
-	// for SGLang, 0 for servers that take none), StepsFound the most
-	// Options.Inspect saw in a trace, -1 when it was not asked or did not
-	// count.
+	// StepsAsked is NumSteps, StepsSent the number in the request (one more for SGLang, 0 for servers that take none),
+	// StepsFound the most Options.Inspect saw in a trace, -1 when it was not asked or did not count.
 	StepsAsked int `json:"steps_asked"`
 	StepsSent  int `json:"steps_sent"`
 	StepsFound int `json:"steps_found"`
 	// StageMix counts the passes found by stage, the most of any rank.
 	StageMix map[string]int `json:"stage_mix,omitempty"`
 	Traces   []Trace        `json:"traces"`
-	// Rejected are files that were not taken: of another run, or of a first
-	// try; relative to the output folder.
+	// Rejected are files that were not taken: of another run, or of a first try; relative to the output folder.
 	Rejected []string `json:"rejected"`
-	// Ranks are the labels of the traces, Expected the number of traces
-	// waited for, 0 when it was not known.
+	// Ranks are the labels of the traces, Expected the number of traces waited for, 0 when it was not known.
 	Ranks    []string `json:"ranks"`
 	Expected int      `json:"expected_traces"`
 	// ExpectedFrom says how Expected is known.
@@ -127,8 +120,7 @@ type StageResult struct {
 	Warmup       Load    `json:"warmup"`
 	Load         Load    `json:"capture"`
 	Timings      Timings `json:"timings"`
-	// Empty is set when Inspect found no GPU event in any trace; Diagnosis
-	// then lists the likely causes.
+	// Empty is set when Inspect found no GPU event in any trace; Diagnosis then lists the likely causes.
 	Empty     bool     `json:"empty_window"`
 	Diagnosis []string `json:"diagnosis,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
@@ -160,8 +152,7 @@ type Load struct {
 	// InputWords and MaxTokens are per request; 0 words is the probe prompt.
 	InputWords int `json:"input_words"`
 	MaxTokens  int `json:"max_tokens"`
-	// Tokens is the least number of tokens a request was answered with as the
-	// server counts, -1 when it does not say.
+	// Tokens is the least number of tokens a request was answered with as the server counts, -1 when it does not say.
 	Tokens int `json:"least_tokens"`
 	// PromptTokens went in over all requests, CachedTokens of them came from
 	// the prefix cache; -1 when the server does not say.
@@ -177,8 +168,7 @@ type Timings struct {
 	// WarmupS is the warm-up requests, RequestsS the profiled ones.
 	WarmupS   float64 `json:"warmup_s"`
 	RequestsS float64 `json:"requests_s"`
-	// StartS and StopS are the profiler's answers, ArmDelayS the wait between
-	// arming and the first request.
+	// StartS and StopS are the profiler's answers, ArmDelayS the wait between arming and the first request.
 	StartS    float64 `json:"start_s"`
 	ArmDelayS float64 `json:"arm_delay_s"`
 	StopS     float64 `json:"stop_s"`

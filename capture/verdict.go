@@ -291,8 +291,7 @@ type remedy struct {
 	ignoreEOS bool
 }
 
-// remedy says what would remove the cause of a verdict, nil where nothing
-// would.
+// remedy says what would remove the cause of a verdict, nil where nothing would.
 func (s *StageResult) remedy() *remedy {
 	for _, c := range s.Checks {
 		if c.Outcome != Fail {

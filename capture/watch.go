@@ -16,10 +16,9 @@ import (
 
 // watch waits for the traces of one window.
 //
-// Before the profiler is armed, it remembers every file in the folder. Later a
-// file counts as this run's when its name is new and it is not one of the
-// remembered ones renamed; where the server writes to a fixed name, also when
-// the remembered file has been replaced.
+// Before the profiler is armed, it remembers every file in the folder. Later a file counts as this run's when its name
+// is new and it is not one of the remembered ones renamed; where the server writes to a fixed name, also when the
+// remembered file has been replaced.
 type watch struct {
 	f        *folder
 	dir      string   // below f, "." for f itself
@@ -38,8 +37,7 @@ type watch struct {
 type seenFile struct {
 	Bytes   int64     `json:"bytes"`
 	ModTime time.Time `json:"mod_time"`
-	// info recognises the file under another name; nil in a watch that was
-	// taken up again from a session file.
+	// info recognises the file under another name; nil in a watch that was taken up again from a session file.
 	info fs.FileInfo
 }
 
@@ -223,10 +221,8 @@ type patience struct {
 	quiet time.Duration
 }
 
-// await looks until everything wanted is complete. It returns the names of the
-// traces, relative to the folder watched. On a timeout the error is an
-// *IncompleteError with what this package can see; the caller adds what it
-// knows.
+// await looks until everything wanted is complete. It returns the names of the traces, relative to the folder watched.
+// On a timeout the error is an *IncompleteError with what this package can see; the caller adds what it knows.
 func (w *watch) await(ctx context.Context, want []wanted, merged bool, p patience, say func(string)) ([]string, error) {
 	begin := time.Now()
 	w.last = begin

@@ -13,12 +13,10 @@ import (
 // errNotWhole is wrapped by every reason a file is not a finished trace.
 var errNotWhole = errors.New("not whole")
 
-// checkWhole reads r to its end and fails unless it is one JSON value, plain
-// or gzipped, down to the gzip trailer and the closing bracket. It looks at
-// brackets and strings only: whether the value is a good trace is the
-// reader's business, whether it has an end is what a writer still at work
-// changes. Memory is constant. I/O errors and the context's come back as they
-// are; every other failure wraps errNotWhole.
+// checkWhole reads r to its end and fails unless it is one JSON value, plain or gzipped, down to the gzip trailer and
+// the closing bracket. It looks at brackets and strings only: whether the value is a good trace is the reader's
+// business, whether it has an end is what a writer still at work changes. Memory is constant. I/O errors and the
+// context's come back as they are; every other failure wraps errNotWhole.
 func checkWhole(ctx context.Context, r io.Reader) error {
 	br := bufio.NewReaderSize(r, 256<<10)
 	head, err := br.Peek(2)

@@ -145,7 +145,7 @@ func (w *window) judgeStart(err error) error {
 	case neverSent(err):
 		off()
 		return withHint(err, w.t.con.launch())
-	case errors.As(err, new(refusedError)):
+	case errors.Is(err, errNotDone):
 		off()
 		err = mark(err, ErrRefused)
 	case code == http.StatusRequestTimeout, code == 499:
@@ -156,7 +156,7 @@ func (w *window) judgeStart(err error) error {
 	case code/100 == 3, code/100 == 4:
 		off()
 		err = mark(err, ErrRefused)
-	case code == http.StatusInternalServerError, errors.As(err, new(partialError)):
+	case code == http.StatusInternalServerError, errors.Is(err, errPartial):
 		err = mark(err, ErrRefused)
 	}
 	return withHint(err, w.t.con.launch())
@@ -238,7 +238,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		_ = w.set(StateStopped)
 		w.aside = "the stop request was answered: " + err.Error()
 		return nil
-	case errors.As(err, new(partialError)):
+	case errors.Is(err, errPartial):
 		// Some workers were not profiling, or none: the traces tell.
 		_ = w.set(StateStopped)
 		w.warn("stop: " + err.Error())

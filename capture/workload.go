@@ -21,8 +21,7 @@ type stagePlan struct {
 	ignoreEOS           bool
 }
 
-// counter numbers the prompts of a run: warm-up and capture, stage after
-// stage, no number twice.
+// counter numbers the prompts of a run: warm-up and capture, stage after stage, no number twice.
 type counter struct{ next int }
 
 // freshIndex is a number for the first prompt of a run that no other run has
@@ -36,11 +35,10 @@ func (c *counter) request(words, tokens int) request {
 	return request{prompt: syntheticPrompt(i, words), maxTokens: tokens, seed: i}
 }
 
-// syntheticPrompt is words words, "profile" all of them but the first, which
-// is profile_probe_<i>: a prefix cache compares from the front, and a prompt
-// it knows would leave no prefill to profile. A long number is several tokens;
-// for each digit past the second a word less follows, so that the prompt does
-// not outgrow a chunk that its length was chosen for.
+// syntheticPrompt is words words, "profile" all of them but the first, which is profile_probe_<i>: a prefix cache
+// compares from the front, and a prompt it knows would leave no prefill to profile. A long number is several tokens;
+// for each digit past the second a word less follows, so that the prompt does not outgrow a chunk that its length was
+// chosen for.
 func syntheticPrompt(i, words int) string {
 	var b strings.Builder
 	b.Grow(32 + 8*words)
@@ -61,9 +59,8 @@ func syntheticPrompt(i, words int) string {
 //	         full length: each token is one pass
 //	legacy   one probe request of WarmupSteps tokens, ProbeRequests of them
 //
-// Where the server does not close the window by itself (selfStop false), a
-// request generates as many tokens as the window needs and no more: one by the
-// pass over the prompt, one by each step.
+// Where the server does not close the window by itself (selfStop false), a request generates as many tokens as the
+// window needs and no more: one by the pass over the prompt, one by each step.
 func plan(stage Stage, o Options, steps int, ignoreEOS, selfStop bool, c *counter) stagePlan {
 	p := stagePlan{stage: stage, steps: steps, ignoreEOS: ignoreEOS || o.IgnoreEOS}
 	switch {

@@ -17,8 +17,7 @@ const shortest = 4
 // Set are values that must not be shown.
 type Set []string
 
-// Add remembers values, and the parts of those that have a scheme before the
-// secret: "Bearer abc" is also abc.
+// Add remembers values, and the parts of those that have a scheme before the secret: "Bearer abc" is also abc.
 func (s *Set) Add(values ...string) {
 	for _, v := range values {
 		v = strings.TrimSpace(v)
@@ -36,9 +35,8 @@ func (s *Set) Add(values ...string) {
 // telling are names of headers whose values are secrets, whatever they are.
 var telling = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|passw|credential|session`)
 
-// longEnough is the least length of any other header's value for it to be
-// blotted out: "true" and "application/json" carry no secret, and taking them
-// out of every text would.
+// longEnough is the least length of any other header's value for it to be blotted out: "true" and "application/json"
+// carry no secret, and taking them out of every text would.
 const longEnough = 20
 
 // AddHeader remembers the values of all headers that may carry a secret.
@@ -55,8 +53,7 @@ func (s *Set) AddHeader(h http.Header) {
 var (
 	// userinfo is the part of an address before the @.
 	userinfo = regexp.MustCompile(`(\w+://)[^/@\s"']+@`)
-	// shaped are secrets that are known by their shape: a bearer token and the
-	// prefixes that issuers of keys use.
+	// shaped are secrets that are known by their shape: a bearer token and the prefixes that issuers of keys use.
 	shaped = regexp.MustCompile(`(?i)\b(?:bearer\s+[\w.~+/=-]{4,}|(?:sk|pk|hf|ghp|gho|nvapi|xox[a-z])[-_][\w-]{12,})`)
 	// assigned are secrets behind their name: --api-key X, api_key=X, "api_key": "X".
 	assigned = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + names + `)))(["']?\s*[:=]\s*["']?|\s+)([^\s"',;&}\]]+)`)
@@ -84,10 +81,9 @@ func (s Set) Scrub(text string) string {
 	})
 }
 
-// Document returns a copy of a decoded JSON value in which the values of
-// secret fields are replaced, also where the field is an argument in a command
-// line, and all texts are scrubbed. Depth is the value's own, which its
-// decoder bounds.
+// Document returns a copy of a decoded JSON value in which the values of secret fields are replaced, also where the
+// field is an argument in a command line, and all texts are scrubbed. Depth is the value's own, which its decoder
+// bounds.
 func (s Set) Document(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
