@@ -349,25 +349,28 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 
 // addLayerEvidence says once per kind of evidence what the layers rest on.
 func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
-	type key struct{ kind, model string }
+	type key struct {
+		kind string
+		of   ladder.ModelKey
+	}
 	index := map[key]int{}
 	for p := range 2 * len(results) { // whole passes speak first
 		r := &results[p%len(results)]
 		if r.Count == 0 || (r.Cut != ladder.Uncut) != (p >= len(results)) {
 			continue
 		}
-		if _, ok := index[key{r.LayerEvidence, r.Model}]; !ok {
-			index[key{r.LayerEvidence, r.Model}] = len(a.Evidence)
+		if _, ok := index[key{r.LayerEvidence, r.Key()}]; !ok {
+			index[key{r.LayerEvidence, r.Key()}] = len(a.Evidence)
 			detail := w.Describe(r)
 			if r.LayerEvidence == "module" {
 				detail = fmt.Sprintf("module frames of %d layers", r.Count)
 			}
-			if len(w.Models) > 2 { // one is that of passes without a name
+			if w.SeveralModels() {
 				detail = r.Model + ": " + detail
 			}
 			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail, Confidence: r.LayerConf})
 		}
-		a.Evidence[index[key{r.LayerEvidence, r.Model}]].stands(r.LayerConf)
+		a.Evidence[index[key{r.LayerEvidence, r.Key()}]].stands(r.LayerConf)
 	}
 }
 

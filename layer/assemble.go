@@ -117,7 +117,7 @@ func (a *Device) assemble(ctx context.Context, passes []GivenPass) error {
 		a.Passes = append(a.Passes, fp)
 		a.endLayers(p, passes[p].Layers)
 	}
-	w.Models = map[string]*ladder.Model{"": m}
+	w.Models = map[ladder.ModelKey]*ladder.Model{{}: m}
 	a.listModels(w, results)
 	a.cover()
 	a.addGivenEvidence(passes)

@@ -355,12 +355,12 @@ var known = map[string]struct{ share, conf float64 }{
 	"Kimi-Linear-48B-A3B, vLLM: names hidden, N 27":                                {0.976, 0.726},
 	"Llama-3.1-8B FP8, vLLM: a pair merged, N 0":                                   {1, 0.828},
 	"Llama-3.3-70B, SGLang, TP 8, all-reduce fused with norms: a pair merged, N 0": {1, 0.864},
-	"Llama-4-Maverick, vLLM, TP 8: cut in front, N 48":                             {0.999, 0.983},
+	"Llama-4-Maverick, vLLM, TP 8: cut in front, N 48":                             {0.999, 0.994},
 	"Llama-4-Maverick, vLLM, TP 8: half a pass at the end, N 0":                    {1, 0.6},
 	"Llama-4-Maverick, vLLM, TP 8: one of thirty lost, one pass, N 0":              {0.997, 0.795},
 	"Llama-4-Scout, vLLM, TP 8: one kernel of a hundred lost, N 0":                 {0.999, 0.989},
 	"MiniMax-M2, vLLM, TP 4: a part of a pass, N 62":                               {0.999, 0.95},
-	"MiniMax-M2, vLLM, TP 4: one kernel of a hundred lost, N 62":                   {0.999, 0.923},
+	"MiniMax-M2, vLLM, TP 4: one kernel of a hundred lost, N 62":                   {0.999, 0.858},
 	"Nemotron-Nano-12B-v2, vLLM: a pair merged, N 0":                               {1, 0.795},
 	"Nemotron-Nano-12B-v2, vLLM: cut in front, N 0":                                {1, 0.795},
 	"ERNIE-like: dense and expert layers in turns, vLLM: names hidden, N 0":        {1, 0.6},
@@ -377,11 +377,11 @@ func (v verdict) check(t *testing.T) {
 		switch {
 		case strings.Contains(v.name, "names hidden"):
 			want.conf = 0.799
-		case strings.Contains(v.name, "lost"):
-			want.conf = 0.92
+		case strings.Contains(v.name, "lost"): // what stands beside a loss may be of either layer
+			want.share, want.conf = 0.998, 0.85
 		}
 	}
-	unsure := ok || want.conf < 0.9
+	unsure := ok || want.conf == 0.799
 	if v.share < want.share || v.conf < want.conf-near || unsure && v.conf > want.conf+near || v.passes != v.wantPass || !v.lone && v.layers != v.want {
 		t.Errorf("%s: %.2f %% right, printed %.3f, %d layers of %d, %d passes of %d; want %.1f %% and %.3f\n%s", v.name, 100*v.share, v.conf, v.layers, v.want, v.passes, v.wantPass, 100*want.share, want.conf,
 			strings.Join(v.detail[:min(2, len(v.detail))], "\n"))

@@ -53,18 +53,18 @@ func (a *Device) severalModels() bool { return len(a.Models) > 1 && !a.Models[1]
 // listModels makes the list of models and says which pass is of which: the one with most GPU time first, drafts last.
 func (a *Device) listModels(w *work, results []ladder.Result) {
 	type key struct {
-		name  string
+		ladder.ModelKey
 		draft bool
 	}
 	var keys []key
 	of := make([]int, len(results))
 	for p := range results {
-		k := key{results[p].Model, a.Passes[p].Stage == StageDraft}
+		k := key{results[p].Key(), a.Passes[p].Stage == StageDraft}
 		at := slices.Index(keys, k)
 		if at < 0 {
 			at = len(keys)
-			m := Model{Name: k.name, Draft: k.draft}
-			if facts := w.Models[k.name]; facts != nil && !k.draft {
+			m := Model{Name: k.Class, Draft: k.draft}
+			if facts := w.Models[k.ModelKey]; facts != nil && !k.draft {
 				m.NumLayers, m.LayerSource = facts.Layers, facts.Source
 			}
 			keys, a.Models = append(keys, k), append(a.Models, m)

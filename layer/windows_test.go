@@ -425,16 +425,18 @@ func TestStacksOfNames(t *testing.T) {
 	e := laid("conv1d_kernel gelu_kernel conv1d_kernel gelu_kernel elementwise_add", rep(12, enc), "layer_norm_kernel")
 	d := laid("embedding_kernel elementwise_add", rep(12, dec), "layer_norm_kernel gemm_logits argmax_kernel")
 	check(t, &y, "encoder decoder (enc layers counted)", concat(e, d, d, d), 12, 1)
-	// vision tower then llm in one pass
+	// a vision tower and the language model behind it, without a pause
 	vis := "layer_norm_kernel gemm_qkv rotary_vision_kernel flash_fwd_vision gemm_proj elementwise_add layer_norm_kernel gemm_fc1 gelu_kernel gemm_fc2 elementwise_add"
-	v := laid("conv3d_patch_embed "+strings.Join(rep(32, vis), " ")+" layer_norm_kernel gemm_merge gelu_kernel gemm_merge2 embedding_kernel masked_scatter_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
+	v := laid("conv3d_patch_embed", rep(32, vis), "layer_norm_kernel gemm_merge gelu_kernel gemm_merge2")
+	last := v[len(v)-1]
+	for _, x := range laid("embedding_kernel masked_scatter_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel") {
+		x.start, x.pass, x.launch = x.start+last.start+5000-1_000_000_000, 1, x.launch+last.launch+1
+		v = append(v, x)
+	}
 	l := laid("embedding_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
 	check(t, &y, "vision 32 + 28 then decodes", concat(v, l, l, l), 28, 1)
 	// two models
 	target, draft := laid("embedding_kernel", rep(32, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), laid("embedding_kernel", rep(4, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
-	for i := range draft {
-		draft[i].layer = -1
-	}
 	check(t, &y, "draft 4 + target 32", concat(draft, draft, target, draft, draft, target, draft, draft, target), 32, 1)
 	check(t, &y, "draft 4 + target 32 graph", replayed(concat(draft, draft, target, draft, draft, target, draft, draft, target)), 32, 1)
 }

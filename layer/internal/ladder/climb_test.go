@@ -15,6 +15,7 @@ func passesOfLetters(passes ...string) (*Work, []*Result) {
 	for _, p := range passes {
 		results, all = append(results, w.prepare(Span{Kernels: all[:len(p)], Evidence: "structure"})), all[len(p):]
 	}
+	markEdges(results)
 	return w, results
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -44,8 +45,10 @@ type Work struct {
 	shared map[seqKey][]*Sequence
 	ids    []int32 // of the pass that was asked for last
 
-	empty  []Span            // steps that launched nothing, by start
-	Models map[string]*Model // by Span.model
+	empty    []Span // steps that launched nothing, by start
+	Models   map[ModelKey]*Model
+	variants []*variant
+	alike    *model.Names
 
 	// By kernel, None outside of any: the block of its layer, and once they are placed its pass and layer.
 	Half  []int8

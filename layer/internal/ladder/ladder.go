@@ -23,8 +23,20 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 	for _, r := range results {
 		if f != nil && w.byModules(r, f) {
 			byFrames = true
+			r.read = nil
 		}
 	}
+	own, follow := clean(results)
+	w.assignOwn(own, byFrames, m)
+	for _, r := range follow {
+		if r.LayerEvidence == "none" {
+			w.byVariant(r)
+		}
+	}
+}
+
+// assignOwn finds the layers of passes that no others tell; byFrames says that frames told those of some.
+func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 	if byFrames {
 		w.learnBegins(results)
 	}
@@ -93,8 +105,8 @@ func (w *Work) assignWhole(results []*Result, m *Model) {
 // assignCut finds the layers of passes that the window cuts by those of a whole one, or by nothing but themselves.
 func (w *Work) assignCut(results []*Result, n int) {
 	alone := len(bestWholes(results, nil)) == 0
-	for p, r := range results {
-		atEdge := p == 0 || p == len(results)-1
+	for _, r := range results {
+		atEdge := r.atStart || r.atEnd
 		if r.Draft || r.LayerEvidence != "none" || !atEdge && (alone || r.Cut == Uncut) {
 			continue
 		}
@@ -109,7 +121,7 @@ func (w *Work) assignCut(results []*Result, n int) {
 		case r.Cut != Uncut:
 			w.byReference(r, whole, n)
 		default:
-			if r.Cut = CutAtEnd; p == 0 {
+			if r.Cut = CutAtEnd; r.atStart {
 				r.Cut = CutAtStart
 			}
 			if !w.byReference(r, whole, n) {
@@ -124,21 +136,19 @@ func (w *Work) assignCut(results []*Result, n int) {
 // the layers of a whole pass. Where it is shorter than another pass, and begins or ends within a layer, the layers of that
 // pass count.
 func (w *Work) doubtEdges(results []*Result, n int) {
-	last := len(results) - 1
-	if last < 1 {
-		return
-	}
-	for _, p := range []int{0, last} {
-		r := results[p]
+	for p, r := range results {
+		if len(results) < 2 || !r.atStart && !r.atEnd {
+			continue
+		}
 		if r.Cut != Uncut || r.LayerEvidence != "repeat" || r.Evidence == "graph" {
 			continue
 		}
 		d := params.Doubt(r.Seq, r.st, false)
 		cut := CutAtEnd
 		switch {
-		case p == 0 && d.Front:
+		case r.atStart && d.Front:
 			cut = CutAtStart
-		case p == last && params.GoesOn(r.Seq, r.st.Starts):
+		case r.atEnd && params.GoesOn(r.Seq, r.st.Starts):
 		default:
 			continue
 		}
@@ -241,12 +251,12 @@ func voteLayers(results []*Result) int {
 	votes, ofCut := map[int]int{}, map[int]int{}
 	var voters, cut []*Sequence // one for each number
 	var memo segment.Memo[int]
-	for p, r := range results {
+	for _, r := range results {
 		s := r.Seq
 		n := memo.Get(s.Base, func() int { return params.Number(s) })
 		switch {
 		case n < 2:
-		case (p == 0 || p == len(results)-1) && params.CutOff(s, n, p == 0, p == len(results)-1):
+		case (r.atStart || r.atEnd) && params.CutOff(s, n, r.atStart, r.atEnd):
 			cut = addVote(ofCut, cut, n, s)
 		default:
 			voters = addVote(votes, voters, n, s)
@@ -285,7 +295,10 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		if run[0] != w.Order[0] {
 			cut = CutAtEnd
 			if run[len(run)-1] != w.Order[len(w.Order)-1] {
-				continue // between passes: batch preparation and sampling that no mark covers
+				if r := w.readLoose(run); r != nil { // else batch preparation and sampling that no mark covers
+					results = append(results, r)
+				}
+				continue
 			}
 		} else if results[0].precededBy(run) {
 			continue
@@ -402,8 +415,10 @@ func (w *Work) Climb(f *Frames, m *Model) (*Found, error) {
 		}
 		results[p] = w.prepare(spans[p])
 	}
+	results = w.findVariants(results)
+	w.findInstances(results)
 	m = w.assignByModel(results, f, m)
-	if w.Models[""] == m { // else what lies between the passes is of no known model
+	if !w.SeveralModels() { // else what lies between the passes is of no known model
 		results = w.addLoose(results, m)
 		w.judge(results, m)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -17,23 +18,29 @@ import (
 // A Result is a pass with the layer of each of its kernels.
 type Result struct {
 	Span
-	line          []int32 // kernels of the main line, in launch order
-	Side          []int32 // kernels of streams that run beside it
-	Second        []int32 // kernels of a second half of the batch, see secondHalf
-	Seq           *Sequence
-	Layer         []int32 // per kernel of Span.kernels
-	Count         int     // layers present
-	First         int     // index of the first one
-	FromEnd       bool    // layers count from the end: which the first one is cannot be known
-	LayerEvidence string
-	LayerConf     float64
-	doubts        string       // what speaks against the layers, in words
-	Scrambled     bool         // names and times of its records do not belong together
-	foreign       bool         // read by a whole pass whose layers are unlike these
-	st            *segment.Cut // nil unless by anchors or repeats
-	CutFirst      bool         // the first layer is cut by the window
-	CutLast       bool
-	framed        frameSpan // what frames show of the calls whose layers it has: see cutByFrames
+	line           []int32 // kernels of the main line, in launch order
+	Side           []int32 // kernels of streams that run beside it
+	Second         []int32 // kernels of a second half of the batch, see secondHalf
+	Seq            *Sequence
+	Layer          []int32 // per kernel of Span.kernels
+	Count          int     // layers present
+	First          int     // index of the first one
+	FromEnd        bool    // layers count from the end: which the first one is cannot be known
+	LayerEvidence  string
+	LayerConf      float64
+	doubts         string       // what speaks against the layers, in words
+	Scrambled      bool         // names and times of its records do not belong together
+	foreign        bool         // read by a whole pass whose layers are unlike these
+	st             *segment.Cut // nil unless by anchors or repeats
+	variant        *variant     // what passes like it run
+	instance       int          // of the model, see ModelKey
+	read           *reading     // nil where its layers are its own
+	Missing        []model.Gap  // columns of the variant whose records are missing
+	standIn        bool         // for passes none of which is whole
+	atStart, atEnd bool         // the window begins, ends, with it
+	CutFirst       bool         // the first layer is cut by the window
+	CutLast        bool
+	framed         frameSpan // what frames show of the calls whose layers it has: see cutByFrames
 }
 
 // mainLine separates the kernels of streams that run beside the main one within a graph replay (or where nothing is known

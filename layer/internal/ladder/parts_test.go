@@ -583,6 +583,7 @@ func TestEdgesAreDoubted(t *testing.T) {
 			}
 			results = append(results, r)
 		}
+		markEdges(results)
 		w.doubtEdges(results, layers)
 		for p, r := range results {
 			if r.Cut != c.want[p] || r.Cut == CutAtStart && r.First+r.Count != layers || r.Cut == CutAtEnd && r.First != 0 {

@@ -121,7 +121,7 @@ func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Findi
 		}
 	}
 	first, second := w.withoutHalf(kernels)
-	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromMarks, w.passesFromGraphs, w.passesFromStructure} {
+	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromVariants, w.passesFromMarks, w.passesFromGraphs, w.passesFromStructure} {
 		if passes, ev := rung(first, model); w.Ended() != nil || len(passes) > 0 {
 			w.addHalf(passes, second)
 			return passes, ev

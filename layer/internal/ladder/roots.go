@@ -35,15 +35,15 @@ func (w *Work) modelClasses(f *Frames, calls []moduleCall) map[string]bool {
 // config say is of the one that takes most GPU time. It returns what is known of that one. Where there are
 // several, their layers are judged, too.
 func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
-	groups := map[string][]*Result{}
-	var names []string
+	groups := map[ModelKey][]*Result{}
+	var names []ModelKey
 	for _, r := range results {
-		if groups[r.Model] == nil {
-			names = append(names, r.Model)
+		if groups[r.Key()] == nil {
+			names = append(names, r.Key())
 		}
-		groups[r.Model] = append(groups[r.Model], r)
+		groups[r.Key()] = append(groups[r.Key()], r)
 	}
-	w.Models = map[string]*Model{"": m}
+	w.Models = map[ModelKey]*Model{{}: m}
 	if len(names) < 2 {
 		w.assignLayers(results, f, m)
 		for _, name := range names {
@@ -51,11 +51,14 @@ func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 		}
 		return m
 	}
-	busy := map[string]time.Duration{}
+	busy := map[ModelKey]time.Duration{}
 	for _, r := range results {
-		busy[r.Model] += w.busy(r.Kernels)
+		busy[r.Key()] += w.busy(r.Kernels)
 	}
-	main := slices.MaxFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y, x)) })
+	main := slices.MaxFunc(names, func(x, y ModelKey) int {
+		return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y.Class, x.Class), cmp.Compare(y.Instance, x.Instance))
+	})
+	main = likelier(groups, names, main, m.Layers)
 	for _, name := range names {
 		facts := *m
 		if name != main {
@@ -78,5 +81,5 @@ func (w *Work) busy(kernels []int32) (sum time.Duration) {
 
 // ofModel returns the passes of the model that m is about.
 func (w *Work) ofModel(results []*Result, m *Model) []*Result {
-	return slices.DeleteFunc(slices.Clone(results), func(r *Result) bool { return w.Models[r.Model] != m })
+	return slices.DeleteFunc(slices.Clone(results), func(r *Result) bool { return w.Models[r.Key()] != m })
 }

@@ -86,3 +86,8 @@ func (p *Params) Recurs(n, layers int) bool { return p.SideRecurs*n >= layers }
 func (p *Params) Half(first, second, shared int) bool {
 	return p.HalfShare*second >= first && atLeast(float64(shared), p.HalfNames, float64(second))
 }
+
+// Readable says whether so many of the kernels of a stretch are those of a pass.
+func (p *Params) Readable(matched, kernels int) bool {
+	return atLeast(float64(matched), p.ReadClose, float64(kernels))
+}

@@ -28,9 +28,9 @@ const (
 	sample, activation, elementwise, backward = Sample, Activation, Elementwise, Backward
 )
 
-// interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm, two
+// Interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm, two
 // tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
-func interchangeable(r Role) bool {
+func Interchangeable(r Role) bool {
 	switch r {
 	case Norm, Mixer, Product, MoE, Rope, Collective:
 		return true

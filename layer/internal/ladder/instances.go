@@ -1,0 +1,230 @@
+package ladder
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A ModelKey tells the models of a GPU apart: by the class of their outermost module frames, and where one class, or none, runs several stacks of layers,
+// by what they run.
+type ModelKey struct {
+	Class    string
+	Instance int
+}
+
+// Key is of which model a pass is.
+func (r *Result) Key() ModelKey { return ModelKey{r.Model, r.instance} }
+
+// An instance is one model: its variants run the same layers.
+type instance struct {
+	n        int // layers, 0 where none were found
+	variants []*variant
+	kernels  int // of all passes
+}
+
+const (
+	// akin: variants of one model have at least this part of the shorter one's kernels in common: a prefill and a decode step differ in their attention.
+	akin = .3
+	// sameLayerSize: layers whose numbers of kernels differ by less are of one size. Two passes with layers of one size and numbers of layers that are
+	// apart are of two models; apart is more than apartLayers layers, and one in apartShare.
+	sameLayerSize            = .25
+	apartLayers, apartShare  = 2, 16
+	readsAlike               = .95 // what another number of layers must explain of a pass to be as good as its own
+	ownKernels               = 20  // one in so many kernels is enough for a model of its own
+	draftShare, draftKernels = .8, .4
+)
+
+// findInstances says of which model each pass is.
+func (w *Work) findInstances(results []*Result) {
+	groups := map[string][]*variant{}
+	var order []string
+	kernels := map[*variant]int{}
+	total := 0
+	for _, r := range results {
+		v := r.variant
+		if v == nil {
+			continue
+		}
+		total += len(r.Kernels)
+		if kernels[v] == 0 {
+			if groups[r.Model] == nil {
+				order = append(order, r.Model)
+			}
+			groups[r.Model] = append(groups[r.Model], v)
+		}
+		kernels[v] += len(r.Kernels)
+	}
+	for _, name := range order {
+		all := groups[name]
+		if len(all) < 2 {
+			continue
+		}
+		weight := func(v *variant) int {
+			if v.Members > 1 {
+				return kernels[v] + 1<<40
+			}
+			return kernels[v]
+		}
+		slices.SortStableFunc(all, func(a, b *variant) int { return cmp.Compare(weight(b), weight(a)) })
+		var found []*instance
+		for _, v := range all {
+			if w.Ended() != nil {
+				return
+			}
+			v.n = params.Number(v.lead.Seq)
+			in := w.instanceOf(v, found, ownKernels*kernels[v] >= total)
+			if in == nil {
+				in = &instance{n: v.n}
+				found = append(found, in)
+			}
+			in.variants = append(in.variants, v)
+			in.kernels += kernels[v]
+		}
+		slices.SortStableFunc(found, func(a, b *instance) int { return cmp.Compare(b.kernels, a.kernels) })
+		for k, in := range found {
+			for _, v := range in.variants {
+				v.instance = k
+			}
+		}
+		w.findDrafts(results, name, found)
+	}
+	for _, r := range results {
+		if r.variant != nil {
+			r.instance, r.Draft = r.variant.instance, r.Draft || r.variant.draft
+			r.variant.lead.instance = r.instance
+		}
+	}
+}
+
+// instanceOf returns the model that a variant is of, nil where it is one of its own. large says that it has kernels enough to be one.
+func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
+	var best *instance
+	most := 0.0
+	s := v.lead.Seq
+	for _, in := range found {
+		for _, o := range in.variants {
+			if like := kin(s, o.lead.Seq); like > most {
+				best, most = in, like
+			}
+		}
+	}
+	recurs := v.Members > 1
+	if best == nil || most < akin {
+		if recurs || large || len(found) == 0 {
+			return nil
+		}
+		return found[0]
+	}
+	if !recurs || v.n == best.n && v.n > 0 {
+		if !recurs && v.n > 0 && best.n > 0 && w.otherStack(v, best) && !v.lead.atStart && !v.lead.atEnd && most < 2*akin {
+			return nil
+		}
+		return best
+	}
+	if v.n == 0 || best.n == 0 {
+		if 2*s.Len() < best.variants[0].lead.Seq.Len() {
+			return nil // a layer or two
+		}
+		return best
+	}
+	if w.otherStack(v, best) {
+		return nil
+	}
+	return best
+}
+
+// otherStack says whether a variant has another number of layers than a model.
+func (w *Work) otherStack(v *variant, in *instance) bool {
+	s, of := v.lead.Seq, in.variants[0].lead.Seq
+	d := max(v.n-in.n, in.n-v.n)
+	if d == 0 {
+		return false
+	}
+	size, its := float64(s.Len())/float64(v.n), float64(of.Len())/float64(in.n)
+	if math.Abs(size/its-1) < sameLayerSize {
+		return d > max(apartLayers, in.n/apartShare)
+	}
+	own, ok := params.Layers(s, v.n)
+	if !ok {
+		return false
+	}
+	forced, ok := params.Layers(s, in.n)
+	return !ok || float64(params.Explained(s, forced)) < readsAlike*float64(params.Explained(s, own))
+}
+
+// kin is the part of the shorter one of two sequences that they have in common, tiles aside.
+func kin(a, b *Sequence) float64 {
+	count := map[int32]int{}
+	for _, x := range a.Base {
+		count[x]++
+	}
+	both := 0
+	for _, x := range b.Base {
+		if count[x] > 0 {
+			count[x]--
+			both++
+		}
+	}
+	return float64(both) / float64(max(1, min(a.Len(), b.Len())))
+}
+
+// findDrafts marks the models that draft tokens for the one with most kernels: they run the same kernels in fewer layers, and run in front of nearly each of its
+// passes.
+func (w *Work) findDrafts(results []*Result, name string, found []*instance) {
+	for k := 1; k < len(found); k++ {
+		in := found[k]
+		if in.n >= found[0].n || kin(in.variants[0].lead.Seq, found[0].variants[0].lead.Seq) < draftKernels {
+			continue
+		}
+		runs, led := 0, 0
+		before := None
+		for _, r := range results {
+			if r.Model != name || r.variant == nil {
+				continue
+			}
+			if r.variant.instance == 0 {
+				if runs++; before == k {
+					led++
+				}
+			}
+			before = r.variant.instance
+		}
+		if runs > 1 && float64(led) >= draftShare*float64(runs-1) {
+			for _, v := range in.variants {
+				v.draft = true
+			}
+		}
+	}
+}
+
+// likelier returns which of the models config or flags are about: the one that shows their number of layers by itself, else the one with most GPU time.
+func likelier(groups map[ModelKey][]*Result, names []ModelKey, main ModelKey, n int) ModelKey {
+	if n == 0 {
+		return main
+	}
+	shows := func(k ModelKey) bool {
+		return slices.ContainsFunc(groups[k], func(r *Result) bool { return r.variant != nil && r.variant.n == n })
+	}
+	if shows(main) {
+		return main
+	}
+	for _, k := range names {
+		if shows(k) {
+			return k
+		}
+	}
+	return main
+}
+
+// SeveralModels says whether passes are of more than one model.
+func (w *Work) SeveralModels() bool {
+	first := (*Model)(nil)
+	for _, m := range w.Models {
+		if first != nil && m != first {
+			return true
+		}
+		first = m
+	}
+	return false
+}

@@ -1,0 +1,464 @@
+package ladder
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/llmstrata/strata/layer/internal/model"
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/trace"
+)
+
+// A variant is what passes of one kind run, as most of them do: a prefill, a decode step, a run of a draft model.
+type variant struct {
+	*model.Cluster
+	lead     *Result   // a pass that runs exactly that, or one that stands for it
+	like     []*Result // the passes whose kernels are read by their columns
+	first    int       // index of the first pass
+	n        int       // layers that it shows by itself
+	instance int
+	draft    bool
+}
+
+// reading is what a pass has of its variant: the column of each kernel of its line.
+type reading struct {
+	variant *variant
+	pass    model.Pass
+}
+
+// rowsOf are the kernels of a pass's line as the model sees them. end is when the GPU last ended what it ran before.
+func (w *Work) rowsOf(line []int32, end trace.Time) ([]model.Row, trace.Time) {
+	rows := make([]model.Row, len(line))
+	for k, i := range line {
+		e := w.Act(i)
+		rows[k] = model.Row{Name: w.ID[i], Time: model.SpanOf(int64(e.Duration())), Gap: model.SpanOf(int64(e.Start() - end))}
+		end = max(end, e.End())
+	}
+	return rows, end
+}
+
+// modelNames says what names have in common.
+func (w *Work) modelNames() *model.Names {
+	if w.alike == nil {
+		w.alike = &model.Names{Base: w.base, Kind: make([]model.Kind, len(w.roles))}
+		for id, role := range w.roles {
+			if segment.Interchangeable(role) {
+				w.alike.Kind[id] = model.Kind(role)
+			}
+		}
+	}
+	return w.alike
+}
+
+// findVariants groups the passes by what they run, divides those between which a boundary is missing, and reads those of which records are missing by the
+// others.
+func (w *Work) findVariants(results []*Result) []*Result {
+	markEdges(results)
+	if len(results) < 2 || slices.ContainsFunc(results, func(r *Result) bool { return len(r.line) == 0 }) {
+		return results
+	}
+	all := w.stretchesOf(results)
+	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
+	if w.Ended() != nil {
+		return results
+	}
+	w.variants = make([]*variant, len(clusters))
+	for c := range clusters {
+		w.variants[c] = &variant{Cluster: &clusters[c], first: None}
+	}
+	var out []*Result
+	for p, r := range results {
+		switch passes := pieces[p].Passes; {
+		case len(passes) == 0:
+			out = append(out, r)
+		case pieces[p].Equal:
+			r.variant = w.variants[passes[0].Profile]
+			if r.variant.lead == nil {
+				r.variant.lead = r
+			}
+			out = append(out, r)
+		case len(passes) == 1:
+			if passes[0].Profile != model.Outside {
+				r.follows(w.variants[passes[0].Profile], passes[0])
+			}
+			out = append(out, r)
+		default:
+			out = append(out, w.divide(r, passes)...)
+		}
+	}
+	for p, r := range out {
+		v := r.variant
+		if r.read != nil {
+			v.like = append(v.like, r)
+		}
+		if v != nil && v.first == None {
+			v.first = p
+		}
+	}
+	for _, v := range w.variants {
+		if v.lead == nil && len(v.like) > 0 {
+			v.lead = w.standIn(v)
+		}
+	}
+	return out
+}
+
+// follows notes how a pass is read by its variant.
+func (r *Result) follows(v *variant, p model.Pass) {
+	r.variant, r.read, r.Missing = v, &reading{v, p}, p.Missing
+}
+
+// markEdges notes which passes the window begins and ends with.
+func markEdges(results []*Result) {
+	if len(results) > 0 {
+		results[0].atStart, results[len(results)-1].atEnd = true, true
+	}
+}
+
+// stretchesOf are passes as the model sees them: of those that run the same, only some with their times.
+func (w *Work) stretchesOf(results []*Result) []model.Stretch {
+	all := make([]model.Stretch, len(results))
+	first, seen := map[*Sequence]int{}, map[*Sequence]int{}
+	end := w.Act(results[0].line[0]).Start()
+	for p, r := range results {
+		if p > 0 {
+			all[p-1].After = max(0, int64(w.Act(r.line[0]).Start()-end))
+		}
+		k, again := first[r.Seq]
+		if !again {
+			first[r.Seq] = p
+		} else {
+			all[p].Like = k + 1
+		}
+		if seen[r.Seq]++; seen[r.Seq] <= model.TimedAlike {
+			all[p].Rows, end = w.rowsOf(r.line, end)
+			continue
+		}
+		for _, i := range r.line[max(0, len(r.line)-1):] {
+			end = max(end, w.Act(i).End())
+		}
+	}
+	all[0].Open.Start, all[len(all)-1].Open.End = true, true
+	return all
+}
+
+// standIn makes a pass of no kernels that stands for the variant that no pass runs exactly.
+func (w *Work) standIn(v *variant) *Result {
+	ids := make([]int32, len(v.Columns))
+	for j, c := range v.Columns {
+		ids[j] = c.Name
+	}
+	span := v.like[0].Span
+	span.Kernels, span.Step, span.Cut = nil, nil, Uncut
+	return &Result{Span: span, Seq: w.sequence(ids), LayerEvidence: "none", standIn: true, variant: v}
+}
+
+// readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that others ran: or a part of one, of which a
+// capture's end may have cut off the rest. It is nil where they are not.
+func (w *Work) readLoose(run []int32) *Result {
+	r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose})
+	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
+	var profiles []*model.Profile
+	var of []*variant
+	for _, v := range w.variants {
+		if v.lead != nil && v.lead.Count > 0 && len(rows) >= looseShare(len(v.Columns)) && len(of) < mostLoose {
+			profiles, of = append(profiles, v.Profile), append(of, v)
+		}
+	}
+	read := model.Decode(model.Stretch{Rows: rows, Open: model.Ends{Start: true, End: true}}, profiles)
+	if len(read.Passes) != 1 || read.Passes[0].Profile == model.Outside || !params.Readable(read.Passes[0].Matched(), len(rows)) {
+		return nil
+	}
+	v := of[read.Passes[0].Profile]
+	r.Model, r.instance = v.lead.Model, v.instance
+	r.follows(v, read.Passes[0])
+	w.byVariant(r)
+	if r.Count == 0 {
+		return nil
+	}
+	return r
+}
+
+// looseShare is the least number of kernels of a part of a pass of so many.
+func looseShare(columns int) int { return columns / 5 }
+
+// mostLoose bounds the variants that kernels without a launch are read by.
+const mostLoose = 8
+
+// divide makes passes of one between whose parts the boundary is missing.
+func (w *Work) divide(r *Result, passes []model.Pass) []*Result {
+	place := placesIn(r.Kernels, r.line)
+	var out []*Result
+	from := 0
+	for k, p := range passes {
+		to := len(r.Kernels)
+		if k+1 < len(passes) {
+			to = place[passes[k+1].From]
+		}
+		span := r.Span
+		span.Kernels, span.Cut = r.Kernels[from:to:to], Uncut
+		one := w.prepare(span)
+		for g := range p.Missing {
+			p.Missing[g].Before -= p.From
+		}
+		if p.Profile != model.Outside && len(one.line) == p.To-p.From {
+			one.follows(w.variants[p.Profile], p)
+		}
+		out, from = append(out, one), to
+	}
+	out[0].atStart, out[len(out)-1].atEnd = r.atStart, r.atEnd
+	return out
+}
+
+// byVariant gives a pass the layers of its variant: each kernel that of its column, one between two columns that of the kernel in front.
+func (w *Work) byVariant(r *Result) {
+	lead := r.variant.lead
+	of := lead.layersOfLine()
+	if lead.standIn && lead.st != nil {
+		of = make([]int32, len(r.variant.Columns))
+		layersBetween(lead.st.Starts, of)
+		for j := range of {
+			if of[j] != None {
+				of[j] += int32(lead.First)
+			}
+		}
+	}
+	if lead.Count == 0 || len(of) != len(r.variant.Columns) {
+		return
+	}
+	layers := make([]int32, len(r.line))
+	before, pending := int32(None), 0
+	for k, j := range r.read.pass.Column {
+		if j == model.Foreign {
+			pending++
+			continue
+		}
+		l := of[j]
+		for b := k - pending; b < k; b++ {
+			if layers[b] = None; before != None && l != None {
+				layers[b] = before
+			}
+		}
+		layers[k], before, pending = l, l, 0
+	}
+	for b := len(layers) - pending; b < len(layers); b++ {
+		layers[b] = None
+	}
+	r.Seq, r.st = lead.Seq, lead.st
+	w.spreadLayers(r, layers)
+	lo, hi := int32(None), int32(None)
+	for _, l := range layers {
+		if l != None {
+			if lo == None {
+				lo = l
+			}
+			hi = l
+		}
+	}
+	if lo == None {
+		return
+	}
+	r.First, r.Count = int(lo), int(hi-lo)+1
+	r.LayerEvidence, r.LayerConf = lead.LayerEvidence, lead.LayerConf
+	if r.LayerEvidence == "module" { // of others
+		r.LayerEvidence, r.LayerConf = "repeat", params.ConfidenceReference
+	}
+	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End}
+	r.Cut = partialOf(cut)
+	at := func(l int32) (first, last int) {
+		return slices.Index(of, l), len(of) - 1 - slices.Index(slices.Clone(reversed(of)), l)
+	}
+	if first, _ := at(lo); cut.Start && !slices.Contains(r.read.pass.Column, int32(first)) {
+		r.CutFirst = true
+	}
+	if _, last := at(hi); cut.End && !slices.Contains(r.read.pass.Column, int32(last)) {
+		r.CutLast = true
+	}
+}
+
+func reversed(list []int32) []int32 {
+	out := slices.Clone(list)
+	slices.Reverse(out)
+	return out
+}
+
+// spreadLayers writes the layers of a pass's line, and of what runs beside it.
+func (w *Work) spreadLayers(r *Result, layers []int32) {
+	if len(r.line) == len(r.Kernels) {
+		copy(r.Layer, layers)
+		return
+	}
+	layerOf := make(map[int32]int32, len(r.Kernels))
+	for k, i := range r.line {
+		layerOf[i] = layers[k]
+	}
+	w.assignSide(r, layerOf)
+	for k, i := range r.Kernels {
+		r.Layer[k] = layerOf[i]
+	}
+}
+
+// clean returns the passes whose layers are found by themselves: those that are read by others follow them.
+func clean(results []*Result) (out, follow []*Result) {
+	stood := map[*variant]bool{}
+	for _, r := range results {
+		if r.read == nil {
+			out = append(out, r)
+			continue
+		}
+		follow = append(follow, r)
+		if v := r.variant; v.lead.standIn && !stood[v] {
+			stood[v] = true
+			out = append(out, v.lead)
+		}
+	}
+	return out, follow
+}
+
+// passesFromVariants cuts a stretch where passes begin and end, and keeps that where what lies between recurs.
+func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
+	if m.UseAnchors || len(kernels) < 2 {
+		return nil, Finding{}
+	}
+	line, _ := w.mainLine(kernels)
+	rows, _ := w.rowsOf(line, w.Act(line[0]).Start())
+	bounds := model.Bounds(rows, w.marksOf(line), w.modelNames())
+	if len(bounds) == 0 {
+		return nil, Finding{}
+	}
+	bounds = w.joinIdle(line, bounds)
+	all := stretches(rows, bounds)
+	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
+	if w.Ended() != nil || !w.recurs(all, clusters, pieces, m) {
+		return nil, Finding{}
+	}
+	place := placesIn(kernels, line)
+	spans := make([]Span, len(all))
+	from := 0
+	for p := range spans {
+		to := len(kernels)
+		if p < len(bounds) {
+			to = place[bounds[p]]
+		}
+		spans[p].Kernels = kernels[from:to:to]
+		from = to
+	}
+	kind, conf := "structure", params.ConfidenceStructure
+	if n := w.fullReplays(spans); 2*n > len(spans) {
+		kind, conf = "graph", params.ConfidenceGraph
+	}
+	return rung(spans, kind, conf, fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans), len(clusters)))
+}
+
+// placesIn returns where each kernel of a line stands among all kernels.
+func placesIn(kernels, line []int32) []int {
+	place := make([]int, 0, len(line))
+	for k, i := range kernels {
+		if len(place) < len(line) && line[len(place)] == i {
+			place = append(place, k)
+		}
+	}
+	return place
+}
+
+// stretches are the rows between bounds.
+func stretches(rows []model.Row, bounds []int) []model.Stretch {
+	all := make([]model.Stretch, len(bounds)+1)
+	from := 0
+	for p := range all {
+		to := len(rows)
+		if p < len(bounds) {
+			to = bounds[p]
+			all[p].After = int64(rows[to].Gap)
+		}
+		all[p].Rows = rows[from:to:to]
+		from = to
+	}
+	all[0].Open.Start, all[len(all)-1].Open.End = true, true
+	return all
+}
+
+// marksOf says what the kernels of a line tell of where passes begin and end.
+func (w *Work) marksOf(line []int32) []model.Mark {
+	marks := make([]model.Mark, len(line))
+	for k, i := range line {
+		switch w.RoleOf(i) {
+		case roleEmbed:
+			marks[k] = model.Begins
+		case roleSample:
+			marks[k] = model.Samples
+		case RoleMixer:
+			marks[k] = model.Works | model.Mixes
+		case RoleNorm, RoleGemm, roleMoE, roleRope, roleActivation:
+			marks[k] = model.Works
+		}
+	}
+	return marks
+}
+
+// joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has one.
+func (w *Work) joinIdle(line []int32, bounds []int) []int {
+	mixers := make([]int, len(line)+1)
+	for k, i := range line {
+		mixers[k+1] = mixers[k] + int(b2i(w.RoleOf(i) == RoleMixer))
+	}
+	if mixers[len(line)] == 0 {
+		return bounds
+	}
+	var out []int
+	from := 0
+	for k, b := range bounds {
+		to := len(line)
+		if k+1 < len(bounds) {
+			to = bounds[k+1]
+		}
+		if mixers[b] == mixers[from] && b-from < smallPass { // nothing in front: it is what the next one begins with
+			continue
+		}
+		if mixers[to] == mixers[b] && to-b < smallPass {
+			continue
+		}
+		out = append(out, b)
+		from = b
+	}
+	return out
+}
+
+// smallPass is up to how many kernels without a mixer are no pass: sampling, preparation of a batch. Decoders of images have hundreds.
+const smallPass = 40
+
+func b2i(b bool) int8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// recurs says whether the pieces are passes: most kernels are in kinds of which there are two at least, and most in stacks of layers.
+func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []model.Piece, m *Model) bool {
+	stack := make([]bool, len(clusters))
+	for c := range clusters {
+		ids := make([]int32, len(clusters[c].Columns))
+		for j, r := range clusters[c].Columns {
+			ids[j] = r.Name
+		}
+		stack[c] = w.isStack(w.sequence(ids), &Model{})
+	}
+	kernels, again, stacked := 0, 0, 0
+	for p := range all {
+		n := len(all[p].Rows)
+		kernels += n
+		for _, x := range pieces[p].Passes {
+			if x.Profile == model.Outside {
+				continue
+			}
+			if clusters[x.Profile].Members > 1 {
+				again += x.To - x.From
+			}
+			if stack[x.Profile] {
+				stacked += x.To - x.From
+			}
+		}
+	}
+	return 10*again >= 6*kernels && 10*stacked >= 7*kernels
+}

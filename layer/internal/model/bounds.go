@@ -1,0 +1,161 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Mark is what a kernel's name or launch says of where passes begin and end.
+type Mark uint8
+
+const (
+	// Begins: it looks up an embedding.
+	Begins Mark = 1 << iota
+	// Ends: it samples.
+	Samples
+	// Works: it is of a layer or of a head: a norm, a product, attention.
+	Works
+	// Mixes: it is attention or what stands for it.
+	Mixes
+	// Launched: a graph launch of its own begins here.
+	Launched
+)
+
+const (
+	// together: marks that stand closer are one, as a word and a position embedding are, or the kernels of a sampler.
+	together = 4
+	// rests: a place where the GPU idles so many times as long as it does at nine in ten kernels is a rest.
+	rests = 4
+	// restsMost: of the occurrences of a place between passes so many in a hundred are rests.
+	restsMost = 60
+	// shortest is the least number of kernels of a pass.
+	shortest = 8
+)
+
+// Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, behind sampling, and where the GPU rests at a place that
+// recurs. Between the end of one pass and the beginning of the next it is where the GPU idles longest.
+func Bounds(rows []Row, marks []Mark, names *Names) []int {
+	is := make([]bool, len(rows)+1)
+	usual := usualGap(rows)
+	byMarks(rows, marks, is, usual)
+	for _, i := range restPlaces(rows, names.Base, usual) {
+		near := false
+		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
+			near = near || is[k]
+		}
+		if !near {
+			is[i] = true
+		}
+	}
+	for i, m := range marks {
+		if m&Launched == 0 {
+			continue
+		}
+		near := false
+		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
+			near = near || is[k]
+		}
+		if !near {
+			is[i] = true
+		}
+	}
+	var out []int
+	for i := shortest; i <= len(rows)-shortest; i++ {
+		if is[i] && (len(out) == 0 || i-out[len(out)-1] >= shortest) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// usualGap is the idle time before a kernel that nine in ten do not exceed.
+func usualGap(rows []Row) Span {
+	gaps := make([]Span, len(rows))
+	for i, r := range rows {
+		gaps[i] = r.Gap
+	}
+	slices.Sort(gaps)
+	return max(1, gaps[9*len(gaps)/10])
+}
+
+// byMarks notes the places in front of embeddings, and behind sampling where work follows without one.
+func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
+	rest := func(from, to, prefer int) { // the longest rest in [from, to], if there is one
+		best := prefer
+		for i := from; i <= to; i++ {
+			if rows[i].Gap > rests*usual && rows[i].Gap > rows[best].Gap {
+				best = i
+			}
+		}
+		is[best] = true
+	}
+	worked, sampled := -1, -1 // the last kernel of a pass that works, or samples
+	begun := -2 * together
+	for i, m := range marks {
+		switch {
+		case m&Begins != 0:
+			if worked >= 0 && i-begun > together {
+				rest(worked+1, i, i)
+				worked, sampled = -1, -1
+			}
+			begun = i
+		case m&Samples != 0:
+			worked, sampled = i, i
+		case m&Works != 0:
+			if sampled >= 0 {
+				rest(sampled+1, i, sampled+1)
+				sampled = -1
+			}
+			worked = i
+		}
+	}
+}
+
+// restPlaces returns where the GPU rests, if most occurrences of what stands around that place are rests.
+func restPlaces(rows []Row, base []int32, usual Span) []int {
+	type place struct{ a, b, c, d int32 }
+	of := func(i int) place {
+		p := place{-1, base[rows[i-1].Name], base[rows[i].Name], -1}
+		if i > 1 {
+			p.a = base[rows[i-2].Name]
+		}
+		if i+1 < len(rows) {
+			p.d = base[rows[i+1].Name]
+		}
+		return p
+	}
+	rest := map[place]int{}
+	for i := 1; i < len(rows); i++ {
+		if rows[i].Gap > rests*usual {
+			rest[of(i)]++
+		}
+	}
+	all := map[place][]int{}
+	for i := 1; i < len(rows); i++ {
+		if p := of(i); rest[p] > 0 {
+			all[p] = append(all[p], i)
+		}
+	}
+	type pair struct{ b, c int32 }
+	near := map[pair]int{} // how often the kernels around such a place stand a few kernels apart
+	for p, at := range all {
+		if len(at) > 1 && 100*rest[p] >= restsMost*len(at) {
+			near[pair{p.b, p.c}] = 0
+		}
+	}
+	for i := range rows {
+		for k := i + 2; k <= min(i+1+fewDropped, len(rows)-1); k++ {
+			if n, ok := near[pair{base[rows[i].Name], base[rows[k].Name]}]; ok {
+				near[pair{base[rows[i].Name], base[rows[k].Name]}] = n + 1
+			}
+		}
+	}
+	var out []int
+	for p, at := range all {
+		if n, ok := near[pair{p.b, p.c}]; ok && n <= len(at) { // else what stands between them is lost there
+			out = append(out, at...)
+		}
+	}
+	slices.SortFunc(out, cmp.Compare)
+	return out
+}

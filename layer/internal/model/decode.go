@@ -1,0 +1,365 @@
+package model
+
+import (
+	"math"
+	"slices"
+)
+
+// Ends says which ends of a stretch of kernels the window may have cut.
+type Ends struct{ Start, End bool }
+
+// A Stretch is kernels behind one another.
+type Stretch struct {
+	Rows  []Row
+	After int64 // the GPU idles so long behind the last one
+	Open  Ends
+	Like  int // 1 + the index of an earlier one that runs the same; its Rows may then be nil. 0: nobody knows
+}
+
+// A Reading is a stretch of kernels as passes.
+type Reading struct {
+	Cost   float64
+	Passes []Pass
+}
+
+// A Pass is one of them.
+type Pass struct {
+	Profile  int     // that it was read by; Outside where its kernels are of none
+	From, To int     // its kernels
+	Column   []int32 // of each kernel; Foreign where it stands between columns
+	Missing  []Gap   // stretches of columns that no kernel stands for
+	Cut      Ends    // the window cuts it there: what is missing at that end is none of Missing
+	NoTime   int     // columns missing in stretches where the GPU did not idle long enough
+}
+
+// A Gap is columns [From, To) that are missing before kernel Before of the stretch.
+type Gap struct{ From, To, Before int }
+
+// What stands in Column and Profile for none.
+const (
+	Foreign = -1
+	Outside = -1
+)
+
+// place is a state: a column of all profiles behind one another, or outside.
+type place struct {
+	column int32 // of all profiles; outside: −1
+	insert bool
+}
+
+// node is the best way to a state at a kernel.
+type node struct {
+	place
+	cost float64
+	from int32 // index into the nodes of the kernel before; −1: it is the first
+	// how it came here
+	next bool // a pass begins here
+}
+
+type decoder struct {
+	profiles []*Profile
+	start    []int32 // of each profile's columns
+	of       []int32 // profile of a column
+	rows     []Row
+	after    int64
+	nodes    [][]node // by kernel
+	best     float64  // of the nodes of this kernel
+	seen     []int32  // index of a state's node of this kernel, by state; valid where stamp is the kernel's
+	stamp    []int32
+}
+
+// Decode reads a stretch as passes of the profiles.
+func Decode(s Stretch, profiles []*Profile) Reading {
+	rows, open := s.Rows, s.Open
+	d := &decoder{profiles: profiles, rows: rows, after: s.After}
+	for q, p := range profiles {
+		d.start = append(d.start, int32(len(d.of)))
+		d.of = append(d.of, slices.Repeat([]int32{int32(q)}, len(p.Columns))...)
+	}
+	d.seen, d.stamp = make([]int32, 2*len(d.of)+2), make([]int32, 2*len(d.of)+2)
+	if len(rows) == 0 || len(d.of) == 0 {
+		return Reading{}
+	}
+	d.nodes = make([][]node, len(rows))
+	d.first(open.Start)
+	most := costGivenUp + costForeign*(1-readable)*float64(len(rows))
+	for i := 1; i < len(rows); i++ {
+		if d.step(i); d.best > most {
+			return Reading{} // it is no such pass
+		}
+	}
+	return d.trace(open)
+}
+
+// local returns the profile of a column and its number there.
+func (d *decoder) local(c int32) (*Profile, int) {
+	q := d.of[c]
+	return d.profiles[q], int(c - d.start[q])
+}
+
+func (d *decoder) index(p place) int {
+	k := 2 * int(p.column+1)
+	if p.insert {
+		k++
+	}
+	return k
+}
+
+// reach notes a way to a state of kernel i.
+func (d *decoder) reach(i int, p place, cost float64, from int32, next bool) {
+	if cost > d.best+beam {
+		return
+	}
+	d.best = min(d.best, cost)
+	k := d.index(p)
+	if d.stamp[k] == int32(i)+1 {
+		if n := &d.nodes[i][d.seen[k]]; cost < n.cost {
+			n.cost, n.from, n.next = cost, from, next
+		}
+		return
+	}
+	d.stamp[k], d.seen[k] = int32(i)+1, int32(len(d.nodes[i]))
+	d.nodes[i] = append(d.nodes[i], node{p, cost, from, next})
+}
+
+// first enters the states of the first kernel.
+func (d *decoder) first(open bool) {
+	d.best = math.Inf(1)
+	for q, p := range d.profiles {
+		d.enter(0, q, 0, -1, int64(d.rows[0].Gap))
+		if !open {
+			continue
+		}
+		for _, t := range p.at[d.rows[0].Name] {
+			d.reach(0, place{d.start[q] + t, false}, math.Log(float64(len(p.Columns)))+costName, -1, true)
+		}
+	}
+	d.reach(0, place{Outside, false}, costLeave+costOutside, -1, true)
+	d.prune(0)
+}
+
+// enter begins a pass of profile q at kernel i, whose first columns may be missing as the GPU idles so long.
+func (d *decoder) enter(i, q int, cost float64, from int32, idle int64) {
+	p, r := d.profiles[q], &d.rows[i]
+	d.reach(i, place{d.start[q], false}, cost+p.emit(0, r), from, true)
+	for k, t := range p.at[r.Name] {
+		if t == 0 {
+			continue
+		}
+		if k > maxJumps || p.takes(0, int(t)) > idle+slack {
+			break
+		}
+		d.reach(i, place{d.start[q] + t, false}, cost+p.skip(0, int(t), idle)+costName, from, true)
+	}
+}
+
+// step follows all paths to kernel i.
+func (d *decoder) step(i int) {
+	r := &d.rows[i]
+	before := d.best
+	d.best = math.Inf(1)
+	left, leftFrom := math.Inf(1), int32(-1) // the best way to have ended a pass before i whose end is there, or that stood outside
+	for k := range d.nodes[i-1] {
+		n := &d.nodes[i-1][k]
+		if n.column == Outside {
+			d.reach(i, n.place, n.cost+costOutside, int32(k), false)
+			if n.cost < left {
+				left, leftFrom = n.cost, int32(k)
+			}
+			continue
+		}
+		p, j := d.local(n.column)
+		if t := j + 1; t < len(p.Columns) {
+			d.reach(i, place{n.column + 1, false}, n.cost+p.emit(t, r), int32(k), false)
+		}
+		if n.insert {
+			d.reach(i, n.place, n.cost+costInsert2, int32(k), false)
+		} else {
+			d.reach(i, place{n.column, true}, n.cost+costInsert, int32(k), false)
+		}
+		if end := n.cost + p.skip(j+1, len(p.Columns), int64(r.Gap)); end < left && (j+1 == len(p.Columns) || p.takes(j+1, len(p.Columns)) <= int64(r.Gap)+slack) {
+			left, leftFrom = end, int32(k)
+		}
+	}
+	exact := d.best // of what goes on without a gap
+	for k := range d.nodes[i-1] {
+		if d.nodes[i-1][k].column != Outside {
+			d.jump(i, int32(k), exact > before+2*costBase)
+		}
+	}
+	if leftFrom >= 0 {
+		idle := int64(r.Gap)
+		if n := d.nodes[i-1][leftFrom]; n.column != Outside {
+			p, j := d.local(n.column)
+			idle -= p.takes(j+1, len(p.Columns))
+			d.reach(i, place{Outside, false}, left+costLeave+costOutside, leftFrom, true)
+		}
+		for q := range d.profiles {
+			d.enter(i, q, left+costNext, leftFrom, max(idle, 0))
+		}
+	}
+	d.prune(i)
+}
+
+// jump skips columns from a node of the kernel before i on: few in any case, many where the GPU idles long enough, and, where nothing goes on, some although it
+// does not.
+func (d *decoder) jump(i int, k int32, stuck bool) {
+	n, r := &d.nodes[i-1][k], &d.rows[i]
+	p, j := d.local(n.column)
+	most := p.least[j+1] + int64(r.Gap) + slack // the least time up to where it may go on
+	if j+1 < len(p.Columns) && p.least[j+2] > most && p.Columns[j+1].Name == r.Name {
+		return // it goes on, and nothing can be missing
+	}
+	for t := j + 2; t < min(j+2+fewDropped, len(p.Columns)); t++ {
+		if c := p.emit(t, r); c < costForeign {
+			d.reach(i, place{n.column + int32(t-j), false}, n.cost+p.skip(j+1, t, int64(r.Gap))+c, k, false)
+		}
+	}
+	if !stuck && (j+2+fewDropped >= len(p.Columns) || p.least[j+2+fewDropped] > most) {
+		return
+	}
+	all := p.at[r.Name]
+	first, _ := slices.BinarySearch(all, int32(j+2+fewDropped))
+	for x, t := range all[first:] {
+		if x >= maxJumps || p.least[t] > most && (!stuck || x >= maxWithout) {
+			break
+		}
+		d.reach(i, place{n.column + t - int32(j), false}, n.cost+p.skip(j+1, int(t), int64(r.Gap))+costName, k, false)
+	}
+}
+
+// prune gives up what costs too much.
+func (d *decoder) prune(i int) {
+	for width := float64(beam); ; width /= 2 {
+		kept := 0
+		for _, n := range d.nodes[i] {
+			if n.cost <= d.best+width {
+				d.nodes[i][kept] = n
+				kept++
+			}
+		}
+		if d.nodes[i] = d.nodes[i][:kept]; kept <= maxStates || width < 1 {
+			return
+		}
+	}
+}
+
+// trace follows the best path back.
+func (d *decoder) trace(open Ends) Reading {
+	last := len(d.rows) - 1
+	at, out := -1, Reading{Cost: math.Inf(1)}
+	for k, n := range d.nodes[last] {
+		cost := n.cost
+		if n.column != Outside && !open.End {
+			p, j := d.local(n.column)
+			cost += p.skip(j+1, len(p.Columns), d.after)
+		}
+		if cost < out.Cost {
+			out.Cost, at = cost, k
+		}
+	}
+	if at < 0 {
+		return out
+	}
+	path := make([]node, len(d.rows))
+	for i := last; i >= 0; i-- {
+		path[i] = d.nodes[i][at]
+		at = int(path[i].from)
+	}
+	for i := 0; i < len(path); {
+		to := i + 1
+		for to < len(path) && !path[to].next {
+			to++
+		}
+		out.Passes = append(out.Passes, d.pass(path, i, to, open))
+		i = to
+	}
+	return out
+}
+
+// pass describes the kernels [from, to) of a path, which are one pass.
+func (d *decoder) pass(path []node, from, to int, open Ends) Pass {
+	out := Pass{Profile: Outside, From: from, To: to, Column: make([]int32, to-from)}
+	want := 0
+	for i := from; i < to; i++ {
+		n := path[i]
+		out.Column[i-from] = Foreign
+		if n.column == Outside {
+			continue
+		}
+		p, j := d.local(n.column)
+		if i == from {
+			out.Profile = int(d.of[n.column])
+		}
+		if n.insert {
+			continue
+		}
+		out.Column[i-from] = int32(j)
+		d.miss(&out, p, want, j, i, i == 0 && open.Start)
+		want = j + 1
+	}
+	if out.Profile == Outside {
+		return out
+	}
+	if p := d.profiles[out.Profile]; want < len(p.Columns) {
+		if to == len(path) && open.End {
+			out.Cut.End = true
+		} else {
+			out.Missing = append(out.Missing, Gap{want, len(p.Columns), to})
+			idle := d.after
+			if to < len(path) {
+				idle = int64(d.rows[to].Gap)
+			}
+			if len(p.Columns)-want > fewDropped && p.takes(want, len(p.Columns)) > idle+slack {
+				out.NoTime += len(p.Columns) - want
+			}
+		}
+	}
+	return out
+}
+
+// miss notes the columns [from, to) as missing before kernel i.
+func (d *decoder) miss(out *Pass, p *Profile, from, to, i int, cut bool) {
+	switch {
+	case from >= to:
+	case cut:
+		out.Cut.Start = true
+	default:
+		out.Missing = append(out.Missing, Gap{from, to, i})
+		if to-from > fewDropped && p.takes(from, to) > int64(d.rows[i].Gap)+slack {
+			out.NoTime += to - from
+		}
+	}
+}
+
+// Matched counts the kernels of a pass that are columns of its profile.
+func (p *Pass) Matched() (n int) {
+	for _, c := range p.Column {
+		if c != Foreign {
+			n++
+		}
+	}
+	return n
+}
+
+// join takes passes of a few kernels, and what is of none, into the pass in front, or behind: nothing begins there.
+func (r *Reading) join() {
+	var out []Pass
+	for _, p := range r.Passes {
+		small := p.Profile == Outside || p.To-p.From < shortest
+		switch n := len(out); {
+		case small && n > 0:
+			q := &out[n-1]
+			q.Column = append(slices.Clone(q.Column), slices.Repeat([]int32{Foreign}, p.To-p.From)...)
+			q.To = p.To
+		case n == 1 && (out[0].Profile == Outside || out[0].To-out[0].From < shortest):
+			k := out[0].To - out[0].From
+			p.Column = append(slices.Repeat([]int32{Foreign}, k), p.Column...)
+			p.From = out[0].From
+			out[0] = p
+		default:
+			out = append(out, p)
+		}
+	}
+	r.Passes = out
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"math/rand"
+	"testing"
+)
+
+// letters are names that have nothing in common.
+var letters = func() *Names {
+	n := &Names{Kind: make([]Kind, 200)}
+	for x := range int32(200) {
+		n.Base = append(n.Base, x)
+	}
+	return n
+}()
+
+// stack is a pass of n layers of equal kernels: a prologue, layers, an epilogue.
+func stack(n, unit int) []Row {
+	rows := []Row{{Name: 100}, {Name: 101}}
+	for range n {
+		for k := range unit {
+			rows = append(rows, Row{Name: int32(k)})
+		}
+	}
+	rows = append(rows, Row{Name: 102}, Row{Name: 103})
+	for j := range rows {
+		rows[j].Time, rows[j].Gap = 4000, 1000
+	}
+	return rows
+}
+
+// without takes rows [from, to) away; the GPU idles instead.
+func without(rows []Row, from, to int) []Row {
+	out := append([]Row{}, rows[:from]...)
+	out = append(out, rows[to:]...)
+	for j := from; j < to; j++ {
+		out[from].Gap += rows[j].Time + rows[j].Gap
+	}
+	return out
+}
+
+// TestDropsKeepColumns: where single records of the pass and of its profile are lost, the others keep their columns.
+func TestDropsKeepColumns(t *testing.T) {
+	for seed := range int64(40) {
+		r := rand.New(rand.NewSource(seed))
+		full := stack(30+r.Intn(60), 8+r.Intn(10))
+		of := func() (rows []Row, at []int) {
+			idle := Span(0)
+			for j, x := range full {
+				if r.Float64() < .01 {
+					idle += x.Time + x.Gap
+					continue
+				}
+				x.Gap += idle
+				idle = 0
+				rows, at = append(rows, x), append(at, j)
+			}
+			return rows, at
+		}
+		profile, was := of()
+		rows, at := of()
+		read := Decode(Stretch{Rows: rows}, []*Profile{NewProfile(profile, letters)})
+		if len(read.Passes) != 1 {
+			t.Fatalf("seed %d: %d passes", seed, len(read.Passes))
+		}
+		wrong := 0
+		for i, j := range read.Passes[0].Column {
+			if j != Foreign && was[j] != at[i] {
+				wrong++
+			}
+		}
+		if wrong > len(rows)/100 {
+			t.Errorf("seed %d: %d of %d kernels at another column, missing %v", seed, wrong, len(rows), read.Passes[0].Missing)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package model
+
+import "math"
+
+// A Row is one kernel of a run, in 12 bytes: there are millions.
+type Row struct {
+	Name int32 // id
+	Gap  Span  // the GPU idles so long before it
+	Time Span  // how long it runs
+}
+
+// Span is a time in nanoseconds, two seconds at most.
+type Span int32
+
+// SpanOf cuts a time to what a Span holds.
+func SpanOf(ns int64) Span { return Span(min(max(ns, 0), math.MaxInt32)) }
+
+// Names say what names have in common, by id.
+type Names struct {
+	Base []int32 // ids of the names without their tile variants
+	Kind []Kind
+}
+
+// Kind is what kernels of different names may have in common: two norms, two products. The zero value has nothing in common with another.
+type Kind uint8
+
+// A Profile is what passes of one kind run: a column for each kernel, in order.
+type Profile struct {
+	Columns []Row
+	names   *Names
+	at      map[int32][]int32 // columns by name, ascending
+	least   []int64           // least[j]: the least time that the columns before j take
+}
+
+// NewProfile makes the profile of rows that a pass ran.
+func NewProfile(rows []Row, names *Names) *Profile {
+	p := &Profile{Columns: rows, names: names, at: map[int32][]int32{}, least: make([]int64, len(rows)+1)}
+	for j, r := range rows {
+		p.at[r.Name] = append(p.at[r.Name], int32(j))
+		p.least[j+1] = p.least[j] + int64(r.Time)/leastTime
+	}
+	return p
+}
+
+// takes is the least time of the columns [from, to).
+func (p *Profile) takes(from, to int) int64 { return p.least[to] - p.least[from] }
+
+// A kernel is in one of these states: it matches column j of a profile, it stands behind column j and is foreign to it, or it is outside of all
+// passes. From one state to the next columns may be skipped: their records are missing, which takes as much idle time as they would have run.
+//
+// Costs are nats, −ln of how often it happens. Of a hundred records at most one is lost by itself; a stretch of records is lost, or the window ends,
+// once in a thousand kernels (e⁷); a length of one is as likely as any other up to some hundreds.
+const (
+	costName    = .01 // the name of the column
+	costBase    = 1.5 // the same kernel with another tile
+	costKind    = 3.5 // another kernel of the kind
+	costForeign = 9   // any other
+
+	costInsert  = 7   // a kernel that the profile lacks
+	costInsert2 = 4   // each one behind it
+	costDrop    = 4.6 // one record lost by itself
+	fewDropped  = 3   // more than so many are a stretch
+	costHole    = 7   // a stretch of records
+	costPerHole = .01 // each record of it
+	costNoTime  = 16  // a stretch would have taken longer than the GPU idles
+	costOrder   = 5   // a few would: two streams take turns in another order
+	costNext    = 2   // another pass begins
+	costOutside = 4.5 // a kernel outside of passes
+	costLeave   = 3   // the first of them
+
+	// leastTime: a kernel of the profile takes at least this part of its usual time. Collectives wait, clocks vary.
+	leastTime = 2
+	// slack is how much longer than the idle time missing kernels may take: launches that were queued come earlier.
+	slack = 3000
+
+	beam      = 40  // paths that cost so much more than the best are given up
+	maxStates = 400 // so many are followed at most
+	maxJumps  = 48  // so many places are tried behind a stretch of missing records,
+	// and so many where the GPU did not idle long enough.
+	maxWithout = 3
+	// costGivenUp is what a stretch may cost beside what foreign kernels may before it is given up.
+	costGivenUp = 120
+)
+
+// emit is what it costs that a column's kernel is r.
+func (p *Profile) emit(j int, r *Row) float64 {
+	c, n := p.Columns[j].Name, p.names
+	switch {
+	case c == r.Name:
+		return costName
+	case n.Base[c] == n.Base[r.Name]:
+		return costBase
+	case n.Kind[c] == n.Kind[r.Name] && n.Kind[c] != 0:
+		return costKind
+	}
+	return costForeign
+}
+
+// skip is what it costs that the columns [from, to) are missing where the GPU idles so long.
+func (p *Profile) skip(from, to int, idle int64) float64 {
+	k := to - from
+	if k <= 0 {
+		return 0
+	}
+	cost := min(costDrop*float64(k), costHole+costPerHole*float64(k))
+	if p.takes(from, to) > idle+slack {
+		if k <= fewDropped {
+			return cost + costOrder
+		}
+		cost += costNoTime
+	}
+	return cost
+}

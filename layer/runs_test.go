@@ -1,0 +1,233 @@
+package layer_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/gen/families"
+	"github.com/llmstrata/strata/internal/gen/mixed"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+var (
+	onlyGroup = flag.String("group", "", "run the groups of TestRuns whose names contain this, and print each case")
+	groupSeed = flag.Int64("group-seed", 1, "the seed of TestRuns with -group or -battery")
+	tuning    = flag.Bool("tuning", false, "run TestRuns on the families that numbers may be read from")
+	update    = flag.Bool("update-runs", false, "write the table of TestRuns to testdata/runs.tsv")
+)
+
+// runTrace makes a trace of a generated run.
+func runTrace(c mixed.Case) *trace.Trace {
+	b := trace.NewBuilder(trace.Options{})
+	begun := map[int]bool{}
+	pass := -1
+	var first, last int64
+	mark := func() {
+		if pass >= 0 {
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "execute_context_0(0)_generation_8(8)", Start: first - 500, Duration: last - first + 1000, Thread: 1, Device: trace.None, Stream: trace.None})
+		}
+	}
+	for i, x := range c.Kernels {
+		e := trace.EventData{Kind: event.Kernel, Name: x.Name, Start: x.Start, Duration: x.Dur, Stream: trace.StreamID(x.Stream)}
+		if strings.HasPrefix(x.Name, "Memcpy") {
+			e.Kind = event.Memcpy
+		}
+		if x.Launch >= 0 {
+			at := 1_000_000 + int64(x.Launch)*1500 // far ahead of the GPU
+			e.Correlation = uint64(x.Launch + 1)
+			if !begun[x.Launch] {
+				begun[x.Launch] = true
+				name := "cudaLaunchKernel"
+				if x.Graph {
+					name = "cudaGraphLaunch"
+				}
+				b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 1000, Thread: 1, Device: trace.None, Stream: trace.None, Correlation: e.Correlation})
+			}
+			if x.Graph {
+				e.GraphNode = uint64(i + 1)
+			}
+			if c.Annotated && x.Pass != pass {
+				mark()
+				pass, first = x.Pass, at
+			}
+			last = at
+		}
+		b.Add(e)
+	}
+	if c.Annotated {
+		mark()
+	}
+	return built.Trace(b)
+}
+
+// judged is how right the answer about a run is.
+type judged struct {
+	right  float64 // the share of kernels in layers with their pass and layer
+	layers float64 // the share of instances with their number of layers
+	conf   float64 // mean over the kernels that count
+	what   string
+}
+
+// judge compares an answer with the truth about a run.
+func judge(d *layer.Device, c mixed.Case) judged {
+	type pair struct{ found, true int }
+	both, ofTrue := map[pair]int{}, map[int]int{}
+	counts := func(x mixed.Kernel) bool { return x.Layer != mixed.Outside || c.Layers[x.Instance] == 0 }
+	for k := range d.Kernels() {
+		if x := c.Kernels[k.Index()]; counts(x) {
+			both[pair{k.Place().Pass, x.Pass}]++
+			ofTrue[x.Pass]++
+		}
+	}
+	owner, majority := map[int]int{}, map[int]int{}
+	for p, n := range both {
+		if q, ok := owner[p.true]; p.found >= 0 && (!ok || n > both[pair{q, p.true}] || n == both[pair{q, p.true}] && p.found < q) {
+			owner[p.true] = p.found
+		}
+		if q, ok := majority[p.found]; !ok || n > both[pair{p.found, q}] || n == both[pair{p.found, q}] && p.true < q {
+			majority[p.found] = p.true
+		}
+	}
+	var j judged
+	counted := 0.0
+	votes := make([]map[int]int, len(c.Layers)) // models of the analysis by instance
+	for k := range d.Kernels() {
+		x, at := c.Kernels[k.Index()], k.Place()
+		if !counts(x) {
+			continue
+		}
+		counted++
+		j.conf += float64(at.Confidence)
+		if c.Layers[x.Instance] == 0 {
+			if at.Layer == trace.None {
+				j.right++
+			}
+			continue
+		}
+		if at.Pass >= 0 {
+			if votes[x.Instance] == nil {
+				votes[x.Instance] = map[int]int{}
+			}
+			votes[x.Instance][d.Passes[at.Pass].Model]++
+		}
+		if at.Layer == x.Layer && owner[x.Pass] == at.Pass && majority[at.Pass] == x.Pass {
+			j.right++
+		}
+	}
+	j.right, j.conf = j.right/max(1, counted), j.conf/max(1, counted)
+	instances := 0.0
+	for i, n := range c.Layers {
+		if n == 0 {
+			continue
+		}
+		instances++
+		best := -1
+		for m, v := range votes[i] {
+			if best < 0 || v > votes[i][best] {
+				best = m
+			}
+		}
+		found := 0
+		if best >= 0 {
+			found = d.Models[best].NumLayers
+		}
+		if found == n {
+			j.layers++
+		}
+		j.what += fmt.Sprintf(" N %d of %d;", found, n)
+	}
+	j.layers /= instances
+	j.what += fmt.Sprintf(" %d passes of %d", len(d.Passes), len(ofTrue))
+	return j
+}
+
+// table is a mean for each group.
+type table struct {
+	groups []string
+	of     map[string][]judged
+}
+
+func (t *table) add(group string, j judged) {
+	if t.of == nil {
+		t.of = map[string][]judged{}
+	}
+	if len(t.of[group]) == 0 {
+		t.groups = append(t.groups, group)
+	}
+	t.of[group] = append(t.of[group], j)
+}
+
+func (t *table) rows() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "group\tcases\tright\twhole\tlayers\tsurely wrong\n")
+	row := func(name string, all []judged) {
+		right, whole, layers, wrong := 0.0, 0, 0.0, 0
+		for _, j := range all {
+			right, layers = right+j.right/float64(len(all)), layers+j.layers/float64(len(all))
+			if j.right >= .985 {
+				whole++
+			}
+			if j.right < .9 && j.conf >= .9 {
+				wrong++
+			}
+		}
+		fmt.Fprintf(&b, "%s\t%d\t%.3f\t%d\t%.2f\t%d\n", name, len(all), right, whole, layers, wrong)
+	}
+	var all []judged
+	for _, g := range t.groups {
+		row(g, t.of[g])
+		all = append(all, t.of[g]...)
+	}
+	row("all", all)
+	return b.String()
+}
+
+// groupsTable analyses the cases of all groups.
+func groupsTable(t *testing.T, all []families.Family, seed int64) *table {
+	t.Helper()
+	out := &table{}
+	cases := mixed.Groups(all, seed)
+	slices.SortStableFunc(cases, func(a, b mixed.Case) int { return strings.Compare(a.Group, b.Group) })
+	for _, c := range cases {
+		if !strings.Contains(c.Group+": "+c.Name, *onlyGroup) {
+			continue
+		}
+		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+		if err != nil {
+			t.Fatalf("%s: %s: %v", c.Group, c.Name, err)
+		}
+		j := judge(&an.Devices[0], c)
+		out.add(c.Group, j)
+		if *onlyGroup != "" && j.right < .985 {
+			t.Logf("%.3f right, printed %.2f: %s: %s:%s", j.right, j.conf, c.Group, c.Name, j.what)
+		}
+	}
+	return out
+}
+
+// TestRunsTable prints how right the answers about generated runs are, of families that no number is read from: go test ./layer -run RunsTable -v -battery
+func TestRunsTable(t *testing.T) {
+	if !*wholeBattery && *onlyGroup == "" && !*update {
+		t.Skip("takes a minute: -battery")
+	}
+	all := mixed.Held()
+	if *tuning {
+		all = mixed.Tuning()
+	}
+	rows := groupsTable(t, all, *groupSeed).rows()
+	t.Log("\n" + rows)
+	if *update {
+		if err := os.WriteFile(filepath.Join(testdata.Root(t), "layer", "testdata", "runs.tsv"), []byte(rows), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
