@@ -38,6 +38,8 @@ type Facts struct {
 	// ExpertStage says which of the two products of experts the name tells it to be,
 	// 1 or 2; 0 where it does not.
 	ExpertStage int
+	// Gated says that an activation is multiplied with a second input.
+	Gated bool
 	// Latent says that it is of multi-head latent attention: attention on a
 	// compressed cache, or a write to one.
 	Latent bool
@@ -84,6 +86,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 	if slices.Contains(f.Ops, RoleExperts) {
 		f.ExpertStage = expertStage(&n)
 	}
+	f.Gated = slices.Contains(f.Ops, RoleActivation) && isGated(&n)
 	f.Latent = isLatent(&n, own)
 	f.Blocks = blocksOf(&n)
 	f.Tokens, f.OneQuery = tokenGrid(&n), isOneQuery(&n)

@@ -329,6 +329,22 @@ func expertStage(n *Name) int {
 	return 0
 }
 
+var (
+	gatedWords    = match("*and_mul*", "*act_mul*", "*silu_mul*", "*gelu_mul*", "*glu", "*glu_*", "*swiglu*", "*gated*", "*gate_*", "mul_silu*")
+	inductorGates = match("silu*", "sigmoid*", "gelu*", "relu*")
+)
+
+// isGated reports an activation whose name says that it multiplies what a gate
+// leaves. GELU written with a hyperbolic tangent multiplies, too, and says nothing.
+func isGated(n *Name) bool {
+	if n.Family == familyInductor {
+		return inductorGates.In(n.fn) && inductorMultiplies.In(n.fn)
+	}
+	return gatedWords.In(n.fn) || gatedWords.In(n.op)
+}
+
+var inductorMultiplies = match("mul")
+
 // latentWords are of kernels on a compressed cache: 576 and 512 are the widths of
 // its keys and values in every model that has one.
 var latentWords = match("*mla*", "*qk576*", "*d576*")

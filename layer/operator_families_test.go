@@ -100,7 +100,7 @@ func TestInductorGPT2(t *testing.T) {
 		layer: []famKernel{
 			gemm("192x128", "qkv_proj"), flash, gemm("64x64", "o_proj"),
 			{name: "triton_per_fused_add_native_layer_norm_2", want: "residual_add+post_norm"},
-			gemm("256x128", "gate_up_proj up_proj"), {name: "triton_poi_fused_add_mul_pow_tanh_3", want: "activation"}, gemm("64x128", "down_proj"),
+			gemm("256x128", ""), {name: "triton_poi_fused_add_mul_pow_tanh_3", want: "activation"}, gemm("64x128", "down_proj"),
 			{name: "triton_per_fused_add_native_layer_norm_4", want: "residual_add+input_norm residual_add+final_norm"},
 		},
 		after: []famKernel{gemm("128x256", "lm_head")},
@@ -156,7 +156,7 @@ func TestImageEncoder(t *testing.T) {
 		before: []famKernel{{name: "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x64x64_warpgroupsize1x1x1_g1_execute_segment_k_off_kernel__5x_cudnn"}, famCat, famAdd},
 		layers: 24, passes: 3,
 		layer: []famKernel{famLayerNorm.is("input_norm"), famProduct("qkv_proj", rows, h, 3*h), famFlash.is("attention"), famProduct("o_proj", rows, h, h), famAdd.is("residual_add"),
-			famLayerNorm.is("post_norm"), famProduct("gate_up_proj up_proj", rows, h, 4*h), famGelu.is("activation"), famProduct("down_proj", rows, 4*h, h), famAdd.is("residual_add")},
+			famLayerNorm.is("post_norm"), famProduct("up_proj", rows, h, 4*h), famGelu.is("activation"), famProduct("down_proj", rows, 4*h, h), famAdd.is("residual_add")},
 		after: []famKernel{famLayerNorm.is("final_norm"), famProduct("other", 1, h, 1000)},
 	}
 	famCheck(t, m, layer.Options{NumLayers: 24})
@@ -204,7 +204,7 @@ func TestAttentionWrittenOut(t *testing.T) {
 		before: []famKernel{{name: "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>(P)", want: "embed"}, famLayerNorm.is("input_norm")},
 		layers: 12, passes: 3,
 		layer: []famKernel{famProduct("q_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, h), famProduct("k_proj|v_proj", rows, h, h), bmm, famMul.is("attention"), famAdd.is("attention"), softmax, bmm,
-			famProduct("o_proj", rows, h, h), famAdd.is("residual_add"), famLayerNorm.is("post_norm"), famProduct("gate_up_proj up_proj", rows, h, 4*h), famGelu.is("activation"), famProduct("down_proj", rows, 4*h, h),
+			famProduct("o_proj", rows, h, h), famAdd.is("residual_add"), famLayerNorm.is("post_norm"), famProduct("up_proj", rows, h, 4*h), famGelu.is("activation"), famProduct("down_proj", rows, 4*h, h),
 			famAdd.is("residual_add"), famLayerNorm.is("input_norm final_norm")},
 	}
 	parts := map[layer.Part]int{}

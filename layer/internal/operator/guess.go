@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"slices"
+
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 )
@@ -31,11 +33,12 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	inputs := inputsOf(pass, reads, p.Inputs)
 	complete(seen, p.Halves)
 	behind := normsBehind(pass, reads)
+	plain, _ := plainFeed(pass, reads)
 	out := &Layout{LayerKinds: make([]int, n)}
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
-		s.hc, s.mla, s.inputs, s.latent, s.behind = all.hc, all.mla, inputs, latent, behind // of the model, not of a layer
+		s.hc, s.mla, s.inputs, s.latent, s.behind, s.plain = all.hc, all.mla, inputs, latent, behind, plain // of the model, not of a layer
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -53,6 +56,44 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 		out.After = append(out.After, must(opname.LMHead), opt(opname.LogitsGather), opt(opname.Sampling))
 	}
 	return out
+}
+
+// plainFeed reports feed-forward parts without a gate: of the activations between two products of layers some show that none multiplies what they leave,
+// and no other shows a gate. A gate shows in a name, in a product of elements behind the activation, and in shapes: the first product then makes twice
+// what the second reads, or two equal ones stand in front of it. Where nothing shows either, the first products are not sure to hold a gate.
+func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
+	last := map[int32][]int{} // of each stream: what serves no other, the last three
+	plain, gates := 0, 0
+	for i := range pass.Kernels {
+		k, r := &pass.Kernels[i], &reads[i]
+		if aux(r.acts[0]) && r.tag == classify.RoleOther {
+			continue
+		}
+		seen := last[k.Stream]
+		if n := len(seen); n >= 2 && k.Layer >= 0 && reads[seen[n-1]].acts[0] == classify.RoleActivation && reads[seen[n-2]].acts[0] == classify.RoleProduct {
+			up, act := &pass.Kernels[seen[n-2]], &reads[seen[n-1]]
+			twice := n >= 3 && reads[seen[n-3]].acts[0] == classify.RoleProduct && up.K > 0 && pass.Kernels[seen[n-3]].K == up.K && pass.Kernels[seen[n-3]].N == up.N && up.N > up.K
+			switch {
+			case act.gated || r.tag == classify.RoleMultiply || r.acts[0] == classify.RoleElementwise || twice:
+				gates++
+			case r.acts[0] == classify.RoleProduct && k.K > 0 && up.N > 0 && up.N != k.K:
+				gates++ // half of it, or another product stands in front
+			case r.acts[0] == classify.RoleProduct && (k.K > 0 && up.N == k.K || act.single):
+				plain++
+			default:
+				unsure = append(unsure, seen[n-2])
+			}
+		}
+		if seen = append(seen, i); len(seen) > 3 {
+			seen = seen[1:]
+		}
+		last[k.Stream] = seen
+	}
+	experts := slices.ContainsFunc(reads, func(r reading) bool { return r.acts[0] == classify.RoleExperts }) // what stands beside them is named as a whole
+	if plain+gates > 0 || experts {
+		unsure = nil
+	}
+	return plain > 0 && gates == 0, unsure
 }
 
 // language reports that something runs which only a model of language has: a lookup of tokens, a cache, experts, a scan, sampling. What ends an encoder of
@@ -192,6 +233,8 @@ type shape struct {
 	beside bool
 	// latent: products lead into the experts' own space and out of it.
 	latent bool
+	// plain: no gate multiplies what the activation leaves, see plainFeed.
+	plain bool
 	// behind: norms stand behind the parts, see normsBehind.
 	behind bool
 	// inputs is how many plain products stand behind a norm and in front of a convolution or a scan.
@@ -286,6 +329,9 @@ func (s shape) mixer() []Step {
 }
 
 func (s shape) feedForward() []Step {
+	if !s.experts && s.plain {
+		return []Step{must(opname.UpProj), must(opname.Activation), must(opname.DownProj)}
+	}
 	if !s.experts {
 		return []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
 	}

@@ -145,6 +145,10 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	if layout == nil {
 		var latent bool
 		unclear, latent = unclearProducts(&pass, reads)
+		_, unsure := plainFeed(&pass, reads)
+		for _, i := range unsure {
+			unclear[i] = true
+		}
 		layout = guess(&pass, reads, latent, &f.p)
 	}
 	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}

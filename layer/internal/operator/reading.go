@@ -20,6 +20,10 @@ type reading struct {
 	// softmax: it is a softmax and nothing else. latent: it works on a compressed
 	// cache. transfer: it copies between host and GPU.
 	softmax, latent, transfer bool
+	// gated: it is an activation that multiplies with a second input.
+	gated bool
+	// single: it is an activation and nothing else, as PyTorch's own are.
+	single bool
 	// part is what it is of an attention written op by op, see takeAttention.
 	part Part
 }
@@ -58,7 +62,8 @@ func heavy(a classify.Role) bool {
 
 // read reads what a name tells.
 func read(f *classify.Facts) reading {
-	r := reading{first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent}
+	r := reading{first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
+	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == "pytorch"
 	for _, a := range f.Ops {
 		if len(f.Ops) == 1 && slices.Contains(tags, a) {
 			r.tag = a

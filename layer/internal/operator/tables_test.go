@@ -192,3 +192,38 @@ func TestDenoisersByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestGatesOfFeedForwardParts: what shows a gate, what shows that there is none, and what neither. P is a product 8x32, Q one 8x64, D one 32x8, p one without
+// shapes; s is an activation of PyTorch, g one that says it multiplies, a any other; x a product of elements, n a norm, c a copy.
+func TestGatesOfFeedForwardParts(t *testing.T) {
+	single := reading{acts: []classify.Role{classify.RoleActivation}, single: true}
+	gated := reading{acts: []classify.Role{classify.RoleActivation}, gated: true}
+	reads := map[rune]reading{'s': single, 'g': gated}
+	for l, r := range map[rune]classify.Role{'p': classify.RoleProduct, 'P': classify.RoleProduct, 'Q': classify.RoleProduct, 'D': classify.RoleProduct, 'a': classify.RoleActivation, 'x': classify.RoleElementwise,
+		'n': classify.RoleNorm, 'c': classify.RoleCopy, 'q': classify.RoleQuantize} {
+		reads[l] = reading{acts: []classify.Role{r}}
+	}
+	for row, want := range map[string]string{
+		"nPaD": "plain", "nPsD": "plain", "npsp": "plain", "npsqp": "plain", "nPaDnPaD": "plain",
+		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "nPaDnQaD": "gate",
+		"npap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "", "ap": "", "npan": "unsure 1", "": "",
+	} {
+		p := &Pass{Layers: 1}
+		var list []reading
+		for _, l := range row {
+			k := map[rune]Kernel{'P': {K: 8, N: 32}, 'Q': {K: 8, N: 64}, 'D': {K: 32, N: 8}}[l]
+			p.Kernels, list = append(p.Kernels, k), append(list, reads[l])
+		}
+		plain, unsure := plainFeed(p, list)
+		got := ""
+		switch {
+		case plain:
+			got = "plain"
+		case len(unsure) > 0:
+			got = fmt.Sprintf("unsure %d", len(unsure))
+		}
+		if got != strings.TrimSuffix(want, "gate") {
+			t.Errorf("%s: %q, want %q", row, got, want)
+		}
+	}
+}
