@@ -224,7 +224,8 @@ type ForwardPass struct {
 	// Batch counts requests, Tokens the tokens processed in the pass; −1 when unknown.
 	Batch  int   `json:"batch"`
 	Tokens int64 `json:"tokens"`
-	// TokenEvidence says where Tokens come from: "annotation", "grids" of kernels that run one block a token, "" where unknown.
+	// TokenEvidence says where Tokens come from: "annotation", "grids" of kernels that run one block a token, "shapes" of products, "" where
+	// unknown.
 	TokenEvidence string `json:"token_evidence,omitempty"`
 	// Rows are those that kernels ran for, by their grids: the tokens and what servers pad them with. −1 when unknown.
 	Rows int64 `json:"rows"`

@@ -144,8 +144,8 @@ func TestStepsEnd(t *testing.T) {
 // normal writes times without a unit.
 func normal(s string) string { return strings.ReplaceAll(s, "ns", "") }
 
-// TestTokensOfFamilies: two families of kernels that agree tell the rows; they are tokens where one that writes real tokens was not
-// replayed.
+// TestTokensOfFamilies: two families of kernels that agree, or one in all layers, tell the rows; what a kernel that writes the cache shows
+// are tokens where it was not replayed.
 func TestTokensOfFamilies(t *testing.T) {
 	grid := func(family string, real, dense bool) classify.TokenGrid {
 		return classify.TokenGrid{Family: family, Real: real, Dense: dense}
@@ -156,35 +156,40 @@ func TestTokensOfFamilies(t *testing.T) {
 		families []familySize
 		experts  bool
 		rows     int64
-		real     bool
+		tokens   int64
 	}{
-		{"none", nil, false, -1, false},
-		{"one", []familySize{{n: 8, grid: a}}, false, -1, false},
-		{"two", []familySize{{n: 8, grid: a}, {n: 8, grid: b}}, false, 8, false},
-		{"they differ", []familySize{{n: 8, grid: a}, {n: 7, grid: b}}, false, -1, false},
-		{"one is bad", []familySize{{n: 8, grid: a}, {n: 8, grid: b, bad: true}}, false, -1, false},
-		{"none at all", []familySize{{n: 0, grid: a}, {n: 0, grid: b}}, false, -1, false},
-		{"of one row", []familySize{{n: 1, grid: a}, {n: 1, grid: b}}, false, 1, false},
-		{"with real tokens", []familySize{{n: 8, grid: write}, {n: 8, grid: a}}, false, 8, true},
-		{"replayed", []familySize{{n: 8, grid: write, replay: true}, {n: 8, grid: a}}, false, 8, false},
-		{"fewer real ones", []familySize{{n: 5, grid: write}, {n: 8, grid: a}, {n: 8, grid: b}}, false, 8, false},
-		{"more real ones", []familySize{{n: 9, grid: write}, {n: 8, grid: a}, {n: 8, grid: b}}, false, -1, false},
-		{"fewer real ones alone", []familySize{{n: 5, grid: write}, {n: 8, grid: a}}, false, -1, false},
-		{"dense", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, false, 8, false},
-		{"dense, with experts", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, true, -1, false},
+		{"none", nil, false, -1, -1},
+		{"one", []familySize{{n: 8, grid: a}}, false, -1, -1},
+		{"two", []familySize{{n: 8, grid: a}, {n: 8, grid: b}}, false, 8, -1},
+		{"they differ", []familySize{{n: 8, grid: a}, {n: 7, grid: b}}, false, -1, -1},
+		{"one is bad", []familySize{{n: 8, grid: a}, {n: 8, grid: b, bad: true}}, false, -1, -1},
+		{"none at all", []familySize{{n: 0, grid: a}, {n: 0, grid: b}}, false, -1, -1},
+		{"of one row", []familySize{{n: 1, grid: a}, {n: 1, grid: b}}, false, 1, -1},
+		{"with real tokens", []familySize{{n: 8, grid: write}, {n: 8, grid: a}}, false, 8, 8},
+		{"replayed", []familySize{{n: 8, grid: write, replay: true}, {n: 8, grid: a}}, false, 8, -1},
+		{"fewer real ones", []familySize{{n: 5, grid: write}, {n: 8, grid: a}, {n: 8, grid: b}}, false, 8, -1},
+		{"more real ones", []familySize{{n: 9, grid: write}, {n: 8, grid: a}, {n: 8, grid: b}}, false, -1, -1},
+		{"fewer real ones alone", []familySize{{n: 5, grid: write}, {n: 8, grid: a}}, false, -1, -1},
+		{"one in all layers", []familySize{{n: 8, grid: a, layers: 4}}, false, 8, -1},
+		{"one in three of four", []familySize{{n: 8, grid: a, layers: 3}}, false, -1, -1},
+		{"one that writes in all layers", []familySize{{n: 8, grid: write, layers: 4}}, false, 8, 8},
+		{"that is replayed", []familySize{{n: 8, grid: write, layers: 4, replay: true}}, false, 8, -1},
+		{"fewer real ones in all layers", []familySize{{n: 5, grid: write, layers: 4}, {n: 8, grid: a, layers: 4}}, false, 8, 5},
+		{"dense", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, false, 8, -1},
+		{"dense, with experts", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, true, -1, -1},
 	} {
-		if rows, real := agreed(c.families, c.experts); rows != c.rows || real != c.real {
-			t.Errorf("%s: %d, real %v, want %d, %v", c.name, rows, real, c.rows, c.real)
+		if rows, tokens := agreed(c.families, c.experts, 4); rows != c.rows || tokens != c.tokens {
+			t.Errorf("%s: %d rows, %d tokens, want %d, %d", c.name, rows, tokens, c.rows, c.tokens)
 		}
 	}
-	list := addFamily(addFamily(nil, a, 8, false), a, 8, true)
-	if len(list) != 1 || list[0].bad || !list[0].replay {
+	list := addFamily(addFamily(nil, a, 8, false, 3), a, 8, true, 3)
+	if len(list) != 1 || list[0].bad || !list[0].replay || list[0].layers != 1 {
 		t.Errorf("%+v", list)
 	}
-	if list = addFamily(list, a, 9, false); !list[0].bad || !list[0].replay {
+	if list = addFamily(list, a, 9, false, 4); !list[0].bad || !list[0].replay || list[0].layers != 2 {
 		t.Errorf("%+v", list)
 	}
-	if list = addFamily(list, b, 9, false); len(list) != 2 || list[1].bad {
+	if list = addFamily(list, b, 9, false, 4); len(list) != 2 || list[1].bad {
 		t.Errorf("%+v", list)
 	}
 	for config, want := range map[string][3]int64{"1,2,3|4,5,6": {1, 2, 3}, "7": {7}, "1,2": {1, 2}, "": {}, "x": {}, "1,x": {}, "1,2,3,4": {}} {

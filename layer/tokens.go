@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +16,11 @@ import (
 const (
 	tokensAnnotated = "annotation"
 	tokensOfGrids   = "grids"
+	tokensOfShapes  = "shapes"
 )
 
-// minFamilies is how many families of kernels must agree on a number of tokens: one agrees with itself over all layers and can be
-// wrong in all of them (FlashInfer's norm shows 4 and 8 blocks for 16 tokens).
+// minFamilies is how many families of kernels must agree on a number of tokens where none of them is in every layer. The families of
+// the table have one block a token, whatever its width: one that is equal in all layers suffices.
 const minFamilies = 2
 
 // What the stage of a pass was read from.
@@ -32,6 +34,7 @@ const (
 // and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
 	sizes := map[string][3]int64{} // by launch configuration
+	products := map[string]product{}
 	for p := range results {
 		if w.Ended() != nil {
 			return
@@ -40,10 +43,15 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 		if fp.Tokens >= 0 {
 			fp.TokenEvidence = tokensAnnotated
 		}
-		rows, real := w.rowsOf(r, sizes)
+		rows, tokens := w.rowsOf(r, sizes)
 		fp.Rows = rows
-		if fp.Tokens < 0 && real && len(r.Second) == 0 {
-			fp.Tokens, fp.TokenEvidence = rows, tokensOfGrids
+		if fp.Tokens < 0 && tokens > 0 && len(r.Second) == 0 {
+			fp.Tokens, fp.TokenEvidence = tokens, tokensOfGrids
+		}
+		if fp.Tokens < 0 && len(r.Second) == 0 {
+			if n := w.tokensOfProducts(r, products); n > 0 {
+				fp.Tokens, fp.TokenEvidence = n, tokensOfShapes
+			}
 		}
 		if st := r.Step; fp.Stage != StageUnknown && st != nil && Stage(st.Stage) == fp.Stage {
 			fp.StageEvidence = stageAnnotated
@@ -56,7 +64,78 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 			fp.Batch = int(fp.Tokens)
 		}
 	}
+	a.stagesOfTokens()
 	w.stagesOfLaunches(a, results)
+}
+
+// stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token each: one request
+// runs then.
+func (a *Device) stagesOfTokens() {
+	single, other := map[int]bool{}, map[int]bool{} // models that decode one token a pass, and those that decode more
+	for p := range a.Passes {
+		if fp := &a.Passes[p]; fp.Stage == StageDecode && fp.Tokens > 0 {
+			single[fp.Model] = single[fp.Model] || fp.Tokens == 1
+			other[fp.Model] = other[fp.Model] || fp.Tokens > 1
+		}
+	}
+	for p := range a.Passes {
+		fp := &a.Passes[p]
+		if fp.Stage == StageUnknown && fp.Tokens > 1 && fp.TokenEvidence == tokensOfGrids && single[fp.Model] && !other[fp.Model] {
+			fp.Stage, fp.StageEvidence = StagePrefill, stageOfKernels
+		}
+	}
+}
+
+// product is what the recorded inputs of a product tell: its rows, and the sides of its weight. The zero product tells nothing.
+type product struct{ m, k, n int64 }
+
+// tokensOfProducts returns the rows of the products in the layers of a pass as their inputs were recorded, where two weights of different
+// sizes at least have them and none has others; −1 else.
+func (w *work) tokensOfProducts(r *ladder.Result, known map[string]product) int64 {
+	rows := int64(-1)
+	var first product
+	several := false
+	for k, i := range r.Kernels {
+		if r.Layer[k] == trace.None || w.Facts[w.ID[i]].Role != classify.RoleProduct || w.Replayed(i) {
+			continue
+		}
+		op := w.Act(i).Op()
+		at, ok := productOps[op.Name()]
+		if !ok || op.Shape() == "" {
+			continue
+		}
+		key := op.Name() + op.Shape()
+		p, ok := known[key]
+		if !ok {
+			p = productOf(op.Shape(), at)
+			known[key] = p
+		}
+		switch {
+		case p.m <= 0:
+		case rows < 0:
+			rows, first = p.m, p
+		case p.m != rows:
+			return -1
+		default:
+			several = several || p.k != first.k || p.n != first.n
+		}
+	}
+	if !several {
+		return -1
+	}
+	return rows
+}
+
+// productOps are ops that multiply rows by a weight, and which of their inputs the rows are.
+var productOps = map[string]int{"aten::mm": 0, "aten::addmm": 1}
+
+// productOf reads the sizes of a product's operands.
+func productOf(dims string, at int) product {
+	var sizes [][]int64
+	if json.Unmarshal([]byte(dims), &sizes) != nil || len(sizes) < at+2 || len(sizes[at]) != 2 || len(sizes[at+1]) != 2 || sizes[at][1] != sizes[at+1][0] {
+		return product{}
+	}
+	return product{sizes[at][0], sizes[at][1], sizes[at+1][1]}
 }
 
 // stagesOfLaunches gives stages to the whole passes whose kernels tell none, by how they are launched.
@@ -85,13 +164,15 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 type familySize struct {
 	n      int64
 	grid   classify.TokenGrid
-	replay bool // one of them was replayed
-	bad    bool // they do not agree
+	replay bool  // one of them was replayed
+	bad    bool  // they do not agree
+	last   int32 // the layer that it was seen in last
+	layers int   // that it was seen in
 }
 
-// rowsOf returns the rows that the kernels of a pass ran, −1 where that is not certain. real says that they are tokens: a graph runs
+// rowsOf returns the rows that the kernels of a pass ran, and how many of them are tokens, each −1 where that is not certain: a graph runs
 // the rows it was captured with, and kernels that were launched may be given padding, but for those that write the cache.
-func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, real bool) {
+func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows, tokens int64) {
 	var families []familySize
 	experts := false
 	for k, i := range r.Kernels {
@@ -112,48 +193,60 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows int64, 
 			size = gridOf(config)
 			sizes[config] = size
 		}
-		families = addFamily(families, f.Tokens, size[f.Tokens.Axis], w.Replayed(i))
+		families = addFamily(families, f.Tokens, size[f.Tokens.Axis], w.Replayed(i), int32(r.Layer[k]))
 	}
-	return agreed(families, experts)
+	return agreed(families, experts, r.Count)
 }
 
-// agreed returns the rows on which two families agree and no other contradicts. A cache write of fewer rows does not: it leaves padding
-// out; but then one family alone tells the tokens.
-func agreed(families []familySize, experts bool) (rows int64, real bool) {
-	count := 0
-	rows = -1
+// agreed returns the rows on which families agree, and the tokens that the cache write shows. A cache write of fewer rows contradicts no
+// other: it leaves padding out. Two families are enough, or one that is in all layers.
+func agreed(families []familySize, experts bool, layers int) (rows, tokens int64) {
+	rows, tokens = -1, -1
+	count, whole, written := 0, false, false
 	for _, cacheWrites := range []bool{false, true} {
 		for _, f := range families {
 			if f.grid.Real != cacheWrites || f.grid.Dense && experts {
 				continue
 			}
+			everywhere := layers > 1 && f.layers >= layers
 			switch {
 			case f.bad || f.n <= 0:
-				return -1, false
+				return -1, -1
 			case rows < 0 || f.n == rows:
-				rows, real = f.n, real || f.grid.Real && !f.replay
+				rows = f.n
 				count++
+				whole = whole || everywhere
+				written = written || cacheWrites && !f.replay
 			case !f.grid.Real || f.n > rows:
-				return -1, false
+				return -1, -1
+			case everywhere && !f.replay:
+				tokens = f.n
 			}
 		}
 	}
-	if count < minFamilies {
-		return -1, false
+	if count < minFamilies && !whole {
+		return -1, -1
 	}
-	return rows, real
+	if written {
+		tokens = rows
+	}
+	return rows, tokens
 }
 
-// addFamily notes what one kernel shows.
-func addFamily(families []familySize, g classify.TokenGrid, n int64, replay bool) []familySize {
+// addFamily notes what one kernel shows in a layer.
+func addFamily(families []familySize, g classify.TokenGrid, n int64, replay bool, layer int32) []familySize {
 	for i := range families {
 		if f := &families[i]; f.grid.Family == g.Family {
 			f.bad = f.bad || f.n != n
 			f.replay = f.replay || replay
+			if layer != f.last {
+				f.last = layer
+				f.layers++
+			}
 			return families
 		}
 	}
-	return append(families, familySize{n: n, grid: g, replay: replay})
+	return append(families, familySize{n: n, grid: g, replay: replay, last: layer, layers: 1})
 }
 
 // gridOf reads the grid of a launch configuration, "gx,gy,gz|bx,by,bz"; what is missing is 0.

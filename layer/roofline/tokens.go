@@ -14,6 +14,8 @@ func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 	l, from := w.tokensOf(p, o)
 	if l != nil && !l.KnownSeen && o.Seen > 0 {
 		l.see(o.Seen)
+	} else if l != nil && !l.KnownSeen {
+		l.see(w.seenBy(p))
 	}
 	return l, from
 }
@@ -44,9 +46,40 @@ const (
 	fromRows       string = "rows"
 )
 
+// oneRequest is what the stage of a prompt rests on where the passes behind it decode one token each: one request runs.
+const oneRequest string = "kernels"
+
+// seenBy returns how many tokens the attention of a pass sees at least, by what ran before it: of one request that decodes, the tokens that were
+// prefilled and one for each step since; of a prompt, its own. 0 where more than one request runs, or the window begins later.
+func (w *walk) seenBy(p int) int64 {
+	fp := &w.device.Passes[p]
+	if fp.Stage == layer.StagePrefill && (fp.Batch > 0 || fp.StageEvidence == oneRequest && fp.TokenEvidence == fromGrids) {
+		return 1 // a prompt sees itself, see [Load.see]; equal prompts have the fewest pairs
+	}
+	if fp.Stage != layer.StageDecode || fp.Tokens != 1 {
+		return 0
+	}
+	steps := int64(1)
+	for q := p - 1; q >= 0; q-- {
+		switch before := &w.device.Passes[q]; {
+		case before.Model != fp.Model:
+		case before.Stage == layer.StageDecode && before.Tokens == 1:
+			steps++
+		case before.Stage == layer.StagePrefill && before.Tokens > 0 && before.Batch <= 1:
+			return before.Tokens + steps
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
 // see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it computes. Requests are taken to be
 // equal, as nothing tells more.
 func (l *Load) see(tokens int64) {
+	if tokens <= 0 {
+		return
+	}
 	requests := float64(max(l.Requests, 1))
 	if l.ContextTokens > 0 && l.GenerationTokens > 0 {
 		return // how many of the requests are which is not known
@@ -69,7 +102,7 @@ func (l *Load) see(tokens int64) {
 // rows that run.
 func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 	fp := &w.device.Passes[p]
-	if fp.Annotation != nil {
+	if fp.Annotation != nil && fp.TokenEvidence == fromAnnotation {
 		if _, st, ok := framework.ReadStep(framework.All(), fp.Annotation.Name); ok {
 			if l := loadOfStep(&st, fp); l != nil {
 				return l, fromAnnotation
@@ -77,13 +110,15 @@ func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 		}
 	}
 	if fp.Tokens > 0 {
+		if fp.TokenEvidence == fromShapes && w.model != nil {
+			if l := w.loadOfShapes(p); l != nil && l.Tokens == fp.Tokens {
+				return l, fromShapes
+			}
+		}
 		return loadOfTokens(fp, fp.Tokens), fp.TokenEvidence
 	}
 	if w.model == nil {
 		return nil, ""
-	}
-	if l := w.loadOfShapes(p); l != nil {
-		return l, fromShapes
 	}
 	if o.Load != nil && o.Load.Tokens > 0 && (fp.Stage == layer.StageUnknown || fp.Stage == stageOf(o.Load)) {
 		l := *o.Load

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small operators, fills,
@@ -117,5 +118,109 @@ func TestUnknownGPU(t *testing.T) {
 	}
 	if sum != r.Passes[0].Wall || r.Passes[0].Floor != 0 {
 		t.Errorf("the waterfall adds up to %v of %v, floor %v", sum, r.Passes[0].Wall, r.Passes[0].Floor)
+	}
+}
+
+// served70B is a run as vLLM's default path records it without annotations: pieces of a layer are replayed, a compiler fused the norms,
+// and only the cache write, which is launched in each layer, has a block a token: 1,049 in the first pass, one in each other. The times are those
+// of the worked example.
+func served70B(t *testing.T) *layer.Analysis {
+	t.Helper()
+	b := trace.NewBuilder(trace.Options{})
+	b.Meta = trace.Meta{Rank: 0, WorldSize: 4, Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3", MemoryBytes: 85_000_000_000, SMs: 132, ComputeMajor: 9, WarpSize: 32}}}
+	at, corr := int64(1_000_000), uint64(1)
+	call := func(name string) {
+		corr++
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at - 500, Duration: 300, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+	}
+	kernel := func(name string, dur int64, grid int64) {
+		e := trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: dur, Correlation: corr, Stream: 7}
+		if grid > 0 {
+			e.Shape = fmt.Sprintf("%d,1,1|256,1,1", grid)
+		}
+		b.Add(e)
+		at += dur + 800
+	}
+	const reduce = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*, vllm::RankSignals, vllm::Signal*, __nv_bfloat16*, int, int)"
+	for pass := range 6 {
+		tokens, longer := int64(1), int64(1)
+		if pass == 0 {
+			tokens, longer = 1049, 6
+		}
+		call("cudaLaunchKernel")
+		kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", 2600*longer, 4)
+		for range 80 {
+			call("cudaGraphLaunch")
+			kernel("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0", 2500*longer, 0)
+			kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 20_000*longer, 40)
+			kernel("triton_poi_fused_cat_3", 2100*longer, 0)
+			call("cudaLaunchKernel")
+			kernel("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>(P)", 2400*longer, tokens)
+			call("cudaLaunchKernel")
+			kernel("void flash::flash_fwd_splitkv_kernel<T>(P)", 9000*longer, 132)
+			call("cudaGraphLaunch")
+			kernel("nvjet_tst_64x8_64x16_2x1_v_bz_TNT", 17_000*longer, 64)
+			kernel(reduce, 4300*longer, 8)
+			kernel("triton_red_fused_add_mean_mul_pow_rsqrt_1", 2500*longer, 0)
+			kernel("nvjet_tst_128x8_64x12_4x1_v_bz_TNT", 82_000*longer, 112)
+			kernel("triton_poi_fused_mul_silu_2", 2300*longer, 0)
+			kernel("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT", 43_000*longer, 64)
+			kernel(reduce, 4300*longer, 8)
+		}
+		call("cudaLaunchKernel")
+		kernel("triton_red_fused_add_mean_mul_pow_rsqrt_4", 2500*longer, 0)
+		call("cudaLaunchKernel")
+		kernel("nvjet_tst_128x64_64x8_1x2_h_bz_TNN", 180_000, 501)
+		call("cudaLaunchKernel")
+		kernel("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 15_000, 4)
+		call("cudaLaunchKernel")
+		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", 52_000, 1)
+		at += 800_000
+	}
+	c, err := profile.ParseConfig(strings.NewReader(llama))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := b.Finish(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(context.Background(), tr, layer.Options{Config: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestTokensOfOneFamily: each pass has its own tokens, its stage and its floor, though nothing annotates them and one family of kernels alone
+// shows them. The cache grows by one a step.
+func TestTokensOfOneFamily(t *testing.T) {
+	r, err := roofline.Analyze(context.Background(), served70B(t), roofline.Options{TP: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Passes) != 6 {
+		t.Fatalf("%d passes, want 6", len(r.Passes))
+	}
+	for i, p := range r.Passes {
+		tokens, stage := int64(1), layer.StageDecode
+		if i == 0 {
+			tokens, stage = 1049, layer.StagePrefill
+		}
+		if p.Tokens != tokens || p.Stage != stage || p.Basis != roofline.BasisGrids || p.AtLeast {
+			t.Errorf("pass %d: %d tokens, %s, by %s; want %d, %s, by grids", i, p.Tokens, p.Stage, p.Basis, tokens, stage)
+		}
+		products := time.Duration(0)
+		for _, s := range p.Waterfall {
+			if s.Name == "floor: products (weights)" {
+				products = s.Time
+			}
+		}
+		if ms := products.Seconds() * 1e3; i > 0 && math.Abs(ms-10.373) > 0.02 {
+			t.Errorf("pass %d: products %.3f ms, want 10.373", i, ms)
+		}
+		if ms := p.Floor.Seconds() * 1e3; i > 0 && math.Abs(ms-10.373-0.026) > 0.02 {
+			t.Errorf("pass %d: floor %.3f ms, want 10.37 and 0.026 of cache", i, ms)
+		}
 	}
 }
