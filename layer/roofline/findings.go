@@ -46,6 +46,10 @@ func (r *measured) findings() []finding.Finding {
 	}
 	add := func(f finding.Finding, m finding.Measure, took time.Duration) {
 		f.Size = finding.SizeOf(m, basis, took*time.Duration(alike), alike, r.pass.Wall*time.Duration(alike))
+		f.Where = fmt.Sprintf("pass %d", r.pass.Index)
+		if f.Place.Kernel != "" {
+			f.Where += ", longest " + f.Place.Kernel
+		}
 		f.Stage, f.Place.Pass, f.Do = fp.Stage, finding.At(r.pass.Index), cmp.Or(f.Do, f.Kind.Info().Advice.Do)
 		if r.pass.Stage == layer.StageUnknown {
 			f.Stage = ""
