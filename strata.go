@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -130,7 +129,7 @@ func (o *Options) openStdin(ctx context.Context) (*Recording, error) {
 	return &Recording{Name: "-", Parts: []Part{part}}, nil
 }
 
-// openDir reads what [choose.Files] takes of a directory.
+// openDir reads what [trace.ChooseFiles] takes of a directory.
 func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 	found, err := trace.ListFiles(dir, o.formats()...)
 	if err != nil {
@@ -141,7 +140,7 @@ func (o *Options) openDir(ctx context.Context, dir string) (*Recording, error) {
 		return nil, fmt.Errorf("strata: %w in %s that can be read without another program: name %s itself to have it exported",
 			trace.ErrNoTrace, dir, found[0].Path)
 	}
-	return o.read(ctx, dir, found, choose.Files(dir, files, o.AllRanks))
+	return o.read(ctx, dir, found, trace.ChooseFiles(dir, files, o.AllRanks))
 }
 
 // read loads the chosen ones of the files that were found.

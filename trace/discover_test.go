@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -52,7 +51,7 @@ func TestChoose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = choose.Files(root, files, false)
+			files = trace.ChooseFiles(root, files, false)
 			var got []string
 			for _, f := range files {
 				rel, _ := filepath.Rel(root, f.Path)

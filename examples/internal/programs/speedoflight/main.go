@@ -11,7 +11,6 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
@@ -148,7 +147,7 @@ func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Op
 	}
 	at := slices.IndexFunc(files, func(f trace.File) bool { return filepath.Base(f.Path) == filepath.Base(path) })
 	var out []*layer.Analysis
-	for _, f := range choose.Files(filepath.Dir(path), files, true) {
+	for _, f := range trace.ChooseFiles(filepath.Dir(path), files, true) {
 		if at < 0 || f.Rank == files[at].Rank || f.Stage != files[at].Stage {
 			continue
 		}

@@ -1,11 +1,10 @@
-package choose_test
+package trace_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/internal/choose"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -39,7 +38,7 @@ func TestFilesOfOneRecording(t *testing.T) {
 		{"the newest directory", []trace.File{file("/r/x/a", 0, "", 1), file("/r/y/b", 1, "", 9), file("/r/y/c", 0, "", 2)}, false, "/r/y/c"},
 	} {
 		var got []string
-		for _, f := range choose.Files("/r/", c.files, c.all) {
+		for _, f := range trace.ChooseFiles("/r/", c.files, c.all) {
 			got = append(got, f.Path)
 		}
 		if s := strings.Join(got, " "); s != c.want {

@@ -1,15 +1,13 @@
-package choose
+package trace
 
 import (
 	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/llmstrata/strata/trace"
 )
 
-// Files returns those of the files that [trace.ListFiles] found below root that make
+// ChooseFiles returns those of the files that [ListFiles] found below root that make
 // one recording, by stage, then rank:
 //
 //   - files directly inside root, else, if files below carry stage names, all of
@@ -18,36 +16,36 @@ import (
 //   - of one rank: 0 if present, else the lowest, else files without a rank; or
 //     of all ranks, if there are any;
 //   - of each stage the newest, and files without a stage only if no file has one.
-func Files(root string, files []trace.File, allRanks bool) []trace.File {
+func ChooseFiles(root string, files []File, allRanks bool) []File {
 	if len(files) <= 1 {
 		return files
 	}
 	files = chooseDirectory(root, files)
-	files = prefer(files, func(f trace.File) bool { return !f.Merged && !f.Partial })
-	files = prefer(files, func(f trace.File) bool { return !f.Merged })
+	files = prefer(files, func(f File) bool { return !f.Merged && !f.Partial })
+	files = prefer(files, func(f File) bool { return !f.Merged })
 	lowest := -1
 	for _, f := range files {
 		if f.Rank >= 0 && (lowest < 0 || f.Rank < lowest) {
 			lowest = f.Rank
 		}
 	}
-	files = prefer(files, func(f trace.File) bool { return f.Rank == lowest || allRanks && f.Rank >= 0 })
-	files = prefer(files, func(f trace.File) bool { return f.Stage != "" })
-	slices.SortFunc(files, func(a, b trace.File) int {
+	files = prefer(files, func(f File) bool { return f.Rank == lowest || allRanks && f.Rank >= 0 })
+	files = prefer(files, func(f File) bool { return f.Stage != "" })
+	slices.SortFunc(files, func(a, b File) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Rank, b.Rank), newestFirst(a, b))
 	})
-	return slices.CompactFunc(files, func(a, b trace.File) bool { return a.Stage == b.Stage && a.Rank == b.Rank })
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Stage == b.Stage && a.Rank == b.Rank })
 }
 
 // newestFirst orders by time; files of one time, as copies have, by name, the
 // later first, because names carry time stamps.
-func newestFirst(a, b trace.File) int {
+func newestFirst(a, b File) int {
 	return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(b.Path, a.Path))
 }
 
 // prefer returns the files that pass, or all if none does.
-func prefer(files []trace.File, pass func(trace.File) bool) []trace.File {
-	var out []trace.File
+func prefer(files []File, pass func(File) bool) []File {
+	var out []File
 	for _, f := range files {
 		if pass(f) {
 			out = append(out, f)
@@ -59,9 +57,9 @@ func prefer(files []trace.File, pass func(trace.File) bool) []trace.File {
 	return out
 }
 
-func chooseDirectory(root string, files []trace.File) []trace.File {
+func chooseDirectory(root string, files []File) []File {
 	root = filepath.Clean(root)
-	var direct, staged []trace.File
+	var direct, staged []File
 	for _, f := range files {
 		if filepath.Dir(f.Path) == root {
 			direct = append(direct, f)
@@ -77,5 +75,5 @@ func chooseDirectory(root string, files []trace.File) []trace.File {
 		return staged
 	}
 	newest := slices.MinFunc(files, newestFirst)
-	return prefer(files, func(f trace.File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
+	return prefer(files, func(f File) bool { return filepath.Dir(f.Path) == filepath.Dir(newest.Path) })
 }
