@@ -82,6 +82,8 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return help(ctx, args[1:], stdin, stdout, stderr)
 	case "completion":
 		return completion(args[1:], stdout, stderr)
+	case "skill":
+		return installSkill(args[1:], stdout, stderr)
 	case completeCommand:
 		return told(stderr, complete(stdout, args[1:]))
 	}
@@ -134,7 +136,7 @@ func unknown(stderr io.Writer, word string) int {
 	for _, c := range commands() {
 		names = append(names, c.name, c.alone)
 	}
-	names = append(names, "help", "version", "completion")
+	names = append(names, "help", "version", "completion", "skill")
 	hint := ""
 	if near := app.Nearest(word, names); near != "" {
 		hint = fmt.Sprintf(": did you mean %s %s?", name, near)
@@ -180,6 +182,7 @@ Commands:
 		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.answers)
 	}
 	b.WriteString(`  completion    a script for bash, zsh or fish that completes commands and flags
+  skill         a skill for coding agents; --install DIR copies it to where they look
   version       which build this is
 
 A way through:

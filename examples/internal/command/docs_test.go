@@ -89,7 +89,7 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 func documented(t *testing.T, root string) []string {
 	t.Helper()
 	pages := []string{"README.md", "RATIONALE.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/format/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/format/*.md", "docs/skill/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)
