@@ -46,6 +46,7 @@ const (
 	conclusionStep       = "step execution"
 	conclusionNone       = "no significant difference"
 	conclusionFaster     = "target is faster"
+	conclusionMixed      = "mixed" // an operation clearly became slower, and the step did not, or the reverse
 	conclusionImpossible = "inconclusive"
 )
 
@@ -56,7 +57,7 @@ type Comparison struct {
 	Figures  []Delta `json:"figures"` // wall, step, gap, GPU, kernels, launches, API per step
 	Deltas   []Delta `json:"deltas"`  // operations, by |Δ|
 
-	Conclusion string   `json:"conclusion"` // "inter-step host overhead", "step execution", "target is faster", "no significant difference" or "inconclusive"
+	Conclusion string   `json:"conclusion"` // "inter-step host overhead", "step execution", "target is faster", "mixed", "no significant difference" or "inconclusive"
 	Reason     string   `json:"reason"`     // the figures behind it
 	Patterns   []string `json:"patterns"`   // known shapes of a regression that were seen
 	Warnings   []string `json:"warnings"`   // why the runs may not be comparable
@@ -199,29 +200,47 @@ func (c *Comparison) conclude(wall, step, gap Delta, change float64, needed int)
 	significant := func(d Delta) bool {
 		return d.CI95US != nil && !spansZero(d.CI95US) && math.Abs(d.DeltaUS) > change*c.Baseline.WallUSPerStep
 	}
+	up, down := c.clear(change * c.Baseline.WallUSPerStep)
+	longer := conclusionStep
+	if gap.DeltaUS > step.DeltaUS {
+		longer = conclusionGap
+	}
+	largest := step // of the figures that are clear where the step's time is not
+	if !significant(step) || significant(gap) && math.Abs(gap.DeltaUS) > math.Abs(step.DeltaUS) {
+		largest = gap
+	}
 	switch {
-	case !significant(wall) && !significant(step) && !significant(gap) && c.largestClear() <= change*c.Baseline.WallUSPerStep:
+	case !significant(wall) && !significant(step) && !significant(gap) && !up && !down:
 		c.Conclusion = conclusionNone
-	case wall.DeltaUS < 0:
+	case significant(wall) && wall.DeltaUS > 0:
+		c.Conclusion = longer
+	case significant(wall) && !up:
 		c.Conclusion = conclusionFaster
-	case gap.DeltaUS > step.DeltaUS:
-		c.Conclusion = conclusionGap
+	case up && down || up && wall.DeltaUS < 0 || down && wall.DeltaUS > 0:
+		c.Conclusion = conclusionMixed
+	case up, !down && largest.DeltaUS > 0 && wall.DeltaUS > 0:
+		c.Conclusion = longer
+	case down, largest.DeltaUS < 0 && wall.DeltaUS < 0:
+		c.Conclusion = conclusionFaster
 	default:
-		c.Conclusion = conclusionStep
+		c.Conclusion = conclusionMixed
 	}
 }
 
-// largestClear is the largest change of an operation or kernel that is clear, in µs per step.
-func (c *Comparison) largestClear() float64 {
+// clear reports whether an operation or kernel clearly became slower, and faster, by more than so many µs per step.
+func (c *Comparison) clear(least float64) (up, down bool) {
 	for _, d := range c.Deltas {
+		if d.Kind == opAPI || math.Abs(d.DeltaUS) <= least {
+			continue
+		}
 		switch d.Status {
-		case statusNew, statusRemoved, statusRegression, statusImproved:
-			if d.Kind != opAPI {
-				return math.Abs(d.DeltaUS)
-			}
+		case statusNew, statusRegression:
+			up = true
+		case statusRemoved, statusImproved:
+			down = true
 		}
 	}
-	return 0
+	return up, down
 }
 
 // Regressions are the operations that are new or slower, by Δ. Operations

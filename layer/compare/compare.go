@@ -180,7 +180,7 @@ type comparison struct {
 
 func sideSummary(s *Side) Summary {
 	first := &s.Runs[0]
-	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Runs: len(s.Runs), Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
+	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Commit: s.Commit, Date: s.Date, Runs: len(s.Runs), Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
 }
 
 func (c *comparison) summary(side int) Summary {

@@ -95,6 +95,8 @@ type Summary struct {
 	Trace     string      `json:"trace"`
 	Framework string      `json:"framework"`
 	GPU       string      `json:"gpu"`
+	Commit    string      `json:"commit,omitempty"` // of a saved side
+	Date      string      `json:"date,omitempty"`
 	Runs      int         `json:"runs"`
 	Passes    int         `json:"passes"`
 	Stage     layer.Stage `json:"stage"`

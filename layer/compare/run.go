@@ -22,6 +22,10 @@ const baselineSchema = "strata.baseline/1"
 type Side struct {
 	Schema string `json:"schema"`
 	Label  string `json:"label"`
+	// Commit, Date and Tool say of which program a saved side is, when it was recorded, and what measured it; "" unknown.
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 	Runs   []Run  `json:"runs"`
 }
 

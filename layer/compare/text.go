@@ -66,6 +66,53 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 // Sentence is what a finding says with its figures.
 func (f *Finding) Sentence() string { return cmp.Or(f.Evidence, f.Text) }
 
+// WriteCSV writes a line for each row and each kernel of it: all of the difference, for tables and scripts.
+func (r *Report) WriteCSV(w io.Writer) error {
+	c := table.NewCSV(w)
+	c.Header("kind", "operator", "kernel", "was", "class", "a_ns", "b_ns", "delta_ns", "a_kernel_ns", "b_kernel_ns", "delta_kernel_ns", "low_ns", "high_ns", "judged", "significant", "status",
+		"launches_a", "launches_b", "a_floor_ns", "b_floor_ns", "because")
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		for _, s := range []string{"operator", row.Operator, "", "", row.Class} {
+			c.String(s)
+		}
+		for _, d := range []time.Duration{row.A, row.B, row.Delta, row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High} {
+			c.Int(int64(d))
+		}
+		for _, s := range []string{fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), row.Status.String()} {
+			c.String(s)
+		}
+		c.Float(row.LaunchesA)
+		c.Float(row.LaunchesB)
+		c.Int(int64(row.FloorA))
+		c.Int(int64(row.FloorB))
+		c.String(row.Because)
+		if err := c.End(); err != nil {
+			return err
+		}
+		for _, k := range row.Kernels {
+			for _, s := range []string{"kernel", row.Operator, k.Name, k.Was, row.Class, "", "", ""} {
+				c.String(s)
+			}
+			for _, d := range []time.Duration{k.A, k.B, k.B - k.A} {
+				c.Int(int64(d))
+			}
+			for range 5 {
+				c.String("")
+			}
+			c.Float(k.LaunchesA)
+			c.Float(k.LaunchesB)
+			for range 3 {
+				c.String("")
+			}
+			if err := c.End(); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Flush()
+}
+
 // section prints a list under a title; nothing where the list is empty.
 func section(b *table.Writer, title string, n int, of func(i int) string) {
 	if n == 0 {
@@ -84,8 +131,10 @@ func (s *Summary) line(side string) string {
 	}
 	out += fmt.Sprintf(", %s each", millis(s.Wall))
 	out += fmt.Sprintf(", %.0f %% of its kernels in graph replays, %.0f %% compiled", 100*s.Graph, 100*s.Compiled)
-	if s.GPU != "" {
-		out += ", " + s.GPU
+	for _, x := range []string{s.GPU, s.Commit, s.Date} {
+		if x != "" {
+			out += ", " + x
+		}
 	}
 	return out
 }

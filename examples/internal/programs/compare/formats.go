@@ -14,7 +14,7 @@ import (
 
 // formats are the values of --format.
 func formats() []string {
-	return append([]string{"text", "markdown", "json", "html"}, gate.JUnit, gate.SARIF, gate.Benchfmt, gate.Prometheus)
+	return append([]string{"text", "markdown", "json", "csv", "html"}, gate.JUnit, gate.SARIF, gate.Benchfmt, gate.Prometheus)
 }
 
 // write prints the report.
@@ -24,6 +24,8 @@ func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
 		return env.WriteJSON(r)
 	case "markdown":
 		return r.WriteMarkdown(env.Stdout)
+	case "csv":
+		return r.WriteCSV(env.Stdout)
 	case "html":
 		return strata.WriteCompareHTML(env.Stdout, r, nil, nil)
 	case gate.JUnit, gate.SARIF, gate.Prometheus:

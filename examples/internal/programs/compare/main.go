@@ -36,6 +36,9 @@ func (f *list) Set(s string) error { *f = append(*f, s); return nil }
 
 // options are the program's own flags.
 type options struct {
+	baselines string // the directory of named ones
+	named     bool   // --save is a name
+
 	a, b              app.Files
 	failOn, allow     list
 	aLabel, bLabel    string
@@ -81,8 +84,9 @@ func program() app.Program {
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
 			app.HTMLFile(fs, &o.html)
-			app.OutputFile(fs, &o.save, "save", "write side B, reduced to what a comparison needs, to `FILE`")
-			fs.StringVar(&o.baseline, "baseline", "", "side A as `FILE` that --save wrote")
+			app.OutputFile(fs, &o.save, "save", "keep side B under a `NAME`, or in a file with a / or an ending")
+			fs.StringVar(&o.baseline, "baseline", "", "side A: a `NAME` or file that --save wrote")
+			fs.StringVar(&o.baselines, "baselines", "", "`DIR` of named baselines (default: $STRATA_BASELINES, or .strata)")
 			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline, once it was compared with")
 			app.MayReplace(fs, "save", "baseline", "replace")
 			fs.StringVar(&o.noise, "noise", "", "what two equal runs differ by: a `FILE` that --save-noise wrote, or a standard deviation in per cent; default: 0.75 on one kind of GPU, 2 elsewhere, assumed")
@@ -129,6 +133,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if len(o.b) == 0 || len(o.a) == 0 && o.baseline == "" && o.save == "" && o.saveNoise == "" {
 		return app.Usagef("name a trace for each side, A and B (--a and --b for several runs of one), or --baseline FILE for side A")
 	}
+	file := o.baselineFile(o.save)
+	o.named = file != o.save
+	o.save, o.baseline = file, o.baselineFile(o.baseline)
 	b, err := side(ctx, env, o.b, o.bLabel, cmp.Or(o.bConfig, o.aConfig))
 	if err != nil {
 		return err
@@ -137,7 +144,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return o.learn(ctx, env, b, opts)
 	}
 	if o.save != "" && len(o.a) == 0 && o.baseline == "" {
-		if err := save(o.save, b); err != nil {
+		if err := o.saveSide(env, b); err != nil {
 			return err
 		}
 		env.Notef("side saved to %s", o.save)
@@ -152,7 +159,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	if err := o.keep(b); err != nil {
+	if err := o.keep(env, b); err != nil {
 		return err
 	}
 	r, err := compare.Compare(ctx, a, b, opts)
@@ -277,19 +284,76 @@ func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, err
 }
 
 // keep writes side B where --save asks for it, after all inputs are read.
-func (o *options) keep(b *compare.Side) error {
+func (o *options) keep(env *app.Env, b *compare.Side) error {
 	if o.save == "" {
 		return nil
 	}
 	if o.replace && o.baseline != "" {
 		atomicfile.Release(o.baseline)
 	}
-	return save(o.save, b)
+	return o.saveSide(env, b)
 }
 
-// save writes a side; a file that is there is replaced whole or not at all.
-func save(path string, s *compare.Side) error {
-	return atomicfile.Write(path, 0o666, s.Write)
+// baselineFile is where a baseline is: a value with a slash or a file's ending is a file, another one is a name in the directory of baselines.
+func (o *options) baselineFile(value string) string {
+	ending := strings.TrimPrefix(filepath.Ext(value), ".")
+	if value == "" || strings.ContainsAny(value, `/\`) || ending != "" && !isDigit(ending[0]) { // v0.12 is a name
+		return value
+	}
+	return filepath.Join(cmp.Or(o.baselines, os.Getenv("STRATA_BASELINES"), ".strata"), value+".side.json")
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// saveSide writes a side with what it is of; a file that is there is replaced whole or not at all. A directory of named baselines is made, and that is said.
+func (o *options) saveSide(env *app.Env, s *compare.Side) error {
+	out := *s
+	out.Commit, out.Tool = commit(), tool()
+	for _, path := range o.b { // of the newest recording, not of today: the same runs give the same file
+		if info, err := os.Stat(path); err == nil {
+			out.Date = max(out.Date, info.ModTime().UTC().Format(time.DateOnly))
+		}
+	}
+	if dir := filepath.Dir(o.save); dir != "." {
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && o.named {
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return err
+			}
+			env.Notef("created %s for named baselines", dir)
+		}
+	}
+	return atomicfile.Write(o.save, 0o666, out.Write)
+}
+
+// tool is the version of this program.
+func tool() string {
+	var b strings.Builder
+	if app.WriteVersion(&b, "strata") != nil { // a Builder has no errors
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// commit is the one that a build server or the repository of the working directory names, "" where none does.
+func commit() string {
+	for _, name := range []string{"GITHUB_SHA", "CI_COMMIT_SHA"} {
+		if v := os.Getenv(name); v != "" {
+			return v
+		}
+	}
+	head, err := os.ReadFile(filepath.Join(".git", "HEAD"))
+	if err != nil {
+		return ""
+	}
+	text := strings.TrimSpace(string(head))
+	if ref, ok := strings.CutPrefix(text, "ref: "); ok {
+		if head, err = os.ReadFile(filepath.Join(".git", filepath.FromSlash(ref))); err != nil {
+			return ""
+		}
+		text = strings.TrimSpace(string(head))
+	}
+	const longest = 64 // a SHA-256
+	return text[:min(len(text), longest)]
 }
 
 func load(path string) (*compare.Side, error) {
