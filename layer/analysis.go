@@ -66,6 +66,8 @@ type Device struct {
 
 	// Evidence says what passes and layers were found by, best first.
 	Evidence []Evidence `json:"evidence"`
+	// Damage are the places where records are missing, by pass.
+	Damage []Damage `json:"damage,omitempty"`
 	// Notes are remarks for people: what was repaired, ignored or doubtful.
 	Notes []string `json:"notes"`
 	// Steady is the pass that stands for the steady state.

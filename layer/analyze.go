@@ -218,6 +218,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	w.nameIdle(a, results)
 	w.countTokens(a, results)
 	a.listModels(w, results)
+	a.listDamage(w, results)
 	a.cover()
 	for _, e := range found.Evidence {
 		a.Evidence = append(a.Evidence, Evidence(e))

@@ -231,3 +231,82 @@ func TestRunsTable(t *testing.T) {
 		}
 	}
 }
+
+// casesOf returns some of the cases of groups whose names begin so.
+func casesOf(all []families.Family, seed int64, every int, groups ...string) []mixed.Case {
+	var out []mixed.Case
+	for k, c := range mixed.Groups(all, seed) {
+		if slices.ContainsFunc(groups, func(g string) bool { return strings.HasPrefix(c.Group, g) }) && k%every == 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// TestLostRecordsAreTold: where a stretch of records is missing, the other passes keep their layers, and so does nearly all of the pass itself; its place is named
+// within one layer, and how many are missing.
+func TestLostRecordsAreTold(t *testing.T) {
+	cases := casesOf(mixed.Tuning(), 7, 5, "hole, ")
+	if len(cases) < 20 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for _, c := range cases {
+		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, lost := &an.Devices[0], c.Lost[0]
+		if j := judge(d, c); j.right < .98 {
+			t.Errorf("%s: %s: %.3f right:%s", c.Group, c.Name, j.right, j.what)
+			continue
+		}
+		told := slices.ContainsFunc(d.Damage, func(x layer.Damage) bool {
+			near := x.Layer >= lost.Layer-1 && x.Layer <= lost.Layer+1 || x.NextLayer >= lost.Layer-1 && x.NextLayer <= lost.Layer+1
+			return (x.Pass == lost.Pass || x.Pass == lost.Pass+1) && near && x.Kernels <= lost.Kernels+2
+		})
+		if !told {
+			t.Errorf("%s: %s: lost %+v, told %+v", c.Group, c.Name, lost, d.Damage)
+		}
+		if told && !slices.ContainsFunc(an.Health.Findings, func(f trace.Finding) bool { return f.Code == "records-missing" }) {
+			t.Errorf("%s: %s: health does not say it: %+v", c.Group, c.Name, an.Health.Findings)
+		}
+	}
+}
+
+// TestMixedRuns: each model has its own layers: a draft, a tower, another language model.
+func TestMixedRuns(t *testing.T) {
+	sum := map[string][]float64{}
+	for _, c := range casesOf(mixed.Tuning(), 7, 4, "draft", "tower", "two language", "glue") {
+		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum[c.Group] = append(sum[c.Group], judge(&an.Devices[0], c).right)
+	}
+	if len(sum) != 4 {
+		t.Fatalf("groups %v", sum)
+	}
+	least := map[string]float64{"two language models in turn": .85}
+	for group, all := range sum {
+		mean := 0.0
+		for _, x := range all {
+			mean += x / float64(len(all))
+		}
+		if want := max(least[group], map[bool]float64{true: 0, false: .95}[least[group] > 0]); mean < want {
+			t.Errorf("%s: %.3f right on average of %d, want %.2f: %.3v", group, mean, len(all), want, all)
+		}
+	}
+}
+
+// TestIntactRunsHaveNoDamage: nothing is told to be missing where nothing is.
+func TestIntactRunsHaveNoDamage(t *testing.T) {
+	for _, c := range casesOf(mixed.Tuning(), 7, 6, "intact") {
+		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := an.Devices[0].Damage; len(d) > 0 {
+			t.Errorf("%s: %s: %+v", c.Group, c.Name, d)
+		}
+	}
+}

@@ -462,3 +462,24 @@ func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []mo
 	}
 	return 10*again >= 6*kernels && 10*stacked >= 7*kernels
 }
+
+// Loss is a place of a pass where records are missing, between two kernels of its line: None where there is none.
+type Loss struct {
+	Before, Behind int32
+	Kernels        int
+}
+
+// Lost returns where records of the pass are missing.
+func (r *Result) Lost() (out []Loss) {
+	for _, g := range r.Missing {
+		l := Loss{None, None, g.To - g.From}
+		if g.Before > 0 && g.Before <= len(r.line) {
+			l.Before = r.line[g.Before-1]
+		}
+		if g.Before < len(r.line) {
+			l.Behind = r.line[g.Before]
+		}
+		out = append(out, l)
+	}
+	return out
+}

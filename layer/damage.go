@@ -1,0 +1,94 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llmstrata/strata/layer/internal/ladder"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Damage is a place of a pass where records of kernels are missing: passes that run the same kernels have them, and the GPU idles there as long as they would have
+// taken. Profilers lose whole buffers of records. Kernels around the place keep their layers; sums of the pass lack what is missing.
+type Damage struct {
+	// Pass indexes Passes.
+	Pass int `json:"pass"`
+	// Layer and Operator are of the last kernel before the place, None and "" where that is in no layer.
+	Layer    int              `json:"layer"`
+	Operator profile.Operator `json:"operator"`
+	// NextLayer and NextOperator are of the first kernel behind it.
+	NextLayer    int              `json:"next_layer"`
+	NextOperator profile.Operator `json:"next_operator"`
+	// Kernels is how many are missing.
+	Kernels int `json:"kernels"`
+	// Idle is how long the GPU seems to idle there.
+	Idle time.Duration `json:"idle_ns"`
+}
+
+// String says the place in words.
+func (d Damage) String() string {
+	at := func(layer int, op profile.Operator, outside string) string {
+		if layer == trace.None {
+			return outside
+		}
+		if op == "" {
+			return fmt.Sprintf("layer %d", layer)
+		}
+		return fmt.Sprintf("layer %d %s", layer, op)
+	}
+	return fmt.Sprintf("pass %d: records missing between %s and %s (about %d kernels)", d.Pass, at(d.Layer, d.Operator, "the beginning of the pass"),
+		at(d.NextLayer, d.NextOperator, "the end of the pass"), d.Kernels)
+}
+
+// leastDamage is the least number of kernels that are told as one place: less may be another order of two streams.
+const leastDamage = 4
+
+// damageNotes is how many places the notes name one by one.
+const damageNotes = 4
+
+// listDamage notes where records are missing.
+func (a *Device) listDamage(w *work, results []ladder.Result) {
+	for p := range results {
+		for _, g := range results[p].Lost() {
+			if g.Kernels < leastDamage {
+				continue
+			}
+			d := Damage{Pass: p, Layer: trace.None, NextLayer: trace.None, Kernels: g.Kernels}
+			if g.Before != ladder.None {
+				k := a.Kernel(int(g.Before))
+				d.Layer = k.Place().Layer
+				d.Operator, _, _ = k.Operator()
+			}
+			if g.Behind != ladder.None {
+				k := a.Kernel(int(g.Behind))
+				d.NextLayer = k.Place().Layer
+				d.NextOperator, _, _ = k.Operator()
+			}
+			if g.Before != ladder.None && g.Behind != ladder.None {
+				d.Idle = max(0, time.Duration(w.Act(g.Behind).Start()-w.Act(g.Before).End()))
+			}
+			a.Damage = append(a.Damage, d)
+		}
+	}
+	if len(a.Damage) == 0 {
+		return
+	}
+	kernels := 0
+	for k, d := range a.Damage {
+		kernels += d.Kernels
+		if k < damageNotes {
+			a.Notes = append(a.Notes, d.String())
+		}
+	}
+	if more := len(a.Damage) - damageNotes; more > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("records are missing at %d further places of passes", more))
+	}
+	h := &a.of.Health
+	h.Findings = append(slices.Clone(h.Findings), trace.Finding{Code: "records-missing", Severity: trace.HealthDegraded, Count: int64(kernels), Affects: []string{"layers", "completeness", "gpu-time"},
+		Message: fmt.Sprintf("about %d records of kernels are missing at %d places: %s", kernels, len(a.Damage), a.Damage[0])})
+	if trace.HealthDegraded.Compare(h.Status) > 0 {
+		h.Status = trace.HealthDegraded
+	}
+}
