@@ -34,6 +34,7 @@ type Input struct {
 	plain bool  // Name is a file that holds what R gives
 
 	copied string // temporary file of [Input.File], "" for none
+	gone   func() // it is removed
 }
 
 func (in *Input) progress() (done, total int64) { return in.raw.n.Load(), in.size }
@@ -109,7 +110,7 @@ func (in *Input) File(ctx context.Context) (path string, done func(), err error)
 	if err != nil {
 		return "", nil, err
 	}
-	in.copied = f.Name()
+	in.copied, in.gone = f.Name(), atomicfile.Temporary(f.Name())
 	_, err = io.Copy(f, in.R)
 	if err = errors.Join(err, f.Close(), ctx.Err()); err != nil {
 		in.removeCopy()
@@ -122,6 +123,7 @@ func (in *Input) File(ctx context.Context) (path string, done func(), err error)
 func (in *Input) removeCopy() {
 	if in.copied != "" {
 		os.Remove(in.copied)
+		in.gone()
 		in.copied = ""
 	}
 }

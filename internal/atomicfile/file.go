@@ -15,6 +15,7 @@ type File struct {
 	f      *os.File
 	temp   string // renamed to target at the end, "" where f is written in place
 	target string
+	gone   func() // temp is: see [Temporary]
 }
 
 // Create starts to write the file at path; [File.Finish] must be called. A
@@ -36,7 +37,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &File{f: f}, nil
+		return &File{f: f, gone: func() {}}, nil
 	}
 	if err == nil {
 		mode = info.Mode().Perm()
@@ -52,7 +53,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &File{f: f, temp: f.Name(), target: path}, nil
+	return &File{f: f, temp: f.Name(), target: path, gone: Temporary(f.Name())}, nil
 }
 
 // createBeside makes a new file in the directory of path.
@@ -114,6 +115,7 @@ func (f *File) Write(p []byte) (int, error) { return f.f.Write(p) }
 // file in its place; otherwise nothing is left of it. It returns err or else its
 // own error.
 func (f *File) Finish(err error) error {
+	defer f.gone()
 	if err != nil && f.temp != "" && os.Remove(f.temp) == nil {
 		// Where open files can be removed, the last close frees the blocks, which
 		// takes long for a large file: nobody needs to wait for that.

@@ -22,12 +22,15 @@ var inputs struct {
 
 // Guard makes every file that [Open] or [Note] sees an input, which no file of
 // this package replaces, whatever name leads to it, until release is called. A
-// program holds a guard for as long as it runs. Importers of the module hold
+// program holds a guard for as long as it runs. The first one also removes
+// what killed programs left (see [Temporary]). Importers of the module hold
 // none: what they may replace is theirs to say.
 func Guard() (release func()) {
 	inputs.Lock()
 	defer inputs.Unlock()
-	inputs.guards++
+	if inputs.guards++; inputs.guards == 1 {
+		removeKilled()
+	}
 	return sync.OnceFunc(func() {
 		inputs.Lock()
 		defer inputs.Unlock()

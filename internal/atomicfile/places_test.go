@@ -19,7 +19,7 @@ var direct = map[string]string{
 	"examples/internal/app/memory.go":                 "files of the system",
 	"examples/internal/programs/perfettomap/files.go": "the demo trace in a temporary directory",
 	"internal/serve/serve.go":                         "serves a file that was read before",
-	"capture/internal/folder/folder.go":               "package capture imports nothing of ours; its inputs are noted by their flags",
+	"capture/folder.go":                               "package capture imports nothing of ours; its inputs are noted by their flags",
 	"capture/override.go":                             "as folder.go",
 	"capture/probe.go":                                "as folder.go",
 	"capture/matrix.go":                               "as folder.go",

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
 // export turns a report into an SQLite file in a folder of its own, so that
@@ -26,7 +28,8 @@ func export(ctx context.Context, report string) (path string, cleanup func(), er
 	if err != nil {
 		return "", nil, err
 	}
-	cleanup = func() { os.RemoveAll(dir) }
+	gone := atomicfile.Temporary(dir)
+	cleanup = func() { os.RemoveAll(dir); gone() }
 	path = filepath.Join(dir, "export.sqlite")
 	cmd := exec.CommandContext(ctx, bin, "export", "-t", "sqlite", "-o", path, report)
 	var out bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -23,6 +24,7 @@ type files struct {
 	annotated string // "" unless written
 	sliced    string // "" unless written
 	temp      string // folder of the demo trace, "" for a trace of the user's
+	gone      func() // it is
 }
 
 // newFiles returns the trace file of an analysis for copies of it. The demo
@@ -52,6 +54,7 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 	if f.temp, err = os.MkdirTemp("", "strata-demo-"); err != nil {
 		return nil, err
 	}
+	f.gone = atomicfile.Temporary(f.temp)
 	f.source = filepath.Join(f.temp, "strata-demo.json.gz")
 	if err := os.WriteFile(f.source, demo.Trace(), 0o600); err != nil {
 		f.remove()
@@ -64,6 +67,7 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 func (f *files) remove() {
 	if f.temp != "" {
 		os.RemoveAll(f.temp)
+		f.gone()
 	}
 }
 
