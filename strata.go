@@ -65,7 +65,8 @@ type Part struct {
 
 // Open reads the recording at path: a file, a directory, a pattern such as
 // run/*.json.gz, or "-" for the standard input. What a file is, its content
-// decides; compressed files and pipes are read as they are. Of a directory it
+// decides; compressed files and pipes are read as they are, and an archive of several
+// files, a zip or tar, as a directory. Of a directory it
 // reads one rank with each of its stages; looking through
 // it starts no other program. A file that is no trace is refused with
 // [trace.ErrFormat] and what it seems to be.
@@ -89,6 +90,9 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 		return rec, err
 	case err != nil:
 		return nil, fmt.Errorf("strata: %w", err)
+	}
+	if rec, is, err := o.openArchive(ctx, path); is {
+		return rec, err
 	}
 	return OpenFiles(ctx, []string{path}, o)
 }

@@ -1,0 +1,192 @@
+package strata
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/trace"
+)
+
+// An archive unpacks to at most so many times its size, and to so many bytes; the traces in it, compressed or not, have limits of their own.
+const (
+	archiveRatio = 1000
+	archiveBytes = 1 << 40
+	archiveFiles = 100_000
+)
+
+// openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory. It
+// reports whether the file is one: a zip of one file is read as a compressed one is.
+func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording, is bool, err error) {
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, false, err
+	}
+	members, err := membersOf(f, info.Size())
+	if err != nil || members == nil {
+		return nil, false, nil // what is wrong with it, the reader of one file says
+	}
+	dir, err := os.MkdirTemp("", "strata-archive-")
+	if err != nil {
+		return nil, true, err
+	}
+	gone := atomicfile.Temporary(dir)
+	defer func() { os.RemoveAll(dir); gone() }()
+	u := &unpacker{ctx: ctx, dir: dir, left: min(archiveBytes, archiveRatio*info.Size()), formats: o.formats()}
+	if err := members(u.take); err != nil {
+		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
+	}
+	if u.taken == 0 {
+		return nil, true, fmt.Errorf("strata: %w in %s, of whose %d files none has the name of a trace", trace.ErrNoTrace, path, u.seen)
+	}
+	rec, err = o.openDir(ctx, dir)
+	if err != nil {
+		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
+	}
+	rec.Name = path
+	return rec, true, nil
+}
+
+// eachMember calls f for the files of an archive, with their names.
+type eachMember func(f func(name string, content io.Reader) error) error
+
+// membersOf returns how to go over the files of an archive; nil where it is none, or a zip of one file.
+func membersOf(f *os.File, size int64) (eachMember, error) {
+	head := make([]byte, 512)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	head = head[:n]
+	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+		return zipMembers(f, size)
+	}
+	var in io.Reader = bufio.NewReader(f)
+	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReader(z)
+	}
+	if begin, _ := in.(*bufio.Reader).Peek(512); !isTar(begin) {
+		return nil, nil
+	}
+	return func(take func(string, io.Reader) error) error {
+		t := tar.NewReader(in)
+		for {
+			h, err := t.Next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if h.Typeflag != tar.TypeReg {
+				continue
+			}
+			if err := take(h.Name, t); err != nil {
+				return err
+			}
+		}
+	}, nil
+}
+
+// isTar reports whether a file begins with the header of a tar.
+func isTar(head []byte) bool {
+	const at = 257
+	return len(head) >= 512 && bytes.HasPrefix(head[at:], []byte("ustar"))
+}
+
+func zipMembers(f *os.File, size int64) (eachMember, error) {
+	z, err := zip.NewReader(f, size)
+	if err != nil {
+		return nil, err
+	}
+	files := 0
+	for _, m := range z.File {
+		if m.Mode().IsRegular() {
+			files++
+		}
+	}
+	if files < 2 {
+		return nil, nil
+	}
+	return func(take func(string, io.Reader) error) error {
+		for _, m := range z.File {
+			if !m.Mode().IsRegular() {
+				continue
+			}
+			r, err := m.Open()
+			if err != nil {
+				return err
+			}
+			err = errors.Join(take(m.Name, r), r.Close())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// unpacker writes the files that have the names of traces, or stand beside them, into a directory.
+type unpacker struct {
+	ctx         context.Context
+	dir         string
+	left        int64
+	formats     []trace.Format
+	seen, taken int
+}
+
+func (u *unpacker) take(name string, content io.Reader) error {
+	name = filepath.FromSlash(name)
+	if u.seen++; u.seen > archiveFiles {
+		return fmt.Errorf("more than %d files", archiveFiles)
+	}
+	if err := u.ctx.Err(); err != nil {
+		return err
+	}
+	if !filepath.IsLocal(name) || strings.HasPrefix(filepath.Base(name), ".") {
+		return nil
+	}
+	is, beside := false, framework.BareName(name) == "server_args.json" || filepath.Base(name) == "config.json"
+	for _, f := range u.formats {
+		is = is || framework.Ends(strings.ToLower(name), f.Suffixes)
+	}
+	if !is && !beside {
+		return nil
+	}
+	path := filepath.Join(u.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	var n int64
+	err := atomicfile.Write(path, 0o600, func(w io.Writer) (err error) {
+		n, err = io.Copy(w, io.LimitReader(content, u.left+1))
+		return err
+	})
+	if u.left -= n; err == nil && u.left < 0 {
+		err = fmt.Errorf("%w: it unpacks to more than %d times its size", trace.ErrLimit, archiveRatio)
+	}
+	if is && !beside {
+		u.taken++
+	}
+	return err
+}

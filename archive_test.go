@@ -1,0 +1,115 @@
+package strata_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+type member struct {
+	name string
+	text []byte
+}
+
+func zipped(t *testing.T, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, m := range members {
+		w, err := z.Create(m.name)
+		if err == nil {
+			_, err = w.Write(m.text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func tarred(t *testing.T, packed bool, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	var w *tar.Writer
+	if packed {
+		w = tar.NewWriter(z)
+	} else {
+		w = tar.NewWriter(&b)
+	}
+	for _, m := range members {
+		err := w.WriteHeader(&tar.Header{Name: m.name, Mode: 0o600, Size: int64(len(m.text)), Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = w.Write(m.text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if packed {
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+// TestArchivesAreDirectories: of ranks, and of a trace behind something else; limits hold, nothing is left, and names cannot leave.
+func TestArchivesAreDirectories(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()}, member{"run/x-TP-1.trace.json.gz", demo.Trace()}
+	bomb := member{"a.trace.json", []byte(`{"traceEvents":[` + strings.Repeat(" ", 300<<20) + `]}`)}
+	for name, c := range map[string]struct {
+		text  []byte
+		parts int
+		err   error
+	}{
+		"ranks.zip":    {zipped(t, readme, rank0, rank1), 2, nil},
+		"second.zip":   {zipped(t, readme, rank0), 1, nil},
+		"one.zip":      {zipped(t, member{"x.json", []byte(`{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7}}]}`)}), 1, nil},
+		"ranks.tar":    {tarred(t, false, readme, rank0, rank1), 2, nil},
+		"ranks.tar.gz": {tarred(t, true, rank0, rank1, readme), 2, nil},
+		"none.zip":     {zipped(t, readme, member{"b.txt", nil}), 0, trace.ErrNoTrace},
+		"away.zip":     {zipped(t, readme, member{"../../away.trace.json", demo.Trace()}), 0, trace.ErrNoTrace},
+		"bomb.zip":     {zipped(t, readme, bomb), 0, trace.ErrLimit},
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, c.text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := strata.Open(t.Context(), path, strata.Options{AllRanks: true})
+		if c.err != nil {
+			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v, want %v", name, err, c.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(rec.Parts) != c.parts || rec.Parts[0].Trace.Len(event.LaneGPU) == 0 {
+			t.Errorf("%s: %d parts, want %d", name, len(rec.Parts), c.parts)
+		}
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%d files are left: %v", len(left), err)
+	}
+}
