@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/llmstrata/strata/internal/decompress"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
 // Open loads the trace at path, of any of the formats in o: plain or compressed,
@@ -105,7 +107,11 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	if empty(res, len(b.counts) > 0) {
 		return nil, noEvents(res, damage)
 	}
+	if len(b.counts) == 0 && res.Losses.Count[scan.LostTooDeep] > 0 {
+		return nil, fmt.Errorf("trace: %w: no events, only arrays nested deeper than any trace's", ErrFormat)
+	}
 	k.finish()
+	b.noteUnknownPhases()
 	source := b.chromeSource(res.Metas)
 	reportLosses(b, res, source)
 	if damage != nil {
@@ -121,6 +127,18 @@ func readKineto(ctx context.Context, in *Input, o *Options) (*Trace, error) {
 	b.Meta = meta
 	k.tell()
 	return b.Finish(ctx)
+}
+
+// otherPhases are those of the trace event format, beside the counted ones, that say nothing of GPU work.
+const otherPhases = "POD(vVac)STpF"
+
+// noteUnknownPhases counts the events whose phase is none of the format's: a newer recorder's, or damage.
+func (b *Builder) noteUnknownPhases() {
+	for k, n := range b.counts {
+		if k[0] != "" && !strings.Contains(shard.Phases+otherPhases, k[0]) {
+			b.losses.get(loss.UnknownPhase).Count += n
+		}
+	}
 }
 
 // empty reports whether a scan found no place for events, or nothing but damage there.
