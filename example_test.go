@@ -47,7 +47,7 @@ func Example() {
 	}
 	for _, stage := range report.Stages {
 		top := stage.Kernels[0]
-		fmt.Printf("%s: %s, %.1f %% of the GPU's time, from %s\n", stage.Stage, top.Kernel, top.SharePct, top.Locations[0].Location)
+		fmt.Printf("%s: %s, %.1f%% of the GPU's time, from %s\n", stage.Stage, top.Kernel, top.SharePct, top.Locations[0].Location)
 	}
 
 	host, err := hostoverhead.Analyze(ctx, []*layer.Analysis{layers}, hostoverhead.Options{})
@@ -59,8 +59,8 @@ func Example() {
 	// Output:
 	// health: ok
 	// steady: decode of batch 8, 8 layers, 1.568697ms; the middle layer takes 192.747µs
-	// extend: fused_moe_kernel, 28.2 % of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
-	// decode: fused_moe_kernel, 32.8 % of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+	// extend: fused_moe_kernel, 28.2% of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
+	// decode: fused_moe_kernel, 32.8% of the GPU's time, from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	// host bound: YES (confidence medium), at most 1.27 times faster without it
 }
 
@@ -94,12 +94,12 @@ func ExampleAnalyze() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.0f %% of the GPU time is in passes; host: %s\n", 100*r.InPasses.Seconds()/r.GPUTime.Seconds(), r.Host)
+	fmt.Printf("%.0f%% of the GPU time is in passes; host: %s\n", 100*r.InPasses.Seconds()/r.GPUTime.Seconds(), r.Host)
 	for _, f := range r.Findings[:2] {
 		fmt.Printf("%s: at most %v per step (%.1f%% %s)\n", f.Kind, f.PerStep, 100*f.Share, f.Of.Title())
 	}
 	// Output:
-	// 100 % of the GPU time is in passes; host: YES
+	// 100% of the GPU time is in passes; host: YES
 	// host-idle: at most 239.6µs per step (14.1% of step time)
 	// exposed-communication: at most 597.376µs per step (24.3% of step time)
 }

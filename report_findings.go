@@ -44,7 +44,7 @@ func (r *Report) addHost(ctx context.Context) error {
 		return err
 	}
 	if why := r.doubtedIdle(); why != "" {
-		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be told: "+why
+		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be decided: "+why
 		return nil
 	}
 	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
@@ -189,13 +189,13 @@ func (r *Report) sentence() string {
 	if r.whole() {
 		of = finding.OfWindow
 	}
-	text := fmt.Sprintf("The GPU is busy %s %% %s.", table.Fixed(100*(1-idle), 1), of.Title())
+	text := fmt.Sprintf("The GPU is busy %s%% %s.", table.Fixed(100*(1-idle), 1), of.Title())
 	if idle >= hostBound {
 		most := "at most a " + table.Times(r.Headroom, 2)
 		if r.Headroom > mostHeadroom {
 			most = "a speedup of more than " + table.Times(mostHeadroom, 0) + " at most, no"
 		}
-		text = fmt.Sprintf("The GPU is idle %s %% %s; removing that gives %s speedup.", table.Fixed(100*idle, 1), of.Title(), most)
+		text = fmt.Sprintf("The GPU is idle %s%% %s; removing that gives %s speedup.", table.Fixed(100*idle, 1), of.Title(), most)
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
@@ -236,7 +236,7 @@ func sizeOf(f *finding.Finding) string {
 	if f.Measure == finding.NoMeasure {
 		return "no size"
 	}
-	return fmt.Sprintf("%s%s %s, %s %% %s", most, duration(f.PerStep), each(f), table.Fixed(100*f.Share, 1), f.Of.Title())
+	return fmt.Sprintf("%s%s %s, %s%% %s", most, duration(f.PerStep), each(f), table.Fixed(100*f.Share, 1), f.Of.Title())
 }
 
 // stepOf names a step of a stage, "" for any.

@@ -374,7 +374,7 @@ func TestReportAndHostCountTheSameSteps(t *testing.T) {
 				}
 			}
 			if told < large {
-				t.Errorf("%s: %d findings about idle time, and %d causes take more than 1.5 %% of the steps", filepath.Base(path), told, large)
+				t.Errorf("%s: %d findings about idle time, and %d causes take more than 1.5%% of the steps", filepath.Base(path), told, large)
 			}
 		}
 	}

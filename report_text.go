@@ -191,14 +191,14 @@ func (r *Report) coverageText() string {
 	if r.GPUTime == 0 {
 		return "no GPU time"
 	}
-	return fmt.Sprintf("of %s GPU time %s %% in passes, %s %% in layers, %s %% with a known operator", duration(r.GPUTime),
+	return fmt.Sprintf("of %s GPU time %s%% in passes, %s%% in layers, %s%% with a known operator", duration(r.GPUTime),
 		table.Percent(float64(r.InPasses), float64(r.GPUTime), 1), table.Percent(float64(r.InLayers), float64(r.GPUTime), 1), table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1))
 }
 
 func (p *printer) findings(r *Report) {
 	p.heading(2, "What matters")
 	if len(r.Findings) == 0 {
-		p.WriteString("No finding above 1 % of step time.\n")
+		p.WriteString("No finding above 1% of step time.\n")
 		return
 	}
 	n := p.limit(len(r.Findings), topFindings)
@@ -246,7 +246,7 @@ func lines(f *finding.Finding) [][2]string {
 		out = append(out, [2]string{"where:", f.Where})
 	}
 	if f.Do != "" {
-		out = append(out, [2]string{"what helps:", f.Do})
+		out = append(out, [2]string{"fix:", f.Do})
 	}
 	return out
 }

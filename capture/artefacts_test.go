@@ -146,7 +146,7 @@ func TestIncomplete(t *testing.T) {
 		write func(dir string)
 		parts []string
 	}{
-		{"nothing", func(string) {}, []string{"no decode trace from", "missing: TP-0, TP-1", "the server was told to write to", "--server-output-dir"}},
+		{"nothing", func(string) {}, []string{"no decode trace from", "missing: TP-0, TP-1", "the server was asked to write to", "--server-output-dir"}},
 		{"missing rank", func(d string) { writeTrace(t, filepath.Join(d, "a-TP-0.trace.json.gz"), traceText(1, 0)) },
 			[]string{"incomplete decode traces", "1 complete of 2 expected", "missing: TP-1"}},
 		{"truncated gzip", func(d string) {

@@ -446,7 +446,7 @@ func (s *stageRun) disarm(ctx context.Context) error {
 	s.out.Timings.StopS = seconds(time.Since(begin))
 	switch {
 	case s.wins.detached():
-		return fmt.Errorf("%w; the profiler was told to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
+		return fmt.Errorf("%w; the profiler was asked to stop and the server may still be writing: capture collect --output-dir %s takes the traces when they are there", err, s.f.path)
 	case err != nil:
 		s.stopErr = err
 		s.warn("stop: " + err.Error())
@@ -591,7 +591,7 @@ func (s *stageRun) explain(err error) error {
 	case s.o.Nsys:
 		hint("nsys writes its report when the range ends, with --capture-range-end=repeat when the server ends; capture collect --output-dir %s takes it then", s.f.path)
 	case con.OwnDir && len(s.wins) > 0:
-		hint("the server was told to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
+		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
 	default:
 		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.path, con.launch())
 		if s.stopErr == nil && slices.Contains(con.Kinds, KindProton) && s.res.Info.Kind == "" {

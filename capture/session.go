@@ -197,14 +197,14 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 	case n.in(StateArmed):
 		return fmt.Errorf("capture: a run into %s was cut off while the profiler of %s was on: %w; capture stop --output-dir %s ends it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
 	case n.in(StateStopping):
-		return fmt.Errorf("capture: a run into %s was cut off while %s was told to stop its profiler: %w; capture stop --output-dir %s settles it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
+		return fmt.Errorf("capture: a run into %s was cut off while %s was asked to stop its profiler: %w; capture stop --output-dir %s settles it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
 	}
 	r.res.Notes = append(r.res.Notes, fmt.Sprintf("an earlier run into this folder was cut off; %s has been started anew since, so its profiler is off", n.servers()))
 	return r.f.remove(sessionFile)
 }
 
 // Stop sees to it that the profilers are off that a run has left on: the note that the run left in OutputDir says of
-// which servers, and whether each was told to stop already. An engine that is gone or was started anew has none on; one
+// which servers, and whether each was asked to stop already. An engine that is gone or was started anew has none on; one
 // that was told and may not be told twice is taken at its word. Where URL is given, one request is sent there, whatever
 // the note says. A profiler that was not on is no error. Afterwards the folder is free again; [Collect] takes traces
 // that the stop has left.
@@ -313,7 +313,7 @@ func (n *note) write(f *folder) error {
 	return f.write(sessionFile, append(text, '\n'))
 }
 
-// Collect waits for the traces of a window whose run was cut off after the profiler was told to stop, and judges and
+// Collect waits for the traces of a window whose run was cut off after the profiler was asked to stop, and judges and
 // files them as [Run] would have. Of the options, OutputDir, Inspect, Export, Progress, ExpectRanks and Timeouts count;
 // the rest are the run's.
 func Collect(ctx context.Context, o Options) (*Result, error) {

@@ -24,8 +24,8 @@ type Check struct {
 // The numbers that decide.
 const (
 	// cachedShare is the most of the prompts' tokens that may come from the prefix cache. A chat template's fixed
-	// beginning is some tens of tokens and at most a few hundred; of the 4090 of a default prompt that is under 1 % as
-	// a rule. From 5 % on the passes are measurably shorter.
+	// beginning is some tens of tokens and at most a few hundred; of the 4090 of a default prompt that is under 1% as
+	// a rule. From 5% on the passes are measurably shorter.
 	cachedShare = 0.05
 	// promptPasses is how many of the steps asked for may be the pass over the prompt that opens a decode window:
 	// SGLang before sgl-project/sglang#30215 counts it as one of them.

@@ -339,8 +339,8 @@ func TestLimits(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"cached 5 %", capture.CacheOutcome(50, 1000), capture.Pass},
-		{"cached over 5 %", capture.CacheOutcome(51, 1000), capture.Fail},
+		{"cached 5%", capture.CacheOutcome(50, 1000), capture.Pass},
+		{"cached over 5%", capture.CacheOutcome(51, 1000), capture.Fail},
 		{"cached not said", capture.CacheOutcome(-1, 1000), capture.Unknown},
 		{"ended 2 s before", capture.Foreign(now.Add(-2*time.Second), now, 0), false},
 		{"ended over 2 s before", capture.Foreign(now.Add(-2*time.Second-1), now, 0), true},

@@ -42,7 +42,7 @@ func TestKernelNames(t *testing.T) {
 }
 
 // TestLabelledKernels holds the default rules to the labelled kernels of the
-// sample traces: at least 99 % of GPU time and of the distinct names must
+// sample traces: at least 99% of GPU time and of the distinct names must
 // get an accepted category.
 func TestLabelledKernels(t *testing.T) {
 	score(t, testdata.Shared(t, "labels/kernel-categories.tsv"), 0, 3, 2, 99)
@@ -55,14 +55,14 @@ func TestLabelledNames(t *testing.T) {
 }
 
 // TestHeldOutNames holds them to names that the rules were not written for. The
-// first run over each half, before any rule was changed, gave 87.6 % (156 of
-// 178) and 87.7 % (64 of 73); what was missing was then mended by cause.
+// first run over each half, before any rule was changed, gave 87.6% (156 of
+// 178) and 87.7% (64 of 73); what was missing was then mended by cause.
 func TestHeldOutNames(t *testing.T) {
 	score(t, "testdata/heldout.tsv", 0, 2, -1, 98)
 }
 
 // TestPublicNames holds them to names of many projects that were collected after
-// all others. The first run, before any rule was changed, gave 78.1 % (100 of
+// all others. The first run, before any rule was changed, gave 78.1% (100 of
 // 128); the three that are missing now, a name does not tell.
 func TestPublicNames(t *testing.T) {
 	score(t, "testdata/public.tsv", 0, 2, -1, 97)
@@ -102,14 +102,14 @@ func score(t *testing.T, path string, accepted, name, us int, least float64) {
 		t.Logf("line %d: got %s (rule %s), want %s: %.160s", i+1, got.Category, got.Rule, f[accepted], f[name])
 	}
 	share := 100 * float64(right) / float64(names)
-	t.Logf("accepted: %d of %d names (%.2f %%)", right, names, share)
+	t.Logf("accepted: %d of %d names (%.2f%%)", right, names, share)
 	if names < 100 || share < least {
-		t.Errorf("accepted %.2f %% of %d names, want at least %.0f %% of 100 and more", share, names, least)
+		t.Errorf("accepted %.2f%% of %d names, want at least %.0f%% of 100 and more", share, names, least)
 	}
 	if us >= 0 {
-		t.Logf("accepted: %.3f %% of GPU time", 100*rightTime/total)
+		t.Logf("accepted: %.3f%% of GPU time", 100*rightTime/total)
 		if rightTime < 0.99*total {
-			t.Errorf("accepted %.2f %% of GPU time, want at least 99 %%", 100*rightTime/total)
+			t.Errorf("accepted %.2f%% of GPU time, want at least 99%%", 100*rightTime/total)
 		}
 	}
 }

@@ -29,7 +29,7 @@ var opLabels = map[string]string{
 }
 
 // TestOpsLabelTheirKernels learns from the sample traces: the op that launches a kernel says what it is. The counts are logged; what an op says and the
-// kernel's name denies is listed. At least 99 % of the GPU time of such kernels must agree.
+// kernel's name denies is listed. At least 99% of the GPU time of such kernels must agree.
 func TestOpsLabelTheirKernels(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(testdata.Shared(t, "traces/torch"), "*.gz"))
 	if err != nil || len(files) == 0 {
@@ -71,8 +71,8 @@ func TestOpsLabelTheirKernels(t *testing.T) {
 	for _, d := range slices.Sorted(maps.Keys(denied)) {
 		t.Logf("denied %d times: %s", denied[d], d)
 	}
-	t.Logf("%d names, %.2f %% of GPU time as the op that launches them says", len(names), 100*float64(agree)/float64(max(1, all)))
+	t.Logf("%d names, %.2f%% of GPU time as the op that launches them says", len(names), 100*float64(agree)/float64(max(1, all)))
 	if len(names) < 100 || float64(agree) < 0.99*float64(all) {
-		t.Errorf("%d names, %.2f %% of GPU time agree, want 100 and more, 99 %%", len(names), 100*float64(agree)/float64(max(1, all)))
+		t.Errorf("%d names, %.2f%% of GPU time agree, want 100 and more, 99%%", len(names), 100*float64(agree)/float64(max(1, all)))
 	}
 }

@@ -199,7 +199,7 @@ func TestNamesOfUnseenLibraries(t *testing.T) {
 			}
 		}
 		if a.n >= 10 {
-			t.Logf("%-26s %4d names: %5.1f %% as it is, %5.1f %% without its own rules", project, a.n, 100*float64(a.right)/float64(a.n), 100*float64(b.right)/float64(b.n))
+			t.Logf("%-26s %4d names: %5.1f%% as it is, %5.1f%% without its own rules", project, a.n, 100*float64(a.right)/float64(a.n), 100*float64(b.right)/float64(b.n))
 		}
 		for to, from := range map[*tally]*tally{&seen: &a, &unseen: &b} {
 			to.n, to.right, to.sure, to.sureWrong, to.us, to.rightUS = to.n+from.n, to.right+from.right, to.sure+from.sure, to.sureWrong+from.sureWrong, to.us+from.us, to.rightUS+from.rightUS
@@ -209,12 +209,12 @@ func TestNamesOfUnseenLibraries(t *testing.T) {
 		what string
 		tally
 	}{{"as they are", seen}, {"without the rules of each name's own library", unseen}} {
-		t.Logf("%s: %.1f %% of %d names, %.2f %% of GPU time; %d told with 0.9 or more, %d of them wrong (%.2f %% of all)", c.what, 100*float64(c.right)/float64(c.n), c.n,
+		t.Logf("%s: %.1f%% of %d names, %.2f%% of GPU time; %d told with 0.9 or more, %d of them wrong (%.2f%% of all)", c.what, 100*float64(c.right)/float64(c.n), c.n,
 			100*c.rightUS/c.us, c.sure, c.sureWrong, 100*float64(c.sureWrong)/float64(c.n))
 	}
 	for _, band := range slices.Sorted(maps.Keys(bands)) {
 		b := bands[band]
-		t.Logf("told with %s: %.1f %% of %d are right", band, 100*float64(b.right)/float64(b.n), b.n)
+		t.Logf("told with %s: %.1f%% of %d are right", band, 100*float64(b.right)/float64(b.n), b.n)
 	}
 	for _, w := range wrong {
 		t.Logf("sure and wrong: %s", w)
@@ -223,6 +223,6 @@ func TestNamesOfUnseenLibraries(t *testing.T) {
 		t.Errorf("%d of %d names are sure and wrong", seen.sureWrong, seen.n)
 	}
 	if unseen.sureWrong*100 >= unseen.n {
-		t.Errorf("%d of %d names of unseen libraries are sure and wrong, want less than 1 %%", unseen.sureWrong, unseen.n)
+		t.Errorf("%d of %d names of unseen libraries are sure and wrong, want less than 1%%", unseen.sureWrong, unseen.n)
 	}
 }

@@ -29,7 +29,7 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, f.Cause.Info().Why, microseconds(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
-		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, which had emptied the queue between two steps", microseconds(d.StepsNS), d.Name))
+		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", microseconds(d.StepsNS), d.Name))
 	}
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)

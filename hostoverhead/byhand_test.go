@@ -54,31 +54,31 @@ func TestSixStepsByHand(t *testing.T) {
 }
 
 const sixStepsText = `HOST OVERHEAD: YES (confidence low)
-if the host cost nothing the steps would be at most 2.38 × as fast: it causes 3.300 ms of 5.700 ms, 81.5 % of it host-code, 37.2 % of that in step[DECODE bs=N]
-device 0: 6 steps, 12 kernels; YES from a host share of 10.0 %
+if the host cost nothing the steps would be at most 2.38× as fast: it causes 3.300 ms of 5.700 ms, 81.5% of it host-code, 37.2% of that in step[DECODE bs=N]
+device 0: 6 steps, 12 kernels; YES from a host share of 10.0%
 ! SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
-Time of the steps: 5.700 ms, busy 2.400 ms (42.1 %), idle 3.300 ms
+Time of the steps: 5.700 ms, busy 2.400 ms (42.1%), idle 3.300 ms
 idle cause in the steps share in the window largest
-host work 2.800 ms 49.1 % 2.800 ms
-host-code 2.690 ms 47.2 % 2.690 ms step[DECODE bs=N]
-launch-call 110.000 µs 1.9 % 110.000 µs cudaLaunchKernel
-host waiting 500.000 µs 8.8 % 500.000 µs
-synchronisation 500.000 µs 8.8 % 500.000 µs cudaStreamSynchronize
-all 3.300 ms 57.9 % 3.300 ms
+host work 2.800 ms 49.1% 2.800 ms
+host-code 2.690 ms 47.2% 2.690 ms step[DECODE bs=N]
+launch-call 110.000 µs 1.9% 110.000 µs cudaLaunchKernel
+host waiting 500.000 µs 8.8% 500.000 µs
+synchronisation 500.000 µs 8.8% 500.000 µs cudaStreamSynchronize
+all 3.300 ms 57.9% 3.300 ms
 Stages:
 stage steps verdict time idle host at most largest cause
-decode 6 YES 5.700 ms 57.9 % 57.9 % 2.38 × host-code
+decode 6 YES 5.700 ms 57.9% 57.9% 2.38× host-code
 How kernels reach the device:
 stage path kernels share of kernel time exposed launches of the time
-all eager 12 100.0 % 100.0 % 110.000 µs 1.9 %
-decode eager 12 100.0 % 100.0 % 110.000 µs 1.9 %
-Host time of a pass: median 600.000 µs (60.0 % of it), p90 600.000 µs (60.0 %), most 600.000 µs (60.0 %)
+all eager 12 100.0% 100.0% 110.000 µs 1.9%
+decode eager 12 100.0% 100.0% 110.000 µs 1.9%
+Host time of a pass: median 600.000 µs (60.0% of it), p90 600.000 µs (60.0%), most 600.000 µs (60.0%)
 worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
-1 decode 600.000 µs 60.0 % 2.50 × host-code 900.000 µs 1.900 ms 900000 … 1900000
-2 decode 600.000 µs 60.0 % 2.50 × host-code 1.900 ms 2.900 ms 1900000 … 2900000
-3 decode 600.000 µs 60.0 % 2.50 × host-code 2.900 ms 3.900 ms 2900000 … 3900000
-4 decode 600.000 µs 60.0 % 2.50 × host-code 3.900 ms 4.900 ms 3900000 … 4900000
-5 decode 500.000 µs 55.6 % 2.25 × host-code 4.900 ms 5.800 ms 4900000 … 5800000
+1 decode 600.000 µs 60.0% 2.50× host-code 900.000 µs 1.900 ms 900000 … 1900000
+2 decode 600.000 µs 60.0% 2.50× host-code 1.900 ms 2.900 ms 1900000 … 2900000
+3 decode 600.000 µs 60.0% 2.50× host-code 2.900 ms 3.900 ms 2900000 … 3900000
+4 decode 600.000 µs 60.0% 2.50× host-code 3.900 ms 4.900 ms 3900000 … 4900000
+5 decode 500.000 µs 55.6% 2.25× host-code 4.900 ms 5.800 ms 4900000 … 5800000
 Published metrics (M1–M5, all GPUs merged): YES
 Whole window: YES
 gpu_idle_ratio 0.5789 crossed
@@ -90,31 +90,31 @@ gpu_utilization 0.4211 crossed
 nccl_ratio 0.0000
 Reasons to doubt it:
 [few-kernels, low] the window holds only 12 kernels: this is hardly a running server
-[python-tracing, medium] Python frames were recorded, which makes host code slower; if it took 1/2 of the time without, the host would cost 44.2 % of the steps
+[python-tracing, medium] Python frames were recorded, which makes host code slower; if it took 1/2 of the time without, the host would cost 44.2% of the steps
 Next steps:
 Gap ledger, device 0: idle 3.300 ms of 5.700 ms, by what ran
 cause range, frame or call idle share pieces
-host-code step[DECODE bs=N] 1.000 ms 30.3 % 5
-host-code server.py(N): schedule 650.000 µs 19.7 % 5
-host-code model.py(N): forward 540.000 µs 16.4 % 6
-host-code host code that no recorded range, op or frame names 500.000 µs 15.2 % 5
-synchronisation cudaStreamSynchronize 500.000 µs 15.2 % 5
-launch-call cudaLaunchKernel 61.000 µs 1.8 % 11
-launch-call cudaLaunchKernel: launched, on its way to the device 49.000 µs 1.5 % 11
+host-code step[DECODE bs=N] 1.000 ms 30.3% 5
+host-code server.py(N): schedule 650.000 µs 19.7% 5
+host-code model.py(N): forward 540.000 µs 16.4% 6
+host-code host code that no recorded range, op or frame names 500.000 µs 15.2% 5
+synchronisation cudaStreamSynchronize 500.000 µs 15.2% 5
+launch-call cudaLaunchKernel 61.000 µs 1.8% 11
+launch-call cudaLaunchKernel: launch latency 49.000 µs 1.5% 11
 Gaps of the device (no stream busy):
 length count total share largest cause
-100–500 µs 6 600.000 µs 18.2 % host-code 90.0 %
-0.5–1 ms 5 2.700 ms 81.8 % host-code 79.6 %
+100–500 µs 6 600.000 µs 18.2% host-code 90.0%
+0.5–1 ms 5 2.700 ms 81.8% host-code 79.6%
 Longest gaps:
 1. 700.000 µs at 4.600 ms
 after flash_fwd
 before gemm
-41.4 % host-code server.py(N): schedule; 28.6 % host-code step[DECODE bs=N]; 14.3 % host-code host code that no recorded range, op or frame names
+41.4% host-code server.py(N): schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code host code that no recorded range, op or frame names
 calls: cudaStreamSynchronize, cudaLaunchKernel
 2. 500.000 µs at 600.000 µs
 after flash_fwd
 before gemm
-40.0 % host-code step[DECODE bs=N]; 20.0 % host-code host code that no recorded range, op or frame names; 20.0 % synchronisation cudaStreamSynchronize
+40.0% host-code step[DECODE bs=N]; 20.0% host-code host code that no recorded range, op or frame names; 20.0% synchronisation cudaStreamSynchronize
 calls: cudaStreamSynchronize, cudaLaunchKernel
-CUDA graph coverage: 0.0 % of 12 kernels (0.0 % of kernel time); 12 eager, 0 with unknown launch
+CUDA graph coverage: 0.0% of 12 kernels (0.0% of kernel time); 12 eager, 0 with unknown launch
 SYNC+HOIST: 500.000 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

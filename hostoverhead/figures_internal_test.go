@@ -45,7 +45,7 @@ func TestFiguresInWords(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	for r, want := range map[float64]string{0: "0.0 %", 0.1234: "12.3 %", 1: "100.0 %", math.NaN(): "n/a"} {
+	for r, want := range map[float64]string{0: "0.0%", 0.1234: "12.3%", 1: "100.0%", math.NaN(): "n/a"} {
 		if got := percent(r); got != want {
 			t.Errorf("%v: %s, want %s", r, got, want)
 		}
@@ -58,7 +58,7 @@ func TestFiguresInWords(t *testing.T) {
 			t.Errorf("%d of %d: %v, want %v", c.num, c.den, got, c.want)
 		}
 	}
-	for of, want := range map[int64]string{8: "12.5 %", 1: "100.0 %", 0: "n/a", -1: "n/a"} {
+	for of, want := range map[int64]string{8: "12.5%", 1: "100.0%", 0: "n/a", -1: "n/a"} {
 		if got := percentOf(1, of); got != want {
 			t.Errorf("1 of %d: %s, want %s", of, got, want)
 		}
@@ -216,7 +216,7 @@ func TestRanksFromTheSecond(t *testing.T) {
 	v.Ranks = append(v.Ranks, RankVerdict{Rank: "r1", Ignored: true, GPU: gpu + "X"})
 	_, text := rowsOf(t, v.writeRanks, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{gpu + " YES 1 2,000 1.000 µs 50.0 % 25.0 % 1.33 × 50.0 %", "too little work 0 0 0.000 µs n/a n/a 0.00 × n/a"} {
+	for _, want := range []string{gpu + " YES 1 2,000 1.000 µs 50.0% 25.0% 1.33× 50.0%", "too little work 0 0 0.000 µs n/a n/a 0.00× n/a"} {
 		if !strings.Contains(flat, want) && !strings.Contains(flat, strings.ReplaceAll(want, "2,000", "2000")) {
 			t.Errorf("no row %q:\n%s", want, text)
 		}
@@ -258,7 +258,7 @@ func TestGapsInWords(t *testing.T) {
 			Causes: []IdleName{{Cause: finding.HostCode, Name: strings.Repeat("f", 61), NS: 500}, {Cause: finding.Synchronisation, Name: "two", NS: 300}, {Cause: finding.Lock, Name: "three", NS: 150}, {Cause: finding.GIL, Name: "four", NS: 50}}}}}
 	_, text := rowsOf(t, r.writeGaps, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"one 1 1.500 µs 100.0 % host-code 50.0 %", "1. 1.000 µs at 2.000 ms", "before " + long[:90], "30.0 % synchronisation two; 15.0 % lock three"} {
+	for _, want := range []string{"one 1 1.500 µs 100.0% host-code 50.0%", "1. 1.000 µs at 2.000 ms", "before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -283,7 +283,7 @@ func TestCoverageInWords(t *testing.T) {
 		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"CUDA graph coverage: 75.0 % of 4 kernels (50.0 % of kernel time); 1 eager, 0 with unknown launch", "k 1 1.500 µs 2 yes a.py(1): f", "l 2 0.500 µs 0", "SYNC: w: d"} {
+	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.500 µs 2 yes a.py(1): f", "l 2 0.500 µs 0", "SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -329,7 +329,7 @@ func TestSummaries(t *testing.T) {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
 	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: 0.25, AtMost: 1.333, WithUnknown: 1.538}
-	const yes = "if the host cost nothing the steps would be at most 1.33 × as fast: it causes 0.250 µs of 1.000 µs"
+	const yes = "if the host cost nothing the steps would be at most 1.33× as fast: it causes 0.250 µs of 1.000 µs"
 	for _, c := range []struct {
 		verdict Answer
 		stages  []StageVerdict
@@ -337,11 +337,11 @@ func TestSummaries(t *testing.T) {
 	}{
 		{Yes, nil, yes},
 		{Yes, []StageVerdict{stage("decode", Yes)}, yes},
-		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50 ×"},
-		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50 ×, prefill at most 1.50 ×"},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50×"},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
-		{No, nil, "the host causes 25.0 % of the steps; if it cost nothing the steps would be at most 1.33 × as fast"},
-		{Inconclusive, nil, "the host causes 25.0 % of the steps for certain (at most 1.33 × as fast without it), and up to 35.0 % if it causes all that is unknown (1.54 ×)"},
+		{No, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× as fast"},
+		{Inconclusive, nil, "the host causes 25.0% of the steps for certain (at most 1.33× as fast without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {
@@ -350,7 +350,7 @@ func TestSummaries(t *testing.T) {
 	}
 	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
 	_, text := rowsOf(t, r.writePasses, "")
-	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0 % 2.00 × 1.000 µs 2.000 µs 5 … 6") {
+	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0% 2.00× 1.000 µs 2.000 µs 5 … 6") {
 		t.Errorf("one pass:\n%s", text)
 	}
 }

@@ -176,7 +176,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 	}
 	b := trace.NewBuilder(trace.Options{})
 	for p := range int64(2) {
-		for i := range int64(100) { // busy 45 % and 5 % of its time
+		for i := range int64(100) { // busy 45% and 5% of its time
 			corr, busy := uint64(i+1), []int64{45_000, 5_000}[p]
 			process, scope := 10+p, string(rune('a'+p))
 			at := i*100_000 + p*50_000
@@ -186,7 +186,7 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 	}
 	v = judged(t, built.Trace(b))
 	d := doubt(v, "processes-share-device")
-	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Message, "54.8 %") || !strings.Contains(d.Message, "95.0 %") {
+	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Message, "54.8%") || !strings.Contains(d.Message, "95.0%") {
 		t.Errorf("two processes on one device: %s, %v", v.Confidence, d)
 	}
 }

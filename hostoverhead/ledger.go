@@ -54,12 +54,12 @@ const (
 
 var details = [...]string{
 	detailNone:           "",
-	detailOnItsWay:       "launched, on its way to the device",
+	detailOnItsWay:       "launch latency",
 	detailCatchUp:        "the host catches up after the queue was emptied",
-	detailQueued:         "queued before, the device starts it",
+	detailQueued:         "gap between queued kernels",
 	detailInGraph:        "between kernels of a graph replay",
-	detailLate:           "queued before, started late (an event or a signal)",
-	detailLateCollective: "a collective that was queued before started late",
+	detailLate:           "queued, then waited for an event or a signal",
+	detailLateCollective: "a queued collective started late",
 	detailOrphan:         "the next kernel's launch is not in the trace",
 	detailUnnamed:        "host code that no recorded range, op or frame names",
 	detailQuiet:          "nothing recorded on the launching thread",
@@ -67,7 +67,7 @@ var details = [...]string{
 	detailSampled:        "found running by samples",
 	detailWoken:          "on the thread whose signal ended the wait",
 	detailDoubted:        "launch calls are not to be trusted (see the health)",
-	detailHostFunction:   "queued before, started late; the run has callbacks of the host in its streams",
+	detailHostFunction:   "queued, then started late; host callbacks run in its streams",
 }
 
 // idlePiece is a piece of idle time with one cause. Names are ids: a trace has millions of pieces.

@@ -198,11 +198,11 @@ func TestDisagreementInWords(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		{math.NaN(), nil, []string{"the GPU is idle 50.0 % of the window; the host causes 5.0 % of the steps."}, []string{"launch calls", "rest"}},
+		{math.NaN(), nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."}, []string{"launch calls", "rest"}},
 		{0, nil, nil, []string{"launch calls"}},
-		{0.25, []IdleCause{{Cause: finding.LaunchCall, Group: finding.HostWork, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 1}}, []string{"launch calls take 25.0 % of it", "(10.0 % exposed)", "most of the rest is transfers."}, nil},
+		{0.25, []IdleCause{{Cause: finding.LaunchCall, Group: finding.HostWork, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 1}}, []string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers."}, nil},
 		{0, []IdleCause{{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 2}, {Cause: finding.Dependency, Group: finding.DispatchGroup, NS: 3, StepsNS: 1}}, []string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
-		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0 % exposed)"}, []string{"rest"}},
+		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0% exposed)"}, []string{"rest"}},
 	} {
 		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: Yes.String()}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()

@@ -27,7 +27,7 @@ type params struct {
 	LongCopyCall time.Duration
 	// BlockedLaunch is the duration from which a launch call did more than launch: while the device is idle its queue is
 	// not full, so the call loaded the kernel's module. Of 41,055 launch calls in 25 traces half take less than 6 µs,
-	// 99 % less than 0.3 ms, and 162 more than this.
+	// 99% less than 0.3 ms, and 162 more than this.
 	BlockedLaunch time.Duration
 	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was recorded
 	// in it. What makes calls this often runs; the longest pause of the host's own code between two launches of an eager

@@ -103,24 +103,24 @@ func TestRealTracesDoNotContradict(t *testing.T) {
 			}
 			raw := lateOf(tr, r.Device)
 			slack := int64(tableSlack * float64(raw.window))
-			t.Logf("device %d: late %.1f %% to %.1f %%, ledger: host %.1f %%, other or unknown %.1f %%: %s (share of the %s %v)", r.Device,
+			t.Logf("device %d: late %.1f%% to %.1f%%, ledger: host %.1f%%, other or unknown %.1f%%: %s (share of the %s %v)", r.Device,
 				share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window), share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
 			if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
 				t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host, other, r.WindowNS)
 			}
 			stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == "YES" })
 			if r.Verdict == "YES" && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
-				t.Errorf("device %d: YES, but at most %.1f %% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
+				t.Errorf("device %d: YES, but at most %.1f%% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
 			}
 			if r.Verdict == "NO" && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
-				t.Errorf("device %d: NO, but at least %.1f %% are the host's", r.Device, share(raw.least-other, raw.window))
+				t.Errorf("device %d: NO, but at least %.1f%% are the host's", r.Device, share(raw.least-other, raw.window))
 			}
 		}
 	})
 }
 
-// TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5 % of their time. What the host costs cannot be more than
-// that on either; 18.8 %, without what is queued, is what both lose together, of the time of one.
+// TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5% of their time. What the host costs cannot be more than
+// that on either; 18.8%, without what is queued, is what both lose together, of the time of one.
 func TestSharesAreOfOneGPU(t *testing.T) {
 	v := judged(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")))
 	if len(v.Ranks) != 2 || v.Verdict != "NO" {
@@ -131,7 +131,7 @@ func TestSharesAreOfOneGPU(t *testing.T) {
 		r := &v.Ranks[i]
 		idle := share(r.Headroom.IdleNS, r.WindowNS)
 		if math.Abs(idle-want) > 0.05 || share(r.Headroom.HostNS, r.WindowNS) > idle {
-			t.Errorf("device %d: idle %.2f %%, want %.1f, host %v", r.Device, idle, want, r.Headroom.Share)
+			t.Errorf("device %d: idle %.2f%%, want %.1f, host %v", r.Device, idle, want, r.Headroom.Share)
 		}
 		for _, c := range r.Idle {
 			if c.Group != finding.DispatchGroup {
@@ -140,7 +140,7 @@ func TestSharesAreOfOneGPU(t *testing.T) {
 		}
 	}
 	if math.Abs(both-18.8) > 0.1 {
-		t.Errorf("both together %.2f %%", both)
+		t.Errorf("both together %.2f%%", both)
 	}
 }
 

@@ -42,10 +42,10 @@ func (v *Verdict) summary() string {
 	case on != "":
 		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on, percentOf(h.HostNS, h.WallNS), v.Basis)
 	case v.Verdict == Inconclusive:
-		return fmt.Sprintf("the host causes %s of the %s for certain (at most %s as fast without it), and up to %s if it causes all that is unknown (%s)",
-			percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost), percentOf(h.HostNS+h.UnknownNS, h.WallNS), times(h.WithUnknown))
+		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s–%s speedup), depending on who causes the unexplained idle time",
+			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis), times(h.AtMost), times(h.WithUnknown))
 	case v.Verdict == No:
-		return fmt.Sprintf("the host causes %s of the %[2]s; if it cost nothing the %[2]s would be at most %[3]s as fast", percentOf(h.HostNS, h.WallNS), v.Basis, times(h.AtMost))
+		return fmt.Sprintf("host overhead is %s of %s (at most a %s speedup)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis), times(h.AtMost))
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
@@ -53,11 +53,19 @@ func (v *Verdict) summary() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("if the host cost nothing the %s would be at most %s as fast: it causes %s of %s%s", v.Basis, times(h.AtMost), microseconds(h.HostNS), microseconds(h.WallNS), largest)
+	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s speedup)%s", microseconds(h.HostNS), microseconds(h.WallNS), timeOf(v.Basis), times(h.AtMost), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
 	return out
+}
+
+// timeOf is what a share of the basis is a share of.
+func timeOf(basis string) string {
+	if basis == "steps" {
+		return "step time"
+	}
+	return "the window"
 }
 
 // times is a bound for people.
@@ -74,15 +82,15 @@ func (v *Verdict) largestName() string {
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s of it %s", percentOf(best.StepsNS, v.Headroom.HostNS), best.Cause) + best.mostOf(cut(best.Names[0].Name, narrowName))
+	return fmt.Sprintf("; %s of that is %s", percentOf(best.StepsNS, v.Headroom.HostNS), best.Cause) + best.mostOf(cut(best.Names[0].Name, narrowName))
 }
 
 // mostOf names what ran in most of a cause's time, with its share where that is less than half.
 func (c *IdleCause) mostOf(name string) string {
 	if n := c.Names[0].StepsNS; 2*n < c.StepsNS {
-		return fmt.Sprintf(", %s of that in %s", percentOf(n, c.StepsNS), name)
+		return fmt.Sprintf(", %s of it from %s", percentOf(n, c.StepsNS), name)
 	}
-	return ", above all " + name
+	return ", mostly " + name
 }
 
 // WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes, what the
@@ -147,7 +155,7 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
 		table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	for _, d := range r.Drains {
-		fmt.Fprintf(b, "%s of the host's work follows %s, which had emptied the queue between two steps.\n", microseconds(d.StepsNS), d.Name)
+		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n", microseconds(d.StepsNS), d.Name)
 	}
 }
 

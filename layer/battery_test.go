@@ -323,16 +323,16 @@ func TestBattery(t *testing.T) {
 			t.Logf("%v per activity: %s", v.took, v.name)
 		}
 		if v.share < 0.95 || v.share < 0.98 && v.conf > 0.95 {
-			t.Logf("%5.1f %% right, printed %.2f: %s: N %d of %d, %d passes of %d\n%s", 100*v.share, v.conf, v.name, v.layers, v.want, v.passes, v.wantPass, strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
+			t.Logf("%5.1f%% right, printed %.2f: %s: N %d of %d, %d passes of %d\n%s", 100*v.share, v.conf, v.name, v.layers, v.want, v.passes, v.wantPass, strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
 		}
 	}
-	t.Logf("%d cases, mean %.2f %%; %.2f %% where a layer that is counted from the end, N unknown, is not right", len(all), 100*mean, 100*strict)
+	t.Logf("%d cases, mean %.2f%%; %.2f%% where a layer that is counted from the end, N unknown, is not right", len(all), 100*mean, 100*strict)
 	want := 0.975 // of the subset, in which a case weighs more
 	if *wholeBattery {
 		want = 0.99
 	}
 	if *onlyCases == "" && mean < want {
-		t.Errorf("%.2f %% right on average, want %.1f %%", 100*mean, 100*want)
+		t.Errorf("%.2f%% right on average, want %.1f%%", 100*mean, 100*want)
 	}
 	if *wholeBattery {
 		losses(t, all)
@@ -383,7 +383,7 @@ func (v verdict) check(t *testing.T) {
 	}
 	unsure := ok || want.conf == 0.799
 	if v.share < want.share || v.conf < want.conf-near || unsure && v.conf > want.conf+near || v.passes != v.wantPass || !v.lone && v.layers != v.want {
-		t.Errorf("%s: %.2f %% right, printed %.3f, %d layers of %d, %d passes of %d; want %.1f %% and %.3f\n%s", v.name, 100*v.share, v.conf, v.layers, v.want, v.passes, v.wantPass, 100*want.share, want.conf,
+		t.Errorf("%s: %.2f%% right, printed %.3f, %d layers of %d, %d passes of %d; want %.1f%% and %.3f\n%s", v.name, 100*v.share, v.conf, v.layers, v.want, v.passes, v.wantPass, 100*want.share, want.conf,
 			strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
 	}
 }
@@ -435,7 +435,7 @@ func TestReadAgain(t *testing.T) {
 					continue
 				}
 				if v := runCase(t, f, tf, c.given); v.share < 0.98 || v.conf < 0.5 {
-					t.Errorf("%s: %.1f %% right, printed %.2f, want 98 %% and 0.5\n%v", v.name, 100*v.share, v.conf, v.detail)
+					t.Errorf("%s: %.1f%% right, printed %.2f, want 98%% and 0.5\n%v", v.name, 100*v.share, v.conf, v.detail)
 				}
 			}
 		}
@@ -455,7 +455,7 @@ func TestWrittenOutNorms(t *testing.T) {
 			}
 			for _, given := range []bool{true, false} {
 				if v := runCase(t, f, tf, given); v.share < 0.99 || v.conf < 0.75 {
-					t.Errorf("%s: %.1f %% right, printed %.2f, want 99 %% and 0.75\n%v", v.name, 100*v.share, v.conf, v.detail)
+					t.Errorf("%s: %.1f%% right, printed %.2f, want 99%% and 0.75\n%v", v.name, 100*v.share, v.conf, v.detail)
 				}
 			}
 		}
@@ -471,7 +471,7 @@ func TestNormsBehind(t *testing.T) {
 		}
 		for _, tf := range transforms[:4] {
 			if v := runCase(t, f, tf, true); v.share < 0.99 || v.conf >= 0.9 {
-				t.Errorf("%s: %.1f %% right with %.2f, want 99 %% and less than 0.9, as norms do not begin the layers\n%v", v.name, 100*v.share, v.conf, v.detail)
+				t.Errorf("%s: %.1f%% right with %.2f, want 99%% and less than 0.9, as norms do not begin the layers\n%v", v.name, 100*v.share, v.conf, v.detail)
 			}
 		}
 	}
@@ -489,7 +489,7 @@ func TestLostKernels(t *testing.T) {
 				continue
 			}
 			if v := runCase(t, f, tf, false); v.share < 0.95 || v.layers != v.want || v.conf < 0.6 {
-				t.Errorf("%s: %.1f %% right with %.2f, %d layers, want 95 %%, 0.6 and %d\n%v", v.name, 100*v.share, v.conf, v.layers, v.want, v.detail)
+				t.Errorf("%s: %.1f%% right with %.2f, %d layers, want 95%%, 0.6 and %d\n%v", v.name, 100*v.share, v.conf, v.layers, v.want, v.detail)
 			}
 		}
 	}
@@ -525,7 +525,7 @@ func reliability(t *testing.T, all []verdict) {
 		}
 	}
 	if *onlyCases == "" && (*wholeBattery && (ece > 0.05 || 100*warned < 95*wrong) || bad > 0) {
-		t.Errorf("expected calibration error %.3f, want 0.05; of %d answers below 90 %% right %d are printed with 0.8 or less, and %d with 0.9 or more", ece, wrong, warned, bad)
+		t.Errorf("expected calibration error %.3f, want 0.05; of %d answers below 90%% right %d are printed with 0.8 or less, and %d with 0.9 or more", ece, wrong, warned, bad)
 	}
-	t.Logf("expected calibration error %.3f; below 90 %% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong, warned, bad)
+	t.Logf("expected calibration error %.3f; below 90%% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong, warned, bad)
 }

@@ -52,14 +52,14 @@ func TestSteadyRun(t *testing.T) {
 	}{
 		{"none", chosen(same), "-1 0 10 no passes"},
 		{"one", chosen(same, 100), "0 1 10 the only pass"},
-		{"two", chosen(same, 100, 100), "0 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
-		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100), "0 2 10 first of 2 neighbouring decode passes of batch 0 whose durations stay within 10 % of their median"},
-		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100), "0 2 10 first of 2 neighbouring passes whose durations stay within 10 % of their median"},
-		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
-		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
-		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
-		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10 %; the first whole pass"},
-		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 first of 2 neighbouring draft passes whose durations stay within 10 % of their median"},
+		{"two", chosen(same, 100, 100), "0 2 10 first of 2 neighbouring decode passes whose durations stay within 10% of their median"},
+		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100), "0 2 10 first of 2 neighbouring decode passes of batch 0 whose durations stay within 10% of their median"},
+		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100), "0 2 10 first of 2 neighbouring passes whose durations stay within 10% of their median"},
+		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10% of their median"},
+		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 first of 2 neighbouring draft passes whose durations stay within 10% of their median"},
 		{"all cut", chosen(func(p []ForwardPass) {
 			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
 			p[1].NumLayers = 2
@@ -68,7 +68,7 @@ func TestSteadyRun(t *testing.T) {
 			p[0].Partial, p[1].Partial, p[2].Partial = cutAtStart, cutAtStart, cutAtEnd
 			p[0].NumLayers, p[1].NumLayers, p[2].NumLayers = 2, 2, 1
 		}, 100, 100, 100), "0 1 10 every pass is cut by the window; this is the longest"},
-		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10 % of their median"},
+		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10% of their median"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, c.got, c.want)
@@ -83,8 +83,8 @@ func TestNotesOfDurations(t *testing.T) {
 		walls []int64
 		want  string
 	}{
-		{[]int64{130, 100, 100}, "cold start 1.3 ×||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0 ×|cold start 1.3 ×|||"}, {[]int64{100, 150, 100}, "|growing 1.5 ×|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0 ×|"},
-		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5 ×|||growing 1.6 ×|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{400, 100, 200, 300}, "cold start 2.0 ×||growing 2.0 ×|growing 1.5 ×"}, {[]int64{300, 100, 200}, "cold start 3.0 ×||growing 2.0 ×"}, {[]int64{100, 100, 0, 100}, "|||"},
+		{[]int64{130, 100, 100}, "cold start 1.3×||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0×|cold start 1.3×|||"}, {[]int64{100, 150, 100}, "|growing 1.5×|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0×|"},
+		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5×|||growing 1.6×|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{400, 100, 200, 300}, "cold start 2.0×||growing 2.0×|growing 1.5×"}, {[]int64{300, 100, 200}, "cold start 3.0×||growing 2.0×"}, {[]int64{100, 100, 0, 100}, "|||"},
 	} {
 		d := &Device{Passes: passesOf(c.walls...)}
 		d.noteDurations()
@@ -106,7 +106,7 @@ func TestNotesOfDurations(t *testing.T) {
 		d := &Device{Passes: passesOf(100), Time: 1000, InPasses: 1000 - outside}
 		d.columns.pass = []int32{trace.None, 0}
 		d.noteUncovered()
-		if len(d.Notes) != want || want > 0 && d.Notes[0] != "1 of 2 GPU activities, 1.1 % of the GPU time, are in no pass" {
+		if len(d.Notes) != want || want > 0 && d.Notes[0] != "1 of 2 GPU activities, 1.1% of the GPU time, are in no pass" {
 			t.Errorf("%d of 1000 in no pass: %q", outside, d.Notes)
 		}
 	}

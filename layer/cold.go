@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// coldFrom is how many times as long as its equals the first pass must take to be a cold start. Decode steps of one batch vary by 1–4 %,
-	// the first one after a start takes 30 % more and up to several times as long.
+	// coldFrom is how many times as long as its equals the first pass must take to be a cold start. Decode steps of one batch vary by 1–4%,
+	// the first one after a start takes 30% more and up to several times as long.
 	coldFrom = 1.3
 	// growingFrom is how many times as long as the pass before it, of the same work, a pass must take to be remarked on; the published
 	// scripts have the same.
@@ -82,5 +82,5 @@ func (a *Device) noteUncovered() {
 			n++
 		}
 	}
-	a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities, %.1f %% of the GPU time, are in no pass", n, len(a.columns.pass), 100*float64(outside)/float64(a.Time)))
+	a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities, %.1f%% of the GPU time, are in no pass", n, len(a.columns.pass), 100*float64(outside)/float64(a.Time)))
 }

@@ -48,12 +48,12 @@ func TestColdStart(t *testing.T) {
 		factors []float64
 		want    string
 	}{
-		{"a cold start", []float64{1.8, 1, 1, 1}, "cold start 1.8 ×|||"},
-		{"coldFrom", []float64{1.31, 1, 1, 1}, "cold start 1.3 ×|||"},
+		{"a cold start", []float64{1.8, 1, 1, 1}, "cold start 1.8×|||"},
+		{"coldFrom", []float64{1.31, 1, 1, 1}, "cold start 1.3×|||"},
 		{"below it", []float64{1.29, 1, 1, 1}, "|||"},
-		{"two cold steps", []float64{4, 2, 1, 1, 1, 1}, "cold start 4.0 ×|cold start 2.0 ×||||"},
+		{"two cold steps", []float64{4, 2, 1, 1, 1, 1}, "cold start 4.0×|cold start 2.0×||||"},
 		{"a slow step later is none", []float64{1, 1, 1.4, 1}, "|||"},
-		{"growingFrom", []float64{1, 1, 1.51, 1}, "||growing 1.5 ×|"},
+		{"growingFrom", []float64{1, 1, 1.51, 1}, "||growing 1.5×|"},
 		{"below that", []float64{1, 1, 1.49, 1}, "|||"},
 		{"one step alone", []float64{1}, ""},
 	} {

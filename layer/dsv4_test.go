@@ -53,16 +53,16 @@ func TestDeepSeekV4CutWindows(t *testing.T) {
 		name string
 		acts []act
 	}{
-		{"40 % cut in front", all[per*4/10:]}, {"75 % cut in front", all[per*3/4:]}, {"30 % cut behind", all[:len(all)-per*3/10]},
+		{"40% cut in front", all[per*4/10:]}, {"75% cut in front", all[per*3/4:]}, {"30% cut behind", all[:len(all)-per*3/10]},
 	} {
 		a := analyze(t, traceOf(c.acts), layer.Options{Config: cfg})
 		if share, wrong, _ := rate(a, c.acts); share < 1 {
-			t.Errorf("%s: %.2f %% right\n%s", c.name, 100*share, strings.Join(wrong, "\n"))
+			t.Errorf("%s: %.2f%% right\n%s", c.name, 100*share, strings.Join(wrong, "\n"))
 		}
 	}
 }
 
-// TestDeepSeekV4HasTheRightHalves: pass, layer and half of at least 99 % of the kernels, with the default and with
+// TestDeepSeekV4HasTheRightHalves: pass, layer and half of at least 99% of the kernels, with the default and with
 // anchor-closes.
 func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 	truth := dsv4Truth(t)
@@ -97,9 +97,9 @@ func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 					wrong = append(wrong, e.Name()+": "+strings.Join(got[:], " ")+", want "+strings.Join(want[:], " "))
 				}
 			}
-			t.Logf("%.2f %% of %d kernels right", 100*float64(right)/float64(known), known)
+			t.Logf("%.2f%% of %d kernels right", 100*float64(right)/float64(known), known)
 			if 100*right < 99*known {
-				t.Errorf("%.2f %% of %d kernels right\n%s", 100*float64(right)/float64(known), known, strings.Join(wrong, "\n"))
+				t.Errorf("%.2f%% of %d kernels right\n%s", 100*float64(right)/float64(known), known, strings.Join(wrong, "\n"))
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestFamiliesToTheKernel(t *testing.T) {
 				cases++
 				v := runCase(t, f, tf, given)
 				if v.share < 1 || v.layers != v.want || v.passes != v.wantPass {
-					wrong = append(wrong, fmt.Sprintf("%s: %.1f %%, N %d of %d, %d passes of %d", v.name, 100*v.share, v.layers, v.want, v.passes, v.wantPass))
+					wrong = append(wrong, fmt.Sprintf("%s: %.1f%%, N %d of %d, %d passes of %d", v.name, 100*v.share, v.layers, v.want, v.passes, v.wantPass))
 				}
 			}
 		}

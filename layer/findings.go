@@ -40,7 +40,7 @@ func (a *Analysis) Findings() []finding.Finding {
 	}
 	left := main.Time - main.InPasses
 	return append(out, finding.Finding{Kind: finding.Coverage, Text: "GPU time outside of passes", Confidence: finding.High,
-		Evidence: fmt.Sprintf("Only %s %% of the GPU time is in passes. Figures per pass leave the rest out.", table.Percent(float64(main.InPasses), float64(main.Time), 1)),
+		Evidence: fmt.Sprintf("Only %s%% of the GPU time is in passes. Figures per pass leave the rest out.", table.Percent(float64(main.InPasses), float64(main.Time), 1)),
 		Size:     finding.Size{Measure: finding.Taken, Total: left, Share: float64(left) / float64(max(main.Time, time.Nanosecond)), Of: finding.OfGPU},
 		Place:    finding.Place{Device: finding.At(int(main.ID))}, Advice: finding.Coverage.Info().Advice})
 }

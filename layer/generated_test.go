@@ -23,7 +23,7 @@ func TestAnchorsOfGeneratedTraces(t *testing.T) {
 	for _, o := range []layer.Options{{Boundaries: "anchor-closes", Anchor: down}, {Boundaries: "anchor-closes", Anchor: down, NumLayers: 20}} {
 		a := analyze(t, tr, o)
 		if share, wrong := placed(a, truths, itself); share < 1 || a.NumLayers != 20 || a.NumAnchors != 60 {
-			t.Errorf("n=%d: %.2f %% right, N=%d, %d anchors\n%v", o.NumLayers, 100*share, a.NumLayers, a.NumAnchors, wrong)
+			t.Errorf("n=%d: %.2f%% right, N=%d, %d anchors\n%v", o.NumLayers, 100*share, a.NumLayers, a.NumAnchors, wrong)
 		}
 	}
 	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "anchor-closes", Anchor: "no such kernel", NumLayers: 20}); !errors.Is(err, layer.ErrNoEvidence) {
@@ -83,7 +83,7 @@ func TestMissingLaunchesKeepTheirPass(t *testing.T) {
 		a := analyze(t, tr, layer.Options{NumLayers: 16})
 		share, wrong := placed(a, truths, itself)
 		if a.Analysis().Health.Orphans == 0 || share < 1 || len(a.Passes) != 3 {
-			t.Errorf("side stream %v: %d orphans, %.2f %% right, %d passes\n%v", side, a.Analysis().Health.Orphans, 100*share, len(a.Passes), wrong)
+			t.Errorf("side stream %v: %d orphans, %.2f%% right, %d passes\n%v", side, a.Analysis().Health.Orphans, 100*share, len(a.Passes), wrong)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestGraphsWithoutNames(t *testing.T) {
 	for _, n := range []int{24, 0} {
 		a := analyze(t, tr, layer.Options{NumLayers: n})
 		if share, wrong := placed(a, truths, hashed); share < 1 || len(a.Passes) != 4 || a.NumLayers != 24 {
-			t.Errorf("n=%d: %.2f %% right, %d passes, N=%d\n%v", n, 100*share, len(a.Passes), a.NumLayers, wrong)
+			t.Errorf("n=%d: %.2f%% right, %d passes, N=%d\n%v", n, 100*share, len(a.Passes), a.NumLayers, wrong)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestHalvesOfABatch(t *testing.T) {
 						a := analyze(t, tr, layer.Options{NumLayers: n})
 						share, wrong := placed(a, truths, itself)
 						if share < 1 || a.NumLayers != len(arch.Layers) || len(a.Passes) != 4 {
-							t.Errorf("%d layers, overlap %d, mode %d, dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", len(arch.Layers), overlap, mode, dialect, n,
+							t.Errorf("%d layers, overlap %d, mode %d, dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", len(arch.Layers), overlap, mode, dialect, n,
 								100*share, a.NumLayers, len(a.Passes), wrong)
 						}
 						if !strings.Contains(strings.Join(a.Notes, "\n"), "3 of 4 passes run two halves") {
@@ -52,7 +52,7 @@ func TestIdlePasses(t *testing.T) {
 			a := analyze(t, tr, layer.Options{NumLayers: n})
 			share, wrong := placed(a, truths, itself)
 			if share < 1 || len(a.Passes) != 6 || a.NumLayers != 27 {
-				t.Fatalf("dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", dialect, n, 100*share, a.NumLayers, len(a.Passes), wrong)
+				t.Fatalf("dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", dialect, n, 100*share, a.NumLayers, len(a.Passes), wrong)
 			}
 			for p := range a.Passes {
 				if is := p != 3 && p != 4; (a.Passes[p].Stage == layer.StageIdle) != is {

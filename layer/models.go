@@ -94,7 +94,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		m := a.Models[k]
 		models[at], place[k] = m, at
 		if !m.Draft {
-			parts = append(parts, fmt.Sprintf("%s %.1f %% (passes: %d, layers: %d)", m.title(), 100*float64(m.Time)/float64(max(1, a.Time)), m.Passes, m.NumLayers))
+			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.title(), 100*float64(m.Time)/float64(max(1, a.Time)), m.Passes, m.NumLayers))
 		}
 	}
 	a.Models = models

@@ -234,9 +234,9 @@ func TestModelsByTime(t *testing.T) {
 		want    string
 	}{
 		{[]ladder.Result{result("A", false, 0)}, "A"},
-		{[]ladder.Result{result("A", false, 0), result("B", false, 1, 2)}, "B A, several models run; of the GPU time: B 33.3 % (passes: 1, layers: 0), A 16.7 % (passes: 1, layers: 0)"},
+		{[]ladder.Result{result("A", false, 0), result("B", false, 1, 2)}, "B A, several models run; of the GPU time: B 33.3% (passes: 1, layers: 0), A 16.7% (passes: 1, layers: 0)"},
 		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3)}, "A draft"},
-		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3), result("B", false, 4)}, "A B draft, several models run; of the GPU time: A 16.7 % (passes: 1, layers: 0), B 16.7 % (passes: 1, layers: 0)"},
+		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3), result("B", false, 4)}, "A B draft, several models run; of the GPU time: A 16.7% (passes: 1, layers: 0), B 16.7% (passes: 1, layers: 0)"},
 	} {
 		d := &Device{Time: 60}
 		w.times = nil

@@ -242,7 +242,7 @@ func opScore(t *testing.T, answers []opAnswer, want map[int]opTruthRow, verbose 
 	}
 	if verbose {
 		for k, v := range bad {
-			t.Logf("%8.3f %% %s", 100*float64(v)/float64(all), k)
+			t.Logf("%8.3f%% %s", 100*float64(v)/float64(all), k)
 		}
 	}
 	return float64(good) / float64(all), float64(placed) / float64(all)

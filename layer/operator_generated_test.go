@@ -97,7 +97,7 @@ func TestGeneratedStacks(t *testing.T) {
 					want = 0.996 // in a graph the sum that ends the last layer is not told from what the pass runs behind its layers
 				}
 				if share < want {
-					t.Errorf("config %v: %.2f %% of the layers' time right, want %.1f %%\n%s", c != nil, 100*share, 100*want, bad)
+					t.Errorf("config %v: %.2f%% of the layers' time right, want %.1f%%\n%s", c != nil, 100*share, 100*want, bad)
 				}
 			}
 		})

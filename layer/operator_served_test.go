@@ -29,12 +29,12 @@ func TestServedModels(t *testing.T) {
 				}
 				for _, c := range []*profile.Config{c, nil} {
 					share, sure, bad := servedShare(t, s, acts, c)
-					t.Logf("%s, %s, config %v: %.2f %%, products beside experts told surely %.0f %%", s.Name, name, c != nil, 100*share, 100*sure)
+					t.Logf("%s, %s, config %v: %.2f%%, products beside experts told surely %.0f%%", s.Name, name, c != nil, 100*share, 100*sure)
 					if unclear := c == nil && s.Unclear; unclear && sure > 0 || !unclear && sure < 1 { // NaN: no experts
-						t.Errorf("%s, %s, config %v: %.0f %% of the products beside experts told with more than 0.6, want all: %v", s.Name, name, c != nil, 100*sure, !unclear)
+						t.Errorf("%s, %s, config %v: %.0f%% of the products beside experts told with more than 0.6, want all: %v", s.Name, name, c != nil, 100*sure, !unclear)
 					}
 					if share < 1-1e-9 {
-						t.Errorf("%s, %s, config %v: %.2f %% of the layers' time right, want all\n%s", s.Name, name, c != nil, 100*share, bad)
+						t.Errorf("%s, %s, config %v: %.2f%% of the layers' time right, want all\n%s", s.Name, name, c != nil, 100*share, bad)
 					}
 				}
 			}
@@ -90,7 +90,7 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 	}
 	var lines []string
 	for k, v := range wrong {
-		lines = append(lines, fmt.Sprintf("%6.2f %% %s", 100*float64(v)/float64(all), k))
+		lines = append(lines, fmt.Sprintf("%6.2f%% %s", 100*float64(v)/float64(all), k))
 	}
 	sort.Sort(sort.Reverse(sort.StringSlice(lines)))
 	return float64(good) / float64(all), float64(sure) / float64(products), strings.Join(lines[:min(len(lines), 10)], "\n")

@@ -17,7 +17,7 @@ import (
 )
 
 // TestTruthOfRealTraces: module frames and shapes tell all; without them the plan, and without a config the kernels, tell at
-// least 99 %; labels of layers that are off are repaired.
+// least 99%; labels of layers that are off are repaired.
 func TestTruthOfRealTraces(t *testing.T) {
 	for _, tt := range []struct{ trace, config string }{
 		{"sglang-qwen3-8b-extend-eager-mi300", "qwen3-8b"},
@@ -26,12 +26,12 @@ func TestTruthOfRealTraces(t *testing.T) {
 		want := opTruth(t, tt.trace)
 		path := testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz")
 		if ops, layers := opScore(t, opFind(t, path, opConfig(t, tt.config)), want, true); ops < 1 || layers < 1 {
-			t.Errorf("%s with frames and shapes: %.2f %% operators, %.2f %% layers right, want all", tt.trace, 100*ops, 100*layers)
+			t.Errorf("%s with frames and shapes: %.2f%% operators, %.2f%% layers right, want all", tt.trace, 100*ops, 100*layers)
 		}
 		hidden := opHide(t, path)
 		for _, c := range []string{tt.config, ""} {
 			if ops, layers := opScore(t, opFind(t, hidden, opConfig(t, c)), want, true); ops < 0.99 || layers < 0.99 {
-				t.Errorf("%s, frames and shapes hidden, config %q: %.2f %% operators, %.2f %% layers right, want 99 %%", tt.trace, c, 100*ops, 100*layers)
+				t.Errorf("%s, frames and shapes hidden, config %q: %.2f%% operators, %.2f%% layers right, want 99%%", tt.trace, c, 100*ops, 100*layers)
 			}
 			for _, shift := range []int{0, 1, 2, 5, 9, 12, -1, -7, -12} {
 				bound := 0.99
@@ -40,7 +40,7 @@ func TestTruthOfRealTraces(t *testing.T) {
 				}
 				ops, layers := opScore(t, opBlind(t, hidden, opConfig(t, c), shift, nil), want, false)
 				if ops < bound || layers < bound {
-					t.Errorf("%s, nothing but names, config %q, labels off by %d: %.2f %% operators, %.2f %% layers right, want %.0f %%", tt.trace, c, shift, 100*ops, 100*layers, 100*bound)
+					t.Errorf("%s, nothing but names, config %q, labels off by %d: %.2f%% operators, %.2f%% layers right, want %.0f%%", tt.trace, c, shift, 100*ops, 100*layers, 100*bound)
 				}
 			}
 		}
@@ -60,7 +60,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 	answers := opBlind(t, hidden, opConfig(t, "qwen3-8b"), 0, mask)
 	if ops, _ := opScore(t, answers, want, false); ops < 0.9 {
-		t.Errorf("%.1f %% right with unknown names, want 90 %%", 100*ops)
+		t.Errorf("%.1f%% right with unknown names, want 90%%", 100*ops)
 	}
 	for i := range answers {
 		a := &answers[i]
@@ -70,7 +70,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestReplaysHaveOperators: graph replays without truth: at least 98 % of the time inside layers has an operator, and all
+// TestReplaysHaveOperators: graph replays without truth: at least 98% of the time inside layers has an operator, and all
 // layers of a kind have the same ones, the first one's missing addition apart.
 func TestReplaysHaveOperators(t *testing.T) {
 	for _, tt := range []struct {
@@ -104,7 +104,7 @@ func TestReplaysHaveOperators(t *testing.T) {
 			orders[l]++
 		}
 		if share := float64(have) / float64(all); share < 0.98 || len(orders) > tt.orders {
-			t.Errorf("%s: %.2f %% of the layers' time has an operator in %d different orders, want 98 %% in at most %d", tt.trace, 100*share, len(orders), tt.orders)
+			t.Errorf("%s: %.2f%% of the layers' time has an operator in %d different orders, want 98%% in at most %d", tt.trace, 100*share, len(orders), tt.orders)
 			for o, n := range orders {
 				t.Logf("%d × %s", n, o)
 			}
@@ -139,7 +139,7 @@ func TestScrambledRecordsHaveOneOrder(t *testing.T) {
 				orders[l]++
 			}
 			if have < 0.98*all {
-				t.Errorf("config %q, repaired %t: %.2f %% of the layers' time has an operator, want 98 %%", config, repair, 100*have/all)
+				t.Errorf("config %q, repaired %t: %.2f%% of the layers' time has an operator, want 98%%", config, repair, 100*have/all)
 			}
 			if tr.Health().Status != trace.HealthDegraded {
 				t.Errorf("config %q, repaired %t: health %v, want degraded", config, repair, tr.Health().Status)

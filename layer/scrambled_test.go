@@ -40,7 +40,7 @@ func TestScrambledReplay(t *testing.T) {
 			continue
 		}
 		if share, wrong := placed(d, truths, itself); share < 0.995 || decode.Confidence < 0.9 {
-			t.Errorf("repaired: %.2f %% right with %.2f, want 99.5 %% and 0.9\n%v", 100*share, decode.Confidence, wrong)
+			t.Errorf("repaired: %.2f%% right with %.2f, want 99.5%% and 0.9\n%v", 100*share, decode.Confidence, wrong)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (y *tally) add(share float64) {
 func (y *tally) log(t *testing.T) {
 	t.Helper()
 	if y.runs > 0 {
-		t.Logf("%d combinations: mean %.2f %%, worst %.2f %%", y.runs, 100*y.total/float64(y.runs), 100*y.worst)
+		t.Logf("%d combinations: mean %.2f%%, worst %.2f%%", y.runs, 100*y.total/float64(y.runs), 100*y.worst)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestGeneratedShapes(t *testing.T) {
 					share, wrong := placed(a, truths, itself)
 					y.add(share)
 					if share < 1 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
-						t.Errorf("%s, %s, vendor %d, dialect %d, n=%d: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, v.vendor, v.dialect, n,
+						t.Errorf("%s, %s, vendor %d, dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, v.vendor, v.dialect, n,
 							100*share, a.NumLayers, len(a.Passes), wrong)
 					}
 				}
@@ -219,7 +219,7 @@ func TestCutWindows(t *testing.T) {
 					least = 0.95 // what a side stream runs of a pass without launches cannot be placed
 				}
 				if share < least || len(a.Passes) != len(run.passes) {
-					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f %% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
+					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f%% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
 				}
 				if last := a.Passes[len(a.Passes)-1]; v.cut > 0 && last.Partial == "" {
 					t.Errorf("%s, %s: the cut pass is not reported as partial: %d layers", s.name, run.name, last.NumLayers)
@@ -249,14 +249,14 @@ func TestGPUActivitiesAlone(t *testing.T) {
 				share, wrong := placed(a, truths, itself)
 				y.add(share)
 				if share < 1 {
-					t.Errorf("%s, %s, n=%d: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, n, 100*share, a.NumLayers, len(a.Passes), wrong)
+					t.Errorf("%s, %s, n=%d: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, n, 100*share, a.NumLayers, len(a.Passes), wrong)
 				}
 			}
 		}
 	}
 }
 
-// TestHashedNames: with every kernel name replaced by a hash, passes and N stay and at least 80 % of the kernels keep their
+// TestHashedNames: with every kernel name replaced by a hash, passes and N stay and at least 80% of the kernels keep their
 // layer. Two layers alone are too few to tell a repeat without any meaning; their N is given.
 func TestHashedNames(t *testing.T) {
 	var y tally
@@ -285,7 +285,7 @@ func TestHashedNames(t *testing.T) {
 				least = 0.94 // where no name tells, a side stream's kernels may be of the next layer
 			}
 			if share < least || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
-				t.Errorf("%s, %s: %.2f %% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers, len(a.Passes), wrong)
+				t.Errorf("%s, %s: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers, len(a.Passes), wrong)
 			}
 		}
 	}

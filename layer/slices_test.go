@@ -85,7 +85,7 @@ func TestAheadOfTheGPU(t *testing.T) {
 			t.Fatalf("%s: %d passes, want %d", c.Name, len(d.Passes), len(c.Passes))
 		}
 		if share, wrong := placed(d, truths, itself); share < 1 {
-			t.Errorf("%s: %.2f %% right\n%v", c.Name, 100*share, wrong)
+			t.Errorf("%s: %.2f%% right\n%v", c.Name, 100*share, wrong)
 		}
 		ahead := 0
 		for p := 1; p < len(d.Passes); p++ {

@@ -20,8 +20,8 @@ type Steady struct {
 	Reason string `json:"reason"`
 }
 
-// steadyTolerance is how far a pass may be from the median of its run. Decode steps of one batch vary by 1–4 % in the traces
-// seen and the first one after a start by 30 % and more; a tenth lies between.
+// steadyTolerance is how far a pass may be from the median of its run. Decode steps of one batch vary by 1–4% in the traces
+// seen and the first one after a start by 30% and more; a tenth lies between.
 const steadyTolerance = 0.10
 
 // chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
@@ -64,11 +64,11 @@ func (a *Device) chooseSteady(ended func() error) {
 	}
 	switch {
 	case bestLen > 1:
-		a.Steady.Reason = fmt.Sprintf("first of %d neighbouring %s whose durations stay within %.0f %% of their median", bestLen, what, a.Steady.TolerancePct)
+		a.Steady.Reason = fmt.Sprintf("first of %d neighbouring %s whose durations stay within %.0f%% of their median", bestLen, what, a.Steady.TolerancePct)
 	case len(a.Passes) == 1:
 		a.Steady.Reason = "the only pass"
 	default:
-		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within %.0f %%; the first whole pass", a.Steady.TolerancePct)
+		a.Steady.Reason = fmt.Sprintf("no two neighbouring passes have the same stage and batch and durations within %.0f%%; the first whole pass", a.Steady.TolerancePct)
 	}
 }
 

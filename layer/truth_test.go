@@ -70,8 +70,8 @@ var moduleTraces = []struct {
 	{"hf-bert-small-eager-h100.json.gz", "", 4},
 }
 
-// TestModuleFramesAreTheTruth: with frames every kernel has the layer they tell, with frames hidden at least 99.5 % have
-// it when N is given and 99 % when it is not.
+// TestModuleFramesAreTheTruth: with frames every kernel has the layer they tell, with frames hidden at least 99.5% have
+// it when N is given and 99% when it is not.
 func TestModuleFramesAreTheTruth(t *testing.T) {
 	for _, c := range moduleTraces {
 		for _, v := range []struct { // where no config of the model is known, its rows repeat the ones without
@@ -89,9 +89,9 @@ func TestModuleFramesAreTheTruth(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s/n=%d%s", c.name, v.mode, v.n, v.config), func(t *testing.T) {
 				a := analyze(t, open(t, c.name), layer.Options{Boundaries: v.mode, NumLayers: v.n, Config: config(t, v.config)})
 				share, known, wrong := agreement(a, moduleTruth(a))
-				t.Logf("%.2f %% of %d kernels right, N=%d from %s, %d passes", 100*share, known, a.NumLayers, a.LayerSource, len(a.Passes))
+				t.Logf("%.2f%% of %d kernels right, N=%d from %s, %d passes", 100*share, known, a.NumLayers, a.LayerSource, len(a.Passes))
 				if share < v.least || known == 0 || a.NumLayers != c.layers {
-					t.Errorf("%.3f %% of %d kernels right, want %.1f %%; N = %d, want %d\n%s", 100*share, known, 100*v.least,
+					t.Errorf("%.3f%% of %d kernels right, want %.1f%%; N = %d, want %d\n%s", 100*share, known, 100*v.least,
 						a.NumLayers, c.layers, strings.Join(wrong, "\n"))
 				}
 			})
@@ -186,7 +186,7 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 	}
 }
 
-// TestHashedNamesOfRealTraces: with every kernel name of a real trace replaced by a hash, passes and N stay and at least 80 %
+// TestHashedNamesOfRealTraces: with every kernel name of a real trace replaced by a hash, passes and N stay and at least 80%
 // of the kernels keep the layer that they have with their names.
 func TestHashedNamesOfRealTraces(t *testing.T) {
 	for _, c := range []struct {
@@ -230,9 +230,9 @@ func TestHashedNamesOfRealTraces(t *testing.T) {
 				}
 			}
 			share := float64(same) / float64(named.NumKernels())
-			t.Logf("%.1f %% of the kernels keep pass and layer; %d passes, N=%d", 100*share, len(blind.Passes), blind.NumLayers)
+			t.Logf("%.1f%% of the kernels keep pass and layer; %d passes, N=%d", 100*share, len(blind.Passes), blind.NumLayers)
 			if share < 0.8 || blind.NumLayers != c.layers || named.NumLayers != c.layers || len(named.Passes) != len(blind.Passes) {
-				t.Errorf("%.1f %% of the kernels keep their layer; N=%d and %d hashed, want %d; %d passes and %d hashed", 100*share, named.NumLayers,
+				t.Errorf("%.1f%% of the kernels keep their layer; N=%d and %d hashed, want %d; %d passes and %d hashed", 100*share, named.NumLayers,
 					blind.NumLayers, c.layers, len(named.Passes), len(blind.Passes))
 			}
 		})

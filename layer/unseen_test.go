@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestUnseen: of models that nothing is fitted to no answer that is printed with 0.9 is below 90 % right. A subset runs always, all of it with
+// TestUnseen: of models that nothing is fitted to no answer that is printed with 0.9 is below 90% right. A subset runs always, all of it with
 // -battery.
 func TestUnseen(t *testing.T) {
 	unseen(t, families.Unseen(), transforms)
@@ -76,7 +76,7 @@ func TestMiscounted(t *testing.T) {
 					t.Fatal(err)
 				}
 				if share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers)); share < 0.9 && (doubted.given > 0 || conf > 0.8) {
-					t.Errorf("%s: %s: %.1f %% right, printed %.2f, want all or 0.8 at most", f.Name, tf.name, 100*share, conf)
+					t.Errorf("%s: %s: %.1f%% right, printed %.2f, want all or 0.8 at most", f.Name, tf.name, 100*share, conf)
 				}
 			}
 		}
@@ -103,7 +103,7 @@ func TestCutPassesDoNotOutvote(t *testing.T) {
 		}
 		d := &an.Devices[0]
 		if share, _ := unseenShare(d, acts, n); share < 0.95 || len(d.Passes) != 3 || d.NumLayers != n {
-			t.Errorf("%s: %.1f %% right, %d passes, %d layers; want 95 %%, 3, %d", f.Name, 100*share, len(d.Passes), d.NumLayers, n)
+			t.Errorf("%s: %.1f%% right, %d passes, %d layers; want 95%%, 3, %d", f.Name, 100*share, len(d.Passes), d.NumLayers, n)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestLostKernelsCount(t *testing.T) {
 			}
 			n := len(f.Decode.Layers)
 			if share, _ := unseenShare(&an.Devices[0], acts, n); share < 0.95 || an.Devices[0].NumLayers != n {
-				t.Errorf("%s: %.1f %% right, %d layers; want 95 %% and %d", f.Name, 100*share, an.Devices[0].NumLayers, n)
+				t.Errorf("%s: %.1f%% right, %d layers; want 95%% and %d", f.Name, 100*share, an.Devices[0].NumLayers, n)
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func readsWhole(t *testing.T, f families.Family, transform string) {
 		}
 		n := len(f.Decode.Layers)
 		if share, _ := unseenShare(&an.Devices[0], acts, n); share < 0.95 || an.Devices[0].NumLayers != n {
-			t.Errorf("%s: %s: %.1f %% right, %d layers, want 95 %% and %d", f.Name, tf.name, 100*share, an.Devices[0].NumLayers, n)
+			t.Errorf("%s: %s: %.1f%% right, %d layers, want 95%% and %d", f.Name, tf.name, 100*share, an.Devices[0].NumLayers, n)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func replayedBy(l []act, layers int) []act {
 var otherSeeds = flag.Int("seeds", 0, "draw the random transforms of all families so many times more")
 
 // TestOtherSeeds: what is fitted to one draw of cuts and losses must hold for others. Of the answers that are printed with 0.9 and more at most one in two
-// hundred may be below 90 % right; each is printed.
+// hundred may be below 90% right; each is printed.
 func TestOtherSeeds(t *testing.T) {
 	if *otherSeeds == 0 {
 		t.Skip("takes minutes: -seeds 2")
@@ -194,13 +194,13 @@ func TestOtherSeeds(t *testing.T) {
 					}
 					if conf >= 0.9 && share < 0.9 {
 						wrong++
-						t.Logf("seed %d: %s: %s, N %d: %.1f %% right, printed %.2f, %d layers", seed+1, f.Name, tf.name, n, 100*share, conf, an.Devices[0].NumLayers)
+						t.Logf("seed %d: %s: %s, N %d: %.1f%% right, printed %.2f, %d layers", seed+1, f.Name, tf.name, n, 100*share, conf, an.Devices[0].NumLayers)
 					}
 				}
 			}
 		}
 	}
-	t.Logf("%d cases, %d printed with 0.9 or more, %d of them below 90 %% right", cases, sure, wrong)
+	t.Logf("%d cases, %d printed with 0.9 or more, %d of them below 90%% right", cases, sure, wrong)
 	if 200*wrong > sure {
 		t.Errorf("more than one in two hundred are wrong")
 	}
@@ -236,18 +236,18 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 				share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers))
 				cases, right = cases+1, right+share
 				if *wholeBattery && share < 0.95 {
-					t.Logf("%s: %.1f %% right, printed %.2f, %d layers", name, 100*share, conf, an.Devices[0].NumLayers)
+					t.Logf("%s: %.1f%% right, printed %.2f, %d layers", name, 100*share, conf, an.Devices[0].NumLayers)
 				}
 				if conf >= 0.9 {
 					sure, sureRight = sure+1, sureRight+share
 				}
 				if conf >= 0.9 && share < 0.9 {
-					t.Errorf("%s: %.1f %% right, printed %.2f", name, 100*share, conf)
+					t.Errorf("%s: %.1f%% right, printed %.2f", name, 100*share, conf)
 				}
 			}
 		}
 	}
-	t.Logf("%d cases, mean %.1f %% right; of the %d printed with 0.9 or more %.1f %%", cases, 100*right/float64(cases), sure, 100*sureRight/float64(max(1, sure)))
+	t.Logf("%d cases, mean %.1f%% right; of the %d printed with 0.9 or more %.1f%%", cases, 100*right/float64(cases), sure, 100*sureRight/float64(max(1, sure)))
 }
 
 // unseenShare is the share of activities with the right pass and layer, and their mean confidence. What stands in front of the layers may be

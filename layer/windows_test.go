@@ -162,7 +162,7 @@ func check(t *testing.T, y *tally, name string, acts []act, n int, least float64
 		share, wrong, passes := rate(a, acts)
 		y.add(share)
 		if share < least || len(a.Passes) != passes {
-			t.Errorf("%s, n=%d: %.2f %% right, N=%d, %d passes, want %d\n%s", name, n, 100*share, a.NumLayers, len(a.Passes), passes, strings.Join(wrong, "\n"))
+			t.Errorf("%s, n=%d: %.2f%% right, N=%d, %d passes, want %d\n%s", name, n, 100*share, a.NumLayers, len(a.Passes), passes, strings.Join(wrong, "\n"))
 		}
 	}
 }
@@ -286,8 +286,8 @@ func TestWindowsOfGeneratedTraces(t *testing.T) {
 			per := len(acts) / len(run.passes)
 			for k, percent := range []int{10, 40} {
 				if chosen(si, ri, k) {
-					check(t, &y, fmt.Sprintf("%s, %s, %d %% of a pass cut in front", s.name, run.name, percent), acts[per*percent/100:], len(s.arch.Layers), 1)
-					check(t, &y, fmt.Sprintf("%s, %s, %d %% of a pass cut at the end", s.name, run.name, percent), acts[:len(acts)-per*percent/100], len(s.arch.Layers), 1)
+					check(t, &y, fmt.Sprintf("%s, %s, %d%% of a pass cut in front", s.name, run.name, percent), acts[per*percent/100:], len(s.arch.Layers), 1)
+					check(t, &y, fmt.Sprintf("%s, %s, %d%% of a pass cut at the end", s.name, run.name, percent), acts[:len(acts)-per*percent/100], len(s.arch.Layers), 1)
 				}
 			}
 			if chosen(si, ri, 2) {

@@ -101,7 +101,7 @@ func TestOrphans(t *testing.T) {
 		if front := strings.Contains(f.Message, "most of them at the start"); f.Severity != c.sev || front != c.front {
 			t.Errorf("%s: %+v, want %v, at the start: %v", c.name, f, c.sev, c.front)
 		}
-		if share := fmt.Sprintf("%d of 200 GPU activities (%.1f %%)", c.n, float64(c.n)/2); !strings.Contains(f.Message, share) {
+		if share := fmt.Sprintf("%d of 200 GPU activities (%.1f%%)", c.n, float64(c.n)/2); !strings.Contains(f.Message, share) {
 			t.Errorf("%s: %s, want %s", c.name, f.Message, share)
 		}
 	}

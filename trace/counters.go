@@ -23,14 +23,14 @@ type Counter struct {
 	Min      float64 `json:"min"`
 	Median   float64 `json:"median"` // the lower one of an even number
 	Max      float64 `json:"max"`
-	// Changed says that the counter varied by more than 3 % of its highest value: a
+	// Changed says that the counter varied by more than 3% of its highest value: a
 	// clock that did makes times of one trace differ for no reason of the program's.
 	Changed bool `json:"-"`
 }
 
 // clockChange is by how much of its highest value a clock may vary until results
 // are said to depend on it. Boost clocks under a steady load move by one or two
-// steps of 15 MHz, 1.5 % of 2 GHz; a GPU that reaches its limit of power or
+// steps of 15 MHz, 1.5% of 2 GHz; a GPU that reaches its limit of power or
 // temperature loses more.
 const clockChange = .03
 

@@ -74,15 +74,15 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// A clock that varies by more than 3 % of its highest value is noted.
+// A clock that varies by more than 3% of its highest value is noted.
 func TestClockChanged(t *testing.T) {
 	for _, c := range []struct {
 		name, low, high string
 		want            bool
 	}{
-		{"SM Clock (MHz)", "1940.5", "2000", false}, // 2.98 %
-		{"SM Clock (MHz)", "1940", "2000", false},   // 3 %
-		{"SM Clock (MHz)", "1939.5", "2000", true},  // 3.03 %
+		{"SM Clock (MHz)", "1940.5", "2000", false}, // 2.98%
+		{"SM Clock (MHz)", "1940", "2000", false},   // 3%
+		{"SM Clock (MHz)", "1939.5", "2000", true},  // 3.03%
 		{"Memory Clock (MHz)", "1900", "2000", true},
 		{"SM Clock (GHz)", "1.9", "2", true},
 		{"Power (W)", "100", "700", false},

@@ -235,7 +235,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 		if n.front*2 > h.Orphans {
 			where = ", most of them at the start of the window"
 		}
-		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f %%) have no launch call in the trace%s: their time counts, their source is unknown",
+		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
 			h.Orphans, g.Len(), 100*float64(h.Orphans)/float64(g.Len()), where)
 	}
 	var other [links]int64

@@ -76,7 +76,7 @@ func TestExtentOfDamage(t *testing.T) {
 		if share := float64(100*loss.Bytes) / float64(loss.OfBytes); share > float64(100-percent) || share < float64(92-percent) || loss.OfBytes != int64(len(in)) {
 			t.Errorf("broken at %d%%: %+v, %.1f%%", percent, loss, share)
 		}
-		want := fmt.Sprintf("%d of %d compressed bytes (%.1f %%) are lost", loss.Bytes, loss.OfBytes, 100*float64(loss.Bytes)/float64(loss.OfBytes))
+		want := fmt.Sprintf("%d of %d compressed bytes (%.1f%%) are lost", loss.Bytes, loss.OfBytes, 100*float64(loss.Bytes)/float64(loss.OfBytes))
 		if text, err := json.Marshal(h); err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), fmt.Sprintf(`"of_bytes":%d`, loss.OfBytes)) {
 			t.Errorf("broken at %d%%: %s, want it to say %q", percent, text, want)
 		}

@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 		note    string // some note holds it
 	}{
 		{"the same", old, "pass", true, ""},
-		{"70 % of the steps", served(t, 2, 4096, 14, 16), "pass", true, ""},
+		{"70% of the steps", served(t, 2, 4096, 14, 16), "pass", true, ""},
 		{"a larger model", served(t, 2, 6144, 20, 16), "regressed", true, ""},
 		{"a smaller model", served(t, 2, 3072, 20, 16), "pass", true, ""},
 		{"another batch", served(t, 2, 4096, 20, 24), "pass", false, "batch 24"},

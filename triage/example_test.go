@@ -42,7 +42,7 @@ func ExampleAnalyze() {
 	}
 	for _, s := range r.Stages {
 		k := s.Kernels[0]
-		fmt.Printf("%s, %d steps: %s is %s, %.1f %% of GPU time\n", s.Stage, s.Steps, k.Kernel, k.Category, k.SharePct)
+		fmt.Printf("%s, %d steps: %s is %s, %.1f%% of GPU time\n", s.Stage, s.Steps, k.Kernel, k.Category, k.SharePct)
 		fmt.Println("  from", k.Locations[0].Location)
 		for _, f := range s.Fuse {
 			if f.Kind == "split" {
@@ -51,12 +51,12 @@ func ExampleAnalyze() {
 		}
 	}
 	// Output:
-	// extend, 1 steps: fused_moe_kernel is moe, 28.2 % of GPU time
+	// extend, 1 steps: fused_moe_kernel is moe, 28.2% of GPU time
 	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	//   not fused: FlashInfer unified allreduce_fusion (17 times)
 	//   not fused: Fused MoE sum + all-reduce (7 times)
 	//   not fused: Fused RoPE + KV cache store (8 times)
-	// decode, 4 steps: fused_moe_kernel is moe, 32.8 % of GPU time
+	// decode, 4 steps: fused_moe_kernel is moe, 32.8% of GPU time
 	//   from python/sglang/srt/layers/moe/fused_moe_triton/fused_moe.py:347 fused_experts_impl
 	//   not fused: FlashInfer unified allreduce_fusion (68 times)
 	//   not fused: Fused MoE sum + all-reduce (28 times)

@@ -20,7 +20,7 @@ func TestSharesAreRounded(t *testing.T) {
 		percent, ratio float64
 	}{{1, 3, 33.3333, 0.3333}, {2, 3, 66.6667, 0.6667}, {0, 3, 0, 0}, {3, 0, 0, 0}, {1, 1, 100, 1}, {1, 1_000_000, 0.0001, 0}, {1, 10_000, 0.01, 0.0001}, {3, 1, 300, 3}} {
 		if got := percent(c.part, c.whole); got != c.percent {
-			t.Errorf("%d of %d: %v %%, want %v", c.part, c.whole, got, c.percent)
+			t.Errorf("%d of %d: %v%%, want %v", c.part, c.whole, got, c.percent)
 		}
 		if got := ratio(c.part, c.whole); got != c.ratio {
 			t.Errorf("%d of %d: %v, want %v", c.part, c.whole, got, c.ratio)
@@ -29,7 +29,7 @@ func TestSharesAreRounded(t *testing.T) {
 	if got := micros(1500); got != 1.5 {
 		t.Errorf("1500 ns are %v µs", got)
 	}
-	if got := part(0.123) + " " + pct(12.34) + " " + clock(1_234_567); got != "12.3 % 12.3 % 1.235 ms" {
+	if got := part(0.123) + " " + pct(12.34) + " " + clock(1_234_567); got != "12.3% 12.3% 1.235 ms" {
 		t.Errorf("%q", got)
 	}
 }
@@ -183,10 +183,10 @@ func TestLongestStretches(t *testing.T) {
 
 func TestFiguresAreReadBack(t *testing.T) {
 	for line, want := range map[string]stageFigures{
-		"Step (decode): 10.45 ms, 326.6 µs/token, top operator attention 12.3 %, exposed communication 1.2 ms (3.4 %)": {"decode", "10.45 ms", "326.6 µs", "attention 12.3 %", "1.2 ms (3.4 %)"},
-		"Step (all): top operator attention 12.3 %": {"all", "—", "—", "attention 12.3 %", "—"},
-		"Step (all): 10 ms":                         {"all", "10 ms", "—", "—", "—"},
-		"Step (all): 3 µs/token, 10 ms":             {"all", "—", "3 µs", "—", "—"},
+		"Step (decode): 10.45 ms, 326.6 µs/token, top operator attention 12.3%, exposed communication 1.2 ms (3.4%)": {"decode", "10.45 ms", "326.6 µs", "attention 12.3%", "1.2 ms (3.4%)"},
+		"Step (all): top operator attention 12.3%": {"all", "—", "—", "attention 12.3%", "—"},
+		"Step (all): 10 ms":                        {"all", "10 ms", "—", "—", "—"},
+		"Step (all): 3 µs/token, 10 ms":            {"all", "—", "3 µs", "—", "—"},
 	} {
 		none := figuresNone(t)
 		for _, f := range []*string{&want.step, &want.token, &want.operator, &want.exposed} {
@@ -206,7 +206,7 @@ func TestFiguresAreReadBack(t *testing.T) {
 	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50}, {Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
 		Exposure: &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9}, {Category: "communication", ExposedNS: 2, ExposedPct: 7}}}}
 	text := s.figures()
-	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3 %, exposed communication " + nanos(2) + " (7.0 %)"
+	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) + " (7.0%)"
 	if text != want {
 		t.Errorf("%q, want %q", text, want)
 	}

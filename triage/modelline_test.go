@@ -135,7 +135,7 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 		r := analyze(t, formal, tt.mapping, triage.Options{MinSharePct: -1})
 		s := &r.Stages[0]
 		if len(s.ReplaySources) == 0 || s.ReplaySources[0].From != "alignment" || s.ReplaySources[0].SharePct < 95 {
-			t.Errorf("%s: replayed kernels have lines by %+v, want alignment for 95 %%", tt.mapping, s.ReplaySources)
+			t.Errorf("%s: replayed kernels have lines by %+v, want alignment for 95%%", tt.mapping, s.ReplaySources)
 		}
 		for _, k := range s.ByOperator() {
 			for _, l := range k.ModelLines {

@@ -84,7 +84,7 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	var b strings.Builder
 	b.WriteString(chain.KnownWays(rows, func(r OverlapRow) []string { return r.Known }))
 	if len(rows) == 0 {
-		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f %% of the steps or more. ", worthOverlap)
+		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f%% of the steps or more. ", worthOverlap)
 	}
 	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
 		fmt.Fprintf(&b, "Of %s of exposed communication (%s of the steps) no bound is known: no layer holds it with compute that could hide it. ", nanos(outsideLayers(x)), pct(percent(outsideLayers(x), x.WallNS)))

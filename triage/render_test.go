@@ -108,6 +108,6 @@ func TestRowsAreSplitByOperator(t *testing.T) {
 		}
 	}
 	if down == nil || out == nil || down.SharePct < 19.3 || down.SharePct > 19.5 || out.SharePct < 5.9 || out.SharePct > 6.1 {
-		t.Errorf("down_proj %+v, o_proj %+v, want 19.4 %% and 6.0 %%", down, out)
+		t.Errorf("down_proj %+v, o_proj %+v, want 19.4%% and 6.0%%", down, out)
 	}
 }

@@ -27,7 +27,7 @@ func pageOf(width int, write func(*page)) string {
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // TestSummarySaysWhatDominates: the first category and two more of at least a tenth, the largest stage where there are several, and
-// idle time from 15 % on.
+// idle time from 15% on.
 func TestSummarySaysWhatDominates(t *testing.T) {
 	stage := func(of layer.Stage, us, idle float64, shares ...float64) StageReport {
 		s := StageReport{Stage: stageWord(of), PassStage: of, GPUTimeUS: us, IdlePct: idle}
@@ -45,17 +45,17 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 		want   string
 	}{
 		{nil, "The trace holds no GPU activity, so nothing can be said about GPU time."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70)}, "A (70.0 %) dominates."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 9)}, "A (9.0 %) dominates."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 10)}, "A (70.0 %) and b (10.0 %) dominate."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 9.9)}, "A (70.0 %) dominates."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 40, 30, 20, 10)}, "A (40.0 %), b (30.0 %) and c (20.0 %) dominate."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 15, 70)}, "A (70.0 %) dominates; nothing runs on the GPU for 15.0 % of the time."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 14.9, 70)}, "A (70.0 %) dominates."},
-		{[]StageReport{stage(layer.StagePrefill, 1, 0, 70), stage(layer.StageDecode, 3, 0, 60)}, "Decode takes 75.0 % of GPU time; there a (60.0 %) dominates."},
-		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)}, "Extend/prefill takes 50.0 % of GPU time; there a (70.0 %) dominates."},
-		{[]StageReport{labelled}, "A (70.0 %) dominates, the largest kernel is short (42.0 %)."},
-		{[]StageReport{unlabelled}, "A (70.0 %) dominates, the largest kernel is " + strings.Repeat("k", 57) + "... (42.0 %)."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70)}, "A (70.0%) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 9)}, "A (9.0%) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 10)}, "A (70.0%) and b (10.0%) dominate."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 9.9)}, "A (70.0%) dominates."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 40, 30, 20, 10)}, "A (40.0%), b (30.0%) and c (20.0%) dominate."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 15, 70)}, "A (70.0%) dominates; nothing runs on the GPU for 15.0% of the time."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 14.9, 70)}, "A (70.0%) dominates."},
+		{[]StageReport{stage(layer.StagePrefill, 1, 0, 70), stage(layer.StageDecode, 3, 0, 60)}, "Decode takes 75.0% of GPU time; there a (60.0%) dominates."},
+		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)}, "Extend/prefill takes 50.0% of GPU time; there a (70.0%) dominates."},
+		{[]StageReport{labelled}, "A (70.0%) dominates, the largest kernel is short (42.0%)."},
+		{[]StageReport{unlabelled}, "A (70.0%) dominates, the largest kernel is " + strings.Repeat("k", 57) + "... (42.0%)."},
 	} {
 		if got := summarise(&Report{Stages: c.stages}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -111,9 +111,9 @@ func TestColumnsOfAScreen(t *testing.T) {
 			t.Errorf("%d columns:\n%s", c.width, b.String())
 		}
 	}
-	for share, want := range map[float64]string{100: "", 99.5: "", 99.4: " (99 %)", 50.4: " (50 %)", 0: " (0 %)"} {
+	for share, want := range map[float64]string{100: "", 99.5: "", 99.4: " (99%)", 50.4: " (50%)", 0: " (0%)"} {
 		if got := siteShare(share); got != want {
-			t.Errorf("%v %%: %q, want %q", share, got, want)
+			t.Errorf("%v%%: %q, want %q", share, got, want)
 		}
 	}
 	for n, want := range map[int]string{0: "0 launches, 0 steps", 1: "1 launch, 1 step", 2: "2 launches, 2 steps"} {
@@ -135,9 +135,9 @@ func TestHeadOfAStage(t *testing.T) {
 		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
 		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
 		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"}, "Outside of any step: 1 launch, 0 ns, the first is copy."},
-		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0 % of GPU time or beyond the limit."},
-		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0 %"},
-		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}}, "by GPU time: 25.0 % not known."},
+		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
+		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0%"},
+		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}}, "by GPU time: 25.0% not known."},
 	} {
 		got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) }))
 		if !strings.Contains(got, c.want) {
@@ -190,34 +190,34 @@ func TestTablesOfAStage(t *testing.T) {
 		{func(m *page) { m.operators(nil, &StageReport{}) }, "No layers were found"},
 		{func(m *page) {
 			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: "mlp", GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
-		}, "mlp 1.000 µs 5.0 % 3 0.88"},
+		}, "mlp 1.000 µs 5.0% 3 0.88"},
 		{func(m *page) {
 			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: activity.NoOperator, GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
-		}, activity.NoOperator + " 1.000 µs 5.0 % 3 -"},
+		}, activity.NoOperator + " 1.000 µs 5.0% 3 -"},
 		{func(m *page) { m.exposure(nil, &StageReport{}) }, "No steps were found"},
 		{func(m *page) { m.exposure(nil, &StageReport{Exposure: &Exposure{}}) }, "No steps were found"},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
-		}, "gemm 0 ns 0 ns 0.0 % 0 ns 1 - - - "},
+		}, "gemm 0 ns 0 ns 0.0% 0 ns 1 - - - "},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
-		}, "gemm 0 ns 0 ns 0.0 % 0 ns 0 1 ns 2.000 µs 0.001 ms k"},
+		}, "gemm 0 ns 0 ns 0.0% 0 ns 0 1 ns 2.000 µs 0.001 ms k"},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
 		}, "2.000 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
-		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 ns 0.0 % 0.0 % - - "},
+		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 ns 0.0% 0.0% - - "},
 		{func(m *page) {
 			m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundNS: 1, BoundPct: 7}}})
-		}, "k 0 ns 0.0 % 0.0 % 1 ns 7.0 %"},
+		}, "k 0 ns 0.0% 0.0% 1 ns 7.0%"},
 		{func(m *page) { m.fuse(nil, &StageReport{}) }, "No known fused path"},
-		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s"}}}) }, "p s - - 0 ns 0.0 % 0"},
+		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s"}}}) }, "p s - - 0 ns 0.0% 0"},
 		{func(m *page) {
 			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
-		}, "p s 1.000 µs 7.0 % 0 ns 0.0 % 0"},
+		}, "p s 1.000 µs 7.0% 0 ns 0.0% 0"},
 		{func(m *page) {
 			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseActive, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
-		}, "p s - - 0 ns 0.0 % 0"},
+		}, "p s - - 0 ns 0.0% 0"},
 	} {
 		if got := flat(pageOf(0, c.write)) + " "; !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
@@ -287,7 +287,7 @@ func TestChangesOfTwoRuns(t *testing.T) {
 			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
 		}
 	}
-	for d, want := range map[Delta]string{{}: "-", {OldUS: 1}: "0.0 %", {OldUS: 1, DeltaPct: 12.34}: "12.3 %"} {
+	for d, want := range map[Delta]string{{}: "-", {OldUS: 1}: "0.0%", {OldUS: 1, DeltaPct: 12.34}: "12.3%"} {
 		if got := deltaPct(d) + ", " + us(1.25); got != want+", 1.2 us" && got != want+", 1.3 us" {
 			t.Errorf("%+v: %q, want %q", d, got, want)
 		}
@@ -415,7 +415,7 @@ func TestNoteOfOverlap(t *testing.T) {
 	}{
 		{note(nil, nil, 2), "No exposed communication", true}, {note([]OverlapRow{{}}, nil, 2), "No exposed communication", false},
 		{note(nil, nil, 1), "All work is on one stream", true}, {note(nil, nil, 2), "All work is on one stream", false}, {note(nil, nil, 0), "All work is on one stream", false},
-		{note(nil, ledger(10, 0), 2), "(1.0 % of the steps) no bound is known", true}, {note(nil, ledger(9, 0), 2), "no bound is known", false}, {note(nil, ledger(30, 21), 2), "no bound is known", false},
+		{note(nil, ledger(10, 0), 2), "(1.0% of the steps) no bound is known", true}, {note(nil, ledger(9, 0), 2), "no bound is known", false}, {note(nil, ledger(30, 21), 2), "no bound is known", false},
 	} {
 		if got := strings.Contains(c.text, c.part); got != c.want {
 			t.Errorf("%q says %q: %v, want %v", c.text, c.part, got, c.want)
@@ -468,7 +468,7 @@ func TestPlacesOfAFuseRow(t *testing.T) {
 	for share, want := range map[float64]string{9: confidenceConfirmed, 10: confidenceConfirmed, 11: confidenceCandidate} {
 		r := a.fuseRow(&stageWork{ns: 100}, &fusion.Pattern{LikelySharePct: share}, fuseSplit, refs, refs, 1, 10)
 		if r.Confidence != want {
-			t.Errorf("10 %% of %v %%: %s, want %s", share, r.Confidence, want)
+			t.Errorf("10%% of %v%%: %s, want %s", share, r.Confidence, want)
 		}
 		if got, want := strings.Join(r.CurrentLocations, " "), "l5 l4 l3 l2"; got != want {
 			t.Errorf("places %s, want %s", got, want)

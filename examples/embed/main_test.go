@@ -81,8 +81,8 @@ func TestAWorseRunFailsWithTheFigures(t *testing.T) {
 	better := demoRecord(t)
 	better.Traces[0].Passes[1].MedianUS /= 1.2
 	got := apptest.Run(t, program(), "--previous", store(t, better))
-	if got.Code != app.ExitError || !strings.Contains(got.Stderr, "decode pass of batch 8") || !strings.Contains(got.Stderr, "+20.0 %") {
-		t.Errorf("exit code %d, stderr %q, want 1 and the decode pass, 20 %% slower", got.Code, got.Stderr)
+	if got.Code != app.ExitError || !strings.Contains(got.Stderr, "decode pass of batch 8") || !strings.Contains(got.Stderr, "+20.0%") {
+		t.Errorf("exit code %d, stderr %q, want 1 and the decode pass, 20%% slower", got.Code, got.Stderr)
 	}
 	if !json.Valid([]byte(got.Stdout)) {
 		t.Error("the record is not on stdout")

@@ -37,7 +37,7 @@ type Delta struct {
 	Status     string      `json:"status"`          // NEW, REMOVED, RENAMED, REGRESSION, IMPROVED, inconclusive, or "" where it did not change
 	CI95US     *[2]float64 `json:"ci95_us"`         // of DeltaUS, with what equal runs differ by; null where the steps are too few
 	Was        string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
-	Large      bool        `json:"large,omitempty"` // clearly slower by more than 50 %, or faster by more than 30 %
+	Large      bool        `json:"large,omitempty"` // clearly slower by more than 50%, or faster by more than 30%
 }
 
 // The conclusions of a comparison.

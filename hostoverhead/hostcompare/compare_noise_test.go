@@ -21,7 +21,7 @@ func TestWhatCountsAsAChange(t *testing.T) {
 		status map[string]string
 		first  string
 	}{
-		{"all of the loss is +40 % of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]string{op: hostcompare.StatusRegression}, op},
+		{"all of the loss is +40% of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]string{op: hostcompare.StatusRegression}, op},
 		{"a range of 2 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 2 * time.Microsecond}), nil, "none"},
 		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]string{"note": hostcompare.StatusNew}, "note"},
 		{"a range has another name", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 680 * time.Microsecond}),

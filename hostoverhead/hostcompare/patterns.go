@@ -79,7 +79,7 @@ func (c *Comparison) warn() {
 	}
 	x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps) // NaN without steps
 	say(a.MaxGeneration != b.MaxGeneration, "workloads differ: %d and %d generation requests in the steady steps", a.MaxGeneration, b.MaxGeneration)
-	say(math.Abs(x-y) > mixDifference, "workloads differ: %.0f %% and %.0f %% of the steps have context requests", 100*x, 100*y)
+	say(math.Abs(x-y) > mixDifference, "workloads differ: %.0f%% and %.0f%% of the steps have context requests", 100*x, 100*y)
 	say(relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer, "%.1f and %.1f kernels per step: another model, another configuration, or lost fusion", a.KernelsPerStep, b.KernelsPerStep)
 	say(a.GPU != b.GPU, "GPUs differ: %q and %q", a.GPU, b.GPU)
 	say(a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize, "tensor-parallel sizes differ: %d and %d", a.TPSize, b.TPSize)

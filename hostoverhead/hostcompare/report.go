@@ -104,7 +104,7 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
 		return []string{names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, d.Status}
-	}, table.Text(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95 % interval of Δ"), table.Text("status"))
+	}, table.Text(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
 }
 
 // sizeWord is a parallel size, 0 being unknown.

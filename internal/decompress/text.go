@@ -189,7 +189,7 @@ func (d *Damage) Extent() string {
 	all := d.all()
 	last := all[len(all)-1]
 	lost, missing := d.Lost(), last.Next == 0 && errors.Is(last.Err, io.ErrUnexpectedEOF)
-	text := fmt.Sprintf("%d of %d compressed bytes (%.1f %%) are lost", lost, d.Total, 100*float64(lost)/float64(max(1, d.Total)))
+	text := fmt.Sprintf("%d of %d compressed bytes (%.1f%%) are lost", lost, d.Total, 100*float64(lost)/float64(max(1, d.Total)))
 	switch {
 	case d.Total == 0:
 		return fmt.Sprintf("nothing behind compressed byte %d is read", last.At)

@@ -130,7 +130,7 @@ func (s *Suite) Err() error {
 	}
 	text, code := "failed: "+strings.Join(which, "; "), ExitFailed
 	if outcome == Inconclusive {
-		text, code = "cannot be told: "+strings.Join(which, "; ")+" (--allow-inconclusive lets it pass)", ExitInconclusive
+		text, code = "cannot be decided: "+strings.Join(which, "; ")+" (--allow-inconclusive lets it pass)", ExitInconclusive
 	}
 	return &outcomeError{text, code}
 }

@@ -23,8 +23,8 @@ func TestVerdictsOfWords(t *testing.T) {
 
 func suite() *gate.Suite {
 	return &gate.Suite{Program: "compare", Version: "1.2.3", Name: "old.json.gz, new.json.gz", Checks: []gate.Check{
-		{Name: "3%", Verdict: gate.Passed, Value: gate.Number(1.25), Limit: gate.Number(3), Unit: "percent", Message: "+1.2 %"},
-		{Name: "attention=5%", Verdict: gate.Failed, Value: gate.Number(60), Limit: gate.Number(5), Unit: "percent", Message: "+60.0 % | slower",
+		{Name: "3%", Verdict: gate.Passed, Value: gate.Number(1.25), Limit: gate.Number(3), Unit: "percent", Message: "+1.2%"},
+		{Name: "attention=5%", Verdict: gate.Failed, Value: gate.Number(60), Limit: gate.Number(5), Unit: "percent", Message: "+60.0% | slower",
 			Place: gate.Place{File: "/srv/model dir/attention.py", Line: 138, Within: "attention"}},
 		{Name: "wall=5%", Verdict: gate.Inconclusive, Message: "four passes", Place: gate.Place{File: "new.json.gz"}},
 		{Name: "spec=5%", Verdict: gate.Skipped},
@@ -104,12 +104,12 @@ func TestValidatorsRefuse(t *testing.T) {
 // What people and programs look for stands in each form.
 func TestForms(t *testing.T) {
 	for format, want := range map[string][]string{
-		gate.JUnit: {`tests="4" failures="1" errors="1" skipped="1"`, `<failure message="+60.0 % | slower" type="failed">/srv/model dir/attention.py:138, attention</failure>`,
+		gate.JUnit: {`tests="4" failures="1" errors="1" skipped="1"`, `<failure message="+60.0% | slower" type="failed">/srv/model dir/attention.py:138, attention</failure>`,
 			`<error message="four passes" type="inconclusive">`},
 		gate.SARIF:      {`"uri": "file:///srv/model%20dir/attention.py"`, `"startLine": 138`, `"kind": "open"`, `"ruleId": "attention=5%"`, `"version": "1.2.3"`},
 		gate.Benchfmt:   {"program: strata compare\n", "BenchmarkCompare/check=attention=5% 1 60 percent\n"},
 		gate.Prometheus: {`strata_check_state{program="compare",check="wall=5%",verdict="inconclusive"} 1`, `strata_check_limit{program="compare",check="3%",unit="percent"} 3`},
-		gate.Markdown:   {"### strata compare: failed", "4 checks: 1 failed, 1 inconclusive, 1 passed, 1 skipped", "| 60 % | 5 % | +60.0 % \\| slower |"},
+		gate.Markdown:   {"### strata compare: failed", "4 checks: 1 failed, 1 inconclusive, 1 passed, 1 skipped", "| 60% | 5% | +60.0% \\| slower |"},
 	} {
 		got := write(t, suite(), format)
 		for _, w := range want {
@@ -142,7 +142,7 @@ func TestOutcome(t *testing.T) {
 	}{
 		{nil, false, gate.Passed, 0, ""},
 		{check(gate.Passed, gate.Skipped), false, gate.Passed, 0, ""},
-		{check(gate.Passed, gate.Inconclusive), false, gate.Inconclusive, 4, "cannot be told: inconclusive (--allow-inconclusive lets it pass)"},
+		{check(gate.Passed, gate.Inconclusive), false, gate.Inconclusive, 4, "cannot be decided: inconclusive (--allow-inconclusive lets it pass)"},
 		{check(gate.Passed, gate.Inconclusive), true, gate.Passed, 0, ""},
 		{check(gate.Inconclusive, gate.Failed), false, gate.Failed, 3, "failed: failed"},
 		{check(gate.Failed), true, gate.Failed, 3, "failed: failed"},

@@ -168,7 +168,7 @@ func (c *Check) amount(v *float64) string {
 	case v == nil:
 		return ""
 	case c.Unit == "percent":
-		return strconv.FormatFloat(*v, 'g', digits, 64) + " %"
+		return strconv.FormatFloat(*v, 'g', digits, 64) + "%"
 	}
 	return strings.TrimSpace(strconv.FormatFloat(*v, 'g', digits, 64) + " " + c.Unit)
 }

@@ -9,7 +9,7 @@ func oneStepAhead() Case {
 	for range 6 {
 		passes = append(passes, Pass{Prefills: 2, Tokens: 2048}, Pass{Mode: FullGraph, Decodes: 32, Context: 2048})
 	}
-	// In a decode step the stream waits as long between two kernels as makes 40 % of
+	// In a decode step the stream waits as long between two kernels as makes 40% of
 	// idle time; prefills, eager and long, have none of it.
 	waits := func(p Pass, list []step) []step {
 		out := join(list)

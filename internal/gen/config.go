@@ -201,7 +201,7 @@ type Config struct {
 	Stacks, Modules bool
 	// ExtraFrames adds that many short frames around every eager launch, as
 	// dispatchers and wrappers do: 80 gives the share of Python frames that
-	// real serving traces have (about 90 % of events).
+	// real serving traces have (about 90% of events).
 	ExtraFrames int
 	// NoShapes leaves "Input Dims" of CPU ops out.
 	NoShapes bool

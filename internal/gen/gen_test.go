@@ -236,7 +236,7 @@ func TestLargeLooksLikeServing(t *testing.T) {
 		}
 	}
 	if share := float64(frames) / float64(len(events)); share < 0.85 || share > 0.95 {
-		t.Errorf("%.0f %% of the events are Python frames, want about 90", 100*share)
+		t.Errorf("%.0f%% of the events are Python frames, want about 90", 100*share)
 	}
 }
 

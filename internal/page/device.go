@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -492,5 +493,5 @@ func (h *Heat) outlier() string {
 	if row < 0 {
 		return "No layer stands out: each operator is within 20% of its median in all layers."
 	}
-	return fmt.Sprintf("Largest outlier: %s in layer %s takes %s, %.1f× its median.", h.Rows[row], h.Columns[column], strings.ReplaceAll(Duration(time.Duration(h.NS[row][column])), " ", "\u00a0"), h.Ratio[row][column])
+	return fmt.Sprintf("Largest outlier: %s in layer %s takes %s, %s its median.", h.Rows[row], h.Columns[column], strings.ReplaceAll(Duration(time.Duration(h.NS[row][column])), " ", "\u00a0"), table.Times(h.Ratio[row][column], 1))
 }

@@ -110,22 +110,22 @@ func Percent(part, whole float64, decimals int) string {
 	return Fixed(100*part/whole, decimals)
 }
 
-// Pct formats a number of percent with its sign, as all texts have it: "3.1 %", as a number and its unit; [None] for NaN and infinities.
+// Pct formats a number of percent with its sign, as all texts have it: "3.1%", as a number and its unit; [None] for NaN and infinities.
 func Pct(v float64, decimals int) string {
 	s := Fixed(v, decimals)
 	if s == None {
 		return s
 	}
-	return s + " %"
+	return s + "%"
 }
 
-// Times formats a factor with its sign, as all texts have it: "1.27 ×"; [None] for NaN and infinities.
+// Times formats a factor with its sign, as all texts have it: "1.27×"; [None] for NaN and infinities.
 func Times(v float64, decimals int) string {
 	s := Fixed(v, decimals)
 	if s == None {
 		return s
 	}
-	return s + " ×"
+	return s + "×"
 }
 
 // Count formats n with a comma between groups of three digits.

@@ -113,8 +113,8 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"the same", 8, 8, nil, "same", nil},
 		{"the same, a shorter window", 20, 14, nil, "same", nil},
-		{"attention 60 % slower", 8, 8, times("attention", 1.6), "slower", []string{"attention"}},
-		{"attention 40 % faster", 8, 8, times("attention", 0.6), "faster", []string{"attention"}},
+		{"attention 60% slower", 8, 8, times("attention", 1.6), "slower", []string{"attention"}},
+		{"attention 40% faster", 8, 8, times("attention", 0.6), "faster", []string{"attention"}},
 		{"an operator gone", 8, 8, times("kv_write", 0), "faster", []string{"kv_write"}},
 		{"idle half as much again, five passes", 5, 5, func(n string, us float64) float64 {
 			if n == "idle" {
@@ -156,7 +156,7 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// All kernels 3 % slower is one finding where runs are known to differ by a third of a per cent, and inconclusive where they may differ more.
+// All kernels 3% slower is one finding where runs are known to differ by a third of a per cent, and inconclusive where they may differ more.
 func TestUniformShift(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.04))
 	r := report(t, a, b, compare.Options{Floor: 0.003})

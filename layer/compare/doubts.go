@@ -81,7 +81,7 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 	}
 	a, b := clockOf(c.sides[0]), clockOf(c.sides[1])
 	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > c.p.ClockShift*max(a, b) {
-		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f %%)", a, b, 100*(b-a)/a)
+		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f%%)", a, b, 100*(b-a)/a)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestDoubts(t *testing.T) {
 		{"one run out of four that is slower", runs(1, 1.001, 0.999, 1.002), runs(1, 1, 1.001, 1.3), "bimodal"},
 		{"one run out of five that is slower", runs(1, 1.001, 0.999, 1.002), runs(1, 1, 1, 1.001, 1.3), ""},
 		{"runs that are spread evenly", runs(1, 1.001, 0.999, 1.002), runs(1, 1.1, 1.2, 1.3), ""},
-		{"runs apart by 4 %", runs(1, 1.001, 0.999, 1.002), runs(1, 1.04, 1, 1.04), ""},
+		{"runs apart by 4%", runs(1, 1.001, 0.999, 1.002), runs(1, 1.04, 1, 1.04), ""},
 		{"three runs", runs(1, 1, 1), runs(1, 1.3, 1.3), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -284,9 +284,9 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 
 func (c *comparison) notes(r *Report) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
-	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f %% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
+	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f%% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
 	if !c.runs {
-		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f %%) cannot be told from them",
+		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be told from them",
 			micros(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
 	}
 	for _, s := range c.sides {
@@ -300,7 +300,7 @@ func (c *comparison) notes(r *Report) {
 		}
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == "host" }) {
-		note("host: operations of %d and %d steps; floor %.1f %% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
+		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
 	}
 	if c.filled > 0 {
 		note("records are missing: %s filled in from the other passes where rows are judged", countOf(c.filled, "launch is", "launches are"))

@@ -22,7 +22,7 @@ type Gate struct {
 	// Limit is the relative increase that fails, above 0. Known says that the increase could be measured.
 	Limit float64 `json:"limit"`
 	Known bool    `json:"known"`
-	// Estimate is the relative increase, Low and High its 95 % interval.
+	// Estimate is the relative increase, Low and High its 95% interval.
 	Estimate float64 `json:"estimate"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`

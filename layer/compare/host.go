@@ -374,7 +374,7 @@ func (r *HostRow) sentence() string {
 	}
 	s := fmt.Sprintf("host: %s %s → %s, %s", r.Name, micros(r.A), micros(r.B), signed(r.Delta))
 	if r.A > 0 {
-		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(r.Delta)/float64(r.A))
+		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.Delta)/float64(r.A))
 	}
 	return s
 }

@@ -58,8 +58,8 @@ func TestHostOperations(t *testing.T) {
 		first    string
 	}{
 		{"nothing", 40, base, "", "none"},
-		{"+40 % of 680 µs", 40, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "host prepare", "prepare"},
-		{"+40 % of 680 µs in eleven steps", 11, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "", "none"},
+		{"+40% of 680 µs", 40, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "host prepare", "prepare"},
+		{"+40% of 680 µs in eleven steps", 11, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "", "none"},
 		{"2 µs more", 40, append([]op{{name: "note", us: 2}}, base...), "", "none"},
 		{"200 µs more", 40, append([]op{{name: "note", us: 200}}, base...), "host-new note", "note"},
 		{"1 ms more in each fourth step", 40, append([]op{{name: "collect", us: 1000, every: 4}}, base...), "", "none"},

@@ -6,7 +6,7 @@ import "math"
 type judgement struct {
 	rows    []judged
 	shift   float64 // logarithm of the common shift of all rows
-	half    float64 // of its 95 % interval
+	half    float64 // of its 95% interval
 	uniform bool    // the shift is a finding
 	steady  bool    // several passes a side, or their layers, show how times vary
 }

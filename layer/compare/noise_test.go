@@ -55,7 +55,7 @@ func TestLearnNoise(t *testing.T) {
 	}
 }
 
-// What was learned decides: a uniform 2 % is a finding where runs differ by 0.3 %, and may be noise where they differ by 2 %.
+// What was learned decides: a uniform 2% is a finding where runs differ by 0.3%, and may be noise where they differ by 2 %.
 func TestLearnedNoiseDecides(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.03))
 	for _, c := range []struct {

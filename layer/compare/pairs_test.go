@@ -165,7 +165,7 @@ func TestMadePairs(t *testing.T) {
 		most     float64
 	}{
 		{"the same", func(doc, map[int64]int) {}, "same", "", -30, 30},
-		{"the window cut to 70 %", func(d doc, _ map[int64]int) {
+		{"the window cut to 70%", func(d doc, _ map[int64]int) {
 			first, last := math.Inf(1), 0.0
 			for _, e := range d.events() {
 				if onGPU(e) {

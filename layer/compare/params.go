@@ -15,7 +15,7 @@ type params struct {
 	// all-reduce of a pass took 5 to 7433 µs.
 	WaitPasses int
 	// PriorSD is the relative standard deviation of a row's pass totals that is expected before any is seen; PriorDF says for
-	// how many observations that expectation counts. Measured medians: 0.31 % (H100), 1.4 % (MI300X).
+	// how many observations that expectation counts. Measured medians: 0.31% (H100), 1.4% (MI300X).
 	PriorSD float64
 	PriorDF float64
 	// CollectivePrior multiplies PriorSD for transfers between GPUs.
@@ -38,11 +38,11 @@ type params struct {
 	FloorElsewhere float64
 	FloorDF        float64
 	// FloorLeast is what a learned floor is at least: runs that were equal so far may still differ. It is the smallest spread between two real
-	// runs that was measured (0.22 to 0.26 %), halved.
+	// runs that was measured (0.22 to 0.26%), halved.
 	FloorLeast float64
-	// HostFloor is Floor for operations of the host, HostPriorSD their PriorSD (measured over eight steps of a server: 2 %, 7 % and 40 % are the
+	// HostFloor is Floor for operations of the host, HostPriorSD their PriorSD (measured over eight steps of a server: 2%, 7% and 40% are the
 	// quantiles at .1, .5 and .9 of 40 to 50 operations), HostSteps how many steps a side needs before they are judged:
-	// of ten, 2.5 % of simulated equal pairs showed a difference.
+	// of ten, 2.5% of simulated equal pairs showed a difference.
 	HostFloor   float64
 	HostPriorSD float64
 	HostSteps   int

@@ -57,7 +57,7 @@ var byHand = []struct {
 		"attention": {348.935, 1580.141}, "activation": {65.888, 424.369}, "rope": {50.560, 295.009}, "kv_write": {41.375, 410.249}}},
 }
 
-// Every operator's total is within 1 % of a sum made by hand, and the rows add up to the passes, across vendors.
+// Every operator's total is within 1% of a sum made by hand, and the rows add up to the passes, across vendors.
 func TestAcrossVendors(t *testing.T) {
 	for _, c := range byHand {
 		t.Run(c.config, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestText(t *testing.T) {
 	if err := r.WriteMarkdown(&markdown); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"B is slower", "attention", "between-run floor 0.75 %", "= pass", "fail: 3%"} {
+	for _, want := range []string{"B is slower", "attention", "between-run floor 0.75%", "= pass", "fail: 3%"} {
 		if !strings.Contains(text.String(), want) || !strings.Contains(markdown.String(), want) {
 			t.Errorf("%q is missing:\n%s\n%s", want, text.String(), markdown.String())
 		}

@@ -52,10 +52,10 @@ type Report struct {
 	Text string  `json:"text"`
 	A    Summary `json:"a"`
 	B    Summary `json:"b"`
-	// Delta is B's mean pass minus A's; the rows add up to it. Work is the same without waiting and idle time, with its 95 % interval.
+	// Delta is B's mean pass minus A's; the rows add up to it. Work is the same without waiting and idle time, with its 95% interval.
 	Delta time.Duration `json:"delta_ns"`
 	Work  Interval      `json:"work"`
-	// Wall is the whole step with its 95 % interval; WallJudged is false where too few passes show how waiting varies.
+	// Wall is the whole step with its 95% interval; WallJudged is false where too few passes show how waiting varies.
 	Wall       Interval `json:"wall"`
 	WallJudged bool     `json:"wall_judged"`
 	// Likeness is the share of their kernels or of their time that the compared passes have in common. MatchedA and MatchedB are the shares of each
@@ -110,7 +110,7 @@ type Summary struct {
 	Compiled float64 `json:"compiled_share"`
 }
 
-// Interval is a difference with its 95 % interval.
+// Interval is a difference with its 95% interval.
 type Interval struct {
 	A     time.Duration `json:"a_ns"`
 	B     time.Duration `json:"b_ns"`

@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// hostWorld says how operations of the host vary: the measured quantiles of their relative spread are 2, 7 and 40 %, single samples
+// hostWorld says how operations of the host vary: the measured quantiles of their relative spread are 2, 7 and 40%, single samples
 // jump, and two runs differ by the floor.
 type hostWorld struct {
 	rho, offset, spikes float64
@@ -52,7 +52,7 @@ func simulated(n int) int {
 	return n / 4
 }
 
-// Equal runs whose steps resemble their neighbours and jump: at most 2 % of the pairs show a difference.
+// Equal runs whose steps resemble their neighbours and jump: at most 2% of the pairs show a difference.
 func TestSimulatedHostsWithoutDifference(t *testing.T) {
 	for _, w := range []hostWorld{{0.4, 0, 0.01}, {0.8, 0.05, 0.01}} {
 		for _, steps := range []int{12, 40, 120} {
@@ -67,15 +67,15 @@ func TestSimulatedHostsWithoutDifference(t *testing.T) {
 				}
 				return false
 			})
-			t.Logf("%+v, %d steps: false findings in %.1f %% of %d pairs", w, steps, 100*got, n)
+			t.Logf("%+v, %d steps: false findings in %.1f%% of %d pairs", w, steps, 100*got, n)
 			if got > 0.02 {
-				t.Errorf("%+v, %d steps: false findings in %.1f %% of the pairs, want at most 2 %%", w, steps, 100*got)
+				t.Errorf("%+v, %d steps: false findings in %.1f%% of the pairs, want at most 2%%", w, steps, 100*got)
 			}
 		}
 	}
 }
 
-// An operation of 680 µs that takes half as long again is found; the floor of 5 % hides much less.
+// An operation of 680 µs that takes half as long again is found; the floor of 5% hides much less.
 func TestSimulatedChangeOfAnOperation(t *testing.T) {
 	w := hostWorld{0.4, 0.02, 0.01}
 	n := simulated(200)
@@ -90,9 +90,9 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 			}
 			return false
 		})
-		t.Logf("× %.1f: found in %.1f %% of %d pairs", c.factor, 100*got, n)
+		t.Logf("× %.1f: found in %.1f%% of %d pairs", c.factor, 100*got, n)
 		if got < c.least || got > c.most {
-			t.Errorf("× %.1f is found in %.1f %% of the pairs, want %v to %v", c.factor, 100*got, c.least, c.most)
+			t.Errorf("× %.1f is found in %.1f%% of the pairs, want %v to %v", c.factor, 100*got, c.least, c.most)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // The simulator makes pairs of runs that differ only as two runs of one program do, or by one known change besides. Who has
 // twenty real repeated runs can put the noise of those into a world and see whether the defaults hold.
 //
-// Two worlds stand for two decode traces that were measured: operator totals vary by 0.31 % of themselves from pass to pass on
-// an H100 and by 1.4 % on an MI300X, collectives four times as much, and neighbouring passes resemble each other.
+// Two worlds stand for two decode traces that were measured: operator totals vary by 0.31% of themselves from pass to pass on
+// an H100 and by 1.4% on an MI300X, collectives four times as much, and neighbouring passes resemble each other.
 type world struct {
 	name      string
 	sd        float64 // of an operator's total, from pass to pass
@@ -112,7 +112,7 @@ func decide(p params, rows []series, pass, floor float64) outcome {
 	return out
 }
 
-// pairs is how many pairs a rate is taken over: 2 % of 1000 are told from 1 % and from 3 %, of 200 they are not.
+// pairs is how many pairs a rate is taken over: 2% of 1000 are told from 1% and from 3%, of 200 they are not.
 func pairs() int { return 1000 }
 
 func rate(n int, f func() bool) float64 {
@@ -134,7 +134,7 @@ func anyOf(o outcome) bool {
 	return o.uniform
 }
 
-// Pairs without a difference, but with the offset between runs that the floor assumes: at most 2 % may show one.
+// Pairs without a difference, but with the offset between runs that the floor assumes: at most 2% may show one.
 func TestSimulatedPairsWithoutDifference(t *testing.T) {
 	p := defaultParams()
 	for _, w := range []world{quiet, noisy} {
@@ -142,17 +142,17 @@ func TestSimulatedPairsWithoutDifference(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/passes=%d", w.name, passes), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, uint64(passes)))
 				got := rate(pairs(), func() bool { return anyOf(w.pair(r, p, passes, 0, 1, 0.27)) })
-				t.Logf("false findings in %.1f %% of %d pairs", 100*got, pairs())
+				t.Logf("false findings in %.1f%% of %d pairs", 100*got, pairs())
 				if got > 0.02 {
-					t.Errorf("false findings in %.1f %% of the pairs, want at most 2 %%", 100*got)
+					t.Errorf("false findings in %.1f%% of the pairs, want at most 2%%", 100*got)
 				}
 			})
 		}
 	}
 }
 
-// One operator that changed by 3 % of the pass is found, where its share is at most 40 %; in the noisy world, where its total
-// varies by 1.4 % from pass to pass, at most 27 %.
+// One operator that changed by 3% of the pass is found, where its share is at most 40%; in the noisy world, where its total
+// varies by 1.4% from pass to pass, at most 27 %.
 func TestSimulatedChangeOfOneOperator(t *testing.T) {
 	p := defaultParams()
 	for _, w := range []world{quiet, noisy} {
@@ -163,16 +163,16 @@ func TestSimulatedChangeOfOneOperator(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/share=%.2f", w.name, largest), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(2, 5))
 				got := rate(pairs(), func() bool { return w.pair(r, p, 5, 0, 1+0.03/largest, largest).found[0] })
-				t.Logf("found in %.1f %% of %d pairs", 100*got, pairs())
+				t.Logf("found in %.1f%% of %d pairs", 100*got, pairs())
 				if got < 0.95 {
-					t.Errorf("found in %.1f %% of the pairs, want at least 95 %%", 100*got)
+					t.Errorf("found in %.1f%% of the pairs, want at least 95%%", 100*got)
 				}
 			})
 		}
 	}
 }
 
-// A uniform shift of 3 % is found in single runs only where runs are known to differ by 0.35 % or less.
+// A uniform shift of 3% is found in single runs only where runs are known to differ by 0.35% or less.
 func TestSimulatedUniformShift(t *testing.T) {
 	p := defaultParams()
 	p.Floor = 0.0035
@@ -180,8 +180,8 @@ func TestSimulatedUniformShift(t *testing.T) {
 	w.offset, w.offsetAll = 0.0035, 0.0035
 	r := rand.New(rand.NewPCG(3, 5))
 	got := rate(pairs(), func() bool { return w.pair(r, p, 5, -1, 1.03, 0.27).uniform })
-	t.Logf("found in %.1f %% of %d pairs", 100*got, pairs())
+	t.Logf("found in %.1f%% of %d pairs", 100*got, pairs())
 	if got < 0.95 {
-		t.Errorf("found in %.1f %% of the pairs, want at least 95 %%", 100*got)
+		t.Errorf("found in %.1f%% of the pairs, want at least 95%%", 100*got)
 	}
 }

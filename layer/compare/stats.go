@@ -47,7 +47,7 @@ type result struct {
 	se, df  float64 // standard error in nanoseconds, and its degrees of freedom
 }
 
-// half is half of the width of the 95 % interval around delta.
+// half is half of the width of the 95% interval around delta.
 func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
 
 // seen is the smallest change that would have been found in 95 of 100 pairs among so many rows.

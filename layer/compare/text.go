@@ -130,7 +130,7 @@ func (s *Summary) line(side string) string {
 		out += fmt.Sprintf(" of batch %d", s.Batch)
 	}
 	out += fmt.Sprintf(", %s each", millis(s.Wall))
-	out += fmt.Sprintf(", %.0f %% of its kernels in graph replays, %.0f %% compiled", 100*s.Graph, 100*s.Compiled)
+	out += fmt.Sprintf(", %.0f%% of its kernels in graph replays, %.0f%% compiled", 100*s.Graph, 100*s.Compiled)
 	for _, x := range []string{s.GPU, s.Commit, s.Date} {
 		if x != "" {
 			out += ", " + x
@@ -148,7 +148,7 @@ func name(s *Summary) string {
 
 // table lists the rows, the largest difference first.
 func (r *Report) table() *table.Table {
-	t := table.New(table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("%"), table.Number("95 % interval"),
+	t := table.New(table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
 		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"), table.Text("Kernel B"))
 	us := func(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
 	for i := range r.Rows {
@@ -161,7 +161,7 @@ func (r *Report) table() *table.Table {
 			percent = fmt.Sprintf("%+.1f", 100*float64(row.Delta)/float64(row.A))
 		}
 		if r.Delta != 0 {
-			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + " %"
+			share = table.Percent(float64(row.Delta), float64(r.Delta), 0) + "%"
 		}
 		interval := fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
 		if !row.Judged {
@@ -180,7 +180,7 @@ const hostRows = 20
 
 // table lists the operations, the largest difference first.
 func (h *HostReport) table() *table.Table {
-	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95 % interval"),
+	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
 		table.Text("Found"), table.Number("Count"))
 	us := func(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
 	for i := range h.Rows[:min(len(h.Rows), hostRows)] {

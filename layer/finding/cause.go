@@ -189,7 +189,7 @@ var causes = [NumCauses]struct {
 		"work was queued and did not start",
 		Advice{Do: "Find what the stream waits for: an event, or a signal of another rank. Pass `--trace " +
 			"DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
-	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "The GPU waits for other ranks",
+	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
 		"the GPU waits for other ranks",
 		Advice{Do: "Find the rank that is last, and what only it does. Pass `--trace DIRECTORY` with " +

@@ -210,7 +210,7 @@ func memoryNotes(t *trace.Trace, d *layer.Device) []string {
 	var out []string
 	for _, c := range t.Counters() {
 		if c.Device == d.ID && c.Quantity == "dram" {
-			out = append(out, fmt.Sprintf("%s: the memory ran at %.0f %% of its peak while the GPU worked (median of %d samples)", c.Name, c.Median, c.Samples))
+			out = append(out, fmt.Sprintf("%s: the memory ran at %.0f%% of its peak while the GPU worked (median of %d samples)", c.Name, c.Median, c.Samples))
 		}
 	}
 	return out

@@ -92,7 +92,7 @@ func TestNothingIsFasterThanPossible(t *testing.T) {
 			}
 			for _, row := range r.Operators {
 				if strings.Contains(row.Note, "faster than") || row.PeakShare > 1.02 {
-					t.Errorf("%s: %.0f %% of the peak, %s", row.Operator, 100*row.PeakShare, row.Note)
+					t.Errorf("%s: %.0f%% of the peak, %s", row.Operator, 100*row.PeakShare, row.Note)
 				}
 			}
 			if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "faster than") {

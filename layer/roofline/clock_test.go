@@ -55,7 +55,7 @@ func TestMeasuredClock(t *testing.T) {
 	if !strings.Contains(slow.GPUWhy, "measured 915 MHz") || strings.Contains(plain.GPUWhy, "measured") {
 		t.Errorf("GPU: %s", slow.GPUWhy)
 	}
-	if notes := strings.Join(slow.Notes, "\n"); !strings.Contains(notes, "the memory ran at 40 % of its peak") {
+	if notes := strings.Join(slow.Notes, "\n"); !strings.Contains(notes, "the memory ran at 40% of its peak") {
 		t.Errorf("notes: %s", notes)
 	}
 	if odd := measured(sample("SM Clock (MHz)", 9999)); strings.Contains(odd.GPUWhy, "measured") {

@@ -288,7 +288,7 @@ func (r *measured) exchanged() []Share {
 		{"communication: waiting for other ranks", told.waiting, "they arrive later, and all end together"},
 	}
 	if rest > 0 {
-		out = append(out, Share{"communication: not told apart", rest, "not all ranks of a group end it together"})
+		out = append(out, Share{"communication: transfer and waiting not separated", rest, "not all ranks of a group end it together"})
 	}
 	return out
 }

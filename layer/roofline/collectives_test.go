@@ -86,7 +86,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 				if got := share(t, p, "communication: waiting for other ranks"); got != want {
 					t.Errorf("pass %d: waiting %v, want %v", i, got, want)
 				}
-				if got := share(t, p, "communication: not told apart"); got != 0 {
+				if got := share(t, p, "communication: transfer and waiting not separated"); got != 0 {
 					t.Errorf("pass %d: %v not told apart", i, got)
 				}
 				var sum time.Duration

@@ -75,7 +75,7 @@ func TestEconomyOfPaddedGraphs(t *testing.T) {
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"65–128", "11.2 %", "Prefill tax", "Padding: kernels ran "} { // (640 − 568) / 640
+	for _, want := range []string{"65–128", "11.2%", "Prefill tax", "Padding: kernels ran "} { // (640 − 568) / 640
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}

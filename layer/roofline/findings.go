@@ -18,7 +18,7 @@ import (
 const (
 	// mostOf is the share of a heading's time above the floor from which one operator speaks for it: more than half is more than all others.
 	mostOf = 0.5
-	// wellRun is the share of the floor from which an operator has no defect: memory and matrix units reach 85 to 95 % of their peaks.
+	// wellRun is the share of the floor from which an operator has no defect: memory and matrix units reach 85 to 95% of their peaks.
 	wellRun = 0.85
 	// aligned is how many bytes wide the loads of matrix units are; rows that are no multiple of it are read element by element.
 	aligned = 16

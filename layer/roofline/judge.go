@@ -262,7 +262,7 @@ func (w *walk) notes() []string {
 		out = append(out, "no floors: names and times of the records do not belong together")
 	}
 	if w.marked > 0 {
-		out = append(out, fmt.Sprintf("%d passes have operators that are faster than the GPU can be: where that is more than %.0f %% of the time, the floor is withheld", w.marked, 100*withheld))
+		out = append(out, fmt.Sprintf("%d passes have operators that are faster than the GPU can be: where that is more than %.0f%% of the time, the floor is withheld", w.marked, 100*withheld))
 	}
 	return out
 }

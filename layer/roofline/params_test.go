@@ -90,7 +90,7 @@ func TestTogetherBecauseOfWaiting(t *testing.T) {
 	}
 }
 
-// A row of weights is impossible from 2 % above what the memory can do at most; what is no bound never is.
+// A row of weights is impossible from 2% above what the memory can do at most; what is no bound never is.
 func TestAbove(t *testing.T) {
 	g, ok := hardware.Named(hardware.Table(), "h100-sxm-80")
 	if !ok {
@@ -119,7 +119,7 @@ func TestAbove(t *testing.T) {
 	}
 }
 
-// A pass loses its floor when more than 1 % of its time is in rows that cannot be true.
+// A pass loses its floor when more than 1% of its time is in rows that cannot be true.
 func TestWithheld(t *testing.T) {
 	for over, want := range map[time.Duration]bool{100: true, 101: false} {
 		sum := passFloor{serial: 1e-6, memory: 1e-6}

@@ -74,7 +74,7 @@ func ms(d time.Duration) string { return table.Fixed(float64(d)/1e6, 3) }
 
 // percent is a share in per cent with its sign.
 func percent(part, whole float64, decimals int) string {
-	return table.Percent(part, whole, decimals) + " %"
+	return table.Percent(part, whole, decimals) + "%"
 }
 
 func known(n int64) string {
@@ -113,7 +113,7 @@ func (p *printer) pass(s *Pass) {
 		}
 	}
 	t.Rule()
-	t.Row(sum, ms(whole), "100.0 %")
+	t.Row(sum, ms(whole), "100.0%")
 	p.table(t)
 }
 
@@ -296,7 +296,7 @@ func (p *printer) collectives(r *Report) {
 	}
 	p.line("")
 	t := table.New(table.Text("Collectives of all passes"), table.Number("#"), table.Number("ms"), table.Number("Transfer"), table.Number("Waiting"),
-		table.Number("Not told apart"), table.Number("Link's floor"))
+		table.Number("Not separated"), table.Number("Link's floor"))
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
 		var transfer, waiting, floor string

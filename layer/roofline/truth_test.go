@@ -108,7 +108,7 @@ func (w *work) matches(row *roofline.Row) bool {
 	return row.Operator == "attention"
 }
 
-// M, N, K of every product are exact, operations and bytes of products, attention and cache writes within 1 % of what recorded shapes give: from
+// M, N, K of every product are exact, operations and bytes of products, attention and cache writes within 1% of what recorded shapes give: from
 // trace and config alone, with all shapes taken out of the trace. Where nothing tells the tokens then, they are given; where shapes are there, they
 // tell them.
 func TestWorkAgainstRecordedShapes(t *testing.T) {

@@ -114,7 +114,7 @@ func (r *measured) launches(g group) string {
 func (r *measured) sharesOf(g group) string {
 	var parts []string
 	for _, c := range r.byOperator(g) {
-		parts = append(parts, fmt.Sprintf("%s %.0f %%", c.operator, 100*float64(c.floor)/float64(c.raw)))
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", c.operator, 100*float64(c.floor)/float64(c.raw)))
 	}
 	const most = 6
 	if len(parts) > most {

@@ -39,7 +39,7 @@ func TestWorkedExample(t *testing.T) {
 			t.Errorf("%s: %v, want %.3f ms", s.Name, s.Time, w)
 		}
 		delete(want, s.Name)
-		if s.Name == "products above their floor" && s.Note != "qkv_proj 62 %, o_proj 58 %, gate_up_proj 85 %, down_proj 83 %, lm_head 87 %" {
+		if s.Name == "products above their floor" && s.Note != "qkv_proj 62%, o_proj 58%, gate_up_proj 85%, down_proj 83%, lm_head 87%" {
 			t.Errorf("shares of the peak: %s", s.Note)
 		}
 		if s.Name == "copies and fills" && !strings.Contains(s.Note, "2 a layer") {
@@ -51,7 +51,7 @@ func TestWorkedExample(t *testing.T) {
 	}
 	busy := p.Wall - 1100*time.Microsecond
 	if math.Abs(busy.Seconds()*1e3-17.774) > 0.0015 || math.Abs(100*float64(p.Floor)/float64(busy)-58.5) > 0.05 {
-		t.Errorf("floor %v of %v, want 58.5 %% of 17.774 ms", p.Floor, busy)
+		t.Errorf("floor %v of %v, want 58.5%% of 17.774 ms", p.Floor, busy)
 	}
 }
 

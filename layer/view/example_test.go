@@ -61,8 +61,8 @@ func ExampleTimeline_WriteText() {
 	// Health: ok (805 GPU activities, 0 without a launch call)
 	// GPU kernels: 790, anchor blocks: 0
 	// Detected: 8 layers (from modules), 8 blocks/pass, 0 forward passes
-	// Covered: 100.0 % of the GPU time in passes, 94.0 % in layers
-	// Steady state: pass 1, first of 3 neighbouring decode passes of batch 8 whose durations stay within 10 % of their median
+	// Covered: 100.0% of the GPU time in passes, 94.0% in layers
+	// Steady state: pass 1, first of 3 neighbouring decode passes of batch 8 whose durations stay within 10% of their median
 	//
 	// Forward pass #1, per layer
 	//
@@ -81,42 +81,42 @@ func ExampleTimeline_WriteText() {
 	//
 	// Cluster  #  Avg Wall(ms)  Avg Sum(ms)    moe%   gemm%  attention%  communication%  norm%  activation%
 	// -----------------------------------------------------------------------------------------------------
-	// FIRST    1         0.117        0.073   0.0 %  48.3 %      18.3 %          18.1 %  6.9 %        2.9 %
-	// LAYER    6         0.192        0.130  44.7 %  22.5 %      10.5 %          10.2 %  4.1 %        3.4 %
-	// FINAL    1         0.193        0.131  45.4 %  22.8 %      10.0 %           9.8 %  4.1 %        3.3 %
+	// FIRST    1         0.117        0.073   0.0%  48.3%      18.3%          18.1%  6.9%        2.9%
+	// LAYER    6         0.192        0.130  44.7%  22.5%      10.5%          10.2%  4.1%        3.4%
+	// FINAL    1         0.193        0.131  45.4%  22.8%      10.0%           9.8%  4.1%        3.3%
 	//
 	// GPU time by operator, forward pass #1
 	//
 	// Operator                 Time(ms)   Share  K#  FIRST us/layer  LAYER us/layer  FINAL us/layer
 	// ---------------------------------------------------------------------------------------------
-	// prepare                     0.001   0.1 %   1               -               -               -
-	// embed                       0.009   0.9 %   2               -               -               -
-	// residual_add                0.014   1.3 %   7               -            1.93            1.95
-	// input_norm                  0.002   0.2 %   1            2.30               -               -
-	// residual_add+input_norm     0.019   1.8 %   7               -            2.69            2.75
-	// qkv_proj                    0.058   5.5 %   8            7.36            7.21            7.58
-	// rope                        0.017   1.6 %   8            2.14            2.18            2.18
-	// kv_write                    0.015   1.4 %   8            1.89            1.88            1.89
-	// attention                   0.108  10.2 %   8           13.38           13.59           13.18
-	// o_proj                      0.050   4.7 %   8            6.40            6.19            6.27
-	// attn_all_reduce             0.053   5.0 %   8            6.50            6.60            6.46
-	// residual_add+post_norm      0.021   2.0 %   8            2.72            2.68            2.69
-	// gate_up_proj                0.013   1.2 %   1           13.22               -               -
-	// activation                  0.002   0.2 %   1            2.14               -               -
-	// down_proj                   0.008   0.8 %   1            8.35               -               -
-	// router                      0.025   2.4 %   7               -            3.57            3.58
-	// routing                     0.044   4.2 %  14               -            6.29            6.30
-	// experts_gate_up             0.220  20.8 %   7               -           31.32           32.03
-	// experts_activation          0.015   1.4 %   7               -            2.19            2.14
-	// experts_down                0.127  12.0 %   7               -           18.02           18.72
-	// experts_combine             0.017   1.7 %   7               -            2.50            2.46
-	// shared_gate_up              0.049   4.7 %   7               -            7.05            7.17
-	// shared_activation           0.016   1.5 %   7               -            2.23            2.24
-	// shared_down                 0.037   3.5 %   7               -            5.25            5.25
-	// mlp_all_reduce              0.053   5.0 %   8            6.75            6.68            6.37
-	// residual_add+final_norm     0.003   0.3 %   1               -               -               -
-	// lm_head                     0.046   4.3 %   1               -               -               -
-	// sampling                    0.015   1.4 %   4               -               -               -
+	// prepare                     0.001   0.1%   1               -               -               -
+	// embed                       0.009   0.9%   2               -               -               -
+	// residual_add                0.014   1.3%   7               -            1.93            1.95
+	// input_norm                  0.002   0.2%   1            2.30               -               -
+	// residual_add+input_norm     0.019   1.8%   7               -            2.69            2.75
+	// qkv_proj                    0.058   5.5%   8            7.36            7.21            7.58
+	// rope                        0.017   1.6%   8            2.14            2.18            2.18
+	// kv_write                    0.015   1.4%   8            1.89            1.88            1.89
+	// attention                   0.108  10.2%   8           13.38           13.59           13.18
+	// o_proj                      0.050   4.7%   8            6.40            6.19            6.27
+	// attn_all_reduce             0.053   5.0%   8            6.50            6.60            6.46
+	// residual_add+post_norm      0.021   2.0%   8            2.72            2.68            2.69
+	// gate_up_proj                0.013   1.2%   1           13.22               -               -
+	// activation                  0.002   0.2%   1            2.14               -               -
+	// down_proj                   0.008   0.8%   1            8.35               -               -
+	// router                      0.025   2.4%   7               -            3.57            3.58
+	// routing                     0.044   4.2%  14               -            6.29            6.30
+	// experts_gate_up             0.220  20.8%   7               -           31.32           32.03
+	// experts_activation          0.015   1.4%   7               -            2.19            2.14
+	// experts_down                0.127  12.0%   7               -           18.02           18.72
+	// experts_combine             0.017   1.7%   7               -            2.50            2.46
+	// shared_gate_up              0.049   4.7%   7               -            7.05            7.17
+	// shared_activation           0.016   1.5%   7               -            2.23            2.24
+	// shared_down                 0.037   3.5%   7               -            5.25            5.25
+	// mlp_all_reduce              0.053   5.0%   8            6.75            6.68            6.37
+	// residual_add+final_norm     0.003   0.3%   1               -               -               -
+	// lm_head                     0.046   4.3%   1               -               -               -
+	// sampling                    0.015   1.4%   4               -               -               -
 	//
-	// Summary: bottleneck: LAYER layers, 6 of 8, 79 % of the layers' wall time (0.192 ms each); likely next target: moe, 45 % of their kernel time; 32 % of a layer's wall time has no kernel running
+	// Summary: bottleneck: LAYER layers, 6 of 8, 79% of the layers' wall time (0.192 ms each); likely next target: moe, 45% of their kernel time; 32% of a layer's wall time has no kernel running
 }

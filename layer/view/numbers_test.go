@@ -102,7 +102,7 @@ func TestRemarksOnPasses(t *testing.T) {
 		idle   float64
 		replay int // of 10 kernels
 		want   string
-	}{{"busy", 24.9, 0, ""}, {"idle", 25, 0, "GPU idle 25 %"}, {"half replayed", 0, 5, ""}, {"more than half", 0, 6, "graph replay"}} {
+	}{{"busy", 24.9, 0, ""}, {"idle", 25, 0, "GPU idle 25%"}, {"half replayed", 0, 5, ""}, {"more than half", 0, 6, "graph replay"}} {
 		r := passRow(a, &layer.ForwardPass{Index: 9, Kernels: 10, Replay: c.replay, Tokens: -1, Rows: -1, NumLayers: 0}, c.idle)
 		if r.Note != c.want {
 			t.Errorf("%s: %q, want %q", c.name, r.Note, c.want)

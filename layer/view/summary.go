@@ -22,7 +22,7 @@ func summarise(a *layer.Device, t *Timeline) string {
 		s := fmt.Sprintf("no layers were found in pass %d", t.FwdPass)
 		if len(t.KernelCategories) > 0 {
 			c := t.KernelCategories[0]
-			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f %%", t.labels(c.Key), c.SharePct)
+			s += fmt.Sprintf("; most GPU time of the trace: %s, %.0f%%", t.labels(c.Key), c.SharePct)
 		}
 		return s
 	}
@@ -34,20 +34,20 @@ func summarise(a *layer.Device, t *Timeline) string {
 	var b strings.Builder
 	if title := a.ModelOf(t.FwdPass); title != "" && a.Time > 0 {
 		m := &a.Models[a.Passes[t.FwdPass].Model]
-		fmt.Fprintf(&b, "%s, %.0f %% of the GPU time; in one of its %d passes: ", title, 100*float64(m.Time)/float64(a.Time), m.Passes)
+		fmt.Fprintf(&b, "%s, %.0f%% of the GPU time; in one of its %d passes: ", title, 100*float64(m.Time)/float64(a.Time), m.Passes)
 	}
 	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", variantName(c.Type, c.Variant), c.Count, len(t.Layers))
 	if total > 0 {
-		fmt.Fprintf(&b, ", %.0f %% of the layers' wall time (%.3f ms each)", 100*wall(c)/total, c.AvgWallMS)
+		fmt.Fprintf(&b, ", %.0f%% of the layers' wall time (%.3f ms each)", 100*wall(c)/total, c.AvgWallMS)
 	}
 	if s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int { return cmp.Compare(x.AvgWallMS, y.AvgWallMS) }); s.AvgWallMS > slower*c.AvgWallMS {
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {
-		fmt.Fprintf(&b, "; likely next target: %s, %.0f %% of their kernel time", top, share)
+		fmt.Fprintf(&b, "; likely next target: %s, %.0f%% of their kernel time", top, share)
 	}
 	if idle := c.AvgWallMS - c.AvgSumMS; idle > emptyLayer*c.AvgWallMS && c.AvgWallMS > 0 {
-		fmt.Fprintf(&b, "; %.0f %% of a layer's wall time has no kernel running", 100*idle/c.AvgWallMS)
+		fmt.Fprintf(&b, "; %.0f%% of a layer's wall time has no kernel running", 100*idle/c.AvgWallMS)
 	}
 	return b.String()
 }

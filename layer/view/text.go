@@ -98,7 +98,7 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	}
 	passes := func(n int) string { return map[bool]string{true: "pass", false: "passes"}[n == 1] }
 	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
-	p.when(t.GPUTimeNS > 0, "Covered: %.1f %% of the GPU time in passes, %.1f %% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
+	p.when(t.GPUTimeNS > 0, "Covered: %.1f%% of the GPU time in passes, %.1f%% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
 	for _, e := range t.Evidence {
 		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence, table.Clean(e.Detail))
 	}

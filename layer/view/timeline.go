@@ -253,7 +253,7 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	note(fp.StageEvidence == "launches", "stage by launches")
 	note(fp.FromEnd, "layers count from the end, N unknown")
 	note(fp.Rows > fp.Tokens, fmt.Sprintf("%d rows run", fp.Rows)) // of graphs the tokens may be unknown
-	note(idle >= idleNote, fmt.Sprintf("GPU idle %.0f %%", idle))
+	note(idle >= idleNote, fmt.Sprintf("GPU idle %.0f%%", idle))
 	note(fp.Index >= st.Pass && fp.Index < st.Pass+st.Run && st.Run > 1, "steady")
 	note(true, a.ModelOf(fp.Index))
 	note(true, fp.Note)

@@ -204,8 +204,8 @@ func figure(text string) (Figure, error) {
 }
 
 const (
-	// sameMemory is how far the memory that a driver reports may be from a row's: nominal sizes differ from it by up to 7 %, and
-	// the next larger part of one name (A100 40 and 80 GB, H100 80 and 96 GB) by 20 % or more.
+	// sameMemory is how far the memory that a driver reports may be from a row's: nominal sizes differ from it by up to 7%, and
+	// the next larger part of one name (A100 40 and 80 GB, H100 80 and 96 GB) by 20% or more.
 	sameMemory = 0.08
 	// nearlyAll is the share of a row's units above which a device counts as the whole GPU: parts of one name differ by a few
 	// units that are switched off, the largest slices have 7 of 8 parts.
@@ -283,7 +283,7 @@ func slice(named []*GPU, d Device) (*GPU, string, bool) {
 	for _, g := range named {
 		if d.Memory > 0 && d.Memory < g.Memory && d.Units > 0 && float64(d.Units) < nearlyAll*float64(g.Units) {
 			units, memory := float64(d.Units)/float64(g.Units), float64(d.Memory)/float64(g.Memory)
-			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f %% of its memory; its peaks are scaled", d.Name, d.Units, g.Units, 100*memory), true
+			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f%% of its memory; its peaks are scaled", d.Name, d.Units, g.Units, 100*memory), true
 		}
 	}
 	return nil, fmt.Sprintf("%s with %d bytes of memory and %d units is none that the table knows", d.Name, d.Memory, d.Units), false

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// sameBandwidth is how far the bandwidth that a driver reports may be from a row's for both to be the same memory: bus figures are up to 3 %
+	// sameBandwidth is how far the bandwidth that a driver reports may be from a row's for both to be the same memory: bus figures are up to 3%
 	// above data sheets, and other memories of one name differ by a tenth or more.
 	sameBandwidth = 0.05
 	// overclocked is how far above the highest known clock a measured one may be: samples and tables are rounded.

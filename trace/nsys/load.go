@@ -155,8 +155,8 @@ func (l *loader) reportMissing() {
 		{tableRuntime, "globalTid", "launches joined on correlation alone, threads unknown"},
 		{tableKernel, "correlationId", "kernels cannot be attributed"},
 		{tableRuntime, "correlationId", "kernels cannot be attributed"},
-		{tableKernel, "deviceId", "GPUs cannot be told apart"},
-		{tableKernel, "streamId", "streams cannot be told apart"},
+		{tableKernel, "deviceId", "GPUs cannot be distinguished"},
+		{tableKernel, "streamId", "streams cannot be distinguished"},
 		{tableNVTX, "globalTid", "ranges have no thread"},
 		{tableRuntime, "nameId", "API calls have no name"},
 	} {

@@ -207,7 +207,7 @@ func TestOutputToADeviceIsWrittenInPlace(t *testing.T) {
 
 func TestProgressOnRequest(t *testing.T) {
 	got := apptest.Run(t, hello(), "--progress")
-	want := "\r\x1b[Kgreeting: 50 % of 2 B\r\x1b[Ka note of two lines\n"
+	want := "\r\x1b[Kgreeting: 50% of 2 B\r\x1b[Ka note of two lines\n"
 	if diff := cmp.Diff(want, got.Stderr); diff != "" {
 		t.Errorf("stderr (-want +got):\n%s", diff)
 	}

@@ -48,8 +48,8 @@ type Conditions struct {
 // failOnFlags defines --fail-on and --allow-inconclusive.
 func (p Program) failOnFlags(fs *flag.FlagSet, env *Env) {
 	env.FailOn = Conditions{allowed: p.FailOn}
-	fs.Var(&env.FailOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be told: '"+strings.Join(env.FailOn.examples(), "', '")+"'; may be given several times; default: none")
-	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 where a condition cannot be told")
+	fs.Var(&env.FailOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be decided: '"+strings.Join(env.FailOn.examples(), "', '")+"'; may be given several times; default: none")
+	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 where a condition cannot be decided")
 }
 
 func (l *Conditions) examples() (out []string) {
@@ -150,7 +150,7 @@ func (c Condition) Coverage(all, inPasses float64) gate.Check {
 		return c.Untold("there is no GPU work")
 	}
 	share := 100 * inPasses / all
-	return c.AtLeast(share, fmt.Sprintf("%.1f %% of the GPU time is in passes, wanted are at least %g %%", share, c.Limit))
+	return c.AtLeast(share, fmt.Sprintf("%.1f%% of the GPU time is in passes, wanted are at least %g%%", share, c.Limit))
 }
 
 // Exposed judges ExposedComm by the finding with the largest share of its steps. steps says whether any step was found.
@@ -166,7 +166,7 @@ func (c Condition) Exposed(list []finding.Finding, steps bool) gate.Check {
 	}
 	text := "no communication is exposed"
 	if worst.Share > 0 {
-		text = fmt.Sprintf("exposed communication: %.1f %% %s (%s)", 100*worst.Share, worst.Of.Title(), worst.Stage.Info().Step)
+		text = fmt.Sprintf("exposed communication: %.1f%% %s (%s)", 100*worst.Share, worst.Of.Title(), worst.Stage.Info().Step)
 	}
 	check := c.Check(100*worst.Share, text)
 	check.Place.Within = worst.Where
@@ -202,7 +202,7 @@ func (c Condition) AboveFloor(passes []PassFloor) gate.Check {
 	if math.IsInf(least, 1) {
 		return c.Untold("no pass has a floor: that needs the model's config.json, the GPU and the tokens of a pass")
 	}
-	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f %% of what it takes, wanted are at least %g %%", stage, 100*least, c.Limit))
+	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f%% of what it takes, wanted are at least %g%%", stage, 100*least, c.Limit))
 }
 
 // JudgeCoverage is [Env.Judge] for programs that tell of conditions only CoverageLeft, of these GPUs.

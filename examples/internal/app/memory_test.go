@@ -105,7 +105,7 @@ func TestCollectOften(t *testing.T) {
 		end()
 		after := debug.SetGCPercent(before)
 		if during != want || after != before {
-			t.Errorf("GOGC=%q: %d %% of garbage, then %d; want %d, then %d", env, during, after, want, before)
+			t.Errorf("GOGC=%q: %d%% of garbage, then %d; want %d, then %d", env, during, after, want, before)
 		}
 	}
 }

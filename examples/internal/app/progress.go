@@ -64,7 +64,7 @@ func (p *progress) show(label string, done, total int64) {
 	text := " ..."
 	switch {
 	case total > 0: // a file may grow while it is read
-		text = fmt.Sprintf(": %d %% of %s", min(100, int64(100*float64(done)/float64(total))), table.Bytes(total))
+		text = fmt.Sprintf(": %d%% of %s", min(100, int64(100*float64(done)/float64(total))), table.Bytes(total))
 	case done > 0:
 		text = ": " + table.Bytes(done)
 	}

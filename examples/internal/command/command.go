@@ -190,11 +190,11 @@ A way through:
   strata x.json.gz --html x.html                 the same as one page to click through and to send
   strata layers x.json.gz                        each pass, layer and type of layer
   strata breakdown x.json.gz --layer 3           one layer kernel by kernel
-  strata compare --a old.json.gz --b new.json.gz --fail-on 3%    a gate: exit code 3 above 3 %
+  strata compare --a old.json.gz --b new.json.gz --fail-on 3%    a gate: exit code 3 above 3%
 
 FILE is torch-profiler JSON (plain, gzip, zstd), a Perfetto trace of the same, or an nsys .sqlite export; "-" is the
 standard input, a directory is looked through. Flags may stand before and behind the file.
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 a --fail-on condition is met, 4 it cannot be told.
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 a --fail-on condition is met, 4 it cannot be decided.
 `)
 	_, err := io.WriteString(stdout, b.String())
 	return told(stderr, err)

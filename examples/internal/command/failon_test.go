@@ -17,7 +17,7 @@ func TestFailOnInEveryCommand(t *testing.T) {
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config := testdata.Shared(t, "configs/qwen3-8b.json")
 	none := testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
-	train := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz") // degraded, 69.5 % of GPU time in passes
+	train := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz") // degraded, 69.5% of GPU time in passes
 	sgl := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
 	b300 := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	bare := filepath.Join(t.TempDir(), "demo.json.gz") // without its config

@@ -67,7 +67,7 @@ func Groups(all []families.Family, seed int64) []Case {
 			c.lose(max(0, c.between(m.Rand)-m.Intn(k)), k)
 		})
 		if fi%2 == 0 {
-			add("1 % lost", f.Name, gpuOnly, func(m *maker, c *Case) {
+			add("1% lost", f.Name, gpuOnly, func(m *maker, c *Case) {
 				c.Layers = n
 				m.family(f, passes(m))
 				c.Kernels = m.out

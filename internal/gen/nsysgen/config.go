@@ -15,7 +15,7 @@ const (
 // Op is one host operation of the executor loop, recorded as an NVTX range.
 type Op struct {
 	Name string        // the range's text
-	Mean time.Duration // duration, varied by ±5 %
+	Mean time.Duration // duration, varied by ±5%
 }
 
 // Config says what to generate. Start from [Default].

@@ -144,6 +144,6 @@ func TestFewLayersBehindTower(t *testing.T) {
 	without, _ := right(with("FewMixers", 0))
 	t.Logf("of %d passes %d are right, without mixers %d", of, got, without)
 	if 100*got < 85*of || 100*without > 50*of {
-		t.Errorf("of %d passes %d are right, without mixers %d; want 85 %% and at most 50 %%", of, got, without)
+		t.Errorf("of %d passes %d are right, without mixers %d; want 85%% and at most 50%%", of, got, without)
 	}
 }

@@ -66,7 +66,7 @@ type Params struct {
 	OddSupport    float64
 	HashedSupport float64
 	// TrainingShare: one in so many kernels of a training run has a name that says that it computes gradients or updates
-	// weights. In the training traces seen 2.4 to 8.7 % have, in those of servers none.
+	// weights. In the training traces seen 2.4 to 8.7% have, in those of servers none.
 	TrainingShare int
 	// ForcedUneven is the unevenness from which on a number of layers that somebody gave is doubted: forced upon cut
 	// passes it is 0.18 and more, of hybrids 0.05 at most.

@@ -77,7 +77,7 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 	}
 	if span := end - g.Start[0]; known && late > max(lateStart, span) {
 		out = append(out, Finding{"clocks-apart", int64(g.Len()), []string{"idle", "attribution"}, fmt.Sprintf(
-			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for cannot be told", rough(late), rough(span))})
+			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for is unknown", rough(late), rough(span))})
 	}
 	if work == 0 && g.Len() > 1 {
 		out = append(out, Finding{"no-durations", int64(g.Len()), []string{"gpu-time", "idle", "layers"}, fmt.Sprintf(

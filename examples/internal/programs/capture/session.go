@@ -15,7 +15,7 @@ func stopProgram() app.Program {
 	return app.Program{
 		Name: "capture stop",
 		Summary: "tells a server to stop its profiler, once: the one that a killed capture into --output-dir has left on, or the one at --url.\n" +
-			"A server that was told already is not told again unless it takes that, one that is gone has no profiler on. The folder is free afterwards.",
+			"A server that was asked already is not asked again unless it accepts that; one that is gone has no profiler on. The folder is free afterwards.",
 		Examples: []string{
 			"capture stop --output-dir runs/qwen          # after a capture into it was killed",
 			"capture stop --url http://127.0.0.1:30000    # whoever has started it",
@@ -50,7 +50,7 @@ func collectProgram() app.Program {
 	var s live.Settings
 	return app.Program{
 		Name: "capture collect",
-		Summary: "waits for the traces of a capture that was cut off after the server had been told to stop, and checks and files them as the\n" +
+		Summary: "waits for the traces of a capture that was cut off after the server had been asked to stop, and checks and files them as the\n" +
 			"capture would have. Exit codes are those of capture.",
 		Examples: []string{"capture collect --output-dir runs/qwen"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,

@@ -81,7 +81,7 @@ func program() app.Program {
 			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
 			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
-			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be told")
+			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be decided")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
 			app.HTMLFile(fs, &o.html)
 			app.OutputFile(fs, &o.save, "save", "keep side B under a `NAME`, or in a file with a / or an ending")
@@ -407,6 +407,6 @@ func (o *options) learn(ctx context.Context, env *app.Env, b *compare.Side, opts
 	if err := atomicfile.Write(o.saveNoise, 0o666, func(w io.Writer) error { return app.WriteJSON(w, n) }); err != nil {
 		return err
 	}
-	env.Notef("%d runs, %s passes: all work differs by %.2f %% from run to run; noise saved to %s", n.Runs, n.Stage, 100*n.Common, o.saveNoise)
+	env.Notef("%d runs, %s passes: all work differs by %.2f%% from run to run; noise saved to %s", n.Runs, n.Stage, 100*n.Common, o.saveNoise)
 	return nil
 }

@@ -46,7 +46,7 @@ func TestTheSame(t *testing.T) {
 	}
 }
 
-// The exit codes: 0 passed, 2 usage or nothing that matches, 3 a gate failed, 4 it cannot be told, 1 anything else.
+// The exit codes: 0 passed, 2 usage or nothing that matches, 3 a gate failed, 4 it cannot be decided, 1 anything else.
 func TestExitCodes(t *testing.T) {
 	a := demoFile(t)
 	old := filepath.Join(t.TempDir(), "a.side.json")

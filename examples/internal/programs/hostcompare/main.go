@@ -47,8 +47,8 @@ func program() app.Program {
 			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME` to call the baseline")
 			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME` to call the target")
 			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel `SIZE` by which times summed over ranks are divided; 0: the number of GPUs in the trace")
-			fs.StringVar(&o.failOn, "fail-on", "", "with --baseline and --target: a `SHARE` of a step such as 3% or 'regression 3%'; exit 3 where an operation clearly became slower by it, 4 where that cannot be told")
-			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit 0 where --fail-on cannot be told")
+			fs.StringVar(&o.failOn, "fail-on", "", "with --baseline and --target: a `SHARE` of a step such as 3% or 'regression 3%'; exit 3 where an operation clearly became slower by it, 4 where that cannot be decided")
+			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit 0 where --fail-on cannot be decided")
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
 		},
 		Obsolete: []app.Obsolete{{Name: "mock", Note: "is the rule here: without a trace the built-in demo is shown"}},

@@ -32,7 +32,7 @@ var figures = regexp.MustCompile(`[^\s]+`)
 func tableLines(text string, first *regexp.Regexp, width int) [][]string {
 	var rows [][]string
 	for _, line := range strings.Split(text, "\n") {
-		cells := figures.FindAllString(strings.ReplaceAll(line, " %", "%"), -1) // the published table has no space there
+		cells := figures.FindAllString(line, -1)
 		if len(cells) == width && first.MatchString(cells[0]) && !strings.Contains(cells[1], ".") {
 			for i := range cells {
 				cells[i] = strings.TrimSuffix(cells[i], "s") // the published table writes 0.007s

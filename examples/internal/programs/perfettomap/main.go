@@ -53,7 +53,7 @@ func program(m machine) app.Program {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
 			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
 			app.OutputFile(fs, &o.annotate, "annotate", "write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as its name says, else as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
-			fs.BoolVar(&o.allRanks, "all-ranks", false, "with --annotate and a directory: every rank of it in one copy, as several files are")
+			fs.BoolVar(&o.allRanks, "all-ranks", false, "with --annotate and a directory: all ranks in one copy, as several files are")
 			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap, "shortest `TIME` without GPU work that --annotate draws as a gap")
 			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE` (see --annotate)")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")

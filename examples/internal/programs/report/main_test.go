@@ -112,7 +112,7 @@ func TestHostIsNotBlamed(t *testing.T) {
 // TestFailOn: each condition on either side of its limit, and where it cannot be
 // told; the output is there whatever the code.
 func TestFailOn(t *testing.T) {
-	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz") // 6.5 % idle, 100 % in passes, healthy
+	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz") // 6.5% idle, 100% in passes, healthy
 	none := testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
 	slow, fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"), testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	for _, c := range []struct {
