@@ -1,4 +1,10 @@
-package arch_test
+// Package arch checks the house rules of this module: which package may import
+// which, what every file and package must carry, and what a test must do.
+//
+// The rules are ordinary functions over parsed files. They parse in-process
+// instead of asking the go command, so that the test cache sees every file
+// they read and an edit anywhere in the module runs them again.
+package arch
 
 import (
 	"os"
@@ -6,13 +12,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/llmstrata/strata/internal/arch"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
 // TestModuleKeepsTheRules runs every rule on this module.
 func TestModuleKeepsTheRules(t *testing.T) {
-	src, err := arch.Load(os.DirFS(testdata.Root(t)), testdata.Module)
+	src, err := Load(os.DirFS(testdata.Root(t)), testdata.Module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,23 +26,23 @@ func TestModuleKeepsTheRules(t *testing.T) {
 	}
 	rules := []struct {
 		name  string
-		check func(*arch.Source) []string
+		check func(*Source) []string
 	}{
-		{"layering", func(s *arch.Source) []string { return arch.CheckLayering(s, arch.House, arch.Alone) }},
-		{"fences", func(s *arch.Source) []string { return arch.CheckFences(s, arch.Fences) }},
-		{"light", func(s *arch.Source) []string {
+		{"layering", func(s *Source) []string { return CheckLayering(s, House, Alone) }},
+		{"fences", func(s *Source) []string { return CheckFences(s, Fences) }},
+		{"light", func(s *Source) []string {
 			var bad []string
-			for dir, forbidden := range arch.Unreachable {
-				bad = append(bad, arch.CheckUnreachable(s, dir, forbidden)...)
+			for dir, forbidden := range Unreachable {
+				bad = append(bad, CheckUnreachable(s, dir, forbidden)...)
 			}
 			return bad
 		}},
-		{"names", arch.CheckNames},
-		{"package-docs", arch.CheckPackageDocs},
-		{"symbol-docs", arch.CheckSymbolDocs},
-		{"assertions", arch.CheckAssertions},
-		{"examples", arch.CheckExamples},
-		{"one-way", arch.CheckOneWay},
+		{"names", CheckNames},
+		{"package-docs", CheckPackageDocs},
+		{"symbol-docs", CheckSymbolDocs},
+		{"assertions", CheckAssertions},
+		{"examples", CheckExamples},
+		{"one-way", CheckOneWay},
 	}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -52,13 +57,13 @@ func TestModuleKeepsTheRules(t *testing.T) {
 const module = "example.com/m"
 
 // load parses a module given as file name → text.
-func load(t *testing.T, files map[string]string) *arch.Source {
+func load(t *testing.T, files map[string]string) *Source {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	src, err := arch.Load(fsys, module)
+	src, err := Load(fsys, module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,7 @@ func TestLayeringFindsEachDirection(t *testing.T) {
 		}
 		return text
 	}
-	floors := arch.Floors{{"high", "side"}, {"mid"}, {"low"}}
+	floors := Floors{{"high", "side"}, {"mid"}, {"low"}}
 	alone := map[string][]string{"capture": {"internal/y"}}
 	src := load(t, map[string]string{
 		"capture/a.go":             imports("capture", module+"/internal/x", module+"/internal/y", module+"/capture/internal/own"),
@@ -107,7 +112,7 @@ func TestLayeringFindsEachDirection(t *testing.T) {
 		"side/a.go":                imports("side", module+"/internal/y", module+"/high"),
 		"stray/a.go":               imports("stray"),
 	})
-	wantFindings(t, arch.CheckLayering(src, floors, alone),
+	wantFindings(t, CheckLayering(src, floors, alone),
 		"capture/a.go /internal/x internal/y",
 		"examples/two/main.go examples/one",
 		"low/a.go /high",
@@ -128,7 +133,7 @@ func TestFencesHoldTestFilesToo(t *testing.T) {
 		"trace/nsys/a.go":  "package nsys\nimport _ \"zombiezen.com/go/sqlite\"\n",
 		"trace/nsysx/a.go": "package nsysx\nimport _ \"zombiezen.com/go/sqlite\"\n",
 	})
-	wantFindings(t, arch.CheckFences(src, arch.Fences),
+	wantFindings(t, CheckFences(src, Fences),
 		"low/a.go unsafe internal",
 		"low/a_test.go sqlitex nsys",
 		"trace/nsysx/a.go sqlite nsys",
@@ -144,23 +149,23 @@ func TestUnreachableFollowsThePackagesInBetween(t *testing.T) {
 		"internal/y/net.go":   "//go:build windows\n\npackage y\nimport _ \"zombiezen.com/go/sqlite\"\n",
 		"internal/other/a.go": "package other\nimport _ \"net/http\"\n",
 	})
-	wantFindings(t, arch.CheckUnreachable(src, "trace", []string{"net/http", "zombiezen.com"}),
+	wantFindings(t, CheckUnreachable(src, "trace", []string{"net/http", "zombiezen.com"}),
 		"internal/x internal/y net/http",
 		"internal/y sqlite net.go",
 	)
-	wantFindings(t, arch.CheckUnreachable(src, "trace", []string{"/internal/y"}), "internal/x /internal/y")
+	wantFindings(t, CheckUnreachable(src, "trace", []string{"/internal/y"}), "internal/x /internal/y")
 }
 
 func TestNamesThatSayNothingAreFound(t *testing.T) {
 	src := load(t, map[string]string{"low/a.go": "package low\n", "low/utils/u.go": "package utils\n"})
-	wantFindings(t, arch.CheckNames(src), "low/utils utils")
+	wantFindings(t, CheckNames(src), "low/utils utils")
 }
 
 func TestDocsFindsWhatIsUndocumented(t *testing.T) {
 	src := load(t, map[string]string{
 		"cmd/main.go":  "// Cmd is a program.\npackage main\n",
 		"cmd2/main.go": "package main\n",
-		"low/a.go": `// Package low is documented in the wrong file.
+		"low/a.go": `// Package low may be documented in any file.
 package low
 
 type T struct {
@@ -213,8 +218,8 @@ var (
 		"only/a_test.go":  "package only_test\n",
 		"testdata/bad.go": "package broken // not parsed {{{",
 	})
-	wantFindings(t, arch.CheckPackageDocs(src), "cmd2 comment", "low doc.go")
-	wantFindings(t, arch.CheckSymbolDocs(src),
+	wantFindings(t, CheckPackageDocs(src), "cmd2 comment")
+	wantFindings(t, CheckSymbolDocs(src),
 		"type T comment", "field T.C", "type V begin", "func F", "func N", "const X", "var J")
 }
 
@@ -261,13 +266,13 @@ func Example() {
 func Example_silent() {}
 `,
 	})
-	wantFindings(t, arch.CheckAssertions(src),
+	wantFindings(t, CheckAssertions(src),
 		"TestNothing", "TestOnlyFinds", "TestEmptyHelper", "TestCycle", "FuzzNothing", "Example_silent output")
 }
 
 func TestShortTestsAreFound(t *testing.T) {
 	src := load(t, map[string]string{"low/a_test.go": "package low\nimport \"testing\"\nvar _ = testing.Short()\nvar _ = testing.Verbose()\n"})
-	wantFindings(t, arch.CheckOneWay(src), "low/a_test.go:3 Long")
+	wantFindings(t, CheckOneWay(src), "low/a_test.go:3 Long")
 }
 
 func TestExamplesFindsPackagesWithout(t *testing.T) {
@@ -282,11 +287,11 @@ func TestExamplesFindsPackagesWithout(t *testing.T) {
 		"shown/a.go":      "package shown\n",
 		"shown/b_test.go": "package shown_test\nfunc ExampleT_m() {\n// Output:\n}\n",
 	})
-	wantFindings(t, arch.CheckExamples(src), "bare")
+	wantFindings(t, CheckExamples(src), "bare")
 }
 
 func TestLoadRefusesFilesThatDoNotParse(t *testing.T) {
-	_, err := arch.Load(fstest.MapFS{"a/a.go": {Data: []byte("package a\nfunc {")}}, module)
+	_, err := Load(fstest.MapFS{"a/a.go": {Data: []byte("package a\nfunc {")}}, module)
 	if err == nil || !strings.Contains(err.Error(), "a/a.go") {
 		t.Errorf("Load of a broken file: error %v, want one that names the file", err)
 	}

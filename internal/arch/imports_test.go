@@ -82,7 +82,7 @@ func CheckLayering(s *Source, floors Floors, alone map[string][]string) []string
 	for _, p := range s.Packages {
 		_, known := at[p.Dir]
 		_, lone := alone[p.Dir]
-		public := !internal(p.Dir) && !within(p.Dir, "examples")
+		public := !internal(p.Dir) && !within(p.Dir, "examples") && !within(p.Dir, "docs")
 		if public && !known && !lone {
 			bad = append(bad, fmt.Sprintf("%s: a public package without a floor", p.Dir))
 		}

@@ -71,7 +71,7 @@ func CheckOneWay(s *Source) []string {
 func CheckExamples(s *Source) []string {
 	var bad []string
 	for _, p := range s.Packages {
-		if p.Name == "main" || p.testOnly() || within(p.Dir, "internal") || strings.Contains(p.Dir, "/internal/") || within(p.Dir, "examples") {
+		if p.Name == "main" || p.testOnly() || within(p.Dir, "internal") || strings.Contains(p.Dir, "/internal/") || within(p.Dir, "examples") || within(p.Dir, "docs") {
 			continue
 		}
 		found := false

@@ -25,8 +25,8 @@ func CheckNames(s *Source) []string {
 	return bad
 }
 
-// CheckPackageDocs reports packages without a package comment in doc.go.
-// Programs may carry theirs in any file; packages of tests only need none.
+// CheckPackageDocs reports packages without a package comment. Packages of tests
+// only need none.
 func CheckPackageDocs(s *Source) []string {
 	var bad []string
 	for _, p := range s.Packages {
@@ -38,12 +38,10 @@ func CheckPackageDocs(s *Source) []string {
 			if f.Test || f.AST.Doc == nil {
 				continue
 			}
-			if p.Name == "main" || path.Base(f.Path) == "doc.go" {
-				documented = true
-			}
+			documented = true
 		}
 		if !documented {
-			bad = append(bad, fmt.Sprintf("%s: package %s has no package comment in doc.go", p.Dir, p.Name))
+			bad = append(bad, fmt.Sprintf("%s: package %s has no package comment", p.Dir, p.Name))
 		}
 	}
 	return bad
