@@ -62,32 +62,41 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 // and no other shows a gate. A gate shows in a name, in a product of elements behind the activation, and in shapes: the first product then makes twice
 // what the second reads, or two equal ones stand in front of it. Where nothing shows either, the first products are not sure to hold a gate.
 func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
-	last := map[int32][]int{} // of each stream: what serves no other, the last three
-	plain, gates := 0, 0
+	rows := map[int32][]int{} // of each stream: what serves no other
 	for i := range pass.Kernels {
-		k, r := &pass.Kernels[i], &reads[i]
-		if aux(r.acts[0]) && r.tag == classify.RoleOther {
-			continue
+		if !aux(reads[i].acts[0]) {
+			rows[pass.Kernels[i].Stream] = append(rows[pass.Kernels[i].Stream], i)
 		}
-		seen := last[k.Stream]
-		if n := len(seen); n >= 2 && k.Layer >= 0 && reads[seen[n-1]].acts[0] == classify.RoleActivation && reads[seen[n-2]].acts[0] == classify.RoleProduct {
-			up, act := &pass.Kernels[seen[n-2]], &reads[seen[n-1]]
-			twice := n >= 3 && reads[seen[n-3]].acts[0] == classify.RoleProduct && up.K > 0 && pass.Kernels[seen[n-3]].K == up.K && pass.Kernels[seen[n-3]].N == up.N && up.N > up.K
+	}
+	plain, gates := 0, 0
+	for _, row := range rows {
+		act := func(j int) classify.Role {
+			if j < 0 || j >= len(row) {
+				return classify.RoleOther
+			}
+			return reads[row[j]].acts[0]
+		}
+		multiplies := func(j int) bool {
+			return act(j) == classify.RoleElementwise && reads[row[j]].tag == classify.RoleMultiply
+		}
+		for j := 1; j < len(row)-1; j++ {
+			if act(j) != classify.RoleActivation || act(j-1) != classify.RoleProduct || pass.Kernels[row[j]].Layer < 0 {
+				continue
+			}
+			up, down := &pass.Kernels[row[j-1]], &pass.Kernels[row[j+1]]
+			twice := act(j-2) == classify.RoleProduct && up.K > 0 && pass.Kernels[row[j-2]].K == up.K && pass.Kernels[row[j-2]].N == up.N && up.N > up.K
+			fed := act(j+1) == classify.RoleProduct
 			switch {
-			case act.gated || r.tag == classify.RoleMultiply || r.acts[0] == classify.RoleElementwise || twice:
+			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice || fed && multiplies(j+2):
 				gates++
-			case r.acts[0] == classify.RoleProduct && k.K > 0 && up.N > 0 && up.N != k.K:
+			case fed && down.K > 0 && up.N > 0 && up.N != down.K:
 				gates++ // half of it, or another product stands in front
-			case r.acts[0] == classify.RoleProduct && (k.K > 0 && up.N == k.K || act.single):
+			case fed && (down.K > 0 && up.N == down.K || reads[row[j]].single):
 				plain++
 			default:
-				unsure = append(unsure, seen[n-2])
+				unsure = append(unsure, row[j-1])
 			}
 		}
-		if seen = append(seen, i); len(seen) > 3 {
-			seen = seen[1:]
-		}
-		last[k.Stream] = seen
 	}
 	experts := slices.ContainsFunc(reads, func(r reading) bool { return r.acts[0] == classify.RoleExperts }) // what stands beside them is named as a whole
 	if plain+gates > 0 || experts {

@@ -194,7 +194,7 @@ func TestDenoisersByHand(t *testing.T) {
 }
 
 // TestGatesOfFeedForwardParts: what shows a gate, what shows that there is none, and what neither. P is a product 8x32, Q one 8x64, D one 32x8, p one without
-// shapes; s is an activation of PyTorch, g one that says it multiplies, a any other; x a product of elements, n a norm, c a copy.
+// shapes; s is an activation of PyTorch, g one that says it multiplies, a any other; x a pointwise kernel, m a product of elements, n a norm, c a copy.
 func TestGatesOfFeedForwardParts(t *testing.T) {
 	single := reading{acts: []classify.Role{classify.RoleActivation}, single: true}
 	gated := reading{acts: []classify.Role{classify.RoleActivation}, gated: true}
@@ -203,9 +203,10 @@ func TestGatesOfFeedForwardParts(t *testing.T) {
 		'n': classify.RoleNorm, 'c': classify.RoleCopy, 'q': classify.RoleQuantize} {
 		reads[l] = reading{acts: []classify.Role{r}}
 	}
+	reads['m'] = reading{acts: []classify.Role{classify.RoleElementwise}, tag: classify.RoleMultiply}
 	for row, want := range map[string]string{
 		"nPaD": "plain", "nPsD": "plain", "npsp": "plain", "npsqp": "plain", "nPaDnPaD": "plain",
-		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "nPaDnQaD": "gate",
+		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "npspm": "gate", "nPaDm": "gate", "nPaDnQaD": "gate",
 		"npap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "", "ap": "", "npan": "unsure 1", "": "",
 	} {
 		p := &Pass{Layers: 1}
