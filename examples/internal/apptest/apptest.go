@@ -52,6 +52,9 @@ func RunContext(ctx context.Context, t *testing.T, p app.Program, args ...string
 	return Result{code, stdout.String(), stderr.String()}
 }
 
+// Update reports whether -update is given, for tests that write a part of a file.
+func Update() bool { return *update }
+
 // Golden compares a text with a file of the test's directory. With -update it
 // writes the file.
 func Golden(t *testing.T, path, got string) {

@@ -176,10 +176,15 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err := write(env, r, checks); err != nil {
 		return err
 	}
-	if r.Verdict == compare.NotComparable { // also without a gate: there is nothing to go on
+	return judged(r, checks)
+}
+
+// judged is the error with which the program ends: of the gates, and without any where the sides do not run the same work.
+func judged(r *compare.Report, checks *gate.Suite) error {
+	switch {
+	case r.Verdict == compare.NotComparable:
 		return exit{errors.New(r.Text), gate.ExitInconclusive}
-	}
-	if len(r.Gates) == 0 {
+	case len(r.Gates) == 0:
 		return nil
 	}
 	return checks.Err()

@@ -1,0 +1,176 @@
+package compare_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/trace"
+)
+
+// steady is a run of eight equal passes: times in µs of gate_up_proj, attention, idle time.
+func steady(gateUp, attention, idle float64) *compare.Side {
+	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Rows: []compare.RowName{
+		{Operator: "gate_up_proj", Class: "memory", Kernels: []string{"gemm"}}, {Operator: "attention", Class: "memory", Kernels: []string{"fmha"}}, {Operator: "idle", Class: "waiting"}}}
+	for i := range 8 {
+		p := compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1, Launches: []int{32, 32, 0}}
+		for _, us := range []float64{gateUp, attention, idle} {
+			p.Rows = append(p.Rows, time.Duration(1e3*us))
+			p.Wall += time.Duration(1e3 * us)
+		}
+		run.Passes = append(run.Passes, p)
+	}
+	return &compare.Side{Runs: []compare.Run{run}}
+}
+
+// A comparison worked out by hand. Eight passes a side that do not vary: the variance of a row within a run is the expected one, 4 × 0.005² / (4 + 14),
+// times 1.4 / (0.43 × 8) a side; between runs it is 2 × 0.0075². Together 1.1702e-4, a standard deviation of 1.08177 % with 12.97 degrees of freedom, whose
+// 97.5 % quantile of Student's t is 2.1607. Of 4500 µs, the mean of both sides, that is 105.2 µs.
+func TestByHand(t *testing.T) {
+	gates := []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "operator:gate_up_proj", Limit: 0.3}, {What: "operator:attention", Limit: 0.05}, {What: "waiting", Limit: 0.05}}
+	r := report(t, steady(4000, 3000, 1000), steady(5000, 3000, 1000), compare.Options{Gates: gates})
+	row := r.Rows[0]
+	near := func(what string, got, want time.Duration) {
+		t.Helper()
+		if (got - want).Abs() > 200*time.Nanosecond {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	near("low", row.Low, 894_800)
+	near("high", row.High, 1_105_200)
+	near("delta", row.Delta, 1_000_000)
+	// All work: 7000 and 8000 µs, 7500 × 1.08177 % × 2.1607 = 175.3 µs.
+	near("work low", r.Work.Low, 824_700)
+	near("work high", r.Work.High, 1_175_300)
+	near("work", r.Work.Delta, 1_000_000)
+	// The step: mean 8500 µs. Work 4.5219e-6 of (7500/8500)², waiting 4 × 0.02² / 18 × 0.81395 = 7.2351e-5, runs 1.125e-4: 1.37248 %, 116.7 µs, of 26.4
+	// degrees of freedom, 2.0542 times: 239.6 µs.
+	near("step low", r.Wall.Low, 760_400)
+	near("step high", r.Wall.High, 1_239_600)
+	near("least", r.Least, 42_500)
+	if want := "gate_up_proj 4000.0 µs → 5000.0 µs, +1000.0 µs (+25.0%): 32 launches, each 125.0 µs → 156.2 µs"; row.Text != want || len(r.Findings) != 1 || r.Findings[0].Sentence() != want {
+		t.Errorf("%q, findings %+v, want %q", row.Text, r.Findings, want)
+	}
+	if want := "B is slower: a step takes 9.000 ms instead of 8.000 ms (+12.5%), GPU work 8.000 ms instead of 7.000 ms (+14.3%)"; r.Text != want {
+		t.Errorf("%q, want %q", r.Text, want)
+	}
+	f := r.Findings[0]
+	if f.PerStep != time.Millisecond || math.Abs(f.Share-0.125) > 1e-9 {
+		t.Errorf("%v a step, %.4f of it; want 1ms, 0.125", f.PerStep, f.Share)
+	}
+	for i, want := range []string{"fail", "fail", "pass", "pass", "pass"} { // the row: up to 27.6 % of 30 %
+		if g := r.Gates[i]; g.Outcome != want {
+			t.Errorf("%s: %s, want %s", g.Text, g.Outcome, want)
+		}
+	}
+	if want := "3%: +12.5% (+9.5 … +15.5%)"; r.Gates[0].Text != want {
+		t.Errorf("%q, want %q", r.Gates[0].Text, want)
+	}
+	names := ""
+	var sum time.Duration
+	for _, part := range r.Waterfall {
+		names += part.Operator + " "
+		sum += part.Delta
+	}
+	if names != "kernels between kernels " || sum != time.Millisecond || !r.Waterfall[0].Significant || r.Waterfall[1].Significant {
+		t.Errorf("waterfall %sadds up to %v", names, sum)
+	}
+}
+
+// The step and GPU work have other signs: the verdict is the step's where that is beyond noise, and never the other one.
+func TestVerdictIsTheStep(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		b    *compare.Side
+		want compare.Outcome
+	}{
+		{"less work, a longer step", steady(3000, 3000, 5000), compare.Slower},
+		{"less work, the same step", steady(3600, 3000, 1400), compare.Mixed},
+		{"more work, the same step", steady(4400, 3000, 600), compare.Mixed},
+		{"the same work, half as long again", steady(4000, 3000, 5000), compare.Slower},
+		{"the same", steady(4000, 3000, 1000), compare.Same},
+	} {
+		r := report(t, steady(4000, 3000, 1000), c.b, compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
+		if r.Verdict != c.want {
+			t.Errorf("%s: %s", c.name, r.Text)
+		}
+		if (r.Verdict == compare.Slower) != (r.Gate() == "fail") {
+			t.Errorf("%s: gate %s: %s", c.name, r.Gate(), r.Gates[0].Text)
+		}
+	}
+}
+
+// A gate of the step that noise leaves no power names the one that has it.
+func TestGateNamesWork(t *testing.T) {
+	for passes, want := range map[int]string{5: "work=3%", 40: ""} {
+		r := report(t, side(1, passes, nil), side(2, passes, nil), compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
+		if g := r.Gates[0]; want == "" && g.Outcome != "pass" || want != "" && (g.Outcome != "inconclusive" || !strings.Contains(g.Text, want)) {
+			t.Errorf("%d passes: %s: %s", passes, g.Outcome, g.Text)
+		}
+	}
+}
+
+// programs are the shared traces by what they record: those of one program may be compared.
+var programs = map[string]string{"hf-bert-small": "bert", "hf-vit-nsfw": "vit", "sglang-qwen3-30b-a3b": "qwen3-30b", "sglang-r1-distill-llama-8b": "llama-8b", "train-pair": "train-pair",
+	"xdit-flux1": "flux", "sglang-qwen3-8b-decode": "qwen3-8b decode", "sglang-qwen3-8b-extend": "qwen3-8b extend", "vllm-gptoss20b-decode": "gptoss decode", "vllm-gptoss20b-mixed": "gptoss mixed"}
+
+// Traces of different programs are never compared, and the reason says what they are.
+func TestUnrelatedTraces(t *testing.T) {
+	paths := testdata.SharedGlob(t, "traces/torch/*.json*")
+	if !testdata.Long() {
+		paths = testdata.Smallest(paths, 14)
+	}
+	type one struct {
+		program string
+		side    *compare.Side
+	}
+	var all []one
+	for _, path := range paths {
+		name := filepath.Base(path)
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := trace.Read(t.Context(), f, trace.Options{})
+		f.Close()
+		if err != nil {
+			continue
+		}
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := compare.Measure(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := name
+		for prefix, p := range programs {
+			if strings.HasPrefix(name, prefix) {
+				program = p
+			}
+		}
+		all = append(all, one{program, &compare.Side{Label: name, Runs: []compare.Run{*run}}})
+	}
+	pairs := 0
+	for i, x := range all {
+		for _, y := range all[i+1:] {
+			if x.program == y.program {
+				continue
+			}
+			pairs++
+			for _, r := range []*compare.Report{report(t, x.side, y.side, compare.Options{}), report(t, y.side, x.side, compare.Options{})} {
+				if r.Verdict != compare.NotComparable || len(r.Text) < len("not comparable: A is a") {
+					t.Errorf("%s and %s: %s", x.side.Label, y.side.Label, r.Text)
+				}
+			}
+		}
+	}
+	t.Logf("%d pairs", pairs)
+}
