@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	_ "embed" // for the notices
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,11 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
 	"github.com/llmstrata/strata/internal/table"
 )
+
+// notices are the licences of all modules in the program; a test writes them.
+//
+//go:embed NOTICE
+var notices string
 
 // name is what the joined program is called.
 const name = "strata"
@@ -77,6 +83,10 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	case "-h", "-help", "--help":
 		return overview(stdout, stderr)
 	case "version", "--version", "-version":
+		if len(args) > 1 && strings.TrimLeft(args[1], "-") == "licenses" {
+			_, err := io.WriteString(table.NewCleaner(stdout), notices)
+			return told(stderr, err)
+		}
 		return told(stderr, app.WriteVersion(stdout, name))
 	case "help":
 		return help(ctx, args[1:], stdin, stdout, stderr)
