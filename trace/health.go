@@ -289,7 +289,7 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 		where += ": " + l.Detail
 	}
 	sev := HealthDegraded
-	if l.Reason == loss.Repaired || l.Reason == loss.NoDuration || l.Reason == loss.Unmatched {
+	if l.Reason == loss.Repaired || l.Reason == loss.NoDuration || l.Reason == loss.Unmatched || l.Reason == loss.Unread {
 		sev = HealthOK
 	}
 	add("loss-"+l.Reason, sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)

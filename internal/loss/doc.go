@@ -12,6 +12,7 @@ const (
 	NoDuration       = "no-duration"       // a complete event without dur; kept with duration 0
 	Unmatched        = "unmatched"         // a B without E or an E without B
 	UnknownKind      = "unknown-kind"      // Builder.Add with an invalid Kind
+	Unread           = "not-read"          // data that is there and that nothing here reads yet
 	UnknownPhase     = "unknown-phase"     // an event of a phase that the trace event format has not
 	BadCompression   = "bad-compression"   // compressed data ended early or failed its checksum
 	Repaired         = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas

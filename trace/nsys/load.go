@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -113,6 +114,7 @@ func (l *loader) report(scanners []*scanner) {
 		l.reportHost(s)
 	}
 	l.reportMissing()
+	l.reportUnread()
 	if noText > 0 {
 		l.b.LoseDetail(loss.BadEvent, noText, "NVTX ranges whose text and textId are both null")
 	}
@@ -129,6 +131,32 @@ func (l *loader) report(scanners []*scanner) {
 		l.b.LoseDetail(loss.Truncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
 	}
 	l.describe()
+}
+
+// unread are tables that are not read yet, and what they would add.
+var unread = []struct{ table, adds string }{
+	{"CUDA_GPU_MEMORY_USAGE_EVENTS", "allocations and frees, and what they hold up"},
+	{"CUDA_CALLCHAINS", "the code behind calls that wait or allocate"},
+	{"NVTX_PAYLOAD_SCHEMAS", "sizes of messages of NCCL, where the export has --include-blobs=true"},
+	{"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "which stream's event released a wait"},
+	{"CUDA_GRAPH_NODE_EVENTS", "where kernels of graphs were captured"},
+	{"GPU_METRICS", "how busy multiprocessors, tensor cores and memory were"},
+	{"GPU_CONTEXT_SWITCH_EVENTS", "when another process held the GPU"},
+	{"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "page faults of managed memory, on the host"},
+	{"CUDA_UM_GPU_PAGE_FAULT_EVENTS", "page faults of managed memory, on the GPU"},
+	{"CUDA_HOST_CALLBACK", "host functions in streams"},
+}
+
+// errFound ends a scan for the first row.
+var errFound = errors.New("found")
+
+// reportUnread names the tables that hold rows and are not read.
+func (l *loader) reportUnread() {
+	for _, u := range unread {
+		if err := l.db.scan(u.table, []string{"start"}, func(*row) error { return errFound }); errors.Is(err, errFound) {
+			l.b.LoseDetail(loss.Unread, 1, u.table+" would add "+u.adds)
+		}
+	}
 }
 
 // reportMissing counts the tables and columns that the export lacks, with what is
