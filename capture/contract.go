@@ -57,15 +57,33 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Front is what takes the profiler's requests.
+type Front string
+
+// The front ends.
+const (
+	FrontPython  Front = "python"
+	FrontRust    Front = "rust"
+	FrontGateway Front = "gateway"
+	FrontEnv     Front = "env" // none: the environment of the launch fixes the window
+)
+
+// Fronts lists the front ends.
+func Fronts() []Front { return []Front{FrontPython, FrontRust, FrontGateway, FrontEnv} }
+
+// UnmarshalText refuses unknown words.
+func (f *Front) UnmarshalText(text []byte) error {
+	return parseWord(f, "front end", string(text), Fronts())
+}
+
 // Contract is what one build of a server, or a gateway before it, does when it is profiled. A version number never
 // decides alone, since most servers ignore unknown fields with 200: a contract's key is server, front end and a
 // feature that the server shows ([Contract.Probe]).
 type Contract struct {
 	Name      string    `json:"name"`
 	Framework Framework `json:"framework"`
-	// Front is the front end: python, rust, sidecar, gateway, env.
-	Front    string `json:"front"`
-	Versions string `json:"versions"`
+	Front     Front     `json:"front"`
+	Versions  string    `json:"versions"`
 	// Probe says what shows this contract.
 	Probe string `json:"probe"`
 	// Start and Stop are POST routes, "" for none. Enabled says what opens them.
@@ -122,7 +140,7 @@ const factsRead = "2026-10"
 // contracts is the table. Within a framework the first row is the one taken when nothing tells.
 var contracts = []Contract{
 	{
-		Name: "sglang", Framework: FrameworkSGLang, Front: "python", Versions: "0.4 to main",
+		Name: "sglang", Framework: FrameworkSGLang, Front: FrontPython, Versions: "0.4 to main",
 		Probe: "/server_info has tokenizer_path, internal_states or tp_size", Enabled: "always",
 		Start: startPath, Stop: stopPath,
 		Fields: []Field{FieldOutputDir, FieldNumSteps, FieldActivities, FieldByStage, FieldMerge, FieldPrefix, FieldStartStep,
@@ -141,14 +159,14 @@ var contracts = []Contract{
 		launch: func() string { return framework.SGLang().Launch },
 	},
 	{
-		Name: "sglang-rust", Framework: FrameworkSGLang, Front: "rust", Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
+		Name: "sglang-rust", Framework: FrameworkSGLang, Front: FrontRust, Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
 		Probe: "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
 		Traps:  []string{"this front end has no profiler routes: launch the server without SGLANG_RUST_SERVER"},
 		Source: "sgl-project/sglang#29799 #33103, read at b1bbd74f", Unverified: "the 404",
 		launch: func() string { return "launch it without SGLANG_RUST_SERVER=1: that front end has no profiler routes" },
 	},
 	{
-		Name: "vllm", Framework: FrameworkVLLM, Front: "python or rust", Versions: "0.6 to main 0c16eee3",
+		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython, Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
 		Probe: "/v1/models answers; /start_profile has no schema", Enabled: "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
 		Start: startPath, Stop: stopPath, Unknown: "no body is read",
 		Answers: "200 empty, also for a second start and for a window without files; 404 without a profiler",
@@ -164,7 +182,7 @@ var contracts = []Contract{
 		launch: func() string { return framework.VLLM().Launch },
 	},
 	{
-		Name: "vllm-session", Framework: FrameworkVLLM, Front: "python", Versions: "#57875 (open 2026-09-21)",
+		Name: "vllm-session", Framework: FrameworkVLLM, Front: FrontPython, Versions: "#57875 (open 2026-09-21)",
 		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath, Stop: stopPath,
 		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
 		Unknown: "ignored, or refused with 422 (draft #56542); types are strict", Answers: "as vllm; a second start 409",
@@ -174,7 +192,7 @@ var contracts = []Contract{
 		launch: func() string { return framework.VLLM().Launch },
 	},
 	{
-		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: "python", Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
+		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: FrontPython, Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
 		Probe: "/start_profile is listed, or answers", Enabled: "always", Start: startPath, Stop: stopPath,
 		Fields: []Field{FieldOutputDir, FieldActivities}, Listed: []Field{FieldStartStep},
 		Unknown: "not known", Answers: "200 {message}; running or pending 409; else 500",
@@ -188,7 +206,7 @@ var contracts = []Contract{
 		launch: func() string { return framework.TensorRTLLM().Launch },
 	},
 	{
-		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: "env", Versions: "before #13872, and other backends",
+		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: FrontEnv, Versions: "before #13872, and other backends",
 		Probe: "/start_profile is not listed, or 404", Enabled: "TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=FILE",
 		Ends: "passes A to B-1, once in the server's life", Rewrites: true,
 		Files: "trace.json, from #13536 trace-rank-GLOBAL.json", Kinds: []Kind{KindTorch},
@@ -197,7 +215,7 @@ var contracts = []Contract{
 		launch: func() string { return framework.TensorRTLLM().Launch },
 	},
 	{
-		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: "gateway smg, or control server on port+1", Versions: "from #308 (2026-06-01)",
+		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: FrontGateway, Versions: "from #308 (2026-06-01), its gateway smg or the control server on the port above",
 		Probe: "/readiness answers", Enabled: "gateway: admin authorization; control server: always", Start: startPath, Stop: stopPath,
 		Fields:  []Field{FieldOutputDir, FieldActivities, FieldWithStack, FieldRecordShapes, FieldProfileID},
 		Unknown: "dropped by the gateway: profile_id, profile_prefix, merge_profiles, profile_stages",
@@ -279,7 +297,7 @@ func listedWorkers(text []byte) []workerURL {
 }
 
 // contractOf picks the row of a framework. listed is nil where the server does not describe its routes.
-func contractOf(f Framework, front string, listed *routes) *Contract {
+func contractOf(f Framework, front Front, listed *routes) *Contract {
 	var first *Contract
 	for i := range contracts {
 		c := &contracts[i]
@@ -289,7 +307,7 @@ func contractOf(f Framework, front string, listed *routes) *Contract {
 		switch {
 		case front != "" && c.Front == front:
 			return c
-		case listed.has(startPath) == Fail && c.Front == "env":
+		case listed.has(startPath) == Fail && c.Front == FrontEnv:
 			return c
 		case slices.ContainsFunc(c.Listed, listed.field) && len(c.Fields) == 0:
 			return c

@@ -37,7 +37,7 @@ type ServerInfo struct {
 	// several.
 	ChunkedPrefill int `json:"chunked_prefill_size,omitempty"`
 
-	front    string         // the front end, where the answer shows it
+	front    Front          // the front end, where the answer shows it
 	expected []rank         // the processes that write a trace each, nil when unknown
 	document map[string]any // the whole answer, secrets blotted out
 }
@@ -355,7 +355,7 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 func (d *deployment) check(o *Options) error {
 	for _, t := range d.targets {
 		switch {
-		case t.con.Start == "" && t.con.Front != "env", t.listed.has(startPath) == Fail && t.con.Front != "env":
+		case t.con.Start == "" && t.con.Front != FrontEnv, t.listed.has(startPath) == Fail && t.con.Front != FrontEnv:
 			return fmt.Errorf("capture: %s has no %s: %w; %s", t.c.base, startPath, ErrNoRoute, t.con.launch())
 		case o.Nsys && t.info.Kind == KindTorch || !o.Nsys && t.info.Kind != "" && t.info.Kind != KindTorch:
 			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind, kindAdvice(o.Nsys))
@@ -413,7 +413,7 @@ func sglangServer(ctx context.Context, c *client) (ServerInfo, error) {
 	}
 	_ = in.Role.UnmarshalText([]byte(firstString(doc, "disaggregation_mode"))) // unknown words: both stages
 	if _, rust := doc["max_context_length"]; rust && in.TP == 0 {
-		in.front = "rust"
+		in.front = FrontRust
 	}
 	in.expected = sglangRanks(doc, in)
 	return in, nil
