@@ -26,6 +26,8 @@ type instance struct {
 const (
 	// akin: variants of one model have at least this part of the shorter one's kernels in common: a prefill and a decode step differ in their attention.
 	akin = .3
+	// alike: a single pass with this part in common is of the same model, however many layers it shows.
+	alike = .8
 	// sameLayerSize: layers whose numbers of kernels differ by less are of one size. Two passes with layers of one size and numbers of layers that are
 	// apart are of two models; apart is more than apartLayers layers, and one in apartShare.
 	sameLayerSize            = .25
@@ -117,8 +119,8 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 		return found[0]
 	}
 	if !recurs || v.n == best.n && v.n > 0 {
-		if !recurs && v.n > 0 && best.n > 0 && w.otherStack(v, best) && !v.lead.atStart && !v.lead.atEnd && most < 2*akin {
-			return nil
+		if !recurs && v.n > 0 && best.n > 0 && most < alike && (v.n > best.n || !v.lead.atStart && !v.lead.atEnd) && w.otherStack(v, best) {
+			return nil // a part of a pass at the edge of the window has fewer layers, not more
 		}
 		return best
 	}
