@@ -77,6 +77,9 @@ func TestProfileTotalsEqualReport(t *testing.T) {
 
 // TestGoToolPprofReadsTheProfile runs the tool the profile is written for.
 func TestGoToolPprofReadsTheProfile(t *testing.T) {
+	if !testdata.Long() {
+		t.Skip("SKIPPED without STRATA_LONG: the go command compiles pprof first")
+	}
 	a, err := triage.Analyze(t.Context(), input(t, source(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz").Trace, "x"), triage.Options{})
 	if err != nil {
 		t.Fatal(err)
