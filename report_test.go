@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -395,6 +396,51 @@ func TestReportOfUnknownOperators(t *testing.T) {
 	for i, l := range strings.Split(b.String(), "\n") {
 		if l = strings.TrimSpace(l); l == "%)" || strings.HasPrefix(l, "% ") || strings.HasPrefix(l, "ms ") {
 			t.Errorf("line %d begins with the unit of the number before it: %q", i, l)
+		}
+	}
+}
+
+// TestReportLeadsWithTheWaterfall: the rows of the speed of light stand before the findings, as that program prints them.
+func TestReportLeadsWithTheWaterfall(t *testing.T) {
+	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(t.Context(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	light, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report, alone strings.Builder
+	if err := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), strata.ReportOptions{}).WriteText(&report, strata.ReportText{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	if err := light.WriteWaterfall(&alone, false); err != nil {
+		t.Fatal(err)
+	}
+	lead, _, _ := strings.Cut(report.String(), "What matters")
+	for _, line := range strings.Split(strings.TrimSpace(alone.String()), "\n") {
+		if name, _, _ := strings.Cut(line, "  "); !strings.Contains(lead, name) {
+			t.Errorf("the report lacks %q before its findings:\n%s", name, lead)
+		}
+	}
+	sum := time.Duration(0)
+	for _, it := range light.Recoverable {
+		sum += it.Time
+	}
+	for i := range light.Passes {
+		if p := &light.Passes[i]; p.Index == light.Steady {
+			for _, s := range p.Waterfall {
+				if strings.HasPrefix(s.Name, "floor:") {
+					sum += s.Time
+				}
+			}
+			if sum != p.Wall {
+				t.Errorf("floors and what is above them are %v of %v", sum, p.Wall)
+			}
 		}
 	}
 }

@@ -65,6 +65,7 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	}
 	p := &printer{o: o}
 	p.head(r)
+	p.waterfall(r)
 	p.findings(r)
 	p.passes(r)
 	p.operators(r)
@@ -77,6 +78,19 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	}
 	_, err := io.WriteString(out, p.String())
 	return err
+}
+
+// waterfall says where the time of one pass goes, as the floors have it.
+func (p *printer) waterfall(r *Report) {
+	if r.light == nil || r.light.Steady < 0 {
+		return
+	}
+	for i := range r.light.Passes {
+		if l := &r.light.Passes[i]; l.Index == r.light.Steady && l.Wall > 0 {
+			p.heading(2, fmt.Sprintf("Where the time of pass %d goes, %s", l.Index, stageName(l.Stage)))
+			_ = r.light.WriteWaterfall(p, p.o.Markdown) // a Builder does not fail
+		}
+	}
 }
 
 func (p *printer) color(code, text string) string {

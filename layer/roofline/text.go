@@ -41,6 +41,18 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	return p.err
 }
 
+// WriteWaterfall prints where the time of the pass that stands for all goes, nothing where there is none.
+func (r *Report) WriteWaterfall(w io.Writer, markdown bool) error {
+	p := &printer{w: w, form: (*table.Table).WriteText}
+	if markdown {
+		p.form = (*table.Table).WriteMarkdown
+	}
+	if s := r.steady(); s != nil {
+		p.fall(s)
+	}
+	return p.err
+}
+
 // steady is the pass that stands for all, nil where there is none.
 func (r *Report) steady() *Pass {
 	for i := range r.Passes {
@@ -102,6 +114,11 @@ func (p *printer) pass(s *Pass) {
 		p.line("Floor: %s; %s", what, basisText(s.Basis))
 	}
 	p.line("")
+	p.fall(s)
+}
+
+// fall prints the table of a waterfall.
+func (p *printer) fall(s *Pass) {
 	whole, sum := s.Wall, "= start to next start"
 	if whole == 0 { // a plan
 		whole, sum = s.Floor, "= floor"
