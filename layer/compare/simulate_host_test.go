@@ -96,3 +96,28 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 		}
 	}
 }
+
+// Intervals of equal runs exclude 0 in at most 7% of the operations however much a step resembles the one before it.
+func TestSimulatedCorrelatedSteps(t *testing.T) {
+	for _, rho := range []float64{0, 0.8, 0.95} {
+		w := hostWorld{rho, 0.02, 0}
+		r := rand.New(rand.NewPCG(6, uint64(100*rho)))
+		outside, all := 0, 0
+		for range simulated(100) {
+			rep := CompareHost([]*Host{w.host(r, 40, 80, 1)}, []*Host{w.host(r, 40, 80, 1)}, Options{})
+			for i := range rep.Rows {
+				if row := &rep.Rows[i]; row.Judged {
+					all++
+					if row.Low > 0 || row.High < 0 {
+						outside++
+					}
+				}
+			}
+		}
+		share := float64(outside) / float64(max(all, 1))
+		t.Logf("autocorrelation %v: %.1f%% of %d intervals exclude 0", rho, 100*share, all)
+		if all == 0 || share > 0.07 {
+			t.Errorf("autocorrelation %v: %.1f%% of %d intervals exclude 0, want at most 7%%", rho, 100*share, all)
+		}
+	}
+}
