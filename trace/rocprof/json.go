@@ -101,7 +101,7 @@ type reader struct {
 }
 
 func readJSON(ctx context.Context, in io.Reader, name string, o trace.Options) (*trace.Trace, error) {
-	r := &reader{ctx: ctx, dec: json.NewDecoder(bufio.NewReaderSize(in, 1<<20)), b: newBuilder(name, "rocprofv3", o), skipped: map[string]int64{}}
+	r := &reader{ctx: ctx, dec: json.NewDecoder(bufio.NewReaderSize(in, 1<<16)), b: newBuilder(name, "rocprofv3", o), skipped: map[string]int64{}}
 	r.dec.UseNumber()
 	r.l = &lanes{b: r.b}
 	err := r.object(func(key string) error {
