@@ -152,10 +152,10 @@ type RankVerdict struct {
 	Verdict  Answer   `json:"verdict"`
 	Kernels  int      `json:"kernels"`
 	Steps    int      `json:"steps"`
-	WindowNS int64    `json:"window_ns"`       // from the first kernel's start to the last one's end
-	BusyNS   int64    `json:"busy_ns"`         // of it
-	Exchange float64  `json:"nccl_ratio"`      // kernels that exchange data between GPUs / busy
-	Alone    float64  `json:"nccl_only_ratio"` // time in which only they run / busy
+	WindowNS int64    `json:"window_ns"`           // from the first kernel's start to the last one's end
+	BusyNS   int64    `json:"busy_ns"`             // of it
+	Exchange float64  `json:"exchange_ratio"`      // kernels that exchange data between GPUs / busy
+	Alone    float64  `json:"exchange_only_ratio"` // time in which only they run / busy
 	Headroom Headroom `json:"headroom"`
 
 	// Idle holds every nanosecond of WindowNS − BusyNS once, by cause.
@@ -173,7 +173,7 @@ type RankVerdict struct {
 
 	Streams  []StreamGaps `json:"streams"`
 	Coverage Coverage     `json:"coverage"`
-	Pattern  *Pattern     `json:"pattern"` // null when no layers were found
+	Pattern  *Pattern     `json:"pattern,omitempty"` // left out when no layers were found
 
 	DependsOn string `json:"depends_on,omitempty"` // the activity that decides the answer by itself, "" for none
 }
@@ -217,7 +217,7 @@ type Verdict struct {
 	Serving      []Doubt         `json:"serving"` // where the window does not show what the server does
 	Deciding     int             `json:"deciding"`
 	Ranks        []RankVerdict   `json:"ranks"`
-	Stragglers   *Stragglers     `json:"stragglers"` // null for one device, or without collectives
+	Stragglers   *Stragglers     `json:"stragglers,omitempty"` // left out for one device, or without collectives
 
 	Health trace.HealthStatus `json:"health"`
 

@@ -124,7 +124,7 @@ func (h Health) clone() Health {
 // examine computes the health report.
 func (t *Trace) examine(ls losses, notes []Finding) Health {
 	g := &t.lanes[event.LaneGPU]
-	h := Health{Activities: g.Len(), Findings: notes}
+	h := Health{Activities: g.Len(), Findings: append([]Finding{}, notes...)}
 	slices.SortFunc(ls.list, func(a, b Loss) int { return strings.Compare(a.Reason, b.Reason) })
 	h.Losses = ls.list
 	add := func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any) {

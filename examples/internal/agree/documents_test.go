@@ -68,7 +68,7 @@ type (
 			Kernels int
 			Steps   int
 			BusyNS  int64   `json:"busy_ns"`
-			Comm    float64 `json:"nccl_ratio"`
+			Comm    float64 `json:"exchange_ratio"`
 			Stages  []struct {
 				Stage    string
 				Headroom struct {
