@@ -36,6 +36,7 @@ func (c *causeSums) total() (ns int64) {
 // timeSum is what the time of some steps is made of.
 type timeSum struct {
 	wall, busy int64
+	kernels    int64 // of busy, a kernel runs
 	idle       causeSums
 	paths      pathSums
 }
@@ -49,14 +50,14 @@ type stepAccount struct {
 
 // stepAccount is the account of a step, or of the window, that begins with its busy time.
 func (a *account) stepAccount(step *steps.Step, s interval.Span) stepAccount {
-	return stepAccount{step, s, timeSum{wall: s.Len(), busy: interval.Covered(a.d.busy, s)}}
+	return stepAccount{step, s, timeSum{wall: s.Len(), busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
 }
 
 // sumOf adds steps up.
 func sumOf(steps []stepAccount) (sum timeSum) {
 	for i := range steps {
 		s := &steps[i]
-		sum.wall, sum.busy = sum.wall+s.wall, sum.busy+s.busy
+		sum.wall, sum.busy, sum.kernels = sum.wall+s.wall, sum.busy+s.busy, sum.kernels+s.kernels
 		for c, ns := range s.idle {
 			sum.idle[c] += ns
 		}
@@ -121,7 +122,8 @@ func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*a
 	return a, nil
 }
 
-// findSteps lists the times of the steps, or, where none were found, the window without its pauses.
+// findSteps lists the times of the steps, each as [layer.Device.Steps] has it, or, where none were found, the window without its
+// pauses.
 func (a *account) findSteps() {
 	window := a.d.window()
 	found := steps.Of(a.l.w.layers, &a.d.id)
@@ -129,18 +131,25 @@ func (a *account) findSteps() {
 	if a.d.pass == nil { // one that is the whole trace
 		found = nil
 	}
-	for i, s := range steps.GPUPeriods(found) {
-		if s = s.Clip(window); !s.Empty() {
-			a.steps = append(a.steps, a.stepAccount(&found[i], s))
+	if list := a.d.layers.Passes; found == nil && len(list) > 0 {
+		window = interval.Span{Start: int64(list[0].Start), End: int64(list[0].End)}
+	}
+	if found != nil {
+		for p := range a.d.layers.Passes {
+			fp := &a.d.layers.Passes[p]
+			if s := (interval.Span{Start: int64(fp.Start), End: int64(a.d.layers.StepEnd(p))}); fp.Kernels > 0 && !s.Empty() {
+				step := steps.OfPass(fp)
+				a.steps = append(a.steps, a.stepAccount(&step, s))
+			}
 		}
 	}
-	slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })
 	if len(a.steps) > 0 {
+		slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })
 		return
 	}
 	from, pause := window.Start, int64(a.l.p.Pause)
 	for _, g := range interval.Between(a.d.busy) {
-		if g.Len() > pause {
+		if g.Len() > pause && g.Start > from && g.End < window.End {
 			a.steps = append(a.steps, a.stepAccount(nil, interval.Span{Start: from, End: g.Start}))
 			from = g.End
 		}

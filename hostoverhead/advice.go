@@ -21,18 +21,27 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		}
 	}
 	for i := range r.Findings {
-		f, c := &r.Findings[i], &v.Idle[slices.IndexFunc(v.Idle, func(c IdleCause) bool { return c.Cause == r.Findings[i].Cause })]
+		f := &r.Findings[i]
+		c := r.causeOf(f)
 		largest := ""
 		if n := f.Place.Name; n != "" {
 			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, f.Cause.Info().Why, microseconds(c.StepsNS), largest))
+		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, microseconds(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
 		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", microseconds(d.StepsNS), d.Name))
 	}
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)
+}
+
+// causeOf is the row that a finding is about.
+func (r *RankVerdict) causeOf(f *finding.Finding) *IdleCause {
+	if f.Kind == finding.ExposedCopies {
+		return r.Transfers
+	}
+	return &r.Idle[slices.IndexFunc(r.Idle, func(c IdleCause) bool { return c.Cause == f.Cause })]
 }
 
 // adviceOn is what helps against idle time of a cause, with the flags of the server where they are known.

@@ -160,10 +160,10 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 // verdict is the answer for the account's device.
 func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
-	busy := interval.Total(d.busy)
-	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: len(d.kernels), Steps: a.found,
-		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy), Alone: ratio(busy-d.compute, busy),
-		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Stages: a.stages(), Paths: all.paths.list(all.wall), Drains: a.drainList(),
+	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
+	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count, Steps: a.found,
+		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, kernels), Alone: ratio(kernels-d.compute, kernels),
+		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(), Paths: all.paths.list(all.wall), Drains: a.drainList(),
 		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	for _, s := range r.Stages {
@@ -239,13 +239,21 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 	return slices.DeleteFunc(out, func(c IdleCause) bool { return c.NS == 0 })
 }
 
+// transfers is the time in which only copies and sets run, nil for none.
+func (a *account) transfers(all timeSum) *IdleCause {
+	c := &IdleCause{Cause: finding.Transfer, Group: finding.Transfer.Group(), NS: interval.Total(a.d.busy) - interval.Total(a.d.kernels),
+		StepsNS: all.busy - all.kernels, Share: ratio(all.busy-all.kernels, all.wall)}
+	if c.NS == 0 {
+		return nil
+	}
+	c.Names = []IdleName{{Name: "copy or set", NS: c.NS, StepsNS: c.StepsNS, Count: 1}}
+	return c
+}
+
 // nameOf is the name that a key is shown under.
 func (a *account) nameOf(k nameKey) string {
 	switch {
 	case k.name == 0:
-		if k.detail == detailNone && k.cause == finding.Transfer {
-			return "copy or set"
-		}
 		return details[k.detail]
 	case k.detail == detailNone:
 		return a.l.w.general(k.name)

@@ -72,13 +72,13 @@ How kernels reach the device:
 stage path kernels share of kernel time exposed launches of the time
 all eager 12 100.0% 100.0% 110.000 µs 1.9%
 decode eager 12 100.0% 100.0% 110.000 µs 1.9%
-Host time of a pass: median 600.000 µs (60.0% of it), p90 600.000 µs (60.0%), most 600.000 µs (60.0%)
+Host time of a pass: median 600.000 µs (60.0% of it), p90 800.000 µs (66.7%), most 800.000 µs (66.7%)
 worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
-1 decode 600.000 µs 60.0% 2.50× host-code 900.000 µs 1.900 ms 900000 … 1900000
-2 decode 600.000 µs 60.0% 2.50× host-code 1.900 ms 2.900 ms 1900000 … 2900000
-3 decode 600.000 µs 60.0% 2.50× host-code 2.900 ms 3.900 ms 2900000 … 3900000
-4 decode 600.000 µs 60.0% 2.50× host-code 3.900 ms 4.900 ms 3900000 … 4900000
-5 decode 500.000 µs 55.6% 2.25× host-code 4.900 ms 5.800 ms 4900000 … 5800000
+4 decode 800.000 µs 66.7% 3.00× host-code 4.100 ms 5.300 ms 4100000 … 5300000
+0 decode 600.000 µs 60.0% 2.50× host-code 100.000 µs 1.100 ms 100000 … 1100000
+1 decode 600.000 µs 60.0% 2.50× host-code 1.100 ms 2.100 ms 1100000 … 2100000
+2 decode 600.000 µs 60.0% 2.50× host-code 2.100 ms 3.100 ms 2100000 … 3100000
+3 decode 600.000 µs 60.0% 2.50× host-code 3.100 ms 4.100 ms 3100000 … 4100000
 Published metrics (M1–M5, all GPUs merged): YES
 Whole window: YES
 gpu_idle_ratio 0.5789 crossed

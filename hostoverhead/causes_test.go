@@ -3,6 +3,7 @@ package hostoverhead_test
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
@@ -57,7 +58,11 @@ func TestOneKnownCause(t *testing.T) {
 			t.Errorf("verdict %s, want %s: %s", v.Verdict, want, v.Summary)
 		}
 		var all, own int64
-		for _, x := range v.Idle {
+		list := v.Idle
+		if c := v.Ranks[v.Deciding].Transfers; c != nil {
+			list = append(slices.Clone(list), *c)
+		}
+		for _, x := range list {
 			all += x.NS
 			if x.Cause.String() == c.Cause {
 				own = x.NS

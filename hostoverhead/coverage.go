@@ -50,7 +50,7 @@ type stageKernel struct {
 
 // coverage measures one device.
 func (w *workload) coverage(d *deviceWork, p *params) Coverage {
-	c := Coverage{Kernels: len(d.kernels), EagerKernels: []EagerKernel{}, Hints: []Advice{}}
+	c := Coverage{Kernels: d.count, EagerKernels: []EagerKernel{}, Hints: []Advice{}}
 	var all, replayed int64
 	replays, eager := map[stageKernel]int{}, map[trace.NameID]*eagerSum{}
 	graphs := slices.Contains(d.path, pathGraph)
@@ -169,7 +169,7 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 			last = order[j].kernel
 		}
 		for run := j - i; i < j; i++ {
-			e := w.t.LaneAt(event.LaneGPU, int(d.kernels[order[i].kernel]))
+			e := w.t.LaneAt(event.LaneGPU, int(d.acts[order[i].kernel]))
 			place := d.besideGraphs(order[i].kernel, first, last, run, p)
 			if place == runSplits && w.layers.Of(e.ID()).Facts().Category == classify.CategoryAttention {
 				attention++

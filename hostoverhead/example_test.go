@@ -25,7 +25,7 @@ func ExampleAnalyze() {
 	fmt.Println("longest gap:", time.Duration(v.Ranks[v.Deciding].Top[0].NS).Round(10*time.Microsecond))
 	// Output:
 	// YES with confidence high: at most 2.67 times faster
-	// mixed: 6 steps, at most 2.36 times, host-code
-	// decode: 54 steps, at most 2.70 times, host-code
+	// mixed: 6 steps, at most 2.96 times, host-code
+	// decode: 54 steps, at most 2.64 times, host-code
 	// longest gap: 1.72ms
 }

@@ -14,13 +14,17 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	out := []finding.Finding{}
 	server := a.l.w.server()
 	basis, dialect := a.basis(), server.Key()
+	n := len(a.steps)
+	if basis == finding.OfWindow {
+		n = 1 // the parts between its pauses are one window
+	}
 	for i := range r.Idle {
 		c := &r.Idle[i]
 		if c.StepsNS == 0 {
 			continue
 		}
 		f := finding.Finding{Kind: finding.IdleTime, Cause: c.Cause, Code: c.Cause.String(), Text: c.Cause.Info().Title,
-			Size:       finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), len(a.steps), time.Duration(r.Headroom.WallNS)),
+			Size:       finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n, time.Duration(r.Headroom.WallNS)),
 			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
 			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect)}
 		if c.Cause == finding.UnknownCause {
@@ -32,6 +36,11 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		}
 		r.locate(c, &f)
 		out = append(out, f)
+	}
+	if c := r.Transfers; c != nil && c.StepsNS > 0 {
+		out = append(out, finding.Finding{Kind: finding.ExposedCopies, Code: c.Cause.String(), Text: c.Cause.Info().Title,
+			Size:  finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n, time.Duration(r.Headroom.WallNS)),
+			Place: finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))}, Confidence: finding.High, Advice: c.Cause.Info().Advice})
 	}
 	return out
 }

@@ -143,7 +143,7 @@ func (a *account) topGaps() []Gap {
 
 // around names the kernels on both sides of a gap.
 func (a *account) around(g *gapAccount) (before, after string) {
-	at := func(i int) trace.Event { return a.l.w.t.LaneAt(event.LaneGPU, int(a.d.kernels[i])) }
+	at := func(i int) trace.Event { return a.l.w.t.LaneAt(event.LaneGPU, int(a.d.acts[i])) }
 	for i := g.next - 1; i >= 0; i-- { // the kernel that ended at the gap's start: usually the one before
 		if e := at(i); int64(e.End()) == g.span.Start {
 			before = e.Name()

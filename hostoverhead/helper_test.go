@@ -49,10 +49,13 @@ func stage(v *hostoverhead.Verdict, s layer.Stage) *hostoverhead.StageVerdict {
 	return nil
 }
 
-// causesOf is the idle time of the deciding device by cause, in µs.
+// causesOf is the time without a kernel of the deciding device by cause, in µs: idle time, and that in which only copies run.
 func causesOf(v *hostoverhead.Verdict) map[finding.Cause]int64 {
 	out := map[finding.Cause]int64{}
 	for _, c := range v.Idle {
+		out[c.Cause] = c.NS / 1000
+	}
+	if c := v.Ranks[v.Deciding].Transfers; c != nil {
 		out[c.Cause] = c.NS / 1000
 	}
 	return out

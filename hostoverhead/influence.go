@@ -49,7 +49,7 @@ func (a *account) straggling(answer Answer) string {
 		row, where := g.next, "after all others"
 		if g.next == 1 {
 			row, where = 0, "before all others"
-		} else if g.next != len(a.d.kernels)-1 {
+		} else if g.next != len(a.d.acts)-1 {
 			continue
 		}
 		var inside causeSums
@@ -65,8 +65,8 @@ func (a *account) straggling(answer Answer) string {
 		without.WallNS -= within
 		without.HostNS = max(0, without.HostNS-inside.host())
 		without.UnknownNS = max(0, without.UnknownNS-inside.of(finding.UnknownGroup))
-		if without.WallNS > 0 && a.l.p.answer(&without) != answer && len(a.d.kernels) > leastKernels {
-			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.kernels[row]))
+		if without.WallNS > 0 && a.l.p.answer(&without) != answer && len(a.d.acts) > leastKernels {
+			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.acts[row]))
 			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), longestRow), where, time.Duration(g.span.Len()).Round(time.Microsecond))
 		}
 	}
@@ -82,7 +82,7 @@ const longestRow = 80
 // alone is the time within the span of a kernel, a row of the GPU lane, in which no other one of its device runs.
 func (a *account) alone(row int, span interval.Span) (out []interval.Span) {
 	at := span.Start
-	for _, k := range a.d.kernels {
+	for _, k := range a.d.acts {
 		if int(k) == row {
 			continue
 		}

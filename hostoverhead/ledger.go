@@ -84,11 +84,11 @@ type idlePiece struct {
 	gap    int64        // length of the gap
 }
 
-// gap is a span without a kernel, and what is known about its ends.
+// gap is a span in which nothing runs on the device, and what is known about its ends.
 type gap struct {
 	d       *deviceWork
 	span    interval.Span
-	next    int         // place of the kernel that ends it
+	next    int         // place of the activity that ends it
 	kernel  trace.Event // it
 	launch  trace.Event // its launch call, may be invalid
 	graph   bool        // the kernel is of a graph replay
@@ -96,7 +96,6 @@ type gap struct {
 	between bool        // the kernels on both sides are of different steps
 	began   int64       // from here on the host worked on the step of kernel
 	drain   drain
-	parts   []interval.Span // in turns without and with copies
 }
 
 // drain is the call that had emptied the queue when a gap opened.
@@ -172,13 +171,7 @@ func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) er
 		for i := range gaps {
 			g := &gaps[i]
 			length = g.span.Len()
-			for k, s := range g.parts {
-				if k%2 == 0 {
-					l.explain(g, s, emit)
-				} else {
-					emit(s, idlePiece{cause: finding.Transfer, next: g.next})
-				}
-			}
+			l.explain(g, g.span, emit)
 		}
 	}
 	return nil
@@ -190,10 +183,8 @@ func (l *ledger) collectNeeds(gaps []gap, needs map[trace.ThreadIndex][]interval
 		needs[th] = needs[th][:0]
 	}
 	for i := range gaps {
-		for k := 0; k < len(gaps[i].parts); k += 2 {
-			if th, part := l.hostPart(&gaps[i], gaps[i].parts[k]); !part.Empty() {
-				needs[th] = append(needs[th], part)
-			}
+		if th, part := l.hostPart(&gaps[i], gaps[i].span); !part.Empty() {
+			needs[th] = append(needs[th], part)
 		}
 	}
 	for th, spans := range needs {
@@ -215,20 +206,15 @@ type gapWalker struct {
 	next         int // busy span that ends the next gap
 	kernel, last int // the first kernel not looked at yet, and the one that ended last before it
 	lastEnd      int64
-	copyAt       int
 }
 
 // gaps appends the next ones, none at the end.
 func (w *gapWalker) gaps(out []gap) []gap {
 	d := w.d
-	at := func(i int) trace.Event { return w.l.w.t.LaneAt(event.LaneGPU, int(d.kernels[i])) }
+	at := func(i int) trace.Event { return w.l.w.t.LaneAt(event.LaneGPU, int(d.acts[i])) }
 	for ; w.next < len(d.busy) && len(out) < gapsAtOnce; w.next++ {
-		var parts []interval.Span // of a gap of the last turn
-		if len(out) < cap(out) {
-			parts = out[:len(out)+1][len(out)].parts[:0]
-		}
-		g := gap{d: d, parts: parts, span: interval.Span{Start: d.busy[w.next-1].End, End: d.busy[w.next].Start}}
-		for ; w.kernel < len(d.kernels); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
+		g := gap{d: d, span: interval.Span{Start: d.busy[w.next-1].End, End: d.busy[w.next].Start}}
+		for ; w.kernel < len(d.acts); w.kernel++ { // the kernel that ends the gap: the first that starts at its end
 			e := at(w.kernel)
 			if int64(e.Start()) >= g.span.End {
 				g.kernel = e
@@ -240,25 +226,9 @@ func (w *gapWalker) gaps(out []gap) []gap {
 		}
 		g.next, g.launch = w.kernel, g.kernel.Launch()
 		w.l.sides(&g, at(w.last), w.last)
-		w.cut(&g)
 		out = append(out, g)
 	}
 	return out
-}
-
-// cut parts a gap by the copies in it.
-func (w *gapWalker) cut(g *gap) {
-	copies := w.d.copies
-	for w.copyAt < len(copies) && copies[w.copyAt].End <= g.span.Start {
-		w.copyAt++
-	}
-	from := g.span.Start
-	for c := w.copyAt; c < len(copies) && copies[c].Start < g.span.End; c++ {
-		cut := copies[c].Clip(g.span)
-		g.parts = append(g.parts, interval.Span{Start: from, End: cut.Start}, cut)
-		from = cut.End
-	}
-	g.parts = append(g.parts, interval.Span{Start: from, End: g.span.End})
 }
 
 // sides looks at the kernels on both sides of a gap.

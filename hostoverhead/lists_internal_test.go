@@ -123,7 +123,6 @@ func TestNamesOfIdleTime(t *testing.T) {
 		{"what another thread did", idlePiece{cause: finding.Lock, detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
 		{"an exchange", idlePiece{cause: finding.OtherRanks, rng: rng, code: frame}, "frame", ""},
 		{"a late collective", idlePiece{cause: finding.OtherRanks, detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
-		{"a copy", idlePiece{cause: finding.Transfer, rng: rng}, "copy or set", ""},
 		{"nothing", idlePiece{cause: finding.UnknownCause, detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
 	} {
 		k := c.p.key()

@@ -64,8 +64,8 @@ func idleByHand(tr *trace.Trace, device trace.DeviceID, span int64) (idle, windo
 	busy := make([]bool, span+1)
 	first, last := span, int64(0)
 	for e := range tr.Events(event.LaneGPU) {
-		if e.Kind() != event.Kernel && e.Kind() != event.Graph || e.Duration() == 0 || e.Device() != device {
-			continue // a kernel without a length is no work
+		if e.Duration() == 0 || e.Device() != device {
+			continue // an activity without a length is no work
 		}
 		first, last = min(first, int64(e.Start())), max(last, int64(e.End()))
 		for t := e.Start(); t < e.End(); t++ {

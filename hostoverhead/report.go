@@ -154,6 +154,10 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percentOf(h.BusyNS, h.WallNS), microseconds(h.IdleNS))
 	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
 		table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
+	if c := r.Transfers; c != nil {
+		fmt.Fprintf(b, "Of the busy time, only copies and sets run for %s in the %s (%s), %s in the window.\n",
+			microseconds(c.StepsNS), v.Basis, percent(c.Share), microseconds(c.NS))
+	}
 	for _, d := range r.Drains {
 		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n", microseconds(d.StepsNS), d.Name)
 	}

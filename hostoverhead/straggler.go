@@ -110,7 +110,7 @@ func stragglers(ranks []rankWork, p *params) *Stragglers {
 	}
 	for i, r := range with {
 		a := &s.Ranks[i]
-		a.Rank, a.Kernels, a.LastShare = r.name, len(r.d.kernels), ratio(int64(a.Last), int64(s.Collectives))
+		a.Rank, a.Kernels, a.LastShare = r.name, r.d.count, ratio(int64(a.Last), int64(s.Collectives))
 		a.HostNS = r.w.hostTime(r.d)
 		if s.Collectives >= p.MinCollectives && part(int64(a.Last), int64(s.Collectives)) > p.LastShare {
 			s.Straggler = a.Rank

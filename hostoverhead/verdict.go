@@ -160,6 +160,8 @@ type RankVerdict struct {
 
 	// Idle holds every nanosecond of WindowNS − BusyNS once, by cause.
 	Idle []IdleCause `json:"idle"`
+	// Transfers is the part of BusyNS in which only copies and sets run; left out where there is none.
+	Transfers *IdleCause `json:"transfers,omitempty"`
 	// Findings are the idle time in the steps, one a cause, with what helps.
 	Findings []finding.Finding `json:"findings"`
 	Stages   []StageVerdict    `json:"stages"`

@@ -38,11 +38,12 @@ type workload struct {
 type deviceWork struct {
 	id      trace.DeviceID
 	layers  *layer.Device
-	kernels []int32         // rows of the GPU lane: kernels and whole graph replays, by start
+	acts    []int32         // rows of the GPU lane, by start: kernels, whole graph replays, copies and sets
 	pass    []int32         // the pass of each, −1 outside; nil where no passes were found
 	path    []uint8         // how each was launched
-	busy    []interval.Span // union of kernels
-	copies  []interval.Span // union of copies and sets
+	busy    []interval.Span // union of all, as [layer.Device.Timeline] has it
+	kernels []interval.Span // union of all but copies and sets
+	count   int             // of kernels and whole graph replays
 	threads []trace.ThreadIndex
 
 	rows, compiled    int   // whole graph replays, and kernels that a compiler wrote, replayed ones included
@@ -64,7 +65,7 @@ func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPatte
 	if err := cmp.Or(g.Wait(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return len(d.kernels) == 0 })
+	w.devices = slices.DeleteFunc(w.devices, func(d *deviceWork) bool { return d.count == 0 })
 	if len(w.devices) == 0 {
 		return nil, names.ErrNoKernels
 	}
@@ -81,11 +82,14 @@ func (w *workload) server() framework.Framework {
 	return f
 }
 
+// copies reports whether an activity is a copy or a set.
+func copies(e trace.Event) bool { return e.Kind() == event.Memcpy || e.Kind() == event.Memset }
+
 // kernelsOf is the kernels of a device with their place in its list.
 func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 	return func(yield func(int, trace.Event) bool) {
-		for i, k := range d.kernels {
-			if !yield(i, w.t.LaneAt(event.LaneGPU, int(k))) {
+		for i, k := range d.acts {
+			if e := w.t.LaneAt(event.LaneGPU, int(k)); !copies(e) && !yield(i, e) {
 				return
 			}
 		}
@@ -95,20 +99,21 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 // newDevice looks at all that a device did, once. It comes by start, so all lists are in order.
 func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 	n := dev.NumKernels()
-	d := &deviceWork{id: dev.ID, layers: dev, kernels: make([]int32, 0, n), pass: make([]int32, 0, n), path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
+	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n), path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
 	end := int64(math.MinInt64) // of the kernels that do not exchange data
 	for k := range dev.Kernels() {
 		e, f := k.Event(), k.Facts()
 		s := timeline.SpanOf(e)
-		switch e.Kind() {
-		case event.Memcpy, event.Memset:
-			d.copies = append(d.copies, s)
+		path := c.path(e, f.Library)
+		d.acts, d.pass, d.path, d.busy = append(d.acts, int32(e.Index())), append(d.pass, int32(k.Place().Pass)), append(d.path, path), append(d.busy, s)
+		if copies(e) {
 			continue
-		case event.Graph:
+		}
+		d.count++
+		d.kernels = append(d.kernels, s)
+		if e.Kind() == event.Graph {
 			d.rows++
 		}
-		path := c.path(e, f.Library)
-		d.kernels, d.pass, d.path, d.busy = append(d.kernels, int32(e.Index())), append(d.pass, int32(k.Place().Pass)), append(d.path, path), append(d.busy, s)
 		if path == pathCompiled || f.Library == inductor {
 			d.compiled++
 		}
@@ -122,7 +127,7 @@ func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 	if len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
 		d.pass = nil
 	}
-	d.busy, d.copies = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.copies)
+	d.busy, d.kernels = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.kernels)
 	for th := range w.drives {
 		if w.drives.Drive(trace.ThreadIndex(th), d.id) {
 			d.threads = append(d.threads, trace.ThreadIndex(th))

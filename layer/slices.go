@@ -47,15 +47,8 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 	}
 }
 
-// idleGap is how long the time to the next pass may be, in lengths of the pass itself, to count as time between two steps in any
-// case: longer, and the server may have had nothing to do.
-const idleGap = 1.0
-
-// usualGaps is the share of the passes that longer times follow from which these are part of the steps: it is no lack of requests
-// but a host that is slower than its GPU. Half of them: requests do not run out behind every second step.
-const usualGaps = 0.5
-
-// StepEnd is where the step of pass p ends: where the next pass starts, or where the pass itself ends if the server was idle behind it.
+// StepEnd is where the step of pass p ends: where the next pass starts, or where the pass itself ends if nothing follows within a
+// tenth of a second.
 func (d *Device) StepEnd(p int) trace.Time {
 	if d.stepEnds == nil { // not of an analysis
 		return d.Passes[p].End
@@ -63,41 +56,27 @@ func (d *Device) StepEnd(p int) trace.Time {
 	return d.stepEnds[p]
 }
 
-// findStepEnds says where each step ends.
+// findStepEnds says where each step ends. A time of more than [framework.Pause] to the next pass is no part of a step: the server
+// had nothing to do. What shorter times are lost to, package hostoverhead says.
 func (d *Device) findStepEnds() {
 	d.stepEnds = make([]trace.Time, len(d.Passes))
-	var long []int
-	followed := 0
 	for p := range d.Passes {
-		fp := &d.Passes[p]
-		d.stepEnds[p] = fp.End
+		d.stepEnds[p] = d.Passes[p].End
 		if p+1 == len(d.Passes) {
 			break
 		}
-		next := d.Passes[p+1].Start
-		gap := time.Duration(next - fp.End)
-		if gap > framework.Pause {
-			continue
-		}
-		followed++
-		switch {
-		case gap < 0:
-		case float64(gap) <= idleGap*float64(fp.Wall()):
+		if next := d.Passes[p+1].Start; next >= d.Passes[p].End && time.Duration(next-d.Passes[p].End) <= framework.Pause {
 			d.stepEnds[p] = next
-		default:
-			long = append(long, p)
 		}
-	}
-	if float64(len(long)) < usualGaps*float64(followed) {
-		return
-	}
-	for _, p := range long {
-		d.stepEnds[p] = d.Passes[p+1].Start
 	}
 }
 
+// evidenceWhole is what the pass of a window without steps rests on.
+const evidenceWhole string = "whole"
+
 // Steps iterates over the slices of the timeline that lie between the start of a pass and its [Device.StepEnd], each with the index of that
-// pass and cut at both. A slice's own Pass is another one where a kernel of that runs meanwhile.
+// pass and cut at both. A slice's own Pass is another one where a kernel of that runs meanwhile. Of a window in which
+// no steps were found, idle times of a tenth of a second are left out: the server had nothing to do.
 func (d *Device) Steps() iter.Seq2[int, Slice] {
 	return func(yield func(int, Slice) bool) {
 		first := 0 // passes before it have ended
@@ -106,6 +85,9 @@ func (d *Device) Steps() iter.Seq2[int, Slice] {
 				first++
 			}
 			for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
+				if s.Kernel == trace.None && s.End-s.Start > trace.Time(framework.Pause) && d.Passes[p].PassEvidence == evidenceWhole {
+					continue // a pause of a window without steps
+				}
 				part := s
 				part.Start, part.End = max(s.Start, d.Passes[p].Start), min(s.End, d.StepEnd(p))
 				if part.Start < part.End && !yield(p, part) {

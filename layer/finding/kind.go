@@ -22,6 +22,7 @@ const (
 	// Where time is lost, or spent.
 	IdleTime             // the GPU is idle, for one cause
 	ExposedCommunication // communication that no compute overlaps
+	ExposedCopies        // copies run and no kernel does
 	Fusion               // a known fused path is not used
 	AboveFloor           // an operator takes longer than the GPU needs for it
 	SmallKernels         // many kernels too short to fill the GPU
@@ -90,6 +91,8 @@ var kinds = [numKinds]struct {
 	ExposedCommunication: {"exposed-communication", KindInfo{"Exposed communication",
 		"GPUs exchange data and no compute overlaps it.", 0, "triage",
 		Advice{Do: "Enable the server's overlap of communication and compute."}, colourIdle}},
+	ExposedCopies: {"exposed-copies", KindInfo{"Exposed copies", "Copies or sets run and no kernel does.", 0, "host",
+		Advice{Do: "Overlap the copies with kernels on another stream."}, colourIdle}},
 	Fusion: {"fusion", KindInfo{"Unused fused path",
 		"Kernels run one by one for which a fused kernel is known.", 0, "triage",
 		Advice{Do: "Run `strata triage` for the flag that enables the fused path."}, colourWork}},

@@ -32,8 +32,8 @@ type Step struct {
 	Pass      int // of the first device, by its index; −1 for none
 }
 
-// stepOf is a pass as this package looks at it.
-func stepOf(p *layer.ForwardPass) Step {
+// OfPass is a pass as this package looks at it.
+func OfPass(p *layer.ForwardPass) Step {
 	s := Step{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index, Annotated: p.Host.Annotation != trace.None}
 	s.Span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
 	if p.Kernels > 0 {
@@ -77,11 +77,11 @@ func Of(a *layer.Analysis, device *trace.DeviceID) []Step {
 		for j := range dev.Passes {
 			p := &dev.Passes[j]
 			if k, ok := at[p.Step]; ok {
-				steps[k].join(stepOf(p))
+				steps[k].join(OfPass(p))
 				continue
 			}
 			at[p.Step] = len(steps)
-			s := stepOf(p)
+			s := OfPass(p)
 			if i == 0 {
 				s.Pass = j
 			}
@@ -107,44 +107,4 @@ func Period(steps []Step, i int) interval.Span {
 		end = min(end, next)
 	}
 	return interval.Span{Start: s.Start, End: end}
-}
-
-// GPUPeriods are the times of the device that each step takes, in the order of
-// steps and disjoint: its kernels and the idle time before them, which delays it
-// even where the host launched it a step ahead. Idle time in which the host is
-// still inside the annotation of the step before belongs to that one; of a pause
-// of over 100 ms only the part from the step's own start on does. The first step
-// begins with its first kernel: what ran before it, a stray kernel or the end of a
-// step that the window cuts, says nothing about when it was asked for. A step
-// without kernels has none.
-func GPUPeriods(steps []Step) []interval.Span {
-	out := make([]interval.Span, len(steps))
-	order := make([]int, 0, len(steps))
-	for i := range steps {
-		if !steps[i].GPU.Empty() {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(steps[a].GPU.Start, steps[b].GPU.Start) })
-	before := -1
-	for _, i := range order {
-		s := &steps[i]
-		if before < 0 {
-			out[i], before = s.GPU, i
-			continue
-		}
-		own := min(s.GPU.Start, s.Span.Start)
-		last := &out[before]
-		if s.GPU.Start-last.End > int64(PhaseGap) {
-			out[i] = interval.Span{Start: max(own, last.End), End: s.GPU.End}
-			before = i
-			continue
-		}
-		if steps[before].Annotated {
-			last.End = max(last.End, min(steps[before].Span.End, s.Span.Start, s.GPU.Start))
-		}
-		out[i] = interval.Span{Start: last.End, End: max(last.End, s.GPU.End)}
-		before = i
-	}
-	return out
 }

@@ -58,29 +58,6 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-func TestPeriodsOfTheGPU(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		steps []steps.Step
-		want  []interval.Span
-	}{
-		{"idle time is of the step it delays", []steps.Step{{Span: span(0, 10), GPU: span(5, 20)}, {Span: span(12, 25), GPU: span(30, 40)}}, []interval.Span{span(5, 20), span(20, 40)}},
-		{"in order of the kernels", []steps.Step{{Span: span(12, 25), GPU: span(30, 40)}, {Span: span(0, 10), GPU: span(5, 20)}}, []interval.Span{span(20, 40), span(5, 20)}},
-		{"no kernels", []steps.Step{{Span: span(0, 10)}, {Span: span(12, 25), GPU: span(30, 40)}}, []interval.Span{{}, span(30, 40)}},
-		{"inside the annotation before", []steps.Step{{Span: span(0, 25), GPU: span(5, 20), Annotated: true}, {Span: span(28, 35), GPU: span(30, 40)}}, []interval.Span{span(5, 25), span(25, 40)}},
-		{"not beyond the next step", []steps.Step{{Span: span(0, 50), GPU: span(5, 20), Annotated: true}, {Span: span(28, 35), GPU: span(30, 40)}}, []interval.Span{span(5, 28), span(28, 40)}},
-		{"not beyond its kernels", []steps.Step{{Span: span(0, 50), GPU: span(5, 20), Annotated: true}, {Span: span(38, 45), GPU: span(30, 40)}}, []interval.Span{span(5, 30), span(30, 40)}},
-		{"a pause", []steps.Step{{Span: span(0, 10), GPU: span(5, 20)}, {Span: span(18+pause, 30+pause), GPU: span(21+pause, 40+pause)}}, []interval.Span{span(5, 20), span(18+pause, 40+pause)}},
-		{"just none", []steps.Step{{Span: span(0, 10), GPU: span(5, 20)}, {Span: span(18+pause, 30+pause), GPU: span(20+pause, 40+pause)}}, []interval.Span{span(5, 20), span(20, 40+pause)}},
-		{"a step before the pause", []steps.Step{{Span: span(0, 10), GPU: span(5, 20)}, {Span: span(8, 30+pause), GPU: span(21+pause, 40+pause)}}, []interval.Span{span(5, 20), span(20, 40+pause)}},
-		{"kernels inside those before", []steps.Step{{Span: span(0, 10), GPU: span(5, 50)}, {Span: span(12, 25), GPU: span(30, 40)}}, []interval.Span{span(5, 50), span(50, 50)}},
-	} {
-		if got := steps.GPUPeriods(c.steps); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
 // TestStepsOfRanks: passes of one step of the server are one step, with the longest host span and all kernels.
 func TestStepsOfRanks(t *testing.T) {
 	pass := func(step int, host, gpu interval.Span, stage layer.Stage, requests int) layer.ForwardPass {
