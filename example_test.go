@@ -100,6 +100,6 @@ func ExampleAnalyze() {
 	}
 	// Output:
 	// 100% of the GPU time is in passes; host: YES
-	// host-idle: at most 239.6µs per step (14.1% of step time)
+	// host-idle: at most 242.134µs per step (14.2% of step time)
 	// exposed-communication: at most 597.376µs per step (24.3% of step time)
 }

@@ -1,6 +1,7 @@
 package strata
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ const (
 	// leastShare of a step is told: less is lost among the differences between
 	// two runs of one server, which are about a percent.
 	leastShare = 0.01
+	// nameWidth is how much of a place stands in a line.
+	nameWidth = 100
 	// hostBound is the share of idle time in the steps from which the verdict's
 	// sentence names idle time first.
 	hostBound = 0.1
@@ -80,7 +83,7 @@ func (r *Report) addHost(ctx context.Context) error {
 func (r *Report) doubtedIdle() string {
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != "empty-graphs" {
+			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != trace.CodeEmptyGraphs && f.Code != trace.CodeOneRow {
 				return f.Message
 			}
 		}
@@ -95,6 +98,7 @@ func (r *Report) take(p *reportPart, list ...finding.Finding) {
 			f.Next = command(f.Kind.Info().Program, p)
 		}
 		f.Place.Trace = p.name
+		f.Where = cmp.Or(f.Where, table.Cut(table.Clean(f.Place.String()), nameWidth))
 		r.found = append(r.found, f)
 	}
 }
@@ -235,6 +239,9 @@ func sizeOf(f *finding.Finding) string {
 	most := map[finding.Measure]string{finding.Recoverable: "at most ", finding.Taken: "takes ", finding.Changed: "changed by "}[f.Measure]
 	if f.Measure == finding.NoMeasure {
 		return "no size"
+	}
+	if f.Of == finding.OfGPU {
+		return fmt.Sprintf("%s%s, %s%% %s", most, duration(f.Total), table.Fixed(100*f.Share, 1), f.Of.Title())
 	}
 	return fmt.Sprintf("%s%s %s, %s%% %s", most, duration(f.PerStep), each(f), table.Fixed(100*f.Share, 1), f.Of.Title())
 }

@@ -72,7 +72,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 // hide has doubts of its own, and tables that an export never had are told by what they would hold.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
-	case "empty-graphs", "graph-rows", "loss-" + loss.MissingTable:
+	case trace.CodeEmptyGraphs, "graph-rows", "loss-" + loss.MissingTable:
 		return false
 	}
 	return slices.ContainsFunc(f.Affects, func(a string) bool { return a == "idle" || a == "gpu-time" || a == "completeness" })

@@ -31,6 +31,14 @@ func (s HealthStatus) Compare(other HealthStatus) int {
 	return cmp.Compare(slices.Index(order, s), slices.Index(order, other))
 }
 
+// Codes of findings that other packages ask for.
+const (
+	// CodeOneRow: much of the GPU time depends on one activity.
+	CodeOneRow = "one-row"
+	// CodeEmptyGraphs: launches of graphs without any activity.
+	CodeEmptyGraphs = "empty-graphs"
+)
+
 // Health is what was found wrong with a trace, computed before any number is
 // shown.
 type Health struct {
@@ -256,7 +264,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)", h.GraphRows)
 	}
 	if h.EmptyGraphs > 0 {
-		add("empty-graphs", HealthDegraded, int64(h.EmptyGraphs), []string{"gpu-time", "idle", "layers"},
+		add(CodeEmptyGraphs, HealthDegraded, int64(h.EmptyGraphs), []string{"gpu-time", "idle", "layers"},
 			"%d graph launches have no GPU activity in the trace: GPU idle time is overstated", h.EmptyGraphs)
 	}
 	if n.absurd > 0 {

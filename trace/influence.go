@@ -100,7 +100,7 @@ func (t *Trace) examineDecisive(add addFinding) {
 	t.decisive = t.findDecisive()
 	if d, ok := t.Decisive(); ok {
 		e := t.At(d.Event)
-		add("one-row", HealthDegraded, 1, []string{"gpu-time", "idle"},
+		add(CodeOneRow, HealthDegraded, 1, []string{"gpu-time", "idle"},
 			"%.0f%% of GPU time depends on one row: %s, which lasts %v at %v; the median of its %d peers is %v",
 			100*d.Share, shortened(e.Name()), e.Duration().Round(time.Microsecond), time.Duration(e.Start()).Round(time.Microsecond), d.Peers, d.Median)
 	}

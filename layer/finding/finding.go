@@ -2,7 +2,9 @@ package finding
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -74,6 +76,23 @@ type Place struct {
 	// Start and End bound a time range since the trace's first event. End is 0 where none is known.
 	Start time.Duration `json:"start_ns,omitempty"`
 	End   time.Duration `json:"end_ns,omitempty"`
+}
+
+// String names pass, layer, operator, kernel and line, as far as they are known.
+func (p Place) String() string {
+	var out []string
+	if p.Pass != nil {
+		out = append(out, fmt.Sprintf("pass %d", *p.Pass))
+	}
+	if p.Layer != nil {
+		out = append(out, fmt.Sprintf("layer %d", *p.Layer))
+	}
+	for _, s := range []string{p.Operator, p.Kernel, p.Name, p.Line} {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // At returns an index for [Place].

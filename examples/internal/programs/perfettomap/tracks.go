@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
@@ -57,21 +55,28 @@ func tracksOf(ctx context.Context, a *layer.Device, minGap time.Duration, every 
 
 // countGaps counts the gaps of at least minGap in which no kernel runs.
 func countGaps(d *layer.Device, minGap time.Duration) (n int) {
-	var busy []interval.Span
-	for k := range d.Kernels() {
-		if e := k.Event(); e.Kind() != event.Memcpy && e.Kind() != event.Memset {
-			busy = append(busy, interval.Span{Start: int64(e.Start()), End: int64(e.End())})
-		}
-	}
-	for _, g := range interval.Between(interval.UnionInPlace(busy)) {
-		if time.Duration(g.Len()) >= minGap {
+	var from, to trace.Time // of the gap at hand
+	count := func() {
+		if to > from && time.Duration(to-from) >= minGap {
 			n++
 		}
 	}
+	for s := range d.Timeline() {
+		switch {
+		case s.Kernel != trace.None:
+			count()
+			from, to = s.End, s.End
+		case s.Start == to: // an activity that takes no time parts a gap in two slices
+			to = s.End
+		default:
+			from, to = s.Start, s.End
+		}
+	}
+	count()
 	return n
 }
 
-// causedGaps are the gaps of at least minGap in which no kernel runs, in order, named by what took most of each, with all causes.
+// causedGaps are the gaps of at least minGap in which nothing runs on the device, in order, named by what took most of each, with all causes.
 func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 	var out []pftrace.Span
 	for i := range gaps {
