@@ -126,7 +126,7 @@ func (o options) measure(ctx context.Context, pkg string) error {
 	for _, k := range o.kinds {
 		c := counts[k]
 		n := c.killed + c.survived + c.equal + c.cost
-		fmt.Fprintf(o.stdout, "%s %s: %d of %d killed (%.0f %%), %d equivalent, %d of cost only; %d places in all\n",
+		fmt.Fprintf(o.stdout, "%s %s: %d of %d killed (%.0f%%), %d equivalent, %d of cost only; %d places in all\n",
 			pkg, k, c.killed, n, 100*float64(c.killed)/float64(max(n, 1)), c.equal, c.cost, b.places[k])
 	}
 	return nil
