@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -48,6 +49,16 @@ func Open(path string) (*os.File, error) {
 		Note(path, f)
 	}
 	return f, err
+}
+
+// ReadFile is [Open] for a whole file.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // Note is [Open] for a file that is open already, such as the standard input.

@@ -16,6 +16,7 @@ import (
 
 // direct are the files of programs that open or write files past this package, and why that is right.
 var direct = map[string]string{
+	"examples/internal/command/skill.go":              "reads what it is going to replace, and no trace",
 	"examples/internal/app/memory.go":                 "files of the system",
 	"examples/internal/programs/perfettomap/files.go": "the demo trace in a temporary directory",
 	"internal/serve/serve.go":                         "serves a file that was read before",

@@ -346,13 +346,13 @@ func commit() string {
 			return v
 		}
 	}
-	head, err := os.ReadFile(filepath.Join(".git", "HEAD"))
+	head, err := atomicfile.ReadFile(filepath.Join(".git", "HEAD"))
 	if err != nil {
 		return ""
 	}
 	text := strings.TrimSpace(string(head))
 	if ref, ok := strings.CutPrefix(text, "ref: "); ok {
-		if head, err = os.ReadFile(filepath.Join(".git", filepath.FromSlash(ref))); err != nil {
+		if head, err = atomicfile.ReadFile(filepath.Join(".git", filepath.FromSlash(ref))); err != nil {
 			return ""
 		}
 		text = strings.TrimSpace(string(head))
