@@ -86,6 +86,7 @@ func TestGPUsAddUp(t *testing.T) {
 	if all, sum := us("all"), us("0")+us("1"); math.Abs(all-sum) > 1e-6*all || us("busiest") != us("0") {
 		t.Errorf("both GPUs take %.1f µs, their sum is %.1f", all, sum)
 	}
+	two = testdata.Shared(t, "traces/nsys/pytorch-2gpu-h100.sqlite") // the passes of the other one are cut by the window
 	side := filepath.Join(t.TempDir(), "gpu0.json")
 	run(t, "", "compare", "--b", two, "--device", "0", "--save", side)
 	for device, equal := range map[string]bool{"0": true, "1": false} {

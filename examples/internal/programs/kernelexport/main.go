@@ -46,7 +46,7 @@ func program() app.Program {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
 			fs.BoolVar(&o.module, "module", false, "fill module: the nn.Module path of each activity, outermost first (needs more memory)")
 			o.Register(fs, "gpu")
-			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, replace control characters in names, and put ' in front of one that a spreadsheet would run as a formula; false: names as recorded")
+			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, replace control characters in names, and put ' in front of one that a spreadsheet would run as a formula; false: as recorded, but for control characters")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return export(ctx, env, o) },
 	}

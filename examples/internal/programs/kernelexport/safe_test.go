@@ -8,9 +8,9 @@ import (
 )
 
 // TestCSVIsSafeForSpreadsheets: no name of a trace is a formula or reaches a
-// terminal's control, unless the names are wanted as recorded.
+// terminal's control, and as recorded only the latter is replaced.
 func TestCSVIsSafeForSpreadsheets(t *testing.T) {
-	names := []string{"=cmd|'/c calc'!A1", "+1", "-1", "@SUM(1)", "\tx", "a\x1b[31mb", "plain, a=b"}
+	names := []string{"=cmd|'/c calc'!A1", "+1", "-1", "@SUM(1)", "\tx", "a\ufffd[31mb", "plain, a=b"}
 	safe := []string{"'=cmd|'/c calc'!A1", "'+1", "'-1", "'@SUM(1)", "' x", "a\ufffd[31mb", "plain, a=b"}
 	var events []string
 	for i, name := range []string{`=cmd|'/c calc'!A1`, "+1", "-1", "@SUM(1)", `\tx`, `a\u001b[31mb`, "plain, a=b"} {
