@@ -54,7 +54,7 @@ func TestSixStepsByHand(t *testing.T) {
 }
 
 const sixStepsText = `HOST OVERHEAD: YES (confidence low)
-if the host cost nothing the steps would be at most 2.38× as fast: it causes 3.300 ms of 5.700 ms, 81.5% of it host-code, 37.2% of that in step[DECODE bs=N]
+host overhead: 3.300 ms of 5.700 ms of step time (at most a 2.38× speedup); 81.5% of that is host-code, 37.2% of it from step[DECODE bs=N]
 device 0: 6 steps, 12 kernels; YES from a host share of 10.0%
 ! SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
 Time of the steps: 5.700 ms, busy 2.400 ms (42.1%), idle 3.300 ms
