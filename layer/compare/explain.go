@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // because says what a row's change comes from: launches × work × rate, other kernels, the path, single passes. It says nothing where the row did not
@@ -41,11 +42,11 @@ func (c *comparison) because(r *Row, row int) string {
 	a, b := c.ch[0].like, c.ch[1].like
 	switch {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
-		say = append(say, fmt.Sprintf("%.3g× the tokens", float64(b.tokens)/float64(a.tokens)))
+		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.FloorA > 0 && r.FloorB > 0:
 		work := "the same work"
 		if f := float64(r.FloorB) / float64(r.FloorA); math.Abs(f-1) > c.p.RenameCount {
-			work = fmt.Sprintf("%.3g× the work", f)
+			work = table.Times(f, 2) + " the work"
 		}
 		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", work, 100*float64(r.FloorA)/float64(max(r.KernelA, 1)), 100*float64(r.FloorB)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
