@@ -100,7 +100,7 @@ type CauseInfo struct {
 	Title string
 	// Help is the line of the documentation: what the launching thread, or the device, does.
 	Help string
-	// Why follows a share in a sentence: "8% of step time the GPU waits for host code".
+	// Why follows a share in a sentence: "8% of step time the GPU is idle while host code runs".
 	Why string
 	// Advice helps on every server. Package hostoverhead has the flags of single servers.
 	Advice Advice
@@ -123,17 +123,17 @@ var causes = [NumCauses]struct {
 	NoCause: {"", CauseInfo{Colour: "#968c81"}},
 	HostCode: {"host-code", CauseInfo{HostWork, "Host code keeps the GPU waiting",
 		"The launching thread runs code that a range, op or frame names, or code without a name within a step.",
-		"the GPU waits for host code", Advice{Do: "Make that host code cheaper, or move it out of the steps."},
+		"the GPU is idle while host code runs", Advice{Do: "Make that host code cheaper, or move it out of the steps."},
 		"", "#e9594d"}},
 	LaunchCall: {"launch-call", CauseInfo{HostWork, "Kernel launch latency leaves the GPU idle",
 		"The launching thread is in the launch call or another short call, or the kernel is on its way.",
-		"the GPU waits for kernel launches",
+		"the GPU is idle while kernels are launched",
 		Advice{"Capture the launches in a CUDA graph, or fuse kernels (torch.compile mode " +
 			"reduce-overhead).", torchCUDA + "#cuda-graphs", ""},
 		"", "#dc6c26"}},
 	GraphLaunch: {"graph-launch", CauseInfo{HostWork, "Graph launch latency leaves the GPU idle",
 		"The launching thread is in the launch call of a graph, or the graph is on its way.",
-		"the GPU waits for graph launches",
+		"the GPU is idle while graphs are launched",
 		Advice{"Make fewer, larger graphs, and launch the next one before the GPU is done.",
 			torchCUDA + "#cuda-graphs", ""},
 		"", "#ca8015"}},
@@ -191,7 +191,7 @@ var causes = [NumCauses]struct {
 			"DIRECTORY` with every rank's file to see who is late."}, "", "#6d97a4"}},
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
-		"the GPU waits for other ranks",
+		"the GPU is idle while other ranks work",
 		Advice{Do: "Find the rank that is last, and what only it does. Pass `--trace DIRECTORY` with " +
 			"every rank's file."}, "", "#a57aae"}},
 	Transfer: {"transfer", CauseInfo{TransferGroup, "Copies run and no kernel does",
