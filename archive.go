@@ -29,15 +29,15 @@ const (
 // openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory. It
 // reports whether the file is one: a zip of one file is read as a compressed one is.
 func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording, is bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // a pipe can be opened once only
+		return nil, false, nil
+	}
 	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, false, err
-	}
 	members, err := membersOf(f, info.Size())
 	if err != nil || members == nil {
 		return nil, false, nil // what is wrong with it, the reader of one file says
@@ -53,14 +53,22 @@ func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording,
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
 	}
 	if u.taken == 0 {
-		return nil, true, fmt.Errorf("strata: %w in %s, of whose %d files none has the name of a trace", trace.ErrNoTrace, path, u.seen)
+		return nil, true, notATrace(path, u.seen)
 	}
 	rec, err = o.openDir(ctx, dir)
+	if errors.Is(err, trace.ErrNoTrace) {
+		return nil, true, notATrace(path, u.seen)
+	}
 	if err != nil {
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
 	}
 	rec.Name = path
 	return rec, true, nil
+}
+
+// notATrace says that an archive holds no trace.
+func notATrace(path string, files int) error {
+	return fmt.Errorf("strata: %s: %w: a zip or tar archive of %d files, %w", path, trace.ErrFormat, files, trace.ErrNoTrace)
 }
 
 // eachMember calls f for the files of an archive, with their names.

@@ -204,7 +204,6 @@ func TestOpenSaysWhatAFileIs(t *testing.T) {
 		{"tar archive", tarball.Bytes()}, {"tar archive", gz(tarball.Bytes())}, {"UTF-16", wide.Bytes()}, {"UTF-16", wide.Bytes()[2:]},
 		{"xz-compressed", []byte("\xfd7zXZ\x00abc")}, {"7-Zip", []byte("7z\xbc\xaf\x27\x1cabc")}, {"lz4", []byte("\x04\x22\x4d\x18abc")},
 		{"empty", nil}, {"HTML page", []byte("<html>")}, {"text that is not JSON", []byte("hello")}, {"nsys export --type sqlite", []byte("PAR1")}, {"nsys export --type sqlite", []byte("ARROW1")},
-		{"rocprofv3's own JSON", []byte(`{"rocprofiler-sdk-tool": [{"metadata": {"pid": 3}, "buffer_records": {"kernel_dispatch": []}}]}`)},
 		{"Proton profile as a tree", []byte(`[ {"children": [], "frame": {"name": "ROOT"}, "metrics": {}}]`)},
 		{"none of them of a profile", otherDatabase()}, {"config.json", []byte(`{"architectures": ["A"], "model_type": "a"}`)},
 	} {

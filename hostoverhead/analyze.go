@@ -162,7 +162,7 @@ func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
 	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
 	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count, Steps: a.found,
-		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, kernels), Alone: ratio(kernels-d.compute, kernels),
+		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy), Alone: ratio(kernels-d.compute, busy),
 		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(), Paths: all.paths.list(all.wall), Drains: a.drainList(),
 		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
 	r.Verdict = a.l.p.answer(&r.Headroom)

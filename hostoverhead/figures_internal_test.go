@@ -329,7 +329,7 @@ func TestSummaries(t *testing.T) {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
 	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: 0.25, AtMost: 1.333, WithUnknown: 1.538}
-	const yes = "if the host cost nothing the steps would be at most 1.33× as fast: it causes 0.250 µs of 1.000 µs"
+	const yes = "host overhead: 0.250 µs of 1.000 µs of step time (at most a 1.33× speedup)"
 	for _, c := range []struct {
 		verdict Answer
 		stages  []StageVerdict
@@ -340,8 +340,8 @@ func TestSummaries(t *testing.T) {
 		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
-		{No, nil, "the host causes 25.0% of the steps; if it cost nothing the steps would be at most 1.33× as fast"},
-		{Inconclusive, nil, "the host causes 25.0% of the steps for certain (at most 1.33× as fast without it), and up to 35.0% if it causes all that is unknown (1.54×)"},
+		{No, nil, "host overhead is 25.0% of step time (at most a 1.33× speedup)"},
+		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33×–1.54× speedup), depending on who causes the unexplained idle time"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +19,9 @@ import (
 
 // layerTable describes passes of an analysis, with their layers and categories,
 // by raw times: those are the same in a trace and in slices of it.
+// tokens is what a pass's row says of them.
+var tokens = regexp.MustCompile(`tokens -?[0-9]+`)
+
 func layerTable(a *layer.Device, passes []int) []string {
 	var out []string
 	for _, i := range passes {
@@ -108,7 +113,13 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 				for i := range b.Passes {
 					got = append(got, i)
 				}
-				if diff := cmp.Diff(layerTable(a, passes), layerTable(b, got)); diff != "" {
+				want := layerTable(a, passes)
+				if name == "redacted" { // without shapes of products nothing may tell the tokens
+					want, got := tokens.ReplaceAllString(strings.Join(want, "\n"), "tokens"), tokens.ReplaceAllString(strings.Join(layerTable(b, got), "\n"), "tokens")
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("layer table (-trace +slice):\n%.3000s", diff)
+					}
+				} else if diff := cmp.Diff(want, layerTable(b, got)); diff != "" {
 					t.Errorf("layer table (-trace +slice):\n%.3000s", diff)
 				}
 				if b.NumKernels() != len(keep) {

@@ -79,16 +79,16 @@ func ExampleTimeline_WriteText() {
 	//
 	// By layer type
 	//
-	// Cluster  #  Avg Wall(ms)  Avg Sum(ms)    moe%   gemm%  attention%  communication%  norm%  activation%
-	// -----------------------------------------------------------------------------------------------------
-	// FIRST    1         0.117        0.073   0.0%  48.3%      18.3%          18.1%  6.9%        2.9%
-	// LAYER    6         0.192        0.130  44.7%  22.5%      10.5%          10.2%  4.1%        3.4%
-	// FINAL    1         0.193        0.131  45.4%  22.8%      10.0%           9.8%  4.1%        3.3%
+	// Cluster  #  Avg Wall(ms)  Avg Sum(ms)   moe%  gemm%  attention%  communication%  norm%  activation%
+	// ---------------------------------------------------------------------------------------------------
+	// FIRST    1         0.117        0.073   0.0%  48.3%       18.3%           18.1%   6.9%         2.9%
+	// LAYER    6         0.192        0.130  44.7%  22.5%       10.5%           10.2%   4.1%         3.4%
+	// FINAL    1         0.193        0.131  45.4%  22.8%       10.0%            9.8%   4.1%         3.3%
 	//
 	// GPU time by operator, forward pass #1
 	//
-	// Operator                 Time(ms)   Share  K#  FIRST us/layer  LAYER us/layer  FINAL us/layer
-	// ---------------------------------------------------------------------------------------------
+	// Operator                 Time(ms)  Share  K#  FIRST us/layer  LAYER us/layer  FINAL us/layer
+	// --------------------------------------------------------------------------------------------
 	// prepare                     0.001   0.1%   1               -               -               -
 	// embed                       0.009   0.9%   2               -               -               -
 	// residual_add                0.014   1.3%   7               -            1.93            1.95

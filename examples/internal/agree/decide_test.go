@@ -46,8 +46,8 @@ func TestUnionCountsOverlapOnce(t *testing.T) {
 	add(devices, spans, 0, false, span{40, 50})
 	add(devices, spans, 1, false, span{0, 5})
 	got := finish(devices, spans)
-	if w := got[0]; len(got) != 1 || w.busyNS != 21 || w.kernelNS != 25 || w.activityNS != 35 || w.others != 1 {
-		t.Errorf("work = %+v of %d devices, want busy 21, kernels 25, all 35 of one device with kernels", got[0], len(got))
+	if w := got[0]; len(got) != 1 || w.busyNS != 31 || w.kernelNS != 25 || w.activityNS != 35 || w.others != 1 {
+		t.Errorf("work = %+v of %d devices, want busy 31, kernels 25, all 35 of one device with kernels", got[0], len(got))
 	}
 }
 

@@ -20,7 +20,7 @@ type work struct {
 	kernels, others int
 	kernelNS        int64 // sum of the kernels' durations
 	activityNS      int64 // kernels, copies and sets
-	busyNS          int64 // union of the kernels
+	busyNS          int64 // union of the activities: copies are work
 }
 
 // oracle reads a trace without this module: standard JSON for torch traces, SQL
@@ -115,16 +115,16 @@ func add(devices map[int]*work, spans map[int][]span, id int, kernel bool, s spa
 		devices[id] = w
 	}
 	w.activityNS += s.end - s.start
+	spans[id] = append(spans[id], s)
 	if !kernel {
 		w.others++
 		return
 	}
 	w.kernels++
 	w.kernelNS += s.end - s.start
-	spans[id] = append(spans[id], s)
 }
 
-// finish adds the union of the kernels and drops devices without any.
+// finish adds the union of the activities and drops devices without any.
 func finish(devices map[int]*work, spans map[int][]span) map[int]*work {
 	for id, w := range devices {
 		if w.kernels == 0 {
