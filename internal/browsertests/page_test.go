@@ -114,7 +114,7 @@ func TestTimelineByKeysAndMouse(t *testing.T) {
 	// A click says what a bar is; a double click frames it; arrows go on; Escape forgets it.
 	x, y, b := firstBar(ctx, t, "operator")
 	mouse(ctx, t, x, y, 1)
-	if got := evaluate[string](ctx, t, `document.querySelector(".panel h3").textContent`); got != b.Text {
+	if got := evaluate[string](ctx, t, `document.querySelector(".panel h2").textContent`); got != b.Text {
 		t.Errorf("a click on %q shows details of %q", b.Text, got)
 	}
 	mouse(ctx, t, x, y, 2)
@@ -131,7 +131,7 @@ func TestTimelineByKeysAndMouse(t *testing.T) {
 		t.Errorf("the down arrow went to another operator: %q", got)
 	}
 	press(ctx, t, kb.Escape)
-	if got := evaluate[string](ctx, t, `document.querySelector(".panel h3").textContent`); got != "GPU works on" {
+	if got := evaluate[string](ctx, t, `document.querySelector(".panel h2").textContent`); got != "GPU works on" {
 		t.Errorf("after Escape the panel shows %q, want the legend", got)
 	}
 

@@ -359,7 +359,7 @@ func (p *writer) heat(h *Heat) {
 			fmt.Fprintf(&paths[i], "M%d %dh.94v.9h-.94z", c, r)
 		}
 	}
-	p.put("<figure class=\"heat\"><figcaption>%s</figcaption>\n<div class=\"heatbox\"><ul aria-hidden=\"true\">", prose(h.Text))
+	p.put("<figure class=\"heat\"><figcaption>%s</figcaption>\n<div class=\"heatbox\"><ul>", prose(h.Text))
 	for _, r := range h.Rows {
 		p.put("<li><button type=\"button\" class=\"find\" data-find=\"%s\">%s</button></li>", text(r), text(r))
 	}

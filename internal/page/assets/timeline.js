@@ -298,7 +298,7 @@
       bar.append(find, this.hits);
       /** @type {[string, string, () => void][]} */
       const buttons = [["−", "Zoom out (S)", () => this.zoom(1.6)], ["+", "Zoom in (W)", () => this.zoom(1 / 1.6)],
-      ["All", "Show the whole window (0)", () => this.show(0, this.data.span)], ["Layer", "Show one layer (L)", () => this.oneLayer()]];
+      ["All", "All: show the whole window (0)", () => this.show(0, this.data.span)], ["Layer", "Layer: show one layer (L)", () => this.oneLayer()]];
       for (const [text, title, act] of buttons) {
         const b = element("button", text);
         b.title = title;
@@ -744,7 +744,7 @@
         }
       }
       add("Start", duration(r.s[i]) + " after the window's start");
-      p.append(element("h3", title), list);
+      p.append(element("h2", title), list);
       const copying = element("button", "Copy name");
       copying.addEventListener("click", () => {
         const done = () => { copying.textContent = "Copied"; };
@@ -782,7 +782,7 @@
       }
       sums.forEach((m, which) => {
         if (!m.size) return;
-        p.append(element("h3", which ? "GPU idle because of" : "GPU works on"));
+        p.append(element("h2", which ? "GPU idle because of" : "GPU works on"));
         const list = element("ul", undefined, "legend");
         [...m].sort((a, b) => b[1] - a[1]).slice(0, 8).forEach(([c, ns]) => {
           const li = element("li");
