@@ -1,7 +1,6 @@
 package classify_test
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -113,5 +112,5 @@ func TestOpsAgreeWithCategories(t *testing.T) {
 			t.Errorf("%s (%s) is %s, its operations are %q: %.120s", f.Short, f.Rule, f.Category, words(f.Ops), n)
 		}
 	}
-	t.Log(fmt.Sprintf("%d names, %d contradict their category", len(names), bad))
+	t.Logf("%d names, %d contradict their category", len(names), bad)
 }

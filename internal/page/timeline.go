@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -354,9 +353,4 @@ func (t *Timeline) still() []int {
 		}
 	}
 	return out
-}
-
-// viewOf is a part of the timeline as the script's buttons name it.
-func viewOf(start, end int64) string {
-	return strconv.FormatInt(start, 10) + "-" + strconv.FormatInt(end, 10)
 }

@@ -406,9 +406,7 @@ func (p params) joinUnknown(groups []*group) []*group {
 			out = append(out, g)
 			continue
 		}
-		for _, at := range g.passes {
-			into.passes = append(into.passes, at)
-		}
+		into.passes = append(into.passes, g.passes...)
 		into.time[0], into.time[1] = into.time[0]+g.time[0], into.time[1]+g.time[1]
 	}
 	return out

@@ -328,15 +328,14 @@ func (in *Inputs) heads(at int, order layout) (h headSizes, ok bool) {
 
 // sdpa is one of PyTorch's or FlashAttention's forms of attention.
 type sdpa struct {
-	q          int // index of the queries; keys and values follow
-	order      layout
-	causal     int // index of the flag
-	bias       int // index of a tensor that is added to the scores; −1: none
-	window     int // index of the tokens back that are seen, forward ones behind it; −1: none
-	bottom     bool
-	lse        bool
-	backward   bool
-	out, stats int // of a backward: indices of the forward's result and sums
+	q        int // index of the queries; keys and values follow
+	order    layout
+	causal   int // index of the flag
+	bias     int // index of a tensor that is added to the scores; −1: none
+	window   int // index of the tokens back that are seen, forward ones behind it; −1: none
+	bottom   bool
+	lse      bool
+	backward bool
 }
 
 // pairs of query and key that attention computes.

@@ -97,7 +97,6 @@ type reader struct {
 	records  int
 	unnamed  int64
 	skipped  map[string]int64 // records that nothing here makes of
-	depth    int
 }
 
 func readJSON(ctx context.Context, in io.Reader, name string, o trace.Options) (*trace.Trace, error) {

@@ -212,7 +212,6 @@ func (p *plane) entry(ofEvents bool, b []byte) error {
 // values are the stats of one event that are read, by name.
 type values struct {
 	correlation               uint64
-	bytes                     int64
 	details, op, module, name string
 }
 

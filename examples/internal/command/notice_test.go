@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +77,11 @@ func writeNotice(t *testing.T, modules []string) {
 			t.Errorf("%s has no licence in %s", name, dir)
 		}
 	}
-	add("Go standard library and runtime", runtime.GOROOT())
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("Go standard library and runtime", strings.TrimSpace(string(root)))
 	for _, m := range modules {
 		dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m).Output()
 		if err != nil {

@@ -1007,17 +1007,13 @@
   });
   document.addEventListener("click", (e) => {
     const at = e.target instanceof Element ? e.target : null;
-    const show = at?.closest("[data-card]"), find = at?.closest("[data-find]"), zoom = at?.closest("[data-view]");
+    const show = at?.closest("[data-card]"), find = at?.closest("[data-find]");
     const t = timelines[0];
-    if (!t || !(show || find || zoom)) return;
+    if (!t || !(show || find)) return;
     if (show) t.showPin(Number(show.getAttribute("data-card")));
     if (find && t.find) {
       t.find.value = find.getAttribute("data-find") || "";
       t.search(t.find.value);
-    }
-    if (zoom) {
-      const [a, b] = (zoom.getAttribute("data-view") || "").split("-").map(Number);
-      t.show(a - (b - a) * .2, b + (b - a) * .2);
     }
     t.root.scrollIntoView({ block: "nearest" });
   });

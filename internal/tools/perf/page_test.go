@@ -62,8 +62,8 @@ func TestPage(t *testing.T) {
 
 | What | File | Time (s) | MB/s | Peak memory | ns/event | Python's time | Python's memory |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| strata, everything | gz | 1.000 | 1000 | 104.9 MiB | 1000.0 | 30.0 × | 47.7 × |
-| triage, whole program | gz | 2.000 | 500 | - | 2000.0 | 15.0 × | - |
+| strata, everything | gz | 1.000 | 1000 | 104.9 MiB | 1000.0 | 30.0× | 47.7× |
+| triage, whole program | gz | 2.000 | 500 | - | 2000.0 | 15.0× | - |
 | Python json.load | gz | 30.000 | 33 | 4.9 GiB | 30000.0 | - | - |`
 	if diff := cmp.Diff(want, section); diff != "" {
 		t.Errorf("section (-want +got):\n%s", diff)

@@ -62,11 +62,11 @@ func (w *Work) findInstances(results []*Result) {
 		if len(all) < 2 {
 			continue
 		}
-		weight := func(v *variant) int {
+		weight := func(v *variant) int64 {
 			if v.Members > 1 {
-				return kernels[v] + 1<<40
+				return int64(kernels[v]) + 1<<40
 			}
-			return kernels[v]
+			return int64(kernels[v])
 		}
 		slices.SortStableFunc(all, func(a, b *variant) int { return cmp.Compare(weight(b), weight(a)) })
 		var found []*instance

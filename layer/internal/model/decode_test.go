@@ -29,16 +29,6 @@ func stack(n, unit int) []Row {
 	return rows
 }
 
-// without takes rows [from, to) away; the GPU idles instead.
-func without(rows []Row, from, to int) []Row {
-	out := append([]Row{}, rows[:from]...)
-	out = append(out, rows[to:]...)
-	for j := from; j < to; j++ {
-		out[from].Gap += rows[j].Time + rows[j].Gap
-	}
-	return out
-}
-
 // TestDropsKeepColumns: where single records of the pass and of its profile are lost, the others keep their columns.
 func TestDropsKeepColumns(t *testing.T) {
 	for seed := range int64(40) {

@@ -68,8 +68,8 @@ func Find(all []Stretch, names *Names, ended func() bool) ([]Cluster, []Piece) {
 }
 
 // weight orders shapes: those that several passes run lead, then the longest.
-func (s *shape) weight() int {
-	w := len(s.rows)
+func (s *shape) weight() int64 {
+	w := int64(len(s.rows))
 	if len(s.pieces) > 1 {
 		w += 1 << 40
 	}
@@ -161,10 +161,9 @@ func (f *finder) place(s *shape) {
 	if lone && inSome && f.glued(s) && f.read(s, f.repeated(), true) {
 		return
 	}
-	k := s.pieces[0]
 	f.clusters = append(f.clusters, Cluster{Profile: NewProfile(f.usual(s), f.names), Whole: len(s.pieces), Members: len(s.pieces)})
 	f.bags = append(f.bags, s.bag)
-	for _, k = range s.pieces {
+	for _, k := range s.pieces {
 		f.pieces[k] = Piece{Cluster: len(f.clusters) - 1, Equal: true, Passes: []Pass{whole(len(f.clusters)-1, len(s.rows))}}
 	}
 }
