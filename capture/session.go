@@ -52,7 +52,7 @@ type notedTarget struct {
 	ID        identity  `json:"identity"`
 }
 
-// noteMutex keeps windows that close at once from writing the note at once.
+// noteMutex keeps windows that close at once from writing the note at once, and from changing their states meanwhile.
 var noteMutex sync.Mutex
 
 // noteState writes the states down before a request is sent that changes one.

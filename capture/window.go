@@ -54,7 +54,9 @@ type window struct {
 
 // set changes the state and notes it. A failure to note it matters only before the profiler is armed.
 func (w *window) set(s State) error {
+	noteMutex.Lock() // the note of another window that closes holds this state, too
 	w.state = s
+	noteMutex.Unlock()
 	if w.save == nil {
 		return nil
 	}
