@@ -176,20 +176,8 @@ func (r *Report) baseNames(command string) string {
 	return command
 }
 
-// kindOfShare is what a row of a waterfall is.
-func kindOfShare(name string) page.Kind {
-	switch {
-	case strings.HasPrefix(name, "floor"):
-		return page.Must
-	case strings.Contains(name, "idle"):
-		return page.Idle
-	case strings.HasPrefix(name, "communication"):
-		return page.Alone
-	case strings.HasPrefix(name, "above"):
-		return page.Win
-	}
-	return page.Unknown
-}
+// kindsOfShares are the colours of a waterfall's rows.
+var kindsOfShares = [...]page.Kind{roofline.NoFloor: page.Unknown, roofline.Floor: page.Must, roofline.Above: page.Win, roofline.Communication: page.Alone, roofline.Idle: page.Idle}
 
 // waterfalls draw where the time of a typical pass of each stage goes.
 func waterfalls(l *roofline.Report) page.Section {
@@ -202,7 +190,7 @@ func waterfalls(l *roofline.Report) page.Section {
 			if x.Time == 0 {
 				continue
 			}
-			f.Steps = append(f.Steps, page.Step{Name: x.Name, Value: page.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%", Detail: x.Note, Kind: kindOfShare(x.Name), From: at, To: at + float64(x.Time)})
+			f.Steps = append(f.Steps, page.Step{Name: x.Name, Value: page.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%", Detail: x.Note, Kind: kindsOfShares[x.Kind], From: at, To: at + float64(x.Time)})
 			at += float64(x.Time)
 		}
 		if len(f.Steps) > 0 {

@@ -55,7 +55,7 @@ func TestReportOfOnePassInAllForms(t *testing.T) {
 		want  []string
 	}{
 		"page": {func(b *strings.Builder) error { return r.WriteHTML(b) }, []string{
-			"What to do, largest first", "gate_up_proj", "down_proj", "floor: products (weights)", `class="timeline-data"`, `id="layers"`, `id="idle"`}},
+			"What to do, largest first", "gate_up_proj", "down_proj", "floor: products (weights)", `class="timeline-data"`, `class="must"`, `class="win"`, `id="layers"`, `id="idle"`}},
 		"text":     {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{All: true, Width: 140}) }, []string{"What matters", "gate_up_proj", "prefill"}},
 		"colour":   {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Color: true}) }, []string{"\x1b["}},
 		"Markdown": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Markdown: true}) }, []string{"## What matters", "| gate_up_proj |"}},

@@ -281,14 +281,14 @@ func (r *measured) exchanged() []Share {
 	told, ranks := r.told, len(r.walk.met.ranks)
 	rest := r.booked[communication] - told.transfer - told.waiting
 	if told.passes == 0 {
-		return []Share{{"communication: transfer and waiting", rest, alone}}
+		return []Share{{Name: "communication: transfer and waiting", Time: rest, Note: alone, Kind: Communication, group: groups}}
 	}
 	out := []Share{
-		{"communication: transfer", told.transfer, fmt.Sprintf("what the shortest of %d ranks takes", ranks)},
-		{"communication: waiting for other ranks", told.waiting, "they arrive later, and all end together"},
+		{Name: "communication: transfer", Time: told.transfer, Note: fmt.Sprintf("what the shortest of %d ranks takes", ranks), Kind: Communication, group: groups},
+		{Name: "communication: waiting for other ranks", Time: told.waiting, Note: "they arrive later, and all end together", Kind: Communication, group: groups},
 	}
 	if rest > 0 {
-		out = append(out, Share{"communication: transfer and waiting not separated", rest, "not all ranks of a group end it together"})
+		out = append(out, Share{Name: "communication: transfer and waiting not separated", Time: rest, Note: "not all ranks of a group end it together", Kind: Communication, group: groups})
 	}
 	return out
 }

@@ -188,9 +188,9 @@ func (s *passFloor) join(o *passFloor) {
 // waterfall is what a plan knows of one: its floors.
 func (s *passFloor) waterfall() []Share {
 	return []Share{
-		{Name: "floor: products (weights)", Time: duration(s.products)},
-		{Name: "floor: experts", Time: duration(s.experts)},
-		{Name: "floor: attention (cache)", Time: duration(s.attention)},
+		{Name: heads[products].floor, Kind: Floor, Time: duration(s.products)},
+		{Name: heads[experts].floor, Kind: Floor, Time: duration(s.experts)},
+		{Name: heads[attentionCore].floor, Kind: Floor, Time: duration(s.attention)},
 	}
 }
 

@@ -120,7 +120,23 @@ type Share struct {
 	Time time.Duration `json:"ns"`
 	// Note is a remark for the table.
 	Note string `json:"note,omitempty"`
+	// Kind is what sort of time it is.
+	Kind ShareKind `json:"-"`
+
+	group group // whose time it is, groups for that of none
 }
+
+// ShareKind is a sort of time in a waterfall.
+type ShareKind uint8
+
+// The kinds, by what can be said of the time.
+const (
+	NoFloor       ShareKind = iota // nothing says how much of it has to be
+	Floor                          // has to be
+	Above                          // more than has to be
+	Communication                  // exchanges between GPUs that nothing hides
+	Idle                           // the GPU does nothing
+)
 
 // Item is time that may be won.
 type Item struct {

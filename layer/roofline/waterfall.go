@@ -52,18 +52,18 @@ func (r *measured) waterfall() []Share {
 			if group(g) == experts && r.walk.model != nil {
 				note = "experts of one token"
 			}
-			out = append(out, Share{heads[g].floor, floors[g], note})
+			out = append(out, Share{Name: heads[g].floor, Time: floors[g], Note: note, Kind: Floor, group: group(g)})
 		}
 	}
 	if even > 0 {
-		out = append(out, Share{"experts of more tokens, if chosen evenly", even, r.missing(experts)})
+		out = append(out, Share{Name: "experts of more tokens, if chosen evenly", Time: even, Note: r.missing(experts), group: groups})
 	}
 	for g := range heads {
-		name, note := heads[g].above, r.sharesOf(group(g))
+		s := Share{Name: heads[g].above, Time: rest[g], Note: r.sharesOf(group(g)), Kind: Above, group: group(g)}
 		if floors[g] == 0 {
-			name, note = heads[g].alone, r.missing(group(g))
+			s.Name, s.Note, s.Kind = heads[g].alone, r.missing(group(g)), NoFloor
 		}
-		out = append(out, Share{name, rest[g], note})
+		out = append(out, s)
 	}
 	return r.named(out)
 }
@@ -89,15 +89,15 @@ func (r *measured) missing(g group) string {
 
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
-	out = append(out, Share{rowSmall, r.booked[small], fmt.Sprintf("%s; the GPU's shortest kernels take %s µs", r.launches(small), us(r.walk.shortest))})
+	out = append(out, Share{Name: "small operators", Time: r.booked[small], Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s µs", r.launches(small), us(r.walk.shortest)), group: small})
 	out = append(out, r.exchanged()...)
 	return append(out, []Share{
-		{rowCopies, r.booked[copies], r.launches(copies)},
-		{rowUnplaced, r.booked[unplaced], ""},
-		{rowOutside, r.booked[outside], ""},
-		{"kernels of no pass", r.given.others, ""},
-		{"GPU idle inside the pass", r.given.inside, ""},
-		{"GPU idle up to the next pass", r.given.after, ""},
+		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
+		{Name: "not placed", Time: r.booked[unplaced], group: unplaced},
+		{Name: "outside layers", Time: r.booked[outside], group: outside},
+		{Name: "kernels of no pass", Time: r.given.others, group: groups},
+		{Name: "GPU idle inside the pass", Time: r.given.inside, Kind: Idle, group: groups},
+		{Name: "GPU idle up to the next pass", Time: r.given.after, Kind: Idle, group: groups},
 	}...)
 }
 
@@ -229,8 +229,8 @@ func (r *measured) recoverable() []Item {
 		}
 	}
 	for _, s := range r.pass.Waterfall {
-		if !strings.HasPrefix(s.Name, "floor:") {
-			add(Item{What: s.Name, Time: s.Time, Why: s.Note, group: r.groupNamed(s.Name)})
+		if s.Kind != Floor {
+			add(Item{What: s.Name, Time: s.Time, Why: s.Note, group: s.group})
 		}
 	}
 	for i := range items {
@@ -245,31 +245,3 @@ func (r *measured) recoverable() []Item {
 	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Time, a.Time) })
 	return items
 }
-
-// groupNamed is the group whose time above the floor a row of the waterfall is, groups for idle time.
-func (r *measured) groupNamed(name string) group {
-	for g, h := range heads {
-		if name == h.above || without(name) == without(h.alone) {
-			return group(g)
-		}
-	}
-	switch name {
-	case rowSmall:
-		return small
-	case rowCopies:
-		return copies
-	case rowUnplaced:
-		return unplaced
-	case rowOutside:
-		return outside
-	}
-	return groups
-}
-
-// Rows of a waterfall beside those of heads.
-const (
-	rowSmall    string = "small operators"
-	rowCopies   string = "copies and fills"
-	rowUnplaced string = "not placed"
-	rowOutside  string = "outside layers"
-)

@@ -112,6 +112,10 @@ func TestUnknownGPU(t *testing.T) {
 	var sum time.Duration
 	for _, s := range r.Passes[0].Waterfall {
 		sum += s.Time
+		if (s.Kind == roofline.Floor) != strings.HasPrefix(s.Name, "floor") || (s.Kind == roofline.Above) != strings.Contains(s.Name, "above") ||
+			(s.Kind == roofline.Idle) != strings.HasPrefix(s.Name, "GPU idle") || (s.Kind == roofline.Communication) != strings.HasPrefix(s.Name, "communication") {
+			t.Errorf("%s is of kind %d", s.Name, s.Kind)
+		}
 		if strings.HasPrefix(s.Name, "floor") {
 			t.Errorf("%s: %v", s.Name, s.Time)
 		}
