@@ -53,7 +53,7 @@ func addColours(p *page.Page, d *layer.Device) {
 func addHealth(p *page.Page, h trace.Health) {
 	p.Health.Status = string(h.Status)
 	for _, f := range h.Findings {
-		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Severity: string(f.Severity), Message: f.Message})
+		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Message: f.Message})
 	}
 }
 
@@ -317,7 +317,7 @@ const fallRows = 14
 
 // compareSections are the waterfall from A to B, its rows, findings and gates.
 func compareSections(r *compare.Report) []page.Section {
-	fall := page.Waterfall{Label: "From a step of A to one of B", Total: page.Duration(r.A.Wall) + " → " + page.Duration(r.B.Wall), Unit: "ms"}
+	fall := page.Waterfall{Label: "From a step of A to one of B", Total: page.Duration(r.A.Wall) + " → " + page.Duration(r.B.Wall)}
 	at := r.A.Wall
 	fall.Steps = append(fall.Steps, page.Step{Name: "A: " + sideName(&r.A), Value: page.Duration(at), Kind: page.Whole, To: float64(at)})
 	step := func(name string, delta time.Duration) {

@@ -38,7 +38,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Severity: string(f.Severity), Message: f.Message})
+			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Message: f.Message})
 		}
 	}
 	for _, c := range []string{r.Framework, r.Model, r.GPU} {
@@ -184,7 +184,7 @@ func waterfalls(l *roofline.Report) page.Section {
 	s := page.Section{ID: "waterfall", Title: "Where a step goes", Text: "From what has to be to what was measured: each bar begins where the one above ends."}
 	for _, p := range l.Typical() {
 		whole := cmp.Or(p.Wall, p.Floor)
-		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title), Total: page.Duration(whole), Unit: "ms", Max: float64(whole)}
+		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title), Total: page.Duration(whole), Max: float64(whole)}
 		at := 0.0
 		for _, x := range p.Waterfall {
 			if x.Time == 0 {

@@ -45,7 +45,7 @@ type Health struct {
 }
 
 // Remark is one thing that is wrong with the input.
-type Remark struct{ Code, Severity, Message string }
+type Remark struct{ Code, Message string }
 
 // Section is one part of the page. Its parts are shown in the order of the fields; those
 // that are empty are left out.
@@ -79,7 +79,6 @@ type Card struct {
 type Waterfall struct {
 	Label string // what it shows, for people who cannot see it
 	Total string // of all steps; may be empty
-	Unit  string // of the axis, such as "ms"
 	Max   float64
 	Steps []Step
 }

@@ -29,14 +29,14 @@ func write(t *testing.T, p *page.Page) string {
 func sample(text string) *page.Page {
 	return &page.Page{
 		Title: text, Program: text, Verdict: text, Context: []string{text}, Notes: []string{text}, Figures: []page.Figure{{Value: text, Name: text}},
-		Health: page.Health{Status: text, Coverage: text, Findings: []page.Remark{{Code: text, Severity: text, Message: text}}},
+		Health: page.Health{Status: text, Coverage: text, Findings: []page.Remark{{Code: text, Message: text}}},
 		Sections: []page.Section{{
 			ID: text, Title: text, Text: text,
 			Timelines: []*page.Timeline{{ID: text, Label: text, Link: text, Span: 100, Kernels: 1, Bars: []page.Bar{{Start: 10, End: 20}}, Operators: []string{text}, Streams: []string{text}, Names: []page.Name{{Short: text, Whole: text}}, Sources: []string{text},
 				Passes: []page.Pass{{End: 50, Label: text, Href: text}}, Layers: []page.LayerBar{{End: 40}}, Gaps: []page.Gap{{Start: 20, End: 90, Lines: []string{text}}}, Causes: []page.Cause{{Name: text, Means: text}},
-				Pins: []page.Pin{{Card: 1, Start: 20, End: 90}}, Ranks: []page.RankBars{{Name: text, Bars: []page.Bar{{End: 3}}}}, Palette: []page.Colour{{Name: text, Variable: "--c1"}}}},
+				Pins: []page.Pin{{Card: 1, Start: 20, End: 90}}, Palette: []page.Colour{{Name: text, Variable: "--c1"}}}},
 			Cards: []page.Card{{Title: text, Gain: text, Size: 1, Evidence: []string{text}, Doubt: text, Fix: text, Next: text, Where: text, Href: text}},
-			Falls: []page.Waterfall{{Label: text, Total: text, Unit: text, Steps: []page.Step{{Name: text, Value: text, Detail: text, To: 2}}}},
+			Falls: []page.Waterfall{{Label: text, Total: text, Steps: []page.Step{{Name: text, Value: text, Detail: text, To: 2}}}},
 			Heats: []*page.Heat{{Label: text, Text: text, Rows: []string{text}, Columns: []string{text}, NS: [][]int64{{5}}, Ratio: [][]float64{{1}}}},
 			Tables: []page.Table{{Caption: text, Text: text, Search: true, Columns: []page.Column{{Title: text, Help: text, Code: true, Filter: true}, {Title: text, Numeric: true}},
 				Rows: []page.Row{{ID: text, Cells: []page.Cell{{Text: text, Lines: []string{text}, Hover: text, Series: true}, {Text: text, Sort: 2}}}, {Cells: []page.Cell{{Text: "other", Find: text, Strong: true}, {Text: "1", Sort: 1, Bar: .5}}}}}},

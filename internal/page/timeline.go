@@ -35,7 +35,6 @@ type Timeline struct {
 	// Levels are summaries of the window, the coarsest first; Full are the parts of which Bars has all kernels.
 	Levels []Level
 	Full   [][2]int64
-	Ranks  []RankBars
 	// Palette names the colours that bars, passes and causes index.
 	Palette []Colour
 }
@@ -88,12 +87,6 @@ type Level struct{ Colour, Busy []byte }
 
 // NoColour is an empty bucket.
 const NoColour = 255
-
-// RankBars is a row of one rank.
-type RankBars struct {
-	Name string
-	Bars []Bar // Start, End and Colour
-}
 
 // Colour is a colour of the page's style, by the name of its CSS variable.
 type Colour struct{ Name, Variable string }
@@ -197,11 +190,6 @@ type levelJSON struct {
 	Busy string `json:"busy"`
 }
 
-type rankJSON struct {
-	Name string `json:"name"`
-	Bars string `json:"bars"`
-}
-
 // timelineJSON is what the script reads; see the type Data in timeline.js.
 type timelineJSON struct {
 	ID        string      `json:"id"`
@@ -223,7 +211,6 @@ type timelineJSON struct {
 	Pins      [][3]int64  `json:"pins"`
 	Levels    []levelJSON `json:"levels"`
 	Full      [][2]int64  `json:"full"`
-	Ranks     []rankJSON  `json:"ranks"`
 }
 
 // data is the timeline for the page's script. json.Marshal escapes what could end the
@@ -232,7 +219,7 @@ func (t *Timeline) data() ([]byte, error) {
 	gaps, notes := t.gaps()
 	j := timelineJSON{ID: anchor(t.ID), Label: text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels, Operators: texts(t.Operators), Streams: texts(t.Streams), Sources: texts(t.Sources),
 		Bars: t.bars().String(), Layers: t.layers().String(), Gaps: gaps.String(), GapNotes: notes, Palette: [][2]string{}, Names: [][2]string{}, Passes: [][6]any{}, Causes: [][3]any{}, Pins: [][3]int64{},
-		Levels: []levelJSON{}, Full: [][2]int64{}, Ranks: []rankJSON{}}
+		Levels: []levelJSON{}, Full: [][2]int64{}}
 	for _, c := range t.Palette {
 		j.Palette = append(j.Palette, [2]string{text(c.Name), c.Variable})
 	}
@@ -252,17 +239,6 @@ func (t *Timeline) data() ([]byte, error) {
 		j.Levels = append(j.Levels, levelJSON{len(l.Colour), base64.StdEncoding.EncodeToString(l.Colour), base64.StdEncoding.EncodeToString(l.Busy)})
 	}
 	j.Full = append(j.Full, t.Full...)
-	for _, r := range t.Ranks {
-		var v varints
-		var at int64
-		for _, b := range r.Bars {
-			v.put(b.Start - at)
-			v.put(b.End - b.Start)
-			v.put(int64(b.Colour))
-			at = b.End
-		}
-		j.Ranks = append(j.Ranks, rankJSON{text(r.Name), v.String()})
-	}
 	return json.Marshal(j)
 }
 

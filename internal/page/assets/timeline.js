@@ -9,7 +9,7 @@
  * One row of bars that do not overlap, by start. Times are ns since the window's start.
  * @typedef {object} Row
  * @property {string} name
- * @property {"gap"|"pass"|"layer"|"operator"|"kernel"|"rank"} kind
+ * @property {"gap"|"pass"|"layer"|"operator"|"kernel"} kind
  * @property {number} h height in pixels
  * @property {number} y
  * @property {Float64Array} s starts
@@ -46,7 +46,6 @@
  * @property {[number, number, number][]} pins card, start, end
  * @property {Level[]} levels
  * @property {[number, number][]} full windows of which all kernels are here
- * @property {{name: string, bars: string}[]} ranks
  */
 
 (() => {
@@ -184,7 +183,6 @@
       this.layerRow();
       this.operatorRow();
       this.streamRows();
-      this.rankRows();
       this.levels = d.levels.map((l) => ({ n: l.n, op: bytes(l.op), busy: bytes(l.busy) }));
     }
 
@@ -268,22 +266,6 @@
         lanes.forEach((l, i) => {
           if ((this.rows.length ?? 0) < 5 + shown) this.row(i ? "overlapping" : name, "kernel", i ? 16 : 24, l);
         });
-      });
-    }
-
-    rankRows() {
-      this.data.ranks.forEach((rank) => {
-        const r = numbers(rank.bars);
-        /** @type {[number, number, number, number][]} */
-        const bars = [];
-        let t = 0;
-        while (r.more()) {
-          t += r.next();
-          const e = t + r.next();
-          bars.push([t, e, r.next(), bars.length]);
-          t = e;
-        }
-        this.row(rank.name, "rank", 14, bars);
       });
     }
 
@@ -723,10 +705,6 @@
           add("Pass", d.passes[pass] ? d.passes[pass][2] : "");
           break;
         }
-        case "rank":
-          add("Length", duration(r.e[i] - r.s[i]));
-          title = r.name;
-          break;
         default: {
           const k = at;
           const names = d.names[this.name[k]];
