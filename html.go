@@ -252,7 +252,7 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 		p.Notes = append(p.Notes, x.Message)
 	}
 	if h := &v.Headroom; h.WallNS > 0 {
-		p.Figures = []page.Figure{{Value: page.Duration(time.Duration(h.WallNS)), Name: "in the " + v.Basis}, {Value: page.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"}, {Value: page.Duration(time.Duration(h.IdleNS)), Name: "idle"}, {Value: page.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
+		p.Figures = []page.Figure{{Value: page.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)}, {Value: page.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"}, {Value: page.Duration(time.Duration(h.IdleNS)), Name: "idle"}, {Value: page.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
 	}
 	if d != nil && decides != nil {
 		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})

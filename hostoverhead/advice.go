@@ -116,7 +116,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			Why: fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS))})
 	case v.Verdict == No && v.Confidence != finding.Low:
-		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + v.Basis})
+		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
 	}
 	return out
 }

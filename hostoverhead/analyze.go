@@ -122,9 +122,9 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	}
 	r, acc := &v.Ranks[v.Deciding], accounts[v.Deciding]
 	v.Verdict, v.Headroom, v.Idle = r.Verdict, r.Headroom, r.Idle
-	v.Basis = "steps"
+	v.Basis = BasisSteps
 	if acc.steps[0].step == nil {
-		v.Basis = "window"
+		v.Basis = BasisWindow
 	}
 	v.Health = acc.l.w.layers.Health.Status
 	var err error

@@ -42,8 +42,8 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		// Recordings of little work. Whole graph replays are many kernels each.
 		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
 		doubtIf(len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture, "graph-capture", finding.Low, "every step captures graphs: this is a server's start, not how it serves"),
-		doubtIf(v.Basis == "window", "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
-		doubtIf(v.Basis != "window" && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s, which cannot be cross-checked: the next one may look different", counted(r.Steps, "step")),
+		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
+		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s, which cannot be cross-checked: the next one may look different", counted(r.Steps, "step")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
 		doubtIf(!calls, "no-launch-calls", finding.Medium, "no API calls were recorded: nothing tells whether work was queued when the device was idle"),
 		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", finding.Medium,

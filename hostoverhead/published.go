@@ -66,7 +66,7 @@ func (v *Verdict) disagreement() string {
 	rest := ""
 	if len(groups) > 0 {
 		g := slices.MaxFunc(groups, func(x, y groupSum) int { return cmp.Compare(x.ns, y.ns) })
-		if rest = ", and most of the rest is " + g.group.String(); 2*g.steps < g.ns && v.Basis == "steps" {
+		if rest = ", and most of the rest is " + g.group.String(); 2*g.steps < g.ns && v.Basis == BasisSteps {
 			rest += ", outside of the steps"
 		}
 	}

@@ -61,8 +61,8 @@ func (v *Verdict) summary() string {
 }
 
 // timeOf is what a share of the basis is a share of.
-func timeOf(basis string) string {
-	if basis == "steps" {
+func timeOf(basis Basis) string {
+	if basis == BasisSteps {
 		return "step time"
 	}
 	return "the window"
@@ -104,7 +104,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))
 	}
 	steps := counted(r.Steps, "step")
-	if v.Basis == "window" {
+	if v.Basis == BasisWindow {
 		steps = "no steps"
 	}
 	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, steps, counted(r.Kernels, "kernel"), percent(v.Threshold))
@@ -153,7 +153,7 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	rows = append(rows, []string{"all", "", microseconds(h.IdleNS), percentOf(h.IdleNS, h.WallNS), microseconds(r.WindowNS - r.BusyNS), ""})
 	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percentOf(h.BusyNS, h.WallNS), microseconds(h.IdleNS))
 	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
-		table.Text("idle"), table.Text("cause"), table.Number("in the "+v.Basis), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
+		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	if c := r.Transfers; c != nil {
 		fmt.Fprintf(b, "Of the busy time, only copies and sets run for %s in the %s (%s), %s in the window.\n",
 			microseconds(c.StepsNS), v.Basis, percent(c.Share), microseconds(c.NS))

@@ -193,6 +193,15 @@ type Advice struct {
 	Count int   `json:"count,omitempty"`
 }
 
+// Basis is what the shares of a verdict are of.
+type Basis string
+
+// The bases.
+const (
+	BasisSteps  Basis = "steps"  // the time of the steps
+	BasisWindow Basis = "window" // the whole window: no steps were found
+)
+
 // Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to do.
 //
 // Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
@@ -202,8 +211,8 @@ type Verdict struct {
 	// Confidence is the least weight of the doubts.
 	Confidence finding.Band `json:"confidence"`
 	Summary    string       `json:"summary"` // the verdict as one sentence
-	// Basis says what the shares are of: "steps" or, where no steps were found, "window".
-	Basis     string   `json:"basis"`
+	// Basis says what the shares are of.
+	Basis     Basis    `json:"basis"`
 	Threshold float64  `json:"threshold"` // the share of the host from which it is YES
 	Headroom  Headroom `json:"headroom"`
 	// Idle is that of the deciding device.

@@ -182,7 +182,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		return err
 	}
 	return env.Judge(func(c app.Condition) gate.Check {
-		if v.Basis != "steps" {
+		if v.Basis != hostoverhead.BasisSteps {
 			return c.Untold("no step was found whose time the host could cost")
 		}
 		h := v.Headroom
