@@ -3,6 +3,7 @@ module github.com/llmstrata/strata
 go 1.25.0
 
 require (
+	github.com/goccy/go-json v0.12.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/pprof v0.0.0-20250317173921-a4b03ec1a45e
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724

@@ -1,11 +1,12 @@
 package capture
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/goccy/go-json"
 )
 
 // manifestFile is the name of the document that [Run] leaves in the output folder: the [Result].

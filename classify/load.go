@@ -2,11 +2,12 @@ package classify
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/wordmatch"
 )

@@ -3,13 +3,14 @@ package hostoverhead
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
+
+	"github.com/goccy/go-json"
 
 	"golang.org/x/sync/errgroup"
 

@@ -2,10 +2,11 @@ package profile
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/profile/internal/document"
 	"github.com/llmstrata/strata/profile/internal/ranks"

@@ -62,7 +62,7 @@ var Fences = []Fence{
 // importing it must not pay for. Those of this module begin with a slash.
 var Unreachable = map[string][]string{
 	".":        {"net/http", "/capture"},
-	"trace":    {"net/http", "zombiezen.com", "modernc.org", "github.com/ianlancetaylor/demangle"},
+	"trace":    {"net/http", "zombiezen.com", "modernc.org", "github.com/ianlancetaylor/demangle", "github.com/goccy"},
 	"perfetto": {"net/http"},
 	// No program links what makes or checks test data: the demo embeds what the generator wrote.
 	"examples/strata": {"/internal/gen", "/internal/built", "/internal/hosttest", "/internal/testdata", "/internal/whole", "/internal/arch", "/examples/internal/apptest", "testing"},

@@ -3,12 +3,13 @@ package fusion
 import (
 	"bytes"
 	_ "embed" // the data files below
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"

@@ -2,12 +2,13 @@ package gate
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-json"
 )
 
 const (

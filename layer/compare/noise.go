@@ -2,12 +2,13 @@ package compare
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/stat"
 )

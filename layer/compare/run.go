@@ -2,13 +2,14 @@ package compare
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/layer"

@@ -1,12 +1,13 @@
 package roofline
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/goccy/go-json"
 )
 
 // Rule says what an op has to do that the table does not know, or knows wrongly. Rules come before the table.

@@ -3,12 +3,13 @@ package view
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/decimal"
 	"github.com/llmstrata/strata/layer"

@@ -1,8 +1,9 @@
 package view
 
 import (
-	"encoding/json"
 	"io"
+
+	"github.com/goccy/go-json"
 )
 
 // WriteJSON writes the document, indented by two spaces, and a final newline.

@@ -1,9 +1,10 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"

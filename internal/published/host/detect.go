@@ -2,13 +2,14 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/interval"

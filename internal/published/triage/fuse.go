@@ -3,9 +3,10 @@ package triage
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-json"
 )
 
 //go:embed patterns.json

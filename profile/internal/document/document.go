@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-json"
+
 	"github.com/llmstrata/strata/internal/atomicfile"
 )
 
@@ -19,7 +20,7 @@ import (
 // struct: one field has a dozen names, a wrong type must name the field, and a
 // config holds hundreds of fields that are none of our business. Order of work:
 // bounded read → one pass that bounds the depth and neutralises Python's
-// NaN/Infinity → encoding/json.Valid (its error has an offset) → objects and lists are split into raw values.
+// NaN/Infinity → one decoding as raw JSON (its error has an offset) → objects and lists are split into raw values.
 
 const (
 	// MaxBytes bounds a document in bytes. The largest config in the wild we
