@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
@@ -105,8 +104,12 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 		{"hostoverhead.Analyze", func(ctx context.Context) error {
 			return nothing(hostoverhead.Analyze(ctx, []*layer.Analysis{a, a}, hostoverhead.Options{}))
 		}},
-		{"hostcompare.Breakdown", func(ctx context.Context) error { return nothing(hostcompare.Breakdown(ctx, a, hostcompare.Options{})) }},
-		{"hostcompare.Compare", func(ctx context.Context) error { return nothing(hostcompare.Compare(ctx, a, a, hostcompare.Options{})) }},
+		{"hostoverhead.Breakdown", func(ctx context.Context) error {
+			return nothing(hostoverhead.Breakdown(ctx, a, hostoverhead.BreakdownOptions{}))
+		}},
+		{"hostoverhead.Compare", func(ctx context.Context) error {
+			return nothing(hostoverhead.Compare(ctx, a, a, hostoverhead.BreakdownOptions{}))
+		}},
 		{"perfetto.Annotate", func(ctx context.Context) error {
 			_, err := perfetto.Annotate(ctx, tr, path, path+".annotated", tracks, perfetto.CopyOptions{})
 			return err
@@ -158,7 +161,7 @@ func TestCancelAtAnyPoint(t *testing.T) {
 // all stages, on a machine of two.
 var atBorders = map[string]int64{
 	"triage.Analyze": 6, "triage.NewInput": 6,
-	"hostoverhead.Analyze": 6, "hostcompare.Breakdown": 2, "hostcompare.Compare": 5,
+	"hostoverhead.Analyze": 6, "hostoverhead.Breakdown": 2, "hostoverhead.Compare": 5,
 }
 
 // TestCancelledSoon counts how often each call asks on a trace and on one four

@@ -13,7 +13,7 @@
 // [github.com/llmstrata/strata/layer] finds passes and layers (its roofline says
 // what they should take, its compare what differs between two runs),
 // [github.com/llmstrata/strata/triage] writes the three tables,
-// [github.com/llmstrata/strata/hostoverhead] judges the host (its hostcompare compares runs),
+// [github.com/llmstrata/strata/hostoverhead] judges the host,
 // [github.com/llmstrata/strata/perfetto] links, annotates and slices, and
 // [github.com/llmstrata/strata/capture] records from a running server.
 package strata

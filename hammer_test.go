@@ -14,7 +14,6 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/internal/whole"
@@ -75,8 +74,8 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 			return []any{v, err}
 		},
 		func(_ *trace.Trace, d *layer.Device) any {
-			r, err := hostcompare.Breakdown(context.Background(), d.Analysis(), hostcompare.Options{})
-			c, cerr := hostcompare.Compare(context.Background(), d.Analysis(), d.Analysis(), hostcompare.Options{})
+			r, err := hostoverhead.Breakdown(context.Background(), d.Analysis(), hostoverhead.BreakdownOptions{})
+			c, cerr := hostoverhead.Compare(context.Background(), d.Analysis(), d.Analysis(), hostoverhead.BreakdownOptions{})
 			return []any{r, err, c, cerr}
 		},
 		func(_ *trace.Trace, dev *layer.Device) any {

@@ -80,3 +80,12 @@ func (s *Stragglers) Text() string {
 	b.Flush()
 	return out.String()
 }
+
+// Statuses of compared operations.
+const (
+	StatusImproved   = statusImproved
+	StatusNew        = statusNew
+	StatusRegression = statusRegression
+	StatusRemoved    = statusRemoved
+	StatusRenamed    = statusRenamed
+)

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -142,7 +141,7 @@ func checkJudged(t *testing.T, name string, tr, other *trace.Trace) {
 	} else {
 		checkVerdict(t, name, v)
 	}
-	if c, err := hostcompare.Compare(context.Background(), analyzed(t, tr), analyzed(t, other), hostcompare.Options{}); err == nil {
+	if c, err := hostoverhead.Compare(context.Background(), analyzed(t, tr), analyzed(t, other), hostoverhead.BreakdownOptions{}); err == nil {
 		if _, err := json.Marshal(c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

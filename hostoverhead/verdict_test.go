@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
@@ -188,9 +187,15 @@ func TestNoKernels(t *testing.T) {
 			_, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a, a}, hostoverhead.Options{})
 			return err
 		},
-		"nothing":   func() error { _, err := hostoverhead.Analyze(t.Context(), nil, hostoverhead.Options{}); return err },
-		"Breakdown": func() error { _, err := hostcompare.Breakdown(t.Context(), a, hostcompare.Options{}); return err },
-		"Compare":   func() error { _, err := hostcompare.Compare(t.Context(), a, a, hostcompare.Options{}); return err },
+		"nothing": func() error { _, err := hostoverhead.Analyze(t.Context(), nil, hostoverhead.Options{}); return err },
+		"Breakdown": func() error {
+			_, err := hostoverhead.Breakdown(t.Context(), a, hostoverhead.BreakdownOptions{})
+			return err
+		},
+		"Compare": func() error {
+			_, err := hostoverhead.Compare(t.Context(), a, a, hostoverhead.BreakdownOptions{})
+			return err
+		},
 	} {
 		if err := f(); !errors.Is(err, layer.ErrNoKernels) {
 			t.Errorf("%s: %v, want ErrNoKernels", name, err)
@@ -354,7 +359,7 @@ func TestStopsWhenCancelled(t *testing.T) {
 func TestReportsSayWhatWasUsed(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
 	v := judged(t, tr)
-	c, err := hostcompare.Compare(t.Context(), analyzed(t, tr), analyzed(t, hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))), hostcompare.Options{})
+	c, err := hostoverhead.Compare(t.Context(), analyzed(t, tr), analyzed(t, hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))), hostoverhead.BreakdownOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ type Floors [][]string
 // House is the order of this module.
 var House = Floors{
 	{"."},
-	{"hostoverhead/hostcompare", "hostoverhead/replay"},
+	{"hostoverhead/replay"},
 	{"triage", "hostoverhead", "perfetto"},
 	{"layer/view", "layer/compare", "layer/fleet"},
 	{"layer/roofline"},

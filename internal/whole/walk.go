@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/published"
@@ -233,14 +232,14 @@ var trials = []func(t testing.TB, l *lab) (any, error){
 		if err != nil {
 			return nil, err
 		}
-		return hostcompare.Breakdown(t.Context(), passes, hostcompare.Options{})
+		return hostoverhead.Breakdown(t.Context(), passes, hostoverhead.BreakdownOptions{})
 	},
 	func(t testing.TB, l *lab) (any, error) {
 		passes, err := l.layers()
 		if err != nil {
 			return nil, err
 		}
-		return hostcompare.Compare(t.Context(), passes, passes, hostcompare.Options{})
+		return hostoverhead.Compare(t.Context(), passes, passes, hostoverhead.BreakdownOptions{})
 	},
 }
 

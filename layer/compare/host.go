@@ -34,12 +34,25 @@ type Operation struct {
 	Steps []time.Duration `json:"step_ns"`
 }
 
+// FigureKind is the family of operations that are figures of whole steps, which are judged as operations are. [CompareHost] concludes from three.
+const FigureKind = "figure"
+
+// The figures that a conclusion rests on.
+const (
+	FigureWall = "wall time per step"
+	FigureStep = "step duration"
+	FigureGap  = "inter-step gap (p50)"
+)
+
 // HostReport is what differs in what the host does.
 type HostReport struct {
 	StepsA int `json:"steps_a"`
 	StepsB int `json:"steps_b"`
 	// Wall is the mean time of a step.
 	Wall Interval `json:"wall"`
+	// Figures are those of whole steps; Conclusion is what they and the operations come to, "" without figures.
+	Figures    []HostRow      `json:"figures,omitempty"`
+	Conclusion HostConclusion `json:"conclusion,omitempty"`
 	// Rows are the operations, the largest difference first.
 	Rows []HostRow `json:"rows"`
 	// StepsNeeded is how many steps a side needs before its operations are judged.
@@ -121,9 +134,14 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		h.judgeKind(kind, o)
 	}
 	for _, k := range h.keys {
+		if k.kind == FigureKind {
+			r.Figures = append(r.Figures, h.row(k))
+			continue
+		}
 		r.Rows = append(r.Rows, h.row(k))
 	}
 	h.renames(r, o)
+	r.Conclusion = r.conclude(time.Duration(cmp.Or(o.HostChange, h.p.HostChange) * h.step))
 	slices.SortStableFunc(r.Rows, func(x, y HostRow) int { return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A)) })
 	return r
 }
@@ -302,6 +320,12 @@ func (h *hostComparison) row(k opKey) HostRow {
 	j := &op.judged
 	r := HostRow{Kind: k.kind, Name: k.name, Class: classNames[op.series.class], Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
 		Seen: time.Duration(j.seen(h.p, len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
+	if k == (opKey{FigureKind, FigureGap}) { // a pause of the server is no typical gap
+		half := time.Duration(j.half())
+		r.A, r.B = time.Duration(median(op.series.a)), time.Duration(median(op.series.b))
+		r.Delta = r.B - r.A
+		r.Low, r.High = r.Delta-half, r.Delta+half
+	}
 	switch {
 	case j.fresh:
 		r.Status = New

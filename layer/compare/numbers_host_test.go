@@ -100,6 +100,13 @@ func numbersOfHosts() map[string]number {
 		"HostFloor":       {0.24, 0.244, longer(40, 0, false)},
 		"HostPriorSD":     {0.247, 0.252, longer(12, 0, false)},
 		"HostSteps":       {11, 12, func(p params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
+		"HostChange": {0.29, 0.31, func(p params, x float64) bool { // of an operation that takes a tenth of the step
+			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op", 1000*(1+x), 1, 0, false)
+			for _, h := range []*Host{a, b} {
+				h.Operations = append(h.Operations, Operation{Kind: FigureKind, Name: FigureWall, Class: classNames[host], Steps: h.Walls})
+			}
+			return CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Conclusion != HostSame
+		}},
 		"HostCorrelation": {0.59, 0.602, longer(100, 0.3, true)},
 		"RenameCount": {-1.051, -1.049, func(p params, x float64) bool {
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op_v2", 1000, -x, 0, false)

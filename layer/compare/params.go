@@ -46,6 +46,8 @@ type params struct {
 	HostFloor   float64
 	HostPriorSD float64
 	HostSteps   int
+	// HostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one server differ by.
+	HostChange float64
 	// HostCorrelation bounds the autocorrelation of steps that operations of the host are taken to have, which is measured.
 	HostCorrelation float64
 	// RenameCount is by which share the occurrences in a step of an operation may differ from those of the one it was before a rename.
@@ -102,7 +104,7 @@ func defaultParams() params {
 		Alpha: 0.01, MinShare: 0.005, MinShift: 0.01, MinWait: 0.01, WaitPasses: 5,
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
-		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostCorrelation: 0.9, RenameCount: 0.05,
+		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostChange: 0.03, HostCorrelation: 0.9, RenameCount: 0.05,
 		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, BimodalPasses: 6, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03, Pooled: 0.9, Contained: 0.95, Whole: 0.995, SizeGap: 0.1, Lost: 0.25, Strays: 0.1, Alike: 0.7, Matched: 0.5,
 	}
 }

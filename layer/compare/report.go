@@ -32,6 +32,9 @@ type Options struct {
 	Gates []Gate
 	// Allow are the codes of doubts in spite of which there is a verdict (see [Doubt]).
 	Allow []DoubtCode
+	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]). Zero: 0.03, what two runs of one
+	// server differ by.
+	HostChange float64
 	// HostApart keeps operations of the host out of Findings and First: they stand in Host alone.
 	HostApart bool
 }

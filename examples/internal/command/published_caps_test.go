@@ -80,7 +80,7 @@ var published = []struct{ what, shown string }{
 	{"the pattern of context-only steps", "patterns 2 to 5 of the published root-cause guide (launches, bookkeeping, JIT, context-only steps)"},
 	{"the reasons ALLOC, CUSTOM_OP, GRAPH_SPLIT", "the reasons ALLOC, CUSTOM_OP and GRAPH_SPLIT were tried on generated traces only"},
 	{"stragglers of a directory of ranks", "examples/internal/programs/hostdetect TestDirectoryOfRanks"},
-	{"the handoff of one run", "hostoverhead/hostcompare TestHandoffOfOneRun"},
+	{"the handoff of one run", "hostoverhead TestHandoffOfOneRun"},
 	{"the handoff's source function", "`source_function` of a handoff"},
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
@@ -249,7 +248,7 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 		if err != nil {
 			return nil, err
 		}
-		r.Host, err = hostcompare.Series(ctx, a, hostcompare.Options{})
+		r.Host, err = hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
 		if err != nil && !errors.Is(err, layer.ErrNoKernels) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

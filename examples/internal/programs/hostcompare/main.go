@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	layercompare "github.com/llmstrata/strata/layer/compare"
@@ -95,7 +94,7 @@ func run(ctx context.Context, env *app.Env, o options) error {
 }
 
 // check holds a comparison against --fail-on.
-func (o *options) check(env *app.Env, c *hostcompare.Comparison) error {
+func (o *options) check(env *app.Env, c *hostoverhead.Comparison) error {
 	if o.failOn == "" {
 		return nil
 	}
@@ -142,7 +141,7 @@ func compare(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	c, err := hostcompare.Compare(ctx, a, b, hostcompare.Options{
+	c, err := hostoverhead.Compare(ctx, a, b, hostoverhead.BreakdownOptions{
 		Labels: [2]string{o.baselineLabel, o.targetLabel}, TPSizes: [2]int{sizeA, sizeB}, Ranks: o.tp})
 	if err != nil {
 		return err
@@ -154,7 +153,7 @@ func compare(ctx context.Context, env *app.Env, o options) error {
 }
 
 // write prints a comparison; b is the target.
-func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostcompare.Comparison) error {
+func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostoverhead.Comparison) error {
 	if env.Format == "json" {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {
@@ -162,8 +161,8 @@ func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *h
 		}
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
-			*hostcompare.Comparison
-			Handoff *hostcompare.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
+			*hostoverhead.Comparison
+			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
 		}{"strata.host-compare/1", c, c.Handoff(v)})
 	}
 	return c.WriteText(env.Stdout)
@@ -188,7 +187,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	r, err := hostcompare.Breakdown(ctx, a, hostcompare.Options{Labels: [2]string{label}, TPSizes: [2]int{size}, Ranks: o.tp})
+	r, err := hostoverhead.Breakdown(ctx, a, hostoverhead.BreakdownOptions{Labels: [2]string{label}, TPSizes: [2]int{size}, Ranks: o.tp})
 	if err != nil {
 		return err
 	}
@@ -199,7 +198,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 	if env.Format == "json" {
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
-			*hostcompare.Run
+			*hostoverhead.Run
 			Host *hostoverhead.Verdict `json:"host"` // where the idle time goes
 		}{"strata.host-run/1", r, v})
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
@@ -197,14 +196,14 @@ func (o options) write(ctx context.Context, env *app.Env, ranks []*layer.Analysi
 	}
 	document := struct {
 		*hostoverhead.Verdict
-		Handoff *hostcompare.Handoff `json:"optimization_handoff,omitempty"`
+		Handoff *hostoverhead.Handoff `json:"optimization_handoff,omitempty"`
 	}{Verdict: v}
 	if o.handoff {
-		run, err := hostcompare.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File], hostcompare.Options{})
+		run, err := hostoverhead.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File], hostoverhead.BreakdownOptions{})
 		if err != nil {
 			return err
 		}
-		document.Handoff = (&hostcompare.Comparison{Target: run}).Handoff(v)
+		document.Handoff = (&hostoverhead.Comparison{Target: run}).Handoff(v)
 	}
 	return env.WriteJSON(document)
 }

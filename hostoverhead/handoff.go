@@ -1,4 +1,4 @@
-package hostcompare
+package hostoverhead
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 )
 
@@ -40,7 +40,7 @@ const handoffOps = 5
 
 // handoffAlone is the handoff of one run: without a second one to compare with, the operations are those during which the
 // device idles most.
-func handoffAlone(v *hostoverhead.Verdict, run *Run) *Handoff {
+func handoffAlone(v *Verdict, run *Run) *Handoff {
 	h := handoff(v, run)
 	for _, c := range v.Idle {
 		if c.Cause != finding.HostCode && c.Cause != finding.OtherRanks && c.Group != finding.HostWaiting {
@@ -82,7 +82,7 @@ func (r *Run) sourceOf(name string) string {
 // first target is the worst clear change, be it an operation, a kernel or idle
 // time, or says that there is none. Of a Target alone, without Baseline, the
 // operations are those during which the device idles most.
-func (c *Comparison) Handoff(v *hostoverhead.Verdict) *Handoff {
+func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	if c.Baseline == nil {
 		return handoffAlone(v, c.Target)
 	}
@@ -103,13 +103,13 @@ func (c *Comparison) worst() string {
 			return d.Op
 		}
 	}
-	if c.Conclusion == conclusionGap || c.Conclusion == conclusionStep {
-		return "the time of " + c.Conclusion + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
+	if c.Conclusion == compare.HostBetween || c.Conclusion == compare.HostInStep {
+		return "the time of " + c.Conclusion.String() + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
 	}
 	return "none: nothing clearly became slower"
 }
 
-func handoff(v *hostoverhead.Verdict, run *Run) *Handoff {
+func handoff(v *Verdict, run *Run) *Handoff {
 	h := &Handoff{Verdict: v.Verdict.String(), PrimaryBottleneckPhase: primaryPhase(v), TopRegressingOps: []RegressingOp{},
 		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS), KernelsPerStep: round3(run.KernelsPerStep)}
 	var published struct {
@@ -122,7 +122,7 @@ func handoff(v *hostoverhead.Verdict, run *Run) *Handoff {
 }
 
 // primaryPhase is the phase of the stages that wait for the host.
-func primaryPhase(v *hostoverhead.Verdict) string {
+func primaryPhase(v *Verdict) string {
 	waits := map[string]bool{}
 	for _, s := range v.Ranks[v.Deciding].Stages {
 		if s.Verdict == "YES" {
@@ -143,7 +143,7 @@ func primaryPhase(v *hostoverhead.Verdict) string {
 }
 
 // firstTarget is what to look at first.
-func firstTarget(v *hostoverhead.Verdict, h *Handoff) string {
+func firstTarget(v *Verdict, h *Handoff) string {
 	switch {
 	case v.Verdict == "NO":
 		return "GPU kernels: the host is not the bottleneck"

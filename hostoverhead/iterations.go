@@ -1,4 +1,4 @@
-package hostcompare
+package hostoverhead
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ type benchPhase struct {
 // phases, and takes the last phase that looks like a steady run: at least five
 // iterations, at least half of them of the common size.
 // Kernel density is no guide: JIT warm-up is denser than inference.
-func (w *workload) findIterations() benchPhase {
+func (w *recording) findIterations() benchPhase {
 	var its []iteration
 	for e := range w.events(event.LaneGPU) {
 		if e.Kind() != event.Kernel || w.layers.Of(e.ID()).Facts().Collective != classify.AllReduce {

@@ -1,4 +1,4 @@
-package hostcompare
+package hostoverhead
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 // tally sums operations over the steady steps.
 type tally struct {
-	w       *workload
+	w       *recording
 	kind    string
 	windows []interval.Span // of the steady steps, in order, disjoint
 	tp      int
@@ -30,7 +30,7 @@ type tallied struct {
 	place  string // inside which operation it first occurred
 }
 
-func newTally(w *workload, kind string, windows []interval.Span, tp int) *tally {
+func newTally(w *recording, kind string, windows []interval.Span, tp int) *tally {
 	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}, spans: map[trace.ThreadIndex][]interval.Span{}}
 }
 

@@ -1,13 +1,14 @@
-package hostcompare_test
+package hostoverhead_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer/compare"
 )
 
 // What became slower, is new or has another name is told by its size in the step and what equal runs differ by, not by a per cent of
@@ -18,22 +19,22 @@ func TestWhatCountsAsAChange(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		target nsysgen.Config
-		status map[string]string
+		status map[string]hostoverhead.DeltaStatus
 		first  string
 	}{
-		{"all of the loss is +40% of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]string{op: hostcompare.StatusRegression}, op},
+		{"all of the loss is +40% of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]hostoverhead.DeltaStatus{op: hostoverhead.StatusRegression}, op},
 		{"a range of 2 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 2 * time.Microsecond}), nil, "none"},
-		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]string{"note": hostcompare.StatusNew}, "note"},
+		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]hostoverhead.DeltaStatus{"note": hostoverhead.StatusNew}, "note"},
 		{"a range has another name", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 680 * time.Microsecond}),
-			map[string]string{"prepare_inputs_v2": hostcompare.StatusRenamed}, "none"},
+			map[string]hostoverhead.DeltaStatus{"prepare_inputs_v2": hostoverhead.StatusRenamed}, "none"},
 		{"another name and half as long again", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 1020 * time.Microsecond}),
-			map[string]string{"prepare_inputs_v2": hostcompare.StatusNew, op: hostcompare.StatusRemoved}, "prepare_inputs_v2"},
+			map[string]hostoverhead.DeltaStatus{"prepare_inputs_v2": hostoverhead.StatusNew, op: hostoverhead.StatusRemoved}, "prepare_inputs_v2"},
 		{"nothing changed", base, nil, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.target.Seed = 9
 			target := hosttest.Generate(t, c.target)
-			got := compare(t, hosttest.Generate(t, base), target)
+			got := comparedHosts(t, hosttest.Generate(t, base), target)
 			s := statuses(got)
 			for name, want := range c.status {
 				if s[name] != want {
@@ -52,12 +53,12 @@ func TestWhatCountsAsAChange(t *testing.T) {
 
 // Fewer than twelve steps tell nothing of operations: that is said, not guessed.
 func TestFewStepsAreInconclusive(t *testing.T) {
-	for steps, want := range map[int]string{9: "inconclusive", 16: hostcompare.ConclusionGap} {
+	for steps, want := range map[int]compare.HostConclusion{9: compare.HostInconclusive, 16: compare.HostBetween} {
 		cfg := nsysgen.Default(1)
 		cfg.Steps, cfg.Layers = steps, 2
 		slow := cfg.With(nsysgen.Op{Name: "broadcast_requests", Mean: 400 * time.Microsecond})
 		slow.Seed = 9
-		if c := compare(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow)); c.Conclusion != want {
+		if c := comparedHosts(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow)); c.Conclusion != want {
 			t.Errorf("%d steps: %q (%s), want %q", steps, c.Conclusion, c.Reason, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package hostcompare_test
+package hostoverhead_test
 
 import (
 	"context"
@@ -9,21 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead/hostcompare"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
-func compare(tb testing.TB, a, b *trace.Trace, opts ...hostcompare.Options) *hostcompare.Comparison {
+func comparedHosts(tb testing.TB, a, b *trace.Trace, opts ...hostoverhead.BreakdownOptions) *hostoverhead.Comparison {
 	tb.Helper()
-	var o hostcompare.Options
+	var o hostoverhead.BreakdownOptions
 	if len(opts) > 0 {
 		o = opts[0]
 	}
-	c, err := hostcompare.Compare(context.Background(), analyzed(tb, a), analyzed(tb, b), o)
+	c, err := hostoverhead.Compare(context.Background(), analyzed(tb, a), analyzed(tb, b), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -37,8 +38,8 @@ func compare(tb testing.TB, a, b *trace.Trace, opts ...hostcompare.Options) *hos
 }
 
 // statuses are the operations that have a status.
-func statuses(c *hostcompare.Comparison) map[string]string {
-	out := map[string]string{}
+func statuses(c *hostoverhead.Comparison) map[string]hostoverhead.DeltaStatus {
+	out := map[string]hostoverhead.DeltaStatus{}
 	for _, d := range c.Deltas {
 		if d.Status != "" {
 			out[d.Op] = d.Status
@@ -48,12 +49,12 @@ func statuses(c *hostcompare.Comparison) map[string]string {
 }
 
 func TestSyntheticPair(t *testing.T) {
-	c := compare(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
+	c := comparedHosts(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")),
 		hosttest.Open(t, testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")))
-	want := map[string]string{
-		"broadcast_requests":  hostcompare.StatusNew,
-		"_fetch_new_requests": hostcompare.StatusRegression,
-		"_update_requests":    hostcompare.StatusRegression,
+	want := map[string]hostoverhead.DeltaStatus{
+		"broadcast_requests":  hostoverhead.StatusNew,
+		"_fetch_new_requests": hostoverhead.StatusRegression,
+		"_update_requests":    hostoverhead.StatusRegression,
 	}
 	got := statuses(c)
 	for op, s := range want {
@@ -70,8 +71,8 @@ func TestSyntheticPair(t *testing.T) {
 			t.Errorf("broadcast_requests %+.1f µs per step, want about +250", d.DeltaUS)
 		}
 	}
-	if c.Conclusion != hostcompare.ConclusionGap {
-		t.Errorf("conclusion %q (%s), want %q", c.Conclusion, c.Reason, hostcompare.ConclusionGap)
+	if c.Conclusion != compare.HostBetween {
+		t.Errorf("conclusion %q (%s), want %q", c.Conclusion, c.Reason, compare.HostBetween)
 	}
 }
 
@@ -99,8 +100,8 @@ func TestSameSettingsOtherSeeds(t *testing.T) {
 			}
 			base := run(1)
 			for seed := uint64(2); seed < 5; seed++ {
-				c := compare(t, base, run(seed))
-				if got := statuses(c); len(got) != 0 || c.Conclusion != hostcompare.ConclusionNone || len(c.Patterns) != 0 {
+				c := comparedHosts(t, base, run(seed))
+				if got := statuses(c); len(got) != 0 || c.Conclusion != compare.HostSame || len(c.Patterns) != 0 {
 					t.Errorf("seed %d: %q (%s), %v, %v", seed, c.Conclusion, c.Reason, got, c.Patterns)
 				}
 			}
@@ -120,10 +121,10 @@ func TestGeneratedPair(t *testing.T) {
 			cfg.Ranks, cfg.Steps, cfg.Layers = size.ranks, size.steps, size.layers
 			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests", 1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
 			slow.Seed += 100
-			c := compare(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow))
-			want := map[string]string{"broadcast_requests": hostcompare.StatusNew,
-				"_fetch_new_requests": hostcompare.StatusRegression, "_update_requests": hostcompare.StatusRegression}
-			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != hostcompare.ConclusionGap {
+			c := comparedHosts(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow))
+			want := map[string]hostoverhead.DeltaStatus{"broadcast_requests": hostoverhead.StatusNew,
+				"_fetch_new_requests": hostoverhead.StatusRegression, "_update_requests": hostoverhead.StatusRegression}
+			if got := statuses(c); !maps.Equal(got, want) || c.Conclusion != compare.HostBetween {
 				t.Errorf("%+v, seed %d: %q, %v, want %v", size, seed, c.Conclusion, got, want)
 			}
 		}
@@ -136,22 +137,22 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 		name       string
 		cfg        nsysgen.Config
 		op         string
-		status     string
-		conclusion string
+		status     hostoverhead.DeltaStatus
+		conclusion compare.HostConclusion
 	}{
-		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostcompare.StatusRegression, hostcompare.ConclusionGap},
-		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests", hostcompare.StatusNew, hostcompare.ConclusionGap},
+		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostoverhead.StatusRegression, compare.HostBetween},
+		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests", hostoverhead.StatusNew, compare.HostBetween},
 		{"inside the step", func() nsysgen.Config {
 			c := base
 			c.Prep.Mean *= 4
 			return c
-		}(), "_prepare_inputs", hostcompare.StatusRegression, hostcompare.ConclusionStep},
-		{"faster", base.Slow("_sample_async", 0.3), "_sample_async", hostcompare.StatusImproved, hostcompare.ConclusionFaster},
+		}(), "_prepare_inputs", hostoverhead.StatusRegression, compare.HostInStep},
+		{"faster", base.Slow("_sample_async", 0.3), "_sample_async", hostoverhead.StatusImproved, compare.HostFaster},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := c.cfg
 			cfg.Seed = 9
-			got := compare(t, hosttest.Generate(t, base), hosttest.Generate(t, cfg))
+			got := comparedHosts(t, hosttest.Generate(t, base), hosttest.Generate(t, cfg))
 			if s := statuses(got); len(s) != 1 || s[c.op] != c.status {
 				t.Errorf("statuses %v, want only %s %s", s, c.op, c.status)
 			}
@@ -165,7 +166,7 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 // TestHandoffOfAComparison names what became slower, not what takes longest.
 func TestHandoffOfAComparison(t *testing.T) {
 	target := hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
-	h := compare(t, hosttest.Generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
+	h := comparedHosts(t, hosttest.Generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
 	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(*h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 || h.TopRegressingOps[0].IdleUSPerStep != nil || h.TopRegressingOps[0].SourceFunction != "" {
 		t.Errorf("handoff = %+v", h)
 	}
@@ -190,11 +191,11 @@ func TestHandoffOfOneRun(t *testing.T) {
 			tl.Event(event.Kernel, "gemm", 0, int(i)+1, at+716, at+980)
 		}
 		a := analyzed(t, tl.Finish())
-		run, err := hostcompare.Breakdown(t.Context(), a, hostcompare.Options{})
+		run, err := hostoverhead.Breakdown(t.Context(), a, hostoverhead.BreakdownOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := (&hostcompare.Comparison{Target: run}).Handoff(judged(t, a.Trace()))
+		h := (&hostoverhead.Comparison{Target: run}).Handoff(judged(t, a.Trace()))
 		op := h.TopRegressingOps[0]
 		want := map[bool]string{true: "server.py(12): schedule"}[named]
 		if op.NVTXName != "find work" || op.SourceFunction != want || op.DeltaUSPerStep != nil || op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
@@ -206,7 +207,7 @@ func TestHandoffOfOneRun(t *testing.T) {
 func TestLostGraphCapture(t *testing.T) {
 	cfg := nsysgen.Default(2)
 	cfg.Graphs = nsysgen.GraphOff
-	c := compare(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, cfg))
+	c := comparedHosts(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, cfg))
 	found := false
 	for _, p := range c.Patterns {
 		found = found || p == "56.0 times as many launches per step at the same GPU time: a fusion or graph capture was lost"
@@ -219,7 +220,7 @@ func TestLostGraphCapture(t *testing.T) {
 func TestComparisonIsDeterministic(t *testing.T) {
 	var out [2]string
 	for i := range out {
-		c := compare(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
+		c := comparedHosts(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
 		data, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -233,19 +234,21 @@ func TestComparisonIsDeterministic(t *testing.T) {
 
 func TestOptionsOfComparisons(t *testing.T) {
 	a, b := hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2))
-	c := compare(t, a, b, hostcompare.Options{Labels: [2]string{"old", "new"}, Ranks: 4})
+	c := comparedHosts(t, a, b, hostoverhead.BreakdownOptions{Labels: [2]string{"old", "new"}, Ranks: 4})
 	if c.Baseline.Label != "old" || c.Target.Label != "new" {
 		t.Errorf("labels %q and %q", c.Baseline.Label, c.Target.Label)
 	}
-	if want := compare(t, a, b).Baseline.KernelsPerStep / 2; c.Baseline.KernelsPerStep != want {
+	if want := comparedHosts(t, a, b).Baseline.KernelsPerStep / 2; c.Baseline.KernelsPerStep != want {
 		t.Errorf("kernels per step of 4 ranks = %v, want half of those of 2, %v", c.Baseline.KernelsPerStep, want)
 	}
-	least := func(share float64) hostcompare.Options { return hostcompare.Options{MinChange: &share} }
+	least := func(share float64) hostoverhead.BreakdownOptions {
+		return hostoverhead.BreakdownOptions{MinChange: &share}
+	}
 	// 120 µs of 2.2 ms are 5 %.
-	if got := compare(t, a, b, least(0.10)).Conclusion; got != hostcompare.ConclusionNone {
+	if got := comparedHosts(t, a, b, least(0.10)).Conclusion; got != compare.HostSame {
 		t.Errorf("conclusion for changes of 10%% and more = %q", got)
 	}
-	if got := compare(t, a, b, least(0.01)).Conclusion; got != hostcompare.ConclusionGap {
+	if got := comparedHosts(t, a, b, least(0.01)).Conclusion; got != compare.HostBetween {
 		t.Errorf("conclusion for changes of 1%% and more = %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package hostcompare
+package hostoverhead
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace/event"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // name recognises known shapes of a regression.
 func (c *Comparison) name() {
-	if c.Conclusion == conclusionNone || c.Conclusion == conclusionImpossible {
+	if c.Conclusion == compare.HostSame || c.Conclusion == compare.HostInconclusive {
 		return
 	}
 	say := func(format string, args ...any) { c.Patterns = append(c.Patterns, fmt.Sprintf(format, args...)) }
