@@ -97,9 +97,9 @@ func numbersOfHosts() map[string]number {
 		}
 	}
 	return map[string]number{
-		"HostFloor":       {0.24, 0.244, longer(40, 0, false)},
-		"HostPriorSD":     {0.247, 0.252, longer(12, 0, false)},
-		"HostSteps":       {11, 12, func(p params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
+		"HostFloor":   {0.24, 0.244, longer(40, 0, false)},
+		"HostPriorSD": {0.247, 0.252, longer(12, 0, false)},
+		"HostSteps":   {11, 12, func(p params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
 		"HostChange": {0.29, 0.31, func(p params, x float64) bool { // of an operation that takes a tenth of the step
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op", 1000*(1+x), 1, 0, false)
 			for _, h := range []*Host{a, b} {
