@@ -52,14 +52,16 @@ func TestSteadyRun(t *testing.T) {
 	}{
 		{"none", chosen(same), "-1 0 10 no passes"},
 		{"one", chosen(same, 100), "0 1 10 the only pass"},
-		{"two", chosen(same, 100, 100), "0 2 10 first of 2 neighbouring decode passes whose durations stay within 10% of their median"},
-		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100), "0 2 10 first of 2 neighbouring decode passes of batch 0 whose durations stay within 10% of their median"},
-		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100), "0 2 10 first of 2 neighbouring passes whose durations stay within 10% of their median"},
+		{"two", chosen(same, 100, 100), "0 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
+		{"the second is the median", chosen(same, 100, 103, 106), "1 3 10 the median of 3 neighbouring decode passes whose durations stay within 10% of it"},
+		{"the third is the median", chosen(same, 200, 100, 109, 104, 105, 101), "3 5 10 the median of 5 neighbouring decode passes whose durations stay within 10% of it"},
+		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100), "0 2 10 the median of 2 neighbouring decode passes of batch 0 whose durations stay within 10% of it"},
+		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100), "0 2 10 the median of 2 neighbouring passes whose durations stay within 10% of it"},
 		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
-		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10% of their median"},
+		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100), "1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
 		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
 		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
-		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 first of 2 neighbouring draft passes whose durations stay within 10% of their median"},
+		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 the median of 2 neighbouring draft passes whose durations stay within 10% of it"},
 		{"all cut", chosen(func(p []ForwardPass) {
 			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
 			p[1].NumLayers = 2
@@ -68,7 +70,7 @@ func TestSteadyRun(t *testing.T) {
 			p[0].Partial, p[1].Partial, p[2].Partial = cutAtStart, cutAtStart, cutAtEnd
 			p[0].NumLayers, p[1].NumLayers, p[2].NumLayers = 2, 2, 1
 		}, 100, 100, 100), "0 1 10 every pass is cut by the window; this is the longest"},
-		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 first of 2 neighbouring decode passes whose durations stay within 10% of their median"},
+		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, c.got, c.want)

@@ -50,7 +50,7 @@ func ExampleAnalyze() {
 	// pass 2: decode, batch 8, 8 tokens, 8 layers by module
 	// pass 3: decode, batch 8, 8 tokens, 8 layers by module
 	// pass 4: decode, batch 8, 8 tokens, 8 layers by repeat
-	// steady: pass 1
+	// steady: pass 2
 }
 
 // Module frames are ignored: the same layers come from how the kernels repeat.

@@ -12,7 +12,7 @@ import (
 type Steady struct {
 	// Pass indexes Passes; None when there is no pass.
 	Pass int `json:"pass"`
-	// Run counts the passes of the run it opens.
+	// Run counts the passes of the run that it is one of.
 	Run int `json:"run"`
 	// TolerancePct is how far a pass of the run may be from the run's median duration, in percent.
 	TolerancePct float64 `json:"tolerance_pct"`
@@ -24,8 +24,8 @@ type Steady struct {
 // seen and the first one after a start by 30% and more; a tenth lies between.
 const steadyTolerance = 0.10
 
-// chooseSteady picks the first pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
-// durations stay within the tolerance of their median, the earliest of equally long runs. Runs of a draft model, passes without
+// chooseSteady picks a pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
+// durations stay within the tolerance of their median, the earliest of equally long runs: the pass whose duration is nearest to that median. Runs of a draft model, passes without
 // requests, passes without layers and passes of other models than the one with most GPU time stand for the steady state only where
 // there is nothing else.
 func (a *Device) chooseSteady(ended func() error) {
@@ -54,7 +54,7 @@ func (a *Device) chooseSteady(ended func() error) {
 		return
 	}
 	p := &a.Passes[bestFrom]
-	a.Steady.Pass, a.Steady.Run = bestFrom, bestLen
+	a.Steady.Pass, a.Steady.Run = bestFrom+nearestMedian(a.Passes[bestFrom:bestFrom+bestLen]), bestLen
 	what := "passes"
 	if p.Stage != StageUnknown {
 		what = string(p.Stage) + " passes"
@@ -64,7 +64,7 @@ func (a *Device) chooseSteady(ended func() error) {
 	}
 	switch {
 	case bestLen > 1:
-		a.Steady.Reason = fmt.Sprintf("first of %d neighbouring %s whose durations stay within %.0f%% of their median", bestLen, what, a.Steady.TolerancePct)
+		a.Steady.Reason = fmt.Sprintf("the median of %d neighbouring %s whose durations stay within %.0f%% of it", bestLen, what, a.Steady.TolerancePct)
 	case len(a.Passes) == 1:
 		a.Steady.Reason = "the only pass"
 	default:
@@ -104,6 +104,23 @@ func longestRun(ended func() error, passes []ForwardPass) (from, n int) {
 		}
 	}
 	return from, n
+}
+
+// nearestMedian returns the index of the pass whose duration is nearest to the median of all, the first of equals.
+func nearestMedian(passes []ForwardPass) (nearest int) {
+	walls := make([]time.Duration, len(passes))
+	for p := range passes {
+		walls[p] = passes[p].Wall()
+	}
+	slices.Sort(walls)
+	median := walls[len(walls)/2]
+	off := func(p int) time.Duration { return max(passes[p].Wall()-median, median-passes[p].Wall()) }
+	for p := range passes {
+		if off(p) < off(nearest) {
+			nearest = p
+		}
+	}
+	return nearest
 }
 
 func withinTolerance(sorted []time.Duration) bool {

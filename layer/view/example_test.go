@@ -62,61 +62,61 @@ func ExampleTimeline_WriteText() {
 	// GPU kernels: 790, anchor blocks: 0
 	// Detected: 8 layers (from modules), 8 blocks/pass, 0 forward passes
 	// Covered: 100.0% of the GPU time in passes, 94.0% in layers
-	// Steady state: pass 1, first of 3 neighbouring decode passes of batch 8 whose durations stay within 10% of their median
+	// Steady state: pass 2, the median of 3 neighbouring decode passes of batch 8 whose durations stay within 10% of it
 	//
-	// Forward pass #1, per layer
+	// Forward pass #2, per layer
 	//
 	// L  Type   Wall(ms)  SumDur(ms)    moe   gemm  attention  communication   norm  activation  AR#  K#
 	// --------------------------------------------------------------------------------------------------
-	// 0  FIRST     0.117       0.073  0.000  0.035      0.013          0.013  0.005       0.002    2  12
-	// 1  LAYER     0.199       0.129  0.058  0.029      0.014          0.013  0.005       0.004    2  20
-	// 2  LAYER     0.195       0.132  0.060  0.030      0.013          0.013  0.005       0.004    2  20
-	// 3  LAYER     0.189       0.131  0.059  0.029      0.014          0.013  0.005       0.004    2  20
-	// 4  LAYER     0.193       0.129  0.057  0.030      0.014          0.013  0.005       0.004    2  20
-	// 5  LAYER     0.193       0.130  0.058  0.029      0.014          0.013  0.005       0.004    2  20
-	// 6  LAYER     0.182       0.129  0.057  0.029      0.013          0.013  0.005       0.004    2  20
-	// 7  FINAL     0.193       0.131  0.060  0.030      0.013          0.013  0.005       0.004    2  20
+	// 0  FIRST     0.116       0.073  0.000  0.035      0.014          0.013  0.005       0.002    2  12
+	// 1  LAYER     0.196       0.131  0.058  0.029      0.014          0.013  0.005       0.004    2  20
+	// 2  LAYER     0.197       0.130  0.058  0.030      0.013          0.013  0.005       0.004    2  20
+	// 3  LAYER     0.182       0.129  0.058  0.030      0.014          0.013  0.005       0.004    2  20
+	// 4  LAYER     0.201       0.131  0.060  0.029      0.013          0.013  0.005       0.004    2  20
+	// 5  LAYER     0.189       0.131  0.059  0.030      0.013          0.013  0.005       0.004    2  20
+	// 6  LAYER     0.193       0.130  0.059  0.029      0.013          0.013  0.005       0.004    2  20
+	// 7  FINAL     0.190       0.130  0.058  0.029      0.013          0.014  0.005       0.004    2  20
 	//
 	// By layer type
 	//
 	// Cluster  #  Avg Wall(ms)  Avg Sum(ms)   moe%  gemm%  attention%  communication%  norm%  activation%
 	// ---------------------------------------------------------------------------------------------------
-	// FIRST    1         0.117        0.073   0.0%  48.3%       18.3%           18.1%   6.9%         2.9%
-	// LAYER    6         0.192        0.130  44.7%  22.5%       10.5%           10.2%   4.1%         3.4%
-	// FINAL    1         0.193        0.131  45.4%  22.8%       10.0%            9.8%   4.1%         3.3%
+	// FIRST    1         0.116        0.073   0.0%  47.9%       18.6%           18.3%   6.6%         3.0%
+	// LAYER    6         0.193        0.130  44.9%  22.7%       10.3%           10.1%   4.1%         3.3%
+	// FINAL    1         0.190        0.130  44.9%  22.5%       10.3%           10.4%   4.1%         3.4%
 	//
-	// GPU time by operator, forward pass #1
+	// GPU time by operator, forward pass #2
 	//
 	// Operator                 Time(ms)  Share  K#  FIRST us/layer  LAYER us/layer  FINAL us/layer
 	// --------------------------------------------------------------------------------------------
 	// prepare                     0.001   0.1%   1               -               -               -
 	// embed                       0.009   0.9%   2               -               -               -
-	// residual_add                0.014   1.3%   7               -            1.93            1.95
-	// input_norm                  0.002   0.2%   1            2.30               -               -
-	// residual_add+input_norm     0.019   1.8%   7               -            2.69            2.75
-	// qkv_proj                    0.058   5.5%   8            7.36            7.21            7.58
-	// rope                        0.017   1.6%   8            2.14            2.18            2.18
-	// kv_write                    0.015   1.4%   8            1.89            1.88            1.89
-	// attention                   0.108  10.2%   8           13.38           13.59           13.18
-	// o_proj                      0.050   4.7%   8            6.40            6.19            6.27
-	// attn_all_reduce             0.053   5.0%   8            6.50            6.60            6.46
-	// residual_add+post_norm      0.021   2.0%   8            2.72            2.68            2.69
-	// gate_up_proj                0.013   1.2%   1           13.22               -               -
-	// activation                  0.002   0.2%   1            2.14               -               -
-	// down_proj                   0.008   0.8%   1            8.35               -               -
-	// router                      0.025   2.4%   7               -            3.57            3.58
-	// routing                     0.044   4.2%  14               -            6.29            6.30
-	// experts_gate_up             0.220  20.8%   7               -           31.32           32.03
-	// experts_activation          0.015   1.4%   7               -            2.19            2.14
-	// experts_down                0.127  12.0%   7               -           18.02           18.72
-	// experts_combine             0.017   1.7%   7               -            2.50            2.46
-	// shared_gate_up              0.049   4.7%   7               -            7.05            7.17
-	// shared_activation           0.016   1.5%   7               -            2.23            2.24
-	// shared_down                 0.037   3.5%   7               -            5.25            5.25
-	// mlp_all_reduce              0.053   5.0%   8            6.75            6.68            6.37
+	// residual_add                0.013   1.2%   7               -            1.86            1.86
+	// input_norm                  0.002   0.2%   1            2.21               -               -
+	// residual_add+input_norm     0.019   1.8%   7               -            2.68            2.62
+	// qkv_proj                    0.058   5.5%   8            7.14            7.34            7.33
+	// rope                        0.018   1.7%   8            2.24            2.21            2.11
+	// kv_write                    0.015   1.4%   8            1.86            1.87            1.86
+	// attention                   0.108  10.2%   8           13.54           13.49           13.34
+	// o_proj                      0.049   4.7%   8            6.05            6.21            6.08
+	// attn_all_reduce             0.053   5.0%   8            6.66            6.65            6.69
+	// residual_add+post_norm      0.021   2.0%   8            2.59            2.67            2.69
+	// gate_up_proj                0.013   1.3%   1           13.31               -               -
+	// activation                  0.002   0.2%   1            2.21               -               -
+	// down_proj                   0.008   0.8%   1            8.42               -               -
+	// router                      0.025   2.4%   7               -            3.61            3.52
+	// routing                     0.044   4.2%  14               -            6.32            6.30
+	// experts_gate_up             0.223  21.0%   7               -           31.82           31.78
+	// experts_activation          0.015   1.4%   7               -            2.17            2.24
+	// experts_down                0.125  11.8%   7               -           17.92           17.76
+	// experts_combine             0.017   1.7%   7               -            2.49            2.56
+	// shared_gate_up              0.050   4.7%   7               -            7.15            7.04
+	// shared_activation           0.015   1.4%   7               -            2.17            2.24
+	// shared_down                 0.037   3.5%   7               -            5.25            5.31
+	// mlp_all_reduce              0.053   5.0%   8            6.69            6.56            6.85
 	// residual_add+final_norm     0.003   0.3%   1               -               -               -
-	// lm_head                     0.046   4.3%   1               -               -               -
+	// lm_head                     0.044   4.2%   1               -               -               -
 	// sampling                    0.015   1.4%   4               -               -               -
 	//
-	// Summary: bottleneck: LAYER layers, 6 of 8, 79% of the layers' wall time (0.192 ms each); likely next target: moe, 45% of their kernel time; 32% of a layer's wall time has no kernel running
+	// Summary: bottleneck: LAYER layers, 6 of 8, 79% of the layers' wall time (0.193 ms each); likely next target: moe, 45% of their kernel time; 32% of a layer's wall time has no kernel running
 }

@@ -96,7 +96,7 @@ func TestErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		{"--layer 8", 1, "pass 1 has layers 0…7"},
+		{"--layer 8", 1, "pass 2 has layers 0…7"},
 		{"--layer -1", 2, "want no negative number"},
 		{"--fwd-pass 9", 1, "valid passes are 0…4"},
 		{"--compare-layer 8", 1, "--compare-layer"},
