@@ -277,7 +277,7 @@ func TestSecondCaptureWritesNothing(t *testing.T) {
 	o.Timeouts.Traces = 150 * time.Millisecond
 	res, err := run(t, context.Background(), s, o)
 	wantError(t, err, capture.ErrIncomplete, "no decode trace", "only the first one of a server's life", "restart the server")
-	if res == nil || len(res.Stages) != 2 || len(res.Stages[0].Traces) != 1 || res.Stages[1].Verdict != "INVALID" {
+	if res == nil || len(res.Stages) != 2 || len(res.Stages[0].Traces) != 1 || res.Stages[1].Verdict != capture.Invalid {
 		t.Errorf("the result has not the prefill stage whole and the decode stage as it is: %+v", res)
 	}
 }

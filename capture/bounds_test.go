@@ -32,7 +32,7 @@ func TestMaxSize(t *testing.T) {
 				if s.starts != 1 || s.stops != 1 {
 					t.Errorf("%s: %d starts, %d stops", f, s.starts, s.stops)
 				}
-			} else if err != nil || res.Verdict != "VALID" || s.starts != 2 {
+			} else if err != nil || res.Verdict != capture.Valid || s.starts != 2 {
 				t.Errorf("%s: %v, %+v", f, err, res)
 			}
 			if len(res.Estimates) != 1 || res.Estimates[0].Steps != 51 || res.Estimates[0].Bytes < 51 || res.Estimates[0].CalibrationSteps < 1 {
@@ -165,7 +165,7 @@ func TestAttach(t *testing.T) {
 			}
 		}
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != "VALID" || res.Stages[0].StepsFound != 3 || len(s.saw(genPath(f))) != 0 {
+		if err != nil || res.Verdict != capture.Valid || res.Stages[0].StepsFound != 3 || len(s.saw(genPath(f))) != 0 {
 			t.Errorf("%s: %v, %+v, requests %v", f, err, res, s.paths())
 		}
 	}

@@ -98,13 +98,13 @@ func TestStopAndCollect(t *testing.T) {
 			t.Errorf("%s: the second stop: %v, %d stops", f, err, s.stops)
 		}
 		res, err := capture.Collect(context.Background(), left)
-		if err != nil || res.Verdict != "VALID" || len(res.Files()) != 2 || res.Stages[0].Stage != capture.StagePrefill {
+		if err != nil || res.Verdict != capture.Valid || len(res.Files()) != 2 || res.Stages[0].Stage != capture.StagePrefill {
 			t.Errorf("%s: collect: %v, %+v", f, err, res)
 		}
 		if _, err := os.Stat(filepath.Join(dir, sessionFile)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: the note is still there: %v", f, err)
 		}
-		if res, err := run(t, context.Background(), s, o); err != nil || res.Verdict != "VALID" {
+		if res, err := run(t, context.Background(), s, o); err != nil || res.Verdict != capture.Valid {
 			t.Errorf("%s: the next run: %v", f, err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestCollectLate(t *testing.T) {
 		}
 	}
 	res, err := capture.Collect(context.Background(), left)
-	if err != nil || res.Verdict != "VALID" || filepath.Base(filepath.Dir(res.Files()[0])) != "decode" {
+	if err != nil || res.Verdict != capture.Valid || filepath.Base(filepath.Dir(res.Files()[0])) != "decode" {
 		t.Errorf("%v, %+v", err, res)
 	}
 }

@@ -46,7 +46,7 @@ func TestValid(t *testing.T) {
 			o.Decode.OutputLen = 2048
 			for try := range 2 {
 				res, err := run(t, context.Background(), s, o)
-				if err != nil || res.Verdict != "VALID" {
+				if err != nil || res.Verdict != capture.Valid {
 					t.Fatalf("%s, run %d: %v, %+v", f, try, err, res)
 				}
 				for _, st := range res.Stages {
@@ -80,7 +80,7 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Schema != "strata.capture/1" || doc.Verdict != "VALID" || doc.Options.NumSteps != 5 || doc.Info.Version != "0.5.4" || len(doc.Stages) != 2 {
+	if doc.Schema != "strata.capture/1" || doc.Verdict != capture.Valid || doc.Options.NumSteps != 5 || doc.Info.Version != "0.5.4" || len(doc.Stages) != 2 {
 		t.Errorf("manifest = %s", text)
 	}
 	for i, st := range doc.Stages {
@@ -114,12 +114,12 @@ func TestCachedPrompts(t *testing.T) {
 		o.NoRetry = true
 		res, err := run(t, context.Background(), s, o)
 		wantError(t, err, capture.ErrInvalid, "195 of 200 prompt tokens came from the prefix cache")
-		if res == nil || res.Verdict != "INVALID" {
+		if res == nil || res.Verdict != capture.Invalid {
 			t.Fatalf("result %+v", res)
 		}
 		o.NoRetry = false
 		res, err = run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != "VALID" || res.Stages[0].Tries != 2 || len(res.Stages[0].Rejected) != 1 {
+		if err != nil || res.Verdict != capture.Valid || res.Stages[0].Tries != 2 || len(res.Stages[0].Rejected) != 1 {
 			t.Errorf("count left out %v: second try: %v, %+v", noCount, err, res)
 		}
 		if _, err := os.Stat(filepath.Join(dir, res.Stages[0].Rejected[0])); err != nil {
@@ -189,13 +189,13 @@ func TestWorldSize(t *testing.T) {
 		}
 		res, err := run(t, context.Background(), s, o)
 		if comes {
-			if err != nil || res.Verdict != "VALID" || res.Stages[0].Expected != 4 || len(res.Files()) != 4 {
+			if err != nil || res.Verdict != capture.Valid || res.Stages[0].Expected != 4 || len(res.Files()) != 4 {
 				t.Errorf("%v, %+v", err, res)
 			}
 			continue
 		}
 		wantError(t, err, capture.ErrIncomplete, "3 complete of 4 expected", "missing: rank 3")
-		if res == nil || len(res.Stages) != 1 || len(res.Stages[0].Traces) != 3 || res.Verdict != "INVALID" {
+		if res == nil || len(res.Stages) != 1 || len(res.Stages[0].Traces) != 3 || res.Verdict != capture.Invalid {
 			t.Errorf("what there is is not in the result: %+v", res)
 		}
 	}
@@ -243,7 +243,7 @@ func TestFrontend(t *testing.T) {
 		writeTrace(t, filepath.Join(dir, rankName(pattern, 0)), s.richText(0))
 	}
 	res, err := run(t, context.Background(), s, o)
-	if err != nil || res.Verdict != "VALID" || len(res.Stages[0].Traces) != 2 || !res.Stages[0].Traces[1].Frontend {
+	if err != nil || res.Verdict != capture.Valid || len(res.Stages[0].Traces) != 2 || !res.Stages[0].Traces[1].Frontend {
 		t.Errorf("%v, %+v", err, res)
 	}
 }
@@ -262,7 +262,7 @@ func TestTensorRTNames(t *testing.T) {
 	}
 	for range 2 { // the second time the names are taken
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != "VALID" || len(res.Files()) != 4 {
+		if err != nil || res.Verdict != capture.Valid || len(res.Files()) != 4 {
 			t.Errorf("%v, %+v", err, res)
 		}
 	}
@@ -296,7 +296,7 @@ func TestDiagnosis(t *testing.T) {
 		}
 		res, err := run(t, context.Background(), s, o)
 		if c.check == "" {
-			if err != nil || res.Verdict != "VALID" {
+			if err != nil || res.Verdict != capture.Valid {
 				t.Errorf("%s: %v, %+v", c.name, err, res)
 			}
 		} else {
@@ -307,7 +307,7 @@ func TestDiagnosis(t *testing.T) {
 		if st.Empty != c.empty || !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: empty %v, diagnosis %q, want %v, %q", c.name, st.Empty, got, c.empty, c.want)
 		}
-		if st.StepsFound != c.found.Steps || st.Traces[0].Found == nil || c.check != "" && outcomes(st)[capture.CheckName(c.check)] != "fail" {
+		if st.StepsFound != c.found.Steps || st.Traces[0].Found == nil || c.check != "" && outcomes(st)[capture.CheckName(c.check)] != capture.Fail {
 			t.Errorf("%s: steps found %d, checks %v", c.name, st.StepsFound, st.Checks)
 		}
 	}
@@ -326,7 +326,7 @@ func TestUnchecked(t *testing.T) {
 		o.Workload = capture.WorkloadDecode
 		o.Inspect = func(context.Context, string) (capture.Found, error) { return found, nil }
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != "UNCHECKED" || outcomes(res.Stages[0])[capture.CheckName(name)] != "unknown" {
+		if err != nil || res.Verdict != capture.Unchecked || outcomes(res.Stages[0])[capture.CheckName(name)] != capture.Unknown {
 			t.Errorf("%s: %v, %+v", name, err, res)
 		}
 	}

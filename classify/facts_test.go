@@ -88,7 +88,7 @@ func TestUsersRulesDoNotCut(t *testing.T) {
 	const name = "void vllm::rms_norm_kernel<__nv_bfloat16, 8>(P)"
 	want := classify.Default().Facts(name)
 	got := classify.Default().With(classify.Substring("mine", "Mine", true, "norm")).Facts(name)
-	if got.Category != "mine" || got.Rule != "mine" {
+	if got.Category != classify.Category("mine") || got.Rule != "mine" {
 		t.Errorf("category %q by rule %q, want the user's", got.Category, got.Rule)
 	}
 	if got.Role != want.Role || got.Base != want.Base || got.Collective != want.Collective {

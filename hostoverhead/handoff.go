@@ -125,7 +125,7 @@ func handoff(v *Verdict, run *Run) *Handoff {
 func primaryPhase(v *Verdict) string {
 	waits := map[string]bool{}
 	for _, s := range v.Ranks[v.Deciding].Stages {
-		if s.Verdict == "YES" {
+		if s.Verdict == Yes {
 			waits[names.Phase(s.Stage)] = true
 		}
 	}
@@ -136,7 +136,7 @@ func primaryPhase(v *Verdict) string {
 		return names.Context
 	case g:
 		return names.Generation
-	case v.Verdict == "YES":
+	case v.Verdict == Yes:
 		return "aggregate"
 	}
 	return "none"
@@ -145,7 +145,7 @@ func primaryPhase(v *Verdict) string {
 // firstTarget is what to look at first.
 func firstTarget(v *Verdict, h *Handoff) string {
 	switch {
-	case v.Verdict == "NO":
+	case v.Verdict == No:
 		return "GPU kernels: the host is not the bottleneck"
 	case len(h.TopRegressingOps) > 0:
 		return h.TopRegressingOps[0].NVTXName

@@ -122,7 +122,7 @@ func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
 			Launch float64 `json:"launch_overhead_ratio"`
 		} `json:"aggregate_metrics"`
 	}
-	if err := json.Unmarshal(v.Published, &published); err != nil || published.Metrics.Launch < 0.3 || v.Verdict != "NO" {
+	if err := json.Unmarshal(v.Published, &published); err != nil || published.Metrics.Launch < 0.3 || v.Verdict != hostoverhead.No {
 		t.Errorf("published M2 %v, verdict %s, error %v; want over 0.3 and NO", published.Metrics.Launch, v.Verdict, err)
 	}
 	for _, a := range v.Next {

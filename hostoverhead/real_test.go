@@ -91,11 +91,11 @@ func TestRealTracesDoNotContradict(t *testing.T) {
 			if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
 				t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host, other, r.WindowNS)
 			}
-			stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == "YES" })
-			if r.Verdict == "YES" && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
+			stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == hostoverhead.Yes })
+			if r.Verdict == hostoverhead.Yes && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
 				t.Errorf("device %d: YES, but at most %.1f%% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
 			}
-			if r.Verdict == "NO" && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
+			if r.Verdict == hostoverhead.No && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
 				t.Errorf("device %d: NO, but at least %.1f%% are the host's", r.Device, share(raw.least-other, raw.window))
 			}
 		}
@@ -106,7 +106,7 @@ func TestRealTracesDoNotContradict(t *testing.T) {
 // that on either; 18.7%, without what is queued, is what both lose together, of the time of one.
 func TestSharesAreOfOneGPU(t *testing.T) {
 	v := judged(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")))
-	if len(v.Ranks) != 2 || v.Verdict != "NO" {
+	if len(v.Ranks) != 2 || v.Verdict != hostoverhead.No {
 		t.Fatalf("%d devices, %s", len(v.Ranks), v.Verdict)
 	}
 	both := 0.0

@@ -109,7 +109,7 @@ func TestIdleDeviceIsNotHiddenBehindABusyOne(t *testing.T) {
 		tl.Event(event.Kernel, "gemm", dev, int(i)+1, i*100+5, i*100+105)
 	}
 	v := judged(t, tl.Finish())
-	if v.Verdict != "YES" || v.Headroom.Share < 0.45 || len(v.Ranks) != 2 {
+	if v.Verdict != hostoverhead.Yes || v.Headroom.Share < 0.45 || len(v.Ranks) != 2 {
 		t.Errorf("%s, host share %v, %d devices; want YES, nearly half, 2", v.Verdict, v.Headroom.Share, len(v.Ranks))
 	}
 }
@@ -155,7 +155,7 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 		tl.Event(event.Runtime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
 		tl.Event(event.Graph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
 	}
-	if v := judged(t, tl.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != "NO" {
+	if v := judged(t, tl.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != hostoverhead.No {
 		t.Errorf("90 whole replays of 20 ms: %s, doubts %v; want NO, and no word of too little work", v.Verdict, v.Doubts)
 	}
 }
@@ -164,14 +164,14 @@ func TestMissingEvidenceIsTold(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.SkipNVTX = true
 	v := judged(t, hosttest.Generate(t, cfg))
-	if doubt(v, "host-work-unnamed") == nil && v.Verdict == "YES" {
+	if doubt(v, "host-work-unnamed") == nil && v.Verdict == hostoverhead.Yes {
 		t.Errorf("nothing names the host's work, but no doubt says so: %v", v.Doubts)
 	}
 	tl := hosttest.NewTimeline()
 	for i := range int64(100) {
 		tl.Event(event.Kernel, "gemm", 0, 0, i*100, i*100+50)
 	}
-	if v = judged(t, tl.Finish()); v.Verdict != "INCONCLUSIVE" || doubt(v, "no-launch-calls") == nil {
+	if v = judged(t, tl.Finish()); v.Verdict != hostoverhead.Inconclusive || doubt(v, "no-launch-calls") == nil {
 		t.Errorf("kernels alone: %s, doubts %v; want INCONCLUSIVE", v.Verdict, v.Doubts)
 	}
 }
@@ -224,7 +224,7 @@ func TestStagesThatTakeTurns(t *testing.T) {
 	if d == nil || p == nil || d.Steps != 40 || p.Steps != 20 {
 		t.Fatalf("stages %+v, want 40 decode and 20 prefill steps", decider(v).Stages)
 	}
-	if v.Verdict != "YES" {
+	if v.Verdict != hostoverhead.Yes {
 		t.Errorf("verdict %s, want YES: a stage raises it", v.Verdict)
 	}
 }

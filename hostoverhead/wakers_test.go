@@ -101,7 +101,7 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		for _, x := range v.Idle {
 			idle += x.NS
 		}
-		if lock := 1000 * causesOf(v)[finding.Lock]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != "YES" {
+		if lock := 1000 * causesOf(v)[finding.Lock]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != hostoverhead.Yes {
 			t.Errorf("%s: lock has %d of %d ns, %s", c.what, lock, idle, v.Verdict)
 		}
 	}

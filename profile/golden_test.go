@@ -213,7 +213,7 @@ func TestRichRulesLeaveLessAtOther(t *testing.T) {
 			if p.Classify(k.Name) == profile.Other {
 				other++
 			}
-			if rich.Facts(k.Name).Category == "other" {
+			if rich.Facts(k.Name).Category == classify.CategoryOther {
 				richOther++
 			}
 		}

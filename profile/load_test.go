@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/profile"
 )
@@ -123,7 +124,7 @@ func TestProfileDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
 	}
-	if got := p.Ruleset().Facts("my_quant_kernel"); string(got.Category) != "quant" {
+	if got := p.Ruleset().Facts("my_quant_kernel"); got.Category != classify.Category("quant") {
 		t.Errorf("base rules default to %v, want the universal ones", got)
 	}
 }
@@ -133,7 +134,7 @@ func TestBaseNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Ruleset().Facts("my_quant_kernel"); string(got.Category) != "other" || got.Label != "Other" {
+	if got := p.Ruleset().Facts("my_quant_kernel"); got.Category != classify.CategoryOther || got.Label != "Other" {
 		t.Errorf("Ruleset = %v, want other", got)
 	}
 	if got := p.DisplayName("void at::native::x"); got != "void at::native::x" {

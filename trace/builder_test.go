@@ -225,7 +225,7 @@ func TestNoEventAnswersNone(t *testing.T) {
 	if tr.Len(99) != 0 || tr.Thread(5) != (trace.Thread{}) || tr.Name(5) != "" || tr.NumNames() != 1 {
 		t.Error("something is where nothing is")
 	}
-	if got := tr.Health().Status; got != "unusable" {
+	if got := tr.Health().Status; got != trace.HealthUnusable {
 		t.Errorf("health %s", got)
 	}
 }

@@ -66,23 +66,26 @@ type Suite struct {
 	AllowInconclusive bool
 }
 
+// Format is a form in which [Suite.Write] writes.
+type Format string
+
 // The forms that [Suite.Write] knows.
 const (
-	JUnit      = "junit"
-	SARIF      = "sarif"
-	Benchfmt   = "benchfmt"
-	Prometheus = "prometheus"
-	Markdown   = "markdown"
+	JUnit      Format = "junit"
+	SARIF      Format = "sarif"
+	Benchfmt   Format = "benchfmt"
+	Prometheus Format = "prometheus"
+	Markdown   Format = "markdown"
 )
 
 // Formats lists the forms that [Suite.Write] knows.
-func Formats() []string { return []string{JUnit, SARIF, Benchfmt, Prometheus, Markdown} }
+func Formats() []Format { return []Format{JUnit, SARIF, Benchfmt, Prometheus, Markdown} }
 
 // ErrFormat is wrapped where a form is none of [Formats].
 var ErrFormat = errors.New("unknown format")
 
 // Write writes the suite in one of [Formats]. Other errors are the writer's.
-func (s *Suite) Write(w io.Writer, format string) error {
+func (s *Suite) Write(w io.Writer, format Format) error {
 	switch format {
 	case JUnit:
 		return s.writeJUnit(w)
@@ -95,7 +98,7 @@ func (s *Suite) Write(w io.Writer, format string) error {
 	case Markdown:
 		return s.writeMarkdown(w)
 	}
-	return fmt.Errorf("%w %q: want one of %s", ErrFormat, format, strings.Join(Formats(), ", "))
+	return fmt.Errorf("%w %q: want one of %s", ErrFormat, format, strings.Trim(fmt.Sprint(Formats()), "[]"))
 }
 
 // Outcome is what all checks say together: one failure fails, else one that cannot be told leaves it inconclusive (unless that is

@@ -44,7 +44,7 @@ func hostile() *gate.Suite {
 	return s
 }
 
-func write(t *testing.T, s *gate.Suite, format string) string {
+func write(t *testing.T, s *gate.Suite, format gate.Format) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := s.Write(&b, format); err != nil {
@@ -103,7 +103,7 @@ func TestValidatorsRefuse(t *testing.T) {
 
 // What people and programs look for stands in each form.
 func TestForms(t *testing.T) {
-	for format, want := range map[string][]string{
+	for format, want := range map[gate.Format][]string{
 		gate.JUnit: {`tests="4" failures="1" errors="1" skipped="1"`, `<failure message="+60.0% | slower" type="failed">/srv/model dir/attention.py:138, attention</failure>`,
 			`<error message="four passes" type="inconclusive">`},
 		gate.SARIF:      {`"uri": "file:///srv/model%20dir/attention.py"`, `"startLine": 138`, `"kind": "open"`, `"ruleId": "attention=5%"`, `"version": "1.2.3"`},

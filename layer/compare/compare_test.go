@@ -150,7 +150,7 @@ func TestVerdicts(t *testing.T) {
 func TestBothWays(t *testing.T) {
 	a, b := side(1, 10, nil), side(1, 7, nil)
 	for _, r := range []*compare.Report{report(t, a, b, compare.Options{}), report(t, b, a, compare.Options{})} {
-		if r.Verdict != "same" || len(r.Findings) != 0 {
+		if r.Verdict != compare.Same || len(r.Findings) != 0 {
 			t.Errorf("%s, %d findings; want no difference", r.Text, len(r.Findings))
 		}
 	}
@@ -160,11 +160,11 @@ func TestBothWays(t *testing.T) {
 func TestUniformShift(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.04))
 	r := report(t, a, b, compare.Options{Floor: 0.003})
-	if r.Verdict != "slower" || len(r.Findings) != 1 || r.Findings[0].Kind != finding.UniformChange {
+	if r.Verdict != compare.Slower || len(r.Findings) != 1 || r.Findings[0].Kind != finding.UniformChange {
 		t.Errorf("%s, findings %+v; want one uniform shift", r.Text, r.Findings)
 	}
 	r = report(t, a, side(2, 8, times("", 1.02)), compare.Options{Floor: 0.02})
-	if r.Verdict != "inconclusive" || len(r.Findings) != 0 {
+	if r.Verdict != compare.Inconclusive || len(r.Findings) != 0 {
 		t.Errorf("%s, findings %+v; want inconclusive without any", r.Text, r.Findings)
 	}
 }

@@ -70,7 +70,7 @@ func TestDoubts(t *testing.T) {
 			if c.want == "" {
 				return
 			}
-			if r.Verdict != "inconclusive" || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "--allow "+c.want) {
+			if r.Verdict != compare.Inconclusive || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "--allow "+c.want) {
 				t.Errorf("%s, gate %s; want both inconclusive", r.Text, r.Gate())
 			}
 			if r := report(t, a, b, compare.Options{Gates: gates, Allow: []compare.DoubtCode{compare.DoubtCode(c.want)}}); strings.Contains(r.Text, "--allow") || r.Doubts[0].Allowed == false {
@@ -129,7 +129,7 @@ func TestScrambledRecords(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("attention", 2))
 	b.Runs[0].Scrambled = true
 	r := report(t, a, b, compare.Options{})
-	if r.Verdict != "slower" || len(r.Findings) != 0 || r.First.Kind != finding.StepChanged || !strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
+	if r.Verdict != compare.Slower || len(r.Findings) != 0 || r.First.Kind != finding.StepChanged || !strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
 		t.Errorf("%s, findings %+v, first target %+v", r.Text, r.Findings, r.First)
 	}
 	for _, row := range r.Rows {

@@ -104,7 +104,7 @@ func TestFirstTarget(t *testing.T) {
 		return us
 	}), 2, op{name: "prepare", us: 1680})
 	r := report(t, a, idle, compare.Options{})
-	if r.First.Operator != "idle" || !strings.Contains(r.First.Evidence, "prepare") || r.Verdict != "slower" {
+	if r.First.Operator != "idle" || !strings.Contains(r.First.Evidence, "prepare") || r.Verdict != compare.Slower {
 		t.Errorf("idle time +2 ms while prepare takes 1 ms more: %s, %+v", r.Verdict, r.First)
 	}
 	var text bytes.Buffer

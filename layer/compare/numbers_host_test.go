@@ -111,7 +111,7 @@ func numbersOfHosts() map[string]number {
 		"RenameCount": {-1.051, -1.049, func(p params, x float64) bool {
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op_v2", 1000, -x, 0, false)
 			rows := CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Rows
-			return len(rows) == 1 && rows[0].Status == "renamed"
+			return len(rows) == 1 && rows[0].Status == Renamed
 		}},
 	}
 }

@@ -82,7 +82,7 @@ func TestAcrossVendors(t *testing.T) {
 			if delta != r.Delta || r.B.Wall-r.A.Wall != r.Delta {
 				t.Errorf("the rows add up to %v, the passes differ by %v", delta, r.B.Wall-r.A.Wall)
 			}
-			if r.Verdict != "slower" {
+			if r.Verdict != compare.Slower {
 				t.Errorf("verdict %s", r.Verdict)
 			}
 			for _, f := range r.Findings {
@@ -99,7 +99,7 @@ func TestWithItself(t *testing.T) {
 	for _, c := range byHand {
 		a := measured(t, c.a, c.config)
 		r := report(t, a, a, compare.Options{})
-		if r.Verdict != "same" || r.Delta != 0 || len(r.Findings) != 0 {
+		if r.Verdict != compare.Same || r.Delta != 0 || len(r.Findings) != 0 {
 			t.Errorf("%s: %s, %d findings", c.a, r.Text, len(r.Findings))
 		}
 	}

@@ -27,7 +27,7 @@ func hello() app.Program {
 		Summary:  "greets, and shows what a program can do.",
 		Examples: []string{"hello --who me    # greets me"},
 		Common:   app.AllFlags,
-		Formats:  []string{"text", "json"},
+		Formats:  []app.Format{app.Text, app.JSON},
 		Obsolete: []app.Obsolete{{Name: "no-toc", Note: "has no effect"}, {Name: "old", Value: true, Note: "is gone"}},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&who, "who", "world", "`NAME` to greet")

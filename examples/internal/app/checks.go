@@ -14,17 +14,17 @@ import (
 // A program that lists one of them among its own formats has a meaning of its own for it, and the conditions stand behind that.
 
 // checkFormats are the forms of conditions that are no formats of the program's own.
-func (p Program) checkFormats() []string {
+func (p Program) checkFormats() []Format {
 	if len(p.FailOn) == 0 && !p.Judges {
 		return nil
 	}
-	return slices.DeleteFunc(gate.Formats(), func(f string) bool { return slices.Contains(p.Formats, f) })
+	return slices.DeleteFunc(ofConditions(), func(f Format) bool { return slices.Contains(p.Formats, f) })
 }
 
 // checks is where the conditions go whose form was asked for.
 type checks struct {
 	program string
-	format  string    // "" where none was asked for
+	format  Format    // "" where none was asked for
 	out     io.Writer // of the conditions
 	written bool
 }
@@ -74,8 +74,8 @@ func (e *Env) Judged(s gate.Suite) error {
 	case len(s.Checks) == 0:
 	case e.checks.format != "":
 		e.checks.written = true
-		err = s.Write(e.checks.out, e.checks.format)
-	case e.Format == gate.Markdown:
+		err = s.Write(e.checks.out, gate.Format(e.checks.format))
+	case e.Format == Markdown:
 		if _, err = io.WriteString(e.Stdout, "\n"); err == nil {
 			err = s.Write(e.Stdout, gate.Markdown)
 		}
@@ -84,24 +84,4 @@ func (e *Env) Judged(s gate.Suite) error {
 		return err
 	}
 	return s.Err()
-}
-
-// elsewhere says who has a format that a program lacks, "" where nobody does.
-func elsewhere(format string) string {
-	switch format {
-	case "csv", "ndjson":
-		return "strata export has it"
-	case "parquet":
-		return "strata export writes CSV, which docs/export.md turns into it"
-	case "compute-flow":
-		return "strata breakdown has it"
-	case "html":
-		return "--html FILE writes a page, where the command has it"
-	case "text", gate.Markdown:
-		return "most commands have it"
-	}
-	if slices.Contains(gate.Formats(), format) {
-		return "every command with --fail-on has it"
-	}
-	return ""
 }

@@ -31,7 +31,7 @@ type Env struct {
 	// Device is --device: a number, or Busiest, which "" is too.
 	Device string
 	// Format is --format, one of the program's formats.
-	Format string
+	Format Format
 	// Output is --output, empty or "-" for stdout.
 	Output string
 	// Width is how many characters wide the results may be, 0 where nothing

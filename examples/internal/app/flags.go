@@ -106,11 +106,11 @@ func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
 // formatFlags defines --format and --width.
 func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
 	env.Format = p.Formats[0]
-	usage := "output `FORMAT`: " + strings.Join(p.Formats, ", ")
+	usage := "output `FORMAT`: " + list(p.Formats)
 	if more := p.checkFormats(); len(more) > 0 {
-		usage += "; and what --fail-on says, alone, for build servers: " + strings.Join(more, ", ")
+		usage += "; and what --fail-on says, alone, for build servers: " + list(more)
 	}
-	fs.Var(&choice{&env.Format, append(slices.Clone(p.Formats), p.checkFormats()...), elsewhere}, "format", usage)
+	fs.Var(&choice[Format]{&env.Format, append(slices.Clone(p.Formats), p.checkFormats()...), Format.where}, "format", usage)
 	fs.IntVar(&env.Width, "width", 0, "how many `CHARACTERS` wide tables of text may be; 0: as the terminal, and without one as they come")
 }
 
@@ -123,48 +123,61 @@ func (e *Env) check(p Program) error {
 }
 
 // choice is a flag with a closed set of values.
-type choice struct {
-	value   *string
-	allowed []string
-	hint    func(string) string // on a value that is not allowed; nil: none
+type choice[T ~string] struct {
+	value   *T
+	allowed []T
+	hint    func(T) string // on a value that is not allowed; nil: none
 }
 
 // oneOf returns a flag that accepts the allowed values only.
-func oneOf(value *string, allowed []string) *choice { return &choice{value, allowed, nil} }
+func oneOf[T ~string](value *T, allowed []T) *choice[T] { return &choice[T]{value, allowed, nil} }
 
 // Choice defines a flag that accepts the allowed values only, the first being
 // the default, and returns where its value is.
-func Choice(fs *flag.FlagSet, name, usage string, allowed ...string) *string {
+func Choice[T ~string](fs *flag.FlagSet, name, usage string, allowed ...T) *T {
 	value := allowed[0]
-	fs.Var(oneOf(&value, allowed), name, usage+": "+strings.Join(allowed, ", "))
+	fs.Var(oneOf(&value, allowed), name, usage+": "+list(allowed))
 	return &value
 }
 
 // Values returns the values that a flag accepts where these are a closed set,
 // nil otherwise.
 func Values(f *flag.Flag) []string {
-	if c, ok := f.Value.(*choice); ok {
-		return c.allowed
+	if c, ok := f.Value.(interface{ values() []string }); ok {
+		return c.values()
 	}
 	return nil
 }
 
-func (c *choice) String() string {
+// list joins words for a sentence.
+func list[T ~string](words []T) string { return strings.Join(plain(words), ", ") }
+
+func plain[T ~string](words []T) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return out
+}
+
+func (c *choice[T]) values() []string { return plain(c.allowed) }
+
+func (c *choice[T]) String() string {
 	if c == nil || c.value == nil {
 		return ""
 	}
-	return *c.value
+	return string(*c.value)
 }
 
-func (c *choice) Set(s string) error {
-	if !slices.Contains(c.allowed, s) {
-		text := "want one of " + strings.Join(c.allowed, ", ")
-		if c.hint != nil && c.hint(s) != "" {
-			text += " (" + c.hint(s) + ")"
+func (c *choice[T]) Set(s string) error {
+	if !slices.Contains(c.allowed, T(s)) {
+		text := "want one of " + list(c.allowed)
+		if c.hint != nil && c.hint(T(s)) != "" {
+			text += " (" + c.hint(T(s)) + ")"
 		}
 		return errors.New(text)
 	}
-	*c.value = s
+	*c.value = T(s)
 	return nil
 }
 

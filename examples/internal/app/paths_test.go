@@ -17,7 +17,7 @@ func copier(ran *bool) app.Program {
 	var html string
 	var labelled app.Files
 	return app.Program{
-		Name: "copier", Summary: "copies.", Args: "[FILE...]", Common: app.AllFlags, Formats: []string{"text"},
+		Name: "copier", Summary: "copies.", Args: "[FILE...]", Common: app.AllFlags, Formats: []app.Format{app.Text},
 		Flags: func(fs *flag.FlagSet) {
 			app.OutputFile(fs, &html, "html", "also write this `FILE`")
 			fs.Var(&labelled, "also", "read this, too: `[LABEL=]FILE`")

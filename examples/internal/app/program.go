@@ -52,7 +52,7 @@ type Program struct {
 	AllGPUs, SumsGPUs bool
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
-	Formats []string
+	Formats []Format
 	// FailOn are the conditions that the program can tell, for --fail-on and --allow-inconclusive, which it has where there are any; see
 	// [Env.Judge].
 	FailOn []string
@@ -159,11 +159,11 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 		out.width = env.Width
 	}
 	env.Width = out.width
-	out.clean.JSON = slices.Contains([]string{"json", "ndjson", gate.SARIF}, env.Format)
+	out.clean.JSON = env.Format.document()
 	if env.Color {
 		out.clean.Styles = table.Styles()
 	}
-	if env.Width > 0 && slices.Contains([]string{"text", "auto", "compute-flow"}, env.Format) {
+	if env.Width > 0 && env.Format.prose() {
 		out.fit()
 	}
 	env.Stdout = out

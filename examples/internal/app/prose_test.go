@@ -29,7 +29,7 @@ func TestLongLinesFitTheTerminal(t *testing.T) {
 		{"document", "text", "{\"text\": \"" + strings.Repeat("word ", 12) + "\"}\n", "{\"text\": \"" + strings.Repeat("word ", 12) + "\"}\n"},
 		{"markdown", "markdown", strings.Repeat("word ", 12) + "\n", strings.Repeat("word ", 12) + "\n"},
 	} {
-		p := app.Program{Name: "x", Common: app.FormatFlag, Formats: []string{"text", "markdown"}, Run: func(_ context.Context, env *app.Env) error {
+		p := app.Program{Name: "x", Common: app.FormatFlag, Formats: []app.Format{app.Text, app.Markdown}, Run: func(_ context.Context, env *app.Env) error {
 			_, err := fmt.Fprint(env.Stdout, c.text)
 			return err
 		}}

@@ -27,9 +27,9 @@ func TestConditionsForBuildServers(t *testing.T) {
 		for i, c := range conditions {
 			code, name := []int{app.ExitFailed, app.ExitOK}[i], strings.Replace(c, "=", " ", 1)
 			verdict := []string{"failed", "passed"}[i]
-			get := func(format string) string {
+			get := func(format gate.Format) string {
 				t.Helper()
-				r := run(t, "", command, "--fail-on", c, "--format", format)
+				r := run(t, "", command, "--fail-on", c, "--format", string(format))
 				if r.Code != code {
 					t.Errorf("%s --fail-on %s --format %s: exit code %d, want %d: %s", command, c, format, r.Code, code, r.Stderr)
 				}
@@ -60,7 +60,7 @@ func TestConditionsForBuildServers(t *testing.T) {
 				t.Errorf("%s %s: benchfmt lacks the condition:\n%s", command, c, got)
 			}
 		}
-		for _, format := range []string{gate.JUnit, gate.SARIF, gate.Prometheus} {
+		for _, format := range []string{string(gate.JUnit), string(gate.SARIF), string(gate.Prometheus)} {
 			if r := run(t, "", command, "--format", format); r.Code != app.ExitUsage || r.Stdout != "" || !strings.Contains(r.Stderr, "--fail-on") {
 				t.Errorf("%s --format %s without a condition: exit code %d, %q", command, format, r.Code, r.Stderr)
 			}

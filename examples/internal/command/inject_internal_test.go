@@ -14,8 +14,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/demo"
-	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -90,11 +90,11 @@ func TestNothingOfATraceActs(t *testing.T) {
 		case "host-compare":
 			args = []string{c.name, "--trace", path}
 		}
-		forms := slices.Concat(p.Formats, []string{gate.JUnit, gate.SARIF, gate.Prometheus, "html"})
+		forms := slices.Concat(p.Formats, []app.Format{app.JUnit, app.SARIF, app.Prometheus, app.HTML})
 		for _, format := range forms {
-			run := append(slices.Clone(args), "--format", format)
+			run := append(slices.Clone(args), "--format", string(format))
 			if slices.Contains(forms[len(p.Formats):], format) && !slices.Contains(p.Formats, format) {
-				if len(p.FailOn) == 0 || format == "html" {
+				if len(p.FailOn) == 0 || format == app.HTML {
 					continue
 				}
 				run = append(run, "--fail-on", p.FailOn[0]+" 1%")
@@ -124,7 +124,7 @@ func TestNothingOfATraceActs(t *testing.T) {
 			if r := acts(string(text)); r != 0 {
 				t.Errorf("%s --html holds %U", c.name, r)
 			}
-			readable(t, c.name+" --html", "html", text)
+			readable(t, c.name+" --html", app.HTML, text)
 		}
 	}
 	if tried < 25 {
@@ -133,21 +133,21 @@ func TestNothingOfATraceActs(t *testing.T) {
 }
 
 // readable checks that a document is still one, and that no markup of the trace is markup in it.
-func readable(t *testing.T, name, format string, text []byte) {
+func readable(t *testing.T, name string, format app.Format, text []byte) {
 	t.Helper()
 	var err error
 	switch format {
-	case "json", gate.SARIF:
+	case app.JSON, app.SARIF:
 		if len(text) > 0 && !json.Valid(text) {
 			err = fmt.Errorf("is no JSON")
 		}
-	case "ndjson":
+	case app.NDJSON:
 		for line := range bytes.Lines(text) {
 			if !json.Valid(line) {
 				err = fmt.Errorf("has a line that is no JSON: %.60q", line)
 			}
 		}
-	case gate.JUnit:
+	case app.JUnit:
 		d := xml.NewDecoder(bytes.NewReader(text))
 		for err == nil {
 			_, err = d.Token()
@@ -155,7 +155,7 @@ func readable(t *testing.T, name, format string, text []byte) {
 		if err == io.EOF {
 			err = nil
 		}
-	case "html", "markdown":
+	case app.HTML, app.Markdown:
 		for _, tag := range []string{"<script>alert(1)", "<img src=x", "<svg onload"} {
 			if bytes.Contains(text, []byte(tag)) && !insideCode(text, tag) {
 				err = fmt.Errorf("holds %s", tag)

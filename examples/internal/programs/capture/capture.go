@@ -49,7 +49,7 @@ func captureProgram() app.Program {
 			"capture matrix --plan plan.json                                                    # several servers, resumable",
 		},
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
-		Formats: []string{"text", "json"},
+		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			s.ServerFlags(fs)
 			s.FolderFlags(fs)
@@ -135,7 +135,7 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 			both = append(both, r)
 		}
 	}
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		doc := struct {
 			Schema  string          `json:"schema"`
 			Mapping *capture.Result `json:"mapping"`
@@ -167,7 +167,7 @@ func printPlan(ctx context.Context, env *app.Env, o capture.Options) error {
 	if err != nil {
 		return live.End(err)
 	}
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
 			*capture.Planned
@@ -193,7 +193,7 @@ func short(s string) string {
 
 // writeResult prints what was captured, also the part before an error.
 func writeResult(env *app.Env, r *capture.Result, failed error) error {
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		return env.WriteJSON(struct {
 			*capture.Result
 			Files []string `json:"files"`

@@ -58,7 +58,7 @@ func TestCapture(t *testing.T) {
 		if n := int64(tr.Len(event.LaneGPU)); n == 0 || st.Traces[0].Found == nil || st.Traces[0].Found.GPUEvents != n || st.Empty {
 			t.Errorf("%s: %d GPU events, stage %+v", f, n, st)
 		}
-		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != "VALID" {
+		if st.StepsAsked != 1 || st.StepsFound < 1 || st.Verdict != capture.Valid {
 			t.Errorf("%s: %d steps asked, %d found", st.Stage, st.StepsAsked, st.StepsFound)
 		}
 	}

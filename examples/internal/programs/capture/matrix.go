@@ -33,7 +33,7 @@ func matrixProgram() app.Program {
 			"capture matrix --plan plan.json --restart      # capture everything anew",
 		},
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
-		Formats: []string{"markdown", "json"},
+		Formats: []app.Format{app.Markdown, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&plan, "plan", "", "plan `FILE`")
 			fs.StringVar(&outputDir, "output-dir", "", "`DIR` for the entries' folders, in place of the plan's output_dir")
@@ -78,7 +78,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan, output
 	if ctx.Err() != nil {
 		return live.End(err)
 	}
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		doc := struct {
 			Schema  string            `json:"schema"`
 			Title   string            `json:"title,omitempty"`

@@ -19,7 +19,7 @@ func overrideProgram() app.Program {
 			"whose ranks all write one file, whose trace is written by rank 0 only. The source is not changed. Mount the copy over tensorrt_llm/_torch/pyexecutor/py_executor.py.",
 		Examples: []string{"capture override --source /opt/tensorrt_llm/_torch/pyexecutor/py_executor.py --output patched/py_executor.py"},
 		Common:   app.FormatFlag,
-		Formats:  []string{"text", "json"},
+		Formats:  []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&source, "source", "", "py_executor.py `FILE` to read")
 			app.OutputFile(fs, &output, "output", "`FILE` to write, replaced in one step")
@@ -32,7 +32,7 @@ func overrideProgram() app.Program {
 			if err != nil {
 				return live.End(err)
 			}
-			if env.Format == "json" {
+			if env.Format == app.JSON {
 				return env.WriteJSON(struct {
 					Schema string   `json:"schema"`
 					Source string   `json:"source"`

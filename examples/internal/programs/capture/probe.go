@@ -17,7 +17,7 @@ func probeProgram() app.Program {
 		Summary:  "sends a few short requests to a server and reports latency and answers. The profiler is not touched.",
 		Examples: []string{"capture probe --url http://127.0.0.1:8000 --probe-requests 10"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
-		Formats:  []string{"json", "text"},
+		Formats:  []app.Format{app.JSON, app.Text},
 		Flags: func(fs *flag.FlagSet) {
 			s.ServerFlags(fs)
 			s.OnlyProbeFlags(fs)
@@ -34,7 +34,7 @@ func probeProgram() app.Program {
 			for _, n := range r.Notes {
 				env.Notef("note: %s", n)
 			}
-			if env.Format == "json" {
+			if env.Format == app.JSON {
 				doc := struct {
 					Schema string `json:"schema"`
 					*capture.ProbeReport

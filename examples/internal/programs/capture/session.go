@@ -54,7 +54,7 @@ func collectProgram() app.Program {
 			"capture would have. Exit codes are those of capture.",
 		Examples: []string{"capture collect --output-dir runs/qwen"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
-		Formats:  []string{"text", "json"},
+		Formats:  []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			s.FolderFlags(fs)
 			s.WaitFlags(fs)
@@ -81,7 +81,7 @@ func doctorProgram() app.Program {
 			"It only asks: no request changes anything.",
 		Examples: []string{"capture doctor --url http://127.0.0.1:8000 --output-dir /data/prof"},
 		Common:   app.FormatFlag | app.OutputFlag | app.ProgressFlag,
-		Formats:  []string{"text", "json"},
+		Formats:  []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			s.ServerFlags(fs)
 			s.FolderFlags(fs)
@@ -96,7 +96,7 @@ func doctorProgram() app.Program {
 			if err != nil {
 				return live.End(err)
 			}
-			if env.Format == "json" {
+			if env.Format == app.JSON {
 				return env.WriteJSON(d)
 			}
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)

@@ -99,7 +99,7 @@ func TestPair(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
 	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--mapping-url", s.URL, "--output-dir", dir, "--num-steps", "1", "--profile-workload", "decode", "--format", "json")...)
 	var doc struct{ Mapping, Formal capture.Result }
-	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil || doc.Mapping.Verdict != "VALID" || doc.Formal.Verdict != "VALID" {
+	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil || doc.Mapping.Verdict != capture.Valid || doc.Formal.Verdict != capture.Valid {
 		t.Errorf("%v in %s", err, got.Stdout)
 	}
 	if len(s.Starts) != 2 || s.Starts[0]["with_stack"] != true || s.Starts[1]["with_stack"] != false {

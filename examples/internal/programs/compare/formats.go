@@ -13,24 +13,24 @@ import (
 )
 
 // formats are the values of --format.
-func formats() []string {
-	return append([]string{"text", "markdown", "json", "csv", "html"}, gate.JUnit, gate.SARIF, gate.Benchfmt, gate.Prometheus)
+func formats() []app.Format {
+	return []app.Format{app.Text, app.Markdown, app.JSON, app.CSV, app.HTML, app.JUnit, app.SARIF, app.Benchfmt, app.Prometheus}
 }
 
 // write prints the report.
 func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
 	switch env.Format {
-	case "json":
+	case app.JSON:
 		return env.WriteJSON(r)
-	case "markdown":
+	case app.Markdown:
 		return r.WriteMarkdown(env.Stdout)
-	case "csv":
+	case app.CSV:
 		return r.WriteCSV(env.Stdout)
-	case "html":
+	case app.HTML:
 		return strata.WriteCompareHTML(env.Stdout, r, nil, nil)
-	case gate.JUnit, gate.SARIF, gate.Prometheus:
-		return s.Write(env.Stdout, env.Format)
-	case gate.Benchfmt:
+	case app.JUnit, app.SARIF, app.Prometheus:
+		return s.Write(env.Stdout, gate.Format(env.Format))
+	case app.Benchfmt:
 		return benchmarks(env, r)
 	}
 	return r.WriteText(env.Stdout)

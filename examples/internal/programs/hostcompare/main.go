@@ -39,7 +39,7 @@ func program() app.Program {
 			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
 		},
 		Common: app.TraceFlag | app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag, SumsGPUs: true, Judges: true,
-		Formats: []string{"text", "json"},
+		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
 			fs.StringVar(&o.target, "target", "", "trace `FILE` of the run to judge")
@@ -154,7 +154,7 @@ func compare(ctx context.Context, env *app.Env, o options) error {
 
 // write prints a comparison; b is the target.
 func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostoverhead.Comparison) error {
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {
 			return err
@@ -195,7 +195,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		return env.WriteJSON(struct {
 			Schema string `json:"schema"`
 			*hostoverhead.Run

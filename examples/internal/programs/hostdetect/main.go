@@ -54,7 +54,7 @@ func program() app.Program {
 			"host-detect --trace TP-0-DECODE.trace.json.gz                               # the same from a torch trace",
 		},
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
-		Formats: []string{"text", "json"},
+		Formats: []app.Format{app.Text, app.JSON},
 		FailOn:  []string{app.HostCaused, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE` of the steps that the host must cause for YES")
@@ -105,7 +105,7 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 
 // asJSON reports whether a document is wanted: by flag, or by the name of the file to write.
 func (o options) asJSON(env *app.Env) bool {
-	return env.Format == "json" || o.jsonOnly || strings.HasSuffix(strings.ToLower(env.Output), ".json")
+	return env.Format == app.JSON || o.jsonOnly || strings.HasSuffix(strings.ToLower(env.Output), ".json")
 }
 
 // noKernels writes an error as JSON where that is wanted and says why: a trace

@@ -40,7 +40,7 @@ func program() app.Program {
 		},
 		Common:  app.AllFlags,
 		AllGPUs: true,
-		Formats: []string{"csv", "ndjson"},
+		Formats: []app.Format{app.CSV, app.NDJSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
@@ -82,7 +82,7 @@ func export(ctx context.Context, env *app.Env, o options) error {
 		return layer.ErrNoKernels
 	}
 	var w rowWriter = newCSV(env.Stdout, o.csvSafe)
-	if env.Format == "ndjson" {
+	if env.Format == app.NDJSON {
 		w = newNDJSON(env.Stdout)
 	}
 	describe := newDescriber(t, o, a)

@@ -39,7 +39,7 @@ func program() app.Program {
 			"layer-breakdown --plan --config config.json                      # the operators of a model, no trace",
 		},
 		Common:  app.AllFlags,
-		Formats: []string{"text", "compute-flow", "json"},
+		Formats: []app.Format{app.Text, app.ComputeFlow, app.JSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
@@ -144,9 +144,9 @@ func mapping(ctx context.Context, env *app.Env, path string, model layer.Options
 // write prints the detail of a layer.
 func write(env *app.Env, an *layer.Analysis, d *view.Detail) error {
 	switch env.Format {
-	case "json":
+	case app.JSON:
 		return d.WriteJSON(env.Stdout)
-	case "compute-flow":
+	case app.ComputeFlow:
 		var arch *profile.ArchSummary
 		if an.Config != nil {
 			s := an.Config.Summary()
@@ -168,9 +168,9 @@ func writePlan(env *app.Env) error {
 	}
 	p := c.Plan()
 	switch env.Format {
-	case "json":
+	case app.JSON:
 		return env.WriteJSON(p)
-	case "compute-flow":
+	case app.ComputeFlow:
 		return fmt.Errorf("--plan: --format compute-flow needs a trace; use text or json")
 	}
 	return view.WritePlan(env.Stdout, p)

@@ -36,7 +36,7 @@ func program() app.Program {
 			"layer-timeline --trace x.json.gz --boundaries anchor-opens       # the numbers of layer_timeline_analyzer.py",
 		},
 		Common:  app.AllFlags,
-		Formats: []string{"text", "json"},
+		Formats: []app.Format{app.Text, app.JSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER` whose layers to print; default: the steady pass")
@@ -98,7 +98,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		s := a.Analysis().Config.Summary()
 		arch = &s
 	}
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		err = env.WriteJSON(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	} else {
 		err = t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})

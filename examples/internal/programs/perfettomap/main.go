@@ -47,7 +47,7 @@ func program(m machine) app.Program {
 		},
 		Args:    "[FILE|DIR...]",
 		Common:  app.AllFlags,
-		Formats: []string{"text", "json"},
+		Formats: []app.Format{app.Text, app.JSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
@@ -168,7 +168,7 @@ func kernels(a *layer.Device) int {
 
 // write prints the map.
 func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		return env.WriteJSON(pm)
 	}
 	name := a.Analysis().Profile.Name

@@ -37,7 +37,7 @@ func Program() app.Program {
 			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit --output strata.xml",
 		},
 		Common:  app.AllFlags,
-		Formats: []string{"text", "markdown", "json", gate.Benchfmt},
+		Formats: []app.Format{app.Text, app.Markdown, app.JSON, app.Benchfmt},
 		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
@@ -102,12 +102,12 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 // write prints the report in the format asked for, and behind text what its conditions say.
 func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) error {
 	switch env.Format {
-	case "json":
+	case app.JSON:
 		return env.WriteJSON(r)
-	case gate.Benchfmt:
+	case app.Benchfmt:
 		return benchmarks(env, r)
 	}
-	text := strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == "markdown", All: o.all}
+	text := strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == app.Markdown, All: o.all}
 	if err := r.WriteText(env.Stdout, text); err != nil || text.Markdown || len(checks.Checks) == 0 {
 		return err
 	}

@@ -41,7 +41,7 @@ func program() app.Program {
 			"speed-of-light --config config.json --device H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
-		Formats: []string{"text", "markdown", "json"},
+		Formats: []app.Format{app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
@@ -87,9 +87,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 // write prints the report.
 func write(env *app.Env, r *roofline.Report) error {
 	switch env.Format {
-	case "json":
+	case app.JSON:
 		return env.WriteJSON(r)
-	case "markdown":
+	case app.Markdown:
 		return r.WriteMarkdown(env.Stdout)
 	}
 	return r.WriteText(env.Stdout)

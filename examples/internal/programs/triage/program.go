@@ -58,7 +58,7 @@ func program() app.Program {
 			"triage --input x.trace.json.gz --pprof gpu.pb.gz && go tool pprof -top gpu.pb.gz",
 		},
 		Common: app.AllFlags, SumsGPUs: true,
-		Formats: []string{"auto", "text", "markdown", "json"},
+		Formats: []app.Format{app.AutoFormat, app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.ExposedComm, app.Regression, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
@@ -206,9 +206,9 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 // write prints the report.
 func write(env *app.Env, report *triage.Report) error {
 	switch {
-	case env.Format == "json":
+	case env.Format == app.JSON:
 		return env.WriteJSON(report)
-	case env.Format == "text", env.Format == "auto" && env.Width > 0:
+	case env.Format == app.Text, env.Format == app.AutoFormat && env.Width > 0:
 		return report.WriteText(env.Stdout, env.Width)
 	}
 	return report.WriteMarkdown(env.Stdout)
@@ -337,7 +337,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err := o.writeHTML(env, report, c, in); err != nil {
 		return err
 	}
-	if env.Format == "json" {
+	if env.Format == app.JSON {
 		err = env.WriteJSON(c)
 	} else {
 		err = c.WriteMarkdown(env.Stdout)

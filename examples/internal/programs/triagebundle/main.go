@@ -29,7 +29,7 @@ func program(now func() time.Time) app.Program {
 			"triage-bundle --analysis-file qwen=a.md --analysis-file llama=b.md --output all.md",
 		},
 		Common:  app.FormatFlag | app.OutputFlag,
-		Formats: []string{"markdown"},
+		Formats: []app.Format{app.Markdown},
 		Flags: func(fs *flag.FlagSet) {
 			root = fs.String("analysis-root", "", "take all triage reports (*.md, *.txt) below this `directory`")
 			fs.Var(&files, "analysis-file", "take this report: `[LABEL=]FILE`; may be given several times")
