@@ -46,7 +46,7 @@ type ReportOptions struct {
 // Report is everything that the analyses say about one recording, with what
 // matters most first. It is a document: its JSON form is stable.
 type Report struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema"` // name and version of the document
 	// Name is what was opened, Traces are the files that were read.
 	Name   string   `json:"name"`
 	Traces []string `json:"traces"`
@@ -101,13 +101,13 @@ type Report struct {
 
 // ReportPass is one forward pass.
 type ReportPass struct {
-	Trace  int            `json:"trace"` // index in [Report.Traces]
-	Device trace.DeviceID `json:"device"`
-	Index  int            `json:"index"`
-	Stage  layer.Stage    `json:"stage"`
-	Batch  int            `json:"batch"`  // requests; −1 unknown
-	Tokens int64          `json:"tokens"` // −1 unknown
-	Start  trace.Time     `json:"start_ns"`
+	Trace  int            `json:"trace"`    // index in [Report.Traces]
+	Device trace.DeviceID `json:"device"`   // number of the GPU
+	Index  int            `json:"index"`    // place in the trace, from 0
+	Stage  layer.Stage    `json:"stage"`    // what the pass does
+	Batch  int            `json:"batch"`    // requests; −1 unknown
+	Tokens int64          `json:"tokens"`   // −1 unknown
+	Start  trace.Time     `json:"start_ns"` // since the trace's first event
 	// Wall is until the next pass where that follows; Idle of it the GPU did nothing.
 	Wall time.Duration `json:"wall_ns"`
 	Idle time.Duration `json:"idle_ns"`
@@ -127,11 +127,11 @@ type ReportPass struct {
 
 // ReportOperator is one operator in all layers of one type of one pass.
 type ReportOperator struct {
-	Trace     int         `json:"trace"`
-	Pass      int         `json:"pass"`
-	Stage     layer.Stage `json:"stage"`
+	Trace     int         `json:"trace"`      // index in Report.Traces
+	Pass      int         `json:"pass"`       // index of the pass
+	Stage     layer.Stage `json:"stage"`      // stage of the pass
 	LayerType string      `json:"layer_type"` // "outside layers" for what stands beside them
-	Operator  string      `json:"operator"`
+	Operator  string      `json:"operator"`   // part of the model that the kernels compute
 	// Category is that of most of its time, Kernel the short name of its longest kernel.
 	Category string        `json:"category"`
 	Kernel   string        `json:"kernel"`
@@ -147,33 +147,33 @@ type ReportOperator struct {
 
 // ReportIdle is idle time of one cause in the steps.
 type ReportIdle struct {
-	Trace   int           `json:"trace"`
-	Group   finding.Group `json:"group"`
-	Cause   finding.Cause `json:"cause"`
-	PerStep time.Duration `json:"per_step_ns"`
-	Share   float64       `json:"share"` // of the step
+	Trace   int           `json:"trace"`       // index in Report.Traces
+	Group   finding.Group `json:"group"`       // row of the headroom that the cause counts for
+	Cause   finding.Cause `json:"cause"`       // why the GPU is idle
+	PerStep time.Duration `json:"per_step_ns"` // mean over all steps
+	Share   float64       `json:"share"`       // of the step
 	// Name is the range, frame or call that most of it is in.
 	Name string `json:"name,omitempty"`
 }
 
 // ReportExposure is how much of a category's time nothing hides, in one stage.
 type ReportExposure struct {
-	Stage    layer.Stage   `json:"stage"`
-	Category string        `json:"category"`
-	PerStep  time.Duration `json:"exposed_per_step_ns"`
-	Share    float64       `json:"share"` // of the step
-	Hidden   time.Duration `json:"hidden_per_step_ns"`
+	Stage    layer.Stage   `json:"stage"`               // stage of the steps
+	Category string        `json:"category"`            // category of the kernels, see docs/categories.md
+	PerStep  time.Duration `json:"exposed_per_step_ns"` // part of a step in which it runs alone
+	Share    float64       `json:"share"`               // of the step
+	Hidden   time.Duration `json:"hidden_per_step_ns"`  // part of a step in which other work runs beside it
 }
 
 // ReportFusion is a known fused path that is used, or could be.
 type ReportFusion struct {
-	Stage   layer.Stage   `json:"stage"`
-	Pattern string        `json:"pattern"`
-	State   string        `json:"state"`
-	Do      string        `json:"do,omitempty"`
-	PerStep time.Duration `json:"per_step_ns"` // of its kernels
-	Gain    time.Duration `json:"gain_per_step_ns"`
-	Times   int           `json:"occurrences"`
+	Stage   layer.Stage   `json:"stage"`            // stage of the steps
+	Pattern string        `json:"pattern"`          // name of the fusion
+	State   string        `json:"state"`            // whether the path is used, could be, or is unknown
+	Do      string        `json:"do,omitempty"`     // what enables the fused path
+	PerStep time.Duration `json:"per_step_ns"`      // of its kernels
+	Gain    time.Duration `json:"gain_per_step_ns"` // at most this can be won
+	Times   int           `json:"occurrences"`      // chains found in the stage
 }
 
 // reportPart is one trace of the report.

@@ -21,7 +21,7 @@ const (
 
 // Estimate is how large the traces of a stage will be, from one window of a pass or a few.
 type Estimate struct {
-	Stage Stage `json:"stage"`
+	Stage Stage `json:"stage"` // the stage that is estimated
 	// CalibrationBytes were written for CalibrationSteps passes by all ranks.
 	CalibrationBytes int64 `json:"calibration_bytes"`
 	CalibrationSteps int   `json:"calibration_steps"`
@@ -134,7 +134,7 @@ type Planned struct {
 
 // Call is one request of a plan.
 type Call struct {
-	Stage Stage `json:"stage"`
+	Stage Stage `json:"stage"` // the stage that the request is for
 	// Phase is warmup, start, requests or stop.
 	Phase  string `json:"phase"`
 	Method string `json:"method"`

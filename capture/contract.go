@@ -81,10 +81,10 @@ func (f *Front) UnmarshalText(text []byte) error {
 // decides alone, since most servers ignore unknown fields with 200: a contract's key is server, front end and a
 // feature that the server shows ([Contract.Probe]).
 type Contract struct {
-	Name      string    `json:"name"`
-	Framework Framework `json:"framework"`
-	Front     Front     `json:"front"`
-	Versions  string    `json:"versions"`
+	Name      string    `json:"name"`      // name of the contract
+	Framework Framework `json:"framework"` // serving framework
+	Front     Front     `json:"front"`     // what answers: the server itself, a router or a proxy
+	Versions  string    `json:"versions"`  // releases that the contract is for
 	// Probe says what shows this contract.
 	Probe string `json:"probe"`
 	// Start and Stop are POST routes, "" for none. Enabled says what opens them.

@@ -86,14 +86,14 @@ func (r *Result) write(f *folder) error {
 
 // Worker is one engine of a deployment.
 type Worker struct {
-	URL      string `json:"url"`
-	Role     Role   `json:"role,omitempty"`
-	Contract string `json:"contract"`
+	URL      string `json:"url"`            // address of the engine
+	Role     Role   `json:"role,omitempty"` // what the engine does, "" for everything
+	Contract string `json:"contract"`       // name of the contract that it follows
 }
 
 // StageResult is one profiled window.
 type StageResult struct {
-	Stage Stage `json:"stage"`
+	Stage Stage `json:"stage"` // the stage that was captured
 	// Verdict follows from Checks.
 	Verdict Verdict `json:"verdict"`
 	Checks  []Check `json:"checks"`

@@ -13,8 +13,8 @@ import (
 
 // Check is one thing that a capture was checked for.
 type Check struct {
-	Name    CheckName `json:"name"`
-	Outcome Outcome   `json:"outcome"`
+	Name    CheckName `json:"name"`    // what was checked
+	Outcome Outcome   `json:"outcome"` // what the check found
 	// Detail is one sentence with the numbers.
 	Detail string `json:"detail"`
 	// Fix says what to change where it Fail, "" where nothing is known to help.

@@ -31,7 +31,7 @@ const (
 
 // Operation is what one step spends on one named thing.
 type Operation struct {
-	Kind         string  `json:"kind"`
+	Kind         string  `json:"kind"`             // range, frame, kernel or api
 	Name         string  `json:"name"`             // numbers generalised to N
 	US           float64 `json:"us_per_step"`      // µs per step, divided by Ranks
 	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by Ranks
@@ -43,20 +43,20 @@ type Operation struct {
 
 // Run is what the steps of one run are made of.
 type Run struct {
-	Label           string  `json:"label"`
-	Iterations      int     `json:"iterations"`       // groups of all-reduces; steps when there is no all-reduce
-	CommonSize      int     `json:"common_size"`      // most frequent number of all-reduces per iteration, 0 without all-reduce
-	BenchIters      int     `json:"bench_iterations"` // iterations of the benchmark phase
-	SteadySteps     int     `json:"steady_steps"`     // steps measured
-	WallUSPerStep   float64 `json:"wall_us_per_step"` // from one step's start to the next one's
-	StepUS          float64 `json:"step_us"`          // average duration of the step range
-	GapUS           float64 `json:"gap_us"`           // median time between a step's end and the next one's start
-	RangeUSPerStep  float64 `json:"nvtx_us_per_step"` // union of the operations' ranges, divided by Ranks
-	GPUUSPerStep    float64 `json:"gpu_us_per_step"`  // sum of kernel times, divided by Ranks
-	KernelsPerStep  float64 `json:"kernels_per_step"` // divided by Ranks
-	APIUSPerStep    float64 `json:"api_us_per_step"`  // sum of API call times, divided by Ranks
-	Steps           Stats   `json:"step_stats_us"`
-	Gaps            Stats   `json:"gap_stats_us"`
+	Label           string  `json:"label"`                   // name of the run
+	Iterations      int     `json:"iterations"`              // groups of all-reduces; steps when there is no all-reduce
+	CommonSize      int     `json:"common_size"`             // most frequent number of all-reduces per iteration, 0 without all-reduce
+	BenchIters      int     `json:"bench_iterations"`        // iterations of the benchmark phase
+	SteadySteps     int     `json:"steady_steps"`            // steps measured
+	WallUSPerStep   float64 `json:"wall_us_per_step"`        // from one step's start to the next one's
+	StepUS          float64 `json:"step_us"`                 // average duration of the step range
+	GapUS           float64 `json:"gap_us"`                  // median time between a step's end and the next one's start
+	RangeUSPerStep  float64 `json:"nvtx_us_per_step"`        // union of the operations' ranges, divided by Ranks
+	GPUUSPerStep    float64 `json:"gpu_us_per_step"`         // sum of kernel times, divided by Ranks
+	KernelsPerStep  float64 `json:"kernels_per_step"`        // divided by Ranks
+	APIUSPerStep    float64 `json:"api_us_per_step"`         // sum of API call times, divided by Ranks
+	Steps           Stats   `json:"step_stats_us"`           // duration of the step range
+	Gaps            Stats   `json:"gap_stats_us"`            // time between steps
 	MaxGeneration   int     `json:"max_generation_requests"` // of the steady steps, −1 unknown
 	ContextSteps    int     `json:"context_steps"`           // of the benchmark phase
 	AllSteps        int     `json:"steps"`                   // of the benchmark phase
@@ -306,10 +306,10 @@ func nanoseconds(us []float64) []time.Duration {
 
 // Stats are order statistics of one duration, in µs.
 type Stats struct {
-	N   int     `json:"n"` // samples
-	Avg float64 `json:"avg"`
-	Min float64 `json:"min"`
-	Max float64 `json:"max"`
+	N   int     `json:"n"`   // samples
+	Avg float64 `json:"avg"` // mean
+	Min float64 `json:"min"` // shortest
+	Max float64 `json:"max"` // longest
 	P50 float64 `json:"p50"` // sorted[n/2]
 	P90 float64 `json:"p90"` // sorted[⌊0.9 n⌋]
 }

@@ -36,13 +36,13 @@ const (
 
 // Delta is one figure of two runs.
 type Delta struct {
-	Op         string      `json:"op"`
-	Kind       string      `json:"kind,omitempty"` // "range", "kernel" or "api"; empty for figures of the whole step
-	BaselineUS float64     `json:"baseline_us"`    // per step; counts have no unit
-	TargetUS   float64     `json:"target_us"`
-	DeltaUS    float64     `json:"delta_us"`
-	DeltaPct   *float64    `json:"delta_pct"` // null when the baseline is 0
-	Status     DeltaStatus `json:"status"`
+	Op         string      `json:"op"`              // name of the operation or figure
+	Kind       string      `json:"kind,omitempty"`  // "range", "kernel" or "api"; empty for figures of the whole step
+	BaselineUS float64     `json:"baseline_us"`     // per step; counts have no unit
+	TargetUS   float64     `json:"target_us"`       // per step; counts have no unit
+	DeltaUS    float64     `json:"delta_us"`        // target minus baseline
+	DeltaPct   *float64    `json:"delta_pct"`       // null when the baseline is 0
+	Status     DeltaStatus `json:"status"`          // what became of it
 	CI95US     *[2]float64 `json:"ci95_us"`         // of DeltaUS, with what equal runs differ by; null where the steps are too few
 	Was        string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
 	Large      bool        `json:"large,omitempty"` // clearly slower by more than 50%, or faster by more than 30%
@@ -50,15 +50,15 @@ type Delta struct {
 
 // Comparison sets two runs against each other.
 type Comparison struct {
-	Baseline *Run    `json:"baseline"`
-	Target   *Run    `json:"target"`
-	Figures  []Delta `json:"figures"` // wall, step, gap, GPU, kernels, launches, API per step
-	Deltas   []Delta `json:"deltas"`  // operations, by |Δ|
+	Baseline *Run    `json:"baseline"` // the older run
+	Target   *Run    `json:"target"`   // the newer run
+	Figures  []Delta `json:"figures"`  // wall, step, gap, GPU, kernels, launches, API per step
+	Deltas   []Delta `json:"deltas"`   // operations, by |Δ|
 
-	Conclusion compare.HostConclusion `json:"conclusion"`
-	Reason     string                 `json:"reason"`   // the figures behind it
-	Patterns   []string               `json:"patterns"` // known shapes of a regression that were seen
-	Warnings   []string               `json:"warnings"` // why the runs may not be comparable
+	Conclusion compare.HostConclusion `json:"conclusion"` // where the difference is, in a word or two
+	Reason     string                 `json:"reason"`     // the figures behind it
+	Patterns   []string               `json:"patterns"`   // known shapes of a regression that were seen
+	Warnings   []string               `json:"warnings"`   // why the runs may not be comparable
 }
 
 // Compare says which operation became slower from baseline to target, and

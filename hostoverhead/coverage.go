@@ -28,9 +28,9 @@ type Coverage struct {
 
 // EagerKernel is a kernel that runs outside graphs in a run that uses them.
 type EagerKernel struct {
-	Name     string `json:"name"`
-	Count    int    `json:"count"`
-	TotalNS  int64  `json:"total_ns"`
+	Name     string `json:"name"`             // name of the kernel
+	Count    int    `json:"count"`            // launches outside graphs
+	TotalNS  int64  `json:"total_ns"`         // time of these launches
 	Source   string `json:"source,omitempty"` // Python frame or op of its most frequent launch
 	Replayed int    `json:"replayed"`         // how often the same kernel runs from a graph in steps of the same stages
 	Suspect  bool   `json:"suspect"`          // steps of the same stage run it both ways: why was it not captured here?

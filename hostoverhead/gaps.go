@@ -13,12 +13,12 @@ import (
 
 // GapBucket counts the gaps of one length class.
 type GapBucket struct {
-	From    time.Duration `json:"from_ns"`
-	To      time.Duration `json:"to_ns"` // exclusive; 0 for the last class
-	Title   string        `json:"title"`
-	Count   int           `json:"count"`
-	TotalNS int64         `json:"total_ns"`
-	Share   float64       `json:"share"` // of the time of all gaps
+	From    time.Duration `json:"from_ns"`  // shortest gap of the class
+	To      time.Duration `json:"to_ns"`    // exclusive; 0 for the last class
+	Title   string        `json:"title"`    // the class in words
+	Count   int           `json:"count"`    // gaps of the class
+	TotalNS int64         `json:"total_ns"` // time of these gaps
+	Share   float64       `json:"share"`    // of the time of all gaps
 	// Largest is the cause that takes most of it, with its share; "" for gaps of one stream.
 	Largest      finding.Cause `json:"largest_cause,omitempty"`
 	LargestShare float64       `json:"largest_share"`
@@ -84,9 +84,9 @@ func (a *account) gapClasses() []GapBucket {
 // StreamGaps are the gaps between consecutive kernels of one stream. Several
 // streams share the device: a gap of one is no idle time while another runs.
 type StreamGaps struct {
-	Stream  trace.StreamID `json:"stream"`
-	Kernels int            `json:"kernels"`
-	Buckets []GapBucket    `json:"buckets"`
+	Stream  trace.StreamID `json:"stream"`  // number of the stream
+	Kernels int            `json:"kernels"` // number of kernels
+	Buckets []GapBucket    `json:"buckets"` // gaps by length
 }
 
 // streamGaps measures every stream of a device.
@@ -116,8 +116,8 @@ func (w *workload) streamGaps(d *deviceWork) []StreamGaps {
 
 // Gap is one span in which no kernel ran on a device, and what happened in it.
 type Gap struct {
-	StartNS int64      `json:"start_ns"` // since the trace's first event
-	NS      int64      `json:"ns"`
+	StartNS int64      `json:"start_ns"`         // since the trace's first event
+	NS      int64      `json:"ns"`               // length
 	Before  string     `json:"before"`           // kernel that ended last
 	After   string     `json:"after"`            // kernel that ended the gap
 	Causes  []IdleName `json:"causes"`           // by time; they add up to NS

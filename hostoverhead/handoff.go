@@ -13,19 +13,19 @@ import (
 
 // Handoff is the summary for whoever optimises next, with the published field names.
 type Handoff struct {
-	Verdict                string         `json:"verdict"`
+	Verdict                string         `json:"verdict"`                  // the published verdict: YES, NO or INCONCLUSIVE
 	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
 	HostPrepConfirmed      bool           `json:"host_prep_confirmed"`      // by the published detector
 	TopRegressingOps       []RegressingOp `json:"top_regressing_ops"`       // by µs per step
-	RecommendedFirstTarget string         `json:"recommended_first_target"`
-	WallTimePerStepUS      float64        `json:"wall_time_per_step_us"`
-	InterStepGapP50US      float64        `json:"inter_step_gap_p50_us"`
-	KernelsPerStep         float64        `json:"kernels_per_step"`
+	RecommendedFirstTarget string         `json:"recommended_first_target"` // what to look at first
+	WallTimePerStepUS      float64        `json:"wall_time_per_step_us"`    // from one step's start to the next one's
+	InterStepGapP50US      float64        `json:"inter_step_gap_p50_us"`    // median time between two steps
+	KernelsPerStep         float64        `json:"kernels_per_step"`         // kernels of a step
 }
 
 // RegressingOp is one host operation worth looking at.
 type RegressingOp struct {
-	NVTXName string `json:"nvtx_name"`
+	NVTXName string `json:"nvtx_name"` // name of the range or frame
 	// DeltaUSPerStep is how much longer it takes than in the baseline; null without one.
 	DeltaUSPerStep *float64 `json:"delta_us_per_step"`
 	// IdleUSPerStep is the idle time of the device per step while it runs; null in a comparison.

@@ -22,8 +22,8 @@ type RankArrival struct {
 	Last      int     `json:"last"`       // collectives at which it alone arrived last
 	LastShare float64 `json:"last_share"` // of the matched ones
 	WaitNS    int64   `json:"wait_ns"`    // time it spent waiting for the last one, summed
-	Kernels   int     `json:"kernels"`
-	HostNS    int64   `json:"host_ns"` // time in ranges or frames of its launching threads
+	Kernels   int     `json:"kernels"`    // kernels of the rank
+	HostNS    int64   `json:"host_ns"`    // time in ranges or frames of its launching threads
 }
 
 // Stragglers says which rank the others wait for.
@@ -31,10 +31,10 @@ type Stragglers struct {
 	Collectives int           `json:"collectives"` // matched on all ranks
 	Unmatched   int           `json:"unmatched"`   // of some ranks only
 	Tied        int           `json:"tied"`        // no rank arrived clearly last
-	Ranks       []RankArrival `json:"ranks"`
-	Straggler   string        `json:"straggler"` // "" when no rank is last often enough
-	Extra       []string      `json:"extra"`     // kernels that only the straggler runs, or runs more often
-	Note        string        `json:"note"`
+	Ranks       []RankArrival `json:"ranks"`       // the ranks, in their order
+	Straggler   string        `json:"straggler"`   // "" when no rank is last often enough
+	Extra       []string      `json:"extra"`       // kernels that only the straggler runs, or runs more often
+	Note        string        `json:"note"`        // how far to trust it
 }
 
 // rankWork is one rank: a device of a trace.

@@ -88,16 +88,16 @@ type IdleName struct {
 	Cause   finding.Cause `json:"cause,omitempty"` // in lists of several causes, see [IdleCause]
 	Name    string        `json:"name"`            // range, frame or call; a sentence where nothing is recorded
 	Where   string        `json:"where,omitempty"` // of calls: the frame, op or range they were made in
-	NS      int64         `json:"ns"`
-	StepsNS int64         `json:"steps_ns"`
-	Count   int           `json:"count"` // pieces
+	NS      int64         `json:"ns"`              // idle time in the window
+	StepsNS int64         `json:"steps_ns"`        // part of it inside steps
+	Count   int           `json:"count"`           // pieces
 }
 
 // Path is the work that reached the device in one way: by "graph" replays, launched one by one from "compiled" code, or
 // "eager"; "unknown" where the launch is not in the trace.
 type Path struct {
-	Path      string  `json:"path"`
-	Kernels   int     `json:"kernels"`
+	Path      string  `json:"path"`       // graph, compiled, eager or unknown
+	Kernels   int     `json:"kernels"`    // kernels launched this way
 	Share     float64 `json:"share"`      // of the kernels
 	TimeNS    int64   `json:"time_ns"`    // of its kernels
 	TimeShare float64 `json:"time_share"` // of the time of all kernels
@@ -107,20 +107,20 @@ type Path struct {
 
 // StageVerdict is the answer for the steps of one stage.
 type StageVerdict struct {
-	Stage    layer.Stage   `json:"stage"`
-	Steps    int           `json:"steps"`
-	Verdict  Answer        `json:"verdict"`
-	Headroom Headroom      `json:"headroom"`
+	Stage    layer.Stage   `json:"stage"`         // stage of the steps
+	Steps    int           `json:"steps"`         // number of steps
+	Verdict  Answer        `json:"verdict"`       // the answer for the stage
+	Headroom Headroom      `json:"headroom"`      // what the steps of the stage lose
 	Largest  finding.Cause `json:"largest_cause"` // of the host's time; "" for none
-	Passes   PassSpread    `json:"passes"`
-	Paths    []Path        `json:"paths"`
+	Passes   PassSpread    `json:"passes"`        // host time by pass
+	Paths    []Path        `json:"paths"`         // kernels by how they were launched
 }
 
 // PassSpread says how the host's time spreads over passes, per pass.
 type PassSpread struct {
-	P50NS int64 `json:"host_p50_ns"`
-	P90NS int64 `json:"host_p90_ns"`
-	MaxNS int64 `json:"host_max_ns"`
+	P50NS int64 `json:"host_p50_ns"` // median host time of a pass
+	P90NS int64 `json:"host_p90_ns"` // 90th percentile of the host time of a pass
+	MaxNS int64 `json:"host_max_ns"` // most host time of a pass
 	// ShareP50, ShareP90 and ShareMax are of the pass's own time.
 	ShareP50 float64 `json:"share_p50"`
 	ShareP90 float64 `json:"share_p90"`
@@ -129,24 +129,24 @@ type PassSpread struct {
 
 // PassHeadroom is one pass.
 type PassHeadroom struct {
-	Pass     int           `json:"pass"`
-	Stage    layer.Stage   `json:"stage"`
-	StartNS  int64         `json:"start_ns"` // since the trace's first event, from the end of the pass before
-	EndNS    int64         `json:"end_ns"`
-	VisStart int64         `json:"vis_start_ns"` // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
-	VisEnd   int64         `json:"vis_end_ns"`
-	Headroom Headroom      `json:"headroom"`
-	Largest  finding.Cause `json:"largest_cause"`
-	Paths    []Path        `json:"paths"`
+	Pass     int           `json:"pass"`          // index of the pass
+	Stage    layer.Stage   `json:"stage"`         // what the pass does
+	StartNS  int64         `json:"start_ns"`      // since the trace's first event, from the end of the pass before
+	EndNS    int64         `json:"end_ns"`        // end since the trace's first event
+	VisStart int64         `json:"vis_start_ns"`  // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
+	VisEnd   int64         `json:"vis_end_ns"`    // end on the clock of the file
+	Headroom Headroom      `json:"headroom"`      // what the steps lose
+	Largest  finding.Cause `json:"largest_cause"` // cause of most of the host's time
+	Paths    []Path        `json:"paths"`         // kernels by how they were launched
 }
 
 // RankVerdict is the answer for one device of one rank.
 type RankVerdict struct {
-	Rank   string         `json:"rank"` // of the file, or its place; "" for a single file
-	File   int            `json:"file"` // place among the traces given
-	Path   string         `json:"path,omitempty"`
-	Device trace.DeviceID `json:"device"`
-	GPU    string         `json:"gpu,omitempty"`
+	Rank   string         `json:"rank"`           // of the file, or its place; "" for a single file
+	File   int            `json:"file"`           // place among the traces given
+	Path   string         `json:"path,omitempty"` // file of the rank
+	Device trace.DeviceID `json:"device"`         // number of the GPU
+	GPU    string         `json:"gpu,omitempty"`  // the device's name, "" unknown
 	// Ignored is set for a device with so few kernels that it does not decide.
 	Ignored  bool     `json:"ignored,omitempty"`
 	Verdict  Answer   `json:"verdict"`
@@ -173,8 +173,8 @@ type RankVerdict struct {
 	Gaps   []GapBucket    `json:"gaps"`         // no stream busy
 	Top    []Gap          `json:"top_gaps"`
 
-	Streams  []StreamGaps `json:"streams"`
-	Coverage Coverage     `json:"coverage"`
+	Streams  []StreamGaps `json:"streams"`           // gaps of single streams
+	Coverage Coverage     `json:"coverage"`          // how much of the host's work the trace shows
 	Pattern  *Pattern     `json:"pattern,omitempty"` // left out when no layers were found
 
 	DependsOn string `json:"depends_on,omitempty"` // the activity that decides the answer by itself, "" for none
@@ -206,8 +206,8 @@ const (
 //
 // Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
 type Verdict struct {
-	Schema  string `json:"schema"`
-	Verdict Answer `json:"verdict"`
+	Schema  string `json:"schema"`  // name and version of the document
+	Verdict Answer `json:"verdict"` // whether the host is the bottleneck
 	// Confidence is the least weight of the doubts.
 	Confidence finding.Band `json:"confidence"`
 	Summary    string       `json:"summary"` // the verdict as one sentence
@@ -230,7 +230,7 @@ type Verdict struct {
 	Ranks        []RankVerdict   `json:"ranks"`
 	Stragglers   *Stragglers     `json:"stragglers,omitempty"` // left out for one device, or without collectives
 
-	Health trace.HealthStatus `json:"health"`
+	Health trace.HealthStatus `json:"health"` // health of the worst trace
 
 	published *host.Report // what the document is of; nil without, and where the verdict was read
 }

@@ -19,8 +19,8 @@ type Map struct {
 	TraceStartNS int64        `json:"trace_start_ns"` // raw time of the time axis' zero
 	TraceEndS    float64      `json:"trace_end_s"`    // end of the last event on the time axis
 	Pass         int          `json:"pass"`           // whose layers are listed; −1 when the trace has none
-	Passes       []PassRange  `json:"passes"`
-	Layers       []LayerRange `json:"layers"`
+	Passes       []PassRange  `json:"passes"`         // forward passes
+	Layers       []LayerRange `json:"layers"`         // layers of the chosen pass
 
 	openable bool // by the UI
 }
@@ -36,9 +36,9 @@ const secondsDecimals = 6
 type PassRange struct {
 	Index int `json:"index"` // in order of time
 	Range
-	DurationMS float64     `json:"duration_ms"`
-	Stage      layer.Stage `json:"stage"`
-	URL        string      `json:"url"` // opens the UI at the pass; empty where the UI cannot open the trace
+	DurationMS float64     `json:"duration_ms"` // length
+	Stage      layer.Stage `json:"stage"`       // what the pass does
+	URL        string      `json:"url"`         // opens the UI at the pass; empty where the UI cannot open the trace
 }
 
 // LayerRange is one layer of Map.Pass.

@@ -22,7 +22,7 @@ const (
 // of the whole model: nothing is divided by a parallel size yet. A size that
 // the operator does not have, or that the config does not give, is 0.
 type PlanOp struct {
-	Operator Operator `json:"operator"`
+	Operator Operator `json:"operator"` // part of the model
 	// Module is what the operator is in the model's code where the operator's name
 	// does not say it: "o_a_proj", "compressor".
 	Module string `json:"module,omitempty"`

@@ -42,9 +42,9 @@ const (
 // Health is what was found wrong with a trace, computed before any number is
 // shown.
 type Health struct {
-	Status   HealthStatus `json:"status"`   // the worst severity of the findings
-	Findings []Finding    `json:"findings"` // by severity, then code
-	Losses   []Loss       `json:"losses,omitempty"`
+	Status   HealthStatus `json:"status"`           // the worst severity of the findings
+	Findings []Finding    `json:"findings"`         // by severity, then code
+	Losses   []Loss       `json:"losses,omitempty"` // where records are missing
 
 	Activities  int `json:"activities"`   // GPU activities stored
 	Orphans     int `json:"orphans"`      // activities whose launch is not in the trace

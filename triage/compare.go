@@ -34,13 +34,13 @@ const (
 
 // Comparison sets two runs side by side, stage by stage.
 type Comparison struct {
-	Schema       string            `json:"schema"`
-	Verdict      string            `json:"verdict"` // "pass", "regressed" or "inconclusive"
-	TolerancePct float64           `json:"tolerance_pct"`
-	Old          []string          `json:"old"` // traces
-	New          []string          `json:"new"`
-	Stages       []StageComparison `json:"stages"`
-	Notes        []string          `json:"notes"`
+	Schema       string            `json:"schema"`        // name and version of the document
+	Verdict      string            `json:"verdict"`       // "pass", "regressed" or "inconclusive"
+	TolerancePct float64           `json:"tolerance_pct"` // smallest change that is told, percent
+	Old          []string          `json:"old"`           // traces
+	New          []string          `json:"new"`           // the newer files
+	Stages       []StageComparison `json:"stages"`        // stages that both runs have
+	Notes        []string          `json:"notes"`         // remarks for people: what was assumed, left out or doubtful
 }
 
 // compareSchema is the form of the JSON document.
@@ -50,24 +50,24 @@ const compareSchema = "strata.triage-compare/1"
 type StageComparison struct {
 	passStage layer.Stage
 
-	Stage      string  `json:"stage"`
-	Verdict    string  `json:"verdict"`
-	Batch      int     `json:"batch,omitempty"`
-	OldSteps   int     `json:"old_steps"`
-	NewSteps   int     `json:"new_steps"`
-	PerStep    bool    `json:"per_step"`
-	Wall       Delta   `json:"wall"`  // up to the next pass
-	Total      Delta   `json:"total"` // GPU time
-	Busy       Delta   `json:"busy"`  // union
-	Categories []Delta `json:"categories"`
-	Kernels    []Delta `json:"kernels"` // largest change first
+	Stage      string  `json:"stage"`           // stage, in the published words
+	Verdict    string  `json:"verdict"`         // slower, faster, same or not comparable
+	Batch      int     `json:"batch,omitempty"` // requests of the compared passes
+	OldSteps   int     `json:"old_steps"`       // steps of the older run
+	NewSteps   int     `json:"new_steps"`       // steps of the newer run
+	PerStep    bool    `json:"per_step"`        // times are means over steps
+	Wall       Delta   `json:"wall"`            // up to the next pass
+	Total      Delta   `json:"total"`           // GPU time
+	Busy       Delta   `json:"busy"`            // union
+	Categories []Delta `json:"categories"`      // by category
+	Kernels    []Delta `json:"kernels"`         // largest change first
 	// Report is the whole comparison, by operator.
 	Report *compare.Report `json:"comparison"`
 }
 
 // Delta is the change of a time: of a kernel, of a category, or of what the field that holds it says, without a name then.
 type Delta struct {
-	Name     string `json:"name,omitempty"`
+	Name     string `json:"name,omitempty"`     // kernel or category
 	Category string `json:"category,omitempty"` // of a kernel
 	// Status is "same", "faster", "slower", "new", "gone" or "renamed"; Was is the old name of a renamed kernel.
 	Status  string  `json:"status,omitempty"`

@@ -14,9 +14,9 @@ import (
 // work. Each nanosecond of the steps is idle, exposed work of one category, or
 // shared by several: WallNS = IdleNS + SharedNS + the ExposedNS of all rows.
 type Exposure struct {
-	WallNS   int64 `json:"wall_ns"` // of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
-	IdleNS   int64 `json:"idle_ns"`
-	SharedNS int64 `json:"shared_ns"`
+	WallNS   int64 `json:"wall_ns"`   // of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
+	IdleNS   int64 `json:"idle_ns"`   // nothing runs
+	SharedNS int64 `json:"shared_ns"` // kernels of several categories run
 	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window stands for one.
 	Steps int           `json:"steps"`
 	Whole bool          `json:"whole_window,omitempty"`
@@ -25,10 +25,10 @@ type Exposure struct {
 
 // ExposureRow is one category of kernels.
 type ExposureRow struct {
-	Category  string `json:"category"`
+	Category  string `json:"category"`   // category of the kernels, see docs/categories.md
 	TotalNS   int64  `json:"total_ns"`   // while at least one of its kernels runs: exposed and hidden
 	ExposedNS int64  `json:"exposed_ns"` // nothing of another category runs
-	HiddenNS  int64  `json:"hidden_ns"`
+	HiddenNS  int64  `json:"hidden_ns"`  // time in which other kernels run beside it
 	// ExposedPct is the exposed time as a share of WallNS.
 	ExposedPct float64 `json:"exposed_pct"`
 	Streams    int     `json:"streams"`

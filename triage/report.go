@@ -28,13 +28,13 @@ const (
 // shares in percent of the stage's GPU time, as their names say. Slices are in
 // the order in which they are printed.
 type Report struct {
-	Schema           string   `json:"schema"`            // "strata.triage/2"
-	Mode             string   `json:"mode"`              // "single-trace" or "mapping-formal"
-	Capture          *Capture `json:"capture,omitempty"` // of traces from a live capture
-	Framework        string   `json:"framework"`
+	Schema           string   `json:"schema"`                      // "strata.triage/2"
+	Mode             string   `json:"mode"`                        // "single-trace" or "mapping-formal"
+	Capture          *Capture `json:"capture,omitempty"`           // of traces from a live capture
+	Framework        string   `json:"framework"`                   // serving framework, "" unknown
 	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
 	Traces           []string `json:"traces"`                      // formal traces as given
-	MappingTraces    []string `json:"mapping_traces,omitempty"`
+	MappingTraces    []string `json:"mapping_traces,omitempty"`    // traces without graphs, as given
 	// MappingRefused says why the mapping traces tell nothing of a formal one: they are of another model or GPU. "" where
 	// they are used, which [layer.Options.ForceMapping] also asks for.
 	MappingRefused string        `json:"mapping_refused,omitempty"`
@@ -62,9 +62,9 @@ type Capture struct {
 // HealthNote is the health of one input trace, restricted to findings that
 // touch the numbers of this report.
 type HealthNote struct {
-	Trace    string             `json:"trace"`
-	Status   trace.HealthStatus `json:"status"`
-	Findings []trace.Finding    `json:"findings,omitempty"`
+	Trace    string             `json:"trace"`              // file
+	Status   trace.HealthStatus `json:"status"`             // health of the trace
+	Findings []trace.Finding    `json:"findings,omitempty"` // what is wrong with the trace
 }
 
 // StageReport holds the three tables of one stage.
@@ -99,12 +99,12 @@ type StageReport struct {
 	// those launches, most first. Empty where nothing was replayed.
 	ReplaySources []Location `json:"replay_sources"`
 
-	Kernels    []KernelRow   `json:"kernels"`
+	Kernels    []KernelRow   `json:"kernels"`     // kernels by time
 	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
 	Operators  []OperatorRow `json:"operators"`   // all kernels, by time; empty where no operator is known
 	Categories []Share       `json:"categories"`  // all kernels, by time
-	Exposure   *Exposure     `json:"exposure"`
-	Overlap    []OverlapRow  `json:"overlap"`
+	Exposure   *Exposure     `json:"exposure"`    // how much of each category nothing hides; null without steps
+	Overlap    []OverlapRow  `json:"overlap"`     // communication that compute could hide
 	// OverlapNote says how far to trust the overlap table, or why it is empty.
 	OverlapNote string    `json:"overlap_note"`
 	Fuse        []FuseRow `json:"fuse"`
@@ -112,20 +112,20 @@ type StageReport struct {
 
 // KernelRow is all launches of one canonical kernel name in a stage.
 type KernelRow struct {
-	Kernel      string        `json:"kernel"`
-	Label       string        `json:"label"` // short, and of this kernel only in the report
-	Category    string        `json:"category"`
-	Subcategory string        `json:"subcategory,omitempty"`
-	Rule        string        `json:"rule"` // id of the classifier rule that matched
-	GPUTimeUS   float64       `json:"gpu_time_us"`
-	GPUTimeNS   int64         `json:"gpu_time_ns"`
-	SharePct    float64       `json:"share_pct"`
-	Launches    int           `json:"launches"`
-	Operators   []OperatorRow `json:"operators"`          // the operators that the kernel works for, by time
-	Locations   []Location    `json:"locations"`          // the innermost lines, by time, at most two
-	ModelLines  []Location    `json:"model_lines"`        // the lines of the model, likewise, as far as known
-	CPUOps      []string      `json:"cpu_ops"`            // the most common op of each location
-	Replayed    int           `json:"replayed,omitempty"` // launches that came from a graph
+	Kernel      string        `json:"kernel"`                // canonical name
+	Label       string        `json:"label"`                 // short, and of this kernel only in the report
+	Category    string        `json:"category"`              // category of the kernels, see docs/categories.md
+	Subcategory string        `json:"subcategory,omitempty"` // finer class within the category, "" for none
+	Rule        string        `json:"rule"`                  // id of the classifier rule that matched
+	GPUTimeUS   float64       `json:"gpu_time_us"`           // sum over all launches
+	GPUTimeNS   int64         `json:"gpu_time_ns"`           // the same
+	SharePct    float64       `json:"share_pct"`             // percent of the stage's GPU time
+	Launches    int           `json:"launches"`              // number of launches
+	Operators   []OperatorRow `json:"operators"`             // the operators that the kernel works for, by time
+	Locations   []Location    `json:"locations"`             // the innermost lines, by time, at most two
+	ModelLines  []Location    `json:"model_lines"`           // the lines of the model, likewise, as far as known
+	CPUOps      []string      `json:"cpu_ops"`               // the most common op of each location
+	Replayed    int           `json:"replayed,omitempty"`    // launches that came from a graph
 	// ReplayedAt is the line that replays the graph, which is not where the
 	// kernel comes from.
 	ReplayedAt string `json:"replayed_at,omitempty"`
@@ -164,11 +164,11 @@ func (s *StageReport) ByOperator() []KernelRow {
 
 // OperatorRow is the work for one operator of the model: that of one kernel, or of all.
 type OperatorRow struct {
-	Operator   string  `json:"operator"`   // "qkv_proj", see [layer.Kernel.Operator]; "other" where none is known
-	Confidence float64 `json:"confidence"` // the least of its launches, 0…1
-	GPUTimeNS  int64   `json:"gpu_time_ns"`
-	SharePct   float64 `json:"share_pct"`
-	Launches   int     `json:"launches"`
+	Operator   string  `json:"operator"`    // "qkv_proj", see [layer.Kernel.Operator]; "other" where none is known
+	Confidence float64 `json:"confidence"`  // the least of its launches, 0…1
+	GPUTimeNS  int64   `json:"gpu_time_ns"` // sum over all launches
+	SharePct   float64 `json:"share_pct"`   // percent of the stage's GPU time
+	Launches   int     `json:"launches"`    // number of launches
 	// Locations, ModelLines and CPUOps are those of a kernel's launches, as in [KernelRow]; left out of totals.
 	Locations  []Location `json:"locations,omitempty"`
 	ModelLines []Location `json:"model_lines,omitempty"`
@@ -200,25 +200,25 @@ const (
 type Share struct {
 	Category  string  `json:"category,omitempty"` // of [StageReport.Categories]
 	Kernel    string  `json:"kernel,omitempty"`   // of [FuseRow.Evidence], with its short label
-	Label     string  `json:"label,omitempty"`
-	GPUTimeUS float64 `json:"gpu_time_us"`
-	SharePct  float64 `json:"share_pct"`
-	Launches  int     `json:"launches"`
+	Label     string  `json:"label,omitempty"`    // short name
+	GPUTimeUS float64 `json:"gpu_time_us"`        // sum over all launches
+	SharePct  float64 `json:"share_pct"`          // percent of the stage's GPU time
+	Launches  int     `json:"launches"`           // number of launches
 }
 
 // OverlapRow is one line of the overlap table: communication that runs alone and that compute of its own layer could hide.
 type OverlapRow struct {
-	Priority       string  `json:"priority"` // P1 (look first), P2, P4, P5
-	Verdict        string  `json:"verdict"`  // "headroom" or "low-roi-hidden"
-	Kernel         string  `json:"kernel"`
-	Label          string  `json:"label"`
-	Category       string  `json:"category"`
+	Priority       string  `json:"priority"`         // P1 (look first), P2, P4, P5
+	Verdict        string  `json:"verdict"`          // "headroom" or "low-roi-hidden"
+	Kernel         string  `json:"kernel"`           // canonical name
+	Label          string  `json:"label"`            // short name
+	Category       string  `json:"category"`         // category of the kernels, see docs/categories.md
 	Bucket         string  `json:"bucket,omitempty"` // of the published rule
-	PythonScope    string  `json:"python_scope"`
-	TotalUS        float64 `json:"total_us"`
-	SharePct       float64 `json:"share_pct"`
-	ExclusiveRatio float64 `json:"exclusive_ratio"` // of the row's own time
-	HiddenRatio    float64 `json:"hidden_ratio"`
+	PythonScope    string  `json:"python_scope"`     // source line that launches it
+	TotalUS        float64 `json:"total_us"`         // sum over all launches
+	SharePct       float64 `json:"share_pct"`        // percent of the stage's GPU time
+	ExclusiveRatio float64 `json:"exclusive_ratio"`  // of the row's own time
+	HiddenRatio    float64 `json:"hidden_ratio"`     // part of its time that other kernels cover
 	// BoundNS is the most that can be gained, BoundPct as a share of the steps.
 	BoundNS        int64    `json:"bound_ns"`
 	BoundPct       float64  `json:"bound_pct"`
@@ -237,16 +237,16 @@ const (
 
 // FuseRow is one line of the fuse table.
 type FuseRow struct {
-	Pattern          string   `json:"pattern"`
-	Kind             string   `json:"kind"`       // "active" or "split"
-	Confidence       string   `json:"confidence"` // "Confirmed" or "Candidate"
-	RelatedUS        float64  `json:"related_us"` // time of the evidence kernels only
-	SharePct         float64  `json:"share_pct"`
-	Occurrences      int      `json:"occurrences"` // chains, or launches of the fused kernel
-	Evidence         []Share  `json:"evidence"`
-	ExampleKernels   []int    `json:"example_kernels"` // indices in the trace's GPU lane, of one occurrence
-	CurrentLocations []string `json:"current_locations"`
-	CandidatePaths   []string `json:"candidate_paths"`
+	Pattern          string   `json:"pattern"`           // name of the fusion
+	Kind             string   `json:"kind"`              // "active" or "split"
+	Confidence       string   `json:"confidence"`        // "Confirmed" or "Candidate"
+	RelatedUS        float64  `json:"related_us"`        // time of the evidence kernels only
+	SharePct         float64  `json:"share_pct"`         // percent of the stage's GPU time
+	Occurrences      int      `json:"occurrences"`       // chains, or launches of the fused kernel
+	Evidence         []Share  `json:"evidence"`          // its kernels
+	ExampleKernels   []int    `json:"example_kernels"`   // indices in the trace's GPU lane, of one occurrence
+	CurrentLocations []string `json:"current_locations"` // source lines of its kernels now
+	CandidatePaths   []string `json:"candidate_paths"`   // sources of fused kernels for it
 	EstimatedGainUS  float64  `json:"estimated_gain_us"` // 0 for active rows
 	// State says what can be done about the row, Action how: the flag that turns a
 	// path on and since when it is there, or why it cannot be had. States: "active", "available", "not on this platform",
@@ -274,8 +274,8 @@ const (
 
 // Place is where something begins, or a stretch of time.
 type Place struct {
-	Pass    int        `json:"pass"` // [trace.None] outside, as Layer is, also where it cannot be known
-	Layer   int        `json:"layer"`
+	Pass    int        `json:"pass"`     // [trace.None] outside, as Layer is, also where it cannot be known
+	Layer   int        `json:"layer"`    // index of the layer
 	StartNS trace.Time `json:"start_ns"` // since the trace's first event
 	// EndNS ends a stretch, at the beginning of which Kernel runs, by its label.
 	EndNS  trace.Time `json:"end_ns,omitempty"`

@@ -37,17 +37,17 @@ func (c *DoubtCode) UnmarshalText(text []byte) error { return known(c, text, Dou
 
 // Doubt is a reason why a comparison may say nothing of the program. It leaves the verdict and the gates inconclusive unless it is allowed.
 type Doubt struct {
-	Code    DoubtCode `json:"code"`
-	Side    string    `json:"side"` // "A", "B", "" for both
-	Text    string    `json:"text"`
-	Allowed bool      `json:"allowed"`
+	Code    DoubtCode `json:"code"`    // stable name of the doubt
+	Side    string    `json:"side"`    // "A", "B", "" for both
+	Text    string    `json:"text"`    // the doubt in one sentence
+	Allowed bool      `json:"allowed"` // the user allowed it, so that it does not count
 }
 
 // Clock is what a GPU's processors ran at while it worked, in MHz.
 type Clock struct {
-	Min     float64 `json:"min"`
-	Median  float64 `json:"median"`
-	Max     float64 `json:"max"`
+	Min     float64 `json:"min"`     // lowest clock, MHz
+	Median  float64 `json:"median"`  // median clock, MHz
+	Max     float64 `json:"max"`     // highest clock, MHz
 	Changed bool    `json:"changed"` // it varied by more than boost clocks under a steady load do
 }
 

@@ -46,8 +46,8 @@ const (
 
 // HostReport is what differs in what the host does.
 type HostReport struct {
-	StepsA int `json:"steps_a"`
-	StepsB int `json:"steps_b"`
+	StepsA int `json:"steps_a"` // steps of side A
+	StepsB int `json:"steps_b"` // steps of side B
 	// Wall is the mean time of a step.
 	Wall Interval `json:"wall"`
 	// Figures are those of whole steps; Conclusion is what they and the operations come to, "" without figures.
@@ -65,8 +65,8 @@ type HostReport struct {
 
 // HostRow is one operation on both sides, as means per step.
 type HostRow struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
+	Kind string `json:"kind"` // range, frame or API call
+	Name string `json:"name"` // name of the operation
 	// Class is that of the operation (see [Operation]).
 	Class string `json:"class"`
 	Interval

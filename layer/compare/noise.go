@@ -21,11 +21,11 @@ const leastRuns = 5
 
 // Noise is how much runs of one program differ, learned from repeated ones. All values are relative standard deviations.
 type Noise struct {
-	Schema string `json:"schema"`
-	Runs   int    `json:"runs"`
-	Date   string `json:"date"` // of the newest run; "" unknown
-	GPU    string `json:"gpu"`
-	Stage  string `json:"stage"`
+	Schema string `json:"schema"` // name and version of the document
+	Runs   int    `json:"runs"`   // recordings that it was learned from
+	Date   string `json:"date"`   // of the newest run; "" unknown
+	GPU    string `json:"gpu"`    // the device's name, "" unknown
+	Stage  string `json:"stage"`  // stage of the passes
 	// Common is that of all GPU work together, Classes that of a row beside the common shift, by the row's class.
 	Common  float64            `json:"common"`
 	Classes map[string]float64 `json:"classes"`

@@ -49,8 +49,8 @@ func (o *Options) params() params {
 
 // Report is what differs. It is a document: its JSON form is stable.
 type Report struct {
-	Schema  string  `json:"schema"`
-	Verdict Outcome `json:"verdict"`
+	Schema  string  `json:"schema"`  // name and version of the document
+	Verdict Outcome `json:"verdict"` // the answer
 	// Text is the verdict in one sentence.
 	Text string  `json:"text"`
 	A    Summary `json:"a"`
@@ -94,17 +94,17 @@ type Report struct {
 
 // Summary is one side in short.
 type Summary struct {
-	Label     string      `json:"label"`
-	Trace     string      `json:"trace"`
-	Framework string      `json:"framework"`
-	GPU       string      `json:"gpu"`
+	Label     string      `json:"label"`            // name of the side
+	Trace     string      `json:"trace"`            // file that was read
+	Framework string      `json:"framework"`        // serving framework, "" unknown
+	GPU       string      `json:"gpu"`              // the device's name, "" unknown
 	Commit    string      `json:"commit,omitempty"` // of a saved side
-	Date      string      `json:"date,omitempty"`
-	Runs      int         `json:"runs"`
-	Passes    int         `json:"passes"`
-	Stage     layer.Stage `json:"stage"`
-	Batch     int64       `json:"batch"`
-	Tokens    int64       `json:"tokens"`
+	Date      string      `json:"date,omitempty"`   // when it was recorded, "" unknown
+	Runs      int         `json:"runs"`             // recordings of the side
+	Passes    int         `json:"passes"`           // passes compared
+	Stage     layer.Stage `json:"stage"`            // what the pass does
+	Batch     int64       `json:"batch"`            // requests, −1 unknown
+	Tokens    int64       `json:"tokens"`           // tokens, −1 unknown
 	// Start is where the first compared pass begins, in nanoseconds since the trace's first event.
 	Start int64         `json:"start_ns"`
 	Wall  time.Duration `json:"wall_ns"` // mean
@@ -115,16 +115,16 @@ type Summary struct {
 
 // Interval is a difference with its 95% interval.
 type Interval struct {
-	A     time.Duration `json:"a_ns"`
-	B     time.Duration `json:"b_ns"`
-	Delta time.Duration `json:"delta_ns"`
-	Low   time.Duration `json:"low_ns"`
-	High  time.Duration `json:"high_ns"`
+	A     time.Duration `json:"a_ns"`     // mean on side A
+	B     time.Duration `json:"b_ns"`     // mean on side B
+	Delta time.Duration `json:"delta_ns"` // B minus A
+	Low   time.Duration `json:"low_ns"`   // lower end of the 95% interval of the difference
+	High  time.Duration `json:"high_ns"`  // upper end of the 95% interval of the difference
 }
 
 // Row is one part of the pass on both sides, as means over passes.
 type Row struct {
-	Operator string `json:"operator"`
+	Operator string `json:"operator"` // part of the model that the kernels compute
 	Interval
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
@@ -174,7 +174,7 @@ type KernelUse struct {
 
 // KernelDelta is one kernel of a row on both sides, as means of a pass.
 type KernelDelta struct {
-	Name string `json:"name"`
+	Name string `json:"name"` // kernel on side B
 	// Was is its name on side A where that is another one.
 	Was       string        `json:"was,omitempty"`
 	LaunchesA float64       `json:"launches_a"`
@@ -185,18 +185,18 @@ type KernelDelta struct {
 
 // Other is a comparison of other passes than the main one's, in short.
 type Other struct {
-	A       Summary       `json:"a"`
-	B       Summary       `json:"b"`
-	Delta   time.Duration `json:"delta_ns"`
-	Verdict Outcome       `json:"verdict"`
-	Text    string        `json:"text"`
+	A       Summary       `json:"a"`        // the older side
+	B       Summary       `json:"b"`        // the newer side
+	Delta   time.Duration `json:"delta_ns"` // B's mean pass minus A's
+	Verdict Outcome       `json:"verdict"`  // the answer
+	Text    string        `json:"text"`     // the verdict in one sentence
 }
 
 // LayerTimes is the mean GPU time of one layer in the passes of each side.
 type LayerTimes struct {
-	Layer int           `json:"layer"`
-	A     time.Duration `json:"a_ns"`
-	B     time.Duration `json:"b_ns"`
+	Layer int           `json:"layer"` // index of the layer
+	A     time.Duration `json:"a_ns"`  // GPU time on side A
+	B     time.Duration `json:"b_ns"`  // GPU time on side B
 }
 
 // Finding is one difference beyond noise, or something that makes the comparison doubtful. Its place is in side B.

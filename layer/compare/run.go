@@ -21,8 +21,8 @@ const baselineSchema = "strata.baseline/1"
 // Side is one of the two things that are compared: one run, or several of the same program, which then show how much runs differ by
 // themselves. It is what --save keeps: a few kilobytes instead of traces.
 type Side struct {
-	Schema string `json:"schema"`
-	Label  string `json:"label"`
+	Schema string `json:"schema"` // name and version of the document
+	Label  string `json:"label"`  // name of the side, as the user gave it
 	// Commit, Date and Tool say of which program a saved side is, when it was recorded, and what measured it; "" unknown.
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
@@ -32,9 +32,9 @@ type Side struct {
 
 // Run is one recording, reduced to what a comparison needs.
 type Run struct {
-	Trace     string `json:"trace"`
-	Framework string `json:"framework"`
-	GPU       string `json:"gpu"`
+	Trace     string `json:"trace"`     // file that was read
+	Framework string `json:"framework"` // serving framework, "" unknown
+	GPU       string `json:"gpu"`       // the device's name, "" unknown
 	// Rows name the parts of a pass, in the order of Pass.Rows.
 	Rows []RowName `json:"rows"`
 	// Kernels are the kernels that its passes run, in the order of KernelTime.Kernel; none in files of older versions, whose rows are all there is.
@@ -60,7 +60,7 @@ type Run struct {
 
 // RowName is one part of a pass: an operator, idle time, waiting, what else there is.
 type RowName struct {
-	Operator string `json:"operator"`
+	Operator string `json:"operator"` // part of the model that the kernels compute
 	// Class is how the row's time behaves: "compute", "memory", "latency", "transfer" or "waiting".
 	Class string `json:"class"`
 	// Kernels are the names of its kernels, most time first, at most three.
@@ -69,9 +69,9 @@ type RowName struct {
 
 // ModelName is one of the models that a GPU runs.
 type ModelName struct {
-	Name   string `json:"name"`
-	Draft  bool   `json:"draft,omitempty"`
-	Layers int    `json:"layers"` // 0 unknown
+	Name   string `json:"name"`            // name of the model
+	Draft  bool   `json:"draft,omitempty"` // it drafts tokens for another model
+	Layers int    `json:"layers"`          // 0 unknown
 }
 
 // KernelName is a kernel as far as its operator is concerned: one name that computes two operators is two of them.
@@ -93,7 +93,7 @@ type KernelName struct {
 // KernelTime is what one pass spends on one kernel.
 type KernelTime struct {
 	Kernel int `json:"k"` // index in Run.Kernels
-	Count  int `json:"n"`
+	Count  int `json:"n"` // launches in the pass
 	// Exclusive is its part of the pass, in which each instant counts once; Time adds up its durations. Waiting for other ranks is in neither.
 	Exclusive time.Duration `json:"ns"`
 	Time      time.Duration `json:"kernel_ns"`
@@ -103,13 +103,13 @@ type KernelTime struct {
 
 // RowTime is the time of one row.
 type RowTime struct {
-	Row  int           `json:"row"`
-	Time time.Duration `json:"ns"`
+	Row  int           `json:"row"` // index in Run.Rows
+	Time time.Duration `json:"ns"`  // time of the row
 }
 
 // Pass is one forward pass.
 type Pass struct {
-	Index int `json:"index"`
+	Index int `json:"index"` // place in the trace, from 0
 	// Model is the index of its model in Run.Models.
 	Model     int `json:"model"`
 	NumLayers int `json:"layers"`

@@ -12,7 +12,7 @@ import (
 // doubt. Its four parts are the problem (Text), the evidence (Evidence, Place,
 // Confidence), the fix (Advice) and the gain (Size).
 type Finding struct {
-	Kind Kind `json:"kind"`
+	Kind Kind `json:"kind"` // what sort of finding it is
 	// Cause is why the GPU is idle. It is NoCause unless Kind is IdleTime.
 	Cause Cause `json:"cause,omitempty"`
 	// Code tells findings of one kind apart and stays the same from run to run: an operator, a fused path, a

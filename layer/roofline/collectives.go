@@ -13,8 +13,8 @@ import (
 
 // Collective is what the exchanges between GPUs of one operator take in all passes.
 type Collective struct {
-	Operator string `json:"operator"`
-	Count    int    `json:"count"`
+	Operator string `json:"operator"` // part of the model that the kernels compute
+	Count    int    `json:"count"`    // number of exchanges
 	// Time is what they take on this GPU. Told of it is divided into Transfer, what the shortest of the ranks takes, and Waiting for the ranks
 	// that arrive later; the rest is not told apart.
 	Time     time.Duration `json:"time_ns"`
@@ -27,10 +27,10 @@ type Collective struct {
 
 // RankWait is how long one rank waits in the collectives that were told apart. The rank that waits least is the one that others wait for.
 type RankWait struct {
-	Rank    int            `json:"rank"` // −1 unknown
-	GPU     trace.DeviceID `json:"gpu"`
-	Passes  int            `json:"passes"` // that were told apart with this rank
-	Waiting time.Duration  `json:"waiting_ns"`
+	Rank    int            `json:"rank"`       // −1 unknown
+	GPU     trace.DeviceID `json:"gpu"`        // number of the GPU
+	Passes  int            `json:"passes"`     // that were told apart with this rank
+	Waiting time.Duration  `json:"waiting_ns"` // time that it waits for others
 }
 
 // Numbers that decide whether kernels of several ranks are one exchange.

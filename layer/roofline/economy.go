@@ -11,7 +11,7 @@ import (
 
 // Bucket adds up the whole passes of one stage with about as many requests: 1, 2, 3–4, 5–8 and so on.
 type Bucket struct {
-	Stage layer.Stage `json:"stage"`
+	Stage layer.Stage `json:"stage"` // stage of the passes
 	// From and To are the fewest and most requests of the bucket; −1 where the requests of its passes are not known.
 	From int64 `json:"requests_from"`
 	To   int64 `json:"requests_to"`

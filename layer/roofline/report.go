@@ -24,8 +24,8 @@ const (
 
 // Report says what passes should take. It is a document: its JSON form is stable.
 type Report struct {
-	Schema string `json:"schema"`
-	Model  string `json:"model"`
+	Schema string `json:"schema"` // name and version of the document
+	Model  string `json:"model"`  // name of the model, "" unknown
 	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it was told.
 	GPU    *hardware.GPU `json:"gpu,omitempty"`
 	GPUWhy string        `json:"gpu_from"`
@@ -87,8 +87,8 @@ func (r *Report) Typical() []*Pass {
 
 // Pass is one forward pass against its floor.
 type Pass struct {
-	Index  int         `json:"index"`
-	Stage  layer.Stage `json:"stage"`
+	Index  int         `json:"index"`  // place in the trace, from 0
+	Stage  layer.Stage `json:"stage"`  // what the pass does
 	Tokens int64       `json:"tokens"` // −1 unknown
 	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option", "rows" that kernels ran for, padding included.
 	TokensFrom string `json:"tokens_from"`
@@ -116,8 +116,8 @@ type Pass struct {
 
 // Share is one row of a waterfall.
 type Share struct {
-	Name string        `json:"name"`
-	Time time.Duration `json:"ns"`
+	Name string        `json:"name"` // what the time is
+	Time time.Duration `json:"ns"`   // time of the row; the rows add up to the pass
 	// Note is a remark for the table.
 	Note string `json:"note,omitempty"`
 	// Kind is what sort of time it is.
@@ -140,7 +140,7 @@ const (
 
 // Item is time that may be won.
 type Item struct {
-	What string `json:"what"`
+	What string `json:"what"` // what the time is lost to
 	// Kernel is the longest kernel of it, by its short name, Place how many kernels of how many layers; "" for idle time.
 	Kernel string        `json:"kernel,omitempty"`
 	Place  string        `json:"place,omitempty"`
@@ -153,9 +153,9 @@ type Item struct {
 
 // Row is one operator of one layer type: all its layers of one pass together.
 type Row struct {
-	LayerType string      `json:"layer_type"`
-	Operator  string      `json:"operator"`
-	Stage     layer.Stage `json:"stage"`
+	LayerType string      `json:"layer_type"` // type of the layers
+	Operator  string      `json:"operator"`   // part of the model that the kernels compute
+	Stage     layer.Stage `json:"stage"`      // stage of the pass
 	// Count is in how many layers it stands, or 1 outside of layers.
 	Count int `json:"count"`
 	// Cost is the sum over Count; M, N, K are those of one product.

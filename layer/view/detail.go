@@ -19,8 +19,8 @@ import (
 
 // Detail is one layer of one pass, kernel by kernel.
 type Detail struct {
-	Schema   string         `json:"schema"` // "strata.breakdown/1"
-	Metadata DetailMetadata `json:"metadata"`
+	Schema   string         `json:"schema"`   // "strata.breakdown/1"
+	Metadata DetailMetadata `json:"metadata"` // the layer, and where it is
 	// Categories adds up the layer's kernels per category, in order of first appearance.
 	Categories CategorySums `json:"category_summary"`
 	// Kernels are ordered by duration, longest first, then by start, then by index.
@@ -42,7 +42,7 @@ func (d *Detail) label(key string) string {
 // DetailMetadata says which layer a Detail is of. Field names up to num_kernels are fixed by the published scripts.
 type DetailMetadata struct {
 	LayerID int `json:"layer_id"` // negative where layers count from the end: −1 is the last
-	FwdPass int `json:"fwd_pass"`
+	FwdPass int `json:"fwd_pass"` // index of the forward pass
 	// CompressRatio is −1 when unknown.
 	CompressRatio int `json:"compress_ratio"`
 	NumLayers     int `json:"num_layers"`
@@ -67,8 +67,8 @@ type DetailMetadata struct {
 // CategorySum adds up kernels of one category.
 type CategorySum struct {
 	Key   string  `json:"-"`
-	DurUS float64 `json:"dur_us"`
-	Count int     `json:"count"`
+	DurUS float64 `json:"dur_us"` // sum of durations
+	Count int     `json:"count"`  // kernels
 }
 
 // CategorySums is ordered and marshals as an object keyed by category.
@@ -128,7 +128,7 @@ func (s *CategorySums) UnmarshalJSON(data []byte) error {
 
 // KernelRow is one kernel of a Detail. Field names up to output_dims are fixed by the published scripts.
 type KernelRow struct {
-	Name           string `json:"name"`
+	Name           string `json:"name"`            // name as recorded
 	SimplifiedName string `json:"simplified_name"` // by the published replacements
 	// DurUS is the duration in microseconds.
 	DurUS    float64 `json:"dur_us"`
@@ -141,12 +141,12 @@ type KernelRow struct {
 	// OutputDims is always null: profilers do not record shapes of results.
 	OutputDims json.RawMessage `json:"output_dims"`
 
-	Label  string         `json:"label"` // what tables call it: short, and different for different names
-	Index  int            `json:"index"` // on its GPU, by start
-	Stream trace.StreamID `json:"stream"`
-	CPUOp  string         `json:"cpu_op,omitempty"`
-	Module string         `json:"module,omitempty"`
-	Replay bool           `json:"replay,omitempty"`
+	Label  string         `json:"label"`            // what tables call it: short, and different for different names
+	Index  int            `json:"index"`            // on its GPU, by start
+	Stream trace.StreamID `json:"stream"`           // number of the stream
+	CPUOp  string         `json:"cpu_op,omitempty"` // op that launched it, "" unknown
+	Module string         `json:"module,omitempty"` // module that launched it, "" unknown
+	Replay bool           `json:"replay,omitempty"` // a graph replay launched it
 	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they were
 	// carried over from an eager twin, 0 when there are none.
 	SourceConfidence float64 `json:"source_confidence,omitempty"`

@@ -10,8 +10,8 @@ import (
 
 // Diff compares the kernels of two layers by kernel name.
 type Diff struct {
-	A DetailMetadata `json:"a"`
-	B DetailMetadata `json:"b"`
+	A DetailMetadata `json:"a"` // the layer
+	B DetailMetadata `json:"b"` // the layer of --compare-layer
 	// Common are the kernels that both layers run, OnlyA and OnlyB those of one of them. Each list is ordered by the
 	// difference in time, largest first, then by name.
 	Common []DiffRow `json:"common"`
@@ -23,14 +23,14 @@ type Diff struct {
 
 // DiffRow is the kernels of one name on both sides; times are in microseconds.
 type DiffRow struct {
-	Name     string  `json:"name"`
-	Label    string  `json:"label"` // see [KernelRow]
-	Category string  `json:"category"`
-	CountA   int     `json:"count_a"`
-	CountB   int     `json:"count_b"`
-	DurUSA   float64 `json:"dur_us_a"`
-	DurUSB   float64 `json:"dur_us_b"`
-	DeltaUS  float64 `json:"delta_us"`
+	Name     string  `json:"name"`     // name of the kernel
+	Label    string  `json:"label"`    // see [KernelRow]
+	Category string  `json:"category"` // category of the kernels, see docs/categories.md
+	CountA   int     `json:"count_a"`  // launches in A
+	CountB   int     `json:"count_b"`  // launches in B
+	DurUSA   float64 `json:"dur_us_a"` // time in A, µs
+	DurUSB   float64 `json:"dur_us_b"` // time in B, µs
+	DeltaUS  float64 `json:"delta_us"` // B minus A
 }
 
 // DiffOf compares two layers.

@@ -31,7 +31,7 @@ type OperatorTable struct {
 
 // OperatorTotal is one row of an OperatorTable.
 type OperatorTotal struct {
-	Operator profile.Operator `json:"operator"`
+	Operator profile.Operator `json:"operator"` // part of the model
 	// TimeNS adds up durations, SharePct is percent of the scope's.
 	TimeNS   int64   `json:"time_ns"`
 	SharePct float64 `json:"share_pct"`

@@ -16,20 +16,20 @@ import (
 // Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
 // Its field names are those of the published scripts as far as these have them; seconds are since the trace's first event.
 type Timeline struct {
-	Schema         string           `json:"schema"` // "strata.timeline/1"
-	Trace          string           `json:"trace"`
-	Config         string           `json:"config"`
-	Profile        string           `json:"profile"`
-	Anchor         string           `json:"anchor"`
-	Boundaries     string           `json:"boundaries"`
-	BlocksPerLayer int              `json:"blocks_per_layer"`
-	NumLayers      int              `json:"num_layers"`
-	LayerSource    string           `json:"layer_source"`
-	NumKernels     int              `json:"num_kernels"` // rows of category kernel, copies and sets not counted
-	NumAnchors     int              `json:"num_anchors"`
-	Device         int              `json:"device"`
-	GPU            string           `json:"gpu,omitempty"`
-	Evidence       []layer.Evidence `json:"evidence"`
+	Schema         string           `json:"schema"`           // "strata.timeline/1"
+	Trace          string           `json:"trace"`            // file that was read
+	Config         string           `json:"config"`           // path of the config.json, "" for none
+	Profile        string           `json:"profile"`          // name of the model profile, "" for none
+	Anchor         string           `json:"anchor"`           // substring of the kernel that marks blocks, "" for none
+	Boundaries     string           `json:"boundaries"`       // how layers were found
+	BlocksPerLayer int              `json:"blocks_per_layer"` // anchor kernels of a layer, 0 without an anchor
+	NumLayers      int              `json:"num_layers"`       // layers of the model, 0 unknown
+	LayerSource    string           `json:"layer_source"`     // what the number of layers was found by
+	NumKernels     int              `json:"num_kernels"`      // rows of category kernel, copies and sets not counted
+	NumAnchors     int              `json:"num_anchors"`      // anchor kernels in the trace
+	Device         int              `json:"device"`           // number of the GPU
+	GPU            string           `json:"gpu,omitempty"`    // the device's name, "" unknown
+	Evidence       []layer.Evidence `json:"evidence"`         // what passes and layers rest on
 	// GPUTimeNS adds up the durations of all GPU activities, InPassesNS and InLayersNS those of the activities in passes and in layers.
 	GPUTimeNS  int64         `json:"gpu_time_ns"`
 	InPassesNS int64         `json:"in_passes_ns"`
@@ -56,7 +56,7 @@ type Timeline struct {
 
 // CategoryTotal is one row of the summary by kernel category.
 type CategoryTotal struct {
-	Key string `json:"category"`
+	Key string `json:"category"` // the category
 	// TimeMS adds up durations, SharePct is percent of all of them.
 	TimeMS   float64 `json:"time_ms"`
 	SharePct float64 `json:"share_pct"`
@@ -67,22 +67,22 @@ type CategoryTotal struct {
 
 // PassRow is one row of the table of all passes.
 type PassRow struct {
-	Index        int         `json:"index"`
-	StartS       float64     `json:"start_s"`
-	EndS         float64     `json:"end_s"`
-	DurationMS   float64     `json:"duration_ms"`
-	AvgLayerMS   float64     `json:"avg_layer_ms"`
-	FirstLayerMS float64     `json:"first_layer_ms"`
-	Stage        layer.Stage `json:"stage"`
-	Batch        int         `json:"batch"`  // −1 when unknown
-	Tokens       int64       `json:"tokens"` // −1 when unknown
-	Rows         int64       `json:"rows"`   // with padding; −1 when unknown
-	Partial      bool        `json:"partial"`
-	Cut          string      `json:"cut,omitempty"` // which end, when partial
-	Layers       int         `json:"layers"`
+	Index        int         `json:"index"`                     // place in the trace, from 0
+	StartS       float64     `json:"start_s"`                   // start since the trace's first event
+	EndS         float64     `json:"end_s"`                     // end since the trace's first event
+	DurationMS   float64     `json:"duration_ms"`               // length
+	AvgLayerMS   float64     `json:"avg_layer_ms"`              // mean time of a layer
+	FirstLayerMS float64     `json:"first_layer_ms"`            // time of the first layer
+	Stage        layer.Stage `json:"stage"`                     // what the pass does
+	Batch        int         `json:"batch"`                     // −1 when unknown
+	Tokens       int64       `json:"tokens"`                    // −1 when unknown
+	Rows         int64       `json:"rows"`                      // with padding; −1 when unknown
+	Partial      bool        `json:"partial"`                   // the window cuts it
+	Cut          string      `json:"cut,omitempty"`             // which end, when partial
+	Layers       int         `json:"layers"`                    // number of layers
 	FromEnd      bool        `json:"layers_from_end,omitempty"` // layers are −1, −2 … from the end
-	Kernels      int         `json:"kernels"`
-	Confidence   float64     `json:"confidence"`
+	Kernels      int         `json:"kernels"`                   // number of kernels
+	Confidence   float64     `json:"confidence"`                // in the pass and its layers, 0…1
 	// IdlePct is the part of the pass, in percent, during which nothing runs on the device.
 	IdlePct float64 `json:"idle_pct"`
 	Note    string  `json:"note"`
@@ -92,10 +92,10 @@ type PassRow struct {
 type LayerRow struct {
 	Index         int     `json:"index"`          // negative where layers count from the end
 	CompressRatio int     `json:"compress_ratio"` // −1 when unknown
-	Type          string  `json:"type"`
-	Hash          bool    `json:"hash"`
-	WallMS        float64 `json:"wall_ms"`
-	SumMS         float64 `json:"sum_ms"`
+	Type          string  `json:"type"`           // type of the layer
+	Hash          bool    `json:"hash"`           // its experts are chosen by a hash of the token
+	WallMS        float64 `json:"wall_ms"`        // time from start to end
+	SumMS         float64 `json:"sum_ms"`         // sum of kernel times
 	// Categories is milliseconds per category key.
 	Categories Shares `json:"categories"`
 	ARCount    int    `json:"ar_count"`
@@ -111,11 +111,11 @@ type LayerRow struct {
 
 // ClusterRow is the mean of the layers of one type.
 type ClusterRow struct {
-	Type      string  `json:"type"`
-	Variant   string  `json:"variant,omitempty"`
-	Count     int     `json:"count"`
-	AvgWallMS float64 `json:"avg_wall_ms"`
-	AvgSumMS  float64 `json:"avg_sum_ms"`
+	Type      string  `json:"type"`              // type of the layers
+	Variant   string  `json:"variant,omitempty"` // tells kinds of layers of one type apart
+	Count     int     `json:"count"`             // layers of the type
+	AvgWallMS float64 `json:"avg_wall_ms"`       // mean time from a layer's start to its end
+	AvgSumMS  float64 `json:"avg_sum_ms"`        // mean sum of kernel times of a layer
 	// Share is percent of the layers' kernel time per category key.
 	Share Shares `json:"share"`
 }

@@ -16,8 +16,8 @@ import (
 
 // A Figure is a number and whether to rely on it. The zero Figure is unknown.
 type Figure struct {
-	Value    float64 `json:"value"`
-	Doubtful bool    `json:"doubtful,omitempty"`
+	Value    float64 `json:"value"`              // the number, 0 unknown
+	Doubtful bool    `json:"doubtful,omitempty"` // sources differ, or none is the maker's
 }
 
 // Known says that a floor may rest on the figure.
@@ -25,12 +25,12 @@ func (f Figure) Known() bool { return f.Value > 0 && !f.Doubtful }
 
 // A GPU is one row of the table.
 type GPU struct {
-	ID         string `json:"id"`
-	Vendor     string `json:"vendor"` // "nvidia" or "amd"
-	Arch       string `json:"arch"`   // "sm90", "cdna3"
-	Capability string `json:"capability"`
-	Units      int    `json:"units"`  // multiprocessors or compute units; 0 unknown
-	Memory     int64  `json:"memory"` // bytes; 0 unknown
+	ID         string `json:"id"`         // name of the row
+	Vendor     string `json:"vendor"`     // "nvidia" or "amd"
+	Arch       string `json:"arch"`       // "sm90", "cdna3"
+	Capability string `json:"capability"` // compute capability or architecture
+	Units      int    `json:"units"`      // multiprocessors or compute units; 0 unknown
+	Memory     int64  `json:"memory"`     // bytes; 0 unknown
 
 	// FLOP holds the dense peak by data type in operations a second, at Clock.
 	FLOP map[string]Figure `json:"flop"`

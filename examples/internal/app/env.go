@@ -80,10 +80,10 @@ func (e *Env) Step(label string, done, total int64) { e.progress.show(label, don
 // WriteJSON writes one document to Stdout; see [WriteJSON].
 func (e *Env) WriteJSON(v any) error { return WriteJSON(e.Stdout, v) }
 
-// WriteJSON writes one document, indented, with names of kernels as they are: < and > are not escaped.
+// WriteJSON writes one document, indented, with names of kernels as they are: < and > are not escaped. It has no null lists.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return enc.Encode(withoutNulls(v))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +32,22 @@ func Run(t *testing.T, p app.Program, args ...string) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := p.Exec(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	keep(t, stdout.Bytes())
 	return Result{code, stdout.String(), stderr.String()}
+}
+
+// keep writes what a program printed to the folder that STRATA_DOCUMENTS names, if it is one JSON document, for the test of
+// internal/tools/validate, which holds documents against their schemas.
+func keep(t *testing.T, out []byte) {
+	dir := os.Getenv("STRATA_DOCUMENTS")
+	if dir == "" || !bytes.HasPrefix(out, []byte("{\n  \"schema\": \"strata.")) {
+		return
+	}
+	sum := fnv.New64a()
+	sum.Write(out)
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%x.json", sum.Sum64())), out, 0o666); err != nil {
+		t.Error(err)
+	}
 }
 
 // MustRun is [Run] for a program that has to succeed: another exit code fails
@@ -49,6 +66,7 @@ func RunContext(ctx context.Context, t *testing.T, p app.Program, args ...string
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := p.Exec(ctx, args, strings.NewReader(""), &stdout, &stderr)
+	keep(t, stdout.Bytes())
 	return Result{code, stdout.String(), stderr.String()}
 }
 

@@ -94,6 +94,8 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return completion(args[1:], stdout, stderr)
 	case "skill":
 		return installSkill(args[1:], stdout, stderr)
+	case "schema":
+		return schemas(args[1:], stdout, stderr)
 	case completeCommand:
 		return told(stderr, complete(stdout, args[1:]))
 	}
@@ -146,7 +148,7 @@ func unknown(stderr io.Writer, word string) int {
 	for _, c := range commands() {
 		names = append(names, c.name, c.alone)
 	}
-	names = append(names, "help", "version", "completion", "skill")
+	names = append(names, "help", "version", "completion", "skill", "schema")
 	hint := ""
 	if near := app.Nearest(word, names); near != "" {
 		hint = fmt.Sprintf(": did you mean %s %s?", name, near)
@@ -193,6 +195,7 @@ Commands:
 	}
 	b.WriteString(`  completion    a script for bash, zsh or fish that completes commands and flags
   skill         a skill for coding agents; --install DIR copies it to where they look
+  schema        the JSON Schema of each document, by its name
   version       which build this is
 
 A way through:

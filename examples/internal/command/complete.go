@@ -60,7 +60,7 @@ func complete(w io.Writer, words []string) error {
 		for _, c := range commands() {
 			found = append(found, c.name)
 		}
-		found = append(found, "completion", "help", "skill", "version")
+		found = append(found, "completion", "help", "schema", "skill", "version")
 	case words[0] == "completion":
 		found = []string{"bash", "fish", "zsh"}
 	case c != nil:

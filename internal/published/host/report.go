@@ -10,25 +10,25 @@ import (
 // Report is the detector's document; its field names are the published ones.
 type Report struct {
 	Judgement
-	Metrics    Metrics           `json:"aggregate_metrics"`
-	NCCLCaveat bool              `json:"nccl_caveat"` // communication may cause the idle time
-	Phases     map[string]*Phase `json:"phases"`      // "context", "generation"
+	Metrics    Metrics           `json:"aggregate_metrics"` // figures of the whole window
+	NCCLCaveat bool              `json:"nccl_caveat"`       // communication may cause the idle time
+	Phases     map[string]*Phase `json:"phases"`            // "context", "generation"
 }
 
 // Phase is the judgement of the steps of one phase.
 type Phase struct {
 	Judgement
 	Iterations int     `json:"iteration_count"` // ranges: one for each rank and step
-	Metrics    Metrics `json:"metrics"`
+	Metrics    Metrics `json:"metrics"`         // figures of the steps of the phase
 }
 
 // Judgement is what the thresholds say.
 type Judgement struct {
-	Verdict           string          `json:"verdict"` // "YES" if two metrics crossed, else "NO"
-	CrossedCount      int             `json:"crossed_count"`
-	ApplicableCount   int             `json:"applicable_count"`
-	HostPrepConfirmed bool            `json:"host_prep_confirmed"`
-	CrossedDetails    map[string]bool `json:"crossed_details"` // applicable metrics only
+	Verdict           string          `json:"verdict"`             // "YES" if two metrics crossed, else "NO"
+	CrossedCount      int             `json:"crossed_count"`       // metrics that crossed their threshold
+	ApplicableCount   int             `json:"applicable_count"`    // metrics that could be judged
+	HostPrepConfirmed bool            `json:"host_prep_confirmed"` // the published rule sees host preparation as the cause
+	CrossedDetails    map[string]bool `json:"crossed_details"`     // applicable metrics only
 }
 
 const yes, no = "YES", "NO"
@@ -38,13 +38,13 @@ const crossedForYes = 2
 
 // Metrics are the figures of one window.
 type Metrics struct {
-	GPUIdle             Ratio `json:"gpu_idle_ratio"`
-	LaunchOverhead      Ratio `json:"launch_overhead_ratio"`
-	GPUUtilization      Ratio `json:"gpu_utilization"`
-	NCCL                Ratio `json:"nccl_ratio"`
-	PrepExposed         Ratio `json:"host_prep_exposed_ratio"`
-	PrepImpact          Ratio `json:"host_prep_perf_impact"`
-	PrepIdleAttribution Ratio `json:"host_prep_idle_attribution"`
+	GPUIdle             Ratio `json:"gpu_idle_ratio"`             // M1: idle part of the window
+	LaunchOverhead      Ratio `json:"launch_overhead_ratio"`      // M2: launch calls by GPU time
+	GPUUtilization      Ratio `json:"gpu_utilization"`            // M4: busy part of the window
+	NCCL                Ratio `json:"nccl_ratio"`                 // M5: NCCL kernels by busy time
+	PrepExposed         Ratio `json:"host_prep_exposed_ratio"`    // M3: part of host preparation that no kernel covers
+	PrepImpact          Ratio `json:"host_prep_perf_impact"`      // M3: exposed preparation by the window
+	PrepIdleAttribution Ratio `json:"host_prep_idle_attribution"` // M3: part of idle time in host preparation
 
 	kernels int
 }

@@ -136,12 +136,7 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 		}
 	}
 	if env.Format == app.JSON {
-		doc := struct {
-			Schema  string          `json:"schema"`
-			Mapping *capture.Result `json:"mapping"`
-			Formal  *capture.Result `json:"formal"`
-			Error   string          `json:"error,omitempty"`
-		}{"strata.capture-pair/1", mapping, formal, ""}
+		doc := PairDocument{"strata.capture-pair/1", mapping, formal, ""}
 		if err != nil {
 			doc.Error = err.Error()
 		}
@@ -168,10 +163,7 @@ func printPlan(ctx context.Context, env *app.Env, o capture.Options) error {
 		return live.End(err)
 	}
 	if env.Format == app.JSON {
-		return env.WriteJSON(struct {
-			Schema string `json:"schema"`
-			*capture.Planned
-		}{"strata.capture-dry-run/1", p})
+		return env.WriteJSON(PlanDocument{"strata.capture-dry-run/1", p})
 	}
 	for _, line := range p.Plan {
 		fmt.Fprintf(env.Stdout, "plan: %s\n", line)
@@ -194,10 +186,7 @@ func short(s string) string {
 // writeResult prints what was captured, also the part before an error.
 func writeResult(env *app.Env, r *capture.Result, failed error) error {
 	if env.Format == app.JSON {
-		return env.WriteJSON(struct {
-			*capture.Result
-			Files []string `json:"files"`
-		}{r, append([]string{}, r.Files()...)})
+		return env.WriteJSON(ResultDocument{r, append([]string{}, r.Files()...)})
 	}
 	if failed != nil && len(r.Stages) == 0 {
 		return nil // nothing to show but the error

@@ -79,12 +79,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan, output
 		return live.End(err)
 	}
 	if env.Format == app.JSON {
-		doc := struct {
-			Schema  string            `json:"schema"`
-			Title   string            `json:"title,omitempty"`
-			Entries []capture.Entry   `json:"entries"`
-			Reports map[string]string `json:"reports"`
-		}{"strata.capture-matrix/2", p.Title, entries, b.files}
+		doc := MatrixDocument{"strata.capture-matrix/2", p.Title, entries, b.files}
 		if werr := env.WriteJSON(doc); werr != nil {
 			return werr
 		}

@@ -33,12 +33,7 @@ func overrideProgram() app.Program {
 				return live.End(err)
 			}
 			if env.Format == app.JSON {
-				return env.WriteJSON(struct {
-					Schema string   `json:"schema"`
-					Source string   `json:"source"`
-					Output string   `json:"output"`
-					Done   []string `json:"done"`
-				}{"strata.capture-override/2", source, output, done})
+				return env.WriteJSON(OverrideDocument{"strata.capture-override/2", source, output, done})
 			}
 			fmt.Fprintf(env.Stdout, "%s: %s\n", output, strings.Join(done, ", "))
 			return nil

@@ -35,11 +35,7 @@ func probeProgram() app.Program {
 				env.Notef("note: %s", n)
 			}
 			if env.Format == app.JSON {
-				doc := struct {
-					Schema string `json:"schema"`
-					*capture.ProbeReport
-					Error string `json:"error,omitempty"`
-				}{Schema: "strata.capture-probe/1", ProbeReport: r}
+				doc := ProbeDocument{Schema: "strata.capture-probe/1", ProbeReport: r}
 				if err != nil {
 					doc.Error = err.Error()
 				}

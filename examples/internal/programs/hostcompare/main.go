@@ -159,11 +159,7 @@ func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *h
 		if err != nil {
 			return err
 		}
-		return env.WriteJSON(struct {
-			Schema string `json:"schema"`
-			*hostoverhead.Comparison
-			Handoff *hostoverhead.Handoff `json:"optimization_handoff"` // the target's verdict and what became slower
-		}{"strata.host-compare/1", c, c.Handoff(v)})
+		return env.WriteJSON(Document{"strata.host-compare/1", c, c.Handoff(v)})
 	}
 	return c.WriteText(env.Stdout)
 }
@@ -196,11 +192,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 		return err
 	}
 	if env.Format == app.JSON {
-		return env.WriteJSON(struct {
-			Schema string `json:"schema"`
-			*hostoverhead.Run
-			Host *hostoverhead.Verdict `json:"host"` // where the idle time goes
-		}{"strata.host-run/1", r, v})
+		return env.WriteJSON(RunDocument{"strata.host-run/1", r, v})
 	}
 	if err := r.WriteText(env.Stdout); err != nil {
 		return err

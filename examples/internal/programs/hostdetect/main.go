@@ -95,10 +95,7 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 	case err != nil:
 		return noKernels(env, t, o, publishedSchema, err)
 	case o.asJSON(env):
-		return env.WriteJSON(struct {
-			Schema string `json:"schema"`
-			*host.Report
-		}{publishedSchema, r})
+		return env.WriteJSON(PublishedDocument{publishedSchema, r})
 	}
 	return r.WriteText(env.Stdout)
 }
@@ -112,7 +109,7 @@ func (o options) asJSON(env *app.Env) bool {
 // without kernels is a result for scripts.
 func noKernels(env *app.Env, t *trace.Trace, o options, schema string, err error) error {
 	if o.asJSON(env) && (errors.Is(err, layer.ErrNoKernels) || errors.Is(err, host.ErrNoKernels)) {
-		if werr := env.WriteJSON(map[string]any{"schema": schema, "error": err.Error(), "health": t.Health()}); werr != nil {
+		if werr := env.WriteJSON(ErrorDocument{schema, err.Error(), t.Health()}); werr != nil {
 			return werr
 		}
 	}
@@ -194,10 +191,7 @@ func (o options) write(ctx context.Context, env *app.Env, ranks []*layer.Analysi
 	if !o.asJSON(env) {
 		return v.WriteText(env.Stdout)
 	}
-	document := struct {
-		*hostoverhead.Verdict
-		Handoff *hostoverhead.Handoff `json:"optimization_handoff,omitempty"`
-	}{Verdict: v}
+	document := Document{Verdict: v}
 	if o.handoff {
 		run, err := hostoverhead.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File], hostoverhead.BreakdownOptions{})
 		if err != nil {

@@ -10,17 +10,17 @@ import (
 
 // Row is one GPU activity, with the names that other tools rely on.
 type Row struct {
-	Index       int    `json:"index"` // place in the output
-	Start       int64  `json:"ts_ns"` // since the trace's first event
-	Duration    int64  `json:"dur_ns"`
-	Device      int64  `json:"device"`
-	Stream      int64  `json:"stream"`
-	Kind        string `json:"kind"`  // kernel, memcpy, memset, or graph for a replay in one row
-	Pass        int    `json:"pass"`  // −1 outside any
-	Layer       int    `json:"layer"` // −1 outside any
-	Half        string `json:"half"`  // attn, ffn or full within a layer
-	Stage       string `json:"stage"` // prefill, decode, mixed
-	Category    string `json:"category"`
+	Index       int    `json:"index"`       // place in the output
+	Start       int64  `json:"ts_ns"`       // since the trace's first event
+	Duration    int64  `json:"dur_ns"`      // length
+	Device      int64  `json:"device"`      // number of the GPU
+	Stream      int64  `json:"stream"`      // number of the stream
+	Kind        string `json:"kind"`        // kernel, memcpy, memset, or graph for a replay in one row
+	Pass        int    `json:"pass"`        // −1 outside any
+	Layer       int    `json:"layer"`       // −1 outside any
+	Half        string `json:"half"`        // attn, ffn or full within a layer
+	Stage       string `json:"stage"`       // prefill, decode, mixed
+	Category    string `json:"category"`    // category of the kernels, see docs/categories.md
 	Name        string `json:"name"`        // as recorded
 	Canonical   string `json:"canonical"`   // what the kernel tables merge by
 	CPUOp       string `json:"cpu_op"`      // innermost op around the launch

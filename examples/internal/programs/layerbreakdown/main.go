@@ -145,7 +145,7 @@ func mapping(ctx context.Context, env *app.Env, path string, model layer.Options
 func write(env *app.Env, an *layer.Analysis, d *view.Detail) error {
 	switch env.Format {
 	case app.JSON:
-		return d.WriteJSON(env.Stdout)
+		return env.WriteJSON(d)
 	case app.ComputeFlow:
 		var arch *profile.ArchSummary
 		if an.Config != nil {

@@ -59,14 +59,14 @@ func given(fs *flag.FlagSet, name string) bool {
 	return set
 }
 
-// document is the JSON output: the timeline and what the header says.
-type document struct {
+// Document is the JSON output: the timeline and what the header says.
+type Document struct {
 	*view.Timeline
-	Architecture *profile.ArchSummary `json:"architecture,omitempty"`
-	TP           profile.Size         `json:"tp"`
-	EP           profile.Size         `json:"ep"`
-	GPUType      string               `json:"gpu_type,omitempty"`
-	ServingMode  string               `json:"serving_mode,omitempty"`
+	Architecture *profile.ArchSummary `json:"architecture,omitempty"` // the model, by its config
+	TP           profile.Size         `json:"tp"`                     // tensor-parallel size
+	EP           profile.Size         `json:"ep"`                     // expert-parallel size
+	GPUType      string               `json:"gpu_type,omitempty"`     // --gpu-type as given
+	ServingMode  string               `json:"serving_mode,omitempty"` // --serving-mode as given
 }
 
 func run(ctx context.Context, env *app.Env, o *options) error {
@@ -99,7 +99,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		arch = &s
 	}
 	if env.Format == app.JSON {
-		err = env.WriteJSON(document{t, arch, par.TP, par.EP, o.gpu, o.mode})
+		err = env.WriteJSON(Document{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	} else {
 		err = t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})
 	}

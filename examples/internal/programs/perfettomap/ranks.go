@@ -22,24 +22,24 @@ import (
 	"github.com/llmstrata/strata/trace/pftrace"
 )
 
-// rank is one trace of several that are drawn beside each other.
-type rank struct {
-	Name   string  `json:"name"`
-	Path   string  `json:"path"`
+// Rank is one trace of several that are drawn beside each other.
+type Rank struct {
+	Name   string  `json:"name"`     // name of the tracks
+	Path   string  `json:"path"`     // file of the rank
 	Begins float64 `json:"begins_s"` // on the axis of the copy
-	Ends   float64 `json:"ends_s"`
-	Passes int     `json:"passes"`
-	Layers int     `json:"layers"` // of the model
+	Ends   float64 `json:"ends_s"`   // end on the axis of the copy
+	Passes int     `json:"passes"`   // number of forward passes
+	Layers int     `json:"layers"`   // of the model
 
 	an    *layer.Analysis
 	shift int64 // to raw timestamps, ns
 }
 
-// ranks is what is told of a copy of several ranks.
-type ranks struct {
-	Schema string `json:"schema"`
-	Clock  string `json:"clock"` // what their times rest on
-	Ranks  []rank `json:"ranks"`
+// Ranks is what is told of a copy of several ranks.
+type Ranks struct {
+	Schema string `json:"schema"` // name and version of the document
+	Clock  string `json:"clock"`  // what their times rest on
+	Ranks  []Rank `json:"ranks"`  // the ranks, in their order
 
 	base int64 // ns of the Unix epoch at time 0, 0 unknown
 }
@@ -64,10 +64,10 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 	if err != nil {
 		return err
 	}
-	r := &ranks{Schema: "strata.perfetto-ranks/1"}
+	r := &Ranks{Schema: "strata.perfetto-ranks/1"}
 	seen := map[string]bool{}
 	for i, an := range list {
-		x := rank{Path: an.Trace().Meta().Path, an: an}
+		x := Rank{Path: an.Trace().Meta().Path, an: an}
 		x.Name = cmp.Or(labels[i], filepath.Base(x.Path))
 		if seen[x.Name] {
 			x.Name += " (" + filepath.Base(x.Path) + ")"
@@ -93,7 +93,7 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 }
 
 // place puts the ranks on one axis: by their wall clocks where all have one, else each at its beginning.
-func (r *ranks) place() {
+func (r *Ranks) place() {
 	r.Clock = wallClocks
 	first := time.Time{}
 	for i := range r.Ranks {
@@ -122,7 +122,7 @@ func (r *ranks) place() {
 }
 
 // annotate writes the copy.
-func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
+func (r *Ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 	env.Step("writing "+o.annotate, 0, 0)
 	var parts []eventjson.Part
 	var all []pftrace.Track
@@ -159,7 +159,7 @@ func (r *ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 }
 
 // moved is a track with its rank's name, on the axis of the copy.
-func (x *rank) moved(t pftrace.Track) pftrace.Track {
+func (x *Rank) moved(t pftrace.Track) pftrace.Track {
 	out := pftrace.Track{Name: x.Name + ": " + t.Name, Spans: make([]pftrace.Span, len(t.Spans))}
 	by := trace.Time(x.an.Trace().Raw(0) + x.shift)
 	for i, s := range t.Spans {
@@ -216,7 +216,7 @@ func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eve
 }
 
 // write tells what was drawn where.
-func (r *ranks) write(env *app.Env) error {
+func (r *Ranks) write(env *app.Env) error {
 	if env.Format == app.JSON {
 		return env.WriteJSON(r)
 	}

@@ -159,7 +159,7 @@ func TestRanksInOneCopy(t *testing.T) {
 	}
 	dst := filepath.Join(t.TempDir(), "o.json")
 	r := apptest.MustRun(t, program(quiet()), dir, "--all-ranks", "--annotate", dst, "--format", "json")
-	var doc ranks
+	var doc Ranks
 	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || len(doc.Ranks) != 2 || doc.Ranks[0].Passes != 5 || doc.Ranks[1].Layers != 8 {
 		t.Errorf("a directory: %v, %s", err, r.Stdout)
 	}
@@ -182,7 +182,7 @@ func TestRanksWithoutClocks(t *testing.T) {
 		}
 	}
 	r := apptest.MustRun(t, program(quiet()), append(files, "--annotate", filepath.Join(t.TempDir(), "o.json"), "--format", "json")...)
-	var doc ranks
+	var doc Ranks
 	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || doc.Clock != noClocks || doc.Ranks[0].Begins != 0 || doc.Ranks[1].Begins != 0 {
 		t.Errorf("%v, %s", err, r.Stdout)
 	}

@@ -1,0 +1,66 @@
+package documents
+
+import (
+	"reflect"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/capture"
+	captureprogram "github.com/llmstrata/strata/examples/internal/programs/capture"
+	hostcompareprogram "github.com/llmstrata/strata/examples/internal/programs/hostcompare"
+	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
+	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
+	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
+	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/layer/view"
+	"github.com/llmstrata/strata/perfetto"
+	"github.com/llmstrata/strata/profile"
+	"github.com/llmstrata/strata/triage"
+)
+
+// document is one JSON document of a program.
+type document struct {
+	id string // as the field schema has it
+	// by is the command line that writes it.
+	by string
+	// types are those that it may be; the first is what it is where nothing went wrong.
+	types []reflect.Type
+}
+
+// doc describes a document.
+func doc(id, by string, values ...any) document {
+	d := document{id: id, by: by}
+	for _, v := range values {
+		d.types = append(d.types, reflect.TypeOf(v))
+	}
+	return d
+}
+
+// documents are all JSON documents of all programs.
+var documents = []document{
+	doc("strata.report/2", "strata report", strata.Report{}),
+	doc("strata.timeline/1", "strata layers", layertimeline.Document{}),
+	doc("strata.breakdown/1", "strata breakdown", view.Detail{}),
+	doc("strata.plan/1", "strata breakdown --plan", profile.Plan{}),
+	doc("strata.light/2", "strata light", roofline.Report{}),
+	doc("strata.triage/2", "strata triage", triage.Report{}),
+	doc("strata.triage-compare/1", "strata triage --compare-input", triage.Comparison{}),
+	doc("strata.host/4", "strata host", hostdetect.Document{}, hostdetect.ErrorDocument{}),
+	doc("strata.host-published/1", "strata host --comparable", hostdetect.PublishedDocument{}, hostdetect.ErrorDocument{}),
+	doc("strata.host-compare/1", "strata host-compare --baseline", hostcompareprogram.Document{}),
+	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
+	doc("strata.compare/2", "strata compare", compare.Report{}),
+	doc("strata.baseline/1", "strata compare --save", compare.Side{}),
+	doc("strata.noise/1", "strata compare --save-noise", compare.Noise{}),
+	doc("strata.kernel/1", "strata export --format ndjson, a line", kernelexport.Row{}),
+	doc("strata.perfetto/1", "strata perfetto", perfetto.Map{}),
+	doc("strata.perfetto-ranks/1", "strata perfetto --all-ranks", perfettomap.Ranks{}),
+	doc("strata.capture/1", "strata capture", captureprogram.ResultDocument{}),
+	doc("strata.capture-pair/1", "strata capture --mapping-url", captureprogram.PairDocument{}),
+	doc("strata.capture-dry-run/1", "strata capture --dry-run", captureprogram.PlanDocument{}),
+	doc("strata.capture-matrix/2", "strata capture matrix", captureprogram.MatrixDocument{}),
+	doc("strata.capture-probe/1", "strata capture probe", captureprogram.ProbeDocument{}),
+	doc("strata.capture-override/2", "strata capture override", captureprogram.OverrideDocument{}),
+	doc("strata.capture-doctor/1", "strata capture doctor", capture.Diagnosis{}),
+}

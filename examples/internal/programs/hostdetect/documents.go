@@ -1,0 +1,31 @@
+package hostdetect
+
+import (
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Document is the program's JSON document.
+type Document struct {
+	*hostoverhead.Verdict
+	// Handoff is what the published skill hands on to whoever optimizes, with --handoff.
+	Handoff *hostoverhead.Handoff `json:"optimization_handoff,omitempty"`
+}
+
+// PublishedDocument is the document with --comparable: the published detector's figures.
+type PublishedDocument struct {
+	// Schema is "strata.host-published/1".
+	Schema string `json:"schema"`
+	*host.Report
+}
+
+// ErrorDocument stands in place of a verdict where a trace has no kernels; the exit code is 1.
+type ErrorDocument struct {
+	// Schema is that of the document which it stands for.
+	Schema string `json:"schema"`
+	// Error says why there is no verdict.
+	Error string `json:"error"`
+	// Health is what is wrong with the trace.
+	Health trace.Health `json:"health"`
+}
