@@ -83,6 +83,9 @@ func TestDryRunProgram(t *testing.T) {
 // TestDoctor says how the server is launched.
 func TestDoctor(t *testing.T) {
 	s := newServer(t)
+	if doc := apptest.MustRun(t, doctorProgram(), "--url", s.URL, "--format", "json").Stdout; !strings.Contains(doc, `"schema": "strata.capture-doctor/1"`) {
+		t.Errorf("%.200s", doc)
+	}
 	got := apptest.MustRun(t, doctorProgram(), "--url", s.URL)
 	for _, part := range []string{"SGLang at " + s.URL, "1 traces per window are expected", "launch for sources: python -m sglang.launch_server --model-path Qwen/Qwen3-8B --disable-cuda-graph"} {
 		if !strings.Contains(got.Stdout, part) {
