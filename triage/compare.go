@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -92,25 +91,7 @@ func delta(old, now time.Duration) Delta {
 // percent on an idle machine; below 5 a gate would fire on noise.
 const defaultTolerancePct = 5.0
 
-// compared are the stages of reports in the words of passes.
-var compared = []struct {
-	stage  layer.Stage
-	passes []layer.Stage
-}{
-	{layer.StagePrefill, []layer.Stage{layer.StagePrefill}},
-	{layer.StageDecode, []layer.Stage{layer.StageDecode, layer.StageVerify, layer.StageDraft}},
-	{layer.StageMixed, []layer.Stage{layer.StageMixed}},
-	{layer.StageCapture, []layer.Stage{layer.StageCapture}},
-	{layer.StageUnknown, []layer.Stage{layer.StageUnknown}},
-}
-
-// The families of the series that are compared.
-const (
-	kindKernel   = "kernel"
-	kindCategory = "category"
-)
-
-// Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.Compare] does. A stage has regressed where its GPU
+// Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.ByStage] does. A stage has regressed where its GPU
 // work or its passes became slower by tolerancePct or more, 0: 5, beyond what equal runs differ by. The error is ctx's.
 func Compare(ctx context.Context, old, now Input, tolerancePct float64) (*Comparison, error) {
 	if tolerancePct == 0 {
@@ -118,125 +99,108 @@ func Compare(ctx context.Context, old, now Input, tolerancePct float64) (*Compar
 	}
 	c := &Comparison{Schema: compareSchema, Verdict: compareInconclusive, TolerancePct: tolerancePct, Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
 		Stages: []StageComparison{}, Notes: []string{}}
-	a, err := runsOf(ctx, old)
+	a, err := sideOf(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	b, err := runsOf(ctx, now)
+	b, err := sideOf(ctx, now)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range compared {
-		x, y := sideOf(a, s.passes), sideOf(b, s.passes)
-		if err := c.stage(ctx, s.stage, s.passes, x, y); err != nil {
-			return nil, err
+	stages, err := compare.ByStage(ctx, a, b, compare.Options{Gates: compare.Tolerate(tolerancePct / 100)})
+	if err != nil {
+		return nil, err
+	}
+	for i := range stages {
+		s := &stages[i]
+		if s.Report == nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is %s.", stageTitle(s.Stage), s.Why))
+			continue
 		}
+		c.add(s)
 	}
-	if len(c.Stages) == 0 && len(c.Notes) == 0 {
+	if len(stages) == 0 {
 		c.Notes = append(c.Notes, "Neither run has passes: nothing is compared.")
 	}
 	return c, nil
 }
 
-// runsOf reduces the analyses of a run to what is compared.
-func runsOf(ctx context.Context, in Input) ([]compare.Run, error) {
-	var out []compare.Run
+// sideOf reduces the analyses of a run to what is compared: files of several ranks or stages are one run.
+func sideOf(ctx context.Context, in Input) (*compare.Side, error) {
+	var files []compare.Run
 	for i, a := range in.Formal {
 		r, err := compare.Measure(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		r.Trace = cmp.Or(pathOf(in.FormalPaths, i), r.Trace)
-		if len(a.Devices) > 0 {
-			r.Host = seriesOf(&a.Devices[0], r)
-		}
-		out = append(out, *r)
+		files = append(files, *r)
 	}
-	return out, nil
+	return &compare.Side{Runs: []compare.Run{compare.NewRun(files)}}, nil
 }
 
-// sideOf is the run with most passes of some stages, nil where none has any. Files of several ranks are one run, not several.
-func sideOf(runs []compare.Run, stages []layer.Stage) *compare.Side {
-	best, most := -1, 0
-	for i := range runs {
-		n := 0
-		for p := range runs[i].Passes {
-			if slices.Contains(stages, runs[i].Passes[p].Stage) {
-				n++
+// tolerated are the verdicts by what [compare.Report.Tolerance] says; of all stages, the worst holds.
+var tolerated = map[string]string{"fail": compareRegressed, "pass": comparePass, "inconclusive": compareInconclusive}
+
+// add writes the published tables of a compared stage: categories and kernels, the largest change first.
+func (c *Comparison) add(s *compare.StageReport) {
+	r := s.Report
+	out := StageComparison{Stage: stageWord(s.Stage), passStage: s.Stage, Verdict: tolerated[r.Tolerance()], Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes,
+		PerStep: true, Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Categories: []Delta{}, Kernels: []Delta{}, Report: r}
+	type times struct{ old, now time.Duration }
+	var all times
+	categories := map[string]times{}
+	for _, k := range kernelsOf(r) {
+		own := times{k.A + k.WaitA, k.B + k.WaitB}
+		d := delta(own.old, own.now)
+		d.Name, d.Was, d.Category, d.Status = k.Name, k.Was, k.Category, statusOf(k)
+		out.Kernels = append(out.Kernels, d)
+		sum := categories[k.Category]
+		categories[k.Category] = times{sum.old + own.old, sum.now + own.now}
+		all.old, all.now = all.old+own.old, all.now+own.now
+	}
+	for name, sum := range categories {
+		d := delta(sum.old, sum.now)
+		d.Name = name
+		out.Categories = append(out.Categories, d)
+	}
+	for _, list := range [][]Delta{out.Categories, out.Kernels} {
+		slices.SortFunc(list, func(x, y Delta) int {
+			return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(y.OldUS, x.OldUS), cmp.Compare(x.Name, y.Name))
+		})
+	}
+	out.Total = delta(all.old, all.now)
+	c.count(out)
+}
+
+// kernelsOf are the kernels of all rows by name: one that computes several operators is one, and changed where a part of it did that way.
+func kernelsOf(r *compare.Report) []*compare.KernelDelta {
+	type key struct{ name, category string }
+	at := map[key]*compare.KernelDelta{}
+	var out []*compare.KernelDelta
+	found := map[*compare.KernelDelta][2]bool{} // slower, faster
+	for i := range r.Rows {
+		for _, k := range r.Rows[i].Kernels {
+			all := at[key{k.Name, k.Category}]
+			if all == nil {
+				all = &compare.KernelDelta{Name: k.Name, Was: k.Was, Category: k.Category, Status: k.Status}
+				at[key{k.Name, k.Category}] = all
+				out = append(out, all)
 			}
-		}
-		if n > most {
-			best, most = i, n
+			all.LaunchesA, all.LaunchesB = all.LaunchesA+k.LaunchesA, all.LaunchesB+k.LaunchesB
+			all.A, all.B, all.WaitA, all.WaitB = all.A+k.A, all.B+k.B, all.WaitA+k.WaitA, all.WaitB+k.WaitB
+			f := found[all]
+			found[all] = [2]bool{f[0] || k.Significant && k.B > k.A, f[1] || k.Significant && k.B < k.A}
 		}
 	}
-	if best < 0 {
-		return nil
+	for _, k := range out {
+		k.Significant = k.B > k.A && found[k][0] || k.B < k.A && found[k][1]
 	}
-	return &compare.Side{Runs: runs[best : best+1]}
+	return out
 }
 
-// seriesOf are the times of each kernel name and category in each pass.
-func seriesOf(d *layer.Device, r *compare.Run) *compare.Host {
-	h := &compare.Host{}
-	for i := range r.Passes {
-		h.Passes, h.Walls = append(h.Passes, r.Passes[i].Index), append(h.Walls, r.Passes[i].Wall)
-	}
-	type key struct{ kind, name string }
-	at := map[key]int{}
-	add := func(kind, name, place string, pass int, d time.Duration) {
-		i, ok := at[key{kind, name}]
-		if !ok {
-			i = len(h.Operations)
-			at[key{kind, name}] = i
-			h.Operations = append(h.Operations, compare.Operation{Kind: kind, Name: name, Class: "memory", Place: place, Steps: make([]time.Duration, len(r.Passes))})
-		}
-		op := &h.Operations[i]
-		op.Steps[pass] += d
-		op.Count += 1 / float64(len(r.Passes))
-	}
-	for k := range d.Kernels() {
-		p := k.Place().Pass
-		if p < 0 || p >= len(r.Passes) {
-			continue
-		}
-		operator, _, _ := k.Operator()
-		category := string(k.Category())
-		add(kindKernel, k.Event().Name(), category+" "+string(operator), p, k.Event().Duration())
-		add(kindCategory, category, "", p, k.Event().Duration())
-	}
-	return h
-}
-
-// stage compares one stage; a or b is nil where that run does not have it.
-func (c *Comparison) stage(ctx context.Context, stage layer.Stage, passes []layer.Stage, a, b *compare.Side) error {
-	switch {
-	case a == nil && b == nil:
-		return nil
-	case a == nil:
-		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the new run.", stageTitle(stage)))
-		return nil
-	case b == nil:
-		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is only in the old run.", stageTitle(stage)))
-		return nil
-	}
-	gates := []compare.Gate{{What: "work", Limit: c.TolerancePct / 100}, {Limit: c.TolerancePct / 100}}
-	r, err := compare.Compare(ctx, a, b, compare.Options{Gates: gates, Stages: passes, HostApart: true})
-	if err != nil {
-		return err
-	}
-	if r.Verdict == compare.NotComparable || r.Doubtful(compare.DoubtWork) {
-		c.Notes = append(c.Notes, fmt.Sprintf("Stage %s is not compared: %s.", stageTitle(stage), strings.TrimPrefix(r.Text, "not comparable: ")))
-		return nil
-	}
-	out := StageComparison{Stage: stageWord(stage), passStage: stage, Verdict: verdictOf(r), Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes, PerStep: true,
-		Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Report: r}
-	out.fill(r, a, b)
-	c.add(out)
-	return nil
-}
-
-// add counts a compared stage: the runs have the worst verdict of all.
-func (c *Comparison) add(s StageComparison) {
+// count adds a stage: the runs have the worst verdict of all.
+func (c *Comparison) count(s StageComparison) {
 	worst := []string{compareRegressed, compareInconclusive, comparePass}
 	if len(c.Stages) == 0 || slices.Index(worst, s.Verdict) < slices.Index(worst, c.Verdict) {
 		c.Verdict = s.Verdict
@@ -244,60 +208,17 @@ func (c *Comparison) add(s StageComparison) {
 	c.Stages = append(c.Stages, s)
 }
 
-// verdictOf is what the gates on GPU work and on whole passes say. Idle time of few passes tells nothing: it leaves a stage undecided only where
-// it makes the passes as much slower as the tolerance.
-func verdictOf(r *compare.Report) string {
-	work, wall := &r.Gates[0], &r.Gates[1]
+func statusOf(k *compare.KernelDelta) string {
 	switch {
-	case work.Outcome == "fail" || wall.Outcome == "fail":
-		return compareRegressed
-	case work.Outcome == "inconclusive" || wall.Outcome == "inconclusive" && wall.Estimate >= wall.Limit:
-		return compareInconclusive
-	}
-	return comparePass
-}
-
-// fill writes the published tables: categories and kernels, the largest change first. They leave the report, which has its own rows.
-func (s *StageComparison) fill(r *compare.Report, a, b *compare.Side) {
-	s.Categories, s.Kernels = []Delta{}, []Delta{}
-	if r.Host == nil {
-		return
-	}
-	category := map[string]string{} // by kernel
-	for _, side := range []*compare.Side{a, b} {
-		for i := range side.Runs[0].Host.Operations {
-			op := &side.Runs[0].Host.Operations[i]
-			category[op.Name], _, _ = strings.Cut(op.Place, " ")
-		}
-	}
-	var old, now time.Duration
-	for i := range r.Host.Rows {
-		row := &r.Host.Rows[i]
-		d := delta(row.A, row.B)
-		d.Name, d.Status, d.Was = row.Name, statusOf(row), row.Was
-		if row.Kind == kindCategory {
-			old, now = old+row.A, now+row.B
-			s.Categories = append(s.Categories, d)
-			continue
-		}
-		d.Category = category[row.Name]
-		s.Kernels = append(s.Kernels, d)
-	}
-	s.Total = delta(old, now)
-	r.Host = nil
-}
-
-func statusOf(row *compare.HostRow) string {
-	switch {
-	case row.Status == compare.Renamed:
+	case k.Status == compare.Renamed:
 		return deltaRenamed
-	case row.A == 0 && row.B > 0:
+	case k.LaunchesA == 0:
 		return deltaNew
-	case row.B == 0 && row.A > 0:
+	case k.LaunchesB == 0:
 		return deltaGone
-	case !row.Significant:
+	case !k.Significant:
 		return deltaSame
-	case row.Delta > 0:
+	case k.B > k.A:
 		return deltaSlower
 	}
 	return deltaFaster

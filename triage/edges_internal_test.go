@@ -242,7 +242,7 @@ func TestVerdictOfRuns(t *testing.T) {
 	}{{nil, i}, {[]string{p}, p}, {[]string{p, p}, p}, {[]string{p, i}, i}, {[]string{i, p}, i}, {[]string{p, r}, r}, {[]string{r, p}, r}, {[]string{i, r}, r}, {[]string{r, i}, r}} {
 		got := Comparison{Verdict: compareInconclusive}
 		for _, v := range c.stages {
-			got.add(StageComparison{Verdict: v})
+			got.count(StageComparison{Verdict: v})
 		}
 		if got.Verdict != c.want || len(got.Stages) != len(c.stages) {
 			t.Errorf("%q: %s, want %s", c.stages, got.Verdict, c.want)

@@ -254,14 +254,14 @@ func TestChangesOfTwoRuns(t *testing.T) {
 			t.Errorf("%v to %v: %+v, want %+v", c.old, c.now, got, c.want)
 		}
 	}
-	row := func(a, b time.Duration, significant bool, status compare.Change) *compare.HostRow {
-		return &compare.HostRow{Interval: compare.Interval{A: a, B: b, Delta: b - a}, Significant: significant, Status: status}
+	row := func(a, b time.Duration, significant bool, status compare.Change) *compare.KernelDelta {
+		return &compare.KernelDelta{A: a, B: b, LaunchesA: float64(a), LaunchesB: float64(b), Significant: significant, Status: status}
 	}
 	for _, c := range []struct {
-		row  *compare.HostRow
+		row  *compare.KernelDelta
 		want string
 	}{
-		{row(0, 1, true, ""), deltaNew}, {row(1, 0, true, ""), deltaGone}, {row(0, 0, false, ""), deltaSame}, {row(5, 6, false, ""), deltaSame},
+		{row(0, 1, true, ""), deltaNew}, {row(1, 0, true, ""), deltaGone}, {row(5, 6, false, ""), deltaSame},
 		{row(5, 6, true, ""), deltaSlower}, {row(6, 5, true, ""), deltaFaster}, {row(5, 6, true, "renamed"), deltaRenamed},
 	} {
 		if got := statusOf(c.row); got != c.want {
@@ -283,7 +283,7 @@ func TestChangesOfTwoRuns(t *testing.T) {
 		{gate("pass", 0), gate("inconclusive", 0.049), comparePass},
 		{gate("pass", 0), gate("pass", 0.05), comparePass},
 	} {
-		if got := verdictOf(&compare.Report{Gates: []compare.Gate{c.work, c.wall}}); got != c.want {
+		if got := tolerated[(&compare.Report{Gates: []compare.Gate{c.work, c.wall}}).Tolerance()]; got != c.want {
 			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
 		}
 	}
@@ -291,34 +291,6 @@ func TestChangesOfTwoRuns(t *testing.T) {
 		if got := deltaPct(d) + ", " + us(1.25); got != want+", 1.2 us" && got != want+", 1.3 us" {
 			t.Errorf("%+v: %q, want %q", d, got, want)
 		}
-	}
-}
-
-// TestRunWithMostPasses: of files of several ranks the one with most passes of a stage stands for the run, the first of equals.
-func TestRunWithMostPasses(t *testing.T) {
-	run := func(stages ...layer.Stage) compare.Run {
-		var r compare.Run
-		for _, s := range stages {
-			r.Passes = append(r.Passes, compare.Pass{Stage: s})
-		}
-		return r
-	}
-	const d, p = layer.StageDecode, layer.StagePrefill
-	runs := []compare.Run{run(p), run(d), run(p, d, d), run(d, d)}
-	for i := range runs {
-		runs[i].Trace = fmt.Sprint(i)
-	}
-	for want, stages := range map[string][]layer.Stage{"2": {d}, "0": {p}, "": {layer.StageMixed}} {
-		got := ""
-		if s := sideOf(runs, stages); s != nil {
-			got = s.Runs[0].Trace
-		}
-		if got != want {
-			t.Errorf("%v: run %q, want %q", stages, got, want)
-		}
-	}
-	if s := sideOf(runs[:1], []layer.Stage{p}); s == nil || len(s.Runs) != 1 {
-		t.Errorf("one pass is none: %+v", s)
 	}
 }
 

@@ -24,6 +24,18 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 			return nil, fmt.Errorf("%w: side %c has no runs", ErrNoMatch, "AB"[i])
 		}
 	}
+	r, err := compareSlowest(a, b, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.compareRanks(ctx, a, b, &o); err != nil {
+		return nil, err
+	}
+	return r, ctx.Err()
+}
+
+// compareSlowest compares two sides by the rank that stands for each run.
+func compareSlowest(a, b *Side, o Options) (*Report, error) {
 	p := o.params()
 	sides := [2]*Side{complete(a), complete(b)}
 	m := p.match(sides, &o)
@@ -48,7 +60,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 			r.Gates = append(r.Gates, r.judge(g))
 		}
 	}
-	return r, ctx.Err()
+	return r, nil
 }
 
 // mostOthers bounds how many further kinds of passes are compared.
@@ -180,7 +192,7 @@ type comparison struct {
 
 func sideSummary(s *Side) Summary {
 	first := &s.Runs[0]
-	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Commit: s.Commit, Date: s.Date, Runs: len(s.Runs), Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
+	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Commit: s.Commit, Date: s.Date, Runs: len(s.Runs), Rank: first.Rank, Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
 }
 
 func (c *comparison) summary(side int) Summary {
@@ -189,7 +201,8 @@ func (c *comparison) summary(side int) Summary {
 	out.Passes, out.Stage, out.Batch, out.Tokens = ch.count(), ch.like.stage, ch.like.batch, ch.like.tokens
 	for i, p := range ch.passes {
 		if len(p) > 0 {
-			out.Start = s.Runs[i].Passes[p[0]].Start
+			pass := &s.Runs[i].Passes[p[0]]
+			out.Start, out.Trace = pass.Start, cmp.Or(pass.Trace, s.Runs[i].Trace)
 			break
 		}
 	}
@@ -239,7 +252,7 @@ func (c *comparison) collect() {
 		if len(s.a) == 1 || len(s.b) == 1 {
 			s.layers = c.layers(i)
 		}
-		s.other = len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].Name != b.kernels[0].Name
+		s.other = len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].name != b.kernels[0].name
 		c.series = append(c.series, s)
 		switch {
 		case s.class == waiting || lost[i]:
@@ -327,6 +340,7 @@ func (c *comparison) fill(r *Report) {
 	slices.SortStableFunc(r.Rows, func(x, y Row) int {
 		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(max(y.A, y.B), max(x.A, x.B)), cmp.Compare(x.Operator, y.Operator))
 	})
+	c.judgeKernels(r)
 	w := Interval{A: time.Duration(c.sums[0]), B: time.Duration(c.sums[1])}
 	w.Delta = w.B - w.A
 	w.Low, w.High = w.Delta-time.Duration(c.work.half()), w.Delta+time.Duration(c.work.half())
@@ -352,25 +366,26 @@ func (c *comparison) means(side int, of func(row int) bool) []time.Duration {
 }
 
 // kernelsOf are the kernels of a row on both sides, most time first; one that was renamed is one.
-func (c *comparison) kernelsOf(a, b []KernelUse) []KernelDelta {
+func (c *comparison) kernelsOf(a, b []kernelUse) []KernelDelta {
 	out := []KernelDelta{}
 	at := map[string]int{}
 	for _, k := range a {
-		at[k.Name] = len(out)
-		out = append(out, KernelDelta{Name: k.Name, LaunchesA: k.Launches, A: k.Time})
+		at[k.name] = len(out)
+		out = append(out, KernelDelta{Name: k.name, Category: k.category, LaunchesA: k.launches, A: k.time, WaitA: k.wait, times: [2][]float64{k.times, nil}})
 	}
 	for _, k := range b {
-		i, ok := at[k.Name]
-		if was, renamed := c.renamed[k.Name]; !ok && renamed {
+		i, ok := at[k.name]
+		if was, renamed := c.renamed[k.name]; !ok && renamed {
 			if i, ok = at[was]; ok {
-				out[i].Name, out[i].Was = k.Name, was
+				out[i].Name, out[i].Was, out[i].Status = k.name, was, Renamed
 			}
 		}
 		if !ok {
 			i = len(out)
-			out = append(out, KernelDelta{Name: k.Name})
+			out = append(out, KernelDelta{Name: k.name, Category: k.category})
 		}
-		out[i].LaunchesB, out[i].B = out[i].LaunchesB+k.Launches, out[i].B+k.Time
+		out[i].LaunchesB, out[i].B, out[i].WaitB = out[i].LaunchesB+k.launches, out[i].B+k.time, out[i].WaitB+k.wait
+		out[i].times[1] = add(out[i].times[1], k.times)
 	}
 	slices.SortStableFunc(out, func(x, y KernelDelta) int {
 		return cmp.Or(cmp.Compare(max(y.A, y.B), max(x.A, x.B)), cmp.Compare(x.Name, y.Name))
@@ -378,12 +393,42 @@ func (c *comparison) kernelsOf(a, b []KernelUse) []KernelDelta {
 	return out
 }
 
+// judgeKernels tests the kernels of all rows as one family.
+func (c *comparison) judgeKernels(r *Report) {
+	var all []*KernelDelta
+	var list []series
+	for i := range r.Rows {
+		for k := range r.Rows[i].Kernels {
+			d := &r.Rows[i].Kernels[k]
+			for side := range d.times {
+				if d.times[side] == nil {
+					d.times[side] = make([]float64, len(c.parts[side][0].time))
+				}
+			}
+			all = append(all, d)
+			list = append(list, series{class: classNamed[r.Rows[i].Class], a: d.times[0], b: d.times[1], single: true})
+		}
+	}
+	for i, j := range c.p.judgeAll(list, c.pass, c.noise, c.runs, c.sameGPU).rows {
+		d := all[i]
+		half := time.Duration(j.half())
+		d.Low, d.High = d.B-d.A-half, d.B-d.A+half
+		d.Judged, d.Significant = (j.judged || j.gone || j.fresh) && !c.scrambled(), j.found && !c.scrambled()
+		switch {
+		case j.fresh:
+			d.Status = New
+		case j.gone:
+			d.Status = Removed
+		}
+	}
+}
+
 // topNames are the kernels with most time.
-func topNames(k []KernelUse) []string {
+func topNames(k []kernelUse) []string {
 	const most = 3
 	out := []string{}
 	for i := range min(most, len(k)) {
-		out = append(out, k[i].Name)
+		out = append(out, k[i].name)
 	}
 	return out
 }

@@ -72,7 +72,7 @@ func each(d time.Duration, launches float64) time.Duration {
 func (r *Row) exchanged() (gone, fresh []string) {
 	for _, k := range r.Kernels {
 		switch {
-		case k.Was != "":
+		case k.Status == Renamed:
 			gone, fresh = append(gone, k.Was), append(fresh, k.Name)
 		case k.LaunchesB == 0:
 			gone = append(gone, k.Name)

@@ -57,7 +57,7 @@ func (c *comparison) otherKernel(r *Row) (was, now string) {
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		switch {
-		case k.Was != "":
+		case k.Status == Renamed:
 			return k.Was, k.Name
 		case now == "" && k.LaunchesA == 0:
 			now = k.Name
@@ -125,9 +125,6 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		own.Floor = c.noise.common
 	}
 	r.Host = CompareHost(a, b, own)
-	if o.HostApart {
-		return
-	}
 	kinds := map[Change]finding.Kind{Unchanged: finding.HostChanged, New: finding.HostNew, Removed: finding.HostRemoved, Renamed: finding.HostRenamed}
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]

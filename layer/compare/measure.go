@@ -42,7 +42,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 		return r, nil
 	}
 	d := &a.Devices[0]
-	r.GPU = d.GPU
+	r.GPU, r.Rank = d.GPU, max(a.Trace().Meta().Rank, 0)
 	for _, f := range a.Trace().Health().Findings {
 		r.Scrambled = r.Scrambled || f.Code == "scrambled-records" && f.Severity != trace.HealthOK
 	}
@@ -243,7 +243,9 @@ func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
 	i := m.run.Kernels[kernel].Row
 	c := mp.cell(kernel)
 	c.Count++
-	c.Time += m.transferOf(k, d)
+	own := m.transferOf(k, d)
+	c.Time += own
+	c.Wait += d - own
 	name := m.run.Rows[i].Operator
 	mp.count[i]++
 	m.launches[i]++

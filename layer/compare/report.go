@@ -35,8 +35,6 @@ type Options struct {
 	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]). Zero: 0.03, what two runs of one
 	// server differ by.
 	HostChange float64
-	// HostApart keeps operations of the host out of Findings and First: they stand in Host alone.
-	HostApart bool
 }
 
 // params are the numbers that decide.
@@ -69,6 +67,8 @@ type Report struct {
 	Rows     []Row   `json:"rows"`
 	// Waterfall is the step in a few parts that add up to Delta, too, each judged.
 	Waterfall []Row `json:"waterfall"`
+	// Ranks are the comparisons of each rank that both sides have, where there are several; the rest of the report is about the slowest of each side.
+	Ranks []RankDelta `json:"ranks,omitempty"`
 	// Others are further passes that both sides have, in short.
 	Others []Other `json:"others"`
 	// Doubts are reasons why the comparison may say nothing of the program.
@@ -101,6 +101,7 @@ type Summary struct {
 	Commit    string      `json:"commit,omitempty"` // of a saved side
 	Date      string      `json:"date,omitempty"`   // when it was recorded, "" unknown
 	Runs      int         `json:"runs"`             // recordings of the side
+	Rank      int         `json:"rank,omitempty"`   // of the first run
 	Passes    int         `json:"passes"`           // passes compared
 	Stage     layer.Stage `json:"stage"`            // what the pass does
 	Batch     int64       `json:"batch"`            // requests, −1 unknown
@@ -164,12 +165,12 @@ type Row struct {
 // kernelDelta is the difference that a row is judged on.
 func (r *Row) kernelDelta() time.Duration { return r.KernelB - r.KernelA }
 
-// KernelUse is what a pass spends on kernels of one name, in the mean: Name,
-// Launches and Time.
-type KernelUse struct {
-	Name     string
-	Launches float64
-	Time     time.Duration
+// kernelUse is what a pass spends on kernels of one name, in the mean.
+type kernelUse struct {
+	name, category string
+	launches       float64
+	time, wait     time.Duration
+	times          []float64 // of each pass, or of each run its median
 }
 
 // KernelDelta is one kernel of a row on both sides, as means of a pass.
@@ -177,10 +178,22 @@ type KernelDelta struct {
 	Name string `json:"name"` // kernel on side B
 	// Was is its name on side A where that is another one.
 	Was       string        `json:"was,omitempty"`
+	Category  string        `json:"category"` // of the kernel, as package classify has it
 	LaunchesA float64       `json:"launches_a"`
 	LaunchesB float64       `json:"launches_b"`
 	A         time.Duration `json:"a_kernel_ns"`
 	B         time.Duration `json:"b_kernel_ns"`
+	// WaitA and WaitB are what its durations hold besides: waiting for other ranks.
+	WaitA time.Duration `json:"a_wait_ns,omitempty"`
+	WaitB time.Duration `json:"b_wait_ns,omitempty"`
+	// Low and High are the 95% interval of B − A, Judged, Significant and Status as those of a [Row], among all kernels.
+	Low         time.Duration `json:"low_ns"`
+	High        time.Duration `json:"high_ns"`
+	Judged      bool          `json:"judged"`
+	Significant bool          `json:"significant"`
+	Status      Change        `json:"status"`
+
+	times [2][]float64
 }
 
 // Other is a comparison of other passes than the main one's, in short.
@@ -188,6 +201,16 @@ type Other struct {
 	A       Summary       `json:"a"`        // the older side
 	B       Summary       `json:"b"`        // the newer side
 	Delta   time.Duration `json:"delta_ns"` // B's mean pass minus A's
+	Verdict Outcome       `json:"verdict"`  // the answer
+	Text    string        `json:"text"`     // the verdict in one sentence
+}
+
+// RankDelta is the comparison of one rank with the same rank of the other side, in short.
+type RankDelta struct {
+	Rank    int           `json:"rank"`     // number of the rank
+	A       time.Duration `json:"a_ns"`     // A's mean step
+	B       time.Duration `json:"b_ns"`     // B's mean step
+	Delta   time.Duration `json:"delta_ns"` // B's mean step minus A's
 	Verdict Outcome       `json:"verdict"`  // the answer
 	Text    string        `json:"text"`     // the verdict in one sentence
 }

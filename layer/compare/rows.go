@@ -368,7 +368,7 @@ type part struct {
 	full            []float64 // exclusive, with what lost records would have taken
 	launches        float64   // a pass, in the mean
 	most            int       // launches of a pass
-	kernels         []KernelUse
+	kernels         []kernelUse
 	floor           time.Duration // a pass, in the mean; 0 unknown
 }
 
@@ -434,13 +434,15 @@ func (c *comparison) measure(side int) []part {
 		scale = c.scale
 	}
 	out := make([]part, len(c.rows.names))
-	names := make([]map[string]*KernelUse, len(out))
+	names := make([]map[string]*kernelUse, len(out))
 	s, ch := c.sides[side], c.ch[side]
 	n := float64(max(ch.count(), 1))
+	at := -1 // pass of all runs
 	for r, passes := range ch.passes {
 		run := &s.Runs[r]
 		own := make([]part, len(out))
 		for _, p := range passes {
+			at++
 			pass := &run.Passes[p]
 			exclusive, kernel, launches := make([]float64, len(out)), make([]float64, len(out)), make([]int, len(out))
 			for _, k := range pass.Kernels {
@@ -449,17 +451,18 @@ func (c *comparison) measure(side int) []part {
 				kernel[row] += scale * float64(k.Time)
 				launches[row] += k.Count
 				if names[row] == nil {
-					names[row] = map[string]*KernelUse{}
+					names[row] = map[string]*kernelUse{}
 				}
-				name := run.Kernels[k.Kernel].Name
-				u := names[row][name]
+				name := &run.Kernels[k.Kernel]
+				u := names[row][name.Name]
 				if u == nil {
-					u = &KernelUse{Name: name}
-					names[row][name] = u
+					u = &kernelUse{name: name.Name, category: name.Category, times: make([]float64, ch.count())}
+					names[row][name.Name] = u
 				}
-				u.Launches += float64(k.Count) / n
+				u.launches += float64(k.Count) / n
 				out[row].floor += time.Duration(scale * float64(k.Floor) / n)
-				u.Time += k.Time
+				u.time, u.wait = u.time+k.Time, u.wait+k.Wait
+				u.times[at] += scale * float64(k.Time)
 			}
 			for i, d := range pass.rest(run) {
 				if row := c.rows.rest[side][r][i]; d > 0 {
@@ -490,10 +493,26 @@ func (c *comparison) measure(side int) []part {
 	}
 	for row := range out {
 		for _, u := range names[row] {
-			u.Time = time.Duration(float64(u.Time) * scale / n)
+			u.time, u.wait = time.Duration(float64(u.time)*scale/n), time.Duration(float64(u.wait)*scale/n)
+			u.times = c.units(ch, u.times)
 			out[row].kernels = append(out[row].kernels, *u)
 		}
-		slices.SortFunc(out[row].kernels, func(x, y KernelUse) int { return cmp.Or(cmp.Compare(y.Time, x.Time), cmp.Compare(x.Name, y.Name)) })
+		slices.SortFunc(out[row].kernels, func(x, y kernelUse) int { return cmp.Or(cmp.Compare(y.time, x.time), cmp.Compare(x.name, y.name)) })
+	}
+	return out
+}
+
+// units are the values that are compared: those of passes, or the median of each run's.
+func (c *comparison) units(ch *chosen, values []float64) []float64 {
+	if !c.runs {
+		return values
+	}
+	var out []float64
+	for _, passes := range ch.passes {
+		if len(passes) > 0 {
+			out = append(out, median(values[:len(passes)]))
+			values = values[len(passes):]
+		}
 	}
 	return out
 }

@@ -32,7 +32,10 @@ type Side struct {
 
 // Run is one recording, reduced to what a comparison needs.
 type Run struct {
-	Trace     string `json:"trace"`     // file that was read
+	Trace string `json:"trace"` // file that was read
+	// Rank is that of the GPU among those that serve the model together. Ranks are the others of the same run (see [NewRun]).
+	Rank      int    `json:"rank,omitempty"`
+	Ranks     []Run  `json:"ranks,omitempty"`
 	Framework string `json:"framework"` // serving framework, "" unknown
 	GPU       string `json:"gpu"`       // the device's name, "" unknown
 	// Rows name the parts of a pass, in the order of Pass.Rows.
@@ -97,6 +100,8 @@ type KernelTime struct {
 	// Exclusive is its part of the pass, in which each instant counts once; Time adds up its durations. Waiting for other ranks is in neither.
 	Exclusive time.Duration `json:"ns"`
 	Time      time.Duration `json:"kernel_ns"`
+	// Wait is what else its durations hold: waiting for other ranks.
+	Wait time.Duration `json:"wait_ns,omitempty"`
 	// Floor is what their work takes at least on the GPU, 0 where that is not known.
 	Floor time.Duration `json:"floor_ns,omitempty"`
 }
@@ -110,6 +115,8 @@ type RowTime struct {
 // Pass is one forward pass.
 type Pass struct {
 	Index int `json:"index"` // place in the trace, from 0
+	// Trace is the file that it is of where that is not the run's.
+	Trace string `json:"trace,omitempty"`
 	// Model is the index of its model in Run.Models.
 	Model     int `json:"model"`
 	NumLayers int `json:"layers"`
@@ -169,8 +176,10 @@ func ReadSide(r io.Reader) (*Side, error) {
 		return nil, fmt.Errorf("%w: its schema is %q, want %q", errBaseline, s.Schema, baselineSchema)
 	}
 	for i := range s.Runs {
-		if err := cmp.Or(s.Runs[i].check(), s.Runs[i].Host.check()); err != nil {
-			return nil, fmt.Errorf("%w: run %d: %w", errBaseline, i, err)
+		for _, r := range append([]Run{s.Runs[i]}, s.Runs[i].Ranks...) {
+			if err := cmp.Or(r.check(), r.Host.check()); err != nil {
+				return nil, fmt.Errorf("%w: run %d: %w", errBaseline, i, err)
+			}
 		}
 	}
 	return &s, nil
@@ -244,7 +253,7 @@ func (p *Pass) checkKernels(r *Run) error {
 		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || i > 0 && k.Kernel <= p.Kernels[i-1].Kernel {
 			return fmt.Errorf("pass %d has kernel %d out of order", p.Index, k.Kernel)
 		}
-		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime || k.Floor < 0 || k.Floor > maxTime {
+		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime || k.Wait < 0 || k.Wait > maxTime || k.Floor < 0 || k.Floor > maxTime {
 			return fmt.Errorf("pass %d has kernel %d %d times in %d ns", p.Index, k.Kernel, k.Count, k.Time)
 		}
 	}
@@ -268,15 +277,30 @@ func (s *Side) Write(w io.Writer) error {
 	out := *s
 	out.Schema, out.Runs = baselineSchema, slices.Clone(s.Runs)
 	for i := range out.Runs {
-		if r := &out.Runs[i]; filepath.IsAbs(r.Trace) {
-			r.Trace = filepath.Base(r.Trace)
-		}
+		out.Runs[i].withoutFolders()
 	}
 	m := mask.NewWriter(w)
 	if err := json.NewEncoder(m).Encode(&out); err != nil {
 		return err
 	}
 	return m.Flush()
+}
+
+// withoutFolders leaves of a run's files their names. The run is a copy, what it holds is not.
+func (r *Run) withoutFolders() {
+	bare := func(path string) string {
+		if filepath.IsAbs(path) {
+			return filepath.Base(path)
+		}
+		return path
+	}
+	r.Trace, r.Ranks, r.Passes = bare(r.Trace), slices.Clone(r.Ranks), slices.Clone(r.Passes)
+	for i := range r.Passes {
+		r.Passes[i].Trace = bare(r.Passes[i].Trace)
+	}
+	for i := range r.Ranks {
+		r.Ranks[i].withoutFolders()
+	}
 }
 
 var classNames = [...]string{compute: "compute", memory: "memory", latency: "latency", transfer: "transfer", waiting: "waiting", host: "host"}

@@ -21,7 +21,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/profile"
-	"github.com/llmstrata/strata/trace"
 )
 
 // Program returns the program with fresh flags.
@@ -67,11 +66,12 @@ func program() app.Program {
 			"compare --baseline old.side.json --b new.json.gz --fail-on 3% --fail-on attention=5%",
 			"compare --b r1.json.gz --b r2.json.gz --b r3.json.gz --b r4.json.gz --b r5.json.gz --save-noise noise.json   # then: --noise noise.json",
 		},
+		AllGPUs: true,
 		Common:  app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: formats(),
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&o.a, "a", "trace `FILE` of side A; may be given several times, for several runs")
-			fs.Var(&o.b, "b", "trace `FILE` of side B; may be given several times")
+			fs.Var(&o.a, "a", "trace `FILE` of side A, or a directory of its ranks; may be given several times, for several runs")
+			fs.Var(&o.b, "b", "trace `FILE` or directory of side B; may be given several times")
 			fs.StringVar(&o.aLabel, "a-label", "", "`NAME` of side A; default: the file")
 			fs.StringVar(&o.bLabel, "b-label", "", "`NAME` of side B; default: the file")
 			fs.StringVar(&o.aConfig, "a-config", "", "config.json `FILE` of side A's model")
@@ -233,31 +233,48 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 		}
 	}
 	for _, path := range paths {
-		t, err := env.LoadFile(ctx, path, trace.Options{})
+		rec, err := env.Open(ctx, path, strata.Options{AllRanks: true})
 		if err != nil {
 			return nil, err
 		}
-		a, err := layer.Analyze(ctx, t, layer.Options{Config: c})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		var files []compare.Run
+		for i := range rec.Parts {
+			runs, err := measured(ctx, env, &rec.Parts[i], c)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", rec.Parts[i].Path, err)
+			}
+			files = append(files, runs...)
 		}
-		if a, err = env.OneGPU(a); err != nil {
-			return nil, err
-		}
-		r, err := compare.Measure(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		r.Host, err = hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
-		if err != nil && !errors.Is(err, layer.ErrNoKernels) {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if r.Serving, err = serving(ctx, path, a); err != nil {
-			return nil, err
-		}
-		s.Runs = append(s.Runs, *r)
+		s.Runs = append(s.Runs, compare.NewRun(files))
 	}
 	return s, nil
+}
+
+// measured reduces one trace to its GPUs.
+func measured(ctx context.Context, env *app.Env, part *strata.Part, config *profile.Config) ([]compare.Run, error) {
+	a, err := layer.Analyze(ctx, part.Trace, layer.Options{Config: config})
+	if err != nil {
+		return nil, err
+	}
+	if a, err = env.OneGPU(a); err != nil {
+		return nil, err
+	}
+	runs, err := compare.MeasureGPUs(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	host, err := hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
+	if err != nil && !errors.Is(err, layer.ErrNoKernels) {
+		return nil, err
+	}
+	serving, err := serving(ctx, part.Path, a)
+	if err != nil {
+		return nil, err
+	}
+	for i := range runs {
+		runs[i].Host, runs[i].Serving = host, serving
+	}
+	return runs, nil
 }
 
 // serving says in what a trace does not show what its server does, by the server_args.json beside it; nothing without one.

@@ -1,0 +1,254 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+)
+
+// MeasureGPUs is [Measure] for every GPU of an analysis. GPUs of one trace are ranks in the order of their numbers.
+func MeasureGPUs(ctx context.Context, a *layer.Analysis) ([]Run, error) {
+	if len(a.Devices) < 2 {
+		r, err := Measure(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		return []Run{*r}, nil
+	}
+	order := make([]int, len(a.Devices))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(a.Devices[i].ID, a.Devices[j].ID) })
+	var out []Run
+	for rank, i := range order {
+		one := *a
+		one.Devices = a.Devices[i : i+1] // no copy: kernels point into it
+		r, err := Measure(ctx, &one)
+		if err != nil {
+			return nil, err
+		}
+		r.Rank = rank
+		out = append(out, *r)
+	}
+	return out, nil
+}
+
+// NewRun is one run that several files or GPUs show. Those of one rank, such as a file for each stage, are joined, in the order of their names; the rank
+// that works longest stands for the run, as the others wait for it.
+func NewRun(files []Run) Run {
+	if len(files) == 0 {
+		return Run{Rows: []RowName{}, Passes: []Pass{}}
+	}
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(x, y Run) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Trace, y.Trace)) })
+	var ranks []Run
+	for i := range files {
+		if n := len(ranks); n > 0 && ranks[n-1].Rank == files[i].Rank {
+			ranks[n-1].join(&files[i])
+			continue
+		}
+		ranks = append(ranks, files[i])
+	}
+	slowest := 0
+	for i := range ranks {
+		if ranks[i].own() > ranks[slowest].own() {
+			slowest = i
+		}
+	}
+	out := ranks[slowest]
+	out.Ranks = slices.Delete(ranks, slowest, slowest+1)
+	for i := range out.Ranks { // operations of the host are those of all ranks of a trace
+		out.Ranks[i].Host = nil
+	}
+	return out
+}
+
+// own is what a run's passes take without waiting and idle time.
+func (r *Run) own() time.Duration {
+	var sum time.Duration
+	for i := range r.Passes {
+		for row, d := range r.Passes[i].Rows {
+			if classNamed[r.Rows[row].Class] != waiting {
+				sum += d
+			}
+		}
+	}
+	return sum
+}
+
+// join adds the passes of another file of the same rank behind the run's own.
+func (r *Run) join(of *Run) {
+	rows, kernels := make([]int, len(of.Rows)), make([]int, len(of.Kernels))
+	r.Rows, r.Kernels = slices.Clone(r.Rows), slices.Clone(r.Kernels)
+	for i, row := range of.Rows {
+		if rows[i] = slices.IndexFunc(r.Rows, func(x RowName) bool { return x.Operator == row.Operator }); rows[i] < 0 {
+			rows[i] = len(r.Rows)
+			r.Rows = append(r.Rows, row)
+		}
+	}
+	type key struct {
+		name, operator, category string
+		row                      int
+	}
+	at := map[key]int{}
+	for i, k := range r.Kernels {
+		at[key{k.Name, k.Operator, k.Category, k.Row}] = i
+	}
+	for i, k := range of.Kernels {
+		k.Row = rows[k.Row]
+		same := key{k.Name, k.Operator, k.Category, k.Row}
+		known, ok := at[same]
+		if !ok {
+			known = len(r.Kernels)
+			at[same] = known
+			r.Kernels = append(r.Kernels, k)
+		}
+		kernels[i] = known
+	}
+	first := 0
+	if n := len(r.Passes); n > 0 {
+		first = r.Passes[n-1].Index + 1
+	}
+	r.Passes = slices.Clone(r.Passes)
+	for i := range r.Passes { // rows that only the other file has
+		r.Passes[i].widen(len(r.Rows))
+	}
+	for _, p := range of.Passes {
+		p.Index, p.Trace, p.Model = p.Index+first, cmp.Or(p.Trace, of.Trace), p.Model+len(r.Models)
+		p.move(rows, kernels, len(r.Rows))
+		r.Passes = append(r.Passes, p)
+	}
+	r.Models = slices.Concat(r.Models, of.Models)
+	r.Host = joinHosts(r.Host, of.Host, first)
+	r.Outside += of.Outside
+	r.Categories, r.Scrambled = r.Categories || of.Categories, r.Scrambled || of.Scrambled
+	r.Serving = slices.Concat(r.Serving, of.Serving)
+	if trace.HealthStatus(of.Health).Compare(trace.HealthStatus(r.Health)) > 0 {
+		r.Health = of.Health
+	}
+	if r.Clock == nil {
+		r.Clock = of.Clock
+	}
+}
+
+// widen gives a pass further rows, without time.
+func (p *Pass) widen(rows int) {
+	p.Rows = slices.Concat(p.Rows, make([]time.Duration, rows-len(p.Rows)))
+	p.Launches = slices.Concat(p.Launches, make([]int, rows-len(p.Launches)))
+	if len(p.Layers) > 0 {
+		p.Layers = slices.Concat(p.Layers, make([][]time.Duration, rows-len(p.Layers)))
+	}
+}
+
+// move numbers the rows and kernels of a pass anew.
+func (p *Pass) move(rows, kernels []int, n int) {
+	old := *p
+	p.Rows, p.Launches, p.Layers = nil, nil, old.Layers[:0:0]
+	p.widen(n)
+	if len(old.Layers) > 0 {
+		p.Layers = make([][]time.Duration, n)
+	}
+	for i, row := range rows {
+		p.Rows[row], p.Launches[row] = old.Rows[i], old.Launches[i]
+		if len(old.Layers) > 0 {
+			p.Layers[row] = old.Layers[i]
+		}
+	}
+	p.Kernels, p.Tail = slices.Clone(old.Kernels), slices.Clone(old.Tail)
+	for i := range p.Kernels {
+		p.Kernels[i].Kernel = kernels[p.Kernels[i].Kernel]
+	}
+	slices.SortFunc(p.Kernels, func(x, y KernelTime) int { return cmp.Compare(x.Kernel, y.Kernel) })
+	for i := range p.Tail {
+		p.Tail[i].Row = rows[p.Tail[i].Row]
+	}
+	slices.SortFunc(p.Tail, func(x, y RowTime) int { return cmp.Compare(x.Row, y.Row) })
+}
+
+// joinHosts puts the steps of another file behind those of a host; passes of that file are numbered from first.
+func joinHosts(a, b *Host, first int) *Host {
+	if a == nil || b == nil {
+		return nil // the operations of one file say nothing of the other's steps
+	}
+	out := &Host{Passes: slices.Clone(a.Passes), Walls: slices.Concat(a.Walls, b.Walls)}
+	for _, p := range b.Passes {
+		if p >= 0 {
+			p += first
+		}
+		out.Passes = append(out.Passes, p)
+	}
+	at := map[opKey]int{}
+	for _, op := range a.Operations {
+		at[opKey{op.Kind, op.Name}] = len(out.Operations)
+		op.Steps = slices.Concat(op.Steps, make([]time.Duration, len(b.Walls)))
+		op.Count *= float64(len(a.Walls)) / float64(max(len(out.Walls), 1))
+		out.Operations = append(out.Operations, op)
+	}
+	for _, op := range b.Operations {
+		count := op.Count * float64(len(b.Walls)) / float64(max(len(out.Walls), 1))
+		i, ok := at[opKey{op.Kind, op.Name}]
+		if !ok {
+			i = len(out.Operations)
+			out.Operations = append(out.Operations, op)
+			out.Operations[i].Steps, out.Operations[i].Count = make([]time.Duration, len(out.Walls)), 0
+		}
+		copy(out.Operations[i].Steps[len(a.Walls):], op.Steps)
+		out.Operations[i].Count += count
+	}
+	return out
+}
+
+// compareRanks compares each rank that both sides have, where there are several.
+func (r *Report) compareRanks(ctx context.Context, a, b *Side, o *Options) error {
+	of := [2]map[int][]Run{{}, {}}
+	several := false
+	for side, s := range []*Side{a, b} {
+		for i := range s.Runs {
+			several = several || len(s.Runs[i].Ranks) > 0
+			for _, run := range append([]Run{s.Runs[i]}, s.Runs[i].Ranks...) {
+				of[side][run.Rank] = append(of[side][run.Rank], run)
+			}
+		}
+	}
+	if !several || r.Verdict == NotComparable {
+		return nil
+	}
+	for _, rank := range slices.Sorted(maps.Keys(of[0])) {
+		if of[1][rank] == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		own := Options{numbers: o.numbers, Stages: o.Stages, PerToken: o.PerToken, Floor: o.Floor, Noise: o.Noise, Allow: o.Allow}
+		x, err := compareSlowest(&Side{Runs: of[0][rank]}, &Side{Runs: of[1][rank]}, own)
+		if err != nil {
+			return err
+		}
+		r.Ranks = append(r.Ranks, RankDelta{Rank: rank, A: x.A.Wall, B: x.B.Wall, Delta: x.Delta, Verdict: x.Verdict, Text: x.Text})
+	}
+	var differ []string
+	for i := range r.Ranks {
+		if x := &r.Ranks[i]; x.Verdict != r.Verdict {
+			differ = append(differ, fmt.Sprintf("rank %d: %s (%s)", x.Rank, x.Verdict, percentOf(x.Delta, x.A)))
+		}
+	}
+	note := fmt.Sprintf("%s on both sides; compared is the slowest, rank %d of A and rank %d of B", countOf(len(r.Ranks), "rank is", "ranks are"), r.A.Rank, r.B.Rank)
+	const most = 4
+	if n := len(differ); n > most {
+		differ = append(differ[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	if len(differ) > 0 {
+		note += "; others differ: " + strings.Join(differ, ", ")
+	}
+	r.Notes = append(r.Notes, note)
+	return nil
+}
