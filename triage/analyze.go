@@ -75,6 +75,8 @@ type analysis struct {
 	steps    *chain.Recogniser
 
 	modelFiles string // see findModelFiles
+	training   bool   // see isTraining
+	serving    bool   // see isServing
 }
 
 func (a *analysis) run(ctx context.Context) error {
@@ -122,6 +124,7 @@ func (a *analysis) attribute(ctx context.Context) (stages []*stageWork, err erro
 		return nil, err
 	}
 	a.findModelFiles()
+	a.training, a.serving = a.isTraining(), a.isServing()
 	a.steps = chain.NewRecogniser(a.registry, a.pool)
 	stages = splitStages(a.pool, a.formal)
 	for _, s := range stages {

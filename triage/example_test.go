@@ -136,7 +136,9 @@ func ExampleOptions() {
 		}
 	}
 	// Output:
+	// extend: Rotary embedding + KV-cache write, split, Candidate, 8 times
 	// extend: router in one kernel, split, Candidate, 7 times
+	// decode: Rotary embedding + KV-cache write, split, Candidate, 32 times
 	// decode: router in one kernel, split, Candidate, 28 times
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -77,6 +78,24 @@ func (a *analysis) findModelFiles() {
 	a.modelFiles = strings.Join(out, " ")
 }
 
+// isServing says that keys and values are written to a cache somewhere, or ranks sum what they computed: all servers do, and
+// scripts that are no training do not.
+func (a *analysis) isServing() bool {
+	return slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool {
+		return f.Shown.Category == classify.CategoryKVCache || slices.Contains(f.Facts.Ops, classify.RoleCacheWrite) || f.Facts.Collective == classify.AllReduce
+	})
+}
+
+// isTraining says that gradients are computed or weights updated somewhere: no server did that.
+func (a *analysis) isTraining() bool {
+	if slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool { return slices.Contains(f.Facts.Ops, classify.RoleBackward) }) {
+		return true
+	}
+	return slices.ContainsFunc(a.pool.Ops.Texts, func(op string) bool {
+		return strings.Contains(op, "Backward") || strings.HasSuffix(op, "_backward") || strings.HasPrefix(op, "Optimizer.")
+	})
+}
+
 // maxModelFiles bounds the list: a server's step runs through a handful.
 const maxModelFiles = 64
 
@@ -98,6 +117,11 @@ func (s *stageWork) platform() string {
 // findChains finds the chains of a stage that are worth a row, by the chain rule.
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
+	price := chain.NewPricer(a.steps, s.seqs)
+	s.candidates = a.worth(s, chain.Candidates(a.steps, s.seqs, price, chain.Look{Peaks: s.peaks(), Training: a.training}))
+	if a.training || serverKey(a.report.Framework) == "" && !a.serving {
+		return // no server runs
+	}
 	var all fusion.Set
 	for _, set := range s.seqs.Sets {
 		all |= set
@@ -122,7 +146,7 @@ func (a *analysis) findChains(s *stageWork) {
 		if !m.Enough(serverSteps, s.seqs.Blocks) {
 			continue
 		}
-		m.Measure()
+		m.Measure(price)
 		if s.share(m.NS) >= max(p.MinSharePct, a.MinSharePct) {
 			m.At = slices.Clone(m.At)
 			splits = append(splits, m)
@@ -151,7 +175,15 @@ func (a *analysis) fuseRows(s *stageWork) []FuseRow {
 	for _, m := range s.chains {
 		out = append(out, a.splitRow(s, m, where))
 	}
+	for _, c := range s.candidates {
+		if !c.Within(s.chains) {
+			out = append(out, a.candidateRow(s, c))
+		}
+	}
 	slices.SortStableFunc(out, func(x, y FuseRow) int { return cmp.Compare(y.EstimatedGainUS, x.EstimatedGainUS) })
+	if a.training {
+		return out
+	}
 	return append(out, a.activeRows(s, s.seqs, where)...)
 }
 

@@ -18,31 +18,54 @@ const maxExamples = 12
 
 // splitRow renders a chain as data.
 func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
-	var members, example []chain.Ref
-	for n, o := range m.At {
-		from := len(members)
-		for _, i := range o.Members() {
-			members = append(members, chain.Ref{Part: o.Trace.Part, Act: i})
-		}
-		if n == len(m.At)/2 {
-			example = members[from:]
-		}
-	}
+	members, example := refs(m.At)
 	out := a.fuseRow(s, m.Pattern, fuseSplit, members, example, len(m.At), m.NS)
 	out.First = firstPlace(m.At[0])
 	tokens := a.maxTokens(m.Pattern, at)
-	gain := m.GainUpTo(tokens)
-	out.State, out.Action = a.state(m.Pattern, at, gain, tokens)
+	price, fits := m.PriceUpTo(tokens)
+	out.State, out.Action = a.state(m.Pattern, at, price.GPU, tokens)
 	if out.State == stateElsewhere || out.State == stateTooLarge || out.State == stateModel {
-		gain = 0
+		price, fits = chain.Price{}, nil
 	}
-	wall, _ := s.wall()
-	out.EstimatedGainUS, out.GainPct = micros(gain), percent(gain, wall)
+	a.gains(s, &out, price, fits)
 	if out.State != stateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
 		out.Confidence = confidenceCandidate
 	}
 	out.Rationale = rationale(m)
 	return out
+}
+
+// refs are the members of all occurrences, and those of the middle one, which is in the steady part of the run.
+func refs(at []chain.Occurrence) (members, example []chain.Ref) {
+	for n, o := range at {
+		from := len(members)
+		for _, i := range o.Members() {
+			members = append(members, chain.Ref{Part: o.Trace.Part, Act: i})
+		}
+		if n == len(at)/2 {
+			example = members[from:]
+		}
+	}
+	return members, example
+}
+
+// gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU waits for the
+// host later in it; launches that fall away may make the host faster then.
+func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
+	wall, _ := s.wall()
+	bound := 0
+	for i := range at {
+		if at[i].HostBound() {
+			bound++
+		}
+	}
+	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved), BytesNeeded: int64(price.Needed), Launches: price.Launches}
+	if n := len(at); n > 0 {
+		free := float64(n-bound) / float64(n)
+		out.Gain.StepLowNS, out.Gain.StepHighNS = int64(free*float64(price.Low)), int64(free*float64(price.High+price.Gaps))
+		out.Gain.HostBoundPct = percent(int64(bound), int64(n))
+	}
+	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent((out.Gain.StepLowNS+out.Gain.StepHighNS)/2, wall)
 }
 
 // rationale says what a chain rests on, and what else speaks of its kernels.

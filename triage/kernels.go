@@ -36,14 +36,15 @@ type stageWork struct {
 	ns    int64
 	acts  int
 
-	seqs      *chain.Sequences
-	chains    []*chain.Match // worth a row, the best first
-	exposure  *Exposure
-	exchanges map[int32]*exchange // by kernel
-	outside   int                 // activities in no pass
-	outsideNS int64
-	stray     int32                            // the kernel of the first
-	replays   [len(activity.OriginNames)]int64 // time of replayed activities by how their lines were found
+	seqs       *chain.Sequences
+	chains     []*chain.Match     // worth a row, the best first
+	candidates []*chain.Candidate // worth a row, most time first
+	exposure   *Exposure
+	exchanges  map[int32]*exchange // by kernel
+	outside    int                 // activities in no pass
+	outsideNS  int64
+	stray      int32                            // the kernel of the first
+	replays    [len(activity.OriginNames)]int64 // time of replayed activities by how their lines were found
 }
 
 // splitStages groups the activities of all formal traces by stage.

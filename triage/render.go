@@ -400,10 +400,10 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 
 func (m *page) fuse(_ *Report, s *StageReport) {
 	if len(s.Fuse) == 0 {
-		m.para("No known fused path is active, and no chain of a known fusion was found.")
+		m.para("No known fused path is active, and no kernels were found that one could replace.")
 		return
 	}
-	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("Gain"), table.Number("of the step"),
+	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"), table.Number("Step gain"),
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None
@@ -429,6 +429,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	}
 	if f.Kind == fuseSplit {
 		sentence("What to do", f.Action)
+		sentence("Gain", f.Gain.text())
 	}
 	sentence("First", first(f.First))
 	var evidence []string

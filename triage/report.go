@@ -247,18 +247,36 @@ type FuseRow struct {
 	ExampleKernels   []int    `json:"example_kernels"`   // indices in the trace's GPU lane, of one occurrence
 	CurrentLocations []string `json:"current_locations"` // source lines of its kernels now
 	CandidatePaths   []string `json:"candidate_paths"`   // sources of fused kernels for it
-	EstimatedGainUS  float64  `json:"estimated_gain_us"` // 0 for active rows
+	EstimatedGainUS  float64  `json:"estimated_gain_us"` // GPU time, likely; 0 for active rows
+	Gain             Gain     `json:"gain"`              // what one kernel in place of these saves
 	// State says what can be done about the row, Action how: the flag that turns a
 	// path on and since when it is there, or why it cannot be had. States: "active", "available", "not on this platform",
 	// "not for this model", "not at this size", "open upstream", "unknown".
 	State  string `json:"state"`
 	Action string `json:"action"`
-	// GainPct is the gain as a share of the time of the stage's steps, First where
-	// the chain occurs first; nil for active rows.
+	// GainPct is what the steps are shorter, the middle of Gain's interval, as a share of their time; First is where the chain
+	// occurs first, nil for active rows.
 	GainPct   float64 `json:"gain_pct"`
 	First     *Place  `json:"first,omitempty"`
 	Rationale string  `json:"rationale"`
 	Origin    string  `json:"origin"` // mainline, upstream or inflight
+}
+
+// Gain is what one kernel in place of several saves, over all occurrences.
+type Gain struct {
+	// LowNS, NS and HighNS are GPU time: at least, likely and at most.
+	LowNS  int64 `json:"gpu_low_ns"`
+	NS     int64 `json:"gpu_ns"`
+	HighNS int64 `json:"gpu_high_ns"`
+	// StepLowNS and StepHighNS are by how much the steps are shorter. They leave out the HostBoundPct of the occurrences behind
+	// which the GPU waits for the host in the same pass: GPU time saved there saves no time.
+	StepLowNS    int64   `json:"step_low_ns"`
+	StepHighNS   int64   `json:"step_high_ns"`
+	HostBoundPct float64 `json:"host_bound_pct"`
+	// BytesMoved is what the kernels read and write, BytesNeeded what must go in and out; 0 where shapes are not recorded.
+	BytesMoved  int64 `json:"bytes_moved"`
+	BytesNeeded int64 `json:"bytes_needed"`
+	Launches    int   `json:"launches"` // fewer than now
 }
 
 // States of a fuse row.
@@ -270,6 +288,7 @@ const (
 	stateTooLarge  = "not at this size"     // the steps are larger than the path takes
 	stateOpen      = "open upstream"        // a change that is not merged
 	stateUnknown   = "unknown"              // whether it can be had is not known
+	stateNone      = "no known path"        // found by its data flow; no fused kernel of the server is known
 )
 
 // Place is where something begins, or a stretch of time.

@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// inductor is the library of kernels that torch.compile wrote.
-const inductor = "inductor"
+// Inductor is the library of kernels that torch.compile wrote.
+const Inductor = "inductor"
 
 // ByFacts reports whether what a kernel's name tells says that it does a step.
 func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
@@ -20,7 +20,10 @@ func (s *Step) ByFacts(n *classify.Name, f *classify.Facts) bool {
 			return true
 		}
 	}
-	if len(s.Inductor) == 0 || n.Family != inductor {
+	if len(f.Ops) == 1 && slices.Contains(s.Computes, f.Ops[0]) {
+		return true
+	}
+	if len(s.Inductor) == 0 || n.Family != Inductor {
 		return false
 	}
 	_, ops, ok := strings.Cut(n.Function, "_fused_")

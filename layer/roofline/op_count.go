@@ -143,7 +143,7 @@ func (c *opCounts) workOf(op trace.Event, row *opRow, kernel string) (Work, bool
 	key := inputKey{op.Name(), dims, types, strides, values, kernel}
 	r := c.inputs[key]
 	if r == nil {
-		in := readInputs(dims, types, strides, values)
+		in := ReadInputs(dims, types, strides, values)
 		in.Kernel = kernel
 		r = &opResult{}
 		r.work, r.known = row.work(in)

@@ -25,8 +25,9 @@ const (
 	mostSizes  = 64
 )
 
-// readInputs parses what a trace has of an op: the texts of "Input Dims", "Input type", "Input Strides" and "Concrete Inputs".
-func readInputs(dims, types, strides, values string) *Inputs {
+// ReadInputs parses what a trace has of an op: the texts of "Input Dims", "Input type", "Input Strides" and "Concrete Inputs". What
+// is no such text gives inputs without sizes.
+func ReadInputs(dims, types, strides, values string) *Inputs {
 	in := &Inputs{}
 	in.Dims, in.Lists = readSizes(dims)
 	in.Strides, _ = readSizes(strides)

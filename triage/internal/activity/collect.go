@@ -27,6 +27,7 @@ type Activity struct {
 	Model      int32   // Pool.Models
 	Sure       float32 // of the operator
 	Queue      int32   // dense stream index within the trace
+	Pass       int32   // index of the device's passes, None outside
 	Stage      int8    // number of the stage
 	Replay     bool
 	Outside    bool // of any pass
@@ -46,6 +47,8 @@ type Trace struct {
 	Has       [NumStages]bool            // the stages of Acts
 	OfKernel  map[trace.DeviceID][]int32 // the activities of the kernels of each device
 	Hip, Cuda bool                       // launched through these APIs
+
+	saved []bool // see Absorbed
 }
 
 // Queue is a stream of a device.
@@ -127,7 +130,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 			continue
 		}
 		launch := e.Launch()
-		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true}
+		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true, Pass: trace.None}
 		if q := (Queue{cur.d.ID, e.Stream()}); cur.queue == trace.None || w.Queues[cur.queue] != q {
 			qi, ok := queues[q]
 			if !ok {
@@ -140,7 +143,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 		a.Queue = cur.queue
 		if k.Valid() {
 			if pass := k.Place().Pass; pass != trace.None {
-				a.Stage, a.Outside = cur.stages[pass], false
+				a.Stage, a.Outside, a.Pass = cur.stages[pass], false, int32(pass)
 			}
 			cur.acts[k.Index()] = int32(len(w.Acts))
 			var operator profile.Operator

@@ -36,7 +36,7 @@ const (
 // thousands of them, so that it is small.
 type Occurrence struct {
 	Trace *activity.Trace // that it is in
-	gain  int64           // ns
+	price Price
 	// acts are the activities that do a step, the fillers between them, and the
 	// kernels that the chain reaches through, which are never part of it.
 	acts             []int32
@@ -293,27 +293,21 @@ func (c *Compiled) precedes(q *sequence, st *compiledStep, pos int) bool {
 	return false
 }
 
-// Measure sums the time of the chain's kernels and what a fused one would
-// save: the launch gaps inside the chain, the fillers, and all members but the
-// longest (or those of the Gain steps).
-func (m *Match) Measure() {
+// Measure sums the time of the chain's kernels and prices a fused one in place of them and of the fillers.
+func (m *Match) Measure(p *Pricer) {
+	var room [16]int32 // longer chains cost memory
 	for i := range m.At {
 		o := &m.At[i]
-		var longest, sum, fill int64
-		for _, i := range o.Members() {
-			d := o.Trace.Acts[i].End - o.Trace.Acts[i].Start
-			sum += d
-			longest = max(longest, d)
+		for _, act := range o.Members() {
+			m.NS += duration(o.Trace, act)
 		}
-		for _, i := range o.acts[o.members:][:o.fillers] {
-			fill += o.Trace.Acts[i].End - o.Trace.Acts[i].Start
-		}
-		m.NS += sum
-		saved := sum - longest
+		acts := append(room[:0], o.acts[:o.members+o.fillers]...)
+		slices.Sort(acts)
+		o.price = p.price(o.Trace, acts)
 		if len(m.Pattern.Gain) > 0 {
-			saved = o.gainOf(m.Pattern.Chain, m.Pattern.Gain)
+			saved := o.gainOf(m.Pattern.Chain, m.Pattern.Gain)
+			o.price.Low, o.price.GPU, o.price.High = saved, saved, saved
 		}
-		o.gain = saved + fill + o.gaps()
 	}
 }
 
@@ -327,37 +321,28 @@ func (o *Occurrence) gainOf(chain []fusion.ChainStep, gain []string) (ns int64) 
 		st := chain[len(chain)-1-n]
 		at := len(members) - 1 - n
 		if at >= 0 && slices.ContainsFunc(st.Any, func(s string) bool { return slices.Contains(gain, s) }) {
-			ns += o.Trace.Acts[members[at]].End - o.Trace.Acts[members[at]].Start
+			ns += duration(o.Trace, members[at])
 		}
 	}
 	return ns
 }
 
-// gaps sums the launch gaps between neighbouring kernels of an occurrence.
-func (o *Occurrence) gaps() (ns int64) {
-	var room [16]int32 // longer chains cost memory
-	all := append(room[:0], o.acts...)
-	slices.Sort(all)
-	for n := 1; n < len(all); n++ {
-		if g := o.Trace.Acts[all[n]].Start - o.Trace.Acts[all[n-1]].End; g > 0 {
-			ns += min(g, maxLaunchGap)
-		}
-	}
-	return ns
-}
+// HostBound reports whether time that the GPU saves in an occurrence makes its step no shorter.
+func (o *Occurrence) HostBound() bool { return o.Trace.Absorbed(slices.Max(o.acts)) }
 
 // NoTokens says that a path is taken at no size.
 const NoTokens = -1
 
-// GainUpTo is the gain of the occurrences in steps of at most so many tokens;
-// steps whose tokens are not known count. 0: any size.
-func (m *Match) GainUpTo(tokens int64) (ns int64) {
+// PriceUpTo is the price of the occurrences in steps of at most so many tokens, and which those are; steps whose tokens are not
+// known count. 0: any size.
+func (m *Match) PriceUpTo(tokens int64) (sum Price, at []Occurrence) {
 	for _, o := range m.At {
 		if tokens == 0 || tokens != NoTokens && o.tokens() <= tokens {
-			ns += o.gain
+			sum.add(o.price)
+			at = append(at, o)
 		}
 	}
-	return ns
+	return sum, at
 }
 
 // Kernel is the first kernel of an occurrence.

@@ -97,45 +97,69 @@ func occurrence(members []int32, fillers ...int32) Occurrence {
 	return Occurrence{acts: slices.Concat(members, fillers), members: int32(len(members)), fillers: int32(len(fillers))}
 }
 
-// TestMeasure: kernels of 10, 20, 30 … ns that begin every 100 ns, and are 90, 80 … ns apart.
+// TestMeasure: the time of an occurrence is that of its members, its price that of members and fillers.
 func TestMeasure(t *testing.T) {
-	_, q := stream("a.bnc")
-	measured := func(pattern *fusion.Pattern, o Occurrence) (ns, gain int64) {
-		o.Trace = q.Trace
+	w := &activity.Trace{}
+	for i := range int64(5) { // 10, 20, 30 … ns, every 100 ns
+		w.Acts = append(w.Acts, activity.Activity{Start: 100 * i, End: 100*i + 10*(i+1), Replay: true})
+	}
+	p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}, {border: true}}, sortOf: map[*activity.Trace][]int32{w: {0, 0, 1, 0, 0}}, launch: 10}
+	measured := func(pattern *fusion.Pattern, o Occurrence) (int64, Price) {
+		o.Trace = w
 		m := Match{Pattern: pattern, At: []Occurrence{o}}
-		m.Measure()
-		return m.NS, m.At[0].gain
+		m.Measure(p)
+		return m.NS, m.At[0].price
 	}
 	for _, c := range []struct {
-		name     string
-		o        Occurrence
-		ns, gain int64
+		name string
+		o    Occurrence
+		ns   int64
+		want Price
 	}{
-		{"two", occurrence([]int32{0, 1}), 30, 10 + 90},
-		{"with a filler", occurrence([]int32{0, 2}, 1), 40, 10 + 20 + 90 + 80},
-		{"reaching through", Occurrence{acts: []int32{2, 4, 3}, members: 2}, 80, 30 + 70 + 60},
-		{"one", occurrence([]int32{0}), 10, 0},
+		{"reaching through", Occurrence{acts: []int32{3, 4, 2}, members: 2}, 90, Price{Low: 40, GPU: 40, High: 40, Gaps: 60, Launches: 1}},
+		{"an exchange keeps its work", occurrence([]int32{2, 3}), 70, Price{Low: 10, GPU: 25, High: 40, Gaps: 70, Launches: 1}},
+		{"one", occurrence([]int32{0}), 10, Price{}},
 	} {
-		if ns, gain := measured(&fusion.Pattern{}, c.o); ns != c.ns || gain != c.gain {
-			t.Errorf("%s: %d ns, %d gained, want %d and %d", c.name, ns, gain, c.ns, c.gain)
+		if ns, got := measured(&fusion.Pattern{}, c.o); ns != c.ns || got != c.want {
+			t.Errorf("%s: %d ns, %+v, want %d and %+v", c.name, ns, got, c.ns, c.want)
 		}
 	}
 	steps := &fusion.Pattern{Gain: []string{"b"}, Chain: []fusion.ChainStep{{Any: []string{"a"}}, {Any: []string{"b"}}}}
-	if _, gain := measured(steps, occurrence([]int32{0, 1})); gain != 20+90 {
-		t.Errorf("%d gained, want the last member's 20 and the gap", gain)
+	if _, got := measured(steps, occurrence([]int32{0, 1})); got.GPU != 20 {
+		t.Errorf("%+v, want the last member's 20", got)
 	}
 	steps.Gain = []string{"a"}
-	if _, gain := measured(steps, occurrence([]int32{0, 1})); gain != 10+90 {
-		t.Errorf("%d gained, want the first member's 10 and the gap", gain)
-	}
-	if _, gain := measured(steps, occurrence([]int32{1})); gain != 0 {
-		t.Errorf("%d gained by a step that is not there", gain)
+	if _, got := measured(steps, occurrence([]int32{0, 1})); got.GPU != 10 {
+		t.Errorf("%+v, want the first member's 10", got)
 	}
 	for gap, want := range map[int64]int64{-1: 0, 0: 0, 1: 1, 4999: 4999, 5000: 5000, 5001: 5000} {
-		o := occurrence([]int32{0, 1})
-		o.Trace = &activity.Trace{Acts: []activity.Activity{{Start: 0, End: 10_000}, {Start: 10_000 + gap, End: 20_000}}}
-		if got := o.gaps(); got != want {
+		w := &activity.Trace{Acts: []activity.Activity{{Start: 0, End: 10_000}, {Start: 10_000 + gap, End: 20_000}}}
+		if got := gaps(w, []int32{0, 1}); got != want {
 			t.Errorf("a gap of %d ns counts %d, want %d", gap, got, want)
+		}
+	}
+}
+
+// TestPriceFollowsTheModel: kernels take a launch and what their bytes take. One kernel in place of a chain of n that each read
+// and write one tensor reads and writes one, whatever a launch and a tensor take.
+func TestPriceFollowsTheModel(t *testing.T) {
+	for _, launch := range []int64{0, 1500, 4000} {
+		for _, tensor := range []int64{100, 1000, 50_000} { // ns to move it once
+			for n := 2; n < 9; n++ {
+				w, at := &activity.Trace{}, int64(0)
+				var acts, sorts []int32
+				for i := range n {
+					w.Acts = append(w.Acts, activity.Activity{Start: at, End: at + launch + 2*tensor, Replay: true})
+					at += launch + 2*tensor + 1000
+					acts, sorts = append(acts, int32(i)), append(sorts, 0)
+				}
+				p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}}, sortOf: map[*activity.Trace][]int32{w: sorts}, launch: launch + 1}
+				want := int64(n)*(launch+2*tensor) - (launch + 2*tensor)
+				got := p.price(w, acts)
+				if r := float64(got.GPU) / float64(want); r < 1/1.3 || r > 1.3 || got.Low > got.GPU || got.High < got.GPU {
+					t.Errorf("launch %d, tensor %d, %d kernels: %+v, want %d", launch, tensor, n, got, want)
+				}
+			}
 		}
 	}
 }

@@ -1,0 +1,101 @@
+package triage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/triage/internal/chain"
+)
+
+// peaks are those of the stage's GPU.
+func (s *stageWork) peaks() (out chain.Peaks) {
+	for _, w := range s.parts {
+		for i := range w.Analysis.Devices {
+			if g, ok := hardware.Named(hardware.Table(), w.Analysis.Devices[i].GPU); ok {
+				return chain.Peaks{FLOP: g.FLOP["bf16"].Value, Bandwidth: g.Bandwidth.Value}
+			}
+		}
+	}
+	return out
+}
+
+// likelyShare is from which share of the GPU time on, in percent, a candidate is no matter of chance: that of the registry's rows.
+const likelyShare = 1.5
+
+// worth keeps candidates that take enough of the stage, and that repeat where they are not attention.
+func (a *analysis) worth(s *stageWork, list []*chain.Candidate) (out []*chain.Candidate) {
+	for _, c := range list {
+		if s.share(c.NS) >= a.MinSharePct && c.Repeats() && c.Price.GPU > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// candidateRow renders what dataflow alone found.
+func (a *analysis) candidateRow(s *stageWork, c *chain.Candidate) FuseRow {
+	members, example := refs(c.At)
+	p := &fusion.Pattern{Pattern: c.Name, Origin: fusion.OriginUpstream, LikelySharePct: likelyShare}
+	p.CandidatePaths = []string{pathCompile}
+	if c.Attention {
+		p.CandidatePaths = []string{pathSDPA}
+	}
+	out := a.fuseRow(s, p, fuseSplit, members, example, len(c.At), c.NS)
+	out.First = firstPlace(c.At[0])
+	out.State, out.Action = a.candidateState(c)
+	a.gains(s, &out, c.Price, c.At)
+	if out.State != stateAvailable || c.Price.Moved == 0 && !c.Attention {
+		out.Confidence = confidenceCandidate
+	}
+	out.Rationale = c.Why()
+	return out
+}
+
+// Where fused paths are that need no server.
+const (
+	pathCompile = "torch.compile"
+	pathSDPA    = "torch.nn.functional.scaled_dot_product_attention"
+)
+
+// candidateState says what can be done about a candidate that no row of the registry explains.
+func (a *analysis) candidateState(c *chain.Candidate) (state, action string) {
+	server := a.report.Framework
+	switch {
+	case c.Attention && serverKey(server) == "":
+		return stateAvailable, "use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA + " elsewhere"
+	case c.Attention:
+		return stateUnknown, "this layer runs without the attention backend of " + server + ": check its --attention-backend, or the fallback of the model"
+	case serverKey(server) != "":
+		return stateNone, "no fused path of " + server + " is known for these kernels"
+	case c.Compiled():
+		return stateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart (TORCH_LOGS=graph_breaks lists breaks)"
+	case c.Idiom != nil:
+		return stateAvailable, c.Idiom.Do
+	}
+	return stateAvailable, "use " + pathCompile
+}
+
+// text says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms); step −0: host bound".
+func (g *Gain) text() string {
+	if g.HighNS == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "GPU −%s (%s–%s)", nanos(g.NS), nanos(g.LowNS), nanos(g.HighNS))
+	switch {
+	case g.StepHighNS == 0:
+		b.WriteString("; step −0: host bound")
+	case g.HostBoundPct > 0:
+		fmt.Fprintf(&b, "; step −%s to −%s: host bound behind %s of them", nanos(g.StepLowNS), nanos(g.StepHighNS), pct(g.HostBoundPct))
+	default:
+		fmt.Fprintf(&b, "; step −%s to −%s", nanos(g.StepLowNS), nanos(g.StepHighNS))
+	}
+	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
+		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))
+	}
+	fmt.Fprintf(&b, "; %s fewer", count(g.Launches, "launch"))
+	return b.String()
+}

@@ -1,0 +1,201 @@
+package chain
+
+import (
+	"slices"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+	"github.com/llmstrata/strata/triage/internal/activity"
+)
+
+// NOTE. A candidate is found without a list of known fusions: kernels that are bound by memory and run one after the other on
+// one stream, between two products or exchanges, pass their result on through memory. One kernel could do their work. A
+// registry's idioms only give runs their names.
+
+// moves is what a kernel reads and writes, in tensors of the size that it works on.
+type moves struct{ reads, writes float64 }
+
+// runSort is what the rule of runs knows of one sort of kernel.
+type runSort struct {
+	border  bool // ends a run
+	skip    bool // is no part of any, and does not end one
+	product bool // of matrices
+	steps   fusion.Set
+	word    string // for people
+	moves   moves
+	act     bool // an activation alone
+	times   bool // a product of elements
+	add     bool // a sum of two tensors
+	softmax bool
+}
+
+// Words of kernels that no idiom explains.
+const (
+	wordCopy      = "copies"
+	wordPointwise = "pointwise"
+	wordAdd       = "add"
+	wordMultiply  = "multiply"
+	wordNorm      = "norm"
+)
+
+// runWords are the words of steps, the first that a kernel does counts.
+var runWords = []struct {
+	step, word string
+	moves      moves
+}{
+	{"residual_norm", "residual add and norm", moves{2, 2}},
+	{"norm", wordNorm, moves{1, 1}},
+	{"rope_write", "rotary embedding and KV-cache write", moves{1, 1}},
+	{"kv_write", "KV-cache write", moves{1, 1}},
+	{"rope", "rotary embedding", moves{1, 1}},
+	{"softmax", "softmax", moves{1, 1}},
+	{"act_quant", "activation and quantisation", moves{2, 0.5}},
+	{"gated_act", "gated activation", moves{2, 1}},
+	{"quant", "quantisation", moves{1, 0.5}},
+	{"plain_act", "activation", moves{1, 1}},
+	{"pad", "padding", moves{1, 1}},
+	{"residual_add", wordAdd, moves{2, 1}},
+	{"multiply", wordMultiply, moves{2, 1}},
+	{"divide", wordPointwise, moves{1, 1}},
+	{"mean", wordPointwise, moves{1, 0}},
+}
+
+// roleWords are the words of kernels that do no step of the registry.
+var roleWords = []struct {
+	role classify.Role
+	word string
+}{
+	{classify.RoleNorm, wordNorm}, {classify.RoleHeadNorm, wordNorm}, {classify.RoleCacheWrite, "KV-cache write"}, {classify.RoleRope, "rotary embedding"},
+	{classify.RoleSoftmax, "softmax"}, {classify.RoleQuantize, "quantisation"}, {classify.RoleActivation, "activation"}, {classify.RoleCopy, wordCopy},
+	{classify.RoleAdd, wordAdd},
+}
+
+// runSorts are the sorts of kernels of a stage as the rule of runs sees them.
+func (r *Recogniser) runSorts(s *Sequences) []runSort {
+	out := make([]runSort, len(s.Sorts))
+	for i, key := range s.Sorts {
+		out[i] = r.runSort(&r.pool.Facts[key.kernel], s.Sets[i], r.pool.Operators.Texts[key.operator])
+	}
+	return out
+}
+
+// borderRoles end a run although their category says that they move data: what they read or write is not what their
+// neighbours do.
+var borderRoles = []classify.Role{classify.RoleBackward, classify.RoleEmbed, classify.RolePrepare, classify.RoleTransfer, classify.RoleRows,
+	classify.RoleSample, classify.RoleTopK, classify.RoleRouter, classify.RolePermute, classify.RoleFinalize, classify.RoleProduct,
+	classify.RoleProductReduce, classify.RoleHeadProduct, classify.RoleExperts, classify.RoleMoE, classify.RoleConv, classify.RoleScan,
+	classify.RoleScanInput, classify.RoleIndexer, classify.RoleIndexerTopK, classify.RoleAttention, classify.RoleAttentionReduce}
+
+func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string) runSort {
+	s := runSort{steps: set, word: wordPointwise, moves: moves{1, 1}}
+	has := func(step string) bool { return r.step(step)&set != 0 }
+	does := func(roles ...classify.Role) bool { return does(&f.Facts, roles) }
+	switch category := f.Shown.Category; {
+	case f.Kind == event.Memset:
+		return runSort{skip: true}
+	case f.Kind == event.Memcpy:
+		s.border, s.word = does(classify.RoleTransfer), wordCopy
+		return s
+	case category == classify.CategoryGEMM || category == classify.CategoryMoE && does(classify.RoleExperts):
+		return runSort{border: true, product: !does(classify.RoleProductReduce)}
+	case does(borderRoles...):
+		return runSort{border: true}
+	case category == classify.CategoryReduceTopK:
+		s.border = !has("mean")
+	case category == classify.CategoryNorm || category == classify.CategoryRope || category == classify.CategorySoftmax || category == classify.CategoryKVCache:
+	case category == classify.CategorySamplingIO || operator == "sampling":
+		return runSort{border: true}
+	default:
+		w := category.Work()
+		s.border = w != classify.WorkMemory && w != classify.WorkPointwise
+	}
+	if s.border {
+		return runSort{border: true}
+	}
+	for _, w := range runWords {
+		if has(w.step) || w.step == "rope_write" && has("rope") && has("kv_write") {
+			s.word, s.moves = w.word, w.moves
+			break
+		}
+	}
+	for _, w := range roleWords {
+		if s.word == wordPointwise && does(w.role) {
+			s.word = w.word
+		}
+	}
+	s.softmax = does(classify.RoleSoftmax) || has("softmax")
+	s.act = has("plain_act") || does(classify.RoleActivation) && !f.Facts.Gated && !has("gated_act")
+	s.times, s.add = has("multiply"), s.word == wordAdd && !does(classify.RoleAddScalar)
+	return s
+}
+
+// does reports whether a kernel computes one of these.
+func does(f *classify.Facts, roles []classify.Role) bool {
+	if len(f.Ops) == 0 {
+		return slices.Contains(roles, f.Role)
+	}
+	return slices.ContainsFunc(f.Ops, func(r classify.Role) bool { return slices.Contains(roles, r) })
+}
+
+// step is the set of one step; empty where the registry has none of the name.
+func (r *Recogniser) step(name string) fusion.Set { return r.reg.Lookup(name) }
+
+// run is a run of one stream: positions in its sequence.
+type run struct {
+	q       *sequence
+	members []int32 // positions in q.Kernels
+	before  int32   // position of the border in front of it, nowhere for none
+	after   int32   // and of the one behind it
+	bridged bool    // a product runs between its activation and the multiplication
+}
+
+// runs finds the maximal runs of a stream. A run ends with its pass.
+func runsOf(q *sequence, sorts []runSort) (out []run) {
+	var cur run
+	pass, before := int32(trace.None), int32(nowhere)
+	flush := func(after int32) {
+		if len(cur.members) > 0 {
+			cur.q, cur.before, cur.after = q, before, after
+			out = append(out, cur)
+		}
+		cur = run{}
+	}
+	for i := range q.Kernels {
+		k := &q.Kernels[i]
+		act := &q.Trace.Acts[k.Act]
+		if act.Pass != pass {
+			flush(nowhere)
+			pass, before = act.Pass, nowhere
+		}
+		switch s := &sorts[k.Sort]; {
+		case s.skip:
+		case s.border:
+			flush(int32(i))
+			before = int32(i)
+		default:
+			cur.members = append(cur.members, int32(i))
+		}
+	}
+	flush(nowhere)
+	return bridge(out, sorts)
+}
+
+// bridge joins an activation with the multiplication behind the next product: the second product of a gated MLP does not read
+// what the first one's activation wrote, and the multiplication reads both.
+func bridge(in []run, sorts []runSort) []run {
+	out := in[:0]
+	for _, r := range in {
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			a, b := &sorts[last.q.Kernels[last.members[len(last.members)-1]].Sort], &sorts[r.q.Kernels[r.members[0]].Sort]
+			if last.after != nowhere && last.after == r.before && a.act && b.times && sorts[r.q.Kernels[r.before].Sort].product && !last.bridged {
+				last.members, last.after, last.bridged = append(slices.Clip(last.members), r.members...), r.after, true
+				continue
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
