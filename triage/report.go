@@ -264,19 +264,17 @@ type FuseRow struct {
 
 // Gain is what one kernel in place of several saves, over all occurrences.
 type Gain struct {
-	// LowNS, NS and HighNS are GPU time: at least, likely and at most.
-	LowNS  int64 `json:"gpu_low_ns"`
-	NS     int64 `json:"gpu_ns"`
-	HighNS int64 `json:"gpu_high_ns"`
-	// StepLowNS and StepHighNS are by how much the steps are shorter. They leave out the HostBoundPct of the occurrences behind
-	// which the GPU waits for the host in the same pass: GPU time saved there saves no time.
+	LowNS  int64 `json:"gpu_low_ns"`  // GPU time, at least
+	NS     int64 `json:"gpu_ns"`      // GPU time, likely
+	HighNS int64 `json:"gpu_high_ns"` // GPU time, at most
+	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences behind which the GPU waits for the
+	// host in the same pass: GPU time saved there saves no time.
 	StepLowNS    int64   `json:"step_low_ns"`
-	StepHighNS   int64   `json:"step_high_ns"`
-	HostBoundPct float64 `json:"host_bound_pct"`
-	// BytesMoved is what the kernels read and write, BytesNeeded what must go in and out; 0 where shapes are not recorded.
-	BytesMoved  int64 `json:"bytes_moved"`
-	BytesNeeded int64 `json:"bytes_needed"`
-	Launches    int   `json:"launches"` // fewer than now
+	StepHighNS   int64   `json:"step_high_ns"`   // by how much the steps are shorter at most
+	HostBoundPct float64 `json:"host_bound_pct"` // percent of the occurrences that are left out
+	BytesMoved   int64   `json:"bytes_moved"`    // read and written now; 0 where shapes are not recorded
+	BytesNeeded  int64   `json:"bytes_needed"`   // that must go in and out; 0 where shapes are not recorded
+	Launches     int     `json:"launches"`       // how many fewer there are
 }
 
 // States of a fuse row.
