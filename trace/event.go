@@ -3,10 +3,12 @@ package trace
 import (
 	"iter"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
@@ -172,6 +174,46 @@ func (e Event) Inputs() (types, strides, values string) {
 	types, rest, _ := strings.Cut(e.t.names[c.Inputs.At(i)], inputSeparator)
 	strides, values, _ = strings.Cut(rest, inputSeparator)
 	return types, strides, values
+}
+
+// Exchange is what a collective says of itself.
+type Exchange struct {
+	// Group is the name of its process group, Ranks its members, as far as they are recorded.
+	Group string
+	Ranks []int
+	// Bytes is what each rank gives, 0 where it is unknown.
+	Bytes int64
+}
+
+// widths are the bytes of an element by the names that torch gives types.
+var widths = map[string]int64{"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8, "Byte": 1, "Char": 1, "Short": 2, "Int": 4,
+	"Long": 8, "Bool": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1, "Float8_e5m2fnuz": 1}
+
+// Exchange returns what a collective's kernel says of itself. The second result is false for other activities, and for
+// collectives that no library of torch launched, which say nothing.
+func (e Event) Exchange() (x Exchange, ok bool) {
+	if e.lane() != event.LaneGPU {
+		return x, false
+	}
+	c, i := e.loc()
+	parts := strings.Split(e.t.names[c.Inputs.At(i)], inputSeparator)
+	if len(parts) != scan.ExchangeParts {
+		return x, false
+	}
+	text := func(i int) string { return strings.Trim(parts[i], `"`) }
+	if n, err := strconv.ParseInt(text(scan.ExchangeElements), 10, 64); err == nil && n > 0 && n < math.MaxInt64/8 {
+		x.Bytes = n * widths[text(scan.ExchangeType)]
+	}
+	x.Group = text(scan.ExchangeGroup)
+	for _, f := range strings.FieldsFunc(text(scan.ExchangeRanks), func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+		n, err := strconv.Atoi(f)
+		if err != nil || n < 0 { // torch writes "[0, 1, ..., 63]" for large groups
+			x.Ranks = nil
+			break
+		}
+		x.Ranks = append(x.Ranks, n)
+	}
+	return x, x.Group != "" || x.Ranks != nil || x.Bytes > 0
 }
 
 // external is the profiler's id of the linked CPU op; 0 is none.

@@ -22,6 +22,16 @@ const (
 	fieldValues
 	fieldCorrelation
 	fieldExternalID
+	fieldExchange // the first of ExchangeParts
+)
+
+// The parts of [Event.Exchange], which a collective has in its args.
+const (
+	ExchangeElements = iota
+	ExchangeType
+	ExchangeGroup
+	ExchangeRanks
+	ExchangeParts
 )
 
 // argField tells a key of args.
@@ -40,6 +50,8 @@ func argField(key []byte) field {
 			return fieldBlock
 		case "bytes":
 			return fieldBytes
+		case "dtype":
+			return fieldExchange + ExchangeType
 		}
 	case 6:
 		switch string(key) {
@@ -77,10 +89,20 @@ func argField(key []byte) field {
 			return fieldGraphNode
 		case "Input Strides":
 			return fieldStrides
+		case "In msg nelems":
+			return fieldExchange + ExchangeElements
 		}
 	case 15:
 		if string(key) == "Concrete Inputs" {
 			return fieldValues
+		}
+	case 18:
+		if string(key) == "Process Group Name" {
+			return fieldExchange + ExchangeGroup
+		}
+	case 19:
+		if string(key) == "Process Group Ranks" {
+			return fieldExchange + ExchangeRanks
 		}
 	}
 	return fieldOther
@@ -119,6 +141,12 @@ func (f *parser) argValue(b []byte, p int, what field, ev *Event) (end int) {
 // keep keeps a value that is no number, if it begins as it must.
 func (ev *Event) keep(what field, value []byte) {
 	switch array := value[0] == '['; {
+	case what >= fieldExchange:
+		if !ev.Has.Any(HasExchange) { // what an event before had
+			ev.Exchange = [ExchangeParts][]byte{}
+		}
+		ev.Exchange[what-fieldExchange] = value
+		ev.Has |= HasExchange
 	case what == fieldGrid && array:
 		ev.Grid = value
 		ev.Has |= HasGrid

@@ -37,6 +37,7 @@ const (
 	HasTypes
 	HasStrides
 	HasValues
+	HasExchange
 )
 
 // Ident is a number or a text: pids and tids are numbers in most files, and
@@ -79,6 +80,9 @@ type Event struct {
 	Strides     []byte // raw "Input Strides"
 	Values      []byte // raw "Concrete Inputs"
 	Stack       []byte // "Call stack": Python frames, the innermost first, between semicolons
+
+	// Exchange is what a collective says of itself, raw values by the Exchange… constants.
+	Exchange [ExchangeParts][]byte
 
 	Args []byte // raw, with its braces
 	Raw  []byte // the whole event

@@ -42,6 +42,12 @@ const (
 	HostRemoved     // a host operation that the new run does not have
 	HostRenamed     // a host operation has another name, as often and as long
 
+	// What only several ranks together tell.
+	LateRank      // the other ranks wait for one
+	RanksWait     // ranks wait for one another, and not for one of them
+	RankDiffers   // a rank does something that the ranks beside it do not
+	IncompleteRun // ranks are missing, damaged, there twice, or of two runs
+
 	numKinds
 )
 
@@ -134,6 +140,18 @@ var kinds = [numKinds]struct {
 	HostRenamed: {"host-renamed", KindInfo{"Renamed host operation",
 		"A host operation has another name, as often and as long.", 0, "host-compare",
 		Advice{}, colourChange}},
+
+	LateRank: {"late-rank", KindInfo{"Late rank", "The other ranks wait in collectives for one that arrives last.", 0,
+		"fleet", Advice{Do: "Look for what only the late rank does before its collectives."}, colourIdle}},
+	RanksWait: {"ranks-wait", KindInfo{"Ranks wait for one another",
+		"Ranks wait in collectives, and no single rank is the last one.", 0, "fleet",
+		Advice{Do: "Balance the work of the ranks, and pin their host threads to cores."}, colourIdle}},
+	RankDiffers: {"rank-differs", KindInfo{"Rank unlike the others",
+		"A rank spends more time on something than the ranks beside it.", 0, "fleet",
+		Advice{Do: "Compare its tokens, clocks and host threads with those of the others."}, colourWork}},
+	IncompleteRun: {"incomplete-run", KindInfo{"Incomplete run",
+		"Ranks are missing, damaged, recorded twice, or of different runs.", 2, "fleet",
+		Advice{Do: "Record all ranks of one run at the same time."}, colourDoubt}},
 }
 
 // Kinds lists all kinds but NoKind, in the order of the documentation.

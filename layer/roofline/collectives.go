@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/rendezvous"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -32,21 +33,6 @@ type RankWait struct {
 	Passes  int            `json:"passes"`     // that were told apart with this rank
 	Waiting time.Duration  `json:"waiting_ns"` // time that it waits for others
 }
-
-// Numbers that decide whether kernels of several ranks are one exchange.
-const (
-	// endsWithin is how far apart ranks may end a collective, on clocks that are set by the pass's median: the last bytes of a small one reach all
-	// ranks within a few microseconds. endsShare allows more to long ones, a share of what the shortest takes: their last parts arrive one
-	// after the other.
-	endsWithin = 10 * time.Microsecond
-	endsShare  = 0.10
-	// meeting is the share of a pass's collectives that must end together for two ranks to be in one group. Ranks that exchange nothing end at
-	// times that have nothing to do with each other; a few lost records must not hide a group.
-	meeting = 0.90
-	// closer is how much of the spread of a pass's starts may be left in its ends: waiting takes differences of the start away, and ranks that
-	// have nothing to do with each other end as far apart as they start.
-	closer = 0.50
-)
 
 // exchange is one collective on one rank.
 type exchange struct {
@@ -82,8 +68,8 @@ func exchangesOf(d *layer.Device) [][]exchange {
 	return out
 }
 
-// A rendezvous is what several ranks say about the collectives of one of them.
-type rendezvous struct {
+// meetings are what several ranks say about the collectives of one of them.
+type meetings struct {
 	mine    [][]exchange
 	least   [][]time.Duration // by pass and collective: the shortest of the ranks that met; nil where none did
 	ranks   []RankWait        // this one first
@@ -92,8 +78,8 @@ type rendezvous struct {
 }
 
 // meet compares the collectives of a GPU with those of the other GPUs of its run, in its own trace and in those of other ranks.
-func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (*rendezvous, error) {
-	r := &rendezvous{mine: exchangesOf(d), least: make([][]time.Duration, len(d.Passes)), waiting: map[int32]time.Duration{}}
+func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (*meetings, error) {
+	r := &meetings{mine: exchangesOf(d), least: make([][]time.Duration, len(d.Passes)), waiting: map[int32]time.Duration{}}
 	r.ranks = []RankWait{{Rank: a.Trace().Meta().Rank, GPU: d.ID}}
 	type peer struct {
 		theirs [][]exchange
@@ -181,7 +167,7 @@ func stepNumber(fp *layer.ForwardPass) int64 {
 
 // join takes another rank's collectives of a pass in, if they are the same ones and end together. Clocks of several hosts differ: the pass's
 // median difference is taken for that of the clocks.
-func (r *rendezvous) join(p int, theirs []exchange) bool {
+func (r *meetings) join(p int, theirs []exchange) bool {
 	mine := r.mine[p]
 	if len(mine) == 0 || len(mine) != len(theirs) {
 		return false
@@ -206,30 +192,16 @@ func (r *rendezvous) join(p int, theirs []exchange) bool {
 	return true
 }
 
-// together says that two ranks end their collectives of a pass at the same times, and not because they start them so.
+// together says that two ranks end their collectives of a pass together.
 func together(mine, theirs []exchange) bool {
-	starts, ends := make([]time.Duration, len(mine)), make([]time.Duration, len(mine))
-	for i := range mine {
-		starts[i], ends[i] = time.Duration(theirs[i].start-mine[i].start), time.Duration(theirs[i].end-mine[i].end)
-	}
-	spread(starts)
-	spread(ends)
-	met := 0
-	for i := range mine {
-		shorter := min(mine[i].took(), theirs[i].took())
-		if ends[i] <= max(endsWithin, time.Duration(endsShare*float64(shorter))) {
-			met++
+	spans := func(list []exchange) []rendezvous.Span {
+		out := make([]rendezvous.Span, len(list))
+		for i, x := range list {
+			out[i] = rendezvous.Span{Start: int64(x.start), End: int64(x.end)}
 		}
+		return out
 	}
-	return float64(met) >= meeting*float64(len(mine)) && float64(median(ends)) <= closer*float64(median(starts))
-}
-
-// spread turns differences of two clocks into distances from their median, which is the difference of the clocks.
-func spread(d []time.Duration) {
-	clock := median(d)
-	for i := range d {
-		d[i] = (d[i] - clock).Abs()
-	}
+	return rendezvous.Together(spans(mine), spans(theirs))
 }
 
 // median is the upper one of an even number.
@@ -241,7 +213,7 @@ func median(d []time.Duration) time.Duration {
 
 // firstTakesMore is what the first collective of passes takes more than the median of the others of its kind, on average over passes that have
 // others; 0 passes: none has.
-func (r *rendezvous) firstTakesMore() (time.Duration, int) {
+func (r *meetings) firstTakesMore() (time.Duration, int) {
 	var sum time.Duration
 	passes := 0
 	for _, all := range r.mine {
@@ -264,7 +236,7 @@ func (r *rendezvous) firstTakesMore() (time.Duration, int) {
 }
 
 // notes say what ranks tell.
-func (r *rendezvous) notes() []string {
+func (r *meetings) notes() []string {
 	var out []string
 	if r.strange > 0 {
 		out = append(out, fmt.Sprintf("%d other GPUs do not end their collectives with this one, or ran other passes: they tell nothing about its waiting", r.strange))

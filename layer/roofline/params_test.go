@@ -31,6 +31,9 @@ func pair(apart int, later time.Duration) (a, b []exchange) {
 	return a, b
 }
 
+// endsWithin is that of package rendezvous.
+const endsWithin = 10 * time.Microsecond
+
 // The numbers that decide whether two ranks are one group, each from both sides.
 func TestTogether(t *testing.T) {
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ type walk struct {
 	given  []given         // by pass
 	booked []time.Duration // by kernel: the instants that are its own
 	costs  costs           // by kernel; nil where nobody asks
-	met    *rendezvous     // with other ranks
+	met    *meetings       // with other ranks
 	ops    *opCounts       // nil where no inputs were recorded
 
 	scrambled      bool              // the records are

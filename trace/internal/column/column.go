@@ -86,7 +86,7 @@ type Columns struct {
 	Graph    Sparse[uint64]
 	Node     Sparse[uint64]
 	Shape    Sparse[uint32] // op: input dims; activity: launch configuration
-	Inputs   Sparse[uint32] // op: types, strides and values of its inputs, between separators
+	Inputs   Sparse[uint32] // op: types, strides and values of its inputs, between separators; activity: what a collective says of itself
 	AnnQueue Sparse[int32]  // annotations on a stream and syncs: queue index + 1
 	Domain   Sparse[uint32] // NVTX domain; op: call stack
 	Scope    Sparse[uint16] // process scope of the correlation

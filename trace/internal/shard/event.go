@@ -120,6 +120,9 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 		if ev.Has.Any(scan.HasGrid) {
 			c.Shape.Set(i, s.launchConfig(ev))
 		}
+		if ev.Has.Any(scan.HasExchange) {
+			c.Inputs.Set(i, s.exchange(ev))
+		}
 	default:
 		th := int32(None)
 		if k != kind.GPUAnnotation {
@@ -168,6 +171,19 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	if ev.Has.Any(scan.HasPID) && ev.PID.Text != nil {
 		c.Scope.Set(i, s.scope(ev.PID.Text))
 	}
+}
+
+// exchange numbers what a collective says of itself.
+func (s *Shard) exchange(ev *scan.Event) uint32 {
+	b := s.Worker.scratch[:0]
+	for i, part := range ev.Exchange {
+		if i > 0 {
+			b = append(b, column.InputSeparator)
+		}
+		b = append(b, part...)
+	}
+	s.Worker.scratch = b
+	return s.raw(b)
 }
 
 // inputs numbers what is recorded of an op's inputs beside their sizes, 0 for

@@ -1,0 +1,585 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/rendezvous"
+)
+
+// member is a rank of a run with the number that it goes by.
+type member struct {
+	*Rank
+	id    int
+	label string
+}
+
+// identify gives the readable ranks of one part of a run their numbers, and takes out what is there twice. The trace's
+// own rank counts, unless names of files tell more of them apart, as those of jobs do that each think to be rank 0.
+func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
+	byPrint := map[string]*Rank{}
+	var kept []*Rank
+	for _, r := range ranks {
+		switch first := byPrint[r.Fingerprint]; {
+		case r.Fingerprint == "" || first == nil:
+			byPrint[r.Fingerprint] = r
+			kept = append(kept, r)
+		case first.NameRank != first.Rank && r.NameRank == r.Rank: // the other one is the copy
+			kept[slices.Index(kept, first)], byPrint[r.Fingerprint] = r, r
+			twice = append(twice, Duplicate{File: first.File, Of: r.File, Why: sameContent})
+		default:
+			twice = append(twice, Duplicate{File: r.File, Of: first.File, Why: sameContent})
+		}
+	}
+	type key struct{ n, device int }
+	numbers := []func(i int) int{func(i int) int { return kept[i].Rank }, func(i int) int { return kept[i].NameRank },
+		func(i int) int { return kept[i].Device }}
+	best, most := numbers[0], -1
+	for _, number := range numbers {
+		seen := map[key]bool{}
+		for i := range kept {
+			if n := number(i); n >= 0 {
+				seen[key{n, kept[i].Device}] = true
+			}
+		}
+		if len(seen) > most {
+			best, most = number, len(seen)
+		}
+	}
+	devices := map[int]int{} // of a rank
+	for i := range kept {
+		devices[best(i)]++
+	}
+	several := len(devices) < len(kept)
+	at := map[key]*member{}
+	for i, r := range kept {
+		k := key{best(i), r.Device}
+		if first := at[k]; first != nil && k.n >= 0 {
+			twice = append(twice, Duplicate{File: r.File, Of: first.File, Why: sameRank})
+			continue
+		}
+		m := &member{Rank: r, id: k.n, label: "rank " + strconv.Itoa(k.n)}
+		if several {
+			m.label += " GPU " + strconv.Itoa(r.Device)
+		}
+		if k.n < 0 {
+			m.label = r.File
+		}
+		at[k] = m
+		members = append(members, m)
+	}
+	slices.SortStableFunc(members, func(a, b *member) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.Device, b.Device)) })
+	return members, twice
+}
+
+// endTogether says whether all ranks of a collective leave it together, so that who arrives last shows in the durations.
+// The two ends of a point-to-point transfer need not. What hides its kind is a collective far more often.
+func endTogether(c classify.Collective) bool {
+	return c != classify.NotCollective && c != classify.SendRecv
+}
+
+// lane is one rank's part in a group.
+type lane struct {
+	*member
+	steps []laneStep
+	shift int64 // of its clock from the first lane's, where that is told
+}
+
+// laneStep is what one step of a rank exchanges within the group.
+type laneStep struct {
+	*Step
+	calls []int // places in Step.Call
+}
+
+func (s *laneStep) kind(r *Rank, i int) classify.Collective { return r.Calls[s.Call[s.calls[i]]].Kind }
+
+// spans are the collectives of a step on the rank's clock.
+func (s *laneStep) spans() []rendezvous.Span {
+	out := make([]rendezvous.Span, len(s.calls))
+	for i, c := range s.calls {
+		start := s.Start + s.At[c]
+		out[i] = rendezvous.Span{Start: start, End: start + s.Took[c]}
+	}
+	return out
+}
+
+// group is the ranks that exchange data with one another, and the steps that they have in common: the places of a row
+// are by lane, −1 where a rank lacks the step.
+type group struct {
+	lanes []*lane
+	rows  [][]int
+}
+
+// groupsOf divides the members of a run into groups: as the traces name them, else by who ends collectives together.
+func groupsOf(members []*member) []*group {
+	named := map[string]*group{}
+	var keys []string
+	var rest []*member
+	for _, m := range members {
+		own := map[string][]int{} // calls by group
+		var order []string
+		for i, c := range m.Calls {
+			if !endTogether(c.Kind) {
+				continue
+			}
+			key := ""
+			if c.Group >= 0 {
+				key = m.Groups[c.Group].key()
+			}
+			if own[key] == nil {
+				order = append(order, key)
+			}
+			own[key] = append(own[key], i)
+		}
+		for _, key := range order {
+			if key == "" {
+				rest = append(rest, m)
+				continue
+			}
+			if named[key] == nil {
+				named[key] = &group{}
+				keys = append(keys, key)
+			}
+			named[key].lanes = append(named[key].lanes, laneOf(m, own[key]))
+		}
+	}
+	slices.Sort(keys)
+	var out []*group
+	for _, key := range keys {
+		named[key].align()
+		out = append(out, named[key])
+	}
+	return append(out, unnamed(rest)...)
+}
+
+// laneOf is what a rank exchanges by these calls.
+func laneOf(m *member, calls []int) *lane {
+	l := &lane{member: m}
+	for i := range m.Steps {
+		s := &m.Steps[i]
+		var at []int
+		for k, c := range s.Call {
+			if slices.Contains(calls, c) {
+				at = append(at, k)
+			}
+		}
+		if len(at) > 0 {
+			l.steps = append(l.steps, laneStep{s, at})
+		}
+	}
+	return l
+}
+
+// fewCalls is up to how many collectives tell nothing by when they end: the clocks of the ranks are set by them.
+const fewCalls = 8
+
+// unnamed finds the groups of collectives whose traces do not name them. Each kind is looked at by itself, as a rank
+// may reduce with some ranks and gather from others; kinds of the same ranks are one group. A kind that is too rare to
+// tell belongs to the largest group of its rank, or to all ranks.
+func unnamed(members []*member) (out []*group) {
+	type part struct {
+		m     *member
+		calls []int
+	}
+	byRanks := map[string][]part{}
+	var keys []string
+	groupOf := map[*member]string{} // the largest
+	sizes := map[string]int{}
+	add := func(key string, p part) {
+		if byRanks[key] == nil {
+			keys = append(keys, key)
+		}
+		for i := range byRanks[key] {
+			if q := &byRanks[key][i]; q.m == p.m {
+				q.calls = append(q.calls, p.calls...)
+				return
+			}
+		}
+		byRanks[key] = append(byRanks[key], p)
+	}
+	var rare []part
+	for _, kind := range classify.Collectives() {
+		var lanes []*lane
+		calls := map[*member][]int{}
+		for _, m := range members {
+			var own []int
+			for i, c := range m.Calls {
+				if c.Kind == kind && c.Group < 0 && endTogether(kind) {
+					own = append(own, i)
+				}
+			}
+			if len(own) == 0 {
+				continue
+			}
+			l := laneOf(m, own)
+			n := 0
+			for i := range l.steps {
+				n += len(l.steps[i].calls)
+			}
+			if n <= fewCalls {
+				rare = append(rare, part{m, own})
+				continue
+			}
+			lanes, calls[m] = append(lanes, l), own
+		}
+		for _, g := range clusters(lanes) {
+			var ids []string
+			for _, l := range g.lanes {
+				ids = append(ids, l.label)
+			}
+			key := strings.Join(ids, "\x00")
+			sizes[key] = len(ids)
+			for _, l := range g.lanes {
+				add(key, part{l.member, calls[l.member]})
+				if old, ok := groupOf[l.member]; !ok || len(ids) > sizes[old] {
+					groupOf[l.member] = key
+				}
+			}
+		}
+	}
+	for _, p := range rare {
+		add(groupOf[p.m], p)
+	}
+	for _, key := range keys {
+		g := &group{}
+		for _, p := range byRanks[key] {
+			slices.Sort(p.calls)
+			g.lanes = append(g.lanes, laneOf(p.m, p.calls))
+		}
+		g.align()
+		out = append(out, g)
+	}
+	return out
+}
+
+// key is what two ranks call the same group.
+func (g ProcessGroup) key() string {
+	if len(g.Ranks) == 0 {
+		return g.Name
+	}
+	var b strings.Builder
+	for i, r := range g.Ranks {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(r))
+	}
+	return b.String()
+}
+
+// Numbers that decide which ranks are one group.
+const (
+	// sampled is how many ranks are compared with one another to see how close together ends are in one group.
+	sampled = 16
+	// apartBy is how many times further than the closest ranks two ranks may end collectives and be one group, closest
+	// what nobody tells apart: recorders round to it, and the last bytes do not reach all ranks at once.
+	apartBy = 4
+	closest = 1000 // ns
+)
+
+// clusters puts ranks into groups: a rank joins the first one whose first rank ends collectives with it, about as close
+// as the closest ranks do.
+func clusters(lanes []*lane) []*group {
+	var near []int64 // the distance of each rank's closest
+	for i, a := range lanes[:min(sampled, len(lanes))] {
+		best := int64(-1)
+		for k, b := range lanes[:min(sampled, len(lanes))] {
+			if off, ok := distance(a, b); i != k && ok && (best < 0 || off < best) {
+				best = off
+			}
+		}
+		if best >= 0 {
+			near = append(near, best)
+		}
+	}
+	limit := max(closest, apartBy*middle(near))
+	var out []*group
+next:
+	for _, l := range lanes {
+		for _, g := range out {
+			if off, ok := distance(g.lanes[0], l); ok && off <= limit {
+				g.lanes = append(g.lanes, l)
+				continue next
+			}
+		}
+		out = append(out, &group{lanes: []*lane{l}})
+	}
+	return out
+}
+
+// distance is how far apart two ranks end their collectives, the median; false where they do not exchange data.
+func distance(a, b *lane) (int64, bool) {
+	by, ok := shiftOf(a, b)
+	if !ok {
+		return 0, false
+	}
+	var mine, theirs []rendezvous.Span
+	for i := range a.steps {
+		if j := by(i); j >= 0 && sameKinds(a, b, i, j) {
+			mine, theirs = append(mine, a.steps[i].spans()...), append(theirs, b.steps[j].spans()...)
+		}
+	}
+	if !rendezvous.Together(mine, theirs) {
+		return 0, false
+	}
+	_, off := rendezvous.Clock(mine, theirs)
+	return off, true
+}
+
+// pairing says which step of another lane a step is, −1 for none.
+type pairing func(i int) int
+
+func sameKinds(a, b *lane, i, j int) bool {
+	x, y := &a.steps[i], &b.steps[j]
+	if len(x.calls) != len(y.calls) {
+		return false
+	}
+	for k := range x.calls {
+		if x.kind(a.Rank, k) != y.kind(b.Rank, k) {
+			return false
+		}
+	}
+	return true
+}
+
+// numbersOf are the steps by the server's number, of several passes of one number by their order; nil where a step has
+// none.
+func (l *lane) numbersOf() map[[2]int64]int {
+	out, seen := map[[2]int64]int{}, map[int64]int64{}
+	for i := range l.steps {
+		n := l.steps[i].Number
+		if n < 0 {
+			return nil
+		}
+		out[[2]int64{n, seen[n]}] = i
+		seen[n]++
+	}
+	return out
+}
+
+// mostShift is how many steps two recordings of one run may begin or end apart where no numbers tell: profilers of all
+// ranks are started by one request.
+const mostShift = 8
+
+// shiftOf pairs the steps of two lanes: by the server's numbers, else by a shift at which the steps run the same
+// collectives. The one that leaves most steps paired counts, then that of the closest clocks, unless the collectives end
+// more than twice as close together at another one.
+func shiftOf(a, b *lane) (pairing, bool) {
+	na, nb := a.numbersOf(), b.numbersOf()
+	if na != nil && nb != nil {
+		to := make([]int, len(a.steps))
+		any := false
+		for key, i := range na {
+			j, ok := nb[key]
+			if to[i] = -1; ok {
+				to[i], any = j, true
+			}
+		}
+		return func(i int) int {
+			if i < 0 || i >= len(to) {
+				return -1
+			}
+			return to[i]
+		}, any
+	}
+	la, lb := len(a.steps), len(b.steps)
+	type fit struct {
+		by, odd, lost int
+		off, clocks   int64
+	}
+	var fits []fit
+	for _, middle := range []int{lb - la, 0} {
+		for by := middle - mostShift; by <= middle+mostShift; by++ {
+			f := fit{by: by, lost: min(la, lb)}
+			var mine, theirs []rendezvous.Span
+			for i := max(0, -by); i < la && i+by < lb; i++ {
+				f.lost--
+				if !sameKinds(a, b, i, i+by) {
+					f.odd++
+					continue
+				}
+				mine, theirs = append(mine, a.steps[i].spans()...), append(theirs, b.steps[i+by].spans()...)
+			}
+			if len(mine) == 0 || 2*f.lost > min(la, lb) {
+				continue
+			}
+			clock, off := rendezvous.Clock(mine, theirs)
+			if f.off = off; a.Clock != 0 && b.Clock != 0 {
+				f.clocks = abs(clock + b.Clock - a.Clock)
+			}
+			fits = append(fits, f)
+		}
+		if la == lb {
+			break
+		}
+	}
+	if len(fits) == 0 {
+		return nil, false
+	}
+	slices.SortStableFunc(fits, func(x, y fit) int {
+		return cmp.Or(cmp.Compare(x.odd, y.odd), cmp.Compare(x.lost, y.lost), cmp.Compare(x.clocks, y.clocks))
+	})
+	best := fits[0]
+	for _, f := range fits[1:] {
+		if f.odd == best.odd && 2*f.off < best.off { // clearly closer
+			best = f
+		}
+	}
+	return func(i int) int {
+		if j := i + best.by; j >= 0 && j < lb {
+			return j
+		}
+		return -1
+	}, true
+}
+
+func abs(x int64) int64 { return max(x, -x) }
+
+// align finds the steps that the lanes have in common. Steps are those of the lane with most of them and, with numbers,
+// of all lanes.
+func (g *group) align() {
+	g.rows = nil
+	if len(g.lanes) == 0 {
+		return
+	}
+	numbers := make([]map[[2]int64]int, len(g.lanes))
+	all := map[[2]int64]bool{}
+	for i, l := range g.lanes {
+		if numbers[i] = l.numbersOf(); numbers[i] == nil {
+			numbers = nil
+			break
+		}
+		for key := range numbers[i] {
+			all[key] = true
+		}
+	}
+	if numbers != nil {
+		keys := make([][2]int64, 0, len(all))
+		for key := range all {
+			keys = append(keys, key)
+		}
+		slices.SortFunc(keys, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+		for _, key := range keys {
+			row := make([]int, len(g.lanes))
+			for i := range row {
+				j, ok := numbers[i][key]
+				if row[i] = j; !ok {
+					row[i] = -1
+				}
+			}
+			g.rows = append(g.rows, row)
+		}
+	} else {
+		ref := slices.MaxFunc(g.lanes, func(a, b *lane) int { return cmp.Compare(len(a.steps), len(b.steps)) })
+		pairs := make([]pairing, len(g.lanes))
+		for i, l := range g.lanes {
+			if l == ref {
+				pairs[i] = func(j int) int {
+					if j < 0 || j >= len(ref.steps) {
+						return -1
+					}
+					return j
+				}
+			} else if by, ok := shiftOf(ref, l); ok {
+				pairs[i] = by
+			} else {
+				pairs[i] = func(int) int { return -1 }
+			}
+		}
+		most := len(ref.steps)
+		for i := -most; i < 2*most; i++ { // others may have steps before and behind those of ref
+			row := make([]int, len(g.lanes))
+			any := false
+			for k := range row {
+				row[k] = pairs[k](i)
+				any = any || row[k] >= 0
+			}
+			if any {
+				g.rows = append(g.rows, row)
+			}
+		}
+	}
+	g.setClocks()
+}
+
+// setClocks measures how far the clock of each lane is from the first one's.
+func (g *group) setClocks() {
+	for k, l := range g.lanes[1:] {
+		var mine, theirs []rendezvous.Span
+		for _, row := range g.rows {
+			if i, j := row[0], row[k+1]; i >= 0 && j >= 0 && sameKinds(g.lanes[0], l, i, j) {
+				mine, theirs = append(mine, g.lanes[0].steps[i].spans()...), append(theirs, l.steps[j].spans()...)
+			}
+		}
+		clock, _ := rendezvous.Clock(mine, theirs)
+		l.shift = clock + l.Clock - g.lanes[0].Clock
+	}
+}
+
+// meeting is one collective on the lanes that run it.
+type meeting struct {
+	lanes []int
+	took  []int64
+}
+
+// each calls take for every collective of a row that at least two lanes run, in the order of the first lane, and
+// returns how many collectives of single lanes find no partner. The n-th collective of a kind is the same one on all
+// lanes; a lane that runs another number of them than most lacks some, or has too many, and is left out for that kind.
+func (g *group) each(row []int, take func(meeting)) (unmatched int) {
+	type list struct{ at []int }
+	kinds := map[classify.Collective][]list{} // by lane
+	var order []classify.Collective
+	for k, l := range g.lanes {
+		if row[k] < 0 {
+			continue
+		}
+		s := &l.steps[row[k]]
+		for i := range s.calls {
+			kind := s.kind(l.Rank, i)
+			if kinds[kind] == nil {
+				kinds[kind] = make([]list, len(g.lanes))
+				order = append(order, kind)
+			}
+			kinds[kind][k].at = append(kinds[kind][k].at, s.calls[i])
+		}
+	}
+	for _, kind := range order {
+		lists := kinds[kind]
+		counts := map[int]int{}
+		for k := range lists {
+			if row[k] >= 0 {
+				counts[len(lists[k].at)]++
+			}
+		}
+		n, most := 0, 0
+		for count, lanes := range counts {
+			if lanes > most || lanes == most && count > n {
+				n, most = count, lanes
+			}
+		}
+		var m meeting
+		for k := range lists {
+			switch {
+			case row[k] < 0:
+			case len(lists[k].at) == n && most > 1:
+				m.lanes = append(m.lanes, k)
+			default:
+				unmatched += len(lists[k].at)
+			}
+		}
+		for i := range n {
+			if len(m.lanes) < 2 {
+				break
+			}
+			m.took = m.took[:0]
+			for _, k := range m.lanes {
+				m.took = append(m.took, g.lanes[k].steps[row[k]].Took[lists[k].at[i]])
+			}
+			take(m)
+		}
+	}
+	return unmatched
+}

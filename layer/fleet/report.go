@@ -1,0 +1,298 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
+)
+
+// ReportSchema names the document that a [Report] is in JSON.
+const ReportSchema = "strata.fleet/1"
+
+// Options change what a [Report] holds. The zero value bounds it.
+type Options struct {
+	// Full keeps every rank, run and step. Otherwise a report of any number of ranks stays below two megabytes.
+	Full bool
+}
+
+// Report is what all ranks of one or several recordings tell together.
+type Report struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	// Files were found, Ranks of them read and counted once, Bad could not be read.
+	Files  int                `json:"files"`
+	Ranks  int                `json:"ranks"`
+	Bad    int                `json:"bad"`
+	Health trace.HealthStatus `json:"health"`
+	// Verdict is one sentence.
+	Verdict string `json:"verdict"`
+	// Findings are those of all runs, ranked; Runs are by name. LeftOut counts findings and runs that Options.Full
+	// would keep.
+	Findings []finding.Finding `json:"findings"`
+	Runs     []Run             `json:"runs"`
+	LeftOut  int               `json:"left_out"`
+}
+
+// What is kept of a report that is not full: some 1.5 MB at most.
+const (
+	mostRuns     = 200
+	mostGroups   = 8
+	mostFindings = 100
+	mostShared   = 30
+	mostRows     = 8
+	mostSkew     = 32
+	mostFiles    = 8
+)
+
+// Combine makes the report of runs, each of [OfRun]. The order of the runs does not matter.
+func Combine(name string, runs []Run, o Options) *Report {
+	r := &Report{Schema: ReportSchema, Name: name, Health: trace.HealthOK, Findings: []finding.Finding{}, Runs: slices.Clone(runs)}
+	if r.Runs == nil {
+		r.Runs = []Run{}
+	}
+	slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		r.Files, r.Ranks, r.Bad, r.Health = r.Files+run.Files, r.Ranks+run.Ranks, r.Bad+len(run.Bad), worse(r.Health, run.Health)
+		r.Findings = append(r.Findings, run.Findings...)
+	}
+	finding.Rank(r.Findings)
+	r.Verdict = r.sentence()
+	if !o.Full {
+		r.bound()
+	}
+	return r
+}
+
+// bound cuts what grows with the number of ranks.
+func (r *Report) bound() {
+	if n := len(r.Findings) - mostFindings; n > 0 {
+		r.Findings, r.LeftOut = r.Findings[:mostFindings], r.LeftOut+n
+	}
+	if n := len(r.Runs) - mostRuns; n > 0 {
+		// Those with findings, then the first by name; by name again.
+		order := slices.Clone(r.Runs)
+		slices.SortStableFunc(order, func(a, b Run) int { return cmp.Compare(b2i(len(b.Findings) > 0), b2i(len(a.Findings) > 0)) })
+		r.Runs, r.LeftOut = order[:mostRuns], r.LeftOut+n
+		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
+	}
+	few := 1
+	if len(r.Runs) < mostGroups {
+		few = 4 // of few runs more is kept
+	}
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		run.Bad, run.Twice = first(run.Bad, mostFiles*few), first(run.Twice, mostFiles*few)
+		run.Missing, run.Shared, run.Findings = first(run.Missing, mostRows*mostFiles), first(run.Shared, mostRows*few), first(run.Findings, mostRows*few)
+		run.Groups = slices.Clone(run.Groups)
+		slices.SortStableFunc(run.Groups, func(a, b Group) int {
+			return cmp.Or(cmp.Compare(b2i(b.Late != nil), b2i(a.Late != nil)), cmp.Compare(b.Wait.Median, a.Wait.Median))
+		})
+		run.Groups = first(run.Groups, mostGroups*few)
+		for k := range run.Groups {
+			g := &run.Groups[k]
+			g.Rows, g.Skew, g.Differs = nil, first(g.Skew, mostSkew), first(g.Differs, mostRows)
+		}
+	}
+}
+
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// Shared is a finding that ranks have each by itself. The finding is that of the rank with the median size.
+type Shared struct {
+	finding.Finding
+	Ranks   int    `json:"ranks"`
+	Of      int    `json:"of"`
+	PerRank Spread `json:"per_rank"`
+}
+
+// share puts the findings of ranks together that say the same.
+func share(all []*member) []Shared {
+	type key struct {
+		kind  finding.Kind
+		cause finding.Cause
+		code  string
+		text  string
+		stage finding.Stage
+		part  string
+	}
+	type one struct {
+		f    finding.Finding
+		rank string
+	}
+	groups := map[key][]one{}
+	total := map[string]int{}
+	for _, m := range all {
+		total[m.Part]++
+		for _, f := range m.Findings {
+			k := key{f.Kind, f.Cause, f.Code, f.Text, f.Stage, m.Part}
+			groups[k] = append(groups[k], one{f, m.label})
+		}
+	}
+	out := []Shared{}
+	for k, list := range groups {
+		slices.SortStableFunc(list, func(a, b one) int { return cmp.Compare(b.f.PerStep, a.f.PerStep) })
+		values := make([]Value, len(list))
+		for i, o := range list {
+			values[i] = Value{o.rank, int64(o.f.PerStep)}
+		}
+		out = append(out, Shared{Finding: list[len(list)/2].f, Ranks: len(list), Of: total[k.part], PerRank: spreadOf(values)})
+	}
+	slices.SortFunc(out, func(a, b Shared) int {
+		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt), cmp.Compare(b.PerRank.Median*int64(b.Ranks), a.PerRank.Median*int64(a.Ranks)),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Stage, b.Stage))
+	})
+	return out
+}
+
+// findings states what the ranks of a run tell.
+func (run *Run) findings() {
+	add := func(f finding.Finding) {
+		if f.Do == "" {
+			f.Advice = f.Kind.Info().Advice
+		}
+		f.Place.Trace = run.Run
+		run.Findings = append(run.Findings, f)
+	}
+	run.addIncomplete(add)
+	for i := range run.Groups {
+		g := &run.Groups[i]
+		size := func(ns int64) finding.Size {
+			return finding.SizeOf(finding.Recoverable, finding.OfStep, time.Duration(ns)*time.Duration(g.Steps), g.Steps, time.Duration(g.Step)*time.Duration(g.Steps))
+		}
+		where := "ranks " + g.Name
+		if g.Part != "" {
+			where += " (" + g.Part + ")"
+		}
+		if l := g.Late; l != nil {
+			f := finding.Finding{Kind: finding.LateRank, Code: l.Rank, Text: "The other ranks wait for " + l.Rank, Size: size(l.PerStep), Where: where,
+				Evidence: fmt.Sprintf("It arrives last at %s of %s collectives, %s; %s.", table.Count(int64(l.Last)), table.Count(int64(l.Decided)), since(l), l.Why())}
+			if l.Cause != finding.NoCause {
+				f.Advice = l.Cause.Info().Advice
+			}
+			add(f)
+			continue
+		}
+		if wait := g.meanWait; g.Step > 0 && float64(wait) >= leastShare*float64(g.Step) {
+			add(finding.Finding{Kind: finding.RanksWait, Code: g.Name, Text: "Ranks wait for one another, for no single one", Size: size(wait), Where: where,
+				Evidence: fmt.Sprintf("They wait %s–%s per step in %s collectives.", ns(g.Wait.Min), ns(g.Wait.Max), table.Count(int64(g.Collectives)))})
+		}
+	}
+	for i := range run.Groups {
+		for _, d := range first(run.Groups[i].Differs, 3) {
+			if l := run.Groups[i].Late; d.NS <= 0 || l != nil && l.Rank == d.Rank {
+				continue
+			}
+			g := &run.Groups[i]
+			size := finding.SizeOf(finding.Taken, finding.OfStep, time.Duration(d.NS)*time.Duration(g.Steps), g.Steps, time.Duration(g.Step)*time.Duration(g.Steps))
+			add(finding.Finding{Kind: finding.RankDiffers, Code: d.Rank, Text: d.Rank + " is unlike the ranks beside it", Size: size, Where: "ranks " + g.Name,
+				Evidence: fmt.Sprintf("%s takes %s more per step than on the median rank; %d ranks are alike.", d.What, ns(d.NS), g.Alike)})
+		}
+	}
+}
+
+// addIncomplete states what is wrong with the files of a run.
+func (run *Run) addIncomplete(add func(finding.Finding)) {
+	doubt := func(code, text, evidence string) {
+		add(finding.Finding{Kind: finding.IncompleteRun, Code: code, Text: text, Evidence: evidence})
+	}
+	if n := len(run.Missing); n > 0 {
+		least := int64(-1)
+		late := false
+		for i := range run.Groups {
+			g := &run.Groups[i]
+			late = late || g.Late != nil
+			if share := g.Transfer; least < 0 || share < least {
+				least = share
+			}
+		}
+		evidence := fmt.Sprintf("Ranks %s are in no file.", rangesOf(run.Missing))
+		if step := run.Step.Median; !late && least > 0 && step > 0 {
+			evidence = fmt.Sprintf("Ranks %s are in no file, and every rank spends at least %s of step time in collectives: the late one may be among them.",
+				rangesOf(run.Missing), table.Pct(100*float64(least)/float64(step), 1))
+		}
+		doubt("missing", fmt.Sprintf("%d of %d ranks are missing", n, n+run.Ranks), evidence)
+	}
+	if n := len(run.Bad); n > 0 {
+		doubt("unreadable", fmt.Sprintf("Read %d of %d files", run.Files-n, run.Files), whys(run.Bad))
+	}
+	if n := len(run.Twice); n > 0 {
+		doubt("twice", fmt.Sprintf("%d %s left out as copies", n, plural(n, "file is", "files are")), whys(run.Twice))
+	}
+	for _, mixed := range []struct {
+		what string
+		list []string
+	}{{"models", run.Models}, {"GPUs", run.GPUs}} {
+		if len(mixed.list) > 1 {
+			doubt("mixed", "The files are of different "+mixed.what, strings.Join(first(mixed.list, mostFiles), ", ")+
+				". These seem to be two runs: compare them with `strata compare A B`.")
+		}
+	}
+}
+
+// whys lists the first files that are left out.
+func whys(list []Duplicate) string {
+	var out []string
+	for _, d := range first(list, 3) {
+		text := d.File + ": " + d.Why
+		if d.Of != "" {
+			text += " as " + d.Of
+		}
+		out = append(out, text)
+	}
+	if n := len(list) - len(out); n > 0 {
+		out = append(out, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(out, "; ") + "."
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func since(l *Late) string {
+	switch {
+	case l.Always:
+		return "in the whole window"
+	case l.Since >= 0:
+		return fmt.Sprintf("since step %d", l.Since)
+	}
+	return "in single steps"
+}
+
+func ns(d int64) string { return table.Duration(time.Duration(d)) }
+
+// sentence says what matters most.
+func (r *Report) sentence() string {
+	late, first := 0, ""
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Kind == finding.LateRank {
+			if late++; late == 1 {
+				first = fmt.Sprintf("%s for up to %s per step (%s)", f.Text, ns(int64(f.PerStep)), table.Pct(100*f.Share, 1))
+				if len(r.Runs) > 1 {
+					first += " in " + f.Place.Trace
+				}
+			}
+		}
+	}
+	switch {
+	case r.Ranks == 0:
+		return "No rank could be read."
+	case late == 1:
+		return first + "."
+	case late > 1:
+		return fmt.Sprintf("%d groups wait for a late rank. %s.", late, first)
+	case r.Ranks == 1:
+		return "One rank alone does not tell who waits for whom."
+	}
+	return fmt.Sprintf("No rank makes the others wait for %s of a step or more.", table.Pct(100*leastShare, 0))
+}

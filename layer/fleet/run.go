@@ -1,0 +1,665 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Numbers that decide what is said.
+const (
+	// lateBy is the greatest probability that a rank that is last no more often than by the toss of a coin is called
+	// late. Of three and more ranks that are alike none is last at half of the collectives, so that chance is much less.
+	lateBy = 0.01
+	// leastShare of a step is told: less is lost among the differences between runs of one server.
+	leastShare = 0.01
+	// alikeShare of a step is what ranks may differ by and be alike: what leastShare is for a time.
+	alikeShare = 0.01
+	// causeShare is the part of a rank's lateness that its largest cause must explain to be named.
+	causeShare = 0.5
+	// tokenShare is from how many more tokens than its peers a rank's longer kernels are put down to them.
+	tokenShare = 0.05
+)
+
+// Run is what the ranks of one recording tell together. Times are nanoseconds per step unless said otherwise.
+type Run struct {
+	Run string `json:"run"`
+	// Files were found, Ranks of them read and counted once.
+	Files int `json:"files"`
+	Ranks int `json:"ranks"`
+	// World is the number of ranks of the job, 0 unknown. Missing are those that no file holds.
+	World   int   `json:"world_size,omitempty"`
+	Missing []int `json:"missing"`
+	// Bad files could not be read. Twice are files that hold a rank once more.
+	Bad    []Duplicate        `json:"bad"`
+	Twice  []Duplicate        `json:"twice"`
+	Health trace.HealthStatus `json:"health"`
+	GPUs   []string           `json:"gpus"`
+	Models []string           `json:"models"`
+	Commit string             `json:"commit,omitempty"`
+	Date   string             `json:"date,omitempty"`
+	// Step is the wall time of steps by rank, the mean over its steps; Wait the part spent waiting for other ranks.
+	Step   Spread  `json:"step"`
+	Wait   Spread  `json:"wait"`
+	Groups []Group `json:"groups"`
+	// Findings are those of this run; Shared are those that its ranks have each by itself, once for all of them.
+	Findings []finding.Finding `json:"findings"`
+	Shared   []Shared          `json:"shared"`
+}
+
+// Why a file is left out although it could be read.
+const (
+	sameContent = "the same content"
+	sameRank    = "the same rank"
+)
+
+// Duplicate is a file that is left out. Of is the one that counts instead, "" for none.
+type Duplicate struct {
+	File string `json:"file"`
+	Of   string `json:"of,omitempty"`
+	Why  string `json:"why"`
+}
+
+// Spread says how values of ranks differ. Worst are the three largest.
+type Spread struct {
+	Min    int64   `json:"min_ns"`
+	Median int64   `json:"median_ns"`
+	Max    int64   `json:"max_ns"`
+	Worst  []Value `json:"worst"`
+}
+
+// Value is that of one rank.
+type Value struct {
+	Rank string `json:"rank"`
+	NS   int64  `json:"ns"`
+}
+
+// spreadOf sorts values in place.
+func spreadOf(values []Value) Spread {
+	s := Spread{Worst: []Value{}}
+	if len(values) == 0 {
+		return s
+	}
+	slices.SortStableFunc(values, func(a, b Value) int { return cmp.Compare(b.NS, a.NS) })
+	s.Max, s.Median, s.Min = values[0].NS, values[len(values)/2].NS, values[len(values)-1].NS
+	s.Worst = append(s.Worst, values[:min(3, len(values))]...)
+	return s
+}
+
+// Group is ranks that exchange data with one another.
+type Group struct {
+	// Name lists its ranks: "0–7". Part is the stage that the files' names say.
+	Name  string `json:"name"`
+	Part  string `json:"part,omitempty"`
+	Ranks int    `json:"ranks"`
+	Steps int    `json:"steps"`
+	// Collectives were matched. At Tied of them the last ranks arrive together; Unmatched are those of single ranks.
+	Collectives int `json:"collectives"`
+	Tied        int `json:"tied"`
+	Unmatched   int `json:"unmatched"`
+	// Step is the median rank's wall time per step. Wait is by rank. Transfer is the time in which all ranks exchange.
+	Step     int64  `json:"step_ns"`
+	Wait     Spread `json:"wait"`
+	Transfer int64  `json:"transfer_ns"`
+	// Late is the rank that the others wait for, nil for none.
+	Late *Late `json:"late,omitempty"`
+	// Skew is the longest wait of a rank in each step, in order.
+	Skew []int64 `json:"skew_ns"`
+	// Rows are the ranks, each by itself.
+	Rows []Row `json:"rank_rows,omitempty"`
+	// Alike counts ranks whose own work and idle time differ by at most Within of a step from the median's; Differs
+	// are the others, the most different first.
+	Alike   int       `json:"alike"`
+	Within  float64   `json:"within"`
+	Differs []Differs `json:"differs"`
+
+	meanWait int64
+}
+
+// Row is one rank of a group.
+type Row struct {
+	Rank   string `json:"rank"`
+	File   string `json:"file"`
+	Host   string `json:"host,omitempty"`
+	Steps  int    `json:"steps"`
+	Wall   int64  `json:"step_ns"`
+	Busy   int64  `json:"busy_ns"`
+	Wait   int64  `json:"wait_ns"`
+	Waited int64  `json:"wait_total_ns"` // in all matched collectives
+	Last   int    `json:"last"`          // collectives at which it alone arrives last
+	Tokens int64  `json:"tokens"`        // −1 unknown
+	// Clock is how far its clock is ahead of the first rank's.
+	Clock int64 `json:"clock_ns"`
+}
+
+// Differs says in what a rank differs from the others of its group.
+type Differs struct {
+	Rank string `json:"rank"`
+	// What is an operator or a cause of idle time; NS is per step, more than the median rank.
+	What  string  `json:"what"`
+	NS    int64   `json:"ns"`
+	Share float64 `json:"share"`
+}
+
+// Late is the rank that the others wait for.
+type Late struct {
+	Rank string `json:"rank"`
+	// Last of Decided collectives it arrives last at, alone.
+	Last    int `json:"last"`
+	Decided int `json:"decided"`
+	// PerStep is how much less it waits than the median of the others; Share is that of a step.
+	PerStep int64   `json:"ns"`
+	Share   float64 `json:"share"`
+	// Since is the number, or place, of the first step from which on it is late; Always that it is so in the whole
+	// window.
+	Since  int64 `json:"since_step"`
+	Always bool  `json:"always"`
+	// Cause is why it is idle where it is late by idle time, Operator which one takes longer, Tokens and Requests how
+	// many more it has than the median of the others where it has more. Excess is what that explains, Name what ran
+	// meanwhile.
+	Cause    finding.Cause `json:"cause,omitempty"`
+	Operator string        `json:"operator,omitempty"`
+	Tokens   int64         `json:"more_tokens,omitempty"`
+	Requests int64         `json:"more_requests,omitempty"`
+	Excess   int64         `json:"excess_ns"`
+	Name     string        `json:"name,omitempty"`
+}
+
+// Why says in a clause what the rank does before it arrives.
+func (l *Late) Why() string {
+	switch {
+	case l.Cause != finding.NoCause && l.Name != "":
+		return fmt.Sprintf("%s (%s)", l.Cause.Info().Why, l.Name)
+	case l.Cause != finding.NoCause:
+		return l.Cause.Info().Why
+	case l.Operator != "" && l.Tokens > 0:
+		return fmt.Sprintf("it has %d more tokens per step, above all in %s", l.Tokens, l.Operator)
+	case l.Operator != "" && l.Requests > 0:
+		return fmt.Sprintf("it has %d more requests per step, above all in %s", l.Requests, l.Operator)
+	case l.Operator != "":
+		return "its " + l.Operator + " takes longer"
+	}
+	return "its digest does not show why"
+}
+
+// OfRun combines the digests of one recording. The order of the digests does not matter.
+func OfRun(ranks []Rank) Run {
+	var set Set
+	for _, r := range ranks {
+		set.Add(r)
+	}
+	sorted := set.Ranks()
+	run := Run{Files: len(sorted), Missing: []int{}, Bad: []Duplicate{}, Twice: []Duplicate{}, Health: trace.HealthOK,
+		GPUs: []string{}, Models: []string{}, Groups: []Group{}, Findings: []finding.Finding{}, Shared: []Shared{}}
+	parts := map[string][]*Rank{}
+	var names []string
+	for i := range sorted {
+		r := &sorted[i]
+		run.Run, run.Commit, run.Date = r.Run, cmp.Or(run.Commit, r.Commit), cmp.Or(run.Date, r.Date)
+		if r.Bad != "" {
+			run.Bad, run.Health = append(run.Bad, Duplicate{File: r.File, Why: r.Bad}), worse(run.Health, trace.HealthDegraded)
+			continue
+		}
+		if parts[r.Part] == nil {
+			names = append(names, r.Part)
+		}
+		parts[r.Part] = append(parts[r.Part], r)
+	}
+	var all []*member
+	ids := map[string]bool{}
+	for _, part := range names {
+		members, twice := identify(parts[part])
+		run.Twice = append(run.Twice, twice...)
+		for _, m := range members {
+			all = append(all, m)
+			ids[m.label] = true
+			run.World, run.Health = max(run.World, m.World), worse(run.Health, m.Health)
+			run.GPUs, run.Models = include(run.GPUs, m.GPU), include(run.Models, m.Model)
+		}
+		for _, g := range groupsOf(members) {
+			run.Groups = append(run.Groups, g.measure(part))
+		}
+	}
+	run.Ranks = len(ids)
+	run.findMissing(all)
+	run.sumUp(all)
+	run.findings()
+	run.Shared = share(all)
+	return run
+}
+
+func worse(a, b trace.HealthStatus) trace.HealthStatus {
+	if b != "" && b.Compare(a) > 0 {
+		return b
+	}
+	return a
+}
+
+func include(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	list = append(list, s)
+	slices.Sort(list)
+	return list
+}
+
+// mostMissing is how many missing ranks are listed; a job's size is what a file says.
+const mostMissing = 4096
+
+// findMissing lists ranks that the job has, the groups name, or that lie between others, and no file holds.
+func (run *Run) findMissing(all []*member) {
+	have, last := map[int]bool{}, -1
+	for _, m := range all {
+		have[m.id] = true
+		last = max(last, m.id)
+		for _, g := range m.Groups {
+			for _, r := range g.Ranks {
+				last = max(last, r)
+			}
+		}
+	}
+	if last < 0 {
+		return
+	}
+	for n := range min(max(run.World, last+1), len(have)+mostMissing) {
+		if !have[n] {
+			run.Missing = append(run.Missing, n)
+		}
+	}
+}
+
+// sumUp measures the steps of ranks over all groups.
+func (run *Run) sumUp(all []*member) {
+	waits, walls := map[string]int64{}, []Value{}
+	for i := range run.Groups {
+		for _, r := range run.Groups[i].Rows {
+			waits[r.Rank] += r.Wait
+		}
+	}
+	var waiting []Value
+	for _, m := range all {
+		if mean, n := m.mean(func(s *Step) int64 { return s.Wall }); n > 0 {
+			walls = append(walls, Value{m.label, mean})
+		}
+	}
+	for _, m := range all {
+		if w, ok := waits[m.label]; ok {
+			waiting = append(waiting, Value{m.label, w})
+			delete(waits, m.label)
+		}
+	}
+	run.Step, run.Wait = spreadOf(walls), spreadOf(waiting)
+}
+
+// mean is that of a figure over the whole steps of a rank, or over all where none is whole.
+func (m *member) mean(of func(*Step) int64) (mean int64, n int) {
+	for _, whole := range []bool{true, false} {
+		var sum int64
+		for i := range m.Steps {
+			if s := &m.Steps[i]; !whole || !s.Partial {
+				sum += of(s)
+				n++
+			}
+		}
+		if n > 0 {
+			return sum / int64(n), n
+		}
+	}
+	return 0, 0
+}
+
+// rowSum is what the ranks of a group do in one step: how long each waits, and at how many collectives it is last.
+type rowSum struct {
+	waits []int64
+	last  []int
+	// decided collectives have one last rank.
+	decided int
+}
+
+// sum measures one step.
+func (g *group) sum(row []int, out *Group) rowSum {
+	s := rowSum{waits: make([]int64, len(g.lanes)), last: make([]int, len(g.lanes))}
+	out.Unmatched += g.each(row, func(m meeting) {
+		out.Collectives++
+		first, second := 0, -1
+		for k := 1; k < len(m.took); k++ {
+			switch {
+			case m.took[k] < m.took[first]:
+				first, second = k, first
+			case second < 0 || m.took[k] < m.took[second]:
+				second = k
+			}
+		}
+		out.Transfer += m.took[first]
+		for k, lane := range m.lanes {
+			s.waits[lane] += m.took[k] - m.took[first]
+		}
+		if m.took[second] == m.took[first] {
+			out.Tied++
+			return
+		}
+		s.last[m.lanes[first]]++
+		s.decided++
+	})
+	return s
+}
+
+// measure says who waits in a group, and for whom.
+func (g *group) measure(part string) Group {
+	n := len(g.lanes)
+	out := Group{Part: part, Ranks: n, Steps: len(g.rows), Skew: []int64{}, Differs: []Differs{}}
+	sums := make([]rowSum, len(g.rows))
+	for i, row := range g.rows {
+		sums[i] = g.sum(row, &out)
+		out.Skew = append(out.Skew, slices.Max(sums[i].waits))
+	}
+	out.Transfer /= int64(max(len(g.rows), 1))
+	var walls []int64
+	var ids []int
+	for k, l := range g.lanes {
+		r := Row{Rank: l.label, File: l.File, Host: l.Host, Clock: l.shift}
+		for i, row := range g.rows {
+			r.Waited, r.Last, r.Steps = r.Waited+sums[i].waits[k], r.Last+sums[i].last[k], r.Steps+b2i(row[k] >= 0)
+		}
+		r.Wait = r.Waited / int64(max(r.Steps, 1))
+		r.Wall, _ = l.mean(func(s *Step) int64 { return s.Wall })
+		r.Busy, _ = l.mean(func(s *Step) int64 { return s.Busy })
+		r.Tokens, _ = l.mean(func(s *Step) int64 { return s.Tokens })
+		out.Rows = append(out.Rows, r)
+		walls, ids = append(walls, r.Wall), append(ids, l.id)
+		out.meanWait += r.Wait / int64(n)
+	}
+	out.Name, out.Step, out.Wait = rangesOf(ids), middle(walls), spreadOf(out.waits())
+	for _, from := range []int{0, len(g.rows) / 2} { // a rank that is late since lately
+		if out.Late = g.late(&out, sums, from); out.Late != nil {
+			break
+		}
+	}
+	g.findDiffers(&out)
+	return out
+}
+
+func (g *Group) waits() (out []Value) {
+	for _, r := range g.Rows {
+		out = append(out, Value{r.Rank, r.Wait})
+	}
+	return out
+}
+
+// late finds the rank that waits least from a step on, and says whether it is last by more than chance; nil where not.
+func (g *group) late(out *Group, sums []rowSum, from int) *Late {
+	n := len(g.lanes)
+	waits, last, in, decided := make([]int64, n), make([]int, n), make([]int64, n), 0
+	all := func(i int) bool { return !slices.Contains(g.rows[i], -1) } // the last of some ranks may be none of all
+	complete := slices.ContainsFunc(g.rows[from:], func(row []int) bool { return !slices.Contains(row, -1) })
+	for i := from; i < len(sums); i++ {
+		if complete && !all(i) {
+			continue
+		}
+		decided += sums[i].decided
+		for k := range n {
+			waits[k], last[k], in[k] = waits[k]+sums[i].waits[k], last[k]+sums[i].last[k], in[k]+int64(b2i(g.rows[i][k] >= 0))
+		}
+	}
+	late := 0
+	for k := range waits {
+		if waits[k] /= max(in[k], 1); waits[k] < waits[late] {
+			late = k
+		}
+	}
+	if decided == 0 || stat.SignTest(last[late], decided) > lateBy {
+		return nil
+	}
+	l := &Late{Rank: out.Rows[late].Rank, Last: last[late], Decided: decided, Since: -1}
+	l.PerStep = middle(slices.Delete(slices.Clone(waits), late, late+1)) - waits[late]
+	if l.PerStep <= 0 || float64(l.PerStep) < leastShare*float64(out.Step) {
+		return nil
+	}
+	l.Share = float64(l.PerStep) / float64(max(out.Step, 1))
+	since := len(sums)
+	for i := len(sums) - 1; i >= 0 && (sums[i].decided == 0 || 2*sums[i].last[late] > sums[i].decided); i-- {
+		since = i
+	}
+	if l.Always = since == 0; since < len(sums) {
+		l.Since = int64(since)
+		if row := g.rows[since]; row[late] >= 0 && g.lanes[late].steps[row[late]].Number >= 0 {
+			l.Since = g.lanes[late].steps[row[late]].Number
+		}
+	}
+	g.explain(l, late)
+	return l
+}
+
+// profile is what a lane does per step by itself: operators and idle time by cause, and its tokens.
+type profile struct {
+	operators map[string]int64
+	idle      map[finding.Cause]int64
+	tokens    int64 // −1 unknown
+	requests  int64
+}
+
+func (l *lane) profile(whole bool) (p profile) {
+	p = profile{operators: map[string]int64{}, idle: map[finding.Cause]int64{}}
+	n, tokens, requests := int64(0), int64(0), int64(0)
+	for i := range l.steps {
+		s := l.steps[i].Step
+		if whole && s.Partial {
+			continue
+		}
+		n++
+		for _, o := range s.Operators {
+			p.operators[o.Name] += o.NS
+		}
+		for _, c := range s.Idle {
+			p.idle[c.Cause] += c.NS
+		}
+		if s.Tokens >= 0 {
+			p.tokens, tokens = p.tokens+s.Tokens, tokens+1
+		}
+		if s.Requests >= 0 {
+			p.requests, requests = p.requests+s.Requests, requests+1
+		}
+	}
+	if n == 0 && whole {
+		return l.profile(false)
+	}
+	n = max(n, 1)
+	for k := range p.operators {
+		p.operators[k] /= n
+	}
+	for k := range p.idle {
+		p.idle[k] /= n
+	}
+	if p.tokens /= n; tokens < n {
+		p.tokens = -1
+	}
+	if p.requests /= n; requests < n {
+		p.requests = -1
+	}
+	return p
+}
+
+// waits says that idle time of the cause is no rank's own: it waits for others, or has nothing to do.
+func waits(c finding.Cause) bool {
+	g := c.Group()
+	return g == finding.RanksGroup || g == finding.RequestsGroup || g == finding.ProfilerGroup
+}
+
+// excess is what a lane spends more than the median of the others, the largest first.
+func excess(all []profile, lane int) (out []Differs, causes map[string]finding.Cause) {
+	causes = map[string]finding.Cause{}
+	others := func(of func(p *profile) int64) int64 {
+		var list []int64
+		for k := range all {
+			if k != lane {
+				list = append(list, of(&all[k]))
+			}
+		}
+		return middle(list)
+	}
+	operators, idle := map[string]bool{}, map[finding.Cause]bool{}
+	for k := range all {
+		for o := range all[k].operators {
+			operators[o] = true
+		}
+		for c := range all[k].idle {
+			idle[c] = true
+		}
+	}
+	for o := range operators {
+		of := func(p *profile) int64 { return p.operators[o] }
+		out = append(out, Differs{What: o, NS: of(&all[lane]) - others(of)})
+	}
+	for c := range idle {
+		if waits(c) {
+			continue
+		}
+		of := func(p *profile) int64 { return p.idle[c] }
+		what := "idle: " + c.String()
+		causes[what] = c
+		out = append(out, Differs{What: what, NS: of(&all[lane]) - others(of)})
+	}
+	slices.SortFunc(out, func(a, b Differs) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.What, b.What)) })
+	return out, causes
+}
+
+func (g *group) profiles() []profile {
+	all := make([]profile, len(g.lanes))
+	for k, l := range g.lanes {
+		all[k] = l.profile(true)
+	}
+	return all
+}
+
+// explain names what the late rank spends more time on than the others.
+func (g *group) explain(l *Late, late int) {
+	all := g.profiles()
+	list, causes := excess(all, late)
+	if len(list) == 0 || float64(list[0].NS) < causeShare*float64(l.PerStep) {
+		// No single cause: whether the host or the GPU is behind it, and the largest of that side.
+		var host, gpu int64
+		for _, d := range list {
+			if _, idle := causes[d.What]; idle {
+				host += d.NS
+			} else {
+				gpu += d.NS
+			}
+		}
+		if float64(max(host, gpu)) < causeShare*float64(l.PerStep) {
+			return
+		}
+		list = slices.DeleteFunc(list, func(d Differs) bool { _, idle := causes[d.What]; return idle != (host > gpu) })
+		list[0].NS = max(host, gpu)
+	}
+	l.Excess = list[0].NS
+	if c, idle := causes[list[0].What]; idle {
+		l.Cause = c
+		for _, n := range g.lanes[late].Names {
+			if n.Cause == c {
+				l.Name = n.Name
+			}
+		}
+		return
+	}
+	l.Operator = list[0].What
+	more := func(of func(*profile) int64) int64 {
+		var others []int64
+		for k := range all {
+			if n := of(&all[k]); k != late && n >= 0 {
+				others = append(others, n)
+			}
+		}
+		if own, mid := of(&all[late]), middle(others); own >= 0 && mid > 0 && float64(own-mid) > tokenShare*float64(mid) {
+			return own - mid
+		}
+		return 0
+	}
+	l.Tokens, l.Requests = more(func(p *profile) int64 { return p.tokens }), more(func(p *profile) int64 { return p.requests })
+}
+
+// findDiffers tells the ranks that are alike from those that are not.
+func (g *group) findDiffers(out *Group) {
+	if len(g.lanes) < 2 || out.Step <= 0 {
+		out.Alike = len(g.lanes)
+		return
+	}
+	all := g.profiles()
+	mid := profile{operators: map[string]int64{}, idle: map[finding.Cause]int64{}}
+	operators, idle := map[string][]int64{}, map[finding.Cause][]int64{}
+	for k := range all {
+		for o, ns := range all[k].operators {
+			operators[o] = append(operators[o], ns)
+		}
+		for c, ns := range all[k].idle {
+			idle[c] = append(idle[c], ns)
+		}
+	}
+	for o, list := range operators {
+		mid.operators[o] = middle(append(list, make([]int64, len(all)-len(list))...))
+	}
+	for c, list := range idle {
+		mid.idle[c] = middle(append(list, make([]int64, len(all)-len(list))...))
+	}
+	for k := range all {
+		d := Differs{Rank: g.lanes[k].label}
+		consider := func(what string, ns int64) {
+			if abs(ns) > abs(d.NS) || abs(ns) == abs(d.NS) && what < d.What {
+				d.What, d.NS = what, ns
+			}
+		}
+		for o := range mid.operators {
+			consider(o, all[k].operators[o]-mid.operators[o])
+		}
+		for c := range mid.idle {
+			if !waits(c) {
+				consider("idle: "+c.String(), all[k].idle[c]-mid.idle[c])
+			}
+		}
+		d.Share = float64(d.NS) / float64(out.Step)
+		if share := max(d.Share, -d.Share); share > alikeShare {
+			out.Differs = append(out.Differs, d)
+		} else {
+			out.Alike++
+			out.Within = max(out.Within, share)
+		}
+	}
+	slices.SortStableFunc(out.Differs, func(a, b Differs) int { return cmp.Compare(abs(b.NS), abs(a.NS)) })
+}
+
+// middle is the median, the upper one of an even number; 0 of none.
+func middle(list []int64) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(list)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2]
+}
+
+// rangesOf writes numbers as ranges: "0–3, 8".
+func rangesOf(ids []int) string {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	var out []string
+	for i := 0; i < len(ids); {
+		j := i
+		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
+			j++
+		}
+		if text := strconv.Itoa(ids[i]); j > i {
+			out = append(out, text+"–"+strconv.Itoa(ids[j]))
+		} else {
+			out = append(out, text)
+		}
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
+}

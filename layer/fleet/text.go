@@ -1,0 +1,182 @@
+package fleet
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// Text says how a report is written.
+type Text struct {
+	// Width is how many columns tables may have, 0 for any number. Markdown writes Markdown.
+	Width    int
+	Markdown bool
+}
+
+// What of a report stands in its text: fewer than 200 lines, however many ranks there are.
+const (
+	linesFindings = 20
+	linesRuns     = 40
+	linesGroups   = 12
+	linesShared   = 15
+)
+
+// WriteText writes the report for people.
+func (r *Report) WriteText(w io.Writer, o Text) error {
+	t := writer{table.NewWriter(w), o}
+	t.title("strata fleet of " + r.Name)
+	t.line(r.Verdict)
+	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)), table.Count(int64(r.Files)),
+		table.Count(int64(r.Ranks)), count(len(r.Runs), "recording"), r.Health))
+	t.findings(r)
+	t.runs(r)
+	for i := range first(r.Runs, linesGroups) {
+		if i > 0 && len(r.Runs) > 3 { // of many recordings those with a late rank are shown
+			break
+		}
+		t.groups(&r.Runs[i])
+		t.shared(&r.Runs[i])
+	}
+	if r.LeftOut > 0 {
+		t.line(fmt.Sprintf("%d findings and recordings are left out (use `--full --format json`).", r.LeftOut))
+	}
+	return t.w.Flush()
+}
+
+// writer writes the parts of a report.
+type writer struct {
+	w *table.Writer
+	o Text
+}
+
+func (t *writer) title(s string) {
+	if t.o.Markdown {
+		fmt.Fprintf(t.w, "# %s\n\n", table.EscapeMarkdown(s))
+		return
+	}
+	fmt.Fprintf(t.w, "%s\n\n", table.Clean(s))
+}
+
+func (t *writer) line(s string) {
+	if t.o.Markdown {
+		fmt.Fprintf(t.w, "%s\n\n", table.EscapeMarkdown(s))
+		return
+	}
+	fmt.Fprintln(t.w, table.Clean(s))
+}
+
+func (t *writer) heading(s string) {
+	if t.o.Markdown {
+		fmt.Fprintf(t.w, "## %s\n\n", table.EscapeMarkdown(s))
+		return
+	}
+	fmt.Fprintf(t.w, "\n%s\n", table.Clean(s))
+}
+
+func (t *writer) table(rows *table.Table, more int) {
+	if t.o.Markdown {
+		rows.WriteMarkdown(t.w)
+	} else {
+		rows.WriteFit(t.w, t.o.Width)
+	}
+	if more > 0 {
+		t.line(fmt.Sprintf("… %d more", more))
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return table.Count(int64(n)) + " " + what + "s"
+}
+
+func (t *writer) findings(r *Report) {
+	if len(r.Findings) == 0 {
+		return
+	}
+	t.heading("Findings")
+	rows := table.New(table.Number("#"), table.Text("Finding"), table.Text("Recording"), table.Number("Per step"), table.Number("Of step"), table.Text("Evidence"))
+	for i, f := range first(r.Findings, linesFindings) {
+		per, of := table.None, table.None
+		if f.Total != 0 {
+			per, of = table.Duration(f.PerStep), table.Pct(100*f.Share, 1)
+		}
+		rows.Row(fmt.Sprint(i+1), f.Text, f.Place.Trace, per, of, f.Evidence)
+	}
+	t.table(rows, len(r.Findings)-linesFindings)
+}
+
+func (t *writer) runs(r *Report) {
+	if len(r.Runs) == 0 {
+		return
+	}
+	t.heading("Recordings")
+	rows := table.New(table.Text("Recording"), table.Number("Ranks"), table.Number("Missing"), table.Number("Step"), table.Number("Slowest"), table.Number("Waiting"),
+		table.Number("Most"), table.Text("Late rank"), table.Text("Why"))
+	for i := range first(r.Runs, linesRuns) {
+		run := &r.Runs[i]
+		late, why := "-", ""
+		for k := range run.Groups {
+			if l := run.Groups[k].Late; l != nil && late == "-" {
+				late, why = l.Rank, l.Why()
+			}
+		}
+		rows.Row(run.Run, table.Count(int64(run.Ranks)), table.Count(int64(len(run.Missing))), ns(run.Step.Median), ns(run.Step.Max), ns(run.Wait.Median), ns(run.Wait.Max), late, why)
+	}
+	t.table(rows, len(r.Runs)-linesRuns)
+}
+
+func (t *writer) groups(run *Run) {
+	if len(run.Groups) == 0 {
+		return
+	}
+	t.heading("Groups of " + run.Run)
+	rows := table.New(table.Text("Ranks"), table.Number("Steps"), table.Number("Collectives"), table.Number("Step"), table.Number("Transfer"),
+		table.Number("Wait min"), table.Number("Median"), table.Number("Max"), table.Text("Most"), table.Text("Alike"))
+	for i := range first(run.Groups, linesGroups) {
+		g := &run.Groups[i]
+		name := g.Name
+		if g.Part != "" {
+			name += " " + g.Part
+		}
+		var most []string
+		for _, v := range g.Wait.Worst {
+			most = append(most, strings.TrimPrefix(v.Rank, "rank "))
+		}
+		alike := fmt.Sprintf("%d of %d within %s", g.Alike, g.Ranks, table.Pct(100*g.Within, 1))
+		if len(g.Differs) > 0 {
+			d := g.Differs[0]
+			alike += fmt.Sprintf("; %s differs: %s %s", d.Rank, d.What, signed(d.NS))
+		}
+		rows.Row(name, fmt.Sprint(g.Steps), table.Count(int64(g.Collectives)), ns(g.Step), ns(g.Transfer), ns(g.Wait.Min), ns(g.Wait.Median), ns(g.Wait.Max), strings.Join(most, ", "), alike)
+	}
+	t.table(rows, len(run.Groups)-linesGroups)
+}
+
+func signed(d int64) string {
+	if d < 0 {
+		return "−" + ns(-d)
+	}
+	return "+" + ns(d)
+}
+
+// shared are the findings that ranks have each by itself.
+func (t *writer) shared(run *Run) {
+	if len(run.Shared) == 0 {
+		return
+	}
+	t.heading("Findings of ranks by themselves")
+	rows := table.New(table.Text("Finding"), table.Text("Ranks"), table.Number("Min"), table.Number("Median"), table.Number("Max"), table.Text("Worst"))
+	for i := range first(run.Shared, linesShared) {
+		s := &run.Shared[i]
+		var worst []string
+		for _, v := range s.PerRank.Worst {
+			worst = append(worst, strings.TrimPrefix(v.Rank, "rank "))
+		}
+		rows.Row(s.Text, fmt.Sprintf("on %d of %d", s.Ranks, s.Of), ns(s.PerRank.Min), ns(s.PerRank.Median), ns(s.PerRank.Max), strings.Join(worst, ", "))
+	}
+	t.table(rows, len(run.Shared)-linesShared)
+}

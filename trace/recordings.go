@@ -1,0 +1,156 @@
+package trace
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/framework"
+)
+
+// Recording is the files that one start of the profiler left, of all ranks and stages.
+type Recording struct {
+	// Name is the folder below the root and what the names of the files have in common.
+	Name  string
+	Files []File
+}
+
+// newest is when the last of its files was written.
+func (r *Recording) newest() File { return slices.MinFunc(r.Files, newestFirst) }
+
+var (
+	parallelLabel = regexp.MustCompile(`(?i)(^|[^a-z0-9])(rank|d?pp|tp|ep|d?cp|dp)[-_]?\d{1,6}`)
+	replicaLabel  = regexp.MustCompile(`(?i)(^|[^a-z0-9])dp[-_]?\d{1,6}`)
+	timeStamp     = regexp.MustCompile(`\d{10,}(\.\d+)?`)
+	stageWord     = regexp.MustCompile(`(?i)[-_.]?(extend|prefill|decode)\b`)
+	process       = regexp.MustCompile(`_\d+(\.\d{13,}\.pt\.trace)`) // host_pid.time.pt.trace.json, of torch's handler
+	separators    = regexp.MustCompile(`[-_. ]+`)
+)
+
+// Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files of one folder
+// belong together that differ by rank and stage alone, and by a time that each rank took for itself; where a rank would
+// be there twice, that time, or the data-parallel replica, tells recordings apart. Merged files and left-overs of killed
+// servers count only where there is nothing else.
+func Recordings(root string, files []File) []Recording {
+	root = filepath.Clean(root)
+	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.External })
+	files = prefer(files, func(f File) bool { return !f.Merged && !f.Partial })
+	groups := map[string][]File{}
+	for _, f := range files {
+		dir, err := filepath.Rel(root, filepath.Dir(f.Path))
+		if err != nil || dir == "." {
+			dir = ""
+		}
+		if base := filepath.Base(dir); f.Stage != "" && stageWord.ReplaceAllString(base, "") == "" {
+			dir = strings.TrimPrefix(filepath.Dir(dir), ".") // a folder for each stage
+		}
+		key := common(f, true)
+		if dir != "" {
+			key = filepath.ToSlash(dir) + "/" + key
+		}
+		groups[key] = append(groups[key], f)
+	}
+	var out []Recording
+	for name, list := range groups {
+		slices.SortFunc(list, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+		out = append(out, apart(name, list)...)
+	}
+	for i := range out {
+		r := &out[i]
+		r.Name = strings.Trim(r.Name, "/")
+		slices.SortFunc(r.Files, func(a, b File) int {
+			return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Path, b.Path))
+		})
+	}
+	slices.SortFunc(out, func(a, b Recording) int {
+		return cmp.Or(newestFirst(a.newest(), b.newest()), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// common is what the name of a file has in common with those of other ranks, with or without times.
+func common(f File, times bool) string {
+	name := process.ReplaceAllString(framework.BareName(filepath.Base(f.Path)), "$1")
+	name, _, _ = strings.Cut(name, ".json")
+	name, _, _ = strings.Cut(name, ".pt.trace")
+	name = strings.TrimSuffix(name, ".trace")
+	if f.Rank >= 0 {
+		name = parallelLabel.ReplaceAllString(name, "$1")
+	}
+	name = stageWord.ReplaceAllString(name, "")
+	if times {
+		name = timeStamp.ReplaceAllString(name, "")
+	}
+	return strings.Trim(separators.ReplaceAllString(name, "-"), "-")
+}
+
+// apart divides files of one name where a rank is there twice.
+func apart(name string, list []File) []Recording {
+	type key struct {
+		rank   int
+		stage  string
+		labels string
+	}
+	count, most := map[key]int{}, 0
+	for _, f := range list {
+		base := filepath.Base(f.Path)
+		k := key{f.Rank, f.Stage, strings.Join(parallelLabel.FindAllString(base, -1), "")}
+		if m := process.FindString(base); m != "" {
+			k.labels += strings.SplitN(m, ".", 2)[0]
+		}
+		count[k]++
+		most = max(most, count[k])
+	}
+	split := func(by func(File) string) []Recording {
+		parts := map[string][]File{}
+		var keys []string
+		for _, f := range list {
+			k := by(f)
+			if parts[k] == nil {
+				keys = append(keys, k)
+			}
+			parts[k] = append(parts[k], f)
+		}
+		var out []Recording
+		for _, k := range keys {
+			out = append(out, Recording{strings.Trim(name+"-"+k, "-"), parts[k]})
+		}
+		return out
+	}
+	replicas := map[string]bool{}
+	ranks := map[int]bool{}
+	for _, f := range list {
+		replicas[replicaLabel.FindString(filepath.Base(f.Path))], ranks[f.Rank] = true, true
+	}
+	switch {
+	case most <= 1 && (len(replicas) <= 1 || len(ranks) == len(list)):
+		first := common(list[0], false) // with its time, where all have the same one
+		if slices.ContainsFunc(list, func(f File) bool { return common(f, false) != first }) {
+			first = cmp.Or(strings.Trim(common(list[0], true), "-"), first)
+		}
+		return []Recording{{strings.TrimSuffix(name, common(list[0], true)) + first, list}}
+	case most <= 1: // each replica numbers its ranks by itself
+		return split(func(f File) string { return strings.TrimLeft(replicaLabel.FindString(filepath.Base(f.Path)), "-_.") })
+	}
+	stamp := func(f File) string { return strings.Join(timeStamp.FindAllString(filepath.Base(f.Path), -1), "-") }
+	byTime := split(stamp)
+	if len(byTime) < len(list) && len(byTime) > 1 {
+		return byTime
+	}
+	// Each file has a time of its own: the last of each rank, the one before it, and so on.
+	slices.SortFunc(list, func(a, b File) int { return cmp.Or(strings.Compare(stamp(b), stamp(a)), newestFirst(a, b)) })
+	nth := map[key]int{}
+	var out []Recording
+	for _, f := range list {
+		k := key{rank: f.Rank, stage: f.Stage}
+		n := nth[k]
+		nth[k]++
+		if n == len(out) {
+			out = append(out, Recording{Name: strings.Trim(name+"-"+stamp(f), "-")})
+		}
+		out[n].Files = append(out[n].Files, f)
+	}
+	return out
+}
