@@ -53,7 +53,7 @@ func addColours(p *page.Page, d *layer.Device) {
 func addHealth(p *page.Page, h trace.Health) {
 	p.Health.Status = string(h.Status)
 	for _, f := range h.Findings {
-		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Message: f.Message})
+		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: f.Message})
 	}
 }
 
@@ -400,7 +400,7 @@ func WriteTriageHTML(w io.Writer, r *triage.Report, c *triage.Comparison, d *lay
 			worst = n.Status
 		}
 		for _, f := range n.Findings {
-			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Message: filepath.Base(n.Trace) + ": " + f.Message})
+			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: filepath.Base(n.Trace) + ": " + f.Message})
 		}
 	}
 	p.Health.Status = string(worst)

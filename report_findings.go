@@ -83,7 +83,7 @@ func (r *Report) addHost(ctx context.Context) error {
 func (r *Report) doubtedIdle() string {
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, "idle") && !slices.Contains(f.Affects, "attribution") && f.Code != trace.CodeEmptyGraphs && f.Code != trace.CodeOneRow {
+			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) && !slices.Contains(f.Affects, trace.AffectsAttribution) && f.Code != trace.CodeEmptyGraphs && f.Code != trace.CodeOneRow {
 				return f.Message
 			}
 		}

@@ -38,7 +38,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: f.Code, Message: f.Message})
+			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: f.Message})
 		}
 	}
 	for _, c := range []string{r.Framework, r.Model, r.GPU} {

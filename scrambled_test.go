@@ -17,7 +17,7 @@ func TestOnlyTheScrambledTraceIs(t *testing.T) {
 	if len(files) == 0 {
 		t.Skip("no reference traces")
 	}
-	has := func(tr *trace.Trace, code string) bool {
+	has := func(tr *trace.Trace, code trace.Code) bool {
 		return slices.ContainsFunc(tr.Health().Findings, func(f trace.Finding) bool { return f.Code == code })
 	}
 	read := 0

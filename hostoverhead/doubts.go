@@ -12,7 +12,6 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -72,10 +71,12 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 // hide has doubts of its own, and tables that an export never had are told by what they would hold.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
-	case trace.CodeEmptyGraphs, "graph-rows", "loss-" + loss.MissingTable:
+	case trace.CodeEmptyGraphs, trace.CodeGraphRows, trace.CodeOfLoss(event.MissingTable):
 		return false
 	}
-	return slices.ContainsFunc(f.Affects, func(a string) bool { return a == "idle" || a == "gpu-time" || a == "completeness" })
+	return slices.ContainsFunc(f.Affects, func(a trace.Area) bool {
+		return a == trace.AffectsIdle || a == trace.AffectsGPUTime || a == trace.AffectsCompleteness
+	})
 }
 
 // unnamed doubts host time that nothing names.

@@ -130,7 +130,7 @@ func newLedger(w *workload, p *params) *ledger {
 		}
 	}
 	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Finding) bool {
-		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, "idle") && slices.Contains(f.Affects, "attribution")
+		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) && slices.Contains(f.Affects, trace.AffectsAttribution)
 	})
 	return l
 }

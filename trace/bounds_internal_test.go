@@ -64,7 +64,7 @@ func busyTrace(n int, orphan func(i int) bool) *Trace {
 }
 
 // finding returns what a trace's health says under a code.
-func finding(t *Trace, code string) (f Finding, ok bool) {
+func finding(t *Trace, code Code) (f Finding, ok bool) {
 	for _, f := range t.Health().Findings {
 		if f.Code == code {
 			return f, true
@@ -123,7 +123,7 @@ func TestLossesInWords(t *testing.T) {
 	} {
 		var got string
 		var sev HealthStatus
-		(&Trace{}).lossFinding(c.loss, func(_ string, s HealthStatus, _ int64, _ []string, format string, args ...any) {
+		(&Trace{}).lossFinding(c.loss, func(_ Code, s HealthStatus, _ int64, _ []Area, format string, args ...any) {
 			got, sev = fmt.Sprintf(format, args...), s
 		})
 		if strings.ReplaceAll(got, "bad-event", "bad-event") != c.want || sev != c.sev {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -127,7 +126,7 @@ func newBuilder(o *Options) *Builder {
 
 // lose counts one event or part of one that could not be kept, at a byte
 // offset of the decompressed input, −1 when that means nothing.
-func (b *Builder) lose(reason string, offset int64) { b.losses.add(reason, offset) }
+func (b *Builder) lose(reason event.Loss, offset int64) { b.losses.add(reason, offset) }
 
 // see widens the trace's origin to a raw timestamp of an event that is not stored.
 func (b *Builder) see(raw int64) {
@@ -304,16 +303,16 @@ func (b *Builder) admits(e *EventData, l event.Lane) bool {
 }
 
 // refusal says why an event cannot be kept, "" where it can.
-func refusal(l event.Lane, start, dur int64, open bool) string {
+func refusal(l event.Lane, start, dur int64, open bool) event.Loss {
 	switch {
 	case l == laneInvalid:
-		return loss.UnknownKind
+		return event.UnknownKind
 	case dur < 0:
-		return loss.NegativeDuration
+		return event.NegativeDuration
 	case l == event.LaneGPU && start == 0 && dur == 0 && !open:
-		return loss.NotCollected
+		return event.NotCollected
 	case !column.Plausible(start, dur):
-		return loss.BadTime
+		return event.BadTime
 	}
 	return ""
 }

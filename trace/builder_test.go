@@ -135,7 +135,7 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	}
 	var reasons []string
 	for _, l := range tr.Health().Losses {
-		reasons = append(reasons, l.Reason)
+		reasons = append(reasons, string(l.Reason))
 		if l.Count != 1 || len(l.Offsets) != 0 {
 			t.Errorf("%+v, want one, which is at no place of a file", l)
 		}
@@ -176,7 +176,7 @@ func TestOpenEvents(t *testing.T) {
 	}
 	losses := map[string]int64{}
 	for _, l := range tr.Health().Losses {
-		losses[l.Reason] = l.Count
+		losses[string(l.Reason)] = l.Count
 		if len(l.Offsets) != 0 {
 			t.Errorf("%+v is at a place of a file", l)
 		}

@@ -112,10 +112,10 @@ func (c *Counter) normalise() {
 }
 
 // examineClocks notes the clocks that changed while their GPU worked.
-func (t *Trace) examineClocks(add func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)) {
+func (t *Trace) examineClocks(add func(code Code, sev HealthStatus, n int64, affects []Area, format string, args ...any)) {
 	for _, c := range t.Counters() {
 		if strings.HasSuffix(c.Quantity, "-clock") && c.Changed {
-			add("clock-changed", HealthOK, int64(c.Samples), []string{"gpu-time"},
+			add(CodeClockChanged, HealthOK, int64(c.Samples), []Area{AffectsGPUTime},
 				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different times, and a comparison sees the clock too",
 				strings.TrimSuffix(c.Quantity, "-clock"), c.Device, c.Min, c.Max, c.Median)
 		}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
@@ -64,12 +63,8 @@ func (b *Builder) dropFar(ctx context.Context) {
 	if b.minRaw < far.First-column.FarAway {
 		b.minRaw = far.First
 	}
-	b.LoseDetail(loss.BadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
+	b.LoseDetail(event.BadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
 }
-
-// CodeScrambled is the code of the [Finding] that names and times of records do not
-// belong together.
-const CodeScrambled = "scrambled-records"
 
 // noteScrambled says what is scrambled, or was.
 func (b *Builder) noteScrambled() {
@@ -77,10 +72,10 @@ func (b *Builder) noteScrambled() {
 	if s.Launches == 0 {
 		return
 	}
-	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []string{"gpu-time", "layers", "attribution"},
+	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []Area{AffectsGPUTime, AffectsLayers, AffectsAttribution},
 		Message: s.String() + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"}
 	if s.Repair {
-		f.Code = "order-repaired"
+		f.Code = CodeOrderRepaired
 		f.Message = "REPAIRED, not as recorded: " + s.String() + "; names are taken in the order of the file and times in theirs, as asked for"
 	}
 	b.notes = append(b.notes, f)
@@ -185,7 +180,7 @@ func (b *Builder) End(at, raw int64) {
 // domain and scope. It costs a fraction of [Builder.Add], and returns the same.
 func (b *Builder) AddLike(at, start int64, correlation uint64, external uint64) int64 {
 	if at < 0 || !column.Plausible(start, 0) {
-		b.losses.add(loss.BadTime, -1)
+		b.losses.add(event.BadTime, -1)
 		return -1
 	}
 	l, j := event.Lane(at%int64(laneCount)), int(at/int64(laneCount))
@@ -233,7 +228,7 @@ func (b *Builder) closeLanes(ctx context.Context) {
 				first = min(first, start)
 				continue
 			}
-			r := ""
+			r := event.Loss("")
 			if dur != openDuration {
 				r = refusal(l, start, dur, false)
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -33,10 +32,43 @@ func (s HealthStatus) Compare(other HealthStatus) int {
 
 // Codes of findings that other packages ask for.
 const (
-	// CodeOneRow: much of the GPU time depends on one activity.
-	CodeOneRow = "one-row"
-	// CodeEmptyGraphs: launches of graphs without any activity.
-	CodeEmptyGraphs = "empty-graphs"
+	CodeEmpty          Code = "empty"               // no events
+	CodeNoActivity     Code = "no-gpu-activity"     // CPU events only
+	CodeNoKernels      Code = "no-kernels"          // GPU activities, none of them a kernel
+	CodeOrphans        Code = "orphans"             // activities without a launch call
+	CodeOneRow         Code = "one-row"             // much of the GPU time depends on one activity
+	CodePersistent     Code = "persistent-kernel"   // a kernel that spins beside others as long as the process lives
+	CodeEmptyGraphs    Code = "empty-graphs"        // launches of graphs without any activity
+	CodeGraphRows      Code = "graph-rows"          // replays recorded as one row, without their kernels
+	CodeAbsurdDuration Code = "absurd-duration"     // a duration that no activity has
+	CodeCappedDuration Code = "capped-duration"     // a duration cut at the end of what it cannot outlive
+	CodeUnfinished     Code = "unfinished"          // an activity still running at the end of the window
+	CodeSameStream     Code = "same-stream-overlap" // two activities at once on one stream
+	CodeScrambled      Code = "scrambled-records"   // names and times of records do not belong together
+	CodeOrderRepaired  Code = "order-repaired"      // scrambled records joined again, as asked for
+	CodeRankClash      Code = "rank-clash"          // the document and the file's name name two ranks
+	CodeClockChanged   Code = "clock-changed"       // the GPU's clock was not constant
+	CodeRecordsMissing Code = "records-missing"     // package layer found holes
+)
+
+// CodeOfLoss is the code of the [Finding] that says what was lost for one reason.
+func CodeOfLoss(reason event.Loss) Code { return "loss-" + Code(reason) }
+
+// Code names a kind of [Finding]. It is stable; links and suspicious activities have more.
+type Code string
+
+// Area is a part of the results that damage touches.
+type Area string
+
+// The areas.
+const (
+	AffectsEverything   Area = "everything"
+	AffectsGPUTime      Area = "gpu-time"
+	AffectsIdle         Area = "idle"
+	AffectsLayers       Area = "layers"
+	AffectsAttribution  Area = "attribution"
+	AffectsCompleteness Area = "completeness"
+	AffectsShapes       Area = "shapes"
 )
 
 // Health is what was found wrong with a trace, computed before any number is
@@ -54,21 +86,21 @@ type Health struct {
 
 // Finding is one thing that is wrong and what it touches. Code is stable.
 type Finding struct {
-	Code     string       `json:"code"`              // stable identifier, e.g. "orphans"
-	Severity HealthStatus `json:"severity"`          // ok = note only
-	Count    int64        `json:"count"`             // events or calls concerned
-	Message  string       `json:"message"`           // one sentence with the figures
-	Affects  []string     `json:"affects,omitempty"` // "attribution", "gpu-time", "idle", "layers", "completeness", "shapes"
+	Code     Code         `json:"code"`     // stable identifier, e.g. "orphans"
+	Severity HealthStatus `json:"severity"` // ok = note only
+	Count    int64        `json:"count"`    // events or calls concerned
+	Message  string       `json:"message"`  // one sentence with the figures
+	Affects  []Area       `json:"affects,omitempty"`
 }
 
 // Loss counts one reason and says where it occurred first.
 type Loss struct {
-	Reason  string  `json:"reason"`             // "truncated", "bad-event", "bad-time", "bad-compression", "limit", "dropped", "missing-table", …; more may be added
-	Count   int64   `json:"count"`              // how often it happened
-	Bytes   int64   `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
-	OfBytes int64   `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
-	Offsets []int64 `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
-	Detail  string  `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
+	Reason  event.Loss `json:"reason"`             // "truncated", "bad-event", "bad-time", "bad-compression", "limit", "dropped", "missing-table", …; more may be added
+	Count   int64      `json:"count"`              // how often it happened
+	Bytes   int64      `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
+	OfBytes int64      `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
+	Offsets []int64    `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
+	Detail  string     `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
 }
 
 // maxLossOffsets bounds how many offsets a Loss lists; the count is exact.
@@ -76,7 +108,7 @@ const maxLossOffsets = shard.MaxOffsets
 
 type losses struct{ list []Loss }
 
-func (ls *losses) get(reason string) *Loss {
+func (ls *losses) get(reason event.Loss) *Loss {
 	for i := range ls.list {
 		if ls.list[i].Reason == reason {
 			return &ls.list[i]
@@ -86,7 +118,7 @@ func (ls *losses) get(reason string) *Loss {
 	return &ls.list[len(ls.list)-1]
 }
 
-func (ls *losses) add(reason string, offset int64) {
+func (ls *losses) add(reason event.Loss, offset int64) {
 	l := ls.get(reason)
 	l.Count++
 	if offset >= 0 && len(l.Offsets) < maxLossOffsets {
@@ -105,7 +137,7 @@ func (ls *losses) merge(later []shard.Loss) {
 
 // LoseDetail counts n losses of one reason and says what was lost. Details of
 // the same reason are joined; a detail that is already there is not repeated.
-func (b *Builder) LoseDetail(reason string, n int64, detail string) {
+func (b *Builder) LoseDetail(reason event.Loss, n int64, detail string) {
 	l := b.losses.get(reason)
 	l.Count += n
 	for _, d := range l.details() {
@@ -133,25 +165,25 @@ func (h Health) clone() Health {
 func (t *Trace) examine(ls losses, notes []Finding) Health {
 	g := &t.lanes[event.LaneGPU]
 	h := Health{Activities: g.Len(), Findings: append([]Finding{}, notes...)}
-	slices.SortFunc(ls.list, func(a, b Loss) int { return strings.Compare(a.Reason, b.Reason) })
+	slices.SortFunc(ls.list, func(a, b Loss) int { return cmp.Compare(a.Reason, b.Reason) })
 	h.Losses = ls.list
-	add := func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any) {
+	add := func(code Code, sev HealthStatus, n int64, affects []Area, format string, args ...any) {
 		h.Findings = append(h.Findings, Finding{code, sev, n, fmt.Sprintf(format, args...), affects})
 	}
 	n := t.countOddities(&h)
 	switch {
 	case g.Len() == 0 && t.Len() == 0:
-		add("empty", HealthUnusable, 0, []string{"everything"}, "the trace holds no events")
+		add(CodeEmpty, HealthUnusable, 0, []Area{AffectsEverything}, "the trace holds no events")
 	case g.Len() == 0:
-		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == loss.Truncated }))
-		add("no-gpu-activity", HealthUnusable, 0, []string{"gpu-time", "layers", "idle"}, "no GPU activity was recorded: only CPU events (%s)", why)
+		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == event.Truncated }))
+		add(CodeNoActivity, HealthUnusable, 0, []Area{AffectsGPUTime, AffectsLayers, AffectsIdle}, "no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]
 	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
 	plain := func(call int32) bool { return !t.replays(call) }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
-		h.Findings = append(h.Findings, Finding{f.Code, HealthDegraded, f.Count, f.Message, f.Affects})
+		h.Findings = append(h.Findings, Finding{Code(f.Code), HealthDegraded, f.Count, f.Message, areas(f.Affects)})
 	}
 	t.examineClocks(add)
 	t.examineDecisive(add)
@@ -165,9 +197,17 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		}
 	}
 	slices.SortStableFunc(h.Findings, func(a, b Finding) int {
-		return cmp.Or(b.Severity.Compare(a.Severity), strings.Compare(a.Code, b.Code))
+		return cmp.Or(b.Severity.Compare(a.Severity), cmp.Compare(a.Code, b.Code))
 	})
 	return h
+}
+
+func areas(words []string) []Area {
+	out := make([]Area, len(words))
+	for i, w := range words {
+		out[i] = Area(w)
+	}
+	return out
 }
 
 // oddities counts GPU activities that are not as they should be.
@@ -229,7 +269,7 @@ func (t *Trace) countOddities(h *Health) (n oddities) {
 }
 
 // addFinding adds a finding to those of a trace.
-type addFinding func(code string, sev HealthStatus, n int64, affects []string, format string, args ...any)
+type addFinding func(code Code, sev HealthStatus, n int64, affects []Area, format string, args ...any)
 
 // addOddities makes findings of what was counted.
 func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
@@ -243,7 +283,7 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 		if n.front*2 > h.Orphans {
 			where = ", most of them at the start of the window"
 		}
-		add("orphans", sev, int64(h.Orphans), []string{"attribution"}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
+		add(CodeOrphans, sev, int64(h.Orphans), []Area{AffectsAttribution}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
 			h.Orphans, g.Len(), 100*float64(h.Orphans)/float64(g.Len()), where)
 	}
 	var other [links]int64
@@ -252,35 +292,35 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	for _, l := range []Link{LinkFlow, LinkExternal, LinkGraph} {
 		if other[l] > 0 {
-			add("linked-by-"+l.String(), HealthOK, other[l], nil, "%d of %d GPU activities have no correlation with their launch call and are linked by %s", other[l], g.Len(), l)
+			add(Code("linked-by-"+l.String()), HealthOK, other[l], nil, "%d of %d GPU activities have no correlation with their launch call and are linked by %s", other[l], g.Len(), l)
 		}
 	}
 	if n.kernels == 0 && g.Len() > 0 {
-		add("no-kernels", HealthDegraded, int64(g.Len()), []string{"gpu-time", "layers", "idle"},
+		add(CodeNoKernels, HealthDegraded, int64(g.Len()), []Area{AffectsGPUTime, AffectsLayers, AffectsIdle},
 			"%d copies and fills and no kernel were recorded: what the GPU computes is not in the trace", g.Len())
 	}
 	if h.GraphRows > 0 {
-		add("graph-rows", HealthDegraded, int64(h.GraphRows), []string{"layers", "attribution"},
+		add(CodeGraphRows, HealthDegraded, int64(h.GraphRows), []Area{AffectsLayers, AffectsAttribution},
 			"%d graph replays are recorded as one row each, without their kernels (record with --cuda-graph-trace=node)", h.GraphRows)
 	}
 	if h.EmptyGraphs > 0 {
-		add(CodeEmptyGraphs, HealthDegraded, int64(h.EmptyGraphs), []string{"gpu-time", "idle", "layers"},
+		add(CodeEmptyGraphs, HealthDegraded, int64(h.EmptyGraphs), []Area{AffectsGPUTime, AffectsIdle, AffectsLayers},
 			"%d graph launches have no GPU activity in the trace: GPU idle time is overstated", h.EmptyGraphs)
 	}
 	if n.absurd > 0 {
-		add("absurd-duration", HealthDegraded, int64(n.absurd), []string{"gpu-time"},
+		add(CodeAbsurdDuration, HealthDegraded, int64(n.absurd), []Area{AffectsGPUTime},
 			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", n.absurd, column.AbsurdDuration/1_000_000_000)
 	}
 	if n.capped > 0 {
-		add("capped-duration", HealthDegraded, int64(n.capped), []string{"gpu-time"},
+		add(CodeCappedDuration, HealthDegraded, int64(n.capped), []Area{AffectsGPUTime},
 			"%d GPU activities were recorded to last beyond the next one of their stream (unfinished, a damaged row, or a profiler flush artefact), first %q: they are taken to end there", n.capped, n.firstCapped)
 	}
 	if n.unfinished > 0 {
-		add("unfinished", HealthOK, int64(n.unfinished), []string{"gpu-time"},
+		add(CodeUnfinished, HealthOK, int64(n.unfinished), []Area{AffectsGPUTime},
 			"%d GPU activities were running when recording stopped: they are taken to end with the recording", n.unfinished)
 	}
 	if n.overlap > 0 {
-		add("same-stream-overlap", HealthOK, int64(n.overlap), nil,
+		add(CodeSameStream, HealthOK, int64(n.overlap), nil,
 			"GPU activities that begin before the one before them on their stream ends (programmatic dependent launch): %d; busy time is a union", n.overlap)
 	}
 }
@@ -290,15 +330,15 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 	if len(l.Offsets) > 0 {
 		where = fmt.Sprintf(", first at byte %d", l.Offsets[0])
 	}
-	if l.Bytes > 0 && l.Reason != loss.BadCompression { // whose detail says it
+	if l.Bytes > 0 && l.Reason != event.BadCompression { // whose detail says it
 		where += fmt.Sprintf(", %d bytes skipped", l.Bytes)
 	}
 	if l.Detail != "" {
 		where += ": " + l.Detail
 	}
 	sev := HealthDegraded
-	if l.Reason == loss.Repaired || l.Reason == loss.NoDuration || l.Reason == loss.Unmatched || l.Reason == loss.Unread {
+	if l.Reason == event.Repaired || l.Reason == event.NoDuration || l.Reason == event.Unmatched || l.Reason == event.Unread {
 		sev = HealthOK
 	}
-	add("loss-"+l.Reason, sev, l.Count, []string{"completeness"}, "%d × %s%s", l.Count, l.Reason, where)
+	add(CodeOfLoss(l.Reason), sev, l.Count, []Area{AffectsCompleteness}, "%d × %s%s", l.Count, l.Reason, where)
 }

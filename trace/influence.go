@@ -100,7 +100,7 @@ func (t *Trace) examineDecisive(add addFinding) {
 	t.decisive = t.findDecisive()
 	if d, ok := t.Decisive(); ok {
 		e := t.At(d.Event)
-		add(CodeOneRow, HealthDegraded, 1, []string{"gpu-time", "idle"},
+		add(CodeOneRow, HealthDegraded, 1, []Area{AffectsGPUTime, AffectsIdle},
 			"%.0f%% of GPU time depends on one row: %s, which lasts %v at %v; the median of its %d peers is %v",
 			100*d.Share, shortened(e.Name()), e.Duration().Round(time.Microsecond), time.Duration(e.Start()).Round(time.Microsecond), d.Peers, d.Median)
 	}
@@ -161,7 +161,7 @@ func (b *Builder) dropPersistent(ctx context.Context) {
 		return
 	}
 	e := gone[0]
-	b.notes = append(b.notes, Finding{Code: "persistent-kernel", Severity: HealthDegraded, Count: int64(len(gone)), Affects: []string{"gpu-time", "completeness"},
+	b.notes = append(b.notes, Finding{Code: CodePersistent, Severity: HealthDegraded, Count: int64(len(gone)), Affects: []Area{AffectsGPUTime, AffectsCompleteness},
 		Message: fmt.Sprintf("%d kernels wait on streams of their own, beside all others and to the end of the recording, first %s for %v: they are left out of all times",
 			len(gone), shortened(b.t.names[g.Name[e]]), time.Duration(g.Dur[e]).Round(time.Microsecond))})
 	keep := make([]int32, 0, g.Len()-len(gone))

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -31,8 +30,8 @@ func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
 			if strict {
 				return m, &syntaxError{Offset: v.Offset, Path: "/" + key, Err: scan.ErrSyntax}
 			}
-			b.lose(loss.BadEvent, v.Offset)
-			b.LoseDetail(loss.BadEvent, 0, "top-level value "+strconv.Quote(key))
+			b.lose(event.BadEvent, v.Offset)
+			b.LoseDetail(event.BadEvent, 0, "top-level value "+strconv.Quote(key))
 			continue
 		}
 		m.set(key, v.Value)
@@ -48,7 +47,7 @@ func (b *Builder) setRank(m *Meta, args shard.Rank) {
 	switch {
 	case m.Rank >= 0:
 		if name.Label == "rank" && name.Rank != m.Rank {
-			b.notes = append(b.notes, Finding{Code: "rank-clash", Severity: HealthOK, Count: 1,
+			b.notes = append(b.notes, Finding{Code: CodeRankClash, Severity: HealthOK, Count: 1,
 				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", name.Rank, m.Rank)})
 		}
 	case name.Rank >= 0:
@@ -187,7 +186,7 @@ func (b *Builder) adopt(source string) {
 	}
 	b.notes = append(b.notes, Finding{"proton", HealthDegraded, int64(b.t.lanes[event.LaneGPU].Len()),
 		"a Proton trace of Triton: kernels with their streams and times, taken to be of GPU 0; it has no launches, operators or steps (record with torch.profiler or Nsight Systems for these)",
-		[]string{"attribution", "layers"}})
+		[]Area{AffectsAttribution, AffectsLayers}})
 }
 
 // whyNoActivity says why a trace has no GPU work.

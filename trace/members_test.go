@@ -126,7 +126,7 @@ func TestNoEventOfTwoHalves(t *testing.T) {
 
 func lossOf(h trace.Health, reason string) (l trace.Loss) {
 	for _, x := range h.Losses {
-		if x.Reason == reason {
+		if string(x.Reason) == reason {
 			l = x
 		}
 	}

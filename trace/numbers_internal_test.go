@@ -148,7 +148,7 @@ func TestOpenPairs(t *testing.T) {
 		t.Errorf("%d open, with %d bytes of args, %d stored; want 1, 0 and 1", k.openN, k.openArgs, k.rows)
 	}
 	k.finish()
-	got := map[string]Loss{}
+	got := map[event.Loss]Loss{}
 	for _, l := range k.b.losses.list {
 		got[l.Reason] = l
 	}

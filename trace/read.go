@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/decompress"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/shard"
 )
 
@@ -136,7 +136,7 @@ const otherPhases = "POD(vVac)STpF"
 func (b *Builder) noteUnknownPhases() {
 	for k, n := range b.counts {
 		if k[0] != "" && !strings.Contains(shard.Phases+otherPhases, k[0]) {
-			b.losses.get(loss.UnknownPhase).Count += n
+			b.losses.get(event.UnknownPhase).Count += n
 		}
 	}
 }
@@ -183,12 +183,12 @@ func scanError(err error, strict bool) (*decompress.Damage, error) {
 
 // reportDamage tells where compressed data is damaged and how much that costs.
 func reportDamage(b *Builder, d *decompress.Damage) {
-	b.lose(loss.BadCompression, d.Offset)
+	b.lose(event.BadCompression, d.Offset)
 	for _, x := range d.Later {
-		b.lose(loss.BadCompression, x.Offset)
+		b.lose(event.BadCompression, x.Offset)
 	}
-	b.LoseDetail(loss.BadCompression, 0, d.Err.Error()+", "+d.Extent())
-	l := b.losses.get(loss.BadCompression)
+	b.LoseDetail(event.BadCompression, 0, d.Err.Error()+", "+d.Extent())
+	l := b.losses.get(event.BadCompression)
 	l.Bytes, l.OfBytes = d.Lost(), d.Total
 }
 
@@ -204,12 +204,12 @@ func syntaxCause(err error) error {
 }
 
 // lossReasons says how a scan's losses appear in the health report.
-var lossReasons = map[scan.Reason]string{
-	scan.LostSyntax: loss.BadEvent, scan.LostTruncated: loss.Truncated, scan.LostTooLarge: loss.Limit,
-	scan.LostTooDeep: loss.Limit, scan.LostTime: loss.BadTime, scan.LostNumber: loss.BadTime,
-	scan.LostNoPhase: loss.BadEvent, scan.LostNotObject: loss.BadEvent, scan.LostMetadata: loss.BadEvent,
-	scan.LostGarbage: loss.BadEvent, scan.LostLongName: loss.Limit, scan.RepairedDuration: loss.Repaired,
-	scan.RepairedComma: loss.Repaired, scan.RepairedEmpty: loss.Repaired, scan.RepairedQuote: loss.Repaired,
+var lossReasons = map[scan.Reason]event.Loss{
+	scan.LostSyntax: event.BadEvent, scan.LostTruncated: event.Truncated, scan.LostTooLarge: event.Limit,
+	scan.LostTooDeep: event.Limit, scan.LostTime: event.BadTime, scan.LostNumber: event.BadTime,
+	scan.LostNoPhase: event.BadEvent, scan.LostNotObject: event.BadEvent, scan.LostMetadata: event.BadEvent,
+	scan.LostGarbage: event.BadEvent, scan.LostLongName: event.Limit, scan.RepairedDuration: event.Repaired,
+	scan.RepairedComma: event.Repaired, scan.RepairedEmpty: event.Repaired, scan.RepairedQuote: event.Repaired,
 }
 
 func reportLosses(b *Builder, res *scan.Result, source string) {
@@ -229,13 +229,13 @@ func reportLosses(b *Builder, res *scan.Result, source string) {
 		}
 	}
 	if res.Truncated && res.Losses.Count[scan.LostTruncated] == 0 {
-		b.lose(loss.Truncated, res.Bytes)
-		b.LoseDetail(loss.Truncated, 0, "the document is not closed")
+		b.lose(event.Truncated, res.Bytes)
+		b.LoseDetail(event.Truncated, 0, "the document is not closed")
 	}
 	if res.Docs > 1 && source != sourceProton { // which writes a document for each stream
-		b.LoseDetail(loss.Repaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
+		b.LoseDetail(event.Repaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 		b.notes = append(b.notes, Finding{"several-documents", HealthDegraded, int64(res.Docs), fmt.Sprintf(
 			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),
-			[]string{"everything"}})
+			[]Area{AffectsEverything}})
 	}
 }

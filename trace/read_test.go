@@ -263,7 +263,7 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 	}
 	got := map[string]bool{}
 	for _, l := range tr.Health().Losses {
-		got[l.Reason] = true
+		got[string(l.Reason)] = true
 	}
 	if !got["bad-compression"] {
 		t.Errorf("losses %v, want bad-compression", got)
@@ -320,7 +320,7 @@ func TestEdgeCases(t *testing.T) {
 		{"duplicate-device-properties", `{"deviceProperties":[{"id":0,"name":"A"},{"id":0,"name":"A"}],"traceEvents":[]}`, "1", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
 		{"name-unknown-stays-apart", document(record(`"name":"unknown"`)), "unknown", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Name() }},
 		{"invalid-utf8-is-repaired-and-counted", document(record("\"name\":\"a\xffb\"")), "a\uFFFDb repaired", func(t *trace.Trace) any {
-			return t.LaneAt(event.LaneGPU, 0).Name() + " " + t.Health().Losses[0].Reason
+			return t.LaneAt(event.LaneGPU, 0).Name() + " " + string(t.Health().Losses[0].Reason)
 		}},
 		{"numbers-beyond-int64", document(record(`"args":{"device":0,"stream":18446744073709551615,"Comms Id":18446744073709551614,"Addr":99999999999999999999999}`)), "1", func(t *trace.Trace) any { return t.Len() }},
 		{"not-collected-kernel", document(record(`"ts":0,"dur":0`), record(`"ts":7`)), "1 not-collected 7000", func(t *trace.Trace) any {

@@ -60,7 +60,7 @@ func build(rows []row, repair bool) *trace.Trace {
 	return built.Trace(b)
 }
 
-func finding(tr *trace.Trace, code string) *trace.Finding {
+func finding(tr *trace.Trace, code trace.Code) *trace.Finding {
 	h := tr.Health()
 	for i := range h.Findings {
 		if h.Findings[i].Code == code {

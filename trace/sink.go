@@ -3,7 +3,6 @@ package trace
 import (
 	"math"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
@@ -281,9 +280,9 @@ func (k *sink) pair(p *shard.Half) {
 		k.openN++
 		k.openArgs += int64(len(p.Data.Args))
 	case p.Begin:
-		k.b.losses.add(loss.Limit, p.Offset)
+		k.b.losses.add(event.Limit, p.Offset)
 	case len(stack) == 0:
-		k.b.losses.add(loss.Unmatched, p.Offset)
+		k.b.losses.add(event.Unmatched, p.Offset)
 	default:
 		top := stack[len(stack)-1]
 		k.open[key] = stack[:len(stack)-1]
@@ -291,7 +290,7 @@ func (k *sink) pair(p *shard.Half) {
 		d, end := top.data, p.Data.Start
 		k.openArgs -= int64(len(d.Args))
 		if d.Duration = end - d.Start; d.Duration < 0 {
-			k.b.losses.add(loss.NegativeDuration, top.offset)
+			k.b.losses.add(event.NegativeDuration, top.offset)
 			return
 		}
 		if k.cfg.Wants[d.Kind] && !(k.cfg.Window && (d.Start >= k.cfg.To || end < k.cfg.From)) {
@@ -320,10 +319,10 @@ func (k *sink) finish() {
 		n += int64(len(stack))
 	}
 	if n > 0 {
-		k.b.LoseDetail(loss.Unmatched, n, "begin events without an end")
+		k.b.LoseDetail(event.Unmatched, n, "begin events without an end")
 	}
 	if k.repaired > 0 {
-		k.b.LoseDetail(loss.Repaired, k.repaired, "names with invalid UTF-8 or control characters")
+		k.b.LoseDetail(event.Repaired, k.repaired, "names with invalid UTF-8 or control characters")
 	}
 }
 

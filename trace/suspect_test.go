@@ -62,7 +62,7 @@ func TestSuspects(t *testing.T) {
 		var got []string
 		for _, f := range h.Findings {
 			if f.Code == "shared-launches" || f.Code == "impossible-overlap" || f.Code == "time-jump" {
-				got = append(got, f.Code)
+				got = append(got, string(f.Code))
 			}
 		}
 		if strings.Join(got, " ") != tt.code || tt.code != "" && h.Status != trace.HealthDegraded {

@@ -217,8 +217,10 @@ func healthNote(w *activity.Trace) HealthNote {
 }
 
 // touches reports whether a finding that affects these is about what a report shows.
-func touches(affects []string) bool {
-	return len(affects) == 0 || slices.ContainsFunc(affects, func(x string) bool { return x == "attribution" || x == "gpu-time" || x == "completeness" })
+func touches(affects []trace.Area) bool {
+	return len(affects) == 0 || slices.ContainsFunc(affects, func(x trace.Area) bool {
+		return x == trace.AffectsAttribution || x == trace.AffectsGPUTime || x == trace.AffectsCompleteness
+	})
 }
 
 // stage computes the three tables of one stage.

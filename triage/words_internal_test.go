@@ -398,9 +398,9 @@ func TestNoteOfOverlap(t *testing.T) {
 // TestFindingsThatTouchAReport: those about GPU time, attribution or completeness, and those that say nothing of it.
 func TestFindingsThatTouchAReport(t *testing.T) {
 	for _, c := range []struct {
-		affects []string
+		affects []trace.Area
 		want    bool
-	}{{nil, true}, {[]string{"idle"}, false}, {[]string{"idle", "layers"}, false}, {[]string{"gpu-time"}, true}, {[]string{"layers", "attribution"}, true}, {[]string{"completeness"}, true}} {
+	}{{nil, true}, {[]trace.Area{"idle"}, false}, {[]trace.Area{"idle", "layers"}, false}, {[]trace.Area{"gpu-time"}, true}, {[]trace.Area{"layers", "attribution"}, true}, {[]trace.Area{"completeness"}, true}} {
 		if got := touches(c.affects); got != c.want {
 			t.Errorf("%q: %v, want %v", c.affects, got, c.want)
 		}

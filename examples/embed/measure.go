@@ -86,7 +86,7 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 	health := t.Health()
 	rec := &TraceRecord{Name: filepath.Base(path), Rank: t.Meta().Rank, Health: health.Status}
 	for _, f := range health.Findings {
-		rec.Findings = append(rec.Findings, f.Code)
+		rec.Findings = append(rec.Findings, string(f.Code))
 	}
 	if len(an.Devices) == 0 {
 		return rec, nil

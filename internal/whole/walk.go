@@ -13,7 +13,6 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
@@ -397,7 +396,7 @@ func (c *copier) again(t testing.TB, what string, activities int) {
 	}
 	n := int64(cp.Len(event.LaneGPU))
 	for _, l := range cp.Health().Losses {
-		if l.Reason == loss.BadTime {
+		if l.Reason == event.BadTime {
 			n += l.Count
 		}
 	}

@@ -44,7 +44,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	d := &a.Devices[0]
 	r.GPU, r.Rank = d.GPU, max(a.Trace().Meta().Rank, 0)
 	for _, f := range a.Trace().Health().Findings {
-		r.Scrambled = r.Scrambled || f.Code == "scrambled-records" && f.Severity != trace.HealthOK
+		r.Scrambled = r.Scrambled || f.Code == trace.CodeScrambled && f.Severity != trace.HealthOK
 	}
 	for _, c := range a.Trace().Counters() {
 		if c.Device == d.ID && c.Quantity == smClock {

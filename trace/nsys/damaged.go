@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/llmstrata/strata/internal/loss"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // NOTE: a table is a tree of pages, and SQLite ends a query at the first page
@@ -68,10 +68,10 @@ func (l *loader) reportDamage(db *database) {
 	const recover = "; sqlite3 FILE .recover may save more"
 	for _, d := range db.lost {
 		if d.missing > 0 {
-			l.b.LoseDetail(loss.BadEvent, d.missing, fmt.Sprintf("rows of %s on damaged pages%s", d.table, recover))
+			l.b.LoseDetail(event.BadEvent, d.missing, fmt.Sprintf("rows of %s on damaged pages%s", d.table, recover))
 		}
 		if d.disorder > 0 {
-			l.b.LoseDetail(loss.BadEvent, d.disorder, fmt.Sprintf("rows of %s out of order, as where a page was copied over another%s", d.table, recover))
+			l.b.LoseDetail(event.BadEvent, d.disorder, fmt.Sprintf("rows of %s out of order, as where a page was copied over another%s", d.table, recover))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -175,6 +174,6 @@ func (s *scanner) readDiagnostics() error {
 // reportHost puts what the recorder says that it lost into the health.
 func (l *loader) reportHost(s *scanner) {
 	if s.host.lostRows > 0 {
-		l.b.LoseDetail(loss.Dropped, s.host.lostRows, "the recorder says: "+strings.Join(s.host.lost, "; "))
+		l.b.LoseDetail(event.Dropped, s.host.lostRows, "the recorder says: "+strings.Join(s.host.lost, "; "))
 	}
 }

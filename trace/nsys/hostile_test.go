@@ -182,7 +182,7 @@ func TestOddRows(t *testing.T) {
 	}
 }
 
-func loss(tr *trace.Trace, reason string) int64 {
+func loss(tr *trace.Trace, reason event.Loss) int64 {
 	for _, l := range tr.Health().Losses {
 		if l.Reason == reason {
 			return l.Count

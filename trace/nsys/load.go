@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // The tables that are read.
@@ -116,19 +116,19 @@ func (l *loader) report(scanners []*scanner) {
 	l.reportMissing()
 	l.reportUnread()
 	if noText > 0 {
-		l.b.LoseDetail(loss.BadEvent, noText, "NVTX ranges whose text and textId are both null")
+		l.b.LoseDetail(event.BadEvent, noText, "NVTX ranges whose text and textId are both null")
 	}
 	if noTime > 0 {
-		l.b.LoseDetail(loss.BadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
+		l.b.LoseDetail(event.BadTime, noTime, "rows without a start or end, or with a start of 0 far in front of all others")
 	}
 	if farTime > 0 {
-		l.b.LoseDetail(loss.BadTime, farTime, "timestamps decades away")
+		l.b.LoseDetail(event.BadTime, farTime, "timestamps decades away")
 	}
 	if l.longText > 0 {
-		l.b.LoseDetail(loss.Limit, l.longText, "strings cut")
+		l.b.LoseDetail(event.Limit, l.longText, "strings cut")
 	}
 	if l.db.wal {
-		l.b.LoseDetail(loss.Truncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
+		l.b.LoseDetail(event.Truncated, 1, "a write-ahead log lies beside the export and is not read; open the export once with sqlite3 to merge it")
 	}
 	l.describe()
 }
@@ -154,7 +154,7 @@ var errFound = errors.New("found")
 func (l *loader) reportUnread() {
 	for _, u := range unread {
 		if err := l.db.scan(u.table, []string{"start"}, func(*row) error { return errFound }); errors.Is(err, errFound) {
-			l.b.LoseDetail(loss.Unread, 1, u.table+" would add "+u.adds)
+			l.b.LoseDetail(event.Unread, 1, u.table+" would add "+u.adds)
 		}
 	}
 }
@@ -171,9 +171,9 @@ func (l *loader) reportMissing() {
 	} {
 		switch {
 		case l.db.views[strings.ToLower(m.table)]:
-			l.b.LoseDetail(loss.MissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
+			l.b.LoseDetail(event.MissingTable, 1, m.table+" is a view, and only tables are read: "+m.costs)
 		case !l.db.has(m.table):
-			l.b.LoseDetail(loss.MissingTable, 1, m.table+": "+m.costs)
+			l.b.LoseDetail(event.MissingTable, 1, m.table+": "+m.costs)
 		}
 	}
 	for _, m := range []struct {
@@ -189,7 +189,7 @@ func (l *loader) reportMissing() {
 		{tableRuntime, "nameId", "API calls have no name"},
 	} {
 		if l.db.has(m.table) && !l.db.hasColumn(m.table, m.column) {
-			l.b.LoseDetail(loss.MissingTable, 1, m.table+"."+m.column+": "+m.costs)
+			l.b.LoseDetail(event.MissingTable, 1, m.table+"."+m.column+": "+m.costs)
 		}
 	}
 }

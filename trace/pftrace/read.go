@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/llmstrata/strata/internal/decompress"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -114,12 +113,12 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 	case errors.Is(err, decompress.ErrLimit):
 		return fmt.Errorf("trace: %w: %w", trace.ErrLimit, err)
 	case errors.As(err, &broken):
-		d.b.LoseDetail(loss.BadCompression, 1, fmt.Sprintf("behind byte %d", offset))
-		d.b.LoseDetail(loss.BadCompression, 0, broken.Err.Error()+", "+broken.Extent())
+		d.b.LoseDetail(event.BadCompression, 1, fmt.Sprintf("behind byte %d", offset))
+		d.b.LoseDetail(event.BadCompression, 0, broken.Err.Error()+", "+broken.Extent())
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		d.b.LoseDetail(loss.Truncated, 1, fmt.Sprintf("a packet that is cut off at byte %d", offset))
+		d.b.LoseDetail(event.Truncated, 1, fmt.Sprintf("a packet that is cut off at byte %d", offset))
 	case errors.Is(err, errFrame):
-		d.b.LoseDetail(loss.BadEvent, 1, fmt.Sprintf("everything behind byte %d, where there is no packet", offset))
+		d.b.LoseDetail(event.BadEvent, 1, fmt.Sprintf("everything behind byte %d, where there is no packet", offset))
 	default:
 		return err
 	}
@@ -128,7 +127,7 @@ func (d *reader) damage(err error, offset int64, packets int) error {
 
 // report tells what was lost, and where the trace is from.
 func (d *reader) report(x *parser) {
-	lose := func(reason string, n int64, what string) {
+	lose := func(reason event.Loss, n int64, what string) {
 		for range min(n, 1) {
 			d.b.LoseDetail(reason, n, what)
 		}
@@ -140,9 +139,9 @@ func (d *reader) report(x *parser) {
 			open += int64(len(q.open) - q.head)
 		}
 	}
-	lose(loss.Truncated, open, "slices without an end")
-	lose(loss.BadEvent, d.bad+x.bad, "packets that cannot be read")
-	lose(loss.BadEvent, orphans, "ends of slices without a begin")
-	lose(loss.Limit, x.packets.lost, "packets that are too large")
+	lose(event.Truncated, open, "slices without an end")
+	lose(event.BadEvent, d.bad+x.bad, "packets that cannot be read")
+	lose(event.BadEvent, orphans, "ends of slices without a begin")
+	lose(event.Limit, x.packets.lost, "packets that are too large")
 	d.b.Meta = trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false}
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -116,14 +115,14 @@ func readJSON(ctx context.Context, in io.Reader, name string, o trace.Options) (
 		if r.records == 0 || !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("rocprofv3: %w at byte %d: %w", trace.ErrDamaged, r.dec.InputOffset(), err)
 		}
-		r.b.LoseDetail(loss.Truncated, 1, fmt.Sprintf("the document ends within its records, at byte %d", r.dec.InputOffset()))
+		r.b.LoseDetail(event.Truncated, 1, fmt.Sprintf("the document ends within its records, at byte %d", r.dec.InputOffset()))
 	}
 	r.l.flush(false)
 	if r.unnamed > 0 {
-		r.b.LoseDetail(loss.MissingTable, r.unnamed, "kernels whose symbol is not in the document")
+		r.b.LoseDetail(event.MissingTable, r.unnamed, "kernels whose symbol is not in the document")
 	}
 	for what, n := range r.skipped {
-		r.b.LoseDetail(loss.Dropped, n, "records of "+what+" say nothing that is read here")
+		r.b.LoseDetail(event.Dropped, n, "records of "+what+" say nothing that is read here")
 	}
 	return r.b.Finish(ctx)
 }

@@ -12,7 +12,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/llmstrata/strata/internal/atomicfile"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -108,7 +107,7 @@ func (r *rocpd) read() (*trace.Trace, error) {
 		}
 		for _, base := range []string{"rocpd_pmc_event", "rocpd_memory_allocate", "rocpd_sample"} {
 			if n := r.count(base + suffix); n > 0 {
-				r.b.LoseDetail(loss.Dropped, n, "rows of "+base+" are not read yet")
+				r.b.LoseDetail(event.Dropped, n, "rows of "+base+" are not read yet")
 			}
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -284,7 +283,7 @@ func read(ctx context.Context, in io.Reader, name string, o trace.Options) (*tra
 		return nil, ctx.Err()
 	}
 	if errors.Is(err, errWire) {
-		r.b.LoseDetail(loss.Truncated, 1, "the file ends within a message, or is damaged")
+		r.b.LoseDetail(event.Truncated, 1, "the file ends within a message, or is damaged")
 		err = nil
 	}
 	if err != nil {

@@ -96,7 +96,7 @@ func (e *Env) NoteHealth(t *trace.Trace) {
 	h := t.Health()
 	if h.Status == trace.HealthOK {
 		for _, f := range h.Findings {
-			if f.Code == "clock-changed" {
+			if f.Code == trace.CodeClockChanged {
 				e.Notef("%s", f.Message)
 			}
 		}

@@ -49,7 +49,7 @@ func (w *Work) judge(results []*Result, m *Model) {
 	if guessed {
 		shareDoubt(results)
 	}
-	w.doubtScrambled(results, slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == "scrambled-records" }))
+	w.doubtScrambled(results, slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }))
 }
 
 // cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has fewer layers than

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // counter stores the series of an event of phase C, each as one sample. The
@@ -36,14 +36,14 @@ func (s *Shard) counter(ev *scan.Event) {
 	var series map[string]json.Number
 	if !ev.Has.Any(scan.HasTS) || json.Unmarshal(ev.Args, &series) != nil {
 		if d.Device != None { // other programs count things that are no numbers
-			s.lose(loss.BadEvent, ev.Offset)
+			s.lose(event.BadEvent, ev.Offset)
 		}
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(series)) {
 		v, err := series[key].Float64()
 		if err != nil {
-			s.lose(loss.BadEvent, ev.Offset)
+			s.lose(event.BadEvent, ev.Offset)
 			continue
 		}
 		if d.Value, d.Name = v, name; key != "" && key != name {

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
@@ -75,25 +75,25 @@ func (s *Shard) complete(ev *scan.Event, cat *category) {
 	k = kind.OfName(k, ev.Name)
 	lane := kind.Lane(k)
 	if !ev.Has.Any(scan.HasTS) {
-		s.lose(loss.BadTime, ev.Offset)
+		s.lose(event.BadTime, ev.Offset)
 		return
 	}
 	dur := ev.Dur
 	if !ev.Has.Any(scan.HasDur) {
 		dur = 0
 		if !ev.Has.Any(scan.HasBadDur) { // which was counted when it was read
-			s.lose(loss.NoDuration, ev.Offset)
+			s.lose(event.NoDuration, ev.Offset)
 		}
 	}
 	switch {
 	case dur < 0:
-		s.lose(loss.NegativeDuration, ev.Offset)
+		s.lose(event.NegativeDuration, ev.Offset)
 		return
 	case lane == kind.GPULane && ev.TS == 0 && dur == 0:
-		s.lose(loss.NotCollected, ev.Offset)
+		s.lose(event.NotCollected, ev.Offset)
 		return
 	case !column.Plausible(ev.TS, dur):
-		s.lose(loss.BadTime, ev.Offset)
+		s.lose(event.BadTime, ev.Offset)
 		return
 	}
 	if ev.TS < s.MinRaw {
@@ -249,7 +249,7 @@ func (s *Shard) metadata(ev *scan.Event) {
 // half keeps one half of a B/E pair for the sink, which sees both.
 func (s *Shard) half(ev *scan.Event, cat *category) {
 	if !ev.Has.Any(scan.HasTS) {
-		s.lose(loss.BadTime, ev.Offset)
+		s.lose(event.BadTime, ev.Offset)
 		return
 	}
 	if !ev.Has.Any(scan.HasName) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 )
 
@@ -116,15 +117,15 @@ type Name struct {
 
 // Loss counts what was lost for one reason.
 type Loss struct {
-	Reason  string  // one of the constants
-	Count   int64   // how often
-	Offsets []int64 // the first few, bytes of the input
+	Reason  event.Loss // one of the constants
+	Count   int64      // how often
+	Offsets []int64    // the first few, bytes of the input
 }
 
 // MaxOffsets is how many offsets of one reason are kept.
 const MaxOffsets = 8
 
-func (s *Shard) lose(reason string, offset int64) {
+func (s *Shard) lose(reason event.Loss, offset int64) {
 	i := 0
 	for i < len(s.Lost) && s.Lost[i].Reason != reason {
 		i++

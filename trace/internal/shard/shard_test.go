@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/kind"
-	"github.com/llmstrata/strata/internal/loss"
 	"github.com/llmstrata/strata/internal/scan"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // newShard is a shard that stores all kinds and keeps no args.
@@ -74,7 +74,7 @@ func TestDurationsAndTimes(t *testing.T) {
 		cat    string
 		change func(*scan.Event)
 		dur    int64 // −1: the event is not kept
-		lost   string
+		lost   event.Loss
 	}{
 		{"ordinary", "kernel", func(*scan.Event) {}, 10, ""},
 		{"of no length", "kernel", func(e *scan.Event) { e.Dur = 0 }, 0, ""},
@@ -91,7 +91,7 @@ func TestDurationsAndTimes(t *testing.T) {
 		ev := complete(tt.cat, "a")
 		tt.change(&ev)
 		s.Event(&ev)
-		lost, dur := "", int64(-1)
+		lost, dur := event.Loss(""), int64(-1)
 		for _, l := range s.Lost {
 			lost += l.Reason
 		}
@@ -245,7 +245,7 @@ func TestResetForgetsAll(t *testing.T) {
 		ev.Has |= scan.HasRank
 		s.Event(&ev)
 	}
-	s.lose(loss.BadEvent, 1)
+	s.lose(event.BadEvent, 1)
 	s.Reset()
 	ev := complete("kernel", "a")
 	ev.TS = 2000
