@@ -71,7 +71,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 // hide has doubts of its own, and tables that an export never had are told by what they would hold.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
-	case trace.CodeEmptyGraphs, trace.CodeGraphRows, trace.CodeOfLoss(event.MissingTable):
+	case trace.CodeEmptyGraphs, trace.CodeGraphRows, trace.CodeLossMissingTable:
 		return false
 	}
 	return slices.ContainsFunc(f.Affects, func(a trace.Area) bool {

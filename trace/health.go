@@ -51,10 +51,29 @@ const (
 	CodeRecordsMissing Code = "records-missing"     // package layer found holes
 )
 
+// Codes of losses, by reason.
+const (
+	CodeLossTruncated        Code = "loss-truncated"
+	CodeLossBadEvent         Code = "loss-bad-event"
+	CodeLossBadTime          Code = "loss-bad-time"
+	CodeLossNegativeDuration Code = "loss-negative-duration"
+	CodeLossNotCollected     Code = "loss-not-collected"
+	CodeLossNoDuration       Code = "loss-no-duration"
+	CodeLossUnmatched        Code = "loss-unmatched"
+	CodeLossUnknownKind      Code = "loss-unknown-kind"
+	CodeLossUnread           Code = "loss-not-read"
+	CodeLossUnknownPhase     Code = "loss-unknown-phase"
+	CodeLossBadCompression   Code = "loss-bad-compression"
+	CodeLossRepaired         Code = "loss-repaired"
+	CodeLossLimit            Code = "loss-limit"
+	CodeLossDropped          Code = "loss-dropped"
+	CodeLossMissingTable     Code = "loss-missing-table"
+)
+
 // CodeOfLoss is the code of the [Finding] that says what was lost for one reason.
 func CodeOfLoss(reason event.Loss) Code { return "loss-" + Code(reason) }
 
-// Code names a kind of [Finding]. It is stable; links and suspicious activities have more.
+// Code names a kind of [Finding]. It is stable.
 type Code string
 
 // Area is a part of the results that damage touches.
@@ -86,11 +105,11 @@ type Health struct {
 
 // Finding is one thing that is wrong and what it touches. Code is stable.
 type Finding struct {
-	Code     Code         `json:"code"`     // stable identifier, e.g. "orphans"
-	Severity HealthStatus `json:"severity"` // ok = note only
-	Count    int64        `json:"count"`    // events or calls concerned
-	Message  string       `json:"message"`  // one sentence with the figures
-	Affects  []Area       `json:"affects,omitempty"`
+	Code     Code         `json:"code"`              // stable identifier, e.g. "orphans"
+	Severity HealthStatus `json:"severity"`          // ok = note only
+	Count    int64        `json:"count"`             // events or calls concerned
+	Message  string       `json:"message"`           // one sentence with the figures
+	Affects  []Area       `json:"affects,omitempty"` // what it makes doubtful
 }
 
 // Loss counts one reason and says where it occurred first.
