@@ -274,7 +274,7 @@ func WriteCompareHTML(w io.Writer, r *compare.Report, a, b *layer.Device) error 
 	p := &page.Page{Title: sideName(&r.A) + " and " + sideName(&r.B), Program: "compare", Verdict: r.Text, Colours: map[string]string{}, Notes: append(append([]string{}, r.Notes...), r.Left...), Inputs: []string{r.A.Trace, r.B.Trace}}
 	p.Health.Status = "ok"
 	for _, d := range r.Doubts {
-		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: d.Code.String(), Message: d.Text})
+		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: d.Code, Message: d.Sentence()})
 	}
 	p.Context = []string{"A: " + sideFact(&r.A), "B: " + sideFact(&r.B), fmt.Sprintf("noise between runs %s (%s)", table.Pct(100*r.Floor, 2), r.FloorFrom)}
 	var pair page.Section
@@ -346,7 +346,7 @@ func compareSections(r *compare.Report) []page.Section {
 		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{{Title: "Kind"}, {Title: "Finding", Prose: true}, {Title: "B − A", Numeric: true}}}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()}, took(f.Delta)}})
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()}, took(f.PerStep)}})
 		}
 		out = append(out, section("changes", "Findings", tab))
 	}

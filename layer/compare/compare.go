@@ -141,7 +141,7 @@ func (c *comparison) trim(cut []place, o *Options) {
 
 // newReport has no rows and no verdict.
 func newReport(sides [2]*Side) *Report {
-	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{}, Layers: []LayerTimes{}, Doubts: []Doubt{}, Findings: []Finding{}, Notes: []string{},
+	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{}, Layers: []LayerTimes{}, Doubts: []finding.Finding{}, Allowed: []DoubtCode{}, Findings: []finding.Finding{}, Notes: []string{},
 		Gates: []Gate{}, Others: []Other{}}
 }
 
@@ -153,7 +153,7 @@ func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
 	if len(m.pairs) > 0 {
 		r.MatchedA, r.MatchedB = m.share(0), m.share(1)
 	}
-	r.First = Finding{Finding: finding.Finding{Text: "nothing is compared"}}
+	r.First = finding.Finding{Text: "nothing is compared"}
 	for _, g := range o.Gates {
 		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided, Text: g.form() + ": " + r.Text})
 	}

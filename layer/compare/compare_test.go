@@ -79,7 +79,7 @@ func ExampleCompare() {
 	}
 	fmt.Println(r.Verdict)
 	for _, f := range r.Findings {
-		fmt.Println(f.Operator, f.Delta.Round(50*time.Microsecond))
+		fmt.Println(f.Code, f.PerStep.Round(50*time.Microsecond))
 	}
 	// Output:
 	// slower
@@ -137,7 +137,7 @@ func TestVerdicts(t *testing.T) {
 			}
 			var got []string
 			for _, f := range r.Findings {
-				got = append(got, f.Operator)
+				got = append(got, f.Code)
 			}
 			if strings.Join(got, " ") != strings.Join(c.findings, " ") {
 				t.Errorf("findings %v, want %v", got, c.findings)

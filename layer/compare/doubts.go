@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // DoubtCode says in a word why a comparison may say nothing of the program.
@@ -35,12 +37,13 @@ func (c DoubtCode) String() string { return string(c) }
 // UnmarshalText refuses words that are no code.
 func (c *DoubtCode) UnmarshalText(text []byte) error { return known(c, text, DoubtCodes(), "doubt") }
 
-// Doubt is a reason why a comparison may say nothing of the program. It leaves the verdict and the gates inconclusive unless it is allowed.
-type Doubt struct {
-	Code    DoubtCode `json:"code"`    // stable name of the doubt
-	Side    string    `json:"side"`    // "A", "B", "" for both
-	Text    string    `json:"text"`    // the doubt in one sentence
-	Allowed bool      `json:"allowed"` // the user allowed it, so that it does not count
+// doubtTexts say each doubt without figures.
+var doubtTexts = map[DoubtCode]string{
+	DoubtServing: "The window does not show what the server does",
+	DoubtClock:   "The GPU's clock changed",
+	DoubtModel:   "The passes have different numbers of layers",
+	DoubtBimodal: "The runs of a side are of two kinds",
+	DoubtWork:    "The passes are of different sizes",
 }
 
 // Clock is what a GPU's processors ran at while it worked, in MHz.
@@ -54,7 +57,12 @@ type Clock struct {
 // doubts collects the reasons of both sides.
 func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 	add := func(code DoubtCode, side, format string, args ...any) {
-		r.Doubts = append(r.Doubts, Doubt{code, side, fmt.Sprintf(format, args...), slices.Contains(o.Allow, code)})
+		f := r.newFinding(finding.Doubt, "", doubtTexts[code], fmt.Sprintf(format, args...), 0)
+		f.Code, f.Where, f.Size = code.String(), side, finding.Size{}
+		r.Doubts = append(r.Doubts, f)
+		if slices.Contains(o.Allow, code) && !slices.Contains(r.Allowed, code) {
+			r.Allowed = append(r.Allowed, code)
+		}
 	}
 	for i, s := range c.sides {
 		name := string("AB"[i])
@@ -146,13 +154,13 @@ func clockOf(s *Side) float64 {
 
 // Doubtful reports whether the comparison has a doubt that is not allowed.
 func (r *Report) Doubtful(code DoubtCode) bool {
-	return slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Code == code && !d.Allowed })
+	return !slices.Contains(r.Allowed, code) && slices.ContainsFunc(r.Doubts, func(d finding.Finding) bool { return d.Code == code.String() })
 }
 
 // doubtful is the first reason that is not allowed, nil where there is none.
-func (r *Report) doubtful() *Doubt {
+func (r *Report) doubtful() *finding.Finding {
 	for i := range r.Doubts {
-		if !r.Doubts[i].Allowed {
+		if !slices.Contains(r.Allowed, DoubtCode(r.Doubts[i].Code)) {
 			return &r.Doubts[i]
 		}
 	}

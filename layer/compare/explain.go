@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -149,6 +150,54 @@ func (p params) apart(x []float64) (low, high float64, ok bool) {
 	}
 	gap := slices.Min(b) - slices.Max(a)
 	return low, high, gap > slices.Max(a)-slices.Min(a)+slices.Max(b)-slices.Min(b)
+}
+
+// unsteady says where the passes of a run are of two kinds, or take longer and longer, "" where they are steady. The verdict does not rest on it: means
+// and intervals hold what single passes do.
+func (p params) unsteady(times []float64) string {
+	if low, high, ok := p.apart(times); ok {
+		n := 0
+		for _, v := range times {
+			if math.Abs(v-high) < math.Abs(v-low) {
+				n++
+			}
+		}
+		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times), millis(time.Duration(high)), millis(time.Duration(low)))
+	}
+	if slope, ok := p.trend(times); ok {
+		return fmt.Sprintf("passes change while they are recorded: by %+.1f%% from the first to the last", 100*slope)
+	}
+	return ""
+}
+
+// trend tests whether values grow or shrink in their order (Mann and Kendall), by TrendLeast of them at least from the first to the last (Theil and Sen).
+func (p params) trend(x []float64) (change float64, ok bool) {
+	const most = 512 // values: more are thinned out
+	if step := (len(x) + most - 1) / most; step > 1 {
+		var thin []float64
+		for i := 0; i < len(x); i += step {
+			thin = append(thin, x[i])
+		}
+		x = thin
+	}
+	m := median(x)
+	if len(x) < p.BimodalPasses || m <= 0 {
+		return 0, false
+	}
+	s := 0.0
+	var slopes []float64
+	for i := range x {
+		for j := range i {
+			slopes = append(slopes, (x[i]-x[j])/float64(i-j))
+			s += float64(cmp.Compare(x[i], x[j]))
+		}
+	}
+	n := float64(len(x))
+	change = median(slopes) * (n - 1) / m
+	// Neighbours resemble each other: a value counts for Effective ones.
+	z := s / math.Sqrt(n*(n-1)*(2*n+5)/18/p.Effective)
+	const known = 1e6 // degrees of freedom of a normal distribution
+	return change, twoSided(z, known) < p.Alpha && math.Abs(change) >= p.TrendLeast
 }
 
 // mixed tests whether single passes of one side changed by so much that the mean did: a median does not see it.

@@ -45,7 +45,7 @@ func (c *comparison) findings(r *Report) {
 		add(kind, row.Operator, text, row.Text, row.kernelDelta())
 	}
 	c.path(r, add)
-	slices.SortStableFunc(r.Findings, func(x, y Finding) int { return cmp.Compare(abs(y.Delta), abs(x.Delta)) })
+	slices.SortStableFunc(r.Findings, func(x, y finding.Finding) int { return cmp.Compare(abs(y.PerStep), abs(x.PerStep)) })
 }
 
 // otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as often; "" where there is none, or
@@ -135,7 +135,7 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 }
 
 // ofHost reports whether a finding is about what the host does.
-func (f *Finding) ofHost() bool {
+func ofHost(f *finding.Finding) bool {
 	switch f.Kind {
 	case finding.HostChanged, finding.HostNew, finding.HostRemoved, finding.HostRenamed:
 		return true
@@ -145,23 +145,23 @@ func (f *Finding) ofHost() bool {
 
 // worst names the worst change for the worse, for First: the largest clear one, or waiting that cannot be judged where that is most of what the step
 // takes more. Idle time is what an operation of the host may have caused, which is named with it.
-func (c *comparison) worst(r *Report) Finding {
-	var worst, slow *Finding // of all; of the host's
+func (c *comparison) worst(r *Report) finding.Finding {
+	var worst, slow *finding.Finding // of all; of the host's
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Delta <= 0 || f.Kind == finding.PathChanged || f.Kind == finding.KernelRenamed || f.Kind == finding.HostRenamed {
+		if f.PerStep <= 0 || f.Kind == finding.PathChanged || f.Kind == finding.KernelRenamed || f.Kind == finding.HostRenamed {
 			continue
 		}
-		if worst == nil || f.Delta > worst.Delta {
+		if worst == nil || f.PerStep > worst.PerStep {
 			worst = f
 		}
-		if f.ofHost() && (slow == nil || f.Delta > slow.Delta) {
+		if ofHost(f) && (slow == nil || f.PerStep > slow.PerStep) {
 			slow = f
 		}
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if !row.Judged && row.Class == classNames[waiting] && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.Delta) {
+		if !row.Judged && row.Class == classNames[waiting] && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.PerStep) {
 			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), c.p.WaitPasses)
 			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew", text, row.Delta)
 		}
@@ -170,7 +170,7 @@ func (c *comparison) worst(r *Report) Finding {
 		return r.newFinding(finding.StepChanged, "", "The step is slower", fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", signed(r.Delta)), r.Delta)
 	}
 	if worst == nil {
-		return Finding{Finding: finding.Finding{Text: "no clear change for the worse"}}
+		return finding.Finding{Text: "no clear change for the worse"}
 	}
 	t := *worst
 	if worst.Kind == finding.WaitChanged && slow != nil {
@@ -197,7 +197,7 @@ func (c *comparison) workSign(r *Report) int {
 	}
 	for i := range r.Findings {
 		if r.Findings[i].Kind == finding.UniformChange {
-			net += r.Findings[i].Delta
+			net += r.Findings[i].PerStep
 		}
 	}
 	switch {
@@ -268,7 +268,7 @@ func percentOf(d, of time.Duration) string {
 // why says what keeps a comparison from a conclusion.
 func (c *comparison) why(r *Report, limit time.Duration) string {
 	if d := r.doubtful(); d != nil {
-		return fmt.Sprintf("%s (--allow %s judges in spite of it)", d.Text, d.Code)
+		return fmt.Sprintf("%s (--allow %s judges in spite of it)", d.Evidence, d.Code)
 	}
 	if !c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
 		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
@@ -298,6 +298,17 @@ func (c *comparison) notes(r *Report) {
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == "host" }) {
 		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
+	}
+	for side, s := range c.sides {
+		for i, passes := range c.ch[side].passes {
+			var walls []float64
+			for _, p := range passes {
+				walls = append(walls, float64(s.Runs[i].Passes[p].Wall))
+			}
+			if text := c.p.unsteady(walls); text != "" {
+				note("%c, %s: %s", "AB"[side], s.Runs[i].Trace, text)
+			}
+		}
 	}
 	if c.filled > 0 {
 		note("records are missing: %s filled in from the other passes where rows are judged", countOf(c.filled, "launch is", "launches are"))

@@ -109,7 +109,7 @@ func (r *Report) judge(g Gate) Gate {
 	}
 	if d := r.doubtful(); d != nil {
 		out.Outcome = undecided
-		out.Text += "; " + d.Text
+		out.Text += "; " + d.Evidence
 	}
 	return out
 }

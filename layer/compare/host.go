@@ -130,6 +130,9 @@ func (h *hostComparison) report(o *Options) *HostReport {
 	r.Least = time.Duration(h.p.MinShare * h.step)
 	h.collect()
 	h.p.Effective = min(h.p.Effective, h.effective())
+	if n := h.between(); n > 0 && (o.Noise == nil || o.Noise.Host <= 0) && !h.runs {
+		r.Floor, r.FloorFrom = h.p.HostFloor, fmt.Sprintf("from how much %d operations of this pair differ", n)
+	}
 	for _, kind := range h.kinds() {
 		h.judgeKind(kind, o)
 	}
@@ -257,6 +260,57 @@ func autocorrelation(x []float64) (float64, bool) {
 		return 0, false
 	}
 	return (next/own + 1/n) / (1 - 3/n), true
+}
+
+// between estimates by how much runs differ from the operations of this pair, most of which did not change: the spread of their log ratios around the
+// typical one, less what steps vary by. It sets the floor, and returns of how many operations, 0 where they are too few to tell.
+func (h *hostComparison) between() int {
+	var ratios, own []float64
+	for _, k := range h.keys {
+		s := h.ops[k].series
+		if k.kind == FigureKind || s.class != host {
+			continue
+		}
+		r := h.p.judge(s, 0, h.step, 0, h.runs)
+		la, lb := h.p.location(s.a, h.runs), h.p.location(s.b, h.runs)
+		if !r.judged || la <= 0 || lb <= 0 {
+			continue
+		}
+		v, _ := h.p.variance(s, h.step, 0, h.runs)
+		ratios, own = append(ratios, math.Log(lb/la)), append(own, v)
+	}
+	if len(ratios) < h.p.HostOperations {
+		return 0
+	}
+	typical := median(ratios)
+	// Half of the squares of a normal variable lie below this.
+	const half = 0.4549
+	excess := func(floor float64) float64 {
+		z := make([]float64, len(ratios))
+		for i, x := range ratios {
+			z[i] = (x - typical) * (x - typical) / (own[i] + 2*floor*floor)
+		}
+		return median(z) - half
+	}
+	low, high := 0.0, 2*h.p.HostFloor
+	if excess(low) > 0 {
+		for range 40 { // to a billionth
+			if mid := (low + high) / 2; excess(mid) > 0 {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+	} else {
+		high = 0
+	}
+	// A median of squares tells 0.37 times as much as the variance.
+	const efficiency = 0.37
+	n := efficiency * float64(len(ratios))
+	prior := h.p.HostFloor
+	h.p.HostFloor = math.Sqrt((h.p.HostFloorDF*prior*prior + n*high*high) / (h.p.HostFloorDF + n))
+	h.p.FloorDF = h.p.HostFloorDF + n
+	return len(ratios)
 }
 
 func (h *hostComparison) kinds() []string {

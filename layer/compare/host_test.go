@@ -73,12 +73,12 @@ func TestHostOperations(t *testing.T) {
 			r := report(t, a, b, compare.Options{})
 			var got []string
 			for _, f := range r.Findings {
-				got = append(got, f.Kind.String()+" "+f.Operator)
+				got = append(got, f.Kind.String()+" "+f.Code)
 			}
 			if s := strings.Join(got, ","); s != c.findings {
 				t.Errorf("findings %q, want %q", s, c.findings)
 			}
-			if first := r.First.Operator; first != c.first && (c.first != "none" || r.First.Kind != finding.NoKind) {
+			if first := r.First.Code; first != c.first && (c.first != "none" || r.First.Kind != finding.NoKind) {
 				t.Errorf("first target %+v, want %s", r.First, c.first)
 			}
 		})
@@ -91,10 +91,10 @@ func TestFirstTarget(t *testing.T) {
 		return withHost(side(2, 40, times("attention", 1.6)), 2, op{name: "prepare", us: us})
 	}
 	a := withHost(side(1, 40, nil), 1, op{name: "prepare", us: 680})
-	if r := report(t, a, host(980), compare.Options{}); r.First.Operator != "attention" {
+	if r := report(t, a, host(980), compare.Options{}); r.First.Code != "attention" {
 		t.Errorf("attention +660 µs, prepare +300 µs: %+v", r.First)
 	}
-	if r := report(t, a, host(1680), compare.Options{}); r.First.Operator != "prepare" {
+	if r := report(t, a, host(1680), compare.Options{}); r.First.Code != "prepare" {
 		t.Errorf("attention +660 µs, prepare +1000 µs: %+v", r.First)
 	}
 	idle := withHost(side(2, 40, func(n string, us float64) float64 {
@@ -104,7 +104,7 @@ func TestFirstTarget(t *testing.T) {
 		return us
 	}), 2, op{name: "prepare", us: 1680})
 	r := report(t, a, idle, compare.Options{})
-	if r.First.Operator != "idle" || !strings.Contains(r.First.Evidence, "prepare") || r.Verdict != compare.Slower {
+	if r.First.Code != "idle" || !strings.Contains(r.First.Evidence, "prepare") || r.Verdict != compare.Slower {
 		t.Errorf("idle time +2 ms while prepare takes 1 ms more: %s, %+v", r.Verdict, r.First)
 	}
 	var text bytes.Buffer

@@ -214,7 +214,7 @@ func TestRowsFollowKernels(t *testing.T) {
 				}
 			}
 			for _, f := range r.Findings {
-				if f.Kind != finding.KernelRenamed || f.Operator != "o_proj" && f.Operator != "gate_up_proj" {
+				if f.Kind != finding.KernelRenamed || f.Code != "o_proj" && f.Code != "gate_up_proj" {
 					t.Errorf("%s: finding %+v", name, f)
 				}
 			}

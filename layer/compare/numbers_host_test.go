@@ -2,7 +2,10 @@ package compare
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +91,15 @@ func server(steps int, name string, us, count, sd float64, slow bool) *Host {
 	return h
 }
 
+// servers is a server with so many operations, of which the first takes so many times as long.
+func servers(n int, times float64) *Host {
+	h := server(40, "op0", 1000*times, 1, 0, false)
+	for i := 1; i < n; i++ {
+		h.Operations = append(h.Operations, server(40, fmt.Sprint("op", i), 1000, 1, 0, false).Operations...)
+	}
+	return h
+}
+
 // numbersOfHosts are those of operations of the CPU.
 func numbersOfHosts() map[string]number {
 	longer := func(steps int, sd float64, slow bool) func(p params, x float64) bool {
@@ -100,6 +112,14 @@ func numbersOfHosts() map[string]number {
 		"HostFloor":   {0.24, 0.244, longer(40, 0, false)},
 		"HostPriorSD": {0.247, 0.252, longer(12, 0, false)},
 		"HostSteps":   {11, 12, func(p params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
+		"HostOperations": {11, 12, func(p params, x float64) bool {
+			a, b := servers(int(x), 1), servers(int(x), 1)
+			return strings.Contains(CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).FloorFrom, "of this pair")
+		}},
+		"HostFloorDF": {0.12, 0.1215, func(p params, x float64) bool {
+			rows := CompareHost([]*Host{servers(40, 1)}, []*Host{servers(40, 1+x)}, Options{numbers: &p}).Rows
+			return slices.ContainsFunc(rows, func(r HostRow) bool { return r.Significant })
+		}},
 		"HostChange": {0.29, 0.31, func(p params, x float64) bool { // of an operation that takes a tenth of the step
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op", 1000*(1+x), 1, 0, false)
 			for _, h := range []*Host{a, b} {
@@ -107,7 +127,7 @@ func numbersOfHosts() map[string]number {
 			}
 			return CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Conclusion != HostSame
 		}},
-		"HostCorrelation": {0.59, 0.602, longer(100, 0.3, true)},
+		"HostCorrelation": {1.03, 1.04, longer(100, 0.3, true)},
 		"RenameCount": {-1.051, -1.049, func(p params, x float64) bool {
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op_v2", 1000, -x, 0, false)
 			rows := CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Rows

@@ -147,7 +147,7 @@ func generated(t *testing.T, seed uint64) (text []byte, passOf map[int64]int) {
 func kindsOf(r *compare.Report) string {
 	var out []string
 	for _, f := range r.Findings {
-		out = append(out, strings.TrimSpace(f.Kind.String()+" "+f.Operator))
+		out = append(out, strings.TrimSpace(f.Kind.String()+" "+f.Code))
 	}
 	slices.Sort(out)
 	return strings.Join(out, ", ")
@@ -237,7 +237,7 @@ func TestPairsOfRealTraces(t *testing.T) {
 				t.Fatalf("%s, findings %q, want %q", r.Text, kindsOf(r), c.findings)
 			}
 			if got := float64(0); c.delta != 0 {
-				got = float64(r.Findings[0].Delta) / 1e3
+				got = float64(r.Findings[0].PerStep) / 1e3
 				if math.Abs(got-c.delta) > 0.05*math.Abs(c.delta) {
 					t.Errorf("%+.1f µs, want %+.1f", got, c.delta)
 				}

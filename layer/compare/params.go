@@ -46,6 +46,9 @@ type params struct {
 	HostFloor   float64
 	HostPriorSD float64
 	HostSteps   int
+	// HostOperations is from how many operations on a pair tells its own floor, and HostFloorDF for how many of them the assumed one counts.
+	HostOperations int
+	HostFloorDF    float64
 	// HostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one server differ by.
 	HostChange float64
 	// HostCorrelation bounds the autocorrelation of steps that operations of the host are taken to have, which is measured.
@@ -67,6 +70,8 @@ type params struct {
 	BimodalGap   float64
 	// BimodalPasses is from how many passes on those of a run may be of two kinds: of fewer, noise parts more.
 	BimodalPasses int
+	// TrendLeast is by how much passes change from the first to the last of a run for that to be said: as much as makes a finding of the whole step.
+	TrendLeast float64
 	// OtherPath is how far the shares of kernels that graphs replay may be apart on the same path, OtherCompiled those of kernels that a compiler
 	// wrote: matrix products are the libraries' in compiled models too, so that a third of the kernels is the rule there.
 	OtherPath     float64
@@ -104,7 +109,7 @@ func defaultParams() params {
 		Alpha: 0.01, MinShare: 0.005, MinShift: 0.01, MinWait: 0.01, WaitPasses: 5,
 		PriorSD: 0.005, PriorDF: 4, CollectivePrior: 4, WaitPriorSD: 0.02, MedianCost: 1.4, Effective: 0.43, WinsorMAD: 3,
 		LayerSE: 3, SingleSD: 0.015, Floor: 0.0075, FloorElsewhere: 0.02, FloorDF: 12, FloorLeast: 0.0012,
-		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostChange: 0.03, HostCorrelation: 0.9, RenameCount: 0.05,
-		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, BimodalPasses: 6, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03, Pooled: 0.9, Contained: 0.95, Whole: 0.995, SizeGap: 0.1, Lost: 0.25, Strays: 0.1, Alike: 0.7, Matched: 0.5,
+		HostFloor: 0.05, HostPriorSD: 0.07, HostSteps: 12, HostOperations: 12, HostFloorDF: 2, HostChange: 0.03, HostCorrelation: 0.95, RenameCount: 0.05,
+		ShiftSE: 0.0025, ShareCap: 0.05, ShiftRows: 6, BimodalRuns: 4, BimodalShare: 0.25, BimodalGap: 0.05, BimodalPasses: 6, TrendLeast: 0.03, OtherPath: 0.5, OtherCompiled: 0.1, ClockShift: 0.02, Transfer: 1.5, Presence: 0.5, Equivalent: 0.03, Pooled: 0.9, Contained: 0.95, Whole: 0.995, SizeGap: 0.1, Lost: 0.25, Strays: 0.1, Alike: 0.7, Matched: 0.5,
 	}
 }

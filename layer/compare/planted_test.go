@@ -74,7 +74,7 @@ func TestPlanted(t *testing.T) {
 			if r.Verdict != c.verdict {
 				t.Errorf("%s; want %s", r.Text, c.verdict)
 			}
-			if len(r.Findings) != 1 || r.Findings[0].Kind != c.kind || r.Findings[0].Operator != c.operator {
+			if len(r.Findings) != 1 || r.Findings[0].Kind != c.kind || r.Findings[0].Code != c.operator {
 				t.Fatalf("findings %s, want %s %s", kindsOf(r), c.kind, c.operator)
 			}
 			for _, row := range r.Rows {

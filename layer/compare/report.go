@@ -9,7 +9,7 @@ import (
 )
 
 // schema is the schema of a [Report] as JSON.
-const schema = "strata.compare/2"
+const schema = "strata.compare/3"
 
 // ErrNoMatch is wrapped where a side has no runs, or not the pass that was asked for.
 var ErrNoMatch = errors.New("no passes to compare")
@@ -30,7 +30,7 @@ type Options struct {
 	Noise *Noise
 	// Gates are conditions to judge: What and Limit of each.
 	Gates []Gate
-	// Allow are the codes of doubts in spite of which there is a verdict (see [Doubt]).
+	// Allow are the codes of doubts in spite of which there is a verdict (see [DoubtCode]).
 	Allow []DoubtCode
 	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]). Zero: 0.03, what two runs of one
 	// server differ by.
@@ -71,12 +71,14 @@ type Report struct {
 	Ranks []RankDelta `json:"ranks,omitempty"`
 	// Others are further passes that both sides have, in short.
 	Others []Other `json:"others"`
-	// Doubts are reasons why the comparison may say nothing of the program.
-	Doubts []Doubt `json:"doubts"`
+	// Doubts are reasons why the comparison may say nothing of the program. Their codes are [DoubtCode]s, Where is the side, "" for both.
+	Doubts []finding.Finding `json:"doubts"`
+	// Allowed are the codes of doubts in spite of which there is a verdict.
+	Allowed []DoubtCode `json:"allowed"`
 	// Layers are the GPU times of each layer on both sides.
 	Layers []LayerTimes `json:"layers"`
 	// Findings are the rows that are beyond noise, largest first, and what else is worth saying.
-	Findings []Finding `json:"findings"`
+	Findings []finding.Finding `json:"findings"`
 	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is from.
 	Floor float64 `json:"floor"`
 	// Least is the smallest difference that is a finding.
@@ -86,10 +88,10 @@ type Report struct {
 	Host *HostReport `json:"host,omitempty"`
 	// First is what to look at first: the worst clear change for the worse, the step where only the whole is clearly slower, of no kind where nothing
 	// is.
-	First Finding  `json:"first_target"`
-	Left  []string `json:"left_out"`
-	Notes []string `json:"notes"`
-	Gates []Gate   `json:"gates"`
+	First finding.Finding `json:"first_target"`
+	Left  []string        `json:"left_out"`
+	Notes []string        `json:"notes"`
+	Gates []Gate          `json:"gates"`
 }
 
 // Summary is one side in short.
@@ -222,22 +224,9 @@ type LayerTimes struct {
 	B     time.Duration `json:"b_ns"`  // GPU time on side B
 }
 
-// Finding is one difference beyond noise, or something that makes the comparison doubtful. Its place is in side B.
-type Finding struct {
-	finding.Finding
-	Delta time.Duration `json:"delta_ns"` // the same as PerStep
-	// Operator is the row, or the operation of the host, "" where it is not about one.
-	Operator string `json:"operator"`
-	// StartA and StartB are where a pass of each side begins, in nanoseconds since the trace's first event.
-	StartA int64 `json:"start_a_ns"`
-	StartB int64 `json:"start_b_ns"`
-}
-
-// newFinding is one about the compared passes, whose size is a part of side A's step.
-func (r *Report) newFinding(kind finding.Kind, operator, text, evidence string, delta time.Duration) Finding {
-	f := Finding{Delta: delta, Operator: operator, StartA: r.A.Start, StartB: r.B.Start}
-	f.Finding = finding.Finding{Kind: kind, Code: operator, Text: text, Evidence: evidence, Stage: r.B.Stage, Advice: kind.Info().Advice,
+// newFinding is one about the compared passes, whose size is a part of side A's step. Its place is in side B.
+func (r *Report) newFinding(kind finding.Kind, operator, text, evidence string, delta time.Duration) finding.Finding {
+	return finding.Finding{Kind: kind, Code: operator, Text: text, Evidence: evidence, Stage: r.B.Stage, Advice: kind.Info().Advice,
 		Size:  finding.SizeOf(finding.Changed, finding.OfStep, delta*time.Duration(max(r.B.Passes, 1)), max(r.B.Passes, 1), r.A.Wall*time.Duration(max(r.B.Passes, 1))),
 		Place: finding.Place{Trace: r.B.Trace, Operator: operator, Start: time.Duration(r.B.Start)}}
-	return f
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -56,15 +55,12 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	}
 	line("\nLook first at: %s", r.First.Sentence())
 	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Sentence() })
-	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Text })
+	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Sentence() })
 	section(b, "Gates", len(r.Gates), func(i int) string { return r.Gates[i].Outcome + ": " + r.Gates[i].Text })
 	section(b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
 	section(b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
 	return b.Flush()
 }
-
-// Sentence is what a finding says with its figures.
-func (f *Finding) Sentence() string { return cmp.Or(f.Evidence, f.Text) }
 
 // WriteCSV writes a line for each row and each kernel of it: all of the difference, for tables and scripts.
 func (r *Report) WriteCSV(w io.Writer) error {

@@ -34,6 +34,9 @@ type Finding struct {
 	Advice
 }
 
+// Sentence is what a finding says with its figures, as far as it has any.
+func (f *Finding) Sentence() string { return cmp.Or(f.Evidence, f.Text) }
+
 // Size is how much time a finding is about. The zero Size says that it has none.
 type Size struct {
 	// Measure says what the times are: what could be won at most, what something takes, or by how much it changed.

@@ -50,7 +50,7 @@ var documents = []document{
 	doc("strata.host-published/1", "strata host --comparable", hostdetect.PublishedDocument{}, hostdetect.ErrorDocument{}),
 	doc("strata.host-compare/1", "strata host-compare --baseline", hostcompareprogram.Document{}),
 	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
-	doc("strata.compare/2", "strata compare", compare.Report{}),
+	doc("strata.compare/3", "strata compare", compare.Report{}),
 	doc("strata.baseline/1", "strata compare --save", compare.Side{}),
 	doc("strata.noise/1", "strata compare --save-noise", compare.Noise{}),
 	doc("strata.kernel/1", "strata export --format ndjson, a line", kernelexport.Row{}),

@@ -40,7 +40,7 @@ func TestTheSame(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Schema != "strata.compare/2" || got.Delta != 0 || got.Verdict != compare.Same || len(got.Rows) == 0 {
+		if got.Schema != "strata.compare/3" || got.Delta != 0 || got.Verdict != compare.Same || len(got.Rows) == 0 {
 			t.Errorf("%v: %s, verdict %s, %d rows", args, got.Text, got.Verdict, len(got.Rows))
 		}
 	}
