@@ -88,7 +88,7 @@ func waits(gaps []hostoverhead.Gap) []page.Wait {
 		}
 		w := page.Wait{Start: trace.Time(g.StartNS), Cause: g.Causes[0].Cause}
 		for _, c := range g.Causes[:min(len(g.Causes), 4)] {
-			w.Lines = append(w.Lines, fmt.Sprintf("%s: %v, %s", page.Duration(time.Duration(c.NS)), c.Cause, c.Name))
+			w.Lines = append(w.Lines, fmt.Sprintf("%s: %v, %s", table.Duration(time.Duration(c.NS)), c.Cause, c.Name))
 		}
 		w.Lines = append(w.Lines, "after "+g.Before, "before "+g.After)
 		out = append(out, w)
@@ -125,7 +125,7 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		if err != nil {
 			return err
 		}
-		p.Verdict += fmt.Sprintf("; pass %d, %s, takes %s", pass, f.Stage.Info().Title, page.Duration(f.Wall()))
+		p.Verdict += fmt.Sprintf("; pass %d, %s, takes %s", pass, f.Stage.Info().Title, table.Duration(f.Wall()))
 		if h := page.FromLayers(d, pass); h != nil {
 			p.Sections = append(p.Sections, page.Section{ID: "layers", Title: "Which layer is different", Text: "Colour is time against the median of that operator over layers of the same type.", Heats: []*page.Heat{h}})
 		}
@@ -175,9 +175,9 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	if typical := r.Typical(); len(typical) > 0 && typical[0].Floor > 0 {
 		t := typical[0]
 		if t.Wall > 0 {
-			p.Verdict = fmt.Sprintf("A %s takes %s; the GPU needs at least %s of it (%s).", t.Stage.Info().Step, page.Duration(t.Wall), page.Duration(t.Floor), table.Pct(100*float64(t.Floor)/float64(t.Wall), 1))
+			p.Verdict = fmt.Sprintf("A %s takes %s; the GPU needs at least %s of it (%s).", t.Stage.Info().Step, table.Duration(t.Wall), table.Duration(t.Floor), table.Pct(100*float64(t.Floor)/float64(t.Wall), 1))
 		} else {
-			p.Verdict = fmt.Sprintf("A %s needs at least %s.", t.Stage.Info().Step, page.Duration(t.Floor))
+			p.Verdict = fmt.Sprintf("A %s needs at least %s.", t.Stage.Info().Step, table.Duration(t.Floor))
 		}
 	}
 	if d != nil && d.NumKernels() > 0 {
@@ -252,7 +252,7 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 		p.Notes = append(p.Notes, x.Message)
 	}
 	if h := &v.Headroom; h.WallNS > 0 {
-		p.Figures = []page.Figure{{Value: page.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)}, {Value: page.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"}, {Value: page.Duration(time.Duration(h.IdleNS)), Name: "idle"}, {Value: page.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
+		p.Figures = []page.Figure{{Value: table.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)}, {Value: table.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"}, {Value: table.Duration(time.Duration(h.IdleNS)), Name: "idle"}, {Value: table.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
 	}
 	if d != nil && decides != nil {
 		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
@@ -261,7 +261,7 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 	for _, c := range v.Idle {
 		var lines []string
 		for _, n := range c.Names[:min(len(c.Names), 3)] {
-			lines = append(lines, page.Duration(time.Duration(n.NS))+" "+n.Name)
+			lines = append(lines, table.Duration(time.Duration(n.NS))+" "+n.Name)
 		}
 		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(c.Group)}, {Text: fmt.Sprint(c.Cause)}, took(time.Duration(c.NS)), took(time.Duration(c.StepsNS)), number(100*c.Share, 1), {Lines: lines}}})
 	}
@@ -303,7 +303,7 @@ func sideFact(s *compare.Summary) string {
 	if s.Batch >= 0 {
 		parts = append(parts, "batch "+strconv.FormatInt(s.Batch, 10))
 	}
-	parts = append(parts, page.Duration(s.Wall)+" each")
+	parts = append(parts, table.Duration(s.Wall)+" each")
 	for _, x := range []string{s.GPU, s.Framework} {
 		if x != "" {
 			parts = append(parts, x)
@@ -317,9 +317,9 @@ const fallRows = 14
 
 // compareSections are the waterfall from A to B, its rows, findings and gates.
 func compareSections(r *compare.Report) []page.Section {
-	fall := page.Waterfall{Label: "From a step of A to one of B", Total: page.Duration(r.A.Wall) + " → " + page.Duration(r.B.Wall)}
+	fall := page.Waterfall{Label: "From a step of A to one of B", Total: table.Duration(r.A.Wall) + " → " + table.Duration(r.B.Wall)}
 	at := r.A.Wall
-	fall.Steps = append(fall.Steps, page.Step{Name: "A: " + sideName(&r.A), Value: page.Duration(at), Kind: page.Whole, To: float64(at)})
+	fall.Steps = append(fall.Steps, page.Step{Name: "A: " + sideName(&r.A), Value: table.Duration(at), Kind: page.Whole, To: float64(at)})
 	step := func(name string, delta time.Duration) {
 		if delta == 0 {
 			return
@@ -328,7 +328,7 @@ func compareSections(r *compare.Report) []page.Section {
 		if delta < 0 {
 			kind, sign = page.Faster, "−"
 		}
-		fall.Steps = append(fall.Steps, page.Step{Name: name, Value: sign + page.Duration(max(delta, -delta)), Kind: kind, From: float64(min(at, at+delta)), To: float64(max(at, at+delta))})
+		fall.Steps = append(fall.Steps, page.Step{Name: name, Value: sign + table.Duration(max(delta, -delta)), Kind: kind, From: float64(min(at, at+delta)), To: float64(max(at, at+delta))})
 		at += delta
 	}
 	var rest time.Duration
@@ -340,7 +340,7 @@ func compareSections(r *compare.Report) []page.Section {
 		step(r.Rows[i].Operator, r.Rows[i].Delta)
 	}
 	step("all others", rest)
-	fall.Steps = append(fall.Steps, page.Step{Name: "B: " + sideName(&r.B), Value: page.Duration(at), Kind: page.Whole, To: float64(at)})
+	fall.Steps = append(fall.Steps, page.Step{Name: "B: " + sideName(&r.B), Value: table.Duration(at), Kind: page.Whole, To: float64(at)})
 	out := []page.Section{{ID: "difference", Title: "What changed", Falls: []page.Waterfall{fall}, Tables: []page.Table{compareRows(r)}}}
 	if len(r.Findings) > 0 {
 		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{{Title: "Kind"}, {Title: "Finding", Prose: true}, {Title: "B − A", Numeric: true}}}
@@ -378,7 +378,7 @@ func compareRows(r *compare.Report) page.Table {
 			percent = number(100*float64(row.Delta)/float64(row.A), 1)
 		}
 		if row.Judged {
-			interval = page.Cell{Text: page.Duration(row.Low) + " … " + page.Duration(row.High), Sort: float64(row.Low)}
+			interval = page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High), Sort: float64(row.Low)}
 		}
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent, interval,
 			{Text: fmt.Sprint(row.Found), Strong: row.Significant}, {Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: row.KernelsA}, {Lines: row.KernelsB}}})
@@ -487,7 +487,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	}
 	title := fmt.Sprintf("Stage %v", s.Stage)
 	head := section("", title, tab)
-	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", page.Duration(time.Duration(s.GPUTimeUS*1e3)), many(s.Launches, "launch", "launches"), page.Duration(time.Duration(s.BusyUS*1e3)), page.Duration(time.Duration(s.SpanUS*1e3)))
+	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", table.Duration(time.Duration(s.GPUTimeUS*1e3)), many(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)), table.Duration(time.Duration(s.SpanUS*1e3)))
 	head.Tables = append(head.Tables, tablesOf(ops)...)
 	lap := section("", title+": overlap", overlap)
 	lap.Text = s.OverlapNote

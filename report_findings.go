@@ -179,15 +179,15 @@ func (r *Report) sentence() string {
 	case r.main() == nil:
 		return "No GPU activity was recorded."
 	case r.Wall == 0:
-		return "No forward pass was found, so nothing can be said per step."
+		return "No forward pass was found; figures per step are unknown."
 	case r.GPUTime == 0:
-		return "The ends of GPU activities were not recorded, so nothing can be said about the GPU's time."
+		return "No end times were recorded; GPU time is unknown."
 	}
 	if len(r.Passes) > 0 && !slices.ContainsFunc(r.Passes, func(p ReportPass) bool { return p.Stage != layer.StageCapture }) {
-		return "The steps of this window capture graphs. Record after the server's start to see what serving costs."
+		return "This window captures graphs. Record after the server has started."
 	}
 	if why := r.doubtedIdle(); why != "" {
-		return "How much the GPU works is unknown: " + why + "."
+		return "GPU utilization is unknown: " + why + "."
 	}
 	idle, of := ratio(r.IdleTime, r.Wall), finding.OfStep
 	if r.whole() {
@@ -195,15 +195,15 @@ func (r *Report) sentence() string {
 	}
 	text := fmt.Sprintf("The GPU is busy %s%% %s.", table.Fixed(100*(1-idle), 1), of.Title())
 	if idle >= hostBound {
-		most := "at most a " + table.Times(r.Headroom, 2)
+		most := "at most a " + table.Times(r.Headroom, 2) + " speedup"
 		if r.Headroom > mostHeadroom {
-			most = "a speedup of more than " + table.Times(mostHeadroom, 0) + " at most, no"
+			most = "more than a " + table.Times(mostHeadroom, 0) + " speedup"
 		}
-		text = fmt.Sprintf("The GPU is idle %s%% %s; removing that gives %s speedup.", table.Fixed(100*idle, 1), of.Title(), most)
+		text = fmt.Sprintf("The GPU is idle %s%% %s; removing that gives %s.", table.Fixed(100*idle, 1), of.Title(), most)
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
-			return text + fmt.Sprintf(" Biggest opportunity: %s %s (%s).", duration(f.PerStep), each(&f), f.Text)
+			return text + fmt.Sprintf(" Biggest opportunity: %s %s (%s).", table.Duration(f.PerStep), each(&f), f.Text)
 		}
 	}
 	return text
@@ -234,16 +234,19 @@ func each(f *finding.Finding) string {
 	return "per " + stepOf(f.Stage)
 }
 
-// sizeOf says how much a finding is about.
+// sizeOf says how much a finding is about, "" for a finding without a size.
 func sizeOf(f *finding.Finding) string {
-	most := map[finding.Measure]string{finding.Recoverable: "at most ", finding.Taken: "takes ", finding.Changed: "changed by "}[f.Measure]
 	if f.Measure == finding.NoMeasure {
-		return "no size"
+		return ""
+	}
+	share := ""
+	if f.Of != finding.NoBasis {
+		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), f.Of.Title())
 	}
 	if f.Of == finding.OfGPU {
-		return fmt.Sprintf("%s%s, %s%% %s", most, duration(f.Total), table.Fixed(100*f.Share, 1), f.Of.Title())
+		return f.Measure.Amount(f.Total) + share
 	}
-	return fmt.Sprintf("%s%s %s, %s%% %s", most, duration(f.PerStep), each(f), table.Fixed(100*f.Share, 1), f.Of.Title())
+	return f.Measure.Amount(f.PerStep) + " " + each(f) + share
 }
 
 // stepOf names a step of a stage, "" for any.
@@ -252,15 +255,6 @@ func stepOf(s layer.Stage) string {
 		return "step"
 	}
 	return s.Info().Step
-}
-
-// duration prints a time with the unit that suits it, always three decimals of
-// milliseconds from one millisecond on.
-func duration(d time.Duration) string {
-	if d < time.Millisecond {
-		return table.Fixed(float64(d)/float64(time.Microsecond), 1) + " µs"
-	}
-	return table.Fixed(float64(d)/float64(time.Millisecond), 3) + " ms"
 }
 
 // shellQuote makes a path one word of a command line.

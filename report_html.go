@@ -103,10 +103,10 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 	if n == 0 {
 		return
 	}
-	each := func(d time.Duration) string { return page.Duration(d / time.Duration(n)) }
+	each := func(d time.Duration) string { return table.Duration(d / time.Duration(n)) }
 	p.Figures = []page.Figure{{Value: each(wall), Name: "per " + f.Stage.Info().Step}, {Value: each(wall - idle), Name: "GPU busy"}, {Value: each(idle), Name: "idle"}}
 	if floor > 0 {
-		p.Figures = append(p.Figures, page.Figure{Value: page.Duration(floor), Name: "floor at least"})
+		p.Figures = append(p.Figures, page.Figure{Value: table.Duration(floor), Name: "floor at least"})
 	}
 	if f.Batch > 0 {
 		p.Context = append(p.Context, many(f.Batch, "request", "requests"))
@@ -184,13 +184,13 @@ func waterfalls(l *roofline.Report) page.Section {
 	s := page.Section{ID: "waterfall", Title: "Where a step goes", Text: "From what has to be to what was measured: each bar begins where the one above ends."}
 	for _, p := range l.Typical() {
 		whole := cmp.Or(p.Wall, p.Floor)
-		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title), Total: page.Duration(whole), Max: float64(whole)}
+		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title), Total: table.Duration(whole), Max: float64(whole)}
 		at := 0.0
 		for _, x := range p.Waterfall {
 			if x.Time == 0 {
 				continue
 			}
-			f.Steps = append(f.Steps, page.Step{Name: x.Name, Value: page.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%", Detail: x.Note, Kind: kindsOfShares[x.Kind], From: at, To: at + float64(x.Time)})
+			f.Steps = append(f.Steps, page.Step{Name: x.Name, Value: table.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%", Detail: x.Note, Kind: kindsOfShares[x.Kind], From: at, To: at + float64(x.Time)})
 			at += float64(x.Time)
 		}
 		if len(f.Steps) > 0 {
@@ -376,7 +376,7 @@ func perfettoCell(t *trace.Trace, start, end trace.Time) page.Cell {
 
 // Cells of tables.
 
-func took(d time.Duration) page.Cell { return page.Cell{Text: page.Duration(d), Sort: float64(d)} }
+func took(d time.Duration) page.Cell { return page.Cell{Text: table.Duration(d), Sort: float64(d)} }
 
 func knownTime(d time.Duration) page.Cell {
 	if d <= 0 {

@@ -87,7 +87,7 @@ func (p *printer) waterfall(r *Report) {
 	}
 	for i := range r.light.Passes {
 		if l := &r.light.Passes[i]; l.Index == r.light.Steady && l.Wall > 0 {
-			p.heading(2, fmt.Sprintf("Where the time of pass %d goes, %s", l.Index, stageName(l.Stage)))
+			p.heading(2, fmt.Sprintf("Where the time of pass %d (%s) goes", l.Index, stageName(l.Stage)))
 			_ = r.light.WriteWaterfall(p, p.o.Markdown) // a Builder does not fail
 		}
 	}
@@ -141,11 +141,7 @@ func (p *printer) table(t *table.Table) {
 // more says how much of a list is not shown.
 func (p *printer) more(n int, one, what string) {
 	if n > 0 {
-		it := "them"
-		if n == 1 {
-			what, it = one, "it"
-		}
-		fmt.Fprintf(p, "\n%d more %s: --all prints %s, --format json has %s.\n", n, what, it, it)
+		fmt.Fprintf(p, "\n%s more %s (use --all).\n", table.Count(int64(n)), table.Plural(n, one, what))
 	}
 }
 
@@ -168,7 +164,7 @@ func (p *printer) head(r *Report) {
 	if len(r.Traces) > 1 {
 		what = append(what, fmt.Sprintf("%d traces", len(r.Traces)))
 	}
-	p.row("Run", cmp.Or(strings.Join(what, ", "), "nothing tells server, model or GPU"), "")
+	p.row("Run", cmp.Or(strings.Join(what, ", "), "server, model and GPU unknown"), "")
 	p.row("Health", healthText(r), healthColor(r.Health))
 	p.row("Coverage", r.coverageText(), "")
 	if r.Host != "" {
@@ -182,13 +178,10 @@ func healthText(r *Report) string {
 	for _, t := range r.HealthNotes {
 		n += len(t.Findings)
 	}
-	switch n {
-	case 0:
+	if n == 0 {
 		return string(r.Health)
-	case 1:
-		return string(r.Health) + ", a remark on the recording"
 	}
-	return fmt.Sprintf("%s, %d remarks on the recording", r.Health, n)
+	return fmt.Sprintf("%s (%s on the recording)", r.Health, table.Counted(n, "remark", "remarks"))
 }
 
 func healthColor(s trace.HealthStatus) string {
@@ -205,8 +198,9 @@ func (r *Report) coverageText() string {
 	if r.GPUTime == 0 {
 		return "no GPU time"
 	}
-	return fmt.Sprintf("of %s GPU time %s%% in passes, %s%% in layers, %s%% with a known operator", duration(r.GPUTime),
-		table.Percent(float64(r.InPasses), float64(r.GPUTime), 1), table.Percent(float64(r.InLayers), float64(r.GPUTime), 1), table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1))
+	share := func(d time.Duration) string { return table.Pct(100*ratio(d, r.GPUTime), 1) }
+	return fmt.Sprintf("%s of GPU time: %s in passes, %s in layers, %s with a known operator", table.Duration(r.GPUTime),
+		share(r.InPasses), share(r.InLayers), share(r.WithOperator))
 }
 
 func (p *printer) findings(r *Report) {
@@ -224,7 +218,7 @@ func (p *printer) findings(r *Report) {
 
 func (p *printer) finding(n int, f *finding.Finding) {
 	if p.o.Markdown {
-		fmt.Fprintf(p, "%d. **%s**: %s\n", n, table.EscapeMarkdown(sizeOf(f)), table.EscapeMarkdown(f.Text))
+		fmt.Fprintf(p, "%d. **%s**%s\n", n, table.EscapeMarkdown(f.Text), table.EscapeMarkdown(strings.TrimPrefix(headline(f), f.Text)))
 		for _, l := range lines(f) {
 			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeMarkdown(l[1]))
 		}
@@ -232,7 +226,7 @@ func (p *printer) finding(n int, f *finding.Finding) {
 		return
 	}
 	const indent = 4
-	for i, l := range table.Fill(f.Text+" ("+sizeOf(f)+")", p.o.Width-indent) {
+	for i, l := range table.Fill(headline(f), p.o.Width-indent) {
 		if i == 0 {
 			fmt.Fprintf(p, "%*d. %s\n", indent-2, n, p.color(bold, l))
 		} else {
@@ -250,7 +244,15 @@ func (p *printer) finding(n int, f *finding.Finding) {
 	}
 }
 
-// lines are what is told below a finding.
+// headline is the problem with its size.
+func headline(f *finding.Finding) string {
+	if size := sizeOf(f); size != "" {
+		return f.Text + ": " + size
+	}
+	return f.Text
+}
+
+// lines are evidence, place and fix of a finding.
 func lines(f *finding.Finding) [][2]string {
 	var out [][2]string
 	if f.Evidence != "" {
@@ -334,7 +336,7 @@ func (p *printer) operators(r *Report) {
 }
 
 func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
-	where := fmt.Sprintf("Operators of pass %d, %s", rows[0].Pass, stageName(rows[0].Stage))
+	where := fmt.Sprintf("Operators of pass %d (%s)", rows[0].Pass, stageName(rows[0].Stage))
 	if m := r.parts[rows[0].Trace].d.ModelOf(rows[0].Pass); m != "" {
 		where += ", " + m
 	}
@@ -395,8 +397,8 @@ func (p *printer) exposure(r *Report) {
 	if len(r.Exposure) == 0 {
 		return
 	}
-	p.heading(2, "Exposed: nothing of another kind runs meanwhile")
-	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed ms a step"), table.Number("Share %"), table.Number("Hidden ms a step"))
+	p.heading(2, "Exposed time: no other category overlaps")
+	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed (ms/step)"), table.Number("Share %"), table.Number("Hidden (ms/step)"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
 			t.Row(e.Stage.String(), e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
@@ -410,7 +412,7 @@ func (p *printer) fusions(r *Report) {
 		return
 	}
 	p.heading(2, "Fusions")
-	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms a step"), table.Number("Gain ms"), table.Number("Times"), table.Text("What to do"))
+	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"), table.Number("Gain ms"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
 		t.Row(f.Stage.String(), f.Pattern, f.State, millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)

@@ -175,7 +175,7 @@ func (s *stageRun) judgeRanks() {
 	}
 	switch {
 	case len(twice) > 0:
-		o.check(CheckRun, Fail, "two traces of %s: one is of another run, and nothing tells which", strings.Join(twice, ", "))
+		o.check(CheckRun, Fail, "two traces of %s: one is from another run", strings.Join(twice, ", "))
 	default:
 		o.check(CheckRun, Pass, "new since the profiler was armed, one per rank; %d of another run left out", len(o.Rejected))
 	}

@@ -27,10 +27,10 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		if n := f.Place.Name; n != "" {
 			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, microseconds(c.StepsNS), largest))
+		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, nanos(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
-		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", microseconds(d.StepsNS), d.Name))
+		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", nanos(d.StepsNS), d.Name))
 	}
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)
@@ -91,7 +91,7 @@ const (
 var recordings = map[string]string{
 	"graph-kernels-hidden": wholeGraphs, "graph-launches-without-kernels": wholeGraphs,
 	"host-work-unnamed": "record again with annotations (record_function) or with_stack=True, to name the host code",
-	"python-tracing":    "record once more without Python stacks to see how much it really is; this recording tells the names",
+	"python-tracing":    "record once more without Python stacks to measure the real cost; take the names from this recording",
 	"one-long-gap":      moreSteps, "window-is-not-steady": moreSteps, "few-kernels": moreSteps, "few-steps": moreSteps, "no-steps": moreSteps, "graph-capture": moreSteps,
 }
 
@@ -114,7 +114,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 	switch {
 	case v.Verdict == Inconclusive && !unnamed:
 		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
-			Why: fmt.Sprintf("%s of idle time is unexplained", microseconds(v.Headroom.UnknownNS))})
+			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
 	case v.Verdict == No && v.Confidence != finding.Low:
 		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
 	}

@@ -45,7 +45,7 @@ func TestEveryCauseHasAdvice(t *testing.T) {
 
 // TestMostIsAtLeastHalf: what takes less than half of a cause is named with its share.
 func TestMostIsAtLeastHalf(t *testing.T) {
-	for ns, want := range map[int64]string{49: ", 49.0% of it from f", 50: ", mostly f"} {
+	for ns, want := range map[int64]string{49: ", led by f (49.0%)", 50: ", mostly f"} {
 		c := IdleCause{StepsNS: 100, Names: []IdleName{{StepsNS: ns}}}
 		if got := c.mostOf("f"); got != want {
 			t.Errorf("%d of 100: %q, want %q", ns, got, want)

@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// sixSteps are six decode steps of 1 ms (the last of 1.2 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of Python, a
+// sixSteps are six decode steps of 1 ms (the last of 1.20 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of Python, a
 // kernel of 200 µs, and 100 µs of a synchronising call, in µs from its start: kernels at 100–300 and 400–600.
 func sixSteps() *trace.Trace {
 	tl := hosttest.NewTimeline()
@@ -31,7 +31,7 @@ func sixSteps() *trace.Trace {
 	return tl.Finish()
 }
 
-// TestSixStepsByHand: from the first kernel's start to the last one's end are 5.7 ms, 2.4 of them busy. Each line can be added up
+// TestSixStepsByHand: from the first kernel's start to the last one's end are 5.70 ms, 2.4 of them busy. Each line can be added up
 // from what sixSteps says.
 func TestSixStepsByHand(t *testing.T) {
 	v := judged(t, sixSteps(), func(o *hostoverhead.Options) { n := 2; o.TopGaps = &n })
@@ -54,31 +54,31 @@ func TestSixStepsByHand(t *testing.T) {
 }
 
 const sixStepsText = `HOST OVERHEAD: YES (confidence low)
-host overhead: 3.300 ms of 5.700 ms of step time (at most a 2.38× speedup); 81.5% of that is host-code, 37.2% of it from step[DECODE bs=N]
-device 0: 6 steps, 12 kernels; YES from a host share of 10.0%
+host overhead: 3.30 ms of 5.70 ms of step time (at most a 2.38× speedup); largest cause: host-code (81.5%), led by step[DECODE bs=N] (37.2%)
+device 0: 6 steps, 12 kernels; threshold: host share ≥ 10%
 ! SGLang replays graphs in decode (by default), but none of the 6 decode steps of this window does: the window does not show what the server does
-Time of the steps: 5.700 ms, busy 2.400 ms (42.1%), idle 3.300 ms
+Time of the steps: 5.70 ms, busy 2.40 ms (42.1%), idle 3.30 ms
 idle cause in the steps share in the window largest
-host work 2.800 ms 49.1% 2.800 ms
-host-code 2.690 ms 47.2% 2.690 ms step[DECODE bs=N]
-launch-call 110.000 µs 1.9% 110.000 µs cudaLaunchKernel
-host waiting 500.000 µs 8.8% 500.000 µs
-synchronisation 500.000 µs 8.8% 500.000 µs cudaStreamSynchronize
-all 3.300 ms 57.9% 3.300 ms
+host work 2.80 ms 49.1% 2.80 ms
+host-code 2.69 ms 47.2% 2.69 ms step[DECODE bs=N]
+launch-call 110 µs 1.9% 110 µs cudaLaunchKernel
+host waiting 500 µs 8.8% 500 µs
+synchronisation 500 µs 8.8% 500 µs cudaStreamSynchronize
+all 3.30 ms 57.9% 3.30 ms
 Stages:
 stage steps verdict time idle host at most largest cause
-decode 6 YES 5.700 ms 57.9% 57.9% 2.38× host-code
+decode 6 YES 5.70 ms 57.9% 57.9% 2.38× host-code
 How kernels reach the device:
 stage path kernels share of kernel time exposed launches of the time
-all eager 12 100.0% 100.0% 110.000 µs 1.9%
-decode eager 12 100.0% 100.0% 110.000 µs 1.9%
-Host time of a pass: median 600.000 µs (60.0% of it), p90 800.000 µs (66.7%), most 800.000 µs (66.7%)
+all eager 12 100.0% 100.0% 110 µs 1.9%
+decode eager 12 100.0% 100.0% 110 µs 1.9%
+Host time of a pass: median 600 µs (60.0% of it), p90 800 µs (66.7%), most 800 µs (66.7%)
 worst passes stage host share at most largest cause from to Perfetto visStart … visEnd
-4 decode 800.000 µs 66.7% 3.00× host-code 4.100 ms 5.300 ms 4100000 … 5300000
-0 decode 600.000 µs 60.0% 2.50× host-code 100.000 µs 1.100 ms 100000 … 1100000
-1 decode 600.000 µs 60.0% 2.50× host-code 1.100 ms 2.100 ms 1100000 … 2100000
-2 decode 600.000 µs 60.0% 2.50× host-code 2.100 ms 3.100 ms 2100000 … 3100000
-3 decode 600.000 µs 60.0% 2.50× host-code 3.100 ms 4.100 ms 3100000 … 4100000
+4 decode 800 µs 66.7% 3.00× host-code 0.004100 s 0.005300 s 4100000 … 5300000
+0 decode 600 µs 60.0% 2.50× host-code 0.000100 s 0.001100 s 100000 … 1100000
+1 decode 600 µs 60.0% 2.50× host-code 0.001100 s 0.002100 s 1100000 … 2100000
+2 decode 600 µs 60.0% 2.50× host-code 0.002100 s 0.003100 s 2100000 … 3100000
+3 decode 600 µs 60.0% 2.50× host-code 0.003100 s 0.004100 s 3100000 … 4100000
 Published metrics (M1–M5, all GPUs merged): YES
 Whole window: YES
 gpu_idle_ratio 0.5789 crossed
@@ -92,29 +92,29 @@ Reasons to doubt it:
 [few-kernels, low] the window holds only 12 kernels: this is hardly a running server
 [python-tracing, medium] Python frames were recorded, which makes host code slower; if it took 1/2 of the time without, the host would cost 44.2% of the steps
 Next steps:
-Gap ledger, device 0: idle 3.300 ms of 5.700 ms, by what ran
+Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
 cause range, frame or call idle share pieces
-host-code step[DECODE bs=N] 1.000 ms 30.3% 5
-host-code server.py(N): schedule 650.000 µs 19.7% 5
-host-code model.py(N): forward 540.000 µs 16.4% 6
-host-code host code that no recorded range, op or frame names 500.000 µs 15.2% 5
-synchronisation cudaStreamSynchronize 500.000 µs 15.2% 5
-launch-call cudaLaunchKernel 61.000 µs 1.8% 11
-launch-call cudaLaunchKernel: launch latency 49.000 µs 1.5% 11
+host-code step[DECODE bs=N] 1.00 ms 30.3% 5
+host-code server.py(N): schedule 650 µs 19.7% 5
+host-code model.py(N): forward 540 µs 16.4% 6
+host-code unattributed host time 500 µs 15.2% 5
+synchronisation cudaStreamSynchronize 500 µs 15.2% 5
+launch-call cudaLaunchKernel 61.0 µs 1.8% 11
+launch-call cudaLaunchKernel: launch latency 49.0 µs 1.5% 11
 Gaps of the device (no stream busy):
 length count total share largest cause
-100–500 µs 6 600.000 µs 18.2% host-code 90.0%
-0.5–1 ms 5 2.700 ms 81.8% host-code 79.6%
+100–500 µs 6 600 µs 18.2% host-code 90.0%
+0.5–1 ms 5 2.70 ms 81.8% host-code 79.6%
 Longest gaps:
-1. 700.000 µs at 4.600 ms
+1. 700 µs at 0.004600 s
 after flash_fwd
 before gemm
-41.4% host-code server.py(N): schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code host code that no recorded range, op or frame names
+41.4% host-code server.py(N): schedule; 28.6% host-code step[DECODE bs=N]; 14.3% host-code unattributed host time
 calls: cudaStreamSynchronize, cudaLaunchKernel
-2. 500.000 µs at 600.000 µs
+2. 500 µs at 0.000600 s
 after flash_fwd
 before gemm
-40.0% host-code step[DECODE bs=N]; 20.0% host-code host code that no recorded range, op or frame names; 20.0% synchronisation cudaStreamSynchronize
+40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
 calls: cudaStreamSynchronize, cudaLaunchKernel
 CUDA graph coverage: 0.0% of 12 kernels (0.0% of kernel time); 12 eager, 0 with unknown launch
-SYNC+HOIST: 500.000 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`
+SYNC+HOIST: 500 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

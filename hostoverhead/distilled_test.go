@@ -54,7 +54,7 @@ func TestStrayKernelIsNoWait(t *testing.T) {
 	}
 	rank := decider(judged(t, tr))
 	if got := time.Duration(rank.Headroom.WallNS); got < 10*time.Millisecond || got > 11*time.Millisecond {
-		t.Errorf("the step takes %v, want 10.45 ms", got)
+		t.Errorf("the step takes %v, want 10.4 ms", got)
 	}
 }
 

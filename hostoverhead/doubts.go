@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
@@ -44,7 +45,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
 		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s, which cannot be cross-checked: the next one may look different", counted(r.Steps, "step")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
-		doubtIf(!calls, "no-launch-calls", finding.Medium, "no API calls were recorded: nothing tells whether work was queued when the device was idle"),
+		doubtIf(!calls, "no-launch-calls", finding.Medium, "no API calls were recorded: whether work was queued while the GPU was idle is unknown"),
 		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", finding.Medium,
 			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities),
 		a.unnamed(v, p),
@@ -121,7 +122,7 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 		weight = finding.Low
 	}
 	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS) && n <= int64(p.Pause), "one-long-gap", weight,
-		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", microseconds(n), percentOf(n, h.WallNS), percent(without.share()))
+		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", nanos(n), percentOf(n, h.WallNS), percent(without.share()))
 }
 
 // warmUp compares the run with its steady steps.
@@ -191,16 +192,11 @@ func percentOf(num, den int64) string {
 	return percent(part(num, den))
 }
 
-// microseconds formats a duration in ns for people: µs, ms or s with three significant decimals.
-func microseconds(ns int64) string {
-	switch {
-	case ns >= 1e9:
-		return fmt.Sprintf("%.3f s", float64(ns)/1e9)
-	case ns >= 1e6:
-		return fmt.Sprintf("%.3f ms", float64(ns)/1e6)
-	}
-	return fmt.Sprintf("%.3f µs", float64(ns)/1e3)
-}
+// nanos formats a duration for people.
+func nanos(ns int64) string { return table.Duration(time.Duration(ns)) }
+
+// position formats a time since the trace's first event.
+func position(ns int64) string { return table.Seconds(time.Duration(ns), 6) + " s" }
 
 // counted is a number and its noun: "1 step", "2 steps".
 func counted(n int, noun string) string {

@@ -35,8 +35,8 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFiguresInWords(t *testing.T) {
-	for ns, want := range map[int64]string{0: "0.000 µs", 1: "0.001 µs", 1500: "1.500 µs", 999_999: "999.999 µs", 1_000_000: "1.000 ms", 999_999_000: "999.999 ms", 1_000_000_000: "1.000 s", 2_500_000_000: "2.500 s"} {
-		if got := microseconds(ns); got != want {
+	for ns, want := range map[int64]string{0: "0.000000 s", 1500: "0.000002 s", 1_000_000: "0.001000 s"} {
+		if got := position(ns); got != want {
 			t.Errorf("%d ns: %s, want %s", ns, got, want)
 		}
 	}
@@ -216,7 +216,7 @@ func TestRanksFromTheSecond(t *testing.T) {
 	v.Ranks = append(v.Ranks, RankVerdict{Rank: "r1", Ignored: true, GPU: gpu + "X"})
 	_, text := rowsOf(t, v.writeRanks, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{gpu + " YES 1 2,000 1.000 µs 50.0% 25.0% 1.33× 50.0%", "too little work 0 0 0.000 µs n/a n/a 0.00× n/a"} {
+	for _, want := range []string{gpu + " YES 1 2,000 1.00 µs 50.0% 25.0% 1.33× 50.0%", "too little work 0 0 0 n/a n/a 0.00× n/a"} {
 		if !strings.Contains(flat, want) && !strings.Contains(flat, strings.ReplaceAll(want, "2,000", "2000")) {
 			t.Errorf("no row %q:\n%s", want, text)
 		}
@@ -258,7 +258,7 @@ func TestGapsInWords(t *testing.T) {
 			Causes: []IdleName{{Cause: finding.HostCode, Name: strings.Repeat("f", 61), NS: 500}, {Cause: finding.Synchronisation, Name: "two", NS: 300}, {Cause: finding.Lock, Name: "three", NS: 150}, {Cause: finding.GIL, Name: "four", NS: 50}}}}}
 	_, text := rowsOf(t, r.writeGaps, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"one 1 1.500 µs 100.0% host-code 50.0%", "1. 1.000 µs at 2.000 ms", "before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
+	for _, want := range []string{"one 1 1.50 µs 100.0% host-code 50.0%", "1. 1.00 µs at 0.002000 s", "before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -283,7 +283,7 @@ func TestCoverageInWords(t *testing.T) {
 		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.500 µs 2 yes a.py(1): f", "l 2 0.500 µs 0", "SYNC: w: d"} {
+	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -329,7 +329,7 @@ func TestSummaries(t *testing.T) {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}
 	}
 	head := Headroom{WallNS: 1000, HostNS: 250, UnknownNS: 100, Share: 0.25, AtMost: 1.333, WithUnknown: 1.538}
-	const yes = "host overhead: 0.250 µs of 1.000 µs of step time (at most a 1.33× speedup)"
+	const yes = "host overhead: 250 ns of 1.00 µs of step time (at most a 1.33× speedup)"
 	for _, c := range []struct {
 		verdict Answer
 		stages  []StageVerdict
@@ -350,7 +350,7 @@ func TestSummaries(t *testing.T) {
 	}
 	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
 	_, text := rowsOf(t, r.writePasses, "")
-	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 0.500 µs 50.0% 2.00× 1.000 µs 2.000 µs 5 … 6") {
+	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 500 ns 50.0% 2.00× 0.000001 s 0.000002 s 5 … 6") {
 		t.Errorf("one pass:\n%s", text)
 	}
 }
@@ -360,7 +360,7 @@ func TestShortestGapsAreNotListed(t *testing.T) {
 	for _, c := range []struct {
 		ns   []int64
 		want string
-	}{{[]int64{999}, ""}, {[]int64{999, 1000}, "1. 1.000 µs"}, {[]int64{2000, 1000}, "2. 1.000 µs"}} {
+	}{{[]int64{999}, ""}, {[]int64{999, 1000}, "1. 1.00 µs"}, {[]int64{2000, 1000}, "2. 1.00 µs"}} {
 		var d RankVerdict
 		for _, ns := range c.ns {
 			d.Top = append(d.Top, Gap{NS: ns})

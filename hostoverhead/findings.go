@@ -32,7 +32,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
-			f.Evidence = fmt.Sprintf("%s of it is in %s.", percentOf(n.StepsNS, c.StepsNS), table.Cut(table.Clean(n.Name), wideName))
+			f.Evidence = fmt.Sprintf("Largest part: %s (%s).", table.Cut(table.Clean(n.Name), wideName), percentOf(n.StepsNS, c.StepsNS))
 		}
 		r.locate(c, &f)
 		out = append(out, f)

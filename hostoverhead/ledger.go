@@ -61,7 +61,7 @@ var details = [...]string{
 	detailLate:           "queued, then waited for an event or a signal",
 	detailLateCollective: "a queued collective started late",
 	detailOrphan:         "the next kernel's launch is not in the trace",
-	detailUnnamed:        "host code that no recorded range, op or frame names",
+	detailUnnamed:        "unattributed host time",
 	detailQuiet:          "nothing recorded on the launching thread",
 	detailOffCPU:         "off the CPU between two steps, for a reason that is not recorded",
 	detailSampled:        "found running by samples",

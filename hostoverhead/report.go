@@ -53,7 +53,7 @@ func (v *Verdict) summary() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s speedup)%s", microseconds(h.HostNS), microseconds(h.WallNS), timeOf(v.Basis), times(h.AtMost), largest)
+	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s speedup)%s", nanos(h.HostNS), nanos(h.WallNS), timeOf(v.Basis), times(h.AtMost), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
@@ -82,13 +82,13 @@ func (v *Verdict) largestName() string {
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of that is %s", percentOf(best.StepsNS, v.Headroom.HostNS), best.Cause) + best.mostOf(cut(best.Names[0].Name, narrowName))
+	return fmt.Sprintf("; largest cause: %s (%s)", best.Cause, percentOf(best.StepsNS, v.Headroom.HostNS)) + best.mostOf(cut(best.Names[0].Name, narrowName))
 }
 
 // mostOf names what ran in most of a cause's time, with its share where that is less than half.
 func (c *IdleCause) mostOf(name string) string {
 	if n := c.Names[0].StepsNS; 2*n < c.StepsNS {
-		return fmt.Sprintf(", %s of it from %s", percentOf(n, c.StepsNS), name)
+		return fmt.Sprintf(", led by %s (%s)", name, percentOf(n, c.StepsNS))
 	}
 	return ", mostly " + name
 }
@@ -107,7 +107,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if v.Basis == BasisWindow {
 		steps = "no steps"
 	}
-	fmt.Fprintf(b, "  %s: %s, %s; YES from a host share of %s\n", where, steps, counted(r.Kernels, "kernel"), percent(v.Threshold))
+	fmt.Fprintf(b, "  %s: %s, %s; threshold: host share ≥ %s\n", where, steps, counted(r.Kernels, "kernel"), table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
 		fmt.Fprintf(b, "  ! %s\n", s.Message)
 	}
@@ -142,24 +142,24 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	var rows [][]string
 	for _, g := range groupSums(v.Idle) {
 		if g.ns > 0 {
-			rows = append(rows, []string{g.group.String(), "", microseconds(g.steps), percentOf(g.steps, h.WallNS), microseconds(g.ns), ""})
+			rows = append(rows, []string{g.group.String(), "", nanos(g.steps), percentOf(g.steps, h.WallNS), nanos(g.ns), ""})
 		}
 		for _, c := range v.Idle {
 			if g.ns > 0 && c.Group == g.group {
-				rows = append(rows, []string{"", c.Cause.String(), microseconds(c.StepsNS), percent(c.Share), microseconds(c.NS), names.Short(withWhere(c.Names[0]), narrowName)})
+				rows = append(rows, []string{"", c.Cause.String(), nanos(c.StepsNS), percent(c.Share), nanos(c.NS), names.Short(withWhere(c.Names[0]), narrowName)})
 			}
 		}
 	}
-	rows = append(rows, []string{"all", "", microseconds(h.IdleNS), percentOf(h.IdleNS, h.WallNS), microseconds(r.WindowNS - r.BusyNS), ""})
-	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, microseconds(h.WallNS), microseconds(h.BusyNS), percentOf(h.BusyNS, h.WallNS), microseconds(h.IdleNS))
+	rows = append(rows, []string{"all", "", nanos(h.IdleNS), percentOf(h.IdleNS, h.WallNS), nanos(r.WindowNS - r.BusyNS), ""})
+	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, nanos(h.WallNS), nanos(h.BusyNS), percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
 	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
 		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	if c := r.Transfers; c != nil {
 		fmt.Fprintf(b, "Of the busy time, only copies and sets run for %s in the %s (%s), %s in the window.\n",
-			microseconds(c.StepsNS), v.Basis, percent(c.Share), microseconds(c.NS))
+			nanos(c.StepsNS), v.Basis, percent(c.Share), nanos(c.NS))
 	}
 	for _, d := range r.Drains {
-		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n", microseconds(d.StepsNS), d.Name)
+		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n", nanos(d.StepsNS), d.Name)
 	}
 }
 
@@ -186,22 +186,22 @@ func writeStages(b *table.Writer, r *RankVerdict) {
 		}
 	}
 	table.List(b, "\nHow kernels reach the device:\n", rows, len(rows), func(p row) []string {
-		return []string{p.stage, p.Path.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare), microseconds(p.ExposedNS), percent(p.Exposed)}
+		return []string{p.stage, p.Path.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare), nanos(p.ExposedNS), percent(p.Exposed)}
 	}, table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"), table.Number("of kernel time"), table.Number("exposed launches"), table.Number("of the time"))
 }
 
 // cells are the time, its idle and host shares, and the bound.
 func (h *Headroom) cells() []string {
-	return []string{microseconds(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost)}
+	return []string{nanos(h.WallNS), percentOf(h.IdleNS, h.WallNS), percentOf(h.HostNS, h.WallNS), times(h.AtMost)}
 }
 
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
-	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", microseconds(p.P50NS), percent(p.ShareP50), microseconds(p.P90NS), percent(p.ShareP90), microseconds(p.MaxNS), percent(p.ShareMax))
+	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", nanos(p.P50NS), percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
-		return []string{fmt.Sprint(w.Pass), string(w.Stage), microseconds(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest.String(),
-			microseconds(w.StartNS), microseconds(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd)}
+		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest.String(),
+			position(w.StartNS), position(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd)}
 	}, table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
 }
 
@@ -287,7 +287,7 @@ const (
 func (s *Stragglers) write(b *table.Writer) {
 	title := fmt.Sprintf("\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
 	table.List(b, title, s.listed(), listedRanks, func(r RankArrival) []string {
-		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), microseconds(r.WaitNS), table.Count(int64(r.Kernels)), microseconds(r.HostNS)}
+		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS), table.Count(int64(r.Kernels)), nanos(r.HostNS)}
 	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
 	for _, e := range s.Extra {
 		fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
@@ -314,9 +314,9 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 	}
 	slices.SortStableFunc(rows, func(x, y IdleName) int { return cmp.Compare(y.NS, x.NS) })
 	idle := d.WindowNS - d.BusyNS
-	title := fmt.Sprintf("\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), microseconds(idle), microseconds(d.WindowNS))
+	title := fmt.Sprintf("\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), nanos(idle), nanos(d.WindowNS))
 	table.List(b, title, rows, listedNames, func(n IdleName) []string {
-		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), microseconds(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count))}
+		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), nanos(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count))}
 	}, table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
 	d.writeGaps(b)
 	d.writeCoverage(b)
@@ -330,7 +330,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		if g.Largest != finding.NoCause {
 			largest = g.Largest.String() + " " + percent(g.LargestShare)
 		}
-		return []string{g.Title, table.Count(int64(g.Count)), microseconds(g.TotalNS), percent(g.Share), largest}
+		return []string{g.Title, table.Count(int64(g.Count)), nanos(g.TotalNS), percent(g.Share), largest}
 	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
 	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 }) // the shortest class tells nobody where to look
 	if len(listed) == 0 {
@@ -338,7 +338,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 	}
 	fmt.Fprintf(b, "\nLongest gaps:\n")
 	for i, g := range listed {
-		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, microseconds(g.NS), microseconds(g.StartNS), cut(g.Before, wideName), cut(g.After, wideName))
+		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, nanos(g.NS), position(g.StartNS), cut(g.Before, wideName), cut(g.After, wideName))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause, cut(c.Name, narrowName))))
@@ -355,7 +355,7 @@ func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
 		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)), table.Count(int64(c.Unknown)))
 	table.List(b, "", c.EagerKernels, listedEager, func(k EagerKernel) []string {
-		return []string{k.Name, table.Count(int64(k.Count)), microseconds(k.TotalNS), table.Count(int64(k.Replayed)), map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
+		return []string{k.Name, table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)), map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
 	}, table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"), table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
 	for _, h := range c.Hints {
 		fmt.Fprintf(b, "  %s: %s: %s\n", h.Code, h.Why, h.Do)

@@ -150,7 +150,7 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 		t.Errorf("no doubt about hidden kernels: %v, %s", v.Doubts, v.Confidence)
 	}
 	tl := hosttest.NewTimeline()
-	for i := range int64(90) { // 90 replays of 20 ms: 1.8 s of work
+	for i := range int64(90) { // 90 replays of 20 ms: 1.80 s of work
 		at := i * 20_100
 		tl.Event(event.Runtime, "cudaGraphLaunch", 0, int(i)+1, at, at+50)
 		tl.Event(event.Graph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)

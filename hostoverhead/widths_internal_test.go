@@ -87,7 +87,7 @@ func TestLargestIsOfTheHost(t *testing.T) {
 		t.Errorf("the host causes nothing, but %q", got)
 	}
 	none.Idle[0].StepsNS, none.Idle[0].Names[0].StepsNS, none.Headroom.HostNS = 1, 1, 1
-	if got := none.largestName(); got != "; 100.0% of that is host-code, mostly f" {
+	if got := none.largestName(); got != "; largest cause: host-code (100.0%), mostly f" {
 		t.Errorf("one nanosecond of the host: %q", got)
 	}
 }

@@ -18,7 +18,7 @@ const fullCoverage = 0.9
 func (a *Analysis) Findings() []finding.Finding {
 	var out []finding.Finding
 	if h := &a.Health; h.Status == trace.HealthDegraded || h.Status == trace.HealthUnusable {
-		f := finding.Finding{Kind: finding.Health, Code: string(h.Status), Text: "The trace is " + string(h.Status), Confidence: finding.High,
+		f := finding.Finding{Kind: finding.Health, Code: string(h.Status), Text: "Recording is " + string(h.Status), Confidence: finding.High,
 			Advice: finding.Health.Info().Advice}
 		var what []string
 		for _, x := range h.Findings {
@@ -39,8 +39,8 @@ func (a *Analysis) Findings() []finding.Finding {
 		return out
 	}
 	left := main.Time - main.InPasses
-	return append(out, finding.Finding{Kind: finding.Coverage, Text: "GPU time outside of passes", Confidence: finding.High,
-		Evidence: fmt.Sprintf("Only %s%% of the GPU time is in passes. Figures per pass leave the rest out.", table.Percent(float64(main.InPasses), float64(main.Time), 1)),
+	return append(out, finding.Finding{Kind: finding.Coverage, Text: finding.Coverage.Info().Title, Confidence: finding.High,
+		Evidence: fmt.Sprintf("Only %s%% of GPU time is in passes. Figures per pass exclude the rest.", table.Percent(float64(main.InPasses), float64(main.Time), 1)),
 		Size:     finding.Size{Measure: finding.Taken, Total: left, Share: float64(left) / float64(max(main.Time, time.Nanosecond)), Of: finding.OfGPU},
 		Place:    finding.Place{Device: finding.At(int(main.ID))}, Advice: finding.Coverage.Info().Advice})
 }

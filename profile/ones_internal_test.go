@@ -207,7 +207,7 @@ func TestSourcesOfSizes(t *testing.T) {
 		onlyTP bool
 		want   string
 	}{
-		{0, "tp", true, "unknown (the trace does not tell)"},
+		{0, "tp", true, "unknown (not in the trace)"},
 		{1, "tp", true, "1 (world_size of distributedInfo)"},
 		{2, "tp", true, "2 (world_size of distributedInfo; the file's name knows tensor-parallel ranks only)"},
 		{2, "tp", false, "unknown (2 ranks in all)"},

@@ -135,7 +135,7 @@ func inferSize(flag, fromArgs int, kind, argsPath string, names ranks.Names, d d
 	case d.world > 1:
 		return Size{0, fmt.Sprintf("%d ranks in all", d.world)}
 	}
-	return Size{0, "the trace does not tell"}
+	return Size{0, "not in the trace"}
 }
 
 // distributed is what is read of distributedInfo.
@@ -212,7 +212,7 @@ func groupKind(description string) string {
 	return found
 }
 
-// String renders "TP 8 (flag), EP unknown (the trace does not tell)".
+// String renders "TP 8 (flag), EP unknown (not in the trace)".
 func (p Parallelism) String() string {
 	return "TP " + p.TP.String() + ", EP " + p.EP.String()
 }

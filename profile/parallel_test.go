@@ -26,7 +26,7 @@ func TestInferParallelism(t *testing.T) {
 		tp, ep     int
 		source     string // in the source of TP
 	}{
-		{name: "nothing", files: []string{"trace.json.gz"}, source: "does not tell"},
+		{name: "nothing", files: []string{"trace.json.gz"}, source: "not in the trace"},
 		{name: "flags win", files: ranks("1-TP-%d.trace.json.gz", 4), hints: profile.ParallelHints{TP: 2, EP: 1}, tp: 2, ep: 1, source: "flag"},
 		{name: "SGLang files", files: ranks("1700000000-TP-%d.trace.json.gz", 4), tp: 4, source: "tp 0…3"},
 		{name: "SGLang files beat the world size of two stages", files: ranks("1-TP-%d.trace.json.gz", 4),
@@ -45,18 +45,18 @@ func TestInferParallelism(t *testing.T) {
 		{name: "rank files may be of any kind", files: ranks("rank%d.json", 3), source: "3 ranks in all"},
 		{name: "two ranks of a larger world", files: ranks("job-rank-%d.json.gz", 2),
 			hints: profile.ParallelHints{Distributed: []byte(`{"rank": 0, "world_size": 128}`)}, source: "128 ranks in all"},
-		{name: "one rank tells no size", files: []string{"x-TP-0.json.gz"}, source: "does not tell"},
-		{name: "a high rank tells no size", files: []string{"x-rank-34.json.gz"}, source: "does not tell"},
-		{name: "another run beside it", files: []string{"a-TP-0.json.gz", "b-TP-1.json.gz"}, source: "does not tell"},
-		{name: "a gap in the ranks", files: []string{"a-TP-0.json.gz", "a-TP-2.json.gz"}, source: "does not tell"},
+		{name: "one rank tells no size", files: []string{"x-TP-0.json.gz"}, source: "not in the trace"},
+		{name: "a high rank tells no size", files: []string{"x-rank-34.json.gz"}, source: "not in the trace"},
+		{name: "another run beside it", files: []string{"a-TP-0.json.gz", "b-TP-1.json.gz"}, source: "not in the trace"},
+		{name: "a gap in the ranks", files: []string{"a-TP-0.json.gz", "a-TP-2.json.gz"}, source: "not in the trace"},
 		{name: "a label of a size", files: []string{"llama-tp4-bs32.json.gz"}, tp: 4, source: "tp4 taken as a size"},
-		{name: "a glued rank of vLLM", files: []string{"dp0_tp4_rank4.json"}, source: "does not tell"},
+		{name: "a glued rank of vLLM", files: []string{"dp0_tp4_rank4.json"}, source: "not in the trace"},
 		{name: "server args beside the trace", files: []string{"x.json"}, serverArgs: `{"tp_size": 4, "ep_size": 2}`, tp: 4, ep: 2, source: "server_args.json"},
 		{name: "server args beat the world size", files: []string{"x.json"}, serverArgs: `{"tp_size": 4}`,
 			hints: profile.ParallelHints{WorldSize: 16}, tp: 4, source: "server_args.json"},
 		{name: "given server args", files: []string{"x.json"}, hints: profile.ParallelHints{ServerArgs: &profile.ServerArgs{TPSize: 3}}, tp: 3, source: "tp_size of server_args"},
 		{name: "hints that cannot be read are none", files: []string{"x.json"}, serverArgs: `{"tp_size": "x"}`,
-			hints: profile.ParallelHints{Distributed: []byte(`{"world_size": "8"}`)}, source: "does not tell"},
+			hints: profile.ParallelHints{Distributed: []byte(`{"world_size": "8"}`)}, source: "not in the trace"},
 		{name: "one GPU", files: []string{"x.json"}, hints: profile.ParallelHints{Distributed: []byte(`{"world_size": 1}`)}, tp: 1, ep: 1, source: "world_size"},
 		{name: "groups of a device mesh", files: []string{"x.json"}, hints: profile.ParallelHints{Distributed: []byte(
 			`{"world_size": 16, "pg_config": [{"pg_desc": "default_pg", "pg_size": 16}, {"pg_desc": "mesh_tp", "pg_size": 4}, {"pg_desc": "mesh_dp", "pg_size": 2}]}`)},

@@ -15,7 +15,7 @@ import (
 func TestBundle(t *testing.T) {
 	dir := tree(t,
 		"m1/vllm.md=# Triage View\n\nFramework: vLLM\nModel: Qwen3\n\n## Kernel Table\n\n| a |\n| - |\n",
-		"m1/sglang.md=# Triage View\n\nFramework: SGLang\nModel: Qwen3\nStep (decode): 10.45 ms, 326.6 µs/token, top operator o_proj 24.7%, exposed communication 1.000 ms (9.6%)\n\n## Kernel Table\n",
+		"m1/sglang.md=# Triage View\n\nFramework: SGLang\nModel: Qwen3\nStep (decode): 10.4 ms, 327 µs/token, top operator o_proj 24.7%, exposed communication 1.00 ms (9.6%)\n\n## Kernel Table\n",
 		"m1/trtllm.md=# Triage View\n\nFramework: TensorRT-LLM\nStep (decode): top operator o_proj 20.0%\n",
 		"llama/a.md=# Triage View\n\nFramework: SGLang\n",
 		"notes.md=# Notes\n",
@@ -28,12 +28,12 @@ func TestBundle(t *testing.T) {
 	got := strings.ReplaceAll(buf.String(), dir+string(filepath.Separator), "")
 	want := "# All\n\nGenerated: 2026-07-01 12:00:00 UTC\n\n## Summary of all reports\n\n" +
 		"| Model | Framework | Stage | Step | Per token | Top operator | Exposed communication |\n| --- | --- | --- | ---: | ---: | --- | ---: |\n" +
-		"| Qwen3 | SGLang | decode | 10.45 ms | 326.6 µs | o_proj 24.7% | 1.000 ms (9.6%) |\n" +
+		"| Qwen3 | SGLang | decode | 10.4 ms | 327 µs | o_proj 24.7% | 1.00 ms (9.6%) |\n" +
 		"| Qwen3 | TensorRT-LLM | decode | - | - | o_proj 20.0% | - |\n\n" +
 		"\n## Contents\n\n" +
 		"- [llama](#llama)\n  - [SGLang](#sglang)\n- [Qwen3](#qwen3)\n  - [SGLang](#sglang-1)\n  - [vLLM](#vllm)\n  - [TensorRT-LLM](#tensorrt-llm)\n" +
 		"\n## llama\n\n### SGLang\n\nSource: `llama/a.md`\n\n#### Triage View\n\nFramework: SGLang\n" +
-		"\n## Qwen3\n\n### SGLang\n\nSource: `m1/sglang.md`\n\n#### Triage View\n\nFramework: SGLang\nModel: Qwen3\nStep (decode): 10.45 ms, 326.6 µs/token, top operator o_proj 24.7%, exposed communication 1.000 ms (9.6%)\n\n##### Kernel Table\n" +
+		"\n## Qwen3\n\n### SGLang\n\nSource: `m1/sglang.md`\n\n#### Triage View\n\nFramework: SGLang\nModel: Qwen3\nStep (decode): 10.4 ms, 327 µs/token, top operator o_proj 24.7%, exposed communication 1.00 ms (9.6%)\n\n##### Kernel Table\n" +
 		"\n### vLLM\n\nSource: `m1/vllm.md`\n\n#### Triage View\n\nFramework: vLLM\nModel: Qwen3\n\n##### Kernel Table\n\n| a |\n| - |\n" +
 		"\n### TensorRT-LLM\n\nSource: `m1/trtllm.md`\n\n#### Triage View\n\nFramework: TensorRT-LLM\nStep (decode): top operator o_proj 20.0%\n"
 	if diff := cmp.Diff(want, got); diff != "" {

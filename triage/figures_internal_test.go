@@ -183,7 +183,7 @@ func TestLongestStretches(t *testing.T) {
 
 func TestFiguresAreReadBack(t *testing.T) {
 	for line, want := range map[string]stageFigures{
-		"Step (decode): 10.45 ms, 326.6 µs/token, top operator attention 12.3%, exposed communication 1.2 ms (3.4%)": {"decode", "10.45 ms", "326.6 µs", "attention 12.3%", "1.2 ms (3.4%)"},
+		"Step (decode): 10.4 ms, 327 µs/token, top operator attention 12.3%, exposed communication 1.20 ms (3.4%)": {"decode", "10.4 ms", "327 µs", "attention 12.3%", "1.20 ms (3.4%)"},
 		"Step (all): top operator attention 12.3%": {"all", "—", "—", "attention 12.3%", "—"},
 		"Step (all): 10 ms":                        {"all", "10 ms", "—", "—", "—"},
 		"Step (all): 3 µs/token, 10 ms":            {"all", "—", "3 µs", "—", "—"},

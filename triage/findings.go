@@ -50,7 +50,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		f := finding.Finding{Kind: finding.ExposedCommunication, Code: row.Category, Text: "Communication that no compute overlaps",
 			Size: size(finding.Recoverable, row.ExposedNS), Confidence: finding.High}
 		if row.BoundNS > 0 {
-			f.Evidence = fmt.Sprintf("Compute of the same layers can hide at most %s of it.", nanos(row.BoundNS/int64(n)))
+			f.Evidence = fmt.Sprintf("Compute in the same layers can overlap up to %s.", nanos(row.BoundNS/int64(n)))
 		}
 		f.Place, f.Where = row.place()
 		f.Do = enable(r.Overlap)
@@ -63,7 +63,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		}
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Not used: " + row.Pattern,
 			Size: size(finding.Recoverable, int64(math.Round(1e3*row.EstimatedGainUS))), Confidence: finding.Medium,
-			Evidence: fmt.Sprintf("%s take %s, %d times.", count(len(row.Evidence), "kernel"), fromUS(row.RelatedUS), row.Occurrences),
+			Evidence: fmt.Sprintf("%s, %s, %s in all.", table.Counted(len(row.Evidence), "kernel", "kernels"), table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS)),
 			Advice:   finding.Advice{Do: row.Action}}
 		if row.Confidence == confidenceConfirmed {
 			f.Confidence = finding.High

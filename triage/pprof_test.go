@@ -104,7 +104,7 @@ func TestGoToolPprofReadsTheProfile(t *testing.T) {
 		t.Fatalf("go tool pprof: %v\n%s", err, out)
 	}
 	if !strings.Contains(string(out), "Total samples = 492.81ms") {
-		t.Errorf("go tool pprof -top does not show the report's 492.81 ms:\n%.600s", out)
+		t.Errorf("go tool pprof -top does not show the report's 493 ms:\n%.600s", out)
 	}
 }
 

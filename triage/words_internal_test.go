@@ -134,7 +134,7 @@ func TestHeadOfAStage(t *testing.T) {
 		{StageReport{Launches: 2, Steps: 1}, "2 launches, 1 step."},
 		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
 		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
-		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"}, "Outside of any step: 1 launch, 0 ns, the first is copy."},
+		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"}, "Outside of any step: 1 launch, 0, the first is copy."},
 		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
 		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0%"},
 		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}}, "by GPU time: 25.0% not known."},
@@ -190,34 +190,34 @@ func TestTablesOfAStage(t *testing.T) {
 		{func(m *page) { m.operators(nil, &StageReport{}) }, "No layers were found"},
 		{func(m *page) {
 			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: "mlp", GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
-		}, "mlp 1.000 µs 5.0% 3 0.88"},
+		}, "mlp 1.00 µs 5.0% 3 0.88"},
 		{func(m *page) {
 			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: activity.NoOperator, GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
-		}, activity.NoOperator + " 1.000 µs 5.0% 3 -"},
+		}, activity.NoOperator + " 1.00 µs 5.0% 3 -"},
 		{func(m *page) { m.exposure(nil, &StageReport{}) }, "No steps were found"},
 		{func(m *page) { m.exposure(nil, &StageReport{Exposure: &Exposure{}}) }, "No steps were found"},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
-		}, "gemm 0 ns 0 ns 0.0% 0 ns 1 - - - "},
+		}, "gemm 0 0 0.0% 0 1 - - - "},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
-		}, "gemm 0 ns 0 ns 0.0% 0 ns 0 1 ns 2.000 µs 0.001 ms k"},
+		}, "gemm 0 0 0.0% 0 0 1 ns 2.00 µs 0.001 ms k"},
 		{func(m *page) {
 			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
-		}, "2.000 µs 0.001 ms k"},
+		}, "2.00 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
-		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 ns 0.0% 0.0% - - "},
+		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 0.0% 0.0% - - "},
 		{func(m *page) {
 			m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundNS: 1, BoundPct: 7}}})
-		}, "k 0 ns 0.0% 0.0% 1 ns 7.0%"},
+		}, "k 0 0.0% 0.0% 1 ns 7.0%"},
 		{func(m *page) { m.fuse(nil, &StageReport{}) }, "No known fused path"},
-		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s"}}}) }, "p s - - 0 ns 0.0% 0"},
+		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s"}}}) }, "p s - - 0 0.0% 0"},
 		{func(m *page) {
 			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseSplit, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
-		}, "p s 1.000 µs 7.0% 0 ns 0.0% 0"},
+		}, "p s 1.00 µs 7.0% 0 0.0% 0"},
 		{func(m *page) {
 			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: fuseActive, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
-		}, "p s - - 0 ns 0.0% 0"},
+		}, "p s - - 0 0.0% 0"},
 	} {
 		if got := flat(pageOf(0, c.write)) + " "; !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)

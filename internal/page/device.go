@@ -493,5 +493,5 @@ func (h *Heat) outlier() string {
 	if row < 0 {
 		return "No layer stands out: each operator is within 20% of its median in all layers."
 	}
-	return fmt.Sprintf("Largest outlier: %s in layer %s takes %s, %s its median.", h.Rows[row], h.Columns[column], strings.ReplaceAll(Duration(time.Duration(h.NS[row][column])), " ", "\u00a0"), table.Times(h.Ratio[row][column], 1))
+	return fmt.Sprintf("Largest outlier: %s in layer %s takes %s, %s its median.", h.Rows[row], h.Columns[column], strings.ReplaceAll(table.Duration(time.Duration(h.NS[row][column])), " ", "\u00a0"), table.Times(h.Ratio[row][column], 1))
 }

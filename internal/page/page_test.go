@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/internal/page"
 	"github.com/llmstrata/strata/layer/finding"
@@ -189,13 +188,5 @@ func TestEachCauseHasAColour(t *testing.T) {
 			t.Errorf("%v and %v share %s", c, other, m[1])
 		}
 		seen[m[1]] = c
-	}
-}
-
-func TestDurationHasThreeDigits(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0 ns", 7: "7 ns", 999: "999 ns", 1000: "1.00 µs", 999_400: "999 µs", 999_600: "1.00 ms", 1_256_000: "1.26 ms", 45_678_000: "45.7 ms", 99_960_000: "100 ms", 2_500_000_000: "2.50 s", -1_256_000: "-1.26 ms"} {
-		if got := page.Duration(d); got != want {
-			t.Errorf("Duration(%d) = %q, want %q", int64(d), got, want)
-		}
 	}
 }

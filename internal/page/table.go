@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -17,25 +16,6 @@ func text(s string) string { return table.Cut(table.Clean(s), maxText) }
 
 // prose is a sentence or a few.
 func prose(s string) string { return table.Cut(table.Clean(s), 4*maxText) }
-
-// Duration formats a time as people read it, with three digits: "843 µs", "1.26 ms".
-func Duration(d time.Duration) string {
-	v, unit := float64(d), "ns"
-	for _, u := range []string{"µs", "ms", "s"} {
-		if v < 999.5 && v > -999.5 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	decimals := 2
-	switch a := max(v, -v); {
-	case a >= 99.95 || unit == "ns":
-		decimals = 0
-	case a >= 9.995:
-		decimals = 1
-	}
-	return table.Fixed(v, decimals) + " " + unit
-}
 
 // number formats a value for scripts and coordinates: finite, short, exact enough for both.
 func number(f float64) string {

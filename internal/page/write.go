@@ -410,7 +410,7 @@ func (p *writer) heatRows(h *Heat, columns int) {
 				most, at = v, c
 			}
 		}
-		ns := func(v int64) Cell { return Cell{Text: Duration(time.Duration(v)), Sort: float64(v)} }
+		ns := func(v int64) Cell { return Cell{Text: table.Duration(time.Duration(v)), Sort: float64(v)} }
 		ratio := Cell{Text: table.None, Sort: -1}
 		if v := h.Ratio[r][at]; v > 0 {
 			ratio = Cell{Text: table.Fixed(v, 2), Sort: v}

@@ -68,37 +68,35 @@ func pow10(n int) uint64 {
 	return p
 }
 
-// Duration formats d with four digits in the unit in which it has some: "812 ns", "79.02 µs", "9.780 ms", "1.842 s".
+// Duration formats d as all texts have it, with three digits in the unit in which it has some: "812 ns", "79.0 µs", "1.26 ms",
+// "14.2 s". Whole seconds keep all their digits.
 func Duration(d time.Duration) string {
-	const most = 9999.5 // from here on four digits are not enough
-	for _, u := range []struct {
-		unit  time.Duration
-		name  string
-		below float64
-	}{{time.Nanosecond, "ns", 999.5}, {time.Microsecond, "µs", 999.95}, {time.Millisecond, "ms", 999.95}} {
-		v := float64(d) / float64(u.unit)
-		if math.Abs(v) < u.below {
-			if u.unit == time.Nanosecond {
-				return Fixed(v, 0) + " " + u.name
-			}
-			return Fixed(v, decimals(v)) + " " + u.name
+	v, unit := float64(d), "ns"
+	for _, u := range []string{"µs", "ms", "s"} {
+		if math.Abs(v) < 999.5 {
+			break
 		}
+		v, unit = v/1000, u
 	}
-	v := d.Seconds()
-	if math.Abs(v) >= most {
-		return Fixed(v, 0) + " s"
+	if v == 0 {
+		return "0"
 	}
-	return Fixed(v, decimals(v)) + " s"
+	decimals := 2
+	switch a := math.Abs(v); {
+	case a >= 99.95 || unit == "ns":
+		decimals = 0
+	case a >= 9.995:
+		decimals = 1
+	}
+	return Fixed(v, decimals) + " " + unit
 }
 
-// decimals is how many decimals give a number four digits.
-func decimals(v float64) int {
-	const digits = 4
-	n := digits - 1
-	for limit := 9.9995; math.Abs(v) >= limit && n > 0; limit *= 10 {
-		n--
+// Change is [Duration] with a sign, for differences: "+1.26 ms", "-843 µs", "0".
+func Change(d time.Duration) string {
+	if d > 0 {
+		return "+" + Duration(d)
 	}
-	return n
+	return Duration(d)
 }
 
 // Percent formats part of whole in percent, without the sign; [None] where
@@ -144,6 +142,17 @@ func Count(n int64) string {
 	}
 	return sign + string(out)
 }
+
+// Plural picks the word for n things.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Counted is a number and its noun: "1 pass", "2 passes", "1,049 tokens".
+func Counted(n int, one, many string) string { return Count(int64(n)) + " " + Plural(n, one, many) }
 
 // Bytes formats a size with one decimal and a binary unit from KiB on.
 func Bytes(n int64) string {

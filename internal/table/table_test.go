@@ -252,8 +252,8 @@ func TestFill(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 ns", 999: "999 ns", 1000: "1.000 µs", 9999: "9.999 µs", 79020: "79.02 µs", 999_949: "999.9 µs", 999_951: "1.000 ms",
-		9_780_000: "9.780 ms", 99_994_000: "99.99 ms", 99_996_000: "100.0 ms", 1_841_627_400: "1.842 s", 12345 * time.Second: "12345 s", -1500: "-1.500 µs",
+		0: "0", 7: "7 ns", 999: "999 ns", 1000: "1.00 µs", 79_020: "79.0 µs", 999_400: "999 µs", 999_600: "1.00 ms", 1_256_000: "1.26 ms",
+		45_678_000: "45.7 ms", 99_960_000: "100 ms", 2_500_000_000: "2.50 s", 12345 * time.Second: "12345 s", -1500: "-1.50 µs",
 	} {
 		if got := table.Duration(d); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", d, got, want)

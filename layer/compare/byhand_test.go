@@ -31,7 +31,7 @@ func steady(gateUp, attention, idle float64) *compare.Side {
 
 // A comparison worked out by hand. Eight passes a side that do not vary: the variance of a row within a run is the expected one, 4 × 0.005² / (4 + 14),
 // times 1.4 / (0.43 × 8) a side; between runs it is 2 × 0.0075². Together 1.1702e-4, a standard deviation of 1.08177 % with 12.97 degrees of freedom, whose
-// 97.5 % quantile of Student's t is 2.1607. Of 4500 µs, the mean of both sides, that is 105.2 µs.
+// 97.5 % quantile of Student's t is 2.1607. Of 4500 µs, the mean of both sides, that is 105 µs.
 func TestByHand(t *testing.T) {
 	gates := []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "operator:gate_up_proj", Limit: 0.3}, {What: "operator:attention", Limit: 0.05}, {What: "waiting", Limit: 0.05}}
 	r := report(t, steady(4000, 3000, 1000), steady(5000, 3000, 1000), compare.Options{Gates: gates})
@@ -45,19 +45,19 @@ func TestByHand(t *testing.T) {
 	near("low", row.Low, 894_800)
 	near("high", row.High, 1_105_200)
 	near("delta", row.Delta, 1_000_000)
-	// All work: 7000 and 8000 µs, 7500 × 1.08177 % × 2.1607 = 175.3 µs.
+	// All work: 7000 and 8000 µs, 7500 × 1.08177 % × 2.1607 = 175 µs.
 	near("work low", r.Work.Low, 824_700)
 	near("work high", r.Work.High, 1_175_300)
 	near("work", r.Work.Delta, 1_000_000)
-	// The step: mean 8500 µs. Work 4.5219e-6 of (7500/8500)², waiting 4 × 0.02² / 18 × 0.81395 = 7.2351e-5, runs 1.125e-4: 1.37248 %, 116.7 µs, of 26.4
-	// degrees of freedom, 2.0542 times: 239.6 µs.
+	// The step: mean 8500 µs. Work 4.5219e-6 of (7500/8500)², waiting 4 × 0.02² / 18 × 0.81395 = 7.2351e-5, runs 1.125e-4: 1.37248 %, 117 µs, of 26.4
+	// degrees of freedom, 2.0542 times: 240 µs.
 	near("step low", r.Wall.Low, 760_400)
 	near("step high", r.Wall.High, 1_239_600)
 	near("least", r.Least, 42_500)
-	if want := "gate_up_proj 4000.0 µs → 5000.0 µs, +1000.0 µs (+25.0%): 32 launches, each 125.0 µs → 156.2 µs"; row.Text != want || len(r.Findings) != 1 || r.Findings[0].Sentence() != want {
+	if want := "gate_up_proj 4.00 ms → 5.00 ms, +1.00 ms (+25.0%): 32 launches, each 125 µs → 156 µs"; row.Text != want || len(r.Findings) != 1 || r.Findings[0].Sentence() != want {
 		t.Errorf("%q, findings %+v, want %q", row.Text, r.Findings, want)
 	}
-	if want := "B is slower: a step takes 9.000 ms instead of 8.000 ms (+12.5%), GPU work 8.000 ms instead of 7.000 ms (+14.3%)"; r.Text != want {
+	if want := "B is slower: a step takes 9.00 ms instead of 8.00 ms (+12.5%), GPU work 8.00 ms instead of 7.00 ms (+14.3%)"; r.Text != want {
 		t.Errorf("%q, want %q", r.Text, want)
 	}
 	f := r.Findings[0]

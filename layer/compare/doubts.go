@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 )
 
@@ -78,7 +79,7 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 	}
 	for i, s := range c.sides {
 		if low, high, ok := c.p.bimodal(runTimes(s, c.ch[i])); ok {
-			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", millis(time.Duration(low)), millis(time.Duration(high)))
+			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))
 		}
 	}
 	if of.sizes && c.scale == 1 {

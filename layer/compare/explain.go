@@ -51,7 +51,7 @@ func (c *comparison) because(r *Row, row int) string {
 		}
 		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", work, 100*float64(r.FloorA)/float64(max(r.KernelA, 1)), 100*float64(r.FloorB)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
-		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), micros(each(r.KernelA, r.LaunchesA)), micros(each(r.KernelB, r.LaunchesB))))
+		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
 	}
 	if ga, gb := c.replayed(0), c.replayed(1); ga != gb {
 		say = append(say, map[bool]string{true: "graph → eager", false: "eager → graph"}[ga])

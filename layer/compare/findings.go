@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 )
 
@@ -75,11 +76,11 @@ func (c *comparison) otherKernel(r *Row) (was, now string) {
 func (r *Row) sentence() string {
 	switch r.Status {
 	case New:
-		return fmt.Sprintf("%s is new: %s a pass", r.Operator, micros(r.KernelB))
+		return fmt.Sprintf("%s is new: %s a pass", r.Operator, table.Duration(r.KernelB))
 	case Removed:
-		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, micros(r.KernelA))
+		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, table.Duration(r.KernelA))
 	}
-	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, micros(r.KernelA), micros(r.KernelB), signed(r.kernelDelta()))
+	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, table.Duration(r.KernelA), table.Duration(r.KernelB), table.Change(r.kernelDelta()))
 	if r.KernelA > 0 {
 		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.kernelDelta())/float64(r.KernelA))
 	}
@@ -167,7 +168,7 @@ func (c *comparison) worst(r *Report) finding.Finding {
 		}
 	}
 	if worst == nil && r.Verdict == Slower {
-		return r.newFinding(finding.StepChanged, "", "The step is slower", fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", signed(r.Delta)), r.Delta)
+		return r.newFinding(finding.StepChanged, "", "The step is slower", fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta)), r.Delta)
 	}
 	if worst == nil {
 		return finding.Finding{Text: "no clear change for the worse"}
@@ -242,8 +243,8 @@ func (c *comparison) conclude(r *Report) {
 	default:
 		r.Verdict = Inconclusive
 	}
-	times := fmt.Sprintf("a step takes %s instead of %s (%s), GPU work %s instead of %s (%s)", millis(r.Wall.B), millis(r.Wall.A), percentOf(r.Delta, r.Wall.A),
-		millis(r.Work.B), millis(r.Work.A), percentOf(r.Work.Delta, r.Work.A))
+	times := fmt.Sprintf("a step takes %s instead of %s (%s), GPU work %s instead of %s (%s)", table.Duration(r.Wall.B), table.Duration(r.Wall.A), percentOf(r.Delta, r.Wall.A),
+		table.Duration(r.Work.B), table.Duration(r.Work.A), percentOf(r.Work.Delta, r.Work.A))
 	switch r.Verdict {
 	case Slower, Faster:
 		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, times)
@@ -274,17 +275,17 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
 	}
 	if c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
-		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s", signed(r.Wall.Low), signed(r.Wall.High))
+		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s", table.Change(r.Wall.Low), table.Change(r.Wall.High))
 	}
-	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing", signed(r.Work.Low), signed(r.Work.High))
+	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing", table.Change(r.Work.Low), table.Change(r.Work.High))
 }
 
 func (c *comparison) notes(r *Report) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f%% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
 	if !c.runs {
-		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be told from them",
-			micros(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
+		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be distinguished from them",
+			table.Duration(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
 	}
 	for _, s := range c.sides {
 		for i := range s.Runs {
@@ -325,10 +326,6 @@ func (c *comparison) notes(r *Report) {
 }
 
 func abs(d time.Duration) time.Duration { return max(d, -d) }
-
-func micros(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1e3) }
-func millis(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d)/1e6) }
-func signed(d time.Duration) string { return fmt.Sprintf("%+.1f µs", float64(d)/1e3) }
 
 // short cuts a kernel's name at its arguments and templates.
 func short(name string) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // Host is what else the steps of a run spend time on, besides the rows of its passes: operations of the host. They may overlap one
@@ -444,13 +445,13 @@ func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
 func (r *HostRow) sentence() string {
 	switch r.Status {
 	case New:
-		return fmt.Sprintf("host: %s is new: %s a step", r.Name, micros(r.B))
+		return fmt.Sprintf("host: %s is new: %s a step", r.Name, table.Duration(r.B))
 	case Removed:
-		return fmt.Sprintf("host: %s is gone: %s a step before", r.Name, micros(r.A))
+		return fmt.Sprintf("host: %s is gone: %s a step before", r.Name, table.Duration(r.A))
 	case Renamed:
-		return fmt.Sprintf("host: %s was %s: same place, as often, as long (%s)", r.Name, r.Was, micros(r.B))
+		return fmt.Sprintf("host: %s was %s: same place, as often, as long (%s)", r.Name, r.Was, table.Duration(r.B))
 	}
-	s := fmt.Sprintf("host: %s %s → %s, %s", r.Name, micros(r.A), micros(r.B), signed(r.Delta))
+	s := fmt.Sprintf("host: %s %s → %s, %s", r.Name, table.Duration(r.A), table.Duration(r.B), table.Change(r.Delta))
 	if r.A > 0 {
 		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.Delta)/float64(r.A))
 	}

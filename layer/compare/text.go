@@ -125,7 +125,7 @@ func (s *Summary) line(side string) string {
 	if s.Batch >= 0 {
 		out += fmt.Sprintf(" of batch %d", s.Batch)
 	}
-	out += fmt.Sprintf(", %s each", millis(s.Wall))
+	out += fmt.Sprintf(", %s each", table.Duration(s.Wall))
 	out += fmt.Sprintf(", %.0f%% of its kernels in graph replays, %.0f%% compiled", 100*s.Graph, 100*s.Compiled)
 	for _, x := range []string{s.GPU, s.Commit, s.Date} {
 		if x != "" {

@@ -1,6 +1,11 @@
 package finding
 
-import "github.com/llmstrata/strata/internal/vocabulary"
+import (
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/vocabulary"
+)
 
 // Stage is what a forward pass does. Package layer has it as [layer.Stage].
 type Stage string
@@ -131,6 +136,19 @@ func Measures() []Measure { return []Measure{NoMeasure, Recoverable, Taken, Chan
 
 // String returns the measure's word.
 func (m Measure) String() string { return word(measureWords[:], m) }
+
+// Amount is a time of the measure in a sentence: "up to 1.26 ms", "takes 843 µs", "+12.0 µs".
+func (m Measure) Amount(d time.Duration) string {
+	switch m {
+	case Recoverable:
+		return "up to " + table.Duration(d)
+	case Taken:
+		return "takes " + table.Duration(d)
+	case Changed:
+		return table.Change(d)
+	}
+	return table.Duration(d)
+}
 
 // MarshalText returns the measure's word.
 func (m Measure) MarshalText() ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/rendezvous"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -242,14 +243,14 @@ func (r *meetings) notes() []string {
 		out = append(out, fmt.Sprintf("%d other GPUs do not end their collectives with this one, or ran other passes: they tell nothing about its waiting", r.strange))
 	}
 	if more, passes := r.firstTakesMore(); len(r.ranks) == 1 && passes > 0 {
-		out = append(out, fmt.Sprintf("one rank alone does not tell transfer from waiting; the first collective of a pass takes %s ms more than the others do (median)", ms(more)))
+		out = append(out, fmt.Sprintf("one rank cannot separate transfer from waiting; the first collective of a pass takes %s more than the others (median)", table.Duration(more)))
 	}
 	return out
 }
 
 // exchanged are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
 func (r *measured) exchanged() []Share {
-	const alone = "one rank alone does not tell them apart"
+	const alone = "one rank cannot separate the two"
 	told, ranks := r.told, len(r.walk.met.ranks)
 	rest := r.booked[communication] - told.transfer - told.waiting
 	if told.passes == 0 {

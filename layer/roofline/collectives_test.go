@@ -54,7 +54,7 @@ func share(t *testing.T, p *roofline.Pass, name string) time.Duration {
 	return 0
 }
 
-// Four ranks that reach their collectives at different times and leave them together: the shortest of each is the transfer, 3.2 µs, the rest
+// Four ranks that reach their collectives at different times and leave them together: the shortest of each is the transfer, 3.20 µs, the rest
 // waiting, of which each rank has its own. Their clocks have nothing in common.
 func TestRanksTellTransferFromWaiting(t *testing.T) {
 	ranks := make([]*layer.Analysis, 4)
@@ -105,7 +105,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 }
 
 // One rank alone says that it does not tell, and what the first collective of a pass takes more: 25 µs that the others come later, less the
-// 1.2 µs that the median of the others waits.
+// 1.20 µs that the median of the others waits.
 func TestOneRankDoesNotTellWaiting(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {
@@ -115,7 +115,7 @@ func TestOneRankDoesNotTellWaiting(t *testing.T) {
 		t.Errorf("communication: %v, want %v", got, want)
 	}
 	notes := strings.Join(r.Notes, "\n")
-	if want := "the first collective of a pass takes 0.024 ms more"; !strings.Contains(notes, want) || !strings.Contains(notes, "one rank alone does not tell") {
+	if want := "the first collective of a pass takes 23.8 µs more"; !strings.Contains(notes, want) || !strings.Contains(notes, "one rank cannot separate") {
 		t.Errorf("notes lack %q:\n%s", want, notes)
 	}
 	if len(r.Ranks) != 0 || r.Collectives[0].Told != 0 {

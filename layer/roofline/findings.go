@@ -93,7 +93,7 @@ func (r *measured) contradictions() []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Kind: finding.Doubt, Code: "faster-than-possible", Text: "Operators are faster than the GPU can be",
-		Evidence:   fmt.Sprintf("%s: tokens, types, GPU or records are wrong.", table.Cut(strings.Join(names, ", "), 120)),
+		Evidence:   fmt.Sprintf("Check tokens, data types, GPU and records of: %s.", table.Cut(strings.Join(names, ", "), 120)),
 		Place:      finding.Place{Pass: finding.At(r.pass.Index)},
 		Confidence: finding.High, Advice: finding.Advice{Do: "Check `--tokens`, `--config` and the GPU."}}}
 }
@@ -113,7 +113,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		return
 	}
 	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: upperFirst(heads[g].above), Confidence: finding.High,
-		Evidence: fmt.Sprintf("Share of the floor: %s.", r.sharesOf(g))}
+		Evidence: fmt.Sprintf("Share of the GPU's peak: %s.", r.sharesOf(g))}
 	worst := slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
 	if worst.longest.Valid() {
 		f.Place.Kernel = shortName(worst.longest)
@@ -142,7 +142,7 @@ func (r *measured) defects(g group, add func(finding.Finding, finding.Measure, t
 			continue
 		}
 		if d := r.defectOf(g, c.operator, c.longest); d.text != "" && (d.text != bandwidthLow && d.text != attentionLow) {
-			add(finding.Finding{Kind: finding.AboveFloor, Code: c.operator, Text: d.text, Evidence: "Its sizes show it; no floor is known.", Confidence: finding.Medium,
+			add(finding.Finding{Kind: finding.AboveFloor, Code: c.operator, Text: d.text, Evidence: "Judged by sizes alone; no floor is known.", Confidence: finding.Medium,
 				Place: finding.Place{Operator: c.operator, Kernel: shortName(c.longest)}, Advice: finding.Advice{Do: d.do}}, finding.Taken, c.booked)
 		}
 	}

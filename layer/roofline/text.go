@@ -104,11 +104,11 @@ func (p *printer) pass(s *Pass) {
 		p.line("Padding: kernels ran %d rows for %d tokens", s.Rows, s.Tokens)
 	}
 	if s.Floor > 0 {
-		what := fmt.Sprintf("at least %s ms", ms(s.Floor))
+		what := fmt.Sprintf("at least %s", table.Duration(s.Floor))
 		if s.Wall > 0 {
-			what += fmt.Sprintf(" of %s ms (%s)", ms(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
+			what += fmt.Sprintf(" of %s (%s)", table.Duration(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
 			if took := s.Wall - s.after(); took < s.Wall {
-				what += fmt.Sprintf(", %s of the %s ms up to its last kernel", percent(float64(s.Floor), float64(took), 1), ms(took))
+				what += fmt.Sprintf(", %s of the %s up to its last kernel", percent(float64(s.Floor), float64(took), 1), table.Duration(took))
 			}
 		}
 		p.line("Floor: %s; %s", what, basisText(s.Basis))
@@ -155,7 +155,7 @@ func (s *Pass) after() time.Duration {
 
 func orNone(s string) string {
 	if s == "" {
-		return "nothing tells them"
+		return "unknown"
 	}
 	return "from " + s
 }
@@ -225,7 +225,7 @@ func (p *printer) wins(items []Item) {
 	for i, it := range items[:min(mostWins, len(items))] {
 		if i == 0 {
 			p.line("")
-			p.line("Above the floor, %s ms in all:", ms(all))
+			p.line("Above the floor, %s in all:", table.Duration(all))
 		}
 		where := ""
 		if it.Place != "" {
@@ -234,10 +234,10 @@ func (p *printer) wins(items []Item) {
 				where = " (" + it.Place + ")"
 			}
 		}
-		p.line("  %d. %s: %s ms, %s of the pass%s: %s", i+1, it.What, ms(it.Time), percent(it.Share, 1, 1), where, orNothing(it.Why))
+		p.line("  %d. %s: %s, %s of the pass%s: %s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1), where, orNothing(it.Why))
 	}
 	if rest > 0 {
-		p.line("  others: %s ms", ms(rest))
+		p.line("  others: %s", table.Duration(rest))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -89,7 +90,7 @@ func (r *measured) missing(g group) string {
 
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
-	out = append(out, Share{Name: "small operators", Time: r.booked[small], Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s µs", r.launches(small), us(r.walk.shortest)), group: small})
+	out = append(out, Share{Name: "small operators", Time: r.booked[small], Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small), table.Duration(r.walk.shortest)), group: small})
 	out = append(out, r.exchanged()...)
 	return append(out, []Share{
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},

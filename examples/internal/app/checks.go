@@ -57,7 +57,7 @@ func (e *Env) needsConditions(p Program, given bool) error {
 	if given || !slices.Contains(p.checkFormats(), e.Format) {
 		return nil
 	}
-	return fmt.Errorf("--format %s tells what conditions say: --fail-on names them", e.Format)
+	return fmt.Errorf("--format %s needs --fail-on", e.Format)
 }
 
 // Judged writes what conditions say in the form that was asked for, and returns the error that the program ends with: nil where none is met.

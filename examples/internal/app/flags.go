@@ -269,7 +269,7 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 	if len(p.FailOn) > 0 {
 		judging = ", 3 a condition is met, 4 it cannot be decided"
 	}
-	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging + ". Results go to stdout, notes to stderr. --version tells the build.\n")
+	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging + ". Results go to stdout, notes to stderr. --version prints the build.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -29,7 +29,7 @@ func (r *Reckoning) Register(fs *flag.FlagSet, gpu string) {
 	fs.StringVar(&r.peaks, "peak", "", "peaks to reckon with, `TYPE=N,…`: TFLOP/s of a type, TB/s of memory, as bf16=708,memory=4.9")
 	fs.StringVar(&r.rules, "op-rules", "", "JSON `FILE` of ops to count like known ones: [{\"op\": \"lib::gemm\", \"like\": \"aten::mm\"}]")
 	fs.StringVar(&r.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
-	fs.Int64Var(&r.Tokens, "tokens", 0, "`NUMBER` of tokens of a pass, where the trace does not tell; default: unknown")
+	fs.Int64Var(&r.Tokens, "tokens", 0, "`NUMBER` of tokens of a pass (default: from the trace)")
 	fs.Int64Var(&r.Batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
 	fs.Int64Var(&r.KVLen, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees; default: unknown")
 	fs.BoolVar(&r.Prefill, "prefill", false, "the tokens are prefilled, not decoded")

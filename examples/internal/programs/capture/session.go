@@ -14,7 +14,7 @@ func stopProgram() app.Program {
 	var s live.Settings
 	return app.Program{
 		Name: "capture stop",
-		Summary: "tells a server to stop its profiler, once: the one that a killed capture into --output-dir has left on, or the one at --url.\n" +
+		Summary: "stops a server's profiler, once: the one that a killed capture into --output-dir has left on, or the one at --url.\n" +
 			"A server that was asked already is not asked again unless it accepts that; one that is gone has no profiler on. The folder is free afterwards.",
 		Examples: []string{
 			"capture stop --output-dir runs/qwen          # after a capture into it was killed",

@@ -47,7 +47,7 @@ type Ranks struct {
 // What is said about the times of several ranks. Nothing in the traces aligns them better.
 const (
 	wallClocks = "each rank is placed by the wall clock of its own host, which nothing here aligns: ranks of one host share it, clocks of several hosts may differ by milliseconds, and so would the distance of what looks simultaneous"
-	noClocks   = "not every trace tells its wall-clock time: each rank begins at 0, and nothing says how far they really are apart"
+	noClocks   = "not every trace has its wall-clock time: each rank starts at 0, and the offsets between ranks are unknown"
 )
 
 // runRanks writes --annotate for several ranks.

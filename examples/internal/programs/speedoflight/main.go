@@ -36,8 +36,8 @@ func program() app.Program {
 		Summary: "says what each forward pass should take: weights, cache and arithmetic of its operators against what the GPU can do, and where the rest of the time goes.",
 		Examples: []string{
 			"speed-of-light --trace x.json.gz --config config.json",
-			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace does not tell them",
-			"speed-of-light --trace run --all-ranks                                           # tells what collectives wait",
+			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace lacks them",
+			"speed-of-light --trace run --all-ranks                                           # separates transfer from waiting",
 			"speed-of-light --config config.json --device H200 --tokens 32 --kv-len 4096 --tp 4   # no trace: a plan",
 		},
 		Common:  app.TraceFlag | app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
