@@ -26,5 +26,5 @@ func Example() {
 	report := fleet.Combine("fleet", []fleet.Run{fleet.OfRun(ranks)}, fleet.Options{})
 	fmt.Println(report.Verdict)
 	// Output:
-	// The other ranks wait for rank 2 for up to 400.3 µs per step (20.0%).
+	// The other ranks wait for rank 2 for up to 400 µs per step (20.0%).
 }
