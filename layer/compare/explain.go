@@ -162,7 +162,7 @@ func (p params) unsteady(times []float64) string {
 				n++
 			}
 		}
-		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times), millis(time.Duration(high)), millis(time.Duration(low)))
+		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times), table.Duration(time.Duration(high)), table.Duration(time.Duration(low)))
 	}
 	if slope, ok := p.trend(times); ok {
 		return fmt.Sprintf("passes change while they are recorded: by %+.1f%% from the first to the last", 100*slope)
