@@ -29,6 +29,24 @@ const (
 // openArchive reads the traces of an archive of several files, a zip or a tar, as those of a directory. It
 // reports whether the file is one: a zip of one file is read as a compressed one is.
 func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording, is bool, err error) {
+	u, is, err := o.unpack(ctx, path)
+	if !is || err != nil {
+		return nil, is, err
+	}
+	defer u.remove()
+	rec, err = o.openDir(ctx, u.dir)
+	if errors.Is(err, trace.ErrNoTrace) {
+		return nil, true, notATrace(path, u.seen)
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
+	}
+	rec.Name = path
+	return rec, true, nil
+}
+
+// unpack writes the traces of an archive into a directory that the caller removes. It reports whether the file is one.
+func (o *Options) unpack(ctx context.Context, path string) (u *unpacker, is bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() { // a pipe can be opened once only
 		return nil, false, nil
@@ -47,23 +65,17 @@ func (o *Options) openArchive(ctx context.Context, path string) (rec *Recording,
 		return nil, true, err
 	}
 	gone := atomicfile.Temporary(dir)
-	defer func() { os.RemoveAll(dir); gone() }()
-	u := &unpacker{ctx: ctx, dir: dir, left: min(archiveBytes, archiveRatio*info.Size()), formats: o.formats()}
+	u = &unpacker{ctx: ctx, dir: dir, left: min(archiveBytes, archiveRatio*info.Size()), formats: o.formats(),
+		remove: func() { os.RemoveAll(dir); gone() }}
 	if err := members(u.take); err != nil {
+		u.remove()
 		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
 	}
 	if u.taken == 0 {
+		u.remove()
 		return nil, true, notATrace(path, u.seen)
 	}
-	rec, err = o.openDir(ctx, dir)
-	if errors.Is(err, trace.ErrNoTrace) {
-		return nil, true, notATrace(path, u.seen)
-	}
-	if err != nil {
-		return nil, true, fmt.Errorf("strata: %s: %w", path, err)
-	}
-	rec.Name = path
-	return rec, true, nil
+	return u, true, nil
 }
 
 // notATrace says that an archive holds no trace.
@@ -161,6 +173,7 @@ type unpacker struct {
 	left        int64
 	formats     []trace.Format
 	seen, taken int
+	remove      func()
 }
 
 func (u *unpacker) take(name string, content io.Reader) error {

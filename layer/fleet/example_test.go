@@ -23,7 +23,7 @@ func Example() {
 		ranks = append(ranks, fleet.Rank{Run: "a", Rank: n, File: fmt.Sprint(n),
 			Calls: []fleet.Call{{Kind: classify.AllReduce, Group: -1}}, Steps: []fleet.Step{step}})
 	}
-	report := fleet.Combine("fleet", []fleet.Run{fleet.OfRun(ranks)}, fleet.Options{})
+	report := fleet.Combine([]fleet.Run{fleet.OfRun(ranks)}, fleet.Options{})
 	fmt.Println(report.Verdict)
 	// Output:
 	// The other ranks wait for rank 2 for up to 400 µs per step (20.0%).

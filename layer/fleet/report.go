@@ -21,10 +21,10 @@ type Options struct {
 	Full bool
 }
 
-// Report is what all ranks of one or several recordings tell together.
+// Report is what all ranks of one or several recordings tell together. It does not say where they were read, so that the
+// same digests give the same bytes everywhere.
 type Report struct {
 	Schema string `json:"schema"`
-	Name   string `json:"name"`
 	// Files were found, Ranks of them read and counted once, Bad could not be read.
 	Files  int                `json:"files"`
 	Ranks  int                `json:"ranks"`
@@ -51,8 +51,8 @@ const (
 )
 
 // Combine makes the report of runs, each of [OfRun]. The order of the runs does not matter.
-func Combine(name string, runs []Run, o Options) *Report {
-	r := &Report{Schema: ReportSchema, Name: name, Health: trace.HealthOK, Findings: []finding.Finding{}, Runs: slices.Clone(runs)}
+func Combine(runs []Run, o Options) *Report {
+	r := &Report{Schema: ReportSchema, Health: trace.HealthOK, Findings: []finding.Finding{}, Runs: slices.Clone(runs)}
 	if r.Runs == nil {
 		r.Runs = []Run{}
 	}
@@ -223,7 +223,7 @@ func (run *Run) addIncomplete(add func(finding.Finding)) {
 		doubt("unreadable", fmt.Sprintf("Read %d of %d files", run.Files-n, run.Files), whys(run.Bad))
 	}
 	if n := len(run.Twice); n > 0 {
-		doubt("twice", fmt.Sprintf("%d %s left out as copies", n, plural(n, "file is", "files are")), whys(run.Twice))
+		doubt("twice", fmt.Sprintf("%d %s left out", n, plural(n, "copy is", "copies are")), whys(run.Twice))
 	}
 	for _, mixed := range []struct {
 		what string

@@ -21,6 +21,8 @@ const (
 	leastShare = 0.01
 	// alikeShare of a step is what ranks may differ by and be alike: what leastShare is for a time.
 	alikeShare = 0.01
+	// unlikeBy is how many times the typical difference a rank must differ by: noise differs on every rank.
+	unlikeBy = 3
 	// causeShare is the part of a rank's lateness that its largest cause must explain to be named.
 	causeShare = 0.5
 	// tokenShare is from how many more tokens than its peers a rank's longer kernels are put down to them.
@@ -607,6 +609,8 @@ func (g *group) findDiffers(out *Group) {
 	for c, list := range idle {
 		mid.idle[c] = middle(append(list, make([]int64, len(all)-len(list))...))
 	}
+	list := make([]Differs, len(all))
+	sizes := make([]int64, len(all))
 	for k := range all {
 		d := Differs{Rank: g.lanes[k].label}
 		consider := func(what string, ns int64) {
@@ -623,7 +627,11 @@ func (g *group) findDiffers(out *Group) {
 			}
 		}
 		d.Share = float64(d.NS) / float64(out.Step)
-		if share := max(d.Share, -d.Share); share > alikeShare {
+		list[k], sizes[k] = d, abs(d.NS)
+	}
+	typical := middle(sizes)
+	for _, d := range list {
+		if share := max(d.Share, -d.Share); share > alikeShare && abs(d.NS) > unlikeBy*typical {
 			out.Differs = append(out.Differs, d)
 		} else {
 			out.Alike++

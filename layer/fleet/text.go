@@ -17,24 +17,25 @@ type Text struct {
 
 // What of a report stands in its text: fewer than 200 lines, however many ranks there are.
 const (
-	linesFindings = 20
+	linesFindings = 12
 	linesRuns     = 40
 	linesGroups   = 12
 	linesShared   = 15
+	fewRuns       = 2 // of more the groups are not shown
 )
 
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer, o Text) error {
 	t := writer{table.NewWriter(w), o}
-	t.title("strata fleet of " + r.Name)
+	t.title("strata fleet of " + count(len(r.Runs), "recording"))
 	t.line(r.Verdict)
 	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)), table.Count(int64(r.Files)),
 		table.Count(int64(r.Ranks)), count(len(r.Runs), "recording"), r.Health))
 	t.findings(r)
 	t.runs(r)
-	for i := range first(r.Runs, linesGroups) {
-		if i > 0 && len(r.Runs) > 3 { // of many recordings those with a late rank are shown
-			break
+	for i := range r.Runs {
+		if len(r.Runs) > fewRuns {
+			break // their groups are in the JSON
 		}
 		t.groups(&r.Runs[i])
 		t.shared(&r.Runs[i])
@@ -98,15 +99,22 @@ func (t *writer) findings(r *Report) {
 		return
 	}
 	t.heading("Findings")
-	rows := table.New(table.Number("#"), table.Text("Finding"), table.Text("Recording"), table.Number("Per step"), table.Number("Of step"), table.Text("Evidence"))
 	for i, f := range first(r.Findings, linesFindings) {
-		per, of := table.None, table.None
+		size := ""
 		if f.Total != 0 {
-			per, of = table.Duration(f.PerStep), table.Pct(100*f.Share, 1)
+			size = fmt.Sprintf(": %s per step (%s)", table.Duration(f.PerStep), table.Pct(100*f.Share, 1))
 		}
-		rows.Row(fmt.Sprint(i+1), f.Text, f.Place.Trace, per, of, f.Evidence)
+		in := ""
+		if len(r.Runs) > 1 {
+			in = " [" + f.Place.Trace + "]"
+		}
+		t.line(fmt.Sprintf("%2d. %s%s%s", i+1, f.Text, size, in))
+		t.line("    " + f.Evidence)
+		t.line("    " + f.Do)
 	}
-	t.table(rows, len(r.Findings)-linesFindings)
+	if n := len(r.Findings) - linesFindings; n > 0 {
+		t.line(fmt.Sprintf("… %d more", n))
+	}
 }
 
 func (t *writer) runs(r *Report) {

@@ -25,11 +25,7 @@ func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 }
 
 // judge remembers the health of the worst trace.
-func (e *Env) judge(t *trace.Trace) {
-	if s := t.Health().Status; s.Compare(e.health) > 0 {
-		e.health = s
-	}
-}
+func (e *Env) judge(t *trace.Trace) { e.Judging(t.Health().Status) }
 
 // LoadFile is [Env.Load] for a file that another flag names.
 func (e *Env) LoadFile(ctx context.Context, path string, o trace.Options) (*trace.Trace, error) {
@@ -67,6 +63,18 @@ func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*st
 		e.judge(p.Trace)
 	}
 	return rec, nil
+}
+
+// LoadOptions are how the flags want traces to be read, for programs that open them by themselves.
+func (e *Env) LoadOptions() strata.Options {
+	return strata.Options{Trace: trace.Options{MemoryBudget: e.memoryBudget().bytes, RepairOrder: e.RepairOrder}, Stdin: e.Stdin}
+}
+
+// Judging notes the health of what was read.
+func (e *Env) Judging(s trace.HealthStatus) {
+	if s.Compare(e.health) > 0 {
+		e.health = s
+	}
 }
 
 // unreadNotes is how many files that were not read are named.

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/programs/capture"
 	"github.com/llmstrata/strata/examples/internal/programs/compare"
+	"github.com/llmstrata/strata/examples/internal/programs/fleet"
 	"github.com/llmstrata/strata/examples/internal/programs/hostcompare"
 	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
 	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
@@ -61,6 +62,8 @@ func commands() []command {
 		{"host", "host-detect", "is the CPU the bottleneck, and what is it doing?", plain(hostdetect.Program)},
 		{"compare", "compare", "what differs between two runs, and is it noise?", plain(compare.Program)},
 		{"host-compare", "host-compare", "which host operation became slower?", plain(hostcompare.Program)},
+		{"fleet", "fleet", "which of many ranks do the others wait for, and why?", fleet.Choose},
+		{"digest", "digest", "what a rank leaves for strata fleet, on one machine or many", plain(fleet.Digest)},
 		{"export", "kernel-export", "one row a kernel, for spreadsheets and data frames", plain(kernelexport.Program)},
 		{"perfetto", "perfetto-map", "where is it in the Perfetto UI; copies with layers, slices to share", plain(perfettomap.Program)},
 		{"capture", "capture", "record a trace that is worth reading from a running server", capture.Choose},

@@ -1,0 +1,221 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/layer/fleet"
+	"github.com/llmstrata/strata/trace"
+)
+
+// Choose picks the program by its first argument, and returns what is left.
+func Choose(args []string) (app.Program, []string) {
+	if len(args) > 0 {
+		switch args[0] {
+		case "reduce":
+			return reduce(), args[1:]
+		case "fleet": // what people type who expect a verb
+			return program(), args[1:]
+		}
+	}
+	return program(), args
+}
+
+// The values of --recordings.
+const (
+	newest = "newest"
+	all    = "all"
+)
+
+// options are the flags of both programs.
+type options struct {
+	recordings         *string
+	shard              string
+	keep, commit, date string
+	strict, full       bool
+}
+
+func (o *options) flags(fs *flag.FlagSet, usual string) {
+	other := map[string]string{newest: all, all: newest}[usual]
+	o.recordings = app.Choice(fs, "recordings", "which recordings of a folder: all of them, or the newest", usual, other)
+	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file only, beginning with number I, counted from 0; default: all")
+	fs.StringVar(&o.keep, "keep", "", "`directory` for digests; files with a newer digest there are not read again; default: none")
+	fs.StringVar(&o.commit, "commit", "", "`COMMIT` to write into the digests, for trends; default: none")
+	fs.StringVar(&o.date, "date", "", "`DATE` to write into the digests, for trends; default: none")
+	fs.BoolVar(&o.strict, "strict", false, "end with an error where a file cannot be read; default: it is a line of the report")
+}
+
+// Digest returns the program digest with fresh flags.
+func Digest() app.Program {
+	var o options
+	return app.Program{
+		Name: "digest",
+		Summary: "Writes what each rank leaves for answers about many: a line of JSON of some ten kilobytes a GPU, with its steps, operators, idle time by cause and collectives. " +
+			"`strata fleet` combines digests.",
+		Args: "FILE|DIR...",
+		Examples: []string{
+			"digest runs/qwen --output ranks.ndjson",
+			"digest runs/ --shard 3/64 --output shard-3.ndjson   # one of 64 jobs; strata fleet reduce joins them",
+		},
+		Common:  app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats: []app.Format{app.NDJSON},
+		Flags:   func(fs *flag.FlagSet) { o.flags(fs, all) },
+		Run:     func(ctx context.Context, env *app.Env) error { return o.digest(ctx, env) },
+	}
+}
+
+// program returns the program fleet with fresh flags.
+func program() app.Program {
+	var o options
+	return app.Program{
+		Name: "fleet",
+		Summary: "Says which ranks of a run the others wait for, since when and why, and which ranks are missing, damaged, recorded twice or unlike the others; of one recording or of hundreds. " +
+			"It reads folders, tar and zip archives, patterns, traces and digests (.ndjson), several files at a time, and keeps a digest of each.",
+		Args: "FILE|DIR...",
+		Examples: []string{
+			"fleet runs/                                  # all recordings below",
+			"fleet runs/ --keep digests/ --format json    # read again only what is new",
+			"fleet runs/qwen --recordings newest          # a tar or zip of ranks is read, too",
+			"fleet reduce ranks*.ndjson                   # what strata digest wrote, on this machine or on others",
+		},
+		Common:  app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats: []app.Format{app.Text, app.Markdown, app.JSON},
+		FailOn:  []string{app.HealthIs},
+		Flags:   func(fs *flag.FlagSet) { o.flags(fs, all); o.fullFlag(fs) },
+		Run:     func(ctx context.Context, env *app.Env) error { return o.fleet(ctx, env) },
+	}
+}
+
+func (o *options) fullFlag(fs *flag.FlagSet) {
+	fs.BoolVar(&o.full, "full", false, "write every rank and step into the JSON; default: at most 2 MB of it")
+}
+
+// reduce returns the program fleet reduce with fresh flags.
+func reduce() app.Program {
+	var o options
+	return app.Program{
+		Name:     "fleet reduce",
+		Summary:  "Combines digests that strata digest wrote, on one machine or on many, into the report of strata fleet: the same bytes as if one machine had read all traces.",
+		Args:     "FILE|DIR...",
+		Examples: []string{"fleet reduce ranks*.ndjson", "fleet reduce ranks.ndjson --format json --full"},
+		Common:   app.FormatFlag | app.OutputFlag,
+		Formats:  []app.Format{app.Text, app.Markdown, app.JSON},
+		FailOn:   []string{app.HealthIs},
+		Flags:    o.fullFlag,
+		Run: func(ctx context.Context, env *app.Env) error {
+			ranks, err := strata.FindRanks(ctx, env.Args, strata.Options{})
+			if err != nil {
+				return err
+			}
+			defer ranks.Close()
+			if ranks.Files() > 0 {
+				return app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both", ranks.Recordings[0].Files[0].Path)
+			}
+			return o.report(ctx, env, ranks, strata.DigestOptions{})
+		},
+	}
+}
+
+// find looks for the files of the command line.
+func (o *options) find(ctx context.Context, env *app.Env) (*strata.Ranks, strata.DigestOptions, error) {
+	var d strata.DigestOptions
+	if len(env.Args) == 0 {
+		return nil, d, app.Usagef("no file is named")
+	}
+	var err error
+	if o.shard != "" {
+		of, by, ok := strings.Cut(o.shard, "/")
+		if d.Shard, err = strconv.Atoi(of); err == nil {
+			d.Shards, err = strconv.Atoi(by)
+		}
+		if !ok || err != nil || d.Shards < 1 || d.Shard < 0 || d.Shard >= d.Shards {
+			return nil, d, app.Usagef("--shard %s: want I/N with I from 0 to N−1, as in 3/64", o.shard)
+		}
+	}
+	env.Trace = env.Args[0] // the model's config is looked for beside it
+	if d.Layers, err = env.LayerOptions(); err != nil {
+		return nil, d, err
+	}
+	d.Open, d.Commit, d.Date, d.Keep = env.LoadOptions(), o.commit, o.date, o.keep
+	d.Progress = func(done, total int) { env.Count("ranks", done, total) }
+	ranks, err := strata.FindRanks(ctx, env.Args, d.Open)
+	if err != nil {
+		return nil, d, err
+	}
+	if n := len(ranks.Recordings); *o.recordings == newest && n > 1 {
+		ranks.Recordings = ranks.Recordings[:1]
+		env.Notef("1 of %d recordings: %s; --recordings all reads all", n, ranks.Recordings[0].Name)
+	}
+	return ranks, d, nil
+}
+
+func (o *options) digest(ctx context.Context, env *app.Env) error {
+	defer app.CollectOften()()
+	ranks, d, err := o.find(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer ranks.Close()
+	return ranks.EachRun(ctx, d, func(list []fleet.Rank) error {
+		if err := o.refuse(list); err != nil {
+			return err
+		}
+		return strata.WriteDigests(env.Stdout, list)
+	})
+}
+
+// errUnread is what --strict ends with.
+var errUnread = errors.New("cannot be read (leave --strict out to go on without it)")
+
+// refuse is the error of --strict.
+func (o *options) refuse(list []fleet.Rank) error {
+	for i := range list {
+		if o.strict && list[i].Bad != "" {
+			return fmt.Errorf("%s: %s: %w", list[i].File, list[i].Bad, errUnread)
+		}
+	}
+	return nil
+}
+
+func (o *options) fleet(ctx context.Context, env *app.Env) error {
+	defer app.CollectOften()()
+	ranks, d, err := o.find(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer ranks.Close()
+	return o.report(ctx, env, ranks, d)
+}
+
+// report combines and writes.
+func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks, d strata.DigestOptions) error {
+	r, err := ranks.Fleet(ctx, d, fleet.Options{Full: o.full})
+	if err != nil {
+		return err
+	}
+	if r.Ranks == 0 {
+		return fmt.Errorf("%s: %w: %s", ranks.Name, trace.ErrNoTrace, r.Verdict)
+	}
+	for i := range r.Runs {
+		if bad := r.Runs[i].Bad; o.strict && len(bad) > 0 {
+			return fmt.Errorf("%s: %s: %w", bad[0].File, bad[0].Why, errUnread)
+		}
+	}
+	if env.Format == app.JSON {
+		err = env.WriteJSON(r)
+	} else {
+		err = r.WriteText(env.Stdout, fleet.Text{Width: env.Width, Markdown: env.Format == app.Markdown})
+	}
+	if err != nil {
+		return err
+	}
+	env.Judging(r.Health)
+	return env.Judge(func(c app.Condition) gate.Check { return c.Untold("this program tells health only") })
+}

@@ -1,0 +1,233 @@
+package fleet_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/apptest"
+	program "github.com/llmstrata/strata/examples/internal/programs/fleet"
+	"github.com/llmstrata/strata/internal/gen/ranks"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
+)
+
+// run runs strata fleet.
+func run(t *testing.T, args ...string) apptest.Result {
+	t.Helper()
+	p, rest := program.Choose(args)
+	return apptest.Run(t, p, rest...)
+}
+
+// text is what it prints; it must not fail.
+func text(t *testing.T, args ...string) string {
+	t.Helper()
+	r := run(t, args...)
+	if r.Code != app.ExitOK {
+		t.Fatalf("%q: exit code %d: %s", args, r.Code, r.Stderr)
+	}
+	return r.Stdout
+}
+
+func document(t *testing.T, args ...string) (r fleet.Report) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text(t, append(args, "--format", "json")...)), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// write makes a folder with a fleet.
+func write(t *testing.T, c ranks.Config) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := c.Write(func(f ranks.File) error { return os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666) }); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// small is three replicas, the second of which has a late rank.
+func small() ranks.Config {
+	return ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 4, Replicas: []ranks.Replica{{Numbered: true},
+		{Numbered: true, Late: 2, Cause: ranks.HostGap, LateBy: 30_000}, {Numbered: true, Missing: []int{1}}}}
+}
+
+// TestSameBytesHoweverItIsDivided: read at once, from a tar, through kept digests, and by shards that are reduced.
+func TestSameBytesHoweverItIsDivided(t *testing.T) {
+	dir := write(t, small())
+	for _, format := range [][]string{{"--format", "json"}, {"--format", "json", "--full"}, {"--width", "120"}, {"--format", "markdown"}} {
+		want := text(t, append([]string{dir}, format...)...)
+		keep := t.TempDir()
+		for range 2 {
+			if got := text(t, append([]string{dir, "--keep", keep}, format...)...); got != want {
+				t.Errorf("%q: with kept digests\n%s\nwant\n%s", format, got, want)
+			}
+		}
+		out := t.TempDir()
+		var shards []string
+		for i := range 5 {
+			path := filepath.Join(out, fmt.Sprintf("%d.ndjson", i))
+			apptest.MustRun(t, program.Digest(), dir, "--shard", fmt.Sprintf("%d/5", i), "--output", path)
+			shards = append([]string{path}, shards...) // in another order
+		}
+		for _, args := range [][]string{append([]string{"reduce"}, shards...), {"reduce", out}, {"reduce", keep}} {
+			if got := text(t, append(args, format...)...); got != want {
+				t.Errorf("%q: %s\nwant\n%s", args, got, want)
+			}
+		}
+		if got := text(t, append([]string{archive(t, dir)}, format...)...); got != want {
+			t.Errorf("%q: of a tar\n%s\nwant\n%s", format, got, want)
+		}
+	}
+}
+
+// archive makes a tar of a folder.
+func archive(t *testing.T, dir string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteHeader(&tar.Header{Name: f.Name(), Mode: 0o666, Size: int64(len(data)), Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ranks.tar")
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestBadRanks: an empty rank, one that is no gzip and one that is cut off are lines of the report; --strict refuses them.
+func TestBadRanks(t *testing.T) {
+	dir := write(t, ranks.Config{Seed: 2, Steps: 2, Layers: 6, Replicas: []ranks.Replica{{Numbered: true}}})
+	at := func(rank int, suffix string) string {
+		return filepath.Join(dir, fmt.Sprintf("1760000000-TP-%d.trace.json%s", rank, suffix))
+	}
+	cut, err := os.ReadFile(at(2, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, data := range map[string][]byte{at(4, ""): nil, at(5, ".gz"): []byte("no gzip"), at(2, ""): cut[:len(cut)/2]} {
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(at(5, "")); err != nil {
+		t.Fatal(err)
+	}
+	r := document(t, dir)
+	if r.Files != 8 || r.Bad != 2 || r.Health != "degraded" || len(r.Runs) != 1 || len(r.Runs[0].Bad) != 2 {
+		t.Errorf("%d files, %d bad, health %s, runs %+v", r.Files, r.Bad, r.Health, r.Runs)
+	}
+	if out := text(t, dir); !strings.Contains(out, "Read 6 of 8 files") || !strings.Contains(out, "TP-4.trace.json: ") {
+		t.Errorf("the report does not name the bad ranks:\n%s", out)
+	}
+	if got := run(t, dir, "--strict"); got.Code != app.ExitError || !strings.Contains(got.Stderr, "TP-4") {
+		t.Errorf("--strict: exit code %d, %s", got.Code, got.Stderr)
+	}
+	if got := run(t, dir, "--fail-on", "health degraded"); got.Code != app.ExitFailed {
+		t.Errorf("--fail-on: exit code %d", got.Code)
+	}
+}
+
+// TestOnlyNewFilesAreReadAgain: a digest that is older than its trace is made again, others are not.
+func TestOnlyNewFilesAreReadAgain(t *testing.T) {
+	dir, keep := write(t, small()), t.TempDir()
+	before := text(t, dir, "--keep", keep)
+	path := filepath.Join(dir, "1760000000-TP-0.trace.json")
+	old := time.Now().Add(-time.Hour)
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if after := text(t, dir, "--keep", keep); after != before {
+		t.Errorf("a file that is older than its digest was read:\n%s", after)
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if r := document(t, dir, "--keep", keep); r.Bad != 1 {
+		t.Errorf("a file that is newer than its digest was not read: %d bad", r.Bad)
+	}
+}
+
+// TestRecordings: all of a folder, or the newest.
+func TestRecordings(t *testing.T) {
+	dir := write(t, small())
+	if r := document(t, dir); len(r.Runs) != 3 || r.Ranks != 11 || !late(r.Findings, "rank 2", "1760000001") {
+		t.Errorf("%d recordings, %d ranks, %+v", len(r.Runs), r.Ranks, r.Findings)
+	}
+	got := run(t, dir, "--recordings", "newest")
+	if !strings.Contains(got.Stderr, "1 of 3 recordings") || !strings.Contains(got.Stdout, "1 recording\n") {
+		t.Errorf("%s%s", got.Stderr, got.Stdout)
+	}
+}
+
+func late(list []finding.Finding, rank, run string) bool {
+	for _, f := range list {
+		if f.Kind == finding.LateRank && f.Code == rank && f.Place.Trace == run {
+			return true
+		}
+	}
+	return false
+}
+
+// TestOutputIsBounded: of hundreds of recordings and of hundreds of ranks a screen or two, and little JSON.
+func TestOutputIsBounded(t *testing.T) {
+	many := ranks.Config{Seed: 3, Steps: 2, Layers: 5, Size: 2}
+	for i := range 60 {
+		many.Replicas = append(many.Replicas, ranks.Replica{Numbered: true, Cause: ranks.Cause(i % 3), LateBy: 40_000})
+	}
+	for name, c := range map[string]ranks.Config{"many recordings": many, "many ranks": {Seed: 4, Steps: 2, Layers: 5, Size: 128, Replicas: []ranks.Replica{{Numbered: true, Ragged: true}}}} {
+		dir := write(t, c)
+		digests := filepath.Join(t.TempDir(), "ranks.ndjson")
+		apptest.MustRun(t, program.Digest(), dir, "--output", digests)
+		const mostLines, mostBytes = 200, 2_000_000
+		if n := strings.Count(text(t, "reduce", digests), "\n"); n > mostLines {
+			t.Errorf("%s: %d lines", name, n)
+		}
+		if n := len(text(t, "reduce", digests, "--format", "json")); n > mostBytes {
+			t.Errorf("%s: %d bytes of JSON", name, n)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"x", "--shard", "3"}, {"x", "--shard", "4/4"}, {"x", "--shard", "-1/4"}} {
+		if r := run(t, args...); r.Code != app.ExitUsage {
+			t.Errorf("%q: exit code %d", args, r.Code)
+		}
+	}
+	if r := run(t, "reduce", write(t, small())); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "strata digest") {
+		t.Errorf("reduce of traces: %d, %s", r.Code, r.Stderr)
+	}
+	apptest.Golden(t, "testdata/fleet-help.golden", text(t, "-h"))
+	apptest.Golden(t, "testdata/digest-help.golden", apptest.MustRun(t, program.Digest(), "-h").Stdout)
+	apptest.Golden(t, "testdata/reduce-help.golden", text(t, "reduce", "-h"))
+}
