@@ -53,6 +53,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	}
 	if w.model == nil {
 		w.planLayers()
+		r.Notes = append(r.Notes, w.likely()...)
 	} else if w.plan.DType == "" && w.model.config.Quantization == nil && !w.typeFromOps() {
 		w.uncounted = true
 		r.Notes = append(r.Notes, "no floor from the config: nothing says of what type its weights are")

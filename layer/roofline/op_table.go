@@ -10,6 +10,8 @@ type opRow struct {
 	source string
 	// composite ops do their work by others: they count only where none of those is known.
 	composite bool
+	// embeds: input 0 is the table of a vocabulary.
+	embeds bool
 }
 
 // Where argument orders and formulas are published.
@@ -144,7 +146,7 @@ var opRows = []opRow{
 	{names: "aten::topk", count: topK, source: fromTorch},
 	{names: "aten::sort aten::argsort aten::msort", count: sorted, source: fromTorch},
 	// Lookups.
-	{names: "aten::embedding", count: lookup(0, 1), source: fromTorch, composite: true},
+	{names: "aten::embedding", count: lookup(0, 1), source: fromTorch, composite: true, embeds: true},
 	{names: "aten::_embedding_bag", count: lookup(0, 1), source: fromTorch},
 	{names: "aten::embedding_dense_backward", count: embeddingGradient, source: fromTorch},
 	{names: "aten::index_select", count: selected, source: fromTorch},

@@ -40,7 +40,7 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 	}
 	switch {
 	case e.Config != "":
-		if o.Config, err = profile.LoadConfig(e.Config); err != nil {
+		if o.Config, err = profile.ResolveConfig(e.Config); err != nil {
 			return o, err
 		}
 	case e.Demo():

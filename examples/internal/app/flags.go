@@ -63,7 +63,7 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		fs.StringVar(&env.Trace, "trace", "", "trace to read: `FILE|DIR` of torch-profiler JSON (plain, gzip or zstd) or an nsys .sqlite export; empty: the built-in demo trace")
 	}
 	if has(ModelFlags) {
-		fs.StringVar(&env.Config, "config", "", "the model's config.json `FILE`; empty: looked for beside the trace, in server_args.json and in the Hugging Face cache")
+		fs.StringVar(&env.Config, "config", "", "the model: its config.json `FILE`, or the name of a public one (llama-3.1-70b); empty: looked for beside the trace, in server_args.json and in the Hugging Face cache")
 		fs.StringVar(&env.Profile, "profile", "", "model profile, `NAME|FILE`; empty: inferred from the config")
 		fs.StringVar(&env.Anchor, "anchor-kernel", "", "`SUBSTRING` of the kernel name that marks layer blocks; empty: the profile's")
 		fs.IntVar(&env.NumLayers, "num-layers", 0, "`NUMBER` of layers; 0: from the config, else found in the trace")

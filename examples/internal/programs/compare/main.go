@@ -228,7 +228,7 @@ func side(ctx context.Context, env *app.Env, paths []string, label, config strin
 	var c *profile.Config
 	if config != "" {
 		var err error
-		if c, err = profile.LoadConfig(config); err != nil {
+		if c, err = profile.ResolveConfig(config); err != nil {
 			return nil, err
 		}
 	}

@@ -162,7 +162,7 @@ func writePlan(env *app.Env) error {
 	if env.Config == "" {
 		return fmt.Errorf("--plan: needs the model's config.json: give --config FILE")
 	}
-	c, err := profile.LoadConfig(env.Config)
+	c, err := profile.ResolveConfig(env.Config)
 	if err != nil {
 		return err
 	}

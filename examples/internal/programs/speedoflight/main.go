@@ -98,7 +98,7 @@ func write(env *app.Env, r *roofline.Report) error {
 // report plans where no trace is named and the tokens of a pass are; there is no analysis then.
 func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, *layer.Analysis, error) {
 	if env.Demo() && env.Config != "" && o.Tokens > 0 {
-		c, err := profile.LoadConfig(env.Config)
+		c, err := profile.ResolveConfig(env.Config)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,0 +1,47 @@
+package roofline_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
+)
+
+// TestLooksLike: a public model is recognised by its layers and the recorded embedding, and one of other sizes is not.
+func TestLooksLike(t *testing.T) {
+	for file, want := range map[string]string{
+		"hf-qwen1.5-0.5b-eager-h100.json.gz":         "this looks like qwen1.5-0.5b (24 layers, hidden size 1024, vocabulary 151936); --config qwen1.5-0.5b confirms it",
+		"sglang-qwen3-8b-extend-eager-mi300.json.gz": "this looks like qwen3-8b (36 layers, hidden size 4096, vocabulary 151936); --config qwen3-8b confirms it",
+		"hf-bert-small-eager-h100.json.gz":           "",
+	} {
+		path := filepath.Join("..", "..", "..", "shared", "traces", "torch", file)
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("SKIPPED, NOT CHECKED: no reference traces")
+		}
+		rec, err := strata.Open(t.Context(), path, strata.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := roofline.Analyze(t.Context(), a, roofline.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, n := range r.Notes {
+			if strings.Contains(n, "looks like") || strings.Contains(n, "sizes are those") {
+				got += n
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-json"
+)
+
+// KnownModel is a public model whose sizes are built in.
+type KnownModel struct {
+	// Name is what --config takes: "llama-3.1-70b".
+	Name string
+	// Source is where the figures were read.
+	Source string
+	// Config is the model's. It is shared: change none of it.
+	Config *Config
+}
+
+// String says which model it is, with the sizes that tell it from others: "llama-3.1-70b (80 layers, hidden size 8192, vocabulary 128256)".
+func (m *KnownModel) String() string {
+	return fmt.Sprintf("%s (%d layers, hidden size %d, vocabulary %d)", m.Name, m.Config.NumLayers, m.Config.HiddenSize, m.Config.VocabSize)
+}
+
+//go:embed known.json
+var knownJSON []byte
+
+var knownModels = sync.OnceValues(func() ([]KnownModel, error) {
+	var rows []struct {
+		Name, Source string
+		Config       json.RawMessage
+	}
+	if err := json.Unmarshal(knownJSON, &rows); err != nil {
+		return nil, err
+	}
+	all := make([]KnownModel, len(rows))
+	for i, r := range rows {
+		c, err := ParseConfig(bytes.NewReader(r.Config))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		c.NameOrPath = r.Name
+		all[i] = KnownModel{r.Name, r.Source, c}
+	}
+	return all, nil
+})
+
+// Known returns the public models whose sizes are built in, by name.
+func Known() ([]KnownModel, error) { return knownModels() }
+
+// ResolveConfig turns what a user gave as a model into its config: a config.json, the
+// directory of one, or the name of a model of [Known]. A file of that name wins. The error
+// lists the names where there is no such file.
+func ResolveConfig(nameOrPath string) (*Config, error) {
+	_, err := os.Stat(nameOrPath)
+	if err == nil || strings.ContainsAny(nameOrPath, `/\`) || strings.HasSuffix(nameOrPath, ".json") {
+		return LoadConfig(nameOrPath)
+	}
+	all, err := Known()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range all {
+		if strings.EqualFold(all[i].Name, nameOrPath) {
+			c := *all[i].Config
+			c.Path = all[i].Source
+			return &c, nil
+		}
+		names = append(names, all[i].Name)
+	}
+	return nil, fmt.Errorf("config: %q is no file and no known model; known are %s", nameOrPath, strings.Join(names, ", "))
+}
+
+// Like returns the known models of this size: layers of a whole pass, and the vocabulary and hidden size
+// of the embedding, which several GPUs may divide by rows. A size that is 0 fits none: a model is
+// not recognised by some of its sizes.
+func Like(layers, vocabulary, hidden int) []KnownModel {
+	all, err := Known()
+	if err != nil || layers <= 0 || vocabulary <= 0 || hidden <= 0 {
+		return nil
+	}
+	var fit []KnownModel
+	for _, m := range all {
+		c := m.Config
+		if c.NumLayers != layers || c.HiddenSize != hidden {
+			continue
+		}
+		padded := (c.VocabSize + vocabPadding - 1) / vocabPadding * vocabPadding
+		for parts := 1; parts <= mostParts; parts *= 2 {
+			if vocabulary*parts == padded || vocabulary == (c.VocabSize+parts-1)/parts {
+				fit = append(fit, m)
+				break
+			}
+		}
+	}
+	return fit
+}
+
+// How servers divide an embedding: over the GPUs of a node or two, its rows first padded to a multiple of 64 (vLLM's
+// DEFAULT_VOCAB_PADDING_SIZE, and SGLang's).
+const (
+	mostParts    = 16
+	vocabPadding = 64
+)
