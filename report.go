@@ -96,7 +96,33 @@ type Report struct {
 	// inputs are paths of what was read.
 	inputs []string
 	light  *roofline.Report
+	host   *hostoverhead.Verdict
+	triage *triage.Report
 	found  []finding.Finding
+}
+
+// Analyses are the results that a [Report] is made of, for programs that show more of them.
+type Analyses struct {
+	// Main is the GPU of most GPU time, nil where nothing ran on one.
+	Main *layer.Device
+	// All are passes and layers of each trace, in the order of [Report.Traces].
+	All []*layer.Analysis
+	// Host, Light and Triage are nil where they had nothing to work on.
+	Host   *hostoverhead.Verdict
+	Light  *roofline.Report
+	Triage *triage.Report
+}
+
+// Analyses returns the results that the report is made of. They are not copies.
+func (r *Report) Analyses() Analyses {
+	out := Analyses{Host: r.host, Light: r.light, Triage: r.triage}
+	for _, p := range r.parts {
+		out.All = append(out.All, p.a)
+	}
+	if m := r.main(); m != nil {
+		out.Main = m.d
+	}
+	return out
 }
 
 // ReportPass is one forward pass.
@@ -123,6 +149,8 @@ type ReportPass struct {
 	// Model ran, where the trace shows several; "" where there is one.
 	Model string `json:"model,omitempty"`
 	Note  string `json:"note,omitempty"`
+	// Cold says that the pass is among the first of its model and takes longer than those of the same work that follow.
+	Cold bool `json:"cold,omitempty"`
 }
 
 // ReportOperator is one operator in all layers of one type of one pass.
@@ -356,7 +384,7 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		r.Wall += p.wall[n]
 		r.IdleTime += p.idle[n]
 		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
-			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note})
+			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note, Cold: f.Cold})
 	}
 }
 

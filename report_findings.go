@@ -46,6 +46,7 @@ func (r *Report) addHost(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	r.host = v
 	if why := r.doubtedIdle(); why != "" {
 		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be decided: "+why
 		return nil
@@ -122,7 +123,7 @@ func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
 	if err != nil {
 		return err
 	}
-	r.Framework = t.Framework
+	r.triage, r.Framework = t, t.Framework
 	if r.Model == "" {
 		r.Model = t.Model
 	}

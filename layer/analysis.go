@@ -255,6 +255,8 @@ type ForwardPass struct {
 	Confidence    float64 `json:"confidence"`
 	// Note is a remark for the table: cold start, growth, what is odd.
 	Note string `json:"note,omitempty"`
+	// Cold says that the pass is among the first of its model and takes longer than those of the same work that follow.
+	Cold bool `json:"cold,omitempty"`
 
 	of                *Device
 	from, to          int32 // in the order of its device's columns

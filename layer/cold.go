@@ -60,7 +60,7 @@ func (a *Device) noteGroup(group []int, first bool) {
 		fp := &a.Passes[q]
 		wall := float64(fp.Wall())
 		if cold = cold && usual > 0 && wall >= coldFrom*usual; cold {
-			fp.Note = "cold start " + table.Times(wall/usual, 1)
+			fp.Cold, fp.Note = true, "cold start "+table.Times(wall/usual, 1)
 			continue
 		}
 		if k > 0 {

@@ -18,7 +18,7 @@ func (p Program) checkFormats() []Format {
 	if len(p.FailOn) == 0 && !p.Judges {
 		return nil
 	}
-	return slices.DeleteFunc(ofConditions(), func(f Format) bool { return slices.Contains(p.Formats, f) })
+	return slices.DeleteFunc(ofConditions(), func(f Format) bool { return slices.Contains(p.formats(), f) })
 }
 
 // checks is where the conditions go whose form was asked for.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goccy/go-json"
 
+	"github.com/llmstrata/strata/examples/internal/shape"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 )
@@ -57,10 +58,13 @@ type Env struct {
 	// Stderr takes notes; see also [Env.Notef].
 	Stderr io.Writer
 
-	progress *progress
-	checks   checks
-	memory   memoryLimit
-	health   trace.HealthStatus // the worst of the traces that were read
+	cut shape.Cut // of documents
+	// plainMarkdown says that the program has no Markdown of its own.
+	plainMarkdown bool
+	progress      *progress
+	checks        checks
+	memory        memoryLimit
+	health        trace.HealthStatus // the worst of the traces that were read
 }
 
 // Notef prints a note for the user, one line on stderr.
@@ -76,9 +80,6 @@ func (e *Env) Demo() bool { return e.Trace == "" }
 // where total is 0. It does nothing where progress is off and is cheap to call
 // often. It is safe for concurrent use.
 func (e *Env) Step(label string, done, total int64) { e.progress.show(label, done, total) }
-
-// WriteJSON writes one document to Stdout; see [WriteJSON].
-func (e *Env) WriteJSON(v any) error { return WriteJSON(e.Stdout, v) }
 
 // WriteJSON writes one document, indented, with names of kernels as they are: < and > are not escaped. It has no null lists.
 func WriteJSON(w io.Writer, v any) error {

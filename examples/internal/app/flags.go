@@ -38,7 +38,7 @@ var (
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
 	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
-	"format", "width", "output", "progress", "memory-limit", "repair-order",
+	"format", "limit", "fields", "budget", "width", "output", "progress", "memory-limit", "repair-order",
 }
 
 // flagSet defines the program's own flags and its common ones into env.
@@ -106,11 +106,12 @@ func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
 // formatFlags defines --format and --width.
 func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
 	env.Format = p.Formats[0]
-	usage := "output `FORMAT`: " + list(p.Formats)
+	usage := "output `FORMAT`: " + list(p.formats())
 	if more := p.checkFormats(); len(more) > 0 {
 		usage += "; and what --fail-on says, alone, for build servers: " + list(more)
 	}
-	fs.Var(&choice[Format]{&env.Format, append(slices.Clone(p.Formats), p.checkFormats()...), Format.where}, "format", usage)
+	fs.Var(&choice[Format]{&env.Format, append(p.formats(), p.checkFormats()...), Format.where}, "format", usage)
+	p.documentFlags(fs, env)
 	fs.IntVar(&env.Width, "width", 0, "how many `CHARACTERS` wide tables of text may be; 0: as the terminal, and without one as they come")
 }
 
@@ -118,6 +119,10 @@ func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
 func (e *Env) check(p Program) error {
 	if e.NumLayers < 0 {
 		return fmt.Errorf("--num-layers %d: want a positive number, or 0 to find it", e.NumLayers)
+	}
+	e.plainMarkdown = !slices.Contains(p.Formats, Markdown)
+	if err := e.checkCut(); err != nil {
+		return err
 	}
 	return e.checkWidth()
 }
@@ -170,6 +175,9 @@ func (c *choice[T]) String() string {
 }
 
 func (c *choice[T]) Set(s string) error {
+	if Format(s) == shortMarkdown && slices.Contains(c.allowed, T(Markdown)) {
+		s = string(Markdown)
+	}
 	if !slices.Contains(c.allowed, T(s)) {
 		text := "want one of " + list(c.allowed)
 		if c.hint != nil && c.hint(T(s)) != "" {

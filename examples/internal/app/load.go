@@ -47,6 +47,22 @@ func (e *Env) OpenAll(ctx context.Context, paths []string, o strata.Options) (*s
 	return e.open(paths[0], o, func(o strata.Options) (*strata.Recording, error) { return strata.OpenFiles(ctx, paths, o) })
 }
 
+// OpenRun reads the files or directories of one run, or the built-in demo where none is named. Of a directory it reads every rank, or the
+// lowest with each of its stages.
+func (e *Env) OpenRun(ctx context.Context, paths []string, allRanks bool) (*strata.Recording, error) {
+	switch len(paths) {
+	case 0:
+		t, err := e.Load(ctx, trace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return &strata.Recording{Name: demo.Name, Parts: []strata.Part{{File: trace.File{Rank: -1}, Trace: t}}}, nil
+	case 1:
+		return e.Open(ctx, paths[0], strata.Options{AllRanks: allRanks})
+	}
+	return e.OpenAll(ctx, paths, strata.Options{AllRanks: allRanks})
+}
+
 func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*strata.Recording, error)) (*strata.Recording, error) {
 	memory := e.memoryBudget()
 	o.Trace.MemoryBudget, o.Trace.RepairOrder, o.Stdin = memory.bytes, e.RepairOrder, e.Stdin

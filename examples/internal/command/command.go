@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	"github.com/llmstrata/strata/examples/internal/programs/capture"
 	"github.com/llmstrata/strata/examples/internal/programs/compare"
 	"github.com/llmstrata/strata/examples/internal/programs/fleet"
@@ -55,6 +56,7 @@ func plain(p func() app.Program) func([]string) (app.Program, []string) {
 func commands() []command {
 	return []command{
 		{"report", "report", "everything at once, the findings that matter first", plain(report.Program)},
+		{"answer", "answer", "one question answered: the checklist of a report, filled in", plain(answer.Program)},
 		{"layers", "layer-timeline", "which passes and layers are there, and what does each cost?", plain(layertimeline.Program)},
 		{"breakdown", "layer-breakdown", "what does one layer run, kernel by kernel?", plain(layerbreakdown.Program)},
 		{"light", "speed-of-light", "what should a pass take on this GPU, and where is the rest?", plain(speedoflight.Program)},

@@ -41,6 +41,9 @@ var documents = []struct {
 	{"report RUN --fail-on idle=20% --format prometheus", false},
 	{"report RANKS --all-ranks --format json", true}, {"report NSYS --format json", true},
 	{"report LARGE --format json", true},
+	{"answer RUN --format json", false}, {"answer RUN --question host --budget 8k", false}, {"answer RUN --against RUN --question regress --format json --limit 3", false},
+	{"layers RUN --format markdown", false}, {"breakdown RUN --layer 1 --format markdown", false}, {"host RUN --format markdown", false}, {"host-compare RUN --format markdown", false},
+	{"perfetto RUN --format markdown", false}, {"bundle --analysis-file REPORT --format json", false},
 	{"layers RUN --show-all-passes", false}, {"layers RUN --format json", false}, {"layers RUN --html OUT.html", false},
 	{"layers PFTRACE --format json", false}, {"layers LARGE --format json", true},
 	{"breakdown RUN --layer 2 --compare-layer 3", false}, {"breakdown RUN --layer 3 --format compute-flow", false},
@@ -112,7 +115,7 @@ func TestSameBytes(t *testing.T) {
 
 // TestEveryFormatIsRunAgain: a format that a program gets joins the table.
 func TestEveryFormatIsRunAgain(t *testing.T) {
-	for _, c := range []string{"report", "layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto"} {
+	for _, c := range []string{"report", "answer", "layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto"} {
 		for _, format := range strings.Fields(run(t, "", "__complete", c, "--format", "").Stdout) {
 			found := slices.Contains(gate.Formats(), gate.Format(format)) && c != "report" && c != "compare" // one writer for all commands
 			for _, d := range documents {

@@ -101,7 +101,7 @@ func TestFormatsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, command := range []string{"report", "layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto", "capture", "bundle"} {
+	for _, command := range []string{"report", "answer", "layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto", "capture", "bundle"} {
 		got := strings.Fields(run(t, "", "__complete", command, "--format", "").Stdout)
 		want := rows[command]
 		slices.Sort(got)

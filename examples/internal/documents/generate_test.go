@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/examples/internal/shape"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/trace"
 )
@@ -88,6 +89,7 @@ func (g *generator) schema(d *document) *node {
 	for _, t := range d.types {
 		if p := g.defs[defName(t)].Properties; p != nil && p.of["schema"] != nil {
 			p.of["schema"].Const = d.id
+			p.names, p.of["truncated"] = append(p.names, "truncated"), &node{Type: "array", Description: "What --limit and --budget left out.", Items: g.value(reflect.TypeFor[shape.Omission](), nil, "")}
 		}
 	}
 	return n

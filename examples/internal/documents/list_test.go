@@ -5,12 +5,14 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	captureprogram "github.com/llmstrata/strata/examples/internal/programs/capture"
 	hostcompareprogram "github.com/llmstrata/strata/examples/internal/programs/hostcompare"
 	"github.com/llmstrata/strata/examples/internal/programs/hostdetect"
 	"github.com/llmstrata/strata/examples/internal/programs/kernelexport"
 	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
+	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/layer/view"
@@ -40,6 +42,8 @@ func doc(id, by string, values ...any) document {
 // documents are all JSON documents of all programs.
 var documents = []document{
 	doc("strata.report/2", "strata report", strata.Report{}),
+	doc("strata.answer/1", "strata answer", answer.Answer{}),
+	doc("strata.bundle/1", "strata bundle", triagebundle.Document{}),
 	doc("strata.timeline/1", "strata layers", layertimeline.Document{}),
 	doc("strata.breakdown/1", "strata breakdown", view.Detail{}),
 	doc("strata.plan/1", "strata breakdown --plan", profile.Plan{}),

@@ -135,7 +135,7 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 			both = append(both, r)
 		}
 	}
-	if env.Format == app.JSON {
+	if env.Document() {
 		doc := PairDocument{"strata.capture-pair/1", mapping, formal, ""}
 		if err != nil {
 			doc.Error = err.Error()
@@ -162,7 +162,7 @@ func printPlan(ctx context.Context, env *app.Env, o capture.Options) error {
 	if err != nil {
 		return live.End(err)
 	}
-	if env.Format == app.JSON {
+	if env.Document() {
 		return env.WriteJSON(PlanDocument{"strata.capture-dry-run/1", p})
 	}
 	for _, line := range p.Plan {
@@ -185,7 +185,7 @@ func short(s string) string {
 
 // writeResult prints what was captured, also the part before an error.
 func writeResult(env *app.Env, r *capture.Result, failed error) error {
-	if env.Format == app.JSON {
+	if env.Document() {
 		return env.WriteJSON(ResultDocument{r, append([]string{}, r.Files()...)})
 	}
 	if failed != nil && len(r.Stages) == 0 {

@@ -78,7 +78,7 @@ func runMatrix(ctx context.Context, env *app.Env, s *live.Settings, plan, output
 	if ctx.Err() != nil {
 		return live.End(err)
 	}
-	if env.Format == app.JSON {
+	if env.Document() {
 		doc := MatrixDocument{"strata.capture-matrix/2", p.Title, entries, b.files}
 		if werr := env.WriteJSON(doc); werr != nil {
 			return werr

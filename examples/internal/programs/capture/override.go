@@ -32,7 +32,7 @@ func overrideProgram() app.Program {
 			if err != nil {
 				return live.End(err)
 			}
-			if env.Format == app.JSON {
+			if env.Document() {
 				return env.WriteJSON(OverrideDocument{"strata.capture-override/2", source, output, done})
 			}
 			fmt.Fprintf(env.Stdout, "%s: %s\n", output, strings.Join(done, ", "))

@@ -34,7 +34,7 @@ func probeProgram() app.Program {
 			for _, n := range r.Notes {
 				env.Notef("note: %s", n)
 			}
-			if env.Format == app.JSON {
+			if env.Document() {
 				doc := ProbeDocument{Schema: "strata.capture-probe/1", ProbeReport: r}
 				if err != nil {
 					doc.Error = err.Error()

@@ -96,7 +96,7 @@ func doctorProgram() app.Program {
 			if err != nil {
 				return live.End(err)
 			}
-			if env.Format == app.JSON {
+			if env.Document() {
 				return env.WriteJSON(d)
 			}
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)

@@ -19,9 +19,10 @@ func formats() []app.Format {
 
 // write prints the report.
 func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
-	switch env.Format {
-	case app.JSON:
+	if env.Document() {
 		return env.WriteJSON(r)
+	}
+	switch env.Format {
 	case app.Markdown:
 		return r.WriteMarkdown(env.Stdout)
 	case app.CSV:

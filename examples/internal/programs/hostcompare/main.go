@@ -154,7 +154,7 @@ func compare(ctx context.Context, env *app.Env, o options) error {
 
 // write prints a comparison; b is the target.
 func write(ctx context.Context, env *app.Env, o options, b *layer.Analysis, c *hostoverhead.Comparison) error {
-	if env.Format == app.JSON {
+	if env.Document() {
 		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{b}, hostoverhead.Options{TopGaps: &o.gaps})
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func single(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	if env.Format == app.JSON {
+	if env.Document() {
 		return env.WriteJSON(RunDocument{"strata.host-run/1", r, v})
 	}
 	if err := r.WriteText(env.Stdout); err != nil {

@@ -102,7 +102,7 @@ func published(ctx context.Context, env *app.Env, t *trace.Trace, o options) err
 
 // asJSON reports whether a document is wanted: by flag, or by the name of the file to write.
 func (o options) asJSON(env *app.Env) bool {
-	return env.Format == app.JSON || o.jsonOnly || strings.HasSuffix(strings.ToLower(env.Output), ".json")
+	return env.Document() || o.jsonOnly || strings.HasSuffix(strings.ToLower(env.Output), ".json")
 }
 
 // noKernels writes an error as JSON where that is wanted and says why: a trace

@@ -143,10 +143,10 @@ func mapping(ctx context.Context, env *app.Env, path string, model layer.Options
 
 // write prints the detail of a layer.
 func write(env *app.Env, an *layer.Analysis, d *view.Detail) error {
-	switch env.Format {
-	case app.JSON:
+	switch {
+	case env.Document():
 		return env.WriteJSON(d)
-	case app.ComputeFlow:
+	case env.Format == app.ComputeFlow:
 		var arch *profile.ArchSummary
 		if an.Config != nil {
 			s := an.Config.Summary()
@@ -167,10 +167,10 @@ func writePlan(env *app.Env) error {
 		return err
 	}
 	p := c.Plan()
-	switch env.Format {
-	case app.JSON:
+	switch {
+	case env.Document():
 		return env.WriteJSON(p)
-	case app.ComputeFlow:
+	case env.Format == app.ComputeFlow:
 		return fmt.Errorf("--plan: --format compute-flow needs a trace; use text or json")
 	}
 	return view.WritePlan(env.Stdout, p)

@@ -98,7 +98,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		s := a.Analysis().Config.Summary()
 		arch = &s
 	}
-	if env.Format == app.JSON {
+	if env.Document() {
 		err = env.WriteJSON(Document{t, arch, par.TP, par.EP, o.gpu, o.mode})
 	} else {
 		err = t.WriteText(env.Stdout, view.TextOptions{Arch: arch, Lines: o.lines(), MaxPasses: o.maxPasses()})

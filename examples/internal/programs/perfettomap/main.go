@@ -168,7 +168,7 @@ func kernels(a *layer.Device) int {
 
 // write prints the map.
 func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
-	if env.Format == app.JSON {
+	if env.Document() {
 		return env.WriteJSON(pm)
 	}
 	name := a.Analysis().Profile.Name

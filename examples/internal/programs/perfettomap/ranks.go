@@ -217,7 +217,7 @@ func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eve
 
 // write tells what was drawn where.
 func (r *Ranks) write(env *app.Env) error {
-	if env.Format == app.JSON {
+	if env.Document() {
 		return env.WriteJSON(r)
 	}
 	t := table.New(table.Text("Rank"), table.Number("Begins (s)"), table.Number("Ends (s)"), table.Number("Passes"), table.Number("Layers"), table.Path("File"))

@@ -7,10 +7,8 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
-	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -66,7 +64,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	rec, err := o.open(ctx, env, paths)
+	rec, err := env.OpenRun(ctx, paths, o.allRanks)
 	if err != nil {
 		return err
 	}
@@ -101,10 +99,10 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 
 // write prints the report in the format asked for, and behind text what its conditions say.
 func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) error {
-	switch env.Format {
-	case app.JSON:
+	switch {
+	case env.Document():
 		return env.WriteJSON(r)
-	case app.Benchfmt:
+	case env.Format == app.Benchfmt:
 		return benchmarks(env, r)
 	}
 	text := strata.ReportText{Width: env.Width, Color: env.Color, Markdown: env.Format == app.Markdown, All: o.all}
@@ -133,19 +131,4 @@ func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
 	}
 	opts.Light, err = o.Options()
 	return opts, err
-}
-
-// open reads the traces, or the built-in demo.
-func (o *options) open(ctx context.Context, env *app.Env, paths []string) (*strata.Recording, error) {
-	switch len(paths) {
-	case 0:
-		t, err := env.Load(ctx, trace.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return &strata.Recording{Name: demo.Name, Parts: []strata.Part{{File: trace.File{Rank: -1}, Trace: t}}}, nil
-	case 1:
-		return env.Open(ctx, paths[0], strata.Options{AllRanks: o.allRanks})
-	}
-	return env.OpenAll(ctx, paths, strata.Options{AllRanks: o.allRanks})
 }

@@ -86,10 +86,10 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 
 // write prints the report.
 func write(env *app.Env, r *roofline.Report) error {
-	switch env.Format {
-	case app.JSON:
+	switch {
+	case env.Document():
 		return env.WriteJSON(r)
-	case app.Markdown:
+	case env.Format == app.Markdown:
 		return r.WriteMarkdown(env.Stdout)
 	}
 	return r.WriteText(env.Stdout)

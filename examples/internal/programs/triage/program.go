@@ -206,7 +206,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 // write prints the report.
 func write(env *app.Env, report *triage.Report) error {
 	switch {
-	case env.Format == app.JSON:
+	case env.Document():
 		return env.WriteJSON(report)
 	case env.Format == app.Text, env.Format == app.AutoFormat && env.Width > 0:
 		return report.WriteText(env.Stdout, env.Width)
@@ -337,7 +337,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err := o.writeHTML(env, report, c, in); err != nil {
 		return err
 	}
-	if env.Format == app.JSON {
+	if env.Document() {
 		err = env.WriteJSON(c)
 	} else {
 		err = c.WriteMarkdown(env.Stdout)

@@ -29,7 +29,7 @@ func program(now func() time.Time) app.Program {
 			"triage-bundle --analysis-file qwen=a.md --analysis-file llama=b.md --output all.md",
 		},
 		Common:  app.FormatFlag | app.OutputFlag,
-		Formats: []app.Format{app.Markdown},
+		Formats: []app.Format{app.Markdown, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			root = fs.String("analysis-root", "", "take all triage reports (*.md, *.txt) below this `directory`")
 			fs.Var(&files, "analysis-file", "take this report: `[LABEL=]FILE`; may be given several times")
@@ -48,7 +48,15 @@ func program(now func() time.Time) app.Program {
 			if len(entries) == 0 {
 				return app.Usagef("no report: give --analysis-root or --analysis-file")
 			}
-			return write(ctx, env.Stdout, &triage.Bundle{Title: *title, Entries: entries, TOC: *toc, Time: now()})
+			b := &triage.Bundle{Title: *title, Entries: entries, TOC: *toc, Time: now()}
+			if !env.Document() {
+				return write(ctx, env.Stdout, b)
+			}
+			var text strings.Builder
+			if err := write(ctx, &text, b); err != nil {
+				return err
+			}
+			return env.WriteJSON(document(b, text.String()))
 		},
 	}
 }

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/shape"
+)
+
+// formats are the forms of the program's results: a program that writes a JSON document writes it as Markdown, too.
+func (p Program) formats() []Format {
+	out := slices.Clone(p.Formats)
+	if slices.Contains(out, JSON) && !slices.Contains(out, Markdown) {
+		out = append(out, Markdown)
+	}
+	return out
+}
+
+// shortMarkdown is what else --format markdown may be called.
+const shortMarkdown Format = "md"
+
+// documentFlags defines what documents are cut by, for programs that write one.
+func (p Program) documentFlags(fs *flag.FlagSet, env *Env) {
+	if !slices.Contains(p.formats(), JSON) {
+		return
+	}
+	fs.IntVar(&env.cut.Limit, "limit", 0, "`NUMBER` of rows of each list, with --format json or markdown; 0: all")
+	fs.Func("fields", "`NAMES` of fields to keep, as findings,health or stages.kernels, with --format json or markdown; default: all", func(s string) error {
+		for f := range strings.SplitSeq(s, ",") {
+			if f = strings.TrimSpace(f); f == "" {
+				return fmt.Errorf("want names with commas between them")
+			}
+			env.cut.Fields = append(env.cut.Fields, f)
+		}
+		return nil
+	})
+	fs.Func("budget", "`SIZE` in characters, such as 8k, with --format json or markdown: what matters least is left out, and told; default: none", func(s string) (err error) {
+		env.cut.Budget, err = characters(s)
+		return err
+	})
+}
+
+// characters reads a number of characters: 8000, 8k.
+func characters(s string) (int, error) {
+	digits, factor := strings.ToLower(s), 1
+	for _, u := range []struct {
+		ending string
+		factor int
+	}{{"k", 1e3}, {"m", 1e6}} {
+		if rest, ok := strings.CutSuffix(digits, u.ending); ok {
+			digits, factor = rest, u.factor
+		}
+	}
+	n, err := strconv.Atoi(digits)
+	const least, most = 500, 1e9
+	if err != nil || n < 0 || n > most/factor || n*factor < least {
+		return 0, fmt.Errorf("want a number of characters from %d on, such as 8k", least)
+	}
+	return n * factor, nil
+}
+
+// checkCut refuses cuts of what is no document.
+func (e *Env) checkCut() error {
+	cut := e.cut.Limit != 0 || len(e.cut.Fields) > 0 || e.cut.Budget != 0
+	switch {
+	case e.cut.Limit < 0:
+		return fmt.Errorf("--limit %d: want a positive number, or 0 for all", e.cut.Limit)
+	case cut && e.Format != JSON && e.Format != Markdown:
+		return fmt.Errorf("--limit, --fields and --budget are for --format json and markdown")
+	}
+	return nil
+}
+
+// Document reports whether results are to be written as a document, with [Env.WriteJSON]: as JSON, and as Markdown where the program has
+// no form of its own for that or a part of the document is asked for.
+func (e *Env) Document() bool {
+	cut := e.cut.Limit != 0 || len(e.cut.Fields) > 0 || e.cut.Budget != 0
+	return e.Format == JSON || e.Format == Markdown && (e.plainMarkdown || cut)
+}
+
+// WriteJSON writes one document to Stdout, as JSON or as Markdown, cut as the user asks; see [WriteJSON].
+func (e *Env) WriteJSON(v any) error {
+	if e.Format == JSON && e.cut.Limit == 0 && len(e.cut.Fields) == 0 && e.cut.Budget == 0 {
+		return WriteJSON(e.Stdout, v)
+	}
+	var b bytes.Buffer
+	if err := WriteJSON(&b, v); err != nil {
+		return err
+	}
+	write := shape.WriteJSON
+	if e.Format == Markdown {
+		write = shape.WriteMarkdown
+	}
+	if err := write(e.Stdout, b.Bytes(), e.cut); err != nil {
+		return Usagef("%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package answer
+
+import (
+	"context"
+	"flag"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/triage"
+)
+
+// options are the program's own flags.
+type options struct {
+	app.Reckoning
+	question *Question
+	allRanks bool
+	against  string
+}
+
+// Program returns the program with fresh flags.
+func Program() app.Program {
+	var o options
+	return app.Program{
+		Name: "answer",
+		Summary: "answers a question about a trace of LLM inference in one call: validity, findings, model, environment, passes by stage, representative layers,\n" +
+			"kernel, overlap and fuse tables, host verdict, speed of light, next commands. What the trace does not tell is named, with the reason.",
+		Args: "[FILE|DIR...]",
+		Examples: []string{
+			"answer x.json.gz                                     # why is it slow?",
+			"answer x.json.gz --question host --format json",
+			"answer new.json.gz --against old.json.gz --question regress",
+			"answer runs/qwen --question ranks --budget 8k",
+		},
+		Common:  app.AllFlags,
+		Formats: []app.Format{app.Markdown, app.JSON},
+		FailOn:  []string{app.HealthIs},
+		Flags: func(fs *flag.FlagSet) {
+			o.question = app.Choice(fs, "question", "what is asked, a `WORD` of", Questions()...)
+			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages; --question ranks reads all")
+			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none; --question regress needs it")
+			o.Register(fs, "gpu")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
+	}
+}
+
+func (o *options) run(ctx context.Context, env *app.Env) error {
+	defer app.CollectOften()()
+	if env.Boundaries == published.AnchorOpens {
+		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
+	}
+	paths := env.Args
+	if env.Trace != "" {
+		paths = append([]string{env.Trace}, paths...)
+	}
+	if len(paths) > 0 {
+		env.Trace = paths[0] // the model's config is looked for beside it
+	}
+	opts := Options{Question: *o.question, TP: o.TP, EP: o.EP}
+	var err error
+	if opts.Report.Layers, err = env.LayerOptions(); err != nil {
+		return err
+	}
+	if opts.Report.Device, err = env.DeviceID(); err != nil {
+		return err
+	}
+	if opts.Report.Light, err = o.Options(); err != nil {
+		return err
+	}
+	rec, err := env.OpenRun(ctx, paths, o.allRanks || opts.Question == Ranks)
+	if err != nil {
+		return err
+	}
+	if !env.Demo() {
+		var files []string
+		for _, p := range rec.Parts {
+			files = append(files, p.Path)
+		}
+		if opts.Report.Server, err = triage.ReadBeside(files...); err != nil {
+			return err
+		}
+	}
+	if o.against != "" {
+		if opts.Report.Against, err = env.Open(ctx, o.against, strata.Options{}); err != nil {
+			return err
+		}
+	}
+	env.Step("analysing", 0, 0)
+	a, err := Make(ctx, rec, opts)
+	if err != nil {
+		return err
+	}
+	if err := env.WriteJSON(a); err != nil {
+		return err
+	}
+	if err := env.Judge(func(c app.Condition) gate.Check { return c.Health(a.Validity.Health) }); err != nil {
+		return err
+	}
+	if a.Conclusion == CannotTell && !env.AllowInconclusive {
+		return errUntold{a.Why}
+	}
+	return nil
+}
+
+// errUntold ends the program where the question cannot be answered; the answer is written, and says why.
+type errUntold struct{ why string }
+
+func (e errUntold) Error() string { return "cannot be told: " + e.why }
+
+// ExitCode is that of what cannot be decided.
+func (errUntold) ExitCode() int { return app.ExitInconclusive }
