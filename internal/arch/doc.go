@@ -1,0 +1,2 @@
+// Package arch holds this module to its architecture, in its tests.
+package arch
