@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
@@ -50,7 +51,7 @@ type stepAccount struct {
 
 // stepAccount is the account of a step, or of the window, that begins with its busy time.
 func (a *account) stepAccount(step *steps.Step, s interval.Span) stepAccount {
-	return stepAccount{step, s, timeSum{wall: s.Len(), busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
+	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s), busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
 }
 
 // sumOf adds steps up.
@@ -85,12 +86,14 @@ type nameSum struct {
 type account struct {
 	l      *ledger
 	d      *deviceWork
-	steps  []stepAccount // in order of the device's time, disjoint
-	found  int           // steps of the device, those without kernels included, and one that is the whole trace
+	steps  []stepAccount   // in order of the device's time, disjoint
+	pauses []interval.Span // in or between them, no part of them
+	found  int             // steps of the device, those without kernels included, and one that is the whole trace
 	names  map[nameKey]*nameSum
 	drains map[trace.NameID]*nameSum // host work after a call that emptied the queue
 	top    []gapAccount
 	byGap  [numBuckets]causeSums // by the length of the gap
+	record int64                 // host time in the steps while graphs are captured
 
 	at, topAt int
 }
@@ -111,7 +114,7 @@ type gapAccount struct {
 
 // newAccount accounts for the time of a device. The error is ctx's.
 func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*account, error) {
-	a := &account{l: l, d: d, names: map[nameKey]*nameSum{}, drains: map[trace.NameID]*nameSum{}}
+	a := &account{l: l, d: d, pauses: pausesOf(d.layers), names: map[nameKey]*nameSum{}, drains: map[trace.NameID]*nameSum{}}
 	a.findSteps()
 	a.findTop(topGaps)
 	a.measurePaths()
@@ -122,8 +125,15 @@ func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*a
 	return a, nil
 }
 
-// findSteps lists the times of the steps, each as [layer.Device.Steps] has it, or, where none were found, the window without its
-// pauses.
+// pausesOf are the times that are no part of a step.
+func pausesOf(d *layer.Device) (out []interval.Span) {
+	for _, w := range d.Pauses() {
+		out = append(out, interval.Span{Start: int64(w.Start), End: int64(w.End)})
+	}
+	return out
+}
+
+// findSteps lists the times of the steps, each as [layer.Device.Steps] has it, or, where none were found, the window.
 func (a *account) findSteps() {
 	window := a.d.window()
 	found := steps.Of(a.l.w.layers, &a.d.id)
@@ -136,8 +146,8 @@ func (a *account) findSteps() {
 	}
 	if found != nil {
 		for p := range a.d.layers.Passes {
-			fp := &a.d.layers.Passes[p]
-			if s := (interval.Span{Start: int64(fp.Start), End: int64(a.d.layers.StepEnd(p))}); fp.Kernels > 0 && !s.Empty() {
+			fp, span := &a.d.layers.Passes[p], a.d.layers.StepSpan(p)
+			if s := (interval.Span{Start: int64(span.Start), End: int64(span.End)}); fp.Kernels > 0 && !s.Empty() {
 				step := steps.OfPass(fp)
 				a.steps = append(a.steps, a.stepAccount(&step, s))
 			}
@@ -147,14 +157,13 @@ func (a *account) findSteps() {
 		slices.SortFunc(a.steps, func(x, y stepAccount) int { return cmp.Compare(x.span.Start, y.span.Start) })
 		return
 	}
-	from, pause := window.Start, int64(a.l.p.Pause)
-	for _, g := range interval.Between(a.d.busy) {
-		if g.Len() > pause && g.Start > from && g.End < window.End {
-			a.steps = append(a.steps, a.stepAccount(nil, interval.Span{Start: from, End: g.Start}))
-			from = g.End
-		}
-	}
-	a.steps = append(a.steps, a.stepAccount(nil, interval.Span{Start: from, End: window.End}))
+	a.steps = append(a.steps, a.stepAccount(nil, window))
+}
+
+// inStep is how much of a span lies in a step and in no pause.
+func (a *account) inStep(s *stepAccount, span interval.Span) int64 {
+	part := span.Clip(s.span)
+	return part.Len() - interval.Covered(a.pauses, part)
 }
 
 // findTop picks the n longest gaps, in order of time: of equally long ones the first. Of twice as many it leaves n, so that asking
@@ -201,7 +210,7 @@ func (a *account) add(p *idlePiece) {
 	in := int64(0)
 	for i := a.at; i < len(a.steps) && a.steps[i].span.Start < p.span.End; i++ {
 		s := &a.steps[i]
-		part := p.span.Clip(s.span).Len()
+		part := a.inStep(s, p.span)
 		in += part
 		s.idle[p.cause] += part
 		if c := p.cause; c == finding.LaunchCall || c == finding.GraphLaunch {
@@ -209,6 +218,9 @@ func (a *account) add(p *idlePiece) {
 		}
 	}
 	sum.steps += in
+	if len(a.l.w.captures) > 0 && p.cause.Group().Host() {
+		a.record += min(in, interval.Covered(a.l.w.captures, p.span))
+	}
 	if p.drain != 0 {
 		addName(a.drains, p.drain, n).steps += in
 	}

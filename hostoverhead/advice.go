@@ -14,6 +14,12 @@ import (
 func (a *account) advice(v *Verdict, p *params) []Advice {
 	out, server, r := []Advice{}, a.l.w.server(), &v.Ranks[v.Deciding]
 	dialect := server.Key()
+	if r.loads() {
+		dialect = "" // a loader is no server's
+	}
+	if r.Captures {
+		return a.recordAdvice(v)
+	}
 	least := max(1, int64(p.AdviceShare*float64(v.Headroom.WallNS)))
 	add := func(ns int64, s finding.Advice, why string) {
 		if ns >= least {
@@ -36,6 +42,14 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 	return append(out, a.recordAdvice(v)...)
 }
 
+// transferShare is the share of the steps in which only copies and sets run.
+func (r *RankVerdict) transferShare() float64 {
+	if r.Transfers == nil {
+		return 0
+	}
+	return r.Transfers.Share
+}
+
 // causeOf is the row that a finding is about.
 func (r *RankVerdict) causeOf(f *finding.Finding) *IdleCause {
 	if f.Kind == finding.ExposedCopies {
@@ -44,8 +58,34 @@ func (r *RankVerdict) causeOf(f *finding.Finding) *IdleCause {
 	return &r.Idle[slices.IndexFunc(r.Idle, func(c IdleCause) bool { return c.Cause == f.Cause })]
 }
 
+// loads reports whether most of the host's time goes into loading data.
+func (r *RankVerdict) loads() bool {
+	var loading int64
+	for i := range r.Idle {
+		if c := &r.Idle[i]; c.Host {
+			loading += c.loading()
+		}
+	}
+	return 2*loading > r.Headroom.HostNS
+}
+
+// loading is the part of the time in the steps that data loaders take.
+func (c *IdleCause) loading() (ns int64) {
+	for _, n := range c.Names {
+		if settings.Loads(n.Name) || settings.Loads(n.Where) {
+			ns += n.StepsNS
+		}
+	}
+	return ns
+}
+
 // adviceOn is what helps against idle time of a cause, with the flags of the server where they are known.
 func adviceOn(c finding.Cause, r *RankVerdict, dialect string) finding.Advice {
+	for i := range r.Idle {
+		if x := &r.Idle[i]; x.Cause == c && x.Host && x.StepsNS > 0 && 2*x.loading() > x.StepsNS {
+			return settings.LoadAhead
+		}
+	}
 	if c == finding.LaunchCall {
 		return launchSetting(r, dialect)
 	}
@@ -112,10 +152,10 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		}
 	}
 	switch {
-	case v.Verdict == Inconclusive && !unnamed:
+	case v.Verdict == Inconclusive && !unnamed && !v.Ranks[v.Deciding].Captures:
 		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
-	case v.Verdict == No && v.Confidence != finding.Low:
+	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < a.l.p.MinShare:
 		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
 	}
 	return out

@@ -148,6 +148,9 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 	if len(v.Doubts) > 0 { // the worst stands first
 		v.Confidence = v.Doubts[0].Weight
 	}
+	if v.Verdict == Inconclusive {
+		v.Confidence = finding.BandUnknown // of no answer
+	}
 	v.Disagreement = v.disagreement()
 	v.Summary = v.summary()
 	v.Findings = v.findings()
@@ -173,6 +176,10 @@ func (a *account) verdict(label string) *RankVerdict {
 		}
 	}
 	if r.DependsOn = a.crossCheck(a.l.p.answer(&r.Headroom)); r.DependsOn != "" {
+		r.Verdict = Inconclusive
+	}
+	r.Captures = len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture || a.record > 0 && 2*a.record > r.Headroom.HostNS
+	if r.Captures {
 		r.Verdict = Inconclusive
 	}
 	r.Coverage.Hints = append(r.Coverage.Hints, waitHints(r.Idle)...)

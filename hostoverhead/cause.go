@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -16,8 +17,8 @@ type hostName struct {
 	call                      finding.Cause // of API calls: what they do beside queueing work
 	kernelLaunch, graphLaunch bool
 	copies, async             bool
-	system                    names.Wait // of system calls: what the thread waits for
-	frame                     names.Wait // of Python frames: the wait that the function is
+	system                    waits.Wait // of system calls: what the thread waits for
+	frame                     waits.Wait // of Python frames: the wait that the function is
 	step, gil                 bool       // of ranges
 	exchange, rangeExchange   bool       // of operators and frames; of ranges
 }
@@ -27,9 +28,9 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: names.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: kind.IsGraphLaunch(name),
-			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: names.SystemWait(name), frame: names.FrameWait(name),
-			step: names.IsStep(name, l.w.steps), gil: names.WaitsForGIL(name), exchange: names.Exchanges(event.Op, name), rangeExchange: names.Exchanges(event.Range, name)}
+		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: kind.IsGraphLaunch(name),
+			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: waits.SystemWait(name), frame: waits.FrameWait(name),
+			step: names.IsStep(name, l.w.steps), gil: waits.WaitsForGIL(name), exchange: waits.Exchanges(event.Op, name), rangeExchange: waits.Exchanges(event.Range, name)}
 	}
 	return n
 }
@@ -60,12 +61,11 @@ func waitsForDevice(c finding.Cause) bool {
 	return c == finding.Synchronisation || c == finding.BlockingCopy
 }
 
-// inStep says what waiting for input is: without anything to do between two steps, a system call within one.
-func inStep(w names.Wait, between bool) finding.Cause {
-	switch {
-	case w.For == names.Input && between:
-		return finding.NoRequests
-	case w.For == names.Thread:
+// waitCause is what a wait costs: one for another thread or process, and one for input within a step. Waiting for input between
+// steps is told by the device's waits.
+func waitCause(w waits.Wait) finding.Cause {
+	switch w.For {
+	case waits.Thread, waits.Input:
 		return w.Cause
 	}
 	return finding.SystemCall

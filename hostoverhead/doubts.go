@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
@@ -41,7 +41,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	list := certain([]Doubt{
 		// Recordings of little work. Whole graph replays are many kernels each.
 		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
-		doubtIf(len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture, "graph-capture", finding.Low, "every step captures graphs: this is a server's start, not how it serves"),
+		doubtIf(r.Captures, "graph-capture", finding.Low, "the window captures graphs: this is a server's start, and shows no serving"),
 		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
 		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s, which cannot be cross-checked: the next one may look different", counted(r.Steps, "step")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
@@ -111,17 +111,18 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 	if len(a.top) == 0 {
 		return Doubt{}
 	}
-	g := slices.MaxFunc(a.top, func(x, y gapAccount) int { return cmp.Compare(x.span.Len(), y.span.Len()) })
+	within := func(g *gapAccount) int64 { return g.span.Len() - interval.Covered(a.pauses, g.span) }
+	g := slices.MaxFunc(a.top, func(x, y gapAccount) int { return cmp.Compare(within(&x), within(&y)) })
 	var sums causeSums
 	for k, s := range g.names {
-		sums[k.cause] += s.ns
+		sums[k.cause] += s.steps
 	}
-	h, n, weight := &v.Headroom, g.span.Len(), finding.Medium
+	h, n, weight := &v.Headroom, within(&g), finding.Medium
 	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
 	if p.answer(&without) != v.Verdict {
 		weight = finding.Low
 	}
-	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS) && n <= int64(p.Pause), "one-long-gap", weight,
+	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS), "one-long-gap", weight,
 		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", nanos(n), percentOf(n, h.WallNS), percent(without.share()))
 }
 

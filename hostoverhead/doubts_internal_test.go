@@ -3,7 +3,6 @@ package hostoverhead
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/steps"
@@ -55,14 +54,16 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 	for _, c := range []struct {
 		gaps  []int64
 		wall  int64
-		pause int64
+		pause int64  // the first so many ns are one
 		want  string // length of the gap, "" for no doubt
 	}{
-		{[]int64{10, 50, 20}, 100, 1000, "50 ns"}, {[]int64{50, 10, 50}, 100, 1000, "50 ns"}, {[]int64{10, 20, 31}, 100, 1000, "31 ns"}, {[]int64{30}, 100, 1000, ""}, {[]int64{50}, 100, 50, "50 ns"}, {[]int64{50}, 100, 49, ""}, {nil, 100, 1000, ""},
+		{[]int64{10, 50, 20}, 100, 0, "50 ns"}, {[]int64{50, 10, 50}, 100, 0, "50 ns"}, {[]int64{10, 20, 31}, 100, 0, "31 ns"}, {[]int64{30}, 100, 0, ""}, {[]int64{50}, 100, 19, "31 ns"}, {[]int64{50}, 100, 20, ""}, {nil, 100, 0, ""},
 	} {
 		p := defaultParams()
-		p.Pause = time.Duration(c.pause)
 		a := &account{}
+		if c.pause > 0 {
+			a.pauses = []interval.Span{{Start: 0, End: c.pause}}
+		}
 		at := int64(0)
 		for _, n := range c.gaps {
 			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n}})

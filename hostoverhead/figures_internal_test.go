@@ -17,7 +17,7 @@ import (
 // TestDefaults: what the documentation says of each number is said of these.
 func TestDefaults(t *testing.T) {
 	want := params{
-		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000, Unnamed: 1_000_000, WakeUp: 100_000, Pause: 100_000_000,
+		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000, Unnamed: 250_000, WakeUp: 100_000,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4, LastShare: 0.80, MinCollectives: 5, Tie: time.Microsecond,
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -58,7 +58,7 @@ func (a *account) straggling(answer Answer) string {
 		}
 		var within int64 // the steps
 		for i := range a.steps {
-			within += g.span.Clip(a.steps[i].span).Len()
+			within += a.inStep(&a.steps[i], g.span)
 		}
 		all := sumOf(a.steps)
 		without := all.headroom()

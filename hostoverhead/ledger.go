@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -117,13 +118,14 @@ type ledger struct {
 	wakers    *wakers                                // nil: not looked for
 	samples   map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
 	callbacks bool                                   // the host puts functions of its own into streams
+	meanings  *waits.Names                           // what waits within functions mean
 	doubted   bool                                   // the launches of the trace do not tell what its GPUs wait for
 	names     []hostName                             // by name, as far as they were asked for
 	cache     [cachedNames]cachedName                // of the account at hand
 }
 
 func newLedger(w *workload, p *params) *ledger {
-	l := &ledger{w: w, p: p, names: make([]hostName, w.t.NumNames()), samples: map[trace.ThreadIndex][]trace.EventID{}}
+	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()), samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for id := range trace.NameID(w.t.NumNames()) {
 		if name := w.t.Name(id); name == "cudaLaunchHostFunc" || name == "cudaStreamAddCallback" || name == "hipLaunchHostFunc" || name == "hipStreamAddCallback" {
 			l.callbacks = true

@@ -2,10 +2,11 @@ package hostoverhead
 
 import (
 	"cmp"
+	"sort"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -17,25 +18,21 @@ func (l *ledger) newTimeline(th trace.ThreadIndex) *timeline.Thread {
 	if n := len(l.spare); n > 0 {
 		room, l.spare = l.spare[n-1], l.spare[:n-1]
 	}
-	return timeline.New(l.w.t, th, room, l.samplesOf(th))
+	return timeline.New(l.w.t, th, room, l.samplesOf(th), l.meanings.HasMeaning)
 }
 
 // samplesOf lists the moments at which a thread was found running.
 func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 	found, ok := l.samples[th]
 	if !ok {
-		for e := range l.w.t.OnThread(event.LaneSync, th) {
-			if e.Kind() == event.Sample {
-				found = append(found, e.ID())
-			}
-		}
+		found = timeline.SamplesOf(l.w.t, th)
 		l.samples[th] = found
 	}
 	return found
 }
 
 // lanes are those of a thread that tell what it did, in the order in which they are asked.
-var lanes = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code}
+var lanes = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code, timeline.AroundRange, timeline.AroundFrame}
 
 // host explains a span by what a thread was doing.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
@@ -43,8 +40,36 @@ func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit fun
 	var m timeline.Moment
 	thread.Now.Moments(span, &m, lanes, func(s interval.Span) {
 		m[timeline.Sampled] = thread.Sampled(l.w.t, s)
-		l.woken(&m, s, l.decide(g, &m, s), emit)
+		list := g.d.layers.Waits()
+		at := sort.Search(len(list), func(i int) bool { return int64(list[i].End) > s.Start })
+		for ; at < len(list) && int64(list[at].Start) < s.End; at++ {
+			w := &list[at]
+			before, inside := s, s.Clip(interval.Span{Start: int64(w.Start), End: int64(w.End)})
+			if before.End = inside.Start; !before.Empty() {
+				l.woken(&m, before, l.decide(g, &m, before), emit)
+			}
+			p := l.decide(g, &m, inside)
+			p.cause, p.detail = w.Cause, waitDetail(w.Cause, &m)
+			emit(inside, p)
+			s.Start = inside.End
+		}
+		if !s.Empty() {
+			l.woken(&m, s, l.decide(g, &m, s), emit)
+		}
 	})
+}
+
+// waitDetail says what is known of a wait between steps at a moment.
+func waitDetail(c finding.Cause, m *timeline.Moment) uint8 {
+	switch {
+	case c == finding.HostCode:
+		return detailUnnamed
+	case c == finding.UnknownCause && m[timeline.Off].Valid():
+		return detailOffCPU
+	case c == finding.UnknownCause:
+		return detailQuiet
+	}
+	return detailNone
 }
 
 // decide is the piece of idle time that a moment makes.
@@ -64,10 +89,21 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 // step that comes next.
 func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.Cause, uint8) {
 	call, system, off, rng, code := &m[timeline.Calls], finding.NoCause, m[timeline.Off].Valid(), &m[timeline.Ranges], &m[timeline.Code]
-	if p := &m[timeline.System]; p.Valid() {
-		system = inStep(l.name(p.Name).system, between)
-	}
 	inRange, inCode := l.name(rng.Name), l.name(code.Name)
+	around := waits.Around{}
+	if p := &m[timeline.AroundRange]; p.Valid() {
+		around = l.meanings.Around(p.Name)
+	} else if p := &m[timeline.AroundFrame]; p.Valid() {
+		around = l.meanings.Around(p.Name)
+	}
+	if p := &m[timeline.System]; p.Valid() {
+		system = waitCause(around.Meaning(l.name(p.Name).system))
+	}
+	var frame waits.Wait
+	if code.Kind == event.Frame {
+		frame = inCode.frame
+	}
+	frame = around.Meaning(frame)
 	named := rng.Valid() || code.Valid()
 	switch {
 	case m[timeline.Over].Valid():
@@ -88,8 +124,8 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.C
 		return finding.GIL, detailNone
 	case inCode.exchange, inRange.rangeExchange:
 		return finding.OtherRanks, detailNone
-	case code.Kind == event.Frame && inCode.frame.For != names.Nothing:
-		return inStep(inCode.frame, between), detailNone
+	case frame.For != waits.Nothing:
+		return waitCause(frame), detailNone
 	case off && between && !named:
 		return finding.UnknownCause, detailOffCPU
 	case off:

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -23,7 +24,7 @@ func TestCausesOfMoments(t *testing.T) {
 		names = append(names, n)
 	}
 	a, ids := named(names...)
-	a.l.names = make([]hostName, a.l.w.t.NumNames())
+	a.l.names, a.l.meanings = make([]hostName, a.l.w.t.NumNames()), waits.NewNames(a.l.w.t)
 	events := map[trace.NameID]trace.EventID{}
 	for e := range a.l.w.t.Events(event.LaneGPU) {
 		events[e.NameID()] = e.ID()
@@ -51,7 +52,7 @@ func TestCausesOfMoments(t *testing.T) {
 		{call: "cudaGetDevice", off: "off", want: finding.Descheduled},
 		{call: "cudaStreamSynchronize", system: "pthread_cond_wait", off: "off", want: finding.Synchronisation},
 		{system: "pthread_cond_wait", rng: "python", want: finding.Lock},
-		{system: "epoll_wait", between: true, want: finding.NoRequests},
+		{system: "epoll_wait", between: true, want: finding.SystemCall}, // waits between steps are told by the device
 		{system: "epoll_wait", want: finding.SystemCall},
 		{system: "read", between: true, want: finding.SystemCall},
 		{rng: "Waiting for GIL", code: "gloo:send", want: finding.GIL},

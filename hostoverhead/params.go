@@ -3,7 +3,6 @@ package hostoverhead
 import (
 	"time"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/steps"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 )
@@ -30,15 +29,11 @@ type params struct {
 	// 99% less than 0.3 ms, and 162 more than this.
 	BlockedLaunch time.Duration
 	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was recorded
-	// in it. What makes calls this often runs; the longest pause of the host's own code between two launches of an eager
-	// step in real traces is a quarter of it.
+	// in it: see [layer.Unnamed].
 	Unnamed time.Duration
 	// WakeUp is how long before the end of a wait for another thread the call may lie that ended it: what the system takes
 	// to run a thread again, a few µs to some tens under load.
 	WakeUp time.Duration
-	// Pause is a time between two steps that is no longer part of the steps: the server had nothing to do. It is the pause
-	// that parts two phases of a benchmark in the published analysis.
-	Pause time.Duration
 
 	// FewKernels and FewSteps are the numbers of kernels and steps below which figures say little.
 	FewKernels, FewSteps int
@@ -74,7 +69,7 @@ type params struct {
 func defaultParams() params {
 	return params{
 		MinShare: 0.10, MinStagePasses: 3,
-		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: time.Millisecond, WakeUp: 100 * time.Microsecond, Pause: steps.PhaseGap,
+		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: layer.Unnamed, WakeUp: 100 * time.Microsecond,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
 		LastShare: 0.80, MinCollectives: 5, Tie: time.Microsecond,

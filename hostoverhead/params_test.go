@@ -100,12 +100,10 @@ func boundaries() map[string]boundary {
 		}, hasCause(finding.GPUDispatch), "false", "true"},
 		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaMemcpyAsync", 30) }, hasCause(finding.BlockingCopy), "true", "false"},
 		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaLaunchKernel", 300) }, hasCause(finding.ModuleLoad), "true", "false"},
-		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 499*us, 500*us) }, func() *trace.Trace { return oneGap(event.Mark, "x", 500) }, hasCause(finding.UnknownCause), "true", "false"},
+		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 199*us, 200*us) }, func() *trace.Trace { return oneGap(event.Mark, "x", 200) }, hasCause(finding.UnknownCause), "true", "false"},
 		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 50*us) }, func() *trace.Trace {
 			return waiting("sem_wait", wakeRow{event.Range, "tokenize", 0, 2, 5, 195}, wakeRow{event.OSCall, "sem_post", 0, 2, 150, 152})
 		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
-		"Pause": {func(p *P, h bool) { bigger(&p.Pause, h, 899*us, 1001*us) }, func() *trace.Trace { return oneGap(event.Range, "python", 900) },
-			verdictOf, "NO", "YES"},
 		"FewKernels":  {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) }, func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
 		"FewSteps":    {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) }, func() *trace.Trace { return decodeSteps(3) }, doubted("few-steps"), "false", "true"},
 		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(event.Range, "python", 500) }, doubted("one-long-gap"), "true", "false"},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -33,7 +33,7 @@ func (c *Comparison) name() {
 			continue
 		}
 		switch {
-		case d.Status == statusNew && names.Exchanges(event.Range, d.Op):
+		case d.Status == statusNew && waits.Exchanges(event.Range, d.Op):
 			collective = cmp.Or(collective, d)
 		case d.Status == statusNew:
 			added = cmp.Or(added, d)

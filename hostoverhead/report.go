@@ -34,16 +34,44 @@ func groupSums(idle []IdleCause) []groupSum {
 	return out
 }
 
-// summary is the verdict as one or two sentences.
+// summary is the verdict as one to three sentences.
 func (v *Verdict) summary() string {
+	return v.Ranks[v.Deciding].outside() + v.answer()
+}
+
+// outside says what the GPU waits for outside of the steps, where that is more than what it waits within them; "" elsewhere.
+func (r *RankVerdict) outside() string {
+	idle := r.WindowNS - r.BusyNS
+	out := idle - r.Headroom.IdleNS
+	if len(r.Stages) == 0 || out <= r.Headroom.IdleNS {
+		return ""
+	}
+	most, name := int64(0), ""
+	for i := range r.Idle {
+		for _, n := range r.Idle[i].Names {
+			if ns := n.NS - n.StepsNS; ns > most {
+				most, name = ns, r.Idle[i].Cause.String()
+				if n.Name != "" {
+					name = cut(n.Name, narrowName) + " (" + name + ")"
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("outside of steps the GPU is idle %s of %s, %s of it in %s; in the steps ", microseconds(out), microseconds(r.WindowNS), microseconds(most), name)
+}
+
+// answer is what the verdict says of the steps.
+func (v *Verdict) answer() string {
 	h := &v.Headroom
 	largest := v.largestName()
 	switch on := v.Ranks[v.Deciding].DependsOn; {
 	case on != "":
 		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on, percentOf(h.HostNS, h.WallNS), v.Basis)
+	case v.Ranks[v.Deciding].Captures:
+		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s", microseconds(h.HostNS), microseconds(h.WallNS))
 	case v.Verdict == Inconclusive:
-		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s–%s speedup), depending on who causes the unexplained idle time",
-			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis), times(h.AtMost), times(h.WithUnknown))
+		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s speedup), depending on who causes the unexplained idle time",
+			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis), between(h.AtMost, h.WithUnknown))
 	case v.Verdict == No:
 		return fmt.Sprintf("host overhead is %s of %s (at most a %s speedup)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis), times(h.AtMost))
 	}
@@ -60,6 +88,15 @@ func (v *Verdict) summary() string {
 	return out
 }
 
+// between is a range of bounds for people: "1.00–1.63×".
+func between(low, high float64) string {
+	a, b := times(low), times(high)
+	if a == b {
+		return a
+	}
+	return strings.TrimSuffix(strings.Fields(a)[0], "×") + "–" + b
+}
+
 // timeOf is what a share of the basis is a share of.
 func timeOf(basis Basis) string {
 	if basis == BasisSteps {
@@ -68,8 +105,16 @@ func timeOf(basis Basis) string {
 	return "the window"
 }
 
+// farBound is a bound from which on it says more about a window than about a server.
+const farBound = 10
+
 // times is a bound for people.
-func times(v float64) string { return table.Times(v, 2) }
+func times(v float64) string {
+	if v > farBound {
+		return table.Times(v, 2) + " (of this window)"
+	}
+	return table.Times(v, 2)
+}
 
 // largestName says what most of the host's time is.
 func (v *Verdict) largestName() string {
@@ -98,7 +143,11 @@ func (c *IdleCause) mostOf(name string) string {
 func (v *Verdict) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
 	r := &v.Ranks[v.Deciding]
-	fmt.Fprintf(b, "HOST OVERHEAD: %s (confidence %s)\n  %s\n", v.Verdict, v.Confidence, v.Summary)
+	confidence := ""
+	if v.Confidence != finding.BandUnknown {
+		confidence = fmt.Sprintf(" (confidence %s)", v.Confidence)
+	}
+	fmt.Fprintf(b, "HOST OVERHEAD: %s%s\n  %s\n", v.Verdict, confidence, v.Summary)
 	where := r.name()
 	if len(v.Ranks) > 1 {
 		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))

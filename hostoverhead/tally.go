@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/kind"
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )

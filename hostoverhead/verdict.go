@@ -178,6 +178,9 @@ type RankVerdict struct {
 	Pattern  *Pattern     `json:"pattern,omitempty"` // left out when no layers were found
 
 	DependsOn string `json:"depends_on,omitempty"` // the activity that decides the answer by itself, "" for none
+
+	// Captures says that the window captures graphs: all of its steps do, or most of what the host costs is capturing.
+	Captures bool `json:"captures,omitempty"`
 }
 
 // Advice is something to do.

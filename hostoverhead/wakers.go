@@ -6,8 +6,9 @@ import (
 	"sort"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -36,7 +37,7 @@ type wakers struct {
 func (l *ledger) newWakers() *wakers {
 	w := &wakers{known: map[trace.EventID]trace.ThreadIndex{}, least: int64(l.p.WakeUp)}
 	family := names.ByName(l.w.t, func(name string) int {
-		_, wakes := names.WakeFamily(name)
+		_, wakes := waits.WakeFamily(name)
 		return wakes
 	})
 	for e := range l.w.t.Events(event.LaneSync) {
@@ -64,7 +65,7 @@ func (l *ledger) waker(wait trace.EventID) trace.ThreadIndex {
 
 // find looks for the one thread that woke another one.
 func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
-	family, _ := names.WakeFamily(wait.Name())
+	family, _ := waits.WakeFamily(wait.Name())
 	process := func(th trace.ThreadIndex) trace.Thread {
 		x := t.Threads()[th]
 		return trace.Thread{Process: x.Process, ProcessLabel: x.ProcessLabel}
@@ -98,7 +99,7 @@ func (l *ledger) followWakers(needs map[trace.ThreadIndex][]interval.Span) {
 			continue
 		}
 		for _, p := range l.threads[th].Now[timeline.System] {
-			if l.name(p.Name).system != names.WaitForThread(finding.Lock) {
+			if l.name(p.Name).system != waits.WaitForThread(finding.Lock) {
 				continue
 			}
 			if w := l.waker(p.ID); w != trace.None {

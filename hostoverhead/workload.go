@@ -6,16 +6,17 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/threads"
-	"github.com/llmstrata/strata/hostoverhead/internal/timeline"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/published/host"
+	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -30,6 +31,8 @@ type workload struct {
 	general func(trace.NameID) string // the generalised form of a name
 	drives  threads.Drives
 	layers  *layer.Analysis
+	// captures is when the host records graphs: what it launches then does not run.
+	captures []interval.Span
 	// published are the figures of the published detector, nil where they were not asked for beside the rest.
 	published *host.Report
 }
@@ -55,6 +58,7 @@ func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPatte
 	t := a.Trace()
 	w := &workload{t: t, layers: a, steps: steps, general: names.ByName(t, names.Generalise), drives: threads.Of(t), devices: make([]*deviceWork, len(a.Devices))}
 	c := w.compiledNames()
+	w.captures = captureSpans(t)
 	var g errgroup.Group
 	for i := range a.Devices {
 		g.Go(func() error {
@@ -71,6 +75,37 @@ func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPatte
 	}
 	slices.SortFunc(w.devices, func(x, y *deviceWork) int { return cmp.Compare(x.id, y.id) })
 	return w, nil
+}
+
+// captureSpans is when threads record graphs, up to when these are ready.
+func captureSpans(t *trace.Trace) []interval.Span {
+	const begins, ends = 1, 2
+	marks, any := make([]uint8, t.NumNames()), false
+	for id := range marks {
+		switch name := t.Name(trace.NameID(id)); {
+		case strings.HasSuffix(name, "StreamBeginCapture"), strings.Contains(name, "StreamBeginCapture_v"):
+			marks[id], any = begins, true
+		case strings.Contains(name, "StreamEndCapture"), strings.Contains(name, "GraphInstantiate"):
+			marks[id] = ends
+		}
+	}
+	if !any {
+		return nil
+	}
+	var out []interval.Span
+	open := map[trace.ThreadIndex]int64{}
+	for e := range t.Events(event.LaneLaunch) {
+		from, capturing := open[e.Thread()]
+		switch marks[e.NameID()] {
+		case begins:
+			open[e.Thread()] = int64(e.Start())
+		case ends:
+			if capturing {
+				out = append(out, interval.Span{Start: from, End: int64(e.End())})
+			}
+		}
+	}
+	return interval.UnionInPlace(out)
 }
 
 // server is the server that made the trace; its Name is "" where nothing tells, or none did.

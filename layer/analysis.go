@@ -75,7 +75,8 @@ type Device struct {
 
 	of         *Analysis
 	columns    columns
-	stepEnds   []trace.Time                 // of the passes
+	stepEnds   []trace.Time                 // of the passes: where the next one starts, if it does so behind their end
+	waits      []HostWait                   // between steps
 	layerEnds  map[int][]trace.Time         // by pass: those that were given, 0 where a layer ends with its last kernel
 	labels     map[classify.Category]string // of a category
 	keys       []classify.Category          // in order of first appearance; columns.category indexes them

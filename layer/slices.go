@@ -2,9 +2,9 @@ package layer
 
 import (
 	"iter"
+	"sort"
 	"time"
 
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -47,53 +47,103 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 	}
 }
 
-// StepEnd is where the step of pass p ends: where the next pass starts, or where the pass itself ends if nothing follows within a
-// tenth of a second.
+// StepEnd is where the step of pass p ends: where the next pass starts, or where a pause begins between the two (see
+// [Device.Waits]). What the host does behind a pause for the next pass is part of the step, too: see [Device.Steps].
 func (d *Device) StepEnd(p int) trace.Time {
 	if d.stepEnds == nil { // not of an analysis
 		return d.Passes[p].End
 	}
+	for i := d.pauseBehind(d.Passes[p].End); i < len(d.waits) && d.waits[i].Start < d.stepEnds[p]; i++ {
+		if d.waits[i].Pause {
+			return max(d.Passes[p].End, d.waits[i].Start)
+		}
+	}
 	return d.stepEnds[p]
 }
 
-// findStepEnds says where each step ends. A time of more than [framework.Pause] to the next pass is no part of a step: the server
-// had nothing to do. What shorter times are lost to, package hostoverhead says.
+// StepTime is how long the step of pass p takes: from its start to that of the next pass, without the pauses in between.
+func (d *Device) StepTime(p int) time.Duration {
+	span := d.StepSpan(p)
+	out := time.Duration(span.End - span.Start)
+	for i := d.pauseBehind(span.Start); i < len(d.waits) && d.waits[i].Start < span.End; i++ {
+		if w := &d.waits[i]; w.Pause {
+			out -= time.Duration(min(w.End, span.End) - max(w.Start, span.Start))
+		}
+	}
+	return out
+}
+
+// TimeSpan is a stretch of time.
+type TimeSpan struct {
+	Start trace.Time // inclusive
+	End   trace.Time // exclusive
+}
+
+// StepSpan is the time from the start of pass p to that of the next pass, pauses included; for the last pass, and for one that
+// runs beside the next, its own time.
+func (d *Device) StepSpan(p int) TimeSpan {
+	end := d.Passes[p].End
+	if d.stepEnds != nil {
+		end = d.stepEnds[p]
+	}
+	return TimeSpan{d.Passes[p].Start, end}
+}
+
+// pauseBehind is the first wait that ends behind a time.
+func (d *Device) pauseBehind(t trace.Time) int {
+	return sort.Search(len(d.waits), func(i int) bool { return d.waits[i].End > t })
+}
+
+// findStepEnds says where each step ends, and which times between two steps are nobody's.
 func (d *Device) findStepEnds() {
 	d.stepEnds = make([]trace.Time, len(d.Passes))
 	for p := range d.Passes {
 		d.stepEnds[p] = d.Passes[p].End
-		if p+1 == len(d.Passes) {
-			break
+		if p+1 < len(d.Passes) {
+			d.stepEnds[p] = max(d.Passes[p].End, d.Passes[p+1].Start)
 		}
-		if next := d.Passes[p+1].Start; next >= d.Passes[p].End && time.Duration(next-d.Passes[p].End) <= framework.Pause {
-			d.stepEnds[p] = next
-		}
+	}
+	if d.of != nil && d.of.trace != nil {
+		d.findWaits()
 	}
 }
 
 // evidenceWhole is what the pass of a window without steps rests on.
 const evidenceWhole string = "whole"
 
-// Steps iterates over the slices of the timeline that lie between the start of a pass and its [Device.StepEnd], each with the index of that
-// pass and cut at both. A slice's own Pass is another one where a kernel of that runs meanwhile. Of a window in which
-// no steps were found, idle times of a tenth of a second are left out: the server had nothing to do.
+// Steps iterates over the slices of the timeline that lie between the start of a pass and that of the next, each with the
+// index of that pass and cut at both. Pauses are left out (see [Device.Waits]): the server had nothing to do. A slice's own Pass
+// is another one where a kernel of that runs meanwhile.
 func (d *Device) Steps() iter.Seq2[int, Slice] {
 	return func(yield func(int, Slice) bool) {
 		first := 0 // passes before it have ended
 		for s := range d.Timeline() {
-			for first < len(d.Passes) && d.StepEnd(first) <= s.Start {
+			for first < len(d.Passes) && d.StepSpan(first).End <= s.Start {
 				first++
 			}
 			for p := first; p < len(d.Passes) && d.Passes[p].Start < s.End; p++ {
-				if s.Kernel == trace.None && s.End-s.Start > trace.Time(framework.Pause) && d.Passes[p].PassEvidence == evidenceWhole {
-					continue // a pause of a window without steps
-				}
 				part := s
-				part.Start, part.End = max(s.Start, d.Passes[p].Start), min(s.End, d.StepEnd(p))
-				if part.Start < part.End && !yield(p, part) {
+				part.Start, part.End = max(s.Start, d.Passes[p].Start), min(s.End, d.StepSpan(p).End)
+				if !d.withoutPauses(part, func(s Slice) bool { return yield(p, s) }) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// withoutPauses calls f with the parts of a slice that are no pause, as long as it says true.
+func (d *Device) withoutPauses(s Slice, f func(Slice) bool) bool {
+	if s.Kernel == trace.None {
+		for i := d.pauseBehind(s.Start); i < len(d.waits) && d.waits[i].Start < s.End; i++ {
+			if w := &d.waits[i]; w.Pause {
+				part := s
+				if part.End = w.Start; part.Start < part.End && !f(part) {
+					return false
+				}
+				s.Start = max(s.Start, w.End)
+			}
+		}
+	}
+	return s.Start >= s.End || f(s)
 }

@@ -133,8 +133,8 @@ func truthTime(truths []gen.Truth, n int) []spent {
 	return out
 }
 
-// TestStepEnd: a step lasts to the start of the next pass, however rare so long a time between them is, unless it is a pause: then
-// nothing was asked of the server.
+// TestStepEnd: a step lasts to the start of the next pass, however long and rare the time between them is. What leaves a step is
+// told by causes: see TestWaits.
 func TestStepEnd(t *testing.T) {
 	const wall, pause = trace.Time(100), trace.Time(100 * time.Millisecond)
 	for _, c := range []struct {
@@ -147,7 +147,7 @@ func TestStepEnd(t *testing.T) {
 		{[]trace.Time{101, 1, 1}, 101},
 		{[]trace.Time{101, 101, 1, 1}, 101},
 		{[]trace.Time{pause}, pause},
-		{[]trace.Time{pause + 1}, 0},
+		{[]trace.Time{pause + 1}, pause + 1},
 		{[]trace.Time{101, 1, pause + 1, pause + 1}, 101},
 	} {
 		var passes []layer.ForwardPass

@@ -23,7 +23,7 @@ func (s *stageWork) perStep() (step, token int64) {
 				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == activity.WholeTrace || fp.Partial != "" {
 					continue
 				}
-				ns += int64(d.StepEnd(p) - fp.Start)
+				ns += int64(d.StepTime(p))
 				passes++
 				models[d.ModelOf(p)] = true
 				tokens += fp.Tokens

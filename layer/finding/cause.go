@@ -27,6 +27,8 @@ const (
 	Lock
 	// GIL: it waits for Python's global interpreter lock.
 	GIL
+	// OtherProcess: it waits for a message of another process: a queue, shared memory, a pipe, a future.
+	OtherProcess
 	// Descheduled: the operating system runs something else on its core.
 	Descheduled
 	// SystemCall: it is in a system call, or sleeps, within a step.
@@ -170,6 +172,11 @@ var causes = [NumCauses]struct {
 		"the launching thread waits for the interpreter lock",
 		Advice{Do: "Move Python work of other threads into processes: they hold the interpreter lock."}, "",
 		"#ba7b7a"}},
+	OtherProcess: {"other-process", CauseInfo{HostWaiting, "The launching thread waits for another process",
+		"The launching thread waits for a message of another process: a queue, shared memory, a pipe, a future.",
+		"the launching thread waits for another process",
+		Advice{Do: "Record the process that it waits for, too: a scheduler, an engine or a data loader is too slow, or has " +
+			"nothing to send."}, "", "#b8737f"}},
 	Descheduled: {"descheduled", CauseInfo{HostWaiting, "The launching thread loses its core",
 		"The operating system runs something else on the launching thread's core.",
 		"the launching thread does not run",

@@ -97,7 +97,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 			r.pass.Batch = load.Requests
 		}
 	}
-	r.pass.Wall = time.Duration(w.device.StepEnd(p) - fp.Start)
+	r.pass.Wall = w.device.StepTime(p)
 	r.pass.partial, r.pass.generating = fp.Partial != "", -1
 	if fp.Annotation != nil {
 		r.pass.generating = int64(fp.Annotation.GenerationRequests)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/waits"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -74,14 +75,14 @@ func TestExchangesAndLaunches(t *testing.T) {
 	for name, want := range map[string]bool{
 		"dist_barrier": true, "nccl:all_reduce": false, "c10d::allreduce_": false, "triton_allreduce": false, "all_reduce": true, "forward": false, "gloo:send": true,
 	} {
-		if got := names.Exchanges(event.Range, name); got != want {
+		if got := waits.Exchanges(event.Range, name); got != want {
 			t.Errorf("range %s exchanges: %v, want %v", name, got, want)
 		}
-		if got := names.Exchanges(event.Annotation, name); got != want {
+		if got := waits.Exchanges(event.Annotation, name); got != want {
 			t.Errorf("annotation %s exchanges: %v, want %v", name, got, want)
 		}
 	}
-	if names.Exchanges(event.Op, "all_reduce") || !names.Exchanges(event.Op, "dist_barrier") {
+	if waits.Exchanges(event.Op, "all_reduce") || !waits.Exchanges(event.Op, "dist_barrier") {
 		t.Error("of operators, barriers exchange on the CPU and reductions do not")
 	}
 	for name, want := range map[string]bool{"cudaLaunchKernel": true, "cuLaunchKernelEx": true, "cudaGraphLaunch": false, "cudaMemcpyAsync": false, "hipLaunch": false, "KernelOf": false} {
@@ -92,24 +93,24 @@ func TestExchangesAndLaunches(t *testing.T) {
 }
 
 func TestWaits(t *testing.T) {
-	texts(t, names.CallWait, map[string]finding.Cause{
+	texts(t, waits.CallWait, map[string]finding.Cause{
 		"cudaStreamSynchronize": finding.Synchronisation, "cuModuleLoadData": finding.ModuleLoad, "cudaMalloc": finding.Allocation, "cudaLaunchKernel": finding.NoCause})
-	lock, input := names.WaitForThread(finding.Lock), names.Wait{For: names.Input}
-	texts(t, names.SystemWait, map[string]names.Wait{
-		"take_gil": names.WaitForThread(finding.GIL), "pthread_cond_signal": {For: names.Nobody}, "pthread_cond_wait": lock, "epoll_wait": input, "ioctl": {}})
-	texts(t, names.FrameWait, map[string]names.Wait{
+	lock, input := waits.WaitForThread(finding.Lock), waits.Wait{For: waits.Input, Cause: finding.SystemCall}
+	texts(t, waits.SystemWait, map[string]waits.Wait{
+		"take_gil": waits.WaitForThread(finding.GIL), "pthread_cond_signal": {For: waits.Nobody}, "pthread_cond_wait": lock, "epoll_wait": input, "ioctl": {}})
+	texts(t, waits.FrameWait, map[string]waits.Wait{
 		"<built-in method acquire of _thread.lock object at 0x1>": lock, "<built-in method poll of select.epoll>": input, "<built-in method run>": {},
 		"threading.py(359): wait": lock, "threading.py(359): start": {}, "other.py(359): wait": {}, "/usr/lib/selectors.py(1): select": input, "wait": {},
 	})
 	for name, want := range map[string]bool{"Waiting for GIL": true, "Holding GIL": false, "gil held": false, "agile": false, "[gil]": true, "a-gil-z": true} {
-		if got := names.WaitsForGIL(name); got != want {
+		if got := waits.WaitsForGIL(name); got != want {
 			t.Errorf("%s waits for the GIL: %v, want %v", name, got, want)
 		}
 	}
 	for name, want := range map[string][2]int{
 		"pthread_cond_wait": {0, -1}, "pthread_cond_signal": {-1, 0}, "sem_wait": {1, -1}, "sem_post": {-1, 1}, "pthread_mutex_unlock": {-1, 2}, "read": {-1, -1},
 	} {
-		if waits, wakes := names.WakeFamily(name); [2]int{waits, wakes} != want {
+		if waits, wakes := waits.WakeFamily(name); [2]int{waits, wakes} != want {
 			t.Errorf("%s: %d and %d, want %d", name, waits, wakes, want)
 		}
 	}

@@ -1,6 +1,10 @@
 package settings
 
-import "github.com/llmstrata/strata/layer/finding"
+import (
+	"strings"
+
+	"github.com/llmstrata/strata/layer/finding"
+)
 
 // The documents that the settings were taken from, read in November 2026: files of repositories at the commit that was read, and
 // pages of documentation.
@@ -43,6 +47,15 @@ var (
 		"":           {Do: "prepare the next step while this one runs on the device"},
 	}
 )
+
+// LoadAhead is for programs that wait for a data loader.
+var LoadAhead = finding.Advice{Do: "load ahead: raise num_workers and prefetch_factor of the DataLoader, with pin_memory=True",
+	Source: "https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading"}
+
+// Loads reports whether a range, frame or operator is a data loader's.
+func Loads(name string) bool {
+	return strings.Contains(name, "DataLoader") || strings.Contains(name, "utils/data/")
+}
 
 // Of is the setting for a framework.
 func Of(list map[string]finding.Advice, key string) finding.Advice {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 )
@@ -31,6 +32,9 @@ type sim struct {
 	rows      []nsysgen.Row
 	nsys      bool
 	kernels   int
+	gap       time.Duration // of a loop
+	seed      uint64
+	plain     bool
 }
 
 // add notes an event of the host that ends now or later.
@@ -89,7 +93,9 @@ func (s *sim) step(middle func(*sim)) {
 	s.launch(half)
 	middle(s)
 	s.launch(half)
-	s.add(nsysgen.RowRange, stepName, start, s.host)
+	if !s.plain {
+		s.add(nsysgen.RowRange, stepName, start, s.host)
+	}
 }
 
 // play runs a case.
@@ -111,14 +117,44 @@ func (c *Case) play(nsys bool) []nsysgen.Row {
 	return s.rows
 }
 
+// fewAbove is from which length of a gap on a run has fewer steps.
+const fewAbove = 25 * time.Millisecond
+
+// play runs a loop.
+func (l *Loop) play(nsys bool) []nsysgen.Row {
+	s := &sim{host: 1_000_000, gpu: 1_000_000, nsys: nsys, gap: l.Gap, seed: 1, plain: l.Plain}
+	count := steps
+	if l.Gap > fewAbove {
+		count = steps / 4 // a polling thread has thousands of rows in each
+	}
+	for n := range count {
+		s.step(nothing)
+		s.gpuEnd() // the step's result is waited for
+		l.body(s, n)
+	}
+	s.step(nothing)
+	return s.rows
+}
+
+// gpuEnd waits for the GPU.
+func (s *sim) gpuEnd() { s.call("cudaStreamSynchronize", max(1_000, s.gpu+1_000-s.host)) }
+
+// WriteNsys writes the run as an export of Nsight Systems.
+func (l *Loop) WriteNsys(path string) error { return nsysgen.WriteRows(path, l.play(true)) }
+
+// WriteTorch writes the run as torch.profiler does.
+func (l *Loop) WriteTorch(w io.Writer) error { return writeTorch(w, l.play(false)) }
+
 // WriteNsys writes the case as an export of Nsight Systems.
 func (c *Case) WriteNsys(path string) error { return nsysgen.WriteRows(path, c.play(true)) }
 
 // WriteTorch writes the case as torch.profiler does.
-func (c *Case) WriteTorch(w io.Writer) error {
+func (c *Case) WriteTorch(w io.Writer) error { return writeTorch(w, c.play(false)) }
+
+func writeTorch(w io.Writer, rows []nsysgen.Row) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, `{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H200"}],"traceEvents":[`)
-	for i, r := range c.play(false) {
+	for i, r := range rows {
 		if i > 0 {
 			b.WriteString(",")
 		}

@@ -1,4 +1,4 @@
-package names
+package waits
 
 import (
 	"slices"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // Wait is what a thread waits for in a call or a function. The zero Wait is nothing, or what the name does not tell.
 type Wait struct {
 	For   Awaited       // the sort of thing
-	Cause finding.Cause // of a wait for another thread
+	Cause finding.Cause // of a wait for another thread or process, and of one for input within a step
 }
 
 // Awaited is the sort of thing that a thread waits for.
@@ -22,17 +23,20 @@ const (
 	Nothing Awaited = iota
 	Input           // something to do
 	Nobody          // the call wakes other threads
-	Thread          // another thread
+	Thread          // another thread or another process
 )
 
-// WaitForThread returns the wait for another thread that has a cause.
+// WaitForThread returns the wait for another thread or process that has a cause.
 func WaitForThread(c finding.Cause) Wait { return Wait{Thread, c} }
 
 var (
-	lock  = WaitForThread(finding.Lock)
-	gil   = WaitForThread(finding.GIL)
-	input = Wait{For: Input}
-	wakes = Wait{For: Nobody}
+	lock    = WaitForThread(finding.Lock)
+	gil     = WaitForThread(finding.GIL)
+	process = WaitForThread(finding.OtherProcess)
+	ranks   = WaitForThread(finding.OtherRanks)
+	input   = Wait{Input, finding.SystemCall}
+	message = Wait{Input, finding.OtherProcess} // from another process: a request between two steps
+	wakes   = Wait{For: Nobody}
 )
 
 // CallWait is what an API call does that does more than queue work, NoCause for others. Copies are judged by their form
@@ -52,7 +56,7 @@ type meaning[T any] struct {
 func meant[T any](list []meaning[T], name string) (none T) {
 	name = strings.ToLower(name)
 	for _, m := range list {
-		if ContainsAny(name, m.parts) {
+		if containsAny(name, m.parts) {
 			return m.means
 		}
 	}
@@ -71,14 +75,17 @@ var osMeanings = []meaning[Wait]{
 	{gil, []string{"take_gil"}},
 	{wakes, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
 	{lock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
-	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv", "sched_yield"}},
+	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv"}},
+	{process, []string{"sched_yield"}},
 }
 
 // pythonMeanings are functions of Python in which a thread waits: the last part of a frame's name.
 var pythonMeanings = []meaning[Wait]{
 	{gil, []string{"take_gil"}},
+	{process, []string{"acquire of _multiprocessing", "built-in function sched_yield"}},
 	{lock, []string{"acquire of _thread", "'acquire'", "method get of _queue"}},
-	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'", "built-in function sleep", "built-in method sleep", "method 'recv", "method recv", "method 'accept", "method accept"}},
+	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'", "built-in function sleep", "built-in method sleep", "method 'accept", "method accept"}},
+	{message, []string{"method 'recv", "method recv"}},
 }
 
 // libraryWaits are functions of Python's library that wait, by file and function.
@@ -88,8 +95,12 @@ var libraryWaits = []struct {
 }{
 	{"threading.py", "wait", lock}, {"threading.py", "join", lock}, {"threading.py", "_wait_for_tstate_lock", lock},
 	{"queue.py", "get", lock}, {"concurrent/futures/_base.py", "result", lock},
-	{"selectors.py", "select", input}, {"zmq/sugar/poll.py", "poll", input}, {"zmq/sugar/socket.py", "recv", input}, {"zmq/sugar/socket.py", "recv_multipart", input},
-	{"multiprocessing/connection.py", "recv", input}, {"multiprocessing/connection.py", "poll", input},
+	{"selectors.py", "select", input},
+	{"zmq/sugar/poll.py", "poll", message}, {"zmq/sugar/socket.py", "recv", message},
+	{"zmq/sugar/socket.py", "recv_multipart", message}, {"zmq/sugar/socket.py", "recv_pyobj", message},
+	{"zmq/sugar/socket.py", "poll", message},
+	{"multiprocessing/connection.py", "recv", message}, {"multiprocessing/connection.py", "poll", message},
+	{"multiprocessing/connection.py", "recv_bytes", message}, {"multiprocessing/connection.py", "wait", message},
 }
 
 // FrameWait is the wait that a Python frame is, the zero Wait for code that runs.
@@ -116,6 +127,23 @@ func WaitsForGIL(name string) bool {
 	return slices.Contains(words, "gil") && !slices.Contains(words, "holding") && !slices.Contains(words, "held")
 }
 
+// hostExchanges are parts of the names of ranges and functions in which ranks exchange objects on the CPU.
+var hostExchanges = []string{"barrier", "_object", "broadcast_pyobj", "point_to_point_pyobj", "recv_obj", "send_obj", "gloo:", "mpi_"}
+
+// namedExchanges are those of ranges that an application names itself. In operators and functions of torch they are
+// the dispatch of a collective of the GPU, which waits for nobody.
+var namedExchanges = []string{"broadcast", "gather", "all_reduce", "allreduce", "reduce_scatter", "ncclgroupend"}
+
+// Exchanges reports whether a range, operator or frame is an exchange between ranks that runs on the CPU.
+func Exchanges(kind event.Kind, name string) bool {
+	name = strings.ToLower(name)
+	if containsAny(name, hostExchanges) {
+		return true
+	}
+	applications := kind == event.Range || kind == event.Annotation
+	return applications && !strings.Contains(name, "::") && !strings.HasPrefix(name, "nccl:") && !strings.HasPrefix(name, "triton_") && containsAny(name, namedExchanges)
+}
+
 // wakeCalls are calls that let other threads go on, by the calls in which those wait.
 var wakeCalls = []struct{ wait, wake []string }{
 	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, []string{"pthread_cond_signal", "pthread_cond_broadcast"}},
@@ -129,23 +157,16 @@ func WakeFamily(name string) (waits, wakes int) {
 	name = strings.ToLower(name)
 	waits, wakes = -1, -1
 	for i, c := range wakeCalls {
-		if ContainsAny(name, c.wait) {
+		if containsAny(name, c.wait) {
 			waits = i
 		}
-		if ContainsAny(name, c.wake) {
+		if containsAny(name, c.wake) {
 			wakes = i
 		}
 	}
 	return waits, wakes
 }
 
-// CompiledOp recognises the operators that torch.compile wraps its code in.
-func CompiledOp(name string) bool {
-	return strings.HasPrefix(name, "## Call CompiledFxGraph") || strings.HasPrefix(name, "CompiledFunction") || strings.HasPrefix(name, "Torch-Compiled Region")
-}
-
-// CompiledFrame recognises frames of code that a compiler wrote.
-func CompiledFrame(name string) bool {
-	f, ok := framework.ParseFrame(name)
-	return ok && f.Generated()
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }

@@ -61,7 +61,7 @@ func TestInnermostAndOutermost(t *testing.T) {
 		{"none", nil, "", "", ""},
 	} {
 		first := tr.LaneAt(event.LaneLaunch, 0).Thread()
-		s := New(tr, first, Timeline{}, nil)
+		s := New(tr, first, Timeline{}, nil, nil)
 		s.Move(c.spans)
 		if got := written(tr, s.Now[Code]); got != c.code {
 			t.Errorf("%s: code %s\nwant %s", c.name, got, c.code)
@@ -73,7 +73,7 @@ func TestInnermostAndOutermost(t *testing.T) {
 			t.Errorf("%s: ranges %s\nwant %s", c.name, got, c.ranges)
 		}
 	}
-	s := New(tr, tr.LaneAt(event.LaneLaunch, 0).Thread(), Timeline{}, nil)
+	s := New(tr, tr.LaneAt(event.LaneLaunch, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 15)})
 	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]), "Profiler overhead 10-15; futex 10-15; "; got != want {
 		t.Errorf("first gap: %s, want %s", got, want)
@@ -90,7 +90,7 @@ func TestInnermostAndOutermost(t *testing.T) {
 func TestOpsLieOverFrames(t *testing.T) {
 	tr := thread(eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 100, 200), eventOf(event.Frame, "c", 300, 400),
 		eventOf(event.Op, "p", 10, 20), eventOf(event.Op, "q", 90, 120), eventOf(event.Op, "r", 200, 210), eventOf(event.Op, "s", 300, 310), eventOf(event.Op, "t", 390, 400), eventOf(event.Op, "u", 400, 410))
-	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Timeline{}, nil)
+	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	if got, want := written(tr, s.Now[Code]), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
 		t.Errorf("code %s\nwant %s", got, want)
@@ -99,7 +99,7 @@ func TestOpsLieOverFrames(t *testing.T) {
 
 func TestCutCoversTheSpan(t *testing.T) {
 	tr := thread(eventOf(event.Frame, "a", 10, 20), eventOf(event.Frame, "b", 20, 30), eventOf(event.Frame, "c", 40, 50))
-	s := New(tr, tr.LaneAt(event.LanePython, 0).Thread(), Timeline{}, nil)
+	s := New(tr, tr.LaneAt(event.LanePython, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	for _, c := range []struct {
 		pieces     []Piece
@@ -133,7 +133,7 @@ func TestSamplesInASpan(t *testing.T) {
 	if len(samples) != 2 {
 		t.Fatalf("%d samples, want 2", len(samples))
 	}
-	s := New(tr, 0, Timeline{}, samples)
+	s := New(tr, 0, Timeline{}, samples, nil)
 	for _, c := range []struct {
 		start, end int64
 		want       string
@@ -142,7 +142,7 @@ func TestSamplesInASpan(t *testing.T) {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, got, c.want)
 		}
 	}
-	if p := New(tr, 0, Timeline{}, nil).Sampled(tr, span(0, 100)); p.Valid() {
+	if p := New(tr, 0, Timeline{}, nil, nil).Sampled(tr, span(0, 100)); p.Valid() {
 		t.Error("a sample without samples")
 	}
 }

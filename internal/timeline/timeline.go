@@ -2,10 +2,10 @@ package timeline
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
-	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -36,6 +36,8 @@ const (
 	Code          // Python frames and ops, the innermost of both
 	frames
 	ops
+	AroundRange // outermost ranges within which waits have a meaning of their own
+	AroundFrame // the same of frames
 	numLanes
 
 	Sampled = frames // of a [Moment]: a sample of the thread
@@ -53,13 +55,15 @@ var sources = map[int]struct {
 	nested bool
 	keep   func(trace.Event) bool
 }{
-	Over:   {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.Overhead && isProfilerOverhead(e.Name()) }},
-	Calls:  {event.LaneLaunch, false, nil},
-	System: {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
-	Off:    {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
-	Ranges: {event.LaneAnnotation, true, func(e trace.Event) bool { return e.Kind() == event.Annotation || e.Kind() == event.Range }},
-	frames: {event.LanePython, true, nil},
-	ops:    {event.LaneOp, true, nil},
+	Over:        {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.Overhead && isProfilerOverhead(e.Name()) }},
+	Calls:       {event.LaneLaunch, false, nil},
+	System:      {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
+	Off:         {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
+	Ranges:      {event.LaneAnnotation, true, func(e trace.Event) bool { return e.Kind() == event.Annotation || e.Kind() == event.Range }},
+	AroundRange: {event.LaneAnnotation, false, nil},
+	AroundFrame: {event.LanePython, false, nil},
+	frames:      {event.LanePython, true, nil},
+	ops:         {event.LaneOp, true, nil},
 }
 
 // stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with the
@@ -157,14 +161,31 @@ type Thread struct {
 }
 
 // New starts the timeline of a thread. It is made in the room of one of a thread that is done, or of an empty one; samples are
-// the moments at which it was found running.
-func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.EventID) *Thread {
+// the moments at which it was found running. around says which names are of functions within which waits have a meaning
+// of their own; nil: none.
+func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.EventID, around func(trace.NameID) bool) *Thread {
 	s := &Thread{samples: samples, Now: room}
 	for lane, x := range sources {
-		s.streams[lane] = newStream(t, x.lane, th, x.nested, x.keep)
+		keep := x.keep
+		if lane == AroundRange || lane == AroundFrame {
+			keep = func(e trace.Event) bool { return around(e.NameID()) }
+		}
+		if s.streams[lane] = newStream(t, x.lane, th, x.nested, keep); around == nil && lane >= AroundRange && lane <= AroundFrame {
+			s.streams[lane].end = s.streams[lane].next
+		}
 	}
 	s.Move(nil)
 	return s
+}
+
+// SamplesOf lists the moments at which a thread was found running.
+func SamplesOf(t *trace.Trace, th trace.ThreadIndex) (found []trace.EventID) {
+	for e := range t.OnThread(event.LaneSync, th) {
+		if e.Kind() == event.Sample {
+			found = append(found, e.ID())
+		}
+	}
+	return found
 }
 
 // Move makes the timeline of the chosen spans, which are in order and behind those of earlier calls.
@@ -251,10 +272,14 @@ func cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
 // isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy loading
 // or a full command buffer.
 func isProfilerOverhead(name string) bool {
-	return names.ContainsAny(strings.ToLower(name), []string{"profiler", "buffer flush", "buffer request", "instrumentation", "resource"})
+	return containsAny(strings.ToLower(name), []string{"profiler", "buffer flush", "buffer request", "instrumentation", "resource"})
 }
 
 // SpanOf is the time of an event.
 func SpanOf(e trace.Event) interval.Span {
 	return interval.Span{Start: int64(e.Start()), End: int64(e.End())}
+}
+
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }

@@ -1,0 +1,408 @@
+package layer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/timeline"
+	"github.com/llmstrata/strata/internal/waits"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+// NOTE: what belongs to a step. A step lasts until the next pass starts, however long that takes: a loader, a grammar compiler or
+// another process that keeps the GPU waiting for half a second costs the step half a second. Only time that is nobody's doing
+// leaves the steps: the server has no requests, because it waits for them or polls for them; the profiler flushes; or nothing was
+// recorded for long. This file finds such times between two steps, by what the thread does that launches the next one.
+//
+// Time in which nothing is recorded is the host's own code where it comes in most steps and takes about as long in each.
+
+// HostWait is idle time of a device for which the host's thread that launches next has one reason, between two steps or, where no
+// steps are known, between two kernels.
+type HostWait struct {
+	Start trace.Time // inclusive
+	End   trace.Time // exclusive
+	// Cause is [finding.NoRequests] where the server waits or polls for requests, [finding.OtherProcess] where it polls while
+	// requests wait for another process, [finding.Profiler], [finding.HostCode] where nothing is recorded in most steps for about
+	// as long, and [finding.UnknownCause] where nothing is recorded for no visible reason.
+	Cause finding.Cause
+	// Pause says that the time is no part of a step.
+	Pause bool
+}
+
+// The numbers of waits.
+const (
+	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was recorded in
+	// it: the longest pause between two launches of an eager step in 25 real traces. Longer times are the host's code
+	// where they come in most steps and take about as long in each.
+	Unnamed = 250 * time.Microsecond
+	// equalCycles is how many equal iterations without a launch are a loop that polls.
+	equalCycles = 3
+	// spreadOfCode is by what factor the unnamed time of most steps may differ from their median and still be the same code.
+	spreadOfCode = 1.5
+	// mostSteps is the share of steps in which code comes that every step runs.
+	mostSteps = 2.0 / 3
+)
+
+// Waits are the times between steps for which the host has a known reason, in order and disjoint. They lie within idle time.
+func (d *Device) Waits() []HostWait { return d.waits }
+
+// Pauses are those of [Device.Waits] that are no part of a step.
+func (d *Device) Pauses() []HostWait {
+	return slices.DeleteFunc(slices.Clone(d.waits), func(w HostWait) bool { return !w.Pause })
+}
+
+// gapBetween is idle time between two steps.
+type gapBetween struct {
+	span   interval.Span
+	before int   // pass of the kernel that ended last
+	next   int32 // number of the kernel that ends it
+	thread trace.ThreadIndex
+	host   interval.Span // the part in which the thread decides
+	began  int64         // from here on the thread works on the next step
+}
+
+// silence is the time of a gap in which nothing is recorded on the thread.
+type silence struct {
+	key   trace.NameID
+	spans []interval.Span
+	total int64
+	off   bool // it was off the CPU: that is no code
+}
+
+// waitFinder finds the waits of a device.
+type waitFinder struct {
+	d       *Device
+	t       *trace.Trace
+	names   *waits.Names
+	threads map[trace.ThreadIndex]*timeline.Thread
+	rows    map[laneOf]*rows
+	silent  []silence
+	gaps    map[trace.NameID]int // gaps by key
+	whole   bool
+	found   []HostWait
+}
+
+// laneOf is a lane of a thread.
+type laneOf struct {
+	lane   event.Lane
+	thread trace.ThreadIndex
+}
+
+// rows are those of a lane that belong to a thread.
+type rows struct{ from, to int }
+
+// findWaits fills in d.waits.
+func (d *Device) findWaits() {
+	d.waits = nil
+	t := d.of.trace
+	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{}, rows: map[laneOf]*rows{}, gaps: map[trace.NameID]int{},
+		whole: len(d.Passes) == 0 || d.Passes[0].PassEvidence == evidenceWhole}
+	before := trace.None
+	for s := range d.Timeline() {
+		if s.Kernel != trace.None {
+			before = s.Pass
+			continue
+		}
+		if w.whole && time.Duration(s.End-s.Start) < Unnamed || !w.whole && before == s.Pass {
+			continue
+		}
+		g := gapBetween{span: interval.Span{Start: int64(s.Start), End: int64(s.End)}, before: before, next: s.Next}
+		w.gap(&g)
+	}
+	w.judgeSilence()
+	slices.SortFunc(w.found, func(x, y HostWait) int { return cmp.Compare(x.Start, y.Start) })
+	for _, f := range w.found { // pieces of one reason become one
+		if n := len(d.waits); n > 0 && d.waits[n-1].End == f.Start && d.waits[n-1].Cause == f.Cause && d.waits[n-1].Pause == f.Pause {
+			d.waits[n-1].End = f.End
+			continue
+		}
+		d.waits = append(d.waits, f)
+	}
+}
+
+// add notes a wait.
+func (w *waitFinder) add(s interval.Span, c finding.Cause, pause bool) {
+	if !s.Empty() {
+		w.found = append(w.found, HostWait{trace.Time(s.Start), trace.Time(s.End), c, pause})
+	}
+}
+
+// gap looks at what the thread that launches next does in a gap.
+func (w *waitFinder) gap(g *gapBetween) {
+	e := w.d.event(g.next)
+	key := trace.NameID(0)
+	if w.whole {
+		key = e.NameID()
+	}
+	w.gaps[key]++
+	g.thread, g.host = trace.None, g.span
+	launch, pass := e.Launch(), int(w.d.columns.pass[g.next])
+	if launch.Valid() && launch.Thread() >= 0 {
+		g.thread, g.host.End = launch.Thread(), min(g.span.End, int64(launch.End()))
+	} else if pass >= 0 {
+		g.thread = w.d.Passes[pass].Host.Thread
+	}
+	if g.thread < 0 {
+		if s := g.span; s.Len() > int64(framework.Pause) {
+			w.add(s, finding.UnknownCause, true)
+		}
+		return
+	}
+	if g.host.Empty() {
+		return
+	}
+	g.began = math.MaxInt64
+	if h := w.host(pass); h.End > h.Start {
+		g.began = int64(h.Start)
+	}
+	at := g.host.Start
+	sil := silence{key: key}
+	for _, c := range w.polls(g) {
+		w.moments(g, interval.Span{Start: at, End: int64(c.Start)}, &sil)
+		w.found = append(w.found, c)
+		at = int64(c.End)
+	}
+	w.moments(g, interval.Span{Start: at, End: g.host.End}, &sil)
+	if sil.total > 0 {
+		w.silent = append(w.silent, sil)
+	}
+}
+
+// host is what the host did for the pass of a kernel; nothing where that is not known.
+func (w *waitFinder) host(pass int) HostSpan {
+	if pass < 0 || w.whole {
+		return HostSpan{}
+	}
+	return w.d.Passes[pass].Host
+}
+
+// lanesOfWaits are those that tell whether a thread waits.
+var lanesOfWaits = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code, timeline.AroundRange, timeline.AroundFrame}
+
+// resting is time in which a function of another process's messages spins; where it then waits for input, all of it was a rest.
+type resting struct {
+	in    trace.EventID
+	spans []interval.Span
+	input bool
+}
+
+// moments adds the waits of a part of a gap.
+func (w *waitFinder) moments(g *gapBetween, s interval.Span, sil *silence) {
+	if s.Empty() {
+		return
+	}
+	th := w.threads[g.thread]
+	if th == nil {
+		th = timeline.New(w.t, g.thread, timeline.Timeline{}, timeline.SamplesOf(w.t, g.thread), w.names.HasMeaning)
+		w.threads[g.thread] = th
+	}
+	th.Move([]interval.Span{s})
+	var m timeline.Moment
+	var rests []resting
+	th.Now.Moments(s, &m, lanesOfWaits, func(s interval.Span) {
+		if s.Start >= g.began {
+			return
+		}
+		around := &m[timeline.AroundFrame]
+		if m[timeline.AroundRange].Valid() {
+			around = &m[timeline.AroundRange]
+		}
+		means := w.momentWait(&m, around)
+		switch {
+		case m[timeline.Over].Valid():
+			w.add(s, finding.Profiler, true)
+		case m[timeline.Calls].Valid():
+		case around.Valid() && w.names.Around(around.Name).Rests:
+			i := slices.IndexFunc(rests, func(r resting) bool { return r.in == around.ID })
+			if i < 0 {
+				i = len(rests)
+				rests = append(rests, resting{in: around.ID})
+			}
+			rests[i].spans = append(rests[i].spans, s)
+			rests[i].input = rests[i].input || means.For == waits.Input
+		case means.For == waits.Input:
+			w.add(s, finding.NoRequests, true)
+		case w.quiet(&m, th, s):
+			sil.spans = append(sil.spans, s)
+			sil.total += s.Len()
+			sil.off = sil.off || m[timeline.Off].Valid()
+		}
+	})
+	for _, r := range rests {
+		for _, s := range r.spans {
+			if r.input {
+				w.add(s, finding.NoRequests, true)
+			}
+		}
+	}
+}
+
+// momentWait is what the thread waits for, as its calls, frames and what is around them say.
+func (w *waitFinder) momentWait(m *timeline.Moment, around *timeline.Piece) waits.Wait {
+	name := ""
+	var inner waits.Wait
+	rng, code := &m[timeline.Ranges], &m[timeline.Code]
+	switch {
+	case m[timeline.System].Valid():
+		name = w.t.Name(m[timeline.System].Name)
+		inner = waits.SystemWait(name)
+	case rng.Valid() && (waits.WaitsForGIL(w.t.Name(rng.Name)) || waits.Exchanges(event.Range, w.t.Name(rng.Name))):
+		return waits.Wait{}
+	case code.Valid() && waits.Exchanges(event.Op, w.t.Name(code.Name)):
+		return waits.Wait{}
+	case code.Valid() && code.Kind == event.Frame:
+		name = w.t.Name(code.Name)
+		inner = waits.FrameWait(name)
+	}
+	if around.Valid() {
+		inner = w.names.Around(around.Name).Meaning(inner)
+	} else if w.whole && inner.For == waits.Input && waits.PartOf(name) != waits.Receive {
+		return waits.Wait{} // a sleep within what may be a step
+	}
+	return inner
+}
+
+// quiet reports whether nothing is recorded at a moment, or only that the thread does not run.
+func (w *waitFinder) quiet(m *timeline.Moment, th *timeline.Thread, s interval.Span) bool {
+	if m[timeline.Calls].Span.Len() <= int64(Unnamed) || m[timeline.System].Valid() || m[timeline.Ranges].Valid() || m[timeline.Code].Valid() {
+		return false
+	}
+	sample := th.Sampled(w.t, s)
+	return !sample.Valid()
+}
+
+// judgeSilence says what the times are in which nothing was recorded.
+func (w *waitFinder) judgeSilence() {
+	byKey := map[trace.NameID][]int64{}
+	for i := range w.silent {
+		s := &w.silent[i]
+		byKey[s.key] = append(byKey[s.key], s.total)
+	}
+	for i := range w.silent {
+		s := &w.silent[i]
+		cause := finding.UnknownCause
+		if !s.off && regular(byKey[s.key], w.gaps[s.key], s.total) {
+			cause = finding.HostCode
+		}
+		for _, span := range s.spans {
+			w.add(span, cause, cause == finding.UnknownCause && s.total > int64(framework.Pause))
+		}
+	}
+}
+
+// regular reports whether a length is that of code which comes in most of some gaps.
+func regular(lengths []int64, gaps int, length int64) bool {
+	if gaps < 3 {
+		return false
+	}
+	slices.Sort(lengths) // once sorted this costs a look
+	m := float64(lengths[len(lengths)/2])
+	low, high := int64(m/spreadOfCode), int64(math.Ceil(m*spreadOfCode))
+	n := sort.Search(len(lengths), func(i int) bool { return lengths[i] > high }) - sort.Search(len(lengths), func(i int) bool { return lengths[i] >= low })
+	return length >= low && length <= high && float64(n) >= mostSteps*float64(gaps)
+}
+
+// item is one part of an iteration of an event loop.
+type item struct {
+	interval.Span
+	name trace.NameID
+	part waits.Part
+	idle bool // an idle part in which nothing is left to do
+	busy bool // it waits for another thread or process: that is no look for requests
+}
+
+// loopLanes are the lanes in which iterations show.
+var loopLanes = []event.Lane{event.LanePython, event.LaneAnnotation, event.LaneSync}
+
+// polls are the iterations of a gap in which the thread looked for requests and launched nothing.
+func (w *waitFinder) polls(g *gapBetween) []HostWait {
+	for _, lane := range loopLanes {
+		if found := w.cycles(w.items(lane, g)); found.Cause != finding.NoCause {
+			return []HostWait{found}
+		}
+	}
+	return nil
+}
+
+// items are the outermost events that begin within the host's part of a gap.
+func (w *waitFinder) items(lane event.Lane, g *gapBetween) (out []item) {
+	key := laneOf{lane, g.thread}
+	r := w.rows[key]
+	if r == nil {
+		n := w.t.Len(lane)
+		lo := sort.Search(n, func(i int) bool { return w.t.LaneAt(lane, i).Thread() >= g.thread })
+		r = &rows{lo, lo + sort.Search(n-lo, func(i int) bool { return w.t.LaneAt(lane, lo+i).Thread() > g.thread })}
+		w.rows[key] = r
+	}
+	r.from += sort.Search(r.to-r.from, func(i int) bool { return int64(w.t.LaneAt(lane, r.from+i).Start()) >= g.host.Start })
+	for i := r.from; i < r.to; i++ {
+		e := w.t.LaneAt(lane, i)
+		span := timeline.SpanOf(e)
+		if span.Start >= min(g.host.End, g.began) {
+			break
+		}
+		if lane == event.LaneSync && e.Kind() != event.OSCall {
+			continue
+		}
+		part := w.names.Part(e.NameID())
+		n := len(out)
+		if n == 0 || span.Start >= out[n-1].End {
+			out = append(out, item{Span: span, name: e.NameID(), part: part})
+			continue
+		}
+		switch last := &out[n-1]; { // within the item before
+		case w.names.Around(e.NameID()).For == waits.Thread:
+			last.busy = true
+		case part == waits.Receive && last.part == waits.NoPart:
+			last.part = waits.Receive
+		case part == waits.Check && last.part == waits.Idle:
+			last.idle = true
+		}
+	}
+	return out
+}
+
+// cycles finds iterations without a launch among the parts of event loops: from the first look for requests that is followed by
+// another one to the last look, with which the iteration begins that launches.
+func (w *waitFinder) cycles(items []item) (found HostWait) {
+	var heads []int
+	for i := range items {
+		// Looks at several sockets make one head.
+		if items[i].part == waits.Receive && !items[i].busy && (i == 0 || items[i-1].part != waits.Receive || items[i-1].name == items[i].name) {
+			heads = append(heads, i)
+		}
+	}
+	idle, parked := false, false
+	for i := range items {
+		idle = idle || items[i].part == waits.Idle && items[i].idle
+		parked = parked || items[i].part == waits.Idle && !items[i].idle
+	}
+	if len(heads) < 2 {
+		return HostWait{}
+	}
+	equal, most := 1, 1
+	for c := 1; c+1 < len(heads); c++ {
+		same := slices.EqualFunc(items[heads[c-1]:heads[c]], items[heads[c]:heads[c+1]], func(x, y item) bool { return x.name == y.name })
+		if equal++; !same {
+			equal = 1
+		}
+		most = max(most, equal)
+	}
+	first, last := items[heads[0]].Start, items[heads[len(heads)-1]].Start
+	switch {
+	case idle:
+		return HostWait{trace.Time(first), trace.Time(last), finding.NoRequests, true}
+	case parked:
+		return HostWait{trace.Time(first), trace.Time(last), finding.OtherProcess, false}
+	case most >= equalCycles:
+		return HostWait{trace.Time(first), trace.Time(last), finding.NoRequests, true}
+	}
+	return HostWait{}
+}
