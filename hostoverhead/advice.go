@@ -36,6 +36,9 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, nanos(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
+		if r.loads() {
+			break // what follows is the loader: see above
+		}
 		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", nanos(d.StepsNS), d.Name))
 	}
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
@@ -155,7 +158,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 	case v.Verdict == Inconclusive && !unnamed && !v.Ranks[v.Deciding].Captures:
 		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
-	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < a.l.p.MinShare:
+	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
 		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
 	}
 	return out

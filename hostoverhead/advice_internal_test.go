@@ -117,7 +117,7 @@ func TestKernelsAreNextWhereTheHostIsNot(t *testing.T) {
 		confidence finding.Band
 		want       bool
 	}{{No, finding.High, true}, {No, finding.Medium, true}, {No, finding.Low, false}, {Yes, finding.High, false}, {Inconclusive, finding.High, false}} {
-		got := (&account{}).recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence})
+		got := (&account{}).recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1, Ranks: make([]RankVerdict, 1)})
 		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "look at the kernels instead"); is != c.want {
 			t.Errorf("%s with confidence %s: %+v, want %v", c.verdict, c.confidence, got, c.want)
 		}

@@ -341,7 +341,7 @@ func TestSummaries(t *testing.T) {
 		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
 		{No, nil, "host overhead is 25.0% of step time (at most a 1.33× speedup)"},
-		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33×–1.54× speedup), depending on who causes the unexplained idle time"},
+		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33–1.54× speedup), depending on who causes the unexplained idle time"},
 	} {
 		v := Verdict{Verdict: c.verdict, Basis: "steps", Headroom: head, Ranks: []RankVerdict{{Stages: c.stages}}}
 		if got := v.summary(); got != c.want {

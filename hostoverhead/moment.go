@@ -81,8 +81,19 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	}
 	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = c, detail
+	if around := aroundOf(m); around.Valid() && c.Group() == finding.HostWaiting && l.meanings.Around(around.Name).Cause == c {
+		p.code = around.Name // what it waits in says more than the call in which it does
+	}
 	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
 	return p
+}
+
+// aroundOf is the range or frame within which waits have a meaning of their own; an invalid one for none.
+func aroundOf(m *timeline.Moment) *timeline.Piece {
+	if p := &m[timeline.AroundRange]; p.Valid() {
+		return p
+	}
+	return &m[timeline.AroundFrame]
 }
 
 // momentCause is the cause of a moment. between says that it lies between two steps; began that the host works on the
@@ -91,9 +102,7 @@ func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.C
 	call, system, off, rng, code := &m[timeline.Calls], finding.NoCause, m[timeline.Off].Valid(), &m[timeline.Ranges], &m[timeline.Code]
 	inRange, inCode := l.name(rng.Name), l.name(code.Name)
 	around := waits.Around{}
-	if p := &m[timeline.AroundRange]; p.Valid() {
-		around = l.meanings.Around(p.Name)
-	} else if p := &m[timeline.AroundFrame]; p.Valid() {
+	if p := aroundOf(m); p.Valid() {
 		around = l.meanings.Around(p.Name)
 	}
 	if p := &m[timeline.System]; p.Valid() {

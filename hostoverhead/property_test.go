@@ -160,7 +160,7 @@ func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 			}
 		}
 	}
-	if v.Confidence == finding.BandUnknown || v.Summary == "" || v.Schema != "strata.host/4" {
+	if (v.Confidence == finding.BandUnknown) != (v.Verdict == hostoverhead.Inconclusive) || v.Summary == "" || v.Schema != "strata.host/4" {
 		t.Errorf("%s: verdict %+v", name, v)
 	}
 	data, err := json.Marshal(v)

@@ -57,7 +57,7 @@ func (r *RankVerdict) outside() string {
 			}
 		}
 	}
-	return fmt.Sprintf("outside of steps the GPU is idle %s of %s, %s of it in %s; in the steps ", microseconds(out), microseconds(r.WindowNS), microseconds(most), name)
+	return fmt.Sprintf("outside of steps the GPU is idle %s of %s, %s of it in %s; in the steps ", nanos(out), nanos(r.WindowNS), nanos(most), name)
 }
 
 // answer is what the verdict says of the steps.
@@ -68,12 +68,12 @@ func (v *Verdict) answer() string {
 	case on != "":
 		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on, percentOf(h.HostNS, h.WallNS), v.Basis)
 	case v.Ranks[v.Deciding].Captures:
-		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s", microseconds(h.HostNS), microseconds(h.WallNS))
+		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s", nanos(h.HostNS), nanos(h.WallNS))
 	case v.Verdict == Inconclusive:
-		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s speedup), depending on who causes the unexplained idle time",
-			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis), between(h.AtMost, h.WithUnknown))
+		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s), depending on who causes the unexplained idle time",
+			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis), between(h.AtMost, h.WithUnknown)+" speedup"+ofWindow(h.WithUnknown))
 	case v.Verdict == No:
-		return fmt.Sprintf("host overhead is %s of %s (at most a %s speedup)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis), times(h.AtMost))
+		return fmt.Sprintf("host overhead is %s of %s (at most a %s)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis), speedup(h.AtMost))
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
@@ -81,7 +81,7 @@ func (v *Verdict) answer() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s speedup)%s", nanos(h.HostNS), nanos(h.WallNS), timeOf(v.Basis), times(h.AtMost), largest)
+	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s)%s", nanos(h.HostNS), nanos(h.WallNS), timeOf(v.Basis), speedup(h.AtMost), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
@@ -90,11 +90,10 @@ func (v *Verdict) answer() string {
 
 // between is a range of bounds for people: "1.00–1.63×".
 func between(low, high float64) string {
-	a, b := times(low), times(high)
-	if a == b {
-		return a
+	if a := times(low); a != times(high) {
+		return strings.TrimSuffix(a, "×") + "–" + times(high)
 	}
-	return strings.TrimSuffix(strings.Fields(a)[0], "×") + "–" + b
+	return times(high)
 }
 
 // timeOf is what a share of the basis is a share of.
@@ -109,11 +108,17 @@ func timeOf(basis Basis) string {
 const farBound = 10
 
 // times is a bound for people.
-func times(v float64) string {
+func times(v float64) string { return table.Times(v, 2) }
+
+// speedup is a bound in a sentence.
+func speedup(v float64) string { return times(v) + " speedup" + ofWindow(v) }
+
+// ofWindow says that a bound is far.
+func ofWindow(v float64) string {
 	if v > farBound {
-		return table.Times(v, 2) + " (of this window)"
+		return " of this window"
 	}
-	return table.Times(v, 2)
+	return ""
 }
 
 // largestName says what most of the host's time is.

@@ -46,6 +46,8 @@ const (
 	equalCycles = 3
 	// spreadOfCode is by what factor the unnamed time of most steps may differ from their median and still be the same code.
 	spreadOfCode = 1.5
+	// fewGaps is how many gaps it takes to say that code comes in most of them.
+	fewGaps = 5
 	// mostSteps is the share of steps in which code comes that every step runs.
 	mostSteps = 2.0 / 3
 )
@@ -110,7 +112,7 @@ func (d *Device) findWaits() {
 			before = s.Pass
 			continue
 		}
-		if w.whole && time.Duration(s.End-s.Start) < Unnamed || !w.whole && before == s.Pass {
+		if w.whole && time.Duration(s.End-s.Start) < Unnamed || !w.whole && before == s.Pass && before != trace.None {
 			continue
 		}
 		g := gapBetween{span: interval.Span{Start: int64(s.Start), End: int64(s.End)}, before: before, next: s.Next}
@@ -299,7 +301,7 @@ func (w *waitFinder) judgeSilence() {
 
 // regular reports whether a length is that of code which comes in most of some gaps.
 func regular(lengths []int64, gaps int, length int64) bool {
-	if gaps < 3 {
+	if gaps < fewGaps {
 		return false
 	}
 	slices.Sort(lengths) // once sorted this costs a look
