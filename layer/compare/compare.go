@@ -68,7 +68,7 @@ const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(p params, sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{p: p, sides: sides, runs: len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1, scale: 1}
+	c := &comparison{p: p, sides: sides, runs: len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1, equal: of.a == of.b, scale: 1}
 	c.ch = [2]*chosen{of.a.of(0, len(sides[0].Runs)), of.b.of(1, len(sides[1].Runs))}
 	c.trim(m.cut, o)
 	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
@@ -171,6 +171,7 @@ type comparison struct {
 	sides [2]*Side
 	ch    [2]*chosen
 	runs  bool    // the run is the unit, not the pass
+	equal bool    // both sides run the same kernels
 	scale float64 // of side B's times
 	noise floors  // between runs
 
@@ -331,7 +332,7 @@ func (c *comparison) fill(r *Report) {
 		row.LaunchesA, row.LaunchesB = a.launches, b.launches
 		row.Kernels = c.kernelsOf(a.kernels, b.kernels)
 		row.KernelsA, row.KernelsB = topNames(a.kernels), topNames(b.kernels)
-		row.FloorA, row.FloorB = a.floor, b.floor
+		row.FloorA, row.FloorB, row.WorkA, row.WorkB = a.work.Floor, b.work.Floor, a.work, b.work
 		row.Because = c.because(&row, i)
 		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()), row.sentence()
 		r.Rows = append(r.Rows, row)
@@ -371,7 +372,7 @@ func (c *comparison) kernelsOf(a, b []kernelUse) []KernelDelta {
 	at := map[string]int{}
 	for _, k := range a {
 		at[k.name] = len(out)
-		out = append(out, KernelDelta{Name: k.name, Category: k.category, LaunchesA: k.launches, A: k.time, WaitA: k.wait, times: [2][]float64{k.times, nil}})
+		out = append(out, KernelDelta{Name: k.name, Category: k.category, LaunchesA: k.launches, A: k.time, WaitA: k.wait, WorkA: k.work, times: [2][]float64{k.times, nil}})
 	}
 	for _, k := range b {
 		i, ok := at[k.name]
@@ -385,6 +386,7 @@ func (c *comparison) kernelsOf(a, b []kernelUse) []KernelDelta {
 			out = append(out, KernelDelta{Name: k.name, Category: k.category})
 		}
 		out[i].LaunchesB, out[i].B, out[i].WaitB = out[i].LaunchesB+k.launches, out[i].B+k.time, out[i].WaitB+k.wait
+		out[i].WorkB.join(&k.work)
 		out[i].times[1] = add(out[i].times[1], k.times)
 	}
 	slices.SortStableFunc(out, func(x, y KernelDelta) int {

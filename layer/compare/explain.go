@@ -45,11 +45,7 @@ func (c *comparison) because(r *Row, row int) string {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.FloorA > 0 && r.FloorB > 0:
-		work := "the same work"
-		if f := float64(r.FloorB) / float64(r.FloorA); math.Abs(f-1) > c.p.RenameCount {
-			work = table.Times(f, 2) + " the work"
-		}
-		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", work, 100*float64(r.FloorA)/float64(max(r.KernelA, 1)), 100*float64(r.FloorB)/float64(max(r.KernelB, 1))))
+		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", c.workOf(r), 100*float64(r.FloorA)/float64(max(r.KernelA, 1)), 100*float64(r.FloorB)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
 		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
 	}
@@ -57,6 +53,18 @@ func (c *comparison) because(r *Row, row int) string {
 		say = append(say, map[bool]string{true: "graph → eager", false: "eager → graph"}[ga])
 	}
 	return strings.Join(say, "; ")
+}
+
+// workOf says how the work of a row changed: its bytes, or its operations where arithmetic limits it.
+func (c *comparison) workOf(r *Row) string {
+	a, b, what := float64(r.WorkA.Bytes), float64(r.WorkB.Bytes), "bytes"
+	if r.WorkA.compute && r.WorkB.compute && r.WorkA.GFLOP > 0 && r.WorkB.GFLOP > 0 {
+		a, b, what = r.WorkA.GFLOP, r.WorkB.GFLOP, "operations"
+	}
+	if a <= 0 || b <= 0 || math.Abs(b/a-1) <= c.p.RenameCount {
+		return "same " + what
+	}
+	return table.Times(b/a, 2) + " the " + what
 }
 
 // replayed reports whether most kernels of a side's passes are launched by graph replays.
@@ -229,7 +237,10 @@ func (c *comparison) waterfall(r *Report) {
 	known := [2]bool{true, true}
 	for side := range floors {
 		for i := range c.rows.names {
-			floors[side] += min(c.parts[side][i].floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
+			if k := c.rows.class[i]; k != compute && k != memory {
+				continue // small kernels are as short as they get
+			}
+			floors[side] += min(c.parts[side][i].work.Floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
 		}
 		known[side] = floors[side] > 0
 	}

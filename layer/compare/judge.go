@@ -47,8 +47,11 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 	for i, s := range rows {
 		r := &j.rows[i]
 		r.result = p.judge(s, byClass[s.class], pass, floor.of(s.class), runs)
-		if r.gone, r.fresh = p.oneSided(s); r.gone || r.fresh {
-			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != waiting && s.class != transfer
+		if s.class != waiting { // nothing waits is a time like any other
+			r.gone, r.fresh = p.oneSided(s)
+		}
+		if r.gone || r.fresh {
+			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != transfer
 			continue
 		}
 		if r.judged {

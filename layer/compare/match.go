@@ -157,7 +157,7 @@ func (p params) match(sides [2]*Side, o *Options) *matching {
 		}
 	}
 	p.matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) }, false)
-	if len(m.pairs) == 0 {
+	if min(m.share(0), m.share(1)) < p.Matched { // other sizes of the same work, which is a doubt
 		sized := func(x, y identity) bool { return !o.PerToken || x.tokens > 0 && y.tokens > 0 }
 		p.matchAlike(m, sides, sized, true)
 	}

@@ -3,12 +3,14 @@ package compare
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -51,7 +53,11 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed}
 		}
 	}
-	m := &measurer{device: d, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, known: map[kernelKey]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[exchangeKey]time.Duration{}}
+	costs, err := roofline.Analyze(ctx, a, roofline.Options{On: &d.ID, Kernels: true})
+	if err != nil {
+		return nil, err
+	}
+	m := &measurer{device: d, costs: costs, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, known: map[kernelKey]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[exchangeKey]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	r.Categories = !m.byOperator
 	for i := range d.Models {
@@ -72,6 +78,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 // measurer is the work of one Measure.
 type measurer struct {
 	device     *layer.Device
+	costs      *roofline.Report
 	at         []int32 // index in Run.Kernels of each kernel, and one; 0: nobody has asked
 	run        *Run
 	byOperator bool
@@ -246,6 +253,13 @@ func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
 	own := m.transferOf(k, d)
 	c.Time += own
 	c.Wait += d - own
+	if cost, ok := m.costs.Cost(k); ok {
+		c.Floor, c.Bytes, c.GFLOP = c.Floor+cost.Floor, c.Bytes+cost.Bytes, c.GFLOP+cost.GFLOP
+		c.Compute = c.Compute || cost.ComputeBound()
+		if size := cost.M * cost.N * cost.K; size > c.largest {
+			c.Shape, c.largest = fmt.Sprintf("%d×%d×%d", cost.M, cost.N, cost.K), size
+		}
+	}
 	name := m.run.Rows[i].Operator
 	mp.count[i]++
 	m.launches[i]++

@@ -123,7 +123,7 @@ func parse(t *testing.T, text []byte) doc {
 }
 
 // generated is a trace of a prefill and twenty decode steps; passOf tells the pass of a GPU activity by its start in ns.
-func generated(t *testing.T, seed uint64) (text []byte, passOf map[int64]int) {
+func generated(t *testing.T, seed uint64, edits ...func(*gen.Config)) (text []byte, passOf map[int64]int) {
 	t.Helper()
 	passes := []gen.Pass{{Prefills: 1, Tokens: 512}}
 	for range 20 {
@@ -136,6 +136,9 @@ func generated(t *testing.T, seed uint64) (text []byte, passOf map[int64]int) {
 				passOf[x.Start] = x.Pass
 			}
 		}}
+	for _, edit := range edits {
+		edit(&cfg)
+	}
 	var b bytes.Buffer
 	if err := gen.Write(&b, cfg); err != nil {
 		t.Fatal(err)

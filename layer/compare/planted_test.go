@@ -1,12 +1,15 @@
 package compare_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 )
@@ -98,6 +101,114 @@ func TestPlanted(t *testing.T) {
 			}
 			if back := report(t, b, a, compare.Options{}); back.Verdict != c.verdict.Opposite() || len(back.Findings) != 1 {
 				t.Errorf("the other way round: %s, %s", back.Text, kindsOf(back))
+			}
+		})
+	}
+}
+
+// pauses puts so many µs behind each of the kernels that which chooses: all that comes later moves.
+func (d doc) pauses(which func(map[string]any) bool, us float64) {
+	list := d.events()
+	slices.SortStableFunc(list, func(a, b map[string]any) int { return cmp.Compare(ts(a), ts(b)) })
+	var shift float64
+	for _, e := range list {
+		if _, ok := e["ts"].(float64); !ok {
+			continue
+		}
+		e["ts"] = ts(e) + shift
+		if which(e) {
+			shift += us
+		}
+	}
+}
+
+// waits makes the first kernel of each pass whose name holds a word take so many µs longer: what follows moves.
+func (d doc) waits(word string, us float64, passOf map[int64]int) {
+	passes := map[int][]map[string]any{}
+	d.passesOf(passOf, 1, func(e map[string]any) {
+		p := passOf[int64(math.Round(ts(e)*1e3))]
+		passes[p] = append(passes[p], e)
+	})
+	d.pause(us, passOf)
+	for _, list := range passes {
+		slices.SortFunc(list, func(a, b map[string]any) int { return cmp.Compare(ts(a), ts(b)) })
+		first := slices.IndexFunc(list, named(word))
+		for i := first; i >= 0 && i < len(list); i++ {
+			if i == first {
+				list[i]["dur"] = list[i]["dur"].(float64) + us
+			} else {
+				list[i]["ts"] = ts(list[i]) + us
+			}
+		}
+	}
+}
+
+// Changes of more than one kernel: what is found, where, and the phrase that says why.
+func TestPlantedElsewhere(t *testing.T) {
+	parallel := func(c *gen.Config) { c.TP = 2 }
+	splitK := func(c *gen.Config) { c.Arch.SplitK = true }
+	decodes := func(edit func(p *gen.Pass)) func(c *gen.Config) {
+		return func(c *gen.Config) {
+			c.Passes = slices.Clone(c.Passes)
+			for i := range c.Passes {
+				if c.Passes[i].Decodes > 0 {
+					edit(&c.Passes[i])
+				}
+			}
+		}
+	}
+	tokens := decodes(func(p *gen.Pass) { p.Decodes = 32 })
+	eager := decodes(func(p *gen.Pass) { p.Mode = gen.Eager })
+	for _, c := range []struct {
+		name     string
+		a, b     func(*gen.Config)
+		change   func(d doc, passOf map[int64]int)
+		o        compare.Options
+		verdict  compare.Outcome
+		finding  string
+		operator string
+		us, by   float64 // of the row a pass, and how exactly
+		because  string
+		part     string // of the waterfall that is beyond noise
+	}{
+		{"idle between kernels", nil, nil, func(d doc, _ map[int64]int) { d.pauses(named("BatchDecode"), 50) }, compare.Options{}, compare.Slower, "waiting idle", "idle", 400, 40, "", "between kernels"},
+		{"waiting for ranks", parallel, parallel, func(d doc, passOf map[int64]int) { d.waits("reduce_", 400, passOf) }, compare.Options{}, compare.Slower, "waiting waiting for ranks", "waiting for ranks", 400, 20, "", "waiting for ranks"},
+		{"fused", splitK, splitK, func(d doc, _ map[int64]int) {
+			d.drop(named("splitKreduce"))
+			d.rename("splitK_TNT", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT")
+		}, compare.Options{}, "", "operator o_proj", "o_proj", 0, math.Inf(1), "fused: ", ""},
+		{"the tokens doubled", nil, tokens, func(doc, map[int64]int) {}, compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}, compare.Slower, "operator attention", "attention", 0, math.Inf(1), "2.00× the tokens", "kernels"},
+		{"graph to eager", nil, eager, func(doc, map[int64]int) {}, compare.Options{}, "", "path", "", 0, 0, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			edits := func(f func(*gen.Config)) []func(*gen.Config) {
+				if f == nil {
+					return nil
+				}
+				return []func(*gen.Config){f}
+			}
+			base, _ := generated(t, 1, edits(c.a)...)
+			text, passOf := generated(t, 2, edits(c.b)...)
+			d := parse(t, text)
+			c.change(d, passOf)
+			r := report(t, parse(t, base).side(t, nil), d.side(t, nil), c.o)
+			if c.verdict != "" && r.Verdict != c.verdict || !strings.Contains(kindsOf(r), c.finding) {
+				t.Errorf("%s, findings %s; want %s, %s", r.Text, kindsOf(r), c.verdict, c.finding)
+			}
+			for _, row := range r.Rows {
+				if row.Operator == c.operator && (math.Abs(float64(row.Delta)/1e3-c.us) > c.by || !strings.Contains(row.Because, c.because)) {
+					t.Errorf("%s; want %v µs, %q", row.Text, c.us, c.because)
+				}
+			}
+			var sum time.Duration
+			for _, part := range r.Waterfall {
+				sum += part.Delta
+				if part.Operator == c.part && !part.Significant {
+					t.Errorf("%s: %v to %v is not found", part.Operator, part.Low, part.High)
+				}
+			}
+			if sum != r.Delta {
+				t.Errorf("the waterfall adds up to %v, the step differs by %v", sum, r.Delta)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
@@ -117,6 +118,78 @@ func TestText(t *testing.T) {
 	for _, want := range []string{"B is slower", "attention", "between-run floor 0.75%", "= pass", "fail: 3%"} {
 		if !strings.Contains(text.String(), want) || !strings.Contains(markdown.String(), want) {
 			t.Errorf("%q is missing:\n%s\n%s", want, text.String(), markdown.String())
+		}
+	}
+}
+
+// The kernel times of both sides add up to the raw durations by name, within 0.1%, across vendors: operators divide them, and lose nothing.
+func TestKernelTimesAreRawSums(t *testing.T) {
+	rules := classify.Default()
+	for _, c := range byHand {
+		a, b := measured(t, c.a, c.config), measured(t, c.b, c.config)
+		r := report(t, a, b, compare.Options{})
+		for i, file := range []string{c.a, c.b} {
+			d := real(t, file)
+			want, got := map[string]float64{}, map[string]float64{}
+			launches := map[string]float64{}
+			for _, row := range r.Rows {
+				var sum time.Duration
+				for _, k := range row.Kernels {
+					own := []time.Duration{k.A + k.WaitA, k.B + k.WaitB}[i]
+					got[k.Name] += float64(own) / 1e3
+					launches[k.Name] += []float64{k.LaunchesA, k.LaunchesB}[i]
+					sum += []time.Duration{k.A, k.B}[i]
+				}
+				if row.Class != "waiting" && len(row.Kernels) > 0 {
+					if kernel := []time.Duration{row.KernelA, row.KernelB}[i]; (kernel - sum).Abs() > time.Duration(len(row.Kernels)) {
+						t.Errorf("%s: kernels of %s add up to %v, the row has %v", file, row.Operator, sum, kernel)
+					}
+				}
+			}
+			for _, e := range d.events() {
+				if name, _ := e["name"].(string); onGPU(e) {
+					dur, _ := e["dur"].(float64)
+					want[rules.Facts(name).Short] += dur
+					launches[rules.Facts(name).Short]--
+				}
+			}
+			var all, held float64
+			for name, sum := range want {
+				all += sum
+				if launches[name] != 0 {
+					continue // some are in no pass
+				}
+				held += sum
+				if math.Abs(got[name]-sum) > 0.001*sum {
+					t.Errorf("%s: %s takes %.3f µs, its records add up to %.3f", file, name, got[name], sum)
+				}
+			}
+			if held < 0.7*all {
+				t.Errorf("%s: only %.1f of %.1f µs are held against their records", file, held, all)
+			}
+		}
+	}
+}
+
+// A comment on a change has at most 60 lines, however much there is to say.
+func TestMarkdownIsShort(t *testing.T) {
+	r := report(t, withHost(side(1, 40, nil), 1, op{name: "prepare", us: 680}), withHost(side(2, 40, times("attention", 1.6)), 2, op{name: "prepare", us: 1680}),
+		compare.Options{Gates: []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "host", Limit: 0.03}, {What: "waiting", Limit: 0.03}, {What: "attention", Limit: 0.03}}})
+	for range 5 {
+		r.Rows, r.Findings, r.Notes = append(r.Rows, r.Rows...), append(r.Findings, r.Findings...), append(r.Notes, r.Notes...)
+		r.Host.Rows = append(r.Host.Rows, r.Host.Rows...)
+		r.Doubts, r.Left = append(r.Doubts, r.Findings[0]), append(r.Left, "a kind of passes")
+	}
+	var b strings.Builder
+	if err := r.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(b.String(), "\n"); lines > 58 /* and two more parts of the step */ {
+		t.Errorf("%d lines:\n%s", lines, b.String())
+	}
+	for _, part := range []string{"= pass", "others", "and 61 more", "between kernels", "What the host does", "Look first at", "- fail: 3%"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%q is missing:\n%s", part, b.String())
 		}
 	}
 }

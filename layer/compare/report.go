@@ -2,6 +2,8 @@ package compare
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
@@ -142,6 +144,9 @@ type Row struct {
 	// FloorA and FloorB are what the row's work takes at least on its GPU, as far as that is known; 0 unknown.
 	FloorA time.Duration `json:"a_floor_ns,omitempty"`
 	FloorB time.Duration `json:"b_floor_ns,omitempty"`
+	// WorkA and WorkB are what it has to do, as far as that is known.
+	WorkA Work `json:"a_work"`
+	WorkB Work `json:"b_work"`
 	// Found is what is known in a word: "new", "removed", "yes", "not judged", "not clear" where the difference would be a finding but may
 	// be noise, else "". Text says what the difference is in a sentence.
 	Found  string `json:"found"`
@@ -172,6 +177,7 @@ type kernelUse struct {
 	name, category string
 	launches       float64
 	time, wait     time.Duration
+	work           Work
 	times          []float64 // of each pass, or of each run its median
 }
 
@@ -195,7 +201,58 @@ type KernelDelta struct {
 	Significant bool          `json:"significant"`
 	Status      Change        `json:"status"`
 
+	// WorkA and WorkB are what it has to do, as far as that is known.
+	WorkA Work `json:"a_work"`
+	WorkB Work `json:"b_work"`
+
 	times [2][]float64
+}
+
+// Work is what kernels have to do in a pass, in the mean. Zero is unknown.
+type Work struct {
+	Floor time.Duration `json:"floor_ns,omitempty"` // how long the GPU needs at least
+	Bytes int64         `json:"bytes,omitempty"`    // weights, cache and activations
+	GFLOP float64       `json:"gflop,omitempty"`    // 10⁹ operations
+	// Shape is M×N×K of its products, the largest first, where it has any.
+	Shape string `json:"shape,omitempty"`
+
+	compute bool  // arithmetic limits it
+	largest int64 // product of Shape
+}
+
+// add counts a kernel of one of n passes.
+func (w *Work) add(k *KernelTime, scale, n float64) {
+	w.Floor += time.Duration(scale * float64(k.Floor) / n)
+	w.Bytes += int64(scale * float64(k.Bytes) / n)
+	w.GFLOP += scale * k.GFLOP / n
+	w.compute = w.compute || k.Compute
+	if size := k.size(); size > w.largest {
+		w.Shape, w.largest = k.Shape, size
+	}
+}
+
+// join adds the work of another kernel.
+func (w *Work) join(of *Work) {
+	w.Floor, w.Bytes, w.GFLOP, w.compute = w.Floor+of.Floor, w.Bytes+of.Bytes, w.GFLOP+of.GFLOP, w.compute || of.compute
+	if of.largest > w.largest {
+		w.Shape, w.largest = of.Shape, of.largest
+	}
+}
+
+// size is the product of a shape's sizes, 0 for none.
+func (k *KernelTime) size() int64 {
+	if k.Shape == "" {
+		return 0
+	}
+	size := int64(1)
+	for part := range strings.SplitSeq(k.Shape, "×") {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return 0
+		}
+		size *= n
+	}
+	return size
 }
 
 // Other is a comparison of other passes than the main one's, in short.

@@ -369,11 +369,12 @@ type part struct {
 	launches        float64   // a pass, in the mean
 	most            int       // launches of a pass
 	kernels         []kernelUse
-	floor           time.Duration // a pass, in the mean; 0 unknown
+	work            Work // a pass, in the mean
 }
 
 // usualLaunches is how many kernels of each row most of the compared passes of each side run: a pass with a few less has lost records, and its time is
-// filled in where it is judged. Where a side has no two passes that agree, the other side's count holds.
+// filled in where it is judged. Where a side has no two passes that agree, the other side's count holds if both run the
+// same kernels.
 func (c *comparison) usualLaunches() [2][]int {
 	var usual [2][]int
 	var agree [2][]int
@@ -401,7 +402,7 @@ func (c *comparison) usualLaunches() [2][]int {
 	own := [2][]int{slices.Clone(usual[0]), slices.Clone(usual[1])}
 	for side := range usual {
 		for row := range usual[side] {
-			if agree[side][row] < 2 {
+			if agree[side][row] < 2 && c.equal {
 				usual[side][row] = max(own[0][row], own[1][row])
 			}
 		}
@@ -460,7 +461,8 @@ func (c *comparison) measure(side int) []part {
 					names[row][name.Name] = u
 				}
 				u.launches += float64(k.Count) / n
-				out[row].floor += time.Duration(scale * float64(k.Floor) / n)
+				out[row].work.add(&k, scale, n)
+				u.work.add(&k, scale, n)
 				u.time, u.wait = u.time+k.Time, u.wait+k.Wait
 				u.times[at] += scale * float64(k.Time)
 			}

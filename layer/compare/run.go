@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"time"
@@ -104,6 +105,14 @@ type KernelTime struct {
 	Wait time.Duration `json:"wait_ns,omitempty"`
 	// Floor is what their work takes at least on the GPU, 0 where that is not known.
 	Floor time.Duration `json:"floor_ns,omitempty"`
+	// Bytes and GFLOP are what it has to move and to compute, 0 unknown; Compute says that arithmetic limits it.
+	Bytes   int64   `json:"bytes,omitempty"`
+	GFLOP   float64 `json:"gflop,omitempty"`
+	Compute bool    `json:"compute_bound,omitempty"`
+	// Shape is M×N×K of its product, of the largest one where it has several; "" for others.
+	Shape string `json:"shape,omitempty"`
+
+	largest int64 // product of Shape
 }
 
 // RowTime is the time of one row.
@@ -253,7 +262,7 @@ func (p *Pass) checkKernels(r *Run) error {
 		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || i > 0 && k.Kernel <= p.Kernels[i-1].Kernel {
 			return fmt.Errorf("pass %d has kernel %d out of order", p.Index, k.Kernel)
 		}
-		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime || k.Wait < 0 || k.Wait > maxTime || k.Floor < 0 || k.Floor > maxTime {
+		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime || k.Wait < 0 || k.Wait > maxTime || k.Floor < 0 || k.Floor > maxTime || k.Bytes < 0 || !(k.GFLOP >= 0) || math.IsInf(k.GFLOP, 0) {
 			return fmt.Errorf("pass %d has kernel %d %d times in %d ns", p.Index, k.Kernel, k.Count, k.Time)
 		}
 	}

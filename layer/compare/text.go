@@ -16,7 +16,20 @@ func (r *Report) WriteText(w io.Writer) error { return r.write(w, false) }
 // WriteMarkdown prints the same as Markdown, for a summary of a workflow or an issue.
 func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, true) }
 
+// limits are how many lines of each list are printed.
+type limits struct{ rows, host, findings, gates, notes int }
+
+var (
+	textLimits = limits{rows: 60, host: 20, findings: 40, gates: 40, notes: 40}
+	// markdownLimits keep a comment on a change to sixty lines, where doubts, what is left out and notes are one list.
+	markdownLimits = limits{rows: 8, host: 3, findings: 3, gates: 3, notes: 2}
+)
+
 func (r *Report) write(w io.Writer, markdown bool) error {
+	l := textLimits
+	if markdown {
+		l = markdownLimits
+	}
 	b := table.NewWriter(w)
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	if markdown {
@@ -31,34 +44,49 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 	}
 	line("%s", r.B.line("B"))
 	line("")
-	t := r.table()
-	var err error
-	if markdown {
-		err = t.WriteMarkdown(b)
-	} else {
-		err = t.WriteText(b)
+	list := func(t *table.Table) error {
+		if markdown {
+			return t.WriteMarkdown(b)
+		}
+		return t.WriteText(b)
 	}
-	if err != nil {
+	if err := list(r.table(l.rows)); err != nil {
 		return err
+	}
+	if len(r.Waterfall) > 0 {
+		line("\nWhere a step's time changed")
+		line("")
+		if err := list(r.cascade()); err != nil {
+			return err
+		}
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Judged }) {
 		line("\nWhat the host does, per step")
 		line("")
-		t := h.table()
-		write := t.WriteText
-		if markdown {
-			write = t.WriteMarkdown
-		}
-		if err := write(b); err != nil {
+		if err := list(h.table(l.host)); err != nil {
 			return err
 		}
 	}
 	line("\nLook first at: %s", r.First.Sentence())
-	section(b, "Findings, largest first", len(r.Findings), func(i int) string { return r.Findings[i].Sentence() })
-	section(b, "Doubts", len(r.Doubts), func(i int) string { return r.Doubts[i].Sentence() })
-	section(b, "Gates", len(r.Gates), func(i int) string { return r.Gates[i].Outcome + ": " + r.Gates[i].Text })
-	section(b, "Left out", len(r.Left), func(i int) string { return r.Left[i] })
-	section(b, "Notes", len(r.Notes), func(i int) string { return r.Notes[i] })
+	var findings, gates, doubts []string
+	for i := range r.Findings {
+		findings = append(findings, r.Findings[i].Sentence())
+	}
+	for i := range r.Gates {
+		gates = append(gates, r.Gates[i].Outcome+": "+r.Gates[i].Text)
+	}
+	for i := range r.Doubts {
+		doubts = append(doubts, r.Doubts[i].Sentence())
+	}
+	section(b, "Findings, largest first", findings, l.findings)
+	section(b, "Gates", gates, l.gates)
+	if markdown {
+		section(b, "Notes", slices.Concat(doubts, r.Left, r.Notes), l.notes)
+		return b.Flush()
+	}
+	section(b, "Doubts", doubts, l.notes)
+	section(b, "Left out", r.Left, l.notes)
+	section(b, "Notes", r.Notes, l.notes)
 	return b.Flush()
 }
 
@@ -66,41 +94,48 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := table.NewCSV(w)
 	c.Header("kind", "operator", "kernel", "was", "class", "a_ns", "b_ns", "delta_ns", "a_kernel_ns", "b_kernel_ns", "delta_kernel_ns", "low_ns", "high_ns", "judged", "significant", "status",
-		"launches_a", "launches_b", "a_floor_ns", "b_floor_ns", "because")
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		for _, s := range []string{"operator", row.Operator, "", "", row.Class} {
+		"launches_a", "launches_b", "a_floor_ns", "b_floor_ns", "because", "category", "a_wait_ns", "b_wait_ns", "a_bytes", "b_bytes", "a_gflop", "b_gflop", "a_shape", "b_shape")
+	texts := func(list ...string) {
+		for _, s := range list {
 			c.String(s)
 		}
-		for _, d := range []time.Duration{row.A, row.B, row.Delta, row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High} {
+	}
+	times := func(list ...time.Duration) {
+		for _, d := range list {
 			c.Int(int64(d))
 		}
-		for _, s := range []string{fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), row.Status.String()} {
-			c.String(s)
-		}
+	}
+	work := func(a, b *Work) {
+		c.Int(a.Bytes)
+		c.Int(b.Bytes)
+		c.Float(a.GFLOP)
+		c.Float(b.GFLOP)
+		texts(a.Shape, b.Shape)
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		texts("operator", row.Operator, "", "", row.Class)
+		times(row.A, row.B, row.Delta, row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High)
+		texts(fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), row.Status.String())
 		c.Float(row.LaunchesA)
 		c.Float(row.LaunchesB)
-		c.Int(int64(row.FloorA))
-		c.Int(int64(row.FloorB))
-		c.String(row.Because)
+		times(row.FloorA, row.FloorB)
+		texts(row.Because, "", "", "")
+		work(&row.WorkA, &row.WorkB)
 		if err := c.End(); err != nil {
 			return err
 		}
-		for _, k := range row.Kernels {
-			for _, s := range []string{"kernel", row.Operator, k.Name, k.Was, row.Class, "", "", ""} {
-				c.String(s)
-			}
-			for _, d := range []time.Duration{k.A, k.B, k.B - k.A} {
-				c.Int(int64(d))
-			}
-			for range 5 {
-				c.String("")
-			}
+		for k := range row.Kernels {
+			k := &row.Kernels[k]
+			texts("kernel", row.Operator, k.Name, k.Was, row.Class, "", "", "")
+			times(k.A, k.B, k.B-k.A, k.Low, k.High)
+			texts(fmt.Sprint(k.Judged), fmt.Sprint(k.Significant), k.Status.String())
 			c.Float(k.LaunchesA)
 			c.Float(k.LaunchesB)
-			for range 3 {
-				c.String("")
-			}
+			times(k.WorkA.Floor, k.WorkB.Floor)
+			texts("", k.Category)
+			times(k.WaitA, k.WaitB)
+			work(&k.WorkA, &k.WorkB)
 			if err := c.End(); err != nil {
 				return err
 			}
@@ -109,14 +144,17 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	return c.Flush()
 }
 
-// section prints a list under a title; nothing where the list is empty.
-func section(b *table.Writer, title string, n int, of func(i int) string) {
-	if n == 0 {
+// section prints a list under a title, at most so many of its lines; nothing where the list is empty.
+func section(b *table.Writer, title string, list []string, most int) {
+	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n\n", title)
-	for i := range n {
-		fmt.Fprintf(b, "- %s\n", of(i))
+	for _, line := range list[:min(len(list), most)] {
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+	if n := len(list) - most; n > 0 {
+		fmt.Fprintf(b, "- and %d more\n", n)
 	}
 }
 
@@ -142,14 +180,36 @@ func name(s *Summary) string {
 	return s.Trace
 }
 
-// table lists the rows, the largest difference first.
-func (r *Report) table() *table.Table {
-	t := table.New(table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
-		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"), table.Text("Kernel B"))
-	us := func(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
+// us prints microseconds.
+func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
+
+// overlaps is from which share on the time of a row's kernels and its part of the step differ so much that both are printed.
+const overlaps = 0.05
+
+// overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of them.
+func (r *Row) overlapped() bool {
+	far := func(x, y time.Duration) bool { return float64(abs(x-y)) > overlaps*float64(max(x, y)) }
+	return r.Class != classNames[waiting] && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
+}
+
+// table lists the rows, the largest difference first; behind so many of them the others are one.
+func (r *Report) table(most int) *table.Table {
+	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.overlapped() })
+	columns := []table.Column{table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
+		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"), table.Text("Kernel B")}
+	if both { // the interval is that of kernel time
+		columns = slices.Insert(columns, 5, table.Number("Kernel time A → B"))
+	}
+	t := table.New(columns...)
+	shown := 0
+	var rest Interval
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.A == 0 && row.B == 0 {
+			continue
+		}
+		if shown++; shown > most {
+			rest.A, rest.B, rest.Delta = rest.A+row.A, rest.B+row.B, rest.Delta+row.Delta
 			continue
 		}
 		percent, share := "", ""
@@ -163,23 +223,44 @@ func (r *Report) table() *table.Table {
 		if !row.Judged {
 			interval = ""
 		}
-		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
-			first(row.KernelsA), first(row.KernelsB))
+		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
+			first(row.KernelsA), first(row.KernelsB)}
+		if both {
+			times := ""
+			if row.overlapped() {
+				times = us(row.KernelA) + " → " + us(row.KernelB)
+			}
+			cells = slices.Insert(cells, 5, times)
+		}
+		t.Row(cells...)
+	}
+	if shown > most {
+		t.Row(countOf(shown-most, "other", "others"), us(rest.A), us(rest.B), us(rest.Delta))
 	}
 	t.Rule()
 	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta), fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
 	return t
 }
 
-// hostRows is how many operations of the host a table lists.
-const hostRows = 20
+// cascade lists the parts of the step.
+func (r *Report) cascade() *table.Table {
+	t := table.New(table.Text("Part"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"), table.Text("Found"))
+	for i := range r.Waterfall {
+		row := &r.Waterfall[i]
+		between := ""
+		if row.Judged {
+			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
+		}
+		t.Row(row.Operator, us(row.A), us(row.B), us(row.Delta), between, row.Found)
+	}
+	return t
+}
 
 // table lists the operations, the largest difference first.
-func (h *HostReport) table() *table.Table {
+func (h *HostReport) table(most int) *table.Table {
 	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
 		table.Text("Found"), table.Number("Count"))
-	us := func(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
-	for i := range h.Rows[:min(len(h.Rows), hostRows)] {
+	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
 		between := ""
 		if row.Judged {

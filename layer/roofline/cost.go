@@ -25,6 +25,9 @@ type Cost struct {
 	PeakShare float64 `json:"peak_share"`
 }
 
+// ComputeBound reports whether arithmetic limits it at its floor.
+func (c Cost) ComputeBound() bool { return c.Bound == boundCompute }
+
 // costs are kept by the kernel that took most of its operator's time.
 type costs map[layer.Kernel]Cost
 
