@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -86,6 +87,8 @@ type Report struct {
 	Idle     []ReportIdle     `json:"idle"`
 	Exposure []ReportExposure `json:"exposure"`
 	Fusions  []ReportFusion   `json:"fusions"`
+	// Ranks is what several ranks tell together; nil where one was read. All else is about one of them.
+	Ranks *fleet.Report `json:"ranks,omitempty"`
 	// Notes are remarks for people: what was assumed, left out or doubtful.
 	Notes []string `json:"notes"`
 	// Against is the comparison with the recording of [ReportOptions.Against]:
@@ -365,8 +368,11 @@ func (r *Report) sumUp() {
 }
 
 func (r *Report) addTrace(i int, p *reportPart) {
-	if r.GPU == "" {
-		r.GPU = p.d.GPU
+	if gpu := p.d.GPU; r.GPU == "" {
+		r.GPU = gpu
+	} else if gpu != "" && !strings.Contains(", "+r.GPU+", ", ", "+gpu+", ") {
+		r.GPU += ", " + gpu
+		r.note("%s is of another GPU: these seem to be two runs. Compare them with `strata compare --a A --b B`.", p.name)
 	}
 	if c := p.a.Config; c != nil && r.Model == "" {
 		r.Model = c.Summary().Model

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -67,6 +68,10 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	p.head(r)
 	p.waterfall(r)
 	p.findings(r)
+	if r.Ranks != nil {
+		p.heading(2, "Ranks")
+		_ = r.Ranks.WriteText(p, fleet.Text{Width: o.Width, Markdown: o.Markdown, Brief: true}) // a Builder does not fail
+	}
 	p.passes(r)
 	p.operators(r)
 	p.exposure(r)

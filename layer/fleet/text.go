@@ -13,6 +13,8 @@ type Text struct {
 	// Width is how many columns tables may have, 0 for any number. Markdown writes Markdown.
 	Width    int
 	Markdown bool
+	// Brief leaves out what a report around it says: title, verdict and findings.
+	Brief bool
 }
 
 // What of a report stands in its text: fewer than 200 lines, however many ranks there are.
@@ -27,12 +29,18 @@ const (
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer, o Text) error {
 	t := writer{table.NewWriter(w), o}
-	t.title("strata fleet of " + count(len(r.Runs), "recording"))
-	t.line(r.Verdict)
+	if !o.Brief {
+		t.title("strata fleet of " + count(len(r.Runs), "recording"))
+		t.line(r.Verdict)
+	}
 	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)), table.Count(int64(r.Files)),
 		table.Count(int64(r.Ranks)), count(len(r.Runs), "recording"), r.Health))
-	t.findings(r)
-	t.runs(r)
+	if !o.Brief {
+		t.findings(r)
+	}
+	if !o.Brief || len(r.Runs) > 1 {
+		t.runs(r)
+	}
 	for i := range r.Runs {
 		if len(r.Runs) > fewRuns {
 			break // their groups are in the JSON

@@ -44,7 +44,7 @@ type options struct {
 
 func (o *options) flags(fs *flag.FlagSet, usual string) {
 	other := map[string]string{newest: all, all: newest}[usual]
-	o.recordings = app.Choice(fs, "recordings", "which recordings of a folder: all of them, or the newest", usual, other)
+	o.recordings = app.Choice(fs, "recordings", "which `recordings` of a folder are read", usual, other)
 	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file only, beginning with number I, counted from 0; default: all")
 	fs.StringVar(&o.keep, "keep", "", "`directory` for digests; files with a newer digest there are not read again; default: none")
 	fs.StringVar(&o.commit, "commit", "", "`COMMIT` to write into the digests, for trends; default: none")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -15,8 +16,9 @@ import (
 // options are the program's own flags.
 type options struct {
 	app.Reckoning
-	all, allRanks bool
+	all, strict   bool
 	html, against string
+	recordings    *string
 }
 
 // Program returns the program with fresh flags.
@@ -39,14 +41,22 @@ func Program() app.Program {
 		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
-			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages")
+			o.recordings = app.Choice(fs, "recordings", "which `recordings` of a folder are read", newest, allRecordings)
+			fs.BoolVar(&o.strict, "strict", false, "end with an error where a rank cannot be read; default: it is a line of the report")
 			app.HTMLFile(fs, &o.html)
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
 			o.Register(fs, "gpu")
 		},
-		Run: func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
+		Obsolete: []app.Obsolete{{Name: "all-ranks", Note: "is the rule: every rank of a folder is read"}},
+		Run:      func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
 	}
 }
+
+// The values of --recordings.
+const (
+	newest        = "newest"
+	allRecordings = "all"
+)
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
 	defer app.CollectOften()()
@@ -64,26 +74,12 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err != nil {
 		return err
 	}
-	rec, err := env.OpenRun(ctx, paths, o.allRanks)
-	if err != nil {
-		return err
-	}
-	var files []string
-	for _, p := range rec.Parts {
-		files = append(files, p.Path)
-	}
-	if !env.Demo() {
-		if opts.Server, err = triage.ReadBeside(files...); err != nil {
-			return err
-		}
-	}
 	if o.against != "" {
 		if opts.Against, err = env.Open(ctx, o.against, strata.Options{}); err != nil {
 			return err
 		}
 	}
-	env.Step("analysing", 0, 0)
-	r, err := strata.Analyze(ctx, rec, opts)
+	r, err := o.analyze(ctx, env, paths, opts)
 	if err != nil {
 		return err
 	}
@@ -131,4 +127,67 @@ func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
 	}
 	opts.Light, err = o.Options()
 	return opts, err
+}
+
+// analyze reports on what is named: on all ranks of a recording, or on the files of one.
+func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opts strata.ReportOptions) (*strata.Report, error) {
+	ranks, err := o.find(ctx, env, paths)
+	if err != nil {
+		return nil, err
+	}
+	if ranks != nil {
+		defer ranks.Close()
+		if opts.Server, err = triage.ReadBeside(ranks.Recordings[0].Files[0].Path); err != nil {
+			return nil, err
+		}
+		r, err := ranks.Report(ctx, strata.DigestOptions{Open: env.LoadOptions(), Layers: opts.Layers,
+			Progress: func(done, total int) { env.Count("ranks", done, total) }}, opts)
+		if err != nil {
+			return nil, err
+		}
+		env.Judging(r.Health)
+		for i := range r.Ranks.Runs {
+			if bad := r.Ranks.Runs[i].Bad; o.strict && len(bad) > 0 {
+				return nil, fmt.Errorf("%s: %s (leave --strict out to go on without it)", bad[0].File, bad[0].Why)
+			}
+		}
+		return r, nil
+	}
+	rec, err := env.OpenRun(ctx, paths, false)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, p := range rec.Parts {
+		files = append(files, p.Path)
+	}
+	if !env.Demo() {
+		if opts.Server, err = triage.ReadBeside(files...); err != nil {
+			return nil, err
+		}
+	}
+	env.Step("analysing", 0, 0)
+	return strata.Analyze(ctx, rec, opts)
+}
+
+// find looks for ranks where a folder, an archive or a pattern, or files of several ranks, are named; nil for one rank.
+func (o *options) find(ctx context.Context, env *app.Env, paths []string) (*strata.Ranks, error) {
+	if len(paths) == 0 || slices.Contains(paths, "-") {
+		return nil, nil
+	}
+	ranks, err := strata.FindRanks(ctx, paths, env.LoadOptions())
+	if err != nil || len(ranks.Recordings) == 0 {
+		return nil, nil // what is wrong with it, the reader of one file says
+	}
+	if n := len(ranks.Recordings); *o.recordings == newest && n > 1 && len(paths) == 1 {
+		ranks.Recordings = ranks.Recordings[:1]
+		if ranks.Many() {
+			env.Notef("1 of %d recordings: %s; --recordings all reads all", n, ranks.Recordings[0].Name)
+		}
+	}
+	if !ranks.Many() || len(paths) > 1 && len(ranks.Recordings) > 1 {
+		ranks.Close()
+		return nil, nil
+	}
+	return ranks, nil
 }
