@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -241,7 +242,7 @@ func sizeOf(f *finding.Finding) string {
 		return ""
 	}
 	share := ""
-	if f.Of != finding.NoBasis {
+	if f.Of != finding.NoBasis && !math.IsNaN(f.Share) {
 		share = fmt.Sprintf(" (%s %s)", table.Pct(100*f.Share, 1), f.Of.Title())
 	}
 	if f.Of == finding.OfGPU {

@@ -225,7 +225,7 @@ func (p *printer) finding(n int, f *finding.Finding) {
 	if p.o.Markdown {
 		fmt.Fprintf(p, "%d. **%s**%s\n", n, table.EscapeMarkdown(f.Text), table.EscapeMarkdown(strings.TrimPrefix(headline(f), f.Text)))
 		for _, l := range lines(f) {
-			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeMarkdown(l[1]))
+			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeProse(l[1]))
 		}
 		fmt.Fprintf(p, "   - next: `%s`\n", strings.ReplaceAll(table.Clean(f.Next), "`", "'"))
 		return

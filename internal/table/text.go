@@ -132,6 +132,20 @@ func EscapeMarkdown(s string) string {
 	return b.String()
 }
 
+// EscapeProse escapes Markdown except in pairs of back quotes, which advice has around flags.
+func EscapeProse(s string) string {
+	spans := strings.Split(s, "`")
+	if len(spans)%2 == 0 {
+		return EscapeMarkdown(s)
+	}
+	for i := range spans {
+		if i%2 == 0 {
+			spans[i] = EscapeMarkdown(spans[i])
+		}
+	}
+	return strings.Join(spans, "`")
+}
+
 // wordInside reports whether the underscore at byte i stands between letters or
 // digits, where GitHub's Markdown does not take it for emphasis.
 func wordInside(s string, i int) bool {

@@ -227,7 +227,7 @@ func TestUnsteadyPasses(t *testing.T) {
 		{"a few", []float64{1, 2, 3, 4, 5}, ""},
 		{"a rise of 10%", rise(20, 0.1), "passes change while they are recorded: by +9.5% from the first to the last"},
 		{"a fall of 10%", rise(2000, -0.1), "passes change while they are recorded: by -10.5% from the first to the last"},
-		{"two kinds", []float64{1e6, 1e6, 2e6, 1e6, 2e6, 1e6, 2e6, 1e6}, "passes are of two kinds: 3 of 8 take about 2.000 ms, the others 1.000 ms"},
+		{"two kinds", []float64{1e6, 1e6, 2e6, 1e6, 2e6, 1e6, 2e6, 1e6}, "passes are of two kinds: 3 of 8 take about 2.00 ms, the others 1.00 ms"},
 	} {
 		if got := defaultParams().unsteady(c.times); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -165,19 +165,18 @@ var causes = [NumCauses]struct {
 	Lock: {"lock", CauseInfo{HostWaiting, "The launching thread waits for another thread",
 		"The launching thread waits for a lock, a condition or a queue.",
 		"the launching thread waits for another thread",
-		Advice{Do: "Find the thread that holds what the launching thread waits for: it is work that the " +
-			"step needs."}, "", "#be7b66"}},
+		Advice{Do: "Find the thread that holds the lock, and shorten what it does with it."}, "", "#be7b66"}},
 	GIL: {"gil", CauseInfo{HostWaiting, "The launching thread waits for the interpreter lock",
 		"The launching thread waits for Python's global interpreter lock.",
 		"the launching thread waits for the interpreter lock",
-		Advice{Do: "Move Python work of other threads into processes: they hold the interpreter lock."}, "",
+		Advice{Do: "Move Python work from other threads into processes; they hold the interpreter lock."}, "",
 		"#ba7b7a"}},
 	OtherProcess: {"other-process", CauseInfo{HostWaiting, "The launching thread waits for another process",
 		"The launching thread waits for a message of another process: a queue, shared memory, a pipe, a future.",
 		"the launching thread waits for another process",
-		Advice{Do: "Record the process that it waits for, too: a scheduler, an engine or a data loader is too slow, or has " +
-			"nothing to send."}, "", "#b8737f"}},
-	Descheduled: {"descheduled", CauseInfo{HostWaiting, "The launching thread loses its core",
+		Advice{Do: "Record the process that it waits for, too. A scheduler, engine or data loader is too slow, or " +
+			"has nothing to send."}, "", "#b8737f"}},
+	Descheduled: {"descheduled", CauseInfo{HostWaiting, "The OS deschedules the launching thread",
 		"The operating system runs something else on the launching thread's core.",
 		"the launching thread does not run",
 		Advice{Do: "Give the launching thread a core of its own (taskset, numactl, CPU limits of the " +
@@ -199,7 +198,7 @@ var causes = [NumCauses]struct {
 	OtherRanks: {"other-ranks", CauseInfo{RanksGroup, "Other ranks keep the GPU waiting",
 		"The host exchanges objects with other ranks, or the next kernel is a collective that was queued before.",
 		"the GPU is idle while other ranks work",
-		Advice{Do: "Find the rank that is last, and what only it does. Pass `--trace DIRECTORY` with " +
+		Advice{Do: "Find the late rank, and what only it does. Pass `--trace DIRECTORY` with " +
 			"every rank's file."}, "", "#a57aae"}},
 	Transfer: {"transfer", CauseInfo{TransferGroup, "Copies run and no kernel does",
 		"A copy or set runs, no kernel.",

@@ -191,6 +191,14 @@ func askedVersion(args []string) bool {
 	return len(args) > 0 && (args[0] == "--version" || args[0] == "-version")
 }
 
+// Version is the module's version, "(devel)" for a checkout without one.
+func Version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
+}
+
 // WriteVersion prints which build this is: the module's version, or the commit
 // of a checkout, and what built it.
 func WriteVersion(w io.Writer, name string) error {

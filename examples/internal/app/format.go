@@ -16,6 +16,7 @@ const (
 	JSON        Format = "json"
 	NDJSON      Format = "ndjson" // a JSON document a line
 	CSV         Format = "csv"
+	Issue       Format = "issue" // 40 lines of Markdown for an issue
 	HTML        Format = "html"
 	AutoFormat  Format = "auto"         // text on a terminal, Markdown elsewhere
 	ComputeFlow Format = "compute-flow" // the operators of a layer, one below the other

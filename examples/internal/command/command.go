@@ -97,6 +97,8 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return help(ctx, args[1:], stdin, stdout, stderr)
 	case "completion":
 		return completion(args[1:], stdout, stderr)
+	case "explain":
+		return explain(args[1:], stdout, stderr)
 	case "skill":
 		return installSkill(args[1:], stdout, stderr)
 	case "schema":
@@ -153,7 +155,7 @@ func unknown(stderr io.Writer, word string) int {
 	for _, c := range commands() {
 		names = append(names, c.name, c.alone)
 	}
-	names = append(names, "help", "version", "completion", "skill", "schema")
+	names = append(names, extras...)
 	hint := ""
 	if near := app.Nearest(word, names); near != "" {
 		hint = fmt.Sprintf(": did you mean %s %s?", name, near)
@@ -173,6 +175,9 @@ func help(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	}
 	return c.run(ctx, append(slices.Clone(args[1:]), "-h"), stdin, stdout, stderr)
 }
+
+// extras are the commands that are no programs.
+var extras = []string{"completion", "explain", "help", "schema", "skill", "version"}
 
 // told turns an error of printing into an exit code.
 func told(stderr io.Writer, err error) int {
@@ -198,7 +203,8 @@ Commands:
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.answers)
 	}
-	b.WriteString(`  completion    a script for bash, zsh or fish that completes commands and flags
+	b.WriteString(`  explain       what a finding means, how it is found, what to do
+  completion    a script for bash, zsh or fish that completes commands and flags
   skill         a skill for coding agents; --install DIR copies it to where they look
   schema        the JSON Schema of each document, by its name
   version       which build this is

@@ -60,7 +60,11 @@ func complete(w io.Writer, words []string) error {
 		for _, c := range commands() {
 			found = append(found, c.name)
 		}
-		found = append(found, "completion", "help", "schema", "skill", "version")
+		found = append(found, extras...)
+	case words[0] == "explain":
+		for _, t := range topics() {
+			found = append(found, t.ID)
+		}
 	case words[0] == "completion":
 		found = []string{"bash", "fish", "zsh"}
 	case c != nil:

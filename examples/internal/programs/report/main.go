@@ -34,10 +34,11 @@ func Program() app.Program {
 			"report x.json.gz --config config.json --html x.html   # the same as one page that needs no network",
 			"report prefill.json.gz decode.json.gz              # one report of several files; a directory or a pattern does it, too",
 			"report runs/qwen --format json | jq .findings",
+			"report x.json.gz --format issue                    # 40 lines of Markdown for a GitHub issue, nothing private",
 			"report new.json.gz --against old.json.gz --fail-on 'regression 3%' --fail-on 'health degraded' --format junit --output strata.xml",
 		},
 		Common:  app.AllFlags,
-		Formats: []app.Format{app.Text, app.Markdown, app.JSON, app.Benchfmt},
+		Formats: []app.Format{app.Text, app.Markdown, app.JSON, app.Issue, app.Benchfmt},
 		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
@@ -98,6 +99,8 @@ func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) erro
 	switch {
 	case env.Document():
 		return env.WriteJSON(r)
+	case env.Format == app.Issue:
+		return r.WriteIssue(env.Stdout, app.Version())
 	case env.Format == app.Benchfmt:
 		return benchmarks(env, r)
 	}

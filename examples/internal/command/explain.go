@@ -1,0 +1,161 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
+)
+
+const explainUsage = "usage: " + name + " explain [ID] [--format text|markdown|json]\n" +
+	"Explain a finding, cause, doubt or remark by its ID; without one, list all.\n" +
+	"Examples:\n  strata explain\n  strata explain launch-call\n  strata explain orphans --format json\n"
+
+// topics are those of all analyses, in the order of the catalogue.
+func topics() []finding.Topic {
+	all := slices.Concat(finding.Topics(), hostoverhead.Topics(), compare.Topics())
+	for _, c := range trace.Codes() {
+		all = append(all, finding.Topic{ID: string(c.Code), Section: finding.SectionRecording, Title: c.Title, Means: c.Means,
+			Advice: finding.Advice{Do: c.Do}, Page: "format/input.md"})
+	}
+	return all
+}
+
+// explain prints what an identifier means, or all of them.
+func explain(args []string, stdout, stderr io.Writer) int {
+	format, id := "text", ""
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-h" || a == "--help":
+			return told(stderr, printed(io.WriteString(stdout, explainUsage)))
+		case a == "--json":
+			format = "json"
+		case a == "--format" && i+1 < len(args):
+			i++
+			format = args[i]
+		case strings.HasPrefix(a, "--format="):
+			format = strings.TrimPrefix(a, "--format=")
+		case strings.HasPrefix(a, "-") || id != "":
+			fmt.Fprint(stderr, explainUsage)
+			return app.ExitUsage
+		default:
+			id = a
+		}
+	}
+	list := topics()
+	if id != "" {
+		found := finding.Lookup(list, id)
+		if len(found) == 0 {
+			var ids []string
+			for _, t := range list {
+				ids = append(ids, t.ID)
+			}
+			hint := ""
+			if near := app.Nearest(id, ids); near != "" {
+				hint = fmt.Sprintf(": did you mean %s?", near)
+			}
+			fmt.Fprintf(stderr, "%s explain: unknown ID %q%s (see %s explain)\n", name, table.Clean(id), hint, name)
+			return app.ExitUsage
+		}
+		list = found
+	}
+	out := table.NewCleaner(stdout)
+	switch format {
+	case "json":
+		out.JSON = true
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return told(stderr, enc.Encode(struct {
+			Schema string          `json:"schema"`
+			Topics []finding.Topic `json:"topics"`
+		}{"strata.explain/1", list}))
+	case "markdown", "md":
+		return told(stderr, printed(io.WriteString(out, catalogue(list))))
+	case "text":
+		return told(stderr, printed(io.WriteString(out, explained(list, id != ""))))
+	}
+	fmt.Fprintf(stderr, "%s explain: unknown format %q (text, markdown, json)\n", name, table.Clean(format))
+	return app.ExitUsage
+}
+
+// parts are what is said of a topic, each with its label.
+func parts(t *finding.Topic) [][2]string {
+	list := [][2]string{{"Means", t.Means}, {"Found", t.Found}, {"Limits", t.Limits}, {"Fix", t.Do}, {"Source", t.Source}, {"Next", t.Next}}
+	return slices.DeleteFunc(list, func(p [2]string) bool { return p[1] == "" })
+}
+
+// explained is the text for a terminal: one line a topic, or all of it.
+func explained(list []finding.Topic, full bool) string {
+	const width, indent = 96, 8
+	var b strings.Builder
+	var section finding.Section
+	for i := range list {
+		t := &list[i]
+		if t.Section != section && !full {
+			section = t.Section
+			fmt.Fprintf(&b, "%s%s:\n", map[bool]string{true: "\n"}[i > 0], section)
+		}
+		if !full {
+			fmt.Fprintf(&b, "  %-31s %s\n", t.ID, t.Title)
+			continue
+		}
+		fmt.Fprintf(&b, "%s%s: %s\n", map[bool]string{true: "\n"}[i > 0], t.ID, t.Title)
+		for _, p := range parts(t) {
+			for k, line := range table.Fill(p[1], width-indent) {
+				label := ""
+				if k == 0 {
+					label = p[0]
+				}
+				fmt.Fprintf(&b, "%-*s%s\n", indent, label, line)
+			}
+		}
+		if t.Page != "" {
+			fmt.Fprintf(&b, "%-*sdocs/%s\n", indent, "See", t.Page)
+		}
+	}
+	if !full {
+		fmt.Fprintf(&b, "\n%s explain ID says what one means, how it is found, and what to do.\n", name)
+	}
+	return b.String()
+}
+
+// catalogue is docs/findings.md.
+func catalogue(list []finding.Topic) string {
+	var b strings.Builder
+	b.WriteString("# Findings\n\nEvery identifier that reports and documents carry. Written by `strata explain --format markdown`; `strata explain ID` prints one.\n")
+	var section finding.Section
+	for i := range list {
+		t := &list[i]
+		if t.Section != section {
+			section = t.Section
+			fmt.Fprintf(&b, "\n## %s\n", section)
+		}
+		fmt.Fprintf(&b, "\n**`%s`: %s.** %s", t.ID, table.EscapeMarkdown(t.Title), table.EscapeMarkdown(t.Means))
+		for _, p := range parts(t)[1:] {
+			text := p[1]
+			switch p[0] {
+			case "Next":
+				text = table.CodeSpan(text)
+			case "Source":
+				text = "<" + text + ">"
+			default:
+				text = table.EscapeProse(text)
+			}
+			fmt.Fprintf(&b, " *%s:* %s", p[0], text)
+		}
+		if t.Page != "" {
+			fmt.Fprintf(&b, " [More](%s)", t.Page)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,53 @@
+package trace
+
+// CodeInfo explains one code of a health finding.
+type CodeInfo struct {
+	Code Code
+	// Title names it, Means says what happened, Do says what helps.
+	Title, Means, Do string
+}
+
+const (
+	recordAgain   = "Record the trace again."
+	recordShorter = "Record a shorter window, or raise the profiler's buffer size."
+	stopFirst     = "Stop the profiler before the process ends, and copy the file when it is complete."
+)
+
+var codeInfos = []CodeInfo{
+	{CodeEmpty, "Empty trace", "The file holds no events.", recordAgain},
+	{CodeNoActivity, "No GPU activity", "The file holds CPU events only.", "Enable CUDA activities in the profiler, and record while the server works."},
+	{CodeNoKernels, "No kernels", "GPU activities were recorded, but no kernel.", "Enable kernel activities in the profiler."},
+	{CodeOrphans, "Kernels without a launch", "GPU activities have no launch call in the file. Their time counts; their source is unknown.", "Start the profiler before the steps of interest."},
+	{CodeOneRow, "One activity dominates", "Much of the GPU time is one activity.", "Check that activity in the timeline; record the trace again if it is an error."},
+	{CodePersistent, "Persistent kernel", "A kernel spins beside others for the life of the process. It is left out of GPU time.", "Nothing: this is how the library works."},
+	{CodeEmptyGraphs, "Graph launches without kernels", "Graph launches left no activity on the GPU.", "Update the driver and the profiler, or record without graphs."},
+	{CodeGraphRows, "Graph replays as one row", "nsys recorded graph replays without their kernels.", "Record with nsys --cuda-graph-trace=node."},
+	{CodeAbsurdDuration, "Impossible duration", "An activity has a duration that none can have. It is left out.", recordAgain},
+	{CodeCappedDuration, "Capped duration", "A duration was cut where its activity cannot have lasted longer.", "Nothing, unless there are many."},
+	{CodeUnfinished, "Unfinished activity", "An activity was still running at the end of the window.", "Nothing, unless there are many."},
+	{CodeSameStream, "Overlap on one stream", "Kernels overlap their predecessor on the same stream (programmatic dependent launch). Busy time counts the overlap once.", "Nothing: this is a feature of the GPU."},
+	{CodeScrambled, "Scrambled records", "Names and times of graph kernels do not belong together.", "Pass `--repair-order`, or record the trace again."},
+	{CodeOrderRepaired, "Order repaired", "Scrambled records were joined again, as `--repair-order` asks.", "Check a few kernels in the timeline."},
+	{CodeRankClash, "Two ranks named", "The document and the file name state different ranks.", "Rename the file."},
+	{CodeClockChanged, "Clock changed", "The GPU's clock was not constant.", "Lock the clocks (nvidia-smi -lgc) before comparing runs."},
+	{CodeRecordsMissing, "Records missing", "Passes lack kernels that others of the same kind have.", recordShorter},
+	{CodeLossTruncated, "Truncated file", "The file ends in the middle.", stopFirst},
+	{CodeLossBadEvent, "Malformed events", "Events could not be read and were dropped.", recordAgain},
+	{CodeLossBadTime, "Bad timestamps", "Events without a usable timestamp were dropped.", recordAgain},
+	{CodeLossNegativeDuration, "Negative durations", "Events that end before they begin were dropped.", recordAgain},
+	{CodeLossNotCollected, "Not collected", "The profiler states that it did not collect some activities.", recordShorter},
+	{CodeLossNoDuration, "No duration", "Activities without an end were dropped.", stopFirst},
+	{CodeLossUnmatched, "Unmatched begin or end", "Begin or end events without their other half were dropped.", stopFirst},
+	{CodeLossUnknownKind, "Unknown kind", "Rows of a kind that is not known were dropped.", "Report the file as an issue."},
+	{CodeLossUnread, "Table not read", "Tables with rows are not read; the remark names what they would add.", "Nothing, unless you need them."},
+	{CodeLossUnknownPhase, "Unknown phase", "Events of a phase that is not known were dropped.", "Report the file as an issue."},
+	{CodeLossBadCompression, "Damaged compression", "Parts of the compressed input cannot be decompressed.", "Copy the file again."},
+	{CodeLossRepaired, "Repaired", "Damaged text was repaired; the remark says where.", "Check that the figures are plausible."},
+	{CodeLossLimit, "Limit reached", "Input beyond a limit was not read.", "Raise the limit, or record a shorter window."},
+	{CodeLossDropped, "Dropped by the profiler", "The profiler states that it dropped records.", recordShorter},
+	{CodeLossMissingTable, "Missing table", "The export lacks a table.", "Export again with all tables, or record what it holds."},
+}
+
+// Codes explains all codes of health findings. Further codes begin with "linked-by-": those are notes that say how kernels
+// found their launch.
+func Codes() []CodeInfo { return append([]CodeInfo(nil), codeInfos...) }
