@@ -145,6 +145,9 @@ type DigestOptions struct {
 	// Progress is told after each file how many of how many are done. Nil: nobody is.
 	Progress func(done, total int)
 
+	// Analyzed is told of each trace before it is let go of, several at once. Nil: nobody is.
+	Analyzed func(ctx context.Context, f trace.File, a *layer.Analysis) error
+
 	// digest makes the digests of one file; nil: [Digest] of what it holds.
 	digest func(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error)
 }
@@ -268,6 +271,11 @@ func (o *DigestOptions) digestFile(ctx context.Context, run string, f trace.File
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.Analyzed != nil {
+		if err := o.Analyzed(ctx, f, a); err != nil {
+			return nil, err
+		}
 	}
 	return Digest(ctx, run, f, a)
 }

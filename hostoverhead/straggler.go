@@ -23,7 +23,7 @@ type RankArrival struct {
 	LastShare float64 `json:"last_share"` // of the matched ones
 	WaitNS    int64   `json:"wait_ns"`    // time it spent waiting for the last one, summed
 	Kernels   int     `json:"kernels"`    // kernels of the rank
-	HostNS    int64   `json:"host_ns"`    // time in ranges or frames of its launching threads
+	HostNS    int64   `json:"host_ns"`    // time in ranges or frames of its launching threads; of ranks that were judged each by itself, idle time in steps that the host causes
 }
 
 // Stragglers says which rank the others wait for.

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"strconv"
@@ -28,12 +27,6 @@ func Choose(args []string) (app.Program, []string) {
 	return program(), args
 }
 
-// The values of --recordings.
-const (
-	newest = "newest"
-	all    = "all"
-)
-
 // options are the flags of both programs.
 type options struct {
 	recordings         *string
@@ -43,13 +36,12 @@ type options struct {
 }
 
 func (o *options) flags(fs *flag.FlagSet, usual string) {
-	other := map[string]string{newest: all, all: newest}[usual]
-	o.recordings = app.Choice(fs, "recordings", "which `recordings` of a folder are read", usual, other)
+	o.recordings = app.Recordings(fs, usual)
 	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file only, beginning with number I, counted from 0; default: all")
 	fs.StringVar(&o.keep, "keep", "", "`directory` for digests; files with a newer digest there are not read again; default: none")
 	fs.StringVar(&o.commit, "commit", "", "`COMMIT` to write into the digests, for trends; default: none")
 	fs.StringVar(&o.date, "date", "", "`DATE` to write into the digests, for trends; default: none")
-	fs.BoolVar(&o.strict, "strict", false, "end with an error where a file cannot be read; default: it is a line of the report")
+	app.Strict(fs, &o.strict)
 }
 
 // Digest returns the program digest with fresh flags.
@@ -66,7 +58,7 @@ func Digest() app.Program {
 		},
 		Common:  app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.NDJSON},
-		Flags:   func(fs *flag.FlagSet) { o.flags(fs, all) },
+		Flags:   func(fs *flag.FlagSet) { o.flags(fs, app.AllRecordings) },
 		Run:     func(ctx context.Context, env *app.Env) error { return o.digest(ctx, env) },
 	}
 }
@@ -88,7 +80,7 @@ func program() app.Program {
 		Common:  app.ModelFlags | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.HealthIs},
-		Flags:   func(fs *flag.FlagSet) { o.flags(fs, all); o.fullFlag(fs) },
+		Flags:   func(fs *flag.FlagSet) { o.flags(fs, app.AllRecordings); o.fullFlag(fs) },
 		Run:     func(ctx context.Context, env *app.Env) error { return o.fleet(ctx, env) },
 	}
 }
@@ -149,7 +141,7 @@ func (o *options) find(ctx context.Context, env *app.Env) (*strata.Ranks, strata
 	if err != nil {
 		return nil, d, err
 	}
-	if n := len(ranks.Recordings); *o.recordings == newest && n > 1 {
+	if n := len(ranks.Recordings); *o.recordings == app.Newest && n > 1 {
 		ranks.Recordings = ranks.Recordings[:1]
 		env.Notef("1 of %d recordings: %s; --recordings all reads all", n, ranks.Recordings[0].Name)
 	}
@@ -171,15 +163,10 @@ func (o *options) digest(ctx context.Context, env *app.Env) error {
 	})
 }
 
-// errUnread is what --strict ends with.
-var errUnread = errors.New("cannot be read (leave --strict out to go on without it)")
-
 // refuse is the error of --strict.
 func (o *options) refuse(list []fleet.Rank) error {
-	for i := range list {
-		if o.strict && list[i].Bad != "" {
-			return fmt.Errorf("%s: %s: %w", list[i].File, list[i].Bad, errUnread)
-		}
+	if o.strict {
+		return app.Unread(fleet.OfRun(list))
 	}
 	return nil
 }
@@ -203,9 +190,9 @@ func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks,
 	if r.Ranks == 0 {
 		return fmt.Errorf("%s: %w: %s", ranks.Name, trace.ErrNoTrace, r.Verdict)
 	}
-	for i := range r.Runs {
-		if bad := r.Runs[i].Bad; o.strict && len(bad) > 0 {
-			return fmt.Errorf("%s: %s: %w", bad[0].File, bad[0].Why, errUnread)
+	if o.strict {
+		if err := app.Unread(r.Runs...); err != nil {
+			return err
 		}
 	}
 	if env.Format == app.JSON {

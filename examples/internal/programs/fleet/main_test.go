@@ -227,7 +227,4 @@ func TestUsage(t *testing.T) {
 	if r := run(t, "reduce", write(t, small())); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "strata digest") {
 		t.Errorf("reduce of traces: %d, %s", r.Code, r.Stderr)
 	}
-	apptest.Golden(t, "testdata/fleet-help.golden", text(t, "-h"))
-	apptest.Golden(t, "testdata/digest-help.golden", apptest.MustRun(t, program.Digest(), "-h").Stdout)
-	apptest.Golden(t, "testdata/reduce-help.golden", text(t, "reduce", "-h"))
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -15,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -33,6 +36,8 @@ type options struct {
 	gaps               int
 	serverArgs         string
 	html               string
+	recordings         *string
+	strict             bool
 }
 
 // hostShare is what --host-share is where it is not given: what [hostoverhead.Options] has.
@@ -67,6 +72,8 @@ func program() app.Program {
 			fs.BoolVar(&o.comparable, "comparable", false, "the published detector's figures exactly: API names as stored, devices merged, one window per phase")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
 			fs.StringVar(&o.serverArgs, "server-args", "", "the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
+			o.recordings = app.Recordings(fs, app.Newest)
+			app.Strict(fs, &o.strict)
 			app.HTMLFile(fs, &o.html)
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
 		},
@@ -155,20 +162,8 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		env.Notef("--devices merged: the published metrics always merge all GPUs; the verdict is about each GPU by itself")
 	}
 	defer app.CollectOften()()
-	ranks, labels, err := env.LoadRanks(ctx)
+	v, ranks, err := o.verdict(ctx, env)
 	if err != nil {
-		return err
-	}
-	settings := o.settings()
-	settings.Labels = labels
-	if settings.Server, err = o.serving(env); err != nil {
-		return err
-	}
-	v, err := hostoverhead.Analyze(ctx, ranks, settings)
-	if err != nil {
-		if errors.Is(err, layer.ErrNoKernels) {
-			err = noKernels(env, ranks[0].Trace(), o, v.Schema, err)
-		}
 		return err
 	}
 	if err := env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteHostHTML(ctx, w, v, ranks, env.TraceName()) }); err != nil {
@@ -184,6 +179,98 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 		h := v.Headroom
 		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive, v.Summary)
 	})
+}
+
+// verdict judges what is named. It returns the analyses that the page and the handoff need: of several ranks that of the one that decides,
+// in its place, where one of these is asked for.
+func (o options) verdict(ctx context.Context, env *app.Env) (*hostoverhead.Verdict, []*layer.Analysis, error) {
+	settings := o.settings()
+	var err error
+	if settings.Server, err = o.serving(env); err != nil {
+		return nil, nil, err
+	}
+	var many *strata.Ranks
+	if !env.Demo() {
+		if many, err = env.FindRanks(ctx, []string{env.Trace}, *o.recordings); err != nil {
+			return nil, nil, err
+		}
+	}
+	if many != nil {
+		defer many.Close()
+		return o.ranks(ctx, env, many, settings)
+	}
+	ranks, labels, err := env.LoadRanks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings.Labels = labels
+	v, err := hostoverhead.Analyze(ctx, ranks, settings)
+	if errors.Is(err, layer.ErrNoKernels) {
+		err = noKernels(env, ranks[0].Trace(), o, v.Schema, err)
+	}
+	return v, ranks, err
+}
+
+// ranks judges each rank by itself and lets go of its trace.
+func (o options) ranks(ctx context.Context, env *app.Env, many *strata.Ranks, settings hostoverhead.Options) (*hostoverhead.Verdict, []*layer.Analysis, error) {
+	d := strata.DigestOptions{Open: env.LoadOptions(), Progress: func(done, total int) { env.Count("ranks", done, total) }}
+	of := *env
+	of.HashLayers = "first"
+	var err error
+	if d.Layers, err = of.LayerOptions(); err != nil {
+		return nil, nil, err
+	}
+	type judged struct {
+		v *hostoverhead.Verdict
+		a *layer.Analysis
+	}
+	var mu sync.Mutex
+	byPath := map[string]judged{}
+	keep := o.html != "" || o.handoff // a page draws the rank that decides
+	d.Analyzed = func(ctx context.Context, f trace.File, a *layer.Analysis) error {
+		one := settings
+		one.Labels = []string{app.RankLabel(f)}
+		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, one)
+		if err != nil {
+			return err
+		}
+		j := judged{v: v}
+		if keep {
+			j.a = a
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		byPath[f.Path] = j
+		return nil
+	}
+	var runs []fleet.Run
+	if err := many.EachRun(ctx, d, func(list []fleet.Rank) error { runs = append(runs, fleet.OfRun(list)); return nil }); err != nil {
+		return nil, nil, err
+	}
+	if o.strict {
+		if err := app.Unread(runs...); err != nil {
+			return nil, nil, err
+		}
+	}
+	var verdicts []*hostoverhead.Verdict
+	var analyses []*layer.Analysis
+	for i := range many.Recordings {
+		for _, f := range many.Recordings[i].Files {
+			if j, ok := byPath[f.Path]; ok {
+				verdicts, analyses = append(verdicts, j.v), append(analyses, j.a)
+			}
+		}
+	}
+	for i := range runs {
+		env.Judging(runs[i].Health)
+		for _, f := range runs[i].Findings {
+			env.Notef("%s: %s", f.Text, f.Evidence)
+		}
+	}
+	if len(verdicts) == 0 {
+		return nil, nil, fmt.Errorf("%s: %w", many.Name, layer.ErrNoKernels)
+	}
+	return hostoverhead.Join(verdicts, runs), analyses, nil
 }
 
 // write prints the verdict.

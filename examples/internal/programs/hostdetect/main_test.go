@@ -136,7 +136,7 @@ func TestDirectoryOfRanks(t *testing.T) {
 		t.Errorf("ranks %+v, want 0, 1 and 2", r.Ranks)
 	}
 	text := apptest.MustRun(t, program(), "--trace", filepath.Join(dir, "*.json")).Stdout
-	if !strings.Contains(text, "rank 1 device 0 arrives last") {
+	if !strings.Contains(text, "rank 1 arrives last") {
 		t.Errorf("the report does not say that rank 1 arrives last:\n%s", text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"slices"
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
@@ -42,8 +41,8 @@ func Program() app.Program {
 		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
-			o.recordings = app.Choice(fs, "recordings", "which `recordings` of a folder are read", newest, allRecordings)
-			fs.BoolVar(&o.strict, "strict", false, "end with an error where a rank cannot be read; default: it is a line of the report")
+			o.recordings = app.Recordings(fs, app.Newest)
+			app.Strict(fs, &o.strict)
 			app.HTMLFile(fs, &o.html)
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
 			o.Register(fs, "gpu")
@@ -52,12 +51,6 @@ func Program() app.Program {
 		Run:      func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
 	}
 }
-
-// The values of --recordings.
-const (
-	newest        = "newest"
-	allRecordings = "all"
-)
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
 	defer app.CollectOften()()
@@ -134,7 +127,7 @@ func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
 
 // analyze reports on what is named: on all ranks of a recording, or on the files of one.
 func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opts strata.ReportOptions) (*strata.Report, error) {
-	ranks, err := o.find(ctx, env, paths)
+	ranks, err := env.FindRanks(ctx, paths, *o.recordings)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +142,9 @@ func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opt
 			return nil, err
 		}
 		env.Judging(r.Health)
-		for i := range r.Ranks.Runs {
-			if bad := r.Ranks.Runs[i].Bad; o.strict && len(bad) > 0 {
-				return nil, fmt.Errorf("%s: %s (leave --strict out to go on without it)", bad[0].File, bad[0].Why)
+		if o.strict {
+			if err := app.Unread(r.Ranks.Runs...); err != nil {
+				return nil, err
 			}
 		}
 		return r, nil
@@ -171,26 +164,4 @@ func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opt
 	}
 	env.Step("analysing", 0, 0)
 	return strata.Analyze(ctx, rec, opts)
-}
-
-// find looks for ranks where a folder, an archive or a pattern, or files of several ranks, are named; nil for one rank.
-func (o *options) find(ctx context.Context, env *app.Env, paths []string) (*strata.Ranks, error) {
-	if len(paths) == 0 || slices.Contains(paths, "-") {
-		return nil, nil
-	}
-	ranks, err := strata.FindRanks(ctx, paths, env.LoadOptions())
-	if err != nil || len(ranks.Recordings) == 0 {
-		return nil, nil // what is wrong with it, the reader of one file says
-	}
-	if n := len(ranks.Recordings); *o.recordings == newest && n > 1 && len(paths) == 1 {
-		ranks.Recordings = ranks.Recordings[:1]
-		if ranks.Many() {
-			env.Notef("1 of %d recordings: %s; --recordings all reads all", n, ranks.Recordings[0].Name)
-		}
-	}
-	if !ranks.Many() || len(paths) > 1 && len(ranks.Recordings) > 1 {
-		ranks.Close()
-		return nil, nil
-	}
-	return ranks, nil
 }
