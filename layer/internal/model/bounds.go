@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -114,45 +115,40 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 // restPlaces returns where the GPU rests, if most occurrences of what stands around that place are rests.
 func restPlaces(rows []Row, base []int32, usual Span) []int {
 	type place struct{ a, b, c, d int32 }
-	of := func(i int) place {
-		p := place{-1, base[rows[i-1].Name], base[rows[i].Name], -1}
+	of := func(i, k int) place { // what stands around kernels i … k−1
+		p := place{-1, base[rows[i-1].Name], base[rows[k].Name], -1}
 		if i > 1 {
 			p.a = base[rows[i-2].Name]
 		}
-		if i+1 < len(rows) {
-			p.d = base[rows[i+1].Name]
+		if k+1 < len(rows) {
+			p.d = base[rows[k+1].Name]
 		}
 		return p
 	}
 	rest := map[place]int{}
 	for i := 1; i < len(rows); i++ {
 		if rows[i].Gap > rests*usual {
-			rest[of(i)]++
+			rest[of(i, i)]++
 		}
 	}
 	all := map[place][]int{}
 	for i := 1; i < len(rows); i++ {
-		if p := of(i); rest[p] > 0 {
+		if p := of(i, i); rest[p] > 0 {
 			all[p] = append(all[p], i)
 		}
 	}
-	type pair struct{ b, c int32 }
-	near := map[pair]int{} // how often the kernels around such a place stand a few kernels apart
-	for p, at := range all {
-		if len(at) > 1 && 100*rest[p] >= restsMost*len(at) {
-			near[pair{p.b, p.c}] = 0
-		}
-	}
-	for i := range rows {
-		for k := i + 2; k <= min(i+1+fewDropped, len(rows)-1); k++ {
-			if n, ok := near[pair{base[rows[i].Name], base[rows[k].Name]}]; ok {
-				near[pair{base[rows[i].Name], base[rows[k].Name]}] = n + 1
+	maps.DeleteFunc(all, func(p place, at []int) bool { return len(at) < 2 || 100*rest[p] < restsMost*len(at) })
+	between := map[place]int{} // how often a few kernels stand there
+	for i := 1; i < len(rows) && len(all) > 0; i++ {
+		for k := i + 1; k <= min(i+fewDropped, len(rows)-1); k++ {
+			if p := of(i, k); all[p] != nil {
+				between[p]++
 			}
 		}
 	}
 	var out []int
 	for p, at := range all {
-		if n, ok := near[pair{p.b, p.c}]; ok && n <= len(at) { // else what stands between them is lost there
+		if between[p] <= len(at) { // else these are lost there
 			out = append(out, at...)
 		}
 	}
