@@ -151,6 +151,9 @@ func (w *Work) otherStack(v *variant, in *instance) bool {
 	if !ok {
 		return false
 	}
+	if v.n > in.n && params.OneKind(s, own) {
+		return true // two of them are no layer
+	}
 	forced, ok := params.Layers(s, in.n)
 	return !ok || float64(params.Explained(s, forced)) < readsAlike*float64(params.Explained(s, own))
 }

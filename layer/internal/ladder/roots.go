@@ -68,7 +68,30 @@ func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 		w.judge(groups[name], &facts)
 		w.Models[name] = &facts
 	}
+	for _, name := range names {
+		if w.Models[name].Layers == 0 {
+			w.byModel(groups[name], w.Models[name], groups[main])
+		}
+	}
 	return w.Models[main]
+}
+
+// byModel finds layers in the passes of a model in which nothing repeats, by the layers of another one: a draft has one or two of its target's.
+func (w *Work) byModel(results []*Result, m *Model, of []*Result) {
+	own, follow := clean(results)
+	for _, r := range own {
+		whole := bestWholes(of, r.Seq)
+		if r.Count > 0 || len(whole) == 0 || kin(r.Seq, whole[0].Seq) < draftKernels {
+			continue
+		}
+		if c, ok := params.ByKinds(r.Seq, whole[0].Seq, whole[0].st); ok {
+			w.byStructure(r, c, "repeat", params.ConfidenceReference)
+			m.Layers, m.Source = max(m.Layers, r.Count), "repeats"
+		}
+	}
+	for _, r := range follow {
+		w.byVariant(r)
+	}
 }
 
 // busy adds up the durations of kernels.

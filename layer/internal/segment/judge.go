@@ -189,3 +189,8 @@ func (p *Params) repeated(s *Sequence, c *Cut) float64 {
 	}
 	return float64(shared) / float64(max(1, c.Starts[c.Layers()]-c.Starts[0]))
 }
+
+// OneKind says whether all layers of a cut are alike, and hold a mixer each.
+func (p *Params) OneKind(s *Sequence, c *Cut) bool {
+	return likeness(s, c.Starts, 1) >= p.KindApart && p.mixedLayers(s, c.Starts)
+}

@@ -10,6 +10,11 @@ func (k *cutter) choosePhase(cut *Cut) {
 	if k.closes = k.p.normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
 		input = (input + 1) % k.period()
 	}
+	for d := 1; d <= 2 && input >= 0; d++ {
+		if x := (input + k.period() - d) % k.period(); k.c.s.modulates(k.c.from + x) {
+			input = x
+		}
+	}
 	k.parts = k.p.turns(k.s, k.pos)
 	best := -1.0
 	if k.displaced(cut.Lo, cut.Hi) {
@@ -23,7 +28,7 @@ func (k *cutter) choosePhase(cut *Cut) {
 			best = score
 			cut.At, cut.Starts = x, starts
 			i := k.c.from + x%k.period()
-			cut.ByRole = k.c.s.Role[i] == norm || k.c.s.beginsLayer(i)
+			cut.ByRole = k.opens(i) || k.c.s.beginsLayer(i)
 		}
 	}
 }
@@ -41,11 +46,26 @@ func (k *cutter) phases(lo, hi int) []int {
 	var out []int
 	for x := 0; x <= k.period(); x++ {
 		i := k.c.from + x%k.period()
-		if x == lo || x == hi || k.c.s.Role[i] == norm || k.c.s.beginsLayer(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
+		if x == lo || x == hi || k.opens(i) || k.c.s.beginsLayer(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
 			out = append(out, x)
 		}
 	}
 	return out
+}
+
+// opens says whether kernel i of the unit's sequence is a norm, or the modulation of one.
+func (k *cutter) opens(i int) bool { return k.c.s.Role[i] == norm || k.c.s.modulates(i) }
+
+// modulates says whether a layer of a diffusion transformer may begin with kernel i: a product, of an activation or not, makes the scale and the shift that
+// the norm behind it is given, and stands behind a sum.
+func (s *Sequence) modulates(i int) bool {
+	if i == 0 || i >= s.Len() || s.Role[i-1] != elementwise {
+		return false
+	}
+	if s.Role[i] == activation {
+		i++
+	}
+	return i+3 < s.Len() && s.Role[i] == product && s.Role[i+1] == norm && s.Role[i+2] == elementwise && s.Role[i+3] == elementwise
 }
 
 // normsClose says whether the norms of a model stand behind the halves of its layers, as they do in encoders of the family of BERT: such a model looks up
@@ -75,7 +95,7 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 		if k.s.beginsLayer(i) {
 			begins++
 		}
-		if !k.closes && k.s.Role[i] == norm || k.closes && i > 0 && k.s.Role[i-1] == norm {
+		if !k.closes && (k.s.Role[i] == norm || k.s.modulates(i)) || k.closes && i > 0 && k.s.Role[i-1] == norm {
 			norms++
 		}
 		if k.parts || i < starts[l+1] && k.s.Slice(i, starts[l+1]).has(mixer) {

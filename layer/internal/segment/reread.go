@@ -42,6 +42,21 @@ func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut 
 	return p.fromReading(s, c, all[best].starts), all[best].cut, true
 }
 
+// ByKinds reads s as layers of the kinds that another sequence has: of a draft of one layer nothing repeats. ok is false where these kinds do not explain
+// what stands in layers.
+func (p *Params) ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
+	r, ok := p.read(s, of, p.layerKinds(of, whole.Starts), Cuts{})
+	if !ok {
+		return nil, false
+	}
+	n := len(r.starts) - 1
+	inside := r.starts[n] - r.starts[0]
+	if !atLeast(float64(r.score), p.ReadClose, float64(p.ScoreName*inside)) || !s.Slice(r.starts[0], r.starts[n]).has(mixer) {
+		return nil, false
+	}
+	return &Cut{Starts: r.starts, ByRole: true, Similarity: 1, unit: unit{s, r.starts[0], r.starts[1]}}, true
+}
+
 // mixedLayers says whether layers hold a mixer each.
 func (p *Params) mixedLayers(s *Sequence, starts []int) bool {
 	share, known := p.mixerShareOfLayers(s, starts)
