@@ -65,6 +65,11 @@ type Facts struct {
 	Rule string
 }
 
+// Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones in front of a scan are none.
+func (f *Facts) Convolves() bool {
+	return f.Role == RoleProduct && f.Category == CategoryGEMM && f.Subcategory == subcategoryConvolution
+}
+
 // Facts reads a kernel name. The result depends on the name only: callers with
 // many events ask once per distinct name. Role, Collective and Base come from
 // the default rules, whatever rules a user put before them.

@@ -23,7 +23,7 @@ func gemmRules() []Rule {
 		{ID: "gemm.repack", Title: "weight repacking for a quantised GEMM", Category: CategoryQuantize, Subcategory: "repack", When: Pattern{
 			Function: words("*repack*", "*permute_cols*", "interleave*", "*make_sequential*"), None: words("*scale*", "*_sf*"),
 		}},
-		g("gemm.conv", "convolution", "conv", Pattern{
+		g("gemm.conv", "convolution", subcategoryConvolution, Pattern{
 			Function: words("*implicit_gemm*", "*implicit_convolve*", "fprop", "dgrad", "wgrad*", "*scudnn*", "*hcudnn*", "conv", "*_conv", "conv2d*", "conv3d*", "convolution*", "*_convolution", "*winograd*", "*conv_depthwise*", "*convolve*", "*computeOffsets*", "*computeBOffsets*", "*WgradBOffsets*", "*WgradSplitKOffsets*", "*fprop", "*AsmConv*", "*grouped_direct*", "*_conv2d*", "igemm_*", "*dgrad_engine*", "*wgrad_alg*", "*reduce_wgrad*"),
 			None:     words("*norm*", "relu_fprop", "sigmoid_fprop", "relu_bprop", "sigmoid_bprop"),
 		}),
@@ -122,3 +122,6 @@ func moeRules() []Rule {
 		}),
 	}
 }
+
+// subcategoryConvolution is what convolutions are among the products.
+const subcategoryConvolution = "conv"

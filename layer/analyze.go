@@ -251,13 +251,13 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 // rank of a data-parallel group without requests runs the layers so that the others' collectives complete.
 func (w *work) nameIdle(a *Device, results []ladder.Result) {
 	mixes := make([]bool, len(results))
-	mixing := map[string]bool{} // models of which a pass has mixers
+	mixing := map[ladder.ModelKey]bool{} // models of which a pass has mixers
 	for p := range results {
 		mixes[p] = slices.Contains(results[p].Seq.Role, ladder.RoleMixer)
-		mixing[results[p].Model] = mixing[results[p].Model] || mixes[p]
+		mixing[results[p].Key()] = mixing[results[p].Key()] || mixes[p]
 	}
 	for p := range results {
-		if fp := &a.Passes[p]; mixing[results[p].Model] && fp.Stage == StageUnknown && fp.Partial == whole && fp.NumLayers > 0 && !mixes[p] {
+		if fp := &a.Passes[p]; mixing[results[p].Key()] && fp.Stage == StageUnknown && fp.Partial == whole && fp.NumLayers > 0 && !mixes[p] {
 			fp.Stage = StageIdle
 		}
 	}

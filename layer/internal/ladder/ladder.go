@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
@@ -64,6 +65,9 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 			return
 		}
 	}
+	if w.convolves(results) {
+		return
+	}
 	if m.Layers == 0 {
 		n := voteLayers(results)
 		if n == 0 {
@@ -74,6 +78,24 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 	w.assignWhole(results, m)
 	w.doubtEdges(results, m.Layers)
 	w.assignCut(results, m.Layers)
+}
+
+// convolves says whether passes are those of a model of convolutions, as the decoder of images is: what repeats in it are no layers.
+func (w *Work) convolves(results []*Result) bool {
+	convolutions, products := 0, 0
+	for _, r := range results {
+		for _, i := range r.Kernels {
+			switch f := &w.Facts[w.ID[i]]; {
+			case w.RoleOf(i) == RoleMixer:
+				return false
+			case f.Convolves():
+				convolutions++
+			case f.Role == classify.RoleProduct:
+				products++
+			}
+		}
+	}
+	return convolutions > products
 }
 
 // assignWhole finds the layers of whole passes by their own repeats.

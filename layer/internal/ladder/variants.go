@@ -58,6 +58,9 @@ func (w *Work) findVariants(results []*Result) []*Result {
 		return results
 	}
 	all := w.stretchesOf(results)
+	if divided := w.divideHidden(results, model.Hidden(all)); len(divided) > len(results) {
+		results, all = divided, w.stretchesOf(divided)
+	}
 	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
 	if w.Ended() != nil {
 		return results
@@ -184,6 +187,25 @@ func looseShare(columns int) int { return columns / 5 }
 
 // mostLoose bounds the variants that kernels without a launch are read by.
 const mostLoose = 8
+
+// divideHidden divides passes at places of their lines. What annotations or frames say of a pass stays.
+func (w *Work) divideHidden(results []*Result, at [][]int) (out []*Result) {
+	for p, r := range results {
+		if len(at[p]) == 0 || r.Step != nil || r.Model != "" {
+			out = append(out, r)
+			continue
+		}
+		passes := make([]model.Pass, len(at[p])+1)
+		for k, from := range at[p] {
+			passes[k+1].From = from
+		}
+		for k := range passes {
+			passes[k].Profile = model.Outside
+		}
+		out = append(out, w.divide(r, passes)...)
+	}
+	return out
+}
 
 // divide makes passes of one between whose parts the boundary is missing.
 func (w *Work) divide(r *Result, passes []model.Pass) []*Result {

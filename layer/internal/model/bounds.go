@@ -69,6 +69,67 @@ func Bounds(rows []Row, marks []Mark, names *Names) []int {
 	return out
 }
 
+// Hidden returns where stretches are to be divided that begin or end with what another one is that several run, if the GPU rests there longer than
+// within that one: nobody saw the boundary, as it occurs only once.
+func Hidden(all []Stretch) [][]int {
+	count := make([]int, len(all))
+	for k := range all {
+		if first := all[k].Like - 1; first >= 0 {
+			count[k], count[first] = -1, count[first]+1
+		}
+	}
+	var known [][]Row
+	for k, n := range count {
+		if n > 0 && len(all[k].Rows) >= shortest {
+			known = append(known, all[k].Rows)
+		}
+	}
+	slices.SortStableFunc(known, func(a, b []Row) int { return len(b) - len(a) })
+	known = known[:min(len(known), maxClusters)]
+	out := make([][]int, len(all))
+	for k := range all {
+		if first := all[k].Like - 1; first >= 0 {
+			out[k] = out[first]
+		} else {
+			out[k] = hiddenIn(all[k].Rows, known)
+		}
+	}
+	return out
+}
+
+// hiddenIn returns where rows are to be divided, ascending.
+func hiddenIn(rows []Row, known [][]Row) []int {
+	for _, o := range known {
+		n, m := len(rows), len(o)
+		if n < m+shortest {
+			continue
+		}
+		for _, at := range []int{n - m, m} {
+			in := rows[:at]
+			if at == n-m {
+				in = rows[at:]
+			}
+			if !sameNames(in, o) || rows[at].Gap <= longestRest(in) {
+				continue
+			}
+			out := append(hiddenIn(rows[:at], known), at)
+			for _, x := range hiddenIn(rows[at:], known) {
+				out = append(out, at+x)
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// longestRest is how long the GPU idles at most between rows.
+func longestRest(rows []Row) (longest Span) {
+	for _, r := range rows[1:] {
+		longest = max(longest, r.Gap)
+	}
+	return longest
+}
+
 // usualGap is the idle time before a kernel that nine in ten do not exceed.
 func usualGap(rows []Row) Span {
 	gaps := make([]Span, len(rows))

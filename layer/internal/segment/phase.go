@@ -10,10 +10,8 @@ func (k *cutter) choosePhase(cut *Cut) {
 	if k.closes = k.p.normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
 		input = (input + 1) % k.period()
 	}
-	for d := 1; d <= 2 && input >= 0; d++ {
-		if x := (input + k.period() - d) % k.period(); k.c.s.modulates(k.c.from + x) {
-			input = x
-		}
+	if x := modulationOfMixer(k.c); x >= 0 {
+		input = x
 	}
 	k.parts = k.p.turns(k.s, k.pos)
 	best := -1.0
@@ -133,6 +131,21 @@ func inputNorm(c unit) int {
 		only = x
 	}
 	return only
+}
+
+// modulationOfMixer returns the coordinate in c of the modulation whose norm stands in front of a mixer, −1 where there is none.
+func modulationOfMixer(c unit) int {
+	at, period := -1, c.to-c.from
+	for x := range 2 * period { // twice, as the mixer may stand at the unit's beginning
+		i := c.from + x%period
+		if c.s.Role[i] == mixer && at >= 0 {
+			return at
+		}
+		if c.s.modulates(i) {
+			at = x % period
+		}
+	}
+	return -1
 }
 
 // normOfMixer returns the coordinate in c of the norm in front of a mixer. Between the feed-forward part of one layer and the mixer of

@@ -116,7 +116,7 @@ func layersByRole(s *Sequence) []int {
 			fed = true
 		case mixer:
 			if fed {
-				if at := normBefore(s, m); at >= 0 && (len(starts) == 0 || at > starts[len(starts)-1]) {
+				if at := s.withModulation(normBefore(s, m)); at >= 0 && (len(starts) == 0 || at > starts[len(starts)-1]) {
 					starts = append(starts, at)
 				}
 			}
@@ -124,6 +124,16 @@ func layersByRole(s *Sequence) []int {
 		}
 	}
 	return starts
+}
+
+// withModulation returns where the modulation of the norm at i begins, i where it has none.
+func (s *Sequence) withModulation(i int) int {
+	for at := i - 2; at < i; at++ {
+		if at >= 0 && s.modulates(at) {
+			return at
+		}
+	}
+	return i
 }
 
 // normBefore returns the norm that begins the layer of a mixer, −1 where roles do not tell.
