@@ -17,23 +17,26 @@ type Model struct {
 	Name string `json:"name"`
 	// Draft says that it drafts tokens for another model.
 	Draft bool `json:"draft,omitempty"`
+	// Role is what it is to the run.
+	Role Role `json:"role"`
 	// NumLayers is the number of layers of a whole pass, 0 when none were found; LayerSource says where it comes from, see
 	// [Device.LayerSource].
 	NumLayers   int    `json:"num_layers"`
 	LayerSource string `json:"layer_source"`
 	// Passes counts its passes.
 	Passes int `json:"passes"`
-	// Time adds up the durations of their activities.
-	Time time.Duration `json:"time_ns"`
+	// Time adds up the durations of their activities, Share is its part of those of the GPU, 0…1.
+	Time  time.Duration `json:"time_ns"`
+	Share float64       `json:"gpu_share"`
 }
 
 // Title is what texts call the model.
 func (m Model) title() string {
 	switch {
 	case m.Draft:
-		return "draft"
+		return RoleDraft.title()
 	case m.Name == "":
-		return "unnamed model"
+		return m.Role.title()
 	}
 	return m.Name
 }
@@ -58,6 +61,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	}
 	var keys []key
 	of := make([]int, len(results))
+	var signs []roleSigns
 	for p := range results {
 		k := key{results[p].Key(), a.Passes[p].Stage == StageDraft}
 		at := slices.Index(keys, k)
@@ -67,12 +71,13 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 			if facts := w.Models[k.ModelKey]; facts != nil && !k.draft {
 				m.NumLayers, m.LayerSource = facts.Layers, facts.Source
 			}
-			keys, a.Models = append(keys, k), append(a.Models, m)
+			keys, a.Models, signs = append(keys, k), append(a.Models, m), append(signs, roleSigns{})
 		}
 		of[p] = at
 		m := &a.Models[at]
 		m.Passes++
 		m.Time += w.times[p].all
+		signs[at].add(a, w, &results[p])
 		if k.draft {
 			m.NumLayers = max(m.NumLayers, results[p].Count)
 		}
@@ -92,9 +97,13 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	var parts []string
 	for at, k := range order {
 		m := a.Models[k]
+		if m.Role = signs[k].role(); m.Draft {
+			m.Role = RoleDraft
+		}
+		m.Share = float64(m.Time) / float64(max(1, a.Time))
 		models[at], place[k] = m, at
 		if !m.Draft {
-			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.title(), 100*float64(m.Time)/float64(max(1, a.Time)), m.Passes, m.NumLayers))
+			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.title(), 100*m.Share, m.Passes, m.NumLayers))
 		}
 	}
 	a.Models = models
@@ -103,6 +112,11 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	}
 	if a.severalModels() {
 		a.Notes = append(a.Notes, "several models run; of the GPU time: "+strings.Join(parts, ", "))
+		for _, m := range a.Models {
+			if given := map[string]string{"flag": "--num-layers", "config": "the config"}[m.LayerSource]; given != "" {
+				a.Notes = append(a.Notes, fmt.Sprintf("the number of layers of %s, %d, is that of the %s, %.1f%% of the GPU time", given, m.NumLayers, m.title(), 100*m.Share))
+			}
+		}
 	}
 }
 

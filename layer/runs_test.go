@@ -273,29 +273,74 @@ func TestLostRecordsAreTold(t *testing.T) {
 	}
 }
 
-// TestMixedRuns: each model has its own layers: a draft, a tower, another language model.
+// TestMixedRuns: each model has its own layers and passes: a draft, one of a single layer too, a tower, another language model, an encoder, and those of a pipeline of
+// diffusion without frames. The roles of models are those that their kernels show.
 func TestMixedRuns(t *testing.T) {
 	sum := map[string][]float64{}
-	for _, c := range casesOf(mixed.Tuning(), 7, 4, "draft", "tower", "two language", "glue") {
+	for _, c := range casesOf(mixed.Tuning(), 7, 4, "draft", "tower", "two language", "glue", "one-layer", "diffusion", "encoder") {
 		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum[c.Group] = append(sum[c.Group], judge(&an.Devices[0], c).right)
+		d := &an.Devices[0]
+		sum[c.Group] = append(sum[c.Group], judge(d, c).right)
+		var roles []layer.Role
+		share := 0.0
+		for _, m := range d.Models {
+			roles = append(roles, m.Role)
+			share += m.Share
+		}
+		want := map[string][]layer.Role{
+			"diffusion pipeline": {layer.RoleDenoiser, layer.RoleDecoder, layer.RoleEncoder}, "one-layer draft": {layer.RoleDraft},
+			"draft beside its target": {layer.RoleDraft}, "tower and language model": {layer.RoleTower},
+		}[c.Group]
+		if c.Group == "tower and language model" && slices.Contains(roles, layer.RoleEncoder) || len(c.Layers) > 1 && c.Layers[0] == c.Layers[1] {
+			continue // a tower of text; two models of as many layers may be taken as one
+		}
+		for _, role := range want {
+			if !slices.Contains(roles, role) && judge(d, c).layers == 1 {
+				t.Errorf("%s: %s: roles %q, want %q", c.Group, c.Name, roles, role)
+			}
+		}
+		if share > 1.001 {
+			t.Errorf("%s: %s: models have %.3f of the GPU time", c.Group, c.Name, share)
+		}
 	}
-	if len(sum) != 4 {
+	if len(sum) != 7 {
 		t.Fatalf("groups %v", sum)
 	}
-	least := map[string]float64{"two language models in turn": .85}
 	for group, all := range sum {
 		mean := 0.0
 		for _, x := range all {
 			mean += x / float64(len(all))
 		}
-		if want := max(least[group], map[bool]float64{true: 0, false: .95}[least[group] > 0]); mean < want {
-			t.Errorf("%s: %.3f right on average of %d, want %.2f: %.3v", group, mean, len(all), want, all)
+		if mean < .98 {
+			t.Errorf("%s: %.3f right on average of %d, want .98: %.3v", group, mean, len(all), all)
 		}
 	}
+}
+
+// TestGivenLayersSayWhose: a number of layers that a user gives is that of the model that shows it, and a note says which.
+func TestGivenLayersSayWhose(t *testing.T) {
+	for _, c := range casesOf(mixed.Tuning(), 7, 1, "tower") {
+		if c.Layers[0] == c.Layers[1] {
+			continue
+		}
+		for _, n := range c.Layers {
+			an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{NumLayers: n})
+			if err != nil {
+				t.Fatalf("%s: %d layers: %v", c.Name, n, err)
+			}
+			if j := judge(&an.Devices[0], c); j.right < .98 || j.layers < 1 {
+				t.Errorf("%s: %d layers given: %.3f right:%s", c.Name, n, j.right, j.what)
+			}
+			if notes := strings.Join(an.Devices[0].Notes, "; "); !strings.Contains(notes, fmt.Sprintf("the number of layers of --num-layers, %d, is that of the ", n)) {
+				t.Errorf("%s: %d layers given: notes %q", c.Name, n, notes)
+			}
+		}
+		return
+	}
+	t.Fatal("no case")
 }
 
 // TestIntactRunsHaveNoDamage: nothing is told to be missing where nothing is.

@@ -174,30 +174,34 @@ func kin(a, b *Sequence) float64 {
 	return float64(both) / float64(max(1, min(a.Len(), b.Len())))
 }
 
-// findDrafts marks the models that draft tokens for the one with most kernels: they run the same kernels in fewer layers, and run in front of nearly each of its
-// passes.
+// findDrafts marks the models that draft tokens for another one: they run the same kernels in fewer layers, and run in front of nearly each of its passes. One
+// with more kernels than its target drafts several tokens for each of its passes.
 func (w *Work) findDrafts(results []*Result, name string, found []*instance) {
-	for k := 1; k < len(found); k++ {
-		in := found[k]
-		if in.n >= found[0].n || kin(in.variants[0].lead.Seq, found[0].variants[0].lead.Seq) < draftKernels {
-			continue
-		}
-		runs, led := 0, 0
-		before := None
-		for _, r := range results {
-			if r.Model != name || r.variant == nil {
+	for k, in := range found {
+		for t, target := range found {
+			if t == k || in.n >= target.n || kin(in.variants[0].lead.Seq, target.variants[0].lead.Seq) < draftKernels {
 				continue
 			}
-			if r.variant.instance == 0 {
-				if runs++; before == k {
-					led++
+			drafts, runs, led := 0, 0, 0
+			before := None
+			for _, r := range results {
+				if r.Model != name || r.variant == nil {
+					continue
 				}
+				switch r.variant.instance {
+				case k:
+					drafts++
+				case t:
+					if runs++; before == k {
+						led++
+					}
+				}
+				before = r.variant.instance
 			}
-			before = r.variant.instance
-		}
-		if runs > 1 && float64(led) >= draftShare*float64(runs-1) {
-			for _, v := range in.variants {
-				v.draft = true
+			if runs > 1 && float64(led) >= draftShare*float64(runs-1) && (t < k || drafts >= 2*runs) {
+				for _, v := range in.variants {
+					v.draft = true
+				}
 			}
 		}
 	}

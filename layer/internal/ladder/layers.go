@@ -236,6 +236,9 @@ func layersBetween(starts []int, layers []int32) {
 	}
 }
 
+// Modulated says whether the layers of a pass are those of a diffusion transformer.
+func (r *Result) Modulated() bool { return r.st != nil && params.Modulated(r.Seq, r.st) }
+
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *Work) byRepeats(r *Result, n int) bool {
 	c, ok := params.Layers(r.Seq, n)

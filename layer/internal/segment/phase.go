@@ -66,6 +66,17 @@ func (s *Sequence) modulates(i int) bool {
 	return i+3 < s.Len() && s.Role[i] == product && s.Role[i+1] == norm && s.Role[i+2] == elementwise && s.Role[i+3] == elementwise
 }
 
+// Modulated says whether most layers begin with a modulation.
+func (p *Params) Modulated(s *Sequence, c *Cut) bool {
+	n := 0
+	for _, i := range c.Starts[:c.Layers()] {
+		if s.modulates(i) {
+			n++
+		}
+	}
+	return 2*n > c.Layers()
+}
+
 // normsClose says whether the norms of a model stand behind the halves of its layers, as they do in encoders of the family of BERT: such a model looks up
 // the word, its position and its segment, and normalises their sum. The kernels of its layers alone leave that open.
 func (p *Params) normsClose(s *Sequence, first int) bool {
