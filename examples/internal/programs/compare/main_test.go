@@ -1,9 +1,13 @@
 package compare
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +111,36 @@ func TestExitCodes(t *testing.T) {
 		r := apptest.Run(t, program(), c.args...)
 		if r.Code != c.want {
 			t.Errorf("%s: exit code %d, want %d: %s", c.name, r.Code, c.want, strings.TrimSpace(r.Stderr))
+		}
+	}
+}
+
+// A directory is one run of several ranks, each of which is compared with its own; --save keeps them all.
+func TestDirectoryOfRanks(t *testing.T) {
+	dir := t.TempDir()
+	packed, err := gzip.NewReader(bytes.NewReader(demo.Trace()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rank := range []string{"0", "1"} {
+		own := regexp.MustCompile(`"rank": ?0`).ReplaceAll(text, []byte(`"rank": `+rank))
+		if err := os.WriteFile(filepath.Join(dir, "run-TP-"+rank+".trace.json"), own, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved := filepath.Join(t.TempDir(), "a.side.json")
+	apptest.MustRun(t, program(), "--b", dir, "--save", saved)
+	for _, args := range [][]string{{dir, dir}, {"--baseline", saved, dir}, {"--a", dir, "--a", dir, "--b", dir, "--b", dir}} {
+		var got compare.Report
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Verdict != compare.Same || len(got.Ranks) != 2 || got.Ranks[1].Rank != 1 || got.Ranks[1].Delta != 0 || got.A.Runs != max(1, len(args)/4) {
+			t.Errorf("%v: %s, ranks %+v, %d runs", args, got.Text, got.Ranks, got.A.Runs)
 		}
 	}
 }
