@@ -84,18 +84,30 @@ func (g *Gain) text() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "GPU −%s (%s–%s)", nanos(g.NS), nanos(g.LowNS), nanos(g.HighNS))
+	fmt.Fprintf(&b, "GPU −%s", nanos(g.NS))
+	if g.LowNS != g.HighNS {
+		fmt.Fprintf(&b, " (%s)", between(g.LowNS, g.HighNS))
+	}
 	switch {
 	case g.StepHighNS == 0:
 		b.WriteString("; step −0: host bound")
 	case g.HostBoundPct > 0:
-		fmt.Fprintf(&b, "; step −%s to −%s: host bound behind %s of them", nanos(g.StepLowNS), nanos(g.StepHighNS), pct(g.HostBoundPct))
+		fmt.Fprintf(&b, "; step −%s: host bound behind %s of them", between(g.StepLowNS, g.StepHighNS), pct(g.HostBoundPct))
 	default:
-		fmt.Fprintf(&b, "; step −%s to −%s", nanos(g.StepLowNS), nanos(g.StepHighNS))
+		fmt.Fprintf(&b, "; step −%s", between(g.StepLowNS, g.StepHighNS))
 	}
 	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
 		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))
 	}
 	fmt.Fprintf(&b, "; %s fewer", count(g.Launches, "launch"))
 	return b.String()
+}
+
+// between is a range of times, or the one that both are.
+func between(low, high int64) string {
+	a, b := nanos(low), nanos(high)
+	if a == b {
+		return a
+	}
+	return a + "–" + b
 }

@@ -296,7 +296,7 @@ func TestChainFilters(t *testing.T) {
 func TestPathsOfModels(t *testing.T) {
 	for model, want := range map[string]string{"org/Qwen3-8B": stateAvailable, "org/Llama": stateModel, "": stateUnknown} {
 		a := &analysis{report: &Report{Model: model}}
-		if got, _ := a.state(&fusion.Pattern{AnyServer: true, Switch: "--x", Models: []string{"qwen3"}}, place{}, 1, 0); got != want {
+		if got, _, _ := a.state(&fusion.Pattern{AnyServer: true, Switch: "--x", Models: []string{"qwen3"}}, a.setting(place{}, 0)); got != want {
 			t.Errorf("model %q: %s, want %s", model, got, want)
 		}
 	}
@@ -376,7 +376,7 @@ func TestBarOfOverlapRows(t *testing.T) {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 50})
 		p.Facts, p.Labels = []activity.Kernel{{Effort: activity.EffortExchange}, {Effort: activity.EffortCompute}}, []string{"a", "b"}
 		r.ns = 50
-		w := &activity.Trace{Queues: make([]activity.Queue, 2), Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1}, {Kernel: 0, Queue: 0, Stage: 1}}}
+		w := &activity.Trace{Analysis: &layer.Analysis{}, Queues: make([]activity.Queue, 2), Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1}, {Kernel: 0, Queue: 0, Stage: 1}}}
 		s := &stageWork{ns: 90, rows: []row{*r}, rowOf: []int32{0, -1}, parts: []*activity.Trace{w}, exposure: &Exposure{WallNS: 1000}, exchanges: map[int32]*exchange{0: {exposed: c.exposed, bound: c.bound}}}
 		a := &analysis{pool: p, report: &Report{}, registry: &fusion.Registry{}}
 		rows, _ := a.overlap(s)

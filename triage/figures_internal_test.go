@@ -227,26 +227,23 @@ func figuresNone(t *testing.T) string {
 
 func TestPathsOfPlatforms(t *testing.T) {
 	for _, c := range []struct {
-		at           place
-		p            fusion.Pattern
-		suits, known bool
+		at    place
+		p     fusion.Pattern
+		suits bool
 	}{
-		{place{}, fusion.Pattern{}, true, true},
-		{place{}, fusion.Pattern{Platforms: []string{"cuda"}}, true, false},
-		{place{}, fusion.Pattern{Archs: []string{"sm90"}}, true, false},
-		{place{platform: "cuda"}, fusion.Pattern{Platforms: []string{"cuda"}}, true, true},
-		{place{platform: "rocm"}, fusion.Pattern{Platforms: []string{"cuda"}}, false, true},
-		{place{platform: "rocm"}, fusion.Pattern{}, true, true},
-		{place{arch: "sm90"}, fusion.Pattern{Archs: []string{"sm90"}}, true, true},
-		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm90"}}, false, true},
-		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm80", "sm9*"}}, true, true},
-		{place{arch: "sm80"}, fusion.Pattern{Archs: []string{"sm9*"}}, false, true},
+		{place{}, fusion.Pattern{}, true},
+		{place{}, fusion.Pattern{Platforms: []string{"cuda"}}, true},
+		{place{}, fusion.Pattern{Archs: []string{"sm90"}}, true},
+		{place{platform: "cuda"}, fusion.Pattern{Platforms: []string{"cuda"}}, true},
+		{place{platform: "rocm"}, fusion.Pattern{Platforms: []string{"cuda"}}, false},
+		{place{platform: "rocm"}, fusion.Pattern{}, true},
+		{place{arch: "sm90"}, fusion.Pattern{Archs: []string{"sm90"}}, true},
+		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm90"}}, false},
+		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm80", "sm9*"}}, true},
+		{place{arch: "sm80"}, fusion.Pattern{Archs: []string{"sm9*"}}, false},
 	} {
 		if got := c.at.suits(&c.p); got != c.suits {
 			t.Errorf("%+v suits %v: %v, want %v", c.p, c.at, got, c.suits)
-		}
-		if got := c.at.known(&c.p); got != c.known {
-			t.Errorf("%+v at %v is known: %v, want %v", c.p, c.at, got, c.known)
 		}
 	}
 	for p, want := range map[[2]string]string{
@@ -289,7 +286,11 @@ func TestLargestStep(t *testing.T) {
 			}
 			a.in.Formal = append(a.in.Formal, in)
 		}
-		if got := a.maxTokens(&fusion.Pattern{MaxMB: map[string]map[string]float64{"sm90": c.sizes}, MaxTokens: c.limit}, place{arch: "sm90"}); got != c.tokens {
+		p := &fusion.Pattern{MaxMB: map[string]map[string]float64{"sm90": c.sizes}, MaxTokens: c.limit}
+		if c.sizes == nil {
+			p.MaxMB = nil
+		}
+		if got := p.Requirements().Tokens(a.setting(place{arch: "sm90"}, 0)); got != c.tokens {
 			t.Errorf("%s: %d tokens, want %d", c.name, got, c.tokens)
 		}
 	}
@@ -298,25 +299,28 @@ func TestLargestStep(t *testing.T) {
 func TestStatesOfPaths(t *testing.T) {
 	a := &analysis{report: &Report{TPSize: 2}}
 	for _, c := range []struct {
-		p            fusion.Pattern
-		gain, tokens int64
-		state, says  string
+		p           fusion.Pattern
+		tokens      int64
+		state, says string
+		sure        bool
 	}{
-		{fusion.Pattern{Origin: fusion.OriginInflight}, 1, 0, stateOpen, ""},
-		{fusion.Pattern{Platforms: []string{"rocm"}}, 1, 0, stateElsewhere, "exists on rocm only"},
-		{fusion.Pattern{Models: []string{"x"}}, 1, 0, stateUnknown, "the model is not known"},
-		{fusion.Pattern{}, 1, 0, stateUnknown, "no server was recognised"},
-		{fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 1, 0, stateUnknown, "vLLM, SGLang has it"},
-		{fusion.Pattern{AnyServer: true}, 0, 8, stateTooLarge, "taken up to 8 tokens"},
-		{fusion.Pattern{AnyServer: true}, 0, chain.NoTokens, stateTooLarge, "not taken with 2 ranks"},
-		{fusion.Pattern{AnyServer: true, Doubtful: true}, 1, 0, stateAvailable, "it was slower"},
-		{fusion.Pattern{AnyServer: true}, 1, 0, stateUnknown, "whether and how"},
-		{fusion.Pattern{AnyServer: true, Switch: "--x", Since: "v2", Limits: "fp8"}, 1, 0, stateAvailable, "use --x (since v2); it asks for: fp8"},
-		{fusion.Pattern{AnyServer: true, Default: "on"}, 1, 0, stateAvailable, "on by default"},
+		{fusion.Pattern{Origin: fusion.OriginInflight}, 0, stateOpen, "", false},
+		{fusion.Pattern{Platforms: []string{"rocm"}}, 0, stateElsewhere, "exists on rocm only", false},
+		{fusion.Pattern{Models: []string{"x"}}, 0, stateUnknown, "the model is not known", false},
+		{fusion.Pattern{}, 0, stateUnknown, "no server was recognised", false},
+		{fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, stateUnknown, "vLLM, SGLang has it", false},
+		{fusion.Pattern{AnyServer: true, MaxTokens: 8}, 9, stateTooLarge, "8 tokens a step at most, here 9", false},
+		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 8, stateAvailable, "on by default", true},
+		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 0, stateAvailable, "not known here: 8 tokens a step at most", false},
+		{fusion.Pattern{AnyServer: true, Requires: fusion.Requirements{NotTP: []int{2}}}, 0, stateTooLarge, "not with 2 ranks", false},
+		{fusion.Pattern{AnyServer: true, Doubtful: true}, 0, stateAvailable, "it was slower", false},
+		{fusion.Pattern{AnyServer: true}, 0, stateUnknown, "whether and how", false},
+		{fusion.Pattern{AnyServer: true, Switch: "--x", Since: "v2", Limits: "fp8"}, 0, stateAvailable, "use --x (since v2); it asks for: fp8", false},
+		{fusion.Pattern{AnyServer: true, Default: "on"}, 0, stateAvailable, "on by default", true},
 	} {
-		state, action := a.state(&c.p, place{platform: "cuda"}, c.gain, c.tokens)
-		if state != c.state || !strings.Contains(action, c.says) {
-			t.Errorf("%+v: %q, %q, want %q, %q", c.p, state, action, c.state, c.says)
+		state, action, sure := a.state(&c.p, a.setting(place{platform: "cuda"}, c.tokens))
+		if state != c.state || !strings.Contains(action, c.says) || sure != c.sure {
+			t.Errorf("%+v: %q, %q, %v, want %q, %q, %v", c.p, state, action, sure, c.state, c.says, c.sure)
 		}
 	}
 }

@@ -21,14 +21,17 @@ func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
 	members, example := refs(m.At)
 	out := a.fuseRow(s, m.Pattern, fuseSplit, members, example, len(m.At), m.NS)
 	out.First = firstPlace(m.At[0])
-	tokens := a.maxTokens(m.Pattern, at)
-	price, fits := m.PriceUpTo(tokens)
-	out.State, out.Action = a.state(m.Pattern, at, price.GPU, tokens)
-	if out.State == stateElsewhere || out.State == stateTooLarge || out.State == stateModel {
-		price, fits = chain.Price{}, nil
+	req, here := m.Pattern.Requirements(), a.setting(at, m.LeastTokens())
+	var sure bool
+	out.State, out.Action, sure = a.state(m.Pattern, here)
+	if out.State != stateElsewhere && out.State != stateTooLarge && out.State != stateModel {
+		price, fits := m.PriceUpTo(req.Tokens(here))
+		if left := len(m.At) - len(fits); left > 0 {
+			out.Action += fmt.Sprintf("; %d of %d occurrences are in larger steps and not counted", left, len(m.At))
+		}
+		a.gains(s, &out, price, fits)
 	}
-	a.gains(s, &out, price, fits)
-	if out.State != stateAvailable || m.Pattern.Doubtful || !at.known(m.Pattern) {
+	if !sure {
 		out.Confidence = confidenceCandidate
 	}
 	out.Rationale = rationale(m)

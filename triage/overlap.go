@@ -29,6 +29,7 @@ const worthOverlap = 1.0
 // beside other work as far as a trace shows, and nothing is gained where the GPU waits for the host.
 func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	out := []OverlapRow{}
+	here := a.setting(s.place(), s.tokens())
 	for id, x := range s.exchanges {
 		pct := percent(x.bound, s.exposure.WallNS)
 		if s.rowOf[id] < 0 || pct < worthOverlap {
@@ -38,7 +39,13 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Shown.Category),
 			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
-		row.Known = chain.Hiding(a.registry, serverKey(a.report.Framework), f)
+		for _, way := range chain.Hiding(a.registry, serverKey(a.report.Framework), f, here) {
+			if way.Here != "" {
+				row.Known = append(row.Known, way.Here)
+			} else {
+				row.NotHere = append(row.NotHere, way.NotHere)
+			}
+		}
 		sites, _ := r.bySite(a.pool, anyOperator)
 		row.PythonScope = a.pool.Sites.Texts[sites[0].Site]
 		if s.besideCompute(a.pool, id) {
@@ -53,6 +60,21 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		out = out[:a.OverlapLimit]
 	}
 	return out, a.overlapNote(s, out)
+}
+
+// tokens are those of the largest step of the stage, 0 where none are known.
+func (s *stageWork) tokens() (most int64) {
+	for _, w := range s.parts {
+		for i := range w.Analysis.Devices {
+			d := &w.Analysis.Devices[i]
+			for p, stage := range w.Stages.Pass[d.ID] {
+				if int(stage) == s.index {
+					most = max(most, d.Passes[p].Tokens)
+				}
+			}
+		}
+	}
+	return most
 }
 
 // besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they wait for
@@ -82,7 +104,12 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 		streams = max(streams, len(used))
 	}
 	var b strings.Builder
-	b.WriteString(chain.KnownWays(rows, func(r OverlapRow) []string { return r.Known }))
+	if known := chain.Once(rows, func(r OverlapRow) []string { return r.Known }); len(known) > 0 {
+		fmt.Fprintf(&b, "Known to hide such exchanges (--catalog NAME has where they are written): %s. ", strings.Join(known, "; "))
+	}
+	if not := chain.Once(rows, func(r OverlapRow) []string { return r.NotHere }); len(not) > 0 {
+		fmt.Fprintf(&b, "Of no use here: %s. ", strings.Join(not, "; "))
+	}
 	if len(rows) == 0 {
 		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f%% of the steps or more. ", worthOverlap)
 	}

@@ -227,6 +227,7 @@ type OverlapRow struct {
 	Recommendation string   `json:"recommendation"`
 	HiddenUnder    string   `json:"hidden_under,omitempty"` // what ran beside it for the longest time
 	Known          []string `json:"known,omitempty"`        // the server's ways to hide such an exchange, by their names in the catalogue
+	NotHere        []string `json:"not_here,omitempty"`     // ways that are of no use here, with the condition that fails
 }
 
 // What a fuse row found.

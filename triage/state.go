@@ -1,9 +1,6 @@
 package triage
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
@@ -42,63 +39,60 @@ func (s *stageWork) place() place {
 
 // suits reports whether a path exists at the place, as far as that is known.
 func (at place) suits(p *fusion.Pattern) bool {
-	if at.platform != "" && len(p.Platforms) > 0 && !slices.Contains(p.Platforms, at.platform) {
-		return false
-	}
-	return at.arch == "" || len(p.Archs) == 0 || slices.ContainsFunc(p.Archs, func(a string) bool {
-		stem, any := strings.CutSuffix(a, "*")
-		return a == at.arch || any && strings.HasPrefix(at.arch, stem)
-	})
+	o, of, _ := fusion.Worst(p.Requirements().Judge(&fusion.Setting{Platform: at.platform, Arch: at.arch}))
+	return o != fusion.Fails || of != fusion.OfPlatform
 }
 
-// known reports whether enough is known of the place to say that a path exists.
-func (at place) known(p *fusion.Pattern) bool {
-	return (len(p.Platforms) == 0 || at.platform != "") && (len(p.Archs) == 0 || at.arch != "")
+// setting is what is known of a stage that paths depend on. Of its steps the smallest decides whether a path can be had at all.
+func (a *analysis) setting(at place, tokens int64) *fusion.Setting {
+	out := &fusion.Setting{Platform: at.platform, Arch: at.arch, Model: a.modelText(), TP: a.report.TPSize, Tokens: tokens, Hidden: a.hiddenSize()}
+	if len(a.in.Formal) == 1 && a.in.Formal[0].Config != nil {
+		out.HeadDim = a.in.Formal[0].Config.HeadDim
+	}
+	return out
 }
 
-// state says what can be done about a chain that is not fused, and how.
-func (a *analysis) state(p *fusion.Pattern, at place, gain, tokens int64) (state, action string) {
-	since := ""
-	if p.Since != "" {
-		since = " (since " + p.Since + ")"
-	}
-	limits := ""
-	if p.Limits != "" {
-		limits = "; it asks for: " + p.Limits
-	}
+// state says what can be done about a chain that is not fused, and how. sure says that no condition is left open.
+func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action string, sure bool) {
 	server := serverKey(a.report.Framework)
+	outcome, of, texts := fusion.Worst(p.Requirements().Judge(at))
+	why := strings.Join(texts, "; ")
+	how := howTo(p)
+	if p.Since != "" {
+		how += " (since " + p.Since + ")"
+	}
+	if p.Limits != "" {
+		how += "; it asks for: " + p.Limits
+	}
 	switch {
 	case p.Origin == fusion.OriginInflight:
-		return stateOpen, strings.Join(p.CandidatePaths, ", ")
-	case !at.suits(p):
-		return stateElsewhere, "exists on " + strings.Join(append(slices.Clone(p.Platforms), p.Archs...), ", ") + " only"
-	case len(p.Models) > 0 && a.modelText() != "" && !a.hasPath(p):
-		return stateModel, "the code of this model does not have it" + limits
-	case len(p.Models) > 0 && !a.hasPath(p):
-		return stateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + howTo(p) + since + limits
+		return stateOpen, strings.Join(p.CandidatePaths, ", "), false
+	case outcome == fusion.Fails && of == fusion.OfPlatform:
+		return stateElsewhere, "nothing here: it exists on " + why, false
+	case outcome == fusion.Fails && of == fusion.OfModel:
+		return stateModel, "nothing here: it is for " + why, false
+	case outcome == fusion.Fails:
+		return stateTooLarge, "nothing at this size: it takes " + why, false
+	case len(p.Models) > 0 && at.Model == "":
+		return stateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + how, false
 	case server == "" && !p.AnyServer:
 		names := make([]string, len(p.Frameworks))
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return stateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + howTo(p) + since + limits
-	case gain == 0:
-		if tokens == chain.NoTokens {
-			return stateTooLarge, fmt.Sprintf("not taken with %d ranks on this GPU", a.report.TPSize)
-		}
-		return stateTooLarge, fmt.Sprintf("taken up to %d tokens a step, and these steps have more", tokens)
-	case p.Doubtful:
-		return stateAvailable, howTo(p) + since + "; it was slower where it was measured" + limits
-	case p.Switch == "" && p.Default == "":
-		return stateUnknown, "whether and how it is turned on is not known" + since + limits
+		return stateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + how, false
 	}
-	return stateAvailable, howTo(p) + since + limits
-}
-
-// hasPath reports whether the model's code has a path that only some models have.
-func (a *analysis) hasPath(p *fusion.Pattern) bool {
-	model := strings.ToLower(a.modelText())
-	return slices.ContainsFunc(p.Models, func(w string) bool { return strings.Contains(model, w) })
+	if outcome == fusion.Unknown {
+		how += "; not known here: " + why
+	}
+	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
+	switch {
+	case p.Doubtful:
+		return stateAvailable, how + "; it was slower where it was measured", false
+	case p.Switch == "" && p.Default == "":
+		return stateUnknown, "whether and how it is turned on is not known: " + how, false
+	}
+	return stateAvailable, how, sure
 }
 
 // howTo says how a path is turned on.
@@ -112,28 +106,6 @@ func howTo(p *fusion.Pattern) string {
 		return "on by default: the version is older, or a limit is not kept"
 	}
 	return "no switch is known"
-}
-
-// collectiveBytes is the size of an element of what ranks exchange: activations are of 16 bits.
-const collectiveBytes = 2
-
-// maxTokens is the size of a step above which a path is not taken: its own limit, or that of what one collective exchanges,
-// which is a row of the hidden size for each token; 0 for any size, [chain.NoTokens] for none.
-func (a *analysis) maxTokens(p *fusion.Pattern, at place) int64 {
-	sizes, ranks := p.MaxMB[at.arch], a.report.TPSize
-	hidden := a.hiddenSize()
-	if len(sizes) == 0 || ranks == 0 || hidden == 0 {
-		return p.MaxTokens
-	}
-	mb, ok := sizes[strconv.Itoa(ranks)]
-	if !ok {
-		return chain.NoTokens
-	}
-	n := max(1, int64(mb*(1<<20))/int64(hidden*collectiveBytes))
-	if p.MaxTokens > 0 {
-		n = min(n, p.MaxTokens)
-	}
-	return n
 }
 
 // hiddenSize is that of the model's config, 0 where none is known or traces have several.

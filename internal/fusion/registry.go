@@ -134,9 +134,11 @@ type Pattern struct {
 	MaxMB map[string]map[string]float64 `json:"max_mb,omitempty"`
 	// Models are those whose code has the path, as words of a model's name, type or file; empty: all.
 	Models []string `json:"models,omitempty"`
+	// Requires holds conditions that have no field above.
+	Requires Requirements `json:"requires,omitzero"`
 	// Switch is the flag or variable that turns the path on, Default says whether
 	// it is "on" without it, "" where not known. Since names the change that
-	// brought it and its date, Limits what it asks for besides, Checked when the
+	// brought it and its date, Limits what it asks for that no trace tells, Checked when the
 	// source was read. Doubtful paths were slower where they were measured.
 	Switch   string `json:"switch,omitempty"`
 	Default  string `json:"default,omitempty"`
@@ -181,9 +183,12 @@ type Family struct {
 	Identifiers []string `json:"identifiers"`
 	Cues        []string `json:"cues"` // signs that are not identifiers
 	// Exchanges are the kinds of exchange between GPUs that an overlap family hides, in the words of [Step.Collectives].
-	Exchanges   []classify.Collective `json:"exchanges,omitempty"`
-	Paths       []string              `json:"paths"`
-	Description string                `json:"description"`
+	Exchanges []classify.Collective `json:"exchanges,omitempty"`
+	// Requires are the conditions under which the family is of use, Switch turns it on.
+	Requires    Requirements `json:"requires,omitzero"`
+	Switch      string       `json:"switch,omitempty"`
+	Paths       []string     `json:"paths"`
+	Description string       `json:"description"`
 }
 
 // Default returns the registry that comes with this package.

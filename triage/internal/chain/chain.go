@@ -333,6 +333,16 @@ func (o *Occurrence) HostBound() bool { return o.Trace.Absorbed(slices.Max(o.act
 // NoTokens says that a path is taken at no size.
 const NoTokens = -1
 
+// LeastTokens is the smallest step with an occurrence, 0 where the tokens of none are known.
+func (m *Match) LeastTokens() (least int64) {
+	for i := range m.At {
+		if n := m.At[i].tokens(); n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
 // PriceUpTo is the price of the occurrences in steps of at most so many tokens, and which those are; steps whose tokens are not
 // known count. 0: any size.
 func (m *Match) PriceUpTo(tokens int64) (sum Price, at []Occurrence) {
