@@ -95,9 +95,9 @@ func (a *analysis) run(ctx context.Context) error {
 	var exposures []*exposureSums
 	var stages []*stageWork
 	g, inner = errgroup.WithContext(ctx)
-	g.Go(func() error {
-		exposures = a.exposures()
-		return nil
+	g.Go(func() (err error) {
+		exposures, err = a.exposures(inner)
+		return err
 	})
 	g.Go(func() (err error) {
 		stages, err = a.attribute(inner)
@@ -231,6 +231,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
 	out.ReplaySources = s.replaySources()
+	out.UnresolvedPct = s.unresolvedPct()
 	out.Exposure = s.exposure
 	wall, idle := s.wall()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(wall-idle), micros(wall), percent(idle, wall)
@@ -242,7 +243,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Fuse = a.fuseRows(s)
 	for i := range s.rows {
 		k := s.kernelRow(a.pool, &s.rows[i])
-		if k.SharePct < a.MinSharePct || a.KernelLimit > 0 && len(out.Kernels) == a.KernelLimit {
+		if a.KernelLimit > 0 && len(out.Kernels) == a.KernelLimit {
 			out.HiddenRows++
 			continue
 		}

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/llmstrata/strata/layer"
@@ -35,23 +36,35 @@ type ExposureRow struct {
 	// BoundNS is how much exposed communication compute of the same layer could
 	// hide at most; 0 for all other categories: what one needs of another cannot
 	// run beside it.
-	BoundNS int64   `json:"bound_ns"`
-	Worst   []Place `json:"worst"` // the longest stretches in which it runs alone
+	BoundNS int64 `json:"bound_ns"`
+	// WaitingNS is the part of ExposedNS in which communication waits for other ranks, at least; the rest is the transfer. 0 for
+	// all other categories.
+	WaitingNS int64 `json:"waiting_ns"`
+	// WaitingBy says how the waiting was told: "ranks" (when the others arrive), "fastest" (against the fastest quarter of the same
+	// collective in the same pass), "" where nothing tells it.
+	WaitingBy string  `json:"waiting_by"`
+	Worst     []Place `json:"worst"` // the longest stretches in which it runs alone
 }
 
 // worstRanges is how many stretches a row names.
 const worstRanges = 3
 
 // exposures are the ledgers of all stages, nil of those that have no activity.
-func (a *analysis) exposures() []*exposureSums {
+func (a *analysis) exposures(ctx context.Context) ([]*exposureSums, error) {
 	out := make([]*exposureSums, activity.NumStages)
 	var at []*activity.Timed
+	told := map[*activity.Timed]*waits{}
 	for _, w := range a.formal {
 		if a.Process != "" {
 			break // of a part of the activities nothing can be said
 		}
 		for i := range w.Analysis.Devices {
-			at = append(at, activity.NewTimed(w, &w.Analysis.Devices[i]))
+			d := activity.NewTimed(w, &w.Analysis.Devices[i])
+			var err error
+			if told[d], err = a.waitsOf(ctx, d, a.pool); err != nil {
+				return nil, err
+			}
+			at = append(at, d)
 		}
 	}
 	var g errgroup.Group
@@ -63,6 +76,8 @@ func (a *analysis) exposures() []*exposureSums {
 			x := newExposureSums(a.pool)
 			for _, d := range at {
 				if stages := d.Of.Stages.Pass[d.ID]; d.Of.Has[stage] {
+					x.waits = told[d]
+					x.by = cmp.Or(x.by, x.waits.by)
 					x.addDevice(d, func(pass int) bool { return int(stages[pass]) == stage })
 				}
 			}
@@ -70,13 +85,14 @@ func (a *analysis) exposures() []*exposureSums {
 			return nil
 		})
 	}
-	_ = g.Wait() // never an error
-	return out
+	return out, g.Wait()
 }
 
 // exposureSums are the sums of several devices.
 type exposureSums struct {
 	pool               *activity.Pool
+	waits              *waits // of the device at hand
+	by                 string // how waiting was told
 	wall, idle, shared int64
 	steps, whole       int // passes that were counted, and of them those that stand for a trace without steps
 	byCategory         map[string]*categorySums
@@ -133,10 +149,11 @@ func newExposureSums(p *activity.Pool) *exposureSums {
 }
 
 // exchange is what is known of one kernel that exchanges data between GPUs.
-type exchange struct{ exposed, bound int64 }
+type exchange struct{ exposed, waiting, bound int64 }
 
 type categorySums struct {
 	exposed, hidden, bound int64
+	waiting                int64 // of exposed
 	streams                map[activity.Queue]bool
 	worst                  []Place
 	open                   stretch // that is not over yet
@@ -212,17 +229,21 @@ func (x *exposureSums) addAlone(c *categorySums, d *activity.Timed, slice layer.
 	ns := int64(to - from)
 	c.exposed += ns
 	k, id := d.Kernel(int(slice.Kernel)), d.Of.Acts[d.Acts[slice.Kernel]].Kernel
+	var waiting int64
 	if c.exchange {
+		waiting = x.waits.waiting(k, from, to)
+		c.waiting += waiting
 		if x.byKernel[id] == nil {
 			x.byKernel[id] = &exchange{}
 		}
 		x.byKernel[id].exposed += ns
+		x.byKernel[id].waiting += waiting
 	}
 	if at := k.Place(); at.Layer != trace.None && (c.compute || c.exchange) {
 		if in := x.layer(layerKey{at.Pass, at.Layer}); c.compute {
 			in.compute += ns
 		} else {
-			in.exchanged = append(in.exchanged, kernelTime{id, ns})
+			in.exchanged = append(in.exchanged, kernelTime{id, ns - waiting}) // compute beside it makes other ranks no faster
 		}
 	}
 	if c.open.to == from && c.open.to > c.open.from {
@@ -288,6 +309,14 @@ func (x *exposureSums) bound() {
 	}
 }
 
+// told is how the waiting of a category was told apart, "" for those that exchange nothing.
+func (x *exposureSums) told(c *categorySums) string {
+	if !c.exchange {
+		return ""
+	}
+	return x.by
+}
+
 func (x *exposureSums) ledger() *Exposure {
 	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
 	for name, c := range x.byCategory {
@@ -295,7 +324,7 @@ func (x *exposureSums) ledger() *Exposure {
 			continue
 		}
 		out.Rows = append(out.Rows, ExposureRow{Category: name, TotalNS: c.exposed + c.hidden, ExposedNS: c.exposed, HiddenNS: c.hidden,
-			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, Worst: append([]Place{}, c.worst...)})
+			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, WaitingNS: c.waiting, WaitingBy: x.told(c), Worst: append([]Place{}, c.worst...)})
 	}
 	slices.SortFunc(out.Rows, func(p, q ExposureRow) int {
 		return cmp.Or(cmp.Compare(q.ExposedNS, p.ExposedNS), cmp.Compare(p.Category, q.Category))

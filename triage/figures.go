@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -48,6 +49,14 @@ const (
 	exposedComms = "exposed communication "
 )
 
+// figuresTitle names the line of a stage; where no stage is known it is that of the steps.
+func figuresTitle(s layer.Stage) string {
+	if s == layer.StageUnknown {
+		return figuresName
+	}
+	return fmt.Sprintf("%s (%s)", figuresName, stageTitle(s))
+}
+
 // figures is the line of a stage in the head of a report; "" where there is nothing to say.
 func (s *StageReport) figures() string {
 	var out []string
@@ -81,7 +90,10 @@ func readFigures(line string) (stageFigures, bool) {
 	rest, ok := strings.CutPrefix(line, figuresName+" (")
 	stage, rest, cut := strings.Cut(rest, "): ")
 	if !ok || !cut {
-		return stageFigures{}, false
+		if rest, ok = strings.CutPrefix(line, figuresName+": "); !ok {
+			return stageFigures{}, false
+		}
+		stage = stageWord(layer.StageUnknown)
 	}
 	out := stageFigures{stage, table.None, table.None, table.None, table.None}
 	for i, part := range strings.Split(rest, ", ") {

@@ -186,6 +186,7 @@ func TestFiguresAreReadBack(t *testing.T) {
 		"Step (decode): 10.4 ms, 327 µs/token, top operator attention 12.3%, exposed communication 1.20 ms (3.4%)": {"decode", "10.4 ms", "327 µs", "attention 12.3%", "1.20 ms (3.4%)"},
 		"Step (all): top operator attention 12.3%": {"all", "—", "—", "attention 12.3%", "—"},
 		"Step (all): 10 ms":                        {"all", "10 ms", "—", "—", "—"},
+		"Step: 10 ms":                              {"all", "10 ms", "—", "—", "—"},
 		"Step (all): 3 µs/token, 10 ms":            {"all", "—", "3 µs", "—", "—"},
 	} {
 		none := figuresNone(t)
@@ -198,7 +199,7 @@ func TestFiguresAreReadBack(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", line, got, want)
 		}
 	}
-	for _, line := range []string{"", "Step: 3", "Steps (all): 3", "Step (all) 3"} {
+	for _, line := range []string{"", "Step 3", "Steps (all): 3", "Step (all) 3"} {
 		if _, ok := readFigures(line); ok {
 			t.Errorf("%q is a line of figures", line)
 		}

@@ -3,7 +3,6 @@ package triage
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +46,18 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		if row.Category != string(classify.CategoryCommunication) || row.ExposedNS == 0 {
 			continue
 		}
+		transfer := row.ExposedNS - row.WaitingNS
+		if row.WaitingNS > 0 {
+			w := finding.Finding{Kind: finding.RankWait, Code: row.Category, Text: "Collectives that wait for other ranks", Size: size(finding.Recoverable, row.WaitingNS),
+				Confidence: waitingWays[row.WaitingBy].sure, Evidence: waitingWays[row.WaitingBy].how}
+			w.Place, w.Where = row.place()
+			add(w)
+		}
+		if transfer == 0 {
+			continue
+		}
 		f := finding.Finding{Kind: finding.ExposedCommunication, Code: row.Category, Text: "Communication that no compute overlaps",
-			Size: size(finding.Recoverable, row.ExposedNS), Confidence: finding.High}
+			Size: size(finding.Recoverable, transfer), Confidence: finding.High}
 		if row.BoundNS > 0 {
 			f.Evidence = fmt.Sprintf("Compute in the same layers can overlap up to %s.", nanos(row.BoundNS/int64(n)))
 		}
@@ -58,12 +67,12 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	}
 	for i := range r.Fuse {
 		row := &r.Fuse[i]
-		if row.Kind != fuseSplit || row.EstimatedGainUS <= 0 {
+		if row.Kind != fuseSplit || row.Gain.StepHighNS <= 0 || row.State == stateNone {
 			continue
 		}
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Not used: " + row.Pattern,
-			Size: size(finding.Recoverable, int64(math.Round(1e3*row.EstimatedGainUS))), Confidence: finding.Medium,
-			Evidence: fmt.Sprintf("%s, %s, %s in all.", table.Counted(len(row.Evidence), "kernel", "kernels"), table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS)),
+			Size: size(finding.Recoverable, row.Gain.StepHighNS), Confidence: finding.Medium,
+			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"), table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.text()),
 			Advice:   finding.Advice{Do: row.Action}}
 		if row.Confidence == confidenceConfirmed {
 			f.Confidence = finding.High
@@ -88,6 +97,15 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		add(f)
 	}
 	return out
+}
+
+// waitingWays says of each way to tell waiting from transfer how it goes and how sure it is.
+var waitingWays = map[string]struct {
+	how  string
+	sure finding.Band
+}{
+	waitingByRanks:   {"Told by when the other ranks arrive.", finding.High},
+	waitingByFastest: {"At least: compared with the fastest quarter of the same collective in the same pass.", finding.Medium},
 }
 
 // longest is the row of the kernel that works longest for an operator.

@@ -25,13 +25,17 @@ func TestFindingsAreTheTables(t *testing.T) {
 			case finding.ExposedCommunication:
 				for _, row := range s.Exposure.Rows {
 					if row.Category == f.Code {
-						ns = row.ExposedNS
+						ns = row.ExposedNS - row.WaitingNS
 					}
+				}
+			case finding.RankWait:
+				for _, row := range s.Exposure.Rows {
+					ns += row.WaitingNS
 				}
 			case finding.Fusion:
 				for _, row := range s.Fuse {
 					if row.Pattern == f.Code {
-						ns = int64(row.EstimatedGainUS*1e3 + 0.5)
+						ns = row.Gain.StepHighNS
 					}
 				}
 			case finding.LargestOperator:

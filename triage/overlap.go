@@ -158,6 +158,19 @@ func unresolvedShare(s *stageWork) float64 {
 	return ratio(none, s.ns)
 }
 
+// unresolvedPct is the share of the stage's time without any source line, a replay's apart.
+func (s *stageWork) unresolvedPct() float64 {
+	var none int64
+	for i := range s.rows {
+		for _, st := range s.rows[i].sites {
+			if st.Site == activity.SiteUnresolved {
+				none += st.Ns
+			}
+		}
+	}
+	return percent(none, s.ns)
+}
+
 // Launch is one activity of a stage as the tables count it.
 type Launch struct {
 	Event    trace.Event // the activity

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
@@ -24,7 +25,7 @@ func (r *Report) WriteText(w io.Writer, columns int) error {
 
 func (r *Report) write(m *page) error {
 	m.head(r)
-	m.section(r, "Kernel Table", m.kernels)
+	m.section(r, kernelTitle, m.kernels)
 	m.section(r, "Operators", m.operators)
 	m.section(r, "Exposure", m.exposure)
 	m.section(r, "Overlap Opportunity Table", m.overlap)
@@ -135,10 +136,13 @@ func (m *page) head(r *Report) {
 		m.fact("TP size", fmt.Sprint(r.TPSize))
 	}
 	for i := range r.Stages {
-		m.fact(fmt.Sprintf("%s (%s)", figuresName, stageTitle(r.Stages[i].PassStage)), r.Stages[i].figures())
+		m.fact(figuresTitle(r.Stages[i].PassStage), r.Stages[i].figures())
 	}
 	m.printf("\n")
 }
+
+// kernelTitle heads the only table that a graph capture has.
+const kernelTitle = "Kernel Table"
 
 // section writes one table of all stages, with a heading per stage where there
 // is more to say than "all".
@@ -151,6 +155,10 @@ func (m *page) section(r *Report, title string, write func(*Report, *StageReport
 		s := &r.Stages[i]
 		if len(r.Stages) > 1 || s.PassStage != layer.StageUnknown {
 			m.heading(5, stageTitle(s.PassStage))
+		}
+		if s.PassStage == layer.StageCapture && title != kernelTitle {
+			m.para("A graph capture runs no step.")
+			continue
 		}
 		write(r, s)
 	}
@@ -188,6 +196,9 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if s.Outside > 0 && s.Steps > 0 {
 		m.para("Outside of any step: %s, %s, the first is %s.", count(s.Outside, "launch"), nanos(s.OutsideNS), m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
+	if s.PassStage == layer.StageCapture {
+		m.para("Graphs are captured here, and nearly nothing runs. Pass this trace with `--mapping-input` to give a run that replays the graphs its source lines.")
+	}
 	m.table(m.kernelTable(r, s))
 	hidden := s.HiddenRows
 	for _, k := range s.ByOperator() {
@@ -195,20 +206,26 @@ func (m *page) kernels(r *Report, s *StageReport) {
 			hidden++
 		}
 	}
+	if s.UnresolvedPct >= r.MinSharePct && s.UnresolvedPct > 0 {
+		m.para("No source line is recorded for %s of GPU time.", pct(s.UnresolvedPct))
+	}
 	if hidden > 0 {
 		m.para("%s below %s of GPU time or beyond the limit.", count(hidden, "more row"), pct(r.MinSharePct))
 	}
 	if len(s.ReplaySources) > 0 {
 		m.para("%s", s.replaySources())
 	}
-	if m.modelStyle().short && s.anyModelLine(isFromPrefill) {
+	if m.modelStyle().short && s.anyModelLine(r.MinSharePct, isFromPrefill) {
 		m.para("%s the line is that of a prefill: no launch of a decode is known.", prefillMark)
 	}
 }
 
-// anyModelLine reports that a row has a line of the model that fits.
-func (s *StageReport) anyModelLine(fits func(*Location) bool) bool {
+// anyModelLine reports that a row above the bar has a line of the model that fits.
+func (s *StageReport) anyModelLine(bar float64, fits func(*Location) bool) bool {
 	for i := range s.Kernels {
+		if s.Kernels[i].SharePct < bar {
+			continue
+		}
 		for j := range s.Kernels[i].ModelLines {
 			if fits(&s.Kernels[i].ModelLines[j]) {
 				return true
@@ -254,7 +271,7 @@ func (m *page) kernelTable(r *Report, s *StageReport) *table.Table {
 	if m.text {
 		modelTitle = table.Text("Model line") // its end is what is cut off
 	}
-	models := !narrow && s.anyModelLine(func(*Location) bool { return true })
+	models := !narrow && s.anyModelLine(r.MinSharePct, func(*Location) bool { return true })
 	type column struct {
 		table.Column
 		show bool
@@ -314,11 +331,19 @@ func count(n int, what string) string {
 // wholeSite is from which share on, in percent, a site is not said to be a part: rounded it is all.
 const wholeSite = 99.5
 
-// locations shows sites, with shares where one does not say it all.
+// locations shows sites, with shares where one does not say it all. What is not known is not listed beside what is: the sentence
+// below the table says how much it is.
 func locations(list []Location) string {
 	var out []string
 	for _, l := range list {
-		out = append(out, l.Location+siteShare(l.SharePct))
+		if l.Location == unresolved && len(list) > 1 {
+			continue
+		}
+		share := siteShare(l.SharePct)
+		if len(list) > 1 && slices.ContainsFunc(list, func(l Location) bool { return l.Location == unresolved }) {
+			share = ""
+		}
+		out = append(out, l.Location+share)
 	}
 	return cmp.Or(table.Lines(out...), unresolved)
 }
@@ -358,28 +383,73 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		m.para("No steps were found, so nothing is said about exposure.")
 		return
 	}
-	t := table.New(table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Hidden"),
+	rows := x.Rows
+	serial := x.SharedNS == 0
+	if serial { // each row would say that it is exposed
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r ExposureRow) bool {
+			return r.Category != string(classify.CategoryCommunication) && r.Category != string(classify.CategoryMemory)
+		})
+		m.para("Nothing overlaps: all work is exposed, %s of %s; the rest is idle.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS))
+	}
+	t := table.New(table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Waiting"), table.Number("Hidden"),
 		table.Number("Streams"), table.Number("Could hide at most"), table.Number("Longest alone"), table.Number("at"), table.Code("Kernel"))
-	for _, r := range x.Rows {
-		bound, worst, at, kernel := table.None, table.None, table.None, ""
+	for _, r := range rows {
+		bound, worst, at, kernel, waiting := table.None, table.None, table.None, "", table.None
 		if r.BoundNS > 0 {
 			bound = nanos(r.BoundNS)
+		}
+		if r.WaitingBy != "" {
+			waiting = nanos(r.WaitingNS)
 		}
 		if len(r.Worst) > 0 {
 			w := r.Worst[0]
 			worst, at, kernel = nanos(int64(w.EndNS-w.StartNS)), clock(int64(w.StartNS)), w.Kernel
 		}
-		t.Row(r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS), fmt.Sprint(r.Streams), bound, worst, at, kernel)
+		t.Row(r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), waiting, nanos(r.HiddenNS), fmt.Sprint(r.Streams), bound, worst, at, kernel)
 	}
-	m.table(t)
-	m.para("The steps take %s: exposed work above, %s shared by several categories, %s idle.", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
+	if len(rows) > 0 {
+		m.table(t)
+	}
+	if !serial {
+		m.para("The steps take %s: exposed work above, %s shared by several categories, %s idle.", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
+	}
+	for _, r := range rows {
+		if why := r.waiting(x.WallNS); why != "" {
+			m.para("%s", why)
+		}
+	}
+}
+
+// waiting says how much of a row's exposed time is waiting for other ranks, and how that is known; "" for rows that exchange nothing.
+func (r *ExposureRow) waiting(wall int64) string {
+	switch {
+	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
+		return ""
+	case r.WaitingBy == "":
+		return "Exposed communication is not divided into waiting and transfer: no other rank is given, and no pass repeats a collective often enough."
+	}
+	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s", nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
+		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, wall)), waitingWays[r.WaitingBy].how)
 }
 
 // clock is a point in the trace, as Perfetto's ruler shows it.
 func clock(ns int64) string { return table.Fixed(float64(ns)/1e6, 3) + " ms" }
 
+// published writes the overlap table as the published script has it.
+func (m *page) published(rows []OverlapRow) {
+	t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Code("Kernel"), table.Path("Python scope"), table.Text("Formal signal"), table.Text("Dep risk"),
+		table.Text("Recommendation"))
+	for _, o := range rows {
+		signal := fmt.Sprintf("%s us, share %s, excl %s / hid %s", table.Fixed(o.TotalUS, 1), pct(o.SharePct), part(o.ExclusiveRatio), part(o.HiddenRatio))
+		t.Row(o.Priority, o.Verdict, o.Kernel, o.PythonScope, signal, o.DepRisk, o.Recommendation)
+	}
+	m.table(t)
+}
+
 func (m *page) overlap(_ *Report, s *StageReport) {
-	if len(s.Overlap) > 0 {
+	if len(s.Overlap) > 0 && s.Overlap[0].Bucket != "" { // only the published rule has buckets
+		m.published(s.Overlap)
+	} else if len(s.Overlap) > 0 {
 		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Alone"),
 			table.Number("Gain at most"), table.Number("of the steps"), table.Path("Python scope"), table.Text("Recommendation"))
 		for _, o := range s.Overlap {
@@ -387,11 +457,7 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 			if o.BoundNS > 0 {
 				bound, share = nanos(o.BoundNS), pct(o.BoundPct)
 			}
-			advice := o.Recommendation
-			if o.DepSignal != "" {
-				advice += " (" + o.DepSignal + ")"
-			}
-			t.Row(o.Priority, cmp.Or(o.Label, o.Kernel), fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio), bound, share, o.PythonScope, advice)
+			t.Row(o.Priority, cmp.Or(o.Label, o.Kernel), fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio), bound, share, o.PythonScope, o.Recommendation)
 		}
 		m.table(t)
 	}

@@ -99,8 +99,11 @@ type StageReport struct {
 	// those launches, most first. Empty where nothing was replayed.
 	ReplaySources []Location `json:"replay_sources"`
 
-	Kernels    []KernelRow   `json:"kernels"`     // kernels by time
-	HiddenRows int           `json:"hidden_rows"` // kernel rows below the bar or beyond the limit
+	// UnresolvedPct is the percentage of GPU time for which no source line is recorded.
+	UnresolvedPct float64 `json:"unresolved_pct"`
+
+	Kernels    []KernelRow   `json:"kernels"`     // kernels by time, those below the bar too
+	HiddenRows int           `json:"hidden_rows"` // kernel rows beyond the limit
 	Operators  []OperatorRow `json:"operators"`   // all kernels, by time; empty where no operator is known
 	Categories []Share       `json:"categories"`  // all kernels, by time
 	Exposure   *Exposure     `json:"exposure"`    // how much of each category nothing hides; null without steps
@@ -222,8 +225,8 @@ type OverlapRow struct {
 	// BoundNS is the most that can be gained, BoundPct as a share of the steps.
 	BoundNS        int64    `json:"bound_ns"`
 	BoundPct       float64  `json:"bound_pct"`
-	DepRisk        string   `json:"dep_risk,omitempty"`   // of the published rule: "low", "high" or "unclear"
-	DepSignal      string   `json:"dep_signal,omitempty"` // what the neighbours say
+	DepRisk        string   `json:"dep_risk"`   // of the published rule: "low", "high" or "unclear"
+	DepSignal      string   `json:"dep_signal"` // what the neighbours say
 	Recommendation string   `json:"recommendation"`
 	HiddenUnder    string   `json:"hidden_under,omitempty"` // what ran beside it for the longest time
 	Known          []string `json:"known,omitempty"`        // the server's ways to hide such an exchange, by their names in the catalogue

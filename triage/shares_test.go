@@ -94,7 +94,7 @@ func TestRowsBelowTheBar(t *testing.T) {
 		limit         int
 		rows, hidden  int
 		first, second string
-	}{{10, 0, 2, 0, "gemm", "stray"}, {10.001, 0, 1, 1, "gemm", ""}, {10, 1, 1, 1, "gemm", ""}, {10, 2, 2, 0, "gemm", "stray"}} {
+	}{{10, 0, 2, 0, "gemm", "stray"}, {10.001, 0, 2, 0, "gemm", "stray"}, {10, 1, 1, 1, "gemm", ""}, {10, 2, 2, 0, "gemm", "stray"}} {
 		r, err := triage.Analyze(t.Context(), input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x"), triage.Options{MinSharePct: c.bar, KernelLimit: c.limit})
 		if err != nil {
 			t.Fatal(err)

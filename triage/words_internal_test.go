@@ -197,13 +197,13 @@ func TestTablesOfAStage(t *testing.T) {
 		{func(m *page) { m.exposure(nil, &StageReport{}) }, "No steps were found"},
 		{func(m *page) { m.exposure(nil, &StageReport{Exposure: &Exposure{}}) }, "No steps were found"},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
-		}, "gemm 0 0 0.0% 0 1 - - - "},
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
+		}, "gemm 0 0 0.0% - 0 1 - - - "},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
-		}, "gemm 0 0 0.0% 0 0 1 ns 2.00 µs 0.001 ms k"},
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1, Rows: []ExposureRow{{Category: "gemm", BoundNS: 1, Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
+		}, "gemm 0 0 0.0% - 0 0 1 ns 2.00 µs 0.001 ms k"},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
 		}, "2.00 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
 		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 0.0% 0.0% - - "},

@@ -22,6 +22,7 @@ const (
 	// Where time is lost, or spent.
 	IdleTime             // the GPU is idle, for one cause
 	ExposedCommunication // communication that no compute overlaps
+	RankWait             // a collective waits for ranks that arrive later
 	ExposedCopies        // copies run and no kernel does
 	Fusion               // a known fused path is not used
 	AboveFloor           // an operator takes longer than the GPU needs for it
@@ -97,6 +98,9 @@ var kinds = [numKinds]struct {
 	ExposedCommunication: {"exposed-communication", KindInfo{"Exposed communication",
 		"GPUs exchange data and no compute overlaps it.", 0, "triage",
 		Advice{Do: "Enable the server's overlap of communication and compute."}, colourIdle}},
+	RankWait: {"rank-wait", KindInfo{"Waiting for ranks",
+		"A collective waits for ranks that arrive later, before data moves.", 0, "light",
+		Advice{Do: "Find the late rank (`strata light` on all ranks) and even out the work or its host."}, colourIdle}},
 	ExposedCopies: {"exposed-copies", KindInfo{"Exposed copies", "Copies or sets run and no kernel does.", 0, "host",
 		Advice{Do: "Overlap the copies with kernels on another stream."}, colourIdle}},
 	Fusion: {"fusion", KindInfo{"Unused fused path",

@@ -301,3 +301,14 @@ func (r *measured) linked(operator string, floor time.Duration) {
 		r.walk.collectives[at].Floor += floor
 	}
 }
+
+// Waiting is how long each collective of a device waits for ranks that arrive later, by number of the kernel: of the GPUs of its own
+// trace and of those of other analyses that take part in the same collectives. A kernel that was not told apart is not in it. The
+// error is ctx's.
+func Waiting(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (map[int32]time.Duration, error) {
+	r, err := meet(ctx, a, d, others)
+	if err != nil {
+		return nil, err
+	}
+	return r.waiting, nil
+}

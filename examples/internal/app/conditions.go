@@ -19,7 +19,8 @@ import (
 const (
 	HostCaused   = "host-caused"  // the host causes more than a share of the steps' time
 	Idle         = "idle"         // the GPU does nothing for more than a share of the steps' time
-	ExposedComm  = "exposed-comm" // communication runs alone for more than a share of a stage's steps
+	ExposedComm  = "exposed-comm" // data moves between GPUs and nothing else runs for more than a share of a stage's steps
+	Waiting      = "waiting"      // collectives wait for other ranks for more than a share of a stage's steps
 	Regression   = "regression"   // slower than another run by more than a share
 	CoverageLeft = "coverage"     // less than a share of the GPU time is in passes
 	Floor        = "floor"        // what a pass has to take is less than a share of what it takes
@@ -28,7 +29,7 @@ const (
 
 // conditionExamples has one of each, for help and messages.
 var conditionExamples = map[string]string{
-	HostCaused: "host-caused 5%", Idle: "idle 20%", ExposedComm: "exposed-comm 10%", Regression: "regression 3%", CoverageLeft: "coverage 90%", Floor: "floor 40%", HealthIs: "health degraded",
+	HostCaused: "host-caused 5%", Idle: "idle 20%", ExposedComm: "exposed-comm 10%", Waiting: "waiting 5%", Regression: "regression 3%", CoverageLeft: "coverage 90%", Floor: "floor 40%", HealthIs: "health degraded",
 }
 
 // Condition is one --fail-on: what fails a run, and from where on.
@@ -153,20 +154,24 @@ func (c Condition) Coverage(all, inPasses float64) gate.Check {
 	return c.AtLeast(share, fmt.Sprintf("%.1f%% of the GPU time is in passes, wanted are at least %g%%", share, c.Limit))
 }
 
-// Exposed judges ExposedComm by the finding with the largest share of its steps. steps says whether any step was found.
+// Exposed judges ExposedComm and Waiting by the finding with the largest share of its steps. steps says whether any step was found.
 func (c Condition) Exposed(list []finding.Finding, steps bool) gate.Check {
+	kind, what := finding.ExposedCommunication, "exposed communication"
+	if c.Name == Waiting {
+		kind, what = finding.RankWait, "waiting for other ranks"
+	}
 	if !steps {
 		return c.Untold("no step was found")
 	}
 	var worst finding.Finding
 	for _, f := range list {
-		if f.Kind == finding.ExposedCommunication && f.Share > worst.Share {
+		if f.Kind == kind && f.Share > worst.Share {
 			worst = f
 		}
 	}
-	text := "no communication is exposed"
+	text := "no " + what
 	if worst.Share > 0 {
-		text = fmt.Sprintf("exposed communication: %.1f%% %s (%s)", 100*worst.Share, worst.Of.Title(), worst.Stage.Info().Step)
+		text = fmt.Sprintf("%s: %.1f%% %s (%s)", what, 100*worst.Share, worst.Of.Title(), worst.Stage.Info().Step)
 	}
 	check := c.Check(100*worst.Share, text)
 	check.Place.Within = worst.Where

@@ -59,7 +59,7 @@ func program() app.Program {
 		},
 		Common: app.AllFlags, SumsGPUs: true,
 		Formats: []app.Format{app.AutoFormat, app.Text, app.Markdown, app.JSON},
-		FailOn:  []string{app.ExposedComm, app.Regression, app.HealthIs},
+		FailOn:  []string{app.ExposedComm, app.Waiting, app.Regression, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")

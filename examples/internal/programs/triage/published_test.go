@@ -2,6 +2,8 @@ package triage
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/examples/internal/apptest"
@@ -35,5 +37,53 @@ func TestPublishedOverlap(t *testing.T) {
 	}
 	if all := rows("--overlap-mode", "published", "--overlap-table-limit", "0"); len(all) <= len(got) {
 		t.Errorf("%d rows without a limit, %d with one", len(all), len(got))
+	}
+}
+
+// TestPublishedColumns: the table of the published rule has the columns of the published script, and their texts.
+func TestPublishedColumns(t *testing.T) {
+	path := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz")
+	golden, err := os.ReadFile(testdata.Shared(t, "golden/triage/mapping-formal-train-5streams.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "| Priority | Verdict | Kernel | Python scope | Formal signal | Dep risk | Recommendation |"
+	rows := func(page string) (out [][]string) {
+		_, page, _ = strings.Cut(page, head+"\n")
+		for line := range strings.Lines(page) {
+			if !strings.HasPrefix(line, "| P") {
+				if len(out) > 0 {
+					break
+				}
+				continue
+			}
+			var cells []string
+			for _, c := range strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ") {
+				cells = append(cells, strings.Trim(c, " `"))
+			}
+			out = append(out, cells)
+		}
+		return out
+	}
+	got := rows(apptest.MustRun(t, program(), "--input", path, "--overlap-mode", "published").Stdout)
+	want := rows(string(golden))
+	if len(got) < len(want) || len(want) == 0 {
+		t.Fatalf("%d rows, want %d at least", len(got), len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		if len(g) != 7 || len(w) != 7 {
+			t.Fatalf("row %d has %d columns, the published one %d", i, len(g), len(w))
+		}
+		for _, column := range []int{0, 1, 5, 6} { // the kernel's name is shortened by other rules, shares are of other totals
+			if g[column] != w[column] {
+				t.Errorf("row %d, column %d: %q, want %q", i, column, g[column], w[column])
+			}
+		}
+		us := func(s string) string { s, _, _ = strings.Cut(s, ","); return s }
+		alone := func(s string) string { _, s, _ = strings.Cut(s, "excl "); return s }
+		if us(g[4]) != us(w[4]) || alone(g[4]) != alone(w[4]) {
+			t.Errorf("row %d: signal %q, want %q", i, g[4], w[4])
+		}
 	}
 }
