@@ -191,18 +191,31 @@ func TestWhatHidesExchanges(t *testing.T) {
 	} {
 		f := family
 		c.change(&f)
-		if got := Hiding(&fusion.Registry{Families: []fusion.Family{f}}, c.server, reduce); len(got) != c.want {
-			t.Errorf("%s: %q, want %d", c.what, got, c.want)
+		if got := Hiding(&fusion.Registry{Families: []fusion.Family{f}}, c.server, reduce, &fusion.Setting{Platform: "rocm"}); len(got) != c.want {
+			t.Errorf("%s: %v, want %d", c.what, got, c.want)
 		}
 	}
 	known := func(s string) []string { return strings.Fields(s) }
-	if got := KnownWays([]string{"a b", "b"}, known); !strings.HasSuffix(got, ": a; b. ") {
-		t.Errorf("%q", got)
+	// AsyncTP where it was recommended and of no use: ROCm, one token, 1049 tokens, a hidden size of 2880; and where it is.
+	family.Requires = fusion.Requirements{Platforms: []string{"cuda"}, Archs: []string{"sm90"}, MinTP: 2, MinHidden: 8192, MinMBPerRank: map[string]float64{"sm90": 8}}
+	family.Switch = "--on"
+	reg := &fusion.Registry{Families: []fusion.Family{family}}
+	for _, c := range []struct {
+		at   fusion.Setting
+		want string // of Here
+	}{
+		{fusion.Setting{Platform: "rocm", Arch: "cdna3", TP: 8, Tokens: 8192, Hidden: 8192}, ""},
+		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 1, Hidden: 8192}, ""},
+		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 1049, Hidden: 8192}, ""},
+		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 8192, Hidden: 2880}, ""},
+		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048, Hidden: 8192}, "p, --on"},
+		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048}, "p, --on, if it holds: messages of 32.0 MiB at least; hidden size of 8192 at least"},
+	} {
+		if got := Hiding(reg, "vllm", reduce, &c.at); len(got) != 1 || got[0].Here != c.want || (got[0].NotHere == "") != (c.want != "") {
+			t.Errorf("%+v: %q, want %q", c.at, got, c.want)
+		}
 	}
-	if got := KnownWays([]string{"a"}, known); !strings.HasSuffix(got, ": a. ") {
+	if got := Once([]string{"a b", "b"}, strings.Fields); strings.Join(got, ";") != "a;b" {
 		t.Errorf("%q", got)
-	}
-	if got := KnownWays([]string{""}, known); got != "" {
-		t.Errorf("%q of nothing", got)
 	}
 }
