@@ -195,7 +195,6 @@ func TestWhatHidesExchanges(t *testing.T) {
 			t.Errorf("%s: %v, want %d", c.what, got, c.want)
 		}
 	}
-	known := func(s string) []string { return strings.Fields(s) }
 	// AsyncTP where it was recommended and of no use: ROCm, one token, 1049 tokens, a hidden size of 2880; and where it is.
 	family.Requires = fusion.Requirements{Platforms: []string{"cuda"}, Archs: []string{"sm90"}, MinTP: 2, MinHidden: 8192, MinMBPerRank: map[string]float64{"sm90": 8}}
 	family.Switch = "--on"
