@@ -1,0 +1,411 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+// Kind is what an edit changes.
+type Kind string
+
+// The kinds of edits.
+const (
+	// Cause removes a host cause: the time of ranges, frames, operators and calls of a name between launches.
+	Cause Kind = "cause"
+	// Overlap lets the host run one step ahead: it prepares and launches a step while the one before runs.
+	Overlap Kind = "overlap"
+	// Graphs launches all kernels of a step as one graph.
+	Graphs Kind = "graphs"
+	// Sync removes synchronising calls of a name, or all within ranges or operators of a name, such as aten::item.
+	Sync Kind = "sync"
+	// Kernel multiplies the duration of kernels of a name.
+	Kernel Kind = "kernel"
+	// Fuse makes one kernel of two that follow one another on a stream.
+	Fuse Kind = "fuse"
+)
+
+// Kinds lists the kinds of edits.
+func Kinds() []Kind { return []Kind{Cause, Overlap, Graphs, Sync, Kernel, Fuse} }
+
+// String returns the kind's word.
+func (k Kind) String() string { return string(k) }
+
+// MarshalText returns the kind's word and refuses unknown ones.
+func (k Kind) MarshalText() ([]byte, error) {
+	return []byte(k), vocabulary.Check("kind of edit", Kinds(), k)
+}
+
+// UnmarshalText accepts the word of a kind.
+func (k *Kind) UnmarshalText(text []byte) (err error) {
+	*k, err = vocabulary.Parse("kind of edit", Kinds(), string(text))
+	return err
+}
+
+// Edit is one change.
+type Edit struct {
+	Kind Kind `json:"kind"`
+	// Name is a part of the names that the edit is about; of two kernels to fuse the first, Then the second.
+	Name string `json:"name,omitempty"`
+	Then string `json:"then,omitempty"`
+	// Factor multiplies durations: those of kernels, or the sum of two that are fused. 0: one for kernels to fuse, a half
+	// for kernels.
+	Factor float64 `json:"factor,omitempty"`
+}
+
+// Parse reads an edit as programs take it: "cause=NAME", "overlap", "graphs", "sync=NAME", "kernel=NAME*0.5", "fuse=A+B*0.8".
+func Parse(text string) (Edit, error) {
+	word, rest, _ := strings.Cut(text, "=")
+	var e Edit
+	if err := e.Kind.UnmarshalText([]byte(word)); err != nil {
+		return Edit{}, fmt.Errorf("edit %q: %w", text, err)
+	}
+	if e.Kind == Kernel || e.Kind == Fuse {
+		if i := strings.LastIndexByte(rest, '*'); i >= 0 {
+			f, err := strconv.ParseFloat(rest[i+1:], 64)
+			if err != nil || !(f >= 0 && f <= 100) {
+				return Edit{}, fmt.Errorf("edit %q: a factor is a number from 0 to 100", text)
+			}
+			rest, e.Factor = rest[:i], f
+		}
+	}
+	e.Name = rest
+	if e.Kind == Fuse {
+		e.Name, e.Then, _ = strings.Cut(rest, "+")
+	}
+	if needs := e.Kind != Overlap && e.Kind != Graphs; needs == (e.Name == "") || e.Kind == Fuse && e.Then == "" {
+		return Edit{}, fmt.Errorf("edit %q: want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR", text)
+	}
+	return e, nil
+}
+
+// String is the edit as [Parse] reads it.
+func (e Edit) String() string {
+	out := e.Kind.String()
+	if e.Name != "" {
+		out += "=" + e.Name
+	}
+	if e.Then != "" {
+		out += "+" + e.Then
+	}
+	if e.Factor != 0 {
+		out += fmt.Sprintf("*%g", e.Factor)
+	}
+	return out
+}
+
+// Title is the edit in words.
+func (e Edit) Title() string {
+	switch e.Kind {
+	case Cause:
+		return "without " + e.Name
+	case Overlap:
+		return "overlap scheduling (host one step ahead)"
+	case Graphs:
+		return "all launches of a step in one graph"
+	case Sync:
+		return "without waiting in " + e.Name
+	case Kernel:
+		return fmt.Sprintf("%s in %g× its time", e.Name, e.factor())
+	}
+	return fmt.Sprintf("%s and %s fused, in %g× their time", e.Name, e.Then, e.factor())
+}
+
+func (e Edit) factor() float64 {
+	switch {
+	case e.Factor != 0:
+		return e.Factor
+	case e.Kind == Kernel:
+		return 0.5
+	}
+	return 1
+}
+
+// uses are the edges that a kind rests on.
+var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges, Kernel: streamEdges, Fuse: streamEdges}
+
+// newPlan is the replay of the trace as it is.
+func newPlan() *plan {
+	return &plan{pre: map[int32]int64{}, took: map[int32]int64{}, runs: map[int32]int64{}, dropped: map[int32]bool{}, without: map[int32]bool{},
+		free: map[int32]bool{}, chain: map[int32]int64{}, lat: map[int32]int64{}}
+}
+
+// plan makes an edit. A reason is given where that cannot be.
+func (m *model) plan(e Edit, c constants) (*plan, string) {
+	p := newPlan()
+	switch e.Kind {
+	case Cause:
+		return p, m.planCause(p, e)
+	case Sync:
+		return p, m.planSync(p, e)
+	case Kernel:
+		return p, m.planKernel(p, e)
+	case Fuse:
+		return p, m.planFuse(p, e)
+	case Graphs:
+		return p, m.planGraphs(p, c)
+	}
+	return p, m.planOverlap(p, c)
+}
+
+// named are the spans of a name on the threads that launch, outermost and in order, by thread of the model.
+func (m *model) named(name string, lanes ...event.Lane) (out []namedSpan) {
+	matches := make([]bool, m.t.NumNames())
+	any := false
+	for id := range matches {
+		matches[id] = strings.Contains(m.t.Name(trace.NameID(id)), name)
+		any = any || matches[id]
+	}
+	if !any {
+		return nil
+	}
+	index := map[trace.ThreadIndex]int32{}
+	for i := range m.items {
+		index[m.t.At(m.items[i].id).Thread()] = m.items[i].thread
+	}
+	for th, at := range index {
+		for _, lane := range lanes {
+			for e := range m.t.OnThread(lane, th) {
+				if matches[e.NameID()] {
+					out = append(out, namedSpan{at, int64(e.Start()), int64(e.End())})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y namedSpan) int {
+		switch {
+		case x.thread != y.thread:
+			return int(x.thread) - int(y.thread)
+		case x.start != y.start:
+			return int(min(max(x.start-y.start, -1), 1))
+		}
+		return int(min(max(y.end-x.end, -1), 1))
+	})
+	kept := out[:0]
+	for _, s := range out {
+		if n := len(kept); n > 0 && kept[n-1].thread == s.thread && s.start < kept[n-1].end {
+			kept[n-1].end = max(kept[n-1].end, s.end)
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+type namedSpan struct {
+	thread     int32
+	start, end int64
+}
+
+// covered is how much of a span of a thread lies in a list.
+func covered(list []namedSpan, thread int32, from, to int64) (ns int64) {
+	i, _ := slices.BinarySearchFunc(list, from, func(s namedSpan, t int64) int {
+		if s.thread < thread || s.thread == thread && s.end <= t {
+			return -1
+		}
+		return 1
+	})
+	for ; i < len(list) && list[i].thread == thread && list[i].start < to; i++ {
+		ns += min(to, list[i].end) - max(from, list[i].start)
+	}
+	return ns
+}
+
+func (m *model) planCause(p *plan, e Edit) string {
+	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp, event.LaneSync)
+	for i := range m.items {
+		it := &m.items[i]
+		if n := covered(list, it.thread, it.start-it.pre, it.start); n > 0 {
+			p.pre[int32(i)] = it.pre - n
+		}
+		if it.waits == none && it.acts == 0 && strings.Contains(m.t.Name(it.name), e.Name) {
+			p.took[int32(i)] = 0
+		}
+	}
+	if len(p.pre)+len(p.took) == 0 {
+		return "nothing of that name runs on the thread that launches"
+	}
+	return ""
+}
+
+func (m *model) planSync(p *plan, e Edit) string {
+	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp)
+	for i := range m.items {
+		it := &m.items[i]
+		inside := covered(list, it.thread, it.start, it.start+max(it.d, 1)) > 0
+		if it.waits == none || !inside && !strings.Contains(m.t.Name(it.name), e.Name) {
+			continue
+		}
+		p.free[int32(i)] = true
+		if it.acts > 0 && m.acts[it.first].copies && inside { // the copy of an item() is not made
+			for a := it.first; a < it.first+it.acts; a++ {
+				p.without[a] = true
+			}
+			p.pre[int32(i)] = it.pre - covered(list, it.thread, it.start-it.pre, it.start)
+		}
+	}
+	if len(p.free) == 0 {
+		return "no call of that name waits for the device"
+	}
+	return ""
+}
+
+func (m *model) planKernel(p *plan, e Edit) string {
+	for i := range m.acts {
+		if strings.Contains(m.t.Name(m.acts[i].name), e.Name) && !m.acts[i].copies {
+			if m.acts[i].comm {
+				return "kernels of that name exchange data: their length is that of other ranks"
+			}
+			p.runs[int32(i)] = int64(float64(m.acts[i].d) * e.factor())
+		}
+	}
+	if len(p.runs) == 0 {
+		return "no kernel has that name"
+	}
+	return ""
+}
+
+func (m *model) planFuse(p *plan, e Edit) string {
+	for i := range m.acts {
+		b := &m.acts[i]
+		if b.prev == none || !strings.Contains(m.t.Name(b.name), e.Then) {
+			continue
+		}
+		a := &m.acts[b.prev]
+		if !strings.Contains(m.t.Name(a.name), e.Name) || p.without[b.prev] || a.comm || b.comm {
+			continue
+		}
+		p.runs[b.prev] = int64(float64(a.d+b.d) * e.factor())
+		p.without[int32(i)] = true
+		if m.items[b.item].acts == 1 {
+			p.dropped[b.item] = true
+		}
+	}
+	if len(p.without) == 0 {
+		return "no two kernels of these names follow one another on a stream"
+	}
+	return ""
+}
+
+// stepItems are the items of each pass: those that launch it, in order.
+func (m *model) stepItems() [][]int32 {
+	out := make([][]int32, m.passes)
+	for i := range m.items {
+		it := &m.items[i]
+		if it.acts > 0 {
+			if p := m.acts[it.first].pass; p >= 0 {
+				out[p] = append(out[p], int32(i))
+			}
+		}
+	}
+	return out
+}
+
+func (m *model) planGraphs(p *plan, c constants) string {
+	for _, list := range m.stepItems() {
+		var launches []int32
+		for _, i := range list {
+			it := &m.items[i]
+			if it.graph {
+				return "a graph launch already covers launches of a step"
+			}
+			if !m.acts[it.first].copies {
+				launches = append(launches, i)
+			}
+		}
+		if len(launches) < 2 {
+			continue
+		}
+		first, last := launches[0], launches[len(launches)-1]
+		for i := first; i <= last; i++ {
+			if m.items[i].waits != none {
+				return "a synchronisation lies between the launches of a step: no graph can hold it"
+			}
+		}
+		p.took[first], p.lat[first] = c.call, c.lat
+		for i := first + 1; i <= last; i++ {
+			if m.items[i].thread == m.items[first].thread {
+				p.pre[i], p.took[i] = 0, 0
+				for a := m.items[i].first; a < m.items[i].first+m.items[i].acts; a++ {
+					p.chain[a] = c.body
+				}
+			}
+		}
+	}
+	if len(p.chain) == 0 {
+		return "no step has two launches"
+	}
+	return ""
+}
+
+// planOverlap moves what the host does between the last wait of a step and the launches of the next one behind these launches.
+//
+// As recorded: launches 0, wait 0, host 0, launches 1, wait 1, host 1, launches 2 … One step ahead: launches 0, launches 1, wait 0,
+// host 0, launches 2, wait 1, host 1 … What a step needs before its own launches is not known: that is the constant.
+func (m *model) planOverlap(p *plan, c constants) string {
+	list := slices.DeleteFunc(m.stepItems(), func(l []int32) bool { return len(l) == 0 })
+	var out, carry []int32
+	var left int64 // host time that follows what is carried
+	at, moved := int32(0), 0
+	upTo := func(end int32) {
+		for ; at < end; at++ {
+			out = append(out, at)
+		}
+	}
+	for s := range list {
+		first, last := list[s][0], list[s][len(list[s])-1]
+		if first < at {
+			return "launches of two steps are mixed"
+		}
+		upTo(first)
+		ahead, rest := carry, left
+		carry, left = nil, 0
+		to := int32(len(m.items))
+		if s+1 < len(list) {
+			to = list[s+1][0]
+		}
+		wait := int32(none)
+		for i := last; i < to; i++ {
+			if m.items[i].waits != none && (i > last || m.acts[m.items[i].first].copies) {
+				wait = i
+			}
+		}
+		for i := first; i < last; i++ {
+			if m.items[i].waits != none && i != wait {
+				return "a synchronisation lies between the launches of a step: the host cannot run ahead of it"
+			}
+		}
+		if wait == none {
+			upTo(last + 1)
+			out = append(out, ahead...)
+			upTo(to)
+			if s+1 < len(list) && rest > 0 {
+				p.pre[to] = m.items[to].pre + rest
+			}
+			continue
+		}
+		upTo(wait)
+		out = append(out, ahead...)
+		if s+1 == len(list) {
+			continue
+		}
+		for ; at < to; at++ {
+			carry = append(carry, at)
+		}
+		left = max(0, m.items[to].pre-c.host)
+		p.pre[to] = min(c.host, m.items[to].pre) + rest
+		moved++
+	}
+	out = append(out, carry...)
+	upTo(int32(len(m.items)))
+	if moved < len(list)/2 {
+		return "the host does not wait between steps: it runs ahead already"
+	}
+	p.order = out
+	return ""
+}

@@ -1,0 +1,398 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
+)
+
+// none is no node.
+const none = -1
+
+// Times of the model, in ns.
+const (
+	crossLeast   = 10_000 // a start that is later than stream and launch explain by more may wait for another stream
+	unknownLeast = 30_000 // and by more than this, for something that is not in the trace
+	waitReturn   = 50_000 // a call that waits returns within this time of what it waits for
+	emptySync    = 3_000  // what a synchronising call takes that has nothing to wait for
+	longLaunch   = 50_000 // launch calls that take longer may wait for room in the queue
+)
+
+// act is one activity of the GPU.
+type act struct {
+	id     trace.EventID
+	name   trace.NameID
+	start  int64
+	d      int64
+	stream int32
+	item   int32
+	pass   int32
+	prev   int32 // the act before it on its stream, in issue order
+	cross  int32 // an act of another stream that it waits for
+	crossG int64 // from the end of that to its start
+	pred   int32 // the node before it in its graph
+	predG  int64 // from the end of that to its start, may be negative
+	lat    int64 // from the start of its call
+	gap    int64 // from the end of prev
+	hold   int64 // beyond what explains its start
+	bound  bool  // by its launch
+	tail   bool  // the first of a graph on its stream
+	comm   bool  // it exchanges data with other GPUs
+	copies bool
+}
+
+// item is one call of the host.
+type item struct {
+	id          trace.EventID
+	name        trace.NameID
+	thread      int32
+	start, d    int64
+	pre         int64 // host time since the call before on its thread
+	first, acts int32 // its acts
+	waits       int32 // the act that it waits for
+	ret         int64 // from the end of that to its return
+	blocked     bool  // it waited for room in the queue
+	graph       bool
+	dropped     bool
+}
+
+// model is the part of a trace on one device.
+type model struct {
+	t       *trace.Trace
+	d       *layer.Device
+	items   []item
+	acts    []act // in issue order
+	threads int32
+	lat     map[trace.NameID]int64 // by call
+	gaps    map[[2]bool]int64      // by whether an act, and the one before it, is a copy
+	ret     int64
+	depth   int   // of the launch queue; 0: not seen
+	launch  int64 // what a launch call takes that does not wait
+	passes  int
+	busy    []int64 // of the step that ends with each pass
+	hidden  string  // why nothing can be said at all
+}
+
+// build reads a device. The error is ctx's.
+func build(ctx context.Context, a *layer.Analysis, d *layer.Device) (*model, error) {
+	m := &model{t: a.Trace(), d: d, lat: map[trace.NameID]int64{}, gaps: map[[2]bool]int64{}, passes: len(d.Passes)}
+	if err := m.read(ctx); err != nil {
+		return nil, err
+	}
+	if m.hidden == "" {
+		m.fit()
+		m.explain()
+	}
+	return m, ctx.Err()
+}
+
+// read lists calls and acts.
+func (m *model) read(ctx context.Context) error {
+	of := map[trace.EventID]int32{} // items by call
+	perThread := map[trace.ThreadIndex]int{}
+	orphans, n := 0, m.d.NumKernels()
+	for i := range n {
+		if l := m.d.Kernel(i).Event().Launch(); l.Valid() && l.Thread() >= 0 {
+			perThread[l.Thread()]++
+		} else {
+			orphans++
+		}
+	}
+	switch {
+	case m.passes < 4 || m.d.Passes[0].PassEvidence == "whole":
+		m.hidden = "fewer than four steps: nothing tells how steps differ"
+	case 50*orphans > n:
+		m.hidden = "launches of more than 2% of the GPU activities are not in the trace"
+	}
+	var threads []trace.ThreadIndex
+	for th := range perThread {
+		threads = append(threads, th)
+	}
+	slices.Sort(threads)
+	if most := 0; m.hidden == "" {
+		for _, c := range perThread {
+			most = max(most, c)
+		}
+		if 20*most < 19*(n-orphans) {
+			m.hidden = "several threads launch: how they wait for each other is not recorded"
+		}
+	}
+	if m.hidden != "" {
+		return nil
+	}
+	for at, th := range threads {
+		end := int64(0)
+		for e := range m.t.OnThread(event.LaneLaunch, th) {
+			if int64(e.Start()) < end && len(m.items) > 0 {
+				of[e.ID()] = int32(len(m.items) - 1) // a driver call inside a call of the runtime
+				end = max(end, int64(e.End()))
+				continue
+			}
+			of[e.ID()] = int32(len(m.items))
+			m.items = append(m.items, item{id: e.ID(), name: e.NameID(), thread: int32(at), start: int64(e.Start()), d: int64(e.Duration()), pre: int64(e.Start()) - end,
+				waits: none, graph: kind.IsGraphLaunch(e.Name())})
+			end = int64(e.End())
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	m.threads = int32(len(threads))
+	order := make([]int32, len(m.items))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(m.items[x].start, m.items[y].start) })
+	place, sorted := make([]int32, len(order)), make([]item, len(order))
+	for to, from := range order {
+		place[from], sorted[to] = int32(to), m.items[from]
+	}
+	m.items = sorted
+	streams := map[trace.StreamID]int32{}
+	for i := range n {
+		k := m.d.Kernel(i)
+		e, l := k.Event(), k.Event().Launch()
+		if e.Kind() == event.Graph {
+			m.hidden = "graph replays were recorded as a whole"
+			return nil
+		}
+		if !l.Valid() || l.Thread() < 0 {
+			continue // of the start of the window: it seeds no order
+		}
+		s, known := streams[e.Stream()]
+		if !known {
+			s = int32(len(streams))
+			streams[e.Stream()] = s
+		}
+		at, ok := of[l.ID()]
+		if !ok {
+			continue
+		}
+		m.acts = append(m.acts, act{id: e.ID(), name: e.NameID(), start: int64(e.Start()), d: int64(e.Duration()), stream: s, item: place[at], pass: int32(k.Place().Pass),
+			prev: none, cross: none, pred: none, comm: k.Facts().Collective != classify.NotCollective, copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset})
+	}
+	slices.SortStableFunc(m.acts, func(x, y act) int { return cmp.Or(cmp.Compare(x.item, y.item), cmp.Compare(x.start, y.start)) })
+	for i := range m.acts {
+		it := &m.items[m.acts[i].item]
+		if it.acts == 0 {
+			it.first = int32(i)
+		}
+		it.acts++
+	}
+	return nil
+}
+
+func (a *act) end() int64 { return a.start + a.d }
+
+// trimmed is the mean of the middle four fifths; sorts.
+func trimmed(v []int64) int64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	cut := len(v) / 10
+	v = v[cut : len(v)-cut]
+	var sum int64
+	for _, x := range v {
+		sum += x
+	}
+	return sum / int64(len(v))
+}
+
+func median(v []int64) int64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// fit finds the constants.
+func (m *model) fit() {
+	tails := map[int32]int32{}
+	lats, gaps := map[trace.NameID][]int64{}, map[[2]bool][]int64{}
+	var launches []int64
+	for i := range m.acts {
+		a := &m.acts[i]
+		it := &m.items[a.item]
+		a.prev = none
+		if p, ok := tails[a.stream]; ok {
+			a.prev = p
+		}
+		tails[a.stream] = int32(i)
+		inGraph := it.graph && int32(i) != it.first
+		if inGraph {
+			continue
+		}
+		prevEnd := int64(0)
+		if a.prev != none {
+			prevEnd = m.acts[a.prev].end()
+		}
+		switch {
+		case prevEnd <= it.start:
+			lats[it.name] = append(lats[it.name], a.start-it.start)
+		case it.start+it.d < prevEnd-crossLeast && a.prev != none && a.start-prevEnd < crossLeast:
+			key := [2]bool{a.copies, m.acts[a.prev].copies}
+			gaps[key] = append(gaps[key], a.start-prevEnd)
+		}
+		if !it.graph && it.acts == 1 && !a.copies {
+			launches = append(launches, it.d)
+		}
+	}
+	var all, allGaps []int64
+	for _, v := range lats {
+		all = append(all, v...)
+	}
+	for _, v := range gaps {
+		allGaps = append(allGaps, v...)
+	}
+	usual, usualGap := trimmed(all), trimmed(allGaps)
+	for i := range m.items {
+		n := m.items[i].name
+		if _, ok := m.lat[n]; ok {
+			continue
+		}
+		if v := lats[n]; len(v) >= 3 {
+			m.lat[n] = trimmed(v)
+		} else {
+			m.lat[n] = max(usual, 1_000)
+		}
+	}
+	for _, x := range []bool{false, true} {
+		for _, y := range []bool{false, true} {
+			key := [2]bool{x, y}
+			if m.gaps[key] = usualGap; len(gaps[key]) >= 3 {
+				m.gaps[key] = trimmed(gaps[key])
+			}
+		}
+	}
+	m.launch = median(launches)
+	m.fitQueue()
+}
+
+// fitQueue looks for a constant number of acts that wait when launch calls take long.
+func (m *model) fitQueue() {
+	starts := make([]int64, len(m.acts))
+	for i := range m.acts {
+		starts[i] = m.acts[i].start
+	}
+	slices.Sort(starts)
+	var pending []int64
+	var long []int32
+	for i := range m.items {
+		it := &m.items[i]
+		if it.acts == 1 && it.d > max(longLaunch, 5*m.launch) && !m.acts[it.first].copies && strings.Contains(m.t.Name(it.name), "Launch") {
+			started, _ := slices.BinarySearch(starts, it.start+it.d)
+			if p := int64(it.first) - int64(started); p > 8 {
+				pending, long = append(pending, p), append(long, int32(i))
+			}
+		}
+	}
+	if len(pending) < 5 {
+		return
+	}
+	depth := median(slices.Clone(pending))
+	n := 0
+	for i, p := range pending {
+		if p >= depth-depth/50-2 && p <= depth+depth/50+2 {
+			n++
+			m.items[long[i]].blocked = true
+		}
+	}
+	if 5*n >= 4*len(pending) {
+		m.depth = int(depth)
+		return
+	}
+	for _, i := range long {
+		m.items[i].blocked = false
+	}
+}
+
+// explain says why each act started when it did, and what each call waited for.
+func (m *model) explain() {
+	ends := make([]int32, len(m.acts)) // acts by their end
+	for i := range ends {
+		ends[i] = int32(i)
+	}
+	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(m.acts[x].end(), m.acts[y].end()) })
+	endedBy := func(t int64) int { // how many
+		n, _ := slices.BinarySearchFunc(ends, t+1, func(i int32, t int64) int { return cmp.Compare(m.acts[i].end(), t) })
+		return n
+	}
+	var rets []int64
+	for i := range m.items {
+		it := &m.items[i]
+		end := it.start + it.d
+		name := m.t.Name(it.name)
+		switch {
+		case it.acts > 0 && m.acts[it.first].copies && m.acts[it.first].end() <= end:
+			it.waits = it.first
+		case strings.Contains(name, "Synchronize"):
+			for k, seen := endedBy(end)-1, 0; k >= 0 && seen < 64; k, seen = k-1, seen+1 {
+				if a := ends[k]; m.acts[a].item < int32(i) {
+					if e := m.acts[a].end(); end-e <= waitReturn && e > it.start {
+						it.waits = a
+					}
+					break
+				}
+			}
+		}
+		if it.waits != none {
+			it.ret = end - m.acts[it.waits].end()
+			rets = append(rets, it.ret)
+		}
+	}
+	m.ret = median(rets)
+	for i := range m.acts {
+		m.explainAct(int32(i), ends, endedBy)
+	}
+}
+
+func (m *model) explainAct(i int32, ends []int32, endedBy func(int64) int) {
+	a := &m.acts[i]
+	it := &m.items[a.item]
+	a.lat = a.start - it.start
+	q := int64(0)
+	if a.prev != none {
+		p := &m.acts[a.prev]
+		a.gap = a.start - p.end()
+		q = p.end() + m.gaps[[2]bool{a.copies, p.copies}]
+	}
+	if it.graph && i != it.first {
+		a.pred = it.first
+		for k := i - 1; k >= it.first && k > i-64; k-- { // the one that ends last of those that start before it
+			if m.acts[k].end() <= a.start && (a.pred == it.first || m.acts[k].end() > m.acts[a.pred].end()) {
+				a.pred = k
+			}
+		}
+		a.predG = a.start - m.acts[a.pred].end()
+		a.tail = a.prev == none || m.acts[a.prev].item != a.item
+		return
+	}
+	l := it.start + m.lat[it.name]
+	a.bound = l >= q
+	late := a.start - max(l, q)
+	if late <= crossLeast {
+		return
+	}
+	for k, seen := endedBy(a.start)-1, 0; k >= 0 && seen < 8; k, seen = k-1, seen+1 {
+		o := &m.acts[ends[k]]
+		if a.start-o.end() > crossLeast {
+			break
+		}
+		if o.stream != a.stream && ends[k] < i {
+			a.cross, a.crossG = ends[k], a.start-o.end()
+			return
+		}
+	}
+	if late > unknownLeast {
+		a.hold = late
+	}
+}

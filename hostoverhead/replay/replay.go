@@ -1,0 +1,190 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/layer"
+)
+
+// The numbers of the gates.
+const (
+	fewSteps   = 3    // an answer needs so many steps that pass both gates
+	calm       = 0.1  // coefficient of variation up to which steps vary little: a gain is then a figure
+	waitsShare = 0.02 // of a step may be waits for what is not in the trace
+	otherRanks = 0.02 // of the busy time may exchange data with other GPUs
+	slack      = 0.01 // of a step, that an interval is wider by: the replay reproduces steps to within that
+	errors2    = 2    // standard errors
+	deepQueue  = 1000 // acts: deeper launch queues were not observed on any GPU
+	clockSkew  = time.Millisecond
+)
+
+// Gain is what an edit would bring.
+type Gain struct {
+	Edit  Edit   `json:"edit"`
+	Title string `json:"title"`
+	// Steps is how many steps pass both gates, of All.
+	Steps int `json:"steps"`
+	All   int `json:"all_steps"`
+	// Base is the mean of these steps as recorded, After with the edit, which lies between Low and High.
+	Base  time.Duration `json:"base_ns"`
+	After time.Duration `json:"after_ns"`
+	Low   time.Duration `json:"low_ns"`
+	High  time.Duration `json:"high_ns"`
+	// Figure says that After may be quoted by itself; elsewhere the interval is the answer.
+	Figure bool `json:"figure"`
+	// Refused is why nothing is said; "" where something is.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Analyze replays a device's part of a trace with each edit alone. Edits that the trace does not test, or the model does not
+// answer, are refused, with the reason. The error is ctx's.
+func Analyze(ctx context.Context, a *layer.Analysis, d *layer.Device, edits []Edit) ([]Gain, error) {
+	m, err := build(ctx, a, d)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Gain, len(edits))
+	var base []int64
+	var sound []bool
+	if m.hidden == "" {
+		m.hidden = m.unfit()
+	}
+	if m.hidden == "" {
+		base = m.measured()
+		fitted := newPlan()
+		fitted.fitted = true
+		sound = m.agree(fitted, base)
+		m.withoutWaits(sound, base)
+	}
+	for i, e := range edits {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i] = Gain{Edit: e, Title: e.Title(), All: max(0, m.passes-1), Refused: m.hidden}
+		if m.hidden == "" {
+			m.gain(&out[i], base, sound)
+		}
+	}
+	return out, nil
+}
+
+// unfit says why the model does not fit the trace at all, "" where it does.
+func (m *model) unfit() string {
+	var comm, busy int64
+	for i := range m.acts {
+		busy += m.acts[i].d
+		if m.acts[i].comm {
+			comm += m.acts[i].d
+		}
+	}
+	for _, l := range m.lat {
+		if l < 0 || l > int64(clockSkew) {
+			return "launch latencies look like an offset of clocks"
+		}
+	}
+	if float64(comm) > otherRanks*float64(busy) {
+		return "the GPU exchanges data with others: how long they wait for each other needs the traces of all ranks"
+	}
+	return ""
+}
+
+// withoutWaits takes out steps that wait for something that is not in the trace.
+func (m *model) withoutWaits(sound []bool, base []int64) {
+	held := make([]int64, m.passes)
+	for i := range m.acts {
+		if a := &m.acts[i]; a.pass >= 0 {
+			held[a.pass] += a.hold
+		}
+	}
+	for p := range sound {
+		if float64(held[p]) > waitsShare*float64(base[p]) || float64(held[p+1]) > waitsShare*float64(base[p]) {
+			sound[p] = false
+		}
+	}
+}
+
+// gain answers one edit.
+func (m *model) gain(g *Gain, base []int64, sound []bool) {
+	low, reason := m.plan(g.Edit, cheap)
+	high, _ := m.plan(g.Edit, dear)
+	if g.Refused = reason; reason != "" {
+		return
+	}
+	broken := newPlan()
+	broken.fitted, broken.leaves = true, uses[g.Edit.Kind]
+	agrees := m.agree(broken, base)
+	rl, rh := m.run(low), m.run(high)
+	fast, slow := m.steps(&rl), m.steps(&rh)
+	var with, quick, late []float64
+	reproduced := 0
+	for p := range base {
+		if !sound[p] {
+			continue
+		}
+		reproduced++
+		if agrees[p] || fast[p] < 0 || slow[p] < 0 {
+			continue
+		}
+		with, quick, late = append(with, float64(base[p])), append(quick, float64(fast[p])), append(late, float64(slow[p]))
+	}
+	unedited := m.run(newPlan())
+	switch g.Steps = len(with); {
+	case reproduced < fewSteps:
+		g.Refused = fmt.Sprintf("the replay reproduces only %d of %d steps within 1%%", reproduced, len(base))
+	case g.Steps < fewSteps:
+		g.Refused = "not tested by this trace: without the dependencies that it changes the steps would take as long"
+	case rl.deepest > max(deepQueue, unedited.deepest) || rh.deepest > max(deepQueue, unedited.deepest):
+		g.Refused = "more launches would wait for the GPU than was ever observed"
+	}
+	if g.Refused != "" {
+		return
+	}
+	baseMean, fastMean, slowMean := stat.Mean(with), stat.Mean(quick), stat.Mean(late)
+	replayed := make([]float64, len(with))
+	for i := range with {
+		replayed[i] = (quick[i] + late[i]) / 2
+	}
+	wide := errors2*deviation(replayed)/math.Sqrt(float64(len(replayed))) + slack*baseMean
+	after := (fastMean + slowMean) / 2
+	g.Base, g.After = time.Duration(baseMean), time.Duration(after)
+	g.Low, g.High = time.Duration(max(0, min(fastMean, slowMean)-wide)), time.Duration(max(fastMean, slowMean)+wide)
+	spread := deviation(with) / baseMean
+	g.Figure = spread <= calm && (g.Edit.Kind == Kernel || g.Edit.Kind == Fuse || g.Edit.Kind == Sync)
+	if least := m.busyMean(sound, agrees); g.Edit.Kind != Kernel && g.Edit.Kind != Fuse && after < (1-slack)*least {
+		g.Refused = "the result would be less than the time that the GPU works"
+		g.Base, g.After, g.Low, g.High, g.Figure = 0, 0, 0, 0, false
+	}
+}
+
+// busyMean is how long the GPU works in the steps that pass both gates.
+func (m *model) busyMean(sound, agrees []bool) float64 {
+	busy := make([]time.Duration, m.passes)
+	for p, s := range m.d.Steps() {
+		if s.Kernel >= 0 {
+			busy[p] += time.Duration(s.End - s.Start)
+		}
+	}
+	sum, n := 0.0, 0
+	for p := range sound {
+		if sound[p] && !agrees[p] {
+			sum, n = sum+float64(busy[p]), n+1
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// deviation is the standard deviation of values.
+func deviation(v []float64) float64 {
+	m, sum := stat.Mean(v), 0.0
+	for _, x := range v {
+		sum += (x - m) * (x - m)
+	}
+	return math.Sqrt(sum / float64(max(len(v)-1, 1)))
+}
+
+// String is the gain in a sentence: "overlap scheduling (host one step ahead): 7.50 → 6.40 ms (6.30–6.50 ms)".
+func (g *Gain) String() string { return g.Title + ": " + g.words() }
