@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -49,6 +50,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 
 // Edit is one change.
 type Edit struct {
+	// Kind says what is changed.
 	Kind Kind `json:"kind"`
 	// Name is a part of the names that the edit is about; of two kernels to fuse the first, Then the second.
 	Name string `json:"name,omitempty"`
@@ -158,7 +160,7 @@ func (m *model) named(name string, lanes ...event.Lane) (out []namedSpan) {
 	matches := make([]bool, m.t.NumNames())
 	any := false
 	for id := range matches {
-		matches[id] = strings.Contains(m.t.Name(trace.NameID(id)), name)
+		matches[id] = strings.Contains(m.t.Name(trace.NameID(id)), name) || strings.Contains(name, "N") && strings.Contains(names.Generalise(m.t.Name(trace.NameID(id))), name)
 		any = any || matches[id]
 	}
 	if !any {

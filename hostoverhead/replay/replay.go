@@ -24,6 +24,7 @@ const (
 
 // Gain is what an edit would bring.
 type Gain struct {
+	// Edit is the change, Title says it in words.
 	Edit  Edit   `json:"edit"`
 	Title string `json:"title"`
 	// Steps is how many steps pass both gates, of All.

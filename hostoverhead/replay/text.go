@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -19,12 +18,35 @@ func (g *Gain) words() string {
 	return fmt.Sprintf("%s → %s–%s", table.Duration(g.Base), table.Duration(g.Low), table.Duration(g.High))
 }
 
+// Answered are the gains that are not refused.
+func Answered(list []Gain) (out []Gain) {
+	for i := range list {
+		if list[i].Refused == "" {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// WriteGains writes a line for each gain.
+func WriteGains(b *table.Writer, title string, list []Gain) {
+	table.List(b, title, list, len(list), func(g Gain) []string {
+		return []string{g.Title, g.words(), fmt.Sprintf("%d of %d", g.Steps, g.All)}
+	}, table.Text("edit").Limit(editWidth), table.Text("step"), table.Number("steps that pass"))
+}
+
+// editWidth is how wide the names of edits may be in text, in letters.
+const editWidth = 60
+
 // Report is the answers for one trace.
 type Report struct {
+	// Schema is [Schema].
 	Schema string `json:"schema"`
+	// Trace is the file, Device the GPU.
 	Trace  string `json:"trace"`
 	Device int    `json:"device"`
-	Gains  []Gain `json:"gains"`
+	// Gains are the answers, in the order of the edits.
+	Gains []Gain `json:"gains"`
 }
 
 // Schema names the document that a [Report] is in JSON.
@@ -34,21 +56,11 @@ const Schema = "strata.what-if/1"
 func (r *Report) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
 	fmt.Fprintf(b, "What a step would take: %s, device %d\n\n", table.Clean(r.Trace), r.Device)
-	table.List(b, "", r.Gains, len(r.Gains), func(g Gain) []string {
-		return []string{g.Title, g.words(), fmt.Sprintf("%d of %d", g.Steps, g.All)}
-	}, table.Text("edit"), table.Text("step"), table.Number("steps that pass the gates"))
-	fmt.Fprint(b, "\nGains are of the steps as recorded, with the profiler's cost for the host in them.\n")
-	return b.Flush()
-}
-
-// WriteMarkdown writes a table.
-func (r *Report) WriteMarkdown(w io.Writer) error {
-	b := table.NewWriter(w)
-	fmt.Fprint(b, "| edit | step | steps that pass the gates |\n|---|---|---|\n")
-	cell := func(s string) string { return strings.ReplaceAll(table.Clean(s), "|", "\\|") }
-	for i := range r.Gains {
-		g := &r.Gains[i]
-		fmt.Fprintf(b, "| %s | %s | %d of %d |\n", cell(g.Title), cell(g.words()), g.Steps, g.All)
+	if len(r.Gains) == 0 {
+		fmt.Fprintln(b, "No edit follows from the findings. Name one with `--edit`.")
+		return b.Flush()
 	}
+	WriteGains(b, "", r.Gains)
+	fmt.Fprint(b, "\nGains are of the steps as recorded, with the profiler's cost for the host in them.\n")
 	return b.Flush()
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/speedoflight"
 	"github.com/llmstrata/strata/examples/internal/programs/triage"
 	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
+	"github.com/llmstrata/strata/examples/internal/programs/whatif"
 	"github.com/llmstrata/strata/internal/table"
 )
 
@@ -62,6 +63,7 @@ func commands() []command {
 		{"light", "speed-of-light", "what should a pass take on this GPU, and where is the rest?", plain(speedoflight.Program)},
 		{"triage", "triage", "which source lines, what is exposed, which fusion is not used?", plain(triage.Program)},
 		{"host", "host-detect", "is the CPU the bottleneck, and what is it doing?", plain(hostdetect.Program)},
+		{"what-if", "what-if", "what would a step take if the host, a wait or a kernel were different?", plain(whatif.Program)},
 		{"compare", "compare", "what differs between two runs, and is it noise?", plain(compare.Program)},
 		{"host-compare", "host-compare", "which host operation became slower?", plain(hostcompare.Program)},
 		{"fleet", "fleet", "which of many ranks do the others wait for, and why?", fleet.Choose},

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/layertimeline"
 	"github.com/llmstrata/strata/examples/internal/programs/perfettomap"
 	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
+	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/layer/view"
@@ -52,6 +53,7 @@ var documents = []document{
 	doc("strata.triage-compare/1", "strata triage --compare-input", triage.Comparison{}),
 	doc("strata.host/4", "strata host", hostdetect.Document{}, hostdetect.ErrorDocument{}),
 	doc("strata.host-published/1", "strata host --comparable", hostdetect.PublishedDocument{}, hostdetect.ErrorDocument{}),
+	doc("strata.what-if/1", "strata what-if", replay.Report{}),
 	doc("strata.host-compare/1", "strata host-compare --baseline", hostcompareprogram.Document{}),
 	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
 	doc("strata.compare/3", "strata compare", compare.Report{}),

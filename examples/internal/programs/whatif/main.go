@@ -1,0 +1,95 @@
+package whatif
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/replay"
+	"github.com/llmstrata/strata/layer"
+)
+
+// edits is a flag that may be given several times.
+type edits []replay.Edit
+
+// String lists the edits.
+func (e *edits) String() string {
+	var out []string
+	for _, x := range *e {
+		out = append(out, x.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// Set adds one.
+func (e *edits) Set(text string) error {
+	x, err := replay.Parse(text)
+	if err == nil {
+		*e = append(*e, x)
+	}
+	return err
+}
+
+// Program returns the program with fresh flags.
+func Program() app.Program {
+	var list edits
+	return app.Program{
+		Name: "what-if",
+		Summary: "says what a step would take if something about it were different: a host cause removed, the host one step ahead, all launches in one graph, a synchronisation removed, a kernel faster, two kernels fused. " +
+			"It replays the steps of the trace with that change. What the trace does not test, or the model cannot answer, is refused with the reason; docs/what-if.md explains both.",
+		Examples: []string{
+			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
+			"what-if --trace run.json.gz --edit overlap --edit graphs",
+			"what-if --trace run.json.gz --edit sync=aten::item --edit 'kernel=gemm*0.5'",
+		},
+		Args:    "[FILE]",
+		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		Formats: []app.Format{app.Text, app.JSON},
+		Flags: func(fs *flag.FlagSet) {
+			fs.Var(&list, "edit", "change `EDIT`: cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR; may be given several times, each is answered alone (default: what the findings lead to)")
+		},
+		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, list) },
+	}
+}
+
+func run(ctx context.Context, env *app.Env, list edits) error {
+	if len(env.Args) > 1 {
+		return app.Usagef("one FILE, not %d", len(env.Args))
+	}
+	if len(env.Args) == 1 {
+		env.Trace = env.Args[0]
+	}
+	a, err := env.LoadAnalysis(ctx, "")
+	if err != nil {
+		return err
+	}
+	if len(a.Devices) == 0 {
+		return fmt.Errorf("%s: %w", env.TraceName(), layer.ErrNoKernels)
+	}
+	defer app.CollectOften()()
+	d := &a.Devices[0]
+	if list == nil {
+		v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{})
+		if err != nil {
+			return err
+		}
+		r := &v.Ranks[v.Deciding]
+		list = replay.Suggest(r)
+		for i := range a.Devices {
+			if a.Devices[i].ID == r.Device {
+				d = &a.Devices[i]
+			}
+		}
+	}
+	r := replay.Report{Schema: replay.Schema, Trace: env.TraceName(), Device: int(d.ID)}
+	if r.Gains, err = replay.Analyze(ctx, a, d, list); err != nil {
+		return err
+	}
+	if env.Document() {
+		return env.WriteJSON(r)
+	}
+	return r.WriteText(env.Stdout)
+}

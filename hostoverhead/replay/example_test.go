@@ -1,0 +1,17 @@
+package replay_test
+
+import (
+	"fmt"
+
+	"github.com/llmstrata/strata/hostoverhead/replay"
+)
+
+func ExampleParse() {
+	e, err := replay.Parse("kernel=gemm*0.5")
+	fmt.Println(e.Title(), err)
+	_, err = replay.Parse("kernel")
+	fmt.Println(err)
+	// Output:
+	// gemm in 0.5× its time <nil>
+	// edit "kernel": want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR
+}
