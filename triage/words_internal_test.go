@@ -268,25 +268,6 @@ func TestChangesOfTwoRuns(t *testing.T) {
 			t.Errorf("%v to %v: %s, want %s", c.row.A, c.row.B, got, c.want)
 		}
 	}
-	gate := func(o string, estimate float64) compare.Gate {
-		return compare.Gate{Outcome: o, Limit: 0.05, Estimate: estimate}
-	}
-	for _, c := range []struct {
-		work, wall compare.Gate
-		want       string
-	}{
-		{gate("pass", 0), gate("pass", 0), comparePass},
-		{gate("fail", 0), gate("pass", 0), compareRegressed},
-		{gate("inconclusive", 0), gate("fail", 0), compareRegressed},
-		{gate("inconclusive", 0), gate("pass", 0), compareInconclusive},
-		{gate("pass", 0), gate("inconclusive", 0.05), compareInconclusive},
-		{gate("pass", 0), gate("inconclusive", 0.049), comparePass},
-		{gate("pass", 0), gate("pass", 0.05), comparePass},
-	} {
-		if got := tolerated[(&compare.Report{Gates: []compare.Gate{c.work, c.wall}}).Tolerance()]; got != c.want {
-			t.Errorf("%+v and %+v: %s, want %s", c.work, c.wall, got, c.want)
-		}
-	}
 	for d, want := range map[Delta]string{{}: "-", {OldUS: 1}: "0.0%", {OldUS: 1, DeltaPct: 12.34}: "12.3%"} {
 		if got := deltaPct(d) + ", " + us(1.25); got != want+", 1.2 us" && got != want+", 1.3 us" {
 			t.Errorf("%+v: %q, want %q", d, got, want)

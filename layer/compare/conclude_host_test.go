@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -37,6 +38,47 @@ func TestHeadlineAndOperations(t *testing.T) {
 		got := &HostReport{Figures: []HostRow{c.wall, c.step, c.gap}, Rows: c.ops}
 		if conclusion := got.conclude(30 * time.Microsecond); conclusion != c.want {
 			t.Errorf("%s: %q, want %q", name, conclusion, c.want)
+		}
+	}
+}
+
+// Whatever the figures and operations are: a headline of one sign stands above no clear operation that has only the other.
+func TestHeadlineSign(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	row := func(name string) HostRow {
+		d := time.Duration(1000 * (r.IntN(601) - 300))
+		half := time.Duration(1000 * r.IntN(200))
+		return HostRow{Kind: "range", Name: name, Judged: r.IntN(8) > 0, Significant: r.IntN(2) == 0, Interval: Interval{Delta: d, Low: d - half, High: d + half}}
+	}
+	const least = 30 * time.Microsecond
+	seen := map[HostConclusion]int{}
+	for range 20000 {
+		h := &HostReport{Figures: []HostRow{row(FigureWall), row(FigureStep), row(FigureGap)}}
+		for range r.IntN(3) {
+			h.Rows = append(h.Rows, row("op"))
+		}
+		up, down := h.clear(least)
+		c := h.conclude(least)
+		seen[c]++
+		wall := &h.Figures[0]
+		switch c {
+		case HostFaster:
+			if up || wall.Delta > 0 {
+				t.Fatalf("faster: up %v, %+v", up, h)
+			}
+		case HostBetween, HostInStep:
+			if wall.Delta < 0 || down && !up && !(wall.Low > 0) {
+				t.Fatalf("%s: down %v, %+v", c, down, h)
+			}
+		case HostSame:
+			if up || down {
+				t.Fatalf("same: up %v, down %v, %+v", up, down, h)
+			}
+		}
+	}
+	for _, c := range HostConclusions() {
+		if seen[c] == 0 {
+			t.Errorf("%s was never concluded", c)
 		}
 	}
 }

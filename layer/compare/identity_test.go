@@ -258,3 +258,77 @@ func TestOrderOfRuns(t *testing.T) {
 		t.Errorf("%s\nand in another order %s", r.Text, s.Text)
 	}
 }
+
+// What is not known of one of two passes is no difference, whichever of them it is.
+func TestUnknownAgrees(t *testing.T) {
+	const d, p, u = layer.StageDecode, layer.StagePrefill, layer.StageUnknown
+	for _, c := range []struct {
+		a, b layer.Stage
+		want bool
+	}{{d, d, true}, {u, u, true}, {d, u, true}, {u, d, true}, {d, p, false}, {p, d, false}} {
+		if got := stagesAgree(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+	for _, c := range []struct {
+		a, b int64
+		want bool
+	}{{3, 3, true}, {0, 0, true}, {-1, 3, true}, {3, -1, true}, {-1, 0, true}, {0, -1, true}, {3, 4, false}, {0, 1, false}, {1, 0, false}} {
+		if got := agrees(c.a, c.b); got != c.want {
+			t.Errorf("%d and %d: %v", c.a, c.b, got)
+		}
+	}
+	base := identity{stage: d, batch: 8, tokens: 16}
+	for name, c := range map[string]struct {
+		edit  func(*identity)
+		same  bool
+		known int
+	}{
+		"nothing":        {func(*identity) {}, true, 3},
+		"another draft":  {func(x *identity) { x.draft = true }, false, 3},
+		"another path":   {func(x *identity) { x.replayed = true }, false, 3},
+		"another batch":  {func(x *identity) { x.batch = 9 }, false, 3},
+		"other tokens":   {func(x *identity) { x.tokens = 0 }, false, 3},
+		"another stage":  {func(x *identity) { x.stage = p }, false, 3},
+		"unknown tokens": {func(x *identity) { x.tokens = -1 }, true, 2},
+		"unknown batch":  {func(x *identity) { x.batch = -1 }, true, 2},
+		"unknown stage":  {func(x *identity) { x.stage = u }, true, 2},
+	} {
+		x := base
+		c.edit(&x)
+		if base.agrees(x) != c.same || x.agrees(base) != c.same || x.known() != c.known {
+			t.Errorf("%s: agree %v and %v, %d known; want %v, %d", name, base.agrees(x), x.agrees(base), x.known(), c.same, c.known)
+		}
+		if x != base && (x.compare(base) == 0 || x.compare(base) != -base.compare(x)) {
+			t.Errorf("%s: ordered %d and %d", name, x.compare(base), base.compare(x))
+		}
+	}
+	if base.compare(base) != 0 {
+		t.Error("it is not its own equal")
+	}
+}
+
+func TestMostOften(t *testing.T) {
+	for want, n := range map[string]map[string]int{"": {}, "a": {"b": 2, "a": 2, "c": 1}, "b": {"b": 3, "a": 2}} {
+		if got := mostOften(n); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Signatures share what both run, as often as both run it.
+func TestCommonKernels(t *testing.T) {
+	s, u := signature{{"a", 3}, {"b", 2}, {"d", 1}}, signature{{"b", 5}, {"c", 4}, {"d", 1}}
+	if both, own, other := s.common(u); both != 3 || own != 6 || other != 10 {
+		t.Errorf("%d of %d and %d, want 3 of 6 and 10", both, own, other)
+	}
+	if both, own, other := u.common(s); both != 3 || own != 10 || other != 6 {
+		t.Errorf("%d of %d and %d, want 3 of 10 and 6", both, own, other)
+	}
+	if l := s.likeness(u); l != 3./13 {
+		t.Errorf("likeness %v, want 3/13", l)
+	}
+	if (signature{}).likeness(signature{}) != 1 || s.likeness(nil) != 0 || s.likeness(s) != 1 {
+		t.Error("nothing is not like nothing, or like something")
+	}
+}

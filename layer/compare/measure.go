@@ -331,18 +331,20 @@ func (m *measurer) kernelOf(k layer.Kernel) int {
 
 // neighbours notes of each kernel what most often runs before and after it in a pass.
 func (m *measurer) neighbours() {
-	most := func(n map[string]int) string {
-		best := ""
-		for name, count := range n {
-			if best == "" || count > n[best] || count == n[best] && name < best {
-				best = name
-			}
-		}
-		return best
-	}
 	for i := range m.run.Kernels {
-		m.run.Kernels[i].Before, m.run.Kernels[i].After = most(m.before[i]), most(m.next[i])
+		m.run.Kernels[i].Before, m.run.Kernels[i].After = mostOften(m.before[i]), mostOften(m.next[i])
 	}
+}
+
+// mostOften is the name with the largest count, the first by name of several; "" for none.
+func mostOften(counts map[string]int) string {
+	best := ""
+	for _, name := range sortedKeys(counts) {
+		if counts[name] > counts[best] {
+			best = name
+		}
+	}
+	return best
 }
 
 // rowOf says to which row a kernel belongs.
