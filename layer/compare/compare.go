@@ -246,7 +246,7 @@ func (c *comparison) collect() {
 	lost := make([]bool, len(c.rows.names))
 	for i := range c.rows.names {
 		a, b := &c.parts[0][i], &c.parts[1][i]
-		if d := a.most - b.most; min(len(a.time), len(b.time)) == 1 && !c.runs && d*d == 1 {
+		if d := a.most - b.most; min(len(a.time), len(b.time)) == 1 && !c.runs && c.equal && d*d == 1 {
 			lost[i] = true // one pass with one launch less may have lost its record
 		}
 		s := series{class: c.rows.class[i], a: a.time, b: b.time, single: a.most <= 1 && b.most <= 1}

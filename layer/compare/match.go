@@ -369,7 +369,7 @@ func (m *matching) describe(p params, sides [2]*Side, cut []place) {
 		}
 	}
 	a, b := m.share(0), m.share(1)
-	if len(m.pairs) > 0 && min(a, b) >= p.Matched {
+	if min(a, b) >= p.Matched {
 		return
 	}
 	var own [2]string
