@@ -11,6 +11,7 @@ type Case struct {
 	// Nsys and Torch say which profilers show the reason.
 	Nsys, Torch bool
 
+	names                []string // of kernels, nil for the usual ones
 	middle, after, whole func(*sim)
 }
 

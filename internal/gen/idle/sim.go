@@ -35,6 +35,7 @@ type sim struct {
 	gap       time.Duration // of a loop
 	seed      uint64
 	plain     bool
+	names     []string // of kernels, nil for the usual ones
 }
 
 // add notes an event of the host that ends now or later.
@@ -74,6 +75,9 @@ func (s *sim) launch(n int) {
 // kernel is the name of the next kernel: layers of five.
 func (s *sim) kernel() string {
 	s.kernels++
+	if s.names != nil {
+		return s.names[s.kernels%len(s.names)]
+	}
 	return []string{"rms_norm_kernel", "gemm_bf16_kernel", "flash_attention_kernel", "gemm_fp8_kernel", "silu_mul_kernel"}[s.kernels%5]
 }
 
@@ -100,7 +104,7 @@ func (s *sim) step(middle func(*sim)) {
 
 // play runs a case.
 func (c *Case) play(nsys bool) []nsysgen.Row {
-	s := &sim{host: 1_000_000, gpu: 1_000_000, nsys: nsys}
+	s := &sim{host: 1_000_000, gpu: 1_000_000, nsys: nsys, names: c.names}
 	for range steps {
 		if c.whole != nil {
 			c.whole(s)

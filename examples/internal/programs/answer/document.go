@@ -103,6 +103,8 @@ type Answer struct {
 	Findings []finding.Finding `json:"findings"`
 	// Other are findings that the question is not about, in the same order.
 	Other []finding.Finding `json:"other_findings"`
+	// Withheld are findings that rest on times which the validity says are not to be trusted.
+	Withheld []finding.Finding `json:"withheld_findings"`
 	// Next are the command lines that show more, those of the first findings first.
 	Next []string `json:"next"`
 	// Model is what ran.

@@ -469,6 +469,7 @@ func (m *maker) findings() {
 			}
 		}
 	}
+	m.withhold()
 	for _, f := range slices.Concat(m.Findings, m.Other) {
 		if f.Next != "" && !slices.Contains(m.Next, f.Next) {
 			m.Next = append(m.Next, f.Next)
@@ -477,6 +478,39 @@ func (m *maker) findings() {
 	for _, l := range m.Layers.Rows {
 		m.Next = append(m.Next, l.Command)
 	}
+}
+
+// byKernel are the findings that rest on the times of single kernels.
+var byKernel = []finding.Kind{finding.Fusion, finding.AboveFloor, finding.SmallKernels, finding.LargestOperator, finding.ExposedCommunication, finding.ExposedCopies}
+
+// doubted says why the times of single kernels are not to be trusted, "" where they are.
+func (m *maker) doubted() string {
+	for _, n := range m.r.HealthNotes {
+		for _, f := range n.Findings {
+			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsGPUTime) {
+				return f.Message
+			}
+		}
+	}
+	return ""
+}
+
+// withhold takes findings away that rest on times which are not to be trusted.
+func (m *maker) withhold() {
+	if m.doubted() == "" {
+		return
+	}
+	take := func(list []finding.Finding) (kept []finding.Finding) {
+		for _, f := range list {
+			if slices.Contains(byKernel, f.Kind) {
+				m.Withheld = append(m.Withheld, f)
+			} else {
+				kept = append(kept, f)
+			}
+		}
+		return kept
+	}
+	m.Findings, m.Other = take(m.Findings), take(m.Other)
 }
 
 // conclude says what the answer comes to.
@@ -496,6 +530,8 @@ func (m *maker) conclude() {
 		m.Text = m.Compared.Text
 	case m.Question == Host:
 		m.Text = m.Host.Text
+	case len(m.Withheld) > 0:
+		m.Text = "Times of single kernels are not to be trusted: " + m.doubted() + "."
 	case m.Conclusion == Healthy:
 		m.Text += " No finding above 1% of step time."
 	}
@@ -524,6 +560,9 @@ func (m *maker) cannot() string {
 		return "no forward pass was found"
 	case !slices.ContainsFunc(r.Passes, func(p strata.ReportPass) bool { return p.Stage != layer.StageCapture }):
 		return "the window holds only passes that capture graphs: record after the server's start"
+	}
+	if len(m.Withheld) > 0 && !slices.ContainsFunc(m.Findings, costs) {
+		return "times of single kernels are not to be trusted: " + m.doubted()
 	}
 	switch m.Question {
 	case Regress:
