@@ -24,7 +24,7 @@ type Options struct {
 // Report is what all ranks of one or several recordings tell together. It does not say where they were read, so that the
 // same digests give the same bytes everywhere.
 type Report struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema"` // name and version of the document
 	// Files were found, Ranks of them read and counted once, Bad could not be read.
 	Files  int                `json:"files"`
 	Ranks  int                `json:"ranks"`
@@ -107,9 +107,9 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 // Shared is a finding that ranks have each by itself. The finding is that of the rank with the median size.
 type Shared struct {
 	finding.Finding
-	Ranks   int    `json:"ranks"`
-	Of      int    `json:"of"`
-	PerRank Spread `json:"per_rank"`
+	Ranks   int    `json:"ranks"`    // ranks that have it
+	Of      int    `json:"of"`       // ranks of the recording
+	PerRank Spread `json:"per_rank"` // its time on each rank
 }
 
 // share puts the findings of ranks together that say the same.

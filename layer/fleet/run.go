@@ -31,7 +31,7 @@ const (
 
 // Run is what the ranks of one recording tell together. Times are nanoseconds per step unless said otherwise.
 type Run struct {
-	Run string `json:"run"`
+	Run string `json:"run"` // name of the recording
 	// Files were found, Ranks of them read and counted once.
 	Files int `json:"files"`
 	Ranks int `json:"ranks"`
@@ -63,23 +63,23 @@ const (
 
 // Duplicate is a file that is left out. Of is the one that counts instead, "" for none.
 type Duplicate struct {
-	File string `json:"file"`
-	Of   string `json:"of,omitempty"`
-	Why  string `json:"why"`
+	File string `json:"file"`         // file that was left out
+	Of   string `json:"of,omitempty"` // file that says the same
+	Why  string `json:"why"`          // how they were found to be equal
 }
 
 // Spread says how values of ranks differ. Worst are the three largest.
 type Spread struct {
-	Min    int64   `json:"min_ns"`
-	Median int64   `json:"median_ns"`
-	Max    int64   `json:"max_ns"`
-	Worst  []Value `json:"worst"`
+	Min    int64   `json:"min_ns"`    // smallest
+	Median int64   `json:"median_ns"` // median
+	Max    int64   `json:"max_ns"`    // largest
+	Worst  []Value `json:"worst"`     // the ranks of the largest values
 }
 
 // Value is that of one rank.
 type Value struct {
-	Rank string `json:"rank"`
-	NS   int64  `json:"ns"`
+	Rank string `json:"rank"` // name of the rank
+	NS   int64  `json:"ns"`   // the time
 }
 
 // spreadOf sorts values in place.
@@ -126,23 +126,23 @@ type Group struct {
 
 // Row is one rank of a group.
 type Row struct {
-	Rank   string `json:"rank"`
-	File   string `json:"file"`
-	Host   string `json:"host,omitempty"`
-	Steps  int    `json:"steps"`
-	Wall   int64  `json:"step_ns"`
-	Busy   int64  `json:"busy_ns"`
-	Wait   int64  `json:"wait_ns"`
-	Waited int64  `json:"wait_total_ns"` // in all matched collectives
-	Last   int    `json:"last"`          // collectives at which it alone arrives last
-	Tokens int64  `json:"tokens"`        // −1 unknown
+	Rank   string `json:"rank"`           // name of the rank
+	File   string `json:"file"`           // file of the rank
+	Host   string `json:"host,omitempty"` // machine that it was recorded on
+	Steps  int    `json:"steps"`          // number of steps
+	Wall   int64  `json:"step_ns"`        // mean step
+	Busy   int64  `json:"busy_ns"`        // time of the steps in which a kernel runs
+	Wait   int64  `json:"wait_ns"`        // time of the steps in which it waits for other ranks
+	Waited int64  `json:"wait_total_ns"`  // in all matched collectives
+	Last   int    `json:"last"`           // collectives at which it alone arrives last
+	Tokens int64  `json:"tokens"`         // −1 unknown
 	// Clock is how far its clock is ahead of the first rank's.
 	Clock int64 `json:"clock_ns"`
 }
 
 // Differs says in what a rank differs from the others of its group.
 type Differs struct {
-	Rank string `json:"rank"`
+	Rank string `json:"rank"` // name of the rank
 	// What is an operator or a cause of idle time; NS is per step, more than the median rank.
 	What  string  `json:"what"`
 	NS    int64   `json:"ns"`
@@ -151,7 +151,7 @@ type Differs struct {
 
 // Late is the rank that the others wait for.
 type Late struct {
-	Rank string `json:"rank"`
+	Rank string `json:"rank"` // name of the rank
 	// Last of Decided collectives it arrives last at, alone.
 	Last    int `json:"last"`
 	Decided int `json:"decided"`
