@@ -564,6 +564,13 @@ func (m *maker) cannot() string {
 	if len(m.Withheld) > 0 && !slices.ContainsFunc(m.Findings, costs) {
 		return "times of single kernels are not to be trusted: " + m.doubted()
 	}
+	if r.Health != trace.HealthOK && !slices.ContainsFunc(m.Findings, costs) {
+		why := "no finding above 1% of step time, but the recording is " + string(r.Health)
+		if len(m.Validity.Remarks) > 0 {
+			why += ": " + m.Validity.Remarks[0].Text
+		}
+		return why
+	}
 	switch m.Question {
 	case Regress:
 		return m.Compared.Why

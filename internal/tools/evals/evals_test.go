@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/llmstrata/strata/internal/tools/repository"
+)
+
+// TestEvals: at least 40 planted cases of at least 12 kinds, 95% of them right and none wrong; every healthy and damaged run makes an answer abstain;
+// and the committed report is what the program writes.
+func TestEvals(t *testing.T) {
+	if err := repository.Enter(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	bin, err := build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := all(bin, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	planted, good, none := 0, 0, 0
+	for _, r := range results {
+		if r.grade == wrong {
+			t.Errorf("%s, %s: %s: %s", r.kind, r.name, r.grade, r.said)
+		}
+		switch {
+		case r.abstain:
+			none++
+			if r.grade != right {
+				t.Errorf("%s, %s: it must abstain", r.kind, r.name)
+			}
+		default:
+			planted++
+			kinds[r.kind] = true
+			if r.grade == right {
+				good++
+			}
+		}
+	}
+	const cases, sorts, share = 40, 12, 0.95
+	if planted < cases || len(kinds) < sorts || float64(good) < share*float64(planted) || none < 10 {
+		t.Errorf("%d of %d planted cases of %d kinds are right, %d must abstain", good, planted, len(kinds), none)
+	}
+	committed, err := os.ReadFile(filepath.Join("docs", "evals.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report(results); got != string(committed) {
+		t.Error("docs/evals.md is not what go run -C internal/tools ./evals -o docs/evals.md writes")
+	}
+}
+
+// TestGeneratorsShareNothing: what makes the runs imports no analysis.
+func TestGeneratorsShareNothing(t *testing.T) {
+	if err := repository.Enter(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "list", "-deps", "./internal/gen/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields(string(out)) {
+		rest, ours := strings.CutPrefix(p, "github.com/llmstrata/strata/")
+		if ours && !strings.HasPrefix(rest, "internal/") {
+			t.Errorf("a generator imports %s", rest)
+		}
+	}
+}
+
+// TestGradesAreStrict: another cause, another size, a cost of a healthy run and a finding above the planted one are wrong; silence is abstention.
+func TestGradesAreStrict(t *testing.T) {
+	e := eval{codes: []string{"lock"}, perStep: 100, doubts: []string{"no-graphs"}}
+	lock := finding{Code: "lock", Measure: "at-most", PerStep: 105}
+	for _, c := range []struct {
+		name string
+		e    eval
+		a    answer
+		want grade
+	}{
+		{"right", e, answer{Findings: []finding{lock}}, right},
+		{"a true doubt above", e, answer{Findings: []finding{{Code: "no-graphs", Measure: "none"}, lock}}, right},
+		{"a false doubt above", e, answer{Findings: []finding{{Code: "degraded", Measure: "none"}, lock}}, wrong},
+		{"another cost above", e, answer{Findings: []finding{{Code: "gil", Measure: "at-most", PerStep: 200}, lock}}, wrong},
+		{"another cost below", e, answer{Findings: []finding{lock, {Code: "gil", Measure: "at-most", PerStep: 1}}}, right},
+		{"another size", e, answer{Findings: []finding{{Code: "lock", Measure: "at-most", PerStep: 120}}}, wrong},
+		{"another cause", e, answer{Findings: []finding{{Code: "gil", Measure: "at-most", PerStep: 100}}}, wrong},
+		{"silence", e, answer{}, abstained},
+		{"cannot tell", e, answer{Conclusion: "cannot-tell", Findings: []finding{lock}}, abstained},
+		{"a cost of a healthy run", eval{kind: "healthy", abstain: true}, answer{Findings: []finding{lock}}, wrong},
+		{"a healthy run", eval{kind: "healthy", abstain: true}, answer{Conclusion: "healthy"}, right},
+		{"a damaged run that is called healthy", eval{abstain: true}, answer{Conclusion: "healthy"}, wrong},
+	} {
+		if got := c.e.grade(&c.a).grade; got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	for line, want := range map[string]grade{"ANSWER: lock 0.1": right, "thinking\nANSWER: lock 0.2\n": wrong, "ANSWER: gil 0.1": wrong, "ANSWER: healthy": abstained, "": abstained, "ANSWER:": abstained, "ANSWER: lock": wrong} {
+		if got := e.gradeLine(line); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
