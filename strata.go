@@ -74,6 +74,9 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	if path == "-" {
 		return o.openStdin(ctx)
 	}
+	if url := strings.ToLower(path); strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
+		return nil, fmt.Errorf("strata: %s: %w: it is a URL; download it: curl -fLO %s", path, trace.ErrFormat, shellQuote(path))
+	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():

@@ -15,19 +15,19 @@ var magics = []struct {
 	{"\x04\x22\x4d\x18", "lz4-compressed; unpack it first, or use gzip or zstd"},
 	{"\xff\xfe", wideText},
 	{"\xfe\xff", wideText},
-	{"\x1f\x8b", "gzip data inside compressed data; unpack it once"},
+	{"\x1f\x8b", "gzip data inside compressed data; unpack the outer one: unzip FILE, or gunzip FILE"},
 	{"\x28\xb5\x2f\xfd", "zstd data inside compressed data; unpack it once"},
-	{"\xfd7zXZ\x00", "xz-compressed; unpack it first, or use gzip or zstd"},
+	{"\xfd7zXZ\x00", "xz-compressed; unpack it: xz -d FILE"},
 	{"BZh", "bzip2 data inside compressed data, or damaged; unpack it first"},
-	{"NVR\x00", "an Nsight Compute report (.ncu-rep), which holds single kernels and no times; record with Nsight Systems or torch.profiler"},
+	{"NVR\x00", "an Nsight Compute report (.ncu-rep), which holds single kernels and no times; record with: nsys profile --trace=cuda,nvtx COMMAND"},
 	{"version https://git-lfs", "a Git LFS pointer, not the file itself; fetch it with: git lfs pull"},
 	{"\x7fELF", "an executable or library"},
 	{"\x89HDF", "an HDF5 file; an Nsight Systems report is exported with: nsys export --type sqlite"},
 	{"PAR1", "a Parquet file" + nsysTables},
 	{"ARROW1", "an Arrow file" + nsysTables},
-	{"\x80\x02", "a Python pickle"},
-	{"\x80\x04", "a Python pickle, perhaps a CUDA memory snapshot"},
-	{"\x80\x05", "a Python pickle"},
+	{"\x80\x02", "a Python pickle; a CUDA memory snapshot opens at https://pytorch.org/memory_viz"},
+	{"\x80\x04", "a Python pickle, perhaps a CUDA memory snapshot; it opens at https://pytorch.org/memory_viz"},
+	{"\x80\x05", "a Python pickle; a CUDA memory snapshot opens at https://pytorch.org/memory_viz"},
 	{"\x0a", "a binary file, perhaps a Perfetto trace (protobuf)"},
 	{"%PDF", "a PDF document"},
 	{"\x89PNG", "a PNG image"},
@@ -112,7 +112,7 @@ func sniff(head []byte) (what string, sure bool) {
 		return "a JSON array of something other than events", false
 	case '<':
 		if low := bytes.ToLower(trimmed[:min(len(trimmed), 256)]); bytes.Contains(low, []byte("html")) {
-			return "an HTML page, perhaps of an error or a login", true
+			return "an HTML page, perhaps of an error or a login; download again: curl -fLO URL", true
 		}
 		return "an XML document", false
 	}
@@ -129,7 +129,18 @@ func sniff(head []byte) (what string, sure bool) {
 			return "a binary file of no kind known here; an Nsight Systems report (.nsys-rep) is exported with: nsys export --type sqlite", false
 		}
 	}
-	return "text that is not JSON", false
+	return text(head), false
+}
+
+// text says what a text is that is no JSON.
+func text(head []byte) string {
+	switch low := bytes.ToLower(head); {
+	case bytes.Contains(low, []byte("kernel_name")), bytes.Contains(low, []byte("kernelname")):
+		return "a rocprof CSV table; record JSON: rocprofv3 --kernel-trace --output-format json -- COMMAND"
+	case bytes.Contains(low, []byte("cuda gpu kernel summary")), bytes.Contains(low, []byte("processing [")):
+		return "text that nsys stats printed; export the report: nsys export --type sqlite REPORT.nsys-rep"
+	}
+	return "text that is not JSON"
 }
 
 // IsTrace reports whether keys were seen that stand beside a trace's events.
@@ -178,6 +189,8 @@ func (r *Result) Describe() string {
 		return "JSON without trace events that can be read"
 	case r.Docs > 0 && r.Truncated:
 		return "JSON that ends too early, without traceEvents"
+	case r.Docs > 1:
+		return "JSON lines, not one document with traceEvents; a profiler's own file is needed"
 	case r.Docs > 0:
 		return "JSON without traceEvents"
 	}

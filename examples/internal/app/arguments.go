@@ -39,7 +39,7 @@ func noteObsolete(fs *flag.FlagSet, env *Env) {
 // parseAnywhere reads flags wherever they stand, before, between and behind the
 // arguments, which it returns. What follows "--" is arguments.
 func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
-	args = joinSwitches(fs, args)
+	args = joinSwitches(fs, long(fs, args))
 	for {
 		if err := fs.Parse(args); err != nil {
 			return nil, suggestFlag(fs, err)
@@ -56,6 +56,46 @@ func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
 		}
 		rest, args = append(rest, left[0]), left[1:]
 	}
+}
+
+// shorts are the short flags, and what they stand for.
+var shorts = map[string]string{"-o": "output", "-q": "quiet", "--json": "format=json"}
+
+// long writes short flags out, where the program has the long one and none of the short name. Those that are the value of a
+// flag before them stay.
+func long(fs *flag.FlagSet, args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		if arg == "--" {
+			break
+		}
+		short, value, given := strings.Cut(arg, "=")
+		full, ok := shorts[short]
+		if !ok || fs.Lookup(strings.TrimLeft(short, "-")) != nil || i > 0 && takesValue(fs, out[i-1]) {
+			continue
+		}
+		if flagName, _, _ := strings.Cut(full, "="); fs.Lookup(flagName) == nil {
+			continue
+		}
+		out[i] = "--" + full
+		if given {
+			out[i] += "=" + value
+		}
+	}
+	return out
+}
+
+// takesValue reports whether a flag without "=" has its value in the next argument.
+func takesValue(fs *flag.FlagSet, arg string) bool {
+	if !strings.HasPrefix(arg, "-") {
+		return false
+	}
+	f := fs.Lookup(strings.TrimLeft(arg, "-"))
+	if f == nil {
+		return false
+	}
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !b.IsBoolFlag()
 }
 
 // finite refuses NaN and infinity, with which every comparison with a threshold
@@ -188,7 +228,7 @@ func (p Program) takeTrace(env *Env) error {
 // askedVersion reports whether the version is asked for, in the places where
 // people put it: first or alone.
 func askedVersion(args []string) bool {
-	return len(args) > 0 && (args[0] == "--version" || args[0] == "-version")
+	return len(args) > 0 && (args[0] == "--version" || args[0] == "-version" || args[0] == "-v")
 }
 
 // Version is the module's version, "(devel)" for a checkout without one.

@@ -44,6 +44,8 @@ type Env struct {
 	RepairOrder bool
 	// Progress is --progress.
 	Progress Switch
+	// Quiet is --quiet.
+	Quiet bool
 
 	// FailOn is --fail-on, AllowInconclusive the flag of that name; see [Env.Judge].
 	FailOn            Conditions
@@ -69,6 +71,9 @@ type Env struct {
 
 // Notef prints a note for the user, one line on stderr.
 func (e *Env) Notef(format string, args ...any) {
+	if e.Quiet {
+		return
+	}
 	e.progress.clear()
 	fmt.Fprintln(e.Stderr, table.Clean(fmt.Sprintf(format, args...)))
 }

@@ -38,7 +38,7 @@ var (
 // commonOrder is the order of the common flags in the help.
 var commonOrder = []string{
 	"trace", "config", "profile", "anchor-kernel", "num-layers", "boundaries", "hash-layers", "device",
-	"format", "limit", "fields", "budget", "width", "output", "progress", "memory-limit", "repair-order",
+	"format", "limit", "fields", "budget", "width", "output", "progress", "quiet", "memory-limit", "repair-order",
 }
 
 // flagSet defines the program's own flags and its common ones into env.
@@ -82,7 +82,8 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		OutputFile(fs, &env.Output, "output", "write to this `FILE`, all or nothing; empty or -: stdout")
 	}
 	if has(ProgressFlag) {
-		fs.Var(&env.Progress, "progress", "show progress on stderr: true, false, or auto for true on a terminal")
+		fs.Var(&env.Progress, "progress", "progress on stderr: true, false, or auto: a line on a terminal, every 30 s elsewhere")
+		fs.BoolVar(&env.Quiet, "quiet", false, "no progress and no notes on stderr; errors stay")
 	}
 	if has(MemoryFlag) {
 		fs.Var(&env.memory, "memory-limit", "how much memory loading a trace may need, a `SIZE` such as 4GB; 0: no limit; auto: what the system, the container and ulimit leave")
@@ -278,6 +279,73 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 		judging = ", 3 a condition is met, 4 it cannot be decided"
 	}
 	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging + ". Results go to stdout, notes to stderr. --version prints the build.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// shortHelp is help with a line a flag: what does not fit, and the flags of the second list, are in the long one.
+func (p Program) shortHelp(w io.Writer, fs *flag.FlagSet) error {
+	const most = 60 // lines, two screens
+	var long strings.Builder
+	if err := p.help(&long, fs); err != nil {
+		return err
+	}
+	head, _, _ := strings.Cut(long.String(), "\nFlags of this program:\n")
+	head, _, _ = strings.Cut(head, "\nCommon flags:\n")
+	var own, common []string
+	var more map[string]bool
+	if p.More != nil {
+		apart := flag.NewFlagSet("", flag.ContinueOnError)
+		p.More(apart)
+		more = map[string]bool{}
+		apart.VisitAll(func(f *flag.Flag) { more[f.Name] = true })
+	}
+	fs.VisitAll(func(f *flag.Flag) {
+		_, old := f.Value.(*obsoleteValue)
+		switch {
+		case old || more[f.Name]:
+		case slices.Contains(commonOrder, f.Name):
+			common = append(common, f.Name)
+		default:
+			own = append(own, f.Name)
+		}
+	})
+	var b strings.Builder
+	b.WriteString(head)
+	room := most - strings.Count(head, "\n") - 14
+	list := func(title string, names []string) {
+		if len(names) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n%s:\n", title)
+		for i, name := range names {
+			if room == 0 {
+				for _, line := range table.Fill("--"+strings.Join(names[i:], ", --"), helpWidth) {
+					b.WriteString("  " + line + "\n")
+				}
+				return
+			}
+			room--
+			f := fs.Lookup(name)
+			kind, usage := flag.UnquoteUsage(f)
+			if kind != "" {
+				kind = " " + kind
+			}
+			left := fmt.Sprintf("  --%-24s ", f.Name+kind)
+			lines := table.Fill(usage+defaultText(f), max(helpWidth+14-len(left), helpWidth/2))
+			if len(lines) > 1 {
+				lines[0] += " …"
+			}
+			b.WriteString(left + lines[0] + "\n")
+		}
+	}
+	list("Flags", own)
+	if len(more) > 0 {
+		fmt.Fprintf(&b, "\n%s: %d flags, see --help\n", p.MoreTitle, len(more))
+	}
+	room = max(0, most-strings.Count(b.String(), "\n")-8)
+	list("Common flags", common)
+	b.WriteString("\n--help has every flag in full. Exit codes: 0 done, 1 error, 2 usage, 3 a --fail-on condition is met, 4 undecided.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

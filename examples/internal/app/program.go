@@ -92,6 +92,12 @@ func (p Program) FlagSet() *flag.FlagSet {
 	return p.flagSet(&Env{})
 }
 
+// shownError ends a program with [ExitError] after its output, which is whole.
+type shownError struct{ error }
+
+// Shown returns an error that ends the program with exit code 1 and keeps what it printed.
+func Shown(err error) error { return shownError{err} }
+
 // usageError is wrong usage found by a program.
 type usageError struct{ error }
 
@@ -141,7 +147,11 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
 	case errors.Is(err, flag.ErrHelp):
-		if err := p.help(stdout, fs); err != nil && !ClosedPipe(err) {
+		help := p.help
+		if slices.Contains(args, "-h") {
+			help = p.shortHelp
+		}
+		if err := help(stdout, fs); err != nil && !ClosedPipe(err) {
 			return p.fail(stderr, err)
 		}
 		return ExitOK
@@ -168,12 +178,16 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	env.Stdout = out
 	env.divert(p)
+	if env.Quiet {
+		env.Progress = Off
+	}
 	env.progress = newProgress(env.Progress, stderr)
 	if err = p.Run(ctx, env); err == nil {
 		err = env.undiverted()
 	}
 	env.progress.clear()
-	if judged(err) { // the output says what was found, and is whole
+	var shown shownError
+	if judged(err) || errors.As(err, &shown) { // the output says what was found, and is whole
 		if ferr := out.finish(nil); ferr != nil && !out.gone() {
 			err = ferr
 		}

@@ -14,6 +14,9 @@ import (
 // alive, rarely enough to cost nothing.
 const progressEvery = 200 * time.Millisecond
 
+// linesEvery is how often a line is written where it cannot be overwritten: rarely enough for the log of a build server.
+const linesEvery = 30 * time.Second
+
 // clearLine returns to the start of a terminal's line and empties it.
 const clearLine = "\r\x1b[K"
 
@@ -25,15 +28,20 @@ type progress struct {
 
 	mu    sync.Mutex
 	last  time.Time
+	lines bool // a line every linesEvery, from then on, instead of one that is overwritten
 	shown bool
 }
 
 // newProgress returns the progress line that the switch asks for, nil for none.
 func newProgress(s Switch, stderr io.Writer) *progress {
-	if s == Off || s == Auto && !Terminal(stderr) {
+	if s == Off {
 		return nil
 	}
-	return &progress{w: stderr, now: time.Now}
+	p := &progress{w: stderr, now: time.Now}
+	if s == Auto && !Terminal(stderr) {
+		p.lines, p.last = true, p.now()
+	}
+	return p
 }
 
 // Terminal reports whether w is a terminal: a character device.
@@ -62,7 +70,7 @@ func (p *progress) show(label string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	if p.shown && now.Sub(p.last) < progressEvery {
+	if every := map[bool]time.Duration{false: progressEvery, true: linesEvery}[p.lines]; (p.shown || p.lines) && now.Sub(p.last) < every {
 		return
 	}
 	p.last, p.shown = now, true
@@ -72,6 +80,10 @@ func (p *progress) show(label string, done, total int64) {
 		text = fmt.Sprintf(": %d%% of %s", min(100, int64(100*float64(done)/float64(total))), table.Bytes(total))
 	case done > 0:
 		text = ": " + table.Bytes(done)
+	}
+	if p.lines {
+		fmt.Fprintf(p.w, "%s%s\n", table.Clean(label), text)
+		return
 	}
 	fmt.Fprintf(p.w, "%s%s%s", clearLine, table.Clean(label), text)
 }
@@ -83,7 +95,7 @@ func (p *progress) clear() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown {
+	if p.shown && !p.lines {
 		io.WriteString(p.w, clearLine)
 		p.shown = false
 	}

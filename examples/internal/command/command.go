@@ -89,7 +89,7 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	switch first {
 	case "-h", "-help", "--help":
 		return overview(stdout, stderr)
-	case "version", "--version", "-version":
+	case "version", "--version", "-version", "-v":
 		if len(args) > 1 && strings.TrimLeft(args[1], "-") == "licenses" {
 			_, err := io.WriteString(table.NewCleaner(stdout), notices)
 			return told(stderr, err)
@@ -107,6 +107,13 @@ func Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return schemas(args[1:], stdout, stderr)
 	case completeCommand:
 		return told(stderr, complete(stdout, args[1:]))
+	}
+	if a, ok := aliases[first]; ok && !isFile(first) {
+		if a.hint != "" {
+			fmt.Fprintf(stderr, "%s: no command %s: %s\n", name, first, a.hint)
+			return app.ExitUsage
+		}
+		return Exec(ctx, append(slices.Clone(a.args), args[1:]...), stdin, stdout, stderr)
 	}
 	if c := find(first); c != nil {
 		p, rest := c.program(args[1:])
@@ -147,8 +154,32 @@ func isInput(word string) bool {
 	if strings.HasPrefix(word, "-") || strings.ContainsAny(word, `/\.*?[`) {
 		return true
 	}
+	return isFile(word)
+}
+
+func isFile(word string) bool {
 	_, err := os.Stat(word)
 	return err == nil
+}
+
+// aliases are words that users of other tools try first: the arguments that they stand for, or a hint.
+var aliases = map[string]struct {
+	args []string
+	hint string
+}{
+	"diff":     {args: []string{"compare"}},
+	"top":      {args: []string{"triage"}},
+	"kernels":  {args: []string{"triage"}},
+	"fuse":     {args: []string{"triage"}},
+	"roofline": {args: []string{"light"}},
+	"probe":    {args: []string{"capture", "probe"}},
+	"timeline": {args: []string{"layers"}},
+	"stats":    {args: []string{"report"}},
+	"analyze":  {args: []string{"report"}},
+	"analyse":  {args: []string{"report"}},
+	"open":     {hint: "strata perfetto FILE --open"},
+	"flame":    {hint: "strata triage FILE --pprof gpu.pb.gz, then go tool pprof -http=: gpu.pb.gz"},
+	"html":     {hint: "strata FILE --html OUT.html"},
 }
 
 // unknown tells that a command is none, and what was probably meant.
@@ -175,7 +206,7 @@ func help(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if c == nil {
 		return unknown(stderr, args[0])
 	}
-	return c.run(ctx, append(slices.Clone(args[1:]), "-h"), stdin, stdout, stderr)
+	return c.run(ctx, append(slices.Clone(args[1:]), "--help"), stdin, stdout, stderr)
 }
 
 // extras are the commands that are no programs.
@@ -206,7 +237,7 @@ Commands:
 		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.answers)
 	}
 	b.WriteString(`  explain       what a finding means, how it is found, what to do
-  completion    a script for bash, zsh or fish that completes commands and flags
+  completion    a completion script for bash, zsh, fish or powershell
   skill         a skill for coding agents; --install DIR copies it to where they look
   schema        the JSON Schema of each document, by its name
   version       which build this is

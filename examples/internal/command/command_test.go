@@ -133,7 +133,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"layers", "--config", ""}, nil},
 		{[]string{"layers", "x.json", "--show"}, []string{"--show-all-passes"}},
 		{[]string{"capture", "probe", "--prom"}, []string{"--prompt"}},
-		{[]string{"completion", ""}, []string{"bash", "fish", "zsh"}},
+		{[]string{"completion", ""}, []string{"bash", "fish", "powershell", "zsh"}},
 		{[]string{"x.json.gz", "--htm"}, []string{"--html"}},
 		{[]string{"layers", ""}, nil},
 	} {

@@ -33,6 +33,13 @@ compdef _strata strata
 `,
 	"fish": `complete -c strata -a '(strata __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 `,
+	"powershell": `Register-ArgumentCompleter -Native -CommandName strata -ScriptBlock {
+  param($word, $ast, $cursor)
+  $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
+  if ($word -eq '') { $words += '""' }
+  strata __complete @words 2>$null | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+}
+`,
 }
 
 // completion prints the script of a shell.
@@ -43,7 +50,7 @@ func completion(args []string, stdout, stderr io.Writer) int {
 			return told(stderr, err)
 		}
 	}
-	fmt.Fprintf(stderr, "%s completion: name a shell: bash, zsh or fish; for bash: source <(%s completion bash)\n", name, name)
+	fmt.Fprintf(stderr, "%s completion: name a shell: bash, zsh, fish or powershell; for bash: source <(%s completion bash)\n", name, name)
 	return app.ExitUsage
 }
 
@@ -66,7 +73,7 @@ func complete(w io.Writer, words []string) error {
 			found = append(found, t.ID)
 		}
 	case words[0] == "completion":
-		found = []string{"bash", "fish", "zsh"}
+		found = []string{"bash", "fish", "powershell", "zsh"}
 	case c != nil:
 		p, _ := c.program(words[1 : len(words)-1])
 		found = candidates(p, words[len(words)-2], last)

@@ -17,7 +17,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "--help").Stdout)
 }
 
 // demoFile writes the demo trace, with every duration of some kernels changed.

@@ -40,7 +40,7 @@ func rows(t *testing.T, args ...string) []map[string]string {
 }
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "--help").Stdout)
 }
 
 // TestHeaderIsTheAgreedOne: other tools rely on these names in this order.

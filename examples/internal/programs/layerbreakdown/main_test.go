@@ -14,7 +14,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "--help").Stdout)
 }
 
 func TestDemo(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(), "--help").Stdout)
 }
 
 // TestDemo: what a newcomer sees first.

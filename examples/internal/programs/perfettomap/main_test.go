@@ -27,7 +27,7 @@ import (
 func quiet() machine { return machine{address: "127.0.0.1:0"} }
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(quiet()), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(quiet()), "--help").Stdout)
 }
 
 // TestDemo runs on the built-in trace, as on a fresh machine.

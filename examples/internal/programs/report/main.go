@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
 
@@ -84,7 +86,10 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := o.write(env, r, checks); err != nil {
 		return err
 	}
-	return env.Judged(*checks)
+	if err := env.Judged(*checks); err != nil || r.Health != trace.HealthUnusable || len(env.FailOn.List) > 0 {
+		return err
+	}
+	return app.Shown(errors.New("no GPU work in this trace: enable CUDA activities in the profiler, and record while the server works"))
 }
 
 // write prints the report in the format asked for, and behind text what its conditions say.

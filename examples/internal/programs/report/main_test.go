@@ -22,7 +22,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, report.Program(), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, report.Program(), "--help").Stdout)
 }
 
 // TestScreens: the demo at the widths that people have. No line is wider but
@@ -194,7 +194,7 @@ func TestAllTraces(t *testing.T) {
 		page := filepath.Join(t.TempDir(), "x.html")
 		r := apptest.Run(t, report.Program(), path, "--html", page, "--format", "json")
 		if r.Code != app.ExitOK {
-			if filepath.Base(path) == "no-cupti-tables.sqlite" { // no trace of a GPU at all
+			if filepath.Base(path) == "no-cupti-tables.sqlite" || strings.Contains(r.Stderr, "no GPU work") { // no trace of a GPU at all
 				continue
 			}
 			t.Errorf("%s: exit code %d: %s", filepath.Base(path), r.Code, r.Stderr)

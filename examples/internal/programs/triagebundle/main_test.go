@@ -15,7 +15,7 @@ import (
 func fixed() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
 func TestHelp(t *testing.T) {
-	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(fixed), "-h").Stdout)
+	apptest.Golden(t, "testdata/help.golden", apptest.MustRun(t, program(fixed), "--help").Stdout)
 }
 
 func TestBundleOfADirectoryAndAFile(t *testing.T) {
