@@ -27,6 +27,8 @@ var notRun = []struct{ begins, why string }{
 	{"strata triage --mapping-url", "needs two servers; triage's own tests run against them"},
 	{"strata perfetto --trace x.json.gz --annotate x.layers.json.gz --open", "waits for a browser"},
 	{"compare $args", "is part of a workflow whose other lines are shell; the arguments are run below"},
+	{"strata explain ID", "is one of a hundred; TestExplain runs each"},
+	{"strata explain CODE", "is one of a hundred; TestExplain runs each"},
 	{"strata completion bash|zsh|fish", "is a choice of three; TestCompletionScripts runs them"},
 }
 
@@ -146,6 +148,9 @@ func documentedFiles(t *testing.T) string {
 		"rank0", "rank1", "r1", "r2", "r3", "r4", "r5", "run/1-TP-0.trace", "runs/qwen/1-TP-0.trace", "traces/1-TP-0.trace", "x.trace", "TP-0-DECODE.trace",
 		"profile-dir/1-TP-0.trace", "graph-off-dir/1-TP-0.trace", "real-dir/1-TP-0.trace", "new-dir/1-TP-0.trace", "old-dir/1-TP-0.trace", "TRACE"} {
 		write(name+".json.gz", demo.Trace())
+	}
+	for _, name := range []string{"FILE", "OLD", "NEW", "A", "B"} { // of docs/findings.md
+		write(name, demo.Trace())
 	}
 	write("config.json", []byte(strings.Replace(runConfig, `"num_hidden_layers": 4`, `"num_hidden_layers": 8`, 1)))
 	for _, name := range []string{"run.sqlite", "old.sqlite", "new.sqlite"} {

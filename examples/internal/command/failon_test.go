@@ -75,7 +75,7 @@ func TestConditionsAreDocumented(t *testing.T) {
 		rows++
 		example := strings.Trim(cells[1], " `")
 		for _, c := range append(commands, "report") {
-			help := strings.Join(strings.Fields(run(t, "", c, "-h").Stdout), " ")
+			help := strings.Join(strings.Fields(run(t, "", c, "--help").Stdout), " ")
 			want := c == "report" || strings.Contains(cells[3], "`"+c+"`")
 			if all, except, ok := strings.Cut(cells[3], "all but"); ok && all == " " {
 				want = !strings.Contains(except, "`"+c+"`")
