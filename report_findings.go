@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -32,6 +33,25 @@ const (
 	// the GPU hardly did anything, and the number says no more.
 	mostHeadroom = 100
 )
+
+// addWhatIf replays the steps of the GPU that loses most to the host, without what its findings name.
+func (r *Report) addWhatIf(ctx context.Context) error {
+	if r.host == nil || r.Host == hostoverhead.Inconclusive {
+		return nil
+	}
+	rank := &r.host.Ranks[r.host.Deciding]
+	if rank.File < 0 || rank.File >= len(r.parts) {
+		return nil
+	}
+	a := r.parts[rank.File].a
+	d, err := a.Device(&rank.Device)
+	if err != nil {
+		return err
+	}
+	gains, err := replay.Analyze(ctx, a, d, replay.Suggest(rank))
+	r.WhatIf = replay.Answered(gains)
+	return err
+}
 
 // addHost asks whether the CPU is the bottleneck and makes findings of the idle
 // time in steps, by cause.

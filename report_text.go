@@ -174,6 +174,9 @@ func (p *printer) head(r *Report) {
 	p.row("Coverage", r.coverageText(), "")
 	if r.Host != "" {
 		p.row("Host", r.HostText, "")
+		for i := range r.WhatIf {
+			p.row("What if", r.WhatIf[i].String(), "")
+		}
 	}
 	p.row("Verdict", r.Verdict, bold)
 }

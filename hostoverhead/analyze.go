@@ -140,7 +140,7 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 		}
 	}
 	if len(works) > 1 {
-		v.Stragglers = stragglers(works, p)
+		v.Stragglers = stragglers(works, v.Ranks, p)
 	}
 	v.Serving = v.servingIssues(acc, o.Server)
 	v.Doubts = acc.doubts(v, p)

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/gen/idle"
 	"github.com/llmstrata/strata/internal/hosttest"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -47,12 +48,24 @@ func idleCases(t *testing.T, f func(t *testing.T, c idle.Case, tr *trace.Trace))
 // where the host is the reason and NO where it is not.
 func TestOneKnownCause(t *testing.T) {
 	kinds := map[string]bool{}
+	injected, right, sure := 0, 0, 0
+	defer func() {
+		if injected < 58 || right < injected-3 || sure > 0 {
+			t.Errorf("%d of %d injected causes are right, %d wrong with high confidence", right, injected, sure)
+		}
+	}()
 	idleCases(t, func(t *testing.T, c idle.Case, tr *trace.Trace) {
 		v := judged(t, tr)
 		kinds[c.Cause] = true
 		want := hostoverhead.No
 		if c.Host {
 			want = hostoverhead.Yes
+		}
+		injected++
+		if v.Verdict == want {
+			right++
+		} else if v.Confidence == finding.High {
+			sure++
 		}
 		if v.Verdict != want {
 			t.Errorf("verdict %s, want %s: %s", v.Verdict, want, v.Summary)

@@ -134,9 +134,7 @@ func boundaries() map[string]boundary {
 		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
 		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) }, func() *trace.Trace { return betweenGraphs(3) },
 			func(v *hostoverhead.Verdict) string { return fmt.Sprint(len(decider(v).Coverage.Hints)) }, "0", "1"},
-		"LastShare":      {func(p *P, h bool) { bigger(&p.LastShare, h, 0.89, 0.90) }, nil, straggler, "true", "false"},
-		"MinCollectives": {func(p *P, h bool) { bigger(&p.MinCollectives, h, 40, 41) }, nil, straggler, "true", "false"},
-		"Tie":            {func(p *P, h bool) { bigger(&p.Tie, h, 49*us, 50*us) }, nil, straggler, "true", "false"},
+		"LateBy": {func(p *P, h bool) { bigger(&p.LateBy, h, 1e-13, 1e-3) }, nil, straggler, "false", "true"},
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
-	"github.com/llmstrata/strata/trace/event"
+	"github.com/llmstrata/strata/internal/stat"
 )
 
 // NOTE: a collective ends on all ranks at the same moment, when the last one
@@ -23,7 +23,9 @@ type RankArrival struct {
 	LastShare float64 `json:"last_share"` // of the matched ones
 	WaitNS    int64   `json:"wait_ns"`    // time it spent waiting for the last one, summed
 	Kernels   int     `json:"kernels"`    // kernels of the rank
-	HostNS    int64   `json:"host_ns"`    // time in ranges or frames of its launching threads; of ranks that were judged each by itself, idle time in steps that the host causes
+	// HostNS is the idle time of its GPU that its host causes, HostName what most of it is in.
+	HostNS   int64  `json:"host_ns"`
+	HostName string `json:"host_name,omitempty"`
 }
 
 // Stragglers says which rank the others wait for.
@@ -80,13 +82,14 @@ func (r rankWork) collectivesOf() map[string][]int64 {
 // stragglers compares ranks; nil for fewer than two, or none with collectives. The k-th collectives of a name are paired from
 // the end of the recordings, which all ranks stop at about the same step; the start is where profilers come up at different
 // times.
-func stragglers(ranks []rankWork, p *params) *Stragglers {
+func stragglers(ranks []rankWork, verdicts []RankVerdict, p *params) *Stragglers {
 	var with []rankWork
 	var lists []map[string][]int64
+	var of []*RankVerdict
 	s := &Stragglers{Extra: []string{}}
-	for _, r := range ranks {
+	for i, r := range ranks {
 		if l := r.collectivesOf(); len(l) > 0 {
-			with, lists = append(with, r), append(lists, l)
+			with, lists, of = append(with, r), append(lists, l), append(of, &verdicts[i])
 			for _, list := range l {
 				s.Unmatched += len(list)
 			}
@@ -105,17 +108,20 @@ func stragglers(ranks []rankWork, p *params) *Stragglers {
 		s.Collectives += n
 		s.Unmatched -= n * len(with)
 		for k := -n; k < 0; k++ {
-			s.arrivals(paired, k, p)
+			s.arrivals(paired, k)
 		}
 	}
+	least := 0
 	for i, r := range with {
 		a := &s.Ranks[i]
 		a.Rank, a.Kernels, a.LastShare = r.name, r.d.count, ratio(int64(a.Last), int64(s.Collectives))
-		a.HostNS = r.w.hostTime(r.d)
-		if s.Collectives >= p.MinCollectives && part(int64(a.Last), int64(s.Collectives)) > p.LastShare {
-			s.Straggler = a.Rank
-			s.Extra = extraKernels(with, i)
+		a.HostNS, a.HostName = of[i].hostIdle()
+		if a.WaitNS < s.Ranks[least].WaitNS {
+			least = i
 		}
+	}
+	if decided := s.Collectives - s.Tied; decided > 0 && stat.SignTest(s.Ranks[least].Last, decided) <= p.LateBy {
+		s.Straggler, s.Extra = s.Ranks[least].Rank, extraKernels(with, least)
 	}
 	s.Note = s.words()
 	return s
@@ -123,7 +129,7 @@ func stragglers(ranks []rankWork, p *params) *Stragglers {
 
 // arrivals books one collective, the k-th from the end of each rank's list: k is negative. The rank with the shortest kernel
 // came last.
-func (s *Stragglers) arrivals(lists [][]int64, k int, p *params) {
+func (s *Stragglers) arrivals(lists [][]int64, k int) {
 	at := func(i int) int64 { return lists[i][len(lists[i])+k] }
 	shortest, second := 0, int64(math.MaxInt64)
 	for i := range lists {
@@ -138,29 +144,29 @@ func (s *Stragglers) arrivals(lists [][]int64, k int, p *params) {
 			second = min(second, at(i))
 		}
 	}
-	if second-last <= int64(p.Tie) {
+	if second == last {
 		s.Tied++
 		return
 	}
 	s.Ranks[shortest].Last++
 }
 
-// hostTime is the time the device's threads spend in ranges, else in frames.
-func (w *workload) hostTime(d *deviceWork) int64 {
-	for _, lane := range []event.Lane{event.LaneAnnotation, event.LanePython} {
-		var ns int64
-		for _, th := range d.threads {
-			end := int64(math.MinInt64) // outermost events only
-			for e := range w.t.OnThread(lane, th) {
-				ns += max(0, int64(e.End())-max(end, int64(e.Start())))
-				end = max(end, int64(e.End()))
+// hostIdle is the idle time that the host causes, and what most of it is in.
+func (r *RankVerdict) hostIdle() (ns int64, name string) {
+	var most int64
+	for i := range r.Idle {
+		c := &r.Idle[i]
+		if !c.Host {
+			continue
+		}
+		ns += c.NS
+		for _, n := range c.Names {
+			if n.NS > most {
+				most, name = n.NS, n.Name
 			}
 		}
-		if ns > 0 {
-			return ns
-		}
 	}
-	return 0
+	return ns, name
 }
 
 // extraKernels lists what rank i runs more often than every other rank.
@@ -196,5 +202,11 @@ func (s *Stragglers) words() string {
 	if s.Straggler == "" {
 		return "no rank is the last often enough to be the one that the others wait for"
 	}
-	return s.Straggler + " arrives last: the others wait for it. While they wait their launch queues fill, so that they look ahead of time; its own queue stays empty, which keeps it late. Look for what only it does."
+	own := ""
+	for i := range s.Ranks {
+		if r := &s.Ranks[i]; r.Rank == s.Straggler && r.HostName != "" {
+			own = fmt.Sprintf(" Its own host keeps it idle for %s, most of that in %s.", nanos(r.HostNS), cut(r.HostName, narrowName))
+		}
+	}
+	return s.Straggler + " arrives last: the others wait for it." + own + " While they wait their launch queues fill, so that they look ahead of time; its own queue stays empty, which keeps it late. Look for what only it does."
 }

@@ -338,7 +338,11 @@ func TestStragglerNeedsNoCommonClock(t *testing.T) {
 		t.Fatalf("stragglers %+v, want rank 1, 36 of 40 times", s)
 	}
 	half := func(i int) int64 { return int64(i%2) * 50 }
-	if s := find(collectives(never, 0), collectives(half, 0)).Stragglers; s.Straggler != "" {
+	if s := find(collectives(never, 0), collectives(half, 0)).Stragglers; !strings.HasPrefix(s.Straggler, "rank 1") || s.Tied != 20 {
+		t.Errorf("straggler %q, want the one that is last wherever one is", s.Straggler)
+	}
+	other := func(i int) int64 { return 50 - half(i) }
+	if s := find(collectives(other, 0), collectives(half, 0)).Stragglers; s.Straggler != "" {
 		t.Errorf("straggler %q, last in half of the collectives only", s.Straggler)
 	}
 	if s := find(collectives(never, 0)).Stragglers; s != nil {

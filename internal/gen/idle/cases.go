@@ -63,6 +63,22 @@ func Cases() []Case {
 			s.run("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", s.call("cudaLaunchKernel", callTime), kernelTime, gapTime, 0)
 		}),
 		both("busy", "", false, nothing),
+		both("memory is pinned", "allocation", true, call("cudaHostAlloc")),
+		both("memory is freed", "allocation", true, call("cudaFree")),
+		both("graphs are made", "module-load", true, call("cudaGraphInstantiate")),
+		both("tokens are sent", "other-ranks", false, func(s *sim) { s.busy(nsysgen.RowRange, "dist_barrier") }),
+		both("statistics are logged", "host-code", true, func(s *sim) { s.busy(nsysgen.RowRange, "log_stats") }),
+		both("a queue of another process", "other-process", true, wait("sched_yield", "<built-in method acquire of _multiprocessing.SemLock object at 0x7f5a3c0b2d40>")),
+		both("a condition", "lock", true, wait("pthread_cond_wait", "/usr/lib/python3.12/threading.py(355): wait")),
+		both("a semaphore", "lock", true, wait("sem_wait", "<built-in method acquire of _thread.RLock object at 0x7f5a3c0b2d40>")),
+		both("a sleep in a step", "system-call", true, wait("nanosleep", "<built-in function sleep>")),
+		both("hidden scheduler", "", false, func(s *sim) { // behind the work that is queued
+			s.add(nsysgen.RowRange, "schedule", s.host, s.host+200_000)
+			s.host += 200_000
+		}),
+		both("back-pressure", "", false, func(s *sim) { // the launch waits for room in the queue while the GPU works
+			s.run(s.kernel(), s.call("cudaLaunchKernel", 300_000), kernelTime, 0, 0)
+		}),
 		{Name: "descheduled", Cause: "descheduled", Host: true, Nsys: true, middle: func(s *sim) { s.busy(nsysgen.RowOff, "") }},
 		{Name: "sampled without ranges", Cause: "host-code", Host: true, Nsys: true, middle: func(s *sim) {
 			for at := s.host; at < s.until(); at += gapTime / 10 {
@@ -87,6 +103,15 @@ func longer() []Case {
 			s.add(nsysgen.RowRange, stepName, start, s.host)
 		}},
 		both("synchronisation empties the queue", "synchronisation", true, func(s *sim) { s.drain("cudaStreamSynchronize", 0) }),
+		{Name: "item of each layer", Cause: "blocking-copy", Host: true, Nsys: true, Torch: true, middle: func(s *sim) {
+			for range half { // each waits for the one kernel before it
+				s.launch(1)
+				s.number++
+				s.copies(s.number, 200)
+				s.call("cudaMemcpy", s.gpu+2_000-s.host)
+				s.host += 10_000
+			}
+		}},
 		both("copy empties the queue", "blocking-copy", true, func(s *sim) { s.drain("cudaMemcpy", 2_000) }),
 		{Name: "graph launch is slow", Cause: "graph-launch", Host: true, Nsys: true, Torch: true, whole: func(s *sim) {
 			start := s.host
