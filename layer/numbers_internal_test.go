@@ -429,7 +429,7 @@ func TestReferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &a.Devices[0]
-		if got := len(d.eagerLines(&symbols{}, d.eagerKernels())); got != want {
+		if got := len(d.eagerLines(&symbols{}, d.eagerKernels(), false)); got != want {
 			t.Errorf("%d of 4 kernels in layers: %d references, want %d", inLayers, got, want)
 		}
 		if tw := d.Kernel(0).Twin(); tw.Confidence != 1 || tw.How != howLaunch || tw.Kernel != d.Kernel(0).Event() {

@@ -100,6 +100,12 @@ func (a *Device) Align(ctx context.Context) error {
 	t.found, t.of, t.table = true, of, table
 	if reason := a.unlikeMapping(of, table); reason != "" {
 		t.of, t.table, t.refused = make([]int32, a.NumKernels()), make([]Twin, 1), reason
+		return nil
+	}
+	for i, k := range of {
+		if !table[k].Launch.Valid() {
+			of[i] = 0 // a replay too: it speaks for the likeness of the traces, and tells no source
+		}
 	}
 	return nil
 }
@@ -224,8 +230,9 @@ func (a *Device) eagerKernels() []bool {
 	return eager
 }
 
-// eagerLines returns the passes that were launched kernel by kernel, as references.
-func (a *Device) eagerLines(sym *symbols, eager []bool) []*line {
+// eagerLines returns the passes that were launched kernel by kernel, as references. With pieces also those of which only some kernels
+// were, as between the graphs of a piecewise capture: all of their kernels are aligned, and those that a graph replays have no launch.
+func (a *Device) eagerLines(sym *symbols, eager []bool, pieces bool) []*line {
 	inLayers := make([]int, len(a.Passes))
 	for i, p := range a.columns.pass {
 		if p != trace.None && a.columns.layer[i] != trace.None && eager[i] {
@@ -234,7 +241,7 @@ func (a *Device) eagerLines(sym *symbols, eager []bool) []*line {
 	}
 	var passes []int
 	for p := range a.Passes {
-		if 2*inLayers[p] > a.Passes[p].Kernels {
+		if 2*inLayers[p] > a.Passes[p].Kernels || pieces && inLayers[p] > 0 {
 			passes = append(passes, p)
 		}
 	}
@@ -245,16 +252,20 @@ func (a *Device) eagerLines(sym *symbols, eager []bool) []*line {
 	var out []*line
 	for _, p := range passes {
 		var own []int32
+		part := 2*inLayers[p] <= a.Passes[p].Kernels
 		for _, i := range a.Passes[p].inLaunchOrder() {
-			if eager[i] {
+			if eager[i] || part {
 				own = append(own, i)
 			}
 		}
 		if l := a.lineOf(sym, own); l != nil {
 			l.model = a.Passes[p].Model
 			for _, i := range own {
-				l.kernel = append(l.kernel, a.event(i))
-				l.launch = append(l.launch, a.event(i).Launch())
+				launch := trace.Event{}
+				if eager[i] {
+					launch = a.event(i).Launch()
+				}
+				l.kernel, l.launch = append(l.kernel, a.event(i)), append(l.launch, launch)
 			}
 			out = append(out, l)
 		}
@@ -369,7 +380,7 @@ func (a *Device) references(ctx context.Context, sym *symbols, eager []bool) ([]
 	}
 	var out []*line
 	if from != nil {
-		out = from.eagerLines(sym, eager)
+		out = from.eagerLines(sym, eager, from != a)
 		for _, l := range out {
 			if from != a {
 				l.model = trace.None
@@ -620,6 +631,9 @@ func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 	}
 	if all == 0 || float64(same) >= minMappingShare*float64(all) {
 		return ""
+	}
+	if len(twins) == 1 {
+		return "it launches no pass kernel by kernel and captures none: it has no source lines to give"
 	}
 	return fmt.Sprintf("only %d of %d replayed kernels have one of the same name in the same place of it: kernel sequences do not match", same, all)
 }

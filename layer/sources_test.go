@@ -58,3 +58,29 @@ func TestReplayFindsItsSource(t *testing.T) {
 		})
 	}
 }
+
+// TestPiecewiseMapping: a run whose graphs are captured in pieces launches attention and its cache write by itself. As mapping it
+// gives those their sources, in the right layers, and no other kernel any.
+func TestPiecewiseMapping(t *testing.T) {
+	mapping := analyze(t, open(t, "vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), layer.Options{Config: config(t, "gpt-oss-20b.json")}).Analysis()
+	for _, force := range []bool{false, true} {
+		d := analyze(t, open(t, "vllm-gptoss20b-decode-fullgraph-mi300.json.gz"), layer.Options{Config: config(t, "gpt-oss-20b.json"), Mapping: mapping, ForceMapping: force})
+		if why := d.MappingRefused(); why != "" {
+			t.Errorf("refused: %s", why)
+		}
+		found := map[string]int{}
+		for i := range d.NumKernels() {
+			k := d.Kernel(i)
+			if tw := k.Twin(); tw.Launch.Valid() && k.Event().IsReplay() {
+				op, _, _ := k.Operator()
+				found[string(op)]++
+				if of := mapping.Of(tw.Kernel.ID()); of.Place().Layer != k.Place().Layer {
+					t.Errorf("layer %d has a source in layer %d", k.Place().Layer, of.Place().Layer)
+				}
+			}
+		}
+		if found["attention"] != 36 || found["kv_write"] != 24 || found["qkv_proj"] != 0 {
+			t.Errorf("sources by operator %v, want 36 of attention (12 with a reduction), 24 of the cache write, none of a product", found)
+		}
+	}
+}
