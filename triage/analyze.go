@@ -226,7 +226,7 @@ func touches(affects []trace.Area) bool {
 // stage computes the three tables of one stage.
 func (a *analysis) stage(s *stageWork) StageReport {
 	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
-		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}}
+		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}, Slow: []SlowRow{}}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
@@ -241,6 +241,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	}
 	out.Overlap, out.OverlapNote = a.overlap(s)
 	out.Fuse = a.fuseRows(s)
+	out.Slow = a.slow(s)
 	for i := range s.rows {
 		k := s.kernelRow(a.pool, &s.rows[i])
 		if a.KernelLimit > 0 && len(out.Kernels) == a.KernelLimit {

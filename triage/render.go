@@ -30,6 +30,9 @@ func (r *Report) write(m *page) error {
 	m.section(r, "Exposure", m.exposure)
 	m.section(r, "Overlap Opportunity Table", m.overlap)
 	m.section(r, "Fuse Opportunity Table", m.fuse)
+	if slices.ContainsFunc(r.Stages, func(s StageReport) bool { return len(s.Slow) > 0 }) {
+		m.section(r, "Slow Kernels", m.slow)
+	}
 	m.foot(r)
 	return m.err
 }

@@ -111,6 +111,8 @@ type StageReport struct {
 	// OverlapNote says how far to trust the overlap table, or why it is empty.
 	OverlapNote string    `json:"overlap_note"`
 	Fuse        []FuseRow `json:"fuse"`
+	// Slow are products that take a slow path, as their names tell.
+	Slow []SlowRow `json:"slow"`
 }
 
 // KernelRow is all launches of one canonical kernel name in a stage.
