@@ -134,7 +134,7 @@ func truthTime(truths []gen.Truth, n int) []spent {
 }
 
 // TestStepEnd: a step lasts to the start of the next pass, however long and rare the time between them is. What leaves a step is
-// told by causes: see TestWaits.
+// told by causes: see TestPausesAreNoPartOfSteps.
 func TestStepEnd(t *testing.T) {
 	const wall, pause = trace.Time(100), trace.Time(100 * time.Millisecond)
 	for _, c := range []struct {
