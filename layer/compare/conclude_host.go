@@ -65,7 +65,7 @@ func (r *HostReport) conclude(least time.Duration) HostConclusion {
 		return longer
 	case clear(wall) && !up:
 		return HostFaster
-	case up && down || up && wall.Delta < 0 || down && wall.Delta > 0:
+	case up && down || up && wall.Delta <= 0 || down && wall.Delta >= 0:
 		return HostMixed
 	case up, !down && largest.Delta > 0 && wall.Delta > 0:
 		return longer

@@ -32,6 +32,8 @@ func TestHeadlineAndOperations(t *testing.T) {
 		"slower, in steps":                        {clear(200), clear(150), clear(50), []HostRow{op(-60)}, HostInStep},
 		"a vague step that grows with operations": {vague(200), vague(150), vague(50), []HostRow{op(190)}, HostInStep},
 		"operations both ways":                    {vague(20), vague(15), vague(5), []HostRow{op(190), op(-170)}, HostMixed},
+		"an operation is faster, no step is":      {vague(0), vague(0), vague(0), []HostRow{op(-190)}, HostMixed},
+		"an operation is slower, no step is":      {vague(0), vague(0), vague(0), []HostRow{op(190)}, HostMixed},
 		"too small to matter":                     {vague(20), vague(15), vague(5), []HostRow{op(20)}, HostSame},
 	} {
 		c.wall.Name, c.step.Name, c.gap.Name = FigureWall, FigureStep, FigureGap

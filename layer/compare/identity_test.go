@@ -332,3 +332,29 @@ func TestCommonKernels(t *testing.T) {
 		t.Error("nothing is not like nothing, or like something")
 	}
 }
+
+// Passes are of another size where their kernels typically differ by half of what the passes do.
+func TestMostScale(t *testing.T) {
+	for rest, want := range map[float64]bool{142: true, 145: false, 110: true} { // 110 + 110 + 143 µs are 1.21 times as many as 300
+		r := runOf([]use1{{"a", 1, 100}, {"b", 1, 100}, {"c", 1, 100}}, []use1{{"a", 1, 110}, {"b", 1, 110}, {"c", 1, rest}})
+		x, y := &group{}, &group{}
+		x.add(place{0, 0, 0}, r.Passes[0].gpuTime())
+		y.add(place{0, 0, 1}, r.Passes[1].gpuTime())
+		if got := defaultParams().mostScale([2]*Side{sideOf(r), sideOf()}, x, y); got != want {
+			t.Errorf("%v µs: %v, want %v", rest, got, want)
+		}
+	}
+}
+
+// A step without time is a step, one of less or of more than a saved side may have is none.
+func TestHostBounds(t *testing.T) {
+	for _, c := range []struct {
+		wall, step time.Duration
+		ok         bool
+	}{{0, 0, true}, {maxTime, maxTime, true}, {-1, 0, false}, {0, -1, false}, {maxTime + 1, 0, false}, {0, maxTime + 1, false}} {
+		h := &Host{Passes: []int{0}, Walls: []time.Duration{c.wall}, Operations: []Operation{{Class: "host", Steps: []time.Duration{c.step}}}}
+		if err := h.check(); (err == nil) != c.ok {
+			t.Errorf("%v and %v: %v", c.wall, c.step, err)
+		}
+	}
+}

@@ -234,3 +234,25 @@ func TestUnsteadyPasses(t *testing.T) {
 		}
 	}
 }
+
+// The variance of an operation of the host, by hand: 11 steps a side that count for half as many show 0.9 of how they vary; the prior counts for four.
+func TestVarianceOfCorrelatedSteps(t *testing.T) {
+	p := defaultParams()
+	p.Effective = 0.5
+	s := series{class: host, a: values(11, 100, 0.1), b: values(11, 100, 0.1)}
+	const floor = 0.02
+	free := 20 * 0.5
+	within := (p.PriorDF*p.HostPriorSD*p.HostPriorSD + free*p.spread(s, 1e3)/0.9) / (p.PriorDF + free) * 2 * p.MedianCost / 5.5
+	between := 2 * floor * floor
+	v, df := p.variance(s, 1e3, floor, false)
+	if want := within + between; math.Abs(v-want) > 1e-12 {
+		t.Errorf("variance %v, want %v", v, want)
+	}
+	if want := v * v / (within*within/(p.PriorDF+free) + between*between/p.FloorDF); math.Abs(df-want) > 1e-9 {
+		t.Errorf("%v degrees of freedom, want %v", df, want)
+	}
+	two := series{class: host, a: values(2, 100, 0.1), b: values(2, 100, 0.1)} // the correction has a bound
+	if v, _ := p.variance(two, 1e3, 0, false); v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		t.Errorf("of two steps %v", v)
+	}
+}

@@ -187,6 +187,9 @@ func TestMarkdownIsShort(t *testing.T) {
 	if lines := strings.Count(b.String(), "\n"); lines > 58 /* and two more parts of the step */ {
 		t.Errorf("%d lines:\n%s", lines, b.String())
 	}
+	if rows := strings.Count(b.String(), " → 32 |"); rows != 6 { // of eight, the others wait
+		t.Errorf("%d operators, want 6:\n%s", rows, b.String())
+	}
 	for _, part := range []string{"= pass", "others", "and 61 more", "between kernels", "What the host does", "Look first at", "- fail: 3%"} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("%q is missing:\n%s", part, b.String())

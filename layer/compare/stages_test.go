@@ -3,6 +3,7 @@ package compare
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/layer"
 )
@@ -124,6 +125,9 @@ func TestOtherKernel(t *testing.T) {
 func TestRunWithoutPasses(t *testing.T) {
 	other := runOf(repeated(4, use1{"conv", 3, 100})...)
 	r := compareSides(t, sideOf(plain(1).Runs[0], plain(1.01).Runs[0], other), sideOf(plain(1).Runs[0], plain(1.02).Runs[0]))
+	if got := runTimes(sideOf(plain(1).Runs[0], other), &chosen{passes: [][]int{{0}, {}}}); len(got) != 1 || got[0] <= 0 {
+		t.Errorf("times of runs %v, want one", got)
+	}
 	for _, row := range r.Rows {
 		if len(row.TimesA) != 2 || len(row.TimesB) != 2 {
 			t.Errorf("%s: %v and %v, want two runs of each", row.Operator, row.TimesA, row.TimesB)
@@ -141,5 +145,42 @@ func TestOneLaunchLess(t *testing.T) {
 	}
 	if r := compareSides(t, sideOf(a), sideOf(other)); r.Work.A != r.Wall.A || r.Work.B != r.Wall.B {
 		t.Errorf("other kernels: %s", r.Text)
+	}
+}
+
+func TestSummaryLine(t *testing.T) {
+	s := Summary{Label: "new", Trace: "b.json", GPU: "H100", Date: "2026-01-02", Passes: 8, Stage: layer.StageDecode, Batch: -1, Wall: 7505 * time.Microsecond, Graph: 1, Compiled: 0.25}
+	if want := "B: new, 8 decode passes, 7.50 ms each, 100% of its kernels in graph replays, 25% compiled, H100, 2026-01-02"; s.line("B") != want && s.line("B") != strings.Replace(want, "7.50", "7.51", 1) {
+		t.Errorf("%q, want %q", s.line("B"), want)
+	}
+	s.Label, s.Batch, s.Commit = "", 0, "1f3a9c2"
+	if got := s.line("A"); !strings.HasPrefix(got, "A: b.json, 8 decode passes of batch 0, ") || !strings.HasSuffix(got, ", H100, 1f3a9c2, 2026-01-02") {
+		t.Errorf("%q", got)
+	}
+}
+
+// The step of a single pass is judged where nothing waits, and only there.
+func TestStepOfOnePass(t *testing.T) {
+	work := series{class: memory, a: []float64{1e6}, b: []float64{1.5e6}}
+	for waits, want := range map[float64]bool{0: true, 0.5: false, 1e5: false} {
+		r := defaultParams().judgeWall(work, series{class: waiting, a: []float64{waits}, b: []float64{waits}}, 1e6, 0.0075, false)
+		if r.judged != want {
+			t.Errorf("waiting of %v ns: judged %v, want %v", waits, r.judged, want)
+		}
+	}
+}
+
+// Noise is learned from runs of a single pass, too, and not where one has no pass like the others'.
+func TestLearnFromSinglePasses(t *testing.T) {
+	var runs []Run
+	for i := range 5 {
+		runs = append(runs, runOf([]use1{{"attention", 32, 800 + float64(i)}, {"down_proj", 32, 900}}))
+	}
+	if _, err := LearnNoise(t.Context(), sideOf(runs...), Options{}); err != nil {
+		t.Error(err)
+	}
+	runs[4] = runOf([]use1{{"conv", 3, 10}})
+	if _, err := LearnNoise(t.Context(), sideOf(runs...), Options{}); err == nil {
+		t.Error("a run of another program is taken")
 	}
 }
