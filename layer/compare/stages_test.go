@@ -184,3 +184,38 @@ func TestLearnFromSinglePasses(t *testing.T) {
 		t.Error("a run of another program is taken")
 	}
 }
+
+// A gate of the host judges the largest clear change for the worse, of operations of the host that are judged and have not only another name.
+func TestHostTarget(t *testing.T) {
+	row := func(us int, edit func(r *HostRow)) HostRow {
+		d := time.Duration(us) * time.Microsecond
+		r := HostRow{Class: classNames[host], Judged: true, Significant: true, Interval: Interval{Delta: d, Low: d - 5000, High: d + 5000}}
+		if edit != nil {
+			edit(&r)
+		}
+		return r
+	}
+	small := row(40, nil)
+	for name, c := range map[string]struct {
+		rows []HostRow
+		want string
+	}{
+		"slower":              {[]HostRow{small, row(50, nil)}, failed},
+		"renamed":             {[]HostRow{row(90, func(r *HostRow) { r.Status = Renamed })}, passed},
+		"not judged":          {[]HostRow{row(90, func(r *HostRow) { r.Judged = false })}, passed},
+		"a kernel":            {[]HostRow{row(90, func(r *HostRow) { r.Class = classNames[memory] })}, passed},
+		"faster":              {[]HostRow{row(-90, nil)}, passed},
+		"not clear":           {[]HostRow{row(90, func(r *HostRow) { r.Significant, r.Low = false, -5000 })}, undecided},
+		"clear before larger": {[]HostRow{row(900, func(r *HostRow) { r.Significant, r.Low = false, -5000 }), small}, failed},
+		"nothing":             {nil, passed},
+	} {
+		r := &Report{Host: &HostReport{Wall: Interval{A: time.Millisecond}, StepsA: 40, StepsB: 40, StepsNeeded: 12, Rows: c.rows}}
+		if g := r.judge(Gate{What: gateHost, Limit: 0.03}); g.Outcome != c.want {
+			t.Errorf("%s: %s, want %s", name, g.Text, c.want)
+		}
+		r.Host.StepsB = 11
+		if g := r.judge(Gate{What: gateHost, Limit: 0.03}); g.Outcome != undecided || g.Known {
+			t.Errorf("%s, eleven steps: %s", name, g.Text)
+		}
+	}
+}
