@@ -248,7 +248,7 @@ func TestPathsOfPlatforms(t *testing.T) {
 		}
 	}
 	for p, want := range map[[2]string]string{
-		{"--x", "on"}: "on by default, or use --x", {"--x", ""}: "use --x", {"", "on"}: "on by default: the version is older, or a limit is not kept", {"", ""}: "no switch is known", {"", "off"}: "no switch is known",
+		{"--x", "on"}: "Enable with --x (on by default)", {"--x", ""}: "Enable with --x", {"", "on"}: "On by default: update the server, or check its limits", {"", ""}: "No switch is known", {"", "off"}: "No switch is known",
 	} {
 		if got := howTo(&fusion.Pattern{Switch: p[0], Default: p[1]}); got != want {
 			t.Errorf("%q: %s, want %s", p, got, want)
@@ -311,13 +311,13 @@ func TestStatesOfPaths(t *testing.T) {
 		{fusion.Pattern{}, 0, stateUnknown, "no server was recognised", false},
 		{fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, stateUnknown, "vLLM, SGLang has it", false},
 		{fusion.Pattern{AnyServer: true, MaxTokens: 8}, 9, stateTooLarge, "8 tokens a step at most, here 9", false},
-		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 8, stateAvailable, "on by default", true},
-		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 0, stateAvailable, "not known here: 8 tokens a step at most", false},
+		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 8, stateAvailable, "On by default", true},
+		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 0, stateAvailable, "Unknown here: 8 tokens a step at most", false},
 		{fusion.Pattern{AnyServer: true, Requires: fusion.Requirements{NotTP: []int{2}}}, 0, stateTooLarge, "not with 2 ranks", false},
 		{fusion.Pattern{AnyServer: true, Doubtful: true}, 0, stateAvailable, "it was slower", false},
 		{fusion.Pattern{AnyServer: true}, 0, stateUnknown, "whether and how", false},
-		{fusion.Pattern{AnyServer: true, Switch: "--x", Since: "v2", Limits: "fp8"}, 0, stateAvailable, "use --x (since v2); it asks for: fp8", false},
-		{fusion.Pattern{AnyServer: true, Default: "on"}, 0, stateAvailable, "on by default", true},
+		{fusion.Pattern{AnyServer: true, Switch: "--x", Since: "v2", Limits: "fp8"}, 0, stateAvailable, "Enable with --x. Added in v2. Requires fp8", false},
+		{fusion.Pattern{AnyServer: true, Default: "on"}, 0, stateAvailable, "On by default", true},
 	} {
 		state, action, sure := a.state(&c.p, a.setting(place{platform: "cuda"}, c.tokens))
 		if state != c.state || !strings.Contains(action, c.says) || sure != c.sure {

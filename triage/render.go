@@ -497,7 +497,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 		}
 	}
 	if f.Kind == fuseSplit {
-		sentence("What to do", f.Action)
+		sentence("Fix", f.Action)
 		sentence("Gain", f.Gain.text())
 	}
 	sentence("First", first(f.First))

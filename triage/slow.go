@@ -83,7 +83,7 @@ func (m *page) slow(_ *Report, s *StageReport) {
 		m.para("No product takes a path that its name shows to be slow.")
 		return
 	}
-	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Text("Reason"), table.Text("What to do"))
+	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Text("Reason"), table.Text("Fix"))
 	for _, r := range s.Slow {
 		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), fmt.Sprint(r.Launches), r.Reason, r.Do)
 	}

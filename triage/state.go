@@ -59,10 +59,10 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action s
 	why := strings.Join(texts, "; ")
 	how := howTo(p)
 	if p.Since != "" {
-		how += " (since " + p.Since + ")"
+		how += ". Added in " + p.Since
 	}
 	if p.Limits != "" {
-		how += "; it asks for: " + p.Limits
+		how += ". Requires " + p.Limits
 	}
 	switch {
 	case p.Origin == fusion.OriginInflight:
@@ -83,7 +83,7 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action s
 		return stateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + how, false
 	}
 	if outcome == fusion.Unknown {
-		how += "; not known here: " + why
+		how += ". Unknown here: " + why
 	}
 	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {
@@ -99,13 +99,13 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action s
 func howTo(p *fusion.Pattern) string {
 	switch {
 	case p.Switch != "" && p.Default == "on":
-		return "on by default, or use " + p.Switch
+		return "Enable with " + p.Switch + " (on by default)"
 	case p.Switch != "":
-		return "use " + p.Switch
+		return "Enable with " + p.Switch
 	case p.Default == "on":
-		return "on by default: the version is older, or a limit is not kept"
+		return "On by default: update the server, or check its limits"
 	}
-	return "no switch is known"
+	return "No switch is known"
 }
 
 // hiddenSize is that of the model's config, 0 where none is known or traces have several.

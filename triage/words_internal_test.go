@@ -466,7 +466,7 @@ func TestDetailsOfFuseRows(t *testing.T) {
 		got := flat(pageOf(0, func(m *page) {
 			m.fuseDetails(&FuseRow{Pattern: "p", Kind: kind, Action: "use it", ExampleKernels: []int{3, 4}, CandidatePaths: []string{"path"}, CurrentLocations: []string{"here"}})
 		}))
-		if strings.Contains(got, "What to do: use it.") != want || strings.Contains(got, "E.g. GPU activities: 3, 4.") != want || strings.Contains(got, "Fused path: path.") != want || !strings.Contains(got, "From: here.") {
+		if strings.Contains(got, "Fix: use it.") != want || strings.Contains(got, "E.g. GPU activities: 3, 4.") != want || strings.Contains(got, "Fused path: path.") != want || !strings.Contains(got, "From: here.") {
 			t.Errorf("%s: %q", kind, got)
 		}
 	}
