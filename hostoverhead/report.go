@@ -48,16 +48,18 @@ func (r *RankVerdict) outside() string {
 	}
 	most, name := int64(0), ""
 	for i := range r.Idle {
-		for _, n := range r.Idle[i].Names {
-			if ns := n.NS - n.StepsNS; ns > most {
-				most, name = ns, r.Idle[i].Cause.String()
-				if n.Name != "" {
-					name = cut(n.Name, narrowName) + " (" + name + ")"
-				}
+		c := &r.Idle[i]
+		if c.NS-c.StepsNS <= most {
+			continue
+		}
+		most, name = c.NS-c.StepsNS, c.Cause.String()
+		for _, n := range c.Names {
+			if n.Name != "" && 2*(n.NS-n.StepsNS) > most {
+				name += ", mostly " + cut(n.Name, narrowName)
 			}
 		}
 	}
-	return fmt.Sprintf("outside of steps the GPU is idle %s of %s, %s of it in %s; in the steps ", nanos(out), nanos(r.WindowNS), nanos(most), name)
+	return fmt.Sprintf("outside of steps the GPU is idle %s of %s (%s of it: %s); in the steps ", nanos(out), nanos(r.WindowNS), nanos(most), name)
 }
 
 // answer is what the verdict says of the steps.

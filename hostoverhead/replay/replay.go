@@ -155,7 +155,11 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	g.Low, g.High = time.Duration(max(0, min(fastMean, slowMean)-wide)), time.Duration(max(fastMean, slowMean)+wide)
 	spread := deviation(with) / baseMean
 	g.Figure = spread <= calm && (g.Edit.Kind == Kernel || g.Edit.Kind == Fuse || g.Edit.Kind == Sync)
-	if least := m.busyMean(sound, agrees); g.Edit.Kind != Kernel && g.Edit.Kind != Fuse && after < (1-slack)*least {
+	if g.Edit.Kind == Kernel || g.Edit.Kind == Fuse {
+		return
+	}
+	least := m.busyMean(sound, agrees) // no edit of the host makes a step shorter than the GPU works
+	if g.Low = max(g.Low, min(time.Duration(least), g.After)); after < (1-slack)*least {
 		g.Refused = "the result would be less than the time that the GPU works"
 		g.Base, g.After, g.Low, g.High, g.Figure = 0, 0, 0, 0, false
 	}
