@@ -105,7 +105,7 @@ var waitingWays = map[string]struct {
 	sure finding.Band
 }{
 	waitingByRanks:   {"Told by when the other ranks arrive.", finding.High},
-	waitingByFastest: {"At least: compared with the fastest quarter of the same collective in the same pass.", finding.Medium},
+	waitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.", finding.Medium},
 }
 
 // longest is the row of the kernel that works longest for an operator.

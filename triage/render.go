@@ -429,7 +429,7 @@ func (r *ExposureRow) waiting(wall int64) string {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
-		return "Exposed communication is not divided into waiting and transfer: no other rank is given, and no pass repeats a collective often enough."
+		return "Exposed communication is not divided into waiting and transfer: no other rank tells it, and no pass repeats one collective in eight layers."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s", nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
 		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, wall)), waitingWays[r.WaitingBy].how)
