@@ -219,3 +219,14 @@ func TestHostTarget(t *testing.T) {
 		}
 	}
 }
+
+// A gate of an operator judges its kernel time, if the row is judged.
+func TestOperatorTarget(t *testing.T) {
+	r := &Report{Rows: []Row{{Operator: "rope"}, {Operator: "attention", Judged: true, KernelA: 1000, KernelB: 1100, Interval: Interval{A: 500, B: 500, Low: 80, High: 120}}}}
+	for name, want := range map[string]string{"attention": failed, "operator:attention": failed, "rope": undecided, "norm": undecided} {
+		g := r.judge(Gate{What: name, Limit: 0.05})
+		if g.Outcome != want || g.Known != (want == failed) || name == "rope" && !strings.Contains(g.Text, "rope is not judged") || name == "norm" && !strings.Contains(g.Text, "neither side has norm") {
+			t.Errorf("%s: %s, %s", name, g.Outcome, g.Text)
+		}
+	}
+}
