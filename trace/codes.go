@@ -46,8 +46,14 @@ var codeInfos = []CodeInfo{
 	{CodeLossLimit, "Limit reached", "Input beyond a limit was not read.", "Raise the limit, or record a shorter window."},
 	{CodeLossDropped, "Dropped by the profiler", "The profiler states that it dropped records.", recordShorter},
 	{CodeLossMissingTable, "Missing table", "The export lacks a table.", "Export again with all tables, or record what it holds."},
+	{CodeLinkedByFlow, "Linked by flow arrows", "Activities have no correlation; flow arrows lead to their launches.", nothing},
+	{CodeLinkedByExternalID, "Linked by External id", "Activities have no correlation; the External id of an op leads to their launches.", nothing},
+	{CodeLinkedByGraphID, "Linked by graph id", "Activities have no correlation; the graph's id leads to its launch.", nothing},
+	{CodeLinkedByOpExternalID, "Linked to an op", "Activities have no launch; the External id leads to their CPU op.", nothing},
 }
 
-// Codes explains all codes of health findings. Further codes begin with "linked-by-": those are notes that say how kernels
-// found their launch.
+// nothing is the advice for notes.
+const nothing = "Nothing has to be done."
+
+// Codes explains all codes of health findings.
 func Codes() []CodeInfo { return append([]CodeInfo(nil), codeInfos...) }

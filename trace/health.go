@@ -70,6 +70,14 @@ const (
 	CodeLossMissingTable     Code = "loss-missing-table"
 )
 
+// Codes of notes that say how activities are linked with their launches, where that is not by correlation: "linked-by-" and a [Link].
+const (
+	CodeLinkedByFlow         Code = "linked-by-flow"
+	CodeLinkedByExternalID   Code = "linked-by-external-id"
+	CodeLinkedByGraphID      Code = "linked-by-graph-id"
+	CodeLinkedByOpExternalID Code = "linked-by-op-external-id"
+)
+
 // CodeOfLoss is the code of the [Finding] that says what was lost for one reason.
 func CodeOfLoss(reason event.Loss) Code { return "loss-" + Code(reason) }
 
