@@ -1,11 +1,6 @@
 package ladder
 
-import (
-	"fmt"
-
-	"github.com/llmstrata/strata/layer/internal/segment"
-	"github.com/llmstrata/strata/trace"
-)
+import "github.com/llmstrata/strata/trace"
 
 // A replay is the kernels of one graph launch within a segment.
 type replay struct {
@@ -28,26 +23,6 @@ func (w *Work) replaysIn(kernels []int32) []replay {
 		out = append(out, replay{k, k + 1, id})
 	}
 	return out
-}
-
-// passesFromGraphs makes a pass around every full replay: a graph launch whose kernels hold a whole stack of layers. The
-// eager kernels between two replays are split into the epilogue of the one and the prologue of the next.
-func (w *Work) passesFromGraphs(kernels []int32, model *Model) ([]Span, Finding) {
-	var full [][2]int
-	replayed := 0
-	var memo segment.Memo[bool]
-	for _, r := range w.replaysIn(kernels) {
-		s := w.sequenceOf(kernels[r.from:r.to])
-		if memo.Get(s.Base, func() bool { return w.isStack(s, model) }) {
-			full = append(full, [2]int{r.from, r.to})
-			replayed += r.to - r.from
-		}
-	}
-	// Piecewise graphs hold a layer each, and full ones that explain little of the segment are not its passes.
-	if len(full) == 0 || !params.GraphsHold(replayed, len(kernels)) {
-		return nil, Finding{}
-	}
-	return rung(w.splitBetween(kernels, full), "graph", params.ConfidenceGraph, fmt.Sprintf("full graph replays: %d launches with %d kernels", len(full), replayed))
 }
 
 // isStack says whether a replay's kernels repeat as a stack of layers does.

@@ -8,37 +8,6 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestPassesFromGraphs: graph launches that hold a stack of layers each are passes where they hold half of the kernels.
-func TestPassesFromGraphs(t *testing.T) {
-	stack := strings.Repeat(letterLayer, 4) // 32 kernels
-	one, two, eager := strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("-", 32)
-	for _, c := range []struct {
-		name, kernels, graphs string
-		want                  string
-	}{
-		{"two", stack + stack, one + two, "full graph replays: 2 launches with 64 kernels [32 32]"},
-		{"one and what stands around it", "xx" + stack + "xxx", "--" + one + "---", "full graph replays: 1 launches with 32 kernels [37]"},
-		{"half of the kernels", stack + strings.Repeat("x", 32), one + eager, "full graph replays: 1 launches with 32 kernels [64]"},
-		{"less than half", stack + strings.Repeat("x", 33), one + eager + "-", ""},
-		{"a layer each", letterLayer + letterLayer, "1111111122222222", ""},
-		{"none", stack, eager, ""},
-	} {
-		w, all := workOfLetters(c.kernels, c.graphs)
-		passes, ev := w.passesFromGraphs(all, &Model{})
-		got := ""
-		if len(passes) > 0 {
-			var sizes []int
-			for _, p := range passes {
-				sizes = append(sizes, len(p.Kernels))
-			}
-			got = fmt.Sprint(ev.Detail, " ", sizes)
-		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // TestStacks: four layers that repeat are a stack, or as many as were asked for, two at least.
 func TestStacks(t *testing.T) {
 	for _, c := range []struct {

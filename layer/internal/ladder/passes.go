@@ -81,8 +81,9 @@ func partialOf(c segment.Cuts) Partial {
 //
 //  1. step annotations that stand for one run of the model
 //  2. outermost module frames, within profiler steps where there are any
-//  3. full graph replays; where names tell embedding or sampling kernels, these say which replays are full
-//  4. the structure of the kernel sequence
+//  3. stretches of kernels that recur, between embeddings, sampling and rests
+//  4. names that occur once a pass
+//  5. the structure of the kernel sequence
 //
 // Kernels that no pass claims form runs; a run that holds layers is a pass that the window cut, see looseRuns.
 func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Finding) {
@@ -121,7 +122,7 @@ func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Findi
 		}
 	}
 	first, second := w.withoutHalf(kernels)
-	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromVariants, w.passesFromMarks, w.passesFromGraphs, w.passesFromStructure} {
+	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromVariants, w.passesFromMarks, w.passesFromStructure} {
 		if passes, ev := rung(first, model); w.Ended() != nil || len(passes) > 0 {
 			w.addHalf(passes, second)
 			return passes, ev

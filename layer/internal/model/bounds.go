@@ -18,8 +18,6 @@ const (
 	Works
 	// Mixes: it is attention or what stands for it.
 	Mixes
-	// Launched: a graph launch of its own begins here.
-	Launched
 )
 
 const (
@@ -40,18 +38,6 @@ func Bounds(rows []Row, marks []Mark, names *Names) []int {
 	usual := usualGap(rows)
 	byMarks(rows, marks, is, usual)
 	for _, i := range restPlaces(rows, names.Base, usual) {
-		near := false
-		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
-			near = near || is[k]
-		}
-		if !near {
-			is[i] = true
-		}
-	}
-	for i, m := range marks {
-		if m&Launched == 0 {
-			continue
-		}
 		near := false
 		for k := max(0, i-shortest); k <= min(len(rows), i+shortest); k++ {
 			near = near || is[k]

@@ -141,10 +141,8 @@ type Params struct {
 	MarkShare, DraftShare, MarkUneven float64
 	// An idle pass has the layers of the others where they are IdleSimilarity alike and IdleUneven uneven at most.
 	IdleSimilarity, IdleUneven float64
-	// GraphLayers is how many layers make a graph launch a pass; piecewise graphs hold one each. GraphShare is the share of
-	// the kernels that such launches must hold.
+	// GraphLayers is how many layers make the kernels of a stretch a pass; piecewise graphs hold one each.
 	GraphLayers int
-	GraphShare  float64
 
 	// A clear vote against a number of layers that somebody gave: of VotePasses passes all are VoteSimilarity alike,
 	// VoteUneven uneven at most, and have VoteSupport of the names and VoteCovered of the pass. Whole uniform passes have
@@ -218,7 +216,7 @@ func DefaultParams() *Params {
 		WeightBegins: 8, WeightMixer: 6, WeightOpen: 2, WeightTorn: 0.5, WeightNorm: 1, WeightInput: 0.75, HeadLeast: 4, InFront: 2, Lookups: 3,
 		RareUnits: 6, BreakLeast: 2, BreakShare: 2, BreakNear: 3, RegularOff: 0.1, RegularShare: 2.0 / 3, CombUneven: 0.35,
 		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
-		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4, GraphShare: 0.5,
+		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4,
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
 		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16, BehindShare: 4,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,

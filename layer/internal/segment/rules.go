@@ -57,11 +57,6 @@ func (p *Params) Ended(kernels int) bool { return kernels >= p.EndKernels }
 // OftenBegins says whether a pair of kernels that begins n of all layers is no stray.
 func (p *Params) OftenBegins(n, all int) bool { return p.BeginShare*n >= all }
 
-// GraphsHold says whether graph launches that hold so many of all kernels are its passes.
-func (p *Params) GraphsHold(kernels, all int) bool {
-	return atLeast(float64(kernels), p.GraphShare, float64(all))
-}
-
 // GraphStack says whether n layers in a graph launch are a stack.
 func (p *Params) GraphStack(n int) bool { return n >= p.GraphLayers }
 

@@ -8,7 +8,6 @@ var rules = map[string][]func(p *Params) bool{
 	"CutLength":      {func(p *Params) bool { return p.Shorter(95, 100) }, func(p *Params) bool { return p.Shorter(94, 100) }},
 	"EndKernels":     {func(p *Params) bool { return p.Ended(1) }, func(p *Params) bool { return p.Ended(2) }},
 	"BeginShare":     {func(p *Params) bool { return p.OftenBegins(2, 33) }, func(p *Params) bool { return p.OftenBegins(2, 32) }},
-	"GraphShare":     {func(p *Params) bool { return p.GraphsHold(49, 100) }, func(p *Params) bool { return p.GraphsHold(50, 100) }},
 	"GraphLayers":    {func(p *Params) bool { return p.GraphStack(3) }, func(p *Params) bool { return p.GraphStack(4) }},
 	"MarkShare":      {func(p *Params) bool { return p.MarksHold(79, 100) }, func(p *Params) bool { return p.MarksHold(80, 100) }},
 	"DraftShare":     {func(p *Params) bool { return p.DraftsHold(59, 100) }, func(p *Params) bool { return p.DraftsHold(60, 100) }},
