@@ -76,7 +76,6 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 		m.Layers, m.Source = n, "repeats"
 	}
 	w.assignWhole(results, m)
-	w.doubtEdges(results, m.Layers)
 	w.assignCut(results, m.Layers)
 }
 
@@ -150,38 +149,6 @@ func (w *Work) assignCut(results []*Result, n int) {
 				r.Cut = Uncut
 				w.byFragment(r, n) // another stage than the whole passes: no kernel in common
 			}
-		}
-	}
-}
-
-// doubtEdges looks again at the first and the last pass: where the window cuts one, halves of its layers may be as many as
-// the layers of a whole pass. Where it is shorter than another pass, and begins or ends within a layer, the layers of that
-// pass count.
-func (w *Work) doubtEdges(results []*Result, n int) {
-	for p, r := range results {
-		if len(results) < 2 || !r.atStart && !r.atEnd {
-			continue
-		}
-		if r.Cut != Uncut || r.LayerEvidence != "repeat" || r.Evidence == "graph" {
-			continue
-		}
-		d := params.Doubt(r.Seq, r.st, false)
-		cut := CutAtEnd
-		switch {
-		case r.atStart && d.Front:
-			cut = CutAtStart
-		case r.atEnd && params.GoesOn(r.Seq, r.st.Starts):
-		default:
-			continue
-		}
-		others := slices.Delete(slices.Clone(results), p, p+1)
-		whole := bestWholes(others, r.Seq)
-		if len(whole) == 0 || !params.Shorter(r.Seq.Len(), whole[0].Seq.Len()) {
-			continue
-		}
-		if f, foreign := fitted(r.Seq, whole, n, cut); f != nil && f.Layers() < n {
-			r.Cut, r.foreign = cut, foreign
-			w.byFitted(r, f, "repeat", params.ConfidenceReference)
 		}
 	}
 }

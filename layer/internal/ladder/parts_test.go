@@ -540,59 +540,6 @@ func TestCutAtAnchors(t *testing.T) {
 	}
 }
 
-// TestEdgesAreDoubted: the first pass that begins within a layer and the last one that ends within one are cut there, where a longer pass shows how many layers there are; others are not.
-func TestEdgesAreDoubted(t *testing.T) {
-	names := map[byte]string{'e': splitNames['e'], 's': splitNames['s'], 'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'o': "nvjet_o", 'g': "nvjet_gate", 'a': "silu_and_mul_kernel", 'd': "nvjet_down", 'h': "nvjet_head"}
-	const layer, layers = "nqmongad", 8
-	whole := "e" + strings.Repeat(layer, layers) + "hs"
-	front, behind := strings.Repeat(layer, 5)[3:]+"hs", "e"+strings.Repeat(layer, 5)[:37]
-	for _, c := range []struct {
-		name     string
-		passes   []string
-		evidence string
-		want     []Partial
-	}{
-		{"whole ones", []string{whole, whole}, "structure", []Partial{Uncut, Uncut}},
-		{"the first begins within a layer", []string{front, whole}, "structure", []Partial{CutAtStart, Uncut}},
-		{"the last ends within one", []string{whole, behind}, "structure", []Partial{Uncut, CutAtEnd}},
-		{"both", []string{front, whole, behind}, "structure", []Partial{CutAtStart, Uncut, CutAtEnd}},
-		{"one in the middle", []string{whole, front, whole}, "structure", []Partial{Uncut, Uncut, Uncut}},
-		{"the last begins within one", []string{whole, front}, "structure", []Partial{Uncut, Uncut}},
-		{"one launch ran it", []string{front, whole}, "graph", []Partial{Uncut, Uncut}},
-		{"nothing but a cut one", []string{front}, "structure", []Partial{Uncut}},
-	} {
-		var acts []act
-		var spans [][2]int
-		for _, p := range c.passes {
-			from := len(acts)
-			for i := range p {
-				acts = append(acts, act{names[p[i]], 7, int64(10 * len(acts)), 5})
-			}
-			spans = append(spans, [2]int{from, len(acts)})
-		}
-		w, kernels := workOf(acts...)
-		var results []*Result
-		for k, s := range spans {
-			r := w.prepare(Span{Kernels: kernels[s[0]:s[1]], Evidence: c.evidence})
-			n := layers
-			if c.passes[k] != whole {
-				n = 4
-			}
-			if !w.byRepeats(r, n) {
-				t.Fatalf("%s: pass %d does not repeat", c.name, k)
-			}
-			results = append(results, r)
-		}
-		markEdges(results)
-		w.doubtEdges(results, layers)
-		for p, r := range results {
-			if r.Cut != c.want[p] || r.Cut == CutAtStart && r.First+r.Count != layers || r.Cut == CutAtEnd && r.First != 0 {
-				t.Errorf("%s: pass %d of %d layers from %d is cut at %q, want %q", c.name, p, r.Count, r.First, r.Cut, c.want[p])
-			}
-		}
-	}
-}
-
 // TestSecondHalves: a stream beside the busiest one runs the second half of a batch where it has norms, products and two mixers at least, and the streams take turns more often than it mixes.
 func TestSecondHalves(t *testing.T) {
 	names := map[rune]string{'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'x': "some_kernel", 'y': "a_kernel_of_its_own"}

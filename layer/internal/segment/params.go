@@ -151,8 +151,6 @@ type Params struct {
 	VoteSimilarity, VoteUneven, VoteSupport, VoteCovers float64
 	// A strong vote contradicts where nothing else was found.
 	StrongSimilarity, StrongSupport float64
-	// CutLength is the share of the kernels of a whole pass from which on a pass at the edge of the window is not cut.
-	CutLength float64
 	// EndKernels behind the last layer show the end of a pass: final norm and logits.
 	EndKernels int
 	// ForeignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
@@ -218,7 +216,7 @@ func DefaultParams() *Params {
 		MarkGap: 6, MarkRare: 8, MarkGroups: 12, MarkMembers: 2, MarkShare: 0.8, DraftShare: 0.6, MarkUneven: 0.5,
 		IdleSimilarity: 0.6, IdleUneven: 0.1, GraphLayers: 4,
 		VotePasses: 4, VoteApart: 2, VoteSimilarity: 0.95, VoteUneven: 0.05, VoteSupport: 0.6, VoteCovers: 0.8,
-		StrongSimilarity: 0.8, StrongSupport: 0.6, CutLength: 0.95, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16, BehindShare: 4,
+		StrongSimilarity: 0.8, StrongSupport: 0.6, EndKernels: 2, ForeignShare: 0.2, BeginShare: 16, BehindShare: 4,
 		BesideShare: 20, SideRecurs: 4, HalfShare: 4, HalfNames: 0.9,
 		LayerMixers: 2, DoubtMixed: 0.25, DoubtForeign: 0.87, DoubtUnlike: 0.05, DoubtOutside: 0.02, DoubtRest: 0.025, DoubtSingle: 0.2, DoubtSome: 0.045, DoubtUneven: 0.1, DoubtUnstarted: 0.1,
 		CapFront: 0.5, CapUnlike: 0.795, CapForeign: 0.795, CapOutside: 0.75, CapSingle: 0.95, CapGuess: 0.92, CapUneven: 0.6, CapBare: 0.95, CapNameless: 0.799,

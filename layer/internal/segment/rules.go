@@ -46,11 +46,6 @@ func (p *Params) Contradicts(n, given int) bool {
 // Foreign says whether layers that have like in common with those of the pass that they were read by are others.
 func (p *Params) Foreign(like float64) bool { return like < p.DoubtForeign }
 
-// Shorter says whether a pass of so many kernels is shorter than a whole one.
-func (p *Params) Shorter(kernels, whole int) bool {
-	return float64(kernels) < p.CutLength*float64(whole)
-}
-
 // Ended says whether so many kernels behind the last layer are the end of a pass.
 func (p *Params) Ended(kernels int) bool { return kernels >= p.EndKernels }
 

@@ -5,7 +5,6 @@ var rules = map[string][]func(p *Params) bool{
 	"CombUneven":     {func(p *Params) bool { return given(p, 1) }, func(p *Params) bool { return given(p, 7) }},
 	"VotePasses":     {func(p *Params) bool { return votes(p, 4) }, func(p *Params) bool { return votes(p, 3) }},
 	"VoteApart":      {func(p *Params) bool { return p.Contradicts(63, 61) }, func(p *Params) bool { return p.Contradicts(64, 61) }},
-	"CutLength":      {func(p *Params) bool { return p.Shorter(95, 100) }, func(p *Params) bool { return p.Shorter(94, 100) }},
 	"EndKernels":     {func(p *Params) bool { return p.Ended(1) }, func(p *Params) bool { return p.Ended(2) }},
 	"BeginShare":     {func(p *Params) bool { return p.OftenBegins(2, 33) }, func(p *Params) bool { return p.OftenBegins(2, 32) }},
 	"GraphLayers":    {func(p *Params) bool { return p.GraphStack(3) }, func(p *Params) bool { return p.GraphStack(4) }},
