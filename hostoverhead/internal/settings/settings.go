@@ -24,7 +24,7 @@ var (
 	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
 	captureAny  = finding.Advice{Do: "capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", Source: TorchCUDA + "#cuda-graphs"}
 	// BesideGraph is for launches beside graphs that run already.
-	BesideGraph = finding.Advice{Do: "let the graph take in what is launched beside it in each step, or fuse it", Source: TorchCUDA + "#cuda-graphs"}
+	BesideGraph = finding.Advice{Do: "capture what is launched next to the graph in each step, or fuse it", Source: TorchCUDA + "#cuda-graphs"}
 
 	CaptureGraphs = map[string]finding.Advice{
 		"sglang":     {Do: "SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", Source: sglangArguments},
