@@ -8,6 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/layer/fleet"
 )
 
@@ -101,12 +102,12 @@ func main() {
 
 // table is one file of rows.
 type table[T any] struct {
-	f *os.File
+	f *atomicfile.File
 	w *parquet.GenericWriter[T]
 }
 
 func create[T any](dir, name string) (*table[T], error) {
-	f, err := os.Create(filepath.Join(dir, name+".parquet"))
+	f, err := atomicfile.Create(filepath.Join(dir, name+".parquet"), 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +120,7 @@ func (t *table[T]) add(rows ...T) error {
 }
 
 func (t *table[T]) close() error {
-	err := t.w.Close()
-	if cerr := t.f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return t.f.Finish(t.w.Close())
 }
 
 // tables are the five files.
@@ -173,7 +170,7 @@ func write(dir string, files []string) error {
 	sets := map[string]*fleet.Set{}
 	var names []string
 	for _, path := range files {
-		f, err := os.Open(path)
+		f, err := atomicfile.Open(path)
 		if err != nil {
 			return err
 		}

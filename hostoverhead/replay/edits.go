@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -113,9 +114,9 @@ func (e Edit) Title() string {
 	case Sync:
 		return "without waiting in " + e.Name
 	case Kernel:
-		return fmt.Sprintf("%s in %g× its time", e.Name, e.factor())
+		return fmt.Sprintf("%s in %s its time", e.Name, table.Times(e.factor(), 2))
 	}
-	return fmt.Sprintf("%s and %s fused, in %g× their time", e.Name, e.Then, e.factor())
+	return fmt.Sprintf("%s and %s fused, in %s their time", e.Name, e.Then, table.Times(e.factor(), 2))
 }
 
 func (e Edit) factor() float64 {

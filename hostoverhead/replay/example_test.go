@@ -12,6 +12,6 @@ func ExampleParse() {
 	_, err = replay.Parse("kernel")
 	fmt.Println(err)
 	// Output:
-	// gemm in 0.5× its time <nil>
+	// gemm in 0.50× its time <nil>
 	// edit "kernel": want cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR
 }

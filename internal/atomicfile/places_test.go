@@ -24,6 +24,8 @@ var direct = map[string]string{
 	"capture/override.go":                             "as folder.go",
 	"capture/probe.go":                                "as folder.go",
 	"capture/matrix.go":                               "as folder.go",
+	"capture/manifest.go":                             "as folder.go",
+	"examples/fleet-beam/pipeline.go":                 "a copy in a temporary directory",
 	"examples/embed/main.go":                          "an example of the library, which holds no guard",
 	"examples/internal/apptest/apptest.go":            "tests",
 	"examples/internal/livetest/server.go":            "tests",

@@ -24,6 +24,10 @@ var prints = map[string]string{
 	"internal/published/host/report.go": "writes names of its own and numbers",
 	"internal/eventjson/write.go":       "writes JSON, texts by an encoder",
 	"examples/embed":                    "an example of the library",
+	"examples/internal/shape":           "writes JSON as it was encoded, and Markdown whose texts went through EscapeMarkdown",
+	"examples/fleet-beam/main.go":       "a program of another module: errors name files",
+	"examples/fleet-parquet/main.go":    "a program of another module: errors name files",
+	"examples/mcp/main.go":              "a program of another module: errors name files",
 }
 
 // printing are directories whose programs users do not run on traces.

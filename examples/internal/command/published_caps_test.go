@@ -165,8 +165,12 @@ func TestEveryProgramHasItsDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range dirs {
-		if _, err := os.Stat(filepath.Join(testdata.Root(t), "examples", d.Name(), "go.mod")); err == nil {
-			continue // a module of its own, which stands for no published script
+		files, err := filepath.Glob(filepath.Join(testdata.Root(t), "examples", d.Name(), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(testdata.Root(t), "examples", d.Name(), "go.mod")); err == nil || len(files) == 0 {
+			continue // a module of its own or no program: it stands for no published script
 		}
 		if d.Name() != "internal" && !strings.Contains(string(page), "`"+d.Name()+"`") {
 			t.Errorf("docs/differences.md says nothing of %s", d.Name())

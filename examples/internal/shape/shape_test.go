@@ -100,7 +100,7 @@ func TestMarkdown(t *testing.T) {
 	if err := WriteMarkdown(&b, sample(2), Cut{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# strata.sample/1\n", "* **inner**: a (b)\n", "## findings\n", "| time | share |", "1.000 µs | 25.0%", "### list\n\n* é\n"} {
+	for _, want := range []string{"# strata.sample/1\n", "* **inner**: a (b)\n", "## findings\n", "| time | share |", "1.00 µs | 25.0%", "### list\n\n* é\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
