@@ -111,13 +111,18 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 	if len(a.top) == 0 {
 		return Doubt{}
 	}
-	within := func(g *gapAccount) int64 { return g.span.Len() - interval.Covered(a.pauses, g.span) }
-	g := slices.MaxFunc(a.top, func(x, y gapAccount) int { return cmp.Compare(within(&x), within(&y)) })
-	var sums causeSums
-	for k, s := range g.names {
-		sums[k.cause] += s.steps
+	within := func(g *gapAccount) (sums causeSums) { // of the steps
+		for k, s := range g.names {
+			sums[k.cause] += s.steps
+		}
+		return sums
 	}
-	h, n, weight := &v.Headroom, within(&g), finding.Medium
+	g := slices.MaxFunc(a.top, func(x, y gapAccount) int {
+		inX, inY := within(&x), within(&y)
+		return cmp.Compare(inX.total(), inY.total())
+	})
+	sums := within(&g)
+	h, n, weight := &v.Headroom, sums.total(), finding.Medium
 	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
 	if p.answer(&without) != v.Verdict {
 		weight = finding.Low

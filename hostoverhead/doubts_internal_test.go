@@ -49,24 +49,21 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 	}
 }
 
-// TestOneGapMayBeMostOfTheTime: the longest gap is doubted beyond its share of the steps, unless it is a pause that no step has.
+// TestOneGapMayBeMostOfTheTime: the gap with most time of the steps is doubted beyond its share of them; what of it no step has counts for nothing.
 func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 	for _, c := range []struct {
 		gaps  []int64
 		wall  int64
-		pause int64  // the first so many ns are one
+		out   int64  // so many ns of each are in no step
 		want  string // length of the gap, "" for no doubt
 	}{
 		{[]int64{10, 50, 20}, 100, 0, "50 ns"}, {[]int64{50, 10, 50}, 100, 0, "50 ns"}, {[]int64{10, 20, 31}, 100, 0, "31 ns"}, {[]int64{30}, 100, 0, ""}, {[]int64{50}, 100, 19, "31 ns"}, {[]int64{50}, 100, 20, ""}, {nil, 100, 0, ""},
 	} {
 		p := defaultParams()
 		a := &account{}
-		if c.pause > 0 {
-			a.pauses = []interval.Span{{Start: 0, End: c.pause}}
-		}
 		at := int64(0)
 		for _, n := range c.gaps {
-			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n}})
+			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n}, names: map[nameKey]*nameSum{{}: {ns: n, steps: n - c.out}}})
 			at += n + 10
 		}
 		d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)
