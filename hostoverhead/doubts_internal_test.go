@@ -52,10 +52,10 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 // TestOneGapMayBeMostOfTheTime: the gap with most time of the steps is doubted beyond its share of them; what of it no step has counts for nothing.
 func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 	for _, c := range []struct {
-		gaps  []int64
-		wall  int64
-		out   int64  // so many ns of each are in no step
-		want  string // length of the gap, "" for no doubt
+		gaps []int64
+		wall int64
+		out  int64  // so many ns of each are in no step
+		want string // length of the gap, "" for no doubt
 	}{
 		{[]int64{10, 50, 20}, 100, 0, "50 ns"}, {[]int64{50, 10, 50}, 100, 0, "50 ns"}, {[]int64{10, 20, 31}, 100, 0, "31 ns"}, {[]int64{30}, 100, 0, ""}, {[]int64{50}, 100, 19, "31 ns"}, {[]int64{50}, 100, 20, ""}, {nil, 100, 0, ""},
 	} {

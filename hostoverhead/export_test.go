@@ -69,8 +69,11 @@ func TimelinePieces(a *layer.Analysis) (most int) {
 	return most
 }
 
-// ListedRanks is how many ranks a table has at most.
-const ListedRanks = listedRanks
+// ListedRanks is how many ranks each have a row, WorstRanks how many of more.
+const (
+	ListedRanks = listedRanks
+	WorstRanks  = worstRanks
+)
 
 // Text is the table of stragglers.
 func (s *Stragglers) Text() string {

@@ -273,9 +273,17 @@ func (v *Verdict) listed() []int {
 	}
 	loss[v.Deciding] = math.Inf(1)
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(loss[y], loss[x]) })
-	order = order[:min(len(order), listedRanks)]
+	order = order[:rowsOfRanks(len(order))]
 	slices.Sort(order)
 	return order
+}
+
+// rowsOfRanks is how many of so many ranks a table shows.
+func rowsOfRanks(n int) int {
+	if n > listedRanks {
+		return worstRanks
+	}
+	return n
 }
 
 // writeRanks writes a row for every device, of many for those that matter most.
@@ -336,13 +344,14 @@ const (
 	listedNames   = 15
 	listedEager   = 10
 	listedPattern = 60
-	listedRanks   = 64 // eight hosts of eight GPUs; further rows are not read
+	listedRanks   = 64 // eight hosts of eight GPUs: each has a row
+	worstRanks    = 8  // of more: nobody reads a thousand rows
 )
 
 // write writes who the others wait for.
 func (s *Stragglers) write(b *table.Writer) {
 	title := fmt.Sprintf("\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
-	table.List(b, title, s.listed(), listedRanks, func(r RankArrival) []string {
+	table.List(b, title, s.listed(), rowsOfRanks(len(s.Ranks)), func(r RankArrival) []string {
 		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS), table.Count(int64(r.Kernels)), nanos(r.HostNS)}
 	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
 	for _, e := range s.Extra {
