@@ -324,9 +324,6 @@ func statsOf(samples []float64) Stats {
 	return Stats{N: n, Avg: stat.Mean(s), Min: s[0], Max: s[n-1], P50: s[n/2], P90: s[min(n*9/10, n-1)]}
 }
 
-// spansZero reports whether the difference may as well be none.
-func spansZero(i *[2]float64) bool { return i[0] <= 0 && i[1] >= 0 }
-
 // BreakdownOptions change a breakdown or a comparison of two. The zero value is the default.
 type BreakdownOptions struct {
 	// Labels name the baseline and the target; "": "baseline" and "target". One run alone is the baseline.

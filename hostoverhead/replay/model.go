@@ -60,7 +60,6 @@ type item struct {
 	ret         int64 // from the end of that to its return
 	blocked     bool  // it waited for room in the queue
 	graph       bool
-	dropped     bool
 }
 
 // model is the part of a trace on one device.
@@ -76,8 +75,7 @@ type model struct {
 	depth   int   // of the launch queue; 0: not seen
 	launch  int64 // what a launch call takes that does not wait
 	passes  int
-	busy    []int64 // of the step that ends with each pass
-	hidden  string  // why nothing can be said at all
+	hidden  string // why nothing can be said at all
 }
 
 // build reads a device. The error is ctx's.

@@ -20,7 +20,7 @@ const RankSchema = "strata.rank/1"
 
 // Rank is the digest of one GPU of one recording. Times are nanoseconds.
 type Rank struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema"` // [RankSchema]
 	// Run names the recording: files of one start of the profiler have the same one. Part is the stage that the
 	// name of the file says, "" for none: its files are aligned with files of the same part only.
 	Run  string `json:"run"`
@@ -60,13 +60,13 @@ type Rank struct {
 
 // ProcessGroup is a set of ranks that exchange data. Ranks is empty where the trace only names it.
 type ProcessGroup struct {
-	Name  string `json:"name"`
-	Ranks []int  `json:"ranks,omitempty"`
+	Name  string `json:"name"`            // as the framework calls it
+	Ranks []int  `json:"ranks,omitempty"` // its members, where the trace lists them
 }
 
 // Call is one kind of collective.
 type Call struct {
-	Kind classify.Collective `json:"kind"`
+	Kind classify.Collective `json:"kind"` // what is exchanged
 	// Group indexes Rank.Groups, −1 where the trace does not say. Bytes is 0 where it is unknown.
 	Group  int    `json:"group"`
 	Bytes  int64  `json:"bytes,omitempty"`
@@ -75,21 +75,21 @@ type Call struct {
 
 // Named is time under a name.
 type Named struct {
-	Name string `json:"name"`
-	NS   int64  `json:"ns"`
+	Name string `json:"name"` // of a kernel or operator
+	NS   int64  `json:"ns"`   // of GPU time
 }
 
 // IdleName is what the host did during most of the idle time of a cause.
 type IdleName struct {
-	Cause finding.Cause `json:"cause"`
-	Name  string        `json:"name"`
-	NS    int64         `json:"ns"`
+	Cause finding.Cause `json:"cause"` // why the GPU is idle
+	Name  string        `json:"name"`  // the host operation in which most of that time is
+	NS    int64         `json:"ns"`    // idle time in it
 }
 
 // CauseTime is idle time of one cause.
 type CauseTime struct {
-	Cause finding.Cause `json:"cause"`
-	NS    int64         `json:"ns"`
+	Cause finding.Cause `json:"cause"` // why the GPU is idle
+	NS    int64         `json:"ns"`    // idle time for it
 }
 
 // Step is one forward pass of a rank.

@@ -74,10 +74,7 @@ func explain(args []string, stdout, stderr io.Writer) int {
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		return told(stderr, enc.Encode(struct {
-			Schema string          `json:"schema"`
-			Topics []finding.Topic `json:"topics"`
-		}{"strata.explain/1", list}))
+		return told(stderr, enc.Encode(ExplainDocument{"strata.explain/1", list}))
 	case "markdown", "md":
 		return told(stderr, printed(io.WriteString(out, catalogue(list))))
 	case "text":
@@ -85,6 +82,12 @@ func explain(args []string, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "%s explain: unknown format %q (text, markdown, json)\n", name, table.Clean(format))
 	return app.ExitUsage
+}
+
+// ExplainDocument is what strata explain writes as JSON.
+type ExplainDocument struct {
+	Schema string          `json:"schema"` // name and version of the document
+	Topics []finding.Topic `json:"topics"` // those asked for, else all
 }
 
 // parts are what is said of a topic, each with its label.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/examples/internal/command"
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 	captureprogram "github.com/llmstrata/strata/examples/internal/programs/capture"
 	hostcompareprogram "github.com/llmstrata/strata/examples/internal/programs/hostcompare"
@@ -15,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/triagebundle"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/perfetto"
@@ -59,6 +61,9 @@ var documents = []document{
 	doc("strata.compare/3", "strata compare", compare.Report{}),
 	doc("strata.baseline/1", "strata compare --save", compare.Side{}),
 	doc("strata.noise/1", "strata compare --save-noise", compare.Noise{}),
+	doc("strata.explain/1", "strata explain", command.ExplainDocument{}),
+	doc("strata.fleet/1", "strata fleet", fleet.Report{}),
+	doc("strata.rank/1", "strata digest, a line", fleet.Rank{}),
 	doc("strata.kernel/1", "strata export --format ndjson, a line", kernelexport.Row{}),
 	doc("strata.perfetto/1", "strata perfetto", perfetto.Map{}),
 	doc("strata.perfetto-ranks/1", "strata perfetto --all-ranks", perfettomap.Ranks{}),
