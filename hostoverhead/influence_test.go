@@ -167,7 +167,7 @@ func TestPersistentKernelsAreLeftOut(t *testing.T) {
 		t.Errorf("%s %+v becomes %s %+v", before.Verdict, before.Headroom, after.Verdict, after.Headroom)
 	}
 	said := slices.ContainsFunc(health.Findings, func(f trace.Finding) bool {
-		return f.Code == "persistent-kernel" && strings.Contains(f.Message, "nvshmem_wait_forever")
+		return f.Code == trace.CodePersistent && strings.Contains(f.Message, "nvshmem_wait_forever")
 	})
 	if !said || worse[health.Status] < worse[healthy.Status] {
 		t.Errorf("health %s, was %s: %+v", health.Status, healthy.Status, health.Findings)

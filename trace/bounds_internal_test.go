@@ -160,7 +160,7 @@ func TestOddities(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	for _, f := range h.Findings {
-		if f.Count != 1 || f.Code != "graph-rows" && f.Code != "empty-graphs" && f.Code != "same-stream-overlap" {
+		if f.Count != 1 || f.Code != CodeGraphRows && f.Code != CodeEmptyGraphs && f.Code != CodeSameStream {
 			t.Errorf("finding %+v", f)
 		}
 	}

@@ -91,7 +91,7 @@ func TestClockChanged(t *testing.T) {
 		h := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 20, c.low), sample("GPU 0 Counters", c.name, 60, c.high)).Health()
 		got := false
 		for _, f := range h.Findings {
-			got = got || f.Code == "clock-changed"
+			got = got || f.Code == trace.CodeClockChanged
 		}
 		if got != c.want || h.Status != trace.HealthOK {
 			t.Errorf("%s from %s to %s: noted %v, want %v (%s)", c.name, c.low, c.high, got, c.want, h.Status)

@@ -29,7 +29,7 @@ func TestProton(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for _, f := range tr.Health().Findings {
-		if f.Code == "several-documents" {
+		if f.Code == trace.Code("several-documents") {
 			t.Error("the documents of streams are taken for joined files")
 		}
 	}
@@ -58,7 +58,7 @@ func TestForeignDiagnosis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := tr.Health().Findings; len(f) == 0 || f[0].Code != "no-gpu-activity" || !strings.Contains(f[0].Message, want) {
+		if f := tr.Health().Findings; len(f) == 0 || f[0].Code != trace.CodeNoActivity || !strings.Contains(f[0].Message, want) {
 			t.Errorf("%v, want %q in it", f, want)
 		}
 	}

@@ -47,10 +47,10 @@ func TestImpossibleKernelIsCapped(t *testing.T) {
 			t.Errorf("%s: %v, findings %q; want %v, %q", name, got, caps, c.want, c.caps)
 		}
 		for _, f := range tr.Health().Findings {
-			if f.Code == "absurd-duration" && !strings.Contains(f.Message, "longer than 10 s") {
+			if f.Code == trace.CodeAbsurdDuration && !strings.Contains(f.Message, "longer than 10 s") {
 				t.Errorf("%s: %q does not say how long", name, f.Message)
 			}
-			if f.Code == "capped-duration" && !strings.Contains(f.Message, `"long"`) {
+			if f.Code == trace.CodeCappedDuration && !strings.Contains(f.Message, `"long"`) {
 				t.Errorf("%s: %q does not name the kernel", name, f.Message)
 			}
 		}

@@ -205,7 +205,7 @@ func TestKineto(t *testing.T) {
 		}},
 		{"orphans-at-the-start-are-said-to-be", document(orphans(20)...), "true true", func(t *trace.Trace) any {
 			f := t.Health().Findings[0]
-			return fmt.Sprint(f.Code == "orphans" && f.Count == 2, " ", strings.Contains(f.Message, "start of the window"))
+			return fmt.Sprint(f.Code == trace.CodeOrphans && f.Count == 2, " ", strings.Contains(f.Message, "start of the window"))
 		}},
 		{"external-id-finds-the-op-of-an-orphan", document(opAt("aten::mm", 1, 3, `,"External id":77`), kernelAt("k", 5, 1, `,"External id":77`)), "aten::mm", func(t *trace.Trace) any { return first(t).Op().Name() }},
 		{"correlation-goes-before-external-id", document(opAt("other", 1, 1, `,"External id":77`), opAt("aten::mm", 3, 3, ""), launchAt("cudaLaunchKernel", 4, 1, `,"correlation":5`), kernelAt("k", 9, 1, `,"correlation":5,"External id":77`)), "aten::mm", func(t *trace.Trace) any { return first(t).Op().Name() }},
@@ -368,7 +368,7 @@ func TestMissingGPUWorkNamesTheCause(t *testing.T) {
 	whole := document(opAt("a", 5, 1, ""), opAt("b", 7, 1, ""))
 	for want, text := range map[string]string{"without CUDA": whole, "cut off": whole[:len(whole)-4]} {
 		found := read(t, strings.NewReader(text)).Health().Findings
-		if len(found) == 0 || found[0].Code != "no-gpu-activity" || !strings.Contains(found[0].Message, want) {
+		if len(found) == 0 || found[0].Code != trace.CodeNoActivity || !strings.Contains(found[0].Message, want) {
 			t.Errorf("findings %v, want one of no GPU activity with %q", found, want)
 		}
 	}

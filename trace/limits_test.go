@@ -146,7 +146,7 @@ func TestHugeStringCostsOneEvent(t *testing.T) {
 	in := text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","name":"`, repeat("a", huge()), `"}, `, record(`"id":2`), `]}`)
 	g := newGauge(in)
 	tr := read(t, g)
-	if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != "limit" || l[0].Bytes < huge() {
+	if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != event.Limit || l[0].Bytes < huge() {
 		t.Errorf("%d events, losses %+v, want 2 and one of more than %d bytes by limit", tr.Len(), l, huge())
 	}
 	g.wantBelow(t, 320<<20)
@@ -183,7 +183,7 @@ func TestDeepNestingCostsOneEvent(t *testing.T) {
 	} {
 		g := newGauge(in)
 		tr := read(t, g)
-		if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != "limit" {
+		if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != event.Limit {
 			t.Errorf("%s: %d events, losses %+v, want 2 and one by limit", name, tr.Len(), l)
 		}
 		g.wantBelow(t, 320<<20)
@@ -277,7 +277,7 @@ func TestTablesAreLimited(t *testing.T) {
 // TestLongNamesAreCut keeps the event and says so.
 func TestLongNamesAreCut(t *testing.T) {
 	tr := read(t, strings.NewReader(document(record(`"name":"abcdefgh"`))), trace.Options{Limits: trace.Limits{NameBytes: 3}})
-	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(event.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != "limit" {
+	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(event.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != event.Limit {
 		t.Errorf("%d events, losses %+v, want one named abc, and a loss by limit", tr.Len(), l)
 	}
 }

@@ -130,14 +130,14 @@ func TestOpenPairs(t *testing.T) {
 	k.openN = 1<<20 - 1
 	k.pair(half(true, 1, ""))
 	k.pair(half(true, 2, "")) // one too many
-	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != "limit" || l[0].Count != 1 || l[0].Offsets[0] != 2 {
+	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != event.Limit || l[0].Count != 1 || l[0].Offsets[0] != 2 {
 		t.Errorf("at the limit of open events: %+v", l)
 	}
 	k = newPairs()
 	k.openArgs = 64<<20 - 1
 	k.pair(half(true, 1, "ab"))
 	k.pair(half(true, 2, "ab"))
-	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != "limit" || l[0].Offsets[0] != 2 {
+	if l := k.b.losses.list; len(l) != 1 || l[0].Reason != event.Limit || l[0].Offsets[0] != 2 {
 		t.Errorf("at the limit of their args: %+v", l)
 	}
 	k = newPairs()

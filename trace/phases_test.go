@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 const oneKernelEvent = `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7}}`
@@ -20,7 +21,7 @@ func TestUnknownPhasesAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got int64
-		if i := slices.IndexFunc(tr.Health().Losses, func(l trace.Loss) bool { return l.Reason == "unknown-phase" }); i >= 0 {
+		if i := slices.IndexFunc(tr.Health().Losses, func(l trace.Loss) bool { return l.Reason == event.UnknownPhase }); i >= 0 {
 			got = tr.Health().Losses[i].Count
 		}
 		if got != want {

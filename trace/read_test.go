@@ -242,7 +242,7 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		if tr.Len() != want {
 			t.Fatalf("cut at %d: %d events, want %d", n, tr.Len(), want)
 		}
-		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != "truncated" {
+		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != event.Truncated {
 			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
 		}
 		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err, trace.ErrDamaged) || !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -500,7 +500,7 @@ func TestLimitsAreErrors(t *testing.T) {
 		t.Errorf("input: %v, want ErrLimit", err)
 	}
 	tr := read(t, strings.NewReader(small), trace.Options{Limits: trace.Limits{EventBytes: 100}})
-	if l := tr.Health().Losses; len(l) != 1 || l[0].Reason != "limit" {
+	if l := tr.Health().Losses; len(l) != 1 || l[0].Reason != event.Limit {
 		t.Errorf("event size: losses %+v, want limit", l)
 	}
 }

@@ -61,7 +61,7 @@ func TestSuspects(t *testing.T) {
 		h := suspect(t, tt.change)
 		var got []string
 		for _, f := range h.Findings {
-			if f.Code == "shared-launches" || f.Code == "impossible-overlap" || f.Code == "time-jump" {
+			if f.Code == trace.Code("shared-launches") || f.Code == trace.Code("impossible-overlap") || f.Code == trace.Code("time-jump") {
 				got = append(got, string(f.Code))
 			}
 		}
@@ -80,7 +80,7 @@ func TestOnlyCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := tr.Health()
-		told := slices.ContainsFunc(h.Findings, func(f trace.Finding) bool { return f.Code == "no-kernels" })
+		told := slices.ContainsFunc(h.Findings, func(f trace.Finding) bool { return f.Code == trace.CodeNoKernels })
 		if told != (want == trace.HealthDegraded) {
 			t.Errorf("with %q: %v, %+v", kernel, h.Status, h.Findings)
 		}

@@ -44,7 +44,7 @@ func TestWhatThreadsDid(t *testing.T) {
 	}
 	var lost *trace.Loss
 	for i, l := range tr.Health().Losses {
-		if l.Reason == "dropped" {
+		if l.Reason == event.Dropped {
 			lost = &tr.Health().Losses[i]
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
@@ -33,7 +34,7 @@ CREATE TABLE CUDA_CALLCHAINS(id INT);`, nil)
 	}
 	var said string
 	for _, l := range tr.Health().Losses {
-		if l.Reason == "not-read" {
+		if l.Reason == event.Unread {
 			said += l.Detail
 		}
 	}

@@ -100,10 +100,10 @@ func evals() []eval {
 		out = append(out, eval{kind: "healthy", name: "graphs, one behind the other, " + formatNames[nsys], files: one(idle.Graphs().Served(), nsys), abstain: true},
 			eval{kind: "healthy", name: "no regression, " + formatNames[nsys], question: "regress", files: pair(idle.Slower(1).Served(), idle.Slower(1).Served(), nsys), abstain: true})
 	}
-	// Of two ranks one waits in its exchange and the other does not; the finding is the mean over the steps of both.
-	const exchange, steps = 20 * time.Microsecond, 40
+	// Of two ranks one waits in its exchange and the other does not; the finding is the mean over the steps of both, without the exchange itself.
+	const steps = 40
 	for _, by := range []time.Duration{150 * time.Microsecond, 400 * time.Microsecond, 800 * time.Microsecond} {
-		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: ranks(by), codes: []string{"communication"}, perStep: by/2 + exchange, straggler: "1", waiting: steps * by, doubts: eager})
+		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: ranks(by), codes: []string{"communication"}, perStep: by / 2, straggler: "1", waiting: steps * by, doubts: eager})
 	}
 	return append(out, broken()...)
 }

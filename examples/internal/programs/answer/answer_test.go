@@ -12,9 +12,11 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // ask runs the program and reads its document.
@@ -52,7 +54,7 @@ func TestChecklistOfTheDemo(t *testing.T) {
 	})
 	t.Run("validity", func(t *testing.T) {
 		v := a.Validity
-		if v.Health != "ok" || v.InPasses < 0.99 || v.InLayers <= 0.9 || v.InLayers > 1 || v.WithOperator <= 0.9 || v.Capture.Value != "" || v.Capture.From == "" {
+		if v.Health != trace.HealthOK || v.InPasses < 0.99 || v.InLayers <= 0.9 || v.InLayers > 1 || v.WithOperator <= 0.9 || v.Capture.Value != "" || v.Capture.From == "" {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -110,7 +112,7 @@ func TestChecklistOfTheDemo(t *testing.T) {
 	})
 	t.Run("host", func(t *testing.T) {
 		h := a.Host
-		if !h.Known || h.Verdict != "YES" || h.Text == "" || h.Share <= 0 || h.Idle <= 0 || h.Idle >= h.Wall || len(h.Causes) == 0 {
+		if !h.Known || h.Verdict != hostoverhead.Yes || h.Text == "" || h.Share <= 0 || h.Idle <= 0 || h.Idle >= h.Wall || len(h.Causes) == 0 {
 			t.Errorf("%+v", h)
 		}
 	})

@@ -51,7 +51,7 @@ func (q Question) kinds() []finding.Kind {
 	case Fusion:
 		return []finding.Kind{finding.Fusion}
 	case Ranks:
-		return []finding.Kind{finding.ExposedCommunication}
+		return []finding.Kind{finding.RankWait, finding.LateRank, finding.RanksWait, finding.ExposedCommunication}
 	}
 	return nil
 }

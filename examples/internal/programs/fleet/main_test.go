@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/gen/ranks"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
+	"github.com/llmstrata/strata/trace"
 )
 
 // run runs strata fleet.
@@ -139,7 +140,7 @@ func TestBadRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := document(t, dir)
-	if r.Files != 8 || r.Bad != 2 || r.Health != "degraded" || len(r.Runs) != 1 || len(r.Runs[0].Bad) != 2 {
+	if r.Files != 8 || r.Bad != 2 || r.Health != trace.HealthDegraded || len(r.Runs) != 1 || len(r.Runs[0].Bad) != 2 {
 		t.Errorf("%d files, %d bad, health %s, runs %+v", r.Files, r.Bad, r.Health, r.Runs)
 	}
 	if out := text(t, dir); !strings.Contains(out, "Read 6 of 8 files") || !strings.Contains(out, "TP-4.trace.json: ") {

@@ -105,7 +105,7 @@ func (o *options) check(env *app.Env, c *hostoverhead.Comparison) error {
 	check := gate.Check{Name: o.failOn + " of a step", Verdict: gate.Passed}
 	slower := c.Regressions(g.Limit)
 	switch {
-	case c.Conclusion == "inconclusive":
+	case c.Conclusion == layercompare.HostInconclusive:
 		check.Verdict, check.Message = gate.Inconclusive, c.Reason
 	case len(slower) > 0:
 		check.Verdict = gate.Failed
