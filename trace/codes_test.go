@@ -9,23 +9,41 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestEveryCodeIsExplained: each declared code has one row, whose texts are sentences.
-func TestEveryCodeIsExplained(t *testing.T) {
-	source, err := os.ReadFile("health.go")
+// declared are the identifiers that a pattern finds in a file of this package.
+func declared(t *testing.T, file, pattern string) map[string]bool {
+	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := map[string]bool{}
-	for _, m := range regexp.MustCompile(`Code\w+ +Code = "([a-z-]+)"`).FindAllSubmatch(source, -1) {
-		declared[string(m[1])] = true
+	out := map[string]bool{}
+	for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(source, -1) {
+		out[string(m[1])] = true
 	}
-	for _, c := range trace.Codes() {
-		if !declared[string(c.Code)] || c.Title == "" || !strings.HasSuffix(c.Means, ".") || !strings.HasSuffix(c.Do, ".") {
-			t.Errorf("%+v: not declared, there twice, or incomplete", c)
+	if len(out) < 10 {
+		t.Fatalf("%s declares %d: the pattern is wrong", file, len(out))
+	}
+	return out
+}
+
+// TestEveryCodeIsExplained: each declared code has one row, whose texts are sentences, and each reason of a loss has a code.
+func TestEveryCodeIsExplained(t *testing.T) {
+	rows := declared(t, "codes.go", `\t\{(Code\w+), `)
+	for code := range declared(t, "health.go", `\t(Code\w+) +Code = `) {
+		if !rows[code] {
+			t.Errorf("%s is not explained", code)
 		}
-		delete(declared, string(c.Code))
 	}
-	for c := range declared {
-		t.Errorf("%s is not explained", c)
+	seen := map[trace.Code]bool{}
+	for _, c := range trace.Codes() {
+		if seen[c.Code] || c.Title == "" || !strings.HasSuffix(c.Means, ".") || !strings.HasSuffix(c.Do, ".") {
+			t.Errorf("%+v: there twice, or incomplete", c)
+		}
+		seen[c.Code] = true
+	}
+	coded := declared(t, "health.go", `lossPrefix \+ Code\(event\.(\w+)\)`)
+	for loss := range declared(t, "event/loss.go", `\t(\w+) +Loss = `) {
+		if !coded[loss] {
+			t.Errorf("event.%s has no code", loss)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func TestProton(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for _, f := range tr.Health().Findings {
-		if f.Code == trace.Code("several-documents") {
+		if f.Code == trace.CodeSeveralDocuments {
 			t.Error("the documents of streams are taken for joined files")
 		}
 	}

@@ -49,25 +49,34 @@ const (
 	CodeRankClash      Code = "rank-clash"          // the document and the file's name name two ranks
 	CodeClockChanged   Code = "clock-changed"       // the GPU's clock was not constant
 	CodeRecordsMissing Code = "records-missing"     // package layer found holes
+
+	CodeSharedLaunches    Code = "shared-launches"    // kernels that name the launch call of another kernel
+	CodeImpossibleOverlap Code = "impossible-overlap" // activities of one stream at the same time, for most of the GPU time
+	CodeTimeJump          Code = "time-jump"          // no GPU works for an hour or more
+	CodeClocksApart       Code = "clocks-apart"       // the clocks of host and GPU differ by a second or more
+	CodeNoDurations       Code = "no-durations"       // no activity lasts
+	CodeTimeScale         Code = "time-scale"         // durations in another unit than the file's
+	CodeSeveralDocuments  Code = "several-documents"  // joined files
+	CodeProton            Code = "proton"             // a trace of Triton's profiler, which has kernels only
 )
 
 // Codes of losses, by reason.
 const (
-	CodeLossTruncated        Code = "loss-truncated"
-	CodeLossBadEvent         Code = "loss-bad-event"
-	CodeLossBadTime          Code = "loss-bad-time"
-	CodeLossNegativeDuration Code = "loss-negative-duration"
-	CodeLossNotCollected     Code = "loss-not-collected"
-	CodeLossNoDuration       Code = "loss-no-duration"
-	CodeLossUnmatched        Code = "loss-unmatched"
-	CodeLossUnknownKind      Code = "loss-unknown-kind"
-	CodeLossUnread           Code = "loss-not-read"
-	CodeLossUnknownPhase     Code = "loss-unknown-phase"
-	CodeLossBadCompression   Code = "loss-bad-compression"
-	CodeLossRepaired         Code = "loss-repaired"
-	CodeLossLimit            Code = "loss-limit"
-	CodeLossDropped          Code = "loss-dropped"
-	CodeLossMissingTable     Code = "loss-missing-table"
+	CodeLossTruncated        Code = lossPrefix + Code(event.Truncated)
+	CodeLossBadEvent         Code = lossPrefix + Code(event.BadEvent)
+	CodeLossBadTime          Code = lossPrefix + Code(event.BadTime)
+	CodeLossNegativeDuration Code = lossPrefix + Code(event.NegativeDuration)
+	CodeLossNotCollected     Code = lossPrefix + Code(event.NotCollected)
+	CodeLossNoDuration       Code = lossPrefix + Code(event.NoDuration)
+	CodeLossUnmatched        Code = lossPrefix + Code(event.Unmatched)
+	CodeLossUnknownKind      Code = lossPrefix + Code(event.UnknownKind)
+	CodeLossUnread           Code = lossPrefix + Code(event.Unread)
+	CodeLossUnknownPhase     Code = lossPrefix + Code(event.UnknownPhase)
+	CodeLossBadCompression   Code = lossPrefix + Code(event.BadCompression)
+	CodeLossRepaired         Code = lossPrefix + Code(event.Repaired)
+	CodeLossLimit            Code = lossPrefix + Code(event.Limit)
+	CodeLossDropped          Code = lossPrefix + Code(event.Dropped)
+	CodeLossMissingTable     Code = lossPrefix + Code(event.MissingTable)
 )
 
 // Codes of notes that say how activities are linked with their launches, where that is not by correlation: "linked-by-" and a [Link].
@@ -78,8 +87,10 @@ const (
 	CodeLinkedByOpExternalID Code = "linked-by-op-external-id"
 )
 
+const lossPrefix Code = "loss-"
+
 // CodeOfLoss is the code of the [Finding] that says what was lost for one reason.
-func CodeOfLoss(reason event.Loss) Code { return "loss-" + Code(reason) }
+func CodeOfLoss(reason event.Loss) Code { return lossPrefix + Code(reason) }
 
 // Code names a kind of [Finding]. It is stable.
 type Code string
@@ -210,7 +221,8 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	kernel := func(i int) bool { return event.Kind(g.Kind[i]) == event.Kernel }
 	plain := func(call int32) bool { return !t.replays(call) }
 	for _, f := range suspect.Find(g, launches, len(t.queues), t.launchOf, kernel, plain) {
-		h.Findings = append(h.Findings, Finding{Code(f.Code), HealthDegraded, f.Count, f.Message, areas(f.Affects)})
+		s := suspicions[f.Kind]
+		h.Findings = append(h.Findings, Finding{s.code, HealthDegraded, f.Count, f.Message, s.affects})
 	}
 	t.examineClocks(add)
 	t.examineDecisive(add)
@@ -229,12 +241,17 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 	return h
 }
 
-func areas(words []string) []Area {
-	out := make([]Area, len(words))
-	for i, w := range words {
-		out[i] = Area(w)
-	}
-	return out
+// suspicions are the codes of what package suspect finds, and what is not to be trusted then.
+var suspicions = [suspect.Kinds]struct {
+	code    Code
+	affects []Area
+}{
+	suspect.SharedLaunches:    {CodeSharedLaunches, []Area{AffectsAttribution, AffectsIdle}},
+	suspect.ImpossibleOverlap: {CodeImpossibleOverlap, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
+	suspect.TimeJump:          {CodeTimeJump, []Area{AffectsIdle, AffectsGPUTime}},
+	suspect.ClocksApart:       {CodeClocksApart, []Area{AffectsIdle, AffectsAttribution}},
+	suspect.NoDurations:       {CodeNoDurations, []Area{AffectsGPUTime, AffectsIdle, AffectsLayers}},
+	suspect.TimeScale:         {CodeTimeScale, []Area{AffectsGPUTime, AffectsIdle}},
 }
 
 // oddities counts GPU activities that are not as they should be.

@@ -184,7 +184,7 @@ func (b *Builder) adopt(source string) {
 	for i := range b.t.queues {
 		b.t.queues[i].device = 0
 	}
-	b.notes = append(b.notes, Finding{"proton", HealthDegraded, int64(b.t.lanes[event.LaneGPU].Len()),
+	b.notes = append(b.notes, Finding{CodeProton, HealthDegraded, int64(b.t.lanes[event.LaneGPU].Len()),
 		"a Proton trace of Triton: kernels with their streams and times, taken to be of GPU 0; it has no launches, operators or steps (record with torch.profiler or Nsight Systems for these)",
 		[]Area{AffectsAttribution, AffectsLayers}})
 }

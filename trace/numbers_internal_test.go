@@ -330,3 +330,16 @@ func TestReaderIsStoppedAtOnce(t *testing.T) {
 		t.Errorf("%d pairs, want one", n)
 	}
 }
+
+// TestEverySuspicionHasACode: a new kind without a row would be a finding that no document explains.
+func TestEverySuspicionHasACode(t *testing.T) {
+	explained := map[Code]bool{}
+	for _, c := range Codes() {
+		explained[c.Code] = true
+	}
+	for kind, s := range suspicions {
+		if !explained[s.code] || len(s.affects) == 0 {
+			t.Errorf("suspicion %d has the code %q, which is not explained, or touches nothing", kind, s.code)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func TestSuspects(t *testing.T) {
 		h := suspect(t, tt.change)
 		var got []string
 		for _, f := range h.Findings {
-			if f.Code == trace.Code("shared-launches") || f.Code == trace.Code("impossible-overlap") || f.Code == trace.Code("time-jump") {
+			if f.Code == trace.CodeSharedLaunches || f.Code == trace.CodeImpossibleOverlap || f.Code == trace.CodeTimeJump {
 				got = append(got, string(f.Code))
 			}
 		}

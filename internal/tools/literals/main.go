@@ -1,7 +1,8 @@
-// Command literals lists comparisons of a value of a closed vocabulary with a string
-// literal. Each closed set of words of this module is a named type with documented
-// constants, and a literal beside it is a second spelling that no compiler checks. A type
-// is a vocabulary where its package declares a constant of it. Tests are read, too.
+// Command literals lists string literals that are compared with a value of a closed
+// vocabulary, or become one outside of its constants. Each closed set of words of this
+// module is a named type with documented constants, and a literal beside it is a second
+// spelling that no compiler checks. A type is a vocabulary where its package declares a
+// constant of it. Comparisons in tests are read, too.
 //
 //	go run ./literals ../..
 //
@@ -35,7 +36,7 @@ func main() {
 		fmt.Println(line)
 	}
 	if len(found) > 0 {
-		fmt.Fprintf(os.Stderr, "literals: %d comparisons with a literal: name the constant\n", len(found))
+		fmt.Fprintf(os.Stderr, "literals: %d literals: name the constant\n", len(found))
 		os.Exit(1)
 	}
 }
@@ -71,6 +72,10 @@ type checker struct {
 
 func (c *checker) visit(n ast.Node) bool {
 	switch n := n.(type) {
+	case *ast.GenDecl:
+		return n.Tok != token.CONST // where words are spelled
+	case *ast.BasicLit:
+		c.made(n)
 	case *ast.BinaryExpr:
 		if n.Op == token.EQL || n.Op == token.NEQ {
 			c.compare(n.X, n.Y)
@@ -89,6 +94,18 @@ func (c *checker) visit(n ast.Node) bool {
 	return true
 }
 
+// made notes a literal that becomes a word of a vocabulary outside the declarations of
+// its constants: a misspelled one is a word that no table has.
+func (c *checker) made(lit *ast.BasicLit) {
+	value := c.pkg.TypesInfo.Types[lit]
+	if c.test || value.Value == nil || value.Value.Kind() != constant.String || constant.StringVal(value.Value) == "" {
+		return
+	}
+	if name := c.closed(value.Type); name != "" {
+		c.note(lit, name+" made of")
+	}
+}
+
 // compare notes a value of a vocabulary beside a literal that is a word: "" is the
 // absence of one.
 func (c *checker) compare(value, literal ast.Expr) {
@@ -100,12 +117,16 @@ func (c *checker) compare(value, literal ast.Expr) {
 	if name == "" {
 		return
 	}
-	at := c.pkg.Fset.Position(literal.Pos())
+	c.note(lit, name+" compared with")
+}
+
+func (c *checker) note(lit *ast.BasicLit, what string) {
+	at := c.pkg.Fset.Position(lit.Pos())
 	file := at.Filename
 	if m := c.pkg.Module; m != nil {
 		file = strings.TrimPrefix(file, m.Dir+"/")
 	}
-	c.found = append(c.found, fmt.Sprintf("%s:%d: %s compared with %s", file, at.Line, name, lit.Value))
+	c.found = append(c.found, fmt.Sprintf("%s:%d: %s %s", file, at.Line, what, lit.Value))
 }
 
 // vocabulary names the closed set of words that a value is of, also where it was

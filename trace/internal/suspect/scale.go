@@ -49,7 +49,7 @@ func scale(g, launches *column.Columns, launchOf []int32, kernel func(i int) boo
 		}
 	}
 	add := func(n int, format string, args ...any) {
-		out = append(out, Finding{"time-scale", int64(n), []string{"gpu-time", "idle"}, fmt.Sprintf(format, args...)})
+		out = append(out, Finding{TimeScale, int64(n), fmt.Sprintf(format, args...)})
 	}
 	switch {
 	case kernels >= leastKernels && short*shortShare > kernels:

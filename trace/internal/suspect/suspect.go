@@ -23,12 +23,25 @@ const (
 	lateStart = 1_000_000_000
 )
 
+// Kind is what is suspicious.
+type Kind uint8
+
+// The kinds.
+const (
+	SharedLaunches    Kind = iota // kernels that name the launch call of another kernel
+	ImpossibleOverlap             // activities of one stream at the same time
+	TimeJump                      // an hour and more in which no GPU works
+	ClocksApart                   // every activity begins a second and more after its launch call
+	NoDurations                   // no activity lasts
+	TimeScale                     // durations that no GPU has, as in another unit
+	Kinds                         // how many there are
+)
+
 // Finding is one of them.
 type Finding struct {
-	Code    string   // of the trace's finding
-	Count   int64    // how many
-	Affects []string // what is not to be trusted
-	Message string   // one sentence with the figures
+	Kind    Kind
+	Count   int64  // how many
+	Message string // one sentence with the figures
 }
 
 // Find looks at the activities of all GPUs, in order of time. launchOf has the row of
@@ -64,23 +77,23 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 		end = max(end, g.End(i))
 	}
 	if shared*sharedShare > g.Len() {
-		out = append(out, Finding{"shared-launches", int64(shared), []string{"attribution", "idle"}, fmt.Sprintf(
+		out = append(out, Finding{SharedLaunches, int64(shared), fmt.Sprintf(
 			"%d kernels name a launch call that another kernel names, too, and that is no graph launch: correlation ids are damaged, and what launched a kernel is not to be trusted", shared)})
 	}
 	if overlap > work/overlapShare {
-		out = append(out, Finding{"impossible-overlap", 1, []string{"gpu-time", "idle", "layers"}, fmt.Sprintf(
+		out = append(out, Finding{ImpossibleOverlap, 1, fmt.Sprintf(
 			"activities of the same stream overlap for %v of %v GPU time, which runs them one after the other: their times are not to be trusted", time.Duration(overlap), time.Duration(work))})
 	}
 	if rest := end - g.Start[0] - jump; jumps > 0 && jump/column.FarSpans > rest {
-		out = append(out, Finding{"time-jump", int64(jumps), []string{"idle", "gpu-time"}, fmt.Sprintf(
+		out = append(out, Finding{TimeJump, int64(jumps), fmt.Sprintf(
 			"no GPU works for %v, and all of the rest of the recording lasts %v: a clock jumped, or the file holds several recordings; idle time is not to be trusted", time.Duration(jump), time.Duration(rest))})
 	}
 	if span := end - g.Start[0]; known && late > max(lateStart, span) {
-		out = append(out, Finding{"clocks-apart", int64(g.Len()), []string{"idle", "attribution"}, fmt.Sprintf(
+		out = append(out, Finding{ClocksApart, int64(g.Len()), fmt.Sprintf(
 			"every GPU activity begins %v or more after its launch call, and all of them last %v: the clocks of host and GPU differ, and what the GPU waits for is unknown", rough(late), rough(span))})
 	}
 	if work == 0 && g.Len() > 1 {
-		out = append(out, Finding{"no-durations", int64(g.Len()), []string{"gpu-time", "idle", "layers"}, fmt.Sprintf(
+		out = append(out, Finding{NoDurations, int64(g.Len()), fmt.Sprintf(
 			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said", g.Len())})
 	}
 	return append(out, scale(g, launches, launchOf, kernel, plain)...)

@@ -11,11 +11,14 @@ import (
 
 const hour = int64(3600e9)
 
+// words are short names of the kinds.
+var words = [suspect.Kinds]string{"shared-launches", "impossible-overlap", "time-jump", "clocks-apart", "no-durations", "time-scale"}
+
 // found are the codes of what n activities show, each of dur ns, step ns after the one before; change may alter them.
 func found(n int, step, dur int64, change func(g *column.Columns, launch []int32)) string {
 	var codes []string
 	for _, f := range findings(n, step, dur, change) {
-		codes = append(codes, fmt.Sprint(f.Code, "=", f.Count))
+		codes = append(codes, fmt.Sprint(words[f.Kind], "=", f.Count))
 	}
 	return strings.Join(codes, " ")
 }
@@ -172,7 +175,7 @@ func TestTimeScale(t *testing.T) {
 		}
 		got := ""
 		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true }, func(int32) bool { return !c.graphs }) {
-			got += f.Code
+			got += words[f.Kind]
 		}
 		if got != c.want {
 			t.Errorf("calls of %d ns, graphs %v: %q, want %q", c.call, c.graphs, got, c.want)

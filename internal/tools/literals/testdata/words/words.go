@@ -41,4 +41,7 @@ func judge(s Stage, n Name, l Level, t string) int {
 	return 5
 }
 
+// made is of a word that is spelled twice.
+var made Stage = "decode" // 6
+
 var _ = judge
