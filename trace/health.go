@@ -62,21 +62,21 @@ const (
 
 // Codes of losses, by reason.
 const (
-	CodeLossTruncated        Code = lossPrefix + Code(event.Truncated)
-	CodeLossBadEvent         Code = lossPrefix + Code(event.BadEvent)
-	CodeLossBadTime          Code = lossPrefix + Code(event.BadTime)
-	CodeLossNegativeDuration Code = lossPrefix + Code(event.NegativeDuration)
-	CodeLossNotCollected     Code = lossPrefix + Code(event.NotCollected)
-	CodeLossNoDuration       Code = lossPrefix + Code(event.NoDuration)
-	CodeLossUnmatched        Code = lossPrefix + Code(event.Unmatched)
-	CodeLossUnknownKind      Code = lossPrefix + Code(event.UnknownKind)
-	CodeLossUnread           Code = lossPrefix + Code(event.Unread)
-	CodeLossUnknownPhase     Code = lossPrefix + Code(event.UnknownPhase)
-	CodeLossBadCompression   Code = lossPrefix + Code(event.BadCompression)
-	CodeLossRepaired         Code = lossPrefix + Code(event.Repaired)
-	CodeLossLimit            Code = lossPrefix + Code(event.Limit)
-	CodeLossDropped          Code = lossPrefix + Code(event.Dropped)
-	CodeLossMissingTable     Code = lossPrefix + Code(event.MissingTable)
+	CodeLossTruncated        Code = "loss-truncated"
+	CodeLossBadEvent         Code = "loss-bad-event"
+	CodeLossBadTime          Code = "loss-bad-time"
+	CodeLossNegativeDuration Code = "loss-negative-duration"
+	CodeLossNotCollected     Code = "loss-not-collected"
+	CodeLossNoDuration       Code = "loss-no-duration"
+	CodeLossUnmatched        Code = "loss-unmatched"
+	CodeLossUnknownKind      Code = "loss-unknown-kind"
+	CodeLossUnread           Code = "loss-not-read"
+	CodeLossUnknownPhase     Code = "loss-unknown-phase"
+	CodeLossBadCompression   Code = "loss-bad-compression"
+	CodeLossRepaired         Code = "loss-repaired"
+	CodeLossLimit            Code = "loss-limit"
+	CodeLossDropped          Code = "loss-dropped"
+	CodeLossMissingTable     Code = "loss-missing-table"
 )
 
 // Codes of notes that say how activities are linked with their launches, where that is not by correlation: "linked-by-" and a [Link].
@@ -87,10 +87,8 @@ const (
 	CodeLinkedByOpExternalID Code = "linked-by-op-external-id"
 )
 
-const lossPrefix Code = "loss-"
-
 // CodeOfLoss is the code of the [Finding] that says what was lost for one reason.
-func CodeOfLoss(reason event.Loss) Code { return lossPrefix + Code(reason) }
+func CodeOfLoss(reason event.Loss) Code { return Code("loss-" + string(reason)) }
 
 // Code names a kind of [Finding]. It is stable.
 type Code string
