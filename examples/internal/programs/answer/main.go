@@ -4,11 +4,8 @@ import (
 	"context"
 	"flag"
 
-	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/published"
-	"github.com/llmstrata/strata/triage"
 )
 
 // options are the program's own flags.
@@ -48,45 +45,16 @@ func Program() app.Program {
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
 	defer app.CollectOften()()
-	if env.Boundaries == published.AnchorOpens {
-		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
-	}
-	paths := env.Args
-	if env.Trace != "" {
-		paths = append([]string{env.Trace}, paths...)
-	}
-	if len(paths) > 0 {
-		env.Trace = paths[0] // the model's config is looked for beside it
-	}
-	opts := Options{Question: *o.question, TP: o.TP, EP: o.EP}
+	paths, opts := env.Paths(), Options{Question: *o.question, TP: o.TP, EP: o.EP}
 	var err error
-	if opts.Report.Layers, err = env.LayerOptions(); err != nil {
+	if opts.Report, err = env.ReportOptions(ctx, paths, &o.Reckoning, o.against); err != nil {
 		return err
 	}
-	if opts.Report.Device, err = env.DeviceID(); err != nil {
-		return err
-	}
-	if opts.Report.Light, err = o.Options(); err != nil {
-		return err
-	}
-	rec, err := env.OpenRun(ctx, paths, o.allRanks || opts.Question == Ranks)
+	rec, server, err := env.OpenServed(ctx, paths, o.allRanks || opts.Question == Ranks)
 	if err != nil {
 		return err
 	}
-	if !env.Demo() {
-		var files []string
-		for _, p := range rec.Parts {
-			files = append(files, p.Path)
-		}
-		if opts.Report.Server, err = triage.ReadBeside(files...); err != nil {
-			return err
-		}
-	}
-	if o.against != "" {
-		if opts.Report.Against, err = env.Open(ctx, o.against, strata.Options{}); err != nil {
-			return err
-		}
-	}
+	opts.Report.Server = server
 	env.Step("analysing", 0, 0)
 	a, err := Make(ctx, rec, opts)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -56,24 +55,13 @@ func Program() app.Program {
 
 func (o *options) run(ctx context.Context, env *app.Env) error {
 	defer app.CollectOften()()
-	if env.Boundaries == published.AnchorOpens {
-		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
-	}
-	paths := env.Args
-	if env.Trace != "" {
-		paths = append([]string{env.Trace}, paths...)
-	}
-	if len(paths) > 0 {
-		env.Trace = paths[0] // the model's config is looked for beside it
-	}
-	opts, err := o.options(env)
+	paths := env.Paths()
+	opts, err := env.ReportOptions(ctx, paths, &o.Reckoning, o.against)
 	if err != nil {
 		return err
 	}
-	if o.against != "" {
-		if opts.Against, err = env.Open(ctx, o.against, strata.Options{}); err != nil {
-			return err
-		}
+	if opts.Gates, err = gates(env.FailOn.List); err != nil {
+		return err
 	}
 	r, err := o.analyze(ctx, env, paths, opts)
 	if err != nil {
@@ -113,23 +101,6 @@ func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) erro
 	return nil
 }
 
-// options turns the flags into options of the analysis.
-func (o *options) options(env *app.Env) (strata.ReportOptions, error) {
-	var opts strata.ReportOptions
-	var err error
-	if opts.Layers, err = env.LayerOptions(); err != nil {
-		return opts, err
-	}
-	if opts.Device, err = env.DeviceID(); err != nil {
-		return opts, err
-	}
-	if opts.Gates, err = gates(env.FailOn.List); err != nil {
-		return opts, err
-	}
-	opts.Light, err = o.Options()
-	return opts, err
-}
-
 // analyze reports on what is named: on all ranks of a recording, or on the files of one.
 func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opts strata.ReportOptions) (*strata.Report, error) {
 	ranks, err := env.FindRanks(ctx, paths, *o.recordings)
@@ -154,19 +125,11 @@ func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opt
 		}
 		return r, nil
 	}
-	rec, err := env.OpenRun(ctx, paths, false)
+	rec, server, err := env.OpenServed(ctx, paths, false)
 	if err != nil {
 		return nil, err
 	}
-	var files []string
-	for _, p := range rec.Parts {
-		files = append(files, p.Path)
-	}
-	if !env.Demo() {
-		if opts.Server, err = triage.ReadBeside(files...); err != nil {
-			return nil, err
-		}
-	}
+	opts.Server = server
 	env.Step("analysing", 0, 0)
 	return strata.Analyze(ctx, rec, opts)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gate"
-	"github.com/llmstrata/strata/internal/published"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -148,8 +147,8 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		return err
 	}
 	env.Trace = cmp.Or(path, o.server.settings.O.OutputDir) // the model's config is looked for beside it
-	if env.Boundaries == published.AnchorOpens {
-		return app.Usagef("--boundaries %s is for programs that print layers", env.Boundaries)
+	if err := env.RefusePublished(); err != nil {
+		return err
 	}
 	layers, err := env.LayerOptions()
 	if err != nil {
