@@ -286,9 +286,9 @@ func seriesOf(ops []Operation) []compare.Operation {
 	out := make([]compare.Operation, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		class := "host"
+		class := compare.OfHost
 		if op.Kind == opKernel {
-			class = "memory"
+			class = compare.Memory
 		}
 		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}
 	}

@@ -129,9 +129,10 @@ func (r *Run) host() *compare.Host {
 		h.Operations = append(h.Operations, seriesOf(list)...)
 	}
 	for _, f := range []struct {
-		name, class string
-		values      []float64
-	}{{compare.FigureWall, "host", r.wall}, {compare.FigureStep, "host", r.step}, {compare.FigureGap, "host", r.gap}, {figureGPU, "memory", r.gpu}, {figureAPI, "host", r.api}} {
+		name   string
+		class  compare.Class
+		values []float64
+	}{{compare.FigureWall, compare.OfHost, r.wall}, {compare.FigureStep, compare.OfHost, r.step}, {compare.FigureGap, compare.OfHost, r.gap}, {figureGPU, compare.Memory, r.gpu}, {figureAPI, compare.OfHost, r.api}} {
 		if len(f.values) == len(r.wall) { // a gap is missing where nothing follows
 			h.Operations = append(h.Operations, compare.Operation{Kind: compare.FigureKind, Name: f.name, Class: f.class, Steps: nanoseconds(f.values)})
 		}

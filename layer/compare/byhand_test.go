@@ -16,15 +16,11 @@ import (
 
 // steady is a run of eight equal passes: times in µs of gate_up_proj, attention, idle time.
 func steady(gateUp, attention, idle float64) *compare.Side {
-	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Rows: []compare.RowName{
-		{Operator: "gate_up_proj", Class: "memory", Kernels: []string{"gemm"}}, {Operator: "attention", Class: "memory", Kernels: []string{"fmha"}}, {Operator: "idle", Class: "waiting"}}}
+	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Parts: []compare.Part{
+		compare.MadePart("gate_up_proj", "gemm", compare.Memory), compare.MadePart("attention", "fmha", compare.Memory), compare.MadePart("idle", "", compare.Waiting)}}
 	for i := range 8 {
-		p := compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1, Launches: []int{32, 32, 0}}
-		for _, us := range []float64{gateUp, attention, idle} {
-			p.Rows = append(p.Rows, time.Duration(1e3*us))
-			p.Wall += time.Duration(1e3 * us)
-		}
-		run.Passes = append(run.Passes, p)
+		us := func(x float64) time.Duration { return time.Duration(1e3 * x) }
+		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1}, 32, us(gateUp), us(attention), us(idle))
 	}
 	return &compare.Side{Runs: []compare.Run{run}}
 }

@@ -37,7 +37,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 // compareSlowest compares two sides by the rank that stands for each run.
 func compareSlowest(a, b *Side, o Options) (*Report, error) {
 	p := o.params()
-	sides := [2]*Side{complete(a), complete(b)}
+	sides := [2]*Side{a, b}
 	m := p.match(sides, &o)
 	if o.PassA != nil || o.PassB != nil {
 		var err error
@@ -179,7 +179,7 @@ type comparison struct {
 	categories bool // rows are categories
 	rows       *rowSet
 	renamed    map[string]string // of side B: what a kernel was called before
-	parts      [2][]part
+	parts      [2][]rowTimes
 	filled     int // launches
 
 	series []series
@@ -234,15 +234,15 @@ func (c *comparison) floor(r *Report, o *Options) {
 	default:
 		r.Floor, r.FloorFrom = c.p.FloorElsewhere, "assumed: the GPUs differ or are not known"
 	}
-	c.noise = evenly(r.Floor)
+	c.noise = floors{common: r.Floor}
 }
 
 // collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their kernels; what adds up to the pass
 // is the time that they have of it.
 func (c *comparison) collect() {
 	c.divide()
-	c.parts = [2][]part{c.measure(0), c.measure(1)}
-	total, waits := series{class: memory}, series{class: waiting}
+	c.parts = [2][]rowTimes{c.measure(0), c.measure(1)}
+	total, waits := series{class: Memory}, series{class: Waiting}
 	lost := make([]bool, len(c.rows.names))
 	for i := range c.rows.names {
 		a, b := &c.parts[0][i], &c.parts[1][i]
@@ -256,7 +256,7 @@ func (c *comparison) collect() {
 		s.other = len(a.kernels) > 0 && len(b.kernels) > 0 && a.kernels[0].name != b.kernels[0].name
 		c.series = append(c.series, s)
 		switch {
-		case s.class == waiting || lost[i]:
+		case s.class == Waiting || lost[i]:
 			waits.a, waits.b = add(waits.a, a.exclusive), add(waits.b, b.exclusive)
 		default:
 			total.a, total.b = add(total.a, a.full), add(total.b, b.full)
@@ -267,7 +267,7 @@ func (c *comparison) collect() {
 	}
 	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
 	for i := range c.kinds.rows {
-		if c.scrambled() && c.series[i].class != waiting || lost[i] {
+		if c.scrambled() && c.series[i].class != Waiting || lost[i] {
 			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
 		}
 	}
@@ -275,7 +275,7 @@ func (c *comparison) collect() {
 	if !c.runs && min(len(total.a), len(total.b)) == 1 && c.work.judged { // no pass shows how the total varies: as its rows do
 		var v float64
 		for i := range c.kinds.rows {
-			if c.series[i].class != waiting && !lost[i] {
+			if c.series[i].class != Waiting && !lost[i] {
 				v += c.kinds.rows[i].se * c.kinds.rows[i].se
 			}
 		}
@@ -316,7 +316,7 @@ func (c *comparison) fill(r *Report) {
 	as, bs := c.means(0, nil), c.means(1, nil)
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
-		row := Row{Operator: name, Class: classNames[c.rows.class[i]], Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(),
+		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(),
 			Seen: time.Duration(j.seen(c.p, len(c.rows.names)))}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
@@ -408,7 +408,7 @@ func (c *comparison) judgeKernels(r *Report) {
 				}
 			}
 			all = append(all, d)
-			list = append(list, series{class: classNamed[r.Rows[i].Class], a: d.times[0], b: d.times[1], single: true})
+			list = append(list, series{class: r.Rows[i].Class, a: d.times[0], b: d.times[1], single: true})
 		}
 	}
 	for i, j := range c.p.judgeAll(list, c.pass, c.noise, c.runs, c.sameGPU).rows {

@@ -20,8 +20,9 @@ import (
 
 // parts of a decode pass of 10 ms: mean in µs, class, relative spread from pass to pass.
 var parts = []struct {
-	name, class string
-	us, spread  float64
+	name       string
+	class      compare.Class
+	us, spread float64
 }{
 	{"qkv_proj", "memory", 900, 0.003}, {"attention", "memory", 1100, 0.004}, {"o_proj", "memory", 700, 0.003}, {"gate_up_proj", "memory", 2600, 0.002},
 	{"down_proj", "memory", 1500, 0.002}, {"input_norm", "latency", 300, 0.006}, {"post_norm", "latency", 310, 0.006}, {"rope", "latency", 200, 0.008},
@@ -34,21 +35,18 @@ func side(seed uint64, passes int, change func(name string, us float64) float64)
 	r := rand.New(rand.NewPCG(seed, 1))
 	run := compare.Run{Trace: fmt.Sprintf("run-%d.json", seed), GPU: "NVIDIA H100 80GB HBM3", Health: "ok"}
 	for _, p := range parts {
-		run.Rows = append(run.Rows, compare.RowName{Operator: p.name, Class: p.class, Kernels: []string{p.name + "_kernel<1>"}})
+		run.Parts = append(run.Parts, compare.MadePart(p.name, p.name+"_kernel<1>", p.class))
 	}
 	for i := range passes {
-		pass := compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 16, Tokens: 16, Start: int64(i) * 1e7, Graph: 1}
+		var times []time.Duration
 		for _, p := range parts {
 			us := p.us * (1 + p.spread*r.NormFloat64())
 			if change != nil {
 				us = change(p.name, us)
 			}
-			d := time.Duration(1e3 * max(us, 0))
-			pass.Rows = append(pass.Rows, d)
-			pass.Launches = append(pass.Launches, 32)
-			pass.Wall += d
+			times = append(times, time.Duration(1e3*max(us, 0)))
 		}
-		run.Passes = append(run.Passes, pass)
+		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 16, Tokens: 16, Start: int64(i) * 1e7, Graph: 1}, 32, times...)
 	}
 	return &compare.Side{Label: fmt.Sprint("run ", seed), Runs: []compare.Run{run}}
 }
@@ -237,9 +235,9 @@ func TestSavedSide(t *testing.T) {
 		t.Errorf("saved: %+v\nwant %+v", y, x)
 	}
 	for name, edit := range map[string][2]string{
-		"another schema": {"strata.baseline/1", "strata.other/1"}, "a class that is none": {`"memory"`, `"heavy"`}, "times that do not add up": {`"wall_ns":`, `"wall_ns":1`},
-		"cut": {`"runs"`, `"ru`}, "launches below none": {`"launches":[`, `"launches":[-`}, "a share above all": {`"graph_share":`, `"graph_share":7`},
-		"a pass twice": {`"index":1,`, `"index":0,`}, "a row twice": {`"operator":"attention"`, `"operator":"idle"`},
+		"another schema": {"strata.baseline/2", "strata.other/1"}, "a class that is none": {`"memory"`, `"heavy"`}, "times that do not add up": {`"wall_ns":`, `"wall_ns":1`},
+		"cut": {`"runs"`, `"ru`}, "launches below none": {`"n":32`, `"n":-32`}, "a share above all": {`"graph_share":`, `"graph_share":7`},
+		"a pass twice": {`"index":1,`, `"index":0,`}, "a part twice": {`"part":1,`, `"part":0,`},
 	} {
 		text := strings.Replace(buf.String(), edit[0], edit[1], 1)
 		if _, err := compare.ReadSide(strings.NewReader(text)); !errors.Is(err, compare.ErrBaseline) {
@@ -254,7 +252,7 @@ func FuzzReadSide(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(buf.Bytes())
-	f.Add([]byte(`{"schema":"strata.baseline/1","runs":[{}]}`))
+	f.Add([]byte(`{"schema":"strata.baseline/2","runs":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := compare.ReadSide(bytes.NewReader(data))
 		if err != nil {
@@ -293,8 +291,8 @@ func TestHiddenKernelsCount(t *testing.T) {
 	}
 	for _, p := range run.Passes {
 		launches := 0
-		for _, n := range p.Launches {
-			launches += n
+		for _, t := range p.Parts {
+			launches += t.Count
 		}
 		if launches != 2 || p.Wall != 200*time.Microsecond && p.Index < 2 {
 			t.Errorf("pass %d: %d launches in %v, want 2", p.Index, launches, p.Wall)
@@ -307,7 +305,7 @@ func TestHiddenKernelsCount(t *testing.T) {
 
 // TestShortKernelsAreBoundByLatency: a row whose mean launch takes three times the shortest kernels at most is bound by latency.
 func TestShortKernelsAreBoundByLatency(t *testing.T) {
-	for norm, want := range map[int64]string{6000: "latency", 6001: "memory"} {
+	for norm, want := range map[int64]compare.Class{6000: compare.Latency, 6001: compare.Memory} {
 		b := trace.NewBuilder(trace.Options{})
 		for pass := range 3 {
 			at := int64(pass) * 100_000
@@ -329,14 +327,14 @@ func TestShortKernelsAreBoundByLatency(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		for _, r := range run.Rows {
-			if r.Operator == "norm" {
+		var got compare.Class
+		for _, r := range run.Parts {
+			if r.Category == "norm" {
 				got = r.Class
 			}
 		}
 		if got != want {
-			t.Errorf("kernels of %d ns beside some of 2000: %q, want %q: %+v", norm, got, want, run.Rows)
+			t.Errorf("kernels of %d ns beside some of 2000: %q, want %q: %+v", norm, got, want, run.Parts)
 		}
 	}
 }

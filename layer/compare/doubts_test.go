@@ -111,9 +111,9 @@ func TestSharedFactorNeedsTheSameKernels(t *testing.T) {
 		want  bool
 	}{{nil, true}, {[]string{"norm"}, true}, {[]string{"qkv_proj", "attention", "experts", "o_proj", "gate_up_proj", "down_proj"}, false}} {
 		a, b := side(1, 8, nil), side(2, 8, times("", 0.85))
-		for i, row := range b.Runs[0].Rows {
+		for i, row := range b.Runs[0].Parts {
 			if slices.Contains(c.other, row.Operator) {
-				b.Runs[0].Rows[i].Kernels = []string{"another_kernel"}
+				b.Runs[0].Parts[i].Name = "another_kernel"
 			}
 		}
 		r := report(t, a, b, compare.Options{})

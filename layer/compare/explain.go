@@ -15,7 +15,7 @@ import (
 // because says what a row's change comes from: launches × work × rate, other kernels, the path, single passes. It says nothing where the row did not
 // change by as much as a finding.
 func (c *comparison) because(r *Row, row int) string {
-	if abs(r.kernelDelta()) < c.least() || r.Class == classNames[waiting] || r.Status != Unchanged || r.LaunchesA == 0 || r.LaunchesB == 0 {
+	if abs(r.kernelDelta()) < c.least() || r.Class == Waiting || r.Status != Unchanged || r.LaunchesA == 0 || r.LaunchesB == 0 {
 		return ""
 	}
 	var say []string
@@ -210,7 +210,7 @@ func (p params) trend(x []float64) (change float64, ok bool) {
 
 // mixed tests whether single passes of one side changed by so much that the mean did: a median does not see it.
 func (p params) mixed(s series, pass float64) bool {
-	if s.class == waiting || s.class == transfer || s.class == host {
+	if s.class == Waiting || s.class == Transfer || s.class == OfHost {
 		return false
 	}
 	_, _, ok := p.some(s.a, s.b)
@@ -220,15 +220,15 @@ func (p params) mixed(s series, pass float64) bool {
 // The parts of a waterfall, in its order.
 var cascade = []struct {
 	name  string
-	class class
-	of    func(name string, k class) bool
+	class Class
+	of    func(name string, k Class) bool
 }{
-	{"kernels", memory, func(name string, k class) bool { return k == compute || k == memory }},
-	{"small kernels", latency, func(name string, k class) bool { return k == latency }},
-	{"exposed communication", transfer, func(name string, k class) bool { return k == transfer }},
-	{"waiting for ranks", waiting, func(name string, k class) bool { return name == rowWaiting }},
-	{"between kernels", waiting, func(name string, k class) bool { return k == waiting && name != rowWaiting && name != rowBetween }},
-	{"between steps", waiting, func(name string, k class) bool { return name == rowBetween }},
+	{"kernels", Memory, func(name string, k Class) bool { return k == Memory }},
+	{"small kernels", Latency, func(name string, k Class) bool { return k == Latency }},
+	{"exposed communication", Transfer, func(name string, k Class) bool { return k == Transfer }},
+	{"waiting for ranks", Waiting, func(name string, k Class) bool { return name == rowWaiting }},
+	{"between kernels", Waiting, func(name string, k Class) bool { return k == Waiting && name != rowWaiting && name != rowBetween }},
+	{"between steps", Waiting, func(name string, k Class) bool { return name == rowBetween }},
 }
 
 // waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both sides, they are a part of their own.
@@ -237,7 +237,7 @@ func (c *comparison) waterfall(r *Report) {
 	known := [2]bool{true, true}
 	for side := range floors {
 		for i := range c.rows.names {
-			if k := c.rows.class[i]; k != compute && k != memory {
+			if k := c.rows.class[i]; k != Memory {
 				continue // small kernels are as short as they get
 			}
 			floors[side] += min(c.parts[side][i].work.Floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
@@ -250,7 +250,7 @@ func (c *comparison) waterfall(r *Report) {
 	}
 	for _, part := range cascade {
 		s := series{class: part.class}
-		row := Row{Operator: part.name, Class: classNames[part.class], Kernels: []KernelDelta{}}
+		row := Row{Operator: part.name, Class: part.class, Kernels: []KernelDelta{}}
 		for i, name := range c.rows.names {
 			if !part.of(name, c.rows.class[i]) {
 				continue
@@ -264,8 +264,8 @@ func (c *comparison) waterfall(r *Report) {
 			continue
 		}
 		j := c.p.judge(s, 0, c.pass, c.noise.of(part.class), c.runs)
-		if part.class == memory && known[0] && known[1] {
-			f := Row{Operator: "floor", Class: classNames[memory], Judged: true, Kernels: []KernelDelta{}}
+		if part.class == Memory && known[0] && known[1] {
+			f := Row{Operator: "floor", Class: Memory, Judged: true, Kernels: []KernelDelta{}}
 			f.A, f.B = floors[0], floors[1]
 			f.Delta = f.B - f.A
 			f.KernelA, f.KernelB, f.Low, f.High = f.A, f.B, f.Delta, f.Delta
@@ -277,7 +277,7 @@ func (c *comparison) waterfall(r *Report) {
 		row.Judged = j.judged
 		row.Low, row.High = row.Delta-time.Duration(j.half()), row.Delta+time.Duration(j.half())
 		least := c.p.MinShare
-		if part.class == waiting {
+		if part.class == Waiting {
 			least = c.p.MinWait
 		}
 		row.Significant = j.judged && j.p < c.p.Alpha/float64(len(cascade)) && math.Abs(float64(row.Delta)) >= least*c.pass

@@ -39,7 +39,7 @@ func (c *comparison) findings(r *Report) {
 			kind, text = finding.OperatorNew, row.Operator+" is new"
 		case row.Status == Removed:
 			kind, text = finding.OperatorRemoved, row.Operator+" is gone"
-		case row.Class == classNames[waiting]:
+		case row.Class == Waiting:
 			kind = finding.WaitChanged
 			text = strings.NewReplacer(" is slower", " grew", " is faster", " shrank").Replace(text)
 		}
@@ -162,7 +162,7 @@ func (c *comparison) worst(r *Report) finding.Finding {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if !row.Judged && row.Class == classNames[waiting] && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.PerStep) {
+		if !row.Judged && row.Class == Waiting && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.PerStep) {
 			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), c.p.WaitPasses)
 			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew", text, row.Delta)
 		}
@@ -297,7 +297,7 @@ func (c *comparison) notes(r *Report) {
 			}
 		}
 	}
-	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == "host" }) {
+	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == OfHost }) {
 		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
 	}
 	for side, s := range c.sides {

@@ -158,7 +158,7 @@ func (r *Report) hostTarget(limit float64) (Interval, time.Duration, string) {
 	clear := false
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
-		if row.Class != classNames[host] || !row.Judged || row.Status == Renamed {
+		if row.Class != OfHost || !row.Judged || row.Status == Renamed {
 			continue
 		}
 		if is := row.Significant && row.Delta > 0; is && !clear || is == clear && row.Delta > worst.Delta {

@@ -25,8 +25,8 @@ type Operation struct {
 	// Kind is the family in which operations are judged together, such as "range", "api", "kernel".
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// Class is how its time behaves: "host", or the class of a row (see [RowName]).
-	Class string `json:"class"`
+	// Class is how its time behaves: "host", or the class of a row (see [Part]).
+	Class Class `json:"class"`
 	// Place is what surrounds it: the operation inside which it runs, "" for none. With Count, which is how often it occurs in a step,
 	// it tells a renamed operation from a new one.
 	Place string  `json:"place"`
@@ -69,7 +69,7 @@ type HostRow struct {
 	Kind string `json:"kind"` // range, frame or API call
 	Name string `json:"name"` // name of the operation
 	// Class is that of the operation (see [Operation]).
-	Class string `json:"class"`
+	Class Class `json:"class"`
 	Interval
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
@@ -117,7 +117,7 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
 		h.p.HostFloor = r.Floor
 	}
-	wall := series{class: host}
+	wall := series{class: OfHost}
 	for side, hosts := range h.sides {
 		var walls []float64
 		for _, x := range hosts {
@@ -192,7 +192,7 @@ func (h *hostComparison) add(side, run int, x *Operation) {
 	k := opKey{x.Kind, x.Name}
 	op := h.ops[k]
 	if op == nil {
-		op = &hostOp{series: series{class: classNamed[x.Class]}}
+		op = &hostOp{series: series{class: x.Class}}
 		h.ops[k] = op
 		h.keys = append(h.keys, k)
 	}
@@ -269,7 +269,7 @@ func (h *hostComparison) between() int {
 	var ratios, own []float64
 	for _, k := range h.keys {
 		s := h.ops[k].series
-		if k.kind == FigureKind || s.class != host {
+		if k.kind == FigureKind || s.class != OfHost {
 			continue
 		}
 		r := h.p.judge(s, 0, h.step, 0, h.runs)
@@ -328,7 +328,7 @@ func (h *hostComparison) kinds() []string {
 func (h *hostComparison) judge(s series, o *Options) result {
 	floor := h.p.Floor
 	switch {
-	case s.class == host:
+	case s.class == OfHost:
 		floor = h.p.HostFloor
 	case o.Floor > 0:
 		floor = o.Floor
@@ -373,7 +373,7 @@ func interval(s series, r result) Interval {
 func (h *hostComparison) row(k opKey) HostRow {
 	op := h.ops[k]
 	j := &op.judged
-	r := HostRow{Kind: k.kind, Name: k.name, Class: classNames[op.series.class], Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
+	r := HostRow{Kind: k.kind, Name: k.name, Class: op.series.class, Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
 		Seen: time.Duration(j.seen(h.p, len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
 	if k == (opKey{FigureKind, FigureGap}) { // a pause of the server is no typical gap
 		half := time.Duration(j.half())

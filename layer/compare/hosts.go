@@ -57,9 +57,6 @@ func (h *Host) check() error {
 	}
 	for i := range h.Operations {
 		op := &h.Operations[i]
-		if _, ok := classNamed[op.Class]; !ok {
-			return fmt.Errorf("operation %q has the class %q", op.Name, op.Class)
-		}
 		if len(op.Steps) != len(h.Walls) {
 			return fmt.Errorf("operation %q has %d times for %d steps", op.Name, len(op.Steps), len(h.Walls))
 		}

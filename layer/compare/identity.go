@@ -85,9 +85,9 @@ type signed2 struct {
 
 func signatureOf(r *Run, p *Pass) signature {
 	counts := map[string]int{}
-	for _, k := range p.Kernels {
-		if k.Count > 0 {
-			counts[r.Kernels[k.Kernel].Base] += k.Count
+	for of, t := range p.kernels(r) {
+		if t.Count > 0 {
+			counts[of.Base] += t.Count
 		}
 	}
 	out := make(signature, 0, len(counts))
@@ -168,44 +168,10 @@ func (g *group) of(side, runs int) *chosen {
 // gpuTime is what a pass's kernels take, waiting for other ranks apart.
 func (p *Pass) gpuTime() time.Duration {
 	var sum time.Duration
-	for _, k := range p.Kernels {
-		sum += k.Time
+	for i := range p.Parts {
+		sum += p.Parts[i].Time
 	}
 	return sum
-}
-
-// complete returns runs whose passes have kernels: a file of an older version has rows only, each of which stands for one kernel.
-func complete(s *Side) *Side {
-	out := *s
-	out.Runs = slices.Clone(s.Runs)
-	for i := range out.Runs {
-		r := &out.Runs[i]
-		if len(r.Kernels) > 0 {
-			continue
-		}
-		r.Passes = slices.Clone(r.Passes)
-		of := make([]int, len(r.Rows)) // kernel of a row, and one
-		for row, n := range r.Rows {
-			if classNamed[n.Class] == waiting {
-				continue
-			}
-			name := n.Operator
-			if len(n.Kernels) > 0 {
-				name = n.Kernels[0]
-			}
-			r.Kernels = append(r.Kernels, KernelName{Name: name, Base: name, Operator: n.Operator, Category: n.Operator, Row: row})
-			of[row] = len(r.Kernels)
-		}
-		for p := range r.Passes {
-			pass := &r.Passes[p]
-			for row, d := range pass.Rows {
-				if k := of[row]; k > 0 && (d > 0 || pass.Launches[row] > 0) {
-					pass.Kernels = append(pass.Kernels, KernelTime{Kernel: k - 1, Count: pass.Launches[row], Exclusive: d, Time: d})
-				}
-			}
-		}
-	}
-	return &out
 }
 
 // cut reports whether the window cuts a pass: its reader says so, or it is at an end of the run and runs a part of another pass's kernels.
@@ -304,8 +270,8 @@ func (g *group) perBase(sides [2]*Side) map[string]float64 {
 	out := map[string]float64{}
 	for _, at := range g.passes {
 		run := &sides[at.side].Runs[at.run]
-		for _, k := range run.Passes[at.pass].Kernels {
-			out[run.Kernels[k.Kernel].Base] += float64(k.Time) / float64(len(g.passes))
+		for of, t := range run.Passes[at.pass].kernels(run) {
+			out[of.Base] += float64(t.Time) / float64(len(g.passes))
 		}
 	}
 	return out
@@ -423,7 +389,7 @@ type account struct {
 }
 
 // account adds up a side's part of a group.
-func (g *group) account(side *Side, at int, label func(*KernelName) string) *account {
+func (g *group) account(side *Side, at int, label func(*Part) string) *account {
 	a := &account{label: map[string]float64{}, op: map[string]float64{}}
 	var time, ops float64
 	for _, pl := range g.passes {
@@ -434,14 +400,13 @@ func (g *group) account(side *Side, at int, label func(*KernelName) string) *acc
 		pass := &run.Passes[pl.pass]
 		a.n++
 		a.layers = max(a.layers, pass.NumLayers, len(pass.PerLayer))
-		for _, k := range pass.Kernels {
-			n := &run.Kernels[k.Kernel]
-			time += float64(k.Time)
-			a.label[label(n)] += float64(k.Time)
-			a.counts += float64(k.Count)
-			if n.Op != "" {
-				a.op[n.Op] += float64(k.Count)
-				ops += float64(k.Count)
+		for of, t := range pass.kernels(run) {
+			time += float64(t.Time)
+			a.label[label(of)] += float64(t.Time)
+			a.counts += float64(t.Count)
+			if of.Op != "" {
+				a.op[of.Op] += float64(t.Count)
+				ops += float64(t.Count)
 			}
 		}
 	}
@@ -456,10 +421,10 @@ func (g *group) account(side *Side, at int, label func(*KernelName) string) *acc
 	return a
 }
 
-// label is what a kernel counts as: its operator, or its category where that is unknown or not asked for.
-func (n *KernelName) label(categories bool) string {
-	if n.Operator == rowCopies || !categories && n.Operator != "" && n.Operator != opname.Other {
-		return n.Operator
+// label is what a part counts as: its operator, or its category where that is unknown or not asked for.
+func (p *Part) label(categories bool) string {
+	if !p.isKernel() || p.Operator == rowCopies || !categories && p.Operator != "" && p.Operator != opname.Other {
+		return p.Operator
 	}
-	return n.Category
+	return p.Category
 }

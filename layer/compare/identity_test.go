@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,22 +25,19 @@ func runOf(passes ...[]use1) Run {
 	for _, uses := range passes {
 		for _, u := range uses {
 			if _, ok := at[u.name]; !ok {
-				at[u.name] = len(r.Rows)
-				r.Rows = append(r.Rows, RowName{Operator: u.name, Class: classNames[memory], Kernels: []string{u.name}})
-				r.Kernels = append(r.Kernels, KernelName{Name: u.name, Base: u.name, Operator: u.name, Category: "gemm", Row: at[u.name]})
+				at[u.name] = len(r.Parts)
+				r.Parts = append(r.Parts, MadePart(u.name, u.name, Memory))
 			}
 		}
 	}
 	for i, uses := range passes {
-		p := Pass{Index: i, Stage: layer.StageDecode, Batch: -1, Tokens: -1, Followed: true, Rows: make([]time.Duration, len(r.Rows)), Launches: make([]int, len(r.Rows))}
+		p := Pass{Index: i, Stage: layer.StageDecode, Batch: -1, Tokens: -1, Followed: true}
 		for _, u := range uses {
 			d := time.Duration(1e3 * u.us)
-			k := at[u.name]
-			p.Kernels = append(p.Kernels, KernelTime{Kernel: k, Count: u.count, Exclusive: d, Time: d})
-			p.Rows[k] += d
-			p.Launches[k] += u.count
+			p.Parts = append(p.Parts, PartTime{Part: at[u.name], Count: u.count, Exclusive: d, Time: d})
 			p.Wall += d
 		}
+		slices.SortFunc(p.Parts, func(x, y PartTime) int { return x.Part - y.Part })
 		r.Passes = append(r.Passes, p)
 	}
 	return r
@@ -80,7 +78,7 @@ func numbersOfIdentity() map[string]number {
 		}},
 		"Alike": {0.699, 0.701, func(p params, x float64) bool { // of side B's time in an operator that A has
 			a, b := runOf([]use1{{"attention", 10, 100}}), runOf([]use1{{"attention", 10, 100 * x}, {"lm_head", 1, 100 * (1 - x)}})
-			a.Kernels[0].Base = "another"
+			a.Parts[0].Base = "another"
 			return p.match([2]*Side{sideOf(a), sideOf(b)}, &Options{}).why == ""
 		}},
 		"Matched": {0.499, 0.501, func(p params, x float64) bool {
@@ -135,7 +133,7 @@ func TestStrangers(t *testing.T) {
 		llama.Passes[i].NumLayers = 80
 		conv.Passes[i].Stage = layer.StageUnknown
 	}
-	conv.Kernels[0].Op, conv.Kernels[1].Op = "aten::cudnn_convolution", "aten::max_pool2d"
+	conv.Parts[0].Op, conv.Parts[1].Op = "aten::cudnn_convolution", "aten::max_pool2d"
 	r := compareSides(t, sideOf(llama), sideOf(conv))
 	if want := "not comparable: A is an 80-layer language model, B a convolutional network"; r.Verdict != NotComparable || r.Text != want {
 		t.Errorf("%s: %q, want %q", r.Verdict, r.Text, want)
@@ -188,20 +186,20 @@ func TestSizesThatOnlyTimesShow(t *testing.T) {
 // The same kernels are in the same row on both sides, whatever one side's analysis calls them, and a kernel of another name that runs as often between the
 // same kernels keeps its operator.
 func TestRowsFollowKernels(t *testing.T) {
-	with := func(edit func(k *KernelName)) *Side {
+	with := func(edit func(k *Part)) *Side {
 		r := runOf(repeated(6, use1{"attention", 80, 800}, use1{"o_proj", 80, 900}, use1{"down_proj", 80, 900})...)
-		r.Kernels[1].Before, r.Kernels[1].After = "attention", "down_proj"
+		r.Parts[1].Before, r.Parts[1].After = "attention", "down_proj"
 		if edit != nil {
-			edit(&r.Kernels[1])
+			edit(&r.Parts[1])
 		}
 		return sideOf(r)
 	}
-	for name, edit := range map[string]func(k *KernelName){
-		"another operator":                    func(k *KernelName) { k.Operator = "gate_up_proj" },
-		"no operator":                         func(k *KernelName) { k.Operator, k.Category = "", "gemm" },
-		"another name that nobody knows":      func(k *KernelName) { k.Name, k.Base, k.Operator, k.Category = "zzz", "zzz", "", "other" },
-		"another name with another operator":  func(k *KernelName) { k.Name, k.Base, k.Operator = "zzz", "zzz", "gate_up_proj" },
-		"another name with its own, known by": func(k *KernelName) { k.Name, k.Base = "zzz", "zzz" },
+	for name, edit := range map[string]func(k *Part){
+		"another operator":                    func(k *Part) { k.Operator = "gate_up_proj" },
+		"no operator":                         func(k *Part) { k.Operator, k.Category = "", "gemm" },
+		"another name that nobody knows":      func(k *Part) { k.Name, k.Base, k.Operator, k.Category = "zzz", "zzz", "", "other" },
+		"another name with another operator":  func(k *Part) { k.Name, k.Base, k.Operator = "zzz", "zzz", "gate_up_proj" },
+		"another name with its own, known by": func(k *Part) { k.Name, k.Base = "zzz", "zzz" },
 	} {
 		a, b := with(nil), with(edit)
 		for _, r := range []*Report{compareSides(t, a, b), compareSides(t, b, a)} {
@@ -221,7 +219,7 @@ func TestRowsFollowKernels(t *testing.T) {
 		}
 	}
 	// Elsewhere, or another number of times, it is another kernel.
-	b := with(func(k *KernelName) { k.Name, k.Base, k.Operator, k.Before, k.After = "zzz", "zzz", "lm_head", "x", "y" })
+	b := with(func(k *Part) { k.Name, k.Base, k.Operator, k.Before, k.After = "zzz", "zzz", "lm_head", "x", "y" })
 	if r := compareSides(t, with(nil), b); r.Verdict != NotComparable {
 		t.Errorf("a kernel of a third of the time in another place: %s", r.Text)
 	}

@@ -20,13 +20,13 @@ type judged struct {
 
 // judgeAll tests all rows of a pair at once.
 func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGPU bool) judgement {
-	all := func(class) bool { return true }
+	all := func(Class) bool { return true }
 	j := judgement{rows: make([]judged, len(rows))}
 	if sameGPU { // on another GPU everything shifts, and not by one factor
 		j.shift = p.shift(rows, pass, all, runs)
 	}
 	na, nb := 1, 1
-	byClass := map[class]float64{}
+	byClass := map[Class]float64{}
 	for _, s := range rows {
 		na, nb = max(na, len(s.a)), max(nb, len(s.b))
 		if _, ok := byClass[s.class]; !ok && sameGPU {
@@ -47,11 +47,11 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 	for i, s := range rows {
 		r := &j.rows[i]
 		r.result = p.judge(s, byClass[s.class], pass, floor.of(s.class), runs)
-		if s.class != waiting { // nothing waits is a time like any other
+		if s.class != Waiting { // nothing waits is a time like any other
 			r.gone, r.fresh = p.oneSided(s)
 		}
 		if r.gone || r.fresh {
-			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != transfer
+			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != Transfer
 			continue
 		}
 		if r.judged {
@@ -61,7 +61,7 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 	for k, found := range holm(ps, p.Alpha) {
 		r := &j.rows[at[k]]
 		least := p.MinShare
-		if rows[at[k]].class == waiting {
+		if rows[at[k]].class == Waiting {
 			least = p.MinWait
 		}
 		r.found = found && math.Abs(r.delta) >= least*pass
@@ -75,7 +75,7 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 }
 
 // classShift is the shift of one class where its own rows tell it, else that of all rows.
-func (p params) classShift(rows []series, pass float64, c class, all float64, runs bool) float64 {
+func (p params) classShift(rows []series, pass float64, c Class, all float64, runs bool) float64 {
 	n := 0
 	for _, s := range rows {
 		if s.class == c && !s.other {
@@ -85,7 +85,7 @@ func (p params) classShift(rows []series, pass float64, c class, all float64, ru
 	if n < p.ShiftRows {
 		return all
 	}
-	return p.shift(rows, pass, func(x class) bool { return x == c }, runs)
+	return p.shift(rows, pass, func(x Class) bool { return x == c }, runs)
 }
 
 // oneSided says whether a row is in at least half of the passes of one side and in none of the other.

@@ -75,12 +75,11 @@ func (c *chosen) withoutTails(s *Side) {
 		run.Passes = slices.Clone(run.Passes)
 		for _, p := range passes {
 			pass := &run.Passes[p]
-			pass.Rows = slices.Clone(pass.Rows)
-			for _, t := range pass.Tail {
-				pass.Rows[t.Row] -= t.Time
-				pass.Wall -= t.Time
+			pass.Parts = slices.Clone(pass.Parts)
+			for i := range pass.Parts {
+				t := &pass.Parts[i]
+				t.Exclusive, t.Tail, pass.Wall = t.Exclusive-t.Tail, 0, pass.Wall-t.Tail
 			}
-			pass.Tail = nil
 		}
 	}
 }
@@ -212,8 +211,8 @@ func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
 	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}}
 	labels := c.chooseLabels()
 	categories := c.categories
-	a := ga.account(sides[0], 0, func(n *KernelName) string { return c.label(labels, 0, n) })
-	b := gb.account(sides[1], 1, func(n *KernelName) string { return c.label(labels, 1, n) })
+	a := ga.account(sides[0], 0, func(n *Part) string { return c.label(labels, 0, n) })
+	b := gb.account(sides[1], 1, func(n *Part) string { return c.label(labels, 1, n) })
 	if a.layers > 0 && b.layers > 0 && a.layers != b.layers {
 		return 0
 	}
@@ -386,7 +385,7 @@ func (m *matching) describe(p params, sides [2]*Side, cut []place) {
 			return
 		}
 		if largest[side] != nil {
-			own[side] = largest[side].account(sides[side], side, func(n *KernelName) string { return n.label(categories) }).title(largest[side].id)
+			own[side] = largest[side].account(sides[side], side, func(n *Part) string { return n.label(categories) }).title(largest[side].id)
 		}
 	}
 	switch {

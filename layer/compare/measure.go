@@ -1,9 +1,9 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,7 +39,7 @@ const (
 
 // Measure reduces an analysis to what a comparison needs: the passes of the GPU with most work, divided into rows.
 func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
-	r := &Run{Trace: a.Trace().Meta().Path, Health: string(a.Health.Status), Rows: []RowName{}, Passes: []Pass{}}
+	r := &Run{Trace: a.Trace().Meta().Path, Health: string(a.Health.Status), Parts: []Part{}, Passes: []Pass{}}
 	if len(a.Devices) == 0 {
 		return r, nil
 	}
@@ -57,7 +57,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &measurer{device: d, costs: costs, at: make([]int32, d.NumKernels()), run: r, index: map[string]int{}, known: map[kernelKey]int{}, kernels: map[string]map[string]time.Duration{}, transfer: map[exchangeKey]time.Duration{}}
+	m := &measurer{device: d, costs: costs, at: make([]int32, d.NumKernels()), run: r, known: map[Part]int{}, transfer: map[exchangeKey]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	r.Categories = !m.byOperator
 	for i := range d.Models {
@@ -65,7 +65,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	}
 	m.medians()
 	for p := range d.Passes {
-		m.passes = append(m.passes, measuredPass{rows: map[int]time.Duration{}, count: map[int]int{}, cells: map[int]*KernelTime{}, tail: map[int]time.Duration{}, layers: map[[2]int]time.Duration{}, total: make([]time.Duration, d.Passes[p].NumLayers)})
+		m.passes = append(m.passes, measuredPass{parts: map[int]*PartTime{}, layers: make([]time.Duration, d.Passes[p].NumLayers)})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -79,28 +79,21 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 type measurer struct {
 	device     *layer.Device
 	costs      *roofline.Report
-	at         []int32 // index in Run.Kernels of each kernel, and one; 0: nobody has asked
+	at         []int32 // index in Run.Parts of each kernel, and one; 0: nobody has asked
 	run        *Run
 	byOperator bool
-	index      map[string]int // row by name
-	classes    []class
-	launches   []int
-	raw        []time.Duration
-	known      map[kernelKey]int // index in Run.Kernels
-	next       []map[string]int  // by kernel: how often another one follows, by its base name
+	known      map[Part]int     // index in Run.Parts
+	raw        []time.Duration  // of each part: durations of its kernels
+	launches   []int            // of each part
+	next       []map[string]int // by part: how often another kernel follows, by its base name
 	before     []map[string]int
-	kernels    map[string]map[string]time.Duration // by row and short name
-	transfer   map[exchangeKey]time.Duration       // up to this long a collective's launch is transfer
+	transfer   map[exchangeKey]time.Duration // up to this long a collective's launch is transfer
 	passes     []measuredPass
 }
 
 type measuredPass struct {
-	rows   map[int]time.Duration
-	count  map[int]int
-	cells  map[int]*KernelTime      // by kernel
-	tail   map[int]time.Duration    // by row: behind the pass
-	layers map[[2]int]time.Duration // row and layer
-	total  []time.Duration          // by layer
+	parts  map[int]*PartTime
+	layers []time.Duration // all kernels of each layer
 	graph  int
 	own    int // of a compiler
 	all    int
@@ -154,21 +147,7 @@ func (m *measurer) medians() {
 	}
 }
 
-// row returns the number of a row, which it adds if need be.
-func (m *measurer) row(name string, c class) int {
-	i, ok := m.index[name]
-	if !ok {
-		i = len(m.run.Rows)
-		m.index[name] = i
-		m.run.Rows = append(m.run.Rows, RowName{Operator: name, Kernels: []string{}})
-		m.classes = append(m.classes, c)
-		m.launches = append(m.launches, 0)
-		m.raw = append(m.raw, 0)
-	}
-	return i
-}
-
-// divide gives each instant of each pass to a row, as the device's timeline has it.
+// divide gives each instant of each pass to a part, as the device's timeline has it.
 func (m *measurer) divide() {
 	d := m.device
 	for p, s := range d.Steps() {
@@ -177,78 +156,71 @@ func (m *measurer) divide() {
 	last, of := -1, trace.None
 	for i := range d.NumKernels() {
 		k := d.Kernel(i)
-		if p := k.Place().Pass; p == trace.None {
+		p := k.Place().Pass
+		if p == trace.None {
 			m.run.Outside += k.Event().Duration()
-		} else {
-			kernel := m.launch(&m.passes[p], i, k)
-			if last >= 0 && of == p {
-				m.next[last][m.run.Kernels[kernel].Base]++
-				m.before[kernel][m.run.Kernels[last].Base]++
-			}
-			last, of = kernel, p
-			m.passes[p].all++
-			if k.Event().IsReplay() {
-				m.passes[p].graph++
-			}
-			if k.Facts().Library == inductor {
-				m.passes[p].own++
-			}
+			continue
+		}
+		kernel := m.launch(&m.passes[p], i, k)
+		if last >= 0 && of == p {
+			m.next[last][m.run.Parts[kernel].Base]++
+			m.before[kernel][m.run.Parts[last].Base]++
+		}
+		last, of = kernel, p
+		m.passes[p].all++
+		if k.Event().IsReplay() {
+			m.passes[p].graph++
+		}
+		if k.Facts().Library == inductor {
+			m.passes[p].own++
 		}
 	}
 }
 
 // share books what a slice has of a pass's time.
 func (m *measurer) share(p int, s layer.Slice) {
-	mp, fp := &m.passes[p], &m.device.Passes[p]
+	mp, end := &m.passes[p], m.device.Passes[p].End
 	booked := time.Duration(s.End - s.Start)
-	if s.Kernel == trace.None {
-		if inside := time.Duration(min(s.End, fp.End) - s.Start); inside > 0 {
-			mp.rows[m.row(rowIdle, waiting)] += inside
-			booked -= inside
-		}
-		if booked > 0 {
-			row := m.row(rowBetween, waiting)
-			mp.rows[row] += booked
-			mp.tail[row] += booked
-		}
-		return
+	switch {
+	case s.Kernel == trace.None:
+		inside := max(time.Duration(min(s.End, end)-s.Start), 0)
+		m.book(mp, rowIdle, Waiting, inside, 0)
+		m.book(mp, rowBetween, Waiting, booked-inside, booked-inside)
+	case s.Pass != p:
+		m.book(mp, rowOthers, Memory, booked, max(time.Duration(s.End-max(s.Start, end)), 0))
+	default:
+		m.kernel(mp, int(s.Kernel), booked)
 	}
-	if s.Pass != p {
-		row := m.row(rowOthers, memory)
-		mp.rows[row] += booked
-		if behind := time.Duration(s.End - max(s.Start, fp.End)); behind > 0 {
-			mp.tail[row] += behind
-		}
-		return
+}
+
+// book adds a time without a kernel of the pass, of which tail lies behind its last one.
+func (m *measurer) book(mp *measuredPass, name string, class Class, d, tail time.Duration) {
+	if d > 0 {
+		c := mp.part(m.number(Part{Name: name, Operator: name, Class: class}, func(*Part) {}))
+		c.Exclusive, c.Tail = c.Exclusive+d, c.Tail+tail
 	}
-	m.kernel(mp, int(s.Kernel), booked)
 }
 
 // kernel books one kernel of a pass.
 func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	k := m.device.Kernel(at)
-	if k.Category() == classify.CategoryCommunication {
-		if most := m.transferOf(k, booked); booked > most {
-			mp.rows[m.row(rowWaiting, waiting)] += booked - most
-			booked = most
+	own := m.transferOf(k, booked)
+	m.book(mp, rowWaiting, Waiting, booked-own, 0)
+	c := mp.part(m.kernelAt(at, k))
+	c.Exclusive += own
+	if l := k.Place().Layer; l >= 0 && l < len(mp.layers) {
+		mp.layers[l] += own
+		if c.Layers == nil {
+			c.Layers = make([]time.Duration, len(mp.layers))
 		}
-	}
-	kernel := m.kernelAt(at, k)
-	i := m.run.Kernels[kernel].Row
-	mp.rows[i] += booked
-	mp.cell(kernel).Exclusive += booked
-	l := k.Place().Layer
-	mp.layers[[2]int{i, l}] += booked
-	if l >= 0 && l < len(mp.total) {
-		mp.total[l] += booked
+		c.Layers[l] += own
 	}
 }
 
-// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's. It returns the kernel's number.
+// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's. It returns the kernel's part.
 func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
 	kernel, d := m.kernelAt(at, k), k.Event().Duration()
-	i := m.run.Kernels[kernel].Row
-	c := mp.cell(kernel)
+	c := mp.part(kernel)
 	c.Count++
 	own := m.transferOf(k, d)
 	c.Time += own
@@ -260,23 +232,17 @@ func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
 			c.Shape, c.largest = fmt.Sprintf("%d×%d×%d", cost.M, cost.N, cost.K), size
 		}
 	}
-	name := m.run.Rows[i].Operator
-	mp.count[i]++
-	m.launches[i]++
-	m.raw[i] += d
-	if m.kernels[name] == nil {
-		m.kernels[name] = map[string]time.Duration{}
-	}
-	m.kernels[name][k.Facts().Short] += d
+	m.launches[kernel]++
+	m.raw[kernel] += d
 	return kernel
 }
 
-// cell is what a pass spends on one kernel.
-func (mp *measuredPass) cell(kernel int) *KernelTime {
-	c := mp.cells[kernel]
+// part is what a pass spends on one part.
+func (mp *measuredPass) part(i int) *PartTime {
+	c := mp.parts[i]
 	if c == nil {
-		c = &KernelTime{Kernel: kernel}
-		mp.cells[kernel] = c
+		c = &PartTime{Part: i}
+		mp.parts[i] = c
 	}
 	return c
 }
@@ -295,10 +261,7 @@ func (m *measurer) transferOf(k layer.Kernel, d time.Duration) time.Duration {
 	return d
 }
 
-// kernelKey tells the kernels of a run apart.
-type kernelKey struct{ name, operator, category string }
-
-// kernelAt is the index of a kernel in Run.Kernels, which is found once: a kernel has several slices, and is launched.
+// kernelAt is the part that a kernel is, which is found once: a kernel has several slices, and is launched.
 func (m *measurer) kernelAt(at int, k layer.Kernel) int {
 	if m.at[at] == 0 {
 		m.at[at] = int32(m.kernelOf(k)) + 1
@@ -308,32 +271,36 @@ func (m *measurer) kernelAt(at int, k layer.Kernel) int {
 
 func (m *measurer) kernelOf(k layer.Kernel) int {
 	op, part, _ := k.Operator()
-	key := kernelKey{name: k.Facts().Short, category: string(k.Category())}
-	switch {
-	case k.Event().Kind() != event.Kernel || part == layer.PartCopy && k.Category() != classify.CategoryCommunication:
-		key.operator = rowCopies
-	case op != opname.Other:
-		key.operator = string(op)
+	p := Part{Name: k.Facts().Short, Category: string(k.Category()), Class: Memory}
+	switch collective := k.Category() == classify.CategoryCommunication; {
+	case collective:
+		p.Class = Transfer
+	case k.Event().Kind() != event.Kernel || part == layer.PartCopy:
+		p.Operator, p.Class = rowCopies, Latency
 	}
-	i, ok := m.known[key]
-	if !ok {
-		i = len(m.run.Kernels)
-		m.known[key] = i
-		n := KernelName{Name: key.name, Base: k.Facts().Base, Operator: key.operator, Category: key.category, Row: m.row(m.rowOf(k))}
+	if p.Operator == "" && op != opname.Other {
+		p.Operator = string(op)
+	}
+	return m.number(p, func(p *Part) {
+		p.Base = k.Facts().Base
 		if o := k.Event().Op(); o.Valid() {
-			n.Op = o.Name()
+			p.Op = o.Name()
 		}
-		m.run.Kernels = append(m.run.Kernels, n)
+	})
+}
+
+// number is the index of a part, which it adds if need be; fill says what else is known of it.
+func (m *measurer) number(p Part, fill func(*Part)) int {
+	i, ok := m.known[p]
+	if !ok {
+		i = len(m.run.Parts)
+		m.known[p] = i
+		fill(&p)
+		m.run.Parts = append(m.run.Parts, p)
+		m.raw, m.launches = append(m.raw, 0), append(m.launches, 0)
 		m.before, m.next = append(m.before, map[string]int{}), append(m.next, map[string]int{})
 	}
 	return i
-}
-
-// neighbours notes of each kernel what most often runs before and after it in a pass.
-func (m *measurer) neighbours() {
-	for i := range m.run.Kernels {
-		m.run.Kernels[i].Before, m.run.Kernels[i].After = mostOften(m.before[i]), mostOften(m.next[i])
-	}
 }
 
 // mostOften is the name with the largest count, the first by name of several; "" for none.
@@ -347,33 +314,21 @@ func mostOften(counts map[string]int) string {
 	return best
 }
 
-// rowOf says to which row a kernel belongs.
-func (m *measurer) rowOf(k layer.Kernel) (string, class) {
-	category := k.Category()
-	op, part, _ := k.Operator()
-	c := memory
-	switch {
-	case category == classify.CategoryCommunication:
-		c = transfer
-	case k.Event().Kind() != event.Kernel || part == layer.PartCopy:
-		return rowCopies, latency
-	}
-	if !m.byOperator || op == opname.Other || op == "" {
-		return string(category), c
-	}
-	return string(op), c
-}
-
-// finish writes the passes in the form of the document.
+// finish writes the passes in the form of the document. Kernels of an operator whose mean launch is short are bound by latency.
 func (m *measurer) finish() {
 	shortest := m.shortest()
-	for i := range m.run.Rows {
-		row := &m.run.Rows[i]
-		if c := m.classes[i]; c == memory && m.launches[i] > 0 && float64(m.raw[i])/float64(m.launches[i]) <= latencyOf*float64(shortest) {
-			m.classes[i] = latency
+	raw, launches := map[string]time.Duration{}, map[string]int{}
+	for i := range m.run.Parts {
+		row := m.run.Parts[i].label(!m.byOperator)
+		raw[row] += m.raw[i]
+		launches[row] += m.launches[i]
+	}
+	for i := range m.run.Parts {
+		p := &m.run.Parts[i]
+		if n := launches[p.label(!m.byOperator)]; p.isKernel() && p.Class == Memory && float64(raw[p.label(!m.byOperator)]) <= latencyOf*float64(n)*float64(shortest) {
+			p.Class = Latency
 		}
-		row.Class = classNames[m.classes[i]]
-		row.Kernels = m.top(row.Operator)
+		p.Before, p.After = mostOften(m.before[i]), mostOften(m.next[i])
 	}
 	perStage := map[layer.Stage]int{}
 	for p := range m.device.Passes {
@@ -382,7 +337,6 @@ func (m *measurer) finish() {
 	for p := range m.passes {
 		m.run.Passes = append(m.run.Passes, m.pass(p, perStage))
 	}
-	m.neighbours()
 }
 
 // shortest is the duration of the device's shortest kernels: a tenth of them are not longer.
@@ -403,56 +357,18 @@ func (m *measurer) shortest() time.Duration {
 func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
 	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
-		Rows: make([]time.Duration, len(m.run.Rows)), PerLayer: mp.total, Launches: make([]int, len(m.run.Rows)), First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
-	for _, c := range mp.cells {
-		out.Kernels = append(out.Kernels, *c)
+		Parts: []PartTime{}, PerLayer: mp.layers, First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
+	for _, i := range slices.Sorted(maps.Keys(mp.parts)) {
+		t := mp.parts[i]
+		out.Wall += t.Exclusive
+		if perStage[fp.Stage] > layersKept {
+			t.Layers = nil
+		}
+		out.Parts = append(out.Parts, *t)
 	}
-	slices.SortFunc(out.Kernels, func(a, b KernelTime) int { return cmp.Compare(a.Kernel, b.Kernel) })
 	out.Followed = p+1 < len(m.device.Passes) && m.device.StepEnd(p) >= m.device.Passes[p+1].Start
-	for row, d := range mp.tail {
-		out.Tail = append(out.Tail, RowTime{row, d})
-	}
-	slices.SortFunc(out.Tail, func(a, b RowTime) int { return cmp.Compare(a.Row, b.Row) })
-	for i, d := range mp.rows {
-		out.Rows[i] = d
-		out.Wall += d
-	}
-	for i, n := range mp.count {
-		out.Launches[i] = n
-	}
 	if mp.all > 0 {
 		out.Graph, out.Compiled = float64(mp.graph)/float64(mp.all), float64(mp.own)/float64(mp.all)
-	}
-	if perStage[fp.Stage] <= layersKept {
-		out.Layers = make([][]time.Duration, len(m.run.Rows))
-		layers := fp.Layers()
-		for i := range out.Layers {
-			out.Layers[i] = make([]time.Duration, 0, fp.NumLayers)
-			for _, l := range layers {
-				if d, ok := mp.layers[[2]int{i, l.Index}]; ok {
-					out.Layers[i] = append(out.Layers[i], d)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// top lists a row's kernels with most time.
-func (m *measurer) top(row string) []string {
-	type one struct {
-		name string
-		d    time.Duration
-	}
-	var all []one
-	for short, d := range m.kernels[row] {
-		all = append(all, one{short, d})
-	}
-	slices.SortFunc(all, func(a, b one) int { return cmp.Or(cmp.Compare(b.d, a.d), cmp.Compare(a.name, b.name)) })
-	const most = 3
-	out := []string{}
-	for i := range min(most, len(all)) {
-		out = append(out, all[i].name)
 	}
 	return out
 }

@@ -27,8 +27,8 @@ type Noise struct {
 	GPU    string `json:"gpu"`    // the device's name, "" unknown
 	Stage  string `json:"stage"`  // stage of the passes
 	// Common is that of all GPU work together, Classes that of a row beside the common shift, by the row's class.
-	Common  float64            `json:"common"`
-	Classes map[string]float64 `json:"classes"`
+	Common  float64           `json:"common"`
+	Classes map[Class]float64 `json:"classes"`
 	// Host is that of an operation of the host; 0 where none was measured.
 	Host float64 `json:"host"`
 }
@@ -36,28 +36,24 @@ type Noise struct {
 // errNoise is wrapped where noise cannot be learned or read.
 var errNoise = errors.New("no noise of repeated runs")
 
-// floors are the standard deviations between two runs: of all work together, and of the rows of each class.
+// floors are the standard deviations between two runs: of all work together, and of the rows of each class, where that is another one.
 type floors struct {
 	common float64
-	class  [host + 1]float64
+	class  map[Class]float64
 }
 
-func (f *floors) of(c class) float64 { return f.class[c] }
-
-// evenly is one floor for everything.
-func evenly(floor float64) floors {
-	f := floors{common: floor}
-	for i := range f.class {
-		f.class[i] = floor
+func (f *floors) of(c Class) float64 {
+	if sd, ok := f.class[c]; ok {
+		return sd
 	}
-	return f
+	return f.common
 }
 
 // floors are those that were learned; a class of which nothing is known has the common one.
 func (n *Noise) floors(p params) floors {
-	f := evenly(max(n.Common, p.FloorLeast))
-	for name, sd := range n.Classes {
-		f.class[classNamed[name]] = max(sd, p.FloorLeast)
+	f := floors{common: max(n.Common, p.FloorLeast), class: map[Class]float64{}}
+	for c, sd := range n.Classes {
+		f.class[c] = max(sd, p.FloorLeast)
 	}
 	return f
 }
@@ -80,7 +76,7 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 		return nil, fmt.Errorf("%w: %d runs of one program, want at least %d", errNoise, len(s.Runs), leastRuns)
 	}
 	p := o.params()
-	sides := [2]*Side{complete(s), complete(s)}
+	sides := [2]*Side{s, s}
 	m := p.match(sides, &o)
 	if m.why != "" {
 		return nil, fmt.Errorf("%w: %s", errNoise, m.why)
@@ -96,9 +92,9 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
 		}
 	}
-	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ca, cb}, runs: true, scale: 1, noise: evenly(p.Floor)}
+	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ca, cb}, runs: true, scale: 1, noise: floors{common: p.Floor}}
 	c.collect()
-	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[string]float64{}}
+	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[Class]float64{}}
 	c.learn(n)
 	n.Host = learnHost(p, hosts(s, ca))
 	return n, ctx.Err()
@@ -122,7 +118,7 @@ func (c *comparison) learn(n *Noise) {
 		shifts[r] = weightedMedian(x, weight)
 	}
 	n.Common = deviation(shifts)
-	sums, counts := map[class]float64{}, map[class]float64{}
+	sums, counts := map[Class]float64{}, map[Class]float64{}
 	for i := range c.series {
 		if logs[i] == nil {
 			continue
@@ -136,14 +132,14 @@ func (c *comparison) learn(n *Noise) {
 		counts[c.series[i].class]++
 	}
 	for k, sum := range sums {
-		n.Classes[classNames[k]] = math.Sqrt(sum / counts[k])
+		n.Classes[k] = math.Sqrt(sum / counts[k])
 	}
 }
 
 // logsOf are the logarithms of a row's runs to their median; nil for waiting, and for a row too small to be a finding.
-func (p params) logsOf(values []float64, pass float64, c class) []float64 {
+func (p params) logsOf(values []float64, pass float64, c Class) []float64 {
 	m := median(values)
-	if c == waiting || m <= 0 || slices.Min(values) <= 0 || m < p.MinShare*pass {
+	if c == Waiting || m <= 0 || slices.Min(values) <= 0 || m < p.MinShare*pass {
 		return nil
 	}
 	out := make([]float64, len(values))
@@ -167,10 +163,10 @@ func learnHost(p params, runs []*Host) float64 {
 	var sum, n float64
 	for _, k := range h.keys {
 		op := h.ops[k]
-		if op.series.class != host {
+		if op.series.class != OfHost {
 			continue
 		}
-		if logs := p.logsOf(op.series.a, stat.Mean(walls), host); logs != nil {
+		if logs := p.logsOf(op.series.a, stat.Mean(walls), OfHost); logs != nil {
 			d := deviation(p.winsorised(logs))
 			sum, n = sum+d*d, n+1
 		}
@@ -201,10 +197,7 @@ func ReadNoise(r io.Reader) (*Noise, error) {
 		return nil, fmt.Errorf("%w: its schema is %q, want %q", errNoise, n.Schema, noiseSchema)
 	}
 	values := []float64{n.Common, n.Host}
-	for name, sd := range n.Classes {
-		if _, ok := classNamed[name]; !ok {
-			return nil, fmt.Errorf("%w: there is no class %q", errNoise, name)
-		}
+	for _, sd := range n.Classes {
 		values = append(values, sd)
 	}
 	for _, sd := range values {

@@ -80,7 +80,7 @@ func TestLearnedNoiseDecides(t *testing.T) {
 			t.Errorf("runs differ by %v: %s (%s), want %s", c.common, r.Text, r.FloorFrom, c.want)
 		}
 	}
-	for name, text := range map[string]string{"not JSON": "{", "another schema": `{"schema":"strata.baseline/1"}`, "no class": `{"schema":"strata.noise/1","classes":{"heavy":0.1}}`,
+	for name, text := range map[string]string{"not JSON": "{", "another schema": `{"schema":"strata.baseline/2"}`, "no class": `{"schema":"strata.noise/1","classes":{"heavy":0.1}}`,
 		"more than all": `{"schema":"strata.noise/1","common":2}`} {
 		if _, err := compare.ReadNoise(strings.NewReader(text)); !errors.Is(err, compare.ErrNoise) {
 			t.Errorf("%s: %v, want it refused", name, err)

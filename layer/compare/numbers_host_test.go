@@ -64,9 +64,11 @@ func numbersOfSides() map[string]number {
 				for i := range b.Passes {
 					pass := &b.Passes[i]
 					pass.Wall = 0
-					for k := range pass.Rows {
-						pass.Rows[k] = time.Duration(float64(pass.Rows[k]) * (1 - x))
-						pass.Wall += pass.Rows[k]
+					for k := range pass.Parts {
+						t := &pass.Parts[k]
+						t.Exclusive = time.Duration(float64(t.Exclusive) * (1 - x))
+						t.Time = t.Exclusive
+						pass.Wall += t.Time
 					}
 				}
 			})
@@ -78,7 +80,7 @@ func numbersOfSides() map[string]number {
 // server are the steps of a host with one operation, whose times vary by sd.
 func server(steps int, name string, us, count, sd float64, slow bool) *Host {
 	h := &Host{}
-	op := Operation{Kind: "range", Name: name, Class: classNames[host], Place: "step", Count: count}
+	op := Operation{Kind: "range", Name: name, Class: OfHost, Place: "step", Count: count}
 	for i := range steps {
 		v := us * (1 + sd*[]float64{1, -1, -1, 1, 0}[i%5])
 		if slow { // it swings over the whole window: each step resembles the one before it
@@ -123,7 +125,7 @@ func numbersOfHosts() map[string]number {
 		"HostChange": {0.29, 0.31, func(p params, x float64) bool { // of an operation that takes a tenth of the step
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op", 1000*(1+x), 1, 0, false)
 			for _, h := range []*Host{a, b} {
-				h.Operations = append(h.Operations, Operation{Kind: FigureKind, Name: FigureWall, Class: classNames[host], Steps: h.Walls})
+				h.Operations = append(h.Operations, Operation{Kind: FigureKind, Name: FigureWall, Class: OfHost, Steps: h.Walls})
 			}
 			return CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Conclusion != HostSame
 		}},
@@ -167,9 +169,9 @@ func TestTransferOfACollective(t *testing.T) {
 		}
 		var got time.Duration
 		for _, p := range run.Passes {
-			for i, d := range p.Rows {
-				if run.Rows[i].Operator == rowWaiting {
-					got += d
+			for _, t := range p.Parts {
+				if run.Parts[t.Part].Operator == rowWaiting {
+					got += t.Exclusive
 				}
 			}
 		}

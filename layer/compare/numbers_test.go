@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -84,7 +85,7 @@ func values(n int, mean, sd float64) []float64 {
 func larger(p params, floors floors, passes int, sd, times float64, edit func(s *series)) bool {
 	var rows []series
 	for i, share := range []float64{0.5, 0.08, 0.07, 0.07, 0.07, 0.07, 0.07, 0.07} {
-		s := series{class: memory, a: values(passes, share*1e7, 0), b: values(passes, share*1e7, 0)}
+		s := series{class: Memory, a: values(passes, share*1e7, 0), b: values(passes, share*1e7, 0)}
 		if i == 0 {
 			s.a, s.b = values(passes, share*1e7, sd), values(passes, share*1e7*times, sd)
 			if edit != nil {
@@ -98,7 +99,7 @@ func larger(p params, floors floors, passes int, sd, times float64, edit func(s 
 
 // numbersOfRows are the numbers that say whether one row differs.
 func numbersOfRows() map[string]number {
-	exact := evenly(1e-5)
+	exact := floors{common: 1e-5}
 	row := func(passes int, sd float64, edit func(s *series)) func(p params, x float64) bool {
 		return func(p params, x float64) bool { return larger(p, exact, passes, sd, 1+x, edit) }
 	}
@@ -106,7 +107,7 @@ func numbersOfRows() map[string]number {
 	idle := func(passes int) func(p params, x float64) bool {
 		return func(p params, x float64) bool {
 			return larger(p, exact, passes, 0, 1, func(s *series) {
-				s.class, s.b = waiting, values(passes, 0.5e7+x*1e7, 0)
+				s.class, s.b = Waiting, values(passes, 0.5e7+x*1e7, 0)
 			})
 		}
 	}
@@ -117,14 +118,14 @@ func numbersOfRows() map[string]number {
 		"WaitPasses":      {4, 5, func(p params, x float64) bool { return idle(int(x))(p, 0.4) }},
 		"PriorSD":         {0.0138, 0.0141, row(5, 0, nil)},
 		"PriorDF":         {0.0819, 0.0835, row(5, 0.02, nil)},
-		"CollectivePrior": {0.0562, 0.0574, row(5, 0, func(s *series) { s.class = transfer })},
+		"CollectivePrior": {0.0562, 0.0574, row(5, 0, func(s *series) { s.class = Transfer })},
 		"WaitPriorSD":     {0.0547, 0.0558, idle(5)},
 		"MedianCost":      {0.0138, 0.0141, row(5, 0, nil)},
 		"Effective":       {0.0264, 0.0269, row(10, 0.01, nil)},
 		"WinsorMAD":       {0.0626, 0.0639, row(6, 0.01, func(s *series) { s.b[0] *= 1.5 })},
 		"LayerSE":         {0.821, 0.838, row(1, 0, func(s *series) { s.layers = values(8, 1, 0.05) })},
 		"SingleSD":        {0.186, 0.19, row(1, 0, func(s *series) { s.single = true })},
-		"FloorDF":         {0.0604, 0.0617, func(p params, x float64) bool { return larger(p, evenly(0.01), 5, 0, 1+x, nil) }},
+		"FloorDF":         {0.0604, 0.0617, func(p params, x float64) bool { return larger(p, floors{common: 0.01}, 5, 0, 1+x, nil) }},
 		"FloorLeast": {0.00707, 0.00721, func(p params, x float64) bool {
 			p.MinShare = 0
 			return larger(p, (&Noise{}).floors(p), 200, 0, 1+x, nil)
@@ -140,20 +141,20 @@ func numbersOfRows() map[string]number {
 func numbersOfShifts() map[string]number {
 	// common is the shift of one large row and of so many small ones that do not shift.
 	common := func(p params, small int, share float64) float64 {
-		rows := []series{{class: memory, a: values(3, 0.4, 0), b: values(3, 0.42, 0)}}
+		rows := []series{{class: Memory, a: values(3, 0.4, 0), b: values(3, 0.42, 0)}}
 		for range small {
-			rows = append(rows, series{class: memory, a: values(3, share, 0), b: values(3, share, 0)})
+			rows = append(rows, series{class: Memory, a: values(3, share, 0), b: values(3, share, 0)})
 		}
-		return p.shift(rows, 1, func(class) bool { return true }, false)
+		return p.shift(rows, 1, func(Class) bool { return true }, false)
 	}
 	// uniform is whether all rows together are found to take 1+x times as long.
 	uniform := func(floor float64) func(p params, x float64) bool {
 		return func(p params, x float64) bool {
 			var rows []series
 			for range 8 {
-				rows = append(rows, series{class: memory, a: values(5, 1, 0), b: values(5, math.Exp(x), 0)})
+				rows = append(rows, series{class: Memory, a: values(5, 1, 0), b: values(5, math.Exp(x), 0)})
 			}
-			return p.judgeAll(rows, 8, evenly(floor), false, true).uniform
+			return p.judgeAll(rows, 8, floors{common: floor}, false, true).uniform
 		}
 	}
 	return map[string]number{
@@ -192,19 +193,12 @@ func numbersOfShifts() map[string]number {
 func plain(times float64) *Side {
 	run := Run{GPU: "a", Health: "ok"}
 	for i := range 8 {
-		run.Rows = append(run.Rows, RowName{Operator: fmt.Sprint("row", i), Class: classNames[memory], Kernels: []string{"k"}})
+		run.Parts = append(run.Parts, MadePart(fmt.Sprint("row", i), fmt.Sprint("k", i), Memory))
 	}
 	for i := range 5 {
-		pass := Pass{Index: i, Stage: "decode", Batch: 8, Tokens: 8, Graph: 1, Launches: make([]int, 8)}
-		for k := range 8 {
-			d := time.Millisecond
-			if k == 0 {
-				d = time.Duration(times * float64(d))
-			}
-			pass.Rows = append(pass.Rows, d)
-			pass.Wall += d
-		}
-		run.Passes = append(run.Passes, pass)
+		all := slices.Repeat([]time.Duration{time.Millisecond}, 8)
+		all[0] = time.Duration(times * 1e6)
+		run.AddPass(Pass{Index: i, Stage: "decode", Batch: 8, Tokens: 8, Graph: 1}, 1, all...)
 	}
 	return &Side{Runs: []Run{run}}
 }
@@ -239,7 +233,7 @@ func TestUnsteadyPasses(t *testing.T) {
 func TestVarianceOfCorrelatedSteps(t *testing.T) {
 	p := defaultParams()
 	p.Effective = 0.5
-	s := series{class: host, a: values(11, 100, 0.1), b: values(11, 100, 0.1)}
+	s := series{class: OfHost, a: values(11, 100, 0.1), b: values(11, 100, 0.1)}
 	const floor = 0.02
 	free := 20 * 0.5
 	within := (p.PriorDF*p.HostPriorSD*p.HostPriorSD + free*p.spread(s, 1e3)/0.9) / (p.PriorDF + free) * 2 * p.MedianCost / 5.5
@@ -251,7 +245,7 @@ func TestVarianceOfCorrelatedSteps(t *testing.T) {
 	if want := v * v / (within*within/(p.PriorDF+free) + between*between/p.FloorDF); math.Abs(df-want) > 1e-9 {
 		t.Errorf("%v degrees of freedom, want %v", df, want)
 	}
-	two := series{class: host, a: values(2, 100, 0.1), b: values(2, 100, 0.1)} // the correction has a bound
+	two := series{class: OfHost, a: values(2, 100, 0.1), b: values(2, 100, 0.1)} // the correction has a bound
 	if v, _ := p.variance(two, 1e3, 0, false); v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		t.Errorf("of two steps %v", v)
 	}

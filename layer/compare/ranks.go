@@ -45,7 +45,7 @@ func MeasureGPUs(ctx context.Context, a *layer.Analysis) ([]Run, error) {
 // that works longest stands for the run, as the others wait for it.
 func NewRun(files []Run) Run {
 	if len(files) == 0 {
-		return Run{Rows: []RowName{}, Passes: []Pass{}}
+		return Run{Parts: []Part{}, Passes: []Pass{}}
 	}
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(x, y Run) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Trace, y.Trace)) })
@@ -75,9 +75,9 @@ func NewRun(files []Run) Run {
 func (r *Run) own() time.Duration {
 	var sum time.Duration
 	for i := range r.Passes {
-		for row, d := range r.Passes[i].Rows {
-			if classNamed[r.Rows[row].Class] != waiting {
-				sum += d
+		for _, t := range r.Passes[i].Parts {
+			if r.Parts[t.Part].Class != Waiting {
+				sum += t.Exclusive
 			}
 		}
 	}
@@ -86,44 +86,28 @@ func (r *Run) own() time.Duration {
 
 // join adds the passes of another file of the same rank behind the run's own.
 func (r *Run) join(of *Run) {
-	rows, kernels := make([]int, len(of.Rows)), make([]int, len(of.Kernels))
-	r.Rows, r.Kernels = slices.Clone(r.Rows), slices.Clone(r.Kernels)
-	for i, row := range of.Rows {
-		if rows[i] = slices.IndexFunc(r.Rows, func(x RowName) bool { return x.Operator == row.Operator }); rows[i] < 0 {
-			rows[i] = len(r.Rows)
-			r.Rows = append(r.Rows, row)
+	r.Parts = slices.Clone(r.Parts)
+	parts := make([]int, len(of.Parts))
+	for i := range of.Parts {
+		same := func(x Part) bool {
+			return x.Name == of.Parts[i].Name && x.Operator == of.Parts[i].Operator && x.Category == of.Parts[i].Category && x.Class == of.Parts[i].Class
 		}
-	}
-	type key struct {
-		name, operator, category string
-		row                      int
-	}
-	at := map[key]int{}
-	for i, k := range r.Kernels {
-		at[key{k.Name, k.Operator, k.Category, k.Row}] = i
-	}
-	for i, k := range of.Kernels {
-		k.Row = rows[k.Row]
-		same := key{k.Name, k.Operator, k.Category, k.Row}
-		known, ok := at[same]
-		if !ok {
-			known = len(r.Kernels)
-			at[same] = known
-			r.Kernels = append(r.Kernels, k)
+		if parts[i] = slices.IndexFunc(r.Parts, same); parts[i] < 0 {
+			parts[i] = len(r.Parts)
+			r.Parts = append(r.Parts, of.Parts[i])
 		}
-		kernels[i] = known
 	}
 	first := 0
 	if n := len(r.Passes); n > 0 {
 		first = r.Passes[n-1].Index + 1
 	}
 	r.Passes = slices.Clone(r.Passes)
-	for i := range r.Passes { // rows that only the other file has
-		r.Passes[i].widen(len(r.Rows))
-	}
 	for _, p := range of.Passes {
-		p.Index, p.Trace, p.Model = p.Index+first, cmp.Or(p.Trace, of.Trace), p.Model+len(r.Models)
-		p.move(rows, kernels, len(r.Rows))
+		p.Index, p.Trace, p.Model, p.Parts = p.Index+first, cmp.Or(p.Trace, of.Trace), p.Model+len(r.Models), slices.Clone(p.Parts)
+		for i := range p.Parts {
+			p.Parts[i].Part = parts[p.Parts[i].Part]
+		}
+		slices.SortFunc(p.Parts, func(x, y PartTime) int { return cmp.Compare(x.Part, y.Part) })
 		r.Passes = append(r.Passes, p)
 	}
 	r.Models = slices.Concat(r.Models, of.Models)
@@ -137,40 +121,6 @@ func (r *Run) join(of *Run) {
 	if r.Clock == nil {
 		r.Clock = of.Clock
 	}
-}
-
-// widen gives a pass further rows, without time.
-func (p *Pass) widen(rows int) {
-	p.Rows = slices.Concat(p.Rows, make([]time.Duration, rows-len(p.Rows)))
-	p.Launches = slices.Concat(p.Launches, make([]int, rows-len(p.Launches)))
-	if len(p.Layers) > 0 {
-		p.Layers = slices.Concat(p.Layers, make([][]time.Duration, rows-len(p.Layers)))
-	}
-}
-
-// move numbers the rows and kernels of a pass anew.
-func (p *Pass) move(rows, kernels []int, n int) {
-	old := *p
-	p.Rows, p.Launches, p.Layers = nil, nil, old.Layers[:0:0]
-	p.widen(n)
-	if len(old.Layers) > 0 {
-		p.Layers = make([][]time.Duration, n)
-	}
-	for i, row := range rows {
-		p.Rows[row], p.Launches[row] = old.Rows[i], old.Launches[i]
-		if len(old.Layers) > 0 {
-			p.Layers[row] = old.Layers[i]
-		}
-	}
-	p.Kernels, p.Tail = slices.Clone(old.Kernels), slices.Clone(old.Tail)
-	for i := range p.Kernels {
-		p.Kernels[i].Kernel = kernels[p.Kernels[i].Kernel]
-	}
-	slices.SortFunc(p.Kernels, func(x, y KernelTime) int { return cmp.Compare(x.Kernel, y.Kernel) })
-	for i := range p.Tail {
-		p.Tail[i].Row = rows[p.Tail[i].Row]
-	}
-	slices.SortFunc(p.Tail, func(x, y RowTime) int { return cmp.Compare(x.Row, y.Row) })
 }
 
 // joinHosts puts the steps of another file behind those of a host; passes of that file are numbered from first.

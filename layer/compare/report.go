@@ -133,8 +133,8 @@ type Row struct {
 	Interval
 	// Significant says that the difference is a finding.
 	Significant bool `json:"significant"`
-	// Class is how its time behaves, see [RowName].
-	Class string `json:"class"`
+	// Class is how its time behaves, see [Part].
+	Class Class `json:"class"`
 	// KernelA and KernelB add up the durations of its kernels. That is what a row is judged on, and what Low and High are around: A and B are its
 	// parts of the step, in which an instant of two kernels counts once, for the one that started first.
 	KernelA time.Duration `json:"a_kernel_ns"`
@@ -221,7 +221,7 @@ type Work struct {
 }
 
 // add counts a kernel of one of n passes.
-func (w *Work) add(k *KernelTime, scale, n float64) {
+func (w *Work) add(k *PartTime, scale, n float64) {
 	w.Floor += time.Duration(scale * float64(k.Floor) / n)
 	w.Bytes += int64(scale * float64(k.Bytes) / n)
 	w.GFLOP += scale * k.GFLOP / n
@@ -240,7 +240,7 @@ func (w *Work) join(of *Work) {
 }
 
 // size is the product of a shape's sizes, 0 for none.
-func (k *KernelTime) size() int64 {
+func (k *PartTime) size() int64 {
 	if k.Shape == "" {
 		return 0
 	}

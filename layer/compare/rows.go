@@ -85,14 +85,13 @@ func (c *comparison) uses(side int) map[string]*use {
 	for r, passes := range ch.passes {
 		run := &s.Runs[r]
 		for _, p := range passes {
-			for _, k := range run.Passes[p].Kernels {
-				name := &run.Kernels[k.Kernel]
+			for name, k := range run.Passes[p].kernels(run) {
 				u := out[name.Name]
 				if u == nil {
 					u = &use{name: name.Name, base: name.Base, labels: map[string]float64{}, before: map[string]bool{}, after: map[string]bool{}}
 					out[name.Name] = u
 				}
-				u.labels[c.labelOf(name)] += float64(k.Count) / n
+				u.labels[name.label(c.categories)] += float64(k.Count) / n
 				u.count += float64(k.Count) / n
 				u.before[name.Before], u.after[name.After] = true, true
 			}
@@ -101,9 +100,6 @@ func (c *comparison) uses(side int) map[string]*use {
 	return out
 }
 
-// labelOf is what a kernel counts as on its own side.
-func (c *comparison) labelOf(n *KernelName) string { return n.label(c.categories) }
-
 // chooseLabels makes rows of operators where enough of both sides' time has one, be it by the other side's kernels, else of categories.
 func (c *comparison) chooseLabels() [2]map[[2]string]string {
 	c.categories = c.sides[0].categories() && c.sides[1].categories()
@@ -111,10 +107,10 @@ func (c *comparison) chooseLabels() [2]map[[2]string]string {
 	for side := range c.sides {
 		var have, all time.Duration
 		c.eachPass(side, func(run *Run, pass *Pass) {
-			for _, k := range pass.Kernels {
-				all += k.Time
-				if !c.anonymous(c.label(names, side, &run.Kernels[k.Kernel])) {
-					have += k.Time
+			for of, t := range pass.kernels(run) {
+				all += t.Time
+				if !c.anonymous(c.label(names, side, of)) {
+					have += t.Time
 				}
 			}
 		})
@@ -127,8 +123,8 @@ func (c *comparison) chooseLabels() [2]map[[2]string]string {
 }
 
 // label is what a kernel of a side counts as.
-func (c *comparison) label(names [2]map[[2]string]string, side int, n *KernelName) string {
-	own := c.labelOf(n)
+func (c *comparison) label(names [2]map[[2]string]string, side int, n *Part) string {
+	own := n.label(c.categories)
 	if l, ok := names[side][[2]string{n.Name, own}]; ok {
 		return l
 	}
@@ -264,92 +260,58 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // rowSet is the rows in which both sides are compared.
 type rowSet struct {
-	names   []string
-	class   []class
-	kernels [2][][]int // by side, run and kernel
-	rest    [2][][]int // by side, run and row of the run: what no kernel has, such as idle time
+	names []string
+	class []Class
+	of    [2][][]int // row by side, run and part
 }
 
 // divide finds the rows of the compared passes, in the order of a model, categories and waiting behind.
 func (c *comparison) divide() {
 	names := c.chooseLabels()
-	label := func(side int, n *KernelName) string { return c.label(names, side, n) }
-	type weighed map[class]float64
-	times := map[string]weighed{}
-	book := func(row string, k class, d time.Duration) {
-		if times[row] == nil {
-			times[row] = weighed{}
-		}
-		times[row][k] += float64(d)
-	}
 	var all []string
 	for side := range c.sides {
 		c.eachPass(side, func(run *Run, pass *Pass) {
-			for _, k := range pass.Kernels {
-				all = append(all, label(side, &run.Kernels[k.Kernel]))
+			for i := range pass.Parts {
+				all = append(all, c.label(names, side, &run.Parts[pass.Parts[i].Part]))
 			}
 		})
 		slices.Sort(all)
 		all = slices.Compact(all)
 	}
 	joint := together(all)
+	times := map[string]map[Class]time.Duration{}
 	for side := range c.sides {
 		c.eachPass(side, func(run *Run, pass *Pass) {
-			for _, k := range pass.Kernels {
-				book(joint[label(side, &run.Kernels[k.Kernel])], classNamed[run.Rows[run.Kernels[k.Kernel].Row].Class], k.Exclusive+1)
-			}
-			for row, d := range pass.rest(run) {
-				if d > 0 {
-					book(run.Rows[row].Operator, classNamed[run.Rows[row].Class], d)
+			for i := range pass.Parts {
+				of := &run.Parts[pass.Parts[i].Part]
+				row := joint[c.label(names, side, of)]
+				if times[row] == nil {
+					times[row] = map[Class]time.Duration{}
 				}
+				times[row][of.Class] += pass.Parts[i].Exclusive + 1
 			}
 		})
 	}
-	rs := &rowSet{}
+	rs := &rowSet{names: sortedKeys(times)}
 	at := map[string]int{}
-	rs.names = sortedKeys(times)
 	slices.SortStableFunc(rs.names, func(x, y string) int { return cmp.Compare(orderOf(operators(x)[0]), orderOf(operators(y)[0])) })
 	for i, name := range rs.names {
 		at[name] = i
-		best, most := class(0), -1.0
-		for k := compute; k <= host; k++ {
-			if t := times[name][k]; t > most {
-				best, most = k, t
-			}
-		}
-		rs.class = append(rs.class, best)
+		rs.class = append(rs.class, slices.MaxFunc(classes, func(x, y Class) int { return cmp.Compare(times[name][x], times[name][y]) }))
 	}
 	for side, s := range c.sides {
 		for r := range s.Runs {
-			run := &s.Runs[r]
-			kernels, rest := make([]int, len(run.Kernels)), make([]int, len(run.Rows))
-			for i := range run.Kernels {
-				if row, ok := at[joint[label(side, &run.Kernels[i])]]; ok {
-					kernels[i] = row
-				} else {
-					kernels[i] = -1 // of other passes
+			rows := make([]int, len(s.Runs[r].Parts))
+			for i := range rows {
+				row, ok := at[joint[c.label(names, side, &s.Runs[r].Parts[i])]]
+				if rows[i] = row; !ok {
+					rows[i] = -1 // of other passes
 				}
 			}
-			for i := range run.Rows {
-				if row, ok := at[run.Rows[i].Operator]; ok {
-					rest[i] = row
-				} else {
-					rest[i] = -1
-				}
-			}
-			rs.kernels[side], rs.rest[side] = append(rs.kernels[side], kernels), append(rs.rest[side], rest)
+			rs.of[side] = append(rs.of[side], rows)
 		}
 	}
 	c.rows = rs
-}
-
-// rest is the part of each row that no kernel has.
-func (p *Pass) rest(r *Run) []time.Duration {
-	out := slices.Clone(p.Rows)
-	for _, k := range p.Kernels {
-		out[r.Kernels[k.Kernel].Row] -= k.Exclusive
-	}
-	return out
 }
 
 // eachPass calls f with the compared passes of a side.
@@ -362,8 +324,8 @@ func (c *comparison) eachPass(side int, f func(run *Run, pass *Pass)) {
 	}
 }
 
-// A part is what one side spends on one row.
-type part struct {
+// rowTimes are what one side spends on one row.
+type rowTimes struct {
 	exclusive, time []float64 // of each pass, or of each run its median
 	full            []float64 // exclusive, with what lost records would have taken
 	launches        float64   // a pass, in the mean
@@ -413,8 +375,8 @@ func (c *comparison) usualLaunches() [2][]int {
 // launchesOf counts the kernels of each row in a pass.
 func (c *comparison) launchesOf(side, run, pass int) []int {
 	out := make([]int, len(c.rows.names))
-	for _, k := range c.sides[side].Runs[run].Passes[pass].Kernels {
-		out[c.rows.kernels[side][run][k.Kernel]] += k.Count
+	for _, t := range c.sides[side].Runs[run].Passes[pass].Parts {
+		out[c.rows.of[side][run][t.Part]] += t.Count
 	}
 	return out
 }
@@ -428,49 +390,47 @@ func (p params) fill(launches, usual int) float64 {
 }
 
 // measure adds up the rows of one side; times of side B are scaled.
-func (c *comparison) measure(side int) []part {
+func (c *comparison) measure(side int) []rowTimes {
 	usual := c.usualLaunches()
 	scale := 1.0
 	if side == 1 {
 		scale = c.scale
 	}
-	out := make([]part, len(c.rows.names))
+	out := make([]rowTimes, len(c.rows.names))
 	names := make([]map[string]*kernelUse, len(out))
 	s, ch := c.sides[side], c.ch[side]
 	n := float64(max(ch.count(), 1))
 	at := -1 // pass of all runs
 	for r, passes := range ch.passes {
 		run := &s.Runs[r]
-		own := make([]part, len(out))
+		own := make([]rowTimes, len(out))
 		for _, p := range passes {
 			at++
-			pass := &run.Passes[p]
 			exclusive, kernel, launches := make([]float64, len(out)), make([]float64, len(out)), make([]int, len(out))
-			for _, k := range pass.Kernels {
-				row := c.rows.kernels[side][r][k.Kernel]
+			for i := range run.Passes[p].Parts {
+				k := &run.Passes[p].Parts[i]
+				name := &run.Parts[k.Part]
+				row := c.rows.of[side][r][k.Part]
 				exclusive[row] += scale * float64(k.Exclusive)
+				if !name.isKernel() {
+					kernel[row] += scale * float64(k.Exclusive)
+					continue
+				}
 				kernel[row] += scale * float64(k.Time)
 				launches[row] += k.Count
 				if names[row] == nil {
 					names[row] = map[string]*kernelUse{}
 				}
-				name := &run.Kernels[k.Kernel]
 				u := names[row][name.Name]
 				if u == nil {
 					u = &kernelUse{name: name.Name, category: name.Category, times: make([]float64, ch.count())}
 					names[row][name.Name] = u
 				}
 				u.launches += float64(k.Count) / n
-				out[row].work.add(&k, scale, n)
-				u.work.add(&k, scale, n)
+				out[row].work.add(k, scale, n)
+				u.work.add(k, scale, n)
 				u.time, u.wait = u.time+k.Time, u.wait+k.Wait
 				u.times[at] += scale * float64(k.Time)
-			}
-			for i, d := range pass.rest(run) {
-				if row := c.rows.rest[side][r][i]; d > 0 {
-					exclusive[row] += scale * float64(d)
-					kernel[row] += scale * float64(d)
-				}
 			}
 			for row := range out {
 				full := exclusive[row]
@@ -521,13 +481,21 @@ func (c *comparison) units(ch *chosen, values []float64) []float64 {
 
 // layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
 func (c *comparison) layers(row int) []float64 {
-	of := func(side int) []time.Duration {
+	of := func(side int) (sum []time.Duration) {
 		s := c.sides[side]
 		for r, passes := range c.ch[side].passes {
-			own := c.ownRow(side, r, row)
 			for _, p := range passes {
-				if l := s.Runs[r].Passes[p].Layers; own >= 0 && len(l) > own {
-					return l[own]
+				for _, t := range s.Runs[r].Passes[p].Parts {
+					if len(t.Layers) == 0 || c.rows.of[side][r][t.Part] != row {
+						continue
+					}
+					sum = slices.Concat(sum, make([]time.Duration, max(0, len(t.Layers)-len(sum))))
+					for l, d := range t.Layers {
+						sum[l] += d
+					}
+				}
+				if sum != nil {
+					return sum
 				}
 			}
 		}
@@ -544,24 +512,4 @@ func (c *comparison) layers(row int) []float64 {
 		}
 	}
 	return out
-}
-
-// ownRow is the row of a run that is a row of the comparison, and nothing else; −1 where there is none.
-func (c *comparison) ownRow(side, run, row int) int {
-	own := -1
-	kernels := c.sides[side].Runs[run].Kernels
-	for k, at := range c.rows.kernels[side][run] {
-		if at == row && own >= 0 && own != kernels[k].Row {
-			return -1
-		}
-		if at == row {
-			own = kernels[k].Row
-		}
-	}
-	for k, at := range c.rows.kernels[side][run] {
-		if kernels[k].Row == own && at >= 0 && at != row {
-			return -1
-		}
-	}
-	return own
 }

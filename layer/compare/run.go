@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 )
 
 // baselineSchema is the schema of a saved [Side].
-const baselineSchema = "strata.baseline/1"
+const baselineSchema = "strata.baseline/2"
 
 // Side is one of the two things that are compared: one run, or several of the same program, which then show how much runs differ by
 // themselves. It is what --save keeps: a few kilobytes instead of traces.
@@ -39,10 +40,8 @@ type Run struct {
 	Ranks     []Run  `json:"ranks,omitempty"`
 	Framework string `json:"framework"` // serving framework, "" unknown
 	GPU       string `json:"gpu"`       // the device's name, "" unknown
-	// Rows name the parts of a pass, in the order of Pass.Rows.
-	Rows []RowName `json:"rows"`
-	// Kernels are the kernels that its passes run, in the order of KernelTime.Kernel; none in files of older versions, whose rows are all there is.
-	Kernels []KernelName `json:"kernels,omitempty"`
+	// Parts are what its passes spend time on, in the order of PartTime.Part.
+	Parts []Part `json:"parts"`
 	// Categories says that too few kernels have an operator for rows by operator.
 	Categories bool `json:"categories,omitempty"`
 	// Outside is the GPU time of kernels in no pass.
@@ -62,15 +61,6 @@ type Run struct {
 	Health string `json:"health"`
 }
 
-// RowName is one part of a pass: an operator, idle time, waiting, what else there is.
-type RowName struct {
-	Operator string `json:"operator"` // part of the model that the kernels compute
-	// Class is how the row's time behaves: "compute", "memory", "latency", "transfer" or "waiting".
-	Class string `json:"class"`
-	// Kernels are the names of its kernels, most time first, at most three.
-	Kernels []string `json:"kernels"`
-}
-
 // ModelName is one of the models that a GPU runs.
 type ModelName struct {
 	Name   string `json:"name"`            // name of the model
@@ -78,31 +68,37 @@ type ModelName struct {
 	Layers int    `json:"layers"`          // 0 unknown
 }
 
-// KernelName is a kernel as far as its operator is concerned: one name that computes two operators is two of them.
-type KernelName struct {
+// Part is a kernel as far as one operator is concerned (a name that computes two operators is two parts), or what a pass spends without a kernel of its
+// own: idle time, waiting.
+type Part struct {
 	Name string `json:"name"` // as tables show it
 	Base string `json:"base"` // without tile and size
 	// Operator is "" where nothing says what it computes.
 	Operator string `json:"operator"`
-	Category string `json:"category"`
+	Category string `json:"category"` // of the kernel; "" for time without one
+	Class    Class  `json:"class"`
 	// Op is the operation of the CPU that launched it, "" unknown.
 	Op string `json:"op,omitempty"`
 	// Before and After are the bases of the kernels that most often run before and after it.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Row is the row of the run that its time is in.
-	Row int `json:"row"`
 }
 
-// KernelTime is what one pass spends on one kernel.
-type KernelTime struct {
-	Kernel int `json:"k"` // index in Run.Kernels
-	Count  int `json:"n"` // launches in the pass
-	// Exclusive is its part of the pass, in which each instant counts once; Time adds up its durations. Waiting for other ranks is in neither.
+// isKernel says whether the part is a kernel.
+func (p *Part) isKernel() bool { return p.Category != "" }
+
+// PartTime is what one pass spends on one part.
+type PartTime struct {
+	Part  int `json:"part"` // index in Run.Parts
+	Count int `json:"n"`    // launches in the pass
+	// Exclusive is its share of the pass, in which each instant counts once; Time adds up the durations of a kernel. Waiting for other ranks is in neither,
+	// and a part of its own.
 	Exclusive time.Duration `json:"ns"`
-	Time      time.Duration `json:"kernel_ns"`
+	Time      time.Duration `json:"kernel_ns,omitempty"`
 	// Wait is what else its durations hold: waiting for other ranks.
 	Wait time.Duration `json:"wait_ns,omitempty"`
+	// Tail is what of Exclusive lies behind the last kernel of the pass.
+	Tail time.Duration `json:"tail_ns,omitempty"`
 	// Floor is what their work takes at least on the GPU, 0 where that is not known.
 	Floor time.Duration `json:"floor_ns,omitempty"`
 	// Bytes and GFLOP are what it has to move and to compute, 0 unknown; Compute says that arithmetic limits it.
@@ -111,14 +107,10 @@ type KernelTime struct {
 	Compute bool    `json:"compute_bound,omitempty"`
 	// Shape is M×N×K of its product, of the largest one where it has several; "" for others.
 	Shape string `json:"shape,omitempty"`
+	// Layers are its times by number of the layer, where the run has too few passes to show how they vary; else none.
+	Layers []time.Duration `json:"layer_ns,omitempty"`
 
 	largest int64 // product of Shape
-}
-
-// RowTime is the time of one row.
-type RowTime struct {
-	Row  int           `json:"row"` // index in Run.Rows
-	Time time.Duration `json:"ns"`  // time of the row
 }
 
 // Pass is one forward pass.
@@ -137,26 +129,29 @@ type Pass struct {
 	// Start is in nanoseconds since the trace's first event, Wall the time to the start of the next pass where that follows.
 	Start int64         `json:"start_ns"`
 	Wall  time.Duration `json:"wall_ns"`
-	// Rows are the times of the run's rows; they add up to Wall.
-	Rows []time.Duration `json:"row_ns"`
-	// Kernels are the times of the run's kernels, without those that the pass does not run.
-	Kernels []KernelTime `json:"kernels,omitempty"`
-	// Launches are the kernels of each row.
-	Launches []int `json:"launches"`
-	// Layers are the times of each row by layer, where the run has too few passes to show how they vary; else none.
-	Layers [][]time.Duration `json:"layer_ns,omitempty"`
+	// Parts are what the pass spends time on, by Part; Exclusive adds up to Wall.
+	Parts []PartTime `json:"parts"`
 	// PerLayer is the time of all kernels of each layer, by its number.
 	PerLayer []time.Duration `json:"per_layer_ns,omitempty"`
 	// Graph is the share of the pass's kernels that graph replays launched.
 	Graph float64 `json:"graph_share"`
 	// Compiled is the share of the pass's kernels that a compiler wrote.
 	Compiled float64 `json:"compiled_share"`
-	// Followed says that its time ends where the next pass begins, Tail is what of its rows lies behind its last kernel, by row: both are needed to hold
-	// passes against those at the end of a window.
-	Followed bool      `json:"followed,omitempty"`
-	Tail     []RowTime `json:"tail,omitempty"`
+	// Followed says that its time ends where the next pass begins.
+	Followed bool `json:"followed,omitempty"`
 	// First says that the pass before is of another stage: it often differs from those that follow.
 	First bool `json:"first,omitempty"`
+}
+
+// kernels calls yield with what the pass spends on each kernel.
+func (p *Pass) kernels(r *Run) iter.Seq2[*Part, *PartTime] {
+	return func(yield func(*Part, *PartTime) bool) {
+		for i := range p.Parts {
+			if of := &r.Parts[p.Parts[i].Part]; of.isKernel() && !yield(of, &p.Parts[i]) {
+				return
+			}
+		}
+	}
 }
 
 // errBaseline is wrapped where a saved side cannot be read.
@@ -196,85 +191,43 @@ func ReadSide(r io.Reader) (*Side, error) {
 
 // check refuses a run whose parts do not fit together.
 func (r *Run) check() error {
-	rows := map[string]bool{}
-	for _, n := range r.Rows {
-		if _, ok := classNamed[n.Class]; !ok {
-			return fmt.Errorf("row %q has the class %q", n.Operator, n.Class)
-		}
-		if rows[n.Operator] {
-			return fmt.Errorf("there are two rows %q", n.Operator)
-		}
-		rows[n.Operator] = true
-	}
-	if r.Outside < 0 || r.Outside > maxTime {
+	if bad(r.Outside) {
 		return fmt.Errorf("%d ns are outside of passes", r.Outside)
-	}
-	for _, k := range r.Kernels {
-		if k.Row < 0 || k.Row >= len(r.Rows) {
-			return fmt.Errorf("kernel %q is in row %d of %d", k.Name, k.Row, len(r.Rows))
-		}
 	}
 	for i := range r.Passes {
 		p := &r.Passes[i]
 		if i > 0 && p.Index <= r.Passes[i-1].Index || p.Index < 0 {
 			return fmt.Errorf("pass %d is out of order", p.Index)
 		}
-		if err := cmp.Or(p.check(len(r.Rows)), p.checkKernels(r)); err != nil {
-			return err
+		if err := p.check(len(r.Parts)); err != nil {
+			return fmt.Errorf("pass %d: %w", p.Index, err)
 		}
 	}
 	return nil
 }
 
-// check refuses a pass of a run of so many rows whose figures can not be.
-func (p *Pass) check(rows int) error {
-	if len(p.Rows) != rows || len(p.Launches) != rows || len(p.Layers) != 0 && len(p.Layers) != rows {
-		return fmt.Errorf("pass %d has %d times, %d launches and %d rows of layers for %d rows", p.Index, len(p.Rows), len(p.Launches), len(p.Layers), rows)
-	}
+// bad reports whether a time cannot be.
+func bad(d time.Duration) bool { return d < 0 || d > maxTime }
+
+// check refuses a pass of a run of so many parts whose figures can not be.
+func (p *Pass) check(parts int) error {
 	var sum time.Duration
-	for _, d := range p.Rows {
-		sum += d
-	}
-	for _, d := range slices.Concat(p.Rows, p.PerLayer, slices.Concat(p.Layers...)) {
-		if d < 0 || d > maxTime {
-			return fmt.Errorf("pass %d has a time of %d ns", p.Index, d)
+	for i, t := range p.Parts {
+		if t.Part < 0 || t.Part >= parts || i > 0 && t.Part <= p.Parts[i-1].Part {
+			return fmt.Errorf("part %d of %d is out of order", t.Part, parts)
 		}
-	}
-	if sum != p.Wall {
-		return fmt.Errorf("the rows of pass %d add up to %d ns, its wall time is %d ns", p.Index, sum, p.Wall)
-	}
-	for _, n := range p.Launches {
-		if n < 0 {
-			return fmt.Errorf("pass %d has %d launches in a row", p.Index, n)
+		if t.Count < 0 || slices.ContainsFunc([]time.Duration{t.Exclusive, t.Time, t.Wait, t.Floor, t.Tail}, bad) || slices.ContainsFunc(t.Layers, bad) || t.Tail > t.Exclusive || t.Bytes < 0 ||
+			!(t.GFLOP >= 0) || math.IsInf(t.GFLOP, 0) {
+			return fmt.Errorf("part %d takes %d ns in %d launches", t.Part, t.Time, t.Count)
 		}
+		sum += t.Exclusive
+	}
+	if sum != p.Wall || slices.ContainsFunc(p.PerLayer, bad) {
+		return fmt.Errorf("its parts add up to %d ns, its wall time is %d ns", sum, p.Wall)
 	}
 	for _, share := range []float64{p.Graph, p.Compiled} {
 		if !(share >= 0 && share <= 1) {
-			return fmt.Errorf("pass %d has a share of kernels of %v, want 0 to 1", p.Index, share)
-		}
-	}
-	return nil
-}
-
-// checkKernels refuses kernels that a run does not have, and times that its rows do not hold.
-func (p *Pass) checkKernels(r *Run) error {
-	for i, k := range p.Kernels {
-		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || i > 0 && k.Kernel <= p.Kernels[i-1].Kernel {
-			return fmt.Errorf("pass %d has kernel %d out of order", p.Index, k.Kernel)
-		}
-		if k.Count < 0 || k.Exclusive < 0 || k.Exclusive > maxTime || k.Time < 0 || k.Time > maxTime || k.Wait < 0 || k.Wait > maxTime || k.Floor < 0 || k.Floor > maxTime || k.Bytes < 0 || !(k.GFLOP >= 0) || math.IsInf(k.GFLOP, 0) {
-			return fmt.Errorf("pass %d has kernel %d %d times in %d ns", p.Index, k.Kernel, k.Count, k.Time)
-		}
-	}
-	rest := p.rest(r)
-	for i, t := range p.Tail {
-		if t.Row < 0 || t.Row >= len(r.Rows) || i > 0 && t.Row <= p.Tail[i-1].Row || t.Time < 0 || t.Time > rest[t.Row] {
-			return fmt.Errorf("pass %d has %d ns of row %d behind it", p.Index, t.Time, t.Row)
-		}
-	}
-	for row, d := range rest {
-		if d < 0 {
-			return fmt.Errorf("kernels of row %d take longer than the row in pass %d", row, p.Index)
+			return fmt.Errorf("a share of kernels of %v, want 0 to 1", share)
 		}
 	}
 	return nil
@@ -311,7 +264,3 @@ func (r *Run) withoutFolders() {
 		r.Ranks[i].withoutFolders()
 	}
 }
-
-var classNames = [...]string{compute: "compute", memory: "memory", latency: "latency", transfer: "transfer", waiting: "waiting", host: "host"}
-
-var classNamed = map[string]class{"compute": compute, "memory": memory, "latency": latency, "transfer": transfer, "waiting": waiting, "host": host}

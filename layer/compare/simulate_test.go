@@ -93,7 +93,7 @@ func (w world) pair(r *rand.Rand, p params, passes, changed int, factor float64,
 				b[o][i] *= factor
 			}
 		}
-		rows[o] = series{class: memory, a: a[o], b: b[o]}
+		rows[o] = series{class: Memory, a: a[o], b: b[o]}
 		if passes == 1 {
 			rows[o].layers = w.layerRatios(r, math.Log(b[o][0]/a[o][0]))
 		}
@@ -104,7 +104,7 @@ func (w world) pair(r *rand.Rand, p params, passes, changed int, factor float64,
 
 // decide is what a comparison does with its rows.
 func decide(p params, rows []series, pass, floor float64) outcome {
-	j := p.judgeAll(rows, pass, evenly(floor), false, true)
+	j := p.judgeAll(rows, pass, floors{common: floor}, false, true)
 	out := outcome{uniform: j.uniform}
 	for i := range j.rows {
 		out.found = append(out.found, j.rows[i].found)

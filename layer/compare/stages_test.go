@@ -139,7 +139,7 @@ func TestRunWithoutPasses(t *testing.T) {
 func TestOneLaunchLess(t *testing.T) {
 	a := runOf([]use1{{"attention", 320, 800}, {"down_proj", 320, 900}})
 	same, other := runOf([]use1{{"attention", 320, 800}, {"down_proj", 319, 898}}), runOf([]use1{{"attention", 321, 810}, {"down_proj", 320, 900}})
-	other.Kernels[0].Name, other.Kernels[0].Base, other.Kernels[1].Name, other.Kernels[1].Base = "x", "x", "y", "y"
+	other.Parts[0].Name, other.Parts[0].Base, other.Parts[1].Name, other.Parts[1].Base = "x", "x", "y", "y"
 	if r := compareSides(t, sideOf(a), sideOf(same)); r.Work.A >= r.Wall.A {
 		t.Errorf("a record may be lost: work %v of %v", r.Work.A, r.Wall.A)
 	}
@@ -161,9 +161,9 @@ func TestSummaryLine(t *testing.T) {
 
 // The step of a single pass is judged where nothing waits, and only there.
 func TestStepOfOnePass(t *testing.T) {
-	work := series{class: memory, a: []float64{1e6}, b: []float64{1.5e6}}
+	work := series{class: Memory, a: []float64{1e6}, b: []float64{1.5e6}}
 	for waits, want := range map[float64]bool{0: true, 0.5: false, 1e5: false} {
-		r := defaultParams().judgeWall(work, series{class: waiting, a: []float64{waits}, b: []float64{waits}}, 1e6, 0.0075, false)
+		r := defaultParams().judgeWall(work, series{class: Waiting, a: []float64{waits}, b: []float64{waits}}, 1e6, 0.0075, false)
 		if r.judged != want {
 			t.Errorf("waiting of %v ns: judged %v, want %v", waits, r.judged, want)
 		}
@@ -189,7 +189,7 @@ func TestLearnFromSinglePasses(t *testing.T) {
 func TestHostTarget(t *testing.T) {
 	row := func(us int, edit func(r *HostRow)) HostRow {
 		d := time.Duration(us) * time.Microsecond
-		r := HostRow{Class: classNames[host], Judged: true, Significant: true, Interval: Interval{Delta: d, Low: d - 5000, High: d + 5000}}
+		r := HostRow{Class: OfHost, Judged: true, Significant: true, Interval: Interval{Delta: d, Low: d - 5000, High: d + 5000}}
 		if edit != nil {
 			edit(&r)
 		}
@@ -203,7 +203,7 @@ func TestHostTarget(t *testing.T) {
 		"slower":              {[]HostRow{small, row(50, nil)}, failed},
 		"renamed":             {[]HostRow{row(90, func(r *HostRow) { r.Status = Renamed })}, passed},
 		"not judged":          {[]HostRow{row(90, func(r *HostRow) { r.Judged = false })}, passed},
-		"a kernel":            {[]HostRow{row(90, func(r *HostRow) { r.Class = classNames[memory] })}, passed},
+		"a kernel":            {[]HostRow{row(90, func(r *HostRow) { r.Class = Memory })}, passed},
 		"faster":              {[]HostRow{row(-90, nil)}, passed},
 		"not clear":           {[]HostRow{row(90, func(r *HostRow) { r.Significant, r.Low = false, -5000 })}, undecided},
 		"clear before larger": {[]HostRow{row(900, func(r *HostRow) { r.Significant, r.Low = false, -5000 }), small}, failed},

@@ -16,21 +16,27 @@ import (
 //
 // All variances are relative (of logarithms), except for waiting and idle time, which may be zero: those are shares of the pass.
 
-// A class of rows shares its shift: a lower clock slows arithmetic, not memory.
-type class uint8
+// A Class of rows is how their times behave. Its rows share a shift: a lower clock slows arithmetic, not memory.
+type Class string
 
+// The classes.
 const (
-	compute class = iota
-	memory
-	latency
-	transfer
-	waiting // for other ranks, or for the host: idle time
-	host    // of operations of the CPU
+	Memory   Class = "memory"   // of kernels that move data or compute
+	Latency  Class = "latency"  // of kernels as short as they get
+	Transfer Class = "transfer" // between GPUs
+	Waiting  Class = "waiting"  // for other ranks, or for the host: idle time
+	OfHost   Class = "host"     // of operations of the CPU
 )
+
+// classes in the order in which one of equal time counts.
+var classes = []Class{Memory, Latency, Transfer, Waiting, OfHost}
+
+// UnmarshalText refuses words that are no class.
+func (c *Class) UnmarshalText(text []byte) error { return known(c, text, classes, "class") }
 
 // A series is one row on both sides.
 type series struct {
-	class  class
+	class  Class
 	a, b   []float64 // totals of passes, or of runs where both sides have several
 	single bool      // one launch in a pass
 	layers []float64 // log ratios of its layers where a side has one pass
@@ -73,7 +79,7 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 	if na == 0 || nb == 0 || pass <= 0 {
 		return r
 	}
-	absolute := s.class == waiting
+	absolute := s.class == Waiting
 	reference := (stat.Mean(s.a) + stat.Mean(s.b)) / 2
 	if absolute {
 		reference = pass
@@ -88,9 +94,9 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 	switch {
 	case absolute && (len(s.a) < p.WaitPasses || len(s.b) < p.WaitPasses) && !runs:
 		return r
-	case s.class == host && (len(s.a) < p.HostSteps || len(s.b) < p.HostSteps) && !runs:
+	case s.class == OfHost && (len(s.a) < p.HostSteps || len(s.b) < p.HostSteps) && !runs:
 		return r
-	case s.class == transfer && (len(s.a) < 2 || len(s.b) < 2):
+	case s.class == Transfer && (len(s.a) < 2 || len(s.b) < 2):
 		return r // one pass cannot tell transfer from waiting
 	}
 	r.enough, r.judged = true, true
@@ -99,7 +105,7 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 	case absolute:
 		z = (lb - la) / pass / se
 	case la <= 0 || lb <= 0:
-		r.judged = s.class != host // new or removed: that is no question of noise; of the host, too rare to have a typical time
+		r.judged = s.class != OfHost // new or removed: that is no question of noise; of the host, too rare to have a typical time
 		return r
 	default:
 		z = (math.Log(lb/la) - shift) / se
@@ -111,7 +117,7 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 // judgeWall tests the whole step: what works varies as a share of itself, what waits as a share of the pass, and runs differ as a whole. Waiting of
 // too few passes is not judged, unless there is none.
 func (p params) judgeWall(work, waits series, pass, floor float64, runs bool) result {
-	wall := series{class: memory, a: add(slices.Clone(waits.a), work.a), b: add(slices.Clone(waits.b), work.b)}
+	wall := series{class: Memory, a: add(slices.Clone(waits.a), work.a), b: add(slices.Clone(waits.b), work.b)}
 	if runs || stat.Mean(waits.a)+stat.Mean(waits.b) == 0 {
 		return p.judge(wall, 0, pass, floor, runs)
 	}
@@ -143,16 +149,16 @@ func (p params) variance(s series, pass, floor float64, runs bool) (v, df float6
 	na, nb := float64(len(s.a)), float64(len(s.b))
 	prior := p.PriorSD
 	switch {
-	case s.class == waiting:
+	case s.class == Waiting:
 		prior = p.WaitPriorSD
-	case s.class == host:
+	case s.class == OfHost:
 		prior = p.HostPriorSD
-	case s.class == transfer:
+	case s.class == Transfer:
 		prior *= p.CollectivePrior
 	}
 	own := p.spread(s, pass)
 	free := na + nb - 2
-	if s.class == host && !runs { // what resembles its neighbours shows less than it varies, and tells less
+	if s.class == OfHost && !runs { // what resembles its neighbours shows less than it varies, and tells less
 		const least = 0.25 // below, the correction is larger than what is corrected
 		own /= max(least, 1-(1/p.Effective-1)/max(min(na, nb)-1, 1))
 		free *= p.Effective
@@ -191,7 +197,7 @@ func (p params) spread(s series, pass float64) float64 {
 			continue
 		}
 		scale := median(x)
-		if s.class == waiting {
+		if s.class == Waiting {
 			scale = pass
 		}
 		if scale <= 0 {
@@ -241,12 +247,12 @@ func (p params) location(x []float64, runs bool) float64 {
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
 // not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a clock. It is 0 where too few rows tell,
 // or less than half of the time.
-func (p params) shift(rows []series, pass float64, of func(class) bool, runs bool) float64 {
+func (p params) shift(rows []series, pass float64, of func(Class) bool, runs bool) float64 {
 	var logs, weights []float64
 	var same, all float64
 	for _, s := range rows {
 		la, lb := p.location(s.a, runs), p.location(s.b, runs)
-		if s.class == waiting || !of(s.class) || la <= 0 || lb <= 0 {
+		if s.class == Waiting || !of(s.class) || la <= 0 || lb <= 0 {
 			continue
 		}
 		mean := (la + lb) / 2

@@ -114,7 +114,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		texts("operator", row.Operator, "", "", row.Class)
+		texts("operator", row.Operator, "", "", string(row.Class))
 		times(row.A, row.B, row.Delta, row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High)
 		texts(fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), row.Status.String())
 		c.Float(row.LaunchesA)
@@ -127,7 +127,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		}
 		for k := range row.Kernels {
 			k := &row.Kernels[k]
-			texts("kernel", row.Operator, k.Name, k.Was, row.Class, "", "", "")
+			texts("kernel", row.Operator, k.Name, k.Was, string(row.Class), "", "", "")
 			times(k.A, k.B, k.B-k.A, k.Low, k.High)
 			texts(fmt.Sprint(k.Judged), fmt.Sprint(k.Significant), k.Status.String())
 			c.Float(k.LaunchesA)
@@ -189,7 +189,7 @@ const overlaps = 0.05
 // overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of them.
 func (r *Row) overlapped() bool {
 	far := func(x, y time.Duration) bool { return float64(abs(x-y)) > overlaps*float64(max(x, y)) }
-	return r.Class != classNames[waiting] && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
+	return r.Class != Waiting && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
 }
 
 // table lists the rows, the largest difference first; behind so many of them the others are one.

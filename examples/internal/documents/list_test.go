@@ -59,7 +59,7 @@ var documents = []document{
 	doc("strata.host-compare/1", "strata host-compare --baseline", hostcompareprogram.Document{}),
 	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
 	doc("strata.compare/3", "strata compare", compare.Report{}),
-	doc("strata.baseline/1", "strata compare --save", compare.Side{}),
+	doc("strata.baseline/2", "strata compare --save", compare.Side{}),
 	doc("strata.noise/1", "strata compare --save-noise", compare.Noise{}),
 	doc("strata.explain/1", "strata explain", command.ExplainDocument{}),
 	doc("strata.fleet/1", "strata fleet", fleet.Report{}),

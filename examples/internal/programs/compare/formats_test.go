@@ -29,11 +29,10 @@ func fasterSide(t *testing.T, demo string) string {
 	run := &s.Runs[0]
 	for p := range run.Passes {
 		pass := &run.Passes[p]
-		for i := range pass.Kernels {
-			k := &pass.Kernels[i]
-			if row := run.Kernels[k.Kernel].Row; run.Rows[row].Operator == "attention" {
+		for i := range pass.Parts {
+			if k := &pass.Parts[i]; run.Parts[k.Part].Operator == "attention" {
 				half := k.Exclusive / 2
-				k.Exclusive, k.Time, pass.Rows[row], pass.Wall = k.Exclusive-half, k.Time-k.Time/2, pass.Rows[row]-half, pass.Wall-half
+				k.Exclusive, k.Time, pass.Wall = k.Exclusive-half, k.Time-k.Time/2, pass.Wall-half
 			}
 		}
 	}

@@ -18,15 +18,13 @@ import (
 // sideFile saves a side of decode passes: times in µs of a product and of idle time, and how many layers they have.
 func sideFile(t *testing.T, passes, layers int, us, idle float64) string {
 	t.Helper()
-	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Rows: []compare.RowName{
-		{Operator: "attention", Class: "memory", Kernels: []string{fmt.Sprintf("fmha of %d layers", layers)}}, {Operator: "idle", Class: "waiting"}}}
+	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Parts: []compare.Part{
+		{Name: "fmha", Base: fmt.Sprintf("fmha of %d layers", layers), Operator: "attention", Category: "attention", Class: compare.Memory},
+		{Name: "idle", Operator: "idle", Class: compare.Waiting}}}
 	for i := range passes {
-		p := compare.Pass{Index: i, NumLayers: layers, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1, Launches: []int{layers, 0}}
-		for _, v := range []float64{us, idle} {
-			p.Rows = append(p.Rows, time.Duration(1e3*v))
-			p.Wall += time.Duration(1e3 * v)
-		}
-		run.Passes = append(run.Passes, p)
+		work, wait := time.Duration(1e3*us), time.Duration(1e3*idle)
+		run.Passes = append(run.Passes, compare.Pass{Index: i, NumLayers: layers, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1, Wall: work + wait,
+			Parts: []compare.PartTime{{Part: 0, Count: layers, Exclusive: work, Time: work}, {Part: 1, Exclusive: wait}}})
 	}
 	path := filepath.Join(t.TempDir(), "a.side.json")
 	f, err := os.Create(path)

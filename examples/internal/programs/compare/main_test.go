@@ -66,18 +66,13 @@ func TestExitCodes(t *testing.T) {
 	for p := range s.Runs[0].Passes { // the demo is slower than this
 		pass := &s.Runs[0].Passes[p]
 		pass.Wall = 0
-		for i, name := range s.Runs[0].Rows {
-			if name.Class != "waiting" {
-				pass.Rows[i] = 0
+		for i := range pass.Parts {
+			k := &pass.Parts[i]
+			if s.Runs[0].Parts[k.Part].Class != compare.Waiting {
+				k.Time, k.Exclusive = k.Time*7/10, k.Exclusive*7/10
 			}
-		}
-		for i := range pass.Kernels {
-			k := &pass.Kernels[i]
-			k.Time, k.Exclusive = k.Time*7/10, k.Exclusive*7/10
-			pass.Rows[s.Runs[0].Kernels[k.Kernel].Row] += k.Exclusive
-		}
-		for i := range pass.Rows {
-			pass.Wall += pass.Rows[i]
+			pass.Wall += k.Exclusive
+			k.Tail = min(k.Tail, k.Exclusive)
 		}
 	}
 	f, err := os.Create(old)
