@@ -20,10 +20,9 @@ import (
 // shortFile is the size in bytes up to which reference traces are read without STRATA_LONG.
 const shortFile = 200_000
 
-// everyTrace calls f with every reference trace that loads; the large ones only
-// with STRATA_LONG.
-func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
-	t.Helper()
+// TestReferenceTraces holds every reference trace that loads, each read once, against all that must be true of any; the large
+// ones only with STRATA_LONG.
+func TestReferenceTraces(t *testing.T) {
 	for _, dir := range []string{"traces/nsys", "traces/torch"} {
 		files, err := os.ReadDir(testdata.Shared(t, dir))
 		if err != nil {
@@ -45,7 +44,22 @@ func everyTrace(t *testing.T, f func(t *testing.T, tr *trace.Trace)) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f(t, tr)
+				a := analyzed(t, tr)
+				v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
+				if errors.Is(err, layer.ErrNoKernels) {
+					for e := range tr.Events(event.LaneGPU) {
+						if e.Kind() == event.Kernel {
+							t.Fatal("ErrNoKernels for a trace with kernels")
+						}
+					}
+				} else if err != nil {
+					t.Fatal(err)
+				} else {
+					checkAddsUp(t, a, v)
+					checkRaw(t, tr, v)
+					checkNoRowDecides(t, tr, v)
+				}
+				checkJudged(t, t.Name(), a, a)
 			})
 		}
 	}
@@ -89,28 +103,8 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
-// TestLedgerAddsUp checks on every reference trace that the pieces tile the idle time: in order, disjoint, and to the
-// nanosecond, in the causes and in their names.
-func TestLedgerAddsUp(t *testing.T) {
-	everyTrace(t, func(t *testing.T, tr *trace.Trace) {
-		a := analyzed(t, tr)
-		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
-		if errors.Is(err, layer.ErrNoKernels) {
-			for e := range tr.Events(event.LaneGPU) {
-				if e.Kind() == event.Kernel {
-					t.Fatal("ErrNoKernels for a trace with kernels")
-				}
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkAddsUp(t, a, v)
-	})
-}
-
-// checkAddsUp holds every device's causes, names and pieces against its idle time, and the steps against theirs.
+// checkAddsUp holds every device's causes, names and pieces against its idle time, and the steps against theirs: the pieces tile
+// it, in order, disjoint, and to the nanosecond.
 func checkAddsUp(t *testing.T, a *layer.Analysis, v *hostoverhead.Verdict) {
 	t.Helper()
 	sum, last := map[trace.DeviceID]int64{}, map[trace.DeviceID]int64{}

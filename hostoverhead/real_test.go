@@ -1,7 +1,6 @@
 package hostoverhead_test
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/hosttest"
 	"github.com/llmstrata/strata/internal/testdata"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -63,43 +61,35 @@ func lateOf(tr *trace.Trace, device trace.DeviceID) (l lateness) {
 // still waits are told apart piece by piece in the ledger only.
 const tableSlack = 0.01
 
-// TestRealTracesDoNotContradict: on every reference trace the share of idle time in which the next work had not been
-// launched, from raw events, agrees with the ledger, and with the answer. -v prints the table.
-func TestRealTracesDoNotContradict(t *testing.T) {
-	everyTrace(t, func(t *testing.T, tr *trace.Trace) {
-		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{analyzed(t, tr)}, hostoverhead.Options{})
-		if errors.Is(err, layer.ErrNoKernels) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range v.Ranks {
-			var host, other int64
-			for _, c := range r.Idle {
-				switch c.Group {
-				case finding.HostWork, finding.HostWaiting:
-					host += c.NS
-				case finding.RequestsGroup, finding.ProfilerGroup, finding.UnknownGroup, finding.RanksGroup:
-					other += c.NS
-				}
-			}
-			raw := lateOf(tr, r.Device)
-			slack := int64(tableSlack * float64(raw.window))
-			t.Logf("device %d: late %.1f%% to %.1f%%, ledger: host %.1f%%, other or unknown %.1f%%: %s (share of the %s %v)", r.Device,
-				share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window), share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
-			if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
-				t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host, other, r.WindowNS)
-			}
-			stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == hostoverhead.Yes })
-			if r.Verdict == hostoverhead.Yes && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
-				t.Errorf("device %d: YES, but at most %.1f%% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
-			}
-			if r.Verdict == hostoverhead.No && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
-				t.Errorf("device %d: NO, but at least %.1f%% are the host's", r.Device, share(raw.least-other, raw.window))
+// checkRaw: the share of idle time in which the next work had not been launched, from raw events, agrees with the ledger, and
+// with the answer. -v prints the table.
+func checkRaw(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
+	t.Helper()
+	for _, r := range v.Ranks {
+		var host, other int64
+		for _, c := range r.Idle {
+			switch c.Group {
+			case finding.HostWork, finding.HostWaiting:
+				host += c.NS
+			case finding.RequestsGroup, finding.ProfilerGroup, finding.UnknownGroup, finding.RanksGroup:
+				other += c.NS
 			}
 		}
-	})
+		raw := lateOf(tr, r.Device)
+		slack := int64(tableSlack * float64(raw.window))
+		t.Logf("device %d: late %.1f%% to %.1f%%, ledger: host %.1f%%, other or unknown %.1f%%: %s (share of the %s %v)", r.Device,
+			share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window), share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
+		if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
+			t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host, other, r.WindowNS)
+		}
+		stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == hostoverhead.Yes })
+		if r.Verdict == hostoverhead.Yes && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
+			t.Errorf("device %d: YES, but at most %.1f%% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
+		}
+		if r.Verdict == hostoverhead.No && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
+			t.Errorf("device %d: NO, but at least %.1f%% are the host's", r.Device, share(raw.least-other, raw.window))
+		}
+	}
 }
 
 // TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5% of their time. What the host costs cannot be more than

@@ -2,8 +2,10 @@ package hosttest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
@@ -24,19 +26,30 @@ func Open(tb testing.TB, path string) *trace.Trace {
 	return t
 }
 
-// Generate writes an export and reads it.
+// Generate writes an export and reads it. Many tests compare with the same run, so it is made once in a process.
 func Generate(tb testing.TB, cfg nsysgen.Config) *trace.Trace {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "run.sqlite")
-	if _, err := nsysgen.Write(path, cfg); err != nil {
-		tb.Fatal(err)
-	}
-	return Open(tb, path)
+	return Passes(cfg).Trace()
 }
 
-// Passes is the analysis of a generated run, for examples; a program of your own
-// has it of trace.Open, and layer.Analyze.
+var (
+	runsLock sync.Mutex
+	runs     = map[string]*layer.Analysis{} // by their configuration
+)
+
+// Passes is the analysis of a generated run, made once in a process; a program of
+// your own has it of trace.Open, and layer.Analyze.
 func Passes(cfg nsysgen.Config) *layer.Analysis {
+	runsLock.Lock()
+	defer runsLock.Unlock()
+	key := fmt.Sprintf("%+v", cfg)
+	if runs[key] == nil {
+		runs[key] = generate(cfg)
+	}
+	return runs[key]
+}
+
+func generate(cfg nsysgen.Config) *layer.Analysis {
 	dir, err := os.MkdirTemp("", "host")
 	if err != nil {
 		panic(err)

@@ -152,7 +152,7 @@ func Loops() (out []Loop) {
 	add("loader", "host-code", yes, load, lengths...)
 	add("grammar is compiled", "host-code", yes, func(s *sim, _ int) {
 		s.in("/opt/app/grammar.py(12)", "compile_grammar", s.takes(s.end()-s.host))
-	}, 20*ms, 130*ms)
+	}, 5*ms, 101*ms, 130*ms)
 	workers := func(s *sim, _ int) {
 		s.in(loader, "__next__", func() {
 			s.in(loader, "_next_data", func() {

@@ -122,7 +122,7 @@ func (c *Case) play(nsys bool) []nsysgen.Row {
 }
 
 // fewAbove is from which length of a gap on a run has fewer steps.
-const fewAbove = 25 * time.Millisecond
+const fewAbove = 10 * time.Millisecond
 
 // play runs a loop.
 func (l *Loop) play(nsys bool) []nsysgen.Row {
