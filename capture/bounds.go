@@ -13,26 +13,9 @@ const (
 	// leastFree is the room below which no profiler is armed: what a window of
 	// five passes of one rank of a large model takes, and some.
 	leastFree = 256 << 20
-	// calibrationDir takes the traces of a calibration, until they are removed.
-	calibrationDir = ".calibration"
 	// rejectedDir takes the traces of a first try that was not valid.
 	rejectedDir = ".rejected"
 )
-
-// Estimate is how large the traces of a stage will be, from one window of a pass or a few.
-type Estimate struct {
-	Stage Stage `json:"stage"` // the stage that is estimated
-	// CalibrationBytes were written for CalibrationSteps passes by all ranks.
-	CalibrationBytes int64 `json:"calibration_bytes"`
-	CalibrationSteps int   `json:"calibration_steps"`
-	// Steps is the number of passes the stage will have, Bytes what they will
-	// take, FlushNs how long writing them will.
-	Steps   int   `json:"steps"`
-	Bytes   int64 `json:"bytes"`
-	FlushNs int64 `json:"flush_ns"`
-	// FreeBytes is the room there is, -1 when the system does not say.
-	FreeBytes int64 `json:"free_bytes"`
-}
 
 // checkRoom refuses a folder without room.
 func (s *stageRun) checkRoom() error {
@@ -40,53 +23,6 @@ func (s *stageRun) checkRoom() error {
 		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, size(free), size(leastFree), ErrTooLarge)
 	}
 	return nil
-}
-
-// calibrate captures the shortest window there is, estimates the stage from it,
-// and refuses a stage that would be too large.
-func (r *run) calibrate(ctx context.Context, st Stage, steps int) error {
-	s := r.newStage(st, 1, false)
-	s.dir = path.Join(calibrationDir, string(st))
-	if s.con().OwnDir {
-		s.from = s.dir
-	}
-	s.plan.warmup = s.plan.warmup[:min(1, len(s.plan.warmup))]
-	defer r.f.removeAll(calibrationDir)
-	if err := s.capture(ctx); err != nil {
-		return fmt.Errorf("capture: calibration: %w", err)
-	}
-	// What the requests made at least, where nobody counted.
-	passes := max(s.out.StepsFound, s.plan.passes(s.o.Concurrency), 1)
-	e := Estimate{Stage: st, CalibrationSteps: passes, Steps: plan(st, r.o, steps, false, s.con().SelfStop, &counter{}).passes(r.o.Concurrency), FreeBytes: -1}
-	for _, t := range s.out.Traces {
-		e.CalibrationBytes += t.Bytes
-	}
-	// The fixed part of a file counts as part of each pass: too much rather than too little.
-	e.Bytes = e.CalibrationBytes / int64(passes) * int64(e.Steps)
-	e.FlushNs = int64((s.out.Timings.StopS + s.out.Timings.TracesS) * float64(time.Second) * float64(e.Steps) / float64(passes))
-	if free, ok := freeSpace(r.f.path); ok {
-		e.FreeBytes = free
-	}
-	r.res.Estimates = append(r.res.Estimates, e)
-	r.say(st, "estimate", time.Now(), fmt.Sprintf("%d steps will take about %s and %v to write", e.Steps, size(e.Bytes), time.Duration(e.FlushNs).Round(time.Millisecond)))
-	switch {
-	case r.o.MaxSize > 0 && e.Bytes > r.o.MaxSize:
-		return fmt.Errorf("capture: %d %s steps would take about %s, more than %s: %w (fewer --num-steps, or a larger --max-size)", e.Steps, st, size(e.Bytes), size(r.o.MaxSize), ErrTooLarge)
-	case e.FreeBytes >= 0 && e.Bytes+leastFree > e.FreeBytes:
-		return fmt.Errorf("capture: %d %s steps would take about %s, and %s has %s left: %w", e.Steps, st, size(e.Bytes), r.f.path, size(e.FreeBytes), ErrTooLarge)
-	}
-	return nil
-}
-
-// passes is how many passes a stage's requests make inside the window.
-func (p stagePlan) passes(concurrency int) int {
-	switch p.stage {
-	case StagePrefill:
-		return (len(p.capture) + concurrency - 1) / concurrency * max(p.outputLen, 1)
-	case StageDecode:
-		return p.steps + 1
-	}
-	return max(p.steps, len(p.capture)*min(p.outputLen, p.steps+1))
 }
 
 // size is a number of bytes for people.
@@ -171,7 +107,7 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 		c.dry = dry
 		t := &target{c: c, f: o.Framework, con: contractOf(o.Framework, "", nil), evidence: "given; it does not answer"}
 		r.d = &deployment{targets: []*target{t}, load: []*generator{{c: c, f: t.f, model: o.Model, completions: new(atomic.Bool)}}}
-		if err := r.adopt(nil); err != nil {
+		if err := r.adopt(); err != nil {
 			return nil, err
 		}
 	}

@@ -16,50 +16,6 @@ import (
 	"github.com/llmstrata/strata/capture"
 )
 
-// TestMaxSize: one pass is captured first; a stage that would be larger than
-// allowed is refused, one that fits is captured, and nothing of the
-// calibration stays.
-func TestMaxSize(t *testing.T) {
-	for _, f := range all {
-		for _, most := range []int64{100, 1 << 30} {
-			dir := outDir(t)
-			s := newFake(t, f, dir)
-			o := judged(s, dir)
-			o.Workload, o.NumSteps, o.MaxSize = capture.WorkloadDecode, 50, most
-			res, err := run(t, context.Background(), s, o)
-			if most == 100 {
-				wantError(t, err, capture.ErrTooLarge, "51 decode steps would take about", "more than 100 B", "--max-size")
-				if s.starts != 1 || s.stops != 1 {
-					t.Errorf("%s: %d starts, %d stops", f, s.starts, s.stops)
-				}
-			} else if err != nil || res.Verdict != capture.Valid || s.starts != 2 {
-				t.Errorf("%s: %v, %+v", f, err, res)
-			}
-			if len(res.Estimates) != 1 || res.Estimates[0].Steps != 51 || res.Estimates[0].Bytes < 51 || res.Estimates[0].CalibrationSteps < 1 {
-				t.Errorf("%s: estimates %+v", f, res.Estimates)
-			}
-			if left, _ := os.Stat(filepath.Join(dir, ".calibration")); left != nil {
-				t.Errorf("%s: the calibration's folder is still there", f)
-			}
-		}
-	}
-}
-
-// TestCalibrateOneWindow: where the window opens once in a server's life, a
-// calibration is refused before it uses it up.
-func TestCalibrateOneWindow(t *testing.T) {
-	dir := outDir(t)
-	s := newFake(t, capture.FrameworkTensorRT, dir)
-	s.fault = notFound("/start_profile", nil)
-	o := judged(s, dir)
-	o.Workload, o.Calibrate, o.WarmupSteps = capture.WorkloadDecode, true, -1
-	_, err := run(t, context.Background(), s, o)
-	wantError(t, err, nil, "calibration", "/start_profile: 404")
-	if n := len(s.saw(genPath(s.framework))); n != 0 {
-		t.Errorf("%d requests were sent into the window", n)
-	}
-}
-
 // TestDryRun: the requests are those that a run sends, and none is sent; a
 // server that is not there will do when it is named.
 func TestDryRun(t *testing.T) {

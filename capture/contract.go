@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -47,12 +48,9 @@ const (
 	KindOther  Kind = "other" // RPD, memory snapshots, VizTracer
 )
 
-// Kinds lists the kinds.
-func Kinds() []Kind { return []Kind{KindTorch, KindCUDA, KindProton, KindOther} }
-
 // UnmarshalText reads a kind as a server's settings have it; one that is not known is [KindOther].
 func (k *Kind) UnmarshalText(text []byte) error {
-	if parseWord(k, "kind", string(text), Kinds()) != nil {
+	if parseWord(k, "kind", string(text), KindTorch, KindCUDA, KindProton) != nil {
 		*k = KindOther
 	}
 	return nil
@@ -69,12 +67,9 @@ const (
 	FrontEnv     Front = "env" // none: the environment of the launch fixes the window
 )
 
-// Fronts lists the front ends.
-func Fronts() []Front { return []Front{FrontPython, FrontRust, FrontGateway, FrontEnv} }
-
 // UnmarshalText refuses unknown words.
 func (f *Front) UnmarshalText(text []byte) error {
-	return parseWord(f, "front end", string(text), Fronts())
+	return parseWord(f, "front end", string(text), FrontPython, FrontRust, FrontGateway, FrontEnv)
 }
 
 // Contract is what one build of a server, or a gateway before it, does when it is profiled. A version number never
@@ -113,10 +108,8 @@ type Contract struct {
 	OwnDir   bool `json:"own_dir"`
 	Rewrites bool `json:"rewrites"`
 	// StopAgain: a second stop request does no harm. Flushed: a stop is answered once the traces are written.
-	// MayBlock: some releases answer a start when the window closes.
 	StopAgain bool `json:"stop_again"`
 	Flushed   bool `json:"flushed"`
-	MayBlock  bool `json:"may_block"`
 	// Files is the form of the names, Kinds what can be recorded.
 	Files string `json:"files"`
 	Kinds []Kind `json:"kinds"`
@@ -126,7 +119,13 @@ type Contract struct {
 	Source     string `json:"source"`
 	Unverified string `json:"unverified,omitempty"`
 
-	launch func() string // what the server must be launched with
+	launch string // what the server must be launched with, "" for what its framework says
+}
+
+// howToLaunch says what the server must be launched with.
+func (c *Contract) howToLaunch() string {
+	f, _ := framework.ByName(framework.All(), string(c.Framework))
+	return cmp.Or(c.launch, f.Launch)
 }
 
 // The routes that all servers with a profiler share.
@@ -149,7 +148,7 @@ var contracts = []Contract{
 		Listed:  []Field{FieldProfileID, FieldStages, FieldShapeDiscovery, FieldRoofline},
 		Unknown: "ignored", Ignores: true, Answers: "200 text; a refusal is 500",
 		Ends:     "after num_steps-1 passes, from sgl-project/sglang#30215 (2026-07-06) after num_steps; when the next batch is about to run",
-		SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true, MayBlock: true,
+		SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true,
 		Files: "[prefix-]ID-TP-t[-DP-d][-PP-p][-EP-e][-EXTEND|-DECODE].trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindOther},
 		Traps: []string{
 			"it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler",
@@ -157,14 +156,13 @@ var contracts = []Contract{
 			"with speculative decoding profile_by_stage counts verify passes as prefill (sgl-project/sglang#34942)",
 		},
 		Source: "srt/managers/scheduler_components/profiler_manager.py@699ee234, srt/managers/io_struct.py, srt/entrypoints/http_server.py@9c0549b7",
-		launch: func() string { return framework.SGLang().Launch },
 	},
 	{
 		Name: "sglang-rust", Framework: FrameworkSGLang, Front: FrontRust, Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
 		Probe: "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
 		Traps:  []string{"this front end has no profiler routes: launch the server without SGLANG_RUST_SERVER"},
 		Source: "sgl-project/sglang#29799 #33103, read at b1bbd74f", Unverified: "the 404",
-		launch: func() string { return "launch it without SGLANG_RUST_SERVER=1: that front end has no profiler routes" },
+		launch: "launch it without SGLANG_RUST_SERVER=1: that front end has no profiler routes",
 	},
 	{
 		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython, Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
@@ -180,7 +178,6 @@ var contracts = []Contract{
 			"cached tokens are in its answers only with --enable-prompt-tokens-details",
 		},
 		Source: "vllm/profiler/wrapper.py@02773ee0, vllm/config/profiler.py@aedcda89, entrypoints/serve/profile/api_router.py@055e47c2, #46306",
-		launch: func() string { return framework.VLLM().Launch },
 	},
 	{
 		Name: "vllm-session", Framework: FrameworkVLLM, Front: FrontPython, Versions: "#57875 (open 2026-09-21)",
@@ -190,7 +187,6 @@ var contracts = []Contract{
 		Ends: "after max_iterations passes", Exact: true, Flushed: true,
 		Files: "[prefix]dpD_…_rankG.TIME.pt.trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
 		Source: "vllm-project/vllm#57875, two drafts of api_router.py", Unverified: "not merged when read",
-		launch: func() string { return framework.VLLM().Launch },
 	},
 	{
 		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: FrontPython, Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
@@ -204,7 +200,6 @@ var contracts = []Contract{
 			"traces have no stacks: profiling moved to profiling.py, which has no setting for them",
 		},
 		Source: "tensorrt_llm/_torch/pyexecutor/profiling.py@070b8549, its tests of the endpoints",
-		launch: func() string { return framework.TensorRTLLM().Launch },
 	},
 	{
 		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: FrontEnv, Versions: "before #13872, and other backends",
@@ -213,7 +208,6 @@ var contracts = []Contract{
 		Files: "trace.json, from #13536 trace-rank-GLOBAL.json", Kinds: []Kind{KindTorch},
 		Traps:  []string{"its window opens once in the server's life: one stage per launch"},
 		Source: "py_executor.py of releases before #13872, #13536",
-		launch: func() string { return framework.TensorRTLLM().Launch },
 	},
 	{
 		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: FrontGateway, Versions: "from #308 (2026-06-01), its gateway smg or the control server on the port above",
@@ -228,7 +222,6 @@ var contracts = []Contract{
 			"with --dp-aware the gateway sends one start per DP rank to one engine: give the engine's own address",
 		},
 		Source: "control_server.py, request_handler.py@f4d8ec6e; smg worker.rs, manager.rs@f8daa883", Unverified: "404 of an unknown url",
-		launch: func() string { return framework.TokenSpeed().Launch },
 	},
 }
 
@@ -286,7 +279,7 @@ func listedWorkers(text []byte) []workerURL {
 	var out []workerURL
 	for _, w := range *list {
 		u := workerURL{URL: w.URL}
-		_ = u.Role.UnmarshalText([]byte(orText(w.Type, w.Mode))) // an unknown word: both stages
+		_ = u.Role.UnmarshalText([]byte(cmp.Or(w.Type, w.Mode))) // an unknown word: both stages
 		if base, _, ok := strings.Cut(u.URL, "@"); ok && !strings.Contains(base, "/@") {
 			u.URL = base // BASE@RANK: one engine, registered once per DP rank
 		}
@@ -320,12 +313,14 @@ func contractOf(f Framework, front Front, listed *routes) *Contract {
 	return first
 }
 
-// offers reports whether any contract of a framework has one of the fields.
-func offers(f Framework, fields ...Field) bool {
-	return slices.ContainsFunc(contracts, func(c Contract) bool {
-		return c.Framework == f && slices.ContainsFunc(fields, func(x Field) bool {
-			return slices.Contains(c.Fields, x) || slices.Contains(c.Listed, x)
-		})
+// takes reports whether a start request to the engine may have one of the fields: what its own description lists, else
+// what its contract knows.
+func (t *target) takes(fields ...Field) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool {
+		if t.listed.knows() && !t.listed.field(f) {
+			return false
+		}
+		return slices.Contains(t.con.Fields, f) || slices.Contains(t.con.Listed, f) && (t.listed.knows() || t.con.Ignores)
 	})
 }
 
@@ -366,7 +361,7 @@ func (o *Options) value(f Field, c *Contract, s session) any {
 		return o.MergeProfiles
 	case FieldPrefix:
 		if c.Framework == FrameworkVLLM {
-			return orText(o.ProfilePrefix, "strata-"+strings.ReplaceAll(s.id, ".", "-")+"-")
+			return cmp.Or(o.ProfilePrefix, "strata-"+strings.ReplaceAll(s.id, ".", "-")+"-")
 		}
 		return optional(o.ProfilePrefix != "", o.ProfilePrefix)
 	case FieldStartStep, FieldDelayIterations:
@@ -382,7 +377,7 @@ func (o *Options) value(f Field, c *Contract, s session) any {
 		return o.recordsShapes(c)
 	case FieldProfileID:
 		if tokenSpeed {
-			return orText(o.ProfilePrefix, "profile") + "-" + string(s.stage)
+			return cmp.Or(o.ProfilePrefix, "profile") + "-" + string(s.stage)
 		}
 		return s.id
 	case FieldStages: // SGLang's V2 profiler records no other stage; the others ignore it
@@ -401,29 +396,23 @@ func (o *Options) recordsShapes(c *Contract) bool {
 }
 
 // body is a start request in the order of the contract's fields; nil where the server reads none.
-func (o *Options) body(c *Contract, listed *routes, s session) json.RawMessage {
+func (t *target) body(o *Options, s session) json.RawMessage {
 	var b bytes.Buffer
-	for _, f := range slices.Concat(c.Fields, c.Listed) {
-		known := listed.knows()
-		if known && !listed.field(f) || !known && !c.Ignores && slices.Contains(c.Listed, f) {
-			continue
-		}
-		v := o.value(f, c, s)
-		if v == nil {
+	for _, f := range slices.Concat(t.con.Fields, t.con.Listed) {
+		v := o.value(f, t.con, s)
+		if v == nil || !t.takes(f) {
 			continue
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
 			continue // no value above fails
 		}
-		b.WriteByte(map[bool]byte{true: '{', false: ','}[b.Len() == 0])
-		fmt.Fprintf(&b, "%q:%s", f, text)
+		fmt.Fprintf(&b, ",%q:%s", f, text)
 	}
 	if b.Len() == 0 {
 		return nil
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return slices.Concat([]byte("{"), b.Bytes()[1:], []byte("}"))
 }
 
 // foreignKinds are files that a profiler of another kind leaves.

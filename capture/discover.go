@@ -357,7 +357,7 @@ func (d *deployment) check(o *Options) error {
 	for _, t := range d.targets {
 		switch {
 		case t.con.Start == "" && t.con.Front != FrontEnv, t.listed.has(startPath) == Fail && t.con.Front != FrontEnv:
-			return fmt.Errorf("capture: %s has no %s: %w; %s", t.c.base, startPath, ErrNoRoute, t.con.launch())
+			return fmt.Errorf("capture: %s has no %s: %w; %s", t.c.base, startPath, ErrNoRoute, t.con.howToLaunch())
 		case o.Nsys && t.info.Kind == KindTorch || !o.Nsys && t.info.Kind != "" && t.info.Kind != KindTorch:
 			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind, kindAdvice(o.Nsys))
 		case t.role != RoleAll && d.gateway == "" && o.Attach <= 0:

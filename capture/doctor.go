@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 
 // Diagnosis is what [Diagnose] has found out.
 type Diagnosis struct {
-	// Schema is "strata.capture-doctor/1".
+	// Schema is "strata.capture-doctor/2".
 	Schema string `json:"schema"`
 	// Server is its address, Framework what it is, Evidence how that is known.
 	Server    string     `json:"server"`
@@ -35,7 +36,7 @@ type Diagnosis struct {
 // Diagnose asks a server, by requests without effects, what it is and whether it can be profiled, and says how to launch
 // it. OutputDir, if set, is the folder that the launch lines name. Stages and steps are those of the options.
 func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
-	dir := orText(o.OutputDir, "DIR")
+	dir := cmp.Or(o.OutputDir, "DIR")
 	o = o.withDefaults()
 	if o.OutputDir == "" {
 		o.OutputDir = "." // for validate; nothing is written
@@ -52,7 +53,7 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	defer r.close()
 	t := r.d.targets[0]
 	d := &Diagnosis{
-		Schema: "strata.capture-doctor/1", Server: r.res.Server, Framework: t.f, Evidence: t.evidence, Info: t.info, Contract: *t.con, Workers: r.res.Workers,
+		Schema: "strata.capture-doctor/2", Server: r.res.Server, Framework: t.f, Evidence: t.evidence, Info: t.info, Contract: *t.con, Workers: r.res.Workers,
 		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.has(startPath)], Findings: append([]string{}, r.res.Notes...),
 	}
 	if err := r.d.check(&r.o); err != nil {
@@ -91,7 +92,7 @@ func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", o.NumSteps+1, o.NumSteps+1)
 	}
 	d.Findings = append(d.Findings, t.con.words()...)
-	model := orText(d.Info.Model, "MODEL")
+	model := cmp.Or(d.Info.Model, "MODEL")
 	server := ""
 	switch d.Framework {
 	case FrameworkSGLang:
@@ -103,7 +104,7 @@ func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 	case FrameworkTensorRT:
 		server = "trtllm-serve " + model
 		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir + "/trace.json " + server
-		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options; before #13872 also with capture override"
+		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options; stacks need the two edits of docs/capture.md"
 	case FrameworkTokenSpeed:
 		d.Formal = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=0, then as before"
 		d.Mapping, server = "TOKENSPEED_PROFILER_DIR="+dir+" TOKENSPEED_PROFILE_WITH_STACK=1, then as before", "SERVER"

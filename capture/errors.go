@@ -22,7 +22,7 @@ var (
 	// ErrInvalid is wrapped when traces were captured that do not hold what was asked for; the checks in the result say
 	// why.
 	ErrInvalid = errors.New("the capture is not valid")
-	// ErrTooLarge is wrapped when the traces would take more room than allowed or than there is.
+	// ErrTooLarge is wrapped when there is not the room that traces take.
 	ErrTooLarge = errors.New("the traces would be too large")
 	// ErrLeftOver is wrapped when an earlier run in the same folder has not ended, or was killed and may have left the
 	// profiler running; [Stop] settles it.
@@ -46,9 +46,6 @@ var (
 	errUnsent  = errors.New("not sent")
 	errNotDone = errors.New("not carried out")
 	errPartial = errors.New("refused by workers")
-	// errDiffusion is wrapped when a server's log says that it runs a diffusion pipeline, which this workload does not
-	// fit.
-	errDiffusion = errors.New("the server runs a diffusion pipeline")
 )
 
 // joined is several errors on one line.

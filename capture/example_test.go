@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/capture"
@@ -207,32 +206,4 @@ func ExampleCollect() {
 	// Output:
 	// true
 	// decode/1759.5-TP-0.trace.json
-}
-
-func ExampleOverride() {
-	src := `enable_torch_trace = bool(torch_trace_path and profile_start_stop)
-torch_profiler = torch.profiler.profile(activities=activities,
-                                        record_shapes=True)
-`
-	dir := runs()
-	defer os.RemoveAll(dir)
-	source, output := filepath.Join(dir, "py_executor.py"), filepath.Join(dir, "override.py")
-	if err := os.WriteFile(source, []byte(src), 0o666); err != nil {
-		log.Fatal(err)
-	}
-
-	done, err := capture.Override(source, output)
-	if err != nil {
-		log.Fatal(err)
-	}
-	out, err := os.ReadFile(output)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%s%s\n", out, strings.Join(done, "; "))
-	// Output:
-	// enable_torch_trace = bool(torch_trace_path and profile_start_stop and self.dist.rank == 0)
-	// torch_profiler = torch.profiler.profile(with_stack=True, activities=activities,
-	//                                         record_shapes=True)
-	// with_stack=True added; rank 0 condition added
 }

@@ -4,15 +4,12 @@ import "context"
 
 // Names that only tests use from outside.
 var (
-	CheckWhole     = checkWhole
-	ParseRank      = parseRank
-	Summarise      = summarise
-	OverrideSource = overrideSource
-	CheckServerLog = checkServerLog
-	ErrDiffusion   = errDiffusion
-	Foreign        = foreign
-	CacheOutcome   = cacheOutcome
-	StageOutcome   = stageOutcome
+	CheckWhole   = checkWhole
+	ParseRank    = parseRank
+	Summarise    = summarise
+	Foreign      = foreign
+	CacheOutcome = cacheOutcome
+	StageOutcome = stageOutcome
 )
 
 const ManifestFile = manifestFile

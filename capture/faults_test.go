@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,42 +150,9 @@ func TestStartHangs(t *testing.T) {
 			return hangs("/start_profile", 1)(w, r, p, n)
 		}
 		o := quick(s, dir)
-		o.Timeouts.Start, o.StartGrace = 30*time.Millisecond, 10*time.Millisecond
+		o.Timeouts.Start = 30 * time.Millisecond
 		_, err := run(t, context.Background(), s, o)
 		wantError(t, err, context.DeadlineExceeded, "/start_profile", "no answer within 30ms")
-	}
-}
-
-// TestStartBlocks: releases that answer /start_profile when the window closes
-// are driven all the same.
-func TestStartBlocks(t *testing.T) {
-	dir := outDir(t)
-	s := newFake(t, capture.FrameworkSGLang, "")
-	s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
-		if p != "/start_profile" {
-			return false
-		}
-		s.mu.Lock()
-		c := s.calls[len(s.calls)-1]
-		s.arm(w, c)
-		s.mu.Unlock()
-		for s.isArmed() && r.Context().Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		return true
-	}
-	o := quick(s, dir)
-	o.StartGrace = 20 * time.Millisecond
-	res, err := run(t, context.Background(), s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(res.Files()) != 2 {
-		t.Errorf("files = %v", res.Files())
-	}
-	// One more prefill closes the window, without it the answer never comes.
-	if got := res.Stages[0].Load.Requests; got != 6 {
-		t.Errorf("%d prefill requests, want 6", got)
 	}
 }
 
@@ -444,33 +410,6 @@ func TestMalformedGenerate(t *testing.T) {
 	s.fault = answers("/generate", 200, "not json", nil)
 	_, err := run(t, context.Background(), s, quick(s, dir))
 	wantError(t, err, nil, "/generate: 200 OK: not the JSON expected", "not json")
-}
-
-// TestDiffusionLog stops before any request.
-func TestDiffusionLog(t *testing.T) {
-	dir := outDir(t)
-	s := newFake(t, capture.FrameworkSGLang, "")
-	log := filepath.Join(t.TempDir(), "server.log")
-	long := strings.Repeat("x", 3<<20)
-	for _, mark := range []string{"Falling back to diffusers backend", "Using diffusers backend", "Loaded diffusers pipeline"} {
-		if err := os.WriteFile(log, []byte("starting\n"+long+"\nINFO: "+mark+" now\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		o := quick(s, dir)
-		o.ServerLogs = []string{log}
-		_, err := capture.Run(context.Background(), o)
-		wantError(t, err, capture.ErrDiffusion, mark, "line 3")
-	}
-	if err := os.WriteFile(log, []byte(long), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := capture.CheckServerLog(log); err != nil {
-		t.Error(err)
-	}
-	wantError(t, capture.CheckServerLog(log+".none"), os.ErrNotExist)
-	if len(s.calls) != 0 {
-		t.Errorf("requests: %v", s.paths())
-	}
 }
 
 // TestOptionErrors: what makes no sense is refused, all of it at once.

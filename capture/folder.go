@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-json"
 )
 
 // Limits of one look at a folder: servers write tens of files, two levels deep
@@ -210,26 +212,23 @@ func (f *folder) write(name string, data []byte) error {
 	return nil
 }
 
-// replaceFile writes data beside path and renames it over path.
-func replaceFile(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+// writeJSON replaces a document of ours.
+func (f *folder) writeJSON(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return err
+		return fmt.Errorf("capture: write %s: %w", f.abs(name), err)
 	}
-	_, err = tmp.Write(data)
+	return f.write(name, append(text, '\n'))
+}
+
+// readJSON reads a document of ours, and leaves v as it is where there is none.
+func (f *folder) readJSON(name string, v any) error {
+	text, err := f.root.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
+		err = json.Unmarshal(text, v)
 	}
 	return err
 }

@@ -2,10 +2,10 @@ package capture
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -108,9 +108,11 @@ func tokenCount(n *float64) int {
 	return int(*n)
 }
 
-type chatRequest struct {
+// openAIRequest is a chat request with messages, a completion with a prompt.
+type openAIRequest struct {
 	Model       string        `json:"model"`
-	Messages    []chatMessage `json:"messages"`
+	Messages    []chatMessage `json:"messages,omitempty"`
+	Prompt      string        `json:"prompt,omitempty"`
 	MaxTokens   int           `json:"max_tokens"`
 	Temperature int           `json:"temperature"`
 	Seed        int           `json:"seed"`
@@ -123,20 +125,11 @@ type chatMessage struct {
 	Content string `json:"content"`
 }
 
-type completionRequest struct {
-	Model       string `json:"model"`
-	Prompt      string `json:"prompt"`
-	MaxTokens   int    `json:"max_tokens"`
-	Temperature int    `json:"temperature"`
-	Seed        int    `json:"seed"`
-	Stream      bool   `json:"stream"`
-	IgnoreEOS   bool   `json:"ignore_eos,omitempty"`
-}
-
 // openAI tries chat, then completions if the server refused chat or answered something that is no answer. Silence is
 // not refusal: a server that does not answer chat in time is not asked again.
 func (g *generator) openAI(ctx context.Context, r request, timeout time.Duration) (reply, error) {
-	ask := func(path string, body any) (reply, error) {
+	body := openAIRequest{Model: g.model, MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS}
+	ask := func(path string) (reply, error) {
 		got, err := g.c.post(ctx, path, body, timeout)
 		if err != nil {
 			return reply{}, err
@@ -145,15 +138,15 @@ func (g *generator) openAI(ctx context.Context, r request, timeout time.Duration
 	}
 	var chatErr error
 	if !g.completions.Load() {
-		said, err := ask("/v1/chat/completions", chatRequest{
-			Model: g.model, Messages: []chatMessage{{"user", r.prompt}}, MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS,
-		})
+		body.Messages = []chatMessage{{"user", r.prompt}}
+		said, err := ask("/v1/chat/completions")
 		if err == nil || ctx.Err() != nil || unreachable(err) {
 			return said, err
 		}
 		chatErr = err
 	}
-	said, err := ask("/v1/completions", completionRequest{Model: g.model, Prompt: r.prompt, MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS})
+	body.Messages, body.Prompt = nil, r.prompt
+	said, err := ask("/v1/completions")
 	if err != nil {
 		return reply{}, join(chatErr, err)
 	}
@@ -161,12 +154,9 @@ func (g *generator) openAI(ctx context.Context, r request, timeout time.Duration
 	return said, nil
 }
 
-// read reads chat, completion and responses-style answers: content may be a string or a list of parts, and may be
-// missing where only reasoning was generated. A null in the token details is "not said", not none.
+// read reads chat and completion answers: content may be a string or a list of parts, and may be missing where only
+// reasoning was generated. A null in the token details is "not said", not none.
 func (g *generator) read(path string, text []byte) (reply, error) {
-	type cached struct {
-		Tokens *float64 `json:"cached_tokens"`
-	}
 	var doc struct {
 		Choices []struct {
 			Text    string `json:"text"`
@@ -176,81 +166,47 @@ func (g *generator) read(path string, text []byte) (reply, error) {
 				ReasoningC string          `json:"reasoning_content"`
 			} `json:"message"`
 		} `json:"choices"`
-		OutputText string          `json:"output_text"`
-		Output     json.RawMessage `json:"output"`
-		Usage      struct {
-			Completion    *float64 `json:"completion_tokens"`
-			Output        *float64 `json:"output_tokens"`
-			Prompt        *float64 `json:"prompt_tokens"`
-			Input         *float64 `json:"input_tokens"`
-			PromptDetails *cached  `json:"prompt_tokens_details"`
-			InputDetails  *cached  `json:"input_tokens_details"`
+		Usage struct {
+			Completion *float64 `json:"completion_tokens"`
+			Prompt     *float64 `json:"prompt_tokens"`
+			Details    struct {
+				Cached *float64 `json:"cached_tokens"`
+			} `json:"prompt_tokens_details"`
 		} `json:"usage"`
 	}
 	if err := g.c.decode(http.MethodPost, path, text, &doc); err != nil {
 		return reply{}, err
 	}
-	if doc.Choices == nil && doc.OutputText == "" && doc.Output == nil {
+	if doc.Choices == nil {
 		return reply{}, g.c.fail(http.MethodPost, path, http.StatusOK, text, errors.New("the answer has no choices"))
 	}
 	u := doc.Usage
-	a := reply{tokens: tokenCount(cmp.Or(u.Completion, u.Output)), prompt: tokenCount(cmp.Or(u.Prompt, u.Input)), cached: -1}
-	if c := cmp.Or(u.PromptDetails, u.InputDetails); c != nil {
-		a.cached = tokenCount(c.Tokens)
-	}
-	var parts []string
+	a := reply{tokens: tokenCount(u.Completion), prompt: tokenCount(u.Prompt), cached: tokenCount(u.Details.Cached)}
 	if len(doc.Choices) > 0 {
-		m := doc.Choices[0].Message
-		parts = append(parts, m.Reasoning, m.ReasoningC, contentText(m.Content, 0), doc.Choices[0].Text)
+		c := doc.Choices[0]
+		a.text = joinNonEmpty(c.Message.Reasoning, c.Message.ReasoningC, contentText(c.Message.Content), c.Text)
 	}
-	parts = append(parts, doc.OutputText)
-	if doc.OutputText == "" {
-		parts = append(parts, contentText(doc.Output, 0))
-	}
-	a.text = joinNonEmpty(parts)
 	return a, nil
 }
 
-// contentText flattens content: a string, a part {type, text}, an item with content of its own, or a list of these.
-// Depth is bounded; what is not text is left out.
-func contentText(raw json.RawMessage, depth int) string {
-	if len(raw) == 0 || depth > 4 {
-		return ""
+// contentText is the text of content: a string, or a list of parts of which some have a text.
+func contentText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
 	}
-	switch raw[0] {
-	case '"':
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			return s
-		}
-	case '[':
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) == nil {
-			var parts []string
-			for _, p := range list {
-				parts = append(parts, contentText(p, depth+1))
-			}
-			return joinNonEmpty(parts)
-		}
-	case '{':
-		var part struct {
-			Text    json.RawMessage `json:"text"`
-			Content json.RawMessage `json:"content"`
-		}
-		if json.Unmarshal(raw, &part) == nil {
-			return joinNonEmpty([]string{contentText(part.Text, depth+1), contentText(part.Content, depth+1)})
-		}
+	var parts []struct {
+		Text string `json:"text"`
 	}
-	return ""
+	_ = json.Unmarshal(raw, &parts) // what is neither has no text
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, p.Text)
+	}
+	return joinNonEmpty(texts...)
 }
 
 // joinNonEmpty puts the texts that are not empty on lines of their own.
-func joinNonEmpty(parts []string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, "\n")
+func joinNonEmpty(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
 }

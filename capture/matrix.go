@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -49,15 +49,11 @@ type PlanEntry struct {
 	// Stages is a workload: both, prefill, decode, legacy.
 	Stages Workload `json:"stages,omitempty"`
 	// The rest are as in Options.
-	NumSteps    int      `json:"num_steps,omitempty"`
-	WarmupSteps int      `json:"warmup_steps,omitempty"`
-	Concurrency int      `json:"concurrency,omitempty"`
-	ExpectRanks int      `json:"ranks,omitempty"`
-	Model       string   `json:"model,omitempty"`
-	ServerLogs  []string `json:"server_logs,omitempty"`
-	// OverrideSource is a py_executor.py of TensorRT-LLM, of which a copy with
-	// stacks is left in the entry's folder (see [Override]).
-	OverrideSource string `json:"override_source,omitempty"`
+	NumSteps    int    `json:"num_steps,omitempty"`
+	WarmupSteps int    `json:"warmup_steps,omitempty"`
+	Concurrency int    `json:"concurrency,omitempty"`
+	ExpectRanks int    `json:"ranks,omitempty"`
+	Model       string `json:"model,omitempty"`
 }
 
 // entryName keeps an entry inside the output folder.
@@ -91,10 +87,6 @@ func LoadPlan(path string) (*Plan, error) {
 		rel(&e.OutputDir)
 		rel(&e.MappingDir)
 		rel(&e.FormalDir)
-		rel(&e.OverrideSource)
-		for j := range e.ServerLogs {
-			rel(&e.ServerLogs[j])
-		}
 	}
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("capture: plan %s: %w", path, err)
@@ -147,7 +139,7 @@ const (
 
 // UnmarshalText refuses unknown words; "" is a capture outside a matrix.
 func (r *CaptureRole) UnmarshalText(text []byte) error {
-	return parseWord(r, "role", string(text), []CaptureRole{"", RoleSingle, RoleMapping, RoleFormal})
+	return parseWord(r, "role", string(text), "", RoleSingle, RoleMapping, RoleFormal)
 }
 
 // Entry is what [Matrix].Analyse is handed: one plan entry with all its captures, the mapping one first.
@@ -200,11 +192,12 @@ func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("capture: plan: %w", err)
 	}
-	if err := os.MkdirAll(p.OutputDir, 0o777); err != nil {
-		return nil, fmt.Errorf("capture: matrix: %w", err)
+	dir, err := openFolder(p.OutputDir)
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(p.OutputDir, stateFile)
-	st, err := loadState(path, m.Restart)
+	defer dir.close()
+	st, err := loadState(dir, m.Restart)
 	if err != nil {
 		return nil, err
 	}
@@ -212,27 +205,27 @@ func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 	var errs []error
 	for i := range p.Entries {
 		e := &p.Entries[i]
-		out := Entry{Name: e.Name, Framework: e.Framework, Dir: filepath.Join(p.OutputDir, e.Name)}
-		err := m.entry(ctx, p, e, &out, st, path)
+		entry := Entry{Name: e.Name, Framework: e.Framework, Dir: filepath.Join(p.OutputDir, e.Name)}
+		err := m.entry(ctx, e, &entry, st, dir)
 		if ctx.Err() != nil {
-			return append(entries, out), join(append(errs, context.Cause(ctx))...)
+			return append(entries, entry), join(append(errs, context.Cause(ctx))...)
 		}
 		if err != nil {
-			out.Error = err.Error()
+			entry.Error = err.Error()
 		}
 		if m.Analyse != nil {
 			m.log("%s: analysing", e.Name)
-			err = join(err, m.Analyse(ctx, out))
+			err = join(err, m.Analyse(ctx, entry))
 		}
 		if ctx.Err() != nil {
-			return append(entries, out), join(append(errs, context.Cause(ctx))...)
+			return append(entries, entry), join(append(errs, context.Cause(ctx))...)
 		}
 		if err != nil {
-			out.Error = err.Error()
+			entry.Error = err.Error()
 			errs = append(errs, fmt.Errorf("%s: %w", e.Name, err))
 			m.log("%s: failed: %v", e.Name, err)
 		}
-		entries = append(entries, out)
+		entries = append(entries, entry)
 	}
 	return entries, join(errs...)
 }
@@ -244,10 +237,7 @@ func (m Matrix) log(format string, args ...any) {
 }
 
 // entry captures what is missing of one entry.
-func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st *state, path string) error {
-	if err := m.override(e, out.Dir); err != nil {
-		return err
-	}
+func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry, st *state, dir *folder) error {
 	var errs []error
 	for _, t := range e.targets(out.Dir) {
 		key := e.Name + "/" + string(t.role)
@@ -259,7 +249,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 			continue
 		}
 		delete(st.Captures, key)
-		if err := st.save(path); err != nil {
+		if err := dir.writeJSON(stateFile, st); err != nil {
 			return err
 		}
 		m.log("%s: capturing from %s into %s", key, shownURL(t.url), t.dir)
@@ -273,7 +263,7 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 		} else {
 			m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
 			st.Captures[key] = &stateCapture{URL: shownURL(t.url), Settings: settings, Result: res}
-			if err := st.save(path); err != nil {
+			if err := dir.writeJSON(stateFile, st); err != nil {
 				return err
 			}
 		}
@@ -294,34 +284,16 @@ func (m Matrix) entry(ctx context.Context, p *Plan, e *PlanEntry, out *Entry, st
 	return join(errs...)
 }
 
-// override leaves the copy of an entry's py_executor.py.
-func (m Matrix) override(e *PlanEntry, dir string) error {
-	if e.OverrideSource == "" {
-		return nil
-	}
-	to := filepath.Join(dir, "py_executor.py")
-	done, err := Override(e.OverrideSource, to)
-	if err == nil {
-		m.log("%s: %s: %s", e.Name, to, strings.Join(done, ", "))
-	}
-	return err
-}
-
 // options are those of one capture of an entry.
 func (m Matrix) options(e *PlanEntry, t captureTarget) Options {
 	o := m.Options
 	o.URL, o.OutputDir, o.ServerOutputDir = t.url, t.dir, t.serverDir
 	o.Framework, o.Workload = e.Framework, e.Stages
-	orSet(&o.NumSteps, e.NumSteps)
-	orSet(&o.WarmupSteps, e.WarmupSteps)
-	orSet(&o.ExpectRanks, e.ExpectRanks)
-	orSet(&o.Concurrency, e.Concurrency)
-	if e.Model != "" {
-		o.Model = e.Model
-	}
-	if len(e.ServerLogs) > 0 {
-		o.ServerLogs = e.ServerLogs
-	}
+	o.NumSteps = cmp.Or(e.NumSteps, o.NumSteps)
+	o.WarmupSteps = cmp.Or(e.WarmupSteps, o.WarmupSteps)
+	o.ExpectRanks = cmp.Or(e.ExpectRanks, o.ExpectRanks)
+	o.Concurrency = cmp.Or(e.Concurrency, o.Concurrency)
+	o.Model = cmp.Or(e.Model, o.Model)
 	if t.role != RoleSingle {
 		o.pair(t.role)
 	}
@@ -350,12 +322,6 @@ func (e *Entry) add(role CaptureRole, r *Result, resumed bool) {
 	}
 }
 
-func orSet(n *int, v int) {
-	if v != 0 {
-		*n = v
-	}
-}
-
 // captureTarget is one capture of an entry.
 type captureTarget struct {
 	role                CaptureRole
@@ -363,18 +329,12 @@ type captureTarget struct {
 }
 
 func (e *PlanEntry) targets(dir string) []captureTarget {
-	or := func(a, b string) string {
-		if a != "" {
-			return a
-		}
-		return b
-	}
 	if e.URL != "" {
-		return []captureTarget{{RoleSingle, e.URL, or(e.OutputDir, dir), e.ServerOutputDir}}
+		return []captureTarget{{RoleSingle, e.URL, cmp.Or(e.OutputDir, dir), e.ServerOutputDir}}
 	}
 	return []captureTarget{
-		{RoleMapping, e.MappingURL, or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
-		{RoleFormal, e.FormalURL, or(e.FormalDir, filepath.Join(dir, string(RoleFormal))), e.ServerFormalDir},
+		{RoleMapping, e.MappingURL, cmp.Or(e.MappingDir, filepath.Join(dir, string(RoleMapping))), e.ServerMappingDir},
+		{RoleFormal, e.FormalURL, cmp.Or(e.FormalDir, filepath.Join(dir, string(RoleFormal))), e.ServerFormalDir},
 	}
 }
 
@@ -397,33 +357,16 @@ func (r *Result) intact() bool {
 	return true
 }
 
-func loadState(path string, restart bool) (*state, error) {
+// loadState reads what an earlier run has captured.
+func loadState(dir *folder, restart bool) (*state, error) {
 	st := &state{}
-	b, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return nil, fmt.Errorf("capture: matrix: %w", err)
-	default:
-		if err := json.Unmarshal(b, st); err != nil {
-			return nil, fmt.Errorf("capture: matrix: %s is not the state of a run (remove it to start anew): %w", path, err)
-		}
+	if err := dir.readJSON(stateFile, st); err != nil {
+		return nil, fmt.Errorf("capture: matrix: %s is not the state of a run (remove it to start anew): %w", dir.abs(stateFile), err)
 	}
 	if st.Captures == nil || restart {
 		st.Captures = map[string]*stateCapture{}
 	}
 	return st, nil
-}
-
-func (st *state) save(path string) error {
-	b, err := json.MarshalIndent(st, "", "  ")
-	if err != nil {
-		return fmt.Errorf("capture: matrix: %w", err)
-	}
-	if err := replaceFile(path, append(b, '\n')); err != nil {
-		return fmt.Errorf("capture: matrix: %w", err)
-	}
-	return nil
 }
 
 // RunPair captures two servers of one model, in this order: mapping, which leads kernels back to source, with stacks and

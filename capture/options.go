@@ -1,11 +1,11 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -26,7 +26,7 @@ type Shape struct {
 type Timeouts struct {
 	// Info bounds a request for server information; 10 s.
 	Info time.Duration
-	// Start bounds /start_profile; 60 s. SGLang releases before 2025 answer it only when the window has closed.
+	// Start bounds /start_profile; 60 s.
 	Start time.Duration
 	// Stop bounds /stop_profile; 30 min. vLLM answers when everything is written: its documentation speaks of 10
 	// minutes, and users of 20 (vllm-project/vllm#22748).
@@ -141,9 +141,6 @@ type Options struct {
 	// ArmDelay is waited between arming and the first request: the profiler of
 	// another process needs a while to come up; 5 s. Negative: none.
 	ArmDelay time.Duration `json:"-"`
-	// StartGrace is how long SGLang may take to answer /start_profile before
-	// the workload is sent anyway (see Timeouts.Start); 10 s.
-	StartGrace time.Duration `json:"-"`
 	// FirstIndex is the number of the first profile_probe_<i>; 0 is one that no
 	// other run has, so that no prefix cache knows the prompts.
 	FirstIndex int `json:"-"`
@@ -162,11 +159,6 @@ type Options struct {
 	// NoRetry leaves a stage whose traces are not valid at that. Otherwise it is captured once more with what should
 	// remove the cause: new prompts, a longer window, generation past the end of sequence.
 	NoRetry bool `json:"-"`
-	// MaxSize bounds the traces of a stage, in bytes. When it is positive, or Calibrate is set, one pass is captured
-	// first and the size of the rest estimated from it; above MaxSize, or above the free space, nothing more is
-	// captured.
-	MaxSize   int64 `json:"-"`
-	Calibrate bool  `json:"-"`
 
 	// ExpectRanks is the number of traces to wait for, per stage; 0 takes it from the server's information where that
 	// has it (SGLang), and else accepts the set that has settled.
@@ -178,8 +170,6 @@ type Options struct {
 	Header http.Header `json:"-"`
 	// HTTPClient replaces the client; its Timeout should be 0.
 	HTTPClient *http.Client `json:"-"`
-	// ServerLogs are log files to check for a diffusion pipeline first.
-	ServerLogs []string `json:"-"`
 
 	// Timeouts bound every wait and pace the watch over the folder.
 	Timeouts Timeouts `json:"-"`
@@ -211,23 +201,9 @@ type Progress struct {
 // defaultPrompt is the prompt of probe and legacy requests: short, and has any model answer with a few sentences.
 const defaultPrompt = "Explain in three sentences what a GPU kernel is."
 
-func orDuration(d *time.Duration, def time.Duration) {
-	if *d == 0 {
-		*d = def
-	}
-}
-
-func orInt(n *int, def int) {
-	if *n == 0 {
-		*n = def
-	}
-}
-
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
-	if o.Workload == "" {
-		o.Workload = WorkloadBoth
-	}
+	o.Workload = cmp.Or(o.Workload, WorkloadBoth)
 	if f, err := ParseFramework(string(o.Framework)); err == nil {
 		o.Framework = f
 	}
@@ -237,39 +213,36 @@ func (o Options) withDefaults() Options {
 	if o.Attach > 0 {
 		o.Workload, o.WarmupSteps = WorkloadLegacy, -1
 	}
-	orInt(&o.Concurrency, 1)
-	orInt(&o.FirstIndex, freshIndex())
-	orInt(&o.NumSteps, 5)
-	orInt(&o.WarmupSteps, 10)
+	o.Concurrency = cmp.Or(o.Concurrency, 1)
+	o.FirstIndex = cmp.Or(o.FirstIndex, freshIndex())
+	o.NumSteps = cmp.Or(o.NumSteps, 5)
+	o.WarmupSteps = cmp.Or(o.WarmupSteps, 10)
 	o.WarmupSteps = max(o.WarmupSteps, 0)
-	orInt(&o.Prefill.InputLen, 4090)
-	orInt(&o.Prefill.OutputLen, 1)
-	orInt(&o.Decode.InputLen, 1)
-	orInt(&o.Decode.OutputLen, 2048)
-	orInt(&o.ProbeRequests, 3)
-	orInt(&o.ProbeMaxNewTokens, 64)
-	if o.ProbePrompt == "" {
-		o.ProbePrompt = defaultPrompt
-	}
+	o.Prefill.InputLen = cmp.Or(o.Prefill.InputLen, 4090)
+	o.Prefill.OutputLen = cmp.Or(o.Prefill.OutputLen, 1)
+	o.Decode.InputLen = cmp.Or(o.Decode.InputLen, 1)
+	o.Decode.OutputLen = cmp.Or(o.Decode.OutputLen, 2048)
+	o.ProbeRequests = cmp.Or(o.ProbeRequests, 3)
+	o.ProbeMaxNewTokens = cmp.Or(o.ProbeMaxNewTokens, 64)
+	o.ProbePrompt = cmp.Or(o.ProbePrompt, defaultPrompt)
 	if len(o.Activities) == 0 {
 		o.Activities = []string{"CPU", "GPU"}
 	}
-	orDuration(&o.ArmDelay, 5*time.Second)
+	o.ArmDelay = cmp.Or(o.ArmDelay, 5*time.Second)
 	o.ArmDelay = max(o.ArmDelay, 0)
-	orDuration(&o.StartGrace, 10*time.Second)
-	orDuration(&o.Timeouts.Info, 10*time.Second)
-	orDuration(&o.Timeouts.Start, time.Minute)
-	orDuration(&o.Timeouts.Stop, 30*time.Minute)
-	orDuration(&o.Timeouts.Request, 10*time.Minute)
-	orDuration(&o.Timeouts.Traces, 10*time.Minute)
-	orDuration(&o.Timeouts.Quiet, 75*time.Second)
-	orDuration(&o.Timeouts.Cleanup, 15*time.Second)
-	orDuration(&o.Timeouts.Slow, time.Minute)
-	orDuration(&o.Timeouts.Heartbeat, 30*time.Second)
-	orDuration(&o.Timeouts.Detach, time.Second)
-	orDuration(&o.Timeouts.Poll, 500*time.Millisecond)
-	orDuration(&o.Timeouts.Stable, 2*time.Second)
-	orDuration(&o.Timeouts.Settle, 5*time.Second)
+	o.Timeouts.Info = cmp.Or(o.Timeouts.Info, 10*time.Second)
+	o.Timeouts.Start = cmp.Or(o.Timeouts.Start, time.Minute)
+	o.Timeouts.Stop = cmp.Or(o.Timeouts.Stop, 30*time.Minute)
+	o.Timeouts.Request = cmp.Or(o.Timeouts.Request, 10*time.Minute)
+	o.Timeouts.Traces = cmp.Or(o.Timeouts.Traces, 10*time.Minute)
+	o.Timeouts.Quiet = cmp.Or(o.Timeouts.Quiet, 75*time.Second)
+	o.Timeouts.Cleanup = cmp.Or(o.Timeouts.Cleanup, 15*time.Second)
+	o.Timeouts.Slow = cmp.Or(o.Timeouts.Slow, time.Minute)
+	o.Timeouts.Heartbeat = cmp.Or(o.Timeouts.Heartbeat, 30*time.Second)
+	o.Timeouts.Detach = cmp.Or(o.Timeouts.Detach, time.Second)
+	o.Timeouts.Poll = cmp.Or(o.Timeouts.Poll, 500*time.Millisecond)
+	o.Timeouts.Stable = cmp.Or(o.Timeouts.Stable, 2*time.Second)
+	o.Timeouts.Settle = cmp.Or(o.Timeouts.Settle, 5*time.Second)
 	return o
 }
 
@@ -302,8 +275,8 @@ func (o Options) validate() error {
 			bad("%s must be at least 1, not %d", n.name, n.v)
 		}
 	}
-	if o.StartStep < 0 || o.FirstIndex < 0 || o.ExpectRanks < 0 || o.MaxSize < 0 || o.Attach < 0 {
-		bad("start-step, first-index, ranks, max-size and attach must not be negative")
+	if o.StartStep < 0 || o.FirstIndex < 0 || o.ExpectRanks < 0 || o.Attach < 0 {
+		bad("start-step, first-index, ranks and attach must not be negative")
 	}
 	if o.Concurrency > maxConcurrency {
 		bad("concurrency is limited to %d", maxConcurrency)
@@ -319,12 +292,8 @@ func (o Options) validate() error {
 	return join(errs...)
 }
 
-// unsupported refuses what no release of the framework has, before anything is sent, and notes what is ignored.
-func (o *Options) unsupported() (notes []string, err error) {
-	f := o.Framework
-	if f == FrameworkAuto {
-		return nil, nil
-	}
+// unsupported refuses what the engine at hand has no field for, before anything is sent, and notes what is ignored.
+func (t *target) unsupported(o *Options) (notes []string, err error) {
 	for _, c := range []struct {
 		set           bool
 		flag, instead string
@@ -334,28 +303,15 @@ func (o *Options) unsupported() (notes []string, err error) {
 		{o.MergeProfiles, "merge-profiles", "merge the ranks' traces afterwards", []Field{FieldMerge}},
 		{o.StartStep > 0, "start-step", "raise --warmup-steps instead", []Field{FieldStartStep, FieldDelayIterations}},
 	} {
-		if c.set && !offers(f, c.fields...) {
-			return nil, fmt.Errorf("capture: --%s with %s: %w: %s", c.flag, f.Title(), ErrUnsupported, c.instead)
+		if c.set && !t.takes(c.fields...) {
+			return nil, fmt.Errorf("capture: --%s with %s: %w: %s", c.flag, t.f.Title(), ErrUnsupported, c.instead)
 		}
 	}
 	if o.ProfileByStage && o.Workload != WorkloadLegacy {
 		notes = append(notes, "profile_by_stage is off: the "+string(o.Workload)+" workload separates the stages itself (use --profile-workload legacy for the server's own)")
 	}
-	return notes, nil
-}
-
-// ignored notes the options that the engine at hand has no field for.
-func (t *target) ignored(o *Options) (notes []string, err error) {
-	sends := func(fields ...Field) bool {
-		return slices.ContainsFunc(fields, func(f Field) bool {
-			return slices.Contains(t.con.Fields, f) && (!t.listed.knows() || t.listed.field(f)) || slices.Contains(t.con.Listed, f) && (t.listed.field(f) || !t.listed.knows() && t.con.Ignores)
-		})
-	}
-	if o.ProfilePrefix != "" && !sends(FieldPrefix, FieldProfileID) {
+	if o.ProfilePrefix != "" && !t.takes(FieldPrefix, FieldProfileID) {
 		notes = append(notes, "--profile-prefix is ignored: "+t.f.Title()+" names its traces itself")
-	}
-	if o.StartStep > 0 && !sends(FieldStartStep, FieldDelayIterations) {
-		return nil, fmt.Errorf("capture: --start-step with this %s: %w: raise --warmup-steps instead", t.f.Title(), ErrUnsupported)
 	}
 	return notes, nil
 }

@@ -1,16 +1,10 @@
 package capture
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
-
-	"github.com/llmstrata/strata/internal/framework"
 )
 
 // ProbeReport is how a server answers short requests.
@@ -102,33 +96,4 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	}
 	rep.Latency, rep.Success = summarise(times), true
 	return rep, nil
-}
-
-// checkServerLog fails with errDiffusion when the log at path says that the server runs a diffusion pipeline: no
-// prefill, no decode, nothing the workloads measure. Lines are read one at a time; of a line longer than 1 MiB only
-// the beginning counts.
-func checkServerLog(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("capture: server log: %w", err)
-	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, 1<<20)
-	for n := 1; ; n++ {
-		line, more, err := r.ReadLine()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("capture: server log: %w", err)
-		}
-		for _, m := range framework.Diffusion().LogMarks {
-			if strings.Contains(string(line), m) {
-				return fmt.Errorf("capture: %s line %d says %q: %w", path, n, m, errDiffusion)
-			}
-		}
-		for more && err == nil {
-			_, more, err = r.ReadLine()
-		}
-	}
 }

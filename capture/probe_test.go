@@ -59,11 +59,9 @@ func TestAnswerForms(t *testing.T) {
 		`{"choices": [{"message": {"content": [{"type": "text", "text": "two"}, {"type": "image_url"}, {"type": "text", "text": "parts"}]}}]}`: "two\nparts",
 		`{"choices": [{"message": {"content": null, "reasoning_content": "thinking"}}]}`:                                                       "thinking",
 		`{"choices": [{"message": {"content": "so", "reasoning": "hm"}}]}`:                                                                     "hm\nso",
-		`{"output_text": "responses"}`: "responses",
-		`{"output": [{"type": "message", "content": [{"type": "output_text", "text": "nested"}]}]}`: "nested",
-		`{"choices": [{"text": "completion"}]}`:                                                     "completion",
-		`{"choices": []}`:                                                                           "",
-		`{"choices": [{"message": {"content": {"text": ["deep", 1, {}]}}}]}`:                        "deep",
+		`{"choices": [{"text": "completion"}]}`:                                                                                                "completion",
+		`{"choices": []}`:                                                                                                                      "",
+		`{"choices": [{"message": {"content": {"text": ["deep", 1, {}]}}}]}`:                                                                   "",
 	} {
 		s := newFake(t, capture.FrameworkVLLM, "")
 		s.fault = answers("/v1/chat/completions", 200, body, nil)

@@ -78,11 +78,11 @@ func rankOf(global int) rank { return rank{global, none, none, none, none} }
 // wanted is one trace to wait for.
 type wanted struct {
 	Rank rank
-	// Half is "extend" or "decode" under the server's by-stage mode, else "".
-	Half string
+	// Half is the stage under the server's by-stage mode, else "".
+	Half Stage `json:",omitempty"`
 }
 
-func (w wanted) String() string { return strings.TrimSpace(w.Rank.String() + " " + w.Half) }
+func (w wanted) String() string { return strings.TrimSpace(w.Rank.String() + " " + string(w.Half)) }
 
 // wantRanks lists what a stage must leave behind, nil when that is unknown.
 func wantRanks(ranks []rank, expect int, byStage bool) []wanted {
@@ -98,21 +98,14 @@ func wantRanks(ranks []rank, expect int, byStage bool) []wanted {
 			w = append(w, wanted{Rank: r})
 			continue
 		}
-		w = append(w, wanted{r, "extend"}, wanted{r, "decode"})
+		w = append(w, wanted{r, StagePrefill}, wanted{r, StageDecode})
 	}
 	return w
 }
 
-// halfOf reads the stage SGLang puts at the end of a name by stage.
-func halfOf(name string) string {
-	n := strings.ToLower(path.Base(name))
-	switch {
-	case strings.Contains(n, "-extend"), strings.Contains(n, "-prefill"), strings.Contains(n, "_extend"), strings.Contains(n, "_prefill"):
-		return "extend"
-	case strings.Contains(n, "-decode"), strings.Contains(n, "_decode"):
-		return "decode"
-	}
-	return ""
+// halfOf is the stage that SGLang puts at the end of a name by stage.
+func halfOf(name string) Stage {
+	return Stage(framework.ReadFileName(nil, path.Base(name)).Stage)
 }
 
 // isMerged recognises the file SGLang adds with all ranks in it.
@@ -126,7 +119,7 @@ func missingRanks(complete []string, want []wanted) []string {
 	type key struct {
 		dir  string
 		rank rank
-		half string
+		half Stage
 	}
 	labelled := map[key]bool{}
 	unlabelled := 0

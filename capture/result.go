@@ -1,12 +1,10 @@
 package capture
 
 import (
-	"fmt"
+	"cmp"
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/goccy/go-json"
 )
 
 // manifestFile is the name of the document that [Run] leaves in the output folder: the [Result].
@@ -44,8 +42,6 @@ type Result struct {
 	// Stages are in the order they were captured. After an error they are those that were finished before it, and the
 	// one that failed with what there is of it.
 	Stages []StageResult `json:"stages"`
-	// Estimates are the sizes expected, per stage, where they were asked for.
-	Estimates []Estimate `json:"estimates,omitempty"`
 	// Notes say what was ignored or assumed, Warnings what may be wrong.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -73,15 +69,6 @@ func (r *Result) Files() []string {
 		}
 	}
 	return files
-}
-
-// write leaves the manifest in the folder.
-func (r *Result) write(f *folder) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return f.write(manifestFile, append(text, '\n'))
 }
 
 // Worker is one engine of a deployment.
@@ -121,10 +108,9 @@ type StageResult struct {
 	Warmup       Load    `json:"warmup"`
 	Load         Load    `json:"capture"`
 	Timings      Timings `json:"timings"`
-	// Empty is set when Inspect found no GPU event in any trace; Diagnosis then lists the likely causes.
-	Empty     bool     `json:"empty_window"`
-	Diagnosis []string `json:"diagnosis,omitempty"`
-	Warnings  []string `json:"warnings,omitempty"`
+	// Empty is set when Inspect found no GPU event in any trace.
+	Empty    bool     `json:"empty_window"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Trace is one finished file.
@@ -143,7 +129,7 @@ type Trace struct {
 }
 
 // name is the trace's rank, or its file.
-func (t *Trace) name() string { return orText(t.Rank, filepath.Base(t.Path)) }
+func (t *Trace) name() string { return cmp.Or(t.Rank, filepath.Base(t.Path)) }
 
 // Load are the requests of one phase.
 type Load struct {
@@ -175,47 +161,6 @@ type Timings struct {
 	StopS     float64 `json:"stop_s"`
 	// TracesS is the wait for complete files.
 	TracesS float64 `json:"traces_s"`
-}
-
-// diagnose fills in Empty and Diagnosis from what Inspect found. The order is
-// from what the numbers prove to what is merely common.
-func (s *StageResult) diagnose(gpuAsked, startLate, earlier bool) {
-	var gpu, cpu int64
-	inspected := 0
-	for _, t := range s.Traces {
-		if t.Found == nil || t.Frontend {
-			continue
-		}
-		inspected++
-		gpu += t.Found.GPUEvents
-		cpu += t.Found.CPUEvents
-		s.StepsFound = max(s.StepsFound, t.Found.Steps)
-	}
-	if inspected == 0 {
-		return
-	}
-	add := func(format string, args ...any) { s.Diagnosis = append(s.Diagnosis, fmt.Sprintf(format, args...)) }
-	if gpu > 0 || !gpuAsked {
-		if s.StepsFound >= 0 && s.StepsFound < s.StepsAsked {
-			add("%d of %d steps found: the workload ended early or the window opened late", s.StepsFound, s.StepsAsked)
-		}
-		return
-	}
-	s.Empty = true
-	if s.Load.Tokens >= 0 && s.Stage == StageDecode && s.Load.Tokens < s.StepsAsked {
-		add("too few steps: the model stopped after %d tokens, %d steps were asked (try --ignore-eos)", s.Load.Tokens, s.StepsAsked)
-	}
-	if startLate {
-		add("armed too late: the server had not answered /start_profile when the requests were sent (raise --probe-delay)")
-	}
-	if cpu > 0 {
-		add("CPU-only activities: %d host events and no GPU event, so the profiler ran without its GPU side (activities, CUPTI/roctracer missing or taken by another profiler, or a server without a GPU)", cpu)
-		return
-	}
-	add("nothing was recorded at all: no step ran while the profiler was armed (too few requests, or requests served by another process)")
-	if earlier {
-		add("this folder holds earlier traces: some releases record only the first window of a server's life (vllm-project/vllm#45987); restart the server")
-	}
 }
 
 // Latency summarises how long requests took, in milliseconds. Percentiles are

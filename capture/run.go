@@ -7,11 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/goccy/go-json"
 )
 
 // Run captures one server, or the engines of one deployment: per stage of the workload it warms up, arms the
@@ -26,11 +23,6 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
-	}
-	for _, log := range o.ServerLogs {
-		if err := checkServerLog(log); err != nil {
-			return nil, err
-		}
 	}
 	r, err := open(ctx, o)
 	if err != nil {
@@ -88,35 +80,23 @@ func (r *run) close() {
 }
 
 // connect finds out who answers and whether it can do what is asked.
-func (r *run) connect(ctx context.Context, dry func(*client, string, string, []byte)) error {
-	notes, err := r.o.unsupported()
-	if err != nil {
-		return err
-	}
+func (r *run) connect(ctx context.Context, dry func(*client, string, string, []byte)) (err error) {
 	r.say("", "detect", time.Now(), "asking "+shownURL(r.o.URL)+" what it is")
 	if r.d, err = discover(ctx, &r.o, dry); err != nil {
 		return err
 	}
-	return r.adopt(notes)
+	return r.adopt()
 }
 
 // adopt begins the result with what was discovered.
-func (r *run) adopt(notes []string) error {
+func (r *run) adopt() error {
 	t := r.d.targets[0]
-	if r.o.Framework == FrameworkAuto {
-		r.o.Framework = t.f
-		more, err := r.o.unsupported()
-		if err != nil {
-			return err
-		}
-		notes = append(notes, more...)
-	}
+	r.o.Framework = t.f
 	r.say("", "info", time.Now(), fmt.Sprintf("%s (%s)", t.f.Title(), t.evidence))
-	more, err := t.ignored(&r.o)
+	notes, err := t.unsupported(&r.o)
 	if err != nil {
 		return err
 	}
-	notes = append(notes, more...)
 	notes = append(notes, r.d.notes...)
 	if t.info.Note != "" {
 		notes = append(notes, t.info.Note)
@@ -168,7 +148,7 @@ func (r *run) finish(err error) (*Result, error) {
 		}
 		r.res.Error = text
 	}
-	if werr := r.res.write(r.f); werr != nil {
+	if werr := r.f.writeJSON(manifestFile, r.res); werr != nil {
 		err = join(err, werr)
 	}
 	if err == nil && r.res.Verdict == Invalid {
@@ -183,13 +163,7 @@ func (r *run) stages(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		steps := r.o.NumSteps
-		if r.o.MaxSize > 0 || r.o.Calibrate {
-			if err := r.calibrate(ctx, st, steps); err != nil {
-				return err
-			}
-		}
-		if err := r.stage(ctx, st, steps); err != nil {
+		if err := r.stage(ctx, st, r.o.NumSteps); err != nil {
 			return err
 		}
 	}
@@ -278,7 +252,6 @@ type stageRun struct {
 	dir, from string
 	id        string // in the files' names, where the server takes it
 	byStage   bool
-	startLate bool
 	unopened  bool // the start request failed
 	envOnly   bool // TensorRT-LLM without /start_profile
 	// opened and closed frame the window by this machine's clock.
@@ -395,10 +368,9 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 
 	s.opened = time.Now()
 	s.say("start", s.opened, "arming the profiler")
-	pending := false
 	if s.con().Start == "" {
-		err = s.withoutStart(mark(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute, s.con().launch()), ErrNoRoute))
-	} else if pending, err = s.wins.open(ctx, s.session); err != nil {
+		err = s.withoutStart(mark(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute, s.con().howToLaunch()), ErrNoRoute))
+	} else if err = s.wins.open(ctx, s.session); err != nil {
 		s.unopened = true
 		err = s.withoutStart(err)
 	}
@@ -406,20 +378,16 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.unopened, s.startLate = false, pending
+	s.unopened = false
 
 	delay := time.Now()
-	if !pending && !s.envOnly { // else the grace period was the delay
+	if !s.envOnly {
 		if err := s.pause(ctx, s.o.ArmDelay, "waiting %v for the profiler to come up"); err != nil {
 			return err
 		}
 	}
 	s.out.Timings.ArmDelayS = seconds(time.Since(delay))
 
-	if pending && s.plan.stage == StagePrefill {
-		// The answer comes once a step more than profiled has run, and the stop request would queue behind it.
-		s.plan.capture = append(s.plan.capture, s.num.request(s.plan.inputLen, s.plan.outputLen))
-	}
 	if s.o.Attach > 0 {
 		err = s.pause(ctx, s.o.Attach, "profiling the traffic that is there for %v")
 	} else {
@@ -452,18 +420,13 @@ func (s *stageRun) disarm(ctx context.Context) error {
 		s.stopErr = err
 		s.warn("stop: " + err.Error())
 	}
-	for _, w := range s.wins {
-		if err := w.late(ctx); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
 // withoutStart judges a start that failed: TensorRT-LLM can do without when its window opens by itself, at iterations
-// fixed at launch. That window is the only one, and none for a calibration to use up.
+// fixed at launch. That window is the only one.
 func (s *stageRun) withoutStart(err error) error {
-	if s.res.Framework == FrameworkTensorRT && !strings.HasPrefix(s.dir, calibrationDir) && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) && s.o.Workload != WorkloadBoth {
+	if s.res.Framework == FrameworkTensorRT && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) && s.o.Workload != WorkloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 		return nil
@@ -516,7 +479,6 @@ func (s *stageRun) traces(ctx context.Context) error {
 			_ = w.set(StateStopped) // it has written its traces
 		}
 	}
-	s.out.diagnose(slices.Contains(s.o.Activities, "GPU") || s.o.Nsys, s.startLate, s.w.earlier() > 0 || len(s.res.Stages) > 0)
 	s.judge()
 	return nil
 }
@@ -557,11 +519,7 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 		return nil
 	}
 	at := path.Join(s.dir, serverArgsFile)
-	text, err := json.MarshalIndent(s.res.Info.document, "", "  ")
-	if err == nil {
-		err = s.f.write(at, append(text, '\n'))
-	}
-	if err != nil {
+	if err := s.f.writeJSON(at, s.res.Info.document); err != nil {
 		s.warn(err.Error())
 		return nil
 	}
@@ -594,7 +552,7 @@ func (s *stageRun) explain(err error) error {
 	case con.OwnDir && len(s.wins) > 0:
 		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
 	default:
-		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.path, con.launch())
+		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.path, con.howToLaunch())
 		if s.stopErr == nil && slices.Contains(con.Kinds, KindProton) && s.res.Info.Kind == "" {
 			hint("a profiler of kind cuda or proton answers as well and leaves no trace: %s", kindAdvice(false))
 		}

@@ -370,7 +370,7 @@ func quick(s *fake, dir string) capture.Options {
 		URL: s.URL, Framework: s.framework, OutputDir: dir, FirstIndex: 10,
 		Prefill:  capture.Shape{InputLen: 40},
 		Decode:   capture.Shape{OutputLen: 20},
-		ArmDelay: -1, StartGrace: 10 * time.Second,
+		ArmDelay: -1,
 		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second, Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second, Detach: 20 * time.Millisecond, Quiet: 10 * time.Second,
 			Poll: time.Millisecond, Stable: 5 * time.Millisecond, Settle: 10 * time.Millisecond},
 	}

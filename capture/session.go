@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/goccy/go-json"
 )
 
 // sessionFile is the note of a window that is not finished: written before the profiler is armed, removed when its
@@ -71,7 +69,7 @@ func (s *stageRun) noteState() error {
 	for _, w := range s.wins {
 		n.Targets = append(n.Targets, notedTarget{w.t.c.base, w.t.f, w.t.con.Name, w.state, w.t.id})
 	}
-	return n.write(s.f)
+	return s.f.writeJSON(sessionFile, n)
 }
 
 // keepNote removes the note of a window that is finished, or never was, or that no trace can come of. It stays where a
@@ -87,21 +85,12 @@ func (s *stageRun) keepNote(err error) error {
 
 // readNote returns the note in a folder, nil when there is none.
 func readNote(f *folder) (*note, error) {
-	text, err := f.root.ReadFile(sessionFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	var n note
-	if err == nil {
-		err = json.Unmarshal(text, &n)
-	}
-	if err == nil && len(n.Targets) == 0 { // of an earlier release: one engine
-		var old struct{ State State }
-		err = json.Unmarshal(text, &old)
-		n.Targets = []notedTarget{{URL: n.Result.Server, Framework: n.Result.Framework, State: old.State}}
-	}
-	if err != nil {
+	if err := f.readJSON(sessionFile, &n); err != nil {
 		return nil, fmt.Errorf("capture: %s cannot be read, so it is not known whether a profiler is on: %w: %w; capture stop --url ADDRESS --output-dir %s settles it", f.abs(sessionFile), ErrLeftOver, err, f.path)
+	}
+	if len(n.Targets) == 0 {
+		return nil, nil
 	}
 	return &n, nil
 }
@@ -122,12 +111,7 @@ func (n *note) running() bool {
 
 // in reports whether any engine is in the state.
 func (n *note) in(s State) bool {
-	for _, t := range n.Targets {
-		if t.State == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Targets, func(t notedTarget) bool { return t.State == s })
 }
 
 // servers names the engines.
@@ -149,7 +133,7 @@ func (t notedTarget) contract() *Contract {
 	if c := contractOf(t.Framework, "", nil); c != nil {
 		return c
 	}
-	return &Contract{Start: startPath, Stop: stopPath, launch: func() string { return "" }}
+	return &Contract{Start: startPath, Stop: stopPath}
 }
 
 // settle asks the engines that a note calls on whether they live on: one that is gone, or that was started after the
@@ -245,12 +229,12 @@ func Stop(ctx context.Context, o Options) error {
 			}
 		}
 	} else if err := o.stopNoted(ctx, n); err != nil {
-		return join(err, n.write(f))
+		return join(err, f.writeJSON(sessionFile, n))
 	}
 	if !n.in(StateArmed) && !n.in(StateStopping) && !n.in(StateStopped) {
 		return f.remove(sessionFile)
 	}
-	return n.write(f)
+	return f.writeJSON(sessionFile, n)
 }
 
 // stopURL tells one server to stop.
@@ -305,15 +289,6 @@ func (o *Options) stopNoted(ctx context.Context, n *note) error {
 	return join(errs...)
 }
 
-// write replaces the note.
-func (n *note) write(f *folder) error {
-	text, err := json.MarshalIndent(n, "", "  ")
-	if err != nil {
-		return fmt.Errorf("capture: session: %w", err)
-	}
-	return f.write(sessionFile, append(text, '\n'))
-}
-
 // Collect waits for the traces of a window whose run was cut off after the profiler was asked to stop, and judges and
 // files them as [Run] would have. Of the options, OutputDir, Inspect, Export, Progress, ExpectRanks and Timeouts count;
 // the rest are the run's.
@@ -363,7 +338,7 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 		for i := range n.Targets {
 			n.Targets[i].State = StateStopped
 		}
-		err = join(err, n.write(f))
+		err = join(err, f.writeJSON(sessionFile, n))
 	} else {
 		err = s.keepNote(err)
 	}

@@ -196,7 +196,7 @@ func oneFault(t *testing.T, f capture.Framework, phase, path string, k kind) {
 	o := capture.Options{
 		URL: strings.Replace(s.URL, "http://", "http://me:"+token+"x@", 1), Framework: f, OutputDir: dir,
 		Header:   http.Header{"Authorization": {"Bearer " + token}},
-		Workload: capture.WorkloadDecode, WarmupSteps: -1, NumSteps: 2, Decode: capture.Shape{OutputLen: 8}, ArmDelay: -1, StartGrace: time.Second,
+		Workload: capture.WorkloadDecode, WarmupSteps: -1, NumSteps: 2, Decode: capture.Shape{OutputLen: 8}, ArmDelay: -1,
 		Timeouts: capture.Timeouts{Info: 5 * time.Second, Start: limit, Stop: limit, Request: limit, Traces: 25 * time.Millisecond, Quiet: 25 * time.Millisecond, Cleanup: 5 * time.Second, Detach: 5 * time.Millisecond,
 			Poll: time.Millisecond, Stable: 2 * time.Millisecond, Settle: 4 * time.Millisecond},
 	}

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -135,7 +136,11 @@ func (s *stageRun) fix(c *Check) string {
 	case CheckCache:
 		return "send prompts that the prefix cache does not know: leave out --first-index, or flush the cache"
 	case CheckGPU:
-		return "profile every engine that serves the requests, and record GPU activity: --activities CPU,GPU; another profiler may hold CUPTI"
+		fix := "profile every engine that serves the requests, and record GPU activity: --activities CPU,GPU; another profiler may hold CUPTI"
+		if s.out.Empty && (s.w.earlier() > 0 || len(s.res.Stages) > 0) {
+			fix += "; restart the server: some releases record only the first window of its life (vllm-project/vllm#45987)"
+		}
+		return fix
 	case CheckRun:
 		return "capture into an empty folder, with no other capture of this server under way"
 	case CheckRead:
@@ -159,7 +164,7 @@ func (s *stageRun) judgeRanks() {
 			key = filepath.Dir(t.Path) + " " + key
 		}
 		if s.byStage {
-			key += halfOf(t.Path)
+			key += string(halfOf(t.Path))
 		}
 		if seen[key]++; seen[key] == 2 && t.Rank != "" {
 			twice = append(twice, t.Rank)
@@ -188,24 +193,27 @@ func (s *stageRun) judgeRanks() {
 func (s *stageRun) judgeReading() {
 	o := &s.out
 	var bad, idle []string
-	gpu := int64(0)
+	gpu, cpu := int64(0), int64(0)
 	for _, t := range o.Traces {
-		switch {
-		case t.Merged || t.Frontend:
-		case t.Found == nil:
-			bad = append(bad, t.name()+" cannot be read")
-		case t.Found.GPUEvents == 0:
-			idle = append(idle, t.name())
-		default:
-			gpu += t.Found.GPUEvents
+		if t.Merged || t.Frontend {
+			continue
 		}
+		if t.Found == nil {
+			bad = append(bad, t.name()+" cannot be read")
+			continue
+		}
+		if t.Found.GPUEvents == 0 {
+			idle = append(idle, t.name())
+		}
+		gpu, cpu, o.StepsFound = gpu+t.Found.GPUEvents, cpu+t.Found.CPUEvents, max(o.StepsFound, t.Found.Steps)
 	}
-	o.check(CheckRead, map[bool]Outcome{true: Pass, false: Fail}[len(bad) == 0], "%s", orText(strings.Join(bad, "; "), "all traces can be read"))
+	o.check(CheckRead, map[bool]Outcome{true: Pass, false: Fail}[len(bad) == 0], "%s", cmp.Or(strings.Join(bad, "; "), "all traces can be read"))
 	switch {
 	case !slices.Contains(s.o.Activities, "GPU") && !s.o.Nsys:
 		return // nobody asked for any
 	case gpu == 0:
-		o.check(CheckGPU, Fail, "no GPU event in any trace")
+		o.Empty = len(idle) > 0
+		o.check(CheckGPU, Fail, "no GPU event and %d host events in the traces", cpu)
 	case len(idle) > 0 && s.res.Info.DP <= 1 && len(s.wins) <= 1:
 		o.check(CheckGPU, Fail, "no GPU event in %s", strings.Join(idle, ", "))
 	default:
@@ -341,11 +349,4 @@ func (r *Result) firstFailure() string {
 		}
 	}
 	return "no stage was captured"
-}
-
-func orText(s, or string) string {
-	if s == "" {
-		return or
-	}
-	return s
 }

@@ -82,18 +82,13 @@ const (
 	WorkloadLegacy  Workload = "legacy" // the probe prompt as it is, both stages in one trace
 )
 
-// Workloads lists the workloads.
-func Workloads() []Workload {
-	return []Workload{WorkloadBoth, WorkloadPrefill, WorkloadDecode, WorkloadLegacy}
-}
-
 // UnmarshalText refuses unknown words; "" is [WorkloadBoth].
 func (w *Workload) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*w = WorkloadBoth
 		return nil
 	}
-	return parseWord(w, "workload", strings.ToLower(string(text)), Workloads())
+	return parseWord(w, "workload", strings.ToLower(string(text)), WorkloadBoth, WorkloadPrefill, WorkloadDecode, WorkloadLegacy)
 }
 
 // stages are captured in this order.
@@ -119,12 +114,9 @@ const (
 	StageLegacy  Stage = "legacy"
 )
 
-// Stages lists the stages.
-func Stages() []Stage { return []Stage{StagePrefill, StageDecode, StageLegacy} }
-
 // UnmarshalText refuses unknown words.
 func (s *Stage) UnmarshalText(text []byte) error {
-	return parseWord(s, "stage", string(text), Stages())
+	return parseWord(s, "stage", string(text), StagePrefill, StageDecode, StageLegacy)
 }
 
 // Verdict says whether a capture holds what was asked for.
@@ -137,15 +129,12 @@ const (
 	Unchecked Verdict = "UNCHECKED" // nothing failed, and a deciding check is unknown or nobody looked
 )
 
-// Verdicts lists the verdicts, the best first.
-func Verdicts() []Verdict { return []Verdict{Valid, Unchecked, Invalid} }
-
 // UnmarshalText refuses unknown words; "" is of a stage that was cut off.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	return parseWord(v, "verdict", string(text), Verdicts())
+	return parseWord(v, "verdict", string(text), Valid, Unchecked, Invalid)
 }
 
 // Outcome is the result of one check.
@@ -158,12 +147,9 @@ const (
 	Unknown Outcome = "unknown"
 )
 
-// Outcomes lists the outcomes.
-func Outcomes() []Outcome { return []Outcome{Pass, Fail, Unknown} }
-
 // UnmarshalText refuses unknown words.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	return parseWord(o, "outcome", string(text), Outcomes())
+	return parseWord(o, "outcome", string(text), Pass, Fail, Unknown)
 }
 
 // CheckName names a check.
@@ -181,14 +167,9 @@ const (
 	CheckCache  CheckName = "cache"  // prompts were computed, not remembered
 )
 
-// CheckNames lists the checks.
-func CheckNames() []CheckName {
-	return []CheckName{CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps, CheckStages, CheckCache}
-}
-
 // UnmarshalText refuses unknown words.
 func (c *CheckName) UnmarshalText(text []byte) error {
-	return parseWord(c, "check", string(text), CheckNames())
+	return parseWord(c, "check", string(text), CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps, CheckStages, CheckCache)
 }
 
 // decides reports whether an unknown outcome keeps a capture from being VALID. Prompts are new by construction,
@@ -205,9 +186,6 @@ const (
 	RoleDecode  Role = "decode"  // the decode half
 )
 
-// Roles lists the roles.
-func Roles() []Role { return []Role{RoleAll, RolePrefill, RoleDecode} }
-
 // UnmarshalText reads a role as servers and routers write it: "null", "regular" and "plain" do both stages.
 func (r *Role) UnmarshalText(text []byte) error {
 	switch w := strings.ToLower(string(text)); w {
@@ -215,7 +193,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 		*r = RoleAll
 		return nil
 	default:
-		return parseWord(r, "role", w, Roles())
+		return parseWord(r, "role", w, RoleAll, RolePrefill, RoleDecode)
 	}
 }
 
@@ -223,7 +201,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 func (r Role) runs(s Stage) bool { return r == RoleAll || s == StageLegacy || string(r) == string(s) }
 
 // parseWord sets to when s is one of all.
-func parseWord[T ~string](to *T, what, s string, all []T) error {
+func parseWord[T ~string](to *T, what, s string, all ...T) error {
 	if !slices.Contains(all, T(s)) {
 		return fmt.Errorf("capture: unknown %s %q", what, s)
 	}

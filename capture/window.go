@@ -1,10 +1,12 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,12 +23,9 @@ const (
 	StateStopped  State = "stopped"  // the stop request was answered as carried out
 )
 
-// States lists the states.
-func States() []State { return []State{StateOff, StateArmed, StateStopping, StateStopped} }
-
 // UnmarshalText refuses unknown words.
 func (s *State) UnmarshalText(text []byte) error {
-	return parseWord(s, "state", string(text), States())
+	return parseWord(s, "state", string(text), StateOff, StateArmed, StateStopping, StateStopped)
 }
 
 // stopTries bounds how often a stop request is sent that did not reach the server, which is as if it had not been sent.
@@ -45,7 +44,7 @@ type window struct {
 	// rule.
 	warn  func(string)
 	aside string
-	// started delivers the answer to a start request that is answered late.
+	// started delivers the answer to a start request that a cancelled run has not waited for.
 	started <-chan error
 	cancel  context.CancelFunc
 	// detached is set when a cancelled run left the server to finish a stop.
@@ -67,12 +66,12 @@ func (w *window) set(s State) error {
 // fields that all releases know, and at last without any where the server has a folder of its own.
 func (w *window) start(ctx context.Context, ses session) error {
 	t := w.t
-	body := w.o.body(t.con, t.listed, ses)
+	body := t.body(w.o, ses)
 	err := t.c.control(ctx, t.con.Start, body, w.o.Timeouts.Start)
 	if status(err) == http.StatusUnprocessableEntity && len(t.con.Listed) > 0 {
 		least := *t.con
 		least.Listed = nil
-		if fewer := w.o.body(&least, nil, ses); string(fewer) != string(body) {
+		if fewer := (&target{con: &least}).body(w.o, ses); string(fewer) != string(body) {
 			err = t.c.control(ctx, t.con.Start, fewer, w.o.Timeouts.Start)
 		}
 	}
@@ -82,15 +81,14 @@ func (w *window) start(ctx context.Context, ses session) error {
 	return err
 }
 
-// open arms the profiler. pending reports that the server has not answered yet and may do so when the window closes.
-// Where err is not nil the profiler may be on all the same: shut is always to be called.
-func (w *window) open(ctx context.Context, ses session) (pending bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, context.Cause(ctx)
+// open arms the profiler. Where err is not nil the profiler may be on all the same: shut is always to be called.
+func (w *window) open(ctx context.Context, ses session) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if err := w.set(StateArmed); err != nil {
 		w.state = StateOff // nothing was sent
-		return false, err
+		return err
 	}
 	// Not the caller's context: a start that is given up half way may count or not. It has a timeout of its own.
 	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -101,27 +99,18 @@ func (w *window) open(ctx context.Context, ses session) (pending bool, err error
 		defer recovered(started) // a caller's transport
 		started <- w.start(sctx, ses)
 	}()
-	var grace <-chan time.Time
-	if w.t.con.MayBlock {
-		t := time.NewTimer(max(w.o.StartGrace, w.o.ArmDelay))
-		defer t.Stop()
-		grace = t.C
-	}
-	select {
-	case err := <-started:
-		w.started = nil
-		return false, w.judgeStart(err)
-	case <-grace:
-		return true, nil
-	case <-ctx.Done():
-		// Most servers answer at once, and knowing is better than guessing.
+	var late <-chan time.Time
+	done := ctx.Done()
+	for {
 		select {
 		case err := <-started:
 			w.started = nil
-			return false, join(context.Cause(ctx), w.judgeStart(err))
-		case <-time.After(w.o.Timeouts.Detach):
+			return join(context.Cause(ctx), w.judgeStart(err))
+		case <-done: // most servers answer at once, and knowing is better than guessing
+			done, late = nil, time.After(w.o.Timeouts.Detach)
+		case <-late:
+			return context.Cause(ctx)
 		}
-		return false, context.Cause(ctx)
 	}
 }
 
@@ -146,7 +135,7 @@ func (w *window) judgeStart(err error) error {
 		return mark(withHint(err, "another capture is running, or one was left open: capture stop --url "+w.t.c.base+" closes it"), ErrRefused)
 	case neverSent(err):
 		off()
-		return withHint(err, w.t.con.launch())
+		return withHint(err, w.t.con.howToLaunch())
 	case errors.Is(err, errNotDone):
 		off()
 		err = mark(err, ErrRefused)
@@ -161,25 +150,7 @@ func (w *window) judgeStart(err error) error {
 	case code == http.StatusInternalServerError, errors.Is(err, errPartial):
 		err = mark(err, ErrRefused)
 	}
-	return withHint(err, w.t.con.launch())
-}
-
-// late returns the answer to a start request that was pending, once the window is closed.
-func (w *window) late(ctx context.Context) error {
-	if w.started == nil {
-		return nil
-	}
-	defer w.drain()
-	select {
-	case err := <-w.started:
-		w.started = nil
-		if err != nil {
-			return withHint(err, w.t.con.launch())
-		}
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
+	return withHint(err, w.t.con.howToLaunch())
 }
 
 // drain ends a pending start request and waits for its goroutine.
@@ -257,7 +228,7 @@ func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 	done := make(chan error, 1)
 	go func() {
 		defer recovered(done)
-		done <- w.t.c.control(sctx, orText(w.t.con.Stop, stopPath), nil, timeout)
+		done <- w.t.c.control(sctx, cmp.Or(w.t.con.Stop, stopPath), nil, timeout)
 	}()
 	select {
 	case err := <-done:
@@ -279,15 +250,13 @@ func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
 type windows []*window
 
 // open arms one engine after the other.
-func (ws windows) open(ctx context.Context, ses func(*target) session) (pending bool, err error) {
+func (ws windows) open(ctx context.Context, ses func(*target) session) error {
 	for _, w := range ws {
-		late, err := w.open(ctx, ses(w.t))
-		pending = pending || late
-		if err != nil {
-			return pending, err
+		if err := w.open(ctx, ses(w.t)); err != nil {
+			return err
 		}
 	}
-	return pending, nil
+	return nil
 }
 
 // shut stops all engines at once: each may take minutes to write.
@@ -330,22 +299,10 @@ func (ws windows) cleanup(ctx context.Context, err error, dir string) error {
 
 // in reports whether any window is in one of the states.
 func (ws windows) in(states ...State) bool {
-	for _, w := range ws {
-		for _, s := range states {
-			if w.state == s {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(ws, func(w *window) bool { return slices.Contains(states, w.state) })
 }
 
 // detached reports that a cancelled run left a server to finish a stop.
 func (ws windows) detached() bool {
-	for _, w := range ws {
-		if w.detached {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ws, func(w *window) bool { return w.detached })
 }

@@ -5,7 +5,6 @@
 //	capture collect --output-dir DIR        take the traces of a run that was cut off
 //	capture doctor --url URL                can it be profiled, and how is it launched
 //	capture probe --url URL                 latency and sample answers of a few short requests
-//	capture override --source F --output F  a py_executor.py for TensorRT-LLM with stacks
 //	capture matrix --plan FILE              one model on several servers, resumable, with reports
 package main
 

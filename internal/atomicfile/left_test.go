@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		dir, derr := os.MkdirTemp(filepath.Dir(path), "strata-demo-")
 		atomicfile.Temporary(dir)
 		fmt.Println(err, derr)
-		select {}
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed; a blocked select is a deadlock, which ends it
 	}
 	os.Exit(m.Run())
 }
@@ -42,6 +42,9 @@ func TestKilledWriterLeavesNothing(t *testing.T) {
 	cmd.Env = append(os.Environ(), "STRATA_TEST_WRITE="+filepath.Join(dir, "out.json"))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

@@ -52,7 +52,7 @@ func programsWithOutputs() map[string]app.Program {
 		p, _ := c.program(nil)
 		out[c.name] = p
 	}
-	for _, sub := range []string{"override", "matrix", "probe", "collect", "doctor"} {
+	for _, sub := range []string{"matrix", "probe", "collect", "doctor"} {
 		p, _ := find("capture").program([]string{sub})
 		out["capture "+sub] = p
 	}

@@ -28,7 +28,6 @@ var scripts = map[string][]string{
 	"layer_timeline_analyzer.py": {"layer-timeline"}, "layer_kernel_breakdown.py": {"layer-breakdown"}, "perfetto_time_mapper.py": {"perfetto-map"},
 	"analyze_llm_torch_profile.py": {"triage"}, "analyze_sglang_torch_profile.py": {"triage"}, "render_triage_markdown_bundle.py": {"triage-bundle"},
 	"detect_host_overhead.py": {"host-detect"}, "analyze_host_overhead.py": {"host-compare"}, "probe_llm_server.py": {"capture", "probe"},
-	"make_trtllm_py_executor_override.py": {"capture", "override"},
 }
 
 // publishedLines are the command lines in the usage texts and guides of the published scripts, with what their result has to say.
@@ -63,7 +62,6 @@ var publishedLines = []struct{ line, says string }{
 	{"analyze_llm_torch_profile.py --framework tokenspeed --url http://127.0.0.1:8000 --output-dir /path/to/tokenspeed_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "Framework: TokenSpeed"},
 
 	{"render_triage_markdown_bundle.py --analysis-root /path/to/runs --output /path/to/runs/bundle.md", ""},
-	{"make_trtllm_py_executor_override.py --source /path/to/original/py_executor.py --output /path/to/py_executor_with_stack.py", ""},
 	{"probe_llm_server.py --url http://127.0.0.1:30000 --requests 3 --max-tokens 8 --timeout 5 --prompt one", `"latency`},
 
 	{"detect_host_overhead.py --trace /path/to/trace.sqlite --output /path/to/verdict.json", ""},

@@ -72,6 +72,5 @@ var documents = []document{
 	doc("strata.capture-dry-run/1", "strata capture --dry-run", captureprogram.PlanDocument{}),
 	doc("strata.capture-matrix/2", "strata capture matrix", captureprogram.MatrixDocument{}),
 	doc("strata.capture-probe/1", "strata capture probe", captureprogram.ProbeDocument{}),
-	doc("strata.capture-override/2", "strata capture override", captureprogram.OverrideDocument{}),
-	doc("strata.capture-doctor/1", "strata capture doctor", capture.Diagnosis{}),
+	doc("strata.capture-doctor/2", "strata capture doctor", capture.Diagnosis{}),
 }

@@ -22,14 +22,12 @@ type Settings struct {
 
 	framework, workload *string
 	header              headers
-	logs                app.Files
 	delay               seconds
 	traceTimeout        seconds
 	stopTimeout         seconds
 	requestTimeout      seconds
 	stableFor           seconds
 	attach              seconds
-	maxSize             app.Size
 	activities          commas
 	inspect, probe      bool
 }
@@ -123,13 +121,10 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER` of requests in flight: the batch of a decode window")
 	fs.Var(&s.attach, "attach", "profile the traffic that is there for this `TIME` and send no requests")
 	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "leave a stage that is not valid at that; else it is captured once more with what should remove the cause")
-	fs.Var(&s.maxSize, "max-size", "largest `SIZE` of a stage's traces, such as 2GB: one pass is captured first and the rest estimated from it; 0: no limit")
-	fs.BoolVar(&s.O.Calibrate, "calibrate", false, "estimate size and writing time from one pass first, without a limit")
 	fs.Var(&s.activities, "activities", "what to record, a `LIST` of CPU, GPU and what else the server knows (SGLang, TensorRT-LLM, TokenSpeed); empty: CPU,GPU")
 	fs.Var(optional{&s.O.WithStack}, "with-stack", "have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
 	fs.Var(optional{&s.O.RecordShapes}, "record-shapes", "have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
 	fs.BoolVar(&s.O.Nsys, "nsys", false, "arm cudaProfilerApi ranges, for a server launched under Nsight Systems (capture doctor prints the line); the report is exported to SQLite, which host reads")
-	fs.Var(&s.logs, "server-log", "server log `FILE`, checked for a diffusion pipeline first; may be repeated")
 	s.WaitFlags(fs)
 }
 
@@ -191,8 +186,7 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		o.ArmDelay = -1
 	}
 	o.Header = http.Header(s.header)
-	o.Attach, o.MaxSize = time.Duration(s.attach), int64(s.maxSize)
-	o.ServerLogs = s.logs
+	o.Attach = time.Duration(s.attach)
 	o.Activities = s.activities
 	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout), time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
 	wait := &o.Timeouts

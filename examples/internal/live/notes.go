@@ -58,12 +58,6 @@ func Notes(env *app.Env, r *capture.Result) {
 				}
 			}
 		}
-		if s.Empty {
-			env.Notef("warning: %s: the window is empty: no GPU event in any trace", s.Stage)
-		}
-		for _, d := range s.Diagnosis {
-			env.Notef("warning: %s: %s", s.Stage, d)
-		}
 	}
 }
 

@@ -215,16 +215,16 @@ func (v *validator) run(t *testing.T, bin, line string, files map[string]string)
 // TestStrict: a field that no schema describes, a null list and a time that is no integer are errors.
 func TestStrict(t *testing.T) {
 	v := newValidator(t)
-	good := `{"schema": "strata.capture-override/2", "source": "a", "output": "b", "done": []}`
+	good := `{"schema": "strata.bundle/1", "title": "a", "markdown": "b", "entries": []}`
 	if _, err := v.check([]byte(good), ""); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []string{`"done": [], "extra": 1`, `"done": null`, `"done": "x"`} {
-		if _, err := v.check([]byte(strings.Replace(good, `"done": []`, bad, 1)), ""); err == nil {
+	for _, bad := range []string{`"entries": [], "extra": 1`, `"entries": null`, `"entries": "x"`} {
+		if _, err := v.check([]byte(strings.Replace(good, `"entries": []`, bad, 1)), ""); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}
 	}
-	if _, err := v.check([]byte(strings.Replace(good, `"source": "a", `, "", 1)), ""); err == nil {
+	if _, err := v.check([]byte(strings.Replace(good, `"title": "a", `, "", 1)), ""); err == nil {
 		t.Error("a document that lacks a field is accepted")
 	}
 }

@@ -11,11 +11,6 @@ import (
 	"github.com/llmstrata/strata/examples/internal/live"
 )
 
-// errEmpty ends a run with --fail-on-empty.
-type errEmpty struct{}
-
-func (errEmpty) Error() string { return "the traces hold no GPU event (--fail-on-empty)" }
-
 // errUnchecked ends a run whose traces were read and of which something that
 // decides is not known.
 type errUnchecked struct{ what string }
@@ -27,13 +22,13 @@ func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 
 func captureProgram() app.Program {
 	var s live.Settings
-	var failOnEmpty, dryRun, allowInvalid bool
+	var dryRun, allowInvalid bool
 	var mappingURL string
 	return app.Program{
 		Name: "capture",
 		Summary: "records traces from a running server: warms it up, arms its torch profiler, sends prefill and decode requests of known shape,\n" +
 			"disarms, waits until every rank's file is complete, reads the traces and says VALID or INVALID (also in DIR/capture.json).\n" +
-			"Also: capture stop, collect, doctor, probe, override, matrix (each with -h). Exit codes: 0 VALID, 3 INVALID, 4 not known to be valid,\n" +
+			"Also: capture stop, collect, doctor, probe, matrix (each with -h). Exit codes: 0 VALID, 3 INVALID, 4 not known to be valid,\n" +
 			"5 no server answers, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 too large, 10 an earlier run has\n" +
 			"not ended, 11 no profiler route, 12 the server refuses, 13 it died, 14 a gateway whose engines are to be named, 15 a profiler of\n" +
 			"another kind, 16 traces on another host, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
@@ -45,7 +40,6 @@ func captureProgram() app.Program {
 			"capture --url http://127.0.0.1:8000 --framework vllm --output-dir /data/prof --ranks 4",
 			"capture --url http://127.0.0.1:30000 --output-dir runs/d --profile-workload decode --num-steps 20 --format json",
 			"capture probe --url http://127.0.0.1:30000                                         # is it alive, and how fast",
-			"capture override --source py_executor.py --output patched/py_executor.py           # TensorRT-LLM: stacks",
 			"capture matrix --plan plan.json                                                    # several servers, resumable",
 		},
 		Common:  app.FormatFlag | app.OutputFlag | app.ProgressFlag,
@@ -58,7 +52,6 @@ func captureProgram() app.Program {
 			fs.BoolVar(&dryRun, "dry-run", false, "print the plan and every request that would be sent to the profiler and the model, and send none")
 			fs.StringVar(&mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
 			fs.BoolVar(&allowInvalid, "allow-invalid", false, "end with 0 also where the capture is INVALID")
-			fs.BoolVar(&failOnEmpty, "fail-on-empty", false, "name an empty window as the error where there is no other; it is never VALID")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
 			o, err := s.Options(env)
@@ -75,7 +68,7 @@ func captureProgram() app.Program {
 				return allow(allowInvalid, capturePair(ctx, env, o, mappingURL))
 			}
 			r, err := capture.Run(ctx, o)
-			return allow(allowInvalid, finish(ctx, env, o, r, err, failOnEmpty))
+			return allow(allowInvalid, finish(ctx, env, o, r, err))
 		},
 	}
 }
@@ -89,7 +82,7 @@ func allow(invalid bool, err error) error {
 }
 
 // finish prints a result and turns its verdict into the end of the program.
-func finish(ctx context.Context, env *app.Env, o capture.Options, r *capture.Result, err error, failOnEmpty bool) error {
+func finish(ctx context.Context, env *app.Env, o capture.Options, r *capture.Result, err error) error {
 	live.WarnIfRunning(ctx, env, err)
 	if r == nil {
 		return live.End(err)
@@ -98,18 +91,13 @@ func finish(ctx context.Context, env *app.Env, o capture.Options, r *capture.Res
 	if werr := writeResult(env, r, err); werr != nil {
 		return werr
 	}
-	return verdict(o, r, err, failOnEmpty)
+	return verdict(o, r, err)
 }
 
 // verdict is the error that a capture ends with.
-func verdict(o capture.Options, r *capture.Result, err error, failOnEmpty bool) error {
+func verdict(o capture.Options, r *capture.Result, err error) error {
 	if err != nil {
 		return live.End(err)
-	}
-	for _, st := range r.Stages {
-		if failOnEmpty && st.Empty {
-			return errEmpty{}
-		}
 	}
 	if r.Verdict != capture.Unchecked || o.Inspect == nil {
 		return nil
@@ -149,7 +137,7 @@ func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingUR
 		}
 	}
 	for _, r := range both {
-		if verr := verdict(o, r, err, false); verr != nil {
+		if verr := verdict(o, r, err); verr != nil {
 			return verr
 		}
 	}

@@ -50,15 +50,3 @@ type ProbeDocument struct {
 	// Error is why the probe ended early.
 	Error string `json:"error,omitempty"`
 }
-
-// OverrideDocument is what `capture override` says.
-type OverrideDocument struct {
-	// Schema is "strata.capture-override/2".
-	Schema string `json:"schema"`
-	// Source is the file that was read.
-	Source string `json:"source"`
-	// Output is the file that was written.
-	Output string `json:"output"`
-	// Done says what was changed, a line each.
-	Done []string `json:"done"`
-}

@@ -8,8 +8,6 @@ func Choose(args []string) (app.Program, []string) {
 		switch args[0] {
 		case "probe":
 			return probeProgram(), args[1:]
-		case "override":
-			return overrideProgram(), args[1:]
 		case "stop":
 			return stopProgram(), args[1:]
 		case "collect":

@@ -26,7 +26,7 @@ func matrixProgram() app.Program {
 			"it was: what has been captured is kept in matrix-state.json in the plan's output folder.\n" +
 			"The plan is JSON: {\"title\": …, \"output_dir\": DIR, \"entries\": [{\"name\": …, \"framework\": …, \"url\": URL (or \"mapping_url\" and\n" +
 			"\"formal_url\"), \"output_dir\": DIR (or \"mapping_dir\" and \"formal_dir\", where the server fixes it), \"stages\": both|prefill|decode|legacy,\n" +
-			"\"num_steps\", \"warmup_steps\", \"concurrency\", \"ranks\", \"model\", \"server_logs\", \"override_source\"}]}. Paths are relative to the plan.\n" +
+			"\"num_steps\", \"warmup_steps\", \"concurrency\", \"ranks\", \"model\"}]}. Paths are relative to the plan.\n" +
 			"Each entry's folder gets capture.json beside the traces, probe.json (latency and answers) and triage.md.",
 		Examples: []string{
 			"capture matrix --plan plan.json > bundle.md    # all captures, one report per server, joined",

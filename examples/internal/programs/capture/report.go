@@ -27,9 +27,6 @@ func writeText(w io.Writer, r *capture.Result) {
 		head += " (" + strings.Join(about, ", ") + ")"
 	}
 	fmt.Fprintln(w, head)
-	for _, e := range r.Estimates {
-		fmt.Fprintf(w, "%s: about %d bytes for %d steps, from %d bytes for %d\n", e.Stage, e.Bytes, e.Steps, e.CalibrationBytes, e.CalibrationSteps)
-	}
 	for _, s := range r.Stages {
 		steps := fmt.Sprintf("%d steps asked", s.StepsAsked)
 		if s.StepsFound >= 0 {

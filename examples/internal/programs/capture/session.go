@@ -68,7 +68,7 @@ func collectProgram() app.Program {
 				return app.Usagef("--output-dir is needed")
 			}
 			r, err := capture.Collect(ctx, o)
-			return finish(ctx, env, o, r, err, false)
+			return finish(ctx, env, o, r, err)
 		},
 	}
 }
