@@ -124,14 +124,14 @@ func TestPublishedCapabilities(t *testing.T) {
 
 // oldFlags are the flags of the published scripts, by the command that stands for each.
 var oldFlags = map[string]string{
-	"layer-timeline":   "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --show-all-passes --gpu-type --tp --ep --serving-mode",
-	"layer-breakdown":  "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layer --compare-layer --format --output",
-	"perfetto-map":     "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layers",
-	"triage":           "--input --mapping-input --formal-input --framework --url --mapping-url --formal-url --output-dir --mapping-output-dir --formal-output-dir --profile-prefix --mapping-profile-prefix --formal-profile-prefix --num-steps --start-step --warmup-steps --profile-by-stage --no-profile-by-stage --merge-profiles --no-merge-profiles --profile-workload --prefill-input-len --prefill-output-len --decode-input-len --decode-output-len --probe-requests --probe-prompt --probe-max-new-tokens --probe-delay --pid-substring --kernel-table-limit --overlap-table-limit",
-	"triage-bundle":    "--analysis-root --analysis-file --title --include-toc --output",
-	"capture probe":    "--url --requests --max-tokens --timeout --prompt",
-	"host-detect":      "--trace --output --gpu-idle-threshold --launch-threshold --gpu-util-threshold --no-m3 --json-only",
-	"host-compare":     "--baseline --target --baseline-label --target-label --tp-size --output",
+	"layer-timeline":  "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --show-all-passes --gpu-type --tp --ep --serving-mode",
+	"layer-breakdown": "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layer --compare-layer --format --output",
+	"perfetto-map":    "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layers",
+	"triage":          "--input --mapping-input --formal-input --framework --url --mapping-url --formal-url --output-dir --mapping-output-dir --formal-output-dir --profile-prefix --mapping-profile-prefix --formal-profile-prefix --num-steps --start-step --warmup-steps --profile-by-stage --no-profile-by-stage --merge-profiles --no-merge-profiles --profile-workload --prefill-input-len --prefill-output-len --decode-input-len --decode-output-len --probe-requests --probe-prompt --probe-max-new-tokens --probe-delay --pid-substring --kernel-table-limit --overlap-table-limit",
+	"triage-bundle":   "--analysis-root --analysis-file --title --include-toc --output",
+	"capture probe":   "--url --requests --max-tokens --timeout --prompt",
+	"host-detect":     "--trace --output --gpu-idle-threshold --launch-threshold --gpu-util-threshold --no-m3 --json-only",
+	"host-compare":    "--baseline --target --baseline-label --target-label --tp-size --output",
 }
 
 // TestOldFlagsAreMapped: each is named in docs/differences.md and taken by the command.
