@@ -36,24 +36,23 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 
 // compareSlowest compares two sides by the rank that stands for each run.
 func compareSlowest(a, b *Side, o Options) (*Report, error) {
-	p := o.params()
 	sides := [2]*Side{a, b}
-	m := p.match(sides, &o)
+	m := match(sides, &o)
 	if o.PassA != nil || o.PassB != nil {
 		var err error
-		if m, err = p.forced(sides, &o); err != nil {
+		if m, err = forced(sides, &o); err != nil {
 			return nil, err
 		}
 	}
 	if m.why != "" {
 		return notComparable(sides, m, &o), nil
 	}
-	r := compareGroups(p, sides, m, &m.pairs[0], &o)
+	r := compareGroups(sides, m, &m.pairs[0], &o)
 	for i := range m.pairs[1:] {
 		if i == mostOthers {
 			break
 		}
-		r.Others = append(r.Others, otherOf(compareGroups(p, sides, &matching{cut: m.cut}, &m.pairs[i+1], &Options{numbers: o.numbers, Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
+		r.Others = append(r.Others, otherOf(compareGroups(sides, &matching{cut: m.cut}, &m.pairs[i+1], &Options{Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
 	}
 	for _, g := range o.Gates {
 		if r.Verdict != NotComparable {
@@ -67,8 +66,8 @@ func compareSlowest(a, b *Side, o Options) (*Report, error) {
 const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
-func compareGroups(p params, sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{p: p, sides: sides, runs: len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1, equal: of.a == of.b, scale: 1}
+func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
+	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1), sides: sides, equal: of.a == of.b, scale: 1}
 	c.ch = [2]*chosen{of.a.of(0, len(sides[0].Runs)), of.b.of(1, len(sides[1].Runs))}
 	c.trim(m.cut, o)
 	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
@@ -106,7 +105,7 @@ func (c *comparison) strays(r *Report) string {
 			continue
 		}
 		a, b := float64(row.A)/float64(max(r.Work.A, 1)), float64(row.B)/float64(max(r.Work.B, 1))
-		if math.Abs(a-b) > c.p.Strays {
+		if math.Abs(a-b) > strayWork {
 			return fmt.Sprintf("%.0f%% of the GPU work in A's steps and %.0f%% in B's is in no forward pass that was found", 100*a, 100*b)
 		}
 	}
@@ -167,10 +166,9 @@ func otherOf(r *Report) Other {
 
 // comparison is the work of one Compare.
 type comparison struct {
-	p     params
+	ruler
 	sides [2]*Side
 	ch    [2]*chosen
-	runs  bool    // the run is the unit, not the pass
 	equal bool    // both sides run the same kernels
 	scale float64 // of side B's times
 	noise floors  // between runs
@@ -187,7 +185,6 @@ type comparison struct {
 	work   result // of all rows but waiting
 	wall   result // of all rows
 	sums   [2]float64
-	pass   float64 // mean of both sides
 	passA  float64
 }
 
@@ -221,18 +218,18 @@ func (c *comparison) floor(r *Report, o *Options) {
 	switch {
 	case o.Noise != nil:
 		r.Floor, r.FloorFrom = o.Noise.Common, o.Noise.from()
-		c.noise = o.Noise.floors(c.p)
+		c.noise = o.Noise.floors()
 		return
 	case o.Floor > 0:
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
-		r.Floor, r.FloorFrom = c.p.Floor, fmt.Sprintf("assumed, and corrected by %d and %d runs", len(c.sides[0].Runs), len(c.sides[1].Runs))
+		r.Floor, r.FloorFrom = floorSameGPU, fmt.Sprintf("assumed, and corrected by %d and %d runs", len(c.sides[0].Runs), len(c.sides[1].Runs))
 	case ga != "" && ga == gb:
-		r.Floor, r.FloorFrom = c.p.Floor, "assumed for two runs on GPUs of one kind"
+		r.Floor, r.FloorFrom = floorSameGPU, "assumed for two runs on GPUs of one kind"
 	case ga == "" && gb == "" && r.Likeness == 1:
-		r.Floor, r.FloorFrom = c.p.Floor, "assumed: the GPUs are not recorded, and run the same kernels"
+		r.Floor, r.FloorFrom = floorSameGPU, "assumed: the GPUs are not recorded, and run the same kernels"
 	default:
-		r.Floor, r.FloorFrom = c.p.FloorElsewhere, "assumed: the GPUs differ or are not known"
+		r.Floor, r.FloorFrom = floorElsewhere, "assumed: the GPUs differ or are not known"
 	}
 	c.noise = floors{common: r.Floor}
 }
@@ -265,13 +262,13 @@ func (c *comparison) collect() {
 		c.pass += (stat.Mean(a.exclusive) + stat.Mean(b.exclusive)) / 2
 		c.passA += stat.Mean(a.exclusive)
 	}
-	c.kinds = c.p.judgeAll(c.series, c.pass, c.noise, c.runs, c.sameGPU)
+	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU)
 	for i := range c.kinds.rows {
 		if c.scrambled() && c.series[i].class != Waiting || lost[i] {
 			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
 		}
 	}
-	c.work = c.p.judge(total, 0, c.pass, c.noise.common, c.runs)
+	c.work = c.judge(total, 0, c.noise.common)
 	if !c.runs && min(len(total.a), len(total.b)) == 1 && c.work.judged { // no pass shows how the total varies: as its rows do
 		var v float64
 		for i := range c.kinds.rows {
@@ -282,7 +279,7 @@ func (c *comparison) collect() {
 		c.work.se = max(c.work.se, math.Sqrt(v))
 		c.work.p = twoSided(c.work.typical/c.work.se, c.work.df)
 	}
-	c.wall = c.p.judgeWall(total, waits, c.pass, c.noise.common, c.runs)
+	c.wall = c.judgeWall(total, waits, c.noise.common)
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
 
@@ -317,7 +314,7 @@ func (c *comparison) fill(r *Report) {
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
 		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(),
-			Seen: time.Duration(j.seen(c.p, len(c.rows.names)))}
+			Seen: time.Duration(j.seen(len(c.rows.names)))}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
 		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
@@ -411,7 +408,7 @@ func (c *comparison) judgeKernels(r *Report) {
 			list = append(list, series{class: r.Rows[i].Class, a: d.times[0], b: d.times[1], single: true})
 		}
 	}
-	for i, j := range c.p.judgeAll(list, c.pass, c.noise, c.runs, c.sameGPU).rows {
+	for i, j := range c.judgeAll(list, c.noise, c.sameGPU).rows {
 		d := all[i]
 		half := time.Duration(j.half())
 		d.Low, d.High = d.B-d.A-half, d.B-d.A+half

@@ -78,7 +78,7 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 		}
 	}
 	for i, s := range c.sides {
-		if low, high, ok := c.p.bimodal(runTimes(s, c.ch[i])); ok {
+		if low, high, ok := bimodal(runTimes(s, c.ch[i])); ok {
 			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))
 		}
 	}
@@ -89,7 +89,7 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
 	}
 	a, b := clockOf(c.sides[0]), clockOf(c.sides[1])
-	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > c.p.ClockShift*max(a, b) {
+	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > clockShift*max(a, b) {
 		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f%%)", a, b, 100*(b-a)/a)
 	}
 }
@@ -122,12 +122,12 @@ func runTimes(s *Side, ch *chosen) []float64 {
 
 // bimodal parts values at the largest step between them, if at least BimodalShare of them lie on either side and that step is wider than both
 // groups are, and than BimodalGap of the values themselves. It returns the middles of the groups.
-func (p params) bimodal(x []float64) (low, high float64, ok bool) {
-	if len(x) < p.BimodalRuns {
+func bimodal(x []float64) (low, high float64, ok bool) {
+	if len(x) < bimodalRuns {
 		return 0, 0, false
 	}
 	s := slices.Sorted(slices.Values(x))
-	least := max(1, int(math.Ceil(p.BimodalShare*float64(len(s)))))
+	least := max(1, int(math.Ceil(bimodalShare*float64(len(s)))))
 	at, gap := -1, 0.0
 	for i := least; i <= len(s)-least; i++ {
 		if d := s[i] - s[i-1]; d > gap {
@@ -139,7 +139,7 @@ func (p params) bimodal(x []float64) (low, high float64, ok bool) {
 	}
 	a, b := s[:at], s[at:]
 	wide := max(a[len(a)-1]-a[0], b[len(b)-1]-b[0])
-	return median(a), median(b), gap > wide && gap > p.BimodalGap*median(s)
+	return median(a), median(b), gap > wide && gap > bimodalGap*median(s)
 }
 
 // clockOf is the typical clock of a side's runs, 0 where none is known.

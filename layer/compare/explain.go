@@ -20,7 +20,7 @@ func (c *comparison) because(r *Row, row int) string {
 	}
 	var say []string
 	gone, fresh := r.exchanged()
-	equal := math.Abs(r.LaunchesA-r.LaunchesB) <= c.p.RenameCount*max(r.LaunchesA, r.LaunchesB)
+	equal := math.Abs(r.LaunchesA-r.LaunchesB) <= renameCount*max(r.LaunchesA, r.LaunchesB)
 	switch {
 	case !equal && len(gone) > 0 && len(fresh) > 0:
 		verb := "fused"
@@ -37,7 +37,7 @@ func (c *comparison) because(r *Row, row int) string {
 	case len(gone) > 0 && len(fresh) > 0:
 		say = append(say, fmt.Sprintf("%s instead of %s", names(fresh), names(gone)))
 	}
-	if n, of, ok := c.p.some(c.parts[0][row].time, c.parts[1][row].time); ok {
+	if n, of, ok := some(c.parts[0][row].time, c.parts[1][row].time); ok {
 		say = append(say, fmt.Sprintf("in %d of %d passes", n, of))
 	}
 	a, b := c.ch[0].like, c.ch[1].like
@@ -61,7 +61,7 @@ func (c *comparison) workOf(r *Row) string {
 	if r.WorkA.compute && r.WorkB.compute && r.WorkA.GFLOP > 0 && r.WorkB.GFLOP > 0 {
 		a, b, what = r.WorkA.GFLOP, r.WorkB.GFLOP, "operations"
 	}
-	if a <= 0 || b <= 0 || math.Abs(b/a-1) <= c.p.RenameCount {
+	if a <= 0 || b <= 0 || math.Abs(b/a-1) <= renameCount {
 		return "same " + what
 	}
 	return table.Times(b/a, 2) + " the " + what
@@ -116,15 +116,15 @@ func countText(x float64) string {
 
 // some reports whether values are of two kinds on one side alone, and how many of them are like none of the other side's: single passes changed, the
 // others did not.
-func (p params) some(a, b []float64) (n, of int, ok bool) {
-	_, _, twoA := p.apart(a)
-	low, high, twoB := p.apart(b)
+func some(a, b []float64) (n, of int, ok bool) {
+	_, _, twoA := apart(a)
+	low, high, twoB := apart(b)
 	if twoA == twoB {
 		return 0, 0, false
 	}
 	x, usual := b, median(a)
 	if twoA {
-		low, high, _ = p.apart(a)
+		low, high, _ = apart(a)
 		x, usual = a, median(b)
 	}
 	other := high
@@ -140,11 +140,11 @@ func (p params) some(a, b []float64) (n, of int, ok bool) {
 }
 
 // apart is bimodal for passes, which vary more than medians of runs do: the gap is as wide as the sum of both groups' widths, too.
-func (p params) apart(x []float64) (low, high float64, ok bool) {
-	if len(x) < p.BimodalPasses {
+func apart(x []float64) (low, high float64, ok bool) {
+	if len(x) < bimodalPasses {
 		return 0, 0, false
 	}
-	low, high, ok = p.bimodal(x)
+	low, high, ok = bimodal(x)
 	if !ok {
 		return low, high, false
 	}
@@ -162,8 +162,8 @@ func (p params) apart(x []float64) (low, high float64, ok bool) {
 
 // unsteady says where the passes of a run are of two kinds, or take longer and longer, "" where they are steady. The verdict does not rest on it: means
 // and intervals hold what single passes do.
-func (p params) unsteady(times []float64) string {
-	if low, high, ok := p.apart(times); ok {
+func unsteady(times []float64) string {
+	if low, high, ok := apart(times); ok {
 		n := 0
 		for _, v := range times {
 			if math.Abs(v-high) < math.Abs(v-low) {
@@ -172,14 +172,14 @@ func (p params) unsteady(times []float64) string {
 		}
 		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times), table.Duration(time.Duration(high)), table.Duration(time.Duration(low)))
 	}
-	if slope, ok := p.trend(times); ok {
+	if slope, ok := trend(times); ok {
 		return fmt.Sprintf("passes change while they are recorded: by %+.1f%% from the first to the last", 100*slope)
 	}
 	return ""
 }
 
 // trend tests whether values grow or shrink in their order (Mann and Kendall), by TrendLeast of them at least from the first to the last (Theil and Sen).
-func (p params) trend(x []float64) (change float64, ok bool) {
+func trend(x []float64) (change float64, ok bool) {
 	const most = 512 // values: more are thinned out
 	if step := (len(x) + most - 1) / most; step > 1 {
 		var thin []float64
@@ -189,7 +189,7 @@ func (p params) trend(x []float64) (change float64, ok bool) {
 		x = thin
 	}
 	m := median(x)
-	if len(x) < p.BimodalPasses || m <= 0 {
+	if len(x) < bimodalPasses || m <= 0 {
 		return 0, false
 	}
 	s := 0.0
@@ -203,18 +203,18 @@ func (p params) trend(x []float64) (change float64, ok bool) {
 	n := float64(len(x))
 	change = median(slopes) * (n - 1) / m
 	// Neighbours resemble each other: a value counts for Effective ones.
-	z := s / math.Sqrt(n*(n-1)*(2*n+5)/18/p.Effective)
+	z := s / math.Sqrt(n*(n-1)*(2*n+5)/18/effective)
 	const known = 1e6 // degrees of freedom of a normal distribution
-	return change, twoSided(z, known) < p.Alpha && math.Abs(change) >= p.TrendLeast
+	return change, twoSided(z, known) < alpha && math.Abs(change) >= trendLeast
 }
 
 // mixed tests whether single passes of one side changed by so much that the mean did: a median does not see it.
-func (p params) mixed(s series, pass float64) bool {
+func mixed(s series, pass float64) bool {
 	if s.class == Waiting || s.class == Transfer || s.class == OfHost {
 		return false
 	}
-	_, _, ok := p.some(s.a, s.b)
-	return ok && math.Abs(stat.Mean(s.b)-stat.Mean(s.a)) >= p.MinShare*pass
+	_, _, ok := some(s.a, s.b)
+	return ok && math.Abs(stat.Mean(s.b)-stat.Mean(s.a)) >= minShare*pass
 }
 
 // The parts of a waterfall, in its order.
@@ -263,7 +263,7 @@ func (c *comparison) waterfall(r *Report) {
 		if len(s.a) == 0 {
 			continue
 		}
-		j := c.p.judge(s, 0, c.pass, c.noise.of(part.class), c.runs)
+		j := c.judge(s, 0, c.noise.of(part.class))
 		if part.class == Memory && known[0] && known[1] {
 			f := Row{Operator: "floor", Class: Memory, Judged: true, Kernels: []KernelDelta{}}
 			f.A, f.B = floors[0], floors[1]
@@ -276,11 +276,11 @@ func (c *comparison) waterfall(r *Report) {
 		row.KernelA, row.KernelB = row.A, row.B
 		row.Judged = j.judged
 		row.Low, row.High = row.Delta-time.Duration(j.half()), row.Delta+time.Duration(j.half())
-		least := c.p.MinShare
+		least := minShare
 		if part.class == Waiting {
-			least = c.p.MinWait
+			least = minWait
 		}
-		row.Significant = j.judged && j.p < c.p.Alpha/float64(len(cascade)) && math.Abs(float64(row.Delta)) >= least*c.pass
+		row.Significant = j.judged && j.p < alpha/float64(len(cascade)) && math.Abs(float64(row.Delta)) >= least*c.pass
 		row.Found = found(row.Judged, row.Significant, Unchanged, row.Delta, c.least())
 		row.Text = row.sentence()
 		row.TimesA, row.TimesB, row.KernelsA, row.KernelsB = durations(s.a), durations(s.b), []string{}, []string{}

@@ -66,7 +66,7 @@ func (c *comparison) otherKernel(r *Row) (was, now string) {
 			was = k.Name
 		}
 	}
-	if was == "" || now == "" || math.Abs(r.LaunchesA-r.LaunchesB) > c.p.RenameCount*max(r.LaunchesA, r.LaunchesB) {
+	if was == "" || now == "" || math.Abs(r.LaunchesA-r.LaunchesB) > renameCount*max(r.LaunchesA, r.LaunchesB) {
 		return "", ""
 	}
 	return was, now
@@ -104,16 +104,16 @@ func paths(s *Side, ch *chosen) (graph, compiled float64) {
 
 // path says where one side replays graphs, or runs compiled code, and the other does not.
 func (c *comparison) path(r *Report, add func(kind finding.Kind, operator, text, evidence string, delta time.Duration)) {
-	if a, b := r.A.Graph, r.B.Graph; math.Abs(a-b) > c.p.OtherPath {
+	if a, b := r.A.Graph, r.B.Graph; math.Abs(a-b) > otherPath {
 		add(finding.PathChanged, "", "The sides launch kernels differently", fmt.Sprintf("A launches %.0f%% of its kernels by graph replays, B %.0f%%", 100*a, 100*b), 0)
 	}
-	if a, b := r.A.Compiled, r.B.Compiled; math.Abs(a-b) > c.p.OtherCompiled {
+	if a, b := r.A.Compiled, r.B.Compiled; math.Abs(a-b) > otherCompiled {
 		add(finding.PathChanged, "", "The sides run different shares of compiled code", fmt.Sprintf("a compiler wrote %.0f%% of A's kernels and %.0f%% of B's", 100*a, 100*b), 0)
 	}
 }
 
 // least is the smallest finding.
-func (c *comparison) least() time.Duration { return time.Duration(c.p.MinShare * c.pass) }
+func (c *comparison) least() time.Duration { return time.Duration(minShare * c.pass) }
 
 // hostFindings judges what the host does in the steps of the compared passes.
 func (c *comparison) hostFindings(r *Report, o *Options) {
@@ -163,7 +163,7 @@ func (c *comparison) worst(r *Report) finding.Finding {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if !row.Judged && row.Class == Waiting && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.PerStep) {
-			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), c.p.WaitPasses)
+			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), waitPasses)
 			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew", text, row.Delta)
 		}
 	}
@@ -182,7 +182,7 @@ func (c *comparison) worst(r *Report) finding.Finding {
 
 // wallSign is the sign of the step's change where it is beyond noise, else 0.
 func (c *comparison) wallSign(r *Report) int {
-	if !c.wall.judged || c.wall.p >= c.p.Alpha || abs(r.Delta) < c.least() || sign(c.wall.typical) != sign(c.wall.delta) {
+	if !c.wall.judged || c.wall.p >= alpha || abs(r.Delta) < c.least() || sign(c.wall.typical) != sign(c.wall.delta) {
 		return 0
 	}
 	return sign(c.wall.delta)
@@ -226,7 +226,7 @@ func sign(x float64) int {
 
 // conclude says what the comparison comes to: of the step's time first, of GPU work where that does not contradict it.
 func (c *comparison) conclude(r *Report) {
-	limit := time.Duration(c.p.Equivalent * c.pass)
+	limit := time.Duration(equivalent * c.pass)
 	wall, work := c.wallSign(r), c.workSign(r)
 	of := map[int]Outcome{1: Slower, -1: Faster}
 	switch {
@@ -249,7 +249,7 @@ func (c *comparison) conclude(r *Report) {
 	case Slower, Faster:
 		r.Text = fmt.Sprintf("B is %s: %s", r.Verdict, times)
 	case Same:
-		r.Text = fmt.Sprintf("same within %.0f%%: %s", 100*c.p.Equivalent, times)
+		r.Text = fmt.Sprintf("same within %.0f%%: %s", 100*equivalent, times)
 	case Mixed:
 		r.Text = fmt.Sprintf("mixed: GPU work changed beyond noise, and the step did not change with it: %s", times)
 	default:
@@ -272,7 +272,7 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 		return fmt.Sprintf("%s (--allow %s judges in spite of it)", d.Evidence, d.Code)
 	}
 	if !c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
-		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", c.p.WaitPasses)
+		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", waitPasses)
 	}
 	if c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
 		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s", table.Change(r.Wall.Low), table.Change(r.Wall.High))
@@ -285,7 +285,7 @@ func (c *comparison) notes(r *Report) {
 	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f%% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
 	if !c.runs {
 		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be distinguished from them",
-			table.Duration(time.Duration(c.work.seen(c.p, 1))), 100*c.work.seen(c.p, 1)/c.pass)
+			table.Duration(time.Duration(c.work.seen(1))), 100*c.work.seen(1)/c.pass)
 	}
 	for _, s := range c.sides {
 		for i := range s.Runs {
@@ -298,7 +298,7 @@ func (c *comparison) notes(r *Report) {
 		}
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == OfHost }) {
-		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, c.p.HostSteps)
+		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, hostSteps)
 	}
 	for side, s := range c.sides {
 		for i, passes := range c.ch[side].passes {
@@ -306,7 +306,7 @@ func (c *comparison) notes(r *Report) {
 			for _, p := range passes {
 				walls = append(walls, float64(s.Runs[i].Passes[p].Wall))
 			}
-			if text := c.p.unsteady(walls); text != "" {
+			if text := unsteady(walls); text != "" {
 				note("%c, %s: %s", "AB"[side], s.Runs[i].Trace, text)
 			}
 		}

@@ -86,17 +86,15 @@ type HostRow struct {
 // CompareHost judges the operations of runs, B against A, each kind as a family of its own. Operations that could not be a finding,
 // as neither side spends enough on them, are not judged: they would cost the others power.
 func CompareHost(a, b []*Host, o Options) *HostReport {
-	h := &hostComparison{p: o.params(), runs: len(a) > 1 && len(b) > 1}
-	h.sides = [2][]*Host{a, b}
+	h := &hostComparison{ruler: rulerOf(0, len(a) > 1 && len(b) > 1), floor: hostFloor, sides: [2][]*Host{a, b}}
 	return h.report(&o)
 }
 
 // hostComparison is the work of one CompareHost.
 type hostComparison struct {
-	p     params
-	runs  bool
+	ruler
+	floor float64 // of operations of the host
 	sides [2][]*Host
-	step  float64 // mean of side A
 	keys  []opKey
 	ops   map[opKey]*hostOp
 }
@@ -112,10 +110,10 @@ type hostOp struct {
 }
 
 func (h *hostComparison) report(o *Options) *HostReport {
-	r := &HostReport{Rows: []HostRow{}, StepsNeeded: h.p.HostSteps, Floor: h.p.HostFloor, FloorFrom: "assumed: no repeated runs were measured"}
+	r := &HostReport{Rows: []HostRow{}, StepsNeeded: hostSteps, Floor: hostFloor, FloorFrom: "assumed: no repeated runs were measured"}
 	if o.Noise != nil && o.Noise.Host > 0 {
 		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
-		h.p.HostFloor = r.Floor
+		h.floor = r.Floor
 	}
 	wall := series{class: OfHost}
 	for side, hosts := range h.sides {
@@ -125,14 +123,14 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		}
 		*[]*[]float64{&wall.a, &wall.b}[side] = walls
 	}
-	h.step = stat.Mean(wall.a)
+	h.pass = stat.Mean(wall.a)
 	r.StepsA, r.StepsB = steps(h.sides[0]), steps(h.sides[1])
 	r.Wall = interval(wall, h.judge(wall, o))
-	r.Least = time.Duration(h.p.MinShare * h.step)
+	r.Least = time.Duration(minShare * h.pass)
 	h.collect()
-	h.p.Effective = min(h.p.Effective, h.effective())
+	h.effective = min(h.effective, h.independent())
 	if n := h.between(); n > 0 && (o.Noise == nil || o.Noise.Host <= 0) && !h.runs {
-		r.Floor, r.FloorFrom = h.p.HostFloor, fmt.Sprintf("from how much %d operations of this pair differ", n)
+		r.Floor, r.FloorFrom = h.floor, fmt.Sprintf("from how much %d operations of this pair differ", n)
 	}
 	for _, kind := range h.kinds() {
 		h.judgeKind(kind, o)
@@ -145,7 +143,7 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		r.Rows = append(r.Rows, h.row(k))
 	}
 	h.renames(r, o)
-	r.Conclusion = r.conclude(time.Duration(cmp.Or(o.HostChange, h.p.HostChange) * h.step))
+	r.Conclusion = r.conclude(time.Duration(cmp.Or(o.HostChange, hostChange) * h.pass))
 	slices.SortStableFunc(r.Rows, func(x, y HostRow) int { return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A)) })
 	return r
 }
@@ -221,16 +219,16 @@ func (h *hostComparison) fill(values []float64, runs []*Host) []float64 {
 	return values
 }
 
-// effective is how many independent steps one step counts for, by the autocorrelation that the operations show together: one
+// independent is how many independent steps one step counts for, by the autocorrelation that the operations show together: one
 // operation of ten steps does not tell it, forty operations do.
-func (h *hostComparison) effective() float64 {
+func (h *hostComparison) independent() float64 {
 	var all []float64
 	if h.runs {
 		return 1
 	}
 	for _, k := range h.keys {
 		for _, x := range [][]float64{h.ops[k].series.a, h.ops[k].series.b} {
-			if r, ok := autocorrelation(h.p.winsorised(x)); ok {
+			if r, ok := autocorrelation(winsorised(x)); ok {
 				all = append(all, r)
 			}
 		}
@@ -238,7 +236,7 @@ func (h *hostComparison) effective() float64 {
 	if len(all) == 0 {
 		return 1
 	}
-	r := min(max(median(all), 0), h.p.HostCorrelation)
+	r := min(max(median(all), 0), hostCorrelation)
 	return (1 - r) / (1 + r)
 }
 
@@ -272,15 +270,15 @@ func (h *hostComparison) between() int {
 		if k.kind == FigureKind || s.class != OfHost {
 			continue
 		}
-		r := h.p.judge(s, 0, h.step, 0, h.runs)
-		la, lb := h.p.location(s.a, h.runs), h.p.location(s.b, h.runs)
+		r := h.ruler.judge(s, 0, 0)
+		la, lb := h.location(s.a), h.location(s.b)
 		if !r.judged || la <= 0 || lb <= 0 {
 			continue
 		}
-		v, _ := h.p.variance(s, h.step, 0, h.runs)
+		v, _ := h.variance(s, 0)
 		ratios, own = append(ratios, math.Log(lb/la)), append(own, v)
 	}
-	if len(ratios) < h.p.HostOperations {
+	if len(ratios) < hostOperations {
 		return 0
 	}
 	typical := median(ratios)
@@ -293,7 +291,7 @@ func (h *hostComparison) between() int {
 		}
 		return median(z) - half
 	}
-	low, high := 0.0, 2*h.p.HostFloor
+	low, high := 0.0, 2*h.floor
 	if excess(low) > 0 {
 		for range 40 { // to a billionth
 			if mid := (low + high) / 2; excess(mid) > 0 {
@@ -308,9 +306,8 @@ func (h *hostComparison) between() int {
 	// A median of squares tells 0.37 times as much as the variance.
 	const efficiency = 0.37
 	n := efficiency * float64(len(ratios))
-	prior := h.p.HostFloor
-	h.p.HostFloor = math.Sqrt((h.p.HostFloorDF*prior*prior + n*high*high) / (h.p.HostFloorDF + n))
-	h.p.FloorDF = h.p.HostFloorDF + n
+	h.floor = math.Sqrt((hostFloorDF*h.floor*h.floor + n*high*high) / (hostFloorDF + n))
+	h.floorDF = hostFloorDF + n
 	return len(ratios)
 }
 
@@ -326,19 +323,19 @@ func (h *hostComparison) kinds() []string {
 
 // judge tests one series by the floor of its class.
 func (h *hostComparison) judge(s series, o *Options) result {
-	floor := h.p.Floor
+	floor := floorSameGPU
 	switch {
 	case s.class == OfHost:
-		floor = h.p.HostFloor
+		floor = h.floor
 	case o.Floor > 0:
 		floor = o.Floor
 	}
-	return h.p.judge(s, 0, h.step, floor, h.runs)
+	return h.ruler.judge(s, 0, floor)
 }
 
 // judgeKind tests the operations of one kind together.
 func (h *hostComparison) judgeKind(kind string, o *Options) {
-	least := h.p.MinShare * h.step
+	least := minShare * h.pass
 	var ps []float64
 	var at []*hostOp
 	for _, k := range h.keys {
@@ -348,7 +345,7 @@ func (h *hostComparison) judgeKind(kind string, o *Options) {
 		}
 		j := &op.judged
 		j.result = h.judge(op.series, o)
-		if j.gone, j.fresh = h.p.oneSided(op.series); (j.gone || j.fresh) && j.enough {
+		if j.gone, j.fresh = oneSided(op.series); (j.gone || j.fresh) && j.enough {
 			j.found = math.Abs(j.delta) >= least
 			continue
 		}
@@ -357,7 +354,7 @@ func (h *hostComparison) judgeKind(kind string, o *Options) {
 			ps, at = append(ps, j.p), append(at, op)
 		}
 	}
-	for i, found := range holm(ps, h.p.Alpha) {
+	for i, found := range holm(ps, alpha) {
 		j := &at[i].judged
 		j.found = found && math.Abs(j.delta) >= least
 	}
@@ -374,7 +371,7 @@ func (h *hostComparison) row(k opKey) HostRow {
 	op := h.ops[k]
 	j := &op.judged
 	r := HostRow{Kind: k.kind, Name: k.name, Class: op.series.class, Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
-		Seen: time.Duration(j.seen(h.p, len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
+		Seen: time.Duration(j.seen(len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
 	if k == (opKey{FigureKind, FigureGap}) { // a pause of the server is no typical gap
 		half := time.Duration(j.half())
 		r.A, r.B = time.Duration(median(op.series.a)), time.Duration(median(op.series.b))
@@ -416,7 +413,7 @@ func (h *hostComparison) renames(r *HostReport, o *Options) {
 			}
 			joined := series{class: was.series.class, a: was.series.a, b: now.series.b}
 			res := h.judge(joined, o)
-			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res), time.Duration(res.seen(h.p, len(h.keys))), old.CountA
+			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res), time.Duration(res.seen(len(h.keys))), old.CountA
 			r.Rows[k].Status, r.Rows[k].Was, r.Rows[k].Significant, r.Rows[k].Judged = Renamed, old.Name, false, true
 			gone[i] = true
 			fresh[p] = slices.Delete(fresh[p], at, at+1)
@@ -434,11 +431,11 @@ func (h *hostComparison) renames(r *HostReport, o *Options) {
 
 // sameAs reports whether two operations occur as often and take as long, as far as two equal runs do.
 func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
-	if math.Abs(a.count[0]-b.count[1]) > h.p.RenameCount*a.count[0] {
+	if math.Abs(a.count[0]-b.count[1]) > renameCount*a.count[0] {
 		return false
 	}
 	r := h.judge(series{class: a.series.class, a: a.series.a, b: b.series.b}, o)
-	return r.judged && r.p > h.p.Alpha
+	return r.judged && r.p > alpha
 }
 
 // sentence says what an operation's difference is.

@@ -175,7 +175,7 @@ func (p *Pass) gpuTime() time.Duration {
 }
 
 // cut reports whether the window cuts a pass: its reader says so, or it is at an end of the run and runs a part of another pass's kernels.
-func (p params) cut(r *Run, sigs []signature, at int) bool {
+func isCut(r *Run, sigs []signature, at int) bool {
 	pass := &r.Passes[at]
 	if pass.Partial != "" {
 		return true
@@ -187,7 +187,7 @@ func (p params) cut(r *Run, sigs []signature, at int) bool {
 		if q == at || r.Passes[q].Partial != "" || !identityOf(r, &r.Passes[q]).sameKind(identityOf(r, pass)) {
 			continue
 		}
-		if both, own, other := sigs[at].common(sigs[q]); float64(both) >= p.Contained*float64(own) && float64(own) < p.Whole*float64(other) {
+		if both, own, other := sigs[at].common(sigs[q]); float64(both) >= contained*float64(own) && float64(own) < wholePass*float64(other) {
 			return true
 		}
 	}
@@ -196,7 +196,7 @@ func (p params) cut(r *Run, sigs []signature, at int) bool {
 
 // bySize parts a group whose sizes are not known where the passes of one run are of two sizes: their times fall into two, and most kernels take that
 // much longer. Where one kernel does, it is the same work.
-func (p params) bySize(sides [2]*Side, g *group) []*group {
+func bySize(sides [2]*Side, g *group) []*group {
 	if g.id.tokens >= 0 || len(g.passes) < 2 {
 		return []*group{g}
 	}
@@ -212,7 +212,7 @@ func (p params) bySize(sides [2]*Side, g *group) []*group {
 	cutAt := 0
 	widest := 0.0
 	for i := 1; i < len(all); i++ {
-		if all[i-1].d > 0 && all[i].d/all[i-1].d > max(widest, 1+p.SizeGap) {
+		if all[i-1].d > 0 && all[i].d/all[i-1].d > max(widest, 1+sizeGap) {
 			cutAt, widest = i, all[i].d/all[i-1].d
 		}
 	}
@@ -233,7 +233,7 @@ func (p params) bySize(sides [2]*Side, g *group) []*group {
 	for r := range runs[0] {
 		mixed = mixed || runs[1][r]
 	}
-	if !mixed || !p.mostScale(sides, parts[0], parts[1]) {
+	if !mixed || !mostScale(sides, parts[0], parts[1]) {
 		return []*group{g}
 	}
 	const depth = 8 // sizes of one kind of pass
@@ -243,11 +243,11 @@ func (p params) bySize(sides [2]*Side, g *group) []*group {
 	for i := range parts {
 		parts[i].size = g.size + 1
 	}
-	return append(p.bySize(sides, parts[0]), p.bySize(sides, parts[1])...)
+	return append(bySize(sides, parts[0]), bySize(sides, parts[1])...)
 }
 
 // mostScale reports whether the kernels of two groups of passes typically differ by at least half of what the passes do.
-func (p params) mostScale(sides [2]*Side, x, y *group) bool {
+func mostScale(sides [2]*Side, x, y *group) bool {
 	a, b := x.perBase(sides), y.perBase(sides)
 	var all float64
 	for _, d := range a {
@@ -259,7 +259,7 @@ func (p params) mostScale(sides [2]*Side, x, y *group) bool {
 		da, db := a[base], b[base]
 		sumA, sumB = sumA+da, sumB+db
 		if da > 0 && db > 0 {
-			logs, weights = append(logs, math.Log(db/da)), append(weights, min(da/all, p.ShareCap))
+			logs, weights = append(logs, math.Log(db/da)), append(weights, min(da/all, shareCap))
 		}
 	}
 	return len(logs) > 0 && sumA > 0 && sumB > 0 && 2*weightedMedian(logs, weights) >= math.Log(sumB/sumA)
@@ -282,7 +282,7 @@ const mostLeaders = 64
 
 // groups sorts the passes of both sides by what they do, independently of the order of sides, runs and passes: frequent signatures lead a group, and
 // passes join the first one that they are like. Passes that the window cuts are returned apart.
-func (p params) groups(sides [2]*Side) (out []*group, cut []place) {
+func groupPasses(sides [2]*Side) (out []*group, cut []place) {
 	type member struct {
 		id  identity
 		sig signature
@@ -302,7 +302,7 @@ func (p params) groups(sides [2]*Side) (out []*group, cut []place) {
 	}
 	whole := func(s int, sig signature) bool { // within a run of the other side
 		return slices.ContainsFunc(sigs[1-s], func(other []signature) bool {
-			return len(other) > 2 && slices.ContainsFunc(other[1:len(other)-1], func(x signature) bool { return sig.likeness(x) >= p.Whole })
+			return len(other) > 2 && slices.ContainsFunc(other[1:len(other)-1], func(x signature) bool { return sig.likeness(x) >= wholePass })
 		})
 	}
 	for s, side := range sides {
@@ -312,7 +312,7 @@ func (p params) groups(sides [2]*Side) (out []*group, cut []place) {
 				pass := &run.Passes[i]
 				switch at := (place{s, r, i}); {
 				case pass.Wall <= 0:
-				case p.cut(run, sigs[s][r], i) && (pass.Partial != "" || !whole(s, sigs[s][r][i])):
+				case isCut(run, sigs[s][r], i) && (pass.Partial != "" || !whole(s, sigs[s][r][i])):
 					cut = append(cut, at)
 				default:
 					all = append(all, member{identityOf(run, pass), sigs[s][r][i], at, pass.gpuTime()})
@@ -334,7 +334,7 @@ func (p params) groups(sides [2]*Side) (out []*group, cut []place) {
 		slices.SortStableFunc(kinds, func(x, y []member) int { return cmp.Compare(len(y), len(x)) })
 		first := len(out)
 		for _, kind := range kinds {
-			at := slices.IndexFunc(out[first:], func(g *group) bool { return g.sig.likeness(kind[0].sig) >= p.Pooled })
+			at := slices.IndexFunc(out[first:], func(g *group) bool { return g.sig.likeness(kind[0].sig) >= pooled })
 			if at < 0 && len(out)-first < mostLeaders {
 				out = append(out, &group{id: kind[0].id, sig: kind[0].sig})
 				at = len(out) - 1 - first
@@ -349,21 +349,21 @@ func (p params) groups(sides [2]*Side) (out []*group, cut []place) {
 		from = to
 	}
 	var sized []*group
-	for _, g := range p.joinUnknown(out) {
-		sized = append(sized, p.bySize(sides, g)...)
+	for _, g := range joinUnknown(out) {
+		sized = append(sized, bySize(sides, g)...)
 	}
 	return sized, cut
 }
 
 // joinUnknown merges a group of which less is known into the one group that agrees with it and runs the same kernels.
-func (p params) joinUnknown(groups []*group) []*group {
+func joinUnknown(groups []*group) []*group {
 	slices.SortStableFunc(groups, func(x, y *group) int { return cmp.Compare(x.id.known(), y.id.known()) })
 	var out []*group
 	for i, g := range groups {
 		var into *group
 		n := 0
 		for _, h := range groups[i+1:] {
-			if h.id.known() > g.id.known() && g.id.agrees(h.id) && g.sig.likeness(h.sig) >= p.Pooled {
+			if h.id.known() > g.id.known() && g.id.agrees(h.id) && g.sig.likeness(h.sig) >= pooled {
 				into = h
 				n++
 			}

@@ -55,35 +55,35 @@ func numbersOfIdentity() map[string]number {
 		return out
 	}
 	return map[string]number{
-		"Pooled": {0.899, 0.901, func(p params, x float64) bool {
-			groups, _ := p.groups([2]*Side{sideOf(runOf([]use1{{"k", 1000, 10}})), sideOf(runOf([]use1{{"k", int(1000 * x), 10}}))})
+		"Pooled": {0.899, 0.901, func(x float64) bool {
+			groups, _ := groupPasses([2]*Side{sideOf(runOf([]use1{{"k", 1000, 10}})), sideOf(runOf([]use1{{"k", int(1000 * x), 10}}))})
 			return len(groups) == 1
 		}},
-		"Contained": {0.949, 0.951, func(p params, x float64) bool { // of the last pass's kernels that the other pass runs, too
+		"Contained": {0.949, 0.951, func(x float64) bool { // of the last pass's kernels that the other pass runs, too
 			r := runOf([]use1{{"k", 2000, 10}}, []use1{{"k", int(1000 * x), 10}, {"l", 1000 - int(1000*x), 10}})
-			return p.cut(&r, sigs(&r), 1)
+			return isCut(&r, sigs(&r), 1)
 		}},
-		"Whole": {-0.996, -0.994, func(p params, x float64) bool {
+		"Whole": {-0.996, -0.994, func(x float64) bool {
 			r := runOf([]use1{{"k", 1000, 10}}, []use1{{"k", int(-1000 * x), 10}})
-			return p.cut(&r, sigs(&r), 1)
+			return isCut(&r, sigs(&r), 1)
 		}},
-		"SizeGap": {0.099, 0.101, func(p params, x float64) bool {
-			groups, _ := p.groups([2]*Side{sideOf(runOf([]use1{{"k", 10, 100}}, []use1{{"k", 10, 100 * (1 + x)}})), sideOf()})
+		"SizeGap": {0.099, 0.101, func(x float64) bool {
+			groups, _ := groupPasses([2]*Side{sideOf(runOf([]use1{{"k", 10, 100}}, []use1{{"k", 10, 100 * (1 + x)}})), sideOf()})
 			return len(groups) == 2
 		}},
-		"Lost": {-75, -74, func(p params, x float64) bool { return p.fill(int(-x), 100) == 1 }},
-		"Strays": {-0.101, -0.099, func(p params, x float64) bool {
+		"Lost": {-75, -74, func(x float64) bool { return fill(int(-x), 100) == 1 }},
+		"Strays": {-0.101, -0.099, func(x float64) bool {
 			r := &Report{Work: Interval{A: 1e6, B: 1e6}, Rows: []Row{{Operator: rowOthers, Interval: Interval{B: time.Duration(-1e6 * x)}}}}
-			return (&comparison{p: p}).strays(r) == ""
+			return (&comparison{}).strays(r) == ""
 		}},
-		"Alike": {0.699, 0.701, func(p params, x float64) bool { // of side B's time in an operator that A has
+		"Alike": {0.699, 0.701, func(x float64) bool { // of side B's time in an operator that A has
 			a, b := runOf([]use1{{"attention", 10, 100}}), runOf([]use1{{"attention", 10, 100 * x}, {"lm_head", 1, 100 * (1 - x)}})
 			a.Parts[0].Base = "another"
-			return p.match([2]*Side{sideOf(a), sideOf(b)}, &Options{}).why == ""
+			return match([2]*Side{sideOf(a), sideOf(b)}, &Options{}).why == ""
 		}},
-		"Matched": {0.499, 0.501, func(p params, x float64) bool {
+		"Matched": {0.499, 0.501, func(x float64) bool {
 			a := runOf([]use1{{"k", 10, 100 * x}}, []use1{{"l", 10, 100 * (1 - x)}})
-			return p.match([2]*Side{sideOf(a), sideOf(runOf([]use1{{"k", 10, 100}}))}, &Options{}).why == ""
+			return match([2]*Side{sideOf(a), sideOf(runOf([]use1{{"k", 10, 100}}))}, &Options{}).why == ""
 		}},
 	}
 }
@@ -338,7 +338,7 @@ func TestMostScale(t *testing.T) {
 		x, y := &group{}, &group{}
 		x.add(place{0, 0, 0}, r.Passes[0].gpuTime())
 		y.add(place{0, 0, 1}, r.Passes[1].gpuTime())
-		if got := defaultParams().mostScale([2]*Side{sideOf(r), sideOf()}, x, y); got != want {
+		if got := mostScale([2]*Side{sideOf(r), sideOf()}, x, y); got != want {
 			t.Errorf("%v µs: %v, want %v", rest, got, want)
 		}
 	}

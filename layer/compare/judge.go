@@ -19,55 +19,55 @@ type judged struct {
 }
 
 // judgeAll tests all rows of a pair at once.
-func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGPU bool) judgement {
+func (k ruler) judgeAll(rows []series, floor floors, sameGPU bool) judgement {
 	all := func(Class) bool { return true }
 	j := judgement{rows: make([]judged, len(rows))}
 	if sameGPU { // on another GPU everything shifts, and not by one factor
-		j.shift = p.shift(rows, pass, all, runs)
+		j.shift = k.shift(rows, all)
 	}
 	na, nb := 1, 1
 	byClass := map[Class]float64{}
 	for _, s := range rows {
 		na, nb = max(na, len(s.a)), max(nb, len(s.b))
 		if _, ok := byClass[s.class]; !ok && sameGPU {
-			byClass[s.class] = p.classShift(rows, pass, s.class, j.shift, runs)
+			byClass[s.class] = k.classShift(rows, s.class, j.shift)
 		}
 	}
-	prob, half := p.shiftTest(j.shift, floor.common, na, nb, runs)
-	j.steady = runs
+	prob, half := k.shiftTest(j.shift, floor.common, na, nb)
+	j.steady = k.runs
 	fewest := math.MaxInt
 	for _, s := range rows {
 		fewest = min(fewest, len(s.a), len(s.b))
 		j.steady = j.steady || len(s.layers) > 1
 	}
 	j.steady = j.steady || fewest > 1
-	j.half, j.uniform = half, j.steady && prob < p.Alpha && math.Abs(j.shift) >= p.MinShift
+	j.half, j.uniform = half, j.steady && prob < alpha && math.Abs(j.shift) >= minShift
 	ps := make([]float64, 0, len(rows))
 	at := make([]int, 0, len(rows))
 	for i, s := range rows {
 		r := &j.rows[i]
-		r.result = p.judge(s, byClass[s.class], pass, floor.of(s.class), runs)
+		r.result = k.judge(s, byClass[s.class], floor.of(s.class))
 		if s.class != Waiting { // nothing waits is a time like any other
-			r.gone, r.fresh = p.oneSided(s)
+			r.gone, r.fresh = oneSided(s)
 		}
 		if r.gone || r.fresh {
-			r.found = math.Abs(r.delta) >= p.MinShare*pass && s.class != Transfer
+			r.found = math.Abs(r.delta) >= minShare*k.pass && s.class != Transfer
 			continue
 		}
 		if r.judged {
 			ps, at = append(ps, r.p), append(at, i)
 		}
 	}
-	for k, found := range holm(ps, p.Alpha) {
-		r := &j.rows[at[k]]
-		least := p.MinShare
-		if rows[at[k]].class == Waiting {
-			least = p.MinWait
+	for n, found := range holm(ps, alpha) {
+		r := &j.rows[at[n]]
+		least := minShare
+		if rows[at[n]].class == Waiting {
+			least = minWait
 		}
-		r.found = found && math.Abs(r.delta) >= least*pass
+		r.found = found && math.Abs(r.delta) >= least*k.pass
 	}
 	for i, s := range rows {
-		if r := &j.rows[i]; r.judged && !r.found && !runs && p.mixed(s, pass) {
+		if r := &j.rows[i]; r.judged && !r.found && !k.runs && mixed(s, k.pass) {
 			r.found = true
 		}
 	}
@@ -75,21 +75,21 @@ func (p params) judgeAll(rows []series, pass float64, floor floors, runs, sameGP
 }
 
 // classShift is the shift of one class where its own rows tell it, else that of all rows.
-func (p params) classShift(rows []series, pass float64, c Class, all float64, runs bool) float64 {
+func (k ruler) classShift(rows []series, c Class, all float64) float64 {
 	n := 0
 	for _, s := range rows {
 		if s.class == c && !s.other {
 			n++
 		}
 	}
-	if n < p.ShiftRows {
+	if n < shiftRows {
 		return all
 	}
-	return p.shift(rows, pass, func(x Class) bool { return x == c }, runs)
+	return k.shift(rows, func(x Class) bool { return x == c })
 }
 
 // oneSided says whether a row is in at least half of the passes of one side and in none of the other.
-func (p params) oneSided(s series) (gone, fresh bool) {
+func oneSided(s series) (gone, fresh bool) {
 	present := func(x []float64) (some, many bool) {
 		n := 0
 		for _, v := range x {
@@ -97,7 +97,7 @@ func (p params) oneSided(s series) (gone, fresh bool) {
 				n++
 			}
 		}
-		return n > 0, len(x) > 0 && float64(n) >= p.Presence*float64(len(x))
+		return n > 0, len(x) > 0 && float64(n) >= presence*float64(len(x))
 	}
 	someA, manyA := present(s.a)
 	someB, manyB := present(s.b)

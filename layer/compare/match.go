@@ -130,8 +130,8 @@ func (m *matching) share(side int) float64 {
 
 // match finds the passes of both sides that do the same work: by identity and kernels, else by model and stage. Neither the order of the sides nor
 // that of files decides.
-func (p params) match(sides [2]*Side, o *Options) *matching {
-	groups, cut := p.groups(sides)
+func match(sides [2]*Side, o *Options) *matching {
+	groups, cut := groupPasses(sides)
 	if len(o.Stages) > 0 {
 		groups = slices.DeleteFunc(groups, func(g *group) bool { return !slices.Contains(o.Stages, g.id.stage) })
 	}
@@ -139,7 +139,7 @@ func (p params) match(sides [2]*Side, o *Options) *matching {
 	for _, g := range groups {
 		m.all[0], m.all[1] = m.all[0]+g.time[0], m.all[1]+g.time[1]
 		switch {
-		case g.time[0] > 0 && g.time[1] > 0 && p.onlyPart(sides, g, g):
+		case g.time[0] > 0 && g.time[1] > 0 && onlyPart(sides, g, g):
 			a, b := g.apart()
 			m.alone[0], m.alone[1] = append(m.alone[0], a), append(m.alone[1], b)
 		case g.time[0] > 0 && g.time[1] > 0:
@@ -155,20 +155,20 @@ func (p params) match(sides [2]*Side, o *Options) *matching {
 			m.all[side] += s.Runs[i].Outside
 		}
 	}
-	p.matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) }, false)
-	if min(m.share(0), m.share(1)) < p.Matched { // other sizes of the same work, which is a doubt
+	matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) }, false)
+	if min(m.share(0), m.share(1)) < leastMatched { // other sizes of the same work, which is a doubt
 		sized := func(x, y identity) bool { return !o.PerToken || x.tokens > 0 && y.tokens > 0 }
-		p.matchAlike(m, sides, sized, true)
+		matchAlike(m, sides, sized, true)
 	}
 	slices.SortStableFunc(m.pairs, func(x, y pair) int {
 		return cmp.Or(cmp.Compare(y.weight(m.all), x.weight(m.all)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id), cmp.Compare(x.a.size, y.a.size))
 	})
-	m.describe(p, sides, cut)
+	m.describe(sides, cut)
 	return m
 }
 
 // matchAlike pairs groups that have no partner yet with the likest of the other side whose sizes fit.
-func (p params) matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes bool) {
+func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes bool) {
 	var found []pair
 	for side := range m.alone {
 		slices.SortStableFunc(m.alone[side], func(x, y *group) int { return cmp.Or(cmp.Compare(y.time[side], x.time[side]), x.id.compare(y.id)) })
@@ -179,11 +179,11 @@ func (p params) matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) 
 			if !a.id.sameKind(b.id) || !fit(a.id, b.id) {
 				continue
 			}
-			if p.onlyPart(sides, a, b) {
+			if onlyPart(sides, a, b) {
 				m.part = true
 				continue
 			}
-			if l := p.alike(sides, a, b); l > 0 {
+			if l := alike(sides, a, b); l > 0 {
 				found = append(found, pair{a: a, b: b, likeness: l, sizes: sizes && (!agrees(a.id.batch, b.id.batch) || !agrees(a.id.tokens, b.id.tokens))})
 			}
 		}
@@ -203,12 +203,12 @@ func (p params) matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) 
 
 // alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by operators where both sides have
 // them, else by what the CPU launches, else by names. Numbers of layers that are known and differ tell two models apart.
-func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
+func alike(sides [2]*Side, ga, gb *group) float64 {
 	names := ga.sig.likeness(gb.sig)
-	if names >= p.Alike {
+	if names >= leastAlike {
 		return names
 	}
-	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}}
+	c := &comparison{sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}}
 	labels := c.chooseLabels()
 	categories := c.categories
 	a := ga.account(sides[0], 0, func(n *Part) string { return c.label(labels, 0, n) })
@@ -220,10 +220,10 @@ func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
 	switch {
 	case !categories:
 		likeness = max(names, commonLabels(a.label, b.label))
-	case a.with >= p.Alike && b.with >= p.Alike:
+	case a.with >= leastAlike && b.with >= leastAlike:
 		likeness = max(names, commonOps(a.op, b.op))
 	}
-	if likeness < p.Alike {
+	if likeness < leastAlike {
 		return 0
 	}
 	return likeness
@@ -231,7 +231,7 @@ func (p params) alike(sides [2]*Side, ga, gb *group) float64 {
 
 // onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of the other side's, as a pass does that
 // the window cuts: where layers are known, fewer of most kernels or without several that run once, at its end.
-func (p params) onlyPart(sides [2]*Side, ga, gb *group) bool {
+func onlyPart(sides [2]*Side, ga, gb *group) bool {
 	var sigs [2]signature
 	var alone [2]bool
 	layers := true
@@ -252,7 +252,7 @@ func (p params) onlyPart(sides [2]*Side, ga, gb *group) bool {
 	}
 	part := func(x, y signature) bool {
 		both, own, other := x.common(y)
-		return float64(both) >= p.Contained*float64(own) && float64(own) < p.Whole*float64(other) && (!layers || x.cutOff(y))
+		return float64(both) >= contained*float64(own) && float64(own) < wholePass*float64(other) && (!layers || x.cutOff(y))
 	}
 	return alone[0] && part(sigs[0], sigs[1]) || alone[1] && part(sigs[1], sigs[0])
 }
@@ -346,7 +346,7 @@ func commonOps(a, b map[string]float64) float64 {
 }
 
 // describe lists what has no partner, and says why there is no verdict where that is most of a side.
-func (m *matching) describe(p params, sides [2]*Side, cut []place) {
+func (m *matching) describe(sides [2]*Side, cut []place) {
 	for side := range m.alone {
 		const most = 4
 		for i, g := range m.alone[side] {
@@ -368,7 +368,7 @@ func (m *matching) describe(p params, sides [2]*Side, cut []place) {
 		}
 	}
 	a, b := m.share(0), m.share(1)
-	if min(a, b) >= p.Matched {
+	if min(a, b) >= leastMatched {
 		return
 	}
 	var own [2]string
@@ -413,7 +413,7 @@ func countOf(n int, one, many string) string {
 }
 
 // forced takes the passes that were asked for.
-func (p params) forced(sides [2]*Side, o *Options) (*matching, error) {
+func forced(sides [2]*Side, o *Options) (*matching, error) {
 	if o.PassA == nil || o.PassB == nil {
 		return nil, fmt.Errorf("%w: --pass-a and --pass-b go together", ErrNoMatch)
 	}

@@ -142,7 +142,7 @@ func (m *measurer) medians() {
 	}
 	for key, d := range all {
 		if key.pass == trace.None || len(d) >= leastExchanges {
-			m.transfer[key] = time.Duration(defaultParams().Transfer * median(d))
+			m.transfer[key] = time.Duration(transferMost * median(d))
 		}
 	}
 }

@@ -50,10 +50,10 @@ func (f *floors) of(c Class) float64 {
 }
 
 // floors are those that were learned; a class of which nothing is known has the common one.
-func (n *Noise) floors(p params) floors {
-	f := floors{common: max(n.Common, p.FloorLeast), class: map[Class]float64{}}
+func (n *Noise) floors() floors {
+	f := floors{common: max(n.Common, floorLeast), class: map[Class]float64{}}
 	for c, sd := range n.Classes {
-		f.class[c] = max(sd, p.FloorLeast)
+		f.class[c] = max(sd, floorLeast)
 	}
 	return f
 }
@@ -75,9 +75,8 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	if len(s.Runs) < leastRuns {
 		return nil, fmt.Errorf("%w: %d runs of one program, want at least %d", errNoise, len(s.Runs), leastRuns)
 	}
-	p := o.params()
 	sides := [2]*Side{s, s}
-	m := p.match(sides, &o)
+	m := match(sides, &o)
 	if m.why != "" {
 		return nil, fmt.Errorf("%w: %s", errNoise, m.why)
 	}
@@ -92,11 +91,11 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
 		}
 	}
-	c := &comparison{p: p, sides: sides, ch: [2]*chosen{ca, cb}, runs: true, scale: 1, noise: floors{common: p.Floor}}
+	c := &comparison{ruler: rulerOf(0, true), sides: sides, ch: [2]*chosen{ca, cb}, scale: 1, noise: floors{common: floorSameGPU}}
 	c.collect()
 	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[Class]float64{}}
 	c.learn(n)
-	n.Host = learnHost(p, hosts(s, ca))
+	n.Host = learnHost(hosts(s, ca))
 	return n, ctx.Err()
 }
 
@@ -106,13 +105,13 @@ func (c *comparison) learn(n *Noise) {
 	shifts := make([]float64, runs)
 	logs := make([][]float64, len(c.series)) // of the rows: log ratio of each run to the typical one
 	for i := range c.series {
-		logs[i] = c.p.logsOf(c.series[i].a, c.pass, c.series[i].class)
+		logs[i] = logsOf(c.series[i].a, c.pass, c.series[i].class)
 	}
 	for r := range runs {
 		var x, weight []float64
 		for i := range c.series {
 			if logs[i] != nil {
-				x, weight = append(x, logs[i][r]), append(weight, min(stat.Mean(c.series[i].a)/c.pass, c.p.ShareCap))
+				x, weight = append(x, logs[i][r]), append(weight, min(stat.Mean(c.series[i].a)/c.pass, shareCap))
 			}
 		}
 		shifts[r] = weightedMedian(x, weight)
@@ -127,7 +126,7 @@ func (c *comparison) learn(n *Noise) {
 		for r := range runs {
 			rest[r] = logs[i][r] - shifts[r]
 		}
-		d := deviation(c.p.winsorised(rest))
+		d := deviation(winsorised(rest))
 		sums[c.series[i].class] += d * d
 		counts[c.series[i].class]++
 	}
@@ -137,9 +136,9 @@ func (c *comparison) learn(n *Noise) {
 }
 
 // logsOf are the logarithms of a row's runs to their median; nil for waiting, and for a row too small to be a finding.
-func (p params) logsOf(values []float64, pass float64, c Class) []float64 {
+func logsOf(values []float64, pass float64, c Class) []float64 {
 	m := median(values)
-	if c == Waiting || m <= 0 || slices.Min(values) <= 0 || m < p.MinShare*pass {
+	if c == Waiting || m <= 0 || slices.Min(values) <= 0 || m < minShare*pass {
 		return nil
 	}
 	out := make([]float64, len(values))
@@ -150,11 +149,11 @@ func (p params) logsOf(values []float64, pass float64, c Class) []float64 {
 }
 
 // learnHost is the pooled deviation of the host's operations that are large enough to be findings; 0 where there are none.
-func learnHost(p params, runs []*Host) float64 {
+func learnHost(runs []*Host) float64 {
 	if len(runs) < leastRuns {
 		return 0
 	}
-	h := &hostComparison{p: p, runs: true, sides: [2][]*Host{runs, nil}}
+	h := &hostComparison{ruler: rulerOf(0, true), sides: [2][]*Host{runs, nil}}
 	var walls []float64
 	for _, r := range runs {
 		walls = append(walls, h.unit(r.Walls)...)
@@ -166,8 +165,8 @@ func learnHost(p params, runs []*Host) float64 {
 		if op.series.class != OfHost {
 			continue
 		}
-		if logs := p.logsOf(op.series.a, stat.Mean(walls), OfHost); logs != nil {
-			d := deviation(p.winsorised(logs))
+		if logs := logsOf(op.series.a, stat.Mean(walls), OfHost); logs != nil {
+			d := deviation(winsorised(logs))
 			sum, n = sum+d*d, n+1
 		}
 	}

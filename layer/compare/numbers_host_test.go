@@ -17,12 +17,12 @@ import (
 )
 
 // compared is the report on two sides, the second of which edit changes.
-func compared(p params, times float64, edit func(a, b *Run)) *Report {
+func compared(times float64, edit func(a, b *Run)) *Report {
 	a, b := plain(1), plain(times)
 	if edit != nil {
 		edit(&a.Runs[0], &b.Runs[0])
 	}
-	r, err := Compare(context.Background(), a, b, Options{numbers: &p})
+	r, err := Compare(context.Background(), a, b, Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -31,15 +31,15 @@ func compared(p params, times float64, edit func(a, b *Run)) *Report {
 
 // numbersOfSides are those that concern a side as a whole.
 func numbersOfSides() map[string]number {
-	slower := func(gpu string) func(p params, x float64) bool {
-		return func(p params, x float64) bool {
-			r := compared(p, 1+x, func(_, b *Run) { b.GPU = gpu })
+	slower := func(gpu string) func(x float64) bool {
+		return func(x float64) bool {
+			r := compared(1+x, func(_, b *Run) { b.GPU = gpu })
 			return len(r.Findings) > 0
 		}
 	}
-	path := func(set func(b *Pass, x float64)) func(p params, x float64) bool {
-		return func(p params, x float64) bool {
-			r := compared(p, 1, func(a, b *Run) {
+	path := func(set func(b *Pass, x float64)) func(x float64) bool {
+		return func(x float64) bool {
+			r := compared(1, func(a, b *Run) {
 				for i := range b.Passes {
 					set(&a.Passes[i], 0)
 					set(&b.Passes[i], x)
@@ -53,14 +53,14 @@ func numbersOfSides() map[string]number {
 		"FloorElsewhere": {0.125, 0.127, slower("b")},
 		"OtherPath":      {0.49, 0.51, path(func(b *Pass, x float64) { b.Graph = x })},
 		"OtherCompiled":  {0.099, 0.101, path(func(b *Pass, x float64) { b.Compiled = x })},
-		"ClockShift": {0.019, 0.021, func(p params, x float64) bool {
-			r := compared(p, 1, func(a, b *Run) {
+		"ClockShift": {0.019, 0.021, func(x float64) bool {
+			r := compared(1, func(a, b *Run) {
 				a.Clock, b.Clock = &Clock{Median: 2000}, &Clock{Median: 2000 * (1 - x)}
 			})
 			return len(r.Doubts) > 0
 		}},
-		"Equivalent": {-0.0063, -0.0062, func(p params, x float64) bool { // the whole interval lies inside
-			r := compared(p, 1, func(_, b *Run) {
+		"Equivalent": {-0.0063, -0.0062, func(x float64) bool { // the whole interval lies inside
+			r := compared(1, func(_, b *Run) {
 				for i := range b.Passes {
 					pass := &b.Passes[i]
 					pass.Wall = 0
@@ -104,35 +104,35 @@ func servers(n int, times float64) *Host {
 
 // numbersOfHosts are those of operations of the CPU.
 func numbersOfHosts() map[string]number {
-	longer := func(steps int, sd float64, slow bool) func(p params, x float64) bool {
-		return func(p params, x float64) bool {
+	longer := func(steps int, sd float64, slow bool) func(x float64) bool {
+		return func(x float64) bool {
 			a, b := server(steps, "op", 1000, 1, sd, slow), server(steps, "op", 1000*(1+x), 1, sd, slow)
-			return CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Rows[0].Significant
+			return CompareHost([]*Host{a}, []*Host{b}, Options{}).Rows[0].Significant
 		}
 	}
 	return map[string]number{
 		"HostFloor":   {0.24, 0.244, longer(40, 0, false)},
 		"HostPriorSD": {0.247, 0.252, longer(12, 0, false)},
-		"HostSteps":   {11, 12, func(p params, x float64) bool { return longer(int(x), 0, false)(p, 2) }},
-		"HostOperations": {11, 12, func(p params, x float64) bool {
+		"HostSteps":   {11, 12, func(x float64) bool { return longer(int(x), 0, false)(2) }},
+		"HostOperations": {11, 12, func(x float64) bool {
 			a, b := servers(int(x), 1), servers(int(x), 1)
-			return strings.Contains(CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).FloorFrom, "of this pair")
+			return strings.Contains(CompareHost([]*Host{a}, []*Host{b}, Options{}).FloorFrom, "of this pair")
 		}},
-		"HostFloorDF": {0.12, 0.1215, func(p params, x float64) bool {
-			rows := CompareHost([]*Host{servers(40, 1)}, []*Host{servers(40, 1+x)}, Options{numbers: &p}).Rows
+		"HostFloorDF": {0.12, 0.1215, func(x float64) bool {
+			rows := CompareHost([]*Host{servers(40, 1)}, []*Host{servers(40, 1+x)}, Options{}).Rows
 			return slices.ContainsFunc(rows, func(r HostRow) bool { return r.Significant })
 		}},
-		"HostChange": {0.29, 0.31, func(p params, x float64) bool { // of an operation that takes a tenth of the step
+		"HostChange": {0.29, 0.31, func(x float64) bool { // of an operation that takes a tenth of the step
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op", 1000*(1+x), 1, 0, false)
 			for _, h := range []*Host{a, b} {
 				h.Operations = append(h.Operations, Operation{Kind: FigureKind, Name: FigureWall, Class: OfHost, Steps: h.Walls})
 			}
-			return CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Conclusion != HostSame
+			return CompareHost([]*Host{a}, []*Host{b}, Options{}).Conclusion != HostSame
 		}},
 		"HostCorrelation": {1.03, 1.04, longer(100, 0.3, true)},
-		"RenameCount": {-1.051, -1.049, func(p params, x float64) bool {
+		"RenameCount": {-1.051, -1.049, func(x float64) bool {
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op_v2", 1000, -x, 0, false)
-			rows := CompareHost([]*Host{a}, []*Host{b}, Options{numbers: &p}).Rows
+			rows := CompareHost([]*Host{a}, []*Host{b}, Options{}).Rows
 			return len(rows) == 1 && rows[0].Status == Renamed
 		}},
 	}

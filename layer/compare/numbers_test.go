@@ -2,58 +2,26 @@ package compare
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 )
 
-// A number is the case of one field of [params]: a question whose answer is no at one input and yes at another, close by. With another value
-// of the field, one of the two answers is another.
+// A number is the case of one number of params.go: a question whose answer is no at one input and yes at another, close by. With another value of the
+// number, one of the two answers is another.
 type number struct {
 	no, yes float64
-	decide  func(p params, x float64) bool
+	decide  func(x float64) bool
 }
 
-// elsewhere are the numbers that are used while a trace is measured; each has a test of its own, on either side.
-var elsewhere = map[string]string{"Transfer": "TestTransferOfACollective"}
-
-// Every field of params has a case, and its value matters.
+// Every number of params.go has a case on either side of it (that of transferMost is TestTransferOfACollective).
 func TestEveryNumberDecides(t *testing.T) {
-	cases := map[string]number{}
-	for _, m := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts(), numbersOfIdentity()} {
-		maps.Copy(cases, m)
-	}
-	fields := reflect.TypeFor[params]()
-	for i := range fields.NumField() {
-		name := fields.Field(i).Name
-		c, ok := cases[name]
-		if !ok && elsewhere[name] == "" {
-			t.Errorf("%s has no case", name)
-		}
-		if !ok {
-			continue
-		}
-		p := defaultParams()
-		if no, yes := c.decide(p, c.no), c.decide(p, c.yes); no || !yes {
-			t.Errorf("%s: %v at %v and %v at %v, want false and true (it flips at %s)", name, no, c.no, yes, c.yes, flips(c))
-			continue
-		}
-		moved := false
-		for _, factor := range []float64{0.5, 2} {
-			q := p
-			v := reflect.ValueOf(&q).Elem().Field(i)
-			if v.CanInt() {
-				v.SetInt(int64(float64(v.Int()) * factor))
-			} else {
-				v.SetFloat(v.Float() * factor)
+	for _, cases := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts(), numbersOfIdentity()} {
+		for name, c := range cases {
+			if no, yes := c.decide(c.no), c.decide(c.yes); no || !yes {
+				t.Errorf("%s: %v at %v and %v at %v, want false and true (it flips at %s)", name, no, c.no, yes, c.yes, flips(c))
 			}
-			moved = moved || c.decide(q, c.no) || !c.decide(q, c.yes)
-		}
-		if !moved {
-			t.Errorf("%s: half of it and twice as much decide as it does", name)
 		}
 	}
 }
@@ -63,7 +31,7 @@ func flips(c number) string {
 	last := false
 	for i := range 4000 {
 		x := c.yes * math.Pow(1.002, float64(i-2000))
-		now := c.decide(defaultParams(), x)
+		now := c.decide(x)
 		if now != last && i > 0 {
 			return fmt.Sprintf("%.5g", x)
 		}
@@ -82,7 +50,7 @@ func values(n int, mean, sd float64) []float64 {
 }
 
 // larger is whether the first row, which has half of the pass and takes so many times as long on side B, is a finding; edit changes it.
-func larger(p params, floors floors, passes int, sd, times float64, edit func(s *series)) bool {
+func larger(floors floors, passes int, sd, times float64, edit func(s *series)) bool {
 	var rows []series
 	for i, share := range []float64{0.5, 0.08, 0.07, 0.07, 0.07, 0.07, 0.07, 0.07} {
 		s := series{class: Memory, a: values(passes, share*1e7, 0), b: values(passes, share*1e7, 0)}
@@ -94,19 +62,19 @@ func larger(p params, floors floors, passes int, sd, times float64, edit func(s 
 		}
 		rows = append(rows, s)
 	}
-	return p.judgeAll(rows, 1e7, floors, false, true).rows[0].found
+	return rulerOf(1e7, false).judgeAll(rows, floors, true).rows[0].found
 }
 
 // numbersOfRows are the numbers that say whether one row differs.
 func numbersOfRows() map[string]number {
 	exact := floors{common: 1e-5}
-	row := func(passes int, sd float64, edit func(s *series)) func(p params, x float64) bool {
-		return func(p params, x float64) bool { return larger(p, exact, passes, sd, 1+x, edit) }
+	row := func(passes int, sd float64, edit func(s *series)) func(x float64) bool {
+		return func(x float64) bool { return larger(exact, passes, sd, 1+x, edit) }
 	}
 	// idle is a row of waiting time that takes x of the pass more on side B.
-	idle := func(passes int) func(p params, x float64) bool {
-		return func(p params, x float64) bool {
-			return larger(p, exact, passes, 0, 1, func(s *series) {
+	idle := func(passes int) func(x float64) bool {
+		return func(x float64) bool {
+			return larger(exact, passes, 0, 1, func(s *series) {
 				s.class, s.b = Waiting, values(passes, 0.5e7+x*1e7, 0)
 			})
 		}
@@ -115,7 +83,7 @@ func numbersOfRows() map[string]number {
 		"Alpha":           {0.0138, 0.0141, row(5, 0, nil)},
 		"MinShare":        {0.0099, 0.0101, row(40, 0, nil)}, // of half of the pass
 		"MinWait":         {0.0099, 0.0101, idle(40)},
-		"WaitPasses":      {4, 5, func(p params, x float64) bool { return idle(int(x))(p, 0.4) }},
+		"WaitPasses":      {4, 5, func(x float64) bool { return idle(int(x))(0.4) }},
 		"PriorSD":         {0.0138, 0.0141, row(5, 0, nil)},
 		"PriorDF":         {0.0819, 0.0835, row(5, 0.02, nil)},
 		"CollectivePrior": {0.0562, 0.0574, row(5, 0, func(s *series) { s.class = Transfer })},
@@ -125,13 +93,13 @@ func numbersOfRows() map[string]number {
 		"WinsorMAD":       {0.0626, 0.0639, row(6, 0.01, func(s *series) { s.b[0] *= 1.5 })},
 		"LayerSE":         {0.821, 0.838, row(1, 0, func(s *series) { s.layers = values(8, 1, 0.05) })},
 		"SingleSD":        {0.186, 0.19, row(1, 0, func(s *series) { s.single = true })},
-		"FloorDF":         {0.0604, 0.0617, func(p params, x float64) bool { return larger(p, floors{common: 0.01}, 5, 0, 1+x, nil) }},
-		"FloorLeast": {0.00707, 0.00721, func(p params, x float64) bool {
-			p.MinShare = 0
-			return larger(p, (&Noise{}).floors(p), 200, 0, 1+x, nil)
+		"FloorDF":         {0.0604, 0.0617, func(x float64) bool { return larger(floors{common: 0.01}, 5, 0, 1+x, nil) }},
+		"FloorLeast": {0.00707, 0.00721, func(x float64) bool {
+			noise := (&Noise{}).floors()
+			return rulerOf(1e7, false).judge(series{class: Memory, a: values(200, 5e6, 0), b: values(200, 5e6*(1+x), 0)}, 0, noise.common).p < alpha/8
 		}},
-		"Presence": {3, 4, func(p params, x float64) bool {
-			gone, _ := p.oneSided(series{a: append(values(int(x), 1, 0), values(8-int(x), 0, 0)...), b: values(8, 0, 0)})
+		"Presence": {3, 4, func(x float64) bool {
+			gone, _ := oneSided(series{a: append(values(int(x), 1, 0), values(8-int(x), 0, 0)...), b: values(8, 0, 0)})
 			return gone
 		}},
 	}
@@ -140,50 +108,53 @@ func numbersOfRows() map[string]number {
 // numbersOfShifts are those of what all rows have in common.
 func numbersOfShifts() map[string]number {
 	// common is the shift of one large row and of so many small ones that do not shift.
-	common := func(p params, small int, share float64) float64 {
+	common := func(small int, share float64) float64 {
 		rows := []series{{class: Memory, a: values(3, 0.4, 0), b: values(3, 0.42, 0)}}
 		for range small {
 			rows = append(rows, series{class: Memory, a: values(3, share, 0), b: values(3, share, 0)})
 		}
-		return p.shift(rows, 1, func(Class) bool { return true }, false)
+		return rulerOf(1, false).shift(rows, func(Class) bool { return true })
 	}
 	// uniform is whether all rows together are found to take 1+x times as long.
-	uniform := func(floor float64) func(p params, x float64) bool {
-		return func(p params, x float64) bool {
+	uniform := func(floor float64) func(x float64) bool {
+		return func(x float64) bool {
 			var rows []series
 			for range 8 {
 				rows = append(rows, series{class: Memory, a: values(5, 1, 0), b: values(5, math.Exp(x), 0)})
 			}
-			return p.judgeAll(rows, 8, floors{common: floor}, false, true).uniform
+			return rulerOf(8, false).judgeAll(rows, floors{common: floor}, true).uniform
 		}
 	}
 	return map[string]number{
-		"MinShift":  {0.0099, 0.0101, uniform(1e-5)},
-		"ShiftSE":   {0.00757, 0.00772, func(p params, x float64) bool { p.MinShift = 0; return uniform(1e-5)(p, x) }},
-		"ShiftRows": {4, 5, func(p params, x float64) bool { return common(p, int(x), 0.001) > 0 }},
-		"ShareCap":  {-0.0101, -0.0099, func(p params, x float64) bool { return common(p, 5, -x) > 0 }},
-		"BimodalRuns": {3, 4, func(p params, x float64) bool {
-			_, _, ok := p.bimodal([]float64{1, 2, 1, 2, 1}[:int(x)])
+		"MinShift": {0.0099, 0.0101, uniform(1e-5)},
+		"ShiftSE": {0.00757, 0.00772, func(x float64) bool {
+			prob, _ := rulerOf(8, false).shiftTest(x, 1e-5, 5, 5)
+			return prob < alpha
+		}},
+		"ShiftRows": {4, 5, func(x float64) bool { return common(int(x), 0.001) > 0 }},
+		"ShareCap":  {-0.0101, -0.0099, func(x float64) bool { return common(5, -x) > 0 }},
+		"BimodalRuns": {3, 4, func(x float64) bool {
+			_, _, ok := bimodal([]float64{1, 2, 1, 2, 1}[:int(x)])
 			return ok
 		}},
-		"BimodalPasses": {5, 6, func(p params, x float64) bool {
-			_, _, ok := p.apart([]float64{1, 1, 1, 2, 2, 1}[:int(x)])
+		"BimodalPasses": {5, 6, func(x float64) bool {
+			_, _, ok := apart([]float64{1, 1, 1, 2, 2, 1}[:int(x)])
 			return ok
 		}},
-		"TrendLeast": {0.0299, 0.0301, func(p params, x float64) bool { // from the first to the last of twenty passes
+		"TrendLeast": {0.0299, 0.0301, func(x float64) bool { // from the first to the last of twenty passes
 			var rise []float64
 			for i := range 20 {
 				rise = append(rise, 1e6*(1+x*(float64(i)/19-0.5)))
 			}
-			_, ok := p.trend(rise)
+			_, ok := trend(rise)
 			return ok
 		}},
-		"BimodalShare": {-5, -4, func(p params, x float64) bool { // one slow run out of so many
-			_, _, ok := p.bimodal(append([]float64{2}, values(int(-x)-1, 1, 0)...))
+		"BimodalShare": {-5, -4, func(x float64) bool { // one slow run out of so many
+			_, _, ok := bimodal(append([]float64{2}, values(int(-x)-1, 1, 0)...))
 			return ok
 		}},
-		"BimodalGap": {0.049, 0.051, func(p params, x float64) bool { // of the median
-			_, _, ok := p.bimodal([]float64{1 - x/2, 1 - x/2, 1 + x/2, 1 + x/2})
+		"BimodalGap": {0.049, 0.051, func(x float64) bool { // of the median
+			_, _, ok := bimodal([]float64{1 - x/2, 1 - x/2, 1 + x/2, 1 + x/2})
 			return ok
 		}},
 	}
@@ -223,7 +194,7 @@ func TestUnsteadyPasses(t *testing.T) {
 		{"a fall of 10%", rise(2000, -0.1), "passes change while they are recorded: by -10.5% from the first to the last"},
 		{"two kinds", []float64{1e6, 1e6, 2e6, 1e6, 2e6, 1e6, 2e6, 1e6}, "passes are of two kinds: 3 of 8 take about 2.00 ms, the others 1.00 ms"},
 	} {
-		if got := defaultParams().unsteady(c.times); got != c.want {
+		if got := unsteady(c.times); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -231,22 +202,22 @@ func TestUnsteadyPasses(t *testing.T) {
 
 // The variance of an operation of the host, by hand: 11 steps a side that count for half as many show 0.9 of how they vary; the prior counts for four.
 func TestVarianceOfCorrelatedSteps(t *testing.T) {
-	p := defaultParams()
-	p.Effective = 0.5
+	k := rulerOf(1e3, false)
+	k.effective = 0.5
 	s := series{class: OfHost, a: values(11, 100, 0.1), b: values(11, 100, 0.1)}
 	const floor = 0.02
 	free := 20 * 0.5
-	within := (p.PriorDF*p.HostPriorSD*p.HostPriorSD + free*p.spread(s, 1e3)/0.9) / (p.PriorDF + free) * 2 * p.MedianCost / 5.5
+	within := (priorDF*hostPriorSD*hostPriorSD + free*spread(s, 1e3)/0.9) / (priorDF + free) * 2 * medianCost / 5.5
 	between := 2 * floor * floor
-	v, df := p.variance(s, 1e3, floor, false)
+	v, df := k.variance(s, floor)
 	if want := within + between; math.Abs(v-want) > 1e-12 {
 		t.Errorf("variance %v, want %v", v, want)
 	}
-	if want := v * v / (within*within/(p.PriorDF+free) + between*between/p.FloorDF); math.Abs(df-want) > 1e-9 {
+	if want := v * v / (within*within/(priorDF+free) + between*between/floorDF); math.Abs(df-want) > 1e-9 {
 		t.Errorf("%v degrees of freedom, want %v", df, want)
 	}
 	two := series{class: OfHost, a: values(2, 100, 0.1), b: values(2, 100, 0.1)} // the correction has a bound
-	if v, _ := p.variance(two, 1e3, 0, false); v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+	if v, _ := k.variance(two, 0); v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		t.Errorf("of two steps %v", v)
 	}
 }

@@ -178,7 +178,7 @@ func (r *Report) compareRanks(ctx context.Context, a, b *Side, o *Options) error
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		own := Options{numbers: o.numbers, Stages: o.Stages, PerToken: o.PerToken, Floor: o.Floor, Noise: o.Noise, Allow: o.Allow}
+		own := Options{Stages: o.Stages, PerToken: o.PerToken, Floor: o.Floor, Noise: o.Noise, Allow: o.Allow}
 		x, err := compareSlowest(&Side{Runs: of[0][rank]}, &Side{Runs: of[1][rank]}, own)
 		if err != nil {
 			return err

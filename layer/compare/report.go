@@ -18,8 +18,6 @@ var ErrNoMatch = errors.New("no passes to compare")
 
 // Options say how to compare. The zero Options are the default.
 type Options struct {
-	// numbers replace those that decide, for tests. Nil: defaultParams.
-	numbers *params
 	// PassA and PassB force a pair of passes by their index. Nil: those that match.
 	PassA, PassB *int
 	// Stages are the stages of which passes are compared. Nil: any.
@@ -37,14 +35,6 @@ type Options struct {
 	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]). Zero: 0.03, what two runs of one
 	// server differ by.
 	HostChange float64
-}
-
-// params are the numbers that decide.
-func (o *Options) params() params {
-	if o.numbers != nil {
-		return *o.numbers
-	}
-	return defaultParams()
 }
 
 // Report is what differs. It is a document: its JSON form is stable.

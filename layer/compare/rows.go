@@ -143,7 +143,7 @@ func (c *comparison) anonymous(label string) bool {
 func (c *comparison) relabel() [2]map[[2]string]string {
 	out := [2]map[[2]string]string{{}, {}}
 	a, b := c.uses(0), c.uses(1)
-	equal := func(x, y *use) bool { return math.Abs(x.count-y.count) <= c.p.RenameCount*max(x.count, y.count) }
+	equal := func(x, y *use) bool { return math.Abs(x.count-y.count) <= renameCount*max(x.count, y.count) }
 	join := func(x, y *use) {
 		if len(x.labels) == 1 && len(y.labels) == 1 {
 			la, lb := only(x.labels), only(y.labels)
@@ -171,7 +171,7 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 		var all []string
 		for _, labels := range []map[string]float64{x.labels, y.labels} {
 			for l := range labels {
-				if math.Abs(x.labels[l]-y.labels[l]) > c.p.RenameCount*max(x.count, y.count) && !c.anonymous(l) {
+				if math.Abs(x.labels[l]-y.labels[l]) > renameCount*max(x.count, y.count) && !c.anonymous(l) {
 					all = append(all, operators(l)...)
 				}
 			}
@@ -186,7 +186,7 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 				if _, ok := out[side][[2]string{u.name, l}]; ok {
 					continue
 				}
-				if math.Abs(x.labels[l]-y.labels[l]) > c.p.RenameCount*max(x.count, y.count) {
+				if math.Abs(x.labels[l]-y.labels[l]) > renameCount*max(x.count, y.count) {
 					out[side][[2]string{u.name, l}] = strings.Join(all, "+")
 				}
 			}
@@ -382,8 +382,8 @@ func (c *comparison) launchesOf(side, run, pass int) []int {
 }
 
 // fill is by what a row's time is multiplied where a few of its launches are missing.
-func (p params) fill(launches, usual int) float64 {
-	if launches > 0 && launches < usual && float64(usual-launches) <= p.Lost*float64(usual) {
+func fill(launches, usual int) float64 {
+	if launches > 0 && launches < usual && float64(usual-launches) <= lostRecords*float64(usual) {
 		return float64(usual) / float64(launches)
 	}
 	return 1
@@ -434,7 +434,7 @@ func (c *comparison) measure(side int) []rowTimes {
 			}
 			for row := range out {
 				full := exclusive[row]
-				if f := c.p.fill(launches[row], usual[side][row]); f > 1 {
+				if f := fill(launches[row], usual[side][row]); f > 1 {
 					kernel[row] *= f
 					full *= f
 					c.filled += usual[side][row] - launches[row]

@@ -82,7 +82,7 @@ type outcome struct {
 }
 
 // pair compares two runs; operator changed of side B takes factor times as long, all of it if changed is −1.
-func (w world) pair(r *rand.Rand, p params, passes, changed int, factor float64, largest float64) outcome {
+func (w world) pair(r *rand.Rand, passes, changed int, factor float64, largest float64) outcome {
 	sh := shares(20, largest)
 	a, b := w.run(r, sh, passes), w.run(r, sh, passes)
 	rows := make([]series, len(sh))
@@ -99,12 +99,12 @@ func (w world) pair(r *rand.Rand, p params, passes, changed int, factor float64,
 		}
 		pass += stat.Mean(a[o])
 	}
-	return decide(p, rows, pass, p.Floor)
+	return decide(rows, pass, w.offset) // the floor is what the runs of this world differ by
 }
 
 // decide is what a comparison does with its rows.
-func decide(p params, rows []series, pass, floor float64) outcome {
-	j := p.judgeAll(rows, pass, floors{common: floor}, false, true)
+func decide(rows []series, pass, floor float64) outcome {
+	j := rulerOf(pass, false).judgeAll(rows, floors{common: floor}, true)
 	out := outcome{uniform: j.uniform}
 	for i := range j.rows {
 		out.found = append(out.found, j.rows[i].found)
@@ -136,12 +136,11 @@ func anyOf(o outcome) bool {
 
 // Pairs without a difference, but with the offset between runs that the floor assumes: at most 2% may show one.
 func TestSimulatedPairsWithoutDifference(t *testing.T) {
-	p := defaultParams()
 	for _, w := range []world{quiet, noisy} {
 		for _, passes := range []int{1, 3, 5, 40} {
 			t.Run(fmt.Sprintf("%s/passes=%d", w.name, passes), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, uint64(passes)))
-				got := rate(pairs(), func() bool { return anyOf(w.pair(r, p, passes, 0, 1, 0.27)) })
+				got := rate(pairs(), func() bool { return anyOf(w.pair(r, passes, 0, 1, 0.27)) })
 				t.Logf("false findings in %.1f%% of %d pairs", 100*got, pairs())
 				if got > 0.02 {
 					t.Errorf("false findings in %.1f%% of the pairs, want at most 2%%", 100*got)
@@ -154,7 +153,6 @@ func TestSimulatedPairsWithoutDifference(t *testing.T) {
 // One operator that changed by 3% of the pass is found, where its share is at most 40%; in the noisy world, where its total
 // varies by 1.4% from pass to pass, at most 27 %.
 func TestSimulatedChangeOfOneOperator(t *testing.T) {
-	p := defaultParams()
 	for _, w := range []world{quiet, noisy} {
 		for _, largest := range []float64{0.1, 0.27, 0.4} {
 			if w.sd > quiet.sd && largest > 0.27 {
@@ -162,7 +160,7 @@ func TestSimulatedChangeOfOneOperator(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/share=%.2f", w.name, largest), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(2, 5))
-				got := rate(pairs(), func() bool { return w.pair(r, p, 5, 0, 1+0.03/largest, largest).found[0] })
+				got := rate(pairs(), func() bool { return w.pair(r, 5, 0, 1+0.03/largest, largest).found[0] })
 				t.Logf("found in %.1f%% of %d pairs", 100*got, pairs())
 				if got < 0.95 {
 					t.Errorf("found in %.1f%% of the pairs, want at least 95%%", 100*got)
@@ -174,12 +172,10 @@ func TestSimulatedChangeOfOneOperator(t *testing.T) {
 
 // A uniform shift of 3% is found in single runs only where runs are known to differ by 0.35% or less.
 func TestSimulatedUniformShift(t *testing.T) {
-	p := defaultParams()
-	p.Floor = 0.0035
 	w := quiet
 	w.offset, w.offsetAll = 0.0035, 0.0035
 	r := rand.New(rand.NewPCG(3, 5))
-	got := rate(pairs(), func() bool { return w.pair(r, p, 5, -1, 1.03, 0.27).uniform })
+	got := rate(pairs(), func() bool { return w.pair(r, 5, -1, 1.03, 0.27).uniform })
 	t.Logf("found in %.1f%% of %d pairs", 100*got, pairs())
 	if got < 0.95 {
 		t.Errorf("found in %.1f%% of the pairs, want at least 95%%", 100*got)

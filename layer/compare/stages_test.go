@@ -79,7 +79,7 @@ func TestByStage(t *testing.T) {
 
 // A kernel that runs under another name is told where it runs as often and as long, and both names are known.
 func TestOtherKernel(t *testing.T) {
-	c := &comparison{p: defaultParams(), sameGPU: true, pass: 1e6}
+	c := &comparison{ruler: rulerOf(1e6, false), sameGPU: true}
 	row := func(kernels ...KernelDelta) *Row {
 		return &Row{Judged: true, Interval: Interval{A: 1e6, B: 1e6}, LaunchesA: 20, LaunchesB: 20, Kernels: kernels}
 	}
@@ -163,7 +163,7 @@ func TestSummaryLine(t *testing.T) {
 func TestStepOfOnePass(t *testing.T) {
 	work := series{class: Memory, a: []float64{1e6}, b: []float64{1.5e6}}
 	for waits, want := range map[float64]bool{0: true, 0.5: false, 1e5: false} {
-		r := defaultParams().judgeWall(work, series{class: Waiting, a: []float64{waits}, b: []float64{waits}}, 1e6, 0.0075, false)
+		r := rulerOf(1e6, false).judgeWall(work, series{class: Waiting, a: []float64{waits}, b: []float64{waits}}, 0.0075)
 		if r.judged != want {
 			t.Errorf("waiting of %v ns: judged %v, want %v", waits, r.judged, want)
 		}

@@ -43,6 +43,17 @@ type series struct {
 	other  bool      // the sides spend most of it in kernels of different names
 }
 
+// A ruler is what the differences of a pair are held against.
+type ruler struct {
+	pass      float64 // mean total of a pass
+	runs      bool    // the run is the unit, not the pass
+	effective float64 // how many independent passes one pass counts for
+	floorDF   float64 // how well the floor is known, in degrees of freedom
+}
+
+// rulerOf is the usual ruler.
+func rulerOf(pass float64, runs bool) ruler { return ruler{pass, runs, effective, floorDF} }
+
 // A result is what can be said about a series.
 type result struct {
 	delta   float64 // mean of b − mean of a
@@ -57,8 +68,8 @@ type result struct {
 func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
 
 // seen is the smallest change that would have been found in 95 of 100 pairs among so many rows.
-func (r result) seen(p params, rows int) float64 {
-	return (quantile(r.df, 1-p.Alpha/2/float64(max(rows, 1))) + quantile(r.df, 0.95)) * r.se
+func (r result) seen(rows int) float64 {
+	return (quantile(r.df, 1-alpha/2/float64(max(rows, 1))) + quantile(r.df, 0.95)) * r.se
 }
 
 // outliers says that single passes make the mean: it differs from the typical difference by more than the interval.
@@ -71,30 +82,29 @@ func quantile(df, q float64) float64 {
 	return stat.StudentQuantile(q, df)
 }
 
-// judge tests one series. shift is the logarithm of the common shift of its class, pass the mean total of side A's passes, floor
-// the relative standard deviation between runs.
-func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
+// judge tests one series. shift is the logarithm of the common shift of its class, floor the relative standard deviation between runs.
+func (k ruler) judge(s series, shift, floor float64) result {
 	r := result{delta: stat.Mean(s.b) - stat.Mean(s.a), p: 1}
 	na, nb := float64(len(s.a)), float64(len(s.b))
-	if na == 0 || nb == 0 || pass <= 0 {
+	if na == 0 || nb == 0 || k.pass <= 0 {
 		return r
 	}
 	absolute := s.class == Waiting
 	reference := (stat.Mean(s.a) + stat.Mean(s.b)) / 2
 	if absolute {
-		reference = pass
+		reference = k.pass
 	}
 	if reference <= 0 {
 		return r
 	}
-	v, df := p.variance(s, pass, floor, runs)
+	v, df := k.variance(s, floor)
 	se := math.Sqrt(v)
-	la, lb := p.location(s.a, runs), p.location(s.b, runs)
+	la, lb := k.location(s.a), k.location(s.b)
 	r.typical, r.se, r.df = lb-la, se*reference, df
 	switch {
-	case absolute && (len(s.a) < p.WaitPasses || len(s.b) < p.WaitPasses) && !runs:
+	case absolute && (len(s.a) < waitPasses || len(s.b) < waitPasses) && !k.runs:
 		return r
-	case s.class == OfHost && (len(s.a) < p.HostSteps || len(s.b) < p.HostSteps) && !runs:
+	case s.class == OfHost && (len(s.a) < hostSteps || len(s.b) < hostSteps) && !k.runs:
 		return r
 	case s.class == Transfer && (len(s.a) < 2 || len(s.b) < 2):
 		return r // one pass cannot tell transfer from waiting
@@ -103,7 +113,7 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 	var z float64
 	switch {
 	case absolute:
-		z = (lb - la) / pass / se
+		z = (lb - la) / k.pass / se
 	case la <= 0 || lb <= 0:
 		r.judged = s.class != OfHost // new or removed: that is no question of noise; of the host, too rare to have a typical time
 		return r
@@ -116,27 +126,27 @@ func (p params) judge(s series, shift, pass, floor float64, runs bool) result {
 
 // judgeWall tests the whole step: what works varies as a share of itself, what waits as a share of the pass, and runs differ as a whole. Waiting of
 // too few passes is not judged, unless there is none.
-func (p params) judgeWall(work, waits series, pass, floor float64, runs bool) result {
+func (k ruler) judgeWall(work, waits series, floor float64) result {
 	wall := series{class: Memory, a: add(slices.Clone(waits.a), work.a), b: add(slices.Clone(waits.b), work.b)}
-	if runs || stat.Mean(waits.a)+stat.Mean(waits.b) == 0 {
-		return p.judge(wall, 0, pass, floor, runs)
+	if k.runs || stat.Mean(waits.a)+stat.Mean(waits.b) == 0 {
+		return k.judge(wall, 0, floor)
 	}
 	r := result{delta: stat.Mean(wall.b) - stat.Mean(wall.a), p: 1}
 	na, nb := len(wall.a), len(wall.b)
-	if na == 0 || nb == 0 || pass <= 0 {
+	if na == 0 || nb == 0 || k.pass <= 0 {
 		return r
 	}
 	const exact = 0 // of runs, as the floor of the whole step follows
-	vWork, df := p.variance(work, pass, exact, runs)
-	vWait, _ := p.variance(waits, pass, exact, runs)
-	ref := (stat.Mean(work.a) + stat.Mean(work.b)) / 2 / pass
+	vWork, df := k.variance(work, exact)
+	vWait, _ := k.variance(waits, exact)
+	ref := (stat.Mean(work.a) + stat.Mean(work.b)) / 2 / k.pass
 	vWork *= ref * ref
 	between := 2 * floor * floor
 	v := vWork + vWait + between
-	r.typical = p.location(wall.b, runs) - p.location(wall.a, runs)
-	r.se = math.Sqrt(v) * pass
-	r.df = v * v / ((vWork*vWork+vWait*vWait)/df + between*between/p.FloorDF)
-	if min(na, nb) < p.WaitPasses {
+	r.typical = k.location(wall.b) - k.location(wall.a)
+	r.se = math.Sqrt(v) * k.pass
+	r.df = v * v / ((vWork*vWork+vWait*vWait)/df + between*between/k.floorDF)
+	if min(na, nb) < waitPasses {
 		return r
 	}
 	r.enough, r.judged = true, true
@@ -145,52 +155,52 @@ func (p params) judgeWall(work, waits series, pass, floor float64, runs bool) re
 }
 
 // variance of the difference of the two locations, and its degrees of freedom (Satterthwaite).
-func (p params) variance(s series, pass, floor float64, runs bool) (v, df float64) {
+func (k ruler) variance(s series, floor float64) (v, df float64) {
 	na, nb := float64(len(s.a)), float64(len(s.b))
-	prior := p.PriorSD
+	prior := priorSD
 	switch {
 	case s.class == Waiting:
-		prior = p.WaitPriorSD
+		prior = waitPriorSD
 	case s.class == OfHost:
-		prior = p.HostPriorSD
+		prior = hostPriorSD
 	case s.class == Transfer:
-		prior *= p.CollectivePrior
+		prior *= collectivePrior
 	}
-	own := p.spread(s, pass)
+	own := spread(s, k.pass)
 	free := na + nb - 2
-	if s.class == OfHost && !runs { // what resembles its neighbours shows less than it varies, and tells less
+	if s.class == OfHost && !k.runs { // what resembles its neighbours shows less than it varies, and tells less
 		const least = 0.25 // below, the correction is larger than what is corrected
-		own /= max(least, 1-(1/p.Effective-1)/max(min(na, nb)-1, 1))
-		free *= p.Effective
+		own /= max(least, 1-(1/k.effective-1)/max(min(na, nb)-1, 1))
+		free *= k.effective
 	}
-	if runs {
-		v = (p.PriorDF*floor*floor + free*own) / (p.PriorDF + free) * (1/na + 1/nb)
-		return v, p.PriorDF + free
+	if k.runs {
+		v = (priorDF*floor*floor + free*own) / (priorDF + free) * (1/na + 1/nb)
+		return v, priorDF + free
 	}
 	if na == 1 || nb == 1 {
 		switch {
 		case len(s.layers) > 1:
-			prior = max(prior, p.LayerSE*standardError(s.layers))
+			prior = max(prior, layerSE*standardError(s.layers))
 		case s.single:
-			prior = max(prior, p.SingleSD)
+			prior = max(prior, singleSD)
 		}
 	}
-	s2 := (p.PriorDF*prior*prior + free*own) / (p.PriorDF + free)
+	s2 := (priorDF*prior*prior + free*own) / (priorDF + free)
 	cost := func(n float64) float64 {
-		e := max(1, p.Effective*n)
+		e := max(1, k.effective*n)
 		if n >= 3 {
-			return p.MedianCost / e
+			return medianCost / e
 		}
 		return 1 / e
 	}
 	within, between := s2*(cost(na)+cost(nb)), 2*floor*floor
 	v = within + between
-	return v, v * v / (within*within/(p.PriorDF+free) + between*between/p.FloorDF)
+	return v, v * v / (within*within/(priorDF+free) + between*between/k.floorDF)
 }
 
 // spread is the pooled variance of the values of both sides, relative to their medians (to the pass for waiting), outliers drawn
 // in.
-func (p params) spread(s series, pass float64) float64 {
+func spread(s series, pass float64) float64 {
 	var sum, free float64
 	for _, x := range [][]float64{s.a, s.b} {
 		if len(x) < 2 {
@@ -203,7 +213,7 @@ func (p params) spread(s series, pass float64) float64 {
 		if scale <= 0 {
 			continue
 		}
-		w := p.winsorised(x)
+		w := winsorised(x)
 		m := stat.Mean(w)
 		for _, v := range w {
 			d := (v - m) / scale
@@ -218,14 +228,14 @@ func (p params) spread(s series, pass float64) float64 {
 }
 
 // winsorised draws values in that lie further from the median than WinsorMAD median absolute deviations.
-func (p params) winsorised(x []float64) []float64 {
+func winsorised(x []float64) []float64 {
 	m := median(x)
 	d := make([]float64, len(x))
 	for i, v := range x {
 		d[i] = math.Abs(v - m)
 	}
 	const normal = 1.4826 // median absolute deviation of a normal distribution of standard deviation 1, inverted
-	far := p.WinsorMAD * normal * median(d)
+	far := winsorMAD * normal * median(d)
 	if far == 0 {
 		return x
 	}
@@ -237,8 +247,8 @@ func (p params) winsorised(x []float64) []float64 {
 }
 
 // location is the typical pass: the median where there are three, as single passes jump.
-func (p params) location(x []float64, runs bool) float64 {
-	if len(x) >= 3 && !runs {
+func (k ruler) location(x []float64) float64 {
+	if len(x) >= 3 && !k.runs {
 		return median(x)
 	}
 	return stat.Mean(x)
@@ -247,11 +257,11 @@ func (p params) location(x []float64, runs bool) float64 {
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
 // not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a clock. It is 0 where too few rows tell,
 // or less than half of the time.
-func (p params) shift(rows []series, pass float64, of func(Class) bool, runs bool) float64 {
+func (k ruler) shift(rows []series, of func(Class) bool) float64 {
 	var logs, weights []float64
 	var same, all float64
 	for _, s := range rows {
-		la, lb := p.location(s.a, runs), p.location(s.b, runs)
+		la, lb := k.location(s.a), k.location(s.b)
 		if s.class == Waiting || !of(s.class) || la <= 0 || lb <= 0 {
 			continue
 		}
@@ -261,9 +271,9 @@ func (p params) shift(rows []series, pass float64, of func(Class) bool, runs boo
 			continue
 		}
 		same += mean
-		logs, weights = append(logs, math.Log(lb/la)), append(weights, min(mean/pass, p.ShareCap))
+		logs, weights = append(logs, math.Log(lb/la)), append(weights, min(mean/k.pass, shareCap))
 	}
-	if len(logs) < p.ShiftRows || 2*same < all {
+	if len(logs) < shiftRows || 2*same < all {
 		return 0
 	}
 	return weightedMedian(logs, weights)
@@ -302,12 +312,12 @@ func weightedMedian(values, weights []float64) float64 {
 }
 
 // shiftTest tests whether all kernels together became slower or faster.
-func (p params) shiftTest(shift, floor float64, na, nb int, runs bool) (prob, half float64) {
-	v, df := 2*floor*floor, p.FloorDF
-	if runs {
-		v, df = floor*floor*(1/float64(na)+1/float64(nb)), p.PriorDF+float64(na+nb-2)
+func (k ruler) shiftTest(shift, floor float64, na, nb int) (prob, half float64) {
+	v, df := 2*floor*floor, k.floorDF
+	if k.runs {
+		v, df = floor*floor*(1/float64(na)+1/float64(nb)), priorDF+float64(na+nb-2)
 	}
-	se := math.Sqrt(v + p.ShiftSE*p.ShiftSE)
+	se := math.Sqrt(v + shiftSE*shiftSE)
 	return twoSided(shift/se, df), quantile(df, 0.975) * se
 }
 
