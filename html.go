@@ -381,7 +381,7 @@ func compareRows(r *compare.Report) page.Table {
 			interval = page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High), Sort: float64(row.Low)}
 		}
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent, interval,
-			{Text: fmt.Sprint(row.Found), Strong: row.Significant}, {Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: row.KernelsA}, {Lines: row.KernelsB}}})
+			{Text: fmt.Sprint(row.Found), Strong: row.Significant}, {Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: first(row.Names(0), 3)}, {Lines: first(row.Names(1), 3)}}})
 	}
 	return t
 }

@@ -104,7 +104,7 @@ func (c *Comparison) worst() string {
 		}
 	}
 	if c.Conclusion == compare.HostBetween || c.Conclusion == compare.HostInStep {
-		return "the time of " + c.Conclusion.String() + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
+		return "the time of " + string(c.Conclusion) + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
 	}
 	return "none: nothing clearly became slower"
 }

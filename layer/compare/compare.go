@@ -313,7 +313,7 @@ func (c *comparison) fill(r *Report) {
 	as, bs := c.means(0, nil), c.means(1, nil)
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
-		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.judged || j.gone || j.fresh, Outliers: j.judged && j.outliers(),
+		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.judged || j.gone || j.fresh,
 			Seen: time.Duration(j.seen(len(c.rows.names)))}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
@@ -328,8 +328,7 @@ func (c *comparison) fill(r *Report) {
 		}
 		row.LaunchesA, row.LaunchesB = a.launches, b.launches
 		row.Kernels = c.kernelsOf(a.kernels, b.kernels)
-		row.KernelsA, row.KernelsB = topNames(a.kernels), topNames(b.kernels)
-		row.FloorA, row.FloorB, row.WorkA, row.WorkB = a.work.Floor, b.work.Floor, a.work, b.work
+		row.WorkA, row.WorkB = a.work, b.work
 		row.Because = c.because(&row, i)
 		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()), row.sentence()
 		r.Rows = append(r.Rows, row)
@@ -420,16 +419,6 @@ func (c *comparison) judgeKernels(r *Report) {
 			d.Status = Removed
 		}
 	}
-}
-
-// topNames are the kernels with most time.
-func topNames(k []kernelUse) []string {
-	const most = 3
-	out := []string{}
-	for i := range min(most, len(k)) {
-		out = append(out, k[i].name)
-	}
-	return out
 }
 
 func durations(x []float64) []time.Duration {

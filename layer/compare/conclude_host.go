@@ -15,17 +15,9 @@ const (
 	HostInconclusive HostConclusion = "inconclusive"
 )
 
-// HostConclusions lists them.
-func HostConclusions() []HostConclusion {
-	return []HostConclusion{HostBetween, HostInStep, HostFaster, HostMixed, HostSame, HostInconclusive}
-}
-
-// String is the word in documents.
-func (c HostConclusion) String() string { return string(c) }
-
 // UnmarshalText refuses words that are no conclusion.
 func (c *HostConclusion) UnmarshalText(text []byte) error {
-	return known(c, text, HostConclusions(), "conclusion")
+	return known(c, text, "conclusion", HostBetween, HostInStep, HostFaster, HostMixed, HostSame, HostInconclusive)
 }
 
 // figure is one of the figures, an empty row where it was not measured.

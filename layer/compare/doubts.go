@@ -27,24 +27,48 @@ const (
 	DoubtWork DoubtCode = "work"
 )
 
-// DoubtCodes lists them.
-func DoubtCodes() []DoubtCode {
-	return []DoubtCode{DoubtServing, DoubtClock, DoubtModel, DoubtBimodal, DoubtWork}
+// A doubt is what is known of its code.
+type doubt struct {
+	code                   DoubtCode
+	text, title, means, do string
 }
 
-// String is the word in documents.
-func (c DoubtCode) String() string { return string(c) }
+// doubtTable has a row for each code.
+var doubtTable = []doubt{
+	{DoubtServing, "The window does not show what the server does", "Unexpected serving path", "A window does not run what the server is configured to run.", "Record a window of the path that serves requests."},
+	{DoubtClock, "The GPU's clock changed", "Clock changed", "A GPU's clock changed during a run, or differs between the sides.", "Lock the clocks (nvidia-smi -lgc) and record again."},
+	{DoubtModel, "The passes have different numbers of layers", "Different models", "The passes have different numbers of layers.", "Compare runs of one model, or pass `--a-config` and `--b-config`."},
+	{DoubtBimodal, "The runs of a side are of two kinds", "Two kinds of runs", "The runs of a side fall into two groups. Their median is one of them by chance.", "Find what differs between the groups; record more runs."},
+	{DoubtWork, "The passes are of different sizes", "Different work", "The passes of the sides process different numbers of tokens or requests.", "Pass `--normalize tokens` to compare time per token."},
+}
+
+// DoubtCodes lists them.
+func DoubtCodes() []DoubtCode {
+	var out []DoubtCode
+	for _, d := range doubtTable {
+		out = append(out, d.code)
+	}
+	return out
+}
+
+// row is what is known of a code.
+func (c DoubtCode) row() *doubt {
+	return &doubtTable[slices.IndexFunc(doubtTable, func(d doubt) bool { return d.code == c })]
+}
 
 // UnmarshalText refuses words that are no code.
-func (c *DoubtCode) UnmarshalText(text []byte) error { return known(c, text, DoubtCodes(), "doubt") }
+func (c *DoubtCode) UnmarshalText(text []byte) error {
+	return known(c, text, "doubt", DoubtCodes()...)
+}
 
-// doubtTexts say each doubt without figures.
-var doubtTexts = map[DoubtCode]string{
-	DoubtServing: "The window does not show what the server does",
-	DoubtClock:   "The GPU's clock changed",
-	DoubtModel:   "The passes have different numbers of layers",
-	DoubtBimodal: "The runs of a side are of two kinds",
-	DoubtWork:    "The passes are of different sizes",
+// Topics explains the codes of all doubts about a comparison.
+func Topics() []finding.Topic {
+	var out []finding.Topic
+	for _, d := range doubtTable {
+		out = append(out, finding.Topic{ID: string(d.code), Section: finding.SectionCompare, Title: d.title, Means: d.means,
+			Advice: finding.Advice{Do: d.do, Next: "strata compare --a A --b B"}, Page: "compare.md"})
+	}
+	return out
 }
 
 // Clock is what a GPU's processors ran at while it worked, in MHz.
@@ -58,8 +82,8 @@ type Clock struct {
 // doubts collects the reasons of both sides.
 func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 	add := func(code DoubtCode, side, format string, args ...any) {
-		f := r.newFinding(finding.Doubt, "", doubtTexts[code], fmt.Sprintf(format, args...), 0)
-		f.Code, f.Where, f.Size = code.String(), side, finding.Size{}
+		f := r.newFinding(finding.Doubt, "", code.row().text, fmt.Sprintf(format, args...), 0)
+		f.Code, f.Where, f.Size = string(code), side, finding.Size{}
 		r.Doubts = append(r.Doubts, f)
 		if slices.Contains(o.Allow, code) && !slices.Contains(r.Allowed, code) {
 			r.Allowed = append(r.Allowed, code)
@@ -155,7 +179,7 @@ func clockOf(s *Side) float64 {
 
 // Doubtful reports whether the comparison has a doubt that is not allowed.
 func (r *Report) Doubtful(code DoubtCode) bool {
-	return !slices.Contains(r.Allowed, code) && slices.ContainsFunc(r.Doubts, func(d finding.Finding) bool { return d.Code == code.String() })
+	return !slices.Contains(r.Allowed, code) && slices.ContainsFunc(r.Doubts, func(d finding.Finding) bool { return d.Code == string(code) })
 }
 
 // doubtful is the first reason that is not allowed, nil where there is none.

@@ -44,8 +44,8 @@ func (c *comparison) because(r *Row, row int) string {
 	switch {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
-	case r.FloorA > 0 && r.FloorB > 0:
-		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", c.workOf(r), 100*float64(r.FloorA)/float64(max(r.KernelA, 1)), 100*float64(r.FloorB)/float64(max(r.KernelB, 1))))
+	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0:
+		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", c.workOf(r), 100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)), 100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
 		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
 	}
@@ -283,7 +283,7 @@ func (c *comparison) waterfall(r *Report) {
 		row.Significant = j.judged && j.p < alpha/float64(len(cascade)) && math.Abs(float64(row.Delta)) >= least*c.pass
 		row.Found = found(row.Judged, row.Significant, Unchanged, row.Delta, c.least())
 		row.Text = row.sentence()
-		row.TimesA, row.TimesB, row.KernelsA, row.KernelsB = durations(s.a), durations(s.b), []string{}, []string{}
+		row.TimesA, row.TimesB = durations(s.a), durations(s.b)
 		r.Waterfall = append(r.Waterfall, row)
 	}
 }

@@ -18,14 +18,10 @@ const (
 	NotComparable Outcome = "not-comparable" // the sides do not run the same work
 )
 
-// Outcomes lists them.
-func Outcomes() []Outcome { return []Outcome{Faster, Slower, Same, Mixed, Inconclusive, NotComparable} }
-
-// String is the word in documents.
-func (o Outcome) String() string { return string(o) }
-
 // UnmarshalText refuses words that are no outcome.
-func (o *Outcome) UnmarshalText(text []byte) error { return known(o, text, Outcomes(), "outcome") }
+func (o *Outcome) UnmarshalText(text []byte) error {
+	return known(o, text, "outcome", Faster, Slower, Same, Mixed, Inconclusive, NotComparable)
+}
 
 // Opposite is the outcome of the same comparison the other way round.
 func (o Outcome) Opposite() Outcome {
@@ -49,17 +45,13 @@ const (
 	Renamed   Change = "renamed" // it has another name: the same place, as often, as long
 )
 
-// Changes lists them.
-func Changes() []Change { return []Change{Unchanged, New, Removed, Renamed} }
-
-// String is the word in documents.
-func (c Change) String() string { return string(c) }
-
 // UnmarshalText refuses words that are no change.
-func (c *Change) UnmarshalText(text []byte) error { return known(c, text, Changes(), "change") }
+func (c *Change) UnmarshalText(text []byte) error {
+	return known(c, text, "change", Unchanged, New, Removed, Renamed)
+}
 
 // known sets a word that is one of some.
-func known[T ~string](to *T, text []byte, all []T, what string) error {
+func known[T ~string](to *T, text []byte, what string, all ...T) error {
 	if w := T(text); slices.Contains(all, w) {
 		*to = w
 		return nil

@@ -183,12 +183,12 @@ func (r *Report) compareRanks(ctx context.Context, a, b *Side, o *Options) error
 		if err != nil {
 			return err
 		}
-		r.Ranks = append(r.Ranks, RankDelta{Rank: rank, A: x.A.Wall, B: x.B.Wall, Delta: x.Delta, Verdict: x.Verdict, Text: x.Text})
+		r.Ranks = append(r.Ranks, otherOf(x))
 	}
 	var differ []string
 	for i := range r.Ranks {
 		if x := &r.Ranks[i]; x.Verdict != r.Verdict {
-			differ = append(differ, fmt.Sprintf("rank %d: %s (%s)", x.Rank, x.Verdict, percentOf(x.Delta, x.A)))
+			differ = append(differ, fmt.Sprintf("rank %d: %s (%s)", x.A.Rank, x.Verdict, percentOf(x.Delta, x.A.Wall)))
 		}
 	}
 	note := fmt.Sprintf("%s on both sides; compared is the slowest, rank %d of A and rank %d of B", countOf(len(r.Ranks), "rank is", "ranks are"), r.A.Rank, r.B.Rank)

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +13,7 @@ import (
 )
 
 // schema is the schema of a [Report] as JSON.
-const schema = "strata.compare/3"
+const schema = "strata.compare/4"
 
 // ErrNoMatch is wrapped where a side has no runs, or not the pass that was asked for.
 var ErrNoMatch = errors.New("no passes to compare")
@@ -60,7 +62,7 @@ type Report struct {
 	// Waterfall is the step in a few parts that add up to Delta, too, each judged.
 	Waterfall []Row `json:"waterfall"`
 	// Ranks are the comparisons of each rank that both sides have, where there are several; the rest of the report is about the slowest of each side.
-	Ranks []RankDelta `json:"ranks,omitempty"`
+	Ranks []Other `json:"ranks,omitempty"`
 	// Others are further passes that both sides have, in short.
 	Others []Other `json:"others"`
 	// Doubts are reasons why the comparison may say nothing of the program. Their codes are [DoubtCode]s, Where is the side, "" for both.
@@ -95,7 +97,7 @@ type Summary struct {
 	Commit    string      `json:"commit,omitempty"` // of a saved side
 	Date      string      `json:"date,omitempty"`   // when it was recorded, "" unknown
 	Runs      int         `json:"runs"`             // recordings of the side
-	Rank      int         `json:"rank,omitempty"`   // of the first run
+	Rank      int         `json:"rank"`             // of the first run
 	Passes    int         `json:"passes"`           // passes compared
 	Stage     layer.Stage `json:"stage"`            // what the pass does
 	Batch     int64       `json:"batch"`            // requests, −1 unknown
@@ -131,9 +133,6 @@ type Row struct {
 	KernelB time.Duration `json:"b_kernel_ns"`
 	// Because says in a phrase what a change comes from: launches, their rate, other kernels, single passes; "" where nothing changed.
 	Because string `json:"because,omitempty"`
-	// FloorA and FloorB are what the row's work takes at least on its GPU, as far as that is known; 0 unknown.
-	FloorA time.Duration `json:"a_floor_ns,omitempty"`
-	FloorB time.Duration `json:"b_floor_ns,omitempty"`
 	// WorkA and WorkB are what it has to do, as far as that is known.
 	WorkA Work `json:"a_work"`
 	WorkB Work `json:"b_work"`
@@ -145,13 +144,9 @@ type Row struct {
 	// Seen is the smallest change of this row that would have been found.
 	Seen time.Duration `json:"seen_ns"`
 	// Judged is false where nothing may be said: waiting and idle time of too few passes.
-	Judged bool `json:"judged"`
-	// Outliers says that single passes make the difference of the means.
-	Outliers  bool     `json:"outliers"`
-	LaunchesA float64  `json:"launches_a"`
-	LaunchesB float64  `json:"launches_b"`
-	KernelsA  []string `json:"kernels_a"`
-	KernelsB  []string `json:"kernels_b"`
+	Judged    bool    `json:"judged"`
+	LaunchesA float64 `json:"launches_a"`
+	LaunchesB float64 `json:"launches_b"`
 	// Kernels are all kernels of the row in the compared passes, most time first.
 	Kernels []KernelDelta `json:"kernels"`
 	// TimesA and TimesB are the row's times of each pass; of each run its median where both sides have several.
@@ -161,6 +156,22 @@ type Row struct {
 
 // kernelDelta is the difference that a row is judged on.
 func (r *Row) kernelDelta() time.Duration { return r.KernelB - r.KernelA }
+
+// Names are the kernels of the row that a side runs, most time first: 0 is A, 1 is B.
+func (r *Row) Names(side int) []string {
+	time := func(k KernelDelta) time.Duration { return [2]time.Duration{k.A, k.B}[side] }
+	var out []string
+	for _, k := range slices.SortedStableFunc(slices.Values(r.Kernels), func(x, y KernelDelta) int { return cmp.Compare(time(y), time(x)) }) {
+		switch {
+		case [2]float64{k.LaunchesA, k.LaunchesB}[side] == 0:
+		case side == 0 && k.Was != "":
+			out = append(out, k.Was)
+		default:
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
 
 // kernelUse is what a pass spends on kernels of one name, in the mean.
 type kernelUse struct {
@@ -245,21 +256,11 @@ func (k *PartTime) size() int64 {
 	return size
 }
 
-// Other is a comparison of other passes than the main one's, in short.
+// Other is a comparison of other passes than the main one's, or of another rank, in short.
 type Other struct {
 	A       Summary       `json:"a"`        // the older side
 	B       Summary       `json:"b"`        // the newer side
 	Delta   time.Duration `json:"delta_ns"` // B's mean pass minus A's
-	Verdict Outcome       `json:"verdict"`  // the answer
-	Text    string        `json:"text"`     // the verdict in one sentence
-}
-
-// RankDelta is the comparison of one rank with the same rank of the other side, in short.
-type RankDelta struct {
-	Rank    int           `json:"rank"`     // number of the rank
-	A       time.Duration `json:"a_ns"`     // A's mean step
-	B       time.Duration `json:"b_ns"`     // B's mean step
-	Delta   time.Duration `json:"delta_ns"` // B's mean step minus A's
 	Verdict Outcome       `json:"verdict"`  // the answer
 	Text    string        `json:"text"`     // the verdict in one sentence
 }

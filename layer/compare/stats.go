@@ -32,7 +32,7 @@ const (
 var classes = []Class{Memory, Latency, Transfer, Waiting, OfHost}
 
 // UnmarshalText refuses words that are no class.
-func (c *Class) UnmarshalText(text []byte) error { return known(c, text, classes, "class") }
+func (c *Class) UnmarshalText(text []byte) error { return known(c, text, "class", classes...) }
 
 // A series is one row on both sides.
 type series struct {
@@ -71,9 +71,6 @@ func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
 func (r result) seen(rows int) float64 {
 	return (quantile(r.df, 1-alpha/2/float64(max(rows, 1))) + quantile(r.df, 0.95)) * r.se
 }
-
-// outliers says that single passes make the mean: it differs from the typical difference by more than the interval.
-func (r result) outliers() bool { return math.Abs(r.typical-r.delta) > r.half() }
 
 func quantile(df, q float64) float64 {
 	if df <= 0 {

@@ -116,10 +116,10 @@ func (r *Report) WriteCSV(w io.Writer) error {
 		row := &r.Rows[i]
 		texts("operator", row.Operator, "", "", string(row.Class))
 		times(row.A, row.B, row.Delta, row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High)
-		texts(fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), row.Status.String())
+		texts(fmt.Sprint(row.Judged), fmt.Sprint(row.Significant), string(row.Status))
 		c.Float(row.LaunchesA)
 		c.Float(row.LaunchesB)
-		times(row.FloorA, row.FloorB)
+		times(row.WorkA.Floor, row.WorkB.Floor)
 		texts(row.Because, "", "", "")
 		work(&row.WorkA, &row.WorkB)
 		if err := c.End(); err != nil {
@@ -129,7 +129,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			k := &row.Kernels[k]
 			texts("kernel", row.Operator, k.Name, k.Was, string(row.Class), "", "", "")
 			times(k.A, k.B, k.B-k.A, k.Low, k.High)
-			texts(fmt.Sprint(k.Judged), fmt.Sprint(k.Significant), k.Status.String())
+			texts(fmt.Sprint(k.Judged), fmt.Sprint(k.Significant), string(k.Status))
 			c.Float(k.LaunchesA)
 			c.Float(k.LaunchesB)
 			times(k.WorkA.Floor, k.WorkB.Floor)
@@ -224,7 +224,7 @@ func (r *Report) table(most int) *table.Table {
 			interval = ""
 		}
 		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
-			first(row.KernelsA), first(row.KernelsB)}
+			first(row.Names(0)), first(row.Names(1))}
 		if both {
 			times := ""
 			if row.overlapped() {
@@ -293,7 +293,7 @@ func found(judged, significant bool, status Change, delta, least time.Duration) 
 	case !judged:
 		return "not judged"
 	case status != Unchanged:
-		return status.String()
+		return string(status)
 	case significant:
 		return "yes"
 	case abs(delta) >= least:

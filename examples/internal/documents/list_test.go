@@ -58,7 +58,7 @@ var documents = []document{
 	doc("strata.what-if/1", "strata what-if", replay.Report{}),
 	doc("strata.host-compare/1", "strata host-compare --baseline", hostcompareprogram.Document{}),
 	doc("strata.host-run/1", "strata host-compare", hostcompareprogram.RunDocument{}),
-	doc("strata.compare/3", "strata compare", compare.Report{}),
+	doc("strata.compare/4", "strata compare", compare.Report{}),
 	doc("strata.baseline/2", "strata compare --save", compare.Side{}),
 	doc("strata.noise/1", "strata compare --save-noise", compare.Noise{}),
 	doc("strata.explain/1", "strata explain", command.ExplainDocument{}),

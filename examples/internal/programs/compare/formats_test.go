@@ -59,7 +59,7 @@ func TestFormats(t *testing.T) {
 		"sarif":      {`"version": "2.1.0"`, `"ruleId": "attention"`},
 		"benchfmt":   {"side: A\n", "side: B\n", "BenchmarkPass/row=attention 1 "},
 		"prometheus": {`strata_check_state{program="compare",check="attention",verdict="failed"} 1`},
-		"json":       {`"schema": "strata.compare/3"`, `"operator": "attention"`},
+		"json":       {`"schema": "strata.compare/4"`, `"operator": "attention"`},
 	} {
 		got := apptest.MustRun(t, program(), "--baseline", old, "--b", demo, "--format", format).Stdout
 		for _, w := range want {

@@ -44,7 +44,7 @@ func TestTheSame(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Schema != "strata.compare/3" || got.Delta != 0 || got.Verdict != compare.Same || len(got.Rows) == 0 {
+		if got.Schema != "strata.compare/4" || got.Delta != 0 || got.Verdict != compare.Same || len(got.Rows) == 0 {
 			t.Errorf("%v: %s, verdict %s, %d rows", args, got.Text, got.Verdict, len(got.Rows))
 		}
 	}
@@ -134,7 +134,7 @@ func TestDirectoryOfRanks(t *testing.T) {
 		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Verdict != compare.Same || len(got.Ranks) != 2 || got.Ranks[1].Rank != 1 || got.Ranks[1].Delta != 0 || got.A.Runs != max(1, len(args)/4) {
+		if got.Verdict != compare.Same || len(got.Ranks) != 2 || got.Ranks[1].A.Rank != 1 || got.Ranks[1].Delta != 0 || got.A.Runs != max(1, len(args)/4) {
 			t.Errorf("%v: %s, ranks %+v, %d runs", args, got.Text, got.Ranks, got.A.Runs)
 		}
 	}
