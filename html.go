@@ -483,7 +483,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		if f.EstimatedGainUS > 0 {
 			gain, share = us(f.EstimatedGainUS), number(f.GainPct, 1)
 		}
-		fuse.Rows = append(fuse.Rows, page.Row{Cells: []page.Cell{{Text: f.Pattern}, {Text: cmp.Or(f.State, f.Kind)}, {Text: f.Action}, {Text: f.Confidence}, us(f.RelatedUS), number(f.SharePct, 1), count(int64(f.Occurrences)), gain, share, {Lines: evidence}, {Lines: f.CandidatePaths}}})
+		fuse.Rows = append(fuse.Rows, page.Row{Cells: []page.Cell{{Text: f.Pattern}, {Text: f.Status()}, {Text: f.Action}, {Text: string(f.Confidence)}, us(f.RelatedUS), number(f.SharePct, 1), count(int64(f.Occurrences)), gain, share, {Lines: evidence}, {Lines: f.CandidatePaths}}})
 	}
 	title := fmt.Sprintf("Stage %v", s.Stage)
 	head := section("", title, tab)

@@ -201,13 +201,13 @@ type ReportExposure struct {
 
 // ReportFusion is a known fused path that is used, or could be.
 type ReportFusion struct {
-	Stage   layer.Stage   `json:"stage"`            // stage of the steps
-	Pattern string        `json:"pattern"`          // name of the fusion
-	State   string        `json:"state"`            // whether the path is used, could be, or is unknown
-	Do      string        `json:"do,omitempty"`     // what enables the fused path
-	PerStep time.Duration `json:"per_step_ns"`      // of its kernels
-	Gain    time.Duration `json:"gain_per_step_ns"` // at most this can be won
-	Times   int           `json:"occurrences"`      // chains found in the stage
+	Stage   layer.Stage      `json:"stage"`            // stage of the steps
+	Pattern string           `json:"pattern"`          // name of the fusion
+	State   triage.FuseState `json:"state"`            // whether the path is used, could be, or is unknown
+	Do      string           `json:"do,omitempty"`     // what enables the fused path
+	PerStep time.Duration    `json:"per_step_ns"`      // of its kernels
+	Gain    time.Duration    `json:"gain_per_step_ns"` // at most this can be won
+	Times   int              `json:"occurrences"`      // chains found in the stage
 }
 
 // reportPart is one trace of the report.

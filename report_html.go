@@ -319,7 +319,7 @@ func (r *Report) tables() []page.Section {
 	}
 	fusions := page.Table{Caption: "Known fused paths", Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Path"}, {Title: "State", Filter: true}, {Title: "Per step", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "Times", Numeric: true}, {Title: "What to do", Prose: true}}}
 	for _, f := range r.Fusions {
-		fusions.Rows = append(fusions.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern}, {Text: f.State}, took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}}})
+		fusions.Rows = append(fusions.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern}, {Text: string(f.State)}, took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}}})
 	}
 	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed), section("fusions", "Fusions", fusions)}
 	if c := r.Against; c != nil {

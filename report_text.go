@@ -423,7 +423,7 @@ func (p *printer) fusions(r *Report) {
 	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"), table.Number("Gain ms"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
-		t.Row(f.Stage.String(), f.Pattern, f.State, millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
+		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
 	}
 	p.table(t)
 	p.more(len(r.Fusions)-n, "fused path", "fused paths")

@@ -40,19 +40,14 @@ type Input struct {
 	Warnings []trace.Finding
 }
 
-// Analyze computes the report. It fails only when in has no formal trace, when the
-// options' registry breaks its schema, or when ctx ends, with ctx's error; a trace without GPU activity gives a report that says
-// so. It looks at ctx between its stages, of which none takes longer than a
+// Analyze computes the report. It fails only when in has no formal trace, or when ctx ends, with ctx's error; a trace without GPU
+// activity gives a report that says so. It looks at ctx between its stages, of which none takes longer than a
 // fraction of the load of the trace.
 func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	if len(in.Formal) == 0 {
 		return nil, errNoTrace
 	}
-	registry, err := o.registry()
-	if err != nil {
-		return nil, err
-	}
-	a := &analysis{Options: o.complete(), registry: registry, in: in, pool: activity.NewPool()}
+	a := &analysis{Options: o.complete(), registry: defaultRegistry(), in: in, pool: activity.NewPool()}
 	if err := a.run(ctx); err != nil {
 		return nil, err
 	}
@@ -231,7 +226,7 @@ func (a *analysis) stage(s *stageWork) StageReport {
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()
 	out.ReplaySources = s.replaySources()
-	out.UnresolvedPct = s.unresolvedPct()
+	out.UnresolvedPct, out.UnresolvedFix = s.unresolved()
 	out.Exposure = s.exposure
 	wall, idle := s.wall()
 	out.BusyUS, out.SpanUS, out.IdlePct = micros(wall-idle), micros(wall), percent(idle, wall)

@@ -28,7 +28,7 @@ const likelyShare = 1.5
 // worth keeps candidates that take enough of the stage, and that repeat where they are not attention.
 func (a *analysis) worth(s *stageWork, list []*chain.Candidate) (out []*chain.Candidate) {
 	for _, c := range list {
-		if s.share(c.NS) >= a.MinSharePct && c.Repeats() && c.Price.GPU > 0 {
+		if s.share(c.NS) >= a.MinSharePct && c.Repeats(0) && c.Price().GPU > 0 {
 			out = append(out, c)
 		}
 	}
@@ -37,18 +37,15 @@ func (a *analysis) worth(s *stageWork, list []*chain.Candidate) (out []*chain.Ca
 
 // candidateRow renders what dataflow alone found.
 func (a *analysis) candidateRow(s *stageWork, c *chain.Candidate) FuseRow {
-	members, example := refs(c.At)
-	p := &fusion.Pattern{Pattern: c.Name, Origin: fusion.OriginUpstream, LikelySharePct: likelyShare}
-	p.CandidatePaths = []string{pathCompile}
+	p := &fusion.Pattern{Pattern: c.Name, Origin: fusion.Upstream, CandidatePaths: []string{pathCompile}}
 	if c.Attention {
 		p.CandidatePaths = []string{pathSDPA}
 	}
-	out := a.fuseRow(s, p, fuseSplit, members, example, len(c.At), c.NS)
-	out.First = firstPlace(c.At[0])
+	out, price := a.splitOf(s, p, c), c.Price()
 	out.State, out.Action = a.candidateState(c)
-	a.gains(s, &out, c.Price, c.At)
-	if out.State != stateAvailable || c.Price.Moved == 0 && !c.Attention {
-		out.Confidence = confidenceCandidate
+	a.gains(s, &out, price, c.At)
+	if out.State != StateAvailable || price.Moved == 0 && !c.Attention {
+		out.Confidence = Possible
 	}
 	out.Rationale = c.Why()
 	return out
@@ -61,21 +58,21 @@ const (
 )
 
 // candidateState says what can be done about a candidate that no row of the registry explains.
-func (a *analysis) candidateState(c *chain.Candidate) (state, action string) {
+func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action string) {
 	server := a.report.Framework
 	switch {
 	case c.Attention && serverKey(server) == "":
-		return stateAvailable, "use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA + " elsewhere"
+		return StateAvailable, "use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA + " elsewhere"
 	case c.Attention:
-		return stateUnknown, "this layer runs without the attention backend of " + server + ": check its --attention-backend, or the fallback of the model"
+		return StateUnknown, "this layer runs without the attention backend of " + server + ": check its --attention-backend, or the fallback of the model"
 	case serverKey(server) != "":
-		return stateNone, "no fused path of " + server + " is known for these kernels"
+		return StateNone, "no fused path of " + server + " is known for these kernels"
 	case c.Compiled():
-		return stateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart (TORCH_LOGS=graph_breaks lists breaks)"
-	case c.Idiom != nil:
-		return stateAvailable, c.Idiom.Do
+		return StateUnknown, "torch.compile made most of these kernels: a graph break or a custom op keeps them apart (TORCH_LOGS=graph_breaks lists breaks)"
+	case c.Chain != nil:
+		return StateAvailable, c.Chain.Do
 	}
-	return stateAvailable, "use " + pathCompile
+	return StateAvailable, "use " + pathCompile
 }
 
 // text says what a fused kernel saves: "GPU −1.40 ms (1.10–1.62 ms); step −0: host bound".
@@ -85,16 +82,17 @@ func (g *Gain) text() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "GPU −%s", nanos(g.NS))
-	if g.LowNS != g.HighNS {
-		fmt.Fprintf(&b, " (%s)", between(g.LowNS, g.HighNS))
+	if around := between(g.LowNS, g.HighNS, "", "–"); around != nanos(g.NS) {
+		fmt.Fprintf(&b, " (%s)", around)
 	}
+	step := between(g.StepLowNS, g.StepHighNS, "−", " to ")
 	switch {
 	case g.StepHighNS == 0:
 		b.WriteString("; step −0: host bound")
 	case g.HostBoundPct > 0:
-		fmt.Fprintf(&b, "; step −%s: host bound behind %s of them", between(g.StepLowNS, g.StepHighNS), pct(g.HostBoundPct))
+		fmt.Fprintf(&b, "; step %s: %s of the occurrences are host bound", step, pct(g.HostBoundPct))
 	default:
-		fmt.Fprintf(&b, "; step −%s", between(g.StepLowNS, g.StepHighNS))
+		fmt.Fprintf(&b, "; step %s", step)
 	}
 	if g.BytesMoved > 0 && g.BytesNeeded > 0 {
 		fmt.Fprintf(&b, "; %s moved, %s needed", table.Bytes(g.BytesMoved), table.Bytes(g.BytesNeeded))
@@ -103,11 +101,14 @@ func (g *Gain) text() string {
 	return b.String()
 }
 
-// between is a range of times, or the one that both are.
-func between(low, high int64) string {
+// between is a range of times, each with a sign, or the one that both are. The unit stands once where both have it.
+func between(low, high int64, sign, to string) string {
 	a, b := nanos(low), nanos(high)
 	if a == b {
-		return a
+		return sign + b
 	}
-	return a + "–" + b
+	if n, unit, _ := strings.Cut(a, " "); strings.HasSuffix(b, " "+unit) {
+		a = n
+	}
+	return sign + a + to + sign + b
 }

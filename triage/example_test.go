@@ -45,7 +45,7 @@ func ExampleAnalyze() {
 		fmt.Printf("%s, %d steps: %s is %s, %.1f%% of GPU time\n", s.Stage, s.Steps, k.Kernel, k.Category, k.SharePct)
 		fmt.Println("  from", k.Locations[0].Location)
 		for _, f := range s.Fuse {
-			if f.Kind == "split" {
+			if f.Kind == triage.Split {
 				fmt.Printf("  not fused: %s (%d times)\n", f.Pattern, f.Occurrences)
 			}
 		}
@@ -115,18 +115,9 @@ func ExampleNewInput() {
 	// Output: small-moe fused_moe_kernel experts 1
 }
 
-// A registry of one's own replaces the built-in one.
+// Rows are shown from a share of GPU time on.
 func ExampleOptions() {
-	reg := []byte(`{
-		"schema": 3, "as_of": "2026-01-01",
-		"steps": [
-			{"step": "gate", "note": "router product", "names": ["gemmSN_TN_kernel"]},
-			{"step": "topk", "note": "choice of experts", "names": ["topkGatingSoftmax"]}],
-		"patterns": [{
-			"pattern": "router in one kernel", "origin": "inflight", "frameworks": ["sglang"], "repeat": "layer",
-			"candidate_paths": ["our/router.py"], "rationale": "The router's product is small.",
-			"chain": [{"any": ["gate"]}, {"any": ["topk"]}]}]}`)
-	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{Registry: reg, MinSharePct: -1})
+	r, err := triage.Analyze(context.Background(), demoInput(), triage.Options{MinSharePct: 5})
 	if err != nil {
 		panic(err)
 	}
@@ -136,10 +127,10 @@ func ExampleOptions() {
 		}
 	}
 	// Output:
-	// extend: Rotary embedding + KV-cache write, split, Candidate, 8 times
-	// extend: router in one kernel, split, Candidate, 7 times
-	// decode: Rotary embedding + KV-cache write, split, Candidate, 32 times
-	// decode: router in one kernel, split, Candidate, 28 times
+	// extend: FlashInfer unified allreduce_fusion, split, Candidate, 17 times
+	// extend: Fused MoE sum + all-reduce, split, Candidate, 7 times
+	// decode: FlashInfer unified allreduce_fusion, split, Candidate, 68 times
+	// decode: Fused MoE sum + all-reduce, split, Candidate, 28 times
 }
 
 // Compare is a gate for a pipeline.

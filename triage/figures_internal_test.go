@@ -233,15 +233,15 @@ func TestPathsOfPlatforms(t *testing.T) {
 		suits bool
 	}{
 		{place{}, fusion.Pattern{}, true},
-		{place{}, fusion.Pattern{Platforms: []string{"cuda"}}, true},
-		{place{}, fusion.Pattern{Archs: []string{"sm90"}}, true},
-		{place{platform: "cuda"}, fusion.Pattern{Platforms: []string{"cuda"}}, true},
-		{place{platform: "rocm"}, fusion.Pattern{Platforms: []string{"cuda"}}, false},
+		{place{}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, true},
+		{place{}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, true},
+		{place{platform: "cuda"}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, true},
+		{place{platform: "rocm"}, fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"cuda"}}}, false},
 		{place{platform: "rocm"}, fusion.Pattern{}, true},
-		{place{arch: "sm90"}, fusion.Pattern{Archs: []string{"sm90"}}, true},
-		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm90"}}, false},
-		{place{arch: "sm90a"}, fusion.Pattern{Archs: []string{"sm80", "sm9*"}}, true},
-		{place{arch: "sm80"}, fusion.Pattern{Archs: []string{"sm9*"}}, false},
+		{place{arch: "sm90"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, true},
+		{place{arch: "sm90a"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm90"}}}, false},
+		{place{arch: "sm90a"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm80", "sm9*"}}}, true},
+		{place{arch: "sm80"}, fusion.Pattern{Requires: fusion.Requirements{Archs: []string{"sm9*"}}}, false},
 	} {
 		if got := c.at.suits(&c.p); got != c.suits {
 			t.Errorf("%+v suits %v: %v, want %v", c.p, c.at, got, c.suits)
@@ -250,7 +250,7 @@ func TestPathsOfPlatforms(t *testing.T) {
 	for p, want := range map[[2]string]string{
 		{"--x", "on"}: "Enable with --x (on by default)", {"--x", ""}: "Enable with --x", {"", "on"}: "On by default: update the server, or check its limits", {"", ""}: "No switch is known", {"", "off"}: "No switch is known",
 	} {
-		if got := howTo(&fusion.Pattern{Switch: p[0], Default: p[1]}); got != want {
+		if got := howTo(&fusion.Pattern{Switch: p[0], Default: fusion.Default(p[1])}); got != want {
 			t.Errorf("%q: %s, want %s", p, got, want)
 		}
 	}
@@ -287,38 +287,40 @@ func TestLargestStep(t *testing.T) {
 			}
 			a.in.Formal = append(a.in.Formal, in)
 		}
-		p := &fusion.Pattern{MaxMB: map[string]map[string]float64{"sm90": c.sizes}, MaxTokens: c.limit}
+		p := &fusion.Requirements{MaxMB: map[string]map[string]float64{"sm90": c.sizes}, MaxTokens: c.limit}
 		if c.sizes == nil {
 			p.MaxMB = nil
 		}
-		if got := p.Requirements().Tokens(a.setting(place{arch: "sm90"}, 0)); got != c.tokens {
+		if got := p.Tokens(a.setting(place{arch: "sm90"}, 0)); got != c.tokens {
 			t.Errorf("%s: %d tokens, want %d", c.name, got, c.tokens)
 		}
 	}
 }
 
 func TestStatesOfPaths(t *testing.T) {
-	a := &analysis{report: &Report{TPSize: 2}}
 	for _, c := range []struct {
-		p           fusion.Pattern
-		tokens      int64
-		state, says string
-		sure        bool
+		server string
+		p      fusion.Pattern
+		tokens int64
+		state  FuseState
+		says   string
+		sure   bool
 	}{
-		{fusion.Pattern{Origin: fusion.OriginInflight}, 0, stateOpen, "", false},
-		{fusion.Pattern{Platforms: []string{"rocm"}}, 0, stateElsewhere, "exists on rocm only", false},
-		{fusion.Pattern{Models: []string{"x"}}, 0, stateUnknown, "the model is not known", false},
-		{fusion.Pattern{}, 0, stateUnknown, "no server was recognised", false},
-		{fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, stateUnknown, "vLLM, SGLang has it", false},
-		{fusion.Pattern{AnyServer: true, MaxTokens: 8}, 9, stateTooLarge, "8 tokens a step at most, here 9", false},
-		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 8, stateAvailable, "On by default", true},
-		{fusion.Pattern{AnyServer: true, MaxTokens: 8, Default: "on"}, 0, stateAvailable, "Unknown here: 8 tokens a step at most", false},
-		{fusion.Pattern{AnyServer: true, Requires: fusion.Requirements{NotTP: []int{2}}}, 0, stateTooLarge, "not with 2 ranks", false},
-		{fusion.Pattern{AnyServer: true, Doubtful: true}, 0, stateAvailable, "it was slower", false},
-		{fusion.Pattern{AnyServer: true}, 0, stateUnknown, "whether and how", false},
-		{fusion.Pattern{AnyServer: true, Switch: "--x", Since: "v2", Limits: "fp8"}, 0, stateAvailable, "Enable with --x. Added in v2. Requires fp8", false},
-		{fusion.Pattern{AnyServer: true, Default: "on"}, 0, stateAvailable, "On by default", true},
+		{"vLLM", fusion.Pattern{Origin: fusion.Inflight}, 0, StateOpen, "", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"rocm"}}}, 0, StateElsewhere, "none here: rocm only", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "pass --model", false},
+		{"", fusion.Pattern{}, 0, StateUnknown, "no server was recognised", false},
+		{"", fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, StateUnknown, "vLLM, SGLang has it", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}}, 9, StateTooLarge, "8 tokens a step at most, here 9", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable, "On by default", true},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable, "Unknown here: 8 tokens a step at most", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks", false},
+		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "it was slower", false},
+		{"vLLM", fusion.Pattern{}, 0, StateUnknown, "whether and how", false},
+		{"vLLM", fusion.Pattern{Switch: "--x", Since: "v2", Limits: "fp8"}, 0, StateAvailable, "Enable with --x. Added in v2. Requires fp8", false},
+		{"vLLM", fusion.Pattern{Default: "on"}, 0, StateAvailable, "On by default", true},
 	} {
+		a := &analysis{report: &Report{TPSize: 2, Framework: c.server}}
 		state, action, sure := a.state(&c.p, a.setting(place{platform: "cuda"}, c.tokens))
 		if state != c.state || !strings.Contains(action, c.says) || sure != c.sure {
 			t.Errorf("%+v: %q, %q, %v, want %q, %q, %v", c.p, state, action, sure, c.state, c.says, c.sure)

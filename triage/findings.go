@@ -67,14 +67,14 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	}
 	for i := range r.Fuse {
 		row := &r.Fuse[i]
-		if row.Kind != fuseSplit || row.Gain.StepHighNS <= 0 || row.State == stateNone {
+		if row.Kind != Split || row.Gain.StepHighNS <= 0 || !row.State.Asks() {
 			continue
 		}
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Not used: " + row.Pattern,
 			Size: size(finding.Recoverable, row.Gain.StepHighNS), Confidence: finding.Medium,
 			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"), table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.text()),
 			Advice:   finding.Advice{Do: row.Action}}
-		if row.Confidence == confidenceConfirmed {
+		if row.Confidence == Confirmed {
 			f.Confidence = finding.High
 		}
 		if p := row.First; p != nil {

@@ -13,34 +13,11 @@ import (
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// Confidence of a fuse row.
-const (
-	confidenceConfirmed = "Confirmed" // its share is that of a typical occurrence
-	confidenceCandidate = "Candidate" // smaller, or something about it is not known
-)
-
 // ofServer reports whether a pattern is one of the report's server, or the server
 // is not known.
 func (a *analysis) ofServer(p *fusion.Pattern) bool {
 	key := serverKey(a.report.Framework)
-	return key == "" || p.AnyServer || slices.Contains(p.Frameworks, key)
-}
-
-// applies reports whether a pattern's filters let its chain be looked for. The
-// filters on the model need a model; what is not known about tensor parallelism is
-// decided by the evidence.
-func (a *analysis) applies(p *fusion.Pattern) bool {
-	if !a.ofServer(p) {
-		return false
-	}
-	model := strings.ToLower(a.modelText())
-	named := func(list []string) bool {
-		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(model, strings.ToLower(w)) })
-	}
-	if len(p.ModelInclude) > 0 && !named(p.ModelInclude) || named(p.ModelExclude) {
-		return false
-	}
-	return !(p.RequireTP && a.report.TPSize > 0 && a.report.TPSize < p.MinTPSize)
+	return key == "" || slices.Contains(p.Frameworks, key)
 }
 
 // modelText is the model's name and type, with the model file its kernels were launched
@@ -114,66 +91,87 @@ func (s *stageWork) platform() string {
 	return ""
 }
 
-// findChains finds the chains of a stage that are worth a row, by the chain rule.
+// path is what the registry answers for a chain: the path that is nearest to be had, and the others for the same kernels.
+type path struct {
+	*chain.Candidate
+	pattern *fusion.Pattern
+	others  []*fusion.Pattern
+	at      *fusion.Setting
+}
+
+// pathsOf are the paths of the report's server for each chain of the registry; none where no server runs.
+func (a *analysis) pathsOf() map[string][]*fusion.Pattern {
+	out := map[string][]*fusion.Pattern{}
+	if a.training || serverKey(a.report.Framework) == "" && !a.serving {
+		return out
+	}
+	for i := range a.registry.Patterns {
+		if p := &a.registry.Patterns[i]; p.Chain != "" && a.ofServer(p) {
+			out[p.Chain] = append(out[p.Chain], p)
+		}
+	}
+	return out
+}
+
+// findChains finds what the kernels of a stage could be fused to, and who has it.
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
-	price := chain.NewPricer(a.steps, s.seqs)
-	s.candidates = a.worth(s, chain.Candidates(a.steps, s.seqs, price, chain.Look{Peaks: s.peaks(), Training: a.training}))
-	if a.training || serverKey(a.report.Framework) == "" && !a.serving {
-		return // no server runs
-	}
-	var all fusion.Set
-	for _, set := range s.seqs.Sets {
-		all |= set
-	}
-	serverSteps, _ := s.steps()
-	var splits []*chain.Match
-	var room []chain.Occurrence // of the chain at hand
-	for i := range a.registry.Patterns {
-		p := &a.registry.Patterns[i]
-		if len(p.Chain) == 0 || !a.applies(p) {
-			continue
-		}
-		m := &chain.Match{Pattern: p, At: room[:0]}
-		c := chain.Compile(a.registry, p)
-		if !c.Possible(all) {
-			continue
-		}
-		for q := range s.seqs.List {
-			c.Find(a.pool, &s.seqs.List[q], m)
-		}
-		room = m.At
-		if !m.Enough(serverSteps, s.seqs.Blocks) {
-			continue
-		}
-		m.Measure(price)
-		if s.share(m.NS) >= max(p.MinSharePct, a.MinSharePct) {
-			m.At = slices.Clone(m.At)
-			splits = append(splits, m)
-		}
-	}
+	paths := a.pathsOf()
+	look := chain.Look{Peaks: s.peaks(), Training: a.training, Wanted: func(c *fusion.Chain) bool { return len(paths[c.Name]) > 0 }}
+	runs, chains := chain.Candidates(a.steps, s.seqs, chain.NewPricer(a.steps, s.seqs), look)
+	s.candidates = a.worth(s, runs)
 	where := s.place()
-	suits := func(p *fusion.Pattern) int {
-		if where.suits(p) {
+	s.paths = map[*chain.Candidate]*path{}
+	chains = slices.DeleteFunc(chains, func(c *chain.Candidate) bool {
+		steps, _ := s.steps()
+		if s.share(c.NS) < a.MinSharePct || !c.Repeats(steps) {
+			return true
+		}
+		s.paths[c] = a.pathOf(c, paths[c.Name], a.setting(where, c.LeastTokens()))
+		return false
+	})
+	slices.SortStableFunc(chains, func(x, y *chain.Candidate) int {
+		return cmp.Or(s.paths[x].compare(s.paths[y].pattern), cmp.Compare(len(y.Chain.Steps), len(x.Chain.Steps)))
+	})
+	s.chains = chain.Prune(chains)
+}
+
+// pathOf chooses among the paths for a chain.
+func (a *analysis) pathOf(c *chain.Candidate, list []*fusion.Pattern, at *fusion.Setting) *path {
+	out := &path{Candidate: c, at: at, pattern: list[0]}
+	for _, p := range list[1:] {
+		if out.compare(p) > 0 {
+			out.pattern = p
+		}
+	}
+	for _, p := range list {
+		if p != out.pattern {
+			out.others = append(out.others, p)
+		}
+	}
+	return out
+}
+
+// compare says whether a path is nearer to be had than another one, by its conditions and where it lives.
+func (h *path) compare(other *fusion.Pattern) int {
+	fails := func(p *fusion.Pattern) int {
+		switch o, of, _ := fusion.Worst(p.Requires.Judge(h.at)); {
+		case o != fusion.Fails:
+			return 0
+		case of != fusion.OfPlatform:
 			return 1
 		}
-		return 0
+		return 2
 	}
-	own := func(p *fusion.Pattern) int {
-		return -slices.Index([]string{fusion.OriginMainline, fusion.OriginUpstream, fusion.OriginInflight}, p.Origin)
-	}
-	slices.SortStableFunc(splits, func(x, y *chain.Match) int {
-		return cmp.Or(cmp.Compare(suits(y.Pattern), suits(x.Pattern)), cmp.Compare(own(y.Pattern), own(x.Pattern)), cmp.Compare(y.Pattern.Priority, x.Pattern.Priority),
-			cmp.Compare(len(y.Pattern.Chain), len(x.Pattern.Chain)), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Pattern.Pattern, y.Pattern.Pattern))
-	})
-	s.chains = chain.Prune(splits)
+	origin := func(p *fusion.Pattern) int { return slices.Index(fusion.Origins(), p.Origin) }
+	return cmp.Or(cmp.Compare(fails(h.pattern), fails(other)), cmp.Compare(origin(h.pattern), origin(other)))
 }
 
 // fuseRows is the fuse table of a stage.
 func (a *analysis) fuseRows(s *stageWork) []FuseRow {
 	where, out := s.place(), []FuseRow{}
-	for _, m := range s.chains {
-		out = append(out, a.splitRow(s, m, where))
+	for _, c := range s.chains {
+		out = append(out, a.splitRow(s, s.paths[c]))
 	}
 	for _, c := range s.candidates {
 		if !c.Within(s.chains) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
@@ -16,40 +17,41 @@ const maxSites = 4
 // maxExamples bounds the kernel indices that a row lists.
 const maxExamples = 12
 
-// splitRow renders a chain as data.
-func (a *analysis) splitRow(s *stageWork, m *chain.Match, at place) FuseRow {
-	members, example := refs(m.At)
-	out := a.fuseRow(s, m.Pattern, fuseSplit, members, example, len(m.At), m.NS)
-	out.First = firstPlace(m.At[0])
-	req, here := m.Pattern.Requirements(), a.setting(at, m.LeastTokens())
+// splitRow renders a chain that somebody has a fused kernel for.
+func (a *analysis) splitRow(s *stageWork, h *path) FuseRow {
+	out := a.splitOf(s, h.pattern, h.Candidate)
 	var sure bool
-	out.State, out.Action, sure = a.state(m.Pattern, here)
-	if out.State != stateElsewhere && out.State != stateTooLarge && out.State != stateModel {
-		price, fits := m.PriceUpTo(req.Tokens(here))
-		if left := len(m.At) - len(fits); left > 0 {
-			out.Action += fmt.Sprintf("; %d of %d occurrences are in larger steps and not counted", left, len(m.At))
+	out.State, out.Action, sure = a.state(h.pattern, h.at)
+	if info := states[out.State]; info.gains {
+		price, fits := h.PriceUpTo(h.pattern.Requires.Tokens(h.at))
+		if left := len(h.At) - len(fits); left > 0 {
+			out.Action += fmt.Sprintf("; %d of %d occurrences are in larger steps and not counted", left, len(h.At))
 		}
 		a.gains(s, &out, price, fits)
 	}
 	if !sure {
-		out.Confidence = confidenceCandidate
+		out.Confidence = Possible
 	}
-	out.Rationale = rationale(m)
+	out.Rationale = s.rationale(h)
 	return out
 }
 
-// refs are the members of all occurrences, and those of the middle one, which is in the steady part of the run.
-func refs(at []chain.Occurrence) (members, example []chain.Ref) {
-	for n, o := range at {
+// splitOf is the row of a candidate without what can be done about it.
+func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) FuseRow {
+	var members, example []chain.Ref
+	for n, o := range c.At {
 		from := len(members)
-		for _, i := range o.Members() {
+		for _, i := range o.Acts {
 			members = append(members, chain.Ref{Part: o.Trace.Part, Act: i})
 		}
-		if n == len(at)/2 {
+		if n == len(c.At)/2 {
 			example = members[from:]
 		}
 	}
-	return members, example
+	out := a.fuseRow(s, p, Split, members, example, len(c.At), c.NS)
+	at := placeOf(c.At[0].Kernel(), trace.Time(c.At[0].Trace.Acts[c.At[0].Acts[0]].Start))
+	out.First = &at
+	return out
 }
 
 // gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU waits for the
@@ -72,13 +74,26 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 }
 
 // rationale says what a chain rests on, and what else speaks of its kernels.
-func rationale(m *chain.Match) string {
-	why := []string{"Split: known fused path not used.", m.Pattern.Rationale}
-	if len(m.Also) > 0 {
-		why = append(why, "Other paths for the same kernels: "+strings.Join(m.Also, "; ")+".")
+func (s *stageWork) rationale(h *path) string {
+	why := []string{h.pattern.Rationale}
+	var also, near []string
+	for _, p := range h.others {
+		also = append(also, p.Pattern)
 	}
-	if len(m.Near) > 0 {
-		why = append(why, "Shares kernels with: "+strings.Join(m.Near, "; ")+"; the gains do not add up.")
+	for _, c := range h.Also {
+		inner := s.paths[c]
+		for _, p := range append([]*fusion.Pattern{inner.pattern}, inner.others...) {
+			also = append(also, p.Pattern)
+		}
+	}
+	for _, c := range h.Near {
+		near = append(near, s.paths[c].pattern.Pattern)
+	}
+	if len(also) > 0 {
+		why = append(why, "Other paths for these kernels: "+strings.Join(also, "; ")+".")
+	}
+	if len(near) > 0 {
+		why = append(why, "Shares kernels with: "+strings.Join(near, "; ")+"; the gains do not add up.")
 	}
 	return strings.Join(why, " ")
 }
@@ -98,7 +113,7 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 		if len(p.Active)+len(p.ActiveSteps) == 0 || !a.ofServer(p) || !where.suits(p) {
 			continue
 		}
-		steps := a.registry.Set(p.ActiveSteps)
+		steps := a.registry.Set(p.ActiveSteps...)
 		active := make([]bool, len(seqs.Sorts))
 		for k, sort := range seqs.Sorts {
 			active[k] = seqs.Sets[k]&steps != 0 || a.steps.IsActive(i, sort)
@@ -115,12 +130,12 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 				}
 			}
 		}
-		if s.share(h.ns) >= max(p.MinSharePct, a.MinSharePct) {
+		if s.share(h.ns) >= a.MinSharePct {
 			hits = append(hits, h)
 		}
 	}
 	slices.SortStableFunc(hits, func(x, y hit) int {
-		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(y.p.Priority, x.p.Priority), cmp.Compare(x.p.Pattern, y.p.Pattern))
+		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
 	})
 	for _, h := range hits {
 		// Patterns of several servers may name the same kernel; one row is enough.
@@ -130,9 +145,9 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 		}
 		seen[id] = true
 		middle := len(h.at) / 2
-		r := a.fuseRow(s, h.p, fuseActive, h.at, h.at[middle:middle+1], len(h.at), h.ns)
-		r.State, r.Action = stateActive, "in use"
-		r.Rationale = "Fused path active: already in use. " + h.p.Rationale
+		r := a.fuseRow(s, h.p, InUse, h.at, h.at[middle:middle+1], len(h.at), h.ns)
+		r.State, r.Action = StateActive, "in use"
+		r.Rationale = h.p.Rationale
 		out = append(out, r)
 	}
 	return out
@@ -141,12 +156,12 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 // fuseRow fills what split and active rows have in common. members are the
 // kernels of all occurrences, example those of the middle one, which is in the
 // steady part of the run.
-func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members, example []chain.Ref, occurrences int, ns int64) FuseRow {
-	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: confidenceCandidate, RelatedUS: micros(ns), SharePct: s.share(ns),
+func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, members, example []chain.Ref, occurrences int, ns int64) FuseRow {
+	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: Possible, RelatedUS: micros(ns), SharePct: s.share(ns),
 		Occurrences: occurrences, Evidence: []Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
-	if out.SharePct >= p.LikelySharePct {
-		out.Confidence = confidenceConfirmed
+	if kind == InUse || out.SharePct >= likelyShare {
+		out.Confidence = Confirmed
 	}
 	type sum struct {
 		id int32
@@ -169,7 +184,7 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind string, members
 		kernels = add(kernels, act.Kernel, act.End-act.Start)
 		sites = add(sites, act.Site, act.End-act.Start)
 	}
-	if kind == fuseActive {
+	if kind == InUse {
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {

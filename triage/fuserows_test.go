@@ -123,8 +123,6 @@ var rowTruth = []struct {
 	{pattern: "AllReduce + residual + RMSNorm", where: anyGPU, active: []string{pattern("1")}, split: []string{kReduce, kNorm}},
 	{pattern: "MoE finalize + AllReduce + RMSNorm", where: hopper, active: []string{"void moefinalize_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(x)"}},
 	{pattern: "Fused model prologue: norm, RoPE and cache write", where: anyGPU, active: []string{"void fusedDeepseekV4QNormRopeKVRopeQuantInsertKernel<128>(x)"}},
-	{pattern: "Decomposed RMSNorm", where: anyGPU, split: []string{kSquare, kMean, kAdd, kRsqrt, kMul, kMul}},
-	{pattern: "Decomposed rotary embedding", where: anyGPU, split: []string{kMul, kNeg, kCat, kMul, kAdd}},
 }
 
 // invisible are rows whose path leaves no trace of its own in the names of kernels: merged weights and names of ops.
@@ -164,7 +162,7 @@ var serverNames = map[string]string{"sglang": "SGLang", "vllm": "vLLM", "trtllm"
 // TestEveryRegistryRow: of each row, on each kind of GPU and in each server that it names, the fused kernel is found where the
 // path exists and the chain says whether it can be had; no chain is found where the fused kernel runs.
 func TestEveryRegistryRow(t *testing.T) {
-	reg := fusion.Default()
+	reg := fusion.Load()
 	rows := 0
 	for i := range reg.Patterns {
 		p := &reg.Patterns[i]
@@ -188,17 +186,17 @@ func TestEveryRegistryRow(t *testing.T) {
 		truth := rowTruth[k]
 		for _, server := range p.Frameworks {
 			for gpu := range gpus {
-				run := func(kernels ...string) (states map[string]string, mentioned string) {
+				run := func(kernels ...string) (states map[string]triage.FuseState, mentioned string) {
 					kernels = append([]string{kProduct}, append(kernels, kProduct, kCore)...)
 					r, err := triage.Analyze(t.Context(), input(t, layersWithOps(gpu, kernels...), "x"), triage.Options{Framework: serverNames[server], Model: truth.model, TPSize: 8})
 					if err != nil {
 						t.Fatal(err)
 					}
-					states = map[string]string{}
+					states = map[string]triage.FuseState{}
 					for _, f := range r.Stages[0].Fuse {
-						states[f.Kind+" "+f.Pattern] = f.State
+						states[string(f.Kind)+" "+f.Pattern] = f.State
 						mentioned += f.Rationale
-						if f.State == "not on this platform" && f.EstimatedGainUS != 0 {
+						if f.State == triage.StateElsewhere && f.EstimatedGainUS != 0 {
 							t.Errorf("%s on %s: a gain where the path does not exist", f.Pattern, gpu)
 						}
 					}
@@ -209,7 +207,7 @@ func TestEveryRegistryRow(t *testing.T) {
 				for _, fused := range truth.active {
 					rows++
 					states, _ := run(strings.Split(fused, " & ")...)
-					if got := states["active "+p.Pattern] == "active"; got != exists && !sameKernels(states, p.Pattern) {
+					if got := states["active "+p.Pattern] == triage.StateActive; got != exists && !sameKernels(states, p.Pattern) {
 						t.Errorf("%s: active %v, want %v, with %.60s: %v", name, got, exists, fused, states)
 					}
 					for row := range states {
@@ -229,10 +227,10 @@ func TestEveryRegistryRow(t *testing.T) {
 					t.Errorf("%s: missed: %v", name, states)
 				case !ok: // a row with the same kernels is better, and names this one
 				case truth.open:
-					if state != "open upstream" {
+					if state != triage.StateOpen {
 						t.Errorf("%s: state %s, want open", name, state)
 					}
-				case (state == "not on this platform") == exists:
+				case (state == triage.StateElsewhere) == exists:
 					t.Errorf("%s: state %s, but it exists: %v", name, state, exists)
 				}
 			}
@@ -245,7 +243,7 @@ func TestEveryRegistryRow(t *testing.T) {
 }
 
 // sameKernels says that another active row stands for the same kernel: one is enough.
-func sameKernels(states map[string]string, pattern string) bool {
+func sameKernels(states map[string]triage.FuseState, pattern string) bool {
 	for row := range states {
 		if strings.HasPrefix(row, "active ") && row != "active "+pattern {
 			return true

@@ -1,61 +1,14 @@
 package triage_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
 
-	"github.com/llmstrata/strata/internal/demo"
-	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
-
-// FuzzRegistry reads any bytes as a fusion file and as a catalogue, and analyses
-// a trace with what is accepted.
-func FuzzRegistry(f *testing.F) {
-	tr, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range []string{"fusion.json", "catalog.json"} {
-		data, err := os.ReadFile(filepath.Join("..", "internal", "fusion", "data", name))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := fusion.Load(bytes.NewReader(data))
-		if err != nil && !errors.Is(err, fusion.ErrRegistry) {
-			t.Errorf("Load: %v, want ErrRegistry", err)
-		}
-		_, ferr := fusion.LoadFamilies(bytes.NewReader(data))
-		if ferr != nil && !errors.Is(ferr, fusion.ErrRegistry) {
-			t.Errorf("LoadFamilies: %v, want ErrRegistry", ferr)
-		}
-		if err != nil {
-			return // a registry may be refused
-		}
-		r, err := triage.Analyze(t.Context(), input(t, tr, "x"), triage.Options{Registry: data})
-		if err != nil {
-			t.Fatalf("Analyze refuses a registry that Load takes: %v", err)
-		}
-		if err := r.WriteMarkdown(io.Discard); err != nil {
-			t.Error(err)
-		}
-		if _, err := json.Marshal(r); err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // FuzzBundle joins any text with itself, as two reports would be. What holds control characters is refused.
 func FuzzBundle(f *testing.F) {

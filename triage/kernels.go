@@ -37,8 +37,9 @@ type stageWork struct {
 	acts  int
 
 	seqs       *chain.Sequences
-	chains     []*chain.Match     // worth a row, the best first
-	candidates []*chain.Candidate // worth a row, most time first
+	chains     []*chain.Candidate         // that a registry has a path for, worth a row, the best first
+	paths      map[*chain.Candidate]*path // of chains
+	candidates []*chain.Candidate         // other runs worth a row, most time first
 	exposure   *Exposure
 	exchanges  map[int32]*exchange // by kernel
 	outside    int                 // activities in no pass

@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"bytes"
 	"sync"
 
 	"github.com/llmstrata/strata/internal/fusion"
@@ -17,9 +16,6 @@ type Options struct {
 	// OverlapLimit is how many rows of the overlap table a stage lists at
 	// most. 0: five. −1: no limit.
 	OverlapLimit int
-	// Registry is the text of a registry of fused paths that replaces the
-	// built-in one; docs/triage.md says how it is written. Empty: the built-in one.
-	Registry []byte
 	// Framework is the server that made the traces. "": found out.
 	Framework string
 	// Model is the model that was served. "": what the server said.
@@ -39,7 +35,7 @@ const defaultMinSharePct = 1.0
 const defaultOverlapLimit = 5
 
 // defaultRegistry is read once; analyses only read it.
-var defaultRegistry = sync.OnceValue(fusion.Default)
+var defaultRegistry = sync.OnceValue(fusion.Load)
 
 // complete fills in the defaults.
 func (o Options) complete() Options {
@@ -53,12 +49,4 @@ func (o Options) complete() Options {
 		o.OverlapLimit = defaultOverlapLimit
 	}
 	return o
-}
-
-// registry is the registry to look fused paths up in.
-func (o Options) registry() (*fusion.Registry, error) {
-	if len(o.Registry) == 0 {
-		return defaultRegistry(), nil
-	}
-	return fusion.Load(bytes.NewReader(o.Registry))
 }

@@ -98,32 +98,27 @@ func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 
 // overlapNote says how far to trust the table.
 func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
-	streams := 0
-	for _, w := range s.parts {
-		used := slices.DeleteFunc(w.CountByQueue(s.index), func(n int) bool { return n == 0 })
-		streams = max(streams, len(used))
-	}
-	var b strings.Builder
+	var out []string
 	if known := chain.Once(rows, func(r OverlapRow) []string { return r.Known }); len(known) > 0 {
-		fmt.Fprintf(&b, "Known to hide such exchanges (--catalog NAME has where they are written): %s. ", strings.Join(known, "; "))
+		out = append(out, fmt.Sprintf("Known to hide such exchanges (--catalog NAME has where they are written): %s.", strings.Join(known, "; ")))
 	}
 	if not := chain.Once(rows, func(r OverlapRow) []string { return r.NotHere }); len(not) > 0 {
-		fmt.Fprintf(&b, "Of no use here: %s. ", strings.Join(not, "; "))
+		out = append(out, fmt.Sprintf("Of no use here: %s.", strings.Join(not, "; ")))
 	}
-	if len(rows) == 0 {
-		fmt.Fprintf(&b, "No exposed communication that compute of its own layer could hide, of %.1f%% of the steps or more. ", worthOverlap)
+	switch {
+	case len(rows) > 0:
+	case len(s.exchanges) == 0:
+		out = append(out, "No communication, so nothing to hide.")
+	default:
+		out = append(out, fmt.Sprintf("Compute of the same layers can hide less communication than %s of the steps.", pct(worthOverlap)))
 	}
 	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
-		fmt.Fprintf(&b, "Of %s of exposed communication (%s of the steps) no bound is known: no layer holds it with compute that could hide it. ", nanos(outsideLayers(x)), pct(percent(outsideLayers(x), x.WallNS)))
+		out = append(out, fmt.Sprintf("No bound is known for %s of exposed communication (%s of the steps): its layers have no compute to hide it.", nanos(outsideLayers(x)), pct(percent(outsideLayers(x), x.WallNS))))
 	}
-	if streams == 1 {
-		b.WriteString("All work is on one stream, so nothing overlaps and every kernel is exposed. ")
+	if len(rows) > 0 {
+		out = append(out, "A trace shows what overlapped, not what may legally overlap.")
 	}
-	if a.report.Mode == modeSingle && unresolvedShare(s) > mostTime {
-		b.WriteString("Most kernels have no source line; " + howToMap(s) + ". ")
-	}
-	b.WriteString("A trace shows what overlapped, not what may legally overlap.")
-	return b.String()
+	return strings.Join(out, " ")
 }
 
 // outsideLayers is the exposed communication that no compute of its layer could hide.
@@ -136,17 +131,8 @@ func outsideLayers(x *Exposure) int64 {
 	return 0
 }
 
-const mostTime = 0.5 // more is most
-
-// howToMap says what would give the stage's kernels source lines.
-func howToMap(s *stageWork) string {
-	if slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.Len(event.LanePython) > 0 || w.HasCallStacks() }) {
-		return "give a mapping trace (CUDA graphs off) for one"
-	}
-	return "this trace holds no Python frames: record with stacks (with_stack), or give a mapping trace that has them"
-}
-
-func unresolvedShare(s *stageWork) float64 {
+// unresolved is the share of the stage's time without a source line, in percent, and what would give it one.
+func (s *stageWork) unresolved() (pct float64, fix string) {
 	var none int64
 	for i := range s.rows {
 		for _, st := range s.rows[i].sites {
@@ -155,20 +141,10 @@ func unresolvedShare(s *stageWork) float64 {
 			}
 		}
 	}
-	return ratio(none, s.ns)
-}
-
-// unresolvedPct is the share of the stage's time without any source line, a replay's apart.
-func (s *stageWork) unresolvedPct() float64 {
-	var none int64
-	for i := range s.rows {
-		for _, st := range s.rows[i].sites {
-			if st.Site == activity.SiteUnresolved {
-				none += st.Ns
-			}
-		}
+	if slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.Len(event.LanePython) > 0 || w.HasCallStacks() }) {
+		return percent(none, s.ns), "pass a trace with CUDA graphs off with --mapping-input"
 	}
-	return percent(none, s.ns)
+	return percent(none, s.ns), "the trace holds no Python frames; record with stacks (with_stack), or pass a trace that has them with --mapping-input"
 }
 
 // Launch is one activity of a stage as the tables count it.

@@ -210,7 +210,7 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		}
 	}
 	if s.UnresolvedPct >= r.MinSharePct && s.UnresolvedPct > 0 {
-		m.para("No source line is recorded for %s of GPU time.", pct(s.UnresolvedPct))
+		m.para("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
 	}
 	if hidden > 0 {
 		m.para("%s below %s of GPU time or beyond the limit.", count(hidden, "more row"), pct(r.MinSharePct))
@@ -379,6 +379,9 @@ func (m *page) operators(_ *Report, s *StageReport) {
 	m.table(t)
 }
 
+// notableShared is from which share of the steps on, in percent, overlap is worth a table.
+const notableShared = 1
+
 // exposure writes what runs alone and what beside other work.
 func (m *page) exposure(_ *Report, s *StageReport) {
 	x := s.Exposure
@@ -387,34 +390,44 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		return
 	}
 	rows := x.Rows
-	serial := x.SharedNS == 0
+	serial := percent(x.SharedNS, x.WallNS) < notableShared
 	if serial { // each row would say that it is exposed
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r ExposureRow) bool {
 			return r.Category != string(classify.CategoryCommunication) && r.Category != string(classify.CategoryMemory)
 		})
-		m.para("Nothing overlaps: all work is exposed, %s of %s; the rest is idle.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS))
+		m.para("Kernels run one at a time for %s of %s; the rest is idle.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS))
 	}
-	t := table.New(table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Waiting"), table.Number("Hidden"),
-		table.Number("Streams"), table.Number("Could hide at most"), table.Number("Longest alone"), table.Number("at"), table.Code("Kernel"))
+	// Without communication two columns hold nothing.
+	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
+	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Hidden"), table.Number("Streams")}
+	if exchanges {
+		cols = append(cols, table.Number("Waiting"), table.Number("Could hide at most"))
+	}
+	t := table.New(append(cols, table.Number("Longest alone"), table.Number("at"), table.Code("Kernel"))...)
 	for _, r := range rows {
-		bound, worst, at, kernel, waiting := table.None, table.None, table.None, "", table.None
-		if r.BoundNS > 0 {
-			bound = nanos(r.BoundNS)
+		cells := []string{r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS), fmt.Sprint(r.Streams)}
+		if exchanges {
+			bound, waiting := table.None, table.None
+			if r.BoundNS > 0 {
+				bound = nanos(r.BoundNS)
+			}
+			if r.WaitingBy != "" {
+				waiting = nanos(r.WaitingNS)
+			}
+			cells = append(cells, waiting, bound)
 		}
-		if r.WaitingBy != "" {
-			waiting = nanos(r.WaitingNS)
-		}
+		worst, at, kernel := table.None, table.None, ""
 		if len(r.Worst) > 0 {
 			w := r.Worst[0]
 			worst, at, kernel = nanos(int64(w.EndNS-w.StartNS)), clock(int64(w.StartNS)), w.Kernel
 		}
-		t.Row(r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), waiting, nanos(r.HiddenNS), fmt.Sprint(r.Streams), bound, worst, at, kernel)
+		t.Row(append(cells, worst, at, kernel)...)
 	}
 	if len(rows) > 0 {
 		m.table(t)
 	}
 	if !serial {
-		m.para("The steps take %s: exposed work above, %s shared by several categories, %s idle.", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
+		m.para("Of %s of steps, kernels of several categories share %s; the GPU is idle for %s.", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
 	}
 	for _, r := range rows {
 		if why := r.waiting(x.WallNS); why != "" {
@@ -429,7 +442,7 @@ func (r *ExposureRow) waiting(wall int64) string {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
-		return "Exposed communication is not divided into waiting and transfer: no other rank tells it, and no pass repeats one collective in eight layers."
+		return "Waiting and transfer cannot be told apart: the trace has one rank, and no pass repeats a collective in eight layers."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s", nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
 		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, wall)), waitingWays[r.WaitingBy].how)
@@ -476,10 +489,10 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None
-		if f.Kind == fuseSplit && f.EstimatedGainUS > 0 {
+		if f.Kind == Split && f.EstimatedGainUS > 0 {
 			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
 		}
-		t.Row(f.Pattern, cmp.Or(f.State, f.Kind), f.Confidence, gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences))
+		t.Row(f.Pattern, f.Status(), string(f.Confidence), gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences))
 	}
 	m.table(t)
 	for i := range s.Fuse {
@@ -488,7 +501,7 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 	m.printf("\n")
 }
 
-// fuseDetails says what to do about a row, and what it rests on.
+// fuseDetails says what to do about a row, and what it rests on; of a row with nothing to do only why.
 func (m *page) fuseDetails(f *FuseRow) {
 	var b strings.Builder
 	sentence := func(name, value string) {
@@ -496,22 +509,21 @@ func (m *page) fuseDetails(f *FuseRow) {
 			fmt.Fprintf(&b, " %s: %s.", name, strings.TrimSuffix(value, "."))
 		}
 	}
-	if f.Kind == fuseSplit {
-		sentence("Fix", f.Action)
-		sentence("Gain", f.Gain.text())
-	}
-	sentence("First", first(f.First))
 	var evidence []string
 	for _, e := range f.Evidence {
 		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
 	}
-	sentence("Kernels", strings.Join(evidence, ", "))
-	sentence("From", m.codes(f.CurrentLocations))
-	if f.Kind == fuseSplit {
-		sentence("E.g. GPU activities", strings.ReplaceAll(strings.Trim(fmt.Sprint(f.ExampleKernels), "[]"), " ", ", "))
-		sentence("Fused path", m.codes(f.CandidatePaths))
+	if f.Kind == Split {
+		sentence("Fix", f.Action)
+		sentence("Gain", f.Gain.text())
 	}
-	b.WriteString(" " + f.Rationale)
+	sentence("Kernels", strings.Join(evidence, ", "))
+	sentence("First", first(f.First))
+	sentence("From", m.codes(f.CurrentLocations))
+	if f.Kind == Split && (f.State.Asks() || f.State == "") {
+		sentence("Source", m.codes(f.CandidatePaths))
+		b.WriteString(" " + f.Rationale)
+	}
 	if !m.text {
 		m.printf("- **%s.**%s\n", table.EscapeMarkdown(f.Pattern), b.String())
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -99,8 +100,9 @@ type StageReport struct {
 	// those launches, most first. Empty where nothing was replayed.
 	ReplaySources []Location `json:"replay_sources"`
 
-	// UnresolvedPct is the percentage of GPU time for which no source line is recorded.
+	// UnresolvedPct is the percentage of GPU time for which no source line is known, UnresolvedFix what would give it one.
 	UnresolvedPct float64 `json:"unresolved_pct"`
+	UnresolvedFix string  `json:"unresolved_fix"`
 
 	Kernels    []KernelRow   `json:"kernels"`     // kernels by time, those below the bar too
 	HiddenRows int           `json:"hidden_rows"` // kernel rows beyond the limit
@@ -235,38 +237,52 @@ type OverlapRow struct {
 	NotHere        []string `json:"not_here,omitempty"`     // ways that are of no use here, with the condition that fails
 }
 
-// What a fuse row found.
+// FuseKind says what a fuse row found.
+type FuseKind string
+
+// The kinds of fuse rows.
 const (
-	fuseActive = "active" // the fused kernel is in use
-	fuseSplit  = "split"  // the unfused chain is in use: the opportunity
+	InUse FuseKind = "active" // the fused kernel is in use
+	Split FuseKind = "split"  // the unfused chain is in use: the opportunity
+)
+
+// Confidence of a fuse row.
+type Confidence string
+
+// The confidences of fuse rows.
+const (
+	Confirmed Confidence = "Confirmed" // its share is that of a typical occurrence, and nothing about it is open
+	Possible  Confidence = "Candidate" // smaller, or something about it is not known
 )
 
 // FuseRow is one line of the fuse table.
 type FuseRow struct {
-	Pattern          string   `json:"pattern"`           // name of the fusion
-	Kind             string   `json:"kind"`              // "active" or "split"
-	Confidence       string   `json:"confidence"`        // "Confirmed" or "Candidate"
-	RelatedUS        float64  `json:"related_us"`        // time of the evidence kernels only
-	SharePct         float64  `json:"share_pct"`         // percent of the stage's GPU time
-	Occurrences      int      `json:"occurrences"`       // chains, or launches of the fused kernel
-	Evidence         []Share  `json:"evidence"`          // its kernels
-	ExampleKernels   []int    `json:"example_kernels"`   // indices in the trace's GPU lane, of one occurrence
-	CurrentLocations []string `json:"current_locations"` // source lines of its kernels now
-	CandidatePaths   []string `json:"candidate_paths"`   // sources of fused kernels for it
-	EstimatedGainUS  float64  `json:"estimated_gain_us"` // GPU time, likely; 0 for active rows
-	Gain             Gain     `json:"gain"`              // what one kernel in place of these saves
+	Pattern          string     `json:"pattern"`           // name of the fusion
+	Kind             FuseKind   `json:"kind"`              // what was found
+	Confidence       Confidence `json:"confidence"`        // how sure that something can be won
+	RelatedUS        float64    `json:"related_us"`        // time of the evidence kernels only
+	SharePct         float64    `json:"share_pct"`         // percent of the stage's GPU time
+	Occurrences      int        `json:"occurrences"`       // chains, or launches of the fused kernel
+	Evidence         []Share    `json:"evidence"`          // its kernels
+	ExampleKernels   []int      `json:"example_kernels"`   // indices in the trace's GPU lane, of one occurrence
+	CurrentLocations []string   `json:"current_locations"` // source lines of its kernels now
+	CandidatePaths   []string   `json:"candidate_paths"`   // sources of fused kernels for it
+	EstimatedGainUS  float64    `json:"estimated_gain_us"` // GPU time, likely; 0 for active rows
+	Gain             Gain       `json:"gain"`              // what one kernel in place of these saves
 	// State says what can be done about the row, Action how: the flag that turns a
-	// path on and since when it is there, or why it cannot be had. States: "active", "available", "not on this platform",
-	// "not for this model", "not at this size", "open upstream", "unknown".
-	State  string `json:"state"`
-	Action string `json:"action"`
+	// path on and since when it is there, or why it cannot be had.
+	State  FuseState `json:"state"`
+	Action string    `json:"action"`
 	// GainPct is what the steps are shorter, the middle of Gain's interval, as a share of their time; First is where the chain
 	// occurs first, nil for active rows.
-	GainPct   float64 `json:"gain_pct"`
-	First     *Place  `json:"first,omitempty"`
-	Rationale string  `json:"rationale"`
-	Origin    string  `json:"origin"` // mainline, upstream or inflight
+	GainPct   float64       `json:"gain_pct"`
+	First     *Place        `json:"first,omitempty"`
+	Rationale string        `json:"rationale"`
+	Origin    fusion.Origin `json:"origin"` // where the fused path lives
 }
+
+// Status is what tables say of a row: its state, of the published rule its kind.
+func (f *FuseRow) Status() string { return cmp.Or(string(f.State), string(f.Kind)) }
 
 // Gain is what one kernel in place of several saves, over all occurrences.
 type Gain struct {
@@ -283,17 +299,29 @@ type Gain struct {
 	Launches     int     `json:"launches"`       // how many fewer there are
 }
 
-// States of a fuse row.
+// FuseState says what can be done about a fuse row.
+type FuseState string
+
+// The states of fuse rows.
 const (
-	stateActive    = "active"               // the fused kernel is in use
-	stateAvailable = "available"            // it can be turned on
-	stateElsewhere = "not on this platform" // it exists, on another platform or architecture
-	stateModel     = "not for this model"   // it exists, in the code of other models
-	stateTooLarge  = "not at this size"     // the steps are larger than the path takes
-	stateOpen      = "open upstream"        // a change that is not merged
-	stateUnknown   = "unknown"              // whether it can be had is not known
-	stateNone      = "no known path"        // found by its data flow; no fused kernel of the server is known
+	StateActive    FuseState = "active"               // the fused kernel is in use
+	StateAvailable FuseState = "available"            // it can be turned on
+	StateElsewhere FuseState = "not on this platform" // it exists, on another platform or architecture
+	StateModel     FuseState = "not for this model"   // it exists, in the code of other models
+	StateTooLarge  FuseState = "not at this size"     // the steps are larger than the path takes
+	StateOpen      FuseState = "open upstream"        // a change that is not merged
+	StateUnknown   FuseState = "unknown"              // whether it can be had is not known
+	StateNone      FuseState = "no known path"        // found by its data flow; no fused kernel of the server is known
 )
+
+// states says of each state whether a gain is given, and whether there is something to do.
+var states = map[FuseState]struct{ gains, asks bool }{
+	StateActive: {}, StateAvailable: {true, true}, StateElsewhere: {}, StateModel: {}, StateTooLarge: {},
+	StateOpen: {true, false}, StateUnknown: {true, true}, StateNone: {true, false},
+}
+
+// Asks reports whether a row in this state asks for action.
+func (s FuseState) Asks() bool { return states[s].asks }
 
 // Place is where something begins, or a stretch of time.
 type Place struct {

@@ -8,7 +8,6 @@ import (
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
-	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // place is where a stage ran.
@@ -39,7 +38,7 @@ func (s *stageWork) place() place {
 
 // suits reports whether a path exists at the place, as far as that is known.
 func (at place) suits(p *fusion.Pattern) bool {
-	o, of, _ := fusion.Worst(p.Requirements().Judge(&fusion.Setting{Platform: at.platform, Arch: at.arch}))
+	o, of, _ := fusion.Worst(p.Requires.Judge(&fusion.Setting{Platform: at.platform, Arch: at.arch}))
 	return o != fusion.Fails || of != fusion.OfPlatform
 }
 
@@ -53,9 +52,9 @@ func (a *analysis) setting(at place, tokens int64) *fusion.Setting {
 }
 
 // state says what can be done about a chain that is not fused, and how. sure says that no condition is left open.
-func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action string, sure bool) {
+func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState, action string, sure bool) {
 	server := serverKey(a.report.Framework)
-	outcome, of, texts := fusion.Worst(p.Requirements().Judge(at))
+	outcome, of, texts := fusion.Worst(p.Requires.Judge(at))
 	why := strings.Join(texts, "; ")
 	how := howTo(p)
 	if p.Since != "" {
@@ -65,22 +64,22 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action s
 		how += ". Requires " + p.Limits
 	}
 	switch {
-	case p.Origin == fusion.OriginInflight:
-		return stateOpen, strings.Join(p.CandidatePaths, ", "), false
+	case p.Origin == fusion.Inflight:
+		return StateOpen, strings.Join(p.CandidatePaths, ", "), false
 	case outcome == fusion.Fails && of == fusion.OfPlatform:
-		return stateElsewhere, "nothing here: it exists on " + why, false
+		return StateElsewhere, "none here: " + why, false
 	case outcome == fusion.Fails && of == fusion.OfModel:
-		return stateModel, "nothing here: it is for " + why, false
+		return StateModel, "none here: " + why, false
 	case outcome == fusion.Fails:
-		return stateTooLarge, "nothing at this size: it takes " + why, false
-	case len(p.Models) > 0 && at.Model == "":
-		return stateUnknown, "the model is not known, and only that of some has it (--model says which it is): " + how, false
-	case server == "" && !p.AnyServer:
+		return StateTooLarge, "none at this size: " + why, false
+	case len(p.Requires.Models) > 0 && at.Model == "":
+		return StateUnknown, "pass --model: only the code of some models has it. " + how, false
+	case server == "":
 		names := make([]string, len(p.Frameworks))
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return stateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + how, false
+		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + how, false
 	}
 	if outcome == fusion.Unknown {
 		how += ". Unknown here: " + why
@@ -88,21 +87,21 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state, action s
 	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {
 	case p.Doubtful:
-		return stateAvailable, how + "; it was slower where it was measured", false
-	case p.Switch == "" && p.Default == "":
-		return stateUnknown, "whether and how it is turned on is not known: " + how, false
+		return StateAvailable, how + "; it was slower where it was measured", false
+	case p.Switch == "" && p.Default == fusion.DefaultUnknown:
+		return StateUnknown, "whether and how it is turned on is not known: " + how, false
 	}
-	return stateAvailable, how, sure
+	return StateAvailable, how, sure
 }
 
 // howTo says how a path is turned on.
 func howTo(p *fusion.Pattern) string {
 	switch {
-	case p.Switch != "" && p.Default == "on":
+	case p.Switch != "" && p.Default == fusion.On:
 		return "Enable with " + p.Switch + " (on by default)"
 	case p.Switch != "":
 		return "Enable with " + p.Switch
-	case p.Default == "on":
+	case p.Default == fusion.On:
 		return "On by default: update the server, or check its limits"
 	}
 	return "No switch is known"
@@ -129,12 +128,6 @@ func placeOf(k layer.Kernel, at trace.Time) Place {
 		}
 	}
 	return out
-}
-
-// firstPlace is where an occurrence begins.
-func firstPlace(o chain.Occurrence) *Place {
-	at := placeOf(o.Kernel(), trace.Time(o.Trace.Acts[o.Members()[0]].Start))
-	return &at
 }
 
 // wall is the time of the stage's steps over all devices, and how much of it is idle; where there are no passes, from the

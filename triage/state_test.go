@@ -53,32 +53,33 @@ func TestFuseStates(t *testing.T) {
 	for _, tt := range []struct {
 		name, server, gpu, launch string
 		kernels                   []string
-		pattern, want             string // want "": no row
+		pattern                   string
+		want                      triage.FuseState // "": no row
 	}{
-		{"compiled norms behind all-reduces", "vLLM", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, "available"},
-		{"the same on a GPU without the path", "vLLM", "NVIDIA A100-SXM4-80GB", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, "not on this platform"},
-		{"the same of no known server", "PyTorch", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, "AllReduce + residual + RMSNorm", "unknown"},
-		{"a fused all-reduce", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("1"), attention}, sglangRow, "active"},
-		{"a plain one of the same kernel", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("0"), plainNorm, attention}, sglangRow, "available"},
-		{"a one-shot one without a norm", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlOneShot, plainNorm, attention}, sglangRow, "available"},
-		{"a fused path in two kernels", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlTwoShot, mnnvlNorm, attention}, sglangRow, "active"},
-		{"AITER's in two kernels", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, aiterScatter, aiterNorm, attention}, aiterRow, "active"},
+		{"compiled norms behind all-reduces", "vLLM", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateAvailable},
+		{"the same on a GPU without the path", "vLLM", "NVIDIA A100-SXM4-80GB", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, vllmRow, triage.StateElsewhere},
+		{"the same of no known server", "PyTorch", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, vllmAR, inductorNorm, attention}, sglangRow, triage.StateUnknown},
+		{"a fused all-reduce", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("1"), attention}, sglangRow, triage.StateActive},
+		{"a plain one of the same kernel", "SGLang", "NVIDIA H100 80GB HBM3", "cudaLaunchKernel", []string{product, pattern("0"), plainNorm, attention}, sglangRow, triage.StateAvailable},
+		{"a one-shot one without a norm", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlOneShot, plainNorm, attention}, sglangRow, triage.StateAvailable},
+		{"a fused path in two kernels", "SGLang", "NVIDIA B200", "cudaLaunchKernel", []string{product, mnnvlTwoShot, mnnvlNorm, attention}, sglangRow, triage.StateActive},
+		{"AITER's in two kernels", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, aiterScatter, aiterNorm, attention}, aiterRow, triage.StateActive},
 		{"which is no path of NVIDIA's", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, aiterScatter, aiterNorm, attention}, sglangRow, ""},
-		{"a path of NVIDIA's on AMD", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, plainNorm, plainNorm, "rotary_embedding_kernel", attention}, "In-place QK RMSNorm", "not on this platform"},
+		{"a path of NVIDIA's on AMD", "SGLang", "AMD Instinct MI300X", "hipLaunchKernel", []string{product, plainNorm, plainNorm, "rotary_embedding_kernel", attention}, "Fused QK RMSNorm + RoPE", triage.StateElsewhere},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := triage.Analyze(t.Context(), input(t, layers(tt.gpu, tt.launch, tt.kernels...), "x"), triage.Options{Framework: tt.server})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := ""
+			got := triage.FuseState("")
 			for _, s := range r.Stages {
 				for _, f := range s.Fuse {
 					if f.Pattern != tt.pattern {
 						continue
 					}
 					got = f.State
-					if f.Action == "" || f.State != "available" && f.Kind == "split" && f.Confidence == "Confirmed" {
+					if f.Action == "" || f.State != triage.StateAvailable && f.Kind == triage.Split && f.Confidence == triage.Confirmed {
 						t.Errorf("row %+v has no action, or is confirmed where it cannot be had", f)
 					}
 				}
@@ -100,11 +101,11 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 	const row = "vLLM-origin AllReduce + RMSNorm (+ residual / quant)"
 	for _, tt := range []struct {
 		tokens, hidden, ranks int
-		want                  string
+		want                  triage.FuseState
 	}{
-		{128, 8192, 4, "available"}, {129, 8192, 4, "not at this size"}, {256, 4096, 4, "available"}, {257, 4096, 4, "not at this size"},
-		{2048, 8192, 2, "available"}, {33, 8192, 8, "not at this size"}, {32, 8192, 8, "available"},
-		{4096, 0, 4, "available"}, {1, 8192, 3, "not at this size"},
+		{128, 8192, 4, triage.StateAvailable}, {129, 8192, 4, triage.StateTooLarge}, {256, 4096, 4, triage.StateAvailable}, {257, 4096, 4, triage.StateTooLarge},
+		{2048, 8192, 2, triage.StateAvailable}, {33, 8192, 8, triage.StateTooLarge}, {32, 8192, 8, triage.StateAvailable},
+		{4096, 0, 4, triage.StateAvailable}, {1, 8192, 3, triage.StateTooLarge},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3"}}}
@@ -130,11 +131,11 @@ func TestCollectivesAreFusedUpToASize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		got := triage.FuseState("")
 		for _, f := range r.Stages[0].Fuse {
 			if f.Pattern == row {
 				got = f.State
-				if (f.EstimatedGainUS > 0) != (tt.want == "available") {
+				if (f.EstimatedGainUS > 0) != (tt.want == triage.StateAvailable) {
 					t.Errorf("%+v: gain %v µs in state %s", tt, f.EstimatedGainUS, f.State)
 				}
 			}
@@ -152,7 +153,7 @@ func TestExampleIsOfTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range r.Stages[0].Fuse {
-		if f.Kind == "split" && (f.Occurrences != 24 || len(f.ExampleKernels) != 2 || f.ExampleKernels[0] != 12*4+1 || f.ExampleKernels[1] != 12*4+2) {
+		if f.Kind == triage.Split && (f.Occurrences != 24 || len(f.ExampleKernels) != 2 || f.ExampleKernels[0] != 12*4+1 || f.ExampleKernels[1] != 12*4+2) {
 			t.Errorf("%s: %d occurrences, e.g. %v; want 24, e.g. the 13th layer's", f.Pattern, f.Occurrences, f.ExampleKernels)
 		}
 	}

@@ -47,7 +47,7 @@ func summarise(r *Report) string {
 		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))), pct(k.SharePct))
 	}
 	if top.IdlePct >= notableIdlePct {
-		fmt.Fprintf(&b, "; nothing runs on the GPU for %s of the time", pct(top.IdlePct))
+		fmt.Fprintf(&b, "; the GPU is idle %s of the time", pct(top.IdlePct))
 	}
 	b.WriteString(".")
 	s := b.String()

@@ -1,7 +1,6 @@
 package fusion
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -98,9 +97,9 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		add(OfPlatform, s.Arch != "", r.hasArch(s.Arch), "%s only", strings.Join(r.Archs, ", "))
 	}
 	if len(r.Models) > 0 {
-		model := strings.ToLower(s.Model)
-		has := slices.ContainsFunc(r.Models, func(w string) bool { return strings.Contains(model, w) })
-		add(OfModel, s.Model != "", has, "models %s only", strings.Join(r.Models, ", "))
+		model := foldModel(s.Model)
+		has := slices.ContainsFunc(r.Models, func(w string) bool { return strings.Contains(model, foldModel(w)) })
+		add(OfModel, s.Model != "", has, "the code of %s only", strings.Join(r.Models, ", "))
 	}
 	if r.MinTP > 0 {
 		add(OfSize, s.TP > 0, s.TP >= r.MinTP, "%d ranks at least", r.MinTP)
@@ -212,15 +211,9 @@ func (r *Requirements) Tokens(s *Setting) int64 {
 	return n
 }
 
-// Requirements are the conditions of a pattern.
-func (p *Pattern) Requirements() *Requirements {
-	r := p.Requires
-	r.Platforms, r.Archs, r.Models = p.Platforms, p.Archs, p.Models
-	r.MaxTokens, r.MaxMB = cmp.Or(p.MaxTokens, r.MaxTokens), p.MaxMB
-	if p.RequireTP {
-		r.MinTP = p.MinTPSize
-	}
-	return &r
+// foldModel is a model's name as it is compared: qwen3_moe, qwen3-moe and Qwen3Moe are one.
+func foldModel(name string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
 }
 
 func mebibytes(mb float64) int64 { return int64(mb * (1 << 20)) }

@@ -40,10 +40,10 @@ func fitting(r *fusion.Requirements) fusion.Setting {
 // TestConditionsDecide: of each path of the data, and of each condition on it: all hold in a setting that fits, one step to the
 // other side makes it fail and says the value, and without the value nothing is known.
 func TestConditionsDecide(t *testing.T) {
-	reg := fusion.Default()
+	reg := fusion.Load()
 	all := map[string]*fusion.Requirements{}
 	for i := range reg.Patterns {
-		all[reg.Patterns[i].Pattern] = reg.Patterns[i].Requirements()
+		all[reg.Patterns[i].Pattern] = &reg.Patterns[i].Requires
 	}
 	for i := range reg.Families {
 		all["family "+reg.Families[i].Pattern] = &reg.Families[i].Requires

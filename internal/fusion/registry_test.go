@@ -2,24 +2,77 @@ package fusion_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-func TestDefaultRegistryIsValid(t *testing.T) {
-	r := fusion.Default()
-	if len(r.Patterns) < 47 || len(r.Families) < 169 {
-		t.Fatalf("%d patterns and %d families, want at least 47 and 169", len(r.Patterns), len(r.Families))
+// TestRegistryHoldsTogether: what the data names exists, and each entry can be found and says where it comes from.
+func TestRegistryHoldsTogether(t *testing.T) {
+	r := fusion.Load()
+	if len(r.Patterns) < 47 || len(r.Families) < 169 || len(r.Steps) > 64 {
+		t.Fatalf("%d patterns, %d families, %d steps; want at least 47 and 169, at most 64", len(r.Patterns), len(r.Families), len(r.Steps))
 	}
+	steps, chains, patterns, families := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	once := func(seen map[string]bool, name string) {
+		if name == "" || seen[name] {
+			t.Errorf("%q is empty or used twice", name)
+		}
+		seen[name] = true
+	}
+	known := func(of string, names ...string) {
+		for _, n := range names {
+			if !steps[n] {
+				t.Errorf("%s: unknown step %q", of, n)
+			}
+		}
+	}
+	for _, s := range r.Steps {
+		known(s.Name, s.Requires...) // earlier ones
+		once(steps, s.Name)
+	}
+	for _, c := range r.Chains {
+		once(chains, c.Name)
+		if len(c.Steps) < 2 || c.Steps[0].Optional {
+			t.Errorf("chain %s: two steps must be given, the first not optional", c.Name)
+		}
+		for _, st := range c.Steps {
+			known(c.Name, append(st.Any, st.Without...)...)
+		}
+	}
+	used := map[string]bool{}
 	for _, p := range r.Patterns {
-		if len(p.Chain) == 0 && len(p.Active)+len(p.ActiveSteps) == 0 {
-			t.Errorf("%s can never be found", p.Pattern)
+		once(patterns, p.Pattern)
+		known(p.Pattern, p.ActiveSteps...)
+		used[p.Chain] = true
+		if p.Chain != "" && !chains[p.Chain] || p.Chain == "" && len(p.Active)+len(p.ActiveSteps) == 0 {
+			t.Errorf("%s can never be found: chain %q", p.Pattern, p.Chain)
+		}
+		if !slices.Contains(fusion.Origins(), p.Origin) || !slices.Contains([]fusion.Default{fusion.DefaultUnknown, fusion.On, fusion.Off}, p.Default) {
+			t.Errorf("%s: origin %q, default %q", p.Pattern, p.Origin, p.Default)
+		}
+		if len(p.Frameworks) == 0 || len(p.CandidatePaths) == 0 || p.Rationale == "" || p.Checked == "" {
+			t.Errorf("%s: no server, source, reason or date", p.Pattern)
+		}
+		for _, f := range p.Frameworks {
+			if server, ok := framework.ByName(framework.All(), f); !ok || !server.Server() {
+				t.Errorf("%s: framework %q", p.Pattern, f)
+			}
+		}
+	}
+	for _, c := range r.Chains {
+		if c.Do == "" && !used[c.Name] {
+			t.Errorf("nobody has chain %s", c.Name)
+		}
+	}
+	for _, f := range r.Families {
+		once(families, f.ID)
+		if f.Pattern == "" || f.Description == "" || f.Kind != fusion.Fused && f.Kind != fusion.Overlap || !slices.Contains(fusion.Origins(), f.Status) || len(f.Exchanges) > 0 && f.Kind != fusion.Overlap {
+			t.Errorf("family %s: %+v", f.ID, f)
 		}
 	}
 }
@@ -36,92 +89,30 @@ var removed = map[string]string{
 	"FlashInfer allreduce + post-op fusion family":            "TensorRT-LLM has kernels of its own",
 }
 
-// TestRegistryKeepsTheStartingPatterns compares bars with the registry that the
-// reference started from; paths and platforms are those of the sources.
+// TestRegistryKeepsTheStartingPatterns: each pattern of the registry that the reference started from is there, or removed for a reason.
 func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	data, err := os.ReadFile(testdata.Shared(t, "catalog/fusion-patterns.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var start struct {
-		Patterns []struct {
-			Pattern        string
-			Priority       int
-			MinSharePct    float64 `json:"min_share_pct"`
-			LikelySharePct float64 `json:"likely_share_pct"`
-		}
-	}
+	var start struct{ Patterns []struct{ Pattern string } }
 	if err := json.Unmarshal(data, &start); err != nil {
 		t.Fatal(err)
 	}
-	r := fusion.Default()
+	r := fusion.Load()
 	for _, want := range start.Patterns {
 		i := slices.IndexFunc(r.Patterns, func(p fusion.Pattern) bool { return p.Pattern == want.Pattern })
 		if i < 0 != (removed[want.Pattern] != "") {
 			t.Errorf("pattern %q: in the registry: %v; removed: %q", want.Pattern, i >= 0, removed[want.Pattern])
 		}
-		if i < 0 {
-			continue
-		}
-		got := r.Patterns[i]
-		if got.Priority != want.Priority || got.MinSharePct != want.MinSharePct || got.LikelySharePct != want.LikelySharePct || got.Checked == "" {
-			t.Errorf("pattern %q differs from the starting registry", want.Pattern)
-		}
 	}
 }
 
-// goodRegistry is the smallest useful fusion file.
-const goodRegistry = `{"schema": 3, "as_of": "2026-07",
- "steps": [{"step": "norm", "note": "", "names": ["rmsnorm"]}, {"step": "quant", "note": "", "names": ["quant"], "requires": []}],
- "patterns": [{"pattern": "P", "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["a.py"], "rationale": "why",
-  "active": ["p"], "active_steps": [], "chain": [{"any": ["norm"]}, {"any": ["quant"]}], "fillers": 0, "repeat": "layer",
-  "platforms": [], "gain": [], "model_include": [], "model_exclude": [], "require_tp": false, "min_tp_size": 1,
-  "min_share_pct": 0.1, "likely_share_pct": 1.0, "priority": 0, "subsumes": []}]}`
-
-func TestLoadRegistryErrors(t *testing.T) {
-	if _, err := fusion.Load(strings.NewReader(goodRegistry)); err != nil {
-		t.Fatalf("the good file: %v", err)
-	}
-	tests := []struct{ name, old, new, want string }{
-		{"schema", `"schema": 3`, `"schema": 1`, "schema 1"},
-		{"unknown field", `"as_of"`, `"asof"`, "asof"},
-		{"step twice", `"step": "quant"`, `"step": "norm"`, `"norm" is defined twice`},
-		{"step that recognises nothing", `"names": ["rmsnorm"]`, `"names": []`, "recognises nothing"},
-		{"requires a later step", `"requires": []`, `"requires": ["later"]`, `requires "later"`},
-		{"unknown step in a chain", `{"any": ["quant"]}`, `{"any": ["qunt"]}`, `unknown step "qunt"`},
-		{"unknown active step", `"active_steps": []`, `"active_steps": ["x"]`, `unknown step "x"`},
-		{"chain of one kernel", `{"any": ["norm"]}, {"any": ["quant"]}`, `{"any": ["norm"]}`, "two kernels"},
-		{"max below min", `{"any": ["norm"]}`, `{"any": ["norm"], "min": 2, "max": 1}`, "2 to 1"},
-		{"origin", `"mainline"`, `"main"`, `origin "main"`},
-		{"framework", `["vllm"]`, `["vlm"]`, `framework "vlm"`},
-		{"repeat", `"repeat": "layer"`, `"repeat": "often"`, `repeat "often"`},
-		{"shares", `"likely_share_pct": 1.0`, `"likely_share_pct": 0.01`, "shares"},
-		{"subsumes", `"subsumes": []`, `"subsumes": ["Q"]`, `subsumes "Q"`},
-		{"no rationale", `"rationale": "why"`, `"rationale": ""`, "rationale"},
-		{"cut", `"subsumes": []}]}`, `"subsumes": [`, "invalid registry"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if !strings.Contains(goodRegistry, tt.old) {
-				t.Fatalf("the good file does not hold %q", tt.old)
-			}
-			_, err := fusion.Load(strings.NewReader(strings.Replace(goodRegistry, tt.old, tt.new, 1)))
-			if !errors.Is(err, fusion.ErrRegistry) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("LoadRegistry = %v, want ErrRegistry with %q", err, tt.want)
-			}
-		})
-	}
-}
-
-func TestLoadFamiliesErrors(t *testing.T) {
-	const good = `{"schema": 1, "as_of": "", "families": [{"id": "a", "pattern": "A", "kind": "fused", "scope": "llm", "status": "mainline",
- "framework": "vllm", "identifiers": [], "cues": [], "paths": [], "description": "d"}]}`
-	if _, err := fusion.LoadFamilies(strings.NewReader(good)); err != nil {
-		t.Fatalf("the good file: %v", err)
-	}
-	for _, tt := range []struct{ old, new string }{{`"id": "a"`, `"id": ""`}, {`"kind": "fused"`, `"kind": "x"`}, {`"schema": 1`, `"schema": 9`}, {`"description": "d"`, `"description": ""`}} {
-		if _, err := fusion.LoadFamilies(strings.NewReader(strings.Replace(good, tt.old, tt.new, 1))); !errors.Is(err, fusion.ErrRegistry) {
-			t.Errorf("with %s: %v, want ErrRegistry", tt.new, err)
+// TestBrokenFilesAreRefused: what is cut, and fields that nobody reads.
+func TestBrokenFilesAreRefused(t *testing.T) {
+	for _, text := range []string{`{"as_of": "2026"`, `{"asof": "2026"}`, `{"patterns": [{"priority": 3}]}`} {
+		if _, err := fusion.Read([]byte(text)); err == nil {
+			t.Errorf("%s is read", text)
 		}
 	}
 }

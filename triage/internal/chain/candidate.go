@@ -2,33 +2,37 @@ package chain
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// Candidate is work that one kernel could do in place of several: all runs of a stage with the same name.
+// Candidate is work that one kernel could do in place of several: all runs of a stage with the same name, or all parts of runs
+// that are the same chain.
 type Candidate struct {
 	Name      string
-	Idiom     *fusion.Idiom // the one that says most, nil for none
+	Chain     *fusion.Chain // of a run the one that says most; nil for none
 	At        []Occurrence
-	NS        int64 // members only
-	Price     Price
+	NS        int64
 	Attention bool // in pieces
 
-	compiled int64 // time of kernels that torch.compile made
+	Also []*Candidate // chains within this one
+	Near []*Candidate // better ones that share kernels
 
-	mine []member
+	compiled int64 // time of kernels that torch.compile made
+	known    Price // of the first occurrences, that took knownNS
+	knownNS  int64
+	mine     []member
 }
 
 // namedRun is a run or attention with its name.
 type namedRun struct {
 	run
 	name      string
-	idiom     *fusion.Idiom
+	chain     *fusion.Chain
 	attention bool
 }
 
@@ -36,7 +40,7 @@ type namedRun struct {
 // price of the others is that of their share of the time.
 const pricedOccurrences = 256
 
-// unnamed is the name of runs that no idiom explains.
+// unnamed is the name of runs that no chain explains.
 const unnamed = "Pointwise kernels in a row"
 
 // AttentionInPieces is the name of attention whose scores pass through memory.
@@ -45,84 +49,130 @@ const AttentionInPieces = "Attention as bmm, softmax, bmm"
 // Look is what is known of a stage besides its kernels.
 type Look struct {
 	Peaks    Peaks
-	Training bool // of gradients nothing has a name
+	Training bool                     // of gradients nothing has a name
+	Wanted   func(*fusion.Chain) bool // chains to look for
 }
 
-// Candidates finds what the kernels of a stage could be fused to, most time first.
-func Candidates(r *Recogniser, s *Sequences, p *Pricer, look Look) []*Candidate {
-	sorts := p.sorts
-	byName := map[string]*Candidate{}
-	var out []*Candidate
-	priced := map[*Candidate]int64{} // time of the occurrences that are priced
+// finder collects candidates.
+type finder struct {
+	*Recogniser
+	price  *Pricer
+	look   Look
+	byName map[string]*Candidate
+	runs   []*Candidate
+	parts  []*Candidate // by chain, nil for none
+	acts   []int32      // room of the occurrences' lists
+}
+
+// Candidates finds what the kernels of a stage could be fused to, most time first: runs, and the chains that are parts of them.
+func Candidates(r *Recogniser, s *Sequences, p *Pricer, look Look) (runs, chains []*Candidate) {
+	f := &finder{Recogniser: r, price: p, look: look, byName: map[string]*Candidate{}, parts: make([]*Candidate, len(r.chains))}
+	var all fusion.Set
+	for _, set := range s.Sets {
+		all |= set
+	}
+	var wanted []int
+	for i := range r.chains {
+		if look.Wanted(r.chains[i].Chain) && r.chains[i].possible(all) {
+			wanted = append(wanted, i)
+		}
+	}
 	for i := range s.List {
-		q := &s.List[i]
-		runs := runsOf(q, sorts)
-		for n := range runs {
-			found := r.name(&runs[n], sorts)
-			if found.name == "" {
-				continue
-			}
-			if look.Training && found.idiom == nil && !found.attention {
-				found.name = unnamed
-			}
-			c := byName[found.name]
-			if c == nil {
-				c = &Candidate{Name: found.name, Idiom: found.idiom, Attention: found.attention}
-				byName[found.name] = c
-				out = append(out, c)
-			}
-			ns := c.add(r.pool, &found)
-			acts := c.At[len(c.At)-1].acts
-			if len(c.At) > pricedOccurrences {
-				continue
-			}
-			priced[c] += ns
-			if found.attention {
-				c.Price.add(p.attention(q.Trace, acts, look.Peaks))
-			} else {
-				c.Price.add(p.price(q.Trace, acts))
+		for _, run := range runsOf(&s.List[i], p.sorts) {
+			f.addRun(&run)
+			window := run.window()
+			for _, c := range wanted {
+				f.addParts(c, &run, window)
 			}
 		}
 	}
-	for _, c := range out {
-		c.Price.scale(c.NS, priced[c])
+	byTime := func(a, b *Candidate) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) }
+	slices.SortFunc(f.runs, byTime)
+	chains = slices.DeleteFunc(f.parts, func(c *Candidate) bool { return c == nil })
+	slices.SortFunc(chains, byTime)
+	return f.runs, chains
+}
+
+// possible reports whether each step of the chain is done by some kernel.
+func (c *compiled) possible(all fusion.Set) bool {
+	return !slices.ContainsFunc(c.steps, func(st compiledStep) bool { return !st.optional && all&st.any == 0 })
+}
+
+// addRun adds a run to those of its name.
+func (f *finder) addRun(in *run) {
+	found := f.name(in, f.price.sorts)
+	if found.name == "" {
+		return
 	}
-	slices.SortStableFunc(out, func(a, b *Candidate) int {
-		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))
-	})
-	return out
+	if f.look.Training && found.chain == nil && !found.attention {
+		found.name = unnamed
+	}
+	c := f.byName[found.name]
+	if c == nil {
+		c = &Candidate{Name: found.name, Chain: found.chain, Attention: found.attention}
+		f.byName[found.name], f.runs = c, append(f.runs, c)
+	}
+	f.add(c, found.q, found.members)
+}
+
+// addParts adds the parts of a run that are a chain. They share no kernels.
+func (f *finder) addParts(chain int, in *run, window []int32) {
+	c := &f.chains[chain]
+	for i := 0; i < len(window); {
+		end := c.match(in.q, window, i, f.price.sorts)
+		if end == i {
+			i++
+			continue
+		}
+		if f.parts[chain] == nil {
+			f.parts[chain] = &Candidate{Name: c.Name, Chain: c.Chain}
+		}
+		f.add(f.parts[chain], in.q, window[i:end])
+		i = end
+	}
+}
+
+// add adds an occurrence with its price.
+func (f *finder) add(c *Candidate, q *sequence, members []int32) {
+	from := len(f.acts)
+	var ns int64
+	for _, at := range members {
+		i := q.Kernels[at].Act
+		f.acts = append(f.acts, i)
+		ns += duration(q.Trace, i)
+		if f.pool.Facts[q.Trace.Acts[i].Kernel].Facts.Library == fusion.Inductor {
+			c.compiled += duration(q.Trace, i)
+		}
+	}
+	o := Occurrence{Trace: q.Trace, Acts: f.acts[from:len(f.acts):len(f.acts)]}
+	switch {
+	case len(c.At) >= pricedOccurrences:
+		o.price = c.known.part(ns, c.knownNS)
+	case c.Attention:
+		o.price = f.price.attention(q.Trace, o.Acts, f.look.Peaks)
+	default:
+		o.price = f.price.price(q.Trace, o.Acts)
+	}
+	if len(c.At) < pricedOccurrences {
+		c.known.add(o.price)
+		c.knownNS += ns
+	}
+	c.At = append(c.At, o)
+	c.NS += ns
 }
 
 // Compiled reports whether most of the time is that of kernels that torch.compile made.
 func (c *Candidate) Compiled() bool { return 2*c.compiled > c.NS }
 
-// scale makes the price of a part that of the whole.
-func (p *Price) scale(whole, part int64) {
-	if part <= 0 || whole == part {
-		return
+// part is the price of a part of the time that p is the price of.
+func (p *Price) part(ns, of int64) Price {
+	if of <= 0 {
+		return Price{}
 	}
-	f := float64(whole) / float64(part)
-	for _, ns := range []*int64{&p.Low, &p.GPU, &p.High, &p.Gaps} {
-		*ns = int64(float64(*ns) * f)
-	}
-	p.Moved, p.Needed, p.Launches = p.Moved*f, p.Needed*f, int(float64(p.Launches)*f)
-}
-
-// add adds an occurrence and returns its time.
-func (c *Candidate) add(p *activity.Pool, r *namedRun) (ns int64) {
-	o := Occurrence{Trace: r.q.Trace, members: int32(len(r.members)), acts: make([]int32, len(r.members))}
-	for i, at := range r.members {
-		k := r.q.Kernels[at]
-		o.acts[i] = k.Act
-		act := &r.q.Trace.Acts[k.Act]
-		ns += act.End - act.Start
-		if p.Facts[act.Kernel].Facts.Library == fusion.Inductor {
-			c.compiled += act.End - act.Start
-		}
-	}
-	c.At = append(c.At, o)
-	c.NS += ns
-	return ns
+	f := float64(ns) / float64(of)
+	scaled := func(v int64) int64 { return int64(float64(v) * f) }
+	return Price{Low: scaled(p.Low), GPU: scaled(p.GPU), High: scaled(p.High), Gaps: scaled(p.Gaps), Moved: p.Moved * f, Needed: p.Needed * f,
+		Launches: int(math.Round(float64(p.Launches) * f))}
 }
 
 // name says what a run computes, "" where it is no candidate.
@@ -144,10 +194,10 @@ func (r *Recogniser) name(in *run, sorts []runSort) namedRun {
 	}
 	copies, other, adds, explained := 0, 0, 0, 0
 	for i := 0; i < len(in.members); {
-		if idiom, n := r.idiom(in, i, sorts); n > 0 {
-			word(idiom.Name)
-			if out.idiom == nil || len(idiom.Steps) > len(out.idiom.Steps) {
-				out.idiom = idiom
+		if chain, n := r.inPieces(in, i, sorts); n > 0 {
+			word(chain.Name)
+			if out.chain == nil || len(chain.Steps) > len(out.chain.Steps) {
+				out.chain = chain
 			}
 			i += n
 			explained += n
@@ -172,17 +222,17 @@ func (r *Recogniser) name(in *run, sorts []runSort) namedRun {
 	case len(named) == 0 && len(words) == 0 && other == 0:
 		return out // copies of different tensors
 	case len(named) == 0, 2*(explained+min(1, adds)) < len(in.members)-copies:
-		out.name, out.idiom = unnamed, nil
+		out.name, out.chain = unnamed, nil
 		return out
-	case len(words) == 1 && out.idiom == nil && copies > 0 && other == 0:
+	case len(words) == 1 && out.chain == nil && copies > 0 && other == 0:
 		words = append(words, wordCopy)
-	case len(words) == 1 && out.idiom == nil && other > 0:
+	case len(words) == 1 && out.chain == nil && other > 0:
 		words = append(words, wordPointwise)
-	case len(words) == 1 && out.idiom == nil:
+	case len(words) == 1 && out.chain == nil:
 		// The same step of several tensors, such as the norms of queries and keys.
 		return out
 	}
-	if slices.Contains(words, wordNorm) || out.idiom != nil {
+	if slices.Contains(words, wordNorm) || out.chain != nil {
 		for i := range words {
 			if words[i] == wordAdd {
 				words[i] = "residual add"
@@ -200,41 +250,19 @@ func (r *Recogniser) compiled(in *run) bool {
 	})
 }
 
-// idiom returns the idiom that the kernels of a run from position i on are, the longest one, and of how many kernels it is.
-func (r *Recogniser) idiom(in *run, i int, sorts []runSort) (best *fusion.Idiom, kernels int) {
-	for n := range r.reg.Idioms {
-		d := &r.reg.Idioms[n]
-		if end := r.matchIdiom(d, in, i, sorts); end-i > kernels {
-			best, kernels = d, end-i
+// inPieces returns the computation that the kernels of a run from position i on spell out, the longest one, and of how many
+// kernels it is.
+func (r *Recogniser) inPieces(in *run, i int, sorts []runSort) (best *fusion.Chain, kernels int) {
+	for n := range r.chains {
+		c := &r.chains[n]
+		if c.Do == "" {
+			continue
+		}
+		if end := c.match(in.q, in.members, i, sorts); end-i > kernels {
+			best, kernels = c.Chain, end-i
 		}
 	}
 	return best, kernels
-}
-
-// matchIdiom returns the position behind an idiom that begins at i, i where it does not. Between its steps copies and scalar
-// arithmetic may stand.
-func (r *Recogniser) matchIdiom(d *fusion.Idiom, in *run, i int, sorts []runSort) int {
-	const between = 2
-	at := i
-	for n, st := range d.Steps {
-		set, optional := r.reg.Set(st.Any), st.Optional
-		found := false
-		for skipped := 0; at+skipped < len(in.members) && skipped <= between; skipped++ {
-			s := &sorts[in.q.Kernels[in.members[at+skipped]].Sort]
-			if s.steps&set != 0 {
-				at += skipped + 1
-				found = true
-				break
-			}
-			if n == 0 || s.word != wordCopy && s.word != wordPointwise && s.word != wordAdd {
-				break
-			}
-		}
-		if !found && !optional {
-			return i
-		}
-	}
-	return at
 }
 
 // attention returns the members of attention in pieces: a product, a run with a softmax and nothing that chooses, and a product
@@ -268,20 +296,25 @@ func (r *Recogniser) ofHeads(in *run, at int32, sorts []runSort) bool {
 	return does(&f.Facts, []classify.Role{classify.RoleHeadProduct}) || r.pool.Operators.Texts[key.Operator] == string(classify.CategoryAttention)
 }
 
-// Repeats reports whether a candidate is part of the model and no chance: it occurs often, or in what is said to be attention.
-func (c *Candidate) Repeats() bool { return c.Attention || len(c.At) >= minOccurrences }
+// minOccurrences is how often what is part of the model occurs at least.
+const minOccurrences = 4
 
-// Within reports whether the rows of the registry explain most of the kernels of a candidate.
-func (c *Candidate) Within(rows []*Match) bool {
-	if c.mine == nil {
-		c.mine = (&Match{At: c.At}).members()
-	}
-	for _, m := range rows {
-		if 2*common(c.mine, m.members()) >= len(c.mine) {
-			return true
-		}
-	}
-	return false
+// Repeats reports whether a candidate is part of the model and no chance: it occurs often, in each step of the server as far as
+// it is a known chain, or is attention.
+func (c *Candidate) Repeats(steps int) bool {
+	n := len(c.At)
+	return c.Attention || n >= minOccurrences || c.Chain != nil && steps > 0 && n >= steps
+}
+
+// Within reports whether these explain most of the kernels of a candidate.
+func (c *Candidate) Within(rows []*Candidate) bool {
+	return slices.ContainsFunc(rows, func(k *Candidate) bool { return 2*common(c.members(), k.members()) >= len(c.members()) })
+}
+
+// Price is that of all occurrences.
+func (c *Candidate) Price() Price {
+	sum, _ := c.PriceUpTo(0)
+	return sum
 }
 
 // Why says what a candidate rests on.
@@ -290,7 +323,7 @@ func (c *Candidate) Why() string {
 	case c.Attention:
 		return "The scores of all pairs of tokens are written to memory and read back between two products."
 	case c.Name == unnamed:
-		return "Kernels bound by memory run one behind the other between two products, on the same stream."
+		return "Memory-bound kernels follow one another between two products, on the same stream."
 	}
 	return "Each of these kernels reads what the one before it wrote to memory."
 }

@@ -2,135 +2,101 @@ package chain
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// stream is a sequence of kernels, one letter each: a…c do a step of that letter, . is a filler, n a norm that does none, x
-// another kernel. Kernel i runs from 100·i to 100·i + 10·(i+1) ns.
-func stream(letters string) (*activity.Pool, *sequence) {
-	p := &activity.Pool{Facts: []activity.Kernel{{}, {Shown: activity.Class{Category: classify.CategoryNorm}}}}
-	q := &sequence{Trace: &activity.Trace{}, sets: make([]fusion.Set, len(letters))} // each kernel is a sort of its own
+// stream is a window of kernels, one letter each: a…c do a step of that letter, . is a small kernel, x another one.
+func stream(letters string) (q *sequence, window []int32, sorts []runSort) {
+	q = &sequence{Trace: &activity.Trace{}}
 	for i, c := range letters {
-		k := Kernel{Act: int32(i), Sort: int32(i), filler: c == '.'}
-		act := activity.Activity{Start: int64(100 * i), End: int64(100*i + 10*(i+1))}
+		s := runSort{word: wordNorm}
 		switch {
 		case c >= 'a' && c <= 'c':
-			q.sets[i] = 1 << (c - 'a')
-		case c == 'n':
-			act.Kernel = 1
+			s.steps = 1 << (c - 'a')
+		case c == '.':
+			s.word = wordCopy
 		}
-		q.Kernels = append(q.Kernels, k)
-		q.Trace.Acts = append(q.Trace.Acts, act)
+		q.Kernels, window, sorts = append(q.Kernels, Kernel{int32(i), int32(i)}), append(window, int32(i)), append(sorts, s)
 	}
-	return p, q
+	return q, window, sorts
 }
 
-// step is a step of a chain, written as its letter, how often, and what must follow.
-func step(letter byte, least, most int) compiledStep {
-	return compiledStep{any: 1 << (letter - 'a'), min: least, max: most}
-}
-
+// TestChainsAreFound: a chain is written as its letters, ? after an optional one, a capital for one that must follow.
 func TestChainsAreFound(t *testing.T) {
-	through := step('b', 1, 1)
-	through.through = []classify.Category{classify.CategoryNorm}
-	before := step('a', 1, 1)
-	before.before = 1 << 1
-	without := step('a', 1, 1)
-	without.without = 1 << 0
-	for _, c := range []struct {
-		name    string
-		steps   []compiledStep
-		fillers int
-		stream  string
-		want    string // members, then fillers, then what it reaches through
-	}{
-		{"side by side", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 0, "xabxab", "12// 45//"},
-		{"not in another order", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 0, "ba", ""},
-		{"cut by another kernel", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 1, "axb", ""},
-		{"no filler", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 0, "a.b", ""},
-		{"one filler", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 1, "a.b", "02/1/"},
-		{"one filler too many", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 1, "a..b", ""},
-		{"two fillers", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 2, "a..b", "03/12/"},
-		{"none in front", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 2, ".ab", "12//"},
-		{"at the end", []compiledStep{step('a', 1, 1), step('b', 1, 1)}, 2, "a.", ""},
-		{"twice", []compiledStep{step('a', 2, 2), step('b', 1, 1)}, 0, "abaab", "234//"},
-		{"once or twice", []compiledStep{step('a', 1, 2), step('b', 1, 1)}, 0, "aabab", "012// 34//"},
-		{"not thrice", []compiledStep{step('a', 1, 2), step('b', 1, 1)}, 0, "aaab", "123//"},
-		{"through a norm", []compiledStep{step('a', 1, 1), through}, 0, "anb", "02//1"},
-		{"not through two", []compiledStep{step('a', 1, 1), through}, 0, "annb", ""},
-		{"before", []compiledStep{before}, 0, "acab", "2//"},
-		{"before, behind a filler", []compiledStep{before}, 1, "a.b", "0//"},
-		{"before, behind two", []compiledStep{before}, 1, "a..b", ""},
-		{"before, behind another kernel", []compiledStep{before}, 1, "axb", ""},
-		{"before the end", []compiledStep{before}, 1, "a", ""},
-		{"without", []compiledStep{without}, 0, "a", ""},
-		{"no overlap", []compiledStep{step('a', 1, 1), step('a', 1, 1)}, 0, "aaa", "01//"},
+	for _, c := range []struct{ what, chain, stream, want string }{
+		{"side by side", "ab", "xabxab", "ab ab"},
+		{"not in another order", "ab", "ba", ""},
+		{"cut by another kernel", "ab", "axb", ""},
+		{"a small kernel between", "ab", "a.b", "a.b"},
+		{"two", "ab", "a..b", "a..b"},
+		{"three", "ab", "a...b", ""},
+		{"none before", "ab", ".ab", "ab"},
+		{"cut by the end", "ab", "a.", ""},
+		{"optional and there", "aa?b", "aab", "aab"},
+		{"optional and not there", "aa?b", "ab", "ab"},
+		{"not thrice", "aa?b", "aaab", "aab"},
+		{"followed", "aB", "acab", "a"},
+		{"followed after a small one", "aB", "a.b", "a"},
+		{"not followed", "aB", "a", ""},
+		{"no kernel twice", "aa", "aaa", "aa"},
 	} {
-		p, q := stream(c.stream)
-		chain := Compiled{p: &fusion.Pattern{Fillers: c.fillers}, steps: c.steps}
-		var m Match
-		chain.Find(p, q, &m)
-		var got []string
-		for _, o := range m.At {
-			behind := o.acts[o.members:]
-			text := fmt.Sprint(o.Members(), "/", behind[:o.fillers], "/", behind[o.fillers:])
-			got = append(got, strings.NewReplacer("[", "", "]", "", " ", "").Replace(text))
+		chain := compiled{}
+		for _, l := range c.chain {
+			if l == '?' {
+				chain.steps[len(chain.steps)-1].optional = true
+				continue
+			}
+			chain.steps = append(chain.steps, compiledStep{any: 1 << (l&^' ' - 'A'), beyond: l < 'a'})
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%s, in %s: %q, want %q", c.name, c.stream, s, c.want)
+		q, window, sorts := stream(c.stream)
+		var got []string
+		for i := 0; i < len(window); {
+			end := chain.match(q, window, i, sorts)
+			if end > i {
+				got = append(got, c.stream[i:end])
+			}
+			i = max(end, i+1)
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s, %s in %s: %q, want %q", c.what, c.chain, c.stream, text, c.want)
 		}
 	}
-	chain := Compiled{steps: []compiledStep{step('a', 1, 1), step('b', 1, 1)}}
-	if chain.Possible(1) || !chain.Possible(3) {
+	q, window, sorts := stream("ab")
+	chain := compiled{steps: []compiledStep{{any: 1}, {any: 2, without: 2}}}
+	if end := chain.match(q, window, 0, sorts); end != 0 {
+		t.Error("a kernel that does a step it must not do is taken")
+	}
+	if chain.possible(1) || !chain.possible(3) {
 		t.Error("a chain needs each of its steps")
 	}
 }
 
-// occurrence is one of these members, with fillers between them.
-func occurrence(members []int32, fillers ...int32) Occurrence {
-	return Occurrence{acts: slices.Concat(members, fillers), members: int32(len(members)), fillers: int32(len(fillers))}
-}
-
-// TestMeasure: the time of an occurrence is that of its members, its price that of members and fillers.
-func TestMeasure(t *testing.T) {
+// TestPriceOfAFewKernels: of several kernels one launch and one pass over the data stay; an exchange keeps its work.
+func TestPriceOfAFewKernels(t *testing.T) {
 	w := &activity.Trace{}
 	for i := range int64(5) { // 10, 20, 30 … ns, every 100 ns
 		w.Acts = append(w.Acts, activity.Activity{Start: 100 * i, End: 100*i + 10*(i+1), Replay: true})
 	}
-	p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}, {border: true}}, sortOf: map[*activity.Trace][]int32{w: {0, 0, 1, 0, 0}}, launch: 10}
-	measured := func(pattern *fusion.Pattern, o Occurrence) (int64, Price) {
-		o.Trace = w
-		m := Match{Pattern: pattern, At: []Occurrence{o}}
-		m.Measure(p)
-		return m.NS, m.At[0].price
-	}
+	p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}, {border: true}}, sortOf: map[*activity.Trace][]int32{w: {0, 0, 1, 0, 1}}, launch: 10}
 	for _, c := range []struct {
-		name string
-		o    Occurrence
-		ns   int64
+		what string
+		acts []int32
 		want Price
 	}{
-		{"reaching through", Occurrence{acts: []int32{3, 4, 2}, members: 2}, 90, Price{Low: 40, GPU: 40, High: 40, Gaps: 60, Launches: 1}},
-		{"an exchange keeps its work", occurrence([]int32{2, 3}), 70, Price{Low: 10, GPU: 25, High: 40, Gaps: 70, Launches: 1}},
-		{"one", occurrence([]int32{0}), 10, Price{}},
+		{"one", []int32{0}, Price{}},
+		{"an exchange and one", []int32{2, 3}, Price{Low: 10, GPU: 25, High: 40, Gaps: 70, Launches: 1}},
+		{"two of which neither is bound by memory", []int32{2, 4}, Price{Low: 10, GPU: 20, High: 30, Gaps: 170, Launches: 1}},
 	} {
-		if ns, got := measured(&fusion.Pattern{}, c.o); ns != c.ns || got != c.want {
-			t.Errorf("%s: %d ns, %+v, want %d and %+v", c.name, ns, got, c.ns, c.want)
+		if got := p.price(w, c.acts); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 	}
-	steps := &fusion.Pattern{Gain: []string{"b"}, Chain: []fusion.ChainStep{{Any: []string{"a"}}, {Any: []string{"b"}}}}
-	if _, got := measured(steps, occurrence([]int32{0, 1})); got.GPU != 20 {
-		t.Errorf("%+v, want the last member's 20", got)
-	}
-	steps.Gain = []string{"a"}
-	if _, got := measured(steps, occurrence([]int32{0, 1})); got.GPU != 10 {
-		t.Errorf("%+v, want the first member's 10", got)
+	if got, want := (&Price{Low: 10, GPU: 20, High: 30, Gaps: 4, Moved: 100, Needed: 50, Launches: 3}).part(2, 1), (Price{20, 40, 60, 8, 200, 100, 6}); got != want {
+		t.Errorf("twice the time: %+v, want %+v", got, want)
 	}
 	for gap, want := range map[int64]int64{-1: 0, 0: 0, 1: 1, 4999: 4999, 5000: 5000, 5001: 5000} {
 		w := &activity.Trace{Acts: []activity.Activity{{Start: 0, End: 10_000}, {Start: 10_000 + gap, End: 20_000}}}
@@ -165,76 +131,45 @@ func TestPriceFollowsTheModel(t *testing.T) {
 }
 
 func TestOftenEnough(t *testing.T) {
+	known := &fusion.Chain{}
 	for _, c := range []struct {
-		repeat           string
-		n, steps, blocks int
-		want             bool
+		chain     *fusion.Chain
+		attention bool
+		n, steps  int
+		want      bool
 	}{
-		{"", 0, 1, 0, false}, {"", 3, 1, 0, false}, {"", 4, 1, 0, true}, {"", 1, 1, 1, false}, {"", 2, 1, 8, true}, {"", 2, 1, 9, false}, {"", 3, 1, 12, true}, {"", 1, 1, 4, false},
-		{"pass", 1, 0, 0, true}, {"pass", 1, 3, 0, true}, {"pass", 1, 4, 0, false}, {"pass", 2, 4, 100, true}, {"pass", 0, 0, 0, false},
+		{nil, false, 3, 1, false}, {nil, false, 4, 0, true}, {nil, true, 1, 0, true}, {known, false, 3, 0, false}, {known, false, 1, 1, true}, {known, false, 1, 2, false},
 	} {
-		m := Match{Pattern: &fusion.Pattern{Repeat: c.repeat}, At: make([]Occurrence, c.n)}
-		if got := m.Enough(c.steps, c.blocks); got != c.want {
-			t.Errorf("%d times in %d steps and %d blocks, %q: %v, want %v", c.n, c.steps, c.blocks, c.repeat, got, c.want)
+		m := Candidate{Chain: c.chain, Attention: c.attention, At: make([]Occurrence, c.n)}
+		if got := m.Repeats(c.steps); got != c.want {
+			t.Errorf("%+v: %v, want %v", c, got, c.want)
 		}
 	}
 }
 
-func TestMatchesThatSayTheSame(t *testing.T) {
-	made := func(name string, subsumes []string, part int32, acts ...int32) *Match {
+func TestCandidatesThatSayTheSame(t *testing.T) {
+	made := func(name string, part int32, acts ...int32) *Candidate {
 		w := &activity.Trace{Part: part, Acts: make([]activity.Activity, 10)}
 		for i := range 3 {
-			w.Acts[i].Queue = 1 // behind the rest, in the order of streams
+			w.Acts[i].Queue = 1 // after the rest, in the order of streams
 		}
-		var at []Occurrence
+		c := &Candidate{Name: name}
 		for _, act := range acts {
-			at = append(at, Occurrence{Trace: w, acts: []int32{act}, members: 1})
+			c.At = append(c.At, Occurrence{Trace: w, Acts: []int32{act}})
 		}
-		return &Match{Pattern: &fusion.Pattern{Pattern: name, Subsumes: subsumes}, At: at}
+		return c
 	}
-	kept := Prune([]*Match{
-		made("first", []string{"under"}, 0, 3, 1, 2), made("same", nil, 0, 3, 1, 2), made("under", nil, 0, 9, 1), made("near", nil, 0, 3, 4), made("apart", nil, 0, 5), made("other trace", nil, 1, 3, 1, 2), made("more", nil, 0, 3, 4, 1, 2),
-	})
-	var got []string
-	for _, m := range kept {
-		got = append(got, fmt.Sprint(m.Pattern.Pattern, m.Also, m.Near))
-	}
-	if s, want := strings.Join(got, "; "), "first[same] []; near[] [first]; apart[] []; other trace[] []; more[] [first near]"; s != want {
-		t.Errorf("%s\nwant %s", s, want)
-	}
-	refs := func(acts ...int32) (out []member) {
-		for _, a := range acts {
-			out = append(out, member{0, 0, a})
+	names := func(list []*Candidate) (out []string) {
+		for _, c := range list {
+			out = append(out, c.Name)
 		}
 		return out
 	}
-	if got := common(refs(1, 2, 4, 6), refs(0, 2, 3, 6, 7)); got != 2 {
-		t.Errorf("%d in common, want 2", got)
+	var got []string
+	for _, c := range Prune([]*Candidate{made("first", 0, 3, 1, 2), made("same", 0, 3, 1, 2), made("within", 0, 1), made("near", 0, 3, 4), made("apart", 0, 5), made("other trace", 1, 3, 1, 2), made("more", 0, 3, 4, 1, 2)}) {
+		got = append(got, fmt.Sprint(c.Name, names(c.Also), names(c.Near)))
 	}
-	if got := common(refs(1), []member{{1, 0, 1}}); got != 0 {
-		t.Errorf("%d in common of two traces, want 0", got)
-	}
-}
-
-// TestKeptLists: lists are copied, and none grows into the next one.
-func TestKeptLists(t *testing.T) {
-	var m Match
-	for _, n := range []int{0, 1, 63, 64, 65, 4096, 4097, 2} {
-		list := make([]int32, n)
-		for i := range list {
-			list[i] = int32(i)
-		}
-		kept := m.keep(&found{members: list[:n/2], fillers: list[n/2 : n-n/4], through: list[n-n/4:]})
-		next := m.keep(&found{members: []int32{-7}})
-		kept = append(kept, -1)
-		for i := range list {
-			if kept[i] != int32(i) {
-				t.Fatalf("list of %d: %d at %d", n, kept[i], i)
-			}
-			list[i] = -2
-		}
-		if next[0] != -7 || n > 0 && kept[0] != 0 {
-			t.Errorf("list of %d shares its memory", n)
-		}
+	if s, want := strings.Join(got, "; "), "first[same within] []; near[] [first]; apart[] []; other trace[] []; more[] [first near]"; s != want {
+		t.Errorf("%s\nwant %s", s, want)
 	}
 }

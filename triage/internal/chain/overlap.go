@@ -21,7 +21,7 @@ func Hiding(reg *fusion.Registry, server string, f *activity.Kernel, at *fusion.
 	for i := range reg.Families {
 		family := &reg.Families[i]
 		hides := fusion.Step{Collectives: family.Exchanges}
-		if server == "" || family.Framework != server || family.Status != fusion.OriginMainline || !hides.ByFacts(&f.Parsed, &f.Facts) {
+		if server == "" || family.Framework != server || family.Status != fusion.Mainline || !hides.ByFacts(&f.Parsed, &f.Facts) {
 			continue
 		}
 		w := Way{Name: family.Pattern}

@@ -91,8 +91,8 @@ func gaps(w *activity.Trace, acts []int32) (ns int64) {
 	return ns
 }
 
-// price says what one kernel would save in place of these, which feed one another. Of kernels that are not bound by memory, such
-// as an exchange, all work stays: what the others of the chain take may be saved, and at least the launches are.
+// price says what one kernel would save in place of these, which feed one another. Where one is not bound by memory, such
+// as an exchange, its work stays: what the others of the chain take may be saved, and at least the launches are.
 func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	out := Price{Launches: len(acts) - 1, Gaps: gaps(w, acts)}
 	var took, border int64
@@ -100,7 +100,7 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 		d := duration(w, act)
 		took += d
 		if p.sort(w, act).border {
-			border += d
+			border = max(border, d)
 		}
 	}
 	if border > 0 {

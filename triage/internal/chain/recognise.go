@@ -19,13 +19,12 @@ type Recogniser struct {
 	pool   *activity.Pool
 	steps  []stepWords
 	active []wordmatch.Patterns // by pattern
-	all    fusion.Set           // steps that ask for both name and op
+	chains []compiled
 
 	// By number of the kernel, op and site; nil until asked for.
-	kernels   []*kernelSteps
-	ops       []*opSteps
-	sites     []*fusion.Set
-	operators []fusion.Set
+	kernels []*kernelSteps
+	ops     []*opSteps
+	sites   []*fusion.Set
 }
 
 // stepWords are the word patterns of a step.
@@ -39,7 +38,6 @@ type stepWords struct {
 type kernelSteps struct {
 	sure   fusion.Set // whatever the op and the source line are called
 	likely fusion.Set // unless only template arguments decide
-	named  fusion.Set // Names
 	only   fusion.Set // only Template, Ops and Texts decide
 	never  fusion.Set // Without, OnlyCategories
 }
@@ -60,23 +58,13 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
 		w := stepWords{names: wordmatch.CompileAll(d.Names), ops: wordmatch.CompileAll(d.Ops), frames: wordmatch.CompileAll(d.Frames),
-			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without), requires: reg.Set(d.Requires)}
+			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without), requires: reg.Set(d.Requires...)}
 		for _, t := range d.Template {
 			w.template = append(w.template, wordmatch.CompileAll([]string{t.Name}))
 		}
 		r.steps = append(r.steps, w)
-		if d.All {
-			r.all |= bit(i)
-		}
 	}
-	r.operators = make([]fusion.Set, len(p.Operators.Texts))
-	for id, text := range p.Operators.Texts {
-		for i := range reg.Steps {
-			if slices.Contains(reg.Steps[i].Operators, text) {
-				r.operators[id] |= bit(i)
-			}
-		}
-	}
+	r.chains = compile(reg)
 	for i := range reg.Patterns {
 		r.active = append(r.active, wordmatch.CompileAll(reg.Patterns[i].Active))
 	}
@@ -86,8 +74,7 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 // stepsOf returns what kernels of one sort do.
 func (r *Recogniser) stepsOf(k sortKey) fusion.Set {
 	kernel, op := r.kernel(k.kernel), r.op(k.op)
-	set := (kernel.sure|op.set|r.operators[k.operator]|(kernel.likely|r.site(k.site))&^kernel.only)&^r.all | op.set&kernel.named&r.all
-	set &^= kernel.never
+	set := (kernel.sure | op.set | (kernel.likely|r.site(k.site))&^kernel.only) &^ kernel.never
 	for i := range r.steps { // in order: steps require earlier ones
 		if need := r.steps[i].requires; set&need != need {
 			set &^= bit(i)
@@ -117,10 +104,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if slices.ContainsFunc(d.Texts, func(t string) bool { return strings.Contains(f.Parsed.Demangled, t) }) {
 			k.sure |= bit
 		}
-		if w.names.In(f.Words) {
-			k.named |= bit
-		}
-		if k.named&bit != 0 || slices.Contains(d.Kinds, f.Kind.String()) || slices.Contains(d.Categories, string(f.Shown.Category)) {
+		if w.names.In(f.Words) || slices.Contains(d.Categories, f.Shown.Category) {
 			k.likely |= bit
 		}
 		if d.ByFacts(&f.Parsed, &f.Facts) {
@@ -129,7 +113,7 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		if w.templateOnly.In(f.Words) {
 			k.only |= bit
 		}
-		if w.without.In(f.Words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, string(f.Shown.Category)) {
+		if w.without.In(f.Words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, f.Shown.Category) {
 			k.never |= bit
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/internal/wordmatch"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -15,7 +14,7 @@ import (
 // made is a registry with these steps and patterns.
 func made(t *testing.T, steps, patterns string) *fusion.Registry {
 	t.Helper()
-	reg, err := fusion.Load(strings.NewReader(`{"schema": 3, "as_of": "2026-01-01", "steps": [` + steps + `], "patterns": [` + patterns + `]}`))
+	reg, err := fusion.Read([]byte(`{"steps": [` + steps + `], "patterns": [` + patterns + `]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,24 +27,19 @@ const written = `
 	{"step": "norm", "names": ["rms_norm"], "without": ["backward"]},
 	{"step": "head_norm", "frames": ["q_norm"], "requires": ["norm"]},
 	{"step": "by_op", "ops": ["_scaled_mm"]},
-	{"step": "by_both", "names": ["nvjet"], "ops": ["_scaled_mm"], "all": true},
-	{"step": "by_operator", "operators": ["o_proj"]},
-	{"step": "by_kind", "kinds": ["memset"]},
 	{"step": "by_category", "categories": ["rope"], "categories_any": ["rope"]},
 	{"step": "by_word_of_category", "names": ["rope"], "categories_any": ["norm"]},
 	{"step": "by_text", "texts": ["Enum)2"]},
 	{"step": "by_template", "names": ["quant_kernel"], "template_only": ["quant_kernel"], "template": [{"name": "quant_kernel", "index": 1, "value": "true"}]}`
 
-// TestStepsOfKernels: which steps a kernel does by its name, its op, its operator and the function that launched it.
+// TestStepsOfKernels: which steps a kernel does by its name, its op and the function that launched it.
 func TestStepsOfKernels(t *testing.T) {
 	reg := made(t, written, "")
 	for _, c := range []struct {
 		name     string
 		category classify.Category
-		kind     event.Kind
 		op       string
 		site     string
-		operator string
 		want     string
 	}{
 		{name: "rms_norm", want: "norm"},
@@ -53,11 +47,7 @@ func TestStepsOfKernels(t *testing.T) {
 		{name: "rms_norm", site: "a.py:1 q_norm", want: "norm head_norm"},
 		{name: "gemm", site: "a.py:1 q_norm", want: ""},
 		{name: "gemm", op: "aten::_scaled_mm", want: "by_op"},
-		{name: "nvjet", op: "aten::_scaled_mm", want: "by_op by_both"},
-		{name: "nvjet", op: "aten::mm", want: ""},
-		{name: "gemm", operator: "o_proj", want: "by_operator"},
-		{name: "gemm", operator: "down_proj", want: ""},
-		{name: "fill", kind: event.Memset, want: "by_kind"},
+		{name: "nvjet", op: "aten::_scaled_mm", want: "by_op"},
 		{name: "gemm", category: classify.CategoryRope, want: "by_category"},
 		{name: "rope", category: classify.CategoryRope, want: "by_category"},
 		{name: "rope", category: classify.CategoryNorm, want: "by_word_of_category"},
@@ -68,21 +58,15 @@ func TestStepsOfKernels(t *testing.T) {
 	} {
 		p := activity.NewPool()
 		n := classify.Parse(c.name)
-		if c.kind == 0 {
-			c.kind = event.Kernel
-		}
-		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Kind: c.kind, Shown: activity.Class{Category: c.category}})
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c.category}})
 		key := sortKey{op: p.Ops.ID(c.op)}
 		if c.site != "" {
 			key.site = p.Sites.ID(c.site)
 		}
-		if c.operator != "" {
-			key.operator = p.Operators.ID(c.operator)
-		}
 		r := NewRecogniser(reg, p)
 		for range 2 { // the second time it remembers
-			if got := r.stepsOf(key); got != reg.Set(strings.Fields(c.want)) {
-				t.Errorf("%s of %q by %q at %q for %q: steps %b, want %q", c.name, c.category, c.op, c.site, c.operator, got, c.want)
+			if got := r.stepsOf(key); got != reg.Set(strings.Fields(c.want)...) {
+				t.Errorf("%s of %q by %q at %q: steps %b, want %q", c.name, c.category, c.op, c.site, got, c.want)
 			}
 		}
 	}
@@ -90,7 +74,7 @@ func TestStepsOfKernels(t *testing.T) {
 
 // TestFusedKernelsAreKnown: by their own name or by their op's.
 func TestFusedKernelsAreKnown(t *testing.T) {
-	const rest = `, "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["p"], "rationale": "r", "repeat": "layer"}`
+	const rest = `, "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["p"], "rationale": "r"}`
 	reg := made(t, written, `{"pattern": "one", "active": ["other"]`+rest+`, {"pattern": "two", "active": ["fused_norm"]`+rest)
 	p := activity.NewPool()
 	for _, name := range []string{"fused_norm", "norm"} {
@@ -110,7 +94,7 @@ func TestFusedKernelsAreKnown(t *testing.T) {
 	}
 }
 
-// TestSequencesOfAStage: by stream, the other stages' kernels left out; attention kernels side by side are one block.
+// TestSequencesOfAStage: by stream, the other stages' kernels left out.
 func TestSequencesOfAStage(t *testing.T) {
 	p := activity.NewPool()
 	for _, c := range []classify.Category{classify.CategoryAttention, classify.CategoryGEMM, classify.CategoryElementwise} {
@@ -126,9 +110,6 @@ func TestSequencesOfAStage(t *testing.T) {
 	}}
 	w.Acts[3].Op = p.Ops.ID("op")
 	s := SequencesOf(NewRecogniser(made(t, written, ""), p), []*activity.Trace{w}, 1)
-	if s.Blocks != 3 {
-		t.Errorf("%d attention blocks, want two on the first stream and one on the last", s.Blocks)
-	}
 	if len(s.Sorts) != 4 {
 		t.Errorf("%d sorts: %+v, want attention, pointwise and the product with and without an op", len(s.Sorts), s.Sorts)
 	}
@@ -138,9 +119,6 @@ func TestSequencesOfAStage(t *testing.T) {
 			got = append(got, k.Act)
 			if key := s.Sorts[k.Sort]; key.kernel != w.Acts[k.Act].Kernel || key.op != w.Acts[k.Act].Op {
 				t.Errorf("activity %d is of sort %+v", k.Act, key)
-			}
-			if k.filler != (w.Acts[k.Act].Kernel == pointwise) {
-				t.Errorf("activity %d may stand between others: %v", k.Act, k.filler)
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -152,33 +130,9 @@ func TestSequencesOfAStage(t *testing.T) {
 	}
 }
 
-// TestCompiledChains: what a registry does not say is once, and as often as at least; what may follow and what is reached through.
-func TestCompiledChains(t *testing.T) {
-	reg := made(t, written, "")
-	c := Compile(reg, &fusion.Pattern{Chain: []fusion.ChainStep{
-		{Any: []string{"norm"}}, {Any: []string{"by_op"}, Min: 2}, {Any: []string{"by_op"}, Max: 3}, {Any: []string{"norm"}, Before: "by_op", Through: []string{"norm", "rope"}, Without: []string{"head_norm"}},
-	}})
-	for i, want := range [][2]int{{1, 1}, {2, 2}, {1, 3}, {1, 1}} {
-		if st := c.steps[i]; [2]int{st.min, st.max} != want {
-			t.Errorf("step %d: %d to %d kernels, want %v", i, st.min, st.max, want)
-		}
-	}
-	if st := c.steps[3]; st.before != reg.Set([]string{"by_op"}) || len(st.through) != 2 || st.without != reg.Set([]string{"head_norm"}) || c.steps[0].before != 0 {
-		t.Errorf("%+v", st)
-	}
-	p, q := stream("a")
-	n := classify.Parse("my_norm")
-	p.Facts[0].Words = n.Words()
-	for word, want := range map[string]bool{"my_norm": true, "gemm": false} {
-		if got := (&compiledStep{ChainStep: fusion.ChainStep{Names: []string{word}}, any: 1, names: wordmatch.CompileAll([]string{word})}).takes(p, q, q.Kernels[0]); got != want {
-			t.Errorf("a kernel of another name than %s is taken: %v", word, got)
-		}
-	}
-}
-
 // TestWhatHidesExchanges: of the catalogue what is merged, of the server, and of that kind of exchange.
 func TestWhatHidesExchanges(t *testing.T) {
-	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.OriginMainline, Exchanges: []classify.Collective{classify.AllReduce}}
+	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.Mainline, Exchanges: []classify.Collective{classify.AllReduce}}
 	reduce := &activity.Kernel{Facts: classify.Facts{Collective: classify.AllReduce}}
 	for _, c := range []struct {
 		what   string
@@ -187,7 +141,7 @@ func TestWhatHidesExchanges(t *testing.T) {
 		want   int
 	}{
 		{"known", "vllm", func(*fusion.Family) {}, 1}, {"another server", "sglang", func(*fusion.Family) {}, 0}, {"no server", "", func(f *fusion.Family) { f.Framework = "" }, 0},
-		{"not merged", "vllm", func(f *fusion.Family) { f.Status = "in-flight" }, 0}, {"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []classify.Collective{classify.AllGather} }, 0},
+		{"not merged", "vllm", func(f *fusion.Family) { f.Status = fusion.Inflight }, 0}, {"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []classify.Collective{classify.AllGather} }, 0},
 	} {
 		f := family
 		c.change(&f)

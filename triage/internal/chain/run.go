@@ -10,9 +10,10 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// NOTE. A candidate is found without a list of known fusions: kernels that are bound by memory and run one after the other on
-// one stream, between two products or exchanges, pass their result on through memory. One kernel could do their work. A
-// registry's idioms only give runs their names.
+// NOTE. A candidate is found by its data flow: kernels that are bound by memory and run one after the other on
+// one stream, between two products or exchanges, pass their result on through memory. One kernel could do their work. The
+// chains of a registry are looked for in such runs and the kernels around them only: they give runs their names, and say for
+// which part of a run somebody has a fused kernel.
 
 // moves is what a kernel reads and writes, in tensors of the size that it works on.
 type moves struct{ reads, writes float64 }
@@ -22,6 +23,8 @@ type runSort struct {
 	border  bool // ends a run
 	skip    bool // is no part of any, and does not end one
 	product bool // of matrices
+	norm    bool
+	pad     bool // copies its input into a larger tensor
 	steps   fusion.Set
 	word    string // for people
 	moves   moves
@@ -77,6 +80,7 @@ func (r *Recogniser) runSorts(s *Sequences) []runSort {
 	out := make([]runSort, len(s.Sorts))
 	for i, key := range s.Sorts {
 		out[i] = r.runSort(&r.pool.Facts[key.kernel], s.Sets[i], r.pool.Operators.Texts[key.operator])
+		out[i].steps = s.Sets[i]
 	}
 	return out
 }
@@ -89,8 +93,8 @@ var borderRoles = []classify.Role{classify.RoleBackward, classify.RoleEmbed, cla
 	classify.RoleScanInput, classify.RoleIndexer, classify.RoleIndexerTopK, classify.RoleAttention, classify.RoleAttentionReduce}
 
 func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string) runSort {
-	s := runSort{steps: set, word: wordPointwise, moves: moves{1, 1}}
-	has := func(step string) bool { return r.step(step)&set != 0 }
+	s := runSort{word: wordPointwise, moves: moves{1, 1}}
+	has := func(step string) bool { return r.reg.Set(step)&set != 0 }
 	does := func(roles ...classify.Role) bool { return does(&f.Facts, roles) }
 	switch category := f.Shown.Category; {
 	case f.Kind == event.Memset:
@@ -100,6 +104,7 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 		return s
 	case category == classify.CategoryGEMM || category == classify.CategoryMoE && does(classify.RoleExperts):
 		return runSort{border: true, product: !does(classify.RoleProductReduce)}
+	case has("pad"):
 	case does(borderRoles...):
 		return runSort{border: true}
 	case category == classify.CategoryReduceTopK:
@@ -127,6 +132,7 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 	}
 	s.softmax = does(classify.RoleSoftmax) || has("softmax")
 	s.act = has("plain_act") || does(classify.RoleActivation) && !f.Facts.Gated && !has("gated_act")
+	s.pad, s.norm = has("pad"), has("norm")
 	s.times, s.add = has("multiply"), s.word == wordAdd && !does(classify.RoleAddScalar)
 	return s
 }
@@ -139,24 +145,42 @@ func does(f *classify.Facts, roles []classify.Role) bool {
 	return slices.ContainsFunc(f.Ops, func(r classify.Role) bool { return slices.Contains(roles, r) })
 }
 
-// step is the set of one step; empty where the registry has none of the name.
-func (r *Recogniser) step(name string) fusion.Set { return r.reg.Lookup(name) }
+// small reports whether a kernel may stand between two of a chain: it copies or computes element by element.
+func (s *runSort) small() bool {
+	return s.word == wordCopy || s.word == wordPointwise || s.word == wordAdd
+}
 
 // run is a run of one stream: positions in its sequence.
 type run struct {
 	q       *sequence
 	members []int32 // positions in q.Kernels
-	before  int32   // position of the border in front of it, nowhere for none
-	after   int32   // and of the one behind it
-	bridged bool    // a product runs between its activation and the multiplication
+	before  int32   // position of the border before it, nowhere for none
+	after   int32   // and of the one after it
+	bridged bool    // a product that it does not depend on runs in it
 }
 
-// runs finds the maximal runs of a stream. A run ends with its pass.
+// nowhere is no place in a stream.
+const nowhere = -1
+
+// window is a run with the borders around it.
+func (r *run) window() []int32 {
+	out := make([]int32, 0, len(r.members)+2)
+	if r.before != nowhere {
+		out = append(out, r.before)
+	}
+	out = append(out, r.members...)
+	if r.after != nowhere {
+		out = append(out, r.after)
+	}
+	return out
+}
+
+// runsOf finds the maximal runs of a stream, and the places where two borders follow each other. A run ends with its pass.
 func runsOf(q *sequence, sorts []runSort) (out []run) {
 	var cur run
 	pass, before := int32(trace.None), int32(nowhere)
 	flush := func(after int32) {
-		if len(cur.members) > 0 {
+		if len(cur.members) > 0 || before != nowhere && after != nowhere {
 			cur.q, cur.before, cur.after = q, before, after
 			out = append(out, cur)
 		}
@@ -182,15 +206,16 @@ func runsOf(q *sequence, sorts []runSort) (out []run) {
 	return bridge(out, sorts)
 }
 
-// bridge joins an activation with the multiplication behind the next product: the second product of a gated MLP does not read
-// what the first one's activation wrote, and the multiplication reads both.
+// bridge joins runs around a product where the second does not read its result: the multiplication of a gated MLP reads what
+// the activation before its second product wrote, the padding of an expert layer what the norm before the router's product did.
 func bridge(in []run, sorts []runSort) []run {
 	out := in[:0]
 	for _, r := range in {
-		if n := len(out); n > 0 {
+		if n := len(out); n > 0 && len(r.members) > 0 && len(out[n-1].members) > 0 {
 			last := &out[n-1]
 			a, b := &sorts[last.q.Kernels[last.members[len(last.members)-1]].Sort], &sorts[r.q.Kernels[r.members[0]].Sort]
-			if last.after != nowhere && last.after == r.before && a.act && b.times && sorts[r.q.Kernels[r.before].Sort].product && !last.bridged {
+			across := a.act && b.times || a.norm && b.pad
+			if last.after != nowhere && last.after == r.before && across && sorts[r.q.Kernels[r.before].Sort].product && !last.bridged {
 				last.members, last.after, last.bridged = append(slices.Clip(last.members), r.members...), r.after, true
 				continue
 			}

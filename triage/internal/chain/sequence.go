@@ -1,16 +1,14 @@
 package chain
 
 import (
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// Kernel is one activity as the chain rule sees it.
+// Kernel is one activity in the order of its stream.
 type Kernel struct {
-	Act    int32 // index in the activities of its trace
-	Sort   int32 // index in sequences.sorts
-	filler bool
+	Act  int32 // index in the activities of its trace
+	Sort int32 // index in Sequences.Sorts
 }
 
 // sortKey is what decides about the steps a kernel does: activities that agree
@@ -19,17 +17,15 @@ type sortKey struct{ kernel, op, site, operator int32 }
 
 // Sequences are the activities of a stage by stream.
 type Sequences struct {
-	List   []sequence   // by stream
-	Sorts  []sortKey    // what kernels are told apart by
-	Sets   []fusion.Set // per sort
-	Blocks int          // attention blocks among them
+	List  []sequence   // by stream
+	Sorts []sortKey    // what kernels are told apart by
+	Sets  []fusion.Set // per sort
 }
 
 // sequence is the activities of a stage on one stream.
 type sequence struct {
 	Trace   *activity.Trace
 	Kernels []Kernel
-	sets    []fusion.Set // per sort
 }
 
 // SequencesOf returns the activities of a stage by stream.
@@ -39,16 +35,14 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 	last := make([]int32, len(r.pool.Facts)) // per kernel: its last sort + 1; most kernels have one
 	for _, w := range parts {
 		byQueue := make([]sequence, len(w.Queues))
-		inBlock := make([]bool, len(w.Queues))
 		for q, n := range w.CountByQueue(stage) {
-			byQueue[q].Kernels = make([]Kernel, 0, n)
+			byQueue[q] = sequence{w, make([]Kernel, 0, n)}
 		}
 		for i := range w.Acts {
 			act := &w.Acts[i]
 			if int(act.Stage) != stage {
 				continue
 			}
-			f := &r.pool.Facts[act.Kernel]
 			key := sortKey{act.Kernel, act.Op, act.Site, act.Operator}
 			sort := last[act.Kernel] - 1
 			if sort < 0 || out.Sorts[sort] != key {
@@ -62,22 +56,13 @@ func SequencesOf(r *Recogniser, parts []*activity.Trace, stage int) *Sequences {
 				last[act.Kernel] = sort + 1
 			}
 			q := &byQueue[act.Queue]
-			q.Trace = w
-			q.Kernels = append(q.Kernels, Kernel{int32(i), sort, f.Effort == activity.EffortMove})
-			attention := f.Shown.Category == classify.CategoryAttention
-			if attention && !inBlock[act.Queue] {
-				out.Blocks++
-			}
-			inBlock[act.Queue] = attention
+			q.Kernels = append(q.Kernels, Kernel{int32(i), sort})
 		}
 		for _, q := range byQueue {
-			if q.Trace != nil {
+			if len(q.Kernels) > 0 {
 				out.List = append(out.List, q)
 			}
 		}
-	}
-	for i := range out.List {
-		out.List[i].sets = out.Sets
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/triage"
 )
 
 // schema names the document.
@@ -365,7 +366,7 @@ type FuseRow struct {
 	// Pattern is its name.
 	Pattern string `json:"pattern"`
 	// State says whether it is active, available, or why it cannot be had.
-	State string `json:"state"`
+	State triage.FuseState `json:"state"`
 	// Time is that of its kernels in all steps.
 	Time time.Duration `json:"time_ns"`
 	// Gain is the most that can be won.

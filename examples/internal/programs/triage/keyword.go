@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/llmstrata/strata/internal/fusion"
 	published "github.com/llmstrata/strata/internal/published/triage"
 	"github.com/llmstrata/strata/triage"
 )
@@ -49,14 +50,14 @@ func keywordRows(kernels []triage.KernelRow) []published.Row {
 
 // keywordRow is a match as a row of the fuse table.
 func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
-	out := triage.FuseRow{Pattern: m.Pattern, Kind: "split", Confidence: "Candidate", RelatedUS: m.TimeUS, SharePct: m.SharePct,
+	out := triage.FuseRow{Pattern: m.Pattern, Kind: triage.Split, Confidence: triage.Possible, RelatedUS: m.TimeUS, SharePct: m.SharePct,
 		Occurrences: m.Occurrences, Evidence: []triage.Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},
-		CandidatePaths: slices.Clone(m.CandidatePaths), Rationale: "Substring match of the published rule; not evidence. " + m.Rationale, Origin: m.Origin}
+		CandidatePaths: slices.Clone(m.CandidatePaths), Rationale: "Substring match of the published rule; not evidence. " + m.Rationale, Origin: fusion.Origin(m.Origin)}
 	if m.Active {
-		out.Kind = "active"
+		out.Kind = triage.InUse
 	}
 	if m.Confirmed {
-		out.Confidence = "Confirmed"
+		out.Confidence = triage.Confirmed
 	}
 	for _, i := range m.Evidence {
 		k := &kernels[i]
