@@ -133,18 +133,24 @@ func outsideLayers(x *Exposure) int64 {
 
 // unresolved is the share of the stage's time without a source line, in percent, and what would give it one.
 func (s *stageWork) unresolved() (pct float64, fix string) {
-	var none int64
+	var none, replayed int64
 	for i := range s.rows {
 		for _, st := range s.rows[i].sites {
 			if st.Site <= activity.SiteFromPrefill {
 				none += st.Ns
 			}
+			if st.Site == activity.SiteReplay || st.Site == activity.SiteFromPrefill {
+				replayed += st.Ns
+			}
 		}
 	}
-	if slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.Len(event.LanePython) > 0 || w.HasCallStacks() }) {
-		return percent(none, s.ns), "pass a trace with CUDA graphs off with --mapping-input"
+	switch pct = percent(none, s.ns); {
+	case !slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.Len(event.LanePython) > 0 || w.HasCallStacks() }):
+		return pct, "the trace holds no Python frames; record with stacks (with_stack), or pass a trace that has them with --mapping-input"
+	case 2*replayed > none:
+		return pct, "pass a trace with CUDA graphs off with --mapping-input"
 	}
-	return percent(none, s.ns), "the trace holds no Python frames; record with stacks (with_stack), or pass a trace that has them with --mapping-input"
+	return pct, "their launches or stacks are not in the trace"
 }
 
 // Launch is one activity of a stage as the tables count it.

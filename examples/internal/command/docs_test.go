@@ -21,7 +21,6 @@ var notRun = []struct{ begins, why string }{
 	{"go install ", ".ci/fresh installs the program in a clean home"},
 	{"go work init ", "changes the reader's own module"},
 	{"go tool pprof", "triage's tests run go tool pprof on its profiles"},
-	{"go run ./examples/triage --input TRACE|DIR", "says which words may stand there"},
 	{"strata capture ", "needs a server; the test TestDocumented of capture runs every line of its page against one"},
 	{"strata triage --url", "needs a server; triage's own tests run against one"},
 	{"strata triage --mapping-url", "needs two servers; triage's own tests run against them"},

@@ -155,7 +155,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 		}
 		a.Site, a.Op, a.From = sites.of(e, launch, a.Replay)
 		if a.Replay {
-			a.ReplayedAt, a.Site, a.From = a.Site, siteReplay, fromNothing
+			a.ReplayedAt, a.Site, a.From = a.Site, SiteReplay, fromNothing
 		}
 		w.Has[a.Stage] = true
 		w.Acts = append(w.Acts, a)

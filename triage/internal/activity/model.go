@@ -3,7 +3,6 @@ package activity
 import (
 	"strings"
 
-	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
@@ -54,17 +53,4 @@ func (p *Pool) modelID(m modelLine) int32 {
 		p.Models = append(p.Models, m)
 	}
 	return id
-}
-
-// modelForDecode is a prefill's line as that of a decode: none where the server has its function once for each stage.
-func (p *Pool) modelForDecode(id int32) int32 {
-	m := p.Models[id]
-	if m == (modelLine{}) {
-		return id
-	}
-	m.prefill = true
-	if _, _, fn := pyframe.SplitLocation(m.line); framework.StageOfFunction(fn) == framework.Prefill {
-		m.line = ""
-	}
-	return p.modelID(m)
 }

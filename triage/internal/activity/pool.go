@@ -28,7 +28,7 @@ func (p *Interned) ID(s string) int32 {
 // Site ids that are not source lines.
 const (
 	SiteUnresolved int32 = iota
-	siteReplay
+	SiteReplay
 	SiteFromPrefill // where only a prefill's launches explain a decode; ids below are of source lines
 )
 
@@ -121,7 +121,6 @@ func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) i
 type SiteTime struct {
 	// Site, Op, Operator and Model are numbers of the pool.
 	Site, Op, Operator, Model int32
-	prefill                   bool // of an index of sites: seen in prefills only
 	From                      Origin
 	Sure                      float32 // of the operator, the least
 	Ns                        int64

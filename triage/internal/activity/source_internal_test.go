@@ -4,125 +4,51 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestLinesByName: what a replay is aligned with under its own name says most, then launches of its name in the mapping trace,
-// then what it is aligned with under another name, then launches of a similar name, then its own trace's.
+// TestLinesByName: what has no twin has the line that alone launches its name in the mapping trace; what has a line keeps it, and no
+// decode is given a prefill's.
 func TestLinesByName(t *testing.T) {
-	const line, aligned, eager = SiteFromPrefill + 1, SiteFromPrefill + 5, SiteFromPrefill + 7
-	const exact, similar, own, product, short = 0, 1, 2, 3, 4
-	p := NewPool()
-	for _, name := range []string{"norm_of_some_model", "norm_of_some_model_v2", "lone_norm"} {
-		p.Facts = append(p.Facts, *named(name, classify.CategoryNorm))
+	const line = SiteFromPrefill + 1
+	const alone, twice, prefill, both, none = 0, 1, 2, 3, 4
+	launched := func(kernel, site int32, stage int8) Activity {
+		return Activity{Kernel: kernel, Site: site, Op: 1, Stage: stage, End: 10}
 	}
-	p.Facts = append(p.Facts, *named("gemm", classify.CategoryGEMM), *named("silu", classify.CategoryActivation))
-	launched := func(kernel int, site, op int32) *Trace {
-		return &Trace{Acts: []Activity{{Kernel: int32(kernel), Site: site, Op: op, Stage: StageMixed, End: 10}}}
-	}
-	mapping, none := newSiteIndex(p, []*Trace{launched(exact, line, 1), launched(short, line+1, 1)}, anyKernel), newSiteIndex(p, nil, anyKernel)
-	alone := newSiteIndex(p, []*Trace{launched(own, eager, 0), launched(product, eager, 0)}, telling)
+	names := byName([]*Trace{{Acts: []Activity{launched(alone, line, StageMixed), launched(alone, line, StageMixed), launched(twice, line, StageMixed), launched(twice, line+1, StageMixed),
+		launched(twice, line, StageMixed), launched(prefill, line, StagePrefill), launched(both, line, StagePrefill), launched(both, line, StageDecode), {Kernel: none, Site: line, Replay: true}, {Kernel: none}}}})
 	for _, c := range []struct {
 		what   string
-		kernel int
-		at     *twin // of the same place of a layer
-		eager  bool  // launched by itself
-		index  *siteIndex
-		site   int32
-		op     int32
-		from   Origin
+		kernel int32
+		stage  int8
+		site   int32 // of the launch
+		want   int32
 	}{
-		{"the name", exact, nil, false, mapping, line, 1, FromMapping},
-		{"a short name", short, nil, false, mapping, line + 1, 1, FromMapping},
-		{"the name, launched without frames", exact, nil, true, mapping, line, 1, FromMapping},
-		{"a similar name", similar, nil, false, mapping, line, 1, FromMapping},
-		{"the trace's own launches", own, nil, false, mapping, eager, 9, FromMapping},
-		{"own launches tell of replays alone", own, nil, true, mapping, SiteUnresolved, 9, fromNothing},
-		{"a product is used all over", product, nil, false, mapping, siteReplay, 9, fromNothing},
-		{"no mapping", exact, nil, false, none, siteReplay, 9, fromNothing},
-		{"the place, of the same name", exact, &twin{aligned, 4, 0, true}, false, mapping, aligned, 4, FromAlignment},
-		{"the name before the place of another", exact, &twin{aligned, 4, 0, false}, false, mapping, line, 1, FromMapping},
-		{"the place before a similar name", similar, &twin{aligned, 4, 0, false}, false, mapping, aligned, 4, FromAlignment},
-		{"the place alone", product, &twin{aligned, 4, 0, false}, false, mapping, aligned, 4, FromAlignment},
-		{"a place of which nothing is known", product, &twin{SiteFromPrefill, 4, 0, true}, false, mapping, siteReplay, 9, fromNothing},
+		{"one line", alone, StageDecode, SiteUnresolved, line}, {"two lines", twice, StageDecode, SiteUnresolved, SiteUnresolved}, {"a line of its own", alone, StageDecode, line + 7, line + 7},
+		{"a prefill's", prefill, StageDecode, SiteUnresolved, SiteUnresolved}, {"a prefill's for a prefill", prefill, StagePrefill, SiteUnresolved, line},
+		{"a line of both", both, StageDecode, SiteUnresolved, line}, {"no launch of the name", none, StageDecode, SiteUnresolved, SiteUnresolved},
 	} {
-		act := Activity{Kernel: int32(c.kernel), Site: siteReplay, Op: 9, Stage: StageDecode, Replay: !c.eager}
-		if c.eager {
-			act.Site = SiteUnresolved
-		}
-		w := &Trace{Acts: []Activity{act}}
-		var twins twinTable
-		if c.at != nil {
-			twins.byAct = []twin{*c.at}
-		}
-		(&attribution{pool: p}).attributeTrace(w, twins, c.index, alone)
-		if a := w.Acts[0]; a.Site != c.site || a.Op != c.op || a.From != c.from {
-			t.Errorf("%s: site %d, op %d, by %q; want %d, %d, %q", c.what, a.Site, a.Op, OriginNames[a.From], c.site, c.op, OriginNames[c.from])
-		}
-	}
-}
-
-// TestLaunchesWithALineKeepIt: only replays, and launches of which nothing is known, are looked up; a kernel with two lines is
-// dealt out to both by their time.
-func TestLaunchesWithALineKeepIt(t *testing.T) {
-	const line = SiteFromPrefill + 1
-	p := NewPool()
-	p.Facts = append(p.Facts, *named("norm_of_some_model", classify.CategoryNorm))
-	index := newSiteIndex(p, []*Trace{{Acts: []Activity{{Site: line, End: 10}, {Site: line + 1, End: 5}}}}, anyKernel)
-	w := &Trace{Acts: []Activity{{Site: line + 9, From: FromOp}, {Replay: true, End: 10}, {Replay: true, Start: 10, End: 15}, {Replay: true, Start: 20, End: 25}}}
-	(&attribution{pool: p}).attributeTrace(w, twinTable{}, index, newSiteIndex(p, nil, anyKernel))
-	for i, want := range []int32{line + 9, line, line + 1, line} {
-		if got := w.Acts[i].Site; got != want {
-			t.Errorf("launch %d: site %d, want %d", i, got, want)
-		}
-	}
-}
-
-// TestModelLinesOfDecodes: the line that only prefills launched is marked in replays of a decode, and in these alone.
-func TestModelLinesOfDecodes(t *testing.T) {
-	for _, c := range []struct {
-		launched, stage int8
-		replay, marked  bool
-	}{{StagePrefill, StageDecode, true, true}, {StageDecode, StageDecode, true, false}, {StagePrefill, StageMixed, true, false}, {StagePrefill, StageDecode, false, false}} {
 		p := NewPool()
-		p.Facts = append(p.Facts, *named("norm_of_some_model", classify.CategoryNorm))
-		model := p.modelID(modelLine{line: "m.py:1 forward"})
-		index := newSiteIndex(p, []*Trace{{Acts: []Activity{{Site: SiteFromPrefill + 1, Stage: c.launched, Model: model, End: 10}}}}, anyKernel)
-		w := &Trace{Acts: []Activity{{Stage: c.stage, Replay: c.replay}}}
-		(&attribution{pool: p}).attributeTrace(w, twinTable{}, index, newSiteIndex(p, nil, anyKernel))
-		if got := p.Models[w.Acts[0].Model]; got.line == "" || got.prefill != c.marked {
-			t.Errorf("launched in stage %d, run in %d, replayed %v: %q, marked %v; want %v", c.launched, c.stage, c.replay, got.line, got.prefill, c.marked)
+		p.Sites.ID("a.py:1 forward")
+		p.Sites.ID("a.py:2 forward")
+		act := Activity{Kernel: c.kernel, Stage: c.stage, Site: c.site}
+		(&attribution{pool: p}).attribute(nil, &act, names)
+		if act.Site != c.want || (act.From == FromMapping) != (c.want == line) {
+			t.Errorf("%s: site %d, found by %q; want %d", c.what, act.Site, OriginNames[act.From], c.want)
 		}
 	}
 }
 
-// TestPrefillFunctionsAreTakenBack: a decode's replay has no line in a function that the server has for prefills.
-func TestPrefillFunctionsAreTakenBack(t *testing.T) {
-	p := NewPool()
-	line, other := p.Sites.ID("a.py:1 forward_extend"), p.Sites.ID("a.py:2 forward")
-	w := &Trace{Acts: []Activity{
-		{Site: line, Stage: StageDecode, Replay: true}, {Site: other, Stage: StageDecode, Replay: true}, {Site: line, Stage: StageDecode}, {Site: line, Stage: StagePrefill, Replay: true},
-	}}
-	(&attribution{pool: p, formal: []*Trace{w}}).dropPrefillLines()
-	for i, want := range []int32{SiteFromPrefill, other, line, line} {
-		if got := w.Acts[i].Site; got != want {
-			t.Errorf("activity %d: %q, want %q", i, p.Sites.Texts[got], p.Sites.Texts[want])
-		}
+func TestInternedTexts(t *testing.T) {
+	var p Interned
+	if a, b, c := p.ID("x"), p.ID("y"), p.ID("x"); a != 0 || b != 1 || c != 0 || len(p.Texts) != 2 {
+		t.Errorf("%d, %d and %d of %q", a, b, c, p.Texts)
 	}
-	m := p.modelForDecode(p.modelID(modelLine{line: "a.py:1 forward_extend", Module: "M"}))
-	if got := p.Models[m].String(); got != FromPrefill {
-		t.Errorf("a model's line in it: %q", got)
-	}
-	m = p.modelForDecode(p.modelID(modelLine{line: "a.py:2 forward"}))
-	if got := p.Models[m].String(); got != "a.py:2 forward (from prefill)" {
-		t.Errorf("another line: %q", got)
-	}
-	if got := p.modelForDecode(0); got != 0 {
-		t.Errorf("no line became %q", p.Models[got].String())
+	if q := NewPool(); q.Sites.Texts[SiteUnresolved] != Unresolved || q.Sites.Texts[SiteReplay] != GraphReplay || q.Sites.Texts[SiteFromPrefill] != FromPrefill || len(q.Models) != 1 {
+		t.Errorf("sites %q, %d models", q.Sites.Texts, len(q.Models))
 	}
 }
 

@@ -2,17 +2,25 @@ package activity
 
 import (
 	"context"
-	"slices"
 
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
+	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// twin is the eager launch that a replayed activity stands for.
-type twin struct {
+// NOTE. A kernel replayed from a graph has no launch of its own: the frames
+// around the replay call name the runner, which is the same for all kernels.
+// Its source is that of its twin, the kernel in the same place of the layer
+// ([layer.Kernel.Twin]). What has no twin, and what was launched without frames,
+// has the line from which a mapping trace launches the kernel of the same name,
+// if there is only one.
+
+// source is where a kernel comes from.
+type source struct {
 	site, op, model int32
-	sameName        bool
+	prefill         bool // launched in prefills only
 }
 
 // twinKey is what a twin's source depends on: of a decode it is told apart from that of a prefill.
@@ -21,21 +29,109 @@ type twinKey struct {
 	stage          int8
 }
 
-// twinTable holds the twins of one trace's activities.
-type twinTable struct{ byAct []twin }
-
-// at returns the twin of activity i, false where there is none.
-func (t twinTable) at(i int) (twin, bool) {
-	if i >= len(t.byAct) || t.byAct[i].site <= SiteFromPrefill {
-		return twin{}, false
-	}
-	return t.byAct[i], true
+// attribution gives activities of formal traces their sources.
+type attribution struct {
+	pool    *Pool
+	mapping []*Trace
+	sites   map[*trace.Trace]*Sites
+	twins   map[twinKey]source // replays have few twins, and each many times
+	byName  map[int32]source   // of the mapping traces, by kernel; unresolved where several lines launch it
 }
 
-// Align finds the twins of the replays of formal traces, which [Attribute] asks for, where there are layers to align.
+// Attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why the mapping
+// traces tell nothing of one, "" where they do.
+func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused string, err error) {
+	a := &attribution{p, mapping, map[*trace.Trace]*Sites{}, map[twinKey]source{}, byName(mapping)}
+	for _, w := range formal {
+		if err := Align(ctx, []*layer.Analysis{w.Analysis}); err != nil {
+			return "", err
+		}
+		names := a.byName
+		if why := w.mappingRefused(); why != "" {
+			names, refused = nil, why
+		}
+		for i := range w.Acts {
+			a.attribute(w, &w.Acts[i], names)
+		}
+	}
+	return refused, ctx.Err()
+}
+
+// attribute finds the source of one activity.
+func (a *attribution) attribute(w *Trace, act *Activity, names map[int32]source) {
+	if !act.Replay && act.Site != SiteUnresolved {
+		return
+	}
+	from, found := FromAlignment, source{}
+	if act.Replay {
+		found = a.twin(w, act)
+	}
+	if found.site <= SiteFromPrefill {
+		from, found = FromMapping, names[act.Kernel]
+		if found.site <= SiteFromPrefill || found.prefill && act.Stage == StageDecode {
+			return
+		}
+	}
+	act.Site, act.Model, act.From = found.site, found.model, from
+	if found.op != 0 {
+		act.Op = found.op
+	}
+	// A line in a function that the server has for prefills is none of a decode.
+	if _, _, fn := pyframe.SplitLocation(a.pool.Sites.Texts[act.Site]); act.Replay && act.Stage == StageDecode && framework.StageOfFunction(fn) == framework.Prefill {
+		act.Site = SiteFromPrefill
+	}
+}
+
+// twin is the source of a replayed activity's twin.
+func (a *attribution) twin(w *Trace, act *Activity) (out source) {
+	k := w.Analysis.Of(w.Event(act).ID())
+	if !k.Valid() {
+		return out
+	}
+	tw := k.Twin()
+	if !tw.Launch.Valid() {
+		return out
+	}
+	key := twinKey{tw.Launch, tw.Kernel, act.Stage}
+	out, ok := a.twins[key]
+	if !ok {
+		t := w.Owner(tw.Launch, a.mapping)
+		if a.sites[t] == nil {
+			a.sites[t] = NewSites(a.pool, t)
+		}
+		out.site, out.op = a.sites[t].ofTwin(tw)
+		out.model = a.pool.model(k.ModelLine())
+		a.twins[key] = out
+	}
+	return out
+}
+
+// byName are the sources of kernels by their names, of those that one line alone launches.
+func byName(mapping []*Trace) map[int32]source {
+	out := map[int32]source{}
+	for _, w := range mapping {
+		for i := range w.Acts {
+			act := &w.Acts[i]
+			if act.Replay || act.Site <= SiteFromPrefill {
+				continue
+			}
+			s, ok := out[act.Kernel]
+			if !ok {
+				s = source{act.Site, act.Op, act.Model, true}
+			} else if s.site != act.Site {
+				s.site = SiteUnresolved
+			}
+			s.prefill = s.prefill && act.Stage == StagePrefill
+			out[act.Kernel] = s
+		}
+	}
+	return out
+}
+
+// Align finds the twins of the replays of formal traces, which [Attribute] asks for.
 func Align(ctx context.Context, formal []*layer.Analysis) error {
 	for _, a := range formal {
-		if !slices.ContainsFunc(a.Devices, func(d layer.Device) bool { return d.NumLayers > 0 }) || !hasReplays(a.Trace()) {
+		if !hasReplays(a.Trace()) {
 			continue
 		}
 		for i := range a.Devices {
@@ -54,50 +150,6 @@ func hasReplays(t *trace.Trace) bool {
 		}
 	}
 	return false
-}
-
-// twins returns what the replays of a formal trace were aligned with, in the
-// order of its activities.
-func (a *attribution) twins(ctx context.Context, w *Trace) (twinTable, error) {
-	out := twinTable{}
-	finders := map[*trace.Trace]*Sites{}
-	known := map[twinKey]twin{} // replays have few twins, and each many times
-	for i := range w.Acts {
-		act := &w.Acts[i]
-		if !act.Replay {
-			continue
-		}
-		k := w.Analysis.Of(w.Event(act).ID())
-		if !k.Valid() || k.Device().NumLayers == 0 {
-			continue // no layers to align: names must do
-		}
-		if out.byAct == nil {
-			out.byAct = make([]twin, len(w.Acts))
-			for d := range w.Analysis.Devices {
-				if err := w.Analysis.Devices[d].Align(ctx); err != nil {
-					return out, err
-				}
-			}
-		}
-		tw := k.Twin()
-		if !tw.Launch.Valid() {
-			continue
-		}
-		key := twinKey{tw.Launch, tw.Kernel, act.Stage}
-		found, ok := known[key]
-		if !ok {
-			from := w.Owner(tw.Launch, a.mapping)
-			if finders[from] == nil {
-				finders[from] = NewSites(a.pool, from)
-			}
-			found.site, found.op = finders[from].ofTwin(tw)
-			found.model = a.pool.model(k.ModelLine())
-			known[key] = found
-		}
-		found.sameName = tw.How == "name"
-		out.byAct[i] = found
-	}
-	return out, nil
 }
 
 // Owner returns the trace that an event is of: the activities' own, or that of
