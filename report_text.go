@@ -207,6 +207,9 @@ func (r *Report) coverageText() string {
 		return "no GPU time"
 	}
 	share := func(d time.Duration) string { return table.Pct(100*ratio(d, r.GPUTime), 1) }
+	if r.InLayers == 0 && r.WithOperator == 0 { // no model, or none whose layers can be seen
+		return fmt.Sprintf("%s of GPU time: %s in passes; no layers of a model were found", table.Duration(r.GPUTime), share(r.InPasses))
+	}
 	return fmt.Sprintf("%s of GPU time: %s in passes, %s in layers, %s with a known operator", table.Duration(r.GPUTime),
 		share(r.InPasses), share(r.InLayers), share(r.WithOperator))
 }

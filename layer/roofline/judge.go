@@ -219,11 +219,14 @@ func boost(g *hardware.GPU) float64 {
 
 // withhold gives the pass its floor, unless too much of that cannot be true.
 func (r *measured) withhold() {
-	var over, all time.Duration
+	var over, all, covered time.Duration
 	var sum passFloor
 	for _, c := range r.order {
 		over += c.over
 		all += c.raw
+		if c.floor > 0 {
+			covered += c.raw
+		}
 		sum.join(&c.sum)
 		if c.over > 0 {
 			c.notes = append(c.notes, "faster than the GPU can be: tokens, types, GPU or records are wrong")
@@ -242,6 +245,9 @@ func (r *measured) withhold() {
 			r.pass.Basis = BasisShapes
 		}
 		r.pass.AtLeast = r.pass.Basis == BasisWeights
+	}
+	if r.raw > 0 {
+		r.pass.Covered = float64(covered) / float64(r.raw)
 	}
 	r.pass.Floor, r.pass.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
 }

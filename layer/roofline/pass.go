@@ -60,9 +60,10 @@ type measured struct {
 	walk    *walk
 	load    *Load
 	pass    Pass
-	cells   []*cell // by slot; nil where it has no kernels
-	order   []*cell // in which they first ran
-	took    []spent // by layer and operator, in the order in which they first ran
+	cells   []*cell       // by slot; nil where it has no kernels
+	order   []*cell       // in which they first ran
+	took    []spent       // by layer and operator, in the order in which they first ran
+	raw     time.Duration // of all kernels
 	booked  [groups]time.Duration
 	counts  [groups]int          // launches
 	longest [groups]layer.Kernel // that took most time, for people
@@ -111,6 +112,7 @@ func (w *walk) pass(p int, o *Options) *measured {
 	for k := range w.kernelsOf(p) {
 		r.kernel(k, k.Event(), k.Place().Layer, w.booked[k.Index()])
 	}
+	r.setSmallApart()
 	r.judge()
 	r.opCosts()
 	if fp.Rows >= r.pass.Tokens {
@@ -170,6 +172,7 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	if r.walk.model == nil {
 		g = c.group // one operator stands under one heading
 	}
+	r.raw += e.Duration()
 	r.counts[g]++
 	r.longest[g] = longer(r.longest[g], k)
 	if g == communication {
@@ -186,6 +189,23 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		return
 	}
 	r.booked[g] += booked
+}
+
+// setSmallApart puts the operators of an unknown model whose launches are about as short as the GPU's shortest kernels under their own heading.
+func (r *measured) setSmallApart() {
+	if r.walk.model != nil {
+		return
+	}
+	for _, c := range r.order {
+		if c.group == others && c.launches > 0 && float64(c.raw) <= nearShortest*float64(c.launches)*float64(r.walk.shortest) {
+			c.group = small
+			r.counts[others] -= c.launches
+			r.counts[small] += c.launches
+			r.longest[small] = longer(r.longest[small], c.longest)
+			r.booked[small] += c.booked
+			c.booked = 0
+		}
+	}
 }
 
 // nameOf is what a kernel is listed as: its operator, or where the model is not known the op that launched it with its sizes, or what its
@@ -220,10 +240,7 @@ func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
 		case OpAttention:
 			return attentionCore
 		}
-		if g.took > time.Duration(nearShortest*float64(g.kernels)*float64(r.walk.shortest)) {
-			return others
-		}
-		return small
+		return others
 	}
 	switch k.Category() {
 	case classify.CategoryGEMM:

@@ -104,6 +104,8 @@ type Pass struct {
 	// longer of both sums, which not even perfect overlap can beat. 0 where it is withheld.
 	Floor      time.Duration `json:"floor_ns"`
 	Overlapped time.Duration `json:"overlapped_floor_ns"`
+	// Covered is the share of the pass's GPU time that operators with a floor take; the rest has none, as if it could take no time.
+	Covered float64 `json:"with_floor_share_of_gpu_time"`
 	// Basis says what Floor rests on; AtLeast that more tokens than Basis counts may have run.
 	Basis   Basis `json:"floor_basis"`
 	AtLeast bool  `json:"floor_at_least"`

@@ -111,11 +111,18 @@ func (p *printer) pass(s *Pass) {
 				what += fmt.Sprintf(", %s of the %s up to its last kernel", percent(float64(s.Floor), float64(took), 1), table.Duration(took))
 			}
 		}
-		p.line("Floor: %s; %s", what, basisText(s.Basis))
+		what += "; " + basisText(s.Basis)
+		if s.Wall > 0 && s.Covered < mostlyCovered {
+			what += fmt.Sprintf("; operators with %s of its GPU time have one", percent(s.Covered, 1, 1))
+		}
+		p.line("Floor: %s", what)
 	}
 	p.line("")
 	p.fall(s)
 }
+
+// mostlyCovered is the share of a pass's GPU time from which its floor is one of the pass, and needs no word on what it leaves out.
+const mostlyCovered = 0.9
 
 // fall prints the table of a waterfall.
 func (p *printer) fall(s *Pass) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
@@ -110,6 +111,17 @@ func TestNoRowAboveThePeak(t *testing.T) {
 				contradicting[k.Place().Pass] = true
 			}
 		}
+		for _, p := range r.Passes { // an operator's floor is not lost because a copy for it ran first
+			floors := time.Duration(0)
+			for _, s := range p.Waterfall {
+				if s.Kind == roofline.Floor {
+					floors += s.Time
+				}
+			}
+			if floors > p.Floor*101/100+time.Microsecond || floors < p.Floor*98/100 {
+				t.Errorf("%s: pass %d: the floors of the waterfall are %v, that of the pass %v", filepath.Base(f), p.Index, floors, p.Floor)
+			}
+		}
 		said := false
 		for _, x := range r.Findings {
 			said = said || x.Kind == finding.Doubt
@@ -117,5 +129,23 @@ func TestNoRowAboveThePeak(t *testing.T) {
 		if contradicting[r.Steady] && !said {
 			t.Errorf("%s: pass %d has rows that cannot be, and nothing says so", filepath.Base(f), r.Steady)
 		}
+	}
+}
+
+// TestMostTimeHasAFloor: operators with a floor take nearly all GPU time of eager traces with recorded shapes, and of models whose config is known.
+func TestMostTimeHasAFloor(t *testing.T) {
+	covered := func(name string, r *roofline.Report, least float64) {
+		p := r.Passes[r.Steady]
+		t.Logf("%s: %.1f%%", name, 100*p.Covered)
+		if p.Covered < least {
+			t.Errorf("%s: operators with a floor take %.1f%% of GPU time, want %.0f%%", name, 100*p.Covered, 100*least)
+		}
+	}
+	for _, f := range []string{"hf-bert-small-eager-h100", "hf-bert-small-eager-mi300", "hf-qwen1.5-0.5b-eager-h100", "hf-vit-nsfw-eager-h100", "hf-vit-nsfw-eager-mi300", "sglang-qwen3-8b-extend-eager-mi300"} {
+		r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/"+f+".json.gz"))
+		covered(f, r, 0.9)
+	}
+	for _, c := range known {
+		covered(c.file, analyse(t, c.file, c.config, roofline.Options{}), 0.95)
 	}
 }

@@ -35,6 +35,9 @@ func (r *measured) waterfall() []Share {
 			floors[c.group] += c.capped
 			rest[c.group] += c.booked - c.capped
 			even += c.even
+		} else if r.walk.model == nil && r.pass.Floor > 0 { // small operators and copies that are ops have a floor, too
+			floors[others] += c.capped
+			r.booked[c.group] -= c.capped
 		}
 	}
 	if r.pass.Floor == 0 { // nothing to divide by
