@@ -67,7 +67,7 @@ const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1), sides: sides, equal: of.a == of.b, scale: 1}
+	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1), sides: sides, equal: of.a == of.b, sizes: of.sizes, scale: 1}
 	c.ch = [2]*chosen{of.a.of(0, len(sides[0].Runs)), of.b.of(1, len(sides[1].Runs))}
 	c.trim(m.cut, o)
 	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
@@ -170,6 +170,7 @@ type comparison struct {
 	sides [2]*Side
 	ch    [2]*chosen
 	equal bool    // both sides run the same kernels
+	sizes bool    // the passes are of different sizes
 	scale float64 // of side B's times
 	noise floors  // between runs
 
@@ -262,7 +263,7 @@ func (c *comparison) collect() {
 		c.pass += (stat.Mean(a.exclusive) + stat.Mean(b.exclusive)) / 2
 		c.passA += stat.Mean(a.exclusive)
 	}
-	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU)
+	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU && !c.sizes)
 	for i := range c.kinds.rows {
 		if c.scrambled() && c.series[i].class != Waiting || lost[i] {
 			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
@@ -407,7 +408,7 @@ func (c *comparison) judgeKernels(r *Report) {
 			list = append(list, series{class: r.Rows[i].Class, a: d.times[0], b: d.times[1], single: true})
 		}
 	}
-	for i, j := range c.judgeAll(list, c.noise, c.sameGPU).rows {
+	for i, j := range c.judgeAll(list, c.noise, c.sameGPU && !c.sizes).rows {
 		d := all[i]
 		half := time.Duration(j.half())
 		d.Low, d.High = d.B-d.A-half, d.B-d.A+half

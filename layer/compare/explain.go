@@ -15,7 +15,18 @@ import (
 // because says what a row's change comes from: launches × work × rate, other kernels, the path, single passes. It says nothing where the row did not
 // change by as much as a finding.
 func (c *comparison) because(r *Row, row int) string {
-	if abs(r.kernelDelta()) < c.least() || r.Class == Waiting || r.Status != Unchanged || r.LaunchesA == 0 || r.LaunchesB == 0 {
+	path := ""
+	if ga, gb := c.replayed(0), c.replayed(1); ga != gb {
+		path = map[bool]string{true: "graph → eager", false: "eager → graph"}[ga]
+	}
+	switch {
+	case abs(r.kernelDelta()) < c.least() || r.Status != Unchanged:
+		return ""
+	case r.Operator == rowWaiting:
+		return ""
+	case r.Class == Waiting:
+		return path
+	case r.LaunchesA == 0 || r.LaunchesB == 0:
 		return ""
 	}
 	var say []string
@@ -49,8 +60,8 @@ func (c *comparison) because(r *Row, row int) string {
 	case equal && len(say) == 0:
 		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
 	}
-	if ga, gb := c.replayed(0), c.replayed(1); ga != gb {
-		say = append(say, map[bool]string{true: "graph → eager", false: "eager → graph"}[ga])
+	if path != "" {
+		say = append(say, path)
 	}
 	return strings.Join(say, "; ")
 }

@@ -282,14 +282,14 @@ func (h *hostComparison) between() int {
 		return 0
 	}
 	typical := median(ratios)
-	// Half of the squares of a normal variable lie below this.
-	const half = 0.4549
+	// What changed counts as far off: squares of a normal variable are cut at far, where their mean is cutMean.
+	const far, cutMean = 4, 0.9205
 	excess := func(floor float64) float64 {
-		z := make([]float64, len(ratios))
+		var sum float64
 		for i, x := range ratios {
-			z[i] = (x - typical) * (x - typical) / (own[i] + 2*floor*floor)
+			sum += min(far, (x-typical)*(x-typical)/(own[i]+2*floor*floor))
 		}
-		return median(z) - half
+		return sum/float64(len(ratios)) - cutMean
 	}
 	low, high := 0.0, 2*h.floor
 	if excess(low) > 0 {
@@ -303,8 +303,8 @@ func (h *hostComparison) between() int {
 	} else {
 		high = 0
 	}
-	// A median of squares tells 0.37 times as much as the variance.
-	const efficiency = 0.37
+	// A mean of cut squares says 0.885 times as much as the variance.
+	const efficiency = 0.885
 	n := efficiency * float64(len(ratios))
 	h.floor = math.Sqrt((hostFloorDF*h.floor*h.floor + n*high*high) / (hostFloorDF + n))
 	h.floorDF = hostFloorDF + n

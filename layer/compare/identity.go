@@ -381,8 +381,7 @@ func joinUnknown(groups []*group) []*group {
 // An account is what the passes of one side's part of a group spend by label, as shares of their GPU time, and what launches their kernels.
 type account struct {
 	label  map[string]float64 // operator, or category
-	op     map[string]float64 // of the CPU, per pass
-	with   float64            // share of launches with an op
+	op     map[string]bool    // of the CPU
 	layers int                // 0 unknown, the most of its passes
 	n      int                // passes
 	counts float64            // launches per pass
@@ -390,8 +389,8 @@ type account struct {
 
 // account adds up a side's part of a group.
 func (g *group) account(side *Side, at int, label func(*Part) string) *account {
-	a := &account{label: map[string]float64{}, op: map[string]float64{}}
-	var time, ops float64
+	a := &account{label: map[string]float64{}, op: map[string]bool{}}
+	var time float64
 	for _, pl := range g.passes {
 		if pl.side != at {
 			continue
@@ -405,18 +404,13 @@ func (g *group) account(side *Side, at int, label func(*Part) string) *account {
 			a.label[label(of)] += float64(t.Time)
 			a.counts += float64(t.Count)
 			if of.Op != "" {
-				a.op[of.Op] += float64(t.Count)
-				ops += float64(t.Count)
+				a.op[of.Op] = true
 			}
 		}
 	}
 	for name := range a.label {
 		a.label[name] /= max(time, 1)
 	}
-	for name := range a.op {
-		a.op[name] /= float64(max(a.n, 1))
-	}
-	a.with = ops / max(a.counts, 1)
 	a.counts /= float64(max(a.n, 1))
 	return a
 }

@@ -18,18 +18,18 @@ type judged struct {
 	gone, fresh bool
 }
 
-// judgeAll tests all rows of a pair at once.
-func (k ruler) judgeAll(rows []series, floor floors, sameGPU bool) judgement {
+// judgeAll tests all rows of a pair at once. shifts says that they may share a factor: on another GPU, or with other sizes, each row has its own.
+func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 	all := func(Class) bool { return true }
 	j := judgement{rows: make([]judged, len(rows))}
-	if sameGPU { // on another GPU everything shifts, and not by one factor
+	if shifts {
 		j.shift = k.shift(rows, all)
 	}
 	na, nb := 1, 1
 	byClass := map[Class]float64{}
 	for _, s := range rows {
 		na, nb = max(na, len(s.a)), max(nb, len(s.b))
-		if _, ok := byClass[s.class]; !ok && sameGPU {
+		if _, ok := byClass[s.class]; !ok && shifts {
 			byClass[s.class] = k.classShift(rows, s.class, j.shift)
 		}
 	}

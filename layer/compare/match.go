@@ -201,8 +201,8 @@ func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes
 	}
 }
 
-// alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by operators where both sides have
-// them, else by what the CPU launches, else by names. Numbers of layers that are known and differ tell two models apart.
+// alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by names, or by operators where both
+// sides have them. Numbers of layers that are known and differ tell two models apart.
 func alike(sides [2]*Side, ga, gb *group) float64 {
 	names := ga.sig.likeness(gb.sig)
 	if names >= leastAlike {
@@ -216,17 +216,13 @@ func alike(sides [2]*Side, ga, gb *group) float64 {
 	if a.layers > 0 && b.layers > 0 && a.layers != b.layers {
 		return 0
 	}
-	likeness := names
-	switch {
-	case !categories:
-		likeness = max(names, commonLabels(a.label, b.label))
-	case a.with >= leastAlike && b.with >= leastAlike:
-		likeness = max(names, commonOps(a.op, b.op))
-	}
-	if likeness < leastAlike {
+	if categories {
 		return 0
 	}
-	return likeness
+	if likeness := commonLabels(a.label, b.label); likeness >= leastAlike {
+		return likeness
+	}
+	return 0
 }
 
 // onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of the other side's, as a pass does that
@@ -325,24 +321,6 @@ func commonLabels(a, b map[string]float64) float64 {
 		}
 	}
 	return min(common[0], common[1])
-}
-
-// commonOps is the share of launches by the same operations of the CPU among those of either side.
-func commonOps(a, b map[string]float64) float64 {
-	var both, either float64
-	for name, n := range a {
-		both += min(n, b[name])
-		either += max(n, b[name])
-	}
-	for name, n := range b {
-		if _, ok := a[name]; !ok {
-			either += n
-		}
-	}
-	if either == 0 {
-		return 0
-	}
-	return both / either
 }
 
 // describe lists what has no partner, and says why there is no verdict where that is most of a side.

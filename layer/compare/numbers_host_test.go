@@ -118,7 +118,7 @@ func numbersOfHosts() map[string]number {
 			a, b := servers(int(x), 1), servers(int(x), 1)
 			return strings.Contains(CompareHost([]*Host{a}, []*Host{b}, Options{}).FloorFrom, "of this pair")
 		}},
-		"HostFloorDF": {0.12, 0.1215, func(x float64) bool {
+		"HostFloorDF": {0.0757, 0.0763, func(x float64) bool {
 			rows := CompareHost([]*Host{servers(40, 1)}, []*Host{servers(40, 1+x)}, Options{}).Rows
 			return slices.ContainsFunc(rows, func(r HostRow) bool { return r.Significant })
 		}},

@@ -167,30 +167,6 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 				}
 			}
 		}
-		// Those in which the sides disagree otherwise are one row.
-		var all []string
-		for _, labels := range []map[string]float64{x.labels, y.labels} {
-			for l := range labels {
-				if math.Abs(x.labels[l]-y.labels[l]) > renameCount*max(x.count, y.count) && !c.anonymous(l) {
-					all = append(all, operators(l)...)
-				}
-			}
-		}
-		slices.Sort(all)
-		all = slices.Compact(all)
-		if len(all) == 0 {
-			return
-		}
-		for side, u := range []*use{x, y} {
-			for l := range u.labels {
-				if _, ok := out[side][[2]string{u.name, l}]; ok {
-					continue
-				}
-				if math.Abs(x.labels[l]-y.labels[l]) > renameCount*max(x.count, y.count) {
-					out[side][[2]string{u.name, l}] = strings.Join(all, "+")
-				}
-			}
-		}
 	}
 	var gone, fresh []*use
 	for _, name := range sortedKeys(a) {
