@@ -43,6 +43,8 @@ type ReportOptions struct {
 	// Gates are what the comparison with Against is asked; their answers are in
 	// [Report.Against].
 	Gates []compare.Gate
+	// ranks are what is compared with Against where the ranks were read one by one.
+	ranks []compare.Run
 }
 
 // Report is everything that the analyses say about one recording, with what
@@ -437,8 +439,7 @@ func ratio(a, b time.Duration) float64 {
 	return float64(a) / float64(b)
 }
 
-// addAgainst compares with another recording: its trace with most GPU time with
-// ours.
+// addAgainst compares with another recording, rank by rank and by the slowest.
 func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 	now := r.main()
 	if o.Against == nil || now == nil {
@@ -458,15 +459,18 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 		r.note("%s holds no GPU activity to compare with", o.Against.Name)
 		return nil
 	}
-	var sides [2]compare.Side
-	for i, p := range []*reportPart{before, now} {
-		run, err := compare.Measure(ctx, p.a)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		sides[i] = compare.Side{Label: p.name, Runs: []compare.Run{*run}}
+	a, err := old.runOf(ctx)
+	if err != nil {
+		return err
 	}
-	c, err := compare.Compare(ctx, &sides[0], &sides[1], compare.Options{Gates: o.Gates})
+	ranks := o.ranks
+	if len(ranks) == 0 {
+		if ranks, err = r.runOf(ctx); err != nil {
+			return err
+		}
+	}
+	c, err := compare.Compare(ctx, &compare.Side{Label: before.name, Runs: []compare.Run{compare.NewRun(a)}}, &compare.Side{Label: now.name, Runs: []compare.Run{compare.NewRun(ranks)}},
+		compare.Options{Gates: o.Gates})
 	if err != nil {
 		return err
 	}
@@ -474,6 +478,22 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 		r.note("not compared with %s: %s", o.Against.Name, strings.TrimPrefix(c.Text, "not comparable: "))
 		return nil
 	}
+	r.note("against %s: %s", o.Against.Name, c.Text)
+	for _, x := range c.Ranks {
+		r.note("against %s, rank %d: %s", o.Against.Name, x.A.Rank, x.Text)
+	}
 	r.Against = c
 	return nil
+}
+
+// runOf measures the GPUs of all parts for a comparison.
+func (r *Report) runOf(ctx context.Context) (all []compare.Run, err error) {
+	for _, p := range r.parts {
+		runs, err := compare.MeasureGPUs(ctx, p.a)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		all = append(all, runs...)
+	}
+	return all, nil
 }

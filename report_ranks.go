@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -39,6 +40,7 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 	}
 	one := o
 	one.Against, one.Gates = nil, nil
+	var mu sync.Mutex // of o.ranks
 	d.digest = func(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
 		t, err := trace.Open(ctx, f.Path, d.Open.of(f.Path, len(r.Recordings[0].Files)))
 		if err != nil {
@@ -47,6 +49,15 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 		rep, err := Analyze(ctx, &Recording{Name: f.Path, Parts: []Part{{File: f, Trace: t}}}, one)
 		if err != nil {
 			return nil, err
+		}
+		if o.Against != nil {
+			runs, err := rep.runOf(ctx)
+			if err != nil {
+				return nil, err
+			}
+			mu.Lock()
+			o.ranks = append(o.ranks, runs...)
+			mu.Unlock()
 		}
 		list, err := Digest(ctx, run, f, rep.parts[0].a)
 		for i := range list {

@@ -71,12 +71,12 @@ func NewRun(files []Run) Run {
 	return out
 }
 
-// own is what a run's passes take without waiting and idle time.
+// own is what a run's passes take without idle time and collectives, which last until the slowest rank arrives.
 func (r *Run) own() time.Duration {
 	var sum time.Duration
 	for i := range r.Passes {
 		for _, t := range r.Passes[i].Parts {
-			if r.Parts[t.Part].Class != Waiting {
+			if c := r.Parts[t.Part].Class; c != Waiting && c != Transfer {
 				sum += t.Exclusive
 			}
 		}

@@ -35,7 +35,7 @@ func (e *Env) ReportOptions(ctx context.Context, paths []string, r *Reckoning, a
 		return o, err
 	}
 	if against != "" {
-		o.Against, err = e.Open(ctx, against, strata.Options{})
+		o.Against, err = e.Open(ctx, against, strata.Options{AllRanks: true})
 	}
 	return o, err
 }

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	"github.com/llmstrata/strata/examples/internal/programs/report"
 	"github.com/llmstrata/strata/internal/gen/ranks"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
@@ -49,6 +52,29 @@ func TestALateRankIsSaid(t *testing.T) {
 	}
 	if n := strings.Count(got.Stdout, "\n"); n > 200 {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// TestAgainstRankByRank: each rank is held against its own.
+func TestAgainstRankByRank(t *testing.T) {
+	fleetOf := func(cause ranks.Cause) string {
+		return fleet(t, ranks.Config{Seed: 1, Steps: 8, Layers: 10, Size: 4, Replicas: []ranks.Replica{{Numbered: true, Late: 2, Cause: cause, LateBy: 60_000}}})
+	}
+	old, now := fleetOf(ranks.OnTime), fleetOf(ranks.LongKernel)
+	var r strata.Report
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, report.Program(), now, "--against", old, "--format", "json").Stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Against == nil || len(r.Against.Ranks) != 4 || r.Against.B.Rank != 2 {
+		t.Fatalf("%d ranks, B.Rank %d", len(r.Against.Ranks), r.Against.B.Rank)
+	}
+	for i, x := range r.Against.Ranks {
+		if x.A.Rank != i || x.B.Rank != i || x.Verdict != compare.Slower {
+			t.Errorf("rank %d: %s", x.A.Rank, x.Text)
+		}
+	}
+	if got := apptest.MustRun(t, report.Program(), now, "--against", old, "--all").Stdout; !strings.Contains(got, "rank 3: B is slower") {
+		t.Errorf("the report lacks rank 3:\n%s", got)
 	}
 }
 
