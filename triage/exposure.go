@@ -5,10 +5,12 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
-	"golang.org/x/sync/errgroup"
 )
 
 // Exposure says which work of a stage's steps runs alone and which beside other
@@ -37,13 +39,13 @@ type ExposureRow struct {
 	// hide at most; 0 for all other categories: what one needs of another cannot
 	// run beside it.
 	BoundNS int64 `json:"bound_ns"`
-	// WaitingNS is the part of ExposedNS in which communication waits for other ranks, at least; the rest is the transfer. 0 for
+	// WaitingNS is the part of ExposedNS in which communication waits for other ranks; the rest is the transfer. 0 for
 	// all other categories.
 	WaitingNS int64 `json:"waiting_ns"`
 	// WaitingBy says how the waiting was told: "ranks" (when the others arrive), "fastest" (against the fastest quarter of the same
 	// collective in the same pass), "" where nothing tells it.
-	WaitingBy string  `json:"waiting_by"`
-	Worst     []Place `json:"worst"` // the longest stretches in which it runs alone
+	WaitingBy roofline.WaitingBy `json:"waiting_by"`
+	Worst     []Place            `json:"worst"` // the longest stretches in which it runs alone
 }
 
 // worstRanges is how many stretches a row names.
@@ -61,7 +63,7 @@ func (a *analysis) exposures(ctx context.Context) ([]*exposureSums, error) {
 		for i := range w.Analysis.Devices {
 			d := activity.NewTimed(w, &w.Analysis.Devices[i])
 			var err error
-			if told[d], err = a.waitsOf(ctx, d, a.pool); err != nil {
+			if told[d], err = a.waitsOf(ctx, d); err != nil {
 				return nil, err
 			}
 			at = append(at, d)
@@ -92,7 +94,7 @@ func (a *analysis) exposures(ctx context.Context) ([]*exposureSums, error) {
 type exposureSums struct {
 	pool               *activity.Pool
 	waits              *waits // of the device at hand
-	by                 string // how waiting was told
+	by                 roofline.WaitingBy
 	wall, idle, shared int64
 	steps, whole       int // passes that were counted, and of them those that stand for a trace without steps
 	byCategory         map[string]*categorySums
@@ -309,8 +311,8 @@ func (x *exposureSums) bound() {
 	}
 }
 
-// told is how the waiting of a category was told apart, "" for those that exchange nothing.
-func (x *exposureSums) told(c *categorySums) string {
+// told is what separates the waiting of a category from its transfer, nothing for those that exchange nothing.
+func (x *exposureSums) told(c *categorySums) roofline.WaitingBy {
 	if !c.exchange {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -100,12 +101,12 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 }
 
 // waitingWays says of each way to tell waiting from transfer how it goes and how sure it is.
-var waitingWays = map[string]struct {
+var waitingWays = map[roofline.WaitingBy]struct {
 	how  string
 	sure finding.Band
 }{
-	waitingByRanks:   {"Told by when the other ranks arrive.", finding.High},
-	waitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.", finding.Medium},
+	roofline.WaitingByRanks:   {"Told by when the other ranks arrive.", finding.High},
+	roofline.WaitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.", finding.Medium},
 }
 
 // longest is the row of the kernel that works longest for an operator.

@@ -86,7 +86,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	r.Notes = append(r.Notes, w.notes()...)
 	r.Notes = append(r.Notes, w.met.notes()...)
 	r.Notes = append(r.Notes, memoryNotes(a.Trace(), d)...)
-	r.Collectives = append(r.Collectives, w.collectives...)
+	r.Collectives, r.WaitingBy = append(r.Collectives, w.collectives...), w.met.by
 	if len(w.met.ranks) > 1 {
 		r.Ranks = append(r.Ranks, w.met.ranks...)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/rendezvous"
-	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -17,8 +16,8 @@ import (
 type Collective struct {
 	Operator string `json:"operator"` // part of the model that the kernels compute
 	Count    int    `json:"count"`    // number of exchanges
-	// Time is what they take on this GPU. Told of it is divided into Transfer, what the shortest of the ranks takes, and Waiting for the ranks
-	// that arrive later; the rest is not told apart.
+	// Time is what they take on this GPU. Told of it is divided into Transfer and Waiting for the ranks that arrive later, as the report's
+	// WaitingBy says; nothing separates the rest.
 	Time     time.Duration `json:"time_ns"`
 	Told     time.Duration `json:"told_apart_ns"`
 	Transfer time.Duration `json:"transfer_ns"`
@@ -75,6 +74,7 @@ type meetings struct {
 	least   [][]time.Duration // by pass and collective: the shortest of the ranks that met; nil where none did
 	ranks   []RankWait        // this one first
 	waiting map[int32]time.Duration
+	by      WaitingBy
 	strange int // ranks that meet this one nowhere
 }
 
@@ -128,6 +128,11 @@ func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*lay
 				}
 			}
 		}
+	}
+	if len(r.ranks) > 1 {
+		r.by = WaitingByRanks
+	} else {
+		r.estimate(d)
 	}
 	return r, nil
 }
@@ -205,63 +210,33 @@ func together(mine, theirs []exchange) bool {
 	return rendezvous.Together(spans(mine), spans(theirs))
 }
 
-// median is the upper one of an even number.
-func median(d []time.Duration) time.Duration {
-	sorted := slices.Clone(d)
-	slices.Sort(sorted)
-	return sorted[len(sorted)/2]
-}
-
-// firstTakesMore is what the first collective of passes takes more than the median of the others of its kind, on average over passes that have
-// others; 0 passes: none has.
-func (r *meetings) firstTakesMore() (time.Duration, int) {
-	var sum time.Duration
-	passes := 0
-	for _, all := range r.mine {
-		var others []time.Duration
-		for i := 1; i < len(all); i++ {
-			if all[i].kind == all[0].kind {
-				others = append(others, all[i].took())
-			}
-		}
-		if len(others) == 0 {
-			continue
-		}
-		sum += all[0].took() - median(others)
-		passes++
-	}
-	if passes == 0 {
-		return 0, 0
-	}
-	return sum / time.Duration(passes), passes
-}
-
 // notes say what ranks tell.
 func (r *meetings) notes() []string {
 	var out []string
 	if r.strange > 0 {
 		out = append(out, fmt.Sprintf("%d other GPUs do not end their collectives with this one, or ran other passes: they tell nothing about its waiting", r.strange))
 	}
-	if more, passes := r.firstTakesMore(); len(r.ranks) == 1 && passes > 0 {
-		out = append(out, fmt.Sprintf("one rank cannot separate transfer from waiting; the first collective of a pass takes %s more than the others (median)", table.Duration(more)))
-	}
 	return out
 }
 
 // exchanged are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
 func (r *measured) exchanged() []Share {
-	const alone = "one rank cannot separate the two"
-	told, ranks := r.told, len(r.walk.met.ranks)
+	told, met := r.told, r.walk.met
 	rest := r.booked[communication] - told.transfer - told.waiting
 	if told.passes == 0 {
-		return []Share{{Name: "communication: transfer and waiting", Time: rest, Note: alone, Kind: Communication, group: groups}}
+		return []Share{{Name: "communication: transfer and waiting", Time: rest, Note: "one rank cannot separate the two", Kind: Communication, group: groups}}
+	}
+	transfer, waiting, left := "estimated by the fastest quarter of the same collectives", "what others of the same take more", "no eight layers repeat it"
+	if met.by == WaitingByRanks {
+		transfer = fmt.Sprintf("what the shortest of %d ranks takes", len(met.ranks))
+		waiting, left = "they arrive later, and all end together", "not all ranks of a group end it together"
 	}
 	out := []Share{
-		{Name: "communication: transfer", Time: told.transfer, Note: fmt.Sprintf("what the shortest of %d ranks takes", ranks), Kind: Communication, group: groups},
-		{Name: "communication: waiting for other ranks", Time: told.waiting, Note: "they arrive later, and all end together", Kind: Communication, group: groups},
+		{Name: "communication: transfer", Time: told.transfer, Note: transfer, Kind: Communication, group: groups},
+		{Name: "communication: waiting for other ranks", Time: told.waiting, Note: waiting, Kind: Communication, group: groups},
 	}
 	if rest > 0 {
-		out = append(out, Share{Name: "communication: transfer and waiting not separated", Time: rest, Note: "not all ranks of a group end it together", Kind: Communication, group: groups})
+		out = append(out, Share{Name: "communication: transfer and waiting not separated", Time: rest, Note: left, Kind: Communication, group: groups})
 	}
 	return out
 }
@@ -300,15 +275,4 @@ func (r *measured) linked(operator string, floor time.Duration) {
 	if at := slices.IndexFunc(r.walk.collectives, func(c Collective) bool { return c.Operator == operator }); at >= 0 {
 		r.walk.collectives[at].Floor += floor
 	}
-}
-
-// Waiting is how long each collective of a device waits for ranks that arrive later, by number of the kernel: of the GPUs of its own
-// trace and of those of other analyses that take part in the same collectives. A kernel that was not told apart is not in it. The
-// error is ctx's.
-func Waiting(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (map[int32]time.Duration, error) {
-	r, err := meet(ctx, a, d, others)
-	if err != nil {
-		return nil, err
-	}
-	return r.waiting, nil
 }

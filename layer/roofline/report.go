@@ -47,7 +47,9 @@ type Report struct {
 	// Collectives are the exchanges between GPUs by operator, over all passes; Ranks are those that were compared, this one first, none where
 	// it is alone.
 	Collectives []Collective `json:"collectives"`
-	Ranks       []RankWait   `json:"ranks"`
+	// WaitingBy says what separates waiting from transfer in Collectives; "" where nothing does.
+	WaitingBy WaitingBy  `json:"waiting_by"`
+	Ranks     []RankWait `json:"ranks"`
 	// Notes are what the figures rest on, each once.
 	Notes []string `json:"notes"`
 
