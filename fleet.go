@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
@@ -235,7 +236,7 @@ func (o *DigestOptions) ranksOf(ctx context.Context, j job) (list []fleet.Rank, 
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return []fleet.Rank{BadRank(j.name, j.file, err)}, nil
+		return []fleet.Rank{hostoverhead.BadRank(j.name, j.file, err)}, nil
 	}
 	for i := range list {
 		list[i].Commit, list[i].Date = o.Commit, o.Date
@@ -277,7 +278,7 @@ func (o *DigestOptions) digestFile(ctx context.Context, run string, f trace.File
 			return nil, err
 		}
 	}
-	return Digest(ctx, run, f, a)
+	return hostoverhead.Digest(ctx, run, f, a)
 }
 
 func readDigests(path string, take func(fleet.Rank) error) error {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
@@ -59,10 +60,10 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 			o.ranks = append(o.ranks, runs...)
 			mu.Unlock()
 		}
-		list, err := Digest(ctx, run, f, rep.parts[0].a)
+		list, err := hostoverhead.Digest(ctx, run, f, rep.parts[0].a)
 		for i := range list {
 			if d := rep.parts[0].d; d != nil && list[i].Device == int(d.ID) {
-				for _, found := range first(rep.Findings, mostDigested) {
+				for _, found := range rep.Findings[:min(mostDigested, len(rep.Findings))] {
 					found.Place.Trace, found.Next = "", "" // of the rank, which the digest names
 					list[i].Findings = append(list[i].Findings, found)
 				}

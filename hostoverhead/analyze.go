@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/goccy/go-json"
@@ -18,6 +19,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -33,7 +35,6 @@ const worstPasses = 5
 func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
 	p := o.params()
 	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{}, Serving: []Doubt{}, Ranks: []RankVerdict{}}
-	var works []rankWork
 	var accounts []*account
 	for i, a := range ranks {
 		w, list, err := accountsOf(ctx, a, &o, len(ranks) == 1)
@@ -44,18 +45,20 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 			return nil, err
 		}
 		label := rankLabel(ranks, i, &o)
-		for k, d := range w.devices {
+		for k := range w.devices {
 			r := list[k].verdict(label)
 			r.File = i
 			v.Ranks = append(v.Ranks, *r)
-			works = append(works, rankWork{r.name(), w, d})
 		}
 		accounts = append(accounts, list...)
 	}
 	if len(v.Ranks) == 0 {
 		return &Verdict{Schema: schema}, names.ErrNoKernels
 	}
-	return v.finish(ctx, works, accounts, &o)
+	if len(accounts) > 1 {
+		v.join(runOf(ranks, v.Ranks, accounts), func(row *fleet.Row) int { i, _ := strconv.Atoi(row.File); return i })
+	}
+	return v.finish(ctx, accounts, &o)
 }
 
 // accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
@@ -111,7 +114,7 @@ func (r *RankVerdict) name() string {
 }
 
 // finish decides between the devices and adds what concerns all of them.
-func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*account, o *Options) (*Verdict, error) {
+func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (*Verdict, error) {
 	p := o.params()
 	busiest := slices.MaxFunc(v.Ranks, func(x, y RankVerdict) int { return cmp.Compare(x.Kernels, y.Kernels) }).Kernels
 	for i := range v.Ranks {
@@ -138,9 +141,6 @@ func (v *Verdict) finish(ctx context.Context, works []rankWork, accounts []*acco
 		if v.Published, err = json.Marshal(v.published); err != nil {
 			return nil, err
 		}
-	}
-	if len(works) > 1 {
-		v.Stragglers = stragglers(works, v.Ranks, p)
 	}
 	v.Serving = v.servingIssues(acc, o.Server)
 	v.Doubts = acc.doubts(v, p)

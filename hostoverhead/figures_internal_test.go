@@ -18,7 +18,7 @@ func TestDefaults(t *testing.T) {
 	want := params{
 		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000, Unnamed: 250_000, WakeUp: 100_000,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
-		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4, LateBy: 0.01,
+		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
 	}
 	if got := defaultParams(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -285,39 +285,6 @@ func TestCoverageInWords(t *testing.T) {
 	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
-		}
-	}
-}
-
-// TestArrivals: the rank with the shortest kernel came last, unless another one is as short up to the tie; the others waited.
-func TestArrivals(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		ns    []int64
-		tied  int
-		last  []int
-		waits []int64
-	}{
-		{"clear", []int64{100, 40, 90}, 0, []int{0, 1, 0}, []int64{60, 0, 50}},
-		{"a tie", []int64{100, 40, 40}, 1, []int{0, 0, 0}, []int64{60, 0, 0}},
-		{"by a nanosecond", []int64{41, 40, 90}, 0, []int{0, 1, 0}, []int64{1, 0, 50}},
-		{"the first", []int64{0, 40, 90}, 0, []int{1, 0, 0}, []int64{0, 40, 90}},
-		{"of no length each", []int64{5, 0, 0}, 1, []int{0, 0, 0}, []int64{5, 0, 0}},
-		{"the second is the shortest but one", []int64{30, 0, 20}, 0, []int{0, 1, 0}, []int64{30, 0, 20}},
-	} {
-		s := Stragglers{Ranks: make([]RankArrival, len(c.ns))}
-		var lists [][]int64
-		for _, n := range c.ns {
-			lists = append(lists, []int64{7, n, 7})
-		}
-		s.arrivals(lists, -2)
-		var last []int
-		var waits []int64
-		for _, r := range s.Ranks {
-			last, waits = append(last, r.Last), append(waits, r.WaitNS)
-		}
-		if s.Tied != c.tied || !slices.Equal(last, c.last) || !slices.Equal(waits, c.waits) {
-			t.Errorf("%s: %d tied, last %v, waited %v; want %d, %v, %v", c.name, s.Tied, last, waits, c.tied, c.last, c.waits)
 		}
 	}
 }

@@ -57,9 +57,6 @@ type params struct {
 	// SplitRun is up to how many eager kernels between two replays are taken for a split of the graph where no steps tell:
 	// attention between graph pieces is 1–3 kernels, what runs between two steps is sampling and preparation.
 	SplitRun int
-	// LateBy is the greatest probability that the rank that waits least is called late although it is last no more often
-	// than by the toss of a coin, collectives that several ranks reach together left out: that of package fleet.
-	LateBy float64
 }
 
 // defaultParams are the numbers in use.
@@ -69,7 +66,6 @@ func defaultParams() params {
 		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: layer.Unnamed, WakeUp: 100 * time.Microsecond,
 		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
-		LateBy: 0.01,
 	}
 }
 

@@ -134,11 +134,8 @@ func boundaries() map[string]boundary {
 		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
 		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) }, func() *trace.Trace { return betweenGraphs(3) },
 			func(v *hostoverhead.Verdict) string { return fmt.Sprint(len(decider(v).Coverage.Hints)) }, "0", "1"},
-		"LateBy": {func(p *P, h bool) { bigger(&p.LateBy, h, 1e-13, 1e-3) }, nil, straggler, "false", "true"},
 	}
 }
-
-func straggler(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Stragglers.Straggler != "") }
 
 // orphans has 100 kernels, some without a launch.
 func orphans(n int) *trace.Trace {

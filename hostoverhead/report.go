@@ -350,13 +350,10 @@ const (
 
 // write writes who the others wait for.
 func (s *Stragglers) write(b *table.Writer) {
-	title := fmt.Sprintf("\nStragglers: %d collectives on all ranks, %d without a clear last one. %s\n", s.Collectives, s.Tied, s.Note)
+	title := fmt.Sprintf("\nStragglers: %s on all ranks, %d without a clear last one. %s\n", counted(s.Collectives, "collective"), s.Tied, s.Note)
 	table.List(b, title, s.listed(), rowsOfRanks(len(s.Ranks)), func(r RankArrival) []string {
 		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS), table.Count(int64(r.Kernels)), nanos(r.HostNS)}
 	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
-	for _, e := range s.Extra {
-		fmt.Fprintf(b, "  only or more on %s: %s\n", s.Straggler, table.Clean(e))
-	}
 }
 
 // listed are the ranks in their order, or, of too many for the table, those first that were last most often.

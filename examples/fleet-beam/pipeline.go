@@ -18,6 +18,7 @@ import (
 
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
@@ -123,7 +124,7 @@ func (*digestFn) ProcessElement(ctx context.Context, in []byte, emit func(string
 		return ctx.Err()
 	}
 	if err != nil {
-		list = []fleet.Rank{strata.BadRank(j.Run, j.File, err)}
+		list = []fleet.Rank{hostoverhead.BadRank(j.Run, j.File, err)}
 	}
 	for i := range list {
 		var b bytes.Buffer
@@ -157,7 +158,7 @@ func digest(ctx context.Context, j job) ([]fleet.Rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strata.Digest(ctx, j.Run, j.File, a)
+	return hostoverhead.Digest(ctx, j.Run, j.File, a)
 }
 
 func fetch(ctx context.Context, from, to string) (err error) {

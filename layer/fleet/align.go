@@ -15,6 +15,27 @@ type member struct {
 	*Rank
 	id    int
 	label string
+	mean  means
+}
+
+// means are figures of a rank's whole steps, or of all where none is whole.
+type means struct {
+	wall, busy, tokens int64
+	steps              int
+}
+
+func meansOf(r *Rank) (out means) {
+	for _, whole := range []bool{true, false} {
+		for i := range r.Steps {
+			if s := &r.Steps[i]; !whole || !s.Partial {
+				out = means{out.wall + s.Wall, out.busy + s.Busy, out.tokens + s.Tokens, out.steps + 1}
+			}
+		}
+		if n := int64(out.steps); n > 0 {
+			return means{out.wall / n, out.busy / n, out.tokens / n, out.steps}
+		}
+	}
+	return out
 }
 
 // identify gives the readable ranks of one part of a run their numbers, and takes out what is there twice. The trace's
@@ -61,7 +82,7 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 			twice = append(twice, Duplicate{File: r.File, Of: first.File, Why: sameRank})
 			continue
 		}
-		m := &member{Rank: r, id: k.n, label: "rank " + strconv.Itoa(k.n)}
+		m := &member{Rank: r, id: k.n, label: "rank " + strconv.Itoa(k.n), mean: meansOf(r)}
 		if several {
 			m.label += " GPU " + strconv.Itoa(r.Device)
 		}
@@ -119,31 +140,27 @@ func groupsOf(members []*member) []*group {
 	var keys []string
 	var rest []*member
 	for _, m := range members {
-		own := map[string][]int{} // calls by group
-		var order []string
-		for i, c := range m.Calls {
-			if !endTogether(c.Kind) {
-				continue
-			}
-			key := ""
-			if c.Group >= 0 {
-				key = m.Groups[c.Group].key()
-			}
-			if own[key] == nil {
-				order = append(order, key)
-			}
-			own[key] = append(own[key], i)
+		groups := make([]string, len(m.Groups))
+		for i, g := range m.Groups {
+			groups[i] = g.key()
 		}
-		for _, key := range order {
-			if key == "" {
-				rest = append(rest, m)
-				continue
+		unnamed := false
+		of := make([]string, len(m.Calls)) // the group of each call
+		for i, c := range m.Calls {
+			if c.Group >= 0 && endTogether(c.Kind) {
+				of[i] = groups[c.Group]
 			}
+			unnamed = unnamed || of[i] == "" && endTogether(c.Kind)
+		}
+		if unnamed {
+			rest = append(rest, m)
+		}
+		for key, l := range lanesOf(m, func(call int) string { return of[call] }) {
 			if named[key] == nil {
 				named[key] = &group{}
 				keys = append(keys, key)
 			}
-			named[key].lanes = append(named[key].lanes, laneOf(m, own[key]))
+			named[key].lanes = append(named[key].lanes, l)
 		}
 	}
 	slices.Sort(keys)
@@ -155,22 +172,30 @@ func groupsOf(members []*member) []*group {
 	return append(out, unnamed(rest)...)
 }
 
-// laneOf is what a rank exchanges by these calls.
-func laneOf(m *member, calls []int) *lane {
-	l := &lane{member: m}
+// lanesOf is what a rank exchanges, by the key of the call; calls without one are left out. Digests are others' data, and may have
+// as many distinct calls as collectives: each collective is looked at once.
+func lanesOf(m *member, key func(call int) string) map[string]*lane {
+	out := map[string]*lane{}
 	for i := range m.Steps {
 		s := &m.Steps[i]
-		var at []int
-		for k, c := range s.Call {
-			if slices.Contains(calls, c) {
-				at = append(at, k)
+		for at, c := range s.Call {
+			k := key(c)
+			if k == "" {
+				continue
 			}
-		}
-		if len(at) > 0 {
-			l.steps = append(l.steps, laneStep{s, at})
+			l := out[k]
+			if l == nil {
+				l = &lane{member: m}
+				out[k] = l
+			}
+			if n := len(l.steps); n == 0 || l.steps[n-1].Step != s {
+				l.steps = append(l.steps, laneStep{Step: s})
+			}
+			last := &l.steps[len(l.steps)-1]
+			last.calls = append(last.calls, at)
 		}
 	}
-	return l
+	return out
 }
 
 // fewCalls is up to how many collectives tell nothing by when they end: the clocks of the ranks are set by them.
@@ -180,50 +205,52 @@ const fewCalls = 8
 // may reduce with some ranks and gather from others; kinds of the same ranks are one group. A kind that is too rare to
 // tell belongs to the largest group of its rank, or to all ranks.
 func unnamed(members []*member) (out []*group) {
-	type part struct {
-		m     *member
-		calls []int
+	byKey := map[string]*group{}
+	keys := map[*member][]string{} // by call
+	largest, sizes := map[*member]string{}, map[string]int{}
+	for _, m := range members {
+		keys[m] = make([]string, len(m.Calls))
 	}
-	byRanks := map[string][]part{}
-	var keys []string
-	groupOf := map[*member]string{} // the largest
-	sizes := map[string]int{}
-	add := func(key string, p part) {
-		if byRanks[key] == nil {
-			keys = append(keys, key)
+	add := func(key string, m *member, kind classify.Collective) {
+		if byKey[key] == nil {
+			byKey[key] = &group{}
+			out = append(out, byKey[key])
 		}
-		for i := range byRanks[key] {
-			if q := &byRanks[key][i]; q.m == p.m {
-				q.calls = append(q.calls, p.calls...)
-				return
+		for i, c := range m.Calls {
+			if c.Kind == kind && c.Group < 0 {
+				keys[m][i] = key
 			}
 		}
-		byRanks[key] = append(byRanks[key], p)
 	}
-	var rare []part
+	type rare struct {
+		m    *member
+		kind classify.Collective
+	}
+	var rares []rare
 	for _, kind := range classify.Collectives() {
+		if !endTogether(kind) {
+			continue
+		}
 		var lanes []*lane
-		calls := map[*member][]int{}
 		for _, m := range members {
-			var own []int
-			for i, c := range m.Calls {
-				if c.Kind == kind && c.Group < 0 && endTogether(kind) {
-					own = append(own, i)
+			l := lanesOf(m, func(call int) string {
+				if c := &m.Calls[call]; c.Kind == kind && c.Group < 0 {
+					return "own"
 				}
-			}
-			if len(own) == 0 {
+				return ""
+			})["own"]
+			if l == nil {
 				continue
 			}
-			l := laneOf(m, own)
 			n := 0
 			for i := range l.steps {
 				n += len(l.steps[i].calls)
 			}
 			if n <= fewCalls {
-				rare = append(rare, part{m, own})
+				rares = append(rares, rare{m, kind})
 				continue
 			}
-			lanes, calls[m] = append(lanes, l), own
+			lanes = append(lanes, l)
 		}
 		for _, g := range clusters(lanes) {
 			var ids []string
@@ -233,27 +260,29 @@ func unnamed(members []*member) (out []*group) {
 			key := strings.Join(ids, "\x00")
 			sizes[key] = len(ids)
 			for _, l := range g.lanes {
-				add(key, part{l.member, calls[l.member]})
-				if old, ok := groupOf[l.member]; !ok || len(ids) > sizes[old] {
-					groupOf[l.member] = key
+				add(key, l.member, kind)
+				if old, ok := largest[l.member]; !ok || len(ids) > sizes[old] {
+					largest[l.member] = key
 				}
 			}
 		}
 	}
-	for _, p := range rare {
-		add(groupOf[p.m], p)
+	for _, r := range rares {
+		add(cmp.Or(largest[r.m], everyRank), r.m, r.kind)
 	}
-	for _, key := range keys {
-		g := &group{}
-		for _, p := range byRanks[key] {
-			slices.Sort(p.calls)
-			g.lanes = append(g.lanes, laneOf(p.m, p.calls))
+	for _, m := range members {
+		for key, l := range lanesOf(m, func(call int) string { return keys[m][call] }) {
+			byKey[key].lanes = append(byKey[key].lanes, l)
 		}
+	}
+	for _, g := range out {
 		g.align()
-		out = append(out, g)
 	}
 	return out
 }
+
+// everyRank is the group of collectives that are too rare to tell whose they are.
+const everyRank = "all"
 
 // key is what two ranks call the same group.
 func (g ProcessGroup) key() string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gen/ranks"
 	"github.com/llmstrata/strata/internal/testdata"
@@ -30,7 +30,7 @@ func digests(t *testing.T, c ranks.Config) (map[string][]fleet.Rank, []ranks.Gro
 			return err
 		}
 		run, _, _ := strings.Cut(f.Name, "-")
-		list, err := strata.Digest(t.Context(), run, trace.File{Path: f.Name, Rank: framework.ReadFileName(framework.All(), f.Name).Rank}, a)
+		list, err := hostoverhead.Digest(t.Context(), run, trace.File{Path: f.Name, Rank: framework.ReadFileName(framework.All(), f.Name).Rank}, a)
 		out[run] = append(out[run], list...)
 		return err
 	})

@@ -128,6 +128,7 @@ type Group struct {
 type Row struct {
 	Rank   string `json:"rank"`           // name of the rank
 	File   string `json:"file"`           // file of the rank
+	Device int    `json:"device"`         // GPU's index in the file
 	Host   string `json:"host,omitempty"` // machine that it was recorded on
 	Steps  int    `json:"steps"`          // number of steps
 	Wall   int64  `json:"step_ns"`        // mean step
@@ -287,8 +288,8 @@ func (run *Run) sumUp(all []*member) {
 	}
 	var waiting []Value
 	for _, m := range all {
-		if mean, n := m.mean(func(s *Step) int64 { return s.Wall }); n > 0 {
-			walls = append(walls, Value{m.label, mean})
+		if m.mean.steps > 0 {
+			walls = append(walls, Value{m.label, m.mean.wall})
 		}
 	}
 	for _, m := range all {
@@ -298,23 +299,6 @@ func (run *Run) sumUp(all []*member) {
 		}
 	}
 	run.Step, run.Wait = spreadOf(walls), spreadOf(waiting)
-}
-
-// mean is that of a figure over the whole steps of a rank, or over all where none is whole.
-func (m *member) mean(of func(*Step) int64) (mean int64, n int) {
-	for _, whole := range []bool{true, false} {
-		var sum int64
-		for i := range m.Steps {
-			if s := &m.Steps[i]; !whole || !s.Partial {
-				sum += of(s)
-				n++
-			}
-		}
-		if n > 0 {
-			return sum / int64(n), n
-		}
-	}
-	return 0, 0
 }
 
 // rowSum is what the ranks of a group do in one step: how long each waits, and at how many collectives it is last.
@@ -366,14 +350,11 @@ func (g *group) measure(part string) Group {
 	var walls []int64
 	var ids []int
 	for k, l := range g.lanes {
-		r := Row{Rank: l.label, File: l.File, Host: l.Host, Clock: l.shift}
+		r := Row{Rank: l.label, File: l.File, Device: l.Device, Host: l.Host, Wall: l.mean.wall, Busy: l.mean.busy, Tokens: l.mean.tokens, Clock: l.shift}
 		for i, row := range g.rows {
 			r.Waited, r.Last, r.Steps = r.Waited+sums[i].waits[k], r.Last+sums[i].last[k], r.Steps+b2i(row[k] >= 0)
 		}
 		r.Wait = r.Waited / int64(max(r.Steps, 1))
-		r.Wall, _ = l.mean(func(s *Step) int64 { return s.Wall })
-		r.Busy, _ = l.mean(func(s *Step) int64 { return s.Busy })
-		r.Tokens, _ = l.mean(func(s *Step) int64 { return s.Tokens })
 		out.Rows = append(out.Rows, r)
 		walls, ids = append(walls, r.Wall), append(ids, l.id)
 		out.meanWait += r.Wait / int64(n)

@@ -1,10 +1,11 @@
-package strata
+package hostoverhead
 
 import (
 	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
@@ -23,31 +24,19 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// What a digest keeps of a trace.
-const (
-	mostKernels = 20 // names, those with most time
-
-)
+const mostKernels = 20 // names, those with most time
 
 // Digest is what each GPU of a trace leaves for answers about many ranks: one [fleet.Rank] a GPU with kernels, one that says so
 // where the trace has none. run names the recording, file is the trace as it was found.
 func Digest(ctx context.Context, run string, file trace.File, a *layer.Analysis) ([]fleet.Rank, error) {
-	t := a.Trace()
-	meta := t.Meta()
-	base := fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: meta.Rank, NameRank: file.Rank, World: meta.WorldSize,
-		Host: hostOf(file.Path), File: filepath.Base(file.Path), Framework: a.Framework(), Health: t.Health().Status}
-	if c := a.Config; c != nil {
-		base.Model = c.Summary().Model
-	}
-	if at, ok := t.Epoch(); ok {
-		base.Clock = at.UnixNano()
-	}
+	base := fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: a.Trace().Meta().Rank, NameRank: file.Rank, Host: hostOf(file.Path), File: filepath.Base(file.Path)}
+	describe(&base, a)
 	if len(a.Devices) == 0 {
 		base.Bad = "no GPU activity"
 		return []fleet.Rank{base}, nil
 	}
-	idle, err := hostoverhead.IdleBySteps(ctx, a)
-	if err != nil {
+	w, accounts, err := accountsOf(ctx, a, &Options{}, false)
+	if err != nil && !errors.Is(err, names.ErrNoKernels) {
 		return nil, fmt.Errorf("%s: %w", file.Path, err)
 	}
 	var out []fleet.Rank
@@ -56,14 +45,26 @@ func Digest(ctx context.Context, run string, file trace.File, a *layer.Analysis)
 		r := base
 		r.Device, r.GPU = int(d.ID), d.GPU
 		digestDevice(&r, d)
-		for _, id := range idle {
-			if id.Device == d.ID {
-				digestIdle(&r, id)
+		for k, acc := range accounts {
+			if w.devices[k].id == d.ID {
+				acc.digestIdle(&r)
 			}
 		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// describe fills in what a trace is of.
+func describe(r *fleet.Rank, a *layer.Analysis) {
+	t := a.Trace()
+	r.World, r.Framework, r.Health = t.Meta().WorldSize, a.Framework(), t.Health().Status
+	if c := a.Config; c != nil {
+		r.Model = c.Summary().Model
+	}
+	if at, ok := t.Epoch(); ok {
+		r.Clock = at.UnixNano()
+	}
 }
 
 // BadRank is the digest of a file that could not be read.
@@ -133,9 +134,9 @@ func digestDevice(r *fleet.Rank, d *layer.Device) {
 	}
 	r.Fingerprint = hex.EncodeToString(print.Sum(nil))
 	for p := range steps {
-		steps[p].Operators = named(operators[p])
+		steps[p].Operators = timesOf(operators[p])
 	}
-	r.Steps, r.Kernels = steps, first(named(kernels), mostKernels)
+	r.Steps, r.Kernels = steps, first(timesOf(kernels), mostKernels)
 }
 
 // operatorName is the operator of a kernel, or its category where nothing tells the operator.
@@ -171,24 +172,27 @@ func callOf(r *fleet.Rank, e trace.Event, facts *classify.Facts, groups, calls m
 }
 
 // digestIdle fills in the causes of idle time.
-func digestIdle(r *fleet.Rank, d hostoverhead.DeviceIdle) {
-	for _, s := range d.Steps {
-		if s.Pass < 0 || s.Pass >= len(r.Steps) {
+func (a *account) digestIdle(r *fleet.Rank) {
+	for i := range a.steps {
+		s := &a.steps[i]
+		if s.step == nil || s.step.Index < 0 || s.step.Index >= len(r.Steps) {
 			continue
 		}
-		for c, ns := range s.Idle {
+		for c, ns := range s.idle {
 			if ns > 0 {
-				r.Steps[s.Pass].Idle = append(r.Steps[s.Pass].Idle, fleet.CauseTime{Cause: finding.Cause(c), NS: ns})
+				at := &r.Steps[s.step.Index].Idle
+				*at = append(*at, fleet.CauseTime{Cause: finding.Cause(c), NS: ns})
 			}
 		}
 	}
-	for _, n := range d.Names {
-		r.Names = append(r.Names, fleet.IdleName{Cause: n.Cause, Name: table.Clean(n.Name), NS: n.StepsNS})
+	for _, c := range a.idleCauses(0) {
+		most := slices.MaxFunc(c.Names, func(x, y IdleName) int { return cmp.Compare(x.StepsNS, y.StepsNS) })
+		r.Names = append(r.Names, fleet.IdleName{Cause: c.Cause, Name: table.Clean(most.Name), NS: most.StepsNS})
 	}
 }
 
-// named lists times by name, most first.
-func named(times map[string]int64) []fleet.Named {
+// timesOf lists times by name, most first.
+func timesOf(times map[string]int64) []fleet.Named {
 	out := make([]fleet.Named, 0, len(times))
 	for name, ns := range times {
 		out = append(out, fleet.Named{Name: name, NS: ns})
