@@ -517,3 +517,5 @@ func locations(list []triage.Location) []string {
 	}
 	return out
 }
+
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }

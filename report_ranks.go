@@ -63,7 +63,7 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 		list, err := hostoverhead.Digest(ctx, run, f, rep.parts[0].a)
 		for i := range list {
 			if d := rep.parts[0].d; d != nil && list[i].Device == int(d.ID) {
-				for _, found := range rep.Findings[:min(mostDigested, len(rep.Findings))] {
+				for _, found := range first(rep.Findings, mostDigested) {
 					found.Place.Trace, found.Next = "", "" // of the rank, which the digest names
 					list[i].Findings = append(list[i].Findings, found)
 				}
