@@ -27,8 +27,9 @@ const likelyShare = 1.5
 
 // worth keeps candidates that take enough of the stage, and that repeat where they are not attention.
 func (a *analysis) worth(s *stageWork, list []*chain.Candidate) (out []*chain.Candidate) {
+	steps, _ := s.steps()
 	for _, c := range list {
-		if s.share(c.NS) >= a.MinSharePct && c.Repeats(0) && c.Price().GPU > 0 {
+		if s.share(c.NS) >= a.MinSharePct && c.Repeats(steps) && c.Price().GPU > 0 {
 			out = append(out, c)
 		}
 	}

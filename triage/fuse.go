@@ -117,7 +117,7 @@ func (a *analysis) pathsOf() map[string][]*fusion.Pattern {
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	paths := a.pathsOf()
-	look := chain.Look{Peaks: s.peaks(), Training: a.training, Wanted: func(c *fusion.Chain) bool { return len(paths[c.Name]) > 0 }}
+	look := chain.Look{Peaks: s.peaks(), Training: a.training, Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
 	runs, chains := chain.Candidates(a.steps, s.seqs, chain.NewPricer(a.steps, s.seqs), look)
 	s.candidates = a.worth(s, runs)
 	where := s.place()
@@ -127,8 +127,12 @@ func (a *analysis) findChains(s *stageWork) {
 		if s.share(c.NS) < a.MinSharePct || !c.Repeats(steps) {
 			return true
 		}
-		s.paths[c] = a.pathOf(c, paths[c.Name], a.setting(where, c.LeastTokens()))
-		return false
+		if len(paths[c.Name]) > 0 {
+			s.paths[c] = a.pathOf(c, paths[c.Name], a.setting(where, c.LeastTokens()))
+		} else if !c.Within(runs) {
+			s.candidates = append(s.candidates, c) // around a product or an exchange
+		}
+		return s.paths[c] == nil
 	})
 	slices.SortStableFunc(chains, func(x, y *chain.Candidate) int {
 		return cmp.Or(s.paths[x].compare(s.paths[y].pattern), cmp.Compare(len(y.Chain.Steps), len(x.Chain.Steps)))

@@ -89,7 +89,7 @@ func TestPriceOfAFewKernels(t *testing.T) {
 	}{
 		{"one", []int32{0}, Price{}},
 		{"an exchange and one", []int32{2, 3}, Price{Low: 10, GPU: 25, High: 40, Gaps: 70, Launches: 1}},
-		{"two of which neither is bound by memory", []int32{2, 4}, Price{Low: 10, GPU: 20, High: 30, Gaps: 170, Launches: 1}},
+		{"two of which neither is bound by memory", []int32{2, 4}, Price{Low: 10, GPU: 16, High: 30, Gaps: 170, Launches: 1}},
 	} {
 		if got := p.price(w, c.acts); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)

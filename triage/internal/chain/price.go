@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -95,18 +97,14 @@ func gaps(w *activity.Trace, acts []int32) (ns int64) {
 // as an exchange, its work stays: what the others of the chain take may be saved, and at least the launches are.
 func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	out := Price{Launches: len(acts) - 1, Gaps: gaps(w, acts)}
-	var took, border int64
+	var took int64
 	for _, act := range acts {
-		d := duration(w, act)
-		took += d
-		if p.sort(w, act).border {
-			border = max(border, d)
-		}
+		took += duration(w, act)
 	}
-	if border > 0 {
-		rest := took - border
+	if at := p.longestBorder(w, acts); at != nowhere {
+		rest := took - duration(w, acts[at])
 		out.Low, out.High = min(rest, int64(len(acts)-1)*p.launch), rest
-		out.GPU = (out.Low + out.High) / 2
+		out.GPU = min(rest, out.Low+int64(p.passed(w, acts, p.launch)))
 		return out
 	}
 	bytes, ok := p.bytes(w, acts)
@@ -130,30 +128,77 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	return out
 }
 
-// kept is the share of the traffic that is left when no result between two neighbours passes through memory: each kernel's time
-// beyond that of a launch is its traffic, divided by what such a kernel reads and writes.
+// kept is the share of the traffic that is left when no result between two kernels passes through memory: each kernel's time
+// beyond that of a launch is its traffic.
 func (p *Pricer) kept(w *activity.Trace, acts []int32, launch int64) float64 {
-	unit := func(n int) (size float64, m moves) {
-		m = p.sort(w, acts[n]).moves
-		return float64(max(0, duration(w, acts[n])-launch)) / (m.reads + m.writes), m
-	}
-	all, saved := 0.0, 0.0
-	for n := range acts {
-		size, m := unit(n)
-		all += size * (m.reads + m.writes)
-		if n+1 == len(acts) {
-			break
-		}
-		next, _ := unit(n + 1)
-		passed := min(size*m.writes, next)
-		if saved += passed; !p.sort(w, acts[n]).add { // a residual sum is read again later
-			saved += passed
-		}
+	var all int64
+	for _, act := range acts {
+		all += max(0, duration(w, act)-launch)
 	}
 	if all == 0 {
 		return 1
 	}
-	return 1 - saved/all
+	return max(0, 1-p.passed(w, acts, launch)/float64(all))
+}
+
+// passed is the time of the traffic between kernels: what they make and later ones read is neither written nor read. The size of a
+// kernel's tensors is its traffic divided by how many it reads and writes; a product of elements has one or two large operands, as
+// fits the size of what its neighbour made. After one that makes a number a row, an older result is read again.
+func (p *Pricer) passed(w *activity.Trace, acts []int32, launch int64) (saved float64) {
+	work := p.longestBorder(w, acts)
+	made, pending := 0.0, 0.0 // by the neighbour, by the last two and not read yet
+	row := false              // a kernel made a number a row, for the tensor that it read
+	for n, act := range acts {
+		if int32(n) == work { // reads or writes what its neighbour does, and keeps its own work
+			saved += made
+			made, pending = 0, math.Inf(1)
+			continue
+		}
+		s := p.sort(w, act)
+		traffic, m := float64(max(0, duration(w, act)-launch)), s.moves
+		if s.border {
+			m = moves{2, 1}
+		}
+		size := traffic / (m.reads + m.writes)
+		if one := traffic / 2; s.times && n > 0 && math.Abs(one-made) < math.Abs(size-made) {
+			size, m.reads = one, 1
+		}
+		read := size * m.reads
+		switch got := min(pending, read); {
+		case n == 0:
+		case math.IsInf(pending, 1):
+			if pending = 0; !s.border && m.reads > 1 {
+				read -= size // a residual comes from elsewhere
+			}
+			saved += read
+		case row && 2*pending < size:
+			row = false
+			saved += size
+		case p.sort(w, acts[n-1]).add: // a residual sum is read again later
+			saved += got
+			pending -= got
+		default:
+			saved += 2 * got
+			pending -= got
+		}
+		pending = min(pending, made) + size*m.writes
+		made = size * m.writes
+		row = row || m.writes == 0
+	}
+	return saved
+}
+
+// longestBorder is the kernel that keeps its work: of those that are not bound by memory the longest product, else the longest;
+// nowhere where all are.
+func (p *Pricer) longestBorder(w *activity.Trace, acts []int32) int32 {
+	at, product, most := int32(nowhere), false, int64(0)
+	for n, act := range acts {
+		s, d := p.sort(w, act), duration(w, act)
+		if s.border && (s.product && !product || s.product == product && d > most) {
+			at, product, most = int32(n), s.product, d
+		}
+	}
+	return at
 }
 
 // traffic is what kernels move, and what must go in and out at least and at most, in bytes.
@@ -169,9 +214,12 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 	var made []tensor
 	seen := map[float64]bool{} // sizes that were read from outside
 	var op trace.Event
-	for _, act := range acts {
+	for n, act := range acts {
 		if w.Acts[act].Replay {
 			return t, false
+		}
+		if n > 0 && p.productBetween(w, acts[n-1], act) {
+			clear(seen) // what follows reads what the product made
 		}
 		e := w.Event(&w.Acts[act])
 		o := e.Op()
@@ -186,24 +234,26 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		if !ts.known {
 			return t, false
 		}
+		taken := map[int]bool{}       // results that this op reads
+		outside := map[float64]bool{} // sizes that it reads from outside
 		for _, in := range ts.in {
 			t.moved += in
 			i := -1
 			for j := len(made) - 1; j >= 0 && i < 0; j-- {
-				if made[j].bytes == in {
+				if made[j].bytes == in && !taken[j] {
 					i = j
 				}
 			}
-			switch {
-			case i >= 0:
-				made[i].used = true
-			default:
-				if t.most += in; !seen[in] {
-					t.needed += in
-				}
-				seen[in] = true
+			if i >= 0 {
+				made[i].used, taken[i] = true, true
+				continue
 			}
+			if t.most += in; !seen[in] {
+				t.needed += in
+			}
+			outside[in] = true
 		}
+		maps.Copy(seen, outside)
 		t.moved += ts.out
 		made = append(made, tensor{ts.out, false, p.sort(w, act).add})
 	}
@@ -214,6 +264,16 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		}
 	}
 	return t, t.moved > 0
+}
+
+// productBetween reports whether a product runs between two activities of a stream.
+func (p *Pricer) productBetween(w *activity.Trace, a, b int32) bool {
+	for i := a + 1; i < b; i++ {
+		if w.Acts[i].Queue == w.Acts[a].Queue && p.sort(w, i).product {
+			return true
+		}
+	}
+	return false
 }
 
 // of returns the tensors of an op, or of the next one around it whose work is known.
