@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
@@ -333,6 +334,26 @@ func TestEvidenceOfAFuseRow(t *testing.T) {
 		if s := strings.Join(got, ", "); s != want {
 			t.Errorf("%s: %s, want %s", kind, s, want)
 		}
+	}
+}
+
+// TestEvidenceOfManyNames: a row of as many names as launches takes time in proportion to them; comparing each with each took 20 s.
+func TestEvidenceOfManyNames(t *testing.T) {
+	const n = 100_000
+	p := activity.NewPool()
+	p.Facts, p.Labels = make([]activity.Kernel, n), make([]string, n)
+	w := &activity.Trace{Acts: make([]activity.Activity, n)}
+	refs := make([]chain.Ref, n)
+	for i := range n {
+		w.Acts[i], refs[i].Act = activity.Activity{Kernel: int32(i), End: 1}, int32(i)
+	}
+	a := &analysis{pool: p, formal: []*activity.Trace{w}}
+	begin := time.Now()
+	if got := len(a.fuseRow(&stageWork{ns: n}, &fusion.Pattern{}, Split, refs, refs, 1, n).Evidence); got != n {
+		t.Errorf("%d kernels, want %d", got, n)
+	}
+	if d := time.Since(begin); d > 2*time.Second {
+		t.Errorf("%d names took %v", n, d)
 	}
 }
 

@@ -168,21 +168,23 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, membe
 		ns int64
 		n  int
 	}
-	add := func(list []sum, id int32, ns int64) []sum {
-		for i := range list {
-			if list[i].id == id {
-				list[i].ns += ns
-				list[i].n++
-				return list
-			}
+	// With a place of each in the list: names may be as many as members.
+	add := func(list []sum, at map[int32]int, id int32, ns int64) []sum {
+		i, ok := at[id]
+		if !ok {
+			i = len(list)
+			at[id], list = i, append(list, sum{id: id})
 		}
-		return append(list, sum{id, ns, 1})
+		list[i].ns += ns
+		list[i].n++
+		return list
 	}
 	var kernels, sites []sum
+	kernelAt, siteAt := map[int32]int{}, map[int32]int{}
 	for _, r := range members {
 		act := a.activity(r)
-		kernels = add(kernels, act.Kernel, act.End-act.Start)
-		sites = add(sites, act.Site, act.End-act.Start)
+		kernels = add(kernels, kernelAt, act.Kernel, act.End-act.Start)
+		sites = add(sites, siteAt, act.Site, act.End-act.Start)
 	}
 	if kind == InUse {
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })

@@ -7,8 +7,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/examples/internal/command"
 	"github.com/llmstrata/strata/internal/testdata"
 )
+
+// asProgram is the variable that makes this test binary strata.
+const asProgram = "STRATA_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		command.Main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // TestActionScript runs the script of the GitHub action with a gh that writes down what it is asked: the report is in the step summary and in
 // one comment, which a second run replaces, and the exit code is that of the comparison.
@@ -18,16 +30,18 @@ func TestActionScript(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	root, dir := testdata.Root(t), t.TempDir()
-	strata := filepath.Join(dir, "strata")
-	if out, err := exec.Command("go", "build", "-C", root, "-o", strata, "./examples/strata").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
+	strata := filepath.Join(dir, "strata")
 	old, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"), testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
+	write("strata", "#!/bin/sh\nexec env "+asProgram+"=1 "+self+" \"$@\"\n")
 	write("gh", "#!/bin/sh\necho \"$*\" >> "+dir+"/asked\ncase \"$*\" in *--jq*) cat "+dir+"/old;; esac\n")
 	for _, c := range []struct {
 		name, trace, comment, old, asked string
