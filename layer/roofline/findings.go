@@ -119,6 +119,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		f.Place.Kernel = shortName(worst.longest)
 	}
 	f.Place.Operator = worst.operator
+	f.Evidence += r.reached(g, worst.operator)
 	if share := float64(worst.floor) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) && share < wellRun {
 		if d := r.defectOf(g, worst.operator, worst.longest); d.text != "" {
 			f.Text, f.Advice.Do = d.text, d.do
@@ -133,6 +134,23 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		}
 	}
 	add(f, finding.Recoverable, sum)
+}
+
+// reached is a sentence on what the GPU's maker measured, for an operator that arithmetic bounds: the peak of a data sheet is not what kernels
+// reach. "" where nothing was measured.
+func (r *measured) reached(g group, operator string) string {
+	for _, c := range r.order {
+		if c.operator != operator || c.group != g {
+			continue
+		}
+		dtype := cmp.Or(c.ops.work.Matrix, c.work.DType)
+		best, peak := r.walk.gpu.Measured[dtype], r.walk.gpu.FLOP[dtype]
+		if c.bound != boundCompute || !best.Known() || !peak.Known() {
+			return ""
+		}
+		return fmt.Sprintf(" Tuned products of the GPU's maker reach %.0f%% of that peak (%s, %.0f TFLOP/s).", 100*best.Value/peak.Value, dtype, best.Value/1e12)
+	}
+	return ""
 }
 
 // defects are those of operators without a floor.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -147,5 +148,19 @@ func TestMostTimeHasAFloor(t *testing.T) {
 	}
 	for _, c := range known {
 		covered(c.file, analyse(t, c.file, c.config, roofline.Options{}), 0.95)
+	}
+}
+
+// TestMeasuredPeaks: where arithmetic bounds products, what the GPU's maker reaches is said beside the share of the peak.
+func TestMeasuredPeaks(t *testing.T) {
+	for file, want := range map[string]string{
+		"sglang-qwen3-8b-extend-eager-mi300": "Tuned products of the GPU's maker reach 54% of that peak (bf16, 708 TFLOP/s).",
+		"hf-qwen1.5-0.5b-eager-h100":         "", // not measured
+	} {
+		r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/"+file+".json.gz"))
+		i := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "products" })
+		if i < 0 || strings.Contains(r.Findings[i].Evidence, "maker") != (want != "") || !strings.Contains(r.Findings[i].Evidence, want) {
+			t.Errorf("%s: %+v, want %q", file, r.Findings, want)
+		}
 	}
 }

@@ -34,6 +34,8 @@ type GPU struct {
 
 	// FLOP holds the dense peak by data type in operations a second, at Clock.
 	FLOP map[string]Figure `json:"flop"`
+	// Measured holds, by data type, the operations a second that the maker's own tuned products reach, where it says so. Floors rest on FLOP.
+	Measured map[string]Figure `json:"measured"`
 	// Bandwidth of the memory in bytes a second, as on the data sheet; BusBandwidth is bus width times memory clock where that is
 	// more. No kernel exceeds the higher one.
 	Bandwidth    Figure `json:"bandwidth"`
@@ -131,7 +133,7 @@ const (
 var dtypes = []string{"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp6", "fp4"}
 
 func parse(columns, fields []string) (GPU, error) {
-	g := GPU{FLOP: map[string]Figure{}, Part: 1}
+	g := GPU{FLOP: map[string]Figure{}, Measured: map[string]Figure{}, Part: 1}
 	for i, column := range columns {
 		text := fields[i]
 		var err error
@@ -186,6 +188,8 @@ func (g *GPU) set(column string, f Figure) {
 	default:
 		if slices.Contains(dtypes, column) {
 			g.FLOP[column] = scaled(tera)
+		} else if dtype, ok := strings.CutPrefix(column, "measured_"); ok && f.Known() {
+			g.Measured[dtype] = scaled(tera)
 		}
 	}
 }
@@ -293,7 +297,7 @@ func slice(named []*GPU, d Device) (*GPU, string, bool) {
 func scaled(g *GPU, units, memory float64) *GPU {
 	s := *g
 	s.Part = units
-	s.FLOP = map[string]Figure{}
+	s.FLOP, s.Measured = map[string]Figure{}, nil
 	for k, f := range g.FLOP {
 		s.FLOP[k] = Figure{f.Value * units, f.Doubtful}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,54 @@ func TestPlanWithoutATrace(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
+	}
+}
+
+// TestPeaks: half the bandwidth of the data sheet doubles what weights take, and a peak of arithmetic leaves that alone.
+func TestPeaks(t *testing.T) {
+	args := []string{"--config", llama(t), "--device", "H100", "--tokens", "1", "--tp", "4", "--format", "json"}
+	products := func(more ...string) float64 {
+		var got roofline.Report
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, more...)...).Stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Passes[0].Waterfall[0].Time.Seconds() * 1e3
+	}
+	for peaks, want := range map[string]float64{"memory=3.35": 10.373, "memory=1.675": 20.746, "bf16=500": 10.373} {
+		if got := products("--peak", peaks); math.Abs(got-want) > 0.001 {
+			t.Errorf("--peak %s: %.3f ms, want %.3f", peaks, got, want)
+		}
+	}
+	if r := apptest.Run(t, program(), append(args, "--peak", "bf16")...); r.Code != 2 || !strings.Contains(r.Stderr, "--peak bf16") {
+		t.Errorf("exit %d, %s", r.Code, r.Stderr)
+	}
+}
+
+// TestOpRules: an op that the library does not know is counted like the one that a rules file names.
+func TestOpRules(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.json")
+	text := `{"deviceProperties":[{"id":0,"name":"NVIDIA H100 80GB HBM3","totalGlobalMem":85018279936}],"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"mylib::gemm","pid":1,"tid":1,"ts":100,"dur":50,"args":{"External id":1,"Input Dims":[[4096,4096],[4096,4096]],"Input type":["c10::BFloat16","c10::BFloat16"]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":110,"dur":5,"args":{"External id":1,"correlation":7}},
+{"ph":"X","cat":"kernel","name":"my_gemm","pid":0,"tid":7,"ts":120,"dur":400,"args":{"External id":1,"correlation":7,"device":0,"stream":7}}]}`
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	for path, data := range map[string]string{trace: text, rules: `[{"op": "mylib::gemm", "like": "aten::mm"}]`} {
+		if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	floor := func(args ...string) float64 {
+		var got roofline.Report
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, trace, "--format", "json")...).Stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Passes[0].Floor.Seconds() * 1e6
+	}
+	if got := floor(); got != 0 {
+		t.Errorf("without rules: a floor of %.1f µs", got)
+	}
+	if got, want := floor("--op-rules", rules), 2*4096.*4096*4096/989.4e6; math.Abs(got-want) > 0.1 {
+		t.Errorf("with the rule: %.1f µs, want %.1f", got, want)
 	}
 }
 
