@@ -218,6 +218,9 @@ func costs(r *roofline.Report) page.Section {
 	}
 	for i := range r.Economy {
 		b := &r.Economy[i]
+		if b.PerToken <= 0 && b.PerRequest <= 0 && b.Floored <= 0 {
+			continue
+		}
 		tax := page.Cell{Text: table.None, Sort: -1}
 		if b.Taxed > 0 {
 			tax = took(b.Tax / time.Duration(b.Taxed))
@@ -269,8 +272,9 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 	return p.Write(w)
 }
 
-// WriteCompareHTML writes the page of a comparison. a and b are GPUs of the two sides, for their timelines; nil for none.
-func WriteCompareHTML(w io.Writer, r *compare.Report, a, b *layer.Device) error {
+// WriteCompareHTML writes the page of a comparison. a and b are GPUs of the two sides, for the timelines of the first
+// passes that match; nil for none.
+func WriteCompareHTML(ctx context.Context, w io.Writer, r *compare.Report, a, b *layer.Device) error {
 	p := &page.Page{Title: sideName(&r.A) + " and " + sideName(&r.B), Program: "compare", Verdict: r.Text, Colours: map[string]string{}, Notes: append(append([]string{}, r.Notes...), r.Left...), Inputs: []string{r.A.Trace, r.B.Trace}}
 	p.Health.Status = "ok"
 	for _, d := range r.Doubts {
@@ -278,16 +282,22 @@ func WriteCompareHTML(w io.Writer, r *compare.Report, a, b *layer.Device) error 
 	}
 	p.Context = []string{"A: " + sideFact(&r.A), "B: " + sideFact(&r.B), fmt.Sprintf("noise between runs %s (%s)", table.Pct(100*r.Floor, 2), r.FloorFrom)}
 	var pair page.Section
+	sides := [...]*compare.Summary{&r.A, &r.B}
 	for i, d := range []*layer.Device{a, b} {
-		if d == nil || d.Steady.Pass == trace.None || d.NumKernels() == 0 {
+		if d == nil {
 			continue
 		}
-		f := &d.Passes[d.Steady.Pass]
+		first := slices.IndexFunc(d.Passes, func(p layer.ForwardPass) bool { return int64(p.Start) == sides[i].Start })
+		if first < 0 { // a side that was compared by other passes than this device has
+			continue
+		}
+		f := &d.Passes[first]
 		addColours(p, d)
-		pair.Timelines = append(pair.Timelines, page.FromDevice(d, page.Extra{ID: "t" + strconv.Itoa(i), Link: "sides", Label: fmt.Sprintf("%c: %s, pass %d", 'A'+i, f.Stage.Info().Title, f.Index), From: f.Start, To: d.StepEnd(f.Index), Source: sourceLines(d.Analysis())}))
+		pair.Timelines = append(pair.Timelines, page.FromDevice(d, page.Extra{ID: "t" + strconv.Itoa(i), Link: "sides", Label: fmt.Sprintf("%c: %s, pass %d", 'A'+i, f.Stage.Info().Title, f.Index), From: f.Start, To: d.StepEnd(f.Index), Waits: waits(gapsOf(ctx, d)), Source: sourceLines(d.Analysis())}))
 	}
 	if len(pair.Timelines) == 2 {
-		pair.ID, pair.Title, pair.Text = "timeline", "One step of each side", "A above, B below, both from the step's start; they move together."
+		page.Align(pair.Timelines)
+		pair.ID, pair.Title, pair.Text = "timeline", "The first matched step of each side", "A above, B below, both from the step's start; they move together."
 		p.Sections = append(p.Sections, pair)
 	}
 	p.Sections = append(p.Sections, compareSections(r)...)
@@ -388,7 +398,7 @@ func compareRows(r *compare.Report) page.Table {
 
 // WriteTriageHTML writes the page of a triage, with the comparison with an older run before it; c is nil where there is
 // none, d the GPU to draw, nil for no timeline.
-func WriteTriageHTML(w io.Writer, r *triage.Report, c *triage.Comparison, d *layer.Device) error {
+func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *triage.Comparison, d *layer.Device) error {
 	var names []string
 	for _, t := range r.Traces {
 		names = append(names, filepath.Base(t))
@@ -414,7 +424,7 @@ func WriteTriageHTML(w io.Writer, r *triage.Report, c *triage.Comparison, d *lay
 	}
 	if d != nil && d.NumKernels() > 0 {
 		addColours(p, d)
-		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, p.Title, nil, []int{max(d.Steady.Pass, 0)})}})
+		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, p.Title, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
 	}
 	if c != nil {
 		for i := range c.Stages {

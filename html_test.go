@@ -50,14 +50,14 @@ func pages(t *testing.T, tr *trace.Trace, name string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("triage", func(w io.Writer) error { return strata.WriteTriageHTML(w, tri, nil, d) })
+	add("triage", func(w io.Writer) error { return strata.WriteTriageHTML(ctx, w, tri, nil, d) })
 	run, err := compare.Measure(ctx, a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	side := compare.Side{Label: name, Runs: []compare.Run{*run}}
 	if c, err := compare.Compare(ctx, &side, &side, compare.Options{}); err == nil {
-		add("compare", func(w io.Writer) error { return strata.WriteCompareHTML(w, c, d, d) })
+		add("compare", func(w io.Writer) error { return strata.WriteCompareHTML(ctx, w, c, d, d) })
 	}
 	r, err := strata.Analyze(ctx, &strata.Recording{Name: name, Parts: []strata.Part{{File: trace.File{Path: name}, Trace: tr}}}, strata.ReportOptions{})
 	if err != nil {

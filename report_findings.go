@@ -60,7 +60,8 @@ func (r *Report) addHost(ctx context.Context) error {
 	for _, p := range r.parts {
 		ranks = append(ranks, p.a)
 	}
-	v, err := hostoverhead.Analyze(ctx, ranks, hostoverhead.Options{Labels: r.Traces})
+	most := pageGaps
+	v, err := hostoverhead.Analyze(ctx, ranks, hostoverhead.Options{Labels: r.Traces, TopGaps: &most})
 	switch {
 	case errors.Is(err, layer.ErrNoKernels):
 		return nil

@@ -2,7 +2,6 @@ package strata
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/page"
 	"github.com/llmstrata/strata/internal/table"
@@ -33,8 +33,23 @@ const (
 // WriteHTML writes the report as one page that needs nothing else: a verdict, a timeline, findings as cards, where a
 // step goes, its layers, and tables down to each kernel. It works without JavaScript, which adds the timeline's
 // views, sorting and searching.
-func (r *Report) WriteHTML(w io.Writer) error {
-	p := &page.Page{Title: filepath.Base(r.Name), Program: "report", Verdict: r.Verdict, Notes: r.Notes, Colours: map[string]string{}, Inputs: r.inputs}
+func (r *Report) WriteHTML(w io.Writer) error { return r.writePage(w, false) }
+
+// WriteServed writes the page of [Report.WriteHTML] for a server: its script asks "details?from=NS&to=NS" beside it for kernels
+// that the page only summarises, which [Report.WriteDetails] answers.
+func (r *Report) WriteServed(w io.Writer) error { return r.writePage(w, true) }
+
+// WriteDetails writes the timeline's data with all kernels between two times of the page's timeline, as far as 20,000 reach.
+func (r *Report) WriteDetails(w io.Writer, from, to time.Duration) error {
+	m := r.main()
+	if m == nil {
+		return layer.ErrNoKernels
+	}
+	return r.timeline(m, [2]int64{int64(from), int64(to)}).WriteData(w)
+}
+
+func (r *Report) writePage(w io.Writer, served bool) error {
+	p := &page.Page{Served: served, Title: filepath.Base(r.Name), Program: "report", Verdict: r.Verdict, Notes: r.Notes, Colours: map[string]string{}, Inputs: r.inputs}
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
@@ -104,8 +119,12 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 		return
 	}
 	each := func(d time.Duration) string { return table.Duration(d / time.Duration(n)) }
-	p.Figures = []page.Figure{{Value: each(wall), Name: "per " + f.Stage.Info().Step}, {Value: each(wall - idle), Name: "GPU busy"}, {Value: each(idle), Name: "idle"}}
-	if floor > 0 {
+	name := "per " + f.Stage.Info().Step
+	if n < len(r.Passes) {
+		name += fmt.Sprintf(" (mean of %d of %d passes, those like pass %d)", n, len(r.Passes), pass)
+	}
+	p.Figures = []page.Figure{{Value: each(wall), Name: name}, {Value: each(wall - idle), Name: "GPU busy"}, {Value: each(idle), Name: "idle"}}
+	if floor > 0 && 2*r.withFloor(pass) >= (wall-idle)/time.Duration(n) {
 		p.Figures = append(p.Figures, page.Figure{Value: table.Duration(floor), Name: "floor at least"})
 	}
 	if f.Batch > 0 {
@@ -120,11 +139,34 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 	p.Context = append(p.Context, many(len(m.d.Passes), "pass", "passes"), many(m.d.NumKernels(), "kernel", "kernels"))
 }
 
+// withFloor is how much GPU time of a pass has a floor.
+func (r *Report) withFloor(pass int) time.Duration {
+	var sum time.Duration
+	if r.light == nil {
+		return 0
+	}
+	for _, p := range r.light.Typical() {
+		for _, x := range p.Waterfall {
+			if p.Index == pass && (x.Kind == roofline.Floor || x.Kind == roofline.Above) {
+				sum += x.Time
+			}
+		}
+	}
+	return sum
+}
+
 // timeline draws a part, with the causes of its longest idle times.
-func (r *Report) timeline(m *reportPart) *page.Timeline {
-	gaps := gapsOf(context.Background(), m.d)
+func (r *Report) timeline(m *reportPart, windows ...[2]int64) *page.Timeline {
 	t := m.a.Trace()
-	x := page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(m.name), Waits: waits(gaps), Passes: m.chosen, Source: sourceLines(m.a), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }}
+	var gaps []hostoverhead.Gap
+	if r.host != nil {
+		for i := range r.host.Ranks {
+			if rank := &r.host.Ranks[i]; rank.File == r.index(m) && rank.Device == m.d.ID {
+				gaps = rank.Top
+			}
+		}
+	}
+	x := page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(m.name), Waits: waits(gaps), Passes: m.chosen, Windows: windows, Source: sourceLines(m.a), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }}
 	for i := range r.Findings {
 		if pin, ok := r.pin(m, i, x.Waits); ok {
 			x.Pins = append(x.Pins, pin)

@@ -68,14 +68,18 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 		}
 		return
 	}
+	var longest *Gap
 	for i := range r.Top {
 		g := &r.Top[i]
 		// A gap longer than all that the steps lose is in no step.
-		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause && g.Causes[0].NS <= c.StepsNS {
-			f.Place.Start, f.Place.End = time.Duration(g.StartNS), time.Duration(g.StartNS+g.NS)
-			f.Where = fmt.Sprintf("longest: %s at %s s", table.Duration(time.Duration(g.NS)), table.Seconds(time.Duration(g.StartNS), 6))
-			return
+		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause && g.Causes[0].NS <= c.StepsNS && (longest == nil || g.NS > longest.NS) {
+			longest = g
 		}
+	}
+	if g := longest; g != nil {
+		f.Place.Start, f.Place.End = time.Duration(g.StartNS), time.Duration(g.StartNS+g.NS)
+		f.Where = fmt.Sprintf("longest: %s at %s s", table.Duration(time.Duration(g.NS)), table.Seconds(time.Duration(g.StartNS), 6))
+		return
 	}
 	best := -1
 	for i := range r.Gaps {

@@ -42,8 +42,9 @@ type Extra struct {
 	Waits []Wait
 	// Pins mark the places of cards.
 	Pins []Pin
-	// Passes are those that are drawn kernel by kernel also in a long window.
-	Passes []int
+	// Passes are those that are drawn kernel by kernel also in a long window; Windows are further parts, since the start of what is drawn.
+	Passes  []int
+	Windows [][2]int64
 	// Source is the source line of a kernel, "" where unknown; nil for none.
 	Source func(layer.Kernel) string
 	// Href leads to a time of the trace in the Perfetto UI, "" where that does not read it; nil for none.
@@ -70,6 +71,20 @@ func FromDevice(d *layer.Device, x Extra) *Timeline {
 	b.kernels()
 	b.gaps()
 	return b.t
+}
+
+// Align gives timelines one scale, the longest: what takes twice as long is drawn twice as wide. Those that are summarised
+// in buckets of their window keep theirs.
+func Align(list []*Timeline) {
+	most := int64(0)
+	for _, t := range list {
+		most = max(most, t.Span)
+	}
+	for _, t := range list {
+		if len(t.Levels) == 0 {
+			t.Span, t.Full = most, [][2]int64{{0, most}}
+		}
+	}
 }
 
 type deviceBuilder struct {
@@ -220,7 +235,7 @@ func (b *deviceBuilder) choose() {
 		b.t.Full = [][2]int64{{0, b.t.Span}}
 		return
 	}
-	var want [][2]int64
+	want := slices.Clone(b.x.Windows)
 	for _, p := range b.x.Passes {
 		want = append(want, [2]int64{b.at(b.d.Passes[p].Start), b.at(b.d.StepEnd(p))})
 	}

@@ -30,6 +30,9 @@ type Page struct {
 	// Colours gives names of tables and waterfalls the colours of the timeline, as CSS variables.
 	Colours  map[string]string
 	Sections []Section
+	// Served says that the server of the page answers its script at "details": see [Timeline.WriteData]. Other pages ask
+	// for nothing.
+	Served bool
 	// Inputs are paths of what was read: the page is made to be sent, and shows no folder of theirs that begins at the root.
 	Inputs []string
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -16,6 +17,24 @@ func text(s string) string { return table.Cut(table.Clean(s), maxText) }
 
 // prose is a sentence or a few.
 func prose(s string) string { return table.Cut(table.Clean(s), 4*maxText) }
+
+// rich is prose whose parts in backticks are code.
+func rich(s string) markup {
+	parts := strings.Split(prose(s), "`")
+	var b strings.Builder
+	for i, part := range parts {
+		part = html.EscapeString(part)
+		switch {
+		case i%2 == 0:
+			b.WriteString(part)
+		case i == len(parts)-1: // a backtick without a second one
+			b.WriteString("`" + part)
+		default:
+			b.WriteString("<code>" + part + "</code>")
+		}
+	}
+	return markup(b.String())
+}
 
 // number formats a value for scripts and coordinates: finite, short, exact enough for both.
 func number(f float64) string {
@@ -157,6 +176,8 @@ func (c *Column) class() string {
 		return "code"
 	case c.Prose:
 		return "prose"
+	case c.Filter:
+		return "short"
 	}
 	return ""
 }
@@ -247,7 +268,7 @@ func (p *writer) cell(col *Column, c *Cell) {
 // line writes a text, of code with the places where it may be broken.
 func (p *writer) line(s string, code bool) {
 	if !code {
-		p.put("%s", text(s))
+		p.put("%s", rich(text(s)))
 		return
 	}
 	for i, part := range breakable(text(s)) {

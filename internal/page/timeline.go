@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -211,6 +212,16 @@ type timelineJSON struct {
 	Pins      [][3]int64  `json:"pins"`
 	Levels    []levelJSON `json:"levels"`
 	Full      [][2]int64  `json:"full"`
+}
+
+// WriteData writes the data of the timeline alone, as the script of a page asks for it.
+func (t *Timeline) WriteData(w io.Writer) error {
+	data, err := t.data()
+	if err != nil {
+		return fmt.Errorf("page: timeline: %w", err)
+	}
+	_, err = w.Write(data)
+	return err
 }
 
 // data is the timeline for the page's script. json.Marshal escapes what could end the

@@ -27,6 +27,8 @@ var assets embed.FS
 var (
 	style  = causeColours() + asset("page.css")
 	script = asset("table.js") + "\n" + asset("timeline.js")
+	// details is added to served pages.
+	details = asset("details.js")
 )
 
 func asset(name string) string {
@@ -47,13 +49,26 @@ func causeColours() string {
 	return ":root { " + vars.String() + "}\n" + fills.String()
 }
 
-// policy allows the page's own style and script and nothing else: no request leaves it.
-func policy() string {
+// script is that of the page.
+func (page *Page) script() string {
+	if page.Served {
+		return script + "\n" + details
+	}
+	return script
+}
+
+// policy allows the page's own style and script and nothing else: no request leaves it. A served page may ask the
+// server that it came from.
+func policy(script string, served bool) string {
+	rest := ""
+	if served {
+		rest = "; connect-src 'self'"
+	}
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script)
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script) + rest
 }
 
 // writer is a document that grows. Nothing gets into it unescaped but what this package
@@ -94,7 +109,7 @@ func (page *Page) Write(w io.Writer) error {
 		}
 	}
 	p.health(page)
-	p.put("</main>\n<script>%s</script>\n</body>\n</html>\n", markup(script))
+	p.put("</main>\n<script>%s</script>\n</body>\n</html>\n", markup(page.script()))
 	m := mask.NewWriter(w)
 	if _, err := m.Write(withoutFolders(p.Bytes(), page.Inputs)); err != nil {
 		return err
@@ -137,12 +152,12 @@ func (p *writer) head(v *Page) {
 <a class="skip" href="#main">Skip to the findings</a>
 <header>
 <p class="top"><b>strata</b> %s<span>%s</span><button type="button" id="theme" class="js" aria-label="Light or dark">◐</button></p>
-`, markup(policy()), text(v.Program), text(v.Title), text(v.Program), markup(style), text(v.Program), text(v.Title))
+`, markup(policy(v.script(), v.Served)), text(v.Program), text(v.Title), text(v.Program), markup(style), text(v.Program), text(v.Title))
 	verdict := v.Verdict
 	if verdict == "" {
 		verdict = v.Title
 	}
-	p.put("<h1>%s</h1>\n", prose(verdict))
+	p.put("<h1>%s</h1>\n", rich(verdict))
 	if len(v.Figures) > 0 {
 		p.put(`<p class="figures">`)
 		for i, f := range v.Figures {
@@ -180,10 +195,10 @@ func (p *writer) health(v *Page) {
 	if len(v.Health.Findings)+len(v.Notes) > 0 {
 		p.put(`<ul class="notes">`)
 		for _, f := range v.Health.Findings {
-			p.put(`<li><b>%s</b> %s</li>`, text(f.Code), prose(f.Message))
+			p.put(`<li><b>%s</b> %s</li>`, text(f.Code), rich(f.Message))
 		}
 		for _, n := range v.Notes[:min(len(v.Notes), maxNotes)] {
-			p.put("<li>%s</li>", prose(n))
+			p.put("<li>%s</li>", rich(n))
 		}
 		p.put("</ul>\n")
 		if n := len(v.Notes) - maxNotes; n > 0 {
@@ -202,7 +217,7 @@ func (p *writer) section(s *Section, i int) error {
 	if s.Title != "" {
 		p.put("<h2>%s", text(s.Title))
 		if s.Text != "" {
-			p.put(" <small>%s</small>", prose(s.Text))
+			p.put(" <small>%s</small>", rich(s.Text))
 		}
 		p.put("</h2>")
 	}
@@ -266,20 +281,20 @@ func (p *writer) card(c *Card, n int, most float64) {
 	}
 	for _, e := range c.Evidence {
 		if e != "" {
-			p.put("<p>%s</p>", prose(e))
+			p.put("<p>%s</p>", rich(e))
 		}
 	}
 	if c.Where != "" {
-		p.put("<p class=\"where\">Where: %s</p>", prose(c.Where))
+		p.put("<p class=\"where\">Where: %s</p>", rich(c.Where))
 	}
 	if c.Doubt != "" {
-		p.put("<p class=\"doubt\">%s</p>", prose(c.Doubt))
+		p.put("<p class=\"doubt\">%s</p>", rich(c.Doubt))
 	}
 	fix := c.Fix
 	if fix == "" {
 		fix = "none known."
 	}
-	p.put("<p><b>Fix:</b> %s</p><p class=\"act\"><button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", prose(fix), n)
+	p.put("<p><b>Fix:</b> %s</p><p class=\"act\"><button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", rich(fix), n)
 	if c.Next != "" {
 		p.put(" <code>%s</code>", text(c.Next))
 	}

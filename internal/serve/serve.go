@@ -132,7 +132,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("this trace is served to %s only", s.origin), http.StatusForbidden)
 		return
 	}
-	if !s.loopbackHost(r.Host) {
+	if !loopbackHost(s.ln, r.Host) {
 		// A page elsewhere may point a name of its own at 127.0.0.1 (DNS
 		// rebinding); its requests carry that name.
 		http.Error(w, "unknown host", http.StatusForbidden)
@@ -178,8 +178,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) loopbackHost(host string) bool {
-	_, port, err := net.SplitHostPort(s.ln.Addr().String())
+// loopbackHost reports whether the host of a request is this machine, and the port that of the listener.
+func loopbackHost(ln net.Listener, host string) bool {
+	_, port, err := net.SplitHostPort(ln.Addr().String())
 	if err != nil {
 		return false
 	}

@@ -202,3 +202,39 @@ func TestServeTellsWhatIsWrong(t *testing.T) {
 		t.Errorf("Wait() of a closed server = %v", err)
 	}
 }
+
+// TestPages: the page is given to who knows its address, under a loopback name, and until the context ends.
+func TestPages(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	address, done := make(chan string, 1), make(chan error, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })
+	go func() { done <- serve.Pages(ctx, h, func(url string) { address <- url }) }()
+	url := <-address
+	if res, body := request(t, http.MethodGet, url+"details", nil); res.StatusCode != http.StatusOK || body != "/details" {
+		t.Errorf("details: %s, %q", res.Status, body)
+	}
+	root := url[:strings.Index(url[len("http://"):], "/")+len("http://")]
+	if res, _ := request(t, http.MethodGet, root+"/details", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("without the secret part: %s", res.Status)
+	}
+	if res, _ := request(t, http.MethodPost, url, nil); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %s", res.Status)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "elsewhere.example"
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("under another name: %s", res.Status)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

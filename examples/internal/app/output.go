@@ -40,18 +40,6 @@ func (p *pipe) Write(b []byte) (int, error) {
 // bufferSize holds a screen or two, so that few writes reach the system.
 const bufferSize = 64 << 10
 
-// WriteHTML writes --html, all or nothing, and says so; "" for path: nothing.
-func (e *Env) WriteHTML(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	if err := atomicfile.Write(path, fileMode, write); err != nil {
-		return fmt.Errorf("html: %w", err)
-	}
-	e.Notef("wrote %s; open it in any browser", path)
-	return nil
-}
-
 // fileMode is that of new files, less the umask.
 const fileMode = 0o666
 

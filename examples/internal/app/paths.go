@@ -57,11 +57,6 @@ func MayReplace(fs *flag.FlagSet, output, input, replace string) {
 // over is what an output may replace, and the switch that says so.
 type over struct{ input, replace string }
 
-// HTMLFile defines --html, the same in all programs that have it.
-func HTMLFile(fs *flag.FlagSet, path *string) {
-	OutputFile(fs, path, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
-}
-
 // isPath reports whether a flag's value names a file or directory.
 func isPath(f *flag.Flag) bool {
 	kind, _ := flag.UnquoteUsage(f)

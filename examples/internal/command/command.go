@@ -57,6 +57,7 @@ func plain(p func() app.Program) func([]string) (app.Program, []string) {
 func commands() []command {
 	return []command{
 		{"report", "report", "everything at once, the findings that matter first", plain(report.Program)},
+		{"view", "view", "the report as a page in your browser", plain(report.View)},
 		{"answer", "answer", "one question answered: the checklist of a report, filled in", plain(answer.Program)},
 		{"layers", "layer-timeline", "which passes and layers are there, and what does each cost?", plain(layertimeline.Program)},
 		{"breakdown", "layer-breakdown", "what does one layer run, kernel by kernel?", plain(layerbreakdown.Program)},
@@ -177,9 +178,9 @@ var aliases = map[string]struct {
 	"stats":    {args: []string{"report"}},
 	"analyze":  {args: []string{"report"}},
 	"analyse":  {args: []string{"report"}},
-	"open":     {hint: "strata perfetto FILE --open"},
+	"open":     {args: []string{"view"}},
 	"flame":    {hint: "strata triage FILE --pprof gpu.pb.gz, then go tool pprof -http=: gpu.pb.gz"},
-	"html":     {hint: "strata FILE --html OUT.html"},
+	"html":     {args: []string{"view"}},
 }
 
 // unknown tells that a command is none, and what was probably meant.
@@ -244,7 +245,7 @@ Commands:
 
 A way through:
   strata x.json.gz                               what is wrong here, largest first
-  strata x.json.gz --html x.html                 the same as one page to click through and to send
+  strata view x.json.gz                          the same as one page to click through; --html x.html to send it
   strata layers x.json.gz                        each pass, layer and type of layer
   strata breakdown x.json.gz --layer 3           one layer kernel by kernel
   strata compare --a old.json.gz --b new.json.gz --fail-on 3%    a gate: exit code 3 above 3%

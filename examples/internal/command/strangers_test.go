@@ -27,7 +27,7 @@ func TestAliases(t *testing.T) {
 		{"top x.json.gz", "triage x.json.gz", ""}, {"kernels x.json.gz", "triage x.json.gz", ""}, {"fuse x.json.gz", "triage x.json.gz", ""},
 		{"roofline x.json.gz", "light x.json.gz", ""}, {"probe -h", "capture probe -h", ""}, {"timeline x.json.gz", "layers x.json.gz", ""},
 		{"stats x.json.gz", "report x.json.gz", ""}, {"analyze x.json.gz", "report x.json.gz", ""},
-		{"flame x.json.gz", "", "--pprof"}, {"html x.json.gz", "", "--html"}, {"open x.json.gz", "", "perfetto"}, {"kernles", "", "neither a command nor a file"},
+		{"flame x.json.gz", "", "--pprof"}, {"html -h", "view -h", ""}, {"open -h", "view -h", ""}, {"kernles", "", "neither a command nor a file"},
 		{"report x.json.gz --json", "report x.json.gz --format json", ""}, {"--json x.json.gz", "report x.json.gz --format json", ""},
 		{"layers x.json.gz -q", "layers x.json.gz --quiet", ""}, {"-v", "version", ""}, {"layers -v", "layers --version", ""},
 		{"layers x.json.gz -o - ", "layers x.json.gz", ""}, {"layers x.json.gz --anchor-kernel -o", "layers x.json.gz --anchor-kernel=-o", ""},

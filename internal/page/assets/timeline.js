@@ -146,6 +146,8 @@
       /** @type {Uint8Array | null} names and operators that the search found */
       this.found = null;
       this.measure = { a: 0, b: 0 };
+      /** @type {((a: number, b: number) => void) | undefined} called when a view has come to rest: see details.js */
+      this.rested = undefined;
       this.decode();
       this.build();
       this.listen();
@@ -157,6 +159,9 @@
 
     decode() {
       const d = this.data, r = numbers(d.bars);
+      this.rows = [];
+      this.gaps = [];
+      this.layers = [];
       const n = r.next();
       this.n = n;
       this.start = new Float64Array(n);
@@ -342,8 +347,19 @@
       clearTimeout(this.saving);
       this.saving = setTimeout(() => {
         const all = a <= 0 && a + w >= span;
+        this.rested?.(a, a + w);
         try { history.replaceState(null, "", all ? location.pathname + location.search : "#" + this.data.id + "/" + (a / 1e6).toFixed(4) + "-" + ((a + w) / 1e6).toFixed(4)); } catch { /* a page without an address */ }
       }, 250);
+    }
+
+    /** Draws other data of the same window. @param {Data} data */
+    take(data) {
+      this.data = data;
+      this.decode();
+      this.layout();
+      this.select(-1, -1);
+      this.search(this.query);
+      this.resize();
     }
 
     /** @param {number} factor @param {number=} at */

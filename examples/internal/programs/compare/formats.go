@@ -3,10 +3,10 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
-	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer/compare"
@@ -18,7 +18,7 @@ func formats() []app.Format {
 }
 
 // write prints the report.
-func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
+func write(env *app.Env, r *compare.Report, s *gate.Suite, page func(io.Writer) error) error {
 	if env.Document() {
 		return env.WriteJSON(r)
 	}
@@ -28,7 +28,7 @@ func write(env *app.Env, r *compare.Report, s *gate.Suite) error {
 	case app.CSV:
 		return r.WriteCSV(env.Stdout)
 	case app.HTML:
-		return strata.WriteCompareHTML(env.Stdout, r, nil, nil)
+		return page(env.Stdout)
 	case app.JUnit, app.SARIF, app.Prometheus:
 		return s.Write(env.Stdout, gate.Format(env.Format))
 	case app.Benchfmt:

@@ -45,7 +45,7 @@ type options struct {
 	normalize         string
 	save, baseline    string
 	replace           bool
-	html              string
+	page              app.Page
 	noise, saveNoise  string
 	allowInconclusive bool
 }
@@ -82,7 +82,7 @@ func program() app.Program {
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be decided")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
-			app.HTMLFile(fs, &o.html)
+			o.page.Flags(fs)
 			app.OutputFile(fs, &o.save, "save", "keep side B under a `NAME`, or in a file with a / or an ending")
 			fs.StringVar(&o.baseline, "baseline", "", "side A: a `NAME` or file that --save wrote")
 			fs.StringVar(&o.baselines, "baselines", "", "`DIR` of named baselines (default: $STRATA_BASELINES, or .strata)")
@@ -135,7 +135,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	file := o.baselineFile(o.save)
 	o.named = file != o.save
 	o.save, o.baseline = file, o.baselineFile(o.baseline)
-	b, err := side(ctx, env, o.b, o.bLabel, cmp.Or(o.bConfig, o.aConfig))
+	b, drawnB, err := o.side(ctx, env, o.b, o.bLabel, cmp.Or(o.bConfig, o.aConfig))
 	if err != nil {
 		return err
 	}
@@ -150,10 +150,11 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return nil
 	}
 	var a *compare.Side
+	var drawnA *layer.Device
 	if o.baseline != "" {
 		a, err = load(o.baseline)
 	} else {
-		a, err = side(ctx, env, o.a, o.aLabel, o.aConfig)
+		a, drawnA, err = o.side(ctx, env, o.a, o.aLabel, o.aConfig)
 	}
 	if err != nil {
 		return err
@@ -168,11 +169,12 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	case err != nil:
 		return err
 	}
-	if err := env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteCompareHTML(w, r, nil, nil) }); err != nil {
+	page := func(w io.Writer) error { return strata.WriteCompareHTML(ctx, w, r, drawnA, drawnB) }
+	if err := env.WriteHTML(&o.page, page); err != nil {
 		return err
 	}
 	checks := suite(r, o.allowInconclusive)
-	if err := write(env, r, checks); err != nil {
+	if err := write(env, r, checks, page); err != nil {
 		return err
 	}
 	return judged(r, checks)
@@ -222,59 +224,63 @@ func (o *options) compare() (compare.Options, error) {
 	return out, nil
 }
 
-// side measures the runs of one side.
-func side(ctx context.Context, env *app.Env, paths []string, label, config string) (*compare.Side, error) {
+// side measures the runs of one side. The GPU is that of its first run, for the page; nil where none is written.
+func (o *options) side(ctx context.Context, env *app.Env, paths []string, label, config string) (*compare.Side, *layer.Device, error) {
 	s := &compare.Side{Label: label}
+	var drawn *layer.Device
 	var c *profile.Config
 	if config != "" {
 		var err error
 		if c, err = profile.ResolveConfig(config); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, path := range paths {
 		rec, err := env.Open(ctx, path, strata.Options{AllRanks: true})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var files []compare.Run
 		for i := range rec.Parts {
-			runs, err := measured(ctx, env, &rec.Parts[i], c)
+			runs, a, err := measured(ctx, env, &rec.Parts[i], c)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", rec.Parts[i].Path, err)
+				return nil, nil, fmt.Errorf("%s: %w", rec.Parts[i].Path, err)
+			}
+			if drawn == nil && (o.page.Wanted() || env.Format == app.HTML) {
+				drawn, _ = a.Device(nil) // a trace without GPU work has no timeline
 			}
 			files = append(files, runs...)
 		}
 		s.Runs = append(s.Runs, compare.NewRun(files))
 	}
-	return s, nil
+	return s, drawn, nil
 }
 
 // measured reduces one trace to its GPUs.
-func measured(ctx context.Context, env *app.Env, part *strata.Part, config *profile.Config) ([]compare.Run, error) {
+func measured(ctx context.Context, env *app.Env, part *strata.Part, config *profile.Config) ([]compare.Run, *layer.Analysis, error) {
 	a, err := layer.Analyze(ctx, part.Trace, layer.Options{Config: config})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if a, err = env.OneGPU(a); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	runs, err := compare.MeasureGPUs(ctx, a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	host, err := hostoverhead.Series(ctx, a, hostoverhead.BreakdownOptions{})
 	if err != nil && !errors.Is(err, layer.ErrNoKernels) {
-		return nil, err
+		return nil, nil, err
 	}
 	serving, err := serving(ctx, part.Path, a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range runs {
 		runs[i].Host, runs[i].Serving = host, serving
 	}
-	return runs, nil
+	return runs, a, nil
 }
 
 // serving says in what a trace does not show what its server does, by the server_args.json beside it; nothing without one.

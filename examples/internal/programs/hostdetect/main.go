@@ -37,7 +37,7 @@ type options struct {
 	handoff            bool
 	gaps               int
 	serverArgs         string
-	html               string
+	page               app.Page
 	recordings         *string
 	strict             bool
 }
@@ -76,7 +76,7 @@ func program() app.Program {
 			fs.StringVar(&o.serverArgs, "server-args", "", "the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
 			o.recordings = app.Recordings(fs, app.Newest)
 			app.Strict(fs, &o.strict)
-			app.HTMLFile(fs, &o.html)
+			o.page.Flags(fs)
 			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return detect(ctx, env, o) },
@@ -168,7 +168,7 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteHostHTML(ctx, w, v, ranks, env.TraceName()) }); err != nil {
+	if err := env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteHostHTML(ctx, w, v, ranks, env.TraceName()) }); err != nil {
 		return err
 	}
 	if err := o.write(ctx, env, ranks, v); err != nil {
@@ -228,7 +228,7 @@ func (o options) ranks(ctx context.Context, env *app.Env, many *strata.Ranks, se
 	}
 	var mu sync.Mutex
 	byPath := map[string]judged{}
-	keep := o.html != "" || o.handoff // a page draws the rank that decides
+	keep := o.page.Wanted() || o.handoff // a page draws the rank that decides
 	d.Analyzed = func(ctx context.Context, f trace.File, a *layer.Analysis) error {
 		one := settings
 		one.Labels = []string{app.RankLabel(f)}

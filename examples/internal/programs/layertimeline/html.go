@@ -12,7 +12,7 @@ import (
 
 // writeHTML writes --html, a page with the layers of the given pass, trace.None for the steady one.
 func (o *options) writeHTML(ctx context.Context, env *app.Env, a *layer.Device, pass int) error {
-	return env.WriteHTML(o.html, func(w io.Writer) error {
+	return env.WriteHTML(&o.page, func(w io.Writer) error {
 		var light *roofline.Report
 		if a.Analysis().Config != nil { // what passes should take needs the model
 			var err error

@@ -19,7 +19,7 @@ type options struct {
 	allPasses   bool
 	gpu, mode   string
 	tp, ep      int
-	html        string
+	page        app.Page
 	passGiven   func() bool
 	parallelism profile.Parallelism
 }
@@ -45,7 +45,7 @@ func program() app.Program {
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE` for the header; 0: from file name, trace or server_args.json, else unknown")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE` for the header; 0: as --tp")
 			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT` for the header, e.g. decode or prefill")
-			app.HTMLFile(fs, &o.html)
+			o.page.Flags(fs)
 			o.passGiven = func() bool { return given(fs, "fwd-pass") }
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },

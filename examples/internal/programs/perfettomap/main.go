@@ -16,7 +16,7 @@ import (
 )
 
 // Program returns the program with fresh flags, on the user's own machine.
-func Program() app.Program { return program(desktop()) }
+func Program() app.Program { return program(machine{browser: app.FindBrowser()}) }
 
 // options are the program's own flags.
 type options struct {

@@ -189,7 +189,7 @@ func TestCopies(t *testing.T) {
 func TestOpen(t *testing.T) {
 	var opened string
 	m := quiet()
-	m.browse = func(link string) error {
+	m.browser.Open = func(link string) error {
 		opened = link
 		_, fragment, _ := strings.Cut(link, "#!/?")
 		q, err := url.ParseQuery(fragment)

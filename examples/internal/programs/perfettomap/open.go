@@ -3,10 +3,6 @@ package perfettomap
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"runtime"
-	"strings"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/serve"
@@ -15,41 +11,8 @@ import (
 
 // machine is what --open needs of the computer it runs on.
 type machine struct {
-	address string                 // to serve on, empty for the one the UI accepts
-	browse  func(url string) error // opens a web browser; nil where there is none
-	ssh     string                 // the machine's address, where the user came by SSH
-}
-
-// desktop returns the machine this process runs on.
-func desktop() machine {
-	var name string
-	var args []string
-	switch runtime.GOOS {
-	case "darwin":
-		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler"}
-	default:
-		// Without a display the tool would start a text browser, or wait.
-		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-			return machine{ssh: sshAddress(os.Getenv("SSH_CONNECTION"))}
-		}
-		name = "xdg-open"
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return machine{}
-	}
-	return machine{browse: func(url string) error { return exec.Command(path, append(args, url)...).Run() }}
-}
-
-// sshAddress is the address of this machine in SSH_CONNECTION, which has the client's address and port and then the server's; "" without one.
-func sshAddress(connection string) string {
-	f := strings.Fields(connection)
-	if len(f) != 4 {
-		return ""
-	}
-	return f[2]
+	address string // to serve on, empty for the one the UI accepts
+	browser app.Browser
 }
 
 // openUI opens the UI and waits until it has fetched the trace.
@@ -57,19 +20,11 @@ func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map
 	url := target(pm, s)
 	env.Notef("serving the trace to the Perfetto UI, once, for at most %v", o.openTimeout)
 	env.Notef("Chromium and Chrome from version 142 on ask whether the page may reach this computer (\"apps on this device\"): allow it")
-	opened := false
-	if m.browse != nil {
-		if err := m.browse(url); err != nil {
-			env.Notef("no browser could be started: %v", err)
-		} else {
-			opened = true
-		}
-	}
-	if opened {
-		env.Notef("opened %s", url)
-	} else if m.ssh != "" {
+	if env.Browse(m.browser, url) {
+		// the UI fetches the trace
+	} else if m.browser.SSH != "" {
 		env.Notef("you came by SSH, and the UI takes traces only from the computer that its browser runs on: run there")
-		env.Notef("  ssh -N -L 9001:127.0.0.1:9001 %s    # or the name by which you reach this machine", m.ssh)
+		env.Notef("  ssh -N -L 9001:127.0.0.1:9001 %s    # or the name by which you reach this machine", m.browser.SSH)
 		env.Notef("then open this in that browser: %s", url)
 	} else {
 		env.Notef("open this in a browser on this computer: %s", url)

@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
 )
@@ -16,9 +17,10 @@ import (
 // options are the program's own flags.
 type options struct {
 	app.Reckoning
-	all, strict   bool
-	html, against string
-	recordings    *string
+	all, strict bool
+	page        app.Page
+	against     string
+	recordings  *string
 }
 
 // Program returns the program with fresh flags.
@@ -42,32 +44,32 @@ func Program() app.Program {
 		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Waiting, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
-			o.recordings = app.Recordings(fs, app.Newest)
-			app.Strict(fs, &o.strict)
-			app.HTMLFile(fs, &o.html)
-			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
-			o.Register(fs, "gpu")
+			o.page.Flags(fs)
+			o.input(fs)
 		},
 		Obsolete: []app.Obsolete{{Name: "all-ranks", Note: "is the rule: every rank of a folder is read"}},
 		Run:      func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },
 	}
 }
 
+// input defines the flags that say what the report is of.
+func (o *options) input(fs *flag.FlagSet) {
+	o.recordings = app.Recordings(fs, app.Newest)
+	app.Strict(fs, &o.strict)
+	fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
+	o.Register(fs, "gpu")
+}
+
 func (o *options) run(ctx context.Context, env *app.Env) error {
-	defer app.CollectOften()()
-	paths := env.Paths()
-	opts, err := env.ReportOptions(ctx, paths, &o.Reckoning, o.against)
+	judged, err := gates(env.FailOn.List)
 	if err != nil {
 		return err
 	}
-	if opts.Gates, err = gates(env.FailOn.List); err != nil {
-		return err
-	}
-	r, err := o.analyze(ctx, env, paths, opts)
+	r, err := o.analyzed(ctx, env, judged)
 	if err != nil {
 		return err
 	}
-	if err := env.WriteHTML(o.html, r.WriteHTML); err != nil {
+	if err := env.WriteHTML(&o.page, r.WriteHTML); err != nil {
 		return err
 	}
 	checks := suite(r, env)
@@ -101,8 +103,15 @@ func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) erro
 	return nil
 }
 
-// analyze reports on what is named: on all ranks of a recording, or on the files of one.
-func (o *options) analyze(ctx context.Context, env *app.Env, paths []string, opts strata.ReportOptions) (*strata.Report, error) {
+// analyzed reports on what is named: on all ranks of a recording, or on the files of one.
+func (o *options) analyzed(ctx context.Context, env *app.Env, judged []compare.Gate) (*strata.Report, error) {
+	defer app.CollectOften()()
+	paths := env.Paths()
+	opts, err := env.ReportOptions(ctx, paths, &o.Reckoning, o.against)
+	if err != nil {
+		return nil, err
+	}
+	opts.Gates = judged
 	ranks, err := env.FindRanks(ctx, paths, *o.recordings)
 	if err != nil {
 		return nil, err

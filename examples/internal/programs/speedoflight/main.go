@@ -24,8 +24,9 @@ func Program() app.Program { return program() }
 // options are the program's own flags.
 type options struct {
 	app.Reckoning
-	device, html string
-	ranks        bool
+	device string
+	page   app.Page
+	ranks  bool
 }
 
 // program describes speed-of-light.
@@ -47,7 +48,7 @@ func program() app.Program {
 			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
 			o.Register(fs, "")
 			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
-			app.HTMLFile(fs, &o.html)
+			o.page.Flags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
@@ -62,7 +63,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	err = env.WriteHTML(o.html, func(w io.Writer) error {
+	err = env.WriteHTML(&o.page, func(w io.Writer) error {
 		var d *layer.Device
 		if a != nil && len(a.Devices) > 0 {
 			d = &a.Devices[0]

@@ -35,7 +35,7 @@ type options struct {
 	tolerance              float64
 	force                  bool
 	pprof                  string
-	html                   string
+	page                   app.Page
 	server                 server
 }
 
@@ -76,7 +76,7 @@ func program() app.Program {
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", 5, "with --compare-input: `percent` by which a stage may get slower")
 			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
-			app.HTMLFile(fs, &o.html)
+			o.page.Flags(fs)
 			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
 		},
 		More:      o.server.define,
@@ -190,7 +190,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 		}
 		return o.server.invalid()
 	}
-	if err := o.writeHTML(env, report, nil, in); err != nil {
+	if err := o.writeHTML(ctx, env, report, nil, in); err != nil {
 		return err
 	}
 	if err := write(env, report); err != nil {
@@ -333,7 +333,7 @@ func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input,
 	if err != nil {
 		return err
 	}
-	if err := o.writeHTML(env, report, c, in); err != nil {
+	if err := o.writeHTML(ctx, env, report, c, in); err != nil {
 		return err
 	}
 	if env.Document() {
@@ -365,11 +365,11 @@ func (o *options) writePprof(env *app.Env, profile func(io.Writer) error) error 
 	return nil
 }
 
-// writeHTML writes --html, with the comparison with an older run in front; c is nil where there is none.
-func (o *options) writeHTML(env *app.Env, r *triage.Report, c *triage.Comparison, in triage.Input) error {
+// writeHTML writes --html, with the comparison with an older run before it; c is nil where there is none.
+func (o *options) writeHTML(ctx context.Context, env *app.Env, r *triage.Report, c *triage.Comparison, in triage.Input) error {
 	var d *layer.Device
 	if len(in.Formal) > 0 && len(in.Formal[0].Devices) > 0 {
 		d = &in.Formal[0].Devices[0]
 	}
-	return env.WriteHTML(o.html, func(w io.Writer) error { return strata.WriteTriageHTML(w, r, c, d) })
+	return env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteTriageHTML(ctx, w, r, c, d) })
 }

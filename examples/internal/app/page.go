@@ -1,0 +1,112 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/atomicfile"
+)
+
+// Page is where a program writes its page for browsers: the flags --html and --open, the same in all programs that
+// have them.
+type Page struct {
+	path string
+	open bool
+}
+
+// Flags defines --html and --open.
+func (p *Page) Flags(fs *flag.FlagSet) {
+	OutputFile(fs, &p.path, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
+	fs.BoolVar(&p.open, "open", false, "open the page in a browser; without --html it is written to a temporary directory")
+}
+
+// OpenPage is a page that is opened and not kept.
+func OpenPage() Page { return Page{open: true} }
+
+// Wanted reports whether a page is written.
+func (p *Page) Wanted() bool { return p.path != "" || p.open }
+
+// WriteHTML writes the page, all or nothing, and says where, where one is wanted.
+func (e *Env) WriteHTML(p *Page, write func(io.Writer) error) error {
+	if !p.Wanted() {
+		return nil
+	}
+	path := p.path
+	if path == "" {
+		dir, err := os.MkdirTemp("", "strata-")
+		if err != nil {
+			return fmt.Errorf("html: %w", err)
+		}
+		path = filepath.Join(dir, filepath.Base(e.TraceName())+".html")
+	}
+	if err := atomicfile.Write(path, fileMode, write); err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(abs), "/")}
+	if !p.open || !e.Browse(FindBrowser(), address.String()) {
+		e.Notef("wrote %s; open it in any browser", path)
+	}
+	return nil
+}
+
+// Browser is what opens pages on the computer that a program runs on.
+type Browser struct {
+	Open func(url string) error // opens a web browser; nil where there is none
+	SSH  string                 // the computer's address, where the user came by SSH
+}
+
+// FindBrowser returns the browser of this computer.
+func FindBrowser() Browser {
+	var name string
+	var args []string
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler"}
+	default:
+		// Without a display the tool would start a text browser, or wait.
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return Browser{SSH: sshAddress(os.Getenv("SSH_CONNECTION"))}
+		}
+		name = "xdg-open"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return Browser{}
+	}
+	return Browser{Open: func(url string) error { return exec.Command(path, append(args, url)...).Run() }}
+}
+
+// sshAddress is the address of this machine in SSH_CONNECTION, which has the client's address and port and then the server's; "" without one.
+func sshAddress(connection string) string {
+	f := strings.Fields(connection)
+	if len(f) != 4 {
+		return ""
+	}
+	return f[2]
+}
+
+// Browse opens a page and reports whether a browser was started.
+func (e *Env) Browse(b Browser, url string) bool {
+	if b.Open == nil {
+		return false
+	}
+	if err := b.Open(url); err != nil {
+		e.Notef("no browser could be started: %v", err)
+		return false
+	}
+	e.Notef("opened %s", url)
+	return true
+}

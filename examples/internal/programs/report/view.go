@@ -1,0 +1,72 @@
+package report
+
+import (
+	"context"
+	"flag"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/examples/internal/app"
+	"github.com/llmstrata/strata/internal/serve"
+)
+
+// View returns the program that shows the report's page, with fresh flags.
+func View() app.Program {
+	var o options
+	var served bool
+	return app.Program{
+		Name:     "view",
+		Summary:  "Opens the page of a report in a browser: written to a temporary directory, or served to this machine with every kernel of a long trace.",
+		Args:     "[FILE|DIR...]",
+		Examples: []string{"view x.json.gz", "view runs/qwen"},
+		Common:   app.TraceFlag | app.ModelFlags | app.DeviceFlag | app.ProgressFlag | app.MemoryFlag,
+		Flags: func(fs *flag.FlagSet) {
+			fs.BoolVar(&served, "serve", false, "serve the page to this machine, with details that a file has no room for, until Ctrl-C")
+			o.input(fs)
+		},
+		Run: func(ctx context.Context, env *app.Env) error {
+			r, err := o.analyzed(ctx, env, nil)
+			if err != nil {
+				return err
+			}
+			if served {
+				return serve.Pages(ctx, handler(r), func(url string) {
+					if !env.Browse(app.FindBrowser(), url) {
+						env.Notef("open %s in a browser on this computer", url)
+					}
+					env.Notef("Ctrl-C ends the server")
+				})
+			}
+			p := app.OpenPage()
+			return env.WriteHTML(&p, r.WriteHTML)
+		},
+	}
+}
+
+// handler answers with the page, and with kernels that it only summarises.
+func handler(r *strata.Report) http.Handler {
+	mux := http.NewServeMux()
+	answer := func(kind string, write func(w http.ResponseWriter, req *http.Request) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			if err := write(w, req); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+			}
+		}
+	}
+	mux.HandleFunc("/{$}", answer("text/html; charset=utf-8", func(w http.ResponseWriter, _ *http.Request) error { return r.WriteServed(w) }))
+	mux.HandleFunc("/details", answer("application/json", func(w http.ResponseWriter, req *http.Request) error {
+		from, err := strconv.ParseInt(req.FormValue("from"), 10, 64)
+		if err != nil {
+			return err
+		}
+		to, err := strconv.ParseInt(req.FormValue("to"), 10, 64)
+		if err != nil {
+			return err
+		}
+		return r.WriteDetails(w, time.Duration(from), time.Duration(to))
+	}))
+	return mux
+}
