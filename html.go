@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage"
@@ -394,6 +395,60 @@ func compareRows(r *compare.Report) page.Table {
 			{Text: fmt.Sprint(row.Found), Strong: row.Significant}, {Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: first(row.Names(0), 3)}, {Lines: first(row.Names(1), 3)}}})
 	}
 	return t
+}
+
+// rankSection lists groups of ranks, and ranks one by one where they are few.
+func rankSection(f *fleet.Report) page.Section {
+	groups := page.Table{Caption: "Groups of ranks that exchange data", FoldAfter: shownRows, Columns: []page.Column{{Title: "Recording", Filter: true}, {Title: "Ranks"}, {Title: "Steps", Numeric: true}, {Title: "Step", Numeric: true, Help: "of the median rank"},
+		{Title: "Waiting, least", Numeric: true}, {Title: "Median", Numeric: true}, {Title: "Most", Numeric: true}, {Title: "Transfer", Numeric: true, Help: "time in which all ranks exchange"}, {Title: "Collectives", Numeric: true}, {Title: "Late rank"}, {Title: "Why", Prose: true}}}
+	ranks := page.Table{Caption: "Ranks, per step", Search: true, FoldAfter: 2 * shownRows, Columns: []page.Column{{Title: "Rank"}, {Title: "Step", Numeric: true}, {Title: "GPU busy", Numeric: true}, {Title: "Waiting for others", Numeric: true, Help: "the late rank waits least"},
+		{Title: "Waiting, % of step", Numeric: true}, {Title: "Arrives last", Numeric: true, Help: "collectives at which it alone arrives last"}, {Title: "Unlike the others", Prose: true}}}
+	ns := func(n int64) page.Cell { return took(time.Duration(n)) }
+	bar := func(n, of int64) page.Cell {
+		c := ns(n)
+		c.Bar = ratio(time.Duration(n), time.Duration(of))
+		return c
+	}
+	for i := range f.Runs {
+		for k := range f.Runs[i].Groups {
+			g := &f.Runs[i].Groups[k]
+			late, why := page.Cell{Text: table.None}, ""
+			if g.Late != nil {
+				late, why = page.Cell{Text: g.Late.Rank, Strong: true}, g.Late.Why()
+			}
+			groups.Rows = append(groups.Rows, page.Row{Cells: []page.Cell{{Text: f.Runs[i].Run}, {Text: strings.TrimSpace(g.Name + " " + g.Part)}, count(int64(g.Steps)), ns(g.Step),
+				bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step), bar(g.Wait.Max, g.Step), ns(g.Transfer), count(int64(g.Collectives)), late, {Text: why}}})
+			longest := int64(0)
+			for _, row := range g.Rows {
+				longest = max(longest, row.Wall)
+			}
+			for _, row := range g.Rows {
+				unlike := ""
+				if n := slices.IndexFunc(g.Differs, func(d fleet.Differs) bool { return d.Rank == row.Rank }); n >= 0 {
+					unlike = fmt.Sprintf("%s: %+.1f%% of step time", g.Differs[n].What, 100*g.Differs[n].Share)
+				}
+				ranks.Rows = append(ranks.Rows, page.Row{Cells: []page.Cell{{Text: row.Rank, Strong: late.Text == row.Rank}, bar(row.Wall, longest), bar(row.Busy, longest), bar(row.Wait, longest),
+					number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1), count(int64(row.Last)), {Text: unlike}}})
+			}
+		}
+	}
+	s := page.Section{ID: "ranks", Title: "Ranks", Text: "All bars have one scale.", Tables: tablesOf(ranks)}
+	if s.Tables = append(s.Tables, tablesOf(groups)...); len(s.Tables) == 0 {
+		s.Text = "No collectives of several ranks could be matched, so that waiting is not known."
+	}
+	return s
+}
+
+// WriteFleetHTML writes the page of many ranks: findings as cards, and what each rank waits for. name is what was read.
+func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
+	p := &page.Page{Title: filepath.Base(name), Program: "fleet", Verdict: f.Verdict, Inputs: []string{name}, Context: []string{many(f.Ranks, "rank", "ranks"), many(len(f.Runs), "recording", "recordings")}}
+	p.Health.Status = string(f.Health)
+	cards := page.Section{ID: "findings", Title: "Findings", Cards: cardsOf(f.Findings)}
+	if len(cards.Cards) == 0 {
+		cards.Text = "No rank makes the others wait for 1% of step time."
+	}
+	p.Sections = append(p.Sections, cards, rankSection(f))
+	return p.Write(w)
 }
 
 // WriteTriageHTML writes the page of a triage, with the comparison with an older run before it; c is nil where there is

@@ -14,6 +14,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -159,5 +160,25 @@ func TestHostileNamesStayText(t *testing.T) {
 				t.Errorf("%s: the name is not shown at all", kind)
 			}
 		}
+	}
+}
+
+// TestPageOfRanks: each rank has its bars, the late one and what it differs in stand out, and without matched collectives the page says so.
+func TestPageOfRanks(t *testing.T) {
+	g := fleet.Group{Name: "0–1", Ranks: 2, Steps: 3, Step: 1000, Transfer: 100, Collectives: 9,
+		Rows:    []fleet.Row{{Rank: "rank 0", Wall: 1000, Busy: 500, Wait: 400}, {Rank: "rank 1", Wall: 1000, Busy: 900, Last: 9}},
+		Differs: []fleet.Differs{{Rank: "rank 1", What: "attention", NS: 400, Share: .4}}, Late: &fleet.Late{Rank: "rank 1"}}
+	var b bytes.Buffer
+	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v", Runs: []fleet.Run{{Run: "r", Groups: []fleet.Group{g}}}}, "r"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<td>rank 0</td>`, `<td class="strong">rank 1</td>`, `<rect width="40" height="4"/></svg>400 ns`, "attention: +40.0% of step time"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	b.Reset()
+	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v"}, "r"); err != nil || !strings.Contains(b.String(), "No collectives of several ranks could be matched") {
+		t.Errorf("without groups: %v", err)
 	}
 }

@@ -74,6 +74,9 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 		cards.Text = "No finding above 1% of step time."
 	}
 	p.Sections = append(p.Sections, cards)
+	if r.Ranks != nil {
+		p.Sections = append(p.Sections, rankSection(r.Ranks))
+	}
 	if r.light != nil {
 		p.Sections = append(p.Sections, waterfalls(r.light))
 	}
@@ -193,10 +196,18 @@ func (r *Report) pin(m *reportPart, i int, waits []page.Wait) (page.Pin, bool) {
 }
 
 func (r *Report) cards() []page.Card {
+	out := cardsOf(r.Findings)
+	for i := range out {
+		out[i].Next = r.baseNames(out[i].Next)
+	}
+	return out
+}
+
+func cardsOf(findings []finding.Finding) []page.Card {
 	var out []page.Card
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		c := page.Card{Title: f.Text, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable, Where: f.Where, Fix: f.Do, Next: r.baseNames(f.Next)}
+	for i := range findings {
+		f := &findings[i]
+		c := page.Card{Title: f.Text, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable, Where: f.Where, Fix: f.Do, Next: f.Next}
 		if f.Measure != finding.NoMeasure {
 			c.Gain = sizeOf(f)
 		}

@@ -76,6 +76,7 @@ func policy(script string, served bool) string {
 type writer struct {
 	bytes.Buffer
 	colours map[string]string
+	pinned  map[int]bool // cards whose place a timeline shows
 }
 
 // markup is text that is HTML already: made by this package, never by a caller.
@@ -101,7 +102,14 @@ func class(name string) markup {
 
 // Write writes the page as one HTML document.
 func (page *Page) Write(w io.Writer) error {
-	p := writer{colours: page.Colours}
+	p := writer{colours: page.Colours, pinned: map[int]bool{}}
+	for i := range page.Sections {
+		for _, t := range page.Sections[i].Timelines {
+			for _, pin := range t.Pins {
+				p.pinned[pin.Card] = true
+			}
+		}
+	}
 	p.head(page)
 	for i := range page.Sections {
 		if err := p.section(&page.Sections[i], i); err != nil {
@@ -294,7 +302,10 @@ func (p *writer) card(c *Card, n int, most float64) {
 	if fix == "" {
 		fix = "none known."
 	}
-	p.put("<p><b>Fix:</b> %s</p><p class=\"act\"><button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", rich(fix), n)
+	p.put("<p><b>Fix:</b> %s</p><p class=\"act\">", rich(fix))
+	if p.pinned[n] {
+		p.put("<button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", n)
+	}
 	if c.Next != "" {
 		p.put(" <code>%s</code>", text(c.Next))
 	}

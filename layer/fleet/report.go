@@ -48,6 +48,7 @@ const (
 	mostRows     = 8
 	mostSkew     = 32
 	mostFiles    = 8
+	mostListed   = 64 // ranks of a group that are listed one by one
 )
 
 // Combine makes the report of runs, each of [OfRun]. The order of the runs does not matter.
@@ -97,7 +98,10 @@ func (r *Report) bound() {
 		run.Groups = first(run.Groups, mostGroups*few)
 		for k := range run.Groups {
 			g := &run.Groups[k]
-			g.Rows, g.Skew, g.Differs = nil, first(g.Skew, mostSkew), first(g.Differs, mostRows)
+			g.Skew, g.Differs = first(g.Skew, mostSkew), first(g.Differs, mostRows)
+			if few == 1 || len(g.Rows) > mostListed {
+				g.Rows = nil
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,7 @@ type options struct {
 	shard              string
 	keep, commit, date string
 	strict, full       bool
+	page               app.Page
 }
 
 func (o *options) flags(fs *flag.FlagSet, usual string) {
@@ -87,6 +89,7 @@ func program() app.Program {
 
 func (o *options) fullFlag(fs *flag.FlagSet) {
 	fs.BoolVar(&o.full, "full", false, "write every rank and step into the JSON; default: at most 2 MB of it")
+	o.page.Flags(fs)
 }
 
 // reduce returns the program fleet reduce with fresh flags.
@@ -194,6 +197,9 @@ func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks,
 		if err := app.Unread(r.Runs...); err != nil {
 			return err
 		}
+	}
+	if err := env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteFleetHTML(w, r, ranks.Name) }); err != nil {
+		return err
 	}
 	if env.Format == app.JSON {
 		err = env.WriteJSON(r)
