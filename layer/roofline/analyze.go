@@ -79,6 +79,10 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		}
 	}
 	w.restOfCosts()
+	if best >= 0 && w.model == nil && w.gpu != nil && r.Passes[best].Covered < fewCovered {
+		r.Notes = append(r.Notes, fmt.Sprintf("operators with %.1f%% of the GPU time of pass %d have a floor; the model's config gives one to most others (`--config` with a file or a public model's name)",
+			100*r.Passes[best].Covered, best))
+	}
 	r.Steady, r.Economy = best, economy(r.Passes)
 	if w.model != nil {
 		r.Notes = append(r.Notes, w.model.assumptions(&o)...)
@@ -92,6 +96,9 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	}
 	return r, nil
 }
+
+// fewCovered is the share of GPU time below which most of a pass has no floor.
+const fewCovered = 0.5
 
 // scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against them.
 func scrambledRecords(t *trace.Trace) bool {

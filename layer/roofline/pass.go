@@ -169,8 +169,11 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	at := r.walk.slot(r.walk.kindIndex(l), r.walk.nameOf(k, string(operator)))
 	g := r.groupOf(k, e, part, at, l)
 	c := r.cell(at, g)
-	if r.walk.model == nil {
-		g = c.group // one operator stands under one heading
+	if r.walk.model == nil && g != copies {
+		if c.group == copies { // a copy came first
+			c.group = g
+		}
+		g = c.group // one operator has one heading
 	}
 	r.raw += e.Duration()
 	r.counts[g]++

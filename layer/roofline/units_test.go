@@ -16,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // counted analyses a trace without a config and returns the work of all its kernels.
@@ -99,8 +100,11 @@ func TestNoRowAboveThePeak(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		contradicting := map[int]bool{}
+		contradicting, copied := map[int]bool{}, map[int]time.Duration{}
 		for k := range d.Kernels() {
+			if _, part, _ := k.Operator(); part == layer.PartCopy || k.Event().Kind() != event.Kernel {
+				copied[k.Place().Pass] += k.Event().Duration()
+			}
 			c, ok := r.Cost(k)
 			if !ok {
 				continue
@@ -121,6 +125,10 @@ func TestNoRowAboveThePeak(t *testing.T) {
 			}
 			if floors > p.Floor*101/100+time.Microsecond || floors < p.Floor*98/100 {
 				t.Errorf("%s: pass %d: the floors of the waterfall are %v, that of the pass %v", filepath.Base(f), p.Index, floors, p.Floor)
+			}
+			i := slices.IndexFunc(p.Waterfall, func(s roofline.Share) bool { return s.Name == "copies and fills" })
+			if i >= 0 && p.Waterfall[i].Time > copied[p.Index] {
+				t.Errorf("%s: pass %d: copies and fills are %v, its copies take %v", filepath.Base(f), p.Index, p.Waterfall[i].Time, copied[p.Index])
 			}
 		}
 		said := false
