@@ -91,14 +91,14 @@ func hostOf(path string) string {
 // digestDevice fills in what ran on one GPU, a step for each forward pass.
 func digestDevice(r *fleet.Rank, d *layer.Device) {
 	steps := make([]fleet.Step, len(d.Passes))
-	operators := make([]map[string]int64, len(d.Passes))
+	operators := make([]map[fleet.Named]int64, len(d.Passes))
 	for p := range d.Passes {
 		fp := &d.Passes[p]
 		steps[p] = fleet.Step{Number: -1, Stage: fp.Stage, Tokens: fp.Tokens, Requests: int64(fp.Batch), Partial: fp.Partial != "", Start: int64(fp.Start)}
 		if fp.Annotation != nil {
 			steps[p].Number = fp.Annotation.Index
 		}
-		operators[p] = map[string]int64{}
+		operators[p] = map[fleet.Named]int64{}
 	}
 	for p, s := range d.Steps() {
 		steps[p].Wall += int64(s.End - s.Start)
@@ -107,7 +107,7 @@ func digestDevice(r *fleet.Rank, d *layer.Device) {
 		}
 	}
 	print := fnv.New128a()
-	kernels := map[string]int64{}
+	kernels := map[fleet.Named]int64{}
 	groups, calls := map[string]int{}, map[string]int{}
 	for k := range d.Kernels() {
 		e, facts := k.Event(), k.Facts()
@@ -117,7 +117,7 @@ func digestDevice(r *fleet.Rank, d *layer.Device) {
 		binary.LittleEndian.PutUint64(b[8:], uint64(took))
 		print.Write(b[:])
 		if e.Kind() == event.Kernel {
-			kernels[facts.Short] += took
+			kernels[fleet.Named{Name: facts.Short, Operator: operatorName(k)}] += took
 		}
 		p := k.Place().Pass
 		if p == trace.None {
@@ -130,7 +130,7 @@ func digestDevice(r *fleet.Rank, d *layer.Device) {
 			s.Took = append(s.Took, took)
 			continue
 		}
-		operators[p][operatorName(k)] += took
+		operators[p][fleet.Named{Name: operatorName(k)}] += took
 	}
 	r.Fingerprint = hex.EncodeToString(print.Sum(nil))
 	for p := range steps {
@@ -192,12 +192,15 @@ func (a *account) digestIdle(r *fleet.Rank) {
 }
 
 // timesOf lists times by name, most first.
-func timesOf(times map[string]int64) []fleet.Named {
+func timesOf(times map[fleet.Named]int64) []fleet.Named {
 	out := make([]fleet.Named, 0, len(times))
-	for name, ns := range times {
-		out = append(out, fleet.Named{Name: name, NS: ns})
+	for of, ns := range times {
+		of.NS = ns
+		out = append(out, of)
 	}
-	slices.SortFunc(out, func(a, b fleet.Named) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(out, func(a, b fleet.Named) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Operator, b.Operator))
+	})
 	return out
 }
 

@@ -82,6 +82,7 @@ func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
 	c.floor(r, o)
 	c.collect()
 	c.fill(r)
+	r.uniform, r.shiftP = c.kinds.uniform, c.kinds.p
 	c.waterfall(r)
 	c.perLayer(r)
 	if why := c.strays(r); why != "" {
@@ -315,7 +316,7 @@ func (c *comparison) fill(r *Report) {
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
 		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.judged || j.gone || j.fresh,
-			Seen: time.Duration(j.seen(len(c.rows.names)))}
+			Seen: time.Duration(j.seen(len(c.rows.names))), p: j.p}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
 		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
@@ -323,9 +324,9 @@ func (c *comparison) fill(r *Report) {
 		row.Low, row.High = row.kernelDelta()-time.Duration(j.half()), row.kernelDelta()+time.Duration(j.half())
 		switch {
 		case j.fresh:
-			row.Status = New
+			row.Status, row.p = New, 0
 		case j.gone:
-			row.Status = Removed
+			row.Status, row.p = Removed, 0
 		}
 		row.LaunchesA, row.LaunchesB = a.launches, b.launches
 		row.Kernels = c.kernelsOf(a.kernels, b.kernels)

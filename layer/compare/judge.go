@@ -6,7 +6,7 @@ import "math"
 type judgement struct {
 	rows    []judged
 	shift   float64 // logarithm of the common shift of all rows
-	half    float64 // of its 95% interval
+	p       float64 // that there is none
 	uniform bool    // the shift is a finding
 	steady  bool    // several passes a side, or their layers, show how times vary
 }
@@ -33,7 +33,7 @@ func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 			byClass[s.class] = k.classShift(rows, s.class, j.shift)
 		}
 	}
-	prob, half := k.shiftTest(j.shift, floor.common, na, nb)
+	j.p = k.shiftTest(j.shift, floor.common, na, nb)
 	j.steady = k.runs
 	fewest := math.MaxInt
 	for _, s := range rows {
@@ -41,7 +41,7 @@ func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 		j.steady = j.steady || len(s.layers) > 1
 	}
 	j.steady = j.steady || fewest > 1
-	j.half, j.uniform = half, j.steady && prob < alpha && math.Abs(j.shift) >= minShift
+	j.uniform = j.steady && j.p < alpha && math.Abs(j.shift) >= minShift
 	ps := make([]float64, 0, len(rows))
 	at := make([]int, 0, len(rows))
 	for i, s := range rows {

@@ -128,8 +128,7 @@ func numbersOfShifts() map[string]number {
 	return map[string]number{
 		"MinShift": {0.0099, 0.0101, uniform(1e-5)},
 		"ShiftSE": {0.00757, 0.00772, func(x float64) bool {
-			prob, _ := rulerOf(8, false).shiftTest(x, 1e-5, 5, 5)
-			return prob < alpha
+			return rulerOf(8, false).shiftTest(x, 1e-5, 5, 5) < alpha
 		}},
 		"ShiftRows": {4, 5, func(x float64) bool { return common(int(x), 0.001) > 0 }},
 		"ShareCap":  {-0.0101, -0.0099, func(x float64) bool { return common(5, -x) > 0 }},

@@ -86,6 +86,9 @@ type Report struct {
 	Left  []string        `json:"left_out"`
 	Notes []string        `json:"notes"`
 	Gates []Gate          `json:"gates"`
+
+	uniform bool    // all kernels changed by one factor
+	shiftP  float64 // that they did not
 }
 
 // Summary is one side in short.
@@ -152,6 +155,8 @@ type Row struct {
 	// TimesA and TimesB are the row's times of each pass; of each run its median where both sides have several.
 	TimesA []time.Duration `json:"times_a_ns"`
 	TimesB []time.Duration `json:"times_b_ns"`
+
+	p float64 // that nothing changed
 }
 
 // kernelDelta is the difference that a row is judged on.

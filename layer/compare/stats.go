@@ -309,13 +309,13 @@ func weightedMedian(values, weights []float64) float64 {
 }
 
 // shiftTest tests whether all kernels together became slower or faster.
-func (k ruler) shiftTest(shift, floor float64, na, nb int) (prob, half float64) {
+func (k ruler) shiftTest(shift, floor float64, na, nb int) float64 {
 	v, df := 2*floor*floor, k.floorDF
 	if k.runs {
 		v, df = floor*floor*(1/float64(na)+1/float64(nb)), priorDF+float64(na+nb-2)
 	}
 	se := math.Sqrt(v + shiftSE*shiftSE)
-	return twoSided(shift/se, df), quantile(df, 0.975) * se
+	return twoSided(shift/se, df)
 }
 
 // twoSided is the chance of a deviation as large as z in either direction.

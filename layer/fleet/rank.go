@@ -77,6 +77,8 @@ type Call struct {
 type Named struct {
 	Name string `json:"name"` // of a kernel or operator
 	NS   int64  `json:"ns"`   // of GPU time
+	// Operator is that of a kernel; "" of an operator, and where it is not known.
+	Operator string `json:"operator,omitempty"`
 }
 
 // IdleName is what the host did during most of the idle time of a cause.

@@ -64,6 +64,7 @@ var documents = []document{
 	doc("strata.explain/1", "strata explain", command.ExplainDocument{}),
 	doc("strata.fleet/1", "strata fleet", fleet.Report{}),
 	doc("strata.rank/1", "strata digest, a line", fleet.Rank{}),
+	doc("strata.trend/1", "strata fleet trend", compare.Trend{}),
 	doc("strata.kernel/1", "strata export --format ndjson, a line", kernelexport.Row{}),
 	doc("strata.perfetto/1", "strata perfetto", perfetto.Map{}),
 	doc("strata.perfetto-ranks/1", "strata perfetto --all-ranks", perfettomap.Ranks{}),

@@ -21,6 +21,8 @@ func Choose(args []string) (app.Program, []string) {
 		switch args[0] {
 		case "reduce":
 			return reduce(), args[1:]
+		case "trend":
+			return trend(), args[1:]
 		case "fleet": // what people type who expect a verb
 			return program(), args[1:]
 		}
@@ -105,17 +107,51 @@ func reduce() app.Program {
 		FailOn:   []string{app.HealthIs},
 		Flags:    o.fullFlag,
 		Run: func(ctx context.Context, env *app.Env) error {
-			ranks, err := strata.FindRanks(ctx, env.Args, strata.Options{})
+			ranks, err := digests(ctx, env)
 			if err != nil {
 				return err
 			}
 			defer ranks.Close()
-			if ranks.Files() > 0 {
-				return app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both", ranks.Recordings[0].Files[0].Path)
-			}
 			return o.report(ctx, env, ranks, strata.DigestOptions{})
 		},
 	}
+}
+
+// trend returns the program fleet trend.
+func trend() app.Program {
+	return app.Program{
+		Name:     "fleet trend",
+		Summary:  "Says since which run an operator takes another time: over digests of many runs that strata digest --date and --commit wrote, by the rule of strata compare.",
+		Args:     "FILE|DIR...",
+		Examples: []string{"fleet trend nightly/*.ndjson", "fleet trend nightly/ --format json"},
+		Common:   app.FormatFlag | app.OutputFlag,
+		Formats:  []app.Format{app.Text, app.JSON},
+		Run: func(ctx context.Context, env *app.Env) error {
+			ranks, err := digests(ctx, env)
+			if err != nil {
+				return err
+			}
+			defer ranks.Close()
+			t, err := ranks.Trend(ctx)
+			if err != nil {
+				return err
+			}
+			if env.Format == app.JSON {
+				return env.WriteJSON(t)
+			}
+			return t.WriteText(env.Stdout)
+		},
+	}
+}
+
+// digests are the files of digests that are named, and no traces.
+func digests(ctx context.Context, env *app.Env) (*strata.Ranks, error) {
+	ranks, err := strata.FindRanks(ctx, env.Args, strata.Options{})
+	if err == nil && ranks.Files() > 0 {
+		err = app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both", ranks.Recordings[0].Files[0].Path)
+		ranks.Close()
+	}
+	return ranks, err
 }
 
 // find looks for the files of the command line.

@@ -15,6 +15,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/apptest"
 	program "github.com/llmstrata/strata/examples/internal/programs/fleet"
 	"github.com/llmstrata/strata/internal/gen/ranks"
+	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
@@ -227,5 +228,33 @@ func TestUsage(t *testing.T) {
 	}
 	if r := run(t, "reduce", write(t, small())); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "strata digest") {
 		t.Errorf("reduce of traces: %d, %s", r.Code, r.Stderr)
+	}
+}
+
+// TestTrend: digests of six nights, with a longer attention since the fourth.
+func TestTrend(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 6 {
+		c := ranks.Config{Seed: uint64(night), Steps: 8, Layers: 6, Size: 2, Replicas: []ranks.Replica{{Numbered: true}}}
+		if night >= 3 {
+			c.Replicas[0].Late, c.Replicas[0].Cause, c.Replicas[0].LateBy = 1, ranks.LongKernel, 20_000
+		}
+		r := apptest.MustRun(t, program.Digest(), write(t, c), "--date", fmt.Sprintf("2026-10-%02d", night+10), "--commit", fmt.Sprint("c", night))
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(night, ".ndjson")), []byte(r.Stdout), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := text(t, "trend", dir)
+	for _, want := range []string{"6 runs from 2026-10-10 to 2026-10-15", "- attention +", " since 2026-10-13, c3 ("} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the trend lacks %q:\n%s", want, got)
+		}
+	}
+	var doc compare.Trend
+	if err := json.Unmarshal([]byte(text(t, "trend", dir, "--format", "json")), &doc); err != nil || len(doc.Changes) == 0 || doc.Changes[0].Operator != "attention" || doc.Changes[0].Before != 3 {
+		t.Errorf("%v: %+v", err, doc)
+	}
+	if r := run(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK || !strings.Contains(r.Stderr, "two runs") {
+		t.Errorf("of one run: %d, %s", r.Code, r.Stderr)
 	}
 }
