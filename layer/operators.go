@@ -296,14 +296,12 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	kernels := make([]operator.Kernel, len(r.Kernels))
 	for k, i := range r.Kernels {
 		op, id := &kernels[k], w.ID[i]
-		op.Name, op.Facts, op.Layer, op.ID, op.Path = w.Names[id], &w.Facts[id], r.Layer[k], id+1, -1
+		op.Name, op.Facts, op.Layer = w.Names[id], &w.Facts[id], r.Layer[k]
 		if beside != nil && beside[k] {
 			op.Stream = int32(w.Act(i).Stream()) + 1
 		}
 		if w.Known(i) && !w.Replayed(i) {
-			op.Modules, op.Path = paths.Of(i), paths.LeafOf(i)
-			op.PathKind = paths.KindOf(op.Path)
-			op.Framed = framed
+			op.Modules, op.Framed = paths.Of(i), framed
 			if w.Facts[id].Role == classify.RoleProduct {
 				op.K, op.N = w.weightOf(i)
 			}
@@ -361,7 +359,7 @@ func (w *work) besideMain(r *ladder.Result) []bool {
 		return nil
 	}
 	aside := map[int32]bool{}
-	for _, i := range slices.Concat(r.Side, r.Second) {
+	for _, i := range r.Second {
 		aside[i] = true
 	}
 	main, several := w.mainReplayStream(r.Kernels)

@@ -439,7 +439,7 @@ func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, h
 			}
 		}
 	}
-	ladder.Params().AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
+	segment.AlignPairs(&t.seq, from, to, &r.seq, rfrom, rto, func(i, j int) {
 		switch {
 		case how[i] != howNone || taken[j-rfrom] || foreign(i, j):
 			return
@@ -571,7 +571,7 @@ func (l *line) finishCapture(f *ladder.Frames, layers int) {
 		}
 	}
 	if inside == 0 && l.nameful && layers >= 2 {
-		if st, ok := ladder.Params().Best(&l.seq, layers); ok && ladder.Params().Alike(st) {
+		if st, ok := segment.Best(&l.seq, layers); ok && segment.Alike(st) {
 			for lay := range layers {
 				for i := st.Starts[lay]; i < st.Starts[lay+1]; i++ {
 					l.layer[i] = int32(lay)

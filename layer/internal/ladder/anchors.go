@@ -1,8 +1,6 @@
 package ladder
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -75,7 +73,7 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	for k := range comb {
 		comb[k] = pos[k*per+off]
 	}
-	c := params.CutAt(r.Seq, segment.Comb{Pos: comb, Symbol: r.Seq.ID[comb[0]], Stride: per, Skip: off, Rest: per - 1 - off}, nil)
+	c := segment.CutAt(r.Seq, segment.Comb{Pos: comb, Symbol: r.Seq.ID[comb[0]], Stride: per, Skip: off, Rest: per - 1 - off}, nil)
 	at := c.At
 	switch m.Position {
 	case profile.AnchorCloses:
@@ -84,9 +82,9 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 		at = c.Period()
 	}
 	if at != c.At {
-		c = params.CutAt(r.Seq, c.Comb, c.ReferenceAt(at))
+		c = segment.CutAt(r.Seq, c.Comb, c.ReferenceAt(at))
 	}
-	w.byFitted(r, params.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", params.ConfidenceAnchor)
+	w.byFitted(r, segment.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", segment.ConfidenceAnchor)
 	w.assignHalves(r, all, m)
 	return true
 }
@@ -127,26 +125,5 @@ func (w *Work) assignHalves(r *Result, pos []int, m *Model) {
 				block++
 			}
 		}
-	}
-	w.assignSideHalves(r)
-}
-
-// assignSideHalves gives kernels beside the main line the block of the last kernel of their layer that started before.
-func (w *Work) assignSideHalves(r *Result) {
-	if len(r.Side) == 0 {
-		return
-	}
-	byStart := make([]int, len(r.Kernels))
-	for k := range byStart {
-		byStart[k] = k
-	}
-	slices.SortFunc(byStart, func(a, b int) int { return cmp.Compare(r.Kernels[a], r.Kernels[b]) })
-	last := map[int32]int8{} // by layer
-	for _, k := range byStart {
-		i, l := r.Kernels[k], r.Layer[k]
-		if half, ok := last[l]; ok && l != None && w.Half[i] == None {
-			w.Half[i] = half
-		}
-		last[l] = w.Half[i]
 	}
 }

@@ -59,24 +59,6 @@ func TestBlocksOfLayers(t *testing.T) {
 	}
 }
 
-// TestBlocksBesideTheLine: a kernel beside the main line is in the block of the last kernel of its layer that started before.
-func TestBlocksBesideTheLine(t *testing.T) {
-	m := &Model{Position: profile.AnchorCloses, Blocks: 2}
-	w, kernels := anchored("xsAyAxAsyAs", m)
-	r := Result{Span: Span{Kernels: kernels}, Layer: []int32{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, None}, Count: 2}
-	r.line, r.Side = []int32{0, 2, 3, 4, 5, 6, 8, 9}, []int32{1, 7, 10}
-	w.assignHalves(&r, []int{1, 3, 5, 7}, m)
-	if got, want := inLetters(w.Half), "0001100011-"; got != want {
-		t.Errorf("halves %s, want %s", got, want)
-	}
-	// One that starts with an anchor's successor is in the block of that.
-	w, kernels = workOf(act{"kernel_x", 7, 0, 5}, act{"kernel_A", 7, 10, 5}, act{"kernel_y", 7, 20, 5}, act{"kernel_s", 8, 20, 5}, act{"kernel_A", 7, 30, 5})
-	r = Result{Span: Span{Kernels: kernels}, Layer: []int32{0, 0, 0, 0, 0}, Count: 1, line: []int32{0, 1, 2, 4}, Side: []int32{3}}
-	if w.assignHalves(&r, []int{1, 3}, m); inLetters(w.Half) != "00111" {
-		t.Errorf("halves %s, want 00111", inLetters(w.Half))
-	}
-}
-
 // TestNoAnchor: without one no name is an anchor; the number of layers is the most frequent one of whole passes.
 func TestNoAnchor(t *testing.T) {
 	w, _ := anchored("xAyA", &Model{})

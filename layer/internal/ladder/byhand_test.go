@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -107,98 +106,6 @@ func TestProgress(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(end, work), fmt.Sprint([]trace.Time{10, 15, 15, 35}, time.Duration(27)); got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// TestStreamsBeside: more than one kernel in twenty that overlaps the main stream's puts a stream beside it.
-func TestStreamsBeside(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		overlap int
-		want    int
-	}{{"none", 0, 0}, {"one of twenty", 1, 0}, {"two", 2, 20}} {
-		var acts []act
-		for i := range 30 { // the main stream is busy half of the time
-			acts = append(acts, act{"m", 7, int64(100 * i), 50})
-		}
-		for i := range 20 {
-			at := int64(100*i + 50)
-			if i < c.overlap {
-				at = int64(100*i + 49)
-			}
-			acts = append(acts, act{"s", 8, at, 10})
-		}
-		slices.SortFunc(acts, func(a, b act) int { return int(a.start - b.start) })
-		w, kernels := workOf(acts...)
-		beside := map[int32]bool{}
-		w.markBeside(kernels, beside)
-		if len(beside) != c.want {
-			t.Errorf("%s: %d kernels are beside, want %d", c.name, len(beside), c.want)
-		}
-		for i := range beside {
-			if acts[i].stream != 8 {
-				t.Errorf("%s: a kernel of the main stream is beside it", c.name)
-			}
-		}
-	}
-	w, kernels := workOf(act{"a", 7, 0, 10}, act{"a", 8, 5, 10})
-	if line, side := w.mainLine(kernels); !slices.Equal(line, []int32{0}) || !slices.Equal(side, []int32{1}) {
-		t.Errorf("of two streams of a kernel each the line is %v, beside it %v; want the lower stream and the other", line, side)
-	}
-	w, kernels = workOf(act{"a", 7, 0, 10}, act{"a", 7, 20, 10})
-	beside := map[int32]bool{}
-	if w.markBeside(kernels, beside); len(beside) != 0 {
-		t.Error("one stream is beside itself")
-	}
-}
-
-func TestRotatedLists(t *testing.T) {
-	w, x := workOf(act{"k", 7, 0, 0}, act{"k", 7, 10, 2}, act{"k", 7, 20, 3}, act{"k", 7, 30, 4})
-	for shift, want := range map[int]float64{0: 0, 1: 16, 2: 36, 3: 16, 4: 0} { // what lasts no time counts as a nanosecond
-		if want > 0 {
-			want = math.Log(want) / 4
-		}
-		if got := apart(w.appendDurations(nil, x), w.appendDurations(nil, x), shift); math.Abs(got-want) > 1e-12 {
-			t.Errorf("shifted by %d: %v apart, want %v", shift, got, want)
-		}
-	}
-	var long []act
-	for k := range 100 {
-		long = append(long, act{"k", 7, int64(k), 1 + int64(k%2)*999_999})
-	}
-	w, x = workOf(long...)
-	if d := w.appendDurations(nil, x); math.Abs(apart(d, d, 1)-6*math.Ln10) > 1e-9 {
-		t.Errorf("a hundred kernels: %v apart, want %v", apart(d, d, 1), 6*math.Ln10)
-	}
-	// A replay of six layers, the last five of them equal.
-	found := func(other []int64) int {
-		var runs []run
-		r := &Result{Count: 6}
-		at := int64(0)
-		for l := range r.Count {
-			durs := []int64{1000, 10, 10, 10, 10, 10}
-			if l == 0 {
-				durs = other
-			}
-			for _, d := range durs {
-				r.Kernels, r.Layer, runs = append(r.Kernels, int32(len(runs))), append(r.Layer, int32(l)), append(runs, run{"k", 7, at, d, 5000, 0, 9})
-				at += d
-			}
-		}
-		w, _ := workOfRuns(runs...)
-		return w.rotated(r)
-	}
-	for _, c := range []struct {
-		name  string
-		other []int64
-		want  int
-	}{
-		{"equal", []int64{1000, 10, 10, 10, 10, 10}, 0}, {"shifted", []int64{10, 1000, 10, 10, 10, 10}, 1}, {"shifted by five", []int64{10, 10, 10, 10, 10, 1000}, 1}, {"another time", []int64{10, 10, 10, 10, 10, 10}, 0}, {"a third of it left", []int64{10, 1000, 10, 1000, 10, 10}, 1}, {"all of it left", []int64{1000, 1000, 10, 10, 10, 10}, 0},
-		{"another length", []int64{10, 1000, 10, 10, 10, 10, 10}, 0}, {"five kernels", []int64{10, 1000, 10, 10, 10}, 0}, {"what lasts no time counts as a nanosecond", []int64{1000, 0, 0, 0, 0, 0}, 0}, {"hardly apart", []int64{100, 10, 10, 10, 10, 10}, 0},
-	} {
-		if got := found(c.other); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
 	}
 }
 

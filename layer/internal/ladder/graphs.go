@@ -1,6 +1,9 @@
 package ladder
 
-import "github.com/llmstrata/strata/trace"
+import (
+	"github.com/llmstrata/strata/layer/internal/segment"
+	"github.com/llmstrata/strata/trace"
+)
 
 // A replay is the kernels of one graph launch within a segment.
 type replay struct {
@@ -28,11 +31,11 @@ func (w *Work) replaysIn(kernels []int32) []replay {
 // isStack says whether a replay's kernels repeat as a stack of layers does.
 func (w *Work) isStack(s *Sequence, model *Model) bool {
 	if model.Layers >= 2 {
-		c, ok := params.Best(s, model.Layers)
-		return ok && params.Alike(c)
+		c, ok := segment.Best(s, model.Layers)
+		return ok && segment.Alike(c)
 	}
-	g := params.Guesses(s, false)
-	return len(g) > 0 && params.GraphStack(g[0].N)
+	g := segment.Guesses(s, false)
+	return len(g) > 0 && segment.GraphStack(g[0].N)
 }
 
 // outside says whether a name stands before the first and behind the last of several stacks of layers.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -71,7 +72,7 @@ func TestLayersOfSecondHalves(t *testing.T) {
 	} {
 		w, all := workOfLetters("e"+stack+"hs"+c.second, "")
 		r := w.prepare(Span{Kernels: all[:35]})
-		cut, ok := params.Best(r.Seq, 4)
+		cut, ok := segment.Best(r.Seq, 4)
 		if !ok {
 			t.Fatal("no layers in the first half")
 		}

@@ -19,7 +19,7 @@ import (
 // unlike those of passes that run on a stream each.
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	streams, count := w.streamsOf(kernels)
-	if len(streams) < 2 || !params.Half(count[streams[0]], count[streams[1]], count[streams[1]]) {
+	if len(streams) < 2 || !segment.Half(count[streams[0]], count[streams[1]], count[streams[1]]) {
 		return 0, false
 	}
 	first, second := streams[0], streams[1]
@@ -48,7 +48,7 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	return second, roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && params.Half(count[first], count[second], shared)
+	return second, roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && segment.Half(count[first], count[second], shared)
 }
 
 // withoutHalf splits off the kernels of a second half of the batch; second is empty where there is none.
@@ -97,9 +97,9 @@ func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
 	if pos := c.Comb.Same(r.Seq, s, r.Cut.ends()); len(pos) == n {
 		comb := c.Comb
 		comb.Pos = pos
-		own, ok = params.CutAt(s, comb, c.Reference()), true
+		own, ok = segment.CutAt(s, comb, c.Reference()), true
 	} else {
-		own, ok = params.Best(s, n)
+		own, ok = segment.Best(s, n)
 	}
 	layers := slices.Repeat([]int32{None}, len(r.Second))
 	if ok {

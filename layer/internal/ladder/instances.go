@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // A ModelKey tells the models of a GPU apart: by the class of their outermost module frames, and where one class, or none, runs several stacks of layers,
@@ -74,7 +76,7 @@ func (w *Work) findInstances(results []*Result) {
 			if w.Ended() != nil {
 				return
 			}
-			v.n = params.Number(v.lead.Seq)
+			v.n = segment.Number(v.lead.Seq)
 			in := w.instanceOf(v, found, ownKernels*kernels[v] >= total)
 			if in == nil {
 				in = &instance{n: v.n}
@@ -147,15 +149,15 @@ func (w *Work) otherStack(v *variant, in *instance) bool {
 	if math.Abs(size/its-1) < sameLayerSize {
 		return d > max(apartLayers, in.n/apartShare)
 	}
-	own, ok := params.Layers(s, v.n)
+	own, ok := segment.Layers(s, v.n)
 	if !ok {
 		return false
 	}
-	if v.n > in.n && params.OneKind(s, own) {
+	if v.n > in.n && segment.OneKind(s, own) {
 		return true // two of them are no layer
 	}
-	forced, ok := params.Layers(s, in.n)
-	return !ok || float64(params.Explained(s, forced)) < readsAlike*float64(params.Explained(s, own))
+	forced, ok := segment.Layers(s, in.n)
+	return !ok || float64(segment.Explained(s, forced)) < readsAlike*float64(segment.Explained(s, own))
 }
 
 // kin is the part of the shorter one of two sequences that they have in common, tiles aside.

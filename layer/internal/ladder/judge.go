@@ -17,14 +17,14 @@ func (w *Work) judge(results []*Result, m *Model) {
 	doubts := map[*segment.Cut]segment.Doubts{} // passes of equal kernels share their cut
 	for p, r := range results {
 		if r.Count == 0 && (r.Evidence == "structure" || r.Evidence == "whole" || r.Evidence == "graph") {
-			r.Conf = min(r.Conf, params.ConfidenceWhole)
+			r.Conf = min(r.Conf, segment.ConfidenceWhole)
 		}
 		if r.st == nil || r.LayerEvidence == "module" {
 			continue
 		}
 		d, known := doubts[r.st]
 		if !known {
-			d = params.Doubt(r.Seq, r.st, guessed)
+			d = segment.Doubt(r.Seq, r.st, guessed)
 			doubts[r.st] = d
 		}
 		d.Foreign = r.foreign
@@ -34,22 +34,24 @@ func (w *Work) judge(results []*Result, m *Model) {
 			w.countFromEnd(r, d)
 			continue
 		}
-		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != "graph" && params.GoesOn(r.Seq, r.st.Starts) {
-			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, params.CapBack)
-			if d.Uneven > params.DoubtUneven {
-				r.LayerConf = min(r.LayerConf, params.CapUneven)
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != "graph" && segment.GoesOn(r.Seq, r.st.Starts) {
+			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, segment.CapBack)
+			if d.Uneven > segment.DoubtUneven {
+				r.LayerConf = min(r.LayerConf, segment.CapUneven)
 			}
 			r.doubts = fmt.Sprintf("nothing shows where the pass ends: there may be more than %d layers", r.Count)
 		}
 		if r.LayerEvidence == "repeat" {
-			r.LayerConf = params.Judge(r.LayerConf, d)
-			r.doubts = joined(r.doubts, params.Words(d))
+			r.LayerConf = segment.Judge(r.LayerConf, d)
+			r.doubts = joined(r.doubts, segment.Words(d))
 		}
 	}
 	if guessed {
 		shareDoubt(results)
 	}
-	w.doubtScrambled(results, slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }))
+	if slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }) {
+		w.doubtScrambled(results)
+	}
 }
 
 // cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has fewer layers than
@@ -65,15 +67,15 @@ func cutBetween(results []*Result) bool {
 func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	d.Front = false
 	r.Cut, r.FromEnd = CutAtStart, true
-	if params.GoesOn(r.Seq, r.st.Starts) {
-		r.Cut, r.LayerConf = CutAtBoth, params.CapLost
+	if segment.GoesOn(r.Seq, r.st.Starts) {
+		r.Cut, r.LayerConf = CutAtBoth, segment.CapLost
 		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.Count)
 		return
 	}
-	f := params.Window(r.Seq, r.st, r.Seq.Len(), CutAtStart.ends()) // of as many layers as there may be
+	f := segment.Window(r.Seq, r.st, r.Seq.Len(), CutAtStart.ends()) // of as many layers as there may be
 	f.First = 0
-	w.byFitted(r, f, r.LayerEvidence, min(params.CapBack, params.Judge(r.LayerConf, d)))
-	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), params.Words(d))
+	w.byFitted(r, f, r.LayerEvidence, min(segment.CapBack, segment.Judge(r.LayerConf, d)))
+	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), segment.Words(d))
 }
 
 // joined puts two doubts behind each other, each of which may be "".
@@ -85,10 +87,10 @@ func joined(first, second string) string {
 // together: half of the kernels of the one real trace stand in another layer than the one they ran in.
 const CapScrambled = 0.5
 
-// doubtScrambled lowers the confidence of replays whose records are scrambled: the file's order told it, or the layers do.
-func (w *Work) doubtScrambled(results []*Result, told bool) {
+// doubtScrambled lowers the confidence of replays, of which the order of the file shows that their records are scrambled.
+func (w *Work) doubtScrambled(results []*Result) {
 	for _, r := range results {
-		if r.Count == 0 || !(told && slices.ContainsFunc(r.Kernels, w.Replayed) || w.rotated(r) >= rotatedLayers) {
+		if r.Count == 0 || !slices.ContainsFunc(r.Kernels, w.Replayed) {
 			continue
 		}
 		r.LayerConf, r.Scrambled = min(r.LayerConf, CapScrambled), true

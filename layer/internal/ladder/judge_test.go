@@ -113,12 +113,11 @@ func TestDoubtOfScrambledRecords(t *testing.T) {
 		name   string
 		graphs string
 		layers int
-		told   bool
 		want   bool
-	}{{"told", "1111", 2, true, true}, {"one layer", "1111", 1, true, true}, {"one of a replay", "---1", 2, true, true}, {"no layers", "1111", 0, true, false}, {"no replay", "----", 2, true, false}, {"not told", "1111", 2, false, false}} {
+	}{{"layers", "1111", 2, true}, {"one layer", "1111", 1, true}, {"one of a replay", "---1", 2, true}, {"no layers", "1111", 0, false}, {"no replay", "----", 2, false}} {
 		w, all := workOfLetters("abab", c.graphs)
 		results := []*Result{{Span: Span{Kernels: all}, Count: c.layers, LayerConf: 0.9, Layer: []int32{0, 0, 1, 1}}}
-		w.doubtScrambled(results, c.told)
+		w.doubtScrambled(results)
 		if r := results[0]; r.Scrambled != c.want || (r.LayerConf == CapScrambled) != c.want || (r.doubts != "") != c.want {
 			t.Errorf("%s: scrambled %v with %v, want %v", c.name, r.Scrambled, r.LayerConf, c.want)
 		}
@@ -139,7 +138,7 @@ func TestContradictions(t *testing.T) {
 	}
 	repeats := func(n int) func(*Work, *Result) {
 		return func(w *Work, r *Result) {
-			c, _ := params.Best(r.Seq, n)
+			c, _ := segment.Best(r.Seq, n)
 			w.byStructure(r, c, "repeat", 0.9)
 		}
 	}
@@ -228,23 +227,6 @@ func TestLayersByFrames(t *testing.T) {
 	}
 }
 
-// TestBeginningsOfLayers: a pair of kernels that one in sixteen layers under frames begins with is a beginning.
-func TestBeginningsOfLayers(t *testing.T) {
-	for layers, want := range map[int]int{2: 2, 16: 2, 17: 1} {
-		letters := "ab" + strings.Repeat("cd", layers-1)
-		w, results := passesOfLetters(letters, letters)
-		r := results[0]
-		for k := range r.Layer {
-			r.Layer[k] = int32(k / 2)
-		}
-		r.LayerEvidence = "module"
-		w.learnBegins(results)
-		if len(w.begins) != want || len(results[1].Seq.Begins) != want {
-			t.Errorf("%d layers, one of which begins otherwise: %d beginnings, %d for the other pass, want %d", layers, len(w.begins), len(results[1].Seq.Begins), want)
-		}
-	}
-}
-
 // TestStructureUnderFrames: a pass whose layers frames told has a structure to read cut passes by, whose boundary is where the frames say that layer 1 begins.
 func TestStructureUnderFrames(t *testing.T) {
 	_, results := passesOfLetters(wholePass(2))
@@ -255,7 +237,7 @@ func TestStructureUnderFrames(t *testing.T) {
 		}
 	}
 	known := map[*Sequence]*segment.Cut{}
-	cut, _ := params.Best(r.Seq, 2)
+	cut, _ := segment.Best(r.Seq, 2)
 	r.shadow(2, known)
 	if want, ok := cut.BeginningAt(10); !ok || r.st == nil || r.st.At != want.At || r.st.At == cut.At {
 		t.Errorf("layers begin at %+v of the unit, want %+v; by structure %d", r.st, want, cut.At)

@@ -38,10 +38,9 @@ type Work struct {
 	Names  []string
 	Facts  []classify.Facts
 	NameOf []trace.NameID
-	base   []int32         // of the name without its tile variants
-	roles  []Role          // in the structure
-	steps  []normStep      // nil where no norm is written out
-	begins map[uint64]bool // see sequence
+	base   []int32    // of the name without its tile variants
+	roles  []Role     // in the structure
+	steps  []normStep // nil where no norm is written out
 	shared map[seqKey][]*Sequence
 	ids    []int32 // of the pass that was asked for last
 
@@ -196,7 +195,7 @@ func (w *Work) appendIDs(ids, kernels []int32) []int32 {
 
 // sequence returns the sequence of kernels of the given names.
 func (w *Work) sequence(ids []int32) *Sequence {
-	s := &Sequence{ID: ids, Base: make([]int32, len(ids)), Role: make([]Role, len(ids)), Begins: w.begins}
+	s := &Sequence{ID: ids, Base: make([]int32, len(ids)), Role: make([]Role, len(ids))}
 	for k, id := range ids {
 		s.Base[k], s.Role[k] = w.base[id], w.roles[id]
 	}
@@ -235,7 +234,7 @@ func (w *Work) Training() (kernels int, ok bool) {
 	for i, id := range w.ID {
 		roles[i] = w.roles[id]
 	}
-	return params.Training(&Sequence{ID: w.ID, Role: roles})
+	return segment.Training(&Sequence{ID: w.ID, Role: roles})
 }
 
 // Replayed says whether a graph launch is behind kernel i.

@@ -38,9 +38,6 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 
 // assignOwn finds the layers of passes that no others tell; byFrames says that frames told those of some.
 func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
-	if byFrames {
-		w.learnBegins(results)
-	}
 	if byFrames && m.Layers == 0 {
 		for _, r := range results {
 			if r.LayerEvidence == "module" {
@@ -153,40 +150,12 @@ func (w *Work) assignCut(results []*Result, n int) {
 	}
 }
 
-// learnBegins notes what layers under module frames begin with, for the passes that have none: graph replays, orphans.
-func (w *Work) learnBegins(results []*Result) {
-	count := map[uint64]int{}
-	total := 0
-	for _, r := range results {
-		if r.LayerEvidence != "module" {
-			continue
-		}
-		prev := int32(None)
-		for k, l := range r.layersOfLine() {
-			if l > prev {
-				count[r.Seq.Pair(k)]++
-				total++
-				prev = l
-			}
-		}
-	}
-	w.begins = map[uint64]bool{}
-	for p, n := range count {
-		if params.OftenBegins(n, total) { // a stray launch at a layer's edge is no beginning
-			w.begins[p] = true
-		}
-	}
-	for _, r := range results {
-		r.Seq.Begins = w.begins
-	}
-}
-
 // shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
 // frames' layers. known are the structures of the passes before.
 func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	c, seen := known[r.Seq]
 	if !seen {
-		if best, ok := params.Best(r.Seq, n); ok && params.Alike(best) {
+		if best, ok := segment.Best(r.Seq, n); ok && segment.Alike(best) {
 			c = best
 		}
 		known[r.Seq] = c
@@ -242,10 +211,10 @@ func voteLayers(results []*Result) int {
 	var memo segment.Memo[int]
 	for _, r := range results {
 		s := r.Seq
-		n := memo.Get(s.Base, func() int { return params.Number(s) })
+		n := memo.Get(s.Base, func() int { return segment.Number(s) })
 		switch {
 		case n < 2:
-		case (r.atStart || r.atEnd) && params.CutOff(s, n, r.atStart, r.atEnd):
+		case (r.atStart || r.atEnd) && segment.CutOff(s, n, r.atStart, r.atEnd):
 			cut = addVote(ofCut, cut, n, s)
 		default:
 			voters = addVote(votes, voters, n, s)
@@ -257,7 +226,7 @@ func voteLayers(results []*Result) int {
 	if len(votes) < 2 {
 		return segment.MostVotes(votes)
 	}
-	return params.Settle(voters, votes)
+	return segment.Settle(voters, votes)
 }
 
 // addVote counts the vote of a sequence for n layers and returns the voters, one for each number.
@@ -292,7 +261,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		} else if results[0].precededBy(run) {
 			continue
 		}
-		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose, Cut: cut})
+		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: segment.ConfidenceLoose, Cut: cut})
 		if whole := bestWholes(results[:len(spans)], r.Seq); len(whole) > 0 {
 			r.Model = whole[0].Model // they are the model's
 			if w.byReference(r, whole, m.Layers) {
@@ -334,7 +303,7 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 	}
 	found := slices.ContainsFunc(results, func(r *Result) bool { return r.Count > 0 })
 	n := clearVote(results)
-	if !params.Contradicts(n, m.Layers) {
+	if !segment.Contradicts(n, m.Layers) {
 		n = 0
 		// Where every pass was cut at every second or third occurrence of its anchor only, the trace may have more layers.
 		if !found || !slices.ContainsFunc(results, func(r *Result) bool {
@@ -365,7 +334,7 @@ func hasBothEnds(r *Result) bool {
 		}
 		behind++
 	}
-	return params.Ended(behind) && r.Layer[0] == None && r.First == 0
+	return segment.Ended(behind) && r.Layer[0] == None && r.First == 0
 }
 
 // clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
@@ -377,12 +346,12 @@ func clearVote(results []*Result) int {
 			whole = append(whole, r.Seq)
 		}
 	}
-	return params.ClearVotes(whole)
+	return segment.ClearVotes(whole)
 }
 
 // strongVote says whether n layers explain some pass well enough to contradict a config.
 func strongVote(results []*Result, n int) bool {
-	return slices.ContainsFunc(results, func(r *Result) bool { return params.StrongVote(r.Seq, n) })
+	return slices.ContainsFunc(results, func(r *Result) bool { return segment.StrongVote(r.Seq, n) })
 }
 
 // Found is what the passes of a GPU were found to be.

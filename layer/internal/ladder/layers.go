@@ -6,10 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
-	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
@@ -19,7 +17,6 @@ import (
 type Result struct {
 	Span
 	line           []int32 // kernels of the main line, in launch order
-	Side           []int32 // kernels of streams that run beside it
 	Second         []int32 // kernels of a second half of the batch, see secondHalf
 	Seq            *Sequence
 	Layer          []int32 // per kernel of Span.kernels
@@ -36,40 +33,10 @@ type Result struct {
 	instance       int          // of the model, see ModelKey
 	read           *reading     // nil where its layers are its own
 	Missing        []model.Gap  // columns of the variant whose records are missing
-	standIn        bool         // for passes none of which is whole
 	atStart, atEnd bool         // the window begins, ends, with it
 	CutFirst       bool         // the first layer is cut by the window
 	CutLast        bool
 	framed         frameSpan // what frames show of the calls whose layers it has: see cutByFrames
-}
-
-// mainLine separates the kernels of streams that run beside the main one within a graph replay (or where nothing is known
-// about launches). Kernels that were launched one by one need no separation: launch order is program order. A stream is
-// beside the main one when more than one in twenty of its kernels overlaps it; streams that take turns are merged by start.
-func (w *Work) mainLine(kernels []int32) (line, side []int32) {
-	var launches intern.Keys[trace.EventID] // trace.None: of which none is known
-	var groups []segment.Part
-	for k, i := range kernels {
-		launch := trace.EventID(trace.None)
-		if call := w.call(i); call.Valid() && w.Replayed(i) {
-			launch = call.ID()
-		} else if w.Known(i) {
-			continue
-		}
-		g := launches.ID(launch)
-		if g == len(groups) {
-			groups = append(groups, segment.Part{})
-		}
-		groups[g].Add(kernels, k, k+1)
-	}
-	beside := map[int32]bool{}
-	for _, g := range groups {
-		w.markBeside(g.List, beside)
-	}
-	if len(beside) == 0 {
-		return kernels, nil
-	}
-	return split(kernels, func(i int32) bool { return !beside[i] })
 }
 
 // split returns the kernels for which something holds, and the others.
@@ -104,55 +71,11 @@ func (w *Work) streamsOf(kernels []int32) (streams []trace.StreamID, count map[t
 	}), count
 }
 
-// markBeside adds the kernels of one replay that run beside its main stream to the set.
-func (w *Work) markBeside(kernels []int32, beside map[int32]bool) {
-	streams, count := w.streamsOf(kernels)
-	if len(streams) < 2 {
-		return
-	}
-	var main []int32
-	for _, i := range slices.Sorted(slices.Values(kernels)) {
-		if w.Act(i).Stream() == streams[0] {
-			main = append(main, i)
-		}
-	}
-	overlap := map[trace.StreamID]int{}
-	for _, i := range kernels {
-		e := w.Act(i)
-		next := sort.Search(len(main), func(k int) bool { return w.Act(main[k]).End() > e.Start() })
-		if e.Stream() != streams[0] && next < len(main) && w.Act(main[next]).Start() < e.End() {
-			overlap[e.Stream()]++
-		}
-	}
-	for _, i := range kernels {
-		if s := w.Act(i).Stream(); s != streams[0] && params.Beside(overlap[s], count[s]) {
-			beside[i] = true
-		}
-	}
-}
-
-// assignSide gives every kernel beside the main line the layer of the last kernel in it that started before. A name that does not recur belongs to no layer.
-func (w *Work) assignSide(r *Result, layerOf map[int32]int32) {
-	recurs := map[int32]int{}
-	for _, i := range r.Side {
-		recurs[w.ID[i]]++
-	}
-	current := int32(None)
-	for _, i := range slices.Sorted(slices.Values(r.Kernels)) {
-		if l, inLine := layerOf[i]; inLine {
-			current = l
-		} else if layerOf[i] = None; params.Recurs(recurs[w.ID[i]], r.Count) {
-			layerOf[i] = current
-		}
-	}
-}
-
-// prepare separates the main line and makes its sequence.
+// prepare separates the second half of a batch and makes the sequence of the first.
 func (w *Work) prepare(span Span) *Result {
 	r := &Result{Span: span, LayerEvidence: "none"}
 	if r.line = span.Kernels; !w.OneStream(span.Kernels) {
 		r.line, r.Second = w.withoutHalf(span.Kernels)
-		r.line, r.Side = w.mainLine(r.line)
 	}
 	r.Seq = w.sharedSequence(r.line, span.Model)
 	r.Layer = slices.Repeat([]int32{None}, len(span.Kernels))
@@ -214,7 +137,6 @@ func (w *Work) byStructure(r *Result, c *segment.Cut, evidence string, conf floa
 		for k, i := range r.line {
 			layerOf[i] = layers[k]
 		}
-		w.assignSide(r, layerOf)
 		w.assignHalf(r, c, layerOf)
 		for k, i := range r.Kernels {
 			r.Layer[k] = layerOf[i]
@@ -237,15 +159,15 @@ func layersBetween(starts []int, layers []int32) {
 }
 
 // Modulated says whether the layers of a pass are those of a diffusion transformer.
-func (r *Result) Modulated() bool { return r.st != nil && params.Modulated(r.Seq, r.st) }
+func (r *Result) Modulated() bool { return r.st != nil && segment.Modulated(r.Seq, r.st) }
 
 // byRepeats finds n layers in the pass; it reports false when the pass has no such structure.
 func (w *Work) byRepeats(r *Result, n int) bool {
-	c, ok := params.Layers(r.Seq, n)
+	c, ok := segment.Layers(r.Seq, n)
 	if !ok {
 		return false
 	}
-	w.byStructure(r, c, "repeat", params.Confidence(r.Seq, c))
+	w.byStructure(r, c, "repeat", segment.Confidence(r.Seq, c))
 	return true
 }
 
@@ -257,7 +179,7 @@ func (w *Work) byReference(r *Result, whole []*Result, n int) bool {
 		return false
 	}
 	r.foreign = foreign
-	w.byFitted(r, f, "repeat", params.ConfidenceReference)
+	w.byFitted(r, f, "repeat", segment.ConfidenceReference)
 	return true
 }
 
@@ -267,7 +189,7 @@ func (w *Work) byReference(r *Result, whole []*Result, n int) bool {
 func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fitted, foreign bool) {
 	var most float64
 	for _, o := range whole {
-		f, ok := params.Fit(s, o.st, n, cut.ends())
+		f, ok := segment.Fit(s, o.st, n, cut.ends())
 		if !ok {
 			continue
 		}
@@ -275,7 +197,7 @@ func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fit
 			best, most = f, like
 		}
 	}
-	return best, params.Foreign(most)
+	return best, segment.Foreign(most)
 }
 
 // byFitted writes the layers of a pass that the window cuts.
@@ -288,7 +210,7 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence string, conf floa
 		}
 	}
 	if r.Cut == CutAtBoth {
-		r.LayerConf = params.ConfidenceBothEnds // which layers these are cannot be told
+		r.LayerConf = segment.ConfidenceBothEnds // which layers these are cannot be told
 	}
 }
 
@@ -296,12 +218,12 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence string, conf floa
 // where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
 // fewer layers than the config says is a contradiction, not a fragment.
 func (w *Work) byFragment(r *Result, n int) bool {
-	f, cut, ok := params.Fragment(r.Seq, n, r.Cut.ends())
+	f, cut, ok := segment.Fragment(r.Seq, n, r.Cut.ends())
 	if !ok {
 		return false
 	}
 	r.Cut = partialOf(cut)
-	w.byFitted(r, f, "repeat", params.ConfidenceFragment)
+	w.byFitted(r, f, "repeat", segment.ConfidenceFragment)
 	return true
 }
 
@@ -338,4 +260,16 @@ func (w *Work) Describe(r *Result) string {
 		out += "; in doubt: " + r.doubts
 	}
 	return out
+}
+
+// byLayer returns the kernels of each layer, in launch order.
+func (r *Result) byLayer() []segment.Part {
+	of := make([]segment.Part, r.Count)
+	to := 0
+	for run := range runs(r.Layer, func(a, b *int32) bool { return *a == *b }) {
+		if to += len(run); run[0] != None {
+			of[int(run[0])-r.First].Add(r.Kernels, to-len(run), to)
+		}
+	}
+	return of
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // sequenceFrom makes a sequence of kernel names.
@@ -83,7 +84,7 @@ func TestLayouts(t *testing.T) {
 			want = append(want, len(names))
 			names = append(names, strings.Fields(c.epilogue)...)
 			s := sequenceFrom(names)
-			g := params.Guesses(s, false)
+			g := segment.Guesses(s, false)
 			if len(g) == 0 || g[0].N != c.n {
 				got := 0
 				if len(g) > 0 {
@@ -91,7 +92,7 @@ func TestLayouts(t *testing.T) {
 				}
 				t.Errorf("guessed %d layers, want %d", got, c.n)
 			}
-			st, ok := params.Best(s, c.n)
+			st, ok := segment.Best(s, c.n)
 			if !ok || !slices.Equal(st.Starts, want) {
 				t.Errorf("layers at %v…%v, want %v…%v", st.Starts[:min(3, len(st.Starts))], st.Starts[max(0, len(st.Starts)-2):], want[:3], want[c.n-1:])
 			}

@@ -24,10 +24,10 @@ type marks struct {
 // names that occur equally often and in step with each other, rarest first.
 func (w *Work) markCandidates(s *Sequence) []marks {
 	var out []marks
-	if pos := params.Begins(s); len(pos) > 0 {
+	if pos := segment.Begins(s); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
 	}
-	if pos := params.Clusters(s, roleSample); len(pos) > 0 {
+	if pos := segment.Clusters(s, roleSample); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "sampling kernels", need: 1})
 	}
 	if len(out) > 0 {
@@ -36,7 +36,7 @@ func (w *Work) markCandidates(s *Sequence) []marks {
 	if pos := w.transfers(s); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "transfers between pipeline ranks", need: 2})
 	}
-	for _, pos := range params.StepGroups(s) {
+	for _, pos := range segment.StepGroups(s) {
 		out = append(out, marks{pos: pos, what: "names that occur once a pass", need: 2})
 	}
 	return out
@@ -51,7 +51,7 @@ func (w *Work) transfers(s *Sequence) []int {
 			alone.Role[i] = roleCollective
 		}
 	}
-	return params.Clusters(alone, roleCollective)
+	return segment.Clusters(alone, roleCollective)
 }
 
 // pieces are what marks cut a sequence into, and the layers in each.
@@ -81,7 +81,7 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 			return nil
 		}
 		part := s.Slice(from, to)
-		f := memo.Get(part.Base, func() segment.Stack { return params.StackIn(part, given) })
+		f := memo.Get(part.Base, func() segment.Stack { return segment.StackIn(part, given) })
 		b.bounds = append(b.bounds, [2]int{from, to})
 		b.spans, b.ns = append(b.spans, [2]int{from + f.From, from + f.To}), append(b.ns, f.N)
 		inner := k > 0 && k+2 < len(ends)
@@ -123,9 +123,9 @@ func (b *pieces) adopt(s *Sequence) {
 		case b.ns[k] == b.n:
 			continue
 		case b.ns[k] != 0:
-			f = params.StackIn(part, b.n)
+			f = segment.StackIn(part, b.n)
 		default:
-			if c, ok := params.Best(part, b.n); ok && params.Idle(c) {
+			if c, ok := segment.Best(part, b.n); ok && segment.Idle(c) {
 				f = segment.Stack{From: c.Starts[0], To: c.Starts[b.n], N: b.n}
 			}
 		}
@@ -139,9 +139,9 @@ func (b *pieces) adopt(s *Sequence) {
 // keep returns the spans of layers that are passes, and which of them are runs of a draft model.
 func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 	drafts := false
-	if !params.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-		alone := len(b.votes) == 1 && params.DraftsHold(b.all[b.n], s.Len()) // no other piece holds a stack, though the window shows one pass only
-		if drafts = m.exact && (alone || params.DraftsHold(b.covered[b.n], b.innerKernels)); !drafts {
+	if !segment.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
+		alone := len(b.votes) == 1 && segment.DraftsHold(b.all[b.n], s.Len()) // no other piece holds a stack, though the window shows one pass only
+		if drafts = m.exact && (alone || segment.DraftsHold(b.covered[b.n], b.innerKernels)); !drafts {
 			return nil, nil
 		}
 	}
@@ -188,9 +188,9 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) 
 		}
 		passes := w.splitBetween(kernels, kept)
 		w.trimEnds(passes, s, kept, m.pos)
-		kind, conf := "structure", params.ConfidenceStructure
+		kind, conf := "structure", segment.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
-			kind, conf = "graph", params.ConfidenceGraph
+			kind, conf = "graph", segment.ConfidenceGraph
 		}
 		for p := range passes {
 			passes[p].Draft = small[p]

@@ -18,16 +18,8 @@ type ModulePaths struct {
 }
 
 type pathNode struct {
-	parent, kind int32 // kind: equal for equal classes around and of the frame
-	name         string
-}
-
-// KindOf is the kind of a node, equal for equal classes around and of the frame; 0 for none.
-func (m *ModulePaths) KindOf(node int32) int32 {
-	if node < 0 {
-		return 0
-	}
-	return m.nodes[node].kind
+	parent int32
+	name   string
 }
 
 // LeafOf returns the innermost module around kernel i: equal numbers are equal paths. −1 for none.
@@ -90,7 +82,6 @@ type pathWalk struct {
 	launches []int32                            // those of the thread that are still to come
 	stack    []openFrame
 	children intern.Keys[pathEdge]
-	kinds    intern.Keys[kindEdge]
 }
 
 // openFrame is a frame that has begun.
@@ -99,15 +90,10 @@ type openFrame struct {
 	node int32
 }
 
-// pathEdge leads from a node to a child, kindEdge from a kind to that of a child.
+// pathEdge leads from a node to a child.
 type pathEdge struct {
 	parent int32
 	name   trace.NameID
-}
-
-type kindEdge struct {
-	parent int32
-	class  string
 }
 
 func (w *Work) newPathWalk() *pathWalk {
@@ -150,15 +136,9 @@ func (p *pathWalk) enter(e trace.Event) {
 	}
 	node := p.children.ID(pathEdge{parent, e.NameID()})
 	if node == len(p.to.nodes) {
-		p.to.nodes = append(p.to.nodes, pathNode{parent, p.kindBelow(parent, e.Name()), strings.TrimPrefix(e.Name(), ModulePrefix)})
+		p.to.nodes = append(p.to.nodes, pathNode{parent, strings.TrimPrefix(e.Name(), ModulePrefix)})
 	}
 	p.stack = append(p.stack, openFrame{e.End(), int32(node)})
-}
-
-// kindBelow is the kind of a frame below a node.
-func (p *pathWalk) kindBelow(parent int32, name string) int32 {
-	class, _, _ := SplitModule(name)
-	return int32(p.kinds.ID(kindEdge{p.to.KindOf(parent), class})) + 1
 }
 
 // endOfTime is after every time of a trace.

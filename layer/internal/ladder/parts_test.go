@@ -2,11 +2,11 @@ package ladder
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -347,18 +347,18 @@ func TestCutLayersOfFrames(t *testing.T) {
 		conf             float64
 	}{
 		{"not cut", Uncut, []int32{0, 1, 1, 2}, "modules", 3, 3, false, false, false, 1},
-		{"a shorter first layer", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 3, 3, true, false, true, params.CapBack},
-		{"a whole first layer", CutAtStart, []int32{0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, params.CapBack},
-		{"a longer first layer", CutAtStart, []int32{0, 0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, params.CapBack},
+		{"a shorter first layer", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 3, 3, true, false, true, segment.CapBack},
+		{"a whole first layer", CutAtStart, []int32{0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, segment.CapBack},
+		{"a longer first layer", CutAtStart, []int32{0, 0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, segment.CapBack},
 		{"a shorter last layer", CutAtEnd, []int32{0, 0, 1, 1, 2}, "modules", 3, 3, false, true, false, 1},
-		{"both", CutAtBoth, []int32{0, 1, 1, 2}, "modules", 3, 3, true, true, true, params.CapBack},
-		{"a shorter first layer of two", CutAtStart, []int32{0, 1, 1}, "modules", 2, 2, true, false, true, params.CapBack},
+		{"both", CutAtBoth, []int32{0, 1, 1, 2}, "modules", 3, 3, true, true, true, segment.CapBack},
+		{"a shorter first layer of two", CutAtStart, []int32{0, 1, 1}, "modules", 2, 2, true, false, true, segment.CapBack},
 		{"a shorter last layer of two", CutAtEnd, []int32{0, 0, 1}, "modules", 2, 2, false, true, false, 1},
 		{"a last layer longer than its neighbour", CutAtEnd, []int32{0, 0, 0, 1, 2, 2}, "modules", 3, 3, false, false, false, 1},
-		{"one layer", CutAtBoth, []int32{0, 0}, "modules", 1, 1, false, false, true, params.CapBack},
+		{"one layer", CutAtBoth, []int32{0, 0}, "modules", 1, 1, false, false, true, segment.CapBack},
 		{"the config says how many", CutAtStart, []int32{0, 1, 1, 2, 2}, "config", 3, 3, true, false, false, 1},
 		{"another pass shows more", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 4, 3, true, false, false, 1},
-		{"kernels outside of layers", CutAtStart, []int32{None, 0, 1, 1, None, 2, 2, None}, "modules", 3, 3, true, false, true, params.CapBack},
+		{"kernels outside of layers", CutAtStart, []int32{None, 0, 1, 1, None, 2, 2, None}, "modules", 3, 3, true, false, true, segment.CapBack},
 	} {
 		count := 0
 		for _, l := range c.layers {
@@ -449,53 +449,6 @@ func TestHostOfAPass(t *testing.T) {
 		}
 		if start != c.start || end != c.end {
 			t.Errorf("%s: from %d to %d, want %d to %d", c.name, start, end, c.start, c.end)
-		}
-	}
-}
-
-// TestKernelsBesideTheLine: a kernel beside the main line is of the layer that runs when it starts, where its name recurs: once in four layers.
-func TestKernelsBesideTheLine(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		line   string  // layers of the main line's kernels, which start every 10 ns; - for none
-		side   []int64 // when those beside start, of one name
-		layers int
-		want   []int32
-	}{
-		{"one", "0011", []int64{15}, 2, []int32{0}}, {"at the instant of the next layer", "0011", []int64{20}, 2, []int32{1}}, {"before it", "0011", []int64{19}, 2, []int32{0}}, {"in front of all", "-0011", []int64{5}, 2, []int32{None}},
-		{"behind all layers", "0011-", []int64{45}, 2, []int32{None}}, {"one in eight layers", "01234567", []int64{15}, 8, []int32{None}}, {"two in eight", "01234567", []int64{15, 35}, 8, []int32{1, 3}}, {"no layers", "--", []int64{5}, 0, []int32{None}},
-	} {
-		var acts []act
-		at := map[int64]int32{}
-		for k := range c.line {
-			acts = append(acts, act{"m", 7, int64(10 * k), 5})
-		}
-		for _, start := range c.side {
-			acts = append(acts, act{"s", 8, start, 3})
-		}
-		slices.SortStableFunc(acts, func(a, b act) int { return int(a.start - b.start) })
-		w, _ := workOf(acts...)
-		r := &Result{Count: c.layers}
-		layerOf := map[int32]int32{}
-		k := 0
-		for i, a := range acts {
-			if a.name == "s" {
-				r.Side, at[a.start] = append(r.Side, int32(i)), int32(i)
-				continue
-			}
-			r.line = append(r.line, int32(i))
-			layerOf[int32(i)] = None
-			if c.line[k] != '-' {
-				layerOf[int32(i)] = int32(c.line[k] - '0')
-			}
-			k++
-		}
-		r.Kernels = w.Order
-		w.assignSide(r, layerOf)
-		for n, start := range c.side {
-			if got := layerOf[at[start]]; got != c.want[n] {
-				t.Errorf("%s: the kernel at %d is in layer %d, want %d", c.name, start, got, c.want[n])
-			}
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Findi
 			passes[i].Step = seg.Step
 		}
 		if seg.Step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
-			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, params.ConfidenceProfilerStep), Passes: 1,
+			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
 			passes[0].Evidence, passes[0].Kernels = "annotation", seg.Kernels
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -55,12 +56,12 @@ func TestProfilerSteps(t *testing.T) {
 		evidence      string
 		conf          float64
 	}{
-		{"one pass in each", pass + pass, [][2]int{{0, 68}, {68, 136}}, pass + "|" + pass, "annotation", max(params.ConfidenceOneStack, params.ConfidenceProfilerStep)},
-		{"one without layers in each", "abcdef", [][2]int{{0, 3}, {3, 6}}, "abc|def", "annotation", params.ConfidenceProfilerStep},
-		{"two passes in one", pass + pass, [][2]int{{0, 136}}, pass + "|" + pass, "structure", params.ConfidenceStructure},
-		{"of half of the kernels", "abcdef", [][2]int{{1, 4}}, "bcd", "annotation", params.ConfidenceProfilerStep},
-		{"of two in five", "abcde", [][2]int{{1, 3}}, "abcde", "whole", params.ConfidenceWhole},
-		{"no steps", "abcde", nil, "abcde", "whole", params.ConfidenceWhole},
+		{"one pass in each", pass + pass, [][2]int{{0, 68}, {68, 136}}, pass + "|" + pass, "annotation", max(segment.ConfidenceOneStack, segment.ConfidenceProfilerStep)},
+		{"one without layers in each", "abcdef", [][2]int{{0, 3}, {3, 6}}, "abc|def", "annotation", segment.ConfidenceProfilerStep},
+		{"two passes in one", pass + pass, [][2]int{{0, 136}}, pass + "|" + pass, "structure", segment.ConfidenceStructure},
+		{"of half of the kernels", "abcdef", [][2]int{{1, 4}}, "bcd", "annotation", segment.ConfidenceProfilerStep},
+		{"of two in five", "abcde", [][2]int{{1, 3}}, "abcde", "whole", segment.ConfidenceWhole},
+		{"no steps", "abcde", nil, "abcde", "whole", segment.ConfidenceWhole},
 		{"no kernels", "", nil, "", "", 0},
 	} {
 		var more []trace.EventData

@@ -81,9 +81,3 @@ func structuralRoles(facts []classify.Facts) []Role {
 
 // Sequence is what the structural core works on, package segment: pure, and where every number that decides stands.
 type Sequence = segment.Sequence
-
-// params are the numbers that every analysis decides by.
-var params = segment.DefaultParams()
-
-// Params returns a copy of them: nobody outside can change what others decide by.
-func Params() *segment.Params { return segment.DefaultParams() }

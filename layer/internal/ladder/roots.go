@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // modelModules: an outermost module with so many modules in one of its calls is a model. A model without frames of layers (the
@@ -84,8 +86,8 @@ func (w *Work) byModel(results []*Result, m *Model, of []*Result) {
 		if r.Count > 0 || len(whole) == 0 || kin(r.Seq, whole[0].Seq) < draftKernels {
 			continue
 		}
-		if c, ok := params.ByKinds(r.Seq, whole[0].Seq, whole[0].st); ok {
-			w.byStructure(r, c, "repeat", params.ConfidenceReference)
+		if c, ok := segment.ByKinds(r.Seq, whole[0].Seq, whole[0].st); ok {
+			w.byStructure(r, c, "repeat", segment.ConfidenceReference)
 			m.Layers, m.Source = max(m.Layers, r.Count), "repeats"
 		}
 	}

@@ -266,6 +266,6 @@ func (r *Result) doubtFramed(m *Model) {
 	}
 	r.FromEnd = ends.Start && r.First == 0
 	if r.FromEnd || r.framed.joined || r.framed.toLayer {
-		r.LayerConf = min(r.LayerConf, params.CapBack)
+		r.LayerConf = min(r.LayerConf, segment.CapBack)
 	}
 }

@@ -16,11 +16,11 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 	s := w.sequenceOf(kernels)
 	comb, per, kind := w.longComb(kernels, s, model)
 	if len(comb) < 2 {
-		return rung([]Span{{Kernels: kernels}}, "whole", params.ConfidenceWhole, "no marks and no repeating structure: everything is taken as one pass")
+		return rung([]Span{{Kernels: kernels}}, "whole", segment.ConfidenceWhole, "no marks and no repeating structure: everything is taken as one pass")
 	}
-	groups := params.SplitComb(s, comb, per)
+	groups := segment.SplitComb(s, comb, per)
 	if len(groups) == 1 {
-		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, "whole", params.ConfidenceOneStack, "no marks and one stack of layers: one pass")
+		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, "whole", segment.ConfidenceOneStack, "no marks and one stack of layers: one pass")
 	}
 	spans := make([][2]int, len(groups))
 	for g, r := range groups {
@@ -31,7 +31,7 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 		}
 		spans[g] = [2]int{pos[0], pos[len(pos)-1] + 1}
 		if len(pos) >= 2 {
-			c := params.CutAt(s.Slice(0, end), segment.Comb{Pos: pos}, nil)
+			c := segment.CutAt(s.Slice(0, end), segment.Comb{Pos: pos}, nil)
 			spans[g] = [2]int{min(spans[g][0], c.Starts[0]), max(spans[g][1], c.Starts[len(pos)])} // what two claim is of the one in front
 		}
 	}
@@ -39,7 +39,7 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 	for g := range passes {
 		passes[g].Cut = cutOf(s, comb, groups, g, per)
 	}
-	return rung(passes, kind, params.ConfidenceStructure, fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(kernels, comb[0]), len(groups)))
+	return rung(passes, kind, segment.ConfidenceStructure, fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(kernels, comb[0]), len(groups)))
 }
 
 // cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the others.
@@ -47,7 +47,7 @@ func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
 	switch {
 	case groups[g][1]-groups[g][0] >= per:
 	case len(groups) == 1:
-		ends := params.MissingEnds(s, params.CutAt(s, segment.Comb{Pos: comb}, nil))
+		ends := segment.MissingEnds(s, segment.CutAt(s, segment.Comb{Pos: comb}, nil))
 		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
 			return CutAtEnd
 		}
@@ -72,9 +72,9 @@ func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int,
 			return pos, model.Layers * model.Blocks, "anchor"
 		}
 	}
-	guesses := params.Guesses(s, true)
+	guesses := segment.Guesses(s, true)
 	if len(guesses) == 0 {
-		given, _ := params.GivenComb(s, model.Layers)
+		given, _ := segment.GivenComb(s, model.Layers)
 		return given.Pos, model.Layers, "structure"
 	}
 	n := model.Layers

@@ -3,6 +3,8 @@ package ladder
 import (
 	"strings"
 	"testing"
+
+	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
 // letters are kernels by letters: what a layer runs, and what stands in front of and behind layers.
@@ -55,23 +57,23 @@ func TestPassesWithoutMarks(t *testing.T) {
 		cut        string // of each pass
 	}{
 		{"no kernels", "", 0, "", 0, ""},
-		{"one kernel", "x", 0, "whole", params.ConfidenceWhole, "-"},
-		{"nothing repeats", "exyz", 0, "whole", params.ConfidenceWhole, "-"},
-		{"one stack", "e" + rep(layer, 8) + "hs", 0, "whole", params.ConfidenceOneStack, "-"},
-		{"one stack of as many as are given", "e" + rep(layer, 8) + "hs", 8, "whole", params.ConfidenceOneStack, "-"},
-		{"one stack of fewer than are given", "e" + rep(layer, 8) + "hs", 9, "whole", params.ConfidenceOneStack, ">"},
-		{"two layers that are given", "xabcabcy", 2, "whole", params.ConfidenceOneStack, "-"},
-		{"two layers that nobody gave", "xabcabcy", 0, "whole", params.ConfidenceWhole, "-"},
-		{"two passes", "ex" + rep(layer, 8) + "iyh|ex" + rep(layer, 8) + "iyh", 8, "structure", params.ConfidenceStructure, "--"},
-		{"three passes", three("ex" + rep(layer, 8) + "iyh"), 0, "structure", params.ConfidenceStructure, "---"},
-		{"three of a number that is given", three("ex" + rep(layer, 8) + "iyh"), 8, "structure", params.ConfidenceStructure, "---"},
-		{"nothing between them", three(rep(layer, 8)), 8, "structure", params.ConfidenceStructure, "---"},
-		{"nothing between them but a pause within a layer", rep("aabbd", 8) + "|a abbd" + rep("aabbd", 7), 8, "structure", params.ConfidenceStructure, "--"},
-		{"another stack in front of the one that is given", three("exi" + rep("vwzmo", 2) + rep(layer, 8) + "hxs"), 8, "structure", params.ConfidenceStructure, "---"},
-		{"the window cuts the first and the last", rep(layer, 5) + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqmo", 8, "structure", params.ConfidenceStructure, "<->"},
-		{"one layer of the last pass", rep("aabbd", 8) + "|" + rep("aabbd", 8) + "|aabbd", 8, "structure", params.ConfidenceStructure, "-->"},
-		{"last layers without a feed-forward part", "e" + rep(layer, 7) + "nqmoen|" + rep(layer, 7)[1:] + "nqmo|e" + rep(layer, 7) + "nqmo", 8, "structure", params.ConfidenceStructure, "---"},
-		{"it begins and ends at mixers", rep(layer, 5)[3:] + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqm", 8, "structure", params.ConfidenceStructure, "<->"},
+		{"one kernel", "x", 0, "whole", segment.ConfidenceWhole, "-"},
+		{"nothing repeats", "exyz", 0, "whole", segment.ConfidenceWhole, "-"},
+		{"one stack", "e" + rep(layer, 8) + "hs", 0, "whole", segment.ConfidenceOneStack, "-"},
+		{"one stack of as many as are given", "e" + rep(layer, 8) + "hs", 8, "whole", segment.ConfidenceOneStack, "-"},
+		{"one stack of fewer than are given", "e" + rep(layer, 8) + "hs", 9, "whole", segment.ConfidenceOneStack, ">"},
+		{"two layers that are given", "xabcabcy", 2, "whole", segment.ConfidenceOneStack, "-"},
+		{"two layers that nobody gave", "xabcabcy", 0, "whole", segment.ConfidenceWhole, "-"},
+		{"two passes", "ex" + rep(layer, 8) + "iyh|ex" + rep(layer, 8) + "iyh", 8, "structure", segment.ConfidenceStructure, "--"},
+		{"three passes", three("ex" + rep(layer, 8) + "iyh"), 0, "structure", segment.ConfidenceStructure, "---"},
+		{"three of a number that is given", three("ex" + rep(layer, 8) + "iyh"), 8, "structure", segment.ConfidenceStructure, "---"},
+		{"nothing between them", three(rep(layer, 8)), 8, "structure", segment.ConfidenceStructure, "---"},
+		{"nothing between them but a pause within a layer", rep("aabbd", 8) + "|a abbd" + rep("aabbd", 7), 8, "structure", segment.ConfidenceStructure, "--"},
+		{"another stack in front of the one that is given", three("exi" + rep("vwzmo", 2) + rep(layer, 8) + "hxs"), 8, "structure", segment.ConfidenceStructure, "---"},
+		{"the window cuts the first and the last", rep(layer, 5) + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqmo", 8, "structure", segment.ConfidenceStructure, "<->"},
+		{"one layer of the last pass", rep("aabbd", 8) + "|" + rep("aabbd", 8) + "|aabbd", 8, "structure", segment.ConfidenceStructure, "-->"},
+		{"last layers without a feed-forward part", "e" + rep(layer, 7) + "nqmoen|" + rep(layer, 7)[1:] + "nqmo|e" + rep(layer, 7) + "nqmo", 8, "structure", segment.ConfidenceStructure, "---"},
+		{"it begins and ends at mixers", rep(layer, 5)[3:] + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqm", 8, "structure", segment.ConfidenceStructure, "<->"},
 	} {
 		plain := strings.ReplaceAll(c.want, "|", "")
 		w, kernels := lettered(plain)

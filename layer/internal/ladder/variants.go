@@ -12,10 +12,8 @@ import (
 // A variant is what passes of one kind run, as most of them do: a prefill, a decode step, a run of a draft model.
 type variant struct {
 	*model.Cluster
-	lead     *Result   // a pass that runs exactly that, or one that stands for it
-	like     []*Result // the passes whose kernels are read by their columns
-	first    int       // index of the first pass
-	n        int       // layers that it shows by itself
+	lead     *Result // a pass that runs exactly that
+	n        int     // layers that it shows by itself
 	instance int
 	draft    bool
 }
@@ -67,7 +65,7 @@ func (w *Work) findVariants(results []*Result) []*Result {
 	}
 	w.variants = make([]*variant, len(clusters))
 	for c := range clusters {
-		w.variants[c] = &variant{Cluster: &clusters[c], first: None}
+		w.variants[c] = &variant{Cluster: &clusters[c]}
 	}
 	var out []*Result
 	for p, r := range results {
@@ -87,20 +85,6 @@ func (w *Work) findVariants(results []*Result) []*Result {
 			out = append(out, r)
 		default:
 			out = append(out, w.divide(r, passes)...)
-		}
-	}
-	for p, r := range out {
-		v := r.variant
-		if r.read != nil {
-			v.like = append(v.like, r)
-		}
-		if v != nil && v.first == None {
-			v.first = p
-		}
-	}
-	for _, v := range w.variants {
-		if v.lead == nil && len(v.like) > 0 {
-			v.lead = w.standIn(v)
 		}
 	}
 	return out
@@ -145,21 +129,10 @@ func (w *Work) stretchesOf(results []*Result) []model.Stretch {
 	return all
 }
 
-// standIn makes a pass of no kernels that stands for the variant that no pass runs exactly.
-func (w *Work) standIn(v *variant) *Result {
-	ids := make([]int32, len(v.Columns))
-	for j, c := range v.Columns {
-		ids[j] = c.Name
-	}
-	span := v.like[0].Span
-	span.Kernels, span.Step, span.Cut = nil, nil, Uncut
-	return &Result{Span: span, Seq: w.sequence(ids), LayerEvidence: "none", standIn: true, variant: v}
-}
-
 // readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that others ran: or a part of one, of which a
 // capture's end may have cut off the rest. It is nil where they are not.
 func (w *Work) readLoose(run []int32) *Result {
-	r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: params.ConfidenceLoose})
+	r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: segment.ConfidenceLoose})
 	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
 	var profiles []*model.Profile
 	var of []*variant
@@ -169,7 +142,7 @@ func (w *Work) readLoose(run []int32) *Result {
 		}
 	}
 	read := model.Decode(model.Stretch{Rows: rows, Open: model.Ends{Start: true, End: true}}, profiles)
-	if len(read.Passes) != 1 || read.Passes[0].Profile == model.Outside || !params.Readable(read.Passes[0].Matched(), len(rows)) {
+	if len(read.Passes) != 1 || read.Passes[0].Profile == model.Outside || !segment.Readable(read.Passes[0].Matched(), len(rows)) {
 		return nil
 	}
 	v := of[read.Passes[0].Profile]
@@ -236,15 +209,6 @@ func (w *Work) divide(r *Result, passes []model.Pass) []*Result {
 func (w *Work) byVariant(r *Result) {
 	lead := r.variant.lead
 	of := lead.layersOfLine()
-	if lead.standIn && lead.st != nil {
-		of = make([]int32, len(r.variant.Columns))
-		layersBetween(lead.st.Starts, of)
-		for j := range of {
-			if of[j] != None {
-				of[j] += int32(lead.First)
-			}
-		}
-	}
 	if lead.Count == 0 || len(of) != len(r.variant.Columns) {
 		return
 	}
@@ -283,7 +247,7 @@ func (w *Work) byVariant(r *Result) {
 	r.First, r.Count = int(lo), int(hi-lo)+1
 	r.LayerEvidence, r.LayerConf = lead.LayerEvidence, lead.LayerConf
 	if r.LayerEvidence == "module" { // of others
-		r.LayerEvidence, r.LayerConf = "repeat", params.ConfidenceReference
+		r.LayerEvidence, r.LayerConf = "repeat", segment.ConfidenceReference
 	}
 	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End}
 	r.Cut = partialOf(cut)
@@ -314,7 +278,6 @@ func (w *Work) spreadLayers(r *Result, layers []int32) {
 	for k, i := range r.line {
 		layerOf[i] = layers[k]
 	}
-	w.assignSide(r, layerOf)
 	for k, i := range r.Kernels {
 		r.Layer[k] = layerOf[i]
 	}
@@ -322,16 +285,11 @@ func (w *Work) spreadLayers(r *Result, layers []int32) {
 
 // clean returns the passes whose layers are found by themselves: those that are read by others follow them.
 func clean(results []*Result) (out, follow []*Result) {
-	stood := map[*variant]bool{}
 	for _, r := range results {
 		if r.read == nil {
 			out = append(out, r)
-			continue
-		}
-		follow = append(follow, r)
-		if v := r.variant; v.lead.standIn && !stood[v] {
-			stood[v] = true
-			out = append(out, v.lead)
+		} else {
+			follow = append(follow, r)
 		}
 	}
 	return out, follow
@@ -342,32 +300,30 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
 	if m.UseAnchors || len(kernels) < 2 {
 		return nil, Finding{}
 	}
-	line, _ := w.mainLine(kernels)
-	rows, _ := w.rowsOf(line, w.Act(line[0]).Start())
-	bounds := model.Bounds(rows, w.marksOf(line), w.modelNames())
+	rows, _ := w.rowsOf(kernels, w.Act(kernels[0]).Start())
+	bounds := model.Bounds(rows, w.marksOf(kernels), w.modelNames())
 	if len(bounds) == 0 {
 		return nil, Finding{}
 	}
-	bounds = w.joinIdle(line, bounds)
+	bounds = w.joinIdle(kernels, bounds)
 	all := stretches(rows, bounds)
 	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
 	if w.Ended() != nil || !w.recurs(all, clusters, pieces, m) {
 		return nil, Finding{}
 	}
-	place := placesIn(kernels, line)
 	spans := make([]Span, len(all))
 	from := 0
 	for p := range spans {
 		to := len(kernels)
 		if p < len(bounds) {
-			to = place[bounds[p]]
+			to = bounds[p]
 		}
 		spans[p].Kernels = kernels[from:to:to]
 		from = to
 	}
-	kind, conf := "structure", params.ConfidenceStructure
+	kind, conf := "structure", segment.ConfidenceStructure
 	if n := w.fullReplays(spans); 2*n > len(spans) {
-		kind, conf = "graph", params.ConfidenceGraph
+		kind, conf = "graph", segment.ConfidenceGraph
 	}
 	return rung(spans, kind, conf, fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans), len(clusters)))
 }

@@ -10,15 +10,13 @@ import (
 // A Cluster is passes that run the same kernels, but for what is missing of single ones.
 type Cluster struct {
 	*Profile
-	Whole   int // passes that run exactly its columns
 	Members int // all
 }
 
 // A Piece is what one of the stretches that somebody cut a run into is.
 type Piece struct {
-	Passes  []Pass // by clusters; more than one where the boundaries between them are missing
-	Cluster int    // of the only pass
-	Equal   bool   // it runs the columns of its cluster exactly
+	Passes []Pass // by clusters; more than one where the boundaries between them are missing
+	Equal  bool   // it runs the columns of its cluster exactly
 }
 
 const (
@@ -32,8 +30,6 @@ const (
 	fewHoles, lossy = 4, 40
 	// maxClusters bounds what single passes are compared with.
 	maxClusters = 48
-	// rounds is how often columns are voted for.
-	rounds = 2
 	// TimedAlike is of how many passes that run the same the least times are taken: collectives wait.
 	TimedAlike = 5
 )
@@ -58,11 +54,6 @@ func Find(all []Stretch, names *Names, ended func() bool) ([]Cluster, []Piece) {
 			break
 		}
 		f.place(s)
-	}
-	for range rounds {
-		if ended() || !f.vote() {
-			break
-		}
 	}
 	return f.clusters, f.pieces
 }
@@ -161,10 +152,10 @@ func (f *finder) place(s *shape) {
 	if lone && inSome && f.glued(s) && f.read(s, f.repeated(), true) {
 		return
 	}
-	f.clusters = append(f.clusters, Cluster{Profile: NewProfile(f.usual(s), f.names), Whole: len(s.pieces), Members: len(s.pieces)})
+	f.clusters = append(f.clusters, Cluster{Profile: NewProfile(f.usual(s), f.names), Members: len(s.pieces)})
 	f.bags = append(f.bags, s.bag)
 	for _, k := range s.pieces {
-		f.pieces[k] = Piece{Cluster: len(f.clusters) - 1, Equal: true, Passes: []Pass{whole(len(f.clusters)-1, len(s.rows))}}
+		f.pieces[k] = Piece{Equal: true, Passes: []Pass{whole(len(f.clusters)-1, len(s.rows))}}
 	}
 }
 
@@ -195,14 +186,6 @@ func (f *finder) glued(s *shape) bool {
 		}
 	}
 	return least < len(s.rows) && float64(known) >= partBag*float64(len(s.rows))
-}
-
-// rowsOf are the kernels of a piece, or of one that runs the same.
-func (f *finder) rowsOf(k int) []Row {
-	if s := &f.all[k]; s.Rows == nil && s.Like > 0 {
-		return f.rowsOf(s.Like - 1)
-	}
-	return f.all[k].Rows
 }
 
 // whole is a pass that runs all columns.
@@ -242,10 +225,7 @@ func (f *finder) read(s *shape, by []int, lone bool) bool {
 		}
 	}
 	for _, k := range s.pieces {
-		f.pieces[k] = Piece{Passes: r.Passes, Cluster: Outside}
-		if len(r.Passes) == 1 {
-			f.pieces[k].Cluster = r.Passes[0].Profile
-		}
+		f.pieces[k].Passes = r.Passes
 	}
 	for _, p := range r.Passes {
 		if p.Profile != Outside {
@@ -281,122 +261,4 @@ func (f *finder) explains(r *Reading, s *shape, by []int, lone bool) bool {
 		return false
 	}
 	return lone || len(r.Passes) == 1 && missing <= len(s.rows)/50+fewDropped
-}
-
-// vote lets the passes of each cluster that has no two equal ones say which columns it has, and reads what rests on it again. It reports whether a column
-// was added or dropped.
-func (f *finder) vote() bool {
-	changed := make([]bool, len(f.clusters))
-	for c := range f.clusters {
-		changed[c] = f.clusters[c].Whole < 2 && f.clusters[c].Members > 2 && f.voteOf(c)
-	}
-	if !slices.Contains(changed, true) {
-		return false
-	}
-	for k := range f.pieces {
-		if slices.ContainsFunc(f.pieces[k].Passes, func(p Pass) bool { return p.Profile != Outside && changed[p.Profile] }) {
-			f.again(k)
-		}
-	}
-	return true
-}
-
-// again reads a piece by the clusters that it was read by.
-func (f *finder) again(k int) {
-	var by []int
-	for _, p := range f.pieces[k].Passes {
-		if p.Profile != Outside && !slices.Contains(by, p.Profile) {
-			by = append(by, p.Profile)
-		}
-	}
-	profiles := make([]*Profile, len(by))
-	for i, c := range by {
-		profiles[i] = f.clusters[c].Profile
-	}
-	s := f.all[k]
-	s.Rows = f.rowsOf(k)
-	r := Decode(s, profiles)
-	r.join()
-	for p := range r.Passes {
-		if q := &r.Passes[p]; q.Profile != Outside {
-			q.Profile = by[q.Profile]
-		}
-	}
-	f.pieces[k] = Piece{Passes: r.Passes, Cluster: Outside}
-	if len(r.Passes) == 1 {
-		c := r.Passes[0].Profile
-		f.pieces[k].Cluster = c
-		if c != Outside && sameNames(s.Rows, f.clusters[c].Columns) {
-			f.pieces[k].Equal = true
-			f.clusters[c].Whole++
-		}
-	}
-}
-
-// foreignRow is where a kernel stands that a cluster lacks: how many behind which column, and its name.
-type foreignRow struct{ behind, nth, name int32 }
-
-func (f *finder) voteOf(c int) bool {
-	p := f.clusters[c].Profile
-	hits := make([]int, len(p.Columns))
-	extra, sample := map[foreignRow]int{}, map[foreignRow]Row{}
-	var members []int
-	for k := range f.pieces {
-		if f.pieces[k].Cluster != c || f.pieces[k].Passes[0].Cut != (Ends{}) {
-			continue
-		}
-		members = append(members, k)
-		at := foreignRow{behind: -1}
-		for i, j := range f.pieces[k].Passes[0].Column {
-			if j != Foreign {
-				hits[j]++
-				at = foreignRow{behind: j}
-				continue
-			}
-			r := f.rowsOf(k)[i]
-			at.name = r.Name
-			extra[at]++
-			sample[at] = r
-			at.nth++
-		}
-	}
-	if len(members) < 3 {
-		return false
-	}
-	var rows []Row
-	changed := false
-	at := map[int32][]foreignRow{}
-	for x := range extra {
-		at[x.behind] = append(at[x.behind], x)
-	}
-	add := func(behind int32) {
-		for nth := int32(0); ; nth++ {
-			best, most := foreignRow{}, 0
-			for _, x := range at[behind] {
-				if n := extra[x]; x.nth == nth && (n > most || n == most && x.name < best.name) {
-					best, most = x, n
-				}
-			}
-			if 2*most <= len(members) {
-				return
-			}
-			rows, changed = append(rows, sample[best]), true
-		}
-	}
-	add(-1)
-	for j := range p.Columns {
-		if 2*hits[j] > len(members) {
-			rows = append(rows, p.Columns[j])
-		} else {
-			changed = true
-		}
-		add(int32(j))
-	}
-	if !changed {
-		return false
-	}
-	f.clusters[c].Profile = NewProfile(rows, f.names)
-	f.bags[c] = bagOf(rows, f.names)
-	f.clusters[c].Whole = 0
-	return true
 }

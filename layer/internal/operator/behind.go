@@ -43,23 +43,6 @@ func (w *work) behind() {
 	}
 }
 
-// unfed takes back norms of queries and keys that stand in front of all products of an attention: a second attention of the layer, to an encoder's
-// output, has a norm in front of it for which the list has no word.
-func (w *work) unfed() {
-	unfed := map[int32]bool{} // no product stands behind the last attention of a stream
-	for i := range w.pass.Kernels {
-		k, f := &w.pass.Kernels[i], &w.found[i]
-		switch a := w.reads[i].acts[0]; {
-		case a == classify.RoleAttention:
-			unfed[k.Stream] = true
-		case inputs[f.Operator]:
-			unfed[k.Stream] = false
-		case f.Operator == opname.QKNorm && unfed[k.Stream] && f.Evidence < ByGrid && w.placed[i]:
-			*f, w.placed[i] = Found{Operator: opname.Other, Layer: k.Layer}, false
-		}
-	}
-}
-
 // doubtRow tells weakly which of two products in a row behind attention is the output projection, where nothing but the order does: one of them may scale
 // what the other part of the layer reads, as in Flux's second kind of block.
 func (w *work) doubtRow(tail []int) {

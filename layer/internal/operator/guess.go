@@ -30,7 +30,6 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 		}
 	}
 	denseRows(pass, reads, seen)
-	inputs := inputsOf(pass, reads, p.Inputs)
 	complete(seen, p.Halves)
 	behind := normsBehind(pass, reads)
 	plain, _ := plainFeed(pass, reads)
@@ -38,7 +37,7 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
-		s.hc, s.mla, s.inputs, s.latent, s.behind, s.plain = all.hc, all.mla, inputs, latent, behind, plain // of the model, not of a layer
+		s.hc, s.mla, s.latent, s.behind, s.plain = all.hc, all.mla, latent, behind, plain // of the model, not of a layer
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -184,32 +183,6 @@ func normsBehind(pass *Pass, reads []reading) bool {
 	return 2*n > len(layers)
 }
 
-// inputsOf is how many plain products most layers that scan run behind a norm and in front of the convolution or the scan.
-func inputsOf(pass *Pass, reads []reading, most int) int {
-	count := map[int]int{}
-	n := 0
-	for i := range pass.Kernels {
-		switch acts := reads[i].acts; {
-		case acts[len(acts)-1] == classify.RoleNorm:
-			n = 0
-		case acts[0] == classify.RoleProduct:
-			n++
-		case acts[0] == classify.RoleConv || acts[0] == classify.RoleScan:
-			if n > 0 && n <= most {
-				count[n]++
-			}
-			n = 0
-		}
-	}
-	best := 0
-	for k, c := range count {
-		if c > count[best] || c == count[best] && k > best {
-			best = k
-		}
-	}
-	return best
-}
-
 // complete gives layers that show one half only the shape of a neighbour, unless
 // there are enough of them to be a kind: labels that are off cut the first and the
 // last layer short.
@@ -246,8 +219,6 @@ type shape struct {
 	plain bool
 	// behind: norms stand behind the parts, see normsBehind.
 	behind bool
-	// inputs is how many plain products stand behind a norm and in front of a convolution or a scan.
-	inputs int
 }
 
 // oneHalf reports a layer that only mixes tokens, or does not.
@@ -316,12 +287,8 @@ func (s shape) steps() []Step {
 func (s shape) mixer() []Step {
 	var out []Step
 	if s.scan {
-		out = append(out, must(opname.InProj))
-		for range max(1, s.inputs-1) {
-			out = append(out, opt(opname.InProj))
-		}
 		// Mamba-1 has two products and norms behind its convolution.
-		out = append(out, opt(opname.Conv1D), opt(opname.InProj), opt(opname.GateNorm), opt(opname.InProj), must(opname.LinearAttention), opt(opname.GateNorm), must(opname.OutProj))
+		out = append(out, must(opname.InProj), opt(opname.InProj), opt(opname.Conv1D), opt(opname.InProj), opt(opname.GateNorm), opt(opname.InProj), must(opname.LinearAttention), opt(opname.GateNorm), must(opname.OutProj))
 		if !s.attention {
 			return out
 		}

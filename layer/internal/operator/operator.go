@@ -16,12 +16,8 @@ type Kernel struct {
 	// K and N are the weight's sizes of the product op behind the launch; 0 unknown.
 	K, N int
 	// Width is what the grid says of a product's output, see [WidthOf].
-	Width Width
-	// ID numbers names from 1 on, Path the innermost module and
-	// PathKind the classes of Modules: equal ones have equal numbers. ID 0: names
-	// are not numbered.
-	ID, Path, PathKind int32
-	Stream             int32
+	Width  Width
+	Stream int32
 	// Layer is the segmentation's label; −1 outside layers. Framed: module frames tell it.
 	Layer  int32
 	Framed bool
@@ -127,14 +123,6 @@ func (f *Finder) Find(pass Pass) []Found {
 		return unknownOperators(&pass)
 	}
 	layout := f.layout
-	if folded := foldPass(&pass, layout); folded != nil {
-		return folded.unfold(f.find(folded.pass, folded.layout))
-	}
-	return f.find(pass, layout)
-}
-
-// find aligns all kernels of a pass.
-func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	found := unknownOperators(&pass)
 	reads := make([]reading, len(pass.Kernels))
 	for i := range pass.Kernels {
@@ -169,7 +157,6 @@ func (f *Finder) find(pass Pass, layout *Layout) []Found {
 	w.written()
 	w.embedded()
 	w.behind()
-	w.unfed()
 	w.serve()
 	return found
 }

@@ -64,9 +64,6 @@ type Params struct {
 	// part, to be a kind of their own where no config tells: labels that are off cut
 	// one layer short at each end.
 	Halves int
-	// Inputs is how many products may stand between a norm and a scan for them all
-	// to be the scan's where no config tells: Kimi's delta attention has eight.
-	Inputs int
 	// Streams is the share of the pass's layers whose attention a stream must run
 	// to be aligned by itself, as half of a batch is.
 	Streams float64
@@ -83,7 +80,7 @@ func Defaults() Params {
 		ExtraProduct: 3, ExtraSmall: 1,
 		Weak: 0.5, Unknown: 1.3, Again: 0.2, AgainProduct: 2.5,
 		Back: 0.8, MaxBack: 9, BackProduct: 2.5, Miss: 6, Shape: 2, Grids: 0.75, Band: 1, Taken: 2,
-		Votes: 0.6, Halves: 3, Inputs: 12, Streams: 0.5,
+		Votes: 0.6, Halves: 3, Streams: 0.5,
 		ByModule: 0.99, ByShape: 0.97, ByPlan: 0.95, ByOrder: 0.9, ByWeak: 0.6,
 	}
 }

@@ -126,7 +126,6 @@ func scenarios() map[string]scenario {
 		"Votes":        votes,
 		"Streams":      streams,
 		"Halves":       halves,
-		"Inputs":       {nil, kernels(0, "rmsnorm gemm gemm gemm gemm gemm gemm selective_scan gemm"), 1, 5},
 		"ByModule":     rotary,
 		"ByShape":      byShape,
 		"ByPlan":       one("qkv_proj attention", "gemm flash_fwd", float32(0.5)),

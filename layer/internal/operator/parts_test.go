@@ -21,18 +21,6 @@ func readsOf(row string) []reading {
 	return out
 }
 
-// TestInputsOfScans: the products between a norm and a scan are counted by most layers, the larger number of equals; too many are none.
-func TestInputsOfScans(t *testing.T) {
-	for _, c := range []struct {
-		row  string
-		want int
-	}{{"", 0}, {"npt", 0}, {"nps", 1}, {"npppc", 3}, {"npppcps", 3}, {"npsnppsnpps", 2}, {"npsnpps", 2}, {"nppsnps", 2}, {"nppppps", 0}, {"npppps", 4}, {"pnps", 1}, {"ns", 0}, {"pps", 2}, {"ps", 1}, {"npsps", 1}} {
-		if got := inputsOf(&Pass{Kernels: make([]Kernel, len(c.row))}, readsOf(c.row), 4); got != c.want {
-			t.Errorf("%q: %d products, want %d", c.row, got, c.want)
-		}
-	}
-}
-
 // TestDenseRows: a product, an activation and a product in a row make a dense part, beside the experts where they are on another stream.
 func TestDenseRows(t *testing.T) {
 	for _, c := range []struct {
@@ -315,32 +303,6 @@ func TestClassesOfModules(t *testing.T) {
 	for module, want := range map[string]string{"RMSNorm_9": "RMSNorm", "A_4": "A", "_4": "_4", "Linear": "Linear", "My_Linear_12": "My_Linear", "": ""} {
 		if got := classOf(module); got != want {
 			t.Errorf("%q: %q, want %q", module, got, want)
-		}
-	}
-}
-
-// TestNormOfASecondAttention: a norm between an attention and the first product of the next one on its stream is none of queries and keys, unless frames say so.
-func TestNormOfASecondAttention(t *testing.T) {
-	for _, c := range []struct{ row, streams, want string }{ // q a product that attention reads, o one that it does not, n a norm, N one that frames tell, t attention
-		{"qnnt", "0000", "...."}, {"nqt", "000", "..."}, {"qtnqt", "00000", "..x.."}, {"qtonqnt", "0000000", "...x..."}, {"qtNqt", "00000", "....."}, {"qtnqt", "00100", "....."}, {"qtnqnt", "000010", "..x..."}, {"qtqnt", "00100", "...x."},
-	} {
-		w := &work{pass: &Pass{}, placed: slices.Repeat([]bool{true}, len(c.row))}
-		for i, r := range c.row {
-			w.pass.Kernels = append(w.pass.Kernels, Kernel{Layer: 3, Stream: int32(c.streams[i] - '0')})
-			w.found = append(w.found, map[rune]Found{'q': {Operator: opname.QProj}, 'o': {Operator: opname.OProj}, 'n': {Operator: opname.QKNorm, Evidence: Plan}, 'N': {Operator: opname.QKNorm, Evidence: Module}, 't': {Operator: opname.Attention}}[r])
-		}
-		w.reads = readsOf(strings.NewReplacer("q", "p", "o", "p", "N", "n").Replace(c.row))
-		w.unfed()
-		got := ""
-		for i, f := range w.found {
-			if f.Operator == opname.Other && !w.placed[i] && f.Layer == 3 {
-				got += "x"
-			} else {
-				got += "."
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s on %s: %s, want %s", c.row, c.streams, got, c.want)
 		}
 	}
 }

@@ -33,17 +33,6 @@ func TestCopiesBeforeTheLayers(t *testing.T) {
 	}
 }
 
-// TestInputsOfAScan: a layer that scans has a product for its input and room for a second, or for as many as most layers show.
-func TestInputsOfAScan(t *testing.T) {
-	for inputs, want := range map[int]int{0: 2, 1: 2, 2: 2, 3: 3, 8: 8} {
-		steps := shape{scan: true, inputs: inputs}.mixer()
-		got := slices.IndexFunc(steps, func(s Step) bool { return s.Op != opname.InProj })
-		if got != want || steps[0].Optional || !steps[1].Optional {
-			t.Errorf("layers that show %d products: room for %d, want %d, all but the first optional", inputs, got, want)
-		}
-	}
-}
-
 // TestWhatFits: outside of the layers only an addition is one of the residual stream; where experts have kernels of their own a plain product is none of theirs.
 func TestWhatFits(t *testing.T) {
 	p := Defaults()

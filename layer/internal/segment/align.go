@@ -1,30 +1,30 @@
 package segment
 
 // score compares kernel i of s with kernel j of t.
-func (p *Params) score(s *Sequence, i int, t *Sequence, j int) int {
+func scoreOf(s *Sequence, i int, t *Sequence, j int) int {
 	switch {
 	case s.ID[i] == t.ID[j], s.Base[i] == t.Base[j]:
-		return p.ScoreName
+		return scoreName
 	case s.Role[i] == t.Role[j] && Interchangeable(s.Role[i]):
-		return p.ScoreRole
+		return scoreRole
 	}
-	return p.ScoreMismatch
+	return scoreMismatch
 }
 
 // extend aligns a prefix of s with a prefix of t and returns how far the agreement reaches in each, the end point with the best
 // score, and that score. step is +1 to walk forward from (si, ti), −1 to walk backward; sn and tn are the numbers of kernels available.
 //
 // It is used to ask how much of layer 0 precedes the first anchor, and how much of the last layer follows the last one.
-func (p *Params) extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt, score int) {
+func extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt, score int) {
 	// Fast path: the common prefix by name needs no dynamic programming.
 	k := 0
-	for k < sn && k < tn && p.score(s, si+step*k, t, ti+step*k) == p.ScoreName {
+	for k < sn && k < tn && scoreOf(s, si+step*k, t, ti+step*k) == scoreName {
 		k++
 	}
 	if k < sn && k < tn {
-		ns, nt, score = p.extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
+		ns, nt, score = extendDiffering(s, si+step*k, sn-k, t, ti+step*k, tn-k, step)
 	}
-	return k + ns, k + nt, k*p.ScoreName + score
+	return k + ns, k + nt, k*scoreName + score
 }
 
 // dead is the score of a path that was given up.
@@ -32,10 +32,10 @@ const dead = -1 << 20
 
 // extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the paths
 // that have not lost too much against the best are followed.
-func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT, bestScore int) {
+func extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT, bestScore int) {
 	const room = 128 // no allocation for the usual band
 	var rows [2 * room]int
-	width := 2*p.Band + 1
+	width := 2*maxBand + 1
 	prev, cur := rows[:min(width, room)], rows[room:room+min(width, room)]
 	if width > room {
 		prev, cur = make([]int, width), make([]int, width)
@@ -43,9 +43,9 @@ func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn in
 	for d := range prev {
 		prev[d], cur[d] = dead, dead
 	}
-	from, to := p.Band, p.Band // range of prev that is alive
-	for d := p.Band; d < width; d++ {
-		if prev[d] = (d - p.Band) * p.ScoreGap; prev[d] < -p.Drop-p.ScoreName {
+	from, to := maxBand, maxBand // range of prev that is alive
+	for d := maxBand; d < width; d++ {
+		if prev[d] = (d - maxBand) * scoreGap; prev[d] < -maxDrop-scoreName {
 			break
 		}
 		to = d
@@ -53,21 +53,21 @@ func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn in
 	for i := 1; i <= sn; i++ {
 		first, last := width, -1
 		for d := max(0, from-1); d < width && (d <= to || cur[d-1] > dead); d++ {
-			j := i + d - p.Band
+			j := i + d - maxBand
 			if j < 0 || j > tn {
 				continue
 			}
 			best := dead
 			if d+1 < width && prev[d+1] > dead { // gap in t
-				best = prev[d+1] + p.ScoreGap
+				best = prev[d+1] + scoreGap
 			}
 			if d > 0 && cur[d-1] > dead { // gap in s
-				best = max(best, cur[d-1]+p.ScoreGap)
+				best = max(best, cur[d-1]+scoreGap)
 			}
 			if j > 0 && prev[d] > dead {
-				best = max(best, prev[d]+p.score(s, si+step*(i-1), t, ti+step*(j-1)))
+				best = max(best, prev[d]+scoreOf(s, si+step*(i-1), t, ti+step*(j-1)))
 			}
-			if best < bestScore-p.Drop {
+			if best < bestScore-maxDrop {
 				continue
 			}
 			cur[d], first, last = best, min(first, d), d
@@ -88,16 +88,16 @@ func (p *Params) extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn in
 
 // alignPositions aligns the whole of s[sfrom:sto) with the whole of t[tfrom:tto) and returns, for every position j of t (0…tn),
 // the position in s where j begins: the index of the kernel aligned with it, or where it would stand. Offsets are relative.
-func (p *Params) alignPositions(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int) []int {
+func alignPositions(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int) []int {
 	pos := make([]int, tto-tfrom+1)
 	pos[tto-tfrom] = sto - sfrom
-	p.align(s, sfrom, sto, t, tfrom, tto, func(i, j int, _ bool) { pos[j-tfrom] = i - sfrom })
+	alignRanges(s, sfrom, sto, t, tfrom, tto, func(i, j int, _ bool) { pos[j-tfrom] = i - sfrom })
 	return pos
 }
 
 // AlignPairs aligns the two ranges and calls pair for every kernel of s that is aligned with one of t; the names need not match.
-func (p *Params) AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, pair func(i, j int)) {
-	p.align(s, sfrom, sto, t, tfrom, tto, func(i, j int, both bool) {
+func AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, pair func(i, j int)) {
+	alignRanges(s, sfrom, sto, t, tfrom, tto, func(i, j int, both bool) {
 		if both {
 			pair(i, j)
 		}
@@ -105,7 +105,7 @@ func (p *Params) AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto
 }
 
 // align calls set for each j in [tfrom, tto) with the position i in s where j begins, and whether the two kernels are aligned.
-func (p *Params) align(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, set func(i, j int, both bool)) {
+func alignRanges(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, set func(i, j int, both bool)) {
 	// Strip the common prefix and suffix: in nearly equal units little is left.
 	for sfrom < sto && tfrom < tto && s.ID[sfrom] == t.ID[tfrom] {
 		set(sfrom, tfrom, true)
@@ -116,8 +116,8 @@ func (p *Params) align(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int,
 		set(sto, tto, true)
 	}
 	n, m := sto-sfrom, tto-tfrom
-	if band := abs(n-m) + p.Slack; m > 0 && band <= 2*p.Band {
-		p.alignMiddle(s, sfrom, n, t, tfrom, m, band, func(j, i int, both bool) { set(sfrom+i, tfrom+j, both) })
+	if band := abs(n-m) + bandSlack; m > 0 && band <= 2*maxBand {
+		alignMiddle(s, sfrom, n, t, tfrom, m, band, func(j, i int, both bool) { set(sfrom+i, tfrom+j, both) })
 		return
 	}
 	for j := range m { // too different to align: spread
@@ -127,7 +127,7 @@ func (p *Params) align(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int,
 
 // alignMiddle is the banded Needleman–Wunsch alignment of n kernels of s with m of t. set is called for each j in
 // [0, m) with the position i in [0, n] where j begins, and whether kernel i is aligned with it.
-func (p *Params) alignMiddle(s *Sequence, si, n int, t *Sequence, ti, m, band int, set func(j, i int, both bool)) {
+func alignMiddle(s *Sequence, si, n int, t *Sequence, ti, m, band int, set func(j, i int, both bool)) {
 	width := 2*band + 1
 	row := make([]int, width)
 	next := make([]int, width)
@@ -135,7 +135,7 @@ func (p *Params) alignMiddle(s *Sequence, si, n int, t *Sequence, ti, m, band in
 	for d := range row {
 		row[d] = dead
 		if j := d - band; j >= 0 && j <= m {
-			row[d] = j * p.ScoreGap
+			row[d] = j * scoreGap
 			from[d] = 3
 		}
 	}
@@ -148,13 +148,13 @@ func (p *Params) alignMiddle(s *Sequence, si, n int, t *Sequence, ti, m, band in
 			}
 			best, dir := dead, uint8(0)
 			if j > 0 && row[d] > dead {
-				best, dir = row[d]+p.score(s, si+i-1, t, ti+j-1), 1
+				best, dir = row[d]+scoreOf(s, si+i-1, t, ti+j-1), 1
 			}
-			if d+1 < width && row[d+1] > dead && row[d+1]+p.ScoreGap > best {
-				best, dir = row[d+1]+p.ScoreGap, 2
+			if d+1 < width && row[d+1] > dead && row[d+1]+scoreGap > best {
+				best, dir = row[d+1]+scoreGap, 2
 			}
-			if d > 0 && next[d-1] > dead && next[d-1]+p.ScoreGap > best {
-				best, dir = next[d-1]+p.ScoreGap, 3
+			if d > 0 && next[d-1] > dead && next[d-1]+scoreGap > best {
+				best, dir = next[d-1]+scoreGap, 3
 			}
 			next[d], from[i*width+d] = best, dir
 		}

@@ -72,7 +72,7 @@ func unevenness(pos []int) float64 {
 }
 
 // Combs returns the combs of exactly n kernels in s, best first, at most limit.
-func (p *Params) Combs(s *Sequence, n, limit int) []Comb {
+func Combs(s *Sequence, n, limit int) []Comb {
 	var sets []Comb
 	for _, base := range []bool{false, true} {
 		occ := occurrencesOf(s.symbols(base))
@@ -81,18 +81,18 @@ func (p *Params) Combs(s *Sequence, n, limit int) []Comb {
 			if c < n {
 				continue
 			}
-			for stride := 1; stride <= p.MaxStride; stride++ {
+			for stride := 1; stride <= maxStride; stride++ {
 				surplus := c - ((n-1)*stride + 1)
 				if surplus < 0 {
 					break
 				}
-				if surplus > p.MaxSurplus+stride-1 {
+				if surplus > maxSurplus+stride-1 {
 					continue
 				}
-				if set, ok := p.bestComb(occ.of(sym), n, stride, surplus, s.Len()); ok {
+				if set, ok := bestComb(occ.of(sym), n, stride, surplus, s.Len()); ok {
 					set.Symbol, set.Base = int32(sym), base
 					if base {
-						set.Cost += p.BaseCost
+						set.Cost += baseCost
 					}
 					sets = append(sets, set)
 				}
@@ -105,7 +105,7 @@ func (p *Params) Combs(s *Sequence, n, limit int) []Comb {
 
 // bestComb picks the offset with the most even spacing. The penalties prefer a name that occurs exactly n times, and a
 // comb that spans the sequence.
-func (p *Params) bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
+func bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
 	best := Comb{Cost: 2} // more than any
 	for off := 0; off <= surplus; off++ {
 		set := make([]int, n)
@@ -116,7 +116,7 @@ func (p *Params) bestComb(pos []int, n, stride, surplus, total int) (Comb, bool)
 		if n > 1 {
 			span = min(1, float64(set[n-1]-set[0])*float64(n)/float64(n-1)/float64(total))
 		}
-		cost := unevenness(set) + p.StrideCost*float64(stride-1) + p.SurplusCost*float64(min(surplus, p.MaxSurplus)) + p.SpanCost*(1-span)
+		cost := unevenness(set) + strideCost*float64(stride-1) + surplusCost*float64(min(surplus, maxSurplus)) + spanCost*(1-span)
 		if cost < best.Cost {
 			best = Comb{Pos: set, Stride: stride, Skip: off, Rest: surplus - off, Cost: cost}
 		}
@@ -125,13 +125,13 @@ func (p *Params) bestComb(pos []int, n, stride, surplus, total int) (Comb, bool)
 }
 
 // ragged says that one outer gap of an otherwise even comb is off: the kernel occurs once more in the prologue or epilogue.
-func (p *Params) ragged(pos []int) bool {
+func ragged(pos []int) bool {
 	if len(pos) < 4 {
 		return false
 	}
 	gaps, med := gapsOf(pos)
 	n := len(gaps)
-	off := func(g int) bool { return float64(abs(g-med)) > p.RaggedOff*float64(med) }
+	off := func(g int) bool { return float64(abs(g-med)) > raggedOff*float64(med) }
 	return off(gaps[0]) && !off(gaps[1]) || off(gaps[n-1]) && !off(gaps[n-2])
 }
 
@@ -155,13 +155,13 @@ func likeness(s *Sequence, pos []int, few int) float64 {
 // mixerShare is the share of units that contain a mixer, the part before the first and after the last position counted as one
 // unit; ok is false where the sequence has no mixers to go by. A unit of about the length and the kernels of one with a mixer
 // has one, too, by a name that nobody knows.
-func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
+func mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	const few = 2 // one mixer says nothing about a stack
 	if s.Count(mixer) < few {
 		return 0, false
 	}
 	mixes := mixesOf(s, pos)
-	parts := p.partsOfLayers(mixes)
+	parts := partsOfLayers(mixes)
 	with, known := 0, -1 // a unit with a mixer
 	for k, m := range mixes {
 		if m {
@@ -172,7 +172,7 @@ func (p *Params) mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 		if m || known < 0 || parts && !(s.Slice(pos[k], pos[k+1]).feeds() && s.Slice(pos[known], pos[known+1]).feeds()) {
 			continue // a mixer without a feed-forward part, or the other way round, is a part of a layer
 		}
-		if p.sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
+		if sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
 			with++
 		}
 	}
@@ -192,8 +192,8 @@ func mixesOf(s *Sequence, pos []int) []bool {
 }
 
 // mixerShareOfLayers is mixerShare of layers, given where they begin and where the last one ends: that end begins no unit of its own.
-func (p *Params) mixerShareOfLayers(s *Sequence, starts []int) (share float64, ok bool) {
-	return p.mixerShare(s, starts[:len(starts)-1])
+func mixerShareOfLayers(s *Sequence, starts []int) (share float64, ok bool) {
+	return mixerShare(s, starts[:len(starts)-1])
 }
 
 // has says whether a kernel of a role occurs.

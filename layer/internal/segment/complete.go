@@ -6,21 +6,21 @@ import "slices"
 // in front of the first layer or behind the last one then looks like a layer, and is made one.
 
 // complete returns the cut with the layers that its comb misses; with n > 0 it adds none beyond n layers.
-func (p *Params) complete(s *Sequence, c *Cut, n int) *Cut {
-	if pos := p.fillGaps(s, c.Comb.Pos, n); len(pos) > len(c.Comb.Pos) {
+func complete(s *Sequence, c *Cut, n int) *Cut {
+	if pos := fillGaps(s, c.Comb.Pos, n); len(pos) > len(c.Comb.Pos) {
 		comb := c.Comb
 		comb.Pos = pos
 		similarity := c.Similarity
-		c = p.CutAt(s, comb, c.Reference())
+		c = CutAt(s, comb, c.Reference())
 		c.Similarity = similarity
 	}
-	limit := p.Leading
+	limit := maxLeading
 	if n > 0 {
 		limit = min(limit, n-c.Layers())
 	}
 	starts := c.Starts
 	for k := 0; ; k++ {
-		at, ok := p.layerBefore(s, starts)
+		at, ok := layerBefore(s, starts)
 		if !ok {
 			break
 		}
@@ -33,7 +33,7 @@ func (p *Params) complete(s *Sequence, c *Cut, n int) *Cut {
 		starts = append([]int{at}, starts...)
 	}
 	if n == 0 || len(starts)-1 < n {
-		if end, ok := p.layerAfter(s, starts); ok {
+		if end, ok := layerAfter(s, starts); ok {
 			starts = append(slices.Clip(starts), end)
 		}
 	}
@@ -44,19 +44,19 @@ func (p *Params) complete(s *Sequence, c *Cut, n int) *Cut {
 }
 
 // fillGaps adds the teeth that a comb misses inside: a gap of two units holds the kernels of two.
-func (p *Params) fillGaps(s *Sequence, pos []int, n int) []int {
-	if len(pos) < p.StackLayers || n > 0 && len(pos) >= n {
+func fillGaps(s *Sequence, pos []int, n int) []int {
+	if len(pos) < stackLayers || n > 0 && len(pos) >= n {
 		return pos
 	}
 	gaps, med := gapsOf(pos)
 	usual := func(k int) bool {
-		return k >= 0 && k < len(gaps) && float64(abs(gaps[k]-med)) <= p.UsualOff*float64(med)
+		return k >= 0 && k < len(gaps) && float64(abs(gaps[k]-med)) <= usualOff*float64(med)
 	}
 	out := []int{pos[0]}
 	for k, g := range gaps {
-		if float64(g) >= p.DoubleGap*float64(med) && (n == 0 || len(out)+len(pos)-1-k < n) {
-			if j := nearestPair(k, len(gaps), usual); j >= 0 && p.holdsTwo(s, pos[k], pos[k+1], pos[j], pos[j+1], pos[j+2]) {
-				m := p.alignPositions(s, pos[k], pos[k+1], s, pos[j], pos[j+2])
+		if float64(g) >= doubleGap*float64(med) && (n == 0 || len(out)+len(pos)-1-k < n) {
+			if j := nearestPair(k, len(gaps), usual); j >= 0 && holdsTwo(s, pos[k], pos[k+1], pos[j], pos[j+1], pos[j+2]) {
+				m := alignPositions(s, pos[k], pos[k+1], s, pos[j], pos[j+2])
 				if mid := pos[k] + m[pos[j+1]-pos[j]]; mid > pos[k] && mid < pos[k+1] {
 					out = append(out, mid)
 				}
@@ -80,9 +80,9 @@ func nearestPair(k, n int, usual func(int) bool) int {
 }
 
 // holdsTwo says whether [from, to) is more like two neighbouring units than like the first of them.
-func (p *Params) holdsTwo(s *Sequence, from, to, a, b, c int) bool {
+func holdsTwo(s *Sequence, from, to, a, b, c int) bool {
 	two := dice(s, from, to, a, c)
-	return two >= p.TwoSimilarity && two > dice(s, from, to, a, b)
+	return two >= twoSimilarity && two > dice(s, from, to, a, b)
 }
 
 // dice is the Dice coefficient of the base names of two ranges.
@@ -115,20 +115,20 @@ func shared(a, b []int32) float64 {
 // layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from there to
 // the first layer is like a layer, with a mixer where layers have one. Of several places it takes the one from which on they agree best,
 // not furthest: a layer and the end of the one in front of it reach further.
-func (p *Params) layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
+func layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 	first, length := starts[0], medianLayer(starts)
 	best := 0
-	for i := first - 1; i >= max(0, first-int(p.LeadLength*float64(length))); i-- {
+	for i := first - 1; i >= max(0, first-int(leadLength*float64(length))); i-- {
 		if s.Role[i] == embed {
 			break
 		}
-		for _, l := range outer(len(starts)-1, p.Turns) {
+		for _, l := range outer(len(starts)-1, maxTurns) {
 			from, to := starts[l], starts[l+1]
-			if from == to || p.score(s, i, s, from) <= 0 {
+			if from == to || scoreOf(s, i, s, from) <= 0 {
 				continue
 			}
-			ns, _, score := p.extend(s, i, first-i, s, from, to-from, +1)
-			if ns >= p.HeadLeast && score > best && p.likeLayer(s, i, first, starts) {
+			ns, _, score := extend(s, i, first-i, s, from, to-from, +1)
+			if ns >= headLeast && score > best && likeLayer(s, i, first, starts) {
 				best, begin, ok = score, i, true
 			}
 		}
@@ -148,27 +148,27 @@ func outer(n, few int) []int {
 }
 
 // likeLayer says whether [from, to) is like one of the outer layers, with a mixer where these have one.
-func (p *Params) likeLayer(s *Sequence, from, to int, starts []int) bool {
+func likeLayer(s *Sequence, from, to int, starts []int) bool {
 	mixes, similar := false, 0.0
 	n := len(starts) - 1
-	for _, l := range outer(n, p.Turns) {
+	for _, l := range outer(n, maxTurns) {
 		mixes = mixes || s.Slice(starts[l], starts[l+1]).has(mixer)
 		similar = max(similar, dice(s, from, to, starts[l], starts[l+1]))
 	}
-	return similar >= p.Surplus && (!mixes || s.Slice(from, to).has(mixer))
+	return similar >= surplusAlike && (!mixes || s.Slice(from, to).has(mixer))
 }
 
 // layerAfter finds a layer behind the last one, which runs as one of the layers does to its end.
-func (p *Params) layerAfter(s *Sequence, starts []int) (end int, ok bool) {
+func layerAfter(s *Sequence, starts []int) (end int, ok bool) {
 	from := starts[len(starts)-1]
-	best := p.WholeUnit
-	for _, l := range outer(len(starts)-1, p.Turns) {
+	best := wholeUnit
+	for _, l := range outer(len(starts)-1, maxTurns) {
 		a, n := starts[l], starts[l+1]-starts[l]
-		if n == 0 || from >= s.Len() || p.score(s, from, s, a) <= 0 {
+		if n == 0 || from >= s.Len() || scoreOf(s, from, s, a) <= 0 {
 			continue
 		}
-		ns, nt, _ := p.extend(s, from, s.Len()-from, s, a, n, +1)
-		if share := float64(nt) / float64(n); share >= best && p.likeLayer(s, from, from+ns, starts) {
+		ns, nt, _ := extend(s, from, s.Len()-from, s, a, n, +1)
+		if share := float64(nt) / float64(n); share >= best && likeLayer(s, from, from+ns, starts) {
 			best, end, ok = share+tie, from+ns, true
 		}
 	}
@@ -182,34 +182,34 @@ func medianLayer(starts []int) int {
 }
 
 // turns says whether units are layers of several kinds, some of which have no mixer: a mixer or a feed-forward part each.
-func (p *Params) turns(s *Sequence, pos []int) bool {
+func inTurns(s *Sequence, pos []int) bool {
 	if s.Role[pos[0]] != norm {
 		return false // the norm is all that such layers have in common
 	}
-	share, known := p.mixerShare(s, pos)
-	return known && share >= p.TurnsMixers && !p.partsOfLayers(mixesOf(s, pos)) && likeness(s, pos, p.Turns) >= p.TurnsSimilarity
+	share, known := mixerShare(s, pos)
+	return known && share >= turnsMixers && !partsOfLayers(mixesOf(s, pos)) && likeness(s, pos, maxTurns) >= turnsSimilarity
 }
 
 // sameLayer says whether two units are about as long and share most kernels.
-func (p *Params) sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
+func sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
 	n, m := to-from, tto-tfrom
-	return float64(min(n, m)) >= p.SameLength*float64(max(n, m)) && dice(s, from, to, tfrom, tto) >= p.SameKernels
+	return float64(min(n, m)) >= sameLength*float64(max(n, m)) && dice(s, from, to, tfrom, tto) >= sameKernels
 }
 
 // partsOfLayers says whether units are parts of layers: some hold no mixer, and those that do return at a small regular
 // distance, as the two halves of a layer do. In a stack whose layers are a mixer or a feed-forward part each they do not.
-func (p *Params) partsOfLayers(mixes []bool) bool {
+func partsOfLayers(mixes []bool) bool {
 	n := len(mixes)
-	for period := 2; period <= p.Parts && 2*period <= n; period++ {
+	for period := 2; period <= maxParts && 2*period <= n; period++ {
 		same := 0
 		for k := period; k < n; k++ {
 			if mixes[k] == mixes[k-period] {
 				same++
 			}
 		}
-		if float64(same) >= p.MixerShare*float64(n-period) {
+		if float64(same) >= mixersLeast*float64(n-period) {
 			return true
 		}
 	}
-	return n < p.TurnsLeast
+	return n < turnsLeast
 }

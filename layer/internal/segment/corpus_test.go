@@ -126,10 +126,10 @@ func sequenceOf(names []string) *Sequence {
 }
 
 // decide writes down all that is decided about a sequence whose model has n layers.
-func decide(p *Params, s *Sequence, n int) string {
+func decide(s *Sequence, n int) string {
 	var b strings.Builder
 	for _, passes := range []bool{false, true} {
-		for _, g := range p.Guesses(s, passes) {
+		for _, g := range Guesses(s, passes) {
 			fmt.Fprintf(&b, "guess %d %v\n", g.N, g.Combs[0].Pos[:2])
 		}
 	}
@@ -137,23 +137,23 @@ func decide(p *Params, s *Sequence, n int) string {
 		if n < 2 {
 			continue
 		}
-		if c, ok := p.Best(s, n); ok {
-			fmt.Fprintf(&b, "cut %v at %v %v %v %.3f\n", Hash(ints(c.Starts)), c.Starts[:2], c.Lo, c.Hi, p.Confidence(s, c))
-			d := p.Doubt(s, c, true)
-			fmt.Fprintf(&b, "repeats %v %v judged %.3f\n", p.Repeats(s, c, n), p.Overcounts(s, c, n), p.Judge(1, d))
-			if f, ok := p.Fit(s, c, n+2, Cuts{End: true}); ok {
+		if c, ok := Best(s, n); ok {
+			fmt.Fprintf(&b, "cut %v at %v %v %v %.3f\n", Hash(ints(c.Starts)), c.Starts[:2], c.Lo, c.Hi, Confidence(s, c))
+			d := Doubt(s, c, true)
+			fmt.Fprintf(&b, "repeats %v %v judged %.3f\n", Repeats(s, c, n), Overcounts(s, c, n), Judge(1, d))
+			if f, ok := Fit(s, c, n+2, Cuts{End: true}); ok {
 				fmt.Fprintf(&b, "fit %d %v\n", f.First, Hash(ints(f.Starts)))
 			}
-			fmt.Fprintf(&b, "ends %v %v explained %d\n", p.GoesOn(s, c.Starts), p.ComesFrom(s, c.Starts), p.Explained(s, c))
+			fmt.Fprintf(&b, "ends %v %v explained %d\n", GoesOn(s, c.Starts), ComesFrom(s, c.Starts), Explained(s, c))
 		}
 	}
-	fmt.Fprintf(&b, "stack %v %v clear %d strong %v\n", p.StackIn(s, n), p.StackIn(s, 0), p.ClearVote(s), p.StrongVote(s, n))
-	fmt.Fprintf(&b, "settled %d\n", p.Settle([]*Sequence{s}, map[int]int{n: 2, n - 2: 3}))
-	if g := p.Guesses(s, true); len(g) > 0 {
-		fmt.Fprintf(&b, "split %v %v\n", p.SplitComb(s, g[0].Combs[0].Pos, 0), p.SplitComb(s, g[0].Combs[0].Pos, n))
+	fmt.Fprintf(&b, "stack %v %v clear %d strong %v\n", StackIn(s, n), StackIn(s, 0), ClearVote(s), StrongVote(s, n))
+	fmt.Fprintf(&b, "settled %d\n", Settle([]*Sequence{s}, map[int]int{n: 2, n - 2: 3}))
+	if g := Guesses(s, true); len(g) > 0 {
+		fmt.Fprintf(&b, "split %v %v\n", SplitComb(s, g[0].Combs[0].Pos, 0), SplitComb(s, g[0].Combs[0].Pos, n))
 	}
-	fmt.Fprintf(&b, "marks %v %v %v\n", p.Begins(s), p.Clusters(s, norm), p.StepGroups(s))
-	m, training := p.Training(s)
+	fmt.Fprintf(&b, "marks %v %v %v\n", Begins(s), Clusters(s, norm), StepGroups(s))
+	m, training := Training(s)
 	fmt.Fprintf(&b, "training %d %v\n", m, training)
 	return b.String()
 }

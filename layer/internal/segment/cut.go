@@ -50,24 +50,24 @@ func (c *Cut) ReferenceAt(at int) *Reference { return &Reference{c.unit, at} }
 // The most even comb is not always in the layers (a vision tower can be perfectly even): how alike the layers come out
 // decides between combs that are about as even, and how much of the sequence they explain. With few layers evenness says
 // little, so more combs are tried and each is cut.
-func (p *Params) Best(s *Sequence, n int) (*Cut, bool) {
+func Best(s *Sequence, n int) (*Cut, bool) {
 	if n < 2 {
 		return nil, false
 	}
-	if n <= p.FewTried {
-		return p.bestOfFew(s, n)
+	if n <= fewTried {
+		return bestOfFew(s, n)
 	}
-	exact, ok := p.exact(s, n)
-	if ok && exact.Comb.Cost < p.ForcedUneven {
+	exact, ok := exactCut(s, n)
+	if ok && exact.Comb.Cost < forcedUneven {
 		return exact, true
 	}
 	// No kernel runs once a layer as evenly as it should: perhaps some were lost, or some layers do without it.
-	for m := n - 1; m >= n-max(p.Leading, int(p.Missing*float64(n))) && m > p.FewTried; m-- {
-		near, found := p.exact(s, m)
-		if !found || near.Comb.Cost >= p.ForcedUneven {
+	for m := n - 1; m >= n-max(maxLeading, int(missingShare*float64(n))) && m > fewTried; m-- {
+		near, found := exactCut(s, m)
+		if !found || near.Comb.Cost >= forcedUneven {
 			continue
 		}
-		if c := p.complete(s, near, n); c.Layers() == n {
+		if c := complete(s, near, n); c.Layers() == n {
 			return c, true
 		}
 	}
@@ -75,12 +75,12 @@ func (p *Params) Best(s *Sequence, n int) (*Cut, bool) {
 }
 
 // exact cuts s into n layers at the best comb of n kernels.
-func (p *Params) exact(s *Sequence, n int) (*Cut, bool) {
+func exactCut(s *Sequence, n int) (*Cut, bool) {
 	var best *Comb
 	similarity, bestScore := 0.0, lowest
-	sets := p.Combs(s, n, p.MaxCombs)
+	sets := Combs(s, n, maxCombs)
 	for k := range sets {
-		sim := p.alikeUnits(s, sets[k].Pos)
+		sim := alikeUnits(s, sets[k].Pos)
 		if score := sim - sets[k].Cost; score > bestScore+tie {
 			best, similarity, bestScore = &sets[k], sim, score
 		}
@@ -88,16 +88,16 @@ func (p *Params) exact(s *Sequence, n int) (*Cut, bool) {
 	if best == nil {
 		return nil, false
 	}
-	c := p.CutAt(s, *best, nil)
+	c := CutAt(s, *best, nil)
 	c.Similarity = similarity
 	return c, true
 }
 
 // alikeUnits is the similarity of units, of those in turns where neighbours are of different kinds but no parts of a layer.
-func (p *Params) alikeUnits(s *Sequence, pos []int) float64 {
+func alikeUnits(s *Sequence, pos []int) float64 {
 	sim := Similarity(s, pos)
-	if sim < p.MinSimilarity && p.turns(s, pos) {
-		return likeness(s, pos, p.Turns) // kinds of layers in turns have little in common with their neighbours
+	if sim < minSimilarity && inTurns(s, pos) {
+		return likeness(s, pos, maxTurns) // kinds of layers in turns have little in common with their neighbours
 	}
 	return sim
 }
@@ -107,16 +107,16 @@ const (
 	tie    = 1e-9 // scores that differ less are equal, and the first one counts
 )
 
-func (p *Params) bestOfFew(s *Sequence, n int) (*Cut, bool) {
+func bestOfFew(s *Sequence, n int) (*Cut, bool) {
 	var best *Cut
 	bestScore := lowest
-	for _, set := range p.Combs(s, n, p.CombsOfFew) {
-		c := p.CutAt(s, set, nil)
+	for _, set := range Combs(s, n, combsOfFew) {
+		c := CutAt(s, set, nil)
 		c.Similarity = Similarity(s, c.Starts)
 		inside := float64(c.Starts[n]-c.Starts[0]) / float64(s.Len())
-		score := c.Similarity + p.FewCovers*inside - p.FewUneven*set.Cost
-		if share, known := p.mixerShare(s, c.Starts); known {
-			score += p.FewMixers * share
+		score := c.Similarity + fewCovers*inside - fewUneven*set.Cost
+		if share, known := mixerShare(s, c.Starts); known {
+			score += fewMixers * share
 		}
 		if score > bestScore+tie {
 			best, bestScore = c, score
@@ -158,7 +158,6 @@ func usual(kinds []kind) kind {
 // layer 0 agrees with C down to coordinate B, so β ≥ B; going forward from the last one, the last layer agrees up to F, so
 // β ≤ F. Prologue and epilogue look a little like layers at their ends, which is why B < F is normal.
 type cutter struct {
-	p     *Params
 	s     *Sequence
 	c     unit
 	pos   []int
@@ -175,8 +174,8 @@ type cutter struct {
 
 // CutAt cuts s at a comb. With a reference, the unit and the boundary are the reference's; without one the comb must hold at
 // least two positions.
-func (p *Params) CutAt(s *Sequence, set Comb, known *Reference) *Cut {
-	k := &cutter{p: p, s: s, pos: set.Pos}
+func CutAt(s *Sequence, set Comb, known *Reference) *Cut {
+	k := &cutter{s: s, pos: set.Pos}
 	k.kinds, k.of = kindsOf(s.ID, set.Pos)
 	if known != nil {
 		k.c = known.unit
@@ -208,7 +207,7 @@ func (k *cutter) period() int { return k.c.to - k.c.from }
 func (k *cutter) atCoordinates(id int) []int {
 	kd := &k.kinds[id]
 	if kd.at == nil {
-		kd.at = k.p.alignPositions(k.s, kd.from, kd.to, k.c.s, k.c.from, k.c.to)
+		kd.at = alignPositions(k.s, kd.from, kd.to, k.c.s, k.c.from, k.c.to)
 	}
 	return kd.at
 }
@@ -220,16 +219,16 @@ func (k *cutter) measure(known bool) {
 	after := k.s.Len() - last
 	k.headAt = k.period()
 	if known {
-		k.head, k.headAt, _ = k.p.extend(k.s, first-1, first, k.c.s, k.c.to-1, k.period(), -1)
+		k.head, k.headAt, _ = extend(k.s, first-1, first, k.c.s, k.c.to-1, k.period(), -1)
 		k.headAt = k.period() - k.headAt
-		k.tail, k.tailAt, _ = k.p.extend(k.s, last, after, k.c.s, k.c.from, k.period(), +1)
+		k.tail, k.tailAt, _ = extend(k.s, last, after, k.c.s, k.c.from, k.period(), +1)
 	}
 	for id, kd := range k.kinds {
 		n := kd.to - kd.from
-		if ns, nt, _ := k.p.extend(k.s, first-1, first, k.s, kd.to-1, n, -1); ns > k.head {
+		if ns, nt, _ := extend(k.s, first-1, first, k.s, kd.to-1, n, -1); ns > k.head {
 			k.head, k.headAt = ns, coordinateOf(k.atCoordinates(id), n-nt)
 		}
-		if ns, nt, _ := k.p.extend(k.s, last, after, k.s, kd.from, n, +1); ns > k.tail {
+		if ns, nt, _ := extend(k.s, last, after, k.s, kd.from, n, +1); ns > k.tail {
 			k.tail, k.tailAt = ns, coordinateOf(k.atCoordinates(id), nt)
 		}
 	}
@@ -268,7 +267,7 @@ func (k *cutter) headPosition(at int) int {
 		return max(0, from-(k.headAt-at))
 	}
 	if k.inHead == nil {
-		k.inHead = k.p.alignPositions(k.s, from, first, k.c.s, k.c.from+k.headAt, k.c.to)
+		k.inHead = alignPositions(k.s, from, first, k.c.s, k.c.from+k.headAt, k.c.to)
 	}
 	return from + k.inHead[at-k.headAt]
 }
@@ -280,7 +279,7 @@ func (k *cutter) tailPosition(at int) int {
 		return min(k.s.Len(), last+k.tail+at-k.tailAt)
 	}
 	if k.inTail == nil {
-		k.inTail = k.p.alignPositions(k.s, last, last+k.tail, k.c.s, k.c.from, k.c.from+k.tailAt)
+		k.inTail = alignPositions(k.s, last, last+k.tail, k.c.s, k.c.from, k.c.from+k.tailAt)
 	}
 	return last + k.inTail[at]
 }
@@ -289,12 +288,12 @@ func (k *cutter) tailPosition(at int) int {
 // the unit does from its boundary on. from is the last position that may be it; ok is false where nothing agrees.
 func (k *cutter) headByBegin(from, at int) (begin int, ok bool) {
 	period := k.period()
-	best, c := k.p.HeadLeast-1, k.c.from+at%period
-	for i := from; i >= max(0, from-2*period-k.p.Band); i-- {
-		if k.p.score(k.s, i, k.c.s, c) <= 0 {
+	best, c := headLeast-1, k.c.from+at%period
+	for i := from; i >= max(0, from-2*period-maxBand); i-- {
+		if scoreOf(k.s, i, k.c.s, c) <= 0 {
 			continue
 		}
-		if ns, _, _ := k.p.extend(k.s, i, from-i, k.c.s, c, period-at%period, +1); ns > best {
+		if ns, _, _ := extend(k.s, i, from-i, k.c.s, c, period-at%period, +1); ns > best {
 			best, begin, ok = ns, i, true
 		}
 	}

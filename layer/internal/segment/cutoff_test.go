@@ -5,7 +5,7 @@ import "testing"
 // TestCutOff: a pass that begins, or ends, within a layer is cut there, one with an embedding and a head of its own is not; an end that is not
 // asked for does not count.
 func TestCutOff(t *testing.T) {
-	p, layers := DefaultParams(), 8
+	layers := 8
 	pass := func(front, behind bool) *Sequence {
 		s := &Sequence{}
 		if front {
@@ -39,7 +39,7 @@ func TestCutOff(t *testing.T) {
 		if !c.behind {
 			n-- // the last one is no whole layer
 		}
-		if got := p.CutOff(pass(c.front, c.behind), n, c.start, c.end); got != c.want {
+		if got := CutOff(pass(c.front, c.behind), n, c.start, c.end); got != c.want {
 			t.Errorf("%s: cut off %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -2,7 +2,7 @@
 // name, its name without tile variants, and its role. What comes out are values that nobody changes afterwards: guesses of
 // the number of layers, and cuts of a sequence into layers with what speaks for and against them.
 //
-// Every number that decides anything is a field of [Params], with its source.
+// Every number that decides anything stands in params.go, with its source.
 //
 // # NOTE
 //

@@ -92,7 +92,6 @@ var damages = []struct {
 // say nothing, layers of which kernels were lost, and stacks too short to show a pattern.
 func TestFamiliesOfFewLayers(t *testing.T) {
 	least := map[string]int{"layers": 150, "numbers": 156, "right and sure": 57, "wrong and in doubt": 15, "by the whole pass": 287, "by themselves": 239}
-	p := DefaultParams()
 	right, wrong := map[string]int{}, map[string][]string{}
 	note := func(what, name string, ok bool) {
 		if ok {
@@ -107,10 +106,10 @@ func TestFamiliesOfFewLayers(t *testing.T) {
 			o := []families.Order{f.Prefill, f.Decode}[(fi+di)%2]
 			n := min(11, len(o.Layers))
 			s, starts := sequenceOfLabels(d.make(rand.New(rand.NewSource(1)), labels(o, n)))
-			c, ok := p.Layers(s, n)
+			c, ok := Layers(s, n)
 			note("layers", name, ok && slices.Equal(c.Starts, starts))
-			note("numbers", name, p.Number(s) == n)
-			sure := ok && p.Words(p.Doubt(s, c, true)) == ""
+			note("numbers", name, Number(s) == n)
+			sure := ok && Words(Doubt(s, c, true)) == ""
 			if !ok || !slices.Equal(c.Starts, starts) {
 				note("wrong and in doubt", name, !sure)
 				continue
@@ -130,9 +129,9 @@ func TestFamiliesOfFewLayers(t *testing.T) {
 				equal := func(f *Fitted) bool {
 					return slices.Equal(f.Starts, w.want.Starts) && f.First == w.want.First && f.CutFirst == w.want.CutFirst
 				}
-				fit, ok := p.Fit(w.s, c, n, w.cut)
+				fit, ok := Fit(w.s, c, n, w.cut)
 				note("by the whole pass", name, ok && equal(fit))
-				fit, cut, ok := p.Fragment(w.s, n, Cuts{})
+				fit, cut, ok := Fragment(w.s, n, Cuts{})
 				note("by themselves", name, ok && cut == w.cut && equal(fit))
 			}
 		}

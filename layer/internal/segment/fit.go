@@ -55,13 +55,10 @@ func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
 
 // Fit finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass of n layers. Layers are
 // numbered from the end when the start is missing.
-func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
+func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	pos := whole.Comb.Positions(s, cut)
 	if len(pos) == 0 {
 		return nil, false
-	}
-	if !cut.Start && len(pos) > p.StackLayers && dice(s, pos[0], pos[1], pos[1], pos[2]) < p.Surplus && dice(s, pos[1], pos[2], pos[2], pos[3]) >= p.Surplus {
-		pos = pos[1:] // the end of the pass in front
 	}
 	if len(pos) > n {
 		if cut.fromEnd() {
@@ -72,17 +69,17 @@ func (p *Params) Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	}
 	comb := whole.Comb
 	comb.Pos, comb.Cost = pos, 0
-	f := &Fitted{Cut: p.CutAt(s, comb, whole.Reference())}
+	f := &Fitted{Cut: CutAt(s, comb, whole.Reference())}
 	starts := f.Starts
 	for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n && !cut.Start; k-- { // layers of another kind in front of the comb's
-		at, found := p.layerBefore(s, starts)
+		at, found := layerBefore(s, starts)
 		if !found {
 			break
 		}
 		starts = append([]int{at}, starts...)
 	}
 	f.Cut = f.With(starts)
-	p.window(s, f, n, cut)
+	windowed(s, f, n, cut)
 	return f, true
 }
 
@@ -112,13 +109,13 @@ func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 }
 
 // Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is missing.
-func (p *Params) Window(s *Sequence, c *Cut, n int, cut Cuts) *Fitted {
+func Window(s *Sequence, c *Cut, n int, cut Cuts) *Fitted {
 	f := &Fitted{Cut: c}
-	p.window(s, f, n, cut)
+	windowed(s, f, n, cut)
 	return f
 }
 
-func (p *Params) window(s *Sequence, f *Fitted, n int, cut Cuts) {
+func windowed(s *Sequence, f *Fitted, n int, cut Cuts) {
 	starts := f.Starts
 	if cut.Start && starts[0] > 0 && len(starts)-1 < n { // what precedes the first whole layer is the end of one
 		starts = append([]int{0}, starts...)
@@ -141,56 +138,56 @@ func (f *Fitted) number(n int, cut Cuts) {
 
 // GoesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
 // it is foreign to the layers. A pass with an end of its own has logits and sampling there.
-func (p *Params) GoesOn(s *Sequence, starts []int) bool {
-	return p.likeLayers(s, starts, starts[len(starts)-1], s.Len())
+func GoesOn(s *Sequence, starts []int) bool {
+	return likeLayers(s, starts, starts[len(starts)-1], s.Len())
 }
 
 // ComesFrom says the same of what precedes the first layer. A pass with a beginning of its own has an embedding there.
-func (p *Params) ComesFrom(s *Sequence, starts []int) bool {
-	return p.likeLayers(s, starts, 0, starts[0])
+func ComesFrom(s *Sequence, starts []int) bool {
+	return likeLayers(s, starts, 0, starts[0])
 }
 
 // MissingEnds says which ends of a pass nothing shows: layers may have been there. Its beginning shows by an embedding.
-func (p *Params) MissingEnds(s *Sequence, c *Cut) Cuts {
-	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && p.ComesFrom(s, c.Starts), End: p.GoesOn(s, c.Starts)}
+func MissingEnds(s *Sequence, c *Cut) Cuts {
+	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && ComesFrom(s, c.Starts), End: GoesOn(s, c.Starts)}
 }
 
 // CutOff says whether the window cuts a pass of n layers at one of the ends asked for: nothing of its own stands there. Without names that tell a
 // mixer none tells an embedding.
-func (p *Params) CutOff(s *Sequence, n int, start, end bool) bool {
-	s = p.untilSampling(s)
-	c, ok := p.Best(s, n)
+func CutOff(s *Sequence, n int, start, end bool) bool {
+	s = untilSampling(s)
+	c, ok := Best(s, n)
 	if !ok || !s.has(mixer) {
 		return false
 	}
-	missing := p.MissingEnds(s, c)
+	missing := MissingEnds(s, c)
 	return start && missing.Start || end && missing.End
 }
 
 // Fragment finds the layers of a pass that the window cuts from nothing but itself: it holds fewer than n layers, and where it ends, or
 // begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is false where that is none: a pass with
 // ends of its own that holds fewer layers than the config says is a contradiction, no fragment.
-func (p *Params) Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, ok bool) {
-	s = p.untilSampling(s)
-	g := p.Guesses(s, false)
+func Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, ok bool) {
+	s = untilSampling(s)
+	g := Guesses(s, false)
 	if len(g) == 0 || g[0].N >= n {
 		return nil, cut, false
 	}
-	own, ok := p.Best(s, g[0].N)
-	if !ok || !p.Alike(own) && g[0].N > 2 {
+	own, ok := Best(s, g[0].N)
+	if !ok || !Alike(own) && g[0].N > 2 {
 		return nil, cut, false
 	}
 	if cut = known; !cut.Start && !cut.End {
-		if cut = p.MissingEnds(s, own); cut.Start {
+		if cut = MissingEnds(s, own); cut.Start {
 			cut.End = false
 		}
 	}
 	if !cut.Start && !cut.End {
 		return nil, cut, false
 	}
-	again, within, found := p.Reread(s, own, 0, cut)
+	again, within, found := Reread(s, own, 0, cut)
 	if !found || again.Layers() > n {
-		f, ok = p.Fit(s, own, n, cut)
+		f, ok = Fit(s, own, n, cut)
 		return f, cut, ok
 	}
 	f = &Fitted{Cut: again, CutFirst: within.Start, CutLast: within.End}
@@ -199,18 +196,18 @@ func (p *Params) Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, 
 }
 
 // likeLayers says whether the kernels in [from, to) are at most a layer's and few are foreign to the layers.
-func (p *Params) likeLayers(s *Sequence, starts []int, from, to int) bool {
+func likeLayers(s *Sequence, starts []int, from, to int) bool {
 	gaps, _ := gapsOf(starts)
 	foreign := strange(s.Base[from:to], setOf(s.Base[starts[0]:starts[len(starts)-1]]))
-	return to-from <= slices.Max(gaps) && float64(foreign) <= p.ForeignShare*float64(to-from)
+	return to-from <= slices.Max(gaps) && float64(foreign) <= foreignShare*float64(to-from)
 }
 
 // Confidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less something
 // where the boundary was a guess between several places.
-func (p *Params) Confidence(s *Sequence, c *Cut) float64 {
-	conf := p.ConfidenceRepeat + p.ConfidenceAlike*p.repeated(s, c)
+func Confidence(s *Sequence, c *Cut) float64 {
+	conf := confidenceRepeat + confidenceAlike*repeatedShare(s, c)
 	if !c.ByRole && c.Hi > c.Lo {
-		conf -= p.ConfidenceOpen
+		conf -= confidenceOpen
 	}
 	return round(conf)
 }
@@ -231,22 +228,22 @@ func MostVotes(votes map[int]int) int {
 
 // ClearVote returns the number of layers that a whole pass shows beyond doubt, 0 where it leaves a doubt: evenly spaced, alike,
 // and nearly the whole pass. An encoder or a vision tower in front of the layers covers less.
-func (p *Params) ClearVote(s *Sequence) int {
-	g := p.Guesses(s, false)
-	if len(g) == 0 || g[0].Similarity < p.VoteSimilarity || g[0].Combs[0].Cost > p.VoteUneven || g[0].Support < p.VoteSupport {
+func ClearVote(s *Sequence) int {
+	g := Guesses(s, false)
+	if len(g) == 0 || g[0].Similarity < voteSimilarity || g[0].Combs[0].Cost > voteUneven || g[0].Support < voteSupport {
 		return 0
 	}
 	pos := g[0].Combs[0].Pos
-	if float64(pos[len(pos)-1]-pos[0]) < p.VoteCovers*float64(s.Len()) {
+	if float64(pos[len(pos)-1]-pos[0]) < voteCovers*float64(s.Len()) {
 		return 0
 	}
 	return g[0].N
 }
 
 // StrongVote says whether n layers explain s well enough to contradict a config.
-func (p *Params) StrongVote(s *Sequence, n int) bool {
-	for _, g := range p.Guesses(s, false) {
-		if g.N == n && g.Similarity >= p.StrongSimilarity && g.Support >= p.StrongSupport {
+func StrongVote(s *Sequence, n int) bool {
+	for _, g := range Guesses(s, false) {
+		if g.N == n && g.Similarity >= strongSimilarity && g.Support >= strongSupport {
 			return true
 		}
 	}
@@ -255,17 +252,17 @@ func (p *Params) StrongVote(s *Sequence, n int) bool {
 
 // Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind, with a
 // mixer where most have one.
-func (p *Params) Explained(s *Sequence, c *Cut) int {
-	mixed, n, kernels := p.mixedLayers(s, c.Starts), c.Layers(), 0
+func Explained(s *Sequence, c *Cut) int {
+	mixed, n, kernels := mixedLayers(s, c.Starts), c.Layers(), 0
 	for l := range n {
 		from, to := c.Starts[l], c.Starts[l+1]
 		like := 0.0
-		for k := max(0, l-p.Turns); k <= min(n-1, l+p.Turns); k++ {
+		for k := max(0, l-maxTurns); k <= min(n-1, l+maxTurns); k++ {
 			if k != l {
 				like = max(like, dice(s, from, to, c.Starts[k], c.Starts[k+1]))
 			}
 		}
-		if like >= p.Surplus && (!mixed || s.Slice(from, to).has(mixer)) {
+		if like >= surplusAlike && (!mixed || s.Slice(from, to).has(mixer)) {
 			kernels += to - from
 		}
 	}
@@ -273,17 +270,17 @@ func (p *Params) Explained(s *Sequence, c *Cut) int {
 }
 
 // Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most kernels.
-func (p *Params) Settle(passes []*Sequence, votes map[int]int) int {
+func Settle(passes []*Sequence, votes map[int]int) int {
 	top := MostVotes(votes)
 	best, most := top, -1
 	for n := range votes {
-		if abs(n-top) > max(p.Leading, int(p.Missing*float64(top))) {
+		if abs(n-top) > max(maxLeading, int(missingShare*float64(top))) {
 			continue
 		}
 		sum := 0
-		for _, s := range passes[:min(len(passes), p.VotePasses)] {
-			if c, ok := p.Best(s, n); ok {
-				sum += p.Explained(s, c)
+		for _, s := range passes[:min(len(passes), votePasses)] {
+			if c, ok := Best(s, n); ok {
+				sum += Explained(s, c)
 			}
 		}
 		if sum > most || sum == most && n > best {

@@ -21,44 +21,44 @@ type Guess struct {
 // counted as one, shows as a larger count whose units all hold a mixer.
 //
 // With passes s may hold several of them: a final norm then adds one per pass, not one in all.
-func (p *Params) Guesses(s *Sequence, passes bool) []Guess {
-	all := p.counts(s, passes)
+func Guesses(s *Sequence, passes bool) []Guess {
+	all := nameCounts(s, passes)
 	if len(all) == 0 {
 		return nil
 	}
 	best := all[0].Support
 	var kept []Guess
 	keep := func(few bool) {
-		for _, g := range all[:min(p.MaxGuesses, len(all))] {
-			if (g.N <= p.FewLayers) == few && p.weigh(s, &g, best) && (g.Support >= p.GuessSupport*best || g.parts) {
+		for _, g := range all[:min(maxGuesses, len(all))] {
+			if (g.N <= fewLayers) == few && weigh(s, &g, best) && (g.Support >= guessSupport*best || g.parts) {
 				kept = append(kept, g)
 			}
 		}
 	}
 	keep(false)
-	if !slices.ContainsFunc(kept, func(g Guess) bool { return g.N > p.FewLayers+1 }) {
+	if !slices.ContainsFunc(kept, func(g Guess) bool { return g.N > fewLayers+1 }) {
 		keep(true) // costs most, and counts only where nothing larger does
 	}
 	slices.SortFunc(kept, func(a, b Guess) int { return b.N - a.N })
-	kept = p.dropSurplus(s, kept)
+	kept = dropSurplus(s, kept)
 	if len(kept) > 0 && !passes {
-		kept[0] = p.completeGuess(s, kept[0])
+		kept[0] = completeGuess(s, kept[0])
 	}
 	return kept
 }
 
 // completeGuess adds the layers that the guess's comb misses, and those that are missing where layers begin at their norms: in front of a
 // comb of products stands a part of the first layer.
-func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
-	if g.N <= p.FewTried {
+func completeGuess(s *Sequence, g Guess) Guess {
+	if g.N <= fewTried {
 		return g
 	}
-	if c, ok := p.exact(s, g.N); ok {
-		g.N = p.complete(s, c, 0).Layers()
+	if c, ok := exactCut(s, g.N); ok {
+		g.N = complete(s, c, 0).Layers()
 	}
-	if c, ok := p.Best(s, g.N); ok {
-		if n := p.complete(s, c, 0).Layers(); n > g.N {
-			if _, ok := p.Best(s, n); ok {
+	if c, ok := Best(s, g.N); ok {
+		if n := complete(s, c, 0).Layers(); n > g.N {
+			if _, ok := Best(s, n); ok {
 				g.N = n
 			}
 		}
@@ -67,7 +67,7 @@ func (p *Params) completeGuess(s *Sequence, g Guess) Guess {
 }
 
 // counts returns the counts of names with their support, best supported first, the larger of equals.
-func (p *Params) counts(s *Sequence, passes bool) []Guess {
+func nameCounts(s *Sequence, passes bool) []Guess {
 	weight, occ := map[int]int{}, occurrencesOf(s.ID) // kernels by their name's count
 	for sym := range occ.symbols() {
 		weight[occ.count(sym)] += occ.count(sym)
@@ -79,11 +79,11 @@ func (p *Params) counts(s *Sequence, passes bool) []Guess {
 		}
 		surplus := 1
 		if passes {
-			surplus = max(1, c/p.PassLayers)
+			surplus = max(1, c/passLayers)
 		}
 		sup := 0
 		for x, w := range weight {
-			if x >= c && (x%c == 0 || c >= p.LongCount && x >= 2*c && x%c <= surplus) {
+			if x >= c && (x%c == 0 || c >= longCount && x >= 2*c && x%c <= surplus) {
 				sup += w
 			}
 		}
@@ -94,36 +94,36 @@ func (p *Params) counts(s *Sequence, passes bool) []Guess {
 }
 
 // weigh looks for combs of a guess and says whether its units may be layers. best is the best support of any count.
-func (p *Params) weigh(s *Sequence, g *Guess, best float64) bool {
+func weigh(s *Sequence, g *Guess, best float64) bool {
 	const combs = 3
-	g.Combs = p.Combs(s, g.N, combs)
-	if len(g.Combs) == 0 || g.Combs[0].Cost > p.MaxUneven {
+	g.Combs = Combs(s, g.N, combs)
+	if len(g.Combs) == 0 || g.Combs[0].Cost > maxUneven {
 		return false
 	}
 	pos := g.Combs[0].Pos
-	g.Similarity = p.alikeUnits(s, pos)
-	share, known := p.mixerShare(s, pos)
-	if g.Similarity < p.GuessSimilarity && g.N > 2 {
+	g.Similarity = alikeUnits(s, pos)
+	share, known := mixerShare(s, pos)
+	if g.Similarity < guessSimilarity && g.N > 2 {
 		return false
 	}
 	if known {
-		if share < p.MixerShare {
-			if g.parts = p.turns(s, pos); !g.parts {
+		if share < mixersLeast {
+			if g.parts = inTurns(s, pos); !g.parts {
 				return false
 			}
-		} else if pairs := p.mixesTwice(s); pairs > 0 && g.N > pairs+p.Leading {
+		} else if pairs := mixesTwice(s); pairs > 0 && g.N > pairs+maxLeading {
 			return false
 		}
-	} else if g.Support < p.NamelessSupport*best && (g.Support < p.NamelessLess*best || g.Similarity < p.NamelessSimilarity) || p.ragged(pos) {
+	} else if g.Support < namelessSupport*best && (g.Support < namelessLess*best || g.Similarity < namelessSimilarity) || ragged(pos) {
 		return false
 	}
-	return p.plausible(s, g, known) && (g.N > p.FewLayers || p.alike(s, g.N))
+	return plausible(s, g, known) && (g.N > fewLayers || fewAlike(s, g.N))
 }
 
 // mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to itself and to an encoder: there
 // is a feed-forward part behind every second mixer, and between the two of a layer stands one norm. It is 0 for other models; a dense layer whose
 // activation is fused away has two norms behind its mixer.
-func (p *Params) mixesTwice(s *Sequence) int {
+func mixesTwice(s *Sequence) int {
 	var norms, behind, turns int
 	fed, mixed, before := false, false, false
 	for _, r := range s.Role {
@@ -146,7 +146,7 @@ func (p *Params) mixesTwice(s *Sequence) int {
 			fed, norms, mixed = false, 0, true
 		}
 	}
-	if behind < 2*p.StackLayers || !atLeast(float64(turns), p.MixerShare, float64(behind-1)) {
+	if behind < 2*stackLayers || !atLeast(float64(turns), mixersLeast, float64(behind-1)) {
 		return 0
 	}
 	return (behind + 1) / 2
@@ -155,13 +155,13 @@ func (p *Params) mixesTwice(s *Sequence) int {
 // dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below explains
 // more kernels, its units are as alike, and the first or last of the N+1 layers has little in common with its neighbour. A
 // leading dense layer before layers with experts shares its attention half with them.
-func (p *Params) dropSurplus(s *Sequence, kept []Guess) []Guess {
+func dropSurplus(s *Sequence, kept []Guess) []Guess {
 	out := kept[:0:0]
 	for i, g := range kept {
 		if i+1 < len(kept) {
 			less := kept[i+1]
 			if less.N == g.N-1 && less.Support > g.Support && less.Similarity >= g.Similarity {
-				if c, ok := p.Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]), Similarity(s, c.Starts[g.N-2:])) < p.Surplus {
+				if c, ok := Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]), Similarity(s, c.Starts[g.N-2:])) < surplusAlike {
 					continue
 				}
 			}
@@ -172,53 +172,53 @@ func (p *Params) dropSurplus(s *Sequence, kept []Guess) []Guess {
 }
 
 // alike says whether n layers of s have most kernels in common.
-func (p *Params) alike(s *Sequence, n int) bool {
-	c, ok := p.Best(s, n)
-	return ok && c.Similarity >= p.FewSimilarity
+func fewAlike(s *Sequence, n int) bool {
+	c, ok := Best(s, n)
+	return ok && c.Similarity >= fewSimilarity
 }
 
 // Training says whether a sequence is of a training run, in which what repeats are iterations.
-func (p *Params) Training(s *Sequence) (kernels int, ok bool) {
+func Training(s *Sequence) (kernels int, ok bool) {
 	kernels = s.Count(backward)
-	return kernels, p.TrainingShare*kernels > s.Len()
+	return kernels, trainingShare*kernels > s.Len()
 }
 
 // plausible rejects repeats that are no stack of decoder layers: five iterations of a training loop, three copies in a row.
 // A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported units of some
 // length count, and where all names are unknown (hashed) a few less.
-func (p *Params) plausible(s *Sequence, g *Guess, mixers bool) bool {
-	if _, training := p.Training(s); training {
+func plausible(s *Sequence, g *Guess, mixers bool) bool {
+	if _, training := Training(s); training {
 		return false
 	}
 	pos := g.Combs[0].Pos
 	covered := float64(pos[len(pos)-1]-pos[0]) * float64(g.N) / float64(g.N-1) / float64(s.Len())
 	unit := float64(s.Len()) * covered / float64(g.N)
-	if covered < p.MinCovered || unit < p.MinUnit {
+	if covered < minCovered || unit < minUnit {
 		return false
 	}
-	if g.Support < p.MinSupport && !g.parts && !(mixers && p.nearSupport(s, g.N) >= p.NearSupport) {
+	if g.Support < minSupport && !g.parts && !(mixers && nearSupport(s, g.N) >= nearLeast) {
 		return false
 	}
-	if g.N <= p.FewLayers && unit > float64(p.LongUnit) {
+	if g.N <= fewLayers && unit > float64(longUnit) {
 		return false
 	}
 	if mixers {
-		return g.N >= p.StackLayers || g.Support >= p.SmallSupport && unit >= p.SmallUnit
+		return g.N >= stackLayers || g.Support >= smallSupport && unit >= smallUnit
 	}
-	if recognised := s.Len() - s.Count(other); p.RolesKnown*recognised > s.Len() {
-		return g.N >= p.OddLayers && g.Support >= p.OddSupport
+	if recognised := s.Len() - s.Count(other); rolesKnown*recognised > s.Len() {
+		return g.N >= oddLayers && g.Support >= oddSupport
 	}
-	return g.N >= p.StackLayers && g.Support >= p.HashedSupport
+	return g.N >= stackLayers && g.Support >= hashedSupport
 }
 
 // nearSupport is the share of kernels whose name occurs a multiple of n times, or a little less often: where kernels were lost hardly a
 // name has its whole number.
-func (p *Params) nearSupport(s *Sequence, n int) float64 {
+func nearSupport(s *Sequence, n int) float64 {
 	occ := occurrencesOf(s.ID)
 	near := 0
 	for sym := range occ.symbols() {
 		x := occ.count(sym)
-		if k := (x + n - 1) / n; k > 0 && float64(k*n-x) <= p.LostShare*float64(k*n) {
+		if k := (x + n - 1) / n; k > 0 && float64(k*n-x) <= lostShare*float64(k*n) {
 			near += x
 		}
 	}
@@ -228,13 +228,13 @@ func (p *Params) nearSupport(s *Sequence, n int) float64 {
 // Overcounts says whether c, n layers as config or flags want them, is forced upon a sequence that holds fewer: a pass that
 // the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two layers each, where
 // kinds take turns, look the same; they divide n, and the layers of c hold a mixer each.
-func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
-	share, known := p.mixerShare(s, c.Comb.Pos)
-	mixed := !known || share >= p.MixerShare
-	if n <= p.FewLayers || mixed && c.Comb.Cost < p.ForcedUneven {
+func Overcounts(s *Sequence, c *Cut, n int) bool {
+	share, known := mixerShare(s, c.Comb.Pos)
+	mixed := !known || share >= mixersLeast
+	if n <= fewLayers || mixed && c.Comb.Cost < forcedUneven {
 		return false
 	}
-	guesses := p.Guesses(s, false)
+	guesses := Guesses(s, false)
 	if len(guesses) == 0 || guesses[0].N >= n {
 		return false
 	}
@@ -242,12 +242,12 @@ func (p *Params) Overcounts(s *Sequence, c *Cut, n int) bool {
 	if mixed && g.Combs[0].Cost >= c.Comb.Cost || g.Similarity <= c.Similarity {
 		return false // halves of layers may be as even as layers
 	}
-	if p.turns(s, c.Comb.Pos) {
+	if inTurns(s, c.Comb.Pos) {
 		return false
 	}
 	if mixed || n%g.N != 0 {
 		return n%g.N != 0
 	}
-	less := p.CutAt(s, g.Combs[0], nil)
-	return p.GoesOn(s, less.Starts) || p.ComesFrom(s, less.Starts) || !s.Slice(0, less.Starts[0]).has(embed)
+	less := CutAt(s, g.Combs[0], nil)
+	return GoesOn(s, less.Starts) || ComesFrom(s, less.Starts) || !s.Slice(0, less.Starts[0]).has(embed)
 }

@@ -48,7 +48,7 @@ func TestMixersOutsideAlone(t *testing.T) {
 	}
 	pos = append(pos, s.Len())
 	s.add(22, other)
-	if got, ok := DefaultParams().mixerShare(s, pos); !ok || got != 1.0/5 {
+	if got, ok := mixerShare(s, pos); !ok || got != 1.0/5 {
 		t.Errorf("%v of four units and what is outside have a mixer, known %v; want a fifth", got, ok)
 	}
 }

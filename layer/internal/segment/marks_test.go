@@ -2,7 +2,6 @@ package segment
 
 import (
 	"fmt"
-	"math"
 	"testing"
 )
 
@@ -17,7 +16,6 @@ func kernelsOf(letters string) *Sequence {
 
 // TestBegins: passes begin at an embedding, and behind a sampling with four layers on either side, up to the next embedding, where one was lost.
 func TestBegins(t *testing.T) {
-	p := DefaultParams()
 	const four, three, six = "nmnanmnanmnanmna", "nmnanmnanmna", "xxxxxx"
 	for _, c := range []struct {
 		name, kernels string
@@ -35,7 +33,7 @@ func TestBegins(t *testing.T) {
 		{"part of a pass in front of the first embedding does not count", four + "e" + three + "s" + four, "[16]"},
 		{"nor those of the next pass", "e" + four + "s" + three + "e" + four, "[0 30]"},
 	} {
-		if got := fmt.Sprint(p.Begins(kernelsOf(c.kernels))); got != c.want {
+		if got := fmt.Sprint(Begins(kernelsOf(c.kernels))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -43,12 +41,11 @@ func TestBegins(t *testing.T) {
 
 // TestUntilSampling: what follows the sampling is no part of the layers where it holds a mixer, and one in four of those in front at most.
 func TestUntilSampling(t *testing.T) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		before, behind int
 		want           int // kernels
 	}{{8, 0, 25}, {8, 1, 24}, {8, 2, 24}, {8, 3, 34}, {4, 1, 12}, {3, 1, 13}, {4, 0, 13}} {
-		if got := p.untilSampling(sampled(c.before, c.behind)).Len(); got != c.want {
+		if got := untilSampling(sampled(c.before, c.behind)).Len(); got != c.want {
 			t.Errorf("%d mixers in front and %d behind: %d kernels, want %d", c.before, c.behind, got, c.want)
 		}
 	}
@@ -64,7 +61,7 @@ func TestLayersByRoles(t *testing.T) {
 		}
 	}
 	s := kernelsOf("mxmxmxmxsm") // the first kernel is a mixer
-	if got := DefaultParams().untilSampling(s).Len(); got != 8 {
+	if got := untilSampling(s).Len(); got != 8 {
 		t.Errorf("four mixers, sampling, and a mixer: %d kernels, want those in front of the sampling", got)
 	}
 }
@@ -84,7 +81,7 @@ func TestInStep(t *testing.T) {
 		s.ID[k] += int32(100 * k) // each of its own
 	}
 	s.ID[10], s.ID[11] = 90, 91
-	if got := fmt.Sprint(DefaultParams().StepGroups(s)); got != "[[0 5]]" {
+	if got := fmt.Sprint(StepGroups(s)); got != "[[0 5]]" {
 		t.Errorf("groups that occur in step: %s, want that of u, v and w", got)
 	}
 }
@@ -100,7 +97,6 @@ func TestMixersOfARange(t *testing.T) {
 
 // TestExplainedByNeighbours: a layer is explained by one that is like it among the four in front of it and the four behind it, at either end of the stack as well.
 func TestExplainedByNeighbours(t *testing.T) {
-	p := DefaultParams()
 	for kinds, want := range map[string]int{
 		"bbbbbbbbbb": 10, "abbbabbbbb": 10, "abbbbabbbb": 8, "bbbbbabbba": 10, "bbbbabbbba": 8, "aabbbbbbbb": 10, "bbbbbbbbaa": 10, "abbbbbbbbb": 9, "bbbbbbbbba": 9, "ab": 0, "aa": 2,
 	} {
@@ -112,59 +108,35 @@ func TestExplainedByNeighbours(t *testing.T) {
 			}
 			c.Starts = append(c.Starts, s.Len())
 		}
-		if got := p.Explained(s, c); got != 4*want {
+		if got := Explained(s, c); got != 4*want {
 			t.Errorf("%s: %d kernels are explained, want those of %d layers", kinds, got, want)
-		}
-	}
-}
-
-// TestMixersOfUnknownNames: a unit of the kernels of one with a mixer has one, too; where no unit has one, none has.
-func TestMixersOfUnknownNames(t *testing.T) {
-	p := DefaultParams()
-	for _, c := range []struct {
-		name   string
-		mixers []int // of kernels 0 to 19: two, four equal units of four, two
-		share  float64
-	}{{"the first unit alone", []int{3, 4}, 0.8}, {"the second alone", []int{7, 8}, 0.8}, {"the last alone", []int{15, 16}, 0.8}, {"none", []int{0, 19}, 0.2}, {"one and outside", []int{0, 3}, 1}} {
-		s := &Sequence{}
-		for k := range 20 {
-			s.add(int32((k+2)%4), 0)
-		}
-		for _, k := range c.mixers {
-			s.Role[k] = mixer
-		}
-		p.TurnsLeast = 0 // or four units are parts of layers
-		if share, ok := p.mixerShare(s, []int{2, 6, 10, 14, 18}); !ok || math.Abs(share-c.share) > 1e-9 {
-			t.Errorf("%s: %v, %v; want %v", c.name, share, ok, c.share)
 		}
 	}
 }
 
 // TestGuessesOfOneCount: where all names occur equally often that is the number of layers; nothing is guessed of nothing.
 func TestGuessesOfOneCount(t *testing.T) {
-	p := DefaultParams()
 	for n := 4; n < 9; n++ {
-		if g := p.Guesses(stack(n, 8), false); len(g) != 1 || g[0].N != n || g[0].Support != 1 {
+		if g := Guesses(stack(n, 8), false); len(g) != 1 || g[0].N != n || g[0].Support != 1 {
 			t.Errorf("%d units: %+v", n, g)
 		}
 	}
-	if g := p.Guesses(&Sequence{}, false); g != nil {
+	if g := Guesses(&Sequence{}, false); g != nil {
 		t.Errorf("no kernels: %+v", g)
 	}
-	if g := p.Guesses(stack(1, 8), false); g != nil {
+	if g := Guesses(stack(1, 8), false); g != nil {
 		t.Errorf("kernels that run once: %+v", g)
 	}
 }
 
 // TestNearSupport: a name that occurs one in twenty times less often than once a layer is near it.
 func TestNearSupport(t *testing.T) {
-	p := DefaultParams()
 	for occurs, want := range map[int]float64{20: 1, 19: 1, 18: 0, 21: 0, 38: 1, 37: 0, 40: 1, 1: 0} {
 		s := &Sequence{}
 		for range occurs {
 			s.add(0, 0)
 		}
-		if got := p.nearSupport(s, 20); got != want {
+		if got := nearSupport(s, 20); got != want {
 			t.Errorf("%d times in 20 layers: %v, want %v", occurs, got, want)
 		}
 	}
@@ -173,7 +145,6 @@ func TestNearSupport(t *testing.T) {
 // TestDropSurplus: one layer more than the next guess is dropped where that explains more, is as much alike, and the first or the last of the layers has nothing in common
 // with its neighbour.
 func TestDropSurplus(t *testing.T) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		name        string
 		more, less  Guess
@@ -204,23 +175,22 @@ func TestDropSurplus(t *testing.T) {
 		}
 		unit(!c.front && !c.like)
 		var got []int
-		for _, g := range p.dropSurplus(s, []Guess{c.more, c.less}) {
+		for _, g := range dropSurplus(s, []Guess{c.more, c.less}) {
 			got = append(got, g.N)
 		}
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %v, want %s", c.name, got, c.want)
 		}
 	}
-	if got := p.dropSurplus(&Sequence{}, []Guess{{N: 9}}); len(got) != 1 {
+	if got := dropSurplus(&Sequence{}, []Guess{{N: 9}}); len(got) != 1 {
 		t.Errorf("a guess without another is dropped")
 	}
 }
 
 // TestNormsClose: three embeddings and a norm behind the last of them say that norms stand behind the halves of layers.
 func TestNormsClose(t *testing.T) {
-	p := DefaultParams()
 	for front, want := range map[string]bool{"eexen": true, "een": false, "eee": false, "neee": false, "enenen": true, "enene": false, "eeenx": true, "eeexn": true, "": false, "eeeen": true} {
-		if got := p.normsClose(kernelsOf(front+"pmpnpap"), len(front)); got != want {
+		if got := normsClose(kernelsOf(front+"pmpnpap"), len(front)); got != want {
 			t.Errorf("%q in front of the layers: %v, want %v", front, got, want)
 		}
 	}
@@ -228,12 +198,11 @@ func TestNormsClose(t *testing.T) {
 
 // TestSettleVotes: of numbers of layers near the one with most votes that counts which explains most kernels, whatever the order of votes.
 func TestSettleVotes(t *testing.T) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		votes map[int]int
 		want  int
 	}{{map[int]int{8: 1}, 8}, {map[int]int{8: 3, 7: 5}, 8}, {map[int]int{8: 5, 9: 3}, 8}, {map[int]int{1: 1}, 1}, {map[int]int{4: 9, 8: 1}, 8}, {map[int]int{3: 9, 8: 1}, 3}} {
-		if got := p.Settle([]*Sequence{layersOf(8)}, c.votes); got != c.want {
+		if got := Settle([]*Sequence{layersOf(8)}, c.votes); got != c.want {
 			t.Errorf("votes %v: %d, want %d", c.votes, got, c.want)
 		}
 	}

@@ -21,7 +21,7 @@ func random(r *rand.Rand, n int) *Sequence {
 }
 
 // aligned is the best score of aligning all of s with all of t, and of each beginning of one with each of the other.
-func aligned(p *Params, s, t *Sequence) [][]int {
+func aligned(s, t *Sequence) [][]int {
 	best := make([][]int, s.Len()+1)
 	for i := range best {
 		best[i] = make([]int, t.Len()+1)
@@ -30,13 +30,13 @@ func aligned(p *Params, s, t *Sequence) [][]int {
 			case i == 0 && j == 0:
 				continue
 			case i == 0:
-				best[i][j] = best[i][j-1] + p.ScoreGap
+				best[i][j] = best[i][j-1] + scoreGap
 				continue
 			case j == 0:
-				best[i][j] = best[i-1][j] + p.ScoreGap
+				best[i][j] = best[i-1][j] + scoreGap
 				continue
 			}
-			best[i][j] = max(best[i-1][j]+p.ScoreGap, best[i][j-1]+p.ScoreGap, best[i-1][j-1]+p.score(s, i-1, t, j-1))
+			best[i][j] = max(best[i-1][j]+scoreGap, best[i][j-1]+scoreGap, best[i-1][j-1]+scoreOf(s, i-1, t, j-1))
 		}
 	}
 	return best
@@ -55,37 +55,36 @@ func reversed(s *Sequence) *Sequence {
 // best alignment of all of both.
 func TestAlignmentsAreTheBest(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
-	p := DefaultParams()
 	for range 3000 {
 		s, u := random(r, r.Intn(6)), random(r, r.Intn(6))
-		all := aligned(p, s, u)
+		all := aligned(s, u)
 		most := 0
 		for i := range all {
 			for j := range all[i] {
 				most = max(most, all[i][j])
 			}
 		}
-		if ns, nt, _ := p.extend(s, 0, s.Len(), u, 0, u.Len(), +1); all[ns][nt] != most {
+		if ns, nt, _ := extend(s, 0, s.Len(), u, 0, u.Len(), +1); all[ns][nt] != most {
 			t.Fatalf("%v and %v agree up to %d and %d, which scores %d of %d", s.ID, u.ID, ns, nt, all[ns][nt], most)
 		}
 		rs, ru := reversed(s), reversed(u)
-		if ns, nt, _ := p.extend(rs, rs.Len()-1, rs.Len(), ru, ru.Len()-1, ru.Len(), -1); all[ns][nt] != most {
+		if ns, nt, _ := extend(rs, rs.Len()-1, rs.Len(), ru, ru.Len()-1, ru.Len(), -1); all[ns][nt] != most {
 			t.Fatalf("backward: %v and %v agree up to %d and %d, which scores %d of %d", s.ID, u.ID, ns, nt, all[ns][nt], most)
 		}
 		score, pairs := 0, 0
 		at := [2]map[int]bool{{}, {}}
-		p.AlignPairs(s, 0, s.Len(), u, 0, u.Len(), func(i, j int) {
+		AlignPairs(s, 0, s.Len(), u, 0, u.Len(), func(i, j int) {
 			if at[0][i] || at[1][j] {
 				t.Fatalf("%v and %v: %d or %d is paired twice", s.ID, u.ID, i, j)
 			}
 			at[0][i], at[1][j] = true, true
-			score += p.score(s, i, u, j)
+			score += scoreOf(s, i, u, j)
 			pairs++
 		})
-		if score += p.ScoreGap * (s.Len() + u.Len() - 2*pairs); score != all[s.Len()][u.Len()] {
+		if score += scoreGap * (s.Len() + u.Len() - 2*pairs); score != all[s.Len()][u.Len()] {
 			t.Fatalf("%v and %v: pairs score %d, the best alignment %d", s.ID, u.ID, score, all[s.Len()][u.Len()])
 		}
-		pos := p.alignPositions(s, 0, s.Len(), u, 0, u.Len())
+		pos := alignPositions(s, 0, s.Len(), u, 0, u.Len())
 		if len(pos) != u.Len()+1 || pos[u.Len()] != s.Len() || !slices.IsSorted(pos) || pos[0] < 0 {
 			t.Fatalf("%v and %v: positions %v", s.ID, u.ID, pos)
 		}
@@ -94,7 +93,6 @@ func TestAlignmentsAreTheBest(t *testing.T) {
 
 // TestPositionsOfAlignedKernels: where each kernel of one sequence begins in another one.
 func TestPositionsOfAlignedKernels(t *testing.T) {
-	p := DefaultParams()
 	of := func(ids ...int32) *Sequence {
 		s := &Sequence{}
 		for _, id := range ids {
@@ -109,18 +107,18 @@ func TestPositionsOfAlignedKernels(t *testing.T) {
 		{[]int32{1, 2, 3}, []int32{1, 2, 3}, "[0 1 2 3]"}, {[]int32{1, 9, 2, 3}, []int32{1, 2, 3}, "[0 2 3 4]"}, {[]int32{1, 3}, []int32{1, 2, 3}, "[0 1 1 2]"},
 		{nil, []int32{1}, "[0 0]"}, {[]int32{1}, nil, "[1]"}, {[]int32{1, 2, 9, 3, 4}, []int32{1, 2, 8, 3, 4}, "[0 1 2 3 4 5]"},
 	} {
-		if got := fmt.Sprint(p.alignPositions(of(c.s...), 0, len(c.s), of(c.u...), 0, len(c.u))); got != c.want {
+		if got := fmt.Sprint(alignPositions(of(c.s...), 0, len(c.s), of(c.u...), 0, len(c.u))); got != c.want {
 			t.Errorf("%v in %v: %s, want %s", c.u, c.s, got, c.want)
 		}
 	}
 	long, short := &Sequence{}, of(500, 501) // what differs too much is spread
-	for k := range 2*p.Band + 20 {
+	for k := range 2*maxBand + 20 {
 		long.add(int32(k), 0)
 	}
-	if got, want := fmt.Sprint(p.alignPositions(long, 0, long.Len(), short, 0, 2)), fmt.Sprint([]int{0, long.Len() / 2, long.Len()}); got != want {
+	if got, want := fmt.Sprint(alignPositions(long, 0, long.Len(), short, 0, 2)), fmt.Sprint([]int{0, long.Len() / 2, long.Len()}); got != want {
 		t.Errorf("of another length: %s, want %s", got, want)
 	}
-	p.AlignPairs(long, 0, long.Len(), short, 0, 2, func(i, j int) {
+	AlignPairs(long, 0, long.Len(), short, 0, 2, func(i, j int) {
 		t.Errorf("%d is paired with %d in sequences of lengths that have nothing in common", i, j)
 	})
 }
@@ -166,19 +164,18 @@ func TestLikenessOfUnits(t *testing.T) {
 // TestCombsAreOccurrences: a comb has every so many-th occurrence of its name, and says how many it leaves out on either side; the best come first.
 func TestCombsAreOccurrences(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
-	p := DefaultParams()
 	for range 400 {
 		s := random(r, 30)
 		n := 2 + r.Intn(5)
 		last := -1.0
-		for k, c := range p.Combs(s, n, 5) {
+		for k, c := range Combs(s, n, 5) {
 			var all []int
 			for i, id := range s.symbols(c.Base) {
 				if id == c.Symbol {
 					all = append(all, i)
 				}
 			}
-			if k >= 5 || len(c.Pos) != n || c.Skip < 0 || c.Rest < 0 || c.Skip+(n-1)*c.Stride+1+c.Rest != len(all) || c.Stride < 1 || c.Stride > p.MaxStride || c.Skip+c.Rest > p.MaxSurplus+c.Stride-1 || c.Cost < last {
+			if k >= 5 || len(c.Pos) != n || c.Skip < 0 || c.Rest < 0 || c.Skip+(n-1)*c.Stride+1+c.Rest != len(all) || c.Stride < 1 || c.Stride > maxStride || c.Skip+c.Rest > maxSurplus+c.Stride-1 || c.Cost < last {
 				t.Fatalf("%v of %d: %+v", s.ID, n, c)
 			}
 			last = c.Cost
@@ -194,7 +191,7 @@ func TestCombsAreOccurrences(t *testing.T) {
 				}
 				span := min(1, float64(pos[n-1]-pos[0])*float64(n)/float64(n-1)/float64(s.Len()))
 				own := min(1, float64(c.Pos[n-1]-c.Pos[0])*float64(n)/float64(n-1)/float64(s.Len()))
-				if unevenness(pos)+p.SpanCost*(1-span) < unevenness(c.Pos)+p.SpanCost*(1-own)-1e-9 {
+				if unevenness(pos)+spanCost*(1-span) < unevenness(c.Pos)+spanCost*(1-own)-1e-9 {
 					t.Fatalf("%v: %+v, but %v is better", s.ID, c, pos)
 				}
 			}
@@ -233,11 +230,10 @@ func TestBreaksOfPasses(t *testing.T) {
 			t.Fatalf("%v by %d: %v, want %v", foreign, per, got, want)
 		}
 	}
-	p := DefaultParams()
 	s := stack(6, 3)
 	comb := []int{0, 3, 6, 9, 12, 15}
 	for per, want := range map[int]string{6: "[[0 6]]", 7: "[[0 6]]", 3: "[[0 3] [3 6]]", 2: "[[0 2] [2 4] [4 6]]", 4: "[[0 4] [4 6]]", 1: "[[0 1] [1 2] [2 3] [3 4] [4 5] [5 6]]"} {
-		if got := fmt.Sprint(p.SplitComb(s, comb, per)); got != want {
+		if got := fmt.Sprint(SplitComb(s, comb, per)); got != want {
 			t.Errorf("passes of %d: %s, want %s", per, got, want)
 		}
 	}
@@ -272,9 +268,6 @@ func TestVotesAndCounts(t *testing.T) {
 	if Common(nil, s) != 0 || Common(s, u) != 2 || Common(u, s) != 1 || Occurs(s, 1) != 2 || Occurs(s, 7) != 0 || s.Count(0) != 4 || s.Count(norm) != 0 {
 		t.Error("counts of kernels")
 	}
-	if s.Pair(0) == s.Pair(2) || s.Pair(0) == (&Sequence{ID: []int32{9, 9}, Base: []int32{3, 2}}).Pair(0) || s.Pair(3) == (&Sequence{ID: []int32{3, 0}, Base: []int32{3, 0}}).Pair(0) || s.Pair(0) != (&Sequence{ID: []int32{9, 9}, Base: []int32{1, 2}}).Pair(0) {
-		t.Error("pairs of base names: a last kernel is not one in front of the first name")
-	}
 	var memo Memo[int]
 	for k, ids := range [][]int32{{1, 2}, {2, 1}, {1}, {}, {1, 2}} {
 		if got, want := memo.Get(ids, func() int { return k }), k%4; got != want {
@@ -285,7 +278,6 @@ func TestVotesAndCounts(t *testing.T) {
 
 // TestRaggedCombs: either outer gap may be off, if the one next to it is not.
 func TestRaggedCombs(t *testing.T) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		pos  []int
 		want bool
@@ -293,7 +285,7 @@ func TestRaggedCombs(t *testing.T) {
 		{[]int{0, 20, 30, 40, 50}, true}, {[]int{0, 10, 20, 30, 50}, true}, {[]int{0, 20, 40, 50, 60, 70, 80}, false}, {[]int{0, 10, 20, 30, 40, 60, 80}, false}, {[]int{0, 10, 20, 30}, false},
 		{[]int{0, 20, 30, 40}, true}, {[]int{0, 10, 20, 40}, true}, {[]int{0, 20, 30}, false},
 	} {
-		if got := p.ragged(c.pos); got != c.want {
+		if got := ragged(c.pos); got != c.want {
 			t.Errorf("%v: ragged %v, want %v", c.pos, got, c.want)
 		}
 	}
@@ -323,7 +315,6 @@ func TestPositionsOfAComb(t *testing.T) {
 
 // TestLayersThatTheWindowCuts: what stands in front of the first whole layer, or behind the last, is a part of one where that end is cut and layers are missing.
 func TestLayersThatTheWindowCuts(t *testing.T) {
-	p := DefaultParams()
 	s := stack(5, 4)
 	for _, c := range []struct {
 		starts      []int
@@ -345,7 +336,7 @@ func TestLayersThatTheWindowCuts(t *testing.T) {
 		{[]int{4, 8, 12}, 8, Cuts{Start: true, End: true}, "[0 4 8 12 20]", 0, true, true},
 		{[]int{4, 8, 12}, 3, Cuts{Start: true, End: true}, "[0 4 8 12]", 0, true, false},
 	} {
-		f := p.Window(s, &Cut{Starts: c.starts}, c.n, c.cut)
+		f := Window(s, &Cut{Starts: c.starts}, c.n, c.cut)
 		if got := fmt.Sprint(f.Starts); got != c.want || f.First != c.first || f.CutFirst != c.front || f.CutLast != c.back {
 			t.Errorf("%v of %d layers, %+v: %s from %d, cut %v and %v; want %s from %d, %v and %v", c.starts, c.n, c.cut, got, f.First, f.CutFirst, f.CutLast, c.want, c.first, c.front, c.back)
 		}
@@ -357,19 +348,18 @@ func TestPartsThatGoOn(t *testing.T) {
 	for _, lengths := range [][]int{{12, 10, 10}, {10, 12, 10}, {10, 10, 12}} {
 		partsThatGoOn(t, lengths)
 	}
-	p, s := DefaultParams(), layersOf(4) // that the last layer is of other kernels makes these no foreign ones
+	s := layersOf(4) // that the last layer is of other kernels makes these no foreign ones
 	unlike(s, &Cut{Starts: startsOf(4)}, 3)
 	s = s.Slice(0, 33)
 	for k := range 4 {
 		s.add(int32(125+k), 0)
 	}
-	if !p.GoesOn(s, startsOf(4)) {
+	if !GoesOn(s, startsOf(4)) {
 		t.Error("the beginning of another layer as the last one is taken for an end")
 	}
 }
 
 func partsThatGoOn(t *testing.T, lengths []int) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		kernels, foreign int
 		want             bool
@@ -397,7 +387,7 @@ func partsThatGoOn(t *testing.T, lengths []int) {
 		fs := layers(front)
 		bs := layers(behind)
 		part(behind)
-		if got, other := p.ComesFrom(front, fs), p.GoesOn(behind, bs); got != c.want || other != c.want {
+		if got, other := ComesFrom(front, fs), GoesOn(behind, bs); got != c.want || other != c.want {
 			t.Errorf("%d kernels, %d of them foreign: comes from %v, goes on %v, want %v", c.kernels, c.foreign, got, other, c.want)
 		}
 	}
@@ -405,7 +395,6 @@ func partsThatGoOn(t *testing.T, lengths []int) {
 
 // TestMixersOfUnits: what stands outside of the units counts as one more; one mixer says nothing.
 func TestMixersOfUnits(t *testing.T) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		mixers []int // of kernels 0 to 13: two, three units of three, three
 		share  float64
@@ -418,7 +407,7 @@ func TestMixersOfUnits(t *testing.T) {
 		for _, k := range c.mixers {
 			s.Role[k] = mixer
 		}
-		if share, ok := p.mixerShare(s, []int{2, 5, 8, 11}); ok != c.ok || ok && share != c.share {
+		if share, ok := mixerShare(s, []int{2, 5, 8, 11}); ok != c.ok || ok && share != c.share {
 			t.Errorf("mixers at %v: %v, known %v; want %v, %v", c.mixers, share, ok, c.share, c.ok)
 		}
 	}
@@ -442,13 +431,12 @@ func TestBeginningOfLayerOne(t *testing.T) {
 
 // TestClustersFromTheStart: a role that stands first begins a cluster, too.
 func TestClustersFromTheStart(t *testing.T) {
-	p := DefaultParams()
 	for want, at := range map[string][]int{"[0]": {0}, "[5]": {5}, "[0 7]": {0, 7}, "[1]": {1, 7}, "[]": nil, "[2 20]": {2, 8, 20}} {
 		s := stack(1, 30)
 		for _, k := range at {
 			s.Role[k] = norm
 		}
-		if got := p.Clusters(s, norm); fmt.Sprint(got) != want {
+		if got := Clusters(s, norm); fmt.Sprint(got) != want {
 			t.Errorf("at %v: %v, want %s", at, got, want)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 
 // SplitComb groups the positions of a comb into passes of per positions; the first and last group may hold fewer. With
 // per 0 the size is read from where foreign kernels stand.
-func (p *Params) SplitComb(s *Sequence, comb []int, per int) [][2]int {
+func SplitComb(s *Sequence, comb []int, per int) [][2]int {
 	m := len(comb)
-	foreign := p.foreignKernels(s, comb)
+	foreign := foreignKernels(s, comb)
 	var breaks []int
 	switch {
 	case per == 0:
-		breaks = p.breaksOf(foreign)
+		breaks = breaksOf(foreign)
 	case m > per:
 		breaks = everyPer(foreign, m, per)
 	}
@@ -49,12 +49,12 @@ func everyPer(foreign []int, m, per int) []int {
 }
 
 // foreignKernels counts, per unit, the kernels whose name is rare among units.
-func (p *Params) foreignKernels(s *Sequence, comb []int) []int {
+func foreignKernels(s *Sequence, comb []int) []int {
 	occ := occurrencesOf(s.ID)
 	out := make([]int, len(comb)-1)
 	for k := range out {
 		for i := comb[k]; i < comb[k+1]; i++ {
-			if p.RareUnits*occ.count(int(s.ID[i])) < len(comb) {
+			if rareUnits*occ.count(int(s.ID[i])) < len(comb) {
 				out[k]++
 			}
 		}
@@ -64,17 +64,17 @@ func (p *Params) foreignKernels(s *Sequence, comb []int) []int {
 
 // breaksOf returns the units that hold nearly as many foreign kernels as the fullest one, when they stand at regular
 // distances; a cluster of neighbours (leading dense layers hold foreign kernels too) counts as its fullest unit.
-func (p *Params) breaksOf(foreign []int) []int {
+func breaksOf(foreign []int) []int {
 	most := slices.Max(foreign)
-	if most < p.BreakLeast {
+	if most < breakLeast {
 		return nil
 	}
 	var breaks []int
 	for k, f := range foreign {
-		if p.BreakShare*f < most || f < p.BreakLeast {
+		if breakShare*f < most || f < breakLeast {
 			continue
 		}
-		if n := len(breaks); n > 0 && k-breaks[n-1] <= p.BreakNear {
+		if n := len(breaks); n > 0 && k-breaks[n-1] <= breakNear {
 			if f > foreign[breaks[n-1]] {
 				breaks[n-1] = k
 			}
@@ -88,11 +88,11 @@ func (p *Params) breaksOf(foreign []int) []int {
 	gaps, med := gapsOf(breaks)
 	regular := 0
 	for _, g := range gaps {
-		if float64(abs(g-med)) <= p.RegularOff*float64(med) {
+		if float64(abs(g-med)) <= regularOff*float64(med) {
 			regular++
 		}
 	}
-	if !atLeast(float64(regular), p.RegularShare, float64(len(gaps))) {
+	if !atLeast(float64(regular), regularShare, float64(len(gaps))) {
 		return nil
 	}
 	return breaks
@@ -100,14 +100,14 @@ func (p *Params) breaksOf(foreign []int) []int {
 
 // Clusters returns the first of each cluster of kernels of a role: a word and a position embedding, the two kernels of an
 // argmax.
-func (p *Params) Clusters(s *Sequence, r Role) []int {
+func Clusters(s *Sequence, r Role) []int {
 	var pos []int
-	last := -2 * p.MarkGap
+	last := -2 * markGap
 	for i, x := range s.Role {
 		if x != r {
 			continue
 		}
-		if i-last > p.MarkGap {
+		if i-last > markGap {
 			pos = append(pos, i)
 		}
 		last = i
@@ -117,8 +117,8 @@ func (p *Params) Clusters(s *Sequence, r Role) []int {
 
 // Begins returns where passes begin by their embedding kernels, and by the end of sampling where a pass has lost its own: two
 // stacks of mixers with sampling and no embedding between them are two passes.
-func (p *Params) Begins(s *Sequence) []int {
-	embeds, samples := p.Clusters(s, embed), p.Clusters(s, sample)
+func Begins(s *Sequence) []int {
+	embeds, samples := Clusters(s, embed), Clusters(s, sample)
 	if len(embeds) == 0 {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (p *Params) Begins(s *Sequence) []int {
 		k, _ := slices.BinarySearch(embeds, at)
 		before, _ := Mixers(s, ends[k], at)
 		behind, _ := Mixers(s, at, ends[k+1])
-		if before >= p.StackLayers && behind >= p.StackLayers {
+		if before >= stackLayers && behind >= stackLayers {
 			begins = append(begins, at+1)
 		}
 	}
@@ -138,11 +138,11 @@ func (p *Params) Begins(s *Sequence) []int {
 
 // StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns the
 // positions of the first name of each: where no name tells, a pass runs a handful of kernels once.
-func (p *Params) StepGroups(s *Sequence) [][]int {
+func StepGroups(s *Sequence) [][]int {
 	occ := occurrencesOf(s.ID)
 	byCount := map[int][]int{}
 	for sym := range occ.symbols() {
-		if c := occ.count(sym); c >= 2 && p.MarkRare*c <= s.Len() {
+		if c := occ.count(sym); c >= 2 && markRare*c <= s.Len() {
 			byCount[c] = append(byCount[c], sym)
 		}
 	}
@@ -156,7 +156,7 @@ func (p *Params) StepGroups(s *Sequence) [][]int {
 				in++
 			}
 		}
-		if in >= p.MarkMembers && len(out) < p.MarkGroups {
+		if in >= markMembers && len(out) < markGroups {
 			out = append(out, lead)
 		}
 	}
@@ -186,14 +186,14 @@ func Mixers(s *Sequence, from, to int) (count, last int) {
 
 // untilSampling returns s up to the sampling behind its layers where a few mixers follow that: a draft model, or a layer that guesses
 // the next token. Else it is s.
-func (p *Params) untilSampling(s *Sequence) *Sequence {
-	samples := p.Clusters(s, sample)
+func untilSampling(s *Sequence) *Sequence {
+	samples := Clusters(s, sample)
 	if len(samples) == 0 {
 		return s
 	}
 	at := samples[0]
 	before, _ := Mixers(s, 0, at)
-	if behind, _ := Mixers(s, at, s.Len()); behind > 0 && before >= p.StackLayers && before >= p.BehindShare*behind {
+	if behind, _ := Mixers(s, at, s.Len()); behind > 0 && before >= stackLayers && before >= behindShare*behind {
 		return s.Slice(0, at)
 	}
 	return s
@@ -203,14 +203,14 @@ func (p *Params) untilSampling(s *Sequence) *Sequence {
 type Stack struct{ From, To, N int }
 
 // StackIn looks for a stack of layers in a piece between two marks: of n layers, or where n is 0 of as many as it tells.
-func (p *Params) StackIn(s *Sequence, n int) Stack {
+func StackIn(s *Sequence, n int) Stack {
 	var c *Cut
 	ok := false
 	if n >= 2 {
-		c, ok = p.Best(s, n)
-		ok = ok && (c.Similarity >= p.MinSimilarity || n == 2) && c.Comb.Cost < p.MarkUneven && !p.Overcounts(s, c, n)
-	} else if g := p.Guesses(s, false); len(g) > 0 {
-		c, ok = p.Best(s, g[0].N)
+		c, ok = Best(s, n)
+		ok = ok && (c.Similarity >= minSimilarity || n == 2) && c.Comb.Cost < markUneven && !Overcounts(s, c, n)
+	} else if g := Guesses(s, false); len(g) > 0 {
+		c, ok = Best(s, g[0].N)
 	}
 	if !ok {
 		return Stack{}

@@ -7,13 +7,13 @@ package segment
 // choosePhase picks the coordinate where layers begin, and places them.
 func (k *cutter) choosePhase(cut *Cut) {
 	input := inputNorm(k.c)
-	if k.closes = k.p.normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
+	if k.closes = normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
 		input = (input + 1) % k.period()
 	}
 	if x := modulationOfMixer(k.c); x >= 0 {
 		input = x
 	}
-	k.parts = k.p.turns(k.s, k.pos)
+	k.parts = inTurns(k.s, k.pos)
 	best := -1.0
 	if k.displaced(cut.Lo, cut.Hi) {
 		cut.Lo--
@@ -26,7 +26,7 @@ func (k *cutter) choosePhase(cut *Cut) {
 			best = score
 			cut.At, cut.Starts = x, starts
 			i := k.c.from + x%k.period()
-			cut.ByRole = k.opens(i) || k.c.s.beginsLayer(i)
+			cut.ByRole = k.opens(i)
 		}
 	}
 }
@@ -35,16 +35,15 @@ func (k *cutter) choosePhase(cut *Cut) {
 // residual and normalises begins each layer but the first one, which has nothing to add yet and runs another kernel in its place, and stands
 // once more behind the last: so what repeats begins and ends one kernel late. The other kernel stands behind the embedding.
 func (k *cutter) displaced(lo, hi int) bool {
-	return lo == hi && lo > 0 && k.pos[0]-k.head >= k.p.InFront && !k.c.s.has(norm)
+	return lo == hi && lo > 0 && k.pos[0]-k.head >= inFront && !k.c.s.has(norm)
 }
 
-// phases returns the coordinates of the unit worth trying, ascending: what structure proposes, every norm, and every
-// kernel that layers are known to begin with.
+// phases returns the coordinates of the unit worth trying, ascending: what structure proposes, and every norm.
 func (k *cutter) phases(lo, hi int) []int {
 	var out []int
 	for x := 0; x <= k.period(); x++ {
 		i := k.c.from + x%k.period()
-		if x == lo || x == hi || k.opens(i) || k.c.s.beginsLayer(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
+		if x == lo || x == hi || k.opens(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
 			out = append(out, x)
 		}
 	}
@@ -67,7 +66,7 @@ func (s *Sequence) modulates(i int) bool {
 }
 
 // Modulated says whether most layers begin with a modulation.
-func (p *Params) Modulated(s *Sequence, c *Cut) bool {
+func Modulated(s *Sequence, c *Cut) bool {
 	n := 0
 	for _, i := range c.Starts[:c.Layers()] {
 		if s.modulates(i) {
@@ -79,7 +78,7 @@ func (p *Params) Modulated(s *Sequence, c *Cut) bool {
 
 // normsClose says whether the norms of a model stand behind the halves of its layers, as they do in encoders of the family of BERT: such a model looks up
 // the word, its position and its segment, and normalises their sum. The kernels of its layers alone leave that open.
-func (p *Params) normsClose(s *Sequence, first int) bool {
+func normsClose(s *Sequence, first int) bool {
 	lookups, closed := 0, false
 	for _, r := range s.Role[:first] {
 		switch r {
@@ -89,20 +88,17 @@ func (p *Params) normsClose(s *Sequence, first int) bool {
 			closed = true
 		}
 	}
-	return lookups >= p.Lookups && closed
+	return lookups >= minLookups && closed
 }
 
 // weighPhase scores the layers that a phase gives. at is the coordinate in the unit, starts the layers' boundaries.
 func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 	n := len(starts) - 1
-	var begins, norms, mixers int
+	var norms, mixers int
 	for l := range n {
 		i := starts[l]
 		if i >= k.s.Len() {
 			continue
-		}
-		if k.s.beginsLayer(i) {
-			begins++
 		}
 		if !k.closes && (k.s.Role[i] == norm || k.s.modulates(i)) || k.closes && i > 0 && k.s.Role[i-1] == norm {
 			norms++
@@ -111,16 +107,15 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 			mixers++
 		}
 	}
-	p := k.p
-	score := p.WeightBegins*float64(begins)/float64(n) + p.WeightMixer*float64(mixers)/float64(n) + p.WeightNorm*float64(norms)/float64(n)
+	score := weightMixer*float64(mixers)/float64(n) + weightNorm*float64(norms)/float64(n)
 	switch {
 	case lo <= at && at <= hi:
-		score += p.WeightOpen
+		score += weightOpen
 	case hi <= at && at <= lo: // head and tail contradict each other: one of them is of another kind than the unit
-		score += p.WeightTorn
+		score += weightTorn
 	}
 	if at%k.period() == input {
-		score += p.WeightInput
+		score += weightInput
 	}
 	return score
 }

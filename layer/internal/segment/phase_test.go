@@ -7,16 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDisplaced: where no norm is known, layers begin with the kernel that stands in the first one for what closes each repeat. Behind the
-// embedding alone nothing stands for it.
-func TestDisplaced(t *testing.T) {
-	for front, want := range []bool{false, false, true, true} {
-		if got := displaced(DefaultParams(), front); got != want {
-			t.Errorf("behind %d kernels: layers begin one earlier: %v, want %v", front, got, want)
-		}
-	}
-}
-
 // TestMixesTwice: where a feed-forward part stands behind every second mixer and one norm between the two of a pair, they are one layer; a dense layer whose
 // activation is fused away has two norms, and few layers show no pattern.
 func TestMixesTwice(t *testing.T) {
@@ -54,7 +44,7 @@ func TestMixesTwice(t *testing.T) {
 		for _, r := range c.rest {
 			s.add(int32(r), r)
 		}
-		if got := DefaultParams().mixesTwice(s); got != c.want {
+		if got := mixesTwice(s); got != c.want {
 			t.Errorf("%s: %d layers that mix twice, want %d", c.name, got, c.want)
 		}
 	}

@@ -16,15 +16,15 @@ type reading struct {
 // Reread reads s again as layers of the kinds that most layers are, and returns c with them; n is their number, 0 where nobody knows
 // it. open says which ends the window may have cut: a layer may begin, or end, there at any of its kernels. The second value says
 // which ends it did cut. ok is false where s tells no kinds, or other than n layers.
-func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok bool) {
+func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok bool) {
 	var all []reading
 	most := 0
-	for _, starts := range p.outlines(s, c) {
-		r, found := p.read(s, s, p.layerKinds(s, starts), open)
+	for _, starts := range outlines(s, c) {
+		r, found := readAs(s, s, layerKinds(s, starts), open)
 		if !found || n > 0 && r.layers() != n && !(r.layers() < n && (r.cut.Start || r.cut.End)) {
 			continue
 		}
-		if c != nil && r.layers() < c.Layers() && (&starts[0] == &c.Starts[0] || n == 0 && p.mixedLayers(s, c.Starts)) {
+		if c != nil && r.layers() < c.Layers() && (&starts[0] == &c.Starts[0] || n == 0 && mixedLayers(s, c.Starts)) {
 			continue // layers of a kind of their own
 		}
 		all = append(all, r)
@@ -32,71 +32,71 @@ func (p *Params) Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut 
 	}
 	best := -1
 	for k, r := range all {
-		if p.readsAsMuch(r.score, most) && (best < 0 || p.reads(s, &r, &all[best], c)) {
+		if readsAsMuch(r.score, most) && (best < 0 || readsBetter(s, &r, &all[best], c)) {
 			best = k
 		}
 	}
 	if best < 0 {
 		return nil, Cuts{}, false
 	}
-	return p.fromReading(s, c, all[best].starts), all[best].cut, true
+	return fromReading(s, c, all[best].starts), all[best].cut, true
 }
 
 // ByKinds reads s as layers of the kinds that another sequence has: of a draft of one layer nothing repeats. ok is false where these kinds do not explain
 // what stands in layers.
-func (p *Params) ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
-	r, ok := p.read(s, of, p.layerKinds(of, whole.Starts), Cuts{})
+func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
+	r, ok := readAs(s, of, layerKinds(of, whole.Starts), Cuts{})
 	if !ok {
 		return nil, false
 	}
 	n := len(r.starts) - 1
 	inside := r.starts[n] - r.starts[0]
-	if !atLeast(float64(r.score), p.ReadClose, float64(p.ScoreName*inside)) || !s.Slice(r.starts[0], r.starts[n]).has(mixer) {
+	if !atLeast(float64(r.score), readClose, float64(scoreName*inside)) || !s.Slice(r.starts[0], r.starts[n]).has(mixer) {
 		return nil, false
 	}
 	return &Cut{Starts: r.starts, ByRole: true, Similarity: 1, unit: unit{s, r.starts[0], r.starts[1]}}, true
 }
 
 // mixedLayers says whether layers hold a mixer each.
-func (p *Params) mixedLayers(s *Sequence, starts []int) bool {
-	share, known := p.mixerShareOfLayers(s, starts)
-	return known && share >= p.MixerShare
+func mixedLayers(s *Sequence, starts []int) bool {
+	share, known := mixerShareOfLayers(s, starts)
+	return known && share >= mixersLeast
 }
 
 // readsAsMuch says whether a reading of some score explains about as much as the best one.
-func (p *Params) readsAsMuch(score, best int) bool {
-	return atLeast(float64(score), p.ReadClose, float64(best))
+func readsAsMuch(score, best int) bool {
+	return atLeast(float64(score), readClose, float64(best))
 }
 
 // readable says whether so many kernels are few enough to be read as kinds of so many kernels together.
-func (p *Params) readable(kernels, width int) bool { return width*kernels <= p.ReadCells }
+func readable(kernels, width int) bool { return width*kernels <= readCells }
 
 // reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more,
 // or, where those of c are settled, as many that explain more.
-func (p *Params) reads(s *Sequence, r, than *reading, c *Cut) bool {
-	mine, known := p.mixerShareOfLayers(s, r.starts)
-	its, _ := p.mixerShareOfLayers(s, than.starts)
-	if mixed := mine >= p.MixerShare; known && mixed != (its >= p.MixerShare) {
+func readsBetter(s *Sequence, r, than *reading, c *Cut) bool {
+	mine, known := mixerShareOfLayers(s, r.starts)
+	its, _ := mixerShareOfLayers(s, than.starts)
+	if mixed := mine >= mixersLeast; known && mixed != (its >= mixersLeast) {
 		return mixed
 	}
 	if r.layers() == than.layers() {
-		return c != nil && p.settled(s, c) && r.score > than.score
+		return c != nil && isSettled(s, c) && r.score > than.score
 	}
 	return r.layers() > than.layers()
 }
 
 // settled says whether structure alone tells where the layers of c begin, and no kernels of them were lost: most are equal to another one.
-func (p *Params) settled(s *Sequence, c *Cut) bool {
-	return c.Lo == c.Hi && 1-p.repeated(s, c) <= p.DoubtSingle
+func isSettled(s *Sequence, c *Cut) bool {
+	return c.Lo == c.Hi && 1-repeatedShare(s, c) <= doubtSingle
 }
 
 func (r *reading) layers() int { return len(r.starts) - 1 }
 
 // outlines returns where layers may begin: those of c, and what the roles of kernels tell. Where c's layers are a mixer or a
 // feed-forward part each, roles would tell pairs of them; where norms close layers, roles would begin layers with them.
-func (p *Params) outlines(s *Sequence, c *Cut) [][]int {
+func outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int
-	if starts := layersByRole(s); len(starts) > p.StackLayers && (c == nil || !p.turns(s, c.Starts)) && !p.normsClose(s, starts[1]) {
+	if starts := layersByRole(s); len(starts) > stackLayers && (c == nil || !inTurns(s, c.Starts)) && !normsClose(s, starts[1]) {
 		out = append(out, starts)
 	}
 	if c != nil {
@@ -152,7 +152,7 @@ func normBefore(s *Sequence, m int) int {
 
 // layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is no other one of
 // which kernels are missing. What follows the last start is no layer, as nobody knows where it ends.
-func (p *Params) layerKinds(s *Sequence, starts []int) []kind {
+func layerKinds(s *Sequence, starts []int) []kind {
 	all, _ := kindsOf(s.Base, starts)
 	slices.SortStableFunc(all, func(a, b kind) int {
 		if a.count != b.count {
@@ -162,8 +162,8 @@ func (p *Params) layerKinds(s *Sequence, starts []int) []kind {
 	})
 	var kinds []kind
 	for _, k := range all {
-		alike := func(o kind) bool { return dice(s, k.from, k.to, o.from, o.to) >= p.KindApart }
-		if k.count >= 2 && k.from < k.to && len(kinds) < p.MaxKinds && !slices.ContainsFunc(kinds, alike) {
+		alike := func(o kind) bool { return dice(s, k.from, k.to, o.from, o.to) >= kindApart }
+		if k.count >= 2 && k.from < k.to && len(kinds) < maxKinds && !slices.ContainsFunc(kinds, alike) {
 			kinds = append(kinds, k)
 		}
 	}
@@ -178,7 +178,7 @@ type readState struct {
 
 // read finds the layers of the kinds, which are parts of another sequence, that explain most of s: kernels outside layers cost nothing, those that a layer lacks or has too
 // many what they cost in any alignment.
-func (p *Params) read(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
+func readAs(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
 	var wants []int
 	for _, k := range kinds {
 		for j := k.from; j < k.to; j++ {
@@ -186,15 +186,14 @@ func (p *Params) read(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) 
 		}
 		wants = append(wants, layerEnds)
 	}
-	if !p.readable(s.Len(), len(wants)) {
+	if !readable(s.Len(), len(wants)) {
 		return reading{}, false
 	}
-	w := reader{p: p, s: s, of: of, wants: wants, now: make([]readState, len(wants)), next: make([]readState, len(wants)), before: make([]int32, s.Len()+1)}
+	w := reader{s: s, of: of, wants: wants, now: make([]readState, len(wants)), next: make([]readState, len(wants)), before: make([]int32, s.Len()+1)}
 	return w.run(open)
 }
 
 type reader struct {
-	p         *Params
 	s, of     *Sequence
 	wants     []int // by state: the kernel of the second one that a layer runs next, of the kinds behind one another
 	now, next []readState
@@ -250,7 +249,7 @@ func (w *reader) run(open Cuts) (reading, bool) {
 func (w *reader) settle(i int) (out readState) {
 	skip := func() {
 		for d, j := range w.wants {
-			if x := w.now[d].score + int32(w.p.ScoreGap); j != layerEnds && x > w.now[d+1].score {
+			if x := w.now[d].score + int32(scoreGap); j != layerEnds && x > w.now[d+1].score {
 				w.now[d+1] = readState{x, w.now[d].from}
 			}
 		}
@@ -279,11 +278,11 @@ func (w *reader) settle(i int) (out readState) {
 // consume reads kernel i as one of a layer, or as foreign to it.
 func (w *reader) consume(i int) {
 	for d := range w.now {
-		w.next[d] = readState{w.now[d].score + int32(w.p.ScoreGap), w.now[d].from}
+		w.next[d] = readState{w.now[d].score + int32(scoreGap), w.now[d].from}
 		if w.begins(d) {
 			continue
 		}
-		if x := w.now[d-1].score + int32(w.p.score(w.s, i, w.of, w.wants[d-1])); x > w.next[d].score {
+		if x := w.now[d-1].score + int32(scoreOf(w.s, i, w.of, w.wants[d-1])); x > w.next[d].score {
 			w.next[d] = readState{x, w.now[d-1].from}
 		}
 	}
@@ -291,7 +290,7 @@ func (w *reader) consume(i int) {
 }
 
 // fromReading returns c with other layers. Without a cut it makes one of which every layer's first kernel is the anchor.
-func (p *Params) fromReading(s *Sequence, c *Cut, starts []int) *Cut {
+func fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 	if c != nil {
 		return c.With(starts)
 	}
@@ -303,46 +302,46 @@ func (p *Params) fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 }
 
 // Layers returns the cut of a pass into n layers: at the best comb, or where something speaks against that, as it reads again.
-func (p *Params) Layers(s *Sequence, n int) (*Cut, bool) {
-	s = p.untilSampling(s)
-	c, ok := p.Best(s, n)
-	if pairs := p.mixesTwice(s); ok && (!p.Repeats(s, c, n) || pairs > 0 && n > pairs+p.Leading) {
+func Layers(s *Sequence, n int) (*Cut, bool) {
+	s = untilSampling(s)
+	c, ok := Best(s, n)
+	if pairs := mixesTwice(s); ok && (!Repeats(s, c, n) || pairs > 0 && n > pairs+maxLeading) {
 		c, ok = nil, false // of layers that mix twice the window shows fewer
 	}
-	if ok && !p.doubtful(s, c) {
+	if ok && !doubtful(s, c) {
 		return c, true
 	}
 	like := c
-	if g := p.Guesses(s, false); !ok && len(g) > 0 {
-		like, _ = p.Best(s, g[0].N)
+	if g := Guesses(s, false); !ok && len(g) > 0 {
+		like, _ = Best(s, g[0].N)
 	}
-	if again, _, found := p.Reread(s, like, n, Cuts{}); found {
+	if again, _, found := Reread(s, like, n, Cuts{}); found {
 		return again, true
 	}
 	return c, ok
 }
 
 // Number returns the number of layers that a pass shows, 0 for none.
-func (p *Params) Number(s *Sequence) int {
-	s = p.untilSampling(s)
-	g := p.Guesses(s, false)
+func Number(s *Sequence) int {
+	s = untilSampling(s)
+	g := Guesses(s, false)
 	if len(g) == 0 {
 		return 0
 	}
-	c, ok := p.Best(s, g[0].N)
+	c, ok := Best(s, g[0].N)
 	if !ok {
 		c = nil
-	} else if !p.doubtful(s, c) {
+	} else if !doubtful(s, c) {
 		return g[0].N
 	}
-	if again, _, found := p.Reread(s, c, 0, Cuts{}); found {
+	if again, _, found := Reread(s, c, 0, Cuts{}); found {
 		return again.Layers()
 	}
 	return g[0].N
 }
 
 // doubtful says whether something speaks against a cut.
-func (p *Params) doubtful(s *Sequence, c *Cut) bool {
-	d := p.Doubt(s, c, false)
-	return d.Uneven > p.DoubtUneven || p.Words(d) != ""
+func doubtful(s *Sequence, c *Cut) bool {
+	d := Doubt(s, c, false)
+	return d.Uneven > DoubtUneven || Words(d) != ""
 }

@@ -33,8 +33,8 @@ func TestNormOfMixer(t *testing.T) {
 
 // TestMixedLayers: layers that hold a mixer each do; where every second one is something else, they do not.
 func TestMixedLayers(t *testing.T) {
-	p, s := DefaultParams(), layersOf(24)
-	if !p.mixedLayers(s, startsOf(24)) {
+	s := layersOf(24)
+	if !mixedLayers(s, startsOf(24)) {
 		t.Error("layers with a mixer each have none")
 	}
 	s = &Sequence{}
@@ -49,7 +49,7 @@ func TestMixedLayers(t *testing.T) {
 			s.add(int32(10+k), other)
 		}
 	}
-	if p.mixedLayers(s, append(starts, s.Len())) {
+	if mixedLayers(s, append(starts, s.Len())) {
 		t.Error("every second unit has no mixer, and all are layers with one")
 	}
 }
@@ -57,7 +57,6 @@ func TestMixedLayers(t *testing.T) {
 // TestSettledReading: of two readings of as many layers the one that explains more counts where structure leaves no kernel open and layers
 // are equal to each other; else the first one stays.
 func TestSettledReading(t *testing.T) {
-	p := DefaultParams()
 	for _, c := range []struct {
 		name string
 		hi   int // the boundary is open up to here
@@ -76,10 +75,10 @@ func TestSettledReading(t *testing.T) {
 		}
 		cut := &Cut{Starts: starts, Hi: c.hi, unit: unit{s, starts[0], starts[1]}}
 		less, more := reading{starts: starts, score: 10}, reading{starts: starts, score: 11}
-		if got := p.reads(s, &more, &less, cut); got != c.want {
+		if got := readsBetter(s, &more, &less, cut); got != c.want {
 			t.Errorf("%s: the one that explains more is taken: %v, want %v", c.name, got, c.want)
 		}
-		if p.reads(s, &less, &more, cut) {
+		if readsBetter(s, &less, &more, cut) {
 			t.Errorf("%s: the one that explains less is taken", c.name)
 		}
 	}
@@ -87,10 +86,10 @@ func TestSettledReading(t *testing.T) {
 
 // TestSeveralNorms: which of several norms begins layers is in doubt only where structure leaves it open.
 func TestSeveralNorms(t *testing.T) {
-	p, s, starts := DefaultParams(), layersOf(8), startsOf(8)
+	s, starts := layersOf(8), startsOf(8)
 	for _, hi := range []int{0, 1} {
 		c := &Cut{Starts: starts, Hi: hi, At: 1, unit: unit{s, starts[0], starts[1]}}
-		if d := p.Doubt(s, c, false); !d.Unplaced || d.Several != (hi > 0) {
+		if d := Doubt(s, c, false); !d.Unplaced || d.Several != (hi > 0) {
 			t.Errorf("open by %d: unplaced %v, several %v, want true and %v", hi, d.Unplaced, d.Several, hi > 0)
 		}
 	}

@@ -43,8 +43,6 @@ type Sequence struct {
 	ID   []int32 // of the name
 	Base []int32 // of the name without its tile variants
 	Role []Role
-	// Begins holds the pairs of base names (see Pair) that layers are known to begin with; nil where no frames tell.
-	Begins map[uint64]bool
 }
 
 // Len returns the number of kernels.
@@ -52,20 +50,8 @@ func (s *Sequence) Len() int { return len(s.ID) }
 
 // Slice returns the part [from, to); it shares memory.
 func (s *Sequence) Slice(from, to int) *Sequence {
-	return &Sequence{ID: s.ID[from:to], Base: s.Base[from:to], Role: s.Role[from:to], Begins: s.Begins}
+	return &Sequence{ID: s.ID[from:to], Base: s.Base[from:to], Role: s.Role[from:to]}
 }
-
-// Pair packs the base names of kernel i and the next one.
-func (s *Sequence) Pair(i int) uint64 {
-	p := uint64(uint32(s.Base[i])) << 32
-	if i+1 < s.Len() {
-		p |= uint64(uint32(s.Base[i+1])) + 1
-	}
-	return p
-}
-
-// beginsLayer says whether layers are known to begin as the kernels at i do.
-func (s *Sequence) beginsLayer(i int) bool { return s.Begins != nil && s.Begins[s.Pair(i)] }
 
 // Count returns the number of kernels of a role.
 func (s *Sequence) Count(r Role) int { return count(s.Role, r) }
