@@ -235,7 +235,7 @@ func (r *Report) sentence() string {
 // whole says that nothing tells the passes of any part apart: what is called a step is all of the window.
 func (r *Report) whole() bool {
 	for _, p := range r.parts {
-		if p.d != nil && slices.ContainsFunc(p.d.Passes, func(fp layer.ForwardPass) bool { return fp.PassEvidence != "whole" }) {
+		if p.d != nil && slices.ContainsFunc(p.d.Passes, func(fp layer.ForwardPass) bool { return fp.PassEvidence != layer.RungWhole }) {
 			return false
 		}
 	}

@@ -33,7 +33,7 @@ func (w *workload) pattern(d *deviceWork) *Pattern {
 	if len(layers) == 0 {
 		return nil
 	}
-	p := &Pattern{Repetitions: len(layers), Source: d.layers.LayerSource}
+	p := &Pattern{Repetitions: len(layers), Source: string(d.layers.LayerSource)}
 	for _, k := range layers[0].Kernels {
 		k := d.layers.Kernel(int(k))
 		p.Kernels = append(p.Kernels, PatternPart{Name: k.Event().Name(), Group: d.layers.CategoryLabel(k.Category()), Kernels: 1})

@@ -159,7 +159,7 @@ func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 			end = s.End
 		}
 	}
-	if len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == wholeTrace {
+	if len(dev.Passes) == 0 || dev.Passes[0].PassEvidence == layer.RungWhole {
 		d.pass = nil
 	}
 	d.busy, d.kernels = interval.UnionInPlace(d.busy), interval.UnionInPlace(d.kernels)
@@ -174,6 +174,3 @@ func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 // window is the span from the device's first kernel start to its last kernel
 // end. Kernels without a length are no work and do not widen it.
 func (d *deviceWork) window() interval.Span { return interval.Hull(d.busy) }
-
-// wholeTrace is the evidence of a pass that is the whole trace, as no passes were found.
-const wholeTrace = "whole"

@@ -58,8 +58,8 @@ type Device struct {
 	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found. Where the window holds no
 	// whole pass and nothing says N, it is how many are present: there are at least so many.
 	NumLayers int `json:"num_layers"`
-	// LayerSource says where N comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble].
-	LayerSource string `json:"layer_source"`
+	// LayerSource says where N comes from.
+	LayerSource Source `json:"layer_source"`
 	// Anchor is the substring that anchors were found by, "" when none was used. NumAnchors counts the kernels that contain it.
 	Anchor     string `json:"anchor"`
 	NumAnchors int    `json:"num_anchors"`
@@ -175,13 +175,39 @@ func (d *Device) CategoryLabel(key classify.Category) string {
 // Categories returns the categories of the device's kernels, in order of first appearance.
 func (d *Device) Categories() []classify.Category { return slices.Clone(d.keys) }
 
+// Rung is what passes or layers rest on: for passes "annotation", "module", "graph", "anchor", "structure" or "whole"; for layers "module", "anchor", "repeat" or
+// "none". Whoever gives passes to [Assemble] has words of their own.
+type Rung = ladder.Rung
+
+// Source says where a number of layers comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble], "" where there is none.
+type Source = ladder.Source
+
+// The rungs and sources that callers ask for.
+const (
+	RungModule    = ladder.RungModule // module frames
+	RungWhole     = ladder.RungWhole  // nothing: everything is one pass
+	SourceFlag    = ladder.FromFlag
+	SourceConfig  = ladder.FromConfig
+	SourceModules = ladder.FromModules
+	SourceRepeats = ladder.FromRepeats
+)
+
+// StageSource says what the stage of a pass was read from.
+type StageSource string
+
+// The sources of stages.
+const (
+	StageByAnnotation StageSource = "annotation"
+	StageByKernels    StageSource = "kernels"  // which only decode, or draft, or leave attention out
+	StageByLaunches   StageSource = "launches" // a prefill of this kind may hold decodes of other requests
+)
+
 // Evidence is one finding that passes or layers rest on.
 type Evidence struct {
 	// For is "passes" or "layers".
 	For string `json:"for"`
-	// Kind is the rung of the ladder: for passes "annotation", "module", "graph", "anchor", "structure" or "whole"; for
-	// layers "module", "anchor", "repeat" or "none".
-	Kind string `json:"kind"`
+	// Kind is the rung of the ladder.
+	Kind Rung `json:"kind"`
 	// Detail says what was found, in words and numbers.
 	Detail string `json:"detail"`
 	// Passes counts the passes that rest on it.
@@ -221,9 +247,8 @@ type ForwardPass struct {
 	// Stage is what the pass does: the step annotation says so, or kernels that only decode, or how its model's passes are launched;
 	// StageUnknown where nothing does.
 	Stage Stage `json:"stage"`
-	// StageEvidence says where Stage comes from: "annotation", "kernels", "launches" (a prefill of this kind may hold decodes of other
-	// requests), "" where it is unknown.
-	StageEvidence string `json:"stage_evidence,omitempty"`
+	// StageEvidence says where Stage comes from, "" where it is unknown.
+	StageEvidence StageSource `json:"stage_evidence,omitempty"`
 	// Batch counts requests, Tokens the tokens processed in the pass; −1 when unknown.
 	Batch  int   `json:"batch"`
 	Tokens int64 `json:"tokens"`
@@ -251,8 +276,8 @@ type ForwardPass struct {
 	// Replay counts kernels launched by graph replays.
 	Replay int `json:"replay_kernels"`
 	// Evidence that the pass and its layers rest on.
-	PassEvidence  string  `json:"pass_evidence"`
-	LayerEvidence string  `json:"layer_evidence"`
+	PassEvidence  Rung    `json:"pass_evidence"`
+	LayerEvidence Rung    `json:"layer_evidence"`
 	Confidence    float64 `json:"confidence"`
 	// Note is a remark for the table: cold start, growth, what is odd.
 	Note string `json:"note,omitempty"`

@@ -142,9 +142,9 @@ func (w *work) model(a *Device) *ladder.Model {
 	m := &ladder.Model{Profile: p, Anchor: p.Anchor, Position: p.AnchorPosition, Blocks: max(1, p.BlocksPerLayer)}
 	switch {
 	case w.opts.NumLayers > 0:
-		m.Layers, m.Source = w.opts.NumLayers, "flag"
+		m.Layers, m.Source = w.opts.NumLayers, ladder.FromFlag
 	case w.opts.Config != nil && w.opts.Config.NumLayers > 0:
-		m.Layers, m.Source = w.opts.Config.NumLayers, "config"
+		m.Layers, m.Source = w.opts.Config.NumLayers, ladder.FromConfig
 	}
 	if m.Anchor == "" && w.opts.Boundaries == boundariesAnchorCloses {
 		m.Anchor = w.autoAnchor(p.AutoAnchors)
@@ -221,7 +221,7 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	a.listDamage(w, results)
 	a.cover()
 	for _, e := range found.Evidence {
-		a.Evidence = append(a.Evidence, Evidence(e))
+		a.Evidence = append(a.Evidence, Evidence{For: e.For, Kind: e.Kind, Detail: e.Detail, Passes: e.Passes, Confidence: e.Confidence})
 	}
 	a.addLayerEvidence(w, results)
 	a.chooseSteady(w.Ended)
@@ -351,7 +351,7 @@ func (w *work) spread(fp *ForwardPass, r *ladder.Result) {
 // addLayerEvidence says once per kind of evidence what the layers rest on.
 func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 	type key struct {
-		kind string
+		kind Rung
 		of   ladder.ModelKey
 	}
 	index := map[key]int{}
@@ -363,7 +363,7 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 		if _, ok := index[key{r.LayerEvidence, r.Key()}]; !ok {
 			index[key{r.LayerEvidence, r.Key()}] = len(a.Evidence)
 			detail := w.Describe(r)
-			if r.LayerEvidence == "module" {
+			if r.LayerEvidence == ladder.RungModule {
 				detail = fmt.Sprintf("module frames of %d layers", r.Count)
 			}
 			if w.SeveralModels() {

@@ -102,7 +102,7 @@ func (a *Device) assemble(ctx context.Context, passes []GivenPass) error {
 	}
 	if m.Layers == 0 {
 		for p := range results {
-			m.Layers, m.Source = max(m.Layers, results[p].First+results[p].Count), string(boundariesGiven)
+			m.Layers, m.Source = max(m.Layers, results[p].First+results[p].Count), ladder.FromGiven
 		}
 	}
 	w.findOperators(a, results, false)
@@ -217,7 +217,7 @@ func (a *Device) endLayers(p int, layers []GivenLayer) {
 // addGivenEvidence counts the passes of each kind of evidence.
 func (a *Device) addGivenEvidence(passes []GivenPass) {
 	for _, what := range []string{"passes", "layers"} {
-		at := map[string]int{}
+		at := map[Rung]int{}
 		for p := range passes {
 			e := passes[p].Evidence
 			if what == "layers" && len(passes[p].Layers) == 0 {

@@ -22,7 +22,7 @@ type Model struct {
 	// NumLayers is the number of layers of a whole pass, 0 when none were found; LayerSource says where it comes from, see
 	// [Device.LayerSource].
 	NumLayers   int    `json:"num_layers"`
-	LayerSource string `json:"layer_source"`
+	LayerSource Source `json:"layer_source"`
 	// Passes counts its passes.
 	Passes int `json:"passes"`
 	// Time adds up the durations of their activities, Share is its part of those of the GPU, 0…1.
@@ -113,7 +113,7 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	if a.severalModels() {
 		a.Notes = append(a.Notes, "several models run; of the GPU time: "+strings.Join(parts, ", "))
 		for _, m := range a.Models {
-			if given := map[string]string{"flag": "--num-layers", "config": "the config"}[m.LayerSource]; given != "" {
+			if given := map[Source]string{SourceFlag: "--num-layers", SourceConfig: "the config"}[m.LayerSource]; given != "" {
 				a.Notes = append(a.Notes, fmt.Sprintf("the number of layers of %s, %d, is that of the %s, %.1f%% of the GPU time", given, m.NumLayers, m.title(), 100*m.Share))
 			}
 		}

@@ -172,7 +172,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
 		}
-		if !repair || r.LayerEvidence == evidenceModule {
+		if !repair || r.LayerEvidence == ladder.RungModule {
 			continue
 		}
 		moving := found.movable(planned)
@@ -263,9 +263,6 @@ func atEdge(layers []int32, found []operator.Found, k int) bool {
 	return (k == 0 || layers[k-1] == to) || next == len(layers) || layers[next] == to
 }
 
-// evidenceModule is the evidence of layers that module frames tell.
-const evidenceModule = "module"
-
 // operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights behind equal
 // kernels in equal places are equal, too, so their shapes are looked at once.
 func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.ModulePaths, known map[string]*aligned) *aligned {
@@ -273,7 +270,7 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
 	const each = 16 // bytes
 	key := slices.Grow(w.passKey[:0], 2+each*len(r.Kernels))[:2+each*len(r.Kernels)]
-	framed := r.LayerEvidence == evidenceModule
+	framed := r.LayerEvidence == ladder.RungModule
 	key[0], key[1] = b2i(cutStart)|b2i(framed)<<1, b2i(cutEnd)
 	for k, i := range r.Kernels {
 		leaf, stream := int32(replayedLeaf), int32(0)

@@ -108,9 +108,6 @@ func (d *Device) findStepEnds() {
 	}
 }
 
-// evidenceWhole is what the pass of a window without steps rests on.
-const evidenceWhole string = "whole"
-
 // Steps iterates over the slices of the timeline that lie between the start of a pass and that of the next, each with the
 // index of that pass and cut at both. Pauses are left out (see [Device.Waits]): the server had nothing to do. A slice's own Pass
 // is another one where a kernel of that runs meanwhile.

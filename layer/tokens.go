@@ -23,13 +23,6 @@ const (
 // the table have one block a token, whatever its width: one that is equal in all layers suffices.
 const minFamilies = 2
 
-// What the stage of a pass was read from.
-const (
-	stageAnnotated  = "annotation"
-	stageOfKernels  = "kernels" // which only decode, or draft, or leave attention out
-	stageOfLaunches = "launches"
-)
-
 // countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block for each token,
 // and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
@@ -54,11 +47,11 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 			}
 		}
 		if st := r.Step; fp.Stage != StageUnknown && st != nil && Stage(st.Stage) == fp.Stage {
-			fp.StageEvidence = stageAnnotated
+			fp.StageEvidence = StageByAnnotation
 		} else if fp.Stage != StageUnknown { // a draft model, a rank without requests
-			fp.StageEvidence = stageOfKernels
+			fp.StageEvidence = StageByKernels
 		} else if w.oneQuery(r) || fp.TokenEvidence == tokensOfGrids && fp.Tokens == 1 {
-			fp.Stage, fp.StageEvidence = StageDecode, stageOfKernels
+			fp.Stage, fp.StageEvidence = StageDecode, StageByKernels
 		}
 		if fp.Stage == StageDecode && fp.Batch < 0 && fp.TokenEvidence == tokensOfGrids {
 			fp.Batch = int(fp.Tokens)
@@ -81,7 +74,7 @@ func (a *Device) stagesOfTokens() {
 	for p := range a.Passes {
 		fp := &a.Passes[p]
 		if fp.Stage == StageUnknown && fp.Tokens > 1 && fp.TokenEvidence == tokensOfGrids && single[fp.Model] && !other[fp.Model] {
-			fp.Stage, fp.StageEvidence = StagePrefill, stageOfKernels
+			fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
 		}
 	}
 }
@@ -155,7 +148,7 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 	}
 	for p, stage := range launches.Stages(passes) {
 		if stage != launches.Unknown {
-			a.Passes[p].Stage, a.Passes[p].StageEvidence = map[launches.Stage]Stage{launches.Decode: StageDecode, launches.Prefill: StagePrefill}[stage], stageOfLaunches
+			a.Passes[p].Stage, a.Passes[p].StageEvidence = map[launches.Stage]Stage{launches.Decode: StageDecode, launches.Prefill: StagePrefill}[stage], StageByLaunches
 		}
 	}
 }

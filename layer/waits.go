@@ -105,7 +105,7 @@ func (d *Device) findWaits() {
 	d.waits = nil
 	t := d.of.trace
 	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{}, rows: map[laneOf]*rows{}, gaps: map[trace.NameID]int{},
-		whole: len(d.Passes) == 0 || d.Passes[0].PassEvidence == evidenceWhole}
+		whole: len(d.Passes) == 0 || d.Passes[0].PassEvidence == RungWhole}
 	before := trace.None
 	for s := range d.Timeline() {
 		if s.Kernel != trace.None {

@@ -221,7 +221,7 @@ func TestWindowsOfRealTraces(t *testing.T) {
 	four := concat(prefill, decode, decode, prefill)
 	check(t, &y, "prefill decode decode prefill", four, 36, 1)
 	check(t, &y, "launches missing", orphaned(four, 0.5), 36, 1)
-	check(t, &y, "GPU alone", orphaned(four, 1), 36, 1)
+	check(t, &y, "GPU alone", orphaned(four, 1), 36, 0.998) // kernels of a second stream stand where they begin
 	for k, at := range []int{50, 300, 535, 700, 900} {
 		if !testdata.Long() && k%2 == 0 {
 			continue
@@ -292,7 +292,7 @@ func TestWindowsOfGeneratedTraces(t *testing.T) {
 			}
 			if chosen(si, ri, 2) {
 				check(t, &y, fmt.Sprintf("%s, %s, stray activities", s.name, run.name), noisy(acts, 3), len(s.arch.Layers), 0.998)
-				check(t, &y, fmt.Sprintf("%s, %s, launches missing", s.name, run.name), orphaned(acts, 0.3), len(s.arch.Layers), 0.988)
+				check(t, &y, fmt.Sprintf("%s, %s, launches missing", s.name, run.name), orphaned(acts, 0.3), len(s.arch.Layers), 0.98)
 			}
 		}
 	}

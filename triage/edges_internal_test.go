@@ -28,7 +28,7 @@ func TestTimePerStep(t *testing.T) {
 		return layer.ForwardPass{Kernels: 1, Start: 100, End: 100 + ns, Tokens: tokens}
 	}
 	cut, whole, empty := pass(1000, 1), pass(1000, 1), pass(1000, 1)
-	cut.Partial, whole.PassEvidence, empty.Kernels = "start", activity.WholeTrace, 0
+	cut.Partial, whole.PassEvidence, empty.Kernels = "start", layer.RungWhole, 0
 	for _, c := range []struct {
 		what        string
 		passes      []layer.ForwardPass

@@ -191,7 +191,7 @@ func (x *exposureSums) addDevice(d *activity.Timed, keep func(pass int) bool) {
 		if pass != before {
 			before = pass
 			x.steps++
-			if d.Passes[pass].PassEvidence == activity.WholeTrace {
+			if d.Passes[pass].PassEvidence == layer.RungWhole {
 				x.whole++
 			}
 		}

@@ -21,7 +21,7 @@ func (s *stageWork) perStep() (step, token int64) {
 			stage := w.Stages.Pass[d.ID]
 			for p := range d.Passes {
 				fp := &d.Passes[p]
-				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == activity.WholeTrace || fp.Partial != "" {
+				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == layer.RungWhole || fp.Partial != "" {
 					continue
 				}
 				ns += int64(d.StepTime(p))

@@ -8,12 +8,13 @@ import (
 	"io"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
-	"golang.org/x/sync/errgroup"
 )
 
 // errDiffusers reports that a log beside the trace says the server ran a model

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/layer"

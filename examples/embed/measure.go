@@ -92,7 +92,7 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 		return rec, nil
 	}
 	a := &an.Devices[0] // the GPU with most GPU time
-	rec.NumLayers, rec.LayerSource = a.NumLayers, a.LayerSource
+	rec.NumLayers, rec.LayerSource = a.NumLayers, string(a.LayerSource)
 	rec.Passes = groupPasses(a.Passes)
 	if a.Steady.Pass != trace.None {
 		tl, err := view.NewTimeline(a, a.Steady.Pass)

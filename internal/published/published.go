@@ -30,9 +30,9 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 	if p == nil {
 		p, _ = profile.Infer(o.Config)
 	}
-	n, source := o.NumLayers, "flag"
+	n, source := o.NumLayers, layer.SourceFlag
 	if n == 0 && o.Config != nil && o.Config.NumLayers > 0 {
-		n, source = o.Config.NumLayers, "config"
+		n, source = o.Config.NumLayers, layer.SourceConfig
 	}
 	find := func(id *trace.DeviceID) (*blocks.Cut, error) {
 		return blocks.Find(ctx, t, blocks.Options{Profile: p, Anchor: o.Anchor, NumLayers: n, Device: id})
@@ -45,7 +45,7 @@ func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analy
 		return nil, err
 	}
 	if n == 0 {
-		source = first.Source
+		source = layer.Source(first.Source)
 	}
 	cuts, passes := map[trace.DeviceID]*blocks.Cut{first.Device: first}, given(first)
 	for _, id := range t.Devices() {

@@ -41,7 +41,7 @@ func (r *measured) findings() []finding.Finding {
 			alike++
 		}
 	}
-	if fp.PassEvidence == evidenceWhole {
+	if fp.PassEvidence == layer.RungWhole {
 		basis = finding.OfWindow
 	}
 	add := func(f finding.Finding, m finding.Measure, took time.Duration) {
@@ -77,9 +77,6 @@ func (r *measured) findings() []finding.Finding {
 	finding.Rank(out)
 	return append(r.contradictions(), out...)
 }
-
-// evidenceWhole is what the passes of a window rest on in which none was found.
-const evidenceWhole string = "whole"
 
 // contradictions are rows that are faster than the GPU can be.
 func (r *measured) contradictions() []finding.Finding {

@@ -46,14 +46,11 @@ const (
 	fromRows       string = "rows"
 )
 
-// oneRequest is what the stage of a prompt rests on where the passes behind it decode one token each: one request runs.
-const oneRequest string = "kernels"
-
 // seenBy returns how many tokens the attention of a pass sees at least, by what ran before it: of one request that decodes, the tokens that were
 // prefilled and one for each step since; of a prompt, its own. 0 where more than one request runs, or the window begins later.
 func (w *walk) seenBy(p int) int64 {
 	fp := &w.device.Passes[p]
-	if fp.Stage == layer.StagePrefill && (fp.Batch > 0 || fp.StageEvidence == oneRequest && fp.TokenEvidence == fromGrids) {
+	if fp.Stage == layer.StagePrefill && (fp.Batch > 0 || fp.StageEvidence == layer.StageByKernels && fp.TokenEvidence == fromGrids) {
 		return 1 // a prompt sees itself, see [Load.see]; equal prompts have the fewest pairs
 	}
 	if fp.Stage != layer.StageDecode || fp.Tokens != 1 {

@@ -170,7 +170,7 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 	}
 	d := &Detail{Schema: detailSchema, Metadata: DetailMetadata{LayerID: fp.LayerNumber(lay.Index), FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
 		StartNS: int64(lay.Start), WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
-		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: fp.LayerEvidence, Confidence: fp.Confidence}, labels: labels(a)}
+		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: string(fp.LayerEvidence), Confidence: fp.Confidence}, labels: labels(a)}
 	index := map[string]int{}
 	for _, i := range lay.Kernels {
 		row := row(a, int(i))

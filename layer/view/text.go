@@ -94,7 +94,7 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	p.f("GPU kernels: %d, anchor blocks: %d\n", t.NumKernels, t.NumAnchors)
 	from := ""
 	if t.LayerSource != "" {
-		from = " (from " + t.LayerSource + ")"
+		from = " (from " + string(t.LayerSource) + ")"
 	}
 	passes := func(n int) string { return map[bool]string{true: "pass", false: "passes"}[n == 1] }
 	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
@@ -111,9 +111,9 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 // atLeast says that there may be more layers than were found: no pass is whole, and nothing else says how many there are.
 func (t *Timeline) atLeast() string {
 	shown := func(r PassRow) bool { // the number: whole passes do, and by frames those that hold the last layers
-		return r.Layers > 0 && (!r.Partial || t.LayerSource == "modules" && r.Cut == "start" && !r.FromEnd)
+		return r.Layers > 0 && (!r.Partial || t.LayerSource == layer.SourceModules && r.Cut == "start" && !r.FromEnd)
 	}
-	if t.LayerSource != "repeats" && t.LayerSource != "modules" || len(t.Passes) == 0 || slices.ContainsFunc(t.Passes, shown) {
+	if t.LayerSource != layer.SourceRepeats && t.LayerSource != layer.SourceModules || len(t.Passes) == 0 || slices.ContainsFunc(t.Passes, shown) {
 		return ""
 	}
 	return "at least "

@@ -24,7 +24,7 @@ type Timeline struct {
 	Boundaries     string           `json:"boundaries"`       // how layers were found
 	BlocksPerLayer int              `json:"blocks_per_layer"` // anchor kernels of a layer, 0 without an anchor
 	NumLayers      int              `json:"num_layers"`       // layers of the model, 0 unknown
-	LayerSource    string           `json:"layer_source"`     // what the number of layers was found by
+	LayerSource    layer.Source     `json:"layer_source"`     // what the number of layers was found by
 	NumKernels     int              `json:"num_kernels"`      // rows of category kernel, copies and sets not counted
 	NumAnchors     int              `json:"num_anchors"`      // anchor kernels in the trace
 	Device         int              `json:"device"`           // number of the GPU
@@ -250,7 +250,7 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	}
 	st := &a.Steady
 	note(2*fp.Replay > fp.Kernels, "graph replay")
-	note(fp.StageEvidence == "launches", "stage by launches")
+	note(fp.StageEvidence == layer.StageByLaunches, "stage by launches")
 	note(fp.FromEnd, "layers count from the end, N unknown")
 	note(fp.Rows > fp.Tokens, fmt.Sprintf("%d rows run", fp.Rows)) // of graphs the tokens may be unknown
 	note(idle >= idleNote, fmt.Sprintf("GPU idle %.0f%%", idle))

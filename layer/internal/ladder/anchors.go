@@ -14,7 +14,7 @@ type Model struct {
 	Position   string                // where in its block the anchor stands
 	Blocks     int                   // anchors of a layer
 	Layers     int                   // N, 0 when the trace must tell
-	Source     string                // where layers comes from
+	Source     Source                // where layers comes from
 	UseAnchors bool                  // anchors mark layer ends or starts in this mode
 	IsAnchor   []bool                // by fine id
 }
@@ -84,7 +84,7 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	if at != c.At {
 		c = segment.CutAt(r.Seq, c.Comb, c.ReferenceAt(at))
 	}
-	w.byFitted(r, segment.Window(r.Seq, c, m.Layers, r.Cut.ends()), "anchor", segment.ConfidenceAnchor)
+	w.byFitted(r, segment.Window(r.Seq, c, m.Layers, r.Cut.ends()), RungAnchor, segment.ConfidenceAnchor)
 	w.assignHalves(r, all, m)
 	return true
 }

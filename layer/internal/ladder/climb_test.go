@@ -58,7 +58,7 @@ func TestVotesForLayers(t *testing.T) {
 func says(results []*Result) string {
 	var out []string
 	for _, r := range results {
-		s := r.LayerEvidence
+		s := string(r.LayerEvidence)
 		if r.Count > 0 {
 			s += fmt.Sprintf(" %d+%d", r.First, r.Count)
 		}

@@ -47,7 +47,7 @@ func emptySteps(set *stepSet, passes []Span) []Span {
 			if used[sp.Annotation] {
 				out, since, began = append(out, since...), nil, true
 			} else if began {
-				since = append(since, Span{Step: &sp.step, Evidence: "annotation", Conf: 1, host: sp.HostSpan})
+				since = append(since, Span{Step: &sp.step, Evidence: RungAnnotation, Conf: 1, host: sp.HostSpan})
 			}
 		}
 	}

@@ -12,14 +12,14 @@ import (
 // judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
 // nothing shows its beginning.
 func (w *Work) judge(results []*Result, m *Model) {
-	guessed := m.Source == "repeats"
+	guessed := m.Source == FromRepeats
 	tooMany := guessed && cutBetween(results)
 	doubts := map[*segment.Cut]segment.Doubts{} // passes of equal kernels share their cut
 	for p, r := range results {
-		if r.Count == 0 && (r.Evidence == "structure" || r.Evidence == "whole" || r.Evidence == "graph") {
+		if r.Count == 0 && (r.Evidence == RungStructure || r.Evidence == RungWhole || r.Evidence == RungGraph) {
 			r.Conf = min(r.Conf, segment.ConfidenceWhole)
 		}
-		if r.st == nil || r.LayerEvidence == "module" {
+		if r.st == nil || r.LayerEvidence == RungModule {
 			continue
 		}
 		d, known := doubts[r.st]
@@ -29,19 +29,19 @@ func (w *Work) judge(results []*Result, m *Model) {
 		}
 		d.Foreign = r.foreign
 		d.Miscounted = tooMany
-		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != "graph"
+		d.Front = d.Front && r.Cut == Uncut && p == 0 && r.Evidence != RungGraph
 		if d.Front && guessed && len(results) == 1 {
 			w.countFromEnd(r, d)
 			continue
 		}
-		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != "graph" && segment.GoesOn(r.Seq, r.st.Starts) {
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph && segment.GoesOn(r.Seq, r.st.Starts) {
 			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, segment.CapBack)
 			if d.Uneven > segment.DoubtUneven {
 				r.LayerConf = min(r.LayerConf, segment.CapUneven)
 			}
 			r.doubts = fmt.Sprintf("nothing shows where the pass ends: there may be more than %d layers", r.Count)
 		}
-		if r.LayerEvidence == "repeat" {
+		if r.LayerEvidence == RungRepeat {
 			r.LayerConf = segment.Judge(r.LayerConf, d)
 			r.doubts = joined(r.doubts, segment.Words(d))
 		}
@@ -58,7 +58,7 @@ func (w *Work) judge(results []*Result, m *Model) {
 // were counted, as in a whole pass that a tower of others stands in front of.
 func cutBetween(results []*Result) bool {
 	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r *Result) bool {
-		return r.LayerEvidence == "repeat" && r.Cut != Uncut && !r.Draft
+		return r.LayerEvidence == RungRepeat && r.Cut != Uncut && !r.Draft
 	})
 }
 
@@ -102,12 +102,12 @@ func (w *Work) doubtScrambled(results []*Result) {
 func shareDoubt(results []*Result) {
 	least := 1.0
 	for _, r := range results {
-		if r.LayerEvidence == "repeat" && r.Cut == Uncut {
+		if r.LayerEvidence == RungRepeat && r.Cut == Uncut {
 			least = min(least, r.LayerConf)
 		}
 	}
 	for _, r := range results {
-		if r.LayerEvidence == "repeat" {
+		if r.LayerEvidence == RungRepeat {
 			r.LayerConf = min(r.LayerConf, (r.LayerConf+least)/2)
 		}
 	}

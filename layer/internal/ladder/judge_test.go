@@ -48,12 +48,12 @@ func TestJudgedPasses(t *testing.T) {
 	} {
 		w, results := passesOfLetters(c.passes...)
 		for p, r := range results {
-			if r.Evidence = c.evidence; !w.byRepeats(r, 8) {
+			if r.Evidence = Rung(c.evidence); !w.byRepeats(r, 8) {
 				t.Fatalf("%s: pass %d does not repeat", c.name, p)
 			}
 		}
 		results[0].Cut = c.cut
-		w.judge(results, &Model{Layers: 8, Source: c.source})
+		w.judge(results, &Model{Layers: 8, Source: Source(c.source)})
 		r := results[0]
 		got := fmt.Sprintf("%d+%d", r.First, r.Count)
 		if r.FromEnd {
@@ -85,7 +85,7 @@ func TestPassesWithoutLayers(t *testing.T) {
 	}{{"structure", 0, 0.3}, {"whole", 0, 0.3}, {"graph", 0, 0.3}, {"annotation", 0, 0.9}, {"module", 0, 0.9}, {"structure", 1, 0.9}} {
 		w, results := passesOfLetters("abc")
 		r := results[0]
-		r.Evidence, r.Conf, r.Count = c.evidence, 0.9, c.layers
+		r.Evidence, r.Conf, r.Count = Rung(c.evidence), 0.9, c.layers
 		if w.judge(results, &Model{Source: "flag"}); r.Conf != c.want {
 			t.Errorf("%s, %d layers: %v, want %v", c.evidence, c.layers, r.Conf, c.want)
 		}
@@ -170,7 +170,7 @@ func TestContradictions(t *testing.T) {
 		w, results := passesOfLetters(c.pass)
 		w.OnlyRepeats = c.only
 		c.find(w, results[0])
-		err := w.checkAgainst(results, nil, &Model{Layers: c.layers, Source: c.source})
+		err := w.checkAgainst(results, nil, &Model{Layers: c.layers, Source: Source(c.source)})
 		got := ""
 		switch {
 		case errors.Is(err, ErrContradiction):

@@ -30,7 +30,7 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 	own, follow := clean(results)
 	w.assignOwn(own, byFrames, m)
 	for _, r := range follow {
-		if r.LayerEvidence == "none" {
+		if r.LayerEvidence == RungNone {
 			w.byVariant(r)
 		}
 	}
@@ -40,8 +40,8 @@ func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 	if byFrames && m.Layers == 0 {
 		for _, r := range results {
-			if r.LayerEvidence == "module" {
-				m.Layers, m.Source = max(m.Layers, r.framed.layers), "modules"
+			if r.LayerEvidence == RungModule {
+				m.Layers, m.Source = max(m.Layers, r.framed.layers), FromModules
 			}
 		}
 	}
@@ -51,10 +51,10 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 	}
 	if m.UseAnchors {
 		if m.Layers == 0 {
-			m.Layers, m.Source = w.layersByAnchors(results, m), "anchors"
+			m.Layers, m.Source = w.layersByAnchors(results, m), FromAnchors
 		}
 		for _, r := range results {
-			if r.LayerEvidence == "none" {
+			if r.LayerEvidence == RungNone {
 				w.byAnchors(r, m)
 			}
 		}
@@ -70,7 +70,7 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 		if n == 0 {
 			return
 		}
-		m.Layers, m.Source = n, "repeats"
+		m.Layers, m.Source = n, FromRepeats
 	}
 	w.assignWhole(results, m)
 	w.assignCut(results, m.Layers)
@@ -102,10 +102,10 @@ func (w *Work) assignWhole(results []*Result, m *Model) {
 		if w.Ended() != nil {
 			return
 		}
-		if r.LayerEvidence == "module" && r.Cut == Uncut {
+		if r.LayerEvidence == RungModule && r.Cut == Uncut {
 			r.shadow(m.Layers, known) // a structure to find cut passes with
 		}
-		if r.LayerEvidence != "none" {
+		if r.LayerEvidence != RungNone {
 			continue
 		}
 		if q := memo.Get(r.Seq.Base, func() int { return p }); q != p {
@@ -125,7 +125,7 @@ func (w *Work) assignCut(results []*Result, n int) {
 	alone := len(bestWholes(results, nil)) == 0
 	for _, r := range results {
 		atEdge := r.atStart || r.atEnd
-		if r.Draft || r.LayerEvidence != "none" || !atEdge && (alone || r.Cut == Uncut) {
+		if r.Draft || r.LayerEvidence != RungNone || !atEdge && (alone || r.Cut == Uncut) {
 			continue
 		}
 		if w.Ended() != nil {
@@ -261,7 +261,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 		} else if results[0].precededBy(run) {
 			continue
 		}
-		r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: segment.ConfidenceLoose, Cut: cut})
+		r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose, Cut: cut})
 		if whole := bestWholes(results[:len(spans)], r.Seq); len(whole) > 0 {
 			r.Model = whole[0].Model // they are the model's
 			if w.byReference(r, whole, m.Layers) {
@@ -279,7 +279,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 // precededBy takes a run in front of a pass into the pass, where frames say that the window cuts off its beginning: what the host launched
 // before the window.
 func (r *Result) precededBy(run []int32) bool {
-	if r.LayerEvidence != "module" || !r.Cut.ends().Start {
+	if r.LayerEvidence != RungModule || !r.Cut.ends().Start {
 		return false
 	}
 	r.Kernels, r.Layer = slices.Concat(run, r.Kernels), slices.Concat(slices.Repeat([]int32{None}, len(run)), r.Layer)
@@ -288,15 +288,15 @@ func (r *Result) precededBy(run []int32) bool {
 
 // checkAgainst compares what was found with what config or flags say.
 func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
-	if m.Source != "config" && m.Source != "flag" {
+	if m.Source != FromConfig && m.Source != FromFlag {
 		return nil
 	}
 	from := fmt.Sprintf("the config says %d layers", m.Layers)
-	if m.Source == "flag" {
+	if m.Source == FromFlag {
 		from = fmt.Sprintf("%d layers were asked for", m.Layers)
 	}
 	for p, r := range results {
-		if r.LayerEvidence == "module" && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
+		if r.LayerEvidence == RungModule && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
 				ErrContradiction, from, p, r.First+r.Count, r.Count)
 		}
@@ -342,7 +342,7 @@ func hasBothEnds(r *Result) bool {
 func clearVote(results []*Result) int {
 	var whole []*Sequence
 	for _, r := range results {
-		if r.LayerEvidence == "repeat" && r.Cut == Uncut {
+		if r.LayerEvidence == RungRepeat && r.Cut == Uncut {
 			whole = append(whole, r.Seq)
 		}
 	}

@@ -23,7 +23,7 @@ type Result struct {
 	Count          int     // layers present
 	First          int     // index of the first one
 	FromEnd        bool    // layers count from the end: which the first one is cannot be known
-	LayerEvidence  string
+	LayerEvidence  Rung
 	LayerConf      float64
 	doubts         string       // what speaks against the layers, in words
 	Scrambled      bool         // names and times of its records do not belong together
@@ -73,7 +73,7 @@ func (w *Work) streamsOf(kernels []int32) (streams []trace.StreamID, count map[t
 
 // prepare separates the second half of a batch and makes the sequence of the first.
 func (w *Work) prepare(span Span) *Result {
-	r := &Result{Span: span, LayerEvidence: "none"}
+	r := &Result{Span: span, LayerEvidence: RungNone}
 	if r.line = span.Kernels; !w.OneStream(span.Kernels) {
 		r.line, r.Second = w.withoutHalf(span.Kernels)
 	}
@@ -122,12 +122,12 @@ func (w *Work) byModules(r *Result, f *Frames) bool {
 		return false
 	}
 	r.First, r.Count = lo, hi-lo+1
-	r.LayerEvidence, r.LayerConf = "module", 1
+	r.LayerEvidence, r.LayerConf = RungModule, 1
 	return true
 }
 
 // byStructure writes the layers of a structure over the pass's main line and side streams.
-func (w *Work) byStructure(r *Result, c *segment.Cut, evidence string, conf float64) {
+func (w *Work) byStructure(r *Result, c *segment.Cut, evidence Rung, conf float64) {
 	r.Count = c.Layers()
 	if len(r.line) == len(r.Kernels) {
 		layersBetween(c.Starts, r.Layer)
@@ -167,7 +167,7 @@ func (w *Work) byRepeats(r *Result, n int) bool {
 	if !ok {
 		return false
 	}
-	w.byStructure(r, c, "repeat", segment.Confidence(r.Seq, c))
+	w.byStructure(r, c, RungRepeat, segment.Confidence(r.Seq, c))
 	return true
 }
 
@@ -179,7 +179,7 @@ func (w *Work) byReference(r *Result, whole []*Result, n int) bool {
 		return false
 	}
 	r.foreign = foreign
-	w.byFitted(r, f, "repeat", segment.ConfidenceReference)
+	w.byFitted(r, f, RungRepeat, segment.ConfidenceReference)
 	return true
 }
 
@@ -201,7 +201,7 @@ func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fit
 }
 
 // byFitted writes the layers of a pass that the window cuts.
-func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence string, conf float64) {
+func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence Rung, conf float64) {
 	w.byStructure(r, f.Cut, evidence, conf)
 	r.CutFirst, r.CutLast, r.First = f.CutFirst, f.CutLast, f.First
 	for k, l := range r.Layer {
@@ -223,7 +223,7 @@ func (w *Work) byFragment(r *Result, n int) bool {
 		return false
 	}
 	r.Cut = partialOf(cut)
-	w.byFitted(r, f, "repeat", segment.ConfidenceFragment)
+	w.byFitted(r, f, RungRepeat, segment.ConfidenceFragment)
 	return true
 }
 

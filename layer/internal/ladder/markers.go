@@ -188,9 +188,9 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) 
 		}
 		passes := w.splitBetween(kernels, kept)
 		w.trimEnds(passes, s, kept, m.pos)
-		kind, conf := "structure", segment.ConfidenceStructure
+		kind, conf := RungStructure, segment.ConfidenceStructure
 		if n := w.fullReplays(passes); 2*n > len(passes) {
-			kind, conf = "graph", segment.ConfidenceGraph
+			kind, conf = RungGraph, segment.ConfidenceGraph
 		}
 		for p := range passes {
 			passes[p].Draft = small[p]

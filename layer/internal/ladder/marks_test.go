@@ -144,7 +144,7 @@ func TestPassesFromMarks(t *testing.T) {
 		passes, ev := w.passesFromMarks(all, &Model{Layers: c.layers})
 		got := ""
 		if len(passes) > 0 {
-			got = ev.Kind + ": " + ev.Detail
+			got = string(ev.Kind) + ": " + ev.Detail
 		}
 		if got != c.want || got != "" && (len(passes) != ev.Passes || passes[0].Evidence != ev.Kind || passes[0].Conf != ev.Confidence) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

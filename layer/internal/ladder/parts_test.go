@@ -365,7 +365,7 @@ func TestCutLayersOfFrames(t *testing.T) {
 			count = max(count, int(l)+1)
 		}
 		r := &Result{Span: Span{Kernels: c.layers, Cut: c.cut}, Layer: c.layers, Count: count, LayerConf: 1, framed: frameSpan{layers: c.shown}}
-		r.doubtFramed(&Model{Layers: c.of, Source: c.source})
+		r.doubtFramed(&Model{Layers: c.of, Source: Source(c.source)})
 		if r.CutFirst != c.front || r.CutLast != c.back || r.FromEnd != c.end || r.LayerConf != c.conf {
 			t.Errorf("%s: first cut %v, last cut %v, from the end %v, %v; want %v, %v, %v, %v", c.name, r.CutFirst, r.CutLast, r.FromEnd, r.LayerConf, c.front, c.back, c.end, c.conf)
 		}
@@ -395,7 +395,7 @@ func TestRunsInFrontOfACutPass(t *testing.T) {
 		cut      Partial
 		want     string
 	}{{"module", CutAtStart, "true [8 9 1 2] [-1 -1 0 1]"}, {"module", CutAtBoth, "true [8 9 1 2] [-1 -1 0 1]"}, {"module", CutAtEnd, "false [1 2] [0 1]"}, {"module", Uncut, "false [1 2] [0 1]"}, {"repeat", CutAtStart, "false [1 2] [0 1]"}} {
-		r := &Result{Span: Span{Kernels: []int32{1, 2}, Cut: c.cut}, Layer: []int32{0, 1}, LayerEvidence: c.evidence}
+		r := &Result{Span: Span{Kernels: []int32{1, 2}, Cut: c.cut}, Layer: []int32{0, 1}, LayerEvidence: Rung(c.evidence)}
 		if got := fmt.Sprint(r.precededBy([]int32{8, 9}), r.Kernels, r.Layer); got != c.want {
 			t.Errorf("%s, cut at %q: %s, want %s", c.evidence, c.cut, got, c.want)
 		}

@@ -18,7 +18,7 @@ import (
 type Span struct {
 	Kernels  []int32 // in launch order
 	Step     *Step
-	Evidence string
+	Evidence Rung
 	Conf     float64
 	Cut      Partial
 	Draft    bool // a run of a smaller model between those of the target
@@ -29,9 +29,10 @@ type Span struct {
 // Finding says what passes or layers rest on: For is "passes" or "layers", Kind the rung of the ladder, Detail words and numbers,
 // Passes how many rest on it, Confidence 0…1.
 type Finding struct {
-	For, Kind, Detail string
-	Passes            int
-	Confidence        float64
+	For, Detail string
+	Kind        Rung
+	Passes      int
+	Confidence  float64
 }
 
 // Step is what a step annotation says.
@@ -99,10 +100,10 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Findi
 		for i := range passes {
 			passes[i].Step = seg.Step
 		}
-		if seg.Step != nil && len(passes) == 1 && ev.Kind != "module" { // which says more
-			ev = Finding{For: "passes", Kind: "annotation", Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
+		if seg.Step != nil && len(passes) == 1 && ev.Kind != RungModule { // which says more
+			ev = Finding{For: "passes", Kind: RungAnnotation, Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
-			passes[0].Evidence, passes[0].Kernels = "annotation", seg.Kernels
+			passes[0].Evidence, passes[0].Kernels = RungAnnotation, seg.Kernels
 		}
 		out = append(out, passes...)
 		if k := slices.IndexFunc(evidence, func(e Finding) bool { return e.Kind == ev.Kind }); k >= 0 {
@@ -132,7 +133,7 @@ func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Findi
 }
 
 // rung says what passes rest on.
-func rung(passes []Span, kind string, conf float64, detail string) ([]Span, Finding) {
+func rung(passes []Span, kind Rung, conf float64, detail string) ([]Span, Finding) {
 	for p := range passes {
 		passes[p].Evidence, passes[p].Conf = kind, conf
 	}
@@ -282,7 +283,7 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 		g := numbers.ID(sp)
 		if g == len(groups) {
 			step := sp.step
-			groups, parts = append(groups, Span{Step: &step, Evidence: "annotation", Conf: 1, host: sp.HostSpan}), append(parts, segment.Part{})
+			groups, parts = append(groups, Span{Step: &step, Evidence: RungAnnotation, Conf: 1, host: sp.HostSpan}), append(parts, segment.Part{})
 		}
 		parts[g].Add(w.Order, from, to)
 		total += to - from
@@ -329,7 +330,7 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
 	for _, p := range best.groups {
 		w.mergeSteps(p.Step, p.Kernels, others, best.set)
 	}
-	return rung(w.adoptOrphans(best.groups), "annotation", 1, fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
+	return rung(w.adoptOrphans(best.groups), RungAnnotation, 1, fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
 		clip(best.groups[0].Step.Name, 60), best.total, len(w.Acts)))
 }
 
@@ -531,7 +532,7 @@ func (w *Work) passesFromModules(kernels []int32, f *Frames) (passes []Span, ev 
 			before = append(before, i)
 		}
 	}
-	return rung(passes, "module", 1, "outermost module frames "+strings.Join(classes, ", "))
+	return rung(passes, RungModule, 1, "outermost module frames "+strings.Join(classes, ", "))
 }
 
 // clip shortens s to n bytes, marking the cut.

@@ -77,7 +77,7 @@ func TestProfilerSteps(t *testing.T) {
 		if c.want == "" && len(found) == 0 {
 			continue
 		}
-		if len(found) != 1 || found[0].Kind != c.evidence || found[0].Passes != len(passes) || found[0].Confidence != c.conf {
+		if len(found) != 1 || found[0].Kind != Rung(c.evidence) || found[0].Passes != len(passes) || found[0].Confidence != c.conf {
 			t.Errorf("%s: %d passes rest on %+v, want %s, %v", c.name, len(passes), found, c.evidence, c.conf)
 		}
 	}

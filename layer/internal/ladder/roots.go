@@ -87,8 +87,8 @@ func (w *Work) byModel(results []*Result, m *Model, of []*Result) {
 			continue
 		}
 		if c, ok := segment.ByKinds(r.Seq, whole[0].Seq, whole[0].st); ok {
-			w.byStructure(r, c, "repeat", segment.ConfidenceReference)
-			m.Layers, m.Source = max(m.Layers, r.Count), "repeats"
+			w.byStructure(r, c, RungRepeat, segment.ConfidenceReference)
+			m.Layers, m.Source = max(m.Layers, r.Count), FromRepeats
 		}
 	}
 	for _, r := range follow {

@@ -226,7 +226,7 @@ func (c *call) firstPlace() int {
 // cutFramed looks at the first and the last pass, if frames tell their layers: the window may cut them.
 func (w *Work) cutFramed(results []*Result, m *Model) {
 	for p, r := range results {
-		if r.LayerEvidence == "module" && r.Cut == Uncut {
+		if r.LayerEvidence == RungModule && r.Cut == Uncut {
 			r.Cut = partialOf(segment.Cuts{Start: p == 0 && w.beginsWithin(r), End: p == len(results)-1 && w.endsWithin(r, m, len(results) == 1)})
 			if r.Cut != Uncut {
 				r.doubtFramed(m)
@@ -261,7 +261,7 @@ func (r *Result) doubtFramed(m *Model) {
 		n := r.Count
 		r.CutFirst, r.CutLast = ends.Start && len(layers[0].List) < len(layers[1].List), ends.End && len(layers[n-1].List) < len(layers[n-2].List)
 	}
-	if m.Source != "modules" || m.Layers > r.framed.layers {
+	if m.Source != FromModules || m.Layers > r.framed.layers {
 		return
 	}
 	r.FromEnd = ends.Start && r.First == 0

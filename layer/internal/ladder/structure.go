@@ -16,11 +16,11 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 	s := w.sequenceOf(kernels)
 	comb, per, kind := w.longComb(kernels, s, model)
 	if len(comb) < 2 {
-		return rung([]Span{{Kernels: kernels}}, "whole", segment.ConfidenceWhole, "no marks and no repeating structure: everything is taken as one pass")
+		return rung([]Span{{Kernels: kernels}}, RungWhole, segment.ConfidenceWhole, "no marks and no repeating structure: everything is taken as one pass")
 	}
 	groups := segment.SplitComb(s, comb, per)
 	if len(groups) == 1 {
-		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, "whole", segment.ConfidenceOneStack, "no marks and one stack of layers: one pass")
+		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, RungWhole, segment.ConfidenceOneStack, "no marks and one stack of layers: one pass")
 	}
 	spans := make([][2]int, len(groups))
 	for g, r := range groups {
@@ -66,20 +66,20 @@ func (w *Work) nameAt(kernels []int32, k int) string {
 
 // longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown. A comb of fewer than
 // two positions says nothing.
-func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int, per int, kind string) {
+func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int, per int, kind Rung) {
 	if model.UseAnchors {
 		if pos := w.anchorPositions(kernels, model); len(pos) >= 2*model.Blocks {
-			return pos, model.Layers * model.Blocks, "anchor"
+			return pos, model.Layers * model.Blocks, RungAnchor
 		}
 	}
 	guesses := segment.Guesses(s, true)
 	if len(guesses) == 0 {
 		given, _ := segment.GivenComb(s, model.Layers)
-		return given.Pos, model.Layers, "structure"
+		return given.Pos, model.Layers, RungStructure
 	}
 	n := model.Layers
 	best := max(0, slices.IndexFunc(guesses, func(g segment.Guess) bool { return n >= 2 && g.N%n == 0 }))
-	return guesses[best].Combs[0].Pos, n, "structure"
+	return guesses[best].Combs[0].Pos, n, RungStructure
 }
 
 // looseRuns returns the stretches of kernels, in launch order, that no pass claims.

@@ -84,11 +84,11 @@ func TestPassesWithoutMarks(t *testing.T) {
 		cut := ""
 		for _, p := range passes {
 			cut += map[Partial]string{Uncut: "-", CutAtStart: "<", CutAtEnd: ">"}[p.Cut]
-			if p.Evidence != c.evidence || p.Conf != c.conf {
+			if p.Evidence != Rung(c.evidence) || p.Conf != c.conf {
 				t.Errorf("%s: evidence %s, %v, want %s, %v", c.name, p.Evidence, p.Conf, c.evidence, c.conf)
 			}
 		}
-		if cut != c.cut || f.Kind != c.evidence || f.Passes != len(passes) || f.Confidence != c.conf {
+		if cut != c.cut || f.Kind != Rung(c.evidence) || f.Passes != len(passes) || f.Confidence != c.conf {
 			t.Errorf("%s: cut %q, want %q; %d passes rest on %+v", c.name, cut, c.cut, len(passes), f)
 		}
 	}

@@ -132,7 +132,7 @@ func (w *Work) stretchesOf(results []*Result) []model.Stretch {
 // readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that others ran: or a part of one, of which a
 // capture's end may have cut off the rest. It is nil where they are not.
 func (w *Work) readLoose(run []int32) *Result {
-	r := w.prepare(Span{Kernels: run, Evidence: "structure", Conf: segment.ConfidenceLoose})
+	r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose})
 	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
 	var profiles []*model.Profile
 	var of []*variant
@@ -246,8 +246,8 @@ func (w *Work) byVariant(r *Result) {
 	}
 	r.First, r.Count = int(lo), int(hi-lo)+1
 	r.LayerEvidence, r.LayerConf = lead.LayerEvidence, lead.LayerConf
-	if r.LayerEvidence == "module" { // of others
-		r.LayerEvidence, r.LayerConf = "repeat", segment.ConfidenceReference
+	if r.LayerEvidence == RungModule { // of others
+		r.LayerEvidence, r.LayerConf = RungRepeat, segment.ConfidenceReference
 	}
 	cut := segment.Cuts{Start: r.read.pass.Cut.Start, End: r.read.pass.Cut.End}
 	r.Cut = partialOf(cut)
@@ -321,9 +321,9 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
 		spans[p].Kernels = kernels[from:to:to]
 		from = to
 	}
-	kind, conf := "structure", segment.ConfidenceStructure
+	kind, conf := RungStructure, segment.ConfidenceStructure
 	if n := w.fullReplays(spans); 2*n > len(spans) {
-		kind, conf = "graph", segment.ConfidenceGraph
+		kind, conf = RungGraph, segment.ConfidenceGraph
 	}
 	return rung(spans, kind, conf, fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans), len(clusters)))
 }

@@ -60,7 +60,7 @@ func TestStepsAreCounted(t *testing.T) {
 		return layer.ForwardPass{Step: step, Stage: stage, Batch: batch, Kernels: 1}
 	}
 	empty, whole := pass(9, decode, 8), pass(9, decode, 8)
-	empty.Kernels, whole.PassEvidence = 0, WholeTrace
+	empty.Kernels, whole.PassEvidence = 0, layer.RungWhole
 	for _, c := range []struct {
 		what         string
 		passes       []layer.ForwardPass

@@ -126,10 +126,6 @@ type StepCount struct {
 	Batch int // of each; 0 when steps disagree or do not say
 }
 
-// WholeTrace is the evidence of a pass that stands for a trace in which no steps
-// were found.
-const WholeTrace = "whole"
-
 // countSteps counts the steps of each stage: passes of several GPUs that one
 // step launched count once.
 func (s *Stages) countSteps(a *layer.Analysis) []StepCount {
@@ -140,7 +136,7 @@ func (s *Stages) countSteps(a *layer.Analysis) []StepCount {
 		for p := range d.Passes {
 			fp := &d.Passes[p]
 			st := s.Pass[d.ID][p]
-			if seen[fp.Step] || fp.Kernels == 0 || st == NoStage || fp.PassEvidence == WholeTrace {
+			if seen[fp.Step] || fp.Kernels == 0 || st == NoStage || fp.PassEvidence == layer.RungWhole {
 				continue
 			}
 			seen[fp.Step] = true

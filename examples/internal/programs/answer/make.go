@@ -149,7 +149,7 @@ func (m *maker) model() {
 		}
 	}
 	if d := m.of.Main; d != nil {
-		m.Model.Layers = number(d.NumLayers, d.LayerSource, "no layers were found")
+		m.Model.Layers = number(d.NumLayers, string(d.LayerSource), "no layers were found")
 	}
 	if m.r.Model == "" && m.Model.Architecture == nil && m.Model.Layers.Value == "" {
 		m.Model.Item = unknown("nothing in the traces tells the model: pass --config")
