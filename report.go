@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -75,8 +74,6 @@ type Report struct {
 	Host      hostoverhead.Answer `json:"host"`
 	HostText  string              `json:"host_text,omitempty"`
 	HostShare float64             `json:"host_share"`
-	// WhatIf is what a step would take without what the host's findings name, as far as a replay of the steps can say so.
-	WhatIf []replay.Gain `json:"what_if,omitempty"`
 	// Wall is the time of all steps, IdleTime the part in which the GPU did nothing.
 	Wall     time.Duration `json:"wall_ns"`
 	IdleTime time.Duration `json:"idle_ns"`
@@ -245,9 +242,6 @@ func Analyze(ctx context.Context, rec *Recording, o ReportOptions) (*Report, err
 	}
 	r.addOperators()
 	if err := r.addHost(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.addWhatIf(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.addTriage(ctx, o); err != nil {

@@ -34,25 +34,6 @@ const (
 	mostHeadroom = 100
 )
 
-// addWhatIf replays the steps of the GPU that loses most to the host, without what its findings name.
-func (r *Report) addWhatIf(ctx context.Context) error {
-	if r.host == nil || r.Host == hostoverhead.Inconclusive {
-		return nil
-	}
-	rank := &r.host.Ranks[r.host.Deciding]
-	if rank.File < 0 || rank.File >= len(r.parts) {
-		return nil
-	}
-	a := r.parts[rank.File].a
-	d, err := a.Device(&rank.Device)
-	if err != nil {
-		return err
-	}
-	gains, err := replay.Analyze(ctx, a, d, replay.Suggest(rank))
-	r.WhatIf = replay.Answered(gains)
-	return err
-}
-
 // addHost asks whether the CPU is the bottleneck and makes findings of the idle
 // time in steps, by cause.
 func (r *Report) addHost(ctx context.Context) error {
@@ -74,6 +55,9 @@ func (r *Report) addHost(ctx context.Context) error {
 		return nil
 	}
 	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
+	if err := replay.Explain(ctx, ranks, v); err != nil {
+		return err
+	}
 	if d := &v.Ranks[v.Deciding]; len(v.Ranks) > 1 {
 		where := fmt.Sprintf("GPU %d", d.Device)
 		if len(ranks) > 1 {

@@ -174,9 +174,6 @@ func (p *printer) head(r *Report) {
 	p.row("Coverage", r.coverageText(), "")
 	if r.Host != "" {
 		p.row("Host", r.HostText, "")
-		for i := range r.WhatIf {
-			p.row("What if", r.WhatIf[i].String(), "")
-		}
 	}
 	p.row("Verdict", r.Verdict, bold)
 }
@@ -274,6 +271,9 @@ func lines(f *finding.Finding) [][2]string {
 	}
 	if f.Do != "" {
 		out = append(out, [2]string{"fix:", f.Do})
+	}
+	for i := range f.Gains {
+		out = append(out, [2]string{"step:", table.Clean(f.Gains[i].String())})
 	}
 	return out
 }

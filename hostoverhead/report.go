@@ -184,6 +184,13 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		if s.Source != "" {
 			fmt.Fprintf(b, "      see %s\n", s.Source)
 		}
+		for i := range r.Findings {
+			for _, g := range r.Findings[i].Gains {
+				if r.Findings[i].Do == s.Do {
+					fmt.Fprintf(b, "      %s\n", table.Clean(g.String()))
+				}
+			}
+		}
 	}
 	r.writeDrill(b)
 	if s := v.Stragglers; s != nil {

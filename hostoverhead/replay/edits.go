@@ -9,6 +9,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/vocabulary"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 )
@@ -59,6 +60,8 @@ type Edit struct {
 	// Factor multiplies durations: those of kernels, or the sum of two that are fused. 0: one for kernels to fuse, a half
 	// for kernels.
 	Factor float64 `json:"factor,omitempty"`
+
+	cause finding.Cause // of the finding that it follows from
 }
 
 // Parse reads an edit as programs take it: "cause=NAME", "overlap", "graphs", "sync=NAME", "kernel=NAME*0.5", "fuse=A+B*0.8".

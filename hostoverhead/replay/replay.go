@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // The numbers of the gates.
@@ -24,19 +25,9 @@ const (
 
 // Gain is what an edit would bring.
 type Gain struct {
-	// Edit is the change, Title says it in words.
-	Edit  Edit   `json:"edit"`
-	Title string `json:"title"`
-	// Steps is how many steps pass both gates, of All.
-	Steps int `json:"steps"`
-	All   int `json:"all_steps"`
-	// Base is the mean of these steps as recorded, After with the edit, which lies between Low and High.
-	Base  time.Duration `json:"base_ns"`
-	After time.Duration `json:"after_ns"`
-	Low   time.Duration `json:"low_ns"`
-	High  time.Duration `json:"high_ns"`
-	// Figure says that After may be quoted by itself; elsewhere the interval is the answer.
-	Figure bool `json:"figure"`
+	// Edit is the change.
+	Edit Edit `json:"edit"`
+	finding.Gain
 	// Refused is why nothing is said; "" where something is.
 	Refused string `json:"refused,omitempty"`
 }
@@ -65,7 +56,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, d *layer.Device, edits []Ed
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = Gain{Edit: e, Title: e.Title(), All: max(0, m.passes-1), Refused: m.hidden}
+		out[i] = Gain{Edit: e, Gain: finding.Gain{Ask: e.String(), Title: e.Title(), All: max(0, m.passes-1)}, Refused: m.hidden}
 		if m.hidden == "" {
 			m.gain(&out[i], base, sound)
 		}
@@ -190,6 +181,3 @@ func deviation(v []float64) float64 {
 	}
 	return math.Sqrt(sum / float64(max(len(v)-1, 1)))
 }
-
-// String is the gain in a sentence: "overlap scheduling (host one step ahead): 7.50 → 6.40 ms (6.30–6.50 ms)".
-func (g *Gain) String() string { return g.Title + ": " + g.words() }

@@ -5,8 +5,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/gen/idle"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
@@ -14,6 +16,7 @@ import (
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -193,5 +196,36 @@ func TestReplayAgainstChangedRuns(t *testing.T) {
 		if 10*inside < 8*answered || 10*promised > answered || answered < servers {
 			t.Errorf("nsys %v: %d of %d intervals hold the truth, %d promise too much", nsys, inside, answered, promised)
 		}
+	}
+}
+
+// TestGainsAreBesideTheirFindings: what a replay says of a cause is said with the finding of that cause, in the text, too.
+func TestGainsAreBesideTheirFindings(t *testing.T) {
+	s := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 10e3, Call: 4e3, Python: 8e3, Prepare: 200e3, Process: 300e3, Stall: 500e3, Limit: 1024, Jitter: 0.03}
+	ranks := []*layer.Analysis{analysisOf(t, s.Play(1), false)}
+	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{})
+	if err == nil {
+		err = replay.Explain(t.Context(), ranks, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range [][]finding.Finding{v.Findings, v.Ranks[v.Deciding].Findings} {
+		said := map[finding.Cause][]string{}
+		for i := range list {
+			for _, g := range list[i].Gains {
+				said[list[i].Cause] = append(said[list[i].Cause], g.Ask)
+				if g.Base <= g.After || g.After < g.Low || g.After > g.High || g.Steps < 3 {
+					t.Errorf("%s: %+v", g.Ask, g)
+				}
+			}
+		}
+		if !slices.Contains(said[finding.HostCode], "cause=log_stats") || !slices.Contains(said[finding.LaunchCall], "graphs") || len(said) != 2 {
+			t.Errorf("gains %v, want that of log_stats with host code, that of graphs with launches", said)
+		}
+	}
+	var text strings.Builder
+	if err := v.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n      without log_stats: ") {
+		t.Errorf("no gain in the text:\n%s", text.String())
 	}
 }

@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"context"
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 )
 
@@ -23,9 +25,9 @@ func Suggest(r *hostoverhead.RankVerdict) (out []Edit) {
 			}
 			switch c.Cause {
 			case finding.Synchronisation, finding.BlockingCopy:
-				out = append(out, Edit{Kind: Sync, Name: n.Name})
+				out = append(out, Edit{Kind: Sync, Name: n.Name, cause: c.Cause})
 			case finding.HostCode, finding.Lock, finding.GIL, finding.OtherProcess, finding.SystemCall:
-				out = append(out, Edit{Kind: Cause, Name: n.Name})
+				out = append(out, Edit{Kind: Cause, Name: n.Name, cause: c.Cause})
 			}
 		}
 		if c.Cause == finding.LaunchCall {
@@ -33,12 +35,39 @@ func Suggest(r *hostoverhead.RankVerdict) (out []Edit) {
 		}
 	}
 	if len(r.Drains) > 0 && float64(r.Drains[0].StepsNS) >= worthShare*wall {
-		out = append(out, Edit{Kind: Overlap})
+		out = append(out, Edit{Kind: Overlap, cause: finding.HostCode})
 	}
 	if float64(launches) >= worthShare*wall {
-		out = append(out, Edit{Kind: Graphs})
+		out = append(out, Edit{Kind: Graphs, cause: finding.LaunchCall})
 	}
 	return out[:min(len(out), mostEdits)]
+}
+
+// Explain adds to the findings of the deciding device what its steps would take without what they name, as far as the replay
+// answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone. The error is ctx's.
+func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdict) error {
+	r := &v.Ranks[v.Deciding]
+	if v.Verdict == hostoverhead.Inconclusive || r.File >= len(ranks) || ranks[r.File] == nil {
+		return nil
+	}
+	d, err := ranks[r.File].Device(&r.Device)
+	if err != nil {
+		return err
+	}
+	gains, err := Analyze(ctx, ranks[r.File], d, Suggest(r))
+	if err != nil {
+		return err
+	}
+	for _, g := range gains {
+		for _, list := range [][]finding.Finding{r.Findings, v.Findings} {
+			for i := range list {
+				if f := &list[i]; g.Refused == "" && f.Kind == finding.IdleTime && f.Cause == g.Edit.cause {
+					f.Gains = append(f.Gains, g.Gain)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // mostEdits bounds what is asked without being told.

@@ -7,34 +7,6 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// words are a gain's figures.
-func (g *Gain) words() string {
-	if g.Refused != "" {
-		return "refused: " + g.Refused
-	}
-	if g.Figure {
-		return fmt.Sprintf("%s → %s (%s–%s)", table.Duration(g.Base), table.Duration(g.After), table.Duration(g.Low), table.Duration(g.High))
-	}
-	return fmt.Sprintf("%s → %s–%s", table.Duration(g.Base), table.Duration(g.Low), table.Duration(g.High))
-}
-
-// Answered are the gains that are not refused.
-func Answered(list []Gain) (out []Gain) {
-	for i := range list {
-		if list[i].Refused == "" {
-			out = append(out, list[i])
-		}
-	}
-	return out
-}
-
-// WriteGains writes a line for each gain.
-func WriteGains(b *table.Writer, title string, list []Gain) {
-	table.List(b, title, list, len(list), func(g Gain) []string {
-		return []string{g.Title, g.words(), fmt.Sprintf("%d of %d", g.Steps, g.All)}
-	}, table.Text("edit").Limit(editWidth), table.Text("step"), table.Number("steps that pass"))
-}
-
 // editWidth is how wide the names of edits may be in text, in letters.
 const editWidth = 60
 
@@ -60,7 +32,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintln(b, "No edit follows from the findings. Name one with `--edit`.")
 		return b.Flush()
 	}
-	WriteGains(b, "", r.Gains)
+	table.List(b, "", r.Gains, len(r.Gains), func(g Gain) []string {
+		step := g.Step()
+		if g.Refused != "" {
+			step = "refused: " + g.Refused
+		}
+		return []string{g.Title, step, fmt.Sprintf("%d of %d", g.Steps, g.All)}
+	}, table.Text("edit").Limit(editWidth), table.Text("step"), table.Number("steps that pass"))
 	fmt.Fprint(b, "\nGains are of the steps as recorded, with the profiler's cost for the host in them.\n")
 	return b.Flush()
 }

@@ -31,6 +31,8 @@ type Finding struct {
 	Where string `json:"where,omitempty"`
 	// Confidence is the band that the analysis puts the finding in; BandUnknown where it does not judge.
 	Confidence Band `json:"confidence,omitempty"`
+	// Gains are what steps would take without what the finding is about, as far as a replay of them can say so.
+	Gains []Gain `json:"gains,omitempty"`
 	Advice
 }
 

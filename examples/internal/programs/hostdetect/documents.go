@@ -2,7 +2,6 @@ package hostdetect
 
 import (
 	"github.com/llmstrata/strata/hostoverhead"
-	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/trace"
 )
@@ -10,8 +9,6 @@ import (
 // Document is the program's JSON document.
 type Document struct {
 	*hostoverhead.Verdict
-	// WhatIf is what a step would take without what the findings name; left out where nothing can be said.
-	WhatIf []replay.Gain `json:"what_if,omitempty"`
 	// Handoff is what the published skill hands on to whoever optimizes, with --handoff.
 	Handoff *hostoverhead.Handoff `json:"optimization_handoff,omitempty"`
 }

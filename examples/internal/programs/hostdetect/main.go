@@ -17,7 +17,6 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/internal/published/host"
-	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
@@ -275,36 +274,15 @@ func (o options) ranks(ctx context.Context, env *app.Env, many *strata.Ranks, se
 	return hostoverhead.Join(verdicts, runs), analyses, nil
 }
 
-// whatIf is what the deciding device's steps would take without what its findings name, as far as that can be said.
-func whatIf(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdict) ([]replay.Gain, error) {
-	r := &v.Ranks[v.Deciding]
-	if r.File >= len(ranks) || ranks[r.File] == nil {
-		return nil, nil
-	}
-	a := ranks[r.File]
-	d, err := a.Device(&r.Device)
-	if err != nil {
-		return nil, err
-	}
-	gains, err := replay.Analyze(ctx, a, d, replay.Suggest(r))
-	return replay.Answered(gains), err
-}
-
 // write prints the verdict.
 func (o options) write(ctx context.Context, env *app.Env, ranks []*layer.Analysis, v *hostoverhead.Verdict) error {
-	gains, err := whatIf(ctx, ranks, v)
-	if err != nil {
+	if err := replay.Explain(ctx, ranks, v); err != nil {
 		return err
 	}
 	if !o.asJSON(env) {
-		if err := v.WriteText(env.Stdout); err != nil || len(gains) == 0 {
-			return err
-		}
-		b := table.NewWriter(env.Stdout)
-		replay.WriteGains(b, "\nWhat a step would take (strata what-if):\n", gains)
-		return b.Flush()
+		return v.WriteText(env.Stdout)
 	}
-	document := Document{Verdict: v, WhatIf: gains}
+	document := Document{Verdict: v}
 	if o.handoff {
 		run, err := hostoverhead.Breakdown(ctx, ranks[v.Ranks[v.Deciding].File], hostoverhead.BreakdownOptions{})
 		if err != nil {

@@ -1,0 +1,37 @@
+package finding
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/llmstrata/strata/internal/table"
+)
+
+// Gain is what a replay of the steps says that they would take after one change.
+type Gain struct {
+	// Ask is the change, as strata what-if --edit takes it. Title says it in words.
+	Ask   string `json:"ask"`
+	Title string `json:"title"`
+	// Steps is how many steps the answer rests on, of All.
+	Steps int `json:"steps"`
+	All   int `json:"all_steps"`
+	// Base is the mean of these steps as recorded, After with the change, which lies between Low and High.
+	Base  time.Duration `json:"base_ns"`
+	After time.Duration `json:"after_ns"`
+	Low   time.Duration `json:"low_ns"`
+	High  time.Duration `json:"high_ns"`
+	// Figure says that After may be quoted by itself; elsewhere the interval is the answer.
+	Figure bool `json:"figure"`
+}
+
+// Step is what becomes of a step: "7.50 ms → 6.40 ms (6.30 ms–6.50 ms)".
+func (g *Gain) Step() string {
+	between := table.Duration(g.Low) + "–" + table.Duration(g.High)
+	if g.Figure {
+		return fmt.Sprintf("%s → %s (%s)", table.Duration(g.Base), table.Duration(g.After), between)
+	}
+	return fmt.Sprintf("%s → %s", table.Duration(g.Base), between)
+}
+
+// String is the gain with its change: "overlap scheduling (host one step ahead): 7.50 ms → 6.40 ms–6.70 ms".
+func (g *Gain) String() string { return g.Title + ": " + g.Step() }
