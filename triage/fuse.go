@@ -118,7 +118,8 @@ func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	paths := a.pathsOf()
 	look := chain.Look{Peaks: s.peaks(), Training: a.training, Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
-	runs, chains := chain.Candidates(a.steps, s.seqs, chain.NewPricer(a.steps, s.seqs), look)
+	s.price = chain.NewPricer(a.steps, s.seqs)
+	runs, chains := chain.Candidates(a.steps, s.seqs, s.price, look)
 	s.candidates = a.worth(s, runs)
 	where := s.place()
 	s.paths = map[*chain.Candidate]*path{}

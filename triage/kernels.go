@@ -39,7 +39,8 @@ type stageWork struct {
 	seqs       *chain.Sequences
 	chains     []*chain.Candidate         // that a registry has a path for, worth a row, the best first
 	paths      map[*chain.Candidate]*path // of chains
-	candidates []*chain.Candidate         // other runs worth a row, most time first
+	price      *chain.Pricer
+	candidates []*chain.Candidate // other runs worth a row, most time first
 	exposure   *Exposure
 	exchanges  map[int32]*exchange // by kernel
 	outside    int                 // activities in no pass

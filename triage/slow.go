@@ -9,28 +9,57 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
-// SlowRow is a kernel that takes a slow path, as its name tells.
+// SlowRow is a kernel that takes a slow path, as its name or its shapes tell.
 type SlowRow struct {
 	Kernel    string  `json:"kernel"`      // its name
 	Label     string  `json:"label"`       // its short name
 	Reason    string  `json:"reason"`      // what makes it slow
 	Do        string  `json:"do"`          // what to do about it
 	GPUTimeNS int64   `json:"gpu_time_ns"` // of all its launches
+	FloorNS   int64   `json:"floor_ns"`    // the least time that the GPU needs for the same work; 0 where shapes do not tell it
 	SharePct  float64 `json:"share_pct"`   // percent of the stage's GPU time
 	Launches  int     `json:"launches"`    // how often it runs
 }
-
-// vectorAlign is the alignment in elements of 16 bits from which a product loads 16 bytes at once.
-const vectorAlign = 8
 
 // oldestTensorCores is the compute capability below which products cannot use what Ampere and later GPUs have: asynchronous copies
 // and bf16.
 const oldestTensorCores = 80
 
-// slow lists the products that take a slow path: alignments below what one load takes, kernels of GPUs two generations old, the
-// reductions of split products, single precision among products of half.
+// knownWork is the part of a product's launches whose shapes are recorded.
+type knownWork struct {
+	ns, floor int64
+	odd       int // a size that padding would align
+}
+
+// products are the products of the stage by kernel, as far as their shapes are recorded.
+func (a *analysis) products(s *stageWork) map[int32]*knownWork {
+	out, peaks := map[int32]*knownWork{}, s.peaks()
+	for _, w := range s.parts {
+		for i := range w.Acts {
+			act := &w.Acts[i]
+			if int(act.Stage) != s.index || a.pool.Facts[act.Kernel].Facts.Category != classify.CategoryGEMM {
+				continue
+			}
+			k := out[act.Kernel]
+			if k == nil {
+				k = &knownWork{}
+				out[act.Kernel] = k
+			}
+			floor, odd := s.price.Floor(w, int32(i), peaks)
+			if k.odd = max(k.odd, odd); floor > 0 {
+				k.ns += act.End - act.Start
+				k.floor += floor
+			}
+		}
+	}
+	return out
+}
+
+// slow lists the products that take a slow path: alignments below what one load takes, sizes that padding would align, kernels of GPUs
+// two generations old, the reductions of split products, single precision among products of half.
 func (a *analysis) slow(s *stageWork) []SlowRow {
 	out := []SlowRow{}
 	capability := 0
@@ -41,12 +70,13 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 	for i := range s.rows {
 		switch f := &a.pool.Facts[s.rows[i].kernel].Facts; {
 		case f.Category != classify.CategoryGEMM:
-		case f.DType == "bf16" || f.DType == "fp16":
+		case isHalf(f):
 			half += s.rows[i].ns
-		case f.DType == "fp32" || f.DType == "tf32":
+		case isSingle(f):
 			single += s.rows[i].ns
 		}
 	}
+	work := a.products(s)
 	for i := range s.rows {
 		r := &s.rows[i]
 		k := &a.pool.Facts[r.kernel]
@@ -54,20 +84,32 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			continue
 		}
 		row := SlowRow{Kernel: k.Canonical, Label: a.pool.Labels[r.kernel], GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches}
+		known := work[r.kernel]
+		if known.ns > 0 {
+			row.FloorNS = int64(float64(known.floor) * float64(r.ns) / float64(known.ns))
+		}
+		size := "a size"
+		if known.odd > 0 {
+			size = "size " + table.Count(int64(known.odd))
+		}
 		align, built := classify.Align(k.Canonical), classify.BuiltFor(k.Canonical)
 		switch {
-		case align > 0 && align < vectorAlign && (k.Facts.DType == "bf16" || k.Facts.DType == "fp16"):
-			row.Reason = fmt.Sprintf("products at alignment %d of %d: a size is no multiple of %d", align, vectorAlign, vectorAlign)
-			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d (64 is best for tensor cores)", vectorAlign)
+		case align > 0 && align < chain.VectorAlign && isHalf(&k.Facts):
+			row.Reason = fmt.Sprintf("alignment %d: %s is no multiple of %d", align, size, chain.VectorAlign)
+			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d (64 is best for tensor cores)", chain.VectorAlign)
+		case known.odd > 0 && isHalf(&k.Facts):
+			row.Reason = fmt.Sprintf("%s is no multiple of %d", size, chain.VectorAlign)
+			row.Do = fmt.Sprintf("pad it to a multiple of %d", chain.VectorAlign)
 		case built > 0 && built < oldestTensorCores && capability >= oldestTensorCores:
 			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().arch)
 			row.Do = "check alignment and type of the operands: the library found no newer kernel for them"
 		case slices.Contains(k.Facts.Ops, classify.RoleProductReduce):
-			row.Reason = "the reduction of a product that is split along K is launched apart"
-			row.Do = "tune the product for this shape (hipBLASLt or TunableOp on ROCm, cuBLASLt heuristics): a larger batch needs no split"
-		case half > single && (k.Facts.DType == "fp32" || k.Facts.DType == "tf32"):
-			row.Reason = "a product in single precision; most others compute in 16 bits"
-			row.Do = "cast its weight and input to bf16 where the model allows it (routers and heads may want fp32)"
+			row.Reason = "the sum of a product that is split along K is a kernel of its own"
+			row.Do = "tune the product for this shape (hipBLASLt or TunableOp on ROCm, cuBLASLt heuristics); a larger batch needs no split"
+			row.FloorNS = 0 // its op's work is the product's
+		case half > single && isSingle(&k.Facts):
+			row.Reason = "single precision; most other products compute in 16 bits"
+			row.Do = "cast its weight and input to bf16 where the model allows it (routers and heads may need fp32)"
 		default:
 			continue
 		}
@@ -77,15 +119,26 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 	return out
 }
 
+// isHalf and isSingle say in which precision a product computes.
+func isHalf(f *classify.Facts) bool   { return f.DType == "bf16" || f.DType == "fp16" }
+func isSingle(f *classify.Facts) bool { return f.DType == "fp32" || f.DType == "tf32" }
+
 // slow writes the kernels that take a slow path.
 func (m *page) slow(_ *Report, s *StageReport) {
 	if len(s.Slow) == 0 {
-		m.para("No product takes a path that its name shows to be slow.")
+		m.para("No product takes a slow path, as far as names and shapes tell.")
 		return
 	}
-	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Text("Reason"), table.Text("Fix"))
+	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Number("Above floor"), table.Text("Reason"))
 	for _, r := range s.Slow {
-		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), fmt.Sprint(r.Launches), r.Reason, r.Do)
+		above := "?"
+		if r.FloorNS > 0 {
+			above = nanos(max(0, r.GPUTimeNS-r.FloorNS))
+		}
+		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), fmt.Sprint(r.Launches), above, r.Reason)
 	}
 	m.table(t)
+	for _, do := range chain.Once(s.Slow, func(r SlowRow) []string { return []string{upperFirst(r.Reason) + ". Fix: " + r.Do} }) {
+		m.para("%s.", do)
+	}
 }

@@ -52,6 +52,7 @@ type opTensors struct {
 	out   float64
 	flop  float64
 	known bool
+	odd   int // the largest size of a product's second operand that padding would align; 0 for none
 }
 
 // NewPricer finds the launch time of the stage.
@@ -309,6 +310,13 @@ func tensorsOf(name string, in *roofline.Inputs) *opTensors {
 		return &opTensors{}
 	}
 	t := &opTensors{known: true, flop: w.FLOP, out: w.Bytes}
+	if slices.Contains(products, name) {
+		for _, dims := range in.Dims {
+			if len(dims) > 1 { // the last one's: of the first one, rows are tokens
+				t.odd = unaligned(dims[len(dims)-2:])
+			}
+		}
+	}
 	if strings.HasSuffix(name, "::copy_") {
 		t.out = in.Bytes(0)
 		t.in = []float64{w.Bytes - t.out}
@@ -324,6 +332,40 @@ func tensorsOf(name string, in *roofline.Inputs) *opTensors {
 		t.in, t.out = []float64{w.Bytes / 2}, w.Bytes/2
 	}
 	return t
+}
+
+// products are ops whose last matrix is a weight, or one of a batch.
+var products = []string{"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear"}
+
+// VectorAlign is the alignment in elements of 16 bits from which a product loads 16 bytes at once.
+const VectorAlign = 8
+
+// unaligned is the largest size that is no multiple of that.
+func unaligned(dims []int64) (odd int) {
+	for _, n := range dims {
+		if n%VectorAlign != 0 {
+			odd = max(odd, int(n))
+		}
+	}
+	return odd
+}
+
+// Floor is the least time that a GPU of these peaks needs for an activity's op, and the size of it that padding would align; 0 where
+// no shapes are recorded, and for replays.
+func (p *Pricer) Floor(w *activity.Trace, act int32, peak Peaks) (ns int64, odd int) {
+	o := w.Event(&w.Acts[act]).Op()
+	if w.Acts[act].Replay || !o.Valid() {
+		return 0, 0
+	}
+	t := p.of(o)
+	if !t.known || peak.FLOP <= 0 || peak.Bandwidth <= 0 {
+		return 0, t.odd
+	}
+	bytes := t.out
+	for _, b := range t.in {
+		bytes += b
+	}
+	return int64(1e9 * max(t.flop/peak.FLOP, bytes/peak.Bandwidth)), t.odd
 }
 
 // Peaks are what the GPU can do at most, 0 where not known.
