@@ -45,6 +45,9 @@ func TestHammer(t *testing.T) {
 			return trace.Read(t.Context(), bytes.NewReader(whole.Small(gen.FullGraph, gen.NVIDIA)), trace.Options{})
 		})
 	})
+	if !testdata.Long() {
+		return
+	}
 	t.Run("real", func(t *testing.T) {
 		path := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
 		hammer(t, 1, func() (*trace.Trace, error) { return trace.Open(t.Context(), path, trace.Options{}) })

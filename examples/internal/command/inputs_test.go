@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -37,23 +38,26 @@ func TestDirectoriesTellTheirRanks(t *testing.T) {
 
 // TestDeviceFlag: commands about one GPU take --device, say which one they took without it, and refuse one that is not there.
 func TestDeviceFlag(t *testing.T) {
-	two := testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")
+	two := filepath.Join(t.TempDir(), "two.sqlite")
+	if _, err := nsysgen.Write(two, nsysgen.Default(1)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []string{"layers", "breakdown", "export", "perfetto"} {
-		chosen, other := run(t, "", c, two), run(t, "", c, two, "--device", "1")
+		chosen, other := run(t, "", c, two), run(t, "", c, two, "--device", "0")
 		if chosen.Code != app.ExitOK || other.Code != app.ExitOK || chosen.Stdout == other.Stdout {
 			t.Errorf("%s: exit codes %d and %d, equal output %v: %s", c, chosen.Code, other.Code, chosen.Stdout == other.Stdout, other.Stderr)
 		}
-		if !strings.Contains(chosen.Stderr, "GPU 0 of 2") || strings.Contains(other.Stderr, "GPU 0 of 2") {
+		if !strings.Contains(chosen.Stderr, "GPU 1 of 2") || strings.Contains(other.Stderr, "GPU 1 of 2") {
 			t.Errorf("%s: notes %q and %q", c, chosen.Stderr, other.Stderr)
 		}
 	}
 	for _, c := range []string{"triage", "host-compare"} { // without --device these sum over all
-		all, other := run(t, "", c, two), run(t, "", c, two, "--device", "1")
+		all, other := run(t, "", c, two), run(t, "", c, two, "--device", "0")
 		busiest := run(t, "", c, two, "--device", "busiest")
 		if all.Code+other.Code+busiest.Code != app.ExitOK || all.Stdout == other.Stdout || busiest.Stdout == other.Stdout || busiest.Stdout == all.Stdout {
-			t.Errorf("%s: all, GPU 1 and the busiest do not differ: %s", c, other.Stderr)
+			t.Errorf("%s: all, GPU 0 and the busiest do not differ: %s", c, other.Stderr)
 		}
-		if !strings.Contains(busiest.Stderr, "GPU 0 of 2") || all.Stderr != "" || other.Stderr != "" {
+		if !strings.Contains(busiest.Stderr, "GPU 1 of 2") || all.Stderr != "" || other.Stderr != "" {
 			t.Errorf("%s: notes %q, %q, %q", c, busiest.Stderr, all.Stderr, other.Stderr)
 		}
 		if same := run(t, "", c, two, "--device", "all"); same.Stdout != all.Stdout {
