@@ -66,13 +66,9 @@ func (r *measured) findings() []finding.Finding {
 		}
 		add(f, finding.Recoverable, booked)
 	}
-	if booked := r.booked[copies]; booked > 0 {
-		f := finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Copies and fills", Evidence: r.launches(copies) + ".", Confidence: finding.High,
-			Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}}
-		if k := r.longest[copies]; k.Valid() {
-			f.Place.Kernel = shortName(k)
-		}
-		add(f, finding.Recoverable, booked)
+	if c := &r.copied; c.booked > 0 {
+		add(finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Kernels that copy, cast or clear", Evidence: r.number(c.count) + ".", Confidence: finding.High,
+			Place: finding.Place{Kernel: shortName(c.longest)}, Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}}, finding.Recoverable, c.booked)
 	}
 	finding.Rank(out)
 	return append(r.contradictions(), out...)

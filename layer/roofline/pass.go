@@ -67,9 +67,14 @@ type measured struct {
 	booked  [groups]time.Duration
 	counts  [groups]int          // launches
 	longest [groups]layer.Kernel // that took most time, for people
-	given   given
-	stage   layer.Stage
-	told    told
+	copied  struct {             // by kernels: copies that are none are idle time's, which says what they wait for
+		booked  time.Duration
+		count   int
+		longest layer.Kernel
+	}
+	given given
+	stage layer.Stage
+	told  told
 
 	basis    Basis // what the work of the plan rests on
 	withheld bool  // too much of it cannot be
@@ -178,6 +183,11 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	r.raw += e.Duration()
 	r.counts[g]++
 	r.longest[g] = longer(r.longest[g], k)
+	if g == copies && e.Kind() == event.Kernel {
+		r.copied.booked += booked
+		r.copied.count++
+		r.copied.longest = longer(r.copied.longest, k)
+	}
 	if g == communication {
 		r.collective(k, e, at.operator, booked)
 	}

@@ -106,12 +106,15 @@ func (r *measured) named(out []Share) []Share {
 }
 
 // launches says how many kernels of a group there are.
-func (r *measured) launches(g group) string {
-	n, layers := r.counts[g], r.walk.device.Passes[r.pass.Index].NumLayers
+func (r *measured) launches(g group) string { return r.number(r.counts[g]) }
+
+// number says how many launches there are, and how many in each layer.
+func (r *measured) number(n int) string {
+	layers := r.walk.device.Passes[r.pass.Index].NumLayers
 	if layers > 1 && n%layers == 0 && n > 0 {
-		return fmt.Sprintf("%d launches, %d a layer", n, n/layers)
+		return fmt.Sprintf("%s launches, %d a layer", table.Count(int64(n)), n/layers)
 	}
-	return fmt.Sprintf("%d launches", n)
+	return table.Counted(n, "launch", "launches")
 }
 
 // sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers together.
