@@ -290,32 +290,21 @@ func groupPasses(sides [2]*Side) (out []*group, cut []place) {
 		d   time.Duration
 	}
 	var all []member
-	var sigs [2][][]signature
 	for s, side := range sides {
 		for r := range side.Runs {
 			run := &side.Runs[r]
-			sigs[s] = append(sigs[s], make([]signature, len(run.Passes)))
+			sigs := make([]signature, len(run.Passes))
 			for i := range run.Passes {
-				sigs[s][r][i] = signatureOf(run, &run.Passes[i])
+				sigs[i] = signatureOf(run, &run.Passes[i])
 			}
-		}
-	}
-	whole := func(s int, sig signature) bool { // within a run of the other side
-		return slices.ContainsFunc(sigs[1-s], func(other []signature) bool {
-			return len(other) > 2 && slices.ContainsFunc(other[1:len(other)-1], func(x signature) bool { return sig.likeness(x) >= wholePass })
-		})
-	}
-	for s, side := range sides {
-		for r := range side.Runs {
-			run := &side.Runs[r]
 			for i := range run.Passes {
 				pass := &run.Passes[i]
 				switch at := (place{s, r, i}); {
 				case pass.Wall <= 0:
-				case isCut(run, sigs[s][r], i) && (pass.Partial != "" || !whole(s, sigs[s][r][i])):
+				case isCut(run, sigs, i):
 					cut = append(cut, at)
 				default:
-					all = append(all, member{identityOf(run, pass), sigs[s][r][i], at, pass.gpuTime()})
+					all = append(all, member{identityOf(run, pass), sigs[i], at, pass.gpuTime()})
 				}
 			}
 		}

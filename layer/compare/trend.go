@@ -19,9 +19,10 @@ const TrendSchema = "strata.trend/1"
 
 // TrendRun is one run of a trend.
 type TrendRun struct {
-	Date, Commit string
-	Run          Run
-	Kernels      map[string]string // by operator the kernel with most time, as far as known
+	Date    string // when it was recorded
+	Commit  string // of what program, "" unknown
+	Run     Run
+	Kernels map[string]string // by operator the kernel with most time, as far as known
 }
 
 // Trend is what changed over several runs of one program.

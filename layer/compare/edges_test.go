@@ -1,0 +1,298 @@
+package compare
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+// The value below which half of the weight lies; between two values where exactly half does.
+func TestWeightedMedian(t *testing.T) {
+	for _, c := range []struct {
+		values, weights []float64
+		want            float64
+	}{
+		{nil, nil, 0}, {[]float64{3}, []float64{2}, 3}, {[]float64{2, 1}, []float64{1, 1}, 1.5}, {[]float64{1, 2, 4}, []float64{1, 1, 2}, 3}, {[]float64{4, 2, 1}, []float64{1, 1, 1}, 2},
+		{[]float64{1, 2, 3}, []float64{1, 1, 3}, 3}, {[]float64{1, 2, 3}, []float64{3, 1, 1}, 1}, {[]float64{1, 2, 8, 9}, []float64{1, 2, 1, 2}, 5},
+	} {
+		if got := weightedMedian(c.values, c.weights); got != c.want {
+			t.Errorf("of %v by %v: %v, want %v", c.values, c.weights, got, c.want)
+		}
+	}
+}
+
+// Two kinds are apart by more than either is wide, and by more than a twentieth of the median.
+func TestTwoKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		x    []float64
+		want bool
+	}{
+		"as far as wide": {[]float64{10, 10, 10, 10, 11, 12, 12, 12}, false}, "farther than wide": {[]float64{10, 10, 10, 10, 11.2, 12, 12, 12}, true},
+		"a twentieth": {[]float64{97.5, 97.5, 102.5, 102.5}, false}, "more than a twentieth": {[]float64{97.4, 97.4, 102.6, 102.6}, true}, "equal": {[]float64{1, 1, 1, 1}, false},
+	} {
+		low, high, ok := bimodal(c.x)
+		if ok != c.want || ok && (low >= high || low != median(c.x[:len(c.x)/2])) {
+			t.Errorf("%s: %v and %v, %v", name, low, high, ok)
+		}
+	}
+}
+
+// The thresholds of Holm's method by hand: 0.01/3, 0.01/2, 0.01.
+func TestHolm(t *testing.T) {
+	for _, c := range []struct {
+		ps   []float64
+		want []bool
+	}{
+		{nil, []bool{}}, {[]float64{0.01}, []bool{true}}, {[]float64{0.0101}, []bool{false}}, {[]float64{0.009, 0.003, 0.0049}, []bool{true, true, true}}, {[]float64{0.009, 0.0034, 0.0049}, []bool{false, false, false}},
+		{[]float64{0.009, 0.003, 0.0051}, []bool{false, true, false}}, {[]float64{0.01, 0.005}, []bool{true, true}},
+	} {
+		if got := holm(c.ps, 0.01); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.ps, got, c.want)
+		}
+	}
+}
+
+// Rows that add up after rounding: largest remainders up.
+func TestWholes(t *testing.T) {
+	got := wholes([]float64{1.6, 2.7, 0.7, 3})
+	if want := []time.Duration{1, 3, 1, 3}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := wholes([]float64{0.5, 0.25, 0.25}); !slices.Equal(got, []time.Duration{1, 0, 0}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// What single passes show, by hand: the standard error of 1, 2, 3, 4 is √(5/3/4), a value of a row moves at most three scaled deviations.
+func TestSpreadByHand(t *testing.T) {
+	if got, want := standardError([]float64{1, 2, 3, 4}), math.Sqrt(5.0/12); math.Abs(got-want) > 1e-12 {
+		t.Errorf("standard error %v, want %v", got, want)
+	}
+	if got, want := deviation([]float64{1, 2, 3, 4}), math.Sqrt(5.0/3); math.Abs(got-want) > 1e-12 {
+		t.Errorf("deviation %v, want %v", got, want)
+	}
+	far := 3 * 1.4826
+	if got := winsorised([]float64{0, 1, 2, 3, 100}); math.Abs(got[4]-(2+far)) > 1e-9 || got[0] != 0 {
+		t.Errorf("winsorised %v, want the last at %v", got, 2+far)
+	}
+	if got := winsorised([]float64{5, 5, 5, 9}); got[3] != 9 {
+		t.Errorf("%v: without a deviation nothing is far", got)
+	}
+	s := series{class: Memory, a: []float64{9, 11}, b: []float64{18, 22, 20}}
+	if got, want := spread(s, 1000), (2*0.1*0.1+2*0.1*0.1)/3; math.Abs(got-want) > 1e-12 { // each side relative to its median
+		t.Errorf("spread %v, want %v", got, want)
+	}
+	s.class = Waiting
+	if got, want := spread(s, 100), (2*0.01*0.01+2*0.02*0.02)/3; math.Abs(got-want) > 1e-12 {
+		t.Errorf("spread of waiting %v, want %v", got, want)
+	}
+	if got := spread(series{a: []float64{1}, b: []float64{2}}, 1); got != 0 {
+		t.Errorf("of single passes %v", got)
+	}
+}
+
+// How much a step resembles the one before: 1, 2, …, 8 is 0.625 as it stands; (0.625 + 1/8) / (1 − 3/8) = 1.2.
+func TestAutocorrelation(t *testing.T) {
+	if got, ok := autocorrelation([]float64{1, 2, 3, 4, 5, 6, 7, 8}); !ok || math.Abs(got-1.2) > 1e-12 {
+		t.Errorf("%v, %v", got, ok)
+	}
+	if got, ok := autocorrelation([]float64{1, -1, 1, -1, 1, -1}); !ok || math.Abs(got-(-5.0/6+1.0/6)/0.5) > 1e-12 {
+		t.Errorf("%v, %v", got, ok)
+	}
+	if _, ok := autocorrelation([]float64{1, 2, 3, 4, 5}); ok {
+		t.Error("of five steps")
+	}
+	if _, ok := autocorrelation([]float64{1, 1, 1, 1, 1, 1}); ok {
+		t.Error("of equal steps")
+	}
+}
+
+// A trend needs no thinning up to 512 passes, and is relative to the median.
+func TestTrendOfPasses(t *testing.T) {
+	rise := func(n int) []float64 {
+		var x []float64
+		for i := range n {
+			x = append(x, 100+float64(i)/float64(n-1)*10)
+		}
+		return x
+	}
+	for _, n := range []int{6, 20, 512, 513, 1100} {
+		change, _ := trend(rise(n))
+		if want := 10.0 / 105; math.Abs(change-want) > 0.0005 {
+			t.Errorf("%d passes: %v, want %v", n, change, want)
+		}
+	}
+	if _, ok := trend([]float64{1, 2, 3, 4, 5}); ok {
+		t.Error("of five passes")
+	}
+	if _, ok := trend([]float64{-1, -2, -3, -4, -5, -6, -7}); ok {
+		t.Error("of negative times")
+	}
+}
+
+// Single passes that changed: they are on one side alone, and as many as are nearer to the others than to the usual.
+func TestSome(t *testing.T) {
+	flat, two := []float64{10, 10, 10, 10, 10, 10}, []float64{10, 10, 10, 20, 10, 20}
+	if n, of, ok := some(flat, two); n != 2 || of != 6 || !ok {
+		t.Errorf("%d of %d, %v", n, of, ok)
+	}
+	if n, of, ok := some(two, flat); n != 2 || of != 6 || !ok {
+		t.Errorf("%d of %d, %v", n, of, ok)
+	}
+	if _, _, ok := some(two, two); ok {
+		t.Error("on both sides")
+	}
+	if n, _, ok := some([]float64{20, 20, 20, 20, 20, 20}, two); n != 4 || !ok {
+		t.Errorf("%d that are faster, %v", n, ok)
+	}
+}
+
+// One token a pass is a size like any other.
+func TestPerToken(t *testing.T) {
+	a, b := plain(1), plain(1)
+	for i := range a.Runs[0].Passes {
+		a.Runs[0].Passes[i].Tokens, b.Runs[0].Passes[i].Tokens = 1, 2
+	}
+	r, err := Compare(t.Context(), a, b, Options{PerToken: true})
+	if err != nil || r.Wall.B != 4*time.Millisecond || !strings.Contains(strings.Join(r.Notes, "\n"), "B is scaled by 0.5 to the tokens of A") {
+		t.Errorf("%v, %v, %s", err, r.Wall, r.Notes)
+	}
+	back, err := Compare(t.Context(), b, a, Options{PerToken: true})
+	if err != nil || back.Wall.B != 16*time.Millisecond {
+		t.Errorf("%v, %v", err, back.Wall)
+	}
+}
+
+// What the text of a comparison of equal runs says. By hand: 4 × 0.005² / 12 times 1.4 / (0.43 × 5) a side, and 2 × 0.0075², are a deviation of 1.11% of
+// 8 ms with 14.3 degrees of freedom: 88.9 µs, 2.14 times that is the interval, 2.97 + 1.76 times what would be found.
+func TestTextOfEqualRuns(t *testing.T) {
+	r := compareSides(t, plain(1), plain(1))
+	if r.Likeness != 1 || r.MatchedA != 1 || r.MatchedB != 1 || r.First.Kind != finding.NoKind {
+		t.Errorf("likeness %v, matched %v and %v, first %+v", r.Likeness, r.MatchedA, r.MatchedB, r.First)
+	}
+	if want := "same within 3%: a step takes 8.00 ms instead of 8.00 ms (+0.0%), GPU work 8.00 ms instead of 8.00 ms (+0.0%)"; r.Text != want {
+		t.Errorf("%q, want %q", r.Text, want)
+	}
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"5 decode passes of batch 8, 8.00 ms each, 100% of its kernels in graph replays, 0% compiled, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0        k0",
+		"= pass    8000.0  8000.0    0.0  +0.0", "between-run floor 0.75% (assumed for two runs on GPUs of one kind)", "kernels  8000.0  8000.0    0.0  -190.2 … 190.2", "a change of all GPU work below about 420 µs (5.2%) cannot be distinguished"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "others differ") || strings.Contains(b.String(), "alike in") {
+		t.Error(b.String())
+	}
+	two := compareSides(t, ranked(1), ranked(1))
+	if notes := strings.Join(two.Notes, "\n"); strings.Contains(notes, "others differ") || !strings.Contains(notes, "2 ranks are on both sides") {
+		t.Error(notes)
+	}
+	if got := percentOf(-time.Millisecond, 8*time.Millisecond); got != "-12.5%" {
+		t.Error(got)
+	}
+}
+
+// A saved side with a part or pass that cannot be is refused, one at the limits is not.
+func TestBoundsOfASide(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(r *Run)
+		ok   bool
+	}{
+		"as it is":              {func(*Run) {}, true},
+		"no such part":          {func(r *Run) { r.Passes[0].Parts[7].Part = 8 }, false},
+		"a part below none":     {func(r *Run) { r.Passes[0].Parts[0].Part = -1 }, false},
+		"a part twice":          {func(r *Run) { r.Passes[0].Parts[1].Part = 0 }, false},
+		"no launch":             {func(r *Run) { r.Passes[0].Parts[1].Count = 0 }, true},
+		"launches below none":   {func(r *Run) { r.Passes[0].Parts[1].Count = -1 }, false},
+		"all behind it":         {func(r *Run) { r.Passes[0].Parts[1].Tail = time.Millisecond }, true},
+		"more behind it":        {func(r *Run) { r.Passes[0].Parts[1].Tail = time.Millisecond + 1 }, false},
+		"no bytes":              {func(r *Run) { r.Passes[0].Parts[1].Bytes = -1 }, false},
+		"work without end":      {func(r *Run) { r.Passes[0].Parts[1].GFLOP = -1 }, false},
+		"the longest":           {func(r *Run) { r.Passes[0].Parts[1].Wait = maxTime }, true},
+		"longer":                {func(r *Run) { r.Passes[0].Parts[1].Wait = maxTime + 1 }, false},
+		"a wall of its own":     {func(r *Run) { r.Passes[0].Wall++ }, false},
+		"all in graphs":         {func(r *Run) { r.Passes[0].Graph, r.Passes[0].Compiled = 1, 0 }, true},
+		"more than all":         {func(r *Run) { r.Passes[0].Compiled = 1.01 }, false},
+		"less than none":        {func(r *Run) { r.Passes[0].Graph = -0.01 }, false},
+		"a pass twice":          {func(r *Run) { r.Passes[1].Index = 0 }, false},
+		"a pass before any":     {func(r *Run) { r.Passes[0].Index = -1 }, false},
+		"outside":               {func(r *Run) { r.Outside = -1 }, false},
+		"a layer of no time":    {func(r *Run) { r.Passes[0].PerLayer = []time.Duration{0} }, true},
+		"a layer below no time": {func(r *Run) { r.Passes[0].PerLayer = []time.Duration{-1} }, false},
+	} {
+		s := plain(1)
+		c.edit(&s.Runs[0])
+		var b bytes.Buffer
+		if err := s.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSide(&b); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Half of the kernels in graph replays is not most of them.
+func TestReplayedIsMoreThanHalf(t *testing.T) {
+	for share, want := range map[float64]bool{0: false, 0.4: false, 0.5: false, 0.6: true, 1: true} {
+		s := plain(1)
+		for i := range s.Runs[0].Passes {
+			s.Runs[0].Passes[i].Graph = share
+		}
+		c := comparison{sides: [2]*Side{s, s}, ch: [2]*chosen{{passes: [][]int{{0, 1, 2, 3, 4}}}, {passes: [][]int{{0}}}}}
+		if got := c.replayed(0); got != want {
+			t.Errorf("%v of the kernels: %v", share, got)
+		}
+		if id := identityOf(&s.Runs[0], &s.Runs[0].Passes[0]); id.replayed != want {
+			t.Errorf("%v of the kernels: identity %+v", share, id)
+		}
+	}
+}
+
+// Shares of signatures by hand: 3 of a and 1 of b against 2 of a and 2 of c have 2 in common of 6.
+func TestLikenessByHand(t *testing.T) {
+	x, y := signature{{"a", 3}, {"b", 1}}, signature{{"a", 2}, {"c", 2}}
+	if both, own, other := x.common(y); both != 2 || own != 4 || other != 4 {
+		t.Errorf("%d, %d, %d", both, own, other)
+	}
+	if got := x.likeness(y); math.Abs(got-1.0/3) > 1e-12 || signature(nil).likeness(nil) != 1 || x.likeness(nil) != 0 {
+		t.Errorf("likeness %v", got)
+	}
+	if x.compare(y) <= 0 || y.compare(x) >= 0 || x.compare(x) != 0 {
+		t.Error("order")
+	}
+	if got := commonLabels(map[string]float64{"attention": 0.6, "rope": 0.4}, map[string]float64{"attention": 0.7, "lm_head": 0.3}); math.Abs(got-0.6) > 1e-12 {
+		t.Errorf("labels in common %v", got)
+	}
+}
+
+// What a side is called.
+func TestTitles(t *testing.T) {
+	for want, c := range map[string]struct {
+		a  account
+		id identity
+	}{
+		"a program of 7 kernels a pass":               {account{counts: 7}, identity{stage: layer.StageUnknown}},
+		"a 1-layer transformer":                       {account{layers: 1}, identity{}},
+		"an 80-layer language model":                  {account{layers: 80}, identity{stage: layer.StageDecode}},
+		"a language model":                            {account{label: map[string]float64{"rope+kv_write": 1}}, identity{}},
+		"a 2-layer mixture-of-experts language model": {account{layers: 2, label: map[string]float64{"experts_gate_up": 1, "rope": 1}}, identity{}},
+		"a convolutional network":                     {account{op: map[string]bool{"aten::Conv2d": true}}, identity{}},
+		"a training step of a 12-layer transformer":   {account{layers: 12, op: map[string]bool{"AddmmBackward0": true}}, identity{}},
+		"an 18-layer transformer":                     {account{layers: 18}, identity{}},
+		"a 7-layer language model":                    {account{layers: 7}, identity{stage: layer.StageMixed}},
+	} {
+		if got := c.a.title(c.id); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
