@@ -2,6 +2,7 @@ package idle
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
@@ -205,6 +206,20 @@ func Loops() (out []Loop) {
 		s.in(speed, "_process_new_requests", s.takes(20_000))
 		s.in(speed, "next_execution_plan", s.takes(40_000))
 	}, lengths...)
+	// PyExecutor._executor_loop: with no active request rank 0 waits in queue.get, within the range of fetch_new_requests.
+	add("TensorRT-LLM blocks", "no-requests", no, func(s *sim, _ int) {
+		s.in("", "_fetch_new_requests", func() { s.builtin("", "pthread_cond_wait", s.end()-s.host-50_000) })
+		s.in("", "_schedule", s.takes(40_000))
+	}, lengths...)
+	add("TensorRT-LLM's responses", "host-code", yes, func(s *sim, _ int) {
+		s.in("", "_update_requests", s.takes(100_000))
+		s.in("", "_handle_responses", s.takes(s.end()-s.host-150_000))
+		s.in("", "_fetch_new_requests", s.takes(36_000)) // get_nowait: requests are active
+		s.in("", "_schedule", s.takes(80_000))
+	}, 5*ms, 99*ms, 101*ms)
+	for i := range out {
+		out[i].Torch = !strings.HasPrefix(out[i].Name, "TensorRT-LLM") // its torch traces have no frames
+	}
 	add("an unknown server polls", "no-requests", no, func(s *sim, _ int) {
 		for s.host < s.end() {
 			s.in("/opt/own/serve.py(40)", "look", func() {
