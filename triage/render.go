@@ -290,7 +290,7 @@ func (m *page) kernelTable(r *Report, s *StageReport) *table.Table {
 		{table.Number("Each"), wide, func(k *KernelRow) string { return nanos(k.GPUTimeNS / max(1, int64(k.Launches))) }},
 		{table.Text("Source line"), narrow, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), locations(k.Locations)) }},
 		{modelTitle, models, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), table.None) }},
-		{table.Path("Python location (site share)"), !narrow, func(k *KernelRow) string { return locations(k.Locations) }},
+		{table.Path("Python location (site share)"), !narrow && s.UnresolvedPct < 100, func(k *KernelRow) string { return locations(k.Locations) }},
 		{table.Code("CPU op"), !m.text, func(k *KernelRow) string { return none(ops(k.CPUOps)) }}, // a terminal has no room for it
 	}
 	all = slices.DeleteFunc(all, func(c column) bool { return !c.show })
@@ -519,7 +519,7 @@ func (m *page) fuseDetails(f *FuseRow) {
 	}
 	sentence("Kernels", strings.Join(evidence, ", "))
 	sentence("First", first(f.First))
-	sentence("From", m.codes(f.CurrentLocations))
+	sentence("From", m.codes(slices.DeleteFunc(slices.Clone(f.CurrentLocations), func(l string) bool { return l == unresolved || l == graphReplay })))
 	if f.Kind == Split && (f.State.Asks() || f.State == "") {
 		sentence("Source", m.codes(f.CandidatePaths))
 		b.WriteString(" " + f.Rationale)

@@ -122,7 +122,7 @@ func (f Frame) Rank() Rank {
 	if noiseFiles[short] || strings.HasPrefix(short, "asyncio/") {
 		return Noise
 	}
-	if noSignalFuncs[f.Func] {
+	if noSignalFuncs[f.Func] || (framework.Frame{Path: f.Path, Line: f.line, Func: f.Func}).Generated() {
 		return NoSignal
 	}
 	for _, s := range noSignalFiles {

@@ -25,6 +25,7 @@ func TestFrames(t *testing.T) {
 		{"/x/python/sglang/srt/model_executor/cuda_graph_runner.py(925): capture", NoSignal, "python/sglang/srt/model_executor/cuda_graph_runner.py:925 capture"},
 		{"/x/tensorrt_llm/_torch/pyexecutor/py_executor.py(9): _forward_step", NoSignal, "tensorrt_llm/_torch/pyexecutor/py_executor.py:9 _forward_step"},
 		{"/x/python/sglang/srt/utils/kernel_shape_profiler.py(302): impl", NoSignal, "python/sglang/srt/utils/kernel_shape_profiler.py:302 impl"},
+		{"/root/.cache/vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/c5/c5x7.py(310): call", NoSignal, "vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/c5/c5x7.py:310 call"},
 		{"threading.py(1030): _bootstrap", Noise, "threading.py:1030 _bootstrap"},
 		{"/usr/lib/python3.12/asyncio/events.py(88): _run", Noise, "events.py:88 _run"},
 		{"/lib/python3.12/asyncio/events.py(88): _run", Noise, "events.py:88 _run"},
