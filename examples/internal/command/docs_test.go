@@ -28,6 +28,7 @@ var notRun = []struct{ begins, why string }{
 	{"compare $args", "is part of a workflow whose other lines are shell; the arguments are run below"},
 	{"strata explain ID", "is one of a hundred; TestExplain runs each"},
 	{"strata explain CODE", "is one of a hundred; TestExplain runs each"},
+	{"strata digest runs/$(date", "names folders by the shell's date; two such digests are made for the line after it"},
 	{"strata completion bash|zsh|fish", "is a choice of three; TestCompletionScripts runs them"},
 }
 
@@ -189,6 +190,12 @@ func documentedFiles(t *testing.T) string {
 			t.Fatal(err)
 		}
 		write(name, text)
+	}
+	if err := os.Mkdir("nightly", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, day := range []string{"2026-01-01", "2026-01-02"} {
+		exits(t, []string{"digest", "x.json.gz", "--date", day, "--output", "nightly/" + day + ".ndjson"})
 	}
 	for _, side := range []string{"yesterday", "old", "baseline"} {
 		exits(t, []string{"compare", "--b", "x.json.gz", "--save", side + ".side.json"})
