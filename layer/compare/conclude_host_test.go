@@ -34,6 +34,7 @@ func TestHeadlineAndOperations(t *testing.T) {
 		"operations both ways":                    {vague(20), vague(15), vague(5), []HostRow{op(190), op(-170)}, HostMixed},
 		"an operation is faster, no step is":      {vague(0), vague(0), vague(0), []HostRow{op(-190)}, HostMixed},
 		"an operation is slower, no step is":      {vague(0), vague(0), vague(0), []HostRow{op(190)}, HostMixed},
+		"a shorter step, the same wall time":      {vague(0), clear(-100), vague(0), nil, HostMixed},
 		"too small to matter":                     {vague(20), vague(15), vague(5), []HostRow{op(20)}, HostSame},
 	} {
 		c.wall.Name, c.step.Name, c.gap.Name = FigureWall, FigureStep, FigureGap

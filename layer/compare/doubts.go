@@ -148,7 +148,7 @@ func runTimes(s *Side, ch *chosen) []float64 {
 // groups are, and than BimodalGap of the values themselves. It returns the middles of the groups.
 func bimodal(x []float64) (low, high float64, ok bool) {
 	if len(x) < bimodalRuns {
-		return 0, 0, false
+		return
 	}
 	s := slices.Sorted(slices.Values(x))
 	least := max(1, int(math.Ceil(bimodalShare*float64(len(s)))))
@@ -159,7 +159,7 @@ func bimodal(x []float64) (low, high float64, ok bool) {
 		}
 	}
 	if at < 0 {
-		return 0, 0, false
+		return
 	}
 	a, b := s[:at], s[at:]
 	wide := max(a[len(a)-1]-a[0], b[len(b)-1]-b[0])

@@ -296,3 +296,94 @@ func TestTitles(t *testing.T) {
 		}
 	}
 }
+
+// A single pass shows how its rows vary by its layers, and less where a row is one launch: 2 × √(V) wide, by hand.
+func TestSinglePass(t *testing.T) {
+	half := func(count int, layers []time.Duration, passes int) float64 {
+		a, b := runOf(repeated(passes, use1{"k", count, 1000}, use1{"l", 40, 9000})...), runOf([]use1{{"k", count, 1000}, {"l", 40, 9000}})
+		a.Passes[0].Parts[0].Layers, b.Passes[0].Parts[0].Layers = []time.Duration{1000, 1000, 1000}[:len(layers)], layers
+		for _, row := range compareSides(t, sideOf(a), sideOf(b)).Rows {
+			if row.Operator == "k" {
+				return float64(row.High-row.Low) / 2
+			}
+		}
+		return 0
+	}
+	within := func(prior float64) float64 { // of a row of 1 ms, one pass a side
+		v := 2*prior*prior + 2*floorSameGPU*floorSameGPU
+		w, b := 2*prior*prior, 2*floorSameGPU*floorSameGPU
+		return quantile(v*v/(w*w/4+b*b/12), 0.975) * math.Sqrt(v) * 1e6
+	}
+	layers := []time.Duration{1000, 1100, 900}
+	spread := layerSE * standardError([]float64{0, math.Log(1.1), math.Log(0.9)})
+	for name, c := range map[string]struct{ got, want float64 }{
+		"one launch": {half(1, nil, 1), within(singleSD)}, "two launches": {half(2, nil, 1), within(priorSD)}, "layers": {half(3, layers, 1), within(spread)},
+		"one layer": {half(2, layers[:1], 1), within(priorSD)},
+	} {
+		if math.Abs(c.got-c.want) > 2 {
+			t.Errorf("%s: ± %v ns, want %v", name, c.got, c.want)
+		}
+	}
+	if got := half(3, layers, 5); got < within(priorSD) { // a side of one pass is enough for layers to count
+		t.Errorf("five passes against one: ± %v", got)
+	}
+}
+
+// What passes of a side launch, in the mean; shapes by their size.
+func TestPathsAndSizes(t *testing.T) {
+	s := plain(1)
+	for i := range s.Runs[0].Passes {
+		s.Runs[0].Passes[i].Graph, s.Runs[0].Passes[i].Compiled = float64(i)/4, 0.3
+	}
+	if graph, compiled := paths(s, &chosen{passes: [][]int{{4}}}); graph != 1 || compiled != 0.3 {
+		t.Errorf("of one pass %v, %v", graph, compiled)
+	}
+	if graph, _ := paths(s, &chosen{passes: [][]int{{0, 1, 2, 3, 4}}}); math.Abs(graph-0.5) > 1e-12 {
+		t.Errorf("of five %v", graph)
+	}
+	for shape, want := range map[string]int64{"": 0, "2×3×4": 24, "16×1×1": 16, "2×x×4": 0} {
+		if got := (&PartTime{Shape: shape}).size(); got != want {
+			t.Errorf("%q: %d, want %d", shape, got, want)
+		}
+	}
+	empty := runOf([]use1{{"k", 3, 0}}, []use1{{"k", 3, 10}})
+	if groups, cut := groupPasses([2]*Side{sideOf(empty), sideOf()}); len(groups) != 1 || len(groups[0].passes) != 1 || len(cut) != 0 {
+		t.Errorf("a pass without time: %d groups", len(groups))
+	}
+}
+
+// Waiting that cannot be judged is named first where it is more than half of what the step takes more, and larger than any finding.
+func TestWorstOfUnjudgedWaiting(t *testing.T) {
+	row := func(delta time.Duration, edit func(r *Row)) Row {
+		r := Row{Operator: "idle", Class: Waiting, Interval: Interval{Delta: delta}, KernelB: delta}
+		if edit != nil {
+			edit(&r)
+		}
+		return r
+	}
+	c := &comparison{ruler: rulerOf(1e6, false)} // findings are 5 µs at least
+	for name, x := range map[string]struct {
+		row   Row
+		delta time.Duration
+		other time.Duration // of another finding
+		want  bool
+	}{
+		"most of it":      {row(60_000, nil), 100_000, 0, true},
+		"half of it":      {row(50_000, nil), 100_000, 0, false},
+		"a tenth of it":   {row(10_000, nil), 100_000, 0, false},
+		"too small":       {row(4_999, nil), 5_000, 0, false},
+		"as a finding":    {row(5_000, nil), 5_000, 0, true},
+		"less than other": {row(60_000, nil), 100_000, 60_000, false},
+		"more than other": {row(60_001, nil), 100_000, 60_000, true},
+		"judged":          {row(60_000, func(r *Row) { r.Judged = true }), 100_000, 0, false},
+		"work":            {row(60_000, func(r *Row) { r.Class = Memory }), 100_000, 0, false},
+	} {
+		r := &Report{Delta: x.delta, Rows: []Row{x.row}}
+		if x.other > 0 {
+			r.Findings = []finding.Finding{r.newFinding(finding.OperatorChanged, "rope", "", "", x.other)}
+		}
+		if got := c.worst(r); (got.Kind == finding.WaitChanged) != x.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

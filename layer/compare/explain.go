@@ -131,7 +131,7 @@ func some(a, b []float64) (n, of int, ok bool) {
 	_, _, twoA := apart(a)
 	low, high, twoB := apart(b)
 	if twoA == twoB {
-		return 0, 0, false
+		return
 	}
 	x, usual := b, median(a)
 	if twoA {

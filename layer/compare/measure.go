@@ -153,7 +153,7 @@ func (m *measurer) divide() {
 	for p, s := range d.Steps() {
 		m.share(p, s)
 	}
-	last, of := -1, trace.None
+	last, of := 0, trace.None // the kernel before and its pass
 	for i := range d.NumKernels() {
 		k := d.Kernel(i)
 		p := k.Place().Pass
@@ -162,7 +162,7 @@ func (m *measurer) divide() {
 			continue
 		}
 		kernel := m.launch(&m.passes[p], i, k)
-		if last >= 0 && of == p {
+		if of == p {
 			m.next[last][m.run.Parts[kernel].Base]++
 			m.before[kernel][m.run.Parts[last].Base]++
 		}

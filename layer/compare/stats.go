@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -285,15 +286,7 @@ func weightedMedian(values, weights []float64) float64 {
 		w[i] = weighed{values[i], weights[i]}
 		sum += weights[i]
 	}
-	slices.SortFunc(w, func(x, y weighed) int {
-		switch {
-		case x.log < y.log:
-			return -1
-		case x.log > y.log:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(w, func(x, y weighed) int { return cmp.Compare(x.log, y.log) })
 	var at float64
 	for i, x := range w {
 		at += x.weight
@@ -329,15 +322,7 @@ func holm(ps []float64, alpha float64) []bool {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case ps[i] < ps[j]:
-			return -1
-		case ps[i] > ps[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ps[i], ps[j]) })
 	found := make([]bool, len(ps))
 	for k, i := range order {
 		if ps[i] > alpha/float64(len(ps)-k) {
