@@ -64,7 +64,7 @@ func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict,
 // accountsOf accounts for the time of every device of a trace, several at once, and asks the published detector beside
 // that where it is the only trace. The error is names.ErrNoKernels, or ctx's.
 func accountsOf(ctx context.Context, a *layer.Analysis, o *Options, only bool) (*workload, []*account, error) {
-	w, err := newWorkload(ctx, a, o.Steps)
+	w, err := newWorkload(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}

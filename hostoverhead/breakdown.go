@@ -84,7 +84,7 @@ func Breakdown(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*Run
 }
 
 func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is side) (*Run, error) {
-	w, err := newRecording(ctx, a, o.Steps)
+	w, err := newRecording(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -220,10 +220,10 @@ func (w *recording) events(lane event.Lane) iter.Seq[trace.Event] {
 }
 
 // newRecording looks at a trace. The error is names.ErrNoKernels, or that of a context that has ended.
-func newRecording(ctx context.Context, a *layer.Analysis, patterns []layer.StepPattern) (*recording, error) {
+func newRecording(ctx context.Context, a *layer.Analysis) (*recording, error) {
 	t := a.Trace()
 	w := &recording{t: t, layers: a, general: names.ByName(t, names.Generalise), only: threads.Only(a), ended: ctx.Err,
-		step: names.ByName(t, func(name string) bool { return names.IsStep(name, patterns) })}
+		step: names.ByName(t, a.IsStep)}
 	if w.only != nil {
 		w.drives = threads.Of(w.t)
 	}
@@ -258,7 +258,7 @@ func (w *recording) kernels() iter.Seq[trace.Event] {
 // Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time of each range,
 // annotation or, without any, Python frame. It returns a [layer.ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
 func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compare.Host, error) {
-	w, err := newRecording(ctx, a, o.Steps)
+	w, err := newRecording(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -333,9 +333,6 @@ type BreakdownOptions struct {
 	TPSizes [2]int
 	// Ranks is the number by which times summed over ranks are divided; 0: the number of devices with work.
 	Ranks int
-	// Steps are further ways to tell that a range is a step's and names no host work, asked before the built-in ones (see
-	// [layer.ParseStep]); which steps there are the analysis says.
-	Steps []layer.StepPattern
 	// MinChange is the share of the baseline's wall time per step below which a difference is not called a regression even if
 	// it is significant; nil: 0.03, what two runs of one server differ by.
 	MinChange *float64

@@ -30,7 +30,7 @@ func (l *ledger) name(id trace.NameID) *hostName {
 		name := l.w.t.Name(id)
 		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: kind.IsGraphLaunch(name),
 			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: waits.SystemWait(name), frame: waits.FrameWait(name),
-			step: names.IsStep(name, l.w.steps), gil: waits.WaitsForGIL(name), exchange: waits.Exchanges(event.Op, name), rangeExchange: waits.Exchanges(event.Range, name)}
+			step: l.w.layers.IsStep(name), gil: waits.WaitsForGIL(name), exchange: waits.Exchanges(event.Op, name), rangeExchange: waits.Exchanges(event.Range, name)}
 	}
 	return n
 }

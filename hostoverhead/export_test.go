@@ -32,7 +32,7 @@ type Piece struct {
 
 // Pieces calls f with every piece of idle time, by device and start.
 func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
-	w, err := newWorkload(context.TODO(), a, nil)
+	w, err := newWorkload(context.TODO(), a)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func Pieces(a *layer.Analysis, p Params, f func(Piece)) error {
 
 // TimelinePieces is how many pieces of host timelines the ledger of a trace holds at most at a time.
 func TimelinePieces(a *layer.Analysis) (most int) {
-	w, err := newWorkload(context.TODO(), a, nil)
+	w, err := newWorkload(context.TODO(), a)
 	if err != nil {
 		return 0
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/published/host"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -29,7 +30,7 @@ func named(all ...string) (*account, map[string]trace.NameID) {
 		ids[t.Name(id)] = id
 	}
 	p := defaultParams()
-	return &account{l: &ledger{w: &workload{t: t, general: names.ByName(t, names.Generalise)}, p: &p}}, ids
+	return &account{l: &ledger{w: &workload{t: t, layers: &layer.Analysis{}, general: names.ByName(t, names.Generalise)}, p: &p}}, ids
 }
 
 // TestPassesThatLoseMost: five, most first, the earlier of equals; those that lose nothing are none.

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/timeline"
 	"github.com/llmstrata/strata/internal/waits"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -87,7 +88,7 @@ func TestMomentsThatWereSampled(t *testing.T) {
 		b.Add(trace.EventData{Kind: k, Name: "x", Start: int64(10 * i), Duration: 5, Process: 1, Thread: 1 + int64(i/3), Device: trace.None, Stream: trace.None})
 	}
 	tr := built.Trace(b)
-	l := &ledger{w: &workload{t: tr}, samples: map[trace.ThreadIndex][]trace.EventID{}}
+	l := &ledger{w: &workload{t: tr, layers: &layer.Analysis{}}, samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for th := range tr.Threads() {
 		for range 2 { // the second time it remembers
 			got := l.samplesOf(trace.ThreadIndex(th))

@@ -3,6 +3,7 @@ package hostoverhead_test
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -47,12 +48,21 @@ func TestOwnStepPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{Steps: []layer.StepPattern{pattern}})
+	v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p := stage(v, layer.StageDecode); p == nil || p.Steps != 60 {
 		t.Errorf("decode = %+v, want 60 steps", p)
+	}
+	for tick, x := range map[string]*layer.Analysis{"": a, "my_server.tick(decode)": analyzed(t, tr)} {
+		run, err := hostoverhead.Breakdown(t.Context(), x, hostoverhead.BreakdownOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if named := slices.ContainsFunc(run.Operations, func(o hostoverhead.Operation) bool { return o.Name == tick }); named != (tick != "" && run.SteadySteps > 0) {
+			t.Errorf("operations %+v, %q among them: %v", run.Operations, tick, named)
+		}
 	}
 }
 

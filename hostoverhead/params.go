@@ -78,8 +78,6 @@ type Options struct {
 	Thresholds, Generation *Thresholds
 	// NoPrep leaves host preparation (M3) out of the published figures.
 	NoPrep bool
-	// Steps are further ways to tell that a range is a step's and names no host work, asked before the built-in ones.
-	Steps []layer.StepPattern
 	// TopGaps is how many of the longest gaps are listed; nil: 10.
 	TopGaps *int
 	// Server is what the server was told about graphs and compilation; nil: not known, its framework's defaults hold.

@@ -26,7 +26,6 @@ import (
 // device, host ranges by thread, and which thread works for which device.
 type workload struct {
 	t       *trace.Trace
-	steps   []layer.StepPattern
 	devices []*deviceWork             // by id
 	general func(trace.NameID) string // the generalised form of a name
 	drives  threads.Drives
@@ -54,9 +53,9 @@ type deviceWork struct {
 }
 
 // newWorkload collects what the analyses share. The error is names.ErrNoKernels, or that of a context that has ended.
-func newWorkload(ctx context.Context, a *layer.Analysis, steps []layer.StepPattern) (*workload, error) {
+func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	t := a.Trace()
-	w := &workload{t: t, layers: a, steps: steps, general: names.ByName(t, names.Generalise), drives: threads.Of(t), devices: make([]*deviceWork, len(a.Devices))}
+	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: threads.Of(t), devices: make([]*deviceWork, len(a.Devices))}
 	c := w.compiledNames()
 	w.captures = captureSpans(t)
 	var g errgroup.Group

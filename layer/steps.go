@@ -43,6 +43,12 @@ func ParseStep(name string, patterns ...StepPattern) (Step, bool) {
 	return stepOf(&st), true
 }
 
+// IsStep reports whether a name is a step's annotation, by the patterns of the analysis, too. Names of graph captures are none.
+func (a *Analysis) IsStep(name string) bool {
+	s, found := readStep(name, a.opts.StepPatterns)
+	return found && Stage(s.Stage) != StageCapture
+}
+
 // frameworks are those that are known. Nobody changes it.
 var frameworks = framework.All()
 

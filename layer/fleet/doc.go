@@ -3,7 +3,7 @@
 //
 // A [Rank] is what one GPU leaves when its trace has been read: a digest of some ten kilobytes. [Combine] makes the
 // [Report] of any number of digests. It is pure, and neither the order of the digests nor how they are divided over
-// machines changes a byte of it: a [Set] of some and a Set of the rest, merged, is the Set of all.
+// machines changes a byte of it: the [Set] of them is the same.
 //
 // A collective ends on all ranks at the same moment, when the last one has arrived and the data has gone round. The
 // rank that arrives last therefore runs the shortest kernel, and each rank waits for as long as its own kernel is

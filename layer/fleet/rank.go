@@ -249,13 +249,6 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Merge takes all digests of another set in.
-func (s *Set) Merge(other *Set) {
-	for _, r := range other.ranks {
-		s.Add(r)
-	}
-}
-
 // Len is the number of digests.
 func (s *Set) Len() int { return len(s.ranks) }
 

@@ -44,7 +44,6 @@ const (
 	mostRuns     = 200
 	mostGroups   = 8
 	mostFindings = 100
-	mostShared   = 30
 	mostRows     = 8
 	mostSkew     = 32
 	mostFiles    = 8

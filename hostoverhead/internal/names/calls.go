@@ -1,16 +1,10 @@
 package names
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/kind"
 )
-
-// ContainsAny reports whether s contains one of some parts.
-func ContainsAny(s string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
-}
 
 // IsKernelLaunch reports whether an API call launches a kernel, graphs apart: cudaLaunchKernel, cudaLaunchKernelExC,
 // cuLaunchKernel(Ex), cudaLaunchCooperativeKernel and their HIP names.

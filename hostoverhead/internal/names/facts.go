@@ -18,12 +18,6 @@ func ByName[T any](t *trace.Trace, ask func(name string) T) func(trace.NameID) T
 	}
 }
 
-// IsStep reports whether a name is a step annotation. Names of graph captures are none.
-func IsStep(name string, patterns []layer.StepPattern) bool {
-	s, found := layer.ParseStep(name, patterns...)
-	return found && s.Stage != layer.StageCapture
-}
-
 // The phases of a step.
 const (
 	Context    = "context"    // some context (prefill) requests

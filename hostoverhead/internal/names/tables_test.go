@@ -140,9 +140,6 @@ func TestFactsAreOfTheirName(t *testing.T) {
 	for range 2 {
 		for e := range tr.Events(event.LaneGPU) {
 			id, name := e.NameID(), e.Name()
-			if got, want := names.IsStep(name, nil), name == all[2]; got != want {
-				t.Errorf("%s is a step: %v, want %v", name, got, want)
-			}
 			if got, want := general(id), names.Generalise(name); got != want {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
