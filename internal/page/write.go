@@ -334,7 +334,7 @@ func (p *writer) waterfall(f *Waterfall) {
 		return
 	}
 	height := pitch * float64(len(steps))
-	p.put("<figure><figcaption>%s", text(f.Label))
+	p.put("<figure tabindex=\"0\"><figcaption>%s", text(f.Label))
 	if f.Total != "" {
 		p.put(" <b>%s</b>", text(f.Total))
 	}

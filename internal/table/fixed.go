@@ -120,7 +120,23 @@ func (c *Column) cut(s string, max int) string {
 		return CutStart(s, max)
 	}
 	tail := CutStart(s, (max+len(ellipsis))/2)
-	return prefix(s, max-utf8.RuneCountInString(tail)) + tail
+	head := prefix(s, max-utf8.RuneCountInString(tail))
+	from, to := baseName(s)
+	switch {
+	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from, utf8.RuneCountInString(s[from:to])+2*len(ellipsis) > max:
+		return head + tail
+	case from == 0:
+		return Cut(s, max)
+	}
+	return ellipsis + Cut(s[from:], max-len(ellipsis))
+}
+
+// baseName is where the name of a function is in a name from code: without its namespaces, folders, arguments and what it returns.
+func baseName(s string) (from, to int) {
+	if to = strings.IndexAny(s, "<("); to <= 0 {
+		to = len(s)
+	}
+	return strings.LastIndexAny(s[:to], ":/ ") + 1, to
 }
 
 // total is the width of a line.

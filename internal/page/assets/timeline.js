@@ -305,7 +305,7 @@
       this.panel.setAttribute("aria-live", "polite");
       this.panel.tabIndex = 0;
       this.panel.setAttribute("role", "region");
-      this.panel.setAttribute("aria-label", "Details");
+      this.panel.setAttribute("aria-label", "Details: " + this.data.label);
       const body = element("div", undefined, "body");
       body.append(this.box, this.panel);
       this.root.replaceChildren(bar, body);

@@ -85,6 +85,12 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(*out), 0o777); err != nil {
 		return err
 	}
+	const pages = "\n## Pages in a browser" // measured by the browser tests
+	if old, err := os.ReadFile(*out); err == nil {
+		if at := strings.Index(string(old), pages); at >= 0 {
+			text = append(text, old[at:]...)
+		}
+	}
 	if err := os.WriteFile(*out, text, 0o666); err != nil || *readme == "" {
 		return err
 	}
