@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,10 +74,10 @@ func (b *bench) page(args []string) []byte {
 	fmt.Fprintf(&out, "# Damaged, hostile and odd input\n\nWritten by `go run -C internal/tools ./torture %s` (its documentation says what the suites are and how to point it at another tool), %s on %d cores. Times are CPU time.\n",
 		table.Clean(strings.Join(args, " ")), runtime.Version(), runtime.NumCPU())
 	if len(b.rows) > 0 {
-		t := table.New(table.Text("Suite"), table.Text("Files"), table.Text("Tool"), table.Number("Files"), table.Number("Crashed"), table.Number("Hung"),
+		t := table.New(table.Text("Suite"), table.Text("Tool"), table.Number("Files"), table.Number("Crashed"), table.Number("Hung"),
 			table.Number("Refused"), table.Number("Lost more than 2 events"), table.Number("Slowest s"), table.Number("Peak MB"))
-		for _, r := range b.rows {
-			t.Row(r.suite, r.name, r.tool, fmt.Sprint(r.files), fmt.Sprint(r.crashed), fmt.Sprint(r.hung), fmt.Sprint(r.refused), fmt.Sprint(r.lost),
+		for _, r := range bySuite(b.rows) {
+			t.Row(r.suite, r.tool, fmt.Sprint(r.files), fmt.Sprint(r.crashed), fmt.Sprint(r.hung), fmt.Sprint(r.refused), fmt.Sprint(r.lost),
 				fmt.Sprintf("%.2f", r.slowest.Seconds()), fmt.Sprint(r.peak>>20))
 		}
 		out.WriteString("\n## Damage and bombs\n\nRefused is an exit code above 0, which is right where nothing is left to read. Losses are counted by `read`, of flips in plain text. On Unix a peak is at least that of this program itself, which started the other.\n\n")
@@ -95,4 +96,20 @@ func (b *bench) page(args []string) []byte {
 		t.WriteMarkdown(&out)
 	}
 	return out.Bytes()
+}
+
+// bySuite adds up the rows of each suite and tool.
+func bySuite(rows []row) []row {
+	var out []row
+	for _, r := range rows {
+		i := slices.IndexFunc(out, func(o row) bool { return o.suite == r.suite && o.tool == r.tool })
+		if i < 0 {
+			out = append(out, r)
+			continue
+		}
+		o := &out[i]
+		o.files, o.crashed, o.hung, o.refused, o.lost = o.files+r.files, o.crashed+r.crashed, o.hung+r.hung, o.refused+r.refused, o.lost+r.lost
+		o.slowest, o.peak = max(o.slowest, r.slowest), max(o.peak, r.peak)
+	}
+	return out
 }
