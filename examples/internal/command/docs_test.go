@@ -25,6 +25,7 @@ var notRun = []struct{ begins, why string }{
 	{"strata triage --url", "needs a server; triage's own tests run against one"},
 	{"strata triage --mapping-url", "needs two servers; triage's own tests run against them"},
 	{"strata perfetto --trace x.json.gz --annotate x.layers.json.gz --open", "waits for a browser"},
+	{"strata view FILE --serve", "serves until Ctrl-C; TestServe asks it"},
 	{"compare $args", "is part of a workflow whose other lines are shell; the arguments are run below"},
 	{"strata explain ID", "is one of a hundred; TestExplain runs each"},
 	{"strata explain CODE", "is one of a hundred; TestExplain runs each"},
@@ -47,6 +48,8 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 	commands := documented(t, root)
 	dir := documentedFiles(t)
 	t.Chdir(dir)
+	t.Setenv("DISPLAY", "") // strata view opens no browser
+	t.Setenv("WAYLAND_DISPLAY", "")
 	checked, tried := 0, map[string]bool{}
 	for _, c := range commands {
 		if slices.ContainsFunc(notRun, func(n struct{ begins, why string }) bool { return strings.HasPrefix(c, n.begins) }) {
