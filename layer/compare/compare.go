@@ -279,7 +279,6 @@ func (c *comparison) collect() {
 			}
 		}
 		c.work.se = max(c.work.se, math.Sqrt(v))
-		c.work.p = twoSided(c.work.typical/c.work.se, c.work.df)
 	}
 	c.wall = c.judgeWall(total, waits, c.noise.common)
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}

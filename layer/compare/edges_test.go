@@ -318,7 +318,8 @@ func TestSinglePass(t *testing.T) {
 	spread := layerSE * standardError([]float64{0, math.Log(1.1), math.Log(0.9)})
 	for name, c := range map[string]struct{ got, want float64 }{
 		"one launch": {half(1, nil, 1), within(singleSD)}, "two launches": {half(2, nil, 1), within(priorSD)}, "layers": {half(3, layers, 1), within(spread)},
-		"one layer": {half(2, layers[:1], 1), within(priorSD)},
+		"a layer without time": {half(3, []time.Duration{1000, 1100, 0}, 1), within(layerSE * standardError([]float64{0, math.Log(1.1)}))},
+		"one layer":            {half(2, layers[:1], 1), within(priorSD)},
 	} {
 		if math.Abs(c.got-c.want) > 2 {
 			t.Errorf("%s: ± %v ns, want %v", name, c.got, c.want)
@@ -385,5 +386,20 @@ func TestWorstOfUnjudgedWaiting(t *testing.T) {
 		if got := c.worst(r); (got.Kind == finding.WaitChanged) != x.want {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// Steps of two files of one rank are one host's: passes are numbered on, −1 is no pass, and what one file lacks took no time in it.
+func TestJoinHosts(t *testing.T) {
+	ms := time.Millisecond
+	a := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms}, Operations: []Operation{{Kind: "range", Name: "x", Count: 2, Steps: []time.Duration{1, 2}}}}
+	b := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms}, Operations: []Operation{{Kind: "range", Name: "x", Count: 4, Steps: []time.Duration{3, 4}}, {Kind: "range", Name: "y", Count: 1, Steps: []time.Duration{5, 6}}}}
+	h := joinHosts(a, b, 7)
+	if !slices.Equal(h.Passes, []int{0, -1, 7, -1}) || len(h.Walls) != 4 || len(h.Operations) != 2 || !slices.Equal(h.Operations[0].Steps, []time.Duration{1, 2, 3, 4}) || h.Operations[0].Count != 3 ||
+		!slices.Equal(h.Operations[1].Steps, []time.Duration{0, 0, 5, 6}) || h.Operations[1].Count != 0.5 {
+		t.Errorf("%+v", h)
+	}
+	if joinHosts(a, nil, 7) != nil || joinHosts(nil, b, 7) != nil {
+		t.Error("one file's operations stand for both")
 	}
 }
