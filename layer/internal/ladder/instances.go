@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/llmstrata/strata/layer/internal/segment"
@@ -29,13 +28,8 @@ const (
 	// akin: variants of one model have at least this part of the shorter one's kernels in common: a prefill and a decode step differ in their attention.
 	akin = .3
 	// alike: a single pass with this part in common is of the same model, however many layers it shows.
-	alike = .8
-	// sameLayerSize: layers whose numbers of kernels differ by less are of one size. Two passes with layers of one size and numbers of layers that are
-	// apart are of two models; apart is more than apartLayers layers, and one in apartShare.
-	sameLayerSize            = .25
-	apartLayers, apartShare  = 2, 16
-	readsAlike               = .95 // what another number of layers must explain of a pass to be as good as its own
-	ownKernels               = 20  // one in so many kernels is enough for a model of its own
+	alike                    = .8
+	ownKernels               = 20 // one in so many kernels is enough for a model of its own
 	draftShare, draftKernels = .8, .4
 )
 
@@ -121,7 +115,8 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 		return found[0]
 	}
 	if !recurs || v.n == best.n && v.n > 0 {
-		if !recurs && v.n > 0 && best.n > 0 && most < alike && (v.n > best.n || !v.lead.atStart && !v.lead.atEnd) && w.otherStack(v, best) {
+		inside := !v.lead.atStart && !v.lead.atEnd
+		if !recurs && v.n > 0 && best.n > 0 && most < alike && (v.n > best.n || v.n < best.n && inside) {
 			return nil // a part of a pass at the edge of the window has fewer layers, not more
 		}
 		return best
@@ -132,32 +127,7 @@ func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 		}
 		return best
 	}
-	if w.otherStack(v, best) {
-		return nil
-	}
-	return best
-}
-
-// otherStack says whether a variant has another number of layers than a model.
-func (w *Work) otherStack(v *variant, in *instance) bool {
-	s, of := v.lead.Seq, in.variants[0].lead.Seq
-	d := max(v.n-in.n, in.n-v.n)
-	if d == 0 {
-		return false
-	}
-	size, its := float64(s.Len())/float64(v.n), float64(of.Len())/float64(in.n)
-	if math.Abs(size/its-1) < sameLayerSize {
-		return d > max(apartLayers, in.n/apartShare)
-	}
-	own, ok := segment.Layers(s, v.n)
-	if !ok {
-		return false
-	}
-	if v.n > in.n && segment.OneKind(s, own) {
-		return true // two of them are no layer
-	}
-	forced, ok := segment.Layers(s, in.n)
-	return !ok || float64(segment.Explained(s, forced)) < readsAlike*float64(segment.Explained(s, own))
+	return nil
 }
 
 // kin is the part of the shorter one of two sequences that they have in common, tiles aside.

@@ -33,16 +33,16 @@ func TestJudgedPasses(t *testing.T) {
 		want     string  // of the first one
 	}{
 		{"whole", []string{whole}, "repeats", "structure", Uncut, "0+8 0.99: "},
-		{"begins within a layer", []string{front}, "repeats", "structure", Uncut, "0+9 from the end, cut at start 0.75: " + strings.Replace(noFront, "8", "9", 1) + "; " + rest},
+		{"begins within a layer", []string{front}, "repeats", "structure", Uncut, "0+9 from the end, cut at start 0.86: " + strings.Replace(noFront, "8", "9", 1) + "; " + rest},
 		{"begins with a layer", []string{front[5:]}, "repeats", "structure", Uncut, "0+8 from the end, cut at start 0.97: " + noFront},
 		{"begins within one, and their number was given", []string{front}, "flag", "structure", Uncut, "0+8 0.5: " + noBegin + ", " + rest},
 		{"begins within one, in front of another", []string{front, whole}, "repeats", "structure", Uncut, "0+8 0.5: " + noBegin + ", " + rest},
-		{"begins within one, and a graph launch ran it", []string{front}, "repeats", "graph", Uncut, "0+8 0.75: " + rest},
-		{"ends within a layer", []string{behind}, "repeats", "structure", Uncut, "0+8 cut at end 0.75: " + noEnd + "; " + rest},
+		{"begins within one, and a graph launch ran it", []string{front}, "repeats", "graph", Uncut, "0+8 0.86: " + rest},
+		{"ends within a layer", []string{behind}, "repeats", "structure", Uncut, "0+8 cut at end 0.86: " + noEnd + "; " + rest},
 		{"ends with a layer", []string{behind[:len(behind)-5]}, "repeats", "structure", Uncut, "0+8 cut at end 0.97: " + noEnd},
-		{"ends within one, and their number was given", []string{behind}, "flag", "structure", Uncut, "0+8 0.75: " + rest},
-		{"ends within one, in front of another", []string{behind, whole}, "repeats", "structure", Uncut, "0+8 0.75: " + rest},
-		{"ends within one, and a graph launch ran it", []string{behind}, "repeats", "graph", Uncut, "0+8 0.75: " + rest},
+		{"ends within one, and their number was given", []string{behind}, "flag", "structure", Uncut, "0+8 0.86: " + rest},
+		{"ends within one, in front of another", []string{behind, whole}, "repeats", "structure", Uncut, "0+8 0.86: " + rest},
+		{"ends within one, and a graph launch ran it", []string{behind}, "repeats", "graph", Uncut, "0+8 0.86: " + rest},
 		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.89: " + halfOf},
 		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut, "0+8 from the end, cut at both 0.1: " + noEnds},
 	} {

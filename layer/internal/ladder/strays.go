@@ -36,9 +36,6 @@ func (w *Work) dropStrays(results []*Result) (notes []string) {
 		if !slices.IsSorted(sorted) {
 			sorted = slices.Sorted(slices.Values(r.Kernels))
 		}
-		if !w.mayStray(sorted, inLayer, most) {
-			continue
-		}
 		var work time.Duration
 		end, work = w.progress(end[:0], sorted)
 		pause := func(k int) time.Duration { return time.Duration(w.Act(sorted[k]).Start() - end[k-1]) }
@@ -90,27 +87,6 @@ func (s *strays) note() string {
 		return fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass", s.kernels, s.first, s.pause, s.where)
 	}
 	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
-}
-
-// mayStray says, at little cost, whether a pause outside of layers at an end of the kernels, most of them at each, may be longer
-// than all work between the ends.
-func (w *Work) mayStray(sorted []int32, inLayer []bool, most int) bool {
-	longest := time.Duration(0)
-	pause := func(k int) {
-		longest = max(longest, time.Duration(w.Act(sorted[k]).Start()-w.Act(sorted[k-1]).End()))
-	}
-	for k := 1; k <= most && !inLayer[sorted[k-1]]; k++ {
-		pause(k)
-	}
-	for k := len(sorted) - 1; k >= len(sorted)-most && !inLayer[sorted[k]]; k-- {
-		pause(k)
-	}
-	for _, i := range sorted[most : len(sorted)-most] {
-		if longest -= w.Act(i).Duration(); longest <= 0 {
-			return false
-		}
-	}
-	return longest > 0
 }
 
 // progress appends when the kernels up to each have ended, and returns how long they run in all.

@@ -155,8 +155,3 @@ func repeatedShare(s *Sequence, c *Cut) float64 {
 	}
 	return float64(shared) / float64(max(1, c.Starts[c.Layers()]-c.Starts[0]))
 }
-
-// OneKind says whether all layers of a cut are alike, and hold a mixer each.
-func OneKind(s *Sequence, c *Cut) bool {
-	return likeness(s, c.Starts, 1) >= kindApart && mixedLayers(s, c.Starts)
-}
