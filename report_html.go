@@ -306,7 +306,7 @@ type kernelSum struct {
 	launches                        int
 }
 
-// kernelTable lists kernels by name; the short name stands in the table, the whole one below the pointer.
+// kernelTable lists kernels by name; the short name is in the table, the whole one appears below the pointer.
 func kernelTable(devices []*layer.Device) page.Table {
 	sums := map[string]*kernelSum{}
 	var order []*kernelSum
@@ -360,7 +360,7 @@ func (r *Report) passTable() page.Section {
 	return section("passes", "Passes", tab)
 }
 
-// tables are those of the analyses behind the findings.
+// tables are those of the analyses that found the findings.
 func (r *Report) tables() []page.Section {
 	idle := page.Table{Caption: "Idle GPU time in the steps by cause", Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "Per step", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Mostly in", Code: true}}}
 	for _, i := range r.Idle {

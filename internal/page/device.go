@@ -27,7 +27,7 @@ const (
 	maxSources   = 500
 )
 
-// levelSizes are the numbers of buckets that stand for a window with more kernels.
+// levelSizes are the numbers of buckets that summarise a window with more kernels.
 var levelSizes = []int{2048, 8192, 32768}
 
 // stageColours are the colours of passes by stage, in the order of first use.

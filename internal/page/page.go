@@ -158,17 +158,17 @@ type Column struct {
 // Cell is one cell of a [Table].
 type Cell struct {
 	Text string
-	// Lines stand below Text, or alone, one under the other.
+	// Lines are shown below Text, or alone, one under the other.
 	Lines []string
 	// Hover is shown while the pointer rests on the cell: the whole of what Text shortens.
 	Hover string
 	// Sort is the value by which numeric columns are ordered.
 	Sort float64
-	// Bar is the length of a bar behind the number, 0 to 1.
+	// Bar is the length of a bar below the number, 0 to 1.
 	Bar float64
 	// Series shows the colour of the name in Text.
 	Series bool
-	// Strong stands out.
+	// Strong is set in bold.
 	Strong bool
 	// Href leads somewhere: "#id", or to the Perfetto UI. Find searches the timeline for a text instead.
 	Href string

@@ -33,7 +33,7 @@ type Timeline struct {
 	Gaps   []Gap
 	Causes []Cause
 	Pins   []Pin
-	// Levels are summaries of the window, the coarsest first; Full are the parts of which Bars has all kernels.
+	// Levels are summaries of the window, the coarsest first; Full are the parts whose kernels are all in Bars.
 	Levels []Level
 	Full   [][2]int64
 	// Palette names the colours that bars, passes and causes index.
@@ -151,7 +151,7 @@ func (t *Timeline) layers() varints {
 	return v
 }
 
-// maxNotes bounds the gaps of which lines are kept.
+// gapNotes bounds the gaps whose lines are kept.
 const gapNotes = 64
 
 func (t *Timeline) gaps() (varints, [][]string) {

@@ -1,4 +1,4 @@
 // Package serve hands one trace file to one page of the Perfetto UI, once, over
-// a server on the loopback interface. It stands apart from package perfetto so
+// a server on the loopback interface. It is apart from package perfetto so
 // that those who only make links and files do not link an HTTP server.
 package serve

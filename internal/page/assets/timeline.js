@@ -45,7 +45,7 @@
  * @property {string[][]} gapNotes lines of the largest gaps, by index of the gap's note
  * @property {[number, number, number][]} pins card, start, end
  * @property {Level[]} levels
- * @property {[number, number][]} full windows of which all kernels are here
+ * @property {[number, number][]} full windows whose kernels are all here
  */
 
 (() => {
@@ -335,7 +335,7 @@
 
     // ---- view -------------------------------------------------------------
 
-    /** @param {number} a @param {number} b @param {boolean=} quiet do not tell others */
+    /** @param {number} a @param {number} b @param {boolean=} quiet do not move linked timelines */
     show(a, b, quiet) {
       const span = this.data.span, w = Math.min(Math.max(b - a, MIN_VIEW), span);
       const mid = (a + b) / 2;
@@ -524,7 +524,7 @@
       g.globalAlpha = 1;
     }
 
-    /** What stands in a bar. @param {Row} r @param {number} i */
+    /** The text of a bar. @param {Row} r @param {number} i */
     text(r, i) {
       const d = this.data, at = r.ref[i];
       switch (r.kind) {
@@ -548,7 +548,7 @@
       return lo ? s.slice(0, lo) + "…" : "";
     }
 
-    /** Where kernels were not kept one by one, buckets stand for them: height is how busy the GPU is. @param {CanvasRenderingContext2D} g @param {number} y @param {number} h */
+    /** Where kernels were not kept one by one, buckets are drawn instead: height is how busy the GPU is. @param {CanvasRenderingContext2D} g @param {number} y @param {number} h */
     summary(g, y, h) {
       if (!this.levels.length) return;
       const w = this.view.b - this.view.a;
