@@ -26,7 +26,7 @@ func TestTrainingIsNamed(t *testing.T) {
 				t.Errorf("%s, %s: %d layers, notes %q", name, mode, a.NumLayers, a.Notes)
 			}
 			for _, p := range a.Passes {
-				if p.PassEvidence == "whole" && p.Confidence > 0.5 {
+				if p.PassEvidence == layer.RungWhole && p.Confidence > 0.5 {
 					t.Errorf("%s, %s: pass %d rests on nothing and has confidence %v", name, mode, p.Index, p.Confidence)
 				}
 			}

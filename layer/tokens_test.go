@@ -208,7 +208,7 @@ func TestStagesOfLaunches(t *testing.T) {
 		for p := range d.Passes {
 			fp := &d.Passes[p]
 			got = append(got, string(fp.Stage))
-			if (fp.StageEvidence == "launches") != (fp.Stage != layer.StageUnknown) {
+			if (fp.StageEvidence == layer.StageByLaunches) != (fp.Stage != layer.StageUnknown) {
 				t.Errorf("%s: stage %s by %q", tt.name, fp.Stage, fp.StageEvidence)
 			}
 		}

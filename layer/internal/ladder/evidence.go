@@ -25,5 +25,7 @@ const (
 	FromModules Source = "modules"
 	FromAnchors Source = "anchors"
 	FromRepeats Source = "repeats"
-	FromGiven   Source = "given" // whoever gave the passes
+	FromGiven   Source = "given"   // whoever gave the passes
+	FromPeriod  Source = "period"  // the published rule: what repeats
+	FromDefault Source = "default" // the published rule: nothing repeats
 )

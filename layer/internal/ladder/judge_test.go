@@ -217,7 +217,7 @@ func TestLayersByFrames(t *testing.T) {
 		got := "none "
 		if w.byModules(r, f) {
 			got = fmt.Sprintf("%d+%d ", r.First, r.Count)
-			if want := strings.IndexAny(c.launched, "0123"); r.LayerConf != 1 || r.LayerEvidence != "module" || r.framed.inner != want || r.framed.first != r.First || r.framed.layers != r.First+r.Count {
+			if want := strings.IndexAny(c.launched, "0123"); r.LayerConf != 1 || r.LayerEvidence != RungModule || r.framed.inner != want || r.framed.first != r.First || r.framed.layers != r.First+r.Count {
 				t.Errorf("%s: %v by %s, frames %+v; want those of the call of kernel %d", c.launched, r.LayerConf, r.LayerEvidence, r.framed, want)
 			}
 		}

@@ -121,7 +121,7 @@ func TestStepsOfAServer(t *testing.T) {
 		var got []string
 		for _, p := range passes {
 			got = append(got, fmt.Sprint(p.Step.Dialect, len(p.Kernels)))
-			if p.Evidence != "annotation" || p.Conf != 1 {
+			if p.Evidence != RungAnnotation || p.Conf != 1 {
 				t.Errorf("%s: %s, %v", c.name, p.Evidence, p.Conf)
 			}
 		}
@@ -192,7 +192,7 @@ func TestCallsOfModulesArePasses(t *testing.T) {
 			t.Errorf("%s: %d passes %s, want %s", c.name, len(passes), got, c.want)
 		}
 		for _, p := range passes {
-			if p.Evidence != "module" || p.Conf != 1 || found.Confidence != 1 || found.Passes != len(passes) {
+			if p.Evidence != RungModule || p.Conf != 1 || found.Confidence != 1 || found.Passes != len(passes) {
 				t.Errorf("%s: %s, %v; %d passes rest on %+v", c.name, p.Evidence, p.Conf, len(passes), found)
 			}
 		}

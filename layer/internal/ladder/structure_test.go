@@ -104,7 +104,7 @@ func TestPassesByAnchors(t *testing.T) {
 		w, kernels := lettered(c.kernels)
 		m := &Model{UseAnchors: true, Blocks: c.blocks, Layers: 2}
 		m.IsAnchor, _ = w.FindAnchors("kernel_A")
-		if _, per, kind := w.longComb(kernels, w.sequenceOf(kernels), m); (kind == "anchor") != (c.want != "") || kind == "anchor" && per != 2*c.blocks {
+		if _, per, kind := w.longComb(kernels, w.sequenceOf(kernels), m); (kind == RungAnchor) != (c.want != "") || kind == RungAnchor && per != 2*c.blocks {
 			t.Errorf("%s, %d in a layer: %q, %d a pass, want %q", c.kernels, c.blocks, kind, per, c.want)
 		}
 	}
