@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/profile/internal/document"
-	"github.com/llmstrata/strata/profile/internal/quant"
 )
 
 // Quantization is how a checkpoint stores its weights.
@@ -207,7 +206,7 @@ func (c *Config) quantization(f *fields) error {
 	}
 	method, _ := q.Text("quant_method")
 	c.Quantization = &Quantization{Method: method}
-	c.Quantization.DType = quant.DType(q, method)
+	c.Quantization.DType = weightType(q, method)
 	if b, ok, err := q.Ints("weight_block_size", 1, maxSize); err == nil && ok {
 		c.Quantization.Block = b
 	}

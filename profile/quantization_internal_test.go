@@ -1,10 +1,9 @@
-package quant_test
+package profile
 
 import (
 	"testing"
 
 	"github.com/llmstrata/strata/profile/internal/document"
-	"github.com/llmstrata/strata/profile/internal/quant"
 )
 
 func TestTypesOfWeights(t *testing.T) {
@@ -21,7 +20,7 @@ func TestTypesOfWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := quant.DType(o, c.method); got != c.want {
+		if got := weightType(o, c.method); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.method, c.config, got, c.want)
 		}
 	}

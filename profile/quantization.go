@@ -1,4 +1,4 @@
-package quant
+package profile
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// DType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4", "int4"; "" where it does not
+// weightType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4", "int4"; "" where it does not
 // tell.
-func DType(q document.Object, method string) string {
+func weightType(q document.Object, method string) string {
 	algo, _ := q.Text("quant_algo") // ModelOpt
 	fmtName, _ := q.Text("fmt")
 	said := strings.ToLower(method + " " + algo + " " + fmtName)
