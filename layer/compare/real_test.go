@@ -140,7 +140,7 @@ func TestKernelTimesAreRawSums(t *testing.T) {
 					launches[k.Name] += []float64{k.LaunchesA, k.LaunchesB}[i]
 					sum += []time.Duration{k.A, k.B}[i]
 				}
-				if row.Class != "waiting" && len(row.Kernels) > 0 {
+				if row.Class != compare.Waiting && len(row.Kernels) > 0 {
 					if kernel := []time.Duration{row.KernelA, row.KernelB}[i]; (kernel - sum).Abs() > time.Duration(len(row.Kernels)) {
 						t.Errorf("%s: kernels of %s add up to %v, the row has %v", file, row.Operator, sum, kernel)
 					}
