@@ -22,15 +22,17 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestAnalysesAgree: on every shared trace and on generated ones, report, triage, host, speed of light and comparison state the
-// same stage, steps, idle time, busy time and exposure for the same thing, and a finding above a percent of a step is in the
-// report with the figures that its analysis gave it.
+// TestAnalysesAgree: on every shared trace and on generated ones, report, triage, host, speed of light and comparison
+// state the same stage, steps, idle time, busy time and exposure for the same thing, and a finding above a percent of
+// a step is in the report with the figures that its analysis gave it.
 func TestAnalysesAgree(t *testing.T) {
 	checked := 0
 	for name, c := range map[string]gen.Config{
-		"prefill and decode": {Seed: 11, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(8, gen.Layer{}), Hidden: 2048},
+		"prefill and decode": {Seed: 11, Stacks: true,
+			Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(8, gen.Layer{}), Hidden: 2048},
 			Passes: []gen.Pass{{Prefills: 1, Tokens: 512}, {Decodes: 4}, {Decodes: 4}, {Decodes: 4}}},
-		"decode": {Seed: 12, Arch: gen.Arch{Family: "Qwen3", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 1024}, Passes: []gen.Pass{{Decodes: 8}, {Decodes: 8}}},
+		"decode": {Seed: 12, Arch: gen.Arch{Family: "Qwen3", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 1024},
+			Passes: []gen.Pass{{Decodes: 8}, {Decodes: 8}}},
 	} {
 		var b bytes.Buffer
 		if err := gen.Write(&b, c); err != nil {
@@ -78,7 +80,8 @@ func agreeOn(t *testing.T, path string) {
 		return // the report is about one of them
 	}
 	d := &a.Devices[0]
-	g, err := triage.Analyze(t.Context(), triage.Input{Formal: []*layer.Analysis{a}, FormalPaths: []string{path}}, triage.Options{})
+	g, err := triage.Analyze(t.Context(), triage.Input{Formal: []*layer.Analysis{a}, FormalPaths: []string{path}},
+		triage.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -92,7 +95,8 @@ func agreeOn(t *testing.T, path string) {
 }
 
 // sameSteps: the time of all steps, and how much of it is idle.
-func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *triage.Report, h *hostoverhead.Verdict) {
+func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *triage.Report,
+	h *hostoverhead.Verdict) {
 	t.Helper()
 	var wall, idle time.Duration
 	for _, s := range d.Steps() {
@@ -115,8 +119,10 @@ func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *
 	for i := range g.Stages {
 		e := g.Stages[i].Exposure
 		span, alone = span+time.Duration(e.WallNS), alone+time.Duration(e.IdleNS)
-		if share := 100 * float64(e.IdleNS) / float64(e.WallNS); e.WallNS > 0 && math.Abs(share-g.Stages[i].IdlePct) > 1e-3 {
-			t.Errorf("%s, %s: idle %v %% in the head, %v %% in the exposure", name, g.Stages[i].Stage, g.Stages[i].IdlePct, share)
+		if share := 100 * float64(e.IdleNS) / float64(e.WallNS); e.WallNS > 0 &&
+			math.Abs(share-g.Stages[i].IdlePct) > 1e-3 {
+			t.Errorf("%s, %s: idle %v %% in the head, %v %% in the exposure", name, g.Stages[i].Stage,
+				g.Stages[i].IdlePct, share)
 		}
 	}
 	if span != wall || alone != idle {
@@ -125,7 +131,8 @@ func sameSteps(t *testing.T, name string, r *strata.Report, d *layer.Device, g *
 	if len(h.Ranks) == 1 && len(d.Passes) > 0 {
 		x := &h.Ranks[0].Headroom
 		if time.Duration(x.WallNS) != wall || time.Duration(x.IdleNS) != idle || x.BusyNS+x.IdleNS != x.WallNS {
-			t.Errorf("%s: host has %v of %v idle, the timeline %v of %v", name, time.Duration(x.IdleNS), time.Duration(x.WallNS), idle, wall)
+			t.Errorf("%s: host has %v of %v idle, the timeline %v of %v", name, time.Duration(x.IdleNS),
+				time.Duration(x.WallNS), idle, wall)
 		}
 		var caused int64
 		for _, c := range h.Ranks[0].Idle {
@@ -143,13 +150,16 @@ func samePasses(ctx context.Context, t *testing.T, name string, r *strata.Report
 	d := &a.Devices[0]
 	for _, p := range r.Passes {
 		if f := &d.Passes[p.Index]; p.Stage != f.Stage || p.Tokens != f.Tokens || p.Batch != f.Batch {
-			t.Errorf("%s, pass %d: the report has %s %d %d, layer %s %d %d", name, p.Index, p.Stage, p.Tokens, p.Batch, f.Stage, f.Tokens, f.Batch)
+			t.Errorf("%s, pass %d: the report has %s %d %d, layer %s %d %d", name, p.Index, p.Stage, p.Tokens, p.Batch,
+				f.Stage, f.Tokens, f.Batch)
 		}
 	}
 	if run, err := compare.Measure(ctx, a); err == nil {
 		for i := range run.Passes {
-			if p := &run.Passes[i]; p.Index < len(r.Passes) && (p.Stage != r.Passes[p.Index].Stage || p.Wall != r.Passes[p.Index].Wall) {
-				t.Errorf("%s, pass %d: compare has %s of %v, the report %s of %v", name, p.Index, p.Stage, p.Wall, r.Passes[p.Index].Stage, r.Passes[p.Index].Wall)
+			if p := &run.Passes[i]; p.Index < len(r.Passes) &&
+				(p.Stage != r.Passes[p.Index].Stage || p.Wall != r.Passes[p.Index].Wall) {
+				t.Errorf("%s, pass %d: compare has %s of %v, the report %s of %v", name, p.Index, p.Stage, p.Wall,
+					r.Passes[p.Index].Stage, r.Passes[p.Index].Wall)
 			}
 		}
 	}
@@ -175,20 +185,24 @@ func sameFindings(t *testing.T, name string, r *strata.Report, g *triage.Report,
 		}
 		found := false
 		for _, got := range r.Findings {
-			found = found || got.Kind == want.Kind && got.Cause == want.Cause && got.Code == want.Code && got.Stage == want.Stage && got.Size == want.Size
+			found = found || got.Kind == want.Kind && got.Cause == want.Cause && got.Code == want.Code &&
+				got.Stage == want.Stage && got.Size == want.Size
 		}
 		if !found {
-			t.Errorf("%s: not in the report: %s %s, %v, %.1f %% %s", name, want.Kind, want.Code, want.PerStep, 100*want.Share, want.Of.Title())
+			t.Errorf("%s: not in the report: %s %s, %v, %.1f %% %s", name, want.Kind, want.Code, want.PerStep,
+				100*want.Share, want.Of.Title())
 		}
 	}
 	for _, s := range g.Stages {
 		for _, row := range s.Exposure.Rows {
 			found := s.Exposure.WallNS == 0
 			for _, e := range r.Exposure {
-				found = found || e.Stage == s.PassStage && e.Category == row.Category && math.Abs(100*e.Share-row.ExposedPct) < 1e-3
+				found = found || e.Stage == s.PassStage && e.Category == row.Category &&
+					math.Abs(100*e.Share-row.ExposedPct) < 1e-3
 			}
 			if !found {
-				t.Errorf("%s: the report does not have %.2f %% of %s exposed in %s", name, row.ExposedPct, row.Category, s.Stage)
+				t.Errorf("%s: the report does not have %.2f %% of %s exposed in %s", name, row.ExposedPct, row.Category,
+					s.Stage)
 			}
 		}
 	}

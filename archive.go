@@ -19,7 +19,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// An archive unpacks to at most so many times its size, and to so many bytes; the traces in it, compressed or not, have limits of their own.
+// An archive unpacks to at most so many times its size, and to so many bytes; the traces in it, compressed or not,
+// have limits of their own.
 const (
 	archiveRatio = 1000
 	archiveBytes = 1 << 40
@@ -80,7 +81,8 @@ func (o *Options) unpack(ctx context.Context, path string) (u *unpacker, is bool
 
 // notATrace says that an archive holds no trace.
 func notATrace(path string, files int) error {
-	return fmt.Errorf("strata: %s: %w: a zip or tar archive of %d files, %w", path, trace.ErrFormat, files, trace.ErrNoTrace)
+	return fmt.Errorf("strata: %s: %w: a zip or tar archive of %d files, %w", path, trace.ErrFormat, files,
+		trace.ErrNoTrace)
 }
 
 // eachMember calls f for the files of an archive, with their names.

@@ -71,10 +71,12 @@ func tarred(t *testing.T, packed bool, members ...member) []byte {
 	return b.Bytes()
 }
 
-// TestArchivesAreDirectories: of ranks, and of a trace behind something else; limits hold, nothing is left, and names cannot leave.
+// TestArchivesAreDirectories: of ranks, and of a trace behind something else; limits hold, nothing is left, and names
+// cannot leave.
 func TestArchivesAreDirectories(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()}, member{"run/x-TP-1.trace.json.gz", demo.Trace()}
+	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()},
+		member{"run/x-TP-1.trace.json.gz", demo.Trace()}
 	bomb := member{"a.trace.json", []byte(`{"traceEvents":[` + strings.Repeat(" ", 300<<20) + `]}`)}
 	for name, c := range map[string]struct {
 		text  []byte

@@ -99,7 +99,8 @@ func cancellables(tr *trace.Trace, path string) []cancellable {
 			if err != nil {
 				return err
 			}
-			return nothing(triage.Analyze(ctx, triage.Input{Formal: []*layer.Analysis{a}, Mapping: []*layer.Analysis{a}}, triage.Options{}))
+			return nothing(triage.Analyze(ctx, triage.Input{Formal: []*layer.Analysis{a},
+				Mapping: []*layer.Analysis{a}}, triage.Options{}))
 		}},
 		{"hostoverhead.Analyze", func(ctx context.Context) error {
 			return nothing(hostoverhead.Analyze(ctx, []*layer.Analysis{a, a}, hostoverhead.Options{}))
@@ -360,7 +361,8 @@ func TestCancelledBeforeTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("Detect = %v, want context.Canceled", err)
 	}
 }

@@ -47,14 +47,16 @@ func Example() {
 	}
 	for _, stage := range report.Stages {
 		top := stage.Kernels[0]
-		fmt.Printf("%s: %s, %.1f%% of the GPU's time, from %s\n", stage.Stage, top.Kernel, top.SharePct, top.Locations[0].Location)
+		fmt.Printf("%s: %s, %.1f%% of the GPU's time, from %s\n", stage.Stage, top.Kernel, top.SharePct,
+			top.Locations[0].Location)
 	}
 
 	host, err := hostoverhead.Analyze(ctx, []*layer.Analysis{layers}, hostoverhead.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("host bound: %s (confidence %s), at most %.2f times faster without it\n", host.Verdict, host.Confidence, host.Headroom.AtMost)
+	fmt.Printf("host bound: %s (confidence %s), at most %.2f times faster without it\n", host.Verdict, host.Confidence,
+		host.Headroom.AtMost)
 
 	// Output:
 	// health: ok
@@ -76,7 +78,8 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	for _, part := range rec.Parts {
-		fmt.Println(part.Trace.Meta().Source, part.Trace.Len(event.LaneGPU), "GPU activities, health", part.Trace.Health().Status)
+		fmt.Println(part.Trace.Meta().Source, part.Trace.Len(event.LaneGPU), "GPU activities, health",
+			part.Trace.Health().Status)
 	}
 	fmt.Println(len(rec.NotRead), "files were found beside it and not read")
 	// Output:

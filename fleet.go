@@ -54,8 +54,8 @@ func (r *Ranks) Files() (n int) {
 // digestSuffix is that of files of digests.
 const digestSuffix = ".ndjson"
 
-// FindRanks looks through directories, archives, patterns and files for the traces of ranks and their digests, which end in .ndjson. It
-// reads none of them. The caller must close the result.
+// FindRanks looks through directories, archives, patterns and files for the traces of ranks and their digests, which
+// end in .ndjson. It reads none of them. The caller must close the result.
 func FindRanks(ctx context.Context, paths []string, o Options) (*Ranks, error) {
 	r := &Ranks{Name: strings.Join(paths, " "), several: len(paths) > 1}
 	var named []trace.File // one by one: of one folder
@@ -68,7 +68,8 @@ func FindRanks(ctx context.Context, paths []string, o Options) (*Ranks, error) {
 	if len(named) > 0 {
 		root := filepath.Dir(named[0].Path)
 		for _, f := range named[1:] {
-			for root != "." && root != filepath.Dir(root) && !strings.HasPrefix(f.Path, root+string(filepath.Separator)) {
+			for root != "." && root != filepath.Dir(root) &&
+				!strings.HasPrefix(f.Path, root+string(filepath.Separator)) {
 				root = filepath.Dir(root)
 			}
 		}
@@ -132,7 +133,8 @@ func (r *Ranks) find(ctx context.Context, path string, o *Options, named *[]trac
 	return nil
 }
 
-// DigestOptions say how digests are made. The zero value reads everything, as many files at once as there are processors.
+// DigestOptions say how digests are made. The zero value reads everything, as many files at once as there are
+// processors.
 type DigestOptions struct {
 	// Open says how traces are read, Layers what is known about the model.
 	Open   Options
@@ -141,7 +143,8 @@ type DigestOptions struct {
 	Commit, Date string
 	// Keep is a directory for digests: a file whose digest there is newer is not read again. "": none.
 	Keep string
-	// Shard and Shards leave all files out but every Shards-th, beginning with number Shard. Shards 0: none are left out.
+	// Shard and Shards leave all files out but every Shards-th, beginning with number Shard. Shards 0: none are left
+	// out.
 	Shard, Shards int
 	// Progress is told after each file how many of how many are done. Nil: nobody is.
 	Progress func(done, total int)
@@ -160,9 +163,9 @@ type job struct {
 	file trace.File
 }
 
-// EachRun makes the digests of all files and gives take those of each recording together, one recording after the other, in the order of
-// ranks. A file that cannot be read is a digest that says why. Memory follows the files that are read at the same time, and the
-// digests of one recording.
+// EachRun makes the digests of all files and gives take those of each recording together, one recording after the
+// other, in the order of ranks. A file that cannot be read is a digest that says why. Memory follows the files that
+// are read at the same time, and the digests of one recording.
 func (r *Ranks) EachRun(ctx context.Context, o DigestOptions, take func([]fleet.Rank) error) error {
 	var jobs []job
 	n := 0
@@ -222,7 +225,8 @@ func (o *DigestOptions) ranksOf(ctx context.Context, j job) (list []fleet.Rank, 
 	if o.Keep != "" {
 		kept = filepath.Join(o.Keep, url.PathEscape(j.name+"/"+filepath.Base(j.file.Path))+digestSuffix)
 		if info, err := os.Stat(kept); err == nil && info.ModTime().After(j.file.ModTime) {
-			if err := readDigests(kept, func(r fleet.Rank) error { list = append(list, r); return nil }); err == nil && len(list) > 0 {
+			if err := readDigests(kept, func(r fleet.Rank) error { list = append(list, r); return nil }); err == nil &&
+				len(list) > 0 {
 				return list, nil
 			}
 			list = nil // one that is damaged is made again

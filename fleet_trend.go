@@ -13,8 +13,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Trend finds what changed over the runs whose digests were named: those of one recording, date and commit are a run. Traces are not read. The error
-// wraps [fleet.ErrDigest] for a digest without a date, and what [compare.NewTrend] returns.
+// Trend finds what changed over the runs whose digests were named: those of one recording, date and commit are a run.
+// Traces are not read. The error wraps [fleet.ErrDigest] for a digest without a date, and what [compare.NewTrend]
+// returns.
 func (r *Ranks) Trend(ctx context.Context) (*compare.Trend, error) {
 	type key struct{ date, commit, run string }
 	sets := map[key]*fleet.Set{}
@@ -53,7 +54,8 @@ func (r *Ranks) Trend(ctx context.Context) (*compare.Trend, error) {
 		runs = append(runs, run)
 	}
 	slices.SortFunc(runs, func(a, b compare.TrendRun) int {
-		return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Run.Trace, b.Run.Trace))
+		return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.Commit, b.Commit),
+			cmp.Compare(a.Run.Trace, b.Run.Trace))
 	})
 	return compare.NewTrend(ctx, runs)
 }
@@ -66,7 +68,8 @@ const (
 
 // runOfDigest is a rank as a comparison takes it: its operators, what it exchanges, and idle time.
 func runOfDigest(r *fleet.Rank) compare.Run {
-	run := compare.Run{Trace: r.File, Rank: max(r.Rank, r.NameRank, 0), Framework: r.Framework, GPU: r.GPU, Health: string(r.Health), Passes: []compare.Pass{}}
+	run := compare.Run{Trace: r.File, Rank: max(r.Rank, r.NameRank, 0), Framework: r.Framework, GPU: r.GPU,
+		Health: string(r.Health), Passes: []compare.Pass{}}
 	at := map[string]int{}
 	for i := range r.Steps {
 		for _, o := range r.Steps[i].Operators {
@@ -95,7 +98,8 @@ func runOfDigest(r *fleet.Rank) compare.Run {
 		for _, ns := range s.Took {
 			times[at[exchanges]] += time.Duration(ns)
 		}
-		p := compare.Pass{Index: i, Model: trace.None, Stage: s.Stage, Batch: s.Requests, Tokens: s.Tokens, Start: s.Start, Wall: time.Duration(s.Wall), Followed: i+1 < len(r.Steps),
+		p := compare.Pass{Index: i, Model: trace.None, Stage: s.Stage, Batch: s.Requests, Tokens: s.Tokens,
+			Start: s.Start, Wall: time.Duration(s.Wall), Followed: i+1 < len(r.Steps),
 			First: i > 0 && s.Stage != r.Steps[i-1].Stage}
 		if s.Partial {
 			p.Partial = "window"

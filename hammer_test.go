@@ -73,16 +73,19 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 	uses := []func(*trace.Trace, *layer.Device) any{
 		func(tr *trace.Trace, _ *layer.Device) any { return linkSum(tr) },
 		func(_ *trace.Trace, d *layer.Device) any {
-			v, err := hostoverhead.Analyze(context.Background(), []*layer.Analysis{d.Analysis()}, hostoverhead.Options{})
+			v, err := hostoverhead.Analyze(context.Background(), []*layer.Analysis{d.Analysis()},
+				hostoverhead.Options{})
 			return []any{v, err}
 		},
 		func(_ *trace.Trace, d *layer.Device) any {
 			r, err := hostoverhead.Breakdown(context.Background(), d.Analysis(), hostoverhead.BreakdownOptions{})
-			c, cerr := hostoverhead.Compare(context.Background(), d.Analysis(), d.Analysis(), hostoverhead.BreakdownOptions{})
+			c, cerr := hostoverhead.Compare(context.Background(), d.Analysis(), d.Analysis(),
+				hostoverhead.BreakdownOptions{})
 			return []any{r, err, c, cerr}
 		},
 		func(_ *trace.Trace, dev *layer.Device) any {
-			v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{dev.Analysis(), dev.Analysis()}, hostoverhead.Options{})
+			v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{dev.Analysis(), dev.Analysis()},
+				hostoverhead.Options{})
 			return []any{v, err}
 		},
 		func(tr *trace.Trace, _ *layer.Device) any { // as its own mapping
@@ -110,7 +113,8 @@ func hammer(t *testing.T, rounds int, open func() (*trace.Trace, error)) {
 		func(tr *trace.Trace, d *layer.Device) any {
 			r, err := roofline.Analyze(ctx, d.Analysis(), roofline.Options{Device: "H100"})
 			m, merr := compare.Measure(ctx, d.Analysis())
-			rep, rerr := strata.Analyze(ctx, &strata.Recording{Name: "x", Parts: []strata.Part{{File: trace.File{Path: "x"}, Trace: tr}}}, strata.ReportOptions{})
+			rep, rerr := strata.Analyze(ctx, &strata.Recording{Name: "x",
+				Parts: []strata.Part{{File: trace.File{Path: "x"}, Trace: tr}}}, strata.ReportOptions{})
 			return []any{r, err, m, merr, rep, rerr}
 		},
 		func(_ *trace.Trace, a *layer.Device) any {
@@ -178,7 +182,8 @@ func TestRanksInParallel(t *testing.T) {
 	for r := range ranks {
 		cfg := gen.Config{
 			Seed: uint64(r + 1), Arch: gen.Arch{Layers: gen.Uniform(2, gen.Layer{FFN: gen.Dense})},
-			Passes:  []gen.Pass{{Mode: gen.Eager, Decodes: 2, Context: 64}, {Mode: gen.FullGraph, Decodes: 2, Context: 64}},
+			Passes: []gen.Pass{{Mode: gen.Eager, Decodes: 2, Context: 64},
+				{Mode: gen.FullGraph, Decodes: 2, Context: 64}},
 			Dialect: gen.SGLang, TP: ranks, Rank: r,
 		}
 		path := filepath.Join(dir, fmt.Sprintf("1-TP-%d.trace.json", r))
@@ -238,7 +243,8 @@ func linkSum(tr *trace.Trace) uint64 {
 	for _, lane := range whole.Lanes {
 		for e := range tr.Events(lane) {
 			mix(uint64(e.Start()))
-			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(), tr.Innermost(event.LaneAnnotation, e.Thread(), e.Start())} {
+			for _, x := range []trace.Event{e.Launch(), e.Op(), e.Frame(), e.Parent(),
+				tr.Innermost(event.LaneAnnotation, e.Thread(), e.Start())} {
 				mix(uint64(x.ID()))
 			}
 			for a := range e.Activities() {
@@ -248,7 +254,8 @@ func linkSum(tr *trace.Trace) uint64 {
 				mix(uint64(f.ID()))
 			}
 			mix(uint64(e.Data().Correlation) + e.Data().GraphID + uint64(e.Data().Bytes))
-			mix(uint64(len(e.Name()) + len(e.Shape()) + len(e.Data().Args) + len(e.Data().Category) + len(e.Data().Domain)))
+			mix(uint64(len(e.Name()) + len(e.Shape()) + len(e.Data().Args) + len(e.Data().Category) +
+				len(e.Data().Domain)))
 		}
 		for th := range len(tr.Threads()) {
 			for e := range tr.OnThread(lane, trace.ThreadIndex(th)) {

@@ -61,7 +61,9 @@ func addHealth(p *page.Page, h trace.Health) {
 // draw is the timeline of a GPU.
 func draw(d *layer.Device, name string, gaps []hostoverhead.Gap, passes []int) *page.Timeline {
 	t := d.Analysis().Trace()
-	return page.FromDevice(d, page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(name), Waits: waits(gaps), Passes: passes, Source: sourceLines(d.Analysis()), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }})
+	return page.FromDevice(d, page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(name), Waits: waits(gaps),
+		Passes: passes, Source: sourceLines(d.Analysis()),
+		Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }})
 }
 
 // gapsOf are the explained idle times of a GPU; none where the host cannot be judged.
@@ -108,9 +110,11 @@ func sourceLines(a *layer.Analysis) func(layer.Kernel) string {
 	}
 }
 
-// WriteLayersHTML writes the page of the passes and layers of a GPU: pass is the one whose layers are drawn, [trace.None]
-// for the steady one. light adds what its operators should take; nil for none. name is what the trace is called.
-func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int, light *roofline.Report, name string) error {
+// WriteLayersHTML writes the page of the passes and layers of a GPU: pass is the one whose layers are drawn,
+// [trace.None] for the steady one. light adds what its operators should take; nil for none. name is what the trace is
+// called.
+func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int, light *roofline.Report,
+	name string) error {
 	p := newPage("layers", name, d)
 	if pass == trace.None {
 		pass = d.Steady.Pass
@@ -120,7 +124,8 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %s (confidence %s)", e.For, e.Detail, table.Fixed(e.Confidence, 2)))
 	}
 	p.Verdict = many(len(d.Passes), "pass", "passes") + " of " + many(d.NumLayers, "layer", "layers")
-	p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(pass, 0)})}})
+	p.Sections = append(p.Sections, page.Section{ID: "timeline",
+		Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(pass, 0)})}})
 	if pass != trace.None {
 		f, err := d.Pass(pass)
 		if err != nil {
@@ -128,7 +133,9 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		}
 		p.Verdict += fmt.Sprintf("; pass %d, %s, takes %s", pass, f.Stage.Info().Title, table.Duration(f.Wall()))
 		if h := page.FromLayers(d, pass); h != nil {
-			p.Sections = append(p.Sections, page.Section{ID: "layers", Title: "Which layer is different", Text: "Colour is time against the median of that operator over layers of the same type.", Heats: []*page.Heat{h}})
+			p.Sections = append(p.Sections, page.Section{ID: "layers", Title: "Which layer is different",
+				Text:  "Colour is time against the median of that operator over layers of the same type.",
+				Heats: []*page.Heat{h}})
 		}
 		p.Sections = append(p.Sections, section("layer-list", "Layers", layerTable(d, pass)))
 	}
@@ -136,28 +143,40 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		p.Sections = append(p.Sections, lightSections(light)...)
 		p.Notes = append(p.Notes, light.Notes...)
 	}
-	p.Sections = append(p.Sections, section("kernels", "Kernels", kernelTable([]*layer.Device{d})), section("passes", "Passes", devicePasses(d)))
+	p.Sections = append(p.Sections, section("kernels", "Kernels", kernelTable([]*layer.Device{d})),
+		section("passes", "Passes", devicePasses(d)))
 	return p.Write(w)
 }
 
 func layerTable(d *layer.Device, pass int) page.Table {
 	p := &d.Passes[pass]
-	tab := page.Table{Caption: fmt.Sprintf("Layers of pass %d", pass), FoldAfter: shownRows, Columns: []page.Column{{Title: "Layer", Numeric: true}, {Title: "Type", Filter: true}, {Title: "Wall", Numeric: true},
-		{Title: "Sum of kernels", Numeric: true}, {Title: "Kernels", Numeric: true}, {Title: "Perfetto"}}}
+	tab := page.Table{Caption: fmt.Sprintf("Layers of pass %d", pass), FoldAfter: shownRows,
+		Columns: []page.Column{{Title: "Layer", Numeric: true}, {Title: "Type", Filter: true},
+			{Title: "Wall", Numeric: true},
+			{Title: "Sum of kernels", Numeric: true}, {Title: "Kernels", Numeric: true}, {Title: "Perfetto"}}}
 	for _, l := range p.Layers() {
 		n := p.LayerNumber(l.Index)
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(n), Sort: float64(n)}, {Text: l.Type}, took(l.Wall), took(l.Sum), count(int64(len(l.Kernels))), perfettoCell(d.Analysis().Trace(), l.Start, l.End)}})
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(n), Sort: float64(n)},
+			{Text: l.Type}, took(l.Wall), took(l.Sum), count(int64(len(l.Kernels))),
+			perfettoCell(d.Analysis().Trace(), l.Start, l.End)}})
 	}
 	return tab
 }
 
 func devicePasses(d *layer.Device) page.Table {
-	tab := page.Table{Caption: "All passes", Folded: len(d.Passes) > shownRows, Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Stage", Filter: true}, {Title: "Start", Numeric: true}, {Title: "Wall", Numeric: true},
-		{Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true}, {Title: "Kernels", Numeric: true}, {Title: "Confidence", Numeric: true}, {Title: "Note", Prose: true}, {Title: "Perfetto"}}}
+	tab := page.Table{Caption: "All passes", Folded: len(d.Passes) > shownRows,
+		Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Stage", Filter: true},
+			{Title: "Start", Numeric: true}, {Title: "Wall", Numeric: true},
+			{Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true},
+			{Title: "Kernels", Numeric: true}, {Title: "Confidence", Numeric: true}, {Title: "Note", Prose: true},
+			{Title: "Perfetto"}}}
 	for i := range d.Passes {
 		f := &d.Passes[i]
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(i), Sort: float64(i), Strong: i == d.Steady.Pass}, {Text: string(f.Stage)}, took(time.Duration(f.Start)), took(f.Wall()), count(int64(f.Batch)), count(f.Tokens),
-			count(int64(f.NumLayers)), count(int64(f.Kernels)), number(f.Confidence, 2), {Text: f.Note}, perfettoCell(d.Analysis().Trace(), f.Start, f.End)}})
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(i), Sort: float64(i),
+			Strong: i == d.Steady.Pass}, {Text: string(f.Stage)}, took(time.Duration(f.Start)), took(f.Wall()),
+			count(int64(f.Batch)), count(f.Tokens),
+			count(int64(f.NumLayers)), count(int64(f.Kernels)), number(f.Confidence, 2), {Text: f.Note},
+			perfettoCell(d.Analysis().Trace(), f.Start, f.End)}})
 	}
 	return tab
 }
@@ -176,13 +195,15 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 	if typical := r.Typical(); len(typical) > 0 && typical[0].Floor > 0 {
 		t := typical[0]
 		if t.Wall > 0 {
-			p.Verdict = fmt.Sprintf("A %s takes %s; the GPU needs at least %s of it (%s).", t.Stage.Info().Step, table.Duration(t.Wall), table.Duration(t.Floor), table.Pct(100*float64(t.Floor)/float64(t.Wall), 1))
+			p.Verdict = fmt.Sprintf("A %s takes %s; the GPU needs at least %s of it (%s).", t.Stage.Info().Step,
+				table.Duration(t.Wall), table.Duration(t.Floor), table.Pct(100*float64(t.Floor)/float64(t.Wall), 1))
 		} else {
 			p.Verdict = fmt.Sprintf("A %s needs at least %s.", t.Stage.Info().Step, table.Duration(t.Floor))
 		}
 	}
 	if d != nil && d.NumKernels() > 0 {
-		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
+		p.Sections = append(p.Sections, page.Section{ID: "timeline",
+			Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
 	}
 	p.Sections = append(p.Sections, lightSections(r)...)
 	return p.Write(w)
@@ -191,9 +212,13 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 // lightSections are where a step goes, operators against the GPU, and the cost per token.
 func lightSections(r *roofline.Report) []page.Section {
 	out := []page.Section{waterfalls(r)}
-	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: 2 * shownRows, Columns: []page.Column{{Title: "Layer type", Filter: true}, {Title: "Operator"}, {Title: "Layers", Numeric: true},
-		{Title: "M", Numeric: true}, {Title: "N", Numeric: true}, {Title: "K", Numeric: true}, {Title: "GFLOP", Numeric: true}, {Title: "MB", Numeric: true}, {Title: "Time", Numeric: true},
-		{Title: "Floor", Numeric: true}, {Title: "Bound", Filter: true}, {Title: "% of peak", Numeric: true}, {Title: "Remark", Prose: true}}}
+	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: 2 * shownRows,
+		Columns: []page.Column{{Title: "Layer type", Filter: true}, {Title: "Operator"},
+			{Title: "Layers", Numeric: true},
+			{Title: "M", Numeric: true}, {Title: "N", Numeric: true}, {Title: "K", Numeric: true},
+			{Title: "GFLOP", Numeric: true}, {Title: "MB", Numeric: true}, {Title: "Time", Numeric: true},
+			{Title: "Floor", Numeric: true}, {Title: "Bound", Filter: true}, {Title: "% of peak", Numeric: true},
+			{Title: "Remark", Prose: true}}}
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		peak := page.Cell{Text: table.None, Sort: -1}
@@ -201,16 +226,23 @@ func lightSections(r *roofline.Report) []page.Section {
 			peak = number(100*o.PeakShare, 0)
 			peak.Bar = o.PeakShare
 		}
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: o.LayerType}, {Text: o.Operator, Find: o.Operator}, count(int64(o.Count)), size(o.M), size(o.N), size(o.K), number(o.GFLOP, 1),
-			number(float64(o.Bytes)/1e6, 1), knownTime(o.Time), knownTime(o.Floor), {Text: fmt.Sprint(o.Bound)}, peak, {Text: o.Note}}})
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: o.LayerType},
+			{Text: o.Operator, Find: o.Operator}, count(int64(o.Count)), size(o.M), size(o.N), size(o.K),
+			number(o.GFLOP, 1),
+			number(float64(o.Bytes)/1e6, 1), knownTime(o.Time), knownTime(o.Floor), {Text: fmt.Sprint(o.Bound)}, peak,
+			{Text: o.Note}}})
 	}
 	return append(out, section("operators", "Operators", tab), costs(r))
 }
 
 // costs are what a token and a request cost.
 func costs(r *roofline.Report) page.Section {
-	cost := page.Table{Caption: "Cost per token, by stage and requests", Columns: []page.Column{{Title: "Stage"}, {Title: "Requests", Numeric: true}, {Title: "Passes", Numeric: true}, {Title: "Tokens", Numeric: true},
-		{Title: "Time", Numeric: true}, {Title: "Per token", Numeric: true}, {Title: "Per request", Numeric: true}, {Title: "% of floor", Numeric: true}, {Title: "% padding", Numeric: true}, {Title: "Prefill tax per step", Numeric: true}}}
+	cost := page.Table{Caption: "Cost per token, by stage and requests",
+		Columns: []page.Column{{Title: "Stage"}, {Title: "Requests", Numeric: true}, {Title: "Passes", Numeric: true},
+			{Title: "Tokens", Numeric: true},
+			{Title: "Time", Numeric: true}, {Title: "Per token", Numeric: true}, {Title: "Per request", Numeric: true},
+			{Title: "% of floor", Numeric: true}, {Title: "% padding", Numeric: true},
+			{Title: "Prefill tax per step", Numeric: true}}}
 	share := func(part, whole float64) page.Cell {
 		if whole <= 0 {
 			return page.Cell{Text: table.None, Sort: -1}
@@ -226,8 +258,11 @@ func costs(r *roofline.Report) page.Section {
 		if b.Taxed > 0 {
 			tax = took(b.Tax / time.Duration(b.Taxed))
 		}
-		cost.Rows = append(cost.Rows, page.Row{Cells: []page.Cell{{Text: string(b.Stage)}, {Text: table.Span(b.From, b.To), Sort: float64(b.From)}, count(int64(b.Passes)), count(b.Tokens), took(b.Wall),
-			knownTime(b.PerToken), knownTime(b.PerRequest), share(float64(b.Floor), float64(b.Floored)), share(float64(b.Rows-b.Asked), float64(b.Rows)), tax}})
+		cost.Rows = append(cost.Rows, page.Row{Cells: []page.Cell{{Text: string(b.Stage)},
+			{Text: table.Span(b.From, b.To), Sort: float64(b.From)}, count(int64(b.Passes)), count(b.Tokens),
+			took(b.Wall),
+			knownTime(b.PerToken), knownTime(b.PerRequest), share(float64(b.Floor), float64(b.Floored)),
+			share(float64(b.Rows-b.Asked), float64(b.Rows)), tax}})
 	}
 	return section("cost", "Cost per token", cost)
 }
@@ -241,13 +276,15 @@ func size(n int64) page.Cell {
 
 // WriteHostHTML writes the page of a host verdict: the idle time of the deciding GPU by cause, in its timeline and as a
 // ledger. ranks are those that were judged.
-func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis, name string) error {
+func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis,
+	name string) error {
 	var d *layer.Device
 	var decides *hostoverhead.RankVerdict
 	if v.Deciding >= 0 && v.Deciding < len(v.Ranks) {
 		decides = &v.Ranks[v.Deciding]
 		if decides.File >= 0 && decides.File < len(ranks) {
-			d, _ = ranks[decides.File].Device(&decides.Device) // nil where the verdict is of other ranks: the page has no timeline then
+			// nil where the verdict is of other ranks: the page has no timeline then
+			d, _ = ranks[decides.File].Device(&decides.Device)
 		}
 	}
 	p := newPage("host", name, d)
@@ -256,18 +293,27 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 		p.Notes = append(p.Notes, x.Message)
 	}
 	if h := &v.Headroom; h.WallNS > 0 {
-		p.Figures = []page.Figure{{Value: table.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)}, {Value: table.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"}, {Value: table.Duration(time.Duration(h.IdleNS)), Name: "idle"}, {Value: table.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
+		p.Figures = []page.Figure{{Value: table.Duration(time.Duration(h.WallNS)), Name: "in the " + string(v.Basis)},
+			{Value: table.Duration(time.Duration(h.BusyNS)), Name: "GPU busy"},
+			{Value: table.Duration(time.Duration(h.IdleNS)), Name: "idle"},
+			{Value: table.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
 	}
 	if d != nil && decides != nil {
-		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
+		p.Sections = append(p.Sections, page.Section{ID: "timeline",
+			Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
 	}
-	idle := page.Table{Caption: "Idle GPU time by cause", Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "In the window", Numeric: true}, {Title: "In the steps", Numeric: true}, {Title: "% of step time", Numeric: true}, {Title: "Mostly in", Code: true}}}
+	idle := page.Table{Caption: "Idle GPU time by cause",
+		Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "In the window", Numeric: true},
+			{Title: "In the steps", Numeric: true}, {Title: "% of step time", Numeric: true},
+			{Title: "Mostly in", Code: true}}}
 	for _, c := range v.Idle {
 		var lines []string
 		for _, n := range c.Names[:min(len(c.Names), 3)] {
 			lines = append(lines, table.Duration(time.Duration(n.NS))+" "+n.Name)
 		}
-		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(c.Group)}, {Text: fmt.Sprint(c.Cause)}, took(time.Duration(c.NS)), took(time.Duration(c.StepsNS)), number(100*c.Share, 1), {Lines: lines}}})
+		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(c.Group)},
+			{Text: fmt.Sprint(c.Cause)}, took(time.Duration(c.NS)), took(time.Duration(c.StepsNS)),
+			number(100*c.Share, 1), {Lines: lines}}})
 	}
 	p.Sections = append(p.Sections, section("idle", "Where idle time goes", idle))
 	return p.Write(w)
@@ -276,12 +322,15 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 // WriteCompareHTML writes the page of a comparison. a and b are GPUs of the two sides, for the timelines of the first
 // passes that match; nil for none.
 func WriteCompareHTML(ctx context.Context, w io.Writer, r *compare.Report, a, b *layer.Device) error {
-	p := &page.Page{Title: sideName(&r.A) + " and " + sideName(&r.B), Program: "compare", Verdict: r.Text, Colours: map[string]string{}, Notes: append(append([]string{}, r.Notes...), r.Left...), Inputs: []string{r.A.Trace, r.B.Trace}}
+	p := &page.Page{Title: sideName(&r.A) + " and " + sideName(&r.B), Program: "compare", Verdict: r.Text,
+		Colours: map[string]string{}, Notes: append(append([]string{}, r.Notes...), r.Left...),
+		Inputs: []string{r.A.Trace, r.B.Trace}}
 	p.Health.Status = "ok"
 	for _, d := range r.Doubts {
 		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: d.Code, Message: d.Sentence()})
 	}
-	p.Context = []string{"A: " + sideFact(&r.A), "B: " + sideFact(&r.B), fmt.Sprintf("noise between runs %s (%s)", table.Pct(100*r.Floor, 2), r.FloorFrom)}
+	p.Context = []string{"A: " + sideFact(&r.A), "B: " + sideFact(&r.B),
+		fmt.Sprintf("noise between runs %s (%s)", table.Pct(100*r.Floor, 2), r.FloorFrom)}
 	var pair page.Section
 	sides := [...]*compare.Summary{&r.A, &r.B}
 	for i, d := range []*layer.Device{a, b} {
@@ -294,11 +343,15 @@ func WriteCompareHTML(ctx context.Context, w io.Writer, r *compare.Report, a, b 
 		}
 		f := &d.Passes[first]
 		addColours(p, d)
-		pair.Timelines = append(pair.Timelines, page.FromDevice(d, page.Extra{ID: "t" + strconv.Itoa(i), Link: "sides", Label: fmt.Sprintf("%c: %s, pass %d", 'A'+i, f.Stage.Info().Title, f.Index), From: f.Start, To: d.StepEnd(f.Index), Waits: waits(gapsOf(ctx, d)), Source: sourceLines(d.Analysis())}))
+		pair.Timelines = append(pair.Timelines, page.FromDevice(d,
+			page.Extra{ID: "t" + strconv.Itoa(i), Link: "sides",
+				Label: fmt.Sprintf("%c: %s, pass %d", 'A'+i, f.Stage.Info().Title, f.Index), From: f.Start,
+				To: d.StepEnd(f.Index), Waits: waits(gapsOf(ctx, d)), Source: sourceLines(d.Analysis())}))
 	}
 	if len(pair.Timelines) == 2 {
 		page.Align(pair.Timelines)
-		pair.ID, pair.Title, pair.Text = "timeline", "The first matched step of each side", "A above, B below, both from the step's start; they move together."
+		pair.ID, pair.Title, pair.Text = "timeline", "The first matched step of each side",
+			"A above, B below, both from the step's start; they move together."
 		p.Sections = append(p.Sections, pair)
 	}
 	p.Sections = append(p.Sections, compareSections(r)...)
@@ -310,7 +363,9 @@ func sideName(s *compare.Summary) string {
 }
 
 func sideFact(s *compare.Summary) string {
-	parts := []string{sideName(s), fmt.Sprintf("%s in %s", many(s.Passes, fmt.Sprintf("%v pass", s.Stage), fmt.Sprintf("%v passes", s.Stage)), many(s.Runs, "run", "runs"))}
+	parts := []string{sideName(s), fmt.Sprintf("%s in %s",
+		many(s.Passes, fmt.Sprintf("%v pass", s.Stage), fmt.Sprintf("%v passes", s.Stage)),
+		many(s.Runs, "run", "runs"))}
 	if s.Batch >= 0 {
 		parts = append(parts, "batch "+strconv.FormatInt(s.Batch, 10))
 	}
@@ -328,9 +383,11 @@ const fallRows = 14
 
 // compareSections are the waterfall from A to B, its rows, findings and gates.
 func compareSections(r *compare.Report) []page.Section {
-	fall := page.Waterfall{Label: "From a step of A to one of B", Total: table.Duration(r.A.Wall) + " → " + table.Duration(r.B.Wall)}
+	fall := page.Waterfall{Label: "From a step of A to one of B",
+		Total: table.Duration(r.A.Wall) + " → " + table.Duration(r.B.Wall)}
 	at := r.A.Wall
-	fall.Steps = append(fall.Steps, page.Step{Name: "A: " + sideName(&r.A), Value: table.Duration(at), Kind: page.Whole, To: float64(at)})
+	fall.Steps = append(fall.Steps, page.Step{Name: "A: " + sideName(&r.A), Value: table.Duration(at), Kind: page.Whole,
+		To: float64(at)})
 	step := func(name string, delta time.Duration) {
 		if delta == 0 {
 			return
@@ -339,7 +396,8 @@ func compareSections(r *compare.Report) []page.Section {
 		if delta < 0 {
 			kind, sign = page.Faster, "−"
 		}
-		fall.Steps = append(fall.Steps, page.Step{Name: name, Value: sign + table.Duration(max(delta, -delta)), Kind: kind, From: float64(min(at, at+delta)), To: float64(max(at, at+delta))})
+		fall.Steps = append(fall.Steps, page.Step{Name: name, Value: sign + table.Duration(max(delta, -delta)),
+			Kind: kind, From: float64(min(at, at+delta)), To: float64(max(at, at+delta))})
 		at += delta
 	}
 	var rest time.Duration
@@ -351,28 +409,37 @@ func compareSections(r *compare.Report) []page.Section {
 		step(r.Rows[i].Operator, r.Rows[i].Delta)
 	}
 	step("all others", rest)
-	fall.Steps = append(fall.Steps, page.Step{Name: "B: " + sideName(&r.B), Value: table.Duration(at), Kind: page.Whole, To: float64(at)})
-	out := []page.Section{{ID: "difference", Title: "What changed", Falls: []page.Waterfall{fall}, Tables: []page.Table{compareRows(r)}}}
+	fall.Steps = append(fall.Steps, page.Step{Name: "B: " + sideName(&r.B), Value: table.Duration(at), Kind: page.Whole,
+		To: float64(at)})
+	out := []page.Section{{ID: "difference", Title: "What changed", Falls: []page.Waterfall{fall},
+		Tables: []page.Table{compareRows(r)}}}
 	if len(r.Findings) > 0 {
-		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{{Title: "Kind"}, {Title: "Finding", Prose: true}, {Title: "B − A", Numeric: true}}}
+		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{{Title: "Kind"},
+			{Title: "Finding", Prose: true}, {Title: "B − A", Numeric: true}}}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()}, took(f.PerStep)}})
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()},
+				took(f.PerStep)}})
 		}
 		out = append(out, section("changes", "Findings", tab))
 	}
 	if len(r.Gates) > 0 {
-		tab := page.Table{Caption: "Gates", Columns: []page.Column{{Title: "Gate"}, {Title: "Outcome"}, {Title: "Found", Prose: true}}}
+		tab := page.Table{Caption: "Gates", Columns: []page.Column{{Title: "Gate"}, {Title: "Outcome"},
+			{Title: "Found", Prose: true}}}
 		for i := range r.Gates {
 			g := &r.Gates[i]
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: g.Gate}, {Text: fmt.Sprint(g.Outcome)}, {Text: g.Text}}})
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: g.Gate}, {Text: fmt.Sprint(g.Outcome)},
+				{Text: g.Text}}})
 		}
 		out = append(out, section("gates", "Gates", tab))
 	}
 	if len(r.Layers) > 1 {
-		tab := page.Table{Caption: "GPU time of each layer, mean of the passes", Folded: true, Columns: []page.Column{{Title: "Layer", Numeric: true}, {Title: "A", Numeric: true}, {Title: "B", Numeric: true}, {Title: "B − A", Numeric: true}}}
+		tab := page.Table{Caption: "GPU time of each layer, mean of the passes", Folded: true,
+			Columns: []page.Column{{Title: "Layer", Numeric: true}, {Title: "A", Numeric: true},
+				{Title: "B", Numeric: true}, {Title: "B − A", Numeric: true}}}
 		for _, l := range r.Layers {
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{number(float64(l.Layer), 0), took(l.A), took(l.B), took(l.B - l.A)}})
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{number(float64(l.Layer), 0), took(l.A), took(l.B),
+				took(l.B - l.A)}})
 		}
 		out = append(out, section("layers", "Layers", tab))
 	}
@@ -380,8 +447,11 @@ func compareSections(r *compare.Report) []page.Section {
 }
 
 func compareRows(r *compare.Report) page.Table {
-	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows, Columns: []page.Column{{Title: "Operator"}, {Title: "A", Numeric: true}, {Title: "B", Numeric: true}, {Title: "B − A", Numeric: true}, {Title: "% of A", Numeric: true},
-		{Title: "95% interval", Numeric: true}, {Title: "Found", Filter: true}, {Title: "Launches"}, {Title: "Kernels A", Code: true}, {Title: "Kernels B", Code: true}}}
+	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
+		Columns: []page.Column{{Title: "Operator"}, {Title: "A", Numeric: true}, {Title: "B", Numeric: true},
+			{Title: "B − A", Numeric: true}, {Title: "% of A", Numeric: true},
+			{Title: "95% interval", Numeric: true}, {Title: "Found", Filter: true}, {Title: "Launches"},
+			{Title: "Kernels A", Code: true}, {Title: "Kernels B", Code: true}}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		percent, interval := page.Cell{Text: table.None}, page.Cell{Text: table.None}
@@ -389,20 +459,32 @@ func compareRows(r *compare.Report) page.Table {
 			percent = number(100*float64(row.Delta)/float64(row.A), 1)
 		}
 		if row.Judged {
-			interval = page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High), Sort: float64(row.Low)}
+			interval = page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
+				Sort: float64(row.Low)}
 		}
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent, interval,
-			{Text: fmt.Sprint(row.Found), Strong: row.Significant}, {Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: first(row.Names(0), 3)}, {Lines: first(row.Names(1), 3)}}})
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Find: row.Operator}, took(row.A),
+			took(row.B), took(row.Delta), percent, interval,
+			{Text: fmt.Sprint(row.Found), Strong: row.Significant},
+			{Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: first(row.Names(0), 3)},
+			{Lines: first(row.Names(1), 3)}}})
 	}
 	return t
 }
 
 // rankSection lists groups of ranks, and ranks one by one where they are few.
 func rankSection(f *fleet.Report) page.Section {
-	groups := page.Table{Caption: "Groups of ranks that exchange data", FoldAfter: shownRows, Columns: []page.Column{{Title: "Recording", Filter: true}, {Title: "Ranks"}, {Title: "Steps", Numeric: true}, {Title: "Step", Numeric: true, Help: "of the median rank"},
-		{Title: "Waiting, least", Numeric: true}, {Title: "Median", Numeric: true}, {Title: "Most", Numeric: true}, {Title: "Transfer", Numeric: true, Help: "time in which all ranks exchange"}, {Title: "Collectives", Numeric: true}, {Title: "Late rank"}, {Title: "Why", Prose: true}}}
-	ranks := page.Table{Caption: "Ranks, per step", Search: true, FoldAfter: 2 * shownRows, Columns: []page.Column{{Title: "Rank"}, {Title: "Step", Numeric: true}, {Title: "GPU busy", Numeric: true}, {Title: "Waiting for others", Numeric: true, Help: "the late rank waits least"},
-		{Title: "Waiting, % of step", Numeric: true}, {Title: "Arrives last", Numeric: true, Help: "collectives at which it alone arrives last"}, {Title: "Unlike the others", Prose: true}}}
+	groups := page.Table{Caption: "Groups of ranks that exchange data", FoldAfter: shownRows,
+		Columns: []page.Column{{Title: "Recording", Filter: true}, {Title: "Ranks"}, {Title: "Steps", Numeric: true},
+			{Title: "Step", Numeric: true, Help: "of the median rank"},
+			{Title: "Waiting, least", Numeric: true}, {Title: "Median", Numeric: true}, {Title: "Most", Numeric: true},
+			{Title: "Transfer", Numeric: true, Help: "time in which all ranks exchange"},
+			{Title: "Collectives", Numeric: true}, {Title: "Late rank"}, {Title: "Why", Prose: true}}}
+	ranks := page.Table{Caption: "Ranks, per step", Search: true, FoldAfter: 2 * shownRows,
+		Columns: []page.Column{{Title: "Rank"}, {Title: "Step", Numeric: true}, {Title: "GPU busy", Numeric: true},
+			{Title: "Waiting for others", Numeric: true, Help: "the late rank waits least"},
+			{Title: "Waiting, % of step", Numeric: true},
+			{Title: "Arrives last", Numeric: true, Help: "collectives at which it alone arrives last"},
+			{Title: "Unlike the others", Prose: true}}}
 	ns := func(n int64) page.Cell { return took(time.Duration(n)) }
 	bar := func(n, of int64) page.Cell {
 		c := ns(n)
@@ -416,8 +498,10 @@ func rankSection(f *fleet.Report) page.Section {
 			if g.Late != nil {
 				late, why = page.Cell{Text: g.Late.Rank, Strong: true}, g.Late.Why()
 			}
-			groups.Rows = append(groups.Rows, page.Row{Cells: []page.Cell{{Text: f.Runs[i].Run}, {Text: strings.TrimSpace(g.Name + " " + g.Part)}, count(int64(g.Steps)), ns(g.Step),
-				bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step), bar(g.Wait.Max, g.Step), ns(g.Transfer), count(int64(g.Collectives)), late, {Text: why}}})
+			groups.Rows = append(groups.Rows, page.Row{Cells: []page.Cell{{Text: f.Runs[i].Run},
+				{Text: strings.TrimSpace(g.Name + " " + g.Part)}, count(int64(g.Steps)), ns(g.Step),
+				bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step), bar(g.Wait.Max, g.Step), ns(g.Transfer),
+				count(int64(g.Collectives)), late, {Text: why}}})
 			longest := int64(0)
 			for _, row := range g.Rows {
 				longest = max(longest, row.Wall)
@@ -427,8 +511,11 @@ func rankSection(f *fleet.Report) page.Section {
 				if n := slices.IndexFunc(g.Differs, func(d fleet.Differs) bool { return d.Rank == row.Rank }); n >= 0 {
 					unlike = fmt.Sprintf("%s: %+.1f%% of step time", g.Differs[n].What, 100*g.Differs[n].Share)
 				}
-				ranks.Rows = append(ranks.Rows, page.Row{Cells: []page.Cell{{Text: row.Rank, Strong: late.Text == row.Rank}, bar(row.Wall, longest), bar(row.Busy, longest), bar(row.Wait, longest),
-					number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1), count(int64(row.Last)), {Text: unlike}}})
+				ranks.Rows = append(ranks.Rows, page.Row{Cells: []page.Cell{{Text: row.Rank,
+					Strong: late.Text == row.Rank}, bar(row.Wall, longest), bar(row.Busy, longest),
+					bar(row.Wait, longest),
+					number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1), count(int64(row.Last)),
+					{Text: unlike}}})
 			}
 		}
 	}
@@ -441,7 +528,8 @@ func rankSection(f *fleet.Report) page.Section {
 
 // WriteFleetHTML writes the page of many ranks: findings as cards, and what each rank waits for. name is what was read.
 func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
-	p := &page.Page{Title: filepath.Base(name), Program: "fleet", Verdict: f.Verdict, Inputs: []string{name}, Context: []string{many(f.Ranks, "rank", "ranks"), many(len(f.Runs), "recording", "recordings")}}
+	p := &page.Page{Title: filepath.Base(name), Program: "fleet", Verdict: f.Verdict, Inputs: []string{name},
+		Context: []string{many(f.Ranks, "rank", "ranks"), many(len(f.Runs), "recording", "recordings")}}
 	p.Health.Status = string(f.Health)
 	cards := page.Section{ID: "findings", Title: "Findings", Cards: cardsOf(f.Findings)}
 	if len(cards.Cards) == 0 {
@@ -458,14 +546,16 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *tria
 	for _, t := range r.Traces {
 		names = append(names, filepath.Base(t))
 	}
-	p := &page.Page{Title: strings.Join(names, ", "), Program: "triage", Verdict: r.Summary, Colours: map[string]string{}, Inputs: append(slices.Clone(r.Traces), r.MappingTraces...)}
+	p := &page.Page{Title: strings.Join(names, ", "), Program: "triage", Verdict: r.Summary,
+		Colours: map[string]string{}, Inputs: append(slices.Clone(r.Traces), r.MappingTraces...)}
 	worst := trace.HealthOK
 	for _, n := range r.Health {
 		if n.Status.Compare(worst) > 0 {
 			worst = n.Status
 		}
 		for _, f := range n.Findings {
-			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: filepath.Base(n.Trace) + ": " + f.Message})
+			p.Health.Findings = append(p.Health.Findings,
+				page.Remark{Code: string(f.Code), Message: filepath.Base(n.Trace) + ": " + f.Message})
 		}
 	}
 	p.Health.Status = string(worst)
@@ -479,16 +569,19 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *tria
 	}
 	if d != nil && d.NumKernels() > 0 {
 		addColours(p, d)
-		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{draw(d, p.Title, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
+		p.Sections = append(p.Sections, page.Section{ID: "timeline",
+			Timelines: []*page.Timeline{draw(d, p.Title, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
 	}
 	if c != nil {
 		for i := range c.Stages {
 			s := &c.Stages[i]
 			for _, part := range compareSections(s.Report) {
-				part.ID, part.Title = "", fmt.Sprintf("Against the older run, %v: %s", s.Stage, strings.ToLower(part.Title))
+				part.ID, part.Title = "", fmt.Sprintf("Against the older run, %v: %s", s.Stage,
+					strings.ToLower(part.Title))
 				p.Sections = append(p.Sections, part)
 			}
-			p.Sections = append(p.Sections, section("", fmt.Sprintf("Against the older run, %v: kernels", s.Stage), changedKernels(s)))
+			p.Sections = append(p.Sections, section("", fmt.Sprintf("Against the older run, %v: kernels", s.Stage),
+				changedKernels(s)))
 		}
 		p.Notes = append(p.Notes, c.Notes...)
 	}
@@ -499,8 +592,10 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *tria
 }
 
 func changedKernels(s *triage.StageComparison) page.Table {
-	t := page.Table{Caption: "Kernels by change, per step", Search: true, Folded: true, Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
-		{Title: "Status", Filter: true}, {Title: "Old", Numeric: true}, {Title: "New", Numeric: true}, {Title: "Change", Numeric: true}}}
+	t := page.Table{Caption: "Kernels by change, per step", Search: true, Folded: true,
+		Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
+			{Title: "Status", Filter: true}, {Title: "Old", Numeric: true}, {Title: "New", Numeric: true},
+			{Title: "Change", Numeric: true}}}
 	us := func(v float64) page.Cell { return took(time.Duration(v * 1e3)) }
 	for i := range s.Kernels {
 		k := &s.Kernels[i]
@@ -508,7 +603,8 @@ func changedKernels(s *triage.StageComparison) page.Table {
 		if k.Was != "" {
 			name.Lines = []string{"was " + k.Was}
 		}
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{name, {Text: k.Category}, {Text: fmt.Sprint(k.Status)}, us(k.OldUS), us(k.NewUS), us(k.DeltaUS)}})
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{name, {Text: k.Category}, {Text: fmt.Sprint(k.Status)},
+			us(k.OldUS), us(k.NewUS), us(k.DeltaUS)}})
 	}
 	return t
 }
@@ -516,8 +612,11 @@ func changedKernels(s *triage.StageComparison) page.Table {
 func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	name := fmt.Sprintf("Stage %v: ", s.Stage)
 	us := func(v float64) page.Cell { return took(time.Duration(v * 1e3)) }
-	tab := page.Table{Caption: name + "kernels", Search: true, FoldAfter: shownRows, Hidden: s.HiddenRows, Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Operator", Filter: true}, {Title: "GPU time", Numeric: true},
-		{Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Avg", Numeric: true}, {Title: "Model line", Code: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
+	tab := page.Table{Caption: name + "kernels", Search: true, FoldAfter: shownRows, Hidden: s.HiddenRows,
+		Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
+			{Title: "Operator", Filter: true}, {Title: "GPU time", Numeric: true},
+			{Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Avg", Numeric: true},
+			{Title: "Model line", Code: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
 	for _, k := range s.ByOperator() {
 		if k.SharePct < r.MinSharePct {
 			tab.Hidden++
@@ -525,20 +624,38 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		}
 		share := number(k.SharePct, 1)
 		share.Bar = k.SharePct / 100
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel}, {Text: k.Category, Series: true}, {Text: k.Operator()}, us(k.GPUTimeUS), share, count(int64(k.Launches)), us(k.GPUTimeUS / float64(max(1, k.Launches))),
-			{Lines: locations(k.ModelLines)}, {Lines: locations(k.Locations)}, {Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))}}})
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel},
+			{Text: k.Category, Series: true}, {Text: k.Operator()}, us(k.GPUTimeUS), share, count(int64(k.Launches)),
+			us(k.GPUTimeUS / float64(max(1, k.Launches))),
+			{Lines: locations(k.ModelLines)}, {Lines: locations(k.Locations)},
+			{Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))}}})
 	}
-	ops := page.Table{Caption: name + "operators", Columns: []page.Column{{Title: "Operator"}, {Title: "GPU time", Numeric: true}, {Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Confidence", Numeric: true}}}
+	ops := page.Table{Caption: name + "operators",
+		Columns: []page.Column{{Title: "Operator"}, {Title: "GPU time", Numeric: true},
+			{Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true},
+			{Title: "Confidence", Numeric: true}}}
 	for _, o := range s.Operators {
-		ops.Rows = append(ops.Rows, page.Row{Cells: []page.Cell{{Text: o.Operator, Find: o.Operator}, took(time.Duration(o.GPUTimeNS)), number(o.SharePct, 1), count(int64(o.Launches)), number(o.Confidence, 2)}})
+		ops.Rows = append(ops.Rows, page.Row{Cells: []page.Cell{{Text: o.Operator, Find: o.Operator},
+			took(time.Duration(o.GPUTimeNS)), number(o.SharePct, 1), count(int64(o.Launches)),
+			number(o.Confidence, 2)}})
 	}
-	overlap := page.Table{Caption: name + "overlap", FoldAfter: shownRows, Columns: []page.Column{{Title: "Priority", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"}, {Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true},
-		{Title: "Alone (%)", Numeric: true}, {Title: "Gain at most", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Recommendation"}}}
+	overlap := page.Table{Caption: name + "overlap", FoldAfter: shownRows,
+		Columns: []page.Column{{Title: "Priority", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"},
+			{Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true},
+			{Title: "Alone (%)", Numeric: true}, {Title: "Gain at most", Numeric: true},
+			{Title: "% of step", Numeric: true}, {Title: "Recommendation"}}}
 	for _, o := range s.Overlap {
-		overlap.Rows = append(overlap.Rows, page.Row{Cells: []page.Cell{{Text: o.Priority}, {Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel}, {Text: o.Category, Series: true}, us(o.TotalUS), number(o.SharePct, 1), number(100*o.ExclusiveRatio, 0), took(time.Duration(o.BoundNS)), number(o.BoundPct, 1), {Text: o.Recommendation}}})
+		overlap.Rows = append(overlap.Rows, page.Row{Cells: []page.Cell{{Text: o.Priority},
+			{Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel}, {Text: o.Category, Series: true}, us(o.TotalUS),
+			number(o.SharePct, 1), number(100*o.ExclusiveRatio, 0), took(time.Duration(o.BoundNS)),
+			number(o.BoundPct, 1), {Text: o.Recommendation}}})
 	}
-	fuse := page.Table{Caption: name + "fused paths", Columns: []page.Column{{Title: "Pattern"}, {Title: "State", Filter: true}, {Title: "What to do", Prose: true}, {Title: "Confidence", Filter: true}, {Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true},
-		{Title: "Times", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Evidence", Code: true}, {Title: "Candidate paths", Code: true}}}
+	fuse := page.Table{Caption: name + "fused paths",
+		Columns: []page.Column{{Title: "Pattern"}, {Title: "State", Filter: true}, {Title: "What to do", Prose: true},
+			{Title: "Confidence", Filter: true}, {Title: "Time", Numeric: true},
+			{Title: "% of GPU time", Numeric: true},
+			{Title: "Times", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "% of step", Numeric: true},
+			{Title: "Evidence", Code: true}, {Title: "Candidate paths", Code: true}}}
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {
@@ -548,11 +665,15 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		if f.EstimatedGainUS > 0 {
 			gain, share = us(f.EstimatedGainUS), number(f.GainPct, 1)
 		}
-		fuse.Rows = append(fuse.Rows, page.Row{Cells: []page.Cell{{Text: f.Pattern}, {Text: f.Status()}, {Text: f.Action}, {Text: string(f.Confidence)}, us(f.RelatedUS), number(f.SharePct, 1), count(int64(f.Occurrences)), gain, share, {Lines: evidence}, {Lines: f.CandidatePaths}}})
+		fuse.Rows = append(fuse.Rows, page.Row{Cells: []page.Cell{{Text: f.Pattern}, {Text: f.Status()},
+			{Text: f.Action}, {Text: string(f.Confidence)}, us(f.RelatedUS), number(f.SharePct, 1),
+			count(int64(f.Occurrences)), gain, share, {Lines: evidence}, {Lines: f.CandidatePaths}}})
 	}
 	title := fmt.Sprintf("Stage %v", s.Stage)
 	head := section("", title, tab)
-	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", table.Duration(time.Duration(s.GPUTimeUS*1e3)), many(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)), table.Duration(time.Duration(s.SpanUS*1e3)))
+	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", table.Duration(time.Duration(s.GPUTimeUS*1e3)),
+		many(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)),
+		table.Duration(time.Duration(s.SpanUS*1e3)))
 	head.Tables = append(head.Tables, tablesOf(ops)...)
 	lap := section("", title+": overlap", overlap)
 	lap.Text = s.OverlapNote

@@ -60,7 +60,8 @@ func pages(t *testing.T, tr *trace.Trace, name string) map[string]string {
 	if c, err := compare.Compare(ctx, &side, &side, compare.Options{}); err == nil {
 		add("compare", func(w io.Writer) error { return strata.WriteCompareHTML(ctx, w, c, d, d) })
 	}
-	r, err := strata.Analyze(ctx, &strata.Recording{Name: name, Parts: []strata.Part{{File: trace.File{Path: name}, Trace: tr}}}, strata.ReportOptions{})
+	r, err := strata.Analyze(ctx, &strata.Recording{Name: name,
+		Parts: []strata.Part{{File: trace.File{Path: name}, Trace: tr}}}, strata.ReportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func demoTrace(t *testing.T) *trace.Trace {
 	return tr
 }
 
-// manySteps makes a trace of decode steps, each with the same kernels on one stream; name returns what kernel i is called.
+// manySteps makes a trace of decode steps, each with the same kernels on one stream; name returns what kernel i is
+// called.
 func manySteps(t *testing.T, passes, layers, perLayer int, name func(i int) string) *trace.Trace {
 	t.Helper()
 	const kernel, launch, cpu = 2000, 1000, 100 // ns, ns, process
@@ -87,12 +89,16 @@ func manySteps(t *testing.T, passes, layers, perLayer int, name func(i int) stri
 		begin := at
 		for k := range layers * perLayer {
 			corr := uint64(i + 1)
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: launch, Process: cpu, Thread: 1, Device: trace.None, Stream: trace.None, Correlation: corr})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("%s_%d", name(i), k%perLayer), Start: at + launch, Duration: kernel, Device: 0, Stream: 7, Correlation: corr})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: launch,
+				Process: cpu, Thread: 1, Device: trace.None, Stream: trace.None, Correlation: corr})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("%s_%d", name(i), k%perLayer),
+				Start: at + launch, Duration: kernel, Device: 0, Stream: 7, Correlation: corr})
 			at += launch + kernel
 			i++
 		}
-		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: begin - 10, Duration: at - begin - launch - kernel + 20, Process: cpu, Thread: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: begin - 10,
+			Duration: at - begin - launch - kernel + 20, Process: cpu, Thread: 1, Device: trace.None,
+			Stream: trace.None})
 		at += 5000
 	}
 	tr, err := b.Finish(context.Background())
@@ -108,7 +114,8 @@ func TestPagesHaveATimelineAndNoPath(t *testing.T) {
 		if strings.Contains(p, "/home/someone") {
 			t.Errorf("%s: the page names the author's folder", kind)
 		}
-		if !strings.Contains(p, `class="timeline-data"`) || !strings.Contains(p, "run.json.gz") || !strings.Contains(p, "fused_moe_kernel") {
+		if !strings.Contains(p, `class="timeline-data"`) || !strings.Contains(p, "run.json.gz") ||
+			!strings.Contains(p, "fused_moe_kernel") {
 			t.Errorf("%s: the page lacks its timeline, its file's name or a kernel", kind)
 		}
 	}
@@ -123,8 +130,8 @@ func TestPagesAreDeterministic(t *testing.T) {
 	}
 }
 
-// TestPagesStaySmall: a window with more kernels than a page keeps is summarised, with few names as in real runs and with
-// more names, and longer ones, than any run has.
+// TestPagesStaySmall: a window with more kernels than a page keeps is summarised, with few names as in real runs and
+// with more names, and longer ones, than any run has.
 func TestPagesStaySmall(t *testing.T) {
 	passes := 80
 	if !testdata.Long() {
@@ -142,7 +149,8 @@ func TestPagesStaySmall(t *testing.T) {
 		for kind, p := range pages(t, tr, "x") {
 			t.Logf("%s, %s: %d activities, %d bytes", kind, name, tr.Len(event.LaneGPU), len(p))
 			if len(p) >= 3_000_000 {
-				t.Errorf("the %s page of %d activities has %d bytes, want less than 3 MB", kind, tr.Len(event.LaneGPU), len(p))
+				t.Errorf("the %s page of %d activities has %d bytes, want less than 3 MB", kind, tr.Len(event.LaneGPU),
+					len(p))
 			}
 		}
 	}
@@ -150,7 +158,8 @@ func TestPagesStaySmall(t *testing.T) {
 
 // TestHostileNamesStayText: nothing that a trace or a file is called becomes markup.
 func TestHostileNamesStayText(t *testing.T) {
-	for _, evil := range []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</title></style></script><script>alert(1)</script>`} {
+	for _, evil := range []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`,
+		`</title></style></script><script>alert(1)</script>`} {
 		tr := manySteps(t, 4, 6, 5, func(i int) string { return fmt.Sprintf("%s%d", evil, i%3) })
 		for kind, p := range pages(t, tr, evil) {
 			if strings.Contains(p, "<script>alert") || strings.Contains(p, "<img") {
@@ -166,22 +175,28 @@ func TestHostileNamesStayText(t *testing.T) {
 	}
 }
 
-// TestPageOfRanks: each rank has its bars, the late one and what it differs in stand out, and without matched collectives the page says so.
+// TestPageOfRanks: each rank has its bars, the late one and what it differs in stand out, and without matched
+// collectives the page says so.
 func TestPageOfRanks(t *testing.T) {
 	g := fleet.Group{Name: "0–1", Ranks: 2, Steps: 3, Step: 1000, Transfer: 100, Collectives: 9,
-		Rows:    []fleet.Row{{Rank: "rank 0", Wall: 1000, Busy: 500, Wait: 400}, {Rank: "rank 1", Wall: 1000, Busy: 900, Last: 9}},
-		Differs: []fleet.Differs{{Rank: "rank 1", What: "attention", NS: 400, Share: .4}}, Late: &fleet.Late{Rank: "rank 1"}}
+		Rows: []fleet.Row{{Rank: "rank 0", Wall: 1000, Busy: 500, Wait: 400},
+			{Rank: "rank 1", Wall: 1000, Busy: 900, Last: 9}},
+		Differs: []fleet.Differs{{Rank: "rank 1", What: "attention", NS: 400, Share: .4}},
+		Late:    &fleet.Late{Rank: "rank 1"}}
 	var b bytes.Buffer
-	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v", Runs: []fleet.Run{{Run: "r", Groups: []fleet.Group{g}}}}, "r"); err != nil {
+	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v",
+		Runs: []fleet.Run{{Run: "r", Groups: []fleet.Group{g}}}}, "r"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<td>rank 0</td>`, `<td class="strong">rank 1</td>`, `<rect width="40" height="4"/></svg>400 ns`, "attention: +40.0% of step time"} {
+	for _, want := range []string{`<td>rank 0</td>`, `<td class="strong">rank 1</td>`,
+		`<rect width="40" height="4"/></svg>400 ns`, "attention: +40.0% of step time"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
 	b.Reset()
-	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v"}, "r"); err != nil || !strings.Contains(b.String(), "No collectives of several ranks could be matched") {
+	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v"}, "r"); err != nil ||
+		!strings.Contains(b.String(), "No collectives of several ranks could be matched") {
 		t.Errorf("without groups: %v", err)
 	}
 }

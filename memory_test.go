@@ -17,7 +17,8 @@ import (
 	"github.com/llmstrata/strata/trace/nsys"
 )
 
-// memoryTraces are those that the cost of an analysis is measured with: each makes a trace so long, and returns what loads it.
+// memoryTraces are those that the cost of an analysis is measured with: each makes a trace so long, and returns what
+// loads it.
 var memoryTraces = []struct {
 	name string
 	made func(tb testing.TB, times int) (load func() *trace.Trace)
@@ -25,12 +26,16 @@ var memoryTraces = []struct {
 	{"torch with stacks", func(tb testing.TB, times int) func() *trace.Trace {
 		return repeated(tb, gen.Large(36, 4, false), times)
 	}},
-	{"graph replays", func(tb testing.TB, times int) func() *trace.Trace { return repeated(tb, gen.Large(36, 0, true), times) }},
+	{"graph replays", func(tb testing.TB, times int) func() *trace.Trace {
+		return repeated(tb, gen.Large(36, 0, true),
+			times)
+	}},
 	{"nsys, two GPUs", exported},
 }
 
-// TestMemoryKept: an analysis keeps a few columns for each kernel, not a struct, and needs no more than a few others meanwhile. What is
-// alive is counted where the context is looked at, which is between stages and passes, so that garbage does not count.
+// TestMemoryKept: an analysis keeps a few columns for each kernel, not a struct, and needs no more than a few others
+// meanwhile. What is alive is counted where the context is looked at, which is between stages and passes, so that
+// garbage does not count.
 func TestMemoryKept(t *testing.T) {
 	analyzeAll(t, repeated(t, gen.Demo(), 1)()) // the rules of names are read once
 	for _, c := range memoryTraces {
@@ -46,8 +51,10 @@ func TestMemoryKept(t *testing.T) {
 			kept, peak := float64(heap()-before)/kernels, float64(looks.most-before)/kernels
 			runtime.KeepAlive(tr)
 			const most, mostAtPeak = 24, 64
-			if t.Logf("%.1f bytes kept a kernel, %.1f at the peak", kept, peak); kept > most || peak > mostAtPeak || peak < kept {
-				t.Errorf("%.1f bytes kept a kernel, want at most %d, and %.1f at the peak, want at most %d", kept, most, peak, mostAtPeak)
+			if t.Logf("%.1f bytes kept a kernel, %.1f at the peak", kept, peak); kept > most || peak > mostAtPeak ||
+				peak < kept {
+				t.Errorf("%.1f bytes kept a kernel, want at most %d, and %.1f at the peak, want at most %d", kept, most,
+					peak, mostAtPeak)
 			}
 			runtime.KeepAlive(a)
 		})
@@ -69,8 +76,9 @@ func (c *countingContext) Err() error {
 	return c.Context.Err()
 }
 
-// BenchmarkPeak tells the bytes a kernel that are alive when most are, beside those of the trace, within stages, too. Garbage that is made
-// while the collector works counts, so beside other work it tells too much: see [TestMemoryKept].
+// BenchmarkPeak tells the bytes a kernel that are alive when most are, beside those of the trace, within stages, too.
+// Garbage that is made while the collector works counts, so beside other work it tells too much: see
+// [TestMemoryKept].
 func BenchmarkPeak(b *testing.B) {
 	analyzeAll(b, repeated(b, gen.Demo(), 1)())
 	for _, c := range memoryTraces {

@@ -15,8 +15,8 @@ import (
 
 var updateMessages = flag.Bool("update", false, "write testdata/messages.golden instead of comparing with it")
 
-// TestMessages renders every kind and cause of finding as text and Markdown: without a size, with times of 0, of a nanosecond
-// and of three centuries, with every measure and basis. The golden file is to be read aloud.
+// TestMessages renders every kind and cause of finding as text and Markdown: without a size, with times of 0, of a
+// nanosecond and of three centuries, with every measure and basis. The golden file is to be read aloud.
 func TestMessages(t *testing.T) {
 	huge := time.Duration(math.MaxInt64)
 	sizes := []finding.Size{
@@ -35,15 +35,17 @@ func TestMessages(t *testing.T) {
 		list = append(list, finding.Finding{Kind: k, Text: k.Info().Title, Advice: k.Info().Advice})
 	}
 	for _, c := range finding.Causes() {
-		list = append(list, finding.Finding{Kind: finding.IdleTime, Cause: c, Text: c.Info().Title, Advice: c.Info().Advice})
+		list = append(list, finding.Finding{Kind: finding.IdleTime, Cause: c, Text: c.Info().Title,
+			Advice: c.Info().Advice})
 	}
 	for i := range list {
 		list[i].Size = sizes[3]
 		list[i].Next = "strata " + list[i].Kind.Info().Program + " FILE"
 	}
 	for i, s := range sizes {
-		f := finding.Finding{Kind: finding.ExposedCommunication, Text: fmt.Sprintf("Size %d", i), Size: s, Evidence: "Evidence with `code`, *stars* and <tags>.",
-			Place: finding.Place{Pass: finding.At(0), Layer: finding.At(79), Kernel: "kernel<1, 2>"}}
+		f := finding.Finding{Kind: finding.ExposedCommunication, Text: fmt.Sprintf("Size %d", i), Size: s,
+			Evidence: "Evidence with `code`, *stars* and <tags>.",
+			Place:    finding.Place{Pass: finding.At(0), Layer: finding.At(79), Kernel: "kernel<1, 2>"}}
 		if i == len(sizes)-1 {
 			f.Stage = finding.StagePrefill
 		}

@@ -108,7 +108,8 @@ func mistakes(t *testing.T) []mistake {
 	}
 	z.Close()
 	z = zip.NewWriter(&locked)
-	if _, err := z.CreateRaw(&zip.FileHeader{Name: "a.json", Flags: 1, Method: zip.Deflate, CompressedSize64: 4, UncompressedSize64: 9}); err != nil {
+	if _, err := z.CreateRaw(&zip.FileHeader{Name: "a.json", Flags: 1, Method: zip.Deflate, CompressedSize64: 4,
+		UncompressedSize64: 9}); err != nil {
 		t.Fatal(err)
 	}
 	z.Close()
@@ -116,26 +117,36 @@ func mistakes(t *testing.T) []mistake {
 	return []mistake{
 		{"`.tar`", "tar archive", tarball.Bytes()}, {"`.tar`", "tar archive", gz(tarball.Bytes())},
 		{"zip of several", "", several.Bytes()}, {"encrypted zip", "an encrypted zip archive", locked.Bytes()},
-		{"`.xz`", "xz-compressed", text("\xfd7zXZ\x00abc")}, {"`.7z`", "7-Zip", text("7z\xbc\xaf\x27\x1cabc")}, {"`.rar`", "RAR", text("Rar!\x1a\a")}, {"lz4", "lz4", text("\x04\x22\x4d\x18abc")},
-		{"UTF-16", "UTF-16 text", wide.Bytes()}, {"UTF-16", "UTF-16 text", wide.Bytes()[2:]}, {"UTF-16", "UTF-16 text", narrow.Bytes()},
-		{"`.ncu-rep`", "Nsight Compute report", text("NVR\x00abcdef")}, {"LFS", "git lfs pull", text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")},
+		{"`.xz`", "xz-compressed", text("\xfd7zXZ\x00abc")}, {"`.7z`", "7-Zip", text("7z\xbc\xaf\x27\x1cabc")},
+		{"`.rar`", "RAR", text("Rar!\x1a\a")}, {"lz4", "lz4", text("\x04\x22\x4d\x18abc")},
+		{"UTF-16", "UTF-16 text", wide.Bytes()}, {"UTF-16", "UTF-16 text", wide.Bytes()[2:]},
+		{"UTF-16", "UTF-16 text", narrow.Bytes()},
+		{"`.ncu-rep`", "Nsight Compute report", text("NVR\x00abcdef")},
+		{"LFS", "git lfs pull", text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")},
 		{"gzip twice", "gzip data inside compressed data", gz(gz(text(`{"traceEvents": []}`)))},
-		{"memory timeline", "array of arrays", text(`[[1, 2], [3, 4]]`)}, {"execution trace", "execution trace", text(`{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [{"id": 1, "name": "a", "ctrl_deps": 0}]}`)},
-		{"memory snapshot", "memory snapshot", text("\x80\x04\x95abc")}, {"pickle", "a Python pickle", text("\x80\x02abc")},
+		{"memory timeline", "array of arrays", text(`[[1, 2], [3, 4]]`)},
+		{"execution trace", "execution trace", text(`{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [{"id": 1, "name": "a", "ctrl_deps": 0}]}`)},
+		{"memory snapshot", "memory snapshot", text("\x80\x04\x95abc")},
+		{"pickle", "a Python pickle", text("\x80\x02abc")},
 		{"`config.json`", "config.json", text(`{"architectures": ["A"], "model_type": "a"}`)},
-		{"HTML", "an HTML page", text("<!DOCTYPE html><html>")}, {"XML", "XML", text("<?xml version=\"1.0\"?><a/>")}, {"PDF", "PDF", text("%PDF-1.4")}, {"PNG", "PNG", text("\x89PNG\r\n")},
+		{"HTML", "an HTML page", text("<!DOCTYPE html><html>")}, {"XML", "XML", text("<?xml version=\"1.0\"?><a/>")},
+		{"PDF", "PDF", text("%PDF-1.4")}, {"PNG", "PNG", text("\x89PNG\r\n")},
 		{"another SQLite", "none of them of a profile", otherDatabase()},
-		{"HDF5", "nsys export --type sqlite", text("\x89HDF\r\n")}, {"Parquet", "nsys export --type sqlite", text("PAR1")}, {"Arrow", "nsys export --type sqlite", text("ARROW1")},
-		{"Proton's tree", "a Proton profile as a tree of sums", text(`[ {"children": [], "frame": {"name": "ROOT"}, "metrics": {}}]`)},
+		{"HDF5", "nsys export --type sqlite", text("\x89HDF\r\n")},
+		{"Parquet", "nsys export --type sqlite", text("PAR1")}, {"Arrow", "nsys export --type sqlite", text("ARROW1")},
+		{"Proton's tree", "a Proton profile as a tree of sums",
+			text(`[ {"children": [], "frame": {"name": "ROOT"}, "metrics": {}}]`)},
 		{"other binary", "a binary file of no kind known here", text("\x01\x02\x03\x04")},
-		{"text, nothing", "text that is not JSON", text("hello")}, {"text, nothing", "empty", nil}, {"text, nothing", "blank", text("  \n")},
+		{"text, nothing", "text that is not JSON", text("hello")}, {"text, nothing", "empty", nil},
+		{"text, nothing", "blank", text("  \n")},
 	}
 }
 
 // TestReportOfHostileNames: names of kernels that are pages long, that command a
 // terminal or turn text around, leave the report's lines readable.
 func TestReportOfHostileNames(t *testing.T) {
-	for _, name := range []string{strings.Repeat("n", 65_000), `\u001b[2J\u001b]0;x\u0007`, `\u202egnp.exe`, `a\nb\tc`} {
+	for _, name := range []string{strings.Repeat("n", 65_000), `\u001b[2J\u001b]0;x\u0007`, `\u202egnp.exe`,
+		`a\nb\tc`} {
 		var events []string
 		for i := range 40 {
 			events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"%s%d","pid":0,"tid":7,"ts":%d,"dur":50,"args":{"device":0,"stream":7,"correlation":%d}}`, name, i, 100*i, i+1))

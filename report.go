@@ -58,19 +58,20 @@ type Report struct {
 	Framework string `json:"framework,omitempty"`
 	GPU       string `json:"gpu,omitempty"`
 	Model     string `json:"model,omitempty"`
-	// Health says how far the figures can be trusted: that of the worst trace. HealthNotes are of the traces with findings.
+	// Health says how far the figures can be trusted: that of the worst trace. HealthNotes are of the traces with
+	// findings.
 	Health      trace.HealthStatus  `json:"health"`
 	HealthNotes []triage.HealthNote `json:"health_notes"`
-	// GPUTime is that of all activities; how much of it the report explains are its parts in passes, in layers, and with a known
-	// operator.
+	// GPUTime is that of all activities; how much of it the report explains are its parts in passes, in layers, and
+	// with a known operator.
 	GPUTime      time.Duration `json:"gpu_time_ns"`
 	InPasses     time.Duration `json:"in_passes_ns"`
 	InLayers     time.Duration `json:"in_layers_ns"`
 	WithOperator time.Duration `json:"with_operator_ns"`
 	// Verdict says in one sentence what bounds the run.
 	Verdict string `json:"verdict"`
-	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels. HostText says why,
-	// HostShare is the part of the steps that the host costs.
+	// Host is whether the CPU is the bottleneck: YES, NO or INCONCLUSIVE; "" where there are no kernels. HostText
+	// says why, HostShare is the part of the steps that the host costs.
 	Host      hostoverhead.Answer `json:"host"`
 	HostText  string              `json:"host_text,omitempty"`
 	HostShare float64             `json:"host_share"`
@@ -79,8 +80,9 @@ type Report struct {
 	IdleTime time.Duration `json:"idle_ns"`
 	// Headroom is how many times faster the steps could be at most if the GPU never waited; 0 where no steps are known.
 	Headroom float64 `json:"headroom_at_most"`
-	// Findings are those of all analyses that cost at least a percent of their steps, ranked: those that put the figures themselves
-	// in doubt come first, then what can be won, the largest first. [Report.Found] has the small ones, too.
+	// Findings are those of all analyses that cost at least a percent of their steps, ranked: those that put the
+	// figures themselves in doubt come first, then what can be won, the largest first. [Report.Found] has the small
+	// ones, too.
 	Findings []finding.Finding `json:"findings"`
 	Passes   []ReportPass      `json:"passes"`
 	// Operators are those of one pass of each stage and model, in the model's order.
@@ -356,7 +358,8 @@ func (r *Report) sumUp() {
 			r.Health = h.Status
 		}
 		if len(h.Findings) > 0 {
-			r.HealthNotes = append(r.HealthNotes, triage.HealthNote{Trace: p.name, Status: h.Status, Findings: h.Findings})
+			r.HealthNotes = append(r.HealthNotes, triage.HealthNote{Trace: p.name, Status: h.Status,
+				Findings: h.Findings})
 		}
 		if p.d == nil {
 			r.note("%s holds no GPU activity", p.name)
@@ -374,7 +377,8 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		r.GPU = gpu
 	} else if gpu != "" && !strings.Contains(", "+r.GPU+", ", ", "+gpu+", ") {
 		r.GPU += ", " + gpu
-		r.note("%s is of another GPU: these seem to be two runs. Compare them with `strata compare --a A --b B`.", p.name)
+		r.note("%s is of another GPU: these seem to be two runs. Compare them with `strata compare --a A --b B`.",
+			p.name)
 	}
 	if c := p.a.Config; c != nil && r.Model == "" {
 		r.Model = c.Summary().Model
@@ -391,8 +395,11 @@ func (r *Report) addTrace(i int, p *reportPart) {
 		f := &p.d.Passes[n]
 		r.Wall += p.wall[n]
 		r.IdleTime += p.idle[n]
-		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch, Tokens: f.Tokens, Start: f.Start,
-			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note, Cold: f.Cold})
+		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch,
+			Tokens: f.Tokens, Start: f.Start,
+			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial,
+			Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note,
+			Cold: f.Cold})
 	}
 }
 
@@ -463,7 +470,8 @@ func (r *Report) addAgainst(ctx context.Context, o ReportOptions) error {
 			return err
 		}
 	}
-	c, err := compare.Compare(ctx, &compare.Side{Label: before.name, Runs: []compare.Run{compare.NewRun(a)}}, &compare.Side{Label: now.name, Runs: []compare.Run{compare.NewRun(ranks)}},
+	c, err := compare.Compare(ctx, &compare.Side{Label: before.name, Runs: []compare.Run{compare.NewRun(a)}},
+		&compare.Side{Label: now.name, Runs: []compare.Run{compare.NewRun(ranks)}},
 		compare.Options{Gates: o.Gates})
 	if err != nil {
 		return err

@@ -54,7 +54,8 @@ func (r *Report) addHost(ctx context.Context) error {
 		r.Host, r.HostText = hostoverhead.Inconclusive, "cannot be decided: "+why
 		return nil
 	}
-	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary, float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
+	r.Host, r.HostText, r.HostShare = v.Verdict, v.Summary,
+		float64(v.Headroom.HostNS)/max(float64(v.Headroom.WallNS), 1)
 	if err := replay.Explain(ctx, ranks, v); err != nil {
 		return err
 	}
@@ -85,12 +86,14 @@ func (r *Report) addHost(ctx context.Context) error {
 	return nil
 }
 
-// doubtedIdle is the finding that makes how long the GPU waits unknown, "" where there is none. Where launches are in doubt, too, only causes are, and
-// graphs whose kernels are missing make it shorter, which the host's verdict doubts.
+// doubtedIdle is the finding that makes how long the GPU waits unknown, "" where there is none. Where launches are in
+// doubt, too, only causes are, and graphs whose kernels are missing make it shorter, which the host's verdict doubts.
 func (r *Report) doubtedIdle() string {
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
-			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) && !slices.Contains(f.Affects, trace.AffectsAttribution) && f.Code != trace.CodeEmptyGraphs && f.Code != trace.CodeOneRow {
+			if f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
+				!slices.Contains(f.Affects, trace.AffectsAttribution) && f.Code != trace.CodeEmptyGraphs &&
+				f.Code != trace.CodeOneRow {
 				return f.Message
 			}
 		}
@@ -113,7 +116,8 @@ func (r *Report) take(p *reportPart, list ...finding.Finding) {
 // addIdle lists the idle time inside the steps of a part by cause.
 func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 	for _, f := range rank.Findings {
-		r.Idle = append(r.Idle, ReportIdle{Trace: r.index(p), Group: f.Cause.Group(), Cause: f.Cause, PerStep: f.PerStep, Share: f.Share, Name: f.Place.Name})
+		r.Idle = append(r.Idle, ReportIdle{Trace: r.index(p), Group: f.Cause.Group(), Cause: f.Cause,
+			PerStep: f.PerStep, Share: f.Share, Name: f.Place.Name})
 	}
 	r.take(p, rank.Findings...)
 }
@@ -147,8 +151,10 @@ func (r *Report) addStage(s *triage.StageReport) {
 	e := s.Exposure
 	perStep := func(ns float64) time.Duration { return time.Duration(ns / float64(max(e.Steps, 1))) }
 	for _, row := range e.Rows {
-		r.Exposure = append(r.Exposure, ReportExposure{Stage: s.PassStage, Category: row.Category, PerStep: perStep(float64(row.ExposedNS)),
-			Hidden: perStep(float64(row.HiddenNS)), Share: ratio(time.Duration(row.ExposedNS), time.Duration(e.WallNS))})
+		r.Exposure = append(r.Exposure, ReportExposure{Stage: s.PassStage, Category: row.Category,
+			PerStep: perStep(float64(row.ExposedNS)),
+			Hidden:  perStep(float64(row.HiddenNS)), Share: ratio(time.Duration(row.ExposedNS),
+				time.Duration(e.WallNS))})
 	}
 	const nsPerUS = 1e3
 	for _, f := range s.Fuse {
@@ -190,7 +196,8 @@ func (r *Report) sentence() string {
 	case r.GPUTime == 0:
 		return "No end times were recorded; GPU time is unknown."
 	}
-	if len(r.Passes) > 0 && !slices.ContainsFunc(r.Passes, func(p ReportPass) bool { return p.Stage != layer.StageCapture }) {
+	if len(r.Passes) > 0 && !slices.ContainsFunc(r.Passes,
+		func(p ReportPass) bool { return p.Stage != layer.StageCapture }) {
 		return "This window captures graphs. Record after the server has started."
 	}
 	if why := r.doubtedIdle(); why != "" {
@@ -206,7 +213,8 @@ func (r *Report) sentence() string {
 		if r.Headroom > mostHeadroom {
 			most = "more than a " + table.Times(mostHeadroom, 0) + " speedup"
 		}
-		text = fmt.Sprintf("The GPU is idle %s%% %s; removing that gives %s.", table.Fixed(100*idle, 1), of.Title(), most)
+		text = fmt.Sprintf("The GPU is idle %s%% %s; removing that gives %s.", table.Fixed(100*idle, 1), of.Title(),
+			most)
 	}
 	for _, f := range r.Findings {
 		if f.Measure == finding.Recoverable && f.Kind.Info().Doubt == 0 {
@@ -219,7 +227,8 @@ func (r *Report) sentence() string {
 // whole says that nothing tells the passes of any part apart: what is called a step is all of the window.
 func (r *Report) whole() bool {
 	for _, p := range r.parts {
-		if p.d != nil && slices.ContainsFunc(p.d.Passes, func(fp layer.ForwardPass) bool { return fp.PassEvidence != layer.RungWhole }) {
+		if p.d != nil && slices.ContainsFunc(p.d.Passes,
+			func(fp layer.ForwardPass) bool { return fp.PassEvidence != layer.RungWhole }) {
 			return false
 		}
 	}
@@ -267,7 +276,8 @@ func stepOf(s layer.Stage) string {
 // shellQuote makes a path one word of a command line.
 func shellQuote(path string) string {
 	if path != "" && !strings.ContainsFunc(path, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-+=:,@%", c))
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("/._-+=:,@%", c))
 	}) {
 		return path
 	}

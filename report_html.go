@@ -35,11 +35,12 @@ const (
 // views, sorting and searching.
 func (r *Report) WriteHTML(w io.Writer) error { return r.writePage(w, false) }
 
-// WriteServed writes the page of [Report.WriteHTML] for a server: its script asks "details?from=NS&to=NS" beside it for kernels
-// that the page only summarises, which [Report.WriteDetails] answers.
+// WriteServed writes the page of [Report.WriteHTML] for a server: its script asks "details?from=NS&to=NS" beside it
+// for kernels that the page only summarises, which [Report.WriteDetails] answers.
 func (r *Report) WriteServed(w io.Writer) error { return r.writePage(w, true) }
 
-// WriteDetails writes the timeline's data with all kernels between two times of the page's timeline, as far as 20,000 reach.
+// WriteDetails writes the timeline's data with all kernels between two times of the page's timeline, as far as 20,000
+// reach.
 func (r *Report) WriteDetails(w io.Writer, from, to time.Duration) error {
 	m := r.main()
 	if m == nil {
@@ -49,7 +50,8 @@ func (r *Report) WriteDetails(w io.Writer, from, to time.Duration) error {
 }
 
 func (r *Report) writePage(w io.Writer, served bool) error {
-	p := &page.Page{Served: served, Title: filepath.Base(r.Name), Program: "report", Verdict: r.Verdict, Notes: r.Notes, Colours: map[string]string{}, Inputs: r.inputs}
+	p := &page.Page{Served: served, Title: filepath.Base(r.Name), Program: "report", Verdict: r.Verdict, Notes: r.Notes,
+		Colours: map[string]string{}, Inputs: r.inputs}
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
 		for _, f := range t.Findings {
@@ -69,7 +71,9 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 		addColours(p, m.d)
 		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{r.timeline(m)}})
 	}
-	cards := page.Section{ID: "findings", Title: "What to do, largest first", Text: "Each bar is what can be won at most: a bound, not a promise. A grey bar is what something takes.", Cards: r.cards()}
+	cards := page.Section{ID: "findings", Title: "What to do, largest first",
+		Text:  "Each bar is what can be won at most: a bound, not a promise. A grey bar is what something takes.",
+		Cards: r.cards()}
 	if len(cards.Cards) == 0 {
 		cards.Text = "No finding above 1% of step time."
 	}
@@ -87,7 +91,8 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 			devices = append(devices, part.d)
 		}
 	}
-	p.Sections = append(p.Sections, r.operatorTable(), section("kernels", "Kernels", kernelTable(devices)), r.passTable())
+	p.Sections = append(p.Sections, r.operatorTable(), section("kernels", "Kernels", kernelTable(devices)),
+		r.passTable())
 	if r.light != nil {
 		p.Sections = append(p.Sections, costs(r.light))
 	}
@@ -126,7 +131,8 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 	if n < len(r.Passes) {
 		name += fmt.Sprintf(" (mean of %d of %d passes, those like pass %d)", n, len(r.Passes), pass)
 	}
-	p.Figures = []page.Figure{{Value: each(wall), Name: name}, {Value: each(wall - idle), Name: "GPU busy"}, {Value: each(idle), Name: "idle"}}
+	p.Figures = []page.Figure{{Value: each(wall), Name: name}, {Value: each(wall - idle), Name: "GPU busy"},
+		{Value: each(idle), Name: "idle"}}
 	if floor > 0 && 2*r.withFloor(pass) >= (wall-idle)/time.Duration(n) {
 		p.Figures = append(p.Figures, page.Figure{Value: table.Duration(floor), Name: "floor at least"})
 	}
@@ -169,7 +175,8 @@ func (r *Report) timeline(m *reportPart, windows ...[2]int64) *page.Timeline {
 			}
 		}
 	}
-	x := page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(m.name), Waits: waits(gaps), Passes: m.chosen, Windows: windows, Source: sourceLines(m.a), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }}
+	x := page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(m.name), Waits: waits(gaps), Passes: m.chosen,
+		Windows: windows, Source: sourceLines(m.a), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }}
 	for i := range r.Findings {
 		if pin, ok := r.pin(m, i, x.Waits); ok {
 			x.Pins = append(x.Pins, pin)
@@ -207,7 +214,8 @@ func cardsOf(findings []finding.Finding) []page.Card {
 	var out []page.Card
 	for i := range findings {
 		f := &findings[i]
-		c := page.Card{Title: f.Text, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable, Where: f.Where, Fix: f.Do, Next: f.Next}
+		c := page.Card{Title: f.Text, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable, Where: f.Where,
+			Fix: f.Do, Next: f.Next}
 		if f.Measure != finding.NoMeasure {
 			c.Gain = sizeOf(f)
 		}
@@ -230,20 +238,25 @@ func (r *Report) baseNames(command string) string {
 }
 
 // kindsOfShares are the colours of a waterfall's rows.
-var kindsOfShares = [...]page.Kind{roofline.NoFloor: page.Unknown, roofline.Floor: page.Must, roofline.Above: page.Win, roofline.Communication: page.Alone, roofline.Idle: page.Idle}
+var kindsOfShares = [...]page.Kind{roofline.NoFloor: page.Unknown, roofline.Floor: page.Must, roofline.Above: page.Win,
+	roofline.Communication: page.Alone, roofline.Idle: page.Idle}
 
 // waterfalls draw where the time of a typical pass of each stage goes.
 func waterfalls(l *roofline.Report) page.Section {
-	s := page.Section{ID: "waterfall", Title: "Where a step goes", Text: "From what has to be to what was measured: each bar begins where the one above ends."}
+	s := page.Section{ID: "waterfall", Title: "Where a step goes",
+		Text: "From what has to be to what was measured: each bar begins where the one above ends."}
 	for _, p := range l.Typical() {
 		whole := cmp.Or(p.Wall, p.Floor)
-		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title), Total: table.Duration(whole), Max: float64(whole)}
+		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title),
+			Total: table.Duration(whole), Max: float64(whole)}
 		at := 0.0
 		for _, x := range p.Waterfall {
 			if x.Time == 0 {
 				continue
 			}
-			f.Steps = append(f.Steps, page.Step{Name: x.Name, Value: table.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%", Detail: x.Note, Kind: kindsOfShares[x.Kind], From: at, To: at + float64(x.Time)})
+			f.Steps = append(f.Steps, page.Step{Name: x.Name,
+				Value:  table.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%",
+				Detail: x.Note, Kind: kindsOfShares[x.Kind], From: at, To: at + float64(x.Time)})
 			at += float64(x.Time)
 		}
 		if len(f.Steps) > 0 {
@@ -255,7 +268,8 @@ func waterfalls(l *roofline.Report) page.Section {
 
 // heats draw the layers of the chosen passes.
 func (r *Report) heats() []page.Section {
-	s := page.Section{ID: "layers", Title: "Which layer is different", Text: "Colour is time against the median of that operator over layers of the same type."}
+	s := page.Section{ID: "layers", Title: "Which layer is different",
+		Text: "Colour is time against the median of that operator over layers of the same type."}
 	for _, m := range r.parts {
 		if m.d == nil {
 			continue
@@ -274,9 +288,13 @@ func (r *Report) heats() []page.Section {
 
 // operatorTable lists the operators of the chosen passes by time.
 func (r *Report) operatorTable() page.Section {
-	tab := page.Table{Caption: "Operators of one typical pass of each stage", Search: true, FoldAfter: shownRows, Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Layers", Filter: true}, {Title: "Operator"},
-		{Title: "Category", Filter: true}, {Title: "Kernels", Numeric: true}, {Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true, Help: "of the GPU time of all listed operators of the pass"},
-		{Title: "% of step", Numeric: true, Help: "of the pass up to the next one, idle time included"}, {Title: "Floor", Numeric: true}, {Title: "% of peak", Numeric: true}, {Title: "Bound"}, {Title: "Longest kernel", Code: true}}}
+	tab := page.Table{Caption: "Operators of one typical pass of each stage", Search: true, FoldAfter: shownRows,
+		Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Layers", Filter: true}, {Title: "Operator"},
+			{Title: "Category", Filter: true}, {Title: "Kernels", Numeric: true}, {Title: "Time", Numeric: true},
+			{Title: "% of GPU time", Numeric: true, Help: "of the GPU time of all listed operators of the pass"},
+			{Title: "% of step", Numeric: true, Help: "of the pass up to the next one, idle time included"},
+			{Title: "Floor", Numeric: true}, {Title: "% of peak", Numeric: true}, {Title: "Bound"},
+			{Title: "Longest kernel", Code: true}}}
 	rows := slices.Clone(r.Operators)
 	slices.SortStableFunc(rows, func(a, b ReportOperator) int { return -cmp.Compare(a.Time, b.Time) })
 	type pass struct{ trace, pass int }
@@ -293,7 +311,9 @@ func (r *Report) operatorTable() page.Section {
 		share := ratio(o.Time, gpu[pass{o.Trace, o.Pass}])
 		ofGPU := number(100*share, 1)
 		ofGPU.Bar = share
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: string(o.Stage)}, {Text: o.LayerType}, {Text: o.Operator, Find: o.Operator}, {Text: o.Category, Series: true}, count(int64(o.Kernels)), took(o.Time), ofGPU,
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: string(o.Stage)}, {Text: o.LayerType},
+			{Text: o.Operator, Find: o.Operator}, {Text: o.Category, Series: true}, count(int64(o.Kernels)),
+			took(o.Time), ofGPU,
 			number(100*o.Share, 1), knownTime(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}}})
 	}
 	return section("operators", "Operators", tab)
@@ -317,7 +337,8 @@ func kernelTable(devices []*layer.Device) page.Table {
 			s := sums[name]
 			if s == nil {
 				op, _, _ := k.Operator()
-				s = &kernelSum{name: classify.Canonical(name), short: cmp.Or(k.Facts().Short, name), category: gpu.CategoryLabel(k.Category()), operator: cmp.Or(string(op), opname.Other), least: d}
+				s = &kernelSum{name: classify.Canonical(name), short: cmp.Or(k.Facts().Short, name),
+					category: gpu.CategoryLabel(k.Category()), operator: cmp.Or(string(op), opname.Other), least: d}
 				sums[name] = s
 				order = append(order, s)
 			}
@@ -328,8 +349,11 @@ func kernelTable(devices []*layer.Device) page.Table {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b *kernelSum) int { return -cmp.Compare(a.time, b.time) })
-	tab := page.Table{Caption: "Kernels by name, whole recording", Search: true, FoldAfter: shownRows, Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true}, {Title: "Operator", Filter: true, Help: "of its first launch"},
-		{Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Avg", Numeric: true}, {Title: "Min", Numeric: true}, {Title: "Max", Numeric: true}}}
+	tab := page.Table{Caption: "Kernels by name, whole recording", Search: true, FoldAfter: shownRows,
+		Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
+			{Title: "Operator", Filter: true, Help: "of its first launch"},
+			{Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true},
+			{Title: "Avg", Numeric: true}, {Title: "Min", Numeric: true}, {Title: "Max", Numeric: true}}}
 	bytes := 0
 	for i, s := range order {
 		if bytes += len(s.name); bytes > nameBudget {
@@ -338,7 +362,8 @@ func kernelTable(devices []*layer.Device) page.Table {
 		}
 		share := number(100*ratio(s.time, total), 1)
 		share.Bar = ratio(s.time, total)
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: s.short, Find: s.short, Hover: s.name}, {Text: s.category, Series: true}, {Text: s.operator}, took(s.time), share, count(int64(s.launches)),
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: s.short, Find: s.short, Hover: s.name},
+			{Text: s.category, Series: true}, {Text: s.operator}, took(s.time), share, count(int64(s.launches)),
 			took(s.time / time.Duration(s.launches)), took(s.least), took(s.most)}})
 	}
 	return tab
@@ -348,41 +373,63 @@ func (r *Report) passTable() page.Section {
 	if len(r.Passes) == 0 {
 		return page.Section{ID: "passes", Title: "Passes", Text: "No forward pass was found."}
 	}
-	tab := page.Table{Caption: "All passes", Folded: len(r.Passes) > shownRows, Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Trace", Numeric: true}, {Title: "Stage", Filter: true}, {Title: "Start", Numeric: true}, {Title: "Step", Numeric: true},
-		{Title: "Idle", Numeric: true}, {Title: "Idle, % of step", Numeric: true}, {Title: "Floor", Numeric: true}, {Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true}, {Title: "Kernels", Numeric: true},
-		{Title: "Note", Prose: true}, {Title: "Perfetto"}}}
+	tab := page.Table{Caption: "All passes", Folded: len(r.Passes) > shownRows,
+		Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Trace", Numeric: true},
+			{Title: "Stage", Filter: true}, {Title: "Start", Numeric: true}, {Title: "Step", Numeric: true},
+			{Title: "Idle", Numeric: true}, {Title: "Idle, % of step", Numeric: true}, {Title: "Floor", Numeric: true},
+			{Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true},
+			{Title: "Kernels", Numeric: true},
+			{Title: "Note", Prose: true}, {Title: "Perfetto"}}}
 	for _, p := range r.Passes {
 		part := r.parts[p.Trace]
 		link := perfettoCell(part.a.Trace(), p.Start, part.d.Passes[p.Index].End)
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: p.Chosen}, number(float64(p.Trace), 0), {Text: string(p.Stage)}, took(time.Duration(p.Start)), took(p.Wall), took(p.Idle),
-			number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)), count(p.Tokens), count(int64(p.Layers)), count(int64(p.Kernels)), {Text: passNote(p)}, link}})
+		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index),
+			Strong: p.Chosen}, number(float64(p.Trace), 0), {Text: string(p.Stage)}, took(time.Duration(p.Start)),
+			took(p.Wall), took(p.Idle),
+			number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)), count(p.Tokens),
+			count(int64(p.Layers)), count(int64(p.Kernels)), {Text: passNote(p)}, link}})
 	}
 	return section("passes", "Passes", tab)
 }
 
 // tables are those of the analyses that found the findings.
 func (r *Report) tables() []page.Section {
-	idle := page.Table{Caption: "Idle GPU time in the steps by cause", Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "Per step", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Mostly in", Code: true}}}
+	idle := page.Table{Caption: "Idle GPU time in the steps by cause",
+		Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "Per step", Numeric: true},
+			{Title: "% of step", Numeric: true}, {Title: "Mostly in", Code: true}}}
 	for _, i := range r.Idle {
-		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(i.Group)}, {Text: fmt.Sprint(i.Cause)}, took(i.PerStep), number(100*i.Share, 1), {Text: i.Name}}})
+		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(i.Group)},
+			{Text: fmt.Sprint(i.Cause)}, took(i.PerStep), number(100*i.Share, 1), {Text: i.Name}}})
 	}
-	exposed := page.Table{Caption: "Time in which nothing of another category runs", Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Category"}, {Title: "Exposed per step", Numeric: true}, {Title: "% of step", Numeric: true}, {Title: "Hidden per step", Numeric: true}}}
+	exposed := page.Table{Caption: "Time in which nothing of another category runs",
+		Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Category"},
+			{Title: "Exposed per step", Numeric: true}, {Title: "% of step", Numeric: true},
+			{Title: "Hidden per step", Numeric: true}}}
 	for _, e := range r.Exposure {
-		exposed.Rows = append(exposed.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(e.Stage)}, {Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1), took(e.Hidden)}})
+		exposed.Rows = append(exposed.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(e.Stage)},
+			{Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1), took(e.Hidden)}})
 	}
-	fusions := page.Table{Caption: "Known fused paths", Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Path"}, {Title: "State", Filter: true}, {Title: "Per step", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "Times", Numeric: true}, {Title: "What to do", Prose: true}}}
+	fusions := page.Table{Caption: "Known fused paths",
+		Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Path"}, {Title: "State", Filter: true},
+			{Title: "Per step", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "Times", Numeric: true},
+			{Title: "What to do", Prose: true}}}
 	for _, f := range r.Fusions {
-		fusions.Rows = append(fusions.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern}, {Text: string(f.State)}, took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}}})
+		fusions.Rows = append(fusions.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern},
+			{Text: string(f.State)}, took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}}})
 	}
-	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed), section("fusions", "Fusions", fusions)}
+	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed),
+		section("fusions", "Fusions", fusions)}
 	if c := r.Against; c != nil {
-		tab := page.Table{Caption: "Operators of both runs", Search: true, FoldAfter: shownRows, Columns: []page.Column{{Title: "Operator"}, {Title: "Before", Numeric: true}, {Title: "Now", Numeric: true}, {Title: "Change", Numeric: true}, {Title: "Beyond noise", Filter: true}}}
+		tab := page.Table{Caption: "Operators of both runs", Search: true, FoldAfter: shownRows,
+			Columns: []page.Column{{Title: "Operator"}, {Title: "Before", Numeric: true}, {Title: "Now", Numeric: true},
+				{Title: "Change", Numeric: true}, {Title: "Beyond noise", Filter: true}}}
 		for _, row := range c.Rows {
 			beyond := "no"
 			if row.Significant {
 				beyond = "yes"
 			}
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Strong: row.Significant}, took(row.A), took(row.B), took(row.Delta), {Text: beyond}}})
+			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Strong: row.Significant},
+				took(row.A), took(row.B), took(row.Delta), {Text: beyond}}})
 		}
 		s := section("against", "Against "+filepath.Base(c.A.Label), tab)
 		s.Text = c.Text
@@ -396,7 +443,10 @@ func (r *Report) reproduce() page.Section {
 	s := page.Section{ID: "next", Title: "How to reproduce"}
 	tab := page.Table{Caption: "Commands", Columns: []page.Column{{Title: "Command", Code: true}, {Title: "Shows"}}}
 	file := filepath.Base(r.Name)
-	for _, c := range [][2]string{{"report", "this page: strata report FILE --html page.html"}, {"layers", "passes and layers"}, {"light", "what each operator should take (with --config config.json)"}, {"host", "why the GPU is idle"}, {"triage", "kernels by source line, exposure, fusions"}, {"export", "each kernel as a row"}} {
+	for _, c := range [][2]string{{"report", "this page: strata report FILE --html page.html"},
+		{"layers", "passes and layers"}, {"light", "what each operator should take (with --config config.json)"},
+		{"host", "why the GPU is idle"}, {"triage", "kernels by source line, exposure, fusions"},
+		{"export", "each kernel as a row"}} {
 		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: "strata " + c[0] + " " + file}, {Text: c[1]}}})
 	}
 	s.Tables = []page.Table{tab}

@@ -14,9 +14,9 @@ import (
 // issueFindings is how many findings an issue lists: with three lines each they leave room for the rest in forty.
 const issueFindings = 5
 
-// WriteIssue writes the report as at most 40 lines of Markdown for an issue: environment, verdict, findings with evidence, how
-// to reproduce them, what is uncertain. It names no file, folder, host, source line or range of the program. Version is that
-// of the program that writes it, "" for none.
+// WriteIssue writes the report as at most 40 lines of Markdown for an issue: environment, verdict, findings with
+// evidence, how to reproduce them, what is uncertain. It names no file, folder, host, source line or range of the
+// program. Version is that of the program that writes it, "" for none.
 func (r *Report) WriteIssue(w io.Writer, version string) error {
 	var b strings.Builder
 	row := func(name, value string) {
@@ -31,7 +31,8 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 		row("Model", r.Model)
 	}
 	row("GPU", r.GPU)
-	row("Window", fmt.Sprintf("%s, %s of GPU time%s", table.Counted(len(r.Passes), "pass", "passes"), table.Duration(r.GPUTime), r.stageCounts()))
+	row("Window", fmt.Sprintf("%s, %s of GPU time%s", table.Counted(len(r.Passes), "pass", "passes"),
+		table.Duration(r.GPUTime), r.stageCounts()))
 	fmt.Fprintf(&b, "\n### Verdict\n\n%s\n", table.EscapeMarkdown(r.issueVerdict()))
 	b.WriteString("\n### Findings\n\n")
 	var shown []finding.Finding
@@ -48,7 +49,8 @@ func (r *Report) WriteIssue(w io.Writer, version string) error {
 		if f.Cause != finding.NoCause {
 			id = f.Cause.String()
 		}
-		fmt.Fprintf(&b, "%d. **%s** (`%s`): %s\n", i+1, table.EscapeMarkdown(table.Clean(f.Text)), id, table.EscapeMarkdown(sizeOf(&f)))
+		fmt.Fprintf(&b, "%d. **%s** (`%s`): %s\n", i+1, table.EscapeMarkdown(table.Clean(f.Text)), id,
+			table.EscapeMarkdown(sizeOf(&f)))
 		if e := publicEvidence(&f); e != "" {
 			fmt.Fprintf(&b, "   - Evidence: %s\n", table.EscapeProse(table.Clean(e)))
 		}

@@ -112,15 +112,18 @@ func (r *Report) addOperators() {
 	}
 }
 
-// addCounted lists the operators of a pass of a model that is not known as the floors have them: ops with their sizes, or kernels.
+// addCounted lists the operators of a pass of a model that is not known as the floors have them: ops with their
+// sizes, or kernels.
 func (r *Report) addCounted(i, pass int, p *reportPart) {
 	for _, l := range r.light.Operators {
 		layers := 0
 		if l.LayerType != outsideLayers {
 			layers = p.d.Passes[pass].NumLayers
 		}
-		r.Operators = append(r.Operators, ReportOperator{Trace: i, Pass: pass, Stage: p.d.Passes[pass].Stage, LayerType: l.LayerType, Operator: l.Operator,
-			Category: p.d.CategoryLabel(classify.Category(l.Category)), Kernel: l.Kernel, Layers: layers, Kernels: l.Kernels, Time: l.Time, Share: ratio(l.Time, p.wall[pass]),
+		r.Operators = append(r.Operators, ReportOperator{Trace: i, Pass: pass, Stage: p.d.Passes[pass].Stage,
+			LayerType: l.LayerType, Operator: l.Operator,
+			Category: p.d.CategoryLabel(classify.Category(l.Category)), Kernel: l.Kernel, Layers: layers,
+			Kernels: l.Kernels, Time: l.Time, Share: ratio(l.Time, p.wall[pass]),
 			Floor: l.Floor, Bound: l.Bound, PeakShare: l.PeakShare})
 	}
 }

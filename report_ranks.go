@@ -32,9 +32,9 @@ func (r *Ranks) Many() bool {
 	return len(ranks) > 1
 }
 
-// Report reports on all ranks: everything about the lowest one that can be read, whose findings say on how many ranks they are, and what
-// the ranks tell together. Each trace is let go of before another is read in its place. The error is that of the last rank where none
-// can be read.
+// Report reports on all ranks: everything about the lowest one that can be read, whose findings say on how many ranks
+// they are, and what the ranks tell together. Each trace is let go of before another is read in its place. The error
+// is that of the last rank where none can be read.
 func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*Report, error) {
 	if len(r.Recordings) == 0 {
 		return nil, fmt.Errorf("strata: %w in %s", trace.ErrNoTrace, r.Name)
@@ -117,7 +117,8 @@ func (r *Report) join(many *fleet.Report) {
 	for i := range many.Runs {
 		for _, s := range many.Runs[i].Shared {
 			on := fmt.Sprintf("On %d of %d ranks", s.Ranks, s.Of)
-			switch least, most := table.Duration(time.Duration(s.PerRank.Min)), table.Duration(time.Duration(s.PerRank.Max)); {
+			switch least, most := table.Duration(time.Duration(s.PerRank.Min)),
+				table.Duration(time.Duration(s.PerRank.Max)); {
 			case s.Ranks == 1:
 				on = "On " + s.PerRank.Worst[0].Rank + " alone"
 			case s.PerRank.Max > 0 && least != most:
@@ -127,7 +128,8 @@ func (r *Report) join(many *fleet.Report) {
 			}
 			on += "."
 			same := func(f finding.Finding) bool {
-				return f.Kind == s.Kind && f.Cause == s.Cause && f.Code == s.Code && f.Text == s.Text && f.Stage == s.Stage
+				return f.Kind == s.Kind && f.Cause == s.Cause && f.Code == s.Code && f.Text == s.Text &&
+					f.Stage == s.Stage
 			}
 			if k := slices.IndexFunc(r.Findings, same); k >= 0 && i == 0 {
 				f := &r.Findings[k]

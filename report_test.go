@@ -47,7 +47,8 @@ func TestReportOfOnePassInAllForms(t *testing.T) {
 	var o strata.ReportOptions
 	o.Layers.Config = config
 	r := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-extend-mi300.json.zst"), o)
-	if len(r.Passes) != 1 || r.Passes[0].Layers != 36 || r.Passes[0].Tokens != 15360 || r.Passes[0].Floor <= 0 || r.Passes[0].Floor >= r.Passes[0].Wall {
+	if len(r.Passes) != 1 || r.Passes[0].Layers != 36 || r.Passes[0].Tokens != 15360 || r.Passes[0].Floor <= 0 ||
+		r.Passes[0].Floor >= r.Passes[0].Wall {
 		t.Errorf("passes %+v, want one of 36 layers and 15 360 tokens, with a floor below its time", r.Passes)
 	}
 	for form, c := range map[string]struct {
@@ -55,10 +56,14 @@ func TestReportOfOnePassInAllForms(t *testing.T) {
 		want  []string
 	}{
 		"page": {func(b *strings.Builder) error { return r.WriteHTML(b) }, []string{
-			"What to do, largest first", "gate_up_proj", "down_proj", "floor: products (weights)", `class="timeline-data"`, `class="must"`, `class="win"`, `id="layers"`, `id="idle"`}},
-		"text":     {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{All: true, Width: 140}) }, []string{"What matters", "gate_up_proj", "prefill"}},
-		"colour":   {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Color: true}) }, []string{"\x1b["}},
-		"Markdown": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Markdown: true}) }, []string{"## What matters", "| gate_up_proj |"}},
+			"What to do, largest first", "gate_up_proj", "down_proj", "floor: products (weights)",
+			`class="timeline-data"`, `class="must"`, `class="win"`, `id="layers"`, `id="idle"`}},
+		"text": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{All: true, Width: 140}) },
+			[]string{"What matters", "gate_up_proj", "prefill"}},
+		"colour": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Color: true}) },
+			[]string{"\x1b["}},
+		"Markdown": {func(b *strings.Builder) error { return r.WriteText(b, strata.ReportText{Markdown: true}) },
+			[]string{"## What matters", "| gate_up_proj |"}},
 	} {
 		var b strings.Builder
 		if err := c.write(&b); err != nil {
@@ -75,7 +80,8 @@ func TestReportOfOnePassInAllForms(t *testing.T) {
 // TestReportAgainstAnOlderRun: which side is which, in the page, too; a run with
 // itself has no difference.
 func TestReportAgainstAnOlderRun(t *testing.T) {
-	slow, fast := testdata.Distilled(t, "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.json.zst"), testdata.Distilled(t, "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.json.zst")
+	slow, fast := testdata.Distilled(t, "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.json.zst"),
+		testdata.Distilled(t, "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.json.zst")
 	gate, err := compare.ParseGate("3%")
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +106,8 @@ func TestReportAgainstAnOlderRun(t *testing.T) {
 		if err := r.WriteHTML(&page); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(page.String(), `id="against"`) || !strings.Contains(page.String(), "Against "+filepath.Base(r.Against.A.Label)) {
+		if !strings.Contains(page.String(), `id="against"`) ||
+			!strings.Contains(page.String(), "Against "+filepath.Base(r.Against.A.Label)) {
 			t.Error("the page lacks the comparison")
 		}
 	}
@@ -143,15 +150,20 @@ func TestReportSaysWhatIsLost(t *testing.T) {
 		t.Fatalf("health %v, findings %v; want a degraded trace, said first", r.Health, r.Findings)
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil || !strings.Contains(text.String(), fmt.Sprint(r.Health)) {
+	if err := r.WriteText(&text, strata.ReportText{Color: true}); err != nil ||
+		!strings.Contains(text.String(), fmt.Sprint(r.Health)) {
 		t.Errorf("%v:\n%.500s", err, text.String())
 	}
 }
 
 // TestReportOfSeveralModels: each model has its passes, its operators, and a step of its own that shares are of.
 func TestReportOfSeveralModels(t *testing.T) {
-	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512}, Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
-	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
 	var b bytes.Buffer
 	if err := gen.WriteInTurn(&b, time.Second, encoder, model, encoder, model); err != nil {
 		t.Fatal(err)
@@ -198,8 +210,8 @@ func TestReportWithoutDurations(t *testing.T) {
 	}
 }
 
-// TestReportWithDoubtedIdleTime: where only copies were recorded, or times contradict themselves, nothing is said of what the GPU waits for, neither as the
-// verdict nor for the host; where they do not, it is.
+// TestReportWithDoubtedIdleTime: where only copies were recorded, or times contradict themselves, nothing is said of
+// what the GPU waits for, neither as the verdict nor for the host; where they do not, it is.
 func TestReportWithDoubtedIdleTime(t *testing.T) {
 	for _, c := range []struct {
 		kind          string
@@ -207,7 +219,8 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 		verdict, host string
 	}{
 		{"kernel", 30, "The GPU ", "host overhead"},
-		{"kernel", 1, "unknown: activities of the same stream overlap", "cannot be decided: activities of the same stream overlap"},
+		{"kernel", 1, "unknown: activities of the same stream overlap",
+			"cannot be decided: activities of the same stream overlap"},
 		{"gpu_memcpy", 30, "unknown: 4 copies and fills and no kernel", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "doubted.json")
@@ -216,24 +229,29 @@ func TestReportWithDoubtedIdleTime(t *testing.T) {
 			fmt.Fprintf(&b, `{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%d,"dur":2,"args":{"correlation":%d}},
 				{"ph":"X","cat":"%s","name":"gemm_kernel","pid":0,"tid":7,"ts":%d,"dur":20,"args":{"correlation":%d,"device":0,"stream":7}},`, 1+c.apart*i, i, c.kind, 5+c.apart*i, i)
 		}
-		writeFile(t, path, `{"traceEvents":[`+b.String()+`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":120}]}`)
+		writeFile(t, path, `{"traceEvents":[`+b.String()+
+			`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":1,"tid":1,"ts":0,"dur":120}]}`)
 		r := reported(t, path, strata.ReportOptions{})
 		if !strings.Contains(r.Verdict, c.verdict) || !strings.Contains(r.HostText, c.host) {
-			t.Errorf("%s, %d µs apart: %q, host %q; want %q and %q in them", c.kind, c.apart, r.Verdict, r.HostText, c.verdict, c.host)
+			t.Errorf("%s, %d µs apart: %q, host %q; want %q and %q in them", c.kind, c.apart, r.Verdict, r.HostText,
+				c.verdict, c.host)
 		}
 	}
 }
 
-// TestReportOfACapture: where every step captures graphs, nothing is said of serving; and a host line that rests on a few kernels says so.
+// TestReportOfACapture: where every step captures graphs, nothing is said of serving; and a host line that rests on a
+// few kernels says so.
 func TestReportOfACapture(t *testing.T) {
-	for step, want := range map[string]string{"capture_16_DECODE": "captures graphs", "step[DECODE bs=16]": "The GPU "} {
+	for step, want := range map[string]string{"capture_16_DECODE": "captures graphs",
+		"step[DECODE bs=16]": "The GPU "} {
 		path := filepath.Join(t.TempDir(), "capture.json")
 		event := `{"ph":"X","cat":"user_annotation","name":"%s","pid":1,"tid":1,"ts":%[2]d,"dur":40},
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%[3]d,"dur":2,"args":{"correlation":%[3]d}},
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":%[3]d,"dur":20,"args":{"correlation":%[3]d,"device":0,"stream":7}}`
 		writeFile(t, path, `{"traceEvents":[`+fmt.Sprintf(event, step, 0, 5)+","+fmt.Sprintf(event, step, 50, 55)+"]}")
 		r := reported(t, path, strata.ReportOptions{})
-		if !strings.Contains(r.Verdict, want) || !strings.Contains(r.HostText, "low confidence: the window holds only 2 kernels") {
+		if !strings.Contains(r.Verdict, want) || !strings.Contains(r.HostText,
+			"low confidence: the window holds only 2 kernels") {
 			t.Errorf("%s: %q, want %q in it; host %q", step, r.Verdict, want, r.HostText)
 		}
 	}
@@ -251,7 +269,8 @@ func TestReportNamesTheGPU(t *testing.T) {
 			}
 		}
 		writeFile(t, path, `{"traceEvents":[`+strings.TrimSuffix(b.String(), ",")+"]}")
-		if r := reported(t, path, strata.ReportOptions{}); strings.Contains(r.HostText, "loses most") != (want != "") || !strings.HasPrefix(r.HostText, want) {
+		if r := reported(t, path, strata.ReportOptions{}); strings.Contains(r.HostText, "loses most") != (want != "") ||
+			!strings.HasPrefix(r.HostText, want) {
 			t.Errorf("%d GPUs: host %q, want %q in front", gpus, r.HostText, want)
 		}
 	}
@@ -264,7 +283,8 @@ func TestReportOfAWindow(t *testing.T) {
 		"my range":          {"of the window", "in the window"},
 	} {
 		path := filepath.Join(t.TempDir(), "window.json")
-		writeFile(t, path, `{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"`+name+`","pid":1,"tid":1,"ts":0,"dur":90},
+		writeFile(t, path, `{"traceEvents":[{"ph":"X","cat":"user_annotation","name":"`+name+
+			`","pid":1,"tid":1,"ts":0,"dur":90},
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":2,"args":{"correlation":1}},
 			{"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":7,"ts":5,"dur":9,"args":{"correlation":1,"device":0,"stream":7}},
 			{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":70,"dur":2,"args":{"correlation":2}},
@@ -292,11 +312,14 @@ func TestReportOfAWindow(t *testing.T) {
 	}
 }
 
-// TestSharesOfCutPasses: a pass that the window cuts runs a part of its operators; a finding's share is the table's all the same.
+// TestSharesOfCutPasses: a pass that the window cuts runs a part of its operators; a finding's share is the table's
+// all the same.
 func TestSharesOfCutPasses(t *testing.T) {
 	prefill := gen.Pass{Prefills: 1, Tokens: 2048}
 	var b bytes.Buffer
-	c := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{prefill, prefill}, CutAtEnd: 0.4}
+	c := gen.Config{Seed: 4, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096},
+		Passes: []gen.Pass{prefill, prefill}, CutAtEnd: 0.4}
 	if err := gen.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
@@ -320,14 +343,16 @@ func TestSharesOfCutPasses(t *testing.T) {
 	}
 }
 
-// TestReportAndHostCountTheSameSteps: the report's time of the steps is the host verdict's, so that its findings are shares of one whole, and the
-// largest cause of idle time is among them. What a host does between short steps is the steps', too.
+// TestReportAndHostCountTheSameSteps: the report's time of the steps is the host verdict's, so that its findings are
+// shares of one whole, and the largest cause of idle time is among them. What a host does between short steps is the
+// steps', too.
 func TestReportAndHostCountTheSameSteps(t *testing.T) {
 	var paths []string
 	for _, k := range testdata.DistilledTraces(t) {
 		paths = append(paths, testdata.Distilled(t, k.Name))
 	}
-	slow := gen.Config{Seed: 5, Arch: gen.Arch{Layers: gen.Uniform(6, gen.Layer{}), Hidden: 2048}, Dialect: gen.SGLang, Passes: []gen.Pass{{Decodes: 4, Context: 100}}}
+	slow := gen.Config{Seed: 5, Arch: gen.Arch{Layers: gen.Uniform(6, gen.Layer{}), Hidden: 2048}, Dialect: gen.SGLang,
+		Passes: []gen.Pass{{Decodes: 4, Context: 100}}}
 	var b bytes.Buffer
 	if err := gen.WriteInTurn(&b, 20*time.Millisecond, slow, slow, slow, slow); err != nil {
 		t.Fatal(err)
@@ -360,7 +385,8 @@ func TestReportAndHostCountTheSameSteps(t *testing.T) {
 				continue
 			}
 			if share := float64(r.Wall) / float64(rank.Headroom.WallNS); share < 0.98 || share > 1.02 {
-				t.Errorf("%s: steps of %v, the host verdict has %v", filepath.Base(path), r.Wall, time.Duration(rank.Headroom.WallNS))
+				t.Errorf("%s: steps of %v, the host verdict has %v", filepath.Base(path), r.Wall,
+					time.Duration(rank.Headroom.WallNS))
 			}
 			told := 0
 			for _, f := range r.Findings {
@@ -375,13 +401,15 @@ func TestReportAndHostCountTheSameSteps(t *testing.T) {
 				}
 			}
 			if told < large {
-				t.Errorf("%s: %d findings about idle time, and %d causes take more than 1.5%% of the steps", filepath.Base(path), told, large)
+				t.Errorf("%s: %d findings about idle time, and %d causes take more than 1.5%% of the steps",
+					filepath.Base(path), told, large)
 			}
 		}
 	}
 }
 
-// TestReportOfUnknownOperators: where no rule knows an operator the table has ops with their sizes, or kernels; what is large is no finding by itself.
+// TestReportOfUnknownOperators: where no rule knows an operator the table has ops with their sizes, or kernels; what
+// is large is no finding by itself.
 func TestReportOfUnknownOperators(t *testing.T) {
 	r := reported(t, testdata.Distilled(t, "train-graphs-a100.json.zst"), strata.ReportOptions{})
 	for _, f := range r.Findings {
@@ -390,7 +418,8 @@ func TestReportOfUnknownOperators(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := r.WriteText(&b, strata.ReportText{}); err != nil || strings.Contains(b.String(), "Nothing tells what its ") || len(r.Operators) < 5 {
+	if err := r.WriteText(&b, strata.ReportText{}); err != nil ||
+		strings.Contains(b.String(), "Nothing tells what its ") || len(r.Operators) < 5 {
 		t.Errorf("%v; want a table of kernels:\n%s", err, b.String())
 	}
 	for i, l := range strings.Split(b.String(), "\n") {
@@ -400,7 +429,8 @@ func TestReportOfUnknownOperators(t *testing.T) {
 	}
 }
 
-// TestReportLeadsWithTheWaterfall: the rows of the speed of light stand before the findings, as that program prints them.
+// TestReportLeadsWithTheWaterfall: the rows of the speed of light stand before the findings, as that program prints
+// them.
 func TestReportLeadsWithTheWaterfall(t *testing.T) {
 	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), trace.Options{})
 	if err != nil {
@@ -415,7 +445,8 @@ func TestReportLeadsWithTheWaterfall(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report, alone strings.Builder
-	if err := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), strata.ReportOptions{}).WriteText(&report, strata.ReportText{Width: 200}); err != nil {
+	if err := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"),
+		strata.ReportOptions{}).WriteText(&report, strata.ReportText{Width: 200}); err != nil {
 		t.Fatal(err)
 	}
 	if err := light.WriteWaterfall(&alone, false); err != nil {
@@ -452,8 +483,8 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// TestPlacesOfIdleTime: the longest gap of this trace, 463 ms, stands between its only step and the calls before it. It is
-// not where the 274 µs of its cause are lost.
+// TestPlacesOfIdleTime: the longest gap of this trace, 463 ms, stands between its only step and the calls before it.
+// It is not where the 274 µs of its cause are lost.
 func TestPlacesOfIdleTime(t *testing.T) {
 	r := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), strata.ReportOptions{})
 	seen := 0

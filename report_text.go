@@ -70,7 +70,8 @@ func (r *Report) WriteText(w io.Writer, o ReportText) error {
 	p.findings(r)
 	if r.Ranks != nil {
 		p.heading(2, "Ranks")
-		_ = r.Ranks.WriteText(p, fleet.Text{Width: o.Width, Markdown: o.Markdown, Brief: true}) // a Builder does not fail
+		// a Builder does not fail
+		_ = r.Ranks.WriteText(p, fleet.Text{Width: o.Width, Markdown: o.Markdown, Brief: true})
 	}
 	p.passes(r)
 	p.operators(r)
@@ -205,9 +206,11 @@ func (r *Report) coverageText() string {
 	}
 	share := func(d time.Duration) string { return table.Pct(100*ratio(d, r.GPUTime), 1) }
 	if r.InLayers == 0 && r.WithOperator == 0 { // no model, or none whose layers can be seen
-		return fmt.Sprintf("%s of GPU time: %s in passes; no layers of a model were found", table.Duration(r.GPUTime), share(r.InPasses))
+		return fmt.Sprintf("%s of GPU time: %s in passes; no layers of a model were found", table.Duration(r.GPUTime),
+			share(r.InPasses))
 	}
-	return fmt.Sprintf("%s of GPU time: %s in passes, %s in layers, %s with a known operator", table.Duration(r.GPUTime),
+	return fmt.Sprintf("%s of GPU time: %s in passes, %s in layers, %s with a known operator",
+		table.Duration(r.GPUTime),
 		share(r.InPasses), share(r.InLayers), share(r.WithOperator))
 }
 
@@ -226,7 +229,8 @@ func (p *printer) findings(r *Report) {
 
 func (p *printer) finding(n int, f *finding.Finding) {
 	if p.o.Markdown {
-		fmt.Fprintf(p, "%d. **%s**%s\n", n, table.EscapeMarkdown(f.Text), table.EscapeMarkdown(strings.TrimPrefix(headline(f), f.Text)))
+		fmt.Fprintf(p, "%d. **%s**%s\n", n, table.EscapeMarkdown(f.Text),
+			table.EscapeMarkdown(strings.TrimPrefix(headline(f), f.Text)))
 		for _, l := range lines(f) {
 			fmt.Fprintf(p, "   - %s %s\n", l[0], table.EscapeProse(l[1]))
 		}
@@ -288,7 +292,8 @@ func (p *printer) passes(r *Report) {
 		floors = floors || s.Floor > 0
 	}
 	narrow := p.o.Width < narrowWidth && !p.o.Markdown
-	cols := []table.Column{table.Number("Pass"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Step ms"), table.Number("Idle ms"), table.Number("Layers")}
+	cols := []table.Column{table.Number("Pass"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"),
+		table.Number("Step ms"), table.Number("Idle ms"), table.Number("Layers")}
 	if !narrow {
 		cols = append(cols, table.Number("Confidence"), table.Number("Kernels"), table.Number("Start s"))
 	}
@@ -298,9 +303,11 @@ func (p *printer) passes(r *Report) {
 	t := table.New(append(cols, table.Text("Note"))...)
 	n := p.limit(len(r.Passes), topPasses)
 	for _, s := range r.Passes[:n] {
-		cells := []string{passName(r, s), string(s.Stage), known(int64(s.Batch)), known(s.Tokens), millis(s.Wall), millis(s.Idle), strconv.Itoa(s.Layers)}
+		cells := []string{passName(r, s), string(s.Stage), known(int64(s.Batch)), known(s.Tokens), millis(s.Wall),
+			millis(s.Idle), strconv.Itoa(s.Layers)}
 		if !narrow {
-			cells = append(cells, table.Fixed(s.Confidence, 2), table.Count(int64(s.Kernels)), table.Seconds(time.Duration(s.Start), 6))
+			cells = append(cells, table.Fixed(s.Confidence, 2), table.Count(int64(s.Kernels)),
+				table.Seconds(time.Duration(s.Start), 6))
 		}
 		if floors {
 			cells = append(cells, positive(s.Floor), percentOf(s.Floor, s.Wall))
@@ -356,7 +363,8 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	}
 	p.heading(2, where)
 	if len(rows) == 1 && rows[0].Operator == opname.Other {
-		fmt.Fprintf(p, "No kernel could be mapped to a model operator: %s of them.\n", table.Count(int64(rows[0].Kernels)))
+		fmt.Fprintf(p, "No kernel could be mapped to a model operator: %s of them.\n",
+			table.Count(int64(rows[0].Kernels)))
 		return
 	}
 	n := len(rows)
@@ -367,13 +375,15 @@ func (p *printer) operatorsOf(r *Report, rows []ReportOperator) {
 	for _, row := range rows {
 		floors = floors || row.Floor > 0
 	}
-	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("#"), table.Number("ms"), table.Number("Share %")}
+	cols := []table.Column{table.Text("Layers"), table.Text("Operator"), table.Number("#"), table.Number("ms"),
+		table.Number("Share %")}
 	if floors {
 		cols = append(cols, table.Number("Floor ms"), table.Number("Of peak %"), table.Text("Bound"))
 	}
 	t := table.New(append(cols, table.Text("Longest kernel"))...)
 	for _, row := range rows {
-		cells := []string{row.LayerType, row.Operator, strconv.Itoa(row.Kernels), millis(row.Time), table.Fixed(100*row.Share, 1)}
+		cells := []string{row.LayerType, row.Operator, strconv.Itoa(row.Kernels), millis(row.Time),
+			table.Fixed(100*row.Share, 1)}
 		if floors {
 			cells = append(cells, positive(row.Floor), percentOf(row.Floor, row.Time), row.Bound)
 		}
@@ -409,7 +419,8 @@ func (p *printer) exposure(r *Report) {
 		return
 	}
 	p.heading(2, "Exposed time: no other category overlaps")
-	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed (ms/step)"), table.Number("Share %"), table.Number("Hidden (ms/step)"))
+	t := table.New(table.Text("Stage"), table.Text("Category"), table.Number("Exposed (ms/step)"),
+		table.Number("Share %"), table.Number("Hidden (ms/step)"))
 	for _, e := range r.Exposure {
 		if e.Share >= leastShare || p.o.All {
 			t.Row(e.Stage.String(), e.Category, millis(e.PerStep), table.Fixed(100*e.Share, 1), millis(e.Hidden))
@@ -423,10 +434,12 @@ func (p *printer) fusions(r *Report) {
 		return
 	}
 	p.heading(2, "Fusions")
-	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"), table.Number("Gain ms"), table.Number("Count"), table.Text("Fix"))
+	t := table.New(table.Text("Stage"), table.Text("Fused path"), table.Text("State"), table.Number("ms/step"),
+		table.Number("Gain ms"), table.Number("Count"), table.Text("Fix"))
 	n := p.limit(len(r.Fusions), topFusions)
 	for _, f := range r.Fusions[:n] {
-		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times), f.Do)
+		t.Row(f.Stage.String(), f.Pattern, string(f.State), millis(f.PerStep), positive(f.Gain), strconv.Itoa(f.Times),
+			f.Do)
 	}
 	p.table(t)
 	p.more(len(r.Fusions)-n, "fused path", "fused paths")

@@ -14,7 +14,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestUsersRulesWinEverywhere: what a user's rule says of a kernel, in code or in a file, stands in every table that shows the kernel with a category.
+// TestUsersRulesWinEverywhere: what a user's rule says of a kernel, in code or in a file, stands in every table that
+// shows the kernel with a category.
 func TestUsersRulesWinEverywhere(t *testing.T) {
 	const word = "BatchPrefill"
 	fromFile, err := classify.LoadRules(strings.NewReader(`{"version": 1, "rules": [{"id": "acme.attention", "category": "acme", "when": {"substring": ["` + word + `"]}}]}`))
@@ -40,13 +41,16 @@ func TestUsersRulesWinEverywhere(t *testing.T) {
 				t.Fatalf("rules %s: %s is %s", name, k.Event().Name(), k.Category())
 			}
 		}
-		if of["triage"], err = triage.Analyze(t.Context(), triage.Input{Formal: []*layer.Analysis{a}}, triage.Options{KernelLimit: -1}); err != nil {
+		if of["triage"], err = triage.Analyze(t.Context(), triage.Input{Formal: []*layer.Analysis{a}},
+			triage.Options{KernelLimit: -1}); err != nil {
 			t.Fatal(err)
 		}
-		if of["host"], err = hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{}); err != nil {
+		if of["host"], err = hostoverhead.Analyze(t.Context(), []*layer.Analysis{a},
+			hostoverhead.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if of["report"], err = strata.Analyze(t.Context(), rec, strata.ReportOptions{Layers: layer.Options{Rules: rules}}); err != nil {
+		if of["report"], err = strata.Analyze(t.Context(), rec,
+			strata.ReportOptions{Layers: layer.Options{Rules: rules}}); err != nil {
 			t.Fatal(err)
 		}
 		for what, result := range of {

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestOnlyTheScrambledTraceIs: of all reference traces the one whose records are scrambled is degraded for it, and no other; the times of none
-// are in another unit than the file says.
+// TestOnlyTheScrambledTraceIs: of all reference traces the one whose records are scrambled is degraded for it, and no
+// other; the times of none are in another unit than the file says.
 func TestOnlyTheScrambledTraceIs(t *testing.T) {
 	const scrambled = "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz"
 	files, _ := filepath.Glob("../shared/traces/*/*")
@@ -44,7 +44,8 @@ func TestOnlyTheScrambledTraceIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := rec.Parts[0].Trace.Health(); !has(rec.Parts[0].Trace, "order-repaired") || h.Status != trace.HealthDegraded {
+		if h := rec.Parts[0].Trace.Health(); !has(rec.Parts[0].Trace, "order-repaired") ||
+			h.Status != trace.HealthDegraded {
 			t.Errorf("%s: health %+v, want repaired and degraded", scrambled, h)
 		}
 	}

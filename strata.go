@@ -24,7 +24,8 @@ import (
 // Formats returns the formats that [Open] reads. The slice is the caller's, who
 // may add to it and pass it in [Options].
 func Formats() []trace.Format {
-	return slices.Concat(rocprof.Formats(), []trace.Format{trace.Kineto(), xplane.Format(), pftrace.Format()}, nsys.Formats())
+	return slices.Concat(rocprof.Formats(), []trace.Format{trace.Kineto(), xplane.Format(), pftrace.Format()},
+		nsys.Formats())
 }
 
 // Options say what [Open] reads. The zero value reads everything of one rank.
@@ -75,7 +76,8 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 		return o.openStdin(ctx)
 	}
 	if url := strings.ToLower(path); strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
-		return nil, fmt.Errorf("strata: %s: %w: it is a URL; download it: curl -fLO %s", path, trace.ErrFormat, shellQuote(path))
+		return nil, fmt.Errorf("strata: %s: %w: it is a URL; download it: curl -fLO %s", path, trace.ErrFormat,
+			shellQuote(path))
 	}
 	info, err := os.Stat(path)
 	switch {

@@ -96,8 +96,10 @@ func parts(dir string, rec *strata.Recording) (read, unread []string) {
 func TestOpenDirectories(t *testing.T) {
 	j, db := demo.Trace(), export(t)
 	all := map[string][]byte{
-		"1-TP-0-DECODE.trace.json.gz": j, "1-TP-0-EXTEND.trace.json.gz": j, "1-TP-1-DECODE.trace.json.gz": j, "0-TP-0-DECODE.trace.json.gz": j,
-		"merged-1.trace.json.gz": j, "run.sqlite": db, "run.sqlite.gz": gz(db), "run.nsys-rep": []byte("x"), "server_args.json": []byte("{}"), "other.json": []byte(`{"a": 1}`),
+		"1-TP-0-DECODE.trace.json.gz": j, "1-TP-0-EXTEND.trace.json.gz": j, "1-TP-1-DECODE.trace.json.gz": j,
+		"0-TP-0-DECODE.trace.json.gz": j,
+		"merged-1.trace.json.gz":      j, "run.sqlite": db, "run.sqlite.gz": gz(db), "run.nsys-rep": []byte("x"),
+		"server_args.json": []byte("{}"), "other.json": []byte(`{"a": 1}`),
 	}
 	for _, c := range []struct {
 		name         string
@@ -105,14 +107,19 @@ func TestOpenDirectories(t *testing.T) {
 		o            strata.Options
 		read, unread []string
 	}{
-		{"one rank of all stages", []string{"0-TP-0-DECODE.trace.json.gz", "1-TP-0-DECODE.trace.json.gz", "1-TP-0-EXTEND.trace.json.gz", "1-TP-1-DECODE.trace.json.gz", "merged-1.trace.json.gz"}, strata.Options{},
+		{"one rank of all stages", []string{"0-TP-0-DECODE.trace.json.gz", "1-TP-0-DECODE.trace.json.gz",
+			"1-TP-0-EXTEND.trace.json.gz", "1-TP-1-DECODE.trace.json.gz", "merged-1.trace.json.gz"}, strata.Options{},
 			[]string{"1-TP-0-DECODE.trace.json.gz", "1-TP-0-EXTEND.trace.json.gz"},
-			[]string{"0-TP-0-DECODE.trace.json.gz: not the newest recording", "1-TP-1-DECODE.trace.json.gz: another rank", "merged-1.trace.json.gz: it holds all ranks once more"}},
-		{"all ranks", []string{"1-TP-0-DECODE.trace.json.gz", "1-TP-1-DECODE.trace.json.gz"}, strata.Options{AllRanks: true},
+			[]string{"0-TP-0-DECODE.trace.json.gz: not the newest recording",
+				"1-TP-1-DECODE.trace.json.gz: another rank", "merged-1.trace.json.gz: it holds all ranks once more"}},
+		{"all ranks", []string{"1-TP-0-DECODE.trace.json.gz", "1-TP-1-DECODE.trace.json.gz"},
+			strata.Options{AllRanks: true},
 			[]string{"1-TP-0-DECODE.trace.json.gz", "1-TP-1-DECODE.trace.json.gz"}, []string{}},
-		{"one file", []string{"1-TP-0-DECODE.trace.json.gz", "1-TP-0-EXTEND.trace.json.gz"}, strata.Options{MaxFiles: 1},
+		{"one file", []string{"1-TP-0-DECODE.trace.json.gz", "1-TP-0-EXTEND.trace.json.gz"},
+			strata.Options{MaxFiles: 1},
 			[]string{"1-TP-0-DECODE.trace.json.gz"}, []string{"1-TP-0-EXTEND.trace.json.gz: another stage"}},
-		{"an export", []string{"run.sqlite", "server_args.json", "other.json"}, strata.Options{}, []string{"run.sqlite"}, []string{}},
+		{"an export", []string{"run.sqlite", "server_args.json", "other.json"}, strata.Options{},
+			[]string{"run.sqlite"}, []string{}},
 		{"a compressed export and its report", []string{"run.sqlite.gz", "run.nsys-rep"}, strata.Options{},
 			[]string{"run.sqlite.gz"}, []string{"run.nsys-rep: it is read only where it is named, by another program"}},
 	} {
@@ -138,7 +145,8 @@ func TestOpenDirectories(t *testing.T) {
 		})
 	}
 	dir := put(t, all, "run.nsys-rep")
-	if _, err := strata.Open(t.Context(), dir, strata.Options{}); !errors.Is(err, trace.ErrNoTrace) || !strings.Contains(err.Error(), "run.nsys-rep") {
+	if _, err := strata.Open(t.Context(), dir, strata.Options{}); !errors.Is(err, trace.ErrNoTrace) ||
+		!strings.Contains(err.Error(), "run.nsys-rep") {
 		t.Errorf("a report alone in a directory: %v, want ErrNoTrace that names it", err)
 	}
 }
@@ -146,18 +154,23 @@ func TestOpenDirectories(t *testing.T) {
 // TestOpenSeveral: patterns and lists are read in order, hints of the names
 // included.
 func TestOpenSeveral(t *testing.T) {
-	dir := put(t, map[string][]byte{"a-TP-0.json.gz": demo.Trace(), "a-TP-1-DECODE.json.gz": demo.Trace(), "b.txt": []byte("x")}, "a-TP-1-DECODE.json.gz", "a-TP-0.json.gz", "b.txt")
+	dir := put(t, map[string][]byte{"a-TP-0.json.gz": demo.Trace(), "a-TP-1-DECODE.json.gz": demo.Trace(),
+		"b.txt": []byte("x")}, "a-TP-1-DECODE.json.gz", "a-TP-0.json.gz", "b.txt")
 	rec, err := strata.Open(t.Context(), filepath.Join(dir, "a-*.gz"), strata.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rec.Parts) != 2 || rec.Parts[0].Rank != 0 || rec.Parts[1].Rank != 1 || rec.Parts[1].Stage != "decode" || rec.Parts[0].Stage != "" {
+	if len(rec.Parts) != 2 || rec.Parts[0].Rank != 0 || rec.Parts[1].Rank != 1 || rec.Parts[1].Stage != "decode" ||
+		rec.Parts[0].Stage != "" {
 		t.Errorf("parts of a pattern: %+v", rec.Parts)
 	}
-	if _, err := strata.OpenFiles(t.Context(), []string{filepath.Join(dir, "a-TP-0.json.gz"), filepath.Join(dir, "b.txt")}, strata.Options{}); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), "b.txt") {
+	if _, err := strata.OpenFiles(t.Context(), []string{filepath.Join(dir, "a-TP-0.json.gz"),
+		filepath.Join(dir, "b.txt")}, strata.Options{}); !errors.Is(err, trace.ErrFormat) ||
+		!strings.Contains(err.Error(), "b.txt") {
 		t.Errorf("a list with a text: %v, want ErrFormat that names it", err)
 	}
-	for path, want := range map[string]error{filepath.Join(dir, "c-*"): trace.ErrNoTrace, filepath.Join(dir, "absent"): os.ErrNotExist, t.TempDir(): trace.ErrNoTrace} {
+	for path, want := range map[string]error{filepath.Join(dir, "c-*"): trace.ErrNoTrace,
+		filepath.Join(dir, "absent"): os.ErrNotExist, t.TempDir(): trace.ErrNoTrace} {
 		if _, err := strata.Open(t.Context(), path, strata.Options{}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
@@ -201,18 +214,23 @@ func TestOpenSaysWhatAFileIs(t *testing.T) {
 		says string
 		data []byte
 	}{
-		{"tar archive", tarball.Bytes()}, {"tar archive", gz(tarball.Bytes())}, {"UTF-16", wide.Bytes()}, {"UTF-16", wide.Bytes()[2:]},
-		{"xz-compressed", []byte("\xfd7zXZ\x00abc")}, {"7-Zip", []byte("7z\xbc\xaf\x27\x1cabc")}, {"lz4", []byte("\x04\x22\x4d\x18abc")},
-		{"empty", nil}, {"HTML page", []byte("<html>")}, {"text that is not JSON", []byte("hello")}, {"nsys export --type sqlite", []byte("PAR1")}, {"nsys export --type sqlite", []byte("ARROW1")},
+		{"tar archive", tarball.Bytes()}, {"tar archive", gz(tarball.Bytes())}, {"UTF-16", wide.Bytes()},
+		{"UTF-16", wide.Bytes()[2:]},
+		{"xz-compressed", []byte("\xfd7zXZ\x00abc")}, {"7-Zip", []byte("7z\xbc\xaf\x27\x1cabc")},
+		{"lz4", []byte("\x04\x22\x4d\x18abc")},
+		{"empty", nil}, {"HTML page", []byte("<html>")}, {"text that is not JSON", []byte("hello")},
+		{"nsys export --type sqlite", []byte("PAR1")}, {"nsys export --type sqlite", []byte("ARROW1")},
 		{"Proton profile as a tree", []byte(`[ {"children": [], "frame": {"name": "ROOT"}, "metrics": {}}]`)},
-		{"none of them of a profile", otherDatabase()}, {"config.json", []byte(`{"architectures": ["A"], "model_type": "a"}`)},
+		{"none of them of a profile", otherDatabase()},
+		{"config.json", []byte(`{"architectures": ["A"], "model_type": "a"}`)},
 	} {
 		path := filepath.Join(t.TempDir(), "x.bin")
 		if err := os.WriteFile(path, c.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := strata.Open(t.Context(), path, strata.Options{})
-		if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want one line with ErrFormat that says so and names the file", c.says, err)
 		}
 	}
@@ -281,7 +299,8 @@ func TestOpenSpoolsNothingBehind(t *testing.T) {
 	}
 }
 
-// The page of the report has a waterfall; floors of weights where the model is known, and none where neither that is nor inputs of ops are.
+// The page of the report has a waterfall; floors of weights where the model is known, and none where neither that is
+// nor inputs of ops are.
 func TestReportHTMLHasTheSpeedOfLight(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config, err := profile.LoadConfig(testdata.Shared(t, "configs/qwen3-8b.json"))

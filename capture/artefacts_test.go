@@ -85,14 +85,20 @@ func TestLateTraces(t *testing.T) {
 		want  []byte
 	}{
 		{"slow flush", []func(string, string){pause, pause, put(name, gz)}, name, gz},
-		{"growing", []func(string, string){put(name, nil), add(name, gz[:20]), add(name, gz[20:40]), add(name, gz[40:])}, name, gz},
+		{"growing", []func(string, string){put(name, nil), add(name, gz[:20]), add(name, gz[20:40]),
+			add(name, gz[40:])}, name, gz},
 		// Longer than StableFor without a byte: only the missing end keeps it out.
-		{"stalled", []func(string, string){put(name, gz[:len(gz)-4]), pause, pause, add(name, gz[len(gz)-4:])}, name, gz},
-		{"stalled plain", []func(string, string){put(plain, text[:len(text)-4]), pause, pause, add(plain, text[len(text)-4:])}, plain, text},
+		{"stalled", []func(string, string){put(name, gz[:len(gz)-4]), pause, pause, add(name, gz[len(gz)-4:])}, name,
+			gz},
+		{"stalled plain", []func(string, string){put(plain, text[:len(text)-4]), pause, pause,
+			add(plain, text[len(text)-4:])}, plain, text},
 		// Cut right behind an event's bracket.
-		{"stalled at a bracket", []func(string, string){put(plain, text[:bytes.LastIndexByte(text[:len(text)-4], '}')+1]), pause, put(plain, text)}, plain, text},
-		{"renamed", []func(string, string){put(name+".tmp", gz[:30]), pause, put(name+".tmp", gz), pause, rename(name+".tmp", name)}, name, gz},
-		{"renamed, other style", []func(string, string){put("17.5-TP-0.trace.json.tmp.gz", gz), pause, rename("17.5-TP-0.trace.json.tmp.gz", name)}, name, gz},
+		{"stalled at a bracket", []func(string, string){put(plain,
+			text[:bytes.LastIndexByte(text[:len(text)-4], '}')+1]), pause, put(plain, text)}, plain, text},
+		{"renamed", []func(string, string){put(name+".tmp", gz[:30]), pause, put(name+".tmp", gz), pause,
+			rename(name+".tmp", name)}, name, gz},
+		{"renamed, other style", []func(string, string){put("17.5-TP-0.trace.json.tmp.gz", gz), pause,
+			rename("17.5-TP-0.trace.json.tmp.gz", name)}, name, gz},
 		{"written twice", []func(string, string){put(name, []byte("{}}")), pause, put(name, gz)}, name, gz},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,7 +152,8 @@ func TestIncomplete(t *testing.T) {
 		write func(dir string)
 		parts []string
 	}{
-		{"nothing", func(string) {}, []string{"no decode trace from", "missing: TP-0, TP-1", "the server was asked to write to", "--server-output-dir"}},
+		{"nothing", func(string) {}, []string{"no decode trace from", "missing: TP-0, TP-1",
+			"the server was asked to write to", "--server-output-dir"}},
 		{"missing rank", func(d string) { writeTrace(t, filepath.Join(d, "a-TP-0.trace.json.gz"), traceText(1, 0)) },
 			[]string{"incomplete decode traces", "1 complete of 2 expected", "missing: TP-1"}},
 		{"truncated gzip", func(d string) {
@@ -168,7 +175,8 @@ func TestIncomplete(t *testing.T) {
 		{"not JSON", func(d string) { os.WriteFile(filepath.Join(d, "a-TP-0.trace.json"), []byte("traceback"), 0o666) },
 			[]string{"not a JSON object or array"}},
 		{"documents", func(d string) {
-			for _, n := range []string{"server_args.json", "metadata.json", "config.json", "capture.json", ".hidden.trace.json", "profiler_out_0.txt", "execution_trace_0.json"} {
+			for _, n := range []string{"server_args.json", "metadata.json", "config.json", "capture.json",
+				".hidden.trace.json", "profiler_out_0.txt", "execution_trace_0.json"} {
 				os.WriteFile(filepath.Join(d, n), []byte("{}"), 0o666)
 			}
 		}, []string{"no decode trace"}},
@@ -232,7 +240,8 @@ func TestOldTraces(t *testing.T) {
 			os.Rename(filepath.Join(at, "moved-TP-0.trace.json.gz"), filepath.Join(at, "renamed-TP-0.trace.json.gz"))
 		}
 		_, err = run(t, context.Background(), s, decodeOnly(s, dir, 150*time.Millisecond))
-		wantError(t, err, capture.ErrIncomplete, "no decode trace", "2 earlier traces in the folder were left out", "vllm-project/vllm#45987")
+		wantError(t, err, capture.ErrIncomplete, "no decode trace", "2 earlier traces in the folder were left out",
+			"vllm-project/vllm#45987")
 
 		// And with a new one among them.
 		s.write = nil
@@ -276,8 +285,10 @@ func TestSecondCaptureWritesNothing(t *testing.T) {
 	o := quick(s, dir)
 	o.Timeouts.Traces = 150 * time.Millisecond
 	res, err := run(t, context.Background(), s, o)
-	wantError(t, err, capture.ErrIncomplete, "no decode trace", "only the first one of a server's life", "restart the server")
-	if res == nil || len(res.Stages) != 2 || len(res.Stages[0].Traces) != 1 || res.Stages[1].Verdict != capture.Invalid {
+	wantError(t, err, capture.ErrIncomplete, "no decode trace", "only the first one of a server's life",
+		"restart the server")
+	if res == nil || len(res.Stages) != 2 || len(res.Stages[0].Traces) != 1 ||
+		res.Stages[1].Verdict != capture.Invalid {
 		t.Errorf("the result has not the prefill stage whole and the decode stage as it is: %+v", res)
 	}
 }
@@ -299,7 +310,8 @@ func TestNamesThatLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{filepath.Join(dir, "decode", "dp0_pp0_tp0_dcp0_ep0_rank0.175911.pt.trace.json.gz")}, res.Files()); d != "" {
+	if d := cmp.Diff([]string{filepath.Join(dir, "decode", "dp0_pp0_tp0_dcp0_ep0_rank0.175911.pt.trace.json.gz")},
+		res.Files()); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
 	if info, err := os.Lstat(filepath.Join(dir, "decode", "server_args.json")); err != nil || !info.Mode().IsRegular() {
@@ -337,10 +349,12 @@ func TestOutputFolderFaults(t *testing.T) {
 // size, packed or not; the text itself is.
 func TestCheckWhole(t *testing.T) {
 	ctx := context.Background()
-	for _, text := range [][]byte{traceText(1, 0), []byte(`[{"a": "\\\"]"}]`), []byte("{}"), []byte(" \n[1, [2], {}]\r\n\t")} {
+	for _, text := range [][]byte{traceText(1, 0), []byte(`[{"a": "\\\"]"}]`), []byte("{}"),
+		[]byte(" \n[1, [2], {}]\r\n\t")} {
 		trimmed := bytes.TrimRight(text, " \n\r\t")
 		gz := packed("x.gz", text)
-		for _, r := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text)), bytes.NewReader(gz), iotest.OneByteReader(bytes.NewReader(gz)), iotest.DataErrReader(bytes.NewReader(gz))} {
+		for _, r := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text)),
+			bytes.NewReader(gz), iotest.OneByteReader(bytes.NewReader(gz)), iotest.DataErrReader(bytes.NewReader(gz))} {
 			if err := capture.CheckWhole(ctx, r); err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
@@ -356,7 +370,8 @@ func TestCheckWhole(t *testing.T) {
 			}
 		}
 	}
-	for in, want := range map[string]string{"{}x": "data after", "null": "not a JSON object", "{} {}": "data after", "}": "not a JSON"} {
+	for in, want := range map[string]string{"{}x": "data after", "null": "not a JSON object", "{} {}": "data after",
+		"}": "not a JSON"} {
 		if err := capture.CheckWhole(ctx, strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", in, err, want)
 		}
@@ -378,7 +393,8 @@ func FuzzCheckWhole(f *testing.F) {
 	f.Add([]byte{0x1f, 0x8b, 8})
 	f.Add([]byte(`{"a":"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if capture.CheckWhole(context.Background(), bytes.NewReader(data)) != nil || bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		if capture.CheckWhole(context.Background(), bytes.NewReader(data)) != nil ||
+			bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 			return
 		}
 		cut := bytes.TrimRight(data, " \n\r\t")
@@ -449,7 +465,8 @@ func TestDataParallelRanks(t *testing.T) {
 		s.fault = answers("/server_info", 200, info, nil)
 		s.write = func(dir, _ string) {
 			for r := range max(want, 1) {
-				writeTrace(t, filepath.Join(dir, rankName("x-DP-%[1]d-PP-%[1]d-TP-%[1]d.trace.json", r)), traceText(1, r))
+				writeTrace(t, filepath.Join(dir, rankName("x-DP-%[1]d-PP-%[1]d-TP-%[1]d.trace.json", r)),
+					traceText(1, r))
 			}
 		}
 		res, err := run(t, context.Background(), s, decodeOnly(s, dir, 20*time.Second))

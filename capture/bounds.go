@@ -20,7 +20,8 @@ const (
 // checkRoom refuses a folder without room.
 func (s *stageRun) checkRoom() error {
 	if free, ok := freeSpace(s.f.path); ok && free < leastFree {
-		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, size(free), size(leastFree), ErrTooLarge)
+		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, size(free), size(leastFree),
+			ErrTooLarge)
 	}
 	return nil
 }
@@ -106,7 +107,8 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 		}
 		c.dry = dry
 		t := &target{c: c, f: o.Framework, con: contractOf(o.Framework, "", nil), evidence: "given; it does not answer"}
-		r.d = &deployment{targets: []*target{t}, load: []*generator{{c: c, f: t.f, model: o.Model, completions: new(atomic.Bool)}}}
+		r.d = &deployment{targets: []*target{t}, load: []*generator{{c: c, f: t.f, model: o.Model,
+			completions: new(atomic.Bool)}}}
 		if err := r.adopt(); err != nil {
 			return nil, err
 		}
@@ -175,12 +177,15 @@ func (s *stageRun) words() []string {
 	case c.SelfStop:
 		end = fmt.Sprintf("the server ends the window after %d steps; a stop request follows", p.steps+c.Extra)
 	case c.Exact:
-		end = fmt.Sprintf("the server ends the window after %d passes; a stop request follows", s.session(&target{}).passes)
+		end = fmt.Sprintf("the server ends the window after %d passes; a stop request follows",
+			s.session(&target{}).passes)
 	case c.Start == "":
 		end = "the window opens and ends at the iterations fixed at launch"
 	}
 	if len(p.capture) == 0 {
-		return []string{fmt.Sprintf("%s: profile the traffic that is there for %v into %s; %s", p.stage, s.o.Attach, s.out.Dir, end)}
+		return []string{fmt.Sprintf("%s: profile the traffic that is there for %v into %s; %s", p.stage, s.o.Attach,
+			s.out.Dir, end)}
 	}
-	return []string{fmt.Sprintf("%s: %d warm-up requests, then %d of up to %d tokens, %d at a time, into %s; %s", p.stage, len(p.warmup), len(p.capture), p.capture[0].maxTokens, s.o.Concurrency, s.out.Dir, end)}
+	return []string{fmt.Sprintf("%s: %d warm-up requests, then %d of up to %d tokens, %d at a time, into %s; %s",
+		p.stage, len(p.warmup), len(p.capture), p.capture[0].maxTokens, s.o.Concurrency, s.out.Dir, end)}
 }

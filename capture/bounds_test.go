@@ -143,9 +143,12 @@ func TestSecrets(t *testing.T) {
 			switch p {
 			case info:
 				reply(w, map[string]any{
-					"model_path": "org/model", "tokenizer_path": "org/tok", "tp_size": 1, "api_key": theirs, "max_total_tokens": 4096, "data": []any{map[string]any{"id": "org/model"}},
-					"argv": []any{"serve", "--api-key", theirs, "--port", "8000"}, "command": "serve --api-key " + theirs + " --port 8000", "env": map[string]any{"HF_TOKEN": "hf_" + theirs},
-					"nested": []any{map[string]any{"admin_api_keys": []any{theirs}}},
+					"model_path": "org/model", "tokenizer_path": "org/tok", "tp_size": 1, "api_key": theirs,
+					"max_total_tokens": 4096, "data": []any{map[string]any{"id": "org/model"}},
+					"argv":    []any{"serve", "--api-key", theirs, "--port", "8000"},
+					"command": "serve --api-key " + theirs + " --port 8000",
+					"env":     map[string]any{"HF_TOKEN": "hf_" + theirs},
+					"nested":  []any{map[string]any{"admin_api_keys": []any{theirs}}},
 				})
 			case "/stop_profile":
 				http.Error(w, "no way, "+r.Header.Get("Authorization")+" with Bearer "+theirs, 500)
@@ -191,11 +194,14 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "decode", "server_args.json"))
-	if err != nil || strings.Contains(string(got), theirs) || !strings.Contains(string(got), "org/tok") || !strings.Contains(string(got), "--tp 1") || !strings.Contains(string(got), `"max_total_num_tokens": 7`) {
+	if err != nil || strings.Contains(string(got), theirs) || !strings.Contains(string(got), "org/tok") ||
+		!strings.Contains(string(got), "--tp 1") || !strings.Contains(string(got), `"max_total_num_tokens": 7`) {
 		t.Errorf("server_args.json = %s, %v", got, err)
 	}
-	for _, u := range []string{"http://me:" + word + "@[bad", "ftp://me:" + word + "@host", "http://me:" + word + "@host:port/x"} {
-		if _, err := capture.Run(context.Background(), capture.Options{URL: u, OutputDir: dir}); err == nil || strings.Contains(err.Error(), word) {
+	for _, u := range []string{"http://me:" + word + "@[bad", "ftp://me:" + word + "@host",
+		"http://me:" + word + "@host:port/x"} {
+		if _, err := capture.Run(context.Background(), capture.Options{URL: u, OutputDir: dir}); err == nil ||
+			strings.Contains(err.Error(), word) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -231,7 +237,8 @@ func TestDiagnose(t *testing.T) {
 		mapping        string
 	}{
 		{capture.FrameworkSGLang, "", `{"/start_profile": {"get": {}, "post": {}}}`, "yes", "--disable-cuda-graph"},
-		{capture.FrameworkVLLM, "0.14.1", `{"/start_profile": {"post": {}}}`, "yes", `--profiler-config '{"profiler": "torch"`},
+		{capture.FrameworkVLLM, "0.14.1", `{"/start_profile": {"post": {}}}`, "yes",
+			`--profiler-config '{"profiler": "torch"`},
 		{capture.FrameworkVLLM, "0.11.0", `{"/v1/models": {"get": {}}}`, "no", "VLLM_TORCH_PROFILER_DIR=/data/prof"},
 		{capture.FrameworkTensorRT, "1.2.0", "", "unknown", "TLLM_TORCH_PROFILE_TRACE=/data/prof/trace.json "},
 		{capture.FrameworkTokenSpeed, "", "", "unknown", "TOKENSPEED_PROFILER_DIR=/data/prof"},
@@ -248,11 +255,13 @@ func TestDiagnose(t *testing.T) {
 			}
 			return true
 		}
-		d, err := capture.Diagnose(context.Background(), capture.Options{URL: s.URL, Framework: c.f, OutputDir: "/data/prof"})
+		d, err := capture.Diagnose(context.Background(),
+			capture.Options{URL: s.URL, Framework: c.f, OutputDir: "/data/prof"})
 		if err != nil {
 			t.Fatalf("%s: %v", c.f, err)
 		}
-		if d.Profiler != c.profiler || !strings.Contains(d.Mapping, c.mapping) || d.Formal == "" || len(d.Findings) == 0 {
+		if d.Profiler != c.profiler || !strings.Contains(d.Mapping, c.mapping) || d.Formal == "" ||
+			len(d.Findings) == 0 {
 			t.Errorf("%s %s: %+v", c.f, c.version, d)
 		}
 		for _, x := range s.calls {

@@ -68,7 +68,10 @@ func newClient(address string, o *Options) (*client, error) {
 	if c.http == nil {
 		c.own = http.DefaultTransport.(*http.Transport).Clone()
 		// A profiler route that redirects is not the server's own, and a POST that is redirected becomes a GET.
-		c.http = &http.Client{Transport: c.own, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		c.http = &http.Client{Transport: c.own, CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 	}
 	return c, nil
 }
@@ -95,7 +98,8 @@ func normalURL(s string) (base string, user *url.Userinfo, err error) {
 		if errors.As(err, &ue) {
 			err = ue.Err
 		}
-		return "", nil, fmt.Errorf("capture: server address %q: %s", secret.Set{}.Scrub(s), secret.Set{}.Scrub(err.Error()))
+		return "", nil, fmt.Errorf("capture: server address %q: %s", secret.Set{}.Scrub(s),
+			secret.Set{}.Scrub(err.Error()))
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return "", nil, fmt.Errorf("capture: server address %q: want http://host:port", secret.Set{}.Scrub(s))
@@ -177,7 +181,8 @@ func (c *client) control(ctx context.Context, path string, body json.RawMessage,
 	isJSON := json.Unmarshal(a.text, &said) == nil // most servers answer with a sentence, or nothing
 	switch {
 	case a.status == http.StatusPartialContent:
-		return mark(c.fail(http.MethodPost, path, a.status, a.text, fmt.Errorf("%d workers refused", max(len(said.Failed), 1))), errPartial)
+		return mark(c.fail(http.MethodPost, path, a.status, a.text,
+			fmt.Errorf("%d workers refused", max(len(said.Failed), 1))), errPartial)
 	case isJSON && said.Success != nil && !*said.Success:
 		return mark(c.fail(http.MethodPost, path, a.status, a.text, errors.New("refused")), errNotDone)
 	}

@@ -143,13 +143,15 @@ var contracts = []Contract{
 		Name: "sglang", Framework: FrameworkSGLang, Front: FrontPython, Versions: "0.4 to main",
 		Probe: "/server_info has tokenizer_path, internal_states or tp_size", Enabled: "always",
 		Start: startPath, Stop: stopPath,
-		Fields: []Field{FieldOutputDir, FieldNumSteps, FieldActivities, FieldByStage, FieldMerge, FieldPrefix, FieldStartStep,
+		Fields: []Field{FieldOutputDir, FieldNumSteps, FieldActivities, FieldByStage, FieldMerge, FieldPrefix,
+			FieldStartStep,
 			FieldWithStack, FieldRecordShapes},
 		Listed:  []Field{FieldProfileID, FieldStages, FieldShapeDiscovery, FieldRoofline},
 		Unknown: "ignored", Ignores: true, Answers: "200 text; a refusal is 500",
 		Ends:     "after num_steps-1 passes, from sgl-project/sglang#30215 (2026-07-06) after num_steps; when the next batch is about to run",
 		SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true,
-		Files: "[prefix-]ID-TP-t[-DP-d][-PP-p][-EP-e][-EXTEND|-DECODE].trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindOther},
+		Files: "[prefix-]ID-TP-t[-DP-d][-PP-p][-EP-e][-EXTEND|-DECODE].trace.json.gz",
+		Kinds: []Kind{KindTorch, KindCUDA, KindOther},
 		Traps: []string{
 			"it must not run with SGLANG_PROFILE_V2, whose plain start and whose stop are not implemented: either may end the scheduler",
 			"a second plain start while a window is open ends the scheduler or loses the first window: a start is sent once",
@@ -158,19 +160,23 @@ var contracts = []Contract{
 		Source: "srt/managers/scheduler_components/profiler_manager.py@699ee234, srt/managers/io_struct.py, srt/entrypoints/http_server.py@9c0549b7",
 	},
 	{
-		Name: "sglang-rust", Framework: FrameworkSGLang, Front: FrontRust, Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
-		Probe: "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
+		Name: "sglang-rust", Framework: FrameworkSGLang, Front: FrontRust,
+		Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
+		Probe:    "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
 		Traps:  []string{"this front end has no profiler routes: launch the server without SGLANG_RUST_SERVER"},
 		Source: "sgl-project/sglang#29799 #33103, read at b1bbd74f", Unverified: "the 404",
 		launch: "launch it without SGLANG_RUST_SERVER=1: that front end has no profiler routes",
 	},
 	{
-		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython, Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
-		Probe: "/v1/models answers; /start_profile has no schema", Enabled: "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
-		Start: startPath, Stop: stopPath, Unknown: "no body is read",
+		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython,
+		Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
+		Probe:    "/v1/models answers; /start_profile has no schema",
+		Enabled:  "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
+		Start:    startPath, Stop: stopPath, Unknown: "no body is read",
 		Answers: "200 empty, also for a second start and for a window without files; 404 without a profiler",
 		Ends:    "after max_iterations of the launch; else as long as the requests are", Flushed: true,
-		Files: "dpD_ppP_tpT_dcpC_epE_rankG.TIME.pt.trace.json.gz, HOST_PID.async_llm.* of the front end", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
+		Files: "dpD_ppP_tpT_dcpC_epE_rankG.TIME.pt.trace.json.gz, HOST_PID.async_llm.* of the front end",
+		Kinds: []Kind{KindTorch, KindCUDA, KindProton},
 		Traps: []string{
 			"a second stop request may end it before #51678 (vllm-project/vllm#51676): exactly one is sent",
 			"with wait_iterations or warmup_iterations in the profiler's config, only the first window of its life is written (vllm-project/vllm#45987)",
@@ -181,16 +187,19 @@ var contracts = []Contract{
 	},
 	{
 		Name: "vllm-session", Framework: FrameworkVLLM, Front: FrontPython, Versions: "#57875 (open 2026-09-21)",
-		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath, Stop: stopPath,
+		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath,
+		Stop:    stopPath,
 		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
-		Unknown: "ignored, or refused with 422 (draft #56542); types are strict", Answers: "as vllm; a second start 409",
-		Ends: "after max_iterations passes", Exact: true, Flushed: true,
+		Unknown: "ignored, or refused with 422 (draft #56542); types are strict",
+		Answers: "as vllm; a second start 409",
+		Ends:    "after max_iterations passes", Exact: true, Flushed: true,
 		Files: "[prefix]dpD_…_rankG.TIME.pt.trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
 		Source: "vllm-project/vllm#57875, two drafts of api_router.py", Unverified: "not merged when read",
 	},
 	{
-		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: FrontPython, Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
-		Probe: "/start_profile is listed, or answers", Enabled: "always", Start: startPath, Stop: stopPath,
+		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: FrontPython,
+		Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
+		Probe:    "/start_profile is listed, or answers", Enabled: "always", Start: startPath, Stop: stopPath,
 		Fields: []Field{FieldOutputDir, FieldActivities}, Listed: []Field{FieldStartStep},
 		Unknown: "not known", Answers: "200 {message}; running or pending 409; else 500",
 		Ends: "with the requests; num_steps is not sent, and a stop before the first pass cancels", Rewrites: true,
@@ -202,16 +211,21 @@ var contracts = []Contract{
 		Source: "tensorrt_llm/_torch/pyexecutor/profiling.py@070b8549, its tests of the endpoints",
 	},
 	{
-		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: FrontEnv, Versions: "before #13872, and other backends",
-		Probe: "/start_profile is not listed, or 404", Enabled: "TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=FILE",
-		Ends: "passes A to B-1, once in the server's life", Rewrites: true,
+		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: FrontEnv,
+		Versions: "before #13872, and other backends",
+		Probe:    "/start_profile is not listed, or 404",
+		Enabled:  "TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=FILE",
+		Ends:     "passes A to B-1, once in the server's life", Rewrites: true,
 		Files: "trace.json, from #13536 trace-rank-GLOBAL.json", Kinds: []Kind{KindTorch},
 		Traps:  []string{"its window opens once in the server's life: one stage per launch"},
 		Source: "py_executor.py of releases before #13872, #13536",
 	},
 	{
-		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: FrontGateway, Versions: "from #308 (2026-06-01), its gateway smg or the control server on the port above",
-		Probe: "/readiness answers", Enabled: "gateway: admin authorization; control server: always", Start: startPath, Stop: stopPath,
+		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: FrontGateway,
+		Versions: "from #308 (2026-06-01), its gateway smg or the control server on the port above",
+		Probe:    "/readiness answers", Enabled: "gateway: admin authorization; control server: always",
+		Start:   startPath,
+		Stop:    stopPath,
 		Fields:  []Field{FieldOutputDir, FieldActivities, FieldWithStack, FieldRecordShapes, FieldProfileID},
 		Unknown: "dropped by the gateway: profile_id, profile_prefix, merge_profiles, profile_stages",
 		Answers: "200 all; 206 when any worker refused, also when all did; 404 no worker",
@@ -221,7 +235,8 @@ var contracts = []Contract{
 			"its gateway answers 206 when workers refuse, even when all do: that is an error here",
 			"with --dp-aware the gateway sends one start per DP rank to one engine: give the engine's own address",
 		},
-		Source: "control_server.py, request_handler.py@f4d8ec6e; smg worker.rs, manager.rs@f8daa883", Unverified: "404 of an unknown url",
+		Source:     "control_server.py, request_handler.py@f4d8ec6e; smg worker.rs, manager.rs@f8daa883",
+		Unverified: "404 of an unknown url",
 	},
 }
 
@@ -320,7 +335,8 @@ func (t *target) takes(fields ...Field) bool {
 		if t.listed.knows() && !t.listed.field(f) {
 			return false
 		}
-		return slices.Contains(t.con.Fields, f) || slices.Contains(t.con.Listed, f) && (t.listed.knows() || t.con.Ignores)
+		return slices.Contains(t.con.Fields, f) || slices.Contains(t.con.Listed, f) &&
+			(t.listed.knows() || t.con.Ignores)
 	})
 }
 
@@ -420,7 +436,8 @@ var foreignKinds = []struct {
 	ending string
 	kind   Kind
 }{
-	{".hatchet", KindProton}, {".hatchet_msgpack", KindProton}, {".chrome_trace", KindProton}, {".proton.json", KindProton},
+	{".hatchet", KindProton}, {".hatchet_msgpack", KindProton}, {".chrome_trace", KindProton},
+	{".proton.json", KindProton},
 	{".rpd", KindOther}, {".pickle", KindOther}, {".viztracer.json", KindOther},
 	{".nsys-rep", KindCUDA}, {".qdrep", KindCUDA},
 }

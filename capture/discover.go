@@ -265,7 +265,8 @@ func findGateway(ctx context.Context, c *client) (name, what string, workers []w
 }
 
 // discover finds the engines to profile and where requests go, by questions without effects.
-func discover(ctx context.Context, o *Options, dry func(c *client, method, path string, body []byte)) (d *deployment, err error) {
+func discover(ctx context.Context, o *Options, dry func(c *client, method, path string, body []byte)) (d *deployment,
+	err error) {
 	d = &deployment{}
 	defer func() {
 		if err != nil {
@@ -299,7 +300,8 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 		workers = append(workers, workerURL{URL: u})
 	}
 	if len(workers) > maxWorld {
-		return d, fmt.Errorf("capture: %s lists %d workers: %w; name those to profile with --url", front.base, len(workers), ErrGateway)
+		return d, fmt.Errorf("capture: %s lists %d workers: %w; name those to profile with --url", front.base,
+			len(workers), ErrGateway)
 	}
 	if d.gateway != "" && len(workers) == 0 {
 		return d, fmt.Errorf("capture: %s is a %s: %w; %s", front.base, d.gateway, ErrGateway, what)
@@ -320,7 +322,8 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 			return d, fmt.Errorf("capture: %s lists %s, which does not speak HTTP: %w; name the HTTP address of the engine with --url", front.base, w.URL, ErrGateway)
 		}
 		if !local(w.URL, append([]string{o.URL}, o.Workers...)...) {
-			return d, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front.base, shownURL(w.URL), ErrGateway, shownURL(w.URL))
+			return d, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front.base,
+				shownURL(w.URL), ErrGateway, shownURL(w.URL))
 		}
 		c, err := open(w.URL)
 		if err != nil {
@@ -344,10 +347,12 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 			from = append(from, t.c)
 		}
 	} else {
-		d.notes = append(d.notes, fmt.Sprintf("requests go through the %s at %s, %d engines behind it are profiled", d.gateway, front.base, len(d.targets)))
+		d.notes = append(d.notes, fmt.Sprintf("requests go through the %s at %s, %d engines behind it are profiled",
+			d.gateway, front.base, len(d.targets)))
 	}
 	for _, c := range from {
-		d.load = append(d.load, &generator{c: c, f: d.targets[0].f, model: d.targets[0].info.Model, completions: new(atomic.Bool)})
+		d.load = append(d.load, &generator{c: c, f: d.targets[0].f, model: d.targets[0].info.Model,
+			completions: new(atomic.Bool)})
 	}
 	return d, nil
 }
@@ -359,7 +364,8 @@ func (d *deployment) check(o *Options) error {
 		case t.con.Start == "" && t.con.Front != FrontEnv, t.listed.has(startPath) == Fail && t.con.Front != FrontEnv:
 			return fmt.Errorf("capture: %s has no %s: %w; %s", t.c.base, startPath, ErrNoRoute, t.con.howToLaunch())
 		case o.Nsys && t.info.Kind == KindTorch || !o.Nsys && t.info.Kind != "" && t.info.Kind != KindTorch:
-			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind, kindAdvice(o.Nsys))
+			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind,
+				kindAdvice(o.Nsys))
 		case t.role != RoleAll && d.gateway == "" && o.Attach <= 0:
 			return fmt.Errorf("capture: %s is the %s half of a split deployment, which takes no requests of its own: %w; give its router with --url ROUTER, or --attach 30s to profile the traffic that is there", t.c.base, t.role, ErrUnsupported)
 		}
@@ -408,8 +414,10 @@ func sglangServer(ctx context.Context, c *client) (ServerInfo, error) {
 		return ServerInfo{Note: fmt.Sprintf("no server information: %v", err)}, nil
 	}
 	in := ServerInfo{
-		Endpoint: path, Model: firstString(doc, "model_path", "served_model_name", "model"), Version: firstString(doc, "version"),
-		TP: intField(doc, "tp_size"), PP: intField(doc, "pp_size"), DP: intField(doc, "dp_size"), EP: intField(doc, "ep_size"),
+		Endpoint: path, Model: firstString(doc, "model_path", "served_model_name", "model"),
+		Version: firstString(doc, "version"),
+		TP:      intField(doc, "tp_size"), PP: intField(doc, "pp_size"), DP: intField(doc, "dp_size"),
+		EP:    intField(doc, "ep_size"),
 		Nodes: intField(doc, "nnodes"), ChunkedPrefill: intField(doc, "chunked_prefill_size"), document: c.redact(doc),
 	}
 	_ = in.Role.UnmarshalText([]byte(firstString(doc, "disaggregation_mode"))) // unknown words: both stages
@@ -512,7 +520,8 @@ func (in *ServerInfo) vllmSettings(ctx context.Context, c *client) {
 		_ = in.Kind.UnmarshalText([]byte(k)) // never fails
 	}
 	p := part("parallel_config")
-	in.TP, in.PP, in.DP, in.Nodes = intField(p, "tensor_parallel_size"), intField(p, "pipeline_parallel_size"), intField(p, "data_parallel_size"), intField(p, "nnodes")
+	in.TP, in.PP, in.DP, in.Nodes = intField(p, "tensor_parallel_size"), intField(p, "pipeline_parallel_size"),
+		intField(p, "data_parallel_size"), intField(p, "nnodes")
 	in.ChunkedPrefill = intField(part("scheduler_config"), "max_num_batched_tokens")
 }
 

@@ -33,8 +33,8 @@ type Diagnosis struct {
 	Nsys    string `json:"nsys_launch"`
 }
 
-// Diagnose asks a server, by requests without effects, what it is and whether it can be profiled, and says how to launch
-// it. OutputDir, if set, is the folder that the launch lines name. Stages and steps are those of the options.
+// Diagnose asks a server, by requests without effects, what it is and whether it can be profiled, and says how to
+// launch it. OutputDir, if set, is the folder that the launch lines name. Stages and steps are those of the options.
 func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	dir := cmp.Or(o.OutputDir, "DIR")
 	o = o.withDefaults()
@@ -53,8 +53,10 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	defer r.close()
 	t := r.d.targets[0]
 	d := &Diagnosis{
-		Schema: "strata.capture-doctor/2", Server: r.res.Server, Framework: t.f, Evidence: t.evidence, Info: t.info, Contract: *t.con, Workers: r.res.Workers,
-		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.has(startPath)], Findings: append([]string{}, r.res.Notes...),
+		Schema: "strata.capture-doctor/2", Server: r.res.Server, Framework: t.f, Evidence: t.evidence, Info: t.info,
+		Contract: *t.con, Workers: r.res.Workers,
+		Profiler: map[Outcome]string{Pass: "yes", Fail: "no", Unknown: "unknown"}[t.listed.has(startPath)],
+		Findings: append([]string{}, r.res.Notes...),
 	}
 	if err := r.d.check(&r.o); err != nil {
 		d.Findings = append(d.Findings, strings.TrimPrefix(err.Error(), "capture: "))
@@ -86,10 +88,12 @@ func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 		add("it does not say how many ranks it has: the traces' world_size does, or --ranks")
 	}
 	if n := d.Info.ChunkedPrefill; n > 0 && o.Prefill.InputLen >= n {
-		add("a prompt of %d words is over its chunk of %d tokens and runs in several passes: --prefill-input-len", o.Prefill.InputLen, n)
+		add("a prompt of %d words is over its chunk of %d tokens and runs in several passes: --prefill-input-len",
+			o.Prefill.InputLen, n)
 	}
 	if !t.con.SelfStop {
-		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", o.NumSteps+1, o.NumSteps+1)
+		add("the window is as long as the requests: a decode asks for %d tokens and makes %d passes", o.NumSteps+1,
+			o.NumSteps+1)
 	}
 	d.Findings = append(d.Findings, t.con.words()...)
 	model := cmp.Or(d.Info.Model, "MODEL")
@@ -100,10 +104,12 @@ func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 		d.Mapping, server = d.Formal+" --disable-cuda-graph", d.Formal
 	case FrameworkVLLM:
 		d.launchVLLM(add, model, dir, o.NumSteps)
-		server = `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve ` + model + ` --profiler-config '{"profiler": "cuda"}'`
+		server = `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve ` + model +
+			` --profiler-config '{"profiler": "cuda"}'`
 	case FrameworkTensorRT:
 		server = "trtllm-serve " + model
-		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir + "/trace.json " + server
+		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir +
+			"/trace.json " + server
 		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options; stacks need the two edits of docs/capture.md"
 	case FrameworkTokenSpeed:
 		d.Formal = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=0, then as before"
@@ -117,7 +123,9 @@ func (d *Diagnosis) launchVLLM(add func(string, ...any), model, dir string, step
 	major, minor, ok := release(d.Info.Version)
 	if ok && major == 0 && minor < 13 {
 		d.Formal = "VLLM_TORCH_PROFILER_DIR=" + dir + " vllm serve " + model
-		d.Mapping = "VLLM_TORCH_PROFILER_DIR=" + dir + " VLLM_TORCH_PROFILER_RECORD_SHAPES=1 VLLM_TORCH_PROFILER_WITH_STACK=1 vllm serve " + model + " --enforce-eager"
+		d.Mapping = "VLLM_TORCH_PROFILER_DIR=" + dir +
+			" VLLM_TORCH_PROFILER_RECORD_SHAPES=1 VLLM_TORCH_PROFILER_WITH_STACK=1 vllm serve " + model +
+			" --enforce-eager"
 		return
 	}
 	if !ok {

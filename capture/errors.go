@@ -282,7 +282,8 @@ func (e *incompleteError) Error() string {
 	if len(e.Complete) == 0 && len(e.Incomplete) == 0 {
 		fmt.Fprintf(&b, "capture: no %strace from %s in %s after %v", stage, e.Server, e.Dir, waited)
 	} else {
-		fmt.Fprintf(&b, "capture: incomplete %straces from %s in %s after %v: %d complete", stage, e.Server, e.Dir, waited, len(e.Complete))
+		fmt.Fprintf(&b, "capture: incomplete %straces from %s in %s after %v: %d complete", stage, e.Server, e.Dir,
+			waited, len(e.Complete))
 		if e.Expected > 0 {
 			fmt.Fprintf(&b, " of %d expected", e.Expected)
 		}

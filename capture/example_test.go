@@ -34,7 +34,8 @@ func toyServer() *httptest.Server {
 			}
 			dir = body.Dir
 		case "/stop_profile":
-			if err := os.WriteFile(filepath.Join(dir, "1759.5-TP-0.trace.json"), []byte(`{"traceEvents": []}`), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "1759.5-TP-0.trace.json"), []byte(`{"traceEvents": []}`),
+				0o666); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
 		}
@@ -103,8 +104,10 @@ func ExampleMatrix_Run() {
 	dir := runs()
 	defer os.RemoveAll(dir)
 
-	m := capture.Matrix{Options: capture.Options{ArmDelay: -1, Timeouts: capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond}}}
-	plan := &capture.Plan{OutputDir: dir, Entries: []capture.PlanEntry{{Name: "one", URL: server.URL, Stages: capture.WorkloadDecode}}}
+	m := capture.Matrix{Options: capture.Options{ArmDelay: -1,
+		Timeouts: capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond}}}
+	plan := &capture.Plan{OutputDir: dir, Entries: []capture.PlanEntry{{Name: "one", URL: server.URL,
+		Stages: capture.WorkloadDecode}}}
 	for range 2 {
 		entries, err := m.Run(context.Background(), plan)
 		if err != nil {
@@ -192,7 +195,8 @@ func ExampleCollect() {
 		answer.ServeHTTP(w, r)
 	})
 	wait := capture.Timeouts{Poll: time.Millisecond, Stable: 5 * time.Millisecond}
-	_, err := capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode, ArmDelay: -1, Timeouts: wait})
+	_, err := capture.Run(ctx, capture.Options{URL: server.URL, OutputDir: dir, Workload: capture.WorkloadDecode,
+		ArmDelay: -1, Timeouts: wait})
 	fmt.Println(errors.Is(err, context.Canceled))
 
 	res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Timeouts: wait})

@@ -65,7 +65,8 @@ func hangs(path string, nth int) fault {
 	}
 }
 
-var all = []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed}
+var all = []capture.Framework{capture.FrameworkSGLang, capture.FrameworkVLLM, capture.FrameworkTensorRT,
+	capture.FrameworkTokenSpeed}
 
 // launchWord is a word of the launch advice of each framework.
 var launchWord = map[capture.Framework]string{
@@ -118,9 +119,12 @@ func TestStartFaults(t *testing.T) {
 		}{
 			{"404", notFound("/start_profile", nil), []string{"404 Not Found", launchWord[f]}, 0},
 			{"405", answers("/start_profile", 405, "", nil), []string{"405 Method Not Allowed", launchWord[f]}, 0},
-			{"500", answers("/start_profile", 500, "boom\n\x1b[31m twice", nil), []string{"500 Internal Server Error", "boom [31m twice", launchWord[f]}, 1},
-			{"busy", answers("/start_profile", 500, "Profiling is already in progress. Call /stop_profile first.", nil), []string{"another capture is running"}, 0},
-			{"refused politely", answers("/start_profile", 200, `{"success": false, "message": "profiler is off"}`, nil), []string{"200 OK: refused", "profiler is off", launchWord[f]}, 0},
+			{"500", answers("/start_profile", 500, "boom\n\x1b[31m twice", nil),
+				[]string{"500 Internal Server Error", "boom [31m twice", launchWord[f]}, 1},
+			{"busy", answers("/start_profile", 500, "Profiling is already in progress. Call /stop_profile first.", nil),
+				[]string{"another capture is running"}, 0},
+			{"refused politely", answers("/start_profile", 200, `{"success": false, "message": "profiler is off"}`,
+				nil), []string{"200 OK: refused", "profiler is off", launchWord[f]}, 0},
 			{"redirect", answers("/start_profile", 307, "", nil), []string{"307", "redirects"}, 0},
 		} {
 			dir := outDir(t)
@@ -314,7 +318,8 @@ func TestStopSlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := res.Stages[0].Warnings; len(res.Files()) != 1 || len(w) != 1 || !strings.Contains(w[0], "no answer within 20ms") {
+	if w := res.Stages[0].Warnings; len(res.Files()) != 1 || len(w) != 1 ||
+		!strings.Contains(w[0], "no answer within 20ms") {
 		t.Errorf("files %v, warnings %q", res.Files(), w)
 	}
 	noLeaks(t)
@@ -342,14 +347,16 @@ func TestChatMissing(t *testing.T) {
 			t.Errorf("%s: chat was asked %d times", c.name, got)
 		}
 		got := s.saw("/v1/completions")
-		if len(got) != 17 || got[10].Body["prompt"] != words(20, 40) || got[10].Body["seed"] != 20.0 || got[10].Body["max_tokens"] != 1.0 {
+		if len(got) != 17 || got[10].Body["prompt"] != words(20, 40) || got[10].Body["seed"] != 20.0 ||
+			got[10].Body["max_tokens"] != 1.0 {
 			t.Errorf("%s: %d completions", c.name, len(got))
 		}
 	}
 	dir := outDir(t)
 	s := newFake(t, capture.FrameworkVLLM, dir)
 	s.fault = func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
-		return answers("/v1/chat/completions", 404, "no chat", nil)(w, r, p, n) || answers("/v1/completions", 200, "{", nil)(w, r, p, n)
+		return answers("/v1/chat/completions", 404, "no chat", nil)(w, r, p, n) ||
+			answers("/v1/completions", 200, "{", nil)(w, r, p, n)
 	}
 	_, err := run(t, context.Background(), s, quick(s, dir))
 	wantError(t, err, nil, "/v1/chat/completions: 404", "no chat", "/v1/completions: 200 OK: not the JSON expected")
@@ -358,7 +365,8 @@ func TestChatMissing(t *testing.T) {
 // TestModelList: empty and malformed lists say what to do; a model that was
 // named makes them harmless.
 func TestModelList(t *testing.T) {
-	for _, body := range []string{"", "nonsense", "[]", "null", `{"data": []}`, `{"data": [null, 3, {"id": 7}]}`, `{"data": "x"}`} {
+	for _, body := range []string{"", "nonsense", "[]", "null", `{"data": []}`, `{"data": [null, 3, {"id": 7}]}`,
+		`{"data": "x"}`} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkVLLM, dir)
 		s.fault = answers("/v1/models", 200, body, nil)
@@ -386,7 +394,8 @@ func TestServerInfoFaults(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		body   string
-	}{{404, ""}, {500, "x"}, {200, "{"}, {200, "[1]"}, {200, "null"}, {200, `{"tp_size": -3, "dp_size": 1e300, "pp_size": "two"}`}} {
+	}{{404, ""}, {500, "x"}, {200, "{"}, {200, "[1]"}, {200, "null"},
+		{200, `{"tp_size": -3, "dp_size": 1e300, "pp_size": "two"}`}} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkSGLang, "")
 		s.fault = answers("/server_info", c.status, c.body, nil)
@@ -414,15 +423,19 @@ func TestMalformedGenerate(t *testing.T) {
 
 // TestOptionErrors: what makes no sense is refused, all of it at once.
 func TestOptionErrors(t *testing.T) {
-	_, err := capture.Run(context.Background(), capture.Options{URL: "http://x", NumSteps: -1, Workload: "mixed", ProfilePrefix: "../../etc/x", ProbeRequests: -2, FirstIndex: -1, Prefill: capture.Shape{InputLen: 1 << 30}})
-	wantError(t, err, nil, "no output folder", "num-steps", `unknown workload "mixed"`, `"../../etc/x"`, "probe-requests", "first-index", "limited")
+	_, err := capture.Run(context.Background(), capture.Options{URL: "http://x", NumSteps: -1, Workload: "mixed",
+		ProfilePrefix: "../../etc/x", ProbeRequests: -2, FirstIndex: -1, Prefill: capture.Shape{InputLen: 1 << 30}})
+	wantError(t, err, nil, "no output folder", "num-steps", `unknown workload "mixed"`, `"../../etc/x"`,
+		"probe-requests", "first-index", "limited")
 	for _, u := range []string{"", " ", "ftp://x", "http://", "://", "http://%zz"} {
 		if _, err := capture.Run(context.Background(), capture.Options{URL: u, OutputDir: outDir(t)}); err == nil {
 			t.Errorf("URL %q was accepted", u)
 		}
 	}
-	for in, want := range map[string]string{"host:1": "http://host:1", "https://h/v1/": "https://h", "http://h:2/base/?q#f": "http://h:2/base"} {
-		_, err := capture.Run(canceled(), capture.Options{URL: in, Framework: capture.FrameworkVLLM, OutputDir: outDir(t)})
+	for in, want := range map[string]string{"host:1": "http://host:1", "https://h/v1/": "https://h",
+		"http://h:2/base/?q#f": "http://h:2/base"} {
+		_, err := capture.Run(canceled(), capture.Options{URL: in, Framework: capture.FrameworkVLLM,
+			OutputDir: outDir(t)})
 		var se *capture.ServerError
 		if !errors.As(err, &se) || se.Server != want {
 			t.Errorf("%q: %v, want a request to %s", in, err, want)
@@ -451,7 +464,8 @@ func TestCancel(t *testing.T) {
 			armed bool
 		}{
 			{"before", "", 0, "info", false},
-			{"info", map[bool]string{true: "/server_info", false: "/v1/models"}[f == capture.FrameworkSGLang], 1, "", false},
+			{"info", map[bool]string{true: "/server_info", false: "/v1/models"}[f == capture.FrameworkSGLang], 1, "",
+				false},
 			{"first warm-up", genPath(f), 1, "", false},
 			{"last warm-up", genPath(f), 10, "", false},
 			{"start", "/start_profile", 1, "", true},

@@ -17,7 +17,8 @@ func (r *Result) Findings() []finding.Finding {
 			}
 			f := finding.Finding{
 				Kind: finding.Doubt, Code: "capture-" + string(c.Name), Stage: s.Stage.inTraces(),
-				Text: fmt.Sprintf("The capture is not valid: %s", c.Name), Evidence: c.Detail, Advice: finding.Advice{Do: c.Fix},
+				Text: fmt.Sprintf("The capture is not valid: %s", c.Name), Evidence: c.Detail,
+				Advice: finding.Advice{Do: c.Fix},
 			}
 			if len(s.Traces) > 0 {
 				f.Place.Trace = s.Traces[0].Path

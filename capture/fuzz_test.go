@@ -43,7 +43,8 @@ func FuzzPlan(f *testing.F) {
 
 // FuzzAnswers has a server answer every request with the same bytes.
 func FuzzAnswers(f *testing.F) {
-	f.Add([]byte(`{"tp_size":2,"internal_states":[{}],"model_path":"a","data":[{"id":"m"}],"text":"t"}`), 200, "application/json")
+	f.Add([]byte(`{"tp_size":2,"internal_states":[{}],"model_path":"a","data":[{"id":"m"}],"text":"t"}`), 200,
+		"application/json")
 	f.Add([]byte(`{"data":[],"choices":[null],"usage":{"completion_tokens":-1}}`), 200, "application/json")
 	f.Add([]byte("[[[[[[[[null"), 503, "text/html")
 	f.Fuzz(func(t *testing.T, answer []byte, code int, kind string) {
@@ -56,7 +57,8 @@ func FuzzAnswers(f *testing.F) {
 			w.Write(answer) // the client may have gone: not this test's concern
 		}))
 		defer s.Close()
-		o := capture.Options{URL: s.URL, OutputDir: t.TempDir(), ProbeRequests: 1, Timeouts: capture.Timeouts{Request: 2 * time.Second}}
+		o := capture.Options{URL: s.URL, OutputDir: t.TempDir(), ProbeRequests: 1,
+			Timeouts: capture.Timeouts{Request: 2 * time.Second}}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		if d, err := capture.Detect(ctx, s.URL, o.OutputDir, o); err == nil && d == capture.FrameworkAuto {

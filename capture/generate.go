@@ -72,7 +72,8 @@ type sglangSampling struct {
 // native is SGLang's own interface, which counts cached tokens.
 func (g *generator) native(ctx context.Context, r request, timeout time.Duration) (reply, error) {
 	const path = "/generate"
-	got, err := g.c.post(ctx, path, sglangGenerate{Text: r.prompt, Sampling: sglangSampling{Seed: r.seed, MaxNewTokens: r.maxTokens, IgnoreEOS: r.ignoreEOS}}, timeout)
+	got, err := g.c.post(ctx, path, sglangGenerate{Text: r.prompt,
+		Sampling: sglangSampling{Seed: r.seed, MaxNewTokens: r.maxTokens, IgnoreEOS: r.ignoreEOS}}, timeout)
 	if err != nil {
 		return reply{}, err
 	}
@@ -97,7 +98,8 @@ func (g *generator) native(ctx context.Context, r request, timeout time.Duration
 	} else if err := g.c.decode(http.MethodPost, path, got.text, &one); err != nil {
 		return reply{}, err
 	}
-	return reply{one.Text, tokenCount(one.Meta.Completion), tokenCount(one.Meta.Prompt), tokenCount(one.Meta.Cached)}, nil
+	return reply{one.Text, tokenCount(one.Meta.Completion), tokenCount(one.Meta.Prompt), tokenCount(one.Meta.Cached)},
+		nil
 }
 
 // tokenCount is -1 for none.

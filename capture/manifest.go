@@ -14,8 +14,9 @@ import (
 // maxManifest bounds the size of a capture.json; one of many ranks has some hundred kilobytes.
 const maxManifest = 16 << 20
 
-// StageOf finds what [Run] said about the window in which a trace was recorded: in the capture.json of the trace's folder or of the one
-// above. It returns the manifest's path, too, also where that cannot be read. Nil: nothing is known.
+// StageOf finds what [Run] said about the window in which a trace was recorded: in the capture.json of the trace's
+// folder or of the one above. It returns the manifest's path, too, also where that cannot be read. Nil: nothing is
+// known.
 func StageOf(trace string) (st *StageResult, manifest string) {
 	if trace == "" {
 		return nil, ""

@@ -243,7 +243,8 @@ func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry, st *state, 
 		key := e.Name + "/" + string(t.role)
 		o := m.options(e, t)
 		settings := o.withDefaults().provenance()
-		if old := st.Captures[key]; old != nil && old.URL == shownURL(t.url) && reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
+		if old := st.Captures[key]; old != nil && old.URL == shownURL(t.url) &&
+			reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
 			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
 			out.add(t.role, old.Result, true)
 			continue
@@ -275,7 +276,8 @@ func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry, st *state, 
 		}
 		rep, err := Probe(ctx, o)
 		if rep == nil {
-			rep = &ProbeReport{Server: shownURL(o.URL), Framework: o.Framework, Prompts: []string{}, Errors: []string{err.Error()}, Samples: []Sample{}}
+			rep = &ProbeReport{Server: shownURL(o.URL), Framework: o.Framework, Prompts: []string{},
+				Errors: []string{err.Error()}, Samples: []Sample{}}
 		}
 		if err = join(err, m.Probe(*out, rep)); err != nil {
 			errs = append(errs, fmt.Errorf("%s: probe: %w", t.role, err))
@@ -312,7 +314,8 @@ func (o *Options) pair(r CaptureRole) {
 	}
 }
 
-// add appends a capture and learns the framework from it. The result that is kept for the next run has neither role nor mark.
+// add appends a capture and learns the framework from it. The result that is kept for the next run has neither role
+// nor mark.
 func (e *Entry) add(role CaptureRole, r *Result, resumed bool) {
 	c := *r
 	c.Role, c.Resumed = role, resumed
@@ -361,7 +364,8 @@ func (r *Result) intact() bool {
 func loadState(dir *folder, restart bool) (*state, error) {
 	st := &state{}
 	if err := dir.readJSON(stateFile, st); err != nil {
-		return nil, fmt.Errorf("capture: matrix: %s is not the state of a run (remove it to start anew): %w", dir.abs(stateFile), err)
+		return nil, fmt.Errorf("capture: matrix: %s is not the state of a run (remove it to start anew): %w",
+			dir.abs(stateFile), err)
 	}
 	if st.Captures == nil || restart {
 		st.Captures = map[string]*stateCapture{}
@@ -369,8 +373,9 @@ func loadState(dir *folder, restart bool) (*state, error) {
 	return st, nil
 }
 
-// RunPair captures two servers of one model, in this order: mapping, which leads kernels back to source, with stacks and
-// shapes where its options do not say, and formal, whose times count, without. Each has its own address and folder.
+// RunPair captures two servers of one model, in this order: mapping, which leads kernels back to source, with stacks
+// and shapes where its options do not say, and formal, whose times count, without. Each has its own address and
+// folder.
 func RunPair(ctx context.Context, mapping, formal Options) (m, f *Result, err error) {
 	var errs []error
 	for _, t := range []struct {

@@ -94,7 +94,8 @@ func TestMatrixResumes(t *testing.T) {
 		t.Errorf("num_steps = %v, want the plan's 3 and one", got)
 	}
 	// The second try's prompts are unknown to the first one's prefix cache.
-	if first, again := formal.saw("/generate")[0].Body["text"], formal.saw("/generate")[10].Body["text"]; first == again {
+	if first, again := formal.saw("/generate")[0].Body["text"],
+		formal.saw("/generate")[10].Body["text"]; first == again {
 		t.Errorf("the second try begins with the first one's prompt %.20q", again)
 	}
 
@@ -159,7 +160,8 @@ func TestMatrixShape(t *testing.T) {
 		}
 	}
 	// The formal server is timed without stacks, the mapping one has them.
-	if m, f := mapping.saw("/start_profile")[0].Body, formal.saw("/start_profile")[0].Body; m["with_stack"] != true || f["with_stack"] != false || f["record_shapes"] != false {
+	if m, f := mapping.saw("/start_profile")[0].Body, formal.saw("/start_profile")[0].Body; m["with_stack"] != true ||
+		f["with_stack"] != false || f["record_shapes"] != false {
 		t.Errorf("mapping %v, formal %v", m, f)
 	}
 }
@@ -167,7 +169,8 @@ func TestMatrixShape(t *testing.T) {
 // TestMatrixAnalyseFails: the entry fails, its captures stay.
 func TestMatrixAnalyseFails(t *testing.T) {
 	dir := outDir(t)
-	a, b, v := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
+	a, b, v := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, ""),
+		newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
 	p := matrixOf(t, dir, a, b, v)
 	bad := errors.New("no kernels")
 	m := capture.Matrix{Options: quick(a, ""), Analyse: func(_ context.Context, e capture.Entry) error { return bad }}
@@ -185,7 +188,8 @@ func TestMatrixAnalyseFails(t *testing.T) {
 // TestMatrixCancel: nothing further is begun, and what is done is kept.
 func TestMatrixCancel(t *testing.T) {
 	dir := outDir(t)
-	a, b, v := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
+	a, b, v := newFake(t, capture.FrameworkSGLang, ""), newFake(t, capture.FrameworkSGLang, ""),
+		newFake(t, capture.FrameworkVLLM, filepath.Join(filepath.Dir(dir), "server"))
 	p := matrixOf(t, dir, a, b, v)
 	ctx, cancel := context.WithCancel(context.Background())
 	m := capture.Matrix{Options: quick(a, ""), Log: func(line string) {
@@ -261,7 +265,8 @@ func TestRunPair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{filepath.Join(dir, "mapping/decode/175911.25-TP-0.trace.json.gz"), filepath.Join(dir, "formal/decode/175911.25-TP-0.trace.json.gz")}
+	want := []string{filepath.Join(dir, "mapping/decode/175911.25-TP-0.trace.json.gz"),
+		filepath.Join(dir, "formal/decode/175911.25-TP-0.trace.json.gz")}
 	if d := cmp.Diff(want, append(mapping.Files(), formal.Files()...)); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}

@@ -55,7 +55,8 @@ func askModels(t *testing.T, job modelJob) modelAnswer {
 // fields are refused, and a server that describes itself gets all that it lists. The bodies are those of real runs
 // against a server that describes itself as FastAPI does, or not at all.
 func TestRequestModels(t *testing.T) {
-	frameworks := map[string]capture.Framework{"sglang": capture.FrameworkSGLang, "vllm": capture.FrameworkVLLM, "trtllm": capture.FrameworkTensorRT, "tokenspeed": capture.FrameworkTokenSpeed}
+	frameworks := map[string]capture.Framework{"sglang": capture.FrameworkSGLang, "vllm": capture.FrameworkVLLM,
+		"trtllm": capture.FrameworkTensorRT, "tokenspeed": capture.FrameworkTokenSpeed}
 	names := askModels(t, modelJob{}).Models
 	job := modelJob{}
 	for _, n := range names {
@@ -119,7 +120,8 @@ func TestRefusedField(t *testing.T) {
 		s.mu.Lock()
 		body := s.calls[len(s.calls)-1].Body
 		s.mu.Unlock()
-		return body["shape_discovery"] != nil && answers(p, 422, `{"detail": [{"loc": ["body", "shape_discovery"], "msg": "extra fields not permitted"}]}`, nil)(w, r, p, n)
+		return body["shape_discovery"] != nil && answers(p, 422,
+			`{"detail": [{"loc": ["body", "shape_discovery"], "msg": "extra fields not permitted"}]}`, nil)(w, r, p, n)
 	}
 	res, err := run(t, context.Background(), s, soon(s, dir, capture.WorkloadDecode))
 	if err != nil || res.Verdict != capture.Valid || s.starts != 1 || len(s.saw("/start_profile")) != 2 {
@@ -132,7 +134,8 @@ func TestRefusedField(t *testing.T) {
 func TestContractTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range capture.Table() {
-		if c.Name == "" || c.Source == "" || c.Probe == "" || c.Versions == "" || c.Enabled == "" || c.Start != "" && (c.Stop == "" || c.Files == "" || c.Answers == "" || len(c.Kinds) == 0) {
+		if c.Name == "" || c.Source == "" || c.Probe == "" || c.Versions == "" || c.Enabled == "" || c.Start != "" &&
+			(c.Stop == "" || c.Files == "" || c.Answers == "" || len(c.Kinds) == 0) {
 			t.Errorf("%s: %+v", c.Name, c)
 		}
 		for _, key := range []string{c.Name, string(c.Framework) + c.Probe} {

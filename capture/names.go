@@ -12,7 +12,8 @@ import (
 )
 
 // notTraces are the documents that lie beside traces.
-var notTraces = []string{"server_args.json", "metadata.json", "config.json", "capture.json", "capture-session.json", "matrix-state.json", "probe.json"}
+var notTraces = []string{"server_args.json", "metadata.json", "config.json", "capture.json", "capture-session.json",
+	"matrix-state.json", "probe.json"}
 
 // graphCapture are traces that a server writes when it records its graphs, not of a window.
 var graphCapture = regexp.MustCompile(`(?i)(^|/)(graph_capture_profile|capture_traces)/|(^|/)cuda_graph_capture-`)
@@ -21,7 +22,8 @@ var graphCapture = regexp.MustCompile(`(?i)(^|/)(graph_capture_profile|capture_t
 // of the documents that lie beside traces, not hidden, not the record of a graph.
 func isTrace(name string) bool {
 	b := strings.ToLower(framework.PlainName(path.Base(name)))
-	if strings.HasPrefix(b, ".") || slices.Contains(notTraces, b) || strings.HasPrefix(b, "execution_trace") || graphCapture.MatchString(name) {
+	if strings.HasPrefix(b, ".") || slices.Contains(notTraces, b) || strings.HasPrefix(b, "execution_trace") ||
+		graphCapture.MatchString(name) {
 		return false
 	}
 	return strings.HasSuffix(b, ".json") || strings.HasSuffix(b, ".json.gz")
@@ -47,7 +49,8 @@ func isFrontend(name string) bool { return strings.Contains(path.Base(name), ".a
 // splitName cuts the longest known ending off a base name.
 func splitName(base string) (stem, ext string) {
 	base = framework.PlainName(base)
-	for _, e := range []string{".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz", ".json"} {
+	for _, e := range []string{".pt.trace.json.gz", ".trace.json.gz", ".pt.trace.json", ".trace.json", ".json.gz",
+		".json"} {
 		if strings.HasSuffix(strings.ToLower(base), e) {
 			return base[:len(base)-len(e)], base[len(base)-len(e):]
 		}

@@ -267,9 +267,11 @@ func (o Options) validate() error {
 		name string
 		v    int
 	}{
-		{"num-steps", o.NumSteps}, {"prefill-input-len", o.Prefill.InputLen}, {"prefill-output-len", o.Prefill.OutputLen},
+		{"num-steps", o.NumSteps}, {"prefill-input-len", o.Prefill.InputLen},
+		{"prefill-output-len", o.Prefill.OutputLen},
 		{"decode-input-len", o.Decode.InputLen}, {"decode-output-len", o.Decode.OutputLen},
-		{"probe-requests", o.ProbeRequests}, {"probe-max-new-tokens", o.ProbeMaxNewTokens}, {"concurrency", o.Concurrency},
+		{"probe-requests", o.ProbeRequests}, {"probe-max-new-tokens", o.ProbeMaxNewTokens},
+		{"concurrency", o.Concurrency},
 	} {
 		if n.v < 1 {
 			bad("%s must be at least 1, not %d", n.name, n.v)
@@ -281,7 +283,8 @@ func (o Options) validate() error {
 	if o.Concurrency > maxConcurrency {
 		bad("concurrency is limited to %d", maxConcurrency)
 	}
-	if p := o.ProfilePrefix; p != "" && (p != filepath.Base(p) || strings.ContainsAny(p, `/\`) || p == "." || p == "..") {
+	if p := o.ProfilePrefix; p != "" && (p != filepath.Base(p) || strings.ContainsAny(p, `/\`) || p == "." ||
+		p == "..") {
 		bad("profile-prefix %q is part of a file name and must not contain a path", p)
 	}
 	// A longer prompt is no prefill any server takes, and would be built in memory here.
@@ -299,7 +302,8 @@ func (t *target) unsupported(o *Options) (notes []string, err error) {
 		flag, instead string
 		fields        []Field
 	}{
-		{o.ProfileByStage, "profile-by-stage", "the prefill and decode workloads separate the stages without it", []Field{FieldByStage}},
+		{o.ProfileByStage, "profile-by-stage", "the prefill and decode workloads separate the stages without it",
+			[]Field{FieldByStage}},
 		{o.MergeProfiles, "merge-profiles", "merge the ranks' traces afterwards", []Field{FieldMerge}},
 		{o.StartStep > 0, "start-step", "raise --warmup-steps instead", []Field{FieldStartStep, FieldDelayIterations}},
 	} {
@@ -308,7 +312,8 @@ func (t *target) unsupported(o *Options) (notes []string, err error) {
 		}
 	}
 	if o.ProfileByStage && o.Workload != WorkloadLegacy {
-		notes = append(notes, "profile_by_stage is off: the "+string(o.Workload)+" workload separates the stages itself (use --profile-workload legacy for the server's own)")
+		notes = append(notes, "profile_by_stage is off: the "+string(o.Workload)+
+			" workload separates the stages itself (use --profile-workload legacy for the server's own)")
 	}
 	if o.ProfilePrefix != "" && !t.takes(FieldPrefix, FieldProfileID) {
 		notes = append(notes, "--profile-prefix is ignored: "+t.f.Title()+" names its traces itself")

@@ -76,14 +76,17 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	defer r.close()
 	rep := &ProbeReport{
 		Server: r.res.Server, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
-		Source: r.d.load[0].route(), Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens, Notes: r.res.Notes,
+		Source: r.d.load[0].route(), Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens,
+		Notes:   r.res.Notes,
 		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
 	}
 	var times []time.Duration
 	for i := range o.ProbeRequests {
 		r.say("", "requests", r.begin, fmt.Sprintf("request %d of %d", i+1, o.ProbeRequests))
 		t := time.Now()
-		a, err := r.d.load[i%len(r.d.load)].generate(ctx, request{prompt: prompts[i%len(prompts)], maxTokens: o.ProbeMaxNewTokens, seed: o.FirstIndex + i}, o.Timeouts.Request)
+		a, err := r.d.load[i%len(r.d.load)].generate(ctx,
+			request{prompt: prompts[i%len(prompts)], maxTokens: o.ProbeMaxNewTokens, seed: o.FirstIndex + i},
+			o.Timeouts.Request)
 		if err != nil {
 			rep.Latency, rep.AllNonEmpty = summarise(times), false
 			rep.Errors = append(rep.Errors, err.Error())

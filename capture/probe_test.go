@@ -15,14 +15,17 @@ import (
 func TestProbe(t *testing.T) {
 	for _, f := range all {
 		s := newFake(t, f, "")
-		rep, err := capture.Probe(context.Background(), capture.Options{URL: s.URL, Framework: f, ProbeRequests: 4, ProbePrompt: "hello", ProbeMaxNewTokens: 8})
+		rep, err := capture.Probe(context.Background(),
+			capture.Options{URL: s.URL, Framework: f, ProbeRequests: 4, ProbePrompt: "hello", ProbeMaxNewTokens: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rep.Latency.Count != 4 || rep.Latency.P50Ms > rep.Latency.P95Ms || rep.Latency.MinMs > rep.Latency.MeanMs || rep.Latency.MeanMs > rep.Latency.MaxMs {
+		if rep.Latency.Count != 4 || rep.Latency.P50Ms > rep.Latency.P95Ms || rep.Latency.MinMs > rep.Latency.MeanMs ||
+			rep.Latency.MeanMs > rep.Latency.MaxMs {
 			t.Errorf("%s: latency %+v", f, rep.Latency)
 		}
-		if len(rep.Samples) != 4 || rep.Samples[3].Output != "an answer" || rep.Samples[3].Tokens != 8 || rep.Info.Model != "org/model" {
+		if len(rep.Samples) != 4 || rep.Samples[3].Output != "an answer" || rep.Samples[3].Tokens != 8 ||
+			rep.Info.Model != "org/model" {
 			t.Errorf("%s: %+v", f, rep)
 		}
 		if len(s.saw("/start_profile"))+len(s.saw("/stop_profile")) != 0 {
@@ -65,18 +68,21 @@ func TestAnswerForms(t *testing.T) {
 	} {
 		s := newFake(t, capture.FrameworkVLLM, "")
 		s.fault = answers("/v1/chat/completions", 200, body, nil)
-		rep, err := capture.Probe(context.Background(), capture.Options{URL: s.URL, Framework: capture.FrameworkVLLM, ProbeRequests: 1})
+		rep, err := capture.Probe(context.Background(),
+			capture.Options{URL: s.URL, Framework: capture.FrameworkVLLM, ProbeRequests: 1})
 		if err != nil {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
-		if d := cmp.Diff([]capture.Sample{{LatencyMs: rep.Samples[0].LatencyMs, Tokens: -1, Output: want}}, rep.Samples); d != "" {
+		if d := cmp.Diff([]capture.Sample{{LatencyMs: rep.Samples[0].LatencyMs, Tokens: -1, Output: want}},
+			rep.Samples); d != "" {
 			t.Errorf("%s (-want +got):\n%s", body, d)
 		}
 	}
 	s := newFake(t, capture.FrameworkSGLang, "")
 	s.fault = answers("/generate", 200, `[{"text": "listed", "meta_info": {"completion_tokens": 3}}]`, nil)
-	rep, err := capture.Probe(context.Background(), capture.Options{URL: s.URL, Framework: capture.FrameworkSGLang, ProbeRequests: 1})
+	rep, err := capture.Probe(context.Background(),
+		capture.Options{URL: s.URL, Framework: capture.FrameworkSGLang, ProbeRequests: 1})
 	if err != nil || rep.Samples[0].Output != "listed" || rep.Samples[0].Tokens != 3 {
 		t.Errorf("list answer: %+v, %v", rep, err)
 	}

@@ -57,7 +57,8 @@ func (r rank) String() string {
 // shared. A wanted global rank is also met by a TP label alone, the only label single-node servers write.
 func (r rank) fits(want rank) bool {
 	shared := false
-	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.CP, want.CP}, {r.TP, want.TP}} {
+	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.CP, want.CP},
+		{r.TP, want.TP}} {
 		if p[0] == none || p[1] == none {
 			continue
 		}

@@ -29,8 +29,8 @@ type Result struct {
 	// Workers are the engines that were profiled where they are not Server alone.
 	Workers  []Worker `json:"workers,omitempty"`
 	Workload Workload `json:"workload"`
-	// Options are those of the run, with their defaults filled in: what shapes a capture, without addresses, secrets and
-	// waits. Two captures with equal ones measure the same.
+	// Options are those of the run, with their defaults filled in: what shapes a capture, without addresses, secrets
+	// and waits. Two captures with equal ones measure the same.
 	Options Options    `json:"options"`
 	Info    ServerInfo `json:"server_info"`
 	// FirstIndex is the number of the first prompt.
@@ -53,10 +53,12 @@ type Result struct {
 func (o Options) provenance() Options {
 	return Options{
 		NumSteps: o.NumSteps, WarmupSteps: o.WarmupSteps, Prefill: o.Prefill, Decode: o.Decode, Workload: o.Workload,
-		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix, StartStep: o.StartStep,
+		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix,
+		StartStep: o.StartStep,
 		WithStack: o.WithStack, RecordShapes: o.RecordShapes, Activities: o.Activities,
 		ProbeRequests: o.ProbeRequests, ProbePrompt: o.ProbePrompt, ProbeMaxNewTokens: o.ProbeMaxNewTokens,
-		Concurrency: o.Concurrency, Attach: o.Attach, IgnoreEOS: o.IgnoreEOS, Nsys: o.Nsys, ExpectRanks: o.ExpectRanks, Model: o.Model,
+		Concurrency: o.Concurrency, Attach: o.Attach, IgnoreEOS: o.IgnoreEOS, Nsys: o.Nsys, ExpectRanks: o.ExpectRanks,
+		Model: o.Model,
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 // profilers, sends the requests, disarms, waits for complete traces, and judges whether they hold what was asked for
 // ([Options].Inspect reads them). A stage that does not is captured once more ([Options].NoRetry).
 //
-// On an error the result is what had been captured before, ranks of an incomplete stage among it, and nil when nothing
-// had been sent. Traces that are complete and still not valid make an error that wraps [ErrInvalid]. A cancelled context
-// returns its error after the profiler was asked to stop. Whatever the outcome, the result is also in capture.json in
-// the folder.
+// On an error the result is what had been captured before, ranks of an incomplete stage among it, and nil when
+// nothing had been sent. Traces that are complete and still not valid make an error that wraps [ErrInvalid]. A
+// cancelled context returns its error after the profiler was asked to stop. Whatever the outcome, the result is also
+// in capture.json in the folder.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -109,7 +109,8 @@ func (r *run) adopt() error {
 	}
 	r.num.next = r.o.FirstIndex
 	r.res = Result{
-		Schema: "strata.capture/1", Server: shownURL(r.o.URL), Framework: t.f, Evidence: t.evidence, Contract: t.con.Name,
+		Schema: "strata.capture/1", Server: shownURL(r.o.URL), Framework: t.f, Evidence: t.evidence,
+		Contract: t.con.Name,
 		Workload: r.o.Workload, Options: r.o.provenance(), Info: t.info, FirstIndex: r.o.FirstIndex,
 		StartedAt: r.begin.UTC().Truncate(time.Second), Stages: []StageResult{}, Notes: notes,
 	}
@@ -277,7 +278,8 @@ func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
 	c := s.con()
 	s.plan = plan(st, r.o, steps, ignoreEOS, c.SelfStop, &r.num)
 	s.byStage = r.o.ProfileByStage && st == StageLegacy
-	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{}, Checks: []Check{}, Rejected: []string{}}
+	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{},
+		Checks: []Check{}, Rejected: []string{}}
 	if c.SelfStop {
 		s.out.StepsSent = steps + c.Extra
 	}
@@ -357,7 +359,8 @@ func (s *stageRun) session(t *target) session {
 	if s.plan.stage == StageDecode {
 		passes++ // the pass over the prompt
 	}
-	return session{stage: s.plan.stage, steps: s.plan.steps, passes: passes, dir: s.serverDir(t), byStage: s.byStage, id: s.id}
+	return session{stage: s.plan.stage, steps: s.plan.steps, passes: passes, dir: s.serverDir(t), byStage: s.byStage,
+		id: s.id}
 }
 
 // window opens the profilers, sends the requests and closes them. Whatever happens in between, a window that may be
@@ -369,7 +372,8 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	s.opened = time.Now()
 	s.say("start", s.opened, "arming the profiler")
 	if s.con().Start == "" {
-		err = s.withoutStart(mark(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute, s.con().howToLaunch()), ErrNoRoute))
+		err = s.withoutStart(mark(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute,
+			s.con().howToLaunch()), ErrNoRoute))
 	} else if err = s.wins.open(ctx, s.session); err != nil {
 		s.unopened = true
 		err = s.withoutStart(err)
@@ -398,7 +402,8 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 		return err
 	}
 	if n := s.out.Load.Tokens; s.plan.stage == StageDecode && n >= 0 && n < s.plan.steps {
-		s.warn(fmt.Sprintf("the model stopped after %d tokens, fewer than the %d steps asked; try --ignore-eos", n, s.plan.steps))
+		s.warn(fmt.Sprintf("the model stopped after %d tokens, fewer than the %d steps asked; try --ignore-eos", n,
+			s.plan.steps))
 	}
 	return s.disarm(ctx)
 }
@@ -426,7 +431,8 @@ func (s *stageRun) disarm(ctx context.Context) error {
 // withoutStart judges a start that failed: TensorRT-LLM can do without when its window opens by itself, at iterations
 // fixed at launch. That window is the only one.
 func (s *stageRun) withoutStart(err error) error {
-	if s.res.Framework == FrameworkTensorRT && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) && s.o.Workload != WorkloadBoth {
+	if s.res.Framework == FrameworkTensorRT && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) &&
+		s.o.Workload != WorkloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")
 		return nil
@@ -488,7 +494,8 @@ func (s *stageRun) traces(ctx context.Context) error {
 func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err error) {
 	s.out.Traces, s.out.Ranks = []Trace{}, []string{}
 	for _, n := range names {
-		t := Trace{Rank: parseRank(n).String(), Merged: isMerged(n), Frontend: isFrontend(n), Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
+		t := Trace{Rank: parseRank(n).String(), Merged: isMerged(n), Frontend: isFrontend(n),
+			Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
 		at, to := path.Join(s.from, n), s.dir
 		if len(s.wins) > 1 {
 			to = path.Join(s.dir, path.Dir(n)) // engines write to folders of their own
@@ -542,7 +549,8 @@ func (s *stageRun) explain(err error) error {
 	switch {
 	case len(s.w.others) > 0 && len(ie.Complete) == 0:
 		ie.Kind = ErrWrongKind
-		hint("the profiler wrote %s, which is of kind %s: %s", s.w.others[0], kindOf(s.w.others[0]), kindAdvice(s.o.Nsys))
+		hint("the profiler wrote %s, which is of kind %s: %s", s.w.others[0], kindOf(s.w.others[0]),
+			kindAdvice(s.o.Nsys))
 	case nodes > 1 && (len(ie.Missing) > 0 || len(ie.Complete) < ie.Expected):
 		ie.Kind = ErrOtherHost
 		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between them, or copy their files here and run capture collect", nodes)
@@ -552,7 +560,8 @@ func (s *stageRun) explain(err error) error {
 	case con.OwnDir && len(s.wins) > 0:
 		hint("the server was asked to write to %s: if it runs on another machine or in a container, that folder must be shared with this one (--server-output-dir names it as the server sees it)", s.serverDir(s.wins[0].t))
 	default:
-		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s", s.f.path, con.howToLaunch())
+		hint("the server writes where it was launched to write, and that folder must be visible here as %s: %s",
+			s.f.path, con.howToLaunch())
 		if s.stopErr == nil && slices.Contains(con.Kinds, KindProton) && s.res.Info.Kind == "" {
 			hint("a profiler of kind cuda or proton answers as well and leaves no trace: %s", kindAdvice(false))
 		}

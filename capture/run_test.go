@@ -19,7 +19,8 @@ import (
 
 // words is the prompt the contract asks for.
 func words(i, n int) string {
-	return strings.Join(append([]string{fmt.Sprintf("profile_probe_%d", i)}, strings.Fields(strings.Repeat("profile ", n-1))...), " ")
+	return strings.Join(append([]string{fmt.Sprintf("profile_probe_%d", i)},
+		strings.Fields(strings.Repeat("profile ", n-1))...), " ")
 }
 
 // changes are the requests that change anything. The id that is made for a window is checked and replaced.
@@ -53,9 +54,10 @@ func TestSGLangContract(t *testing.T) {
 
 	gen := func(i, words_, tokens int) call {
 		return call{"POST", "/generate", map[string]any{
-			"text":            words(i, words_),
-			"sampling_params": map[string]any{"sampling_seed": float64(i), "temperature": 0.0, "max_new_tokens": float64(tokens)},
-			"stream":          false,
+			"text": words(i, words_),
+			"sampling_params": map[string]any{"sampling_seed": float64(i), "temperature": 0.0,
+				"max_new_tokens": float64(tokens)},
+			"stream": false,
 		}}
 	}
 	start := func(stage string) call {
@@ -81,7 +83,8 @@ func TestSGLangContract(t *testing.T) {
 
 	var got []string
 	for _, st := range res.Stages {
-		got = append(got, fmt.Sprintf("%s asked %d sent %d expected %d ranks %v warm-up %d capture %d", st.Stage, st.StepsAsked, st.StepsSent, st.Expected, st.Ranks, st.Warmup.Requests, st.Load.Requests))
+		got = append(got, fmt.Sprintf("%s asked %d sent %d expected %d ranks %v warm-up %d capture %d", st.Stage,
+			st.StepsAsked, st.StepsSent, st.Expected, st.Ranks, st.Warmup.Requests, st.Load.Requests))
 	}
 	wantStages := []string{
 		"prefill asked 5 sent 6 expected 2 ranks [TP-0 TP-1] warm-up 10 capture 5",
@@ -166,7 +169,8 @@ func TestSGLangByStage(t *testing.T) {
 	if got := len(res.Files()); got != 5 || res.Stages[0].Expected != 4 {
 		t.Errorf("%d files, %d expected: %v", got, res.Stages[0].Expected, res.Files())
 	}
-	if got := s.saw("/generate"); len(got) != 4 || got[1].Body["text"] != "Explain in three sentences what a GPU kernel is." {
+	if got := s.saw("/generate"); len(got) != 4 ||
+		got[1].Body["text"] != "Explain in three sentences what a GPU kernel is." {
 		t.Errorf("legacy requests = %v", got)
 	}
 }
@@ -210,8 +214,10 @@ func TestVLLMContract(t *testing.T) {
 	}
 	for i, st := range []string{"prefill", "decode"} {
 		for r := range 2 {
-			name := filepath.Join(dir, st, fmt.Sprintf("dp0_pp0_tp%d_dcp0_ep0_rank%d.17591%d.pt.trace.json.gz", r, r, i+1))
-			if got := res.Stages[i].Traces[r]; got.Path != name || got.Rank != fmt.Sprintf("DP-0 PP-0 TP-%d rank %d", r, r) {
+			name := filepath.Join(dir, st, fmt.Sprintf("dp0_pp0_tp%d_dcp0_ep0_rank%d.17591%d.pt.trace.json.gz", r, r,
+				i+1))
+			if got := res.Stages[i].Traces[r]; got.Path != name ||
+				got.Rank != fmt.Sprintf("DP-0 PP-0 TP-%d rank %d", r, r) {
 				t.Errorf("%s trace %d = %+v, want %s", st, r, got, name)
 			}
 			if _, err := os.Stat(name); err != nil {
@@ -274,7 +280,8 @@ func TestTensorRTBody(t *testing.T) {
 	if _, err := run(t, context.Background(), s, quick(s, dir)); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.saw("/start_profile"); len(got) != 3 || got[0].Body["output_dir"] != filepath.Join(dir, "prefill") || got[1].Body == nil || len(got[1].Body) != 0 {
+	if got := s.saw("/start_profile"); len(got) != 3 || got[0].Body["output_dir"] != filepath.Join(dir, "prefill") ||
+		got[1].Body == nil || len(got[1].Body) != 0 {
 		t.Errorf("start requests = %v", got)
 	}
 }
@@ -322,7 +329,8 @@ func TestTokenSpeedContract(t *testing.T) {
 			t.Errorf("%s payload (-want +got):\n%s", st, d)
 		}
 	}
-	if d := cmp.Diff([]string{filepath.Join(dir, "prefill", "exp1-prefill-TP-0.trace.json.gz"), filepath.Join(dir, "decode", "exp1-decode-TP-0.trace.json.gz")}, res.Files()); d != "" {
+	if d := cmp.Diff([]string{filepath.Join(dir, "prefill", "exp1-prefill-TP-0.trace.json.gz"),
+		filepath.Join(dir, "decode", "exp1-decode-TP-0.trace.json.gz")}, res.Files()); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
 	if p := s.paths(); p[0] != "/readiness" || p[1] != "/v1/models" {
@@ -337,7 +345,8 @@ func TestTokenSpeedContract(t *testing.T) {
 // TestUnsupportedOptions: an option the server lacks is an error before
 // anything is sent, and the harmless ones are notes.
 func TestUnsupportedOptions(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
+	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT,
+		capture.FrameworkTokenSpeed} {
 		for name, set := range map[string]func(*capture.Options){
 			"profile-by-stage": func(o *capture.Options) { o.ProfileByStage = true },
 			"merge-profiles":   func(o *capture.Options) { o.MergeProfiles = true },

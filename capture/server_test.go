@@ -72,7 +72,8 @@ type fake struct {
 
 // newFake starts a server on loopback.
 func newFake(t testing.TB, f capture.Framework, dir string) *fake {
-	s := &fake{t: t, framework: f, dir: dir, ranks: 1, count: map[string]int{}, seen: map[string]bool{}, passes: map[string]int{}}
+	s := &fake{t: t, framework: f, dir: dir, ranks: 1, count: map[string]int{}, seen: map[string]bool{},
+		passes: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
 	return s
@@ -107,7 +108,9 @@ func (s *fake) answer(w http.ResponseWriter, c call) {
 	sg := s.framework == capture.FrameworkSGLang
 	switch {
 	case c.Path == "/server_info" && sg:
-		reply(w, map[string]any{"model_path": "org/model", "tokenizer_path": "org/model", "tp_size": s.ranks, "dp_size": 1, "pp_size": 1, "version": "0.5.4", "api_key": "sk-secret", "internal_states": []any{map[string]any{}}})
+		reply(w, map[string]any{"model_path": "org/model", "tokenizer_path": "org/model", "tp_size": s.ranks,
+			"dp_size": 1, "pp_size": 1, "version": "0.5.4", "api_key": "sk-secret",
+			"internal_states": []any{map[string]any{}}})
 	case c.Path == "/readiness" && s.framework == capture.FrameworkTokenSpeed:
 		reply(w, map[string]any{"status": "ready"})
 	case c.Path == "/v1/models" && !sg:
@@ -123,7 +126,8 @@ func (s *fake) answer(w http.ResponseWriter, c call) {
 		}
 		reply(w, map[string]any{"text": "an answer", "meta_info": meta})
 	case c.Path == "/v1/chat/completions" && !sg && c.Method == http.MethodPost:
-		reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": "an answer"}}}, "usage": s.usage(c)})
+		reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant",
+			"content": "an answer"}}}, "usage": s.usage(c)})
 	case c.Path == "/v1/completions" && !sg && c.Method == http.MethodPost:
 		reply(w, map[string]any{"choices": []any{map[string]any{"text": "an answer"}}, "usage": s.usage(c)})
 	case c.Path == "/start_profile" && c.Method == http.MethodPost:
@@ -131,7 +135,8 @@ func (s *fake) answer(w http.ResponseWriter, c call) {
 	case c.Path == "/stop_profile" && c.Method == http.MethodPost:
 		if !s.armed {
 			if sg {
-				http.Error(w, "Internal Server Error: Profiling is not in progress. Call /start_profile first.", http.StatusInternalServerError)
+				http.Error(w, "Internal Server Error: Profiling is not in progress. Call /start_profile first.",
+					http.StatusInternalServerError)
 			}
 			return
 		}
@@ -263,8 +268,9 @@ func (s *fake) richText(rank int) []byte {
 		steps += n
 	}
 	text, err := json.Marshal(map[string]any{"found": capture.Found{
-		Steps: steps, Stages: s.passes, PrefillTokens: int64(s.fresh), GPUEvents: int64(100 * steps), CPUEvents: 10, Coverage: 1,
-		Ranked: true, Rank: rank, WorldSize: world, Start: time.Now().Add(-time.Millisecond), End: time.Now(),
+		Steps: steps, Stages: s.passes, PrefillTokens: int64(s.fresh), GPUEvents: int64(100 * steps), CPUEvents: 10,
+		Coverage: 1,
+		Ranked:   true, Rank: rank, WorldSize: world, Start: time.Now().Add(-time.Millisecond), End: time.Now(),
 	}})
 	if err != nil {
 		s.t.Error(err)
@@ -371,7 +377,9 @@ func quick(s *fake, dir string) capture.Options {
 		Prefill:  capture.Shape{InputLen: 40},
 		Decode:   capture.Shape{OutputLen: 20},
 		ArmDelay: -1,
-		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second, Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second, Detach: 20 * time.Millisecond, Quiet: 10 * time.Second,
+		Timeouts: capture.Timeouts{Info: 10 * time.Second, Start: 10 * time.Second, Stop: 10 * time.Second,
+			Request: 10 * time.Second, Traces: 20 * time.Second, Cleanup: 10 * time.Second,
+			Detach: 20 * time.Millisecond, Quiet: 10 * time.Second,
 			Poll: time.Millisecond, Stable: 5 * time.Millisecond, Settle: 10 * time.Millisecond},
 	}
 }

@@ -173,7 +173,8 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 	case n == nil:
 		return nil
 	case n.running():
-		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID, r.f.path, ErrLeftOver)
+		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID,
+			r.f.path, ErrLeftOver)
 	case !n.in(StateArmed) && !n.in(StateStopping):
 		return nil
 	}
@@ -189,10 +190,10 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 }
 
 // Stop sees to it that the profilers are off that a run has left on: the note that the run left in OutputDir says of
-// which servers, and whether each was asked to stop already. An engine that is gone or was started anew has none on; one
-// that was told and may not be told twice is taken at its word. Where URL is given, one request is sent there, whatever
-// the note says. A profiler that was not on is no error. Afterwards the folder is free again; [Collect] takes traces
-// that the stop has left.
+// which servers, and whether each was asked to stop already. An engine that is gone or was started anew has none on;
+// one that was told and may not be told twice is taken at its word. Where URL is given, one request is sent there,
+// whatever the note says. A profiler that was not on is no error. Afterwards the folder is free again; [Collect]
+// takes traces that the stop has left.
 func Stop(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	var f *folder
@@ -211,7 +212,8 @@ func Stop(ctx context.Context, o Options) error {
 	case o.URL == "" && n == nil:
 		return fmt.Errorf("capture: no run has left a profiler on in %s; name the server with --url", o.OutputDir)
 	case o.URL == "" && n.running():
-		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID, f.path, ErrLeftOver)
+		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID,
+			f.path, ErrLeftOver)
 	}
 	if o.URL != "" {
 		if err := o.stopURL(ctx, n); err != nil {
@@ -308,10 +310,12 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 	case n.running():
 		return nil, fmt.Errorf("capture: process %d captures into %s: %w", n.PID, f.path, ErrLeftOver)
 	case n.in(StateArmed):
-		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first", n.servers(), ErrLeftOver, f.path)
+		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first",
+			n.servers(), ErrLeftOver, f.path)
 	}
 	set := n.Result.Options
-	o.Activities, o.MergeProfiles, o.Attach, o.Nsys, o.ServerOutputDir = set.Activities, set.MergeProfiles, set.Attach, set.Nsys, f.path
+	o.Activities, o.MergeProfiles, o.Attach, o.Nsys, o.ServerOutputDir = set.Activities, set.MergeProfiles, set.Attach,
+		set.Nsys, f.path
 	if o.ExpectRanks == 0 {
 		o.ExpectRanks = set.ExpectRanks
 	}
@@ -324,7 +328,8 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 		r.d.targets = append(r.d.targets, &target{c: c, f: t.Framework, con: t.contract(), id: t.ID})
 	}
 	s := r.newStage(n.Stage.Stage, n.Stage.StepsAsked, false)
-	s.out, s.dir, s.from, s.byStage, s.opened, s.id, s.want = n.Stage, n.Dir, n.From, n.ByStage, n.Opened, n.ID, n.Expected
+	s.out, s.dir, s.from, s.byStage, s.opened, s.id, s.want = n.Stage, n.Dir, n.From, n.ByStage, n.Opened, n.ID,
+		n.Expected
 	s.out.Dir = f.abs(s.dir)
 	for i, w := range s.wins {
 		w.state = n.Targets[i].State
@@ -332,7 +337,8 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 	if n.in(StateStopping) {
 		s.stopErr = errors.New("the answer to the stop request is not known")
 	}
-	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: s.con().Rewrites, nsys: o.Nsys, poll: o.Timeouts, before: n.Before, taken: n.Taken, files: map[string]*watched{}}
+	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: s.con().Rewrites, nsys: o.Nsys, poll: o.Timeouts,
+		before: n.Before, taken: n.Taken, files: map[string]*watched{}}
 	err = s.traces(ctx)
 	if err != nil && ctx.Err() == nil { // they were waited for in full: the folder is free
 		for i := range n.Targets {

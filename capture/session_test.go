@@ -98,7 +98,8 @@ func TestStopAndCollect(t *testing.T) {
 			t.Errorf("%s: the second stop: %v, %d stops", f, err, s.stops)
 		}
 		res, err := capture.Collect(context.Background(), left)
-		if err != nil || res.Verdict != capture.Valid || len(res.Files()) != 2 || res.Stages[0].Stage != capture.StagePrefill {
+		if err != nil || res.Verdict != capture.Valid || len(res.Files()) != 2 ||
+			res.Stages[0].Stage != capture.StagePrefill {
 			t.Errorf("%s: collect: %v, %+v", f, err, res)
 		}
 		if _, err := os.Stat(filepath.Join(dir, sessionFile)); !errors.Is(err, os.ErrNotExist) {
@@ -211,7 +212,8 @@ func TestDetach(t *testing.T) {
 			t.Errorf("%s: %d stops, ended after %v", f, s.stops, time.Since(begin))
 		}
 		<-written
-		res, err := capture.Collect(context.Background(), capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts})
+		res, err := capture.Collect(context.Background(),
+			capture.Options{OutputDir: dir, Inspect: inspectRich, Timeouts: o.Timeouts})
 		if err != nil || len(res.Files()) != 1 || res.Stages[0].StepsFound != 5 {
 			t.Errorf("%s: collect: %v, %+v", f, err, res)
 		}

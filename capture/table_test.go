@@ -73,27 +73,32 @@ func kinds() []kind {
 	// Statuses that leave open what the server did: once it did, once not.
 	for _, done := range []bool{false, true} {
 		for _, code := range []int{206, 408, 499, 500, 501, 502, 503, 504, 507, 520} {
-			add(fmt.Sprintf("%d done %v", code, done), func(w http.ResponseWriter, r *http.Request, act func(http.ResponseWriter)) {
+			add(fmt.Sprintf("%d done %v", code, done), func(w http.ResponseWriter, r *http.Request,
+				act func(http.ResponseWriter)) {
 				if done {
 					act(nobody{})
 				}
 				w.WriteHeader(code)
-				fmt.Fprintf(w, `{"status": "x", "failed": [1], "key": %q}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+				fmt.Fprintf(w, `{"status": "x", "failed": [1], "key": %q}`,
+					strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 			})
 		}
-		add(fmt.Sprintf("reset done %v", done), func(w http.ResponseWriter, _ *http.Request, act func(http.ResponseWriter)) {
+		add(fmt.Sprintf("reset done %v", done), func(w http.ResponseWriter, _ *http.Request,
+			act func(http.ResponseWriter)) {
 			if done {
 				act(nobody{})
 			}
 			hijack(w, "")
 		})
-		add(fmt.Sprintf("no HTTP done %v", done), func(w http.ResponseWriter, _ *http.Request, act func(http.ResponseWriter)) {
+		add(fmt.Sprintf("no HTTP done %v", done), func(w http.ResponseWriter, _ *http.Request,
+			act func(http.ResponseWriter)) {
 			if done {
 				act(nobody{})
 			}
 			hijack(w, "what?\r\n\r\n")
 		})
-		add(fmt.Sprintf("silence done %v", done), func(w http.ResponseWriter, r *http.Request, act func(http.ResponseWriter)) {
+		add(fmt.Sprintf("silence done %v", done), func(w http.ResponseWriter, r *http.Request,
+			act func(http.ResponseWriter)) {
 			if done {
 				act(nobody{})
 			}
@@ -153,7 +158,8 @@ func TestFaultTable(t *testing.T) {
 	room := make(chan struct{}, 40) // most of a run is waiting
 	var wg sync.WaitGroup
 	for _, f := range all {
-		for phase, path := range map[string]string{"start": "/start_profile", "requests": genPath(f), "stop": "/stop_profile"} {
+		for phase, path := range map[string]string{"start": "/start_profile", "requests": genPath(f),
+			"stop": "/stop_profile"} {
 			for i, k := range list {
 				if !testdata.Long() && i%len(all) != slices.Index(all, f) {
 					continue
@@ -196,9 +202,12 @@ func oneFault(t *testing.T, f capture.Framework, phase, path string, k kind) {
 	o := capture.Options{
 		URL: strings.Replace(s.URL, "http://", "http://me:"+token+"x@", 1), Framework: f, OutputDir: dir,
 		Header:   http.Header{"Authorization": {"Bearer " + token}},
-		Workload: capture.WorkloadDecode, WarmupSteps: -1, NumSteps: 2, Decode: capture.Shape{OutputLen: 8}, ArmDelay: -1,
-		Timeouts: capture.Timeouts{Info: 5 * time.Second, Start: limit, Stop: limit, Request: limit, Traces: 25 * time.Millisecond, Quiet: 25 * time.Millisecond, Cleanup: 5 * time.Second, Detach: 5 * time.Millisecond,
-			Poll: time.Millisecond, Stable: 2 * time.Millisecond, Settle: 4 * time.Millisecond},
+		Workload: capture.WorkloadDecode, WarmupSteps: -1, NumSteps: 2, Decode: capture.Shape{OutputLen: 8},
+		ArmDelay: -1,
+		Timeouts: capture.Timeouts{Info: 5 * time.Second, Start: limit, Stop: limit, Request: limit,
+			Traces: 25 * time.Millisecond, Quiet: 25 * time.Millisecond, Cleanup: 5 * time.Second,
+			Detach: 5 * time.Millisecond,
+			Poll:   time.Millisecond, Stable: 2 * time.Millisecond, Settle: 4 * time.Millisecond},
 	}
 	var said strings.Builder
 	o.Progress = func(p capture.Progress) { fmt.Fprintln(&said, p.Message) }
@@ -219,7 +228,8 @@ func oneFault(t *testing.T, f capture.Framework, phase, path string, k kind) {
 		starts, stops = counts()
 	}
 	if starts > stops {
-		t.Errorf("%s: %d windows opened and %d stop requests: the profiler is on; %v; requests %v", name, starts, stops, err, s.paths())
+		t.Errorf("%s: %d windows opened and %d stop requests: the profiler is on; %v; requests %v", name, starts, stops,
+			err, s.paths())
 	}
 	most := 1
 	if stopTwice[f] {

@@ -22,7 +22,8 @@ func openapi(routes []string, fields []string) string {
 	post := map[string]any{}
 	if fields != nil {
 		post["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{"schema": map[string]any{
-			"anyOf": []any{map[string]any{"$ref": "#/components/schemas/StartProfileRequest"}, map[string]any{"type": "null"}}}}}}
+			"anyOf": []any{map[string]any{"$ref": "#/components/schemas/StartProfileRequest"},
+				map[string]any{"type": "null"}}}}}}
 	}
 	paths := map[string]any{}
 	for _, r := range routes {
@@ -32,7 +33,9 @@ func openapi(routes []string, fields []string) string {
 	for _, f := range fields {
 		properties[f] = map[string]any{"title": f}
 	}
-	text, _ := json.Marshal(map[string]any{"openapi": "3.1.0", "paths": paths, "components": map[string]any{"schemas": map[string]any{"StartProfileRequest": map[string]any{"type": "object", "properties": properties}}}})
+	text, _ := json.Marshal(map[string]any{"openapi": "3.1.0", "paths": paths,
+		"components": map[string]any{"schemas": map[string]any{"StartProfileRequest": map[string]any{"type": "object",
+			"properties": properties}}}})
 	return string(text)
 }
 
@@ -86,7 +89,8 @@ func TestDiesInside(t *testing.T) {
 			again := newFake(t, f, dir)
 			again.windows = 50 // other names
 			time.Sleep(10 * time.Millisecond)
-			if res, err := run(t, context.Background(), again, soon(again, dir, capture.WorkloadDecode)); err != nil || res.Verdict != capture.Valid {
+			if res, err := run(t, context.Background(), again, soon(again, dir, capture.WorkloadDecode)); err != nil ||
+				res.Verdict != capture.Valid {
 				t.Errorf("%s at %s: the next capture: %v", f, at, err)
 			}
 		}
@@ -135,15 +139,18 @@ func TestStopAlone(t *testing.T) {
 					s.mu.Lock()
 					s.armed = false
 					s.mu.Unlock()
-					s.fault = asked("/metrics", fmt.Sprintf("# HELP x\nprocess_start_time_seconds %f\n", float64(time.Now().Add(time.Minute).Unix())))
+					s.fault = asked("/metrics", fmt.Sprintf("# HELP x\nprocess_start_time_seconds %f\n",
+						float64(time.Now().Add(time.Minute).Unix())))
 					res, err := run(t, context.Background(), s, o)
-					if err != nil || len(res.Notes) == 0 || !strings.Contains(strings.Join(res.Notes, " "), "started anew") {
+					if err != nil || len(res.Notes) == 0 || !strings.Contains(strings.Join(res.Notes, " "),
+						"started anew") {
 						t.Errorf("%s: %v, %+v", name, err, res)
 					}
 					continue
 				}
 				stops := s.stops
-				if err := capture.Stop(context.Background(), capture.Options{OutputDir: dir, Timeouts: o.Timeouts}); err != nil {
+				if err := capture.Stop(context.Background(),
+					capture.Options{OutputDir: dir, Timeouts: o.Timeouts}); err != nil {
 					t.Errorf("%s: stop: %v", name, err)
 				}
 				if stopping && !stopTwice[f] && s.stops != stops {
@@ -171,7 +178,8 @@ func TestStopAlone(t *testing.T) {
 func TestVLLMNoRoute(t *testing.T) {
 	dir := outDir(t)
 	s := newFake(t, capture.FrameworkVLLM, dir)
-	s.fault = both(asked("/openapi.json", openapi([]string{"/v1/chat/completions", "/v1/completions"}, nil)), notFound("/start_profile", nil))
+	s.fault = both(asked("/openapi.json", openapi([]string{"/v1/chat/completions", "/v1/completions"}, nil)),
+		notFound("/start_profile", nil))
 	_, err := run(t, context.Background(), s, soon(s, dir, capture.WorkloadBoth))
 	wantError(t, err, capture.ErrNoRoute, "--profiler-config")
 	if n := len(changes(s.calls)); n != 0 {
@@ -185,7 +193,8 @@ func TestVLLMKinds(t *testing.T) {
 	for _, kind := range []string{"cuda", "proton"} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkVLLM, dir)
-		s.fault = asked("/server_info", `{"vllm_config": {"profiler_config": {"profiler": "`+kind+`"}, "parallel_config": {"tensor_parallel_size": 2}}}`)
+		s.fault = asked("/server_info", `{"vllm_config": {"profiler_config": {"profiler": "`+kind+
+			`"}, "parallel_config": {"tensor_parallel_size": 2}}}`)
 		_, err := run(t, context.Background(), s, soon(s, dir, capture.WorkloadBoth))
 		wantError(t, err, capture.ErrWrongKind, "profiler "+kind, `"profiler": "torch"`)
 		if n := len(changes(s.calls)); n != 0 {
@@ -213,7 +222,8 @@ func TestVLLMSession(t *testing.T) {
 	dir := outDir(t)
 	s := newFake(t, capture.FrameworkVLLM, dir)
 	var bodies []map[string]any
-	s.fault = both(asked("/openapi.json", openapi([]string{"/start_profile", "/stop_profile"}, []string{"profile_prefix", "delay_iterations", "max_iterations"})),
+	s.fault = both(asked("/openapi.json", openapi([]string{"/start_profile", "/stop_profile"},
+		[]string{"profile_prefix", "delay_iterations", "max_iterations"})),
 		func(w http.ResponseWriter, r *http.Request, p string, n int) bool {
 			if p == "/start_profile" {
 				s.mu.Lock()
@@ -224,9 +234,11 @@ func TestVLLMSession(t *testing.T) {
 		})
 	s.write = func(dir, pattern string) {
 		prefix, _ := bodies[len(bodies)-1]["profile_prefix"].(string)
-		other := capture.Found{Steps: 5, Stages: map[string]int{"decode": 5}, GPUEvents: 1, Ranked: true, WorldSize: 1, End: time.Now()}
+		other := capture.Found{Steps: 5, Stages: map[string]int{"decode": 5}, GPUEvents: 1, Ranked: true, WorldSize: 1,
+			End: time.Now()}
 		text, _ := json.Marshal(map[string]any{"found": other})
-		writeTrace(t, filepath.Join(dir, fmt.Sprintf("rank0.%d.pt.trace.json.gz", len(bodies))), text) // somebody else's, of the same moment
+		// somebody else's, of the same moment
+		writeTrace(t, filepath.Join(dir, fmt.Sprintf("rank0.%d.pt.trace.json.gz", len(bodies))), text)
 		writeTrace(t, filepath.Join(dir, prefix+rankName(pattern, 0)), s.richText(0))
 	}
 	o := soon(s, dir, capture.WorkloadBoth)
@@ -235,11 +247,13 @@ func TestVLLMSession(t *testing.T) {
 	if err != nil || res.Verdict != capture.Valid || res.Contract != "vllm-session" {
 		t.Fatalf("%v, %+v", err, res)
 	}
-	if bodies[0]["max_iterations"] != 5.0 || bodies[1]["max_iterations"] != 6.0 || bodies[0]["delay_iterations"] != 3.0 || len(bodies[0]) != 3 {
+	if bodies[0]["max_iterations"] != 5.0 || bodies[1]["max_iterations"] != 6.0 ||
+		bodies[0]["delay_iterations"] != 3.0 || len(bodies[0]) != 3 {
 		t.Errorf("bodies %v", bodies)
 	}
 	for _, st := range res.Stages {
-		if len(st.Traces) != 1 || !strings.HasPrefix(filepath.Base(st.Traces[0].Path), "strata-") || len(st.Rejected) != 1 {
+		if len(st.Traces) != 1 || !strings.HasPrefix(filepath.Base(st.Traces[0].Path), "strata-") ||
+			len(st.Rejected) != 1 {
 			t.Errorf("%s: %v, rejected %v", st.Stage, st.Traces, st.Rejected)
 		}
 	}
@@ -248,14 +262,17 @@ func TestVLLMSession(t *testing.T) {
 // TestSGLangFields (4): shapes of Triton kernels and stages are asked for where the server's request has them, and not
 // where its schema lacks them; without shapes there are none to discover.
 func TestSGLangFields(t *testing.T) {
-	old := []string{"output_dir", "num_steps", "activities", "profile_by_stage", "merge_profiles", "profile_prefix", "start_step", "with_stack", "record_shapes"}
+	old := []string{"output_dir", "num_steps", "activities", "profile_by_stage", "merge_profiles", "profile_prefix",
+		"start_step", "with_stack", "record_shapes"}
 	for _, c := range []struct {
 		fields []string
 		shapes bool
 		want   map[string]any
 	}{
-		{append(old, "profile_id", "profile_stages", "shape_discovery"), true, map[string]any{"shape_discovery": true, "profile_stages": []any{"decode"}, "roofline_annotations": nil}},
-		{append(old, "profile_id", "profile_stages", "roofline_annotations"), true, map[string]any{"roofline_annotations": true, "shape_discovery": nil}},
+		{append(old, "profile_id", "profile_stages", "shape_discovery"), true,
+			map[string]any{"shape_discovery": true, "profile_stages": []any{"decode"}, "roofline_annotations": nil}},
+		{append(old, "profile_id", "profile_stages", "roofline_annotations"), true,
+			map[string]any{"roofline_annotations": true, "shape_discovery": nil}},
 		{append(old, "shape_discovery"), false, map[string]any{"shape_discovery": nil, "record_shapes": false}},
 		{old, true, map[string]any{"shape_discovery": nil, "profile_stages": nil, "profile_id": nil, "num_steps": 6.0}},
 	} {
@@ -282,7 +299,8 @@ func TestSplitHalf(t *testing.T) {
 	for _, role := range []string{"prefill", "decode"} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkSGLang, "")
-		s.fault = both(asked("/server_info", `{"tokenizer_path": "x", "tp_size": 1, "disaggregation_mode": "`+role+`"}`),
+		s.fault = both(asked("/server_info", `{"tokenizer_path": "x", "tp_size": 1, "disaggregation_mode": "`+role+
+			`"}`),
 			answers("/generate", 400, "Disaggregated request received without boostrap room id", nil))
 		o := soon(s, dir, capture.WorkloadBoth)
 		_, err := run(t, context.Background(), s, o)
@@ -351,21 +369,23 @@ func TestRouter(t *testing.T) {
 		}
 		starts := map[bool]int{true: 1, false: 2}[split]
 		if a.starts != starts || b.starts != starts || a.stops != starts || b.stops != starts || len(res.Workers) != 2 {
-			t.Errorf("split %v: %d and %d starts, %d and %d stops, workers %v", split, a.starts, b.starts, a.stops, b.stops, res.Workers)
+			t.Errorf("split %v: %d and %d starts, %d and %d stops, workers %v", split, a.starts, b.starts, a.stops,
+				b.stops, res.Workers)
 		}
 		for i, st := range res.Stages {
 			if n := len(st.Traces); !split && n != 2 || split && n != 1 {
 				t.Errorf("split %v, %s: %d traces", split, st.Stage, n)
 			}
-			if want := filepath.Join(dir, string(st.Stage), fmt.Sprintf("worker-%d", i)); split && filepath.Dir(st.Traces[0].Path) != want {
+			if want := filepath.Join(dir, string(st.Stage), fmt.Sprintf("worker-%d", i)); split &&
+				filepath.Dir(st.Traces[0].Path) != want {
 				t.Errorf("%s: %s, want it in %s", st.Stage, st.Traces[0].Path, want)
 			}
 		}
 	}
 }
 
-// TestNamedWorkers (5): engines that are named are profiled: behind a gateway that lists none, and without a gateway, where
-// the requests go to all of them.
+// TestNamedWorkers (5): engines that are named are profiled: behind a gateway that lists none, and without a gateway,
+// where the requests go to all of them.
 func TestNamedWorkers(t *testing.T) {
 	for _, gateway := range []bool{false, true} {
 		dir := outDir(t)
@@ -374,7 +394,8 @@ func TestNamedWorkers(t *testing.T) {
 		o := soon(a, dir, capture.WorkloadDecode)
 		o.URL, o.Workers = a.URL, []string{b.URL}
 		if gateway {
-			gw := router(t, map[string]string{"/health": `{"status": "healthy", "endpoints": ["x"], "instances": []}`}, a, b)
+			gw := router(t, map[string]string{"/health": `{"status": "healthy", "endpoints": ["x"], "instances": []}`},
+				a, b)
 			o.URL, o.Workers = gw.URL, []string{a.URL, b.URL}
 		}
 		res, err := run(t, context.Background(), a, o)
@@ -392,11 +413,16 @@ func TestGateways(t *testing.T) {
 		says       string
 	}{
 		"router without workers": {"/workers", `{"workers": [], "total": 0}`, "SGLang router"},
-		"mini load balancer":     {"/get_server_info", `{"prefill": [{"tp_size": 1}], "decode": [{"tp_size": 1}]}`, "--url PREFILL --url DECODE"},
-		"Dynamo":                 {"/health", `{"status": "healthy", "endpoints": ["a"], "instances": []}`, "DYN_SYSTEM_PORT"},
-		"production-stack":       {"/engines", `[{"engine_id": "a", "serving_models": ["m"], "created": 1}]`, "production-stack"},
-		"gRPC workers":           {"/workers", `{"workers": [{"url": "grpc://127.0.0.1:9", "worker_type": "regular"}]}`, "does not speak HTTP"},
-		"another host":           {"/workers", `[{"id": "1", "url": "http://192.0.2.7:30000", "mode": "regular"}]`, "add --url http://192.0.2.7:30000"},
+		"mini load balancer": {"/get_server_info", `{"prefill": [{"tp_size": 1}], "decode": [{"tp_size": 1}]}`,
+			"--url PREFILL --url DECODE"},
+		"Dynamo": {"/health", `{"status": "healthy", "endpoints": ["a"], "instances": []}`,
+			"DYN_SYSTEM_PORT"},
+		"production-stack": {"/engines", `[{"engine_id": "a", "serving_models": ["m"], "created": 1}]`,
+			"production-stack"},
+		"gRPC workers": {"/workers", `{"workers": [{"url": "grpc://127.0.0.1:9", "worker_type": "regular"}]}`,
+			"does not speak HTTP"},
+		"another host": {"/workers", `[{"id": "1", "url": "http://192.0.2.7:30000", "mode": "regular"}]`,
+			"add --url http://192.0.2.7:30000"},
 	} {
 		dir := outDir(t)
 		s := newFake(t, capture.FrameworkVLLM, dir)
@@ -501,7 +527,8 @@ func TestHungRequest(t *testing.T) {
 			return s.isArmed() && hangs(genPath(f), 1)(w, r, p, n)
 		}
 		o := soon(s, dir, capture.WorkloadPrefill)
-		o.Timeouts.Request, o.Timeouts.Slow, o.Timeouts.Heartbeat = time.Minute, 300*time.Millisecond, 20*time.Millisecond
+		o.Timeouts.Request, o.Timeouts.Slow, o.Timeouts.Heartbeat = time.Minute, 300*time.Millisecond,
+			20*time.Millisecond
 		still := 0
 		o.Progress = func(p capture.Progress) {
 			if p.Still && p.Phase == "requests" && p.Elapsed > 0 {
@@ -519,13 +546,15 @@ func TestHungRequest(t *testing.T) {
 
 // TestDistinctErrors (8): what is wrong has a sentence and a kind of its own, and joined errors are told apart.
 func TestDistinctErrors(t *testing.T) {
-	kinds := []error{capture.ErrNoServer, capture.ErrNoRoute, capture.ErrRefused, capture.ErrDied, capture.ErrGateway, capture.ErrWrongKind, capture.ErrOtherHost}
+	kinds := []error{capture.ErrNoServer, capture.ErrNoRoute, capture.ErrRefused, capture.ErrDied, capture.ErrGateway,
+		capture.ErrWrongKind, capture.ErrOtherHost}
 	for name, c := range map[string]struct {
 		fault fault
 		kind  error
 	}{
-		"no route":       {notFound("/start_profile", nil), capture.ErrNoRoute},
-		"refused":        {answers("/start_profile", 409, `{"message": "already in progress"}`, nil), capture.ErrRefused},
+		"no route": {notFound("/start_profile", nil), capture.ErrNoRoute},
+		"refused": {answers("/start_profile", 409, `{"message": "already in progress"}`, nil),
+			capture.ErrRefused},
 		"refused by 500": {answers("/start_profile", 500, "Internal Server Error", nil), capture.ErrRefused},
 	} {
 		dir := outDir(t)

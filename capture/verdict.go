@@ -182,10 +182,12 @@ func (s *stageRun) judgeRanks() {
 	case len(twice) > 0:
 		o.check(CheckRun, Fail, "two traces of %s: one is from another run", strings.Join(twice, ", "))
 	default:
-		o.check(CheckRun, Pass, "new since the profiler was armed, one per rank; %d of another run left out", len(o.Rejected))
+		o.check(CheckRun, Pass, "new since the profiler was armed, one per rank; %d of another run left out",
+			len(o.Rejected))
 	}
 	if !s.envOnly {
-		o.check(CheckStop, map[bool]Outcome{true: Pass, false: Unknown}[!s.wins.in(StateOff, StateArmed, StateStopping)], "the profiler was stopped")
+		o.check(CheckStop, map[bool]Outcome{true: Pass,
+			false: Unknown}[!s.wins.in(StateOff, StateArmed, StateStopping)], "the profiler was stopped")
 	}
 }
 
@@ -207,7 +209,8 @@ func (s *stageRun) judgeReading() {
 		}
 		gpu, cpu, o.StepsFound = gpu+t.Found.GPUEvents, cpu+t.Found.CPUEvents, max(o.StepsFound, t.Found.Steps)
 	}
-	o.check(CheckRead, map[bool]Outcome{true: Pass, false: Fail}[len(bad) == 0], "%s", cmp.Or(strings.Join(bad, "; "), "all traces can be read"))
+	o.check(CheckRead, map[bool]Outcome{true: Pass, false: Fail}[len(bad) == 0], "%s",
+		cmp.Or(strings.Join(bad, "; "), "all traces can be read"))
 	switch {
 	case !slices.Contains(s.o.Activities, "GPU") && !s.o.Nsys:
 		return // nobody asked for any

@@ -51,10 +51,12 @@ func TestValid(t *testing.T) {
 				}
 				for _, st := range res.Stages {
 					if st.Tries != 1 || st.StepsFound < 5 || st.StepsFound > 7 {
-						t.Errorf("%s %s later %v: %d steps at try %d, %v", f, st.Stage, later, st.StepsFound, st.Tries, st.StageMix)
+						t.Errorf("%s %s later %v: %d steps at try %d, %v", f, st.Stage, later, st.StepsFound, st.Tries,
+							st.StageMix)
 					}
 					if st.Stage == capture.StagePrefill && (st.Load.CachedTokens != 0 || st.Load.PromptTokens < 5*30) {
-						t.Errorf("%s run %d: %d of %d prompt tokens were cached", f, try, st.Load.CachedTokens, st.Load.PromptTokens)
+						t.Errorf("%s run %d: %d of %d prompt tokens were cached", f, try, st.Load.CachedTokens,
+							st.Load.PromptTokens)
 					}
 				}
 			}
@@ -80,13 +82,15 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Schema != "strata.capture/1" || doc.Verdict != capture.Valid || doc.Options.NumSteps != 5 || doc.Info.Version != "0.5.4" || len(doc.Stages) != 2 {
+	if doc.Schema != "strata.capture/1" || doc.Verdict != capture.Valid || doc.Options.NumSteps != 5 ||
+		doc.Info.Version != "0.5.4" || len(doc.Stages) != 2 {
 		t.Errorf("manifest = %s", text)
 	}
 	for i, st := range doc.Stages {
 		for j, tr := range st.Traces {
 			want := res.Stages[i].Traces[j]
-			if info, err := os.Stat(tr.Path); err != nil || info.Size() != tr.Bytes || len(tr.SHA256) != 64 || tr.SHA256 != want.SHA256 {
+			if info, err := os.Stat(tr.Path); err != nil || info.Size() != tr.Bytes || len(tr.SHA256) != 64 ||
+				tr.SHA256 != want.SHA256 {
 				t.Errorf("trace %+v: %v", tr, err)
 			}
 		}
@@ -139,8 +143,10 @@ func TestShortWindow(t *testing.T) {
 		o.Workload = capture.WorkloadDecode
 		o.NoRetry = true
 		res, err := run(t, context.Background(), s, o)
-		wantError(t, err, capture.ErrInvalid, "3 of 5 steps in the window", "5 decode steps need max_tokens ≥ 6: --decode-output-len 6")
-		if f := res.Findings(); len(f) != 1 || f[0].Code != "capture-steps" || f[0].Stage != finding.StageDecode || !strings.Contains(f[0].Do, "max_tokens ≥ 6") || f[0].Place.Trace != res.Files()[0] {
+		wantError(t, err, capture.ErrInvalid, "3 of 5 steps in the window",
+			"5 decode steps need max_tokens ≥ 6: --decode-output-len 6")
+		if f := res.Findings(); len(f) != 1 || f[0].Code != "capture-steps" || f[0].Stage != finding.StageDecode ||
+			!strings.Contains(f[0].Do, "max_tokens ≥ 6") || f[0].Place.Trace != res.Files()[0] {
 			t.Errorf("findings %+v", f)
 		}
 		o.NoRetry = false
@@ -154,7 +160,8 @@ func TestShortWindow(t *testing.T) {
 // TestBounded: the tokens asked for bound the window of a server that does not
 // close it by itself, whatever length was given.
 func TestBounded(t *testing.T) {
-	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT, capture.FrameworkTokenSpeed} {
+	for _, f := range []capture.Framework{capture.FrameworkVLLM, capture.FrameworkTensorRT,
+		capture.FrameworkTokenSpeed} {
 		for _, steps := range []int{1, 5, 30} {
 			dir := outDir(t)
 			s := newFake(t, f, dir)
@@ -182,7 +189,8 @@ func TestWorldSize(t *testing.T) {
 			o.Progress = func(p capture.Progress) { // once the three have been read
 				if p.Phase == "traces" && strings.Contains(p.Message, "waiting for rank 3") {
 					s.mu.Lock()
-					writeTrace(t, filepath.Join(dir, "dp0_pp0_tp3_dcp0_ep0_rank3.175911.pt.trace.json.gz"), s.richText(3))
+					writeTrace(t, filepath.Join(dir, "dp0_pp0_tp3_dcp0_ep0_rank3.175911.pt.trace.json.gz"),
+						s.richText(3))
 					s.mu.Unlock()
 				}
 			}
@@ -215,14 +223,16 @@ func TestForeignTrace(t *testing.T) {
 		o := judged(s, dir)
 		o.Workload, o.NoRetry = capture.WorkloadDecode, true
 		s.write = func(dir, pattern string) {
-			other := capture.Found{Steps: 5, Stages: map[string]int{"decode": 5}, GPUEvents: 1, Ranked: true, WorldSize: 1, End: time.Now().Add(-c.ended)}
+			other := capture.Found{Steps: 5, Stages: map[string]int{"decode": 5}, GPUEvents: 1, Ranked: true,
+				WorldSize: 1, End: time.Now().Add(-c.ended)}
 			text, _ := json.Marshal(map[string]any{"found": other})
 			writeTrace(t, filepath.Join(dir, "16.5-TP-0.trace.json.gz"), text)
 			writeTrace(t, filepath.Join(dir, rankName(pattern, 0)), s.richText(0))
 		}
 		res, err := run(t, context.Background(), s, o)
 		if c.files == 1 {
-			if err != nil || len(res.Files()) != 1 || strings.Contains(res.Files()[0], "16.5") || !slices.Equal(res.Stages[0].Rejected, []string{"decode/16.5-TP-0.trace.json.gz"}) {
+			if err != nil || len(res.Files()) != 1 || strings.Contains(res.Files()[0], "16.5") ||
+				!slices.Equal(res.Stages[0].Rejected, []string{"decode/16.5-TP-0.trace.json.gz"}) {
 				t.Errorf("%s: %v, %+v", c.name, err, res)
 			}
 			continue
@@ -243,7 +253,8 @@ func TestFrontend(t *testing.T) {
 		writeTrace(t, filepath.Join(dir, rankName(pattern, 0)), s.richText(0))
 	}
 	res, err := run(t, context.Background(), s, o)
-	if err != nil || res.Verdict != capture.Valid || len(res.Stages[0].Traces) != 2 || !res.Stages[0].Traces[1].Frontend {
+	if err != nil || res.Verdict != capture.Valid || len(res.Stages[0].Traces) != 2 ||
+		!res.Stages[0].Traces[1].Frontend {
 		t.Errorf("%v, %+v", err, res)
 	}
 }
@@ -278,9 +289,11 @@ func TestDiagnosis(t *testing.T) {
 		empty bool
 		check string
 	}{
-		{"good", capture.Found{Steps: 5, Stages: map[string]int{"decode": 5}, GPUEvents: 100, CPUEvents: 10}, "", false, ""},
+		{"good", capture.Found{Steps: 5, Stages: map[string]int{"decode": 5}, GPUEvents: 100, CPUEvents: 10}, "", false,
+			""},
 		{"few steps", capture.Found{Steps: 2, GPUEvents: 100}, "2 of 5 steps in the window", false, "steps"},
-		{"other stage", capture.Found{Steps: 9, Stages: map[string]int{"prefill": 9}, GPUEvents: 100}, "9 prefill", false, "stages"},
+		{"other stage", capture.Found{Steps: 9, Stages: map[string]int{"prefill": 9}, GPUEvents: 100}, "9 prefill",
+			false, "stages"},
 		{"CPU only", capture.Found{Steps: 5, CPUEvents: 10}, "no GPU event and 10 host events", true, "gpu"},
 		{"nothing", capture.Found{Steps: -1}, "no GPU event and 0 host events", true, "gpu"},
 	} {
@@ -312,7 +325,8 @@ func TestDiagnosis(t *testing.T) {
 		if st.Empty != c.empty || !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: empty %v, failed checks %q, want %v, %q", c.name, st.Empty, got, c.empty, c.want)
 		}
-		if st.StepsFound != c.found.Steps || st.Traces[0].Found == nil || c.check != "" && outcomes(st)[capture.CheckName(c.check)] != capture.Fail {
+		if st.StepsFound != c.found.Steps || st.Traces[0].Found == nil || c.check != "" &&
+			outcomes(st)[capture.CheckName(c.check)] != capture.Fail {
 			t.Errorf("%s: steps found %d, checks %v", c.name, st.StepsFound, st.Checks)
 		}
 	}
@@ -331,7 +345,8 @@ func TestUnchecked(t *testing.T) {
 		o.Workload = capture.WorkloadDecode
 		o.Inspect = func(context.Context, string) (capture.Found, error) { return found, nil }
 		res, err := run(t, context.Background(), s, o)
-		if err != nil || res.Verdict != capture.Unchecked || outcomes(res.Stages[0])[capture.CheckName(name)] != capture.Unknown {
+		if err != nil || res.Verdict != capture.Unchecked ||
+			outcomes(res.Stages[0])[capture.CheckName(name)] != capture.Unknown {
 			t.Errorf("%s: %v, %+v", name, err, res)
 		}
 	}
@@ -355,11 +370,14 @@ func TestLimits(t *testing.T) {
 		{"a proxy's clock is ahead", capture.Foreign(now.Add(-time.Second), now, time.Minute), false},
 		{"over before by both clocks", capture.Foreign(now.Add(-time.Minute), now, time.Minute), true},
 		{"not said", capture.Foreign(time.Time{}, now, 0), false},
-		{"4 decodes of 5, and the prompt", capture.StageOutcome("decode", 5, map[string]int{"decode": 4, "prefill": 1}), capture.Pass},
+		{"4 decodes of 5, and the prompt", capture.StageOutcome("decode", 5, map[string]int{"decode": 4, "prefill": 1}),
+			capture.Pass},
 		{"3 decodes of 5", capture.StageOutcome("decode", 5, map[string]int{"decode": 3, "prefill": 2}), capture.Fail},
 		{"verify is decode", capture.StageOutcome("decode", 5, map[string]int{"verify": 5, "draft": 5}), capture.Pass},
-		{"5 prefills of 5", capture.StageOutcome("prefill", 5, map[string]int{"prefill": 5, "decode": 5}), capture.Pass},
-		{"4 prefills of 5", capture.StageOutcome("prefill", 5, map[string]int{"prefill": 4, "decode": 5}), capture.Fail},
+		{"5 prefills of 5", capture.StageOutcome("prefill", 5, map[string]int{"prefill": 5, "decode": 5}),
+			capture.Pass},
+		{"4 prefills of 5", capture.StageOutcome("prefill", 5, map[string]int{"prefill": 4, "decode": 5}),
+			capture.Fail},
 		{"nothing named", capture.StageOutcome("prefill", 5, map[string]int{"unknown": 9}), capture.Unknown},
 	} {
 		if c.got != c.want {

@@ -88,7 +88,8 @@ func (w *Workload) UnmarshalText(text []byte) error {
 		*w = WorkloadBoth
 		return nil
 	}
-	return parseWord(w, "workload", strings.ToLower(string(text)), WorkloadBoth, WorkloadPrefill, WorkloadDecode, WorkloadLegacy)
+	return parseWord(w, "workload", strings.ToLower(string(text)), WorkloadBoth, WorkloadPrefill, WorkloadDecode,
+		WorkloadLegacy)
 }
 
 // stages are captured in this order.
@@ -169,7 +170,8 @@ const (
 
 // UnmarshalText refuses unknown words.
 func (c *CheckName) UnmarshalText(text []byte) error {
-	return parseWord(c, "check", string(text), CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps, CheckStages, CheckCache)
+	return parseWord(c, "check", string(text), CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps,
+		CheckStages, CheckCache)
 }
 
 // decides reports whether an unknown outcome keeps a capture from being VALID. Prompts are new by construction,

@@ -371,7 +371,8 @@ func (s *stageRun) leaveOut(names []string) bool {
 		}
 		f.foreign, any = true, true
 		s.out.Rejected = append(s.out.Rejected, path.Join(s.from, n))
-		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what, s.opened.Sub(end).Round(time.Second)))
+		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what,
+			s.opened.Sub(end).Round(time.Second)))
 	}
 	return any
 }

@@ -132,7 +132,8 @@ func (w *window) judgeStart(err error) error {
 	switch {
 	case alreadyRunning(err):
 		off() // somebody else's window: closing it is not ours to do
-		return mark(withHint(err, "another capture is running, or one was left open: capture stop --url "+w.t.c.base+" closes it"), ErrRefused)
+		return mark(withHint(err, "another capture is running, or one was left open: capture stop --url "+w.t.c.base+
+			" closes it"), ErrRefused)
 	case neverSent(err):
 		off()
 		return withHint(err, w.t.con.howToLaunch())
@@ -205,7 +206,8 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		return err
 	case gone(err):
 		_ = w.set(StateOff)
-		return mark(fmt.Errorf("capture: %s went away while it was profiled, and its profiler with it: %w", w.t.c.base, err), ErrDied)
+		return mark(fmt.Errorf("capture: %s went away while it was profiled, and its profiler with it: %w", w.t.c.base,
+			err), ErrDied)
 	case w.t.con.SelfStop && status(err) == http.StatusInternalServerError:
 		// What SGLang answers after it has stopped by itself, its words lost. Of interest only if no traces come.
 		_ = w.set(StateStopped)

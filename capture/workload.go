@@ -128,7 +128,8 @@ func (s *stageRun) requestLimit() time.Duration {
 // send sends the requests of a phase, Concurrency of them at a time. The first
 // error ends it: requests under way are given up.
 func (s *stageRun) send(ctx context.Context, phase string, reqs []request, limit time.Duration) (Load, error) {
-	l := Load{Requests: len(reqs), InputWords: s.plan.inputLen, Concurrency: s.o.Concurrency, Tokens: -1, PromptTokens: -1, CachedTokens: -1}
+	l := Load{Requests: len(reqs), InputWords: s.plan.inputLen, Concurrency: s.o.Concurrency, Tokens: -1,
+		PromptTokens: -1, CachedTokens: -1}
 	if len(reqs) == 0 {
 		return l, nil
 	}

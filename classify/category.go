@@ -66,7 +66,8 @@ const (
 	numWorks
 )
 
-var workWords = [numWorks]string{WorkUnknown: "", WorkCompute: "compute", WorkExchange: "exchange", WorkMemory: "memory", WorkPointwise: "pointwise"}
+var workWords = [numWorks]string{WorkUnknown: "", WorkCompute: "compute", WorkExchange: "exchange",
+	WorkMemory: "memory", WorkPointwise: "pointwise"}
 
 // String returns the word of w, "" for unknown.
 func (w Work) String() string { return wordOf(workWords[:], int(w)) }

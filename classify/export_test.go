@@ -20,7 +20,8 @@ func (n *Name) HasIdentifier(pattern string) bool { return wordmatch.Compile(pat
 
 // Substring is a rule whose id and category are its key.
 func Substring(key, label string, fold bool, patterns ...string) Rule {
-	return Rule{ID: key, Title: label, Category: Category(key), Label: label, When: Pattern{Substring: patterns, Fold: fold}}
+	return Rule{ID: key, Title: label, Category: Category(key), Label: label,
+		When: Pattern{Substring: patterns, Fold: fold}}
 }
 
 // DType is the narrowest operand type that the name shows.

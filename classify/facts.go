@@ -65,7 +65,8 @@ type Facts struct {
 	Rule string
 }
 
-// Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones in front of a scan are none.
+// Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones in front
+// of a scan are none.
 func (f *Facts) Convolves() bool {
 	return f.Role == RoleProduct && f.Category == CategoryGEMM && f.Subcategory == subcategoryConvolution
 }
@@ -81,7 +82,8 @@ func (s *Ruleset) Facts(raw string) Facts {
 		own = Default().judge(&n)
 	}
 	f := Facts{
-		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory, Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
+		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory,
+		Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)
@@ -128,9 +130,11 @@ func collective(n *Name, r verdict) Collective {
 
 var (
 	expertScopes   = wordmatch.CompileAll(words("internode*", "intranode*", "moe_comm", "nccl_ep", "pplx"))
-	allReduceWords = wordmatch.CompileAll(words("*allreduce*", "cross_device_reduce*", "*oneshot*", "*twoshot*", "*reduce_norm*", "*reduce_rms*"))
-	normWords      = wordmatch.CompileAll(words("*norm*", "*rms*"))
-	backwardWords  = wordmatch.CompileAll(words("*backward*", "*bwd*", "*bprop*", "dgrad*", "wgrad*", "*_dgrad*", "*_wgrad*", "adam*", "sgd*", "*optimizer*", "multi_tensor*", "*grad_input*", "*GradGammaBeta*"))
+	allReduceWords = wordmatch.CompileAll(words("*allreduce*", "cross_device_reduce*", "*oneshot*", "*twoshot*",
+		"*reduce_norm*", "*reduce_rms*"))
+	normWords     = wordmatch.CompileAll(words("*norm*", "*rms*"))
+	backwardWords = wordmatch.CompileAll(words("*backward*", "*bwd*", "*bprop*", "dgrad*", "wgrad*", "*_dgrad*",
+		"*_wgrad*", "adam*", "sgd*", "*optimizer*", "multi_tensor*", "*grad_input*", "*GradGammaBeta*"))
 )
 
 // ruleRoles are the rules whose kernels are something else to a layer than the
@@ -143,13 +147,16 @@ var ruleRoles = map[string]Role{
 	"weak.attention": RoleOther,
 	// They prepare attention, once a pass or once a layer; they are not its core.
 	"attention.metadata": RoleOther, "attention.indexer": RoleOther, "attention.compress": RoleOther,
-	"hybrid.conv": RoleOther, "hybrid.metadata": RoleOther, "hybrid.l2norm": RoleHeadNorm, "norm.head": RoleHeadNorm, "norm.rope": RoleRope,
-	"moe.routing": RoleRouter, "moe.routing_words": RoleRouter, "moe.scope_routing": RoleRouter, "moe.permute": RolePermute, "moe.finalize": RoleFinalize,
+	"hybrid.conv": RoleOther, "hybrid.metadata": RoleOther, "hybrid.l2norm": RoleHeadNorm, "norm.head": RoleHeadNorm,
+	"norm.rope":   RoleRope,
+	"moe.routing": RoleRouter, "moe.routing_words": RoleRouter, "moe.scope_routing": RoleRouter,
+	"moe.permute": RolePermute, "moe.finalize": RoleFinalize,
 	"moe.gemm": RoleExperts, "moe.gemm_scope": RoleExperts,
 	"gemm.grouped_triton": RoleExperts, "gemm.router": RoleRouter,
 	"comm.allreduce_gemm": RoleProduct,
 	"softmax.loss":        RoleOther, "inductor.loss": RoleOther,
-	"sampling.scope": RoleSample, "sampling.probs": RoleSample, "sampling.random": RoleSample, "sampling.word": RoleSample,
+	"sampling.scope": RoleSample, "sampling.probs": RoleSample, "sampling.random": RoleSample,
+	"sampling.word": RoleSample,
 	"reduce.argmax": RoleSample, "inductor.argmax": RoleSample,
 	"reduce.wrapper":        RoleElementwise,
 	"elementwise.optimizer": RoleBackward,
@@ -229,7 +236,8 @@ func tile(n *Name) string {
 				continue
 			}
 			j, joined := i, false
-			for j < len(s) && (wordmatch.IsDigit(s[j]) || s[j] == 'x' && wordmatch.IsDigit(s[j-1]) && j+1 < len(s) && wordmatch.IsDigit(s[j+1])) {
+			for j < len(s) && (wordmatch.IsDigit(s[j]) || s[j] == 'x' && wordmatch.IsDigit(s[j-1]) && j+1 < len(s) &&
+				wordmatch.IsDigit(s[j+1])) {
 				joined = joined || s[j] == 'x'
 				j++
 			}
@@ -242,8 +250,8 @@ func tile(n *Name) string {
 	return ""
 }
 
-// baseName folds what varies between tile variants of one kernel: digits, and for matrix products everything from the first
-// digit or template argument on. Two kernels with equal base names do the same work in different shapes.
+// baseName folds what varies between tile variants of one kernel: digits, and for matrix products everything from the
+// first digit or template argument on. Two kernels with equal base names do the same work in different shapes.
 func baseName(name string, r Role) string {
 	s := strings.TrimPrefix(name, "void ")
 	if i := strings.LastIndexByte(s, '('); i > 0 && strings.HasSuffix(s, ")") {

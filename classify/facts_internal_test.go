@@ -20,7 +20,8 @@ func TestRolesHaveTheirRules(t *testing.T) {
 			kinds[r.Subcategory] = true
 		}
 	}
-	for table, ids := range map[string][]string{"ruleRoles": slices.Collect(maps.Keys(ruleRoles)), "ruleOps": slices.Collect(maps.Keys(ruleOps)), "libraryOf": slices.Collect(maps.Keys(libraryOf))} {
+	for table, ids := range map[string][]string{"ruleRoles": slices.Collect(maps.Keys(ruleRoles)),
+		"ruleOps": slices.Collect(maps.Keys(ruleOps)), "libraryOf": slices.Collect(maps.Keys(libraryOf))} {
 		for _, id := range ids {
 			if !known[id] {
 				t.Errorf("%s names %q, which is no rule", table, id)
@@ -37,7 +38,8 @@ func TestRolesHaveTheirRules(t *testing.T) {
 	}
 }
 
-// TestCategoriesHaveAWord: of every category of the default rules it is said what work it is, and what its kernels are to a layer.
+// TestCategoriesHaveAWord: of every category of the default rules it is said what work it is, and what its kernels
+// are to a layer.
 func TestCategoriesHaveAWord(t *testing.T) {
 	for _, c := range Categories() {
 		if (c.Work() == WorkUnknown) != (c == CategoryOther) || c == "" {

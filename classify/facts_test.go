@@ -18,7 +18,8 @@ func TestFacts(t *testing.T) {
 	}{
 		// torch.compile names what it fused; the products beside it are views.
 		{"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2", classify.RoleNorm, classify.NotCollective},
-		{"triton_red_fused__to_copy_add_copy__fused_add_rms_norm_moe_forward_shared_3", classify.RoleNorm, classify.NotCollective},
+		{"triton_red_fused__to_copy_add_copy__fused_add_rms_norm_moe_forward_shared_3", classify.RoleNorm,
+			classify.NotCollective},
 		{"triton_poi_fused_mul_silu_slice_1", classify.RoleActivation, classify.NotCollective},
 		{"triton_red_fused__to_copy_add_embedding_mean_mul_pow_rsqrt_0", classify.RoleEmbed, classify.NotCollective},
 		// The first argument of FlashInfer's and TensorRT-LLM's fused all-reduce
@@ -29,17 +30,25 @@ func TestFacts(t *testing.T) {
 		{"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16, false, float4>(__nv_bfloat16*)", classify.RoleCollective, classify.AllReduce},
 		{"void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16, true, float4>(__nv_bfloat16*)", classify.RoleNorm, classify.AllReduce},
 		{"void tensorrt_llm::kernels::ar_fusion::moe::moereduce_allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>(P)", classify.RoleNorm, classify.AllReduce},
-		{"void aiter::allreduce_fusion_kernel_1stage<__hip_bfloat16, 8, 512>(P)", classify.RoleNorm, classify.AllReduce},
+		{"void aiter::allreduce_fusion_kernel_1stage<__hip_bfloat16, 8, 512>(P)", classify.RoleNorm,
+			classify.AllReduce},
 		// Two kernels make one all-reduce: the second takes the result over.
-		{"void aiter::reduce_scatter_cross_device_store<__hip_bfloat16, 8>(aiter::RankData*, int)", classify.RoleCollective, classify.ReduceScatter},
-		{"void aiter::local_device_load_rmsnorm<__hip_bfloat16, 8>(aiter::RankSignals)", classify.RoleNorm, classify.NotCollective},
-		{"void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<__nv_bfloat16, float4>(__nv_bfloat16*)", classify.RoleNorm, classify.OtherCollective},
-		{"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)", classify.RoleCollective, classify.AllReduce},
+		{"void aiter::reduce_scatter_cross_device_store<__hip_bfloat16, 8>(aiter::RankData*, int)",
+			classify.RoleCollective, classify.ReduceScatter},
+		{"void aiter::local_device_load_rmsnorm<__hip_bfloat16, 8>(aiter::RankSignals)", classify.RoleNorm,
+			classify.NotCollective},
+		{"void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<__nv_bfloat16, float4>(__nv_bfloat16*)",
+			classify.RoleNorm, classify.OtherCollective},
+		{"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)", classify.RoleCollective,
+			classify.AllReduce},
 		{"multimem_one_shot_reduce_kernel", classify.RoleCollective, classify.AllReduce},
-		{"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.AllGather},
+		{"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective,
+			classify.AllGather},
 		{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.SendRecv},
-		{"ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.Broadcast},
-		{"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective, classify.OtherCollective},
+		{"ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective,
+			classify.Broadcast},
+		{"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", classify.RoleCollective,
+			classify.OtherCollective},
 		{"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", classify.RoleCollective, classify.AllToAll},
 		{"void deep_ep::internode_ll::combine<true, 3, 10, 7168>(void*)", classify.RoleCollective, classify.AllToAll},
 		{"dpsk::ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)", classify.RoleCollective, classify.AllToAll},
@@ -48,20 +57,24 @@ func TestFacts(t *testing.T) {
 		// Writing the cache is no attention, nor is a softmax of its own.
 		{"void sglang::set_mla_kv_buffer_kernel<128, 128>(P)", classify.RoleCacheWrite, classify.NotCollective},
 		{"void vllm::concat_and_cache_mla_kernel<__nv_bfloat16>(P)", classify.RoleCacheWrite, classify.NotCollective},
-		{"void softmax_warp_forward<float, float, float, 10, false>(float*)", classify.RoleSoftmax, classify.NotCollective},
+		{"void softmax_warp_forward<float, float, float, 10, false>(float*)", classify.RoleSoftmax,
+			classify.NotCollective},
 		{"void flash::flash_fwd_splitkv_kernel<T>(P)", classify.RoleAttention, classify.NotCollective},
 		{"fused_qknorm_rope_kernel", classify.RoleRope, classify.NotCollective},
 		{"void moe::topk_softmax<8>(float*)", classify.RoleRouter, classify.NotCollective},
 		{"fused_moe_kernel", classify.RoleExperts, classify.NotCollective},
-		{"void tensorrt_llm::kernels::cutlass_kernels::finalizeMoeRoutingKernel<float>(P)", classify.RoleFinalize, classify.NotCollective},
+		{"void tensorrt_llm::kernels::cutlass_kernels::finalizeMoeRoutingKernel<float>(P)", classify.RoleFinalize,
+			classify.NotCollective},
 		{"moe_align_block_size_kernel", classify.RolePermute, classify.NotCollective},
-		{"void at::native::(anonymous namespace)::vectorized_gather_kernel<16, long>(char*)", classify.RoleEmbed, classify.NotCollective},
+		{"void at::native::(anonymous namespace)::vectorized_gather_kernel<16, long>(char*)", classify.RoleEmbed,
+			classify.NotCollective},
 		{"fast_hadamard_transform_kernel", classify.RoleQuantize, classify.NotCollective},
 		{"void flash::flash_bwd_dq_dk_dv_loop_kernel<T>(P)", classify.RoleBackward, classify.NotCollective},
 	} {
 		f := classify.Default().Facts(c.name)
 		if f.Role != c.role || f.Collective != c.collective {
-			t.Errorf("%.120s: role %q, collective %q (%s by %s), want %q, %q", c.name, f.Role, f.Collective, f.Category, f.Rule, c.role, c.collective)
+			t.Errorf("%.120s: role %q, collective %q (%s by %s), want %q, %q", c.name, f.Role, f.Collective, f.Category,
+				f.Rule, c.role, c.collective)
 		}
 	}
 }

@@ -10,9 +10,10 @@ import (
 
 // labelParams are the numbers that decide about labels.
 type labelParams struct {
-	// long is the length from which a generated name of a matrix product is cut behind its tile: what follows (stages,
-	// clusters, epilogue) says little to a reader. The generated names of cuBLAS and TensorRT-LLM in the sample traces have 85
-	// to 160 letters, 45 to 60 of them up to the tile; those of nvjet, which are left alone, at most 48.
+	// long is the length from which a generated name of a matrix product is cut behind its tile: what follows
+	// (stages, clusters, epilogue) says little to a reader. The generated names of cuBLAS and TensorRT-LLM in the
+	// sample traces have 85 to 160 letters, 45 to 60 of them up to the tile; those of nvjet, which are left alone, at
+	// most 48.
 	long int
 	// apart is how many words at most are added to tell equal labels apart; what is equal then gets a number.
 	apart int
@@ -22,12 +23,13 @@ type labelParams struct {
 
 var labels = labelParams{long: 56, apart: 6, words: 512}
 
-// describing are wrappers that say how the operation they run is applied, so that labels show both: reduce_kernel[MeanOps].
+// describing are wrappers that say how the operation they run is applied, so that labels show both:
+// reduce_kernel[MeanOps].
 var describing = map[string]bool{"reduce_kernel": true, "multi_tensor_apply_kernel": true, "trampoline_kernel": true}
 
 // label returns the name that tables show: the function, or what a generic kernel runs, without scopes and arguments.
-// Generated names of matrix products keep their types and their tile. Names of different kernels may have one label; [Labels]
-// tells those apart.
+// Generated names of matrix products keep their types and their tile. Names of different kernels may have one label;
+// [Labels] tells those apart.
 func (n *Name) label() string {
 	switch {
 	case n.Operation == "":
@@ -69,9 +71,9 @@ func tensileLabel(fn string) (string, bool) {
 	return strings.Join(append(parts[:head:head], parts[mt]), "_"), true
 }
 
-// Labels returns a label for each name, different ones for different names: its short name, and where that is the same for
-// several names, the scope around it or the words that only some of them have, as in add_rmsnorm_quant_kernel<256, 16, true>.
-// The labels depend on the set of names, not on their order.
+// Labels returns a label for each name, different ones for different names: its short name, and where that is the
+// same for several names, the scope around it or the words that only some of them have, as in
+// add_rmsnorm_quant_kernel<256, 16, true>. The labels depend on the set of names, not on their order.
 func Labels(names []string) []string {
 	sorted := slices.Clone(names)
 	slices.Sort(sorted)

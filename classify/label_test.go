@@ -13,12 +13,15 @@ import (
 func TestLabel(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"void rotary_embedding_kernel<c10::BFloat16, true>(long const*)", "rotary_embedding_kernel"},
-		{"_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i", "act_and_mul_kernel"},
+		{"_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i",
+			"act_and_mul_kernel"},
 		{"void ck_tile::kentry<2, ck_tile::MoeSortingKernel<int> >(int)", "MoeSortingKernel"},
 		{"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)", "CUDAFunctor_add"},
 		{"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, unsigned int, float, 4, 4> >(int)", "reduce_kernel[MeanOps]"},
-		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x256x32_MI16x16x1_SN_LDSB1", "Cijk_Alik_Bljk_BBS_MT128x256x32"},
-		{"kernel_cutlass_kernel_flashinfernormkernelsrmsnormRMSNormKernel_object_at__tensorptrbf16_0", "flashinfernormkernelsrmsnormRMSNormKernel"},
+		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x256x32_MI16x16x1_SN_LDSB1",
+			"Cijk_Alik_Bljk_BBS_MT128x256x32"},
+		{"kernel_cutlass_kernel_flashinfernormkernelsrmsnormRMSNormKernel_object_at__tensorptrbf16_0",
+			"flashinfernormkernelsrmsnormRMSNormKernel"},
 		{"nvjet_sm103_tst_32x64_64x16_4x1_v_bz_splitK_TNN", "nvjet_sm103_tst_32x64_64x16_4x1_v_bz_splitK_TNN"},
 		{"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"},
 		{"Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"},
@@ -44,11 +47,13 @@ func TestLongNames(t *testing.T) {
 
 func TestLabelsTellNamesApart(t *testing.T) {
 	for _, c := range []struct{ names, want []string }{
-		{[]string{"void vllm::rms_norm<float>(int)", "void sgl::rms_norm<float>(int)", "void vllm::rms_norm<float>(int)"},
+		{[]string{"void vllm::rms_norm<float>(int)", "void sgl::rms_norm<float>(int)",
+			"void vllm::rms_norm<float>(int)"},
 			[]string{"vllm::rms_norm", "sgl::rms_norm", "vllm::rms_norm"}},
 		{[]string{"void aiter::norm<bf16, 64, 8, false>(int)", "void aiter::norm<bf16, 256, 16, true>(int)", "other"},
 			[]string{"norm<64>", "norm<256>", "other"}},
-		{[]string{"void f<1, 2>(int)", "void f<1, 3>(int)", "void f<4, 2>(int)"}, []string{"f<1, 2>", "f<1, 3>", "f<4, 2>"}},
+		{[]string{"void f<1, 2>(int)", "void f<1, 3>(int)", "void f<4, 2>(int)"},
+			[]string{"f<1, 2>", "f<1, 3>", "f<4, 2>"}},
 		{[]string{"Cijk_Alik_Bljk_BBS_BH_MT16x16x32_SN_K1", "Cijk_Alik_Bljk_BBS_BH_MT16x16x32_SN_K2"},
 			[]string{"Cijk_Alik_Bljk_BBS_MT16x16x32<K1>", "Cijk_Alik_Bljk_BBS_MT16x16x32<K2>"}},
 		// Nothing but the order of the words tells them apart.

@@ -139,7 +139,8 @@ func (f *fileRule) check() error {
 		name string
 		list []string
 	}{
-		{"function", w.Function}, {"all", w.All}, {"wrapper", w.Wrapper}, {"scope", w.Scope}, {"name", w.Name}, {"args", w.Args}, {"none", w.None},
+		{"function", w.Function}, {"all", w.All}, {"wrapper", w.Wrapper}, {"scope", w.Scope}, {"name", w.Name},
+		{"args", w.Args}, {"none", w.None},
 	} {
 		for k, s := range field.list {
 			if err := checkPattern(s); err != nil {

@@ -30,11 +30,13 @@ func TestParse(t *testing.T) {
 		{"fused_moe_kernel", parts{Function: "fused_moe_kernel", Family: "triton"}},
 		{
 			"void vllm::moe::topkGatingSoftmax<8, 128, int>(float const*, bool)",
-			parts{"topkGatingSoftmax", []string{"vllm", "moe"}, []string{"8", "128", "int"}, []string{"float const*", "bool"}, "", "vllm", false},
+			parts{"topkGatingSoftmax", []string{"vllm", "moe"}, []string{"8", "128", "int"},
+				[]string{"float const*", "bool"}, "", "vllm", false},
 		},
 		{
 			"void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous namespace)::StoreKVCacheParams)",
-			parts{"store_kvcache", nil, []string{"2048l", "4", "false", "long"}, []string{"(anonymous namespace)::StoreKVCacheParams"}, "", "", false},
+			parts{"store_kvcache", nil, []string{"2048l", "4", "false", "long"},
+				[]string{"(anonymous namespace)::StoreKVCacheParams"}, "", "", false},
 		},
 		{
 			"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float>, unsigned int, float, 4> >(int)",
@@ -54,16 +56,19 @@ func TestParse(t *testing.T) {
 		},
 		{ // A scope stands for a function that says nothing.
 			"void internal::gemvx::kernel<int, 7, false>(int)",
-			parts{"kernel", []string{"internal", "gemvx"}, []string{"int", "7", "false"}, []string{"int"}, "gemvx", "", false},
+			parts{"kernel", []string{"internal", "gemvx"}, []string{"int", "7", "false"}, []string{"int"}, "gemvx", "",
+				false},
 		},
 		{
 			"_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE",
-			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"}, Family: classify.LibraryNCCL},
+			parts{Function: "ncclDevKernel_SendRecv", Types: []string{"ncclDevKernelArgsStorage<4096ul>"},
+				Family: classify.LibraryNCCL},
 		},
 		{ // Cut by the profiler in the middle of a template argument.
 			"_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOneP",
 			parts{
-				Function: "kentry", Scope: []string{"ck_tile"}, Args: []string{"Rmsnorm2dFwd", "Rmsnorm2dFwdPipelineOneP"},
+				Function: "kentry", Scope: []string{"ck_tile"},
+				Args:      []string{"Rmsnorm2dFwd", "Rmsnorm2dFwdPipelineOneP"},
 				Operation: "Rmsnorm2dFwd", Family: "ck", Truncated: true,
 			},
 		},
@@ -76,7 +81,8 @@ func TestParse(t *testing.T) {
 			},
 		},
 		{"Memcpy DtoD (Device -> Device)", parts{Function: "Memcpy DtoD (Device -> Device)", Family: "memcpy"}},
-		{"nvjet_tst_128x24_64x11_2x1_v_bz_TNT", parts{Function: "nvjet_tst_128x24_64x11_2x1_v_bz_TNT", Family: "nvjet"}},
+		{"nvjet_tst_128x24_64x11_2x1_v_bz_TNT", parts{Function: "nvjet_tst_128x24_64x11_2x1_v_bz_TNT",
+			Family: "nvjet"}},
 		{"", parts{}},
 	} {
 		n := classify.Parse(tc.name)
@@ -106,7 +112,8 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("Raw of %.20q… changed", s)
 		}
 		if len(n.TemplateArgs) > 1024 || len(n.ArgTypes) > 1024 || len(n.Demangled) > 1<<17 {
-			t.Errorf("Parse(%.20q…) = %d template arguments, %d parameters, %d bytes", s, len(n.TemplateArgs), len(n.ArgTypes), len(n.Demangled))
+			t.Errorf("Parse(%.20q…) = %d template arguments, %d parameters, %d bytes", s, len(n.TemplateArgs),
+				len(n.ArgTypes), len(n.Demangled))
 		}
 	}
 }
@@ -126,7 +133,8 @@ func TestHasIdentifier(t *testing.T) {
 		{"void sglang::cross_device_reduce_1stage<float, 8>(int)", "cross_device_reduce", true},
 		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)", "all_reduce", true},
 		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)", "allreduce", true},
-		{"void vllm::act_and_mul_kernel<float, &(vllm::silu_kernel<float>(float const&)), true>(float*)", "silu", false},
+		{"void vllm::act_and_mul_kernel<float, &(vllm::silu_kernel<float>(float const&)), true>(float*)", "silu",
+			false},
 		{"void f<RmsNorm>(RmsNorm)", "rmsnorm", false},
 		{"get_property_kernel", "rope", false},
 		{"get_property_kernel", "*rope*", true},
@@ -175,7 +183,8 @@ func TestCanonical(t *testing.T) {
 		{"kernel_0x7f3a5c00 0x12345 x0x1234567", "kernel_0x7f3a5c00 0x12345 x0x1234567"},
 		{"kernel at 0x7f3a5c00, 0x123456", "kernel at 0xADDR, 0xADDR"},
 		{"MT320x224x64_0x", "MT320x224x64_0x"},
-		{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"},
+		{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+			"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"},
 		{"void f<int", "void f<int"},
 	} {
 		if got := classify.Canonical(tc.name); got != tc.want {
@@ -186,9 +195,12 @@ func TestCanonical(t *testing.T) {
 
 // TestListsOfPatterns asks lists of patterns and each pattern alone.
 func TestListsOfPatterns(t *testing.T) {
-	names := []string{"", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int)", "nvjet_tst_128x64_bf16_h_bz",
-		"_ZN7cutlass6KernelI4GemmEEvv", "flash_fwd_splitkv_kernel", "matmul_ogs_bf16xbf16xmxfp4", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"}
-	keywords := []string{"", " ", "*", "gemm*", "*gemm*", "fp4", "bf16", "all_reduce", "allreduce", "flash_fwd", "kernel", "Add*", "elementwise"}
+	names := []string{"", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int)",
+		"nvjet_tst_128x64_bf16_h_bz",
+		"_ZN7cutlass6KernelI4GemmEEvv", "flash_fwd_splitkv_kernel", "matmul_ogs_bf16xbf16xmxfp4",
+		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL"}
+	keywords := []string{"", " ", "*", "gemm*", "*gemm*", "fp4", "bf16", "all_reduce", "allreduce", "flash_fwd",
+		"kernel", "Add*", "elementwise"}
 	hits := 0
 	for _, raw := range names {
 		n := classify.Parse(raw)

@@ -135,7 +135,8 @@ func codeArgument(wrapper string, args []string) (string, bool) {
 }
 
 func isGenericListFunctor(a string) bool {
-	for _, s := range []string{"OpListAlphaFunctor<", "OpScalarFunctor<", "OpScalarListFunctor<", "OpScalarTensorFunctor<", "OpFunctor<", "OpListFunctor<"} {
+	for _, s := range []string{"OpListAlphaFunctor<", "OpScalarFunctor<", "OpScalarListFunctor<",
+		"OpScalarTensorFunctor<", "OpFunctor<", "OpListFunctor<"} {
 		if strings.Contains(a, s) {
 			return !strings.Contains(a, "UnaryOpFunctor<") || strings.Contains(a, "::Unary")
 		}

@@ -18,26 +18,32 @@ func ops(r ...Role) []Role { return r }
 // ruleOps are the operations of a rule's kernels where they are not its role. An
 // ID without a rule fails a test.
 var ruleOps = map[string][]Role{
-	"attention.combine": ops(RoleAttentionReduce), "attention.reduce": ops(RoleAttentionReduce), "attention.reduce_scope": ops(RoleAttentionReduce),
-	"attention.metadata": ops(RolePrepare), "attention.indexer": ops(RoleIndexer), "attention.compress": ops(RoleCacheWrite),
-	"weak.attention": ops(RoleAttention), "weak.moe": ops(RoleMoE),
-	"comm.allreduce_gemm": ops(RoleProduct, RoleCollective), "comm.reduce_scatter": ops(RoleGather), "comm.allgather": ops(RoleGather),
+	"attention.combine": ops(RoleAttentionReduce), "attention.reduce": ops(RoleAttentionReduce),
+	"attention.reduce_scope": ops(RoleAttentionReduce),
+	"attention.metadata":     ops(RolePrepare), "attention.indexer": ops(RoleIndexer),
+	"attention.compress": ops(RoleCacheWrite),
+	"weak.attention":     ops(RoleAttention), "weak.moe": ops(RoleMoE),
+	"comm.allreduce_gemm": ops(RoleProduct, RoleCollective), "comm.reduce_scatter": ops(RoleGather),
+	"comm.allgather":    ops(RoleGather),
 	"elementwise.hyper": ops(RoleMixIn), "elementwise.optimizer": ops(RoleBackward),
-	"gemm.normed": ops(RoleMixIn), "gemm.router": ops(RoleProduct), "gemm.splitk": ops(RoleProductReduce), "gemm.repack": ops(RoleQuantize),
+	"gemm.normed": ops(RoleMixIn), "gemm.router": ops(RoleProduct), "gemm.splitk": ops(RoleProductReduce),
+	"gemm.repack": ops(RoleQuantize),
 	"hybrid.conv": ops(RoleConv), "hybrid.metadata": ops(RolePrepare), "hybrid.l2norm": ops(RoleScanInput),
 	"kvcache.rope_store": ops(RoleRope, RoleCacheWrite), "kvcache.rope_assign": ops(RoleRope, RoleCacheWrite),
 	"kvcache.move": ops(RoleCopy), "kvcache.gather": ops(RoleCopy), "kvcache.buffer": ops(RoleCopy),
 	"norm.rope":   ops(RoleHeadNorm, RoleRope),
 	"reduce.topk": ops(RoleTopK), "reduce.topk_scope": ops(RoleTopK), "reduce.argmax": ops(RoleSample),
 	"sampling.draft": ops(RoleSample), "sampling.metadata": ops(RolePrepare), "sampling.prepare": ops(RolePrepare),
-	"sampling.expand": ops(RolePrepare), "sampling.bincount": ops(RolePrepare), "sampling.speculative": ops(RolePrepare), "weak.sampling": ops(RolePrepare),
+	"sampling.expand": ops(RolePrepare), "sampling.bincount": ops(RolePrepare),
+	"sampling.speculative": ops(RolePrepare), "weak.sampling": ops(RolePrepare),
 	"memory.gather": ops(RoleRows), "memory.scatter": ops(RoleRows),
 	"softmax.loss":   ops(RoleElementwise),
 	"myelin.softmax": ops(RoleSoftmax), "myelin.topk": ops(RoleTopK),
 }
 
 // categoryOps are the operations of the categories whose role is [RoleOther].
-var categoryOps = map[Category]Role{CategoryMemory: RoleCopy, CategoryReduceTopK: RoleElementwise, CategorySamplingIO: RolePrepare}
+var categoryOps = map[Category]Role{CategoryMemory: RoleCopy, CategoryReduceTopK: RoleElementwise,
+	CategorySamplingIO: RolePrepare}
 
 // opWords says what words of a name make of its operations, by the first of them
 // that the rule gave: the first row that fits replaces it. None must not be there.
@@ -54,15 +60,19 @@ var opWords = []struct {
 	{RoleTopK, match("*topkPerRow*", "*lightning_topk*"), nil, ops(RoleIndexerTopK)},
 	{RoleCacheWrite, match("*plan_compress*", "*build*", "*commit*"), match("*store*", "*write*"), ops(RolePrepare)},
 	{RoleCacheWrite, match("*indexer*", "*index_k*", "*store_index*"), nil, ops(RoleIndexer)},
-	{RoleCacheWrite, match("*norm_rope*", "*normrope*", "*qknorm*", "*qk_norm*", "*q_norm*", "*kv_norm*"), match("*rope*", "*rotary*"), ops(RoleHeadNorm, RoleCacheWrite)},
+	{RoleCacheWrite, match("*norm_rope*", "*normrope*", "*qknorm*", "*qk_norm*", "*q_norm*", "*kv_norm*"),
+		match("*rope*", "*rotary*"), ops(RoleHeadNorm, RoleCacheWrite)},
 	{RoleCopy, match("*indexer*"), nil, ops(RoleIndexer)},
-	{RoleHeadNorm, match("*cache*", "*store*", "*insert*", "*_write*"), match("*noncache*", "*cos_sin_cache*", "*rope*"), ops(RoleHeadNorm, RoleCacheWrite)},
-	{RoleScan, match("*gating*", "kda_gate*", "*gdn_gate*"), match("*cumsum*", "*delta_rule*", "*update*"), ops(RoleScanInput)},
+	{RoleHeadNorm, match("*cache*", "*store*", "*insert*", "*_write*"),
+		match("*noncache*", "*cos_sin_cache*", "*rope*"), ops(RoleHeadNorm, RoleCacheWrite)},
+	{RoleScan, match("*gating*", "kda_gate*", "*gdn_gate*"), match("*cumsum*", "*delta_rule*", "*update*"),
+		ops(RoleScanInput)},
 	{RoleScan, match("*qkvzba*"), nil, ops(RoleCopy)},
 	{RoleScan, match("*fused_conv*"), nil, ops(RoleConv, RoleScan)},
 	{RoleScan, match("*conv1d*", "*mambaconv*"), nil, ops(RoleConv)},
 	{RoleMixIn, match("*_post*", "*expand*"), match("*pre_*"), ops(RoleMixOut)},
-	{RoleProduct, match("*reduce_split*", "*splitk_reduce*", "*splitkreduce*", "*gemm_reduce*", "*postgsu*", "*reduceSplitK*"), match("*gemm_reduce_scatter*"), ops(RoleProductReduce)},
+	{RoleProduct, match("*reduce_split*", "*splitk_reduce*", "*splitkreduce*", "*gemm_reduce*", "*postgsu*",
+		"*reduceSplitK*"), match("*gemm_reduce_scatter*"), ops(RoleProductReduce)},
 	{RoleProduct, match("*batched_gemm*", "bmm", "bmm_kernel*", "*_bmm"), match("*bwd*"), ops(RoleHeadProduct)},
 	{RoleProduct, match("*mhc_pre*", "*hc_prenorm*"), nil, ops(RoleMixIn)},
 	{RoleRouter, match("*memset*"), nil, ops(RoleCopy)}, {RoleMoE, match("*memset*"), nil, ops(RoleCopy)},
@@ -73,7 +83,8 @@ var opWords = []struct {
 	{RoleNorm, match("*mhc_pre*", "*hc_pre*"), nil, ops(RoleMixIn, RoleNorm)},
 	{RoleNorm, match("*rope*", "*rotary*"), nil, ops(RoleHeadNorm, RoleRope)},
 	{RoleNorm, match("*gated*", "*norm_gate*"), nil, ops(RoleNorm, RoleMultiply)},
-	{RoleNorm, match("add", "*_add*", "*_add", "*fusedadd*", "addrms*", "addnorm*", "addlayer*", "*residual*", "*resadd*"), match("addmm", "*bias*", "myl*"), ops(RoleAdd, RoleNorm)},
+	{RoleNorm, match("add", "*_add*", "*_add", "*fusedadd*", "addrms*", "addnorm*", "addlayer*", "*residual*",
+		"*resadd*"), match("addmm", "*bias*", "myl*"), ops(RoleAdd, RoleNorm)},
 	{RoleRope, match("*rope_norm*"), nil, ops(RoleRope)},
 	{RoleRope, match("*qknorm*", "*qk_norm*", "*norm_rope*", "*normrope*", "*rms*"), nil, ops(RoleHeadNorm, RoleRope)},
 	{RoleActivation, match("*quant*", "*to_fp8*", "*to_fp4*"), nil, ops(RoleActivation, RoleQuantize)},
@@ -87,7 +98,8 @@ var opSuffix = []struct {
 	none  wordmatch.Patterns
 	op    Role
 }{
-	{ops(RoleRope), match("*cache*", "*store*", "*insert*", "*append*", "*_write*", "*assign_qkv*"), match("*noncache*", "*nocache*", "*cos_sin*", "*cached*", "*sincos*"), RoleCacheWrite},
+	{ops(RoleRope), match("*cache*", "*store*", "*insert*", "*append*", "*_write*", "*assign_qkv*"),
+		match("*noncache*", "*nocache*", "*cos_sin*", "*cached*", "*sincos*"), RoleCacheWrite},
 	{ops(RoleNorm, RoleAdd), match("*quant*", "*fp8*", "*fp4*", "*mx4*"), match("*dequant*"), RoleQuantize},
 }
 
@@ -105,7 +117,8 @@ func match(w ...string) wordmatch.Patterns { return wordmatch.CompileAll(w) }
 func operations(n *Name, r verdict, c Collective) []Role {
 	first := role(n, r, c)
 	switch {
-	case first == RoleBackward && r.category != CategoryMemory: // copies of lists of tensors are no step of an optimizer
+	// copies of lists of tensors are no step of an optimizer
+	case first == RoleBackward && r.category != CategoryMemory:
 		return ops(RoleBackward)
 	case r.rule == "":
 		return ops(RoleOther)
@@ -157,7 +170,8 @@ func plainRole(n *Name, r verdict) Role {
 		x = r.category.role()
 	}
 	switch {
-	case x == RoleElementwise || r.category == CategoryMemory && x == RoleOther || r.category == CategoryReduceTopK && x == RoleOther:
+	case x == RoleElementwise || r.category == CategoryMemory && x == RoleOther || r.category == CategoryReduceTopK &&
+		x == RoleOther:
 		if p := primitive(n); p != RoleOther {
 			return p
 		}
@@ -191,8 +205,10 @@ var primitives = []struct {
 	words wordmatch.Patterns
 	role  Role
 }{
-	{match("rsqrt*"), RoleRsqrt}, {match("pow*"), RolePower}, {match("MeanOps"), RoleMean}, {match("neg_kernel*", "neg"), RoleNegate},
-	{match("CUDAFunctorOnSelf_add"), RoleAddScalar}, {match("CUDAFunctor_add"), RoleAdd}, {match("MulFunctor"), RoleMultiply},
+	{match("rsqrt*"), RoleRsqrt}, {match("pow*"), RolePower}, {match("MeanOps"), RoleMean},
+	{match("neg_kernel*", "neg"), RoleNegate},
+	{match("CUDAFunctorOnSelf_add"), RoleAddScalar}, {match("CUDAFunctor_add"), RoleAdd},
+	{match("MulFunctor"), RoleMultiply},
 	{match("FillFunctor", "*copy_kernel*", "direct_copy*"), RoleCopy}, {match("CatArray*"), RoleConcat},
 }
 
@@ -249,7 +265,8 @@ var (
 	inductorProduct = match("addmm", "mm", "bmm")
 	inductorQuant   = match("abs", "amax", "clamp*")
 	// Norms whose name does not hold the addition of a small number.
-	inductorWhole = match("native_layer_norm*", "layer_norm*", "rms_norm*", "native_group_norm*", "group_norm*", "*batch_norm*")
+	inductorWhole = match("native_layer_norm*", "layer_norm*", "rms_norm*", "native_group_norm*", "group_norm*",
+		"*batch_norm*")
 )
 
 // inductorOps reads a kernel that torch.compile wrote.
@@ -265,7 +282,8 @@ func inductorOps(n *Name, r verdict) []Role {
 			list = append(list, RoleEmbed)
 		case rotates:
 			return ops(RoleHeadNorm, RoleRope)
-		case text.has(inductorProduct) && (r.rule == "inductor.norm_stats" || text.has(inductorJoins)) && !text.has(inductorWhole):
+		case text.has(inductorProduct) && (r.rule == "inductor.norm_stats" || text.has(inductorJoins)) &&
+			!text.has(inductorWhole):
 			return ops(RoleHeadNorm) // of what a product just made, as queries and keys are
 		case adds:
 			list = append(list, RoleAdd)
@@ -330,7 +348,8 @@ func expertStage(n *Name) int {
 }
 
 var (
-	gatedWords    = match("*and_mul*", "*act_mul*", "*silu_mul*", "*gelu_mul*", "*glu", "*glu_*", "*swiglu*", "*gated*", "*gate_*", "mul_silu*")
+	gatedWords = match("*and_mul*", "*act_mul*", "*silu_mul*", "*gelu_mul*", "*glu", "*glu_*", "*swiglu*", "*gated*",
+		"*gate_*", "mul_silu*")
 	inductorGates = match("silu*", "sigmoid*", "gelu*", "relu*")
 )
 
@@ -354,7 +373,8 @@ func isLatent(n *Name, r verdict) bool {
 	if r.category != CategoryAttention && r.category != CategoryKVCache {
 		return false
 	}
-	return r.subcategory == "mla" || n.Family == familyFlashMLA || latentWords.In(n.fn) || latentWords.In(n.op) || latentWords.In(n.scope) ||
+	return r.subcategory == "mla" || n.Family == familyFlashMLA || latentWords.In(n.fn) || latentWords.In(n.op) ||
+		latentWords.In(n.scope) ||
 		strings.Contains(n.Function, "d576")
 }
 

@@ -67,22 +67,35 @@ func words(list []classify.Role) string {
 	return strings.Join(out, " ")
 }
 
-// opCategories are the categories that a kernel may have whose first operation is of a role. A role without a row fails the test.
+// opCategories are the categories that a kernel may have whose first operation is of a role. A role without a row
+// fails the test.
 var opCategories = map[classify.Role]string{
-	classify.RoleOther: "other", classify.RoleBackward: "*", classify.RoleNorm: "norm communication", classify.RoleHeadNorm: "norm kv_cache", classify.RoleAttention: "attention",
-	classify.RoleScan: "hybrid_linear", classify.RoleSoftmax: "softmax", classify.RoleProduct: "gemm communication", classify.RoleRouter: "moe", classify.RolePermute: "moe",
-	classify.RoleExperts: "moe gemm", classify.RoleFinalize: "moe communication", classify.RoleMoE: "moe", classify.RoleRope: "rope kv_cache elementwise reduce_topk norm quantize memory",
-	classify.RoleCacheWrite: "kv_cache attention", classify.RoleCollective: "communication", classify.RoleEmbed: "memory norm", classify.RoleSample: "sampling_io reduce_topk",
-	classify.RoleCopy: "moe memory kv_cache elementwise hybrid_linear", classify.RoleElementwise: "elementwise reduce_topk softmax", classify.RoleActivation: "activation moe quantize",
-	classify.RoleQuantize: "quantize attention", classify.RoleAdd: "elementwise norm communication", classify.RoleGather: "communication", classify.RoleDispatch: "communication",
-	classify.RoleCombine: "communication", classify.RoleConv: "hybrid_linear", classify.RoleScanInput: "hybrid_linear", classify.RoleIndexer: "attention kv_cache",
-	classify.RoleIndexerTopK: "attention reduce_topk", classify.RoleMixIn: "elementwise gemm norm", classify.RoleMixOut: "elementwise", classify.RoleHeadProduct: "gemm",
-	classify.RoleProductReduce: "gemm", classify.RoleAttentionReduce: "attention", classify.RolePrepare: "sampling_io attention hybrid_linear", classify.RoleTransfer: "memory",
-	classify.RoleRows: "memory", classify.RoleTopK: "reduce_topk", classify.RoleMultiply: "elementwise", classify.RolePower: "elementwise", classify.RoleMean: "reduce_topk",
-	classify.RoleRsqrt: "elementwise", classify.RoleNegate: "elementwise", classify.RoleConcat: "memory", classify.RoleAddScalar: "elementwise",
+	classify.RoleOther: "other", classify.RoleBackward: "*", classify.RoleNorm: "norm communication",
+	classify.RoleHeadNorm: "norm kv_cache", classify.RoleAttention: "attention",
+	classify.RoleScan: "hybrid_linear", classify.RoleSoftmax: "softmax", classify.RoleProduct: "gemm communication",
+	classify.RoleRouter: "moe", classify.RolePermute: "moe",
+	classify.RoleExperts: "moe gemm", classify.RoleFinalize: "moe communication", classify.RoleMoE: "moe",
+	classify.RoleRope:       "rope kv_cache elementwise reduce_topk norm quantize memory",
+	classify.RoleCacheWrite: "kv_cache attention", classify.RoleCollective: "communication",
+	classify.RoleEmbed: "memory norm", classify.RoleSample: "sampling_io reduce_topk",
+	classify.RoleCopy:        "moe memory kv_cache elementwise hybrid_linear",
+	classify.RoleElementwise: "elementwise reduce_topk softmax", classify.RoleActivation: "activation moe quantize",
+	classify.RoleQuantize: "quantize attention", classify.RoleAdd: "elementwise norm communication",
+	classify.RoleGather: "communication", classify.RoleDispatch: "communication",
+	classify.RoleCombine: "communication", classify.RoleConv: "hybrid_linear", classify.RoleScanInput: "hybrid_linear",
+	classify.RoleIndexer:     "attention kv_cache",
+	classify.RoleIndexerTopK: "attention reduce_topk", classify.RoleMixIn: "elementwise gemm norm",
+	classify.RoleMixOut: "elementwise", classify.RoleHeadProduct: "gemm",
+	classify.RoleProductReduce: "gemm", classify.RoleAttentionReduce: "attention",
+	classify.RolePrepare: "sampling_io attention hybrid_linear", classify.RoleTransfer: "memory",
+	classify.RoleRows: "memory", classify.RoleTopK: "reduce_topk", classify.RoleMultiply: "elementwise",
+	classify.RolePower: "elementwise", classify.RoleMean: "reduce_topk",
+	classify.RoleRsqrt: "elementwise", classify.RoleNegate: "elementwise", classify.RoleConcat: "memory",
+	classify.RoleAddScalar: "elementwise",
 }
 
-// TestOpsAgreeWithCategories: the operations of every name that is known, which is what operators are found by, agree with its category.
+// TestOpsAgreeWithCategories: the operations of every name that is known, which is what operators are found by, agree
+// with its category.
 func TestOpsAgreeWithCategories(t *testing.T) {
 	for _, r := range classify.Roles() {
 		if opCategories[r] == "" {
@@ -90,7 +103,8 @@ func TestOpsAgreeWithCategories(t *testing.T) {
 		}
 	}
 	names := corpus(t)
-	for path, column := range map[string]int{testdata.Shared(t, "labels/kernel-names.tsv"): 0, testdata.Shared(t, "labels/kernel-categories.tsv"): 3, "testdata/heldout.tsv": 2, "testdata/public.tsv": 2} {
+	for path, column := range map[string]int{testdata.Shared(t, "labels/kernel-names.tsv"): 0,
+		testdata.Shared(t, "labels/kernel-categories.tsv"): 3, "testdata/heldout.tsv": 2, "testdata/public.tsv": 2} {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -113,7 +113,8 @@ func scanShape(s string) shape {
 				if endsWithOperator(s[:i]) {
 					continue
 				}
-				if strings.HasPrefix(rest, "[clone") || strings.HasPrefix(rest, "const") && strings.HasSuffix(s[:i], ")") {
+				if strings.HasPrefix(rest, "[clone") || strings.HasPrefix(rest, "const") &&
+					strings.HasSuffix(s[:i], ")") {
 					sh.nameEnd = i
 					return sh
 				}

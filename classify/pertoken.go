@@ -36,11 +36,13 @@ var tokenFamilies = []tokenFamily{
 	// rms_norm_kernel also normalises heads, one block for each head.
 	{grid: TokenGrid{Family: "norm"}, function: []string{"fused_add_rms_norm_kernel"}, scope: "vllm"},
 	{grid: TokenGrid{Family: "rope"}, function: []string{"rotary_embedding_kernel"}},
-	{grid: TokenGrid{Family: "cache write", Real: true}, function: []string{"reshape_and_cache_kernel", "reshape_and_cache_flash_kernel"}, scope: "vllm"},
+	{grid: TokenGrid{Family: "cache write", Real: true},
+		function: []string{"reshape_and_cache_kernel", "reshape_and_cache_flash_kernel"}, scope: "vllm"},
 	{grid: TokenGrid{Family: "cache write", Real: true}, function: []string{"store_kvcache"}},
 	{grid: TokenGrid{Family: "activation", Dense: true}, function: []string{"act_and_mul_kernel"}, scope: "vllm"},
 	{grid: TokenGrid{Family: "activation", Dense: true}, function: []string{"act_and_mul_kernel"}, scope: "sgl_hip"},
-	{grid: TokenGrid{Family: "quantisation", Dense: true}, function: []string{"scaled_fp8_quant_kernel_strided"}, scope: "vllm"},
+	{grid: TokenGrid{Family: "quantisation", Dense: true}, function: []string{"scaled_fp8_quant_kernel_strided"},
+		scope: "vllm"},
 	{grid: TokenGrid{Family: "experts' sum", Axis: 1}, function: []string{"finalizeKernel"}, scope: "finalize"},
 	{grid: TokenGrid{Family: "experts' sum"}, function: []string{"finalizeKernelVecLoad"}},
 }
@@ -84,7 +86,8 @@ func aiterRow(n *Name) int {
 // prefills that decode where heads share keys (FlashInfer's) are not among them.
 var oneQuery = []string{
 	"paged_attention_v1_kernel", "paged_attention_v2_kernel", "paged_attention_v2_reduce_kernel",
-	"paged_attention_ll4mi_QKV_mfma16_kernel", "paged_attention_ll4mi_QKV_mfma4_kernel", "paged_attention_ll4mi_QKV_kernel",
+	"paged_attention_ll4mi_QKV_mfma16_kernel", "paged_attention_ll4mi_QKV_mfma4_kernel",
+	"paged_attention_ll4mi_QKV_kernel",
 	"paged_attention_ll4mi_reduce_kernel", "BatchDecodeWithPagedKVCacheKernel", "SingleDecodeWithKVCacheKernel",
 	"_fwd_kernel_stage1", "_fwd_grouped_kernel_stage1", "_fwd_kernel_stage2",
 	"kernel_unified_attention_3d", "reduce_segments", "masked_multihead_attention_kernel",

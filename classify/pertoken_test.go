@@ -15,20 +15,29 @@ func TestTokenGrids(t *testing.T) {
 	}{
 		{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "norm", 0},
 		{"void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)", "", 0}, // of heads too
-		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_dfiiiiiiii", "norm", 0},
-		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi8ELb1ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_dfiiiiiiii", "norm", 0},
-		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_dfiiiiiiii", "", 0}, // of heads
-		{"void aiter::add_rmsnorm_quant_kernel<__bf16, __bf16, 128, 8, true>(float*)", "norm", 0},                         // minHidden
+		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_dfiiiiiiii",
+			"norm", 0},
+		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi8ELb1ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_dfiiiiiiii",
+			"norm", 0},
+		// of heads
+		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_dfiiiiiiii", "",
+			0},
+		// minHidden
+		{"void aiter::add_rmsnorm_quant_kernel<__bf16, __bf16, 128, 8, true>(float*)", "norm", 0},
 		{"void aiter::add_rmsnorm_quant_kernel<__bf16, __bf16, 64, 8, true>(float*)", "", 0},
 		{"void rotary_embedding_kernel<c10::BFloat16, true>(long const*)", "rope", 0},
 		{"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(__nv_bfloat16 const*)", "cache write", 0},
-		{"void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous namespace)::StoreKVCacheParams)", "cache write", 0},
+		{"void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous namespace)::StoreKVCacheParams)",
+			"cache write", 0},
 		{"void (anonymous namespace)::fused_rope_store_kernel<true, 128l, true, __nv_bfloat16, long, 0, 0>(P)", "", 0},
-		{"_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i", "activation", 0},
+		{"_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i",
+			"activation", 0},
 		{"void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &(float silu<float>(float const&))>(__nv_bfloat16*)", "", 0},
-		{"void moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<cutlass::bfloat16_t>>(P)", "experts' sum", 1},
+		{"void moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<cutlass::bfloat16_t>>(P)",
+			"experts' sum", 1},
 		{"void tensorrt_llm::kernels::cutlass_kernels::finalizeMoeRoutingKernel<float>(P)", "", 0},
-		{"kernel_cutlass_kernel_flashinfernormkernelsfused_add_rmsnormFusedAddRMSNormKernel_object_at__tensorptrbf16", "", 0},
+		{"kernel_cutlass_kernel_flashinfernormkernelsfused_add_rmsnormFusedAddRMSNormKernel_object_at__tensorptrbf16",
+			"", 0},
 	} {
 		got := classify.Default().Facts(c.name).Tokens
 		if got.Family != c.family || got.Axis != c.axis {

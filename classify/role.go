@@ -67,14 +67,21 @@ const (
 
 // roleWords are the words of the roles in documents.
 var roleWords = [numRoles]string{
-	RoleOther: "", RoleNorm: "norm", RoleHeadNorm: "head_norm", RoleAttention: "attention", RoleScan: "scan", RoleSoftmax: "softmax",
-	RoleProduct: "product", RoleRouter: "router", RolePermute: "permute", RoleExperts: "experts", RoleFinalize: "finalize", RoleMoE: "moe",
-	RoleRope: "rope", RoleCacheWrite: "cache_write", RoleCollective: "collective", RoleEmbed: "embed", RoleSample: "sample", RoleCopy: "copy",
-	RoleElementwise: "elementwise", RoleActivation: "activation", RoleQuantize: "quantize", RoleBackward: "backward", RoleAdd: "add",
-	RoleGather: "gather", RoleDispatch: "dispatch", RoleCombine: "combine", RoleConv: "conv", RoleScanInput: "scan_input",
-	RoleIndexer: "indexer", RoleIndexerTopK: "indexer_topk", RoleMixIn: "mix_in", RoleMixOut: "mix_out", RoleHeadProduct: "head_product",
+	RoleOther: "", RoleNorm: "norm", RoleHeadNorm: "head_norm", RoleAttention: "attention", RoleScan: "scan",
+	RoleSoftmax: "softmax",
+	RoleProduct: "product", RoleRouter: "router", RolePermute: "permute", RoleExperts: "experts",
+	RoleFinalize: "finalize", RoleMoE: "moe",
+	RoleRope: "rope", RoleCacheWrite: "cache_write", RoleCollective: "collective", RoleEmbed: "embed",
+	RoleSample: "sample", RoleCopy: "copy",
+	RoleElementwise: "elementwise", RoleActivation: "activation", RoleQuantize: "quantize", RoleBackward: "backward",
+	RoleAdd:    "add",
+	RoleGather: "gather", RoleDispatch: "dispatch", RoleCombine: "combine", RoleConv: "conv",
+	RoleScanInput: "scan_input",
+	RoleIndexer:   "indexer", RoleIndexerTopK: "indexer_topk", RoleMixIn: "mix_in", RoleMixOut: "mix_out",
+	RoleHeadProduct:   "head_product",
 	RoleProductReduce: "product_reduce", RoleAttentionReduce: "attention_reduce", RolePrepare: "prepare",
-	RoleTransfer: "transfer", RoleRows: "rows", RoleTopK: "topk", RoleMultiply: "multiply", RolePower: "power", RoleMean: "mean", RoleRsqrt: "rsqrt",
+	RoleTransfer: "transfer", RoleRows: "rows", RoleTopK: "topk", RoleMultiply: "multiply", RolePower: "power",
+	RoleMean: "mean", RoleRsqrt: "rsqrt",
 	RoleNegate: "negate", RoleConcat: "concat", RoleAddScalar: "add_scalar",
 }
 
@@ -110,7 +117,8 @@ const (
 )
 
 var collectiveWords = [numCollectives]string{
-	NotCollective: "", AllReduce: "all_reduce", AllGather: "all_gather", ReduceScatter: "reduce_scatter", AllToAll: "all_to_all",
+	NotCollective: "", AllReduce: "all_reduce", AllGather: "all_gather", ReduceScatter: "reduce_scatter",
+	AllToAll:  "all_to_all",
 	Broadcast: "broadcast", SendRecv: "send_recv", OtherCollective: "other",
 }
 

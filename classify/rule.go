@@ -130,7 +130,8 @@ type subject struct {
 }
 
 func newSubject(n *Name) subject {
-	s := subject{Name: n, fnPairs: wordmatch.PairsOf(n.fn), opPairs: wordmatch.PairsOf(n.op), scopePairs: wordmatch.PairsOf(n.scope)}
+	s := subject{Name: n, fnPairs: wordmatch.PairsOf(n.fn), opPairs: wordmatch.PairsOf(n.op),
+		scopePairs: wordmatch.PairsOf(n.scope)}
 	s.workPairs = s.fnPairs
 	if n.op != "" {
 		s.workPairs = s.opPairs
@@ -284,7 +285,8 @@ func (s *Ruleset) judge(n *Name) verdict {
 			continue
 		}
 		r := c.rule
-		v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID, confidence: s.sure(i, &sub)}
+		v := verdict{category: r.Category, label: r.Label, subcategory: r.Subcategory, rule: r.ID,
+			confidence: s.sure(i, &sub)}
 		if v.label == "" {
 			v.label = string(r.Category)
 		}
@@ -390,9 +392,13 @@ var defaultRules = sync.OnceValue(func() *Ruleset {
 // libraryOf says for which library rules were written that name no other's kernels.
 // An ID without a rule fails a test.
 var libraryOf = map[string]string{
-	"comm.deep_ep": "deepep", "rope.aiter": "aiter", "attention.aiter_asm": "aiter", "gemm.grouped_triton": "triton", "moe.trtllm_helpers": "tensorrt-llm",
-	"sampling.expand": "vllm", "gemm.pipeline": "thunderkittens", "quantize.deep_gemm": "deepgemm", "attention.persistent": "flashinfer",
-	"hybrid.chunk": "flash-linear-attention", "hybrid.parallel": "flash-linear-attention", "gemm.cudnn": "cudnn", "attention.compress": "deepseek-v4",
+	"comm.deep_ep": "deepep", "rope.aiter": "aiter", "attention.aiter_asm": "aiter", "gemm.grouped_triton": "triton",
+	"moe.trtllm_helpers": "tensorrt-llm",
+	"sampling.expand":    "vllm", "gemm.pipeline": "thunderkittens", "quantize.deep_gemm": "deepgemm",
+	"attention.persistent": "flashinfer",
+	"hybrid.chunk":         "flash-linear-attention", "hybrid.parallel": "flash-linear-attention",
+	"gemm.cudnn":         "cudnn",
+	"attention.compress": "deepseek-v4",
 }
 
 func words(w ...string) []string { return w }

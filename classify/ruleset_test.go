@@ -48,7 +48,8 @@ func TestWithPrepends(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, want := set.Facts("nvjet_tst_1").Rule, classify.Default().Facts("nvjet_tst_1").Rule; got != want || got == "" {
+	if got, want := set.Facts("nvjet_tst_1").Rule, classify.Default().Facts("nvjet_tst_1").Rule; got != want ||
+		got == "" {
 		t.Errorf("rule %q, want the default's %q", got, want)
 	}
 }

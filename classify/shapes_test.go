@@ -37,11 +37,14 @@ func TestShapesOfNames(t *testing.T) {
 		"_ZN4vllm4normILin7E3fooLi64E3ba": {[]string{"vllm"}, "norm", []string{"foo", "ba"}, ""},
 		// The functor names the work, unless it is one of those that apply any op.
 		foreach + ", std::plus<float>, float>(X)": {[]string{"at", "native"}, "multi_tensor_apply_kernel",
-			[]string{"at::native::TensorListMetadata<3>", "at::native::BinaryOpListAlphaFunctor<float, 2, 2, 0>", "std::plus<float>", "float"}, "plus"},
+			[]string{"at::native::TensorListMetadata<3>", "at::native::BinaryOpListAlphaFunctor<float, 2, 2, 0>",
+				"std::plus<float>", "float"}, "plus"},
 		foreach + ">(X)": {[]string{"at", "native"}, "multi_tensor_apply_kernel",
-			[]string{"at::native::TensorListMetadata<3>", "at::native::BinaryOpListAlphaFunctor<float, 2, 2, 0>"}, "BinaryOpListAlphaFunctor"},
+			[]string{"at::native::TensorListMetadata<3>", "at::native::BinaryOpListAlphaFunctor<float, 2, 2, 0>"},
+			"BinaryOpListAlphaFunctor"},
 		foreach + ", 4>(X)": {[]string{"at", "native"}, "multi_tensor_apply_kernel",
-			[]string{"at::native::TensorListMetadata<3>", "at::native::BinaryOpListAlphaFunctor<float, 2, 2, 0>", "4"}, "BinaryOpListAlphaFunctor"},
+			[]string{"at::native::TensorListMetadata<3>", "at::native::BinaryOpListAlphaFunctor<float, 2, 2, 0>", "4"},
+			"BinaryOpListAlphaFunctor"},
 	} {
 		n := classify.Parse(name)
 		if diff := cmp.Diff(want, parts{n.Namespaces, n.Function, n.TemplateArgs, n.Operation}); diff != "" {

@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// alignment and generation read what CUTLASS and cuBLAS write into the names of products: "…_tn_align1>", "cutlass_75_…", "volta_…".
+// alignment and generation read what CUTLASS and cuBLAS write into the names of products: "…_tn_align1>",
+// "cutlass_75_…", "volta_…".
 var (
 	alignment  = regexp.MustCompile(`_align(\d+)\b`)
 	generation = regexp.MustCompile(`\bcutlass_(\d\d)_|\b(volta|turing)_[a-z0-9]+gemm`)
 )
 
-// Align is how many elements of its operands a product of this name loads at once, 0 where the name does not tell: 8 elements of 16
-// bits are one load of 16 bytes, 1 is for sizes that nothing divides.
+// Align is how many elements of its operands a product of this name loads at once, 0 where the name does not tell: 8
+// elements of 16 bits are one load of 16 bytes, 1 is for sizes that nothing divides.
 func Align(raw string) int {
 	m := alignment.FindStringSubmatch(raw)
 	if m == nil {
@@ -25,7 +26,8 @@ func Align(raw string) int {
 	return n
 }
 
-// BuiltFor is the compute capability that a product of this name was written for, such as 75; 0 where the name does not tell.
+// BuiltFor is the compute capability that a product of this name was written for, such as 75; 0 where the name does
+// not tell.
 func BuiltFor(raw string) int {
 	switch m := generation.FindStringSubmatch(raw); {
 	case m == nil:

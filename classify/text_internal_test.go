@@ -46,7 +46,8 @@ func TestLetters(t *testing.T) {
 
 func TestFoldedSpace(t *testing.T) {
 	for s, want := range map[string]string{
-		"": "", "a": "a", "a b": "a b", " a": "a", "a ": "a", "a  b": "a b", "a\tb": "a b", "a\n": "a", " ": "", "\va\f\rb": "a b", "ab cd e": "ab cd e",
+		"": "", "a": "a", "a b": "a b", " a": "a", "a ": "a", "a  b": "a b", "a\tb": "a b", "a\n": "a", " ": "",
+		"\va\f\rb": "a b", "ab cd e": "ab cd e",
 	} {
 		if got := foldSpace(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
@@ -56,15 +57,19 @@ func TestFoldedSpace(t *testing.T) {
 
 func TestAddressesInNames(t *testing.T) {
 	for s, want := range map[string]string{
-		"0x123456": "0xADDR", "f 0x123456": "f 0xADDR", "0x12345": "0x12345", "0x1234567 g": "0xADDR g", "MT320x224x64": "MT320x224x64", "MT320x2240000": "MT320x2240000",
-		"0x123456g": "0x123456g", "_0x123456": "_0x123456", "0x123456-": "0xADDR-", "a-0xabcdefab-0x999999": "a-0xADDR-0xADDR", "0x": "0x", "0x123456,0x123456": "0xADDR,0xADDR", "00x123456": "00x123456", "10x123456": "10x123456",
+		"0x123456": "0xADDR", "f 0x123456": "f 0xADDR", "0x12345": "0x12345", "0x1234567 g": "0xADDR g",
+		"MT320x224x64": "MT320x224x64", "MT320x2240000": "MT320x2240000",
+		"0x123456g": "0x123456g", "_0x123456": "_0x123456", "0x123456-": "0xADDR-",
+		"a-0xabcdefab-0x999999": "a-0xADDR-0xADDR", "0x": "0x", "0x123456,0x123456": "0xADDR,0xADDR",
+		"00x123456": "00x123456", "10x123456": "10x123456",
 	} {
 		if got := replaceAddresses(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
 	for s, want := range map[string]string{
-		"void f<int>(int)": "void f<int>", "void f(int)": "void f(int)", "void f<int> (int)": "void f<int> (int)", "f<int>(int)": "f<int>(int)", "void (int)": "void (int)", "void f<int>": "void f<int>",
+		"void f<int>(int)": "void f<int>", "void f(int)": "void f(int)", "void f<int> (int)": "void f<int> (int)",
+		"f<int>(int)": "f<int>(int)", "void (int)": "void (int)", "void f<int>": "void f<int>",
 	} {
 		if got := Canonical(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
@@ -74,7 +79,8 @@ func TestAddressesInNames(t *testing.T) {
 
 func TestBrackets(t *testing.T) {
 	for s, want := range map[string]int{
-		"(a)": 2, "(a": 2, "((a))": 4, "<(>)": 4, "(a<b)": 4, "<a->b>": 5, "(operator<)": 10, "(operator<<)": 11, "(operator>)": 10, "[a]": 2, "{a}": 2, "[a)]": 3, "(a]": 3, "{[}]": 4, "<>": 1, "(<<)": 3, "<->": 3,
+		"(a)": 2, "(a": 2, "((a))": 4, "<(>)": 4, "(a<b)": 4, "<a->b>": 5, "(operator<)": 10, "(operator<<)": 11,
+		"(operator>)": 10, "[a]": 2, "{a}": 2, "[a)]": 3, "(a]": 3, "{[}]": 4, "<>": 1, "(<<)": 3, "<->": 3,
 	} {
 		if got := closing(s, 0); got != want {
 			t.Errorf("%s closes at %d, want %d", s, got, want)
@@ -91,13 +97,16 @@ func TestBrackets(t *testing.T) {
 	if maxDepth != 256 {
 		t.Errorf("brackets are read to a depth of %d, want 256", maxDepth)
 	}
-	for s, want := range map[string]bool{"operator": true, "operator ": true, "a::operator": true, "my_operator": false, "xoperator": false, "operators": false, "": false} {
+	for s, want := range map[string]bool{"operator": true, "operator ": true, "a::operator": true, "my_operator": false,
+		"xoperator": false, "operators": false, "": false} {
 		if got := endsWithOperator(s); got != want {
 			t.Errorf("%q ends with operator: %v, want %v", s, got, want)
 		}
 	}
 	for s, want := range map[string]bool{
-		"": false, "::g": true, " g": true, " _g": true, "g": false, " ": false, " const": false, " const::g": true, " constant": true, " noexcept": false, " volatile::g": true, " <": false, " [clone]": false, " const_g": true, " 0": true,
+		"": false, "::g": true, " g": true, " _g": true, "g": false, " ": false, " const": false, " const::g": true,
+		" constant": true, " noexcept": false, " volatile::g": true, " <": false, " [clone]": false, " const_g": true,
+		" 0": true,
 	} {
 		if got := nameGoesOn(s, 0); got != want {
 			t.Errorf("%q goes on: %v, want %v", s, got, want)
@@ -173,7 +182,8 @@ func TestNamesThatGrow(t *testing.T) {
 
 // TestLambdas: what stands in a lambda is named after the function around it.
 func TestLambdas(t *testing.T) {
-	for s, want := range map[string]string{"f::{lambda()#1}": "f", "a::f::{lambda()#1}": "f", "a::f::{lambda()#1}::operator()": "f", "{lambda()#1}": "{lambda()#1}"} {
+	for s, want := range map[string]string{"f::{lambda()#1}": "f", "a::f::{lambda()#1}": "f",
+		"a::f::{lambda()#1}::operator()": "f", "{lambda()#1}": "{lambda()#1}"} {
 		if n := Parse(s); n.Function != want {
 			t.Errorf("%s: function %s, want %s", s, n.Function, want)
 		}
@@ -181,7 +191,8 @@ func TestLambdas(t *testing.T) {
 }
 
 func TestParameterTypes(t *testing.T) {
-	for s, want := range map[string]string{"f(int, a<b, c>)": "int|a<b, c>", "(int)": "int", "f()": "", "f": "", "f(int": "int"} {
+	for s, want := range map[string]string{"f(int, a<b, c>)": "int|a<b, c>", "(int)": "int", "f()": "", "f": "",
+		"f(int": "int"} {
 		if n := Parse(s); strings.Join(n.ArgTypes, "|") != want || n.hasArgs != strings.Contains(s, "(") {
 			t.Errorf("%s: %q, has a list: %v", s, n.ArgTypes, n.hasArgs)
 		}
@@ -190,15 +201,19 @@ func TestParameterTypes(t *testing.T) {
 
 func TestSplitNames(t *testing.T) {
 	for s, want := range map[string]string{
-		"": "", " ": "", "a": "a", "a,b": "a|b", "a , b": "a|b", "f<a,b>,c": "f<a,b>|c", "a,": "a|", ",a": "|a", "a,b,c,d": "a|b|c",
+		"": "", " ": "", "a": "a", "a,b": "a|b", "a , b": "a|b", "f<a,b>,c": "f<a,b>|c", "a,": "a|", ",a": "|a",
+		"a,b,c,d": "a|b|c",
 	} {
 		if got := strings.Join(splitTop(s, ',', 3), "|"); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
 	for s, want := range map[string]string{
-		"f": "f[]", "a::f": "a[] f[]", "a::b<c,d>::f<e>": "a[] b[c,d] f[e]", "<unnamed>::f": "<unnamed>[] f[]", "a::<unnamed>::f": "a[] <unnamed>[] f[]", "(anonymous namespace)::f": "(anonymous namespace)[] f[]",
-		"f<a": "f[a]", "f<a::b>": "f[a::b]", "a:b": "a:b[]", "a:": "a:[]", "::f": "f[]", "a::": "a[]", "f<a><b>": "f[a]", "f<<a>": "f[<a>]", "a::f<>": "a[] f[]", "f<a>g": "f[a]", "<a>": "[a]", "<a><b>": "[a]", "<a>b": "[a]", "a<b>::c": "a[b] c[]", "a::::b": "a[] b[]", "x::y::z": "x[] y[] z[]",
+		"f": "f[]", "a::f": "a[] f[]", "a::b<c,d>::f<e>": "a[] b[c,d] f[e]", "<unnamed>::f": "<unnamed>[] f[]",
+		"a::<unnamed>::f": "a[] <unnamed>[] f[]", "(anonymous namespace)::f": "(anonymous namespace)[] f[]",
+		"f<a": "f[a]", "f<a::b>": "f[a::b]", "a:b": "a:b[]", "a:": "a:[]", "::f": "f[]", "a::": "a[]",
+		"f<a><b>": "f[a]", "f<<a>": "f[<a>]", "a::f<>": "a[] f[]", "f<a>g": "f[a]", "<a>": "[a]", "<a><b>": "[a]",
+		"<a>b": "[a]", "a<b>::c": "a[b] c[]", "a::::b": "a[] b[]", "x::y::z": "x[] y[] z[]",
 	} {
 		var got []string
 		for _, c := range splitQualified(nil, s) {
@@ -212,25 +227,30 @@ func TestSplitNames(t *testing.T) {
 
 func TestMangledParts(t *testing.T) {
 	for s, want := range map[string]string{
-		"3foo": "foo 4 true", "3foobar": "foo 4 true", "9foo": "foo 4 true", "0foo": " 0 false", "3": " 0 false", "foo": " 0 false", "12abcdefghijklm": "abcdefghijkl 14 true", "1a2b": "a 2 true",
+		"3foo": "foo 4 true", "3foobar": "foo 4 true", "9foo": "foo 4 true", "0foo": " 0 false", "3": " 0 false",
+		"foo": " 0 false", "12abcdefghijklm": "abcdefghijkl 14 true", "1a2b": "a 2 true",
 	} {
 		id, next, ok := sourceName(s, 0)
 		if got := fmt.Sprint(id, " ", next, " ", ok); got != want {
 			t.Errorf("%s: %s, want %s", s, got, want)
 		}
 	}
-	for s, want := range map[string]int{"Li64E": 5, "Lb1E": 4, "Lin64E": 6, "Li64": 0, "L": 0, "LE": 0, "LI6E": 0, "LiE": 3, "Li6x": 0, "LzE": 3, "LaE": 3, "Li": 0, "Lin": 0} {
+	for s, want := range map[string]int{"Li64E": 5, "Lb1E": 4, "Lin64E": 6, "Li64": 0, "L": 0, "LE": 0, "LI6E": 0,
+		"LiE": 3, "Li6x": 0, "LzE": 3, "LaE": 3, "Li": 0, "Lin": 0} {
 		if got := literalEnd(s, 0); got != want {
 			t.Errorf("%s ends at %d, want %d", s, got, want)
 		}
 	}
 	for s, want := range map[string]string{
-		"_ZN2at6native3fooILi4E3bar": "foo at,native bar", "_Z3fooILi12E3bari": "foo  bar", "_ZN12_GLOBAL__N_13fooIi": "foo  ", "_ZNK2at3fooI": "foo at ", "_ZNSt3fooI": "foo std ", "_ZL3fooI3bar": "foo  bar", "_Z": "_Z  ", "_ZN": "_ZN  ",
+		"_ZN2at6native3fooILi4E3bar": "foo at,native bar", "_Z3fooILi12E3bari": "foo  bar",
+		"_ZN12_GLOBAL__N_13fooIi": "foo  ", "_ZNK2at3fooI": "foo at ", "_ZNSt3fooI": "foo std ",
+		"_ZL3fooI3bar": "foo  bar", "_Z": "_Z  ", "_ZN": "_ZN  ",
 		"_ZN2at18elementwise_kernelI2at6native3add": "elementwise_kernel at at,native,add",
 	} {
 		var n Name
 		n.readMangled(s)
-		if got := n.Function + " " + strings.Join(n.Namespaces, ",") + " " + strings.Join(n.TemplateArgs, ","); got != want {
+		if got := n.Function + " " + strings.Join(n.Namespaces, ",") + " " +
+			strings.Join(n.TemplateArgs, ","); got != want {
 			t.Errorf("%s: %q, want %q", s, got, want)
 		}
 	}
@@ -256,7 +276,9 @@ func TestMangledParts(t *testing.T) {
 
 func TestWordsOfNames(t *testing.T) {
 	for s, want := range map[string]string{
-		"fooBar": ".foo_bar", "RMSNorm": ".rms_norm", "sm100Bar": ".sm100_bar", "ABC": ".abc", "A": ".a", "a_b": ".a_b", "_a": ".a", "a__b": ".a_b", "": "", "__": "", "aB": ".a_b", "ABc": ".a_bc", "x.y": ".x_y", "aBC": ".a_bc", "AB_C": ".ab_c",
+		"fooBar": ".foo_bar", "RMSNorm": ".rms_norm", "sm100Bar": ".sm100_bar", "ABC": ".abc", "A": ".a", "a_b": ".a_b",
+		"_a": ".a", "a__b": ".a_b", "": "", "__": "", "aB": ".a_b", "ABc": ".a_bc", "x.y": ".x_y", "aBC": ".a_bc",
+		"AB_C": ".ab_c",
 	} {
 		if got := string(wordmatch.Append(nil, s)); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
@@ -269,9 +291,13 @@ func TestWordsOfNames(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"topk", ".top_k", true}, {"top_k", ".topk", true}, {"rope", ".property", false}, {"*rope*", ".property", true}, {"*perty", ".property", true}, {"prop*", ".property", true}, {"prop", ".property", false},
-		{"*mha", ".gemm_half", false}, {"*m_ha*", ".gemm_half", true}, {"a", ".a", true}, {"a", "", false}, {"", ".a", false}, {"ab", ".a.b", false}, {"*_b", ".ab", false}, {"*_b", ".a_b", true}, {"b", ".a_b", true}, {"b", ".a_c", false},
-		{"b_*", ".bc", false}, {"b_*", ".b_c", true}, {"kk", ".k_kk", true}, {"abc", ".ab", false}, {"A", ".a", true}, {"Z", ".z", true}, {"b", ".a.b.c", true}, {"a", ".b.a_c", true}, {" a ", ".a", true},
+		{"topk", ".top_k", true}, {"top_k", ".topk", true}, {"rope", ".property", false}, {"*rope*", ".property", true},
+		{"*perty", ".property", true}, {"prop*", ".property", true}, {"prop", ".property", false},
+		{"*mha", ".gemm_half", false}, {"*m_ha*", ".gemm_half", true}, {"a", ".a", true}, {"a", "", false},
+		{"", ".a", false}, {"ab", ".a.b", false}, {"*_b", ".ab", false}, {"*_b", ".a_b", true}, {"b", ".a_b", true},
+		{"b", ".a_c", false},
+		{"b_*", ".bc", false}, {"b_*", ".b_c", true}, {"kk", ".k_kk", true}, {"abc", ".ab", false}, {"A", ".a", true},
+		{"Z", ".z", true}, {"b", ".a.b.c", true}, {"a", ".b.a_c", true}, {" a ", ".a", true},
 	} {
 		if got := wordmatch.CompileAll([]string{c.pattern}).In(c.text); got != c.want {
 			t.Errorf("%s in %s: %v, want %v", c.pattern, c.text, got, c.want)
@@ -287,12 +313,14 @@ func TestWordsOfNames(t *testing.T) {
 	if wordmatch.PairsOf("ab")&^wordmatch.PairsOf("cab") != 0 || wordmatch.PairsOf("ab") == wordmatch.PairsOf("ba") {
 		t.Error("pairs of a part are pairs of the whole, in order")
 	}
-	for s, want := range map[string]string{".gemm_bf16_x": ".gemm_x", ".bf16.gemm": "..gemm", ".gemm_bf16xbf16xmxfp4": ".gemm", ".a_b": ".a_b", "": "", ".x": ".x", ".m": ".m"} {
+	for s, want := range map[string]string{".gemm_bf16_x": ".gemm_x", ".bf16.gemm": "..gemm",
+		".gemm_bf16xbf16xmxfp4": ".gemm", ".a_b": ".a_b", "": "", ".x": ".x", ".m": ".m"} {
 		if got := withoutDTypes(s); got != want {
 			t.Errorf("%s: %s, want %s", s, got, want)
 		}
 	}
-	for w, want := range map[string]bool{"bf16": true, "bf16xfp8": true, "mxfp4": true, "x": false, "m": false, "": false, "abc": false, "bf16xabc": false} {
+	for w, want := range map[string]bool{"bf16": true, "bf16xfp8": true, "mxfp4": true, "x": false, "m": false,
+		"": false, "abc": false, "bf16xabc": false} {
 		if got := isDTypeWord(w); got != want {
 			t.Errorf("%q is a type: %v, want %v", w, got, want)
 		}
@@ -331,7 +359,8 @@ func TestWhatGenericKernelsRun(t *testing.T) {
 			t.Errorf("%s of %q: %q in %q, want %q in %q", c.fn, c.args, op, scope, c.want, c.scope)
 		}
 	}
-	for a, want := range map[string]bool{"": true, "4": true, "-1": true, "(int)4": true, "(anonymous namespace)::f": false, "float": true, "c10::Half": true, "f": false, "9u": true} {
+	for a, want := range map[string]bool{"": true, "4": true, "-1": true, "(int)4": true,
+		"(anonymous namespace)::f": false, "float": true, "c10::Half": true, "f": false, "9u": true} {
 		if got := isPlainArgument(a); got != want {
 			t.Errorf("%q is plain: %v, want %v", a, got, want)
 		}
@@ -344,7 +373,8 @@ func TestWhatGenericKernelsRun(t *testing.T) {
 }
 
 func TestRowsOfNorms(t *testing.T) {
-	for args, want := range map[string]int{"256;16": 4096, "256": 0, "": 0, "float;256;16;8": 4096, "0;256;16": 4096, "256ul;16u": 4096, "-1;2;3": 6, "1;1": 1, "a;b": 0} {
+	for args, want := range map[string]int{"256;16": 4096, "256": 0, "": 0, "float;256;16;8": 4096, "0;256;16": 4096,
+		"256ul;16u": 4096, "-1;2;3": 6, "1;1": 1, "a;b": 0} {
 		if got := aiterRow(&Name{TemplateArgs: strings.Split(args, ";")}); got != want {
 			t.Errorf("%s: %d, want %d", args, got, want)
 		}
@@ -363,8 +393,11 @@ func TestBaseNames(t *testing.T) {
 		role Role
 		want string
 	}{
-		{"gemm_128", RoleProduct, "gemm_"}, {"abc4", RoleProduct, "abc4"}, {"abcd4", RoleProduct, "abcd"}, {"abcd<4>", RoleProduct, "abcd"}, {"abcd:", RoleProduct, "abcd:"}, {"abcd/", RoleProduct, "abcd/"}, {"abcd0", RoleProduct, "abcd"}, {"abcd9", RoleProduct, "abcd"},
-		{"void f(int)", RoleNorm, "f"}, {"(a)", RoleNorm, "(a)"}, {"f(a(b))", RoleNorm, "f"}, {"f(a)g", RoleNorm, "f(a)g"}, {"f(a)(b)", RoleNorm, "f(a)"}, {"f)", RoleNorm, "f)"}, {"g(a", RoleNorm, "g(a"},
+		{"gemm_128", RoleProduct, "gemm_"}, {"abc4", RoleProduct, "abc4"}, {"abcd4", RoleProduct, "abcd"},
+		{"abcd<4>", RoleProduct, "abcd"}, {"abcd:", RoleProduct, "abcd:"}, {"abcd/", RoleProduct, "abcd/"},
+		{"abcd0", RoleProduct, "abcd"}, {"abcd9", RoleProduct, "abcd"},
+		{"void f(int)", RoleNorm, "f"}, {"(a)", RoleNorm, "(a)"}, {"f(a(b))", RoleNorm, "f"},
+		{"f(a)g", RoleNorm, "f(a)g"}, {"f(a)(b)", RoleNorm, "f(a)"}, {"f)", RoleNorm, "f)"}, {"g(a", RoleNorm, "g(a"},
 	} {
 		if got := baseName(c.name, c.role); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -390,7 +423,9 @@ func TestLabelsOfLongNames(t *testing.T) {
 		t.Errorf("%+v", labels)
 	}
 	for fn, want := range map[string]string{
-		"Cijk_Alik_Bljk_BBS_BH_MT128x256x32_MI": "Cijk_Alik_Bljk_BBS_MT128x256x32", "Cijk_Alik_Bljk_BBS_MT1": "Cijk_Alik_Bljk_BBS_MT1", "Cijk_Alik_Bljk_MT128_x": "", "Cijk_Alik_Bljk_BBS_MTx": "", "Cijk_Alik_Bljk_BBS_MT": "",
+		"Cijk_Alik_Bljk_BBS_BH_MT128x256x32_MI": "Cijk_Alik_Bljk_BBS_MT128x256x32",
+		"Cijk_Alik_Bljk_BBS_MT1":                "Cijk_Alik_Bljk_BBS_MT1", "Cijk_Alik_Bljk_MT128_x": "",
+		"Cijk_Alik_Bljk_BBS_MTx": "", "Cijk_Alik_Bljk_BBS_MT": "",
 	} {
 		if got, ok := tensileLabel(fn); got != want || ok != (want != "") {
 			t.Errorf("%s: %q, want %q", fn, got, want)
@@ -410,7 +445,8 @@ func TestLabelsOfLongNames(t *testing.T) {
 	if got := fmt.Sprint(of["a"], ", ", of["b"], ", ", of["c"], ", ", of["d"]); got != "x #2, x #3, x #1, y" {
 		t.Errorf("labels %s", got)
 	}
-	if got := Labels([]string{"a::f", "b::f", "f<1>", "f<2>", "f<2>"}); !slices.Equal(got, []string{"f<a>", "f<b>", "f<1>", "f<2>", "f<2>"}) {
+	if got := Labels([]string{"a::f", "b::f", "f<1>", "f<2>", "f<2>"}); !slices.Equal(got,
+		[]string{"f<a>", "f<b>", "f<1>", "f<2>", "f<2>"}) {
 		t.Errorf("%q", got)
 	}
 	if got := Labels([]string{"a::f", "b::f"}); !slices.Equal(got, []string{"a::f", "b::f"}) {
@@ -419,23 +455,28 @@ func TestLabelsOfLongNames(t *testing.T) {
 }
 
 func TestTypesOfGeneratedNames(t *testing.T) {
-	for fn, want := range map[string]string{"Cijk_Alik_Bljk_BBS_BH": "bf16", "Cijk_Alik_Bljk_F8BS": "fp8", "Cijk_Alik_Bljk_HHS": "fp16", "Cijk_Alik": "", "Cijk_Alik_Bljk_Q": "", "Cijk_Alik_Bljk_DB": "fp64"} {
+	for fn, want := range map[string]string{"Cijk_Alik_Bljk_BBS_BH": "bf16", "Cijk_Alik_Bljk_F8BS": "fp8",
+		"Cijk_Alik_Bljk_HHS": "fp16", "Cijk_Alik": "", "Cijk_Alik_Bljk_Q": "", "Cijk_Alik_Bljk_DB": "fp64"} {
 		if got := tensileDType(fn); got != want {
 			t.Errorf("%s: %q, want %q", fn, got, want)
 		}
 	}
-	for fn, want := range map[string]string{"nvjet_tst_128": "bf16", "nvjet_sm103_hsh": "fp16", "nvjet_qqtst": "fp8", "nvjet_sss": "fp32", "nvjet_ddd": "fp64", "nvjet_": "", "nvjet_x": "", "nvjet_sm90": ""} {
+	for fn, want := range map[string]string{"nvjet_tst_128": "bf16", "nvjet_sm103_hsh": "fp16", "nvjet_qqtst": "fp8",
+		"nvjet_sss": "fp32", "nvjet_ddd": "fp64", "nvjet_": "", "nvjet_x": "", "nvjet_sm90": ""} {
 		if got := nvjetDType(fn); got != want {
 			t.Errorf("%s: %q, want %q", fn, got, want)
 		}
 	}
-	for args, want := range map[string]string{"__nv_bfloat16;signed char": "int8", "float": "fp32", "(vllm::Fp8KVCacheDataType)0;float": "fp32", "": "", strings.Repeat("a", 253) + "fp8": "fp8", strings.Repeat("a", 254) + "fp8": ""} {
+	for args, want := range map[string]string{"__nv_bfloat16;signed char": "int8", "float": "fp32",
+		"(vllm::Fp8KVCacheDataType)0;float": "fp32", "": "", strings.Repeat("a", 253) + "fp8": "fp8",
+		strings.Repeat("a", 254) + "fp8": ""} {
 		n := Name{Function: "k", TemplateArgs: strings.Split(args, ";")}
 		if got := n.dType(); got != want {
 			t.Errorf("%.20s: %q, want %q", args, got, want)
 		}
 	}
-	for f, want := range map[string]bool{"bmm_Bfloat16": true, "gemm_E4m3": true, "bmm_": false, "gemm_bf16": false, "gemm_Zebra": false, "x_E4m3": false} {
+	for f, want := range map[string]bool{"bmm_Bfloat16": true, "gemm_E4m3": true, "bmm_": false, "gemm_bf16": false,
+		"gemm_Zebra": false, "x_E4m3": false} {
 		if got := isTRTLLMGen(f); got != want {
 			t.Errorf("%s is generated: %v, want %v", f, got, want)
 		}
@@ -466,7 +507,8 @@ func TestRulesFileSize(t *testing.T) {
 		}
 	}
 	for version, want := range map[int]bool{0: false, 1: true, 2: false} {
-		if _, err := LoadRules(strings.NewReader(fmt.Sprintf(`{"version": %d, "rules": []}`, version))); (err == nil) != want {
+		if _, err := LoadRules(strings.NewReader(fmt.Sprintf(`{"version": %d, "rules": []}`,
+			version))); (err == nil) != want {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}
@@ -475,7 +517,8 @@ func TestRulesFileSize(t *testing.T) {
 // TestWrapperRulesNeedAnOperation: a rule on a generic kernel holds where the name shows what it runs.
 func TestWrapperRulesNeedAnOperation(t *testing.T) {
 	c := compileRule(&Rule{ID: "x", Category: CategoryOther, When: Pattern{Wrapper: []string{"elementwise*"}}})
-	for name, want := range map[string]bool{"elementwise_kernel<4, AddFunctor>(int)": true, "elementwise_kernel<4, float>(int)": false, "other_kernel<4, AddFunctor>(int)": false} {
+	for name, want := range map[string]bool{"elementwise_kernel<4, AddFunctor>(int)": true,
+		"elementwise_kernel<4, float>(int)": false, "other_kernel<4, AddFunctor>(int)": false} {
 		n := Parse(name)
 		s := newSubject(&n)
 		if got := c.matches(&s); got != want {

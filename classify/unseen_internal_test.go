@@ -70,8 +70,9 @@ func projectOf(source string) string {
 	return strings.ToLower(strings.TrimSuffix(name, ".cpp"))
 }
 
-// withoutLibrary are the default rules without those of a library and without the words that decide about names of that library only: of every word
-// of a rule it is counted of which projects the names are that the rule decides and the word is in.
+// withoutLibrary are the default rules without those of a library and without the words that decide about names of
+// that library only: of every word of a rule it is counted of which projects the names are that the rule decides and
+// the word is in.
 func withoutLibrary(project string, owners map[wordOf3]map[string]bool) *Ruleset {
 	var rules []Rule
 	for _, r := range Default().rules {
@@ -88,8 +89,10 @@ func withoutLibrary(project string, owners map[wordOf3]map[string]bool) *Ruleset
 			return out
 		}
 		w := &r.When
-		w.Function, w.Prefix, w.Exact, w.Scope, w.Name, w.Args, w.Family, w.Wrapper = own(w.Function), own(w.Prefix), own(w.Exact), own(w.Scope), own(w.Name), own(w.Args), own(w.Family), own(w.Wrapper)
-		for _, list := range []*[]string{&w.Function, &w.Prefix, &w.Exact, &w.Scope, &w.Name, &w.Args, &w.Family, &w.Wrapper} {
+		w.Function, w.Prefix, w.Exact, w.Scope, w.Name, w.Args, w.Family, w.Wrapper = own(w.Function), own(w.Prefix),
+			own(w.Exact), own(w.Scope), own(w.Name), own(w.Args), own(w.Family), own(w.Wrapper)
+		for _, list := range []*[]string{&w.Function, &w.Prefix, &w.Exact, &w.Scope, &w.Name, &w.Args, &w.Family,
+			&w.Wrapper} {
 			if len(*list) == 0 {
 				*list = nil
 			}
@@ -147,8 +150,9 @@ func wordOwners(names []labelled) map[wordOf3]map[string]bool {
 	return out
 }
 
-// TestNamesOfUnseenLibraries: the rules and the words that were written for one library are taken away, and its names judged by the rest, for one library
-// after the other. Both figures are logged. Of the names few may be wrong and sure.
+// TestNamesOfUnseenLibraries: the rules and the words that were written for one library are taken away, and its names
+// judged by the rest, for one library after the other. Both figures are logged. Of the names few may be wrong and
+// sure.
 func TestNamesOfUnseenLibraries(t *testing.T) {
 	names := labelledNames(t)
 	owners := wordOwners(names)
@@ -175,7 +179,8 @@ func TestNamesOfUnseenLibraries(t *testing.T) {
 			to.sure++
 			if !ok {
 				to.sureWrong++
-				wrong = append(wrong, fmt.Sprintf("%s by %s, it is %s (%s): %.100s", v.category, v.rule, strings.Join(l.accepted, "|"), l.project, l.name))
+				wrong = append(wrong, fmt.Sprintf("%s by %s, it is %s (%s): %.100s", v.category, v.rule,
+					strings.Join(l.accepted, "|"), l.project, l.name))
 			}
 		}
 	}
@@ -199,17 +204,20 @@ func TestNamesOfUnseenLibraries(t *testing.T) {
 			}
 		}
 		if a.n >= 10 {
-			t.Logf("%-26s %4d names: %5.1f%% as it is, %5.1f%% without its own rules", project, a.n, 100*float64(a.right)/float64(a.n), 100*float64(b.right)/float64(b.n))
+			t.Logf("%-26s %4d names: %5.1f%% as it is, %5.1f%% without its own rules", project, a.n,
+				100*float64(a.right)/float64(a.n), 100*float64(b.right)/float64(b.n))
 		}
 		for to, from := range map[*tally]*tally{&seen: &a, &unseen: &b} {
-			to.n, to.right, to.sure, to.sureWrong, to.us, to.rightUS = to.n+from.n, to.right+from.right, to.sure+from.sure, to.sureWrong+from.sureWrong, to.us+from.us, to.rightUS+from.rightUS
+			to.n, to.right, to.sure, to.sureWrong, to.us, to.rightUS = to.n+from.n, to.right+from.right,
+				to.sure+from.sure, to.sureWrong+from.sureWrong, to.us+from.us, to.rightUS+from.rightUS
 		}
 	}
 	for _, c := range []struct {
 		what string
 		tally
 	}{{"as they are", seen}, {"without the rules of each name's own library", unseen}} {
-		t.Logf("%s: %.1f%% of %d names, %.2f%% of GPU time; %d told with 0.9 or more, %d of them wrong (%.2f%% of all)", c.what, 100*float64(c.right)/float64(c.n), c.n,
+		t.Logf("%s: %.1f%% of %d names, %.2f%% of GPU time; %d told with 0.9 or more, %d of them wrong (%.2f%% of all)",
+			c.what, 100*float64(c.right)/float64(c.n), c.n,
 			100*c.rightUS/c.us, c.sure, c.sureWrong, 100*float64(c.sureWrong)/float64(c.n))
 	}
 	for _, band := range slices.Sorted(maps.Keys(bands)) {
@@ -223,6 +231,7 @@ func TestNamesOfUnseenLibraries(t *testing.T) {
 		t.Errorf("%d of %d names are sure and wrong", seen.sureWrong, seen.n)
 	}
 	if unseen.sureWrong*100 >= unseen.n {
-		t.Errorf("%d of %d names of unseen libraries are sure and wrong, want less than 1%%", unseen.sureWrong, unseen.n)
+		t.Errorf("%d of %d names of unseen libraries are sure and wrong, want less than 1%%", unseen.sureWrong,
+			unseen.n)
 	}
 }

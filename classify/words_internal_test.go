@@ -11,7 +11,8 @@ func TestWordsOfClosedSets(t *testing.T) {
 	readsBack(t, Roles(), func(r Role) *Role { return &r })
 	readsBack(t, Collectives(), func(c Collective) *Collective { return &c })
 	if len(Roles()) != int(numRoles) || len(Collectives()) != int(numCollectives) {
-		t.Errorf("%d roles and %d kinds of exchange are listed, want %d and %d", len(Roles()), len(Collectives()), numRoles, numCollectives)
+		t.Errorf("%d roles and %d kinds of exchange are listed, want %d and %d", len(Roles()), len(Collectives()),
+			numRoles, numCollectives)
 	}
 	if Role(numRoles).String() != "invalid" || WorkCompute.String() != "compute" {
 		t.Errorf("%q and %q", Role(numRoles), WorkCompute)

@@ -51,7 +51,8 @@ type stepAccount struct {
 
 // stepAccount is the account of a step, or of the window, that begins with its busy time.
 func (a *account) stepAccount(step *steps.Step, s interval.Span) stepAccount {
-	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s), busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
+	return stepAccount{step, s, timeSum{wall: s.Len() - interval.Covered(a.pauses, s),
+		busy: interval.Covered(a.d.busy, s), kernels: interval.Covered(a.d.kernels, s)}}
 }
 
 // sumOf adds steps up.
@@ -63,7 +64,8 @@ func sumOf(steps []stepAccount) (sum timeSum) {
 			sum.idle[c] += ns
 		}
 		for k, p := range s.paths {
-			sum.paths[k] = pathSum{sum.paths[k].kernels + p.kernels, sum.paths[k].time + p.time, sum.paths[k].exposed + p.exposed}
+			sum.paths[k] = pathSum{sum.paths[k].kernels + p.kernels, sum.paths[k].time + p.time,
+				sum.paths[k].exposed + p.exposed}
 		}
 	}
 	return sum
@@ -114,7 +116,8 @@ type gapAccount struct {
 
 // newAccount accounts for the time of a device. The error is ctx's.
 func (l *ledger) newAccount(ctx context.Context, d *deviceWork, topGaps int) (*account, error) {
-	a := &account{l: l, d: d, pauses: pausesOf(d.layers), names: map[nameKey]*nameSum{}, drains: map[trace.NameID]*nameSum{}}
+	a := &account{l: l, d: d, pauses: pausesOf(d.layers), names: map[nameKey]*nameSum{},
+		drains: map[trace.NameID]*nameSum{}}
 	a.findSteps()
 	a.findTop(topGaps)
 	a.measurePaths()
@@ -166,8 +169,8 @@ func (a *account) inStep(s *stepAccount, span interval.Span) int64 {
 	return part.Len() - interval.Covered(a.pauses, part)
 }
 
-// findTop picks the n longest gaps, in order of time: of equally long ones the first. Of twice as many it leaves n, so that asking
-// for all of them costs no more than sorting them.
+// findTop picks the n longest gaps, in order of time: of equally long ones the first. Of twice as many it leaves n,
+// so that asking for all of them costs no more than sorting them.
 func (a *account) findTop(n int) {
 	if n == 0 {
 		return
@@ -194,7 +197,8 @@ func (a *account) findTop(n int) {
 	cut()
 	slices.SortFunc(best, func(x, y interval.Span) int { return cmp.Compare(x.Start, y.Start) })
 	for _, g := range best {
-		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}, apis: map[trace.NameID]int64{}, ranges: map[trace.NameID]int64{}})
+		a.top = append(a.top, gapAccount{span: g, names: map[nameKey]*nameSum{}, apis: map[trace.NameID]int64{},
+			ranges: map[trace.NameID]int64{}})
 	}
 }
 

@@ -33,13 +33,16 @@ func (a *account) advice(v *Verdict, p *params) []Advice {
 		if n := f.Place.Name; n != "" {
 			largest = c.mostOf(names.Short(n, wideName))
 		}
-		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis, c.Cause.Info().Why, nanos(c.StepsNS), largest))
+		add(int64(f.Total), f.Advice, fmt.Sprintf("%s of the %s %s (%s)%s", percent(c.Share), v.Basis,
+			c.Cause.Info().Why, nanos(c.StepsNS), largest))
 	}
 	for _, d := range r.Drains {
 		if r.loads() {
 			break // what follows is the loader: see above
 		}
-		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect), fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", nanos(d.StepsNS), d.Name))
+		add(d.StepsNS, settings.Of(settings.OverlapSteps, dialect),
+			fmt.Sprintf("%s of host work follows %s, after it drained the queue between two steps", nanos(d.StepsNS),
+				d.Name))
 	}
 	slices.SortStableFunc(out, func(x, y Advice) int { return cmp.Compare(y.NS, x.NS) })
 	return append(out, a.recordAdvice(v)...)
@@ -95,8 +98,8 @@ func adviceOn(c finding.Cause, r *RankVerdict, dialect string) finding.Advice {
 	return c.Info().Advice
 }
 
-// launchSetting is what helps against exposed launches, in the stage that has most of them: graphs of that kind of step, or
-// wider ones where most of its kernel time is replayed already.
+// launchSetting is what helps against exposed launches, in the stage that has most of them: graphs of that kind of
+// step, or wider ones where most of its kernel time is replayed already.
 func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 	// byPath is the time of kernels from graphs, that of others, and what of launching those is exposed.
 	byPath := func(list []Path) (replayed, rest, exposed int64) {
@@ -135,7 +138,8 @@ var recordings = map[string]string{
 	"graph-kernels-hidden": wholeGraphs, "graph-launches-without-kernels": wholeGraphs,
 	"host-work-unnamed": "record again with annotations (record_function) or with_stack=True, to name the host code",
 	"python-tracing":    "record once more without Python stacks to measure the real cost; take the names from this recording",
-	"one-long-gap":      moreSteps, "window-is-not-steady": moreSteps, "few-kernels": moreSteps, "few-steps": moreSteps, "no-steps": moreSteps, "graph-capture": moreSteps,
+	"one-long-gap":      moreSteps, "window-is-not-steady": moreSteps, "few-kernels": moreSteps, "few-steps": moreSteps,
+	"no-steps": moreSteps, "graph-capture": moreSteps,
 }
 
 // recordAdvice says what to record to be surer.
@@ -159,7 +163,8 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
 			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
-		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save", Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
+		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save",
+			Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
 	}
 	return out
 }

@@ -11,18 +11,24 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// TestAdviceOnLaunchesFitsTheSteps: the stage with most exposed launches decides, and whether its kernels are replayed already.
+// TestAdviceOnLaunchesFitsTheSteps: the stage with most exposed launches decides, and whether its kernels are
+// replayed already.
 func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 	stage := func(s layer.Stage, replayed, eager, exposed int64) StageVerdict {
-		return StageVerdict{Stage: s, Paths: []Path{{Path: "graph", TimeNS: replayed, ExposedNS: 99}, {Path: "eager", TimeNS: eager, ExposedNS: exposed}}}
+		return StageVerdict{Stage: s, Paths: []Path{{Path: "graph", TimeNS: replayed, ExposedNS: 99},
+			{Path: "eager", TimeNS: eager, ExposedNS: exposed}}}
 	}
 	for _, c := range []struct {
 		stages []StageVerdict
 		want   finding.Advice
 	}{
-		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 10), stage(layer.StagePrefill, 0, 100, 9)}, settings.CaptureGraphs["sglang"]},
-		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 9), stage(layer.StagePrefill, 0, 100, 10)}, settings.PrefillGraphs["sglang"]},
-		{[]StageVerdict{stage(layer.StagePrefill, 0, 100, 10), stage(layer.StageDecode, 0, 100, 10)}, settings.PrefillGraphs["sglang"]}, // the first of equals
+		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 10), stage(layer.StagePrefill, 0, 100, 9)},
+			settings.CaptureGraphs["sglang"]},
+		{[]StageVerdict{stage(layer.StageDecode, 0, 100, 9), stage(layer.StagePrefill, 0, 100, 10)},
+			settings.PrefillGraphs["sglang"]},
+		// the first of equals
+		{[]StageVerdict{stage(layer.StagePrefill, 0, 100, 10), stage(layer.StageDecode, 0, 100, 10)},
+			settings.PrefillGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 50, 50, 10)}, settings.CaptureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 49, 50, 10)}, settings.CaptureGraphs["sglang"]},
 		{[]StageVerdict{stage(layer.StageDecode, 51, 50, 10)}, settings.BesideGraph},
@@ -74,8 +80,10 @@ func TestLongestGaps(t *testing.T) {
 		n    int
 		want []int64 // the places of those that are kept
 	}{
-		{[]int64{30, 10, 20}, 2, []int64{0, 2}}, {[]int64{10, 30, 20}, 2, []int64{1, 2}}, {[]int64{30, 20, 10, 20}, 2, []int64{0, 1}}, {[]int64{10, 10, 10}, 2, []int64{0, 1}},
-		{[]int64{10, 20}, 5, []int64{0, 1}}, {[]int64{10, 20}, 0, nil}, {[]int64{10, 20}, 1, []int64{1}}, {nil, 3, nil}, {[]int64{40, 10, 20, 30}, 3, []int64{0, 2, 3}},
+		{[]int64{30, 10, 20}, 2, []int64{0, 2}}, {[]int64{10, 30, 20}, 2, []int64{1, 2}},
+		{[]int64{30, 20, 10, 20}, 2, []int64{0, 1}}, {[]int64{10, 10, 10}, 2, []int64{0, 1}},
+		{[]int64{10, 20}, 5, []int64{0, 1}}, {[]int64{10, 20}, 0, nil}, {[]int64{10, 20}, 1, []int64{1}}, {nil, 3, nil},
+		{[]int64{40, 10, 20, 30}, 3, []int64{0, 2, 3}},
 	} {
 		d, at := &deviceWork{}, int64(0)
 		place := map[int64]int64{}
@@ -104,7 +112,8 @@ func TestDoubtsAreWritten(t *testing.T) {
 		if err := v.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(b.String(), "Reasons to doubt it:"); got != want || strings.Count(b.String(), "  [, ] ") != n {
+		if got := strings.Contains(b.String(), "Reasons to doubt it:"); got != want ||
+			strings.Count(b.String(), "  [, ] ") != n {
 			t.Errorf("%d doubts: %v, want %v\n%s", n, got, want, b.String())
 		}
 	}
@@ -116,8 +125,10 @@ func TestKernelsAreNextWhereTheHostIsNot(t *testing.T) {
 		verdict    Answer
 		confidence finding.Band
 		want       bool
-	}{{No, finding.High, true}, {No, finding.Medium, true}, {No, finding.Low, false}, {Yes, finding.High, false}, {Inconclusive, finding.High, false}} {
-		got := (&account{}).recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1, Ranks: make([]RankVerdict, 1)})
+	}{{No, finding.High, true}, {No, finding.Medium, true}, {No, finding.Low, false}, {Yes, finding.High, false},
+		{Inconclusive, finding.High, false}} {
+		got := (&account{}).recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1,
+			Ranks: make([]RankVerdict, 1)})
 		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "look at the kernels instead"); is != c.want {
 			t.Errorf("%s with confidence %s: %+v, want %v", c.verdict, c.confidence, got, c.want)
 		}

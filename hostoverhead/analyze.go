@@ -29,12 +29,13 @@ const none = -1
 // worstPasses is how many passes are listed.
 const worstPasses = 5
 
-// Analyze says how much faster a run could be at most if the host cost nothing, from the traces of its ranks, one file
-// each or one with several GPUs. Clocks of files need not agree. It returns a [layer.ErrNoKernels] where no trace has kernels,
-// beside a Verdict that has its schema alone, and ctx's error when cancelled.
+// Analyze says how much faster a run could be at most if the host cost nothing, from the traces of its ranks, one
+// file each or one with several GPUs. Clocks of files need not agree. It returns a [layer.ErrNoKernels] where no
+// trace has kernels, beside a Verdict that has its schema alone, and ctx's error when cancelled.
 func Analyze(ctx context.Context, ranks []*layer.Analysis, o Options) (*Verdict, error) {
 	p := o.params()
-	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{}, Serving: []Doubt{}, Ranks: []RankVerdict{}}
+	v := &Verdict{Schema: schema, Threshold: p.MinShare, Deciding: none, Doubts: []Doubt{}, Next: []Advice{},
+		Serving: []Doubt{}, Ranks: []RankVerdict{}}
 	var accounts []*account
 	for i, a := range ranks {
 		w, list, err := accountsOf(ctx, a, &o, len(ranks) == 1)
@@ -165,10 +166,14 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 func (a *account) verdict(label string) *RankVerdict {
 	w, d, all := a.l.w, a.d, sumOf(a.steps)
 	busy, kernels := interval.Total(d.busy), interval.Total(d.kernels)
-	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count, Steps: a.found,
-		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy), Alone: ratio(kernels-d.compute, busy),
-		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(), Paths: all.paths.list(all.wall), Drains: a.drainList(),
-		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d), Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
+	r := &RankVerdict{Rank: label, Path: w.t.Meta().Path, Device: d.id, GPU: d.layers.GPU, Kernels: d.count,
+		Steps:    a.found,
+		WindowNS: d.window().Len(), BusyNS: busy, Exchange: ratio(d.exchange, busy),
+		Alone:    ratio(kernels-d.compute, busy),
+		Headroom: all.headroom(), Idle: a.idleCauses(all.wall), Transfers: a.transfers(all), Stages: a.stages(),
+		Paths: all.paths.list(all.wall), Drains: a.drainList(),
+		Passes: spread(a.steps), Worst: a.worst(), Gaps: a.gapClasses(), Top: a.topGaps(), Streams: w.streamGaps(d),
+		Coverage: w.coverage(d, a.l.p), Pattern: w.pattern(d)}
 	r.Verdict = a.l.p.answer(&r.Headroom)
 	for _, s := range r.Stages {
 		if s.Verdict == Yes && s.Steps >= a.l.p.MinStagePasses {
@@ -178,7 +183,8 @@ func (a *account) verdict(label string) *RankVerdict {
 	if r.DependsOn = a.crossCheck(a.l.p.answer(&r.Headroom)); r.DependsOn != "" {
 		r.Verdict = Inconclusive
 	}
-	r.Captures = len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture || a.record > 0 && 2*a.record > r.Headroom.HostNS
+	r.Captures = len(r.Stages) == 1 && r.Stages[0].Stage == layer.StageCapture || a.record > 0 &&
+		2*a.record > r.Headroom.HostNS
 	if r.Captures {
 		r.Verdict = Inconclusive
 	}
@@ -200,7 +206,8 @@ func (p *params) answer(h *Headroom) Answer {
 
 // headroom is what some time is made of.
 func (s *timeSum) headroom() Headroom {
-	h := Headroom{WallNS: s.wall, BusyNS: s.busy, IdleNS: s.idle.total(), HostNS: s.idle.host(), UnknownNS: s.idle.of(finding.UnknownGroup)}
+	h := Headroom{WallNS: s.wall, BusyNS: s.busy, IdleNS: s.idle.total(), HostNS: s.idle.host(),
+		UnknownNS: s.idle.of(finding.UnknownGroup)}
 	h.Share = ratio(h.HostNS, h.WallNS)
 	h.AtMost, h.WithUnknown = bound(h.WallNS, h.HostNS), bound(h.WallNS, h.HostNS+h.UnknownNS)
 	return h
@@ -228,7 +235,8 @@ func (a *account) listed(sums map[nameKey]*nameSum) []IdleName {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(x, y IdleName) int {
-		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause.String(), y.Cause.String()), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Cause.String(), y.Cause.String()),
+			cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
 	})
 	return out
 }
@@ -249,7 +257,8 @@ func (a *account) idleCauses(wall int64) []IdleCause {
 
 // transfers is the time in which only copies and sets run, nil for none.
 func (a *account) transfers(all timeSum) *IdleCause {
-	c := &IdleCause{Cause: finding.Transfer, Group: finding.Transfer.Group(), NS: interval.Total(a.d.busy) - interval.Total(a.d.kernels),
+	c := &IdleCause{Cause: finding.Transfer, Group: finding.Transfer.Group(),
+		NS:      interval.Total(a.d.busy) - interval.Total(a.d.kernels),
 		StepsNS: all.busy - all.kernels, Share: ratio(all.busy-all.kernels, all.wall)}
 	if c.NS == 0 {
 		return nil
@@ -281,14 +290,16 @@ func (a *account) stages() []StageVerdict {
 		sum := sumOf(of)
 		h := sum.headroom()
 		largest, _ := sum.idle.largest(true)
-		out = append(out, StageVerdict{Stage: st.Stage, Steps: len(of), Verdict: a.l.p.answer(&h), Headroom: h, Largest: largest, Passes: spread(of), Paths: sum.paths.list(sum.wall)})
+		out = append(out, StageVerdict{Stage: st.Stage, Steps: len(of), Verdict: a.l.p.answer(&h), Headroom: h,
+			Largest: largest, Passes: spread(of), Paths: sum.paths.list(sum.wall)})
 	}
 	return out
 }
 
 // stepsOf are the steps of some stages.
 func (a *account) stepsOf(stages ...layer.Stage) []stepAccount {
-	return slices.DeleteFunc(slices.Clone(a.steps), func(s stepAccount) bool { return s.step == nil || !slices.Contains(stages, s.step.Stage) })
+	return slices.DeleteFunc(slices.Clone(a.steps),
+		func(s stepAccount) bool { return s.step == nil || !slices.Contains(stages, s.step.Stage) })
 }
 
 // largest is the cause with most time, of all or of those that are the host's.
@@ -311,7 +322,8 @@ func (p *pathSums) list(wall int64) []Path {
 	out := []Path{}
 	for i, s := range p {
 		if s.kernels > 0 {
-			out = append(out, Path{Path: pathNames[i], Kernels: s.kernels, Share: ratio(int64(s.kernels), int64(all.kernels)), TimeNS: s.time,
+			out = append(out, Path{Path: pathNames[i], Kernels: s.kernels,
+				Share: ratio(int64(s.kernels), int64(all.kernels)), TimeNS: s.time,
 				TimeShare: ratio(s.time, all.time), ExposedNS: s.exposed, Exposed: ratio(s.exposed, wall)})
 		}
 	}
@@ -356,8 +368,10 @@ func (a *account) worst() []PassHeadroom {
 	for i := range a.steps {
 		s := &a.steps[i]
 		if largest, ns := s.idle.largest(true); s.step != nil && ns > 0 {
-			out = append(out, PassHeadroom{Pass: s.step.Index, Stage: s.step.Stage, StartNS: s.span.Start, EndNS: s.span.End,
-				VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)), Headroom: s.headroom(), Largest: largest, Paths: s.paths.list(s.wall)})
+			out = append(out, PassHeadroom{Pass: s.step.Index, Stage: s.step.Stage, StartNS: s.span.Start,
+				EndNS:    s.span.End,
+				VisStart: t.Raw(trace.Time(s.span.Start)), VisEnd: t.Raw(trace.Time(s.span.End)),
+				Headroom: s.headroom(), Largest: largest, Paths: s.paths.list(s.wall)})
 		}
 	}
 	slices.SortFunc(out, func(x, y PassHeadroom) int {

@@ -31,11 +31,12 @@ const (
 
 // Operation is what one step spends on one named thing.
 type Operation struct {
-	Kind         string  `json:"kind"`             // range, frame, kernel or api
-	Name         string  `json:"name"`             // numbers generalised to N
-	US           float64 `json:"us_per_step"`      // µs per step, divided by Ranks
-	CountPerStep float64 `json:"count_per_step"`   // occurrences per step, divided by Ranks
-	Source       string  `json:"source,omitempty"` // for frames: file and line of one of them, "a.py(12)"; for ranges: the frame around the first
+	Kind         string  `json:"kind"`           // range, frame, kernel or api
+	Name         string  `json:"name"`           // numbers generalised to N
+	US           float64 `json:"us_per_step"`    // µs per step, divided by Ranks
+	CountPerStep float64 `json:"count_per_step"` // occurrences per step, divided by Ranks
+	// for frames: file and line of one of them, "a.py(12)"; for ranges: the frame around the first
+	Source string `json:"source,omitempty"`
 
 	perStep []float64 // µs of each steady step, divided by Ranks
 	place   string    // name of the operation around it
@@ -43,14 +44,16 @@ type Operation struct {
 
 // Run is what the steps of one run are made of.
 type Run struct {
-	Label           string  `json:"label"`                   // name of the run
-	Iterations      int     `json:"iterations"`              // groups of all-reduces; steps when there is no all-reduce
-	CommonSize      int     `json:"common_size"`             // most frequent number of all-reduces per iteration, 0 without all-reduce
-	BenchIters      int     `json:"bench_iterations"`        // iterations of the benchmark phase
-	SteadySteps     int     `json:"steady_steps"`            // steps measured
-	WallUSPerStep   float64 `json:"wall_us_per_step"`        // from one step's start to the next one's
-	StepUS          float64 `json:"step_us"`                 // average duration of the step range
-	GapUS           float64 `json:"gap_us"`                  // median time between a step's end and the next one's start
+	Label      string `json:"label"`      // name of the run
+	Iterations int    `json:"iterations"` // groups of all-reduces; steps when there is no all-reduce
+	// most frequent number of all-reduces per iteration, 0 without all-reduce
+	CommonSize    int     `json:"common_size"`
+	BenchIters    int     `json:"bench_iterations"` // iterations of the benchmark phase
+	SteadySteps   int     `json:"steady_steps"`     // steps measured
+	WallUSPerStep float64 `json:"wall_us_per_step"` // from one step's start to the next one's
+	StepUS        float64 `json:"step_us"`          // average duration of the step range
+	// median time between a step's end and the next one's start
+	GapUS           float64 `json:"gap_us"`
 	RangeUSPerStep  float64 `json:"nvtx_us_per_step"`        // union of the operations' ranges, divided by Ranks
 	GPUUSPerStep    float64 `json:"gpu_us_per_step"`         // sum of kernel times, divided by Ranks
 	KernelsPerStep  float64 `json:"kernels_per_step"`        // divided by Ranks
@@ -92,7 +95,8 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is s
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &Run{Label: is.label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks, MaxGeneration: -1, Notes: []string{}}
+	r := &Run{Label: is.label, Iterations: b.iterations, CommonSize: b.common, BenchIters: b.bench, Ranks: o.Ranks,
+		MaxGeneration: -1, Notes: []string{}}
 	if r.Ranks <= 0 {
 		r.Ranks = w.ranks()
 	}
@@ -205,14 +209,16 @@ type recording struct {
 // lookEvery is after how many events a loop over a lane looks at its context: some milliseconds.
 const lookEvery = 1 << 12
 
-// events are those of a lane that are of the GPUs at hand, or of the threads that work for them, up to the end of the context.
+// events are those of a lane that are of the GPUs at hand, or of the threads that work for them, up to the end of the
+// context.
 func (w *recording) events(lane event.Lane) iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.t.Events(lane) {
 			if e.Index()%lookEvery == lookEvery-1 && w.ended() != nil {
 				return
 			}
-			if of := w.only == nil || lane == event.LaneGPU && e.Device() == *w.only || lane != event.LaneGPU && w.drives.Drive(e.Thread(), *w.only); of && !yield(e) {
+			if of := w.only == nil || lane == event.LaneGPU && e.Device() == *w.only || lane != event.LaneGPU &&
+				w.drives.Drive(e.Thread(), *w.only); of && !yield(e) {
 				return
 			}
 		}
@@ -255,8 +261,9 @@ func (w *recording) kernels() iter.Seq[trace.Event] {
 	}
 }
 
-// Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time of each range,
-// annotation or, without any, Python frame. It returns a [layer.ErrNoKernels] for a trace without kernels, and ctx's error when cancelled.
+// Series measures what the host does in each step of a run, for a comparison of runs ([compare.Run].Host): the time
+// of each range, annotation or, without any, Python frame. It returns a [layer.ErrNoKernels] for a trace without
+// kernels, and ctx's error when cancelled.
 func Series(ctx context.Context, a *layer.Analysis, o BreakdownOptions) (*compare.Host, error) {
 	w, err := newRecording(ctx, a)
 	if err != nil {
@@ -290,7 +297,8 @@ func seriesOf(ops []Operation) []compare.Operation {
 		if op.Kind == opKernel {
 			class = compare.Memory
 		}
-		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep, Steps: nanoseconds(op.perStep)}
+		out[i] = compare.Operation{Kind: op.Kind, Name: op.Name, Class: class, Place: op.place, Count: op.CountPerStep,
+			Steps: nanoseconds(op.perStep)}
 	}
 	return out
 }
@@ -328,13 +336,13 @@ func statsOf(samples []float64) Stats {
 type BreakdownOptions struct {
 	// Labels name the baseline and the target; "": "baseline" and "target". One run alone is the baseline.
 	Labels [2]string
-	// TPSizes are their tensor-parallel sizes, which may be larger than the number of ranks in a trace; 0: Ranks, else the
-	// number of devices with work, and unknown for one.
+	// TPSizes are their tensor-parallel sizes, which may be larger than the number of ranks in a trace; 0: Ranks,
+	// else the number of devices with work, and unknown for one.
 	TPSizes [2]int
 	// Ranks is the number by which times summed over ranks are divided; 0: the number of devices with work.
 	Ranks int
-	// MinChange is the share of the baseline's wall time per step below which a difference is not called a regression even if
-	// it is significant; nil: 0.03, what two runs of one server differ by.
+	// MinChange is the share of the baseline's wall time per step below which a difference is not called a regression
+	// even if it is significant; nil: 0.03, what two runs of one server differ by.
 	MinChange *float64
 }
 
@@ -375,7 +383,8 @@ func (r *Run) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
 	fmt.Fprintf(b, "Run: %s (TP size %s%s)\n", r.Label, sizeWord(r.TPSize), prefixed(", ", r.GPU))
 	t := table.New(table.Text("per step"), table.Number("value"))
-	t.Row("iterations / of common size / benchmark", fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
+	t.Row("iterations / of common size / benchmark",
+		fmt.Sprintf("%d / %d / %d", r.Iterations, r.CommonSize, r.BenchIters))
 	t.Row("steady steps", fmt.Sprint(r.SteadySteps))
 	for _, f := range r.figures() {
 		t.Row(f.name, table.Fixed(f.value, 1))
@@ -388,10 +397,13 @@ func (r *Run) WriteText(w io.Writer) error {
 		title string
 		ops   []Operation
 		max   int
-	}{{"Host operations", r.Operations, listedOperations}, {"Kernels", r.Kernels, listedKernels}, {"API calls", r.APICalls, listedKernels}} {
+	}{{"Host operations", r.Operations, listedOperations}, {"Kernels", r.Kernels, listedKernels},
+		{"API calls", r.APICalls, listedKernels}} {
 		table.List(b, "\n"+list.title+":\n", list.ops, list.max, func(o Operation) []string {
-			return []string{names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1), names.Short(o.Source, nameWidth)}
-		}, table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"), table.Text("source").Limit(nameWidth))
+			return []string{names.Short(o.Name, nameWidth), table.Fixed(o.US, 1), table.Fixed(o.CountPerStep, 1),
+				names.Short(o.Source, nameWidth)}
+		}, table.Text("name").Limit(nameWidth), table.Number("µs/step"), table.Number("count/step"),
+			table.Text("source").Limit(nameWidth))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(b, "note: %s\n", n)
@@ -414,7 +426,8 @@ type namedFigure struct {
 func (r *Run) figures() []namedFigure {
 	return []namedFigure{
 		{"wall time µs", r.WallUSPerStep}, {"step duration µs (avg)", r.StepUS}, {"inter-step gap µs (p50)", r.GapUS},
-		{"host operations µs (union)", r.RangeUSPerStep}, {"GPU time µs", r.GPUUSPerStep}, {"kernels", r.KernelsPerStep},
+		{"host operations µs (union)", r.RangeUSPerStep}, {"GPU time µs", r.GPUUSPerStep},
+		{"kernels", r.KernelsPerStep},
 		{"launch calls", r.LaunchesPerStep}, {"API time µs", r.APIUSPerStep},
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// sixSteps are six decode steps of 1 ms (the last of 1.20 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of Python, a
-// kernel of 200 µs, and 100 µs of a synchronising call, in µs from its start: kernels at 100–300 and 400–600.
+// sixSteps are six decode steps of 1 ms (the last of 1.20 ms), each of 100 µs of Python, a kernel of 200 µs, 90 µs of
+// Python, a kernel of 200 µs, and 100 µs of a synchronising call, in µs from its start: kernels at 100–300 and
+// 400–600.
 func sixSteps() *trace.Trace {
 	tl := hosttest.NewTimeline()
 	for i := range int64(6) {
@@ -31,8 +32,8 @@ func sixSteps() *trace.Trace {
 	return tl.Finish()
 }
 
-// TestSixStepsByHand: from the first kernel's start to the last one's end are 5.70 ms, 2.4 of them busy. Each line can be added up
-// from what sixSteps says.
+// TestSixStepsByHand: from the first kernel's start to the last one's end are 5.70 ms, 2.4 of them busy. Each line
+// can be added up from what sixSteps says.
 func TestSixStepsByHand(t *testing.T) {
 	v := judged(t, sixSteps(), func(o *hostoverhead.Options) { n := 2; o.TopGaps = &n })
 	var b strings.Builder

@@ -28,9 +28,12 @@ func (l *ledger) name(id trace.NameID) *hostName {
 	n := &l.names[id]
 	if !n.known {
 		name := l.w.t.Name(id)
-		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: names.IsKernelLaunch(name), graphLaunch: kind.IsGraphLaunch(name),
-			copies: strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"), system: waits.SystemWait(name), frame: waits.FrameWait(name),
-			step: l.w.layers.IsStep(name), gil: waits.WaitsForGIL(name), exchange: waits.Exchanges(event.Op, name), rangeExchange: waits.Exchanges(event.Range, name)}
+		*n = hostName{known: true, call: waits.CallWait(name), kernelLaunch: names.IsKernelLaunch(name),
+			graphLaunch: kind.IsGraphLaunch(name),
+			copies:      strings.Contains(name, "emcpy"), async: strings.Contains(name, "Async"),
+			system: waits.SystemWait(name), frame: waits.FrameWait(name),
+			step: l.w.layers.IsStep(name), gil: waits.WaitsForGIL(name), exchange: waits.Exchanges(event.Op, name),
+			rangeExchange: waits.Exchanges(event.Range, name)}
 	}
 	return n
 }
@@ -61,8 +64,8 @@ func waitsForDevice(c finding.Cause) bool {
 	return c == finding.Synchronisation || c == finding.BlockingCopy
 }
 
-// waitCause is what a wait costs: one for another thread or process, and one for input within a step. Waiting for input between
-// steps is told by the device's waits.
+// waitCause is what a wait costs: one for another thread or process, and one for input within a step. Waiting for
+// input between steps is told by the device's waits.
 func waitCause(w waits.Wait) finding.Cause {
 	switch w.For {
 	case waits.Thread, waits.Input:

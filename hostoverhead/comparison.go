@@ -20,12 +20,13 @@ type DeltaStatus string
 
 // The statuses.
 const (
-	statusNew          DeltaStatus = "NEW"          // absent in the baseline
-	statusRemoved      DeltaStatus = "REMOVED"      // absent in the target
-	statusRenamed      DeltaStatus = "RENAMED"      // it has another name: same place, as often, as long
-	statusRegression   DeltaStatus = "REGRESSION"   // clearly slower
-	statusImproved     DeltaStatus = "IMPROVED"     // clearly faster
-	statusInconclusive DeltaStatus = "inconclusive" // much slower or faster, but that may be noise, or the steps are too few to tell
+	statusNew        DeltaStatus = "NEW"        // absent in the baseline
+	statusRemoved    DeltaStatus = "REMOVED"    // absent in the target
+	statusRenamed    DeltaStatus = "RENAMED"    // it has another name: same place, as often, as long
+	statusRegression DeltaStatus = "REGRESSION" // clearly slower
+	statusImproved   DeltaStatus = "IMPROVED"   // clearly faster
+	// much slower or faster, but that may be noise, or the steps are too few to tell
+	statusInconclusive DeltaStatus = "inconclusive"
 )
 
 // From here on a change is called large. They are the published bounds of the words regression and improved.
@@ -36,16 +37,17 @@ const (
 
 // Delta is one figure of two runs.
 type Delta struct {
-	Op         string      `json:"op"`              // name of the operation or figure
-	Kind       string      `json:"kind,omitempty"`  // "range", "kernel" or "api"; empty for figures of the whole step
-	BaselineUS float64     `json:"baseline_us"`     // per step; counts have no unit
-	TargetUS   float64     `json:"target_us"`       // per step; counts have no unit
-	DeltaUS    float64     `json:"delta_us"`        // target minus baseline
-	DeltaPct   *float64    `json:"delta_pct"`       // null when the baseline is 0
-	Status     DeltaStatus `json:"status"`          // what became of it
-	CI95US     *[2]float64 `json:"ci95_us"`         // of DeltaUS, with what equal runs differ by; null where the steps are too few
-	Was        string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
-	Large      bool        `json:"large,omitempty"` // clearly slower by more than 50%, or faster by more than 30%
+	Op         string      `json:"op"`             // name of the operation or figure
+	Kind       string      `json:"kind,omitempty"` // "range", "kernel" or "api"; empty for figures of the whole step
+	BaselineUS float64     `json:"baseline_us"`    // per step; counts have no unit
+	TargetUS   float64     `json:"target_us"`      // per step; counts have no unit
+	DeltaUS    float64     `json:"delta_us"`       // target minus baseline
+	DeltaPct   *float64    `json:"delta_pct"`      // null when the baseline is 0
+	Status     DeltaStatus `json:"status"`         // what became of it
+	// of DeltaUS, with what equal runs differ by; null where the steps are too few
+	CI95US *[2]float64 `json:"ci95_us"`
+	Was    string      `json:"was,omitempty"`   // the baseline's name of a renamed operation
+	Large  bool        `json:"large,omitempty"` // clearly slower by more than 50%, or faster by more than 30%
 }
 
 // Comparison sets two runs against each other.
@@ -83,7 +85,8 @@ func Compare(ctx context.Context, baseline, target *layer.Analysis, o BreakdownO
 
 func compareRuns(a, b *Run, o *BreakdownOptions) *Comparison {
 	c := &Comparison{Baseline: a, Target: b, Figures: []Delta{}, Deltas: []Delta{}, Patterns: []string{}}
-	r := compare.CompareHost([]*compare.Host{a.host()}, []*compare.Host{b.host()}, compare.Options{HostChange: o.change()})
+	r := compare.CompareHost([]*compare.Host{a.host()}, []*compare.Host{b.host()},
+		compare.Options{HostChange: o.change()})
 	for i := range r.Rows {
 		c.Deltas = append(c.Deltas, deltaOf(&r.Rows[i], r.Least))
 	}
@@ -106,10 +109,12 @@ func compareRuns(a, b *Run, o *BreakdownOptions) *Comparison {
 	figure("kernels per step (count)", a.KernelsPerStep, b.KernelsPerStep)
 	figure("launch calls per step (count)", a.LaunchesPerStep, b.LaunchesPerStep)
 	c.Conclusion = r.Conclusion
-	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall, step, gap)
+	c.Reason = fmt.Sprintf("wall time per step %+.1f µs, step duration %+.1f µs, inter-step gap %+.1f µs (p50)", wall,
+		step, gap)
 	if c.Conclusion == compare.HostInconclusive || c.Conclusion == "" {
 		c.Conclusion = compare.HostInconclusive
-		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps, of %d that are needed; %s", min(a.SteadySteps, b.SteadySteps), r.StepsNeeded, c.Reason)
+		c.Reason = fmt.Sprintf("one of the runs has only %d steady steps, of %d that are needed; %s",
+			min(a.SteadySteps, b.SteadySteps), r.StepsNeeded, c.Reason)
 	}
 	c.name()
 	c.warn()
@@ -132,9 +137,12 @@ func (r *Run) host() *compare.Host {
 		name   string
 		class  compare.Class
 		values []float64
-	}{{compare.FigureWall, compare.OfHost, r.wall}, {compare.FigureStep, compare.OfHost, r.step}, {compare.FigureGap, compare.OfHost, r.gap}, {figureGPU, compare.Memory, r.gpu}, {figureAPI, compare.OfHost, r.api}} {
+	}{{compare.FigureWall, compare.OfHost, r.wall}, {compare.FigureStep, compare.OfHost, r.step},
+		{compare.FigureGap, compare.OfHost, r.gap}, {figureGPU, compare.Memory, r.gpu},
+		{figureAPI, compare.OfHost, r.api}} {
 		if len(f.values) == len(r.wall) { // a gap is missing where nothing follows
-			h.Operations = append(h.Operations, compare.Operation{Kind: compare.FigureKind, Name: f.name, Class: f.class, Steps: nanoseconds(f.values)})
+			h.Operations = append(h.Operations, compare.Operation{Kind: compare.FigureKind, Name: f.name,
+				Class: f.class, Steps: nanoseconds(f.values)})
 		}
 	}
 	return h
@@ -203,11 +211,13 @@ func (c *Comparison) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "  warning: %s\n", s)
 	}
 	fmt.Fprintf(b, "\nIterations: %s; %s.\n", c.Baseline.basis(), c.Target.basis())
-	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step, %s (%d steady steps) and %s (%d steady steps):\n", c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps), "figure")
+	deltaTable(b, c.Figures, len(c.Figures), fmt.Sprintf("Per step, %s (%d steady steps) and %s (%d steady steps):\n",
+		c.Baseline.Label, c.Baseline.SteadySteps, c.Target.Label, c.Target.SteadySteps), "figure")
 	if regs := c.Regressions(0); len(regs) > 0 && c.Conclusion != compare.HostInconclusive {
 		fmt.Fprintf(b, "\nTop regressions:\n")
 		for i, d := range regs[:min(len(regs), 5)] {
-			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1, table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
+			fmt.Fprintf(b, "  %d. %s %s %+.1f µs/step\n", i+1,
+				table.Cut(table.Clean(names.Short(d.Op, nameWidth)), nameWidth), d.Status, d.DeltaUS)
 		}
 	}
 	deltaTable(b, c.Deltas, listedOperations, "\nOperations (µs/step) by change:\n", "operation")
@@ -223,8 +233,10 @@ func deltaTable(b *table.Writer, deltas []Delta, limit int, title, of string) {
 		if d.CI95US != nil {
 			ci = fmt.Sprintf("%+.1f … %+.1f", d.CI95US[0], d.CI95US[1])
 		}
-		return []string{names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1), fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status)}
-	}, table.Text(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"), table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
+		return []string{names.Short(d.Op, nameWidth), d.Kind, table.Fixed(d.BaselineUS, 1), table.Fixed(d.TargetUS, 1),
+			fmt.Sprintf("%+.1f", d.DeltaUS), pct, ci, string(d.Status)}
+	}, table.Text(of).Limit(nameWidth), table.Text("kind"), table.Number("baseline"), table.Number("target"),
+		table.Number("Δ"), table.Number("Δ%"), table.Number("95% interval of Δ"), table.Text("status"))
 }
 
 // sizeWord is a parallel size, 0 being unknown.

@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// What became slower, is new or has another name is told by its size in the step and what equal runs differ by, not by a per cent of
-// itself; the first target is a clear change or none.
+// What became slower, is new or has another name is told by its size in the step and what equal runs differ by, not
+// by a per cent of itself; the first target is a clear change or none.
 func TestWhatCountsAsAChange(t *testing.T) {
 	const op = "prepare_batch"
 	base := nsysgen.Default(1).With(nsysgen.Op{Name: op, Mean: 680 * time.Microsecond})
@@ -22,13 +22,18 @@ func TestWhatCountsAsAChange(t *testing.T) {
 		status map[string]hostoverhead.DeltaStatus
 		first  string
 	}{
-		{"all of the loss is +40% of one operation, 272 µs a step", base.Slow(op, 1.4), map[string]hostoverhead.DeltaStatus{op: hostoverhead.StatusRegression}, op},
+		{"all of the loss is +40% of one operation, 272 µs a step", base.Slow(op, 1.4),
+			map[string]hostoverhead.DeltaStatus{op: hostoverhead.StatusRegression}, op},
 		{"a range of 2 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 2 * time.Microsecond}), nil, "none"},
-		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}), map[string]hostoverhead.DeltaStatus{"note": hostoverhead.StatusNew}, "note"},
-		{"a range has another name", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 680 * time.Microsecond}),
+		{"a range of 30 µs is new", base.With(nsysgen.Op{Name: "note", Mean: 30 * time.Microsecond}),
+			map[string]hostoverhead.DeltaStatus{"note": hostoverhead.StatusNew}, "note"},
+		{"a range has another name", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2",
+			Mean: 680 * time.Microsecond}),
 			map[string]hostoverhead.DeltaStatus{"prepare_inputs_v2": hostoverhead.StatusRenamed}, "none"},
-		{"another name and half as long again", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2", Mean: 1020 * time.Microsecond}),
-			map[string]hostoverhead.DeltaStatus{"prepare_inputs_v2": hostoverhead.StatusNew, op: hostoverhead.StatusRemoved}, "prepare_inputs_v2"},
+		{"another name and half as long again", nsysgen.Default(1).With(nsysgen.Op{Name: "prepare_inputs_v2",
+			Mean: 1020 * time.Microsecond}),
+			map[string]hostoverhead.DeltaStatus{"prepare_inputs_v2": hostoverhead.StatusNew,
+				op: hostoverhead.StatusRemoved}, "prepare_inputs_v2"},
 		{"nothing changed", base, nil, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

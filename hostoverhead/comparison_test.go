@@ -30,7 +30,8 @@ func comparedHosts(tb testing.TB, a, b *trace.Trace, opts ...hostoverhead.Breakd
 	}
 	if testing.Verbose() {
 		for _, d := range append(c.Figures, c.Deltas...) {
-			tb.Logf("%-60.60s %10.1f %10.1f %+9.1f %v %s", d.Op, d.BaselineUS, d.TargetUS, d.DeltaUS, d.CI95US, d.Status)
+			tb.Logf("%-60.60s %10.1f %10.1f %+9.1f %v %s", d.Op, d.BaselineUS, d.TargetUS, d.DeltaUS, d.CI95US,
+				d.Status)
 		}
 		tb.Log(c.Conclusion, "|", c.Reason, "|", c.Patterns, "|", c.Warnings)
 	}
@@ -119,7 +120,8 @@ func TestGeneratedPair(t *testing.T) {
 			}
 			cfg := nsysgen.Default(seed)
 			cfg.Ranks, cfg.Steps, cfg.Layers = size.ranks, size.steps, size.layers
-			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests", 1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
+			slow := cfg.Slow("_fetch_new_requests", 7.5).Slow("_update_requests",
+				1.75).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
 			slow.Seed += 100
 			c := comparedHosts(t, hosttest.Generate(t, cfg), hosttest.Generate(t, slow))
 			want := map[string]hostoverhead.DeltaStatus{"broadcast_requests": hostoverhead.StatusNew,
@@ -140,8 +142,10 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 		status     hostoverhead.DeltaStatus
 		conclusion compare.HostConclusion
 	}{
-		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostoverhead.StatusRegression, compare.HostBetween},
-		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests", hostoverhead.StatusNew, compare.HostBetween},
+		{"between steps", base.Slow("_update_requests", 3), "_update_requests", hostoverhead.StatusRegression,
+			compare.HostBetween},
+		{"new", base.With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}), "broadcast_requests",
+			hostoverhead.StatusNew, compare.HostBetween},
 		{"inside the step", func() nsysgen.Config {
 			c := base
 			c.Prep.Mean *= 4
@@ -165,9 +169,12 @@ func TestSlowerOperationsAreNamed(t *testing.T) {
 
 // TestHandoffOfAComparison names what became slower, not what takes longest.
 func TestHandoffOfAComparison(t *testing.T) {
-	target := hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))
+	target := hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests",
+		Mean: 250 * time.Microsecond}))
 	h := comparedHosts(t, hosttest.Generate(t, nsysgen.Default(1)), target).Handoff(judged(t, target))
-	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" || math.Abs(*h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 || h.TopRegressingOps[0].IdleUSPerStep != nil || h.TopRegressingOps[0].SourceFunction != "" {
+	if len(h.TopRegressingOps) != 1 || h.RecommendedFirstTarget != "broadcast_requests" ||
+		math.Abs(*h.TopRegressingOps[0].DeltaUSPerStep-250) > 5 || h.TopRegressingOps[0].IdleUSPerStep != nil ||
+		h.TopRegressingOps[0].SourceFunction != "" {
 		t.Errorf("handoff = %+v", h)
 	}
 	if h.Verdict != "YES" || h.WallTimePerStepUS < 2000 || h.InterStepGapP50US < 1000 || h.KernelsPerStep != 56 {
@@ -175,7 +182,8 @@ func TestHandoffOfAComparison(t *testing.T) {
 	}
 }
 
-// TestHandoffOfOneRun: without a baseline nothing is slower or faster, and the function is the one that opens the range.
+// TestHandoffOfOneRun: without a baseline nothing is slower or faster, and the function is the one that opens the
+// range.
 func TestHandoffOfOneRun(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		tl := hosttest.NewTimeline()
@@ -198,7 +206,8 @@ func TestHandoffOfOneRun(t *testing.T) {
 		h := (&hostoverhead.Comparison{Target: run}).Handoff(judged(t, a.Trace()))
 		op := h.TopRegressingOps[0]
 		want := map[bool]string{true: "server.py(12): schedule"}[named]
-		if op.NVTXName != "find work" || op.SourceFunction != want || op.DeltaUSPerStep != nil || op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
+		if op.NVTXName != "find work" || op.SourceFunction != want || op.DeltaUSPerStep != nil ||
+			op.IdleUSPerStep == nil || math.Abs(*op.IdleUSPerStep-690) > 30 {
 			t.Errorf("frames %v: %+v", named, op)
 		}
 	}
@@ -220,7 +229,8 @@ func TestLostGraphCapture(t *testing.T) {
 func TestComparisonIsDeterministic(t *testing.T) {
 	var out [2]string
 	for i := range out {
-		c := comparedHosts(t, hosttest.Generate(t, nsysgen.Default(1)), hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
+		c := comparedHosts(t, hosttest.Generate(t, nsysgen.Default(1)),
+			hosttest.Generate(t, nsysgen.Default(2).Slow("_schedule", 2)))
 		data, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)

@@ -26,10 +26,11 @@ import (
 
 const mostKernels = 20 // names, those with most time
 
-// Digest is what each GPU of a trace leaves for answers about many ranks: one [fleet.Rank] a GPU with kernels, one that says so
-// where the trace has none. run names the recording, file is the trace as it was found.
+// Digest is what each GPU of a trace leaves for answers about many ranks: one [fleet.Rank] a GPU with kernels, one
+// that says so where the trace has none. run names the recording, file is the trace as it was found.
 func Digest(ctx context.Context, run string, file trace.File, a *layer.Analysis) ([]fleet.Rank, error) {
-	base := fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: a.Trace().Meta().Rank, NameRank: file.Rank, Host: hostOf(file.Path), File: filepath.Base(file.Path)}
+	base := fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: a.Trace().Meta().Rank,
+		NameRank: file.Rank, Host: hostOf(file.Path), File: filepath.Base(file.Path)}
 	describe(&base, a)
 	if len(a.Devices) == 0 {
 		base.Bad = "no GPU activity"
@@ -73,8 +74,9 @@ func BadRank(run string, file trace.File, why error) fleet.Rank {
 	if i := strings.Index(text, file.Path+": "); i >= 0 { // the file is named beside it
 		text = text[i+len(file.Path)+2:]
 	}
-	return fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: file.Rank, NameRank: file.Rank, File: filepath.Base(file.Path),
-		Bad: table.Clean(text)}
+	return fleet.Rank{Schema: fleet.RankSchema, Run: run, Part: file.Stage, Rank: file.Rank, NameRank: file.Rank,
+		File: filepath.Base(file.Path),
+		Bad:  table.Clean(text)}
 }
 
 // processFile is a file as torch's tensorboard handler names it: host_process.time.pt.trace.json.
@@ -94,7 +96,8 @@ func digestDevice(r *fleet.Rank, d *layer.Device) {
 	operators := make([]map[fleet.Named]int64, len(d.Passes))
 	for p := range d.Passes {
 		fp := &d.Passes[p]
-		steps[p] = fleet.Step{Number: -1, Stage: fp.Stage, Tokens: fp.Tokens, Requests: int64(fp.Batch), Partial: fp.Partial != "", Start: int64(fp.Start)}
+		steps[p] = fleet.Step{Number: -1, Stage: fp.Stage, Tokens: fp.Tokens, Requests: int64(fp.Batch),
+			Partial: fp.Partial != "", Start: int64(fp.Start)}
 		if fp.Annotation != nil {
 			steps[p].Number = fp.Annotation.Index
 		}

@@ -32,21 +32,24 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 			for i, want := range k.Devices {
 				got := v.Ranks[i]
 				if int(got.Device) != want.Device || got.Kernels != want.Kernels {
-					t.Errorf("device %d with %d kernels, want device %d with %d", got.Device, got.Kernels, want.Device, want.Kernels)
+					t.Errorf("device %d with %d kernels, want device %d with %d", got.Device, got.Kernels, want.Device,
+						want.Kernels)
 				}
 				busy := got.BusyNS
 				if got.Transfers != nil {
 					busy -= got.Transfers.NS
 				}
 				if busy <= 0 || busy > want.KernelNS {
-					t.Errorf("device %d: kernels run for %d ns, want more than 0 and no more than their sum, %d", got.Device, busy, want.KernelNS)
+					t.Errorf("device %d: kernels run for %d ns, want more than 0 and no more than their sum, %d",
+						got.Device, busy, want.KernelNS)
 				}
 			}
 		})
 	}
 }
 
-// TestStrayKernelIsNoWait: one kernel runs 463 ms before the only step of this trace, in no pass. The step begins with its own kernels.
+// TestStrayKernelIsNoWait: one kernel runs 463 ms before the only step of this trace, in no pass. The step begins
+// with its own kernels.
 func TestStrayKernelIsNoWait(t *testing.T) {
 	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), trace.Options{})
 	if err != nil {
@@ -68,14 +71,16 @@ func TestGapClassesAreWhatTheirTitlesSay(t *testing.T) {
 	}
 	us := time.Microsecond
 	bounds := []time.Duration{0, us, 5 * us, 10 * us, 50 * us, 100 * us, 500 * us, 1000 * us, 5000 * us, 0}
-	titles := []string{"< 1 µs", "1–5 µs", "5–10 µs", "10–50 µs", "50–100 µs", "100–500 µs", "0.5–1 ms", "1–5 ms", "> 5 ms"}
+	titles := []string{"< 1 µs", "1–5 µs", "5–10 µs", "10–50 µs", "50–100 µs", "100–500 µs", "0.5–1 ms", "1–5 ms",
+		"> 5 ms"}
 	gaps := judged(t, tr).Ranks[0].Gaps
 	if len(gaps) != len(titles) {
 		t.Fatalf("%d classes, want %d", len(gaps), len(titles))
 	}
 	for i, b := range gaps {
 		if b.From != bounds[i] || b.To != bounds[i+1] || b.Title != titles[i] {
-			t.Errorf("class %d is %q from %v to %v, want %q from %v to %v", i, b.Title, b.From, b.To, titles[i], bounds[i], bounds[i+1])
+			t.Errorf("class %d is %q from %v to %v, want %q from %v to %v", i, b.Title, b.From, b.To, titles[i],
+				bounds[i], bounds[i+1])
 		}
 		if b.Count == 0 {
 			continue

@@ -40,19 +40,32 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	calls := w.t.Len(event.LaneLaunch) > 0
 	list := certain([]Doubt{
 		// Recordings of little work. Whole graph replays are many kernels each.
-		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low, "the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
-		doubtIf(r.Captures, "graph-capture", finding.Low, "the window captures graphs: this is a server's start, and shows no serving"),
-		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium, "no steps were found: the shares are of the whole window, in which start-up and pauses count"),
-		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium, "the window holds only %s, which cannot be cross-checked: the next one may look different", counted(r.Steps, "step")),
+		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low,
+			"the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
+		doubtIf(r.Captures, "graph-capture", finding.Low,
+			"the window captures graphs: this is a server's start, and shows no serving"),
+		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium,
+			"no steps were found: the shares are of the whole window, in which start-up and pauses count"),
+		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium,
+			"the window holds only %s, which cannot be cross-checked: the next one may look different",
+			counted(r.Steps, "step")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
-		doubtIf(!calls, "no-launch-calls", finding.Medium, "no API calls were recorded: whether work was queued while the GPU was idle is unknown"),
+		doubtIf(!calls, "no-launch-calls", finding.Medium,
+			"no API calls were recorded: whether work was queued while the GPU was idle is unknown"),
 		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", finding.Medium,
 			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities),
 		a.unnamed(v, p),
-		doubtIf(a.d.rows > 0, "graph-kernels-hidden", finding.Medium, "%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen", counted(a.d.rows, "graph replay")),
-		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels", map[bool]finding.Band{true: finding.Medium, false: finding.Low}[slices.Contains(a.d.path, pathGraph)],
-			"%s no kernels in the trace: idle time is overstated", map[bool]string{true: "1 graph launch has", false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
-		doubtIf(r.DependsOn != "", "one-row", finding.Low, "the answer depends on one row: %s; where it is as short as they are, the answer is another one", r.DependsOn),
+		doubtIf(a.d.rows > 0, "graph-kernels-hidden", finding.Medium,
+			"%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen",
+			counted(a.d.rows, "graph replay")),
+		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels",
+			map[bool]finding.Band{true: finding.Medium, false: finding.Low}[slices.Contains(a.d.path, pathGraph)],
+			"%s no kernels in the trace: idle time is overstated",
+			map[bool]string{true: "1 graph launch has",
+				false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
+		doubtIf(r.DependsOn != "", "one-row", finding.Low,
+			"the answer depends on one row: %s; where it is as short as they are, the answer is another one",
+			r.DependsOn),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
 		doubtIf(r.Alone > p.CommunicationShare, "busy-with-communication", finding.Medium,
 			"during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(r.Alone)),
@@ -68,8 +81,8 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	return list
 }
 
-// incomplete reports whether a finding says that events are missing or wrong that idle time rests on. What graph replays
-// hide has doubts of its own, and tables that an export never had are told by what they would hold.
+// incomplete reports whether a finding says that events are missing or wrong that idle time rests on. What graph
+// replays hide has doubts of its own, and tables that an export never had are told by what they would hold.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
 	case trace.CodeEmptyGraphs, trace.CodeGraphRows, trace.CodeLossMissingTable:
@@ -90,7 +103,8 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 	}
 	host := v.Headroom.HostNS
 	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != No, "host-work-unnamed", finding.Medium,
-		"%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded", percentOf(ns, host))
+		"%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded",
+		percentOf(ns, host))
 }
 
 // tracing doubts host time that recording Python frames made longer.
@@ -106,7 +120,8 @@ func (a *account) tracing(v *Verdict, p *params) Doubt {
 		"Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", p.TracingCost, percent(rest), v.Basis)
 }
 
-// pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow host.
+// pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow
+// host.
 func (a *account) pause(v *Verdict, p *params) Doubt {
 	if len(a.top) == 0 {
 		return Doubt{}
@@ -123,12 +138,14 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 	})
 	sums := within(&g)
 	h, n, weight := &v.Headroom, sums.total(), finding.Medium
-	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()), UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
+	without := Headroom{WallNS: h.WallNS - n, HostNS: max(0, h.HostNS-sums.host()),
+		UnknownNS: max(0, h.UnknownNS-sums.of(finding.UnknownGroup))}
 	if p.answer(&without) != v.Verdict {
 		weight = finding.Low
 	}
 	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS), "one-long-gap", weight,
-		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", nanos(n), percentOf(n, h.WallNS), percent(without.share()))
+		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", nanos(n),
+		percentOf(n, h.WallNS), percent(without.share()))
 }
 
 // warmUp compares the run with its steady steps.
@@ -147,7 +164,8 @@ func (a *account) warmUp(v *Verdict, p *params) Doubt {
 	sum := sumOf(alone)
 	h := sum.headroom()
 	return doubtIf(len(steady) < len(found) && p.answer(&h) != v.Verdict, "window-is-not-steady", finding.Low,
-		"over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure", len(steady), percentOf(h.HostNS, h.WallNS), percent(v.Headroom.Share))
+		"over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure",
+		len(steady), percentOf(h.HostNS, h.WallNS), percent(v.Headroom.Share))
 }
 
 // processes doubts a device that several processes launch on: they share it, or each has its own of that number.
@@ -178,7 +196,8 @@ func (a *account) processes(r *RankVerdict, p *params) Doubt {
 		window := interval.Hull(busy).Len()
 		words = append(words, fmt.Sprintf("process %s %s", name, percentOf(window-interval.Total(busy), window)))
 	}
-	return doubtIf(len(spans) > 1, "processes-share-device", finding.Low, "%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
+	return doubtIf(len(spans) > 1, "processes-share-device", finding.Low,
+		"%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
 		len(spans), r.Device, strings.Join(words, ", "), percentOf(r.WindowNS-r.BusyNS, r.WindowNS))
 }
 
@@ -235,23 +254,30 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
 	empty := a.l.w.t.Health().EmptyGraphs > 0
 	return certain([]Doubt{
-		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, "no-graphs", finding.BandUnknown,
+		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, "no-graphs",
+			finding.BandUnknown,
 			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, steps),
-		doubtIf(!empty && said(s.graphs, false) && launched > 0, "unexpected-graphs", finding.BandUnknown, "%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
-		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, "no-compiled-code", finding.BandUnknown, "%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
-		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", finding.BandUnknown, "%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source, counted(compiled, "kernel")),
+		doubtIf(!empty && said(s.graphs, false) && launched > 0, "unexpected-graphs", finding.BandUnknown,
+			"%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
+		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, "no-compiled-code", finding.BandUnknown,
+			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
+		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", finding.BandUnknown,
+			"%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source,
+			counted(compiled, "kernel")),
 	})
 }
 
-// servingOf is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in decode,
-// vLLM does and compiles the model.
+// servingOf is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in
+// decode, vLLM does and compiles the model.
 func servingOf(told *profile.ServerArgs, f framework.Framework) serving {
 	if told != nil {
-		return serving{framework: f.Name, graphs: told.Graphs, compile: told.Compile, source: cmp.Or(told.Path, "as told")}
+		return serving{framework: f.Name, graphs: told.Graphs, compile: told.Compile,
+			source: cmp.Or(told.Path, "as told")}
 	}
 	yes := true
 	s := map[string]serving{
-		framework.SGLang().Name: {graphs: &yes}, framework.TensorRTLLM().Name: {graphs: &yes}, framework.VLLM().Name: {graphs: &yes, compile: &yes},
+		framework.SGLang().Name: {graphs: &yes}, framework.TensorRTLLM().Name: {graphs: &yes},
+		framework.VLLM().Name: {graphs: &yes, compile: &yes},
 	}[f.Name]
 	s.framework, s.source = f.Name, "by default"
 	return s

@@ -31,7 +31,8 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		steady, warmUp int64 // what the host causes of 100 ns of a step
 		others         int
 		doubted        bool
-	}{{"warm-up decides", 0, 90, 3, true}, {"steady steps decide", 50, 90, 3, false}, {"all are steady", 50, 0, 0, false}} {
+	}{{"warm-up decides", 0, 90, 3, true}, {"steady steps decide", 50, 90, 3, false},
+		{"all are steady", 50, 0, 0, false}} {
 		a := &account{}
 		add := func(n int, phase string, host int64) {
 			for range n {
@@ -43,13 +44,16 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		add(6, names.Generation, c.steady)
 		add(c.others, names.Context, c.warmUp)
 		d := a.warmUp(&Verdict{Verdict: Yes}, &p)
-		if got := d.Code == "window-is-not-steady" && strings.Contains(d.Message, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted || d.Code != "" && !got {
+		if got := d.Code == "window-is-not-steady" &&
+			strings.Contains(d.Message, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted ||
+			d.Code != "" && !got {
 			t.Errorf("%s: %+v, doubted %v", c.what, d, c.doubted)
 		}
 	}
 }
 
-// TestOneGapMayBeMostOfTheTime: the gap with most time of the steps is doubted beyond its share of them; what of it no step has counts for nothing.
+// TestOneGapMayBeMostOfTheTime: the gap with most time of the steps is doubted beyond its share of them; what of it
+// no step has counts for nothing.
 func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 	for _, c := range []struct {
 		gaps []int64
@@ -57,13 +61,16 @@ func TestOneGapMayBeMostOfTheTime(t *testing.T) {
 		out  int64  // so many ns of each are in no step
 		want string // length of the gap, "" for no doubt
 	}{
-		{[]int64{10, 50, 20}, 100, 0, "50 ns"}, {[]int64{50, 10, 50}, 100, 0, "50 ns"}, {[]int64{10, 20, 31}, 100, 0, "31 ns"}, {[]int64{30}, 100, 0, ""}, {[]int64{50}, 100, 19, "31 ns"}, {[]int64{50}, 100, 20, ""}, {nil, 100, 0, ""},
+		{[]int64{10, 50, 20}, 100, 0, "50 ns"}, {[]int64{50, 10, 50}, 100, 0, "50 ns"},
+		{[]int64{10, 20, 31}, 100, 0, "31 ns"}, {[]int64{30}, 100, 0, ""}, {[]int64{50}, 100, 19, "31 ns"},
+		{[]int64{50}, 100, 20, ""}, {nil, 100, 0, ""},
 	} {
 		p := defaultParams()
 		a := &account{}
 		at := int64(0)
 		for _, n := range c.gaps {
-			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n}, names: map[nameKey]*nameSum{{}: {ns: n, steps: n - c.out}}})
+			a.top = append(a.top, gapAccount{span: interval.Span{Start: at, End: at + n},
+				names: map[nameKey]*nameSum{{}: {ns: n, steps: n - c.out}}})
 			at += n + 10
 		}
 		d := a.pause(&Verdict{Verdict: Yes, Headroom: Headroom{WallNS: c.wall, HostNS: 90}}, &p)

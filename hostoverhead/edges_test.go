@@ -98,8 +98,8 @@ func TestDoubtsFromTheFirst(t *testing.T) {
 	}
 }
 
-// TestEmptyReplaysWeigh: where other replays have their kernels, the empty ones shift the figures; where none has, they may
-// turn the answer.
+// TestEmptyReplaysWeigh: where other replays have their kernels, the empty ones shift the figures; where none has,
+// they may turn the answer.
 func TestEmptyReplaysWeigh(t *testing.T) {
 	for _, full := range []bool{true, false} {
 		tl := hosttest.NewTimeline()
@@ -128,8 +128,10 @@ func TestProcessesThatShareADevice(t *testing.T) {
 				process, scope = 11, "b"
 			}
 			at := i * 100_000
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: 40_000, Process: process, Scope: scope, Correlation: corr, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000,
+				Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: 40_000,
+				Process: process, Scope: scope, Correlation: corr, Stream: 7})
 		}
 		if got := doubt(judged(t, built.Trace(b)), "processes-share-device") != nil; got != want {
 			t.Errorf("%d of 300 kernels are of another process: doubted %v, want %v", second, got, want)
@@ -137,19 +139,21 @@ func TestProcessesThatShareADevice(t *testing.T) {
 	}
 }
 
-// TestOrphansAreOfTheOnlyThread: a kernel whose launch was not recorded was launched by the only thread that works for its
-// device, where there is one and calls were recorded at all.
+// TestOrphansAreOfTheOnlyThread: a kernel whose launch was not recorded was launched by the only thread that works
+// for its device, where there is one and calls were recorded at all.
 func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		build func(hosttest.Timeline)
 		want  finding.Cause
 	}{
-		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5) }, finding.HostCode},
+		{"one thread, one call", func(tl hosttest.Timeline) { tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5) },
+			finding.HostCode},
 		{"two threads", func(tl hosttest.Timeline) {
 			tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
 			add := func(kind event.Kind, start int64) {
-				tl.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: start, Duration: 1000, Stream: 7, Thread: 2, Process: 1, Scope: "a", Correlation: 5})
+				tl.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: start, Duration: 1000, Stream: 7,
+					Thread: 2, Process: 1, Scope: "a", Correlation: 5})
 			}
 			add(event.Runtime, 1000)
 			add(event.Kernel, 20_000)
@@ -167,7 +171,8 @@ func TestOrphansAreOfTheOnlyThread(t *testing.T) {
 	}
 }
 
-// TestGapsBetweenReplaysWithoutLaunch: of replays whose launch was not recorded a short gap is the device's, a long one that of what the only thread did.
+// TestGapsBetweenReplaysWithoutLaunch: of replays whose launch was not recorded a short gap is the device's, a long
+// one that of what the only thread did.
 func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
 	for gap, want := range map[int64]finding.Cause{50: finding.GPUDispatch, 51: finding.HostCode} {
 		tl := hosttest.NewTimeline()
@@ -185,14 +190,16 @@ func TestGapsBetweenReplaysWithoutLaunch(t *testing.T) {
 // TestGraphsOfTheFirstKernel: kernels between the very first replay and another one split the graph, in whatever order
 // the device runs the two.
 func TestGraphsOfTheFirstKernel(t *testing.T) {
-	for late, kernel := range map[int64]string{0: "copy", 300: "flash_fwd_kernel"} { // the first replay runs first, or last
+	// the first replay runs first, or last
+	for late, kernel := range map[int64]string{0: "copy", 300: "flash_fwd_kernel"} {
 		tl := hosttest.NewTimeline()
 		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 1, 0, 5)
 		tl.Event(event.Graph, "CUDA graph 1", 0, 1, 10+late, 60+late)
 		launched(tl, "cudaLaunchKernel", kernel, 2, 70, 150, 160)
 		tl.Event(event.Runtime, "cudaGraphLaunch", 0, 3, 80, 85)
 		tl.Event(event.Graph, "CUDA graph 1", 0, 3, 90, 120)
-		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" || h[0].Count != 1 || strings.Contains(h[0].Why, "attention") != (kernel != "copy") {
+		if h := decider(judged(t, tl.Finish())).Coverage.Hints; len(h) != 1 || h[0].Code != "GRAPH_SPLIT" ||
+			h[0].Count != 1 || strings.Contains(h[0].Why, "attention") != (kernel != "copy") {
 			t.Errorf("the first replay %d µs later: %+v, want one kernel that splits the graph", late, h)
 		}
 	}
@@ -246,20 +253,22 @@ func TestCompiledPaths(t *testing.T) {
 	}
 }
 
-// TestGapIsNamedByItsNeighbours: the kernel that ended where a gap begins, even if others began after it, and the first one
-// behind it.
+// TestGapIsNamedByItsNeighbours: the kernel that ended where a gap begins, even if others began after it, and the
+// first one behind it.
 func TestGapIsNamedByItsNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		ends [3]int64 // of a, b and c, which begin at 0, 10 and 20
 		want string
-	}{{"the first", [3]int64{100, 90, 80}, "a"}, {"the second", [3]int64{90, 100, 80}, "b"}, {"the last", [3]int64{80, 90, 100}, "c"}} {
+	}{{"the first", [3]int64{100, 90, 80}, "a"}, {"the second", [3]int64{90, 100, 80}, "b"},
+		{"the last", [3]int64{80, 90, 100}, "c"}} {
 		tl := hosttest.NewTimeline()
 		for i, end := range c.ends {
 			tl.Event(event.Kernel, string(rune('a'+i)), 0, 0, int64(i)*10, end)
 		}
 		tl.Event(event.Kernel, "d", 0, 0, 150, 200)
-		if top := decider(judged(t, tl.Finish())).Top; len(top) != 1 || top[0].Before != c.want || top[0].After != "d" || len(top[0].APIs)+len(top[0].Ranges) > 0 {
+		if top := decider(judged(t, tl.Finish())).Top; len(top) != 1 || top[0].Before != c.want ||
+			top[0].After != "d" || len(top[0].APIs)+len(top[0].Ranges) > 0 {
 			t.Errorf("%s: %+v", c.name, top)
 		}
 	}
@@ -269,7 +278,8 @@ func TestGapIsNamedByItsNeighbours(t *testing.T) {
 func TestGapsOfAStream(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	add := func(stream trace.StreamID, start, end int64) {
-		tl.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000, Stream: stream, Process: 1, Scope: "a"})
+		tl.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: start * 1000, Duration: (end - start) * 1000,
+			Stream: stream, Process: 1, Scope: "a"})
 	}
 	add(7, 0, 10)
 	add(7, 12, 20)
@@ -308,11 +318,13 @@ func TestHostTimeOfRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := v.Stragglers
-	if s == nil || len(s.Ranks) != 2 || s.Collectives != 1 || s.Unmatched != 0 || s.Ranks[1].HostNS < 300_000 || s.Ranks[1].HostName != "log_stats" || s.Ranks[0].HostNS > 30_000 {
+	if s == nil || len(s.Ranks) != 2 || s.Collectives != 1 || s.Unmatched != 0 || s.Ranks[1].HostNS < 300_000 ||
+		s.Ranks[1].HostName != "log_stats" || s.Ranks[0].HostNS > 30_000 {
 		t.Errorf("%+v, want 300 µs of log_stats", s)
 	}
 	var text strings.Builder
-	if err := v.WriteText(&text); err != nil || !strings.Contains(text.String(), "\nStragglers: 1 collective on all ranks, ") {
+	if err := v.WriteText(&text); err != nil || !strings.Contains(text.String(),
+		"\nStragglers: 1 collective on all ranks, ") {
 		t.Errorf("no table of stragglers in\n%s", text.String())
 	}
 }
@@ -335,7 +347,8 @@ func TestCollectivesOfOneRankOnly(t *testing.T) {
 // TestRanksAreNamed: by their label, else by what the trace says, else by place; one alone has no name.
 func TestRanksAreNamed(t *testing.T) {
 	file := func(rank string) *layer.Analysis {
-		tr, err := trace.Read(t.Context(), strings.NewReader(rank+`"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"dur":5,"args":{"device":0,"stream":7}}]}`), trace.Options{})
+		tr, err := trace.Read(t.Context(), strings.NewReader(rank+
+			`"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"dur":5,"args":{"device":0,"stream":7}}]}`), trace.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -389,8 +402,8 @@ func TestStrayKernelsAreInNoStep(t *testing.T) {
 	}
 }
 
-// TestSuspectsAreOfOneStage: a kernel that a decode step replays and another one launches is one that was not captured; one
-// that only prefills launch is not, and neither is one outside all steps.
+// TestSuspectsAreOfOneStage: a kernel that a decode step replays and another one launches is one that was not
+// captured; one that only prefills launch is not, and neither is one outside all steps.
 func TestSuspectsAreOfOneStage(t *testing.T) {
 	const decode, prefill = "step[DECODE bs=8]", "step[EXTEND bs=1 toks=99]"
 	for _, c := range []struct {
@@ -424,7 +437,8 @@ func TestSuspectsAreOfOneStage(t *testing.T) {
 // TestServingIsCounted: the messages say of how many steps, one step is enough, and half of the launches must be known.
 func TestServingIsCounted(t *testing.T) {
 	yes, no := true, false
-	steps := func(annotation string, launches ...string) *trace.Trace { // 'g' a replay, 'e' a kernel, 'i' a compiled one, 'x' a replay without its kernels, 'u' one whose launch is unknown
+	// 'g' a replay, 'e' a kernel, 'i' a compiled one, 'x' a replay without its kernels, 'u' one whose launch is unknown
+	steps := func(annotation string, launches ...string) *trace.Trace {
 		tl := hosttest.NewTimeline()
 		corr := 0
 		for i, step := range launches {
@@ -433,7 +447,8 @@ func TestServingIsCounted(t *testing.T) {
 			for k, l := range step {
 				corr++
 				start := at + int64(k)*100
-				e := trace.EventData{Kind: event.Kernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000, Stream: 7, Process: 1, Scope: "a", Correlation: uint64(corr)}
+				e := trace.EventData{Kind: event.Kernel, Name: "gemm", Start: (start + 10) * 1000, Duration: 80_000,
+					Stream: 7, Process: 1, Scope: "a", Correlation: uint64(corr)}
 				switch l {
 				case 'x':
 					tl.Event(event.Runtime, "cudaGraphLaunch", 0, corr, start, start+5)
@@ -459,26 +474,34 @@ func TestServingIsCounted(t *testing.T) {
 		told profile.ServerArgs
 		want string // of the only message, "" for none
 	}{
-		{"one step replays", steps(decode, "ee", "eg", "ee"), profile.ServerArgs{Graphs: &no}, "but 1 of 3 decode steps"},
-		{"none replays", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Graphs: &yes}, "none of the 3 decode steps"},
+		{"one step replays", steps(decode, "ee", "eg", "ee"), profile.ServerArgs{Graphs: &no},
+			"but 1 of 3 decode steps"},
+		{"none replays", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Graphs: &yes},
+			"none of the 3 decode steps"},
 		{"half of the launches unknown", steps(decode, "euue", "euue", "euue"), profile.ServerArgs{Graphs: &yes}, ""},
-		{"less than half unknown", steps(decode, "euue", "eue", "euue"), profile.ServerArgs{Graphs: &yes}, "none of the 3 decode steps"},
+		{"less than half unknown", steps(decode, "euue", "eue", "euue"), profile.ServerArgs{Graphs: &yes},
+			"none of the 3 decode steps"},
 		{"a replay whose kernels are missing", steps(decode, "ee", "eex", "ee"), profile.ServerArgs{Graphs: &yes}, ""},
 		{"no decode step", steps(prefill, "ee", "ee", "ee"), profile.ServerArgs{Graphs: &yes, Compile: &yes}, ""},
-		{"nothing compiled", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Compile: &yes, Path: "mine.json"}, "SGLang compiles the model (mine.json)"},
-		{"one kernel, not compiled", steps(decode, "e"), profile.ServerArgs{Compile: &yes}, "no kernel of this window is of compiled code"},
+		{"nothing compiled", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Compile: &yes, Path: "mine.json"},
+			"SGLang compiles the model (mine.json)"},
+		{"one kernel, not compiled", steps(decode, "e"), profile.ServerArgs{Compile: &yes},
+			"no kernel of this window is of compiled code"},
 		{"nothing compiled, as told", steps(decode, "ee", "ee", "ee"), profile.ServerArgs{Compile: &no}, ""},
-		{"one kernel compiled", steps(decode, "ei", "ee", "ee"), profile.ServerArgs{Compile: &no}, "1 kernel of this window are"},
+		{"one kernel compiled", steps(decode, "ei", "ee", "ee"), profile.ServerArgs{Compile: &no},
+			"1 kernel of this window are"},
 		{"one kernel compiled, as told", steps(decode, "ei", "ee", "ee"), profile.ServerArgs{Compile: &yes}, ""},
 	} {
 		issues := judged(t, c.tr, func(o *hostoverhead.Options) { o.Server = &c.told }).Serving
-		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 && !strings.Contains(issues[0].Message, c.want) {
+		if (len(issues) == 1) != (c.want != "") || len(issues) > 1 || len(issues) == 1 &&
+			!strings.Contains(issues[0].Message, c.want) {
 			t.Errorf("%s: %+v, want %q", c.what, issues, c.want)
 		}
 	}
 }
 
-// TestWaitingForInputInTheFirstStep: within a step, the first one too, waiting for input is a system call; between two it is without requests.
+// TestWaitingForInputInTheFirstStep: within a step, the first one too, waiting for input is a system call; between
+// two it is without requests.
 func TestWaitingForInputInTheFirstStep(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	launched(tl, "cudaLaunchKernel", "stray", 900, -50, -40, -20)

@@ -31,7 +31,8 @@ func ExampleAnalyze() {
 }
 
 func ExampleBreakdown() {
-	r, err := hostoverhead.Breakdown(context.Background(), hosttest.Passes(nsysgen.Default(1)), hostoverhead.BreakdownOptions{})
+	r, err := hostoverhead.Breakdown(context.Background(), hosttest.Passes(nsysgen.Default(1)),
+		hostoverhead.BreakdownOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,8 +45,10 @@ func ExampleBreakdown() {
 
 func ExampleCompare() {
 	before := nsysgen.Default(1)
-	after := nsysgen.Default(2).Slow("_fetch_new_requests", 7).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
-	c, err := hostoverhead.Compare(context.Background(), hosttest.Passes(before), hosttest.Passes(after), hostoverhead.BreakdownOptions{})
+	after := nsysgen.Default(2).Slow("_fetch_new_requests",
+		7).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond})
+	c, err := hostoverhead.Compare(context.Background(), hosttest.Passes(before), hosttest.Passes(after),
+		hostoverhead.BreakdownOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,7 +64,8 @@ func ExampleCompare() {
 
 // What the host does in each step, for a comparison of runs.
 func ExampleSeries() {
-	host, err := hostoverhead.Series(context.Background(), hosttest.Passes(nsysgen.Default(1)), hostoverhead.BreakdownOptions{})
+	host, err := hostoverhead.Series(context.Background(), hosttest.Passes(nsysgen.Default(1)),
+		hostoverhead.BreakdownOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,8 +16,10 @@ import (
 // TestDefaults: what the documentation says of each number is said of these.
 func TestDefaults(t *testing.T) {
 	want := params{
-		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000, Unnamed: 250_000, WakeUp: 100_000,
-		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
+		MinShare: 0.10, MinStagePasses: 3, QueuedLimit: 50_000, LongCopyCall: 20_000, BlockedLaunch: 1_000_000,
+		Unnamed: 250_000, WakeUp: 100_000,
+		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20,
+		UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
 	}
 	if got := defaultParams(); got != want {
@@ -160,18 +162,22 @@ func rowsOf(t *testing.T, write func(*table.Writer), word string) (n int, text s
 // TestListsEnd: each list shows as many rows as its limit, and says how many more there are.
 func TestListsEnd(t *testing.T) {
 	for _, more := range []int{0, 1} {
-		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: finding.HostCode}}, Pattern: &Pattern{Repetitions: 2, Source: "config"}}
+		r := RankVerdict{WindowNS: 100, BusyNS: 50, Idle: []IdleCause{{Cause: finding.HostCode}},
+			Pattern: &Pattern{Repetitions: 2, Source: "config"}}
 		for range 15 + more {
 			r.Idle[0].Names = append(r.Idle[0].Names, IdleName{Name: "f", NS: 10})
 		}
 		for range 10 + more {
-			r.Coverage.EagerKernels = append(r.Coverage.EagerKernels, EagerKernel{Name: "eager", Count: 1, Suspect: true, Replayed: 1})
+			r.Coverage.EagerKernels = append(r.Coverage.EagerKernels,
+				EagerKernel{Name: "eager", Count: 1, Suspect: true, Replayed: 1})
 		}
 		for range 60 + more {
-			r.Pattern.Kernels = append(r.Pattern.Kernels, PatternPart{Kernels: 1, Name: "gemm", Group: "gemm", BusyUS: 1.234, GapUS: 5.678})
+			r.Pattern.Kernels = append(r.Pattern.Kernels,
+				PatternPart{Kernels: 1, Name: "gemm", Group: "gemm", BusyUS: 1.234, GapUS: 5.678})
 		}
 		r.Pattern.group()
-		for word, want := range map[string]int{"host-code": 15, "eager": 10 + 1, "(1": 3 * more} { // "eager kernel" heads its table
+		// "eager kernel" heads its table
+		for word, want := range map[string]int{"host-code": 15, "eager": 10 + 1, "(1": 3 * more} {
 			if n, text := rowsOf(t, r.writeDrill, word); n != want {
 				t.Errorf("%d more: %d lines with %s, want %d\n%s", more, n, word, want, text)
 			}
@@ -181,7 +187,8 @@ func TestListsEnd(t *testing.T) {
 		if n := strings.Count(flat, " gemm gemm 1.23 5.68"); n != 60 {
 			t.Errorf("%d kernels of the pattern, want 60\n%s", n, text)
 		}
-		if want := []string{"gemm 60 74.04 340.68 681.4", "gemm 61 75.27 346.36 692.7"}[more]; !strings.Contains(flat, want) {
+		if want := []string{"gemm 60 74.04 340.68 681.4", "gemm 61 75.27 346.36 692.7"}[more]; !strings.Contains(flat,
+			want) {
 			t.Errorf("no group %q\n%s", want, text)
 		}
 	}
@@ -189,7 +196,8 @@ func TestListsEnd(t *testing.T) {
 
 func TestStagesAreWrittenFromTheFirst(t *testing.T) {
 	r := RankVerdict{Stages: []StageVerdict{{Stage: "decode", Steps: 1}}}
-	if n, text := rowsOf(t, func(b *table.Writer) { writeStages(b, &r) }, "decode"); n != 1 || !strings.Contains(text, "Stages:") {
+	if n, text := rowsOf(t, func(b *table.Writer) { writeStages(b, &r) }, "decode"); n != 1 ||
+		!strings.Contains(text, "Stages:") {
 		t.Errorf("one stage is not told:\n%s", text)
 	}
 	r.Stages = nil
@@ -208,14 +216,16 @@ func TestWorstPasses(t *testing.T) {
 // TestRanksFromTheSecond: one device is no table; names of GPUs have thirty letters.
 func TestRanksFromTheSecond(t *testing.T) {
 	gpu := strings.Repeat("G", 30)
-	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: Yes, Steps: 1, Kernels: 2000, BusyNS: 500, Exchange: 0.5, Headroom: Headroom{WallNS: 1000, IdleNS: 500, HostNS: 250, Share: 0.25, AtMost: 1.3333}}}}
+	v := Verdict{Ranks: []RankVerdict{{Rank: "r0", GPU: gpu, Verdict: Yes, Steps: 1, Kernels: 2000, BusyNS: 500,
+		Exchange: 0.5, Headroom: Headroom{WallNS: 1000, IdleNS: 500, HostNS: 250, Share: 0.25, AtMost: 1.3333}}}}
 	if _, text := rowsOf(t, v.writeRanks, ""); text != "" {
 		t.Errorf("one rank is a table:\n%s", text)
 	}
 	v.Ranks = append(v.Ranks, RankVerdict{Rank: "r1", Ignored: true, GPU: gpu + "X"})
 	_, text := rowsOf(t, v.writeRanks, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{gpu + " YES 1 2,000 1.00 µs 50.0% 25.0% 1.33× 50.0%", "too little work 0 0 0 n/a n/a 0.00× n/a"} {
+	for _, want := range []string{gpu + " YES 1 2,000 1.00 µs 50.0% 25.0% 1.33× 50.0%",
+		"too little work 0 0 0 n/a n/a 0.00× n/a"} {
 		if !strings.Contains(flat, want) && !strings.Contains(flat, strings.ReplaceAll(want, "2,000", "2000")) {
 			t.Errorf("no row %q:\n%s", want, text)
 		}
@@ -225,7 +235,8 @@ func TestRanksFromTheSecond(t *testing.T) {
 	}
 	for n, want := range map[int]string{listedRanks: "", listedRanks + 1: "… 57 more, which lose no more to the host"} {
 		v := Verdict{Ranks: make([]RankVerdict, n)}
-		if _, text := rowsOf(t, v.writeRanks, ""); strings.Contains(text, "more,") != (want != "") || !strings.Contains(text, want) {
+		if _, text := rowsOf(t, v.writeRanks, ""); strings.Contains(text, "more,") != (want != "") ||
+			!strings.Contains(text, want) {
 			t.Errorf("%d ranks: want %q:\n%s", n, want, text)
 		}
 	}
@@ -239,7 +250,8 @@ func TestListedRanks(t *testing.T) {
 	}
 	v.Ranks[5].Headroom.Share, v.Ranks[7].Ignored, v.Ranks[9].Headroom.Share = 0, true, 0.4
 	got := v.listed()
-	if len(got) != worstRanks || !slices.IsSorted(got) || slices.Contains(got, 7) || slices.Contains(got, 9) || !slices.Contains(got, 5) {
+	if len(got) != worstRanks || !slices.IsSorted(got) || slices.Contains(got, 7) || slices.Contains(got, 9) ||
+		!slices.Contains(got, 5) {
 		t.Errorf("%v", got)
 	}
 	for i := range v.Ranks { // nobody loses anything: still, no work comes last
@@ -252,12 +264,17 @@ func TestListedRanks(t *testing.T) {
 
 func TestGapsInWords(t *testing.T) {
 	long := strings.Repeat("k", 95)
-	r := RankVerdict{Gaps: []GapBucket{{Title: "none"}, {Title: "one", Count: 1, TotalNS: 1500, Share: 1, Largest: finding.HostCode, LargestShare: 0.5}},
-		Top: []Gap{{NS: 1000, StartNS: 2_000_000, Before: long, After: long[:90], APIs: []string{strings.Repeat("a", 130)},
-			Causes: []IdleName{{Cause: finding.HostCode, Name: strings.Repeat("f", 61), NS: 500}, {Cause: finding.Synchronisation, Name: "two", NS: 300}, {Cause: finding.Lock, Name: "three", NS: 150}, {Cause: finding.GIL, Name: "four", NS: 50}}}}}
+	r := RankVerdict{Gaps: []GapBucket{{Title: "none"},
+		{Title: "one", Count: 1, TotalNS: 1500, Share: 1, Largest: finding.HostCode, LargestShare: 0.5}},
+		Top: []Gap{{NS: 1000, StartNS: 2_000_000, Before: long, After: long[:90],
+			APIs: []string{strings.Repeat("a", 130)},
+			Causes: []IdleName{{Cause: finding.HostCode, Name: strings.Repeat("f", 61), NS: 500},
+				{Cause: finding.Synchronisation, Name: "two", NS: 300}, {Cause: finding.Lock, Name: "three", NS: 150},
+				{Cause: finding.GIL, Name: "four", NS: 50}}}}}
 	_, text := rowsOf(t, r.writeGaps, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"one 1 1.50 µs 100.0% host-code 50.0%", "1. 1.00 µs at 0.002000 s", "before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
+	for _, want := range []string{"one 1 1.50 µs 100.0% host-code 50.0%", "1. 1.00 µs at 0.002000 s",
+		"before " + long[:90], "30.0% synchronisation two; 15.0% lock three"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -267,7 +284,8 @@ func TestGapsInWords(t *testing.T) {
 			t.Errorf("%q is shown:\n%s", not, text)
 		}
 	}
-	if !strings.Contains(flat, strings.Repeat("k", 80)) || !strings.Contains(flat, strings.Repeat("a", 110)) || !strings.Contains(flat, strings.Repeat("f", 50)) {
+	if !strings.Contains(flat, strings.Repeat("k", 80)) || !strings.Contains(flat, strings.Repeat("a", 110)) ||
+		!strings.Contains(flat, strings.Repeat("f", 50)) {
 		t.Errorf("names are cut too short:\n%s", text)
 	}
 	r.Top = nil
@@ -279,7 +297,9 @@ func TestGapsInWords(t *testing.T) {
 // TestCoverageInWords: eager kernels that also run from graphs are suspects.
 func TestCoverageInWords(t *testing.T) {
 	r := RankVerdict{Coverage: Coverage{Kernels: 4, Replayed: 3, Eager: 1, Ratio: 0.75, TimeRatio: 0.5,
-		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true, Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}}, Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
+		EagerKernels: []EagerKernel{{Name: "k", Count: 1, TotalNS: 1500, Replayed: 2, Suspect: true,
+			Source: "a.py(1): f"}, {Name: "l", Count: 2, TotalNS: 500}},
+		Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
@@ -304,7 +324,8 @@ func TestSummaries(t *testing.T) {
 		{Yes, nil, yes},
 		{Yes, []StageVerdict{stage("decode", Yes)}, yes},
 		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", No)}, yes + "; by stage: decode at most 1.50×"},
-		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)}, yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
+		{Yes, []StageVerdict{stage("decode", Yes), stage("prefill", Yes)},
+			yes + "; by stage: decode at most 1.50×, prefill at most 1.50×"},
 		{Yes, []StageVerdict{stage("decode", No), stage("prefill", No)}, yes},
 		{No, nil, "host overhead is 25.0% of step time (at most a 1.33× speedup)"},
 		{Inconclusive, nil, "host overhead is 25.0%–35.0% of step time (at most a 1.33–1.54× speedup), depending on who causes the unexplained idle time"},
@@ -314,9 +335,11 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("%s, %d stages: %s\nwant %s", c.verdict, len(c.stages), got, c.want)
 		}
 	}
-	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5, VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
+	r := RankVerdict{Worst: []PassHeadroom{{Pass: 3, Stage: "decode", StartNS: 1000, EndNS: 2000, VisStart: 5,
+		VisEnd: 6, Headroom: Headroom{HostNS: 500, Share: 0.5, AtMost: 2}}}}
 	_, text := rowsOf(t, r.writePasses, "")
-	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "3 decode 500 ns 50.0% 2.00× 0.000001 s 0.000002 s 5 … 6") {
+	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat,
+		"3 decode 500 ns 50.0% 2.00× 0.000001 s 0.000002 s 5 … 6") {
 		t.Errorf("one pass:\n%s", text)
 	}
 }
@@ -337,7 +360,8 @@ func TestShortestGapsAreNotListed(t *testing.T) {
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.String(); strings.Contains(got, "Longest") != (c.want != "") || !strings.Contains(got, c.want) || strings.Contains(got, "999 µs") {
+		if got := b.String(); strings.Contains(got, "Longest") != (c.want != "") || !strings.Contains(got, c.want) ||
+			strings.Contains(got, "999 µs") {
 			t.Errorf("%v: %s\nwant %q", c.ns, got, c.want)
 		}
 	}

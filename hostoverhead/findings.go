@@ -24,7 +24,8 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 			continue
 		}
 		f := finding.Finding{Kind: finding.IdleTime, Cause: c.Cause, Code: c.Cause.String(), Text: c.Cause.Info().Title,
-			Size:       finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n, time.Duration(r.Headroom.WallNS)),
+			Size: finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n,
+				time.Duration(r.Headroom.WallNS)),
 			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
 			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect)}
 		if c.Cause == finding.UnknownCause {
@@ -32,15 +33,19 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 		}
 		if n := &c.Names[0]; n.Name != "" {
 			f.Place.Name, f.Place.Line = n.Name, n.Where
-			f.Evidence = fmt.Sprintf("Largest part: %s (%s).", table.Cut(table.Clean(n.Name), wideName), percentOf(n.StepsNS, c.StepsNS))
+			f.Evidence = fmt.Sprintf("Largest part: %s (%s).", table.Cut(table.Clean(n.Name), wideName),
+				percentOf(n.StepsNS, c.StepsNS))
 		}
 		r.locate(c, &f)
 		out = append(out, f)
 	}
 	if c := r.Transfers; c != nil && c.StepsNS > 0 {
-		out = append(out, finding.Finding{Kind: finding.ExposedCopies, Code: c.Cause.String(), Text: c.Cause.Info().Title,
-			Size:  finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n, time.Duration(r.Headroom.WallNS)),
-			Place: finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))}, Confidence: finding.High, Advice: c.Cause.Info().Advice})
+		out = append(out, finding.Finding{Kind: finding.ExposedCopies, Code: c.Cause.String(),
+			Text: c.Cause.Info().Title,
+			Size: finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n,
+				time.Duration(r.Headroom.WallNS)),
+			Place: finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))}, Confidence: finding.High,
+			Advice: c.Cause.Info().Advice})
 	}
 	return out
 }
@@ -53,8 +58,9 @@ func (a *account) basis() finding.Basis {
 	return finding.OfStep
 }
 
-// locate says where the idle time of a cause shows best: the call or frame that it is in; of the host's causes the pass that
-// waits most for the host; of others the longest gap that is mostly theirs, or the gaps of the length that they make.
+// locate says where the idle time of a cause shows best: the call or frame that it is in; of the host's causes the
+// pass that waits most for the host; of others the longest gap that is mostly theirs, or the gaps of the length that
+// they make.
 func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 	if f.Place.Line != "" {
 		f.Where = table.Cut(table.Clean(f.Place.Line), wideName)
@@ -63,7 +69,8 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 	if c.Host {
 		if len(r.Worst) > 0 {
 			w := &r.Worst[0]
-			f.Place.Pass, f.Place.Start, f.Place.End = finding.At(w.Pass), time.Duration(w.StartNS), time.Duration(w.EndNS)
+			f.Place.Pass, f.Place.Start, f.Place.End = finding.At(w.Pass), time.Duration(w.StartNS),
+				time.Duration(w.EndNS)
 			f.Where = fmt.Sprintf("most host time in pass %d", w.Pass)
 		}
 		return
@@ -72,13 +79,15 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 	for i := range r.Top {
 		g := &r.Top[i]
 		// A gap longer than all that the steps lose is in no step.
-		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause && g.Causes[0].NS <= c.StepsNS && (longest == nil || g.NS > longest.NS) {
+		if len(g.Causes) > 0 && g.Causes[0].Cause == c.Cause && g.Causes[0].NS <= c.StepsNS &&
+			(longest == nil || g.NS > longest.NS) {
 			longest = g
 		}
 	}
 	if g := longest; g != nil {
 		f.Place.Start, f.Place.End = time.Duration(g.StartNS), time.Duration(g.StartNS+g.NS)
-		f.Where = fmt.Sprintf("longest: %s at %s s", table.Duration(time.Duration(g.NS)), table.Seconds(time.Duration(g.StartNS), 6))
+		f.Where = fmt.Sprintf("longest: %s at %s s", table.Duration(time.Duration(g.NS)),
+			table.Seconds(time.Duration(g.StartNS), 6))
 		return
 	}
 	best := -1
@@ -95,8 +104,9 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 // doubtFinding is a doubt as a finding. It has no size.
 func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
 	text := strings.ReplaceAll(d.Code, "-", " ")
-	return finding.Finding{Kind: kind, Code: d.Code, Text: strings.ToUpper(text[:1]) + text[1:], Evidence: d.Message, Confidence: d.Weight,
-		Advice: finding.Advice{Do: kind.Info().Advice.Do}}
+	return finding.Finding{Kind: kind, Code: d.Code, Text: strings.ToUpper(text[:1]) + text[1:], Evidence: d.Message,
+		Confidence: d.Weight,
+		Advice:     finding.Advice{Do: kind.Info().Advice.Do}}
 }
 
 // findings are those of the deciding device, behind what puts them in doubt.

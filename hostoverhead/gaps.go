@@ -133,11 +133,15 @@ func (a *account) topGaps() []Gap {
 	out := make([]Gap, 0, len(a.top))
 	for i := range a.top {
 		t := &a.top[i]
-		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), Causes: a.listed(t.names), APIs: a.longest(t.apis), Ranges: a.longest(t.ranges)}
+		g := Gap{StartNS: t.span.Start, NS: t.span.Len(), Causes: a.listed(t.names), APIs: a.longest(t.apis),
+			Ranges: a.longest(t.ranges)}
 		g.Before, g.After = a.around(t)
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(x, y Gap) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.StartNS, y.StartNS)) })
+	slices.SortFunc(out, func(x, y Gap) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS),
+			cmp.Compare(x.StartNS, y.StartNS))
+	})
 	return out
 }
 

@@ -13,8 +13,10 @@ import (
 
 // Handoff is the summary for whoever optimises next, with the published field names.
 type Handoff struct {
-	Verdict                string         `json:"verdict"`                  // the published verdict: YES, NO or INCONCLUSIVE
-	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"` // "context", "generation", "both", "aggregate" or "none"
+	// the published verdict: YES, NO or INCONCLUSIVE
+	Verdict string `json:"verdict"`
+	// "context", "generation", "both", "aggregate" or "none"
+	PrimaryBottleneckPhase string         `json:"primary_bottleneck_phase"`
 	HostPrepConfirmed      bool           `json:"host_prep_confirmed"`      // by the published detector
 	TopRegressingOps       []RegressingOp `json:"top_regressing_ops"`       // by µs per step
 	RecommendedFirstTarget string         `json:"recommended_first_target"` // what to look at first
@@ -30,16 +32,16 @@ type RegressingOp struct {
 	DeltaUSPerStep *float64 `json:"delta_us_per_step"`
 	// IdleUSPerStep is the idle time of the device per step while it runs; null in a comparison.
 	IdleUSPerStep *float64 `json:"idle_us_per_step"`
-	// SourceFunction is the function that opens the range, "server.py(12): schedule", or the operation itself where it is a
-	// Python frame; "" where the trace has no frames to tell.
+	// SourceFunction is the function that opens the range, "server.py(12): schedule", or the operation itself where
+	// it is a Python frame; "" where the trace has no frames to tell.
 	SourceFunction string `json:"source_function"`
 }
 
 // handoffOps is how many operations a handoff names.
 const handoffOps = 5
 
-// handoffAlone is the handoff of one run: without a second one to compare with, the operations are those during which the
-// device idles most.
+// handoffAlone is the handoff of one run: without a second one to compare with, the operations are those during which
+// the device idles most.
 func handoffAlone(v *Verdict, run *Run) *Handoff {
 	h := handoff(v, run)
 	for _, c := range v.Idle {
@@ -48,10 +50,14 @@ func handoffAlone(v *Verdict, run *Run) *Handoff {
 		}
 		for _, n := range c.Names {
 			idle := round3(us(n.StepsNS) / float64(max(1, run.AllSteps)))
-			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: n.Name, IdleUSPerStep: &idle, SourceFunction: run.sourceOf(n.Name)})
+			h.TopRegressingOps = append(h.TopRegressingOps,
+				RegressingOp{NVTXName: n.Name, IdleUSPerStep: &idle, SourceFunction: run.sourceOf(n.Name)})
 		}
 	}
-	slices.SortStableFunc(h.TopRegressingOps, func(x, y RegressingOp) int { return cmp.Compare(*y.IdleUSPerStep, *x.IdleUSPerStep) })
+	slices.SortStableFunc(h.TopRegressingOps, func(x,
+		y RegressingOp) int {
+		return cmp.Compare(*y.IdleUSPerStep, *x.IdleUSPerStep)
+	})
 	h.TopRegressingOps = h.TopRegressingOps[:min(len(h.TopRegressingOps), handoffOps)]
 	h.RecommendedFirstTarget = firstTarget(v, h)
 	return h
@@ -69,7 +75,8 @@ func (r *Run) sourceOf(name string) string {
 		if file, _ := names.SplitFrame(o.Source); file != "" {
 			return o.Source
 		}
-		return o.Source + ": " + o.Name[strings.LastIndex(o.Name, ": ")+len(": "):] // a frame: its source is file and line
+		// a frame: its source is file and line
+		return o.Source + ": " + o.Name[strings.LastIndex(o.Name, ": ")+len(": "):]
 	}
 	if frame != "" {
 		return name
@@ -89,7 +96,8 @@ func (c *Comparison) Handoff(v *Verdict) *Handoff {
 	h := handoff(v, c.Target)
 	for _, d := range c.Regressions(0) {
 		if d.Kind == opRange && len(h.TopRegressingOps) < handoffOps {
-			h.TopRegressingOps = append(h.TopRegressingOps, RegressingOp{NVTXName: d.Op, DeltaUSPerStep: &d.DeltaUS, SourceFunction: c.Target.sourceOf(d.Op)})
+			h.TopRegressingOps = append(h.TopRegressingOps,
+				RegressingOp{NVTXName: d.Op, DeltaUSPerStep: &d.DeltaUS, SourceFunction: c.Target.sourceOf(d.Op)})
 		}
 	}
 	h.RecommendedFirstTarget = c.worst()
@@ -104,14 +112,17 @@ func (c *Comparison) worst() string {
 		}
 	}
 	if c.Conclusion == compare.HostBetween || c.Conclusion == compare.HostInStep {
-		return "the time of " + string(c.Conclusion) + " (" + c.Reason + "): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
+		return "the time of " + string(c.Conclusion) + " (" + c.Reason +
+			"): no operation that was recorded clearly changed, record NVTX ranges or Python stacks"
 	}
 	return "none: nothing clearly became slower"
 }
 
 func handoff(v *Verdict, run *Run) *Handoff {
-	h := &Handoff{Verdict: v.Verdict.String(), PrimaryBottleneckPhase: primaryPhase(v), TopRegressingOps: []RegressingOp{},
-		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS), KernelsPerStep: round3(run.KernelsPerStep)}
+	h := &Handoff{Verdict: v.Verdict.String(), PrimaryBottleneckPhase: primaryPhase(v),
+		TopRegressingOps:  []RegressingOp{},
+		WallTimePerStepUS: round3(run.WallUSPerStep), InterStepGapP50US: round3(run.GapUS),
+		KernelsPerStep: round3(run.KernelsPerStep)}
 	var published struct {
 		Confirmed bool `json:"host_prep_confirmed"`
 	}

@@ -49,7 +49,8 @@ func stage(v *hostoverhead.Verdict, s layer.Stage) *hostoverhead.StageVerdict {
 	return nil
 }
 
-// causesOf is the time without a kernel of the deciding device by cause, in µs: idle time, and that in which only copies run.
+// causesOf is the time without a kernel of the deciding device by cause, in µs: idle time, and that in which only
+// copies run.
 func causesOf(v *hostoverhead.Verdict) map[finding.Cause]int64 {
 	out := map[finding.Cause]int64{}
 	for _, c := range v.Idle {

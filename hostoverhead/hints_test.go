@@ -24,7 +24,8 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 		gpu := at + 100
 		for _, l := range launches {
 			corr++
-			call, name, dur, stream := "cudaLaunchKernel", "void at::native::elementwise_kernel<128>(int)", int64(20), trace.StreamID(7)
+			call, name, dur, stream := "cudaLaunchKernel", "void at::native::elementwise_kernel<128>(int)", int64(20),
+				trace.StreamID(7)
 			switch l {
 			case 'a':
 				name = "flash_fwd_kernel"
@@ -35,14 +36,16 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 			case 'g':
 				call = "cudaGraphLaunch"
 				for k := range int64(3) {
-					tl.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 1000 * (gpu + 20*k), Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
+					tl.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 1000 * (gpu + 20*k),
+						Duration: 20_000, Stream: 7, GraphNode: uint64(k + 1),
 						Correlation: uint64(corr), Process: 1, Scope: "a"})
 				}
 				gpu += 60
 			}
 			tl.Event(event.Runtime, call, 0, corr, at+1, at+3)
 			if l != 'g' {
-				tl.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur, Stream: stream,
+				tl.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 1000 * gpu, Duration: 1000 * dur,
+					Stream:      stream,
 					Correlation: uint64(corr), Process: 1, Scope: "a"})
 				if l != 'o' {
 					gpu += dur
@@ -56,8 +59,8 @@ func stepsOf(n int, annotation, launches string) *trace.Trace {
 	return tl.Finish()
 }
 
-// TestHintsFollowTheOrderOfLaunches: what splits a graph lies between two graph launches of the host in one step; kernels
-// of another stream beside the only replay do not, and of prefills nothing is to be captured.
+// TestHintsFollowTheOrderOfLaunches: what splits a graph lies between two graph launches of the host in one step;
+// kernels of another stream beside the only replay do not, and of prefills nothing is to be captured.
 func TestHintsFollowTheOrderOfLaunches(t *testing.T) {
 	decode, prefill := "step[DECODE bs=8]", "step[EXTEND bs=1 toks=99]"
 	for _, c := range []struct{ name, annotation, launches, want string }{
@@ -122,8 +125,10 @@ func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
 			Launch float64 `json:"launch_overhead_ratio"`
 		} `json:"aggregate_metrics"`
 	}
-	if err := json.Unmarshal(v.Published, &published); err != nil || published.Metrics.Launch < 0.3 || v.Verdict != hostoverhead.No {
-		t.Errorf("published M2 %v, verdict %s, error %v; want over 0.3 and NO", published.Metrics.Launch, v.Verdict, err)
+	if err := json.Unmarshal(v.Published, &published); err != nil || published.Metrics.Launch < 0.3 ||
+		v.Verdict != hostoverhead.No {
+		t.Errorf("published M2 %v, verdict %s, error %v; want over 0.3 and NO", published.Metrics.Launch, v.Verdict,
+			err)
 	}
 	for _, a := range v.Next {
 		if strings.Contains(strings.ToLower(a.Do), "graph") {
@@ -147,7 +152,8 @@ func TestDisagreementIsExplained(t *testing.T) {
 			}
 			return tl.Finish()
 		}},
-		{"published NO", "The published metrics say NO because", func() *trace.Trace { return eager(200, 80, 100, 10) }},
+		{"published NO", "The published metrics say NO because",
+			func() *trace.Trace { return eager(200, 80, 100, 10) }},
 		{"the same", "", func() *trace.Trace { return eager(200, 30, 100, 20) }},
 	} {
 		v := judged(t, c.tr())
@@ -157,8 +163,8 @@ func TestDisagreementIsExplained(t *testing.T) {
 	}
 }
 
-// TestConfidenceOfThinEvidence: one eager step with stacks is no high confidence, and processes that share a device number
-// are told with the figures of each.
+// TestConfidenceOfThinEvidence: one eager step with stacks is no high confidence, and processes that share a device
+// number are told with the figures of each.
 func TestConfidenceOfThinEvidence(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	tl.Event(event.Annotation, "step[EXTEND bs=1 toks=99]", 0, 0, 0, 20_000)
@@ -180,13 +186,16 @@ func TestConfidenceOfThinEvidence(t *testing.T) {
 			corr, busy := uint64(i+1), []int64{45_000, 5_000}[p]
 			process, scope := 10+p, string(rune('a'+p))
 			at := i*100_000 + p*50_000
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process, Scope: scope, Correlation: corr, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 4000,
+				Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: at + 5000, Duration: busy, Process: process,
+				Scope: scope, Correlation: corr, Stream: 7})
 		}
 	}
 	v = judged(t, built.Trace(b))
 	d := doubt(v, "processes-share-device")
-	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Message, "54.8%") || !strings.Contains(d.Message, "95.0%") {
+	if d == nil || v.Confidence != finding.Low || !strings.Contains(d.Message, "54.8%") ||
+		!strings.Contains(d.Message, "95.0%") {
 		t.Errorf("two processes on one device: %s, %v", v.Confidence, d)
 	}
 }

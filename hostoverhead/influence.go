@@ -38,7 +38,8 @@ func (a *account) crossCheck(answer Answer) string {
 	if a.l.p.answer(&unknown) == answer && a.l.p.answer(&gone) == answer {
 		return ""
 	}
-	return fmt.Sprintf("%s, which lasts %v where its %d peers last %v", table.Cut(table.Clean(e.Name()), longestRow), e.Duration().Round(time.Microsecond), d.Peers, d.Median)
+	return fmt.Sprintf("%s, which lasts %v where its %d peers last %v", table.Cut(table.Clean(e.Name()), longestRow),
+		e.Duration().Round(time.Microsecond), d.Peers, d.Median)
 }
 
 // straggling asks the same of a first or last kernel that lies far from all
@@ -67,7 +68,8 @@ func (a *account) straggling(answer Answer) string {
 		without.UnknownNS = max(0, without.UnknownNS-inside.of(finding.UnknownGroup))
 		if without.WallNS > 0 && a.l.p.answer(&without) != answer && len(a.d.acts) > leastKernels {
 			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.acts[row]))
-			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), longestRow), where, time.Duration(g.span.Len()).Round(time.Microsecond))
+			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), longestRow), where,
+				time.Duration(g.span.Len()).Round(time.Microsecond))
 		}
 	}
 	return ""

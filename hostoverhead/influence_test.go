@@ -47,7 +47,8 @@ func TestNoSingleRowDecides(t *testing.T) {
 	traces := map[string][]byte{"demo": testdata.Unpacked(t, demo.Trace())}
 	list := []string{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz"}
 	if testdata.Long() {
-		list = append(list, "sglang-qwen3-8b-extend-eager-mi300.json.gz", "vllm-gptoss20b-mixed-piecewise-mi300.json.gz", "hf-qwen1.5-0.5b-eager-h100.json.gz")
+		list = append(list, "sglang-qwen3-8b-extend-eager-mi300.json.gz",
+			"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", "hf-qwen1.5-0.5b-eager-h100.json.gz")
 	}
 	for _, name := range list {
 		if path := testdata.Shared(t, "traces/torch/"+name); path != "" {
@@ -136,7 +137,8 @@ func checkNoRowDecides(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
 	}
 }
 
-// TestPersistentKernelsAreLeftOut: one that waits on a stream of its own beside all others changes no answer, and is named.
+// TestPersistentKernelsAreLeftOut: one that waits on a stream of its own beside all others changes no answer, and is
+// named.
 func TestPersistentKernelsAreLeftOut(t *testing.T) {
 	text := testdata.Unpacked(t, demo.Trace())
 	before, healthy := hosted(t, text)
@@ -151,7 +153,8 @@ func TestPersistentKernelsAreLeftOut(t *testing.T) {
 			first, last = min(first, e["ts"].(float64)), max(last, e["ts"].(float64)+e["dur"].(float64))
 		}
 	}
-	doc["traceEvents"] = append(events, map[string]any{"ph": "X", "cat": "kernel", "name": "nvshmem_wait_forever", "pid": 0, "tid": 99, "ts": first, "dur": last - first,
+	doc["traceEvents"] = append(events, map[string]any{"ph": "X", "cat": "kernel", "name": "nvshmem_wait_forever",
+		"pid": 0, "tid": 99, "ts": first, "dur": last - first,
 		"args": map[string]any{"device": 0, "stream": 99, "correlation": 99999999}})
 	text, err := json.Marshal(doc)
 	if err != nil {

@@ -24,13 +24,14 @@ import (
 //	|------------------------|
 //	   host code   call  way   kernel
 //
-// Up to the end of the call the thread's timeline decides, piece by piece. After it the kernel was on its way. A kernel
-// that was launched before the gap began, or by the same graph launch as the one before the gap, was queued: its dispatch
-// is the device's time, or, if that took too long, a dependency. Copies are taken out first.
+// Up to the end of the call the thread's timeline decides, piece by piece. After it the kernel was on its way. A
+// kernel that was launched before the gap began, or by the same graph launch as the one before the gap, was queued:
+// its dispatch is the device's time, or, if that took too long, a dependency. Copies are taken out first.
 //
-// Where the gap opened while the thread was in a call that waits for the device, that call emptied the queue: without it
-// the host would have been ahead by as long as it waited. What the host needs to catch up again within a step, up to that
-// time, is therefore booked on the call. Between two steps it keeps its name, and the call is noted beside it.
+// Where the gap opened while the thread was in a call that waits for the device, that call emptied the queue: without
+// it the host would have been ahead by as long as it waited. What the host needs to catch up again within a step, up
+// to that time, is therefore booked on the call. Between two steps it keeps its name, and the call is noted beside
+// it.
 //
 // All cuts are exact and every piece gets one cause, so the ledger adds up to the idle time to the nanosecond.
 
@@ -107,8 +108,8 @@ type drain struct {
 	lead  int64 // how far ahead the host would have been
 }
 
-// ledger explains the idle time of a workload, one device after the other: what it needs for a device it uses again for the
-// next one, as many devices may wait for the same thread.
+// ledger explains the idle time of a workload, one device after the other: what it needs for a device it uses again
+// for the next one, as many devices may wait for the same thread.
 type ledger struct {
 	w         *workload
 	p         *params
@@ -125,14 +126,17 @@ type ledger struct {
 }
 
 func newLedger(w *workload, p *params) *ledger {
-	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()), samples: map[trace.ThreadIndex][]trace.EventID{}}
+	l := &ledger{w: w, p: p, meanings: waits.NewNames(w.t), names: make([]hostName, w.t.NumNames()),
+		samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for id := range trace.NameID(w.t.NumNames()) {
-		if name := w.t.Name(id); name == "cudaLaunchHostFunc" || name == "cudaStreamAddCallback" || name == "hipLaunchHostFunc" || name == "hipStreamAddCallback" {
+		if name := w.t.Name(id); name == "cudaLaunchHostFunc" || name == "cudaStreamAddCallback" ||
+			name == "hipLaunchHostFunc" || name == "hipStreamAddCallback" {
 			l.callbacks = true
 		}
 	}
 	l.doubted = slices.ContainsFunc(w.layers.Health.Findings, func(f trace.Finding) bool {
-		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) && slices.Contains(f.Affects, trace.AffectsAttribution)
+		return f.Severity != trace.HealthOK && slices.Contains(f.Affects, trace.AffectsIdle) &&
+			slices.Contains(f.Affects, trace.AffectsAttribution)
 	})
 	return l
 }
@@ -142,11 +146,12 @@ func (l *ledger) forget() {
 	*l = ledger{w: l.w, p: l.p, callbacks: l.callbacks, doubted: l.doubted}
 }
 
-// gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs nothing
-// per gap, few enough that a trace of millions of frames needs no more memory for it.
+// gapsAtOnce is how many gaps are explained with one piece of every thread's timeline: enough that moving on costs
+// nothing per gap, few enough that a trace of millions of frames needs no more memory for it.
 const gapsAtOnce = 128
 
-// walk calls f with every piece of a device's idle time in order. The piece is valid during the call. The error is ctx's.
+// walk calls f with every piece of a device's idle time in order. The piece is valid during the call. The error is
+// ctx's.
 func (l *ledger) walk(ctx context.Context, d *deviceWork, f func(*idlePiece)) error {
 	for _, of := range []map[trace.ThreadIndex]*timeline.Thread{l.threads, l.waking} {
 		for _, s := range of {

@@ -20,8 +20,8 @@ import (
 // shortFile is the size in bytes up to which reference traces are read without STRATA_LONG.
 const shortFile = 200_000
 
-// TestReferenceTraces holds every reference trace that loads, each read once, against all that must be true of any; the large
-// ones only with STRATA_LONG.
+// TestReferenceTraces holds every reference trace that loads, each read once, against all that must be true of any;
+// the large ones only with STRATA_LONG.
 func TestReferenceTraces(t *testing.T) {
 	for _, dir := range []string{"traces/nsys", "traces/torch"} {
 		files, err := os.ReadDir(testdata.Shared(t, dir))
@@ -81,8 +81,8 @@ func TestKernelOnItsWay(t *testing.T) {
 	}
 }
 
-// TestClocksApart: where all kernels begin more than a second after their launches, and later than all of them last, the
-// clocks of host and GPU differ, and nothing tells what the GPU waits for.
+// TestClocksApart: where all kernels begin more than a second after their launches, and later than all of them last,
+// the clocks of host and GPU differ, and nothing tells what the GPU waits for.
 func TestClocksApart(t *testing.T) {
 	for _, c := range []struct {
 		late    int64 // µs
@@ -97,14 +97,15 @@ func TestClocksApart(t *testing.T) {
 		}
 		v := judged(t, tl.Finish())
 		got, all := causesOf(v), v.Headroom.IdleNS
-		if unknown := v.Headroom.UnknownNS; (unknown == all) != c.unknown || (unknown == 0) == c.unknown || v.Verdict != c.verdict {
+		if unknown := v.Headroom.UnknownNS; (unknown == all) != c.unknown || (unknown == 0) == c.unknown ||
+			v.Verdict != c.verdict {
 			t.Errorf("%d µs late: %s, %v, %d of %d ns unknown", c.late, v.Verdict, got, unknown, all)
 		}
 	}
 }
 
-// checkAddsUp holds every device's causes, names and pieces against its idle time, and the steps against theirs: the pieces tile
-// it, in order, disjoint, and to the nanosecond.
+// checkAddsUp holds every device's causes, names and pieces against its idle time, and the steps against theirs: the
+// pieces tile it, in order, disjoint, and to the nanosecond.
 func checkAddsUp(t *testing.T, a *layer.Analysis, v *hostoverhead.Verdict) {
 	t.Helper()
 	sum, last := map[trace.DeviceID]int64{}, map[trace.DeviceID]int64{}
@@ -137,8 +138,10 @@ func checkAddsUp(t *testing.T, a *layer.Analysis, v *hostoverhead.Verdict) {
 			t.Errorf("device %d: idle %d, causes %d, names %d, pieces %d", r.Device, idle, causes, names, sum[r.Device])
 		}
 		h := r.Headroom
-		if h.WallNS != h.BusyNS+h.IdleNS || h.IdleNS != steps || h.HostNS != host || h.UnknownNS != unknown || h.AtMost < 1 || h.WithUnknown < h.AtMost {
-			t.Errorf("device %d: headroom %+v, in the steps %d idle, %d of the host, %d unknown", r.Device, h, steps, host, unknown)
+		if h.WallNS != h.BusyNS+h.IdleNS || h.IdleNS != steps || h.HostNS != host || h.UnknownNS != unknown ||
+			h.AtMost < 1 || h.WithUnknown < h.AtMost {
+			t.Errorf("device %d: headroom %+v, in the steps %d idle, %d of the host, %d unknown", r.Device, h, steps,
+				host, unknown)
 		}
 	}
 }

@@ -30,7 +30,8 @@ func named(all ...string) (*account, map[string]trace.NameID) {
 		ids[t.Name(id)] = id
 	}
 	p := defaultParams()
-	return &account{l: &ledger{w: &workload{t: t, layers: &layer.Analysis{}, general: names.ByName(t, names.Generalise)}, p: &p}}, ids
+	return &account{l: &ledger{w: &workload{t: t, layers: &layer.Analysis{},
+		general: names.ByName(t, names.Generalise)}, p: &p}}, ids
 }
 
 // TestPassesThatLoseMost: five, most first, the earlier of equals; those that lose nothing are none.
@@ -41,7 +42,8 @@ func TestPassesThatLoseMost(t *testing.T) {
 		s.span = interval.Span{Start: int64(100 * i), End: int64(100*i + 100)}
 		a.steps = append(a.steps, s)
 	}
-	a.steps = append(a.steps, stepAccount{span: interval.Span{End: 100}, timeSum: a.steps[4].timeSum}) // the whole window is no step
+	// the whole window is no step
+	a.steps = append(a.steps, stepAccount{span: interval.Span{End: 100}, timeSum: a.steps[4].timeSum})
 	var got []string
 	for _, w := range a.worst() {
 		got = append(got, fmt.Sprint(w.Headroom.HostNS, "@", w.StartNS))
@@ -58,11 +60,13 @@ func TestPassesThatLoseMost(t *testing.T) {
 // TestNamesOfAGap: five with most time, by name of equals; names that differ in their numbers alone are one.
 func TestNamesOfAGap(t *testing.T) {
 	a, ids := named("f 1", "f 2", "b", "c", "d", "e", "g")
-	ns := map[trace.NameID]int64{ids["f 1"]: 3, ids["f 2"]: 4, ids["b"]: 6, ids["c"]: 5, ids["d"]: 5, ids["e"]: 1, ids["g"]: 2}
+	ns := map[trace.NameID]int64{ids["f 1"]: 3, ids["f 2"]: 4, ids["b"]: 6, ids["c"]: 5, ids["d"]: 5, ids["e"]: 1,
+		ids["g"]: 2}
 	if got, want := strings.Join(a.longest(ns), ", "), "f N, b, c, d, g"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	a.drains = map[trace.NameID]*nameSum{ids["b"]: {ns: 9, steps: 1, count: 3}, ids["c"]: {ns: 9}, ids["d"]: {ns: 2, steps: 2, count: 1}, ids["e"]: {ns: 1, steps: 1, count: 1}}
+	a.drains = map[trace.NameID]*nameSum{ids["b"]: {ns: 9, steps: 1, count: 3}, ids["c"]: {ns: 9},
+		ids["d"]: {ns: 2, steps: 2, count: 1}, ids["e"]: {ns: 1, steps: 1, count: 1}}
 	if got, want := fmt.Sprint(a.drainList()), "[{ d  2 2 1} { b  9 1 3} { e  1 1 1}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -77,7 +81,8 @@ func TestGapsThatAreAskedFor(t *testing.T) {
 		busy = append(busy, interval.Span{Start: at, End: at + 10})
 		at += 10
 	}
-	for n, want := range map[int]string{0: "", 1: "9", 2: "9 9", 3: "9 7 9", 4: "5 9 7 9", 5: "5 9 5 7 9", 6: "5 9 5 7 9 1", 7: "5 9 5 7 9 1", math.MaxInt: "5 9 5 7 9 1"} {
+	for n, want := range map[int]string{0: "", 1: "9", 2: "9 9", 3: "9 7 9", 4: "5 9 7 9", 5: "5 9 5 7 9",
+		6: "5 9 5 7 9 1", 7: "5 9 5 7 9 1", math.MaxInt: "5 9 5 7 9 1"} {
 		a := &account{d: &deviceWork{busy: busy}}
 		a.findTop(n)
 		var got []string
@@ -98,7 +103,9 @@ func TestGapsThatAreAskedFor(t *testing.T) {
 
 // TestIdleTimeInWords: groups without idle time are no rows, a nanosecond is enough.
 func TestIdleTimeInWords(t *testing.T) {
-	v := Verdict{Basis: "steps", Idle: []IdleCause{{Group: finding.HostWork, Cause: finding.HostCode, NS: 1, Names: []IdleName{{Name: "f", Where: "g"}}}, {Group: finding.DispatchGroup, Cause: finding.GPUDispatch, Names: []IdleName{{}}}}}
+	v := Verdict{Basis: "steps", Idle: []IdleCause{{Group: finding.HostWork, Cause: finding.HostCode, NS: 1,
+		Names: []IdleName{{Name: "f", Where: "g"}}},
+		{Group: finding.DispatchGroup, Cause: finding.GPUDispatch, Names: []IdleName{{}}}}}
 	n, text := rowsOf(t, func(b *table.Writer) { v.writeIdle(b, &RankVerdict{}) }, "host")
 	if n != 1 || strings.Contains(text, finding.DispatchGroup.String()) || !strings.Contains(text, "f in g") {
 		t.Errorf("%d rows of host work, want one and none of others:\n%s", n, text)
@@ -121,9 +128,11 @@ func TestNamesOfIdleTime(t *testing.T) {
 		{"a call", idlePiece{cause: finding.Synchronisation, rng: rng, code: frame, api: call}, "call", "frame"},
 		{"a call in a range", idlePiece{cause: finding.Synchronisation, rng: rng, api: call}, "call", "range"},
 		{"a frame alone", idlePiece{cause: finding.Lock, rng: rng, code: frame}, "frame", "range"},
-		{"what another thread did", idlePiece{cause: finding.Lock, detail: detailWoken, rng: rng, code: frame, api: call}, "range: " + details[detailWoken], "call"},
+		{"what another thread did", idlePiece{cause: finding.Lock, detail: detailWoken, rng: rng, code: frame,
+			api: call}, "range: " + details[detailWoken], "call"},
 		{"an exchange", idlePiece{cause: finding.OtherRanks, rng: rng, code: frame}, "frame", ""},
-		{"a late collective", idlePiece{cause: finding.OtherRanks, detail: detailLateCollective, rng: rng}, details[detailLateCollective], ""},
+		{"a late collective", idlePiece{cause: finding.OtherRanks, detail: detailLateCollective, rng: rng},
+			details[detailLateCollective], ""},
 		{"nothing", idlePiece{cause: finding.UnknownCause, detail: detailQuiet, rng: rng}, details[detailQuiet], ""},
 	} {
 		k := c.p.key()
@@ -137,33 +146,41 @@ func TestNamesOfIdleTime(t *testing.T) {
 	}
 }
 
-// TestIdleTimeIsListed: by cause and name, most first, with the part of it in the steps; names that differ in their numbers are one.
+// TestIdleTimeIsListed: by cause and name, most first, with the part of it in the steps; names that differ in their
+// numbers are one.
 func TestIdleTimeIsListed(t *testing.T) {
 	a, ids := named("f 1", "f 2", "b")
 	host, sync := finding.HostCode, finding.Synchronisation
 	a.names = map[nameKey]*nameSum{
-		{cause: host, name: ids["f 1"]}: {ns: 5, steps: 4, count: 1}, {cause: host, name: ids["f 2"]}: {ns: 2, steps: 1, count: 2}, {cause: host, name: ids["b"]}: {ns: 9, steps: 9, count: 1},
-		{cause: sync, name: ids["b"]}: {ns: 1, count: 1}, {cause: finding.Lock, name: ids["b"]}: {},
+		{cause: host, name: ids["f 1"]}: {ns: 5, steps: 4, count: 1},
+		{cause: host, name: ids["f 2"]}: {ns: 2, steps: 1, count: 2},
+		{cause: host, name: ids["b"]}:   {ns: 9, steps: 9, count: 1},
+		{cause: sync, name: ids["b"]}:   {ns: 1, count: 1}, {cause: finding.Lock, name: ids["b"]}: {},
 	}
 	var got []string
 	for _, c := range a.idleCauses(100) {
 		for _, n := range c.Names {
-			got = append(got, fmt.Sprint(c.Cause, " ", c.NS, " ", c.StepsNS, " ", c.Share, ": ", n.Name, " ", n.NS, " ", n.StepsNS, " ", n.Count))
+			got = append(got, fmt.Sprint(c.Cause, " ", c.NS, " ", c.StepsNS, " ", c.Share, ": ", n.Name, " ", n.NS, " ",
+				n.StepsNS, " ", n.Count))
 		}
 	}
-	if want := []string{"host-code 16 14 0.14: b 9 9 1", "host-code 16 14 0.14: f N 7 5 3", "synchronisation 1 0 0: b 1 0 1"}; !slices.Equal(got, want) {
+	if want := []string{"host-code 16 14 0.14: b 9 9 1", "host-code 16 14 0.14: f N 7 5 3",
+		"synchronisation 1 0 0: b 1 0 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 }
 
 // TestClassesOfGaps: each length class has the cause with most of its time, the first of equals.
 func TestClassesOfGaps(t *testing.T) {
-	a := &account{d: &deviceWork{busy: []interval.Span{{Start: 0, End: 10}, {Start: 11, End: 20}, {Start: 2020, End: 2030}}}}
+	a := &account{d: &deviceWork{busy: []interval.Span{{Start: 0, End: 10}, {Start: 11, End: 20},
+		{Start: 2020, End: 2030}}}}
 	a.byGap[0][finding.Synchronisation] = 1
 	a.byGap[1][finding.Synchronisation], a.byGap[1][finding.HostCode], a.byGap[1][finding.UnknownCause] = 500, 1000, 500
 	got := a.gapClasses()
-	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: finding.Synchronisation, LargestShare: 1}, {Count: 1, TotalNS: 2000, Largest: finding.HostCode, LargestShare: 0.5}, {}} {
-		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest || g.LargestShare != want.LargestShare {
+	for i, want := range []GapBucket{{Count: 1, TotalNS: 1, Largest: finding.Synchronisation, LargestShare: 1},
+		{Count: 1, TotalNS: 2000, Largest: finding.HostCode, LargestShare: 0.5}, {}} {
+		if g := got[i]; g.Count != want.Count || g.TotalNS != want.TotalNS || g.Largest != want.Largest ||
+			g.LargestShare != want.LargestShare {
 			t.Errorf("class %d: %+v, want %+v", i, g, want)
 		}
 	}
@@ -185,12 +202,14 @@ func TestIdleTimeBeforeAKernel(t *testing.T) {
 	w := &workload{t: tr}
 	for i, want := range []int64{0, 0, 8} {
 		if got := w.idleBefore(d, tr.LaneAt(event.LaneGPU, i)); got != want {
-			t.Errorf("before the kernel at %d: %d ns, want %d", tr.LaneAt(event.LaneGPU, i).Start()-first.Start(), got, want)
+			t.Errorf("before the kernel at %d: %d ns, want %d", tr.LaneAt(event.LaneGPU, i).Start()-first.Start(), got,
+				want)
 		}
 	}
 }
 
-// TestDisagreementInWords: why the published detector says YES: launch calls where there are any, and what most of the rest of the idle time is.
+// TestDisagreementInWords: why the published detector says YES: launch calls where there are any, and what most of
+// the rest of the idle time is.
 func TestDisagreementInWords(t *testing.T) {
 	for _, c := range []struct {
 		launch float64
@@ -198,13 +217,22 @@ func TestDisagreementInWords(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		{math.NaN(), nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."}, []string{"launch calls", "rest"}},
+		{math.NaN(), nil, []string{"the GPU is idle 50.0% of the window; the host causes 5.0% of the steps."},
+			[]string{"launch calls", "rest"}},
 		{0, nil, nil, []string{"launch calls"}},
-		{0.25, []IdleCause{{Cause: finding.LaunchCall, Group: finding.HostWork, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 1}}, []string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers."}, nil},
-		{0, []IdleCause{{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 2}, {Cause: finding.Dependency, Group: finding.DispatchGroup, NS: 3, StepsNS: 1}}, []string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
-		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10}, {Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0% exposed)"}, []string{"rest"}},
+		{0.25, []IdleCause{{Cause: finding.LaunchCall, Group: finding.HostWork, NS: 10},
+			{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 1}},
+			[]string{"launch calls take 25.0% of it", "(10.0% exposed)", "most of the rest is transfers."}, nil},
+		{0, []IdleCause{{Cause: finding.Transfer, Group: finding.TransferGroup, NS: 2, StepsNS: 2},
+			{Cause: finding.Dependency, Group: finding.DispatchGroup, NS: 3, StepsNS: 1}},
+			[]string{"most of the rest is GPU dispatch, outside of the steps."}, nil},
+		{0.25, []IdleCause{{Cause: finding.Synchronisation, Group: finding.HostWaiting, NS: 10},
+			{Cause: finding.Transfer, Group: finding.TransferGroup}}, []string{"(0.0% exposed)"}, []string{"rest"}},
 	} {
-		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: 0.05}, published: &host.Report{Judgement: host.Judgement{Verdict: Yes.String()}, Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}}, Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
+		v := Verdict{Verdict: No, Basis: "steps", Headroom: Headroom{Share: 0.05},
+			published: &host.Report{Judgement: host.Judgement{Verdict: Yes.String()},
+				Metrics: host.Metrics{GPUIdle: 0.5, LaunchOverhead: host.Ratio(c.launch)}},
+			Ranks: []RankVerdict{{WindowNS: 100, Idle: c.idle}}}
 		got := v.disagreement()
 		for _, s := range c.has {
 			if !strings.Contains(got, s) {

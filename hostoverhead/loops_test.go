@@ -50,8 +50,9 @@ func loops(t *testing.T, f func(t *testing.T, l idle.Loop, tr *trace.Trace)) {
 	}
 }
 
-// TestCausesDecide: event loops of servers and programs. The cause of the time between two steps decides, and its length does not: a
-// loader of 99 ms has the verdict of one of 101 ms, and a server that polls for requests that of one that sleeps.
+// TestCausesDecide: event loops of servers and programs. The cause of the time between two steps decides, and its
+// length does not: a loader of 99 ms has the verdict of one of 101 ms, and a server that polls for requests that of
+// one that sleeps.
 func TestCausesDecide(t *testing.T) {
 	loops(t, func(t *testing.T, l idle.Loop, tr *trace.Trace) {
 		v := judged(t, tr)
@@ -70,12 +71,14 @@ func TestCausesDecide(t *testing.T) {
 			}
 		}
 		if least := 0.85; float64(own) < least*float64(all) {
-			t.Errorf("%s has %.2f of the idle time, want at least %.2f: %v", l.Cause, float64(own)/float64(all), least, causesOf(v))
+			t.Errorf("%s has %.2f of the idle time, want at least %.2f: %v", l.Cause, float64(own)/float64(all), least,
+				causesOf(v))
 		}
 	})
 }
 
-// TestWindowsThatCapture: a window in which most of the host's time goes into capturing graphs says nothing about serving.
+// TestWindowsThatCapture: a window in which most of the host's time goes into capturing graphs says nothing about
+// serving.
 func TestWindowsThatCapture(t *testing.T) {
 	for _, c := range []struct {
 		until int64 // µs, of a capture that begins at 110
@@ -104,17 +107,20 @@ func TestWindowsThatCapture(t *testing.T) {
 	}
 }
 
-// adviceFits: what helps a program whose loader is slow is no flag of a server, and bounds beyond ten are of the window.
+// adviceFits: what helps a program whose loader is slow is no flag of a server, and bounds beyond ten are of the
+// window.
 func adviceFits(t *testing.T, l *idle.Loop, v *hostoverhead.Verdict) {
 	t.Helper()
-	if far := v.Headroom.AtMost > 10; v.Verdict == hostoverhead.Yes && strings.Contains(v.Summary, "of this window") != far {
+	if far := v.Headroom.AtMost > 10; v.Verdict == hostoverhead.Yes &&
+		strings.Contains(v.Summary, "of this window") != far {
 		t.Errorf("at most %.1f×: %s", v.Headroom.AtMost, v.Summary)
 	}
 	if !strings.HasPrefix(l.Name, "loader") || !strings.HasPrefix(t.Name(), "TestCausesDecide/torch") {
 		return
 	}
 	for i, x := range v.Next {
-		if strings.Contains(x.Do, "vLLM") || strings.Contains(x.Do, "SGLang") || i == 0 && !strings.Contains(x.Do, "num_workers") {
+		if strings.Contains(x.Do, "vLLM") || strings.Contains(x.Do, "SGLang") || i == 0 &&
+			!strings.Contains(x.Do, "num_workers") {
 			t.Errorf("a loader's advice %d: %s", i, x.Do)
 		}
 	}
@@ -135,8 +141,12 @@ func TestCopiesAreNoKernels(t *testing.T) {
 			tl.Event(event.Memcpy, "Memcpy HtoD", 0, int(2*i+2), at+1000-c.copied, at+1000)
 		}
 		v := judged(t, tl.Finish())
-		if kernels := slices.ContainsFunc(v.Next, func(x hostoverhead.Advice) bool { return strings.Contains(x.Do, "kernels instead") }); kernels != c.want || v.Verdict != hostoverhead.No {
-			t.Errorf("copies of %d µs in 1000: %s, sent to the kernels %v, want %v", c.copied, v.Verdict, kernels, c.want)
+		if kernels := slices.ContainsFunc(v.Next, func(x hostoverhead.Advice) bool {
+			return strings.Contains(x.Do,
+				"kernels instead")
+		}); kernels != c.want || v.Verdict != hostoverhead.No {
+			t.Errorf("copies of %d µs in 1000: %s, sent to the kernels %v, want %v", c.copied, v.Verdict, kernels,
+				c.want)
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestManyDevices: of a hundred devices the table lists eight, with the one that decides, and says how many more there are.
+// TestManyDevices: of a hundred devices the table lists eight, with the one that decides, and says how many more
+// there are.
 func TestManyDevices(t *testing.T) {
 	const devices = 100
 	for _, s := range shapes.Shapes() {
@@ -29,7 +30,8 @@ func TestManyDevices(t *testing.T) {
 		}
 		_, ranks, _ := strings.Cut(b.String(), "\nRanks:\n")
 		ranks, _, _ = strings.Cut(ranks, "\n\n")
-		if len(v.Ranks) != devices || strings.Count(ranks, "\ndevice ") != hostoverhead.WorstRanks || !strings.Contains(ranks, "\ndevice 99 ") || !strings.Contains(ranks, "\n… 92 more, which ") {
+		if len(v.Ranks) != devices || strings.Count(ranks, "\ndevice ") != hostoverhead.WorstRanks ||
+			!strings.Contains(ranks, "\ndevice 99 ") || !strings.Contains(ranks, "\n… 92 more, which ") {
 			t.Errorf("%d devices, want %d; table:\n%s", len(v.Ranks), devices, ranks)
 		}
 		return

@@ -32,7 +32,8 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 }
 
 // lanes are those of a thread that tell what it did, in the order in which they are asked.
-var lanes = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code, timeline.AroundRange, timeline.AroundFrame}
+var lanes = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code,
+	timeline.AroundRange, timeline.AroundFrame}
 
 // host explains a span by what a thread was doing.
 func (l *ledger) host(g *gap, th trace.ThreadIndex, span interval.Span, emit func(interval.Span, idlePiece)) {
@@ -81,7 +82,8 @@ func (l *ledger) decide(g *gap, m *timeline.Moment, s interval.Span) idlePiece {
 	}
 	c, detail := l.momentCause(m, g.between && s.Start < g.began, s.Start >= g.began || !g.between && g.d.pass != nil)
 	p.cause, p.detail = c, detail
-	if around := aroundOf(m); around.Valid() && c.Group() == finding.HostWaiting && l.meanings.Around(around.Name).Cause == c {
+	if around := aroundOf(m); around.Valid() && c.Group() == finding.HostWaiting &&
+		l.meanings.Around(around.Name).Cause == c {
 		p.code = around.Name // what it waits in says more than the call in which it does
 	}
 	p.api = cmp.Or(m[timeline.Over].Name, m[timeline.Calls].Name, m[timeline.System].Name)
@@ -99,7 +101,8 @@ func aroundOf(m *timeline.Moment) *timeline.Piece {
 // momentCause is the cause of a moment. between says that it lies between two steps; began that the host works on the
 // step that comes next.
 func (l *ledger) momentCause(m *timeline.Moment, between, began bool) (finding.Cause, uint8) {
-	call, system, off, rng, code := &m[timeline.Calls], finding.NoCause, m[timeline.Off].Valid(), &m[timeline.Ranges], &m[timeline.Code]
+	call, system, off, rng, code := &m[timeline.Calls], finding.NoCause, m[timeline.Off].Valid(), &m[timeline.Ranges],
+		&m[timeline.Code]
 	inRange, inCode := l.name(rng.Name), l.name(code.Name)
 	around := waits.Around{}
 	if p := aroundOf(m); p.Valid() {

@@ -13,13 +13,17 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestCausesOfMoments: what recorded most about a moment says why the device was idle: the profiler, a call, what the thread waited for in it, the
-// system, a range, code, and where nothing was recorded whether the thread can have worked by itself.
+// TestCausesOfMoments: what recorded most about a moment says why the device was idle: the profiler, a call, what the
+// thread waited for in it, the system, a range, code, and where nothing was recorded whether the thread can have
+// worked by itself.
 func TestCausesOfMoments(t *testing.T) {
 	type kinds = map[string]event.Kind
-	all := kinds{"cudaLaunchKernel": event.Runtime, "cudaGraphLaunch": event.Runtime, "cudaStreamSynchronize": event.Runtime, "cudaGetDevice": event.Runtime, "Buffer flush": event.Overhead,
-		"pthread_cond_wait": event.OSCall, "take_gil": event.OSCall, "epoll_wait": event.OSCall, "read": event.OSCall, "off": event.OffCPU, "Waiting for GIL": event.Range, "broadcast_requests": event.Range,
-		"python": event.Range, "gloo:send": event.Op, "threading.py(359): wait": event.Frame, "a.py(1): f": event.Frame, "sample": event.Sample}
+	all := kinds{"cudaLaunchKernel": event.Runtime, "cudaGraphLaunch": event.Runtime,
+		"cudaStreamSynchronize": event.Runtime, "cudaGetDevice": event.Runtime, "Buffer flush": event.Overhead,
+		"pthread_cond_wait": event.OSCall, "take_gil": event.OSCall, "epoll_wait": event.OSCall, "read": event.OSCall,
+		"off": event.OffCPU, "Waiting for GIL": event.Range, "broadcast_requests": event.Range,
+		"python": event.Range, "gloo:send": event.Op, "threading.py(359): wait": event.Frame, "a.py(1): f": event.Frame,
+		"sample": event.Sample}
 	var names []string
 	for n := range all {
 		names = append(names, n)
@@ -71,7 +75,8 @@ func TestCausesOfMoments(t *testing.T) {
 		{quiet: a.l.p.Unnamed, want: finding.HostCode, detail: detailUnnamed},
 		{quiet: a.l.p.Unnamed + 1, want: finding.UnknownCause, detail: detailQuiet},
 	} {
-		m := timeline.Moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code), piece(c.ran)}
+		m := timeline.Moment{piece(c.over), piece(c.call), piece(c.system), piece(c.off), piece(c.rng), piece(c.code),
+			piece(c.ran)}
 		if c.call == "" {
 			m[timeline.Calls].Span.End = int64(c.quiet)
 		}
@@ -85,14 +90,16 @@ func TestCausesOfMoments(t *testing.T) {
 func TestMomentsThatWereSampled(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for i, k := range []event.Kind{event.OSCall, event.Sample, event.OffCPU, event.Sample} {
-		b.Add(trace.EventData{Kind: k, Name: "x", Start: int64(10 * i), Duration: 5, Process: 1, Thread: 1 + int64(i/3), Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: k, Name: "x", Start: int64(10 * i), Duration: 5, Process: 1, Thread: 1 + int64(i/3),
+			Device: trace.None, Stream: trace.None})
 	}
 	tr := built.Trace(b)
 	l := &ledger{w: &workload{t: tr, layers: &layer.Analysis{}}, samples: map[trace.ThreadIndex][]trace.EventID{}}
 	for th := range tr.Threads() {
 		for range 2 { // the second time it remembers
 			got := l.samplesOf(trace.ThreadIndex(th))
-			if len(got) != 1 || tr.At(got[0]).Kind() != event.Sample || tr.At(got[0]).Thread() != trace.ThreadIndex(th) {
+			if len(got) != 1 || tr.At(got[0]).Kind() != event.Sample ||
+				tr.At(got[0]).Thread() != trace.ThreadIndex(th) {
 				t.Errorf("thread %d: %v, want its one sample", th, got)
 			}
 		}

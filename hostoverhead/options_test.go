@@ -60,7 +60,9 @@ func TestOwnStepPatterns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if named := slices.ContainsFunc(run.Operations, func(o hostoverhead.Operation) bool { return o.Name == tick }); named != (tick != "" && run.SteadySteps > 0) {
+		if named := slices.ContainsFunc(run.Operations,
+			func(o hostoverhead.Operation) bool { return o.Name == tick }); named != (tick != "" &&
+			run.SteadySteps > 0) {
 			t.Errorf("operations %+v, %q among them: %v", run.Operations, tick, named)
 		}
 	}

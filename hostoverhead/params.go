@@ -16,23 +16,24 @@ type params struct {
 	// MinStagePasses is how many passes a stage needs to answer for itself: two may both be odd.
 	MinStagePasses int
 	// QueuedLimit is how long work that was queued may take to start before its dispatch no longer explains it.
-	// Back-to-back kernels start within 1–2 µs, the first kernel after an idle time within 5–10 µs of its launch (real
-	// exports of Nsight Systems); after more than this the stream waited for an event, another rank or a host callback.
-	// It is also how long a kernel may be on its way that was launched while the device was idle: that time is the host's, as
-	// an earlier launch would have hidden it. Of 2,707 such kernels on 17 real traces 2,639 start within 21 µs; the others
-	// belong to training runs whose streams wait for each other, and to windows that a stray kernel begins.
+	// Back-to-back kernels start within 1–2 µs, the first kernel after an idle time within 5–10 µs of its launch
+	// (real exports of Nsight Systems); after more than this the stream waited for an event, another rank or a host
+	// callback. It is also how long a kernel may be on its way that was launched while the device was idle: that time
+	// is the host's, as an earlier launch would have hidden it. Of 2,707 such kernels on 17 real traces 2,639 start
+	// within 21 µs; the others belong to training runs whose streams wait for each other, and to windows that a stray
+	// kernel begins.
 	QueuedLimit time.Duration
 	// LongCopyCall is the duration from which an asynchronous copy call has waited: queueing one takes a few µs.
 	LongCopyCall time.Duration
-	// BlockedLaunch is the duration from which a launch call did more than launch: while the device is idle its queue is
-	// not full, so the call loaded the kernel's module. Of 41,055 launch calls in 25 traces half take less than 6 µs,
-	// 99% less than 0.3 ms, and 162 more than this.
+	// BlockedLaunch is the duration from which a launch call did more than launch: while the device is idle its queue
+	// is not full, so the call loaded the kernel's module. Of 41,055 launch calls in 25 traces half take less than 6
+	// µs, 99% less than 0.3 ms, and 162 more than this.
 	BlockedLaunch time.Duration
-	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was recorded
-	// in it: see [layer.Unnamed].
+	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was
+	// recorded in it: see [layer.Unnamed].
 	Unnamed time.Duration
-	// WakeUp is how long before the end of a wait for another thread the call may lie that ended it: what the system takes
-	// to run a thread again, a few µs to some tens under load.
+	// WakeUp is how long before the end of a wait for another thread the call may lie that ended it: what the system
+	// takes to run a thread again, a few µs to some tens under load.
 	WakeUp time.Duration
 
 	// FewKernels and FewSteps are the numbers of kernels and steps below which figures say little.
@@ -46,16 +47,16 @@ type params struct {
 	CommunicationShare float64
 	// UnnamedShare is the share of the host's time that nothing names from which that is a doubt.
 	UnnamedShare float64
-	// TracingCost is how many times longer host code takes while Python frames are recorded. Tracing of Python functions
-	// about doubles the time of code that calls much (CPython's own figure for profiling hooks in C).
+	// TracingCost is how many times longer host code takes while Python frames are recorded. Tracing of Python
+	// functions about doubles the time of code that calls much (CPython's own figure for profiling hooks in C).
 	TracingCost float64
 	// AdviceShare is the share of the steps that a cause must take for advice on it.
 	AdviceShare float64
-	// MinKernelShare is the share of the busiest device's kernels below which a device does not decide: a rank's file shows
-	// a handful of peer copies or set-up kernels on other devices, which are idle by nature.
+	// MinKernelShare is the share of the busiest device's kernels below which a device does not decide: a rank's file
+	// shows a handful of peer copies or set-up kernels on other devices, which are idle by nature.
 	MinKernelShare float64
-	// SplitRun is up to how many eager kernels between two replays are taken for a split of the graph where no steps tell:
-	// attention between graph pieces is 1–3 kernels, what runs between two steps is sampling and preparation.
+	// SplitRun is up to how many eager kernels between two replays are taken for a split of the graph where no steps
+	// tell: attention between graph pieces is 1–3 kernels, what runs between two steps is sampling and preparation.
 	SplitRun int
 }
 
@@ -63,8 +64,10 @@ type params struct {
 func defaultParams() params {
 	return params{
 		MinShare: 0.10, MinStagePasses: 3,
-		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond, Unnamed: layer.Unnamed, WakeUp: 100 * time.Microsecond,
-		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20, UnnamedShare: 0.50, TracingCost: 2,
+		QueuedLimit: 50 * time.Microsecond, LongCopyCall: 20 * time.Microsecond, BlockedLaunch: time.Millisecond,
+		Unnamed: layer.Unnamed, WakeUp: 100 * time.Microsecond,
+		FewKernels: 100, FewSteps: 3, DominantGap: 0.30, OrphanShare: 0.10, CommunicationShare: 0.20,
+		UnnamedShare: 0.50, TracingCost: 2,
 		AdviceShare: 0.02, MinKernelShare: 0.01, SplitRun: 4,
 	}
 }

@@ -26,8 +26,8 @@ type boundary struct {
 	lower, higher string
 }
 
-// eager builds steps whose kernels the host launches one by one: kernels of busy µs every period µs, with a call of some
-// length right before each.
+// eager builds steps whose kernels the host launches one by one: kernels of busy µs every period µs, with a call of
+// some length right before each.
 func eager(n int, busy, period, call int64) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	for i := range int64(n) {
@@ -88,8 +88,10 @@ func boundaries() map[string]boundary {
 	type P = hostoverhead.Params
 	us := time.Microsecond
 	return map[string]boundary{
-		"MinShare":       {func(p *P, h bool) { bigger(&p.MinShare, h, 0.19, 0.21) }, func() *trace.Trace { return eager(200, 80, 100, 10) }, verdictOf, "YES", "NO"},
-		"MinStagePasses": {func(p *P, h bool) { bigger(&p.MinStagePasses, h, 2, 3) }, func() *trace.Trace { return decodeSteps(2) }, verdictOf, "YES", "NO"},
+		"MinShare": {func(p *P, h bool) { bigger(&p.MinShare, h, 0.19, 0.21) },
+			func() *trace.Trace { return eager(200, 80, 100, 10) }, verdictOf, "YES", "NO"},
+		"MinStagePasses": {func(p *P, h bool) { bigger(&p.MinStagePasses, h, 2, 3) },
+			func() *trace.Trace { return decodeSteps(2) }, verdictOf, "YES", "NO"},
 		"QueuedLimit": {func(p *P, h bool) { bigger(&p.QueuedLimit, h, 39*us, 40*us) }, func() *trace.Trace {
 			tl := hosttest.NewTimeline()
 			for i := range int64(2) {
@@ -98,27 +100,46 @@ func boundaries() map[string]boundary {
 			}
 			return tl.Finish()
 		}, hasCause(finding.GPUDispatch), "false", "true"},
-		"LongCopyCall":  {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaMemcpyAsync", 30) }, hasCause(finding.BlockingCopy), "true", "false"},
-		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) }, func() *trace.Trace { return oneGap(event.Runtime, "cudaLaunchKernel", 300) }, hasCause(finding.ModuleLoad), "true", "false"},
-		"Unnamed":       {func(p *P, h bool) { bigger(&p.Unnamed, h, 199*us, 200*us) }, func() *trace.Trace { return oneGap(event.Mark, "x", 200) }, hasCause(finding.UnknownCause), "true", "false"},
+		"LongCopyCall": {func(p *P, h bool) { bigger(&p.LongCopyCall, h, 30*us, 31*us) },
+			func() *trace.Trace { return oneGap(event.Runtime, "cudaMemcpyAsync", 30) }, hasCause(finding.BlockingCopy),
+			"true", "false"},
+		"BlockedLaunch": {func(p *P, h bool) { bigger(&p.BlockedLaunch, h, 300*us, 301*us) },
+			func() *trace.Trace { return oneGap(event.Runtime, "cudaLaunchKernel", 300) }, hasCause(finding.ModuleLoad),
+			"true", "false"},
+		"Unnamed": {func(p *P, h bool) { bigger(&p.Unnamed, h, 199*us, 200*us) },
+			func() *trace.Trace { return oneGap(event.Mark, "x", 200) }, hasCause(finding.UnknownCause), "true",
+			"false"},
 		"WakeUp": {func(p *P, h bool) { bigger(&p.WakeUp, h, 49*us, 50*us) }, func() *trace.Trace {
-			return waiting("sem_wait", wakeRow{event.Range, "tokenize", 0, 2, 5, 195}, wakeRow{event.OSCall, "sem_post", 0, 2, 150, 152})
+			return waiting("sem_wait", wakeRow{event.Range, "tokenize", 0, 2, 5, 195},
+				wakeRow{event.OSCall, "sem_post", 0, 2, 150, 152})
 		}, func(v *hostoverhead.Verdict) string { name, _ := wokenBy(v); return name }, "sem_wait", wokenName},
-		"FewKernels":  {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) }, func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
-		"FewSteps":    {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) }, func() *trace.Trace { return decodeSteps(3) }, doubted("few-steps"), "false", "true"},
-		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) }, func() *trace.Trace { return oneGap(event.Range, "python", 500) }, doubted("one-long-gap"), "true", "false"},
-		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.25) }, func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
-		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.50) }, func() *trace.Trace {
-			tl := hosttest.NewTimeline()
-			for i := range int64(100) {
-				tl.Event(event.Kernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0, 0, i*100, i*100+100)
-			}
-			return tl.Finish()
-		}, doubted("busy-with-communication"), "true", "false"},
-		"UnnamedShare": {func(p *P, h bool) { bigger(&p.UnnamedShare, h, 0.80, 0.95) }, func() *trace.Trace { return eager(200, 40, 100, 4) }, doubted("host-work-unnamed"), "true", "false"},
-		"TracingCost": {func(p *P, h bool) { bigger(&p.TracingCost, h, 1.5, 20) }, func() *trace.Trace { return framed() },
-			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Weight.String() }, "medium", "low"},
-		"AdviceShare": {func(p *P, h bool) { bigger(&p.AdviceShare, h, 0.09, 0.13) }, func() *trace.Trace { return eager(200, 80, 100, 10) },
+		"FewKernels": {func(p *P, h bool) { bigger(&p.FewKernels, h, 50, 51) },
+			func() *trace.Trace { return eager(50, 80, 100, 10) }, doubted("few-kernels"), "false", "true"},
+		"FewSteps": {func(p *P, h bool) { bigger(&p.FewSteps, h, 24, 25) },
+			func() *trace.Trace { return decodeSteps(3) }, doubted("few-steps"), "false", "true"},
+		"DominantGap": {func(p *P, h bool) { bigger(&p.DominantGap, h, 0.70, 0.75) },
+			func() *trace.Trace { return oneGap(event.Range, "python", 500) }, doubted("one-long-gap"), "true",
+			"false"},
+		"OrphanShare": {func(p *P, h bool) { bigger(&p.OrphanShare, h, 0.24, 0.25) },
+			func() *trace.Trace { return orphans(25) }, doubted("launches-missing"), "true", "false"},
+		"CommunicationShare": {func(p *P, h bool) { bigger(&p.CommunicationShare, h, 0.49, 0.50) },
+			func() *trace.Trace {
+				tl := hosttest.NewTimeline()
+				for i := range int64(100) {
+					tl.Event(event.Kernel, []string{"gemm", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)"}[i%2], 0,
+						0,
+						i*100, i*100+100)
+				}
+				return tl.Finish()
+			}, doubted("busy-with-communication"), "true", "false"},
+		"UnnamedShare": {func(p *P, h bool) { bigger(&p.UnnamedShare, h, 0.80, 0.95) },
+			func() *trace.Trace { return eager(200, 40, 100, 4) }, doubted("host-work-unnamed"), "true", "false"},
+		"TracingCost": {func(p *P, h bool) { bigger(&p.TracingCost, h, 1.5, 20) },
+			func() *trace.Trace { return framed() },
+			func(v *hostoverhead.Verdict) string { return doubt(v, "python-tracing").Weight.String() }, "medium",
+			"low"},
+		"AdviceShare": {func(p *P, h bool) { bigger(&p.AdviceShare, h, 0.09, 0.13) },
+			func() *trace.Trace { return eager(200, 80, 100, 10) },
 			func(v *hostoverhead.Verdict) string {
 				return fmt.Sprint(strings.Contains(fmt.Sprint(v.Next), finding.LaunchCall.Info().Why))
 			}, "true", "false"},
@@ -132,7 +153,8 @@ func boundaries() map[string]boundary {
 			}
 			return tl.Finish()
 		}, func(v *hostoverhead.Verdict) string { return fmt.Sprint(v.Ranks[1].Ignored) }, "false", "true"},
-		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) }, func() *trace.Trace { return betweenGraphs(3) },
+		"SplitRun": {func(p *P, h bool) { bigger(&p.SplitRun, h, 2, 3) },
+			func() *trace.Trace { return betweenGraphs(3) },
 			func(v *hostoverhead.Verdict) string { return fmt.Sprint(len(decider(v).Coverage.Hints)) }, "0", "1"},
 	}
 }
@@ -215,7 +237,8 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 		}
 		return 50
 	}
-	ranks := []*layer.Analysis{analyzed(t, collectives(func(int) int64 { return 0 }, 0)), analyzed(t, collectives(late, 5))}
+	ranks := []*layer.Analysis{analyzed(t, collectives(func(int) int64 { return 0 }, 0)),
+		analyzed(t, collectives(late, 5))}
 	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{}.With(p))
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +249,8 @@ func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 // TestZeroOptionsAreTheDefaults: Options{} and the defaults written out give one document.
 func TestZeroOptionsAreTheDefaults(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
-	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration()), 10
+	p, a, g, n := hostoverhead.DefaultParams(), hostoverhead.Thresholds(host.Default()),
+		hostoverhead.Thresholds(host.DefaultGeneration()), 10
 	x := judged(t, tr)
 	y := judged(t, tr, func(o *hostoverhead.Options) {
 		*o = hostoverhead.Options{HostShare: p.MinShare, Thresholds: &a, Generation: &g, TopGaps: &n}.With(&p)

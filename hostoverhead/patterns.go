@@ -53,8 +53,10 @@ func (c *Comparison) name() {
 		say("new bookkeeping: %s, %.1f µs per step", added.Op, added.DeltaUS)
 	}
 	a, b := c.Baseline, c.Target
-	if a.LaunchesPerStep > 0 && b.LaunchesPerStep >= moreLaunches*a.LaunchesPerStep && relative(a.GPUUSPerStep, b.GPUUSPerStep) <= sameGPUTime {
-		say("%.1f times as many launches per step at the same GPU time: a fusion or graph capture was lost", b.LaunchesPerStep/a.LaunchesPerStep)
+	if a.LaunchesPerStep > 0 && b.LaunchesPerStep >= moreLaunches*a.LaunchesPerStep &&
+		relative(a.GPUUSPerStep, b.GPUUSPerStep) <= sameGPUTime {
+		say("%.1f times as many launches per step at the same GPU time: a fusion or graph capture was lost",
+			b.LaunchesPerStep/a.LaunchesPerStep)
 	}
 }
 
@@ -78,12 +80,18 @@ func (c *Comparison) warn() {
 			c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps) // NaN without steps
-	say(a.MaxGeneration != b.MaxGeneration, "workloads differ: %d and %d generation requests in the steady steps", a.MaxGeneration, b.MaxGeneration)
-	say(math.Abs(x-y) > mixDifference, "workloads differ: %.0f%% and %.0f%% of the steps have context requests", 100*x, 100*y)
-	say(relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer, "%.1f and %.1f kernels per step: another model, another configuration, or lost fusion", a.KernelsPerStep, b.KernelsPerStep)
+	// NaN without steps
+	x, y := float64(a.ContextSteps)/float64(a.AllSteps), float64(b.ContextSteps)/float64(b.AllSteps)
+	say(a.MaxGeneration != b.MaxGeneration, "workloads differ: %d and %d generation requests in the steady steps",
+		a.MaxGeneration, b.MaxGeneration)
+	say(math.Abs(x-y) > mixDifference, "workloads differ: %.0f%% and %.0f%% of the steps have context requests", 100*x,
+		100*y)
+	say(relative(a.KernelsPerStep, b.KernelsPerStep) > kernelsDiffer,
+		"%.1f and %.1f kernels per step: another model, another configuration, or lost fusion", a.KernelsPerStep,
+		b.KernelsPerStep)
 	say(a.GPU != b.GPU, "GPUs differ: %q and %q", a.GPU, b.GPU)
-	say(a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize, "tensor-parallel sizes differ: %d and %d", a.TPSize, b.TPSize)
+	say(a.TPSize > 0 && b.TPSize > 0 && a.TPSize != b.TPSize, "tensor-parallel sizes differ: %d and %d", a.TPSize,
+		b.TPSize)
 	for _, r := range []*Run{a, b} {
 		for _, n := range r.Notes {
 			say(true, "%s: %s", r.Label, n)

@@ -26,12 +26,15 @@ import (
 func randomTrace(rng *rand.Rand, span int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	kinds := []event.Kind{event.Kernel, event.Kernel, event.Kernel, event.Memcpy, event.Memset, event.Graph,
-		event.Runtime, event.Runtime, event.Driver, event.Range, event.Annotation, event.Mark, event.Op, event.Frame, event.Overhead, event.Sync}
+		event.Runtime, event.Runtime, event.Driver, event.Range, event.Annotation, event.Mark, event.Op, event.Frame,
+		event.Overhead, event.Sync}
 	names := map[event.Kind][]string{
-		event.Kernel:   {"gemm", "ncclDevKernel_AllReduce(args)", "void at::native::add<float>(float*)"},
-		event.Runtime:  {"cudaLaunchKernel", "cudaGraphLaunch", "cudaStreamSynchronize", "cudaMemcpyAsync", "cudaMalloc"},
-		event.Driver:   {"cuLaunchKernel"},
-		event.Range:    {"_prepare_inputs", "broadcast_requests", "[Executor] _forward_step 3: 1 ctx reqs, 2 gen reqs", "[Executor] _forward_step 4: 0 ctx reqs, 2 gen reqs"},
+		event.Kernel: {"gemm", "ncclDevKernel_AllReduce(args)", "void at::native::add<float>(float*)"},
+		event.Runtime: {"cudaLaunchKernel", "cudaGraphLaunch", "cudaStreamSynchronize", "cudaMemcpyAsync",
+			"cudaMalloc"},
+		event.Driver: {"cuLaunchKernel"},
+		event.Range: {"_prepare_inputs", "broadcast_requests", "[Executor] _forward_step 3: 1 ctx reqs, 2 gen reqs",
+			"[Executor] _forward_step 4: 0 ctx reqs, 2 gen reqs"},
 		event.Overhead: {"Buffer flush (Profiler)", "Command buffer full (CUDA)"},
 	}
 	for range 1 + rng.IntN(60) {
@@ -103,7 +106,8 @@ func TestLedgerAddsUpOnRandomTraces(t *testing.T) {
 		// Times are relative to the first event, so within the span still.
 		for _, r := range v.Ranks {
 			if idle, window := idleByHand(tr, r.Device, span); r.WindowNS-r.BusyNS != idle || r.WindowNS != window {
-				t.Errorf("seed %d device %d: idle %d of %d; by hand %d of %d", seed, r.Device, r.WindowNS-r.BusyNS, r.WindowNS, idle, window)
+				t.Errorf("seed %d device %d: idle %d of %d; by hand %d of %d", seed, r.Device, r.WindowNS-r.BusyNS,
+					r.WindowNS, idle, window)
 			}
 		}
 	}
@@ -119,7 +123,8 @@ func TestRandomTracesAreJudged(t *testing.T) {
 	}
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 8))
-		checkJudged(t, fmt.Sprintf("seed %d", seed), analyzed(t, randomTrace(rng, 5000)), analyzed(t, randomTrace(rng, 5000)))
+		checkJudged(t, fmt.Sprintf("seed %d", seed), analyzed(t, randomTrace(rng, 5000)),
+			analyzed(t, randomTrace(rng, 5000)))
 	}
 }
 
@@ -152,7 +157,8 @@ func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 			}
 		}
 	}
-	if (v.Confidence == finding.BandUnknown) != (v.Verdict == hostoverhead.Inconclusive) || v.Summary == "" || v.Schema != "strata.host/4" {
+	if (v.Confidence == finding.BandUnknown) != (v.Verdict == hostoverhead.Inconclusive) || v.Summary == "" ||
+		v.Schema != "strata.host/4" {
 		t.Errorf("%s: verdict %+v", name, v)
 	}
 	data, err := json.Marshal(v)
@@ -163,7 +169,9 @@ func checkVerdict(t *testing.T, name string, v *hostoverhead.Verdict) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	for _, list := range []string{`"idle":null`, `"ranks":null`, `"doubts":null`, `"next_steps":null`, `"stages":null`, `"paths":null`, `"gaps":null`, `"top_gaps":null`, `"streams":null`, `"worst_passes":null`, `"drains":null`, `"serving":null`, `"causes":null`, `"names":null`} {
+	for _, list := range []string{`"idle":null`, `"ranks":null`, `"doubts":null`, `"next_steps":null`, `"stages":null`,
+		`"paths":null`, `"gaps":null`, `"top_gaps":null`, `"streams":null`, `"worst_passes":null`, `"drains":null`,
+		`"serving":null`, `"causes":null`, `"names":null`} {
 		if strings.Contains(string(data), list) {
 			t.Errorf("%s: %s", name, list)
 		}

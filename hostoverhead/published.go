@@ -13,8 +13,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Thresholds says from where on a metric of the published detector counts as crossed. GPUUtilization is crossed below its
-// value, all others above.
+// Thresholds says from where on a metric of the published detector counts as crossed. GPUUtilization is crossed below
+// its value, all others above.
 type Thresholds struct {
 	GPUIdle             float64 // M1
 	LaunchOverhead      float64 // M2
@@ -60,7 +60,8 @@ func (v *Verdict) disagreement() string {
 				exposed = c.NS
 			}
 		}
-		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)", percent(float64(p.Metrics.LaunchOverhead)), percentOf(exposed, r.WindowNS)))
+		why = append(why, fmt.Sprintf("launch calls take %s of it, hidden behind GPU work or not (%s exposed)",
+			percent(float64(p.Metrics.LaunchOverhead)), percentOf(exposed, r.WindowNS)))
 	}
 	groups := slices.DeleteFunc(groupSums(r.Idle), func(g groupSum) bool { return g.group.Host() || g.ns == 0 })
 	rest := ""
@@ -70,5 +71,6 @@ func (v *Verdict) disagreement() string {
 			rest += ", outside of the steps"
 		}
 	}
-	return fmt.Sprintf("The published metrics say YES because %s; the host causes %s of the %s%s.", strings.Join(why, " and "), percent(v.Headroom.Share), v.Basis, rest)
+	return fmt.Sprintf("The published metrics say YES because %s; the host causes %s of the %s%s.",
+		strings.Join(why, " and "), percent(v.Headroom.Share), v.Basis, rest)
 }

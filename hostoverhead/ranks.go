@@ -12,11 +12,12 @@ import (
 	"github.com/llmstrata/strata/layer/fleet"
 )
 
-// wholeRanks is up to how many ranks a joined verdict keeps everything about each; of more it keeps that of the deciding one.
+// wholeRanks is up to how many ranks a joined verdict keeps everything about each; of more it keeps that of the
+// deciding one.
 const wholeRanks = 16
 
-// Join makes one verdict of those of ranks that were analysed each by itself, in their order, and of what they tell together. The one
-// with the largest host share decides. It returns nil for none.
+// Join makes one verdict of those of ranks that were analysed each by itself, in their order, and of what they tell
+// together. The one with the largest host share decides. It returns nil for none.
 func Join(ranks []*Verdict, runs []fleet.Run) *Verdict {
 	best := none
 	for i, v := range ranks {
@@ -45,7 +46,10 @@ func Join(ranks []*Verdict, runs []fleet.Run) *Verdict {
 		}
 	}
 	v.join(runs, func(row *fleet.Row) int {
-		return slices.IndexFunc(v.Ranks, func(r RankVerdict) bool { return filepath.Base(r.Path) == row.File && int(r.Device) == row.Device })
+		return slices.IndexFunc(v.Ranks, func(r RankVerdict) bool {
+			return filepath.Base(r.Path) == row.File &&
+				int(r.Device) == row.Device
+		})
 	})
 	if s := v.Stragglers; s != nil && s.Straggler != "" {
 		v.Summary += fmt.Sprintf("; the other ranks wait for %s", s.Straggler)
@@ -55,9 +59,12 @@ func Join(ranks []*Verdict, runs []fleet.Run) *Verdict {
 
 // figures is a rank without its lists of gaps, kernels and names.
 func (r *RankVerdict) figures() RankVerdict {
-	return RankVerdict{Rank: r.Rank, File: r.File, Path: r.Path, Device: r.Device, GPU: r.GPU, Ignored: r.Ignored, Verdict: r.Verdict, Kernels: r.Kernels, Steps: r.Steps,
-		WindowNS: r.WindowNS, BusyNS: r.BusyNS, Exchange: r.Exchange, Alone: r.Alone, Headroom: r.Headroom, Idle: []IdleCause{}, Findings: []finding.Finding{},
-		Stages: []StageVerdict{}, Paths: []Path{}, Drains: []IdleName{}, Passes: r.Passes, Worst: []PassHeadroom{}, Gaps: []GapBucket{}, Top: []Gap{}, Streams: []StreamGaps{}, DependsOn: r.DependsOn}
+	return RankVerdict{Rank: r.Rank, File: r.File, Path: r.Path, Device: r.Device, GPU: r.GPU, Ignored: r.Ignored,
+		Verdict: r.Verdict, Kernels: r.Kernels, Steps: r.Steps,
+		WindowNS: r.WindowNS, BusyNS: r.BusyNS, Exchange: r.Exchange, Alone: r.Alone, Headroom: r.Headroom,
+		Idle: []IdleCause{}, Findings: []finding.Finding{},
+		Stages: []StageVerdict{}, Paths: []Path{}, Drains: []IdleName{}, Passes: r.Passes, Worst: []PassHeadroom{},
+		Gaps: []GapBucket{}, Top: []Gap{}, Streams: []StreamGaps{}, DependsOn: r.DependsOn}
 }
 
 // RankArrival is what one rank does at the collectives.
@@ -82,12 +89,14 @@ type Stragglers struct {
 	Note        string        `json:"note"`        // how far to trust it
 }
 
-// runOf is what the devices of several traces, or of one, tell together. Files of digests are places among the verdicts.
+// runOf is what the devices of several traces, or of one, tell together. Files of digests are places among the
+// verdicts.
 func runOf(ranks []*layer.Analysis, verdicts []RankVerdict, accounts []*account) []fleet.Run {
 	var list []fleet.Rank
 	for i, acc := range accounts {
 		a := ranks[verdicts[i].File]
-		r := fleet.Rank{Rank: a.Trace().Meta().Rank, NameRank: verdicts[i].File, Device: int(acc.d.id), File: strconv.Itoa(i)}
+		r := fleet.Rank{Rank: a.Trace().Meta().Rank, NameRank: verdicts[i].File, Device: int(acc.d.id),
+			File: strconv.Itoa(i)}
 		describe(&r, a)
 		digestDevice(&r, acc.d.layers)
 		acc.digestIdle(&r)
@@ -97,8 +106,8 @@ func runOf(ranks []*layer.Analysis, verdicts []RankVerdict, accounts []*account)
 	return []fleet.Run{fleet.OfRun(list)}
 }
 
-// join takes in what the ranks tell together: of the group that has a late rank, or waits most. place is the verdict of a row's rank,
-// none where it has none.
+// join takes in what the ranks tell together: of the group that has a late rank, or waits most. place is the verdict
+// of a row's rank, none where it has none.
 func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	var g *fleet.Group
 	missing := 0
@@ -106,7 +115,8 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 		missing += len(runs[i].Missing)
 		for k := range runs[i].Groups {
 			c := &runs[i].Groups[k]
-			if c.Collectives > 0 && (g == nil || b2i(c.Late != nil) > b2i(g.Late != nil) || (c.Late != nil) == (g.Late != nil) && c.Wait.Median > g.Wait.Median) {
+			if c.Collectives > 0 && (g == nil || b2i(c.Late != nil) > b2i(g.Late != nil) ||
+				(c.Late != nil) == (g.Late != nil) && c.Wait.Median > g.Wait.Median) {
 				g = c
 			}
 		}
@@ -114,16 +124,19 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	if g == nil {
 		return
 	}
-	s := &Stragglers{Collectives: g.Collectives, Unmatched: g.Unmatched, Tied: g.Tied, Note: "no rank is the last often enough to be the one that the others wait for"}
+	s := &Stragglers{Collectives: g.Collectives, Unmatched: g.Unmatched, Tied: g.Tied,
+		Note: "no rank is the last often enough to be the one that the others wait for"}
 	for i := range g.Rows {
 		row := &g.Rows[i]
-		a := RankArrival{Rank: row.Rank, Last: row.Last, LastShare: ratio(int64(row.Last), int64(g.Collectives)), WaitNS: row.Waited}
+		a := RankArrival{Rank: row.Rank, Last: row.Last, LastShare: ratio(int64(row.Last), int64(g.Collectives)),
+			WaitNS: row.Waited}
 		own := ""
 		if k := place(row); k != none {
 			r := &v.Ranks[k]
 			a.Rank, a.Kernels = v.shortName(k), r.Kernels
 			if a.HostNS, a.HostName = r.hostIdle(); a.HostName != "" {
-				own = fmt.Sprintf(" Its own host keeps it idle for %s, most of that in %s.", nanos(a.HostNS), cut(a.HostName, narrowName))
+				own = fmt.Sprintf(" Its own host keeps it idle for %s, most of that in %s.", nanos(a.HostNS),
+					cut(a.HostName, narrowName))
 			}
 		}
 		s.Ranks = append(s.Ranks, a)
@@ -133,7 +146,8 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 		}
 	}
 	if missing > 0 {
-		s.Note += fmt.Sprintf(" %s missing: the late one may be among them.", map[bool]string{true: "1 rank is", false: fmt.Sprint(missing, " ranks are")}[missing == 1])
+		s.Note += fmt.Sprintf(" %s missing: the late one may be among them.",
+			map[bool]string{true: "1 rank is", false: fmt.Sprint(missing, " ranks are")}[missing == 1])
 	}
 	v.Stragglers = s
 }

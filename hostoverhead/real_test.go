@@ -57,12 +57,12 @@ func lateOf(tr *trace.Trace, device trace.DeviceID) (l lateness) {
 	return l
 }
 
-// tableSlack is by how much of the window the two computations may differ: copies behind which a launch that came in time
-// still waits are told apart piece by piece in the ledger only.
+// tableSlack is by how much of the window the two computations may differ: copies behind which a launch that came in
+// time still waits are told apart piece by piece in the ledger only.
 const tableSlack = 0.01
 
-// checkRaw: the share of idle time in which the next work had not been launched, from raw events, agrees with the ledger, and
-// with the answer. -v prints the table.
+// checkRaw: the share of idle time in which the next work had not been launched, from raw events, agrees with the
+// ledger, and with the answer. -v prints the table.
 func checkRaw(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
 	t.Helper()
 	for _, r := range v.Ranks {
@@ -78,13 +78,16 @@ func checkRaw(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
 		raw := lateOf(tr, r.Device)
 		slack := int64(tableSlack * float64(raw.window))
 		t.Logf("device %d: late %.1f%% to %.1f%%, ledger: host %.1f%%, other or unknown %.1f%%: %s (share of the %s %v)", r.Device,
-			share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window), share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
+			share(raw.least, raw.window), share(raw.most, raw.window), share(host, raw.window),
+			share(other, raw.window), r.Verdict, v.Basis, r.Headroom.Share)
 		if raw.window != r.WindowNS || host > raw.most+slack || host+other < raw.least-slack {
-			t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host, other, r.WindowNS)
+			t.Errorf("device %d: raw events %+v, ledger: host %d, other or unknown %d of %d", r.Device, raw, host,
+				other, r.WindowNS)
 		}
 		stageSays := slices.ContainsFunc(r.Stages, func(s hostoverhead.StageVerdict) bool { return s.Verdict == hostoverhead.Yes })
 		if r.Verdict == hostoverhead.Yes && !stageSays && share(raw.most+slack, r.Headroom.WallNS) < 100*v.Threshold {
-			t.Errorf("device %d: YES, but at most %.1f%% can be the host's", r.Device, share(raw.most, r.Headroom.WallNS))
+			t.Errorf("device %d: YES, but at most %.1f%% can be the host's", r.Device,
+				share(raw.most, r.Headroom.WallNS))
 		}
 		if r.Verdict == hostoverhead.No && share(raw.least-other-slack, raw.window) >= 100*v.Threshold {
 			t.Errorf("device %d: NO, but at least %.1f%% are the host's", r.Device, share(raw.least-other, raw.window))
@@ -92,8 +95,8 @@ func checkRaw(t *testing.T, tr *trace.Trace, v *hostoverhead.Verdict) {
 	}
 }
 
-// TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5% of their time. What the host costs cannot be more than
-// that on either; 18.7%, without what is queued, is what both lose together, of the time of one.
+// TestSharesAreOfOneGPU: a run on two GPUs that are idle 9.7 and 11.5% of their time. What the host costs cannot be
+// more than that on either; 18.7%, without what is queued, is what both lose together, of the time of one.
 func TestSharesAreOfOneGPU(t *testing.T) {
 	v := judged(t, hosttest.Open(t, testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")))
 	if len(v.Ranks) != 2 || v.Verdict != hostoverhead.No {
@@ -102,7 +105,8 @@ func TestSharesAreOfOneGPU(t *testing.T) {
 	both := 0.0
 	for i, want := range []float64{9.7, 11.5} {
 		r := &v.Ranks[i]
-		idle := share(r.Headroom.IdleNS+r.Transfers.StepsNS, r.WindowNS) // the published figure counts copies as idle time
+		// the published figure counts copies as idle time
+		idle := share(r.Headroom.IdleNS+r.Transfers.StepsNS, r.WindowNS)
 		if math.Abs(idle-want) > 0.05 || share(r.Headroom.HostNS, r.WindowNS) > idle {
 			t.Errorf("device %d: idle %.2f%%, want %.1f, host %v", r.Device, idle, want, r.Headroom.Share)
 		}

@@ -36,7 +36,8 @@ func (w *workload) pattern(d *deviceWork) *Pattern {
 	p := &Pattern{Repetitions: len(layers), Source: string(d.layers.LayerSource)}
 	for _, k := range layers[0].Kernels {
 		k := d.layers.Kernel(int(k))
-		p.Kernels = append(p.Kernels, PatternPart{Name: k.Event().Name(), Group: d.layers.CategoryLabel(k.Category()), Kernels: 1})
+		p.Kernels = append(p.Kernels, PatternPart{Name: k.Event().Name(), Group: d.layers.CategoryLabel(k.Category()),
+			Kernels: 1})
 	}
 	for _, l := range layers {
 		for i, k := range l.Kernels {
@@ -78,7 +79,8 @@ func commonLayers(a *layer.Device) []layer.Layer {
 // idleBefore is the device idle time right before an activity.
 func (w *workload) idleBefore(d *deviceWork, e trace.Event) int64 {
 	start := int64(e.Start())
-	i, found := slices.BinarySearchFunc(d.busy, start, func(s interval.Span, t int64) int { return cmp.Compare(s.Start, t) })
+	i, found := slices.BinarySearchFunc(d.busy, start,
+		func(s interval.Span, t int64) int { return cmp.Compare(s.Start, t) })
 	if !found || i == 0 {
 		return 0 // inside busy time, or the very first
 	}

@@ -30,7 +30,10 @@ func groupSums(idle []IdleCause) []groupSum {
 		s.ns += c.NS
 		s.steps += c.StepsNS
 	}
-	slices.SortStableFunc(out, func(a, b groupSum) int { return cmp.Or(cmp.Compare(b.steps, a.steps), cmp.Compare(b.ns, a.ns)) })
+	slices.SortStableFunc(out, func(a, b groupSum) int {
+		return cmp.Or(cmp.Compare(b.steps, a.steps),
+			cmp.Compare(b.ns, a.ns))
+	})
 	return out
 }
 
@@ -39,7 +42,8 @@ func (v *Verdict) summary() string {
 	return v.Ranks[v.Deciding].outside() + v.answer()
 }
 
-// outside says what the GPU waits for outside of the steps, where that is more than what it waits within them; "" elsewhere.
+// outside says what the GPU waits for outside of the steps, where that is more than what it waits within them; ""
+// elsewhere.
 func (r *RankVerdict) outside() string {
 	idle := r.WindowNS - r.BusyNS
 	out := idle - r.Headroom.IdleNS
@@ -59,7 +63,8 @@ func (r *RankVerdict) outside() string {
 			}
 		}
 	}
-	return fmt.Sprintf("outside of steps the GPU is idle %s of %s (%s of it: %s); in the steps ", nanos(out), nanos(r.WindowNS), nanos(most), name)
+	return fmt.Sprintf("outside of steps the GPU is idle %s of %s (%s of it: %s); in the steps ", nanos(out),
+		nanos(r.WindowNS), nanos(most), name)
 }
 
 // answer is what the verdict says of the steps.
@@ -68,14 +73,18 @@ func (v *Verdict) answer() string {
 	largest := v.largestName()
 	switch on := v.Ranks[v.Deciding].DependsOn; {
 	case on != "":
-		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on, percentOf(h.HostNS, h.WallNS), v.Basis)
+		return fmt.Sprintf("depends on one row: %s; as recorded the host causes %s of the %s", on,
+			percentOf(h.HostNS, h.WallNS), v.Basis)
 	case v.Ranks[v.Deciding].Captures:
-		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s", nanos(h.HostNS), nanos(h.WallNS))
+		return fmt.Sprintf("the window captures graphs and shows no serving; capturing takes the host %s of %s",
+			nanos(h.HostNS), nanos(h.WallNS))
 	case v.Verdict == Inconclusive:
 		return fmt.Sprintf("host overhead is %s–%s of %s (at most a %s), depending on who causes the unexplained idle time",
-			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis), between(h.AtMost, h.WithUnknown)+" speedup"+ofWindow(h.WithUnknown))
+			percentOf(h.HostNS, h.WallNS), percentOf(h.HostNS+h.UnknownNS, h.WallNS), timeOf(v.Basis),
+			between(h.AtMost, h.WithUnknown)+" speedup"+ofWindow(h.WithUnknown))
 	case v.Verdict == No:
-		return fmt.Sprintf("host overhead is %s of %s (at most a %s)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis), speedup(h.AtMost))
+		return fmt.Sprintf("host overhead is %s of %s (at most a %s)", percentOf(h.HostNS, h.WallNS), timeOf(v.Basis),
+			speedup(h.AtMost))
 	}
 	var words []string
 	for _, s := range v.Ranks[v.Deciding].Stages {
@@ -83,7 +92,8 @@ func (v *Verdict) answer() string {
 			words = append(words, fmt.Sprintf("%s at most %s", s.Stage, times(s.Headroom.AtMost)))
 		}
 	}
-	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s)%s", nanos(h.HostNS), nanos(h.WallNS), timeOf(v.Basis), speedup(h.AtMost), largest)
+	out := fmt.Sprintf("host overhead: %s of %s of %s (at most a %s)%s", nanos(h.HostNS), nanos(h.WallNS),
+		timeOf(v.Basis), speedup(h.AtMost), largest)
 	if len(words) > 0 && len(v.Ranks[v.Deciding].Stages) > 1 {
 		out += "; by stage: " + strings.Join(words, ", ")
 	}
@@ -134,7 +144,8 @@ func (v *Verdict) largestName() string {
 	if best == nil || best.StepsNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; largest cause: %s (%s)", best.Cause, percentOf(best.StepsNS, v.Headroom.HostNS)) + best.mostOf(cut(best.Names[0].Name, narrowName))
+	return fmt.Sprintf("; largest cause: %s (%s)", best.Cause, percentOf(best.StepsNS, v.Headroom.HostNS)) +
+		best.mostOf(cut(best.Names[0].Name, narrowName))
 }
 
 // mostOf names what ran in most of a cause's time, with its share where that is less than half.
@@ -145,8 +156,8 @@ func (c *IdleCause) mostOf(name string) string {
 	return ", mostly " + name
 }
 
-// WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes, what the
-// published metrics say, the doubts, what to do, and the drill-down into the deciding device.
+// WriteText writes the report for people: the answer with its bound, where the idle time goes, stages and passes,
+// what the published metrics say, the doubts, what to do, and the drill-down into the deciding device.
 func (v *Verdict) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
 	r := &v.Ranks[v.Deciding]
@@ -163,7 +174,8 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if v.Basis == BasisWindow {
 		steps = "no steps"
 	}
-	fmt.Fprintf(b, "  %s: %s, %s; threshold: host share ≥ %s\n", where, steps, counted(r.Kernels, "kernel"), table.Pct(100*v.Threshold, 0))
+	fmt.Fprintf(b, "  %s: %s, %s; threshold: host share ≥ %s\n", where, steps, counted(r.Kernels, "kernel"),
+		table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
 		fmt.Fprintf(b, "  ! %s\n", s.Message)
 	}
@@ -205,24 +217,30 @@ func (v *Verdict) writeIdle(b *table.Writer, r *RankVerdict) {
 	var rows [][]string
 	for _, g := range groupSums(v.Idle) {
 		if g.ns > 0 {
-			rows = append(rows, []string{g.group.String(), "", nanos(g.steps), percentOf(g.steps, h.WallNS), nanos(g.ns), ""})
+			rows = append(rows, []string{g.group.String(), "", nanos(g.steps), percentOf(g.steps, h.WallNS),
+				nanos(g.ns), ""})
 		}
 		for _, c := range v.Idle {
 			if g.ns > 0 && c.Group == g.group {
-				rows = append(rows, []string{"", c.Cause.String(), nanos(c.StepsNS), percent(c.Share), nanos(c.NS), names.Short(withWhere(c.Names[0]), narrowName)})
+				rows = append(rows, []string{"", c.Cause.String(), nanos(c.StepsNS), percent(c.Share), nanos(c.NS),
+					names.Short(withWhere(c.Names[0]), narrowName)})
 			}
 		}
 	}
-	rows = append(rows, []string{"all", "", nanos(h.IdleNS), percentOf(h.IdleNS, h.WallNS), nanos(r.WindowNS - r.BusyNS), ""})
-	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, nanos(h.WallNS), nanos(h.BusyNS), percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
+	rows = append(rows, []string{"all", "", nanos(h.IdleNS), percentOf(h.IdleNS, h.WallNS),
+		nanos(r.WindowNS - r.BusyNS), ""})
+	title := fmt.Sprintf("\nTime of the %s: %s, busy %s (%s), idle %s\n", v.Basis, nanos(h.WallNS), nanos(h.BusyNS),
+		percentOf(h.BusyNS, h.WallNS), nanos(h.IdleNS))
 	table.List(b, title, rows, len(rows), func(row []string) []string { return row },
-		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"), table.Number("in the window"), table.Text("largest").Limit(narrowName))
+		table.Text("idle"), table.Text("cause"), table.Number("in the "+string(v.Basis)), table.Number("share"),
+		table.Number("in the window"), table.Text("largest").Limit(narrowName))
 	if c := r.Transfers; c != nil {
 		fmt.Fprintf(b, "Of the busy time, only copies and sets run for %s in the %s (%s), %s in the window.\n",
 			nanos(c.StepsNS), v.Basis, percent(c.Share), nanos(c.NS))
 	}
 	for _, d := range r.Drains {
-		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n", nanos(d.StepsNS), d.Name)
+		fmt.Fprintf(b, "%s of the host's work follows %s, after it drained the queue between two steps.\n",
+			nanos(d.StepsNS), d.Name)
 	}
 }
 
@@ -235,8 +253,10 @@ func withWhere(n IdleName) string {
 
 func writeStages(b *table.Writer, r *RankVerdict) {
 	table.List(b, "\nStages:\n", r.Stages, len(r.Stages), func(s StageVerdict) []string {
-		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict.String()}, s.Headroom.cells()...), s.Largest.String())
-	}, table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Text("largest cause"))
+		return append(append([]string{string(s.Stage), fmt.Sprint(s.Steps), s.Verdict.String()}, s.Headroom.cells()...),
+			s.Largest.String())
+	}, table.Text("stage"), table.Number("steps"), table.Text("verdict"), table.Number("time"), table.Number("idle"),
+		table.Number("host"), table.Number("at most"), table.Text("largest cause"))
 	type row struct {
 		stage string
 		Path
@@ -249,8 +269,10 @@ func writeStages(b *table.Writer, r *RankVerdict) {
 		}
 	}
 	table.List(b, "\nHow kernels reach the device:\n", rows, len(rows), func(p row) []string {
-		return []string{p.stage, p.Path.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare), nanos(p.ExposedNS), percent(p.Exposed)}
-	}, table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"), table.Number("of kernel time"), table.Number("exposed launches"), table.Number("of the time"))
+		return []string{p.stage, p.Path.Path, table.Count(int64(p.Kernels)), percent(p.Share), percent(p.TimeShare),
+			nanos(p.ExposedNS), percent(p.Exposed)}
+	}, table.Text("stage"), table.Text("path"), table.Number("kernels"), table.Number("share"),
+		table.Number("of kernel time"), table.Number("exposed launches"), table.Number("of the time"))
 }
 
 // cells are the time, its idle and host shares, and the bound.
@@ -261,15 +283,19 @@ func (h *Headroom) cells() []string {
 // writePasses writes how passes differ, and the worst of them.
 func (r *RankVerdict) writePasses(b *table.Writer) {
 	p := &r.Passes
-	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", nanos(p.P50NS), percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
+	title := fmt.Sprintf("\nHost time of a pass: median %s (%s of it), p90 %s (%s), most %s (%s)\n", nanos(p.P50NS),
+		percent(p.ShareP50), nanos(p.P90NS), percent(p.ShareP90), nanos(p.MaxNS), percent(p.ShareMax))
 	table.List(b, title, r.Worst, len(r.Worst), func(w PassHeadroom) []string {
-		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share), times(w.Headroom.AtMost), w.Largest.String(),
+		return []string{fmt.Sprint(w.Pass), string(w.Stage), nanos(w.Headroom.HostNS), percent(w.Headroom.Share),
+			times(w.Headroom.AtMost), w.Largest.String(),
 			position(w.StartNS), position(w.EndNS), fmt.Sprintf("%d … %d", w.VisStart, w.VisEnd)}
-	}, table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"), table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"), table.Text("Perfetto visStart … visEnd"))
+	}, table.Text("worst passes"), table.Text("stage"), table.Number("host"), table.Number("share"),
+		table.Number("at most"), table.Text("largest cause"), table.Number("from"), table.Number("to"),
+		table.Text("Perfetto visStart … visEnd"))
 }
 
-// listed are the devices that the table shows, in the order of Ranks: of many the one that decides and those that lose most
-// to the host.
+// listed are the devices that the table shows, in the order of Ranks: of many the one that decides and those that
+// lose most to the host.
 func (v *Verdict) listed() []int {
 	order, loss := make([]int, len(v.Ranks)), make([]float64, len(v.Ranks))
 	for i := range v.Ranks {
@@ -308,8 +334,11 @@ func (v *Verdict) writeRanks(b *table.Writer) {
 		if r.BusyNS == 0 {
 			exchange = math.NaN()
 		}
-		return append(append([]string{r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels))}, r.Headroom.cells()...), percent(exchange))
-	}, table.Text("rank"), table.Text("GPU").Limit(gpuName), table.Text("verdict"), table.Number("steps"), table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"), table.Number("at most"), table.Number("exchange of busy"))
+		return append(append([]string{r.name(), r.GPU, verdict, fmt.Sprint(r.Steps), table.Count(int64(r.Kernels))},
+			r.Headroom.cells()...), percent(exchange))
+	}, table.Text("rank"), table.Text("GPU").Limit(gpuName), table.Text("verdict"), table.Number("steps"),
+		table.Number("kernels"), table.Number("time"), table.Number("idle"), table.Number("host"),
+		table.Number("at most"), table.Number("exchange of busy"))
 	if n := len(v.Ranks) - len(listed); n > 0 {
 		fmt.Fprintf(b, "… %d more, which lose no more to the host; --format json has them\n", n)
 	}
@@ -357,10 +386,13 @@ const (
 
 // write writes who the others wait for.
 func (s *Stragglers) write(b *table.Writer) {
-	title := fmt.Sprintf("\nStragglers: %s on all ranks, %d without a clear last one. %s\n", counted(s.Collectives, "collective"), s.Tied, s.Note)
+	title := fmt.Sprintf("\nStragglers: %s on all ranks, %d without a clear last one. %s\n",
+		counted(s.Collectives, "collective"), s.Tied, s.Note)
 	table.List(b, title, s.listed(), rowsOfRanks(len(s.Ranks)), func(r RankArrival) []string {
-		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS), table.Count(int64(r.Kernels)), nanos(r.HostNS)}
-	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"), table.Number("host time"))
+		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS),
+			table.Count(int64(r.Kernels)), nanos(r.HostNS)}
+	}, table.Text("rank"), table.Number("last"), table.Number("share"), table.Number("waited"), table.Number("kernels"),
+		table.Number("host time"))
 }
 
 // listed are the ranks in their order, or, of too many for the table, those first that were last most often.
@@ -385,8 +417,10 @@ func (d *RankVerdict) writeDrill(b *table.Writer) {
 	idle := d.WindowNS - d.BusyNS
 	title := fmt.Sprintf("\nGap ledger, %s: idle %s of %s, by what ran\n", d.name(), nanos(idle), nanos(d.WindowNS))
 	table.List(b, title, rows, listedNames, func(n IdleName) []string {
-		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), nanos(n.NS), percentOf(n.NS, idle), table.Count(int64(n.Count))}
-	}, table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"), table.Number("share"), table.Number("pieces"))
+		return []string{n.Cause.String(), names.Short(withWhere(n), wideName), nanos(n.NS), percentOf(n.NS, idle),
+			table.Count(int64(n.Count))}
+	}, table.Text("cause"), table.Text("range, frame or call").Limit(wideName), table.Number("idle"),
+		table.Number("share"), table.Number("pieces"))
 	d.writeGaps(b)
 	d.writeCoverage(b)
 	d.writePattern(b)
@@ -400,17 +434,21 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 			largest = g.Largest.String() + " " + percent(g.LargestShare)
 		}
 		return []string{g.Title, table.Count(int64(g.Count)), nanos(g.TotalNS), percent(g.Share), largest}
-	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"), table.Text("largest cause"))
-	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 }) // the shortest class tells nobody where to look
+	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"),
+		table.Text("largest cause"))
+	// the shortest class tells nobody where to look
+	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 })
 	if len(listed) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\nLongest gaps:\n")
 	for i, g := range listed {
-		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, nanos(g.NS), position(g.StartNS), cut(g.Before, wideName), cut(g.After, wideName))
+		fmt.Fprintf(b, "%3d. %s at %s\n     after  %s\n     before %s\n", i+1, nanos(g.NS), position(g.StartNS),
+			cut(g.Before, wideName), cut(g.After, wideName))
 		var parts []string
 		for _, c := range g.Causes[:min(len(g.Causes), listedCauses)] {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause, cut(c.Name, narrowName))))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", percentOf(c.NS, g.NS), c.Cause,
+				cut(c.Name, narrowName))))
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(parts, "; "))
 		if len(g.APIs) > 0 {
@@ -422,10 +460,13 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
 	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
-		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)), table.Count(int64(c.Unknown)))
+		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)),
+		table.Count(int64(c.Unknown)))
 	table.List(b, "", c.EagerKernels, listedEager, func(k EagerKernel) []string {
-		return []string{k.Name, table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)), map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
-	}, table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"), table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
+		return []string{k.Name, table.Count(int64(k.Count)), nanos(k.TotalNS), table.Count(int64(k.Replayed)),
+			map[bool]string{true: "yes"}[k.Suspect], names.Short(k.Source, narrowName)}
+	}, table.Text("eager kernel").Limit(narrowName), table.Number("count"), table.Number("total"),
+		table.Number("in graphs"), table.Text("suspect"), table.Text("source").Limit(narrowName))
 	for _, h := range c.Hints {
 		fmt.Fprintf(b, "  %s: %s: %s\n", h.Code, h.Why, h.Do)
 	}
@@ -436,13 +477,17 @@ func (d *RankVerdict) writePattern(b *table.Writer) {
 	if p == nil {
 		return
 	}
-	title := fmt.Sprintf("\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels), p.Repetitions, p.Source)
+	title := fmt.Sprintf("\nRepeating pattern: %d kernels, %d repetitions (layers from %s)\n", len(p.Kernels),
+		p.Repetitions, p.Source)
 	at := 0
 	table.List(b, title, p.Kernels, listedPattern, func(k PatternPart) []string {
 		at++
 		return []string{fmt.Sprint(at), k.Name, k.Group, table.Fixed(k.BusyUS, 2), table.Fixed(k.GapUS, 2)}
-	}, table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"), table.Number("gap before µs"))
+	}, table.Number("#"), table.Text("kernel").Limit(patternName), table.Text("group"), table.Number("µs"),
+		table.Number("gap before µs"))
 	table.List(b, "\ngroups by gap:\n", p.Groups, len(p.Groups), func(g PatternPart) []string {
-		return []string{g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2), table.Fixed(g.GapUS*float64(p.Repetitions), 1)}
-	}, table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"), table.Number("gap × repetitions µs"))
+		return []string{g.Group, fmt.Sprint(g.Kernels), table.Fixed(g.BusyUS, 2), table.Fixed(g.GapUS, 2),
+			table.Fixed(g.GapUS*float64(p.Repetitions), 1)}
+	}, table.Text("group"), table.Number("kernels"), table.Number("busy µs"), table.Number("gap µs"),
+		table.Number("gap × repetitions µs"))
 }

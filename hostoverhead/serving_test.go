@@ -20,7 +20,8 @@ func decodes(graph bool, kernel string) *trace.Trace {
 		tl.Event(event.Annotation, "execute_context_0(0)_generation_8(8)", 0, 0, at, at+990)
 		for k := range int64(8) {
 			corr, start := int(100*i+k+1), at+10*k
-			e := trace.EventData{Kind: event.Kernel, Name: fmt.Sprint(kernel, k), Start: 1000 * (at + 100 + 100*k), Duration: 100_000, Stream: 7,
+			e := trace.EventData{Kind: event.Kernel, Name: fmt.Sprint(kernel, k), Start: 1000 * (at + 100 + 100*k),
+				Duration: 100_000, Stream: 7,
 				Process: 1, Scope: "a", Thread: 1}
 			if graph {
 				corr, e.GraphNode = int(100*i+1), uint64(k+1)
@@ -38,8 +39,8 @@ func decodes(graph bool, kernel string) *trace.Trace {
 	return tl.Finish()
 }
 
-// TestWindowThatDoesNotShowTheServer: what the arguments, or without them the framework's defaults, promise about graphs
-// and compilation is held against the window.
+// TestWindowThatDoesNotShowTheServer: what the arguments, or without them the framework's defaults, promise about
+// graphs and compilation is held against the window.
 func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -54,7 +55,8 @@ func TestWindowThatDoesNotShowTheServer(t *testing.T) {
 		{"eager promised, graphs seen", true, "gemm", &profile.ServerArgs{Graphs: &no}, "unexpected-graphs"},
 		{"eager promised and seen", false, "gemm", &profile.ServerArgs{Graphs: &no, Compile: &no}, ""},
 		{"compilation promised", true, "gemm", &profile.ServerArgs{Graphs: &yes, Compile: &yes}, "no-compiled-code"},
-		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no}, "unexpected-compiled-code"},
+		{"compiled against what was told", true, "triton_poi_fused_mul_", &profile.ServerArgs{Compile: &no},
+			"unexpected-compiled-code"},
 		{"nothing told of either", false, "gemm", &profile.ServerArgs{}, ""},
 		{"vLLM's defaults", false, "gemm", nil, "no-graphs no-compiled-code"},
 		{"vLLM's defaults seen", true, "triton_poi_fused_mul_", nil, ""},

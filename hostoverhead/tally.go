@@ -31,7 +31,8 @@ type tallied struct {
 }
 
 func newTally(w *recording, kind string, windows []interval.Span, tp int) *tally {
-	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{}, spans: map[trace.ThreadIndex][]interval.Span{}}
+	return &tally{w: w, kind: kind, windows: windows, tp: tp, byName: map[string]*tallied{},
+		spans: map[trace.ThreadIndex][]interval.Span{}}
 }
 
 // at is the steady step that holds a time, −1 for none.
@@ -84,7 +85,8 @@ func (t *tally) addRanges() {
 	t.addFrames()
 }
 
-// addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of which is read once.
+// addFrames adds the Python frames that start in a steady step. There are millions, of a few hundred names, each of
+// which is read once.
 func (t *tally) addFrames() {
 	byID := map[trace.NameID]*tallied{}
 	for e := range t.w.events(event.LanePython) {
@@ -151,8 +153,8 @@ type openRange struct {
 	end  trace.Time
 }
 
-// enter opens a range, of that name, and returns the name of the one around it, "" for none. Ranges come by start; open are those
-// of each thread, the innermost last.
+// enter opens a range, of that name, and returns the name of the one around it, "" for none. Ranges come by start;
+// open are those of each thread, the innermost last.
 func enter(open map[trace.ThreadIndex][]openRange, e trace.Event, name string) (around string) {
 	list := open[e.Thread()]
 	for len(list) > 0 && list[len(list)-1].end < e.End() {
@@ -186,7 +188,8 @@ func (t *tally) operations() []Operation {
 	out := make([]Operation, 0, len(t.byName))
 	n := float64(len(t.windows))
 	for name, o := range t.byName {
-		op := Operation{Kind: t.kind, Name: name, Source: o.source, place: o.place, CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
+		op := Operation{Kind: t.kind, Name: name, Source: o.source, place: o.place,
+			CountPerStep: float64(o.count) / n / float64(t.tp), perStep: make([]float64, len(o.ns))}
 		for i, ns := range o.ns {
 			op.perStep[i] = us(ns) / float64(t.tp)
 		}
@@ -199,7 +202,8 @@ func (t *tally) operations() []Operation {
 	return out
 }
 
-// totals are the sums over all operations, before any list is cut: a step's mean, and of each step in µs, divided by the TP size.
+// totals are the sums over all operations, before any list is cut: a step's mean, and of each step in µs, divided by
+// the TP size.
 func (t *tally) totals() (usPerStep, countPerStep float64, steps []float64) {
 	ns, all, count := make([]int64, len(t.windows)), int64(0), 0
 	for _, o := range t.byName {

@@ -58,15 +58,16 @@ type Doubt struct {
 // Headroom says how much faster something could be if the host cost nothing. WallNS = BusyNS + IdleNS, and IdleNS =
 // HostNS + UnknownNS + what has other causes.
 type Headroom struct {
-	WallNS    int64 `json:"wall_ns"`    // of the steps, from the end of the one before; of the window without pauses where no steps are known
+	// of the steps, from the end of the one before; of the window without pauses where no steps are known
+	WallNS    int64 `json:"wall_ns"`
 	BusyNS    int64 `json:"busy_ns"`    // of it, at least one kernel runs
 	IdleNS    int64 `json:"idle_ns"`    // of it, none does
 	HostNS    int64 `json:"host_ns"`    // of it, the host works or waits
 	UnknownNS int64 `json:"unknown_ns"` // of it, nothing tells why
 	// Share is HostNS / WallNS.
 	Share float64 `json:"host_share"`
-	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound if all
-	// that is unknown were the host's, too.
+	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound
+	// if all that is unknown were the host's, too.
 	AtMost      float64 `json:"at_most"`
 	WithUnknown float64 `json:"at_most_with_unknown"`
 }
@@ -129,11 +130,12 @@ type PassSpread struct {
 
 // PassHeadroom is one pass.
 type PassHeadroom struct {
-	Pass     int           `json:"pass"`          // index of the pass
-	Stage    layer.Stage   `json:"stage"`         // what the pass does
-	StartNS  int64         `json:"start_ns"`      // since the trace's first event, from the end of the pass before
-	EndNS    int64         `json:"end_ns"`        // end since the trace's first event
-	VisStart int64         `json:"vis_start_ns"`  // StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
+	Pass    int         `json:"pass"`     // index of the pass
+	Stage   layer.Stage `json:"stage"`    // what the pass does
+	StartNS int64       `json:"start_ns"` // since the trace's first event, from the end of the pass before
+	EndNS   int64       `json:"end_ns"`   // end since the trace's first event
+	// StartNS and EndNS on the clock of the file: visStart and visEnd of a Perfetto link
+	VisStart int64         `json:"vis_start_ns"`
 	VisEnd   int64         `json:"vis_end_ns"`    // end on the clock of the file
 	Headroom Headroom      `json:"headroom"`      // what the steps lose
 	Largest  finding.Cause `json:"largest_cause"` // cause of most of the host's time
@@ -190,8 +192,8 @@ type Advice struct {
 	Do     string `json:"do"`               // one sentence
 	Why    string `json:"why"`              // the figures that it rests on
 	Source string `json:"source,omitempty"` // where the flag or setting is documented
-	// NS is the time that it is about: idle time in the steps, or, with a code, what Count kernels take or idle time of Count
-	// pieces; 0: not about any.
+	// NS is the time that it is about: idle time in the steps, or, with a code, what Count kernels take or idle time
+	// of Count pieces; 0: not about any.
 	NS    int64 `json:"ns"`
 	Count int   `json:"count,omitempty"`
 }
@@ -205,7 +207,8 @@ const (
 	BasisWindow Basis = "window" // the whole window: no steps were found
 )
 
-// Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to do.
+// Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to
+// do.
 //
 // Its figures are those of the deciding device, Ranks[Deciding]: the one with the largest share of host-caused time.
 type Verdict struct {
@@ -222,8 +225,9 @@ type Verdict struct {
 	Idle []IdleCause `json:"idle"`
 	// Findings are what makes the window or the verdict doubtful, then those of the deciding device.
 	Findings []finding.Finding `json:"findings"`
-	// Published is the document of the published detector: M1–M5 of the window, with all GPUs merged, and of the phases that it
-	// knows; null where it sees no kernels. Disagreement is why its answer is another one, "" where it is the same.
+	// Published is the document of the published detector: M1–M5 of the window, with all GPUs merged, and of the
+	// phases that it knows; null where it sees no kernels. Disagreement is why its answer is another one, "" where it
+	// is the same.
 	Published    json.RawMessage `json:"published"`
 	Disagreement string          `json:"disagreement,omitempty"`
 	Doubts       []Doubt         `json:"doubts"` // by weight, then code

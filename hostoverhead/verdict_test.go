@@ -38,7 +38,8 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	tl.Event(event.Kernel, "c", 0, 2, 3101, 3200)
 	want := map[finding.Cause]int64{
 		finding.Allocation: 50, finding.Profiler: 50, finding.HostCode: 400, finding.OtherRanks: 100,
-		finding.Transfer: 100, finding.UnknownCause: 1990, finding.LaunchCall: 10, finding.GraphLaunch: 200, finding.GPUDispatch: 1,
+		finding.Transfer: 100, finding.UnknownCause: 1990, finding.LaunchCall: 10, finding.GraphLaunch: 200,
+		finding.GPUDispatch: 1,
 	}
 	got := causesOf(judged(t, tl.Finish()))
 	for c, us := range want {
@@ -54,8 +55,9 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 	}
 }
 
-// TestDrainIsBookedOnItsCall: a synchronisation that waited 400 µs empties the queue in the middle of a step. Had it not
-// been there, the host would have been 400 µs ahead, so that much of the code behind it is its doing, and no more.
+// TestDrainIsBookedOnItsCall: a synchronisation that waited 400 µs empties the queue in the middle of a step. Had it
+// not been there, the host would have been 400 µs ahead, so that much of the code behind it is its doing, and no
+// more.
 func TestDrainIsBookedOnItsCall(t *testing.T) {
 	for _, c := range []struct {
 		call       string
@@ -65,7 +67,8 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 	}{
 		{"cudaStreamSynchronize", finding.Synchronisation, 100, 410, 210},
 		{"cudaMemcpy", finding.BlockingCopy, 300, 210, 410},
-		{"cudaDeviceSynchronize", finding.Synchronisation, 500, 10, 610}, // began when the queue was empty: it emptied nothing
+		// began when the queue was empty: it emptied nothing
+		{"cudaDeviceSynchronize", finding.Synchronisation, 500, 10, 610},
 	} {
 		tl := hosttest.NewTimeline()
 		tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
@@ -134,8 +137,8 @@ func TestExchangesOfAllLibrariesCount(t *testing.T) {
 	}
 }
 
-// TestWholeGraphReplaysAreBusy: with nsys' default, kernels in graphs are not recorded; counting kernels alone would call
-// the device idle, and a few replays too little work.
+// TestWholeGraphReplaysAreBusy: with nsys' default, kernels in graphs are not recorded; counting kernels alone would
+// call the device idle, and a few replays too little work.
 func TestWholeGraphReplaysAreBusy(t *testing.T) {
 	cfg := nsysgen.Default(1)
 	cfg.ContextEvery = 20
@@ -156,7 +159,8 @@ func TestWholeGraphReplaysAreBusy(t *testing.T) {
 		tl.Event(event.Graph, "CUDA graph 1", 0, int(i)+1, at+60, at+20_060)
 	}
 	if v := judged(t, tl.Finish()); doubt(v, "few-kernels") != nil || v.Verdict != hostoverhead.No {
-		t.Errorf("90 whole replays of 20 ms: %s, doubts %v; want NO, and no word of too little work", v.Verdict, v.Doubts)
+		t.Errorf("90 whole replays of 20 ms: %s, doubts %v; want NO, and no word of too little work", v.Verdict,
+			v.Doubts)
 	}
 }
 
@@ -187,7 +191,11 @@ func TestNoKernels(t *testing.T) {
 			_, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a, a}, hostoverhead.Options{})
 			return err
 		},
-		"nothing": func() error { _, err := hostoverhead.Analyze(t.Context(), nil, hostoverhead.Options{}); return err },
+		"nothing": func() error {
+			_, err := hostoverhead.Analyze(t.Context(), nil,
+				hostoverhead.Options{})
+			return err
+		},
 		"Breakdown": func() error {
 			_, err := hostoverhead.Breakdown(t.Context(), a, hostoverhead.BreakdownOptions{})
 			return err
@@ -236,8 +244,10 @@ func TestVerdictIsInvariant(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range int64(150) {
 			at := shift + i*int64(100*time.Microsecond)
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5000, Process: pid, Thread: 3, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: pid, Correlation: uint64(i + 1), Stream: 7})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5000,
+				Process: pid, Thread: 3, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: at + 9000, Duration: 40000 + i, Process: pid,
+				Correlation: uint64(i + 1), Stream: 7})
 		}
 		return built.Trace(b)
 	}
@@ -308,7 +318,8 @@ func collectives(late func(i int) int64, clock int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for i := range 40 {
 		end := clock + int64(i)*1_000_000 + 500_000
-		b.Add(trace.EventData{Kind: event.Kernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)",
+			Start: end - 200_000 + 1000*late(i), Duration: 200_000 - 1000*late(i), Stream: 7})
 	}
 	return built.Trace(b)
 }
@@ -326,7 +337,8 @@ func TestStragglerNeedsNoCommonClock(t *testing.T) {
 		for _, tr := range traces {
 			ranks = append(ranks, analyzed(t, tr))
 		}
-		v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{Labels: []string{"rank 0", "rank 1", "rank 2"}})
+		v, err := hostoverhead.Analyze(t.Context(), ranks,
+			hostoverhead.Options{Labels: []string{"rank 0", "rank 1", "rank 2"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,11 +346,13 @@ func TestStragglerNeedsNoCommonClock(t *testing.T) {
 	}
 	v := find(collectives(never, 0), collectives(mostly, 1<<50), collectives(never, 77))
 	s := v.Stragglers
-	if s == nil || !strings.HasPrefix(s.Straggler, "rank 1") || s.Collectives != 40 || s.Ranks[0].WaitNS != 36*50_000 || len(v.Ranks) != 3 {
+	if s == nil || !strings.HasPrefix(s.Straggler, "rank 1") || s.Collectives != 40 || s.Ranks[0].WaitNS != 36*50_000 ||
+		len(v.Ranks) != 3 {
 		t.Fatalf("stragglers %+v, want rank 1, 36 of 40 times", s)
 	}
 	half := func(i int) int64 { return int64(i%2) * 50 }
-	if s := find(collectives(never, 0), collectives(half, 0)).Stragglers; !strings.HasPrefix(s.Straggler, "rank 1") || s.Tied != 20 {
+	if s := find(collectives(never, 0), collectives(half, 0)).Stragglers; !strings.HasPrefix(s.Straggler, "rank 1") ||
+		s.Tied != 20 {
 		t.Errorf("straggler %q, want the one that is last wherever one is", s.Straggler)
 	}
 	other := func(i int) int64 { return 50 - half(i) }
@@ -354,7 +368,8 @@ func TestStopsWhenCancelled(t *testing.T) {
 	a := analyzed(t, hosttest.Generate(t, nsysgen.Default(1)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error = %v, want context.Canceled", err)
 	}
 }
@@ -363,7 +378,9 @@ func TestStopsWhenCancelled(t *testing.T) {
 func TestReportsSayWhatWasUsed(t *testing.T) {
 	tr := hosttest.Generate(t, nsysgen.Default(1))
 	v := judged(t, tr)
-	c, err := hostoverhead.Compare(t.Context(), analyzed(t, tr), analyzed(t, hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests", Mean: 250 * time.Microsecond}))), hostoverhead.BreakdownOptions{})
+	c, err := hostoverhead.Compare(t.Context(), analyzed(t, tr),
+		analyzed(t, hosttest.Generate(t, nsysgen.Default(2).With(nsysgen.Op{Name: "broadcast_requests",
+			Mean: 250 * time.Microsecond}))), hostoverhead.BreakdownOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,10 +389,14 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 		write func(*bytes.Buffer) error
 		want  []string
 	}{
-		{"verdict", func(b *bytes.Buffer) error { return v.WriteText(b) }, []string{"HOST OVERHEAD: YES", "× speedup)", "host work", "Published metrics", "gpu_idle_ratio", "Next steps:",
-			"Gap ledger, device", "CUDA graph coverage", "Longest gaps", "worst passes", "visStart"}},
-		{"comparison", func(b *bytes.Buffer) error { return c.WriteText(b) }, []string{"CONCLUSION: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions:"}},
-		{"breakdown", func(b *bytes.Buffer) error { return c.Baseline.WriteText(b) }, []string{"steady steps", "inter-step gap µs (p50)", "_update_requests"}},
+		{"verdict", func(b *bytes.Buffer) error { return v.WriteText(b) },
+			[]string{"HOST OVERHEAD: YES", "× speedup)", "host work", "Published metrics", "gpu_idle_ratio",
+				"Next steps:",
+				"Gap ledger, device", "CUDA graph coverage", "Longest gaps", "worst passes", "visStart"}},
+		{"comparison", func(b *bytes.Buffer) error { return c.WriteText(b) },
+			[]string{"CONCLUSION: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions:"}},
+		{"breakdown", func(b *bytes.Buffer) error { return c.Baseline.WriteText(b) },
+			[]string{"steady steps", "inter-step gap µs (p50)", "_update_requests"}},
 	} {
 		var b bytes.Buffer
 		if err := r.write(&b); err != nil {
@@ -391,7 +412,8 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 
 // TestPatternOfOnePass: one pass has layers that repeat, too; each of their kernels is one.
 func TestPatternOfOnePass(t *testing.T) {
-	p := decider(judged(t, generated(t, gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 512}}}))).Pattern
+	p := decider(judged(t, generated(t, gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})},
+		Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 512}}}))).Pattern
 	if p == nil || p.Repetitions < 6 || len(p.Kernels) == 0 {
 		t.Fatalf("%+v, want the layer of 8", p)
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// NOTE: who ended a wait. Exports do not record which thread woke another one, but calls that wake are recorded beside those
-// that wait. A wait is explained by a thread where that thread alone, of the same process, made a call that ends such waits
-// right before the wait ended, and made none earlier in the wait: a thread that signals all the time says nothing. What that
-// thread did meanwhile is then what the launching thread waited for. Where two threads signalled, nobody is named.
+// NOTE: who ended a wait. Exports do not record which thread woke another one, but calls that wake are recorded
+// beside those that wait. A wait is explained by a thread where that thread alone, of the same process, made a call
+// that ends such waits right before the wait ended, and made none earlier in the wait: a thread that signals all the
+// time says nothing. What that thread did meanwhile is then what the launching thread waited for. Where two threads
+// signalled, nobody is named.
 
 // wakeCall is one call that wakes.
 type wakeCall struct {
@@ -72,9 +73,11 @@ func (w *wakers) find(t *trace.Trace, wait trace.Event) trace.ThreadIndex {
 	}
 	span := timeline.SpanOf(wait)
 	early, late := map[trace.ThreadIndex]bool{}, map[trace.ThreadIndex]bool{}
-	for i := sort.Search(len(w.calls), func(i int) bool { return w.calls[i].at >= span.Start }); i < len(w.calls) && w.calls[i].at <= span.End; i++ {
+	for i := sort.Search(len(w.calls), func(i int) bool { return w.calls[i].at >= span.Start }); i < len(w.calls) &&
+		w.calls[i].at <= span.End; i++ {
 		c := &w.calls[i]
-		if c.family != family || c.thread < 0 || c.thread == wait.Thread() || process(c.thread) != process(wait.Thread()) {
+		if c.family != family || c.thread < 0 || c.thread == wait.Thread() ||
+			process(c.thread) != process(wait.Thread()) {
 			continue
 		}
 		if c.at >= span.End-w.least {

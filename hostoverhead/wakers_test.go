@@ -13,8 +13,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// wakeRow is an event of a thread beside the one that launches, in one step; times in µs since the launching thread began to
-// wait, which it does for 200 µs.
+// wakeRow is an event of a thread beside the one that launches, in one step; times in µs since the launching thread
+// began to wait, which it does for 200 µs.
 type wakeRow struct {
 	kind       event.Kind
 	name       string
@@ -29,7 +29,8 @@ func waiting(call string, rows ...wakeRow) *trace.Trace {
 	for i := range int64(200) {
 		at := i * 206
 		add := func(r wakeRow, corr int64) {
-			b.Add(trace.EventData{Kind: r.kind, Name: r.name, Start: (at + r.start) * 1000, Duration: (r.end - r.start) * 1000, Stream: 7,
+			b.Add(trace.EventData{Kind: r.kind, Name: r.name, Start: (at + r.start) * 1000,
+				Duration: (r.end - r.start) * 1000, Stream: 7,
 				Process: int64(1 + r.process), Thread: r.thread, Correlation: uint64(corr)})
 		}
 		first := len(rows) > 0 && rows[0].thread == 0 // the recorder met that thread first
@@ -62,8 +63,8 @@ func wokenBy(v *hostoverhead.Verdict) (name, where string) {
 
 const wokenName = "tokenize: on the thread whose signal ended the wait"
 
-// TestWaitsAreNamedByTheThreadThatEndsThem: a wait for another thread is named by what the one thread did that ended it, and
-// by nothing where more than one may have, or what it signals is something else.
+// TestWaitsAreNamedByTheThreadThatEndsThem: a wait for another thread is named by what the one thread did that ended
+// it, and by nothing where more than one may have, or what it signals is something else.
 func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 	const cond = "pthread_cond_wait"
 	tokenize := wakeRow{event.Range, "tokenize", 0, 2, 5, 195}
@@ -78,9 +79,11 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		{"one thread signals", cond, []wakeRow{tokenize, signal(2, 197)}, wokenName},
 		{"it is the first thread", cond, []wakeRow{{event.Range, "tokenize", 0, 0, 5, 195}, signal(0, 197)}, wokenName},
 		{"in an operator", cond, []wakeRow{{event.Op, "tokenize", 0, 2, 5, 195}, signal(2, 197)}, wokenName},
-		{"it broadcasts", cond, []wakeRow{tokenize, {event.OSCall, "pthread_cond_broadcast", 0, 2, 197, 199}}, wokenName},
+		{"it broadcasts", cond, []wakeRow{tokenize, {event.OSCall, "pthread_cond_broadcast", 0, 2, 197, 199}},
+			wokenName},
 		{"a semaphore", "sem_wait", []wakeRow{tokenize, {event.OSCall, "sem_post", 0, 2, 197, 199}}, wokenName},
-		{"a mutex", "pthread_mutex_lock", []wakeRow{tokenize, {event.OSCall, "pthread_mutex_unlock", 0, 2, 197, 199}}, wokenName},
+		{"a mutex", "pthread_mutex_lock", []wakeRow{tokenize, {event.OSCall, "pthread_mutex_unlock", 0, 2, 197, 199}},
+			wokenName},
 		{"two threads signal", cond, []wakeRow{tokenize, signal(2, 197), signal(3, 198)}, cond},
 		{"another one signalled long before", cond, []wakeRow{tokenize, signal(2, 197), signal(3, 20)}, wokenName},
 		{"it signals all the time", cond, []wakeRow{tokenize, signal(2, 20), signal(2, 80), signal(2, 197)}, cond},
@@ -101,7 +104,8 @@ func TestWaitsAreNamedByTheThreadThatEndsThem(t *testing.T) {
 		for _, x := range v.Idle {
 			idle += x.NS
 		}
-		if lock := 1000 * causesOf(v)[finding.Lock]; float64(lock) < leastOfGap*float64(idle) || v.Verdict != hostoverhead.Yes {
+		if lock := 1000 * causesOf(v)[finding.Lock]; float64(lock) < leastOfGap*float64(idle) ||
+			v.Verdict != hostoverhead.Yes {
 			t.Errorf("%s: lock has %d of %d ns, %s", c.what, lock, idle, v.Verdict)
 		}
 	}
@@ -114,11 +118,15 @@ func TestWakersOfExports(t *testing.T) {
 		at := 1_000_000 + i*300_000
 		launcher := 1 + i%2*10 // in turns
 		rows = append(rows,
-			nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaLaunchKernel_v7000", Start: at - 6000, End: at - 1000, Thread: launcher, Correlation: i + 1},
-			nsysgen.Row{Kind: nsysgen.RowKernel, Name: "gemm", Start: at, End: at + 40_000, Correlation: i + 1, Stream: 7},
-			nsysgen.Row{Kind: nsysgen.RowOS, Name: "pthread_cond_wait", Start: at, End: at + 200_000, Thread: 11 - i%2*10},
+			nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaLaunchKernel_v7000", Start: at - 6000, End: at - 1000,
+				Thread: launcher, Correlation: i + 1},
+			nsysgen.Row{Kind: nsysgen.RowKernel, Name: "gemm", Start: at, End: at + 40_000, Correlation: i + 1,
+				Stream: 7},
+			nsysgen.Row{Kind: nsysgen.RowOS, Name: "pthread_cond_wait", Start: at, End: at + 200_000,
+				Thread: 11 - i%2*10},
 			nsysgen.Row{Kind: nsysgen.RowRange, Name: "tokenize", Start: at + 1000, End: at + 198_000, Thread: 5},
-			nsysgen.Row{Kind: nsysgen.RowOS, Name: "pthread_cond_signal", Start: at + 198_500, End: at + 199_900, Thread: 5})
+			nsysgen.Row{Kind: nsysgen.RowOS, Name: "pthread_cond_signal", Start: at + 198_500, End: at + 199_900,
+				Thread: 5})
 	}
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	if err := nsysgen.WriteRows(path, rows); err != nil {
@@ -134,7 +142,8 @@ func TestWakersOfExports(t *testing.T) {
 func TestTheOnlyWait(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	add := func(kind event.Kind, name string, thread, start, end int64, corr uint64) {
-		b.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Stream: 7, Process: 1, Thread: thread, Correlation: corr})
+		b.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Stream: 7,
+			Process: 1, Thread: thread, Correlation: corr})
 	}
 	add(event.Runtime, "cudaLaunchKernel", 1, 0, 5, 1)
 	add(event.Kernel, "gemm", 1, 10, 40, 1)

@@ -16,7 +16,8 @@ func TestWidthsOfNames(t *testing.T) {
 	}
 	named := func(name string) []IdleName { return []IdleName{{Name: name, NS: 10, StepsNS: 10}} }
 	idle := func(name string) []IdleCause {
-		return []IdleCause{{Group: finding.HostWork, Host: true, Cause: finding.HostCode, NS: 10, StepsNS: 10, Names: named(name)}}
+		return []IdleCause{{Group: finding.HostWork, Host: true, Cause: finding.HostCode, NS: 10, StepsNS: 10,
+			Names: named(name)}}
 	}
 	gap := func(g Gap) string {
 		r := RankVerdict{Top: []Gap{g}}
@@ -36,7 +37,10 @@ func TestWidthsOfNames(t *testing.T) {
 		{"ledger", 90, true, func(name string) string { return written((&RankVerdict{Idle: idle(name)}).writeDrill) }},
 		{"before a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, Before: name}) }},
 		{"behind a gap", 90, false, func(name string) string { return gap(Gap{NS: 10_000, After: name}) }},
-		{"cause of a gap", 60, true, func(name string) string { return gap(Gap{NS: 10_000, Causes: []IdleName{{Name: name, NS: 10_000}}}) }},
+		{"cause of a gap", 60, true, func(name string) string {
+			return gap(Gap{NS: 10_000,
+				Causes: []IdleName{{Name: name, NS: 10_000}}})
+		}},
 		{"calls in a gap", 120, false, func(name string) string { return gap(Gap{NS: 10_000, APIs: []string{name}}) }},
 		{"eager kernel", 60, false, func(name string) string {
 			return written((&RankVerdict{Coverage: Coverage{EagerKernels: []EagerKernel{{Name: name}}}}).writeCoverage)
@@ -51,7 +55,8 @@ func TestWidthsOfNames(t *testing.T) {
 		if fits := strings.Repeat("k", c.width); !strings.Contains(c.text(fits), fits) {
 			t.Errorf("%s: a name of %d letters is cut:\n%s", c.what, c.width, c.text(fits))
 		}
-		if long := strings.Repeat("k", c.width+1); strings.Contains(c.text(long), long) || !strings.Contains(c.text(long), long[:c.width-3]) {
+		if long := strings.Repeat("k", c.width+1); strings.Contains(c.text(long), long) ||
+			!strings.Contains(c.text(long), long[:c.width-3]) {
 			t.Errorf("%s: a name of %d letters is not cut to %d:\n%s", c.what, c.width+1, c.width, c.text(long))
 		}
 		if !c.frames {
@@ -80,9 +85,11 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestLargestIsOfTheHost: the summary names the cause that takes most of the time of the host, none where it takes none.
+// TestLargestIsOfTheHost: the summary names the cause that takes most of the time of the host, none where it takes
+// none.
 func TestLargestIsOfTheHost(t *testing.T) {
-	none := Verdict{Idle: []IdleCause{{Host: true, Cause: finding.HostCode, Names: []IdleName{{Name: "f"}}}, {Cause: finding.Transfer, StepsNS: 9, Names: []IdleName{{Name: "copy"}}}}}
+	none := Verdict{Idle: []IdleCause{{Host: true, Cause: finding.HostCode, Names: []IdleName{{Name: "f"}}},
+		{Cause: finding.Transfer, StepsNS: 9, Names: []IdleName{{Name: "copy"}}}}}
 	if got := none.largestName(); got != "" {
 		t.Errorf("the host causes nothing, but %q", got)
 	}

@@ -55,7 +55,8 @@ type deviceWork struct {
 // newWorkload collects what the analyses share. The error is names.ErrNoKernels, or that of a context that has ended.
 func newWorkload(ctx context.Context, a *layer.Analysis) (*workload, error) {
 	t := a.Trace()
-	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: threads.Of(t), devices: make([]*deviceWork, len(a.Devices))}
+	w := &workload{t: t, layers: a, general: names.ByName(t, names.Generalise), drives: threads.Of(t),
+		devices: make([]*deviceWork, len(a.Devices))}
 	c := w.compiledNames()
 	w.captures = captureSpans(t)
 	var g errgroup.Group
@@ -133,13 +134,15 @@ func (w *workload) kernelsOf(d *deviceWork) iter.Seq2[int, trace.Event] {
 // newDevice looks at all that a device did, once. It comes by start, so all lists are in order.
 func (w *workload) newDevice(dev *layer.Device, c compiledCode) *deviceWork {
 	n := dev.NumKernels()
-	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n), path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
+	d := &deviceWork{id: dev.ID, layers: dev, acts: make([]int32, 0, n), pass: make([]int32, 0, n),
+		path: make([]uint8, 0, n), busy: make([]interval.Span, 0, n)}
 	end := int64(math.MinInt64) // of the kernels that do not exchange data
 	for k := range dev.Kernels() {
 		e, f := k.Event(), k.Facts()
 		s := timeline.SpanOf(e)
 		path := c.path(e, f.Library)
-		d.acts, d.pass, d.path, d.busy = append(d.acts, int32(e.Index())), append(d.pass, int32(k.Place().Pass)), append(d.path, path), append(d.busy, s)
+		d.acts, d.pass, d.path, d.busy = append(d.acts, int32(e.Index())), append(d.pass, int32(k.Place().Pass)),
+			append(d.path, path), append(d.busy, s)
 		if copies(e) {
 			continue
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Analysis is the result of [Analyze]: all GPUs of a trace, each with its passes, their layers, and the place of every
-// activity. It is complete when Analyze returns, is not changed afterwards and is safe for concurrent readers; only twins
-// are found later, when they are asked for.
+// Analysis is the result of [Analyze]: all GPUs of a trace, each with its passes, their layers, and the place of
+// every activity. It is complete when Analyze returns, is not changed afterwards and is safe for concurrent readers;
+// only twins are found later, when they are asked for.
 type Analysis struct {
 	// Devices are the GPUs with activities, the one with most GPU time first; none where the trace has no GPU work.
 	Devices []Device `json:"devices"`
@@ -55,12 +55,13 @@ type Device struct {
 	InPasses time.Duration `json:"in_passes_ns"`
 	InLayers time.Duration `json:"in_layers_ns"`
 
-	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found. Where the window holds no
-	// whole pass and nothing says N, it is how many are present: there are at least so many.
+	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found. Where the
+	// window holds no whole pass and nothing says N, it is how many are present: there are at least so many.
 	NumLayers int `json:"num_layers"`
 	// LayerSource says where N comes from.
 	LayerSource Source `json:"layer_source"`
-	// Anchor is the substring that anchors were found by, "" when none was used. NumAnchors counts the kernels that contain it.
+	// Anchor is the substring that anchors were found by, "" when none was used. NumAnchors counts the kernels that
+	// contain it.
 	Anchor     string `json:"anchor"`
 	NumAnchors int    `json:"num_anchors"`
 
@@ -98,8 +99,8 @@ func (a *Analysis) factsOf(n trace.NameID) *classify.Facts {
 // Trace returns the trace that was analysed.
 func (a *Analysis) Trace() *trace.Trace { return a.trace }
 
-// Device returns the GPU with the given id, the one with most GPU time for nil. The error wraps [ErrNoKernels] where the
-// trace has no GPU work, [ErrRange] where it has none on that GPU.
+// Device returns the GPU with the given id, the one with most GPU time for nil. The error wraps [ErrNoKernels] where
+// the trace has no GPU work, [ErrRange] where it has none on that GPU.
 func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 	if len(a.Devices) == 0 {
 		return nil, fmt.Errorf("%w: the trace has no GPU activities", ErrNoKernels)
@@ -147,7 +148,8 @@ func (d *Device) Pass(p int) (*ForwardPass, error) {
 	return nil, fmt.Errorf("%w: forward pass %d; valid passes are 0…%d", ErrRange, p, len(d.Passes)-1)
 }
 
-// Layer returns layer l of pass p. In a pass whose layers count from the end (FromEnd) numbers are negative, −1 is the last. The error wraps [ErrRange] and says the valid range.
+// Layer returns layer l of pass p. In a pass whose layers count from the end (FromEnd) numbers are negative, −1 is
+// the last. The error wraps [ErrRange] and says the valid range.
 func (d *Device) Layer(p, l int) (*ForwardPass, *Layer, error) {
 	fp, err := d.Pass(p)
 	if err != nil {
@@ -175,11 +177,13 @@ func (d *Device) CategoryLabel(key classify.Category) string {
 // Categories returns the categories of the device's kernels, in order of first appearance.
 func (d *Device) Categories() []classify.Category { return slices.Clone(d.keys) }
 
-// Rung is what passes or layers rest on: for passes "annotation", "module", "graph", "anchor", "structure" or "whole"; for layers "module", "anchor", "repeat" or
-// "none". Whoever gives passes to [Assemble] has words of their own.
+// Rung is what passes or layers rest on: for passes "annotation", "module", "graph", "anchor", "structure" or
+// "whole"; for layers "module", "anchor", "repeat" or "none". Whoever gives passes to [Assemble] has words of their
+// own.
 type Rung = ladder.Rung
 
-// Source says where a number of layers comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after [Assemble], "" where there is none.
+// Source says where a number of layers comes from: "flag", "config", "modules", "anchors" or "repeats"; "given" after
+// [Assemble], "" where there is none.
 type Source = ladder.Source
 
 // The rungs and sources that callers ask for.
@@ -234,26 +238,28 @@ const (
 // ForwardPass is one run of the model.
 type ForwardPass struct {
 	Index int `json:"index"`
-	// Start and End span the pass's kernels, prologue and epilogue included, in nanoseconds since the trace's first event.
+	// Start and End span the pass's kernels, prologue and epilogue included, in nanoseconds since the trace's first
+	// event.
 	Start trace.Time `json:"start_ns"`
 	End   trace.Time `json:"end_ns"`
 	// NumLayers counts the layers found; [ForwardPass.Layers] returns them. A whole pass has as many as its model.
 	NumLayers int `json:"num_layers"`
-	// Kernels, Prologue and Epilogue count activities: all of the pass, those before its first layer, those after its last.
+	// Kernels, Prologue and Epilogue count activities: all of the pass, those before its first layer, those after its
+	// last.
 	Kernels  int `json:"kernels"`
 	Prologue int `json:"prologue"`
 	Epilogue int `json:"epilogue"`
 
-	// Stage is what the pass does: the step annotation says so, or kernels that only decode, or how its model's passes are launched;
-	// StageUnknown where nothing does.
+	// Stage is what the pass does: the step annotation says so, or kernels that only decode, or how its model's
+	// passes are launched; StageUnknown where nothing does.
 	Stage Stage `json:"stage"`
 	// StageEvidence says where Stage comes from, "" where it is unknown.
 	StageEvidence StageSource `json:"stage_evidence,omitempty"`
 	// Batch counts requests, Tokens the tokens processed in the pass; −1 when unknown.
 	Batch  int   `json:"batch"`
 	Tokens int64 `json:"tokens"`
-	// TokenEvidence says where Tokens come from: "annotation", "grids" of kernels that run one block a token, "shapes" of products, "" where
-	// unknown.
+	// TokenEvidence says where Tokens come from: "annotation", "grids" of kernels that run one block a token,
+	// "shapes" of products, "" where unknown.
 	TokenEvidence string `json:"token_evidence,omitempty"`
 	// Rows are those that kernels ran for, by their grids: the tokens and what servers pad them with. −1 when unknown.
 	Rows int64 `json:"rows"`
@@ -263,15 +269,18 @@ type ForwardPass struct {
 	Model int `json:"model"`
 	// Step numbers the steps of the server: passes of several GPUs that one step launched have the same one.
 	Step int `json:"step"`
-	// Host is when the CPU prepared and launched the pass. A step that launched nothing on the GPU is a pass that has only this.
+	// Host is when the CPU prepared and launched the pass. A step that launched nothing on the GPU is a pass that has
+	// only this.
 	Host HostSpan `json:"host"`
 
-	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a whole pass. FirstLayer is the
-	// index of the first layer that is present; its number is counted from the end of the pass when the start is missing.
+	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a whole pass. FirstLayer
+	// is the index of the first layer that is present; its number is counted from the end of the pass when the start
+	// is missing.
 	Partial    string `json:"partial"`
 	FirstLayer int    `json:"first_layer"`
-	// FromEnd says that the window does not hold the first layers and that nothing tells how many there are: Index of [Layer]
-	// and Layer of [Place] then say only which of the layers present it is, and [ForwardPass.LayerNumber] counts from the end.
+	// FromEnd says that the window does not hold the first layers and that nothing tells how many there are: Index of
+	// [Layer] and Layer of [Place] then say only which of the layers present it is, and [ForwardPass.LayerNumber]
+	// counts from the end.
 	FromEnd bool `json:"layers_from_end,omitempty"`
 	// Replay counts kernels launched by graph replays.
 	Replay int `json:"replay_kernels"`
@@ -302,8 +311,8 @@ func (p *ForwardPass) layer(index int) *Layer {
 	return nil
 }
 
-// LayerNumber is what reports call the layer with the given index: the index, or where layers count from the end −1 for the last
-// layer present, −2 for the one before. It is the model's last one unless the window cuts the end, too.
+// LayerNumber is what reports call the layer with the given index: the index, or where layers count from the end −1
+// for the last layer present, −2 for the one before. It is the model's last one unless the window cuts the end, too.
 func (p *ForwardPass) LayerNumber(index int) int {
 	if p.FromEnd {
 		return index - p.FirstLayer - p.NumLayers
@@ -359,11 +368,13 @@ type Layer struct {
 	Partial bool `json:"partial,omitempty"`
 }
 
-// dividedReduces is how many all-reduces the layers of a pass must run, three for every two layers: a layer that is divided over GPUs has
-// one behind its attention and one behind its feed-forward part, one whose experts alone are spread has one at most.
+// dividedReduces is how many all-reduces the layers of a pass must run, three for every two layers: a layer that is
+// divided over GPUs has one behind its attention and one behind its feed-forward part, one whose experts alone are
+// spread has one at most.
 const dividedReduces = 1.5
 
-// Divided says that layers are divided over GPUs, tensor-parallel: the sums behind attention and feed-forward part run in them.
+// Divided says that layers are divided over GPUs, tensor-parallel: the sums behind attention and feed-forward part
+// run in them.
 func (a *Analysis) Divided() bool {
 	for i := range a.Devices {
 		d := &a.Devices[i]

@@ -14,19 +14,20 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// maxLayers is what model configs may ask for, too (see profile): 30 times the deepest model known. A number by mistake must
-// not become gigabytes of layers.
+// maxLayers is what model configs may ask for, too (see profile): 30 times the deepest model known. A number by
+// mistake must not become gigabytes of layers.
 const maxLayers = 4096
 
-// Analyze finds the passes and layers of all GPUs of a trace and classifies their kernels. A trace without GPU work has no
-// devices, and is no error. In mode auto a trace without layers is none either: the passes then have no layers.
+// Analyze finds the passes and layers of all GPUs of a trace and classifies their kernels. A trace without GPU work
+// has no devices, and is no error. In mode auto a trace without layers is none either: the passes then have no
+// layers.
 //
-// The error wraps [ErrNoEvidence] when the asked-for boundaries have nothing to stand on, [ErrContradiction] when config or flags
-// and trace disagree, [ErrRange] for a number of layers that cannot be; it is ctx's error when cancelled. Where that concerns
-// another GPU than the busiest one, the GPU has a note instead, and no passes.
+// The error wraps [ErrNoEvidence] when the asked-for boundaries have nothing to stand on, [ErrContradiction] when
+// config or flags and trace disagree, [ErrRange] for a number of layers that cannot be; it is ctx's error when
+// cancelled. Where that concerns another GPU than the busiest one, the GPU has a note instead, and no passes.
 //
-// ctx is asked between stages, passes and pieces of them. The longest stretch between two looks, which reads the kernels of a GPU once,
-// took a twelfth of the time of all, of a trace of 128 MB.
+// ctx is asked between stages, passes and pieces of them. The longest stretch between two looks, which reads the
+// kernels of a GPU once, took a twelfth of the time of all, of a trace of 128 MB.
 func Analyze(ctx context.Context, t *trace.Trace, opts Options) (*Analysis, error) {
 	mode, err := parseBoundaries(opts.Boundaries)
 	if err != nil {
@@ -69,15 +70,18 @@ func newAnalysis(t *trace.Trace, opts Options) *Analysis {
 		p, _ = profile.Infer(opts.Config)
 	}
 	p = p.WithAnchor(opts.Anchor)
-	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels, Health: t.Health(), Profile: p,
-		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{}, lines: &modelLines{t: t, frameworks: frameworks}}
+	a := &Analysis{Boundaries: opts.Boundaries, BlocksPerLayer: max(1, p.BlocksPerLayer), HalfLabels: p.HalfLabels,
+		Health: t.Health(), Profile: p,
+		Config: opts.Config, trace: t, opts: opts, facts: map[trace.NameID]*classify.Facts{},
+		lines: &modelLines{t: t, frameworks: frameworks}}
 	a.framework = sync.OnceValue(func() string { return frameworkOf(t, frameworks) })
 	a.found = findOnce(t, p, opts.Rules)
 	gpus := a.found.gpus
 	names := gpuNames(t)
 	a.Devices = make([]Device, len(gpus)) // never appended to: kernels point into it
 	for i, g := range gpus {
-		a.Devices[i] = Device{ID: g.id, GPU: names[g.id], Time: g.busy, of: a, Steady: Steady{Pass: trace.None}, twins: &twinTable{}}
+		a.Devices[i] = Device{ID: g.id, GPU: names[g.id], Time: g.busy, of: a, Steady: Steady{Pass: trace.None},
+			twins: &twinTable{}}
 	}
 	return a
 }
@@ -156,7 +160,8 @@ func (w *work) model(a *Device) *ladder.Model {
 		m.UseAnchors, m.Position = count > 0, profile.AnchorCloses
 	case boundariesAuto:
 		// Elsewhere than in the model's own profile an anchor only counts layers, and repeats do that better.
-		m.UseAnchors = count > 0 && (m.Position == profile.AnchorCloses || m.Position == profile.AnchorOpens || w.opts.Anchor != "")
+		m.UseAnchors = count > 0 && (m.Position == profile.AnchorCloses || m.Position == profile.AnchorOpens ||
+			w.opts.Anchor != "")
 	}
 	a.Anchor, a.NumAnchors = m.Anchor, count
 	return m
@@ -180,7 +185,8 @@ func (w *work) segment(a *Device, m *ladder.Model) error {
 	}
 	if w.opts.Boundaries == boundariesModules && (f == nil || f.Distinct == 0) {
 		return fmt.Errorf("%w: boundaries=modules needs module frames of decoder layers, and the trace has %s; record with with_stack=True and with_modules=True, or use --boundaries repeats",
-			ErrNoEvidence, map[bool]string{true: "no module frames", false: "module frames but none of a layer"}[f == nil])
+			ErrNoEvidence, map[bool]string{true: "no module frames",
+				false: "module frames but none of a layer"}[f == nil])
 	}
 	if w.opts.Boundaries == boundariesAnchorCloses && a.NumAnchors == 0 {
 		return noAnchors(m, w)
@@ -221,7 +227,8 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	a.listDamage(w, results)
 	a.cover()
 	for _, e := range found.Evidence {
-		a.Evidence = append(a.Evidence, Evidence{For: e.For, Kind: e.Kind, Detail: e.Detail, Passes: e.Passes, Confidence: e.Confidence})
+		a.Evidence = append(a.Evidence, Evidence{For: e.For, Kind: e.Kind, Detail: e.Detail, Passes: e.Passes,
+			Confidence: e.Confidence})
 	}
 	a.addLayerEvidence(w, results)
 	a.chooseSteady(w.Ended)
@@ -247,8 +254,9 @@ func (w *work) finish(a *Device, found *ladder.Found) {
 	}
 }
 
-// nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes of the model have one: a
-// rank of a data-parallel group without requests runs the layers so that the others' collectives complete.
+// nameIdle gives a stage to passes of unknown stage that run the layers without any mixer while other passes of the
+// model have one: a rank of a data-parallel group without requests runs the layers so that the others' collectives
+// complete.
 func (w *work) nameIdle(a *Device, results []ladder.Result) {
 	mixes := make([]bool, len(results))
 	mixing := map[ladder.ModelKey]bool{} // models of which a pass has mixers
@@ -257,7 +265,8 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 		mixing[results[p].Key()] = mixing[results[p].Key()] || mixes[p]
 	}
 	for p := range results {
-		if fp := &a.Passes[p]; mixing[results[p].Key()] && fp.Stage == StageUnknown && fp.Partial == whole && fp.NumLayers > 0 && !mixes[p] {
+		if fp := &a.Passes[p]; mixing[results[p].Key()] && fp.Stage == StageUnknown && fp.Partial == whole &&
+			fp.NumLayers > 0 && !mixes[p] {
 			fp.Stage = StageIdle
 		}
 	}
@@ -266,7 +275,8 @@ func (w *work) nameIdle(a *Device, results []ladder.Result) {
 // fillKernels writes the columns of the device, of that many passes.
 func (w *work) fillKernels(a *Device, passes int) {
 	n := len(w.Acts)
-	c := columns{pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op, starts: make([]int32, passes+1)}
+	c := columns{pass: w.Pass, layer: w.Layer, half: w.Half, category: make([]uint16, n), operator: w.op,
+		starts: make([]int32, passes+1)}
 	for i := range w.Acts {
 		c.category[i] = a.categoryOf[w.ID[i]]
 		if p := w.Pass[i]; p != trace.None {
@@ -297,8 +307,10 @@ func (w *work) fillKernels(a *Device, passes int) {
 
 // buildPass makes the public form of a pass.
 func (w *work) buildPass(a *Device, p int, r *ladder.Result) ForwardPass {
-	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1, Host: HostSpan(w.HostOf(r)), Partial: string(r.Cut),
-		NumLayers: r.Count, FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence, Confidence: r.Conf, FromEnd: r.FromEnd,
+	fp := ForwardPass{Index: p, Kernels: len(r.Kernels), Stage: StageUnknown, Batch: -1, Tokens: -1, Rows: -1,
+		Host: HostSpan(w.HostOf(r)), Partial: string(r.Cut),
+		NumLayers: r.Count, FirstLayer: r.First, PassEvidence: r.Evidence, LayerEvidence: r.LayerEvidence,
+		Confidence: r.Conf, FromEnd: r.FromEnd,
 		of: a, from: a.columns.starts[p], to: a.columns.starts[p+1], cutFirst: r.CutFirst, cutLast: r.CutLast}
 	if r.Count > 0 {
 		fp.Confidence = min(r.Conf, r.LayerConf)
@@ -369,7 +381,8 @@ func (a *Device) addLayerEvidence(w *work, results []ladder.Result) {
 			if w.SeveralModels() {
 				detail = r.Model + ": " + detail
 			}
-			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail, Confidence: r.LayerConf})
+			a.Evidence = append(a.Evidence, Evidence{For: "layers", Kind: r.LayerEvidence, Detail: detail,
+				Confidence: r.LayerConf})
 		}
 		a.Evidence[index[key{r.LayerEvidence, r.Key()}]].stands(r.LayerConf)
 	}
@@ -385,5 +398,6 @@ func noAnchors(m *ladder.Model, w *work) error {
 	if m.Anchor == "" {
 		return fmt.Errorf("%w: boundaries=%s needs an anchor kernel and profile %s has none that occurs here; give --anchor-kernel", ErrNoEvidence, w.opts.Boundaries, m.Profile.Name)
 	}
-	return fmt.Errorf("%w: no kernel name contains the anchor %q of profile %s", ErrNoEvidence, m.Anchor, m.Profile.Name)
+	return fmt.Errorf("%w: no kernel name contains the anchor %q of profile %s", ErrNoEvidence, m.Anchor,
+		m.Profile.Name)
 }

@@ -43,11 +43,13 @@ type GivenLayer struct {
 	End trace.Time
 }
 
-// Assemble makes an analysis of passes and layers that were found elsewhere: by a rule that this package does not have, or by
-// whoever made the trace. A pass is of the GPU that its kernels ran on. Options.Boundaries and Anchor are not looked at.
+// Assemble makes an analysis of passes and layers that were found elsewhere: by a rule that this package does not
+// have, or by whoever made the trace. A pass is of the GPU that its kernels ran on. Options.Boundaries and Anchor are
+// not looked at.
 //
-// The error wraps [ErrNoKernels] when there is nothing on the GPU and [ErrRange] when the passes do not fit the trace: a kernel
-// of another device or in two places, layer indices that do not count up. It is ctx's error when cancelled.
+// The error wraps [ErrNoKernels] when there is nothing on the GPU and [ErrRange] when the passes do not fit the
+// trace: a kernel of another device or in two places, layer indices that do not count up. It is ctx's error when
+// cancelled.
 func Assemble(ctx context.Context, t *trace.Trace, passes []GivenPass, opts Options) (a *Analysis, err error) {
 	opts.Boundaries = boundariesAuto
 	if err := opts.checkLayers(); err != nil {
@@ -140,13 +142,15 @@ func (w *work) given(passes []GivenPass) ([]ladder.Result, error) {
 	results := make([]ladder.Result, len(passes))
 	for p := range passes {
 		g, r := &passes[p], &results[p]
-		r.Evidence, r.LayerEvidence, r.Cut, r.Count = g.Evidence.Kind, g.Evidence.Kind, ladder.Partial(g.Partial), len(g.Layers)
+		r.Evidence, r.LayerEvidence, r.Cut, r.Count = g.Evidence.Kind, g.Evidence.Kind, ladder.Partial(g.Partial),
+			len(g.Layers)
 		r.Conf, r.LayerConf = g.Evidence.Confidence, g.Evidence.Confidence
 		take := func(ids []trace.EventID, halves []int8, lay int32) error {
 			for k, id := range ids {
 				i, ok := index[id]
 				if !ok {
-					return fmt.Errorf("%w: event %d of pass %d is no activity of GPU %d, or is in two places", ErrRange, id, p, w.Device)
+					return fmt.Errorf("%w: event %d of pass %d is no activity of GPU %d, or is in two places", ErrRange,
+						id, p, w.Device)
 				}
 				delete(index, id)
 				r.Kernels, r.Layer = append(r.Kernels, i), append(r.Layer, lay)
@@ -161,7 +165,8 @@ func (w *work) given(passes []GivenPass) ([]ladder.Result, error) {
 			if l == 0 {
 				r.First = lay.Index
 			}
-			if lay.Index != r.First+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil && len(lay.Halves) != len(lay.Kernels) {
+			if lay.Index != r.First+l || lay.Index < 0 || lay.Index >= maxLayers || lay.Halves != nil &&
+				len(lay.Halves) != len(lay.Kernels) {
 				return nil, fmt.Errorf("%w: layer %d of pass %d: layers count up by one from 0…%d, and each kernel has a half or none has", ErrRange, lay.Index, p, maxLayers-1)
 			}
 			if err := take(lay.Kernels, lay.Halves, int32(lay.Index)); err != nil {
@@ -225,7 +230,8 @@ func (a *Device) addGivenEvidence(passes []GivenPass) {
 			}
 			if _, ok := at[e.Kind]; !ok {
 				at[e.Kind] = len(a.Evidence)
-				a.Evidence = append(a.Evidence, Evidence{For: what, Kind: e.Kind, Detail: e.Detail, Confidence: e.Confidence})
+				a.Evidence = append(a.Evidence, Evidence{For: what, Kind: e.Kind, Detail: e.Detail,
+					Confidence: e.Confidence})
 			}
 			a.Evidence[at[e.Kind]].stands(e.Confidence)
 		}

@@ -31,7 +31,8 @@ func traceOf(acts []act) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	seen := map[int]bool{}
 	for i, x := range acts {
-		e := trace.EventData{Kind: event.Kernel, Name: x.name, Start: x.start, Duration: x.dur, Stream: trace.StreamID(x.stream)}
+		e := trace.EventData{Kind: event.Kernel, Name: x.name, Start: x.start, Duration: x.dur,
+			Stream: trace.StreamID(x.stream)}
 		switch x.cat {
 		case "gpu_memcpy":
 			e.Kind = event.Memcpy
@@ -46,7 +47,8 @@ func traceOf(acts []act) *trace.Trace {
 				if x.graph {
 					name = "cudaGraphLaunch"
 				}
-				b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: 500_000_000 + int64(x.launch)*3000, Duration: 2000, Thread: 1,
+				b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: 500_000_000 + int64(x.launch)*3000,
+					Duration: 2000, Thread: 1,
 					Device: trace.None, Stream: trace.None, Correlation: e.Correlation})
 			}
 			if x.graph {
@@ -129,7 +131,8 @@ func piecewise(l []act) []act {
 	launch := -1
 	for i := range out {
 		name := strings.ToLower(out[i].name)
-		attention := strings.Contains(name, "flash") || strings.Contains(name, "attention") || strings.Contains(name, "fmha") || strings.Contains(name, "mha")
+		attention := strings.Contains(name, "flash") || strings.Contains(name, "attention") ||
+			strings.Contains(name, "fmha") || strings.Contains(name, "mha")
 		if i == 0 || attention || !out[i-1].graph || out[i].pass != out[i-1].pass {
 			launch++
 		}
@@ -213,16 +216,35 @@ var transforms = []transform{
 	{"piecewise graphs, cut at both ends", func(r *rand.Rand, f families.Family) []act {
 		return window(piecewise(actsOf(f, false, false, false)), 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64())
 	}, false},
-	{"one kernel of a hundred lost", func(r *rand.Rand, f families.Family) []act { return lossy(r, actsOf(f, true, false, false), 0.01) }, false},
-	{"one of thirty lost, one pass", func(r *rand.Rand, f families.Family) []act { return lossy(r, actsOf(f, false), 0.03) }, false},
+	{"one kernel of a hundred lost", func(r *rand.Rand,
+		f families.Family) []act {
+		return lossy(r, actsOf(f, true, false, false), 0.01)
+	}, false},
+	{"one of thirty lost, one pass", func(r *rand.Rand,
+		f families.Family) []act {
+		return lossy(r, actsOf(f, false), 0.03)
+	}, false},
 	{"a pair merged", func(r *rand.Rand, f families.Family) []act {
 		return merged(r, merged(r, actsOf(f, true, false, false)))
 	}, false},
-	{"tiles vary over a third", func(r *rand.Rand, f families.Family) []act { return tuned(r, actsOf(f, true, false, false), 0.3) }, false},
-	{"names hidden", func(r *rand.Rand, f families.Family) []act { return nameless(actsOf(f, true, false, false)) }, false},
-	{"launches hidden", func(r *rand.Rand, f families.Family) []act { return orphaned(actsOf(f, true, false, false), 1) }, false},
-	{"a part of a pass", func(r *rand.Rand, f families.Family) []act { return window(actsOf(f, false), 0.5*r.Float64(), 0) }, true},
-	{"half a pass at the end", func(r *rand.Rand, f families.Family) []act { return window(actsOf(f, true), 0, 0.2+0.5*r.Float64()) }, true},
+	{"tiles vary over a third", func(r *rand.Rand,
+		f families.Family) []act {
+		return tuned(r, actsOf(f, true, false, false), 0.3)
+	}, false},
+	{"names hidden", func(r *rand.Rand, f families.Family) []act { return nameless(actsOf(f, true, false, false)) },
+		false},
+	{"launches hidden", func(r *rand.Rand, f families.Family) []act {
+		return orphaned(actsOf(f, true, false, false),
+			1)
+	}, false},
+	{"a part of a pass", func(r *rand.Rand, f families.Family) []act {
+		return window(actsOf(f, false), 0.5*r.Float64(),
+			0)
+	}, true},
+	{"half a pass at the end", func(r *rand.Rand, f families.Family) []act {
+		return window(actsOf(f, true), 0,
+			0.2+0.5*r.Float64())
+	}, true},
 }
 
 // A verdict is what one case gave.
@@ -258,7 +280,8 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 	if given {
 		n = len(f.Decode.Layers)
 	}
-	v := verdict{name: fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n), want: len(f.Decode.Layers), lone: tf.lone && !given}
+	v := verdict{name: fmt.Sprintf("%s: %s, N %d", f.Name, tf.name, n), want: len(f.Decode.Layers), lone: tf.lone &&
+		!given}
 	tr := traceOf(acts)
 	begin := time.Now()
 	analysis, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
@@ -270,7 +293,9 @@ func runCase(t *testing.T, f families.Family, tf transform, given bool) verdict 
 	a := &analysis.Devices[0]
 	if *onlyCases != "" {
 		for p, fp := range a.Passes {
-			t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", v.name, p, fp.Kernels, fp.Prologue, fp.Epilogue, fp.NumLayers, fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+			t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", v.name, p, fp.Kernels,
+				fp.Prologue, fp.Epilogue, fp.NumLayers, fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence,
+				fp.Confidence)
 		}
 		t.Logf("%s: %+v", v.name, a.Evidence)
 	}
@@ -323,10 +348,12 @@ func TestBattery(t *testing.T) {
 			t.Logf("%v per activity: %s", v.took, v.name)
 		}
 		if v.share < 0.95 || v.share < 0.98 && v.conf > 0.95 {
-			t.Logf("%5.1f%% right, printed %.2f: %s: N %d of %d, %d passes of %d\n%s", 100*v.share, v.conf, v.name, v.layers, v.want, v.passes, v.wantPass, strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
+			t.Logf("%5.1f%% right, printed %.2f: %s: N %d of %d, %d passes of %d\n%s", 100*v.share, v.conf, v.name,
+				v.layers, v.want, v.passes, v.wantPass, strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
 		}
 	}
-	t.Logf("%d cases, mean %.2f%%; %.2f%% where a layer that is counted from the end, N unknown, is not right", len(all), 100*mean, 100*strict)
+	t.Logf("%d cases, mean %.2f%%; %.2f%% where a layer that is counted from the end, N unknown, is not right",
+		len(all), 100*mean, 100*strict)
 	want := 0.975 // of the subset, in which a case weighs more
 	if *wholeBattery {
 		want = 0.99
@@ -340,9 +367,9 @@ func TestBattery(t *testing.T) {
 	reliability(t, all)
 }
 
-// known are the cases of the subset that are not right to the kernel, or that something speaks against: what is right of them, and what is printed. Layers
-// of which kernels were lost or merged may not show where they begin; of norms behind the halves of layers, of names that say nothing and of a window with half a
-// pass nobody can be sure.
+// known are the cases of the subset that are not right to the kernel, or that something speaks against: what is right
+// of them, and what is printed. Layers of which kernels were lost or merged may not show where they begin; of norms
+// behind the halves of layers, of names that say nothing and of a window with half a pass nobody can be sure.
 var known = map[string]struct{ share, conf float64 }{
 	"BERT-base, transformers: graphs, N 0":                                         {1, 0.795},
 	"BERT-base, transformers: one pass, N 12":                                      {1, 0.795},
@@ -367,7 +394,8 @@ var known = map[string]struct{ share, conf float64 }{
 	"gpt-oss-120b, vLLM: a pair merged, N 0":                                       {0.925, 0.795},
 }
 
-// check says that a case of the subset is right to the kernel, with its layers and passes, and printed so; or as right and as sure as is known.
+// check says that a case of the subset is right to the kernel, with its layers and passes, and printed so; or as
+// right and as sure as is known.
 func (v verdict) check(t *testing.T) {
 	t.Helper()
 	const near = 0.01
@@ -382,8 +410,10 @@ func (v verdict) check(t *testing.T) {
 		}
 	}
 	unsure := ok || want.conf == 0.799
-	if v.share < want.share || v.conf < want.conf-near || unsure && v.conf > want.conf+near || v.passes != v.wantPass || !v.lone && v.layers != v.want {
-		t.Errorf("%s: %.2f%% right, printed %.3f, %d layers of %d, %d passes of %d; want %.1f%% and %.3f\n%s", v.name, 100*v.share, v.conf, v.layers, v.want, v.passes, v.wantPass, 100*want.share, want.conf,
+	if v.share < want.share || v.conf < want.conf-near || unsure && v.conf > want.conf+near || v.passes != v.wantPass ||
+		!v.lone && v.layers != v.want {
+		t.Errorf("%s: %.2f%% right, printed %.3f, %d layers of %d, %d passes of %d; want %.1f%% and %.3f\n%s", v.name,
+			100*v.share, v.conf, v.layers, v.want, v.passes, v.wantPass, 100*want.share, want.conf,
 			strings.Join(v.detail[:min(2, len(v.detail))], "\n"))
 	}
 }
@@ -399,7 +429,10 @@ func losses(t *testing.T, all []verdict) {
 		lost["family "+family] += points
 		lost["case "+v.name] += points
 	}
-	names := slices.SortedFunc(maps.Keys(lost), func(a, b string) int { return cmp.Or(cmp.Compare(lost[b], lost[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(lost), func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(lost[b], lost[a]), cmp.Compare(a, b))
+	})
 	for _, name := range names {
 		if lost[name] >= 0.01 {
 			t.Logf("loses %.3f points: %s", lost[name], name)
@@ -407,8 +440,9 @@ func losses(t *testing.T, all []verdict) {
 	}
 }
 
-// TestReadAgain: where no comb has a tooth in every layer, as the window holds a part of one pass or kernels were lost, layers are read as
-// those of the kinds that are whole. Halves of layers, as many as layers were asked for, are no layers.
+// TestReadAgain: where no comb has a tooth in every layer, as the window holds a part of one pass or kernels were
+// lost, layers are read as those of the kinds that are whole. Halves of layers, as many as layers were asked for, are
+// no layers.
 func TestReadAgain(t *testing.T) {
 	for _, c := range []struct {
 		family, transform string
@@ -435,15 +469,16 @@ func TestReadAgain(t *testing.T) {
 					continue
 				}
 				if v := runCase(t, f, tf, c.given); v.share < 0.98 || v.conf < 0.5 {
-					t.Errorf("%s: %.1f%% right, printed %.2f, want 98%% and 0.5\n%v", v.name, 100*v.share, v.conf, v.detail)
+					t.Errorf("%s: %.1f%% right, printed %.2f, want 98%% and 0.5\n%v", v.name, 100*v.share, v.conf,
+						v.detail)
 				}
 			}
 		}
 	}
 }
 
-// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, of which none says so, and as many experts as the
-// tokens of a layer chose.
+// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, of which none says so,
+// and as many experts as the tokens of a layer chose.
 func TestWrittenOutNorms(t *testing.T) {
 	for _, f := range families.All() {
 		if !strings.Contains(f.Name, "transformers, eager") {
@@ -455,15 +490,16 @@ func TestWrittenOutNorms(t *testing.T) {
 			}
 			for _, given := range []bool{true, false} {
 				if v := runCase(t, f, tf, given); v.share < 0.99 || v.conf < 0.75 {
-					t.Errorf("%s: %.1f%% right, printed %.2f, want 99%% and 0.75\n%v", v.name, 100*v.share, v.conf, v.detail)
+					t.Errorf("%s: %.1f%% right, printed %.2f, want 99%% and 0.75\n%v", v.name, 100*v.share, v.conf,
+						v.detail)
 				}
 			}
 		}
 	}
 }
 
-// TestNormsBehind: an encoder of the family of BERT runs the same kernels as a model with norms in front of its halves; that it looks up three
-// embeddings tells.
+// TestNormsBehind: an encoder of the family of BERT runs the same kernels as a model with norms in front of its
+// halves; that it looks up three embeddings tells.
 func TestNormsBehind(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Name != "BERT-base, transformers" {
@@ -477,8 +513,8 @@ func TestNormsBehind(t *testing.T) {
 	}
 }
 
-// TestLostKernels: where one kernel in a hundred was lost, hardly a name occurs as often as there are layers, and the dense ones in front are
-// counted all the same.
+// TestLostKernels: where one kernel in a hundred was lost, hardly a name occurs as often as there are layers, and the
+// dense ones in front are counted all the same.
 func TestLostKernels(t *testing.T) {
 	for _, f := range families.All() {
 		if f.Name != "DeepSeek-V3, SGLang, TP 8" && f.Name != "Kimi-K2, SGLang, TP 8" {
@@ -489,7 +525,8 @@ func TestLostKernels(t *testing.T) {
 				continue
 			}
 			if v := runCase(t, f, tf, false); v.share < 0.95 || v.layers != v.want || v.conf < 0.6 {
-				t.Errorf("%s: %.1f%% right with %.2f, %d layers, want 95%%, 0.6 and %d\n%v", v.name, 100*v.share, v.conf, v.layers, v.want, v.detail)
+				t.Errorf("%s: %.1f%% right with %.2f, %d layers, want 95%%, 0.6 and %d\n%v", v.name, 100*v.share,
+					v.conf, v.layers, v.want, v.detail)
 			}
 		}
 	}
@@ -509,7 +546,8 @@ func reliability(t *testing.T, all []verdict) {
 			}
 		}
 		if n > 0 {
-			t.Logf("printed %.1f–%.1f: %4d cases, mean printed %.3f, mean right %.3f", lo, lo+0.1, n, conf/float64(n), share/float64(n))
+			t.Logf("printed %.1f–%.1f: %4d cases, mean printed %.3f, mean right %.3f", lo, lo+0.1, n, conf/float64(n),
+				share/float64(n))
 			ece += math.Abs(conf-share) / float64(len(all))
 		}
 	}
@@ -527,5 +565,6 @@ func reliability(t *testing.T, all []verdict) {
 	if *onlyCases == "" && (*wholeBattery && (ece > 0.05 || 100*warned < 95*wrong) || bad > 0) {
 		t.Errorf("expected calibration error %.3f, want 0.05; of %d answers below 90%% right %d are printed with 0.8 or less, and %d with 0.9 or more", ece, wrong, warned, bad)
 	}
-	t.Logf("expected calibration error %.3f; below 90%% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong, warned, bad)
+	t.Logf("expected calibration error %.3f; below 90%% right: %d, of these printed ≤ 0.8: %d, ≥ 0.9: %d", ece, wrong,
+		warned, bad)
 }

@@ -17,7 +17,8 @@ import (
 // decodeSteps is a trace of about that many GPU activities: decode steps of a model with experts, launched one by one.
 func decodeSteps(tb testing.TB, kernels int, dialect gen.Dialect) []byte {
 	tb.Helper()
-	arch := gen.Arch{Family: "Qwen3Moe", Layers: gen.Uniform(48, gen.Layer{FFN: gen.MoE}), Hidden: 2048, Experts: 128, QKNorm: true}
+	arch := gen.Arch{Family: "Qwen3Moe", Layers: gen.Uniform(48, gen.Layer{FFN: gen.MoE}), Hidden: 2048, Experts: 128,
+		QKNorm: true}
 	const perPass = 48*17 + 8
 	passes := make([]gen.Pass, max(1, kernels/perPass))
 	for i := range passes {
@@ -30,8 +31,8 @@ func decodeSteps(tb testing.TB, kernels int, dialect gen.Dialect) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkAnalyze finds passes and layers; ns/kernel stays the same where the cost is linear. Compare with BenchmarkLoad,
-// which reads the same trace.
+// BenchmarkAnalyze finds passes and layers; ns/kernel stays the same where the cost is linear. Compare with
+// BenchmarkLoad, which reads the same trace.
 func BenchmarkAnalyze(b *testing.B) {
 	for _, d := range []struct {
 		name    string
@@ -39,7 +40,8 @@ func BenchmarkAnalyze(b *testing.B) {
 	}{{"annotated", gen.SGLang}, {"unannotated", gen.NoAnnotations}} {
 		for _, n := range []int{10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/kernels=%d", d.name, n), func(b *testing.B) {
-				t, err := trace.Read(context.Background(), bytes.NewReader(decodeSteps(b, n, d.dialect)), trace.Options{})
+				t, err := trace.Read(context.Background(), bytes.NewReader(decodeSteps(b, n, d.dialect)),
+					trace.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -58,8 +60,9 @@ func BenchmarkAnalyze(b *testing.B) {
 	}
 }
 
-// BenchmarkTuned finds the passes and layers of a hybrid whose products run other tiles in a third of the layers, and of a window that
-// holds half a pass of it: hardly two layers run the same kernels, so nothing is searched once for all.
+// BenchmarkTuned finds the passes and layers of a hybrid whose products run other tiles in a third of the layers, and
+// of a window that holds half a pass of it: hardly two layers run the same kernels, so nothing is searched once for
+// all.
 func BenchmarkTuned(b *testing.B) {
 	for _, f := range families.All() {
 		if f.Name != "Jamba-1.5-Mini, vLLM" {

@@ -17,7 +17,8 @@ func passesOf(walls ...int64) []ForwardPass {
 	var out []ForwardPass
 	at := int64(0)
 	for i, w := range walls {
-		out = append(out, ForwardPass{Index: i, Start: trace.Time(at), End: trace.Time(at + w), NumLayers: 1, Stage: StageDecode, Batch: -1, Tokens: -1})
+		out = append(out, ForwardPass{Index: i, Start: trace.Time(at), End: trace.Time(at + w), NumLayers: 1,
+			Stage: StageDecode, Batch: -1, Tokens: -1})
 		at += w
 	}
 	return out
@@ -31,8 +32,11 @@ func TestSteadyRun(t *testing.T) {
 		walls   []int64
 		from, n int
 	}{
-		{nil, 0, 0}, {[]int64{100}, 0, 1}, {[]int64{100, 110}, 0, 2}, {[]int64{90, 100}, 0, 2}, {[]int64{89, 100}, 0, 1}, {[]int64{100, 111, 100}, 0, 2}, {[]int64{100, 112, 100}, 0, 1}, {[]int64{100, 100, 110}, 0, 3}, {[]int64{100, 100, 111}, 0, 2},
-		{[]int64{200, 100, 100}, 1, 2}, {[]int64{100, 100, 200, 200}, 0, 2}, {[]int64{100, 100, 200, 200, 200}, 2, 3}, {[]int64{90, 100, 110}, 0, 3}, {[]int64{89, 100, 110}, 1, 2},
+		{nil, 0, 0}, {[]int64{100}, 0, 1}, {[]int64{100, 110}, 0, 2}, {[]int64{90, 100}, 0, 2},
+		{[]int64{89, 100}, 0, 1}, {[]int64{100, 111, 100}, 0, 2}, {[]int64{100, 112, 100}, 0, 1},
+		{[]int64{100, 100, 110}, 0, 3}, {[]int64{100, 100, 111}, 0, 2},
+		{[]int64{200, 100, 100}, 1, 2}, {[]int64{100, 100, 200, 200}, 0, 2}, {[]int64{100, 100, 200, 200, 200}, 2, 3},
+		{[]int64{90, 100, 110}, 0, 3}, {[]int64{89, 100, 110}, 1, 2},
 	} {
 		if from, n := longestRun(never, passesOf(c.walls...)); n != c.n || n > 0 && from != c.from {
 			t.Errorf("%v: %d from %d, want %d from %d", c.walls, n, from, c.n, c.from)
@@ -53,15 +57,23 @@ func TestSteadyRun(t *testing.T) {
 		{"none", chosen(same), "-1 0 10 no passes"},
 		{"one", chosen(same, 100), "0 1 10 the only pass"},
 		{"two", chosen(same, 100, 100), "0 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
-		{"the second is the median", chosen(same, 100, 103, 106), "1 3 10 the median of 3 neighbouring decode passes whose durations stay within 10% of it"},
-		{"the third is the median", chosen(same, 200, 100, 109, 104, 105, 101), "3 5 10 the median of 5 neighbouring decode passes whose durations stay within 10% of it"},
-		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100), "0 2 10 the median of 2 neighbouring decode passes of batch 0 whose durations stay within 10% of it"},
-		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100), "0 2 10 the median of 2 neighbouring passes whose durations stay within 10% of it"},
+		{"the second is the median", chosen(same, 100, 103, 106),
+			"1 3 10 the median of 3 neighbouring decode passes whose durations stay within 10% of it"},
+		{"the third is the median", chosen(same, 200, 100, 109, 104, 105, 101),
+			"3 5 10 the median of 5 neighbouring decode passes whose durations stay within 10% of it"},
+		{"of a batch", chosen(func(p []ForwardPass) { p[0].Batch, p[1].Batch = 0, 0 }, 100, 100),
+			"0 2 10 the median of 2 neighbouring decode passes of batch 0 whose durations stay within 10% of it"},
+		{"of no stage", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageUnknown, StageUnknown }, 100, 100),
+			"0 2 10 the median of 2 neighbouring passes whose durations stay within 10% of it"},
 		{"apart", chosen(same, 100, 200), "0 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
-		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100), "1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
-		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
-		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
-		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100, 100), "0 2 10 the median of 2 neighbouring draft passes whose durations stay within 10% of it"},
+		{"another batch", chosen(func(p []ForwardPass) { p[0].Batch = 3 }, 100, 100, 100),
+			"1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
+		{"another model", chosen(func(p []ForwardPass) { p[0].Model, p[1].Model = 1, 1 }, 100, 100, 100),
+			"2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+		{"drafts do no work", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
+			100, 100), "2 1 10 no two neighbouring passes have the same stage and batch and durations within 10%; the first whole pass"},
+		{"nothing but drafts", chosen(func(p []ForwardPass) { p[0].Stage, p[1].Stage = StageDraft, StageDraft }, 100,
+			100), "0 2 10 the median of 2 neighbouring draft passes whose durations stay within 10% of it"},
 		{"all cut", chosen(func(p []ForwardPass) {
 			p[0].Partial, p[1].Partial = cutAtStart, cutAtStart
 			p[1].NumLayers = 2
@@ -70,7 +82,8 @@ func TestSteadyRun(t *testing.T) {
 			p[0].Partial, p[1].Partial, p[2].Partial = cutAtStart, cutAtStart, cutAtEnd
 			p[0].NumLayers, p[1].NumLayers, p[2].NumLayers = 2, 2, 1
 		}, 100, 100, 100), "0 1 10 every pass is cut by the window; this is the longest"},
-		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100), "1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
+		{"other layers", chosen(func(p []ForwardPass) { p[0].NumLayers = 2 }, 100, 100, 100),
+			"1 2 10 the median of 2 neighbouring decode passes whose durations stay within 10% of it"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, c.got, c.want)
@@ -78,15 +91,20 @@ func TestSteadyRun(t *testing.T) {
 	}
 }
 
-// TestNotesOfDurations: the first pass of a model that takes 1.3 times as long as usual is a cold start, one that takes 1.5 times as
-// long as the one before it grows.
+// TestNotesOfDurations: the first pass of a model that takes 1.3 times as long as usual is a cold start, one that
+// takes 1.5 times as long as the one before it grows.
 func TestNotesOfDurations(t *testing.T) {
 	for _, c := range []struct {
 		walls []int64
 		want  string
 	}{
-		{[]int64{130, 100, 100}, "cold start 1.3×||"}, {[]int64{129, 100, 100}, "||"}, {[]int64{200, 130, 100, 100, 100}, "cold start 2.0×|cold start 1.3×|||"}, {[]int64{100, 150, 100}, "|growing 1.5×|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""}, {[]int64{300, 100}, "cold start 3.0×|"},
-		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5×|||growing 1.6×|"}, {[]int64{0, 0, 0}, "||"}, {[]int64{400, 100, 200, 300}, "cold start 2.0×||growing 2.0×|growing 1.5×"}, {[]int64{300, 100, 200}, "cold start 3.0×||growing 2.0×"}, {[]int64{100, 100, 0, 100}, "|||"},
+		{[]int64{130, 100, 100}, "cold start 1.3×||"}, {[]int64{129, 100, 100}, "||"},
+		{[]int64{200, 130, 100, 100, 100}, "cold start 2.0×|cold start 1.3×|||"},
+		{[]int64{100, 150, 100}, "|growing 1.5×|"}, {[]int64{100, 149, 100}, "||"}, {[]int64{100}, ""},
+		{[]int64{300, 100}, "cold start 3.0×|"},
+		{[]int64{150, 100, 100, 160, 100}, "cold start 1.5×|||growing 1.6×|"}, {[]int64{0, 0, 0}, "||"},
+		{[]int64{400, 100, 200, 300}, "cold start 2.0×||growing 2.0×|growing 1.5×"},
+		{[]int64{300, 100, 200}, "cold start 3.0×||growing 2.0×"}, {[]int64{100, 100, 0, 100}, "|||"},
 	} {
 		d := &Device{Passes: passesOf(c.walls...)}
 		d.noteDurations()
@@ -132,7 +150,8 @@ func TestStepsEnd(t *testing.T) {
 		{"overlapping", ends([2]int64{0, 100}, [2]int64{90, 300}), "[100ns 300ns]"},
 		{"longer, but usual", ends([2]int64{0, 100}, [2]int64{201, 300}), "[201ns 300ns]"},
 		{"longer, half", ends([2]int64{0, 100}, [2]int64{201, 300}, [2]int64{310, 400}), "[201ns 310ns 400ns]"},
-		{"longer, once", ends([2]int64{0, 100}, [2]int64{201, 300}, [2]int64{310, 400}, [2]int64{410, 500}), "[201ns 310ns 410ns 500ns]"},
+		{"longer, once", ends([2]int64{0, 100}, [2]int64{201, 300}, [2]int64{310, 400}, [2]int64{410, 500}),
+			"[201ns 310ns 410ns 500ns]"},
 		{"half a second", ends([2]int64{0, 100}, [2]int64{500_000_100, 500_000_200}), "[500000100ns 500000200ns]"},
 	} {
 		if normal(c.got) != normal(c.want) {
@@ -144,13 +163,14 @@ func TestStepsEnd(t *testing.T) {
 // normal writes times without a unit.
 func normal(s string) string { return strings.ReplaceAll(s, "ns", "") }
 
-// TestTokensOfFamilies: two families of kernels that agree, or one in all layers, tell the rows; what a kernel that writes the cache shows
-// are tokens where it was not replayed.
+// TestTokensOfFamilies: two families of kernels that agree, or one in all layers, tell the rows; what a kernel that
+// writes the cache shows are tokens where it was not replayed.
 func TestTokensOfFamilies(t *testing.T) {
 	grid := func(family string, real, dense bool) classify.TokenGrid {
 		return classify.TokenGrid{Family: family, Real: real, Dense: dense}
 	}
-	a, b, write, dense := grid("a", false, false), grid("b", false, false), grid("write", true, false), grid("dense", false, true)
+	a, b, write, dense := grid("a", false, false), grid("b", false, false), grid("write", true, false),
+		grid("dense", false, true)
 	for _, c := range []struct {
 		name     string
 		families []familySize
@@ -174,7 +194,8 @@ func TestTokensOfFamilies(t *testing.T) {
 		{"one in three of four", []familySize{{n: 8, grid: a, layers: 3}}, false, -1, -1},
 		{"one that writes in all layers", []familySize{{n: 8, grid: write, layers: 4}}, false, 8, 8},
 		{"that is replayed", []familySize{{n: 8, grid: write, layers: 4, replay: true}}, false, 8, -1},
-		{"fewer real ones in all layers", []familySize{{n: 5, grid: write, layers: 4}, {n: 8, grid: a, layers: 4}}, false, 8, 5},
+		{"fewer real ones in all layers", []familySize{{n: 5, grid: write, layers: 4}, {n: 8, grid: a, layers: 4}},
+			false, 8, 5},
 		{"dense", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, false, 8, -1},
 		{"dense, with experts", []familySize{{n: 8, grid: dense}, {n: 8, grid: a}}, true, -1, -1},
 	} {
@@ -192,7 +213,8 @@ func TestTokensOfFamilies(t *testing.T) {
 	if list = addFamily(list, b, 9, false, 4); len(list) != 2 || list[1].bad {
 		t.Errorf("%+v", list)
 	}
-	for config, want := range map[string][3]int64{"1,2,3|4,5,6": {1, 2, 3}, "7": {7}, "1,2": {1, 2}, "": {}, "x": {}, "1,x": {}, "1,2,3,4": {}} {
+	for config, want := range map[string][3]int64{"1,2,3|4,5,6": {1, 2, 3}, "7": {7}, "1,2": {1, 2}, "": {}, "x": {},
+		"1,x": {}, "1,2,3,4": {}} {
 		if got := gridOf(config); got != want {
 			t.Errorf("%q: %v, want %v", config, got, want)
 		}
@@ -215,14 +237,16 @@ func TestModelsInWords(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.models, got, c.want)
 		}
 	}
-	for l, want := range map[ModelLine]string{{Line: "a:1 f"}: "a:1 f", {Line: "a:1 f", From: StagePrefill}: "a:1 f (from prefill)", {From: StagePrefill}: "from prefill", {}: ""} {
+	for l, want := range map[ModelLine]string{{Line: "a:1 f"}: "a:1 f",
+		{Line: "a:1 f", From: StagePrefill}: "a:1 f (from prefill)", {From: StagePrefill}: "from prefill", {}: ""} {
 		if got := l.String(); got != want {
 			t.Errorf("%+v: %q, want %q", l, got, want)
 		}
 	}
 }
 
-// TestStepNumbers: passes of two GPUs are one step where they have one annotation or number, else where they overlap most.
+// TestStepNumbers: passes of two GPUs are one step where they have one annotation or number, else where they overlap
+// most.
 func TestStepNumbers(t *testing.T) {
 	pass := func(start, end int64, index int64) ForwardPass {
 		p := ForwardPass{Start: trace.Time(start), End: trace.Time(end), Host: HostSpan{Annotation: trace.None}}
@@ -243,20 +267,26 @@ func TestStepNumbers(t *testing.T) {
 		first, second []ForwardPass
 		want          string
 	}{
-		{"overlapping", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)}, []ForwardPass{pass(1, 9, -1), pass(21, 33, -1)}, "[0 1] [0 1]"},
+		{"overlapping", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)},
+			[]ForwardPass{pass(1, 9, -1), pass(21, 33, -1)}, "[0 1] [0 1]"},
 		{"apart", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)}, []ForwardPass{pass(12, 15, -1)}, "[0 2] [1]"},
 		{"touching", []ForwardPass{pass(0, 10, -1)}, []ForwardPass{pass(10, 15, -1)}, "[0] [1]"},
 		{"most", []ForwardPass{pass(0, 10, -1), pass(10, 30, -1)}, []ForwardPass{pass(8, 14, -1)}, "[0 1] [1]"},
 		{"by number", []ForwardPass{pass(0, 10, 1), pass(20, 30, 2)}, []ForwardPass{pass(1, 9, 2)}, "[0 1] [1]"},
 		{"of number zero", []ForwardPass{pass(0, 10, 0), pass(20, 30, 1)}, []ForwardPass{pass(21, 29, 0)}, "[0 1] [0]"},
-		{"of number zero beside one without", []ForwardPass{pass(0, 10, 0), pass(20, 30, -1)}, []ForwardPass{pass(21, 29, 0)}, "[0 1] [0]"},
+		{"of number zero beside one without", []ForwardPass{pass(0, 10, 0), pass(20, 30, -1)},
+			[]ForwardPass{pass(21, 29, 0)}, "[0 1] [0]"},
 		{"of another number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, 2)}, "[0] [1]"},
 		{"one has no number", []ForwardPass{pass(0, 10, 1)}, []ForwardPass{pass(1, 9, -1)}, "[0] [0]"},
-		{"each once", []ForwardPass{pass(0, 10, 1), pass(20, 30, 1)}, []ForwardPass{pass(1, 9, 1), pass(21, 29, 1), pass(40, 50, 1)}, "[0 1] [0 1 2]"},
+		{"each once", []ForwardPass{pass(0, 10, 1), pass(20, 30, 1)},
+			[]ForwardPass{pass(1, 9, 1), pass(21, 29, 1), pass(40, 50, 1)}, "[0 1] [0 1 2]"},
 		{"one GPU", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1)}, nil, "[0 1] []"},
-		{"within a long one beside a short one", []ForwardPass{pass(0, 100, -1), pass(10, 20, -1)}, []ForwardPass{pass(50, 60, -1)}, "[0 1] [0]"},
+		{"within a long one beside a short one", []ForwardPass{pass(0, 100, -1), pass(10, 20, -1)},
+			[]ForwardPass{pass(50, 60, -1)}, "[0 1] [0]"},
 		{"nothing on the first", nil, []ForwardPass{pass(1, 9, -1), pass(21, 29, -1)}, "[] [0 1]"},
-		{"three and five", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1), pass(40, 50, -1)}, []ForwardPass{pass(0, 9, -1), pass(12, 15, -1), pass(22, 29, -1), pass(42, 49, -1), pass(60, 70, -1)}, "[0 2 3] [0 1 2 3 4]"},
+		{"three and five", []ForwardPass{pass(0, 10, -1), pass(20, 30, -1), pass(40, 50, -1)},
+			[]ForwardPass{pass(0, 9, -1), pass(12, 15, -1), pass(22, 29, -1), pass(42, 49, -1), pass(60, 70, -1)},
+			"[0 2 3] [0 1 2 3 4]"},
 	} {
 		NumberSteps(c.first, c.second)
 		if got := numbers(c.first) + " " + numbers(c.second); got != c.want {
@@ -265,9 +295,11 @@ func TestStepNumbers(t *testing.T) {
 	}
 }
 
-// TestIdlePassesByHand: a whole pass with layers and without a mixer is idle where another pass of its model has mixers and nothing says what it does.
+// TestIdlePassesByHand: a whole pass with layers and without a mixer is idle where another pass of its model has
+// mixers and nothing says what it does.
 func TestIdlePassesByHand(t *testing.T) {
-	with, without := &ladder.Sequence{Role: []ladder.Role{ladder.RoleNorm, ladder.RoleMixer}}, &ladder.Sequence{Role: []ladder.Role{ladder.RoleNorm}}
+	with, without := &ladder.Sequence{Role: []ladder.Role{ladder.RoleNorm, ladder.RoleMixer}},
+		&ladder.Sequence{Role: []ladder.Role{ladder.RoleNorm}}
 	for _, c := range []struct {
 		name  string
 		seq   *ladder.Sequence
@@ -282,12 +314,14 @@ func TestIdlePassesByHand(t *testing.T) {
 		{"cut", without, "m", ForwardPass{NumLayers: 3, Partial: cutAtEnd}, StageUnknown},
 		{"another model, which mixes nowhere", without, "other", ForwardPass{NumLayers: 3}, StageUnknown},
 	} {
-		results := []ladder.Result{{Seq: with, Span: ladder.Span{Model: "m"}}, {Seq: c.seq, Span: ladder.Span{Model: c.model}}}
+		results := []ladder.Result{{Seq: with, Span: ladder.Span{Model: "m"}},
+			{Seq: c.seq, Span: ladder.Span{Model: c.model}}}
 		c.pass.Stage = StageUnknown
 		a := &Device{Passes: []ForwardPass{{NumLayers: 3, Stage: StageDecode}, c.pass}}
 		(&work{}).nameIdle(a, results)
 		if a.Passes[1].Stage != c.want || a.Passes[0].Stage != StageDecode {
-			t.Errorf("%s: stages %q and %q, want %q and %q", c.name, a.Passes[0].Stage, a.Passes[1].Stage, StageDecode, c.want)
+			t.Errorf("%s: stages %q and %q, want %q and %q", c.name, a.Passes[0].Stage, a.Passes[1].Stage, StageDecode,
+				c.want)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // calibration is how right answers are that were printed with a confidence, by tenths.
 type calibration struct {
-	cases, sure, wrong, right, rightSure int // sure: printed 0.95 and more; wrong: of these, below 90% right; right: 90% and more
+	// sure: printed 0.95 and more; wrong: of these, below 90% right; right: 90% and more
+	cases, sure, wrong, right, rightSure int
 	n                                    [10]int
 	printed, share                       [10]float64
 }
@@ -44,9 +45,10 @@ func (c *calibration) off() (sum float64) {
 	return sum
 }
 
-// TestCalibration prints the table of docs/segmentation.md, of families that numbers were read from and of others: go test ./layer -run Calibration -v -battery.
-// Of the others at most one in a hundred answers printed with 0.95 may be below 90% right, three in five right ones are printed with that, and the expected calibration
-// error is 0.035 at most.
+// TestCalibration prints the table of docs/segmentation.md, of families that numbers were read from and of others: go
+// test ./layer -run Calibration -v -battery. Of the others at most one in a hundred answers printed with 0.95 may be
+// below 90% right, three in five right ones are printed with that, and the expected calibration error is 0.035 at
+// most.
 func TestCalibration(t *testing.T) {
 	if !*wholeBattery {
 		t.Skip("takes a minute: -battery")
@@ -57,7 +59,8 @@ func TestCalibration(t *testing.T) {
 			for _, tf := range transforms {
 				for _, n := range []int{0, len(f.Decode.Layers)} {
 					acts := tf.make(rand.New(rand.NewSource(seedOf(f.Name+tf.name))), f)
-					if an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n}); err == nil { // no answer is no wrong one
+					// no answer is no wrong one
+					if an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n}); err == nil {
 						by[which].add(unseenShare(&an.Devices[0], acts, len(f.Decode.Layers)))
 					}
 				}

@@ -43,9 +43,9 @@ func (a *Device) key(c classify.Category, label string) uint16 {
 	return uint16(k)
 }
 
-// nameExperts shows matrix products as work of the experts where their place says so and their name does not: between the choice
-// of the experts and other work of theirs, on the same stream, and inside a CPU op of a mixture of experts. What a user's
-// rule says of a name stays.
+// nameExperts shows matrix products as work of the experts where their place says so and their name does not: between
+// the choice of the experts and other work of theirs, on the same stream, and inside a CPU op of a mixture of
+// experts. What a user's rule says of a name stays.
 func (w *work) nameExperts(a *Device, results []ladder.Result) {
 	inOp := w.expertOps()
 	for p := range results {
@@ -67,8 +67,8 @@ func (w *work) nameExperts(a *Device, results []ladder.Result) {
 	}
 }
 
-// expertProducts returns the products of the experts among the kernels of a pass, which are in launch order. What shared experts
-// compute beside the others on a stream of its own is not among them.
+// expertProducts returns the products of the experts among the kernels of a pass, which are in launch order. What
+// shared experts compute beside the others on a stream of its own is not among them.
 func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 	stream, products, chosen := trace.StreamID(0), []int32(nil), false // since the choice
 	for _, i := range kernels {
@@ -98,15 +98,16 @@ func (w *work) expertProducts(a *Device, kernels []int32) (found []int32) {
 	return found
 }
 
-// expertOps returns a test whether an activity was launched inside an op of a mixture of experts; nil where the trace has none.
-// Ops that also run shared experts say nothing about a single product.
+// expertOps returns a test whether an activity was launched inside an op of a mixture of experts; nil where the trace
+// has none. Ops that also run shared experts say nothing about a single product.
 func (w *work) expertOps() func(trace.Event) bool {
 	is, found := map[trace.NameID]bool{}, false
 	for e := range w.Trace.Events(event.LaneOp) {
 		id := e.NameID()
 		if _, seen := is[id]; !seen {
 			name := strings.ToLower(e.Name())
-			is[id] = (strings.Contains(name, "moe") || strings.Contains(name, "experts")) && !strings.Contains(name, "shared")
+			is[id] = (strings.Contains(name, "moe") || strings.Contains(name, "experts")) &&
+				!strings.Contains(name, "shared")
 			found = found || is[id]
 		}
 	}
@@ -123,7 +124,8 @@ func (w *work) expertOps() func(trace.Event) bool {
 	}
 }
 
-// layerTypes are the types of the layers of a pass by index, as the config tells them, and how many layers its model has.
+// layerTypes are the types of the layers of a pass by index, as the config tells them, and how many layers its model
+// has.
 func (p *ForwardPass) layerTypes() (types []string, n int) {
 	a := p.of.of
 	n = p.of.Models[p.Model].NumLayers

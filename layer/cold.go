@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// coldFrom is how many times as long as its equals the first pass must take to be a cold start. Decode steps of one batch vary by 1–4%,
-	// the first one after a start takes 30% more and up to several times as long.
+	// coldFrom is how many times as long as its equals the first pass must take to be a cold start. Decode steps of
+	// one batch vary by 1–4%, the first one after a start takes 30% more and up to several times as long.
 	coldFrom = 1.3
-	// growingFrom is how many times as long as the pass before it, of the same work, a pass must take to be remarked on; the published
-	// scripts have the same.
+	// growingFrom is how many times as long as the pass before it, of the same work, a pass must take to be remarked
+	// on; the published scripts have the same.
 	growingFrom = 1.5
-	// uncovered is the part of GPU time in no pass that a note tells of. Copies and sampling between steps are below a percent.
+	// uncovered is the part of GPU time in no pass that a note tells of. Copies and sampling between steps are below
+	// a percent.
 	uncovered = 0.01
 )
 
-// noteDurations remarks on passes that take longer than others of the same work: the first ones, which find caches empty and clocks low,
-// and those that grow.
+// noteDurations remarks on passes that take longer than others of the same work: the first ones, which find caches
+// empty and clocks low, and those that grow.
 func (a *Device) noteDurations() {
 	seen := make([]bool, len(a.Passes))
 	for p := range a.Passes {
@@ -30,7 +31,8 @@ func (a *Device) noteDurations() {
 		}
 		var group []int
 		for q := p; q < len(a.Passes); q++ {
-			if !seen[q] && a.Passes[q].works() && sameWork(&a.Passes[p], &a.Passes[q]) && a.Passes[p].Tokens == a.Passes[q].Tokens {
+			if !seen[q] && a.Passes[q].works() && sameWork(&a.Passes[p], &a.Passes[q]) &&
+				a.Passes[p].Tokens == a.Passes[q].Tokens {
 				seen[q] = true
 				group = append(group, q)
 			}
@@ -44,7 +46,8 @@ func (a *Device) firstOfModel(p int) int {
 	return slices.IndexFunc(a.Passes, func(q ForwardPass) bool { return q.Model == a.Passes[p].Model && q.works() })
 }
 
-// noteGroup remarks on passes of the same work, in order. first says that the first of them is the first of its model in the window.
+// noteGroup remarks on passes of the same work, in order. first says that the first of them is the first of its model
+// in the window.
 func (a *Device) noteGroup(group []int, first bool) {
 	if len(group) < 2 {
 		return
@@ -82,5 +85,6 @@ func (a *Device) noteUncovered() {
 			n++
 		}
 	}
-	a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities, %.1f%% of the GPU time, are in no pass", n, len(a.columns.pass), 100*float64(outside)/float64(a.Time)))
+	a.Notes = append(a.Notes, fmt.Sprintf("%d of %d GPU activities, %.1f%% of the GPU time, are in no pass", n,
+		len(a.columns.pass), 100*float64(outside)/float64(a.Time)))
 }

@@ -11,16 +11,18 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// steps is a model of six layers that runs a step for each of these factors, each so many times as long as the usual one. Kernels of other
-// work outside any step take so many nanoseconds.
+// steps is a model of six layers that runs a step for each of these factors, each so many times as long as the usual
+// one. Kernels of other work outside any step take so many nanoseconds.
 func steps(outside int64, factors ...float64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	at := int64(1000)
 	var corr uint64
 	kernel := func(name string, dur int64) {
 		corr++
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 6, Duration: dur, Correlation: corr, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 5, Thread: 1,
+			Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 6, Duration: dur, Correlation: corr,
+			Stream: 7})
 		at += dur + 10
 	}
 	kernel("a_kernel_of_something_else", outside)
@@ -29,13 +31,15 @@ func steps(outside int64, factors ...float64) *trace.Trace {
 		dur := int64(10_000 * f)
 		kernel("void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)", dur)
 		for range 6 {
-			for _, n := range []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void flash::flash_fwd_splitkv_kernel<T>(P)",
+			for _, n := range []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
+				"nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void flash::flash_fwd_splitkv_kernel<T>(P)",
 				"nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "void vllm::act_and_mul_kernel<c10::BFloat16>(P)"} {
 				kernel(n, dur)
 			}
 		}
 		kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(P)", dur)
-		b.Add(trace.EventData{Kind: event.Annotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4), Start: start - 1, Duration: at - start - 2, Thread: 1,
+		b.Add(trace.EventData{Kind: event.Annotation, Name: fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", 4, 4),
+			Start: start - 1, Duration: at - start - 2, Thread: 1,
 			Device: trace.None, Stream: trace.None})
 	}
 	return built.Trace(b)
@@ -82,7 +86,8 @@ func TestUncovered(t *testing.T) {
 	}
 }
 
-// TestStepsAreCovered: the slices of each step cover it from the start of its pass to its end, in order and once, and those of the first pass are the first.
+// TestStepsAreCovered: the slices of each step cover it from the start of its pass to its end, in order and once, and
+// those of the first pass are the first.
 func TestStepsAreCovered(t *testing.T) {
 	d := analyze(t, steps(100, 1, 2, 1), layer.Options{NumLayers: 6})
 	at := map[int]trace.Time{}

@@ -10,8 +10,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Damage is a place of a pass where records of kernels are missing: passes that run the same kernels have them, and the GPU idles there as long as they would have
-// taken. Profilers lose whole buffers of records. Kernels around the place keep their layers; sums of the pass lack what is missing.
+// Damage is a place of a pass where records of kernels are missing: passes that run the same kernels have them, and
+// the GPU idles there as long as they would have taken. Profilers lose whole buffers of records. Kernels around the
+// place keep their layers; sums of the pass lack what is missing.
 type Damage struct {
 	// Pass indexes Passes.
 	Pass int `json:"pass"`
@@ -38,7 +39,8 @@ func (d Damage) String() string {
 		}
 		return fmt.Sprintf("layer %d %s", layer, op)
 	}
-	return fmt.Sprintf("pass %d: records missing between %s and %s (about %d kernels)", d.Pass, at(d.Layer, d.Operator, "the beginning of the pass"),
+	return fmt.Sprintf("pass %d: records missing between %s and %s (about %d kernels)", d.Pass,
+		at(d.Layer, d.Operator, "the beginning of the pass"),
 		at(d.NextLayer, d.NextOperator, "the end of the pass"), d.Kernels)
 }
 
@@ -86,8 +88,11 @@ func (a *Device) listDamage(w *work, results []ladder.Result) {
 		a.Notes = append(a.Notes, fmt.Sprintf("records are missing at %d further places of passes", more))
 	}
 	h := &a.of.Health
-	h.Findings = append(slices.Clone(h.Findings), trace.Finding{Code: trace.CodeRecordsMissing, Severity: trace.HealthDegraded, Count: int64(kernels), Affects: []trace.Area{trace.AffectsLayers, trace.AffectsCompleteness, trace.AffectsGPUTime},
-		Message: fmt.Sprintf("about %d records of kernels are missing at %d places: %s", kernels, len(a.Damage), a.Damage[0])})
+	h.Findings = append(slices.Clone(h.Findings), trace.Finding{Code: trace.CodeRecordsMissing,
+		Severity: trace.HealthDegraded, Count: int64(kernels),
+		Affects: []trace.Area{trace.AffectsLayers, trace.AffectsCompleteness, trace.AffectsGPUTime},
+		Message: fmt.Sprintf("about %d records of kernels are missing at %d places: %s", kernels, len(a.Damage),
+			a.Damage[0])})
 	if trace.HealthDegraded.Compare(h.Status) > 0 {
 		h.Status = trace.HealthDegraded
 	}

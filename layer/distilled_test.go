@@ -37,7 +37,8 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 			for i, want := range k.Stages {
 				p := a.Passes[i]
 				if string(p.Stage) != want || p.NumLayers != k.Layers {
-					t.Errorf("pass %d: stage %s with %d layers, want %s with %d", i, p.Stage, p.NumLayers, want, k.Layers)
+					t.Errorf("pass %d: stage %s with %d layers, want %s with %d", i, p.Stage, p.NumLayers, want,
+						k.Layers)
 				}
 			}
 			checkPerLayer(t, a, k.PerLayer)
@@ -62,7 +63,8 @@ func checkPerLayer(t *testing.T, a *layer.Device, want int) {
 func checkActivities(t *testing.T, a *layer.Device, want testdata.KnownDevice) {
 	t.Helper()
 	if int(a.ID) != want.Device || a.NumKernels() != want.Kernels+want.Other {
-		t.Errorf("device %d with %d activities, want device %d with %d", a.ID, a.NumKernels(), want.Device, want.Kernels+want.Other)
+		t.Errorf("device %d with %d activities, want device %d with %d", a.ID, a.NumKernels(), want.Device,
+			want.Kernels+want.Other)
 	}
 }
 

@@ -11,14 +11,16 @@ import (
 
 // TestDivided: layers with a sum behind both halves are divided over GPUs, those with one at most are not said to be.
 func TestDivided(t *testing.T) {
-	const norm, product, attention = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void flash::flash_fwd_splitkv_kernel<T>(P)"
+	const norm, product, attention = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
+		"nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void flash::flash_fwd_splitkv_kernel<T>(P)"
 	const sum = "void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)"
 	for _, c := range []struct {
 		name  string
 		extra int // layers of eight whose feed-forward part is summed too
 		want  bool
 	}{
-		{"two sums a layer", 8, true}, {"three in two layers", 4, true}, {"fewer", 3, false}, {"one sum a layer", 0, false},
+		{"two sums a layer", 8, true}, {"three in two layers", 4, true}, {"fewer", 3, false},
+		{"one sum a layer", 0, false},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		at := int64(1000)

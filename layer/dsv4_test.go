@@ -53,7 +53,8 @@ func TestDeepSeekV4CutWindows(t *testing.T) {
 		name string
 		acts []act
 	}{
-		{"40% cut in front", all[per*4/10:]}, {"75% cut in front", all[per*3/4:]}, {"30% cut behind", all[:len(all)-per*3/10]},
+		{"40% cut in front", all[per*4/10:]}, {"75% cut in front", all[per*3/4:]},
+		{"30% cut behind", all[:len(all)-per*3/10]},
 	} {
 		a := analyze(t, traceOf(c.acts), layer.Options{Config: cfg})
 		if share, wrong, _ := rate(a, c.acts); share < 1 {
@@ -68,7 +69,8 @@ func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 	truth := dsv4Truth(t)
 	for _, mode := range []string{"auto", "anchor-closes"} {
 		t.Run(string(mode), func(t *testing.T) {
-			a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json"), Boundaries: mode})
+			a := analyze(t, open(t, dsv4Trace), layer.Options{Config: config(t, "deepseek-v4-flash.json"),
+				Boundaries: mode})
 			if a.NumLayers != 43 || len(a.Passes) != 5 {
 				t.Errorf("%d layers, %d passes, want 43 and 5", a.NumLayers, len(a.Passes))
 			}
@@ -77,7 +79,8 @@ func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 			for kernel := range a.Kernels() {
 				i, k := kernel.Index(), kernel.Place()
 				e := a.Kernel(i).Event()
-				want, ok := truth[startKey(strconv.FormatFloat(float64(a.Analysis().Trace().Raw(e.Start()))/1000, 'f', 3, 64))+e.Name()]
+				want, ok := truth[startKey(strconv.FormatFloat(float64(a.Analysis().Trace().Raw(e.Start()))/1000, 'f',
+					3, 64))+e.Name()]
 				if !ok {
 					t.Fatalf("kernel %d %s has no truth", i, e.Name())
 				}
@@ -99,7 +102,8 @@ func TestDeepSeekV4HasTheRightHalves(t *testing.T) {
 			}
 			t.Logf("%.2f%% of %d kernels right", 100*float64(right)/float64(known), known)
 			if 100*right < 99*known {
-				t.Errorf("%.2f%% of %d kernels right\n%s", 100*float64(right)/float64(known), known, strings.Join(wrong, "\n"))
+				t.Errorf("%.2f%% of %d kernels right\n%s", 100*float64(right)/float64(known), known,
+					strings.Join(wrong, "\n"))
 			}
 		})
 	}
@@ -114,12 +118,18 @@ func TestErrorsSayWhatWasFound(t *testing.T) {
 		is          error
 		says        []string
 	}{
-		{"config of another model", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json")}, layer.ErrContradiction, []string{"80", "36"}},
-		{"config of another model, no frames", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json"), Boundaries: "repeats"}, layer.ErrContradiction, []string{"80", "36"}},
+		{"config of another model", qwen, layer.Options{Config: config(t, "llama-3.1-70b.json")},
+			layer.ErrContradiction, []string{"80", "36"}},
+		{"config of another model, no frames", qwen,
+			layer.Options{Config: config(t, "llama-3.1-70b.json"), Boundaries: "repeats"}, layer.ErrContradiction,
+			[]string{"80", "36"}},
 		{"another N", qwen, layer.Options{NumLayers: 24}, layer.ErrContradiction, []string{"24", "36"}},
-		{"anchors without an anchor", qwen, layer.Options{Boundaries: "anchor-closes"}, layer.ErrNoEvidence, []string{"anchor"}},
-		{"an anchor that does not occur", qwen, layer.Options{Boundaries: "anchor-closes", Anchor: "no_such_kernel"}, layer.ErrNoEvidence, []string{"no_such_kernel"}},
-		{"modules without frames", "sglang-qwen3-8b-decode-graph-mi300.json.gz", layer.Options{Boundaries: "modules"}, layer.ErrNoEvidence, []string{"module"}},
+		{"anchors without an anchor", qwen, layer.Options{Boundaries: "anchor-closes"}, layer.ErrNoEvidence,
+			[]string{"anchor"}},
+		{"an anchor that does not occur", qwen, layer.Options{Boundaries: "anchor-closes", Anchor: "no_such_kernel"},
+			layer.ErrNoEvidence, []string{"no_such_kernel"}},
+		{"modules without frames", "sglang-qwen3-8b-decode-graph-mi300.json.gz", layer.Options{Boundaries: "modules"},
+			layer.ErrNoEvidence, []string{"module"}},
 		{"negative N", qwen, layer.Options{NumLayers: -1}, layer.ErrRange, []string{"-1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,7 +153,8 @@ func TestRangeErrorsSayTheRange(t *testing.T) {
 		pass, layer int
 		says        string
 	}{{5, 0, "0…4"}, {-1, 0, "0…4"}, {2, 43, "0…42"}, {2, -1, "0…42"}} {
-		if _, _, err := a.Layer(c.pass, c.layer); !errors.Is(err, layer.ErrRange) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := a.Layer(c.pass, c.layer); !errors.Is(err, layer.ErrRange) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("pass %d, layer %d: %v, want a range error that says %s", c.pass, c.layer, err, c.says)
 		}
 	}
@@ -152,8 +163,8 @@ func TestRangeErrorsSayTheRange(t *testing.T) {
 	}
 }
 
-// TestReadAgainKeepsWhatIsWhole: traces whose first reading is complete are not made worse by reading again: no layer is lost, none begins
-// at another kernel than its neighbours.
+// TestReadAgainKeepsWhatIsWhole: traces whose first reading is complete are not made worse by reading again: no layer
+// is lost, none begins at another kernel than its neighbours.
 func TestReadAgainKeepsWhatIsWhole(t *testing.T) {
 	for _, c := range []struct {
 		trace   string

@@ -40,7 +40,8 @@ func ExampleAnalyze() {
 	a := &an.Devices[0] // the GPU with most GPU time
 	fmt.Printf("%d layers, from %s\n", a.NumLayers, a.LayerSource)
 	for _, p := range a.Passes {
-		fmt.Printf("pass %d: %s, batch %d, %d tokens, %d layers by %s\n", p.Index, p.Stage, p.Batch, p.Tokens, p.NumLayers, p.LayerEvidence)
+		fmt.Printf("pass %d: %s, batch %d, %d tokens, %d layers by %s\n", p.Index, p.Stage, p.Batch, p.Tokens,
+			p.NumLayers, p.LayerEvidence)
 	}
 	fmt.Printf("steady: pass %d\n", a.Steady.Pass)
 	// Output:
@@ -94,7 +95,8 @@ func ExampleAssemble() {
 	b := trace.NewBuilder(trace.Options{})
 	var ids []trace.EventID
 	for i := range 8 {
-		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 1000, Duration: 900, Device: 0,
+			Stream: 7})
 		ids = append(ids, trace.EventID(i))
 	}
 	t := built.Trace(b)

@@ -16,8 +16,9 @@ func shortened(f families.Family, layers int) families.Family {
 	return f
 }
 
-// TestFamiliesToTheKernel: of models of nine layers, so many cases have each kernel in its pass and layer, the number of layers and of passes. An
-// average hides one case that becomes wrong while the others stay as they are; this number does not.
+// TestFamiliesToTheKernel: of models of nine layers, so many cases have each kernel in its pass and layer, the number
+// of layers and of passes. An average hides one case that becomes wrong while the others stay as they are; this
+// number does not.
 func TestFamiliesToTheKernel(t *testing.T) {
 	const least = 60
 	var wrong []string
@@ -32,7 +33,8 @@ func TestFamiliesToTheKernel(t *testing.T) {
 				cases++
 				v := runCase(t, f, tf, given)
 				if v.share < 1 || v.layers != v.want || v.passes != v.wantPass {
-					wrong = append(wrong, fmt.Sprintf("%s: %.1f%%, N %d of %d, %d passes of %d", v.name, 100*v.share, v.layers, v.want, v.passes, v.wantPass))
+					wrong = append(wrong, fmt.Sprintf("%s: %.1f%%, N %d of %d, %d passes of %d", v.name, 100*v.share,
+						v.layers, v.want, v.passes, v.wantPass))
 				}
 			}
 		}
@@ -40,6 +42,7 @@ func TestFamiliesToTheKernel(t *testing.T) {
 	right := cases - len(wrong)
 	t.Logf("%d of %d cases are right to the kernel", right, cases)
 	if right < least {
-		t.Errorf("%d of %d cases are right to the kernel, want %d; others:\n%s", right, cases, least, strings.Join(wrong, "\n"))
+		t.Errorf("%d of %d cases are right to the kernel, want %d; others:\n%s", right, cases, least,
+			strings.Join(wrong, "\n"))
 	}
 }

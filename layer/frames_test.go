@@ -42,8 +42,8 @@ func (e events) frame(t *testing.T, module string, n int) int {
 	return all[n]
 }
 
-// window leaves what the host did from one time to another, and what the GPU did for it. Frames that are open at its edges are shortened, or
-// left out.
+// window leaves what the host did from one time to another, and what the GPU did for it. Frames that are open at its
+// edges are shortened, or left out.
 func (e events) window(from, to float64, shorten bool) (out events) {
 	launched := map[any]bool{}
 	for k := range e {
@@ -71,11 +71,15 @@ func (e events) window(from, to float64, shorten bool) (out events) {
 // moduleNumber is the number that the profiler gave to a decoder layer.
 var moduleNumber = regexp.MustCompile(`^nn\.Module: (Llama)(DecoderLayer)_(\d+)$`)
 
-// TestStacksUnderFrames: the frames of a model's layers tell its passes wherever the window begins and ends, however the profiler numbers
-// modules, and however many stacks the model has.
+// TestStacksUnderFrames: the frames of a model's layers tell its passes wherever the window begins and ends, however
+// the profiler numbers modules, and however many stacks the model has.
 func TestStacksUnderFrames(t *testing.T) {
-	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512}, Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
-	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
 	const layer7, layer10 = "LlamaDecoderLayer_7", "LlamaDecoderLayer_10"
 	renumber := func(e events, name func(pass, n int) string) events {
 		seen := map[string]int{}
@@ -101,31 +105,50 @@ func TestStacksUnderFrames(t *testing.T) {
 		models string // names and layers
 	}{
 		{"whole", []gen.Config{model, model}, func(e events) events { return e }, "0+24 0+24", "LlamaForCausalLM:24"},
-		{"begins within, frame missing", []gen.Config{model}, func(e events) events { return e.window(e.ts(e.frame(t, layer7, 0)), 1e18, false) }, "7+17start", "LlamaDecoderLayer:24"},
-		{"begins within, frame shortened", []gen.Config{model}, func(e events) events { return e.window(e.ts(e.frame(t, layer7, 0)), 1e18, true) }, "7+17start", "LlamaForCausalLM:24"},
-		{"ends within, frame missing", []gen.Config{model}, func(e events) events { return e.window(0, e.end(e.frame(t, layer10, 0)), false) }, "0+11end", "LlamaDecoderLayer:11"},
-		{"ends within, frame shortened", []gen.Config{model}, func(e events) events { return e.window(0, e.end(e.frame(t, layer10, 0)), true) }, "0+11end", "LlamaForCausalLM:11"},
-		{"ends within the second", []gen.Config{model, model}, func(e events) events { return e.window(0, e.end(e.frame(t, layer10, 1)), false) }, "0+24 0+11end", "LlamaForCausalLM:24"},
+		{"begins within, frame missing", []gen.Config{model},
+			func(e events) events { return e.window(e.ts(e.frame(t, layer7, 0)), 1e18, false) }, "7+17start",
+			"LlamaDecoderLayer:24"},
+		{"begins within, frame shortened", []gen.Config{model},
+			func(e events) events { return e.window(e.ts(e.frame(t, layer7, 0)), 1e18, true) }, "7+17start",
+			"LlamaForCausalLM:24"},
+		{"ends within, frame missing", []gen.Config{model},
+			func(e events) events { return e.window(0, e.end(e.frame(t, layer10, 0)), false) }, "0+11end",
+			"LlamaDecoderLayer:11"},
+		{"ends within, frame shortened", []gen.Config{model},
+			func(e events) events { return e.window(0, e.end(e.frame(t, layer10, 0)), true) }, "0+11end",
+			"LlamaForCausalLM:11"},
+		{"ends within the second", []gen.Config{model, model},
+			func(e events) events { return e.window(0, e.end(e.frame(t, layer10, 1)), false) }, "0+24 0+11end",
+			"LlamaForCausalLM:24"},
 		{"begins within the first, few layers left", []gen.Config{model, model}, func(e events) events {
 			return e.window(e.ts(e.frame(t, "LlamaDecoderLayer_20", 0)), 1e18, false)
 		}, "20+4start 0+24", "LlamaForCausalLM:24"},
 		{"no frame around the layers", []gen.Config{model, model}, func(e events) events {
 			return slices.DeleteFunc(e, func(x map[string]any) bool {
 				name, _ := x["name"].(string)
-				return strings.HasPrefix(name, "nn.Module: LlamaForCausalLM") || strings.HasPrefix(name, "nn.Module: LlamaModel")
+				return strings.HasPrefix(name, "nn.Module: LlamaForCausalLM") ||
+					strings.HasPrefix(name, "nn.Module: LlamaModel")
 			})
 		}, "0+24 0+24", "LlamaDecoderLayer:24"},
 		{"numbered from where the window begins", []gen.Config{model, model}, func(e events) events {
 			from := e.ts(e.frame(t, layer7, 0))
-			return renumber(e, func(_, n int) string { return fmt.Sprintf("LlamaDecoderLayer_%d", (n+17)%24) }).window(from, 1e18, true)
+			return renumber(e, func(_, n int) string {
+				return fmt.Sprintf("LlamaDecoderLayer_%d",
+					(n+17)%24)
+			}).window(from, 1e18, true)
 		}, "7+17start 0+24", "LlamaForCausalLM:24"},
 		{"layers of two classes in turns", []gen.Config{model, model}, func(e events) events {
-			return renumber(e, func(_, n int) string { return fmt.Sprintf("Llama%sDecoderLayer_%d", []string{"", "Mamba"}[n%2], n/2) })
+			return renumber(e, func(_, n int) string {
+				return fmt.Sprintf("Llama%sDecoderLayer_%d",
+					[]string{"", "Mamba"}[n%2], n/2)
+			})
 		}, "0+24 0+24", "LlamaForCausalLM:24"},
 		{"an encoder within the model", []gen.Config{encoder, model}, func(e events) events {
 			from, to := e.frame(t, "BertForCausalLM_0", 0), e.frame(t, "LlamaForCausalLM_0", 0)
-			around := map[string]any{"ph": "X", "cat": "python_function", "name": "nn.Module: VisionForConditionalGeneration_0", "pid": e[from]["pid"], "tid": e[from]["tid"],
-				"ts": e.ts(from) - 5, "dur": e.end(to) - e.ts(from) + 10, "args": map[string]any{"Python id": 900000, "Python parent id": nil, "Python module id": 0}}
+			around := map[string]any{"ph": "X", "cat": "python_function",
+				"name": "nn.Module: VisionForConditionalGeneration_0", "pid": e[from]["pid"], "tid": e[from]["tid"],
+				"ts": e.ts(from) - 5, "dur": e.end(to) - e.ts(from) + 10,
+				"args": map[string]any{"Python id": 900000, "Python parent id": nil, "Python module id": 0}}
 			return append(e, around)
 		}, "0+12 0+24", "VisionForConditionalGeneration:24 BertModel:12"},
 		{"kernels end before the host", []gen.Config{model}, func(e events) events {

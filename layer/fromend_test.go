@@ -8,8 +8,8 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// TestCountedFromTheEnd: the window holds the second half of the only pass. Without N its layers count from the end, with N and in a whole
-// pass they have an index.
+// TestCountedFromTheEnd: the window holds the second half of the only pass. Without N its layers count from the end,
+// with N and in a whole pass they have an index.
 func TestCountedFromTheEnd(t *testing.T) {
 	f := families.All()[0]
 	n := len(f.Decode.Layers)
@@ -26,7 +26,8 @@ func TestCountedFromTheEnd(t *testing.T) {
 	d, p := pass(layer.Analyze(t.Context(), half, layer.Options{}))
 	last := p.FirstLayer + p.NumLayers - 1
 	if !p.FromEnd || p.Partial != "start" || p.LayerNumber(last) != -1 || p.LayerNumber(p.FirstLayer) != -p.NumLayers {
-		t.Errorf("half a pass: from the end %v, cut at %q, layers %d…%d", p.FromEnd, p.Partial, p.LayerNumber(p.FirstLayer), p.LayerNumber(last))
+		t.Errorf("half a pass: from the end %v, cut at %q, layers %d…%d", p.FromEnd, p.Partial,
+			p.LayerNumber(p.FirstLayer), p.LayerNumber(last))
 	}
 	if _, l, err := d.Layer(0, -1); err != nil || l.Index != last {
 		t.Errorf("layer -1: %v, %v", l, err)
@@ -35,7 +36,8 @@ func TestCountedFromTheEnd(t *testing.T) {
 		t.Errorf("layer 0 of half a pass: %v, want ErrRange", err)
 	}
 
-	for i, l := range p.Layers() { // the last one is the model's last, as the window holds the end of the pass, and none is its first
+	// the last one is the model's last, as the window holds the end of the pass, and none is its first
+	for i, l := range p.Layers() {
 		want := "LAYER"
 		if i == p.NumLayers-1 {
 			want = "FINAL"

@@ -14,8 +14,10 @@ import (
 func FuzzParseStep(f *testing.F) {
 	for _, s := range []string{
 		"step[DECODE bs=32]", "step[EXTEND bs=15 toks=15360]", "execute_8192_context_9(sq8155)_generation_37(sq37)",
-		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086)", "[Executor] _forward_step 12: 3 ctx reqs, 5 gen reqs",
-		"ProfilerStep#99999999999999999999", "step[ bs=-1 toks=99999999999999999999]", "execute_context_0_0_generation_1_1",
+		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086)",
+		"[Executor] _forward_step 12: 3 ctx reqs, 5 gen reqs",
+		"ProfilerStep#99999999999999999999", "step[ bs=-1 toks=99999999999999999999]",
+		"execute_context_0_0_generation_1_1",
 	} {
 		f.Add(s)
 	}
@@ -41,7 +43,8 @@ func TestModuleWithoutPrefix(t *testing.T) {
 	for i := range int64(40) {
 		name := []string{"rms_norm_kernel", "gemm_kernel", "flash_fwd_kernel", "silu_and_mul_kernel"}[i%4]
 		id := uint64(i + 1)
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5, Correlation: id})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * i, Duration: 5,
+			Correlation: id})
 		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: 10*i + 6, Duration: 4, Stream: 7, Correlation: id})
 	}
 	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})

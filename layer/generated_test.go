@@ -15,18 +15,22 @@ import (
 // decodes are three eager decode passes.
 var decodes = []gen.Pass{{Decodes: 8, Context: 500}, {Decodes: 8, Context: 501}, {Decodes: 8, Context: 502}}
 
-// TestAnchorsOfGeneratedTraces: the last product of a dense layer closes it, its first one opens what follows it; a missing
-// anchor is said.
+// TestAnchorsOfGeneratedTraces: the last product of a dense layer closes it, its first one opens what follows it; a
+// missing anchor is said.
 func TestAnchorsOfGeneratedTraces(t *testing.T) {
 	const down = "64x8_64x16_4x1_v_bz_splitK_TNT"
-	tr, truths := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})}, Passes: decodes}, nil)
-	for _, o := range []layer.Options{{Boundaries: "anchor-closes", Anchor: down}, {Boundaries: "anchor-closes", Anchor: down, NumLayers: 20}} {
+	tr, truths := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})},
+		Passes: decodes}, nil)
+	for _, o := range []layer.Options{{Boundaries: "anchor-closes", Anchor: down},
+		{Boundaries: "anchor-closes", Anchor: down, NumLayers: 20}} {
 		a := analyze(t, tr, o)
 		if share, wrong := placed(a, truths, itself); share < 1 || a.NumLayers != 20 || a.NumAnchors != 60 {
-			t.Errorf("n=%d: %.2f%% right, N=%d, %d anchors\n%v", o.NumLayers, 100*share, a.NumLayers, a.NumAnchors, wrong)
+			t.Errorf("n=%d: %.2f%% right, N=%d, %d anchors\n%v", o.NumLayers, 100*share, a.NumLayers, a.NumAnchors,
+				wrong)
 		}
 	}
-	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "anchor-closes", Anchor: "no such kernel", NumLayers: 20}); !errors.Is(err, layer.ErrNoEvidence) {
+	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "anchor-closes", Anchor: "no such kernel",
+		NumLayers: 20}); !errors.Is(err, layer.ErrNoEvidence) {
 		t.Errorf("an anchor that does not occur: %v", err)
 	}
 }
@@ -45,21 +49,24 @@ func TestModulesOfGeneratedTraces(t *testing.T) {
 			}
 		}
 		if len(a.Passes) != 3 || a.NumLayers != 12 || a.LayerSource != "modules" || 100*right < 99*a.NumKernels() {
-			t.Errorf("dialect %d: %d passes, N=%d from %s, %d of %d layers right", dialect, len(a.Passes), a.NumLayers, a.LayerSource, right, a.NumKernels())
+			t.Errorf("dialect %d: %d passes, N=%d from %s, %d of %d layers right", dialect, len(a.Passes), a.NumLayers,
+				a.LayerSource, right, a.NumKernels())
 		}
-		if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 11}); !errors.Is(err, layer.ErrContradiction) {
+		if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 11}); !errors.Is(err,
+			layer.ErrContradiction) {
 			t.Errorf("dialect %d: 11 layers are taken for 12: %v", dialect, err)
 		}
 	}
 }
 
-// TestMissingLaunchesKeepTheirPass: activities whose launch calls are lost join the annotated passes around them on their stream,
-// also where a whole stream has no launches.
+// TestMissingLaunchesKeepTheirPass: activities whose launch calls are lost join the annotated passes around them on
+// their stream, also where a whole stream has no launches.
 func TestMissingLaunchesKeepTheirPass(t *testing.T) {
 	for _, side := range []bool{false, true} {
 		lost := map[string]bool{}
 		r := rand.New(rand.NewSource(5))
-		cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, TP: 2, Arch: gen.Arch{Layers: gen.LeadingDense(16, 1), SharedExperts: side}, Passes: decodes}
+		cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, TP: 2,
+			Arch: gen.Arch{Layers: gen.LeadingDense(16, 1), SharedExperts: side}, Passes: decodes}
 		var data bytes.Buffer
 		if err := gen.Write(&data, cfg); err != nil {
 			t.Fatal(err)
@@ -83,7 +90,8 @@ func TestMissingLaunchesKeepTheirPass(t *testing.T) {
 		a := analyze(t, tr, layer.Options{NumLayers: 16})
 		share, wrong := placed(a, truths, itself)
 		if a.Analysis().Health.Orphans == 0 || share < 1 || len(a.Passes) != 3 {
-			t.Errorf("side stream %v: %d orphans, %.2f%% right, %d passes\n%v", side, a.Analysis().Health.Orphans, 100*share, len(a.Passes), wrong)
+			t.Errorf("side stream %v: %d orphans, %.2f%% right, %d passes\n%v", side, a.Analysis().Health.Orphans,
+				100*share, len(a.Passes), wrong)
 		}
 	}
 }
@@ -95,12 +103,13 @@ func TestGraphsWithoutNames(t *testing.T) {
 		passes = append(passes, gen.Pass{Mode: gen.FullGraph, Decodes: 8, Context: 500})
 	}
 	arch := gen.Arch{Layers: gen.Uniform(24, gen.Layer{}), QKNorm: true}
-	tr, truths := generate(t, gen.Config{Seed: 7, Arch: arch, Passes: passes, TP: 2}, func(e map[string]any) map[string]any {
-		if onGPU(e) {
-			e["name"] = hashed(e["name"].(string))
-		}
-		return e
-	})
+	tr, truths := generate(t, gen.Config{Seed: 7, Arch: arch, Passes: passes, TP: 2},
+		func(e map[string]any) map[string]any {
+			if onGPU(e) {
+				e["name"] = hashed(e["name"].(string))
+			}
+			return e
+		})
 	for _, n := range []int{24, 0} {
 		a := analyze(t, tr, layer.Options{NumLayers: n})
 		if share, wrong := placed(a, truths, hashed); share < 1 || len(a.Passes) != 4 || a.NumLayers != 24 {
@@ -111,7 +120,8 @@ func TestGraphsWithoutNames(t *testing.T) {
 
 // TestContradictionsOfGeneratedTraces: a number of layers that the kernels contradict is an error that says theirs.
 func TestContradictionsOfGeneratedTraces(t *testing.T) {
-	tr, _ := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(24, gen.Layer{})}, Passes: decodes, TP: 2, Dialect: gen.SGLang}, nil)
+	tr, _ := generate(t, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(24, gen.Layer{})}, Passes: decodes,
+		TP: 2, Dialect: gen.SGLang}, nil)
 	for _, n := range []int{7, 11, 15, 17, 21, 25, 31, 100} {
 		_, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n})
 		if !errors.Is(err, layer.ErrContradiction) || !strings.Contains(err.Error(), "24") {
@@ -121,7 +131,8 @@ func TestContradictionsOfGeneratedTraces(t *testing.T) {
 	if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: -1}); !errors.Is(err, layer.ErrRange) {
 		t.Errorf("−1 layers: %v", err)
 	}
-	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "modules"}); !errors.Is(err, layer.ErrNoEvidence) {
+	if _, err := layer.Analyze(t.Context(), tr, layer.Options{Boundaries: "modules"}); !errors.Is(err,
+		layer.ErrNoEvidence) {
 		t.Errorf("modules without frames: %v", err)
 	}
 }

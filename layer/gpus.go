@@ -57,7 +57,8 @@ func findOnce(t *trace.Trace, p *profile.ModelProfile, rules []classify.Rule) *f
 	}
 	rows := make([][]int32, len(counts))
 	for d, n := range counts {
-		if rows[d] = deviceOf[:0]; d > 0 { // the first is mostly the only one: its rows take the room of what was read before them
+		// the first is mostly the only one: its rows take the room of what was read before them
+		if rows[d] = deviceOf[:0]; d > 0 {
 			rows[d] = make([]int32, 0, n)
 		}
 	}

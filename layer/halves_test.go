@@ -22,7 +22,8 @@ func TestHalvesOfABatch(t *testing.T) {
 						continue
 					}
 					p := gen.Pass{Mode: mode, Overlap: overlap, Decodes: 64, Context: 1000}
-					cfg := gen.Config{Seed: 3, Dialect: dialect, Arch: arch, Passes: []gen.Pass{p, p, {Decodes: 2, Context: 10}, p}, TP: 2}
+					cfg := gen.Config{Seed: 3, Dialect: dialect, Arch: arch,
+						Passes: []gen.Pass{p, p, {Decodes: 2, Context: 10}, p}, TP: 2}
 					tr, truths := generate(t, cfg, nil)
 					for _, n := range []int{len(arch.Layers), 0} {
 						a := analyze(t, tr, layer.Options{NumLayers: n})
@@ -41,18 +42,20 @@ func TestHalvesOfABatch(t *testing.T) {
 	}
 }
 
-// TestIdlePasses: a data-parallel rank without requests runs all but attention. Such passes have the layers of the others, are
-// called idle, and do not stand for the steady state.
+// TestIdlePasses: a data-parallel rank without requests runs all but attention. Such passes have the layers of the
+// others, are called idle, and do not stand for the steady state.
 func TestIdlePasses(t *testing.T) {
 	arch := gen.Arch{Layers: gen.LeadingDense(27, 1), Hidden: 2048, Experts: 64}
 	idle, busy := gen.Pass{Idle: true}, gen.Pass{Decodes: 16, Context: 100}
 	for _, dialect := range []gen.Dialect{gen.SGLang, gen.VLLM, gen.TensorRTLLM, gen.NoAnnotations} {
-		tr, truths := generate(t, gen.Config{Seed: 3, Dialect: dialect, Arch: arch, Passes: []gen.Pass{idle, idle, idle, busy, busy, idle}, TP: 2}, nil)
+		tr, truths := generate(t, gen.Config{Seed: 3, Dialect: dialect, Arch: arch,
+			Passes: []gen.Pass{idle, idle, idle, busy, busy, idle}, TP: 2}, nil)
 		for _, n := range []int{27, 0} {
 			a := analyze(t, tr, layer.Options{NumLayers: n})
 			share, wrong := placed(a, truths, itself)
 			if share < 1 || len(a.Passes) != 6 || a.NumLayers != 27 {
-				t.Fatalf("dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", dialect, n, 100*share, a.NumLayers, len(a.Passes), wrong)
+				t.Fatalf("dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", dialect, n, 100*share, a.NumLayers,
+					len(a.Passes), wrong)
 			}
 			for p := range a.Passes {
 				if is := p != 3 && p != 4; (a.Passes[p].Stage == layer.StageIdle) != is {
@@ -65,7 +68,8 @@ func TestIdlePasses(t *testing.T) {
 		}
 	}
 	// Nothing but idle passes and no N: no mixer tells a layer from its halves, and none are claimed.
-	tr, _ := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: arch, Passes: []gen.Pass{idle, idle}, TP: 2}, nil)
+	tr, _ := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: arch, Passes: []gen.Pass{idle, idle}, TP: 2},
+		nil)
 	if a := analyze(t, tr, layer.Options{}); a.NumLayers != 0 || len(a.Passes) != 2 || len(a.Notes) == 0 {
 		t.Errorf("idle passes alone: %d layers, %d passes, notes %q", a.NumLayers, len(a.Passes), a.Notes)
 	}

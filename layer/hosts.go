@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// HostSpan is what the CPU did for a pass: the step annotation around its launches, else the time from its first launch to the
-// end of its last one.
+// HostSpan is what the CPU did for a pass: the step annotation around its launches, else the time from its first
+// launch to the end of its last one.
 type HostSpan struct {
 	// Thread is the one that launched most of the pass; trace.None when no launch is known.
 	Thread trace.ThreadIndex `json:"-"`
@@ -18,9 +18,9 @@ type HostSpan struct {
 	Annotation trace.EventID `json:"-"`
 }
 
-// numberSteps gives passes of several GPUs that one step of the server launched the same number. They have the same annotation,
-// or annotations of the same number, or the same stage and run at the same time. Pipeline ranks run a step one behind the
-// other: without annotations they are taken for as many steps as run at the same time.
+// numberSteps gives passes of several GPUs that one step of the server launched the same number. They have the same
+// annotation, or annotations of the same number, or the same stage and run at the same time. Pipeline ranks run a
+// step one behind the other: without annotations they are taken for as many steps as run at the same time.
 func (a *Analysis) numberSteps() {
 	if len(a.Devices) == 0 {
 		return
@@ -45,7 +45,8 @@ func (a *Analysis) numberSteps() {
 			}
 		}
 		steps = append(steps, alone...)
-		slices.SortStableFunc(steps, byStart) // nearly in order: a step that others ran, too, stands in front of one that begins with it
+		// nearly in order: a step that others ran, too, stands in front of one that begins with it
+		slices.SortStableFunc(steps, byStart)
 	}
 	for n, passes := range steps {
 		for _, fp := range passes {
@@ -75,8 +76,8 @@ func stepKeys(fp *ForwardPass) (keys []stepKey) {
 	return keys
 }
 
-// knownSteps are the steps of the devices before one, in which its passes are looked up: each in the logarithm of their number
-// and as many as run at the same time.
+// knownSteps are the steps of the devices before one, in which its passes are looked up: each in the logarithm of
+// their number and as many as run at the same time.
 type knownSteps struct {
 	steps [][]*ForwardPass
 	keys  map[stepKey][]int // of the device's passes: the steps that have them, in order
@@ -113,8 +114,8 @@ func newKnownSteps(steps [][]*ForwardPass, passes []ForwardPass) *knownSteps {
 	return ks
 }
 
-// match returns the step from next on that the pass is a part of, −1 for none: the first with a key of the pass, or else that
-// of its stage which it overlaps most.
+// match returns the step from next on that the pass is a part of, −1 for none: the first with a key of the pass, or
+// else that of its stage which it overlaps most.
 func (ks *knownSteps) match(next int, fp *ForwardPass) int {
 	best, most := -1, trace.Time(0)
 	for _, key := range stepKeys(fp) {
@@ -126,10 +127,12 @@ func (ks *knownSteps) match(next int, fp *ForwardPass) int {
 	if best >= 0 || len(ks.steps) == 0 {
 		return best
 	}
-	to, _ := slices.BinarySearchFunc(ks.steps, fp.End, func(s []*ForwardPass, end trace.Time) int { return cmp.Compare(s[0].Start, end) })
+	to, _ := slices.BinarySearchFunc(ks.steps, fp.End,
+		func(s []*ForwardPass, end trace.Time) int { return cmp.Compare(s[0].Start, end) })
 	ks.overlapping(1, 0, ks.size, next, to, fp.Start, func(k int) {
 		q := ks.steps[k][0]
-		if x, y := fp.Annotation, q.Annotation; x != nil && y != nil && x.Index >= 0 && y.Index >= 0 && x.Dialect == y.Dialect {
+		if x, y := fp.Annotation, q.Annotation; x != nil && y != nil && x.Index >= 0 && y.Index >= 0 &&
+			x.Dialect == y.Dialect {
 			return // of other numbers: other steps
 		}
 		if both := min(q.End, fp.End) - max(q.Start, fp.Start); both > most && q.Stage == fp.Stage {
@@ -139,7 +142,8 @@ func (ks *knownSteps) match(next int, fp *ForwardPass) int {
 	return best
 }
 
-// overlapping calls do for the steps from from up to to that end behind a time, below a node whose leaves begin at first.
+// overlapping calls do for the steps from from up to to that end behind a time, below a node whose leaves begin at
+// first.
 func (ks *knownSteps) overlapping(node, first, leaves, from, to int, behind trace.Time, do func(int)) {
 	if first >= to || first+leaves <= from || ks.ends[node] <= behind {
 		return

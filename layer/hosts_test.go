@@ -13,15 +13,16 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestStrayKernels: a kernel half a second before its pass, inside the pass's annotation, is in no pass and has a note. One that
-// is apart by less than the pass's work stays, and so does what a pass of layers begins with.
+// TestStrayKernels: a kernel half a second before its pass, inside the pass's annotation, is in no pass and has a
+// note. One that is apart by less than the pass's work stays, and so does what a pass of layers begins with.
 func TestStrayKernels(t *testing.T) {
 	for _, c := range []struct {
 		apart time.Duration
 		stray bool
 	}{{500 * time.Millisecond, true}, {10 * time.Microsecond, false}} {
 		first, shift := true, float64(c.apart.Microseconds())
-		tr, truths := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})},
+		tr, truths := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang,
+			Arch:   gen.Arch{Layers: gen.Uniform(12, gen.Layer{})},
 			Passes: []gen.Pass{{Decodes: 8, Context: 500}}}, func(e map[string]any) map[string]any {
 			if onGPU(e) && !first {
 				e["ts"] = number(t, e["ts"]) + shift
@@ -31,7 +32,8 @@ func TestStrayKernels(t *testing.T) {
 		})
 		d := analyze(t, tr, layer.Options{})
 		p := &d.Passes[0]
-		if (p.Kernels == len(truths)-1) != c.stray || (d.Kernel(0).Place().Pass == trace.None) != c.stray || (p.Wall() < c.apart) != c.stray && c.stray {
+		if (p.Kernels == len(truths)-1) != c.stray || (d.Kernel(0).Place().Pass == trace.None) != c.stray ||
+			(p.Wall() < c.apart) != c.stray && c.stray {
 			t.Errorf("%v apart: pass of %d of %d kernels, %v", c.apart, p.Kernels, len(truths), p.Wall())
 		}
 		if strings.Contains(strings.Join(d.Notes, "\n"), "before all others") != c.stray {
@@ -43,13 +45,15 @@ func TestStrayKernels(t *testing.T) {
 // TestStepsThatLaunchNothing are passes without kernels between their neighbours.
 func TestStepsThatLaunchNothing(t *testing.T) {
 	passes := []gen.Pass{{Decodes: 8, Context: 500}, {Decodes: 8, Context: 501}, {Decodes: 8, Context: 502}}
-	tr, _ := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})}, Passes: passes}, nil)
+	tr, _ := generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})},
+		Passes: passes}, nil)
 	whole := analyze(t, tr, layer.Options{})
 	gone := whole.Passes[1]
 	raw := func(x trace.Time) float64 { return float64(tr.Raw(x)) / 1e3 }
 	from, to := raw(gone.Host.Start), raw(gone.Host.End)
 	launched := map[string]bool{}
-	tr, _ = generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})}, Passes: passes}, func(e map[string]any) map[string]any {
+	tr, _ = generate(t, gen.Config{Seed: 3, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})},
+		Passes: passes}, func(e map[string]any) map[string]any {
 		args, _ := e["args"].(map[string]any)
 		id := fmt.Sprint(args["correlation"])
 		if e["cat"] == "cuda_runtime" {
@@ -68,7 +72,8 @@ func TestStepsThatLaunchNothing(t *testing.T) {
 		t.Fatalf("%d passes, want 3", len(d.Passes))
 	}
 	p := &d.Passes[1]
-	if p.Kernels != 0 || p.Stage != layer.StageDecode || p.Host.Annotation == trace.None || p.Host.End <= p.Host.Start || p.Wall() != 0 || p.Start < d.Passes[0].End || p.Start > d.Passes[2].Start {
+	if p.Kernels != 0 || p.Stage != layer.StageDecode || p.Host.Annotation == trace.None ||
+		p.Host.End <= p.Host.Start || p.Wall() != 0 || p.Start < d.Passes[0].End || p.Start > d.Passes[2].Start {
 		t.Errorf("pass without kernels: %+v", p)
 	}
 	if d.Passes[0].Host.Start > p.Host.Start || p.Host.Start > d.Passes[2].Host.Start || d.Steady.Pass == 1 {
@@ -76,8 +81,8 @@ func TestStepsThatLaunchNothing(t *testing.T) {
 	}
 }
 
-// TestTwoGPUs: the busiest GPU comes first, and passes that one step of the server launched on both have the same number. The
-// second GPU missed the first step.
+// TestTwoGPUs: the busiest GPU comes first, and passes that one step of the server launched on both have the same
+// number. The second GPU missed the first step.
 func TestTwoGPUs(t *testing.T) {
 	cfg := gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})}, TP: 2,
 		Passes: []gen.Pass{{Prefills: 1, Tokens: 3000}, {Decodes: 8, Context: 500}, {Decodes: 8, Context: 501}}}
@@ -85,19 +90,22 @@ func TestTwoGPUs(t *testing.T) {
 		cfg.Dialect = dialect
 		tr := twoRanks(t, cfg)
 		a := analyze(t, tr, layer.Options{}).Analysis()
-		if len(a.Devices) != 2 || a.Devices[0].Time < a.Devices[1].Time || len(a.Devices[0].Passes) != 3 || len(a.Devices[1].Passes) != 2 {
+		if len(a.Devices) != 2 || a.Devices[0].Time < a.Devices[1].Time || len(a.Devices[0].Passes) != 3 ||
+			len(a.Devices[1].Passes) != 2 {
 			t.Fatalf("dialect %d: %d devices", dialect, len(a.Devices))
 		}
 		for i := range a.Devices {
 			d := &a.Devices[i]
 			for p := range d.Passes {
 				if want := p + i; d.Passes[p].Step != want || d.Passes[p].NumLayers != 12 {
-					t.Errorf("dialect %d: GPU %d: pass %d is of step %d with %d layers, want step %d", dialect, d.ID, p, d.Passes[p].Step, d.Passes[p].NumLayers, want)
+					t.Errorf("dialect %d: GPU %d: pass %d is of step %d with %d layers, want step %d", dialect, d.ID, p,
+						d.Passes[p].Step, d.Passes[p].NumLayers, want)
 				}
 			}
 			for k := range d.Kernels() {
 				if k.Event().Device() != d.ID || a.Of(k.Event().ID()) != k {
-					t.Fatalf("dialect %d: kernel %d of GPU %d is on GPU %d", dialect, k.Index(), d.ID, k.Event().Device())
+					t.Fatalf("dialect %d: kernel %d of GPU %d is on GPU %d", dialect, k.Index(), d.ID,
+						k.Event().Device())
 				}
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// countsAdd says that every pass with layers rests on one finding of its layers, that findings of passes say no more than there are, and that a pass's kernels are those of
-// its layers, those in front of them and those behind.
+// countsAdd says that every pass with layers rests on one finding of its layers, that findings of passes say no more
+// than there are, and that a pass's kernels are those of its layers, those in front of them and those behind.
 func countsAdd(t testing.TB, name string, d *layer.Device) {
 	t.Helper()
 	sum := map[string]int{}
@@ -27,7 +27,8 @@ func countsAdd(t testing.TB, name string, d *layer.Device) {
 		}
 	}
 	if sum["layers"] != layered || sum["passes"] == 0 && len(d.Passes) > 0 || sum["passes"] > len(d.Passes) {
-		t.Errorf("%s: findings of %d passes and of the layers of %d; there are %d, %d with layers", name, sum["passes"], sum["layers"], len(d.Passes), layered)
+		t.Errorf("%s: findings of %d passes and of the layers of %d; there are %d, %d with layers", name, sum["passes"],
+			sum["layers"], len(d.Passes), layered)
 	}
 	kernels, inLayers := make([]int, len(d.Passes)), make([]int, len(d.Passes))
 	for k := range d.Kernels() {
@@ -40,7 +41,8 @@ func countsAdd(t testing.TB, name string, d *layer.Device) {
 	for p := range d.Passes {
 		fp := &d.Passes[p]
 		if fp.Kernels != kernels[p] || fp.Kernels != inLayers[p]+fp.Prologue+fp.Epilogue {
-			t.Errorf("%s: pass %d has %d kernels, %d in front of layers, %d behind; %d are there, %d of them in layers", name, p, fp.Kernels, fp.Prologue, fp.Epilogue, kernels[p], inLayers[p])
+			t.Errorf("%s: pass %d has %d kernels, %d in front of layers, %d behind; %d are there, %d of them in layers",
+				name, p, fp.Kernels, fp.Prologue, fp.Epilogue, kernels[p], inLayers[p])
 		}
 	}
 }
@@ -49,8 +51,12 @@ func countsAdd(t testing.TB, name string, d *layer.Device) {
 func TestWhatPassesRestOn(t *testing.T) {
 	f := shortened(families.All()[0], 12)
 	for name, acts := range map[string][]act{
-		"one": actsOf(f, false), "three": actsOf(f, true, false, false), "graphs": replayed(actsOf(f, false, false)), "one graph": replayed(actsOf(f, false)), "no launches": orphaned(actsOf(f, false, false), 1), "one without launches": orphaned(actsOf(f, false), 1),
-		"cut": window(actsOf(f, false, false, false), 0.3, 0.3), "hidden": nameless(actsOf(f, false, false)), "one hidden": nameless(actsOf(f, false)), "nothing that repeats": actsOf(f, false)[:4],
+		"one": actsOf(f, false), "three": actsOf(f, true, false, false), "graphs": replayed(actsOf(f, false, false)),
+		"one graph": replayed(actsOf(f, false)), "no launches": orphaned(actsOf(f, false, false), 1),
+		"one without launches": orphaned(actsOf(f, false), 1),
+		"cut":                  window(actsOf(f, false, false, false), 0.3, 0.3),
+		"hidden":               nameless(actsOf(f, false, false)),
+		"one hidden":           nameless(actsOf(f, false)), "nothing that repeats": actsOf(f, false)[:4],
 	} {
 		for _, n := range []int{0, 12} {
 			an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{NumLayers: n})
@@ -67,7 +73,8 @@ func TestWhatPassesRestOn(t *testing.T) {
 
 // TestRangesInWords: an error about a pass or a layer that is not there says which are.
 func TestRangesInWords(t *testing.T) {
-	tr, _ := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})}, Passes: decodes}, nil)
+	tr, _ := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: gen.Arch{Layers: gen.Uniform(12, gen.Layer{})},
+		Passes: decodes}, nil)
 	d := analyze(t, tr, layer.Options{})
 	f := shortened(families.All()[0], 20)
 	half := analyze(t, traceOf(window(actsOf(f, false), 0.4, 0)), layer.Options{})
@@ -77,11 +84,15 @@ func TestRangesInWords(t *testing.T) {
 		p, l int
 		want string // "" where there is such a layer
 	}{
-		{"the first", d, 0, 0, ""}, {"the last", d, 0, 11, ""}, {"one more", d, 0, 12, "0…11"}, {"one less", d, 0, -1, "0…11"}, {"another pass", d, 3, 0, "0…2"}, {"no pass", d, -1, 0, "0…2"},
-		{"the last from the end", half, 0, -1, ""}, {"the first from the end", half, 0, -half.Passes[0].NumLayers, ""}, {"one more from the end", half, 0, -half.Passes[0].NumLayers - 1, "…-1"}, {"none from the start", half, 0, 0, "…-1"},
+		{"the first", d, 0, 0, ""}, {"the last", d, 0, 11, ""}, {"one more", d, 0, 12, "0…11"},
+		{"one less", d, 0, -1, "0…11"}, {"another pass", d, 3, 0, "0…2"}, {"no pass", d, -1, 0, "0…2"},
+		{"the last from the end", half, 0, -1, ""}, {"the first from the end", half, 0, -half.Passes[0].NumLayers, ""},
+		{"one more from the end", half, 0, -half.Passes[0].NumLayers - 1, "…-1"},
+		{"none from the start", half, 0, 0, "…-1"},
 	} {
 		_, l, err := c.d.Layer(c.p, c.l)
-		if c.want == "" && (err != nil || l == nil) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || l == nil) || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: pass %d, layer %d: %v, want %q", c.name, c.p, c.l, err, c.want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// columns hold what is known of each kernel of a device: 15 bytes a kernel, and 4 more where a trace has several devices.
+// columns hold what is known of each kernel of a device: 15 bytes a kernel, and 4 more where a trace has several
+// devices.
 type columns struct {
 	event    []trace.EventID // ascending; nil where they count up from first
 	first    trace.EventID
@@ -40,8 +41,8 @@ func (c *columns) kernelOf(e trace.EventID) (int32, bool) {
 	return int32(k), ok
 }
 
-// Kernel is a view of one GPU activity (kernel, copy or set) with its place in the model: a small comparable value that reads
-// its device's columns. The zero Kernel is none.
+// Kernel is a view of one GPU activity (kernel, copy or set) with its place in the model: a small comparable value
+// that reads its device's columns. The zero Kernel is none.
 type Kernel struct {
 	d *Device
 	i int32
@@ -99,8 +100,8 @@ func (k Kernel) Place() Place {
 	return p
 }
 
-// Half returns the label of the half of the layer that the kernel is in, "" outside of layers. With one block per layer it
-// is "full".
+// Half returns the label of the half of the layer that the kernel is in, "" outside of layers. With one block per
+// layer it is "full".
 func (k Kernel) Half() string {
 	h := k.d.columns.half[k.i]
 	if labels := k.d.of.HalfLabels; h >= 0 && int(h) < len(labels) {
@@ -115,8 +116,8 @@ func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.categ
 // Facts returns what the kernel's name alone tells.
 func (k Kernel) Facts() *classify.Facts { return k.d.of.factsOf(k.Event().NameID()) }
 
-// Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call: ask once
-// where they are looked at often.
+// Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call:
+// ask once where they are looked at often.
 func (p *ForwardPass) Layers() []Layer {
 	if p.of == nil || p.NumLayers == 0 {
 		return nil
@@ -160,8 +161,8 @@ func (p *ForwardPass) share(layers []Layer) {
 	}
 }
 
-// measure notes the kind of a layer, which is the sequence of its kernels in launch order, and its times. Its kernels are by start
-// then. kinds are those of the layers before it.
+// measure notes the kind of a layer, which is the sequence of its kernels in launch order, and its times. Its kernels
+// are by start then. kinds are those of the layers before it.
 func (l *Layer) measure(d *Device, kinds map[uint64]int) {
 	h := uint64(1)
 	if len(l.Kernels) > 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Model is one of the models that a GPU runs: a language model and its draft, an encoder, a denoiser, the decoder of images.
+// Model is one of the models that a GPU runs: a language model and its draft, an encoder, a denoiser, the decoder of
+// images.
 type Model struct {
 	// Name is the class of its outermost module frames, "" where nothing names it.
 	Name string `json:"name"`
@@ -19,8 +20,8 @@ type Model struct {
 	Draft bool `json:"draft,omitempty"`
 	// Role is what it is to the run.
 	Role Role `json:"role"`
-	// NumLayers is the number of layers of a whole pass, 0 when none were found; LayerSource says where it comes from, see
-	// [Device.LayerSource].
+	// NumLayers is the number of layers of a whole pass, 0 when none were found; LayerSource says where it comes
+	// from, see [Device.LayerSource].
 	NumLayers   int    `json:"num_layers"`
 	LayerSource Source `json:"layer_source"`
 	// Passes counts its passes.
@@ -41,8 +42,8 @@ func (m Model) title() string {
 	return m.Name
 }
 
-// ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of their own. It is ""
-// where one model runs, and nothing is to be told apart.
+// ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of
+// their own. It is "" where one model runs, and nothing is to be told apart.
 func (a *Device) ModelOf(pass int) string {
 	if !a.severalModels() {
 		return ""
@@ -103,7 +104,8 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 		m.Share = float64(m.Time) / float64(max(1, a.Time))
 		models[at], place[k] = m, at
 		if !m.Draft {
-			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.title(), 100*m.Share, m.Passes, m.NumLayers))
+			parts = append(parts, fmt.Sprintf("%s %.1f%% (passes: %d, layers: %d)", m.title(), 100*m.Share, m.Passes,
+				m.NumLayers))
 		}
 	}
 	a.Models = models
@@ -113,7 +115,8 @@ func (a *Device) listModels(w *work, results []ladder.Result) {
 	if a.severalModels() {
 		a.Notes = append(a.Notes, "several models run; of the GPU time: "+strings.Join(parts, ", "))
 		for _, m := range a.Models {
-			if given := map[Source]string{SourceFlag: "--num-layers", SourceConfig: "the config"}[m.LayerSource]; given != "" {
+			if given := map[Source]string{SourceFlag: "--num-layers",
+				SourceConfig: "the config"}[m.LayerSource]; given != "" {
 				a.Notes = append(a.Notes, fmt.Sprintf("the number of layers of %s, %d, is that of the %s, %.1f%% of the GPU time", given, m.NumLayers, m.title(), 100*m.Share))
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestModelsOfFlux: an image server runs two text encoders, a compiled denoiser four times, and a decoder. Each is a model with
-// its own layers, and the one that takes the time stands for the steady state.
+// TestModelsOfFlux: an image server runs two text encoders, a compiled denoiser four times, and a decoder. Each is a
+// model with its own layers, and the one that takes the time stands for the steady state.
 func TestModelsOfFlux(t *testing.T) {
 	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})
 	got := map[string][2]int{}
@@ -27,7 +27,8 @@ func TestModelsOfFlux(t *testing.T) {
 		}
 	}
 	main := d.Models[0]
-	if len(d.Models) != 4 || main.Name != "OptimizedModule" || main.Passes != 4 || float64(main.Time) < 0.8*float64(d.Time) || d.Steady.Run != 4 || d.Passes[d.Steady.Pass].Model != 0 {
+	if len(d.Models) != 4 || main.Name != "OptimizedModule" || main.Passes != 4 ||
+		float64(main.Time) < 0.8*float64(d.Time) || d.Steady.Run != 4 || d.Passes[d.Steady.Pass].Model != 0 {
 		t.Errorf("models %+v, steady %+v", d.Models, d.Steady)
 	}
 	if float64(d.InPasses) < 0.99*float64(d.Time) || d.InLayers > d.InPasses || d.InLayers == 0 {
@@ -40,8 +41,8 @@ func TestModelsOfFlux(t *testing.T) {
 	}
 }
 
-// TestDenoiserOfFlux: behind the attention of a layer that runs the image's and the text's feed-forward part stands nothing that the next attention reads,
-// and lines of a text encoder launch no kernel of the denoiser.
+// TestDenoiserOfFlux: behind the attention of a layer that runs the image's and the text's feed-forward part stands
+// nothing that the next attention reads, and lines of a text encoder launch no kernel of the denoiser.
 func TestDenoiserOfFlux(t *testing.T) {
 	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})
 	if err := d.Align(t.Context()); err != nil {
@@ -72,15 +73,20 @@ func TestDenoiserOfFlux(t *testing.T) {
 	}
 }
 
-// TestModelsHaveTheirOwnLayers: an encoder in front of each run of a language model, told apart by their outermost modules alone.
-// What is said about the number of layers is of the one that takes more time.
+// TestModelsHaveTheirOwnLayers: an encoder in front of each run of a language model, told apart by their outermost
+// modules alone. What is said about the number of layers is of the one that takes more time.
 func TestModelsHaveTheirOwnLayers(t *testing.T) {
-	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512}, Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
-	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Bert", Layers: gen.Uniform(12, gen.Layer{}), Hidden: 512},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 64}}}
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
 	tr := inTurn(t, encoder, model, encoder, model)
 	for _, n := range []int{0, 24} {
 		d := analyze(t, tr, layer.Options{NumLayers: n})
-		if len(d.Models) != 2 || len(d.Passes) != 4 || d.NumLayers != 24 || d.Models[0].NumLayers != 24 || d.Models[1].NumLayers != 12 {
+		if len(d.Models) != 2 || len(d.Passes) != 4 || d.NumLayers != 24 || d.Models[0].NumLayers != 24 ||
+			d.Models[1].NumLayers != 12 {
 			t.Fatalf("n=%d: %d passes, models %+v", n, len(d.Passes), d.Models)
 		}
 		for p := range d.Passes {
@@ -89,7 +95,8 @@ func TestModelsHaveTheirOwnLayers(t *testing.T) {
 			}
 		}
 		for _, e := range d.Evidence {
-			if name, _, _ := strings.Cut(e.Detail, ": "); e.For == "layers" && name != d.Models[0].Name && name != d.Models[1].Name {
+			if name, _, _ := strings.Cut(e.Detail, ": "); e.For == "layers" && name != d.Models[0].Name &&
+				name != d.Models[1].Name {
 				t.Errorf("n=%d: evidence of layers of which model: %q", n, e.Detail)
 			}
 		}
@@ -99,10 +106,12 @@ func TestModelsHaveTheirOwnLayers(t *testing.T) {
 	}
 }
 
-// TestOneModelIsOneModel: samplers and logits processors are outermost modules, too, and belong to the pass before them.
+// TestOneModelIsOneModel: samplers and logits processors are outermost modules, too, and belong to the pass before
+// them.
 func TestOneModelIsOneModel(t *testing.T) {
 	d := demoAnalysis(t, layer.Options{})
-	if len(d.Models) != 1 || d.Models[0].Passes != len(d.Passes) || d.Models[0].NumLayers != d.NumLayers || d.Models[0].Time != d.InPasses {
+	if len(d.Models) != 1 || d.Models[0].Passes != len(d.Passes) || d.Models[0].NumLayers != d.NumLayers ||
+		d.Models[0].Time != d.InPasses {
 		t.Errorf("models %+v of %d passes", d.Models, len(d.Passes))
 	}
 	for _, e := range d.Evidence {
@@ -126,28 +135,35 @@ func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
 	return tr
 }
 
-// TestCutPassIsOfItsModel: a profiler that starts within a pass has seen no module frame of it. Its layers are those of the model that runs
-// behind it, so it is no second model; a draft is one, but is told apart by its stage.
+// TestCutPassIsOfItsModel: a profiler that starts within a pass has seen no module frame of it. Its layers are those
+// of the model that runs behind it, so it is no second model; a draft is one, but is told apart by its stage.
 func TestCutPassIsOfItsModel(t *testing.T) {
-	model := gen.Config{Seed: 4, Modules: true, Stacks: true, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096}, Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
-	for name, tr := range map[string]*trace.Trace{"generated": withoutFirstFrames(t, model, model), "real": open(t, "hf-qwen1.5-0.5b-eager-h100.json.gz")} {
+	model := gen.Config{Seed: 4, Modules: true, Stacks: true,
+		Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096},
+		Passes: []gen.Pass{{Prefills: 1, Tokens: 2048}}}
+	for name, tr := range map[string]*trace.Trace{"generated": withoutFirstFrames(t, model, model),
+		"real": open(t, "hf-qwen1.5-0.5b-eager-h100.json.gz")} {
 		d := analyze(t, tr, layer.Options{})
-		if len(d.Passes) != 2 || len(d.Models) != 1 || d.Models[0].Passes != 2 || d.Models[0].NumLayers != 24 || d.ModelOf(0) == "unnamed model" || strings.Contains(strings.Join(d.Notes, "\n"), "several models") {
-			t.Errorf("%s: %d passes, models %+v, notes %q; want two passes of one model", name, len(d.Passes), d.Models, d.Notes)
+		if len(d.Passes) != 2 || len(d.Models) != 1 || d.Models[0].Passes != 2 || d.Models[0].NumLayers != 24 ||
+			d.ModelOf(0) == "unnamed model" || strings.Contains(strings.Join(d.Notes, "\n"), "several models") {
+			t.Errorf("%s: %d passes, models %+v, notes %q; want two passes of one model", name, len(d.Passes), d.Models,
+				d.Notes)
 			continue
 		}
 		if p := &d.Passes[0]; p.Partial != "start" || p.NumLayers == 0 || d.ModelOf(0) != "" {
 			t.Errorf("%s: pass 0 is cut %q with %d layers, of model %q", name, p.Partial, p.NumLayers, d.ModelOf(0))
 		}
 	}
-	drafts, _ := interleaved(t, []gen.Arch{{Layers: gen.Uniform(32, gen.Layer{}), Hidden: 4096}, {Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}}, []int{0, 1, 1, 0, 1, 1, 0, 1, 1})
-	if d := analyze(t, drafts, layer.Options{NumLayers: 32}); len(d.Models) != 2 || !d.Models[1].Draft || d.ModelOf(0) != "" || d.ModelOf(1) != "" {
+	drafts, _ := interleaved(t, []gen.Arch{{Layers: gen.Uniform(32, gen.Layer{}), Hidden: 4096},
+		{Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}}, []int{0, 1, 1, 0, 1, 1, 0, 1, 1})
+	if d := analyze(t, drafts, layer.Options{NumLayers: 32}); len(d.Models) != 2 || !d.Models[1].Draft ||
+		d.ModelOf(0) != "" || d.ModelOf(1) != "" {
 		t.Errorf("a model and its draft are %+v, told apart as %q and %q", d.Models, d.ModelOf(0), d.ModelOf(1))
 	}
 }
 
-// withoutFirstFrames is a trace of runs in turn, whose window begins in the middle of what the GPU does for the first one: nothing of the
-// host is in it before the second one's first module frame.
+// withoutFirstFrames is a trace of runs in turn, whose window begins in the middle of what the GPU does for the first
+// one: nothing of the host is in it before the second one's first module frame.
 func withoutFirstFrames(t *testing.T, runs ...gen.Config) *trace.Trace {
 	t.Helper()
 	var b bytes.Buffer

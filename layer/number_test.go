@@ -39,9 +39,12 @@ func TestStepsOfManyPasses(t *testing.T) {
 	}{
 		{"equal", plain, plain, n},
 		{"other numbers", number("a", 0), number("a", n), 2 * n},
-		{"same numbers, other times", number("a", 0), func(i int, p *layer.ForwardPass) { number("a", 0)(i, p); p.Start += 10 * n; p.End += 10 * n }, n},
-		{"another stage below a long one", long, func(i int, p *layer.ForwardPass) { p.Stage = layer.StageDecode }, 2 * n},
-		{"all at once", func(_ int, p *layer.ForwardPass) { p.Start, p.End = 0, 1 }, func(_ int, p *layer.ForwardPass) { p.Start, p.End = 1, 2 }, 2 * n},
+		{"same numbers, other times", number("a", 0),
+			func(i int, p *layer.ForwardPass) { number("a", 0)(i, p); p.Start += 10 * n; p.End += 10 * n }, n},
+		{"another stage below a long one", long, func(i int, p *layer.ForwardPass) { p.Stage = layer.StageDecode },
+			2 * n},
+		{"all at once", func(_ int, p *layer.ForwardPass) { p.Start, p.End = 0, 1 },
+			func(_ int, p *layer.ForwardPass) { p.Start, p.End = 1, 2 }, 2 * n},
 	} {
 		x, y := row(tt.first), row(tt.next)
 		layer.NumberSteps(x, y)

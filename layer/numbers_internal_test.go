@@ -16,17 +16,20 @@ import (
 
 // onCPU is an event of thread 1.
 func onCPU(kind event.Kind, name string, start, end int64) trace.EventData {
-	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None}
+	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, Device: trace.None,
+		Stream: trace.None}
 }
 
-// kernelsAt collects kernels that run for 10 ns each, one behind the other, beside events of the CPU; each is launched at its start, 0 where it is not.
+// kernelsAt collects kernels that run for 10 ns each, one behind the other, beside events of the CPU; each is
+// launched at its start, 0 where it is not.
 func kernelsAt(others []trace.EventData, names string, launches ...int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for _, e := range others {
 		b.Add(e)
 	}
 	for i, name := range names {
-		e := trace.EventData{Kind: event.Kernel, Name: "kernel_" + string(name), Start: 100_000 + 20*int64(i), Duration: 10, Stream: 7}
+		e := trace.EventData{Kind: event.Kernel, Name: "kernel_" + string(name), Start: 100_000 + 20*int64(i),
+			Duration: 10, Stream: 7}
 		if i < len(launches) && launches[i] > 0 {
 			e.Correlation = uint64(i + 1)
 			call := onCPU(event.Runtime, "cudaLaunchKernel", launches[i], launches[i]+1)
@@ -47,12 +50,14 @@ func TestMostLayers(t *testing.T) {
 	}
 	tr := kernelsAt(nil, "a")
 	passes := func(index int) []GivenPass {
-		return []GivenPass{{Layers: []GivenLayer{{Index: index, Kernels: []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}}}}}
+		return []GivenPass{{Layers: []GivenLayer{{Index: index,
+			Kernels: []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}}}}}
 	}
 	if _, err := Assemble(t.Context(), tr, passes(4095), Options{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Assemble(t.Context(), tr, passes(4096), Options{}); err == nil || !strings.Contains(err.Error(), "0…4095") {
+	if _, err := Assemble(t.Context(), tr, passes(4096), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "0…4095") {
 		t.Errorf("layer 4096: %v", err)
 	}
 }
@@ -61,13 +66,16 @@ func TestMostLayers(t *testing.T) {
 func TestGivenPassesAreMeasured(t *testing.T) {
 	tr := kernelsAt(nil, "xabcy")
 	id := func(i int) trace.EventID { return tr.LaneAt(event.LaneGPU, i).ID() }
-	given := GivenPass{Kernels: []trace.EventID{id(0), id(4)}, Partial: cutAtStart, Layers: []GivenLayer{{Index: 0, Kernels: []trace.EventID{id(1)}}, {Index: 1, Kernels: []trace.EventID{id(2), id(3)}}}}
+	given := GivenPass{Kernels: []trace.EventID{id(0), id(4)}, Partial: cutAtStart,
+		Layers: []GivenLayer{{Index: 0, Kernels: []trace.EventID{id(1)}},
+			{Index: 1, Kernels: []trace.EventID{id(2), id(3)}}}}
 	for _, c := range []struct {
 		name      string
 		pass, end trace.Time // that are given, of the pass and its first layer
 		want      string
 	}{
-		{"nothing", 0, 0, "0-90, layers 20-30 40-70"}, {"the end of the pass", 200, 0, "0-200, layers 20-30 40-70"}, {"the end of a layer", 0, 35, "0-90, layers 20-35 40-70"},
+		{"nothing", 0, 0, "0-90, layers 20-30 40-70"}, {"the end of the pass", 200, 0, "0-200, layers 20-30 40-70"},
+		{"the end of a layer", 0, 35, "0-90, layers 20-35 40-70"},
 	} {
 		g := given
 		g.End, g.Layers = c.pass, append([]GivenLayer(nil), given.Layers...)
@@ -145,20 +153,27 @@ func TestStepsOfPlans(t *testing.T) {
 		width   int
 		divided bool
 	}{
-		{profile.PlanOp{K: 8, N: 16}, true, 16, false}, {profile.PlanOp{K: 1, N: 16, Groups: 1, Split: "columns"}, true, 16, true}, {profile.PlanOp{K: 8, N: 16, Groups: 2}, true, 0, false},
-		{profile.PlanOp{K: 8, N: 16, Experts: 1}, true, 0, false}, {profile.PlanOp{N: 16}, false, 0, false}, {profile.PlanOp{K: 8, N: 16, Split: "rows"}, true, 16, false},
+		{profile.PlanOp{K: 8, N: 16}, true, 16, false},
+		{profile.PlanOp{K: 1, N: 16, Groups: 1, Split: "columns"}, true, 16, true},
+		{profile.PlanOp{K: 8, N: 16, Groups: 2}, true, 0, false},
+		{profile.PlanOp{K: 8, N: 16, Experts: 1}, true, 0, false}, {profile.PlanOp{N: 16}, false, 0, false},
+		{profile.PlanOp{K: 8, N: 16, Split: "rows"}, true, 16, false},
 	} {
-		if s := stepsOf([]profile.PlanOp{c.op})[0]; s.Product != c.product || s.Width != c.width || s.Divided != c.divided {
+		if s := stepsOf([]profile.PlanOp{c.op})[0]; s.Product != c.product || s.Width != c.width ||
+			s.Divided != c.divided {
 			t.Errorf("%+v: product %v, width %d, divided %v", c.op, s.Product, s.Width, s.Divided)
 		}
 	}
 }
 
-// TestSidesOfWeights: the shapes of a product's op tell the sides of its weight, where it is known which of its inputs that is.
+// TestSidesOfWeights: the shapes of a product's op tell the sides of its weight, where it is known which of its
+// inputs that is.
 func TestSidesOfWeights(t *testing.T) {
 	for _, c := range []struct{ op, dims, want string }{
-		{"aten::mm", "[[4,8],[8,16]]", "8 16"}, {"aten::addmm", "[[16],[4,8],[8,16]]", "8 16"}, {"aten::linear", "[[4,8],[16,8]]", "0 0"}, {"aten::mm", "[[4,8]]", "0 0"}, {"aten::mm", "[[4,8],[8]]", "0 0"},
-		{"aten::mm", "[[4,8],[8,16,2]]", "0 0"}, {"aten::mm", "[[4,8],[-8,-16]]", "0 0"}, {"aten::mm", "", "0 0"}, {"", "", "0 0"},
+		{"aten::mm", "[[4,8],[8,16]]", "8 16"}, {"aten::addmm", "[[16],[4,8],[8,16]]", "8 16"},
+		{"aten::linear", "[[4,8],[16,8]]", "0 0"}, {"aten::mm", "[[4,8]]", "0 0"}, {"aten::mm", "[[4,8],[8]]", "0 0"},
+		{"aten::mm", "[[4,8],[8,16,2]]", "0 0"}, {"aten::mm", "[[4,8],[-8,-16]]", "0 0"}, {"aten::mm", "", "0 0"},
+		{"", "", "0 0"},
 	} {
 		var ops []trace.EventData
 		if c.op != "" {
@@ -177,9 +192,11 @@ func TestSidesOfWeights(t *testing.T) {
 	}
 }
 
-// TestFramesTellOfLaunches: the innermost frame in a file that defines models tells the line, else one in a file of building blocks; functions tell the stage.
+// TestFramesTellOfLaunches: the innermost frame in a file that defines models tells the line, else one in a file of
+// building blocks; functions tell the stage.
 func TestFramesTellOfLaunches(t *testing.T) {
-	const model, block, stage = "sglang/srt/models/qwen3.py(%d): forward", "sglang/srt/layers/linear.py(%d): forward", "sglang/srt/models/qwen3.py(%d): forward_extend"
+	const model, block, stage = "sglang/srt/models/qwen3.py(%d): forward", "sglang/srt/layers/linear.py(%d): forward",
+		"sglang/srt/models/qwen3.py(%d): forward_extend"
 	at := func(name string, line int) string {
 		if strings.Contains(name, "%d") {
 			return fmt.Sprintf(name, line)
@@ -199,7 +216,8 @@ func TestFramesTellOfLaunches(t *testing.T) {
 		{"a stage", []string{stage}, "sglang/srt/models/qwen3.py:1 forward_extend prefill "},
 		{"modules", []string{"nn.Module: Model_0"}, " unknown Model_0"},
 		{"modules in modules", []string{"nn.Module: Model_0", "nn.Module: Layer_3"}, " unknown Model_0/Layer_3"},
-		{"three of them", []string{"nn.Module: Model_0", "nn.Module: Layer_3", "nn.Module: Linear_9"}, " unknown Model_0/Layer_3/Linear_9"},
+		{"three of them", []string{"nn.Module: Model_0", "nn.Module: Layer_3", "nn.Module: Linear_9"},
+			" unknown Model_0/Layer_3/Linear_9"},
 	} {
 		var frames []trace.EventData
 		for i, f := range c.frames {
@@ -234,9 +252,11 @@ func TestModelsByTime(t *testing.T) {
 		want    string
 	}{
 		{[]ladder.Result{result("A", false, 0)}, "A"},
-		{[]ladder.Result{result("A", false, 0), result("B", false, 1, 2)}, "B A, several models run; of the GPU time: B 33.3% (passes: 1, layers: 0), A 16.7% (passes: 1, layers: 0)"},
+		{[]ladder.Result{result("A", false, 0), result("B", false, 1, 2)},
+			"B A, several models run; of the GPU time: B 33.3% (passes: 1, layers: 0), A 16.7% (passes: 1, layers: 0)"},
 		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3)}, "A draft"},
-		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3), result("B", false, 4)}, "A B draft, several models run; of the GPU time: A 16.7% (passes: 1, layers: 0), B 16.7% (passes: 1, layers: 0)"},
+		{[]ladder.Result{result("A", true, 0, 1, 2), result("A", false, 3), result("B", false, 4)},
+			"A B draft, several models run; of the GPU time: A 16.7% (passes: 1, layers: 0), B 16.7% (passes: 1, layers: 0)"},
 	} {
 		d := &Device{Time: 60}
 		w.times = nil
@@ -259,17 +279,21 @@ func TestModelsByTime(t *testing.T) {
 	}
 }
 
-// TestProductsOfExperts: what stands between the choice of the experts and their other work, on the stream of the choice, is theirs.
+// TestProductsOfExperts: what stands between the choice of the experts and their other work, on the stream of the
+// choice, is theirs.
 func TestProductsOfExperts(t *testing.T) {
 	names := map[rune]string{
-		'r': "void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(P)", 'p': "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 'f': "void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>(P)", 'n': "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
+		'r': "void vllm::moe::topkGatingSoftmax<4, 128, 4, 16, int>(P)", 'p': "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		'f': "void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>(P)",
+		'n': "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
 	}
 	for _, c := range []struct{ kernels, want string }{
 		{"nprpf", "[3]"}, {"nprppf", "[3 4]"}, {"nprpnpf", "[]"}, {"nppf", "[]"}, {"nprfp", "[]"}, {"nprpfp", "[3]"},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		for i, k := range c.kernels {
-			b.Add(trace.EventData{Kind: event.Kernel, Name: names[k], Start: 1000 + 20*int64(i), Duration: 10, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: names[k], Start: 1000 + 20*int64(i), Duration: 10,
+				Stream: 7})
 		}
 		a, err := Analyze(t.Context(), built.Trace(b), Options{})
 		if err != nil {
@@ -337,33 +361,40 @@ func TestNumberOfLayersIsTaken(t *testing.T) {
 		d := lettered(t, "nga", Options{})
 		w := &work{Work: ladder.Collect(never, d.of.trace, d.ID, []int32{0, 1, 2}), opts: o}
 		if m := w.model(d); fmt.Sprint(m.Layers, " ", m.Source) != c.want {
-			t.Errorf("%d asked for, %d in the config: %d from %q, want %s", c.flag, c.config, m.Layers, m.Source, c.want)
+			t.Errorf("%d asked for, %d in the config: %d from %q, want %s", c.flag, c.config, m.Layers, m.Source,
+				c.want)
 		}
 	}
 }
 
-// TestKernelsOfGivenPasses: the first of the layers, else of the rest; and evidence of layers is that of passes which have some.
+// TestKernelsOfGivenPasses: the first of the layers, else of the rest; and evidence of layers is that of passes which
+// have some.
 func TestKernelsOfGivenPasses(t *testing.T) {
 	layers := func(kernels ...trace.EventID) []GivenLayer { return []GivenLayer{{}, {Kernels: kernels}} }
 	for _, c := range []struct {
 		g    GivenPass
 		want trace.EventID
 	}{
-		{GivenPass{}, trace.None}, {GivenPass{Kernels: []trace.EventID{7}}, 7}, {GivenPass{Layers: layers(5), Kernels: []trace.EventID{7}}, 5}, {GivenPass{Layers: layers(), Kernels: []trace.EventID{7, 8}}, 7},
+		{GivenPass{}, trace.None}, {GivenPass{Kernels: []trace.EventID{7}}, 7},
+		{GivenPass{Layers: layers(5), Kernels: []trace.EventID{7}}, 5},
+		{GivenPass{Layers: layers(), Kernels: []trace.EventID{7, 8}}, 7},
 	} {
 		if got := c.g.first(); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.g, got, c.want)
 		}
 	}
 	d := &Device{}
-	d.addGivenEvidence([]GivenPass{{Evidence: Evidence{Kind: "x", Confidence: 0.8}}, {Evidence: Evidence{Kind: "x", Confidence: 0.6}, Layers: layers()[:1]}})
-	want := []Evidence{{For: "passes", Kind: "x", Passes: 2, Confidence: 0.6}, {For: "layers", Kind: "x", Passes: 1, Confidence: 0.6}}
+	d.addGivenEvidence([]GivenPass{{Evidence: Evidence{Kind: "x", Confidence: 0.8}},
+		{Evidence: Evidence{Kind: "x", Confidence: 0.6}, Layers: layers()[:1]}})
+	want := []Evidence{{For: "passes", Kind: "x", Passes: 2, Confidence: 0.6},
+		{For: "layers", Kind: "x", Passes: 1, Confidence: 0.6}}
 	if fmt.Sprint(d.Evidence) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", d.Evidence, want)
 	}
 }
 
-// TestMappingsOfOtherModels: a mapping of another GPU or number of layers is refused, and one where fewer than six in ten replayed kernels find one of their name.
+// TestMappingsOfOtherModels: a mapping of another GPU or number of layers is refused, and one where fewer than six in
+// ten replayed kernels find one of their name.
 func TestMappingsOfOtherModels(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -383,7 +414,8 @@ func TestMappingsOfOtherModels(t *testing.T) {
 		{"another GPU", 2, 2, "A B", []ForwardPass{{}}, "it ran on B, this trace on A: kernels differ", false, false},
 		{"another GPU, forced", 2, 2, "A B", []ForwardPass{{}}, "", true, false},
 	} {
-		d := &Device{NumLayers: c.own, of: &Analysis{opts: Options{ForceMapping: c.forced, Mapping: &Analysis{Devices: []Device{{NumLayers: c.other, Passes: c.passes}}}}}}
+		d := &Device{NumLayers: c.own, of: &Analysis{opts: Options{ForceMapping: c.forced,
+			Mapping: &Analysis{Devices: []Device{{NumLayers: c.other, Passes: c.passes}}}}}}
 		d.GPU, d.of.opts.Mapping.Devices[0].GPU, _ = strings.Cut(c.gpus, " ")
 		if got := d.foreignMapping(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -395,7 +427,8 @@ func TestMappingsOfOtherModels(t *testing.T) {
 		t.Fatalf("%d kernels in layers, want 20", all)
 	}
 	kernel := d.Kernel(0).Event()
-	twins := []Twin{{}, {Kernel: kernel, How: howName}, {Kernel: kernel, How: howVariant}, {Kernel: kernel, How: howRole}, {How: howPosition}}
+	twins := []Twin{{}, {Kernel: kernel, How: howName}, {Kernel: kernel, How: howVariant},
+		{Kernel: kernel, How: howRole}, {How: howPosition}}
 	for _, c := range []struct {
 		how  int
 		n    int // kernels of twenty
@@ -405,13 +438,15 @@ func TestMappingsOfOtherModels(t *testing.T) {
 		for i := range c.n {
 			of[i] = int32(c.how)
 		}
-		if why := d.unlikeMapping(of, twins); (why == "") != c.want || why != "" && c.how == 1 && !strings.HasPrefix(why, "only 11 of 20") {
+		if why := d.unlikeMapping(of, twins); (why == "") != c.want || why != "" && c.how == 1 &&
+			!strings.HasPrefix(why, "only 11 of 20") {
 			t.Errorf("%d of 20 kernels by %q: %q", c.n, twins[c.how].How, why)
 		}
 	}
 }
 
-// TestReferences: a pass more than half of whose kernels were launched one by one, in layers, explains others; a launch of a kernel's own explains it for certain.
+// TestReferences: a pass more than half of whose kernels were launched one by one, in layers, explains others; a
+// launch of a kernel's own explains it for certain.
 func TestReferences(t *testing.T) {
 	for inLayers, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1} {
 		tr := kernelsAt(nil, "abcd", 1000, 1010, 1020, 1030)
@@ -441,16 +476,20 @@ func TestReferences(t *testing.T) {
 // TestNothingFoundIsSaid: where no layers are found a note says so, and where one is it does not.
 func TestNothingFoundIsSaid(t *testing.T) {
 	for n, want := range map[int]bool{0: true, 1: false} {
-		if got := strings.Contains(strings.Join(lettered(t, "xyz", Options{NumLayers: n}).Notes, "\n"), "no layers were found"); got != want {
+		if got := strings.Contains(strings.Join(lettered(t, "xyz", Options{NumLayers: n}).Notes, "\n"),
+			"no layers were found"); got != want {
 			t.Errorf("%d layers: said %v, want %v", n, got, want)
 		}
 	}
 }
 
-// TestAnnotatedNumbersStay: a step that says that it has no tokens and no requests has none, and one that does not say it has an unknown number.
+// TestAnnotatedNumbersStay: a step that says that it has no tokens and no requests has none, and one that does not
+// say it has an unknown number.
 func TestAnnotatedNumbersStay(t *testing.T) {
-	for name, want := range map[string]string{"execute_context_0(0)_generation_0(0)": "0 0 annotation", "execute_context_0(0)_generation_4(4)": "4 4 annotation", "step[TARGET_VERIFY bs=4]": "4 -1 "} {
-		a, err := Analyze(t.Context(), kernelsAt([]trace.EventData{onCPU(event.Annotation, name, 1000, 2000)}, "abc", 1100, 1200, 1300), Options{})
+	for name, want := range map[string]string{"execute_context_0(0)_generation_0(0)": "0 0 annotation",
+		"execute_context_0(0)_generation_4(4)": "4 4 annotation", "step[TARGET_VERIFY bs=4]": "4 -1 "} {
+		a, err := Analyze(t.Context(), kernelsAt([]trace.EventData{onCPU(event.Annotation, name, 1000, 2000)}, "abc",
+			1100, 1200, 1300), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -461,9 +500,11 @@ func TestAnnotatedNumbersStay(t *testing.T) {
 	}
 }
 
-// TestMainReplayStream: that which most replayed kernels run on, of as many the first; kernels that were launched one by one do not count.
+// TestMainReplayStream: that which most replayed kernels run on, of as many the first; kernels that were launched one
+// by one do not count.
 func TestMainReplayStream(t *testing.T) {
-	for streams, want := range map[string]string{"": "0 false", "7": "7 false", "77": "7 false", "78": "7 true", "788": "8 true", "7788": "7 true", "8e9e7": "7 false", "78e8e": "7 false"} {
+	for streams, want := range map[string]string{"": "0 false", "7": "7 false", "77": "7 false", "78": "7 true",
+		"788": "8 true", "7788": "7 true", "8e9e7": "7 false", "78e8e": "7 false"} {
 		b := trace.NewBuilder(trace.Options{})
 		call := onCPU(event.Runtime, "cudaGraphLaunch", 1000, 1010)
 		call.Correlation = 500

@@ -40,7 +40,8 @@ func opHide(t *testing.T, path string) string {
 		var args map[string]json.RawMessage
 		if json.Unmarshal(e["args"], &args) == nil && args != nil {
 			for k := range args {
-				if strings.HasPrefix(k, "Input ") || k == "Concrete Inputs" || k == "Module Hierarchy" || k == "Call stack" {
+				if strings.HasPrefix(k, "Input ") || k == "Concrete Inputs" || k == "Module Hierarchy" ||
+					k == "Call stack" {
 					delete(args, k)
 				}
 			}
@@ -80,7 +81,8 @@ func opFind(t *testing.T, path string, c *profile.Config) []opAnswer {
 	for k := range d.Kernels() {
 		if p := k.Place(); p.Pass != trace.None {
 			op, part, conf := k.Operator()
-			out = append(out, opAnswer{Operator: string(op), Part: part.String(), Evidence: k.OperatorEvidence(), Confidence: conf, Layer: p.Layer, index: index[k.Event().ID()], pass: p.Pass, event: k.Event()})
+			out = append(out, opAnswer{Operator: string(op), Part: part.String(), Evidence: k.OperatorEvidence(),
+				Confidence: conf, Layer: p.Layer, index: index[k.Event().ID()], pass: p.Pass, event: k.Event()})
 		}
 	}
 	return out
@@ -103,8 +105,8 @@ func opAnalyze(t *testing.T, path string, c *profile.Config) (*layer.Device, map
 	return &a.Devices[0], index
 }
 
-// opBlind finds operators from names and labels alone, as if the segmentation had put the labels of layers so many kernels
-// too late; rename changes names.
+// opBlind finds operators from names and labels alone, as if the segmentation had put the labels of layers so many
+// kernels too late; rename changes names.
 func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename func(string) string) []opAnswer {
 	t.Helper()
 	d, index := opAnalyze(t, path, c)
@@ -141,7 +143,9 @@ func opBlind(t *testing.T, path string, c *profile.Config, shift int, rename fun
 		}
 		for j, r := range f.Find(pass) {
 			e := list[j].Event()
-			out = append(out, opAnswer{Operator: r.Operator, Part: map[bool]string{true: "copy"}[r.Part == operator.Copy], Confidence: r.Confidence, Layer: int(r.Layer), index: index[e.ID()], pass: p, event: e})
+			out = append(out, opAnswer{Operator: r.Operator,
+				Part: map[bool]string{true: "copy"}[r.Part == operator.Copy], Confidence: r.Confidence,
+				Layer: int(r.Layer), index: index[e.ID()], pass: p, event: e})
 		}
 	}
 	return out

@@ -25,7 +25,8 @@ type opStack struct {
 // stacks are all that the generator can make, each once.
 func opStacks() []opStack {
 	pass := func(m gen.Mode, o gen.Overlap) []gen.Pass {
-		return []gen.Pass{{Mode: gen.Eager, Prefills: 2, Tokens: 600, Overlap: o}, {Mode: m, Decodes: 8, Context: 500, Overlap: o}, {Mode: m, Decodes: 8, Context: 501, Overlap: o},
+		return []gen.Pass{{Mode: gen.Eager, Prefills: 2, Tokens: 600, Overlap: o},
+			{Mode: m, Decodes: 8, Context: 500, Overlap: o}, {Mode: m, Decodes: 8, Context: 501, Overlap: o},
 			{Mode: m, Decodes: 8, Context: 502, Overlap: o}}
 	}
 	const dense = `"intermediate_size":8192`
@@ -39,9 +40,11 @@ func opStacks() []opStack {
 		{"tiles", gen.Config{Arch: gen.Arch{Layers: gen.Uniform(18, gen.Layer{}), TileVariants: true}}, dense},
 		{"experts", gen.Config{Arch: gen.Arch{Layers: gen.Uniform(12, moeLayer), QKNorm: true}}, moe},
 		{"shared experts", gen.Config{Arch: gen.Arch{Layers: gen.Uniform(12, moeLayer), SharedExperts: true}}, shared},
-		{"first layers dense", gen.Config{Arch: gen.Arch{Layers: gen.LeadingDense(14, 3), SharedExperts: true}}, shared + `,"first_k_dense_replace":3`},
+		{"first layers dense", gen.Config{Arch: gen.Arch{Layers: gen.LeadingDense(14, 3), SharedExperts: true}},
+			shared + `,"first_k_dense_replace":3`},
 		{"alternating", gen.Config{Arch: gen.Arch{Layers: gen.Alternating(12, gen.MoE)}}, moe},
-		{"hybrid", gen.Config{Arch: gen.Arch{Layers: gen.Hybrid(16, 4, gen.Dense)}}, dense + `,"full_attention_interval":4,"linear_num_key_heads":8,"linear_num_value_heads":16,"linear_key_head_dim":64,"linear_value_head_dim":64,"linear_conv_kernel_dim":4`},
+		{"hybrid", gen.Config{Arch: gen.Arch{Layers: gen.Hybrid(16, 4, gen.Dense)}},
+			dense + `,"full_attention_interval":4,"linear_num_key_heads":8,"linear_num_value_heads":16,"linear_key_head_dim":64,"linear_value_head_dim":64,"linear_conv_kernel_dim":4`},
 	}
 	var out []opStack
 	for _, s := range list {
@@ -50,7 +53,8 @@ func opStacks() []opStack {
 				if !testdata.Long() && tp > 1 {
 					continue
 				}
-				for mode, name := range map[gen.Mode]string{gen.Eager: "eager", gen.FullGraph: "graph", gen.Piecewise: "piecewise"} {
+				for mode, name := range map[gen.Mode]string{gen.Eager: "eager", gen.FullGraph: "graph",
+					gen.Piecewise: "piecewise"} {
 					c := s
 					c.cfg.Seed, c.cfg.Vendor, c.cfg.TP, c.cfg.NoShapes, c.cfg.Dialect = 11, vendor, tp, true, gen.SGLang
 					c.cfg.Passes = pass(mode, gen.NoOverlap)
@@ -93,11 +97,14 @@ func TestGeneratedStacks(t *testing.T) {
 			for _, c := range []*profile.Config{c, nil} {
 				share, bad := opScoreGenerated(t, opFind(t, path, c), truths, c != nil)
 				want := 1 - 1e-9
-				if _, mode, _ := strings.Cut(s.name, "/"); c != nil && s.cfg.Arch.SharedExperts && !strings.HasPrefix(mode, "eager") {
-					want = 0.996 // in a graph the sum that ends the last layer is not told from what the pass runs behind its layers
+				if _, mode, _ := strings.Cut(s.name, "/"); c != nil && s.cfg.Arch.SharedExperts &&
+					!strings.HasPrefix(mode, "eager") {
+					// in a graph the sum that ends the last layer is not told from what the pass runs behind its layers
+					want = 0.996
 				}
 				if share < want {
-					t.Errorf("config %v: %.2f%% of the layers' time right, want %.1f%%\n%s", c != nil, 100*share, 100*want, bad)
+					t.Errorf("config %v: %.2f%% of the layers' time right, want %.1f%%\n%s", c != nil, 100*share,
+						100*want, bad)
 				}
 			}
 		})
@@ -124,7 +131,8 @@ func opScoreGenerated(t *testing.T, answers []opAnswer, truths []gen.Truth, laye
 			good += tr.Duration
 			continue
 		}
-		count[fmt.Sprintf("%s in pass %d layer %d: got %s layer %d; %.40s", tr.Operator, a.pass, tr.Layer, a.Operator, a.Layer, tr.Name)]++
+		count[fmt.Sprintf("%s in pass %d layer %d: got %s layer %d; %.40s", tr.Operator, a.pass, tr.Layer, a.Operator,
+			a.Layer, tr.Name)]++
 	}
 	var lines []string
 	for k := range count {
@@ -138,13 +146,15 @@ func opScoreGenerated(t *testing.T, answers []opAnswer, truths []gen.Truth, laye
 	return float64(good) / float64(all), strings.Join(lines, "\n")
 }
 
-// TestGeneratedHeads: a head that looks like the feed-forward part of a layer is of no layer, with frames and in graphs; where frames tell, the product with the
-// vocabulary is known, too.
+// TestGeneratedHeads: a head that looks like the feed-forward part of a layer is of no layer, with frames and in
+// graphs; where frames tell, the product with the vocabulary is known, too.
 func TestGeneratedHeads(t *testing.T) {
 	for name, mode := range map[string]gen.Mode{"eager": gen.Eager, "graph": gen.FullGraph} {
 		for _, vendor := range []gen.Vendor{gen.NVIDIA, gen.AMD} {
 			var truths []gen.Truth
-			cfg := gen.Config{Seed: 5, Vendor: vendor, NoShapes: true, Dialect: gen.SGLang, Arch: gen.Arch{Family: "Masked", Layers: gen.Uniform(12, gen.Layer{}), PredictionHead: true}, Truth: func(r gen.Truth) { truths = append(truths, r) }}
+			cfg := gen.Config{Seed: 5, Vendor: vendor, NoShapes: true, Dialect: gen.SGLang,
+				Arch:  gen.Arch{Family: "Masked", Layers: gen.Uniform(12, gen.Layer{}), PredictionHead: true},
+				Truth: func(r gen.Truth) { truths = append(truths, r) }}
 			for i := range 3 {
 				cfg.Passes = append(cfg.Passes, gen.Pass{Mode: mode, Decodes: 8, Context: 500 + i})
 			}
@@ -165,7 +175,8 @@ func TestGeneratedHeads(t *testing.T) {
 					continue
 				}
 				if heads++; a.Operator != want {
-					t.Errorf("%s, vendor %d: %.40s in pass %d is %s, want %s", name, vendor, a.event.Name(), a.pass, a.Operator, want)
+					t.Errorf("%s, vendor %d: %.40s in pass %d is %s, want %s", name, vendor, a.event.Name(), a.pass,
+						a.Operator, want)
 				}
 			}
 			if heads < 6 {

@@ -13,8 +13,9 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// TestServedModels: models with latent attention and shared experts, state spaces and linear attention, as servers run them: with and
-// without their config, launched one by one and as replays of graphs, on two vendors. Half of the pairs run always, all with -battery.
+// TestServedModels: models with latent attention and shared experts, state spaces and linear attention, as servers
+// run them: with and without their config, launched one by one and as replays of graphs, on two vendors. Half of the
+// pairs run always, all with -battery.
 func TestServedModels(t *testing.T) {
 	for _, amd := range []bool{false, true} {
 		for _, s := range families.AllServed(amd) {
@@ -23,18 +24,22 @@ func TestServedModels(t *testing.T) {
 				t.Fatalf("%s: %v", s.Name, err)
 			}
 			f := families.Family{Name: s.Name, Prefill: s.Prefill, Decode: s.Decode}
-			for name, acts := range map[string][]act{"eager": actsOf(f, true, false), "graph": replayed(actsOf(f, false, false))} {
+			for name, acts := range map[string][]act{"eager": actsOf(f, true, false),
+				"graph": replayed(actsOf(f, false, false))} {
 				if !*wholeBattery && amd != (name == "graph") {
 					continue
 				}
 				for _, c := range []*profile.Config{c, nil} {
 					share, sure, bad := servedShare(t, s, acts, c)
-					t.Logf("%s, %s, config %v: %.2f%%, products beside experts told surely %.0f%%", s.Name, name, c != nil, 100*share, 100*sure)
-					if unclear := c == nil && s.Unclear; unclear && sure > 0 || !unclear && sure < 1 { // NaN: no experts
+					t.Logf("%s, %s, config %v: %.2f%%, products beside experts told surely %.0f%%", s.Name, name,
+						c != nil, 100*share, 100*sure)
+					// NaN: no experts
+					if unclear := c == nil && s.Unclear; unclear && sure > 0 || !unclear && sure < 1 {
 						t.Errorf("%s, %s, config %v: %.0f%% of the products beside experts told with more than 0.6, want all: %v", s.Name, name, c != nil, 100*sure, !unclear)
 					}
 					if share < 1-1e-9 {
-						t.Errorf("%s, %s, config %v: %.2f%% of the layers' time right, want all\n%s", s.Name, name, c != nil, 100*share, bad)
+						t.Errorf("%s, %s, config %v: %.2f%% of the layers' time right, want all\n%s", s.Name, name,
+							c != nil, 100*share, bad)
 					}
 				}
 			}
@@ -42,11 +47,12 @@ func TestServedModels(t *testing.T) {
 	}
 }
 
-// servedShare is the share of the layers' time with the right operator, the share of routers and products of shared experts that are told with more than the weak
-// confidence, and what is wrong, most first.
+// servedShare is the share of the layers' time with the right operator, the share of routers and products of shared
+// experts that are told with more than the weak confidence, and what is wrong, most first.
 func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config) (float64, float64, string) {
 	t.Helper()
-	analysis, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{Config: c, NumLayers: len(s.Decode.Layers)})
+	analysis, err := layer.Analyze(t.Context(), traceOf(acts),
+		layer.Options{Config: c, NumLayers: len(s.Decode.Layers)})
 	if err != nil {
 		t.Fatalf("%s: %v", s.Name, err)
 	}
@@ -82,10 +88,12 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 			}
 		}
 		a := opAnswer{Operator: string(op), Part: part.String()}
-		if a.right(opTruthRow{ops: strings.Split(want, "|")}) && (c == nil || k.Place().Layer == x.layer) { // without a config labels are the segmentation's
+		// without a config labels are the segmentation's
+		if a.right(opTruthRow{ops: strings.Split(want, "|")}) && (c == nil || k.Place().Layer == x.layer) {
 			good += x.dur
 		} else {
-			wrong[fmt.Sprintf("%s: got %s (%s, layer off by %d); %.60s", want, op, part, k.Place().Layer-x.layer, x.name)] += x.dur
+			wrong[fmt.Sprintf("%s: got %s (%s, layer off by %d); %.60s", want, op, part, k.Place().Layer-x.layer,
+				x.name)] += x.dur
 		}
 	}
 	var lines []string
@@ -93,7 +101,8 @@ func servedShare(t *testing.T, s families.Served, acts []act, c *profile.Config)
 		lines = append(lines, fmt.Sprintf("%6.2f%% %s", 100*float64(v)/float64(all), k))
 	}
 	sort.Sort(sort.Reverse(sort.StringSlice(lines)))
-	return float64(good) / float64(all), float64(sure) / float64(products), strings.Join(lines[:min(len(lines), 10)], "\n")
+	return float64(good) / float64(all), float64(sure) / float64(products),
+		strings.Join(lines[:min(len(lines), 10)], "\n")
 }
 
 // firstStart is when the first activity of a trace starts.

@@ -16,8 +16,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestTruthOfRealTraces: module frames and shapes tell all; without them the plan, and without a config the kernels, tell at
-// least 99%; labels of layers that are off are repaired.
+// TestTruthOfRealTraces: module frames and shapes tell all; without them the plan, and without a config the kernels,
+// tell at least 99%; labels of layers that are off are repaired.
 func TestTruthOfRealTraces(t *testing.T) {
 	for _, tt := range []struct{ trace, config string }{
 		{"sglang-qwen3-8b-extend-eager-mi300", "qwen3-8b"},
@@ -26,12 +26,14 @@ func TestTruthOfRealTraces(t *testing.T) {
 		want := opTruth(t, tt.trace)
 		path := testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz")
 		if ops, layers := opScore(t, opFind(t, path, opConfig(t, tt.config)), want, true); ops < 1 || layers < 1 {
-			t.Errorf("%s with frames and shapes: %.2f%% operators, %.2f%% layers right, want all", tt.trace, 100*ops, 100*layers)
+			t.Errorf("%s with frames and shapes: %.2f%% operators, %.2f%% layers right, want all", tt.trace, 100*ops,
+				100*layers)
 		}
 		hidden := opHide(t, path)
 		for _, c := range []string{tt.config, ""} {
 			if ops, layers := opScore(t, opFind(t, hidden, opConfig(t, c)), want, true); ops < 0.99 || layers < 0.99 {
-				t.Errorf("%s, frames and shapes hidden, config %q: %.2f%% operators, %.2f%% layers right, want 99%%", tt.trace, c, 100*ops, 100*layers)
+				t.Errorf("%s, frames and shapes hidden, config %q: %.2f%% operators, %.2f%% layers right, want 99%%",
+					tt.trace, c, 100*ops, 100*layers)
 			}
 			for _, shift := range []int{0, 1, 2, 5, 9, 12, -1, -7, -12} {
 				bound := 0.99
@@ -47,8 +49,8 @@ func TestTruthOfRealTraces(t *testing.T) {
 	}
 }
 
-// TestUnknownNames: with all names but products, attention and collectives unknown most is still right, and what is wrong is
-// not told with confidence.
+// TestUnknownNames: with all names but products, attention and collectives unknown most is still right, and what is
+// wrong is not told with confidence.
 func TestUnknownNames(t *testing.T) {
 	want := opTruth(t, "sglang-qwen3-8b-extend-eager-mi300")
 	hidden := opHide(t, testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"))
@@ -70,8 +72,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestReplaysHaveOperators: graph replays without truth: at least 98% of the time inside layers has an operator, and all
-// layers of a kind have the same ones, the first one's missing addition apart.
+// TestReplaysHaveOperators: graph replays without truth: at least 98% of the time inside layers has an operator, and
+// all layers of a kind have the same ones, the first one's missing addition apart.
 func TestReplaysHaveOperators(t *testing.T) {
 	for _, tt := range []struct {
 		trace, config string
@@ -104,7 +106,8 @@ func TestReplaysHaveOperators(t *testing.T) {
 			orders[l]++
 		}
 		if share := float64(have) / float64(all); share < 0.98 || len(orders) > tt.orders {
-			t.Errorf("%s: %.2f%% of the layers' time has an operator in %d different orders, want 98%% in at most %d", tt.trace, 100*share, len(orders), tt.orders)
+			t.Errorf("%s: %.2f%% of the layers' time has an operator in %d different orders, want 98%% in at most %d",
+				tt.trace, 100*share, len(orders), tt.orders)
 			for o, n := range orders {
 				t.Logf("%d × %s", n, o)
 			}
@@ -112,8 +115,9 @@ func TestReplaysHaveOperators(t *testing.T) {
 	}
 }
 
-// TestScrambledRecordsHaveOneOrder: in the one real replay whose names and times do not belong together every layer has the same
-// operators once the order of its records is repaired. As it is the trace is degraded, and no operator is told with confidence.
+// TestScrambledRecordsHaveOneOrder: in the one real replay whose names and times do not belong together every layer
+// has the same operators once the order of its records is repaired. As it is the trace is degraded, and no operator
+// is told with confidence.
 func TestScrambledRecordsHaveOneOrder(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz")
 	for _, config := range []string{"llama-3.1-8b", ""} {
@@ -139,7 +143,8 @@ func TestScrambledRecordsHaveOneOrder(t *testing.T) {
 				orders[l]++
 			}
 			if have < 0.98*all {
-				t.Errorf("config %q, repaired %t: %.2f%% of the layers' time has an operator, want 98%%", config, repair, 100*have/all)
+				t.Errorf("config %q, repaired %t: %.2f%% of the layers' time has an operator, want 98%%", config,
+					repair, 100*have/all)
 			}
 			if tr.Health().Status != trace.HealthDegraded {
 				t.Errorf("config %q, repaired %t: health %v, want degraded", config, repair, tr.Health().Status)
@@ -167,7 +172,8 @@ func TestProductsOfTheWorkTable(t *testing.T) {
 			}
 			o, ok := opPlanned(c.Plan(), profile.Operator(a.Operator))
 			if got := fmt.Sprintf("%d×%d", o.K, o.N); !ok || !want[got] {
-				t.Errorf("%s: %.60s is told as %s (%s), the table has %v", tt.trace, a.event.Name(), a.Operator, got, want)
+				t.Errorf("%s: %.60s is told as %s (%s), the table has %v", tt.trace, a.event.Name(), a.Operator, got,
+					want)
 			}
 			checked[a.event.Name()] = true
 		}
@@ -223,15 +229,18 @@ func opPlanned(p *profile.Plan, op profile.Operator) (profile.PlanOp, bool) {
 	return profile.PlanOp{}, false
 }
 
-// TestGridsOfRealTraces: where replays have grids, tile and grid name the products whose width no other of the layer has, by cuBLAS's own
-// kernels and by the reduction of split ones: the same operators that the order gives. Two of one width are left to the order.
+// TestGridsOfRealTraces: where replays have grids, tile and grid name the products whose width no other of the layer
+// has, by cuBLAS's own kernels and by the reduction of split ones: the same operators that the order gives. Two of
+// one width are left to the order.
 func TestGridsOfRealTraces(t *testing.T) {
 	for _, tt := range []struct {
 		trace, config string
 		want          map[string]int
 	}{
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace", "qwen3-30b-a3b", map[string]int{"qkv_proj": 48, "o_proj": 48, "router": 48, "lm_head": 1}},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "llama-3.1-8b", map[string]int{"qkv_proj": 32, "gate_up_proj": 32, "lm_head": 1}},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace", "qwen3-30b-a3b",
+			map[string]int{"qkv_proj": 48, "o_proj": 48, "router": 48, "lm_head": 1}},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "llama-3.1-8b",
+			map[string]int{"qkv_proj": 32, "gate_up_proj": 32, "lm_head": 1}},
 	} {
 		got := map[string]int{}
 		for _, a := range opFind(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz"), opConfig(t, tt.config)) {
@@ -245,15 +254,18 @@ func TestGridsOfRealTraces(t *testing.T) {
 	}
 }
 
-// TestOutsideTheLayers: in real traces with frames what stands outside the layers has the operators that its modules say and no others: the head and the
-// embeddings of BERT, what CLIP reads its sentence off with, and in the layers T5's bias of positions.
+// TestOutsideTheLayers: in real traces with frames what stands outside the layers has the operators that its modules
+// say and no others: the head and the embeddings of BERT, what CLIP reads its sentence off with, and in the layers
+// T5's bias of positions.
 func TestOutsideTheLayers(t *testing.T) {
 	for _, tt := range []struct {
 		trace string
 		want  map[string]int // operators of model and layer, of main kernels
 	}{
-		{"hf-bert-small-eager-h100", map[string]int{"0 outside embed": 6, "0 outside final_norm": 1, "0 outside lm_head": 1, "0 outside other": 4, "0 layer 3 post_norm": 2, "0 layer 3 down_proj": 1}},
-		{"xdit-flux1-mi300", map[string]int{"0 outside embed": 3, "0 outside final_norm": 1, "0 outside other": 3, "1 layer 0 attention": 3, "1 layer 0 o_proj": 1, "1 layer 0 residual_add": 2}},
+		{"hf-bert-small-eager-h100", map[string]int{"0 outside embed": 6, "0 outside final_norm": 1,
+			"0 outside lm_head": 1, "0 outside other": 4, "0 layer 3 post_norm": 2, "0 layer 3 down_proj": 1}},
+		{"xdit-flux1-mi300", map[string]int{"0 outside embed": 3, "0 outside final_norm": 1, "0 outside other": 3,
+			"1 layer 0 attention": 3, "1 layer 0 o_proj": 1, "1 layer 0 residual_add": 2}},
 	} {
 		got, outside := map[string]int{}, 0
 		answers := opFind(t, testdata.Shared(t, "traces/torch/"+tt.trace+".json.gz"), nil)

@@ -37,8 +37,10 @@ var parts = [numParts]struct {
 	word string
 	of   operator.Part
 }{
-	PartMain: {"main", operator.Main}, PartQuant: {"quant", operator.Quant}, PartReduce: {"reduce", operator.Reduce}, PartCopy: {"copy", operator.Copy},
-	PartScores: {"scores", operator.Scores}, PartSoftmax: {"softmax", operator.Softmax}, PartValues: {"values", operator.Values},
+	PartMain: {"main", operator.Main}, PartQuant: {"quant", operator.Quant}, PartReduce: {"reduce", operator.Reduce},
+	PartCopy:   {"copy", operator.Copy},
+	PartScores: {"scores", operator.Scores}, PartSoftmax: {"softmax", operator.Softmax},
+	PartValues: {"values", operator.Values},
 }
 
 // Parts lists all parts.
@@ -83,7 +85,8 @@ var partOf = func() map[operator.Part]Part {
 	return m
 }()
 
-var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan", operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
+var operatorEvidence = [...]string{operator.None: "", operator.Order: "order", operator.Plan: "plan",
+	operator.ByGrid: "grid", operator.ByDims: "shape", operator.Module: "module"}
 
 // opRow is one distinct answer; a device has a few dozen.
 type opRow struct {
@@ -93,16 +96,17 @@ type opRow struct {
 	confidence float32
 }
 
-// Operator returns the part of the model that the kernel computes, see docs/operators.md: "qkv_proj", several joined by + for a
-// kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where nothing tells. The second
-// result says how the kernel serves it.
+// Operator returns the part of the model that the kernel computes, see docs/operators.md: "qkv_proj", several joined
+// by + for a kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where
+// nothing tells. The second result says how the kernel serves it.
 func (k Kernel) Operator() (profile.Operator, Part, float32) {
 	r := k.opRow()
 	return r.name, r.part, r.confidence
 }
 
-// OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch), "grid" (the
-// config, and the width that a product's tile and grid give), "plan" (the config), "order" (the kernels alone), "" where it is "other".
+// OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch),
+// "grid" (the config, and the width that a product's tile and grid give), "plan" (the config), "order" (the kernels
+// alone), "" where it is "other".
 func (k Kernel) OperatorEvidence() string { return operatorEvidence[k.opRow().evidence] }
 
 func (k Kernel) opRow() *opRow {
@@ -128,7 +132,8 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 	var out []operator.Step
 	for i := range ops {
 		o := &ops[i]
-		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0, Or: stepsOf(o.Or)}
+		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0,
+			Or: stepsOf(o.Or)}
 		if o.Groups <= 1 && o.Experts == 0 && o.K > 0 {
 			s.Width, s.Divided = o.N, o.Split == "columns" || o.Split == "heads" || o.Split == "vocab"
 		}
@@ -140,8 +145,8 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 	return out
 }
 
-// findOperators finds the operator of each kernel of the passes. Where repair is set the operator also decides the layer of
-// kernels at the edges of layers, unless module frames told the layers.
+// findOperators finds the operator of each kernel of the passes. Where repair is set the operator also decides the
+// layer of kernels at the edges of layers, unless module frames told the layers.
 func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 	w.op = make([]uint16, len(w.Acts))
 	rows := map[opRow]uint16{noOperator: 0}
@@ -150,7 +155,9 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 	if c := a.of.Config; c != nil && len(c.Layers) > 0 {
 		layout = layoutOf(c.Plan())
 	}
-	finders := map[bool]*operator.Finder{true: operator.NewFinder(layout, operator.Defaults()), false: operator.NewFinder(nil, operator.Defaults())} // by planned
+	// by planned
+	finders := map[bool]*operator.Finder{true: operator.NewFinder(layout, operator.Defaults()),
+		false: operator.NewFinder(nil, operator.Defaults())}
 	paths := w.ModulePaths()
 	known := map[string]*aligned{}
 	for p := range results {
@@ -162,7 +169,8 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			return
 		}
 		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
-		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) && (r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
+		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) &&
+			(r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
 		found := w.operatorsOf(finders[planned], r, paths, known)
 		if r.Scrambled { // the order that told them is not the one that ran
 			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, ladder.CapScrambled)}
@@ -213,7 +221,8 @@ func (a *aligned) movable(planned bool) []int32 {
 	return list
 }
 
-// rowsOf returns the row of each answer, told with no more than sure, and adds those that are new to the table. Beyond 65 536 rows they are of no operator.
+// rowsOf returns the row of each answer, told with no more than sure, and adds those that are new to the table.
+// Beyond 65 536 rows they are of no operator.
 func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure float32) []uint16 {
 	ids := make([]uint16, len(found))
 	for k, f := range found {
@@ -250,11 +259,13 @@ func movable(f *operator.Found, planned bool) bool {
 	if f.Operator == opname.Other || f.Part != operator.Main {
 		return false
 	}
-	return planned && (f.Layer >= 0 || f.Operator == opname.Embed) || strings.HasPrefix(f.Operator, opname.AttnAllReduce) || strings.HasPrefix(f.Operator, opname.MLPAllReduce)
+	return planned && (f.Layer >= 0 || f.Operator == opname.Embed) ||
+		strings.HasPrefix(f.Operator, opname.AttnAllReduce) || strings.HasPrefix(f.Operator, opname.MLPAllReduce)
 }
 
-// atEdge says that kernel k of a pass stands beside kernels of the layer that its operator is of, or behind or in front of others that move
-// there: an operator that was counted in another layer takes no kernel from the middle of one.
+// atEdge says that kernel k of a pass stands beside kernels of the layer that its operator is of, or behind or in
+// front of others that move there: an operator that was counted in another layer takes no kernel from the middle of
+// one.
 func atEdge(layers []int32, found []operator.Found, k int) bool {
 	to, next := found[k].Layer, k+1
 	for next < len(layers) && layers[next] == layers[k] && found[next].Layer == to {
@@ -263,11 +274,13 @@ func atEdge(layers []int32, found []operator.Found, k int) bool {
 	return (k == 0 || layers[k-1] == to) || next == len(layers) || layers[next] == to
 }
 
-// operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights behind equal
-// kernels in equal places are equal, too, so their shapes are looked at once.
-func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.ModulePaths, known map[string]*aligned) *aligned {
+// operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights
+// behind equal kernels in equal places are equal, too, so their shapes are looked at once.
+func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.ModulePaths,
+	known map[string]*aligned) *aligned {
 	beside := w.besideMain(r)
-	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd || r.Cut == ladder.CutAtBoth
+	cutStart, cutEnd := r.Cut == ladder.CutAtStart || r.Cut == ladder.CutAtBoth, r.Cut == ladder.CutAtEnd ||
+		r.Cut == ladder.CutAtBoth
 	const each = 16 // bytes
 	key := slices.Grow(w.passKey[:0], 2+each*len(r.Kernels))[:2+each*len(r.Kernels)]
 	framed := r.LayerEvidence == ladder.RungModule
@@ -305,7 +318,8 @@ func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.M
 		}
 	}
 	w.addWidths(r, kernels)
-	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.First, Layers: r.Count, CutStart: cutStart, CutEnd: cutEnd})}
+	found := &aligned{of: f.Find(operator.Pass{Kernels: kernels, First: r.First, Layers: r.Count, CutStart: cutStart,
+		CutEnd: cutEnd})}
 	known[string(key)] = found
 	return found
 }
@@ -348,9 +362,9 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 // replayedLeaf stands in a pass's key for the module of a kernel that has no launch of its own.
 const replayedLeaf = -2
 
-// besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the main
-// line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start decides the order.
-// nil: all are of one stream.
+// besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the
+// main line, in a second half of the batch, or, in graph replays, on another stream than most, as there the start
+// decides the order. nil: all are of one stream.
 func (w *work) besideMain(r *ladder.Result) []bool {
 	if w.OneStream(r.Kernels) {
 		return nil
@@ -367,8 +381,8 @@ func (w *work) besideMain(r *ladder.Result) []bool {
 	return beside
 }
 
-// mainReplayStream is the stream that most replayed kernels run on, the one that comes first of equal ones, and whether there are
-// several.
+// mainReplayStream is the stream that most replayed kernels run on, the one that comes first of equal ones, and
+// whether there are several.
 func (w *work) mainReplayStream(kernels []int32) (main trace.StreamID, several bool) {
 	var streams intern.Keys[trace.StreamID]
 	var count []int

@@ -60,8 +60,9 @@ type Options struct {
 	Rules []classify.Rule
 	// StepPatterns are asked before the built-in step annotation dialects.
 	StepPatterns []StepPattern
-	// Mapping is the analysis of a second trace of the same model, recorded eagerly or while its graph was captured, from which
-	// [Kernel.Twin] carries modules, CPU ops, shapes and source lines to the kernels of graph replays. Nil: the trace itself.
+	// Mapping is the analysis of a second trace of the same model, recorded eagerly or while its graph was captured,
+	// from which [Kernel.Twin] carries modules, CPU ops, shapes and source lines to the kernels of graph replays.
+	// Nil: the trace itself.
 	Mapping *Analysis
 	// ForceMapping uses Mapping also where it seems to be of another model or GPU; see [Device.MappingRefused].
 	ForceMapping bool

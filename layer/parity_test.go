@@ -14,7 +14,8 @@ import (
 // open loads a shared trace, skipping the test where shared is absent.
 func open(t testing.TB, name string, opts ...trace.Options) *trace.Trace {
 	t.Helper()
-	tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name), slices.Concat(opts, []trace.Options{{}})[0])
+	tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name),
+		slices.Concat(opts, []trace.Options{{}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}

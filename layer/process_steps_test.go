@@ -10,8 +10,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestStepsOfTheProcess: a profiler's step holds what other threads of its process launch meanwhile; what another process
-// launches, what several threads with steps leave open, and what a thread launches during a server's step is not in it.
+// TestStepsOfTheProcess: a profiler's step holds what other threads of its process launch meanwhile; what another
+// process launches, what several threads with steps leave open, and what a thread launches during a server's step is
+// not in it.
 func TestStepsOfTheProcess(t *testing.T) {
 	const main, backward = 1, 2
 	for _, c := range []struct {
@@ -28,7 +29,8 @@ func TestStepsOfTheProcess(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		own := int64(7)
 		add := func(k event.Kind, name string, p int64, thread int64, start, dur int64, correlation int) {
-			b.Add(trace.EventData{Kind: k, Name: name, Start: start, Duration: dur, Process: p, Thread: thread, Correlation: uint64(correlation)})
+			b.Add(trace.EventData{Kind: k, Name: name, Start: start, Duration: dur, Process: p, Thread: thread,
+				Correlation: uint64(correlation)})
 		}
 		n := 0
 		for step := range 2 {
@@ -45,7 +47,8 @@ func TestStepsOfTheProcess(t *testing.T) {
 				}
 				x := at + int64(i+1)*20_000
 				add(event.Runtime, "cudaLaunchKernel", p, thread, x, 5000, n)
-				b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000, Duration: 4000, Stream: 7, Correlation: uint64(n)})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("kernel_%d", i), Start: x + 9000,
+					Duration: 4000, Stream: 7, Correlation: uint64(n)})
 			}
 		}
 		d := analyze(t, built.Trace(b), layer.Options{})

@@ -17,10 +17,11 @@ const (
 	RoleUnknown  Role = ""
 	RoleLanguage Role = "language-model" // it writes a cache, samples, or attends with one query a request
 	RoleDraft    Role = "draft"          // it drafts tokens for another model
-	RoleEncoder  Role = "encoder"        // it looks up tokens, has no positions that rotate, and neither samples, keeps a cache nor has a head
-	RoleTower    Role = "tower"          // it attends to pieces of images or sound, which a convolution makes
-	RoleDenoiser Role = "denoiser"       // a diffusion transformer: its layers are modulated
-	RoleDecoder  Role = "image-decoder"  // it makes images by convolutions, without layers
+	// it looks up tokens, has no positions that rotate, and neither samples, keeps a cache nor has a head
+	RoleEncoder  Role = "encoder"
+	RoleTower    Role = "tower"         // it attends to pieces of images or sound, which a convolution makes
+	RoleDenoiser Role = "denoiser"      // a diffusion transformer: its layers are modulated
+	RoleDecoder  Role = "image-decoder" // it makes images by convolutions, without layers
 )
 
 // modelRoles has what texts call a model of each role.
@@ -28,7 +29,8 @@ var modelRoles = []struct {
 	role  Role
 	title string
 }{
-	{RoleLanguage, "language model"}, {RoleDraft, "draft"}, {RoleEncoder, "encoder"}, {RoleTower, "tower"}, {RoleDenoiser, "denoiser"}, {RoleDecoder, "image decoder"},
+	{RoleLanguage, "language model"}, {RoleDraft, "draft"}, {RoleEncoder, "encoder"}, {RoleTower, "tower"},
+	{RoleDenoiser, "denoiser"}, {RoleDecoder, "image decoder"},
 	{RoleUnknown, "unnamed model"},
 }
 

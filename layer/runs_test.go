@@ -33,11 +33,13 @@ func runTrace(c mixed.Case) *trace.Trace {
 	var first, last int64
 	mark := func() {
 		if pass >= 0 {
-			b.Add(trace.EventData{Kind: event.Annotation, Name: "execute_context_0(0)_generation_8(8)", Start: first - 500, Duration: last - first + 1000, Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "execute_context_0(0)_generation_8(8)",
+				Start: first - 500, Duration: last - first + 1000, Thread: 1, Device: trace.None, Stream: trace.None})
 		}
 	}
 	for i, x := range c.Kernels {
-		e := trace.EventData{Kind: event.Kernel, Name: x.Name, Start: x.Start, Duration: x.Dur, Stream: trace.StreamID(x.Stream)}
+		e := trace.EventData{Kind: event.Kernel, Name: x.Name, Start: x.Start, Duration: x.Dur,
+			Stream: trace.StreamID(x.Stream)}
 		if strings.HasPrefix(x.Name, "Memcpy") {
 			e.Kind = event.Memcpy
 		}
@@ -50,7 +52,8 @@ func runTrace(c mixed.Case) *trace.Trace {
 				if x.Graph {
 					name = "cudaGraphLaunch"
 				}
-				b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 1000, Thread: 1, Device: trace.None, Stream: trace.None, Correlation: e.Correlation})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 1000, Thread: 1,
+					Device: trace.None, Stream: trace.None, Correlation: e.Correlation})
 			}
 			if x.Graph {
 				e.GraphNode = uint64(i + 1)
@@ -90,7 +93,8 @@ func judge(d *layer.Device, c mixed.Case) judged {
 	}
 	owner, majority := map[int]int{}, map[int]int{}
 	for p, n := range both {
-		if q, ok := owner[p.true]; p.found >= 0 && (!ok || n > both[pair{q, p.true}] || n == both[pair{q, p.true}] && p.found < q) {
+		if q, ok := owner[p.true]; p.found >= 0 && (!ok || n > both[pair{q, p.true}] || n == both[pair{q, p.true}] &&
+			p.found < q) {
 			owner[p.true] = p.found
 		}
 		if q, ok := majority[p.found]; !ok || n > both[pair{p.found, q}] || n == both[pair{p.found, q}] && p.true < q {
@@ -214,7 +218,8 @@ func groupsTable(t *testing.T, all []families.Family, seed int64) *table {
 	return out
 }
 
-// TestRunsTable prints how right the answers about generated runs are, of families that no number is read from: go test ./layer -run RunsTable -v -battery
+// TestRunsTable prints how right the answers about generated runs are, of families that no number is read from: go
+// test ./layer -run RunsTable -v -battery
 func TestRunsTable(t *testing.T) {
 	if !*wholeBattery && *onlyGroup == "" && !*update {
 		t.Skip("takes a minute: -battery")
@@ -226,7 +231,8 @@ func TestRunsTable(t *testing.T) {
 	rows := groupsTable(t, all, *groupSeed).rows()
 	t.Log("\n" + rows)
 	if *update {
-		if err := os.WriteFile(filepath.Join(testdata.Root(t), "layer", "testdata", "runs.tsv"), []byte(rows), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(testdata.Root(t), "layer", "testdata", "runs.tsv"), []byte(rows),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,8 +249,8 @@ func casesOf(all []families.Family, seed int64, every int, groups ...string) []m
 	return out
 }
 
-// TestLostRecordsAreTold: where a stretch of records is missing, the other passes keep their layers, and so does nearly all of the pass itself; its place is named
-// within one layer, and how many are missing.
+// TestLostRecordsAreTold: where a stretch of records is missing, the other passes keep their layers, and so does
+// nearly all of the pass itself; its place is named within one layer, and how many are missing.
 func TestLostRecordsAreTold(t *testing.T) {
 	cases := casesOf(mixed.Tuning(), 7, 5, "hole, ")
 	if len(cases) < 20 {
@@ -261,23 +267,27 @@ func TestLostRecordsAreTold(t *testing.T) {
 			continue
 		}
 		told := slices.ContainsFunc(d.Damage, func(x layer.Damage) bool {
-			near := x.Layer >= lost.Layer-1 && x.Layer <= lost.Layer+1 || x.NextLayer >= lost.Layer-1 && x.NextLayer <= lost.Layer+1
+			near := x.Layer >= lost.Layer-1 && x.Layer <= lost.Layer+1 || x.NextLayer >= lost.Layer-1 &&
+				x.NextLayer <= lost.Layer+1
 			return (x.Pass == lost.Pass || x.Pass == lost.Pass+1) && near && x.Kernels <= lost.Kernels+2
 		})
 		if !told {
 			t.Errorf("%s: %s: lost %+v, told %+v", c.Group, c.Name, lost, d.Damage)
 		}
-		if told && !slices.ContainsFunc(an.Health.Findings, func(f trace.Finding) bool { return f.Code == trace.CodeRecordsMissing }) {
+		if told && !slices.ContainsFunc(an.Health.Findings,
+			func(f trace.Finding) bool { return f.Code == trace.CodeRecordsMissing }) {
 			t.Errorf("%s: %s: health does not say it: %+v", c.Group, c.Name, an.Health.Findings)
 		}
 	}
 }
 
-// TestMixedRuns: each model has its own layers and passes: a draft, one of a single layer too, a tower, another language model, an encoder, and those of a pipeline of
-// diffusion without frames. The roles of models are those that their kernels show.
+// TestMixedRuns: each model has its own layers and passes: a draft, one of a single layer too, a tower, another
+// language model, an encoder, and those of a pipeline of diffusion without frames. The roles of models are those that
+// their kernels show.
 func TestMixedRuns(t *testing.T) {
 	sum := map[string][]float64{}
-	for _, c := range casesOf(mixed.Tuning(), 7, 4, "draft", "tower", "two language", "glue", "one-layer", "diffusion", "encoder") {
+	for _, c := range casesOf(mixed.Tuning(), 7, 4, "draft", "tower", "two language", "glue", "one-layer", "diffusion",
+		"encoder") {
 		an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -291,10 +301,12 @@ func TestMixedRuns(t *testing.T) {
 			share += m.Share
 		}
 		want := map[string][]layer.Role{
-			"diffusion pipeline": {layer.RoleDenoiser, layer.RoleDecoder, layer.RoleEncoder}, "one-layer draft": {layer.RoleDraft},
+			"diffusion pipeline":      {layer.RoleDenoiser, layer.RoleDecoder, layer.RoleEncoder},
+			"one-layer draft":         {layer.RoleDraft},
 			"draft beside its target": {layer.RoleDraft}, "tower and language model": {layer.RoleTower},
 		}[c.Group]
-		if c.Group == "tower and language model" && slices.Contains(roles, layer.RoleEncoder) || len(c.Layers) > 1 && c.Layers[0] == c.Layers[1] {
+		if c.Group == "tower and language model" && slices.Contains(roles, layer.RoleEncoder) || len(c.Layers) > 1 &&
+			c.Layers[0] == c.Layers[1] {
 			continue // a tower of text; two models of as many layers may be taken as one
 		}
 		for _, role := range want {
@@ -320,7 +332,8 @@ func TestMixedRuns(t *testing.T) {
 	}
 }
 
-// TestGivenLayersSayWhose: a number of layers that a user gives is that of the model that shows it, and a note says which.
+// TestGivenLayersSayWhose: a number of layers that a user gives is that of the model that shows it, and a note says
+// which.
 func TestGivenLayersSayWhose(t *testing.T) {
 	for _, c := range casesOf(mixed.Tuning(), 7, 1, "tower") {
 		if c.Layers[0] == c.Layers[1] {
@@ -334,7 +347,8 @@ func TestGivenLayersSayWhose(t *testing.T) {
 			if j := judge(&an.Devices[0], c); j.right < .98 || j.layers < 1 {
 				t.Errorf("%s: %d layers given: %.3f right:%s", c.Name, n, j.right, j.what)
 			}
-			if notes := strings.Join(an.Devices[0].Notes, "; "); !strings.Contains(notes, fmt.Sprintf("the number of layers of --num-layers, %d, is that of the ", n)) {
+			if notes := strings.Join(an.Devices[0].Notes, "; "); !strings.Contains(notes,
+				fmt.Sprintf("the number of layers of --num-layers, %d, is that of the ", n)) {
 				t.Errorf("%s: %d layers given: notes %q", c.Name, n, notes)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestScrambledReplay: where names and times do not belong together no layer is sure, and with the order repaired every kernel has
-// the time and the layer that it ran in.
+// TestScrambledReplay: where names and times do not belong together no layer is sure, and with the order repaired
+// every kernel has the time and the layer that it ran in.
 func TestScrambledReplay(t *testing.T) {
 	var b bytes.Buffer
 	truths, err := gen.ScrambledReplay().Write(&b)
@@ -32,7 +32,8 @@ func TestScrambledReplay(t *testing.T) {
 		decode := d.Passes[1]
 		if !repair {
 			if decode.Confidence > 0.5 || d.Passes[0].Confidence < 0.85 {
-				t.Errorf("confidence %.2f of the scrambled pass, %.2f of the other, want 0.5 at most and 0.85 at least", decode.Confidence, d.Passes[0].Confidence)
+				t.Errorf("confidence %.2f of the scrambled pass, %.2f of the other, want 0.5 at most and 0.85 at least",
+					decode.Confidence, d.Passes[0].Confidence)
 			}
 			continue
 		}

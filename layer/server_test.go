@@ -23,7 +23,8 @@ func TestFrameworkOfATrace(t *testing.T) {
 		events []trace.EventData
 		want   string
 	}{
-		{"frames", []trace.EventData{frame, op, kernel}, "SGLang"}, {"ops", []trace.EventData{op, step, kernel}, "vLLM"},
+		{"frames", []trace.EventData{frame, op, kernel}, "SGLang"},
+		{"ops", []trace.EventData{op, step, kernel}, "vLLM"},
 		{"annotations", []trace.EventData{step, kernel}, "SGLang"}, {"kernels", []trace.EventData{kernel}, ""},
 	} {
 		b := trace.NewBuilder(trace.Options{})

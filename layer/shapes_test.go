@@ -25,14 +25,21 @@ type shape struct {
 var shapes = []shape{
 	{"dense-32", gen.Arch{Family: "Llama", Layers: gen.Uniform(32, gen.Layer{}), Hidden: 4096}},
 	{"dense-2", gen.Arch{Family: "Llama", Layers: gen.Uniform(2, gen.Layer{}), Hidden: 512}},
-	{"dense-80-tiles-splitk", gen.Arch{Family: "Llama", Layers: gen.Uniform(80, gen.Layer{}), Hidden: 8192, TileVariants: true, SplitK: true}},
-	{"dense-36-qknorm-splitk", gen.Arch{Family: "Qwen3", Layers: gen.Uniform(36, gen.Layer{}), Hidden: 4096, QKNorm: true, SplitK: true}},
-	{"moe-48-qknorm", gen.Arch{Family: "Qwen3Moe", Layers: gen.Uniform(48, gen.Layer{FFN: gen.MoE}), Hidden: 2048, Experts: 128, QKNorm: true}},
-	{"moe-61-three-dense", gen.Arch{Family: "DeepseekV3", Layers: gen.LeadingDense(61, 3), Hidden: 7168, Experts: 256, SharedExperts: true}},
+	{"dense-80-tiles-splitk", gen.Arch{Family: "Llama", Layers: gen.Uniform(80, gen.Layer{}), Hidden: 8192,
+		TileVariants: true, SplitK: true}},
+	{"dense-36-qknorm-splitk", gen.Arch{Family: "Qwen3", Layers: gen.Uniform(36, gen.Layer{}), Hidden: 4096,
+		QKNorm: true, SplitK: true}},
+	{"moe-48-qknorm", gen.Arch{Family: "Qwen3Moe", Layers: gen.Uniform(48, gen.Layer{FFN: gen.MoE}), Hidden: 2048,
+		Experts: 128, QKNorm: true}},
+	{"moe-61-three-dense", gen.Arch{Family: "DeepseekV3", Layers: gen.LeadingDense(61, 3), Hidden: 7168, Experts: 256,
+		SharedExperts: true}},
 	{"moe-46-one-dense", gen.Arch{Family: "Glm4Moe", Layers: gen.LeadingDense(46, 1), Hidden: 4096, Experts: 128}},
-	{"moe-8-one-dense-shared", gen.Arch{Family: "Qwen2Moe", Layers: gen.LeadingDense(8, 1), Hidden: 2048, Experts: 60, SharedExperts: true}},
-	{"alternating-24", gen.Arch{Family: "GptOss", Layers: gen.Alternating(24, gen.MoE), Hidden: 2880, Experts: 32, TileVariants: true}},
-	{"hybrid-48-one-in-4", gen.Arch{Family: "Qwen3Next", Layers: gen.Hybrid(48, 4, gen.MoE), Hidden: 2048, Experts: 512, SharedExperts: true}},
+	{"moe-8-one-dense-shared", gen.Arch{Family: "Qwen2Moe", Layers: gen.LeadingDense(8, 1), Hidden: 2048, Experts: 60,
+		SharedExperts: true}},
+	{"alternating-24", gen.Arch{Family: "GptOss", Layers: gen.Alternating(24, gen.MoE), Hidden: 2880, Experts: 32,
+		TileVariants: true}},
+	{"hybrid-48-one-in-4", gen.Arch{Family: "Qwen3Next", Layers: gen.Hybrid(48, 4, gen.MoE), Hidden: 2048, Experts: 512,
+		SharedExperts: true}},
 	{"hybrid-32-one-in-8", gen.Arch{Family: "Jamba", Layers: gen.Hybrid(32, 8, gen.Dense), Hidden: 4096}},
 }
 
@@ -41,16 +48,21 @@ var runs = []struct {
 	name   string
 	passes []gen.Pass
 }{
-	{"prefill-then-decode", []gen.Pass{{Prefills: 2, Tokens: 4096}, {Decodes: 16, Context: 1000}, {Decodes: 16, Context: 1001}}},
-	{"decode", []gen.Pass{{Decodes: 8, Context: 1000}, {Decodes: 8, Context: 1001}, {Decodes: 8, Context: 1002}, {Decodes: 64, Context: 1003}}},
+	{"prefill-then-decode", []gen.Pass{{Prefills: 2, Tokens: 4096}, {Decodes: 16, Context: 1000},
+		{Decodes: 16, Context: 1001}}},
+	{"decode", []gen.Pass{{Decodes: 8, Context: 1000}, {Decodes: 8, Context: 1001}, {Decodes: 8, Context: 1002},
+		{Decodes: 64, Context: 1003}}},
 	{"single", []gen.Pass{{Prefills: 1, Tokens: 512}}},
-	{"graph", []gen.Pass{{Mode: gen.FullGraph, Decodes: 32, Context: 1000}, {Mode: gen.FullGraph, Decodes: 32, Context: 1001}, {Mode: gen.FullGraph, Decodes: 32, Context: 1002}}},
-	{"piecewise", []gen.Pass{{Mode: gen.Piecewise, Prefills: 3, Tokens: 700, Decodes: 20, Context: 800}, {Mode: gen.Piecewise, Decodes: 20, Context: 801}}},
-	{"mixed-modes", []gen.Pass{{Prefills: 2, Tokens: 4096}, {Mode: gen.FullGraph, Decodes: 32, Context: 1001}, {Mode: gen.Piecewise, Prefills: 1, Tokens: 100, Decodes: 32, Context: 1002}}},
+	{"graph", []gen.Pass{{Mode: gen.FullGraph, Decodes: 32, Context: 1000},
+		{Mode: gen.FullGraph, Decodes: 32, Context: 1001}, {Mode: gen.FullGraph, Decodes: 32, Context: 1002}}},
+	{"piecewise", []gen.Pass{{Mode: gen.Piecewise, Prefills: 3, Tokens: 700, Decodes: 20, Context: 800},
+		{Mode: gen.Piecewise, Decodes: 20, Context: 801}}},
+	{"mixed-modes", []gen.Pass{{Prefills: 2, Tokens: 4096}, {Mode: gen.FullGraph, Decodes: 32, Context: 1001},
+		{Mode: gen.Piecewise, Prefills: 1, Tokens: 100, Decodes: 32, Context: 1002}}},
 }
 
-// generate writes the trace that cfg describes, edits its events (nil drops one; a nil edit keeps all), and reads it back
-// with the truth.
+// generate writes the trace that cfg describes, edits its events (nil drops one; a nil edit keeps all), and reads it
+// back with the truth.
 func generate(t testing.TB, cfg gen.Config, edit func(map[string]any) map[string]any) (*trace.Trace, []gen.Truth) {
 	t.Helper()
 	var truths []gen.Truth
@@ -104,7 +116,8 @@ func hashed(name string) string {
 	return "k" + hex.EncodeToString(h[:8])
 }
 
-// placed is the share of kernels whose (pass, layer) is the truth's, outside of any included, and the first few that are not.
+// placed is the share of kernels whose (pass, layer) is the truth's, outside of any included, and the first few that
+// are not.
 func placed(a *layer.Device, truths []gen.Truth, name func(string) string) (share float64, wrong []string) {
 	type key struct {
 		start  int64
@@ -125,7 +138,8 @@ func placed(a *layer.Device, truths []gen.Truth, name func(string) string) (shar
 		case k.Pass == w.Pass && k.Layer == w.Layer:
 			right++
 		case len(wrong) < 6:
-			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: pass %d layer %d, want %d %d", i, e.Name(), k.Pass, k.Layer, w.Pass, w.Layer))
+			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: pass %d layer %d, want %d %d", i, e.Name(), k.Pass,
+				k.Layer, w.Pass, w.Layer))
 		}
 	}
 	return float64(right) / float64(a.NumKernels()), wrong
@@ -154,8 +168,8 @@ func (y *tally) log(t *testing.T) {
 	}
 }
 
-// chosen says whether a combination is run: every second one, and one in eight without STRATA_LONG; every shape and every run is in
-// some.
+// chosen says whether a combination is run: every second one, and one in eight without STRATA_LONG; every shape and
+// every run is in some.
 func chosen(s, r, k int) bool {
 	if !testdata.Long() {
 		return (s+r+k)%8 == 0
@@ -163,8 +177,8 @@ func chosen(s, r, k int) bool {
 	return (s+r+k)%2 == 0
 }
 
-// TestGeneratedShapes: every kind of stack, in every kind of run, on both vendors, with and without annotations, with and
-// without a known N.
+// TestGeneratedShapes: every kind of stack, in every kind of run, on both vendors, with and without annotations, with
+// and without a known N.
 func TestGeneratedShapes(t *testing.T) {
 	var y tally
 	defer y.log(t)
@@ -173,18 +187,21 @@ func TestGeneratedShapes(t *testing.T) {
 			for k, v := range []struct {
 				vendor  gen.Vendor
 				dialect gen.Dialect
-			}{{gen.NVIDIA, gen.SGLang}, {gen.AMD, gen.NoAnnotations}, {gen.NVIDIA, gen.NoAnnotations}, {gen.AMD, gen.VLLM}} {
+			}{{gen.NVIDIA, gen.SGLang}, {gen.AMD, gen.NoAnnotations}, {gen.NVIDIA, gen.NoAnnotations},
+				{gen.AMD, gen.VLLM}} {
 				if !chosen(si, ri, k) {
 					continue
 				}
-				cfg := gen.Config{Seed: 7, Vendor: v.vendor, Dialect: v.dialect, Arch: s.arch, Passes: run.passes, TP: 2}
+				cfg := gen.Config{Seed: 7, Vendor: v.vendor, Dialect: v.dialect, Arch: s.arch, Passes: run.passes,
+					TP: 2}
 				tr, truths := generate(t, cfg, nil)
 				for _, n := range []int{len(s.arch.Layers), 0} {
 					a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 					share, wrong := placed(a, truths, itself)
 					y.add(share)
 					if share < 1 || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
-						t.Errorf("%s, %s, vendor %d, dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, v.vendor, v.dialect, n,
+						t.Errorf("%s, %s, vendor %d, dialect %d, n=%d: %.2f%% right, N=%d, %d passes\n%v", s.name,
+							run.name, v.vendor, v.dialect, n,
 							100*share, a.NumLayers, len(a.Passes), wrong)
 					}
 				}
@@ -209,7 +226,8 @@ func TestCutWindows(t *testing.T) {
 				if !chosen(si, ri, k) {
 					continue
 				}
-				cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2, Orphans: v.orphans, CutAtEnd: v.cut}
+				cfg := gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2,
+					Orphans: v.orphans, CutAtEnd: v.cut}
 				tr, truths := generate(t, cfg, nil)
 				a := analyze(t, tr, layer.Options{NumLayers: len(s.arch.Layers), Boundaries: "repeats"})
 				share, wrong := placed(a, truths, itself)
@@ -219,10 +237,12 @@ func TestCutWindows(t *testing.T) {
 					least = 0.95 // what a side stream runs of a pass without launches cannot be placed
 				}
 				if share < least || len(a.Passes) != len(run.passes) {
-					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f%% right, %d passes\n%v", s.name, run.name, v.orphans, v.cut, 100*share, len(a.Passes), wrong)
+					t.Errorf("%s, %s, %d orphans, cut at %v: %.2f%% right, %d passes\n%v", s.name, run.name, v.orphans,
+						v.cut, 100*share, len(a.Passes), wrong)
 				}
 				if last := a.Passes[len(a.Passes)-1]; v.cut > 0 && last.Partial == "" {
-					t.Errorf("%s, %s: the cut pass is not reported as partial: %d layers", s.name, run.name, last.NumLayers)
+					t.Errorf("%s, %s: the cut pass is not reported as partial: %d layers", s.name, run.name,
+						last.NumLayers)
 				}
 			}
 		}
@@ -238,26 +258,28 @@ func TestGPUActivitiesAlone(t *testing.T) {
 			if !chosen(si, ri, 0) {
 				continue
 			}
-			tr, truths := generate(t, gen.Config{Seed: 7, Arch: s.arch, Passes: run.passes, TP: 2}, func(e map[string]any) map[string]any {
-				if onGPU(e) || e["ph"] == "M" {
-					return e
-				}
-				return nil
-			})
+			tr, truths := generate(t, gen.Config{Seed: 7, Arch: s.arch, Passes: run.passes, TP: 2},
+				func(e map[string]any) map[string]any {
+					if onGPU(e) || e["ph"] == "M" {
+						return e
+					}
+					return nil
+				})
 			for _, n := range []int{len(s.arch.Layers), 0} {
 				a := analyze(t, tr, layer.Options{NumLayers: n})
 				share, wrong := placed(a, truths, itself)
 				y.add(share)
 				if share < 1 {
-					t.Errorf("%s, %s, n=%d: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, n, 100*share, a.NumLayers, len(a.Passes), wrong)
+					t.Errorf("%s, %s, n=%d: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, n, 100*share,
+						a.NumLayers, len(a.Passes), wrong)
 				}
 			}
 		}
 	}
 }
 
-// TestHashedNames: with every kernel name replaced by a hash, passes and N stay and at least 80% of the kernels keep their
-// layer. Two layers alone are too few to tell a repeat without any meaning; their N is given.
+// TestHashedNames: with every kernel name replaced by a hash, passes and N stay and at least 80% of the kernels keep
+// their layer. Two layers alone are too few to tell a repeat without any meaning; their N is given.
 func TestHashedNames(t *testing.T) {
 	var y tally
 	defer y.log(t)
@@ -276,7 +298,8 @@ func TestHashedNames(t *testing.T) {
 			if len(s.arch.Layers) == 2 {
 				n = 2
 			}
-			tr, truths := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2}, hash)
+			tr, truths := generate(t, gen.Config{Seed: 7, Dialect: gen.SGLang, Arch: s.arch, Passes: run.passes, TP: 2},
+				hash)
 			a := analyze(t, tr, layer.Options{NumLayers: n, Boundaries: "repeats"})
 			share, wrong := placed(a, truths, hashed)
 			y.add(share)
@@ -285,7 +308,8 @@ func TestHashedNames(t *testing.T) {
 				least = 0.94 // where no name tells, a side stream's kernels may be of the next layer
 			}
 			if share < least || a.NumLayers != len(s.arch.Layers) || len(a.Passes) != len(run.passes) {
-				t.Errorf("%s, %s: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers, len(a.Passes), wrong)
+				t.Errorf("%s, %s: %.2f%% right, N=%d, %d passes\n%v", s.name, run.name, 100*share, a.NumLayers,
+					len(a.Passes), wrong)
 			}
 		}
 	}

@@ -20,8 +20,8 @@ type Slice struct {
 	Next int32
 }
 
-// Timeline iterates over the time from the start of the device's first activity to the end of its last, in slices that hold
-// each nanosecond once, by start. Activities that take no time, and those that others cover, have no slice.
+// Timeline iterates over the time from the start of the device's first activity to the end of its last, in slices
+// that hold each nanosecond once, by start. Activities that take no time, and those that others cover, have no slice.
 func (d *Device) Timeline() iter.Seq[Slice] {
 	return func(yield func(Slice) bool) {
 		var at trace.Time // up to here the time is given out
@@ -61,7 +61,8 @@ func (d *Device) StepEnd(p int) trace.Time {
 	return d.stepEnds[p]
 }
 
-// StepTime is how long the step of pass p takes: from its start to that of the next pass, without the pauses in between.
+// StepTime is how long the step of pass p takes: from its start to that of the next pass, without the pauses in
+// between.
 func (d *Device) StepTime(p int) time.Duration {
 	span := d.StepSpan(p)
 	out := time.Duration(span.End - span.Start)
@@ -79,8 +80,8 @@ type TimeSpan struct {
 	End   trace.Time // exclusive
 }
 
-// StepSpan is the time from the start of pass p to that of the next pass, pauses included; for the last pass, and for one that
-// runs beside the next, its own time.
+// StepSpan is the time from the start of pass p to that of the next pass, pauses included; for the last pass, and for
+// one that runs beside the next, its own time.
 func (d *Device) StepSpan(p int) TimeSpan {
 	end := d.Passes[p].End
 	if d.stepEnds != nil {
@@ -108,9 +109,9 @@ func (d *Device) findStepEnds() {
 	}
 }
 
-// Steps iterates over the slices of the timeline that lie between the start of a pass and that of the next, each with the
-// index of that pass and cut at both. Pauses are left out (see [Device.Waits]): the server had nothing to do. A slice's own Pass
-// is another one where a kernel of that runs meanwhile.
+// Steps iterates over the slices of the timeline that lie between the start of a pass and that of the next, each with
+// the index of that pass and cut at both. Pauses are left out (see [Device.Waits]): the server had nothing to do. A
+// slice's own Pass is another one where a kernel of that runs meanwhile.
 func (d *Device) Steps() iter.Seq2[int, Slice] {
 	return func(yield func(int, Slice) bool) {
 		first := 0 // passes before it have ended

@@ -15,14 +15,15 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestTimelineIsAPartition: over random activities, each nanosecond of the device is in one slice, and that says what a sweep
-// over single nanoseconds says: the activity that started first of those that run, or the next one to start.
+// TestTimelineIsAPartition: over random activities, each nanosecond of the device is in one slice, and that says what
+// a sweep over single nanoseconds says: the activity that started first of those that run, or the next one to start.
 func TestTimelineIsAPartition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
 		var acts []act
 		for i := range 1 + rng.IntN(30) {
-			acts = append(acts, act{name: fmt.Sprint("k", i), cat: "kernel", start: 1000 + rng.Int64N(400), dur: rng.Int64N(60), stream: i, launch: -1})
+			acts = append(acts, act{name: fmt.Sprint("k", i), cat: "kernel", start: 1000 + rng.Int64N(400),
+				dur: rng.Int64N(60), stream: i, launch: -1})
 		}
 		d := analyze(t, written(t, acts), layer.Options{})
 		start, end := d.Window()
@@ -54,7 +55,8 @@ func TestTimelineIsAPartition(t *testing.T) {
 			}
 			for ; at < s.End; at++ {
 				if kernel[at-start] != s.Kernel || next[at-start] != s.Next {
-					t.Fatalf("round %d: at %d slice %+v, want kernel %d, next %d", round, at, s, kernel[at-start], next[at-start])
+					t.Fatalf("round %d: at %d slice %+v, want kernel %d, next %d", round, at, s, kernel[at-start],
+						next[at-start])
 				}
 			}
 		}
@@ -64,8 +66,8 @@ func TestTimelineIsAPartition(t *testing.T) {
 	}
 }
 
-// TestAheadOfTheGPU: with overlap scheduling the CPU prepares a step while the GPU runs the one before. GPU time and idle time
-// belong to the pass that launched the kernels, whatever the CPU does meanwhile.
+// TestAheadOfTheGPU: with overlap scheduling the CPU prepares a step while the GPU runs the one before. GPU time and
+// idle time belong to the pass that launched the kernels, whatever the CPU does meanwhile.
 func TestAheadOfTheGPU(t *testing.T) {
 	for _, c := range gen.Cases() {
 		if !c.Ahead() {
@@ -133,8 +135,8 @@ func truthTime(truths []gen.Truth, n int) []spent {
 	return out
 }
 
-// TestStepEnd: a step lasts to the start of the next pass, however long and rare the time between them is. What leaves a step is
-// told by causes: see TestPausesAreNoPartOfSteps.
+// TestStepEnd: a step lasts to the start of the next pass, however long and rare the time between them is. What
+// leaves a step is told by causes: see TestPausesAreNoPartOfSteps.
 func TestStepEnd(t *testing.T) {
 	const wall, pause = trace.Time(100), trace.Time(100 * time.Millisecond)
 	for _, c := range []struct {

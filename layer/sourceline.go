@@ -13,14 +13,15 @@ import (
 
 // ModelLine says which line of the model a kernel comes from.
 type ModelLine struct {
-	// Line is "path:line func" of the innermost frame in a file that defines models, else in one that defines their building
-	// blocks, with the path from its package's root; "" where no such frame is on the stack, as in compiled code, whose generated
-	// files are no source. The operator and Module stand for it there.
+	// Line is "path:line func" of the innermost frame in a file that defines models, else in one that defines their
+	// building blocks, with the path from its package's root; "" where no such frame is on the stack, as in compiled
+	// code, whose generated files are no source. The operator and Module stand for it there.
 	Line string
 	// Module are the nn.Module frames around the launch, outermost first, joined by "/"; "" where none are recorded.
 	Module string
-	// From is the stage of the pass that Line was taken from where that is not the kernel's own: a decode that only a prefill's
-	// launches explain. Line is "" then if it is the prefill's alone, in a function that the server has once for each stage.
+	// From is the stage of the pass that Line was taken from where that is not the kernel's own: a decode that only a
+	// prefill's launches explain. Line is "" then if it is the prefill's alone, in a function that the server has
+	// once for each stage.
 	From Stage
 	// How and Confidence are those of the kernel's [Twin].
 	How        string
@@ -91,8 +92,8 @@ type launchLine struct {
 	stage            Stage // that the functions name; StageUnknown where none does
 }
 
-// modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name below the same others:
-// traces have few names, and thousands of launches below the same frames. Safe for concurrent use.
+// modelLines finds the model lines of one trace's launches. Each frame is looked at once, and each name below the
+// same others: traces have few names, and thousands of launches below the same frames. Safe for concurrent use.
 type modelLines struct {
 	frameworks []framework.Framework
 	t          *trace.Trace
@@ -172,8 +173,8 @@ func (l *modelLines) inside(says launchLine, f trace.Event) launchLine {
 	return says
 }
 
-// ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none. Of more
-// than 64 only the innermost are told.
+// ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none.
+// Of more than 64 only the innermost are told.
 func ModulePath(e trace.Event) string { return modulePath(e.Frame()) }
 
 // modulePath is the path of the innermost frame itself.

@@ -16,7 +16,8 @@ import (
 func mapped(t *testing.T, path, config, mapping string, force bool) *layer.Device {
 	t.Helper()
 	read := func(name string, o layer.Options) *layer.Analysis {
-		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name+".json.gz"), trace.Options{Args: []event.Kind{event.Runtime}})
+		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name+".json.gz"),
+			trace.Options{Args: []event.Kind{event.Runtime}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +31,8 @@ func mapped(t *testing.T, path, config, mapping string, force bool) *layer.Devic
 	return &read(path, layer.Options{Config: opConfig(t, config), Mapping: m, ForceMapping: force}).Devices[0]
 }
 
-// TestModelLinesOfReplays: the model's own file explains a replayed kernel; what only a prefill tells is said to be from one.
+// TestModelLinesOfReplays: the model's own file explains a replayed kernel; what only a prefill tells is said to be
+// from one.
 func TestModelLinesOfReplays(t *testing.T) {
 	for _, tt := range []struct {
 		mapping string
@@ -49,7 +51,8 @@ func TestModelLinesOfReplays(t *testing.T) {
 				continue
 			}
 			m := k.ModelLine()
-			if !strings.Contains(m.Line, file) || m.From != tt.from || tt.from != "" && !strings.HasSuffix(m.String(), " (from prefill)") {
+			if !strings.Contains(m.Line, file) || m.From != tt.from || tt.from != "" &&
+				!strings.HasSuffix(m.String(), " (from prefill)") {
 				t.Errorf("%s: %s comes from %q, want a line of %s from %q", tt.mapping, op, m, file, tt.from)
 			}
 			seen[string(op)]++
@@ -60,11 +63,12 @@ func TestModelLinesOfReplays(t *testing.T) {
 	}
 }
 
-// TestTwinsTellOperators: replayed kernels have the operators that module frames tell of the same kernels in the mapping
-// trace, and these are the ones that the plan tells without it.
+// TestTwinsTellOperators: replayed kernels have the operators that module frames tell of the same kernels in the
+// mapping trace, and these are the ones that the plan tells without it.
 func TestTwinsTellOperators(t *testing.T) {
 	with := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b", "sglang-qwen3-8b-extend-eager-mi300", false)
-	without := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b", "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", false)
+	without := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b",
+		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", false)
 	byModule := 0
 	for i := range with.NumKernels() {
 		k := with.Kernel(i)
@@ -84,11 +88,14 @@ func TestTwinsTellOperators(t *testing.T) {
 	}
 }
 
-// TestForeignMappingsAreRefused: a mapping trace of another model or GPU gives no lines, with the reason, unless it is asked for.
+// TestForeignMappingsAreRefused: a mapping trace of another model or GPU gives no lines, with the reason, unless it
+// is asked for.
 func TestForeignMappingsAreRefused(t *testing.T) {
 	for _, tt := range []struct{ trace, config, mapping, why string }{
-		{"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace", "llama-3.1-8b", "sglang-qwen3-8b-extend-eager-mi300", "36 layers, this one 32"},
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace", "qwen3-30b-a3b", "hf-qwen1.5-0.5b-eager-h100", "kernels differ"},
+		{"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace", "llama-3.1-8b", "sglang-qwen3-8b-extend-eager-mi300",
+			"36 layers, this one 32"},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace", "qwen3-30b-a3b", "hf-qwen1.5-0.5b-eager-h100",
+			"kernels differ"},
 	} {
 		d := mapped(t, tt.trace, tt.config, tt.mapping, false)
 		if why := d.MappingRefused(); !strings.Contains(why, tt.why) {
@@ -110,14 +117,17 @@ func TestMappingOfOtherKernels(t *testing.T) {
 	passes := func(m gen.Mode) []gen.Pass {
 		return []gen.Pass{{Mode: m, Decodes: 8, Context: 500}, {Mode: m, Decodes: 8, Context: 501}}
 	}
-	dense, experts := gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, gen.Arch{Layers: gen.Uniform(8, gen.Layer{FFN: gen.MoE, Mixer: gen.Mamba})}
+	dense, experts := gen.Arch{Layers: gen.Uniform(8, gen.Layer{})},
+		gen.Arch{Layers: gen.Uniform(8, gen.Layer{FFN: gen.MoE, Mixer: gen.Mamba})}
 	for _, tt := range []struct {
 		mapping gen.Arch
 		refused bool
 	}{{dense, false}, {experts, true}} {
-		m, _ := generate(t, gen.Config{Seed: 1, Dialect: gen.SGLang, Stacks: true, Modules: true, Arch: tt.mapping, Passes: passes(gen.Eager)}, nil)
+		m, _ := generate(t, gen.Config{Seed: 1, Dialect: gen.SGLang, Stacks: true, Modules: true, Arch: tt.mapping,
+			Passes: passes(gen.Eager)}, nil)
 		tr, _ := generate(t, gen.Config{Seed: 2, Dialect: gen.SGLang, Arch: dense, Passes: passes(gen.FullGraph)}, nil)
-		a, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 8, Mapping: analyze(t, m, layer.Options{}).Analysis()})
+		a, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: 8,
+			Mapping: analyze(t, m, layer.Options{}).Analysis()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,30 +16,32 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// A Twin says where a kernel comes from: the launch that ran it, or for a kernel without an eager launch of its own (graph
-// replays, orphans) the eager launch that matches it, in Options.Mapping where that is set, else in the analysed trace.
+// A Twin says where a kernel comes from: the launch that ran it, or for a kernel without an eager launch of its own
+// (graph replays, orphans) the eager launch that matches it, in Options.Mapping where that is set, else in the
+// analysed trace.
 type Twin struct {
-	// Launch is the launch call that ran, or captured, the same kernel: ask it for Op, Frame and Stack. It is not valid when
-	// the kernel has no twin.
+	// Launch is the launch call that ran, or captured, the same kernel: ask it for Op, Frame and Stack. It is not
+	// valid when the kernel has no twin.
 	Launch trace.Event
 	// Kernel is the GPU activity of that launch; not valid for a launch that was captured into a graph.
 	Kernel trace.Event
 	// Confidence is 1 for the kernel's own launch, less for an aligned one, 0 for none.
 	Confidence float64
-	// How says what the match rests on: "launch" (the kernel's own eager launch), "name" (the same name in the same place of
-	// the same layer), "variant" (a tile variant of it), "role" (a kernel of the same meaning), "position" (its neighbours
-	// match), "" without a twin. More may be added.
+	// How says what the match rests on: "launch" (the kernel's own eager launch), "name" (the same name in the same
+	// place of the same layer), "variant" (a tile variant of it), "role" (a kernel of the same meaning), "position"
+	// (its neighbours match), "" without a twin. More may be added.
 	How string
 }
 
 // The ways a twin is found, and the confidence that goes with each. More may be added.
 const (
-	howNone     = ""         // 0: no twin
-	howLaunch   = "launch"   // 1: the kernel's own eager launch
-	howName     = "name"     // 0.98: the same kernel name in the same place of the same layer
-	howVariant  = "variant"  // 0.9: a tile variant of it in the same place
-	howRole     = "role"     // 0.75: a kernel of the same meaning in the same place
-	howPosition = "position" // 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
+	howNone    = ""        // 0: no twin
+	howLaunch  = "launch"  // 1: the kernel's own eager launch
+	howName    = "name"    // 0.98: the same kernel name in the same place of the same layer
+	howVariant = "variant" // 0.9: a tile variant of it in the same place
+	howRole    = "role"    // 0.75: a kernel of the same meaning in the same place
+	// 0.5: neither, but its neighbours match; 0.9 where a capture recorded as many launches as the layer has kernels
+	howPosition = "position"
 )
 
 var howConfidence = map[string]float64{howName: 0.98, howVariant: 0.9, howRole: 0.75, howPosition: 0.5}
@@ -54,8 +56,8 @@ type twinTable struct {
 	refused string
 }
 
-// MappingRefused returns why [Options.Mapping] is not used for the device's twins: it is of another model or GPU. "" where it is
-// used, or none was given. Where one was it aligns, as [Kernel.Twin] does.
+// MappingRefused returns why [Options.Mapping] is not used for the device's twins: it is of another model or GPU. ""
+// where it is used, or none was given. Where one was it aligns, as [Kernel.Twin] does.
 func (a *Device) MappingRefused() string {
 	if a.of.opts.Mapping == nil || a.Align(context.Background()) != nil {
 		return "" // never: what does not end has no error
@@ -63,9 +65,9 @@ func (a *Device) MappingRefused() string {
 	return a.twins.refused
 }
 
-// Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns all of the
-// device. For graphs captured on ROCm load the mapping trace with Args [event.Runtime]: the names of captured
-// kernels stand in the launch calls' args.
+// Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns
+// all of the device. For graphs captured on ROCm load the mapping trace with Args [event.Runtime]: the names of
+// captured kernels stand in the launch calls' args.
 func (k Kernel) Twin() Twin {
 	if k.d == nil {
 		return Twin{}
@@ -80,8 +82,8 @@ func (k Kernel) Twin() Twin {
 	return k.d.twins.table[k.d.twins.of[k.i]]
 }
 
-// Align finds the twins of all kernels without an eager launch, if that was not done yet, so that [Kernel.Twin] only looks
-// them up. The error is ctx's, when cancelled; nothing is kept then, and the next call begins anew.
+// Align finds the twins of all kernels without an eager launch, if that was not done yet, so that [Kernel.Twin] only
+// looks them up. The error is ctx's, when cancelled; nothing is kept then, and the next call begins anew.
 func (a *Device) Align(ctx context.Context) error {
 	t := a.twins
 	t.Lock()
@@ -230,8 +232,9 @@ func (a *Device) eagerKernels() []bool {
 	return eager
 }
 
-// eagerLines returns the passes that were launched kernel by kernel, as references. With pieces also those of which only some kernels
-// were, as between the graphs of a piecewise capture: all of their kernels are aligned, and those that a graph replays have no launch.
+// eagerLines returns the passes that were launched kernel by kernel, as references. With pieces also those of which
+// only some kernels were, as between the graphs of a piecewise capture: all of their kernels are aligned, and those
+// that a graph replays have no launch.
 func (a *Device) eagerLines(sym *symbols, eager []bool, pieces bool) []*line {
 	inLayers := make([]int, len(a.Passes))
 	for i, p := range a.columns.pass {
@@ -281,8 +284,8 @@ type fit struct {
 	twin  []int32 // index in the table of twins, 0 when not made yet
 }
 
-// bestFit aligns a pass with every reference of its model, or of an unknown one: another model of the trace runs kernels of the same names from other
-// lines. The error is ctx's.
+// bestFit aligns a pass with every reference of its model, or of an unknown one: another model of the trace runs
+// kernels of the same names from other lines. The error is ctx's.
 func bestFit(ctx context.Context, target *line, refs []*line) (best fit, err error) {
 	bestScore := 0.0
 	for _, ref := range refs {
@@ -367,8 +370,8 @@ func (l *line) twin(j int32, how string) Twin {
 	return Twin{Launch: l.launch[j], Kernel: l.kernel[j], Confidence: conf, How: how}
 }
 
-// references returns the eager passes and the captures to align with: those of the mapping trace where there is one, else the
-// trace's own.
+// references returns the eager passes and the captures to align with: those of the mapping trace where there is one,
+// else the trace's own.
 func (a *Device) references(ctx context.Context, sym *symbols, eager []bool) ([]*line, error) {
 	from, t := a, a.of.trace
 	if m := a.of.opts.Mapping; m != nil {
@@ -412,13 +415,14 @@ func alignLines(target, ref *line) (match []int32, how []string) {
 	return match, how
 }
 
-// alignRange aligns one layer with its counterpart. Names that occur equally often on both sides are matched in order first:
-// streams interleave differently in a replay, and an alignment cannot cross. Outside of layers only equal kernels are
-// believed: sampling in one run and batch preparation in another have nothing else in common.
+// alignRange aligns one layer with its counterpart. Names that occur equally often on both sides are matched in order
+// first: streams interleave differently in a replay, and an alignment cannot cross. Outside of layers only equal
+// kernels are believed: sampling in one run and batch preparation in another have nothing else in common.
 func alignRange(t *line, from, to int, r *line, rfrom, rto int, match []int32, how []string) {
 	outside := t.layer[from] == trace.None
 	layered := len(t.starts) > 1 && len(r.starts) > 1
-	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] } // a stray kernel of another layer in between
+	// a stray kernel of another layer in between
+	foreign := func(i, j int) bool { return layered && t.layer[i] != r.layer[j] }
 	taken := make([]bool, rto-rfrom)
 	left, right := map[int32][]int32{}, map[int32][]int32{}
 	for i := from; i < to; i++ {
@@ -476,8 +480,8 @@ func dropLonePositions(from, to int, match []int32, how []string) {
 	}
 }
 
-// shareTwins gives a kernel of a layer without a twin that of a neighbour of the same meaning: one op may run several kernels in one
-// variant and one in another (split attention and its reduction against one fused kernel).
+// shareTwins gives a kernel of a layer without a twin that of a neighbour of the same meaning: one op may run several
+// kernels in one variant and one in another (split attention and its reduction against one fused kernel).
 func shareTwins(t *line, from, to int, match []int32, how []string) {
 	for i := from; i < to; i++ {
 		if match[i] >= 0 || t.seq.Role[i] == ladder.RoleOther || t.seq.Role[i] == ladder.RoleElementwise {
@@ -505,8 +509,8 @@ func alignByCount(target, ref *line, match []int32, how []string) {
 	}
 }
 
-// captureLines returns the kernel launches that a trace recorded while graphs were captured: they have no GPU activity, and
-// each capture ends where a call ends it.
+// captureLines returns the kernel launches that a trace recorded while graphs were captured: they have no GPU
+// activity, and each capture ends where a call ends it.
 func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 	// Most traces have no captures.
 	frames := sync.OnceValue(func() *ladder.Frames { return ladder.ReadFrames(t) })
@@ -537,7 +541,8 @@ func captureLines(t *trace.Trace, sym *symbols, layers int) []*line {
 		m := &known[e.NameID()]
 		if *m == unknown {
 			switch name := e.Name(); {
-			case strings.Contains(name, "BeginCapture"), strings.Contains(name, "EndCapture"), strings.Contains(name, "GraphInstantiate"):
+			case strings.Contains(name, "BeginCapture"), strings.Contains(name, "EndCapture"),
+				strings.Contains(name, "GraphInstantiate"):
 				*m = border
 			case strings.Contains(name, "Launch") && strings.Contains(name, "Kernel"):
 				*m = launches
@@ -593,9 +598,10 @@ func kernelOfArgs(args json.RawMessage) string {
 	return v.Kernel
 }
 
-// minMappingShare is how many of the replayed kernels must find one of the same name, tile variants apart, in the same place of
-// the mapping trace, for it to be of the same model. A prefill explains a decode to four fifths and more: attention differs, and
-// products may be tuned otherwise; another model of the same server shares single kernels, and their order less.
+// minMappingShare is how many of the replayed kernels must find one of the same name, tile variants apart, in the
+// same place of the mapping trace, for it to be of the same model. A prefill explains a decode to four fifths and
+// more: attention differs, and products may be tuned otherwise; another model of the same server shares single
+// kernels, and their order less.
 const minMappingShare = 0.6
 
 // foreignMapping says why the mapping trace cannot be of the same model and GPU, "" when it may be.
@@ -608,13 +614,15 @@ func (a *Device) foreignMapping() string {
 	switch {
 	case a.GPU != "" && d.GPU != "" && a.GPU != d.GPU:
 		return fmt.Sprintf("it ran on %s, this trace on %s: kernels differ", table.Clean(d.GPU), table.Clean(a.GPU))
-	case a.NumLayers > 0 && d.NumLayers > 0 && a.NumLayers != d.NumLayers && len(d.Passes) > 0 && d.Passes[0].Partial == whole:
+	case a.NumLayers > 0 && d.NumLayers > 0 && a.NumLayers != d.NumLayers && len(d.Passes) > 0 &&
+		d.Passes[0].Partial == whole:
 		return fmt.Sprintf("its model has %d layers, this one %d", d.NumLayers, a.NumLayers)
 	}
 	return ""
 }
 
-// unlikeMapping says why the mapping trace is of another model by the kernels that found a twin there, "" when it is not.
+// unlikeMapping says why the mapping trace is of another model by the kernels that found a twin there, "" when it is
+// not.
 func (a *Device) unlikeMapping(of []int32, twins []Twin) string {
 	if m := a.of.opts.Mapping; m == nil || a.of.opts.ForceMapping {
 		return ""

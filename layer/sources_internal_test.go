@@ -8,11 +8,13 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// lineNames are kernels by letters: n a norm, g and G one product in two tiles, a and A two kinds of attention, e an elementwise kernel, others
-// say nothing.
+// lineNames are kernels by letters: n a norm, g and G one product in two tiles, a and A two kinds of attention, e an
+// elementwise kernel, others say nothing.
 var lineNames = map[rune]string{
-	'n': "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", 'g': "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 'G': "nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT",
-	'a': "void flash::flash_fwd_splitkv_kernel<T>(P)", 'A': "kernel_mha", 'e': "void at::native::elementwise_kernel<128, 4>(int)",
+	'n': "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", 'g': "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+	'G': "nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT",
+	'a': "void flash::flash_fwd_splitkv_kernel<T>(P)", 'A': "kernel_mha",
+	'e': "void at::native::elementwise_kernel<128, 4>(int)",
 }
 
 // lineBy makes a line of kernels, one letter each, digits set the layer of what follows, - none.
@@ -39,7 +41,8 @@ func lineBy(sym *symbols, text string) *line {
 	return l
 }
 
-// TestLinesAreAligned: what a kernel of a pass is matched with, and by what: Name, Variant, Role, Position, - for nothing.
+// TestLinesAreAligned: what a kernel of a pass is matched with, and by what: Name, Variant, Role, Position, - for
+// nothing.
 func TestLinesAreAligned(t *testing.T) {
 	for _, c := range []struct {
 		what, target, ref string
@@ -71,19 +74,23 @@ func TestLinesAreAligned(t *testing.T) {
 		match, how := alignLines(lineBy(sym, c.target), lineBy(sym, c.ref))
 		var got []string
 		for _, h := range how {
-			got = append(got, map[string]string{howNone: "-", howName: "N", howVariant: "V", howRole: "R", howPosition: "P"}[h])
+			got = append(got, map[string]string{howNone: "-", howName: "N", howVariant: "V", howRole: "R",
+				howPosition: "P"}[h])
 		}
 		places := strings.Trim(fmt.Sprint(match), "[]")
-		if s := strings.Join(got, ""); !strings.Contains(","+c.want+",", ","+s+",") || c.match != "" && places != c.match {
+		if s := strings.Join(got, ""); !strings.Contains(","+c.want+",", ","+s+",") || c.match != "" &&
+			places != c.match {
 			t.Errorf("%s: %s at %s, want %s at %s", c.what, s, places, c.want, c.match)
 		}
 	}
 }
 
-// TestCapturesWithoutNames: a layer's kernels are paired with as many launches of a capture, in order; what stands around the layers is not.
+// TestCapturesWithoutNames: a layer's kernels are paired with as many launches of a capture, in order; what stands
+// around the layers is not.
 func TestCapturesWithoutNames(t *testing.T) {
 	for _, c := range []struct{ target, ref, want string }{
-		{"0nga1ng", "0xxx1xx", "0 1 2 3 4"}, {"0nga1ng", "0xx1xx", "-1 -1 -1 2 3"}, {"-n0ng-n", "-x0xx-x", "-1 1 2 -1"}, {"1ng", "0xx", "-1 -1"}, {"0n1g", "0x1x", "0 1"},
+		{"0nga1ng", "0xxx1xx", "0 1 2 3 4"}, {"0nga1ng", "0xx1xx", "-1 -1 -1 2 3"}, {"-n0ng-n", "-x0xx-x", "-1 1 2 -1"},
+		{"1ng", "0xx", "-1 -1"}, {"0n1g", "0x1x", "0 1"},
 	} {
 		sym := &symbols{}
 		ref := lineBy(sym, c.ref)
@@ -100,13 +107,15 @@ func TestCapturesWithoutNames(t *testing.T) {
 	}
 }
 
-// TestTwinsAreAsSureAsTheirMatch: a name says more than a variant, that more than a role and that more than a position; of two references
-// the better one is that with two variants rather than a name and a role, two roles rather than a name and a position, and a name and a
-// variant rather than two variants. A capture without names says as much as a variant does.
+// TestTwinsAreAsSureAsTheirMatch: a name says more than a variant, that more than a role and that more than a
+// position; of two references the better one is that with two variants rather than a name and a role, two roles
+// rather than a name and a position, and a name and a variant rather than two variants. A capture without names says
+// as much as a variant does.
 func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 	sure := func(hows ...string) (sum float64) {
 		for _, h := range hows {
-			sum += (&line{nameful: true, launch: make([]trace.Event, 1), kernel: make([]trace.Event, 1)}).twin(0, h).Confidence
+			sum += (&line{nameful: true, launch: make([]trace.Event, 1), kernel: make([]trace.Event, 1)}).twin(0,
+				h).Confidence
 		}
 		return sum
 	}
@@ -117,8 +126,10 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 		}
 		last = sure(h)
 	}
-	for _, c := range [][2][]string{{{howVariant, howVariant}, {howName, howRole}}, {{howRole, howRole}, {howName, howPosition}}, {{howName, howVariant}, {howVariant, howVariant}},
-		{{howName}, {howPosition}}, {{howPosition, howPosition}, {howName}}, {{howRole, howVariant}, {howPosition, howName}}} {
+	for _, c := range [][2][]string{{{howVariant, howVariant}, {howName, howRole}},
+		{{howRole, howRole}, {howName, howPosition}}, {{howName, howVariant}, {howVariant, howVariant}},
+		{{howName}, {howPosition}}, {{howPosition, howPosition}, {howName}},
+		{{howRole, howVariant}, {howPosition, howName}}} {
 		if sure(c[0]...) <= sure(c[1]...) {
 			t.Errorf("%v is worth %v, %v %v; want more", c[0], sure(c[0]...), c[1], sure(c[1]...))
 		}
@@ -133,10 +144,12 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 	if best, err := bestFit(t.Context(), target, refs); err != nil || best.ref != refs[2] {
 		t.Errorf("not the first of the best references: %v", err)
 	}
-	if best, err := bestFit(t.Context(), lineBy(sym, "0n1y"), []*line{lineBy(sym, "0n1q")}); err != nil || best.ref == nil {
+	if best, err := bestFit(t.Context(), lineBy(sym, "0n1y"), []*line{lineBy(sym, "0n1q")}); err != nil ||
+		best.ref == nil {
 		t.Errorf("a reference with one kernel in common is not taken: %v", err)
 	}
-	if best, err := bestFit(t.Context(), lineBy(sym, "0x1y"), []*line{lineBy(sym, "0z1q")}); err != nil || best.ref != nil {
+	if best, err := bestFit(t.Context(), lineBy(sym, "0x1y"), []*line{lineBy(sym, "0z1q")}); err != nil ||
+		best.ref != nil {
 		t.Errorf("a reference with nothing in common is taken: %v", err)
 	}
 }
@@ -144,7 +157,8 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 // TestLayersOfLines: in front of the layers is not behind them.
 func TestLayersOfLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"-x0ng1n-yz": "map[-2:[4 6] -1:[0 1] 0:[1 3] 1:[3 4]]", "-xy": "map[-1:[0 2]]", "0n-x1g": "map[-2:[1 2] 0:[0 1] 1:[2 3]]",
+		"-x0ng1n-yz": "map[-2:[4 6] -1:[0 1] 0:[1 3] 1:[3 4]]", "-xy": "map[-1:[0 2]]",
+		"0n-x1g": "map[-2:[1 2] 0:[0 1] 1:[2 3]]",
 	} {
 		if got := fmt.Sprint(lineBy(&symbols{}, text).starts); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -152,7 +166,8 @@ func TestLayersOfLines(t *testing.T) {
 	}
 }
 
-// TestLayersOfCaptures: where no frames tell the layers of a capture, its names do by their repeats; without names, or where there is one layer, nothing does.
+// TestLayersOfCaptures: where no frames tell the layers of a capture, its names do by their repeats; without names,
+// or where there is one layer, nothing does.
 func TestLayersOfCaptures(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -160,7 +175,9 @@ func TestLayersOfCaptures(t *testing.T) {
 		nameful bool
 		want    string
 	}{
-		{"four layers", 4, true, "-0000111122223333-"}, {"two of two", 2, true, "-0000000011111111-"}, {"no names", 4, false, "------------------"}, {"one layer", 1, true, "------------------"}, {"not known", 0, true, "------------------"},
+		{"four layers", 4, true, "-0000111122223333-"}, {"two of two", 2, true, "-0000000011111111-"},
+		{"no names", 4, false, "------------------"}, {"one layer", 1, true, "------------------"},
+		{"not known", 0, true, "------------------"},
 	} {
 		l := lineBy(&symbols{}, "-xnagenagenagenagey")
 		l.nameful = c.nameful
@@ -173,7 +190,8 @@ func TestLayersOfCaptures(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	if got := kernelOfArgs([]byte(`{"kernel":"k","other":1}`)) + kernelOfArgs(nil) + kernelOfArgs([]byte(`{`)) + kernelOfArgs([]byte(`{}`)); got != "k" {
+	if got := kernelOfArgs([]byte(`{"kernel":"k","other":1}`)) + kernelOfArgs(nil) + kernelOfArgs([]byte(`{`)) +
+		kernelOfArgs([]byte(`{}`)); got != "k" {
 		t.Errorf("kernels of args: %q", got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestReplayFindsItsSource aligns the decode replay with the trace of its capture and with the eager prefill of the same
-// model, and checks that module paths carry the right layer.
+// TestReplayFindsItsSource aligns the decode replay with the trace of its capture and with the eager prefill of the
+// same model, and checks that module paths carry the right layer.
 func TestReplayFindsItsSource(t *testing.T) {
 	decode := open(t, "sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	for _, c := range []struct {
@@ -24,7 +24,8 @@ func TestReplayFindsItsSource(t *testing.T) {
 	} {
 		t.Run(c.mapping, func(t *testing.T) {
 			m := open(t, c.mapping, trace.Options{Args: []event.Kind{event.Runtime}})
-			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"), Mapping: analyze(t, m, layer.Options{Config: config(t, "qwen3-8b.json")}).Analysis()})
+			a := analyze(t, decode, layer.Options{Config: config(t, "qwen3-8b.json"),
+				Mapping: analyze(t, m, layer.Options{Config: config(t, "qwen3-8b.json")}).Analysis()})
 			replayed, found, named, wrong, modules := 0, 0, 0, 0, 0
 			for i := range a.NumKernels() {
 				if !a.Kernel(i).Event().IsReplay() {
@@ -45,7 +46,8 @@ func TestReplayFindsItsSource(t *testing.T) {
 					if strings.Contains(path, "DecoderLayer") {
 						modules++
 					}
-					if want := "Qwen3DecoderLayer_" + strconv.Itoa(a.Kernel(i).Place().Layer); !strings.Contains(path+"/", want+"/") {
+					if want := "Qwen3DecoderLayer_" + strconv.Itoa(a.Kernel(i).Place().Layer); !strings.Contains(path+
+						"/", want+"/") {
 						wrong++
 						t.Logf("kernel %d layer %d: %s %v", i, a.Kernel(i).Place().Layer, path, tw.How)
 					}
@@ -53,18 +55,21 @@ func TestReplayFindsItsSource(t *testing.T) {
 			}
 			t.Logf("%d replayed, %d found, %d named, %d with modules, %d wrong", replayed, found, named, modules, wrong)
 			if float64(found) < c.least*float64(replayed) || float64(named) < c.names*float64(found) || wrong > 0 {
-				t.Errorf("%d replayed kernels: %d twins, %d by name, %d in a wrong layer", replayed, found, named, wrong)
+				t.Errorf("%d replayed kernels: %d twins, %d by name, %d in a wrong layer", replayed, found, named,
+					wrong)
 			}
 		})
 	}
 }
 
-// TestPiecewiseMapping: a run whose graphs are captured in pieces launches attention and its cache write by itself. As mapping it
-// gives those their sources, in the right layers, and no other kernel any.
+// TestPiecewiseMapping: a run whose graphs are captured in pieces launches attention and its cache write by itself.
+// As mapping it gives those their sources, in the right layers, and no other kernel any.
 func TestPiecewiseMapping(t *testing.T) {
-	mapping := analyze(t, open(t, "vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), layer.Options{Config: config(t, "gpt-oss-20b.json")}).Analysis()
+	mapping := analyze(t, open(t, "vllm-gptoss20b-mixed-piecewise-mi300.json.gz"),
+		layer.Options{Config: config(t, "gpt-oss-20b.json")}).Analysis()
 	for _, force := range []bool{false, true} {
-		d := analyze(t, open(t, "vllm-gptoss20b-decode-fullgraph-mi300.json.gz"), layer.Options{Config: config(t, "gpt-oss-20b.json"), Mapping: mapping, ForceMapping: force})
+		d := analyze(t, open(t, "vllm-gptoss20b-decode-fullgraph-mi300.json.gz"),
+			layer.Options{Config: config(t, "gpt-oss-20b.json"), Mapping: mapping, ForceMapping: force})
 		if why := d.MappingRefused(); why != "" {
 			t.Errorf("refused: %s", why)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// interleaved writes the GPU activities of several models' passes in turns, one stream, no launches: each turn is a model.
-// It returns the truth with passes counted over all models.
+// interleaved writes the GPU activities of several models' passes in turns, one stream, no launches: each turn is a
+// model. It returns the truth with passes counted over all models.
 func interleaved(t *testing.T, models []gen.Arch, turns []int) (*trace.Trace, []gen.Truth) {
 	t.Helper()
 	byModel := make([][]gen.Truth, len(models))
@@ -48,7 +48,8 @@ func interleaved(t *testing.T, models []gen.Arch, turns []int) (*trace.Trace, []
 			out = append(out, tr)
 			cat := map[string]string{"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}[tr.Kind]
 			us := func(ns int64) json.Number { return json.Number(fmt.Sprintf("%d.%03d", ns/1000, ns%1000)) }
-			events = append(events, map[string]any{"ph": "X", "cat": cat, "name": tr.Name, "pid": 0, "tid": tr.Stream, "ts": us(tr.Start),
+			events = append(events, map[string]any{"ph": "X", "cat": cat, "name": tr.Name, "pid": 0, "tid": tr.Stream,
+				"ts":  us(tr.Start),
 				"dur": us(tr.Duration), "args": map[string]any{"device": 0, "stream": tr.Stream}})
 		}
 		next[m]++
@@ -64,7 +65,8 @@ func interleaved(t *testing.T, models []gen.Arch, turns []int) (*trace.Trace, []
 	return tr, out
 }
 
-// TestDraftModelsDoNotCountAsLayers: speculative decoding runs a one-layer draft several times between runs of the target.
+// TestDraftModelsDoNotCountAsLayers: speculative decoding runs a one-layer draft several times between runs of the
+// target.
 func TestDraftModelsDoNotCountAsLayers(t *testing.T) {
 	target := gen.Arch{Layers: gen.Uniform(32, gen.Layer{}), Hidden: 4096}
 	draft := gen.Arch{Layers: gen.Uniform(1, gen.Layer{}), Hidden: 4096}
@@ -98,7 +100,8 @@ func TestDraftModelsDoNotCountAsLayers(t *testing.T) {
 			if k.Layer == w.Layer {
 				right++
 			} else if len(wrong) < 5 {
-				wrong = append(wrong, fmt.Sprintf("kernel %d of pass %d: layer %d, want %d", i, w.Pass, k.Layer, w.Layer))
+				wrong = append(wrong, fmt.Sprintf("kernel %d of pass %d: layer %d, want %d", i, w.Pass, k.Layer,
+					w.Layer))
 			}
 		}
 		if 100*right < 99*total {

@@ -20,14 +20,14 @@ type Steady struct {
 	Reason string `json:"reason"`
 }
 
-// steadyTolerance is how far a pass may be from the median of its run. Decode steps of one batch vary by 1–4% in the traces
-// seen and the first one after a start by 30% and more; a tenth lies between.
+// steadyTolerance is how far a pass may be from the median of its run. Decode steps of one batch vary by 1–4% in the
+// traces seen and the first one after a start by 30% and more; a tenth lies between.
 const steadyTolerance = 0.10
 
-// chooseSteady picks a pass of the longest run of whole passes with the same stage, batch and evidence of layers whose
-// durations stay within the tolerance of their median, the earliest of equally long runs: the pass whose duration is nearest to that median. Runs of a draft model, passes without
-// requests, passes without layers and passes of other models than the one with most GPU time stand for the steady state only where
-// there is nothing else.
+// chooseSteady picks a pass of the longest run of whole passes with the same stage, batch and evidence of layers
+// whose durations stay within the tolerance of their median, the earliest of equally long runs: the pass whose
+// duration is nearest to that median. Runs of a draft model, passes without requests, passes without layers and
+// passes of other models than the one with most GPU time stand for the steady state only where there is nothing else.
 func (a *Device) chooseSteady(ended func() error) {
 	a.Steady = Steady{Pass: trace.None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
@@ -35,7 +35,10 @@ func (a *Device) chooseSteady(ended func() error) {
 		return
 	}
 	bestFrom, bestLen := trace.None, 0
-	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool { return p.Model == 0 && p.works() && p.Partial == whole })
+	working := slices.ContainsFunc(a.Passes, func(p ForwardPass) bool {
+		return p.Model == 0 && p.works() &&
+			p.Partial == whole
+	})
 	for from := 0; from < len(a.Passes); {
 		to := from + 1
 		for to < len(a.Passes) && sameWork(&a.Passes[from], &a.Passes[to]) {
@@ -64,7 +67,8 @@ func (a *Device) chooseSteady(ended func() error) {
 	}
 	switch {
 	case bestLen > 1:
-		a.Steady.Reason = fmt.Sprintf("the median of %d neighbouring %s whose durations stay within %.0f%% of it", bestLen, what, a.Steady.TolerancePct)
+		a.Steady.Reason = fmt.Sprintf("the median of %d neighbouring %s whose durations stay within %.0f%% of it",
+			bestLen, what, a.Steady.TolerancePct)
 	case len(a.Passes) == 1:
 		a.Steady.Reason = "the only pass"
 	default:
@@ -79,11 +83,12 @@ func (p *ForwardPass) works() bool {
 
 // sameWork says whether two whole passes do the same work as far as their annotations tell.
 func sameWork(p, q *ForwardPass) bool {
-	return p.Partial == whole && q.Partial == whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch && p.NumLayers == q.NumLayers
+	return p.Partial == whole && q.Partial == whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch &&
+		p.NumLayers == q.NumLayers
 }
 
-// longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that grows to
-// the right and shrinks from the left.
+// longestRun returns the longest stretch whose durations lie within the tolerance of their median, by a window that
+// grows to the right and shrinks from the left.
 func longestRun(ended func() error, passes []ForwardPass) (from, n int) {
 	var sorted []time.Duration
 	lo := 0

@@ -19,7 +19,8 @@ func demoAnalysis(t *testing.T, o layer.Options) *layer.Device {
 
 // TestTrainingIsNamed: iterations of a training loop are no layers, and the result says what they are.
 func TestTrainingIsNamed(t *testing.T) {
-	for _, name := range []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-absolute-float-ts-v100.pt.trace.json.gz", "train-pair-rank-0.json.gz"} {
+	for _, name := range []string{"old-format-pythonstack-v100.pt.trace.json.gz",
+		"train-absolute-float-ts-v100.pt.trace.json.gz", "train-pair-rank-0.json.gz"} {
 		for _, mode := range []string{"auto", "repeats"} {
 			a := analyze(t, open(t, name), layer.Options{Boundaries: mode})
 			if a.NumLayers != 0 || !strings.Contains(strings.Join(a.Notes, "\n"), "training run") {
@@ -27,7 +28,8 @@ func TestTrainingIsNamed(t *testing.T) {
 			}
 			for _, p := range a.Passes {
 				if p.PassEvidence == layer.RungWhole && p.Confidence > 0.5 {
-					t.Errorf("%s, %s: pass %d rests on nothing and has confidence %v", name, mode, p.Index, p.Confidence)
+					t.Errorf("%s, %s: pass %d rests on nothing and has confidence %v", name, mode, p.Index,
+						p.Confidence)
 				}
 			}
 		}
@@ -47,7 +49,8 @@ func TestSteadyState(t *testing.T) {
 		walls = append(walls, a.Passes[p].Wall())
 	}
 	slices.Sort(walls)
-	if p := a.Steady.Pass; p < 3 || p > 6 || a.Passes[p].Wall() != walls[2] || a.Steady.Run != 4 || !strings.Contains(a.Steady.Reason, "batch 8") {
+	if p := a.Steady.Pass; p < 3 || p > 6 || a.Passes[p].Wall() != walls[2] || a.Steady.Run != 4 ||
+		!strings.Contains(a.Steady.Reason, "batch 8") {
 		t.Errorf("steady state %+v, want the pass of %v of a run of 4", a.Steady, walls[2])
 	}
 }

@@ -7,7 +7,8 @@ import (
 
 // Step is what a step annotation says about its pass. Counts are −1 when it does not say.
 type Step struct {
-	// Dialect names who wrote the annotation: "vllm", "sglang", "trtllm", "profiler", "capture", or a user pattern's name.
+	// Dialect names who wrote the annotation: "vllm", "sglang", "trtllm", "profiler", "capture", or a user pattern's
+	// name.
 	Dialect string `json:"dialect"`
 	// Name is the annotation as recorded; profilers cut long names.
 	Name string `json:"name"`
@@ -28,13 +29,14 @@ type Step struct {
 
 // stepOf is what reports say of an annotation.
 func stepOf(st *ladder.Step) Step {
-	return Step{Dialect: st.Dialect, Name: st.Name, Also: st.Also, Index: st.Index, Stage: Stage(st.Stage), Batch: st.Batch, Tokens: st.Tokens,
+	return Step{Dialect: st.Dialect, Name: st.Name, Also: st.Also, Index: st.Index, Stage: Stage(st.Stage),
+		Batch: st.Batch, Tokens: st.Tokens,
 		ContextRequests: st.ContextRequests, ContextTokens: st.ContextTokens,
 		GenerationRequests: st.GenerationRequests, GenerationTokens: st.GenerationTokens}
 }
 
-// ParseStep reads a step annotation: the user's patterns are asked first, then the frameworks that are known (vLLM, SGLang,
-// TensorRT-LLM, torch.profiler). The second result is false if name is not one.
+// ParseStep reads a step annotation: the user's patterns are asked first, then the frameworks that are known (vLLM,
+// SGLang, TensorRT-LLM, torch.profiler). The second result is false if name is not one.
 func ParseStep(name string, patterns ...StepPattern) (Step, bool) {
 	st, ok := readStep(name, patterns)
 	if !ok {
@@ -43,7 +45,8 @@ func ParseStep(name string, patterns ...StepPattern) (Step, bool) {
 	return stepOf(&st), true
 }
 
-// IsStep reports whether a name is a step's annotation, by the patterns of the analysis, too. Names of graph captures are none.
+// IsStep reports whether a name is a step's annotation, by the patterns of the analysis, too. Names of graph captures
+// are none.
 func (a *Analysis) IsStep(name string) bool {
 	s, found := readStep(name, a.opts.StepPatterns)
 	return found && Stage(s.Stage) != StageCapture

@@ -18,7 +18,8 @@ func TestStepDialects(t *testing.T) {
 		{"execute_context_1(888_788544)_generation_0(0)", "vllm", layer.StagePrefill, 1, 888},
 		{"execute_context_0(0)_generation_4(4)", "vllm", layer.StageDecode, 4, 4},
 		{"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785", "vllm", layer.StageDecode, 32, 32},
-		{"execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk9", "vllm", layer.StageMixed, 46, 8192},
+		{"execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk9", "vllm", layer.StageMixed,
+			46, 8192},
 		{"execute_new_2_cached_5", "vllm", layer.StageMixed, 7, -1},
 		{"execute_16_context_3", "vllm", layer.StagePrefill, 3, 16},
 		{"step[EXTEND bs=15 toks=15360]", "sglang", layer.StagePrefill, 15, 15360},
@@ -37,11 +38,13 @@ func TestStepDialects(t *testing.T) {
 		{"ProfilerStep#6", "profiler", layer.StageUnknown, -1, -1},
 	} {
 		st, ok := layer.ParseStep(c.name)
-		if !ok || st.Dialect != c.dialect || st.Stage != c.stage || st.Batch != c.batch || st.Tokens != c.tokens || st.Name != c.name {
+		if !ok || st.Dialect != c.dialect || st.Stage != c.stage || st.Batch != c.batch || st.Tokens != c.tokens ||
+			st.Name != c.name {
 			t.Errorf("%s: %v %+v, want %s %s batch %d tokens %d", c.name, ok, st, c.dialect, c.stage, c.batch, c.tokens)
 		}
 	}
-	for _, name := range []string{"", "execute_", "execute_model", "aten::mm", "step", "forward_step", "ProfilerStep", "decode"} {
+	for _, name := range []string{"", "execute_", "execute_model", "aten::mm", "step", "forward_step", "ProfilerStep",
+		"decode"} {
 		if st, ok := layer.ParseStep(name); ok {
 			t.Errorf("%q is taken for a step: %+v", name, st)
 		}

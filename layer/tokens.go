@@ -19,12 +19,12 @@ const (
 	tokensOfShapes  = "shapes"
 )
 
-// minFamilies is how many families of kernels must agree on a number of tokens where none of them is in every layer. The families of
-// the table have one block a token, whatever its width: one that is equal in all layers suffices.
+// minFamilies is how many families of kernels must agree on a number of tokens where none of them is in every layer.
+// The families of the table have one block a token, whatever its width: one that is equal in all layers suffices.
 const minFamilies = 2
 
-// countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block for each token,
-// and attention that exists for one token a request only. What is not certain stays unknown.
+// countTokens completes what annotations say of tokens and stages by what the kernels show: those that run a block
+// for each token, and attention that exists for one token a request only. What is not certain stays unknown.
 func (w *work) countTokens(a *Device, results []ladder.Result) {
 	sizes := map[string][3]int64{} // by launch configuration
 	products := map[string]product{}
@@ -61,8 +61,8 @@ func (w *work) countTokens(a *Device, results []ladder.Result) {
 	w.stagesOfLaunches(a, results)
 }
 
-// stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token each: one request
-// runs then.
+// stagesOfTokens gives the stage of prompts to passes of many tokens of a model whose other passes decode one token
+// each: one request runs then.
 func (a *Device) stagesOfTokens() {
 	single, other := map[int]bool{}, map[int]bool{} // models that decode one token a pass, and those that decode more
 	for p := range a.Passes {
@@ -73,17 +73,19 @@ func (a *Device) stagesOfTokens() {
 	}
 	for p := range a.Passes {
 		fp := &a.Passes[p]
-		if fp.Stage == StageUnknown && fp.Tokens > 1 && fp.TokenEvidence == tokensOfGrids && single[fp.Model] && !other[fp.Model] {
+		if fp.Stage == StageUnknown && fp.Tokens > 1 && fp.TokenEvidence == tokensOfGrids && single[fp.Model] &&
+			!other[fp.Model] {
 			fp.Stage, fp.StageEvidence = StagePrefill, StageByKernels
 		}
 	}
 }
 
-// product is what the recorded inputs of a product tell: its rows, and the sides of its weight. The zero product tells nothing.
+// product is what the recorded inputs of a product tell: its rows, and the sides of its weight. The zero product
+// tells nothing.
 type product struct{ m, k, n int64 }
 
-// tokensOfProducts returns the rows of the products in the layers of a pass as their inputs were recorded, where two weights of different
-// sizes at least have them and none has others; −1 else.
+// tokensOfProducts returns the rows of the products in the layers of a pass as their inputs were recorded, where two
+// weights of different sizes at least have them and none has others; −1 else.
 func (w *work) tokensOfProducts(r *ladder.Result, known map[string]product) int64 {
 	rows := int64(-1)
 	var first product
@@ -125,7 +127,8 @@ var productOps = map[string]int{"aten::mm": 0, "aten::addmm": 1}
 // productOf reads the sizes of a product's operands.
 func productOf(dims string, at int) product {
 	var sizes [][]int64
-	if json.Unmarshal([]byte(dims), &sizes) != nil || len(sizes) < at+2 || len(sizes[at]) != 2 || len(sizes[at+1]) != 2 || sizes[at][1] != sizes[at+1][0] {
+	if json.Unmarshal([]byte(dims), &sizes) != nil || len(sizes) < at+2 || len(sizes[at]) != 2 ||
+		len(sizes[at+1]) != 2 || sizes[at][1] != sizes[at+1][0] {
 		return product{}
 	}
 	return product{sizes[at][0], sizes[at][1], sizes[at+1][1]}
@@ -137,7 +140,8 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 	for p := range results {
 		fp, r := &a.Passes[p], &results[p]
 		usable := fp.Partial == whole && fp.NumLayers > 0 && len(r.Second) == 0
-		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay, Known: !usable || fp.Stage != StageUnknown,
+		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay,
+			Known:   !usable || fp.Stage != StageUnknown,
 			Decodes: usable && fp.Stage == StageDecode, Work: w.times[p].layers}
 		for k, i := range r.Kernels {
 			if r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == classify.RoleCacheWrite {
@@ -148,7 +152,8 @@ func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 	}
 	for p, stage := range launches.Stages(passes) {
 		if stage != launches.Unknown {
-			a.Passes[p].Stage, a.Passes[p].StageEvidence = map[launches.Stage]Stage{launches.Decode: StageDecode, launches.Prefill: StagePrefill}[stage], StageByLaunches
+			a.Passes[p].Stage, a.Passes[p].StageEvidence = map[launches.Stage]Stage{launches.Decode: StageDecode,
+				launches.Prefill: StagePrefill}[stage], StageByLaunches
 		}
 	}
 }
@@ -163,8 +168,9 @@ type familySize struct {
 	layers int   // that it was seen in
 }
 
-// rowsOf returns the rows that the kernels of a pass ran, and how many of them are tokens, each −1 where that is not certain: a graph runs
-// the rows it was captured with, and kernels that were launched may be given padding, but for those that write the cache.
+// rowsOf returns the rows that the kernels of a pass ran, and how many of them are tokens, each −1 where that is not
+// certain: a graph runs the rows it was captured with, and kernels that were launched may be given padding, but for
+// those that write the cache.
 func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows, tokens int64) {
 	var families []familySize
 	experts := false
@@ -191,8 +197,8 @@ func (w *work) rowsOf(r *ladder.Result, sizes map[string][3]int64) (rows, tokens
 	return agreed(families, experts, r.Count)
 }
 
-// agreed returns the rows on which families agree, and the tokens that the cache write shows. A cache write of fewer rows contradicts no
-// other: it leaves padding out. Two families are enough, or one that is in all layers.
+// agreed returns the rows on which families agree, and the tokens that the cache write shows. A cache write of fewer
+// rows contradicts no other: it leaves padding out. Two families are enough, or one that is in all layers.
 func agreed(families []familySize, experts bool, layers int) (rows, tokens int64) {
 	rows, tokens = -1, -1
 	count, whole, written := 0, false, false
@@ -255,8 +261,8 @@ func gridOf(config string) (size [3]int64) {
 	return size
 }
 
-// oneQuery says that the pass decodes: attention of one token a request runs, and nothing else mixes tokens in those layers. Attention
-// for prompts beside it, in a batch of both, would be such a kernel.
+// oneQuery says that the pass decodes: attention of one token a request runs, and nothing else mixes tokens in those
+// layers. Attention for prompts beside it, in a batch of both, would be such a kernel.
 func (w *work) oneQuery(r *ladder.Result) bool {
 	one, other := make([]bool, r.Count), make([]bool, r.Count) // by layer
 	for k, i := range r.Kernels {

@@ -14,8 +14,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestTokensWithoutAnnotations: with the annotations hidden, stage, batch and tokens of every pass of every real trace are what the
-// annotation says, or unknown.
+// TestTokensWithoutAnnotations: with the annotations hidden, stage, batch and tokens of every pass of every real
+// trace are what the annotation says, or unknown.
 func TestTokensWithoutAnnotations(t *testing.T) {
 	files, _ := filepath.Glob("../../shared/traces/torch/*")
 	if len(files) == 0 {
@@ -35,7 +35,8 @@ func TestTokensWithoutAnnotations(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		bare, err := trace.Open(t.Context(), f, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch, event.LaneOp, event.LanePython, event.LaneSync, event.LaneOther, event.LaneCounter}})
+		bare, err := trace.Open(t.Context(), f, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch,
+			event.LaneOp, event.LanePython, event.LaneSync, event.LaneOther, event.LaneCounter}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,8 @@ func TestTokensWithoutAnnotations(t *testing.T) {
 				}
 				checked++
 				st := own.Annotation
-				if fp.Stage != layer.StageUnknown && fp.Stage != st.Stage || fp.Batch >= 0 && fp.Batch != st.Batch || fp.Tokens >= 0 && st.Tokens >= 0 && fp.Tokens != st.Tokens {
+				if fp.Stage != layer.StageUnknown && fp.Stage != st.Stage || fp.Batch >= 0 && fp.Batch != st.Batch ||
+					fp.Tokens >= 0 && st.Tokens >= 0 && fp.Tokens != st.Tokens {
 					t.Errorf("%s pass %d: %s, annotated %s %d %d", name, p, got, st.Stage, st.Batch, st.Tokens)
 				}
 			}
@@ -92,8 +94,8 @@ func same(a, b *layer.Device, p int) *layer.ForwardPass {
 	return &a.Passes[best]
 }
 
-// eager is a model of six layers whose kernels are launched one by one, or replayed, with these grids for norm, rotation, cache write
-// and activation.
+// eager is a model of six layers whose kernels are launched one by one, or replayed, with these grids for norm,
+// rotation, cache write and activation.
 type tokensCase struct {
 	name                string
 	norm, rope, kv, act int64
@@ -114,11 +116,13 @@ func TestTokensOfGrids(t *testing.T) {
 		{"two families", 117, 0, 117, 0, []string{any}, false, false, 117, 117, layer.StageUnknown},
 		{"one family in all layers", 0, 0, 117, 0, []string{any}, false, false, 117, 117, layer.StageUnknown},
 		{"one family of rows shows no tokens", 117, 0, 0, 0, []string{any}, false, false, -1, 117, layer.StageUnknown},
-		{"padded rows beside the tokens that are written", 128, 128, 117, 128, []string{any}, false, false, 117, 128, layer.StageUnknown},
+		{"padded rows beside the tokens that are written", 128, 128, 117, 128, []string{any}, false, false, 117, 128,
+			layer.StageUnknown},
 		{"rows of fewer than are written", 64, 64, 117, 64, []string{any}, false, false, -1, -1, layer.StageUnknown},
 		{"families that differ", 128, 64, 128, 0, []string{any}, false, false, -1, -1, layer.StageUnknown},
 		{"rows without a cache write", 128, 128, 0, 128, []string{any}, false, false, -1, 128, layer.StageUnknown},
-		{"a graph runs the rows it was captured with", 128, 128, 128, 128, []string{one}, true, false, -1, 128, layer.StageDecode},
+		{"a graph runs the rows it was captured with", 128, 128, 128, 128, []string{one}, true, false, -1, 128,
+			layer.StageDecode},
 		{"and may write fewer", 128, 128, 117, 128, []string{one}, true, false, -1, 128, layer.StageDecode},
 		{"experts' activations count pairs", 0, 0, 117, 936, []string{any}, false, true, 117, 117, layer.StageUnknown},
 		{"and say nothing", 117, 0, 117, 936, []string{any}, false, true, 117, 117, layer.StageUnknown},
@@ -132,8 +136,10 @@ func TestTokensOfGrids(t *testing.T) {
 		if c.stage == layer.StageDecode && c.tokens > 0 {
 			batch = int(c.tokens)
 		}
-		if fp.NumLayers != tokensLayers || fp.Tokens != c.tokens || fp.Rows != c.rows || fp.Stage != c.stage || fp.Batch != batch {
-			t.Errorf("%s: %d layers, %d tokens, %d rows, stage %s, batch %d; want %d, %d, %d, %s, %d", c.name, fp.NumLayers, fp.Tokens, fp.Rows, fp.Stage, fp.Batch,
+		if fp.NumLayers != tokensLayers || fp.Tokens != c.tokens || fp.Rows != c.rows || fp.Stage != c.stage ||
+			fp.Batch != batch {
+			t.Errorf("%s: %d layers, %d tokens, %d rows, stage %s, batch %d; want %d, %d, %d, %s, %d", c.name,
+				fp.NumLayers, fp.Tokens, fp.Rows, fp.Stage, fp.Batch,
 				tokensLayers, c.tokens, c.rows, c.stage, batch)
 		}
 	}
@@ -146,7 +152,8 @@ func (c *tokensCase) build() *trace.Trace {
 	at, corr := int64(1000), uint64(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr,
+			Device: trace.None, Stream: trace.None})
 	}
 	if c.replay {
 		call("cudaGraphLaunch")
@@ -184,8 +191,8 @@ func (c *tokensCase) build() *trace.Trace {
 	return built.Trace(b)
 }
 
-// TestStagesOfLaunches: where a model that writes a cache is replayed whole and launched one by one for far longer work, the stages are
-// told; on the other side of each condition they are not.
+// TestStagesOfLaunches: where a model that writes a cache is replayed whole and launched one by one for far longer
+// work, the stages are told; on the other side of each condition they are not.
 func TestStagesOfLaunches(t *testing.T) {
 	const both, none = "prefill decode decode", "unknown unknown unknown"
 	usual := launchCase{replayed: 1, eager: 1, times: 2, cache: true}
@@ -231,10 +238,13 @@ func (c launchCase) build() *trace.Trace {
 	at, corr := int64(1000), uint64(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr,
+			Device: trace.None, Stream: trace.None})
 	}
-	layerNames := []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
-		"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", "void flash::flash_fwd_splitkv_kernel<T>(P)", "nvjet_tst_64x8_64x16_2x1_v_bz_TNT",
+	layerNames := []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)",
+		"nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)",
+		"void flash::flash_fwd_splitkv_kernel<T>(P)", "nvjet_tst_64x8_64x16_2x1_v_bz_TNT",
 		"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*)", "nvjet_tst_128x8_64x12_4x1_v_bz_TNT",
 		"void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(P)", "nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT"}
 	if c.cache {
@@ -263,7 +273,8 @@ func (c launchCase) build() *trace.Trace {
 			if !own {
 				of = graphs
 			}
-			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: int64(long), Correlation: of, Stream: 7})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: int64(long), Correlation: of,
+				Stream: 7})
 			at += int64(long) + 100
 		}
 		at += 200_000

@@ -51,7 +51,8 @@ func agreement(a *layer.Device, truth []int) (share float64, known int, wrong []
 		if a.Kernel(i).Place().Layer == want {
 			right++
 		} else if len(wrong) < 8 {
-			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: layer %d, want %d", i, a.Kernel(i).Event().Name(), a.Kernel(i).Place().Layer, want))
+			wrong = append(wrong, fmt.Sprintf("kernel %d %.60s: layer %d, want %d", i, a.Kernel(i).Event().Name(),
+				a.Kernel(i).Place().Layer, want))
 		}
 	}
 	if known == 0 {
@@ -87,11 +88,14 @@ func TestModuleFramesAreTheTruth(t *testing.T) {
 			{"repeats", 0, "", 0.99},
 		} {
 			t.Run(fmt.Sprintf("%s/%s/n=%d%s", c.name, v.mode, v.n, v.config), func(t *testing.T) {
-				a := analyze(t, open(t, c.name), layer.Options{Boundaries: v.mode, NumLayers: v.n, Config: config(t, v.config)})
+				a := analyze(t, open(t, c.name), layer.Options{Boundaries: v.mode, NumLayers: v.n,
+					Config: config(t, v.config)})
 				share, known, wrong := agreement(a, moduleTruth(a))
-				t.Logf("%.2f%% of %d kernels right, N=%d from %s, %d passes", 100*share, known, a.NumLayers, a.LayerSource, len(a.Passes))
+				t.Logf("%.2f%% of %d kernels right, N=%d from %s, %d passes", 100*share, known, a.NumLayers,
+					a.LayerSource, len(a.Passes))
 				if share < v.least || known == 0 || a.NumLayers != c.layers {
-					t.Errorf("%.3f%% of %d kernels right, want %.1f%%; N = %d, want %d\n%s", 100*share, known, 100*v.least,
+					t.Errorf("%.3f%% of %d kernels right, want %.1f%%; N = %d, want %d\n%s", 100*share, known,
+						100*v.least,
 						a.NumLayers, c.layers, strings.Join(wrong, "\n"))
 				}
 			})
@@ -99,8 +103,8 @@ func TestModuleFramesAreTheTruth(t *testing.T) {
 	}
 }
 
-// TestReplayedLayersRepeat: on graph-replayed decode traces the number of layers is the config's, and layers of one kind
-// have the same kernels in the same order.
+// TestReplayedLayersRepeat: on graph-replayed decode traces the number of layers is the config's, and layers of one
+// kind have the same kernels in the same order.
 func TestReplayedLayersRepeat(t *testing.T) {
 	for _, c := range []struct {
 		name, config string
@@ -162,8 +166,8 @@ func counts(m map[string]int) (out []int) {
 	return out
 }
 
-// TestPiecewiseGraphsKeepAttentionInItsLayer: piecewise graphs leave attention outside, launched eagerly once a layer, which
-// is the truth about it.
+// TestPiecewiseGraphsKeepAttentionInItsLayer: piecewise graphs leave attention outside, launched eagerly once a
+// layer, which is the truth about it.
 func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 	for _, cfg := range []string{"", "gpt-oss-20b.json"} {
 		a := analyze(t, open(t, "vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), layer.Options{Config: config(t, cfg)})
@@ -175,7 +179,8 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 			i, k := kernel.Index(), kernel.Place()
 			if strings.Contains(a.Kernel(i).Event().Name(), "unified_attention") {
 				if k.Layer != next || kernel.Event().IsReplay() {
-					t.Errorf("attention kernel %d is in layer %d (replay %v), want %d", i, k.Layer, kernel.Event().IsReplay(), next)
+					t.Errorf("attention kernel %d is in layer %d (replay %v), want %d", i, k.Layer,
+						kernel.Event().IsReplay(), next)
 				}
 				next++
 			}
@@ -186,8 +191,8 @@ func TestPiecewiseGraphsKeepAttentionInItsLayer(t *testing.T) {
 	}
 }
 
-// TestHashedNamesOfRealTraces: with every kernel name of a real trace replaced by a hash, passes and N stay and at least 80%
-// of the kernels keep the layer that they have with their names.
+// TestHashedNamesOfRealTraces: with every kernel name of a real trace replaced by a hash, passes and N stay and at
+// least 80% of the kernels keep the layer that they have with their names.
 func TestHashedNamesOfRealTraces(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -230,9 +235,12 @@ func TestHashedNamesOfRealTraces(t *testing.T) {
 				}
 			}
 			share := float64(same) / float64(named.NumKernels())
-			t.Logf("%.1f%% of the kernels keep pass and layer; %d passes, N=%d", 100*share, len(blind.Passes), blind.NumLayers)
-			if share < 0.8 || blind.NumLayers != c.layers || named.NumLayers != c.layers || len(named.Passes) != len(blind.Passes) {
-				t.Errorf("%.1f%% of the kernels keep their layer; N=%d and %d hashed, want %d; %d passes and %d hashed", 100*share, named.NumLayers,
+			t.Logf("%.1f%% of the kernels keep pass and layer; %d passes, N=%d", 100*share, len(blind.Passes),
+				blind.NumLayers)
+			if share < 0.8 || blind.NumLayers != c.layers || named.NumLayers != c.layers ||
+				len(named.Passes) != len(blind.Passes) {
+				t.Errorf("%.1f%% of the kernels keep their layer; N=%d and %d hashed, want %d; %d passes and %d hashed",
+					100*share, named.NumLayers,
 					blind.NumLayers, c.layers, len(named.Passes), len(blind.Passes))
 			}
 		})

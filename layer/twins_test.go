@@ -12,18 +12,23 @@ import (
 )
 
 // tenKernels is a layer.
-var tenKernels = []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void vllm::rotary_embedding_kernel<c10::BFloat16>(P)",
-	"void vllm::reshape_and_cache_flash_kernel<T>(P)", "void flash::flash_fwd_splitkv_kernel<T>(P)", "nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
-	"nvjet_tst_128x8_64x16_4x1_v_bz_TNT", "void vllm::act_and_mul_kernel<c10::BFloat16>(P)", "nvjet_tst_256x8_64x16_4x1_v_bz_TNT"}
+var tenKernels = []string{"void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
+	"nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void vllm::rotary_embedding_kernel<c10::BFloat16>(P)",
+	"void vllm::reshape_and_cache_flash_kernel<T>(P)", "void flash::flash_fwd_splitkv_kernel<T>(P)",
+	"nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
+	"nvjet_tst_128x8_64x16_4x1_v_bz_TNT", "void vllm::act_and_mul_kernel<c10::BFloat16>(P)",
+	"nvjet_tst_256x8_64x16_4x1_v_bz_TNT"}
 
-// model runs passes of eight layers of ten kernels on a GPU, replayed from graphs or launched one by one; the last ones of a layer may be foreign.
+// model runs passes of eight layers of ten kernels on a GPU, replayed from graphs or launched one by one; the last
+// ones of a layer may be foreign.
 func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	b.Meta = trace.Meta{Devices: []trace.GPU{{ID: 0, Name: gpu}}}
 	at, corr := int64(1000), uint64(0)
 	launch := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr,
+			Device: trace.None, Stream: trace.None})
 	}
 	for range 3 {
 		var names []string
@@ -56,8 +61,9 @@ func model(gpu string, replay bool, layers, foreign int) *trace.Trace {
 	return built.Trace(b)
 }
 
-// TestMappingOfAnotherModel: a mapping trace with six of ten kernels of the same name in the same places is of the same model, one with five is not;
-// one of another GPU or another number of layers is refused at once, unless it is forced.
+// TestMappingOfAnotherModel: a mapping trace with six of ten kernels of the same name in the same places is of the
+// same model, one with five is not; one of another GPU or another number of layers is refused at once, unless it is
+// forced.
 func TestMappingOfAnotherModel(t *testing.T) {
 	const h100, b200 = "NVIDIA H100", "NVIDIA B200"
 	for _, c := range []struct {
@@ -76,11 +82,13 @@ func TestMappingOfAnotherModel(t *testing.T) {
 		{"another number of layers", h100, 9, 0, false, "its model has 9 layers, this one 8"},
 		{"another number of layers, forced", h100, 9, 0, true, ""},
 	} {
-		m, err := layer.Analyze(t.Context(), model(c.gpu, false, c.layers, c.foreign), layer.Options{NumLayers: c.layers})
+		m, err := layer.Analyze(t.Context(), model(c.gpu, false, c.layers, c.foreign),
+			layer.Options{NumLayers: c.layers})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := layer.Analyze(t.Context(), model(h100, true, 8, 0), layer.Options{NumLayers: 8, Mapping: m, ForceMapping: c.force})
+		a, err := layer.Analyze(t.Context(), model(h100, true, 8, 0),
+			layer.Options{NumLayers: 8, Mapping: m, ForceMapping: c.force})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,23 +98,26 @@ func TestMappingOfAnotherModel(t *testing.T) {
 		}
 		named := 0
 		for k := range d.Kernels() {
-			if tw := k.Twin(); tw.How == "name" && k.Place().Layer != trace.None && tw.Launch.Valid() && tw.Kernel.Name() == k.Event().Name() {
+			if tw := k.Twin(); tw.How == "name" && k.Place().Layer != trace.None && tw.Launch.Valid() &&
+				tw.Kernel.Name() == k.Event().Name() {
 				named++
 			}
 		}
 		if want := 3 * 8 * (len(tenKernels) - c.foreign); c.want == "" && named != want || c.want != "" && named != 0 {
-			t.Errorf("%s: %d kernels have a twin of their name, want %d, or none where it is refused", c.what, named, want)
+			t.Errorf("%s: %d kernels have a twin of their name, want %d, or none where it is refused", c.what, named,
+				want)
 		}
 	}
 }
 
-// TestCapturesAreReferences: launches without activities between two borders of a capture explain the replays of the graph, if they are eight at least:
-// a few are the window's edge. HIP writes the kernels' names into the arguments.
+// TestCapturesAreReferences: launches without activities between two borders of a capture explain the replays of the
+// graph, if they are eight at least: a few are the window's edge. HIP writes the kernels' names into the arguments.
 func TestCapturesAreReferences(t *testing.T) {
 	for n, want := range map[int]bool{7: false, 8: true, 9: true} {
 		b := trace.NewBuilder(trace.Options{})
 		call := func(name string, at int64, corr int, args string) {
-			b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: uint64(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1,
+				Correlation: uint64(corr), Device: trace.None, Stream: trace.None, Args: []byte(args)})
 		}
 		call("hipStreamBeginCapture", 100, 0, "")
 		for k := range n {
@@ -115,7 +126,8 @@ func TestCapturesAreReferences(t *testing.T) {
 		call("hipStreamEndCapture", 900, 0, "")
 		call("hipGraphLaunch", 1000, 5, "")
 		for k := range n {
-			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("captured_%c", 'a'+k), Start: 1100 + int64(100*k), Duration: 50, Stream: 7, Correlation: 5, GraphNode: uint64(k + 1)})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("captured_%c", 'a'+k),
+				Start: 1100 + int64(100*k), Duration: 50, Stream: 7, Correlation: 5, GraphNode: uint64(k + 1)})
 		}
 		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
@@ -146,9 +158,11 @@ func TestKernelsOfTheirOwnLaunch(t *testing.T) {
 	}
 }
 
-// TestModelLinesOfLaunches: the innermost frame in a file of models, else of their building blocks; modules from the outside in; compiled code is no line.
+// TestModelLinesOfLaunches: the innermost frame in a file of models, else of their building blocks; modules from the
+// outside in; compiled code is no line.
 func TestModelLinesOfLaunches(t *testing.T) {
-	const model, block, runner = "vllm/model_executor/models/qwen3.py(88): forward", "vllm/model_executor/layers/linear.py(40): apply", "vllm/v1/worker/gpu_model_runner.py(10): execute_model"
+	const model, block, runner = "vllm/model_executor/models/qwen3.py(88): forward",
+		"vllm/model_executor/layers/linear.py(40): apply", "vllm/v1/worker/gpu_model_runner.py(10): execute_model"
 	for _, c := range []struct {
 		what         string
 		frames       []string // around the launch, from the outside in
@@ -156,12 +170,15 @@ func TestModelLinesOfLaunches(t *testing.T) {
 	}{
 		{"model and block", []string{runner, model, block}, "models/qwen3.py:88 forward", ""},
 		{"model inside a block", []string{block, model}, "models/qwen3.py:88 forward", ""},
-		{"the inner one of two", []string{model, "vllm/model_executor/models/qwen3.py(99): attend"}, "models/qwen3.py:99 attend", ""},
+		{"the inner one of two", []string{model, "vllm/model_executor/models/qwen3.py(99): attend"},
+			"models/qwen3.py:99 attend", ""},
 		{"block alone", []string{runner, block}, "layers/linear.py:40 apply", ""},
-		{"the inner one of two blocks", []string{block, "vllm/model_executor/layers/norm.py(7): rms"}, "layers/norm.py:7 rms", ""},
+		{"the inner one of two blocks", []string{block, "vllm/model_executor/layers/norm.py(7): rms"},
+			"layers/norm.py:7 rms", ""},
 		{"neither", []string{runner}, "", ""},
 		{"none", nil, "", ""},
-		{"modules", []string{runner, "nn.Module: Qwen3Model_0", model, "nn.Module: Qwen3DecoderLayer_3"}, "models/qwen3.py:88 forward", "Qwen3Model_0/Qwen3DecoderLayer_3"},
+		{"modules", []string{runner, "nn.Module: Qwen3Model_0", model, "nn.Module: Qwen3DecoderLayer_3"},
+			"models/qwen3.py:88 forward", "Qwen3Model_0/Qwen3DecoderLayer_3"},
 		{"one module", []string{"nn.Module: Qwen3Model_0"}, "", "Qwen3Model_0"},
 		{"compiled", []string{"/tmp/torchinductor_root/ab/cab.py(12): call"}, "", ""},
 	} {
@@ -171,11 +188,14 @@ func TestModelLinesOfLaunches(t *testing.T) {
 			if strings.HasPrefix(f, "nn.Module") {
 				kind = event.Module
 			}
-			b.Add(trace.EventData{Kind: kind, Name: f, Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: kind, Name: f, Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1,
+				Device: trace.None, Stream: trace.None})
 		}
 		for i := range int64(2) { // the second launch finds what the first one knows
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7, Correlation: uint64(i + 1)})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 100 + 10*i, Duration: 5,
+				Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2000 + 100*i, Duration: 50, Stream: 7,
+				Correlation: uint64(i + 1)})
 		}
 		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
 		if err != nil {
@@ -183,7 +203,8 @@ func TestModelLinesOfLaunches(t *testing.T) {
 		}
 		for k := range a.Devices[0].Kernels() {
 			m := k.ModelLine()
-			if !strings.HasSuffix(m.Line, c.line) || (m.Line == "") != (c.line == "") || m.Module != c.module || m.From != "" || m.How != "launch" {
+			if !strings.HasSuffix(m.Line, c.line) || (m.Line == "") != (c.line == "") || m.Module != c.module ||
+				m.From != "" || m.How != "launch" {
 				t.Errorf("%s, kernel %d: %+v, want %q of %q", c.what, k.Index(), m, c.line, c.module)
 			}
 		}
@@ -195,12 +216,15 @@ func TestDeepModules(t *testing.T) {
 	for n, want := range map[int]string{64: "M_0/M_1/", 65: "M_1/M_2/"} {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range n {
-			b.Add(trace.EventData{Kind: event.Module, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i), Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Module, Name: fmt.Sprintf("nn.Module: M_%d", i), Start: int64(i),
+				Duration: int64(1000 - 2*i), Thread: 1, Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 500, Duration: 5, Thread: 1,
+			Correlation: 1, Device: trace.None, Stream: trace.None})
 		tr := built.Trace(b)
 		for e := range tr.Events(event.LaneLaunch) {
-			if got := layer.ModulePath(e); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, fmt.Sprintf("/M_%d", n-1)) || strings.Count(got, "/") != 63 {
+			if got := layer.ModulePath(e); !strings.HasPrefix(got, want) ||
+				!strings.HasSuffix(got, fmt.Sprintf("/M_%d", n-1)) || strings.Count(got, "/") != 63 {
 				t.Errorf("of %d modules: %q", n, got)
 			}
 		}

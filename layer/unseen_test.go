@@ -13,19 +13,24 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestUnseen: of models that nothing is fitted to no answer that is printed with 0.9 is below 90% right. A subset runs always, all of it with
+// TestUnseen: of models that nothing is fitted to no answer that is printed with 0.9 is below 90% right. A subset
+// runs always, all of it with
 // -battery.
 func TestUnseen(t *testing.T) {
 	unseen(t, families.Unseen(), transforms)
 }
 
-// TestField: the same of what engineers run, warmed up before the graphs, with graphs of a few layers, and with the head in a graph of its own.
+// TestField: the same of what engineers run, warmed up before the graphs, with graphs of a few layers, and with the
+// head in a graph of its own.
 func TestField(t *testing.T) {
 	unseen(t, families.Field(), append(slices.Clone(transforms),
 		transform{"warm-up, then graphs", func(_ *rand.Rand, f families.Family) []act {
 			return concat(actsOf(f, true, false), replayed(actsOf(f, false, false, false)))
 		}, false},
-		transform{"graphs of four layers", func(_ *rand.Rand, f families.Family) []act { return replayedBy(actsOf(f, false, false, false), 4) }, false},
+		transform{"graphs of four layers", func(_ *rand.Rand,
+			f families.Family) []act {
+			return replayedBy(actsOf(f, false, false, false), 4)
+		}, false},
 		transform{"the head in a graph of its own", func(_ *rand.Rand, f families.Family) []act {
 			return replayedBy(actsOf(f, false, false, false), len(f.Decode.Layers))
 		}, false}))
@@ -41,8 +46,8 @@ func TestDraftsInFront(t *testing.T) {
 	}
 }
 
-// TestDecoderMixesTwice: layers of a decoder that attends to itself and to an encoder are no two layers each, not where the window cuts a pass either, and
-// are not read by the encoder's, which run the same kernels.
+// TestDecoderMixesTwice: layers of a decoder that attends to itself and to an encoder are no two layers each, not
+// where the window cuts a pass either, and are not read by the encoder's, which run the same kernels.
 func TestDecoderMixesTwice(t *testing.T) {
 	for _, f := range families.Field() {
 		if strings.Contains(f.Name, "T5") {
@@ -53,13 +58,14 @@ func TestDecoderMixesTwice(t *testing.T) {
 	}
 }
 
-// TestMiscounted: where a tower in front of the only whole pass is counted as layers, they are told as doubtful. Whole passes are read right, and a part of
-// one that a next-token layer stands behind.
+// TestMiscounted: where a tower in front of the only whole pass is counted as layers, they are told as doubtful.
+// Whole passes are read right, and a part of one that a next-token layer stands behind.
 func TestMiscounted(t *testing.T) {
 	for name, doubted := range map[string]struct {
 		transform string
 		given     int
-	}{"GLM-4.5 with its next-token layer": {"a part of a pass", 92}, "Gemma-3-like with a SigLIP tower": {"cut in front", 0}} {
+	}{"GLM-4.5 with its next-token layer": {"a part of a pass", 92},
+		"Gemma-3-like with a SigLIP tower": {"cut in front", 0}} {
 		for _, f := range families.Field() {
 			if !strings.HasPrefix(f.Name, name) {
 				continue
@@ -75,21 +81,24 @@ func TestMiscounted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers)); share < 0.9 && (doubted.given > 0 || conf > 0.8) {
-					t.Errorf("%s: %s: %.1f%% right, printed %.2f, want all or 0.8 at most", f.Name, tf.name, 100*share, conf)
+				if share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers)); share < 0.9 &&
+					(doubted.given > 0 || conf > 0.8) {
+					t.Errorf("%s: %s: %.1f%% right, printed %.2f, want all or 0.8 at most", f.Name, tf.name, 100*share,
+						conf)
 				}
 			}
 		}
 	}
 }
 
-// TestCutPassesDoNotOutvote: a window that cuts as many layers off the first pass as off the last one, N unknown: two passes of fewer layers are no
-// two whole ones beside a longer one.
+// TestCutPassesDoNotOutvote: a window that cuts as many layers off the first pass as off the last one, N unknown: two
+// passes of fewer layers are no two whole ones beside a longer one.
 func TestCutPassesDoNotOutvote(t *testing.T) {
 	for _, f := range slices.Concat(families.All(), families.Unseen(), families.Field()) {
 		n := len(f.Decode.Layers)
 		switch f.Name {
-		case "Mixtral-8x7B, vLLM, TP 2", "BERT-base, transformers", "Llama-3.2-1B, transformers, eager", "Whisper-large, vLLM", "Llama-3.1-405B, vLLM, TP 8, second of four pipeline ranks":
+		case "Mixtral-8x7B, vLLM, TP 2", "BERT-base, transformers", "Llama-3.2-1B, transformers, eager",
+			"Whisper-large, vLLM", "Llama-3.1-405B, vLLM, TP 8, second of four pipeline ranks":
 		default:
 			continue
 		}
@@ -103,19 +112,23 @@ func TestCutPassesDoNotOutvote(t *testing.T) {
 		}
 		d := &an.Devices[0]
 		if share, _ := unseenShare(d, acts, n); share < 0.95 || len(d.Passes) != 3 || d.NumLayers != n {
-			t.Errorf("%s: %.1f%% right, %d passes, %d layers; want 95%%, 3, %d", f.Name, 100*share, len(d.Passes), d.NumLayers, n)
+			t.Errorf("%s: %.1f%% right, %d passes, %d layers; want 95%%, 3, %d", f.Name, 100*share, len(d.Passes),
+				d.NumLayers, n)
 		}
 	}
 }
 
-// TestLostKernelsCount: with one kernel in thirty lost and N unknown, a layer whose comb tooth, mixer or head is among them is counted.
+// TestLostKernelsCount: with one kernel in thirty lost and N unknown, a layer whose comb tooth, mixer or head is
+// among them is counted.
 func TestLostKernelsCount(t *testing.T) {
-	for name, seed := range map[string]int64{"GLM-4.5 with its next-token layer, SGLang, TP 8": 1, "Llama-3.1-70B, vLLM, TP 4, compiled": 2} {
+	for name, seed := range map[string]int64{"GLM-4.5 with its next-token layer, SGLang, TP 8": 1,
+		"Llama-3.1-70B, vLLM, TP 4, compiled": 2} {
 		for _, f := range slices.Concat(families.All(), families.Field()) {
 			if f.Name != name {
 				continue
 			}
-			acts := lossy(rand.New(rand.NewSource(seedOf(f.Name+"one of thirty lost, one pass")+seed*7919)), actsOf(f, false), 0.03)
+			acts := lossy(rand.New(rand.NewSource(seedOf(f.Name+"one of thirty lost, one pass")+seed*7919)),
+				actsOf(f, false), 0.03)
 			an, err := layer.Analyze(t.Context(), traceOf(acts), layer.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -142,7 +155,8 @@ func readsWhole(t *testing.T, f families.Family, transform string) {
 		}
 		n := len(f.Decode.Layers)
 		if share, _ := unseenShare(&an.Devices[0], acts, n); share < 0.95 || an.Devices[0].NumLayers != n {
-			t.Errorf("%s: %s: %.1f%% right, %d layers, want 95%% and %d", f.Name, tf.name, 100*share, an.Devices[0].NumLayers, n)
+			t.Errorf("%s: %s: %.1f%% right, %d layers, want 95%% and %d", f.Name, tf.name, 100*share,
+				an.Devices[0].NumLayers, n)
 		}
 	}
 }
@@ -164,11 +178,12 @@ func replayedBy(l []act, layers int) []act {
 	return out
 }
 
-// otherSeeds is how many other draws of the random transforms TestOtherSeeds makes, of all families: go test ./layer -run OtherSeeds -v -seeds 2
+// otherSeeds is how many other draws of the random transforms TestOtherSeeds makes, of all families: go test
+// ./layer -run OtherSeeds -v -seeds 2
 var otherSeeds = flag.Int("seeds", 0, "draw the random transforms of all families so many times more")
 
-// TestOtherSeeds: what is fitted to one draw of cuts and losses must hold for others. Of the answers that are printed with 0.9 and more at most one in two
-// hundred may be below 90% right; each is printed.
+// TestOtherSeeds: what is fitted to one draw of cuts and losses must hold for others. Of the answers that are printed
+// with 0.9 and more at most one in two hundred may be below 90% right; each is printed.
 func TestOtherSeeds(t *testing.T) {
 	if *otherSeeds == 0 {
 		t.Skip("takes minutes: -seeds 2")
@@ -194,7 +209,8 @@ func TestOtherSeeds(t *testing.T) {
 					}
 					if conf >= 0.9 && share < 0.9 {
 						wrong++
-						t.Logf("seed %d: %s: %s, N %d: %.1f%% right, printed %.2f, %d layers", seed+1, f.Name, tf.name, n, 100*share, conf, an.Devices[0].NumLayers)
+						t.Logf("seed %d: %s: %s, N %d: %.1f%% right, printed %.2f, %d layers", seed+1, f.Name, tf.name,
+							n, 100*share, conf, an.Devices[0].NumLayers)
 					}
 				}
 			}
@@ -212,7 +228,8 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 	for fi, f := range all {
 		for ti, tf := range transforms {
 			for ni, given := range []bool{true, false} {
-				if !*wholeBattery && (fi+ti+ni)%12 != 0 || *onlyCases != "" && !strings.Contains(f.Name+": "+tf.name, *onlyCases) {
+				if !*wholeBattery && (fi+ti+ni)%12 != 0 || *onlyCases != "" &&
+					!strings.Contains(f.Name+": "+tf.name, *onlyCases) {
 					continue
 				}
 				n := 0
@@ -230,7 +247,9 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 				}
 				if *onlyCases != "" {
 					for p, fp := range an.Devices[0].Passes {
-						t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", name, p, fp.Kernels, fp.Prologue, fp.Epilogue, fp.NumLayers, fp.FirstLayer, fp.Partial, fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
+						t.Logf("%s: pass %d: %d kernels, %d+%d outside, layers %d from %d, %q %s %s %.2f", name, p,
+							fp.Kernels, fp.Prologue, fp.Epilogue, fp.NumLayers, fp.FirstLayer, fp.Partial,
+							fp.PassEvidence, fp.LayerEvidence, fp.Confidence)
 					}
 				}
 				share, conf := unseenShare(&an.Devices[0], acts, len(f.Decode.Layers))
@@ -247,11 +266,13 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 			}
 		}
 	}
-	t.Logf("%d cases, mean %.1f%% right; of the %d printed with 0.9 or more %.1f%%", cases, 100*right/float64(cases), sure, 100*sureRight/float64(max(1, sure)))
+	t.Logf("%d cases, mean %.1f%% right; of the %d printed with 0.9 or more %.1f%%", cases, 100*right/float64(cases),
+		sure, 100*sureRight/float64(max(1, sure)))
 }
 
-// unseenShare is the share of activities with the right pass and layer, and their mean confidence. What stands in front of the layers may be
-// a pass of its own (a tower, an encoder), and so may what stands behind them (a draft model): such passes do not count.
+// unseenShare is the share of activities with the right pass and layer, and their mean confidence. What stands in
+// front of the layers may be a pass of its own (a tower, an encoder), and so may what stands behind them (a draft
+// model): such passes do not count.
 func unseenShare(d *layer.Device, acts []act, n int) (share, conf float64) {
 	if len(d.Passes) == 1 && d.Passes[0].FromEnd {
 		acts = renumbered(acts, d.Passes[0].NumLayers-n)

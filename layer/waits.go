@@ -16,21 +16,23 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// NOTE: what belongs to a step. A step lasts until the next pass starts, however long that takes: a loader, a grammar compiler or
-// another process that keeps the GPU waiting for half a second costs the step half a second. Only time that is nobody's doing
-// leaves the steps: the server has no requests, because it waits for them or polls for them; the profiler flushes; or nothing was
-// recorded for long. This file finds such times between two steps, by what the thread does that launches the next one.
+// NOTE: what belongs to a step. A step lasts until the next pass starts, however long that takes: a loader, a grammar
+// compiler or another process that keeps the GPU waiting for half a second costs the step half a second. Only time
+// that is nobody's doing leaves the steps: the server has no requests, because it waits for them or polls for them;
+// the profiler flushes; or nothing was recorded for long. This file finds such times between two steps, by what the
+// thread does that launches the next one.
 //
-// Time in which nothing is recorded is the host's own code where it comes in most steps and takes about as long in each.
+// Time in which nothing is recorded is the host's own code where it comes in most steps and takes about as long in
+// each.
 
-// HostWait is idle time of a device for which the host's thread that launches next has one reason, between two steps or, where no
-// steps are known, between two kernels.
+// HostWait is idle time of a device for which the host's thread that launches next has one reason, between two steps
+// or, where no steps are known, between two kernels.
 type HostWait struct {
 	Start trace.Time // inclusive
 	End   trace.Time // exclusive
-	// Cause is [finding.NoRequests] where the server waits or polls for requests, [finding.OtherProcess] where it polls while
-	// requests wait for another process, [finding.Profiler], [finding.HostCode] where nothing is recorded in most steps for about
-	// as long, and [finding.UnknownCause] where nothing is recorded for no visible reason.
+	// Cause is [finding.NoRequests] where the server waits or polls for requests, [finding.OtherProcess] where it
+	// polls while requests wait for another process, [finding.Profiler], [finding.HostCode] where nothing is recorded
+	// in most steps for about as long, and [finding.UnknownCause] where nothing is recorded for no visible reason.
 	Cause finding.Cause
 	// Pause says that the time is no part of a step.
 	Pause bool
@@ -38,13 +40,14 @@ type HostWait struct {
 
 // The numbers of waits.
 const (
-	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was recorded in
-	// it: the longest pause between two launches of an eager step in 25 real traces. Longer times are the host's code
-	// where they come in most steps and take about as long in each.
+	// Unnamed is the longest time between two calls of a thread that counts as its own work although nothing was
+	// recorded in it: the longest pause between two launches of an eager step in 25 real traces. Longer times are the
+	// host's code where they come in most steps and take about as long in each.
 	Unnamed = 250 * time.Microsecond
 	// equalCycles is how many equal iterations without a launch are a loop that polls.
 	equalCycles = 3
-	// spreadOfCode is by what factor the unnamed time of most steps may differ from their median and still be the same code.
+	// spreadOfCode is by what factor the unnamed time of most steps may differ from their median and still be the
+	// same code.
 	spreadOfCode = 1.5
 	// fewGaps is how many gaps it takes to say that code comes in most of them.
 	fewGaps = 5
@@ -52,7 +55,8 @@ const (
 	mostSteps = 2.0 / 3
 )
 
-// Waits are the times between steps for which the host has a known reason, in order and disjoint. They lie within idle time.
+// Waits are the times between steps for which the host has a known reason, in order and disjoint. They lie within
+// idle time.
 func (d *Device) Waits() []HostWait { return d.waits }
 
 // Pauses are those of [Device.Waits] that are no part of a step.
@@ -104,7 +108,8 @@ type rows struct{ from, to int }
 func (d *Device) findWaits() {
 	d.waits = nil
 	t := d.of.trace
-	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{}, rows: map[laneOf]*rows{}, gaps: map[trace.NameID]int{},
+	w := &waitFinder{d: d, t: t, names: waits.NewNames(t), threads: map[trace.ThreadIndex]*timeline.Thread{},
+		rows: map[laneOf]*rows{}, gaps: map[trace.NameID]int{},
 		whole: len(d.Passes) == 0 || d.Passes[0].PassEvidence == RungWhole}
 	before := trace.None
 	for s := range d.Timeline() {
@@ -121,7 +126,8 @@ func (d *Device) findWaits() {
 	w.judgeSilence()
 	slices.SortFunc(w.found, func(x, y HostWait) int { return cmp.Compare(x.Start, y.Start) })
 	for _, f := range w.found { // pieces of one reason become one
-		if n := len(d.waits); n > 0 && d.waits[n-1].End == f.Start && d.waits[n-1].Cause == f.Cause && d.waits[n-1].Pause == f.Pause {
+		if n := len(d.waits); n > 0 && d.waits[n-1].End == f.Start && d.waits[n-1].Cause == f.Cause &&
+			d.waits[n-1].Pause == f.Pause {
 			d.waits[n-1].End = f.End
 			continue
 		}
@@ -186,9 +192,11 @@ func (w *waitFinder) host(pass int) HostSpan {
 }
 
 // lanesOfWaits are those that tell whether a thread waits.
-var lanesOfWaits = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code, timeline.AroundRange, timeline.AroundFrame}
+var lanesOfWaits = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code,
+	timeline.AroundRange, timeline.AroundFrame}
 
-// resting is time in which a function of another process's messages spins; where it then waits for input, all of it was a rest.
+// resting is time in which a function of another process's messages spins; where it then waits for input, all of it
+// was a rest.
 type resting struct {
 	in    trace.EventID
 	spans []interval.Span
@@ -273,7 +281,8 @@ func (w *waitFinder) momentWait(m *timeline.Moment, around *timeline.Piece) wait
 
 // quiet reports whether nothing is recorded at a moment, or only that the thread does not run.
 func (w *waitFinder) quiet(m *timeline.Moment, th *timeline.Thread, s interval.Span) bool {
-	if m[timeline.Calls].Span.Len() <= int64(Unnamed) || m[timeline.System].Valid() || m[timeline.Ranges].Valid() || m[timeline.Code].Valid() {
+	if m[timeline.Calls].Span.Len() <= int64(Unnamed) || m[timeline.System].Valid() || m[timeline.Ranges].Valid() ||
+		m[timeline.Code].Valid() {
 		return false
 	}
 	sample := th.Sampled(w.t, s)
@@ -307,7 +316,8 @@ func regular(lengths []int64, gaps int, length int64) bool {
 	slices.Sort(lengths) // once sorted this costs a look
 	m := float64(lengths[len(lengths)/2])
 	low, high := int64(m/spreadOfCode), int64(math.Ceil(m*spreadOfCode))
-	n := sort.Search(len(lengths), func(i int) bool { return lengths[i] > high }) - sort.Search(len(lengths), func(i int) bool { return lengths[i] >= low })
+	n := sort.Search(len(lengths), func(i int) bool { return lengths[i] > high }) - sort.Search(len(lengths),
+		func(i int) bool { return lengths[i] >= low })
 	return length >= low && length <= high && float64(n) >= mostSteps*float64(gaps)
 }
 
@@ -343,7 +353,10 @@ func (w *waitFinder) items(lane event.Lane, g *gapBetween) (out []item) {
 		r = &rows{lo, lo + sort.Search(n-lo, func(i int) bool { return w.t.LaneAt(lane, lo+i).Thread() > g.thread })}
 		w.rows[key] = r
 	}
-	r.from += sort.Search(r.to-r.from, func(i int) bool { return int64(w.t.LaneAt(lane, r.from+i).Start()) >= g.host.Start })
+	r.from += sort.Search(r.to-r.from, func(i int) bool {
+		return int64(w.t.LaneAt(lane,
+			r.from+i).Start()) >= g.host.Start
+	})
 	for i := r.from; i < r.to; i++ {
 		e := w.t.LaneAt(lane, i)
 		span := timeline.SpanOf(e)
@@ -371,13 +384,14 @@ func (w *waitFinder) items(lane event.Lane, g *gapBetween) (out []item) {
 	return out
 }
 
-// cycles finds iterations without a launch among the parts of event loops: from the first look for requests that is followed by
-// another one to the last look, with which the iteration begins that launches.
+// cycles finds iterations without a launch among the parts of event loops: from the first look for requests that is
+// followed by another one to the last look, with which the iteration begins that launches.
 func (w *waitFinder) cycles(items []item) (found HostWait) {
 	var heads []int
 	for i := range items {
 		// Looks at several sockets make one head.
-		if items[i].part == waits.Receive && !items[i].busy && (i == 0 || items[i-1].part != waits.Receive || items[i-1].name == items[i].name) {
+		if items[i].part == waits.Receive && !items[i].busy &&
+			(i == 0 || items[i-1].part != waits.Receive || items[i-1].name == items[i].name) {
 			heads = append(heads, i)
 		}
 	}
@@ -391,7 +405,8 @@ func (w *waitFinder) cycles(items []item) (found HostWait) {
 	}
 	equal, most := 1, 1
 	for c := 1; c+1 < len(heads); c++ {
-		same := slices.EqualFunc(items[heads[c-1]:heads[c]], items[heads[c]:heads[c+1]], func(x, y item) bool { return x.name == y.name })
+		same := slices.EqualFunc(items[heads[c-1]:heads[c]], items[heads[c]:heads[c+1]],
+			func(x, y item) bool { return x.name == y.name })
 		if equal++; !same {
 			equal = 1
 		}

@@ -36,9 +36,11 @@ func TestRegularTimesAreCode(t *testing.T) {
 	}
 }
 
-// TestCyclesOfEventLoops: three equal iterations without a launch are polling, or one that a function of the loop calls idle.
+// TestCyclesOfEventLoops: three equal iterations without a launch are polling, or one that a function of the loop
+// calls idle.
 func TestCyclesOfEventLoops(t *testing.T) {
-	recv, work, other, idle := item{name: 1, part: waits.Receive}, item{name: 2}, item{name: 3}, item{name: 4, part: waits.Idle, idle: true}
+	recv, work, other, idle := item{name: 1, part: waits.Receive}, item{name: 2}, item{name: 3},
+		item{name: 4, part: waits.Idle, idle: true}
 	parked, busy := item{name: 4, part: waits.Idle}, item{name: 1, part: waits.Receive, busy: true}
 	for _, c := range []struct {
 		name  string
@@ -64,7 +66,9 @@ func TestCyclesOfEventLoops(t *testing.T) {
 			}
 		}
 		got := (&waitFinder{}).cycles(items)
-		if got.Cause != c.want || got.Cause != finding.NoCause && (int64(got.Start) != first || int64(got.End-got.Start) != int64(c.n)*10) || got.Pause != (c.want == finding.NoRequests) {
+		if got.Cause != c.want || got.Cause != finding.NoCause &&
+			(int64(got.Start) != first || int64(got.End-got.Start) != int64(c.n)*10) ||
+			got.Pause != (c.want == finding.NoRequests) {
 			t.Errorf("%s: %+v, want %s of %d parts", c.name, got, c.want, c.n)
 		}
 	}
@@ -73,7 +77,9 @@ func TestCyclesOfEventLoops(t *testing.T) {
 // TestPausesAreNoPartOfSteps: a step is as long as without its pauses, and ends for the eye where the first one begins.
 func TestPausesAreNoPartOfSteps(t *testing.T) {
 	d := &Device{Passes: []ForwardPass{{Start: 0, End: 100}, {Start: 500, End: 600}}, stepEnds: []trace.Time{500, 600},
-		waits: []HostWait{{Start: 150, End: 160, Cause: finding.HostCode}, {Start: 200, End: 300, Cause: finding.NoRequests, Pause: true}, {Start: 400, End: 450, Cause: finding.Profiler, Pause: true}}}
+		waits: []HostWait{{Start: 150, End: 160, Cause: finding.HostCode},
+			{Start: 200, End: 300, Cause: finding.NoRequests, Pause: true},
+			{Start: 400, End: 450, Cause: finding.Profiler, Pause: true}}}
 	if got := d.StepTime(0); got != 350 {
 		t.Errorf("the step takes %d ns, want 350", got)
 	}
@@ -85,7 +91,8 @@ func TestPausesAreNoPartOfSteps(t *testing.T) {
 		parts = append(parts, s.Start, s.End)
 		return true
 	})
-	if len(parts) != 6 || parts[0] != 100 || parts[1] != 200 || parts[2] != 300 || parts[3] != 400 || parts[4] != 450 || parts[5] != 500 {
+	if len(parts) != 6 || parts[0] != 100 || parts[1] != 200 || parts[2] != 300 || parts[3] != 400 || parts[4] != 450 ||
+		parts[5] != 500 {
 		t.Errorf("parts %v, want 100 to 200, 300 to 400, 450 to 500", parts)
 	}
 	if n := len(d.Pauses()); n != 2 || len(d.Waits()) != 3 {

@@ -42,14 +42,17 @@ func written(t testing.TB, acts []act) *trace.Trace {
 				if x.graph {
 					name = "cudaGraphLaunch"
 				}
-				events = append(events, map[string]any{"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": 1,
-					"ts": us(500_000_000 + int64(x.launch)*3000), "dur": us(2000), "args": map[string]any{"correlation": x.launch + 1}})
+				events = append(events, map[string]any{"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1,
+					"tid": 1,
+					"ts":  us(500_000_000 + int64(x.launch)*3000), "dur": us(2000),
+					"args": map[string]any{"correlation": x.launch + 1}})
 			}
 			if x.graph {
 				args["graph node id"] = len(events)
 			}
 		}
-		events = append(events, map[string]any{"ph": "X", "cat": x.cat, "name": x.name, "pid": 0, "tid": x.stream, "ts": us(x.start), "dur": us(x.dur), "args": args})
+		events = append(events, map[string]any{"ph": "X", "cat": x.cat, "name": x.name, "pid": 0, "tid": x.stream,
+			"ts": us(x.start), "dur": us(x.dur), "args": args})
 	}
 	data, err := json.Marshal(map[string]any{"traceEvents": events})
 	if err != nil {
@@ -138,11 +141,13 @@ func rate(a *layer.Device, acts []act) (share float64, wrong []string, passes in
 		if w.pass >= 0 {
 			p = ids[w.pass]
 		}
-		ok := k.Layer == w.layer && (w.layer == trace.None || k.Pass == p) // outside layers the pass is open without marks
+		// outside layers the pass is open without marks
+		ok := k.Layer == w.layer && (w.layer == trace.None || k.Pass == p)
 		if ok {
 			right++
 		} else if len(wrong) < 4 {
-			wrong = append(wrong, fmt.Sprintf("   kernel %d %.50s: pass %d layer %d, want %d %d", i, w.name, k.Pass, k.Layer, p, w.layer))
+			wrong = append(wrong, fmt.Sprintf("   kernel %d %.50s: pass %d layer %d, want %d %d", i, w.name, k.Pass,
+				k.Layer, p, w.layer))
 		}
 	}
 	return float64(right) / float64(a.NumKernels()), wrong, len(ids)
@@ -162,7 +167,8 @@ func check(t *testing.T, y *tally, name string, acts []act, n int, least float64
 		share, wrong, passes := rate(a, acts)
 		y.add(share)
 		if share < least || len(a.Passes) != passes {
-			t.Errorf("%s, n=%d: %.2f%% right, N=%d, %d passes, want %d\n%s", name, n, 100*share, a.NumLayers, len(a.Passes), passes, strings.Join(wrong, "\n"))
+			t.Errorf("%s, n=%d: %.2f%% right, N=%d, %d passes, want %d\n%s", name, n, 100*share, a.NumLayers,
+				len(a.Passes), passes, strings.Join(wrong, "\n"))
 		}
 	}
 }
@@ -196,7 +202,8 @@ func actsOfDevice(a *layer.Device) []act {
 	for kernel := range a.Kernels() {
 		i, k := kernel.Index(), kernel.Place()
 		e := a.Kernel(i).Event()
-		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()), stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: kernel.Event().IsReplay()}
+		x := act{name: e.Name(), cat: "kernel", start: int64(e.Start()), dur: int64(e.Duration()),
+			stream: int(e.Stream()), pass: k.Pass, layer: k.Layer, launch: -1, graph: kernel.Event().IsReplay()}
 		switch e.Kind() {
 		case event.Memcpy:
 			x.cat = "gpu_memcpy"
@@ -211,8 +218,8 @@ func actsOfDevice(a *layer.Device) []act {
 	return out
 }
 
-// TestWindowsOfRealTraces: real passes one behind the other, without frames and annotations, cut at arbitrary kernels, with
-// some or all launches missing. That the layers of the passes themselves are right is tested elsewhere.
+// TestWindowsOfRealTraces: real passes one behind the other, without frames and annotations, cut at arbitrary
+// kernels, with some or all launches missing. That the layers of the passes themselves are right is tested elsewhere.
 func TestWindowsOfRealTraces(t *testing.T) {
 	var y tally
 	defer y.log(t)
@@ -232,12 +239,14 @@ func TestWindowsOfRealTraces(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		n    int
-	}{{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", 48}, {"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", 48},
+	}{{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", 48},
+		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", 48},
 		{"vllm-gptoss20b-decode-fullgraph-mi300.json.gz", 24}, {"vllm-gptoss20b-mixed-piecewise-mi300.json.gz", 24}} {
 		one := realActs(t, c.name, c.n)
 		two := concat(one, one)
 		check(t, &y, c.name+" cut in front", two[len(one)/3:], c.n, 0.99)
-		check(t, &y, c.name+" cut at the end", two[:len(two)-len(one)/3], c.n, 0.97) // side streams of a decode step run into the next one
+		// side streams of a decode step run into the next one
+		check(t, &y, c.name+" cut at the end", two[:len(two)-len(one)/3], c.n, 0.97)
 		check(t, &y, c.name+" with stray activities", noisy(two, 3), c.n, 0.99)
 		check(t, &y, c.name+" launches missing", orphaned(two, 0.3), c.n, 0.99)
 	}
@@ -247,7 +256,9 @@ func TestWindowsOfRealTraces(t *testing.T) {
 func noisy(l []act, pct int) []act {
 	r := rand.New(rand.NewSource(1))
 	var out []act
-	names := []string{"Memcpy DtoD (Device -> Device)", "Memset (Device)", "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<long>, std::array<char*, 1ul>>(int)", "void at::native::elementwise_kernel<128, 4>(int)"}
+	names := []string{"Memcpy DtoD (Device -> Device)", "Memset (Device)",
+		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<long>, std::array<char*, 1ul>>(int)",
+		"void at::native::elementwise_kernel<128, 4>(int)"}
 	launch := 0
 	remap := map[int]int{}
 	for _, x := range l {
@@ -272,8 +283,8 @@ func noisy(l []act, pct int) []act {
 	return out
 }
 
-// TestWindowsOfGeneratedTraces: the same with stacks of the generator. Where fewer layers than eight remain, halves of layers
-// are as many as layers.
+// TestWindowsOfGeneratedTraces: the same with stacks of the generator. Where fewer layers than eight remain, halves
+// of layers are as many as layers.
 func TestWindowsOfGeneratedTraces(t *testing.T) {
 	var y tally
 	defer y.log(t)
@@ -286,13 +297,17 @@ func TestWindowsOfGeneratedTraces(t *testing.T) {
 			per := len(acts) / len(run.passes)
 			for k, percent := range []int{10, 40} {
 				if chosen(si, ri, k) {
-					check(t, &y, fmt.Sprintf("%s, %s, %d%% of a pass cut in front", s.name, run.name, percent), acts[per*percent/100:], len(s.arch.Layers), 1)
-					check(t, &y, fmt.Sprintf("%s, %s, %d%% of a pass cut at the end", s.name, run.name, percent), acts[:len(acts)-per*percent/100], len(s.arch.Layers), 1)
+					check(t, &y, fmt.Sprintf("%s, %s, %d%% of a pass cut in front", s.name, run.name, percent),
+						acts[per*percent/100:], len(s.arch.Layers), 1)
+					check(t, &y, fmt.Sprintf("%s, %s, %d%% of a pass cut at the end", s.name, run.name, percent),
+						acts[:len(acts)-per*percent/100], len(s.arch.Layers), 1)
 				}
 			}
 			if chosen(si, ri, 2) {
-				check(t, &y, fmt.Sprintf("%s, %s, stray activities", s.name, run.name), noisy(acts, 3), len(s.arch.Layers), 0.998)
-				check(t, &y, fmt.Sprintf("%s, %s, launches missing", s.name, run.name), orphaned(acts, 0.3), len(s.arch.Layers), 0.98)
+				check(t, &y, fmt.Sprintf("%s, %s, stray activities", s.name, run.name), noisy(acts, 3),
+					len(s.arch.Layers), 0.998)
+				check(t, &y, fmt.Sprintf("%s, %s, launches missing", s.name, run.name), orphaned(acts, 0.3),
+					len(s.arch.Layers), 0.98)
 			}
 		}
 	}
@@ -310,7 +325,8 @@ func orphaned(l []act, share float64) []act {
 	return out
 }
 
-// laid writes kernel names in one stream: items of "name" with layers by "|" markers. parts: prologue, layers, epilogue.
+// laid writes kernel names in one stream: items of "name" with layers by "|" markers. parts: prologue, layers,
+// epilogue.
 func laid(prologue string, layers []string, epilogue string) []act {
 	var out []act
 	now, launch := int64(1_000_000_000), 0
@@ -320,7 +336,8 @@ func laid(prologue string, layers []string, epilogue string) []act {
 			if strings.HasPrefix(n, "Memcpy") {
 				cat = "gpu_memcpy"
 			}
-			out = append(out, act{name: n, cat: cat, start: now, dur: 4000, stream: 7, pass: 0, layer: l, launch: launch})
+			out = append(out, act{name: n, cat: cat, start: now, dur: 4000, stream: 7, pass: 0, layer: l,
+				launch: launch})
 			launch++
 			now += 5000
 		}
@@ -360,7 +377,8 @@ func replayed(l []act) []act {
 	return out
 }
 
-// TestStacksOfNames: kinds of models by the names and order of their kernels, one pass, several, as graphs, and without launches.
+// TestStacksOfNames: kinds of models by the names and order of their kernels, one pass, several, as graphs, and
+// without launches.
 func TestStacksOfNames(t *testing.T) {
 	var y tally
 	defer y.log(t)
@@ -385,10 +403,14 @@ func TestStacksOfNames(t *testing.T) {
 		}
 		auto = append(auto, fmt.Sprintf("rms_norm_kernel sm90_xmma_gemm_bf16_tilesize%dx%dx64 rotary_kernel flash_fwd_kernel cutlass_gemm_%dx%d_tn%s fused_add_rms_norm_kernel triton_mm_%d silu_and_mul_kernel triton_mm_%d%s", tile(), tile(), tile(), tile(), ar, r.Intn(9), r.Intn(9), ar))
 	}
-	three("autotuned + allreduce on/off", laid("embedding_kernel", auto, "rms_norm_kernel cutlass_gemm_256x128_tn argmax_kernel"), 40)
+	three("autotuned + allreduce on/off", laid("embedding_kernel", auto,
+		"rms_norm_kernel cutlass_gemm_256x128_tn argmax_kernel"), 40)
 	dense := "fused_add_rms_norm_kernel nvjet_qkv rotary_kernel reshape_and_cache_kernel flash_fwd_kernel nvjet_o fused_add_rms_norm_kernel nvjet_gate silu_and_mul nvjet_down"
 	moe := "fused_add_rms_norm_kernel nvjet_qkv rotary_kernel reshape_and_cache_kernel flash_fwd_kernel nvjet_o fused_add_rms_norm_kernel router_gemm topkGatingSoftmax moe_align_block_size_kernel fused_moe_kernel silu_and_mul fused_moe_kernel moe_sum_kernel"
-	three("dense every 2nd", laid("embedding_kernel", join(rep(1, dense+" "+""), rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense), rep(1, moe)), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), 12)
+	three("dense every 2nd", laid("embedding_kernel",
+		join(rep(1, dense+" "+""), rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense),
+			rep(1, moe), rep(1, dense), rep(1, moe), rep(1, dense), rep(1, moe)),
+		"fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), 12)
 	lin := "fused_add_rms_norm_kernel nvjet_qkvz causal_conv1d_update fused_gdn_gating chunk_gated_delta_rule_fwd gated_norm_kernel nvjet_o fused_add_rms_norm_kernel router_gemm topkGatingSoftmax fused_moe_kernel silu_and_mul fused_moe_kernel moe_sum_kernel"
 	full := "fused_add_rms_norm_kernel nvjet_qkv rms_norm_kernel rms_norm_kernel rotary_kernel reshape_and_cache_kernel flash_fwd_kernel sigmoid_mul_kernel nvjet_o fused_add_rms_norm_kernel router_gemm topkGatingSoftmax fused_moe_kernel silu_and_mul fused_moe_kernel moe_sum_kernel"
 	var hy []string
@@ -399,7 +421,8 @@ func TestStacksOfNames(t *testing.T) {
 			hy = append(hy, lin)
 		}
 	}
-	three("hybrid 3:1 gated delta", laid("embedding_kernel", hy, "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), 48)
+	three("hybrid 3:1 gated delta", laid("embedding_kernel", hy, "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"),
+		48)
 	slide := strings.ReplaceAll(dense, "flash_fwd_kernel", "flash_fwd_sliding_kernel")
 	var sl []string
 	for i := range 34 {
@@ -410,13 +433,17 @@ func TestStacksOfNames(t *testing.T) {
 		}
 	}
 	three("sliding 5:1", laid("embedding_kernel", sl, "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), 34)
-	three("leading dense 3 of 27", laid("embedding_kernel", join(rep(3, dense), rep(24, moe)), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), 27)
+	three("leading dense 3 of 27", laid("embedding_kernel", join(rep(3, dense), rep(24, moe)),
+		"fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), 27)
 	for _, n := range []int{2, 3, 4} {
-		three(fmt.Sprintf("few layers %d", n), laid("embedding_kernel", rep(n, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), n)
-		three(fmt.Sprintf("few layers moe %d", n), laid("embedding_kernel", rep(n, moe), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), n)
+		three(fmt.Sprintf("few layers %d", n), laid("embedding_kernel", rep(n, dense),
+			"fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), n)
+		three(fmt.Sprintf("few layers moe %d", n), laid("embedding_kernel", rep(n, moe),
+			"fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), n)
 	}
 	trt := "void_tensorrt_llm::kernels::generalRmsNorm<half> sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64 void_tensorrt_llm::kernels::applyBiasRopeUpdateKVCacheV2<half> masked_multihead_attention_kernel<half,128> void_cutlass::Kernel<gemm_o> void_tensorrt_llm::kernels::userbuffers::allreduce_fusion_kernel nvjet_hsh_128x8 void_tensorrt_llm::kernels::doActivationKernel nvjet_hsh_64x8 void_tensorrt_llm::kernels::userbuffers::allreduce_fusion_kernel"
-	three("trtllm", laid("void_tensorrt_llm::kernels::lookup_kernel", rep(32, trt), "void_tensorrt_llm::kernels::generalRmsNorm<half> nvjet_logits void_tensorrt_llm::kernels::topKStage1 void_tensorrt_llm::kernels::topKStage2Sampling"), 32)
+	three("trtllm", laid("void_tensorrt_llm::kernels::lookup_kernel", rep(32, trt),
+		"void_tensorrt_llm::kernels::generalRmsNorm<half> nvjet_logits void_tensorrt_llm::kernels::topKStage1 void_tensorrt_llm::kernels::topKStage2Sampling"), 32)
 	myelin := "__myl_MulMeaAddSqrDivMulCasMul_myl0_3 sm90_gemm_qkv _gemm_mha_v2_0x7a sm90_gemm_o __myl_AddCasMulMea_myl0_5 sm90_gemm_gate __myl_SiluMul_0x9 sm90_gemm_down"
 	three("myelin", laid("__myl_Gather_0", rep(24, myelin), "__myl_final_1 sm90_gemm_logits __myl_topk"), 24)
 	// encoder + decoder, numbered by decoder only
@@ -429,14 +456,17 @@ func TestStacksOfNames(t *testing.T) {
 	vis := "layer_norm_kernel gemm_qkv rotary_vision_kernel flash_fwd_vision gemm_proj elementwise_add layer_norm_kernel gemm_fc1 gelu_kernel gemm_fc2 elementwise_add"
 	v := laid("conv3d_patch_embed", rep(32, vis), "layer_norm_kernel gemm_merge gelu_kernel gemm_merge2")
 	last := v[len(v)-1]
-	for _, x := range laid("embedding_kernel masked_scatter_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel") {
+	for _, x := range laid("embedding_kernel masked_scatter_kernel", rep(28, dense),
+		"fused_add_rms_norm_kernel nvjet_lm argmax_kernel") {
 		x.start, x.pass, x.launch = x.start+last.start+5000-1_000_000_000, 1, x.launch+last.launch+1
 		v = append(v, x)
 	}
 	l := laid("embedding_kernel", rep(28, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
 	check(t, &y, "vision 32 + 28 then decodes", concat(v, l, l, l), 28, 1)
 	// two models
-	target, draft := laid("embedding_kernel", rep(32, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"), laid("embedding_kernel", rep(4, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
+	target, draft := laid("embedding_kernel", rep(32, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel"),
+		laid("embedding_kernel", rep(4, dense), "fused_add_rms_norm_kernel nvjet_lm argmax_kernel")
 	check(t, &y, "draft 4 + target 32", concat(draft, draft, target, draft, draft, target, draft, draft, target), 32, 1)
-	check(t, &y, "draft 4 + target 32 graph", replayed(concat(draft, draft, target, draft, draft, target, draft, draft, target)), 32, 1)
+	check(t, &y, "draft 4 + target 32 graph", replayed(concat(draft, draft, target, draft, draft, target, draft, draft,
+		target)), 32, 1)
 }

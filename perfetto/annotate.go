@@ -35,7 +35,8 @@ const annotationPID = 1 << 30
 // which viewers do not show of JSON. It lacks what
 // docs/format/pftrace.md lists. A JSON copy of a trace that was loaded from no JSON
 // is made of its events, too, see [FromEvents].
-func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, o CopyOptions) (CopyStats, error) {
+func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, o CopyOptions) (CopyStats,
+	error) {
 	if err := checkTracks(ctx, tracks); err != nil {
 		return CopyStats{}, err
 	}

@@ -90,7 +90,8 @@ func rawEvents(t *testing.T, text []byte) (events []string, values map[string]st
 func annotated(t *testing.T, src, dst string, keep bool) {
 	t.Helper()
 	tr := open(t, src)
-	stats, err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr), perfetto.CopyOptions{KeepMetadata: keep})
+	stats, err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr),
+		perfetto.CopyOptions{KeepMetadata: keep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func annotated(t *testing.T, src, dst string, keep bool) {
 	for k, v := range oldValues {
 		if values[k] != v && (keep || !slices.Contains(stats.Removed, k)) {
 			var x, y any
-			if json.Unmarshal([]byte(v), &x) != nil || json.Unmarshal([]byte(values[k]), &y) != nil || cmp.Diff(x, y) != "" {
+			if json.Unmarshal([]byte(v), &x) != nil || json.Unmarshal([]byte(values[k]), &y) != nil ||
+				cmp.Diff(x, y) != "" {
 				t.Errorf("%s is %s, was %s, and is not named among %q", k, values[k], v, stats.Removed)
 			}
 		}
@@ -125,7 +127,8 @@ func annotated(t *testing.T, src, dst string, keep bool) {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	if got.Len(event.LaneGPU) != tr.Len(event.LaneGPU) || got.Len() != tr.Len()+2 {
-		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.Len(event.LaneGPU), tr.Len()+2, tr.Len(event.LaneGPU))
+		t.Errorf("copy has %d events, %d on GPUs; want %d and %d", got.Len(), got.Len(event.LaneGPU), tr.Len()+2,
+			tr.Len(event.LaneGPU))
 	}
 }
 
@@ -154,7 +157,8 @@ func TestAnnotateCompressesAsTheOriginal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range map[string][]byte{"t.json": []byte(oneKernel), "t.zst": z.Bytes(), "t.gz": g.Bytes(), "array.json": []byte(oneKernel[len(`{"traceEvents":`) : len(oneKernel)-1])} {
+	for name, content := range map[string][]byte{"t.json": []byte(oneKernel), "t.zst": z.Bytes(), "t.gz": g.Bytes(),
+		"array.json": []byte(oneKernel[len(`{"traceEvents":`) : len(oneKernel)-1])} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			src, dst := filepath.Join(dir, name), filepath.Join(dir, "out")
@@ -209,7 +213,8 @@ func TestAnnotateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, src)
-	crossing := []pftrace.Track{{Name: "x", Spans: []pftrace.Span{{Name: "a", End: 10}, {Name: "b", Start: 9, End: 20}}}}
+	crossing := []pftrace.Track{{Name: "x", Spans: []pftrace.Span{{Name: "a", End: 10},
+		{Name: "b", Start: 9, End: 20}}}}
 	for _, tc := range []struct {
 		name, src, dst, want string
 		tracks               []pftrace.Track

@@ -8,7 +8,8 @@ import (
 // behindBlock is how many bytes are handed over at once: a few milliseconds of compression.
 const behindBlock = 256 << 10
 
-// behind compresses in a goroutine of its own, while the next text is read and looked through. What is written is the same.
+// behind compresses in a goroutine of its own, while the next text is read and looked through. What is written is the
+// same.
 type behind struct {
 	w      io.WriteCloser
 	buf    []byte
@@ -19,7 +20,8 @@ type behind struct {
 }
 
 func newBehind(w io.WriteCloser) *behind {
-	b := &behind{w: w, buf: make([]byte, 0, behindBlock), blocks: make(chan []byte, 1), free: make(chan []byte, 2), done: make(chan struct{})}
+	b := &behind{w: w, buf: make([]byte, 0, behindBlock), blocks: make(chan []byte, 1), free: make(chan []byte, 2),
+		done: make(chan struct{})}
 	b.free <- make([]byte, 0, behindBlock)
 	b.free <- make([]byte, 0, behindBlock)
 	go func() {

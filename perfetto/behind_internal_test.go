@@ -42,8 +42,10 @@ func TestBehind(t *testing.T) {
 		} else {
 			err = b.Close()
 		}
-		if full := most < len(want); errors.Is(err, errFull) != full || s.closed == full || !full && !bytes.Equal(s.Bytes(), want) {
-			t.Errorf("room for %d of %d bytes: %v, closed %v, %d bytes written", most, len(want), err, s.closed, s.Len())
+		if full := most < len(want); errors.Is(err, errFull) != full || s.closed == full || !full &&
+			!bytes.Equal(s.Bytes(), want) {
+			t.Errorf("room for %d of %d bytes: %v, closed %v, %d bytes written", most, len(want), err, s.closed,
+				s.Len())
 		}
 	}
 }

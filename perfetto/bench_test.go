@@ -41,7 +41,8 @@ func bigTrace(tb testing.TB, size int64) (string, *trace.Trace) {
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	tr, err := trace.Open(context.Background(), path, trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
+	tr, err := trace.Open(context.Background(), path,
+		trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,7 +55,8 @@ var copies = []struct {
 	copy func(tb testing.TB, tr *trace.Trace, src, dst string)
 }{
 	{"annotate", func(tb testing.TB, tr *trace.Trace, src, dst string) {
-		if _, err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr), perfetto.CopyOptions{}); err != nil {
+		if _, err := perfetto.Annotate(context.Background(), tr, src, dst, passTrack(tr),
+			perfetto.CopyOptions{}); err != nil {
 			tb.Fatal(err)
 		}
 	}},

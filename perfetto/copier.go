@@ -29,7 +29,8 @@ type copier struct {
 
 // rewrite makes dst from src: what first writes, in front of the events, those
 // that are wanted, and the values beside them. Last may refuse the result.
-func (c *copier) rewrite(ctx context.Context, src, dst string, first func(*bufio.Writer) error, last func() error) error {
+func (c *copier) rewrite(ctx context.Context, src, dst string, first func(*bufio.Writer) error,
+	last func() error) error {
 	return rewriteText(ctx, src, dst, func(in *source, text *bufio.Writer) error {
 		found, err := c.o.masked(text, func(out *bufio.Writer) error {
 			c.out = out

@@ -31,7 +31,8 @@ const newFile = 0o666
 // writeEvents writes events of t, with tracks above them, to dst, which appears only
 // when all of it was written: in Perfetto's own format, in gzip unless its name says
 // zstd, or as JSON, packed as its name says. A nil keep keeps all. It returns how many events it wrote.
-func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, keep func(trace.Event) bool, o CopyOptions) (written int64, removed []string, err error) {
+func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track,
+	keep func(trace.Event) bool, o CopyOptions) (written int64, removed []string, err error) {
 	if same, err := sameFile(src, dst); err == nil && same {
 		return 0, nil, fmt.Errorf("perfetto: output %s is the trace itself", dst)
 	}
@@ -51,11 +52,13 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 		removed, err = o.masked(z, func(out *bufio.Writer) error {
 			var err error
 			if inOwnFormat(dst) {
-				written, err = pftrace.Write(ctx, out, t, pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
+				written, err = pftrace.Write(ctx, out, t,
+					pftrace.WriteOptions{Tracks: tracks, Category: annotationCategory, Keep: keep})
 				return err
 			}
 			part := eventjson.Part{Trace: t, Tracks: tracks, Keep: keep}
-			written, err = eventjson.Write(ctx, out, []eventjson.Part{part}, eventjson.Options{BaseTime: t.Meta().BaseTime, Category: annotationCategory})
+			written, err = eventjson.Write(ctx, out, []eventjson.Part{part},
+				eventjson.Options{BaseTime: t.Meta().BaseTime, Category: annotationCategory})
 			return err
 		})
 		if err := errors.Join(err, z.Close()); err != nil {
@@ -67,7 +70,8 @@ func writeEvents(ctx context.Context, t *trace.Trace, src, dst string, tracks []
 }
 
 // sliceEvents is [Slice] for a copy that is made of events.
-func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, o CopyOptions) (SliceStats, error) {
+func sliceEvents(ctx context.Context, t *trace.Trace, sel *selection, src, dst string, o CopyOptions) (SliceStats,
+	error) {
 	var stats SliceStats
 	if o.Redact.any() {
 		return stats, fmt.Errorf("perfetto: %s: names are hidden in a .json.gz of a JSON trace only: write such a copy first, then slice it", dst)
@@ -110,5 +114,6 @@ func (s *selection) keeps(t *trace.Trace, e trace.Event) bool {
 			return true
 		}
 	}
-	return e.Thread() != trace.None && touches(s.threads[threadKey{newIdent(th.ProcessLabel, int64(th.Process)), newIdent(th.Label, int64(th.ID))}], start, end)
+	return e.Thread() != trace.None && touches(s.threads[threadKey{newIdent(th.ProcessLabel, int64(th.Process)),
+		newIdent(th.Label, int64(th.ID))}], start, end)
 }

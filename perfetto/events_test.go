@@ -37,25 +37,30 @@ func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 	var out []string
 	for e := range tr.Events(event.LaneGPU) {
 		if keep == nil || keep(e) {
-			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", time.Duration(e.Data().Duration), " ", e.Stream(), " ", e.Launch().Name()))
+			out = append(out, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+",
+				time.Duration(e.Data().Duration), " ", e.Stream(), " ", e.Launch().Name()))
 		}
 	}
 	return out
 }
 
-// A copy of JSON, of an Nsight Systems export and of a .pftrace holds all that the original does, overlapping kernels whole, and the tracks.
+// A copy of JSON, of an Nsight Systems export and of a .pftrace holds all that the original does, overlapping kernels
+// whole, and the tracks.
 func TestAnnotatePftrace(t *testing.T) {
-	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/nsys/torchrun-2gpu-hopper.sqlite"} {
+	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
+		"traces/nsys/torchrun-2gpu-hopper.sqlite"} {
 		src := testdata.Shared(t, name)
 		dir := t.TempDir()
-		for _, dst := range []string{filepath.Join(dir, "a.pftrace"), filepath.Join(dir, "b.pftrace.gz"), filepath.Join(dir, "c.json.gz"), filepath.Join(dir, "d.pftrace.zst")} {
+		for _, dst := range []string{filepath.Join(dir, "a.pftrace"), filepath.Join(dir, "b.pftrace.gz"),
+			filepath.Join(dir, "c.json.gz"), filepath.Join(dir, "d.pftrace.zst")} {
 			tr := opened(t, src)
 			a, err := layer.Analyze(context.Background(), tr, layer.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			tracks := perfetto.Tracks(&a.Devices[0], 0)
-			if _, err := perfetto.Annotate(context.Background(), tr, src, dst, tracks, perfetto.CopyOptions{}); err != nil {
+			if _, err := perfetto.Annotate(context.Background(), tr, src, dst, tracks,
+				perfetto.CopyOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if head := firstBytes(t, dst, 2); (head == "\x1f\x8b") == strings.HasSuffix(dst, ".zst") {
@@ -122,17 +127,20 @@ func TestSlicePftrace(t *testing.T) {
 		}
 		return n
 	}
-	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.Len(event.LaneGPU) || stats.Kept != int64(got.Len()) {
+	if !slices.Equal(counts(want), counts(got)) || stats.Activities != got.Len(event.LaneGPU) ||
+		stats.Kept != int64(got.Len()) {
 		t.Errorf("events by lane %v, of the JSON slice %v; %+v", counts(got), counts(want), stats)
 	}
 }
 
-// TestSliceOfExport: an Nsight Systems export and a .pftrace, which no JSON is copied from, are sliced alike to JSON and to Perfetto's format.
+// TestSliceOfExport: an Nsight Systems export and a .pftrace, which no JSON is copied from, are sliced alike to JSON
+// and to Perfetto's format.
 func TestSliceOfExport(t *testing.T) {
 	src := testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.pftrace")
-	if _, err := perfetto.Annotate(context.Background(), opened(t, src), src, whole, nil, perfetto.CopyOptions{}); err != nil {
+	if _, err := perfetto.Annotate(context.Background(), opened(t, src), src, whole, nil,
+		perfetto.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, src := range []string{src, whole} {
@@ -151,8 +159,10 @@ func TestSliceOfExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := opened(t, dst)
-			if diff := cmp.Diff(want, activities(got, nil)); diff != "" || len(want) != 40 || stats.Activities != 40 || stats.Kept == 0 || got.Len() >= tr.Len() {
-				t.Errorf("%s to %s: %+v, %d of %d events (-original +slice)\n%.1000s", src, dst, stats, got.Len(), tr.Len(), diff)
+			if diff := cmp.Diff(want, activities(got, nil)); diff != "" || len(want) != 40 || stats.Activities != 40 ||
+				stats.Kept == 0 || got.Len() >= tr.Len() {
+				t.Errorf("%s to %s: %+v, %d of %d events (-original +slice)\n%.1000s", src, dst, stats, got.Len(),
+					tr.Len(), diff)
 			}
 		}
 	}
@@ -168,7 +178,8 @@ func TestPftraceRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
-	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"), perfetto.CopyOptions{Redact: perfetto.Redaction{Names: true}})
+	_, redacted := perfetto.Slice(context.Background(), tr, keep, src, filepath.Join(dir, "r.pftrace"),
+		perfetto.CopyOptions{Redact: perfetto.Redaction{Names: true}})
 	_, itself := perfetto.Annotate(context.Background(), tr, copied, copied, nil, perfetto.CopyOptions{})
 	for want, err := range map[string]error{
 		"names are hidden in a .json.gz": redacted,

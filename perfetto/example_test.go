@@ -40,7 +40,8 @@ func Example() {
 	gpu, dir, file := demoAnalysis() // trace.Open, layer.Analyze
 	defer os.RemoveAll(dir)
 	// Draw passes and layers into a copy, and say where layer 3 of pass 1 is in it.
-	if _, err := perfetto.Annotate(context.Background(), gpu.Analysis().Trace(), file, filepath.Join(dir, "annotated.json.gz"), perfetto.Tracks(gpu, 0), perfetto.CopyOptions{}); err != nil {
+	if _, err := perfetto.Annotate(context.Background(), gpu.Analysis().Trace(), file,
+		filepath.Join(dir, "annotated.json.gz"), perfetto.Tracks(gpu, 0), perfetto.CopyOptions{}); err != nil {
 		log.Fatal(err)
 	}
 	m, err := perfetto.NewMap(gpu, 1, []int{3}, perfetto.Link{})
@@ -64,7 +65,8 @@ func ExampleSlice() {
 		}
 	}
 	out := filepath.Join(dir, "layer3.json.gz")
-	stats, err := perfetto.Slice(context.Background(), gpu.Analysis().Trace(), keep, file, out, perfetto.CopyOptions{Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true}})
+	stats, err := perfetto.Slice(context.Background(), gpu.Analysis().Trace(), keep, file, out,
+		perfetto.CopyOptions{Redact: perfetto.Redaction{Paths: true, Names: true, Shapes: true}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -90,7 +90,8 @@ func environment(v any) bool {
 	case map[string]any:
 		variables, known := 0, false
 		for k, x := range v {
-			if _, text := x.(string); text && k == strings.ToUpper(k) && strings.ContainsFunc(k, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
+			if _, text := x.(string); text && k == strings.ToUpper(k) &&
+				strings.ContainsFunc(k, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
 				variables++
 				known = known || slices.Contains(environmentNames, k)
 			}
@@ -158,10 +159,13 @@ func (r *redactor) texts(raw []byte) {
 
 // harmless reports whether a text is one of the format's own words, a number or a replacement.
 func (r *redactor) harmless(s string) bool {
-	return r.made[s] || len(s) <= 1 || formatWords[s] || numberArgs[s] || textArgs[s] != nil || slices.Contains(shapeArgs, s) || number.get().MatchString(s) ||
+	return r.made[s] || len(s) <= 1 || formatWords[s] || numberArgs[s] || textArgs[s] != nil ||
+		slices.Contains(shapeArgs, s) || number.get().MatchString(s) ||
 		category.get().MatchString(s) || metaKeys[s] || metaLists[s]
 }
 
 // formatWords are fields of events, and values of theirs that say nothing.
-var formatWords = keys([]string{"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "bp", "args", "labels", "kernel", "process_name", "thread_name", "process_labels",
-	"process_sort_index", "thread_sort_index", "displayTimeUnit", "pg_desc", "backend", "backend_config", "nccl_version", "traceEvents"})
+var formatWords = keys([]string{"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "bp", "args", "labels", "kernel",
+	"process_name", "thread_name", "process_labels",
+	"process_sort_index", "thread_sort_index", "displayTimeUnit", "pg_desc", "backend", "backend_config",
+	"nccl_version", "traceEvents"})

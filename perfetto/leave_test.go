@@ -38,7 +38,8 @@ func TestWhatRemainsIsListed(t *testing.T) {
 		hide := perfetto.Redaction{Paths: bits&1 != 0, Names: bits&2 != 0, ModelFiles: bits&4 != 0, Shapes: bits&8 != 0}
 		for _, name := range []string{"o.json", "o.json.gz"} {
 			dst := filepath.Join(dir, name)
-			stats, err := perfetto.Slice(context.Background(), tr, allActivities(tr), src, dst, perfetto.CopyOptions{Redact: hide})
+			stats, err := perfetto.Slice(context.Background(), tr, allActivities(tr), src, dst,
+				perfetto.CopyOptions{Redact: hide})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,8 @@ func TestCopiesLeaveSecretsOut(t *testing.T) {
 			if strings.HasSuffix(name, ".pftrace") {
 				continue // made of what was loaded, which has no such values
 			}
-			for _, want := range []string{"host_name", "username", "metadata", "traceName", "args", "deviceProperties", "args of 1 events (environments)", "1 × API key"} {
+			for _, want := range []string{"host_name", "username", "metadata", "traceName", "args", "deviceProperties",
+				"args of 1 events (environments)", "1 × API key"} {
 				if !slices.Contains(removed, want) {
 					t.Errorf("%s: %s: %q is not named among what was left out: %q", what, name, want, removed)
 				}

@@ -48,7 +48,8 @@ func TestLinkUsesRawNanosecondsAndTimeAxisStartsAtFirstNonMetadataEvent(t *testi
 		t.Errorf("start_s = %v, want 4.635e-06: the axis starts at the instant event, not at metadata", r.StartSeconds)
 	}
 	q := query(t, perfetto.Link{View: r, Select: &r}.String())
-	for key, want := range map[string]string{"visStart": "4909914216204635", "visEnd": "4909914216207135", "ts": "4909914216204635", "dur": "2500"} {
+	for key, want := range map[string]string{"visStart": "4909914216204635", "visEnd": "4909914216207135",
+		"ts": "4909914216204635", "dur": "2500"} {
 		if got := q.Get(key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}
@@ -59,7 +60,8 @@ func TestLinkUsesRawNanosecondsAndTimeAxisStartsAtFirstNonMetadataEvent(t *testi
 }
 
 func TestLinkCarriesTraceURLAndCommands(t *testing.T) {
-	l := perfetto.Link{TraceURL: "http://127.0.0.1:9001/a b&c.json.gz", Commands: []perfetto.Command{{ID: "dev.perfetto.PinTracksByRegex", Args: []string{`layers|stream 7`}}}}
+	l := perfetto.Link{TraceURL: "http://127.0.0.1:9001/a b&c.json.gz",
+		Commands: []perfetto.Command{{ID: "dev.perfetto.PinTracksByRegex", Args: []string{`layers|stream 7`}}}}
 	q := query(t, l.String())
 	if got := q.Get("url"); got != "http://127.0.0.1:9001/a b&c.json.gz" {
 		t.Errorf("url = %q", got)

@@ -77,7 +77,8 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 	for i := range a.Passes {
 		p := &a.Passes[i]
 		r := NewRange(t, p.Start, p.End)
-		m.Passes = append(m.Passes, PassRange{Index: p.Index, Range: r, DurationMS: float64(p.Wall()) / 1e6, Stage: p.Stage, URL: url(r)})
+		m.Passes = append(m.Passes, PassRange{Index: p.Index, Range: r, DurationMS: float64(p.Wall()) / 1e6,
+			Stage: p.Stage, URL: url(r)})
 	}
 	if pass < 0 {
 		m.Pass = a.Steady.Pass
@@ -87,7 +88,8 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 		return m, nil
 	}
 	if m.Pass < 0 || m.Pass >= len(a.Passes) {
-		return nil, fmt.Errorf("perfetto: forward pass %d out of range: the trace has passes 0 to %d", m.Pass, len(a.Passes)-1)
+		return nil, fmt.Errorf("perfetto: forward pass %d out of range: the trace has passes 0 to %d", m.Pass,
+			len(a.Passes)-1)
 	}
 	p := &a.Passes[m.Pass]
 	layers := p.Layers()
@@ -99,7 +101,8 @@ func NewMap(a *layer.Device, pass int, highlight []int, link Link) (*Map, error)
 	for _, l := range layers {
 		r := NewRange(t, l.Start, l.Start+trace.Time(l.Wall))
 		lr := LayerRange{Index: p.LayerNumber(l.Index), CompressRatio: l.CompressRatio, Range: r,
-			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6, Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}
+			WallMS: float64(l.Wall) / 1e6, SumMS: float64(l.Sum) / 1e6,
+			Highlighted: slices.Contains(highlight, p.LayerNumber(l.Index)), URL: url(r)}
 		switch l.Type {
 		case "FIRST", "HASH", "FINAL":
 			lr.Note = l.Type
@@ -119,18 +122,22 @@ func layerSpan(p *layer.ForwardPass) string {
 // WriteText writes the map as tables.
 func (m *Map) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(0), seconds(m.TraceEndS), m.TraceStartNS)
+	fmt.Fprintf(b, "Perfetto time range: %s ~ %s (time 0 is %d ns in the UI's tables)\n", seconds(0),
+		seconds(m.TraceEndS), m.TraceStartNS)
 	fmt.Fprintf(b, "Forward passes: %d\n\n", len(m.Passes))
-	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"), table.Number("Duration"), table.Text("Stage"))
+	passes := table.New(table.Number("Fwd#"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
+		table.Number("Duration"), table.Text("Stage"))
 	for _, p := range m.Passes {
-		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds), table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
+		passes.Row(strconv.Itoa(p.Index), seconds(p.StartSeconds), seconds(p.EndSeconds),
+			table.Fixed(p.DurationMS, 1)+"ms", string(p.Stage))
 	}
 	if err := passes.WriteText(b); err != nil {
 		return err
 	}
 	if m.Pass >= 0 {
 		fmt.Fprintf(b, "\nForward pass #%d, times in Perfetto:\n", m.Pass)
-		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"), table.Number("Perfetto End"),
+		layers := table.New(table.Number("L"), table.Number("c_r"), table.Number("Perfetto Start"),
+			table.Number("Perfetto End"),
 			table.Number("Wall(ms)"), table.Number("SumDur(ms)"), table.Text("Note"))
 		for _, l := range m.Layers {
 			layers.Row(strconv.Itoa(l.Index), ratio(l.CompressRatio), seconds(l.StartSeconds), seconds(l.EndSeconds),

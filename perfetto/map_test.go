@@ -19,7 +19,8 @@ func TestMapOfTheDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.TraceStartNS != tr.Raw(0) || len(m.Passes) != 5 || len(m.Layers) != 8 || m.Pass != 0 {
-		t.Errorf("map of pass %d begins at %d with %d passes and %d layers", m.Pass, m.TraceStartNS, len(m.Passes), len(m.Layers))
+		t.Errorf("map of pass %d begins at %d with %d passes and %d layers", m.Pass, m.TraceStartNS, len(m.Passes),
+			len(m.Layers))
 	}
 	for _, l := range m.Layers {
 		if want := l.Index == 0 || l.Index == 7; l.Highlighted != want {
@@ -65,7 +66,8 @@ func TestMapRefusesWhatIsNotThere(t *testing.T) {
 		{5, nil, "forward pass 5 out of range: the trace has passes 0 to 4"},
 		{1, []int{8}, "layer 8 out of range: pass 1 has layers 0 to 7"},
 	} {
-		if _, err := perfetto.NewMap(a, tc.pass, tc.layers, perfetto.Link{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := perfetto.NewMap(a, tc.pass, tc.layers, perfetto.Link{}); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("NewMap(%d, %v) = %v, want %q", tc.pass, tc.layers, err, tc.want)
 		}
 	}

@@ -17,10 +17,12 @@ import (
 // libraries that they run on.
 var publicRoots = func() []string {
 	servers, kernels := framework.ServerRoots(framework.All())
-	return slices.Concat(servers, kernels, []string{"flashinfer/", "transformers/", "torch/", "triton/", "deep_gemm/", "deep_ep/", "aiter/"})
+	return slices.Concat(servers, kernels, []string{"flashinfer/", "transformers/", "torch/", "triton/", "deep_gemm/",
+		"deep_ep/", "aiter/"})
 }()
 
-// expression is a regular expression that is compiled when it is first asked for, as a program that redacts nothing needs none.
+// expression is a regular expression that is compiled when it is first asked for, as a program that redacts nothing
+// needs none.
 type expression struct {
 	text     string
 	once     sync.Once
@@ -89,10 +91,14 @@ var shapeArgs = []string{"Input Dims", "Input dims", "Input type", "Input Stride
 var flowPhases = []byte{'s', 'f', 't'}
 
 // numberArgs are args that hold numbers made by the profiler.
-var numberArgs = keys([]string{"External id", "external id", "Record function id", "Ev Idx", "Sequence number", "Fwd thread id", "Python id", "Python parent id", "Python module id",
-	"Op count", "device", "context", "stream", "correlation", "queued", "registers per thread", "shared memory", "blocks per SM", "warps per SM", "grid", "block",
-	"est. achieved occupancy %", "bytes", "memory bandwidth (GB/s)", "graph id", "graph node id", "cbid", "cid", "sort_index", "In msg nelems", "Out msg nelems", "Group size", "Rank", "Seq",
-	"wait_on_stream", "wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Total Reserved", "Total Allocated", "Bytes", "Device Id", "Device Type", "Process Group Ranks",
+var numberArgs = keys([]string{"External id", "external id", "Record function id", "Ev Idx", "Sequence number",
+	"Fwd thread id", "Python id", "Python parent id", "Python module id",
+	"Op count", "device", "context", "stream", "correlation", "queued", "registers per thread", "shared memory",
+	"blocks per SM", "warps per SM", "grid", "block",
+	"est. achieved occupancy %", "bytes", "memory bandwidth (GB/s)", "graph id", "graph node id", "cbid", "cid",
+	"sort_index", "In msg nelems", "Out msg nelems", "Group size", "Rank", "Seq",
+	"wait_on_stream", "wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Total Reserved", "Total Allocated",
+	"Bytes", "Device Id", "Device Type", "Process Group Ranks",
 	"collective_seq", "size", "value"})
 
 // textArgs are args that hold a word of a known list.
@@ -106,9 +112,12 @@ var textArgs = map[string]*expression{
 
 // metaKeys are top-level values, and those of the lists in them, that say
 // nothing about who recorded the trace.
-var metaKeys = keys([]string{"schemaVersion", "baseTimeNanoseconds", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
-	"hip_driver_version", "roctracer_version", "with_stack", "record_shapes", "with_flops", "with_modules", "profile_memory",
-	"id", "totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor", "regsPerBlock", "regsPerMultiprocessor", "warpSize", "sharedMemPerBlock",
+var metaKeys = keys([]string{"schemaVersion", "baseTimeNanoseconds", "cuda_runtime_version", "cuda_driver_version",
+	"cupti_version", "hip_runtime_version",
+	"hip_driver_version", "roctracer_version", "with_stack", "record_shapes", "with_flops", "with_modules",
+	"profile_memory",
+	"id", "totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor",
+	"regsPerBlock", "regsPerMultiprocessor", "warpSize", "sharedMemPerBlock",
 	"sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "maxSharedMemoryPerMultiProcessor", "numSms",
 	"maxGridWidth", "maxGridHeight", "runtimeMajorVersion", "runtimeMinorVersion",
 	"rank", "world_size", "pg_count", "pg_name", "pg_size", "ranks"})

@@ -55,7 +55,8 @@ func newRedactor(what Redaction) *redactor {
 	if !what.any() {
 		return nil
 	}
-	return &redactor{what, map[string]string{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	return &redactor{what, map[string]string{}, map[string]int{}, map[string]bool{}, map[string]bool{},
+		map[string]bool{}}
 }
 
 // hide returns the replacement of text among those of one sort.
@@ -135,7 +136,8 @@ func (r *redactor) fields(e *rawEvent) bool {
 		raw   *json.RawMessage
 		known *expression
 		sort  string
-	}{{&e.PID, processID, "process"}, {&e.TID, threadID, "thread"}, {&e.ID, flowID, "id"}, {&e.Cat, category, "category"}, {&e.Ph, shortWord, "x"}, {&e.BP, shortWord, "x"}, {&e.S, shortWord, "x"}} {
+	}{{&e.PID, processID, "process"}, {&e.TID, threadID, "thread"}, {&e.ID, flowID, "id"},
+		{&e.Cat, category, "category"}, {&e.Ph, shortWord, "x"}, {&e.BP, shortWord, "x"}, {&e.S, shortWord, "x"}} {
 		if *f.raw == nil || number.get().Match(*f.raw) {
 			continue
 		}
@@ -225,8 +227,10 @@ func (r *redactor) step(name string, want layer.Step) string {
 
 // sameStep reports whether two annotations say the same of a step.
 func sameStep(a, b layer.Step) bool {
-	return a.Dialect == b.Dialect && a.Index == b.Index && a.Stage == b.Stage && a.Batch == b.Batch && a.Tokens == b.Tokens && a.ContextRequests == b.ContextRequests &&
-		a.ContextTokens == b.ContextTokens && a.GenerationRequests == b.GenerationRequests && a.GenerationTokens == b.GenerationTokens
+	return a.Dialect == b.Dialect && a.Index == b.Index && a.Stage == b.Stage && a.Batch == b.Batch &&
+		a.Tokens == b.Tokens && a.ContextRequests == b.ContextRequests &&
+		a.ContextTokens == b.ContextTokens && a.GenerationRequests == b.GenerationRequests &&
+		a.GenerationTokens == b.GenerationTokens
 }
 
 // knownKernel reports whether a rule of package classify knows the name.

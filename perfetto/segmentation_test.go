@@ -29,7 +29,8 @@ func layerTable(a *layer.Device, passes []int) []string {
 		out = append(out, fmt.Sprintf("pass %d+%d %s, %d kernels, batch %d, tokens %d, cut %q, found by %s, layers by %s", a.Analysis().Trace().Raw(p.Start), p.Wall(),
 			p.Stage, p.Kernels, p.Batch, p.Tokens, p.Partial, p.PassEvidence, p.LayerEvidence))
 		for _, l := range p.Layers() {
-			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Analysis().Trace().Raw(l.Start), l.Wall, l.Sum, l.Type)
+			line := fmt.Sprintf("layer %d %d+%d, sum %d, %s", l.Index, a.Analysis().Trace().Raw(l.Start), l.Wall, l.Sum,
+				l.Type)
 			for _, n := range l.Kernels {
 				line += " " + string(a.Kernel(int(n)).Category())
 			}
@@ -90,7 +91,8 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 		sets = append(sets, []int{whole[0], whole[n-1]}, []int{whole[n/2]})
 	}
 	for i, passes := range sets {
-		for name, redact := range map[string]perfetto.Redaction{"plain": {}, "redacted": {Paths: true, Names: true, Shapes: true}} {
+		for name, redact := range map[string]perfetto.Redaction{"plain": {},
+			"redacted": {Paths: true, Names: true, Shapes: true}} {
 			if i > 0 && name == "redacted" {
 				continue // hiding names has nothing to do with which passes are kept
 			}
@@ -102,7 +104,8 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 					}
 				}
 				dst := filepath.Join(t.TempDir(), "slice.json.gz")
-				if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: redact}); err != nil {
+				if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst,
+					perfetto.CopyOptions{Redact: redact}); err != nil {
 					t.Fatal(err)
 				}
 				b := analyze(t, open(t, dst))
@@ -115,7 +118,8 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 				}
 				want := layerTable(a, passes)
 				if name == "redacted" { // without shapes of products nothing may tell the tokens
-					want, got := tokens.ReplaceAllString(strings.Join(want, "\n"), "tokens"), tokens.ReplaceAllString(strings.Join(layerTable(b, got), "\n"), "tokens")
+					want, got := tokens.ReplaceAllString(strings.Join(want, "\n"), "tokens"),
+						tokens.ReplaceAllString(strings.Join(layerTable(b, got), "\n"), "tokens")
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("layer table (-trace +slice):\n%.3000s", diff)
 					}

@@ -39,7 +39,8 @@ type SliceStats struct {
 // Memory grows with the number of activities kept, not with the file. A copy that
 // is made of t's events (see [FromEvents]) is written as [Annotate] does; what is
 // to be hidden cannot be hidden there, which is an error.
-func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, o CopyOptions) (SliceStats, error) {
+func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst string, o CopyOptions) (SliceStats,
+	error) {
 	var stats SliceStats
 	if len(keep) == 0 {
 		return stats, errors.New("perfetto: nothing to slice: no GPU activity was chosen")
@@ -59,7 +60,8 @@ func Slice(ctx context.Context, t *trace.Trace, keep []trace.EventID, src, dst s
 		}
 		return nil
 	})
-	stats.Kept, stats.Dropped, stats.Bytes, stats.Activities, stats.Removed = c.kept, c.dropped, c.bytes, sel.found, c.removed
+	stats.Kept, stats.Dropped, stats.Bytes, stats.Activities, stats.Removed = c.kept, c.dropped, c.bytes, sel.found,
+		c.removed
 	if red != nil {
 		maps.DeleteFunc(red.kept, func(name string, _ bool) bool { return replacement.get().MatchString(name) })
 		stats.Names = slices.Sorted(maps.Keys(red.kept))
@@ -104,7 +106,8 @@ const ctxStride = 1 << 12
 func newSelection(ctx context.Context, t *trace.Trace, keep []trace.EventID) (*selection, error) {
 	s := &selection{
 		activities: map[activityKey]bool{}, correlation: map[uint64]bool{},
-		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]event.Kind{}, open: map[threadKey][]bool{},
+		threads: map[threadKey][]window{}, devices: map[trace.DeviceID][]window{}, kinds: map[string]event.Kind{},
+		open: map[threadKey][]bool{},
 	}
 	kept := map[trace.EventID]bool{}
 	for i, id := range keep {

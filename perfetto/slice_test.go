@@ -46,7 +46,8 @@ func describe(tr *trace.Trace, keep map[trace.EventID]bool) []string {
 			stack = append(stack, f.Name())
 		}
 		ann := tr.Innermost(event.LaneAnnotation, e.Launch().Thread(), e.Launch().Start())
-		out = append(out, fmt.Sprintf("%d+%d %s stream %d ← %s ← %s %s ← %s | %s", tr.Raw(e.Start()), e.Duration(), e.Name(), e.Stream(),
+		out = append(out, fmt.Sprintf("%d+%d %s stream %d ← %s ← %s %s ← %s | %s", tr.Raw(e.Start()), e.Duration(),
+			e.Name(), e.Stream(),
 			e.Launch().Name(), e.Op().Name(), e.Op().Shape(), strings.Join(stack, " < "), ann.Name()))
 	}
 	return out
@@ -97,7 +98,8 @@ func TestSliceKeepsActivitiesWithAllTheirLinks(t *testing.T) {
 			if diff := cmp.Diff(describe(tr, kept), describe(got, nil)); diff != "" {
 				t.Errorf("activities (-full +slice):\n%s", diff)
 			}
-			if got.Raw(0) != tr.Raw(0) || got.Meta().BaseTime != tr.Meta().BaseTime || !cmp.Equal(got.Meta().Devices, tr.Meta().Devices) {
+			if got.Raw(0) != tr.Raw(0) || got.Meta().BaseTime != tr.Meta().BaseTime ||
+				!cmp.Equal(got.Meta().Devices, tr.Meta().Devices) {
 				t.Errorf("metadata or time axis changed")
 			}
 			if h := got.Health(); h.Orphans > 0 || len(h.Losses) > 0 {
@@ -115,10 +117,12 @@ func TestSliceRefusesWhatIsNotInTheFile(t *testing.T) {
 	}
 	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	dst := filepath.Join(t.TempDir(), "o")
-	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "only 0 of 1") {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, other, dst, perfetto.CopyOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "only 0 of 1") {
 		t.Errorf("another file: error = %v", err)
 	}
-	if _, err := perfetto.Slice(context.Background(), tr, nil, src, dst, perfetto.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to slice") {
+	if _, err := perfetto.Slice(context.Background(), tr, nil, src, dst, perfetto.CopyOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "nothing to slice") {
 		t.Errorf("no activity: error = %v", err)
 	}
 }
@@ -144,7 +148,8 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	tr := open(t, src)
 	keep := []trace.EventID{tr.LaneAt(event.LaneGPU, 0).ID()}
 	all := perfetto.Redaction{Paths: true, Names: true, Shapes: true}
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: all}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst,
+		perfetto.CopyOptions{Redact: all}); err != nil {
 		t.Fatal(err)
 	}
 	out := testdata.ReadFile(t, dst)
@@ -159,11 +164,13 @@ func TestSliceRedactsAndStaysAnalysable(t *testing.T) {
 	if diff := cmp.Diff(want, describe(got, nil)); diff != "" {
 		t.Errorf("redacted activities (-want +got):\n%s", diff)
 	}
-	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst, perfetto.CopyOptions{Redact: perfetto.Redaction{Paths: true}}); err != nil {
+	if _, err := perfetto.Slice(context.Background(), tr, keep, src, dst,
+		perfetto.CopyOptions{Redact: perfetto.Redaction{Paths: true}}); err != nil {
 		t.Fatal(err)
 	}
 	out = testdata.ReadFile(t, dst)
-	if !bytes.Contains(out, []byte("secret_main")) || !bytes.Contains(out, []byte("777")) || bytes.Contains(out, []byte("/home")) {
+	if !bytes.Contains(out, []byte("secret_main")) || !bytes.Contains(out, []byte("777")) ||
+		bytes.Contains(out, []byte("/home")) {
 		t.Errorf("hiding paths only gave:\n%s", out)
 	}
 }

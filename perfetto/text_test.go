@@ -19,7 +19,8 @@ func TestCopiesAreUTF8(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "src.json")
 	name := "k\xff\xfe\xc3" + strings.Repeat("é\x80", 9000)
-	record := `{"ph":"X","cat":"kernel","name":"` + name + `","pid":0,"tid":7,"ts":1,"dur":2,"args":{"x":"` + strings.Repeat("é\x80", 40_000) + `","device":0,"stream":7}}`
+	record := `{"ph":"X","cat":"kernel","name":"` + name + `","pid":0,"tid":7,"ts":1,"dur":2,"args":{"x":"` +
+		strings.Repeat("é\x80", 40_000) + `","device":0,"stream":7}}`
 	if err := os.WriteFile(src, []byte(`{"schemaVersion":1,"traceEvents":[`+record+"\n]}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func check(t *testing.T, path string, want *trace.Trace) {
 	for e := range got.Events(event.LaneGPU) {
 		for w := range want.Events(event.LaneGPU) {
 			if e.Name() != w.Name() {
-				t.Errorf("%s: a name of %d bytes is not that of the trace, %d bytes", path, len(e.Name()), len(w.Name()))
+				t.Errorf("%s: a name of %d bytes is not that of the trace, %d bytes", path, len(e.Name()),
+					len(w.Name()))
 			}
 		}
 	}

@@ -23,10 +23,12 @@ func Tracks(a *layer.Device, minGap time.Duration) []pftrace.Track {
 	if minGap <= 0 {
 		minGap = DefaultGap
 	}
-	passes, layers, halves := pftrace.Track{Name: "forward passes"}, pftrace.Track{Name: "layers"}, pftrace.Track{Name: "halves"}
+	passes, layers, halves := pftrace.Track{Name: "forward passes"}, pftrace.Track{Name: "layers"},
+		pftrace.Track{Name: "halves"}
 	for i := range a.Passes {
 		p := &a.Passes[i]
-		args := map[string]any{"layers": p.NumLayers, "kernels": p.Kernels, "found_by": p.PassEvidence, "layers_found_by": p.LayerEvidence}
+		args := map[string]any{"layers": p.NumLayers, "kernels": p.Kernels, "found_by": p.PassEvidence,
+			"layers_found_by": p.LayerEvidence}
 		if p.Batch >= 0 {
 			args["batch"] = p.Batch
 		}
@@ -35,7 +37,8 @@ func Tracks(a *layer.Device, minGap time.Duration) []pftrace.Track {
 		}
 		add(&passes, fmt.Sprintf("pass %d %s", p.Index, p.Stage), p.Start, p.End, args)
 		for _, l := range p.Layers() {
-			args := map[string]any{"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3, "kernels": len(l.Kernels), "kind": l.Kind}
+			args := map[string]any{"wall_us": float64(l.Wall) / 1e3, "sum_us": float64(l.Sum) / 1e3,
+				"kernels": len(l.Kernels), "kind": l.Kind}
 			for category, time := range categoryTimes(a, &l) {
 				args["sum_us "+category] = float64(time) / 1e3
 			}

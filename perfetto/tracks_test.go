@@ -43,12 +43,14 @@ func TestTracksOfTheDemo(t *testing.T) {
 	_, tr, _ := demoFile(t)
 	a := analyze(t, tr)
 	tracks := perfetto.Tracks(a, 50*time.Microsecond)
-	if diff := cmp.Diff([]string{"forward passes", "layers", "categories", "gaps ≥ 50µs"}, trackNames(tracks)); diff != "" {
+	if diff := cmp.Diff([]string{"forward passes", "layers", "categories", "gaps ≥ 50µs"},
+		trackNames(tracks)); diff != "" {
 		t.Fatalf("tracks (-want +got):\n%s", diff)
 	}
 	checkTracks(t, tracks)
 	passes, layers, gaps := tracks[0].Spans, tracks[1].Spans, tracks[3].Spans
-	if len(passes) != 5 || passes[0].Name != "pass 0 prefill" || passes[1].Name != "pass 1 decode" || passes[1].Args["batch"] != 8 || passes[1].Args["layers"] != 8 {
+	if len(passes) != 5 || passes[0].Name != "pass 0 prefill" || passes[1].Name != "pass 1 decode" ||
+		passes[1].Args["batch"] != 8 || passes[1].Args["layers"] != 8 {
 		t.Errorf("passes = %+v", passes)
 	}
 	if len(layers) != 5*8 || layers[0].Name != "layer 0 FIRST" || layers[39].Name != "layer 7 FINAL" {
@@ -110,7 +112,8 @@ func TestAnnotatedCopiesGiveTheSameAnalysis(t *testing.T) {
 			tracks := perfetto.Tracks(a, 0)
 			checkTracks(t, tracks)
 			dst := filepath.Join(t.TempDir(), filepath.Base(src))
-			if _, err := perfetto.Annotate(context.Background(), tr, src, dst, tracks, perfetto.CopyOptions{}); err != nil {
+			if _, err := perfetto.Annotate(context.Background(), tr, src, dst, tracks,
+				perfetto.CopyOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			b := analyze(t, open(t, dst))
@@ -130,11 +133,13 @@ func TestAnnotatedCopiesGiveTheSameAnalysis(t *testing.T) {
 			}
 			for k := range a.Kernels() {
 				if o := b.Kernel(k.Index()); o.Place() != k.Place() || o.Category() != k.Category() {
-					t.Fatalf("kernel %d is in %+v, %s, of the copy in %+v, %s", k.Index(), k.Place(), k.Category(), o.Place(), o.Category())
+					t.Fatalf("kernel %d is in %+v, %s, of the copy in %+v, %s", k.Index(), k.Place(), k.Category(),
+						o.Place(), o.Category())
 				}
 			}
 			if b.Analysis().Health.Status != a.Analysis().Health.Status {
-				t.Errorf("the copy's health is %v, the original's %v", b.Analysis().Health.Status, a.Analysis().Health.Status)
+				t.Errorf("the copy's health is %v, the original's %v", b.Analysis().Health.Status,
+					a.Analysis().Health.Status)
 			}
 		})
 	}

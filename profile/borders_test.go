@@ -11,7 +11,8 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// TestBordersOfConfigs: the least and the largest number that a field of a config may have are read, the next ones refused.
+// TestBordersOfConfigs: the least and the largest number that a field of a config may have are read, the next ones
+// refused.
 func TestBordersOfConfigs(t *testing.T) {
 	const layers, size = 4096, 1 << 40
 	const experts = `"num_experts":4,`
@@ -28,7 +29,8 @@ func TestBordersOfConfigs(t *testing.T) {
 		{experts + `"decoder_sparse_step":%d`, 1, layers}, {experts + `"mlp_only_layers":[%d]`, 0, layers},
 		{experts + `"first_k_dense_replace":%d`, 0, layers}, {experts + `"moe_layer_freq":%d`, 1, layers},
 		{experts + `"interleave_moe_layer_step":%d`, 1, layers},
-		{experts + `"expert_layer_period":%d`, 1, layers}, {experts + `"expert_layer_period":2,"expert_layer_offset":%d`, 0, layers},
+		{experts + `"expert_layer_period":%d`, 1, layers},
+		{experts + `"expert_layer_period":2,"expert_layer_offset":%d`, 0, layers},
 		{experts + `"moe_layer_start_index":%d`, 0, layers}, {experts + `"moe_layer_interval":%d`, 1, layers},
 		{experts + `"moe_layer_start_index":0,"moe_layer_end_index":%d`, 0, layers},
 		{experts + `"moe_layers":[%d]`, 0, 7}, {experts + `"moe_layers_enum":"%d"`, 0, 7},
@@ -37,7 +39,8 @@ func TestBordersOfConfigs(t *testing.T) {
 		{`"index_topk_freq":%d`, 0, layers}, {`"index_topk_freq":2,"index_skip_topk_offset":%d`, 0, layers},
 		{`"mamba_dt_rank":%d`, 1, size}, {`"mamba_dt_rank":8,"mamba_expand":%d`, 0, 64},
 		{`"compress_ratios":[4,4,4,4,4,4,4,%d]`, 0, size},
-		{`"layer_types":[` + strings.Repeat(`"compressed_sparse_attention",`, 7) + `"compressed_sparse_attention"],"compress_rates":{"compressed_sparse_attention":%d}`, 0, size},
+		{`"layer_types":[` + strings.Repeat(`"compressed_sparse_attention",`, 7) +
+			`"compressed_sparse_attention"],"compress_rates":{"compressed_sparse_attention":%d}`, 0, size},
 	}
 	for _, name := range strings.Fields("vocab_size head_dim q_lora_rank o_lora_rank o_groups kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim index_n_heads " +
 		"index_head_dim index_topk attention_chunk_size shared_expert_intermediate_size moe_latent_size hc_mult hc_sinkhorn_iters hidden_size num_attention_heads " +
@@ -52,7 +55,8 @@ func TestBordersOfConfigs(t *testing.T) {
 		for n, want := range map[int64]bool{b.lo - 1: false, b.lo: true, b.hi: true, b.hi + 1: false} {
 			fields := fmt.Sprintf(b.field, n)
 			_, err := profile.ParseConfig(strings.NewReader(`{"num_hidden_layers":8,` + fields + `}`))
-			if (err == nil) != want || err != nil && !errors.Is(err, profile.ErrLimit) && !strings.Contains(fields, "enum") {
+			if (err == nil) != want || err != nil && !errors.Is(err, profile.ErrLimit) &&
+				!strings.Contains(fields, "enum") {
 				t.Errorf("%s: %v, want it read: %v", fields, err, want)
 			}
 		}
@@ -70,7 +74,8 @@ func TestBordersOfConfigs(t *testing.T) {
 	}
 }
 
-// TestNestingOfTextModels: a language model stands up to three objects deep, in the innermost of which its fields count.
+// TestNestingOfTextModels: a language model stands up to three objects deep, in the innermost of which its fields
+// count.
 func TestNestingOfTextModels(t *testing.T) {
 	for depth, want := range map[int]int{0: 7, 1: 7, 2: 7, 3: 7, 4: 5} {
 		text := `{"num_hidden_layers":7}`
@@ -103,9 +108,13 @@ func TestBordersOfProfiles(t *testing.T) {
 			}
 			return fmt.Sprintf(`"blocks_per_layer":%d,"half_labels":[%s]`, n, strings.Join(labels, ","))
 		}, 1, 64},
-		"default layers":      {func(n int) string { return fmt.Sprintf(`"default_layers":%d`, n) }, 1, 4096},
-		"rules":               {func(n int) string { return `"rules":[` + repeat(n, `{"key":"a","label":"A","patterns":["p"]}`) + `]` }, 0, 4096},
-		"renames":             {func(n int) string { return `"renames":[` + repeat(n, `{"old":"a","new":"b"}`) + `]` }, 0, 4096},
+		"default layers": {func(n int) string { return fmt.Sprintf(`"default_layers":%d`, n) }, 1, 4096},
+		"rules": {func(n int) string {
+			return `"rules":[` +
+				repeat(n, `{"key":"a","label":"A","patterns":["p"]}`) + `]`
+		}, 0, 4096},
+		"renames": {func(n int) string { return `"renames":[` + repeat(n, `{"old":"a","new":"b"}`) + `]` },
+			0, 4096},
 		"patterns":            {func(n int) string { return rule("a", "A", repeat(n, `"p"`)) }, 1, 4096},
 		"letters of a key":    {func(n int) string { return rule(letters(n), "A", `"p"`) }, 1, 4096},
 		"letters of a label":  {func(n int) string { return rule("a", letters(n), `"p"`) }, 1, 4096},
@@ -129,7 +138,8 @@ func TestBordersOfProfiles(t *testing.T) {
 	}
 }
 
-// TestNamesOfKernelsAreShown: renames apply in order, do not let a name grow without bound, and what is shown has at most 80 letters.
+// TestNamesOfKernelsAreShown: renames apply in order, do not let a name grow without bound, and what is shown has at
+// most 80 letters.
 func TestNamesOfKernelsAreShown(t *testing.T) {
 	p := &profile.ModelProfile{BaseRenames: "none"}
 	for n, want := range map[int]int{79: 79, 80: 80, 81: 80} {
@@ -137,8 +147,10 @@ func TestNamesOfKernelsAreShown(t *testing.T) {
 			t.Errorf("%d letters: %d are shown, want %d", n, got, want)
 		}
 	}
-	for n, want := range map[int]bool{1 << 19: true, 1<<19 + 1: false} { // twice as long it has a million letters, or more
-		p := &profile.ModelProfile{BaseRenames: "none", Renames: []profile.Rename{{Old: "x", New: "yy"}, {Old: "", New: "z"}}}
+	// twice as long it has a million letters, or more
+	for n, want := range map[int]bool{1 << 19: true, 1<<19 + 1: false} {
+		p := &profile.ModelProfile{BaseRenames: "none",
+			Renames: []profile.Rename{{Old: "x", New: "yy"}, {Old: "", New: "z"}}}
 		if got := strings.HasPrefix(p.DisplayName(strings.Repeat("x", n)), "yy"); got != want {
 			t.Errorf("a name of %d letters is renamed: %v, want %v", n, got, want)
 		}
@@ -201,15 +213,18 @@ func TestClimbFromTheTrace(t *testing.T) {
 	}
 }
 
-// TestCachedModelsByName: a model of the cache is taken by its name in the trace's path, the longest first, and not by one of four letters.
+// TestCachedModelsByName: a model of the cache is taken by its name in the trace's path, the longest first, and not
+// by one of four letters.
 func TestCachedModelsByName(t *testing.T) {
 	hub := t.TempDir()
-	for _, id := range []string{"models--acme--gpt2", "models--acme--gpt-2b", "models--acme--gpt-2b-chat", "models--gpt-9b", "datasets--acme--other9"} {
+	for _, id := range []string{"models--acme--gpt2", "models--acme--gpt-2b", "models--acme--gpt-2b-chat",
+		"models--gpt-9b", "datasets--acme--other9"} {
 		write(t, filepath.Join(hub, id, "snapshots", "0123456789", "config.json"), `{"num_hidden_layers":2}`)
 	}
 	env := func(name string) string { return map[string]string{"HF_HUB_CACHE": hub}[name] }
 	for path, want := range map[string]string{
-		"gpt2-run": "", "x_GPT_2B_run": "acme/gpt-2b", "gpt2bchat": "acme/gpt-2b-chat", "gpt-9b": "gpt-9b", "other9": "", "none": "",
+		"gpt2-run": "", "x_GPT_2B_run": "acme/gpt-2b", "gpt2bchat": "acme/gpt-2b-chat", "gpt-9b": "gpt-9b",
+		"other9": "", "none": "",
 	} {
 		trace := filepath.Join(t.TempDir(), path, "a.json")
 		write(t, trace, "{}")
@@ -245,7 +260,8 @@ func TestSnapshotsOfACache(t *testing.T) {
 		hub := t.TempDir()
 		repo := filepath.Join(hub, "models--acme--decoder")
 		for i, snap := range []string{"0000000", hash(40), hash(7), hash(64), hash(6), hash(65)} {
-			write(t, filepath.Join(repo, "snapshots", snap, "config.json"), fmt.Sprintf(`{"num_hidden_layers":%d}`, i+1))
+			write(t, filepath.Join(repo, "snapshots", snap, "config.json"),
+				fmt.Sprintf(`{"num_hidden_layers":%d}`, i+1))
 		}
 		write(t, filepath.Join(repo, "refs", "main"), c.ref)
 		env := func(name string) string { return map[string]string{"HF_HUB_CACHE": hub}[name] }

@@ -75,7 +75,8 @@ var builtins = []*ModelProfile{
 		HalfLabels:     []string{"full"},
 		DefaultLayers:  61, // DeepSeek-V3
 		Rules: []RuleSpec{
-			ruleMLA, ruleMoE, ruleMLAMetadata, ruleMLACombine, ruleRoPE, ruleMoEGate, ruleMoEAlign, ruleMoESort, ruleMLAStore,
+			ruleMLA, ruleMoE, ruleMLAMetadata, ruleMLACombine, ruleRoPE, ruleMoEGate, ruleMoEAlign, ruleMoESort,
+			ruleMLAStore,
 		},
 		BaseRules: baseUniversal,
 	},
@@ -118,15 +119,20 @@ func familyModel(name, description string, modelTypes []string, rules ...RuleSpe
 var (
 	ruleCausalConv = RuleSpec{Key: "causal_conv1d", Label: "Causal Conv1D", Patterns: []string{"causal_conv1d"}}
 	ruleSSDScan    = RuleSpec{Key: "mamba_ssd", Label: "★ Mamba SSD", Patterns: []string{
-		"_chunk_scan_fwd", "_chunk_state_fwd", "_chunk_state_varlen", "_chunk_cumsum_fwd", "_state_passing_fwd", "_bmm_chunk_fwd",
+		"_chunk_scan_fwd", "_chunk_state_fwd", "_chunk_state_varlen", "_chunk_cumsum_fwd", "_state_passing_fwd",
+		"_bmm_chunk_fwd",
 	}}
-	ruleSelectiveScan = RuleSpec{Key: "mamba_scan", Label: "★ Mamba Scan", Patterns: []string{"selective_scan_update", "selective_scan_fwd", "selective_state_update"}}
-	ruleDeltaRule     = RuleSpec{Key: "delta_rule", Label: "★ Gated Delta Rule", Patterns: []string{
-		"gated_delta_rule", "sigmoid_gating_delta_rule", "chunk_scaled_dot_kkt", "recompute_w_u_fwd", "chunk_fwd_kernel_o",
+	ruleSelectiveScan = RuleSpec{Key: "mamba_scan", Label: "★ Mamba Scan",
+		Patterns: []string{"selective_scan_update", "selective_scan_fwd", "selective_state_update"}}
+	ruleDeltaRule = RuleSpec{Key: "delta_rule", Label: "★ Gated Delta Rule", Patterns: []string{
+		"gated_delta_rule", "sigmoid_gating_delta_rule", "chunk_scaled_dot_kkt", "recompute_w_u_fwd",
+		"chunk_fwd_kernel_o",
 		"chunk_local_cumsum", "solve_tril", "merge_16x16_to_64x64_inverse",
 	}}
-	ruleDeltaGate = RuleSpec{Key: "delta_gate", Label: "Delta Gate", Patterns: []string{"fused_gdn_gating", "fused_qkvzba_split"}}
-	ruleQKNorm    = RuleSpec{Key: "qk_norm", Label: "QK Norm", Patterns: []string{"qknorm", "qk_norm"}, IgnoreCase: true}
+	ruleDeltaGate = RuleSpec{Key: "delta_gate", Label: "Delta Gate",
+		Patterns: []string{"fused_gdn_gating", "fused_qkvzba_split"}}
+	ruleQKNorm = RuleSpec{Key: "qk_norm", Label: "QK Norm", Patterns: []string{"qknorm", "qk_norm"},
+		IgnoreCase: true}
 )
 
 var (

@@ -30,10 +30,11 @@ type Config struct {
 	// NumNextN is the number of next-token-prediction (MTP) layers behind them.
 	NumNextN int `json:"num_nextn,omitempty"`
 
-	HiddenSize int `json:"hidden_size,omitempty"`  // width of the residual stream
-	VocabSize  int `json:"vocab_size,omitempty"`   // tokens in the vocabulary
-	NumHeads   int `json:"num_heads,omitempty"`    // query heads
-	NumKVHeads int `json:"num_kv_heads,omitempty"` // key/value heads; 0 when not given, whatever the default of the model
+	HiddenSize int `json:"hidden_size,omitempty"` // width of the residual stream
+	VocabSize  int `json:"vocab_size,omitempty"`  // tokens in the vocabulary
+	NumHeads   int `json:"num_heads,omitempty"`   // query heads
+	// key/value heads; 0 when not given, whatever the default of the model
+	NumKVHeads int `json:"num_kv_heads,omitempty"`
 	// HeadDim is the size of one attention head; when not given, it is
 	// qk_nope + qk_rope for multi-head latent attention, else hidden size / heads.
 	HeadDim      int `json:"head_dim,omitempty"`
@@ -78,7 +79,8 @@ type Config struct {
 	CompressRatios []int `json:"compress_ratios,omitempty"`
 	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
 	NumHashLayers  int   `json:"num_hash_layers,omitempty"` // layers whose experts come from a token-id table
-	HashLast       bool  `json:"-"`                         // set by the caller: they are the last layers, not the first ones as in DeepSeek-V4's code
+	// set by the caller: they are the last layers, not the first ones as in DeepSeek-V4's code
+	HashLast bool `json:"-"`
 
 	// DType is the type of activations and plain weights ("bf16"), ExpertDType that
 	// of experts where the config gives one of their own ("fp4"); "" when not given.
@@ -170,7 +172,8 @@ type fields struct {
 
 // textObjects are the names under which multimodal configs nest the language
 // model, and TensorRT-LLM's engine config the model's (pretrained_config).
-var textObjects = []string{"text_config", "llm_config", "language_config", "text_model_config", "thinker_config", "language_model_config", "pretrained_config"}
+var textObjects = []string{"text_config", "llm_config", "language_config", "text_model_config", "thinker_config",
+	"language_model_config", "pretrained_config"}
 
 // maxTextNesting: thinker_config.text_config is the deepest known.
 const maxTextNesting = 3
@@ -286,7 +289,8 @@ func (c *Config) sizes(f *fields) error {
 		hi    int64
 		names []string
 	}{
-		{&c.NumNextN, maxLayers, []string{"num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers", "num_mtp_layers", "num_mtp_modules"}},
+		{&c.NumNextN, maxLayers, []string{"num_nextn_predict_layers", "n_mtp_layers", "mtp_num_hidden_layers",
+			"num_mtp_layers", "num_mtp_modules"}},
 		{&c.NumHashLayers, maxLayers, []string{"num_hash_layers", "n_hash_layers"}},
 		{&c.VocabSize, maxSize, []string{"vocab_size", "padded_vocab_size"}},
 		{&c.HeadDim, maxSize, []string{"head_dim", "attention_head_dim", "kv_channels"}},
@@ -301,7 +305,8 @@ func (c *Config) sizes(f *fields) error {
 		{&c.IndexHeadDim, maxSize, []string{"index_head_dim"}},
 		{&c.IndexTopK, maxSize, []string{"index_topk"}},
 		{&c.ChunkSize, maxSize, []string{"attention_chunk_size"}},
-		{&c.SharedIntermediateSize, maxSize, []string{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"}},
+		{&c.SharedIntermediateSize, maxSize, []string{"shared_expert_intermediate_size",
+			"moe_shared_expert_intermediate_size", "shared_intermediate_size"}},
 		{&c.MoELatentSize, maxSize, []string{"moe_latent_size"}},
 		{&c.HCMult, maxSize, []string{"hc_mult"}},
 		{&c.HCSinkhornIters, maxSize, []string{"hc_sinkhorn_iters"}},
@@ -318,10 +323,14 @@ func (c *Config) sizes(f *fields) error {
 		{&c.NumHeads, []string{"num_attention_heads", "n_heads", "n_head"}},
 		{&c.NumKVHeads, []string{"num_key_value_heads", "n_kv_heads", "num_kv_heads", "multi_query_group_num"}},
 		{&c.IntermediateSize, []string{"intermediate_size", "inter_dim", "ffn_hidden_size", "n_inner"}},
-		{&c.NumExperts, []string{"n_routed_experts", "num_experts", "num_local_experts", "num_routed_experts", "moe_num_experts"}},
-		{&c.ExpertsPerToken, []string{"num_experts_per_tok", "experts_per_token", "num_experts_per_token", "n_activated_experts", "moe_topk", "moe_k", "top_k_experts"}},
-		{&c.SharedExperts, []string{"n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"}},
-		{&c.MoEIntermediateSize, []string{"moe_intermediate_size", "moe_inter_dim", "expert_ffn_hidden_size", "moe_ffn_hidden_size"}},
+		{&c.NumExperts, []string{"n_routed_experts", "num_experts", "num_local_experts", "num_routed_experts",
+			"moe_num_experts"}},
+		{&c.ExpertsPerToken, []string{"num_experts_per_tok", "experts_per_token", "num_experts_per_token",
+			"n_activated_experts", "moe_topk", "moe_k", "top_k_experts"}},
+		{&c.SharedExperts, []string{"n_shared_experts", "num_shared_experts", "num_shared_expert",
+			"moe_num_shared_experts"}},
+		{&c.MoEIntermediateSize, []string{"moe_intermediate_size", "moe_inter_dim", "expert_ffn_hidden_size",
+			"moe_ffn_hidden_size"}},
 	} {
 		if err := f.widest(x.dst, maxSize, x.names...); err != nil {
 			return err

@@ -42,17 +42,25 @@ func TestConfigErrors(t *testing.T) {
 		{`{"num_hidden_layers": 2, "compress_ratios": 4}`, "compress_ratios", "want a list", nil},
 		{`{"num_hidden_layers": 2, "compress_ratios": [4, -4]}`, "compress_ratios[1]", "outside", profile.ErrLimit},
 		{`{"num_hidden_layers": 2, "compress_ratios": [4, 4, 4]}`, "compress_ratios", "3 entries for 2 layers", nil},
-		{`{"num_hidden_layers": 3, "num_nextn_predict_layers": 2, "compress_ratios": [4, 4, 4, 0]}`, "compress_ratios", "4 entries for 3 layers; only 3 + 2", nil},
-		{`{"num_hidden_layers": 3, "num_nextn_predict_layers": 1, "compress_ratios": [4, 4]}`, "compress_ratios", "2 entries for 3 layers", nil},
+		{`{"num_hidden_layers": 3, "num_nextn_predict_layers": 2, "compress_ratios": [4, 4, 4, 0]}`, "compress_ratios",
+			"4 entries for 3 layers; only 3 + 2", nil},
+		{`{"num_hidden_layers": 3, "num_nextn_predict_layers": 1, "compress_ratios": [4, 4]}`, "compress_ratios",
+			"2 entries for 3 layers", nil},
 		{`{"num_hidden_layers": 2, "layer_types": ["full_attention"]}`, "layer_types", "1 entries for 2 layers", nil},
-		{`{"num_hidden_layers": 2, "hybrid_override_pattern": "M*M"}`, "hybrid_override_pattern", "3 letters for 2 layers", nil},
+		{`{"num_hidden_layers": 2, "hybrid_override_pattern": "M*M"}`, "hybrid_override_pattern",
+			"3 letters for 2 layers", nil},
 		{`{"num_hidden_layers": 2, "hybrid_override_pattern": "MX"}`, "hybrid_override_pattern[1]", `'X'`, nil},
-		{`{"num_hidden_layers": 2, "full_attention_interval": 0}`, "full_attention_interval", "outside 1…", profile.ErrLimit},
-		{`{"num_hidden_layers": 2, "num_experts": 2, "decoder_sparse_step": 0}`, "decoder_sparse_step", "outside 1…", profile.ErrLimit},
-		{`{"num_hidden_layers": 2, "num_experts": 2, "moe_layer_freq": 0}`, "moe_layer_freq", "outside 1…", profile.ErrLimit},
-		{`{"num_hidden_layers": 2, "num_experts": 2, "moe_layers": [2]}`, "moe_layers[0]", "outside 0…1", profile.ErrLimit},
+		{`{"num_hidden_layers": 2, "full_attention_interval": 0}`, "full_attention_interval", "outside 1…",
+			profile.ErrLimit},
+		{`{"num_hidden_layers": 2, "num_experts": 2, "decoder_sparse_step": 0}`, "decoder_sparse_step", "outside 1…",
+			profile.ErrLimit},
+		{`{"num_hidden_layers": 2, "num_experts": 2, "moe_layer_freq": 0}`, "moe_layer_freq", "outside 1…",
+			profile.ErrLimit},
+		{`{"num_hidden_layers": 2, "num_experts": 2, "moe_layers": [2]}`, "moe_layers[0]", "outside 0…1",
+			profile.ErrLimit},
 		{`{"num_hidden_layers": 2, "num_experts": 2, "moe_layers_enum": "1,x"}`, "moe_layers_enum[1]", "got x", nil},
-		{`{"num_hidden_layers": 2, "num_experts": 2, "mlp_layer_types": ["moe", "mow"]}`, "mlp_layer_types[1]", `"mow"`, nil},
+		{`{"num_hidden_layers": 2, "num_experts": 2, "mlp_layer_types": ["moe", "mow"]}`, "mlp_layer_types[1]", `"mow"`,
+			nil},
 		{`{"num_hidden_layers": 2, "use_sliding_window": 1}`, "use_sliding_window", "want true or false", nil},
 	} {
 		c, err := profile.ParseConfig(strings.NewReader(tt.config))
@@ -62,7 +70,8 @@ func TestConfigErrors(t *testing.T) {
 			continue
 		}
 		if pe.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("ParseConfig(%.60s): field %q, error %q; want field %q, text %q", tt.config, pe.Field, err, tt.field, tt.want)
+			t.Errorf("ParseConfig(%.60s): field %q, error %q; want field %q, text %q", tt.config, pe.Field, err,
+				tt.field, tt.want)
 		}
 		if tt.is != nil && !errors.Is(err, tt.is) {
 			t.Errorf("ParseConfig(%.60s) = %v, want it to wrap %v", tt.config, err, tt.is)
@@ -91,7 +100,8 @@ func TestConfigTolerance(t *testing.T) {
 			t.Errorf("ParseConfig(%q) = %+v, %v; want %d layers", tt.config, c, err, tt.layers)
 		}
 	}
-	if c, err := profile.ParseConfig(strings.NewReader(`{"num_layers": 2, "num_experts": [4, 8, 8]}`)); err != nil || c.NumExperts != 8 {
+	if c, err := profile.ParseConfig(strings.NewReader(`{"num_layers": 2, "num_experts": [4, 8, 8]}`)); err != nil ||
+		c.NumExperts != 8 {
 		t.Errorf("num_experts per layer: %+v, %v; want the largest, 8", c, err)
 	}
 }
@@ -109,7 +119,8 @@ func TestLoadConfigPaths(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(dir, "no.json")
-	if _, err := profile.LoadConfig(missing); !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), missing) != 1 {
+	if _, err := profile.LoadConfig(missing); !errors.Is(err, os.ErrNotExist) ||
+		strings.Count(err.Error(), missing) != 1 {
 		t.Errorf("LoadConfig of a missing file: %v; want ErrNotExist naming it once", err)
 	}
 	bad := filepath.Join(dir, "bad.json")

@@ -27,27 +27,51 @@ var sharedConfigs = []struct {
 	kinds     string
 	types     string
 }{
-	{"deepseek-v3.json", profile.DSV3, 61, 1, 7168, "MLA", [3]int{128, 128, 192}, [5]int{256, 8, 1, 2048, 58}, "mla+dense 3, mla+moe 58", "FIRST 1, LAYER 59, FINAL 1"},
-	{"deepseek-v3.2.json", profile.DSV3, 61, 1, 7168, "sparse MLA (DSA)", [3]int{128, 128, 192}, [5]int{256, 8, 1, 2048, 58}, "mla+dense 3, mla+moe 58", "FIRST 1, LAYER 59, FINAL 1"},
-	{"deepseek-v4-flash.json", profile.DSV4, 43, 1, 4096, "CSA + HCA + sliding window", [3]int{64, 1, 512}, [5]int{256, 6, 1, 2048, 43}, "sliding+moe 2, csa+moe 21, hca+moe 20", "FIRST 1, HASH 2, C128_HEAVY 20, C4_LIGHT 19, FINAL 1"},
-	{"deepseek-v4-flash-fp8-sgl.json", profile.DSV4, 43, 1, 4096, "CSA + HCA + sliding window", [3]int{64, 1, 512}, [5]int{256, 6, 1, 2048, 43}, "sliding+moe 2, csa+moe 21, hca+moe 20", "FIRST 1, HASH 2, C128_HEAVY 20, C4_LIGHT 19, FINAL 1"},
-	{"deepseek-v4-pro.json", profile.DSV4, 61, 1, 7168, "CSA + HCA", [3]int{128, 1, 512}, [5]int{384, 6, 1, 3072, 61}, "hca+moe 31, csa+moe 30", "FIRST 1, HASH 2, C128_HEAVY 29, C4_LIGHT 28, FINAL 1"},
-	{"deepseek-v4.1-flash.inference.json", profile.DSV4, 40, 3, 5120, "compressed + sliding window", [3]int{64, 0, 512}, [5]int{384, 6, 1, 2304, 40}, "sliding+moe 2, compressed+moe 38", "FIRST 1, FULL_ATTN 1, CR2 18, CR1 19, FINAL 1"},
-	{"glm-5.json", profile.DSV3, 78, 1, 6144, "sparse MLA (DSA)", [3]int{64, 64, 64}, [5]int{256, 8, 1, 2048, 75}, "mla+dense 3, mla+moe 75", "FIRST 1, LAYER 76, FINAL 1"},
-	{"gpt-oss-120b.json", profile.Generic, 36, 0, 2880, "GQA + sliding window", [3]int{64, 8, 64}, [5]int{128, 4, 0, 2880, 36}, "sliding+moe 18, full+moe 18", "FIRST 1, LAYER 34, FINAL 1"},
-	{"gpt-oss-20b.json", profile.Generic, 24, 0, 2880, "GQA + sliding window", [3]int{64, 8, 64}, [5]int{32, 4, 0, 2880, 24}, "sliding+moe 12, full+moe 12", "FIRST 1, LAYER 22, FINAL 1"},
-	{"kimi-k2-instruct.json", profile.DSV3, 61, 0, 7168, "MLA", [3]int{64, 64, 192}, [5]int{384, 8, 1, 2048, 60}, "mla+dense 1, mla+moe 60", "FIRST 1, LAYER 59, FINAL 1"},
-	{"llama-3.1-70b.json", profile.Generic, 80, 0, 8192, "GQA", [3]int{64, 8, 128}, [5]int{}, "full+dense 80", "FIRST 1, LAYER 78, FINAL 1"},
-	{"llama-3.1-8b.json", profile.Generic, 32, 0, 4096, "GQA", [3]int{32, 8, 128}, [5]int{}, "full+dense 32", "FIRST 1, LAYER 30, FINAL 1"},
-	{"llama-4-maverick.json", profile.Generic, 48, 0, 5120, "GQA + chunked", [3]int{40, 8, 128}, [5]int{128, 1, 0, 8192, 24}, "chunked+dense 24, chunked+moe 12, full+moe 12", "FIRST 1, LAYER 46, FINAL 1"},
-	{"minimax-m2.5.json", profile.Generic, 62, 3, 3072, "GQA", [3]int{48, 8, 128}, [5]int{256, 8, 0, 1536, 62}, "full+moe 62", "FIRST 1, LAYER 60, FINAL 1"},
-	{"mixtral-8x7b.json", profile.Generic, 32, 0, 4096, "GQA", [3]int{32, 8, 128}, [5]int{8, 2, 0, 14336, 32}, "full+moe 32", "FIRST 1, LAYER 30, FINAL 1"},
-	{"nemotron-3-nano-30b-a3b.json", profile.Generic, 52, 0, 2688, "GQA + Mamba", [3]int{32, 2, 128}, [5]int{128, 6, 1, 1856, 23}, "mamba 23, moe 23, full 6", "FIRST 1, LAYER 50, FINAL 1"},
-	{"qwen3-235b-a22b.json", profile.Generic, 94, 0, 4096, "GQA", [3]int{64, 4, 128}, [5]int{128, 8, 0, 1536, 94}, "full+moe 94", "FIRST 1, LAYER 92, FINAL 1"},
-	{"qwen3-30b-a3b.json", profile.Generic, 48, 0, 2048, "GQA", [3]int{32, 4, 128}, [5]int{128, 8, 0, 768, 48}, "full+moe 48", "FIRST 1, LAYER 46, FINAL 1"},
-	{"qwen3-32b.json", profile.Generic, 64, 0, 5120, "GQA", [3]int{64, 8, 128}, [5]int{}, "full+dense 64", "FIRST 1, LAYER 62, FINAL 1"},
-	{"qwen3-8b.json", profile.Generic, 36, 0, 4096, "GQA", [3]int{32, 8, 128}, [5]int{}, "full+dense 36", "FIRST 1, LAYER 34, FINAL 1"},
-	{"qwen3.5-397b-a17b.json", profile.Generic, 60, 1, 4096, "GQA + linear attention", [3]int{32, 2, 256}, [5]int{512, 10, 1, 1024, 60}, "linear+moe 45, full+moe 15", "FIRST 1, LAYER 58, FINAL 1"},
+	{"deepseek-v3.json", profile.DSV3, 61, 1, 7168, "MLA", [3]int{128, 128, 192}, [5]int{256, 8, 1, 2048, 58},
+		"mla+dense 3, mla+moe 58", "FIRST 1, LAYER 59, FINAL 1"},
+	{"deepseek-v3.2.json", profile.DSV3, 61, 1, 7168, "sparse MLA (DSA)", [3]int{128, 128, 192},
+		[5]int{256, 8, 1, 2048, 58}, "mla+dense 3, mla+moe 58", "FIRST 1, LAYER 59, FINAL 1"},
+	{"deepseek-v4-flash.json", profile.DSV4, 43, 1, 4096, "CSA + HCA + sliding window", [3]int{64, 1, 512},
+		[5]int{256, 6, 1, 2048, 43}, "sliding+moe 2, csa+moe 21, hca+moe 20",
+		"FIRST 1, HASH 2, C128_HEAVY 20, C4_LIGHT 19, FINAL 1"},
+	{"deepseek-v4-flash-fp8-sgl.json", profile.DSV4, 43, 1, 4096, "CSA + HCA + sliding window", [3]int{64, 1, 512},
+		[5]int{256, 6, 1, 2048, 43}, "sliding+moe 2, csa+moe 21, hca+moe 20",
+		"FIRST 1, HASH 2, C128_HEAVY 20, C4_LIGHT 19, FINAL 1"},
+	{"deepseek-v4-pro.json", profile.DSV4, 61, 1, 7168, "CSA + HCA", [3]int{128, 1, 512}, [5]int{384, 6, 1, 3072, 61},
+		"hca+moe 31, csa+moe 30", "FIRST 1, HASH 2, C128_HEAVY 29, C4_LIGHT 28, FINAL 1"},
+	{"deepseek-v4.1-flash.inference.json", profile.DSV4, 40, 3, 5120, "compressed + sliding window", [3]int{64, 0, 512},
+		[5]int{384, 6, 1, 2304, 40}, "sliding+moe 2, compressed+moe 38",
+		"FIRST 1, FULL_ATTN 1, CR2 18, CR1 19, FINAL 1"},
+	{"glm-5.json", profile.DSV3, 78, 1, 6144, "sparse MLA (DSA)", [3]int{64, 64, 64}, [5]int{256, 8, 1, 2048, 75},
+		"mla+dense 3, mla+moe 75", "FIRST 1, LAYER 76, FINAL 1"},
+	{"gpt-oss-120b.json", profile.Generic, 36, 0, 2880, "GQA + sliding window", [3]int{64, 8, 64},
+		[5]int{128, 4, 0, 2880, 36}, "sliding+moe 18, full+moe 18", "FIRST 1, LAYER 34, FINAL 1"},
+	{"gpt-oss-20b.json", profile.Generic, 24, 0, 2880, "GQA + sliding window", [3]int{64, 8, 64},
+		[5]int{32, 4, 0, 2880, 24}, "sliding+moe 12, full+moe 12", "FIRST 1, LAYER 22, FINAL 1"},
+	{"kimi-k2-instruct.json", profile.DSV3, 61, 0, 7168, "MLA", [3]int{64, 64, 192}, [5]int{384, 8, 1, 2048, 60},
+		"mla+dense 1, mla+moe 60", "FIRST 1, LAYER 59, FINAL 1"},
+	{"llama-3.1-70b.json", profile.Generic, 80, 0, 8192, "GQA", [3]int{64, 8, 128}, [5]int{}, "full+dense 80",
+		"FIRST 1, LAYER 78, FINAL 1"},
+	{"llama-3.1-8b.json", profile.Generic, 32, 0, 4096, "GQA", [3]int{32, 8, 128}, [5]int{}, "full+dense 32",
+		"FIRST 1, LAYER 30, FINAL 1"},
+	{"llama-4-maverick.json", profile.Generic, 48, 0, 5120, "GQA + chunked", [3]int{40, 8, 128},
+		[5]int{128, 1, 0, 8192, 24}, "chunked+dense 24, chunked+moe 12, full+moe 12", "FIRST 1, LAYER 46, FINAL 1"},
+	{"minimax-m2.5.json", profile.Generic, 62, 3, 3072, "GQA", [3]int{48, 8, 128}, [5]int{256, 8, 0, 1536, 62},
+		"full+moe 62", "FIRST 1, LAYER 60, FINAL 1"},
+	{"mixtral-8x7b.json", profile.Generic, 32, 0, 4096, "GQA", [3]int{32, 8, 128}, [5]int{8, 2, 0, 14336, 32},
+		"full+moe 32", "FIRST 1, LAYER 30, FINAL 1"},
+	{"nemotron-3-nano-30b-a3b.json", profile.Generic, 52, 0, 2688, "GQA + Mamba", [3]int{32, 2, 128},
+		[5]int{128, 6, 1, 1856, 23}, "mamba 23, moe 23, full 6", "FIRST 1, LAYER 50, FINAL 1"},
+	{"qwen3-235b-a22b.json", profile.Generic, 94, 0, 4096, "GQA", [3]int{64, 4, 128}, [5]int{128, 8, 0, 1536, 94},
+		"full+moe 94", "FIRST 1, LAYER 92, FINAL 1"},
+	{"qwen3-30b-a3b.json", profile.Generic, 48, 0, 2048, "GQA", [3]int{32, 4, 128}, [5]int{128, 8, 0, 768, 48},
+		"full+moe 48", "FIRST 1, LAYER 46, FINAL 1"},
+	{"qwen3-32b.json", profile.Generic, 64, 0, 5120, "GQA", [3]int{64, 8, 128}, [5]int{}, "full+dense 64",
+		"FIRST 1, LAYER 62, FINAL 1"},
+	{"qwen3-8b.json", profile.Generic, 36, 0, 4096, "GQA", [3]int{32, 8, 128}, [5]int{}, "full+dense 36",
+		"FIRST 1, LAYER 34, FINAL 1"},
+	{"qwen3.5-397b-a17b.json", profile.Generic, 60, 1, 4096, "GQA + linear attention", [3]int{32, 2, 256},
+		[5]int{512, 10, 1, 1024, 60}, "linear+moe 45, full+moe 15", "FIRST 1, LAYER 58, FINAL 1"},
 }
 
 func TestSharedConfigs(t *testing.T) {
@@ -68,8 +92,10 @@ func TestSharedConfigs(t *testing.T) {
 			if m := s.MoE; m != nil {
 				moe = [5]int{m.Experts, m.TopK, m.Shared, m.IntermediateSize, m.Layers}
 			}
-			got := fmt.Sprint(s.NumLayers, s.NumNextN, s.HiddenSize, s.Attention, s.NumHeads, s.NumKVHeads, s.HeadDim, moe, joined(s.Kinds), joined(s.Types))
-			want := fmt.Sprint(tt.layers, tt.nextN, tt.hidden, tt.attention, tt.heads[0], tt.heads[1], tt.heads[2], tt.moe, tt.kinds, tt.types)
+			got := fmt.Sprint(s.NumLayers, s.NumNextN, s.HiddenSize, s.Attention, s.NumHeads, s.NumKVHeads, s.HeadDim,
+				moe, joined(s.Kinds), joined(s.Types))
+			want := fmt.Sprint(tt.layers, tt.nextN, tt.hidden, tt.attention, tt.heads[0], tt.heads[1], tt.heads[2],
+				tt.moe, tt.kinds, tt.types)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("summary (-want +got):\n%s", diff)
 			}
@@ -105,9 +131,11 @@ func TestDeepSeekV4Facts(t *testing.T) {
 		ratioOf  map[int]int // layer → ratio
 		lastFour []string
 	}{
-		{"deepseek-v4-flash.json", 43, map[int]int{0: 2, 4: 21, 128: 20}, map[int]int{0: 0, 1: 0, 2: 4, 3: 128, 41: 128, 42: 4},
+		{"deepseek-v4-flash.json", 43, map[int]int{0: 2, 4: 21, 128: 20},
+			map[int]int{0: 0, 1: 0, 2: 4, 3: 128, 41: 128, 42: 4},
 			[]string{"C128_HEAVY", "C4_LIGHT", "C128_HEAVY", "FINAL"}},
-		{"deepseek-v4-pro.json", 61, map[int]int{4: 30, 128: 31}, map[int]int{0: 128, 1: 128, 2: 4, 3: 128, 59: 128, 60: 4},
+		{"deepseek-v4-pro.json", 61, map[int]int{4: 30, 128: 31},
+			map[int]int{0: 128, 1: 128, 2: 4, 3: 128, 59: 128, 60: 4},
 			[]string{"C128_HEAVY", "C4_LIGHT", "C128_HEAVY", "FINAL"}},
 	} {
 		c, err := profile.LoadConfig(testdata.Shared(t, "configs/"+tt.file))
@@ -115,7 +143,8 @@ func TestDeepSeekV4Facts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(c.CompressRatios) != tt.layers || !slices.Equal(c.NextNRatios, []int{0}) {
-			t.Errorf("%s: %d ratios and tail %v, want %d and [0]", tt.file, len(c.CompressRatios), c.NextNRatios, tt.layers)
+			t.Errorf("%s: %d ratios and tail %v, want %d and [0]", tt.file, len(c.CompressRatios), c.NextNRatios,
+				tt.layers)
 		}
 		got := map[int]int{}
 		for i := range tt.layers {
@@ -133,7 +162,8 @@ func TestDeepSeekV4Facts(t *testing.T) {
 			t.Errorf("%s ratios (-want +got):\n%s", tt.file, diff)
 		}
 		types := c.LayerTypes(c.NumLayers)
-		if !slices.Equal(types[:3], []string{"FIRST", "HASH", "HASH"}) || !slices.Equal(types[tt.layers-4:], tt.lastFour) {
+		if !slices.Equal(types[:3], []string{"FIRST", "HASH", "HASH"}) ||
+			!slices.Equal(types[tt.layers-4:], tt.lastFour) {
 			t.Errorf("%s: types %v … %v", tt.file, types[:3], types[tt.layers-4:])
 		}
 		c.HashLast = true

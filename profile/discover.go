@@ -180,7 +180,8 @@ func (s *search) model(model, revision, base, named string) *foundConfig {
 	if found := s.cached(id, revision, "named by "+named); found != nil {
 		return found
 	}
-	s.pass(named, fmt.Errorf("names the model %s, which is neither a directory here nor in the Hugging Face cache", document.Excerpt([]byte(model))))
+	s.pass(named, fmt.Errorf("names the model %s, which is neither a directory here nor in the Hugging Face cache",
+		document.Excerpt([]byte(model))))
 	return nil
 }
 
@@ -231,7 +232,8 @@ func snapshots(repo, revision string) []string {
 	var first string
 	if hubID.MatchString(revision) && !strings.Contains(revision, "..") {
 		first = revision // a commit hash names its snapshot itself
-		if ref, err := document.OpenRegular("ref", filepath.Join(repo, "refs", filepath.FromSlash(revision))); err == nil {
+		if ref, err := document.OpenRegular("ref", filepath.Join(repo, "refs",
+			filepath.FromSlash(revision))); err == nil {
 			text, _ := io.ReadAll(io.LimitReader(ref, 128))
 			ref.Close()
 			if hash := strings.TrimSpace(string(text)); commitHash.MatchString(hash) {

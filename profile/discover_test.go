@@ -36,12 +36,16 @@ func TestFindConfig(t *testing.T) {
 		source string
 		tried  string
 	}{
-		{name: "beside the trace", files: map[string]string{"run/profile/config.json": cfg("1"), "run/config.json": cfg("2")},
+		{name: "beside the trace", files: map[string]string{"run/profile/config.json": cfg("1"),
+			"run/config.json": cfg("2")},
 			want: "run/profile/config.json", source: "beside the trace"},
-		{name: "in a parent", files: map[string]string{"config.json": cfg("1")}, want: "config.json", source: "in a parent directory of the trace"},
-		{name: "a config of something else is passed over", files: map[string]string{"run/profile/config.json": `{"color": "red"}`, "run/config.json": cfg("2")},
-			want: "run/config.json", source: "in a parent", tried: "not a model config"},
-		{name: "a broken config is passed over", files: map[string]string{"run/profile/config.json": `{`, "run/config.json": cfg("2")},
+		{name: "in a parent", files: map[string]string{"config.json": cfg("1")}, want: "config.json",
+			source: "in a parent directory of the trace"},
+		{name: "a config of something else is passed over",
+			files: map[string]string{"run/profile/config.json": `{"color": "red"}`, "run/config.json": cfg("2")},
+			want:  "run/config.json", source: "in a parent", tried: "not a model config"},
+		{name: "a broken config is passed over", files: map[string]string{"run/profile/config.json": `{`,
+			"run/config.json": cfg("2")},
 			want: "run/config.json", source: "in a parent", tried: "not a JSON object"},
 		{name: "server args name a directory", files: map[string]string{"run/profile/server_args.json": `{"model_path": "../../models/m"}`, "models/m/config.json": cfg("3"), "config.json": cfg("9")},
 			want: "models/m/config.json", source: "model_path of"},
@@ -50,24 +54,29 @@ func TestFindConfig(t *testing.T) {
 			"hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json": cfg("4"),
 			"hub/models--Org--Model-1/snapshots/bbbbbbbb/config.json": cfg("5"),
 			"hub/models--Org--Model-1/refs/main":                      "bbbbbbbb\n",
-		}, env: []string{"HF_HUB_CACHE", "./hub"}, want: "hub/models--Org--Model-1/snapshots/bbbbbbbb/config.json", source: "Hugging Face cache, named by"},
+		}, env: []string{"HF_HUB_CACHE", "./hub"}, want: "hub/models--Org--Model-1/snapshots/bbbbbbbb/config.json",
+			source: "Hugging Face cache, named by"},
 		{name: "HF_HOME, no ref: first by name", files: map[string]string{
 			"run/server_args.json": `{"server_args": {"model_path": "Org/Model-1"}}`,
 			"hf/hub/models--Org--Model-1/snapshots/bbbbbbbb/config.json": cfg("5"),
 			"hf/hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json": cfg("4"),
-		}, env: []string{"HF_HOME", "./hf"}, want: "hf/hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json", source: "Hugging Face cache"},
+		}, env: []string{"HF_HOME", "./hf"}, want: "hf/hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json",
+			source: "Hugging Face cache"},
 		{name: "a cache path of another machine still names the model", files: map[string]string{
 			"run/server_args.json": `{"model_path": "/data/hf/hub/models--Org--Model-1/snapshots/cccccccc"}`,
 			"home/.cache/huggingface/hub/models--Org--Model-1/snapshots/cccccccc/config.json": cfg("4"),
 		}, env: []string{"HOME", "./home"}, want: "home/.cache/huggingface/hub/models--Org--Model-1/snapshots/cccccccc/config.json"},
 		{name: "the caller names the model", model: "Org/Model-1", files: map[string]string{
 			"config.json": cfg("9"), "hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json": cfg("4"),
-		}, env: []string{"HF_HUB_CACHE", "./hub"}, want: "hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json", source: "the model given"},
-		{name: "a model that is nowhere", files: map[string]string{"run/server_args.json": `{"model_path": "/no/such"}`, "config.json": cfg("9")},
+		}, env: []string{"HF_HUB_CACHE", "./hub"}, want: "hub/models--Org--Model-1/snapshots/aaaaaaaa/config.json",
+			source: "the model given"},
+		{name: "a model that is nowhere", files: map[string]string{"run/server_args.json": `{"model_path": "/no/such"}`,
+			"config.json": cfg("9")},
 			want: "config.json", tried: "names the model /no/such, which is no directory here"},
 		{name: "an id with dots climbs nowhere", files: map[string]string{"run/server_args.json": `{"model_path": "../.."}`, "config.json": cfg("9")},
 			want: "config.json"},
-		{name: "server args without a model", files: map[string]string{"run/server_args.json": `{"tp_size": 4}`}, want: "", tried: "names no model"},
+		{name: "server args without a model", files: map[string]string{"run/server_args.json": `{"tp_size": 4}`},
+			want: "", tried: "names no model"},
 		{name: "none", files: map[string]string{}, want: "", tried: ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +92,8 @@ func TestFindConfig(t *testing.T) {
 			f := profile.Finder{Getenv: env(vars...), Model: tt.model}
 			found, err := f.Find(filepath.Join(root, trace))
 			if tt.want == "" {
-				if !errors.Is(err, profile.ErrNoConfig) || !strings.Contains(err.Error(), tt.tried) || !strings.Contains(err.Error(), "name a profile") {
+				if !errors.Is(err, profile.ErrNoConfig) || !strings.Contains(err.Error(), tt.tried) ||
+					!strings.Contains(err.Error(), "name a profile") {
 					t.Fatalf("Find = %+v, %v; want ErrNoConfig, %q and what to do", found, err, tt.tried)
 				}
 				return
@@ -118,7 +128,8 @@ func TestFindConfigByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Config.Name() != "Qwen/Qwen3-8B" || !strings.Contains(found.Source, "Qwen/Qwen3-8B stands in the trace's path") {
+	if found.Config.Name() != "Qwen/Qwen3-8B" || !strings.Contains(found.Source,
+		"Qwen/Qwen3-8B stands in the trace's path") {
 		t.Errorf("found %s: %s", found.Config.Name(), found.Source)
 	}
 	if _, err := f.Find(filepath.Join(root, "gpt2.json")); !errors.Is(err, profile.ErrNoConfig) {
@@ -132,8 +143,10 @@ func TestServerArgs(t *testing.T) {
 		want profile.ServerArgs
 		err  string
 	}{
-		{`{"model_path": "m", "tp_size": 8, "ep_size": 4, "dp_size": 2, "revision": null, "x": [1]}`, profile.ServerArgs{Model: "m", TPSize: 8, EPSize: 4, DPSize: 2}, ""},
-		{`{"model": "m", "tensor_parallel_size": 2, "revision": "v1"}`, profile.ServerArgs{Model: "m", TPSize: 2, Revision: "v1"}, ""},
+		{`{"model_path": "m", "tp_size": 8, "ep_size": 4, "dp_size": 2, "revision": null, "x": [1]}`,
+			profile.ServerArgs{Model: "m", TPSize: 8, EPSize: 4, DPSize: 2}, ""},
+		{`{"model": "m", "tensor_parallel_size": 2, "revision": "v1"}`,
+			profile.ServerArgs{Model: "m", TPSize: 2, Revision: "v1"}, ""},
 		{`{"server_args": {"tp": 2}, "model": "m"}`, profile.ServerArgs{Model: "m", TPSize: 2}, ""},
 		{`{}`, profile.ServerArgs{}, ""},
 		{`{"tp_size": "8"}`, profile.ServerArgs{}, `tp_size: want a whole number, got a string: "8"`},

@@ -35,7 +35,8 @@ func ExampleParse() {
 		return
 	}
 	rules := p.Ruleset()
-	fmt.Println(p.Anchor, p.AnchorPosition, rules.Facts("my_attn_v2").Label, rules.Facts("ncclDevKernel_AllReduce").Label)
+	fmt.Println(p.Anchor, p.AnchorPosition, rules.Facts("my_attn_v2").Label,
+		rules.Facts("ncclDevKernel_AllReduce").Label)
 	// Output: my_norm opens Attention ● NCCL AllReduce
 }
 
@@ -46,7 +47,8 @@ func ExampleModelProfile_DisplayName() {
 }
 
 func ExampleInferParallelism() {
-	p, err := profile.InferParallelism(profile.ParallelHints{TP: 4, Distributed: []byte(`{"rank": 0, "world_size": 8}`)})
+	p, err := profile.InferParallelism(profile.ParallelHints{TP: 4,
+		Distributed: []byte(`{"rank": 0, "world_size": 8}`)})
 	fmt.Println(p, err)
 	// Output: TP 4 (flag), EP unknown (8 ranks in all) <nil>
 }

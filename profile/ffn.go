@@ -95,7 +95,8 @@ func (c *Config) moeByList(f *fields) (func(int) bool, error) {
 		for i, part := range strings.Split(s, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || n < 0 || n >= c.NumLayers {
-				return nil, o.Fail(fmt.Sprintf("%s[%d]", name, i), "want a layer below %d, got %s", c.NumLayers, document.Excerpt([]byte(part)))
+				return nil, o.Fail(fmt.Sprintf("%s[%d]", name, i), "want a layer below %d, got %s", c.NumLayers,
+					document.Excerpt([]byte(part)))
 			}
 			v = append(v, n)
 		}

@@ -126,7 +126,8 @@ func FuzzParallelism(f *testing.F) {
 		if strings.ContainsAny(name, "/\x00") {
 			return // stay inside the test's own directory
 		}
-		p, err := profile.InferParallelism(profile.ParallelHints{TracePath: t.TempDir() + "/" + name, Distributed: info})
+		p, err := profile.InferParallelism(profile.ParallelHints{TracePath: t.TempDir() + "/" + name,
+			Distributed: info})
 		if err != nil || p.TP.N < 0 || p.EP.N < 0 || p.TP.Source == "" {
 			t.Errorf("InferParallelism(%q, %q) = %v, %v", name, info, p, err)
 		}

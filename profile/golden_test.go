@@ -66,7 +66,8 @@ func TestGoldenCategoriesAndNames(t *testing.T) {
 				t.Errorf("%s: %s.Classify(%q) = %q, want %q", file, name, k.Name, got, k.Category)
 			}
 			if got := rules.Facts(k.Name); string(got.Category) != k.Category || got.Label != p.Classify(k.Name).Label {
-				t.Errorf("%s: %s.Ruleset of universal rules.Facts(%q) = %+v, want category %q", file, name, k.Name, got, k.Category)
+				t.Errorf("%s: %s.Ruleset of universal rules.Facts(%q) = %+v, want category %q", file, name, k.Name, got,
+					k.Category)
 			}
 			if got := p.DisplayName(k.Name); got != k.Simplified {
 				t.Errorf("%s: DisplayName(%q)\n got %q\nwant %q", file, k.Name, got, k.Simplified)
@@ -115,7 +116,8 @@ func TestDisplayNameExamples(t *testing.T) {
 		{"void flashinfer::BatchPrefill<1>", "BatchPrefill<1>"},
 		{"norm::RMSNormKernel then norm::RMSNormKernel", "RMSNormKernel then RMSNormKernel"},
 		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclAllReduce_bf16_RING_LL"},
-		{"ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)"},
+		{"ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)",
+			"ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)"},
 		{"void vllm::act_and_mul_kernel<1>", "void vllm::act_and_mul_kernel<1>"},
 		{"", ""},
 		{long[:len(long)-2], long[:len(long)-2]}, // 80 code points, 160 bytes: whole
@@ -163,7 +165,8 @@ func TestClassifyOrderAndCase(t *testing.T) {
 		{profile.DSV4, "flash_fwd_splitkv_mla_kernel", "mla", "★ MLA Attention"},
 		{profile.DSV4, "fused_moe_kernel_gptq", "moe", "★ MoE Fused"},
 		{profile.DSV4, "Fast_HADAMARD_x", "hadamard", "Hadamard Xform"},
-		{profile.DSV4, "fused_store_indexer_cache_quant", "indexer", "Indexer Cache"}, // the indexer_store rule comes too late
+		// the indexer_store rule comes too late
+		{profile.DSV4, "fused_store_indexer_cache_quant", "indexer", "Indexer Cache"},
 		{profile.DSV4, "flash_fwd_mla_combine", "other", "Other"},
 		{profile.DSV3, "flash_fwd_mla_combine", "mla_combine", "MLA Combine"},
 		{profile.DSV3, "hadamard_quant", "quant", "FP8 Quant"},

@@ -21,9 +21,11 @@ type KnownModel struct {
 	Config *Config
 }
 
-// String says which model it is, with the sizes that tell it from others: "llama-3.1-70b (80 layers, hidden size 8192, vocabulary 128256)".
+// String says which model it is, with the sizes that tell it from others: "llama-3.1-70b (80 layers, hidden size
+// 8192, vocabulary 128256)".
 func (m *KnownModel) String() string {
-	return fmt.Sprintf("%s (%d layers, hidden size %d, vocabulary %d)", m.Name, m.Config.NumLayers, m.Config.HiddenSize, m.Config.VocabSize)
+	return fmt.Sprintf("%s (%d layers, hidden size %d, vocabulary %d)", m.Name, m.Config.NumLayers, m.Config.HiddenSize,
+		m.Config.VocabSize)
 }
 
 //go:embed known.json
@@ -73,7 +75,8 @@ func ResolveConfig(nameOrPath string) (*Config, error) {
 		}
 		names = append(names, all[i].Name)
 	}
-	return nil, fmt.Errorf("config: %q is no file and no known model; known are %s", nameOrPath, strings.Join(names, ", "))
+	return nil, fmt.Errorf("config: %q is no file and no known model; known are %s", nameOrPath,
+		strings.Join(names, ", "))
 }
 
 // Like returns the known models of this size: layers of a whole pass, and the vocabulary and hidden size

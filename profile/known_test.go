@@ -78,7 +78,8 @@ func TestLike(t *testing.T) {
 			got = append(got, m.Name)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%d layers, vocabulary %d, hidden size %d: %v, want %v", c.layers, c.vocabulary, c.hidden, got, c.want)
+			t.Errorf("%d layers, vocabulary %d, hidden size %d: %v, want %v", c.layers, c.vocabulary, c.hidden, got,
+				c.want)
 		}
 	}
 }

@@ -45,9 +45,9 @@ const (
 // LayerInfo is what the config says of one decoder layer. Two layers with equal
 // values run the same kernels, up to tile variants.
 type LayerInfo struct {
-	// Mixer is what the layer does across tokens: "none", "full", "sliding", "chunked", "mla", "csa", "hca", "compressed",
-	// "linear", "mamba", "conv", "hybrid". FFN is its feed-forward part: "none", "dense" or "moe". Both are "unknown" where the
-	// config does not tell; more may be added.
+	// Mixer is what the layer does across tokens: "none", "full", "sliding", "chunked", "mla", "csa", "hca",
+	// "compressed", "linear", "mamba", "conv", "hybrid". FFN is its feed-forward part: "none", "dense" or "moe". Both
+	// are "unknown" where the config does not tell; more may be added.
 	Mixer string `json:"mixer"`
 	FFN   string `json:"ffn"`
 	// Hash: the experts come from a token-id table. It marks the first

@@ -55,8 +55,9 @@ func (c *Config) nameUnknown() {
 	}
 }
 
-// sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer selected, as GLM-5's
-// later releases do: a list with "full" and "shared", a pattern of F and S, or every n-th layer behind the first ones.
+// sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer
+// selected, as GLM-5's later releases do: a list with "full" and "shared", a pattern of F and S, or every n-th layer
+// behind the first ones.
 func (c *Config) sharedTopK(f *fields) error {
 	shared := func(i int) bool { return false }
 	if o, name, ok := f.find("indexer_types"); ok && document.KindOf(o.Fields[name]) == "list" {
@@ -94,7 +95,8 @@ func (c *Config) sharedTopK(f *fields) error {
 // hybrid_override_pattern (M Mamba, * attention, - MLP, E experts) or its
 // layers_block_type list with "moe" and "mlp" entries.
 func (c *Config) hybridPattern(f *fields) (bool, error) {
-	if o, name, ok := f.find("hybrid_override_pattern", "hybrid_layer_pattern"); ok && document.KindOf(o.Fields[name]) == "string" {
+	if o, name, ok := f.find("hybrid_override_pattern", "hybrid_layer_pattern"); ok &&
+		document.KindOf(o.Fields[name]) == "string" {
 		s, err := o.Text(name)
 		if err != nil {
 			return false, err

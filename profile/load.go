@@ -25,7 +25,8 @@ func Resolve(nameOrPath string) (*ModelProfile, error) {
 	}
 	p, err := load(nameOrPath)
 	if err != nil && !strings.ContainsAny(nameOrPath, "./\\") {
-		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", errUnknownProfile, nameOrPath, strings.Join(builtinNames(), ", "))
+		return nil, fmt.Errorf("profile: %w %q: built in are %s; a file must exist", errUnknownProfile, nameOrPath,
+			strings.Join(builtinNames(), ", "))
 	}
 	return p, err
 }
@@ -59,7 +60,8 @@ func Parse(r io.Reader) (*ModelProfile, error) {
 	if err := o.Only(profileFields); err != nil {
 		return nil, err
 	}
-	p := &ModelProfile{AnchorPosition: anchorUnknown, BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: baseUniversal, BaseRenames: baseStandard}
+	p := &ModelProfile{AnchorPosition: anchorUnknown, BlocksPerLayer: 1, DefaultLayers: 1, BaseRules: baseUniversal,
+		BaseRenames: baseStandard}
 	if err := p.fill(o); err != nil {
 		return nil, err
 	}
@@ -117,7 +119,8 @@ func (p *ModelProfile) fill(o document.Object) error {
 	}
 	if p.HalfLabels == nil {
 		if p.BlocksPerLayer != 1 {
-			return o.Fail("half_labels", "missing: %d blocks per layer need %d labels", p.BlocksPerLayer, p.BlocksPerLayer)
+			return o.Fail("half_labels", "missing: %d blocks per layer need %d labels", p.BlocksPerLayer,
+				p.BlocksPerLayer)
 		}
 		p.HalfLabels = []string{"full"}
 	}

@@ -38,7 +38,8 @@ func TestDocumentedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "acme_decoder" || p.AnchorPosition != profile.AnchorCloses || p.BlocksPerLayer != 2 || p.DefaultLayers != 32 || len(p.Rules) != 3 {
+	if p.Name != "acme_decoder" || p.AnchorPosition != profile.AnchorCloses || p.BlocksPerLayer != 2 ||
+		p.DefaultLayers != 32 || len(p.Rules) != 3 {
 		t.Errorf("Resolve = %+v", p)
 	}
 	if got, want := p.DisplayName("void acme::kernels::ACMEMOE_v2_impl<1>"), "ACMEMOE<1>"; got != want {
@@ -48,7 +49,8 @@ func TestDocumentedExample(t *testing.T) {
 		t.Errorf("Classify = %v, want moe", got)
 	}
 	rules := p.Ruleset()
-	for name, want := range map[string]string{"acme_kv_write": "kv_write", "nvjet_tst_128x8": "gemm", "acme_paged_attn": "attention"} {
+	for name, want := range map[string]string{"acme_kv_write": "kv_write", "nvjet_tst_128x8": "gemm",
+		"acme_paged_attn": "attention"} {
 		if got := rules.Facts(name); string(got.Category) != want {
 			t.Errorf("Ruleset().Classify(%q) = %v, want %s", name, got, want)
 		}
@@ -118,8 +120,9 @@ func TestProfileDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &profile.ModelProfile{
-		Name: "x", AnchorPosition: profile.AnchorUnknown, BlocksPerLayer: 1, HalfLabels: []string{"full"}, DefaultLayers: 1,
-		BaseRules: "universal", BaseRenames: profile.BaseStandard,
+		Name: "x", AnchorPosition: profile.AnchorUnknown, BlocksPerLayer: 1, HalfLabels: []string{"full"},
+		DefaultLayers: 1,
+		BaseRules:     "universal", BaseRenames: profile.BaseStandard,
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
@@ -148,26 +151,34 @@ func TestProfileErrors(t *testing.T) {
 		{`{}`, "name", "must not be empty"},
 		{`{"name": 3}`, "name", "want a string, got a number: 3"},
 		{`{"name": "x", "ancor": "y"}`, "ancor", "unknown field; known are name,"},
-		{`{"name": "x", "anchor_position": "middle"}`, "anchor_position", `want closes, opens, inside or unknown, got "middle"`},
+		{`{"name": "x", "anchor_position": "middle"}`, "anchor_position",
+			`want closes, opens, inside or unknown, got "middle"`},
 		{`{"name": "x", "auto_anchors": [""]}`, "auto_anchors[0]", "must not be empty"},
 		{`{"name": "x", "blocks_per_layer": 0}`, "blocks_per_layer", "outside 1…64"},
 		{`{"name": "x", "blocks_per_layer": 2}`, "half_labels", "missing"},
 		{`{"name": "x", "blocks_per_layer": 2, "half_labels": ["a"]}`, "half_labels", "1 labels for 2 blocks"},
-		{`{"name": "x", "blocks_per_layer": 2, "half_labels": ["a", "a"]}`, "half_labels[1]", `"a" is also half_labels[0]`},
+		{`{"name": "x", "blocks_per_layer": 2, "half_labels": ["a", "a"]}`, "half_labels[1]",
+			`"a" is also half_labels[0]`},
 		{`{"name": "x", "half_labels": [""]}`, "half_labels[0]", "must not be empty"},
 		{`{"name": "x", "default_layers": 1e9}`, "default_layers", "outside 1…4096"},
 		{`{"name": "x", "base_rules": "all"}`, "base_rules", "want universal, rich or none"},
 		{`{"name": "x", "base_renames": "all"}`, "base_renames", "want standard or none"},
 		{`{"name": "x", "rules": {}}`, "rules", "want a list, got an object"},
 		{`{"name": "x", "rules": [3]}`, "rules[0]", "want an object, got a number"},
-		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"]}, {"label": "A", "patterns": ["p"]}]}`, "rules[1].key", "must not be empty"},
+		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"]}, {"label": "A", "patterns": ["p"]}]}`,
+			"rules[1].key", "must not be empty"},
 		{`{"name": "x", "rules": [{"key": "a", "patterns": ["p"]}]}`, "rules[0].label", "must not be empty"},
 		{`{"name": "x", "rules": [{"key": "a", "label": "A"}]}`, "rules[0].patterns", "at least one pattern"},
-		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p", ""]}]}`, "rules[0].patterns[1]", "would match every kernel"},
-		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p", 7]}]}`, "rules[0].patterns[1]", "want a string"},
-		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": "p"}]}`, "rules[0].patterns", "want a list, got a string"},
-		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"], "case": true}]}`, "rules[0].case", "unknown field"},
-		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"], "ignore_case": "yes"}]}`, "rules[0].ignore_case", "want true or false"},
+		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p", ""]}]}`, "rules[0].patterns[1]",
+			"would match every kernel"},
+		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p", 7]}]}`, "rules[0].patterns[1]",
+			"want a string"},
+		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": "p"}]}`, "rules[0].patterns",
+			"want a list, got a string"},
+		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"], "case": true}]}`, "rules[0].case",
+			"unknown field"},
+		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"], "ignore_case": "yes"}]}`,
+			"rules[0].ignore_case", "want true or false"},
 		{`{"name": "x", "rules": [{"key": "a", "label": "A", "patterns": ["p"]}, {"key": "a", "label": "B", "patterns": ["q"]}]}`, "rules[1].label", `key "a" already has the label "A"`},
 		{`{"name": "x", "renames": [{"old": "a", "new": "b"}, {"new": "b"}]}`, "renames[1].old", "must not be empty"},
 		{`{"name": "x", "renames": [{"old": "a", "to": "b"}]}`, "renames[0].to", "unknown field"},
@@ -186,7 +197,8 @@ func TestResolve(t *testing.T) {
 	if err != nil || p.Name != profile.DSV3 {
 		t.Errorf("Resolve(dsv3_mla) = %v, %v", p, err)
 	}
-	if _, err := profile.Resolve("dsv5"); !errors.Is(err, profile.ErrUnknownProfile) || !strings.Contains(err.Error(), "dsv4_csa_hca, dsv3_mla, generic") {
+	if _, err := profile.Resolve("dsv5"); !errors.Is(err, profile.ErrUnknownProfile) ||
+		!strings.Contains(err.Error(), "dsv4_csa_hca, dsv3_mla, generic") {
 		t.Errorf("Resolve(dsv5) = %v; want ErrUnknownProfile and the names", err)
 	}
 	if _, err := profile.Resolve("./no.json"); !errors.Is(err, os.ErrNotExist) {
@@ -207,7 +219,8 @@ func TestHostileRenames(t *testing.T) {
 
 func TestWithAnchor(t *testing.T) {
 	p, _ := profile.Builtin(profile.DSV4)
-	if got := p.WithAnchor("my_anchor"); got.Anchor != "my_anchor" || got.AnchorPosition != profile.AnchorUnknown || got.BlocksPerLayer != 2 {
+	if got := p.WithAnchor("my_anchor"); got.Anchor != "my_anchor" || got.AnchorPosition != profile.AnchorUnknown ||
+		got.BlocksPerLayer != 2 {
 		t.Errorf("WithAnchor(my_anchor) = %+v", got)
 	}
 	for _, same := range []string{"", p.Anchor} {

@@ -45,7 +45,8 @@ const (
 var operatorRows = []OperatorInfo{
 	{opname.Prepare, partBefore, classify.CategorySamplingIO, "batch preparation, copies of inputs"},
 	{opname.Embed, partBefore, classify.CategoryMemory, "token embedding, with the sum over a divided vocabulary"},
-	{opname.Modulation, partDenoiser, classify.CategoryGEMM, "scales, shifts and gates made from time and text, and their use"},
+	{opname.Modulation, partDenoiser, classify.CategoryGEMM,
+		"scales, shifts and gates made from time and text, and their use"},
 	{opname.HCPre, partHyper, classify.CategoryElementwise, "residual streams into a part of a layer"},
 	{opname.ResidualAdd, partBetween, classify.CategoryElementwise, "addition to the residual stream"},
 	{opname.InputNorm, partAttention, classify.CategoryNorm, "norm in front of the attention side"},

@@ -11,7 +11,8 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// TestOperatorsHaveARow: every operator has one row with all that consumers show, in the order of a model, and a line in the documentation.
+// TestOperatorsHaveARow: every operator has one row with all that consumers show, in the order of a model, and a line
+// in the documentation.
 func TestOperatorsHaveARow(t *testing.T) {
 	doc, err := os.ReadFile("../docs/operators.md")
 	if err != nil {
@@ -60,7 +61,8 @@ func TestCategoriesHaveAnOperator(t *testing.T) {
 
 // TestJoinedOperators: what a kernel fuses and what cannot be told apart.
 func TestJoinedOperators(t *testing.T) {
-	for name, want := range map[profile.Operator]string{"rope+kv_write": "rope kv_write all", "k_proj|v_proj": "k_proj v_proj one", "attention": "attention all"} {
+	for name, want := range map[profile.Operator]string{"rope+kv_write": "rope kv_write all",
+		"k_proj|v_proj": "k_proj v_proj one", "attention": "attention all"} {
 		list, all := name.Each()
 		var got []string
 		for _, o := range list {
@@ -70,7 +72,8 @@ func TestJoinedOperators(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
-	for text, ok := range map[string]bool{"rope+kv_write": true, "k_proj|v_proj": true, "": true, "rope+nothing": false, "nothing": false} {
+	for text, ok := range map[string]bool{"rope+kv_write": true, "k_proj|v_proj": true, "": true, "rope+nothing": false,
+		"nothing": false} {
 		o := profile.Operator("attention")
 		if err := o.UnmarshalText([]byte(text)); (err == nil) != ok || !ok && o != "attention" {
 			t.Errorf("%q: %v, read as %s", text, err, o)

@@ -201,7 +201,8 @@ var groupWords = map[string]string{
 // divides two things at once, such as EXPERT_TENSOR_PARALLEL_GROUP, is of no kind.
 func groupKind(description string) string {
 	found := ""
-	for _, w := range strings.FieldsFunc(strings.ToLower(description), func(r rune) bool { return r < 'a' || r > 'z' }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(description),
+		func(r rune) bool { return r < 'a' || r > 'z' }) {
 		if kind := groupWords[w]; kind != "" {
 			if found != "" && found != kind {
 				return ""

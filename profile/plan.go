@@ -64,8 +64,8 @@ type PlanOp struct {
 	// WeightDType is the type of its weights: "bf16", "fp8", "mxfp4"; "" when the
 	// config does not tell or there are none.
 	WeightDType string `json:"weight_dtype,omitempty"`
-	// Split says how tensor parallelism divides it: "" (every rank does all of it), "columns" (N), "rows" (K, an all-reduce
-	// follows), "heads" (heads or groups, KV heads down to one), "vocab", "experts". More may be added.
+	// Split says how tensor parallelism divides it: "" (every rank does all of it), "columns" (N), "rows" (K, an
+	// all-reduce follows), "heads" (heads or groups, KV heads down to one), "vocab", "experts". More may be added.
 	Split string `json:"split,omitempty"`
 	// Or are the separate operators that some servers run instead of this one:
 	// q_proj, k_proj, v_proj for qkv_proj.
@@ -123,7 +123,8 @@ const planSchema = "strata.plan/1"
 // Plan returns what the model computes: operators in order, with their sizes.
 // It never fails: what the config does not tell is absent and noted.
 func (c *Config) Plan() *Plan {
-	p := &Plan{Schema: planSchema, Model: c.displayName(), DType: c.DType, Kinds: []PlanKind{}, LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
+	p := &Plan{Schema: planSchema, Model: c.displayName(), DType: c.DType, Kinds: []PlanKind{},
+		LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
 	p.Before = c.planBefore()
 	p.After = c.planAfter()
 	index := map[LayerInfo]int{}
@@ -143,9 +144,12 @@ func (c *Config) Plan() *Plan {
 		}
 	}
 	note(len(c.Layers) == 0, "the config does not give the number of layers: no layer is planned")
-	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.Mixer == mixerUnknown }), "layers of an unknown kind have no plan for their attention side")
-	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.FFN == ffnUnknown }), "layers of an unknown kind have no plan for their feed-forward side")
-	note(c.NumNextN > 0, "%d next-token-prediction layers run only with speculative decoding and are not planned", c.NumNextN)
+	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.Mixer == mixerUnknown }),
+		"layers of an unknown kind have no plan for their attention side")
+	note(slices.ContainsFunc(c.Layers, func(l LayerInfo) bool { return l.FFN == ffnUnknown }),
+		"layers of an unknown kind have no plan for their feed-forward side")
+	note(c.NumNextN > 0, "%d next-token-prediction layers run only with speculative decoding and are not planned",
+		c.NumNextN)
 	note(c.DType == "", "the config does not give the type of activations and plain weights")
 	return p
 }
@@ -189,7 +193,8 @@ func (c *Config) planBefore() []PlanOp {
 func (c *Config) planAfter() []PlanOp {
 	var ops []PlanOp
 	if c.HCMult > 0 {
-		ops = append(ops, PlanOp{Operator: opname.HCPre, Module: "hc_head", K: c.HCMult * c.HiddenSize, N: c.HCMult, WeightDType: "fp32"})
+		ops = append(ops, PlanOp{Operator: opname.HCPre, Module: "hc_head", K: c.HCMult * c.HiddenSize, N: c.HCMult,
+			WeightDType: "fp32"})
 	}
 	return append(ops,
 		PlanOp{Operator: opname.ResidualAdd, Optional: true, Width: c.HiddenSize},

@@ -26,14 +26,16 @@ func TestEveryConfigHasAPlan(t *testing.T) {
 		}
 		name, p := filepath.Base(file), c.Plan()
 		if len(p.LayerKinds) != c.NumLayers || len(p.Kinds) == 0 {
-			t.Errorf("%s: plan has %d layers of %d kinds, want %d layers", name, len(p.LayerKinds), len(p.Kinds), c.NumLayers)
+			t.Errorf("%s: plan has %d layers of %d kinds, want %d layers", name, len(p.LayerKinds), len(p.Kinds),
+				c.NumLayers)
 		}
 		all := append([]profile.PlanOp{}, p.Before...)
 		total := 0
 		for _, k := range p.Kinds {
 			total += k.Layers
 			if len(k.Operators) < 4 {
-				t.Errorf("%s: %s has %d operators, want at least a norm, two products and what is between", name, k.Name, len(k.Operators))
+				t.Errorf("%s: %s has %d operators, want at least a norm, two products and what is between", name,
+					k.Name, len(k.Operators))
 			}
 			all = append(all, k.Operators...)
 		}
@@ -129,8 +131,10 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 		layer     int
 		want      string
 	}{
-		{"dense", `{` + base + `,"num_hidden_layers":1,"intermediate_size":128,"hidden_act":"silu"}`, 0, attn + "gate_up_proj activation down_proj"},
-		{"ungated", `{` + base + `,"num_hidden_layers":1,"intermediate_size":128,"hidden_act":"relu2"}`, 0, attn + "up_proj activation down_proj"},
+		{"dense", `{` + base + `,"num_hidden_layers":1,"intermediate_size":128,"hidden_act":"silu"}`, 0,
+			attn + "gate_up_proj activation down_proj"},
+		{"ungated", `{` + base + `,"num_hidden_layers":1,"intermediate_size":128,"hidden_act":"relu2"}`, 0,
+			attn + "up_proj activation down_proj"},
 		{"no qk norm", `{` + base + `,"num_hidden_layers":1,"intermediate_size":128,"use_qk_norm":false}`, 0,
 			"input_norm qkv_proj rope kv_write attention o_proj post_norm gate_up_proj activation down_proj"},
 		{"shared expert", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"moe_intermediate_size":32,"n_routed_experts":8,"n_shared_experts":1,"num_experts_per_tok":2,"first_k_dense_replace":1}`, 1,
@@ -143,13 +147,17 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 			"input_norm gate_up_proj activation down_proj"},
 		{"selective state space", `{` + base + `,"num_hidden_layers":2,"attn_layer_period":2,"attn_layer_offset":1,"mamba_d_state":8,"mamba_dt_rank":4,"mamba_d_conv":4,"intermediate_size":128}`, 0,
 			"input_norm in_proj conv1d in_proj gate_norm in_proj linear_attention out_proj post_norm gate_up_proj activation down_proj"},
-		{"delta attention with gates of a low rank", `{` + base + `,"num_hidden_layers":2,"linear_attn_config":{"full_attn_layers":[2],"kda_layers":[1],"head_dim":8,"num_heads":4,"short_conv_kernel_size":4},"intermediate_size":128}`, 0,
+		{"delta attention with gates of a low rank",
+			`{` + base + `,"num_hidden_layers":2,"linear_attn_config":{"full_attn_layers":[2],"kda_layers":[1],"head_dim":8,"num_heads":4,"short_conv_kernel_size":4},"intermediate_size":128}`, 0,
 			"input_norm in_proj in_proj in_proj in_proj in_proj in_proj conv1d linear_attention gate_norm out_proj post_norm gate_up_proj activation down_proj"},
-		{"sparse attention with an indexer", `{` + base + `,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 1,
+		{"sparse attention with an indexer", `{` + base +
+			`,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 1,
 			"input_norm qkv_a_proj q_a_norm kv_a_norm q_b_proj rope indexer indexer indexer indexer indexer_topk k_absorb kv_write kv_b_proj attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
-		{"sparse attention by another layer's indexer", `{` + base + `,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 2,
+		{"sparse attention by another layer's indexer",
+			`{` + base + `,"num_hidden_layers":4,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4,"index_n_heads":2,"index_head_dim":4,"index_topk_freq":2}`, 2,
 			"input_norm qkv_a_proj q_a_norm kv_a_norm q_b_proj rope k_absorb kv_write kv_b_proj attention v_absorb o_proj post_norm gate_up_proj activation down_proj"},
-		{"chunked layers with positions", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 0, attn + "gate_up_proj activation down_proj"},
+		{"chunked layers with positions", `{` + base +
+			`,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 0, attn + "gate_up_proj activation down_proj"},
 		{"full layers without", `{` + base + `,"num_hidden_layers":2,"intermediate_size":128,"use_qk_norm":true,"attention_chunk_size":8,"no_rope_layers":[1,0]}`, 1,
 			"input_norm qkv_proj kv_write attention o_proj post_norm gate_up_proj activation down_proj"},
 		{"short convolution", `{` + base + `,"num_hidden_layers":1,"layer_types":["conv"],"intermediate_size":128}`, 0,
@@ -163,7 +171,8 @@ func TestPlanFollowsTheConfig(t *testing.T) {
 	}
 }
 
-// TestLayersThatShareTopK: the three ways in which a config says which layers have an indexer, and what they say of each layer.
+// TestLayersThatShareTopK: the three ways in which a config says which layers have an indexer, and what they say of
+// each layer.
 func TestLayersThatShareTopK(t *testing.T) {
 	const base = `{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":6,"intermediate_size":128,"kv_lora_rank":16,"q_lora_rank":8,"qk_nope_head_dim":8,"qk_rope_head_dim":4,"v_head_dim":8,"index_topk":4`
 	for _, tt := range []struct{ say, want string }{
@@ -183,7 +192,8 @@ func TestLayersThatShareTopK(t *testing.T) {
 		for _, l := range c.Layers {
 			got += map[bool]string{true: "S", false: "F"}[l.SharedTopK]
 			if o, _ := c.Plan().Kinds[0].Find("attention"); l.Indexer == l.SharedTopK || o.TopTokens != 4 {
-				t.Errorf("%s: a layer with indexer %v and shared tokens %v looks at %d tokens, want one of them and 4", tt.say, l.Indexer, l.SharedTopK, o.TopTokens)
+				t.Errorf("%s: a layer with indexer %v and shared tokens %v looks at %d tokens, want one of them and 4",
+					tt.say, l.Indexer, l.SharedTopK, o.TopTokens)
 			}
 		}
 		if got != tt.want {
@@ -195,7 +205,8 @@ func TestLayersThatShareTopK(t *testing.T) {
 	}
 }
 
-// TestExpertsInALatentSpace: products lead into the space of routed experts and out of it; the shared ones stay outside.
+// TestExpertsInALatentSpace: products lead into the space of routed experts and out of it; the shared ones stay
+// outside.
 func TestExpertsInALatentSpace(t *testing.T) {
 	for latent, want := range map[int]string{0: "experts_gate_up 64×32 experts_down 16×64 shared_gate_up 64×32 shared_down 16×64",
 		24: "dispatch 64×24 experts_gate_up 24×32 experts_down 16×24 experts_combine 24×64 shared_gate_up 64×32 shared_down 16×64"} {
@@ -205,7 +216,8 @@ func TestExpertsInALatentSpace(t *testing.T) {
 		}
 		var got []string
 		for _, o := range c.Plan().Kinds[0].Operators {
-			if name := string(o.Operator); o.K > 0 && (strings.HasPrefix(name, "experts") || strings.HasPrefix(name, "shared") || name == "dispatch") {
+			if name := string(o.Operator); o.K > 0 && (strings.HasPrefix(name, "experts") ||
+				strings.HasPrefix(name, "shared") || name == "dispatch") {
 				got = append(got, fmt.Sprintf("%s %d×%d", name, o.K, o.N))
 			}
 		}
@@ -215,10 +227,12 @@ func TestExpertsInALatentSpace(t *testing.T) {
 	}
 }
 
-// TestQueriesWithGates: the config of Qwen3-Next does not say that queries come with gates of their size; one that says no is believed.
+// TestQueriesWithGates: the config of Qwen3-Next does not say that queries come with gates of their size; one that
+// says no is believed.
 func TestQueriesWithGates(t *testing.T) {
 	for doc, want := range map[string]int{
-		`"model_type":"qwen3_next"`: 2*64 + 2*32, `"model_type":"qwen3_next","attn_output_gate":false`: 64 + 2*32, `"model_type":"qwen3"`: 64 + 2*32, `"attn_output_gate":true`: 2*64 + 2*32,
+		`"model_type":"qwen3_next"`: 2*64 + 2*32, `"model_type":"qwen3_next","attn_output_gate":false`: 64 + 2*32,
+		`"model_type":"qwen3"`: 64 + 2*32, `"attn_output_gate":true`: 2*64 + 2*32,
 	} {
 		c, err := profile.ParseConfig(strings.NewReader(`{"hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,"num_hidden_layers":1,"intermediate_size":8,` + doc + `}`))
 		if err != nil {
@@ -230,7 +244,8 @@ func TestQueriesWithGates(t *testing.T) {
 	}
 }
 
-// TestSizesOfStateSpaces: the products of mixers without heads, of gates with a low rank, and of dense layers as wide as experts.
+// TestSizesOfStateSpaces: the products of mixers without heads, of gates with a low rank, and of dense layers as wide
+// as experts.
 func TestSizesOfStateSpaces(t *testing.T) {
 	const jamba = `{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":4,"attn_layer_period":4,"attn_layer_offset":3,"expert_layer_period":2,"expert_layer_offset":1,"num_experts":4,"num_experts_per_tok":2,"intermediate_size":128,
 		"mamba_d_state":8,"mamba_d_conv":4,"mamba_expand":%s,"mamba_dt_rank":%s}`
@@ -276,7 +291,8 @@ func TestPlanWeightTypes(t *testing.T) {
 		{`{"quant_method":"modelopt","quant_algo":"NVFP4"}`, "nvfp4 nvfp4"},
 		{`{"quant_method":"mxfp4"}`, "bf16 bf16"}, // experts only, and here are none
 		{`{"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"float"}}},"ignore":["lm_head"]}`, "fp8 fp8"},
-		{`{"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"int"}}}}`, "int8 int8"},
+		{`{"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"int"}}}}`,
+			"int8 int8"},
 		{`{"quant_method":"something-new"}`, " "},
 	} {
 		c, err := profile.ParseConfig(strings.NewReader(`{"hidden_size":64,"num_attention_heads":4,"num_hidden_layers":1,"intermediate_size":128,"torch_dtype":"bfloat16","quantization_config":` + tt.quant + `}`))
@@ -296,7 +312,8 @@ func TestPlanWeightTypes(t *testing.T) {
 func TestPlanSaysWhatItLacks(t *testing.T) {
 	for _, tt := range []struct{ doc, want string }{
 		{`{"hidden_size":64}`, "number of layers"},
-		{`{"hidden_size":64,"num_hidden_layers":1,"layer_types":["telepathy"],"intermediate_size":8}`, "attention side"},
+		{`{"hidden_size":64,"num_hidden_layers":1,"layer_types":["telepathy"],"intermediate_size":8}`,
+			"attention side"},
 		{`{"hidden_size":64,"num_hidden_layers":1}`, "feed-forward side"},
 		{`{"hidden_size":64,"num_hidden_layers":1,"num_nextn_predict_layers":1}`, "speculative"},
 	} {

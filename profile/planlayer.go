@@ -40,7 +40,8 @@ func (c *Config) planLayer(l LayerInfo) []PlanOp {
 // the mixing of hyper-connections' streams.
 func (c *Config) enter() []PlanOp {
 	if c.HCMult > 0 {
-		return []PlanOp{{Operator: opname.HCPre, K: c.HCMult * c.HiddenSize, N: (2 + c.HCMult) * c.HCMult, WeightDType: "fp32"}}
+		return []PlanOp{{Operator: opname.HCPre, K: c.HCMult * c.HiddenSize, N: (2 + c.HCMult) * c.HCMult,
+			WeightDType: "fp32"}}
 	}
 	return []PlanOp{{Operator: opname.ResidualAdd, Optional: true, Width: c.HiddenSize}}
 }
@@ -103,9 +104,11 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 		return p
 	}
 	qkv := separate(opname.QKVProj, "q_proj", q+2*kv*d)
-	qkv.Or = []PlanOp{separate(opname.QProj, "q_proj", q), separate(opname.KProj, "k_proj", kv*d), separate(opname.VProj, "v_proj", kv*d)}
+	qkv.Or = []PlanOp{separate(opname.QProj, "q_proj", q), separate(opname.KProj, "k_proj", kv*d),
+		separate(opname.VProj, "v_proj", kv*d)}
 	ops := []PlanOp{qkv}
-	positions := !(l.Mixer == mixerFull && c.ChunkSize > 0) // Llama-4's full layers have none, and no norm of queries and keys
+	// Llama-4's full layers have none, and no norm of queries and keys
+	positions := !(l.Mixer == mixerFull && c.ChunkSize > 0)
 	if c.QKNorm == nil || *c.QKNorm && positions {
 		n := c.norm(opname.QKNorm, (h+kv)*d)
 		n.Optional, n.Split = c.QKNorm == nil, splitHeads
@@ -117,8 +120,10 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, splitRows)
 	o.Bias = c.AttentionBias
 	return append(ops,
-		PlanOp{Operator: opname.KVWrite, Optional: true, Width: 2 * kv * d, KVHeads: kv, HeadDim: d, ValueDim: d, Split: splitHeads},
-		PlanOp{Operator: opname.Attention, Heads: h, KVHeads: kv, HeadDim: d, ValueDim: d, Window: c.windowOf(l.Mixer), Split: splitHeads},
+		PlanOp{Operator: opname.KVWrite, Optional: true, Width: 2 * kv * d, KVHeads: kv, HeadDim: d, ValueDim: d,
+			Split: splitHeads},
+		PlanOp{Operator: opname.Attention, Heads: h, KVHeads: kv, HeadDim: d, ValueDim: d, Window: c.windowOf(l.Mixer),
+			Split: splitHeads},
 		o,
 	)
 }
@@ -139,14 +144,17 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 			c.product(opname.QBProj, "self_attn.q_b_proj", c.QLoraRank, qk, splitHeads))
 	} else {
 		ops = append(ops, c.product(opname.QProj, "self_attn.q_proj", c.HiddenSize, qk, splitHeads),
-			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, splitNone), c.norm(opname.KVANorm, rank))
+			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, splitNone),
+			c.norm(opname.KVANorm, rank))
 	}
 	expand := c.product(opname.KVBProj, "self_attn.kv_b_proj", rank, h*(c.QKNopeDim+c.VHeadDim), splitHeads)
 	expand.Optional, expand.Stage = true, "prefill"
 	absorb := func(op string, k, n int) PlanOp {
-		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: splitHeads, WeightDType: c.DType, Optional: true, Stage: "decode"}
+		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: splitHeads, WeightDType: c.DType,
+			Optional: true, Stage: "decode"}
 	}
-	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: rank + rope, ValueDim: rank, Split: splitHeads}
+	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: rank + rope, ValueDim: rank,
+		Split: splitHeads}
 	if l.Indexer || l.SharedTopK {
 		core.TopTokens = c.IndexTopK
 	}
@@ -172,7 +180,8 @@ func (c *Config) planIndexer(hidden, key int) []PlanOp {
 		p.Operator, p.Module = opname.Indexer, module
 		return p
 	}
-	score := PlanOp{Operator: opname.Indexer, Module: "scores", Heads: c.IndexHeads, KVHeads: 1, HeadDim: c.IndexHeadDim}
+	score := PlanOp{Operator: opname.Indexer, Module: "scores", Heads: c.IndexHeads, KVHeads: 1,
+		HeadDim: c.IndexHeadDim}
 	return []PlanOp{
 		part("wq_b", c.product("", "self_attn.indexer.wq_b", c.QLoraRank, c.IndexHeads*c.IndexHeadDim, splitNone)),
 		part("wk", c.product("", "self_attn.indexer.wk", hidden, key, splitNone)),
@@ -188,7 +197,8 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 	h, d := c.NumHeads, c.HeadDim
 	ratio := c.ratioOf(l)
 	a := c.product(opname.QKVAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank+d, splitNone)
-	a.Or = []PlanOp{c.product(opname.QAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank, splitNone), c.product(opname.KVAProj, "self_attn.wkv", c.HiddenSize, d, splitNone)}
+	a.Or = []PlanOp{c.product(opname.QAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank, splitNone),
+		c.product(opname.KVAProj, "self_attn.wkv", c.HiddenSize, d, splitNone)}
 	ops := []PlanOp{a, c.norm(opname.QANorm, c.QLoraRank), c.norm(opname.KVANorm, d),
 		c.product(opname.QBProj, "self_attn.wq_b", c.QLoraRank, h*d, splitHeads)}
 	ops[2].Optional = true // fused with rope and the cache write where it can be
@@ -197,19 +207,23 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 		overlap = 2
 	}
 	if ratio > 0 {
-		ops = append(ops, PlanOp{Operator: opname.KVAProj, Module: "compressor", K: c.HiddenSize, N: 2 * overlap * d, WeightDType: c.DType, Ratio: ratio, Optional: true})
+		ops = append(ops, PlanOp{Operator: opname.KVAProj, Module: "compressor", K: c.HiddenSize, N: 2 * overlap * d,
+			WeightDType: c.DType, Ratio: ratio, Optional: true})
 	}
 	norm := c.norm(opname.QKNorm, h*d)
 	norm.Optional, norm.Split = true, splitHeads
-	ops = append(ops, norm, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * c.QKRopeDim, Split: splitHeads},
+	ops = append(ops, norm, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * c.QKRopeDim,
+		Split: splitHeads},
 		PlanOp{Operator: opname.KVWrite, Optional: true, Width: d, KVHeads: 1, HeadDim: d})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, 2*overlap*c.IndexHeadDim)...)
 	}
 	if ratio > 0 {
-		ops = append(ops, PlanOp{Operator: opname.KVWrite, Module: "compressor", Optional: true, Width: 2 * overlap * d, KVHeads: 1, HeadDim: d, Ratio: ratio})
+		ops = append(ops, PlanOp{Operator: opname.KVWrite, Module: "compressor", Optional: true, Width: 2 * overlap * d,
+			KVHeads: 1, HeadDim: d, Ratio: ratio})
 	}
-	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: d, ValueDim: d, Window: c.SlidingWindow, Ratio: ratio, Split: splitHeads}
+	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: d, ValueDim: d, Window: c.SlidingWindow,
+		Ratio: ratio, Split: splitHeads}
 	if l.Indexer {
 		core.TopTokens = c.IndexTopK
 	}
@@ -234,8 +248,8 @@ func (c *Config) ratioOf(l LayerInfo) int {
 	return 0
 }
 
-// planRecurrent is linear attention (gated delta rule, Kimi's delta attention, lightning attention) or a state space. Without
-// sizes of their own the heads are those of attention.
+// planRecurrent is linear attention (gated delta rule, Kimi's delta attention, lightning attention) or a state space.
+// Without sizes of their own the heads are those of attention.
 func (c *Config) planRecurrent(m string) []PlanOp {
 	r := Recurrent{KeyHeads: c.NumHeads, KeyDim: c.HeadDim, ValueHeads: c.NumHeads, ValueDim: c.HeadDim}
 	if c.Recurrent != nil {
@@ -243,7 +257,8 @@ func (c *Config) planRecurrent(m string) []PlanOp {
 	}
 	k, v := r.KeyHeads*r.KeyDim, r.ValueHeads*r.ValueDim
 	conv := PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: splitHeads}
-	core := PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim, ValueDim: r.ValueDim, Split: splitHeads}
+	core := PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim,
+		ValueDim: r.ValueDim, Split: splitHeads}
 	gate := c.norm(opname.GateNorm, v)
 	gate.Optional, gate.Split = true, splitHeads
 	out := c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, splitRows)
@@ -274,22 +289,27 @@ func (c *Config) recurrentInputs(m string, r Recurrent, k, v int) []PlanOp {
 		in.N += r.ValueHeads // the time step of each head
 	case r.GateRank > 0: // decay and output gates go through a low rank
 		in.N -= v
-		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, splitHeads), part("k_proj", c.HiddenSize, k, splitHeads), part("v_proj", c.HiddenSize, v, splitHeads)}
+		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, splitHeads), part("k_proj", c.HiddenSize, k, splitHeads),
+			part("v_proj", c.HiddenSize, v, splitHeads)}
 		return []PlanOp{in, maybe(part("b_proj", c.HiddenSize, r.ValueHeads, splitHeads)),
-			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, splitNone)), maybe(part("f_b_proj", r.GateRank, k, splitHeads)),
-			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, splitNone)), maybe(part("g_b_proj", r.GateRank, v, splitHeads))}
+			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, splitNone)),
+			maybe(part("f_b_proj", r.GateRank, k, splitHeads)),
+			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, splitNone)),
+			maybe(part("g_b_proj", r.GateRank, v, splitHeads))}
 	case c.Recurrent != nil:
 		small := maybe(part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, splitHeads))
-		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, splitHeads)), maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, splitHeads))}
+		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, splitHeads)),
+			maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, splitHeads))}
 		small.WeightDType, small.Or[0].WeightDType, small.Or[1].WeightDType = c.DType, c.DType, c.DType
-		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, splitHeads), part("in_proj_z", c.HiddenSize, v, splitHeads)}
+		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, splitHeads),
+			part("in_proj_z", c.HiddenSize, v, splitHeads)}
 		return []PlanOp{in, small}
 	}
 	return []PlanOp{in}
 }
 
-// planSelective is the mixer of Mamba-1: what the recurrence takes from each token is computed from the convolution's output,
-// normalised in Jamba and not in Mamba and Falcon-Mamba. Every channel is a head.
+// planSelective is the mixer of Mamba-1: what the recurrence takes from each token is computed from the convolution's
+// output, normalised in Jamba and not in Mamba and Falcon-Mamba. Every channel is a head.
 func (c *Config) planSelective(r Recurrent, conv, core, out PlanOp) []PlanOp {
 	inner := r.ValueHeads * r.ValueDim
 	conv.Width = inner
@@ -299,7 +319,8 @@ func (c *Config) planSelective(r Recurrent, conv, core, out PlanOp) []PlanOp {
 	dt.Module = "dt_proj"
 	norm := c.norm(opname.GateNorm, r.StepRank+2*r.KeyDim)
 	norm.Module, norm.Optional = "dt, b, c", true
-	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, splitColumns), conv, x, norm, dt, core, out}
+	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, splitColumns), conv, x, norm, dt,
+		core, out}
 }
 
 // gated reports that a feed-forward part multiplies its activation with a second
@@ -370,7 +391,8 @@ func (c *Config) planMoE() []PlanOp {
 	}
 	combine := PlanOp{Operator: opname.ExpertsCombine, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true}
 	if z := c.MoELatentSize; z > 0 {
-		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, splitNone), c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, splitNone)
+		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, splitNone),
+			c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, splitNone)
 		into.Module, out.Module = "fc1_latent_proj", "fc2_latent_proj"
 		experts[0].K, experts[len(experts)-1].N, combine.Width = z, z, z
 		ops = append(append(append(ops, into), experts...), combine, out)
@@ -391,7 +413,9 @@ func (c *Config) planMoE() []PlanOp {
 	ops = append(ops, c.planFeed(feed{opname.SharedGateUp, "", "", opname.SharedActivation, opname.SharedDown,
 		"mlp.shared_experts.", shared * width, splitColumns, splitRows})...)
 	if c.SharedIntermediateSize > 0 && c.gated() { // Qwen2-MoE, Qwen3-Next, Qwen3.5
-		ops = append(ops, PlanOp{Operator: opname.SharedGateUp, Module: "shared_expert_gate", K: c.HiddenSize, N: 1, WeightDType: c.DType, Optional: true})
+		ops = append(ops, PlanOp{Operator: opname.SharedGateUp, Module: "shared_expert_gate", K: c.HiddenSize, N: 1,
+			WeightDType: c.DType, Optional: true})
 	}
-	return append(ops, PlanOp{Operator: opname.ResidualAdd, Module: "shared + routed", Optional: true, Width: c.HiddenSize})
+	return append(ops, PlanOp{Operator: opname.ResidualAdd, Module: "shared + routed", Optional: true,
+		Width: c.HiddenSize})
 }

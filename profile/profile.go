@@ -108,7 +108,8 @@ func (p *ModelProfile) validate() error {
 	if p.Name == "" {
 		return fail("name", "must not be empty")
 	}
-	for _, f := range []struct{ field, text string }{{"name", p.Name}, {"description", p.Description}, {"anchor", p.Anchor}} {
+	for _, f := range []struct{ field, text string }{{"name", p.Name}, {"description", p.Description},
+		{"anchor", p.Anchor}} {
 		if len(f.text) > maxText {
 			return fail(f.field, "%w: longer than %d bytes", errLimit, maxText)
 		}
@@ -190,9 +191,9 @@ func (p *ModelProfile) clone() *ModelProfile {
 	return &c
 }
 
-// WithAnchor returns a copy, which may be changed, with another anchor, as a
-// user's --anchor-kernel gives it; "" is the profile's own. Where a foreign anchor stands in its block is unknown; blocks per
-// layer and half labels stay the profile's, as in the reference.
+// WithAnchor returns a copy, which may be changed, with another anchor, as a user's --anchor-kernel gives it; "" is
+// the profile's own. Where a foreign anchor stands in its block is unknown; blocks per layer and half labels stay the
+// profile's, as in the reference.
 func (p *ModelProfile) WithAnchor(anchor string) *ModelProfile {
 	c := p.clone()
 	if anchor != "" && anchor != p.Anchor {

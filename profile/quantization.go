@@ -6,8 +6,8 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// weightType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4", "int4"; "" where it does not
-// tell.
+// weightType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4",
+// "int4"; "" where it does not tell.
 func weightType(q document.Object, method string) string {
 	algo, _ := q.Text("quant_algo") // ModelOpt
 	fmtName, _ := q.Text("fmt")

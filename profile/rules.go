@@ -66,24 +66,27 @@ var universalRules = []RuleSpec{
 
 // The own rules of the DeepSeek profiles, each written once.
 var (
-	ruleMLA          = RuleSpec{Key: "mla", Label: "★ MLA Attention", Patterns: []string{"flash_fwd_splitkv_mla"}}
-	ruleMoE          = RuleSpec{Key: "moe", Label: "★ MoE Fused", Patterns: []string{"fused_moe_kernel"}}
-	ruleHadamard     = RuleSpec{Key: "hadamard", Label: "Hadamard Xform", Patterns: []string{"hadamard"}, IgnoreCase: true}
-	ruleIndexer      = RuleSpec{Key: "indexer", Label: "Indexer Cache", Patterns: []string{"indexer"}, IgnoreCase: true}
-	rulePagedMQA     = RuleSpec{Key: "paged_mqa", Label: "Paged MQA", Patterns: []string{"paged_mqa_logits"}}
-	ruleMLAMetadata  = RuleSpec{Key: "mla_metadata", Label: "MLA Metadata", Patterns: []string{"get_mla_metadata"}}
-	ruleMLACombine   = RuleSpec{Key: "mla_combine", Label: "MLA Combine", Patterns: []string{"flash_fwd_mla_combine"}}
-	ruleC4Prefill    = RuleSpec{Key: "c4_prefill", Label: "C4 Prefill", Patterns: []string{"c4_prefill"}}
-	ruleC128Prefill  = RuleSpec{Key: "c128_prefill", Label: "C128 Prefill", Patterns: []string{"c128_prefill"}}
-	ruleRoPE         = RuleSpec{Key: "rope", Label: "RoPE", Patterns: []string{"deepseek_rope", "fused_norm_rope"}}
-	ruleMHCPreGEMM   = RuleSpec{Key: "mhc_pre_gemm", Label: "MHC Pre GEMM", Patterns: []string{"mhc_pre_gemm_sqrsum"}}
-	ruleMHCPreFuse   = RuleSpec{Key: "mhc_pre_fuse", Label: "MHC Pre Fuse", Patterns: []string{"mhc_pre_big_fuse"}}
-	ruleMHCPost      = RuleSpec{Key: "mhc_post", Label: "MHC Post", Patterns: []string{"mhc_post_tilelang"}}
-	ruleMoEGate      = RuleSpec{Key: "moe_gate", Label: "MoE Gate", Patterns: []string{"moe_fused_gate"}}
-	ruleMoEAlign     = RuleSpec{Key: "moe_align", Label: "MoE Align", Patterns: []string{"moe_align_block"}}
-	ruleMoESort      = RuleSpec{Key: "moe_sort", Label: "MoE Sort", Patterns: []string{"count_and_sort"}}
-	ruleMLAStore     = RuleSpec{Key: "mla_cache_store", Label: "MLA Cache Store", Patterns: []string{"fused_store_flashmla_cache"}}
-	ruleIndexerStore = RuleSpec{Key: "indexer_store", Label: "Indexer Store", Patterns: []string{"fused_store_indexer_cache"}}
+	ruleMLA      = RuleSpec{Key: "mla", Label: "★ MLA Attention", Patterns: []string{"flash_fwd_splitkv_mla"}}
+	ruleMoE      = RuleSpec{Key: "moe", Label: "★ MoE Fused", Patterns: []string{"fused_moe_kernel"}}
+	ruleHadamard = RuleSpec{Key: "hadamard", Label: "Hadamard Xform", Patterns: []string{"hadamard"},
+		IgnoreCase: true}
+	ruleIndexer     = RuleSpec{Key: "indexer", Label: "Indexer Cache", Patterns: []string{"indexer"}, IgnoreCase: true}
+	rulePagedMQA    = RuleSpec{Key: "paged_mqa", Label: "Paged MQA", Patterns: []string{"paged_mqa_logits"}}
+	ruleMLAMetadata = RuleSpec{Key: "mla_metadata", Label: "MLA Metadata", Patterns: []string{"get_mla_metadata"}}
+	ruleMLACombine  = RuleSpec{Key: "mla_combine", Label: "MLA Combine", Patterns: []string{"flash_fwd_mla_combine"}}
+	ruleC4Prefill   = RuleSpec{Key: "c4_prefill", Label: "C4 Prefill", Patterns: []string{"c4_prefill"}}
+	ruleC128Prefill = RuleSpec{Key: "c128_prefill", Label: "C128 Prefill", Patterns: []string{"c128_prefill"}}
+	ruleRoPE        = RuleSpec{Key: "rope", Label: "RoPE", Patterns: []string{"deepseek_rope", "fused_norm_rope"}}
+	ruleMHCPreGEMM  = RuleSpec{Key: "mhc_pre_gemm", Label: "MHC Pre GEMM", Patterns: []string{"mhc_pre_gemm_sqrsum"}}
+	ruleMHCPreFuse  = RuleSpec{Key: "mhc_pre_fuse", Label: "MHC Pre Fuse", Patterns: []string{"mhc_pre_big_fuse"}}
+	ruleMHCPost     = RuleSpec{Key: "mhc_post", Label: "MHC Post", Patterns: []string{"mhc_post_tilelang"}}
+	ruleMoEGate     = RuleSpec{Key: "moe_gate", Label: "MoE Gate", Patterns: []string{"moe_fused_gate"}}
+	ruleMoEAlign    = RuleSpec{Key: "moe_align", Label: "MoE Align", Patterns: []string{"moe_align_block"}}
+	ruleMoESort     = RuleSpec{Key: "moe_sort", Label: "MoE Sort", Patterns: []string{"count_and_sort"}}
+	ruleMLAStore    = RuleSpec{Key: "mla_cache_store", Label: "MLA Cache Store",
+		Patterns: []string{"fused_store_flashmla_cache"}}
+	ruleIndexerStore = RuleSpec{Key: "indexer_store", Label: "Indexer Store",
+		Patterns: []string{"fused_store_indexer_cache"}}
 )
 
 // Ruleset compiles the profile's categories: its own rules, then its BaseRules.
@@ -111,7 +114,8 @@ func appendRules(dst []classify.Rule, rules []RuleSpec) []classify.Rule {
 }
 
 func otherRule() classify.Rule {
-	return classify.Rule{ID: otherKey, Title: otherLabel, Category: otherKey, Label: otherLabel, Func: func(*classify.Name) bool { return true }}
+	return classify.Rule{ID: otherKey, Title: otherLabel, Category: otherKey, Label: otherLabel,
+		Func: func(*classify.Name) bool { return true }}
 }
 
 // Rename is one literal replacement in display names.

@@ -100,7 +100,8 @@ func (a *ServerArgs) modes(f *fields) error {
 		dst  **bool
 		name string
 	}{
-		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"}, {&compile, "enable_torch_compile"},
+		{&disabled, "disable_cuda_graph"}, {&eager, "enforce_eager"}, {&graphs, "use_cuda_graph"},
+		{&compile, "enable_torch_compile"},
 	} {
 		if o, name, ok := f.find(x.name); ok && document.KindOf(o.Fields[name]) == "bool" {
 			v, _, err := o.Flag(name)
@@ -141,7 +142,8 @@ func orSection(f *fields, name string, told *bool) *bool {
 	return told
 }
 
-// compilation reads vLLM's compilation_config: mode (before: level) 0 does not compile, cudagraph_mode NONE has no graphs.
+// compilation reads vLLM's compilation_config: mode (before: level) 0 does not compile, cudagraph_mode NONE has no
+// graphs.
 func (a *ServerArgs) compilation(f *fields) error {
 	for _, o := range f.objects {
 		if document.KindOf(o.Fields["compilation_config"]) != "object" {

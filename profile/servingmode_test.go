@@ -24,7 +24,8 @@ func TestHowTheServerRunsTheModel(t *testing.T) {
 		{`{"enforce_eager": true}`, "no", "no"}, // vLLM
 		{`{"enforce_eager": false}`, "yes", "yes"},
 		{`{"enforce_eager": false, "compilation_config": {"level": 0, "cudagraph_mode": "NONE"}}`, "no", "no"},
-		{`{"enforce_eager": false, "compilation_config": {"mode": 3, "cudagraph_mode": "FULL_AND_PIECEWISE"}}`, "yes", "yes"},
+		{`{"enforce_eager": false, "compilation_config": {"mode": 3, "cudagraph_mode": "FULL_AND_PIECEWISE"}}`, "yes",
+			"yes"},
 		{`{"cuda_graph_config": {"max_batch_size": 64}, "torch_compile_config": null}`, "yes", "no"}, // TensorRT-LLM
 		{`{"cuda_graph_config": null}`, "no", "-"},
 		{`{"use_cuda_graph": true}`, "yes", "-"},
@@ -36,7 +37,8 @@ func TestHowTheServerRunsTheModel(t *testing.T) {
 			continue
 		}
 		if word(a.Graphs) != c.graphs || word(a.Compile) != c.compile {
-			t.Errorf("%s: graphs %s, compile %s; want %s and %s", c.args, word(a.Graphs), word(a.Compile), c.graphs, c.compile)
+			t.Errorf("%s: graphs %s, compile %s; want %s and %s", c.args, word(a.Graphs), word(a.Compile), c.graphs,
+				c.compile)
 		}
 	}
 }

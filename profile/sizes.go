@@ -166,8 +166,8 @@ func (c *Config) recurrent(f *fields) error {
 	return nil
 }
 
-// selective reads the sizes of Mamba-1 layers (Jamba, Mamba, Falcon-Mamba), which have no heads: "auto" is a sixteenth of the
-// hidden size.
+// selective reads the sizes of Mamba-1 layers (Jamba, Mamba, Falcon-Mamba), which have no heads: "auto" is a
+// sixteenth of the hidden size.
 func (c *Config) selective(f *fields, r *Recurrent) error {
 	o, name, ok := f.find("mamba_dt_rank", "time_step_rank")
 	if !ok || r.ValueHeads > 0 {
@@ -189,8 +189,8 @@ func (c *Config) selective(f *fields, r *Recurrent) error {
 	return nil
 }
 
-// autoRank is what the hidden size is divided by for the rank of the time step where a config says "auto", maxExpand bounds how
-// much wider than the hidden size a mixer is: 2 in every model known.
+// autoRank is what the hidden size is divided by for the rank of the time step where a config says "auto", maxExpand
+// bounds how much wider than the hidden size a mixer is: 2 in every model known.
 const autoRank, maxExpand = 16, 64
 
 // quantization reads quantization_config. Its form is each method's own, so a
@@ -227,7 +227,8 @@ func (q *Quantization) skips(module string) bool {
 		if i := strings.LastIndexByte(s, '*'); i >= 0 {
 			s = strings.Trim(s[i+1:], ".*")
 		}
-		if s != "" && (module == s || strings.HasSuffix(module, "."+s) || strings.HasPrefix(module, s+".") || strings.Contains(module, "."+s+".")) {
+		if s != "" && (module == s || strings.HasSuffix(module, "."+s) || strings.HasPrefix(module, s+".") ||
+			strings.Contains(module, "."+s+".")) {
 			return true
 		}
 	}

@@ -43,8 +43,10 @@ func TestProcessGroups(t *testing.T) {
 		{`{"pg_config":[{"pg_desc":"mesh_tp","pg_size":1}]}`, "[1]", "map[tp:1]"},
 		{`{"pg_config":[{"pg_desc":"mesh_tp"}]}`, "[]", "map[]"},
 		{`{"pg_config":[{"pg_desc":"undefined","pg_size":4}]}`, "[4]", "map[]"},
-		{`{"pg_config":[{"pg_desc":"TENSOR_MODEL_PARALLEL_GROUP","pg_size":2},{"pg_desc":"tp","pg_size":2}]}`, "[2 2]", "map[tp:2]"},
-		{`{"pg_config":[{"pg_desc":"tp","pg_size":2},{"pg_desc":"tp","pg_size":4},{"pg_desc":"ep","pg_size":8}]}`, "[2 4 8]", "map[ep:8 tp:-1]"},
+		{`{"pg_config":[{"pg_desc":"TENSOR_MODEL_PARALLEL_GROUP","pg_size":2},{"pg_desc":"tp","pg_size":2}]}`, "[2 2]",
+			"map[tp:2]"},
+		{`{"pg_config":[{"pg_desc":"tp","pg_size":2},{"pg_desc":"tp","pg_size":4},{"pg_desc":"ep","pg_size":8}]}`,
+			"[2 4 8]", "map[ep:8 tp:-1]"},
 		{`{"pg_config":[{"pg_desc":"EXPERT_TENSOR_PARALLEL_GROUP","pg_size":2}]}`, "[2]", "map[]"},
 		{`{"pg_config":3}`, "[]", "map[]"},
 	} {
@@ -58,7 +60,8 @@ func TestProcessGroups(t *testing.T) {
 			t.Errorf("a group of %d: %v", n, all)
 		}
 	}
-	for text, want := range map[string]int{`{"world_size":8}`: 8, `{"world_size":1}`: 1, `{"world_size":0}`: 0, ``: 0, `{}`: 0, `[]`: 0} {
+	for text, want := range map[string]int{`{"world_size":8}`: 8, `{"world_size":1}`: 1, `{"world_size":0}`: 0, ``: 0,
+		`{}`: 0, `[]`: 0} {
 		if d, _ := parseDistributed([]byte(text)); d.world != want {
 			t.Errorf("%s: %d, want %d", text, d.world, want)
 		}
@@ -67,7 +70,8 @@ func TestProcessGroups(t *testing.T) {
 		name        string
 		world, tp   int
 		group, want int
-	}{{"arguments", 8, 4, 2, 4}, {"arguments of one", 8, 1, 2, 1}, {"groups", 8, 0, 2, 2}, {"groups of one", 8, 0, 1, 1}, {"one rank", 1, 0, 0, 1}, {"two ranks", 2, 0, 0, 0}, {"nothing", 0, 0, 0, 0}} {
+	}{{"arguments", 8, 4, 2, 4}, {"arguments of one", 8, 1, 2, 1}, {"groups", 8, 0, 2, 2},
+		{"groups of one", 8, 0, 1, 1}, {"one rank", 1, 0, 0, 1}, {"two ranks", 2, 0, 0, 0}, {"nothing", 0, 0, 0, 0}} {
 		d := distributed{world: c.world, groups: map[string]int{"tp": c.group}}
 		if got := inferSize(0, c.tp, "tp", "", ranks.Names{}, d).N; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
@@ -121,9 +125,12 @@ func TestWhichLayersHaveExperts(t *testing.T) {
 			t.Errorf("%s: %s, want %s", rule, got, want)
 		}
 	}
-	for _, rule := range []string{`"expert_layer_period":0`, `"interleave_moe_layer_step":0`, `"decoder_sparse_step":0`, `"moe_layer_freq":0`, `"first_k_dense_replace":-1`, `"expert_layer_period":1,"expert_layer_offset":-1`, `"moe_layer_start_index":-1`, `"moe_layer_interval":0`,
+	for _, rule := range []string{`"expert_layer_period":0`, `"interleave_moe_layer_step":0`, `"decoder_sparse_step":0`,
+		`"moe_layer_freq":0`, `"first_k_dense_replace":-1`, `"expert_layer_period":1,"expert_layer_offset":-1`,
+		`"moe_layer_start_index":-1`, `"moe_layer_interval":0`,
 		`"moe_layer_freq":[0,2,0,1,1,0]`, `"mlp_only_layers":[-1]`, `"moe_layer_freq":[1]`} {
-		if _, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":6,"num_experts":4,` + rule + `}`)); err == nil {
+		if _, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":6,"num_experts":4,` + rule +
+			`}`)); err == nil {
 			t.Errorf("%s is read", rule)
 		}
 	}
@@ -178,7 +185,8 @@ func TestProductsOfEveryForm(t *testing.T) {
 			"in_proj 70x64; out_proj 24x70; gate_up_proj 70x260 | gate_proj 70x130 | up_proj 70x130; down_proj 130x70"},
 		{"Mamba-1", `{"num_hidden_layers":1,"layer_types":["mamba"],"hidden_size":70,"num_attention_heads":7,"intermediate_size":130,"mamba_d_state":3,"mamba_dt_rank":"auto","mamba_d_conv":4}`,
 			"in_proj 70x280; in_proj.x_proj 140x11; in_proj.dt_proj 5x140; out_proj 140x70; gate_up_proj 70x260 | gate_proj 70x130 | up_proj 70x130; down_proj 130x70"},
-		{"Mamba-1 with a rank, three times as wide", `{"num_hidden_layers":1,"layer_types":["mamba"],"hidden_size":70,"num_attention_heads":7,"intermediate_size":130,"mamba_d_state":3,"mamba_dt_rank":1,"mamba_d_conv":4,"mamba_expand":3}`,
+		{"Mamba-1 with a rank, three times as wide",
+			`{"num_hidden_layers":1,"layer_types":["mamba"],"hidden_size":70,"num_attention_heads":7,"intermediate_size":130,"mamba_d_state":3,"mamba_dt_rank":1,"mamba_d_conv":4,"mamba_expand":3}`,
 			"in_proj 70x420; in_proj.x_proj 210x7; in_proj.dt_proj 1x210; out_proj 210x70; gate_up_proj 70x260 | gate_proj 70x130 | up_proj 70x130; down_proj 130x70"},
 		{"latent attention", `{"num_hidden_layers":1,"hidden_size":70,"num_attention_heads":5,"kv_lora_rank":17,"q_lora_rank":1,"qk_nope_head_dim":12,"qk_rope_head_dim":4,"v_head_dim":9,"intermediate_size":130}`,
 			"qkv_a_proj 70x22 | q_a_proj 70x1 | kv_a_proj 70x21; q_b_proj 1x80; k_absorb 12x17; kv_b_proj 17x105; v_absorb 17x9; o_proj 45x70; gate_up_proj 70x260 | gate_proj 70x130 | up_proj 70x130; down_proj 130x70"},
@@ -211,7 +219,8 @@ func TestTopKOfOtherLayers(t *testing.T) {
 		}
 		got := ""
 		for _, l := range c.Layers {
-			got += map[[2]bool]string{{true, false}: "I", {false, true}: "s", {false, false}: "-"}[[2]bool{l.Indexer, l.SharedTopK}]
+			got += map[[2]bool]string{{true, false}: "I", {false, true}: "s",
+				{false, false}: "-"}[[2]bool{l.Indexer, l.SharedTopK}]
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", rule, got, want)
@@ -238,12 +247,19 @@ func TestStreamsOfHyperConnections(t *testing.T) {
 
 // TestCodesOfLayers: lists of codes have two values, one for each layer.
 func TestCodesOfLayers(t *testing.T) {
-	for _, list := range []string{`"attn_type_list":[0,2]`, `"attn_type_list":[-1,0]`, `"hybrid_layer_pattern":[0,2]`, `"attn_type_list":[0]`, `"attention_chunk_size":8,"no_rope_layers":[0,2]`, `"attention_chunk_size":8,"no_rope_layers":[0]`} {
-		if _, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":2,"intermediate_size":8,` + list + `}`)); err == nil {
+	for _, list := range []string{`"attn_type_list":[0,2]`, `"attn_type_list":[-1,0]`, `"hybrid_layer_pattern":[0,2]`,
+		`"attn_type_list":[0]`, `"attention_chunk_size":8,"no_rope_layers":[0,2]`,
+		`"attention_chunk_size":8,"no_rope_layers":[0]`} {
+		if _, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":2,"intermediate_size":8,` + list +
+			`}`)); err == nil {
 			t.Errorf("%s is read", list)
 		}
 	}
-	for list, want := range map[string]string{`"attn_type_list":[0,1]`: "linear full", `"hybrid_layer_pattern":[0,1]`: "full sliding", `"attention_chunk_size":8,"no_rope_layers":[0,1]`: "full chunked", `"attention_chunk_size":8,"no_rope_layers":[]`: "", `"attn_layer_indices":[1]`: "mamba full", `"attn_layer_indices":[0]`: "full mamba"} {
+	for list, want := range map[string]string{`"attn_type_list":[0,1]`: "linear full",
+		`"hybrid_layer_pattern":[0,1]`:                    "full sliding",
+		`"attention_chunk_size":8,"no_rope_layers":[0,1]`: "full chunked",
+		`"attention_chunk_size":8,"no_rope_layers":[]`:    "", `"attn_layer_indices":[1]`: "mamba full",
+		`"attn_layer_indices":[0]`: "full mamba"} {
 		c, err := ParseConfig(strings.NewReader(`{"num_hidden_layers":2,"intermediate_size":8,` + list + `}`))
 		if err != nil {
 			t.Fatal(err)

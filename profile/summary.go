@@ -44,11 +44,12 @@ type ArchSummary struct {
 
 // MoESummary describes the mixture of experts.
 type MoESummary struct {
-	Experts                int `json:"experts"`                            // routed experts
-	TopK                   int `json:"top_k,omitempty"`                    // experts a token is routed to
-	Shared                 int `json:"shared,omitempty"`                   // experts every token goes through
-	IntermediateSize       int `json:"intermediate_size,omitempty"`        // width of one routed expert
-	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"` // width of the shared expert where it differs
+	Experts          int `json:"experts"`                     // routed experts
+	TopK             int `json:"top_k,omitempty"`             // experts a token is routed to
+	Shared           int `json:"shared,omitempty"`            // experts every token goes through
+	IntermediateSize int `json:"intermediate_size,omitempty"` // width of one routed expert
+	// width of the shared expert where it differs
+	SharedIntermediateSize int `json:"shared_intermediate_size,omitempty"`
 	// Layers counts the layers that have it.
 	Layers int `json:"layers"`
 }
@@ -221,8 +222,10 @@ func (s ArchSummary) Lines() []string {
 	add("Layers", layers)
 	add("Hidden size", known("", s.HiddenSize))
 	add("Heads", known("", s.NumHeads), known("KV heads ", s.NumKVHeads), known("head dim ", s.HeadDim))
-	add("Attention", s.Attention, known("Q LoRA ", s.QLoraRank), known("O LoRA ", s.OLoraRank), known("KV LoRA ", s.KVLoraRank),
-		known("QK nope dim ", s.QKNopeDim), known("QK RoPE dim ", s.QKRopeDim), known("V dim ", s.VHeadDim), known("window ", s.SlidingWindow), known("chunk ", s.ChunkSize))
+	add("Attention", s.Attention, known("Q LoRA ", s.QLoraRank), known("O LoRA ", s.OLoraRank),
+		known("KV LoRA ", s.KVLoraRank),
+		known("QK nope dim ", s.QKNopeDim), known("QK RoPE dim ", s.QKRopeDim), known("V dim ", s.VHeadDim),
+		known("window ", s.SlidingWindow), known("chunk ", s.ChunkSize))
 	if x := s.Indexer; x != nil {
 		in := ""
 		if x.Layers > 0 {
@@ -232,8 +235,10 @@ func (s ArchSummary) Lines() []string {
 	}
 	add("Dense MLP", known("intermediate ", s.IntermediateSize))
 	if m := s.MoE; m != nil {
-		add("MoE", known("experts ", m.Experts), known("top-k ", m.TopK), known("shared ", m.Shared), known("intermediate ", m.IntermediateSize),
-			known("shared intermediate ", m.SharedIntermediateSize), strconv.Itoa(m.Layers)+" of "+strconv.Itoa(s.NumLayers)+" layers")
+		add("MoE", known("experts ", m.Experts), known("top-k ", m.TopK), known("shared ", m.Shared),
+			known("intermediate ", m.IntermediateSize),
+			known("shared intermediate ", m.SharedIntermediateSize),
+			strconv.Itoa(m.Layers)+" of "+strconv.Itoa(s.NumLayers)+" layers")
 	}
 	if m := s.MHC; m != nil {
 		add("MHC", known("streams ", m.Streams), known("Sinkhorn iterations ", m.SinkhornIters))

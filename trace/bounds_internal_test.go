@@ -13,7 +13,9 @@ import (
 )
 
 func TestDefaultLimits(t *testing.T) {
-	want := Limits{EventBytes: 67_108_864, NameBytes: 65_536, Depth: 64, MetaBytes: 16_777_216, InputBytes: 1_099_511_627_776, Ratio: 150, Events: 2_147_483_647, Names: 33_554_432, TextBytes: 4_294_967_296, Tracks: 1_048_576, Devices: 1024}
+	want := Limits{EventBytes: 67_108_864, NameBytes: 65_536, Depth: 64, MetaBytes: 16_777_216,
+		InputBytes: 1_099_511_627_776, Ratio: 150, Events: 2_147_483_647, Names: 33_554_432, TextBytes: 4_294_967_296,
+		Tracks: 1_048_576, Devices: 1024}
 	if got := (Limits{}).withDefaults(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
@@ -37,10 +39,13 @@ func TestLanesAndKinds(t *testing.T) {
 		wants []event.Kind
 	}{
 		{"all", Options{}, []event.Kind{event.Kernel, event.Graph, event.Runtime, event.Op, event.Frame}},
-		{"two lanes", Options{Lanes: []event.Lane{event.LaneGPU, event.LaneOp}}, []event.Kind{event.Kernel, event.Graph, event.Op}},
-		{"one that is none", Options{Lanes: []event.Lane{event.LaneGPU, laneCount}}, []event.Kind{event.Kernel, event.Graph}},
+		{"two lanes", Options{Lanes: []event.Lane{event.LaneGPU, event.LaneOp}},
+			[]event.Kind{event.Kernel, event.Graph, event.Op}},
+		{"one that is none", Options{Lanes: []event.Lane{event.LaneGPU, laneCount}},
+			[]event.Kind{event.Kernel, event.Graph}},
 		{"kinds", Options{Kinds: []event.Kind{event.Kernel, event.Op}}, []event.Kind{event.Kernel, event.Op}},
-		{"kinds of a lane", Options{Lanes: []event.Lane{event.LaneOp}, Kinds: []event.Kind{event.Kernel, event.Op}}, []event.Kind{event.Op}},
+		{"kinds of a lane", Options{Lanes: []event.Lane{event.LaneOp}, Kinds: []event.Kind{event.Kernel, event.Op}},
+			[]event.Kind{event.Op}},
 	} {
 		for _, k := range []event.Kind{event.Kernel, event.Graph, event.Runtime, event.Op, event.Frame} {
 			if got, want := c.o.wants(k), slices.Contains(c.wants, k); got != want {
@@ -54,9 +59,11 @@ func TestLanesAndKinds(t *testing.T) {
 func busyTrace(n int, orphan func(i int) bool) *Trace {
 	b := NewBuilder(Options{})
 	for i := range n {
-		e := EventData{Kind: event.Kernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7, Correlation: uint64(i + 1)}
+		e := EventData{Kind: event.Kernel, Name: "k", Start: int64(1000 * i), Duration: 500, Device: 0, Stream: 7,
+			Correlation: uint64(i + 1)}
 		if !orphan(i) {
-			b.Add(EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: e.Start - 100, Duration: 10, Thread: 1, Correlation: e.Correlation})
+			b.Add(EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: e.Start - 100, Duration: 10,
+				Thread: 1, Correlation: e.Correlation})
 		}
 		b.Add(e)
 	}
@@ -73,7 +80,8 @@ func finding(t *Trace, code Code) (f Finding, ok bool) {
 	return Finding{}, false
 }
 
-// TestOrphans: more than one in a hundred degrade a trace, and more than half of them in its first tenth are said to be there.
+// TestOrphans: more than one in a hundred degrade a trace, and more than half of them in its first tenth are said to
+// be there.
 func TestOrphans(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -101,7 +109,8 @@ func TestOrphans(t *testing.T) {
 		if front := strings.Contains(f.Message, "most of them at the start"); f.Severity != c.sev || front != c.front {
 			t.Errorf("%s: %+v, want %v, at the start: %v", c.name, f, c.sev, c.front)
 		}
-		if share := fmt.Sprintf("%d of 200 GPU activities (%.1f%%)", c.n, float64(c.n)/2); !strings.Contains(f.Message, share) {
+		if share := fmt.Sprintf("%d of 200 GPU activities (%.1f%%)", c.n, float64(c.n)/2); !strings.Contains(f.Message,
+			share) {
 			t.Errorf("%s: %s, want %s", c.name, f.Message, share)
 		}
 	}
@@ -115,8 +124,10 @@ func TestLossesInWords(t *testing.T) {
 	}{
 		{Loss{Reason: "bad-event", Count: 3}, "3 × bad-event", HealthDegraded},
 		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{7}}, "3 × bad-event, first at byte 7", HealthDegraded},
-		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{0, 9}, Bytes: 1}, "3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
-		{Loss{Reason: "bad-compression", Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut", HealthDegraded},
+		{Loss{Reason: "bad-event", Count: 3, Offsets: []int64{0, 9}, Bytes: 1},
+			"3 × bad-event, first at byte 0, 1 bytes skipped", HealthDegraded},
+		{Loss{Reason: "bad-compression", Count: 1, Bytes: 5, Detail: "cut"}, "1 × bad-compression: cut",
+			HealthDegraded},
 		{Loss{Reason: "repaired", Count: 1}, "1 × repaired", HealthOK},
 		{Loss{Reason: "no-duration", Count: 1}, "1 × " + "no-duration", HealthOK},
 		{Loss{Reason: "unmatched", Count: 1}, "1 × unmatched", HealthOK},
@@ -143,7 +154,8 @@ func TestLossesInWords(t *testing.T) {
 func TestOddities(t *testing.T) {
 	b := NewBuilder(Options{})
 	add := func(kind event.Kind, name string, start, end int64, stream StreamID, corr uint64) {
-		b.Add(EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Stream: stream, Thread: 1, Correlation: corr})
+		b.Add(EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Stream: stream, Thread: 1,
+			Correlation: corr})
 	}
 	add(event.Runtime, "cudaGraphLaunch", 0, 1, 0, 1)
 	add(event.Graph, "CUDA graph 1", 10, 20, 7, 1)
@@ -175,7 +187,8 @@ func TestRowsOfThreads(t *testing.T) {
 		lane event.Lane
 		th   ThreadIndex
 		want int
-	}{{event.LaneLaunch, 0, 3}, {event.LaneLaunch, None, 0}, {event.LaneLaunch, None - 1, 0}, {event.LaneLaunch, 1, 0}, {laneCount, 0, 0}, {laneCount - 1, 0, 0}, {event.LaneOp, 0, 0}} {
+	}{{event.LaneLaunch, 0, 3}, {event.LaneLaunch, None, 0}, {event.LaneLaunch, None - 1, 0}, {event.LaneLaunch, 1, 0},
+		{laneCount, 0, 0}, {laneCount - 1, 0, 0}, {event.LaneOp, 0, 0}} {
 		n := 0
 		for range tr.OnThread(c.lane, c.th) {
 			n++

@@ -25,7 +25,8 @@ type EventData struct {
 	ProcessLabel string // pid as written when it is text
 	Thread       int64  // tid of a CPU event; 0 when it is text
 	Label        string // tid as written when it is text
-	Scope        string // of Correlation: two processes with different scopes never share one; "" for files of one process
+	// of Correlation: two processes with different scopes never share one; "" for files of one process
+	Scope string
 
 	Device      DeviceID // None where there is none
 	Stream      StreamID // None where there is none
@@ -38,12 +39,14 @@ type EventData struct {
 	Strides     string   // op: raw "Input Strides"
 	Values      string   // op: raw "Concrete Inputs"
 	Domain      string   // NVTX domain of a range, "" for the default one
-	CallStack   string   // op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write them; newer ones record frames as events, see [Event.Frame]
-	Args        []byte   // raw args object, copied; kept by a load where [Options.Args] asks for it
-	Bytes       int64    // of a copy or set; 0 is not recorded
-	Value       float64  // of a counter's sample, in the unit that its name gives
-	Unfinished  bool     // activity: it was running when recording stopped, Duration is a guess
-	Open        bool     // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
+	// op: the Python frames around it, "file.py(12): f;file.py(34): g", the innermost first, as older profilers write
+	// them; newer ones record frames as events, see [Event.Frame]
+	CallStack  string
+	Args       []byte  // raw args object, copied; kept by a load where [Options.Args] asks for it
+	Bytes      int64   // of a copy or set; 0 is not recorded
+	Value      float64 // of a counter's sample, in the unit that its name gives
+	Unfinished bool    // activity: it was running when recording stopped, Duration is a guess
+	Open       bool    // its end is not known yet: Duration is not looked at, and [Builder.End] gives it
 }
 
 // Builder collects events in any order and makes a Trace of them. It is for
@@ -115,8 +118,9 @@ func newBuilder(o *Options) *Builder {
 		Meta:    Meta{Rank: -1},
 		t:       Trace{names: []string{""}},
 		nameID:  map[string]uint32{"": 0},
-		queueID: map[queue]int32{}, devices: map[DeviceID]bool{}, thrID: map[threadKey]ThreadIndex{}, scopeID: map[string]uint16{"": 0},
-		counts: map[[2]string]int64{}, minRaw: math.MaxInt64,
+		queueID: map[queue]int32{}, devices: map[DeviceID]bool{}, thrID: map[threadKey]ThreadIndex{},
+		scopeID: map[string]uint16{"": 0},
+		counts:  map[[2]string]int64{}, minRaw: math.MaxInt64,
 		procs: map[procKey]string{}, threads: map[threadKey]string{}, lastThread: None,
 		input: o.input,
 	}

@@ -99,7 +99,11 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	}
 	add(event.Kernel, "k2", 4000, 100, gpu)
 	add(event.Kernel, "k1", 3000, 100, gpu)
-	add(event.Memcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) { gpu(e); e.Unfinished, e.Correlation = true, 0 })
+	add(event.Memcpy, "copy", 5000, 7_000_000, func(e *trace.EventData) {
+		gpu(e)
+		e.Unfinished, e.Correlation = true,
+			0
+	})
 	add(event.Memset, "set", 6000, 10, func(e *trace.EventData) { gpu(e); e.Bytes = 64; e.Args = []byte(`{"bytes":64}`) })
 	add(event.Runtime, "cudaGraphLaunch", 2000, 100, func(e *trace.EventData) { e.Correlation = 9 })
 	add(event.Range, "range", 1000, 5000, func(e *trace.EventData) { e.Domain = "NCCL" })
@@ -126,9 +130,12 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 	copied, set := tr.LaneAt(event.LaneGPU, 2), tr.LaneAt(event.LaneGPU, 3)
 	th := tr.Threads()[launch.Thread()]
 	ann := tr.Innermost(event.LaneAnnotation, launch.Thread(), 1000)
-	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), kind.IsGraphLaunch(launch.Name()), count(launch.Activities()),
-		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(), ann.Data().Domain, th.Name, th.ProcessName,
-		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(event.LaneOther, 0).Data().Category, time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
+	got := fmt.Sprintln(acts, stack, k.Index(), k.IsReplay(), k.Shape(), kind.IsGraphLaunch(launch.Name()),
+		count(launch.Activities()),
+		copied.Duration(), time.Duration(copied.Data().Duration), set.Data().Bytes, string(set.Data().Args), ann.Name(),
+		ann.Data().Domain, th.Name, th.ProcessName,
+		tr.Raw(0), tr.Meta().Rank, tr.OpByExternalID(3).Shape(), tr.LaneAt(event.LaneOther, 0).Data().Category,
+		time.Duration(k.Start()+trace.Time(time.Microsecond)-0))
 	want := "[k1 k2 set] [nn.Module: A_0 outer] 0 true 1,1,1|32,1,1 true 3 1µs 7ms 64 {\"bytes\":64} range NCCL main server 500 4 [[1]] zzz 3.5µs\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -140,12 +147,14 @@ func TestBuilderTakesEventsOfEveryKind(t *testing.T) {
 			t.Errorf("%+v, want one, which is at no place of a file", l)
 		}
 	}
-	if want := []string{"bad-time", "negative-duration", "not-collected", "unknown-kind"}; !slices.Equal(reasons, want) {
+	if want := []string{"bad-time", "negative-duration", "not-collected", "unknown-kind"}; !slices.Equal(reasons,
+		want) {
 		t.Errorf("losses %v, want %v", reasons, want)
 	}
 }
 
-// TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one without an end is left out.
+// TestOpenEvents: an event that was added without its end gets it later, the last one that is given counts, and one
+// without an end is left out.
 func TestOpenEvents(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	op := trace.EventData{Kind: event.Op, Name: "a", Thread: 3, Device: trace.None, Stream: trace.None, Open: true}
@@ -156,9 +165,11 @@ func TestOpenEvents(t *testing.T) {
 	lost, first := add(10, "never ended"), add(20, "a")
 	like := b.AddLike(first, 30, 9, 5)
 	back, negative := add(40, "taken back"), add(50, "ends before it begins")
-	kernel := b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 60, Duration: 5, Stream: 7, Shape: "1,1,1|32,1,1"})
+	kernel := b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 60, Duration: 5, Stream: 7,
+		Shape: "1,1,1|32,1,1"})
 	again := b.AddLike(kernel, 70, 4, 0)
-	for _, e := range []struct{ at, end int64 }{{first, 90}, {first, 25}, {like, 33}, {back, 44}, {back, math.MinInt64}, {negative, 49}, {again, 71}, {-1, 5}} {
+	for _, e := range []struct{ at, end int64 }{{first, 90}, {first, 25}, {like, 33}, {back, 44}, {back, math.MinInt64},
+		{negative, 49}, {again, 71}, {-1, 5}} {
 		b.End(e.at, e.end)
 	}
 	if at := b.AddLike(-1, 80, 0, 0); at != -1 || lost < 0 {
@@ -168,9 +179,12 @@ func TestOpenEvents(t *testing.T) {
 	var got []string
 	for i := range tr.Len() {
 		e := tr.At(trace.EventID(i))
-		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " ", tr.Thread(e.Thread()).ID, " ", e.Stream(), " ", e.Data().Correlation, " ", e.Data().ExternalID, " ", e.Shape()))
+		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " ",
+			tr.Thread(e.Thread()).ID, " ", e.Stream(), " ", e.Data().Correlation, " ", e.Data().ExternalID, " ",
+			e.Shape()))
 	}
-	want := []string{"kernel k 60+5 0 7 0 0 1,1,1|32,1,1", "kernel k 70+1 0 7 4 0 1,1,1|32,1,1", "op a 20+5 3 -1 0 0 ", "op a 30+3 3 -1 9 5 "}
+	want := []string{"kernel k 60+5 0 7 0 0 1,1,1|32,1,1", "kernel k 70+1 0 7 4 0 1,1,1|32,1,1", "op a 20+5 3 -1 0 0 ",
+		"op a 30+3 3 -1 9 5 "}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -182,7 +196,8 @@ func TestOpenEvents(t *testing.T) {
 		}
 	}
 	if losses["negative-duration"] != 1 || losses["bad-time"] != 1 || len(losses) != 2 || tr.Raw(0) != 20 {
-		t.Errorf("losses %v, origin %d, want one negative duration, one event without a place, and 20", losses, tr.Raw(0))
+		t.Errorf("losses %v, origin %d, want one negative duration, one event without a place, and 20", losses,
+			tr.Raw(0))
 	}
 }
 
@@ -191,7 +206,8 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 	for _, open := range []int{0, 1, 2} {
 		b := trace.NewBuilder(trace.Options{})
 		for i := range 3 {
-			b.Add(trace.EventData{Kind: event.Op, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5, Device: trace.None, Stream: trace.None, Open: i == open})
+			b.Add(trace.EventData{Kind: event.Op, Name: string(rune('a' + i)), Start: int64(10 + i), Duration: 5,
+				Device: trace.None, Stream: trace.None, Open: i == open})
 		}
 		tr := built.Trace(b)
 		var got string
@@ -208,9 +224,13 @@ func TestOneEventWithoutItsEnd(t *testing.T) {
 func TestNoEventAnswersNone(t *testing.T) {
 	tr := built.Trace(trace.NewBuilder(trace.Options{}))
 	for _, e := range []trace.Event{{}, tr.At(0), tr.At(-1), tr.LaneAt(event.LaneGPU, 0), tr.LaneAt(99, 0)} {
-		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(), e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
-			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain, len(e.Data().Args),
-			e.Launch().Valid(), count(e.Activities()), kind.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(), e.Frame().Valid(), e.Parent().Valid())
+		got := fmt.Sprintln(e.Valid(), e.ID(), e.Kind().Lane(), e.Index(), e.Kind(), e.NameID(), e.Name(),
+			e.Data().Category, e.Start(), e.Duration(), e.Data().Duration, e.End(),
+			e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID,
+			e.Data().GraphNode, e.Shape(), e.Shape(), e.Data().Bytes, e.Data().Value, e.Data().Domain,
+			len(e.Data().Args),
+			e.Launch().Valid(), count(e.Activities()), kind.IsGraphLaunch(e.Name()), e.IsReplay(), e.Op().Valid(),
+			e.Frame().Valid(), e.Parent().Valid())
 		want := "false -1 0 -1 invalid 0 0 0s 0 0 -1 -1 -1 0 0 0 0 0 0 0 false 0 false false false false false"
 		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("got  %s\nwant %s", got, want)

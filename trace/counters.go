@@ -65,7 +65,8 @@ func (t *Trace) Counters() []Counter {
 	out := make([]Counter, 0, len(values))
 	for k, v := range values {
 		slices.Sort(v)
-		c := Counter{Device: k.device, Name: t.Name(k.name), Samples: len(v), Min: v[0], Median: v[(len(v)-1)/2], Max: v[len(v)-1]}
+		c := Counter{Device: k.device, Name: t.Name(k.name), Samples: len(v), Min: v[0], Median: v[(len(v)-1)/2],
+			Max: v[len(v)-1]}
 		c.normalise()
 		c.Changed = c.Max-c.Min > clockChange*c.Max
 		out = append(out, c)
@@ -84,7 +85,8 @@ var quantities = []struct {
 	units    map[string]float64
 }{
 	{"memory-clock", []string{"memory clock", "mem clock", "mclk"}, megahertz},
-	{"sm-clock", []string{"sm clock", "sm frequency", "graphics clock", "gpu clock", "core clock", "sclk", "gfxclk"}, megahertz},
+	{"sm-clock", []string{"sm clock", "sm frequency", "graphics clock", "gpu clock", "core clock", "sclk", "gfxclk"},
+		megahertz},
 	{"power", []string{"power"}, map[string]float64{"W": 1, "mW": 1e-3, "kW": 1e3}},
 	{"temperature", []string{"temperature"}, map[string]float64{"C": 1, "°C": 1}},
 	{"dram", []string{"dram bw", "hbm bw"}, map[string]float64{"%": 1}},
@@ -112,7 +114,8 @@ func (c *Counter) normalise() {
 }
 
 // examineClocks notes the clocks that changed while their GPU worked.
-func (t *Trace) examineClocks(add func(code Code, sev HealthStatus, n int64, affects []Area, format string, args ...any)) {
+func (t *Trace) examineClocks(add func(code Code, sev HealthStatus, n int64, affects []Area, format string,
+	args ...any)) {
 	for _, c := range t.Counters() {
 		if strings.HasSuffix(c.Quantity, "-clock") && c.Changed {
 			add(CodeClockChanged, HealthOK, int64(c.Samples), []Area{AffectsGPUTime},

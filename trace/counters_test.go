@@ -69,7 +69,8 @@ func TestCounters(t *testing.T) {
 	if _, end := tr.Window(); end != 110_000 {
 		t.Errorf("the window ends at %d, want with the kernel", end)
 	}
-	if n := withCounters(t, trace.Options{Lanes: []event.Lane{event.LaneGPU}}, sample("GPU 0 Counters", "Power (W)", 50, "1")).Len(event.LaneCounter); n != 0 {
+	if n := withCounters(t, trace.Options{Lanes: []event.Lane{event.LaneGPU}},
+		sample("GPU 0 Counters", "Power (W)", 50, "1")).Len(event.LaneCounter); n != 0 {
 		t.Errorf("%d samples stored that were not asked for", n)
 	}
 }
@@ -88,7 +89,8 @@ func TestClockChanged(t *testing.T) {
 		{"Power (W)", "100", "700", false},
 		{"SM Clock", "100", "700", false}, // in what unit?
 	} {
-		h := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 20, c.low), sample("GPU 0 Counters", c.name, 60, c.high)).Health()
+		h := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 20, c.low),
+			sample("GPU 0 Counters", c.name, 60, c.high)).Health()
 		got := false
 		for _, f := range h.Findings {
 			got = got || f.Code == trace.CodeClockChanged
@@ -105,14 +107,18 @@ func TestUnitsOfCounters(t *testing.T) {
 		name, quantity string
 		factor         float64
 	}{
-		{"SM Clock (MHz)", "sm-clock", 1}, {"SM Clock (GHz)", "sm-clock", 1000}, {"GFXCLK (kHz)", "sm-clock", .001}, {"sclk (Hz)", "sm-clock", .000001},
+		{"SM Clock (MHz)", "sm-clock", 1}, {"SM Clock (GHz)", "sm-clock", 1000}, {"GFXCLK (kHz)", "sm-clock", .001},
+		{"sclk (Hz)", "sm-clock", .000001},
 		{"Memory Clock (GHz)", "memory-clock", 1000}, {"mclk (MHz)", "memory-clock", 1},
-		{"Power (W)", "power", 1}, {"Power (mW)", "power", .001}, {"Power ( kW )", "power", 1000}, {"Power (VA)", "", 1},
+		{"Power (W)", "power", 1}, {"Power (mW)", "power", .001}, {"Power ( kW )", "power", 1000},
+		{"Power (VA)", "", 1},
 		{"Temperature (C)", "temperature", 1}, {"GPU Temperature (°C)", "temperature", 1}, {"Temperature (F)", "", 1},
 		{"DRAM BW (%)", "dram", 1}, {"SM Active (%)", "sm-active", 1}, {"SM Active", "", 1}, {"Fan (%)", "", 1},
 	} {
-		got := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 10, "2"), sample("GPU 0 Counters", c.name, 20, "4")).Counters()
-		if len(got) != 1 || got[0].Quantity != c.quantity || got[0].Samples != 2 || got[0].Min != 2*c.factor || got[0].Median != 2*c.factor || got[0].Max != 4*c.factor {
+		got := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 10, "2"),
+			sample("GPU 0 Counters", c.name, 20, "4")).Counters()
+		if len(got) != 1 || got[0].Quantity != c.quantity || got[0].Samples != 2 || got[0].Min != 2*c.factor ||
+			got[0].Median != 2*c.factor || got[0].Max != 4*c.factor {
 			t.Errorf("%s: %+v, want %q from %v to %v", c.name, got, c.quantity, 2*c.factor, 4*c.factor)
 		}
 	}
@@ -121,16 +127,20 @@ func TestUnitsOfCounters(t *testing.T) {
 // The GPU that a counter is of stands in the name of its process.
 func TestGPUsOfCounters(t *testing.T) {
 	for process, want := range map[string]trace.DeviceID{
-		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.None, "CPU 0": trace.None, "GPU 4294967296": trace.None, "": trace.None,
+		"GPU 0 Counters": 0, "GPU 3": 3, "[TP01] GPU 2 Counters": 2, "GPU x": trace.None, "CPU 0": trace.None,
+		"GPU 4294967296": trace.None, "": trace.None,
 	} {
 		tr := withCounters(t, trace.Options{}, sample(process, "Power (W)", 50, "1"))
-		if got, n := tr.LaneAt(event.LaneCounter, 0).Device(), len(tr.Counters()); got != want || (n == 1) != (want == 0) {
+		if got, n := tr.LaneAt(event.LaneCounter, 0).Device(), len(tr.Counters()); got != want ||
+			(n == 1) != (want == 0) {
 			t.Errorf("%q: GPU %d with %d counters while it worked, want %d", process, got, n, want)
 		}
 	}
 	two := withCounters(t, trace.Options{},
 		`{"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":30,"dur":100,"args":{"device":1,"stream":7,"correlation":1}}`,
-		sample("GPU 1 Counters", "A (W)", 130, "1"), sample("GPU 0 Counters", "B (W)", 20, "1"), sample("GPU 0 Counters", "A (W)", 20, "1"), sample("GPU 1 Counters", "A (W)", 20, "1"), sample("GPU 0 Counters", "A (W)", 120, "1"))
+		sample("GPU 1 Counters", "A (W)", 130, "1"), sample("GPU 0 Counters", "B (W)", 20, "1"),
+		sample("GPU 0 Counters", "A (W)", 20, "1"), sample("GPU 1 Counters", "A (W)", 20, "1"),
+		sample("GPU 0 Counters", "A (W)", 120, "1"))
 	var got []string
 	for _, c := range two.Counters() {
 		got = append(got, fmt.Sprint(c.Device, c.Name, c.Samples))
@@ -143,7 +153,8 @@ func TestGPUsOfCounters(t *testing.T) {
 // Values that are no numbers are counted as lost where a GPU's recorder wrote them.
 func TestBadCounter(t *testing.T) {
 	for value, want := range map[string]int{"1e999": 1, "{}": 1, "NaN": 1, "5": 0} {
-		if got := len(withCounters(t, trace.Options{}, sample("GPU 0 Counters", "Power (W)", 50, value)).Health().Losses); got != want {
+		if got := len(withCounters(t, trace.Options{},
+			sample("GPU 0 Counters", "Power (W)", 50, value)).Health().Losses); got != want {
 			t.Errorf("%s: %d losses, want %d", value, got, want)
 		}
 	}

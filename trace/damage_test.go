@@ -29,8 +29,10 @@ func TestNoEventsSaysWhy(t *testing.T) {
 		says     string
 	}{
 		{"cut.json", front[:50], io.ErrUnexpectedEOF, "cut off after 50 bytes, in front of its events"},
-		{"metadata.json", `{"schemaVersion": 1, "deviceProperties": [{"id": 0}]], "with_stack": 1}`, trace.ErrDamaged, "broken at byte 52"},
-		{"compression.json.gz", z.String()[:12] + "\xff\xff\xff\xff", trace.ErrDamaged, "gzip data damaged after 0 decompressed bytes"},
+		{"metadata.json", `{"schemaVersion": 1, "deviceProperties": [{"id": 0}]], "with_stack": 1}`, trace.ErrDamaged,
+			"broken at byte 52"},
+		{"compression.json.gz", z.String()[:12] + "\xff\xff\xff\xff", trace.ErrDamaged,
+			"gzip data damaged after 0 decompressed bytes"},
 		{"cut.json.gz", z.String()[:16], trace.ErrDamaged, "gzip data damaged after"},
 		{"renamed.json.gz", "\x7b\x01\x02\x03\x04\x05\x06\x07\x08\x09\x10", trace.ErrDamaged, "its name ends in .gz"},
 		{"other.json", `{"model_type": "llama"}`, trace.ErrFormat, "a model's config.json"},

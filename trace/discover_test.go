@@ -19,18 +19,28 @@ func TestChoose(t *testing.T) {
 		files [][2]string // name and content, oldest first
 		want  []string
 	}{
-		{"direct-files-of-rank-0", [][2]string{{"b-TP-1.trace.json", ""}, {"a-TP-0.trace.json", ""}, {"sub/z-TP-0.trace.json", ""}}, []string{"a-TP-0.trace.json"}},
-		{"lowest-rank", [][2]string{{"x-TP-3.trace.json.gz", ""}, {"x-TP-2.trace.json.gz", ""}}, []string{"x-TP-2.trace.json.gz"}},
-		{"newest-of-each-stage", [][2]string{{"r/1-TP-0-DECODE.trace.json", ""}, {"r/1-TP-0-EXTEND.trace.json", ""}, {"q/2-TP-0-DECODE.trace.json", ""}},
+		{"direct-files-of-rank-0", [][2]string{{"b-TP-1.trace.json", ""}, {"a-TP-0.trace.json", ""},
+			{"sub/z-TP-0.trace.json", ""}}, []string{"a-TP-0.trace.json"}},
+		{"lowest-rank", [][2]string{{"x-TP-3.trace.json.gz", ""}, {"x-TP-2.trace.json.gz", ""}},
+			[]string{"x-TP-2.trace.json.gz"}},
+		{"newest-of-each-stage", [][2]string{{"r/1-TP-0-DECODE.trace.json", ""}, {"r/1-TP-0-EXTEND.trace.json", ""},
+			{"q/2-TP-0-DECODE.trace.json", ""}},
 			[]string{"q/2-TP-0-DECODE.trace.json", "r/1-TP-0-EXTEND.trace.json"}},
-		{"newest-directory", [][2]string{{"old/1.trace.json", ""}, {"new/2.trace.json", ""}}, []string{"new/2.trace.json"}},
-		{"merged-only-if-nothing-else", [][2]string{{"1-TP-0.trace.json", ""}, {"merged-1.trace.json", ""}}, []string{"1-TP-0.trace.json"}},
-		{"merged-alone", [][2]string{{"merged-1.trace.json", ""}, {"config.json", other}}, []string{"merged-1.trace.json"}},
+		{"newest-directory", [][2]string{{"old/1.trace.json", ""}, {"new/2.trace.json", ""}},
+			[]string{"new/2.trace.json"}},
+		{"merged-only-if-nothing-else", [][2]string{{"1-TP-0.trace.json", ""}, {"merged-1.trace.json", ""}},
+			[]string{"1-TP-0.trace.json"}},
+		{"merged-alone", [][2]string{{"merged-1.trace.json", ""}, {"config.json", other}},
+			[]string{"merged-1.trace.json"}},
 		{"tmp-of-a-killed-server", [][2]string{{"1-TP-0.trace.json.gz.tmp", ""}}, []string{"1-TP-0.trace.json.gz.tmp"}},
-		{"tmp-beside-a-whole-file", [][2]string{{"1.trace.json", ""}, {"2.trace.json.tmp", ""}}, []string{"1.trace.json"}},
-		{"rank-in-the-ending", [][2]string{{"trace.json-rank-1.gz", events}, {"trace.json-rank-0.gz", events}}, []string{"trace.json-rank-0.gz"}},
-		{"hidden-folder", [][2]string{{"decode/1-TP-0.trace.json", ""}, {".rejected/decode/0-TP-0.trace.json", ""}}, []string{"decode/1-TP-0.trace.json"}},
-		{"by-content", [][2]string{{"profile.json", events}, {"notes.json", other}, {"server_args.json", events}, {"bare.json", `[{"ph": "X"}]`}}, []string{"bare.json"}},
+		{"tmp-beside-a-whole-file", [][2]string{{"1.trace.json", ""}, {"2.trace.json.tmp", ""}},
+			[]string{"1.trace.json"}},
+		{"rank-in-the-ending", [][2]string{{"trace.json-rank-1.gz", events}, {"trace.json-rank-0.gz", events}},
+			[]string{"trace.json-rank-0.gz"}},
+		{"hidden-folder", [][2]string{{"decode/1-TP-0.trace.json", ""}, {".rejected/decode/0-TP-0.trace.json", ""}},
+			[]string{"decode/1-TP-0.trace.json"}},
+		{"by-content", [][2]string{{"profile.json", events}, {"notes.json", other}, {"server_args.json", events},
+			{"bare.json", `[{"ph": "X"}]`}}, []string{"bare.json"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

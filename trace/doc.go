@@ -1,10 +1,10 @@
 // Package trace holds the data model of a GPU profiler trace and the readers
 // that fill it.
 //
-// [Open] and [Read] load a torch.profiler (Kineto) JSON trace, plain or compressed
-// (gzip, zstd, bzip2, zlib, a zip archive of one file), into an immutable [Trace]. [Reader] yields the same events one by one
-// in constant memory, for tools that need only that. [Builder] fills a Trace
-// from any other source; package trace/nsys uses it for Nsight Systems.
+// [Open] and [Read] load a torch.profiler (Kineto) JSON trace, plain or compressed (gzip, zstd, bzip2, zlib, a zip
+// archive of one file), into an immutable [Trace]. [Reader] yields the same events one by one in constant memory, for
+// tools that need only that. [Builder] fills a Trace from any other source; package trace/nsys uses it for Nsight
+// Systems.
 //
 // # Terminology
 //

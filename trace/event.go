@@ -186,7 +186,8 @@ type Exchange struct {
 }
 
 // widths are the bytes of an element by the names that torch gives types.
-var widths = map[string]int64{"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8, "Byte": 1, "Char": 1, "Short": 2, "Int": 4,
+var widths = map[string]int64{"Float": 4, "Half": 2, "BFloat16": 2, "Double": 8, "Byte": 1, "Char": 1, "Short": 2,
+	"Int":  4,
 	"Long": 8, "Bool": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1, "Float8_e5m2fnuz": 1}
 
 // Exchange returns what a collective's kernel says of itself. The second result is false for other activities, and for
@@ -205,7 +206,8 @@ func (e Event) Exchange() (x Exchange, ok bool) {
 		x.Bytes = n * widths[text(scan.ExchangeType)]
 	}
 	x.Group = text(scan.ExchangeGroup)
-	for _, f := range strings.FieldsFunc(text(scan.ExchangeRanks), func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+	for _, f := range strings.FieldsFunc(text(scan.ExchangeRanks),
+		func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
 		n, err := strconv.Atoi(f)
 		if err != nil || n < 0 { // torch writes "[0, 1, ..., 63]" for large groups
 			x.Ranks = nil
@@ -241,7 +243,8 @@ func (e Event) Data() EventData {
 		Process: th.Process, ProcessLabel: th.ProcessLabel, Thread: th.ID, Label: th.Label,
 		Device: e.Device(), Stream: e.Stream(),
 		Correlation: c.Corr.At(i), ExternalID: c.Ext.At(i), GraphID: c.Graph.At(i), GraphNode: c.Node.At(i),
-		Shape: e.Shape(), Bytes: c.Bytes.At(i), Value: math.Float64frombits(c.Value.At(i)), Unfinished: c.Unended.At(i) != 0,
+		Shape: e.Shape(), Bytes: c.Bytes.At(i), Value: math.Float64frombits(c.Value.At(i)),
+		Unfinished: c.Unended.At(i) != 0,
 	}
 	d.Types, d.Strides, d.Values = e.Inputs()
 	if cat := c.Cat.At(i); cat != 0 {

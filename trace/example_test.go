@@ -43,7 +43,8 @@ func ExampleOpen() {
 	}
 	fmt.Println("health:", t.Health().Status, "rank:", t.Meta().Rank)
 	for k := range t.Events(event.LaneGPU) {
-		fmt.Printf("%s at %v for %v: launched in %s, %s\n", k.Name(), time.Duration(k.Start()-0), k.Duration(), k.Op().Name(), k.Frame().Name())
+		fmt.Printf("%s at %v for %v: launched in %s, %s\n", k.Name(), time.Duration(k.Start()-0), k.Duration(),
+			k.Op().Name(), k.Frame().Name())
 	}
 	// Output:
 	// health: ok rank: 0
@@ -54,7 +55,8 @@ func ExampleOpen() {
 // Lanes that are not needed cost no memory: Python frames are nine tenths of a
 // trace that was recorded with stacks.
 func ExampleRead() {
-	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()), trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
+	t, err := trace.Read(context.Background(), bytes.NewReader(demo.Trace()),
+		trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -95,7 +97,8 @@ func ExampleListFiles() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	for _, name := range []string{"1700-TP-0-EXTEND.trace.json", "1700-TP-1-EXTEND.trace.json", "1700-TP-0-DECODE.trace.json", "server_args.json"} {
+	for _, name := range []string{"1700-TP-0-EXTEND.trace.json", "1700-TP-1-EXTEND.trace.json",
+		"1700-TP-0-DECODE.trace.json", "server_args.json"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(step), 0o666); err != nil {
 			log.Fatal(err)
 		}
@@ -151,8 +154,10 @@ func ExampleOpenFiles() {
 func ExampleBuilder() {
 	b := trace.NewBuilder(trace.Options{})
 	b.Meta = trace.Meta{Source: "example", Rank: -1}
-	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7, Correlation: 9})
-	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: 7, Thread: 7,
+	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 2_000, Duration: 500, Device: 0, Stream: 7,
+		Correlation: 9})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 1_000, Duration: 300, Process: 7,
+		Thread: 7,
 		Device: trace.None, Stream: trace.None, Correlation: 9})
 
 	t := built.Trace(b)

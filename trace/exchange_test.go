@@ -25,7 +25,8 @@ func TestExchangeOfCollectives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []trace.Exchange{{Group: "3", Ranks: []int{0, 1, 12}, Bytes: 8192}, {}, {Group: "default_pg"}, {}, {Ranks: []int{4, 5}}}
+	want := []trace.Exchange{{Group: "3", Ranks: []int{0, 1, 12}, Bytes: 8192}, {}, {Group: "default_pg"}, {},
+		{Ranks: []int{4, 5}}}
 	i := 0
 	for e := range tr.Events(event.LaneGPU) {
 		got, ok := e.Exchange()

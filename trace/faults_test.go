@@ -29,13 +29,15 @@ func plain(t *testing.T) []byte {
 	return text
 }
 
-// TestReadErrorInTheMiddle: what a disk or a network file system says ends the reading; a part is never taken for the trace.
+// TestReadErrorInTheMiddle: what a disk or a network file system says ends the reading; a part is never taken for the
+// trace.
 func TestReadErrorInTheMiddle(t *testing.T) {
 	gone := errors.New("input/output error")
 	for name, text := range map[string][]byte{"plain": plain(t), "gzip": demo.Trace()} {
 		for _, share := range []int{1, 50, 99} {
 			part := text[:len(text)*share/100]
-			_, err := trace.Read(context.Background(), io.MultiReader(bytes.NewReader(part), iotest.ErrReader(gone)), trace.Options{})
+			_, err := trace.Read(context.Background(), io.MultiReader(bytes.NewReader(part), iotest.ErrReader(gone)),
+				trace.Options{})
 			if !errors.Is(err, gone) {
 				t.Errorf("%s, %d%%: %v, want %v", name, share, err, gone)
 			}

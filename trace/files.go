@@ -71,11 +71,13 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 			return nil // an unreadable corner must not hide the rest
 		}
 		if entries++; entries > maxListEntries {
-			return fmt.Errorf("trace: more than %d files below %s: name a directory closer to the traces", maxListEntries, root)
+			return fmt.Errorf("trace: more than %d files below %s: name a directory closer to the traces",
+				maxListEntries, root)
 		}
 		rel, _ := filepath.Rel(root, p)
 		if d.IsDir() {
-			if strings.Count(rel, string(filepath.Separator)) >= maxListDepth || p != root && strings.HasPrefix(d.Name(), ".") {
+			if strings.Count(rel, string(filepath.Separator)) >= maxListDepth || p != root &&
+				strings.HasPrefix(d.Name(), ".") {
 				return fs.SkipDir
 			}
 			return nil
@@ -89,7 +91,8 @@ func ListFiles(path string, formats ...Format) ([]File, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			return nil
 		}
-		if strings.HasSuffix(framework.BareName(p), ".json") && !strings.HasSuffix(framework.BareName(p), ".trace.json") && !holdsEvents(p) {
+		if strings.HasSuffix(framework.BareName(p), ".json") &&
+			!strings.HasSuffix(framework.BareName(p), ".trace.json") && !holdsEvents(p) {
 			return nil
 		}
 		f := newFile(p, info)
@@ -116,7 +119,8 @@ func isExportedTable(name string) bool {
 	if !ok {
 		base, ok = strings.CutSuffix(name, ".arrow")
 	}
-	return ok && (strings.HasPrefix(base, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(base, "TARGET_INFO_") || base == "StringIds")
+	return ok && (strings.HasPrefix(base, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(base, "TARGET_INFO_") ||
+		base == "StringIds")
 }
 
 func newFile(path string, info fs.FileInfo) File {

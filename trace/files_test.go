@@ -133,10 +133,12 @@ func TestOpenReadsWhatAKilledServerLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := tr.Health()
-	if tr.Len() != 2 || tr.Meta().Rank != 2 || h.Status != trace.HealthDegraded || h.Losses[0].Reason != event.Truncated || h.Losses[0].Bytes == 0 {
+	if tr.Len() != 2 || tr.Meta().Rank != 2 || h.Status != trace.HealthDegraded ||
+		h.Losses[0].Reason != event.Truncated || h.Losses[0].Bytes == 0 {
 		t.Errorf("%d events, rank %d, health %+v, want 2, 2 and truncated", tr.Len(), tr.Meta().Rank, h)
 	}
-	if _, err := trace.Open(t.Context(), p, trace.Options{Strict: true}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), p) {
+	if _, err := trace.Open(t.Context(), p, trace.Options{Strict: true}); !errors.Is(err, io.ErrUnexpectedEOF) ||
+		!strings.Contains(err.Error(), p) {
 		t.Errorf("strict: %v, want io.ErrUnexpectedEOF and the path", err)
 	}
 }

@@ -63,7 +63,8 @@ func (b *Builder) dropFar(ctx context.Context) {
 	if b.minRaw < far.First-column.FarAway {
 		b.minRaw = far.First
 	}
-	b.LoseDetail(event.BadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name], far.Gap/int64(time.Second)))
+	b.LoseDetail(event.BadTime, far.Dropped, fmt.Sprintf("far from all other events, %q by %d s", b.t.names[far.Name],
+		far.Gap/int64(time.Second)))
 }
 
 // noteScrambled says what is scrambled, or was.
@@ -72,11 +73,13 @@ func (b *Builder) noteScrambled() {
 	if s.Launches == 0 {
 		return
 	}
-	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows, Affects: []Area{AffectsGPUTime, AffectsLayers, AffectsAttribution},
+	f := Finding{Code: CodeScrambled, Severity: HealthDegraded, Count: s.Rows,
+		Affects: []Area{AffectsGPUTime, AffectsLayers, AffectsAttribution},
 		Message: s.String() + "; no time of a kernel, layer or operator in them is to be trusted (--repair-order joins the names in file order with the times in theirs)"}
 	if s.Repair {
 		f.Code = CodeOrderRepaired
-		f.Message = "REPAIRED, not as recorded: " + s.String() + "; names are taken in the order of the file and times in theirs, as asked for"
+		f.Message = "REPAIRED, not as recorded: " + s.String() +
+			"; names are taken in the order of the file and times in theirs, as asked for"
 	}
 	b.notes = append(b.notes, f)
 }
@@ -111,7 +114,8 @@ func (t *Trace) finishLanes(ctx context.Context) {
 	lanes.Wait()
 	empty := true
 	for l, b := range bounds {
-		if t.lanes[l].Len() == 0 || event.Lane(l) == event.LaneCounter { // counters are sampled before and after the work too
+		// counters are sampled before and after the work too
+		if t.lanes[l].Len() == 0 || event.Lane(l) == event.LaneCounter {
 			continue
 		}
 		if empty {
@@ -176,8 +180,8 @@ func (b *Builder) End(at, raw int64) {
 	c.Dur[i] = raw - c.Start[i]
 }
 
-// AddLike adds an open event that is like the one at a place in all that repeats in traces: kind, category, name, thread or stream, shape,
-// domain and scope. It costs a fraction of [Builder.Add], and returns the same.
+// AddLike adds an open event that is like the one at a place in all that repeats in traces: kind, category, name,
+// thread or stream, shape, domain and scope. It costs a fraction of [Builder.Add], and returns the same.
 func (b *Builder) AddLike(at, start int64, correlation uint64, external uint64) int64 {
 	if at < 0 || !column.Plausible(start, 0) {
 		b.losses.add(event.BadTime, -1)

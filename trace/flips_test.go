@@ -49,9 +49,11 @@ func TestFlips(t *testing.T) {
 				at, bit := random.IntN(len(plain)), random.IntN(8)
 				got, err := flip(plain, at, bit)
 				if err != nil {
-					t.Errorf("plain, bit %d of byte %d (%q): %v", bit, at, plain[max(0, at-20):min(len(plain), at+20)], err)
+					t.Errorf("plain, bit %d of byte %d (%q): %v", bit, at, plain[max(0, at-20):min(len(plain), at+20)],
+						err)
 				} else if lost := want.Len() - got.Len(); lost > 2 || lost < -2 {
-					t.Errorf("plain, bit %d of byte %d (%q): %d events lost\n%v", bit, at, plain[max(0, at-20):min(len(plain), at+20)], lost, got.Health().Losses)
+					t.Errorf("plain, bit %d of byte %d (%q): %d events lost\n%v", bit, at,
+						plain[max(0, at-20):min(len(plain), at+20)], lost, got.Health().Losses)
 				}
 				at = random.IntN(len(packed))
 				got, err = flip(packed, at, bit)
@@ -59,7 +61,8 @@ func TestFlips(t *testing.T) {
 				case errors.Is(err, trace.ErrFormat):
 					t.Errorf("compressed, bit %d of byte %d: %v", bit, at, err)
 				case err == nil && want.Len()-got.Len() > 2 && got.Health().Status == trace.HealthOK:
-					t.Errorf("compressed, bit %d of byte %d: %d events lost, and nothing is told", bit, at, want.Len()-got.Len())
+					t.Errorf("compressed, bit %d of byte %d: %d events lost, and nothing is told", bit, at,
+						want.Len()-got.Len())
 				}
 			}
 		})

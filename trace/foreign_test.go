@@ -24,7 +24,8 @@ func TestProton(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := tr.LaneAt(event.LaneGPU, 1)
-	got := fmt.Sprintln(tr.Meta().Source, tr.Devices(), tr.Streams(0), b.Name(), b.Start(), b.Duration(), tr.Health().Status)
+	got := fmt.Sprintln(tr.Meta().Source, tr.Devices(), tr.Streams(0), b.Name(), b.Start(), b.Duration(),
+		tr.Health().Status)
 	if want := "proton [0] [0 7] b 1500 2.5µs degraded\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -34,11 +35,13 @@ func TestProton(t *testing.T) {
 		}
 	}
 	one, _, _ := strings.Cut(proton, "\n")
-	if tr, err := trace.Read(context.Background(), strings.NewReader(one), trace.Options{}); err != nil || fmt.Sprint(tr.Meta().Source, tr.Devices(), tr.Streams(0)) != "proton[0] [0]" {
+	if tr, err := trace.Read(context.Background(), strings.NewReader(one), trace.Options{}); err != nil ||
+		fmt.Sprint(tr.Meta().Source, tr.Devices(), tr.Streams(0)) != "proton[0] [0]" {
 		t.Errorf("one stream: source %s of GPUs %v (%v)", tr.Meta().Source, tr.Devices(), err)
 	}
 	// The same events of another program, which says nothing of its unit, are no Proton trace.
-	tr, err = trace.Read(context.Background(), strings.NewReader(strings.ReplaceAll(proton, `"us"`, `"ms"`)), trace.Options{})
+	tr, err = trace.Read(context.Background(), strings.NewReader(strings.ReplaceAll(proton, `"us"`, `"ms"`)),
+		trace.Options{})
 	if err != nil || tr.Meta().Source != "torch.profiler" {
 		t.Errorf("source %s (%v)", tr.Meta().Source, err)
 	}
@@ -58,7 +61,8 @@ func TestForeignDiagnosis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := tr.Health().Findings; len(f) == 0 || f[0].Code != trace.CodeNoActivity || !strings.Contains(f[0].Message, want) {
+		if f := tr.Health().Findings; len(f) == 0 || f[0].Code != trace.CodeNoActivity ||
+			!strings.Contains(f[0].Message, want) {
 			t.Errorf("%v, want %q in it", f, want)
 		}
 	}
@@ -66,7 +70,8 @@ func TestForeignDiagnosis(t *testing.T) {
 
 // A directory of tables, as Nsight Systems exports them, is named with the command that makes a database.
 func TestExportedTables(t *testing.T) {
-	for name, want := range map[string]bool{"CUPTI_ACTIVITY_KIND_KERNEL.parquet": true, "StringIds.arrow": true, "weights.parquet": false} {
+	for name, want := range map[string]bool{"CUPTI_ACTIVITY_KIND_KERNEL.parquet": true, "StringIds.arrow": true,
+		"weights.parquet": false} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("PAR1"), 0o600); err != nil {
 			t.Fatal(err)

@@ -50,14 +50,15 @@ const (
 	CodeClockChanged   Code = "clock-changed"       // the GPU's clock was not constant
 	CodeRecordsMissing Code = "records-missing"     // package layer found holes
 
-	CodeSharedLaunches    Code = "shared-launches"    // kernels that name the launch call of another kernel
-	CodeImpossibleOverlap Code = "impossible-overlap" // activities of one stream at the same time, for most of the GPU time
-	CodeTimeJump          Code = "time-jump"          // no GPU works for an hour or more
-	CodeClocksApart       Code = "clocks-apart"       // the clocks of host and GPU differ by a second or more
-	CodeNoDurations       Code = "no-durations"       // no activity lasts
-	CodeTimeScale         Code = "time-scale"         // durations in another unit than the file's
-	CodeSeveralDocuments  Code = "several-documents"  // joined files
-	CodeProton            Code = "proton"             // a trace of Triton's profiler, which has kernels only
+	CodeSharedLaunches Code = "shared-launches" // kernels that name the launch call of another kernel
+	// activities of one stream at the same time, for most of the GPU time
+	CodeImpossibleOverlap Code = "impossible-overlap"
+	CodeTimeJump          Code = "time-jump"         // no GPU works for an hour or more
+	CodeClocksApart       Code = "clocks-apart"      // the clocks of host and GPU differ by a second or more
+	CodeNoDurations       Code = "no-durations"      // no activity lasts
+	CodeTimeScale         Code = "time-scale"        // durations in another unit than the file's
+	CodeSeveralDocuments  Code = "several-documents" // joined files
+	CodeProton            Code = "proton"            // a trace of Triton's profiler, which has kernels only
 )
 
 // Codes of losses, by reason.
@@ -79,7 +80,8 @@ const (
 	CodeLossMissingTable     Code = "loss-missing-table"
 )
 
-// Codes of notes that say how activities are linked with their launches, where that is not by correlation: "linked-by-" and a [Link].
+// Codes of notes that say how activities are linked with their launches, where that is not by correlation:
+// "linked-by-" and a [Link].
 const (
 	CodeLinkedByFlow         Code = "linked-by-flow"
 	CodeLinkedByExternalID   Code = "linked-by-external-id"
@@ -131,12 +133,15 @@ type Finding struct {
 
 // Loss counts one reason and says where it occurred first.
 type Loss struct {
-	Reason  event.Loss `json:"reason"`             // "truncated", "bad-event", "bad-time", "bad-compression", "limit", "dropped", "missing-table", …; more may be added
-	Count   int64      `json:"count"`              // how often it happened
-	Bytes   int64      `json:"bytes,omitempty"`    // of input skipped, where known; of bad-compression in the compressed input
-	OfBytes int64      `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
-	Offsets []int64    `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
-	Detail  string     `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
+	// "truncated", "bad-event", "bad-time", "bad-compression", "limit", "dropped", "missing-table", …; more may be
+	// added
+	Reason event.Loss `json:"reason"`
+	Count  int64      `json:"count"` // how often it happened
+	// of input skipped, where known; of bad-compression in the compressed input
+	Bytes   int64   `json:"bytes,omitempty"`
+	OfBytes int64   `json:"of_bytes,omitempty"` // bad-compression: compressed bytes in all; 0: unknown
+	Offsets []int64 `json:"offsets,omitempty"`  // first few byte offsets in the decompressed input
+	Detail  string  `json:"detail,omitempty"`   // which, in words; "" where the offsets say it
 }
 
 // maxLossOffsets bounds how many offsets a Loss lists; the count is exact.
@@ -212,7 +217,8 @@ func (t *Trace) examine(ls losses, notes []Finding) Health {
 		add(CodeEmpty, HealthUnusable, 0, []Area{AffectsEverything}, "the trace holds no events")
 	case g.Len() == 0:
 		why := t.whyNoActivity(slices.ContainsFunc(h.Losses, func(l Loss) bool { return l.Reason == event.Truncated }))
-		add(CodeNoActivity, HealthUnusable, 0, []Area{AffectsGPUTime, AffectsLayers, AffectsIdle}, "no GPU activity was recorded: only CPU events (%s)", why)
+		add(CodeNoActivity, HealthUnusable, 0, []Area{AffectsGPUTime, AffectsLayers, AffectsIdle},
+			"no GPU activity was recorded: only CPU events (%s)", why)
 	}
 	t.addOddities(&h, n, add)
 	launches := &t.lanes[event.LaneLaunch]
@@ -325,7 +331,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 		if n.front*2 > h.Orphans {
 			where = ", most of them at the start of the window"
 		}
-		add(CodeOrphans, sev, int64(h.Orphans), []Area{AffectsAttribution}, "%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
+		add(CodeOrphans, sev, int64(h.Orphans), []Area{AffectsAttribution},
+			"%d of %d GPU activities (%.1f%%) have no launch call in the trace%s: their time counts, their source is unknown",
 			h.Orphans, g.Len(), 100*float64(h.Orphans)/float64(g.Len()), where)
 	}
 	var other [links]int64
@@ -334,7 +341,9 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	for _, l := range []Link{LinkFlow, LinkExternal, LinkGraph} {
 		if other[l] > 0 {
-			add(Code("linked-by-"+l.String()), HealthOK, other[l], nil, "%d of %d GPU activities have no correlation with their launch call and are linked by %s", other[l], g.Len(), l)
+			add(Code("linked-by-"+l.String()), HealthOK, other[l], nil,
+				"%d of %d GPU activities have no correlation with their launch call and are linked by %s", other[l],
+				g.Len(), l)
 		}
 	}
 	if n.kernels == 0 && g.Len() > 0 {
@@ -351,7 +360,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.absurd > 0 {
 		add(CodeAbsurdDuration, HealthDegraded, int64(n.absurd), []Area{AffectsGPUTime},
-			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", n.absurd, column.AbsurdDuration/1_000_000_000)
+			"%d GPU activities last longer than %d s: unfinished events or a profiler flush artefact", n.absurd,
+			column.AbsurdDuration/1_000_000_000)
 	}
 	if n.capped > 0 {
 		add(CodeCappedDuration, HealthDegraded, int64(n.capped), []Area{AffectsGPUTime},
@@ -359,7 +369,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.unfinished > 0 {
 		add(CodeUnfinished, HealthOK, int64(n.unfinished), []Area{AffectsGPUTime},
-			"%d GPU activities were running when recording stopped: they are taken to end with the recording", n.unfinished)
+			"%d GPU activities were running when recording stopped: they are taken to end with the recording",
+			n.unfinished)
 	}
 	if n.overlap > 0 {
 		add(CodeSameStream, HealthOK, int64(n.overlap), nil,
@@ -379,7 +390,8 @@ func (t *Trace) lossFinding(l Loss, add addFinding) {
 		where += ": " + l.Detail
 	}
 	sev := HealthDegraded
-	if l.Reason == event.Repaired || l.Reason == event.NoDuration || l.Reason == event.Unmatched || l.Reason == event.Unread {
+	if l.Reason == event.Repaired || l.Reason == event.NoDuration || l.Reason == event.Unmatched ||
+		l.Reason == event.Unread {
 		sev = HealthOK
 	}
 	add(CodeOfLoss(l.Reason), sev, l.Count, []Area{AffectsCompleteness}, "%d × %s%s", l.Count, l.Reason, where)

@@ -9,7 +9,8 @@ import (
 )
 
 func TestHealthStatusIsReadBack(t *testing.T) {
-	for want, word := range map[trace.HealthStatus]string{"": `""`, trace.HealthOK: `"ok"`, trace.HealthDegraded: `"degraded"`, trace.HealthUnusable: `"unusable"`} {
+	for want, word := range map[trace.HealthStatus]string{"": `""`, trace.HealthOK: `"ok"`,
+		trace.HealthDegraded: `"degraded"`, trace.HealthUnusable: `"unusable"`} {
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)

@@ -37,9 +37,11 @@ func TestImpossibleKernelIsCapped(t *testing.T) {
 		"by no more than the slack":       {train(1000, 300, own), time.Millisecond, ""},
 		"branches of one graph replay": {train(9e6, 713, func(int) string { return `,"correlation":9,"graph id":3` }),
 			9 * time.Second, ""},
-		"over later graph replays": {train(9e6, 713, func(i int) string { return fmt.Sprintf(`,"correlation":%d,"graph id":3`, 1+i/5) }),
+		"over later graph replays": {train(9e6, 713,
+			func(i int) string { return fmt.Sprintf(`,"correlation":%d,"graph id":3`, 1+i/5) }),
 			5 * time.Microsecond, "capped-duration=1"},
-		"without a stream": {strings.NewReplacer(`"stream":7,`, "", `"tid":7`, `"tid":"gpu"`).Replace(train(9e6, 713, own)), 9 * time.Second, ""},
+		"without a stream": {strings.NewReplacer(`"stream":7,`, "", `"tid":7`,
+			`"tid":"gpu"`).Replace(train(9e6, 713, own)), 9 * time.Second, ""},
 	} {
 		tr := read(t, strings.NewReader(c.in))
 		long := tr.LaneAt(event.LaneGPU, 0)
@@ -71,24 +73,35 @@ func TestEventFarFromAllOthersMakesNoWindow(t *testing.T) {
 		window time.Duration
 		far    string
 	}{
-		"time 0":                 {append(work(50, now), kernelAt("zero", 0, 5, "")), 50 * time.Microsecond, "loss-bad-time=1"},
-		"time 0 of 20 events":    {append(work(10, now)[:19], kernelAt("zero", 0, 5, "")), 10 * time.Microsecond, "loss-bad-time=1"},
-		"time 0 of 19 events":    {append(work(9, now), kernelAt("zero", 0, 5, "")), time.Duration(now+9) * time.Microsecond, ""},
-		"an op, later":           {append(work(50, now), opAt("zero", now+2*hour, 1, "")), 50 * time.Microsecond, "loss-bad-time=1"},
-		"2 of 202":               {append(work(100, now), work(1, 0)...), 100 * time.Microsecond, "loss-bad-time=2"},
-		"2 of 102, too many":     {append(work(50, now), work(1, now-2*hour)...), 2*time.Hour + 50*time.Microsecond, ""},
-		"within an hour":         {append(work(50, now), kernelAt("zero", now-hour, 5, "")), time.Hour + 50*time.Microsecond, ""},
-		"not far for a long run": {append(append(work(1, now), work(100, now+1e7)...), opAt("zero", now+2*hour, 1, "")), 2*time.Hour + time.Microsecond, ""},
-		"far for a shorter run":  {append(append(work(1, now), work(100, now+7e6)...), opAt("zero", now+2*hour+7e6, 1, "")), 7*time.Second + 100*time.Microsecond, "loss-bad-time=1"},
-		"nothing to be far from": {[]string{kernelAt("zero", 0, 5, ""), kernelAt("k", now, 1, "")}, time.Duration(now+1) * time.Microsecond, ""},
+		"time 0": {append(work(50, now), kernelAt("zero", 0, 5, "")), 50 * time.Microsecond,
+			"loss-bad-time=1"},
+		"time 0 of 20 events": {append(work(10, now)[:19], kernelAt("zero", 0, 5, "")), 10 * time.Microsecond,
+			"loss-bad-time=1"},
+		"time 0 of 19 events": {append(work(9, now), kernelAt("zero", 0, 5, "")),
+			time.Duration(now+9) * time.Microsecond, ""},
+		"an op, later": {append(work(50, now), opAt("zero", now+2*hour, 1, "")), 50 * time.Microsecond,
+			"loss-bad-time=1"},
+		"2 of 202": {append(work(100, now), work(1, 0)...), 100 * time.Microsecond, "loss-bad-time=2"},
+		"2 of 102, too many": {append(work(50, now), work(1, now-2*hour)...), 2*time.Hour + 50*time.Microsecond,
+			""},
+		"within an hour": {append(work(50, now), kernelAt("zero", now-hour, 5, "")),
+			time.Hour + 50*time.Microsecond, ""},
+		"not far for a long run": {append(append(work(1, now), work(100, now+1e7)...), opAt("zero", now+2*hour, 1, "")),
+			2*time.Hour + time.Microsecond, ""},
+		"far for a shorter run": {append(append(work(1, now), work(100, now+7e6)...),
+			opAt("zero", now+2*hour+7e6, 1, "")), 7*time.Second + 100*time.Microsecond, "loss-bad-time=1"},
+		"nothing to be far from": {[]string{kernelAt("zero", 0, 5, ""), kernelAt("k", now, 1, "")},
+			time.Duration(now+1) * time.Microsecond, ""},
 	} {
 		tr := read(t, strings.NewReader(document(c.events...)))
 		start, end := tr.Window()
 		if got, far := time.Duration(end-start), findingsOf(tr, "loss-"); got != c.window || far != c.far {
 			t.Errorf("%s: window of %v, findings %q; want %v, %q", name, got, far, c.window, c.far)
 		}
-		if c.far != "" && (!strings.Contains(fmt.Sprint(tr.Health().Losses), `"zero"`) && name != "2 of 202" || start != 0) {
-			t.Errorf("%s: window from %d, losses %v; want it from 0 and the event named", name, start, tr.Health().Losses)
+		if c.far != "" && (!strings.Contains(fmt.Sprint(tr.Health().Losses), `"zero"`) && name != "2 of 202" ||
+			start != 0) {
+			t.Errorf("%s: window from %d, losses %v; want it from 0 and the event named", name, start,
+				tr.Health().Losses)
 		}
 	}
 }

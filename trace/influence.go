@@ -24,9 +24,9 @@ type Decisive struct {
 }
 
 const (
-	// decisiveShare: an activity is looked at that outweighs all of its peers together. A figure that one of many equal rows moves by more than a tenth
-	// says more of that row than of the run. In the real traces at hand no activity
-	// moves GPU time by more than 7.5 %.
+	// decisiveShare: an activity is looked at that outweighs all of its peers together. A figure that one of many
+	// equal rows moves by more than a tenth says more of that row than of the run. In the real traces at hand no
+	// activity moves GPU time by more than 7.5 %.
 	decisiveShare = 0.1
 	// fewestPeers is how many others it takes to say what is usual.
 	fewestPeers = 4
@@ -102,7 +102,8 @@ func (t *Trace) examineDecisive(add addFinding) {
 		e := t.At(d.Event)
 		add(CodeOneRow, HealthDegraded, 1, []Area{AffectsGPUTime, AffectsIdle},
 			"%.0f%% of GPU time depends on one row: %s, which lasts %v at %v; the median of its %d peers is %v",
-			100*d.Share, shortened(e.Name()), e.Duration().Round(time.Microsecond), time.Duration(e.Start()).Round(time.Microsecond), d.Peers, d.Median)
+			100*d.Share, shortened(e.Name()), e.Duration().Round(time.Microsecond),
+			time.Duration(e.Start()).Round(time.Microsecond), d.Peers, d.Median)
 	}
 }
 
@@ -141,7 +142,8 @@ func (b *Builder) dropPersistent(ctx context.Context) {
 	looked := 0
 	for i, q := range g.Queue {
 		span := float64(last - first)
-		if rows[q] > persistentAlone || event.Kind(g.Kind[i]) != event.Kernel || float64(g.Dur[i]) < persistentShare*span || float64(g.End(i)-first) < persistentEnd*span {
+		if rows[q] > persistentAlone || event.Kind(g.Kind[i]) != event.Kernel ||
+			float64(g.Dur[i]) < persistentShare*span || float64(g.End(i)-first) < persistentEnd*span {
 			continue
 		}
 		if looked++; looked > persistentMost {
@@ -149,7 +151,8 @@ func (b *Builder) dropPersistent(ctx context.Context) {
 		}
 		beside := 0
 		for k, other := range g.Queue {
-			if other != q && b.t.queues[other].device == b.t.queues[q].device && g.Start[k] > g.Start[i] && g.End(k) < g.End(i) {
+			if other != q && b.t.queues[other].device == b.t.queues[q].device && g.Start[k] > g.Start[i] &&
+				g.End(k) < g.End(i) {
 				beside++
 			}
 		}
@@ -161,7 +164,8 @@ func (b *Builder) dropPersistent(ctx context.Context) {
 		return
 	}
 	e := gone[0]
-	b.notes = append(b.notes, Finding{Code: CodePersistent, Severity: HealthDegraded, Count: int64(len(gone)), Affects: []Area{AffectsGPUTime, AffectsCompleteness},
+	b.notes = append(b.notes, Finding{Code: CodePersistent, Severity: HealthDegraded, Count: int64(len(gone)),
+		Affects: []Area{AffectsGPUTime, AffectsCompleteness},
 		Message: fmt.Sprintf("%d kernels wait on streams of their own, beside all others and to the end of the recording, first %s for %v: they are left out of all times",
 			len(gone), shortened(b.t.names[g.Name[e]]), time.Duration(g.Dur[e]).Round(time.Microsecond))})
 	keep := make([]int32, 0, g.Len()-len(gone))

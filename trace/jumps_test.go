@@ -17,7 +17,8 @@ func TestAtDeepStacks(t *testing.T) {
 		for range 600 { // chains of nested frames, one behind the other
 			n := 1 + rng.Int64N(200)
 			for k := range n {
-				b.Add(EventData{Kind: event.Frame, Name: "f", Start: at + k, Duration: (2*n - 2*k) * int64(1+rng.IntN(2)), Thread: 1})
+				b.Add(EventData{Kind: event.Frame, Name: "f", Start: at + k,
+					Duration: (2*n - 2*k) * int64(1+rng.IntN(2)), Thread: 1})
 			}
 			depth = max(depth, n)
 			at += n + rng.Int64N(n)

@@ -48,7 +48,8 @@ func (b *Builder) setRank(m *Meta, args shard.Rank) {
 	case m.Rank >= 0:
 		if name.Label == "rank" && name.Rank != m.Rank {
 			b.notes = append(b.notes, Finding{Code: CodeRankClash, Severity: HealthOK, Count: 1,
-				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", name.Rank, m.Rank)})
+				Message: fmt.Sprintf("the file's name says rank %d, its distributedInfo %d, which is taken", name.Rank,
+					m.Rank)})
 		}
 	case name.Rank >= 0:
 		m.Rank = name.Rank

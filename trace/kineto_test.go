@@ -25,11 +25,13 @@ func launchAt(name string, ts, dur float64, args string) string {
 }
 
 func opAt(name string, ts, dur float64, args string) string {
-	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,"args":{"Ev Idx":1%s}}`, name, ts, dur, args)
+	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":1,"tid":1,"ts":%.3f,"dur":%.3f,"args":{"Ev Idx":1%s}}`,
+		name, ts, dur, args)
 }
 
 func flowAt(phase string, id, pid, tid int, ts float64) string {
-	return fmt.Sprintf(`{"ph":%q,"id":%d,"pid":%d,"tid":%d,"ts":%.3f,"cat":"ac2g","name":"ac2g","bp":"e"}`, phase, id, pid, tid, ts)
+	return fmt.Sprintf(`{"ph":%q,"id":%d,"pid":%d,"tid":%d,"ts":%.3f,"cat":"ac2g","name":"ac2g","bp":"e"}`, phase, id,
+		pid, tid, ts)
 }
 
 // linkOfFirst prints launch, op, link and health of the first activity.
@@ -87,63 +89,95 @@ func TestKineto(t *testing.T) {
 		ask  func(*trace.Trace) any
 	}{
 		// Times.
-		{"base-time-gives-wall-clock-time", `{"baseTimeNanoseconds":1759240000000000000,"traceEvents":[` + kernelAt("k", 1_000_000.5, 1, "") + `]}`, "2025-09-30T13:46:41.0000005Z",
+		{"base-time-gives-wall-clock-time", `{"baseTimeNanoseconds":1759240000000000000,"traceEvents":[` +
+			kernelAt("k", 1_000_000.5, 1, "") + `]}`, "2025-09-30T13:46:41.0000005Z",
 			func(t *trace.Trace) any {
 				e, ok := t.Epoch()
 				return map[bool]string{true: e.Format("2006-01-02T15:04:05.999999999Z07:00")}[ok]
 			}},
-		{"relative-times-without-base-have-no-wall-clock", document(kernelAt("k", 1_000_000.5, 1, "")), "false", func(t *trace.Trace) any { _, ok := t.Epoch(); return ok }},
+		{"relative-times-without-base-have-no-wall-clock", document(kernelAt("k", 1_000_000.5, 1, "")), "false",
+			func(t *trace.Trace) any { _, ok := t.Epoch(); return ok }},
 		{"float-duration-with-integer-start", document(`{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2.0,"args":{"device":0,"stream":7,"rank":0,"External id_raw":4}}`), "2µs 0", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Duration(), " ", first(t).Data().ExternalID)
 		}},
-		{"bare-and-quoted-nan-duration-is-zero-and-noted", document(record(`"dur":NaN`), record(`"dur":"nan"`), record(`"dur":Infinity`), record(`"dur":"-inf"`)), "4 loss-repaired=4", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
-		}},
-		{"nan-in-args-is-harmless", document(kernelAt("k", 1, 1, `,"est. achieved occupancy %":nan,"warps per SM":Infinity,"correlation":6`)), "1 6", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", first(t).Data().Correlation)
-		}},
-		{"number-with-two-signs-drops-the-event", document(kernelAt("k", 1, 1, ""), record(`"dur":-5.-123`)), "1 loss-bad-time=1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
-		}},
+		{"bare-and-quoted-nan-duration-is-zero-and-noted",
+			document(record(`"dur":NaN`), record(`"dur":"nan"`), record(`"dur":Infinity`), record(`"dur":"-inf"`)),
+			"4 loss-repaired=4", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
+			}},
+		{"nan-in-args-is-harmless", document(kernelAt("k", 1, 1,
+			`,"est. achieved occupancy %":nan,"warps per SM":Infinity,"correlation":6`)), "1 6",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", first(t).Data().Correlation)
+			}},
+		{"number-with-two-signs-drops-the-event", document(kernelAt("k", 1, 1, ""), record(`"dur":-5.-123`)),
+			"1 loss-bad-time=1", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
+			}},
 		// Impossible durations.
-		{"unfinished-kernel-ends-where-the-next-begins", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`), kernelAt("l", 30, 1, "")), "20µs 5s capped-duration=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ", findingsOf(t, "cap"))
-		}},
-		{"unfinished-last-kernel-is-kept-and-noted", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`)), "5s 5s unfinished=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ", findingsOf(t, "unf"))
-		}},
-		{"absurd-duration-ends-where-the-next-begins", document(kernelAt("k", 10, 6e11, ""), kernelAt("l", 5_000, 1, ""), kernelAt("m", 6_000, 1, "")), "4.99ms 1µs capped-duration=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(event.LaneGPU, 1).Duration(), " ", findingsOf(t, "cap"))
-		}},
-		{"long-collective-that-others-wait-for-is-kept", document(kernelAt("ncclDevKernel_AllReduce", 10, 17_500_000, ""), kernelAt("l", 17_500_010, 1, "")), "17.5s absurd-duration=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "absurd"))
-		}},
-		{"unfinished-instants-are-no-error", document(kernelAt("k", 1, 1, ""), `{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"finished":"false"}}`), "1 orphans=1", func(t *trace.Trace) any {
+		{"unfinished-kernel-ends-where-the-next-begins",
+			document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`), kernelAt("l", 30, 1, "")),
+			"20µs 5s capped-duration=1", func(t *trace.Trace) any {
+				return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ",
+					findingsOf(t, "cap"))
+			}},
+		{"unfinished-last-kernel-is-kept-and-noted", document(kernelAt("k", 10, 5_000_000, `,"finished":"false"`)),
+			"5s 5s unfinished=1", func(t *trace.Trace) any {
+				return fmt.Sprint(first(t).Duration(), " ", time.Duration(first(t).Data().Duration), " ",
+					findingsOf(t, "unf"))
+			}},
+		{"absurd-duration-ends-where-the-next-begins",
+			document(kernelAt("k", 10, 6e11, ""), kernelAt("l", 5_000, 1, ""), kernelAt("m", 6_000, 1, "")),
+			"4.99ms 1µs capped-duration=1", func(t *trace.Trace) any {
+				return fmt.Sprint(first(t).Duration(), " ", t.LaneAt(event.LaneGPU, 1).Duration(), " ",
+					findingsOf(t, "cap"))
+			}},
+		{"long-collective-that-others-wait-for-is-kept",
+			document(kernelAt("ncclDevKernel_AllReduce", 10, 17_500_000, ""), kernelAt("l", 17_500_010, 1, "")),
+			"17.5s absurd-duration=1", func(t *trace.Trace) any {
+				return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "absurd"))
+			}},
+		{"unfinished-instants-are-no-error", document(kernelAt("k", 1, 1, ""),
+			`{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"finished":"false"}}`), "1 orphans=1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(), " ", findings(t))
 		}},
-		{"overlap-of-dependent-launches-is-noted-and-kept", document(kernelAt("k", 10, 5, ""), kernelAt("l", 12, 5, "")), "5µs same-stream-overlap=1", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "same"))
-		}},
+		{"overlap-of-dependent-launches-is-noted-and-kept",
+			document(kernelAt("k", 10, 5, ""), kernelAt("l", 12, 5, "")), "5µs same-stream-overlap=1",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(first(t).Duration(), " ", findingsOf(t, "same"))
+			}},
 		// Text.
-		{"unescaped-quote-in-name-costs-that-event", document(kernelAt("a", 1, 1, ""), `{"ph":"X","cat":"kernel","name":"torch "x" y","ts":2,"dur":1,"args":{}}`, kernelAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
-			return names(t, event.LaneGPU) + " " + findingsOf(t, "loss-")
-		}},
-		{"unescaped-quote-in-args-costs-that-event", document(opAt("a", 1, 1, ""), opAt("q", 2, 1, `,"co_filename":"<eval_with_key "0">"`), opAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
-			return names(t, event.LaneOp) + " " + findingsOf(t, "loss-")
-		}},
-		{"control-characters-and-nul-are-kept-and-noted", document(record("\"name\":\"a\x00b\x1f\"")), "\"a\\x00b\\x1f\" loss-repaired=1", func(t *trace.Trace) any {
-			return fmt.Sprintf("%q %s", first(t).Name(), findingsOf(t, "loss-"))
-		}},
-		{"escapes-that-json-does-not-have-are-kept", document(record(`"name":"C:\e\users"`)), `C:\e\users`, func(t *trace.Trace) any { return first(t).Name() }},
-		{"byte-order-mark-and-crlf", "\xef\xbb\xbf" + strings.ReplaceAll("{\"traceEvents\": [\n"+record(`"id":1`)+",\n"+record(`"id":2`)+"\n]}\n", "\n", "\r\n"), "2 orphans=2 same-stream-overlap=1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", findings(t))
-		}},
-		{"trailing-comma-and-empty-event", `{"traceEvents": [` + record(`"id":1`) + `, {}, ]}`, "1 loss-repaired=2", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
-		}},
-		{"log-lines-with-quotes-do-not-hide-the-events", `{"INFO": ["he said "no""], "traceEvents": [` + record(`"id":1`) + `]}`, "1", func(t *trace.Trace) any { return t.Len() }},
+		{"unescaped-quote-in-name-costs-that-event",
+			document(kernelAt("a", 1, 1, ""), `{"ph":"X","cat":"kernel","name":"torch "x" y","ts":2,"dur":1,"args":{}}`,
+				kernelAt("b", 3, 1, "")), "a b loss-bad-event=1", func(t *trace.Trace) any {
+				return names(t, event.LaneGPU) + " " + findingsOf(t, "loss-")
+			}},
+		{"unescaped-quote-in-args-costs-that-event",
+			document(opAt("a", 1, 1, ""), opAt("q", 2, 1, `,"co_filename":"<eval_with_key "0">"`), opAt("b", 3, 1, "")),
+			"a b loss-bad-event=1", func(t *trace.Trace) any {
+				return names(t, event.LaneOp) + " " + findingsOf(t, "loss-")
+			}},
+		{"control-characters-and-nul-are-kept-and-noted", document(record("\"name\":\"a\x00b\x1f\"")),
+			"\"a\\x00b\\x1f\" loss-repaired=1", func(t *trace.Trace) any {
+				return fmt.Sprintf("%q %s", first(t).Name(), findingsOf(t, "loss-"))
+			}},
+		{"escapes-that-json-does-not-have-are-kept", document(record(`"name":"C:\e\users"`)), `C:\e\users`,
+			func(t *trace.Trace) any { return first(t).Name() }},
+		{"byte-order-mark-and-crlf", "\xef\xbb\xbf" +
+			strings.ReplaceAll("{\"traceEvents\": [\n"+record(`"id":1`)+",\n"+record(`"id":2`)+"\n]}\n", "\n", "\r\n"),
+			"2 orphans=2 same-stream-overlap=1", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", findings(t))
+			}},
+		{"trailing-comma-and-empty-event", `{"traceEvents": [` + record(`"id":1`) + `, {}, ]}`, "1 loss-repaired=2",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", findingsOf(t, "loss-"))
+			}},
+		{"log-lines-with-quotes-do-not-hide-the-events",
+			`{"INFO": ["he said "no""], "traceEvents": [` + record(`"id":1`) + `]}`, "1",
+			func(t *trace.Trace) any { return t.Len() }},
 		// Metadata.
-		{"device-properties-empty", `{"deviceProperties":[],"traceEvents":[` + record(`"id":1`) + `]}`, "0", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
+		{"device-properties-empty", `{"deviceProperties":[],"traceEvents":[` + record(`"id":1`) + `]}`, "0",
+			func(t *trace.Trace) any { return len(t.Meta().Devices) }},
 		{"device-properties-of-another-vendor", `{"deviceProperties":[{"id":3,"name":"XPU","eu_count":448,"totalGlobalMem":5}],"traceEvents":[` + record(`"id":1`) + `]}`, "3 XPU 5", func(t *trace.Trace) any {
 			d := t.Meta().Devices[0]
 			return fmt.Sprint(d.ID, " ", d.Name, " ", d.MemoryBytes)
@@ -152,97 +186,173 @@ func TestKineto(t *testing.T) {
 			m := t.Meta()
 			return fmt.Sprint(m.Rank, " ", m.WorldSize, " ", m.Backend)
 		}},
-		{"distributed-info-of-an-unexpected-shape", `{"distributedInfo":["x"],"traceEvents":[]}`, "-1 0", func(t *trace.Trace) any { return fmt.Sprint(t.Meta().Rank, " ", t.Meta().WorldSize) }},
-		{"rank-from-collectives-that-agree", document(kernelAt("nccl", 1, 1, `,"Rank":3`), kernelAt("nccl", 2, 1, `,"Rank":3`)), "3", func(t *trace.Trace) any { return t.Meta().Rank }},
-		{"no-rank-from-collectives-that-differ", document(kernelAt("nccl", 1, 1, `,"Rank":3`), kernelAt("nccl", 2, 1, `,"Rank":4`)), "-1", func(t *trace.Trace) any { return t.Meta().Rank }},
+		{"distributed-info-of-an-unexpected-shape", `{"distributedInfo":["x"],"traceEvents":[]}`, "-1 0",
+			func(t *trace.Trace) any { return fmt.Sprint(t.Meta().Rank, " ", t.Meta().WorldSize) }},
+		{"rank-from-collectives-that-agree", document(kernelAt("nccl", 1, 1, `,"Rank":3`),
+			kernelAt("nccl", 2, 1, `,"Rank":3`)), "3", func(t *trace.Trace) any { return t.Meta().Rank }},
+		{"no-rank-from-collectives-that-differ", document(kernelAt("nccl", 1, 1, `,"Rank":3`),
+			kernelAt("nccl", 2, 1, `,"Rank":4`)), "-1", func(t *trace.Trace) any { return t.Meta().Rank }},
 		// What is what.
-		{"gpu-annotation-is-no-activity", document(kernelAt("k", 1, 1, ""), record(`"cat":"gpu_user_annotation","name":"step"`)), "1 gpu_annotation 0 7", func(t *trace.Trace) any {
+		{"gpu-annotation-is-no-activity", document(kernelAt("k", 1, 1, ""),
+			record(`"cat":"gpu_user_annotation","name":"step"`)), "1 gpu_annotation 0 7", func(t *trace.Trace) any {
 			e := t.LaneAt(event.LaneAnnotation, 0)
 			return fmt.Sprint(t.Len(event.LaneGPU), " ", e.Kind(), " ", e.Device(), " ", e.Stream())
 		}},
-		{"sync-overhead-and-event-rows-are-never-busy-time", document(record(`"cat":"cuda_sync"`), record(`"cat":"overhead","name":"Buffer Flush","pid":-1`), record(`"cat":"cuda_event"`)), "0 3 k k Buffer Flush", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneSync), " ", names(t, event.LaneSync))
-		}},
-		{"sync-row-is-shown-on-its-stream", document(record(`"cat":"cuda_sync","name":"Stream Sync","tid":1000007`)), "7 7", func(t *trace.Trace) any {
-			e := t.LaneAt(event.LaneSync, 0)
-			return fmt.Sprint(e.Stream(), " ", t.Thread(e.Thread()).ID)
-		}},
-		{"hip-copy-stays-in-its-category", document(record(`"name":"__amd_rocclr_copyBuffer"`), `{"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"cid":5,"kernel":"k","stream":0}}`), "kernel kernel runtime", func(t *trace.Trace) any {
+		{"sync-overhead-and-event-rows-are-never-busy-time",
+			document(record(`"cat":"cuda_sync"`), record(`"cat":"overhead","name":"Buffer Flush","pid":-1`),
+				record(`"cat":"cuda_event"`)), "0 3 k k Buffer Flush", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneSync), " ", names(t, event.LaneSync))
+			}},
+		{"sync-row-is-shown-on-its-stream", document(record(`"cat":"cuda_sync","name":"Stream Sync","tid":1000007`)),
+			"7 7", func(t *trace.Trace) any {
+				e := t.LaneAt(event.LaneSync, 0)
+				return fmt.Sprint(e.Stream(), " ", t.Thread(e.Thread()).ID)
+			}},
+		{"hip-copy-stays-in-its-category", document(record(`"name":"__amd_rocclr_copyBuffer"`),
+			`{"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"cid":5,"kernel":"k","stream":0}}`), "kernel kernel runtime", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Kind(), " ", first(t).Data().Category, " ", t.LaneAt(event.LaneLaunch, 0).Kind())
 		}},
-		{"pseudo-processes-are-no-gpu", document(kernelAt("k", 2, 1, ""), `{"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":9}`,
-			`{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":10}`, `{"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1}`,
-			`{"ph":"C","name":"SM","pid":"GPU 0 Counters","ts":1,"args":{"":5}}`), "[0] [7] 1 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
-		}},
-		{"only-stored-phases-are-stored-and-all-are-counted", document(kernelAt("k", 1, 1, ""), `{"ph":"b","id":1,"ts":1}`, `{"ph":"e","id":1,"ts":2}`, `{"ph":"C","name":"c","ts":1}`, `{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 9"}}`, `{"ph":"é"}`), "1 6", func(t *trace.Trace) any {
-			n := int64(0)
-			for _, categories := range t.Meta().Counts {
-				for _, k := range categories {
-					n += k
+		{"pseudo-processes-are-no-gpu", document(kernelAt("k", 2, 1, ""),
+			`{"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":1,"dur":9}`,
+			`{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":10}`,
+			`{"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":"Traces","tid":"Trace PyTorch Profiler","ts":1}`,
+			`{"ph":"C","name":"SM","pid":"GPU 0 Counters","ts":1,"args":{"":5}}`), "[0] [7] 1 1",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(t.Devices(), t.Streams(0), " ", t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
+			}},
+		{"only-stored-phases-are-stored-and-all-are-counted",
+			document(kernelAt("k", 1, 1, ""), `{"ph":"b","id":1,"ts":1}`, `{"ph":"e","id":1,"ts":2}`,
+				`{"ph":"C","name":"c","ts":1}`, `{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 9"}}`,
+				`{"ph":"é"}`), "1 6", func(t *trace.Trace) any {
+				n := int64(0)
+				for _, categories := range t.Meta().Counts {
+					for _, k := range categories {
+						n += k
+					}
 				}
-			}
-			return fmt.Sprint(t.Len(), " ", n)
-		}},
-		{"event-without-category-is-kept-apart", document(`{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1}`), "0 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
-		}},
-		{"declared-gpus-without-work-are-no-devices", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`, `{"ph":"M","name":"process_labels","pid":15,"args":{"labels":"GPU 15"}}`, record(`"args":{"device":9,"stream":1}`)), "[9]", func(t *trace.Trace) any { return t.Devices() }},
+				return fmt.Sprint(t.Len(), " ", n)
+			}},
+		{"event-without-category-is-kept-apart", document(`{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":1}`),
+			"0 1", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
+			}},
+		{"declared-gpus-without-work-are-no-devices",
+			document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`,
+				`{"ph":"M","name":"process_labels","pid":15,"args":{"labels":"GPU 15"}}`,
+				record(`"args":{"device":9,"stream":1}`)), "[9]", func(t *trace.Trace) any { return t.Devices() }},
 		{"thread-ids-of-64-bits", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":140132498851584,"ts":1,"dur":1}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":-5,"ts":1,"dur":1}`), "140132498851584 -5", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Threads()[0].ID, " ", t.Threads()[1].ID)
 		}},
-		{"stream-handles-of-64-bits-are-told-apart", document(record(`"args":{"device":0,"stream":94230218376352}`), record(`"args":{"device":0,"stream":94230218376353}`)), "2", func(t *trace.Trace) any { return len(t.Streams(0)) }},
+		{"stream-handles-of-64-bits-are-told-apart",
+			document(record(`"args":{"device":0,"stream":94230218376352}`),
+				record(`"args":{"device":0,"stream":94230218376353}`)), "2",
+			func(t *trace.Trace) any { return len(t.Streams(0)) }},
 		{"merged-process-labels-are-kept", document(`{"ph":"M","name":"process_name","pid":"[TP00-DP00] 83","args":{"name":"python"}}`, `{"ph":"X","cat":"cpu_op","name":"a","pid":"[TP00-DP00] 83","tid":4,"ts":1,"dur":1}`), "[TP00-DP00] 83 python 4", func(t *trace.Trace) any {
 			th := t.Threads()[0]
 			return fmt.Sprint(th.ProcessLabel, " ", th.ProcessName, " ", th.ID)
 		}},
-		{"missing-metadata-rows-cost-only-names", document(opAt("a", 1, 1, "")), `{"process":1,"thread":1} a`, func(t *trace.Trace) any {
-			return fmt.Sprintf(`{"process":%d,"thread":%d}%s%s %s`, t.Threads()[0].Process, t.Threads()[0].ID, t.Threads()[0].Name, t.Threads()[0].ProcessName, names(t, event.LaneOp))
-		}},
+		{"missing-metadata-rows-cost-only-names", document(opAt("a", 1, 1, "")), `{"process":1,"thread":1} a`,
+			func(t *trace.Trace) any {
+				return fmt.Sprintf(`{"process":%d,"thread":%d}%s%s %s`, t.Threads()[0].Process, t.Threads()[0].ID,
+					t.Threads()[0].Name, t.Threads()[0].ProcessName, names(t, event.LaneOp))
+			}},
 		// Links.
-		{"kernel-that-starts-inside-or-before-its-launch-is-linked", document(launchAt("cudaLaunchKernel", 10, 5, `,"correlation":1`), kernelAt("inside", 12, 1, `,"correlation":1`), launchAt("cudaLaunchKernel", 20, 5, `,"correlation":2`), kernelAt("before", 19.9, 1, `,"correlation":2`)), "10µs 20µs", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Raw(first(t).Launch().Start())/1000, "µs ", t.Raw(t.LaneAt(event.LaneGPU, 1).Launch().Start())/1000, "µs")
-		}},
+		{"kernel-that-starts-inside-or-before-its-launch-is-linked",
+			document(launchAt("cudaLaunchKernel", 10, 5, `,"correlation":1`),
+				kernelAt("inside", 12, 1, `,"correlation":1`), launchAt("cudaLaunchKernel", 20, 5, `,"correlation":2`),
+				kernelAt("before", 19.9, 1, `,"correlation":2`)), "10µs 20µs", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Raw(first(t).Launch().Start())/1000, "µs ",
+					t.Raw(t.LaneAt(event.LaneGPU, 1).Launch().Start())/1000, "µs")
+			}},
 		{"orphans-at-the-start-are-said-to-be", document(orphans(20)...), "true true", func(t *trace.Trace) any {
 			f := t.Health().Findings[0]
-			return fmt.Sprint(f.Code == trace.CodeOrphans && f.Count == 2, " ", strings.Contains(f.Message, "start of the window"))
+			return fmt.Sprint(f.Code == trace.CodeOrphans && f.Count == 2, " ",
+				strings.Contains(f.Message, "start of the window"))
 		}},
-		{"external-id-finds-the-op-of-an-orphan", document(opAt("aten::mm", 1, 3, `,"External id":77`), kernelAt("k", 5, 1, `,"External id":77`)), "aten::mm", func(t *trace.Trace) any { return first(t).Op().Name() }},
-		{"correlation-goes-before-external-id", document(opAt("other", 1, 1, `,"External id":77`), opAt("aten::mm", 3, 3, ""), launchAt("cudaLaunchKernel", 4, 1, `,"correlation":5`), kernelAt("k", 9, 1, `,"correlation":5,"External id":77`)), "aten::mm", func(t *trace.Trace) any { return first(t).Op().Name() }},
-		{"correlation-zero-is-none", document(launchAt("hipLaunchKernel", 4, 1, `,"correlation":0`), kernelAt("rccl", 9, 1, `,"correlation":0`)), "false 1", func(t *trace.Trace) any {
+		{"external-id-finds-the-op-of-an-orphan", document(opAt("aten::mm", 1, 3, `,"External id":77`),
+			kernelAt("k", 5, 1, `,"External id":77`)), "aten::mm",
+			func(t *trace.Trace) any { return first(t).Op().Name() }},
+		{"correlation-goes-before-external-id", document(opAt("other", 1, 1, `,"External id":77`),
+			opAt("aten::mm", 3, 3, ""), launchAt("cudaLaunchKernel", 4, 1, `,"correlation":5`),
+			kernelAt("k", 9, 1, `,"correlation":5,"External id":77`)), "aten::mm",
+			func(t *trace.Trace) any { return first(t).Op().Name() }},
+		{"correlation-zero-is-none", document(launchAt("hipLaunchKernel", 4, 1, `,"correlation":0`),
+			kernelAt("rccl", 9, 1, `,"correlation":0`)), "false 1", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", t.Health().Orphans)
 		}},
-		{"unsigned-correlations", document(launchAt("cudaLaunchKernel", 4, 1, `,"correlation":18446744073709551615`), kernelAt("k", 9, 1, `,"correlation":18446744073709551615`)), "true 18446744073709551615", func(t *trace.Trace) any {
-			return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Data().Correlation)
-		}},
-		{"reused-correlation-goes-to-the-launch-before", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), launchAt("cudaLaunchKernel", 11, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), kernelAt("b", 15, 1, `,"correlation":3`)), "0 10µs", func(t *trace.Trace) any {
-			return fmt.Sprint(int64(first(t).Launch().Start()), " ", time.Duration(t.LaneAt(event.LaneGPU, 1).Launch().Start()-0))
-		}},
-		{"a-call-that-launches-goes-before-one-that-shares-the-id", document(launchAt("cudaEventQuery", 2, 1, `,"correlation":3`), launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)), "cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
-		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
+		{"unsigned-correlations", document(launchAt("cudaLaunchKernel", 4, 1, `,"correlation":18446744073709551615`),
+			kernelAt("k", 9, 1, `,"correlation":18446744073709551615`)), "true 18446744073709551615",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(first(t).Launch().Valid(), " ", first(t).Data().Correlation)
+			}},
+		{"reused-correlation-goes-to-the-launch-before",
+			document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`),
+				launchAt("cudaLaunchKernel", 11, 1, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`),
+				kernelAt("b", 15, 1, `,"correlation":3`)), "0 10µs", func(t *trace.Trace) any {
+				return fmt.Sprint(int64(first(t).Launch().Start()), " ",
+					time.Duration(t.LaneAt(event.LaneGPU, 1).Launch().Start()-0))
+			}},
+		{"a-call-that-launches-goes-before-one-that-shares-the-id",
+			document(launchAt("cudaEventQuery", 2, 1, `,"correlation":3`),
+				launchAt("cudaMemcpyAsync", 1, 3, `,"correlation":3`), kernelAt("a", 5, 1, `,"correlation":3`)),
+			"cudaMemcpyAsync", func(t *trace.Trace) any { return first(t).Launch().Name() }},
+		{"flows-do-not-matter", document(launchAt("cudaLaunchKernel", 1, 1, `,"correlation":3`),
+			kernelAt("a", 5, 1, `,"correlation":3`), `{"ph":"s","id":3,"pid":1,"tid":1,"ts":1,"cat":"fwdbwd","name":"fwdbwd"}`, `{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"}`), "true ", func(t *trace.Trace) any {
 			return fmt.Sprint(first(t).Launch().Valid(), " ", findings(t))
 		}},
-		{"without-correlations-the-external-id-of-a-launch-links", document(opAt("aten::mm", 1, 5, `,"External id":99`), launchAt("hipGetDeviceProperties", 2, 1, `,"External id":24`), launchAt("hipModuleLaunchKernel", 3, 1, `,"External id":25`), kernelAt("a", 6, 1, `,"External id":25`)), "hipModuleLaunchKernel aten::mm external-id linked-by-external-id=1", linkOfFirst},
-		{"the-external-id-of-a-call-that-launches-nothing-does-not", document(launchAt("hipGetDeviceProperties", 2, 1, `,"External id":25`), kernelAt("a", 6, 1, `,"External id":25`)), "   orphans=1", linkOfFirst},
-		{"a-correlation-outside-the-window-stays-an-orphan", document(launchAt("cudaLaunchKernel", 2, 1, `,"correlation":3,"External id":25`), kernelAt("a", 6, 1, `,"correlation":7,"External id":25`)), "   orphans=1", linkOfFirst},
-		{"flows-link-where-nothing-has-an-id", document(opAt("aten::mm", 1, 5, ""), launchAt("cudaLaunchKernel", 2, 1, ""), flowAt("s", 8, 1, 1, 2), kernelAt("a", 6, 1, ""), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel aten::mm flow linked-by-flow=1", linkOfFirst},
-		{"flows-behind-all-events-link", document(launchAt("cudaLaunchKernel", 2, 1, ""), kernelAt("a", 6, 1, ""), flowAt("f", 8, 0, 7, 6), flowAt("s", 8, 1, 1, 2)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
-		{"a-flow-names-the-correlation-of-its-launch", document(launchAt("cudaLaunchKernel", 2, 1, `,"correlation":8`), kernelAt("a", 6, 1, ""), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
-		{"a-flow-names-the-external-id-of-its-launch", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""), flowAt("s", 8, 0, 7, 6), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
-		{"flows-of-autograd-do-not-link", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""), strings.ReplaceAll(flowAt("f", 8, 0, 7, 6), "ac2g", "fwdbwd")), "   orphans=1", linkOfFirst},
-		{"the-op-of-an-orphan-says-so", document(opAt("aten::mm", 1, 3, `,"External id":77`), kernelAt("k", 5, 1, `,"External id":77`)), " aten::mm op-external-id orphans=1", linkOfFirst},
-		{"a-node-of-a-graph-belongs-to-the-replay-before-it", document(launchAt("cudaGraphLaunch", 2, 1, `,"correlation":9`), kernelAt("b", 6, 1, `,"correlation":9,"graph id":3,"graph node id":1`), kernelAt("a", 8, 1, `,"graph id":3,"graph node id":2`)), "cudaGraphLaunch graph-id cudaGraphLaunch", linksOfSecond},
-		{"a-replay-runs-each-node-once", document(launchAt("cudaGraphLaunch", 2, 1, `,"correlation":9`), kernelAt("b", 6, 1, `,"correlation":9,"graph id":3,"graph node id":1`), kernelAt("a", 8, 1, `,"graph id":3,"graph node id":1`)), "cudaGraphLaunch  ", linksOfSecond},
-		{"inputs-of-an-op", document(opAt("aten::mm", 1, 3, `,"Input Dims":[[2, 3]],"Input type":["float"],"Concrete Inputs":["x"],"Input Strides":[[3, 1]]`)), `[[2, 3]] ["float"] [[3, 1]] ["x"]`, func(t *trace.Trace) any {
-			op := t.LaneAt(event.LaneOp, 0)
-			types, strides, values := op.Inputs()
-			return fmt.Sprint(op.Shape(), " ", types, " ", strides, " ", values)
-		}},
-		{"graph-launch-without-kernels-is-reported", document(launchAt("cudaGraphLaunch", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, "")), "empty-graphs=1", func(t *trace.Trace) any { return findingsOf(t, "empty") }},
+		{"without-correlations-the-external-id-of-a-launch-links",
+			document(opAt("aten::mm", 1, 5, `,"External id":99`),
+				launchAt("hipGetDeviceProperties", 2, 1, `,"External id":24`),
+				launchAt("hipModuleLaunchKernel", 3, 1, `,"External id":25`), kernelAt("a", 6, 1, `,"External id":25`)),
+			"hipModuleLaunchKernel aten::mm external-id linked-by-external-id=1", linkOfFirst},
+		{"the-external-id-of-a-call-that-launches-nothing-does-not",
+			document(launchAt("hipGetDeviceProperties", 2, 1, `,"External id":25`),
+				kernelAt("a", 6, 1, `,"External id":25`)), "   orphans=1", linkOfFirst},
+		{"a-correlation-outside-the-window-stays-an-orphan",
+			document(launchAt("cudaLaunchKernel", 2, 1, `,"correlation":3,"External id":25`),
+				kernelAt("a", 6, 1, `,"correlation":7,"External id":25`)), "   orphans=1", linkOfFirst},
+		{"flows-link-where-nothing-has-an-id", document(opAt("aten::mm", 1, 5, ""),
+			launchAt("cudaLaunchKernel", 2, 1, ""), flowAt("s", 8, 1, 1, 2), kernelAt("a", 6, 1, ""),
+			flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel aten::mm flow linked-by-flow=1", linkOfFirst},
+		{"flows-behind-all-events-link", document(launchAt("cudaLaunchKernel", 2, 1, ""), kernelAt("a", 6, 1, ""),
+			flowAt("f", 8, 0, 7, 6), flowAt("s", 8, 1, 1, 2)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
+		{"a-flow-names-the-correlation-of-its-launch",
+			document(launchAt("cudaLaunchKernel", 2, 1, `,"correlation":8`), kernelAt("a", 6, 1, ""),
+				flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1", linkOfFirst},
+		{"a-flow-names-the-external-id-of-its-launch",
+			document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`), kernelAt("a", 6, 1, ""),
+				flowAt("s", 8, 0, 7, 6), flowAt("f", 8, 0, 7, 6)), "cudaLaunchKernel  flow linked-by-flow=1",
+			linkOfFirst},
+		{"flows-of-autograd-do-not-link", document(launchAt("cudaLaunchKernel", 2, 1, `,"External id":8`),
+			kernelAt("a", 6, 1, ""), strings.ReplaceAll(flowAt("f", 8, 0, 7, 6), "ac2g", "fwdbwd")), "   orphans=1",
+			linkOfFirst},
+		{"the-op-of-an-orphan-says-so", document(opAt("aten::mm", 1, 3, `,"External id":77`),
+			kernelAt("k", 5, 1, `,"External id":77`)), " aten::mm op-external-id orphans=1", linkOfFirst},
+		{"a-node-of-a-graph-belongs-to-the-replay-before-it",
+			document(launchAt("cudaGraphLaunch", 2, 1, `,"correlation":9`),
+				kernelAt("b", 6, 1, `,"correlation":9,"graph id":3,"graph node id":1`),
+				kernelAt("a", 8, 1, `,"graph id":3,"graph node id":2`)), "cudaGraphLaunch graph-id cudaGraphLaunch",
+			linksOfSecond},
+		{"a-replay-runs-each-node-once", document(launchAt("cudaGraphLaunch", 2, 1, `,"correlation":9`),
+			kernelAt("b", 6, 1, `,"correlation":9,"graph id":3,"graph node id":1`),
+			kernelAt("a", 8, 1, `,"graph id":3,"graph node id":1`)), "cudaGraphLaunch  ", linksOfSecond},
+		{"inputs-of-an-op", document(opAt("aten::mm", 1, 3,
+			`,"Input Dims":[[2, 3]],"Input type":["float"],"Concrete Inputs":["x"],"Input Strides":[[3, 1]]`)),
+			`[[2, 3]] ["float"] [[3, 1]] ["x"]`, func(t *trace.Trace) any {
+				op := t.LaneAt(event.LaneOp, 0)
+				types, strides, values := op.Inputs()
+				return fmt.Sprint(op.Shape(), " ", types, " ", strides, " ", values)
+			}},
+		{"graph-launch-without-kernels-is-reported",
+			document(launchAt("cudaGraphLaunch", 1, 1, `,"correlation":3`), kernelAt("a", 5, 1, "")), "empty-graphs=1",
+			func(t *trace.Trace) any { return findingsOf(t, "empty") }},
 		// Files of one side only.
-		{"gpu-only", document(kernelAt("a", 5, 1, ""), kernelAt("b", 7, 1, "")), "degraded orphans=2", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
-		{"cpu-only", document(opAt("a", 5, 1, "")), "unusable no-gpu-activity=0", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
-		{"only-metadata-rows", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`), "unusable empty=0", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
+		{"gpu-only", document(kernelAt("a", 5, 1, ""), kernelAt("b", 7, 1, "")), "degraded orphans=2",
+			func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
+		{"cpu-only", document(opAt("a", 5, 1, "")), "unusable no-gpu-activity=0",
+			func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
+		{"only-metadata-rows", document(`{"ph":"M","name":"process_name","pid":15,"args":{"name":"python"}}`),
+			"unusable empty=0", func(t *trace.Trace) any { return fmt.Sprint(t.Health().Status, " ", findings(t)) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := fmt.Sprint(tt.ask(read(t, strings.NewReader(tt.in)))); got != tt.want {
@@ -346,8 +456,10 @@ func TestRanksThatStraddleAQuarter(t *testing.T) {
 	// recorded 5 µs before the turn, the other one 5 µs after it.
 	const span = 7_889_238_000_000_000
 	const base = 200 * span
-	a := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base), kernelAt("k", span/1000-5, 1, ""))))
-	b := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base+span), kernelAt("k", 5, 1, ""))))
+	a := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base),
+		kernelAt("k", span/1000-5, 1, ""))))
+	b := read(t, strings.NewReader(fmt.Sprintf(`{"baseTimeNanoseconds":%d,"traceEvents":[%s]}`, int64(base+span),
+		kernelAt("k", 5, 1, ""))))
 	at := func(t *trace.Trace) int64 { return t.Raw(t.LaneAt(event.LaneGPU, 0).Start()) + t.Meta().BaseTime }
 	if got := at(b) - at(a); got != 10_000 {
 		t.Errorf("the second kernel began %d ns after the first, want 10000", got)

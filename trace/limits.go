@@ -36,7 +36,8 @@ type Limits struct {
 func defaultLimits() Limits {
 	return Limits{
 		EventBytes: 64 << 20, NameBytes: 64 << 10, Depth: scan.MaxDepth, MetaBytes: 16 << 20,
-		InputBytes: 1 << 40, Ratio: 150, Events: 1<<31 - 1, Names: 1 << 25, TextBytes: 4 << 30, Tracks: 1 << 20, Devices: 1024,
+		InputBytes: 1 << 40, Ratio: 150, Events: 1<<31 - 1, Names: 1 << 25, TextBytes: 4 << 30, Tracks: 1 << 20,
+		Devices: 1024,
 	}
 }
 

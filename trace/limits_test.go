@@ -63,7 +63,8 @@ func TestDevicesAreLimited(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("[")
 		for i := range devices {
-			fmt.Fprintf(&b, `{"ph":"X","cat":"kernel","name":"k","ts":%d,"dur":1,"args":{"device":%d,"stream":7}},`, i, i)
+			fmt.Fprintf(&b, `{"ph":"X","cat":"kernel","name":"k","ts":%d,"dur":1,"args":{"device":%d,"stream":7}},`, i,
+				i)
 		}
 		if _, err := trace.Read(t.Context(), strings.NewReader(b.String()), trace.Options{}); !errors.Is(err, want) {
 			t.Errorf("%d devices: %v, want %v", devices, err, want)
@@ -143,7 +144,8 @@ func huge() int64 {
 // TestHugeStringCostsOneEvent: whatever holds a string of 2 GB is given up with
 // the memory of one event, and the events around it are kept.
 func TestHugeStringCostsOneEvent(t *testing.T) {
-	in := text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","name":"`, repeat("a", huge()), `"}, `, record(`"id":2`), `]}`)
+	in := text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","name":"`, repeat("a", huge()), `"}, `,
+		record(`"id":2`), `]}`)
 	g := newGauge(in)
 	tr := read(t, g)
 	if l := tr.Health().Losses; tr.Len() != 2 || len(l) != 1 || l[0].Reason != event.Limit || l[0].Bytes < huge() {
@@ -178,8 +180,10 @@ func TestHugeValuesAreBounded(t *testing.T) {
 func TestDeepNestingCostsOneEvent(t *testing.T) {
 	n := huge() / 40
 	for name, in := range map[string]io.Reader{
-		"closed": text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","args":{"x":`, repeat("[", n), repeat("]", n), `}}, `, record(`"id":2`), `]}`),
-		"open":   text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","args":{"x":`, repeat(`{"a":`, n), `}}, `, record(`"id":2`), `]}`),
+		"closed": text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","args":{"x":`, repeat("[", n),
+			repeat("]", n), `}}, `, record(`"id":2`), `]}`),
+		"open": text(`{"traceEvents": [`, record(`"id":1`), `, {"ph":"X","args":{"x":`, repeat(`{"a":`, n), `}}, `,
+			record(`"id":2`), `]}`),
 	} {
 		g := newGauge(in)
 		tr := read(t, g)
@@ -190,7 +194,8 @@ func TestDeepNestingCostsOneEvent(t *testing.T) {
 	}
 	three := record(`"args":{"device":0,"stream":7,"x":[[[1]]]}`)
 	for depth, want := range map[int]int{2: 1, 3: 2, 1000: 2} {
-		if tr := read(t, strings.NewReader(document(record(`"id":1`), three)), trace.Options{Limits: trace.Limits{Depth: depth}}); tr.Len() != want {
+		if tr := read(t, strings.NewReader(document(record(`"id":1`), three)),
+			trace.Options{Limits: trace.Limits{Depth: depth}}); tr.Len() != want {
 			t.Errorf("three levels with a limit of %d: %d events, want %d", depth, tr.Len(), want)
 		}
 	}
@@ -216,7 +221,8 @@ func TestBillionTinyEventsStopAtTheLimit(t *testing.T) {
 func TestThingsThatAreNotEventsAreCountedInConstantMemory(t *testing.T) {
 	n := huge() / 200
 	for name, part := range map[string]string{
-		"empty": `{},{},`, "numbers": `{"ph":"M"},1,`, "commas": `,`, "no-phase": `{"a":1},`, "flows": `{"ph":"s","id":1},`,
+		"empty": `{},{},`, "numbers": `{"ph":"M"},1,`, "commas": `,`, "no-phase": `{"a":1},`,
+		"flows":   `{"ph":"s","id":1},`,
 		"no-time": `{"ph":"X","name":"a"},`, "broken": `{"ph":"X" x},{"ph":"X"},`, "ends": `{"ph":"E","ts":1},`,
 		"begins": `{"ph":"B","ts":1},`, "spans": `{"ph":"b","id":1,"ts":1},`, "counters": `{"ph":"C","ts":1},`,
 	} {
@@ -255,7 +261,8 @@ func TestTablesAreLimited(t *testing.T) {
 		"begins":     `{"ph":"B","name":"n%d","ts":1,"cat":"cpu_op"},`,
 	} {
 		in := func(n int) io.Reader {
-			return text(`[`, counted(n, func(b []byte, i int) []byte { return fmt.Appendf(b, line, i) }), record(`"id":1`), `]`)
+			return text(`[`, counted(n, func(b []byte, i int) []byte { return fmt.Appendf(b, line, i) }),
+				record(`"id":1`), `]`)
 		}
 		opts := trace.Options{Limits: limits, Args: []event.Kind{event.Kernel}}
 		if _, err := trace.Read(t.Context(), in(400), opts); err != nil {
@@ -269,15 +276,18 @@ func TestTablesAreLimited(t *testing.T) {
 	in := text(`[`, counted(3000, func(b []byte, i int) []byte {
 		return fmt.Appendf(b, `{"ph":"X","name":"%d%s","ts":1,"dur":1,"cat":"cpu_op"},`, i, long)
 	}), `{}]`)
-	if _, err := trace.Read(t.Context(), in, trace.Options{Limits: trace.Limits{TextBytes: 1e6}}); !errors.Is(err, trace.ErrLimit) || !strings.Contains(err.Error(), "bytes of distinct names") {
+	if _, err := trace.Read(t.Context(), in, trace.Options{Limits: trace.Limits{TextBytes: 1e6}}); !errors.Is(err,
+		trace.ErrLimit) || !strings.Contains(err.Error(), "bytes of distinct names") {
 		t.Errorf("3 MB of names: %v, want ErrLimit", err)
 	}
 }
 
 // TestLongNamesAreCut keeps the event and says so.
 func TestLongNamesAreCut(t *testing.T) {
-	tr := read(t, strings.NewReader(document(record(`"name":"abcdefgh"`))), trace.Options{Limits: trace.Limits{NameBytes: 3}})
-	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(event.LaneGPU, 0).Name() != "abc" || len(l) != 1 || l[0].Reason != event.Limit {
+	tr := read(t, strings.NewReader(document(record(`"name":"abcdefgh"`))),
+		trace.Options{Limits: trace.Limits{NameBytes: 3}})
+	if l := tr.Health().Losses; tr.Len() != 1 || tr.LaneAt(event.LaneGPU, 0).Name() != "abc" || len(l) != 1 ||
+		l[0].Reason != event.Limit {
 		t.Errorf("%d events, losses %+v, want one named abc, and a loss by limit", tr.Len(), l)
 	}
 }
@@ -320,7 +330,8 @@ func TestCompressionBombsAreRefused(t *testing.T) {
 		}
 		g.wantBelow(t, 320<<20)
 
-		r := trace.Reader{Input: packed(t, format, 1<<20), Options: trace.Options{Limits: trace.Limits{InputBytes: 20e6}}}
+		r := trace.Reader{Input: packed(t, format, 1<<20),
+			Options: trace.Options{Limits: trace.Limits{InputBytes: 20e6}}}
 		for _, err = range r.Records(t.Context()) {
 			break
 		}
@@ -359,7 +370,8 @@ func TestMemoryBudgetFailsBeforeItIsSpent(t *testing.T) {
 func TestProgressGrowsToTheWholeInput(t *testing.T) {
 	in := benchTrace(t, 3e6)
 	var seen []trace.Progress
-	tr := read(t, bytes.NewReader(in), trace.Options{Concurrency: 3, Progress: func(p trace.Progress) { seen = append(seen, p) }})
+	tr := read(t, bytes.NewReader(in), trace.Options{Concurrency: 3,
+		Progress: func(p trace.Progress) { seen = append(seen, p) }})
 	if len(seen) < 3 {
 		t.Fatalf("%d calls, want some", len(seen))
 	}

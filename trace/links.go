@@ -28,10 +28,11 @@ type Link uint8
 const (
 	LinkNone        Link = iota // an orphan
 	LinkCorrelation             // activity and call carry the same correlation
-	LinkFlow                    // a flow arrow whose id is that of another arrow's end at the call, the call's correlation or its External id
-	LinkExternal                // activity and call carry the same External id
-	LinkGraph                   // other activities of the same graph belong to the call
-	LinkOp                      // no call: activity and op carry the same External id
+	// a flow arrow whose id is that of another arrow's end at the call, the call's correlation or its External id
+	LinkFlow
+	LinkExternal // activity and call carry the same External id
+	LinkGraph    // other activities of the same graph belong to the call
+	LinkOp       // no call: activity and op carry the same External id
 	links
 )
 
@@ -200,7 +201,8 @@ func (t *Trace) linkGraphs() {
 		}
 		if l := t.launchOf[i]; l >= 0 {
 			last[id] = l
-		} else if l, ok := last[id]; ok && t.uncorrelated(i) && t.replays(l) && c.Start[l] <= g.Start[i] && !ran[run{l, node}] {
+		} else if l, ok := last[id]; ok && t.uncorrelated(i) && t.replays(l) && c.Start[l] <= g.Start[i] &&
+			!ran[run{l, node}] {
 			t.launchOf[i] = l
 			ran[run{l, node}] = true
 		}

@@ -33,7 +33,8 @@ func TestLinksAgainstTheObviousOnes(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				kind, name = event.Kernel, "k"
 			}
-			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)), Thread: int64(rng.IntN(3)),
+			b.Add(EventData{Kind: kind, Name: name, Start: int64(100 + rng.IntN(50)), Duration: int64(rng.IntN(3)),
+				Thread:      int64(rng.IntN(3)),
 				Correlation: id(), Process: 1, Scope: scopes[rng.IntN(1+round%3)]})
 		}
 		tr := finished(b)

@@ -54,7 +54,8 @@ func TestMembersBehindDamage(t *testing.T) {
 		}
 		h := tr.Health()
 		loss := lossOf(h, "bad-compression")
-		if h.Status != trace.HealthDegraded || loss.Count != int64(len(broken)) || loss.OfBytes != int64(len(bytes.Join(packed, nil))) {
+		if h.Status != trace.HealthDegraded || loss.Count != int64(len(broken)) ||
+			loss.OfBytes != int64(len(bytes.Join(packed, nil))) {
 			t.Errorf("%v broken: %v, %+v", broken, h.Status, loss)
 		}
 	}
@@ -73,11 +74,14 @@ func TestExtentOfDamage(t *testing.T) {
 		}
 		h := read(t, bytes.NewReader(in)).Health()
 		loss := lossOf(h, "bad-compression")
-		if share := float64(100*loss.Bytes) / float64(loss.OfBytes); share > float64(100-percent) || share < float64(92-percent) || loss.OfBytes != int64(len(in)) {
+		if share := float64(100*loss.Bytes) / float64(loss.OfBytes); share > float64(100-percent) ||
+			share < float64(92-percent) || loss.OfBytes != int64(len(in)) {
 			t.Errorf("broken at %d%%: %+v, %.1f%%", percent, loss, share)
 		}
-		want := fmt.Sprintf("%d of %d compressed bytes (%.1f%%) are lost", loss.Bytes, loss.OfBytes, 100*float64(loss.Bytes)/float64(loss.OfBytes))
-		if text, err := json.Marshal(h); err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), fmt.Sprintf(`"of_bytes":%d`, loss.OfBytes)) {
+		want := fmt.Sprintf("%d of %d compressed bytes (%.1f%%) are lost", loss.Bytes, loss.OfBytes,
+			100*float64(loss.Bytes)/float64(loss.OfBytes))
+		if text, err := json.Marshal(h); err != nil || !strings.Contains(string(text), want) ||
+			!strings.Contains(string(text), fmt.Sprintf(`"of_bytes":%d`, loss.OfBytes)) {
 			t.Errorf("broken at %d%%: %s, want it to say %q", percent, text, want)
 		}
 	}
@@ -89,7 +93,8 @@ func TestCutIsNotCalledLost(t *testing.T) {
 	packed := membersOf(t, 4000, 1)[0]
 	h := read(t, bytes.NewReader(packed[:len(packed)/2])).Health()
 	loss := lossOf(h, "bad-compression")
-	if loss.Bytes != 0 || loss.OfBytes != int64(len(packed)/2) || !strings.Contains(loss.Detail, "how many are missing is not known") {
+	if loss.Bytes != 0 || loss.OfBytes != int64(len(packed)/2) ||
+		!strings.Contains(loss.Detail, "how many are missing is not known") {
 		t.Errorf("%+v", loss)
 	}
 	if regexp.MustCompile(`\d%`).MatchString(loss.Detail) {

@@ -73,7 +73,8 @@ type GPU struct {
 	ComputeMajor int      `json:"compute_major,omitempty"`
 	ComputeMinor int      `json:"compute_minor,omitempty"`
 	WarpSize     int      `json:"warp_size,omitempty"`
-	// Bandwidth is that of the memory in bytes a second, MaxClockMHz the highest clock of the multiprocessors, as the driver reports them.
+	// Bandwidth is that of the memory in bytes a second, MaxClockMHz the highest clock of the multiprocessors, as the
+	// driver reports them.
 	Bandwidth   int64   `json:"bandwidth,omitempty"`
 	MaxClockMHz float64 `json:"max_clock_mhz,omitempty"`
 }

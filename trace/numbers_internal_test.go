@@ -19,12 +19,14 @@ import (
 
 // TestGoroutinesOfALoad: as many as are asked for, and never more than eight.
 func TestGoroutinesOfALoad(t *testing.T) {
-	for asked, want := range map[int]int{1: 1, 2: 2, 8: 8, 9: 8, 100: 8, 0: min(runtime.GOMAXPROCS(0), 8), -1: min(runtime.GOMAXPROCS(0), 8)} {
+	for asked, want := range map[int]int{1: 1, 2: 2, 8: 8, 9: 8, 100: 8, 0: min(runtime.GOMAXPROCS(0), 8),
+		-1: min(runtime.GOMAXPROCS(0), 8)} {
 		if c := newConfig(&Options{Concurrency: asked}); c.procs != want || len(c.workers) <= want {
 			t.Errorf("asked for %d: %d goroutines with %d workers, want %d", asked, c.procs, len(c.workers), want)
 		}
 	}
-	for asked, want := range map[int]int{1: 1, 2: 2, 20: 20, 0: min(runtime.GOMAXPROCS(0), 8), -1: min(runtime.GOMAXPROCS(0), 8)} {
+	for asked, want := range map[int]int{1: 1, 2: 2, 20: 20, 0: min(runtime.GOMAXPROCS(0), 8),
+		-1: min(runtime.GOMAXPROCS(0), 8)} {
 		if got := (&Options{FilesInFlight: asked}).filesInFlight(); got != want {
 			t.Errorf("asked for %d files: %d, want %d", asked, got, want)
 		}
@@ -63,9 +65,11 @@ func TestMemoryOfALoad(t *testing.T) {
 		{1 - b.loadBytes(), 0, 2, "0 MB (keep"}, // a byte is a budget
 		{-1, 1, 1e6, "; all of it would need about 294 MB (keep"},
 	} {
-		k := newSink(&config{limits: defaultLimits(), budget: b.loadBytes() + c.spare}, b, 1, func() (int64, int64) { return c.done, c.total })
+		k := newSink(&config{limits: defaultLimits(), budget: b.loadBytes() + c.spare}, b, 1,
+			func() (int64, int64) { return c.done, c.total })
 		err := k.checkLimits()
-		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), c.want)) {
+		if (err == nil) != (c.want == "") || err != nil &&
+			(!errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		var budget *budgetError
@@ -88,16 +92,23 @@ func TestLimitsAreExact(t *testing.T) {
 		before int64 // there without it
 	}{
 		{"events", func(l *Limits, n int64) { l.Events = n }, func(k *sink) { k.rows++ }, 0},
-		{"names", func(l *Limits, n int64) { l.Names = n }, func(k *sink) { k.b.intern(fmt.Sprint(len(k.b.t.names))) }, 1},
+		{"names", func(l *Limits, n int64) { l.Names = n }, func(k *sink) { k.b.intern(fmt.Sprint(len(k.b.t.names))) },
+			1},
 		{"a worker's names", func(l *Limits, n int64) { l.Names = n }, func(k *sink) { k.workerNames++ }, 0},
 		{"bytes", func(l *Limits, n int64) { l.TextBytes = n }, func(k *sink) { k.b.textBytes++ }, 0},
 		{"a worker's bytes", func(l *Limits, n int64) { l.TextBytes = n }, func(k *sink) { k.workerText++ }, 0},
-		{"devices", func(l *Limits, n int64) { l.Devices = n }, func(k *sink) { k.b.queue(DeviceID(len(k.b.devices)), 0) }, 0},
-		{"streams", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.queue(0, StreamID(len(k.b.t.queues))) }, 0},
-		{"threads", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.thread(procKey{}, int64(len(k.b.t.threads)), "") }, 0},
-		{"categories", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.counts[[2]string{"X", fmt.Sprint(len(k.b.counts))}] = 1 }, 0},
-		{"processes", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{Process: int64(len(k.b.procs)), ProcessName: "p"}) }, 0},
-		{"labels", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.b.Name(Thread{ID: int64(len(k.b.threads)), Name: "t"}) }, 0},
+		{"devices", func(l *Limits, n int64) { l.Devices = n },
+			func(k *sink) { k.b.queue(DeviceID(len(k.b.devices)), 0) }, 0},
+		{"streams", func(l *Limits, n int64) { l.Tracks = n },
+			func(k *sink) { k.b.queue(0, StreamID(len(k.b.t.queues))) }, 0},
+		{"threads", func(l *Limits, n int64) { l.Tracks = n },
+			func(k *sink) { k.b.thread(procKey{}, int64(len(k.b.t.threads)), "") }, 0},
+		{"categories", func(l *Limits, n int64) { l.Tracks = n },
+			func(k *sink) { k.b.counts[[2]string{"X", fmt.Sprint(len(k.b.counts))}] = 1 }, 0},
+		{"processes", func(l *Limits, n int64) { l.Tracks = n },
+			func(k *sink) { k.b.Name(Thread{Process: int64(len(k.b.procs)), ProcessName: "p"}) }, 0},
+		{"labels", func(l *Limits, n int64) { l.Tracks = n },
+			func(k *sink) { k.b.Name(Thread{ID: int64(len(k.b.threads)), Name: "t"}) }, 0},
 		{"a worker's tracks", func(l *Limits, n int64) { l.Tracks = n }, func(k *sink) { k.workerTracks++ }, 0},
 	} {
 		const limit = 3
@@ -120,7 +131,9 @@ func TestLimitsAreExact(t *testing.T) {
 // TestOpenPairs: begin events wait for their ends up to a bound, and give back what they take.
 func TestOpenPairs(t *testing.T) {
 	half := func(begin bool, at int64, args string) *shard.Half {
-		return &shard.Half{Begin: begin, Offset: at, Data: shard.Plain{Kind: uint8(event.Op), Name: "a", Start: at, Args: []byte(args), Device: shard.None, Stream: shard.None}}
+		return &shard.Half{Begin: begin, Offset: at,
+			Data: shard.Plain{Kind: uint8(event.Op), Name: "a", Start: at, Args: []byte(args), Device: shard.None,
+				Stream: shard.None}}
 	}
 	newPairs := func() *sink {
 		cfg := newConfig(&Options{})
@@ -141,7 +154,8 @@ func TestOpenPairs(t *testing.T) {
 		t.Errorf("at the limit of their args: %+v", l)
 	}
 	k = newPairs()
-	for _, p := range []*shard.Half{half(true, 5, "abc"), half(true, 6, "d"), half(false, 6, ""), half(false, 4, ""), half(false, 9, ""), half(true, 20, "")} {
+	for _, p := range []*shard.Half{half(true, 5, "abc"), half(true, 6, "d"), half(false, 6, ""), half(false, 4, ""),
+		half(false, 9, ""), half(true, 20, "")} {
 		k.pair(p)
 	}
 	if k.openN != 1 || k.openArgs != 0 || k.rows != 1 {
@@ -153,7 +167,8 @@ func TestOpenPairs(t *testing.T) {
 		got[l.Reason] = l
 	}
 	// The outer one ended before it began, one end had no begin, one begin no end.
-	if got["negative-duration"].Offsets[0] != 5 || got["unmatched"].Count != 2 || got["unmatched"].Offsets[0] != 9 || len(got) != 2 {
+	if got["negative-duration"].Offsets[0] != 5 || got["unmatched"].Count != 2 || got["unmatched"].Offsets[0] != 9 ||
+		len(got) != 2 {
 		t.Errorf("losses %+v", got)
 	}
 	for _, c := range []struct {
@@ -275,19 +290,23 @@ func TestTopLevelValues(t *testing.T) {
 		} else if m.Rank != -1 {
 			t.Errorf("%s: rank %d, want none", c.key, m.Rank)
 		}
-		if got := fmt.Sprint(m.BaseTime, " ", m.TraceName, " ", m.Format, " ", m.WithStack, " ", m.RecordShape, " ", m.WorldSize, " ", m.Devices, " ", len(m.Extra), rank); got != c.want {
+		if got := fmt.Sprint(m.BaseTime, " ", m.TraceName, " ", m.Format, " ", m.WithStack, " ", m.RecordShape, " ",
+			m.WorldSize, " ", m.Devices, " ", len(m.Extra), rank); got != c.want {
 			t.Errorf("%s: %s: %s, want %s", c.key, c.value, got, c.want)
 		}
 	}
 	// Of several documents the first counts; what is broken is left out, or an error.
-	values := []scan.Meta{{Key: "traceName", Value: []byte(`"a"`)}, {Key: "traceName", Value: []byte(`"b"`), Doc: 1}, {Key: "zzz", Value: []byte(`{`), Offset: 7}}
+	values := []scan.Meta{{Key: "traceName", Value: []byte(`"a"`)}, {Key: "traceName", Value: []byte(`"b"`), Doc: 1},
+		{Key: "zzz", Value: []byte(`{`), Offset: 7}}
 	b := NewBuilder(Options{})
 	m, err := kinetoMeta(b, values, false)
-	if l := b.losses.list; err != nil || m.TraceName != "a" || len(l) != 1 || l[0].Count != 1 || l[0].Offsets[0] != 7 || l[0].Detail != `top-level value "zzz"` {
+	if l := b.losses.list; err != nil || m.TraceName != "a" || len(l) != 1 || l[0].Count != 1 || l[0].Offsets[0] != 7 ||
+		l[0].Detail != `top-level value "zzz"` {
 		t.Errorf("%+v, losses %+v, %v", m, l, err)
 	}
 	var syntax *syntaxError
-	if _, err := kinetoMeta(NewBuilder(Options{}), values, true); !errors.As(err, &syntax) || syntax.Offset != 7 || syntax.Path != "/zzz" {
+	if _, err := kinetoMeta(NewBuilder(Options{}), values, true); !errors.As(err, &syntax) || syntax.Offset != 7 ||
+		syntax.Path != "/zzz" {
 		t.Errorf("strict: %v", err)
 	}
 }

@@ -62,7 +62,8 @@ type Options struct {
 
 // wants reports whether events of kind k are to be stored.
 func (o *Options) wants(k event.Kind) bool {
-	return (len(o.Lanes) == 0 || slices.Contains(o.Lanes, k.Lane())) && (len(o.Kinds) == 0 || slices.Contains(o.Kinds, k))
+	return (len(o.Lanes) == 0 || slices.Contains(o.Lanes, k.Lane())) &&
+		(len(o.Kinds) == 0 || slices.Contains(o.Kinds, k))
 }
 
 // config is Options made ready for a load.
@@ -77,7 +78,8 @@ type config struct {
 }
 
 func newConfig(o *Options) config {
-	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress, procs: o.Concurrency}
+	c := config{strict: o.Strict, limits: o.Limits.withDefaults(), budget: o.MemoryBudget, report: o.Progress,
+		procs: o.Concurrency}
 	for k := range c.Wants {
 		c.Wants[k], c.Args[k] = o.wants(event.Kind(k)), slices.Contains(o.Args, event.Kind(k))
 	}

@@ -82,7 +82,8 @@ func named(path string, err error) error {
 
 func (c *config) scanConfig() scan.Config {
 	l := &c.limits
-	return scan.Config{Strict: c.strict, MaxEvent: l.EventBytes, MaxName: l.NameBytes, MaxDepth: l.Depth, MaxMeta: l.MetaBytes, Workers: c.procs}
+	return scan.Config{Strict: c.strict, MaxEvent: l.EventBytes, MaxName: l.NameBytes, MaxDepth: l.Depth,
+		MaxMeta: l.MetaBytes, Workers: c.procs}
 }
 
 // openKineto reads torch.profiler JSON.
@@ -157,7 +158,8 @@ func noEvents(res *scan.Result, damage *decompress.Damage) error {
 	case res.Truncated:
 		return fmt.Errorf("trace: cut off after %d bytes, in front of its events: %w", res.Bytes, errTruncated)
 	case res.Losses.Total() > 0:
-		return fmt.Errorf("trace: %w: a trace's metadata, broken at byte %d, and no event behind it that can be read", ErrDamaged, res.Losses.First[0].Offset)
+		return fmt.Errorf("trace: %w: a trace's metadata, broken at byte %d, and no event behind it that can be read",
+			ErrDamaged, res.Losses.First[0].Offset)
 	}
 	return fmt.Errorf("trace: %w: it seems to be %s", ErrFormat, res.Describe())
 }

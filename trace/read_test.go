@@ -48,8 +48,10 @@ func dump(t *trace.Trace) string {
 				dims, config = config, dims
 			}
 			fmt.Fprintf(&b, "%d %v %v %q %q %d+%d th%d d%d s%d c%d x%d g%d/%d %q %q b%d launch=%d op=%d frame=%d parent=%d args=%s\n", e.ID(), l, e.Kind(), e.Data().Category, e.Name(),
-				e.Start(), e.Duration(), e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID, e.Data().GraphID, e.Data().GraphNode,
-				dims, config, e.Data().Bytes, e.Launch().ID(), e.Op().ID(), e.Frame().ID(), e.Parent().ID(), e.Data().Args)
+				e.Start(), e.Duration(), e.Thread(), e.Device(), e.Stream(), e.Data().Correlation, e.Data().ExternalID,
+				e.Data().GraphID, e.Data().GraphNode,
+				dims, config, e.Data().Bytes, e.Launch().ID(), e.Op().ID(), e.Frame().ID(), e.Parent().ID(),
+				e.Data().Args)
 		}
 	}
 	for _, th := range t.Threads() {
@@ -136,7 +138,8 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 			var stored []string
 			for l := event.LaneGPU; l <= event.LaneOther; l++ {
 				for e := range tr.Events(l) {
-					stored = append(stored, fmt.Sprintf("%s %s %d %d", e.Data().Category, e.Name(), tr.Raw(e.Start()), e.Duration()))
+					stored = append(stored, fmt.Sprintf("%s %s %d %d", e.Data().Category, e.Name(), tr.Raw(e.Start()),
+						e.Duration()))
 				}
 			}
 			sort.Strings(want)
@@ -156,7 +159,8 @@ func TestRealFilesAgainstEncodingJSON(t *testing.T) {
 
 // TestSameTraceHoweverItArrives: compression, chunks and goroutines change nothing.
 func TestSameTraceHoweverItArrives(t *testing.T) {
-	for _, name := range []string{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "hf-bert-small-eager-h100.json.gz", "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"} {
+	for _, name := range []string{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz",
+		"hf-bert-small-eager-h100.json.gz", "synthetic-deepseek-v4-flash-TP-0.trace.json.gz"} {
 		data := testdata.ReadFile(t, testdata.Shared(t, "traces/torch/"+name))
 		if !testdata.Long() && len(data) > 2e6 {
 			continue
@@ -182,7 +186,8 @@ func TestSameTraceHoweverItArrives(t *testing.T) {
 		} {
 			got := dump(read(t, r, trace.Options{Concurrency: 4}))
 			if got != want {
-				t.Errorf("%s %s: (-plain, one goroutine +this)\n%.2000s", name, how, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+				t.Errorf("%s %s: (-plain, one goroutine +this)\n%.2000s", name, how,
+					cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 			}
 		}
 	}
@@ -204,7 +209,8 @@ func TestOtherFilesAreRefusedWithWhatTheySeemToBe(t *testing.T) {
 		"": "empty", "<html>": "HTML", "SQLite format 3\x00": "trace/nsys", `{"model_type": "x"}`: "config.json",
 		`{"a": 1}`: "without traceEvents", "oops": "not JSON", `[{"a": 1}]`: "without trace events",
 	} {
-		if _, err := trace.Read(t.Context(), strings.NewReader(in), trace.Options{}); !errors.Is(err, trace.ErrFormat) || !strings.Contains(err.Error(), want) {
+		if _, err := trace.Read(t.Context(), strings.NewReader(in), trace.Options{}); !errors.Is(err,
+			trace.ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want ErrFormat and %q", in, err, want)
 		}
 	}
@@ -245,7 +251,8 @@ func TestTruncationNeverLosesAWholeEvent(t *testing.T) {
 		if l := tr.Health().Losses; len(l) == 0 || l[0].Reason != event.Truncated {
 			t.Fatalf("cut at %d: losses %+v, want truncated", n, l)
 		}
-		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err, trace.ErrDamaged) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := trace.Read(t.Context(), strings.NewReader(small[:n]), trace.Options{Strict: true}); !errors.Is(err,
+			trace.ErrDamaged) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("cut at %d: strict error %v", n, err)
 		}
 	}
@@ -268,14 +275,16 @@ func TestCutGzipKeepsThePrefix(t *testing.T) {
 	if !got["bad-compression"] {
 		t.Errorf("losses %v, want bad-compression", got)
 	}
-	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.Options{Strict: true}); !errors.Is(err, trace.ErrDamaged) {
+	if _, err := trace.Read(t.Context(), bytes.NewReader(cut), trace.Options{Strict: true}); !errors.Is(err,
+		trace.ErrDamaged) {
 		t.Errorf("strict: %v", err)
 	}
 }
 
 // event writes an X event with the given fields changed or added.
 func record(fields string) string {
-	return `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5.0,"dur":2.0,"args":{"device":0,"stream":7},` + fields + `}`
+	return `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5.0,"dur":2.0,"args":{"device":0,"stream":7},` +
+		fields + `}`
 }
 
 // phases is one event of each phase, a line each.
@@ -299,38 +308,49 @@ func TestEdgeCases(t *testing.T) {
 		want string // what the query below prints
 		ask  func(*trace.Trace) any
 	}{
-		{"epoch-microseconds-as-floats-stay-exact", document(record(`"ts":1712195495505582.988`)), "1712195495505582988", func(t *trace.Trace) any { return t.Raw(0) }},
-		{"display-time-unit-is-ignored", `{"displayTimeUnit":"ns","traceEvents":[` + record(`"ts":3.5`) + `]}`, "3500", func(t *trace.Trace) any { return t.Raw(0) }},
-		{"times-and-ids-as-strings", document(record(`"ts":"4.5","dur":"1.5","pid":"0","tid":"stream 7"`)), "1.5µs 7", func(t *trace.Trace) any {
-			e := t.LaneAt(event.LaneGPU, 0)
-			return fmt.Sprint(e.Duration(), " ", e.Stream())
-		}},
+		{"epoch-microseconds-as-floats-stay-exact", document(record(`"ts":1712195495505582.988`)),
+			"1712195495505582988", func(t *trace.Trace) any { return t.Raw(0) }},
+		{"display-time-unit-is-ignored", `{"displayTimeUnit":"ns","traceEvents":[` + record(`"ts":3.5`) + `]}`, "3500",
+			func(t *trace.Trace) any { return t.Raw(0) }},
+		{"times-and-ids-as-strings", document(record(`"ts":"4.5","dur":"1.5","pid":"0","tid":"stream 7"`)), "1.5µs 7",
+			func(t *trace.Trace) any {
+				e := t.LaneAt(event.LaneGPU, 0)
+				return fmt.Sprint(e.Duration(), " ", e.Stream())
+			}},
 		{"old-file-without-device-args", document(`{"ph":"X","cat":"Kernel","name":"k","pid":3,"tid":"stream 9","ts":1,"dur":1}`), "kernel 3 9 Kernel", func(t *trace.Trace) any {
 			e := t.LaneAt(event.LaneGPU, 0)
 			return fmt.Sprint(e.Kind(), " ", e.Device(), " ", e.Stream(), " ", e.Data().Category)
 		}},
-		{"metadata-behind-the-events", `{"traceEvents":[` + record(`"id":1`) + `],"baseTimeNanoseconds":1759240000000000000,"distributedInfo":{"rank":"3","world_size":8},"with_stack":1}`, "1759240000000000000 3 8 true",
+		{"metadata-behind-the-events", `{"traceEvents":[` + record(`"id":1`) +
+			`],"baseTimeNanoseconds":1759240000000000000,"distributedInfo":{"rank":"3","world_size":8},"with_stack":1}`,
+			"1759240000000000000 3 8 true",
 			func(t *trace.Trace) any {
 				m := t.Meta()
 				return fmt.Sprint(m.BaseTime, " ", m.Rank, " ", m.WorldSize, " ", m.WithStack)
 			}},
-		{"unknown-top-level-keys-are-kept", `{"INFO":["a"],"traceEvents":[],"zzz":{"b":1}}`, `{"b":1} ["a"]`, func(t *trace.Trace) any {
-			return string(t.Meta().Extra["zzz"]) + " " + string(t.Meta().Extra["INFO"])
-		}},
+		{"unknown-top-level-keys-are-kept", `{"INFO":["a"],"traceEvents":[],"zzz":{"b":1}}`, `{"b":1} ["a"]`,
+			func(t *trace.Trace) any {
+				return string(t.Meta().Extra["zzz"]) + " " + string(t.Meta().Extra["INFO"])
+			}},
 		{"duplicate-device-properties", `{"deviceProperties":[{"id":0,"name":"A"},{"id":0,"name":"A"}],"traceEvents":[]}`, "1", func(t *trace.Trace) any { return len(t.Meta().Devices) }},
-		{"name-unknown-stays-apart", document(record(`"name":"unknown"`)), "unknown", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Name() }},
-		{"invalid-utf8-is-repaired-and-counted", document(record("\"name\":\"a\xffb\"")), "a\uFFFDb repaired", func(t *trace.Trace) any {
-			return t.LaneAt(event.LaneGPU, 0).Name() + " " + string(t.Health().Losses[0].Reason)
-		}},
+		{"name-unknown-stays-apart", document(record(`"name":"unknown"`)), "unknown",
+			func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Name() }},
+		{"invalid-utf8-is-repaired-and-counted", document(record("\"name\":\"a\xffb\"")), "a\uFFFDb repaired",
+			func(t *trace.Trace) any {
+				return t.LaneAt(event.LaneGPU, 0).Name() + " " + string(t.Health().Losses[0].Reason)
+			}},
 		{"numbers-beyond-int64", document(record(`"args":{"device":0,"stream":18446744073709551615,"Comms Id":18446744073709551614,"Addr":99999999999999999999999}`)), "1", func(t *trace.Trace) any { return t.Len() }},
-		{"not-collected-kernel", document(record(`"ts":0,"dur":0`), record(`"ts":7`)), "1 not-collected 7000", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason, " ", t.Raw(0))
-		}},
+		{"not-collected-kernel", document(record(`"ts":0,"dur":0`), record(`"ts":7`)), "1 not-collected 7000",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason, " ", t.Raw(0))
+			}},
 		{"zero-duration-is-kept", document(record(`"dur":0`)), "1", func(t *trace.Trace) any { return t.Len() }},
-		{"negative-duration-is-dropped", document(record(`"dur":-1`)), "0 negative-duration", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
-		{"missing-duration-is-zero-and-noted", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1}`), "1 no-duration", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason)
-		}},
+		{"negative-duration-is-dropped", document(record(`"dur":-1`)), "0 negative-duration",
+			func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
+		{"missing-duration-is-zero-and-noted", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1}`),
+			"1 no-duration", func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason)
+			}},
 		{"merged-ranks-do-not-share-correlations", document(
 			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP00] 5","tid":5,"ts":1,"dur":1,"args":{"correlation":9}}`,
 			`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":"[TP01] 6","tid":6,"ts":1,"dur":1,"args":{"correlation":9}}`,
@@ -350,71 +370,93 @@ func TestEdgeCases(t *testing.T) {
 			}
 			return strings.Join(threads, " ")
 		}},
-		{"what-has-no-name-or-shape-gets-none", document(op+`,"args":{"Input Dims":[[1]]}}`, `{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"ts":9,"dur":3}`, `{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":19,"dur":3,"args":{"Input Dims":[[2]]}}`), "aten::mm [[1]]   b [[2]]", func(t *trace.Trace) any {
-			var out []string
-			for e := range t.Events(event.LaneOp) {
-				out = append(out, e.Name()+" "+e.Shape())
-			}
-			return strings.Join(out, " ")
-		}},
-		{"ids-of-one", document(op+`,"args":{"External id":1}}`, record(`"args":{"device":0,"stream":7,"graph node id":1}`), record(`"ts":9,"args":{"device":0,"stream":7,"graph node id":0}`)), "aten::mm true false", func(t *trace.Trace) any {
-			return fmt.Sprint(t.OpByExternalID(1).Name(), " ", t.LaneAt(event.LaneGPU, 0).IsReplay(), " ", t.LaneAt(event.LaneGPU, 1).IsReplay())
-		}},
-		{"a-document-that-is-not-closed", `{"traceEvents": [` + record(`"id":1`) + `]`, "1 truncated 1", func(t *trace.Trace) any {
-			l := t.Health().Losses
-			return fmt.Sprint(len(l), " ", l[0].Reason, " ", l[0].Count)
-		}},
-		{"phases-are-counted-by-their-letters", `[` + strings.Join(strings.Split(phases("XisftMBEbenCINRZ"), "\n"), ",") + `]`, "B1 C1 E1 I1 M1 N1 R1 X1 Z1 b1 e1 f1 i1 n1 s1 t1", func(t *trace.Trace) any {
-			var out []string
-			for phase, categories := range t.Meta().Counts {
-				out = append(out, fmt.Sprint(phase, categories[""]))
-			}
-			slices.Sort(out)
-			return strings.Join(out, " ")
-		}},
+		{"what-has-no-name-or-shape-gets-none", document(op+`,"args":{"Input Dims":[[1]]}}`,
+			`{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"ts":9,"dur":3}`,
+			`{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":19,"dur":3,"args":{"Input Dims":[[2]]}}`),
+			"aten::mm [[1]]   b [[2]]", func(t *trace.Trace) any {
+				var out []string
+				for e := range t.Events(event.LaneOp) {
+					out = append(out, e.Name()+" "+e.Shape())
+				}
+				return strings.Join(out, " ")
+			}},
+		{"ids-of-one", document(op+`,"args":{"External id":1}}`,
+			record(`"args":{"device":0,"stream":7,"graph node id":1}`),
+			record(`"ts":9,"args":{"device":0,"stream":7,"graph node id":0}`)), "aten::mm true false",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(t.OpByExternalID(1).Name(), " ", t.LaneAt(event.LaneGPU, 0).IsReplay(), " ",
+					t.LaneAt(event.LaneGPU, 1).IsReplay())
+			}},
+		{"a-document-that-is-not-closed", `{"traceEvents": [` + record(`"id":1`) + `]`, "1 truncated 1",
+			func(t *trace.Trace) any {
+				l := t.Health().Losses
+				return fmt.Sprint(len(l), " ", l[0].Reason, " ", l[0].Count)
+			}},
+		{"phases-are-counted-by-their-letters", `[` +
+			strings.Join(strings.Split(phases("XisftMBEbenCINRZ"), "\n"), ",") + `]`,
+			"B1 C1 E1 I1 M1 N1 R1 X1 Z1 b1 e1 f1 i1 n1 s1 t1", func(t *trace.Trace) any {
+				var out []string
+				for phase, categories := range t.Meta().Counts {
+					out = append(out, fmt.Sprint(phase, categories[""]))
+				}
+				slices.Sort(out)
+				return strings.Join(out, " ")
+			}},
 		{"legacy-categories-and-keys", document(`{"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":4,"external id":6}}`), "runtime 6", func(t *trace.Trace) any {
 			e := t.LaneAt(event.LaneLaunch, 0)
 			return fmt.Sprint(e.Kind(), " ", e.Data().ExternalID)
 		}},
-		{"unknown-category-is-never-a-kernel", document(record(`"cat":"mtia_ccp_events"`)), "0 1", func(t *trace.Trace) any {
-			return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
-		}},
-		{"bytes-as-string", document(record(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Data().Bytes }},
+		{"unknown-category-is-never-a-kernel", document(record(`"cat":"mtia_ccp_events"`)), "0 1",
+			func(t *trace.Trace) any {
+				return fmt.Sprint(t.Len(event.LaneGPU), " ", t.Len(event.LaneOther))
+			}},
+		{"bytes-as-string", document(record(`"cat":"gpu_memcpy","args":{"device":0,"stream":1,"bytes":"512"}`)), "512",
+			func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Data().Bytes }},
 		{"sync-stream-minus-one-unsigned", document(record(`"cat":"cuda_sync","args":{"device":0,"stream":4294967295}`)), "-1 0", func(t *trace.Trace) any {
 			return fmt.Sprint(t.LaneAt(event.LaneSync, 0).Stream(), " ", t.Len(event.LaneGPU))
 		}},
-		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`, record(`"id":1`)), "1 1", func(t *trace.Trace) any {
+		{"small-cpu-pid-is-no-gpu", document(`{"ph":"X","cat":"cpu_op","name":"a","pid":0,"tid":7,"ts":1,"dur":1}`,
+			record(`"id":1`)), "1 1", func(t *trace.Trace) any {
 			return fmt.Sprint(t.Len(event.LaneOp), " ", t.Len(event.LaneGPU))
 		}},
-		{"huge-rocm-stream", document(record(`"args":{"device":2,"stream":615352160}`)), "615352160", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Stream() }},
-		{"stream-on-cpu-op-is-no-gpu", document(op + `,"args":{"stream":7,"grid":[1,1,1]}}`), "op -1", func(t *trace.Trace) any {
-			e := t.LaneAt(event.LaneOp, 0)
-			return fmt.Sprint(e.Kind(), " ", e.Stream())
-		}},
+		{"huge-rocm-stream", document(record(`"args":{"device":2,"stream":615352160}`)), "615352160",
+			func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Stream() }},
+		{"stream-on-cpu-op-is-no-gpu", document(op + `,"args":{"stream":7,"grid":[1,1,1]}}`), "op -1",
+			func(t *trace.Trace) any {
+				e := t.LaneAt(event.LaneOp, 0)
+				return fmt.Sprint(e.Kind(), " ", e.Stream())
+			}},
 		{"python-parent-null", document(`{"ph":"X","cat":"python_function","name":"nn.Module: A_0","pid":1,"tid":1,"ts":1,"dur":9,"args":{"Python parent id":null,"Python id":1}}`), "module", func(t *trace.Trace) any {
 			return t.LaneAt(event.LanePython, 0).Kind()
 		}},
-		{"begin-and-end-are-paired", document(`{"ph":"B","cat":"cpu_op","name":"out","pid":1,"tid":1,"ts":1}`, `{"ph":"B","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":2}`,
-			`{"ph":"E","pid":1,"tid":1,"ts":3}`, `{"ph":"E","pid":1,"tid":2,"ts":3}`, `{"ph":"E","pid":1,"tid":1,"ts":5}`), "out 4µs in 1µs unmatched", func(t *trace.Trace) any {
+		{"begin-and-end-are-paired", document(`{"ph":"B","cat":"cpu_op","name":"out","pid":1,"tid":1,"ts":1}`,
+			`{"ph":"B","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":2}`,
+			`{"ph":"E","pid":1,"tid":1,"ts":3}`, `{"ph":"E","pid":1,"tid":2,"ts":3}`,
+			`{"ph":"E","pid":1,"tid":1,"ts":5}`), "out 4µs in 1µs unmatched", func(t *trace.Trace) any {
 			a, b := t.LaneAt(event.LaneOp, 0), t.LaneAt(event.LaneOp, 1)
-			return fmt.Sprint(a.Name(), " ", a.Duration(), " ", b.Name(), " ", b.Duration(), " ", t.Health().Losses[0].Reason)
+			return fmt.Sprint(a.Name(), " ", a.Duration(), " ", b.Name(), " ", b.Duration(), " ",
+				t.Health().Losses[0].Reason)
 		}},
 		{"thread-and-process-names", document(`{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}}`, `{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"thread 1 (main)"}}`, op+"}"), "python/thread 1 (main)",
 			func(t *trace.Trace) any { return t.Threads()[0].ProcessName + "/" + t.Threads()[0].Name }},
 		{"empty-trace-events", document(), "unusable", func(t *trace.Trace) any { return t.Health().Status }},
-		{"two-documents", document(record(`"id":1`)) + "\n" + document(record(`"id":2`)), "2 repaired", func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
-		{"unsorted-events-are-sorted", document(record(`"ts":9`), record(`"ts":3`), record(`"ts":6`)), "0s 3µs 6µs", func(t *trace.Trace) any {
-			var s []string
-			for e := range t.Events(event.LaneGPU) {
-				s = append(s, time.Duration(e.Start()-0).String())
-			}
-			return strings.Join(s, " ")
-		}},
-		{"graph-ids", document(record(`"args":{"device":0,"stream":7,"graph id":3,"graph node id":12884901890}`)), "3 12884901890 true", func(t *trace.Trace) any {
-			e := t.LaneAt(event.LaneGPU, 0)
-			return fmt.Sprint(e.Data().GraphID, " ", e.Data().GraphNode, " ", e.IsReplay())
-		}},
-		{"launch-configuration", document(record(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)), "1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Shape() }},
+		{"two-documents", document(record(`"id":1`)) + "\n" + document(record(`"id":2`)), "2 repaired",
+			func(t *trace.Trace) any { return fmt.Sprint(t.Len(), " ", t.Health().Losses[0].Reason) }},
+		{"unsorted-events-are-sorted", document(record(`"ts":9`), record(`"ts":3`), record(`"ts":6`)), "0s 3µs 6µs",
+			func(t *trace.Trace) any {
+				var s []string
+				for e := range t.Events(event.LaneGPU) {
+					s = append(s, time.Duration(e.Start()-0).String())
+				}
+				return strings.Join(s, " ")
+			}},
+		{"graph-ids", document(record(`"args":{"device":0,"stream":7,"graph id":3,"graph node id":12884901890}`)),
+			"3 12884901890 true", func(t *trace.Trace) any {
+				e := t.LaneAt(event.LaneGPU, 0)
+				return fmt.Sprint(e.Data().GraphID, " ", e.Data().GraphNode, " ", e.IsReplay())
+			}},
+		{"launch-configuration", document(record(`"args":{"device":0,"stream":7,"grid":[1, 2, 3],"block":[4,5,6]}`)),
+			"1,2,3|4,5,6", func(t *trace.Trace) any { return t.LaneAt(event.LaneGPU, 0).Shape() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -431,11 +473,13 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 		opt  trace.Options
 		keep func(trace.Event) bool
 	}{
-		"without-python": {trace.Options{Lanes: allLanesBut(event.LanePython)}, func(e trace.Event) bool { return e.Kind().Lane() != event.LanePython }},
+		"without-python": {trace.Options{Lanes: allLanesBut(event.LanePython)},
+			func(e trace.Event) bool { return e.Kind().Lane() != event.LanePython }},
 		"lanes": {trace.Options{Lanes: []event.Lane{event.LaneGPU, event.LaneLaunch}}, func(e trace.Event) bool {
 			return e.Kind().Lane() == event.LaneGPU || e.Kind().Lane() == event.LaneLaunch
 		}},
-		"kinds": {trace.Options{Kinds: []event.Kind{event.Op}}, func(e trace.Event) bool { return e.Kind() == event.Op }},
+		"kinds": {trace.Options{Kinds: []event.Kind{event.Op}},
+			func(e trace.Event) bool { return e.Kind() == event.Op }},
 		"window": {trace.Options{Window: [2]int64{full.Raw(12_000), full.Raw(31_000)}}, func(e trace.Event) bool {
 			return full.Raw(e.Start()) < full.Raw(31_000) && full.Raw(e.End()) >= full.Raw(12_000)
 		}},
@@ -459,7 +503,8 @@ func TestOptionsNarrowWhatIsStored(t *testing.T) {
 			t.Errorf("%s: counts differ:\n%s", name, d)
 		}
 	}
-	if got := string(read(t, strings.NewReader(small), trace.Options{Args: []event.Kind{event.Op}}).LaneAt(event.LaneOp, 0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
+	if got := string(read(t, strings.NewReader(small), trace.Options{Args: []event.Kind{event.Op}}).LaneAt(event.LaneOp,
+		0).Data().Args); got != `{"External id":5,"Input Dims":[[2,3],[3,4]]}` {
 		t.Errorf("Args() = %s", got)
 	}
 }
@@ -493,10 +538,12 @@ func TestPythonFramesCostNothingWhenNotWanted(t *testing.T) {
 }
 
 func TestLimitsAreErrors(t *testing.T) {
-	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.Options{Limits: trace.Limits{Events: 3}}); !errors.Is(err, trace.ErrLimit) {
+	if _, err := trace.Read(t.Context(), strings.NewReader(small),
+		trace.Options{Limits: trace.Limits{Events: 3}}); !errors.Is(err, trace.ErrLimit) {
 		t.Errorf("events: %v, want ErrLimit", err)
 	}
-	if _, err := trace.Read(t.Context(), strings.NewReader(small), trace.Options{Limits: trace.Limits{InputBytes: 300}}); !errors.Is(err, trace.ErrLimit) {
+	if _, err := trace.Read(t.Context(), strings.NewReader(small),
+		trace.Options{Limits: trace.Limits{InputBytes: 300}}); !errors.Is(err, trace.ErrLimit) {
 		t.Errorf("input: %v, want ErrLimit", err)
 	}
 	tr := read(t, strings.NewReader(small), trace.Options{Limits: trace.Limits{EventBytes: 100}})
@@ -573,14 +620,16 @@ func TestReaderSeesWhatATraceStores(t *testing.T) {
 
 // FuzzRead reads anything, and everything of it through the accessors.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{small, document(), document(record(`"ts":1e300`)), "[" + record(`"id":1`), small[:500], "{", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd",
+	for _, s := range []string{small, document(), document(record(`"ts":1e300`)), "[" + record(`"id":1`), small[:500],
+		"{", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd",
 		document(record("\"name\":\"\xff\\ud800\"")), `{"deviceProperties":3,"distributedInfo":[],"traceEvents":[]}`,
 		document(record(`"ts":-9e15`), record(`"ts":9e15`)), document(record(`"dur":9223372036854775`)),
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Args: []event.Kind{event.Kernel}, Concurrency: 2})
+		tr, err := trace.Read(context.Background(), bytes.NewReader(data),
+			trace.Options{Args: []event.Kind{event.Kernel}, Concurrency: 2})
 		if err != nil {
 			return
 		}
@@ -677,13 +726,15 @@ func TestReaderGivesWholeEventsBeforeDamage(t *testing.T) {
 	}
 }
 
-// TestWindowOfAReader: what touches the window is yielded, as a load keeps it: the end of an event at its first nanosecond does, the start at its last does not.
+// TestWindowOfAReader: what touches the window is yielded, as a load keeps it: the end of an event at its first
+// nanosecond does, the start at its last does not.
 func TestWindowOfAReader(t *testing.T) {
 	const doc = `{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":5,"dur":2,"pid":0,"tid":7,"args":{"device":0,"stream":7}}]}`
 	for _, c := range []struct {
 		from, to int64
 		want     int
-	}{{5000, 6000, 1}, {7000, 9000, 1}, {7001, 9000, 0}, {1, 5000, 0}, {1, 5001, 1}, {0, 0, 1}} { // of an event from 5 to 7 µs
+		// of an event from 5 to 7 µs
+	}{{5000, 6000, 1}, {7000, 9000, 1}, {7001, 9000, 0}, {1, 5000, 0}, {1, 5001, 1}, {0, 0, 1}} {
 		o := trace.Options{Window: [2]int64{c.from, c.to}}
 		r := trace.Reader{Input: strings.NewReader(doc), Options: o}
 		n := 0
@@ -698,7 +749,8 @@ func TestWindowOfAReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n != c.want || tr.Len(event.LaneGPU) != c.want {
-			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n, tr.Len(event.LaneGPU), c.want)
+			t.Errorf("from %d to %d: the reader yields %d events, a load keeps %d, want %d", c.from, c.to, n,
+				tr.Len(event.LaneGPU), c.want)
 		}
 	}
 }

@@ -169,7 +169,8 @@ func (r *Reader) fill(ev *scan.Event) bool {
 		rec.HasDuration, rec.Duration = true, time.Duration(ev.Dur)
 	}
 	if ev.Phase == 'X' {
-		if !r.cfg.Wants[rec.Kind] || r.cfg.Window && (rec.Start >= r.cfg.To || rec.Start+int64(rec.Duration) < r.cfg.From) {
+		if !r.cfg.Wants[rec.Kind] || r.cfg.Window &&
+			(rec.Start >= r.cfg.To || rec.Start+int64(rec.Duration) < r.cfg.From) {
 			return false
 		}
 	}

@@ -29,10 +29,10 @@ var (
 	separators    = regexp.MustCompile(`[-_. ]+`)
 )
 
-// Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files of one folder
-// belong together that differ by rank and stage alone, and by a time that each rank took for itself; where a rank would
-// be there twice, that time, or the data-parallel replica, tells recordings apart. Merged files and left-overs of killed
-// servers count only where there is nothing else.
+// Recordings divides the files that [ListFiles] found below root into recordings, the newest first. Files of one
+// folder belong together that differ by rank and stage alone, and by a time that each rank took for itself; where a
+// rank would be there twice, that time, or the data-parallel replica, tells recordings apart. Merged files and
+// left-overs of killed servers count only where there is nothing else.
 func Recordings(root string, files []File) []Recording {
 	root = filepath.Clean(root)
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.External })
@@ -132,7 +132,10 @@ func apart(name string, list []File) []Recording {
 		}
 		return []Recording{{strings.TrimSuffix(name, common(list[0], true)) + first, list}}
 	case most <= 1: // each replica numbers its ranks by itself
-		return split(func(f File) string { return strings.TrimLeft(replicaLabel.FindString(filepath.Base(f.Path)), "-_.") })
+		return split(func(f File) string {
+			return strings.TrimLeft(replicaLabel.FindString(filepath.Base(f.Path)),
+				"-_.")
+		})
 	}
 	stamp := func(f File) string { return strings.Join(timeStamp.FindAllString(filepath.Base(f.Path), -1), "-") }
 	byTime := split(stamp)

@@ -21,24 +21,28 @@ func TestRecordings(t *testing.T) {
 		{"one replica of SGLang", "1760-TP-0.trace.json.gz 1760-TP-1.trace.json.gz", "1760:2"},
 		{"stages", "1760-TP-0-DECODE.trace.json.gz 1760-TP-0-EXTEND.trace.json.gz 1760-TP-1-DECODE.trace.json.gz 1760-TP-1-EXTEND.trace.json.gz", "1760:4"},
 		{"two starts", "1760000000.1-TP-0.trace.json.gz 1760000000.1-TP-1.trace.json.gz 1760000099.7-TP-0.trace.json.gz 1760000099.7-TP-1.trace.json.gz", "1760000099.7:2 1760000000.1:2"},
-		{"one start, a time each", "rank0.1760000000001.pt.trace.json.gz rank1.1760000000002.pt.trace.json.gz", "1760000000001:2"},
+		{"one start, a time each", "rank0.1760000000001.pt.trace.json.gz rank1.1760000000002.pt.trace.json.gz",
+			"1760000000001:2"},
 		{"two starts, a time each", "rank0.1760000000001.pt.trace.json.gz rank1.1760000000002.pt.trace.json.gz rank0.1760000009001.pt.trace.json.gz rank1.1760000009002.pt.trace.json.gz", "1760000009002:2 1760000000002:2"},
 		{"pipeline stages", "9-TP-0-PP-0.trace.json.gz 9-TP-1-PP-0.trace.json.gz 9-TP-0-PP-1.trace.json.gz 9-TP-1-PP-1.trace.json.gz", "9:4"},
 		{"attention with replicas", "9-TP-0-DP-0.trace.json.gz 9-TP-1-DP-1.trace.json.gz", "9:2"},
-		{"replicas that count their ranks by themselves", "dp0_pp0_tp0_rank0.17600000001.pt.trace.json.gz dp0_pp0_tp1_rank1.17600000002.pt.trace.json.gz dp1_pp0_tp0_rank0.17600000003.pt.trace.json.gz dp1_pp0_tp1_rank1.17600000004.pt.trace.json.gz", "dp1:2 dp0:2"},
+		{"replicas that count their ranks by themselves",
+			"dp0_pp0_tp0_rank0.17600000001.pt.trace.json.gz dp0_pp0_tp1_rank1.17600000002.pt.trace.json.gz dp1_pp0_tp0_rank0.17600000003.pt.trace.json.gz dp1_pp0_tp1_rank1.17600000004.pt.trace.json.gz", "dp1:2 dp0:2"},
 		{"processes of a host", "node7_41.1760000000001.pt.trace.json node7_42.1760000000009.pt.trace.json", "node7:2"},
 		{"replicas in folders", "a/x-TP-0.trace.json b/x-TP-0.trace.json b/x-TP-1.trace.json", "b/x:2 a/x:1"},
 		{"stages in folders", "prefill/x-TP-0.trace.json decode/x-TP-0.trace.json", "x:2"},
 		{"unlike names", "old.json new.json", "new:1 old:1"},
-		{"a time each, no rank", "run-1760000000001.json run-1760000000002.json", "run-1760000000002:1 run-1760000000001:1"},
+		{"a time each, no rank", "run-1760000000001.json run-1760000000002.json",
+			"run-1760000000002:1 run-1760000000001:1"},
 		{"merged and left over", "x-TP-0.trace.json merged-x.trace.json x-TP-1.trace.json.tmp", "x:1"},
 	} {
 		var files []trace.File
 		for i, name := range strings.Fields(c.files) {
 			says := framework.ReadFileName(framework.All(), name)
 			base := path.Base(name)
-			files = append(files, trace.File{Path: "/r/" + name, Rank: says.Rank, Stage: says.Stage, ModTime: time.Unix(int64(i), 0),
-				Merged: strings.HasPrefix(base, "merged-"), Partial: strings.HasSuffix(base, ".tmp")})
+			files = append(files, trace.File{Path: "/r/" + name, Rank: says.Rank, Stage: says.Stage,
+				ModTime: time.Unix(int64(i), 0),
+				Merged:  strings.HasPrefix(base, "merged-"), Partial: strings.HasSuffix(base, ".tmp")})
 		}
 		for range 2 {
 			var got []string

@@ -53,9 +53,11 @@ func scramble(rows []row) {
 
 func build(rows []row, repair bool) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{RepairOrder: repair})
-	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 1, Duration: 10, Correlation: 7, Thread: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 1, Duration: 10, Correlation: 7,
+		Thread: 1, Device: trace.None, Stream: trace.None})
 	for _, r := range rows {
-		b.Add(trace.EventData{Kind: event.Kernel, Name: r.name, Start: r.start, Duration: r.dur, Correlation: 7, Stream: 3})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: r.name, Start: r.start, Duration: r.dur, Correlation: 7,
+			Stream: 3})
 	}
 	return built.Trace(b)
 }
@@ -75,11 +77,13 @@ func TestScrambledReplayIsDegraded(t *testing.T) {
 	want := slices.Clone(rows)
 	scramble(rows)
 	got := build(rows, false)
-	if f := finding(got, "scrambled-records"); f == nil || f.Severity != trace.HealthDegraded || got.Health().Status != trace.HealthDegraded {
+	if f := finding(got, "scrambled-records"); f == nil || f.Severity != trace.HealthDegraded ||
+		got.Health().Status != trace.HealthDegraded {
 		t.Fatalf("health %+v, want scrambled records and degraded", got.Health())
 	}
 	repaired := build(rows, true)
-	if f := finding(repaired, "order-repaired"); f == nil || f.Severity != trace.HealthDegraded || finding(repaired, "scrambled-records") != nil {
+	if f := finding(repaired, "order-repaired"); f == nil || f.Severity != trace.HealthDegraded ||
+		finding(repaired, "scrambled-records") != nil {
 		t.Fatalf("health %+v, want repaired and degraded", repaired.Health())
 	}
 	i := 0

@@ -51,7 +51,8 @@ type translation []uint32
 const unset = uint32(math.MaxUint32)
 
 func newSink(cfg *config, b *Builder, workers int, progress func() (done, total int64)) *sink {
-	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress, open: map[threadKey][]openPair{}}
+	k := &sink{cfg: cfg, b: b, workers: make([]sinkWorker, workers+1), progress: progress,
+		open: map[threadKey][]openPair{}}
 	for i := range k.workers {
 		w := &k.workers[i]
 		w.names, w.nameText = translation{0}, []shard.Name{{}}
@@ -309,7 +310,8 @@ func eventData(p *shard.Plain) EventData {
 	t := p.Thread
 	return EventData{Kind: event.Kind(p.Kind), Category: p.Category, Name: p.Name, Start: p.Start, Value: p.Value,
 		Process: t.Process.ID, ProcessLabel: t.Process.Label, Scope: p.Scope, Thread: t.ID, Label: t.Label,
-		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: uint64(p.Correlation), ExternalID: p.ExternalID, Args: p.Args}
+		Device: DeviceID(p.Device), Stream: StreamID(p.Stream), Correlation: uint64(p.Correlation),
+		ExternalID: p.ExternalID, Args: p.Args}
 }
 
 // finish counts what remained open.

@@ -61,7 +61,8 @@ func TestSuspects(t *testing.T) {
 		h := suspect(t, tt.change)
 		var got []string
 		for _, f := range h.Findings {
-			if f.Code == trace.CodeSharedLaunches || f.Code == trace.CodeImpossibleOverlap || f.Code == trace.CodeTimeJump {
+			if f.Code == trace.CodeSharedLaunches || f.Code == trace.CodeImpossibleOverlap ||
+				f.Code == trace.CodeTimeJump {
 				got = append(got, string(f.Code))
 			}
 		}
@@ -73,7 +74,8 @@ func TestSuspects(t *testing.T) {
 
 // TestOnlyCopies: a trace whose GPU activities are copies shows no work of the GPU; with one kernel it does.
 func TestOnlyCopies(t *testing.T) {
-	for kernel, want := range map[string]trace.HealthStatus{"": trace.HealthDegraded, `,{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":9,"dur":2,"args":{"device":0,"stream":7}}`: trace.HealthOK} {
+	for kernel, want := range map[string]trace.HealthStatus{"": trace.HealthDegraded,
+		`,{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":9,"dur":2,"args":{"device":0,"stream":7}}`: trace.HealthOK} {
 		doc := `{"traceEvents":[{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7}}` + kernel + `]}`
 		tr, err := trace.Read(t.Context(), strings.NewReader(doc), trace.Options{})
 		if err != nil {

@@ -41,9 +41,9 @@ type Input struct {
 	Warnings []trace.Finding
 }
 
-// Analyze computes the report. It fails only when in has no formal trace, or when ctx ends, with ctx's error; a trace without GPU
-// activity gives a report that says so. It looks at ctx between its stages, of which none takes longer than a
-// fraction of the load of the trace.
+// Analyze computes the report. It fails only when in has no formal trace, or when ctx ends, with ctx's error; a trace
+// without GPU activity gives a report that says so. It looks at ctx between its stages, of which none takes longer
+// than a fraction of the load of the trace.
 func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	if len(in.Formal) == 0 {
 		return nil, errNoTrace
@@ -85,7 +85,8 @@ func (a *analysis) run(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{}, Findings: []finding.Finding{}, Health: []HealthNote{}, from: a}
+	a.report = &Report{Schema: reportSchema, Mode: modeSingle, MinSharePct: a.MinSharePct, Stages: []StageReport{},
+		Findings: []finding.Finding{}, Health: []HealthNote{}, from: a}
 	a.head()
 	a.pool.Label()
 	var exposures []*exposureSums
@@ -136,7 +137,8 @@ func (a *analysis) collectAll(ctx context.Context) (err error) {
 	}
 	if a.Process != "" && !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return len(w.Acts) > 0 }) {
 		if list := activity.Processes(a.in.Formal); len(list) > 0 {
-			return fmt.Errorf("%w: none has %q in its id, label or name: %s", errNoProcess, a.Process, strings.Join(list, ", "))
+			return fmt.Errorf("%w: none has %q in its id, label or name: %s", errNoProcess, a.Process,
+				strings.Join(list, ", "))
 		}
 	}
 	a.mapping, err = a.collect(ctx, a.in.Mapping, a.in.MappingPaths)
@@ -191,8 +193,10 @@ func (a *analysis) head() {
 
 // tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.
 func (a *analysis) tensorParallel() int {
-	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize), Distributed: a.formal[0].Trace.Meta().Distributed,
-		WorldSize: a.formal[0].Trace.Meta().WorldSize, TracePath: a.formal[0].Path, Divided: a.formal[0].Analysis != nil && a.formal[0].Analysis.Divided()}
+	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize),
+		Distributed: a.formal[0].Trace.Meta().Distributed,
+		WorldSize:   a.formal[0].Trace.Meta().WorldSize, TracePath: a.formal[0].Path,
+		Divided: a.formal[0].Analysis != nil && a.formal[0].Analysis.Divided()}
 	p, _ := profile.InferParallelism(h) // of what contradicts itself there is none
 	return p.TP.N
 }
@@ -221,8 +225,10 @@ func touches(affects []trace.Area) bool {
 
 // stage computes the three tables of one stage.
 func (a *analysis) stage(s *stageWork) StageReport {
-	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns), Launches: s.acts,
-		Kernels: []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{}, Slow: []SlowRow{}}
+	out := StageReport{Stage: stageWord(stageOrder[s.index]), PassStage: stageOrder[s.index], GPUTimeUS: micros(s.ns),
+		Launches: s.acts,
+		Kernels:  []KernelRow{}, Categories: s.categories(a.pool), Overlap: []OverlapRow{}, Fuse: []FuseRow{},
+		Slow: []SlowRow{}}
 	out.Steps, out.Batch = s.steps()
 	out.Operators = s.operators(a.pool)
 	out.StepNS, out.TokenNS = s.perStep()

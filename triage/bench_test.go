@@ -63,7 +63,8 @@ func BenchmarkAnalyze(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.Len(event.LaneGPU)), "ns/activity")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tr.Len(event.LaneGPU)),
+				"ns/activity")
 		})
 	}
 }
@@ -75,7 +76,8 @@ func BenchmarkManyNames(b *testing.B) {
 	tb := trace.NewBuilder(trace.Options{})
 	for i := range activities {
 		at, id := int64(i)*2000, uint64(i+1)
-		tb.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1, Correlation: id})
+		tb.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 900, Thread: 1,
+			Correlation: id})
 		tb.Add(trace.EventData{Kind: event.Kernel, Name: fmt.Sprintf("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_%d", i%names),
 			Start: at + 1000, Duration: 1800, Stream: 7, Correlation: id})
 	}

@@ -25,9 +25,11 @@ var (
 
 // BundleEntry is one report of a bundle, or a directory of them.
 type BundleEntry struct {
-	// Label heads the report's section. "": its model, else that of the reports in its directory, else the directory's name.
+	// Label heads the report's section. "": its model, else that of the reports in its directory, else the
+	// directory's name.
 	Label string
-	// Path is that of a report, or of a directory: it stands for the reports below it, in lexical order, which are the files
+	// Path is that of a report, or of a directory: it stands for the reports below it, in lexical order, which are
+	// the files
 	// *.md and *.txt that open with a triage head.
 	Path string
 	Name string // of the report within its section; "": its framework
@@ -76,7 +78,8 @@ func (e BundleEntry) expand() ([]BundleEntry, error) {
 	return out, nil
 }
 
-// read reads the reports, in the order of the document: sections as their first entries stand, frameworks within one in a fixed order.
+// read reads the reports, in the order of the document: sections as their first entries stand, frameworks within one
+// in a fixed order.
 func (b *Bundle) read() ([]bundlePart, error) {
 	var parts []bundlePart
 	var missing []string
@@ -108,7 +111,8 @@ func (b *Bundle) read() ([]bundlePart, error) {
 		}
 	}
 	slices.SortStableFunc(parts, func(x, y bundlePart) int {
-		return cmp.Or(cmp.Compare(first[x.heading], first[y.heading]), cmp.Compare(frameworkOrder(x.framework), frameworkOrder(y.framework)))
+		return cmp.Or(cmp.Compare(first[x.heading], first[y.heading]),
+			cmp.Compare(frameworkOrder(x.framework), frameworkOrder(y.framework)))
 	})
 	return parts, nil
 }
@@ -141,7 +145,8 @@ func nameParts(parts []bundlePart) {
 }
 
 func readPart(e BundleEntry, text string) bundlePart {
-	p := bundlePart{entry: e, lines: strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")}
+	p := bundlePart{entry: e, lines: strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"),
+		"\n")}
 	for _, l := range p.lines {
 		if strings.HasPrefix(l, "|") {
 			break // the head is over
@@ -216,7 +221,8 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 
 // writeSummary writes the figures of all reports in one table, a row per stage.
 func writeSummary(m *page, parts []bundlePart) {
-	t := table.New(table.Text("Model"), table.Text("Framework"), table.Text("Stage"), table.Number("Step"), table.Number("Per token"),
+	t := table.New(table.Text("Model"), table.Text("Framework"), table.Text("Stage"), table.Number("Step"),
+		table.Number("Per token"),
 		table.Text("Top operator"), table.Number("Exposed communication"))
 	for i := range parts {
 		p := &parts[i]
@@ -232,7 +238,8 @@ func writeSummary(m *page, parts []bundlePart) {
 
 // title heads a report within its section.
 func (p *bundlePart) title() string {
-	return cmp.Or(p.entry.Name, p.framework, strings.TrimSuffix(filepath.Base(p.entry.Path), filepath.Ext(p.entry.Path)))
+	return cmp.Or(p.entry.Name, p.framework, strings.TrimSuffix(filepath.Base(p.entry.Path),
+		filepath.Ext(p.entry.Path)))
 }
 
 // lower moves a heading three levels down, at most to the sixth.

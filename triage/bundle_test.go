@@ -20,7 +20,8 @@ func TestBundle(t *testing.T) {
 		"llama/a.md=# Triage View\n\nFramework: SGLang\n",
 		"notes.md=# Notes\n",
 	)
-	b := triage.Bundle{Title: "All", Entries: []triage.BundleEntry{{Path: dir}}, TOC: true, Time: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
+	b := triage.Bundle{Title: "All", Entries: []triage.BundleEntry{{Path: dir}}, TOC: true,
+		Time: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
 	var buf bytes.Buffer
 	if err := b.WriteMarkdown(&buf); err != nil {
 		t.Fatal(err)
@@ -43,13 +44,16 @@ func TestBundle(t *testing.T) {
 
 func TestBundleListsAllMissingReports(t *testing.T) {
 	var out bytes.Buffer
-	b := triage.Bundle{Title: "x", Entries: []triage.BundleEntry{{Label: "a", Path: "/absent/a.md"}, {Path: "/absent/b.md"}}}
+	b := triage.Bundle{Title: "x", Entries: []triage.BundleEntry{{Label: "a", Path: "/absent/a.md"},
+		{Path: "/absent/b.md"}}}
 	err := b.WriteMarkdown(&out)
-	if err == nil || !strings.Contains(err.Error(), "reports not found") || !strings.Contains(err.Error(), "/absent/a.md") || !strings.Contains(err.Error(), "/absent/b.md") {
+	if err == nil || !strings.Contains(err.Error(), "reports not found") ||
+		!strings.Contains(err.Error(), "/absent/a.md") || !strings.Contains(err.Error(), "/absent/b.md") {
 		t.Errorf("WriteMarkdown = %v, want reports not found with both paths", err)
 	}
 	b.Entries = []triage.BundleEntry{{Path: tree(t, "notes.md=# Notes\n")}}
-	if err := b.WriteMarkdown(&out); err == nil || !strings.Contains(err.Error(), "triage report") || !strings.Contains(err.Error(), b.Entries[0].Path) {
+	if err := b.WriteMarkdown(&out); err == nil || !strings.Contains(err.Error(), "triage report") ||
+		!strings.Contains(err.Error(), b.Entries[0].Path) {
 		t.Errorf("a directory without reports: %v", err)
 	}
 	if out.Len() > 0 {

@@ -27,7 +27,8 @@ func TestBundlePassesPipesBy(t *testing.T) {
 	}
 	b := triage.Bundle{Entries: []triage.BundleEntry{{Path: dir}}}
 	var out strings.Builder
-	if err := b.WriteMarkdown(&out); err != nil || strings.Count(out.String(), "Source: ") != 1 || !strings.Contains(out.String(), want) {
+	if err := b.WriteMarkdown(&out); err != nil || strings.Count(out.String(), "Source: ") != 1 ||
+		!strings.Contains(out.String(), want) {
 		t.Errorf("error %v, want %s alone:\n%s", err, want, out.String())
 	}
 }

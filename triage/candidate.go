@@ -22,7 +22,8 @@ func (s *stageWork) peaks() (out chain.Peaks) {
 	return out
 }
 
-// likelyShare is from which share of the GPU time on, in percent, a candidate is no matter of chance: that of the registry's rows.
+// likelyShare is from which share of the GPU time on, in percent, a candidate is no matter of chance: that of the
+// registry's rows.
 const likelyShare = 1.5
 
 // worth keeps candidates that take enough of the stage, and that repeat where they are not attention.
@@ -63,9 +64,11 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 	server := a.report.Framework
 	switch {
 	case c.Attention && serverKey(server) == "":
-		return StateAvailable, "use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA + " elsewhere"
+		return StateAvailable, "use SDPA or FlashAttention: attn_implementation='sdpa' in Transformers, " + pathSDPA +
+			" elsewhere"
 	case c.Attention:
-		return StateUnknown, "this layer runs without the attention backend of " + server + ": check its --attention-backend, or the fallback of the model"
+		return StateUnknown, "this layer runs without the attention backend of " + server +
+			": check its --attention-backend, or the fallback of the model"
 	case serverKey(server) != "":
 		return StateNone, "no fused path of " + server + " is known for these kernels"
 	case c.Compiled():

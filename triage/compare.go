@@ -64,7 +64,8 @@ type StageComparison struct {
 	Report *compare.Report `json:"comparison"`
 }
 
-// Delta is the change of a time: of a kernel, of a category, or of what the field that holds it says, without a name then.
+// Delta is the change of a time: of a kernel, of a category, or of what the field that holds it says, without a name
+// then.
 type Delta struct {
 	Name     string `json:"name,omitempty"`     // kernel or category
 	Category string `json:"category,omitempty"` // of a kernel
@@ -91,13 +92,15 @@ func delta(old, now time.Duration) Delta {
 // percent on an idle machine; below 5 a gate would fire on noise.
 const defaultTolerancePct = 5.0
 
-// Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.ByStage] does. A stage has regressed where its GPU
-// work or its passes became slower by tolerancePct or more, 0: 5, beyond what equal runs differ by. The error is ctx's.
+// Compare sets two runs side by side, stage by stage: passes of equal sizes, as [compare.ByStage] does. A stage has
+// regressed where its GPU work or its passes became slower by tolerancePct or more, 0: 5, beyond what equal runs
+// differ by. The error is ctx's.
 func Compare(ctx context.Context, old, now Input, tolerancePct float64) (*Comparison, error) {
 	if tolerancePct == 0 {
 		tolerancePct = defaultTolerancePct
 	}
-	c := &Comparison{Schema: compareSchema, Verdict: compareInconclusive, TolerancePct: tolerancePct, Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
+	c := &Comparison{Schema: compareSchema, Verdict: compareInconclusive, TolerancePct: tolerancePct,
+		Old: slices.Clone(old.FormalPaths), New: slices.Clone(now.FormalPaths),
 		Stages: []StageComparison{}, Notes: []string{}}
 	a, err := sideOf(ctx, old)
 	if err != nil {
@@ -145,8 +148,10 @@ var tolerated = map[string]string{"fail": compareRegressed, "pass": comparePass,
 // add writes the published tables of a compared stage: categories and kernels, the largest change first.
 func (c *Comparison) add(s *compare.StageReport) {
 	r := s.Report
-	out := StageComparison{Stage: stageWord(s.Stage), passStage: s.Stage, Verdict: tolerated[r.Tolerance()], Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes,
-		PerStep: true, Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Categories: []Delta{}, Kernels: []Delta{}, Report: r}
+	out := StageComparison{Stage: stageWord(s.Stage), passStage: s.Stage, Verdict: tolerated[r.Tolerance()],
+		Batch: int(max(r.A.Batch, 0)), OldSteps: r.A.Passes, NewSteps: r.B.Passes,
+		PerStep: true, Wall: delta(r.A.Wall, r.B.Wall), Busy: delta(r.Work.A, r.Work.B), Categories: []Delta{},
+		Kernels: []Delta{}, Report: r}
 	type times struct{ old, now time.Duration }
 	var all times
 	categories := map[string]times{}
@@ -166,14 +171,16 @@ func (c *Comparison) add(s *compare.StageReport) {
 	}
 	for _, list := range [][]Delta{out.Categories, out.Kernels} {
 		slices.SortFunc(list, func(x, y Delta) int {
-			return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(y.OldUS, x.OldUS), cmp.Compare(x.Name, y.Name))
+			return cmp.Or(cmp.Compare(math.Abs(y.DeltaUS), math.Abs(x.DeltaUS)), cmp.Compare(y.OldUS, x.OldUS),
+				cmp.Compare(x.Name, y.Name))
 		})
 	}
 	out.Total = delta(all.old, all.now)
 	c.count(out)
 }
 
-// kernelsOf are the kernels of all rows by name: one that computes several operators is one, and changed where a part of it did that way.
+// kernelsOf are the kernels of all rows by name: one that computes several operators is one, and changed where a part
+// of it did that way.
 func kernelsOf(r *compare.Report) []*compare.KernelDelta {
 	type key struct{ name, category string }
 	at := map[key]*compare.KernelDelta{}
@@ -233,7 +240,8 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	m.printf("# Triage Comparison\n\nVerdict: %s (tolerance %s)\n", c.Verdict, pct(c.TolerancePct))
 	for i := range c.Stages {
 		s := &c.Stages[i]
-		m.printf("\n## %s: %s\n\n%s\n\nTimes are per pass, of %d passes before and %d now.\n\n", stageTitle(s.passStage), s.Verdict, s.Report.Text, s.OldSteps, s.NewSteps)
+		m.printf("\n## %s: %s\n\n%s\n\nTimes are per pass, of %d passes before and %d now.\n\n",
+			stageTitle(s.passStage), s.Verdict, s.Report.Text, s.OldSteps, s.NewSteps)
 		t := table.New(table.Text(""), table.Number("Old"), table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
 		deltaRow(t, "Pass", s.Wall)
 		deltaRow(t, "GPU time", s.Total)
@@ -260,7 +268,8 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 
 // kernelTable lists the kernels whose time changed most.
 func (s *StageComparison) kernelTable() *table.Table {
-	t := table.New(table.Text("Kernel"), table.Text("Category"), table.Text("Status"), table.Number("Old"), table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
+	t := table.New(table.Text("Kernel"), table.Text("Category"), table.Text("Status"), table.Number("Old"),
+		table.Number("New"), table.Number("Δ"), table.Number("Δ %"))
 	n := 0
 	for _, d := range s.Kernels {
 		if n == compareRows {

@@ -23,7 +23,8 @@ func served(t *testing.T, seed uint64, hidden, steps, requests int) triage.Input
 		passes = append(passes, gen.Pass{Decodes: requests, Context: 1024})
 	}
 	var b bytes.Buffer
-	err := gen.Write(&b, gen.Config{Seed: seed, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(4, gen.Layer{}), Hidden: hidden, Vocab: 32000}, Passes: passes, Dialect: gen.SGLang, OneBlock: true})
+	err := gen.Write(&b, gen.Config{Seed: seed, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(4, gen.Layer{}),
+		Hidden: hidden, Vocab: 32000}, Passes: passes, Dialect: gen.SGLang, OneBlock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestCompare(t *testing.T) {
 		{"a larger model", served(t, 2, 6144, 20, 16), "regressed", true, ""},
 		{"a smaller model", served(t, 2, 3072, 20, 16), "pass", true, ""},
 		{"another batch", served(t, 2, 4096, 20, 24), "pass", false, "batch 24"},
-		{"nothing", inputOf(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty.json"), "inconclusive", false, "only in the old run"},
+		{"nothing", inputOf(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty.json"), "inconclusive", false,
+			"only in the old run"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := comparison(t, old, c.now)
@@ -83,7 +85,8 @@ func TestCompare(t *testing.T) {
 					sum += k.DeltaUS
 				}
 				if len(s.Kernels) == 0 || len(s.Categories) == 0 || s.Total.OldUS <= 0 {
-					t.Errorf("%s: %d kernels, %d categories, %v us", s.Stage, len(s.Kernels), len(s.Categories), s.Total.OldUS)
+					t.Errorf("%s: %d kernels, %d categories, %v us", s.Stage, len(s.Kernels), len(s.Categories),
+						s.Total.OldUS)
 				}
 				if d := sum - s.Total.DeltaUS; d > 0.5 || d < -0.5 {
 					t.Errorf("%s: kernels add up to %v us, the stage to %v", s.Stage, sum, s.Total.DeltaUS)
@@ -99,15 +102,16 @@ func TestCompare(t *testing.T) {
 			if err := got.WriteMarkdown(&md); err != nil || !strings.Contains(md.String(), "Verdict: "+got.Verdict) {
 				t.Errorf("Markdown (%v):\n%s", err, md.String())
 			}
-			if js, err := json.Marshal(got); err != nil || !strings.Contains(string(js), `"verdict":"`+got.Verdict+`"`) || strings.Contains(string(js), ":null") {
+			if js, err := json.Marshal(got); err != nil ||
+				!strings.Contains(string(js), `"verdict":"`+got.Verdict+`"`) || strings.Contains(string(js), ":null") {
 				t.Errorf("JSON (%v):\n%s", err, js)
 			}
 		})
 	}
 }
 
-// TestCompareRealPair compares two machines running the same model: the categories' totals are those of the kernel list, added up by hand,
-// and it is slower one way and not the other.
+// TestCompareRealPair compares two machines running the same model: the categories' totals are those of the kernel
+// list, added up by hand, and it is slower one way and not the other.
 func TestCompareRealPair(t *testing.T) {
 	load := func(name string) triage.Input {
 		tr, err := trace.Open(context.Background(), testdata.Shared(t, "traces/torch/"+name), trace.Options{})
@@ -116,7 +120,8 @@ func TestCompareRealPair(t *testing.T) {
 		}
 		return inputOf(t, tr, name)
 	}
-	slow, fast := load("sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"), load("sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
+	slow, fast := load("sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"),
+		load("sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	if c := comparison(t, slow, fast); c.Verdict != "pass" || len(c.Stages) != 1 {
 		t.Fatalf("verdict %s, %d stages", c.Verdict, len(c.Stages))
 	}

@@ -56,7 +56,8 @@ func TestDistilledTracesEqualWhatIsKnown(t *testing.T) {
 				t.Errorf("%d launches in rows, %d in the stage, want %d", launches, s.Launches, want)
 			}
 			if micros < float64(dev.KernelNS)/1e3-1 || math.Abs(micros-s.GPUTimeUS) > 1 {
-				t.Errorf("rows add up to %.3f µs, the stage says %.3f, kernels alone took %d ns", micros, s.GPUTimeUS, dev.KernelNS)
+				t.Errorf("rows add up to %.3f µs, the stage says %.3f, kernels alone took %d ns", micros, s.GPUTimeUS,
+					dev.KernelNS)
 			}
 		})
 	}

@@ -21,7 +21,8 @@ func TestDocsReadRealReports(t *testing.T) {
 	}
 	parts := strings.Split(page, "\n### ")[1:]
 	traces := [][2]string{
-		{"sglang-qwen3-8b-decode-graph-mi300", "sglang-qwen3-8b-extend-eager-mi300"}, {"vllm-gptoss20b-decode-fullgraph-mi300", ""}, {"hf-qwen1.5-0.5b-eager-h100", ""},
+		{"sglang-qwen3-8b-decode-graph-mi300", "sglang-qwen3-8b-extend-eager-mi300"},
+		{"vllm-gptoss20b-decode-fullgraph-mi300", ""}, {"hf-qwen1.5-0.5b-eager-h100", ""},
 	}
 	if len(parts) != len(traces) {
 		t.Fatalf("%d reports are read, want %d", len(parts), len(traces))
@@ -33,7 +34,8 @@ func TestDocsReadRealReports(t *testing.T) {
 			mapping = "traces/torch/" + traces[i][1] + ".json.gz"
 		}
 		var b strings.Builder
-		if err := analyze(t, "traces/torch/"+traces[i][0]+".json.gz", mapping, triage.Options{}).WriteText(&b, 110); err != nil {
+		if err := analyze(t, "traces/torch/"+traces[i][0]+".json.gz", mapping, triage.Options{}).WriteText(&b,
+			110); err != nil {
 			t.Fatal(err)
 		}
 		report, quoted := b.String(), 0

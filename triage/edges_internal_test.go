@@ -34,13 +34,17 @@ func TestTimePerStep(t *testing.T) {
 		passes      []layer.ForwardPass
 		step, token int64
 	}{
-		{"none", nil, 0, 0}, {"one", []layer.ForwardPass{pass(80, 8)}, 80, 10}, {"one token", []layer.ForwardPass{pass(80, 1)}, 80, 80},
-		{"two", []layer.ForwardPass{pass(80, 8), pass(100, 1)}, 90, 20}, {"tokens of one not known", []layer.ForwardPass{pass(80, 8), pass(100, -1)}, 90, 0},
-		{"no tokens", []layer.ForwardPass{pass(80, 0)}, 80, 0}, {"what is no step", []layer.ForwardPass{cut, whole, empty, pass(80, 8)}, 80, 10},
+		{"none", nil, 0, 0}, {"one", []layer.ForwardPass{pass(80, 8)}, 80, 10},
+		{"one token", []layer.ForwardPass{pass(80, 1)}, 80, 80},
+		{"two", []layer.ForwardPass{pass(80, 8), pass(100, 1)}, 90, 20},
+		{"tokens of one not known", []layer.ForwardPass{pass(80, 8), pass(100, -1)}, 90, 0},
+		{"no tokens", []layer.ForwardPass{pass(80, 0)}, 80, 0},
+		{"what is no step", []layer.ForwardPass{cut, whole, empty, pass(80, 8)}, 80, 10},
 	} {
 		a := &layer.Analysis{Devices: []layer.Device{{Passes: c.passes}}}
 		stages := make([]int8, len(c.passes))
-		s := &stageWork{parts: []*activity.Trace{{Analysis: a, Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: stages}}}}}
+		s := &stageWork{parts: []*activity.Trace{{Analysis: a,
+			Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: stages}}}}}
 		if step, token := s.perStep(); step != c.step || token != c.token {
 			t.Errorf("%s: %d ns a step, %d a token; want %d and %d", c.what, step, token, c.step, c.token)
 		}
@@ -52,17 +56,21 @@ func TestTimePerStep(t *testing.T) {
 	}
 }
 
-// TestNoMeanOfSeveralModels: passes of a text encoder and of a denoiser have no mean; a draft is part of its model's step.
+// TestNoMeanOfSeveralModels: passes of a text encoder and of a denoiser have no mean; a draft is part of its model's
+// step.
 func TestNoMeanOfSeveralModels(t *testing.T) {
 	for _, c := range []struct {
 		models []layer.Model
 		of     [2]int
 		step   int64
-	}{{[]layer.Model{{Name: "T5"}, {Name: "Flux"}}, [2]int{0, 1}, 0}, {[]layer.Model{{Name: "T5"}, {Name: "Flux"}}, [2]int{1, 1}, 90},
-		{[]layer.Model{{Name: "Qwen"}, {Name: "Eagle", Draft: true}}, [2]int{0, 1}, 90}, {[]layer.Model{{Name: "Qwen"}}, [2]int{0, 0}, 90}} {
+	}{{[]layer.Model{{Name: "T5"}, {Name: "Flux"}}, [2]int{0, 1}, 0},
+		{[]layer.Model{{Name: "T5"}, {Name: "Flux"}}, [2]int{1, 1}, 90},
+		{[]layer.Model{{Name: "Qwen"}, {Name: "Eagle", Draft: true}}, [2]int{0, 1}, 90},
+		{[]layer.Model{{Name: "Qwen"}}, [2]int{0, 0}, 90}} {
 		passes := []layer.ForwardPass{{Kernels: 1, End: 80, Model: c.of[0]}, {Kernels: 1, End: 100, Model: c.of[1]}}
 		a := &layer.Analysis{Devices: []layer.Device{{Passes: passes, Models: c.models}}}
-		s := &stageWork{parts: []*activity.Trace{{Analysis: a, Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: {0, 0}}}}}}
+		s := &stageWork{parts: []*activity.Trace{{Analysis: a,
+			Stages: &activity.Stages{Pass: map[trace.DeviceID][]int8{0: {0, 0}}}}}}
 		if step, _ := s.perStep(); step != c.step {
 			t.Errorf("%v: %d ns a step, want %d", c, step, c.step)
 		}
@@ -75,7 +83,8 @@ func TestCategoriesOfAStage(t *testing.T) {
 	for _, c := range []string{"norm", "gemm", "copy"} {
 		p.Facts = append(p.Facts, activity.Kernel{Shown: activity.Class{Category: classify.Category(c)}})
 	}
-	s := &stageWork{ns: 100, rows: []row{{kernel: 0, ns: 20, launches: 1}, {kernel: 1, ns: 30, launches: 2}, {kernel: 0, ns: 10, launches: 4}, {kernel: 2, ns: 40, launches: 1}}}
+	s := &stageWork{ns: 100, rows: []row{{kernel: 0, ns: 20, launches: 1}, {kernel: 1, ns: 30, launches: 2},
+		{kernel: 0, ns: 10, launches: 4}, {kernel: 2, ns: 40, launches: 1}}}
 	var got []string
 	for _, c := range s.categories(p) {
 		got = append(got, fmt.Sprint(c.Category, " ", c.GPUTimeUS, " ", c.SharePct, " ", c.Launches))
@@ -85,8 +94,8 @@ func TestCategoriesOfAStage(t *testing.T) {
 	}
 }
 
-// TestActivitiesOfAStage: rows by time, those outside of passes counted apart with the first of them, and the call that replays
-// most of a row's time.
+// TestActivitiesOfAStage: rows by time, those outside of passes counted apart with the first of them, and the call
+// that replays most of a row's time.
 func TestActivitiesOfAStage(t *testing.T) {
 	p := activity.NewPool()
 	p.Facts, p.Labels = []activity.Kernel{{Canonical: "a"}, {Canonical: "b"}, {Canonical: "c"}}, []string{"a", "b", "c"}
@@ -94,7 +103,8 @@ func TestActivitiesOfAStage(t *testing.T) {
 	act := func(kernel int32, length int64, at int32) activity.Activity {
 		return activity.Activity{Kernel: kernel, End: length, Replay: at != activity.SiteUnresolved, ReplayedAt: at}
 	}
-	w := &activity.Trace{Acts: []activity.Activity{act(0, 10, x), act(1, 30, activity.SiteUnresolved), act(0, 5, y), act(0, 5, y), act(2, 30, activity.SiteUnresolved), act(0, 7, activity.SiteUnresolved)}}
+	w := &activity.Trace{Acts: []activity.Activity{act(0, 10, x), act(1, 30, activity.SiteUnresolved), act(0, 5, y),
+		act(0, 5, y), act(2, 30, activity.SiteUnresolved), act(0, 7, activity.SiteUnresolved)}}
 	w.Acts[1].Outside, w.Acts[4].Outside = true, true
 	w.Acts = append(w.Acts, activity.Activity{Kernel: 0, End: 1, Stage: 1})
 	list := splitStages(p, []*activity.Trace{w})
@@ -102,8 +112,10 @@ func TestActivitiesOfAStage(t *testing.T) {
 		t.Fatalf("%d stages: %+v", len(list), list)
 	}
 	s := list[0]
-	if s.acts != 6 || s.ns != 87 || s.outside != 2 || s.outsideNS != 60 || p.Name(s.stray) != "b" || s.replays[0] != 20 {
-		t.Errorf("%d launches of %d ns, %d of %d ns outside, the first is %s; %d ns are replayed", s.acts, s.ns, s.outside, s.outsideNS, p.Name(s.stray), s.replays[0])
+	if s.acts != 6 || s.ns != 87 || s.outside != 2 || s.outsideNS != 60 || p.Name(s.stray) != "b" ||
+		s.replays[0] != 20 {
+		t.Errorf("%d launches of %d ns, %d of %d ns outside, the first is %s; %d ns are replayed", s.acts, s.ns,
+			s.outside, s.outsideNS, p.Name(s.stray), s.replays[0])
 	}
 	var got []string
 	for i := range s.rows {
@@ -126,7 +138,9 @@ func TestPartsOfARow(t *testing.T) {
 	p.Models = append(p.Models, p.Models[0])
 	w := &activity.Trace{}
 	for range 2 {
-		w.Acts = append(w.Acts, activity.Activity{End: 50, Sure: 0.9}, activity.Activity{End: 40, Site: site, Sure: 1}, activity.Activity{End: 30, Op: op}, activity.Activity{End: 20, Operator: operator}, activity.Activity{End: 10, Model: 1})
+		w.Acts = append(w.Acts, activity.Activity{End: 50, Sure: 0.9}, activity.Activity{End: 40, Site: site, Sure: 1},
+			activity.Activity{End: 30, Op: op}, activity.Activity{End: 20, Operator: operator},
+			activity.Activity{End: 10, Model: 1})
 	}
 	w.Acts[0].Sure = 0.5
 	var got []string
@@ -145,7 +159,8 @@ func TestFilesOfModels(t *testing.T) {
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		for i, f := range strings.Split(frames, "|") {
-			b.Add(trace.EventData{Kind: event.Frame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Frame, Name: f, Start: int64(10 * i), Duration: 5, Thread: 1,
+				Device: trace.None, Stream: trace.None})
 		}
 		a := &analysis{formal: []*activity.Trace{{Trace: built.Trace(b)}}}
 		if a.findModelFiles(); a.modelFiles != want {
@@ -160,7 +175,9 @@ func TestModelLinesOfARow(t *testing.T) {
 		ns   []int64 // of the models 0, which is none, 1, 2, 3
 		want string
 	}{
-		{[]int64{0, 0, 0, 0}, "m1 0"}, {[]int64{50, 50}, "m1 50"}, {[]int64{0, 20, 50, 30}, "m2 50, m3 30"}, {[]int64{0, 99, 1}, "m1 99, m2 1"}, {[]int64{0, 991, 9}, "m1 99.1"}, {[]int64{995, 5}, "m1 0.5"}, {[]int64{9}, ""},
+		{[]int64{0, 0, 0, 0}, "m1 0"}, {[]int64{50, 50}, "m1 50"}, {[]int64{0, 20, 50, 30}, "m2 50, m3 30"},
+		{[]int64{0, 99, 1}, "m1 99, m2 1"}, {[]int64{0, 991, 9}, "m1 99.1"}, {[]int64{995, 5}, "m1 0.5"},
+		{[]int64{9}, ""},
 	} {
 		p := activity.NewPool()
 		r := &row{}
@@ -187,7 +204,8 @@ func TestModelLinesOfARow(t *testing.T) {
 	}
 }
 
-// TestCellsOfModelLines: the innermost two modules, the file's name alone where there is little room, and a prefill's line marked.
+// TestCellsOfModelLines: the innermost two modules, the file's name alone where there is little room, and a prefill's
+// line marked.
 func TestCellsOfModelLines(t *testing.T) {
 	const line, prefill = "a/b/qwen2.py:91 forward", "a/b/qwen2.py:91 forward (from prefill)"
 	for _, c := range []struct {
@@ -196,10 +214,14 @@ func TestCellsOfModelLines(t *testing.T) {
 		module   string
 		want     string
 	}{
-		{modelStyle{modules: true}, line, "A/B/C", line + " in B/C"}, {modelStyle{modules: true}, line, "C", line + " in C"}, {modelStyle{modules: true}, line, "", line},
-		{modelStyle{modules: true}, "", "A/B/C", "B/C"}, {modelStyle{}, "", "A/B/C", "B/C"}, {modelStyle{}, line, "A/B/C", line},
-		{modelStyle{short: true}, line, "A/B/C", "qwen2.py:91 forward"}, {modelStyle{short: true}, prefill, "", "*qwen2.py:91 forward"}, {modelStyle{}, prefill, "", prefill},
-		{modelStyle{short: true}, "x.py:1 f", "", "x.py:1 f"}, {modelStyle{short: true}, "from prefill", "", "from prefill"},
+		{modelStyle{modules: true}, line, "A/B/C", line + " in B/C"},
+		{modelStyle{modules: true}, line, "C", line + " in C"}, {modelStyle{modules: true}, line, "", line},
+		{modelStyle{modules: true}, "", "A/B/C", "B/C"}, {modelStyle{}, "", "A/B/C", "B/C"},
+		{modelStyle{}, line, "A/B/C", line},
+		{modelStyle{short: true}, line, "A/B/C", "qwen2.py:91 forward"},
+		{modelStyle{short: true}, prefill, "", "*qwen2.py:91 forward"}, {modelStyle{}, prefill, "", prefill},
+		{modelStyle{short: true}, "x.py:1 f", "", "x.py:1 f"},
+		{modelStyle{short: true}, "from prefill", "", "from prefill"},
 	} {
 		if got := c.style.cell(&Location{Location: c.location, Module: c.module}); got != c.want {
 			t.Errorf("%+v: %q in %q: %q, want %q", c.style, c.location, c.module, got, c.want)
@@ -226,7 +248,8 @@ func TestHeadingsOfAReport(t *testing.T) {
 		}
 	}
 	want := []string{"# Triage View"}
-	for _, part := range []string{"Kernel Table", "Operators", "Exposure", "Overlap Opportunity Table", "Fuse Opportunity Table"} {
+	for _, part := range []string{"Kernel Table", "Operators", "Exposure", "Overlap Opportunity Table",
+		"Fuse Opportunity Table"} {
 		want = append(want, "## "+part, "##### decode")
 	}
 	if want = append(want, "## Summary"); !slices.Equal(got, want) {
@@ -240,7 +263,8 @@ func TestVerdictOfRuns(t *testing.T) {
 	for _, c := range []struct {
 		stages []string
 		want   string
-	}{{nil, i}, {[]string{p}, p}, {[]string{p, p}, p}, {[]string{p, i}, i}, {[]string{i, p}, i}, {[]string{p, r}, r}, {[]string{r, p}, r}, {[]string{i, r}, r}, {[]string{r, i}, r}} {
+	}{{nil, i}, {[]string{p}, p}, {[]string{p, p}, p}, {[]string{p, i}, i}, {[]string{i, p}, i}, {[]string{p, r}, r},
+		{[]string{r, p}, r}, {[]string{i, r}, r}, {[]string{r, i}, r}} {
 		got := Comparison{Verdict: compareInconclusive}
 		for _, v := range c.stages {
 			got.count(StageComparison{Verdict: v})
@@ -256,7 +280,8 @@ func TestPlatforms(t *testing.T) {
 	for _, c := range []struct {
 		hip, cuda []bool
 		want      string
-	}{{nil, nil, ""}, {[]bool{false}, []bool{false}, ""}, {[]bool{true}, []bool{true}, "rocm"}, {[]bool{false, true}, []bool{true, false}, "rocm"}, {[]bool{false, false}, []bool{false, true}, "cuda"}} {
+	}{{nil, nil, ""}, {[]bool{false}, []bool{false}, ""}, {[]bool{true}, []bool{true}, "rocm"},
+		{[]bool{false, true}, []bool{true, false}, "rocm"}, {[]bool{false, false}, []bool{false, true}, "cuda"}} {
 		s := &stageWork{}
 		for i := range c.hip {
 			s.parts = append(s.parts, &activity.Trace{Hip: c.hip[i], Cuda: c.cuda[i]})
@@ -269,9 +294,11 @@ func TestPlatforms(t *testing.T) {
 
 // TestPathsOfModels: the code of a model that is known has a path or not; of one that is not known it cannot be said.
 func TestPathsOfModels(t *testing.T) {
-	for model, want := range map[string]FuseState{"org/Qwen3-8B": StateAvailable, "org/Llama": StateModel, "": StateUnknown} {
+	for model, want := range map[string]FuseState{"org/Qwen3-8B": StateAvailable, "org/Llama": StateModel,
+		"": StateUnknown} {
 		a := &analysis{report: &Report{Model: model, Framework: "vLLM"}}
-		if got, _, _ := a.state(&fusion.Pattern{Switch: "--x", Requires: fusion.Requirements{Models: []string{"qwen3"}}}, a.setting(place{}, 0)); got != want {
+		if got, _, _ := a.state(&fusion.Pattern{Switch: "--x",
+			Requires: fusion.Requirements{Models: []string{"qwen3"}}}, a.setting(place{}, 0)); got != want {
 			t.Errorf("model %q: %s, want %s", model, got, want)
 		}
 	}
@@ -292,7 +319,8 @@ func TestActiveRows(t *testing.T) {
 		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}`, 5, 50.1, ""},
 		{`{"pattern": "one", "active": ["other"]` + rest + `}`, 5, 0, ""},
 		{`{"pattern": "one", "active_steps": ["norm"]` + rest + `}`, 5, 0, "one 5 [2]"},
-		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}, {"pattern": "two", "active": ["fused_norm"]` + rest + `}`, 5, 0, "one 5 [2]"},
+		{`{"pattern": "one", "active": ["fused_norm"]` + rest + `}, {"pattern": "two", "active": ["fused_norm"]` +
+			rest + `}`, 5, 0, "one 5 [2]"},
 		{`{"pattern": "one", "active": ["fused_norm"], "requires": {"platforms": ["rocm"]}` + rest + `}`, 5, 0, ""},
 		{`{"pattern": "one"` + rest + `}`, 5, 0, ""},
 	} {
@@ -302,12 +330,14 @@ func TestActiveRows(t *testing.T) {
 		}
 		p := activity.NewPool()
 		n := classify.Parse("fused_norm")
-		p.Facts, p.Labels = []activity.Kernel{{Canonical: "fused_norm", Parsed: n, Words: n.Words()}}, []string{"fused_norm"}
+		p.Facts, p.Labels = []activity.Kernel{{Canonical: "fused_norm", Parsed: n, Words: n.Words()}},
+			[]string{"fused_norm"}
 		w := &activity.Trace{Queues: make([]activity.Queue, 1)}
 		for i := range c.launches {
 			w.Acts = append(w.Acts, activity.Activity{Event: int32(i), Start: int64(20 * i), End: int64(20*i + 10)})
 		}
-		a := &analysis{pool: p, registry: reg, formal: []*activity.Trace{w}, report: &Report{}, steps: chain.NewRecogniser(reg, p)}
+		a := &analysis{pool: p, registry: reg, formal: []*activity.Trace{w}, report: &Report{},
+			steps: chain.NewRecogniser(reg, p)}
 		a.MinSharePct = c.bar
 		s := &stageWork{ns: 100, parts: a.formal}
 		var got []string
@@ -325,7 +355,8 @@ func TestEvidenceOfAFuseRow(t *testing.T) {
 	for kind, want := range map[FuseKind]string{InUse: "b 0.02 1, a 0.01 2", Split: "a 0.01 2, b 0.02 1"} {
 		p := activity.NewPool()
 		p.Facts, p.Labels = []activity.Kernel{{Canonical: "a"}, {Canonical: "b"}}, []string{"a", "b"}
-		a := &analysis{pool: p, formal: []*activity.Trace{{Acts: []activity.Activity{{End: 5}, {Kernel: 1, End: 20}, {End: 5}}}}}
+		a := &analysis{pool: p, formal: []*activity.Trace{{Acts: []activity.Activity{{End: 5}, {Kernel: 1, End: 20},
+			{End: 5}}}}}
 		refs := []chain.Ref{{Act: 0}, {Act: 1}, {Act: 2}}
 		var got []string
 		for _, e := range a.fuseRow(&stageWork{ns: 100}, &fusion.Pattern{}, kind, refs, refs, 1, 30).Evidence {
@@ -337,7 +368,8 @@ func TestEvidenceOfAFuseRow(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfManyNames: a row of as many names as launches takes time in proportion to them; comparing each with each took 20 s.
+// TestEvidenceOfManyNames: a row of as many names as launches takes time in proportion to them; comparing each with
+// each took 20 s.
 func TestEvidenceOfManyNames(t *testing.T) {
 	const n = 100_000
 	p := activity.NewPool()
@@ -357,21 +389,26 @@ func TestEvidenceOfManyNames(t *testing.T) {
 	}
 }
 
-// TestBarOfOverlapRows: a bound of one percent of the steps is a row; more is not exposed than runs; a stream on which compute runs, in whatever
-// stage, makes it serial.
+// TestBarOfOverlapRows: a bound of one percent of the steps is a row; more is not exposed than runs; a stream on
+// which compute runs, in whatever stage, makes it serial.
 func TestBarOfOverlapRows(t *testing.T) {
 	for _, c := range []struct {
 		bound, exposed int64
 		queue          int32 // of compute; the exchange is on 1
 		want           string
 	}{
-		{10, 40, 0, "P1 0.8 0.2"}, {9, 40, 0, ""}, {10, 60, 0, "P1 1 0"}, {10, 40, 1, "P2 0.8 0.2"}, {10, 50, 0, "P1 1 0"},
+		{10, 40, 0, "P1 0.8 0.2"}, {9, 40, 0, ""}, {10, 60, 0, "P1 1 0"}, {10, 40, 1, "P2 0.8 0.2"},
+		{10, 50, 0, "P1 1 0"},
 	} {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 50})
-		p.Facts, p.Labels = []activity.Kernel{{Effort: activity.EffortExchange}, {Effort: activity.EffortCompute}}, []string{"a", "b"}
+		p.Facts, p.Labels = []activity.Kernel{{Effort: activity.EffortExchange}, {Effort: activity.EffortCompute}},
+			[]string{"a", "b"}
 		r.ns = 50
-		w := &activity.Trace{Analysis: &layer.Analysis{}, Queues: make([]activity.Queue, 2), Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1}, {Kernel: 0, Queue: 0, Stage: 1}}}
-		s := &stageWork{ns: 90, rows: []row{*r}, rowOf: []int32{0, -1}, parts: []*activity.Trace{w}, exposure: &Exposure{WallNS: 1000}, exchanges: map[int32]*exchange{0: {exposed: c.exposed, bound: c.bound}}}
+		w := &activity.Trace{Analysis: &layer.Analysis{}, Queues: make([]activity.Queue, 2),
+			Acts: []activity.Activity{{Kernel: 1, Queue: c.queue, Stage: 1}, {Kernel: 0, Queue: 1},
+				{Kernel: 0, Queue: 0, Stage: 1}}}
+		s := &stageWork{ns: 90, rows: []row{*r}, rowOf: []int32{0, -1}, parts: []*activity.Trace{w},
+			exposure: &Exposure{WallNS: 1000}, exchanges: map[int32]*exchange{0: {exposed: c.exposed, bound: c.bound}}}
 		a := &analysis{pool: p, report: &Report{}, registry: &fusion.Registry{}}
 		rows, _ := a.overlap(s)
 		got := ""
@@ -384,8 +421,8 @@ func TestBarOfOverlapRows(t *testing.T) {
 	}
 }
 
-// TestBundlesOfFewReports: of one missing report the error names it; an entry called like a part of the bundle has an anchor of its own, and one line of
-// figures is a table.
+// TestBundlesOfFewReports: of one missing report the error names it; an entry called like a part of the bundle has an
+// anchor of its own, and one line of figures is a table.
 func TestBundlesOfFewReports(t *testing.T) {
 	dir := t.TempDir()
 	b := Bundle{Title: "x", Entries: []BundleEntry{{Path: filepath.Join(dir, "none.md")}}}
@@ -397,7 +434,8 @@ func TestBundlesOfFewReports(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b.Entries = []BundleEntry{{Path: path, Label: "Contents"}, {Path: path, Label: "Contents", Name: "Summary of all reports"}, {Path: path, Name: "other"}}
+	b.Entries = []BundleEntry{{Path: path, Label: "Contents"},
+		{Path: path, Label: "Contents", Name: "Summary of all reports"}, {Path: path, Name: "other"}}
 	b.TOC = true
 	var out strings.Builder
 	if err := b.WriteMarkdown(&out); err != nil {
@@ -418,16 +456,20 @@ func TestBundlesOfFewReports(t *testing.T) {
 	}
 	b = Bundle{Title: "x", Entries: []BundleEntry{{Path: path}}}
 	out.Reset()
-	if err := b.WriteMarkdown(&out); err != nil || strings.Count(out.String(), "| first | vLLM | all |") != 1 || strings.Contains(out.String(), "Contents") {
+	if err := b.WriteMarkdown(&out); err != nil || strings.Count(out.String(), "| first | vLLM | all |") != 1 ||
+		strings.Contains(out.String(), "Contents") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
-// TestLaunchesOfAReport: the activities of the stage that is asked for; none of a stage that there is not, or of a report that was read.
+// TestLaunchesOfAReport: the activities of the stage that is asked for; none of a stage that there is not, or of a
+// report that was read.
 func TestLaunchesOfAReport(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
-	b.Add(trace.EventData{Kind: event.Frame, Name: "/srv/main.py(5): serve", Start: 0, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
-	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1, Correlation: 1, Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Frame, Name: "/srv/main.py(5): serve", Start: 0, Duration: 100, Thread: 1,
+		Device: trace.None, Stream: trace.None})
+	b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, Thread: 1,
+		Correlation: 1, Device: trace.None, Stream: trace.None})
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: 200, Duration: 10, Stream: 7, Correlation: 1})
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "copy", Start: 300, Duration: 10, Stream: 7})
 	in, err := NewInput(context.Background(), []Source{{Trace: built.Trace(b), Path: "x"}}, nil, layer.Options{})
@@ -466,9 +508,12 @@ func TestHowLinesAreGot(t *testing.T) {
 		e    trace.EventData
 		want bool
 	}{
-		{trace.EventData{Kind: event.Frame, Name: "/srv/main.py(5): serve", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
-		{trace.EventData{Kind: event.Op, Name: "aten::mm", CallStack: "a.py(1): f", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, false},
-		{trace.EventData{Kind: event.Op, Name: "aten::mm", Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None}, true},
+		{trace.EventData{Kind: event.Frame, Name: "/srv/main.py(5): serve", Duration: 100, Thread: 1,
+			Device: trace.None, Stream: trace.None}, false},
+		{trace.EventData{Kind: event.Op, Name: "aten::mm", CallStack: "a.py(1): f", Duration: 100, Thread: 1,
+			Device: trace.None, Stream: trace.None}, false},
+		{trace.EventData{Kind: event.Op, Name: "aten::mm", Duration: 100, Thread: 1, Device: trace.None,
+			Stream: trace.None}, true},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		b.Add(c.e)
@@ -482,7 +527,8 @@ func TestHowLinesAreGot(t *testing.T) {
 // TestServerArgsOfBothNames: the newer names win where both are given.
 func TestServerArgsOfBothNames(t *testing.T) {
 	for text, want := range map[string]Server{
-		`{"model_path": "a", "model": "b", "tp_size": 1, "tensor_parallel_size": 4}`: {Model: "a", TPSize: 1}, `{"model": "b", "tensor_parallel_size": 4}`: {Model: "b", TPSize: 4}, `{}`: {},
+		`{"model_path": "a", "model": "b", "tp_size": 1, "tensor_parallel_size": 4}`: {Model: "a", TPSize: 1},
+		`{"model": "b", "tensor_parallel_size": 4}`:                                  {Model: "b", TPSize: 4}, `{}`: {},
 	} {
 		if got, err := ReadServerArgs(bytes.NewReader([]byte(text))); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
@@ -499,20 +545,24 @@ func TestServerArgsOfBothNames(t *testing.T) {
 
 // TestExposedWithoutBound: the exposed communication that no compute of its layer could hide.
 func TestExposedWithoutBound(t *testing.T) {
-	x := &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9}, {Category: string(classify.CategoryCommunication), ExposedNS: 7, BoundNS: 3}}}
+	x := &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 9},
+		{Category: string(classify.CategoryCommunication), ExposedNS: 7, BoundNS: 3}}}
 	if got := outsideLayers(x); got != 4 {
 		t.Errorf("%d ns, want 4", got)
 	}
 }
 
-// TestRowsByOperator: a kernel that works for two operators is two rows, one that works for one or none is one, by time.
+// TestRowsByOperator: a kernel that works for two operators is two rows, one that works for one or none is one, by
+// time.
 func TestRowsByOperator(t *testing.T) {
 	op := func(name string, ns int64) OperatorRow {
 		return OperatorRow{Operator: name, GPUTimeNS: ns, Launches: 1}
 	}
 	s := StageReport{Kernels: []KernelRow{
-		{Kernel: "two", GPUTimeUS: 0.05, GPUTimeNS: 50, Operators: []OperatorRow{op("p", 30), op(activity.NoOperator, 20)}},
-		{Kernel: "one", GPUTimeUS: 0.04, GPUTimeNS: 40, Operators: []OperatorRow{op("q", 40)}}, {Kernel: "none", GPUTimeUS: 0.01, GPUTimeNS: 10},
+		{Kernel: "two", GPUTimeUS: 0.05, GPUTimeNS: 50,
+			Operators: []OperatorRow{op("p", 30), op(activity.NoOperator, 20)}},
+		{Kernel: "one", GPUTimeUS: 0.04, GPUTimeNS: 40, Operators: []OperatorRow{op("q", 40)}},
+		{Kernel: "none", GPUTimeUS: 0.01, GPUTimeNS: 10},
 	}}
 	var got []string
 	for _, k := range s.ByOperator() {
@@ -526,11 +576,13 @@ func TestRowsByOperator(t *testing.T) {
 	}
 }
 
-// TestStacksWithoutPrefill: functions that the server has for prefills are left out, what is around and inside of them stays.
+// TestStacksWithoutPrefill: functions that the server has for prefills are left out, what is around and inside of
+// them stays.
 func TestStacksWithoutPrefill(t *testing.T) {
 	b := &profileBuilder{own: activity.NewPool(), ids: map[stackNode]stackID{}}
 	for frames, want := range map[string]string{
-		"": "", "main": "main", "main forward_extend kernel": "main kernel", "forward_extend": "", "main forward kernel": "main forward kernel", "forward_extend forward_extend kernel": "kernel",
+		"": "", "main": "main", "main forward_extend kernel": "main kernel", "forward_extend": "",
+		"main forward kernel": "main forward kernel", "forward_extend forward_extend kernel": "kernel",
 	} {
 		id := noStack
 		for _, f := range strings.Fields(frames) {

@@ -102,7 +102,8 @@ func ExampleReadBeside() {
 // program shows the same categories.
 func ExampleNewInput() {
 	in, err := triage.NewInput(context.Background(), []triage.Source{demoTrace()}, nil,
-		layer.Options{Rules: []classify.Rule{{ID: "experts", Category: "experts", Label: "Experts", When: classify.Pattern{Substring: []string{"fused_moe_kernel"}}}}})
+		layer.Options{Rules: []classify.Rule{{ID: "experts", Category: "experts", Label: "Experts",
+			When: classify.Pattern{Substring: []string{"fused_moe_kernel"}}}}})
 	if err != nil {
 		panic(err)
 	}

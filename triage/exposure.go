@@ -17,7 +17,8 @@ import (
 // work. Each nanosecond of the steps is idle, exposed work of one category, or
 // shared by several: WallNS = IdleNS + SharedNS + the ExposedNS of all rows.
 type Exposure struct {
-	WallNS   int64 `json:"wall_ns"`   // of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
+	// of the stage's steps, each up to the next ([layer.Device.StepEnd]), over all devices
+	WallNS   int64 `json:"wall_ns"`
 	IdleNS   int64 `json:"idle_ns"`   // nothing runs
 	SharedNS int64 `json:"shared_ns"` // kernels of several categories run
 	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window stands for one.
@@ -42,8 +43,8 @@ type ExposureRow struct {
 	// WaitingNS is the part of ExposedNS in which communication waits for other ranks; the rest is the transfer. 0 for
 	// all other categories.
 	WaitingNS int64 `json:"waiting_ns"`
-	// WaitingBy says how the waiting was told: "ranks" (when the others arrive), "fastest" (against the fastest quarter of the same
-	// collective in the same pass), "" where nothing tells it.
+	// WaitingBy says how the waiting was told: "ranks" (when the others arrive), "fastest" (against the fastest
+	// quarter of the same collective in the same pass), "" where nothing tells it.
 	WaitingBy roofline.WaitingBy `json:"waiting_by"`
 	Worst     []Place            `json:"worst"` // the longest stretches in which it runs alone
 }
@@ -142,7 +143,8 @@ func newExposureSums(p *activity.Pool) *exposureSums {
 		f := &p.Facts[i]
 		c := x.byCategory[string(f.Shown.Category)]
 		if c == nil {
-			c = &categorySums{at: int32(len(x.categories)), streams: map[activity.Queue]bool{}, compute: f.Effort == activity.EffortCompute, exchange: f.Effort == activity.EffortExchange}
+			c = &categorySums{at: int32(len(x.categories)), streams: map[activity.Queue]bool{},
+				compute: f.Effort == activity.EffortCompute, exchange: f.Effort == activity.EffortExchange}
 			x.byCategory[string(f.Shown.Category)], x.categories = c, append(x.categories, c)
 		}
 		x.categoryOf = append(x.categoryOf, c.at)
@@ -245,7 +247,8 @@ func (x *exposureSums) addAlone(c *categorySums, d *activity.Timed, slice layer.
 		if in := x.layer(layerKey{at.Pass, at.Layer}); c.compute {
 			in.compute += ns
 		} else {
-			in.exchanged = append(in.exchanged, kernelTime{id, ns - waiting}) // compute beside it makes other ranks no faster
+			// compute beside it makes other ranks no faster
+			in.exchanged = append(in.exchanged, kernelTime{id, ns - waiting})
 		}
 	}
 	if c.open.to == from && c.open.to > c.open.from {
@@ -275,7 +278,8 @@ func (c *categorySums) close() {
 	}
 	o := c.open
 	c.open = stretch{}
-	if o.to <= o.from || len(c.worst) == worstRanges && longer(Place{StartNS: o.from, EndNS: o.to}, c.worst[worstRanges-1]) >= 0 {
+	if o.to <= o.from || len(c.worst) == worstRanges &&
+		longer(Place{StartNS: o.from, EndNS: o.to}, c.worst[worstRanges-1]) >= 0 {
 		return
 	}
 	p := placeOf(o.at, o.from)
@@ -285,8 +289,8 @@ func (c *categorySums) close() {
 	c.worst = c.worst[:min(len(c.worst), worstRanges)]
 }
 
-// bound adds what compute of the same layers could hide at most: of each layer the smaller one of the exposed time and of the
-// compute, divided among the kernels that exchange by their time; what rounding leaves goes to the last.
+// bound adds what compute of the same layers could hide at most: of each layer the smaller one of the exposed time
+// and of the compute, divided among the kernels that exchange by their time; what rounding leaves goes to the last.
 func (x *exposureSums) bound() {
 	for _, in := range x.alone {
 		kernels, whole := in.byKernel()
@@ -320,13 +324,16 @@ func (x *exposureSums) told(c *categorySums) roofline.WaitingBy {
 }
 
 func (x *exposureSums) ledger() *Exposure {
-	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, Whole: x.steps > 0 && x.whole == x.steps, Rows: []ExposureRow{}}
+	out := &Exposure{WallNS: x.wall, IdleNS: x.idle, SharedNS: x.shared, Steps: x.steps, Whole: x.steps > 0 &&
+		x.whole == x.steps, Rows: []ExposureRow{}}
 	for name, c := range x.byCategory {
 		if c.exposed+c.hidden == 0 {
 			continue
 		}
-		out.Rows = append(out.Rows, ExposureRow{Category: name, TotalNS: c.exposed + c.hidden, ExposedNS: c.exposed, HiddenNS: c.hidden,
-			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, WaitingNS: c.waiting, WaitingBy: x.told(c), Worst: append([]Place{}, c.worst...)})
+		out.Rows = append(out.Rows, ExposureRow{Category: name, TotalNS: c.exposed + c.hidden, ExposedNS: c.exposed,
+			HiddenNS:   c.hidden,
+			ExposedPct: percent(c.exposed, x.wall), Streams: len(c.streams), BoundNS: c.bound, WaitingNS: c.waiting,
+			WaitingBy: x.told(c), Worst: append([]Place{}, c.worst...)})
 	}
 	slices.SortFunc(out.Rows, func(p, q ExposureRow) int {
 		return cmp.Or(cmp.Compare(q.ExposedNS, p.ExposedNS), cmp.Compare(p.Category, q.Category))

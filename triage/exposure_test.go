@@ -65,8 +65,10 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 		for i := range 60 {
 			id := uint64(i + 1)
 			at := int64(10 + r.IntN(900))
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 10, Duration: 5, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: names[r.IntN(len(names))], Start: at, Duration: int64(r.IntN(40)), Stream: trace.StreamID(7 + r.IntN(3)), Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 10, Duration: 5, Thread: 1,
+				Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: names[r.IntN(len(names))], Start: at,
+				Duration: int64(r.IntN(40)), Stream: trace.StreamID(7 + r.IntN(3)), Correlation: id})
 		}
 		in := input(t, built.Trace(b), "x")
 		rep, err := triage.Analyze(t.Context(), in, triage.Options{})
@@ -89,11 +91,13 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 					t.Errorf("seed %d: %+v, want pass %d", seed, w, p)
 				}
 			}
-			if row.ExposedNS != exposed[row.Category] || row.TotalNS != row.ExposedNS+row.HiddenNS || row.BoundNS > row.ExposedNS {
+			if row.ExposedNS != exposed[row.Category] || row.TotalNS != row.ExposedNS+row.HiddenNS ||
+				row.BoundNS > row.ExposedNS {
 				t.Errorf("seed %d: %+v, exposed by the slow sweep %d", seed, row, exposed[row.Category])
 			}
 		}
-		if got, want := fmt.Sprint(x.WallNS, x.IdleNS, x.SharedNS, sum), fmt.Sprint(wall, idle, shared, wall); got != want {
+		if got, want := fmt.Sprint(x.WallNS, x.IdleNS, x.SharedNS, sum),
+			fmt.Sprint(wall, idle, shared, wall); got != want {
 			t.Errorf("seed %d: wall, idle, shared, sum = %s, want %s", seed, got, want)
 		}
 	}
@@ -101,13 +105,15 @@ func TestExposureEqualsSlowSweep(t *testing.T) {
 
 // TestExposureAddsUp: on real traces too, and what is hidden is.
 func TestExposureAddsUp(t *testing.T) {
-	for _, name := range []string{"train-graphs-5streams-a100", "sglang-qwen3-8b-decode-graph-mi300", "train-pair-rank-0", "synthetic-deepseek-v4-flash-TP-0.trace"} {
+	for _, name := range []string{"train-graphs-5streams-a100", "sglang-qwen3-8b-decode-graph-mi300",
+		"train-pair-rank-0", "synthetic-deepseek-v4-flash-TP-0.trace"} {
 		r := analyze(t, "traces/torch/"+name+".json.gz", "", triage.Options{})
 		for _, s := range r.Stages {
 			sum := s.Exposure.IdleNS + s.Exposure.SharedNS
 			for _, row := range s.Exposure.Rows {
 				sum += row.ExposedNS
-				if len(row.Worst) == 0 && row.ExposedNS > 0 || row.Category != string(classify.CategoryCommunication) && row.BoundNS != 0 {
+				if len(row.Worst) == 0 && row.ExposedNS > 0 || row.Category != string(classify.CategoryCommunication) &&
+					row.BoundNS != 0 {
 					t.Errorf("%s, %s: %+v", name, s.Stage, row)
 				}
 			}

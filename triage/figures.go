@@ -10,8 +10,9 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// perStep is the mean time of the stage's whole passes, and their time per token where all say how many they process; 0 where
-// not known, or where the passes are of several models: no step takes the mean of a text encoder's and a denoiser's.
+// perStep is the mean time of the stage's whole passes, and their time per token where all say how many they process;
+// 0 where not known, or where the passes are of several models: no step takes the mean of a text encoder's and a
+// denoiser's.
 func (s *stageWork) perStep() (step, token int64) {
 	var ns, passes, tokens int64
 	known, models := true, map[string]bool{}
@@ -21,7 +22,8 @@ func (s *stageWork) perStep() (step, token int64) {
 			stage := w.Stages.Pass[d.ID]
 			for p := range d.Passes {
 				fp := &d.Passes[p]
-				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == layer.RungWhole || fp.Partial != "" {
+				if int(stage[p]) != s.index || fp.Kernels == 0 || fp.PassEvidence == layer.RungWhole ||
+					fp.Partial != "" {
 					continue
 				}
 				ns += int64(d.StepTime(p))

@@ -18,7 +18,8 @@ func TestSharesAreRounded(t *testing.T) {
 	for _, c := range []struct {
 		part, whole    int64
 		percent, ratio float64
-	}{{1, 3, 33.3333, 0.3333}, {2, 3, 66.6667, 0.6667}, {0, 3, 0, 0}, {3, 0, 0, 0}, {1, 1, 100, 1}, {1, 1_000_000, 0.0001, 0}, {1, 10_000, 0.01, 0.0001}, {3, 1, 300, 3}} {
+	}{{1, 3, 33.3333, 0.3333}, {2, 3, 66.6667, 0.6667}, {0, 3, 0, 0}, {3, 0, 0, 0}, {1, 1, 100, 1},
+		{1, 1_000_000, 0.0001, 0}, {1, 10_000, 0.01, 0.0001}, {3, 1, 300, 3}} {
 		if got := percent(c.part, c.whole); got != c.percent {
 			t.Errorf("%d of %d: %v%%, want %v", c.part, c.whole, got, c.percent)
 		}
@@ -34,7 +35,8 @@ func TestSharesAreRounded(t *testing.T) {
 	}
 }
 
-// sites has a pool with source lines l1 … l4 behind those that are none, ops o1 and o2, operators p1 and p2, and a row of them.
+// sites has a pool with source lines l1 … l4 behind those that are none, ops o1 and o2, operators p1 and p2, and a
+// row of them.
 func sites(list ...activity.SiteTime) (*activity.Pool, *row) {
 	p := activity.NewPool()
 	for i := 1; i <= 4; i++ {
@@ -55,20 +57,36 @@ func TestPlacesOfARow(t *testing.T) {
 		operator int32
 		want     string
 	}{
-		{"two at most", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: line + 2, Ns: 30}, {Site: line + 3, Ns: 20}}, anyOperator, "l1 50 , l2 30 "},
-		{"by time, then name", []activity.SiteTime{{Site: line + 2, Ns: 50}, {Site: line + 1, Ns: 50}}, anyOperator, "l1 50 , l2 50 "},
-		{"one percent is told", []activity.SiteTime{{Site: line + 1, Ns: 99}, {Site: line + 2, Ns: 1}}, anyOperator, "l1 99 , l2 1 "},
-		{"less is not", []activity.SiteTime{{Site: line + 1, Ns: 991}, {Site: line + 2, Ns: 9}}, anyOperator, "l1 99.1 "},
+		{"two at most", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: line + 2, Ns: 30},
+			{Site: line + 3, Ns: 20}}, anyOperator, "l1 50 , l2 30 "},
+		{"by time, then name", []activity.SiteTime{{Site: line + 2, Ns: 50}, {Site: line + 1, Ns: 50}}, anyOperator,
+			"l1 50 , l2 50 "},
+		{"one percent is told", []activity.SiteTime{{Site: line + 1, Ns: 99}, {Site: line + 2, Ns: 1}}, anyOperator,
+			"l1 99 , l2 1 "},
+		{"less is not", []activity.SiteTime{{Site: line + 1, Ns: 991}, {Site: line + 2, Ns: 9}}, anyOperator,
+			"l1 99.1 "},
 		{"the only one always", []activity.SiteTime{{Site: line + 1, Ns: 0}}, anyOperator, "l1 0 "},
-		{"unknown behind known", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: activity.SiteUnresolved, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "l1 50 , l2 20 "},
-		{"unknown first where it is most", []activity.SiteTime{{Site: activity.SiteUnresolved, Ns: 50}, {Site: line + 1, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "unresolved 50 , l1 30 "},
-		{"a known one of less than a percent is not in front", []activity.SiteTime{{Site: line + 1, Ns: 600}, {Site: activity.SiteUnresolved, Ns: 391}, {Site: line + 2, Ns: 9}}, anyOperator, "l1 60 , unresolved 39.1 "},
-		{"from a prefill is not known", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: activity.SiteFromPrefill, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "l1 50 , l2 20 "},
-		{"most frequent op", []activity.SiteTime{{Site: line + 1, Op: 1, Ns: 50, Launches: 1}, {Site: line + 1, Op: 2, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o2"},
-		{"ops of equals by name", []activity.SiteTime{{Site: line + 1, Op: 2, Ns: 50, Launches: 2}, {Site: line + 1, Op: 1, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o1"},
-		{"an op's launches add up", []activity.SiteTime{{Site: line + 1, Op: 2, Launches: 3}, {Site: line + 1, Op: 1, Launches: 2, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}}, anyOperator, "l1 100 o1"},
-		{"the first op's, too", []activity.SiteTime{{Site: line + 1, Op: 1, Launches: 2}, {Site: line + 1, Op: 2, Launches: 3, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}}, anyOperator, "l1 100 o1"},
-		{"of one operator", []activity.SiteTime{{Site: line + 1, Operator: 1, Ns: 50}, {Site: line + 2, Operator: 2, Ns: 30}}, 2, "l2 100 "},
+		{"unknown behind known", []activity.SiteTime{{Site: line + 1, Ns: 50}, {Site: activity.SiteUnresolved, Ns: 30},
+			{Site: line + 2, Ns: 20}}, anyOperator, "l1 50 , l2 20 "},
+		{"unknown first where it is most", []activity.SiteTime{{Site: activity.SiteUnresolved, Ns: 50},
+			{Site: line + 1, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "unresolved 50 , l1 30 "},
+		{"a known one of less than a percent is not in front",
+			[]activity.SiteTime{{Site: line + 1, Ns: 600}, {Site: activity.SiteUnresolved, Ns: 391},
+				{Site: line + 2, Ns: 9}}, anyOperator, "l1 60 , unresolved 39.1 "},
+		{"from a prefill is not known", []activity.SiteTime{{Site: line + 1, Ns: 50},
+			{Site: activity.SiteFromPrefill, Ns: 30}, {Site: line + 2, Ns: 20}}, anyOperator, "l1 50 , l2 20 "},
+		{"most frequent op", []activity.SiteTime{{Site: line + 1, Op: 1, Ns: 50, Launches: 1},
+			{Site: line + 1, Op: 2, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o2"},
+		{"ops of equals by name", []activity.SiteTime{{Site: line + 1, Op: 2, Ns: 50, Launches: 2},
+			{Site: line + 1, Op: 1, Ns: 10, Launches: 2}}, anyOperator, "l1 100 o1"},
+		{"an op's launches add up", []activity.SiteTime{{Site: line + 1, Op: 2, Launches: 3},
+			{Site: line + 1, Op: 1, Launches: 2, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}},
+			anyOperator, "l1 100 o1"},
+		{"the first op's, too", []activity.SiteTime{{Site: line + 1, Op: 1, Launches: 2},
+			{Site: line + 1, Op: 2, Launches: 3, Ns: 1}, {Site: line + 1, Op: 1, Operator: 1, Launches: 2}},
+			anyOperator, "l1 100 o1"},
+		{"of one operator", []activity.SiteTime{{Site: line + 1, Operator: 1, Ns: 50},
+			{Site: line + 2, Operator: 2, Ns: 30}}, 2, "l2 100 "},
 	} {
 		p, r := sites(c.sites...)
 		locations, ops := r.places(p, c.operator)
@@ -83,7 +101,9 @@ func TestPlacesOfARow(t *testing.T) {
 }
 
 func TestOperatorsOfRows(t *testing.T) {
-	p, r := sites(activity.SiteTime{Operator: 1, Ns: 10, Launches: 1, Sure: 0.9}, activity.SiteTime{Operator: 2, Ns: 30, Launches: 2, Sure: 0.75}, activity.SiteTime{Operator: 1, Ns: 20, Launches: 4, Sure: 0.6})
+	p, r := sites(activity.SiteTime{Operator: 1, Ns: 10, Launches: 1, Sure: 0.9},
+		activity.SiteTime{Operator: 2, Ns: 30, Launches: 2, Sure: 0.75},
+		activity.SiteTime{Operator: 1, Ns: 20, Launches: 4, Sure: 0.6})
 	s := &stageWork{ns: 120, rows: []row{*r, {sites: []activity.SiteTime{{Operator: 2, Ns: 60, Launches: 8, Sure: 1}}}}}
 	var got []string
 	for _, o := range s.operators(p) {
@@ -147,7 +167,8 @@ func TestBoundsAreDivided(t *testing.T) {
 		{10, []kernelTime{{1, 3}, {2, 3}, {3, 3}}, "1:3 2:3 3:3"},
 		{8, []kernelTime{{3, 2}, {1, 3}, {3, 1}, {2, 3}}, "1:2 2:2 3:4"},
 	} {
-		sums := exposureSums{byKernel: map[int32]*exchange{}, alone: map[layerKey]*layerAlone{{}: {compute: c.compute, exchanged: c.parts}}}
+		sums := exposureSums{byKernel: map[int32]*exchange{},
+			alone: map[layerKey]*layerAlone{{}: {compute: c.compute, exchanged: c.parts}}}
 		for _, k := range c.parts {
 			sums.byKernel[k.kernel] = &exchange{}
 		}
@@ -204,10 +225,13 @@ func TestFiguresAreReadBack(t *testing.T) {
 			t.Errorf("%q is a line of figures", line)
 		}
 	}
-	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50}, {Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
-		Exposure: &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9}, {Category: "communication", ExposedNS: 2, ExposedPct: 7}}}}
+	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50},
+		{Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
+		Exposure: &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
+			{Category: "communication", ExposedNS: 2, ExposedPct: 7}}}}
 	text := s.figures()
-	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) + " (7.0%)"
+	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) +
+		" (7.0%)"
 	if text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
@@ -248,7 +272,9 @@ func TestPathsOfPlatforms(t *testing.T) {
 		}
 	}
 	for p, want := range map[[2]string]string{
-		{"--x", "on"}: "Enable with --x (on by default)", {"--x", ""}: "Enable with --x", {"", "on"}: "On by default: update the server, or check its limits", {"", ""}: "No switch is known", {"", "off"}: "No switch is known",
+		{"--x", "on"}: "Enable with --x (on by default)", {"--x", ""}: "Enable with --x",
+		{"", "on"}: "On by default: update the server, or check its limits", {"", ""}: "No switch is known",
+		{"", "off"}: "No switch is known",
 	} {
 		if got := howTo(&fusion.Pattern{Switch: p[0], Default: fusion.Default(p[1])}); got != want {
 			t.Errorf("%q: %s, want %s", p, got, want)
@@ -307,17 +333,24 @@ func TestStatesOfPaths(t *testing.T) {
 		sure   bool
 	}{
 		{"vLLM", fusion.Pattern{Origin: fusion.Inflight}, 0, StateOpen, "", false},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"rocm"}}}, 0, StateElsewhere, "none here: rocm only", false},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "pass --model", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Platforms: []string{"rocm"}}}, 0, StateElsewhere,
+			"none here: rocm only", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "pass --model",
+			false},
 		{"", fusion.Pattern{}, 0, StateUnknown, "no server was recognised", false},
 		{"", fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, StateUnknown, "vLLM, SGLang has it", false},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}}, 9, StateTooLarge, "8 tokens a step at most, here 9", false},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable, "On by default", true},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable, "Unknown here: 8 tokens a step at most", false},
-		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}}, 9, StateTooLarge,
+			"8 tokens a step at most, here 9", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable,
+			"On by default", true},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable,
+			"Unknown here: 8 tokens a step at most", false},
+		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks",
+			false},
 		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "it was slower", false},
 		{"vLLM", fusion.Pattern{}, 0, StateUnknown, "whether and how", false},
-		{"vLLM", fusion.Pattern{Switch: "--x", Since: "v2", Limits: "fp8"}, 0, StateAvailable, "Enable with --x. Added in v2. Requires fp8", false},
+		{"vLLM", fusion.Pattern{Switch: "--x", Since: "v2", Limits: "fp8"}, 0, StateAvailable,
+			"Enable with --x. Added in v2. Requires fp8", false},
 		{"vLLM", fusion.Pattern{Default: "on"}, 0, StateAvailable, "On by default", true},
 	} {
 		a := &analysis{report: &Report{TPSize: 2, Framework: c.server}}

@@ -19,7 +19,8 @@ func TestBundleOfRealReports(t *testing.T) {
 		"b.md": "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
 	} {
 		var b bytes.Buffer
-		if err := analyze(t, rel, "", triage.Options{Model: strings.Split(filepath.Base(rel), "-")[1]}).WriteMarkdown(&b); err != nil {
+		if err := analyze(t, rel, "", triage.Options{Model: strings.Split(filepath.Base(rel),
+			"-")[1]}).WriteMarkdown(&b); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, name)

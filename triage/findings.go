@@ -16,8 +16,8 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// largestShare is the share of step time from which an operator is a finding. A tenth is what a kernel twice as fast makes
-// visible: 5% of the step, above the 2 to 3% by which runs differ.
+// largestShare is the share of step time from which an operator is a finding. A tenth is what a kernel twice as fast
+// makes visible: 5% of the step, above the 2 to 3% by which runs differ.
 const largestShare = 0.1
 
 // nameWidth is how many characters of a kernel's name stand in a sentence.
@@ -49,7 +49,8 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		}
 		transfer := row.ExposedNS - row.WaitingNS
 		if row.WaitingNS > 0 {
-			w := finding.Finding{Kind: finding.RankWait, Code: row.Category, Text: "Collectives that wait for other ranks", Size: size(finding.Recoverable, row.WaitingNS),
+			w := finding.Finding{Kind: finding.RankWait, Code: row.Category,
+				Text: "Collectives that wait for other ranks", Size: size(finding.Recoverable, row.WaitingNS),
 				Confidence: waitingWays[row.WaitingBy].sure, Evidence: waitingWays[row.WaitingBy].how}
 			w.Place, w.Where = row.place()
 			add(w)
@@ -57,7 +58,8 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		if transfer == 0 {
 			continue
 		}
-		f := finding.Finding{Kind: finding.ExposedCommunication, Code: row.Category, Text: "Communication that no compute overlaps",
+		f := finding.Finding{Kind: finding.ExposedCommunication, Code: row.Category,
+			Text: "Communication that no compute overlaps",
 			Size: size(finding.Recoverable, transfer), Confidence: finding.High}
 		if row.BoundNS > 0 {
 			f.Evidence = fmt.Sprintf("Compute in the same layers can overlap up to %s.", nanos(row.BoundNS/int64(n)))
@@ -73,8 +75,9 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		}
 		f := finding.Finding{Kind: finding.Fusion, Code: row.Pattern, Text: "Not used: " + row.Pattern,
 			Size: size(finding.Recoverable, row.Gain.StepHighNS), Confidence: finding.Medium,
-			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"), table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.text()),
-			Advice:   finding.Advice{Do: row.Action}}
+			Evidence: fmt.Sprintf("%s, %s, %s in all. %s.", table.Counted(len(row.Evidence), "kernel", "kernels"),
+				table.Counted(row.Occurrences, "occurrence", "occurrences"), fromUS(row.RelatedUS), row.Gain.text()),
+			Advice: finding.Advice{Do: row.Action}}
 		if row.Confidence == Confirmed {
 			f.Confidence = finding.High
 		}
@@ -85,15 +88,18 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		add(f)
 	}
 	for _, row := range r.Operators {
-		f := finding.Finding{Kind: finding.LargestOperator, Code: row.Operator, Size: size(finding.Taken, row.GPUTimeNS),
-			Text: "Operator " + row.Operator, Place: finding.Place{Operator: row.Operator}, Confidence: band(row.Confidence)}
+		f := finding.Finding{Kind: finding.LargestOperator, Code: row.Operator,
+			Size: size(finding.Taken, row.GPUTimeNS),
+			Text: "Operator " + row.Operator, Place: finding.Place{Operator: row.Operator},
+			Confidence: band(row.Confidence)}
 		// Its kernels run at the same time where they take more than the steps.
 		if row.Operator == activity.NoOperator || f.Share < largestShare || f.Share > 1 {
 			continue
 		}
 		if k := r.longest(row.Operator); k != nil {
 			f.Place.Kernel = k.Label
-			f.Where = fmt.Sprintf("%s, most time in %s", count(row.Launches, "launch"), table.Cut(table.Clean(k.Label), nameWidth))
+			f.Where = fmt.Sprintf("%s, most time in %s", count(row.Launches, "launch"),
+				table.Cut(table.Clean(k.Label), nameWidth))
 		}
 		add(f)
 	}
@@ -105,8 +111,9 @@ var waitingWays = map[roofline.WaitingBy]struct {
 	how  string
 	sure finding.Band
 }{
-	roofline.WaitingByRanks:   {"Told by when the other ranks arrive.", finding.High},
-	roofline.WaitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.", finding.Medium},
+	roofline.WaitingByRanks: {"Told by when the other ranks arrive.", finding.High},
+	roofline.WaitingByFastest: {"Estimated: compared with the fastest quarter of the same collective in the same pass.",
+		finding.Medium},
 }
 
 // longest is the row of the kernel that works longest for an operator.
@@ -157,7 +164,8 @@ func (r *ExposureRow) place() (finding.Place, string) {
 		return finding.Place{}, ""
 	}
 	w := &r.Worst[0]
-	return w.place(), fmt.Sprintf("longest: %s at %s s, %s", nanos(int64(w.EndNS-w.StartNS)), table.Seconds(time.Duration(w.StartNS), 6),
+	return w.place(), fmt.Sprintf("longest: %s at %s s, %s", nanos(int64(w.EndNS-w.StartNS)),
+		table.Seconds(time.Duration(w.StartNS), 6),
 		table.Cut(table.Clean(w.Kernel), nameWidth))
 }
 

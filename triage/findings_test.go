@@ -8,7 +8,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestFindingsAreTheTables: each finding states the figure of its row, has its stage in the words of package layer, and advice.
+// TestFindingsAreTheTables: each finding states the figure of its row, has its stage in the words of package layer,
+// and advice.
 func TestFindingsAreTheTables(t *testing.T) {
 	seen := map[finding.Kind]int{}
 	for _, name := range []string{"train-graphs-5streams-a100.json.gz", "sglang-qwen3-8b-decode-graph-mi300.json.gz"} {
@@ -46,7 +47,8 @@ func TestFindingsAreTheTables(t *testing.T) {
 				}
 			}
 			if int64(f.Total) != ns || f.Share <= 0 || f.Share != float64(ns)/(s.SpanUS*1e3) {
-				t.Errorf("%s, %s %s: %d ns, share %v of the steps, the table has %d ns of %v µs", name, f.Kind, f.Code, f.Total, f.Share, ns, s.SpanUS)
+				t.Errorf("%s, %s %s: %d ns, share %v of the steps, the table has %d ns of %v µs", name, f.Kind, f.Code,
+					f.Total, f.Share, ns, s.SpanUS)
 			}
 			if f.Do == "" || len(strings.Fields(strings.ReplaceAll(f.Text, " + ", " "))) > 10 {
 				t.Errorf("%s: no advice, or a long problem: %+v", name, f)

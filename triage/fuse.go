@@ -55,21 +55,26 @@ func (a *analysis) findModelFiles() {
 	a.modelFiles = strings.Join(out, " ")
 }
 
-// isServing says that keys and values are written to a cache somewhere, or ranks sum what they computed: all servers do, and
-// scripts that are no training do not.
+// isServing says that keys and values are written to a cache somewhere, or ranks sum what they computed: all servers
+// do, and scripts that are no training do not.
 func (a *analysis) isServing() bool {
 	return slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool {
-		return f.Shown.Category == classify.CategoryKVCache || slices.Contains(f.Facts.Ops, classify.RoleCacheWrite) || f.Facts.Collective == classify.AllReduce
+		return f.Shown.Category == classify.CategoryKVCache || slices.Contains(f.Facts.Ops, classify.RoleCacheWrite) ||
+			f.Facts.Collective == classify.AllReduce
 	})
 }
 
 // isTraining says that gradients are computed or weights updated somewhere: no server did that.
 func (a *analysis) isTraining() bool {
-	if slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool { return slices.Contains(f.Facts.Ops, classify.RoleBackward) }) {
+	if slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool {
+		return slices.Contains(f.Facts.Ops,
+			classify.RoleBackward)
+	}) {
 		return true
 	}
 	return slices.ContainsFunc(a.pool.Ops.Texts, func(op string) bool {
-		return strings.Contains(op, "Backward") || strings.HasSuffix(op, "_backward") || strings.HasPrefix(op, "Optimizer.")
+		return strings.Contains(op, "Backward") || strings.HasSuffix(op, "_backward") ||
+			strings.HasPrefix(op, "Optimizer.")
 	})
 }
 
@@ -91,7 +96,8 @@ func (s *stageWork) platform() string {
 	return ""
 }
 
-// path is what the registry answers for a chain: the path that is nearest to be had, and the others for the same kernels.
+// path is what the registry answers for a chain: the path that is nearest to be had, and the others for the same
+// kernels.
 type path struct {
 	*chain.Candidate
 	pattern *fusion.Pattern
@@ -117,7 +123,8 @@ func (a *analysis) pathsOf() map[string][]*fusion.Pattern {
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	paths := a.pathsOf()
-	look := chain.Look{Peaks: s.peaks(), Training: a.training, Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
+	look := chain.Look{Peaks: s.peaks(), Training: a.training,
+		Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
 	s.price = chain.NewPricer(a.steps, s.seqs)
 	runs, chains := chain.Candidates(a.steps, s.seqs, s.price, look)
 	s.candidates = a.worth(s, runs)

@@ -40,7 +40,8 @@ var fuseTruth = []struct {
 	{
 		"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace",
 		[]string{"In-place QK RMSNorm"},
-		[]string{"Fused residual add + RMSNorm", "Fused QK RoPE reshape + KV cache write", "Fused MoE grouped-topk / gate kernels"},
+		[]string{"Fused residual add + RMSNorm", "Fused QK RoPE reshape + KV cache write",
+			"Fused MoE grouped-topk / gate kernels"},
 		"copy, norm, copy, norm stand before a fused RoPE and cache write",
 	},
 	{
@@ -58,32 +59,42 @@ var fuseTruth = []struct {
 	{
 		"synthetic-deepseek-v4-flash-TP-0.trace",
 		[]string{"vLLM-origin DeepSeek-V4 MHC fused kernels", "vLLM-origin RMSNorm + Quantization",
-			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant", "vLLM-origin Attention + Quantization"},
-		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels", "NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
+			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant",
+			"vLLM-origin Attention + Quantization"},
+		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels",
+			"NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
 		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
 	},
-	{"hf-qwen1.5-0.5b-eager-h100", []string{"Residual add + RMSNorm in pieces", "Rotary embedding in pieces", "SwiGLU in pieces"}, nil, "the norm is spelled out in eight pointwise kernels, the rotation in ten; a product runs between silu and its product"},
+	{"hf-qwen1.5-0.5b-eager-h100", []string{"Residual add + RMSNorm in pieces", "Rotary embedding in pieces",
+		"SwiGLU in pieces"}, nil, "the norm is spelled out in eight pointwise kernels, the rotation in ten; a product runs between silu and its product"},
 	{
 		"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", []string{"Fused RoPE + KV cache store"},
-		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"}, "fused_rope_kernel and store_kvcache are neighbours",
+		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"},
+		"fused_rope_kernel and store_kvcache are neighbours",
 	},
 	{
 		"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace", []string{"Fused QK RoPE reshape + KV cache write"},
-		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"}, "rotary_embedding_kernel and store_kvcache are neighbours; AITER's norms add the residual",
+		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"},
+		"rotary_embedding_kernel and store_kvcache are neighbours; AITER's norms add the residual",
 	},
-	{"xdit-flux1-mi300", []string{"Attention as bmm, softmax, bmm", "Residual add + RMSNorm in pieces", "Residual add + norm + activation", "Tanh GELU in pieces"}, nil,
+	{"xdit-flux1-mi300", []string{"Attention as bmm, softmax, bmm", "Residual add + RMSNorm in pieces",
+		"Residual add + norm + activation", "Tanh GELU in pieces"}, nil,
 		"a diffusion model: its text encoder (T5) and its decoder of images run eager; the compiler fused the norms of the denoiser's heads"},
-	{"hf-bert-small-eager-h100", []string{"Residual add + norm"}, nil, "a sum and a layer normalisation behind each half of a layer"},
+	{"hf-bert-small-eager-h100", []string{"Residual add + norm"}, nil,
+		"a sum and a layer normalisation behind each half of a layer"},
 	{"sglang-qwen3-8b-graph-capture-mi300", nil, nil, "two kernels"},
-	{"torch-compile-triton", nil, []string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"}, "fused by the compiler already, one layer only"},
+	{"torch-compile-triton", nil, []string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"},
+		"fused by the compiler already, one layer only"},
 	{"train-absolute-float-ts-v100.pt.trace", []string{pointwise}, nil, "training of a convolution network"},
 	{"train-graphs-5streams-a100", []string{pointwise}, nil, "training of a recommender"},
-	{"train-pair-rank-0", []string{pointwise}, nil, "training of a recommender; float_to_hfp8 packs gradients for the wire"},
+	{"train-pair-rank-0", []string{pointwise}, nil,
+		"training of a recommender; float_to_hfp8 packs gradients for the wire"},
 	{"train-pair-rank-1", []string{pointwise}, nil, "training of a recommender"},
 	{"train-gpu-user-annotation", []string{pointwise}, nil, "training of a toy"},
 	{"multi-stream-event-sync-a100", nil, nil, "three matrix products"},
 	{"old-categories", nil, nil, "a few training kernels"},
-	{"old-format-pythonstack-v100.pt.trace", []string{pointwise}, nil, "training of a convolution network; its norms are batch norms"},
+	{"old-format-pythonstack-v100.pt.trace", []string{pointwise}, nil,
+		"training of a convolution network; its norms are batch norms"},
 	{"cpu-only-rank-34.pt.trace", nil, nil, "no GPU"},
 	{"no-rank-no-gpu", nil, nil, "no GPU"},
 	{"mtia-no-cuda", nil, nil, "no CUDA or HIP kernels"},
@@ -137,7 +148,8 @@ func checkFuseRow(t *testing.T, s *triage.StageReport, f triage.FuseRow) {
 	if f.Kind == triage.InUse && f.EstimatedGainUS != 0 {
 		t.Errorf("%s: an active path gains %v us", f.Pattern, f.EstimatedGainUS)
 	}
-	if f.Kind == triage.Split && f.State != triage.StateElsewhere && f.State != triage.StateTooLarge && f.State != triage.StateModel && f.EstimatedGainUS <= 0 {
+	if f.Kind == triage.Split && f.State != triage.StateElsewhere && f.State != triage.StateTooLarge &&
+		f.State != triage.StateModel && f.EstimatedGainUS <= 0 {
 		t.Errorf("%s: a split chain gains %v us", f.Pattern, f.EstimatedGainUS)
 	}
 }
@@ -167,7 +179,8 @@ func TestExampleKernelsAreOfTheChain(t *testing.T) {
 	}
 }
 
-// TestStatesOfRealTraces: what can be done about the chains of real traces, as an engineer with the servers' sources says.
+// TestStatesOfRealTraces: what can be done about the chains of real traces, as an engineer with the servers' sources
+// says.
 func TestStatesOfRealTraces(t *testing.T) {
 	for _, tt := range []struct {
 		trace, model string
@@ -175,18 +188,28 @@ func TestStatesOfRealTraces(t *testing.T) {
 		why          string
 	}{
 		{"sglang-qwen3-8b-decode-graph-mi300", "", map[string]triage.FuseState{"Fused QK RMSNorm + RoPE": triage.StateElsewhere,
-			"Fused QK RoPE reshape + KV cache write": triage.StateUnknown}, "without frames and name the model may be a dense one, which has no fused cache write"},
-		{"sglang-qwen3-8b-decode-graph-mi300", "Qwen/Qwen3-8B", map[string]triage.FuseState{"Fused QK RMSNorm + RoPE": triage.StateElsewhere,
-			"Fused QK RoPE reshape + KV cache write": triage.StateModel}, "qwen3.py does not hand the cache to the rotary embedding"},
+			"Fused QK RoPE reshape + KV cache write": triage.StateUnknown},
+			"without frames and name the model may be a dense one, which has no fused cache write"},
+		{"sglang-qwen3-8b-decode-graph-mi300", "Qwen/Qwen3-8B",
+			map[string]triage.FuseState{"Fused QK RMSNorm + RoPE": triage.StateElsewhere,
+				"Fused QK RoPE reshape + KV cache write": triage.StateModel},
+			"qwen3.py does not hand the cache to the rotary embedding"},
 		{"sglang-qwen3-8b-extend-eager-mi300", "", map[string]triage.FuseState{"Fused QK RMSNorm + RoPE": triage.StateElsewhere,
 			"Fused QK RoPE reshape + KV cache write": triage.StateModel}, "the frames name qwen3.py"},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "", map[string]triage.FuseState{"Fused RoPE + KV cache store": triage.StateUnknown}, "the model is not named"},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "deepseek-ai/DeepSeek-R1-Distill-Llama-8B", map[string]triage.FuseState{"Fused RoPE + KV cache store": triage.StateModel},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "",
+			map[string]triage.FuseState{"Fused RoPE + KV cache store": triage.StateUnknown}, "the model is not named"},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", "deepseek-ai/DeepSeek-R1-Distill-Llama-8B",
+			map[string]triage.FuseState{"Fused RoPE + KV cache store": triage.StateModel},
 			"llama.py has no fused cache write"},
-		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", "", map[string]triage.FuseState{"In-place QK RMSNorm": triage.StateElsewhere}, "SGLang gates it to CUDA"},
-		{"vllm-gptoss20b-decode-fullgraph-mi300", "", map[string]triage.FuseState{"vLLM-origin fused RoPE + KV cache update": triage.StateAvailable, "vLLM-origin add + RMSNorm + pad": triage.StateAvailable},
+		{"sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace", "",
+			map[string]triage.FuseState{"In-place QK RMSNorm": triage.StateElsewhere}, "SGLang gates it to CUDA"},
+		{"vllm-gptoss20b-decode-fullgraph-mi300", "",
+			map[string]triage.FuseState{"vLLM-origin fused RoPE + KV cache update": triage.StateAvailable,
+				"vLLM-origin add + RMSNorm + pad": triage.StateAvailable},
 			"AITER has both for decode steps of at most 256 tokens"},
-		{"vllm-gptoss20b-mixed-piecewise-mi300", "", map[string]triage.FuseState{"vLLM-origin fused RoPE + KV cache update": triage.StateTooLarge, "vLLM-origin add + RMSNorm + pad": triage.StateAvailable},
+		{"vllm-gptoss20b-mixed-piecewise-mi300", "",
+			map[string]triage.FuseState{"vLLM-origin fused RoPE + KV cache update": triage.StateTooLarge,
+				"vLLM-origin add + RMSNorm + pad": triage.StateAvailable},
 			"the step has more than 256 tokens"},
 		{"hf-qwen1.5-0.5b-eager-h100", "", map[string]triage.FuseState{"Residual add + RMSNorm in pieces": triage.StateAvailable, "Rotary embedding in pieces": triage.StateAvailable, "SwiGLU in pieces": triage.StateAvailable}, "torch.compile makes one kernel of each"},
 		{"train-pair-rank-0", "", map[string]triage.FuseState{pointwise: triage.StateAvailable}, "training"},
@@ -200,8 +223,11 @@ func TestStatesOfRealTraces(t *testing.T) {
 					continue
 				}
 				got[f.Pattern] = f.State
-				if (f.State == triage.StateAvailable || f.State == triage.StateUnknown || f.State == triage.StateNone) != (f.EstimatedGainUS > 0) || f.State != triage.StateAvailable && f.Confidence == triage.Confirmed {
-					t.Errorf("%s: %s is %s with a gain of %v µs, %s", tt.trace, f.Pattern, f.State, f.EstimatedGainUS, f.Confidence)
+				if (f.State == triage.StateAvailable || f.State == triage.StateUnknown ||
+					f.State == triage.StateNone) != (f.EstimatedGainUS > 0) || f.State != triage.StateAvailable &&
+					f.Confidence == triage.Confirmed {
+					t.Errorf("%s: %s is %s with a gain of %v µs, %s", tt.trace, f.Pattern, f.State, f.EstimatedGainUS,
+						f.Confidence)
 				}
 				if f.First == nil || f.Action == "" {
 					t.Errorf("%s: %s does not say where or what to do", tt.trace, f.Pattern)

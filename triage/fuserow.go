@@ -54,8 +54,8 @@ func (a *analysis) splitOf(s *stageWork, p *fusion.Pattern, c *chain.Candidate) 
 	return out
 }
 
-// gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU waits for the
-// host later in it; launches that fall away may make the host faster then.
+// gains fills in what a fused kernel saves: time of kernels, and of the steps. A step is no shorter where the GPU
+// waits for the host later in it; launches that fall away may make the host faster then.
 func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []chain.Occurrence) {
 	wall, _ := s.wall()
 	bound := 0
@@ -64,10 +64,12 @@ func (a *analysis) gains(s *stageWork, out *FuseRow, price chain.Price, at []cha
 			bound++
 		}
 	}
-	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved), BytesNeeded: int64(price.Needed), Launches: price.Launches}
+	out.Gain = Gain{LowNS: price.Low, NS: price.GPU, HighNS: price.High, BytesMoved: int64(price.Moved),
+		BytesNeeded: int64(price.Needed), Launches: price.Launches}
 	if n := len(at); n > 0 {
 		free := float64(n-bound) / float64(n)
-		out.Gain.StepLowNS, out.Gain.StepHighNS = int64(free*float64(price.Low)), int64(free*float64(price.High+price.Gaps))
+		out.Gain.StepLowNS, out.Gain.StepHighNS = int64(free*float64(price.Low)),
+			int64(free*float64(price.High+price.Gaps))
 		out.Gain.HostBoundPct = percent(int64(bound), int64(n))
 	}
 	out.EstimatedGainUS, out.GainPct = micros(price.GPU), percent((out.Gain.StepLowNS+out.Gain.StepHighNS)/2, wall)
@@ -156,7 +158,8 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 // fuseRow fills what split and active rows have in common. members are the
 // kernels of all occurrences, example those of the middle one, which is in the
 // steady part of the run.
-func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, members, example []chain.Ref, occurrences int, ns int64) FuseRow {
+func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, members, example []chain.Ref,
+	occurrences int, ns int64) FuseRow {
 	out := FuseRow{Pattern: p.Pattern, Kind: kind, Confidence: Possible, RelatedUS: micros(ns), SharePct: s.share(ns),
 		Occurrences: occurrences, Evidence: []Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},
 		CandidatePaths: slices.Clone(p.CandidatePaths), Origin: p.Origin}
@@ -190,7 +193,8 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, membe
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
 	for _, k := range kernels {
-		out.Evidence = append(out.Evidence, Share{Kernel: a.pool.Name(k.id), Label: a.pool.Labels[k.id], GPUTimeUS: micros(k.ns), SharePct: s.share(k.ns), Launches: k.n})
+		out.Evidence = append(out.Evidence, Share{Kernel: a.pool.Name(k.id), Label: a.pool.Labels[k.id],
+			GPUTimeUS: micros(k.ns), SharePct: s.share(k.ns), Launches: k.n})
 	}
 	slices.SortFunc(sites, func(x, y sum) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.Sites.Texts[x.id], a.pool.Sites.Texts[y.id]))

@@ -20,10 +20,14 @@ func FuzzBundle(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b := triage.Bundle{Title: "all", Entries: []triage.BundleEntry{{Label: "one", Path: path}, {Path: path}}, TOC: true}
+		b := triage.Bundle{Title: "all", Entries: []triage.BundleEntry{{Label: "one", Path: path}, {Path: path}},
+			TOC: true}
 		var out strings.Builder
 		err := b.WriteMarkdown(&out)
-		control := strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\n\r\t", c) })
+		control := strings.ContainsFunc(text, func(c rune) bool {
+			return unicode.IsControl(c) &&
+				!strings.ContainsRune("\n\r\t", c)
+		})
 		if control != (err != nil) {
 			t.Fatalf("control characters: %v, and the error is %v", control, err)
 		}

@@ -65,7 +65,8 @@ func readGolden(t *testing.T, path string) goldenReport {
 				if err != nil {
 					t.Fatalf("%s: %v in %q", path, err, line)
 				}
-				g.kernels = append(g.kernels, goldenRow{stage, cells[0], cells[1], cells[2], cells[3], n, cells[5], cells[6]})
+				g.kernels = append(g.kernels, goldenRow{stage, cells[0], cells[1], cells[2], cells[3], n, cells[5],
+					cells[6]})
 			}
 		}
 	}

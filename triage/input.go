@@ -112,7 +112,8 @@ func analyseAll(ctx context.Context, sources []Source, options func(Source) laye
 		g.Go(func() (err error) {
 			o := options(s)
 			if out[i], err = layer.Analyze(ctx, s.Trace, o); err != nil && ctx.Err() == nil {
-				out[i], err = layer.Analyze(ctx, s.Trace, layer.Options{Rules: o.Rules, Mapping: o.Mapping, ForceMapping: o.ForceMapping})
+				out[i], err = layer.Analyze(ctx, s.Trace,
+					layer.Options{Rules: o.Rules, Mapping: o.Mapping, ForceMapping: o.ForceMapping})
 			}
 			if err != nil {
 				return fmt.Errorf("triage: %s: %w", s.Path, err)
@@ -136,7 +137,8 @@ func mappingFor(formal Source, list []*layer.Analysis, sources []Source) *layer.
 		n := 0
 		if len(m.Devices) > 0 {
 			n = 1
-			if want := activity.FileStage(formal.Path); want != activity.NoStage && want == activity.MainStage(m, sources[i].Path) {
+			if want := activity.FileStage(formal.Path); want != activity.NoStage &&
+				want == activity.MainStage(m, sources[i].Path) {
 				n = 2
 			}
 		}

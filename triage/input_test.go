@@ -57,7 +57,8 @@ func TestReadBesideReadsWhatTheServerSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Model != "Qwen/Qwen3-8B" || r.TPSize != 4 || r.Framework != "PyTorch" || r.Stages[0].Stage != "decode" {
-		t.Errorf("report head: model %q, TP %d, framework %q, stage %q", r.Model, r.TPSize, r.Framework, r.Stages[0].Stage)
+		t.Errorf("report head: model %q, TP %d, framework %q, stage %q", r.Model, r.TPSize, r.Framework,
+			r.Stages[0].Stage)
 	}
 	if s, err := triage.ReadBeside(filepath.Join(t.TempDir(), "x.json")); err != nil || s != (triage.Server{}) {
 		t.Errorf("ReadBeside of nothing = %+v, %v", s, err)
@@ -66,7 +67,8 @@ func TestReadBesideReadsWhatTheServerSays(t *testing.T) {
 
 func TestDiffusionGate(t *testing.T) {
 	dir := tree(t, "a.trace.json", "server.log=INFO Using diffusers backend for x\n")
-	if _, err := triage.ReadBeside(filepath.Join(dir, "a.trace.json")); err == nil || !strings.Contains(err.Error(), "diffusers backend") || !strings.Contains(err.Error(), "server.log") {
+	if _, err := triage.ReadBeside(filepath.Join(dir, "a.trace.json")); err == nil ||
+		!strings.Contains(err.Error(), "diffusers backend") || !strings.Contains(err.Error(), "server.log") {
 		t.Errorf("ReadBeside = %v, want an error that names the log", err)
 	}
 }

@@ -129,7 +129,8 @@ func (s *stageWork) add(a *activity.Activity) {
 			return
 		}
 	}
-	r.sites = append(r.sites, activity.SiteTime{Site: a.Site, Op: a.Op, Operator: a.Operator, Model: a.Model, From: a.From, Sure: a.Sure, Ns: ns, Launches: 1})
+	r.sites = append(r.sites, activity.SiteTime{Site: a.Site, Op: a.Op, Operator: a.Operator, Model: a.Model,
+		From: a.From, Sure: a.Sure, Ns: ns, Launches: 1})
 }
 
 func (s *stageWork) finish(p *activity.Pool) {
@@ -137,8 +138,10 @@ func (s *stageWork) finish(p *activity.Pool) {
 		r := &s.rows[i]
 		slices.SortFunc(r.sites, func(a, b activity.SiteTime) int {
 			return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(b.Launches, a.Launches),
-				cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]), cmp.Compare(p.Ops.Texts[a.Op], p.Ops.Texts[b.Op]),
-				cmp.Compare(p.Operators.Texts[a.Operator], p.Operators.Texts[b.Operator]), cmp.Compare(a.Model, b.Model))
+				cmp.Compare(p.Sites.Texts[a.Site], p.Sites.Texts[b.Site]),
+				cmp.Compare(p.Ops.Texts[a.Op], p.Ops.Texts[b.Op]),
+				cmp.Compare(p.Operators.Texts[a.Operator], p.Operators.Texts[b.Operator]),
+				cmp.Compare(a.Model, b.Model))
 		})
 	}
 	slices.SortFunc(s.rows, func(a, b row) int {
@@ -175,7 +178,8 @@ func micros(ns int64) float64 { return float64(ns) / 1e3 }
 func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 	f := &p.Facts[r.kernel]
 	out := KernelRow{
-		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: string(f.Shown.Category), Subcategory: f.Shown.Subcategory, Rule: f.Shown.Rule,
+		Kernel: f.Canonical, Label: p.Labels[r.kernel], Category: string(f.Shown.Category),
+		Subcategory: f.Shown.Subcategory, Rule: f.Shown.Rule,
 		GPUTimeUS: micros(r.ns), GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches, Replayed: r.replayed,
 	}
 	out.Locations, out.CPUOps = r.places(p, anyOperator)
@@ -188,7 +192,8 @@ func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 	}
 	best := activity.SiteUnresolved
 	for site, ns := range r.replayAt {
-		if best == activity.SiteUnresolved || ns > r.replayAt[best] || ns == r.replayAt[best] && p.Sites.Texts[site] < p.Sites.Texts[best] {
+		if best == activity.SiteUnresolved || ns > r.replayAt[best] || ns == r.replayAt[best] &&
+			p.Sites.Texts[site] < p.Sites.Texts[best] {
 			best = site
 		}
 	}
@@ -209,7 +214,8 @@ func (r *row) places(p *activity.Pool, operator int32) (locations []Location, op
 		if len(locations) == maxLocations || len(locations) > 0 && percent(st.Ns, ns) < minSitePct {
 			break
 		}
-		locations = append(locations, Location{Location: p.Sites.Texts[st.Site], SharePct: percent(st.Ns, ns), From: activity.OriginNames[st.From]})
+		locations = append(locations, Location{Location: p.Sites.Texts[st.Site], SharePct: percent(st.Ns, ns),
+			From: activity.OriginNames[st.From]})
 		ops = append(ops, p.Ops.Texts[st.Op])
 	}
 	return locations, ops
@@ -231,7 +237,8 @@ func (s *stageWork) replaySources() []Location {
 	return out
 }
 
-// modelLines are the lines of the model that a row's launches of an operator come from, by time, what is not known left out.
+// modelLines are the lines of the model that a row's launches of an operator come from, by time, what is not known
+// left out.
 func (r *row) modelLines(p *activity.Pool, operator int32) []Location {
 	var by groups[int32, activity.SiteTime]
 	var whole int64
@@ -250,7 +257,8 @@ func (r *row) modelLines(p *activity.Pool, operator int32) []Location {
 			break
 		}
 		m := p.Models[st.Model]
-		out = append(out, Location{Location: m.String(), Module: m.Module, SharePct: percent(st.Ns, whole), From: activity.OriginNames[st.From]})
+		out = append(out, Location{Location: m.String(), Module: m.Module, SharePct: percent(st.Ns, whole),
+			From: activity.OriginNames[st.From]})
 	}
 	return out
 }
@@ -286,14 +294,16 @@ func (s *stageWork) operatorsOf(p *activity.Pool, rows ...*row) []activity.SiteT
 		}
 	}
 	slices.SortFunc(by.list, func(a, b activity.SiteTime) int {
-		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Operators.Texts[a.Operator], p.Operators.Texts[b.Operator]))
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(p.Operators.Texts[a.Operator],
+			p.Operators.Texts[b.Operator]))
 	})
 	return by.list
 }
 
 // operatorRow renders what was summed of an operator.
 func (s *stageWork) operatorRow(p *activity.Pool, o activity.SiteTime) OperatorRow {
-	return OperatorRow{Operator: p.Operators.Texts[o.Operator], Confidence: math.Round(float64(o.Sure)*100) / 100, GPUTimeNS: o.Ns, SharePct: s.share(o.Ns), Launches: o.Launches}
+	return OperatorRow{Operator: p.Operators.Texts[o.Operator], Confidence: math.Round(float64(o.Sure)*100) / 100,
+		GPUTimeNS: o.Ns, SharePct: s.share(o.Ns), Launches: o.Launches}
 }
 
 // operators sums the whole stage by operator; nil where none is known.
@@ -362,7 +372,8 @@ func (s *stageWork) categories(p *activity.Pool) []Share {
 	}
 	var out []Share
 	for _, c := range by.list {
-		out = append(out, Share{Category: string(p.Facts[c.kernel].Shown.Category), Launches: c.launches, GPUTimeUS: micros(c.ns), SharePct: s.share(c.ns)})
+		out = append(out, Share{Category: string(p.Facts[c.kernel].Shown.Category), Launches: c.launches,
+			GPUTimeUS: micros(c.ns), SharePct: s.share(c.ns)})
 	}
 	slices.SortFunc(out, func(a, b Share) int {
 		return cmp.Or(cmp.Compare(b.GPUTimeUS, a.GPUTimeUS), cmp.Compare(a.Category, b.Category))

@@ -147,7 +147,8 @@ func near(a, b string, eps float64) bool {
 func TestTwoTraceModeGivesModelLines(t *testing.T) {
 	for _, mapping := range []string{"sglang-qwen3-8b-extend-eager-mi300", "sglang-qwen3-8b-graph-capture-mi300"} {
 		t.Run(mapping, func(t *testing.T) {
-			r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/"+mapping+".json.gz", triage.Options{MinSharePct: -1})
+			r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
+				"traces/torch/"+mapping+".json.gz", triage.Options{MinSharePct: -1})
 			if r.Mode != "mapping-formal" || len(r.Stages) != 1 {
 				t.Fatalf("mode %s, %d stages", r.Mode, len(r.Stages))
 			}
@@ -155,7 +156,8 @@ func TestTwoTraceModeGivesModelLines(t *testing.T) {
 			for _, k := range r.Stages[0].Kernels {
 				replayed += k.Replayed
 				for _, l := range k.Locations {
-					if l.Location == "graph replay" || l.Location == "unresolved" || strings.Contains(l.Location, "_forward_raw") {
+					if l.Location == "graph replay" || l.Location == "unresolved" ||
+						strings.Contains(l.Location, "_forward_raw") {
 						t.Errorf("%.60q (%d launches) comes from %q", k.Kernel, k.Launches, l.Location)
 					}
 				}
@@ -192,8 +194,10 @@ func TestCallStacksOfOps(t *testing.T) {
 
 // TestDecodeIsNotExplainedByAPrefill: the attention of a replayed decode is not at the prefill's function.
 func TestDecodeIsNotExplainedByAPrefill(t *testing.T) {
-	testdata.SharedGlob(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz") // the distilled copy has fewer frames
-	r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", triage.Options{MinSharePct: -1})
+	// the distilled copy has fewer frames
+	testdata.SharedGlob(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
+	r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
+		"traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", triage.Options{MinSharePct: -1})
 	from := map[string]string{}
 	for _, k := range r.Stages[0].Kernels {
 		from[k.Label] = k.Locations[0].Location

@@ -15,20 +15,23 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// NOTE. The labelled set. Each case runs a model in a framework: kernels in the order of the published model code, each of which takes
-// a launch and the time of its bytes. The generator notes which kernels are one chain, what one kernel in their place would take,
-// and whether the framework's documentation offers one on this GPU, model and size. Nothing here asks the registry or the matcher.
+// NOTE. The labelled set. Each case runs a model in a framework: kernels in the order of the published model code,
+// each of which takes a launch and the time of its bytes. The generator notes which kernels are one chain, what one
+// kernel in their place would take, and whether the framework's documentation offers one on this GPU, model and size.
+// Nothing here asks the registry or the matcher.
 
 // labModel is a model by its published code.
 type labModel struct {
-	name                                       string
-	hidden, heads, kv, dim, inter, experts     int
-	layerNorm, qkNorm, postNorms, plain, latin bool // LayerNorm; norm of each head; norms after each half; MLP without a gate; no rotation
+	name                                   string
+	hidden, heads, kv, dim, inter, experts int
+	// LayerNorm; norm of each head; norms after each half; MLP without a gate; no rotation
+	layerNorm, qkNorm, postNorms, plain, latin bool
 	act                                        string
 }
 
-// labModels: Llama, Qwen2, Mistral, Phi-3, Granite and SmolLM share one structure; Qwen3 and OLMo 2 normalise heads, Gemma 2 has two
-// norms more in each half, GPT-2, BERT, OPT and CLIP have LayerNorm and no gate, Mixtral and Qwen3-MoE experts.
+// labModels: Llama, Qwen2, Mistral, Phi-3, Granite and SmolLM share one structure; Qwen3 and OLMo 2 normalise heads,
+// Gemma 2 has two norms more in each half, GPT-2, BERT, OPT and CLIP have LayerNorm and no gate, Mixtral and
+// Qwen3-MoE experts.
 var labModels = []labModel{
 	{name: "llama-3.1-8b", hidden: 4096, heads: 32, kv: 8, dim: 128, inter: 14336, act: kSilu},
 	{name: "llama-3.1-70b", hidden: 8192, heads: 64, kv: 8, dim: 128, inter: 28672, act: kSilu},
@@ -40,12 +43,17 @@ var labModels = []labModel{
 	{name: "qwen3-8b", hidden: 4096, heads: 32, kv: 8, dim: 128, inter: 12288, qkNorm: true, act: kSilu},
 	{name: "olmo-2-7b", hidden: 4096, heads: 32, kv: 32, dim: 128, inter: 11008, qkNorm: true, act: kSilu},
 	{name: "gemma-2-9b", hidden: 3584, heads: 16, kv: 8, dim: 256, inter: 14336, postNorms: true, act: kGelu},
-	{name: "gpt2-xl", hidden: 1600, heads: 25, kv: 25, dim: 64, inter: 6400, layerNorm: true, plain: true, latin: true, act: "gelu_new"},
-	{name: "bert-large", hidden: 1024, heads: 16, kv: 16, dim: 64, inter: 4096, layerNorm: true, plain: true, latin: true, act: kGelu},
-	{name: "opt-6.7b", hidden: 4096, heads: 32, kv: 32, dim: 128, inter: 16384, layerNorm: true, plain: true, latin: true, act: kRelu},
-	{name: "clip-vit-l", hidden: 1024, heads: 16, kv: 16, dim: 64, inter: 4096, layerNorm: true, plain: true, latin: true, act: "quick_gelu"},
+	{name: "gpt2-xl", hidden: 1600, heads: 25, kv: 25, dim: 64, inter: 6400, layerNorm: true, plain: true, latin: true,
+		act: "gelu_new"},
+	{name: "bert-large", hidden: 1024, heads: 16, kv: 16, dim: 64, inter: 4096, layerNorm: true, plain: true,
+		latin: true, act: kGelu},
+	{name: "opt-6.7b", hidden: 4096, heads: 32, kv: 32, dim: 128, inter: 16384, layerNorm: true, plain: true,
+		latin: true, act: kRelu},
+	{name: "clip-vit-l", hidden: 1024, heads: 16, kv: 16, dim: 64, inter: 4096, layerNorm: true, plain: true,
+		latin: true, act: "quick_gelu"},
 	{name: "mixtral-8x7b", hidden: 4096, heads: 32, kv: 8, dim: 128, inter: 14336, experts: 8, act: kSilu},
-	{name: "qwen3-30b-a3b", hidden: 2048, heads: 32, kv: 4, dim: 128, inter: 768, qkNorm: true, experts: 128, act: kSilu},
+	{name: "qwen3-30b-a3b", hidden: 2048, heads: 32, kv: 4, dim: 128, inter: 768, qkNorm: true, experts: 128,
+		act: kSilu},
 }
 
 const (
@@ -73,7 +81,8 @@ type labCase struct {
 }
 
 func (c *labCase) String() string {
-	return fmt.Sprintf("%s %s %s tp%d %d tokens decode=%v compiled=%v replay=%v fp8=%v eager=%v", c.name, c.framework, c.gpu, c.tp, c.tokens, c.decode, c.compiled, c.replay, c.fp8, c.eager)
+	return fmt.Sprintf("%s %s %s tp%d %d tokens decode=%v compiled=%v replay=%v fp8=%v eager=%v", c.name, c.framework,
+		c.gpu, c.tp, c.tokens, c.decode, c.compiled, c.replay, c.fp8, c.eager)
 }
 
 // labChain is what is true of a chain.
@@ -116,7 +125,8 @@ func (l *lab) run(name string, ns float64, dims []string) {
 	} else {
 		l.id++
 		if op != "" {
-			d := trace.EventData{Kind: event.Op, Name: op, Start: start - 9000, Duration: 1500, Thread: 1, ExternalID: l.id}
+			d := trace.EventData{Kind: event.Op, Name: op, Start: start - 9000, Duration: 1500, Thread: 1,
+				ExternalID: l.id}
 			if l.shapes && len(dims) > 0 {
 				d.Shape = "[" + strings.Join(dims, ", ") + "]"
 				types := map[bool]string{true: "float", false: "c10::BFloat16"}
@@ -132,7 +142,9 @@ func (l *lab) run(name string, ns float64, dims []string) {
 			l.b.Add(d)
 			e.ExternalID = l.id
 		}
-		l.b.Add(trace.EventData{Kind: event.Runtime, Name: map[bool]string{true: "hipLaunchKernel", false: "cudaLaunchKernel"}[l.rocm()], Start: start - 8500, Duration: 500, Thread: 1, Correlation: l.id})
+		l.b.Add(trace.EventData{Kind: event.Runtime,
+			Name: map[bool]string{true: "hipLaunchKernel", false: "cudaLaunchKernel"}[l.rocm()], Start: start - 8500,
+			Duration: 500, Thread: 1, Correlation: l.id})
 		e.Correlation = l.id
 	}
 	l.b.Add(e)
@@ -230,8 +242,9 @@ func (l *lab) addNorm() string {
 	return kAddNorm
 }
 
-// reduceNorm is a norm after a sum over ranks. vLLM fuses it on sm90 and sm10x up to 64, 2 and 0.5 MiB with 2, 4 and 8 ranks on sm90,
-// 64, 32 and 1 on sm100, and with AITER; SGLang on the same GPUs up to 2048 tokens, and with AITER up to 64 MiB; TensorRT-LLM everywhere.
+// reduceNorm is a norm after a sum over ranks. vLLM fuses it on sm90 and sm10x up to 64, 2 and 0.5 MiB with 2, 4 and
+// 8 ranks on sm90, 64, 32 and 1 on sm100, and with AITER; SGLang on the same GPUs up to 2048 tokens, and with AITER
+// up to 64 MiB; TensorRT-LLM everywhere.
 func (l *lab) reduceNorm(t float64) {
 	limit := map[string]map[int]float64{"H100": {2: 64, 4: 2, 8: .5}, "B200": {2: 64, 4: 32, 8: 1}}
 	asks := false
@@ -267,7 +280,8 @@ func (l *lab) headsAndCache() {
 				bytes float64
 				dims  string
 				half  string
-			}{{q, l.dims(1, l.heads, l.tokens, l.dim), l.dims(1, l.heads, l.tokens, l.dim/2)}, {k, l.dims(1, l.kv, l.tokens, l.dim), l.dims(1, l.kv, l.tokens, l.dim/2)}} {
+			}{{q, l.dims(1, l.heads, l.tokens, l.dim), l.dims(1, l.heads, l.tokens, l.dim/2)},
+				{k, l.dims(1, l.kv, l.tokens, l.dim), l.dims(1, l.kv, l.tokens, l.dim/2)}} {
 				l.kernel(kMul, 2*t.bytes, t.dims)
 				l.kernel(kNeg, t.bytes, t.half)
 				l.kernel(kCat, 2*t.bytes, "["+t.half+", "+t.half+"]")
@@ -304,7 +318,8 @@ func (l *lab) headsAndCache() {
 		return
 	}
 	// vLLM has it with AITER up to 256 tokens, SGLang in the code of some models.
-	l.chain("rotary embedding + cache write", l.framework == "vLLM" && l.rocm() && l.tokens <= 256 || l.framework == "SGLang" && models, 2*q+2*k+3*k, func() {
+	l.chain("rotary embedding + cache write", l.framework == "vLLM" && l.rocm() && l.tokens <= 256 ||
+		l.framework == "SGLang" && models, 2*q+2*k+3*k, func() {
 		l.kernel(rope, 2*(q+k))
 		l.kernel(write, 4*k)
 	})
@@ -314,7 +329,8 @@ func (l *lab) headsAndCache() {
 func (l *lab) cacheWrite(write string, models bool) {
 	q, k := float64(2*l.tokens*l.heads*l.dim), float64(2*l.tokens*l.kv*l.dim)
 	rope := l.last
-	l.chain("rotary embedding + cache write", l.framework == "vLLM" && l.rocm() && l.tokens <= 256 || l.framework == "SGLang" && models, 2*q+2*k+3*k, func() {
+	l.chain("rotary embedding + cache write", l.framework == "vLLM" && l.rocm() && l.tokens <= 256 ||
+		l.framework == "SGLang" && models, 2*q+2*k+3*k, func() {
 		l.cur.kernels[l.index-1] = true
 		l.curNS += rope
 		l.kernel(write, 4*k)
@@ -338,7 +354,8 @@ func (l *lab) attention() {
 		l.kernel(kAdd, 2*scores, s, l.dims(1, l.tokens, ctx))
 		l.kernel(kSoftmax, 2*scores, s)
 		l.run(kBmm, bmm, []string{s, x})
-		l.cur.fused += max((2*q+2*k)/l.band, flop/(.92*l.flop)) // one kernel: inputs and outputs, or the products at flash's speed
+		// one kernel: inputs and outputs, or the products at flash's speed
+		l.cur.fused += max((2*q+2*k)/l.band, flop/(.92*l.flop))
 	})
 }
 
@@ -412,7 +429,8 @@ func (l *lab) mlp() {
 
 // trace runs the case.
 func (c labCase) trace(rng *rand.Rand) *lab {
-	l := &lab{labCase: c, b: trace.NewBuilder(trace.Options{}), rng: rng, at: 20_000, launch: 1500 + 1000*rng.Float64(), chains: map[string]*labChain{}}
+	l := &lab{labCase: c, b: trace.NewBuilder(trace.Options{}), rng: rng, at: 20_000, launch: 1500 + 1000*rng.Float64(),
+		chains: map[string]*labChain{}}
 	l.band, l.flop = 2400, 500_000
 	if l.rocm() {
 		l.band, l.flop = 3600, 450_000
@@ -425,7 +443,9 @@ func (c labCase) trace(rng *rand.Rand) *lab {
 		start := l.at
 		if l.replay {
 			l.id++
-			l.b.Add(trace.EventData{Kind: event.Runtime, Name: map[bool]string{true: "hipGraphLaunch", false: "cudaGraphLaunch"}[l.rocm()], Start: int64(l.at) - 9000, Duration: 3000, Thread: 1, Correlation: l.id})
+			l.b.Add(trace.EventData{Kind: event.Runtime,
+				Name:  map[bool]string{true: "hipGraphLaunch", false: "cudaGraphLaunch"}[l.rocm()],
+				Start: int64(l.at) - 9000, Duration: 3000, Thread: 1, Correlation: l.id})
 		}
 		// Positions and masks, as every model makes.
 		l.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<long>, std::array<char*, 1ul> >(int)|aten::fill_", 8)
@@ -449,14 +469,16 @@ func (c labCase) trace(rng *rand.Rand) *lab {
 			if c.decode {
 				words = fmt.Sprintf("step[DECODE bs=%d]", c.tokens)
 			}
-			l.b.Add(trace.EventData{Kind: event.Annotation, Name: words, Start: int64(start) - 15_000, Duration: int64(l.at - start + 10_000), Thread: 1})
+			l.b.Add(trace.EventData{Kind: event.Annotation, Name: words, Start: int64(start) - 15_000,
+				Duration: int64(l.at - start + 10_000), Thread: 1})
 		}
 		if c.framework == "vLLM" {
 			words := fmt.Sprintf("execute_context_1(%d)_generation_0(0)", c.tokens)
 			if c.decode {
 				words = fmt.Sprintf("execute_context_0(0)_generation_%d(%d)", c.tokens, c.tokens)
 			}
-			l.b.Add(trace.EventData{Kind: event.Annotation, Name: words, Start: int64(start) - 15_000, Duration: int64(l.at - start + 10_000), Thread: 1})
+			l.b.Add(trace.EventData{Kind: event.Annotation, Name: words, Start: int64(start) - 15_000,
+				Duration: int64(l.at - start + 10_000), Thread: 1})
 		}
 	}
 	return l
@@ -467,11 +489,13 @@ func labCases(rng *rand.Rand) (out []labCase) {
 	pick := func(list ...int) int { return list[rng.IntN(len(list))] }
 	for i, m := range labModels {
 		for _, eager := range []bool{true, false} {
-			c := labCase{labModel: m, gpu: gpus["H100"], tp: 1, tokens: pick(512, 1024, 2048), shapes: rng.IntN(3) > 0, eager: eager}
+			c := labCase{labModel: m, gpu: gpus["H100"], tp: 1, tokens: pick(512, 1024, 2048), shapes: rng.IntN(3) > 0,
+				eager: eager}
 			if rng.IntN(3) == 0 {
 				c.gpu = gpus["MI300X"]
 			}
-			if m.experts == 0 && !m.postNorms && !m.qkNorm { // of these eager code has more in pieces than is written here
+			// of these eager code has more in pieces than is written here
+			if m.experts == 0 && !m.postNorms && !m.qkNorm {
 				out = append(out, c)
 			}
 		}
@@ -479,7 +503,9 @@ func labCases(rng *rand.Rand) (out []labCase) {
 			continue // not served
 		}
 		for n, framework := range []string{"vLLM", "vLLM", "vLLM", "SGLang", "TensorRT-LLM"} {
-			c := labCase{labModel: m, framework: framework, gpu: gpus[[]string{"H100", "A100", "B200", "MI300X"}[(i+n+rng.IntN(2))%4]], tp: pick(1, 2, 4, 8), decode: rng.IntN(2) == 0}
+			c := labCase{labModel: m, framework: framework,
+				gpu: gpus[[]string{"H100", "A100", "B200", "MI300X"}[(i+n+rng.IntN(2))%4]], tp: pick(1, 2, 4, 8),
+				decode: rng.IntN(2) == 0}
 			if framework == "TensorRT-LLM" && strings.Contains(c.gpu, "MI") {
 				c.gpu = gpus["H100"]
 			}
@@ -496,8 +522,9 @@ func labCases(rng *rand.Rand) (out []labCase) {
 	return out
 }
 
-// TestLabelledSet: no row asks for what cannot be had, 95% of the chains above one percent of GPU time are found, and gains are those
-// of the generator's own fused kernels. Seed 1 was used while the rules were written; the other seeds of the long run were not.
+// TestLabelledSet: no row asks for what cannot be had, 95% of the chains above one percent of GPU time are found, and
+// gains are those of the generator's own fused kernels. Seed 1 was used while the rules were written; the other seeds
+// of the long run were not.
 func TestLabelledSet(t *testing.T) {
 	seeds := []uint64{1}
 	if testdata.Long() {
@@ -512,11 +539,13 @@ func TestLabelledSet(t *testing.T) {
 				continue
 			}
 			l := c.trace(rng)
-			in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: built.Trace(l.b), Path: "x"}}, nil, layer.Options{Config: &profile.Config{HiddenSize: c.hidden, HeadDim: c.dim}})
+			in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: built.Trace(l.b), Path: "x"}}, nil,
+				layer.Options{Config: &profile.Config{HiddenSize: c.hidden, HeadDim: c.dim}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := triage.Analyze(t.Context(), in, triage.Options{Framework: c.framework, Model: c.name, TPSize: c.tp, MinSharePct: -1})
+			r, err := triage.Analyze(t.Context(), in, triage.Options{Framework: c.framework, Model: c.name,
+				TPSize: c.tp, MinSharePct: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -530,7 +559,8 @@ func TestLabelledSet(t *testing.T) {
 					chain, name := l.chainOf(f)
 					if f.State.Asks() && f.SharePct >= 1 && (chain == nil || !chain.asks) {
 						wrong++
-						t.Errorf("seed %d, %v: %s asks for action, state %s, chain %q: %s", seed, &c, f.Pattern, f.State, name, f.Action)
+						t.Errorf("seed %d, %v: %s asks for action, state %s, chain %q: %s", seed, &c, f.Pattern,
+							f.State, name, f.Action)
 					}
 					if chain != nil && (rows[chain] == nil || chain.off(f) < chain.off(rows[chain])) {
 						rows[chain] = f
@@ -556,13 +586,16 @@ func TestLabelledSet(t *testing.T) {
 				if ratio > 1/1.3 && ratio < 1.3 {
 					near++
 				} else {
-					t.Logf("seed %d, %v: %s gains %d ns (%d–%d), want %.0f: %.2f", seed, &c, name, f.Gain.NS, f.Gain.LowNS, f.Gain.HighNS, chain.ns-chain.fused, ratio)
+					t.Logf("seed %d, %v: %s gains %d ns (%d–%d), want %.0f: %.2f", seed, &c, name, f.Gain.NS,
+						f.Gain.LowNS, f.Gain.HighNS, chain.ns-chain.fused, ratio)
 				}
 			}
 		}
-		t.Logf("seed %d: %d cases, %d false rows, %d of %d chains above 1%% found, gain within 1.3 of %d of %d", seed, len(cases), wrong, found, all, near, priced)
+		t.Logf("seed %d: %d cases, %d false rows, %d of %d chains above 1%% found, gain within 1.3 of %d of %d", seed,
+			len(cases), wrong, found, all, near, priced)
 		if 100*found < 95*all || 100*near < 95*priced {
-			t.Errorf("seed %d: %d of %d chains found, %d of %d gains within 1.3; want 95%% of each", seed, found, all, near, priced)
+			t.Errorf("seed %d: %d of %d chains found, %d of %d gains within 1.3; want 95%% of each", seed, found, all,
+				near, priced)
 		}
 	}
 }

@@ -65,7 +65,8 @@ func TestHostileTraces(t *testing.T) {
 	}
 	b := trace.NewBuilder(trace.Options{})
 	for i := range 65 {
-		b.Add(trace.EventData{Kind: event.Frame, Name: fmt.Sprintf("vllm/models/m%d.py(1): f", i), Start: int64(10 * i), Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Frame, Name: fmt.Sprintf("vllm/models/m%d.py(1): f", i), Start: int64(10 * i),
+			Duration: 5, Thread: 1, Device: trace.None, Stream: trace.None})
 	}
 	a := &analysis{formal: []*activity.Trace{{Trace: built.Trace(b)}}}
 	a.findModelFiles()

@@ -18,7 +18,8 @@ type modelStyle struct {
 // prefillMark stands before lines that are a prefill's.
 const prefillMark = "*"
 
-// cell is a line of the model in a table: "qwen2.py:91 forward in Qwen2MLP/Linear", the modules alone where no line is known.
+// cell is a line of the model in a table: "qwen2.py:91 forward in Qwen2MLP/Linear", the modules alone where no line
+// is known.
 func (st modelStyle) cell(l *Location) string {
 	parts := strings.Split(l.Module, "/")
 	in := strings.Join(parts[max(0, len(parts)-shownModules):], "/")

@@ -16,7 +16,8 @@ import (
 // analyzeForced is analyze with a mapping trace that is used whatever it is of.
 func analyzeForced(t *testing.T, formal, mapping string) *triage.Report {
 	t.Helper()
-	in, err := triage.NewInput(t.Context(), []triage.Source{source(t, formal)}, []triage.Source{source(t, mapping)}, layer.Options{ForceMapping: true})
+	in, err := triage.NewInput(t.Context(), []triage.Source{source(t, formal)}, []triage.Source{source(t, mapping)},
+		layer.Options{ForceMapping: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,15 +28,16 @@ func analyzeForced(t *testing.T, formal, mapping string) *triage.Report {
 	return r
 }
 
-// TestModelLinesAreAColumn: the products of a prefill all have one innermost line, and each has the line of the model and the
-// module that it is of; nothing compiled is a line of the model.
+// TestModelLinesAreAColumn: the products of a prefill all have one innermost line, and each has the line of the model
+// and the module that it is of; nothing compiled is a line of the model.
 func TestModelLinesAreAColumn(t *testing.T) {
 	t.Run("products", testModelLinesOfProducts)
 	for _, rel := range realReports {
 		for _, s := range analyze(t, rel, "", triage.Options{MinSharePct: -1}).Stages {
 			for _, k := range s.Kernels {
 				for _, l := range k.ModelLines {
-					if strings.Contains(l.Location, "torch/") || strings.Contains(l.Location, "inductor") || strings.Contains(l.Module, "GraphModule") || l.Location == "" && l.Module == "" {
+					if strings.Contains(l.Location, "torch/") || strings.Contains(l.Location, "inductor") ||
+						strings.Contains(l.Module, "GraphModule") || l.Location == "" && l.Module == "" {
 						t.Errorf("%s: %s has the model line %+v", rel, k.Label, l)
 					}
 				}
@@ -48,8 +50,10 @@ func testModelLinesOfProducts(t *testing.T) {
 	testdata.SharedGlob(t, realReports[0]) // a distilled copy has no frames inside the model's
 	r := analyze(t, realReports[0], "", triage.Options{})
 	want := map[string][2]string{
-		"gate_up_proj": {"models/qwen2.py:94 forward", "Qwen2MLP/MergedColumnParallelLinear"}, "down_proj": {"models/qwen2.py:94 forward", "Qwen2MLP/RowParallelLinear"},
-		"qkv_proj": {"models/qwen3.py:167 forward_prepare_native", "Qwen3Attention/QKVParallelLinear"}, "o_proj": {"models/qwen3.py:263 forward", "Qwen3Attention/RowParallelLinear"},
+		"gate_up_proj": {"models/qwen2.py:94 forward", "Qwen2MLP/MergedColumnParallelLinear"},
+		"down_proj":    {"models/qwen2.py:94 forward", "Qwen2MLP/RowParallelLinear"},
+		"qkv_proj":     {"models/qwen3.py:167 forward_prepare_native", "Qwen3Attention/QKVParallelLinear"},
+		"o_proj":       {"models/qwen3.py:263 forward", "Qwen3Attention/RowParallelLinear"},
 	}
 	for _, k := range r.Stages[0].ByOperator() {
 		w, ok := want[k.Operator()]
@@ -57,8 +61,11 @@ func testModelLinesOfProducts(t *testing.T) {
 			continue
 		}
 		delete(want, k.Operator())
-		if len(k.ModelLines) != 1 || !strings.HasSuffix(k.ModelLines[0].Location, w[0]) || !strings.HasSuffix(k.ModelLines[0].Module, w[1]) || !strings.HasSuffix(k.Locations[0].Location, "unquant.py:136 apply") {
-			t.Errorf("%s: model lines %+v, innermost %+v, want %v at unquant.py", k.Operator(), k.ModelLines, k.Locations, w)
+		if len(k.ModelLines) != 1 || !strings.HasSuffix(k.ModelLines[0].Location, w[0]) ||
+			!strings.HasSuffix(k.ModelLines[0].Module, w[1]) ||
+			!strings.HasSuffix(k.Locations[0].Location, "unquant.py:136 apply") {
+			t.Errorf("%s: model lines %+v, innermost %+v, want %v at unquant.py", k.Operator(), k.ModelLines,
+				k.Locations, w)
 		}
 	}
 	if len(want) > 0 {
@@ -66,18 +73,24 @@ func testModelLinesOfProducts(t *testing.T) {
 	}
 }
 
-// TestCompiledCodeIsNoModelLine: below a compiled forward the modules stand for the line; with the model's own frame inside, that is it.
+// TestCompiledCodeIsNoModelLine: below a compiled forward the modules stand for the line; with the model's own frame
+// inside, that is it.
 func TestCompiledCodeIsNoModelLine(t *testing.T) {
 	generated := "/root/.cache/vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/x/cxyz.py(428): call"
-	for inner, want := range map[string]string{generated: "", "vllm/model_executor/models/llama.py(210): forward": "vllm/model_executor/models/llama.py:210 forward"} {
+	for inner, want := range map[string]string{generated: "",
+		"vllm/model_executor/models/llama.py(210): forward": "vllm/model_executor/models/llama.py:210 forward"} {
 		type event = map[string]any
-		frames := []string{"nn.Module: LlamaDecoderLayer_0", "nn.Module: GraphModule_3", inner, "torch/_ops.py(1116): __call__"}
+		frames := []string{"nn.Module: LlamaDecoderLayer_0", "nn.Module: GraphModule_3", inner,
+			"torch/_ops.py(1116): __call__"}
 		events := []event{
-			{"ph": "X", "cat": "kernel", "name": "ampere_gemm", "pid": 0, "tid": 7, "ts": 300, "dur": 50, "args": event{"device": 0, "stream": 7, "correlation": 9}},
-			{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 200, "dur": 5, "args": event{"correlation": 9}},
+			{"ph": "X", "cat": "kernel", "name": "ampere_gemm", "pid": 0, "tid": 7, "ts": 300, "dur": 50,
+				"args": event{"device": 0, "stream": 7, "correlation": 9}},
+			{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 200, "dur": 5,
+				"args": event{"correlation": 9}},
 		}
 		for i, f := range frames {
-			events = append(events, event{"ph": "X", "cat": "python_function", "name": f, "pid": 1, "tid": 1, "ts": 100 + i, "dur": 400 - 2*i, "args": event{"Python id": i + 1}})
+			events = append(events, event{"ph": "X", "cat": "python_function", "name": f, "pid": 1, "tid": 1,
+				"ts": 100 + i, "dur": 400 - 2*i, "args": event{"Python id": i + 1}})
 		}
 		data, err := json.Marshal(event{"traceEvents": events})
 		if err != nil {
@@ -102,9 +115,11 @@ func TestCompiledCodeIsNoModelLine(t *testing.T) {
 	}
 }
 
-// TestForeignMappingsTellNothing: a mapping trace of another model is refused with the reason, also by name, unless it is forced.
+// TestForeignMappingsTellNothing: a mapping trace of another model is refused with the reason, also by name, unless
+// it is forced.
 func TestForeignMappingsTellNothing(t *testing.T) {
-	const formal, mapping = "traces/torch/sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"
+	const formal, mapping = "traces/torch/sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz",
+		"traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"
 	lines := func(r *triage.Report) (n int) {
 		for _, k := range r.Stages[0].Kernels {
 			if k.Replayed > 0 {
@@ -120,18 +135,21 @@ func TestForeignMappingsTellNothing(t *testing.T) {
 	if r := analyzeForced(t, formal, mapping); r.MappingRefused != "" || lines(r) == 0 {
 		t.Errorf("forced: refused with %q, and %d rows have lines", r.MappingRefused, lines(r))
 	}
-	if r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", mapping, triage.Options{}); r.MappingRefused != "" || lines(r) == 0 {
+	if r := analyze(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", mapping,
+		triage.Options{}); r.MappingRefused != "" || lines(r) == 0 {
 		t.Errorf("of the same model: refused with %q, and %d rows have lines", r.MappingRefused, lines(r))
 	}
 }
 
-// TestReplaysSayHowTheyWereAligned: the report says how lines were found and, where only a prefill is there, of what they are.
+// TestReplaysSayHowTheyWereAligned: the report says how lines were found and, where only a prefill is there, of what
+// they are.
 func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 	const formal = "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"
 	for _, tt := range []struct {
 		mapping string
 		prefill bool
-	}{{"traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", true}, {"traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz", false}} {
+	}{{"traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz", true},
+		{"traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz", false}} {
 		r := analyze(t, formal, tt.mapping, triage.Options{MinSharePct: -1})
 		s := &r.Stages[0]
 		if len(s.ReplaySources) == 0 || s.ReplaySources[0].From != "alignment" || s.ReplaySources[0].SharePct < 95 {
@@ -139,7 +157,8 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 		}
 		for _, k := range s.ByOperator() {
 			for _, l := range k.ModelLines {
-				if k.Replayed > 0 && k.Operator() != "-" && strings.HasSuffix(l.Location, "(from prefill)") != tt.prefill {
+				if k.Replayed > 0 && k.Operator() != "-" &&
+					strings.HasSuffix(l.Location, "(from prefill)") != tt.prefill {
 					t.Errorf("%s: %s comes from %+v, want from a prefill: %v", tt.mapping, k.Operator(), l, tt.prefill)
 				}
 			}
@@ -148,19 +167,21 @@ func TestReplaysSayHowTheyWereAligned(t *testing.T) {
 		if err := r.WriteText(&b, 120); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(b.String(), "* the line is that of a prefill"); got != tt.prefill || !strings.Contains(b.String(), "the same place of a layer (alignment)") {
+		if got := strings.Contains(b.String(), "* the line is that of a prefill"); got != tt.prefill ||
+			!strings.Contains(b.String(), "the same place of a layer (alignment)") {
 			t.Errorf("%s: a prefill's lines are explained: %v, want %v", tt.mapping, got, tt.prefill)
 		}
 	}
 }
 
-// TestKernelTableAtEveryWidth: the kernel table fits screens of 80, 120 and 200 columns; a narrow one shows one source line, a
-// wide one both, and a column that says nothing is left out.
+// TestKernelTableAtEveryWidth: the kernel table fits screens of 80, 120 and 200 columns; a narrow one shows one
+// source line, a wide one both, and a column that says nothing is left out.
 func TestKernelTableAtEveryWidth(t *testing.T) {
 	for _, rel := range realReports {
 		r := analyze(t, rel, "", triage.Options{})
 		known := len(r.Stages[0].Kernels) > 0 && !strings.Contains(rel, "r1-distill")
-		for width, titles := range map[int][]string{80: {"Source line"}, 120: {"Model line", "Python"}, 200: {"Category", "Model line", "Python location"}} {
+		for width, titles := range map[int][]string{80: {"Source line"}, 120: {"Model line", "Python"},
+			200: {"Category", "Model line", "Python location"}} {
 			var b strings.Builder
 			if err := r.WriteText(&b, width); err != nil {
 				t.Fatal(err)
@@ -179,7 +200,8 @@ func TestKernelTableAtEveryWidth(t *testing.T) {
 			head, _, _ := strings.Cut(table, "\n---") // long titles take several lines
 			for _, title := range titles {
 				if want := known || title != "Model line"; strings.Contains(head, title) != want {
-					t.Errorf("%s at %d: column %q is there: %v, want %v: %s", rel, width, title, !want, want, fmt.Sprint(head))
+					t.Errorf("%s at %d: column %q is there: %v, want %v: %s", rel, width, title, !want, want,
+						fmt.Sprint(head))
 				}
 			}
 		}

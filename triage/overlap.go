@@ -21,12 +21,12 @@ const (
 	recommendSerial = "serial with compute on its stream: needs the batch split in two, or a product that exchanges as it goes"
 )
 
-// worthOverlap is from which share of the steps on, in percent, an upper bound is worth a row: steps repeat within about one
-// percent, so that less cannot be seen to be gained.
+// worthOverlap is from which share of the steps on, in percent, an upper bound is worth a row: steps repeat within
+// about one percent, so that less cannot be seen to be gained.
 const worthOverlap = 1.0
 
-// overlap lists the exchanges between GPUs that compute of the same layer could hide: nothing else that runs alone could run
-// beside other work as far as a trace shows, and nothing is gained where the GPU waits for the host.
+// overlap lists the exchanges between GPUs that compute of the same layer could hide: nothing else that runs alone
+// could run beside other work as far as a trace shows, and nothing is gained where the GPU waits for the host.
 func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 	out := []OverlapRow{}
 	here := a.setting(s.place(), s.tokens())
@@ -36,8 +36,10 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 			continue
 		}
 		f, r := &a.pool.Facts[id], &s.rows[s.rowOf[id]]
-		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id], Category: string(f.Shown.Category),
-			TotalUS: micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)), BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
+		row := OverlapRow{Priority: "P1", Verdict: verdictExposed, Kernel: f.Canonical, Label: a.pool.Labels[id],
+			Category: string(f.Shown.Category),
+			TotalUS:  micros(r.ns), SharePct: s.share(r.ns), ExclusiveRatio: min(1, ratio(x.exposed, r.ns)),
+			BoundNS: x.bound, BoundPct: pct, Recommendation: recommendOwn}
 		row.HiddenRatio = 1 - row.ExclusiveRatio
 		for _, way := range chain.Hiding(a.registry, serverKey(a.report.Framework), f, here) {
 			if way.Here != "" {
@@ -54,7 +56,8 @@ func (a *analysis) overlap(s *stageWork) ([]OverlapRow, string) {
 		out = append(out, row)
 	}
 	slices.SortFunc(out, func(x, y OverlapRow) int {
-		return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(y.BoundNS, x.BoundNS), cmp.Compare(x.Kernel, y.Kernel))
+		return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(y.BoundNS, x.BoundNS),
+			cmp.Compare(x.Kernel, y.Kernel))
 	})
 	if a.OverlapLimit > 0 && len(out) > a.OverlapLimit {
 		out = out[:a.OverlapLimit]
@@ -77,8 +80,8 @@ func (s *stageWork) tokens() (most int64) {
 	return most
 }
 
-// besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they wait for
-// each other.
+// besideCompute says that a kernel runs on a stream on which compute runs too: without evidence of the contrary they
+// wait for each other.
 func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 	for _, w := range s.parts {
 		on, compute := make([]bool, len(w.Queues)), make([]bool, len(w.Queues))
@@ -100,7 +103,8 @@ func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	var out []string
 	if known := chain.Once(rows, func(r OverlapRow) []string { return r.Known }); len(known) > 0 {
-		out = append(out, fmt.Sprintf("Known to hide such exchanges (--catalog NAME has where they are written): %s.", strings.Join(known, "; ")))
+		out = append(out, fmt.Sprintf("Known to hide such exchanges (--catalog NAME has where they are written): %s.",
+			strings.Join(known, "; ")))
 	}
 	if not := chain.Once(rows, func(r OverlapRow) []string { return r.NotHere }); len(not) > 0 {
 		out = append(out, fmt.Sprintf("Of no use here: %s.", strings.Join(not, "; ")))
@@ -110,7 +114,8 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	case len(s.exchanges) == 0:
 		out = append(out, "No communication, so nothing to hide.")
 	default:
-		out = append(out, fmt.Sprintf("Compute of the same layers can hide less communication than %s of the steps.", pct(worthOverlap)))
+		out = append(out, fmt.Sprintf("Compute of the same layers can hide less communication than %s of the steps.",
+			pct(worthOverlap)))
 	}
 	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
 		out = append(out, fmt.Sprintf("No bound is known for %s of exposed communication (%s of the steps): its layers have no compute to hide it.", nanos(outsideLayers(x)), pct(percent(outsideLayers(x), x.WallNS))))
@@ -145,7 +150,10 @@ func (s *stageWork) unresolved() (pct float64, fix string) {
 		}
 	}
 	switch pct = percent(none, s.ns); {
-	case !slices.ContainsFunc(s.parts, func(w *activity.Trace) bool { return w.Trace.Len(event.LanePython) > 0 || w.HasCallStacks() }):
+	case !slices.ContainsFunc(s.parts, func(w *activity.Trace) bool {
+		return w.Trace.Len(event.LanePython) > 0 ||
+			w.HasCallStacks()
+	}):
 		return pct, "the trace holds no Python frames; record with stacks (with_stack), or pass a trace that has them with --mapping-input"
 	case 2*replayed > none:
 		return pct, "pass a trace with CUDA graphs off with --mapping-input"
@@ -164,8 +172,8 @@ type Launch struct {
 	Op       string      // the CPU op behind it, "" for none
 }
 
-// Launches iterates over the activities of stage i of the report, by trace and start; none for a report that was not made by
-// [Analyze].
+// Launches iterates over the activities of stage i of the report, by trace and start; none for a report that was not
+// made by [Analyze].
 func (r *Report) Launches(i int) iter.Seq[Launch] {
 	return func(yield func(Launch) bool) {
 		if r.from == nil || i < 0 || i >= len(r.Stages) {
@@ -179,7 +187,8 @@ func (r *Report) Launches(i int) iter.Seq[Launch] {
 					continue
 				}
 				f := &p.Facts[act.Kernel]
-				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, string(f.Shown.Category), p.Sites.Texts[act.Site], act.Site > activity.SiteFromPrefill, p.Ops.Texts[act.Op]}) {
+				if !yield(Launch{w.Event(act), int(w.Part), f.Canonical, string(f.Shown.Category),
+					p.Sites.Texts[act.Site], act.Site > activity.SiteFromPrefill, p.Ops.Texts[act.Op]}) {
 					return
 				}
 			}

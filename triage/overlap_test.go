@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestOverlapRows: communication that runs alone is a row with an upper bound, first where it has a stream of its own; what runs
-// beside compute is none, and no row is of anything else.
+// TestOverlapRows: communication that runs alone is a row with an upper bound, first where it has a stream of its
+// own; what runs beside compute is none, and no row is of anything else.
 func TestOverlapRows(t *testing.T) {
 	const dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
 	for _, tt := range []struct {
@@ -34,8 +34,10 @@ func TestOverlapRows(t *testing.T) {
 		at, id := int64(1000), uint64(0)
 		add := func(name string, stream trace.StreamID, start, length int64) {
 			id++
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: start - 500, Duration: 100, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: start, Duration: length, Stream: stream, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: start - 500, Duration: 100,
+				Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: start, Duration: length, Stream: stream,
+				Correlation: id})
 		}
 		for range 24 {
 			for _, k := range []string{plainNorm, attention, product} {
@@ -63,12 +65,14 @@ func TestOverlapRows(t *testing.T) {
 		}
 		// Layers are numbered by the repetition, whose first and last may be cut differently.
 		if least, most := 22*tt.bound, 24*tt.bound; got != tt.want || bound < least || bound > most {
-			t.Errorf("%s: rows %q that gain %d ns, want %q and %d to %d ns (%+v)", tt.name, got, bound, tt.want, least, most, s.Exposure.Rows)
+			t.Errorf("%s: rows %q that gain %d ns, want %q and %d to %d ns (%+v)", tt.name, got, bound, tt.want, least,
+				most, s.Exposure.Rows)
 		}
 	}
 }
 
-// TestOverlapCatalogue: a row names what the catalogue knows of its server that hides that kind of exchange, and nothing else.
+// TestOverlapCatalogue: a row names what the catalogue knows of its server that hides that kind of exchange, and
+// nothing else.
 func TestOverlapCatalogue(t *testing.T) {
 	const (
 		dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
@@ -91,8 +95,10 @@ func TestOverlapCatalogue(t *testing.T) {
 		for range 24 {
 			for _, k := range []string{plainNorm, attention, product, tt.kernel} {
 				id++
-				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-				b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: 5000, Stream: 7, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100,
+					Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: 5000, Stream: 7,
+					Correlation: id})
 				at += 5000
 			}
 		}
@@ -135,7 +141,8 @@ func TestBoundsAddUp(t *testing.T) {
 	}
 }
 
-// TestOverlapOfTheFirstKernel: communication that a trace begins with, and that takes most of its time, is a row like any other.
+// TestOverlapOfTheFirstKernel: communication that a trace begins with, and that takes most of its time, is a row like
+// any other.
 func TestOverlapOfTheFirstKernel(t *testing.T) {
 	const dispatch = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)"
 	b := trace.NewBuilder(trace.Options{})
@@ -143,8 +150,10 @@ func TestOverlapOfTheFirstKernel(t *testing.T) {
 	at, id := int64(1000), uint64(0)
 	add := func(name string, stream trace.StreamID, length int64) {
 		id++
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: length, Stream: stream, Correlation: id})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1,
+			Correlation: id})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: length, Stream: stream,
+			Correlation: id})
 		at += length
 	}
 	add(dispatch, 9, 5000)

@@ -18,17 +18,18 @@ import (
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// WriteProfile writes the GPU time of the formal traces as a gzipped
-// profile.proto for go tool pprof: samples by Python stack, cpu op
-// and kernel, with GPU time in nanoseconds and the number of launches, and the labels stage, pass, layer, operator, category,
-// model_line, module and device. The sum of all samples is the report's GPU time. A kernel replayed from a graph has the stack
-// of the launch that it stands for; where none is known, its operator and what is known instead of a stack.
+// WriteProfile writes the GPU time of the formal traces as a gzipped profile.proto for go tool pprof: samples by
+// Python stack, cpu op and kernel, with GPU time in nanoseconds and the number of launches, and the labels stage,
+// pass, layer, operator, category, model_line, module and device. The sum of all samples is the report's GPU time. A
+// kernel replayed from a graph has the stack of the launch that it stands for; where none is known, its operator and
+// what is known instead of a stack.
 func (r *Report) WriteProfile(w io.Writer) error {
 	a := r.from
 	if a == nil {
 		return fmt.Errorf("%w: the report was not made by Analyze", errNoTrace)
 	}
-	b := &profileBuilder{a: a, own: activity.NewPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{}, traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
+	b := &profileBuilder{a: a, own: activity.NewPool(), ids: map[stackNode]stackID{}, at: map[sampleKey]int{},
+		traces: map[*trace.Trace]*traceStacks{}, twins: map[[2]trace.Event]stackID{}}
 	for _, wk := range a.formal {
 		b.add(wk)
 	}
@@ -60,8 +61,8 @@ type sampleKey struct {
 	device               trace.DeviceID
 }
 
-// maxSamples is how many samples tell passes and layers apart; further ones are summed over them. A profile of so many takes
-// about 100 MB, and go tool pprof a minute to read.
+// maxSamples is how many samples tell passes and layers apart; further ones are summed over them. A profile of so
+// many takes about 100 MB, and go tool pprof a minute to read.
 const maxSamples = 1 << 20
 
 type profileBuilder struct {
@@ -111,7 +112,8 @@ func (b *profileBuilder) add(w *activity.Trace) {
 		act := &w.Acts[i]
 		e := w.Event(act)
 		k := w.Analysis.Of(e.ID())
-		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, trace.None, trace.None, e.Device()}
+		key := sampleKey{act.Stage, b.stackFor(w, act, e, k), act.Op, act.Kernel, act.Operator, act.Model, trace.None,
+			trace.None, e.Device()}
 		if k.Valid() && len(b.keys) < maxSamples {
 			key.pass, key.layer = int32(k.Place().Pass), int32(k.Place().Layer)
 			if key.pass != trace.None && k.Device().Passes[key.pass].FromEnd {
@@ -130,8 +132,8 @@ func (b *profileBuilder) add(w *activity.Trace) {
 	}
 }
 
-// stackFor returns the stack of an activity: its own, its twin's, the one line that was found for it, else a node that says
-// what is known instead, with the operator below it.
+// stackFor returns the stack of an activity: its own, its twin's, the one line that was found for it, else a node
+// that says what is known instead, with the operator below it.
 func (b *profileBuilder) stackFor(w *activity.Trace, act *activity.Activity, e trace.Event, k layer.Kernel) stackID {
 	id := noStack
 	switch {
@@ -236,8 +238,8 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 	return outer
 }
 
-// classAround is the class whose call encloses a frame directly: that of the nearest module, with frames between that tell
-// nothing only.
+// classAround is the class whose call encloses a frame directly: that of the nearest module, with frames between that
+// tell nothing only.
 func (s *traceStacks) classAround(e trace.Event) string {
 	for ; e.Valid(); e = e.Parent() {
 		if e.Kind() == event.Module {
@@ -262,7 +264,8 @@ func (b *profileBuilder) frameOf(e trace.Event, class string) int32 {
 // profile renders what was counted.
 func (b *profileBuilder) profile() *profile.Profile {
 	b.out = &profile.Profile{
-		SampleType:        []*profile.ValueType{{Type: "launches", Unit: "count"}, {Type: "gpu_time", Unit: "nanoseconds"}},
+		SampleType: []*profile.ValueType{{Type: "launches", Unit: "count"},
+			{Type: "gpu_time", Unit: "nanoseconds"}},
 		DefaultSampleType: "gpu_time",
 		PeriodType:        &profile.ValueType{Type: "gpu_time", Unit: "nanoseconds"},
 		Period:            1,
@@ -285,7 +288,8 @@ func (b *profileBuilder) profile() *profile.Profile {
 			locs = append(locs, b.location(fn, path, line))
 		}
 		locs = append(locs, b.location(stageTitle(stageOrder[k.stage]), "", ""))
-		labels := map[string][]string{"stage": {stageWord(stageOrder[k.stage])}, "category": {string(p.Facts[k.kernel].Shown.Category)},
+		labels := map[string][]string{"stage": {stageWord(stageOrder[k.stage])},
+			"category": {string(p.Facts[k.kernel].Shown.Category)},
 			"operator": {p.Operators.Texts[k.operator]}, "device": {strconv.Itoa(int(k.device))}}
 		m := p.Models[k.model]
 		for name, v := range map[string]string{"model_line": m.String(), "module": m.Module} {
@@ -298,7 +302,8 @@ func (b *profileBuilder) profile() *profile.Profile {
 				labels[name] = []string{strconv.Itoa(int(v))}
 			}
 		}
-		b.out.Sample = append(b.out.Sample, &profile.Sample{Location: locs, Value: []int64{b.values[n][0], b.values[n][1]}, Label: labels})
+		b.out.Sample = append(b.out.Sample, &profile.Sample{Location: locs,
+			Value: []int64{b.values[n][0], b.values[n][1]}, Label: labels})
 	}
 	return b.out
 }

@@ -80,7 +80,8 @@ func TestGoToolPprofReadsTheProfile(t *testing.T) {
 	if !testdata.Long() {
 		t.Skip("SKIPPED without STRATA_LONG: the go command compiles pprof first")
 	}
-	a, err := triage.Analyze(t.Context(), input(t, source(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz").Trace, "x"), triage.Options{})
+	a, err := triage.Analyze(t.Context(), input(t,
+		source(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz").Trace, "x"), triage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +109,11 @@ func TestGoToolPprofReadsTheProfile(t *testing.T) {
 	}
 }
 
-// TestProfileOfReplays: a replayed kernel has the whole stack of the launch that it stands for, functions with the class whose
-// call they are, none of a prefill's functions in a decode, and its operator where no launch is known.
+// TestProfileOfReplays: a replayed kernel has the whole stack of the launch that it stands for, functions with the
+// class whose call they are, none of a prefill's functions in a decode, and its operator where no launch is known.
 func TestProfileOfReplays(t *testing.T) {
-	const decode, eager = "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"
+	const decode, eager = "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
+		"traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz"
 	testdata.SharedGlob(t, eager) // the distilled copy has fewer frames
 	read := func(mapping string) (byName map[string]int64, total int64, p *profile.Profile) {
 		t.Helper()

@@ -185,7 +185,8 @@ func none(list []string) string { return cmp.Or(table.Lines(list...), table.None
 
 func (m *page) kernels(r *Report, s *StageReport) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "GPU time %s, busy %s of %s, %s", fromUS(s.GPUTimeUS), fromUS(s.BusyUS), fromUS(s.SpanUS), count(s.Launches, "launch"))
+	fmt.Fprintf(&b, "GPU time %s, busy %s of %s, %s", fromUS(s.GPUTimeUS), fromUS(s.BusyUS), fromUS(s.SpanUS),
+		count(s.Launches, "launch"))
 	if s.Devices > 1 {
 		fmt.Fprintf(&b, " on %d GPUs (times are sums over them)", s.Devices)
 	}
@@ -197,7 +198,8 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	}
 	m.para("%s.", b.String())
 	if s.Outside > 0 && s.Steps > 0 {
-		m.para("Outside of any step: %s, %s, the first is %s.", count(s.Outside, "launch"), nanos(s.OutsideNS), m.code(cmp.Or(s.StrayLabel, s.Stray)))
+		m.para("Outside of any step: %s, %s, the first is %s.", count(s.Outside, "launch"), nanos(s.OutsideNS),
+			m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
 	if s.PassStage == layer.StageCapture {
 		m.para("Graphs are captured here, and nearly nothing runs. Pass this trace with `--mapping-input` to give a run that replays the graphs its source lines.")
@@ -254,8 +256,9 @@ func (s *StageReport) replaySources() string {
 	return "Source lines of replayed kernels, by GPU time: " + strings.Join(out, ", ") + "."
 }
 
-// Widths of a terminal, in columns: below narrowScreen the kernel table shows one source line, below wideScreen no column that
-// others tell or that can be divided, below roomyScreen no modules. Four texts of 20 letters and three numbers need 120.
+// Widths of a terminal, in columns: below narrowScreen the kernel table shows one source line, below wideScreen no
+// column that others tell or that can be divided, below roomyScreen no modules. Four texts of 20 letters and three
+// numbers need 120.
 const (
 	narrowScreen = 100
 	wideScreen   = 140
@@ -287,11 +290,19 @@ func (m *page) kernelTable(r *Report, s *StageReport) *table.Table {
 		{table.Number("GPU time"), true, func(k *KernelRow) string { return nanos(k.GPUTimeNS) }},
 		{table.Number("Share"), true, func(k *KernelRow) string { return pct(k.SharePct) }},
 		{table.Number("Launches"), !narrow, func(k *KernelRow) string { return fmt.Sprint(k.Launches) }},
-		{table.Number("Each"), wide, func(k *KernelRow) string { return nanos(k.GPUTimeNS / max(1, int64(k.Launches))) }},
-		{table.Text("Source line"), narrow, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), locations(k.Locations)) }},
+		{table.Number("Each"), wide, func(k *KernelRow) string {
+			return nanos(k.GPUTimeNS / max(1,
+				int64(k.Launches)))
+		}},
+		{table.Text("Source line"), narrow, func(k *KernelRow) string {
+			return cmp.Or(style.cells(k.ModelLines),
+				locations(k.Locations))
+		}},
 		{modelTitle, models, func(k *KernelRow) string { return cmp.Or(style.cells(k.ModelLines), table.None) }},
-		{table.Path("Python location (site share)"), !narrow && s.UnresolvedPct < 100, func(k *KernelRow) string { return locations(k.Locations) }},
-		{table.Code("CPU op"), !m.text, func(k *KernelRow) string { return none(ops(k.CPUOps)) }}, // a terminal has no room for it
+		{table.Path("Python location (site share)"), !narrow && s.UnresolvedPct < 100,
+			func(k *KernelRow) string { return locations(k.Locations) }},
+		// a terminal has no room for it
+		{table.Code("CPU op"), !m.text, func(k *KernelRow) string { return none(ops(k.CPUOps)) }},
 	}
 	all = slices.DeleteFunc(all, func(c column) bool { return !c.show })
 	cols := make([]table.Column, len(all))
@@ -334,8 +345,8 @@ func count(n int, what string) string {
 // wholeSite is from which share on, in percent, a site is not said to be a part: rounded it is all.
 const wholeSite = 99.5
 
-// locations shows sites, with shares where one does not say it all. What is not known is not listed beside what is: the sentence
-// below the table says how much it is.
+// locations shows sites, with shares where one does not say it all. What is not known is not listed beside what is:
+// the sentence below the table says how much it is.
 func locations(list []Location) string {
 	var out []string
 	for _, l := range list {
@@ -368,7 +379,8 @@ func (m *page) operators(_ *Report, s *StageReport) {
 		m.para("No layers were found, so no operators are known.")
 		return
 	}
-	t := table.New(table.Text("Operator"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Number("Confidence"))
+	t := table.New(table.Text("Operator"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"),
+		table.Number("Confidence"))
 	for _, o := range s.Operators {
 		sure := table.Fixed(o.Confidence, 2)
 		if o.Operator == activity.NoOperator {
@@ -399,13 +411,15 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	}
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
-	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"), table.Number("of the steps"), table.Number("Hidden"), table.Number("Streams")}
+	cols := []table.Column{table.Text("Category"), table.Number("Total"), table.Number("Exposed"),
+		table.Number("of the steps"), table.Number("Hidden"), table.Number("Streams")}
 	if exchanges {
 		cols = append(cols, table.Number("Waiting"), table.Number("Could hide at most"))
 	}
 	t := table.New(append(cols, table.Number("Longest alone"), table.Number("at"), table.Code("Kernel"))...)
 	for _, r := range rows {
-		cells := []string{r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS), fmt.Sprint(r.Streams)}
+		cells := []string{r.Category, nanos(r.TotalNS), nanos(r.ExposedNS), pct(r.ExposedPct), nanos(r.HiddenNS),
+			fmt.Sprint(r.Streams)}
 		if exchanges {
 			bound, waiting := table.None, table.None
 			if r.BoundNS > 0 {
@@ -427,7 +441,8 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		m.table(t)
 	}
 	if !serial {
-		m.para("Of %s of steps, kernels of several categories share %s; the GPU is idle for %s.", nanos(x.WallNS), nanos(x.SharedNS), nanos(x.IdleNS))
+		m.para("Of %s of steps, kernels of several categories share %s; the GPU is idle for %s.", nanos(x.WallNS),
+			nanos(x.SharedNS), nanos(x.IdleNS))
 	}
 	for _, r := range rows {
 		if why := r.waiting(x.WallNS); why != "" {
@@ -436,7 +451,8 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 	}
 }
 
-// waiting says how much of a row's exposed time is waiting for other ranks, and how that is known; "" for rows that exchange nothing.
+// waiting says how much of a row's exposed time is waiting for other ranks, and how that is known; "" for rows that
+// exchange nothing.
 func (r *ExposureRow) waiting(wall int64) string {
 	switch {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
@@ -444,7 +460,8 @@ func (r *ExposureRow) waiting(wall int64) string {
 	case r.WaitingBy == "":
 		return "Waiting and transfer cannot be told apart: the trace has one rank, and no pass repeats a collective in eight layers."
 	}
-	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s", nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
+	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s",
+		nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
 		nanos(r.ExposedNS-r.WaitingNS), pct(percent(r.ExposedNS-r.WaitingNS, wall)), waitingWays[r.WaitingBy].how)
 }
 
@@ -453,10 +470,12 @@ func clock(ns int64) string { return table.Fixed(float64(ns)/1e6, 3) + " ms" }
 
 // published writes the overlap table as the published script has it.
 func (m *page) published(rows []OverlapRow) {
-	t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Code("Kernel"), table.Path("Python scope"), table.Text("Formal signal"), table.Text("Dep risk"),
+	t := table.New(table.Text("Priority"), table.Text("Verdict"), table.Code("Kernel"), table.Path("Python scope"),
+		table.Text("Formal signal"), table.Text("Dep risk"),
 		table.Text("Recommendation"))
 	for _, o := range rows {
-		signal := fmt.Sprintf("%s us, share %s, excl %s / hid %s", table.Fixed(o.TotalUS, 1), pct(o.SharePct), part(o.ExclusiveRatio), part(o.HiddenRatio))
+		signal := fmt.Sprintf("%s us, share %s, excl %s / hid %s", table.Fixed(o.TotalUS, 1), pct(o.SharePct),
+			part(o.ExclusiveRatio), part(o.HiddenRatio))
 		t.Row(o.Priority, o.Verdict, o.Kernel, o.PythonScope, signal, o.DepRisk, o.Recommendation)
 	}
 	m.table(t)
@@ -466,14 +485,17 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 	if len(s.Overlap) > 0 && s.Overlap[0].Bucket != "" { // only the published rule has buckets
 		m.published(s.Overlap)
 	} else if len(s.Overlap) > 0 {
-		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Alone"),
-			table.Number("Gain at most"), table.Number("of the steps"), table.Path("Python scope"), table.Text("Recommendation"))
+		t := table.New(table.Text("Priority"), table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"),
+			table.Number("Alone"),
+			table.Number("Gain at most"), table.Number("of the steps"), table.Path("Python scope"),
+			table.Text("Recommendation"))
 		for _, o := range s.Overlap {
 			bound, share := table.None, table.None
 			if o.BoundNS > 0 {
 				bound, share = nanos(o.BoundNS), pct(o.BoundPct)
 			}
-			t.Row(o.Priority, cmp.Or(o.Label, o.Kernel), fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio), bound, share, o.PythonScope, o.Recommendation)
+			t.Row(o.Priority, cmp.Or(o.Label, o.Kernel), fromUS(o.TotalUS), pct(o.SharePct), part(o.ExclusiveRatio),
+				bound, share, o.PythonScope, o.Recommendation)
 		}
 		m.table(t)
 	}
@@ -485,14 +507,16 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 		m.para("No known fused path is active, and no kernels were found that one could replace.")
 		return
 	}
-	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"), table.Number("Step gain"),
+	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"),
+		table.Number("Step gain"),
 		table.Number("GPU time"), table.Number("Share"), table.Number("Times"))
 	for _, f := range s.Fuse {
 		gain, share := table.None, table.None
 		if f.Kind == Split && f.EstimatedGainUS > 0 {
 			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
 		}
-		t.Row(f.Pattern, f.Status(), string(f.Confidence), gain, share, fromUS(f.RelatedUS), pct(f.SharePct), fmt.Sprint(f.Occurrences))
+		t.Row(f.Pattern, f.Status(), string(f.Confidence), gain, share, fromUS(f.RelatedUS), pct(f.SharePct),
+			fmt.Sprint(f.Occurrences))
 	}
 	m.table(t)
 	for i := range s.Fuse {
@@ -519,7 +543,8 @@ func (m *page) fuseDetails(f *FuseRow) {
 	}
 	sentence("Kernels", strings.Join(evidence, ", "))
 	sentence("First", first(f.First))
-	sentence("From", m.codes(slices.DeleteFunc(slices.Clone(f.CurrentLocations), func(l string) bool { return l == unresolved || l == graphReplay })))
+	sentence("From", m.codes(slices.DeleteFunc(slices.Clone(f.CurrentLocations),
+		func(l string) bool { return l == unresolved || l == graphReplay })))
 	if f.Kind == Split && (f.State.Asks() || f.State == "") {
 		sentence("Source", m.codes(f.CandidatePaths))
 		b.WriteString(" " + f.Rationale)

@@ -17,8 +17,8 @@ var realReports = []string{
 	"traces/torch/hf-qwen1.5-0.5b-eager-h100.json.gz",
 }
 
-// TestTextFitsTheTerminal: no line is longer than the terminal is wide, but for source lines of the head that name files;
-// nothing is escaped, and no time has no digits.
+// TestTextFitsTheTerminal: no line is longer than the terminal is wide, but for source lines of the head that name
+// files; nothing is escaped, and no time has no digits.
 func TestTextFitsTheTerminal(t *testing.T) {
 	const columns = 130
 	empty := regexp.MustCompile(`\b0\.0+ (ms|us|µs|s)\b|\d{5,}\.\d+ (us|µs|ms)\b`)
@@ -33,7 +33,8 @@ func TestTextFitsTheTerminal(t *testing.T) {
 			if n := utf8.RuneCountInString(line); n > columns && !strings.Contains(line, "traces: ") {
 				t.Errorf("%s: a line of %d characters: %s", rel, n, line)
 			}
-			if strings.Contains(line, "&lt;") || strings.Contains(line, `\_`) || strings.Contains(line, "_ZN") || strings.Contains(line, "`") {
+			if strings.Contains(line, "&lt;") || strings.Contains(line, `\_`) || strings.Contains(line, "_ZN") ||
+				strings.Contains(line, "`") {
 				t.Errorf("%s: escaped or mangled: %s", rel, line)
 			}
 		}
@@ -66,8 +67,8 @@ func TestLabelsAreUnique(t *testing.T) {
 	}
 }
 
-// TestRowsAreSplitByOperator: the parts of a row add up to it, those of all rows to the stage's operators, and one kernel of
-// an eager prefill that module frames explain works for two products, which the table shows as two rows.
+// TestRowsAreSplitByOperator: the parts of a row add up to it, those of all rows to the stage's operators, and one
+// kernel of an eager prefill that module frames explain works for two products, which the table shows as two rows.
 func TestRowsAreSplitByOperator(t *testing.T) {
 	for _, rel := range realReports {
 		for _, s := range analyze(t, rel, "", triage.Options{MinSharePct: -1}).Stages {
@@ -80,7 +81,8 @@ func TestRowsAreSplitByOperator(t *testing.T) {
 					sum[o.Operator] += o.GPUTimeNS
 				}
 				if ns != k.GPUTimeNS || launches != k.Launches {
-					t.Errorf("%s: %s: operators take %d ns in %d launches, the row %d in %d", rel, k.Label, ns, launches, k.GPUTimeNS, k.Launches)
+					t.Errorf("%s: %s: operators take %d ns in %d launches, the row %d in %d", rel, k.Label, ns,
+						launches, k.GPUTimeNS, k.Launches)
 				}
 			}
 			var all int64
@@ -107,7 +109,8 @@ func TestRowsAreSplitByOperator(t *testing.T) {
 			}
 		}
 	}
-	if down == nil || out == nil || down.SharePct < 19.3 || down.SharePct > 19.5 || out.SharePct < 5.9 || out.SharePct > 6.1 {
+	if down == nil || out == nil || down.SharePct < 19.3 || down.SharePct > 19.5 || out.SharePct < 5.9 ||
+		out.SharePct > 6.1 {
 		t.Errorf("down_proj %+v, o_proj %+v, want 19.4%% and 6.0%%", down, out)
 	}
 }

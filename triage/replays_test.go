@@ -14,18 +14,22 @@ import (
 )
 
 // block is a layer: names of its kernels.
-var block = []string{plainNorm, product, "void vllm::rotary_embedding_kernel<c10::BFloat16>(P)", attention, product, plainNorm, product, "void vllm::act_and_mul_kernel<c10::BFloat16>(P)", product}
+var block = []string{plainNorm, product, "void vllm::rotary_embedding_kernel<c10::BFloat16>(P)", attention, product,
+	plainNorm, product, "void vllm::act_and_mul_kernel<c10::BFloat16>(P)", product}
 
-// blocks runs three passes of eight layers. Of an eager run each launch stands in a frame that names the kernel's place in its layer; other changes a layer's kernels.
+// blocks runs three passes of eight layers. Of an eager run each launch stands in a frame that names the kernel's
+// place in its layer; other changes a layer's kernels.
 func blocks(replay bool, other map[int]string) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	at, corr := int64(1000), uint64(0)
 	launch := func(name, frame string) {
 		corr++
 		if frame != "" {
-			b.Add(trace.EventData{Kind: event.Frame, Name: frame, Start: at - 10, Duration: 100, Thread: 1, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: event.Frame, Name: frame, Start: at - 10, Duration: 100, Thread: 1,
+				Device: trace.None, Stream: trace.None})
 		}
-		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at, Duration: 5, Thread: 1, Correlation: corr,
+			Device: trace.None, Stream: trace.None})
 	}
 	for range 3 {
 		if replay {
@@ -59,8 +63,8 @@ func blocks(replay bool, other map[int]string) *trace.Trace {
 	return built.Trace(b)
 }
 
-// TestLinesOfReplays: a replayed kernel has the line of the eager launch in the same place of its layer, also of one of another name between two that match;
-// without a mapping trace it is a replay of which nothing is known.
+// TestLinesOfReplays: a replayed kernel has the line of the eager launch in the same place of its layer, also of one
+// of another name between two that match; without a mapping trace it is a replay of which nothing is known.
 func TestLinesOfReplays(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -72,15 +76,19 @@ func TestLinesOfReplays(t *testing.T) {
 	}{
 		{"of the same name", nil, false, attention, "103 100%", "alignment"},
 		{"in four places", nil, false, product, "101 25%, 104 25%", "alignment"},
-		{"a variant", map[int]string{1: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 4: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 6: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 8: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT"}, false, product, "101 25%, 104 25%", "alignment"},
-		{"another name between two that match", map[int]string{2: "something_else"}, false, block[2], "102 100%", "alignment"},
+		{"a variant", map[int]string{1: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 4: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+			6: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 8: "nvjet_tst_64x8_64x16_4x1_v_bz_TNT"}, false, product,
+			"101 25%, 104 25%", "alignment"},
+		{"another name between two that match", map[int]string{2: "something_else"}, false, block[2], "102 100%",
+			"alignment"},
 		{"no mapping", nil, true, attention, "graph replay", ""},
 	} {
 		var mapping []triage.Source
 		if !c.none {
 			mapping = []triage.Source{{Trace: blocks(false, c.mapping), Path: "m"}}
 		}
-		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: blocks(true, nil), Path: "f"}}, mapping, layer.Options{NumLayers: 8})
+		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: blocks(true, nil), Path: "f"}}, mapping,
+			layer.Options{NumLayers: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +96,10 @@ func TestLinesOfReplays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := slices.IndexFunc(r.Stages[0].Kernels, func(k triage.KernelRow) bool { return strings.Contains(c.kernel, k.Kernel) })
+		k := slices.IndexFunc(r.Stages[0].Kernels, func(k triage.KernelRow) bool {
+			return strings.Contains(c.kernel,
+				k.Kernel)
+		})
 		if k < 0 {
 			t.Fatalf("%s: no row of %s", c.what, c.kernel)
 		}
@@ -113,14 +124,16 @@ func TestLinesOfReplays(t *testing.T) {
 	}
 }
 
-// TestOptionsOfAnotherModel: where the number of layers is that of another model than a trace shows, the trace alone is asked.
+// TestOptionsOfAnotherModel: where the number of layers is that of another model than a trace shows, the trace alone
+// is asked.
 func TestOptionsOfAnotherModel(t *testing.T) {
 	tr := blocks(false, nil)
 	for n, fits := range map[int]bool{8: true, 5: false} {
 		if _, err := layer.Analyze(t.Context(), tr, layer.Options{NumLayers: n}); (err == nil) != fits {
 			t.Fatalf("%d layers: %v", n, err)
 		}
-		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr, Path: "x"}}, nil, layer.Options{NumLayers: n})
+		in, err := triage.NewInput(t.Context(), []triage.Source{{Trace: tr, Path: "x"}}, nil,
+			layer.Options{NumLayers: n})
 		if err != nil || in.Formal[0].Devices[0].NumLayers != 8 {
 			t.Errorf("%d layers: %v, want an input of 8", n, err)
 		}

@@ -36,8 +36,8 @@ type Report struct {
 	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
 	Traces           []string `json:"traces"`                      // formal traces as given
 	MappingTraces    []string `json:"mapping_traces,omitempty"`    // traces without graphs, as given
-	// MappingRefused says why the mapping traces tell nothing of a formal one: they are of another model or GPU. "" where
-	// they are used, which [layer.Options.ForceMapping] also asks for.
+	// MappingRefused says why the mapping traces tell nothing of a formal one: they are of another model or GPU. ""
+	// where they are used, which [layer.Options.ForceMapping] also asks for.
 	MappingRefused string        `json:"mapping_refused,omitempty"`
 	Model          string        `json:"model,omitempty"`
 	TPSize         int           `json:"tp_size,omitempty"` // 0 when unknown
@@ -70,7 +70,8 @@ type HealthNote struct {
 
 // StageReport holds the three tables of one stage.
 type StageReport struct {
-	Stage string `json:"stage"` // "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
+	// "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
+	Stage string `json:"stage"`
 	// PassStage is the same in the words of package layer: "prefill" for "extend", "unknown" for "all".
 	PassStage layer.Stage `json:"pass_stage"`
 	GPUTimeUS float64     `json:"gpu_time_us"` // sum over all launches; streams that overlap count twice
@@ -92,15 +93,17 @@ type StageReport struct {
 	Steps    int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
 	Batch    int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
 
-	// StepNS is the mean time of a whole step, up to the next one, TokenNS that of the steps per token that they process; 0 where not known.
+	// StepNS is the mean time of a whole step, up to the next one, TokenNS that of the steps per token that they
+	// process; 0 where not known.
 	StepNS  int64 `json:"step_ns"`
 	TokenNS int64 `json:"token_ns"`
 
-	// ReplaySources say how the lines of replayed launches were found: From of each way, "" of none, and the share of the time of
-	// those launches, most first. Empty where nothing was replayed.
+	// ReplaySources say how the lines of replayed launches were found: From of each way, "" of none, and the share of
+	// the time of those launches, most first. Empty where nothing was replayed.
 	ReplaySources []Location `json:"replay_sources"`
 
-	// UnresolvedPct is the percentage of GPU time for which no source line is known, UnresolvedFix what would give it one.
+	// UnresolvedPct is the percentage of GPU time for which no source line is known, UnresolvedFix what would give it
+	// one.
 	UnresolvedPct float64 `json:"unresolved_pct"`
 	UnresolvedFix string  `json:"unresolved_fix"`
 
@@ -160,7 +163,8 @@ func (s *StageReport) ByOperator() []KernelRow {
 		for _, o := range k.Operators {
 			part := k
 			part.Operators = []OperatorRow{o}
-			part.GPUTimeUS, part.GPUTimeNS, part.SharePct, part.Launches = micros(o.GPUTimeNS), o.GPUTimeNS, o.SharePct, o.Launches
+			part.GPUTimeUS, part.GPUTimeNS, part.SharePct, part.Launches = micros(o.GPUTimeNS), o.GPUTimeNS, o.SharePct,
+				o.Launches
 			part.Locations, part.ModelLines, part.CPUOps = o.Locations, o.ModelLines, o.CPUOps
 			out = append(out, part)
 		}
@@ -184,9 +188,11 @@ type OperatorRow struct {
 
 // Location is a source line and its share of a kernel's time.
 type Location struct {
-	Location string `json:"location"` // "path:line func", "unresolved" without recorded frames, "graph replay", or "from prefill" in brackets behind a line
-	// Module are the classes of the nn.Module frames around a line of the model, outermost first, joined by "/"; "" where
-	// none are recorded. Where only generated code is on the stack it stands alone, with Location "".
+	// "path:line func", "unresolved" without recorded frames, "graph replay", or "from prefill" in brackets behind a
+	// line
+	Location string `json:"location"`
+	// Module are the classes of the nn.Module frames around a line of the model, outermost first, joined by "/"; ""
+	// where none are recorded. Where only generated code is on the stack it stands alone, with Location "".
 	Module   string  `json:"module,omitempty"`
 	SharePct float64 `json:"share_pct"`
 	// From says how the line was found: "op", "launch", "mapping" (name found in
@@ -198,8 +204,8 @@ type Location struct {
 const (
 	unresolved  = activity.Unresolved  // no frames recorded around the launch
 	graphReplay = activity.GraphReplay // replayed from a graph, origin not known
-	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server has once
-	// for each stage.
+	// FromPrefill is a kernel of a decode that only the launches of a prefill explain, in a function that the server
+	// has once for each stage.
 	fromPrefill = activity.FromPrefill
 )
 
@@ -213,7 +219,8 @@ type Share struct {
 	Launches  int     `json:"launches"`           // number of launches
 }
 
-// OverlapRow is one line of the overlap table: communication that runs alone and that compute of its own layer could hide.
+// OverlapRow is one line of the overlap table: communication that runs alone and that compute of its own layer could
+// hide.
 type OverlapRow struct {
 	Priority       string  `json:"priority"`         // P1 (look first), P2, P4, P5
 	Verdict        string  `json:"verdict"`          // "headroom" or "low-roi-hidden"
@@ -227,14 +234,16 @@ type OverlapRow struct {
 	ExclusiveRatio float64 `json:"exclusive_ratio"`  // of the row's own time
 	HiddenRatio    float64 `json:"hidden_ratio"`     // part of its time that other kernels cover
 	// BoundNS is the most that can be gained, BoundPct as a share of the steps.
-	BoundNS        int64    `json:"bound_ns"`
-	BoundPct       float64  `json:"bound_pct"`
-	DepRisk        string   `json:"dep_risk"`   // of the published rule: "low", "high" or "unclear"
-	DepSignal      string   `json:"dep_signal"` // what the neighbours say
-	Recommendation string   `json:"recommendation"`
-	HiddenUnder    string   `json:"hidden_under,omitempty"` // what ran beside it for the longest time
-	Known          []string `json:"known,omitempty"`        // the server's ways to hide such an exchange, by their names in the catalogue
-	NotHere        []string `json:"not_here,omitempty"`     // ways that are of no use here, with the condition that fails
+	BoundNS        int64   `json:"bound_ns"`
+	BoundPct       float64 `json:"bound_pct"`
+	DepRisk        string  `json:"dep_risk"`   // of the published rule: "low", "high" or "unclear"
+	DepSignal      string  `json:"dep_signal"` // what the neighbours say
+	Recommendation string  `json:"recommendation"`
+	HiddenUnder    string  `json:"hidden_under,omitempty"` // what ran beside it for the longest time
+	// the server's ways to hide such an exchange, by their names in the catalogue
+	Known []string `json:"known,omitempty"`
+	// ways that are of no use here, with the condition that fails
+	NotHere []string `json:"not_here,omitempty"`
 }
 
 // FuseKind says what a fuse row found.
@@ -273,8 +282,8 @@ type FuseRow struct {
 	// path on and since when it is there, or why it cannot be had.
 	State  FuseState `json:"state"`
 	Action string    `json:"action"`
-	// GainPct is what the steps are shorter, the middle of Gain's interval, as a share of their time; First is where the chain
-	// occurs first, nil for active rows.
+	// GainPct is what the steps are shorter, the middle of Gain's interval, as a share of their time; First is where
+	// the chain occurs first, nil for active rows.
 	GainPct   float64       `json:"gain_pct"`
 	First     *Place        `json:"first,omitempty"`
 	Rationale string        `json:"rationale"`
@@ -289,8 +298,8 @@ type Gain struct {
 	LowNS  int64 `json:"gpu_low_ns"`  // GPU time, at least
 	NS     int64 `json:"gpu_ns"`      // GPU time, likely
 	HighNS int64 `json:"gpu_high_ns"` // GPU time, at most
-	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences behind which the GPU waits for the
-	// host in the same pass: GPU time saved there saves no time.
+	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences behind which the GPU
+	// waits for the host in the same pass: GPU time saved there saves no time.
 	StepLowNS    int64   `json:"step_low_ns"`
 	StepHighNS   int64   `json:"step_high_ns"`   // by how much the steps are shorter at most
 	HostBoundPct float64 `json:"host_bound_pct"` // percent of the occurrences that are left out

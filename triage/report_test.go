@@ -83,9 +83,11 @@ func TestJSONHasTheAgreedFields(t *testing.T) {
 	}
 	need("report", doc, "mode", "framework", "traces", "health", "stages", "summary")
 	stage := need("stage", first("stages", doc["stages"]), "stage", "gpu_time_us", "kernels", "overlap", "fuse")
-	k := need("kernel", first("kernels", stage["kernels"]), "kernel", "category", "rule", "gpu_time_us", "share_pct", "launches", "locations", "cpu_ops")
+	k := need("kernel", first("kernels", stage["kernels"]), "kernel", "category", "rule", "gpu_time_us", "share_pct",
+		"launches", "locations", "cpu_ops")
 	need("location", first("locations", k["locations"]), "location", "share_pct")
-	need("fuse", first("fuse", stage["fuse"]), "pattern", "kind", "confidence", "related_us", "share_pct", "occurrences", "evidence",
+	need("fuse", first("fuse", stage["fuse"]), "pattern", "kind", "confidence", "related_us", "share_pct",
+		"occurrences", "evidence",
 		"current_locations", "candidate_paths", "estimated_gain_us", "rationale")
 }
 
@@ -96,7 +98,8 @@ func TestOverlapHasTheAgreedFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []string{"priority", "verdict", "kernel", "category", "python_scope", "total_us", "share_pct", "exclusive_ratio", "hidden_ratio", "bound_ns", "recommendation"} {
+	for _, f := range []string{"priority", "verdict", "kernel", "category", "python_scope", "total_us", "share_pct",
+		"exclusive_ratio", "hidden_ratio", "bound_ns", "recommendation"} {
 		if !bytes.Contains(data, []byte(`"`+f+`":`)) {
 			t.Errorf("overlap rows have no field %q: %.300s", f, data)
 		}
@@ -114,7 +117,8 @@ func TestMinShareZeroListsAllKernels(t *testing.T) {
 			n += k.Launches
 		}
 		if n != s.Launches || us < s.GPUTimeUS-0.01 || us > s.GPUTimeUS+0.01 || s.HiddenRows != 0 {
-			t.Errorf("%s: rows add up to %d launches and %v us, the stage has %d and %v", s.Stage, n, us, s.Launches, s.GPUTimeUS)
+			t.Errorf("%s: rows add up to %d launches and %v us, the stage has %d and %v", s.Stage, n, us, s.Launches,
+				s.GPUTimeUS)
 		}
 		if s.BusyUS > s.GPUTimeUS {
 			t.Errorf("%s: busy time %v us is more than GPU time %v us", s.Stage, s.BusyUS, s.GPUTimeUS)
@@ -126,7 +130,8 @@ func TestAnalyzeErrors(t *testing.T) {
 	if _, err := triage.Analyze(t.Context(), triage.Input{}, triage.Options{}); !errors.Is(err, trace.ErrNoTrace) {
 		t.Errorf("Analyze of nothing = %v, want ErrNoTrace", err)
 	}
-	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err, trace.ErrNoTrace) {
+	if _, err := triage.NewInput(t.Context(), []triage.Source{{}}, nil, layer.Options{}); !errors.Is(err,
+		trace.ErrNoTrace) {
 		t.Errorf("NewInput of a nil trace = %v, want ErrNoTrace", err)
 	}
 	in := input(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty")
@@ -145,15 +150,18 @@ func TestProcessFilter(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for i, p := range []string{"[TP00] 1", "[TP01] 2"} {
 		corr := uint64(i + 1)
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, ProcessLabel: p, Thread: 1, Correlation: corr})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: "k" + p, Start: 20, Duration: 10, ProcessLabel: p, Device: 0, Stream: 7, Correlation: corr})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10, Duration: 5, ProcessLabel: p,
+			Thread: 1, Correlation: corr})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k" + p, Start: 20, Duration: 10, ProcessLabel: p, Device: 0,
+			Stream: 7, Correlation: corr})
 	}
 	in := input(t, built.Trace(b), "merged")
 	r, err := triage.Analyze(t.Context(), in, triage.Options{Process: "TP01", MinSharePct: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Stages) != 1 || len(r.Stages[0].Kernels) != 1 || !strings.HasPrefix(r.Stages[0].Kernels[0].Kernel, "k[TP01]") {
+	if len(r.Stages) != 1 || len(r.Stages[0].Kernels) != 1 ||
+		!strings.HasPrefix(r.Stages[0].Kernels[0].Kernel, "k[TP01]") {
 		t.Errorf("stages = %+v, want the kernel of TP01 only", r.Stages)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestServerOfKernelsAlone: kernels in a server's namespace tell that a server ran, not which; without any it is a program on PyTorch.
+// TestServerOfKernelsAlone: kernels in a server's namespace tell that a server ran, not which; without any it is a
+// program on PyTorch.
 func TestServerOfKernelsAlone(t *testing.T) {
 	for name, want := range map[string]string{
 		"void vllm::rms_norm_kernel<float>(int)":       "unknown",
@@ -36,7 +37,8 @@ func TestServerOfKernelsAlone(t *testing.T) {
 
 // TestCaptureIsAStage: the work of capturing graphs is not that of serving.
 func TestCaptureIsAStage(t *testing.T) {
-	tr, err := trace.Open(t.Context(), testdata.Shared(t, "traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz"), trace.Options{})
+	tr, err := trace.Open(t.Context(), testdata.Shared(t, "traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz"),
+		trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,8 @@ func TestCaptureIsAStage(t *testing.T) {
 	}
 }
 
-// TestStagesWithoutAnnotations: a server's trace without annotations has the stages that its passes show by how they are launched.
+// TestStagesWithoutAnnotations: a server's trace without annotations has the stages that its passes show by how they
+// are launched.
 func TestStagesWithoutAnnotations(t *testing.T) {
 	cfg := gen.Config{Seed: 3, Arch: gen.Arch{Layers: gen.Uniform(16, gen.Layer{})},
 		Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 4096}}}

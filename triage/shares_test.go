@@ -16,12 +16,15 @@ import (
 func stepsAndRest(steps []string, each, rest int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	kernel := func(name string, corr int, at, length int64) {
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: (at + 1) * 1000, Duration: 2000, Thread: 1, Correlation: uint64(corr)})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: (at + 5) * 1000, Duration: length * 1000, Stream: 7, Correlation: uint64(corr)})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: (at + 1) * 1000, Duration: 2000,
+			Thread: 1, Correlation: uint64(corr)})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: (at + 5) * 1000, Duration: length * 1000,
+			Stream: 7, Correlation: uint64(corr)})
 	}
 	at := int64(0)
 	for i, s := range steps {
-		b.Add(trace.EventData{Kind: event.Annotation, Name: s, Start: at * 1000, Duration: (each + 10) * 1000, Thread: 1})
+		b.Add(trace.EventData{Kind: event.Annotation, Name: s, Start: at * 1000, Duration: (each + 10) * 1000,
+			Thread: 1})
 		kernel("gemm", i+1, at, each)
 		at += each + 20
 	}
@@ -29,8 +32,8 @@ func stepsAndRest(steps []string, each, rest int64) *trace.Trace {
 	return built.Trace(b)
 }
 
-// TestStagesOfMost: steps that take nine tenths of the GPU time, all of one stage, take what is outside of them too; below a half the
-// stages are not told apart.
+// TestStagesOfMost: steps that take nine tenths of the GPU time, all of one stage, take what is outside of them too;
+// below a half the stages are not told apart.
 func TestStagesOfMost(t *testing.T) {
 	repeat := func(n int, s string) []string { return strings.Split(strings.Repeat(s+"|", n-1)+s, "|") }
 	const decode, prefill = "step[DECODE bs=8]", "step[EXTEND bs=1 toks=99]"
@@ -70,7 +73,9 @@ func TestStagesOfMost(t *testing.T) {
 // TestBatchOfSteps: the number of requests is told where all steps have the same.
 func TestBatchOfSteps(t *testing.T) {
 	for want, steps := range map[int][]string{
-		8: {"step[DECODE bs=8]", "step[DECODE bs=8]", "step[DECODE bs=8]"}, 0: {"step[DECODE bs=8]", "step[DECODE bs=8]", "step[DECODE bs=4]"}, 1: {"step[DECODE bs=1]", "step[DECODE bs=1]"},
+		8: {"step[DECODE bs=8]", "step[DECODE bs=8]", "step[DECODE bs=8]"},
+		0: {"step[DECODE bs=8]", "step[DECODE bs=8]", "step[DECODE bs=4]"},
+		1: {"step[DECODE bs=1]", "step[DECODE bs=1]"},
 	} {
 		r, err := triage.Analyze(t.Context(), input(t, stepsAndRest(steps, 90, 1), "x"), triage.Options{})
 		if err != nil {
@@ -81,8 +86,10 @@ func TestBatchOfSteps(t *testing.T) {
 		}
 		all := int64(len(steps))*110_000 - 20_000 // each up to the next, which starts 20 µs behind its end
 		each := all / int64(len(steps))
-		if s := r.Stages[0]; want > 0 && (s.StepNS != each || s.TokenNS != each/int64(want) || s.Exposure.WallNS != all) {
-			t.Errorf("%v: %d ns a step, %d a token, %d in all; want %d for %d", steps, s.StepNS, s.TokenNS, s.Exposure.WallNS, each, want)
+		if s := r.Stages[0]; want > 0 && (s.StepNS != each || s.TokenNS != each/int64(want) ||
+			s.Exposure.WallNS != all) {
+			t.Errorf("%v: %d ns a step, %d a token, %d in all; want %d for %d", steps, s.StepNS, s.TokenNS,
+				s.Exposure.WallNS, each, want)
 		}
 	}
 }
@@ -94,8 +101,11 @@ func TestRowsBelowTheBar(t *testing.T) {
 		limit         int
 		rows, hidden  int
 		first, second string
-	}{{10, 0, 2, 0, "gemm", "stray"}, {10.001, 0, 2, 0, "gemm", "stray"}, {10, 1, 1, 1, "gemm", ""}, {10, 2, 2, 0, "gemm", "stray"}} {
-		r, err := triage.Analyze(t.Context(), input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x"), triage.Options{MinSharePct: c.bar, KernelLimit: c.limit})
+	}{{10, 0, 2, 0, "gemm", "stray"}, {10.001, 0, 2, 0, "gemm", "stray"}, {10, 1, 1, 1, "gemm", ""},
+		{10, 2, 2, 0, "gemm", "stray"}} {
+		r, err := triage.Analyze(t.Context(), input(t,
+			stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x"),
+			triage.Options{MinSharePct: c.bar, KernelLimit: c.limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +113,10 @@ func TestRowsBelowTheBar(t *testing.T) {
 		if s.Outside != 1 || s.Stray != "stray" {
 			t.Errorf("%d launches in no step, the first is %q", s.Outside, s.Stray)
 		}
-		if len(s.Kernels) != c.rows || s.HiddenRows != c.hidden || s.Kernels[0].Kernel != c.first || c.rows > 1 && s.Kernels[1].Kernel != c.second {
-			t.Errorf("bar %v, limit %d: %d rows, %d hidden: %+v", c.bar, c.limit, len(s.Kernels), s.HiddenRows, s.Kernels)
+		if len(s.Kernels) != c.rows || s.HiddenRows != c.hidden || s.Kernels[0].Kernel != c.first || c.rows > 1 &&
+			s.Kernels[1].Kernel != c.second {
+			t.Errorf("bar %v, limit %d: %d rows, %d hidden: %+v", c.bar, c.limit, len(s.Kernels), s.HiddenRows,
+				s.Kernels)
 		}
 	}
 }
@@ -115,10 +127,13 @@ func TestStraysAndWarnings(t *testing.T) {
 	at := int64(0)
 	for i, name := range []string{"gemm", "gemm", "gemm", "first", "second"} {
 		if i < 3 {
-			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 100_000, Thread: 1})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 100_000,
+				Thread: 1})
 		}
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000, Thread: 1, Correlation: uint64(i + 1)})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000, Duration: 2000,
+			Thread: 1, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at + 5000, Duration: 1000, Stream: 7,
+			Correlation: uint64(i + 1)})
 		if at += 120_000; i >= 2 {
 			at += 10_000_000
 		}

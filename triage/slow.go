@@ -14,18 +14,19 @@ import (
 
 // SlowRow is a kernel that takes a slow path, as its name or its shapes tell.
 type SlowRow struct {
-	Kernel    string  `json:"kernel"`      // its name
-	Label     string  `json:"label"`       // its short name
-	Reason    string  `json:"reason"`      // what makes it slow
-	Do        string  `json:"do"`          // what to do about it
-	GPUTimeNS int64   `json:"gpu_time_ns"` // of all its launches
-	FloorNS   int64   `json:"floor_ns"`    // the least time that the GPU needs for the same work; 0 where shapes do not tell it
-	SharePct  float64 `json:"share_pct"`   // percent of the stage's GPU time
-	Launches  int     `json:"launches"`    // how often it runs
+	Kernel    string `json:"kernel"`      // its name
+	Label     string `json:"label"`       // its short name
+	Reason    string `json:"reason"`      // what makes it slow
+	Do        string `json:"do"`          // what to do about it
+	GPUTimeNS int64  `json:"gpu_time_ns"` // of all its launches
+	// the least time that the GPU needs for the same work; 0 where shapes do not tell it
+	FloorNS  int64   `json:"floor_ns"`
+	SharePct float64 `json:"share_pct"` // percent of the stage's GPU time
+	Launches int     `json:"launches"`  // how often it runs
 }
 
-// oldestTensorCores is the compute capability below which products cannot use what Ampere and later GPUs have: asynchronous copies
-// and bf16.
+// oldestTensorCores is the compute capability below which products cannot use what Ampere and later GPUs have:
+// asynchronous copies and bf16.
 const oldestTensorCores = 80
 
 // knownWork is the part of a product's launches whose shapes are recorded.
@@ -58,8 +59,9 @@ func (a *analysis) products(s *stageWork) map[int32]*knownWork {
 	return out
 }
 
-// slow lists the products that take a slow path: alignments below what one load takes, sizes that padding would align, kernels of GPUs
-// two generations old, the reductions of split products, single precision among products of half.
+// slow lists the products that take a slow path: alignments below what one load takes, sizes that padding would
+// align, kernels of GPUs two generations old, the reductions of split products, single precision among products of
+// half.
 func (a *analysis) slow(s *stageWork) []SlowRow {
 	out := []SlowRow{}
 	capability := 0
@@ -83,7 +85,8 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 		if k.Facts.Category != classify.CategoryGEMM || s.share(r.ns) < a.MinSharePct {
 			continue
 		}
-		row := SlowRow{Kernel: k.Canonical, Label: a.pool.Labels[r.kernel], GPUTimeNS: r.ns, SharePct: s.share(r.ns), Launches: r.launches}
+		row := SlowRow{Kernel: k.Canonical, Label: a.pool.Labels[r.kernel], GPUTimeNS: r.ns, SharePct: s.share(r.ns),
+			Launches: r.launches}
 		known := work[r.kernel]
 		if known.ns > 0 {
 			row.FloorNS = int64(float64(known.floor) * float64(r.ns) / float64(known.ns))
@@ -129,7 +132,8 @@ func (m *page) slow(_ *Report, s *StageReport) {
 		m.para("No product takes a slow path, as far as names and shapes tell.")
 		return
 	}
-	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"), table.Number("Above floor"), table.Text("Reason"))
+	t := table.New(table.Code("Kernel"), table.Number("GPU time"), table.Number("Share"), table.Number("Launches"),
+		table.Number("Above floor"), table.Text("Reason"))
 	for _, r := range s.Slow {
 		above := "?"
 		if r.FloorNS > 0 {
@@ -138,7 +142,10 @@ func (m *page) slow(_ *Report, s *StageReport) {
 		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), fmt.Sprint(r.Launches), above, r.Reason)
 	}
 	m.table(t)
-	for _, do := range chain.Once(s.Slow, func(r SlowRow) []string { return []string{upperFirst(r.Reason) + ". Fix: " + r.Do} }) {
+	for _, do := range chain.Once(s.Slow, func(r SlowRow) []string {
+		return []string{upperFirst(r.Reason) + ". Fix: " +
+			r.Do}
+	}) {
 		m.para("%s.", do)
 	}
 }

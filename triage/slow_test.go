@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestSlowProducts: BERT's vocabulary of 30522 is no multiple of 8, so its head runs at alignment 2; split products of SGLang's
-// decode steps have their reduction apart; ViT has neither.
+// TestSlowProducts: BERT's vocabulary of 30522 is no multiple of 8, so its head runs at alignment 2; split products
+// of SGLang's decode steps have their reduction apart; ViT has neither.
 func TestSlowProducts(t *testing.T) {
 	for name, want := range map[string]string{
 		"hf-bert-small-eager-h100":                    "alignment 2: size 30,522",
@@ -33,8 +33,8 @@ func TestSlowProducts(t *testing.T) {
 	}
 }
 
-// TestSlowPaths: each slow path has its reason, its fix and its time above the floor of its shapes; products that take none have no
-// row. A product of 4096 tokens by 4096 needs 0.14 ms of an H100.
+// TestSlowPaths: each slow path has its reason, its fix and its time above the floor of its shapes; products that
+// take none have no row. A product of 4096 tokens by 4096 needs 0.14 ms of an H100.
 func TestSlowPaths(t *testing.T) {
 	const fast = "cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_32x3_nn_align8"
 	for _, c := range []struct {
@@ -42,10 +42,14 @@ func TestSlowPaths(t *testing.T) {
 		n      int // of the second operand
 		want   string
 	}{
-		{strings.Replace(fast, "align8", "align1", 1), 4097, "alignment 1: size 4,097"}, {strings.Replace(fast, "align8", "align2", 1), 4098, "alignment 2: size 4,098"},
-		{strings.Replace(fast, "align8", "align4", 1), 4100, "alignment 4: size 4,100"}, {strings.Replace(fast, "align8", "align4", 1), 4096, "alignment 4: a size"},
-		{fast, 4096, ""}, {fast, 4104, ""}, {"nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT", 4097, "size 4,097 is no multiple of 8"},
-		{"turing_h1688gemm_128x64_ldg8_nn", 4096, "a kernel for sm75 on sm90"}, {"void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>(x)", 4096, "split along K"},
+		{strings.Replace(fast, "align8", "align1", 1), 4097, "alignment 1: size 4,097"},
+		{strings.Replace(fast, "align8", "align2", 1), 4098, "alignment 2: size 4,098"},
+		{strings.Replace(fast, "align8", "align4", 1), 4100, "alignment 4: size 4,100"},
+		{strings.Replace(fast, "align8", "align4", 1), 4096, "alignment 4: a size"},
+		{fast, 4096, ""}, {fast, 4104, ""}, {"nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT", 4097,
+			"size 4,097 is no multiple of 8"},
+		{"turing_h1688gemm_128x64_ldg8_nn", 4096, "a kernel for sm75 on sm90"},
+		{"void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>(x)", 4096, "split along K"},
 		{"ampere_sgemm_128x128_tn", 4096, "single precision"},
 	} {
 		b := trace.NewBuilder(trace.Options{})
@@ -57,9 +61,12 @@ func TestSlowPaths(t *testing.T) {
 			if i%2 == 1 {
 				name, length, shape = c.kernel, 300_000, fmt.Sprintf("[[4096, 4096], [4096, %d]]", c.n)
 			}
-			b.Add(trace.EventData{Kind: event.Op, Name: "aten::mm", Start: at - 900, Duration: 500, Thread: 1, ExternalID: uint64(i + 1), Shape: shape, Types: `["c10::BFloat16", "c10::BFloat16"]`})
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 800, Duration: 100, Thread: 1, Correlation: uint64(i + 1)})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: length, Stream: 7, Correlation: uint64(i + 1), ExternalID: uint64(i + 1)})
+			b.Add(trace.EventData{Kind: event.Op, Name: "aten::mm", Start: at - 900, Duration: 500, Thread: 1,
+				ExternalID: uint64(i + 1), Shape: shape, Types: `["c10::BFloat16", "c10::BFloat16"]`})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 800, Duration: 100,
+				Thread: 1, Correlation: uint64(i + 1)})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: length, Stream: 7,
+				Correlation: uint64(i + 1), ExternalID: uint64(i + 1)})
 		}
 		r, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{})
 		if err != nil {
@@ -76,7 +83,8 @@ func TestSlowPaths(t *testing.T) {
 			t.Errorf("%s by %d: %+v, want %q", c.kernel, c.n, rows, c.want)
 			continue
 		}
-		if floor := rows[0].FloorNS; strings.Contains(c.want, "split") != (floor == 0) || floor > 0 && (floor < 4*130_000 || floor > 4*150_000) {
+		if floor := rows[0].FloorNS; strings.Contains(c.want, "split") != (floor == 0) || floor > 0 &&
+			(floor < 4*130_000 || floor > 4*150_000) {
 			t.Errorf("%s: a floor of %d ns for four products, want 4 × 0.14 ms", c.kernel, floor)
 		}
 	}

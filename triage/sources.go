@@ -10,8 +10,8 @@ import (
 // recorded is used: it must have been loaded with its launches, ops and Python frames for there to be any. The function
 // remembers what it found and is for one goroutine.
 //
-// It returns "path:line func" with the path from its package's root, "" where no frame is known, and "graph replay" for a
-// replayed activity, whose frames name the replay and not the kernel.
+// It returns "path:line func" with the path from its package's root, "" where no frame is known, and "graph replay"
+// for a replayed activity, whose frames name the replay and not the kernel.
 func Sources(t *trace.Trace) func(trace.Event) string {
 	finder := activity.NewSites(activity.NewPool(), t)
 	return func(e trace.Event) string {

@@ -30,21 +30,25 @@ func (s *stacked) frame(name string, start, end int64) {
 	if strings.HasPrefix(name, "nn.Module") {
 		kind = event.Module
 	}
-	s.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: kind, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1,
+		Device: trace.None, Stream: trace.None})
 }
 
 func (s *stacked) op(name string, start, end int64) {
-	s.Add(trace.EventData{Kind: event.Op, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: event.Op, Name: name, Start: start * 1000, Duration: (end - start) * 1000, Thread: 1,
+		Device: trace.None, Stream: trace.None})
 }
 
 func (s *stacked) kernel(name string, launch, start, length int64) {
 	s.corr++
-	s.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: launch * 1000, Duration: 1000, Thread: 1, Correlation: s.corr, Device: trace.None, Stream: trace.None})
-	s.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: start * 1000, Duration: length * 1000, Stream: 7, Correlation: s.corr})
+	s.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: launch * 1000, Duration: 1000,
+		Thread: 1, Correlation: s.corr, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: start * 1000, Duration: length * 1000, Stream: 7,
+		Correlation: s.corr})
 }
 
-// TestProfileOfStacks: samples are told apart by kernel, op and the stack around the launch, from the inside out; functions are qualified by the module whose
-// call they are, and what tells nothing is left out.
+// TestProfileOfStacks: samples are told apart by kernel, op and the stack around the launch, from the inside out;
+// functions are qualified by the module whose call they are, and what tells nothing is left out.
 func TestProfileOfStacks(t *testing.T) {
 	s := newStacked()
 	s.Meta = trace.Meta{BaseTime: 1_700_000_000_000_000_000}
@@ -103,16 +107,18 @@ func TestProfileOfStacks(t *testing.T) {
 	}
 }
 
-// TestFramesAroundOps: the stack of an op's kernel is the one seen from just inside the op: a frame that begins within its first microsecond, or its first half,
-// is around what it launches.
+// TestFramesAroundOps: the stack of an op's kernel is the one seen from just inside the op: a frame that begins
+// within its first microsecond, or its first half, is around what it launches.
 func TestFramesAroundOps(t *testing.T) {
 	for _, c := range []struct {
 		length, begins int64 // ns, of the op and of the frame after it
 		want           string
-	}{{10_000, 1000, "deep"}, {10_000, 1001, "around"}, {1000, 500, "deep"}, {1000, 501, "around"}, {10_000, 0, "deep"}} {
+	}{{10_000, 1000, "deep"}, {10_000, 1001, "around"}, {1000, 500, "deep"}, {1000, 501, "around"},
+		{10_000, 0, "deep"}} {
 		b := trace.NewBuilder(trace.Options{})
 		add := func(kind event.Kind, name string, start, length int64, id uint64) {
-			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: length, Thread: 1, ExternalID: id,
+				Device: trace.None, Stream: trace.None})
 		}
 		add(event.Frame, "vllm/model_executor/models/a.py(1): around", 0, 50_000, 0)
 		add(event.Frame, "vllm/model_executor/models/a.py(2): deep", 5000+c.begins, 20_000, 0)
@@ -122,7 +128,8 @@ func TestFramesAroundOps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l := r.Stages[0].Kernels[0].Locations; len(l) != 1 || !strings.HasSuffix(l[0].Location, " "+c.want) || l[0].From != "op" {
+		if l := r.Stages[0].Kernels[0].Locations; len(l) != 1 || !strings.HasSuffix(l[0].Location, " "+c.want) ||
+			l[0].From != "op" {
 			t.Errorf("an op of %d ns, a frame %d ns after it: %+v, want %s", c.length, c.begins, l, c.want)
 		}
 	}
@@ -136,15 +143,19 @@ func TestProcessesAreListed(t *testing.T) {
 			process, scope := int64(100+i), fmt.Sprint(i)
 			for k := range int64(2) {
 				corr := uint64(k + 1)
-				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5, Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
-				b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: process, Scope: scope, Stream: 7, Correlation: corr})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: 10 * k, Duration: 5,
+					Process: process, Scope: scope, Thread: 1, Correlation: corr, Device: trace.None,
+					Stream: trace.None})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 20 + 10*k, Duration: 10, Process: process,
+					Scope: scope, Stream: 7, Correlation: corr})
 			}
 		}
 		_, err := triage.Analyze(t.Context(), input(t, built.Trace(b), "x"), triage.Options{Process: "none such"})
 		if err == nil {
 			t.Fatalf("%d processes: no error", n)
 		}
-		if got := strings.Count(err.Error(), "10"); strings.Contains(err.Error(), "…") != more || got < min(n, 8) || strings.Contains(err.Error(), "108") != false && n < 9 {
+		if got := strings.Count(err.Error(), "10"); strings.Contains(err.Error(), "…") != more || got < min(n, 8) ||
+			strings.Contains(err.Error(), "108") != false && n < 9 {
 			t.Errorf("%d processes: %v", n, err)
 		}
 	}
@@ -153,7 +164,8 @@ func TestProcessesAreListed(t *testing.T) {
 // TestFramesThatTellNothing: below nothing but the machinery of threads a launch comes from nowhere that is known.
 func TestFramesThatTellNothing(t *testing.T) {
 	for frame, want := range map[string]string{
-		"threading.py(1016): _bootstrap": "unresolved", "/srv/main.py(5): serve": "/srv/main.py:5 serve", "torch/nn/modules/module.py(1773): _wrapped_call_impl": "torch/nn/modules/module.py:1773 _wrapped_call_impl",
+		"threading.py(1016): _bootstrap": "unresolved", "/srv/main.py(5): serve": "/srv/main.py:5 serve",
+		"torch/nn/modules/module.py(1773): _wrapped_call_impl": "torch/nn/modules/module.py:1773 _wrapped_call_impl",
 	} {
 		s := newStacked()
 		s.frame(frame, 0, 1000)
@@ -168,15 +180,19 @@ func TestFramesThatTellNothing(t *testing.T) {
 	}
 }
 
-// TestStacksOfOps: where the profiler wrote the stack into the op, or one around it, its best frame is the source, and the profile has all that tell something.
+// TestStacksOfOps: where the profiler wrote the stack into the op, or one around it, its best frame is the source,
+// and the profile has all that tell something.
 func TestStacksOfOps(t *testing.T) {
 	for _, c := range []struct{ outer, inner, want, from string }{
-		{"", "vllm/a.py(2): deep;vllm/a.py(1): outer", "vllm/a.py:2 deep", "op"}, {"vllm/a.py(3): around", "", "vllm/a.py:3 around", "op"},
-		{"vllm/a.py(3): around", "vllm/a.py(2): deep", "vllm/a.py:2 deep", "op"}, {"", "threading.py(1): run", "unresolved", ""}, {"", "", "unresolved", ""},
+		{"", "vllm/a.py(2): deep;vllm/a.py(1): outer", "vllm/a.py:2 deep", "op"},
+		{"vllm/a.py(3): around", "", "vllm/a.py:3 around", "op"},
+		{"vllm/a.py(3): around", "vllm/a.py(2): deep", "vllm/a.py:2 deep", "op"},
+		{"", "threading.py(1): run", "unresolved", ""}, {"", "", "unresolved", ""},
 	} {
 		b := trace.NewBuilder(trace.Options{})
 		add := func(kind event.Kind, name, stack string, start, length int64, id uint64) {
-			b.Add(trace.EventData{Kind: kind, Name: name, CallStack: stack, Start: start, Duration: length, Thread: 1, ExternalID: id, Device: trace.None, Stream: trace.None})
+			b.Add(trace.EventData{Kind: kind, Name: name, CallStack: stack, Start: start, Duration: length, Thread: 1,
+				ExternalID: id, Device: trace.None, Stream: trace.None})
 		}
 		add(event.Op, "aten::linear", c.outer, 0, 100, 1)
 		add(event.Op, "aten::mm", c.inner, 10, 50, 2)
@@ -200,24 +216,29 @@ func TestStacksOfOps(t *testing.T) {
 		for _, l := range p.Sample[0].Location {
 			names = append(names, l.Line[0].Function.Name)
 		}
-		if text := strings.Join(names, " < "); c.from != "" && !strings.Contains(text, strings.NewReplacer(":2", "", ":3", "").Replace(c.want)) {
+		if text := strings.Join(names, " < "); c.from != "" &&
+			!strings.Contains(text, strings.NewReplacer(":2", "", ":3", "").Replace(c.want)) {
 			t.Errorf("%q in %q: stack %s, want %s", c.inner, c.outer, text, c.want)
 		}
 	}
 }
 
-// TestSourcesOfActivities: the line that tells most around a launch, none where no frame is known, and of a replay that it is one.
+// TestSourcesOfActivities: the line that tells most around a launch, none where no frame is known, and of a replay
+// that it is one.
 func TestSourcesOfActivities(t *testing.T) {
 	s := newStacked()
 	s.frame("/srv/main.py(5): serve", 0, 1000)
 	s.kernel("gemm", 50, 2000, 10)
 	s.kernel("alone", 1500, 2100, 10)
-	s.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 60_000, Duration: 1000, Thread: 1, Correlation: 99, Device: trace.None, Stream: trace.None})
-	s.Add(trace.EventData{Kind: event.Kernel, Name: "replayed", Start: 2_200_000, Duration: 10, Stream: 7, Correlation: 99, GraphNode: 1})
+	s.Add(trace.EventData{Kind: event.Runtime, Name: "cudaGraphLaunch", Start: 60_000, Duration: 1000, Thread: 1,
+		Correlation: 99, Device: trace.None, Stream: trace.None})
+	s.Add(trace.EventData{Kind: event.Kernel, Name: "replayed", Start: 2_200_000, Duration: 10, Stream: 7,
+		Correlation: 99, GraphNode: 1})
 	tr := s.Finish()
 	of := triage.Sources(tr)
 	for e := range tr.Events(event.LaneGPU) {
-		if got, want := of(e), map[string]string{"gemm": "/srv/main.py:5 serve", "alone": "", "replayed": "graph replay"}[e.Name()]; got != want {
+		if got, want := of(e), map[string]string{"gemm": "/srv/main.py:5 serve", "alone": "",
+			"replayed": "graph replay"}[e.Name()]; got != want {
 			t.Errorf("%s: %q, want %q", e.Name(), got, want)
 		}
 	}

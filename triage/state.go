@@ -42,9 +42,11 @@ func (at place) suits(p *fusion.Pattern) bool {
 	return o != fusion.Fails || of != fusion.OfPlatform
 }
 
-// setting is what is known of a stage that paths depend on. Of its steps the smallest decides whether a path can be had at all.
+// setting is what is known of a stage that paths depend on. Of its steps the smallest decides whether a path can be
+// had at all.
 func (a *analysis) setting(at place, tokens int64) *fusion.Setting {
-	out := &fusion.Setting{Platform: at.platform, Arch: at.arch, Model: a.modelText(), TP: a.report.TPSize, Tokens: tokens, Hidden: a.hiddenSize()}
+	out := &fusion.Setting{Platform: at.platform, Arch: at.arch, Model: a.modelText(), TP: a.report.TPSize,
+		Tokens: tokens, Hidden: a.hiddenSize()}
 	if len(a.in.Formal) == 1 && a.in.Formal[0].Config != nil {
 		out.HeadDim = a.in.Formal[0].Config.HeadDim
 	}
@@ -130,8 +132,8 @@ func placeOf(k layer.Kernel, at trace.Time) Place {
 	return out
 }
 
-// wall is the time of the stage's steps over all devices, and how much of it is idle; where there are no passes, from the
-// start of its first activity to the end of its last on each device.
+// wall is the time of the stage's steps over all devices, and how much of it is idle; where there are no passes, from
+// the start of its first activity to the end of its last on each device.
 func (s *stageWork) wall() (wall, idle int64) {
 	if s.exposure.WallNS > 0 {
 		return s.exposure.WallNS, s.exposure.IdleNS

@@ -28,7 +28,8 @@ func summarise(r *Report) string {
 	}
 	var b strings.Builder
 	if len(r.Stages) > 1 {
-		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", upperFirst(stageTitle(top.PassStage)), pct(100*top.GPUTimeUS/total))
+		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", upperFirst(stageTitle(top.PassStage)),
+			pct(100*top.GPUTimeUS/total))
 	}
 	var parts []string
 	for _, c := range top.Categories {
@@ -44,7 +45,8 @@ func summarise(r *Report) string {
 	fmt.Fprintf(&b, "%s %s", join(parts), verb)
 	if len(top.Kernels) > 0 {
 		k := top.Kernels[0]
-		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))), pct(k.SharePct))
+		fmt.Fprintf(&b, ", the largest kernel is %s (%s)", table.Clean(cmp.Or(k.Label, table.Cut(k.Kernel, 60))),
+			pct(k.SharePct))
 	}
 	if top.IdlePct >= notableIdlePct {
 		fmt.Fprintf(&b, "; the GPU is idle %s of the time", pct(top.IdlePct))

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestWaitingOfOneRank: passes of 24 layers with an all-reduce of 20 µs in each, give or take a tenth, of which the first of a pass
-// waits for a late rank. What one rank tells is within a fifth of that.
+// TestWaitingOfOneRank: passes of 24 layers with an all-reduce of 20 µs in each, give or take a tenth, of which the
+// first of a pass waits for a late rank. What one rank tells is within a fifth of that.
 func TestWaitingOfOneRank(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, late := range []int64{0, 500_000, 2_150_000} {
@@ -19,9 +19,11 @@ func TestWaitingOfOneRank(t *testing.T) {
 		at, id, waited, all := int64(1000), uint64(0), int64(0), int64(0)
 		const passes, layers, transfer = 4, 24, 20_000
 		for pass := range passes {
-			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at - 600, Duration: 3_000_000, Thread: 1})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at - 600,
+				Duration: 3_000_000, Thread: 1})
 			for layer := range layers {
-				for _, k := range []string{plainNorm, attention, product, "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)"} {
+				for _, k := range []string{plainNorm, attention, product,
+					"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)"} {
 					took := int64(10_000)
 					if k[5:9] == "vllm" {
 						took = transfer + rnd.Int64N(transfer/5) - transfer/10
@@ -32,8 +34,10 @@ func TestWaitingOfOneRank(t *testing.T) {
 						all += took
 					}
 					id++
-					b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100, Thread: 1, Correlation: id})
-					b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: took, Stream: 7, Correlation: id})
+					b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at - 500, Duration: 100,
+						Thread: 1, Correlation: id})
+					b.Add(trace.EventData{Kind: event.Kernel, Name: k, Start: at, Duration: took, Stream: 7,
+						Correlation: id})
 					at += took + 500
 				}
 			}
@@ -52,7 +56,8 @@ func TestWaitingOfOneRank(t *testing.T) {
 				}
 			}
 		}
-		if exposed < all*9/10 || waiting < waited*8/10 || waiting > waited*12/10+all/10 && late == 0 || late > 0 && waiting > waited*12/10 {
+		if exposed < all*9/10 || waiting < waited*8/10 || waiting > waited*12/10+all/10 && late == 0 || late > 0 &&
+			waiting > waited*12/10 {
 			t.Errorf("late by %d ns: waiting %d of %d ns exposed, want %d of %d", late, waiting, exposed, waited, all)
 		}
 	}

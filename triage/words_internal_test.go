@@ -26,8 +26,8 @@ func pageOf(width int, write func(*page)) string {
 // flat joins words by single spaces.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestSummarySaysWhatDominates: the first category and two more of at least a tenth, the largest stage where there are several, and
-// idle time from 15% on.
+// TestSummarySaysWhatDominates: the first category and two more of at least a tenth, the largest stage where there
+// are several, and idle time from 15% on.
 func TestSummarySaysWhatDominates(t *testing.T) {
 	stage := func(of layer.Stage, us, idle float64, shares ...float64) StageReport {
 		s := StageReport{Stage: stageWord(of), PassStage: of, GPUTimeUS: us, IdlePct: idle}
@@ -49,13 +49,18 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 		{[]StageReport{stage(layer.StageUnknown, 1, 0, 9)}, "A (9.0%) dominates."},
 		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 10)}, "A (70.0%) and b (10.0%) dominate."},
 		{[]StageReport{stage(layer.StageUnknown, 1, 0, 70, 9.9)}, "A (70.0%) dominates."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 0, 40, 30, 20, 10)}, "A (40.0%), b (30.0%) and c (20.0%) dominate."},
-		{[]StageReport{stage(layer.StageUnknown, 1, 15, 70)}, "A (70.0%) dominates; the GPU is idle 15.0% of the time."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 0, 40, 30, 20, 10)},
+			"A (40.0%), b (30.0%) and c (20.0%) dominate."},
+		{[]StageReport{stage(layer.StageUnknown, 1, 15, 70)},
+			"A (70.0%) dominates; the GPU is idle 15.0% of the time."},
 		{[]StageReport{stage(layer.StageUnknown, 1, 14.9, 70)}, "A (70.0%) dominates."},
-		{[]StageReport{stage(layer.StagePrefill, 1, 0, 70), stage(layer.StageDecode, 3, 0, 60)}, "Decode takes 75.0% of GPU time; there a (60.0%) dominates."},
-		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)}, "Extend/prefill takes 50.0% of GPU time; there a (70.0%) dominates."},
+		{[]StageReport{stage(layer.StagePrefill, 1, 0, 70), stage(layer.StageDecode, 3, 0, 60)},
+			"Decode takes 75.0% of GPU time; there a (60.0%) dominates."},
+		{[]StageReport{stage(layer.StagePrefill, 2, 0, 70), stage(layer.StageDecode, 2, 0, 60)},
+			"Extend/prefill takes 50.0% of GPU time; there a (70.0%) dominates."},
 		{[]StageReport{labelled}, "A (70.0%) dominates, the largest kernel is short (42.0%)."},
-		{[]StageReport{unlabelled}, "A (70.0%) dominates, the largest kernel is " + strings.Repeat("k", 57) + "... (42.0%)."},
+		{[]StageReport{unlabelled}, "A (70.0%) dominates, the largest kernel is " + strings.Repeat("k", 57) +
+			"... (42.0%)."},
 	} {
 		if got := summarise(&Report{Stages: c.stages}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -64,16 +69,19 @@ func TestSummarySaysWhatDominates(t *testing.T) {
 }
 
 func TestHeadingsOfABundle(t *testing.T) {
-	for heading, want := range map[string]string{"# a": "#### a", "## a": "##### a", "### a": "###### a", "##### a": "###### a"} {
+	for heading, want := range map[string]string{"# a": "#### a", "## a": "##### a", "### a": "###### a",
+		"##### a": "###### a"} {
 		if got := lower(heading); got != want {
 			t.Errorf("%q: %q, want %q", heading, got, want)
 		}
 	}
 	used := map[string]int{}
 	for _, c := range [][2]string{
-		{"Az 09", "az-09"}, {"Az 09", "az-09-1"}, {"az-09", "az-09-2"}, {"a_b-c", "a_b-c"}, {"é", "é"}, {"(`a`: {b}/[c] \x7f.)", "a-bc-\x7f"},
+		{"Az 09", "az-09"}, {"Az 09", "az-09-1"}, {"az-09", "az-09-2"}, {"a_b-c", "a_b-c"}, {"é", "é"},
+		{"(`a`: {b}/[c] \x7f.)", "a-bc-\x7f"},
 	} {
-		if got := slug(c[0], used); c[0][0] != '(' && got != c[1] || c[0][0] == '(' && strings.ContainsAny(got, "`:{}/[].()") {
+		if got := slug(c[0], used); c[0][0] != '(' && got != c[1] || c[0][0] == '(' &&
+			strings.ContainsAny(got, "`:{}/[].()") {
 			t.Errorf("%q: %q, want %q", c[0], got, c[1])
 		}
 	}
@@ -90,14 +98,18 @@ func TestHeadingsOfABundle(t *testing.T) {
 	}
 }
 
-// TestColumnsOfAScreen: which columns of the kernel table a screen of some width has room for, on both sides of each width.
+// TestColumnsOfAScreen: which columns of the kernel table a screen of some width has room for, on both sides of each
+// width.
 func TestColumnsOfAScreen(t *testing.T) {
-	s := &StageReport{Kernels: []KernelRow{{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 1, ModelLines: []Location{{Location: "m.py:1 f", SharePct: 99.4}}}}}
+	s := &StageReport{Kernels: []KernelRow{{Kernel: "k", Category: "gemm", GPUTimeNS: 10, Launches: 1,
+		ModelLines: []Location{{Location: "m.py:1 f", SharePct: 99.4}}}}}
 	for _, c := range []struct {
 		width               int
 		launches, each, one bool
 		modules             bool
-	}{{0, true, true, false, true}, {1, false, false, true, false}, {99, false, false, true, false}, {100, true, false, false, false}, {139, true, false, false, false}, {140, true, true, false, false}, {179, true, true, false, false}, {180, true, true, false, true}} {
+	}{{0, true, true, false, true}, {1, false, false, true, false}, {99, false, false, true, false},
+		{100, true, false, false, false}, {139, true, false, false, false}, {140, true, true, false, false},
+		{179, true, true, false, false}, {180, true, true, false, true}} {
 		m := &page{text: true, width: c.width}
 		var b strings.Builder
 		if err := m.kernelTable(&Report{}, s).WriteText(&b); err != nil {
@@ -107,7 +119,9 @@ func TestColumnsOfAScreen(t *testing.T) {
 		if n := strings.Count(b.String(), "10 ns"); (n == 2) != c.each || n == 0 {
 			t.Errorf("%d columns: %d times of 10 ns: one launch takes as long as all\n%s", c.width, n, b.String())
 		}
-		if has("Launches") != c.launches || has("Each") != c.each || has("Category") != c.each || has("Source line") != c.one || has("Model line") == c.one || m.modelStyle().modules != c.modules || has("CPU op") {
+		if has("Launches") != c.launches || has("Each") != c.each || has("Category") != c.each ||
+			has("Source line") != c.one || has("Model line") == c.one || m.modelStyle().modules != c.modules ||
+			has("CPU op") {
 			t.Errorf("%d columns:\n%s", c.width, b.String())
 		}
 	}
@@ -134,10 +148,12 @@ func TestHeadOfAStage(t *testing.T) {
 		{StageReport{Launches: 2, Steps: 1}, "2 launches, 1 step."},
 		{StageReport{Launches: 2, Steps: 1, Batch: 1}, "2 launches, 1 step of 1 request."},
 		{StageReport{Launches: 2, Batch: 1}, "2 launches."},
-		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"}, "Outside of any step: 1 launch, 0, the first is copy."},
+		{StageReport{Launches: 2, Steps: 1, Outside: 1, Stray: "copy"},
+			"Outside of any step: 1 launch, 0, the first is copy."},
 		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
 		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0%"},
-		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}}, "by GPU time: 25.0% not known."},
+		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}},
+			"by GPU time: 25.0% not known."},
 	} {
 		got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) }))
 		if !strings.Contains(got, c.want) {
@@ -148,18 +164,22 @@ func TestHeadOfAStage(t *testing.T) {
 		s   StageReport
 		not string
 	}{
-		{StageReport{Outside: 1, Stray: "copy"}, "Outside"}, {StageReport{Steps: 1}, "Outside"}, {StageReport{}, "more row"},
+		{StageReport{Outside: 1, Stray: "copy"}, "Outside"}, {StageReport{Steps: 1}, "Outside"},
+		{StageReport{}, "more row"},
 		{StageReport{Kernels: []KernelRow{{Kernel: "a", SharePct: 1}}}, "more row"}, {StageReport{}, "by GPU time"},
 	} {
-		if got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) })); strings.Contains(got, c.not) {
+		if got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) })); strings.Contains(got,
+			c.not) {
 			t.Errorf("%+v says %q:\n%s", c.s, c.not, got)
 		}
 	}
 	head := func(r *Report) string { return flat(pageOf(0, func(m *page) { m.head(r) })) }
-	if got := head(&Report{TPSize: 1, Traces: []string{"a"}}); !strings.Contains(got, "TP size: 1") || !strings.Contains(got, "Input traces: a") {
+	if got := head(&Report{TPSize: 1, Traces: []string{"a"}}); !strings.Contains(got, "TP size: 1") ||
+		!strings.Contains(got, "Input traces: a") {
 		t.Errorf("%q", got)
 	}
-	if got := head(&Report{Traces: []string{"a"}, MappingTraces: []string{"b"}}); strings.Contains(got, "TP size") || !strings.Contains(got, "Mapping traces: b Formal traces: a") {
+	if got := head(&Report{Traces: []string{"a"}, MappingTraces: []string{"b"}}); strings.Contains(got, "TP size") ||
+		!strings.Contains(got, "Mapping traces: b Formal traces: a") {
 		t.Errorf("%q", got)
 	}
 	section := func(stages ...layer.Stage) string {
@@ -172,7 +192,8 @@ func TestHeadOfAStage(t *testing.T) {
 		}))
 	}
 	for want, got := range map[string]string{
-		"Part ==== No GPU activity.": section(), "Part ==== <all>": section(layer.StageUnknown), "Part ==== decode ------ <decode>": section(layer.StageDecode),
+		"Part ==== No GPU activity.": section(), "Part ==== <all>": section(layer.StageUnknown),
+		"Part ==== decode ------ <decode>":              section(layer.StageDecode),
 		"Part ==== all --- <all>decode ------ <decode>": section(layer.StageUnknown, layer.StageDecode),
 	} {
 		if got != want {
@@ -189,55 +210,73 @@ func TestTablesOfAStage(t *testing.T) {
 	}{
 		{func(m *page) { m.operators(nil, &StageReport{}) }, "No layers were found"},
 		{func(m *page) {
-			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: "mlp", GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
+			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: "mlp", GPUTimeNS: 1000, SharePct: 5,
+				Launches: 3, Confidence: 0.876}}})
 		}, "mlp 1.00 µs 5.0% 3 0.88"},
 		{func(m *page) {
-			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: activity.NoOperator, GPUTimeNS: 1000, SharePct: 5, Launches: 3, Confidence: 0.876}}})
+			m.operators(nil, &StageReport{Operators: []OperatorRow{{Operator: activity.NoOperator, GPUTimeNS: 1000,
+				SharePct: 5, Launches: 3, Confidence: 0.876}}})
 		}, activity.NoOperator + " 1.00 µs 5.0% 3 -"},
 		{func(m *page) { m.exposure(nil, &StageReport{}) }, "No steps were found"},
 		{func(m *page) { m.exposure(nil, &StageReport{Exposure: &Exposure{}}) }, "No steps were found"},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1, Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1,
+				Rows: []ExposureRow{{Category: "gemm", Streams: 1}}}})
 		}, "gemm 0 0 0.0% 0 1 - - "},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1, Rows: []ExposureRow{{Category: "communication", BoundNS: 1, Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1,
+				Rows: []ExposureRow{{Category: "communication", BoundNS: 1,
+					Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}, {StartNS: 9000, EndNS: 9001}}}}}})
 		}, "communication 0 0 0.0% 0 0 - 1 ns 2.00 µs 0.001 ms k"},
 		{func(m *page) {
-			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1, Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
+			m.exposure(nil, &StageReport{Exposure: &Exposure{WallNS: 1, SharedNS: 1,
+				Rows: []ExposureRow{{Category: "gemm", Worst: []Place{{StartNS: 1000, EndNS: 3000, Kernel: "k"}}}}}})
 		}, "2.00 µs 0.001 ms k"},
 		{func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }, "note"},
-		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) }, "k 0 0.0% 0.0% - - "},
+		{func(m *page) { m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundPct: 7}}}) },
+			"k 0 0.0% 0.0% - - "},
 		{func(m *page) {
 			m.overlap(nil, &StageReport{Overlap: []OverlapRow{{Kernel: "k", BoundNS: 1, BoundPct: 7}}})
 		}, "k 0 0.0% 0.0% 1 ns 7.0%"},
 		{func(m *page) { m.fuse(nil, &StageReport{}) }, "No known fused path"},
-		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: Split, State: "s"}}}) }, "p s - - 0 0.0% 0"},
+		{func(m *page) { m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: Split, State: "s"}}}) },
+			"p s - - 0 0.0% 0"},
 		{func(m *page) {
-			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: Split, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
+			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: Split, State: "s", EstimatedGainUS: 1,
+				GainPct: 7}}})
 		}, "p s 1.00 µs 7.0% 0 0.0% 0"},
 		{func(m *page) {
-			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: InUse, State: "s", EstimatedGainUS: 1, GainPct: 7}}})
+			m.fuse(nil, &StageReport{Fuse: []FuseRow{{Pattern: "p", Kind: InUse, State: "s", EstimatedGainUS: 1,
+				GainPct: 7}}})
 		}, "p s - - 0 0.0% 0"},
 	} {
 		if got := flat(pageOf(0, c.write)) + " "; !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	if got := pageOf(0, func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }); strings.Contains(got, "Priority") {
+	if got := pageOf(0, func(m *page) { m.overlap(nil, &StageReport{OverlapNote: "note"}) }); strings.Contains(got,
+		"Priority") {
 		t.Errorf("an empty table is written: %q", got)
 	}
 	for want, p := range map[string]*Place{
-		"": nil, "at 1.500 ms": {Pass: trace.None, Layer: 3, StartNS: 1_500_000}, "pass 0, at 1.500 ms": {Layer: trace.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
+		"": nil, "at 1.500 ms": {Pass: trace.None, Layer: 3, StartNS: 1_500_000},
+		"pass 0, at 1.500 ms": {Layer: trace.None, StartNS: 1_500_000}, "pass 2 layer 0, at 0.000 ms": {Pass: 2},
 	} {
 		if got := first(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)
 		}
 	}
-	text := pageOf(12, func(m *page) { m.fuseDetails(&FuseRow{Pattern: "p", Kind: Split, Rationale: "aaa bbb ccc ddd"}) })
+	text := pageOf(12, func(m *page) {
+		m.fuseDetails(&FuseRow{Pattern: "p", Kind: Split,
+			Rationale: "aaa bbb ccc ddd"})
+	})
 	if text != "p\n  aaa bbb\n  ccc ddd\n" {
 		t.Errorf("in 12 columns: %q", text)
 	}
-	if text = pageOf(1, func(m *page) { m.fuseDetails(&FuseRow{Pattern: "p", Kind: Split, Rationale: "a b"}) }); text != "p\n  a\n  b\n" {
+	if text = pageOf(1, func(m *page) {
+		m.fuseDetails(&FuseRow{Pattern: "p", Kind: Split,
+			Rationale: "a b"})
+	}); text != "p\n  a\n  b\n" {
 		t.Errorf("in one column: %q", text)
 	}
 }
@@ -247,7 +286,8 @@ func TestChangesOfTwoRuns(t *testing.T) {
 		old, now time.Duration
 		want     [4]float64
 	}{
-		{100_000, 105_000, [4]float64{100, 105, 5, 5}}, {300, 400, [4]float64{0.3, 0.4, 0.1, 33.33}}, {0, 1000, [4]float64{0, 1, 1, 0}}, {1, 0, [4]float64{0.001, 0, -0.001, -100}},
+		{100_000, 105_000, [4]float64{100, 105, 5, 5}}, {300, 400, [4]float64{0.3, 0.4, 0.1, 33.33}},
+		{0, 1000, [4]float64{0, 1, 1, 0}}, {1, 0, [4]float64{0.001, 0, -0.001, -100}},
 	} {
 		d := delta(c.old, c.now)
 		if got := [4]float64{d.OldUS, d.NewUS, d.DeltaUS, d.DeltaPct}; got != c.want {
@@ -255,14 +295,16 @@ func TestChangesOfTwoRuns(t *testing.T) {
 		}
 	}
 	row := func(a, b time.Duration, significant bool, status compare.Change) *compare.KernelDelta {
-		return &compare.KernelDelta{A: a, B: b, LaunchesA: float64(a), LaunchesB: float64(b), Significant: significant, Status: status}
+		return &compare.KernelDelta{A: a, B: b, LaunchesA: float64(a), LaunchesB: float64(b), Significant: significant,
+			Status: status}
 	}
 	for _, c := range []struct {
 		row  *compare.KernelDelta
 		want string
 	}{
 		{row(0, 1, true, ""), deltaNew}, {row(1, 0, true, ""), deltaGone}, {row(5, 6, false, ""), deltaSame},
-		{row(5, 6, true, ""), deltaSlower}, {row(6, 5, true, ""), deltaFaster}, {row(5, 6, true, "renamed"), deltaRenamed},
+		{row(5, 6, true, ""), deltaSlower}, {row(6, 5, true, ""), deltaFaster},
+		{row(5, 6, true, "renamed"), deltaRenamed},
 	} {
 		if got := statusOf(c.row); got != c.want {
 			t.Errorf("%v to %v: %s, want %s", c.row.A, c.row.B, got, c.want)
@@ -293,7 +335,8 @@ func TestKernelsThatChanged(t *testing.T) {
 	}
 }
 
-// TestMappingOfTheStage: the mapping trace whose file names the formal one's stage, else the first with GPU work, else the first.
+// TestMappingOfTheStage: the mapping trace whose file names the formal one's stage, else the first with GPU work,
+// else the first.
 func TestMappingOfTheStage(t *testing.T) {
 	empty, work := &layer.Analysis{}, func() *layer.Analysis { return &layer.Analysis{Devices: []layer.Device{{}}} }
 	a, b, c := work(), work(), work()
@@ -337,13 +380,17 @@ func TestOptionsAreCompleted(t *testing.T) {
 
 // TestUnresolved: time without a line, a replay's and a prefill's too.
 func TestUnresolved(t *testing.T) {
-	_, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 49}, activity.SiteTime{Site: activity.SiteUnresolved, Ns: 41}, activity.SiteTime{Site: activity.SiteFromPrefill, Ns: 10})
-	if pct, fix := (&stageWork{ns: 100, rows: []row{*r}}).unresolved(); pct != 51 || !strings.Contains(fix, "no Python frames") {
+	_, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 49},
+		activity.SiteTime{Site: activity.SiteUnresolved, Ns: 41},
+		activity.SiteTime{Site: activity.SiteFromPrefill, Ns: 10})
+	if pct, fix := (&stageWork{ns: 100, rows: []row{*r}}).unresolved(); pct != 51 ||
+		!strings.Contains(fix, "no Python frames") {
 		t.Errorf("%v%%: %s, want 51%%", pct, fix)
 	}
 }
 
-// TestNoteOfOverlap: rows say for themselves; one stream, and communication outside of layers from one percent of the steps on, are told.
+// TestNoteOfOverlap: rows say for themselves; one stream, and communication outside of layers from one percent of the
+// steps on, are told.
 func TestNoteOfOverlap(t *testing.T) {
 	a := &analysis{report: &Report{}}
 	note := func(rows []OverlapRow, x *Exposure, streams int32) string {
@@ -355,14 +402,17 @@ func TestNoteOfOverlap(t *testing.T) {
 		return a.overlapNote(&stageWork{parts: []*activity.Trace{w}, exposure: x}, rows)
 	}
 	ledger := func(exposed, bound int64) *Exposure {
-		return &Exposure{WallNS: 1000, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 999}, {Category: "communication", ExposedNS: exposed, BoundNS: bound}}}
+		return &Exposure{WallNS: 1000, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 999},
+			{Category: "communication", ExposedNS: exposed, BoundNS: bound}}}
 	}
 	for _, c := range []struct {
 		text, part string
 		want       bool
 	}{
 		{note(nil, nil, 2), "No communication", true}, {note([]OverlapRow{{}}, nil, 2), "No communication", false},
-		{note(nil, ledger(10, 0), 2), "(1.0% of the steps): its layers", true}, {note(nil, ledger(9, 0), 2), "No bound is known", false}, {note(nil, ledger(30, 21), 2), "No bound is known", false},
+		{note(nil, ledger(10, 0), 2), "(1.0% of the steps): its layers", true},
+		{note(nil, ledger(9, 0), 2), "No bound is known", false},
+		{note(nil, ledger(30, 21), 2), "No bound is known", false},
 	} {
 		if got := strings.Contains(c.text, c.part); got != c.want {
 			t.Errorf("%q says %q: %v, want %v", c.text, c.part, got, c.want)
@@ -375,7 +425,9 @@ func TestFindingsThatTouchAReport(t *testing.T) {
 	for _, c := range []struct {
 		affects []trace.Area
 		want    bool
-	}{{nil, true}, {[]trace.Area{"idle"}, false}, {[]trace.Area{"idle", "layers"}, false}, {[]trace.Area{"gpu-time"}, true}, {[]trace.Area{"layers", "attribution"}, true}, {[]trace.Area{"completeness"}, true}} {
+	}{{nil, true}, {[]trace.Area{"idle"}, false}, {[]trace.Area{"idle", "layers"}, false},
+		{[]trace.Area{"gpu-time"}, true}, {[]trace.Area{"layers", "attribution"}, true},
+		{[]trace.Area{"completeness"}, true}} {
 		if got := touches(c.affects); got != c.want {
 			t.Errorf("%q: %v, want %v", c.affects, got, c.want)
 		}
@@ -392,15 +444,18 @@ func TestRationaleOfAChain(t *testing.T) {
 		{nil, nil, split},
 		{[]string{"a"}, nil, split + " Other paths for these kernels: a."},
 		{nil, []string{"b"}, split + " Shares kernels with: b; the gains do not add up."},
-		{[]string{"a", "c"}, []string{"b", "d"}, split + " Other paths for these kernels: a; c. Shares kernels with: b; d; the gains do not add up."},
+		{[]string{"a", "c"}, []string{"b", "d"}, split +
+			" Other paths for these kernels: a; c. Shares kernels with: b; d; the gains do not add up."},
 	} {
-		s, h := &stageWork{paths: map[*chain.Candidate]*path{}}, &path{Candidate: &chain.Candidate{}, pattern: &fusion.Pattern{Rationale: "why"}}
+		s, h := &stageWork{paths: map[*chain.Candidate]*path{}},
+			&path{Candidate: &chain.Candidate{}, pattern: &fusion.Pattern{Rationale: "why"}}
 		for _, name := range c.also {
 			h.others = append(h.others, &fusion.Pattern{Pattern: name})
 		}
 		for _, name := range c.near {
 			other := &chain.Candidate{}
-			s.paths[other], h.Near = &path{Candidate: other, pattern: &fusion.Pattern{Pattern: name}}, append(h.Near, other)
+			s.paths[other], h.Near = &path{Candidate: other, pattern: &fusion.Pattern{Pattern: name}},
+				append(h.Near, other)
 		}
 		if got := s.rationale(h); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -439,7 +494,8 @@ func TestPlacesOfAFuseRow(t *testing.T) {
 
 // TestCategoriesOfNoTime: a category whose kernels take no time has no row, one nanosecond is enough.
 func TestCategoriesOfNoTime(t *testing.T) {
-	x := &exposureSums{wall: 10, byCategory: map[string]*categorySums{"a": {}, "b": {exposed: 1}, "c": {hidden: 1}, "d": {exposed: 2, hidden: 3}}}
+	x := &exposureSums{wall: 10, byCategory: map[string]*categorySums{"a": {}, "b": {exposed: 1}, "c": {hidden: 1},
+		"d": {exposed: 2, hidden: 3}}}
 	var got []string
 	for _, r := range x.ledger().Rows {
 		got = append(got, fmt.Sprint(r.Category, " ", r.ExposedNS, "+", r.HiddenNS, "=", r.TotalNS, " ", r.ExposedPct))
@@ -456,7 +512,8 @@ func TestWallOfAStage(t *testing.T) {
 			t.Errorf("passes of %d ns: %d, want %d", wall, got, want)
 		}
 	}
-	w := &activity.Trace{Acts: []activity.Activity{{Start: 10, End: 20}, {Start: 30, End: 50}, {Start: 60, End: 99, Stage: 1}}, Queues: make([]activity.Queue, 1)}
+	w := &activity.Trace{Acts: []activity.Activity{{Start: 10, End: 20}, {Start: 30, End: 50},
+		{Start: 60, End: 99, Stage: 1}}, Queues: make([]activity.Queue, 1)}
 	if got, idle := (&stageWork{parts: []*activity.Trace{w}, exposure: &Exposure{}}).wall(); got != 40 || idle != 10 {
 		t.Errorf("no passes: %d ns, %d idle, want 40 and 10", got, idle)
 	}
@@ -466,22 +523,26 @@ func TestWallOfAStage(t *testing.T) {
 func TestDetailsOfFuseRows(t *testing.T) {
 	for kind, want := range map[FuseKind]bool{Split: true, InUse: false} {
 		got := flat(pageOf(0, func(m *page) {
-			m.fuseDetails(&FuseRow{Pattern: "p", Kind: kind, Action: "use it", ExampleKernels: []int{3, 4}, CandidatePaths: []string{"path"}, CurrentLocations: []string{"here"}})
+			m.fuseDetails(&FuseRow{Pattern: "p", Kind: kind, Action: "use it", ExampleKernels: []int{3, 4},
+				CandidatePaths: []string{"path"}, CurrentLocations: []string{"here"}})
 		}))
-		if strings.Contains(got, "Fix: use it.") != want || strings.Contains(got, "Source: path.") != want || !strings.Contains(got, "From: here.") {
+		if strings.Contains(got, "Fix: use it.") != want || strings.Contains(got, "Source: path.") != want ||
+			!strings.Contains(got, "From: here.") {
 			t.Errorf("%s: %q", kind, got)
 		}
 	}
 }
 
-// TestLimitOfOverlapRows: of more exchanges than are asked for those with the largest bound are listed; no limit lists all.
+// TestLimitOfOverlapRows: of more exchanges than are asked for those with the largest bound are listed; no limit
+// lists all.
 func TestLimitOfOverlapRows(t *testing.T) {
 	for limit, want := range map[int]int{1: 1, 2: 2, 3: 2, -1: 2} {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 10})
 		p.Facts, p.Labels = make([]activity.Kernel, 2), []string{"a", "b"}
 		second := *r
 		r.kernel, r.ns, second.kernel, second.ns = 0, 50, 1, 40
-		s := &stageWork{ns: 90, rows: []row{*r, second}, rowOf: []int32{0, 1}, exposure: &Exposure{WallNS: 100}, exchanges: map[int32]*exchange{0: {exposed: 50, bound: 20}, 1: {exposed: 40, bound: 30}}}
+		s := &stageWork{ns: 90, rows: []row{*r, second}, rowOf: []int32{0, 1}, exposure: &Exposure{WallNS: 100},
+			exchanges: map[int32]*exchange{0: {exposed: 50, bound: 20}, 1: {exposed: 40, bound: 30}}}
 		a := &analysis{pool: p, report: &Report{}, registry: &fusion.Registry{}}
 		a.OverlapLimit = limit
 		rows, _ := a.overlap(s)
@@ -494,10 +555,13 @@ func TestLimitOfOverlapRows(t *testing.T) {
 // TestBoundOfALayer: several exchanges of one layer are bounded together, once, and those of each layer by themselves.
 func TestBoundOfALayer(t *testing.T) {
 	one, two := layerKey{0, 0}, layerKey{0, 1}
-	x := &exposureSums{byCategory: map[string]*categorySums{"communication": {exchange: true}, "gemm": {compute: true}}, byKernel: map[int32]*exchange{1: {}, 2: {}},
-		alone: map[layerKey]*layerAlone{one: {100, []kernelTime{{1, 10}, {2, 20}}}, two: {15, []kernelTime{{1, 40}}}}}
+	x := &exposureSums{byCategory: map[string]*categorySums{"communication": {exchange: true}, "gemm": {compute: true}},
+		byKernel: map[int32]*exchange{1: {}, 2: {}},
+		alone: map[layerKey]*layerAlone{one: {100, []kernelTime{{1, 10}, {2, 20}}},
+			two: {15, []kernelTime{{1, 40}}}}}
 	x.bound()
-	if c := x.byCategory["communication"].bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 || x.byCategory["gemm"].bound != 0 {
+	if c := x.byCategory["communication"].bound; c != 45 || x.byKernel[1].bound != 25 || x.byKernel[2].bound != 20 ||
+		x.byCategory["gemm"].bound != 0 {
 		t.Errorf("%d in all, %d and %d; want 45, 25 and 20", c, x.byKernel[1].bound, x.byKernel[2].bound)
 	}
 }

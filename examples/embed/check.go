@@ -36,12 +36,14 @@ func Check(previous, current *Record, limits Limits) []string {
 		case old.Health == trace.HealthUnusable:
 			continue // nothing to compare with
 		case now.NumLayers != old.NumLayers:
-			add("%s: %d layers, previously %d: not the same model or not the same evidence", now.Name, now.NumLayers, old.NumLayers)
+			add("%s: %d layers, previously %d: not the same model or not the same evidence", now.Name, now.NumLayers,
+				old.NumLayers)
 			continue
 		}
 		slower := func(what string, was, is float64) {
 			if was > 0 && is > was*(1+limits.SlowerPct/100) {
-				add("%s: %s took %.1f µs, previously %.1f µs (%+.1f%%, limit %+.1f%%)", now.Name, what, is, was, 100*(is/was-1), limits.SlowerPct)
+				add("%s: %s took %.1f µs, previously %.1f µs (%+.1f%%, limit %+.1f%%)", now.Name, what, is, was,
+					100*(is/was-1), limits.SlowerPct)
 			}
 		}
 		for _, g := range now.Passes {
@@ -81,6 +83,7 @@ func checkHost(now, old *TraceRecord, limits Limits, add func(string, ...any)) {
 	}
 	is, was := now.Host.GPUIdle, old.Host.GPUIdle
 	if is != nil && was != nil && 100*(*is-*was) > limits.IdlePoints {
-		add("%s: the GPU is idle %.1f%% of the time, previously %.1f%% (limit %+.1f points)", now.Name, 100*(*is), 100*(*was), limits.IdlePoints)
+		add("%s: the GPU is idle %.1f%% of the time, previously %.1f%% (limit %+.1f points)", now.Name, 100*(*is),
+			100*(*was), limits.IdlePoints)
 	}
 }

@@ -42,7 +42,8 @@ func program() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.previous, "previous", "", "compare with the record in this `FILE`")
 			fs.Float64Var(&o.limits.SlowerPct, "max-slower", 5, "`PERCENT` by which passes and layers may take longer")
-			fs.Float64Var(&o.limits.IdlePoints, "max-idle", 5, "percentage `POINTS` of time by which the GPU may be idle longer")
+			fs.Float64Var(&o.limits.IdlePoints, "max-idle", 5,
+				"percentage `POINTS` of time by which the GPU may be idle longer")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}

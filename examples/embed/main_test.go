@@ -81,7 +81,8 @@ func TestAWorseRunFailsWithTheFigures(t *testing.T) {
 	better := demoRecord(t)
 	better.Traces[0].Passes[1].MedianUS /= 1.2
 	got := apptest.Run(t, program(), "--previous", store(t, better))
-	if got.Code != app.ExitError || !strings.Contains(got.Stderr, "decode pass of batch 8") || !strings.Contains(got.Stderr, "+20.0%") {
+	if got.Code != app.ExitError || !strings.Contains(got.Stderr, "decode pass of batch 8") ||
+		!strings.Contains(got.Stderr, "+20.0%") {
 		t.Errorf("exit code %d, stderr %q, want 1 and the decode pass, 20%% slower", got.Code, got.Stderr)
 	}
 	if !json.Valid([]byte(got.Stdout)) {
@@ -106,7 +107,8 @@ func TestCheckNamesEachFigureThatGotWorse(t *testing.T) {
 		{"slower pass", func(r *TraceRecord) { r.Passes[0].MedianUS *= 1.06 }, []string{"prefill +6.0"}},
 		{"slower layers", func(r *TraceRecord) { r.LayerTypes[1].WallUS *= 2 }, []string{"LAYER +100.0"}},
 		{"another batch", func(r *TraceRecord) { r.Passes[1].Batch, r.Passes[1].MedianUS = 9, 1e9 }, nil},
-		{"another model", func(r *TraceRecord) { r.NumLayers, r.Passes[0].MedianUS = 61, 1e9 }, []string{"61 8 layers"}},
+		{"another model", func(r *TraceRecord) { r.NumLayers, r.Passes[0].MedianUS = 61, 1e9 },
+			[]string{"61 8 layers"}},
 		{"idle", func(r *TraceRecord) { *r.Host.GPUIdle += 0.2 }, []string{"idle"}},
 		{"idle, but unknown", func(r *TraceRecord) { r.Host.GPUIdle = nil }, nil},
 		{"no verdict", func(r *TraceRecord) { r.Host = nil }, nil},
@@ -155,7 +157,8 @@ func TestDirectoriesAndExports(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(rec.Traces) != 2 || len(rec.Kernels) != 2*topKernels {
-		t.Errorf("a directory of two stages: %d traces, %d kernels, want 2 and %d", len(rec.Traces), len(rec.Kernels), 2*topKernels)
+		t.Errorf("a directory of two stages: %d traces, %d kernels, want 2 and %d", len(rec.Traces), len(rec.Kernels),
+			2*topKernels)
 	}
 	export := filepath.Join(t.TempDir(), "run.sqlite")
 	if _, err := nsysgen.Write(export, nsysgen.Default(1)); err != nil {

@@ -62,7 +62,8 @@ func Measure(ctx context.Context, in triage.Input) (*Record, error) {
 	rec := &Record{Schema: schema, Framework: report.Framework, Model: report.Model}
 	for _, s := range report.Stages {
 		for _, k := range s.Kernels {
-			row := KernelRecord{Stage: s.Stage, Kernel: k.Kernel, Category: k.Category, SharePct: round(k.SharePct), Launches: k.Launches}
+			row := KernelRecord{Stage: s.Stage, Kernel: k.Kernel, Category: k.Category, SharePct: round(k.SharePct),
+				Launches: k.Launches}
 			if len(k.Locations) > 0 {
 				row.Location = k.Locations[0].Location
 			}
@@ -100,7 +101,8 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 			return nil, err
 		}
 		for _, c := range tl.Clusters {
-			l := LayerRecord{Type: c.Type, Count: c.Count, WallUS: round(1000 * c.AvgWallMS), SharePct: map[string]float64{}}
+			l := LayerRecord{Type: c.Type, Count: c.Count, WallUS: round(1000 * c.AvgWallMS),
+				SharePct: map[string]float64{}}
 			for _, s := range c.Share {
 				l.SharePct[s.Key] = round(s.Value)
 			}
@@ -115,7 +117,8 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 		return nil, err
 	}
 	h := v.Headroom
-	rec.Host = &HostRecord{Bottleneck: v.Verdict.String(), Confidence: v.Confidence.String(), Share: share(h.HostNS, h.WallNS), AtMost: h.AtMost}
+	rec.Host = &HostRecord{Bottleneck: v.Verdict.String(), Confidence: v.Confidence.String(),
+		Share: share(h.HostNS, h.WallNS), AtMost: h.AtMost}
 	if h.WallNS > 0 {
 		idle := share(h.IdleNS, h.WallNS)
 		rec.Host.GPUIdle = &idle

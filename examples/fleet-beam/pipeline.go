@@ -187,7 +187,11 @@ func (*runFn) ProcessElement(_ context.Context, _ string, next func(*[]byte) boo
 	var ranks []fleet.Rank
 	var one []byte
 	for next(&one) {
-		if err := fleet.Read(bytes.NewReader(one), func(r fleet.Rank) error { ranks = append(ranks, r); return nil }); err != nil {
+		if err := fleet.Read(bytes.NewReader(one), func(r fleet.Rank) error {
+			ranks = append(ranks,
+				r)
+			return nil
+		}); err != nil {
 			return nil, err
 		}
 	}

@@ -22,11 +22,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSameBytesOnPrism: the pipeline on Beam's own runner writes what strata fleet writes, of the 25 replicas with an unreadable
-// file among them.
+// TestSameBytesOnPrism: the pipeline on Beam's own runner writes what strata fleet writes, of the 25 replicas with an
+// unreadable file among them.
 func TestSameBytesOnPrism(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := ranks.Fleet25(1).Write(func(f ranks.File) error { return os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666) }); err != nil {
+	if _, err := ranks.Fleet25(1).Write(func(f ranks.File) error {
+		return os.WriteFile(filepath.Join(dir, f.Name),
+			f.Data, 0o666)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "1760000003-TP-4.trace.json"), nil, 0o666); err != nil {

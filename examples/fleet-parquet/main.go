@@ -153,7 +153,8 @@ func open(dir string) (t tables, err error) {
 }
 
 func (t *tables) close() error {
-	for _, c := range []func() error{t.runs.close, t.ranks.close, t.steps.close, t.operators.close, t.collectives.close} {
+	for _, c := range []func() error{t.runs.close, t.ranks.close, t.steps.close, t.operators.close,
+		t.collectives.close} {
 		if err := c(); err != nil {
 			return err
 		}
@@ -201,7 +202,8 @@ func write(dir string, files []string) error {
 				late = g.Late.Rank
 			}
 		}
-		if err := t.runs.add(Run{run.Run, run.Commit, run.Date, int64(run.Ranks), int64(run.World), int64(len(run.Missing)), run.Step.Median, run.Wait.Median, late, string(run.Health)}); err != nil {
+		if err := t.runs.add(Run{run.Run, run.Commit, run.Date, int64(run.Ranks), int64(run.World),
+			int64(len(run.Missing)), run.Step.Median, run.Wait.Median, late, string(run.Health)}); err != nil {
 			return err
 		}
 	}
@@ -211,13 +213,15 @@ func write(dir string, files []string) error {
 // rank writes the rows of one rank.
 func (t *tables) rank(r *fleet.Rank) error {
 	n, device := int64(r.Rank), int64(r.Device)
-	if err := t.ranks.add(Rank{r.Run, n, device, r.Part, r.File, r.Host, r.GPU, r.Model, r.Framework, string(r.Health), r.Bad, int64(len(r.Steps))}); err != nil {
+	if err := t.ranks.add(Rank{r.Run, n, device, r.Part, r.File, r.Host, r.GPU, r.Model, r.Framework, string(r.Health),
+		r.Bad, int64(len(r.Steps))}); err != nil {
 		return err
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		at := int64(i)
-		if err := t.steps.add(Step{r.Run, n, device, r.Part, at, s.Number, string(s.Stage), s.Tokens, s.Requests, s.Partial, r.Clock + s.Start, s.Wall, s.Busy}); err != nil {
+		if err := t.steps.add(Step{r.Run, n, device, r.Part, at, s.Number, string(s.Stage), s.Tokens, s.Requests,
+			s.Partial, r.Clock + s.Start, s.Wall, s.Busy}); err != nil {
 			return err
 		}
 		for _, o := range s.Operators {
@@ -226,7 +230,8 @@ func (t *tables) rank(r *fleet.Rank) error {
 			}
 		}
 		for _, c := range s.Idle {
-			if err := t.operators.add(Operator{r.Run, n, device, r.Part, at, c.Cause.String(), true, c.NS}); err != nil {
+			if err := t.operators.add(Operator{r.Run, n, device, r.Part, at, c.Cause.String(), true,
+				c.NS}); err != nil {
 				return err
 			}
 		}
@@ -236,7 +241,8 @@ func (t *tables) rank(r *fleet.Rank) error {
 			if call.Group >= 0 {
 				group = r.Groups[call.Group].Name
 			}
-			if err := t.collectives.add(Collective{r.Run, n, device, r.Part, at, int64(k), call.Kind.String(), group, call.Kernel, call.Bytes, r.Clock + s.Start + s.At[k], s.Took[k]}); err != nil {
+			if err := t.collectives.add(Collective{r.Run, n, device, r.Part, at, int64(k), call.Kind.String(), group,
+				call.Kernel, call.Bytes, r.Clock + s.Start + s.At[k], s.Took[k]}); err != nil {
 				return err
 			}
 		}

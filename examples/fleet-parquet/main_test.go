@@ -17,13 +17,15 @@ import (
 // documentation does, are the generator's to the nanosecond; each table has a row for everything.
 func TestTablesHoldWhatTheGeneratorDid(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	c := ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 4, Replicas: []ranks.Replica{{Numbered: true, Recorded: true, Late: 2, Cause: ranks.HostGap, LateBy: 30_000}}}
+	c := ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 4,
+		Replicas: []ranks.Replica{{Numbered: true, Recorded: true, Late: 2, Cause: ranks.HostGap, LateBy: 30_000}}}
 	truth, err := c.Write(func(f ranks.File) error { return os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	digests := filepath.Join(out, "ranks.ndjson")
-	if code := program.Digest().Exec(t.Context(), []string{dir, "--output", digests}, strings.NewReader(""), io.Discard, os.Stderr); code != 0 {
+	if code := program.Digest().Exec(t.Context(), []string{dir, "--output", digests}, strings.NewReader(""), io.Discard,
+		os.Stderr); code != 0 {
 		t.Fatalf("strata digest: exit code %d", code)
 	}
 	if err := write(out, []string{digests}); err != nil {

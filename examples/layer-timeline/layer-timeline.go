@@ -1,4 +1,5 @@
-// Layer-timeline shows the forward passes of a trace and, for one of them, what each layer and each type of layer costs.
+// Layer-timeline shows the forward passes of a trace and, for one of them, what each layer and each type of layer
+// costs.
 package main
 
 import (

@@ -9,7 +9,8 @@ import (
 // defaultCache is how many bytes of finished analyses are kept.
 const defaultCache = 64 << 20
 
-// cache keeps documents, the most recently used ones, in at most so many bytes. Equal questions at one time are answered once.
+// cache keeps documents, the most recently used ones, in at most so many bytes. Equal questions at one time are
+// answered once.
 type cache struct {
 	most int64
 
@@ -38,7 +39,8 @@ func newCache(most int64) *cache {
 	return &cache{most: most, order: list.New(), entries: map[string]*list.Element{}, running: map[string]*run{}}
 }
 
-// get returns the document of a key, made by make where it is not kept. An analysis ends when nobody waits for it any more.
+// get returns the document of a key, made by make where it is not kept. An analysis ends when nobody waits for it any
+// more.
 func (c *cache) get(ctx context.Context, key string, make func(context.Context) ([]byte, error)) ([]byte, error) {
 	c.mu.Lock()
 	if e, ok := c.entries[key]; ok {

@@ -14,8 +14,9 @@ const mostFiles = 100_000
 
 var errOutside = errors.New("outside of the server's root directory")
 
-// resolve returns the real path of a file or directory below the root. Nothing that a reader of it would open may lead outside: neither
-// the file, nor what is below the directory, nor what lies beside the file, such as the model's config.json.
+// resolve returns the real path of a file or directory below the root. Nothing that a reader of it would open may
+// lead outside: neither the file, nor what is below the directory, nor what lies beside the file, such as the model's
+// config.json.
 func (s *server) resolve(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("a file name is missing")

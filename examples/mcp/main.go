@@ -1,5 +1,5 @@
-// Command mcp serves strata's analyses to agents by the Model Context Protocol on its standard streams. It only reads, and only below one
-// directory.
+// Command mcp serves strata's analyses to agents by the Model Context Protocol on its standard streams. It only
+// reads, and only below one directory.
 //
 //	go run . -root /data/traces
 package main

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// answerBudget is how many characters an answer has, which stands in it twice: as structure and as text. Both are below 100 kB also where
-	// characters take two bytes.
+	// answerBudget is how many characters an answer has, which stands in it twice: as structure and as text. Both are
+	// below 100 kB also where characters take two bytes.
 	answerBudget = 24_000
 	// analysesAtOnce bounds memory: so many traces are loaded at a time.
 	analysesAtOnce = 2
@@ -63,7 +63,8 @@ func newServer(root string, cacheBytes int64, memory string) (*server, error) {
 		Instructions: "Reads GPU profiler traces of LLM inference. Start with report. Read validity before numbers; what is unknown has a reason; at-most is a bound."})
 	for i := range tools {
 		t := &tools[i]
-		s.mcp.AddTool(&mcp.Tool{Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.schema()), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		s.mcp.AddTool(&mcp.Tool{Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.schema()),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return s.call(ctx, req, t), nil
 			})
@@ -77,7 +78,8 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest, t *tool) *m
 	if err != nil {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: s.hide(err.Error())}}}
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}},
+		StructuredContent: json.RawMessage(text)}
 }
 
 // hide leaves the folders above the root out of a text.
@@ -202,7 +204,8 @@ func (l *limited) Write(p []byte) (int, error) {
 // percentage is how far a command is, in what it shows on a terminal.
 var percentage = regexp.MustCompile(`: (\d+)%`)
 
-// notes reads what a command says beside its document: progress, which is passed on, and the error, which is the last line.
+// notes reads what a command says beside its document: progress, which is passed on, and the error, which is the last
+// line.
 type notes struct {
 	ctx  context.Context
 	req  *mcp.CallToolRequest
@@ -238,7 +241,8 @@ func (n *notes) tell(done float64) {
 	n.told = done
 	const whole = 100
 	// Progress that cannot be told is no reason to stop.
-	_ = n.req.Session.NotifyProgress(n.ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: whole, Message: "reading"})
+	_ = n.req.Session.NotifyProgress(n.ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done,
+		Total: whole, Message: "reading"})
 }
 
 // last is the last line.

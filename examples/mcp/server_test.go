@@ -25,7 +25,9 @@ func files(t *testing.T) (root string) {
 	t.Helper()
 	root = filepath.Join(t.TempDir(), "root")
 	for name, shared := range map[string]string{"decode.json.gz": "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz", "vllm/mixed.json.gz": "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz",
-		"ranks/1-TP-0.trace.json.gz": "traces/torch/train-pair-rank-0.json.gz", "ranks/1-TP-1.trace.json.gz": "traces/torch/train-pair-rank-1.json.gz", "../secret/x.json.gz": "traces/torch/hf-bert-small-eager-h100.json.gz"} {
+		"ranks/1-TP-0.trace.json.gz": "traces/torch/train-pair-rank-0.json.gz",
+		"ranks/1-TP-1.trace.json.gz": "traces/torch/train-pair-rank-1.json.gz",
+		"../secret/x.json.gz":        "traces/torch/hf-bert-small-eager-h100.json.gz"} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -177,27 +179,30 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: files outside of the root, by whatever way, and bad arguments are errors of the tool, and no text of a file outside
-// or folder above the root is told.
+// TestWhatIsRefused: files outside of the root, by whatever way, and bad arguments are errors of the tool, and no
+// text of a file outside or folder above the root is told.
 func TestWhatIsRefused(t *testing.T) {
 	root := files(t)
 	outside := filepath.Join(root, "..", "secret")
 	if err := os.Mkdir(filepath.Join(root, "beside"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for link, to := range map[string]string{"link.json.gz": filepath.Join(outside, "x.json.gz"), "dir": outside, "beside/config.json": filepath.Join(outside, "x.json.gz")} {
+	for link, to := range map[string]string{"link.json.gz": filepath.Join(outside, "x.json.gz"), "dir": outside,
+		"beside/config.json": filepath.Join(outside, "x.json.gz")} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "beside", "run.json"), []byte(`{"traceEvents": []}`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "beside", "run.json"), []byte(`{"traceEvents": []}`),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	// The root itself has links that lead outside now: its own files are in a folder.
 	if err := os.Mkdir(filepath.Join(root, "good"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(root, "decode.json.gz"), filepath.Join(root, "good", "decode.json.gz")); err != nil {
+	if err := os.Rename(filepath.Join(root, "decode.json.gz"),
+		filepath.Join(root, "good", "decode.json.gz")); err != nil {
 		t.Fatal(err)
 	}
 	_, cs := connect(t, root, defaultCache, nil)
@@ -205,15 +210,26 @@ func TestWhatIsRefused(t *testing.T) {
 		tool string
 		args args
 	}{
-		{"report", args{"file": "../secret/x.json.gz"}}, {"report", args{"file": filepath.Join(outside, "x.json.gz")}}, {"report", args{"file": "link.json.gz"}}, {"report", args{"file": "dir"}},
-		{"report", args{"file": "dir/x.json.gz"}}, {"report", args{"file": "."}}, {"report", args{"file": "beside/run.json"}}, {"report", args{"file": "good/../../secret/x.json.gz"}},
-		{"report", args{"file": "good/decode.json.gz", "config": "link.json.gz"}}, {"compare", args{"file": "good/decode.json.gz", "against": "/etc/passwd"}}, {"fleet", args{"files": []string{"dir"}}},
-		{"report", args{}}, {"report", args{"file": "absent.json"}}, {"report", args{"file": "*"}}, {"report", args{"file": "--html=x"}}, {"report", args{"file": 3}}, {"report", args{"file": "good/decode.json.gz", "quiz": 1}},
-		{"report", args{"file": "good/decode.json.gz", "question": "why"}}, {"report", args{"file": "good/decode.json.gz", "fields": "nothing"}}, {"kernels", args{"file": "good/decode.json.gz", "limit": 100000}},
-		{"kernels", args{"file": "good/decode.json.gz", "cursor": "-1"}}, {"kernels", args{"file": "good/decode.json.gz", "cursor": "x"}}, {"floor", args{"file": "good/decode.json.gz", "tokens": -1}}, {"explain", args{"topic": "nothing"}},
+		{"report", args{"file": "../secret/x.json.gz"}}, {"report", args{"file": filepath.Join(outside, "x.json.gz")}},
+		{"report", args{"file": "link.json.gz"}}, {"report", args{"file": "dir"}},
+		{"report", args{"file": "dir/x.json.gz"}}, {"report", args{"file": "."}},
+		{"report", args{"file": "beside/run.json"}}, {"report", args{"file": "good/../../secret/x.json.gz"}},
+		{"report", args{"file": "good/decode.json.gz", "config": "link.json.gz"}},
+		{"compare", args{"file": "good/decode.json.gz", "against": "/etc/passwd"}},
+		{"fleet", args{"files": []string{"dir"}}},
+		{"report", args{}}, {"report", args{"file": "absent.json"}}, {"report", args{"file": "*"}},
+		{"report", args{"file": "--html=x"}}, {"report", args{"file": 3}},
+		{"report", args{"file": "good/decode.json.gz", "quiz": 1}},
+		{"report", args{"file": "good/decode.json.gz", "question": "why"}},
+		{"report", args{"file": "good/decode.json.gz", "fields": "nothing"}},
+		{"kernels", args{"file": "good/decode.json.gz", "limit": 100000}},
+		{"kernels", args{"file": "good/decode.json.gz", "cursor": "-1"}},
+		{"kernels", args{"file": "good/decode.json.gz", "cursor": "x"}},
+		{"floor", args{"file": "good/decode.json.gz", "tokens": -1}}, {"explain", args{"topic": "nothing"}},
 	} {
 		text, failed := call(t, cs, c.tool, c.args)
-		if !failed || text == "" || strings.Contains(text, filepath.Dir(root)) && !strings.Contains(fmt.Sprint(c.args), filepath.Dir(root)) {
+		if !failed || text == "" || strings.Contains(text, filepath.Dir(root)) &&
+			!strings.Contains(fmt.Sprint(c.args), filepath.Dir(root)) {
 			t.Errorf("%s %v: error %v: %.200s", c.tool, c.args, failed, text)
 		}
 	}
@@ -261,7 +277,8 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	before := time.Now()
-	if _, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "report", Arguments: args{"file": "decode.json.gz"}}); err == nil {
+	if _, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "report",
+		Arguments: args{"file": "decode.json.gz"}}); err == nil {
 		t.Error("a call that waits for ever has an answer")
 	}
 	if d := time.Since(before); d > 5*time.Second {
@@ -289,7 +306,8 @@ func TestCancel(t *testing.T) {
 // TestProgress: a long load is told to a client that asks.
 func TestProgress(t *testing.T) {
 	var told atomic.Int64
-	_, cs := connect(t, files(t), defaultCache, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+	_, cs := connect(t, files(t), defaultCache, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+		r *mcp.ProgressNotificationClientRequest) {
 		if r.Params.Progress > 0 && r.Params.Progress <= r.Params.Total {
 			told.Add(1)
 		}
@@ -299,7 +317,8 @@ func TestProgress(t *testing.T) {
 	if r, err := cs.CallTool(t.Context(), p); err != nil || r.IsError {
 		t.Fatalf("%v %+v", err, r)
 	}
-	for deadline := time.Now().Add(5 * time.Second); told.Load() == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); told.Load() == 0 &&
+		time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
 	if told.Load() == 0 {
 		t.Error("no progress was told")
@@ -311,7 +330,11 @@ func TestCache(t *testing.T) {
 	c := newCache(10)
 	made := 0
 	get := func(key string, n int) {
-		if _, err := c.get(t.Context(), key, func(context.Context) ([]byte, error) { made++; return make([]byte, n), nil }); err != nil {
+		if _, err := c.get(t.Context(), key, func(context.Context) ([]byte, error) {
+			made++
+			return make([]byte, n),
+				nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,13 +58,22 @@ var kinds = map[string]string{
 
 var tools = []tool{
 	{name: "report", about: "First. Answers why a run is slow: validity, findings by size, passes, host verdict, speed of light, next steps.", takes: []string{"!file", "question", "against", "config", "fields"}, command: []string{"answer"}},
-	{name: "passes", about: "Forward passes: stage, tokens, time, idle.", takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"report"}, rows: []string{"passes"}},
-	{name: "operators", about: "Operators of the model in one pass of each stage: time, floor, bound.", takes: []string{"!file", "config", "stage", "limit", "cursor"}, command: []string{"report"}, rows: []string{"operators"}},
-	{name: "kernels", about: "Kernels by time, with category, operator and source line.", takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"triage", "--min-share", "0"}, rows: []string{"stages", "kernels"}},
-	{name: "floor", about: "What each pass and operator should take on this GPU.", takes: []string{"!file", "config", "tokens", "kv_len", "fields"}, command: []string{"light"}},
-	{name: "host", about: "Is the CPU the bottleneck, and what does it do?", takes: []string{"!file", "fields"}, command: []string{"host"}},
-	{name: "compare", about: "What changed between two runs, beyond noise.", takes: []string{"!file", "!against", "fields"}, command: []string{"compare"}},
-	{name: "fleet", about: "Ranks of a run: who waits for whom, what is missing.", takes: []string{"!files", "fields"}, command: []string{"fleet"}},
+	{name: "passes", about: "Forward passes: stage, tokens, time, idle.",
+		takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"report"}, rows: []string{"passes"}},
+	{name: "operators", about: "Operators of the model in one pass of each stage: time, floor, bound.",
+		takes: []string{"!file", "config", "stage", "limit", "cursor"}, command: []string{"report"},
+		rows: []string{"operators"}},
+	{name: "kernels", about: "Kernels by time, with category, operator and source line.",
+		takes: []string{"!file", "stage", "limit", "cursor"}, command: []string{"triage", "--min-share", "0"},
+		rows: []string{"stages", "kernels"}},
+	{name: "floor", about: "What each pass and operator should take on this GPU.",
+		takes: []string{"!file", "config", "tokens", "kv_len", "fields"}, command: []string{"light"}},
+	{name: "host", about: "Is the CPU the bottleneck, and what does it do?", takes: []string{"!file", "fields"},
+		command: []string{"host"}},
+	{name: "compare", about: "What changed between two runs, beyond noise.",
+		takes: []string{"!file", "!against", "fields"}, command: []string{"compare"}},
+	{name: "fleet", about: "Ranks of a run: who waits for whom, what is missing.", takes: []string{"!files", "fields"},
+		command: []string{"fleet"}},
 	{name: "explain", about: "What a kind, cause, document or field means.", takes: []string{"topic"}, explain: true},
 }
 
@@ -87,8 +96,10 @@ func (t *tool) schema() string {
 
 // given are the arguments that were given.
 func (a *arguments) given() map[string]bool {
-	return map[string]bool{"file": a.File != "", "against": a.Against != "", "files": len(a.Files) > 0, "config": a.Config != "", "question": a.Question != "", "fields": a.Fields != "",
-		"stage": a.Stage != "", "limit": a.Limit != 0, "cursor": a.Cursor != "", "tokens": a.Tokens != 0, "kv_len": a.KVLen != 0, "topic": a.Topic != ""}
+	return map[string]bool{"file": a.File != "", "against": a.Against != "", "files": len(a.Files) > 0,
+		"config": a.Config != "", "question": a.Question != "", "fields": a.Fields != "",
+		"stage": a.Stage != "", "limit": a.Limit != 0, "cursor": a.Cursor != "", "tokens": a.Tokens != 0,
+		"kv_len": a.KVLen != 0, "topic": a.Topic != ""}
 }
 
 // check refuses arguments that the tool does not have, or that are out of range.

@@ -1,4 +1,5 @@
-// Speed-of-light says what each forward pass should take on its GPU, and where the rest of its time goes; without a trace it plans.
+// Speed-of-light says what each forward pass should take on its GPU, and where the rest of its time goes; without a
+// trace it plans.
 package main
 
 import (

@@ -54,7 +54,8 @@ func limited(t *testing.T, program string) {
 		fmt.Fprintf(&events, `{"ph":"X","cat":"kernel","name":"k%d","ts":%d,"dur":1,"pid":0,"tid":7,"args":{"device":0,"stream":7}},`, i%50, 2*i)
 	}
 	file := filepath.Join(t.TempDir(), "trace.json")
-	if err := os.WriteFile(file, []byte(`{"traceEvents":[`+strings.TrimSuffix(events.String(), ",")+`]}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"traceEvents":[`+strings.TrimSuffix(events.String(), ",")+`]}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -63,7 +64,8 @@ func limited(t *testing.T, program string) {
 	}{
 		{1_000_000, []string{"the rest"}}, {1_600_000, []string{"the rest", "memory budget"}}, {3_000_000, nil},
 	} {
-		out, err := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" report "$1"`, tt.kb), program, file).CombinedOutput()
+		out, err := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" report "$1"`, tt.kb), program,
+			file).CombinedOutput()
 		text := string(out)
 		code := 0
 		if exit, ok := err.(*exec.ExitError); ok {
@@ -73,10 +75,12 @@ func limited(t *testing.T, program string) {
 		}
 		failed := tt.says != nil
 		said := slices.ContainsFunc(tt.says, func(what string) bool { return strings.Contains(text, what) })
-		if failed != (code == 1) || !failed && code != 0 || strings.Contains(text, "goroutine ") || strings.Contains(text, "runtime:") {
+		if failed != (code == 1) || !failed && code != 0 || strings.Contains(text, "goroutine ") ||
+			strings.Contains(text, "runtime:") {
 			t.Errorf("ulimit -v %d: exit code %d, failure wanted: %v\n%s", tt.kb, code, failed, text)
 		}
-		if failed && (strings.Count(text, "\n") != 1 || !said || !strings.Contains(text, "RLIMIT_AS") || !strings.Contains(text, "ulimit -v")) {
+		if failed && (strings.Count(text, "\n") != 1 || !said || !strings.Contains(text, "RLIMIT_AS") ||
+			!strings.Contains(text, "ulimit -v")) {
 			t.Errorf("ulimit -v %d: %s, want one line that names the limit", tt.kb, text)
 		}
 	}

@@ -57,14 +57,15 @@ type Edit struct {
 	// Name is a part of the names that the edit is about; of two kernels to fuse the first, Then the second.
 	Name string `json:"name,omitempty"`
 	Then string `json:"then,omitempty"`
-	// Factor multiplies durations: those of kernels, or the sum of two that are fused. 0: one for kernels to fuse, a half
-	// for kernels.
+	// Factor multiplies durations: those of kernels, or the sum of two that are fused. 0: one for kernels to fuse, a
+	// half for kernels.
 	Factor float64 `json:"factor,omitempty"`
 
 	cause finding.Cause // of the finding that it follows from
 }
 
-// Parse reads an edit as programs take it: "cause=NAME", "overlap", "graphs", "sync=NAME", "kernel=NAME*0.5", "fuse=A+B*0.8".
+// Parse reads an edit as programs take it: "cause=NAME", "overlap", "graphs", "sync=NAME", "kernel=NAME*0.5",
+// "fuse=A+B*0.8".
 func Parse(text string) (Edit, error) {
 	word, rest, _ := strings.Cut(text, "=")
 	var e Edit
@@ -133,12 +134,14 @@ func (e Edit) factor() float64 {
 }
 
 // uses are the edges that a kind rests on.
-var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges, Kernel: streamEdges, Fuse: streamEdges}
+var uses = map[Kind]edges{Cause: launchEdges, Overlap: waitEdges, Graphs: launchEdges, Sync: waitEdges,
+	Kernel: streamEdges, Fuse: streamEdges}
 
 // newPlan is the replay of the trace as it is.
 func newPlan() *plan {
-	return &plan{pre: map[int32]int64{}, took: map[int32]int64{}, runs: map[int32]int64{}, dropped: map[int32]bool{}, without: map[int32]bool{},
-		free: map[int32]bool{}, chain: map[int32]int64{}, lat: map[int32]int64{}}
+	return &plan{pre: map[int32]int64{}, took: map[int32]int64{}, runs: map[int32]int64{}, dropped: map[int32]bool{},
+		without: map[int32]bool{},
+		free:    map[int32]bool{}, chain: map[int32]int64{}, lat: map[int32]int64{}}
 }
 
 // plan makes an edit. A reason is given where that cannot be.
@@ -164,7 +167,8 @@ func (m *model) named(name string, lanes ...event.Lane) (out []namedSpan) {
 	matches := make([]bool, m.t.NumNames())
 	any := false
 	for id := range matches {
-		matches[id] = strings.Contains(m.t.Name(trace.NameID(id)), name) || strings.Contains(name, "N") && strings.Contains(names.Generalise(m.t.Name(trace.NameID(id))), name)
+		matches[id] = strings.Contains(m.t.Name(trace.NameID(id)), name) || strings.Contains(name, "N") &&
+			strings.Contains(names.Generalise(m.t.Name(trace.NameID(id))), name)
 		any = any || matches[id]
 	}
 	if !any {
@@ -349,10 +353,12 @@ func (m *model) planGraphs(p *plan, c constants) string {
 	return ""
 }
 
-// planOverlap moves what the host does between the last wait of a step and the launches of the next one behind these launches.
+// planOverlap moves what the host does between the last wait of a step and the launches of the next one behind these
+// launches.
 //
-// As recorded: launches 0, wait 0, host 0, launches 1, wait 1, host 1, launches 2 … One step ahead: launches 0, launches 1, wait 0,
-// host 0, launches 2, wait 1, host 1 … What a step needs before its own launches is not known: that is the constant.
+// As recorded: launches 0, wait 0, host 0, launches 1, wait 1, host 1, launches 2 … One step ahead: launches 0,
+// launches 1, wait 0, host 0, launches 2, wait 1, host 1 … What a step needs before its own launches is not known:
+// that is the constant.
 func (m *model) planOverlap(p *plan, c constants) string {
 	list := slices.DeleteFunc(m.stepItems(), func(l []int32) bool { return len(l) == 0 })
 	var out, carry []int32

@@ -134,7 +134,8 @@ func (m *model) read(ctx context.Context) error {
 				continue
 			}
 			of[e.ID()] = int32(len(m.items))
-			m.items = append(m.items, item{id: e.ID(), name: e.NameID(), thread: int32(at), start: int64(e.Start()), d: int64(e.Duration()), pre: int64(e.Start()) - end,
+			m.items = append(m.items, item{id: e.ID(), name: e.NameID(), thread: int32(at), start: int64(e.Start()),
+				d: int64(e.Duration()), pre: int64(e.Start()) - end,
 				waits: none, graph: kind.IsGraphLaunch(e.Name())})
 			end = int64(e.End())
 		}
@@ -173,10 +174,15 @@ func (m *model) read(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		m.acts = append(m.acts, act{id: e.ID(), name: e.NameID(), start: int64(e.Start()), d: int64(e.Duration()), stream: s, item: place[at], pass: int32(k.Place().Pass),
-			prev: none, cross: none, pred: none, comm: k.Facts().Collective != classify.NotCollective, copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset})
+		m.acts = append(m.acts, act{id: e.ID(), name: e.NameID(), start: int64(e.Start()), d: int64(e.Duration()),
+			stream: s, item: place[at], pass: int32(k.Place().Pass),
+			prev: none, cross: none, pred: none, comm: k.Facts().Collective != classify.NotCollective,
+			copies: e.Kind() == event.Memcpy || e.Kind() == event.Memset})
 	}
-	slices.SortStableFunc(m.acts, func(x, y act) int { return cmp.Or(cmp.Compare(x.item, y.item), cmp.Compare(x.start, y.start)) })
+	slices.SortStableFunc(m.acts, func(x, y act) int {
+		return cmp.Or(cmp.Compare(x.item, y.item),
+			cmp.Compare(x.start, y.start))
+	})
 	for i := range m.acts {
 		it := &m.items[m.acts[i].item]
 		if it.acts == 0 {
@@ -286,7 +292,8 @@ func (m *model) fitQueue() {
 	var long []int32
 	for i := range m.items {
 		it := &m.items[i]
-		if it.acts == 1 && it.d > max(longLaunch, 5*m.launch) && !m.acts[it.first].copies && strings.Contains(m.t.Name(it.name), "Launch") {
+		if it.acts == 1 && it.d > max(longLaunch, 5*m.launch) && !m.acts[it.first].copies &&
+			strings.Contains(m.t.Name(it.name), "Launch") {
 			started, _ := slices.BinarySearch(starts, it.start+it.d)
 			if p := int64(it.first) - int64(started); p > 8 {
 				pending, long = append(pending, p), append(long, int32(i))
@@ -321,7 +328,10 @@ func (m *model) explain() {
 	}
 	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(m.acts[x].end(), m.acts[y].end()) })
 	endedBy := func(t int64) int { // how many
-		n, _ := slices.BinarySearchFunc(ends, t+1, func(i int32, t int64) int { return cmp.Compare(m.acts[i].end(), t) })
+		n, _ := slices.BinarySearchFunc(ends, t+1, func(i int32,
+			t int64) int {
+			return cmp.Compare(m.acts[i].end(), t)
+		})
 		return n
 	}
 	var rets []int64

@@ -32,8 +32,8 @@ type Gain struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// Analyze replays a device's part of a trace with each edit alone. Edits that the trace does not test, or the model does not
-// answer, are refused, with the reason. The error is ctx's.
+// Analyze replays a device's part of a trace with each edit alone. Edits that the trace does not test, or the model
+// does not answer, are refused, with the reason. The error is ctx's.
 func Analyze(ctx context.Context, a *layer.Analysis, d *layer.Device, edits []Edit) ([]Gain, error) {
 	m, err := build(ctx, a, d)
 	if err != nil {
@@ -56,7 +56,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, d *layer.Device, edits []Ed
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = Gain{Edit: e, Gain: finding.Gain{Ask: e.String(), Title: e.Title(), All: max(0, m.passes-1)}, Refused: m.hidden}
+		out[i] = Gain{Edit: e, Gain: finding.Gain{Ask: e.String(), Title: e.Title(), All: max(0, m.passes-1)},
+			Refused: m.hidden}
 		if m.hidden == "" {
 			m.gain(&out[i], base, sound)
 		}
@@ -121,7 +122,8 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 		if agrees[p] || fast[p] < 0 || slow[p] < 0 {
 			continue
 		}
-		with, quick, late = append(with, float64(base[p])), append(quick, float64(fast[p])), append(late, float64(slow[p]))
+		with, quick, late = append(with, float64(base[p])), append(quick, float64(fast[p])),
+			append(late, float64(slow[p]))
 	}
 	unedited := m.run(newPlan())
 	switch g.Steps = len(with); {

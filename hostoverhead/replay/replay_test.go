@@ -112,7 +112,8 @@ func judge(t *testing.T, servers int, nsys bool) map[string]*outcome {
 			}
 			truth := truths[i] * float64(g.Base)
 			o.errors = append(o.errors, 100*math.Abs(float64(g.After)-truth)/float64(g.Base))
-			o.plain = append(o.plain, 100*math.Abs(float64(g.Base)-subtracted(&server, rows, g.Edit)-truth)/float64(g.Base))
+			o.plain = append(o.plain, 100*math.Abs(float64(g.Base)-subtracted(&server, rows,
+				g.Edit)-truth)/float64(g.Base))
 			if float64(g.Low) <= truth && truth <= float64(g.High) {
 				o.inside++
 			} else if testing.Verbose() {
@@ -163,9 +164,10 @@ func p(v []float64, at float64) float64 {
 	return v[min(len(v)-1, int(at*float64(len(v))))]
 }
 
-// TestReplayAgainstChangedRuns: servers in which the change is really made, with other seeds, jitter and queue limits. Beside plain
-// subtraction on the same runs the replay is at most half as wrong for kernels fused, synchronisations and overlap, and never worse
-// for causes, kernels and graphs; its intervals hold the truth in nine of ten runs; and it promises too much in one of twenty.
+// TestReplayAgainstChangedRuns: servers in which the change is really made, with other seeds, jitter and queue
+// limits. Beside plain subtraction on the same runs the replay is at most half as wrong for kernels fused,
+// synchronisations and overlap, and never worse for causes, kernels and graphs; its intervals hold the truth in nine
+// of ten runs; and it promises too much in one of twenty.
 func TestReplayAgainstChangedRuns(t *testing.T) {
 	half := map[replay.Kind]bool{replay.Fuse: true, replay.Sync: true, replay.Overlap: true}
 	for _, nsys := range []bool{false, true} {
@@ -201,14 +203,17 @@ func TestReplayAgainstChangedRuns(t *testing.T) {
 			}
 		}
 		if 10*inside < 8*answered || 10*promised > answered || answered < servers {
-			t.Errorf("nsys %v: %d of %d intervals hold the truth, %d promise too much", nsys, inside, answered, promised)
+			t.Errorf("nsys %v: %d of %d intervals hold the truth, %d promise too much", nsys, inside, answered,
+				promised)
 		}
 	}
 }
 
-// TestGainsAreBesideTheirFindings: what a replay says of a cause is said with the finding of that cause, in the text, too.
+// TestGainsAreBesideTheirFindings: what a replay says of a cause is said with the finding of that cause, in the text,
+// too.
 func TestGainsAreBesideTheirFindings(t *testing.T) {
-	s := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 10e3, Call: 4e3, Python: 8e3, Prepare: 200e3, Process: 300e3, Stall: 500e3, Limit: 1024, Jitter: 0.03}
+	s := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 10e3, Call: 4e3, Python: 8e3, Prepare: 200e3,
+		Process: 300e3, Stall: 500e3, Limit: 1024, Jitter: 0.03}
 	ranks := []*layer.Analysis{analysisOf(t, s.Play(1), false)}
 	v, err := hostoverhead.Analyze(t.Context(), ranks, hostoverhead.Options{})
 	if err == nil {
@@ -227,7 +232,8 @@ func TestGainsAreBesideTheirFindings(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Contains(said[finding.HostCode], "cause=log_stats") || !slices.Contains(said[finding.LaunchCall], "graphs") || len(said) != 2 {
+		if !slices.Contains(said[finding.HostCode], "cause=log_stats") ||
+			!slices.Contains(said[finding.LaunchCall], "graphs") || len(said) != 2 {
 			t.Errorf("gains %v, want that of log_stats with host code, that of graphs with launches", said)
 		}
 	}

@@ -8,8 +8,9 @@ type constants struct {
 	host int64 // what the host does before the launches of a step, when it is a step ahead
 }
 
-// The ends of what is assumed: graph calls of 6–15 µs with a latency of 6–20 µs and nodes 0.3–2 µs apart, and 20–200 µs of
-// host work that a step needs before its first launch. They come from real servers that replay graphs or overlap steps.
+// The ends of what is assumed: graph calls of 6–15 µs with a latency of 6–20 µs and nodes 0.3–2 µs apart, and 20–200
+// µs of host work that a step needs before its first launch. They come from real servers that replay graphs or
+// overlap steps.
 var (
 	cheap = constants{call: 6_000, lat: 6_000, body: 300, host: 20_000}
 	dear  = constants{call: 15_000, lat: 20_000, body: 2_000, host: 200_000}

@@ -12,15 +12,16 @@ import (
 // worthShare is the share of the steps that idle time of a name must take to be asked about.
 const worthShare = 0.02
 
-// Suggest lists the edits that the findings of a device lead to: one for each named cause of the host that costs at least 2% of the
-// steps, and those that servers have settings for.
+// Suggest lists the edits that the findings of a device lead to: one for each named cause of the host that costs at
+// least 2% of the steps, and those that servers have settings for.
 func Suggest(r *hostoverhead.RankVerdict) (out []Edit) {
 	wall := float64(r.Headroom.WallNS)
 	launches := int64(0)
 	for i := range r.Idle {
 		c := &r.Idle[i]
 		for _, n := range c.Names {
-			if float64(n.StepsNS) < worthShare*wall || n.Name == "" || strings.Contains(n.Name, "::") { // operators are what a step is made of
+			// operators are what a step is made of
+			if float64(n.StepsNS) < worthShare*wall || n.Name == "" || strings.Contains(n.Name, "::") {
 				continue
 			}
 			switch c.Cause {
@@ -43,8 +44,9 @@ func Suggest(r *hostoverhead.RankVerdict) (out []Edit) {
 	return out[:min(len(out), mostEdits)]
 }
 
-// Explain adds to the findings of the deciding device what its steps would take without what they name, as far as the replay
-// answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone. The error is ctx's.
+// Explain adds to the findings of the deciding device what its steps would take without what they name, as far as the
+// replay answers. ranks are the analyses that the verdict is about, nil in the place of one that is gone. The error
+// is ctx's.
 func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdict) error {
 	r := &v.Ranks[v.Deciding]
 	if v.Verdict == hostoverhead.Inconclusive || r.File >= len(ranks) || ranks[r.File] == nil {

@@ -96,7 +96,8 @@ func TestLayeringFindsEachDirection(t *testing.T) {
 	floors := Floors{{"high", "side"}, {"mid"}, {"low"}}
 	alone := map[string][]string{"capture": {"internal/y"}}
 	src := load(t, map[string]string{
-		"capture/a.go":             imports("capture", module+"/internal/x", module+"/internal/y", module+"/capture/internal/own"),
+		"capture/a.go": imports("capture", module+"/internal/x", module+"/internal/y",
+			module+"/capture/internal/own"),
 		"examples/internal/app.go": imports("app", module+"/high"),
 		"examples/one/main.go":     imports("main", module+"/examples/internal", module+"/high"),
 		"examples/two/main.go":     imports("main", module+"/examples/one"),

@@ -35,11 +35,13 @@ func CheckAssertions(s *Source) []string {
 				switch kind(fn) {
 				case "test":
 					if !funcs.asserts(p.Dir, f, fn, map[*ast.FuncDecl]bool{}) {
-						bad = append(bad, fmt.Sprintf("%s:%d: %s cannot fail: no assertion in it", f.Path, pos.Line, fn.Name.Name))
+						bad = append(bad, fmt.Sprintf("%s:%d: %s cannot fail: no assertion in it", f.Path, pos.Line,
+							fn.Name.Name))
 					}
 				case "example":
 					if !hasOutput(f, fn) {
-						bad = append(bad, fmt.Sprintf("%s:%d: %s has no output comment, so it is not run", f.Path, pos.Line, fn.Name.Name))
+						bad = append(bad, fmt.Sprintf("%s:%d: %s has no output comment, so it is not run", f.Path,
+							pos.Line, fn.Name.Name))
 					}
 				}
 			}
@@ -56,7 +58,8 @@ func CheckOneWay(s *Source) []string {
 			ast.Inspect(f.AST, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Short" {
 					if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "testing" {
-						bad = append(bad, fmt.Sprintf("%s:%d: testing.Short: ask testdata.Long", f.Path, s.Fset.Position(n.Pos()).Line))
+						bad = append(bad, fmt.Sprintf("%s:%d: testing.Short: ask testdata.Long", f.Path,
+							s.Fset.Position(n.Pos()).Line))
 					}
 				}
 				return true
@@ -71,7 +74,8 @@ func CheckOneWay(s *Source) []string {
 func CheckExamples(s *Source) []string {
 	var bad []string
 	for _, p := range s.Packages {
-		if p.Name == "main" || p.testOnly() || within(p.Dir, "internal") || strings.Contains(p.Dir, "/internal/") || within(p.Dir, "examples") || within(p.Dir, "docs") {
+		if p.Name == "main" || p.testOnly() || within(p.Dir, "internal") || strings.Contains(p.Dir, "/internal/") ||
+			within(p.Dir, "examples") || within(p.Dir, "docs") {
 			continue
 		}
 		found := false

@@ -48,12 +48,15 @@ type Fence struct {
 
 // Fences are the fenced imports of this module.
 var Fences = []Fence{
-	{"zombiezen.com/go/sqlite", []string{"trace/nsys", "trace/rocprof", "internal/gen/nsysgen", "examples/internal/agree"}, "only the nsys and rocpd readers and the makers and checkers of its test files know SQLite"},
+	{"zombiezen.com/go/sqlite", []string{"trace/nsys", "trace/rocprof", "internal/gen/nsysgen",
+		"examples/internal/agree"}, "only the nsys and rocpd readers and the makers and checkers of its test files know SQLite"},
 	{"modernc.org/sqlite", nil, "zombiezen.com/go/sqlite is the SQLite driver"},
 	{"database/sql", nil, "zombiezen.com/go/sqlite is the SQLite driver"},
 	{"unsafe", []string{"internal", "examples/internal/app"}, "unsafe stays in internal packages"},
 	{"text/tabwriter", nil, "internal/table prints tables"},
-	{"encoding/csv", []string{"internal/table", "examples/internal/agree", "examples/internal/command", "examples/internal/programs/compare", "examples/internal/programs/kernelexport"}, "internal/table prints CSV; tests read it back"},
+	{"encoding/csv", []string{"internal/table", "examples/internal/agree", "examples/internal/command",
+		"examples/internal/programs/compare", "examples/internal/programs/kernelexport"},
+		"internal/table prints CSV; tests read it back"},
 	{"C", nil, "the module builds without cgo"},
 	{"github.com/stretchr/testify", nil, "tests use the standard library and go-cmp"},
 }
@@ -65,7 +68,8 @@ var Unreachable = map[string][]string{
 	"trace":    {"net/http", "zombiezen.com", "modernc.org", "github.com/ianlancetaylor/demangle", "github.com/goccy"},
 	"perfetto": {"net/http"},
 	// No program links what makes or checks test data: the demo embeds what the generator wrote.
-	"examples/strata": {"/internal/gen", "/internal/built", "/internal/hosttest", "/internal/testdata", "/internal/whole", "/internal/arch", "/examples/internal/apptest", "testing"},
+	"examples/strata": {"/internal/gen", "/internal/built", "/internal/hosttest", "/internal/testdata",
+		"/internal/whole", "/internal/arch", "/examples/internal/apptest", "testing"},
 }
 
 // CheckLayering reports imports that go up or sideways, also through internal
@@ -102,7 +106,8 @@ func CheckLayering(s *Source, floors Floors, alone map[string][]string) []string
 				}
 				if lone {
 					if !within(dir, p.Dir+"/internal") && !slices.Contains(alone[p.Dir], dir) {
-						bad = append(bad, fmt.Sprintf("%s: imports %s: %s may import %s", f.Path, imp, p.Dir, strings.Join(alone[p.Dir], ", ")))
+						bad = append(bad, fmt.Sprintf("%s: imports %s: %s may import %s", f.Path, imp, p.Dir,
+							strings.Join(alone[p.Dir], ", ")))
 					}
 					continue
 				}
@@ -200,7 +205,8 @@ func CheckUnreachable(s *Source, dir string, forbidden []string) []string {
 					local = "/" + d
 				}
 				if withinAny(imp, forbidden) || withinAny(local, forbidden) {
-					bad = append(bad, fmt.Sprintf("%s → %s (%s): importing %s must not pull it in", at.chain, imp, f.Path, dir))
+					bad = append(bad, fmt.Sprintf("%s → %s (%s): importing %s must not pull it in", at.chain, imp,
+						f.Path, dir))
 				}
 				if next, ok := s.local(imp); ok && !seen[next] {
 					seen[next] = true

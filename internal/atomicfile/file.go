@@ -94,7 +94,8 @@ func removeLeft(path string) {
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), "."+base+".")
 		var pid, n int
-		if k, _ := fmt.Sscanf(rest, "%d-%d.tmp", &pid, &n); !ok || k != 2 || rest != fmt.Sprintf("%d-%d.tmp", pid, n) || !e.Type().IsRegular() {
+		if k, _ := fmt.Sscanf(rest, "%d-%d.tmp", &pid, &n); !ok || k != 2 || rest != fmt.Sprintf("%d-%d.tmp", pid, n) ||
+			!e.Type().IsRegular() {
 			continue
 		}
 		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_WRONLY, 0)

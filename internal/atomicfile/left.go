@@ -75,7 +75,8 @@ func removeKilled() {
 			continue
 		}
 		if lock(f) {
-			if path, err := os.ReadFile(name); err == nil && filepath.IsAbs(string(path)) && temporary().MatchString(filepath.Base(string(path))) {
+			if path, err := os.ReadFile(name); err == nil && filepath.IsAbs(string(path)) &&
+				temporary().MatchString(filepath.Base(string(path))) {
 				os.RemoveAll(string(path)) // best effort: it is tried again where that fails
 			}
 			os.Remove(name)

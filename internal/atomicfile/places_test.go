@@ -29,7 +29,8 @@ var direct = map[string]string{
 }
 
 // tools are directories that no program links.
-var tools = []string{"internal/tools", "internal/browsertests", "internal/gen", "internal/arch", "internal/whole", "internal/testdata", "examples/internal/agree", "internal/atomicfile", "testdata", ".git"}
+var tools = []string{"internal/tools", "internal/browsertests", "internal/gen", "internal/arch", "internal/whole",
+	"internal/testdata", "examples/internal/agree", "internal/atomicfile", "testdata", ".git"}
 
 // TestFilesAreOpenedInOnePlace: what is read is known as an input, and what is
 // written is checked against the inputs, only where all go through this package.

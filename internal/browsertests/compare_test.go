@@ -20,7 +20,8 @@ func comparePage(t *testing.T) string {
 	t.Helper()
 	chromium(t)
 	dir := t.TempDir()
-	demo, side, html := filepath.Join(dir, "demo.json.gz"), filepath.Join(dir, "side.json"), filepath.Join(dir, "compare.html")
+	demo, side, html := filepath.Join(dir, "demo.json.gz"), filepath.Join(dir, "side.json"),
+		filepath.Join(dir, "compare.html")
 	run(t, "perfetto", "--annotate", demo)
 	run(t, "compare", "--b", demo, "--save", side)
 	faster(t, side)
@@ -67,8 +68,8 @@ func faster(t *testing.T, path string) {
 	}
 }
 
-// TestComparePage opens the page of a comparison as its reader does: the waterfall leads from A to B, the table sorts and
-// filters, the finding is there, and nothing leaves the machine; printed, the page is no wider than paper.
+// TestComparePage opens the page of a comparison as its reader does: the waterfall leads from A to B, the table sorts
+// and filters, the finding is there, and nothing leaves the machine; printed, the page is no wider than paper.
 func TestComparePage(t *testing.T) {
 	address := comparePage(t)
 	ctx := startBrowser(t)
@@ -80,13 +81,15 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("the waterfall has %d steps, want at least three", n)
 	}
 	captions := evaluate[[]string](ctx, t, `[...document.querySelectorAll("table caption")].map(c => c.textContent)`)
-	if len(captions) < 2 || !strings.HasPrefix(captions[0], "Parts of the step by difference") || captions[1] != "Beyond noise" {
+	if len(captions) < 2 || !strings.HasPrefix(captions[0], "Parts of the step by difference") ||
+		captions[1] != "Beyond noise" {
 		t.Fatalf("tables are %q", captions)
 	}
 	id, columns := kernelTable(ctx, t)
 	unfold(ctx, t)
 	click(ctx, t, fmt.Sprintf("#%s thead th:nth-child(%d)", id, columns["B"]+1), "descending")
-	if got := values(ctx, t, id, columns["B"]); len(got) < 5 || !slices.IsSortedFunc(got, func(a, b float64) int { return cmp.Compare(b, a) }) {
+	if got := values(ctx, t, id, columns["B"]); len(got) < 5 ||
+		!slices.IsSortedFunc(got, func(a, b float64) int { return cmp.Compare(b, a) }) {
 		t.Errorf("sorted by B: %v, want the largest first", got)
 	}
 	requests, problems := w.asked()
@@ -94,13 +97,15 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("the page asked for %q, the browser complained %q", requests, problems)
 	}
 	const width = 1046 // as in TestReportsPrint
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000), emulation.SetEmulatedMedia().WithMedia("print")); err != nil {
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000),
+		emulation.SetEmulatedMedia().WithMedia("print")); err != nil {
 		t.Fatal(err)
 	}
 	if w := evaluate[float64](ctx, t, `document.documentElement.scrollWidth`); w > width {
 		t.Errorf("the page is %v px wide on paper, want at most %d", w, width)
 	}
-	if got := evaluate[string](ctx, t, `document.querySelector("h1").textContent`); !strings.Contains(got, "B is slower") {
+	if got := evaluate[string](ctx, t, `document.querySelector("h1").textContent`); !strings.Contains(got,
+		"B is slower") {
 		t.Errorf("the summary says %q", got)
 	}
 }

@@ -26,7 +26,8 @@ func generated(t *testing.T, size string) string {
 	return trace
 }
 
-// openLarge opens the page of a recording and checks what bounds it: bytes, kernels one by one, requests, rectangles a frame.
+// openLarge opens the page of a recording and checks what bounds it: bytes, kernels one by one, requests, rectangles
+// a frame.
 func openLarge(t *testing.T, trace string, kernels int) context.Context {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "large.html")
@@ -37,12 +38,14 @@ func openLarge(t *testing.T, trace string, kernels int) context.Context {
 	}
 	ctx := startBrowser(t)
 	w := watch(ctx, t)
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1300, 900), chromedp.Navigate((&url.URL{Scheme: "file", Path: page}).String())); err != nil {
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1300, 900),
+		chromedp.Navigate((&url.URL{Scheme: "file", Path: page}).String())); err != nil {
 		t.Fatal(err)
 	}
 	kept := evaluate[[]int](ctx, t, `(() => { const t = strataPage.timelines[0]; return [t.n, t.data.kernels, t.levels.length, t.rects, t.rows.length * t.width + 2000]; })()`)
 	if kept[0] > 20_000 || kept[1] < kernels || kept[2] != 3 || kept[3] < 100 || kept[3] > kept[4] {
-		t.Errorf("the timeline keeps %d of %d kernels with %d levels and draws %d rectangles, at most %d", kept[0], kept[1], kept[2], kept[3], kept[4])
+		t.Errorf("the timeline keeps %d of %d kernels with %d levels and draws %d rectangles, at most %d", kept[0],
+			kept[1], kept[2], kept[3], kept[4])
 	}
 	requests, problems := w.asked()
 	if len(problems) > 0 || len(requests) > 0 && !strings.HasPrefix(requests[0], "file:") || len(requests) > 1 {
@@ -65,7 +68,8 @@ func TestPageOf100000KernelsOpens(t *testing.T) {
 	id := evaluate[string](ctx, t, `document.querySelector("#kernels table").id`)
 	unfold(ctx, t)
 	all := column(ctx, t, id, 0)
-	if err := chromedp.Run(ctx, chromedp.SendKeys(`#kernels input[type=search]`, "norm", chromedp.ByQuery)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.SendKeys(`#kernels input[type=search]`, "norm",
+		chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
 	if found := column(ctx, t, id, 0); len(found) == 0 || len(found) >= len(all) {
@@ -101,7 +105,8 @@ func servedDetails(t *testing.T, trace string) {
 	}
 	address := string(text[strings.Index(string(text), "http://"):])
 	w := watch(ctx, t)
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1300, 900), chromedp.Navigate(strings.Fields(address)[0])); err != nil {
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1300, 900),
+		chromedp.Navigate(strings.Fields(address)[0])); err != nil {
 		t.Fatal(err)
 	}
 	const drawn = `(() => { const t = strataPage.timelines[0], { a, b } = t.view; let n = 0; for (let i = 0; i < t.n; i++) if (t.start[i] >= a && t.start[i] < b) n++; return n; })()`

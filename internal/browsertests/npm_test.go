@@ -27,7 +27,9 @@ func TestScriptsHaveTypes(t *testing.T) {
 	if err != nil || len(scripts) < 3 {
 		t.Fatal(scripts, err)
 	}
-	args := append([]string{npm(t, "typescript", "bin", "tsc"), "--allowJs", "--checkJs", "--strict", "--noEmit", "--noUnusedLocals", "--noUnusedParameters", "--target", "es2022", "--lib", "es2022,dom,dom.iterable"}, scripts...)
+	args := append([]string{npm(t, "typescript", "bin", "tsc"), "--allowJs", "--checkJs", "--strict", "--noEmit",
+		"--noUnusedLocals", "--noUnusedParameters", "--target", "es2022", "--lib", "es2022,dom,dom.iterable"},
+		scripts...)
 	if out, err := exec.Command("node", args...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

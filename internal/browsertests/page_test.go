@@ -28,7 +28,8 @@ func openReport(t *testing.T) (ctx context.Context, w *watcher, address string) 
 func quiet(t *testing.T, w *watcher, address string) {
 	t.Helper()
 	requests, problems := w.asked()
-	if asked := slices.Compact(requests); len(asked) > 1 || len(asked) > 0 && !strings.HasPrefix(asked[0], strings.SplitN(address, "#", 2)[0]) {
+	if asked := slices.Compact(requests); len(asked) > 1 || len(asked) > 0 &&
+		!strings.HasPrefix(asked[0], strings.SplitN(address, "#", 2)[0]) {
 		t.Errorf("the page asked for %q, want nothing but itself", asked)
 	}
 	if len(problems) > 0 {
@@ -155,7 +156,8 @@ func TestTimelineByKeysAndMouse(t *testing.T) {
 	if err := chromedp.Run(ctx, chromedp.SendKeys(".tools input", "norm"+kb.Enter, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
-	if got := evaluate[string](ctx, t, `document.querySelector(".hits").textContent`); !strings.Contains(got, " kernels, ") {
+	if got := evaluate[string](ctx, t, `document.querySelector(".hits").textContent`); !strings.Contains(got,
+		" kernels, ") {
 		t.Errorf("the search says %q", got)
 	}
 	if got := evaluate[string](ctx, t, `document.querySelector(".panel dl").textContent`); !strings.Contains(strings.ToLower(got), "norm") {
@@ -242,7 +244,8 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
-// TestTextHasContrast: each text has at least 4.5 times the luminance of what is behind it, or the other way round, in both themes.
+// TestTextHasContrast: each text has at least 4.5 times the luminance of what is behind it, or the other way round,
+// in both themes.
 func TestTextHasContrast(t *testing.T) {
 	ctx, _, _ := openReport(t)
 	for _, theme := range []string{"light", "dark"} {

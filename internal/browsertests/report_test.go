@@ -145,8 +145,10 @@ func TestReports(t *testing.T) {
 		time   string   // a column to sort
 		word   string   // to search, in some names and not in others
 	}{
-		"layers": {[]string{"Layers and operators in numbers", "Layers of pass", "Operators of the steady pass against the GPU", "Cost per token"}, "Time", "norm"},
-		"triage": {[]string{"Stage extend: kernels", "Stage extend: operators", "Stage extend: overlap", "Stage extend: fused paths"}, "GPU time", "nvjet"},
+		"layers": {[]string{"Layers and operators in numbers", "Layers of pass",
+			"Operators of the steady pass against the GPU", "Cost per token"}, "Time", "norm"},
+		"triage": {[]string{"Stage extend: kernels", "Stage extend: operators", "Stage extend: overlap",
+			"Stage extend: fused paths"}, "GPU time", "nvjet"},
 	} {
 		t.Run(program, func(t *testing.T) {
 			address := report(t, program) // first: building it may take longer than a browser has
@@ -172,7 +174,8 @@ func TestReports(t *testing.T) {
 			rows := len(column(ctx, t, id, 0))
 			heading := fmt.Sprintf("#%s thead th:nth-child(%d)", id, col+1)
 			click(ctx, t, heading, "descending")
-			if got := values(ctx, t, id, col); len(got) != rows || !slices.IsSortedFunc(got, func(a, b float64) int { return cmp.Compare(b, a) }) {
+			if got := values(ctx, t, id, col); len(got) != rows ||
+				!slices.IsSortedFunc(got, func(a, b float64) int { return cmp.Compare(b, a) }) {
 				t.Errorf("after one click %s shows %v, want %d rows, the largest first", want.time, got, rows)
 			}
 			click(ctx, t, heading, "ascending")
@@ -206,7 +209,8 @@ func TestReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := column(ctx, t, id, n); len(got) == 0 || len(got) >= rows || slices.ContainsFunc(got, func(s string) bool { return s != chosen[0] }) {
+			if got := column(ctx, t, id, n); len(got) == 0 || len(got) >= rows ||
+				slices.ContainsFunc(got, func(s string) bool { return s != chosen[0] }) {
 				t.Errorf("choosing %s shows %q", chosen[0], got)
 			}
 
@@ -233,21 +237,24 @@ func click(ctx context.Context, t *testing.T, heading, order string) {
 	if err := chromedp.Run(ctx, chromedp.Click(heading, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
-	if got := evaluate[string](ctx, t, fmt.Sprintf(`document.querySelector(%q).getAttribute("aria-sort")`, heading)); got != order {
+	if got := evaluate[string](ctx, t, fmt.Sprintf(`document.querySelector(%q).getAttribute("aria-sort")`,
+		heading)); got != order {
 		t.Errorf("the heading says it is sorted %q, want %q", got, order)
 	}
 }
 
-// TestReportsPrint: on paper nothing is wider than the page, nothing is there that only a screen can use, and the demo's
-// report takes at most four pages.
+// TestReportsPrint: on paper nothing is wider than the page, nothing is there that only a screen can use, and the
+// demo's report takes at most four pages.
 func TestReportsPrint(t *testing.T) {
-	// The width between the margins of a page in CSS pixels, as the page asks for it: A4, landscape, 297 mm less 2 × 10 mm at 96 dpi.
+	// The width between the margins of a page in CSS pixels, as the page asks for it: A4, landscape, 297 mm less 2 ×
+	// 10 mm at 96 dpi.
 	const width, most = 1046, 4
 	for _, command := range []string{"report", "layers", "triage", "host"} {
 		t.Run(command, func(t *testing.T) {
 			address := report(t, command)
 			ctx := startBrowser(t)
-			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000), emulation.SetEmulatedMedia().WithMedia("print"), chromedp.Navigate(address)); err != nil {
+			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000),
+				emulation.SetEmulatedMedia().WithMedia("print"), chromedp.Navigate(address)); err != nil {
 				t.Fatal(err)
 			}
 			if n := evaluate[int](ctx, t, `[...document.querySelectorAll(".tools, .controls, .unfold, .act")].filter(e => e.offsetParent !== null).length`); n != 0 {

@@ -56,7 +56,8 @@ func openUI(ctx context.Context, t *testing.T) {
 	// Chromium asks the user before a public page may reach this machine; here
 	// the user says yes. The permission was renamed on the way, so both are given.
 	for _, name := range []string{"local-network-access", "loopback-network"} {
-		allow := browser.SetPermission(&browser.PermissionDescriptor{Name: name}, browser.PermissionSettingGranted).WithOrigin(perfetto.UIOrigin)
+		allow := browser.SetPermission(&browser.PermissionDescriptor{Name: name},
+			browser.PermissionSettingGranted).WithOrigin(perfetto.UIOrigin)
 		if err := chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error {
 			return allow.Do(cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser))
 		})); err != nil {

@@ -118,7 +118,8 @@ func TestAppendMicrosRoundTrip(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	for in, want := range map[string]string{"": "", "norm": "norm", "tile_128x64_2": "tile_#x#_#", "7": "#", "9é9": "#é#"} {
+	for in, want := range map[string]string{"": "", "norm": "norm", "tile_128x64_2": "tile_#x#_#", "7": "#",
+		"9é9": "#é#"} {
 		if got := decimal.Fold(in); got != want {
 			t.Errorf("Fold(%q) = %q, want %q", in, got, want)
 		}

@@ -175,7 +175,8 @@ func (d *Reader) choose(br *bufio.Reader, head []byte) error {
 			return err
 		}
 		d.dec, d.close = z, z.Close
-	case len(head) == 10 && string(head[:3]) == "BZh" && (string(head[4:]) == bzip2Block || string(head[4:]) == bzip2End):
+	case len(head) == 10 && string(head[:3]) == "BZh" &&
+		(string(head[4:]) == bzip2Block || string(head[4:]) == bzip2End):
 		d.format, d.dec = Bzip2, bzip2.NewReader(br)
 	case isZlib(head):
 		d.format = Zlib

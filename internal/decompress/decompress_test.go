@@ -68,7 +68,8 @@ func TestFormatsByMagicBytes(t *testing.T) {
 		{"zstd", zs(t, want), decompress.Zstd},
 		{"zstd-frames", append(zs(t, want[:1]), zs(t, want[1:])...), decompress.Zstd},
 	} {
-		for _, r := range []io.Reader{bytes.NewReader(tt.in), iotest.OneByteReader(bytes.NewReader(tt.in)), iotest.DataErrReader(bytes.NewReader(tt.in))} {
+		for _, r := range []io.Reader{bytes.NewReader(tt.in), iotest.OneByteReader(bytes.NewReader(tt.in)),
+			iotest.DataErrReader(bytes.NewReader(tt.in))} {
 			got, f, err := read(t, r, decompress.Limits{})
 			if err != nil || f != tt.f || !bytes.Equal(got, want) {
 				t.Errorf("%s: got %d bytes as %v, %v; want %d as %v", tt.name, len(got), f, err, len(want), tt.f)

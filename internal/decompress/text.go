@@ -146,7 +146,8 @@ func (d *Reader) padded() bool {
 	more, err := io.ReadAll(io.LimitReader(&d.src, maxPadding+1))
 	left := append(rest(d.front), more...)
 	d.front = bytes.NewReader(left)
-	return err == nil && len(more) <= maxPadding && len(bytes.Trim(held, "\x00")) == 0 && len(bytes.Trim(left, "\x00")) == 0
+	return err == nil && len(more) <= maxPadding && len(bytes.Trim(held, "\x00")) == 0 &&
+		len(bytes.Trim(left, "\x00")) == 0
 }
 
 // rest returns what r has not read.
@@ -189,7 +190,8 @@ func (d *Damage) Extent() string {
 	all := d.all()
 	last := all[len(all)-1]
 	lost, missing := d.Lost(), last.Next == 0 && errors.Is(last.Err, io.ErrUnexpectedEOF)
-	text := fmt.Sprintf("%d of %d compressed bytes (%.1f%%) are lost", lost, d.Total, 100*float64(lost)/float64(max(1, d.Total)))
+	text := fmt.Sprintf("%d of %d compressed bytes (%.1f%%) are lost", lost, d.Total,
+		100*float64(lost)/float64(max(1, d.Total)))
 	switch {
 	case d.Total == 0:
 		return fmt.Sprintf("nothing behind compressed byte %d is read", last.At)

@@ -68,7 +68,8 @@ func TestLaterMembersAreEntered(t *testing.T) {
 		if lost := damage.Lost(); lost < 0 || lost > int64(len(parts[1])) || last == (damage.Next > 0) {
 			t.Errorf("%s: %d of %d bytes lost, on at %d", tt.name, lost, all, damage.Next)
 		}
-		if got, damage := resumed(t, in, false); len(got) > 900_000 || damage.Next != 0 || damage.Total != int64(all) || damage.Lost() < int64(len(parts[2])) && !last {
+		if got, damage := resumed(t, in, false); len(got) > 900_000 || damage.Next != 0 || damage.Total != int64(all) ||
+			damage.Lost() < int64(len(parts[2])) && !last {
 			t.Errorf("%s, not resumed: %d bytes, %+v", tt.name, len(got), damage)
 		}
 	}
@@ -95,7 +96,8 @@ func TestDamageInEveryMember(t *testing.T) {
 		}
 	}
 	if n != whole || damage == nil || len(damage.Later) < 10 || damage.Lost() >= damage.Total/3 {
-		t.Errorf("%d of %d whole members read, %v and %d more, %s", n, whole, damage, len(damage.Later), damage.Extent())
+		t.Errorf("%d of %d whole members read, %v and %d more, %s", n, whole, damage, len(damage.Later),
+			damage.Extent())
 	}
 }
 
@@ -121,7 +123,8 @@ func TestWhatLooksLikeAMember(t *testing.T) {
 		{"small and whole", gz(t, []byte("small")), true},
 		{"small and cut", gz(t, []byte(strings.Repeat("small ", 10)))[:20], true},
 		{"header alone", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), false},
-		{"reserved block", append([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x07"), make([]byte, 1000)...), false},
+		{"reserved block", append([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x07"), make([]byte, 1000)...),
+			false},
 	} {
 		_, damage := resumed(t, append(bytes.Clone(damaged), tt.in...), true)
 		if damage == nil || (damage.Next > 0) != tt.entered {

@@ -40,14 +40,16 @@ func newZip(br *bufio.Reader) (*zipReader, error) {
 		if err != nil {
 			return nil, err
 		}
-		flags, method, size := binary.LittleEndian.Uint16(h[6:]), binary.LittleEndian.Uint16(h[8:]), binary.LittleEndian.Uint32(h[18:])
+		flags, method, size := binary.LittleEndian.Uint16(h[6:]), binary.LittleEndian.Uint16(h[8:]),
+			binary.LittleEndian.Uint32(h[18:])
 		if strings.HasSuffix(name, "/") {
 			if _, err := io.CopyN(io.Discard, br, int64(size)); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		z := &zipReader{br: br, crc: crc32.NewIEEE(), want: binary.LittleEndian.Uint32(h[14:]), streamed: flags&zipStreamed != 0}
+		z := &zipReader{br: br, crc: crc32.NewIEEE(), want: binary.LittleEndian.Uint32(h[14:]),
+			streamed: flags&zipStreamed != 0}
 		switch {
 		case flags&zipEncrypted != 0:
 			return nil, fmt.Errorf("%w: an encrypted zip archive; unpack it first", ErrUnsupported)
@@ -56,7 +58,8 @@ func newZip(br *bufio.Reader) (*zipReader, error) {
 		case method == 0 && !z.streamed && size != 1<<32-1:
 			z.data = io.LimitReader(br, int64(size))
 		default:
-			return nil, fmt.Errorf("%w: a zip archive of a rare kind (method %d); unpack it first", ErrUnsupported, method)
+			return nil, fmt.Errorf("%w: a zip archive of a rare kind (method %d); unpack it first", ErrUnsupported,
+				method)
 		}
 		return z, nil
 	}

@@ -32,7 +32,8 @@ func zipped(tb testing.TB, members ...member) []byte {
 		var f io.Writer
 		var err error
 		if m.raw {
-			h.CompressedSize64, h.UncompressedSize64, h.CRC32 = uint64(len(m.data)), uint64(len(m.data)), checksum(m.data)
+			h.CompressedSize64, h.UncompressedSize64, h.CRC32 = uint64(len(m.data)), uint64(len(m.data)),
+				checksum(m.data)
 			f, err = w.CreateRaw(h)
 		} else {
 			f, err = w.CreateHeader(h)
@@ -64,7 +65,8 @@ func TestFurtherFormats(t *testing.T) {
 	}{
 		{"zlib", z.Bytes(), decompress.Zlib},
 		{"zip", zipped(t, member{name: "a.json", data: want, method: zip.Deflate}), decompress.Zip},
-		{"zip-folder", zipped(t, member{name: "run/"}, member{name: "run/a.json", data: want, method: zip.Deflate}), decompress.Zip},
+		{"zip-folder", zipped(t, member{name: "run/"}, member{name: "run/a.json", data: want, method: zip.Deflate}),
+			decompress.Zip},
 		{"zip-stored", zipped(t, member{name: "a.json", data: want, raw: true}), decompress.Zip},
 	} {
 		for _, r := range []io.Reader{bytes.NewReader(c.in), iotest.OneByteReader(bytes.NewReader(c.in))} {
@@ -96,7 +98,8 @@ func TestBzip2(t *testing.T) {
 func TestZipsThatAreNotOneWholeFile(t *testing.T) {
 	want := text(10_000)
 	one := zipped(t, member{name: "a.json", data: want, method: zip.Deflate})
-	two := zipped(t, member{name: "a.json", data: want, method: zip.Deflate}, member{name: "b.json", data: want, method: zip.Deflate})
+	two := zipped(t, member{name: "a.json", data: want, method: zip.Deflate},
+		member{name: "b.json", data: want, method: zip.Deflate})
 	wrong := bytes.Clone(zipped(t, member{name: "a.json", data: want, raw: true}))
 	wrong[100] ^= 1
 	for _, c := range []struct {
@@ -104,7 +107,8 @@ func TestZipsThatAreNotOneWholeFile(t *testing.T) {
 		in   []byte
 		says string
 	}{
-		{"two files", two, "more than one file"}, {"checksum", wrong, "checksum"}, {"cut", one[:len(one)/2], "EOF"}, {"cut header", one[:20], "EOF"},
+		{"two files", two, "more than one file"}, {"checksum", wrong, "checksum"}, {"cut", one[:len(one)/2], "EOF"},
+		{"cut header", one[:20], "EOF"},
 	} {
 		_, _, err := read(t, bytes.NewReader(c.in), decompress.Limits{})
 		var d *decompress.Damage
@@ -114,8 +118,11 @@ func TestZipsThatAreNotOneWholeFile(t *testing.T) {
 	}
 	secret := bytes.Clone(one)
 	secret[6] |= 1
-	for name, in := range map[string][]byte{"encrypted": secret, "rare kind": zipped(t, member{name: "a", data: want, method: zip.Store}), "without a file": zipped(t, member{name: "run/"})} {
-		if _, err := decompress.NewReader(bytes.NewReader(in), decompress.Limits{}); !errors.Is(err, decompress.ErrUnsupported) {
+	for name, in := range map[string][]byte{"encrypted": secret,
+		"rare kind":      zipped(t, member{name: "a", data: want, method: zip.Store}),
+		"without a file": zipped(t, member{name: "run/"})} {
+		if _, err := decompress.NewReader(bytes.NewReader(in), decompress.Limits{}); !errors.Is(err,
+			decompress.ErrUnsupported) {
 			t.Errorf("%s: error %v, want ErrUnsupported", name, err)
 		}
 	}

@@ -63,7 +63,8 @@ func TestTraceHoldsWhatItPromises(t *testing.T) {
 	if len(streams) != 2 {
 		t.Errorf("kernels on %d streams, want 2", len(streams))
 	}
-	for _, cat := range []string{"user_annotation", "gpu_user_annotation", "cpu_op", "python_function", "cuda_runtime", "gpu_memcpy", "gpu_memset", "ac2g"} {
+	for _, cat := range []string{"user_annotation", "gpu_user_annotation", "cpu_op", "python_function", "cuda_runtime",
+		"gpu_memcpy", "gpu_memset", "ac2g"} {
 		if cats[cat] == 0 {
 			t.Errorf("no event of category %s", cat)
 		}
@@ -81,7 +82,8 @@ func TestTraceHoldsWhatItPromises(t *testing.T) {
 	if got, want := len(truth), cats["kernel"]+cats["gpu_memcpy"]+cats["gpu_memset"]; got != want {
 		t.Errorf("truth about %d activities, want one for each of %d", got, want)
 	}
-	if !seen["communication"] || !seen["attention"] || len(passes) != 5 || passes[0] != "prefill" || passes[4] != "decode" {
+	if !seen["communication"] || !seen["attention"] || len(passes) != 5 || passes[0] != "prefill" ||
+		passes[4] != "decode" {
 		t.Errorf("categories %v, passes %v: want collectives, attention, a prefill and four decodes", seen, passes)
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 func TestNames(t *testing.T) {
 	for name, want := range map[string]decompress.Format{
-		"a.json.gz": decompress.Gzip, "A.JSON.GZ": decompress.Gzip, "a.zst": decompress.Zstd, "a.json": decompress.Plain,
-		"a": decompress.Zstd, "a.gz.old": decompress.Zstd, "a.pftrace": decompress.Zstd,
+		"a.json.gz": decompress.Gzip, "A.JSON.GZ": decompress.Gzip, "a.zst": decompress.Zstd,
+		"a.json": decompress.Plain,
+		"a":      decompress.Zstd, "a.gz.old": decompress.Zstd, "a.pftrace": decompress.Zstd,
 	} {
 		if got := eventjson.Compression(name, decompress.Zstd); got != want {
 			t.Errorf("ByName(%q): got %v, want %v", name, got, want)

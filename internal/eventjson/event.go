@@ -10,11 +10,15 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// categories are those of torch.profiler, for events of other sources. What it has no category for keeps the name of its kind, which readers do not interpret.
+// categories are those of torch.profiler, for events of other sources. What it has no category for keeps the name of
+// its kind, which readers do not interpret.
 var categories = map[event.Kind]string{
-	event.Kernel: "kernel", event.Memcpy: "gpu_memcpy", event.Memset: "gpu_memset", event.Runtime: "cuda_runtime", event.Driver: "cuda_driver",
-	event.Op: "cpu_op", event.Frame: "python_function", event.Module: "python_function", event.Annotation: "user_annotation",
-	event.GPUAnnotation: "gpu_user_annotation", event.Range: "user_annotation", event.Sync: "cuda_sync", event.Overhead: "overhead",
+	event.Kernel: "kernel", event.Memcpy: "gpu_memcpy", event.Memset: "gpu_memset", event.Runtime: "cuda_runtime",
+	event.Driver: "cuda_driver",
+	event.Op:     "cpu_op", event.Frame: "python_function", event.Module: "python_function",
+	event.Annotation:    "user_annotation",
+	event.GPUAnnotation: "gpu_user_annotation", event.Range: "user_annotation", event.Sync: "cuda_sync",
+	event.Overhead: "overhead",
 }
 
 // categoryOf is an event's category: its own where readers take it for what it is.
@@ -53,7 +57,8 @@ func (x *writer) event(i int, pids []int, e trace.Event) {
 	x.arrow(i, pid, tid, at, e)
 }
 
-// correlation is the number of the launch behind an event: its own ones are a process's, of which a trace may have several. 0: none.
+// correlation is the number of the launch behind an event: its own ones are a process's, of which a trace may have
+// several. 0: none.
 func (x *writer) correlation(i int, e trace.Event) uint64 {
 	switch {
 	case e.Kind().Lane() == event.LaneLaunch:
@@ -116,7 +121,8 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 			b = strconv.AppendUint(b, n, 10)
 		}
 	}
-	if d, ok := x.devices[i][e.Device()]; ok && (e.Kind().Lane() == event.LaneGPU || e.Kind() == event.GPUAnnotation || e.Kind() == event.Sync) {
+	if d, ok := x.devices[i][e.Device()]; ok && (e.Kind().Lane() == event.LaneGPU || e.Kind() == event.GPUAnnotation ||
+		e.Kind() == event.Sync) {
 		key("device")
 		b = strconv.AppendInt(b, int64(d), 10)
 		key("stream")
@@ -150,5 +156,6 @@ func (x *writer) args(i int, e trace.Event, d *trace.EventData) {
 
 // list reports whether a text is numbers between commas.
 func list(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789,") == "" && s[0] != ',' && s[len(s)-1] != ',' && !strings.Contains(s, ",,")
+	return s != "" && strings.Trim(s, "0123456789,") == "" && s[0] != ',' && s[len(s)-1] != ',' &&
+		!strings.Contains(s, ",,")
 }

@@ -46,8 +46,9 @@ const (
 // checkEvery is how many events are written between two looks at the context.
 const checkEvery = 1 << 12
 
-// Write writes a document with the events of all parts and returns how many these are. Devices of several parts that have the same number are numbered anew,
-// and so are processes, threads and correlations. The error is that of w or ctx.
+// Write writes a document with the events of all parts and returns how many these are. Devices of several parts that
+// have the same number are numbered anew, and so are processes, threads and correlations. The error is that of w or
+// ctx.
 func Write(ctx context.Context, w io.Writer, parts []Part, o Options) (int64, error) {
 	x := &writer{ctx: ctx, out: bufio.NewWriterSize(w, 1<<16), parts: parts, o: o}
 	x.number()
@@ -115,7 +116,8 @@ func (x *writer) head() {
 			}
 		}
 	}
-	x.out.WriteString(`{"schemaVersion":1,"displayTimeUnit":"ms","baseTimeNanoseconds":` + strconv.FormatInt(x.o.BaseTime, 10) + `,"deviceProperties":`)
+	x.out.WriteString(`{"schemaVersion":1,"displayTimeUnit":"ms","baseTimeNanoseconds":` +
+		strconv.FormatInt(x.o.BaseTime, 10) + `,"deviceProperties":`)
 	x.value(gpus)
 	x.out.WriteString(`,"strata_note":`)
 	x.value(x.o.Note)
@@ -197,7 +199,8 @@ func (x *writer) threads(p *Part, base int, prefix string, order int) []int {
 			x.process(pid, prefix+strings.TrimSpace(th.ProcessName+" "+own), order)
 		}
 		pids = append(pids, pid)
-		x.meta(pid, i+1, "thread_name", `"name":`, cmp.Or(th.Name, "thread "+cmp.Or(th.Label, strconv.FormatInt(int64(th.ID), 10))))
+		x.meta(pid, i+1, "thread_name", `"name":`, cmp.Or(th.Name,
+			"thread "+cmp.Or(th.Label, strconv.FormatInt(int64(th.ID), 10))))
 	}
 	return pids
 }

@@ -8,6 +8,7 @@ func Diffusion() Framework {
 		Keys:       []string{"diffusers"},
 		Aliases:    []string{"diffusion"},
 		ModelRoots: []string{"diffusers/"},
-		LogMarks:   []string{"Falling back to diffusers backend", "Using diffusers backend", "Loaded diffusers pipeline"},
+		LogMarks: []string{"Falling back to diffusers backend", "Using diffusers backend",
+			"Loaded diffusers pipeline"},
 	}
 }

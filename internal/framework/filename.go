@@ -66,7 +66,8 @@ var labels sync.Map
 func Label(file, word string) (int, bool) {
 	re, ok := labels.Load(word)
 	if !ok {
-		re, _ = labels.LoadOrStore(word, regexp.MustCompile(`(?i)(?:^|[^a-z0-9])`+regexp.QuoteMeta(word)+`[-_]?(\d{1,6})(?:\D|$)`))
+		re, _ = labels.LoadOrStore(word, regexp.MustCompile(`(?i)(?:^|[^a-z0-9])`+regexp.QuoteMeta(word)+
+			`[-_]?(\d{1,6})(?:\D|$)`))
 	}
 	m := re.(*regexp.Regexp).FindStringSubmatch(path.Base(file))
 	if m == nil {

@@ -32,12 +32,14 @@ func ParseFrame(name string) (Frame, bool) {
 
 // generatedParts are parts of the paths of code that a compiler wrote, and of
 // the compilers that run it.
-var generatedParts = []string{"torch_compile_cache/", "torchinductor", "inductor_cache/", "triton/cache/", "torch/_dynamo/", "torch/_inductor/", "torch/fx/", "torch/_functorch/"}
+var generatedParts = []string{"torch_compile_cache/", "torchinductor", "inductor_cache/", "triton/cache/",
+	"torch/_dynamo/", "torch/_inductor/", "torch/fx/", "torch/_functorch/"}
 
 // Generated reports code that nobody wrote or that only runs such code:
 // Inductor's and Triton's caches, code from strings, torch.compile's own.
 func (f Frame) Generated() bool {
-	return strings.HasPrefix(f.Path, "<") || slices.ContainsFunc(generatedParts, func(p string) bool { return strings.Contains(f.Path, p) })
+	return strings.HasPrefix(f.Path, "<") || slices.ContainsFunc(generatedParts,
+		func(p string) bool { return strings.Contains(f.Path, p) })
 }
 
 // The kinds of files of a framework that define models.

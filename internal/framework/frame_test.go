@@ -15,8 +15,10 @@ func TestFrames(t *testing.T) {
 		kind      int
 	}{
 		{"vllm/model_executor/models/llama.py(210): forward", true, false, framework.ModelFile},
-		{"/usr/lib/python3/dist-packages/vllm/model_executor/layers/linear.py(451): forward", true, false, framework.LayerFile},
-		{"/root/.cache/vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/x/cxyz.py(428): call", true, true, framework.NoModelFile},
+		{"/usr/lib/python3/dist-packages/vllm/model_executor/layers/linear.py(451): forward", true, false,
+			framework.LayerFile},
+		{"/root/.cache/vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/x/cxyz.py(428): call", true, true,
+			framework.NoModelFile},
 		{"/tmp/torchinductor_root/ab/cab.py(12): call", true, true, framework.NoModelFile},
 		{"/root/.triton/cache/0a/fused.py(3): run", true, true, framework.NoModelFile},
 		{"<string>(1): <module>", true, true, framework.NoModelFile},

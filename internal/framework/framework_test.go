@@ -33,7 +33,9 @@ func TestOwnFramework(t *testing.T) {
 	list := append(framework.All(), own())
 	f, st, ok := framework.ReadStep(list, "tick 7 context of 3")
 	if want := (framework.Step{Dialect: "own", Index: 7, Stage: framework.Prefill, Batch: 3, Tokens: -1,
-		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1, Context: framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}, Generation: framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}}); !ok || f.Name != "Own Server" || st != want {
+		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1,
+		Context:    framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1},
+		Generation: framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}}); !ok || f.Name != "Own Server" || st != want {
 		t.Errorf("ReadStep = %+v, %v, want %+v", st, ok, want)
 	}
 	for _, s := range []string{"own-server", "OS", "Own Server"} {
@@ -54,7 +56,8 @@ func TestOwnFramework(t *testing.T) {
 	if roots := framework.ModelRoots(list); roots[len(roots)-1] != "own_models/" {
 		t.Errorf("ModelRoots = %q", roots)
 	}
-	if s := own(); !s.OwnsOp("own::mm") || s.OwnsOp("aten::mm") || !s.OwnsFile("/x/ownserver/a.py") || s.OwnsFile("myownserver/a.py") {
+	if s := own(); !s.OwnsOp("own::mm") || s.OwnsOp("aten::mm") || !s.OwnsFile("/x/ownserver/a.py") ||
+		s.OwnsFile("myownserver/a.py") {
 		t.Error("OwnsOp or OwnsFile is wrong about its own names")
 	}
 	if _, _, ok := framework.ReadStep(framework.All(), "tick 7 context of 3"); ok {
@@ -66,9 +69,11 @@ func TestOwnFramework(t *testing.T) {
 func TestSpellings(t *testing.T) {
 	for s, want := range map[string]string{
 		"sglang": "SGLang", "SGL": "SGLang", "vLLM": "vLLM", "v-llm": "vLLM",
-		"trtllm": "TensorRT-LLM", "tllm": "TensorRT-LLM", "TensorRT-LLM": "TensorRT-LLM", "tensorrt_llm": "TensorRT-LLM", "trt llm": "TensorRT-LLM",
-		"ts": "TokenSpeed", "token-speed": "TokenSpeed", "TokenSpeed": "TokenSpeed", "pytorch": "PyTorch", "diffusers": "Diffusers",
-		"": "", "-": "", "x": "",
+		"trtllm": "TensorRT-LLM", "tllm": "TensorRT-LLM", "TensorRT-LLM": "TensorRT-LLM",
+		"tensorrt_llm": "TensorRT-LLM", "trt llm": "TensorRT-LLM",
+		"ts": "TokenSpeed", "token-speed": "TokenSpeed", "TokenSpeed": "TokenSpeed", "pytorch": "PyTorch",
+		"diffusers": "Diffusers",
+		"":          "", "-": "", "x": "",
 	} {
 		if f, ok := framework.ByName(framework.All(), s); f.Name != want || ok != (want != "") {
 			t.Errorf("ByName(%q) = %q, %v, want %q", s, f.Name, ok, want)
@@ -91,12 +96,14 @@ func TestSpellingsAreOneFrameworksEach(t *testing.T) {
 			seen[k] = f.Name
 		}
 	}
-	for _, path := range []string{"a/b.json", "results/test-torts.json", "artifacts/dev-llm/x.json", "trt/x.json", "pytorch/x.json"} {
+	for _, path := range []string{"a/b.json", "results/test-torts.json", "artifacts/dev-llm/x.json", "trt/x.json",
+		"pytorch/x.json"} {
 		if f, ok := framework.InPath(framework.All(), path); ok {
 			t.Errorf("InPath(%q) = %s, want no server", path, f.Name)
 		}
 	}
-	for path, want := range map[string]string{"runs/vllm/a.json": "vLLM", "sglang-x/vllm-y.json": "vLLM", `a\TensorRT-LLM\b.json`: "TensorRT-LLM"} {
+	for path, want := range map[string]string{"runs/vllm/a.json": "vLLM", "sglang-x/vllm-y.json": "vLLM",
+		`a\TensorRT-LLM\b.json`: "TensorRT-LLM"} {
 		if f, _ := framework.InPath(framework.All(), path); f.Name != want {
 			t.Errorf("InPath(%q) = %q, want %q", path, f.Name, want)
 		}
@@ -143,10 +150,12 @@ func TestPlainName(t *testing.T) {
 // TestStageNamed: the words of all servers and reports mean one of the stages.
 func TestStageNamed(t *testing.T) {
 	for word, want := range map[string]string{
-		"extend": framework.Prefill, "context": framework.Prefill, "PREFILL": framework.Prefill, "ctx": framework.Prefill,
+		"extend": framework.Prefill, "context": framework.Prefill, "PREFILL": framework.Prefill,
+		"ctx":        framework.Prefill,
 		"generation": framework.Decode, "gen": framework.Decode, "decode": framework.Decode, "mixed": framework.Mixed,
-		"TARGET_VERIFY": framework.Verify, "DRAFT_EXTEND": framework.Draft, "idle": framework.Idle, "capture": framework.Capture,
-		"": framework.Unknown, "all": framework.Unknown, "general": framework.Unknown,
+		"TARGET_VERIFY": framework.Verify, "DRAFT_EXTEND": framework.Draft, "idle": framework.Idle,
+		"capture": framework.Capture,
+		"":        framework.Unknown, "all": framework.Unknown, "general": framework.Unknown,
 	} {
 		if got := framework.StageNamed(word); got != want {
 			t.Errorf("StageNamed(%q) = %q, want %q", word, got, want)
@@ -161,13 +170,15 @@ func TestComplete(t *testing.T) {
 		stage               string
 		batch               int
 	}{
-		{3, 0, framework.Prefill, 3}, {0, 2, framework.Decode, 2}, {1, 2, framework.Mixed, 3}, {0, 0, framework.Idle, 0}, {-1, -1, framework.Unknown, -1},
+		{3, 0, framework.Prefill, 3}, {0, 2, framework.Decode, 2}, {1, 2, framework.Mixed, 3},
+		{0, 0, framework.Idle, 0}, {-1, -1, framework.Unknown, -1},
 	} {
 		st := framework.NewStep("x")
 		st.ContextRequests, st.GenerationRequests = c.context, c.generation
 		st.Complete()
 		if st.Stage != c.stage || st.Batch != c.batch {
-			t.Errorf("%d context and %d generation requests: %s, batch %d, want %s, %d", c.context, c.generation, st.Stage, st.Batch, c.stage, c.batch)
+			t.Errorf("%d context and %d generation requests: %s, batch %d, want %s, %d", c.context, c.generation,
+				st.Stage, st.Batch, c.stage, c.batch)
 		}
 	}
 }
@@ -175,10 +186,12 @@ func TestComplete(t *testing.T) {
 func TestSumsOfVLLM(t *testing.T) {
 	none := framework.Sums{SQ: -1, SK: -1, SQSQ: -1, SQSK: -1}
 	for name, want := range map[string][2]framework.Sums{
-		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)": {{}, {SQ: 32, SK: 32785, SQSQ: 32, SQSK: 32785}},
-		"execute_context_1(888_788544)_generation_0(0)":                                    {{SQ: 888, SK: -1, SQSQ: -1, SQSK: 788544}, none},
-		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk327":    {{}, none},
-		"execute_context_2_generation_0":                                                   {none, none},
+		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)": {{},
+			{SQ: 32, SK: 32785, SQSQ: 32, SQSK: 32785}},
+		"execute_context_1(888_788544)_generation_0(0)": {{SQ: 888, SK: -1, SQSQ: -1,
+			SQSK: 788544}, none},
+		"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk327": {{}, none},
+		"execute_context_2_generation_0":                                                {none, none},
 	} {
 		_, st, ok := framework.ReadStep(framework.All(), name)
 		if !ok || st.Context != want[0] || st.Generation != want[1] {

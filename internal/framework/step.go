@@ -36,8 +36,8 @@ type Step struct {
 	Weak bool
 }
 
-// Sums are over requests: of the tokens that each computes (SQ), of those that its attention sees (SK), of SQ squared, and of SQ·SK. A sum that
-// the annotation does not have is −1.
+// Sums are over requests: of the tokens that each computes (SQ), of those that its attention sees (SK), of SQ
+// squared, and of SQ·SK. A sum that the annotation does not have is −1.
 type Sums struct{ SQ, SK, SQSQ, SQSK int64 }
 
 // noSums are unknown ones.
@@ -82,8 +82,8 @@ func StageNamed(word string) string {
 	return Unknown
 }
 
-// StageOfFunction is the stage that a function is for, by the words that servers name such functions with: forward_extend,
-// forward_decode. It is [Unknown] for all others.
+// StageOfFunction is the stage that a function is for, by the words that servers name such functions with:
+// forward_extend, forward_decode. It is [Unknown] for all others.
 func StageOfFunction(fn string) string {
 	l := strings.ToLower(fn)
 	switch {
@@ -98,7 +98,8 @@ func StageOfFunction(fn string) string {
 // NewStep is a step of a dialect that says nothing.
 func NewStep(dialect string) Step {
 	return Step{Dialect: dialect, Index: -1, Stage: Unknown, Batch: -1, Tokens: -1,
-		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1, Context: noSums, Generation: noSums}
+		ContextRequests: -1, ContextTokens: -1, GenerationRequests: -1, GenerationTokens: -1, Context: noSums,
+		Generation: noSums}
 }
 
 // ReadStep asks each framework for what an annotation says, and returns the

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// Requirements are the conditions under which a path is taken, as far as a trace, a config and the server's arguments can tell.
-// The zero value asks for nothing.
+// Requirements are the conditions under which a path is taken, as far as a trace, a config and the server's arguments
+// can tell. The zero value asks for nothing.
 type Requirements struct {
 	// Platforms are "cuda" and "rocm", Archs architectures ("sm90", "sm10*", "cdna3").
 	Platforms []string `json:"platforms,omitempty"`
@@ -22,11 +22,13 @@ type Requirements struct {
 	NotTP []int `json:"not_tp,omitempty"`
 	// MaxTokens is the largest step in tokens.
 	MaxTokens int64 `json:"max_tokens,omitempty"`
-	// MaxMB is the size in MiB of what one collective of a step exchanges, by architecture and number of ranks, above which the
-	// path is not taken; of an architecture that it names, other numbers of ranks have no path. AnyMaxMB holds for all.
+	// MaxMB is the size in MiB of what one collective of a step exchanges, by architecture and number of ranks, above
+	// which the path is not taken; of an architecture that it names, other numbers of ranks have no path. AnyMaxMB
+	// holds for all.
 	MaxMB    map[string]map[string]float64 `json:"max_mb,omitempty"`
 	AnyMaxMB float64                       `json:"any_max_mb,omitempty"`
-	// MinMBPerRank is the size in MiB of that, divided by the ranks, below which the path is not taken, by architecture.
+	// MinMBPerRank is the size in MiB of that, divided by the ranks, below which the path is not taken, by
+	// architecture.
 	MinMBPerRank map[string]float64 `json:"min_mb_per_rank,omitempty"`
 	// MinHidden and MaxHidden bound the hidden size, Hidden lists the only ones, HeadDims those of a head.
 	MinHidden int   `json:"min_hidden,omitempty"`
@@ -48,7 +50,8 @@ type Setting struct {
 // collectiveBytes is the size of an element of what ranks exchange: activations are of 16 bits.
 const collectiveBytes = 2
 
-// message is what one collective of a step exchanges in bytes, 0 where it is not known: a row of the hidden size a token.
+// message is what one collective of a step exchanges in bytes, 0 where it is not known: a row of the hidden size a
+// token.
 func (s *Setting) message() int64 { return s.Tokens * int64(s.Hidden) * collectiveBytes }
 
 // Outcome is whether a condition holds.
@@ -91,7 +94,8 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		out = append(out, j)
 	}
 	if len(r.Platforms) > 0 {
-		add(OfPlatform, s.Platform != "", slices.Contains(r.Platforms, s.Platform), "%s only", strings.Join(r.Platforms, " or "))
+		add(OfPlatform, s.Platform != "", slices.Contains(r.Platforms, s.Platform), "%s only",
+			strings.Join(r.Platforms, " or "))
 	}
 	if len(r.Archs) > 0 && !(s.Platform != "" && len(r.Platforms) > 0 && !slices.Contains(r.Platforms, s.Platform)) {
 		add(OfPlatform, s.Arch != "", r.hasArch(s.Arch), "%s only", strings.Join(r.Archs, ", "))
@@ -108,7 +112,8 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		add(OfSize, s.TP > 0, s.TP != n, "not with %d ranks", n)
 	}
 	if r.MaxTokens > 0 {
-		add(OfSize, s.Tokens > 0, s.Tokens <= r.MaxTokens, "%s tokens a step at most%s", thousands(r.MaxTokens), here(s.Tokens > 0, thousands(s.Tokens)))
+		add(OfSize, s.Tokens > 0, s.Tokens <= r.MaxTokens, "%s tokens a step at most%s", thousands(r.MaxTokens),
+			here(s.Tokens > 0, thousands(s.Tokens)))
 	}
 	if mb, named := r.limit(s); named {
 		switch {
@@ -117,12 +122,14 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		case s.TP == 0 && mb == 0:
 			add(OfSize, false, false, "a size of messages that depends on the number of ranks")
 		default:
-			add(OfSize, s.message() > 0, s.message() <= mebibytes(mb), "messages of %s at most on this GPU%s", table.Bytes(mebibytes(mb)), here(s.message() > 0, table.Bytes(s.message())))
+			add(OfSize, s.message() > 0, s.message() <= mebibytes(mb), "messages of %s at most on this GPU%s",
+				table.Bytes(mebibytes(mb)), here(s.message() > 0, table.Bytes(s.message())))
 		}
 	}
 	if least, ok := perArch(r.MinMBPerRank, s.Arch); ok {
 		whole := mebibytes(least * float64(max(1, s.TP)))
-		add(OfSize, s.message() > 0 && s.TP > 0, s.message() >= whole, "messages of %s at least%s", table.Bytes(whole), here(s.message() > 0, table.Bytes(s.message())))
+		add(OfSize, s.message() > 0 && s.TP > 0, s.message() >= whole, "messages of %s at least%s", table.Bytes(whole),
+			here(s.message() > 0, table.Bytes(s.message())))
 	}
 	hidden := here(s.Hidden > 0, strconv.Itoa(s.Hidden))
 	if r.MinHidden > 0 {
@@ -135,7 +142,8 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		add(OfModel, s.Hidden > 0, slices.Contains(r.Hidden, s.Hidden), "hidden size %s%s", list(r.Hidden), hidden)
 	}
 	if len(r.HeadDims) > 0 {
-		add(OfModel, s.HeadDim > 0, slices.Contains(r.HeadDims, s.HeadDim), "head size %s%s", list(r.HeadDims), here(s.HeadDim > 0, strconv.Itoa(s.HeadDim)))
+		add(OfModel, s.HeadDim > 0, slices.Contains(r.HeadDims, s.HeadDim), "head size %s%s", list(r.HeadDims),
+			here(s.HeadDim > 0, strconv.Itoa(s.HeadDim)))
 	}
 	return out
 }
@@ -180,7 +188,8 @@ func perArch[T any](m map[string]T, arch string) (v T, ok bool) {
 	return v, false
 }
 
-// limit is the largest message in MiB for a GPU and its ranks; −1 where they have no path, 0 where the ranks are not known.
+// limit is the largest message in MiB for a GPU and its ranks; −1 where they have no path, 0 where the ranks are not
+// known.
 func (r *Requirements) limit(s *Setting) (mb float64, ok bool) {
 	sizes, ok := perArch(r.MaxMB, s.Arch)
 	switch {

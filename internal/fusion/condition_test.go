@@ -12,7 +12,8 @@ import (
 
 // fitting is a setting in which all conditions hold, as far as one exists.
 func fitting(r *fusion.Requirements) fusion.Setting {
-	s := fusion.Setting{Platform: "cuda", Arch: "sm90", Model: "some model", TP: 2, Tokens: 1, Hidden: 8192, HeadDim: 128}
+	s := fusion.Setting{Platform: "cuda", Arch: "sm90", Model: "some model", TP: 2, Tokens: 1, Hidden: 8192,
+		HeadDim: 128}
 	if len(r.Platforms) > 0 {
 		s.Platform = r.Platforms[0]
 	}
@@ -37,8 +38,8 @@ func fitting(r *fusion.Requirements) fusion.Setting {
 	return s
 }
 
-// TestConditionsDecide: of each path of the data, and of each condition on it: all hold in a setting that fits, one step to the
-// other side makes it fail and says the value, and without the value nothing is known.
+// TestConditionsDecide: of each path of the data, and of each condition on it: all hold in a setting that fits, one
+// step to the other side makes it fail and says the value, and without the value nothing is known.
 func TestConditionsDecide(t *testing.T) {
 	reg := fusion.Load()
 	all := map[string]*fusion.Requirements{}
@@ -96,13 +97,16 @@ func TestConditionsDecide(t *testing.T) {
 					t.Errorf("%s: at its limit on %s with %s ranks: %q", name, arch, ranks, why)
 				}
 			}
-			side("ranks without a path on "+arch, true, fusion.Fails, func(s *fusion.Setting) { s.Arch, s.TP = arch, 3 })
+			side("ranks without a path on "+arch, true, fusion.Fails,
+				func(s *fusion.Setting) { s.Arch, s.TP = arch, 3 })
 		}
-		side("a message above", r.AnyMaxMB > 0, fusion.Fails, func(s *fusion.Setting) { s.Tokens = int64(r.AnyMaxMB*(1<<20))/int64(2*s.Hidden) + 1 })
+		side("a message above", r.AnyMaxMB > 0, fusion.Fails,
+			func(s *fusion.Setting) { s.Tokens = int64(r.AnyMaxMB*(1<<20))/int64(2*s.Hidden) + 1 })
 		for arch, mb := range r.MinMBPerRank {
 			arch = strings.Replace(arch, "*", "0", 1)
 			whole := int64(mb * (1 << 20) * float64(fits.TP))
-			side("a message below on "+arch, true, fusion.Fails, func(s *fusion.Setting) { s.Arch, s.Tokens = arch, whole/int64(2*s.Hidden)-1 })
+			side("a message below on "+arch, true, fusion.Fails,
+				func(s *fusion.Setting) { s.Arch, s.Tokens = arch, whole/int64(2*s.Hidden)-1 })
 			fit := fits
 			fit.Arch, fit.Tokens = arch, whole/int64(2*fit.Hidden)
 			if o, _, why := fusion.Worst(r.Judge(&fit)); o != fusion.Holds {
@@ -112,7 +116,8 @@ func TestConditionsDecide(t *testing.T) {
 		side("a smaller model", r.MinHidden > 0, fusion.Fails, func(s *fusion.Setting) { s.Hidden = r.MinHidden - 1 })
 		side("a larger model", r.MaxHidden > 0, fusion.Fails, func(s *fusion.Setting) { s.Hidden = r.MaxHidden + 1 })
 		side("another hidden size", len(r.Hidden) > 0, fusion.Fails, func(s *fusion.Setting) { s.Hidden++ })
-		side("no hidden size", len(r.Hidden)+r.MinHidden+r.MaxHidden > 0, fusion.Unknown, func(s *fusion.Setting) { s.Hidden = 0 })
+		side("no hidden size", len(r.Hidden)+r.MinHidden+r.MaxHidden > 0, fusion.Unknown,
+			func(s *fusion.Setting) { s.Hidden = 0 })
 		side("another head", len(r.HeadDims) > 0, fusion.Fails, func(s *fusion.Setting) { s.HeadDim++ })
 		side("no head", len(r.HeadDims) > 0, fusion.Unknown, func(s *fusion.Setting) { s.HeadDim = 0 })
 	}

@@ -18,7 +18,8 @@ var fusionData []byte
 //go:embed data/catalog.json
 var catalogData []byte
 
-// Registry says which servers have a fused kernel for a chain of kernels, how it is turned on and under which conditions.
+// Registry says which servers have a fused kernel for a chain of kernels, how it is turned on and under which
+// conditions.
 type Registry struct {
 	AsOf     string    `json:"as_of"`    // date of the patterns
 	Steps    []Step    `json:"steps"`    // kinds of work that chains are made of
@@ -73,8 +74,8 @@ type TemplateTest struct {
 type Chain struct {
 	Name  string      `json:"chain"`
 	Steps []ChainStep `json:"steps"`
-	// Do is advice where no server runs, a verb phrase, for computations that eager code spells out; such chains name the runs of
-	// kernels they are found in.
+	// Do is advice where no server runs, a verb phrase, for computations that eager code spells out; such chains name
+	// the runs of kernels they are found in.
 	Do string `json:"do"`
 }
 
@@ -153,7 +154,8 @@ type Family struct {
 	Framework   string   `json:"framework"` // where it comes from
 	Identifiers []string `json:"identifiers"`
 	Cues        []string `json:"cues"` // signs that are not identifiers
-	// Exchanges are the kinds of exchange between GPUs that an overlap family hides, in the words of [Step.Collectives].
+	// Exchanges are the kinds of exchange between GPUs that an overlap family hides, in the words of
+	// [Step.Collectives].
 	Exchanges []classify.Collective `json:"exchanges"`
 	// Requires are the conditions under which the family is of use, Switch turns it on.
 	Requires    Requirements `json:"requires"`
@@ -192,7 +194,8 @@ func Read(files ...[]byte) (*Registry, error) {
 func (reg *Registry) Find(word string) []Family {
 	var out []Family
 	for _, f := range reg.Families {
-		text := strings.Join(slices.Concat([]string{f.ID, f.Pattern, f.Framework, f.Description, string(f.Kind), f.Scope}, f.Identifiers, f.Paths), " ")
+		text := strings.Join(slices.Concat([]string{f.ID, f.Pattern, f.Framework, f.Description, string(f.Kind),
+			f.Scope}, f.Identifiers, f.Paths), " ")
 		if strings.Contains(strings.ToLower(text), strings.ToLower(word)) {
 			out = append(out, f)
 		}

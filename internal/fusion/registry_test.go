@@ -15,7 +15,8 @@ import (
 func TestRegistryHoldsTogether(t *testing.T) {
 	r := fusion.Load()
 	if len(r.Patterns) < 47 || len(r.Families) < 169 || len(r.Steps) > 64 {
-		t.Fatalf("%d patterns, %d families, %d steps; want at least 47 and 169, at most 64", len(r.Patterns), len(r.Families), len(r.Steps))
+		t.Fatalf("%d patterns, %d families, %d steps; want at least 47 and 169, at most 64", len(r.Patterns),
+			len(r.Families), len(r.Steps))
 	}
 	steps, chains, patterns, families := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	once := func(seen map[string]bool, name string) {
@@ -52,7 +53,8 @@ func TestRegistryHoldsTogether(t *testing.T) {
 		if p.Chain != "" && !chains[p.Chain] || p.Chain == "" && len(p.Active)+len(p.ActiveSteps) == 0 {
 			t.Errorf("%s can never be found: chain %q", p.Pattern, p.Chain)
 		}
-		if !slices.Contains(fusion.Origins(), p.Origin) || !slices.Contains([]fusion.Default{fusion.DefaultUnknown, fusion.On, fusion.Off}, p.Default) {
+		if !slices.Contains(fusion.Origins(), p.Origin) ||
+			!slices.Contains([]fusion.Default{fusion.DefaultUnknown, fusion.On, fusion.Off}, p.Default) {
 			t.Errorf("%s: origin %q, default %q", p.Pattern, p.Origin, p.Default)
 		}
 		if len(p.Frameworks) == 0 || len(p.CandidatePaths) == 0 || p.Rationale == "" || p.Checked == "" {
@@ -71,7 +73,8 @@ func TestRegistryHoldsTogether(t *testing.T) {
 	}
 	for _, f := range r.Families {
 		once(families, f.ID)
-		if f.Pattern == "" || f.Description == "" || f.Kind != fusion.Fused && f.Kind != fusion.Overlap || !slices.Contains(fusion.Origins(), f.Status) || len(f.Exchanges) > 0 && f.Kind != fusion.Overlap {
+		if f.Pattern == "" || f.Description == "" || f.Kind != fusion.Fused && f.Kind != fusion.Overlap ||
+			!slices.Contains(fusion.Origins(), f.Status) || len(f.Exchanges) > 0 && f.Kind != fusion.Overlap {
 			t.Errorf("family %s: %+v", f.ID, f)
 		}
 	}
@@ -89,7 +92,8 @@ var removed = map[string]string{
 	"FlashInfer allreduce + post-op fusion family":            "TensorRT-LLM has kernels of its own",
 }
 
-// TestRegistryKeepsTheStartingPatterns: each pattern of the registry that the reference started from is there, or removed for a reason.
+// TestRegistryKeepsTheStartingPatterns: each pattern of the registry that the reference started from is there, or
+// removed for a reason.
 func TestRegistryKeepsTheStartingPatterns(t *testing.T) {
 	data, err := os.ReadFile(testdata.Shared(t, "catalog/fusion-patterns.json"))
 	if err != nil {

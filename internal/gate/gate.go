@@ -101,8 +101,8 @@ func (s *Suite) Write(w io.Writer, format Format) error {
 	return fmt.Errorf("%w %q: want one of %s", ErrFormat, format, strings.Trim(fmt.Sprint(Formats()), "[]"))
 }
 
-// Outcome is what all checks say together: one failure fails, else one that cannot be told leaves it inconclusive (unless that is
-// allowed). Without checks that apply nothing failed.
+// Outcome is what all checks say together: one failure fails, else one that cannot be told leaves it inconclusive
+// (unless that is allowed). Without checks that apply nothing failed.
 func (s *Suite) Outcome() Verdict {
 	out := Passed
 	for i := range s.Checks {
@@ -118,8 +118,8 @@ func (s *Suite) Outcome() Verdict {
 	return out
 }
 
-// Err is nil where the outcome is [Passed], else an error that says with which code a program exits: 3 for a failure, 4 where it
-// cannot be told. Its text names the checks.
+// Err is nil where the outcome is [Passed], else an error that says with which code a program exits: 3 for a failure,
+// 4 where it cannot be told. Its text names the checks.
 func (s *Suite) Err() error {
 	outcome := s.Outcome()
 	if outcome == Passed {
@@ -133,7 +133,8 @@ func (s *Suite) Err() error {
 	}
 	text, code := "failed: "+strings.Join(which, "; "), ExitFailed
 	if outcome == Inconclusive {
-		text, code = "cannot be decided: "+strings.Join(which, "; ")+" (--allow-inconclusive lets it pass)", ExitInconclusive
+		text, code = "cannot be decided: "+strings.Join(which, "; ")+" (--allow-inconclusive lets it pass)",
+			ExitInconclusive
 	}
 	return &outcomeError{text, code}
 }

@@ -42,8 +42,8 @@ type junitReason struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes one test suite. A check that cannot be told is an error, which build servers count as a failure, or skipped
-// where that is allowed.
+// writeJUnit writes one test suite. A check that cannot be told is an error, which build servers count as a failure,
+// or skipped where that is allowed.
 func (s *Suite) writeJUnit(w io.Writer) error {
 	suite := junitSuite{Name: clean("strata " + s.Program), Tests: len(s.Checks)}
 	for i := range s.Checks {
@@ -65,7 +65,8 @@ func (s *Suite) writeJUnit(w io.Writer) error {
 		}
 		suite.Cases = append(suite.Cases, k)
 	}
-	all := junitSuites{Name: clean(s.Name), Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suite: suite}
+	all := junitSuites{Name: clean(s.Name), Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors,
+		Suite: suite}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}

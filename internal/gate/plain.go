@@ -24,8 +24,8 @@ type Benchmark struct {
 // Setting is a line of configuration, which holds for the benchmarks after it.
 type Setting struct{ Key, Value string }
 
-// WriteBenchmarks writes measured values so that benchstat reads them. Names are made fit: each letter that the format does not
-// allow is an underscore.
+// WriteBenchmarks writes measured values so that benchstat reads them. Names are made fit: each letter that the
+// format does not allow is an underscore.
 func WriteBenchmarks(w io.Writer, settings []Setting, values []Benchmark) error {
 	b := bufio.NewWriter(w)
 	for _, s := range settings {
@@ -95,8 +95,9 @@ func boolInt(b bool) int {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// writePrometheus writes the text format that node_exporter's textfile collector reads: a state set for the verdicts, and the
-// values and limits of the checks that have them. A name that occurs twice is written once, as its first check.
+// writePrometheus writes the text format that node_exporter's textfile collector reads: a state set for the verdicts,
+// and the values and limits of the checks that have them. A name that occurs twice is written once, as its first
+// check.
 func (s *Suite) writePrometheus(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	family := func(name, help string, of func(c *Check, labels string)) {
@@ -146,8 +147,10 @@ func (s *Suite) writeMarkdown(w io.Writer) error {
 	if len(s.Checks) == 1 {
 		word = "check"
 	}
-	fmt.Fprintf(b, "%d %s: %d failed, %d inconclusive, %d passed, %d skipped\n\n", len(s.Checks), word, n[Failed], n[Inconclusive], n[Passed], n[Skipped])
-	t := table.New(table.Text("Check"), table.Text("Verdict"), table.Number("Value"), table.Number("Limit"), table.Text("What was found"), table.Text("Where"))
+	fmt.Fprintf(b, "%d %s: %d failed, %d inconclusive, %d passed, %d skipped\n\n", len(s.Checks), word, n[Failed],
+		n[Inconclusive], n[Passed], n[Skipped])
+	t := table.New(table.Text("Check"), table.Text("Verdict"), table.Number("Value"), table.Number("Limit"),
+		table.Text("What was found"), table.Text("Where"))
 	for _, v := range []Verdict{Failed, Inconclusive, Passed, Skipped} {
 		for i := range s.Checks {
 			if c := &s.Checks[i]; c.Verdict == v {

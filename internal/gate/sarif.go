@@ -72,11 +72,13 @@ type (
 	}
 )
 
-// writeSARIF writes a rule for each check and a result for each that failed or cannot be told. What passed is a rule without
-// results: viewers show each result as a problem, whatever its kind. Each result has a location, as some readers refuse those without.
+// writeSARIF writes a rule for each check and a result for each that failed or cannot be told. What passed is a rule
+// without results: viewers show each result as a problem, whatever its kind. Each result has a location, as some
+// readers refuse those without.
 func (s *Suite) writeSARIF(w io.Writer) error {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: clean("strata " + s.Program), Version: s.Version, Home: sarifHome, Rules: []sarifRule{}}
+	run.Tool.Driver = sarifDriver{Name: clean("strata " + s.Program), Version: s.Version, Home: sarifHome,
+		Rules: []sarifRule{}}
 	rules := map[string]int{}
 	for i := range s.Checks {
 		c := &s.Checks[i]
@@ -94,7 +96,8 @@ func (s *Suite) writeSARIF(w io.Writer) error {
 		case c.Verdict != Failed:
 			continue
 		}
-		run.Results = append(run.Results, sarifResult{Rule: id, Index: at, Kind: kind, Level: level, Message: sarifText{clean(c.Text())},
+		run.Results = append(run.Results, sarifResult{Rule: id, Index: at, Kind: kind, Level: level,
+			Message:   sarifText{clean(c.Text())},
 			Locations: []sarifLocation{s.location(c)}, Prints: map[string]string{"check/v1": id}})
 	}
 	e := json.NewEncoder(w)

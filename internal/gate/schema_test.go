@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The schemas' files are not in the repository. What they demand of the elements that are written stands here: for JUnit as in the
-// schema of Jenkins' xUnit plugin (junit-10), for SARIF as in the OASIS schema 2.1.0.
+// The schemas' files are not in the repository. What they demand of the elements that are written stands here: for
+// JUnit as in the schema of Jenkins' xUnit plugin (junit-10), for SARIF as in the OASIS schema 2.1.0.
 
 // element is what a schema says of an XML element: whatever is not named is refused.
 type element struct {
@@ -24,9 +24,11 @@ type element struct {
 
 var junitSchema = map[string]element{
 	"testsuites": {nil, []string{"name", "time", "tests", "failures", "errors"}, []string{"testsuite"}, false},
-	"testsuite": {[]string{"name", "tests", "failures", "errors"}, []string{"group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+	"testsuite": {[]string{"name", "tests", "failures", "errors"},
+		[]string{"group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
 		[]string{"testsuite", "properties", "testcase", "system-out", "system-err"}, false},
-	"testcase":   {[]string{"name"}, []string{"time", "classname", "group"}, []string{"skipped", "error", "failure", "system-out", "system-err"}, false},
+	"testcase": {[]string{"name"}, []string{"time", "classname", "group"},
+		[]string{"skipped", "error", "failure", "system-out", "system-err"}, false},
 	"failure":    {nil, []string{"type", "message"}, nil, true},
 	"error":      {nil, []string{"type", "message"}, nil, true},
 	"skipped":    {nil, []string{"type", "message"}, nil, true},
@@ -67,7 +69,8 @@ func checkJUnit(text string) error {
 			}
 		}
 	}
-	for attr, elements := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"} {
+	for attr, elements := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error",
+		"skipped": "skipped"} {
 		if attrs[attr] != n[elements] {
 			return fmt.Errorf("%s=%d for %d of %s", attr, attrs[attr], n[elements], elements)
 		}
@@ -80,7 +83,8 @@ func checkElement(path []string, x xml.StartElement) error {
 	if !ok {
 		return fmt.Errorf("no element %s", x.Name.Local)
 	}
-	if len(path) == 0 && x.Name.Local != "testsuites" || len(path) > 0 && !slices.Contains(junitSchema[path[len(path)-1]].children, x.Name.Local) {
+	if len(path) == 0 && x.Name.Local != "testsuites" || len(path) > 0 &&
+		!slices.Contains(junitSchema[path[len(path)-1]].children, x.Name.Local) {
 		return fmt.Errorf("%s may not stand in %v", x.Name.Local, path)
 	}
 	var have []string
@@ -122,9 +126,11 @@ var sarifSchema = object{
 			"rules": list{0, object{"!id": text{}, "shortDescription": message}}}},
 		"results": list{0, object{
 			"ruleId": text{}, "ruleIndex": whole{-1}, "!message": message, "partialFingerprints": texts{},
-			"kind": text{[]string{"notApplicable", "pass", "fail", "review", "open", "informational"}}, "level": text{[]string{"none", "note", "warning", "error"}},
+			"kind":  text{[]string{"notApplicable", "pass", "fail", "review", "open", "informational"}},
+			"level": text{[]string{"none", "note", "warning", "error"}},
 			"locations": list{1, object{ // the schema allows none; readers do not
-				"physicalLocation": object{"artifactLocation": object{"uri": uri{}}, "region": object{"startLine": whole{1}}},
+				"physicalLocation": object{"artifactLocation": object{"uri": uri{}},
+					"region": object{"startLine": whole{1}}},
 				"logicalLocations": list{0, object{"fullyQualifiedName": text{}}}}},
 		}},
 	}},

@@ -141,7 +141,8 @@ func (c Case) steps(s *sim, p Pass, list []step) {
 		if s.layer >= 0 {
 			s.half = map[bool]string{false: "attn", true: "ffn"}[k.ffn]
 		}
-		q := queued{class: classKernel, name: k.name, category: k.category, dur: k.dur, grid: cmp.Or(k.grid, 132), gap: k.gap}
+		q := queued{class: classKernel, name: k.name, category: k.category, dur: k.dur, grid: cmp.Or(k.grid, 132),
+			gap: k.gap}
 		if k.fill {
 			q.class = classMemset
 		}
@@ -192,7 +193,8 @@ var (
 	siluMul   = step{name: "void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &(float silu<float>(float const&))>(__nv_bfloat16*, __nv_bfloat16 const*, int)", category: "activation", dur: 2600}
 	lmHead    = step{name: "nvjet_tst_256x8_64x8_4x1_v_bz_TNT", category: "gemm", dur: 46000}
 	argMax    = step{name: "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>)", category: "reduce_topk", dur: 9800}
-	gather    = step{name: "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", category: "communication", dur: 16000}
+	gather    = step{name: "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+		category: "communication", dur: 16000}
 	rmsNorm   = step{name: "void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>(__nv_bfloat16*, __nv_bfloat16*, __nv_bfloat16*, unsigned int, unsigned int, unsigned int, float, float)", category: "norm", dur: 2400}
 	addNorm   = step{name: "void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>(__nv_bfloat16*, __nv_bfloat16*, __nv_bfloat16*, unsigned int, unsigned int, unsigned int, float, float)", category: "norm", dur: 2800}
 	ropeStep  = step{name: "void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheEnhancedKernel<false, true, 128u, 8u, 32u, __nv_bfloat16, long>(flashinfer::RopeQuantizeParams)", category: "rope", dur: 2300}

@@ -70,12 +70,14 @@ func inductorNorms() Case {
 		return small
 	}
 	const norm = "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_"
-	rope := step{name: "triton_poi_fused_add_cat_index_select_mul_split_sub_unsqueeze_1", category: "rope|elementwise", dur: 2700}
+	rope := step{name: "triton_poi_fused_add_cat_index_select_mul_split_sub_unsqueeze_1", category: "rope|elementwise",
+		dur: 2700}
 	silu := step{name: "triton_poi_fused_mul_silu_slice_3", category: "activation|elementwise", dur: 2900}
 	return Case{
 		Name: "inductor-norms", About: "Inductor's norms behind all-reduces, no annotations",
 		Layers: 16, Passes: decodes(9), Framework: "vllm", TP: 4,
-		head: []step{{name: "triton_poi_fused_bitwise_and_embedding_ge_lt_masked_fill_0", category: "memory|elementwise|other", dur: 2800}, small},
+		head: []step{{name: "triton_poi_fused_bitwise_and_embedding_ge_lt_masked_fill_0",
+			category: "memory|elementwise|other", dur: 2800}, small},
 		layer: func(i int, p Pass) []step {
 			first := step{name: norm + "4", category: "norm", dur: 3100}
 			if i == 0 {

@@ -1,7 +1,7 @@
 package gen
 
-// The times of the collectives of [Llama70B] in ns: how long data are under way, what each rank waits in turns, and what rank 0 waits in the
-// first collective of a pass, which the others reach late.
+// The times of the collectives of [Llama70B] in ns: how long data are under way, what each rank waits in turns, and
+// what rank 0 waits in the first collective of a pass, which the others reach late.
 const (
 	transfer70B  = 3200
 	waitStep70B  = 608
@@ -9,10 +9,11 @@ const (
 	ranks70B     = 4
 )
 
-// Llama70B is what one of four H100 records of Llama-3.1-70B on vLLM while it decodes one token for one request behind 1050 others, five times,
-// each a replay of one graph. Rank 0 has the times of a run that was reckoned through by hand: 17.774 ms a step, 1.1 ms between steps, products
-// at 58 to 87% of the memory's bandwidth. On other ranks the product before a collective takes longer or shorter, so that ranks reach it at
-// different times; all of them end it together. Nothing is left to chance.
+// Llama70B is what one of four H100 records of Llama-3.1-70B on vLLM while it decodes one token for one request
+// behind 1050 others, five times, each a replay of one graph. Rank 0 has the times of a run that was reckoned through
+// by hand: 17.774 ms a step, 1.1 ms between steps, products at 58 to 87% of the memory's bandwidth. On other ranks
+// the product before a collective takes longer or shorter, so that ranks reach it at different times; all of them end
+// it together. Nothing is left to chance.
 func Llama70B(rank int) Case {
 	passes := make([]Pass, 5)
 	for i := range passes {
@@ -51,7 +52,8 @@ const (
 
 var add70B = step{name: "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)", category: "elementwise"}
 
-// first70B is what a rank waits in the first collective of a pass, wait70B in collective i of the layers: in each, one rank is the last.
+// first70B is what a rank waits in the first collective of a pass, wait70B in collective i of the layers: in each,
+// one rank is the last.
 func first70B(rank int) int64 {
 	return firstWait70B * int64(ranks70B-1-rank) / (ranks70B - 1)
 }
@@ -75,7 +77,8 @@ func layer70B(i, rank int) []step {
 		return step{name: name, category: "gemm", dur: dur + wait70B(meets, 0) - wait70B(meets, rank), gap: gap70B}
 	}
 	reduce := func(i int) step {
-		return step{name: reduce70B, category: "communication", dur: transfer70B + wait70B(i, rank), gap: gap70B, grid: 8}
+		return step{name: reduce70B, category: "communication", dur: transfer70B + wait70B(i, rank), gap: gap70B,
+			grid: 8}
 	}
 	alone := func(name string, dur int64) step { return step{name: name, category: "gemm", dur: dur, gap: gap70B} }
 	add := named(add70B, small70B, gap70B)

@@ -48,7 +48,8 @@ func twoGPUs() Case {
 			if i == 0 {
 				opens = rmsNorm
 			}
-			return join([]step{opens, qkv, ropeStep, cacheFill, attention, outProj}, ffn(addNorm, gateUp, siluMul, down))
+			return join([]step{opens, qkv, ropeStep, cacheFill, attention, outProj},
+				ffn(addNorm, gateUp, siluMul, down))
 		},
 		tail: []step{addNorm, lmHead, argMax},
 	}

@@ -278,7 +278,8 @@ func (c *Config) validate() error {
 	}
 	for i, p := range c.Passes {
 		if p.Idle != (p.Prefills+p.Decodes == 0) || p.Prefills < 0 || p.Decodes < 0 || p.Tokens < p.Prefills {
-			return fmt.Errorf("gen: pass %d: %d prefills with %d tokens, %d decodes", i, p.Prefills, p.Tokens, p.Decodes)
+			return fmt.Errorf("gen: pass %d: %d prefills with %d tokens, %d decodes", i, p.Prefills, p.Tokens,
+				p.Decodes)
 		}
 		if p.Overlap != NoOverlap && (p.Mode == Piecewise || c.Arch.SharedExperts) {
 			return fmt.Errorf("gen: pass %d: overlap goes without piecewise graphs and shared experts", i)

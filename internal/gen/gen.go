@@ -15,7 +15,8 @@ func Write(w io.Writer, cfg Config) error {
 	out := &writer{w: w, buf: make([]byte, 0, 2*flushAt), vendor: cfg.Vendor, cfg: &s.cfg, orphans: cfg.Orphans}
 	out.header()
 	for i := 0; ; i++ {
-		if cfg.Size <= 0 && i >= len(cfg.Passes) || cfg.Size > 0 && i > 0 && out.written+int64(len(out.buf)) >= cfg.Size {
+		if cfg.Size <= 0 && i >= len(cfg.Passes) || cfg.Size > 0 && i > 0 &&
+			out.written+int64(len(out.buf)) >= cfg.Size {
 			break
 		}
 		from := mark(&s.out)
@@ -32,7 +33,8 @@ func Write(w io.Writer, cfg Config) error {
 		}
 	}
 	out.events(&s.out) // what OneBlock kept
-	out.trailer([]int{s.streamID(mainStream), s.streamID(sideStream)}, max(s.cpu, s.free[mainStream], s.free[sideStream])+40_000)
+	out.trailer([]int{s.streamID(mainStream), s.streamID(sideStream)},
+		max(s.cpu, s.free[mainStream], s.free[sideStream])+40_000)
 	return out.err
 }
 

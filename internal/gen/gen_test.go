@@ -63,19 +63,23 @@ func variety() map[string]gen.Config {
 	mixed := gen.Pass{Prefills: 1, Tokens: 64, Decodes: 3, Context: 100}
 	with := func(p gen.Pass, m gen.Mode) gen.Pass { p.Mode = m; return p }
 	return map[string]gen.Config{
-		"demo":             gen.Demo(),
-		"dense eager bare": {Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, Passes: []gen.Pass{prefill, decode, mixed}},
+		"demo": gen.Demo(),
+		"dense eager bare": {Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})},
+			Passes: []gen.Pass{prefill, decode, mixed}},
 		"leading dense, AMD, graph": {
 			Vendor: gen.AMD, Arch: gen.Arch{Layers: gen.LeadingDense(6, 2), TileVariants: true, SplitK: true},
-			Passes: []gen.Pass{prefill, with(decode, gen.FullGraph), with(decode, gen.FullGraph)}, Dialect: gen.VLLM, TP: 4, Rank: 2,
+			Passes: []gen.Pass{prefill, with(decode, gen.FullGraph), with(decode, gen.FullGraph)}, Dialect: gen.VLLM,
+			TP: 4, Rank: 2,
 		},
 		"alternating, piecewise": {
 			Arch:   gen.Arch{Family: "GptOss", Layers: gen.Alternating(5, gen.MoE), SharedExperts: true, QKNorm: true},
-			Passes: []gen.Pass{with(mixed, gen.Piecewise), with(mixed, gen.Piecewise)}, Dialect: gen.TensorRTLLM, Stacks: true, Modules: true, ExtraFrames: 20,
+			Passes: []gen.Pass{with(mixed, gen.Piecewise), with(mixed, gen.Piecewise)}, Dialect: gen.TensorRTLLM,
+			Stacks: true, Modules: true, ExtraFrames: 20,
 		},
 		"hybrid, orphans, cut": {
 			Arch:   gen.Arch{Layers: gen.Hybrid(8, 4, gen.NoFFN)},
-			Passes: []gen.Pass{decode, decode, decode}, Dialect: gen.ProfilerStep, Stacks: true, Orphans: 30, CutAtEnd: 0.6, SampleOutside: true,
+			Passes: []gen.Pass{decode, decode, decode}, Dialect: gen.ProfilerStep, Stacks: true, Orphans: 30,
+			CutAtEnd: 0.6, SampleOutside: true,
 		},
 	}
 }
@@ -116,8 +120,10 @@ func TestEveryTraceIsConsistent(t *testing.T) {
 					}
 					r := truth[n]
 					n++
-					if got := (gen.Truth{Start: ns(t, e.TS), Duration: ns(t, e.Dur), Stream: e.Args.Stream, Device: e.Args.Device, Name: e.Name}); got !=
-						(gen.Truth{Start: r.Start, Duration: r.Duration, Stream: r.Stream, Device: r.Device, Name: r.Name}) {
+					if got := (gen.Truth{Start: ns(t, e.TS), Duration: ns(t, e.Dur), Stream: e.Args.Stream,
+						Device: e.Args.Device, Name: e.Name}); got !=
+						(gen.Truth{Start: r.Start, Duration: r.Duration, Stream: r.Stream, Device: r.Device,
+							Name: r.Name}) {
 						t.Fatalf("activity %d: truth %+v, file %+v", n-1, r, got)
 					}
 					if ns(t, e.TS) < free[e.Args.Stream] {
@@ -134,7 +140,8 @@ func TestEveryTraceIsConsistent(t *testing.T) {
 						t.Errorf("activity %d: truth %+v contradicts itself", n-1, r)
 					}
 				case "cuda_runtime":
-					if op, ok := ops[e.Args.External]; e.Args.External != 0 && (!ok || !inside(e, op)) && cfg.CutAtEnd == 0 {
+					if op, ok := ops[e.Args.External]; e.Args.External != 0 && (!ok || !inside(e, op)) &&
+						cfg.CutAtEnd == 0 {
 						t.Errorf("call %s at %s is not inside its op", e.Name, e.TS)
 					}
 				case "python_function":
@@ -278,7 +285,8 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestTruthLines(t *testing.T) {
-	r := gen.Truth{Start: 5, Duration: 6, Device: 1, Stream: 7, Kind: "kernel", Name: "k", Pass: 2, Layer: -1, Half: "attn", Stage: "decode", Category: "gemm", Graph: true}
+	r := gen.Truth{Start: 5, Duration: 6, Device: 1, Stream: 7, Kind: "kernel", Name: "k", Pass: 2, Layer: -1,
+		Half: "attn", Stage: "decode", Category: "gemm", Graph: true}
 	want := "5\t6\t1\t7\tkernel\t2\t-1\tattn\tdecode\tgemm\t1\tk"
 	if diff := cmp.Diff(want, string(r.AppendTSV(nil))); diff != "" {
 		t.Errorf("AppendTSV (-want +got):\n%s", diff)
@@ -288,10 +296,12 @@ func TestTruthLines(t *testing.T) {
 	}
 }
 
-// TestOverlapRunsTwoStreams: both halves run every layer on a stream of their own, and shifted the second one is behind.
+// TestOverlapRunsTwoStreams: both halves run every layer on a stream of their own, and shifted the second one is
+// behind.
 func TestOverlapRunsTwoStreams(t *testing.T) {
 	for _, overlap := range []gen.Overlap{gen.Aligned, gen.Shifted} {
-		cfg := gen.Config{Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, Passes: []gen.Pass{{Overlap: overlap, Decodes: 8, Context: 100}}}
+		cfg := gen.Config{Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})},
+			Passes: []gen.Pass{{Overlap: overlap, Decodes: 8, Context: 100}}}
 		truths, err := gen.Truths(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -311,8 +321,10 @@ func TestOverlapRunsTwoStreams(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range []gen.Pass{{Overlap: gen.Aligned, Mode: gen.Piecewise, Decodes: 1}, {Idle: true, Decodes: 1}, {}} {
-		if _, err := gen.Truths(gen.Config{Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, Passes: []gen.Pass{p}}); err == nil {
+	for _, p := range []gen.Pass{{Overlap: gen.Aligned, Mode: gen.Piecewise, Decodes: 1}, {Idle: true, Decodes: 1},
+		{}} {
+		if _, err := gen.Truths(gen.Config{Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})},
+			Passes: []gen.Pass{p}}); err == nil {
 			t.Errorf("%+v is taken", p)
 		}
 	}

@@ -67,8 +67,10 @@ var kinds = [numRoles]kernelKind{
 		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi8ELb1ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib"},
 	}, "norm", 2700, 1500, "sgl_kernel::fused_add_rmsnorm"},
 	roleQKV: {[2][]string{
-		{"nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "nvjet_tst_128x128_64x6_2x1_v_bz_coopA_TNT", "nvjet_tst_192x64_64x8_1x2_h_bz_TNT"},
-		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x256_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x32x128_MI16x16x1_SN_LDSB1_AFC1_GRVWA8_PLR1"},
+		{"nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "nvjet_tst_128x128_64x6_2x1_v_bz_coopA_TNT",
+			"nvjet_tst_192x64_64x8_1x2_h_bz_TNT"},
+		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x256_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1",
+			"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x32x128_MI16x16x1_SN_LDSB1_AFC1_GRVWA8_PLR1"},
 	}, "gemm", 7200, 21000, "aten::mm"},
 	roleQKNorm: {[2][]string{
 		{"void (anonymous namespace)::fused_qknorm_warp<128l, true, __nv_bfloat16>((anonymous namespace)::QKNormParams)"},
@@ -91,8 +93,10 @@ var kinds = [numRoles]kernelKind{
 		{"void paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16, __hip_bfloat16, 16, 128, 256, false, 8>(__hip_bfloat16 const*, __hip_bfloat16 const*, __hip_bfloat16 const*)"},
 	}, "attention", 9500, 180000, "sglang::unified_attention_with_output"},
 	roleOut: {[2][]string{
-		{"nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "nvjet_tst_128x64_64x8_2x1_v_bz_TNT", "nvjet_tst_64x64_64x13_1x2_h_bz_TNT"},
-		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT32x16x512_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x32x256_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1"},
+		{"nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "nvjet_tst_128x64_64x8_2x1_v_bz_TNT",
+			"nvjet_tst_64x64_64x13_1x2_h_bz_TNT"},
+		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT32x16x512_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1",
+			"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x32x256_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1"},
 	}, "gemm", 6100, 14000, "aten::mm"},
 	roleSplitK: {[2][]string{
 		{"nvjet_tst_64x8_64x16_2x1_v_bz_splitK_TNT"},
@@ -112,7 +116,8 @@ var kinds = [numRoles]kernelKind{
 	}, "communication", 6600, 3000, "sglang::inplace_all_reduce"},
 	roleGateUp: {[2][]string{
 		{"nvjet_tst_128x8_64x12_4x1_v_bz_TNT", "nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNT"},
-		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x16x256_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64_MI16x16x1_SN_LDSB1_AFC1_GRVWA8_PLR1"},
+		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x16x256_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1",
+			"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64_MI16x16x1_SN_LDSB1_AFC1_GRVWA8_PLR1"},
 	}, "gemm", 12600, 44000, "aten::mm"},
 	roleAct: {[2][]string{
 		{"void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &(float silu<float>(float const&))>(__nv_bfloat16*, __nv_bfloat16 const*, int)"},
@@ -120,7 +125,8 @@ var kinds = [numRoles]kernelKind{
 	}, "activation", 2200, 1600, "sgl_kernel::silu_and_mul"},
 	roleDown: {[2][]string{
 		{"nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT", "nvjet_tst_128x64_64x10_2x1_v_bz_TNT"},
-		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x512_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x16x256_MI16x16x1_SN_LDSB1_AFC1_GRVWA8_PLR1"},
+		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x512_MI16x16x1_SN_LDSB0_AFC1_GRVWA8_PLR1",
+			"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x16x256_MI16x16x1_SN_LDSB1_AFC1_GRVWA8_PLR1"},
 	}, "gemm", 8300, 23000, "aten::mm"},
 	roleRouter: {[2][]string{
 		{"void gemmSN_TN_kernel<float, 128, 16, 2, 4, 2, 2, true, cublasGemvTensorStridedBatched<__nv_bfloat16 const>>(cublasGemmSmallNParams)"},

@@ -64,7 +64,8 @@ func stepName(d Dialect, number int, p Pass) string {
 		if p.Prefills > 0 {
 			sqsq = p.Tokens * (p.Tokens / p.Prefills)
 		}
-		return fmt.Sprintf("execute_%d_context_%d(sq%dsk%dsqsq%dsqsk%d)_generation_%d(sq%dsk%dsqsq%dsqsk%d)", p.tokens(),
+		return fmt.Sprintf("execute_%d_context_%d(sq%dsk%dsqsq%dsqsk%d)_generation_%d(sq%dsk%dsqsq%dsqsk%d)",
+			p.tokens(),
 			p.Prefills, p.Tokens, p.Tokens, sqsq, sqsq,
 			p.Decodes, p.Decodes, p.Decodes*p.Context, p.Decodes, p.Decodes*p.Context)
 	case TensorRTLLM:
@@ -244,18 +245,21 @@ func (s *sim) feed(l Layer) {
 
 // norm runs an RMSNorm module.
 func (s *sim) norm(r role) {
-	s.module("RMSNorm", srt+"layers/layernorm.py(83): forward_cuda", func() { s.kernel(r, s.matrix(s.cfg.Arch.Hidden)) })
+	s.module("RMSNorm", srt+"layers/layernorm.py(83): forward_cuda",
+		func() { s.kernel(r, s.matrix(s.cfg.Arch.Hidden)) })
 }
 
 // attention runs the projections, rotary embedding, cache store and attention.
 func (s *sim) attention(i int) {
 	a := &s.cfg.Arch
 	qkv := a.Hidden * 3 / 2 / s.cfg.TP
-	s.module("QKVParallelLinear", srt+"layers/linear.py(451): forward", func() { s.kernel(roleQKV, s.gemm(a.Hidden, qkv)) })
+	s.module("QKVParallelLinear", srt+"layers/linear.py(451): forward",
+		func() { s.kernel(roleQKV, s.gemm(a.Hidden, qkv)) })
 	if a.QKNorm {
 		s.frame(srt+"models/utils.py(416): apply_qk_norm", func() { s.kernel(roleQKNorm, s.matrix(qkv)) })
 	}
-	s.module("RotaryEmbedding", srt+"layers/rotary_embedding/base.py(335): forward_cuda", func() { s.kernel(roleRope, s.matrix(qkv)) })
+	s.module("RotaryEmbedding", srt+"layers/rotary_embedding/base.py(335): forward_cuda",
+		func() { s.kernel(roleRope, s.matrix(qkv)) })
 	if s.now.Mode == Piecewise {
 		// The graph ends here; attention runs by itself.
 		s.collecting = false
@@ -304,9 +308,12 @@ func (s *sim) mamba() {
 func (s *sim) mlp() {
 	a := &s.cfg.Arch
 	inner := 4 * a.Hidden / s.cfg.TP
-	s.module("MergedColumnParallelLinear", srt+"layers/linear.py(451): forward", func() { s.kernel(roleGateUp, s.gemm(a.Hidden, 2*inner)) })
-	s.module("SiluAndMul", srt+"layers/activation.py(83): forward_cuda", func() { s.kernel(roleAct, s.matrix(2*inner)) })
-	s.module("RowParallelLinear", srt+"layers/linear.py(1377): forward", func() { s.kernel(roleDown, s.gemm(inner, a.Hidden)) })
+	s.module("MergedColumnParallelLinear", srt+"layers/linear.py(451): forward",
+		func() { s.kernel(roleGateUp, s.gemm(a.Hidden, 2*inner)) })
+	s.module("SiluAndMul", srt+"layers/activation.py(83): forward_cuda",
+		func() { s.kernel(roleAct, s.matrix(2*inner)) })
+	s.module("RowParallelLinear", srt+"layers/linear.py(1377): forward",
+		func() { s.kernel(roleDown, s.gemm(inner, a.Hidden)) })
 }
 
 // experts runs a mixture of experts, the shared expert beside it.
@@ -321,12 +328,14 @@ func (s *sim) experts() {
 			s.kernelOn(sideStream, roleSharedDown, s.gemm(inner, a.Hidden))
 		})
 	}
-	s.module("ReplicatedLinear", srt+"layers/linear.py(239): forward", func() { s.kernel(roleRouter, s.gemm(a.Hidden, a.Experts)) })
+	s.module("ReplicatedLinear", srt+"layers/linear.py(239): forward",
+		func() { s.kernel(roleRouter, s.gemm(a.Hidden, a.Experts)) })
 	s.module("TopK", srt+"layers/moe/topk.py(267): forward_cuda", func() { s.kernel(roleTopK, s.matrix(a.Experts)) })
 	s.module("FusedMoE", srt+"layers/moe/fused_moe_triton/layer.py(805): forward", func() {
 		s.frame(srt+"layers/moe/fused_moe_triton/fused_moe.py(347): fused_experts_impl", func() {
 			s.kernel(roleAlign, fmt.Sprintf("[[%d, 8], [], []]", s.rows))
-			s.kernel(roleExpert1, fmt.Sprintf("[[%d, %d], [%d, %d, %d]]", s.rows, a.Hidden, a.Experts, 2*inner, a.Hidden))
+			s.kernel(roleExpert1, fmt.Sprintf("[[%d, %d], [%d, %d, %d]]", s.rows, a.Hidden, a.Experts, 2*inner,
+				a.Hidden))
 			s.kernel(roleAct, s.matrix(2*inner))
 			s.kernel(roleExpert2, fmt.Sprintf("[[%d, %d], [%d, %d, %d]]", s.rows, inner, a.Experts, a.Hidden, inner))
 			s.kernel(roleExpertSum, fmt.Sprintf("[[%d, 8, %d], [%d, %d]]", s.rows, a.Hidden, s.rows, a.Hidden))

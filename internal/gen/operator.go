@@ -4,12 +4,15 @@ import "github.com/llmstrata/strata/internal/opname"
 
 // operators are those of roles that serve one operator only.
 var operators = [numRoles]string{
-	roleEmbed: opname.Embed, roleQKV: opname.QKVProj, roleQKNorm: opname.QKNorm, roleRope: opname.Rope, roleStoreKV: opname.KVWrite,
-	rolePrefillAttn: opname.Attention, roleDecodeAttn: opname.Attention, roleOut: opname.OProj, roleSplitK: opname.OProj, roleReduceK: opname.OProj,
+	roleEmbed: opname.Embed, roleQKV: opname.QKVProj, roleQKNorm: opname.QKNorm, roleRope: opname.Rope,
+	roleStoreKV:     opname.KVWrite,
+	rolePrefillAttn: opname.Attention, roleDecodeAttn: opname.Attention, roleOut: opname.OProj,
+	roleSplitK: opname.OProj, roleReduceK: opname.OProj,
 	roleDown: opname.DownProj, roleRouter: opname.Router, roleTopK: opname.Routing, roleAlign: opname.Routing,
 	roleExpert1: opname.ExpertsGateUp, roleExpert2: opname.ExpertsDown, roleExpertSum: opname.ExpertsCombine,
 	roleSharedGateUp: opname.SharedGateUp, roleSharedDown: opname.SharedDown, roleAdd: opname.ResidualAdd,
-	roleInProj: opname.InProj, roleConv: opname.Conv1D, roleScan: opname.LinearAttention, roleState: opname.LinearAttention,
+	roleInProj: opname.InProj, roleConv: opname.Conv1D, roleScan: opname.LinearAttention,
+	roleState:     opname.LinearAttention,
 	roleGatedNorm: opname.GateNorm, roleMixOut: opname.OutProj, roleLMHead: opname.LMHead,
 	roleCast: opname.LMHead + "|" + opname.Sampling + "|" + opname.LogitsGather, roleArgMax: opname.Sampling,
 }

@@ -189,8 +189,9 @@ func (s *sim) queue(stream int, r role) queued {
 		name = names[pick.next()%uint64(len(names))]
 	}
 	return queued{
-		class: classKernel, name: name, category: k.category, dur: s.duration(k, r), stream: stream, operator: s.operator(r, stream),
-		grid: 1 + s.rows/4,
+		class: classKernel, name: name, category: k.category, dur: s.duration(k, r), stream: stream,
+		operator: s.operator(r, stream),
+		grid:     1 + s.rows/4,
 	}
 }
 
@@ -218,14 +219,16 @@ func (s *sim) duration(k *kernelKind, r role) int64 {
 func (s *sim) copyMemory(name string, bytes int64) {
 	s.op("aten::copy_", fmt.Sprintf("[[%d], [%d], []]", bytes/8, bytes/8), func() {
 		dur := s.rng.around(1400+bytes/12, 50)
-		s.launch(queued{class: classMemcpy, name: name, category: "memory", dur: dur - dur%32, stream: mainStream, bytes: bytes})
+		s.launch(queued{class: classMemcpy, name: name, category: "memory", dur: dur - dur%32, stream: mainStream,
+			bytes: bytes})
 	})
 }
 
 // clearMemory runs an asynchronous memset.
 func (s *sim) clearMemory(bytes int64) {
 	s.op("aten::zero_", fmt.Sprintf("[[%d]]", bytes), func() {
-		s.launch(queued{class: classMemset, name: "Memset (Device)", category: "memory", dur: 704, stream: mainStream, bytes: bytes})
+		s.launch(queued{class: classMemset, name: "Memset (Device)", category: "memory", dur: 704, stream: mainStream,
+			bytes: bytes})
 	})
 }
 
@@ -383,7 +386,8 @@ func (s *sim) extra(n int, op string, body func()) {
 
 // leafFrames are short calls that real stacks are full of.
 var leafFrames = []string{
-	"<built-in function len>", "<built-in function isinstance>", "<built-in method size of Tensor object at 0x7f3a5c224c30>",
+	"<built-in function len>", "<built-in function isinstance>",
+	"<built-in method size of Tensor object at 0x7f3a5c224c30>",
 	"torch/_tensor.py(1648): __torch_function__", "<built-in method is_contiguous of Tensor object at 0x7f3a5c224c30>",
 	"enum.py(1162): __hash__", "<built-in function getattr>", "torch/cuda/__init__.py(1029): current_device",
 }

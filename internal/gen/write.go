@@ -122,7 +122,8 @@ func (w *writer) events(b *block) {
 // categories are the words of the classes.
 var categories = [...]string{
 	classAnnotation: "user_annotation", classOp: "cpu_op", classFrame: "python_function", classRuntime: "cuda_runtime",
-	classKernel: "kernel", classMemcpy: "gpu_memcpy", classMemset: "gpu_memset", classGPUAnnotation: "gpu_user_annotation",
+	classKernel: "kernel", classMemcpy: "gpu_memcpy", classMemset: "gpu_memset",
+	classGPUAnnotation: "gpu_user_annotation",
 }
 
 // event writes one event and the flow that belongs to it. One function: it is the
@@ -305,7 +306,8 @@ func (w *writer) trailer(streams []int, end int64) {
 	meta := func(name string, pid, tid int, key, value string) {
 		fmt.Fprintf(w, "  {\n    \"name\": %q, \"ph\": \"M\", \"ts\": ", name)
 		w.time(windowStart)
-		fmt.Fprintf(w, ", \"pid\": %d, \"tid\": %d,\n    \"args\": {\n      %q: %s\n    }\n  },\n", pid, tid, key, value)
+		fmt.Fprintf(w, ", \"pid\": %d, \"tid\": %d,\n    \"args\": {\n      %q: %s\n    }\n  },\n", pid, tid, key,
+			value)
 	}
 	meta("process_name", processID, 0, "name", `"sglang::scheduler"`)
 	meta("process_labels", processID, 0, "labels", `"CPU"`)

@@ -3,17 +3,19 @@ package inflate
 import "encoding/binary"
 
 const (
-	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer, each of which looks
-	// at eight and moves on by seven at most. Two more stand in front of all rounds.
+	// fastInput is how many bytes of input must be left for a round of the fast loop: two loads of the bit buffer,
+	// each of which looks at eight and moves on by seven at most. Two more stand in front of all rounds.
 	fastInput = 16
-	// fastOutput is the same for output: two literals and the longest copy, which may write up to wide bytes behind its end.
+	// fastOutput is the same for output: two literals and the longest copy, which may write up to wide bytes behind
+	// its end.
 	fastOutput = 2 + longest + wide
 	// wide is how much every copy moves at least, as it costs less than to ask.
 	wide = 64
 )
 
-// fast decodes symbols while neither end is near. A round begins with 56 bits, of which literals use up 15 at most, a length and a
-// distance 48, and with the entry of the next symbol. One function: the bits, the tables and both positions stay in registers.
+// fast decodes symbols while neither end is near. A round begins with 56 bits, of which literals use up 15 at most, a
+// length and a distance 48, and with the entry of the next symbol. One function: the bits, the tables and both
+// positions stay in registers.
 func (r *Reader) fast(out []byte, w int) int {
 	in := &r.in
 	buf, out := in.buf[:in.end:in.end], out[:len(out):len(out)]
@@ -88,7 +90,8 @@ func (r *Reader) fast(out []byte, w int) int {
 	return w
 }
 
-// refill adds to the n bits up to as many as there is room for, at least 56 in all. Bytes whose bits do not fit whole are loaded again.
+// refill adds to the n bits up to as many as there is room for, at least 56 in all. Bytes whose bits do not fit whole
+// are loaded again.
 func refill(buf []byte, bits uint64, n uint, pos int) (uint64, uint, int) {
 	return bits | binary.LittleEndian.Uint64(buf[pos:])<<(n&63), n&7 | 56, pos + int(^n>>3&7)
 }
@@ -101,7 +104,8 @@ func move(to, from *[wide]byte) {
 	*(*[16]byte)(to[48:]) = *(*[16]byte)(from[48:])
 }
 
-// copy copies length bytes from any distance, and returns where they end. What lies before out is the output of earlier calls.
+// copy copies length bytes from any distance, and returns where they end. What lies before out is the output of
+// earlier calls.
 func (r *Reader) copy(out []byte, w, distance, length int) int {
 	end := w + length
 	if back := distance - w; back > r.have {
@@ -117,9 +121,9 @@ func (r *Reader) copy(out []byte, w, distance, length int) int {
 	return end
 }
 
-// slow decodes one symbol and counts every bit. It is for the last bytes of the input, and for outputs too short for the fast loop. out
-// has room for a copy. Where the stream is cut off, Go's decoder wants as many bits for any symbol as the end of the block has; this one
-// wants them, too, and so gives the same bytes.
+// slow decodes one symbol and counts every bit. It is for the last bytes of the input, and for outputs too short for
+// the fast loop. out has room for a copy. Where the stream is cut off, Go's decoder wants as many bits for any symbol
+// as the end of the block has; this one wants them, too, and so gives the same bytes.
 func (r *Reader) slow(out []byte, w int) int {
 	e := r.symbol(r.code.lits[:], litBits, int(r.code.lengths[endOfBlock]))
 	switch {
@@ -141,8 +145,8 @@ func (r *Reader) slow(out []byte, w int) int {
 	return w
 }
 
-// symbol reads the next symbol without its extra bits, of an entry of two the first one, by a table whose first part has an index of
-// size bits. It fails where fewer than least bits are left, however few the symbol has.
+// symbol reads the next symbol without its extra bits, of an entry of two the first one, by a table whose first part
+// has an index of size bits. It fails where fewer than least bits are left, however few the symbol has.
 func (r *Reader) symbol(table []entry, size, least int) entry {
 	in := &r.in
 	in.want(maxCode) // as many as there are

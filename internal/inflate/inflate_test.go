@@ -72,7 +72,8 @@ func same(t *testing.T, packed []byte, pieces ...int) {
 	for _, piece := range pieces {
 		got, err := unpack(ours, bytes.NewReader(packed), piece)
 		if class(err) != class(wantErr) {
-			t.Fatalf("%d bytes in pieces of %d: error %v after %d bytes, want %v after %d", len(packed), piece, err, len(got), wantErr, len(want))
+			t.Fatalf("%d bytes in pieces of %d: error %v after %d bytes, want %v after %d", len(packed), piece, err,
+				len(got), wantErr, len(want))
 		}
 		if !bytes.Equal(got, want) {
 			t.Fatalf("%d bytes in pieces of %d: %d bytes, want %d", len(packed), piece, len(got), len(want))
@@ -258,7 +259,8 @@ func FuzzSame(f *testing.F) {
 	f.Add([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0, 5, 0xc0, 0x81}, uint16(9))
 	f.Fuzz(func(t *testing.T, packed []byte, piece uint16) {
 		const most = 1 << 20
-		want, wantErr := unpack(func(r io.Reader) (io.Reader, error) { z, err := std(r); return limit(z, most), err }, bytes.NewReader(packed), 4096)
+		want, wantErr := unpack(func(r io.Reader) (io.Reader, error) { z, err := std(r); return limit(z, most), err },
+			bytes.NewReader(packed), 4096)
 		if len(want) == most {
 			return
 		}
@@ -279,7 +281,8 @@ func limit(r io.Reader, n int64) io.Reader {
 // traces are compressed reference traces of several writers, and a generated one.
 func traces(t testing.TB) map[string][]byte {
 	files := map[string][]byte{"generated": pack(t, events(16<<20), 6)}
-	for _, name := range []string{"xdit-flux1-mi300", "sglang-qwen3-8b-extend-eager-mi300", "hf-qwen1.5-0.5b-eager-h100",
+	for _, name := range []string{"xdit-flux1-mi300", "sglang-qwen3-8b-extend-eager-mi300",
+		"hf-qwen1.5-0.5b-eager-h100",
 		"old-format-pythonstack-v100.pt.trace", "train-graphs-5streams-a100", "vllm-gptoss20b-mixed-piecewise-mi300"} {
 		data, err := os.ReadFile(testdata.Shared(t, "traces/torch/"+name+".json.gz"))
 		if err != nil {
@@ -296,8 +299,8 @@ func TestSameOnTraces(t *testing.T) {
 	}
 }
 
-// BenchmarkPair decompresses traces in turns with klauspost's decoder, and compares the shortest processor time of each: other work on
-// the machine makes both longer, and none shorter.
+// BenchmarkPair decompresses traces in turns with klauspost's decoder, and compares the shortest processor time of
+// each: other work on the machine makes both longer, and none shorter.
 func BenchmarkPair(b *testing.B) {
 	files := traces(b)
 	buf := make([]byte, 1<<20)

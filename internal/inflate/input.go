@@ -8,7 +8,8 @@ import (
 // inputSize is how much compressed data is read at once. Larger did not measure faster: it is read once, in order.
 const inputSize = 128 << 10
 
-// input is the compressed stream as bits. The eight bytes behind buf[:end] are zero, so that a load of 64 bits may look beyond the end.
+// input is the compressed stream as bits. The eight bytes behind buf[:end] are zero, so that a load of 64 bits may
+// look beyond the end.
 type input struct {
 	r    io.Reader
 	buf  []byte

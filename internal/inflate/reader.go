@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// Errors of the compressed data. Missing data is io.ErrUnexpectedEOF, errors of the underlying reader are returned as they are.
+// Errors of the compressed data. Missing data is io.ErrUnexpectedEOF, errors of the underlying reader are returned as
+// they are.
 var (
 	ErrHeader   = errors.New("invalid gzip header")
 	ErrChecksum = errors.New("gzip checksum does not match")
@@ -17,7 +18,8 @@ var (
 const (
 	history           = 32 << 10 // how far back a copy may reach
 	shortest, longest = 3, 258   // lengths of copies
-	// direct is the shortest output that is written without a buffer between. Below it, too little of it would be left to the fast loop.
+	// direct is the shortest output that is written without a buffer between. Below it, too little of it would be
+	// left to the fast loop.
 	direct = 16 << 10
 )
 
@@ -32,8 +34,8 @@ const (
 	atTrailer
 )
 
-// Reader decompresses the members of a gzip stream, one behind the other. It is for one goroutine. Everything that could be decoded is
-// returned before an error.
+// Reader decompresses the members of a gzip stream, one behind the other. It is for one goroutine. Everything that
+// could be decoded is returned before an error.
 type Reader struct {
 	in   input
 	err  error
@@ -64,8 +66,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 // Offset returns how many bytes of the input were used, the one that is read bit by bit included.
 func (r *Reader) Offset() int64 { return r.in.read - int64(r.in.left()>>3) }
 
-// Held returns what the Reader still has of its input, from the header of the failed member at the earliest, and the offset of its first
-// byte. It holds bytes that were used, too: broken data may be decoded beyond its member's end.
+// Held returns what the Reader still has of its input, from the header of the failed member at the earliest, and the
+// offset of its first byte. It holds bytes that were used, too: broken data may be decoded beyond its member's end.
 func (r *Reader) Held() (b []byte, offset int64) {
 	first := r.in.read - int64(r.in.end)
 	from := max(first, r.start)

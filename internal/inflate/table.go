@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Tables turn the next bits of the stream into what they mean. The first litBits (distBits) bits are an index; a longer code leads on
-// to a second table behind the first one, whose index are all the other bits that a code can have. An entry has these fields, from bit 0:
+// Tables turn the next bits of the stream into what they mean. The first litBits (distBits) bits are an index; a
+// longer code leads on to a second table behind the first one, whose index are all the other bits that a code can
+// have. An entry has these fields, from bit 0:
 //
 //	0–7    how many bits it uses up, extra bits included
 //	8–11   how many of them are the code (of a second table: its bits there)
@@ -45,7 +46,8 @@ func (e entry) count() int  { return 1 + int(e>>12&1) } // of symbols
 func (e entry) extra() uint { return e.used() - e.code() }
 func (e entry) length() int { return shortest + int(e>>24) } // without the extra bits
 
-// coded is the entry of a symbol whose code has n bits more. Symbols are entries with their extra bits in place of what they use up.
+// coded is the entry of a symbol whose code has n bits more. Symbols are entries with their extra bits in place of
+// what they use up.
 func (e entry) coded(n int) entry { return e + entry(n)<<8 + entry(n) }
 
 // lit and dist are what the symbols of RFC 1951, 3.2.5, mean.
@@ -55,8 +57,8 @@ var (
 	dist = append(ranges(30, 1, 2, 0, 16), invalid, invalid)
 )
 
-// ranges are n symbols of a kind, each for the values behind those of the one before, in groups. A group has one more extra bit than the
-// one before, but for the first two, which have none. The value stands at a bit of the entry.
+// ranges are n symbols of a kind, each for the values behind those of the one before, in groups. A group has one more
+// extra bit than the one before, but for the first two, which have none. The value stands at a bit of the entry.
 func ranges(n, value, group int, kind entry, at int) (s []entry) {
 	for i := range n {
 		extra := max(0, i/group-1)
@@ -75,11 +77,13 @@ type codes struct {
 
 // build makes the tables of the lengths, and reports whether they make codes.
 func (c *codes) build(nlit, ndist int) bool {
-	return build(c.lits[:], litBits, c.lengths[:nlit], lit) && build(c.dists[:], distBits, c.lengths[nlit:nlit+ndist], dist)
+	return build(c.lits[:], litBits, c.lengths[:nlit], lit) &&
+		build(c.dists[:], distBits, c.lengths[nlit:nlit+ndist], dist)
 }
 
-// order sorts the symbols that have a code by its length; ends[n] is behind the last one whose code has n bits. It reports whether the
-// lengths make a code: a complete one, a single one of one bit, or none at all, as zlib and Go accept.
+// order sorts the symbols that have a code by its length; ends[n] is behind the last one whose code has n bits. It
+// reports whether the lengths make a code: a complete one, a single one of one bit, or none at all, as zlib and Go
+// accept.
 func order(sorted *[288]uint16, lengths []uint8) (ends [maxCode + 1]int, ok bool) {
 	var count [maxCode + 1]int
 	for _, n := range lengths {
@@ -101,12 +105,13 @@ func order(sorted *[288]uint16, lengths []uint8) (ends [maxCode + 1]int, ok bool
 	return ends, space == 0 || space > 0 && total == count[1]
 }
 
-// build fills table for the code whose lengths are given: lengths[i] bits for symbols[i], 0 for none. It reports whether the lengths
-// make a code.
+// build fills table for the code whose lengths are given: lengths[i] bits for symbols[i], 0 for none. It reports
+// whether the lengths make a code.
 //
-// The table begins as that of no bits and is doubled, one copy of what is there, for every further bit; then the codes that have so many
-// bits are written, each turned around, as the stream has its first bit lowest. Where an index tells a literal and the symbol behind it, the
-// entry gives both: it is written when the table has the size of both codes, as if they were one.
+// The table begins as that of no bits and is doubled, one copy of what is there, for every further bit; then the
+// codes that have so many bits are written, each turned around, as the stream has its first bit lowest. Where an
+// index tells a literal and the symbol behind it, the entry gives both: it is written when the table has the size of
+// both codes, as if they were one.
 func build(table []entry, size int, lengths []uint8, symbols []entry) bool {
 	var sorted [288]uint16 // literals first
 	ends, ok := order(&sorted, lengths)

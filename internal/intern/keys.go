@@ -1,7 +1,7 @@
 package intern
 
-// Keys numbers keys that come in runs, counted from 0 in the order of first appearance: the one that was asked for before is not looked up.
-// The zero Keys is empty.
+// Keys numbers keys that come in runs, counted from 0 in the order of first appearance: the one that was asked for
+// before is not looked up. The zero Keys is empty.
 type Keys[K comparable] struct {
 	all  []K
 	of   map[K]int

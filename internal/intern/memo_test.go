@@ -8,7 +8,8 @@ import (
 	"github.com/llmstrata/strata/internal/intern"
 )
 
-// TestSlots: texts of every length have a slot, the same as bytes and as a string, and texts that differ at their ends or in their length seldom share one.
+// TestSlots: texts of every length have a slot, the same as bytes and as a string, and texts that differ at their
+// ends or in their length seldom share one.
 func TestSlots(t *testing.T) {
 	used := map[uint32]bool{}
 	for n := range 200 {

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// UnionInPlace returns the set that covers exactly the points of spans, which need not be sorted. It reorders spans and returns a
-// prefix of it.
+// UnionInPlace returns the set that covers exactly the points of spans, which need not be sorted. It reorders spans
+// and returns a prefix of it.
 func UnionInPlace(spans []Span) []Span {
 	byStart := func(a, b Span) int {
 		if c := cmp.Compare(a.Start, b.Start); c != 0 {

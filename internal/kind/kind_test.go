@@ -11,7 +11,8 @@ func TestKindsOfCategories(t *testing.T) {
 		cat, name string
 		want      uint8
 	}{
-		{"kernel", "x", kind.Kernel}, {"gpu_memcpy", "", kind.Memcpy}, {"python_function", "f", kind.Frame}, {"python_function", "nn.Module: A", kind.Module}, {"python_function", "nn.Module: ", kind.Frame},
+		{"kernel", "x", kind.Kernel}, {"gpu_memcpy", "", kind.Memcpy}, {"python_function", "f", kind.Frame},
+		{"python_function", "nn.Module: A", kind.Module}, {"python_function", "nn.Module: ", kind.Frame},
 		{"cpu_op", "nn.Module: A", kind.Op}, {"yet to come", "x", kind.Other}, {"", "", kind.Other},
 	} {
 		if got := kind.Of(c.cat, c.name); got != c.want {
@@ -21,12 +22,15 @@ func TestKindsOfCategories(t *testing.T) {
 			t.Errorf("%s %q by bytes: %s, want %s", c.cat, c.name, kind.Name(got), kind.Name(c.want))
 		}
 	}
-	for k, want := range map[uint8]string{kind.Kernel: "kernel", kind.Sample: "sample", kind.Kinds: "invalid", 255: "invalid"} {
+	for k, want := range map[uint8]string{kind.Kernel: "kernel", kind.Sample: "sample", kind.Kinds: "invalid",
+		255: "invalid"} {
 		if got := kind.Name(k); got != want {
 			t.Errorf("kind %d is %s, want %s", k, got, want)
 		}
 	}
-	for k, want := range map[uint8]uint8{kind.Kernel: kind.GPULane, kind.Runtime: kind.LaunchLane, kind.Module: kind.PythonLane, kind.Range: kind.AnnotationLane, kind.OSCall: kind.SyncLane, kind.Counter: kind.CounterLane, kind.Kinds: kind.NoLane} {
+	for k, want := range map[uint8]uint8{kind.Kernel: kind.GPULane, kind.Runtime: kind.LaunchLane,
+		kind.Module: kind.PythonLane, kind.Range: kind.AnnotationLane, kind.OSCall: kind.SyncLane,
+		kind.Counter: kind.CounterLane, kind.Kinds: kind.NoLane} {
 		if got := kind.Lane(k); got != want {
 			t.Errorf("kind %s is in lane %d, want %d", kind.Name(k), got, want)
 		}

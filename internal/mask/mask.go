@@ -38,7 +38,8 @@ var tokens = []token{
 
 // names end the names of values that are secrets, whatever they are, where a text
 // follows: "HF_TOKEN": "x".
-var names = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS",
+var names = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY",
+	"CREDENTIALS",
 	"_token", "secret", "password", "passwd", "api_key", "apikey", "access_key", "private_key"}
 
 // leastNamed is the least length of a value that its name makes a secret: shorter
@@ -153,7 +154,8 @@ func (m *Writer) token(i int) (from, to int, what string) {
 			continue
 		}
 		from = i + len(t.prefix)
-		for to = from; to < len(b) && to-i < longest && (word(b[to], t.plain) || b[to] == '.' && t.prefix == "eyJ"); to++ {
+		for to = from; to < len(b) && to-i < longest &&
+			(word(b[to], t.plain) || b[to] == '.' && t.prefix == "eyJ"); to++ {
 		}
 		if to-from >= t.least && (t.prefix != "sk-" || bytes.ContainsAny(b[from:to], "0123456789")) {
 			return from, to, t.what

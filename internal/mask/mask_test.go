@@ -44,7 +44,8 @@ func TestSecretsAreMasked(t *testing.T) {
 			in := strings.ReplaceAll(around, "%", s)
 			for _, n := range []int{1, 7, len(in)} {
 				got, found := masked(t, in, n)
-				if strings.Contains(got, s) || strings.Contains(got, s[len(s)-10:]) || len(got) != len(in) || len(found) != 1 || found[0] != "1 × "+what {
+				if strings.Contains(got, s) || strings.Contains(got, s[len(s)-10:]) || len(got) != len(in) ||
+					len(found) != 1 || found[0] != "1 × "+what {
 					t.Errorf("%q in pieces of %d: %q, %q", in, n, got, found)
 				}
 			}
@@ -60,7 +61,8 @@ func TestValuesNamedAsSecretsAreMasked(t *testing.T) {
 			t.Errorf("%q is left: %s", s, got)
 		}
 	}
-	if !strings.Contains(got, "/home/me") || !json.Valid([]byte(got)) || len(found) != 1 || found[0] != "4 × value named as a secret" {
+	if !strings.Contains(got, "/home/me") || !json.Valid([]byte(got)) || len(found) != 1 ||
+		found[0] != "4 × value named as a secret" {
 		t.Errorf("%s, %q", got, found)
 	}
 }
@@ -68,7 +70,8 @@ func TestValuesNamedAsSecretsAreMasked(t *testing.T) {
 // TestNamesOfKernelsAndOpsStay: nothing of a usual trace looks like a secret.
 func TestNamesOfKernelsAndOpsStay(t *testing.T) {
 	for _, s := range []string{
-		"hf_transformer_layers_forward_decode_attention", "void cutlass::hf_gemm<128,128>", "task-0123456789012345678901234567", "eyJ", "vllm::max_tokens_per_batch",
+		"hf_transformer_layers_forward_decode_attention", "void cutlass::hf_gemm<128,128>",
+		"task-0123456789012345678901234567", "eyJ", "vllm::max_tokens_per_batch",
 		`{"num_tokens":"12","token":"a"}`, "_ZN7cutlass13device_kernelIN5flash24enable_sm80_to_sm89INS1_16FlashAttnFwdSm80", "AKIARA", `"tokenizer":"meta-llama/Llama-3"`,
 		"sk-" + strings.Repeat("word-", 8), "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x32x256",
 	} {
@@ -84,7 +87,8 @@ func TestSecretsAcrossBuffers(t *testing.T) {
 	for before := 64<<10 - 60; before < 64<<10+10; before++ {
 		in := strings.Repeat(".", before) + s + strings.Repeat(".", 70_000)
 		got, found := masked(t, in, 1000)
-		if strings.Contains(got, "aB3") || len(got) != len(in) || len(found) != 1 || found[0] != "1 × Hugging Face token" {
+		if strings.Contains(got, "aB3") || len(got) != len(in) || len(found) != 1 ||
+			found[0] != "1 × Hugging Face token" {
 			t.Fatalf("at %d: %q", before, found)
 		}
 	}

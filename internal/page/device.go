@@ -42,7 +42,8 @@ type Extra struct {
 	Waits []Wait
 	// Pins mark the places of cards.
 	Pins []Pin
-	// Passes are those that are drawn kernel by kernel also in a long window; Windows are further parts, since the start of what is drawn.
+	// Passes are those that are drawn kernel by kernel also in a long window; Windows are further parts, since the
+	// start of what is drawn.
 	Passes  []int
 	Windows [][2]int64
 	// Source is the source line of a kernel, "" where unknown; nil for none.
@@ -60,7 +61,8 @@ type Wait struct {
 
 // FromDevice draws what ran on a GPU.
 func FromDevice(d *layer.Device, x Extra) *Timeline {
-	b := &deviceBuilder{d: d, x: x, t: &Timeline{ID: x.ID, Label: x.Label, Link: x.Link}, names: map[string]int{}, operators: map[string]int{}, sources: map[string]int{}, streams: map[trace.StreamID]int{}}
+	b := &deviceBuilder{d: d, x: x, t: &Timeline{ID: x.ID, Label: x.Label, Link: x.Link}, names: map[string]int{},
+		operators: map[string]int{}, sources: map[string]int{}, streams: map[trace.StreamID]int{}}
 	if d.NumKernels() == 0 {
 		return b.t
 	}
@@ -73,8 +75,8 @@ func FromDevice(d *layer.Device, x Extra) *Timeline {
 	return b.t
 }
 
-// Align gives timelines one scale, the longest: what takes twice as long is drawn twice as wide. Those that are summarised
-// in buckets of their window keep theirs.
+// Align gives timelines one scale, the longest: what takes twice as long is drawn twice as wide. Those that are
+// summarised in buckets of their window keep theirs.
 func Align(list []*Timeline) {
 	most := int64(0)
 	for _, t := range list {
@@ -206,7 +208,8 @@ func (b *deviceBuilder) passes() {
 		if p.Stage != layer.StageUnknown {
 			label = fmt.Sprintf("%v %d", p.Stage, i)
 		}
-		row := Pass{Start: max(b.at(p.Start), end), End: min(b.at(b.d.StepEnd(i)), b.t.Span), Idle: idle[i], Label: label, Colour: b.firstPs + min(stages[p.Stage], stageColours-1)}
+		row := Pass{Start: max(b.at(p.Start), end), End: min(b.at(b.d.StepEnd(i)), b.t.Span), Idle: idle[i],
+			Label: label, Colour: b.firstPs + min(stages[p.Stage], stageColours-1)}
 		if row.End <= row.Start {
 			continue
 		}
@@ -222,7 +225,8 @@ func (b *deviceBuilder) passes() {
 			if b.at(l.Start) >= b.t.Span {
 				break
 			}
-			b.t.Layers = append(b.t.Layers, LayerBar{b.at(l.Start), b.at(l.End), len(b.t.Passes) - 1, p.LayerNumber(l.Index)})
+			b.t.Layers = append(b.t.Layers, LayerBar{b.at(l.Start), b.at(l.End), len(b.t.Passes) - 1,
+				p.LayerNumber(l.Index)})
 		}
 	}
 	slices.SortStableFunc(b.t.Layers, func(a, c LayerBar) int { return cmp.Compare(a.Start, c.Start) })
@@ -285,7 +289,8 @@ func (b *deviceBuilder) kernels() {
 		e := k.Event()
 		start, end := b.at(e.Start()), b.at(e.End())
 		if b.full(start) {
-			b.t.Bars = append(b.t.Bars, Bar{start, max(end, start), b.name(k), b.operator(k), b.categories[k.Category()], b.stream(e), b.source(k)})
+			b.t.Bars = append(b.t.Bars, Bar{start, max(end, start), b.name(k), b.operator(k),
+				b.categories[k.Category()], b.stream(e), b.source(k)})
 		}
 	}
 	if !long {
@@ -508,5 +513,7 @@ func (h *Heat) outlier() string {
 	if row < 0 {
 		return "No layer stands out: each operator is within 20% of its median in all layers."
 	}
-	return fmt.Sprintf("Largest outlier: %s in layer %s takes %s, %s its median.", h.Rows[row], h.Columns[column], strings.ReplaceAll(table.Duration(time.Duration(h.NS[row][column])), " ", "\u00a0"), table.Times(h.Ratio[row][column], 1))
+	return fmt.Sprintf("Largest outlier: %s in layer %s takes %s, %s its median.", h.Rows[row], h.Columns[column],
+		strings.ReplaceAll(table.Duration(time.Duration(h.NS[row][column])), " ", "\u00a0"),
+		table.Times(h.Ratio[row][column], 1))
 }

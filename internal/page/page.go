@@ -30,10 +30,11 @@ type Page struct {
 	// Colours gives names of tables and waterfalls the colours of the timeline, as CSS variables.
 	Colours  map[string]string
 	Sections []Section
-	// Served says that the server of the page answers its script at "details": see [Timeline.WriteData]. Other pages ask
-	// for nothing.
+	// Served says that the server of the page answers its script at "details": see [Timeline.WriteData]. Other pages
+	// ask for nothing.
 	Served bool
-	// Inputs are paths of what was read: the page is made to be sent, and shows no folder of theirs that begins at the root.
+	// Inputs are paths of what was read: the page is made to be sent, and shows no folder of theirs that begins at
+	// the root.
 	Inputs []string
 }
 
@@ -104,7 +105,8 @@ const (
 
 // kinds names the kinds in legends.
 var kinds = [numKinds]struct{ class, name string }{
-	{"must", "has to be"}, {"win", "above the floor"}, {"unknown", "no floor known"}, {"idle", "GPU idle"}, {"alone", "exposed communication"},
+	{"must", "has to be"}, {"win", "above the floor"}, {"unknown", "no floor known"}, {"idle", "GPU idle"},
+	{"alone", "exposed communication"},
 	{"whole", "whole step"}, {"win", "slower"}, {"must", "faster"},
 }
 

@@ -27,18 +27,31 @@ func write(t *testing.T, p *page.Page) string {
 // sample has one of everything, with the given text in each place that takes one.
 func sample(text string) *page.Page {
 	return &page.Page{
-		Title: text, Program: text, Verdict: text, Context: []string{text}, Notes: []string{text}, Figures: []page.Figure{{Value: text, Name: text}},
-		Health: page.Health{Status: text, Coverage: text, Findings: []page.Remark{{Code: text, Message: text}}},
+		Title: text, Program: text, Verdict: text, Context: []string{text}, Notes: []string{text},
+		Figures: []page.Figure{{Value: text, Name: text}},
+		Health:  page.Health{Status: text, Coverage: text, Findings: []page.Remark{{Code: text, Message: text}}},
 		Sections: []page.Section{{
 			ID: text, Title: text, Text: text,
-			Timelines: []*page.Timeline{{ID: text, Label: text, Link: text, Span: 100, Kernels: 1, Bars: []page.Bar{{Start: 10, End: 20}}, Operators: []string{text}, Streams: []string{text}, Names: []page.Name{{Short: text, Whole: text}}, Sources: []string{text},
-				Passes: []page.Pass{{End: 50, Label: text, Href: text}}, Layers: []page.LayerBar{{End: 40}}, Gaps: []page.Gap{{Start: 20, End: 90, Lines: []string{text}}}, Causes: []page.Cause{{Name: text, Means: text}},
-				Pins: []page.Pin{{Card: 1, Start: 20, End: 90}}, Palette: []page.Colour{{Name: text, Variable: "--c1"}}}},
-			Cards: []page.Card{{Title: text, Gain: text, Size: 1, Evidence: []string{text}, Doubt: text, Fix: text, Next: text, Where: text, Href: text}},
-			Falls: []page.Waterfall{{Label: text, Total: text, Steps: []page.Step{{Name: text, Value: text, Detail: text, To: 2}}}},
-			Heats: []*page.Heat{{Label: text, Text: text, Rows: []string{text}, Columns: []string{text}, NS: [][]int64{{5}}, Ratio: [][]float64{{1}}}},
-			Tables: []page.Table{{Caption: text, Text: text, Search: true, Columns: []page.Column{{Title: text, Help: text, Code: true, Filter: true}, {Title: text, Numeric: true}},
-				Rows: []page.Row{{ID: text, Cells: []page.Cell{{Text: text, Lines: []string{text}, Hover: text, Series: true}, {Text: text, Sort: 2}}}, {Cells: []page.Cell{{Text: "other", Find: text, Strong: true}, {Text: "1", Sort: 1, Bar: .5}}}}}},
+			Timelines: []*page.Timeline{{ID: text, Label: text, Link: text, Span: 100, Kernels: 1,
+				Bars: []page.Bar{{Start: 10, End: 20}}, Operators: []string{text}, Streams: []string{text},
+				Names: []page.Name{{Short: text, Whole: text}}, Sources: []string{text},
+				Passes: []page.Pass{{End: 50, Label: text, Href: text}}, Layers: []page.LayerBar{{End: 40}},
+				Gaps:    []page.Gap{{Start: 20, End: 90, Lines: []string{text}}},
+				Causes:  []page.Cause{{Name: text, Means: text}},
+				Pins:    []page.Pin{{Card: 1, Start: 20, End: 90}},
+				Palette: []page.Colour{{Name: text, Variable: "--c1"}}}},
+			Cards: []page.Card{{Title: text, Gain: text, Size: 1, Evidence: []string{text}, Doubt: text, Fix: text,
+				Next: text, Where: text, Href: text}},
+			Falls: []page.Waterfall{{Label: text, Total: text,
+				Steps: []page.Step{{Name: text, Value: text, Detail: text, To: 2}}}},
+			Heats: []*page.Heat{{Label: text, Text: text, Rows: []string{text}, Columns: []string{text},
+				NS: [][]int64{{5}}, Ratio: [][]float64{{1}}}},
+			Tables: []page.Table{{Caption: text, Text: text, Search: true,
+				Columns: []page.Column{{Title: text, Help: text, Code: true, Filter: true},
+					{Title: text, Numeric: true}},
+				Rows: []page.Row{{ID: text, Cells: []page.Cell{{Text: text, Lines: []string{text}, Hover: text,
+					Series: true}, {Text: text, Sort: 2}}}, {Cells: []page.Cell{{Text: "other", Find: text,
+					Strong: true}, {Text: "1", Sort: 1, Bar: .5}}}}}},
 		}},
 	}
 }
@@ -56,8 +69,10 @@ func tags(page string) string {
 func TestHostileTextsChangeNoMarkup(t *testing.T) {
 	want := tags(write(t, sample("harmless")))
 	for _, text := range []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onload='alert(1)`, `</title></style></script><script>alert(1)</script>`,
-		`{{.Script}}`, `javascript:alert(1)`, `<!--`, `]]>`, "a\x00b\x1b[31m", "\xff\xfe", "\u2028\u2029\u202e", `</svg><foreignObject>`, "void f<T, (int)3>(T*, unsigned&)",
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onload='alert(1)`,
+		`</title></style></script><script>alert(1)</script>`,
+		`{{.Script}}`, `javascript:alert(1)`, `<!--`, `]]>`, "a\x00b\x1b[31m", "\xff\xfe", "\u2028\u2029\u202e",
+		`</svg><foreignObject>`, "void f<T, (int)3>(T*, unsigned&)",
 	} {
 		page := write(t, sample(text))
 		if got := tags(page); got != want {
@@ -88,7 +103,8 @@ func TestPolicyAllowsExactlyTheEmbeddedStyleAndScript(t *testing.T) {
 			t.Fatalf("%d elements %s, want 1", len(m), name)
 		}
 		sum := sha256.Sum256([]byte(m[0][1]))
-		if want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(got, want) {
+		if want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'"; !strings.Contains(got, want) {
 			t.Errorf("policy %q lacks %q", got, want)
 		}
 	}
@@ -99,7 +115,8 @@ func TestPolicyAllowsExactlyTheEmbeddedStyleAndScript(t *testing.T) {
 
 func TestPageAsksForNothing(t *testing.T) {
 	p := write(t, sample("x"))
-	for _, bad := range []string{"http:", "https:", "src=", "@import", "url(http", "fetch(", "XMLHttpRequest", "innerHTML", "eval("} {
+	for _, bad := range []string{"http:", "https:", "src=", "@import", "url(http", "fetch(", "XMLHttpRequest",
+		"innerHTML", "eval("} {
 		if strings.Contains(p, bad) {
 			t.Errorf("the page contains %q: it must need nothing else", bad)
 		}
@@ -121,7 +138,8 @@ func TestSizeIsBounded(t *testing.T) {
 	if len(out) > 1_000_000 {
 		t.Errorf("page has %d bytes, want less than 1 MB", len(out))
 	}
-	for _, want := range []string{"99402 more rows are not shown", "99961 more findings are not shown", "99961 more remarks are not shown"} {
+	for _, want := range []string{"99402 more rows are not shown", "99961 more findings are not shown",
+		"99961 more remarks are not shown"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -151,9 +169,13 @@ func decode(t *testing.T, s string) []int64 {
 
 // The data of two kernels, worked by hand: two pairs, then start after the one before, length, pair and stream.
 func TestTimelineDataByHand(t *testing.T) {
-	p := &page.Page{Sections: []page.Section{{Timelines: []*page.Timeline{{ID: "t0", Span: 1000, Kernels: 2, Operators: []string{"a", "b"}, Streams: []string{"Stream 7", "Stream 8"}, Sources: []string{""},
-		Names: []page.Name{{Short: "k", Whole: "kernel"}}, Palette: []page.Colour{{Name: "gemm", Variable: "--c6"}}, Causes: []page.Cause{{Name: "host-code"}},
-		Bars: []page.Bar{{Start: 100, End: 300, Operator: 0, Stream: 0}, {Start: 250, End: 700, Operator: 1, Stream: 1}}, Gaps: []page.Gap{{Start: 700, End: 1000, Lines: []string{"why"}}}}}}}}
+	p := &page.Page{Sections: []page.Section{{Timelines: []*page.Timeline{{ID: "t0", Span: 1000, Kernels: 2,
+		Operators: []string{"a", "b"}, Streams: []string{"Stream 7", "Stream 8"}, Sources: []string{""},
+		Names: []page.Name{{Short: "k", Whole: "kernel"}}, Palette: []page.Colour{{Name: "gemm", Variable: "--c6"}},
+		Causes: []page.Cause{{Name: "host-code"}},
+		Bars: []page.Bar{{Start: 100, End: 300, Operator: 0, Stream: 0},
+			{Start: 250, End: 700, Operator: 1, Stream: 1}},
+		Gaps: []page.Gap{{Start: 700, End: 1000, Lines: []string{"why"}}}}}}}}
 	m := regexp.MustCompile(`(?s)class="timeline-data" data-for="t0">(.*?)</script>`).FindStringSubmatch(write(t, p))
 	if m == nil {
 		t.Fatal("no data")

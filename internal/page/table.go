@@ -135,7 +135,8 @@ func (p *writer) table(t *Table, id string) {
 		rows = rows[:maxRows]
 	}
 	p.controls(t, id, rows)
-	p.put("\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table id=\"%s\">\n<caption>%s", text(t.Caption), id, text(t.Caption))
+	p.put("\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table id=\"%s\">\n<caption>%s",
+		text(t.Caption), id, text(t.Caption))
 	if hidden > 0 {
 		p.put(" (%d more rows are not shown)", hidden)
 	}
@@ -160,7 +161,8 @@ func (p *writer) table(t *Table, id string) {
 	}
 	p.put("</tbody></table></div>")
 	if fold {
-		p.put("<button type=\"button\" class=\"unfold js\" aria-controls=\"%s\">Show %d more rows</button>", id, len(rows)-t.FoldAfter)
+		p.put("<button type=\"button\" class=\"unfold js\" aria-controls=\"%s\">Show %d more rows</button>", id,
+			len(rows)-t.FoldAfter)
 	}
 	if t.Folded {
 		p.put("</details>")
@@ -200,7 +202,8 @@ func (p *writer) controls(t *Table, id string, rows []Row) {
 		if list == nil {
 			continue
 		}
-		p.put(`<label>%s <select data-column="%d" aria-controls="%s"><option value="">all</option>`, text(t.Columns[i].Title), i, id)
+		p.put(`<label>%s <select data-column="%d" aria-controls="%s"><option value="">all</option>`,
+			text(t.Columns[i].Title), i, id)
 		for _, o := range list {
 			p.put("<option>%s</option>", o)
 		}

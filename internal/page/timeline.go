@@ -228,8 +228,10 @@ func (t *Timeline) WriteData(w io.Writer) error {
 // element around it.
 func (t *Timeline) data() ([]byte, error) {
 	gaps, notes := t.gaps()
-	j := timelineJSON{ID: anchor(t.ID), Label: text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels, Operators: texts(t.Operators), Streams: texts(t.Streams), Sources: texts(t.Sources),
-		Bars: t.bars().String(), Layers: t.layers().String(), Gaps: gaps.String(), GapNotes: notes, Palette: [][2]string{}, Names: [][2]string{}, Passes: [][6]any{}, Causes: [][3]any{}, Pins: [][3]int64{},
+	j := timelineJSON{ID: anchor(t.ID), Label: text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels,
+		Operators: texts(t.Operators), Streams: texts(t.Streams), Sources: texts(t.Sources),
+		Bars: t.bars().String(), Layers: t.layers().String(), Gaps: gaps.String(), GapNotes: notes,
+		Palette: [][2]string{}, Names: [][2]string{}, Passes: [][6]any{}, Causes: [][3]any{}, Pins: [][3]int64{},
 		Levels: []levelJSON{}, Full: [][2]int64{}}
 	for _, c := range t.Palette {
 		j.Palette = append(j.Palette, [2]string{text(c.Name), c.Variable})
@@ -247,7 +249,8 @@ func (t *Timeline) data() ([]byte, error) {
 		j.Pins = append(j.Pins, [3]int64{int64(p.Card), p.Start, p.End})
 	}
 	for _, l := range t.Levels {
-		j.Levels = append(j.Levels, levelJSON{len(l.Colour), base64.StdEncoding.EncodeToString(l.Colour), base64.StdEncoding.EncodeToString(l.Busy)})
+		j.Levels = append(j.Levels, levelJSON{len(l.Colour), base64.StdEncoding.EncodeToString(l.Colour),
+			base64.StdEncoding.EncodeToString(l.Busy)})
 	}
 	j.Full = append(j.Full, t.Full...)
 	return json.Marshal(j)
@@ -296,7 +299,8 @@ func (p *writer) timeline(t *Timeline) error {
 		}
 		i = k
 	}
-	p.put("</svg>\n</div>\n<script type=\"application/json\" class=\"timeline-data\" data-for=\"%s\">%s</script>\n", anchor(t.ID), markup(data))
+	p.put("</svg>\n</div>\n<script type=\"application/json\" class=\"timeline-data\" data-for=\"%s\">%s</script>\n",
+		anchor(t.ID), markup(data))
 	return nil
 }
 

@@ -68,7 +68,8 @@ func policy(script string, served bool) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script) + rest
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " +
+		hash(script) + rest
 }
 
 // writer is a document that grows. Nothing gets into it unescaped but what this package
@@ -184,7 +185,8 @@ func (p *writer) head(v *Page) {
 	if v.Health.Coverage != "" {
 		state += ", " + v.Health.Coverage
 	}
-	p.put("<a href=\"#health\" class=\"%s\">%s</a></p>\n</header>\n<main id=\"main\">\n", badge(v.Health.Status), text(state))
+	p.put("<a href=\"#health\" class=\"%s\">%s</a></p>\n</header>\n<main id=\"main\">\n", badge(v.Health.Status),
+		text(state))
 }
 
 // badge is the class of a health status.
@@ -260,7 +262,8 @@ func (p *writer) cards(cards []Card) {
 	p.put("<div class=\"cards\">\n")
 	for i := range cards[:min(len(cards), maxCards)] {
 		if i == topCards {
-			p.put("</div>\n<details class=\"more\"><summary>%s</summary>\n<div class=\"cards\">\n", fmt.Sprintf("%d smaller findings", min(len(cards), maxCards)-topCards))
+			p.put("</div>\n<details class=\"more\"><summary>%s</summary>\n<div class=\"cards\">\n",
+				fmt.Sprintf("%d smaller findings", min(len(cards), maxCards)-topCards))
 		}
 		p.card(&cards[i], i+1, most)
 	}
@@ -348,8 +351,10 @@ func (p *writer) waterfall(f *Waterfall) {
 		w := max((s.To-s.From)/end*(fallWidth-nameWidth-valueWidth), .8)
 		y := pitch * float64(i)
 		p.put(`<g><title>%s</title><rect class="area" y="%s" width="%s" height="%s"/><text class="name" x="%s" y="%s">%s</text><rect class="%s" x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s">%s</text></g>`,
-			strings.TrimSpace(text(s.Name)+": "+text(s.Value)+"\n"+text(s.Detail)), markup(number(y)), markup(number(fallWidth)), markup(number(pitch)),
-			markup(number(nameWidth-8)), markup(number(y+15)), table.Cut(text(s.Name), 38), markup(kinds[s.Kind].class), markup(number(x)), markup(number(y+(pitch-thick)/2)), markup(number(w)), markup(number(thick)),
+			strings.TrimSpace(text(s.Name)+": "+text(s.Value)+"\n"+text(s.Detail)), markup(number(y)),
+			markup(number(fallWidth)), markup(number(pitch)),
+			markup(number(nameWidth-8)), markup(number(y+15)), table.Cut(text(s.Name), 38), markup(kinds[s.Kind].class),
+			markup(number(x)), markup(number(y+(pitch-thick)/2)), markup(number(w)), markup(number(thick)),
 			markup(number(x+w+6)), markup(number(y+15)), text(s.Value))
 		p.put("\n")
 	}
@@ -395,7 +400,8 @@ func (p *writer) heat(h *Heat) {
 			p.put(`<path class="h%d" d="%s"/>`, i, markup(paths[i].String()))
 		}
 	}
-	p.put("</svg></div><ol aria-hidden=\"true\"><li>layer %s</li><li>layer %s</li></ol>\n<ul class=\"legend\">", text(h.Columns[0]), text(h.Columns[columns-1]))
+	p.put("</svg></div><ol aria-hidden=\"true\"><li>layer %s</li><li>layer %s</li></ol>\n<ul class=\"legend\">",
+		text(h.Columns[0]), text(h.Columns[columns-1]))
 	for i := range len(heatSteps) + 1 {
 		from, to := "", ""
 		if i > 0 {
@@ -420,7 +426,9 @@ func (p *writer) heat(h *Heat) {
 
 // heatRows lists the cells as a folded table, for reading and for screen readers.
 func (p *writer) heatRows(h *Heat, columns int) {
-	t := Table{Caption: "Layers and operators in numbers", Folded: true, Columns: []Column{{Title: "Operator"}, {Title: "Layers", Numeric: true}, {Title: "Least", Numeric: true}, {Title: "Most", Numeric: true}, {Title: "Most, in layer"}, {Title: "Most, × median", Numeric: true}}}
+	t := Table{Caption: "Layers and operators in numbers", Folded: true,
+		Columns: []Column{{Title: "Operator"}, {Title: "Layers", Numeric: true}, {Title: "Least", Numeric: true},
+			{Title: "Most", Numeric: true}, {Title: "Most, in layer"}, {Title: "Most, × median", Numeric: true}}}
 	for r, name := range h.Rows {
 		least, most, at, n := int64(0), int64(0), 0, 0
 		for c := range columns {
@@ -441,7 +449,8 @@ func (p *writer) heatRows(h *Heat, columns int) {
 		if v := h.Ratio[r][at]; v > 0 {
 			ratio = Cell{Text: table.Fixed(v, 2), Sort: v}
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: name}, {Text: strconv.Itoa(n), Sort: float64(n)}, ns(least), ns(most), {Text: h.Columns[at]}, ratio}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: name}, {Text: strconv.Itoa(n), Sort: float64(n)}, ns(least),
+			ns(most), {Text: h.Columns[at]}, ratio}})
 	}
 	p.table(&t, "heat-"+anchor(h.Label))
 }
@@ -452,5 +461,6 @@ func (p *writer) dot(name string) {
 	if v == "" {
 		v = "--c" + strconv.Itoa(lastCategory)
 	}
-	p.put(`<svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="%s" width="10" height="10"/></svg>`, markup(v[2:]))
+	p.put(`<svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="%s" width="10" height="10"/></svg>`,
+		markup(v[2:]))
 }

@@ -19,9 +19,9 @@ const AnchorOpens = "anchor-opens"
 // confidence: a pass or layer that rests on anchors alone is as likely shifted as not.
 const confidence = 0.5
 
-// Analyze is [layer.Analyze] by the rule of package blocks. Categories are those of the published tables for every profile.
-// Layers that are left over behind the last whole pass make a pass that is cut at its end; the published tables leave it out,
-// but can be asked for its layers.
+// Analyze is [layer.Analyze] by the rule of package blocks. Categories are those of the published tables for every
+// profile. Layers that are left over behind the last whole pass make a pass that is cut at its end; the published
+// tables leave it out, but can be asked for its layers.
 func Analyze(ctx context.Context, t *trace.Trace, o layer.Options) (*layer.Analysis, error) {
 	if t.Len(event.LaneGPU) == 0 {
 		return layer.Assemble(ctx, t, nil, o) // which says so
@@ -91,8 +91,9 @@ func describe(d *layer.Device, cut *blocks.Cut, p *profile.ModelProfile) {
 
 // given are the passes of a cut as package layer takes them.
 func given(c *blocks.Cut) []layer.GivenPass {
-	why := layer.Evidence{Kind: "anchor", Confidence: confidence, Detail: fmt.Sprintf("%d blocks opened by %q, %d a pass, %d a layer",
-		c.Anchors-1, c.Anchor, c.NumLayers*c.PerLayer, c.PerLayer)}
+	why := layer.Evidence{Kind: "anchor", Confidence: confidence,
+		Detail: fmt.Sprintf("%d blocks opened by %q, %d a pass, %d a layer",
+			c.Anchors-1, c.Anchor, c.NumLayers*c.PerLayer, c.PerLayer)}
 	passes := make([]layer.GivenPass, len(c.Passes))
 	for i, p := range c.Passes {
 		g := layer.GivenPass{End: p.End, Note: p.Note, Evidence: why}
@@ -100,7 +101,8 @@ func given(c *blocks.Cut) []layer.GivenPass {
 			g.Partial = "end"
 		}
 		for l, lay := range p.Layers {
-			g.Layers = append(g.Layers, layer.GivenLayer{Index: l, Kernels: lay.Kernels, Halves: lay.Halves, End: lay.End})
+			g.Layers = append(g.Layers, layer.GivenLayer{Index: l, Kernels: lay.Kernels, Halves: lay.Halves,
+				End: lay.End})
 		}
 		passes[i] = g
 	}

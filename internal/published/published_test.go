@@ -30,9 +30,12 @@ func TestAnchorOpensEqualsReference(t *testing.T) {
 		{"dsv4-pass2-layer2", dsv4, "deepseek-v4-flash.json", "", 2, 2},
 		{"dsv4-pass2-layer3", dsv4, "deepseek-v4-flash.json", "", 2, 3},
 		{"dsv4-pass2-layer42", dsv4, "deepseek-v4-flash.json", "", 2, 42},
-		{"sglang-qwen3-8b-decode-layer5", "sglang-qwen3-8b-decode-graph-mi300.json.gz", "qwen3-8b.json", "paged_attention_ll4mi_QKV", 0, 5},
-		{"vllm-gptoss20b-decode-layer5", "vllm-gptoss20b-decode-fullgraph-mi300.json.gz", "gpt-oss-20b.json", "kernel_unified_attention", 0, 5},
-		{"sglang-qwen3-30b-a3b-b300-layer7", "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b.json", "fmhaSm100", 0, 7},
+		{"sglang-qwen3-8b-decode-layer5", "sglang-qwen3-8b-decode-graph-mi300.json.gz", "qwen3-8b.json",
+			"paged_attention_ll4mi_QKV", 0, 5},
+		{"vllm-gptoss20b-decode-layer5", "vllm-gptoss20b-decode-fullgraph-mi300.json.gz", "gpt-oss-20b.json",
+			"kernel_unified_attention", 0, 5},
+		{"sglang-qwen3-30b-a3b-b300-layer7", "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz",
+			"qwen3-30b-a3b.json", "fmhaSm100", 0, 7},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
 			tr, err := trace.Open(t.Context(), testdata.Shared(t, "traces/torch/"+c.trace), trace.Options{})
@@ -80,7 +83,8 @@ func generated(t *testing.T) *trace.Trace {
 	t.Helper()
 	pass := gen.Pass{Decodes: 8, Context: 500}
 	var data bytes.Buffer
-	if err := gen.Write(&data, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})}, Passes: []gen.Pass{pass, pass, pass}}); err != nil {
+	if err := gen.Write(&data, gen.Config{Seed: 7, Arch: gen.Arch{Layers: gen.Uniform(20, gen.Layer{})},
+		Passes: []gen.Pass{pass, pass, pass}}); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := trace.Read(t.Context(), &data, trace.Options{})
@@ -106,7 +110,8 @@ func TestBlocksOfGeneratedTraces(t *testing.T) {
 	if diff := cmp.Diff([]int{60, 20, 3, 20, 20, 19}, got); diff != "" {
 		t.Errorf("anchors, layers, passes, layers of each (-want +got):\n%s", diff)
 	}
-	if p := &a.Passes[2]; p.Partial != "end" || a.Passes[1].Partial != "" || p.Note != "" || a.Passes[0].Note != "cold-start" {
+	if p := &a.Passes[2]; p.Partial != "end" || a.Passes[1].Partial != "" || p.Note != "" ||
+		a.Passes[0].Note != "cold-start" {
 		t.Errorf("passes %q and %q, want the last one alone cut at its end", a.Passes[1].Partial, p.Partial)
 	}
 	tl, err := view.NewTimeline(a, trace.None)

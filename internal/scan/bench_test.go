@@ -73,7 +73,8 @@ func BenchmarkScan(b *testing.B) {
 			var k countSink
 			for b.Loop() {
 				k.n = 0
-				if _, err := scan.Parallel(context.Background(), bytes.NewReader(data), scan.Config{Workers: w}, &k); err != nil {
+				if _, err := scan.Parallel(context.Background(), bytes.NewReader(data), scan.Config{Workers: w},
+					&k); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -29,8 +29,8 @@ func boundaryAt(b []byte, q int, cut bool) int {
 	return p
 }
 
-// eventKeyAt checks whether a usual event key follows the '{' at b[p], which may be behind the end of b. It returns the position behind
-// the key or a code.
+// eventKeyAt checks whether a usual event key follows the '{' at b[p], which may be behind the end of b. It returns
+// the position behind the key or a code.
 func eventKeyAt(b []byte, p int) int {
 	k := spaceWithin(b, p+1)
 	if k >= len(b) {

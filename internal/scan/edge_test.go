@@ -15,7 +15,8 @@ import (
 )
 
 func ev(name string, more ...string) string {
-	return fmt.Sprintf(`{"ph": "X", "cat": "cpu_op", "name": %q, "pid": 1, "tid": 2, "ts": 10.5, "dur": 1.25%s}`, name, strings.Join(more, ""))
+	return fmt.Sprintf(`{"ph": "X", "cat": "cpu_op", "name": %q, "pid": 1, "tid": 2, "ts": 10.5, "dur": 1.25%s}`, name,
+		strings.Join(more, ""))
 }
 
 func doc(events ...string) string {
@@ -52,18 +53,24 @@ func TestDamageCostsOnlyTheDamagedEvent(t *testing.T) {
 	}{
 		{"whole", doc(a, b), "a b", nil},
 		{"unescaped-quote-in-name", doc(a, ev("q", "")[:30]+`"x", `+a[30:], b), "a b", []scan.Reason{scan.LostSyntax}},
-		{"unescaped-quote-in-args", doc(a, ev("q", `, "args": {"co": "<string "x">", "n": 1}`), b), "a b", []scan.Reason{scan.LostSyntax}},
-		{"unescaped-quote-in-last-event", doc(a, ev("q", `, "args": {"co": "<string "x">", "n": 1}`)), "a", []scan.Reason{scan.LostSyntax}},
-		{"control-characters", doc(a, ev("x\x01")[:0]+strings.Replace(a, `"a"`, "\"x\x00\ty\"", 1), b), "a x\x00\ty b", nil},
+		{"unescaped-quote-in-args", doc(a, ev("q", `, "args": {"co": "<string "x">", "n": 1}`), b), "a b",
+			[]scan.Reason{scan.LostSyntax}},
+		{"unescaped-quote-in-last-event", doc(a, ev("q", `, "args": {"co": "<string "x">", "n": 1}`)), "a",
+			[]scan.Reason{scan.LostSyntax}},
+		{"control-characters", doc(a, ev("x\x01")[:0]+strings.Replace(a, `"a"`, "\"x\x00\ty\"", 1), b), "a x\x00\ty b",
+			nil},
 		{"invalid-utf8", doc(strings.Replace(a, `"a"`, "\"\xff\xfe\"", 1), b), "\uFFFD\uFFFD b", nil},
 		{"bad-escape", doc(strings.Replace(a, `"a"`, `"C:\e\users"`, 1), b), `C:\e\users b`, nil},
 		{"nan-duration", doc(strings.Replace(a, "1.25", "NaN", 1), b), "a b", []scan.Reason{scan.RepairedDuration}},
-		{"quoted-inf-duration", doc(strings.Replace(a, "1.25", `"inf"`, 1), b), "a b", []scan.Reason{scan.RepairedDuration}},
+		{"quoted-inf-duration", doc(strings.Replace(a, "1.25", `"inf"`, 1), b), "a b",
+			[]scan.Reason{scan.RepairedDuration}},
 		{"nan-timestamp", doc(strings.Replace(a, "10.5", "nan", 1), b), "b", []scan.Reason{scan.LostTime}},
-		{"number-with-two-signs", doc(strings.Replace(a, "1.25", "-5.-123", 1), b), "b", []scan.Reason{scan.LostNumber}},
+		{"number-with-two-signs", doc(strings.Replace(a, "1.25", "-5.-123", 1), b), "b",
+			[]scan.Reason{scan.LostNumber}},
 		{"nan-in-args", doc(ev("n", `, "args": {"occupancy": NaN, "x": -Infinity}`), b), "n b", nil},
 		{"trailing-comma-in-array", doc(a, b+","), "a b", []scan.Reason{scan.RepairedComma}},
-		{"trailing-comma-in-event", doc(strings.Replace(a, "1.25}", "1.25,}", 1), b), "a b", []scan.Reason{scan.RepairedComma}},
+		{"trailing-comma-in-event", doc(strings.Replace(a, "1.25}", "1.25,}", 1), b), "a b",
+			[]scan.Reason{scan.RepairedComma}},
 		{"two-commas", doc(a, "", b), "a b", []scan.Reason{scan.RepairedComma}},
 		{"missing-comma", doc(a + "\n" + b), "a b", []scan.Reason{scan.RepairedComma}},
 		{"empty-event", doc(a, "{}", b), "a b", []scan.Reason{scan.RepairedEmpty}},
@@ -72,16 +79,24 @@ func TestDamageCostsOnlyTheDamagedEvent(t *testing.T) {
 		{"unclosed-array-eats-nothing", doc(`[1, ["x"], {"id": 2}`, a, b), "a b", []scan.Reason{scan.LostNotObject}},
 		{"events-in-an-array", doc("["+a+"]", b), "a b", []scan.Reason{scan.LostNotObject, scan.LostMetadata}},
 		{"open-object-eats-nothing", doc(a, `{"traceEvents": [`, a, b), "a a b", []scan.Reason{scan.LostSyntax}},
-		{"open-object-without-a-name-behind", `{"traceEvents": [` + a + `, {"x": [` + "," + a + "," + b + "]}", "a a b", []scan.Reason{scan.LostSyntax}},
-		{"open-array-of-an-event-eats-nothing", doc(a, `{"ph": "X", "name": "open", "ts": 1, "x": [1`, a, b), "a a b", []scan.Reason{scan.LostSyntax}},
-		{"open-array-in-args-eats-nothing", `{"data": ` + doc(a, ev("open", `, "args": {"grid": [64`), a, b) + `}`, "a a b",
+		{"open-object-without-a-name-behind", `{"traceEvents": [` + a + `, {"x": [` + "," + a + "," + b + "]}", "a a b",
+			[]scan.Reason{scan.LostSyntax}},
+		{"open-array-of-an-event-eats-nothing", doc(a, `{"ph": "X", "name": "open", "ts": 1, "x": [1`, a, b), "a a b",
+			[]scan.Reason{scan.LostSyntax}},
+		{"open-array-in-args-eats-nothing", `{"data": ` + doc(a, ev("open", `, "args": {"grid": [64`), a, b) + `}`,
+			"a a b",
 			[]scan.Reason{scan.LostMetadata, scan.LostSyntax, scan.LostGarbage}},
-		{"open-arrays-one-after-the-other", doc(a, `{"x": [`, a, `{"y": {"z": [`, b, b), "a a b b", []scan.Reason{scan.LostSyntax, scan.LostSyntax}},
-		{"documents-in-an-array", "[" + doc(a) + "," + doc(b) + "]", "a b", []scan.Reason{scan.LostSyntax, scan.LostGarbage, scan.LostGarbage, scan.LostGarbage}},
-		{"objects-that-are-no-events-are-args", doc(ev("n", `, "args": {"x": [{"ph": 1, "name": "p"}, {"name": "q", "ts": 5}]}`), b), "n b", nil},
+		{"open-arrays-one-after-the-other", doc(a, `{"x": [`, a, `{"y": {"z": [`, b, b), "a a b b",
+			[]scan.Reason{scan.LostSyntax, scan.LostSyntax}},
+		{"documents-in-an-array", "[" + doc(a) + "," + doc(b) + "]", "a b",
+			[]scan.Reason{scan.LostSyntax, scan.LostGarbage, scan.LostGarbage, scan.LostGarbage}},
+		{"objects-that-are-no-events-are-args", doc(ev("n",
+			`, "args": {"x": [{"ph": 1, "name": "p"}, {"name": "q", "ts": 5}]}`), b), "n b", nil},
 		{"event-without-phase", doc(a, `{"name": "p"}`, b), "a b", []scan.Reason{scan.LostNoPhase}},
-		{"unclosed-string-eats-nothing", doc(a, `{"ph": "X", "name": "open}`, b), "a b", []scan.Reason{scan.LostSyntax}},
-		{"unclosed-event-eats-nothing", doc(a, `{"ph": "X", "args": {"k": [1, 2}}`, b), "a b", []scan.Reason{scan.LostSyntax}},
+		{"unclosed-string-eats-nothing", doc(a, `{"ph": "X", "name": "open}`, b), "a b",
+			[]scan.Reason{scan.LostSyntax}},
+		{"unclosed-event-eats-nothing", doc(a, `{"ph": "X", "args": {"k": [1, 2}}`, b), "a b",
+			[]scan.Reason{scan.LostSyntax}},
 		{"truncated-in-event", doc(a, b)[:len(doc(a, b))-40], "a", []scan.Reason{scan.LostTruncated}},
 		{"truncated-after-comma", `{"traceEvents": [` + a + ",\n", "a", nil},
 		{"crlf", strings.ReplaceAll(doc(a, b), "\n", "\r\n"), "a b", nil},
@@ -91,7 +106,8 @@ func TestDamageCostsOnlyTheDamagedEvent(t *testing.T) {
 		{"two-documents", doc(a) + "\n" + doc(b), "a b", nil},
 		{"garbage-between-documents", doc(a) + "killed\n" + doc(b), "a b", []scan.Reason{scan.LostGarbage}},
 		{"empty-array", doc(), "", nil},
-		{"log-line-with-quotes", `{"INFO": ["he said "no" and left", "ok"], "traceEvents": [` + a + `]}`, "a", []scan.Reason{scan.RepairedQuote}},
+		{"log-line-with-quotes", `{"INFO": ["he said "no" and left", "ok"], "traceEvents": [` + a + `]}`, "a",
+			[]scan.Reason{scan.RepairedQuote}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +122,8 @@ func TestDamageCostsOnlyTheDamagedEvent(t *testing.T) {
 			if d := cmp.Diff(tt.losses, reasons); d != "" {
 				t.Errorf("losses %v (-want +got):\n%s", losses, d)
 			}
-			if wantTrunc := strings.Contains(tt.name, "trunc") || strings.Contains(tt.name, "cut"); res.Truncated != wantTrunc {
+			if wantTrunc := strings.Contains(tt.name, "trunc") ||
+				strings.Contains(tt.name, "cut"); res.Truncated != wantTrunc {
 				t.Errorf("Truncated = %v, want %v", res.Truncated, wantTrunc)
 			}
 			// Strict: the first damage is an error; what JSON forbids is damage too.
@@ -152,8 +169,10 @@ func TestFieldsOfAnEvent(t *testing.T) {
 		Grid, Block, Dims                    string
 		Unfinished                           bool
 	}
-	got := fields{string(scan.AppendText(nil, e.Name)), string(e.Cat), string(e.Scope), string(e.TID.Text), e.PID.Num, e.TS, e.Dur,
-		e.ExternalID, e.Device, e.Stream, e.Correlation, e.GraphID, e.GraphNode, e.Bytes, e.ID.Num, string(e.Grid), string(e.Block),
+	got := fields{string(scan.AppendText(nil, e.Name)), string(e.Cat), string(e.Scope), string(e.TID.Text), e.PID.Num,
+		e.TS, e.Dur,
+		e.ExternalID, e.Device, e.Stream, e.Correlation, e.GraphID, e.GraphNode, e.Bytes, e.ID.Num, string(e.Grid),
+		string(e.Block),
 		string(e.Dims), e.Has&scan.HasUnfinished != 0}
 	want := fields{"né\"", "kernel", "g", "stream 7", 42, 1712195495505582988, 2500, 7, 3, 615352160, -1, 1, 2, 1024, 5,
 		"[1, 2, 3]", "[4,5,6]", "[[1, 2], []]", true}
@@ -237,18 +256,23 @@ func TestChunksOfAnySizeGiveTheSame(t *testing.T) {
 					"halves":   pull(iotest.HalfReader(strings.NewReader(small)), cfg),
 					"data-err": pull(iotest.DataErrReader(strings.NewReader(small)), cfg),
 					"push-1":   push(strings.NewReader(small), cfg),
-					"push-3":   push(strings.NewReader(small), scan.Config{Strict: strict, MaxEvent: maxEvent, Segment: size, Workers: 3}),
+					"push-3": push(strings.NewReader(small),
+						scan.Config{Strict: strict, MaxEvent: maxEvent, Segment: size, Workers: 3}),
 				} {
 					if strict { // how much was scanned ahead of the error is not part of the result
 						got.Bytes = want.Bytes
 					}
 					if d := cmp.Diff(want, got); d != "" {
-						t.Fatalf("strict=%v max=%d %s in segments of %d (-whole +segments):\n%s", strict, maxEvent, name, size, clip(d))
+						t.Fatalf("strict=%v max=%d %s in segments of %d (-whole +segments):\n%s", strict, maxEvent,
+							name, size, clip(d))
 					}
 				}
 			}
 			for n := 0; n < len(small); n += 7 {
-				faulty := func() io.Reader { return io.MultiReader(strings.NewReader(small[:n]), iotest.ErrReader(boom)) }
+				faulty := func() io.Reader {
+					return io.MultiReader(strings.NewReader(small[:n]),
+						iotest.ErrReader(boom))
+				}
 				cfg.Segment = 50
 				want := pull(faulty(), cfg)
 				cfg.Workers = 2
@@ -265,7 +289,8 @@ func TestChunksOfAnySizeGiveTheSame(t *testing.T) {
 
 func TestTruncationAtEveryByteKeepsEveryWholeEvent(t *testing.T) {
 	var ends []int // where each event of a clean trace ends
-	in := doc(ev("a"), ev("b", `, "args": {"x": [{"name": "}"}, {"name": 1}], "y": "},\n{\"ph\": 1"}`), ev("c"), ev("d"))
+	in := doc(ev("a"), ev("b", `, "args": {"x": [{"name": "}"}, {"name": 1}], "y": "},\n{\"ph\": 1"}`), ev("c"),
+		ev("d"))
 	s := scan.NewScanner(strings.NewReader(in), scan.Config{})
 	for {
 		e, err := s.Next()
@@ -300,7 +325,8 @@ func TestTruncationAtEveryByteKeepsEveryWholeEvent(t *testing.T) {
 }
 
 func TestScannerDoesNotAllocatePerEvent(t *testing.T) {
-	data := []byte(doc(strings.Split(strings.Repeat(ev("a", `, "args": {"External id": 7}`)+"\n", 2000), "\n")[:2000]...))
+	data := []byte(doc(strings.Split(strings.Repeat(ev("a", `, "args": {"External id": 7}`)+"\n", 2000),
+		"\n")[:2000]...))
 	s := scan.NewScanner(bytes.NewReader(data), scan.Config{})
 	for range 10 {
 		if _, err := s.Next(); err != nil {
@@ -320,7 +346,8 @@ func TestSniff(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{`{"a": 1}`, ""}, {"\xef\xbb\xbf [ {", ""}, {"[]", ""},
 		{"", "empty"}, {" \n", "blank"}, {"<!DOCTYPE html>", "HTML"}, {"SQLite format 3\x00", "trace/nsys"},
-		{"[[1, 2]]", "memory timeline"}, {"hello", "not JSON"}, {"\x00\x01\x02", "nsys-rep"}, {"PK\x03\x04", "zip"}, {"{broken", "not JSON"},
+		{"[[1, 2]]", "memory timeline"}, {"hello", "not JSON"}, {"\x00\x01\x02", "nsys-rep"}, {"PK\x03\x04", "zip"},
+		{"{broken", "not JSON"},
 	}
 	for _, tt := range tests {
 		if got := scan.Sniff([]byte(tt.in)); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {

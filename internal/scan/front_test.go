@@ -50,14 +50,16 @@ func TestDamageInFrontOfTheEvents(t *testing.T) {
 			if err != nil || strings.Join(got, " ") != tt.events {
 				t.Errorf("events %q, error %v, want %q (losses %+v)", got, err, tt.events, res.Losses.First)
 			}
-			if whole := tt.name == "no-events-in-values" || tt.name == "in-an-envelope"; !whole && !strings.HasPrefix(tt.name, "quote") && res.Losses.Total() == 0 {
+			if whole := tt.name == "no-events-in-values" || tt.name == "in-an-envelope"; !whole &&
+				!strings.HasPrefix(tt.name, "quote") && res.Losses.Total() == 0 {
 				t.Error("nothing is told of the damage")
 			}
 			if res.Docs != 1 {
 				t.Errorf("%d documents, want 1", res.Docs)
 			}
 			for _, size := range []int{1, 7, 64} {
-				if d := cmp.Diff(want, push(strings.NewReader(tt.in), scan.Config{Segment: size, Workers: 2})); d != "" {
+				if d := cmp.Diff(want, push(strings.NewReader(tt.in),
+					scan.Config{Segment: size, Workers: 2})); d != "" {
 					t.Errorf("in segments of %d (-whole +segments):\n%s", size, clip(d))
 				}
 			}
@@ -67,7 +69,8 @@ func TestDamageInFrontOfTheEvents(t *testing.T) {
 
 // TestEveryBitInFrontOfTheEvents flips each bit of the metadata.
 func TestEveryBitInFrontOfTheEvents(t *testing.T) {
-	in := []byte(front + strings.Join([]string{ev("a"), ev("b"), ev("c"), ev("d")}, ",\n") + "],\n\"traceName\": \"x\"}")
+	in := []byte(front + strings.Join([]string{ev("a"), ev("b"), ev("c"), ev("d")}, ",\n") +
+		"],\n\"traceName\": \"x\"}")
 	for at := range len(front) {
 		for bit := range 8 {
 			in[at] ^= 1 << bit
@@ -76,7 +79,8 @@ func TestEveryBitInFrontOfTheEvents(t *testing.T) {
 			}
 			got, losses, _, err := names(t, string(in), scan.Config{Segment: 64})
 			if err != nil || len(got) < 3 {
-				t.Errorf("bit %d of byte %d (%q): events %q, error %v, losses %v", bit, at, in[max(0, at-8):at+8], got, err, losses)
+				t.Errorf("bit %d of byte %d (%q): events %q, error %v, losses %v", bit, at, in[max(0, at-8):at+8], got,
+					err, losses)
 			}
 			in[at] ^= 1 << bit
 		}
@@ -90,10 +94,13 @@ func TestFrontDamageIsLinear(t *testing.T) {
 	if !testdata.Long() {
 		size = 1 << 18 // what is quadratic takes minutes for it, too
 	}
-	for _, unit := range []string{`\"`, `{"id":[`, `},{"id":"`, `"`, `{`, `{"name":"`, "\" ", `{"ph":"X","name":"`, `{"id":1,`, `[{"id":[`, `[},{"ph":"`, `[],`, `[{"ph":[`, `{"id":[{"ph":"M","name":"n"},`, `{"id":[{"id":1}],"ph":"`} {
+	for _, unit := range []string{`\"`, `{"id":[`, `},{"id":"`, `"`, `{`, `{"name":"`, "\" ", `{"ph":"X","name":"`,
+		`{"id":1,`, `[{"id":[`, `[},{"ph":"`, `[],`, `[{"ph":[`, `{"id":[{"ph":"M","name":"n"},`,
+		`{"id":[{"id":1}],"ph":"`} {
 		for _, before := range []string{`{"x": `, `{x`, `x`, `{"traceEvents": [`} {
 			in := before + strings.Repeat(unit, size/len(unit))
-			if _, _, res, err := names(t, in, scan.Config{}); err != nil || res.HasEvents && len(res.Losses.First) == 0 {
+			if _, _, res, err := names(t, in, scan.Config{}); err != nil || res.HasEvents &&
+				len(res.Losses.First) == 0 {
 				t.Errorf("%s…%s: %v", before, unit, err)
 			}
 		}

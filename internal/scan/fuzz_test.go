@@ -13,10 +13,13 @@ import (
 
 func seed(f *testing.F) {
 	for _, s := range []string{
-		small, doc(), doc(ev("a"), ev("b")), "[" + ev("a") + ",", ev("x")[:40], "{}", "[[1]]", "", `{"traceEvents":[{"ph":"X","ts":1e400}]}`,
-		doc(ev("q", `, "args": {"co": "<string "x">", "n": 1}`), ev("c")), `{"INFO": ["a "b" c"], "traceEvents": [` + ev("a") + "]}",
+		small, doc(), doc(ev("a"), ev("b")), "[" + ev("a") + ",", ev("x")[:40], "{}", "[[1]]", "",
+		`{"traceEvents":[{"ph":"X","ts":1e400}]}`,
+		doc(ev("q", `, "args": {"co": "<string "x">", "n": 1}`), ev("c")),
+		`{"INFO": ["a "b" c"], "traceEvents": [` + ev("a") + "]}",
 		`{"traceEvents": [{"ph":"B","name":"\ud83d\ude00\u00e9"}, {"ph":"E","pid":-1,"tid":1.5}]}`,
-		doc(`[1, ["x"], {"id": 2}`, ev("a"), ev("b")), doc("[["+ev("a")+"]", ev("b"), "]"), doc(`["x" "y", `+ev("a"), ev("b")),
+		doc(`[1, ["x"], {"id": 2}`, ev("a"), ev("b")), doc("[["+ev("a")+"]", ev("b"), "]"),
+		doc(`["x" "y", `+ev("a"), ev("b")),
 	} {
 		f.Add([]byte(s), uint8(7))
 	}
@@ -115,7 +118,8 @@ func plausible(raw json.RawMessage) bool {
 
 // onlyArray takes the value of the one traceEvents key at the top of data, or data itself.
 func onlyArray(data []byte, elems *[]json.RawMessage) bool {
-	if bytes.Count(data, []byte(`traceEvents`)) != 1 || bytes.Contains(data, []byte(`\u`)) && !bytes.Contains(data, []byte(`"traceEvents"`)) {
+	if bytes.Count(data, []byte(`traceEvents`)) != 1 || bytes.Contains(data, []byte(`\u`)) &&
+		!bytes.Contains(data, []byte(`"traceEvents"`)) {
 		return false
 	}
 	var top map[string]json.RawMessage

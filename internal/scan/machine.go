@@ -194,7 +194,8 @@ func (m *machine) next(b []byte, p int, eof, cut bool, ev *Event) (int, result) 
 					return p, resMore
 				}
 				m.truncated = true
-				m.lose(Loss{Reason: LostTruncated, Offset: m.base + int64(p), Bytes: m.base + int64(p) - m.meta.start, Index: -1, Key: m.meta.key})
+				m.lose(Loss{Reason: LostTruncated, Offset: m.base + int64(p), Bytes: m.base + int64(p) - m.meta.start,
+					Index: -1, Key: m.meta.key})
 				m.state = stDoc
 			}
 		case stKey:
@@ -359,14 +360,16 @@ func (m *machine) odd(ev *Event, p, n int) bool {
 		return false
 	}
 	if ev.Has&HasPhase == 0 {
-		if x.Reason = LostNoPhase; ev.Has == 0 && n-p <= maxSpace && len(bytes.TrimSpace(ev.Raw[1:len(ev.Raw)-1])) == 0 {
+		if x.Reason = LostNoPhase; ev.Has == 0 && n-p <= maxSpace &&
+			len(bytes.TrimSpace(ev.Raw[1:len(ev.Raw)-1])) == 0 {
 			x.Reason, x.Bytes = RepairedEmpty, 0
 		}
 		m.lose(x)
 		return false
 	}
 	if len(ev.Name) > m.cfg.MaxName {
-		m.lose(Loss{Reason: LostLongName, Offset: ev.Offset, Bytes: int64(len(ev.Name) - m.cfg.MaxName), Index: ev.Index, Field: "name"})
+		m.lose(Loss{Reason: LostLongName, Offset: ev.Offset, Bytes: int64(len(ev.Name) - m.cfg.MaxName),
+			Index: ev.Index, Field: "name"})
 		ev.Name = ev.Name[:m.cfg.MaxName]
 	}
 	return true

@@ -87,7 +87,8 @@ func (m *machine) scanMeta(b []byte, p int, eof bool) int {
 					m.keepMeta(b[from:p])
 					return p
 				case at >= 0:
-					m.lose(Loss{Reason: LostMetadata, Offset: s.start, Bytes: m.base + int64(p) - s.start, Index: -1, Key: s.key})
+					m.lose(Loss{Reason: LostMetadata, Offset: s.start, Bytes: m.base + int64(p) - s.start, Index: -1,
+						Key: s.key})
 					m.beginEvents()
 					return p
 				}

@@ -10,7 +10,8 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// Numbers of any length mean what their digits say, in front of everything that may end them, in the middle of a buffer and at its end.
+// Numbers of any length mean what their digits say, in front of everything that may end them, in the middle of a
+// buffer and at its end.
 func TestNumbersOfAnyLength(t *testing.T) {
 	var times []string
 	for n := range 20 {
@@ -20,12 +21,14 @@ func TestNumbersOfAnyLength(t *testing.T) {
 			times = append(times, whole+"."+"908172"[:part])
 		}
 	}
-	times = append(times, "0", "007", "-3", "-3.25", "1e3", "12a", "1:2", "1.5x", "+1", "12345678/", "12345678:1", "1234567.12/", "1.2.3")
+	times = append(times, "0", "007", "-3", "-3.25", "1e3", "12a", "1:2", "1.5x", "+1", "12345678/", "12345678:1",
+		"1234567.12/", "1.2.3")
 	for _, text := range times {
 		want, err := decimal.Micros([]byte(text))
 		for _, end := range []string{"", " ", "\n", strings.Repeat(" ", 40)} {
 			// Three alike, so that the last ones are read by what the first one taught.
-			event := fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"n","pid":1,"tid":2,"ts":%s%s,"dur":%s%s}`, text, end, text, end)
+			event := fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"n","pid":1,"tid":2,"ts":%s%s,"dur":%s%s}`, text, end,
+				text, end)
 			s := scan.NewScanner(strings.NewReader("["+event+","+event+","+event+"]"), scan.Config{})
 			got := 0
 			for {

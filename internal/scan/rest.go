@@ -5,10 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// NOTE: what stands behind an event's time is alike in events of one category, too: a duration, and args with the same keys in the same
-// order, of which the values differ. A shape remembers the texts between the values, and what each value is. Where such a text comes
-// again behind a value, the next value is that of the same key, as parsing would find: it goes on from the end of a value in the same
-// way whatever the value was. Where another text comes, parsing goes on key by key from there.
+// NOTE: what stands behind an event's time is alike in events of one category, too: a duration, and args with the
+// same keys in the same order, of which the values differ. A shape remembers the texts between the values, and what
+// each value is. Where such a text comes again behind a value, the next value is that of the same key, as parsing
+// would find: it goes on from the end of a value in the same way whatever the value was. Where another text comes,
+// parsing goes on key by key from there.
 
 // rest is what a category's events have behind their times.
 type rest struct {
@@ -32,7 +33,8 @@ const (
 	maxRest = 768
 	// maxPieces bounds the values; kernels have some twenty.
 	maxPieces = 32
-	// relearn is how many events must have had another rest until the next one is learned: some keys are in some events only.
+	// relearn is how many events must have had another rest until the next one is learned: some keys are in some
+	// events only.
 	relearn = 16
 )
 
@@ -109,8 +111,9 @@ func (l *lesson) learn(b []byte, end int) {
 	r.n = l.n + 1
 }
 
-// rest reads what stands behind the time of the event at b[start], as far as it is known, from b[p] on. It returns the position behind
-// it and that this is the whole event, or the position behind one of the event's values, or a code.
+// rest reads what stands behind the time of the event at b[start], as far as it is known, from b[p] on. It returns
+// the position behind it and that this is the whole event, or the position behind one of the event's values, or a
+// code.
 func (f *parser) rest(b []byte, start, p int, r *rest, ev *Event) (n int, whole bool) {
 	if r.n == 0 || r.misses == relearn {
 		r.misses = 0

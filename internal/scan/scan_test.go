@@ -19,12 +19,17 @@ import (
 // record is an event as text, every field of it.
 func record(ev *scan.Event) string {
 	return fmt.Sprintf("ph=%c name=%s cat=%s s=%s pid=%d%s tid=%d%s id=%d%s ts=%d dur=%d has=%x ext=%d corr=%d dev=%d str=%d g=%d n=%d bytes=%d grid=%s block=%s dims=%s args=%s raw=%d",
-		has(ev, scan.HasPhase, ev.Phase), text(ev, scan.HasName, ev.Name), text(ev, scan.HasCat, ev.Cat), text(ev, scan.HasScope, ev.Scope),
-		has(ev, scan.HasPID, ev.PID.Num), text(ev, scan.HasPID, ev.PID.Text), has(ev, scan.HasTID, ev.TID.Num), text(ev, scan.HasTID, ev.TID.Text),
+		has(ev, scan.HasPhase, ev.Phase), text(ev, scan.HasName, ev.Name), text(ev, scan.HasCat, ev.Cat),
+		text(ev, scan.HasScope, ev.Scope),
+		has(ev, scan.HasPID, ev.PID.Num), text(ev, scan.HasPID, ev.PID.Text), has(ev, scan.HasTID, ev.TID.Num),
+		text(ev, scan.HasTID, ev.TID.Text),
 		has(ev, scan.HasID, ev.ID.Num), text(ev, scan.HasID, ev.ID.Text),
-		has(ev, scan.HasTS, ev.TS), has(ev, scan.HasDur, ev.Dur), ev.Has, has(ev, scan.HasExternalID, ev.ExternalID), has(ev, scan.HasCorrelation, ev.Correlation),
-		has(ev, scan.HasDevice, ev.Device), has(ev, scan.HasStream, ev.Stream), has(ev, scan.HasGraphID, ev.GraphID), has(ev, scan.HasGraphNode, ev.GraphNode),
-		has(ev, scan.HasBytes, ev.Bytes), text(ev, scan.HasGrid, ev.Grid), text(ev, scan.HasBlock, ev.Block), text(ev, scan.HasDims, ev.Dims),
+		has(ev, scan.HasTS, ev.TS), has(ev, scan.HasDur, ev.Dur), ev.Has, has(ev, scan.HasExternalID, ev.ExternalID),
+		has(ev, scan.HasCorrelation, ev.Correlation),
+		has(ev, scan.HasDevice, ev.Device), has(ev, scan.HasStream, ev.Stream), has(ev, scan.HasGraphID, ev.GraphID),
+		has(ev, scan.HasGraphNode, ev.GraphNode),
+		has(ev, scan.HasBytes, ev.Bytes), text(ev, scan.HasGrid, ev.Grid), text(ev, scan.HasBlock, ev.Block),
+		text(ev, scan.HasDims, ev.Dims),
 		text(ev, scan.HasArgs, ev.Args), len(ev.Raw))
 }
 

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// NOTE: shapes. Writers format every event alike: of the events of one category the bytes from the brace to the name are the same, and
-// those from the name to the time differ by process and thread only. A shape remembers both texts and what parsing them gave. Where the
-// next event has the very same bytes, it has the same fields, as parsing goes from left to right and looks at nothing else; comparing
-// some seventy bytes takes a fraction of the time. Anything else is parsed key by key. So shapes change how fast an event is read and
-// never what is read.
+// NOTE: shapes. Writers format every event alike: of the events of one category the bytes from the brace to the name
+// are the same, and those from the name to the time differ by process and thread only. A shape remembers both texts
+// and what parsing them gave. Where the next event has the very same bytes, it has the same fields, as parsing goes
+// from left to right and looks at nothing else; comparing some seventy bytes takes a fraction of the time. Anything
+// else is parsed key by key. So shapes change how fast an event is read and never what is read.
 
 // shape is what one category's events begin with.
 type shape struct {
@@ -44,8 +44,8 @@ func (s *shapes) at(b []byte, start int) *shape {
 	return &s.slots[binary.LittleEndian.Uint64(b[i:])*0x9E3779B97F4A7C15>>(64-shapeBits)]
 }
 
-// known reads the event at b[start] as far as its shape goes: its name, and its time if the text in front of that is known as well. It
-// returns the position behind, and no shape where the event has to be parsed from its beginning.
+// known reads the event at b[start] as far as its shape goes: its name, and its time if the text in front of that is
+// known as well. It returns the position behind, and no shape where the event has to be parsed from its beginning.
 func (f *parser) known(b []byte, start int, ev *Event) (int, *shape) {
 	s := f.shapes.at(b, start)
 	if s == nil || s.headLen == 0 || !bytes.HasPrefix(b[start:], s.head[:s.headLen]) {
@@ -77,10 +77,12 @@ func (f *parser) known(b []byte, start int, ev *Event) (int, *shape) {
 	return after, s
 }
 
-// learn remembers the shape of the event at b[start], of which phase and category were read, then the name, then process and thread, and
-// nothing else: its category begins at b[cat], b[name:nameEnd] is its name with quotes, and its time begins at b[ts].
+// learn remembers the shape of the event at b[start], of which phase and category were read, then the name, then
+// process and thread, and nothing else: its category begins at b[cat], b[name:nameEnd] is its name with quotes, and
+// its time begins at b[ts].
 func (f *parser) learn(b []byte, start, cat, name, nameEnd, ts int, ev *Event) {
-	if cat -= start; name-start > maxShape || ts-nameEnd > maxShape || f.fault.reason != ReasonNone || ev.PID.Text != nil || ev.TID.Text != nil {
+	if cat -= start; name-start > maxShape || ts-nameEnd > maxShape || f.fault.reason != ReasonNone ||
+		ev.PID.Text != nil || ev.TID.Text != nil {
 		return
 	}
 	f.shapes.catAt = cat

@@ -50,7 +50,8 @@ func All() []Schema {
 	return out
 }
 
-// Find returns the schema of that name: "report", "strata.report" and "strata.report/2" name the same. It is nil where there is none.
+// Find returns the schema of that name: "report", "strata.report" and "strata.report/2" name the same. It is nil
+// where there is none.
 func Find(name string) *Schema {
 	base, version, versioned := strings.Cut(name, "/")
 	base = strings.TrimPrefix(base, "strata.")

@@ -70,7 +70,8 @@ func Start(path, addr, origin string) (*Server, error) {
 		return nil, fmt.Errorf("serve: address %q: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("serve: address %q is not a loopback address: traces are served to this machine only", addr)
+		return nil, fmt.Errorf("serve: address %q is not a loopback address: traces are served to this machine only",
+			addr)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -209,7 +210,8 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 func (c *countingWriter) sent(size int64) bool {
 	want := size
 	if cr := c.Header().Get("Content-Range"); cr != "" {
-		if length, err := strconv.ParseInt(c.Header().Get("Content-Length"), 10, 64); err == nil && strings.Contains(cr, fmt.Sprintf("-%d/", size-1)) {
+		if length, err := strconv.ParseInt(c.Header().Get("Content-Length"), 10, 64); err == nil &&
+			strings.Contains(cr, fmt.Sprintf("-%d/", size-1)) {
 			want = length
 		}
 	}

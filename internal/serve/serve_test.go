@@ -99,7 +99,8 @@ func TestServeAnswersOnlyTheUI(t *testing.T) {
 
 func TestServePreflightAllowsTheUIToReachLoopback(t *testing.T) {
 	_, url := start(t)
-	resp, _ := request(t, "OPTIONS", url, map[string]string{"Origin": perfetto.UIOrigin, "Access-Control-Request-Private-Network": "true"})
+	resp, _ := request(t, "OPTIONS", url, map[string]string{"Origin": perfetto.UIOrigin,
+		"Access-Control-Request-Private-Network": "true"})
 	if resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != perfetto.UIOrigin ||
 		resp.Header.Get("Access-Control-Allow-Private-Network") != "true" {
 		t.Errorf("preflight = %d %v", resp.StatusCode, resp.Header)
@@ -109,7 +110,8 @@ func TestServePreflightAllowsTheUIToReachLoopback(t *testing.T) {
 func TestServeIsGoneAfterTheFetch(t *testing.T) {
 	s, url := start(t)
 	resp, body := request(t, "GET", url, map[string]string{"Origin": perfetto.UIOrigin})
-	if resp.StatusCode != 200 || body != "0123456789" || resp.Header.Get("Access-Control-Allow-Origin") != perfetto.UIOrigin {
+	if resp.StatusCode != 200 || body != "0123456789" ||
+		resp.Header.Get("Access-Control-Allow-Origin") != perfetto.UIOrigin {
 		t.Fatalf("fetch = %d %q %v", resp.StatusCode, body, resp.Header)
 	}
 	if err := s.Wait(context.Background(), time.Minute); err != nil {
@@ -210,7 +212,8 @@ func TestPages(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })
 	go func() { done <- serve.Pages(ctx, h, func(url string) { address <- url }) }()
 	url := <-address
-	if res, body := request(t, http.MethodGet, url+"details", nil); res.StatusCode != http.StatusOK || body != "/details" {
+	if res, body := request(t, http.MethodGet, url+"details", nil); res.StatusCode != http.StatusOK ||
+		body != "/details" {
 		t.Errorf("details: %s, %q", res.Status, body)
 	}
 	root := url[:strings.Index(url[len("http://"):], "/")+len("http://")]

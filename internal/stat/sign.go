@@ -2,8 +2,8 @@ package stat
 
 import "math"
 
-// SignTest is the probability that at least k of n signs are positive where each is with probability 1/2: the one-sided sign
-// test. Ties are no signs: the caller leaves them out of n. It is 1 where k ≤ 0, and 0 where k > n.
+// SignTest is the probability that at least k of n signs are positive where each is with probability 1/2: the
+// one-sided sign test. Ties are no signs: the caller leaves them out of n. It is 1 where k ≤ 0, and 0 where k > n.
 func SignTest(k, n int) float64 {
 	switch {
 	case k <= 0:

@@ -28,7 +28,8 @@ func TestCDF(t *testing.T) {
 // TestQuantile: the values of printed tables, and the way back.
 func TestQuantile(t *testing.T) {
 	for _, c := range []struct{ p, df, want float64 }{
-		{0.975, 1, 12.706}, {0.975, 2, 4.303}, {0.975, 5, 2.571}, {0.975, 10, 2.228}, {0.975, 30, 2.042}, {0.95, 3, 2.353}, {0.995, 7, 3.499}, {0.025, 10, -2.228}, {0.5, 3, 0},
+		{0.975, 1, 12.706}, {0.975, 2, 4.303}, {0.975, 5, 2.571}, {0.975, 10, 2.228}, {0.975, 30, 2.042},
+		{0.95, 3, 2.353}, {0.995, 7, 3.499}, {0.025, 10, -2.228}, {0.5, 3, 0},
 	} {
 		got := stat.StudentQuantile(c.p, c.df)
 		if math.Abs(got-c.want) > 6e-4 {

@@ -75,7 +75,8 @@ func TestCleanerKeepsJSONTheSameDocument(t *testing.T) {
 	c.JSON = true
 	clean(t, c, string(in), 2)
 	var got string
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want || strings.ContainsFunc(out.String(), unicode.IsControl) {
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want ||
+		strings.ContainsFunc(out.String(), unicode.IsControl) {
 		t.Errorf("%q is %q, %v; want %q without control characters", out.String(), got, err, want)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// To how many characters a column of text is narrowed to fit a width: first while it can be read with ease, then, when titles are broken, too, to
-// what is enough for the end of a source line.
+// To how many characters a column of text is narrowed to fit a width: first while it can be read with ease, then,
+// when titles are broken, too, to what is enough for the end of a source line.
 const (
 	easyColumn  = 24
 	leastColumn = 12
@@ -53,7 +53,8 @@ func (f *fixed) narrow(room, least int) {
 	}
 }
 
-// breakTitles breaks titles that are wider than the cells below them into lines, one after the other, that which gives most first.
+// breakTitles breaks titles that are wider than the cells below them into lines, one after the other, that which
+// gives most first.
 func (f *fixed) breakTitles(room int) {
 	for f.total() > room {
 		best, gain := -1, 0
@@ -88,7 +89,8 @@ func (f *fixed) withoutEmpty() *fixed {
 func (f *fixed) only(keep []int) *fixed {
 	out := &fixed{gap: f.gap, rows: make([][][]string, len(f.rows))}
 	for _, i := range keep {
-		out.cols, out.titles, out.cells, out.width = append(out.cols, f.cols[i]), append(out.titles, f.titles[i]), append(out.cells, f.cells[i]), append(out.width, f.width[i])
+		out.cols, out.titles, out.cells, out.width = append(out.cols, f.cols[i]), append(out.titles, f.titles[i]),
+			append(out.cells, f.cells[i]), append(out.width, f.width[i])
 	}
 	for r, row := range f.rows {
 		for _, i := range keep {
@@ -100,10 +102,12 @@ func (f *fixed) only(keep []int) *fixed {
 	return out
 }
 
-// divide makes several tables of a squeezed one, of as many columns as fit each, the first ones, which say what a row is, in all.
+// divide makes several tables of a squeezed one, of as many columns as fit each, the first ones, which say what a row
+// is, in all.
 func (f *fixed) divide(room int) []*fixed {
 	key := []int{0}
-	if len(f.cols) > 2 && f.cols[0].Align == Left && f.cols[1].Align == Left && 2*(f.width[0]+len(gap)+f.width[1]) <= room {
+	if len(f.cols) > 2 && f.cols[0].Align == Left && f.cols[1].Align == Left &&
+		2*(f.width[0]+len(gap)+f.width[1]) <= room {
 		key = append(key, 1)
 	}
 	var parts []*fixed

@@ -28,8 +28,8 @@ func widthOf(w io.Writer) int {
 	return 0
 }
 
-// Writer is a buffer in front of a writer, which gets what a [Cleaner] lets pass: tables in it are as wide as that allows. It keeps the first
-// error, for Flush.
+// Writer is a buffer in front of a writer, which gets what a [Cleaner] lets pass: tables in it are as wide as that
+// allows. It keeps the first error, for Flush.
 type Writer struct {
 	*bufio.Writer
 	width int
@@ -77,7 +77,8 @@ type fixed struct {
 
 // layout cuts the cells at the columns' own limits, unless they are fitted to a width.
 func (t *Table) layout(fitted bool) *fixed {
-	f := &fixed{gap: gap, cols: t.cols, titles: make([]string, len(t.cols)), rows: make([][][]string, len(t.rows)), cells: make([]int, len(t.cols))}
+	f := &fixed{gap: gap, cols: t.cols, titles: make([]string, len(t.cols)), rows: make([][][]string, len(t.rows)),
+		cells: make([]int, len(t.cols))}
 	for i, c := range t.cols {
 		f.titles[i] = Clean(c.Title)
 	}
@@ -123,7 +124,8 @@ func (c *Column) cut(s string, max int) string {
 	head := prefix(s, max-utf8.RuneCountInString(tail))
 	from, to := baseName(s)
 	switch {
-	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from, utf8.RuneCountInString(s[from:to])+2*len(ellipsis) > max:
+	case len(head) >= to, len(s)-len(tail)+len(ellipsis) <= from,
+		utf8.RuneCountInString(s[from:to])+2*len(ellipsis) > max:
 		return head + tail
 	case from == 0:
 		return Cut(s, max)
@@ -131,7 +133,8 @@ func (c *Column) cut(s string, max int) string {
 	return ellipsis + Cut(s[from:], max-len(ellipsis))
 }
 
-// baseName is where the name of a function is in a name from code: without its namespaces, folders, arguments and what it returns.
+// baseName is where the name of a function is in a name from code: without its namespaces, folders, arguments and
+// what it returns.
 func baseName(s string) (from, to int) {
 	if to = strings.IndexAny(s, "<("); to <= 0 {
 		to = len(s)

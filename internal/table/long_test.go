@@ -11,7 +11,8 @@ import (
 // TestMarkdownLinesAreNotEndless: a name of the longest kernels stays whole, one
 // of 64 KB does not make a row of 64 KB.
 func TestMarkdownLinesAreNotEndless(t *testing.T) {
-	for n, want := range map[int]int{table.MaxMarkdown: table.MaxMarkdown, table.MaxMarkdown + 1: table.MaxMarkdown, 1 << 16: table.MaxMarkdown} {
+	for n, want := range map[int]int{table.MaxMarkdown: table.MaxMarkdown, table.MaxMarkdown + 1: table.MaxMarkdown,
+		1 << 16: table.MaxMarkdown} {
 		tab := table.New(table.Code("Kernel"))
 		tab.Row("<" + strings.Repeat("é", n-2) + ">")
 		var b strings.Builder

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestBaseNameIsNeverCut: whatever the width, the base name of a kernel is whole where it fits with what shows that something is missing.
+// TestBaseNameIsNeverCut: whatever the width, the base name of a kernel is whole where it fits with what shows that
+// something is missing.
 func TestBaseNameIsNeverCut(t *testing.T) {
 	c := Code("Kernel")
 	for name, base := range map[string]string{

@@ -68,8 +68,8 @@ func pow10(n int) uint64 {
 	return p
 }
 
-// Duration formats d as all texts have it, with three digits in the unit in which it has some: "812 ns", "79.0 µs", "1.26 ms",
-// "14.2 s". Whole seconds keep all their digits.
+// Duration formats d as all texts have it, with three digits in the unit in which it has some: "812 ns", "79.0 µs",
+// "1.26 ms", "14.2 s". Whole seconds keep all their digits.
 func Duration(d time.Duration) string {
 	v, unit := float64(d), "ns"
 	for _, u := range []string{"µs", "ms", "s"} {
@@ -108,7 +108,8 @@ func Percent(part, whole float64, decimals int) string {
 	return Fixed(100*part/whole, decimals)
 }
 
-// Pct formats a number of percent with its sign, as all texts have it: "3.1%", as a number and its unit; [None] for NaN and infinities.
+// Pct formats a number of percent with its sign, as all texts have it: "3.1%", as a number and its unit; [None] for
+// NaN and infinities.
 func Pct(v float64, decimals int) string {
 	s := Fixed(v, decimals)
 	if s == None {

@@ -31,7 +31,8 @@ var prints = map[string]string{
 }
 
 // printing are directories whose programs users do not run on traces.
-var printing = []string{"internal/tools", "internal/browsertests", "internal/gen", "internal/arch", "internal/whole", "internal/testdata", "examples/internal/agree", "testdata", ".git"}
+var printing = []string{"internal/tools", "internal/browsertests", "internal/gen", "internal/arch", "internal/whole",
+	"internal/testdata", "examples/internal/agree", "testdata", ".git"}
 
 // TestTextIsPrintedCleaned: where a function is given an io.Writer, it writes to
 // it through a Writer or Cleaner of this package, or an encoder, never by itself;
@@ -61,7 +62,8 @@ func TestTextIsPrintedCleaned(t *testing.T) {
 		for _, decl := range file.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
 				for _, bad := range direct(f) {
-					t.Errorf("%s: %s", fset.Position(bad.Pos()), "prints as it is: use table.NewWriter or table.NewCleaner")
+					t.Errorf("%s: %s", fset.Position(bad.Pos()),
+						"prints as it is: use table.NewWriter or table.NewCleaner")
 				}
 			}
 		}
@@ -104,7 +106,8 @@ func direct(f *ast.FuncDecl) []ast.Node {
 			}
 			to, plain := n.Args[0].(*ast.Ident)
 			switch {
-			case plain && given[to.Name] && (isIdent(s.X, "fmt") && strings.HasPrefix(s.Sel.Name, "Fprint") || isIdent(s.X, "io") && s.Sel.Name == "WriteString"):
+			case plain && given[to.Name] && (isIdent(s.X, "fmt") && strings.HasPrefix(s.Sel.Name, "Fprint") ||
+				isIdent(s.X, "io") && s.Sel.Name == "WriteString"):
 				out = append(out, n)
 			}
 		}

@@ -34,13 +34,15 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// spaced is a formatted number with a space before the sign of percent, factor one with a sign of times that table.Times did not write.
+// spaced is a formatted number with a space before the sign of percent, factor one with a sign of times that
+// table.Times did not write.
 var (
 	spaced = regexp.MustCompile(`%[-+ #0]*[0-9.]*[a-z] %%|, [0-9]\) ?\+ ?" %|64\) ?\+ ?" %`)
 	factor = regexp.MustCompile(`%[-+ #0]*[0-9.]*[efg] ?×|%\.[0-9]f(x"| ×)|, [0-9]\) ?\+ ?" ?×`)
 )
 
-// TestSignsHaveOneForm: texts have "3.1%" and "1.27×", never "3.1 %", "1.27 ×" or "1.27x", but for the words of published tables.
+// TestSignsHaveOneForm: texts have "3.1%" and "1.27×", never "3.1 %", "1.27 ×" or "1.27x", but for the words of
+// published tables.
 func TestSignsHaveOneForm(t *testing.T) {
 	published := map[string]bool{"internal/published/blocks/notes.go": true}
 	read := 0
@@ -70,12 +72,14 @@ func TestSignsHaveOneForm(t *testing.T) {
 	if err != nil || read < 100 {
 		t.Errorf("%d files, error %v", read, err)
 	}
-	for text, want := range map[string]bool{`"%.1f%%"`: false, `"%.1f %%"`: true, `"3%%"`: false, `table.Fixed(v, 1) + " %"`: true} {
+	for text, want := range map[string]bool{`"%.1f%%"`: false, `"%.1f %%"`: true, `"3%%"`: false,
+		`table.Fixed(v, 1) + " %"`: true} {
 		if got := spaced.MatchString(text); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-	for text, want := range map[string]bool{`"%.2f×"`: true, `"%.1fx"`: true, `"%.2f × speedup"`: true, `table.Fixed(v, 2) + "×"`: true, `"%d × %s"`: false} {
+	for text, want := range map[string]bool{`"%.2f×"`: true, `"%.1fx"`: true, `"%.2f × speedup"`: true,
+		`table.Fixed(v, 2) + "×"`: true, `"%d × %s"`: false} {
 		if got := factor.MatchString(text); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}

@@ -100,7 +100,8 @@ func (t *Table) Len() int {
 	return n
 }
 
-// List writes a title and a table of the first of a list, a row each, and how many more there are; nothing of an empty list. Errors are the writer's to keep.
+// List writes a title and a table of the first of a list, a row each, and how many more there are; nothing of an
+// empty list. Errors are the writer's to keep.
 func List[T any](w *Writer, title string, list []T, most int, row func(T) []string, cols ...Column) {
 	if len(list) == 0 {
 		return

@@ -217,7 +217,8 @@ func TestWriteFit(t *testing.T) {
 }
 
 func TestCodeSpan(t *testing.T) {
-	for in, want := range map[string]string{"": "", "f<int>_x": "`f<int>_x`", "a`b": "``a`b``", "`a": "`` `a ``", "a|b\n": "`a\\|b `"} {
+	for in, want := range map[string]string{"": "", "f<int>_x": "`f<int>_x`", "a`b": "``a`b``", "`a": "`` `a ``",
+		"a|b\n": "`a\\|b `"} {
 		if got := table.CodeSpan(in); got != want {
 			t.Errorf("CodeSpan(%q) = %q, want %q", in, got, want)
 		}
@@ -252,8 +253,10 @@ func TestFill(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0", 7: "7 ns", 999: "999 ns", 1000: "1.00 µs", 79_020: "79.0 µs", 999_400: "999 µs", 999_600: "1.00 ms", 1_256_000: "1.26 ms",
-		45_678_000: "45.7 ms", 99_960_000: "100 ms", 2_500_000_000: "2.50 s", 12345 * time.Second: "12345 s", -1500: "-1.50 µs",
+		0: "0", 7: "7 ns", 999: "999 ns", 1000: "1.00 µs", 79_020: "79.0 µs", 999_400: "999 µs", 999_600: "1.00 ms",
+		1_256_000:  "1.26 ms",
+		45_678_000: "45.7 ms", 99_960_000: "100 ms", 2_500_000_000: "2.50 s", 12345 * time.Second: "12345 s",
+		-1500: "-1.50 µs",
 	} {
 		if got := table.Duration(d); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
@@ -272,7 +275,8 @@ func (s *screen) Width() int { return s.width }
 // TestWidth: lines fit where texts can be cut, numbers stay, and a column's own
 // limit gives way where there is room.
 func TestWidth(t *testing.T) {
-	for _, c := range []struct{ width, name, line int }{{0, 20, 29}, {60, 50, 59}, {59, 50, 59}, {58, 49, 58}, {40, 31, 40}, {21, 12, 21}} {
+	for _, c := range []struct{ width, name, line int }{{0, 20, 29}, {60, 50, 59}, {59, 50, 59}, {58, 49, 58},
+		{40, 31, 40}, {21, 12, 21}} {
 		tab := table.New(table.Text("Name").Limit(20), table.Number("Time"), table.Number("N"))
 		tab.Row(strings.Repeat("k", 50), "1.25", "3")
 		s := &screen{width: c.width}
@@ -280,8 +284,10 @@ func TestWidth(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := strings.Split(s.String(), "\n")[2]
-		if got := len(strings.Fields(row)[0]); got != c.name || len(row) != c.line || !strings.HasSuffix(row, "1.25  3") {
-			t.Errorf("width %d: the name has %d characters of a line of %d, want %d of %d: %q", c.width, got, len(row), c.name, c.line, row)
+		if got := len(strings.Fields(row)[0]); got != c.name || len(row) != c.line ||
+			!strings.HasSuffix(row, "1.25  3") {
+			t.Errorf("width %d: the name has %d characters of a line of %d, want %d of %d: %q", c.width, got, len(row),
+				c.name, c.line, row)
 		}
 	}
 }

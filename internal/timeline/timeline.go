@@ -11,9 +11,10 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// NOTE: A timeline answers what a CPU thread was doing at each moment of the idle time, as disjoint pieces in order. Each
-// lane is flattened once: its nested events become the sequence of the innermost ones, as far as gaps ask for them.
-// Invariants: pieces are non-empty, disjoint, sorted, inside an event that covers them and inside the spans asked for.
+// NOTE: A timeline answers what a CPU thread was doing at each moment of the idle time, as disjoint pieces in order.
+// Each lane is flattened once: its nested events become the sequence of the innermost ones, as far as gaps ask for
+// them. Invariants: pieces are non-empty, disjoint, sorted, inside an event that covers them and inside the spans
+// asked for.
 
 // Piece is a span in which one event is the innermost of its lane.
 type Piece struct {
@@ -55,19 +56,25 @@ var sources = map[int]struct {
 	nested bool
 	keep   func(trace.Event) bool
 }{
-	Over:        {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.Overhead && isProfilerOverhead(e.Name()) }},
-	Calls:       {event.LaneLaunch, false, nil},
-	System:      {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
-	Off:         {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
-	Ranges:      {event.LaneAnnotation, true, func(e trace.Event) bool { return e.Kind() == event.Annotation || e.Kind() == event.Range }},
+	Over: {event.LaneSync, false, func(e trace.Event) bool {
+		return e.Kind() == event.Overhead &&
+			isProfilerOverhead(e.Name())
+	}},
+	Calls:  {event.LaneLaunch, false, nil},
+	System: {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OSCall }},
+	Off:    {event.LaneSync, false, func(e trace.Event) bool { return e.Kind() == event.OffCPU }},
+	Ranges: {event.LaneAnnotation, true, func(e trace.Event) bool {
+		return e.Kind() == event.Annotation ||
+			e.Kind() == event.Range
+	}},
 	AroundRange: {event.LaneAnnotation, false, nil},
 	AroundFrame: {event.LanePython, false, nil},
 	frames:      {event.LanePython, true, nil},
 	ops:         {event.LaneOp, true, nil},
 }
 
-// stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with the
-// gaps, so that only the pieces of a few gaps exist at a time.
+// stream lists what a thread did in one lane, in order of time, as far as it is asked for: its position moves on with
+// the gaps, so that only the pieces of a few gaps exist at a time.
 type stream struct {
 	t      *trace.Trace
 	lane   event.Lane
@@ -80,16 +87,17 @@ type stream struct {
 }
 
 // newStream starts at the first event of a thread in a lane.
-func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested bool, keep func(trace.Event) bool) *stream {
+func newStream(t *trace.Trace, lane event.Lane, th trace.ThreadIndex, nested bool,
+	keep func(trace.Event) bool) *stream {
 	n := t.Len(lane)
 	lo := sort.Search(n, func(i int) bool { return t.LaneAt(lane, i).Thread() >= th })
 	hi := lo + sort.Search(n-lo, func(i int) bool { return t.LaneAt(lane, lo+i).Thread() > th })
 	return &stream{t: t, lane: lane, next: lo, end: hi, keep: keep, nested: nested, at: math.MinInt64}
 }
 
-// pieces are those in the chosen spans, which are in order, disjoint and behind those of earlier calls. Nested events become
-// pieces of the innermost one: the lane is sorted by start, longest first, so an event comes after those around it. Events
-// that overlap without nesting are cut at the end of the one that began first.
+// pieces are those in the chosen spans, which are in order, disjoint and behind those of earlier calls. Nested events
+// become pieces of the innermost one: the lane is sorted by start, longest first, so an event comes after those
+// around it. Events that overlap without nesting are cut at the end of the one that began first.
 func (s *stream) pieces(spans []interval.Span, out []Piece) []Piece {
 	if len(spans) == 0 {
 		return out
@@ -160,17 +168,19 @@ type Thread struct {
 	Now     Timeline        // in the spans moved to
 }
 
-// New starts the timeline of a thread. It is made in the room of one of a thread that is done, or of an empty one; samples are
-// the moments at which it was found running. around says which names are of functions within which waits have a meaning
-// of their own; nil: none.
-func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.EventID, around func(trace.NameID) bool) *Thread {
+// New starts the timeline of a thread. It is made in the room of one of a thread that is done, or of an empty one;
+// samples are the moments at which it was found running. around says which names are of functions within which waits
+// have a meaning of their own; nil: none.
+func New(t *trace.Trace, th trace.ThreadIndex, room Timeline, samples []trace.EventID,
+	around func(trace.NameID) bool) *Thread {
 	s := &Thread{samples: samples, Now: room}
 	for lane, x := range sources {
 		keep := x.keep
 		if lane == AroundRange || lane == AroundFrame {
 			keep = func(e trace.Event) bool { return around(e.NameID()) }
 		}
-		if s.streams[lane] = newStream(t, x.lane, th, x.nested, keep); around == nil && lane >= AroundRange && lane <= AroundFrame {
+		if s.streams[lane] = newStream(t, x.lane, th, x.nested, keep); around == nil && lane >= AroundRange &&
+			lane <= AroundFrame {
 			s.streams[lane].end = s.streams[lane].next
 		}
 	}
@@ -239,7 +249,8 @@ func overlay(out, bottom, top []Piece) []Piece {
 	return append(out, top[i:]...)
 }
 
-// Moments splits span by what lanes tell, one after the other: f gets every part with the piece of each lane that covers it.
+// Moments splits span by what lanes tell, one after the other: f gets every part with the piece of each lane that
+// covers it.
 func (n *Timeline) Moments(span interval.Span, m *Moment, lanes []int, f func(interval.Span)) {
 	if len(lanes) == 0 {
 		f(span)
@@ -251,7 +262,8 @@ func (n *Timeline) Moments(span interval.Span, m *Moment, lanes []int, f func(in
 	})
 }
 
-// cut splits span by pieces: f gets every part with the piece that covers it, or an invalid one of that length where none does.
+// cut splits span by pieces: f gets every part with the piece that covers it, or an invalid one of that length where
+// none does.
 func cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
 	none := func(start, end int64) {
 		if s := (interval.Span{Start: start, End: end}); !s.Empty() {
@@ -269,10 +281,11 @@ func cut(pieces []Piece, span interval.Span, f func(interval.Span, Piece)) {
 	none(at, span.End)
 }
 
-// isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy loading
-// or a full command buffer.
+// isProfilerOverhead reports whether an overhead event is the profiler's own work, unlike the CUDA driver's lazy
+// loading or a full command buffer.
 func isProfilerOverhead(name string) bool {
-	return containsAny(strings.ToLower(name), []string{"profiler", "buffer flush", "buffer request", "instrumentation", "resource"})
+	return containsAny(strings.ToLower(name), []string{"profiler", "buffer flush", "buffer request", "instrumentation",
+		"resource"})
 }
 
 // SpanOf is the time of an event.

@@ -40,12 +40,14 @@ func eventOf(kind event.Kind, name string, start, end int64) trace.EventData {
 	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start}
 }
 
-// TestInnermostAndOutermost: frames give way to those inside, calls keep what is inside them, and events that overlap without
-// nesting are cut at the end of the first.
+// TestInnermostAndOutermost: frames give way to those inside, calls keep what is inside them, and events that overlap
+// without nesting are cut at the end of the first.
 func TestInnermostAndOutermost(t *testing.T) {
 	tr := thread(
-		eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 20, 60), eventOf(event.Frame, "c", 30, 40), eventOf(event.Frame, "d", 90, 120), eventOf(event.Frame, "e", 100, 130),
-		eventOf(event.Runtime, "f", 0, 50), eventOf(event.Runtime, "g", 10, 20), eventOf(event.Runtime, "h", 40, 70), eventOf(event.Runtime, "i", 70, 80),
+		eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 20, 60), eventOf(event.Frame, "c", 30, 40),
+		eventOf(event.Frame, "d", 90, 120), eventOf(event.Frame, "e", 100, 130),
+		eventOf(event.Runtime, "f", 0, 50), eventOf(event.Runtime, "g", 10, 20), eventOf(event.Runtime, "h", 40, 70),
+		eventOf(event.Runtime, "i", 70, 80),
 		eventOf(event.Overhead, "Profiler overhead", 10, 20), eventOf(event.Overhead, "lazy loading", 30, 40),
 		eventOf(event.OSCall, "futex", 10, 20), eventOf(event.OffCPU, "off", 30, 40),
 	)
@@ -54,8 +56,10 @@ func TestInnermostAndOutermost(t *testing.T) {
 		spans               []interval.Span
 		code, calls, ranges string
 	}{
-		{"one span", []interval.Span{span(0, 1000)}, "a 0-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130", "f 0-50, h 50-70, i 70-80", ""},
-		{"spans", []interval.Span{span(10, 25), span(35, 36), span(55, 95)}, "a 10-20, b 20-25, c 35-36, b 55-60, a 60-90, d 90-95", "f 10-25, f 35-36, h 55-70, i 70-80", ""},
+		{"one span", []interval.Span{span(0, 1000)}, "a 0-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130",
+			"f 0-50, h 50-70, i 70-80", ""},
+		{"spans", []interval.Span{span(10, 25), span(35, 36), span(55, 95)},
+			"a 10-20, b 20-25, c 35-36, b 55-60, a 60-90, d 90-95", "f 10-25, f 35-36, h 55-70, i 70-80", ""},
 		{"at borders", []interval.Span{span(20, 30), span(60, 70)}, "b 20-30, a 60-70", "f 20-30, h 60-70", ""},
 		{"behind all", []interval.Span{span(500, 600)}, "", "", ""},
 		{"none", nil, "", "", ""},
@@ -75,11 +79,13 @@ func TestInnermostAndOutermost(t *testing.T) {
 	}
 	s := New(tr, tr.LaneAt(event.LaneLaunch, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 15)})
-	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]), "Profiler overhead 10-15; futex 10-15; "; got != want {
+	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]),
+		"Profiler overhead 10-15; futex 10-15; "; got != want {
 		t.Errorf("first gap: %s, want %s", got, want)
 	}
 	s.Move([]interval.Span{span(15, 1000)}) // goes on where the gap before ended
-	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]), "Profiler overhead 15-20; futex 15-20; off 30-40"; got != want {
+	if got, want := written(tr, s.Now[Over])+"; "+written(tr, s.Now[System])+"; "+written(tr, s.Now[Off]),
+		"Profiler overhead 15-20; futex 15-20; off 30-40"; got != want {
 		t.Errorf("second gap: %s, want %s", got, want)
 	}
 	if got, want := written(tr, s.Now[Code]), "a 15-20, b 20-30, c 30-40, b 40-60, a 60-90, d 90-100, e 100-130"; got != want {
@@ -88,8 +94,10 @@ func TestInnermostAndOutermost(t *testing.T) {
 }
 
 func TestOpsLieOverFrames(t *testing.T) {
-	tr := thread(eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 100, 200), eventOf(event.Frame, "c", 300, 400),
-		eventOf(event.Op, "p", 10, 20), eventOf(event.Op, "q", 90, 120), eventOf(event.Op, "r", 200, 210), eventOf(event.Op, "s", 300, 310), eventOf(event.Op, "t", 390, 400), eventOf(event.Op, "u", 400, 410))
+	tr := thread(eventOf(event.Frame, "a", 0, 100), eventOf(event.Frame, "b", 100, 200),
+		eventOf(event.Frame, "c", 300, 400),
+		eventOf(event.Op, "p", 10, 20), eventOf(event.Op, "q", 90, 120), eventOf(event.Op, "r", 200, 210),
+		eventOf(event.Op, "s", 300, 310), eventOf(event.Op, "t", 390, 400), eventOf(event.Op, "u", 400, 410))
 	s := New(tr, tr.LaneAt(event.LaneOp, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	if got, want := written(tr, s.Now[Code]), "a 0-10, p 10-20, a 20-90, q 90-120, b 120-200, r 200-210, s 300-310, c 310-390, t 390-400, u 400-410"; got != want {
@@ -98,7 +106,8 @@ func TestOpsLieOverFrames(t *testing.T) {
 }
 
 func TestCutCoversTheSpan(t *testing.T) {
-	tr := thread(eventOf(event.Frame, "a", 10, 20), eventOf(event.Frame, "b", 20, 30), eventOf(event.Frame, "c", 40, 50))
+	tr := thread(eventOf(event.Frame, "a", 10, 20), eventOf(event.Frame, "b", 20, 30),
+		eventOf(event.Frame, "c", 40, 50))
 	s := New(tr, tr.LaneAt(event.LanePython, 0).Thread(), Timeline{}, nil, nil)
 	s.Move([]interval.Span{span(0, 1000)})
 	for _, c := range []struct {
@@ -114,7 +123,10 @@ func TestCutCoversTheSpan(t *testing.T) {
 		{nil, 0, 5, "nothing 0-5"},
 	} {
 		var got []Piece
-		cut(c.pieces, span(c.start, c.end), func(s interval.Span, p Piece) { got = append(got, p.part(s.Start, s.End)) })
+		cut(c.pieces, span(c.start, c.end), func(s interval.Span,
+			p Piece) {
+			got = append(got, p.part(s.Start, s.End))
+		})
 		if text := written(tr, got); text != c.want {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, text, c.want)
 		}
@@ -137,7 +149,8 @@ func TestSamplesInASpan(t *testing.T) {
 	for _, c := range []struct {
 		start, end int64
 		want       string
-	}{{10, 11, "x 10-11"}, {0, 10, "nothing 0-0"}, {11, 21, "y 11-21"}, {11, 20, "nothing 0-0"}, {21, 30, "nothing 0-0"}} {
+	}{{10, 11, "x 10-11"}, {0, 10, "nothing 0-0"}, {11, 21, "y 11-21"}, {11, 20, "nothing 0-0"},
+		{21, 30, "nothing 0-0"}} {
 		if got := written(tr, []Piece{s.Sampled(tr, span(c.start, c.end))}); got != c.want {
 			t.Errorf("%d-%d: %s, want %s", c.start, c.end, got, c.want)
 		}

@@ -14,7 +14,8 @@ type Names struct {
 // NewNames is asked about the names of a trace.
 func NewNames(t *trace.Trace) *Names {
 	n := t.NumNames()
-	return &Names{t: t, arounds: map[trace.NameID]Around{}, none: make([]bool, n), asked: make([]bool, n), parts: make([]Part, n)}
+	return &Names{t: t, arounds: map[trace.NameID]Around{}, none: make([]bool, n), asked: make([]bool, n),
+		parts: make([]Part, n)}
 }
 
 // Around is what waits within a range or frame mean.

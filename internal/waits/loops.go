@@ -13,7 +13,8 @@ type Around struct {
 	Wait
 	// Whole says that all of its time is waiting, spinning included. Elsewhere only waits within it are.
 	Whole bool
-	// Rests says that it spins for a second or more before it waits for input: where it does, nothing was sent for long.
+	// Rests says that it spins for a second or more before it waits for input: where it does, nothing was sent for
+	// long.
 	Rests bool
 }
 
@@ -30,9 +31,9 @@ func (a Around) Meaning(inner Wait) Wait {
 }
 
 // NOTE: the functions of the tables of this file were read in the sources of SGLang (managers/scheduler.py,
-// scheduler_components/request_receiver.py and idle_sleeper.py), vLLM (v1/engine/core.py, v1/executor/multiproc_executor.py,
-// distributed/device_communicators/shm_broadcast.py), TensorRT-LLM (_torch/pyexecutor/py_executor.py), TokenSpeed
-// (runtime/engine/event_loop.py) and PyTorch (utils/data), as of 2026.
+// scheduler_components/request_receiver.py and idle_sleeper.py), vLLM (v1/engine/core.py,
+// v1/executor/multiproc_executor.py, distributed/device_communicators/shm_broadcast.py), TensorRT-LLM
+// (_torch/pyexecutor/py_executor.py), TokenSpeed (runtime/engine/event_loop.py) and PyTorch (utils/data), as of 2026.
 
 // arounds are functions, and ranges of that name, by file; "" is any file, and ranges.
 var arounds = []struct {
@@ -47,7 +48,8 @@ var arounds = []struct {
 	{"multiprocessing/queues.py", "get", Around{Wait: process, Whole: true}},
 	{"dataloader.py", "_try_get_data", Around{Wait: process, Whole: true}},
 	{"v1/engine/core.py", "_process_input_queue", Around{Wait: Wait{Input, finding.Lock}}},
-	{"v1/engine/core.py", "_process_engine_step", Around{Wait: process}}, // sleeps while the cache arrives from elsewhere
+	// sleeps while the cache arrives from elsewhere
+	{"v1/engine/core.py", "_process_engine_step", Around{Wait: process}},
 	{"", "maybe_sleep_on_idle", Around{Wait: message, Whole: true}},
 	{"idle_sleeper.py", "maybe_sleep", Around{Wait: message, Whole: true}},
 	{"", "wait_request", Around{Wait: message, Whole: true}},
@@ -62,8 +64,8 @@ var arounds = []struct {
 	{"", "tp_allgather", Around{Wait: ranks, Whole: true}},
 }
 
-// split parts the name of a frame into file and function; a range's name has no file, and what stands before its last dot
-// is dropped.
+// split parts the name of a frame into file and function; a range's name has no file, and what stands before its last
+// dot is dropped.
 func split(name string) (file, function string) {
 	if f, ok := framework.ParseFrame(name); ok {
 		return f.Path, f.Func
@@ -95,13 +97,17 @@ const (
 
 // loopParts are functions of event loops and calls of the system, by name.
 var loopParts = map[string]Part{
-	"recv_requests": Receive, "_pull_raw_reqs": Receive, "sock_recv": Receive, "recv_pyobj": Receive, "recv_reqs": Receive,
-	"_process_new_requests": Receive, "fetch_new_requests": Receive, "_fetch_new_requests": Receive, "_process_input_queue": Receive,
-	"get_nowait": Receive, "recv_nowait": Receive, "try_recv": Receive, "poll": Receive, "ppoll": Receive, "recv": Receive,
+	"recv_requests": Receive, "_pull_raw_reqs": Receive, "sock_recv": Receive, "recv_pyobj": Receive,
+	"recv_reqs":             Receive,
+	"_process_new_requests": Receive, "fetch_new_requests": Receive, "_fetch_new_requests": Receive,
+	"_process_input_queue": Receive,
+	"get_nowait":           Receive, "recv_nowait": Receive, "try_recv": Receive, "poll": Receive, "ppoll": Receive,
+	"recv":    Receive,
 	"recvmsg": Receive, "recv_multipart": Receive, "epoll_wait": Receive,
 
 	"on_idle": Idle, "self_check_during_idle": Idle,
-	"check_memory": Check, "_check_all_pools": Check, "_check_req_pool": Check, "_check_tree_cache": Check, "check_tree_cache": Check,
+	"check_memory": Check, "_check_all_pools": Check, "_check_req_pool": Check, "_check_tree_cache": Check,
+	"check_tree_cache": Check,
 }
 
 // PartOf is what a range, frame or call is in an event loop, by its function's name.

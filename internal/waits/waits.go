@@ -66,16 +66,20 @@ func meant[T any](list []meaning[T], name string) (none T) {
 // callMeanings are API calls that do more than queue work. Copies are judged by their form and duration.
 var callMeanings = []meaning[finding.Cause]{
 	{finding.Synchronisation, []string{"synchronize", "eventquery", "streamquery"}},
-	{finding.ModuleLoad, []string{"moduleload", "moduleget", "libraryload", "librarygetkernel", "graphinstantiate", "streamcreate", "streamdestroy", "linkcomplete"}},
-	{finding.Allocation, []string{"malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease", "memalloc", "addressreserve", "memsetaccess"}},
+	{finding.ModuleLoad, []string{"moduleload", "moduleget", "libraryload", "librarygetkernel", "graphinstantiate",
+		"streamcreate", "streamdestroy", "linkcomplete"}},
+	{finding.Allocation, []string{"malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate",
+		"memmap", "memunmap", "memrelease", "memalloc", "addressreserve", "memsetaccess"}},
 }
 
 // osMeanings are C library and system calls that Nsight Systems records (OSRT).
 var osMeanings = []meaning[Wait]{
 	{gil, []string{"take_gil"}},
 	{wakes, []string{"pthread_cond_signal", "pthread_cond_broadcast", "pthread_mutex_unlock", "pthread_rwlock_unlock"}},
-	{lock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join", "pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
-	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait", "mq_receive", "msgrcv"}},
+	{lock, []string{"pthread_mutex", "pthread_rwlock", "pthread_cond", "pthread_spin", "pthread_join",
+		"pthread_barrier", "sem_wait", "sem_timedwait", "sem_clockwait", "futex", "flock"}},
+	{input, []string{"poll", "select", "epoll", "recv", "accept", "nanosleep", "usleep", "sleep", "sigwait",
+		"mq_receive", "msgrcv"}},
 	{process, []string{"sched_yield"}},
 }
 
@@ -84,7 +88,8 @@ var pythonMeanings = []meaning[Wait]{
 	{gil, []string{"take_gil"}},
 	{process, []string{"acquire of _multiprocessing", "built-in function sched_yield"}},
 	{lock, []string{"acquire of _thread", "'acquire'", "method get of _queue"}},
-	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'", "built-in function sleep", "built-in method sleep", "method 'accept", "method accept"}},
+	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'",
+		"built-in function sleep", "built-in method sleep", "method 'accept", "method accept"}},
 	{message, []string{"method 'recv", "method recv"}},
 }
 
@@ -128,7 +133,8 @@ func WaitsForGIL(name string) bool {
 }
 
 // hostExchanges are parts of the names of ranges and functions in which ranks exchange objects on the CPU.
-var hostExchanges = []string{"barrier", "_object", "broadcast_pyobj", "point_to_point_pyobj", "recv_obj", "send_obj", "gloo:", "mpi_"}
+var hostExchanges = []string{"barrier", "_object", "broadcast_pyobj", "point_to_point_pyobj", "recv_obj", "send_obj",
+	"gloo:", "mpi_"}
 
 // namedExchanges are those of ranges that an application names itself. In operators and functions of torch they are
 // the dispatch of a collective of the GPU, which waits for nobody.
@@ -141,15 +147,19 @@ func Exchanges(kind event.Kind, name string) bool {
 		return true
 	}
 	applications := kind == event.Range || kind == event.Annotation
-	return applications && !strings.Contains(name, "::") && !strings.HasPrefix(name, "nccl:") && !strings.HasPrefix(name, "triton_") && containsAny(name, namedExchanges)
+	return applications && !strings.Contains(name, "::") && !strings.HasPrefix(name, "nccl:") &&
+		!strings.HasPrefix(name, "triton_") && containsAny(name, namedExchanges)
 }
 
 // wakeCalls are calls that let other threads go on, by the calls in which those wait.
 var wakeCalls = []struct{ wait, wake []string }{
-	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}, []string{"pthread_cond_signal", "pthread_cond_broadcast"}},
+	{[]string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"},
+		[]string{"pthread_cond_signal", "pthread_cond_broadcast"}},
 	{[]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, []string{"sem_post"}},
-	{[]string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"}, []string{"pthread_mutex_unlock"}},
-	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed"}, []string{"pthread_rwlock_unlock"}},
+	{[]string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"},
+		[]string{"pthread_mutex_unlock"}},
+	{[]string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed"},
+		[]string{"pthread_rwlock_unlock"}},
 }
 
 // WakeFamily is the place in wakeCalls of a call that waits, or of one that wakes, −1 for others.

@@ -30,8 +30,11 @@ func TestWhatWaitsMean(t *testing.T) {
 			t.Errorf("%+v within %s: %+v, want %+v", c.inner, c.around, got, c.want)
 		}
 	}
-	for name, want := range map[string]waits.Part{"scheduler.recv_requests": waits.Receive, "a/b.py(1): recv_requests": waits.Receive, "a.py(2): on_idle": waits.Idle,
-		"a.py(3): check_memory": waits.Check, "ppoll": waits.Receive, "<built-in method recv of zmq.Socket object at 0x1>": waits.Receive, "forward": waits.NoPart, "<built-in method run>": waits.NoPart} {
+	for name, want := range map[string]waits.Part{"scheduler.recv_requests": waits.Receive,
+		"a/b.py(1): recv_requests": waits.Receive, "a.py(2): on_idle": waits.Idle,
+		"a.py(3): check_memory": waits.Check, "ppoll": waits.Receive,
+		"<built-in method recv of zmq.Socket object at 0x1>": waits.Receive, "forward": waits.NoPart,
+		"<built-in method run>": waits.NoPart} {
 		if got := waits.PartOf(name); got != want {
 			t.Errorf("%s: part %d, want %d", name, got, want)
 		}

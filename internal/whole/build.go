@@ -17,12 +17,16 @@ var (
 		event.Sync, event.Overhead, event.Other, 0, event.Kind(200),
 	}
 	names = []string{
-		"", "cudaLaunchKernel", "cudaGraphLaunch", "void gemm<float, 128>(Params)", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+		"", "cudaLaunchKernel", "cudaGraphLaunch", "void gemm<float, 128>(Params)",
+		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
 		"flash_fwd_kernel", "rms_norm_kernel", "aten::mm", "nn.Module: DecoderLayer_0", "nn.Module: DecoderLayer_1",
-		"nn.Module: LlamaForCausalLM_0", "step[DECODE bs=8]", "step[EXTEND bs=1 toks=512]", "execute_8_context_0(sq0)_generation_8(sq8)",
-		"ProfilerStep#1", "[Executor] _forward_step 12: 3 ctx reqs, 5 gen reqs", "model.py(12): forward", "topk", "\x00\xff", "Memcpy HtoD",
+		"nn.Module: LlamaForCausalLM_0", "step[DECODE bs=8]", "step[EXTEND bs=1 toks=512]",
+		"execute_8_context_0(sq0)_generation_8(sq8)",
+		"ProfilerStep#1", "[Executor] _forward_step 12: 3 ctx reqs, 5 gen reqs", "model.py(12): forward", "topk",
+		"\x00\xff", "Memcpy HtoD",
 	}
-	extremes = []int64{0, 1, -1, 1000, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1000, math.MaxInt32, math.MinInt32, 1 << 40, -1 << 62, 1 << 62}
+	extremes = []int64{0, 1, -1, 1000, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1000, math.MaxInt32, math.MinInt32,
+		1 << 40, -1 << 62, 1 << 62}
 )
 
 // Build makes a trace of eight bytes an event.

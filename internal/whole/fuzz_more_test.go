@@ -94,7 +94,8 @@ func FuzzStream(f *testing.F) {
 			phases[string(rec.Phase)]++
 		}
 		// That nothing in it looks like a trace is for Read to say, at the end.
-		if fine := err == nil || errors.Is(err, trace.ErrFormat); err == nil && end != nil || fine != (end == nil || errors.Is(end, trace.ErrFormat)) {
+		if fine := err == nil || errors.Is(err, trace.ErrFormat); err == nil && end != nil ||
+			fine != (end == nil || errors.Is(end, trace.ErrFormat)) {
 			t.Errorf("Records ends with %v, Read with %v", end, err)
 		}
 		if err != nil {
@@ -115,7 +116,9 @@ func FuzzStream(f *testing.F) {
 
 // compressed tells data whose offsets are those of another text.
 func compressed(data []byte) bool {
-	return len(data) > 3 && (data[0] == 0x1f && data[2] == 8 || data[1] == 0x8b) || bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(data) > 3 && bytes.Equal(data[1:4], []byte{0x2a, 0x4d, 0x18})
+	return len(data) > 3 && (data[0] == 0x1f && data[2] == 8 || data[1] == 0x8b) ||
+		bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(data) > 3 &&
+		bytes.Equal(data[1:4], []byte{0x2a, 0x4d, 0x18})
 }
 
 // FuzzModel analyses a good trace with any model config, profile and rules that
@@ -134,8 +137,10 @@ func FuzzModel(f *testing.F) {
 	)
 	f.Add([]byte(config), []byte(mine), []byte(rules), 0)
 	f.Add([]byte(config), []byte(nothing), []byte(nothing), 3)
-	f.Add([]byte(`{"num_hidden_layers":1000000,"compress_ratios":[4],"num_hash_layers":3}`), []byte(mine), []byte(nothing), -1)
-	f.Add([]byte(`{"text_config":{"num_hidden_layers":1}}`), []byte(`{"name":"y","anchor":"","blocks_per_layer":1000000}`), []byte(rules), 1<<30)
+	f.Add([]byte(`{"num_hidden_layers":1000000,"compress_ratios":[4],"num_hash_layers":3}`), []byte(mine),
+		[]byte(nothing), -1)
+	f.Add([]byte(`{"text_config":{"num_hidden_layers":1}}`),
+		[]byte(`{"name":"y","anchor":"","blocks_per_layer":1000000}`), []byte(rules), 1<<30)
 	f.Fuzz(func(t *testing.T, config, mine, rules []byte, layers int) {
 		c, cerr := profile.ParseConfig(bytes.NewReader(config))
 		p, perr := profile.Parse(bytes.NewReader(mine))
@@ -146,7 +151,8 @@ func FuzzModel(f *testing.F) {
 		modes := []string{"auto", "modules", "repeats", "anchor-closes"}
 		whole.Share(slices.Concat(config, mine, rules), len(modes)+1, func(i int) {
 			if i < len(modes) {
-				a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c, Profile: p, Rules: own, NumLayers: layers, Boundaries: modes[i]})
+				a, err := layer.Analyze(t.Context(), tr, layer.Options{Config: c, Profile: p, Rules: own,
+					NumLayers: layers, Boundaries: modes[i]})
 				if err != nil {
 					whole.Refused(t, "layer "+string(modes[i]), err)
 					return

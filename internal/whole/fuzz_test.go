@@ -16,9 +16,11 @@ func FuzzBytes(f *testing.F) {
 	w := whole.New(f)
 	f.Add(whole.Tiny(gen.Eager, gen.NVIDIA))
 	for _, s := range []string{
-		`{"traceEvents":[` + kernel(1, 10, "gemm") + `,` + kernel(2, 20, "norm") + `,` + launch(1, 5) + `,` + launch(2, 6) + `]}`,
+		`{"traceEvents":[` + kernel(1, 10, "gemm") + `,` + kernel(2, 20, "norm") + `,` + launch(1, 5) + `,` +
+			launch(2, 6) + `]}`,
 		`[` + kernel(1, 10, "a") + `,` + kernel(1, 10, "a") + `,` + launch(1, 5), // cut
-		`{"deviceProperties":[{"id":0,"name":"x"}],"distributedInfo":{"rank":0},"traceEvents":[` + kernel(1, 1e15, "k") + `,` +
+		`{"deviceProperties":[{"id":0,"name":"x"}],"distributedInfo":{"rank":0},"traceEvents":[` +
+			kernel(1, 1e15, "k") + `,` +
 			`{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=2]","pid":1,"tid":1,"ts":0,"dur":9e15},` +
 			`{"ph":"X","cat":"python_function","name":"nn.Module: A_0","pid":1,"tid":1,"ts":1,"dur":50,"args":{"Python id":1}},` + launch(1, 7) + `],"traceName":"x"}`,
 		`{"traceEvents":[{"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1},{"ph":"E","pid":0,"tid":7,"ts":2},{"ph":"M","name":"thread_name","args":{"name":"stream 7"}}]}`,
@@ -59,7 +61,8 @@ func FuzzEdits(f *testing.F) {
 
 // hostileNumbers stand in for times, durations and ids.
 var hostileNumbers = []string{
-	"0", "-1", "1e18", "-9223372036854775.808", "9223372036854775.807", "18446744073709551615", "1e400", "-5.-123", "NaN", "Infinity",
+	"0", "-1", "1e18", "-9223372036854775.808", "9223372036854775.807", "18446744073709551615", "1e400", "-5.-123",
+	"NaN", "Infinity",
 	`"12.5"`, "null", "0.0001", "4294967295", "{}", "[1]", "1e-400", "9007199254740993", "-0", "true",
 }
 

@@ -25,7 +25,8 @@ import (
 )
 
 // Lanes are all lanes of a trace.
-var Lanes = []event.Lane{event.LaneGPU, event.LaneLaunch, event.LaneOp, event.LanePython, event.LaneAnnotation, event.LaneSync, event.LaneOther, event.LaneCounter}
+var Lanes = []event.Lane{event.LaneGPU, event.LaneLaunch, event.LaneOp, event.LanePython, event.LaneAnnotation,
+	event.LaneSync, event.LaneOther, event.LaneCounter}
 
 // Walk reads a trace through every accessor and reports what contradicts the
 // model: the invariants that analyses rely on, whatever the bytes were. It
@@ -75,7 +76,8 @@ func walkLane(t testing.TB, tr *trace.Trace, lane event.Lane, id trace.EventID) 
 			t.Fatalf("event %d: raw time %d does not agree with the origin %d", id, tr.Raw(e.Start()), tr.Raw(0))
 		}
 		if before.Valid() && before.Thread() == e.Thread() && before.Start() > e.Start() {
-			t.Fatalf("lane %v: event %d begins at %d, the one after it on the thread at %d", lane, before.ID(), before.Start(), e.Start())
+			t.Fatalf("lane %v: event %d begins at %d, the one after it on the thread at %d", lane, before.ID(),
+				before.Start(), e.Start())
 		}
 		if e.Kind().Lane() != lane {
 			t.Fatalf("event %d of kind %v is in lane %v", id, e.Kind(), lane)
@@ -115,7 +117,8 @@ func walkStreams(t testing.TB, tr *trace.Trace) {
 			var at trace.Time = math.MinInt64
 			for e := range tr.OnStream(d, s) {
 				if e.Device() != d || e.Stream() != s || e.Start() < at {
-					t.Fatalf("event %d of device %d, stream %d at %d: listed for %d, %d behind %d", e.ID(), e.Device(), e.Stream(), e.Start(), d, s, at)
+					t.Fatalf("event %d of device %d, stream %d at %d: listed for %d, %d behind %d", e.ID(), e.Device(),
+						e.Stream(), e.Start(), d, s, at)
 				}
 				at = e.Start()
 				perStream++
@@ -146,8 +149,10 @@ func links(t testing.TB, tr *trace.Trace, e trace.Event) {
 		}
 	}
 	if p := e.Parent(); p.Valid() {
-		if p == e || p.Kind().Lane() != e.Kind().Lane() || p.Thread() != e.Thread() || p.Start() > e.Start() || p.End() < e.End() {
-			t.Fatalf("event %d (%d to %d) has the parent %d (%d to %d)", e.ID(), e.Start(), e.End(), p.ID(), p.Start(), p.End())
+		if p == e || p.Kind().Lane() != e.Kind().Lane() || p.Thread() != e.Thread() || p.Start() > e.Start() ||
+			p.End() < e.End() {
+			t.Fatalf("event %d (%d to %d) has the parent %d (%d to %d)", e.ID(), e.Start(), e.End(), p.ID(), p.Start(),
+				p.End())
 		}
 	}
 	if op := e.Op(); op.Valid() && op.Kind().Lane() != event.LaneOp {
@@ -177,9 +182,12 @@ type lab struct {
 
 func newLab(t testing.TB, tr *trace.Trace) *lab {
 	return &lab{
-		trace:  tr,
-		layers: sync.OnceValues(func() (*layer.Analysis, error) { return layer.Analyze(t.Context(), tr, layer.Options{}) }),
-		input:  sync.OnceValue(func() triage.Input { return TriageInput(t, tr, layer.Options{}) }),
+		trace: tr,
+		layers: sync.OnceValues(func() (*layer.Analysis,
+			error) {
+			return layer.Analyze(t.Context(), tr, layer.Options{})
+		}),
+		input: sync.OnceValue(func() triage.Input { return TriageInput(t, tr, layer.Options{}) }),
 	}
 }
 
@@ -361,7 +369,8 @@ var writers = []func(t testing.TB, c *copier){
 
 func (c *copier) annotated(t testing.TB) {
 	t.Helper()
-	tracks := []pftrace.Track{{Name: "one", Spans: []pftrace.Span{{Name: "a\"b\x00", Start: 0, End: trace.Time(time.Millisecond)}}}}
+	tracks := []pftrace.Track{{Name: "one", Spans: []pftrace.Span{{Name: "a\"b\x00", Start: 0,
+		End: trace.Time(time.Millisecond)}}}}
 	if _, err := perfetto.Annotate(t.Context(), c.trace, c.src, c.dst, tracks, perfetto.CopyOptions{}); err != nil {
 		Refused(t, "annotate", err)
 		return
@@ -371,7 +380,8 @@ func (c *copier) annotated(t testing.TB) {
 
 func (c *copier) slice(t testing.TB, hide perfetto.Redaction, activities int) {
 	t.Helper()
-	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst, perfetto.CopyOptions{Redact: hide}); err != nil {
+	if _, err := perfetto.Slice(t.Context(), c.trace, c.keep, c.src, c.dst,
+		perfetto.CopyOptions{Redact: hide}); err != nil {
 		Refused(t, "slice", err)
 		return
 	}

@@ -88,7 +88,8 @@ func (w Way) Loaded(t testing.TB, tr *trace.Trace, input []byte) {
 func Small(mode gen.Mode, vendor gen.Vendor) []byte {
 	return generated(gen.Config{
 		Seed: 1, Vendor: vendor, Arch: gen.Arch{Layers: gen.Uniform(2, gen.Layer{FFN: gen.MoE})},
-		Passes:  []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 64}, {Mode: mode, Decodes: 2, Context: 64}, {Mode: mode, Decodes: 2, Context: 64}},
+		Passes: []gen.Pass{{Mode: gen.Eager, Prefills: 1, Tokens: 64}, {Mode: mode, Decodes: 2, Context: 64},
+			{Mode: mode, Decodes: 2, Context: 64}},
 		Dialect: gen.SGLang, Stacks: true, Modules: true, TP: 2, GraphIDs: true,
 	})
 }

@@ -17,19 +17,23 @@ import (
 // steady is a run of eight equal passes: times in µs of gate_up_proj, attention, idle time.
 func steady(gateUp, attention, idle float64) *compare.Side {
 	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Parts: []compare.Part{
-		compare.MadePart("gate_up_proj", "gemm", compare.Memory), compare.MadePart("attention", "fmha", compare.Memory), compare.MadePart("idle", "", compare.Waiting)}}
+		compare.MadePart("gate_up_proj", "gemm", compare.Memory), compare.MadePart("attention", "fmha", compare.Memory),
+		compare.MadePart("idle", "", compare.Waiting)}}
 	for i := range 8 {
 		us := func(x float64) time.Duration { return time.Duration(1e3 * x) }
-		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1}, 32, us(gateUp), us(attention), us(idle))
+		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1}, 32, us(gateUp),
+			us(attention), us(idle))
 	}
 	return &compare.Side{Runs: []compare.Run{run}}
 }
 
-// A comparison worked out by hand. Eight passes a side that do not vary: the variance of a row within a run is the expected one, 4 × 0.005² / (4 + 14),
-// times 1.4 / (0.43 × 8) a side; between runs it is 2 × 0.0075². Together 1.1702e-4, a standard deviation of 1.08177 % with 12.97 degrees of freedom, whose
-// 97.5 % quantile of Student's t is 2.1607. Of 4500 µs, the mean of both sides, that is 105 µs.
+// A comparison worked out by hand. Eight passes a side that do not vary: the variance of a row within a run is the
+// expected one, 4 × 0.005² / (4 + 14), times 1.4 / (0.43 × 8) a side; between runs it is 2 × 0.0075². Together
+// 1.1702e-4, a standard deviation of 1.08177 % with 12.97 degrees of freedom, whose 97.5 % quantile of Student's t is
+// 2.1607. Of 4500 µs, the mean of both sides, that is 105 µs.
 func TestByHand(t *testing.T) {
-	gates := []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "operator:gate_up_proj", Limit: 0.3}, {What: "operator:attention", Limit: 0.05}, {What: "waiting", Limit: 0.05}}
+	gates := []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "operator:gate_up_proj", Limit: 0.3},
+		{What: "operator:attention", Limit: 0.05}, {What: "waiting", Limit: 0.05}}
 	r := report(t, steady(4000, 3000, 1000), steady(5000, 3000, 1000), compare.Options{Gates: gates})
 	row := r.Rows[0]
 	near := func(what string, got, want time.Duration) {
@@ -45,8 +49,8 @@ func TestByHand(t *testing.T) {
 	near("work low", r.Work.Low, 824_700)
 	near("work high", r.Work.High, 1_175_300)
 	near("work", r.Work.Delta, 1_000_000)
-	// The step: mean 8500 µs. Work 4.5219e-6 of (7500/8500)², waiting 4 × 0.02² / 18 × 0.81395 = 7.2351e-5, runs 1.125e-4: 1.37248 %, 117 µs, of 26.4
-	// degrees of freedom, 2.0542 times: 240 µs.
+	// The step: mean 8500 µs. Work 4.5219e-6 of (7500/8500)², waiting 4 × 0.02² / 18 × 0.81395 = 7.2351e-5, runs
+	// 1.125e-4: 1.37248 %, 117 µs, of 26.4 degrees of freedom, 2.0542 times: 240 µs.
 	near("step low", r.Wall.Low, 760_400)
 	near("step high", r.Wall.High, 1_239_600)
 	near("least", r.Least, 42_500)
@@ -74,12 +78,14 @@ func TestByHand(t *testing.T) {
 		names += part.Operator + " "
 		sum += part.Delta
 	}
-	if names != "kernels between kernels " || sum != time.Millisecond || !r.Waterfall[0].Significant || r.Waterfall[1].Significant {
+	if names != "kernels between kernels " || sum != time.Millisecond || !r.Waterfall[0].Significant ||
+		r.Waterfall[1].Significant {
 		t.Errorf("waterfall %sadds up to %v", names, sum)
 	}
 }
 
-// The step and GPU work have other signs: the verdict is the step's where that is beyond noise, and never the other one.
+// The step and GPU work have other signs: the verdict is the step's where that is beyond noise, and never the other
+// one.
 func TestVerdictIsTheStep(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -105,16 +111,20 @@ func TestVerdictIsTheStep(t *testing.T) {
 // A gate of the step that noise leaves no power names the one that has it.
 func TestGateNamesWork(t *testing.T) {
 	for passes, want := range map[int]string{5: "work=3%", 40: ""} {
-		r := report(t, side(1, passes, nil), side(2, passes, nil), compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
-		if g := r.Gates[0]; want == "" && g.Outcome != "pass" || want != "" && (g.Outcome != "inconclusive" || !strings.Contains(g.Text, want)) {
+		r := report(t, side(1, passes, nil), side(2, passes, nil),
+			compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
+		if g := r.Gates[0]; want == "" && g.Outcome != "pass" || want != "" &&
+			(g.Outcome != "inconclusive" || !strings.Contains(g.Text, want)) {
 			t.Errorf("%d passes: %s: %s", passes, g.Outcome, g.Text)
 		}
 	}
 }
 
 // programs are the shared traces by what they record: those of one program may be compared.
-var programs = map[string]string{"hf-bert-small": "bert", "hf-vit-nsfw": "vit", "sglang-qwen3-30b-a3b": "qwen3-30b", "sglang-r1-distill-llama-8b": "llama-8b", "train-pair": "train-pair",
-	"xdit-flux1": "flux", "sglang-qwen3-8b-decode": "qwen3-8b decode", "sglang-qwen3-8b-extend": "qwen3-8b extend", "vllm-gptoss20b-decode": "gptoss decode", "vllm-gptoss20b-mixed": "gptoss mixed"}
+var programs = map[string]string{"hf-bert-small": "bert", "hf-vit-nsfw": "vit", "sglang-qwen3-30b-a3b": "qwen3-30b",
+	"sglang-r1-distill-llama-8b": "llama-8b", "train-pair": "train-pair",
+	"xdit-flux1": "flux", "sglang-qwen3-8b-decode": "qwen3-8b decode", "sglang-qwen3-8b-extend": "qwen3-8b extend",
+	"vllm-gptoss20b-decode": "gptoss decode", "vllm-gptoss20b-mixed": "gptoss mixed"}
 
 // Traces of different programs are never compared, and the reason says what they are.
 func TestUnrelatedTraces(t *testing.T) {
@@ -161,7 +171,8 @@ func TestUnrelatedTraces(t *testing.T) {
 				continue
 			}
 			pairs++
-			for _, r := range []*compare.Report{report(t, x.side, y.side, compare.Options{}), report(t, y.side, x.side, compare.Options{})} {
+			for _, r := range []*compare.Report{report(t, x.side, y.side, compare.Options{}),
+				report(t, y.side, x.side, compare.Options{})} {
 				if r.Verdict != compare.NotComparable || len(r.Text) < len("not comparable: A is a") {
 					t.Errorf("%s and %s: %s", x.side.Label, y.side.Label, r.Text)
 				}

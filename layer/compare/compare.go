@@ -13,8 +13,9 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// Compare says what differs between two sides, B against A. Where they do not run the same work its verdict is [NotComparable], and Text says why.
-// The error wraps [ErrNoMatch] where a side has no runs or not the pass that was asked for, and is ctx's where it is cancelled.
+// Compare says what differs between two sides, B against A. Where they do not run the same work its verdict is
+// [NotComparable], and Text says why. The error wraps [ErrNoMatch] where a side has no runs or not the pass that was
+// asked for, and is ctx's where it is cancelled.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func compareSlowest(a, b *Side, o Options) (*Report, error) {
 		if i == mostOthers {
 			break
 		}
-		r.Others = append(r.Others, otherOf(compareGroups(sides, &matching{cut: m.cut}, &m.pairs[i+1], &Options{Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
+		r.Others = append(r.Others, otherOf(compareGroups(sides, &matching{cut: m.cut}, &m.pairs[i+1],
+			&Options{Floor: o.Floor, Noise: o.Noise, Allow: o.Allow})))
 	}
 	for _, g := range o.Gates {
 		if r.Verdict != NotComparable {
@@ -67,7 +69,8 @@ const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1), sides: sides, equal: of.a == of.b, sizes: of.sizes, scale: 1}
+	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1), sides: sides,
+		equal: of.a == of.b, sizes: of.sizes, scale: 1}
 	c.ch = [2]*chosen{of.a.of(0, len(sides[0].Runs)), of.b.of(1, len(sides[1].Runs))}
 	c.trim(m.cut, o)
 	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
@@ -98,7 +101,8 @@ func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
 	return r
 }
 
-// strays says where the steps of one side hold much more work of no pass than those of the other: their passes were not found alike.
+// strays says where the steps of one side hold much more work of no pass than those of the other: their passes were
+// not found alike.
 func (c *comparison) strays(r *Report) string {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -113,8 +117,8 @@ func (c *comparison) strays(r *Report) string {
 	return ""
 }
 
-// trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has none that is followed, passes end
-// with their last kernel on both.
+// trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has
+// none that is followed, passes end with their last kernel on both.
 func (c *comparison) trim(cut []place, o *Options) {
 	if o.PassA == nil {
 		for side := range c.sides {
@@ -125,7 +129,10 @@ func (c *comparison) trim(cut []place, o *Options) {
 	all := true
 	for side := range c.sides {
 		own[side] = *c.ch[side]
-		all = own[side].followed(c.sides[side], func(run, pass int) bool { return slices.Contains(cut, place{side, run, pass}) }) && all
+		all = own[side].followed(c.sides[side], func(run,
+			pass int) bool {
+			return slices.Contains(cut, place{side, run, pass})
+		}) && all
 	}
 	for side := range c.sides {
 		if all {
@@ -141,7 +148,8 @@ func (c *comparison) trim(cut []place, o *Options) {
 
 // newReport has no rows and no verdict.
 func newReport(sides [2]*Side) *Report {
-	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{}, Layers: []LayerTimes{}, Doubts: []finding.Finding{}, Allowed: []DoubtCode{}, Findings: []finding.Finding{}, Notes: []string{},
+	return &Report{Schema: schema, Left: []string{}, Rows: []Row{}, Waterfall: []Row{}, Layers: []LayerTimes{},
+		Doubts: []finding.Finding{}, Allowed: []DoubtCode{}, Findings: []finding.Finding{}, Notes: []string{},
 		Gates: []Gate{}, Others: []Other{}}
 }
 
@@ -155,7 +163,8 @@ func notComparable(sides [2]*Side, m *matching, o *Options) *Report {
 	}
 	r.First = finding.Finding{Text: "nothing is compared"}
 	for _, g := range o.Gates {
-		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided, Text: g.form() + ": " + r.Text})
+		r.Gates = append(r.Gates, Gate{What: g.What, Gate: g.form(), Limit: g.Limit, Outcome: undecided,
+			Text: g.form() + ": " + r.Text})
 	}
 	return r
 }
@@ -192,7 +201,8 @@ type comparison struct {
 
 func sideSummary(s *Side) Summary {
 	first := &s.Runs[0]
-	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Commit: s.Commit, Date: s.Date, Runs: len(s.Runs), Rank: first.Rank, Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
+	return Summary{Label: s.Label, Trace: first.Trace, Framework: first.Framework, GPU: first.GPU, Commit: s.Commit,
+		Date: s.Date, Runs: len(s.Runs), Rank: first.Rank, Batch: -1, Tokens: -1, Stage: layer.StageUnknown}
 }
 
 func (c *comparison) summary(side int) Summary {
@@ -225,7 +235,8 @@ func (c *comparison) floor(r *Report, o *Options) {
 	case o.Floor > 0:
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
-		r.Floor, r.FloorFrom = floorSameGPU, fmt.Sprintf("assumed, and corrected by %d and %d runs", len(c.sides[0].Runs), len(c.sides[1].Runs))
+		r.Floor, r.FloorFrom = floorSameGPU, fmt.Sprintf("assumed, and corrected by %d and %d runs",
+			len(c.sides[0].Runs), len(c.sides[1].Runs))
 	case ga != "" && ga == gb:
 		r.Floor, r.FloorFrom = floorSameGPU, "assumed for two runs on GPUs of one kind"
 	case ga == "" && gb == "" && r.Likeness == 1:
@@ -236,8 +247,8 @@ func (c *comparison) floor(r *Report, o *Options) {
 	c.noise = floors{common: r.Floor}
 }
 
-// collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their kernels; what adds up to the pass
-// is the time that they have of it.
+// collect makes one series of each row that either side has, and judges them. Rows are judged on the time of their
+// kernels; what adds up to the pass is the time that they have of it.
 func (c *comparison) collect() {
 	c.divide()
 	c.parts = [2][]rowTimes{c.measure(0), c.measure(1)}
@@ -267,11 +278,13 @@ func (c *comparison) collect() {
 	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU && !c.sizes)
 	for i := range c.kinds.rows {
 		if c.scrambled() && c.series[i].class != Waiting || lost[i] {
-			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false, false, false
+			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false,
+				false, false
 		}
 	}
 	c.work = c.judge(total, 0, c.noise.common)
-	if !c.runs && min(len(total.a), len(total.b)) == 1 && c.work.judged { // no pass shows how the total varies: as its rows do
+	// no pass shows how the total varies: as its rows do
+	if !c.runs && min(len(total.a), len(total.b)) == 1 && c.work.judged {
 		var v float64
 		for i := range c.kinds.rows {
 			if c.series[i].class != Waiting && !lost[i] {
@@ -319,7 +332,8 @@ func (c *comparison) fill(r *Report) {
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
 		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
-		row.KernelA, row.KernelB = time.Duration(math.Round(stat.Mean(a.time))), time.Duration(math.Round(stat.Mean(b.time)))
+		row.KernelA, row.KernelB = time.Duration(math.Round(stat.Mean(a.time))),
+			time.Duration(math.Round(stat.Mean(b.time)))
 		row.Low, row.High = row.kernelDelta()-time.Duration(j.half()), row.kernelDelta()+time.Duration(j.half())
 		switch {
 		case j.fresh:
@@ -331,12 +345,14 @@ func (c *comparison) fill(r *Report) {
 		row.Kernels = c.kernelsOf(a.kernels, b.kernels)
 		row.WorkA, row.WorkB = a.work, b.work
 		row.Because = c.because(&row, i)
-		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()), row.sentence()
+		row.Found, row.Text = found(row.Judged, row.Significant, row.Status, row.kernelDelta(), c.least()),
+			row.sentence()
 		r.Rows = append(r.Rows, row)
 		r.Delta += row.Delta
 	}
 	slices.SortStableFunc(r.Rows, func(x, y Row) int {
-		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(max(y.A, y.B), max(x.A, x.B)), cmp.Compare(x.Operator, y.Operator))
+		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(max(y.A, y.B), max(x.A, x.B)),
+			cmp.Compare(x.Operator, y.Operator))
 	})
 	c.judgeKernels(r)
 	w := Interval{A: time.Duration(c.sums[0]), B: time.Duration(c.sums[1])}
@@ -369,7 +385,8 @@ func (c *comparison) kernelsOf(a, b []kernelUse) []KernelDelta {
 	at := map[string]int{}
 	for _, k := range a {
 		at[k.name] = len(out)
-		out = append(out, KernelDelta{Name: k.name, Category: k.category, LaunchesA: k.launches, A: k.time, WaitA: k.wait, WorkA: k.work, times: [2][]float64{k.times, nil}})
+		out = append(out, KernelDelta{Name: k.name, Category: k.category, LaunchesA: k.launches, A: k.time,
+			WaitA: k.wait, WorkA: k.work, times: [2][]float64{k.times, nil}})
 	}
 	for _, k := range b {
 		i, ok := at[k.name]
@@ -461,7 +478,8 @@ func layerMeans(s *Side, ch *chosen) []float64 {
 	return out
 }
 
-// wholes rounds values to nanoseconds so that they add up to the rounded sum: those with the largest remainders are rounded up.
+// wholes rounds values to nanoseconds so that they add up to the rounded sum: those with the largest remainders are
+// rounded up.
 func wholes(x []float64) []time.Duration {
 	out := make([]time.Duration, len(x))
 	order := make([]int, len(x))

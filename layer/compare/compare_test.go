@@ -24,9 +24,12 @@ var parts = []struct {
 	class      compare.Class
 	us, spread float64
 }{
-	{"qkv_proj", "memory", 900, 0.003}, {"attention", "memory", 1100, 0.004}, {"o_proj", "memory", 700, 0.003}, {"gate_up_proj", "memory", 2600, 0.002},
-	{"down_proj", "memory", 1500, 0.002}, {"input_norm", "latency", 300, 0.006}, {"post_norm", "latency", 310, 0.006}, {"rope", "latency", 200, 0.008},
-	{"kv_write", "latency", 180, 0.008}, {"activation", "latency", 260, 0.006}, {"lm_head", "memory", 500, 0.002}, {"attn_all_reduce", "transfer", 350, 0.02},
+	{"qkv_proj", "memory", 900, 0.003}, {"attention", "memory", 1100, 0.004}, {"o_proj", "memory", 700, 0.003},
+	{"gate_up_proj", "memory", 2600, 0.002},
+	{"down_proj", "memory", 1500, 0.002}, {"input_norm", "latency", 300, 0.006}, {"post_norm", "latency", 310, 0.006},
+	{"rope", "latency", 200, 0.008},
+	{"kv_write", "latency", 180, 0.008}, {"activation", "latency", 260, 0.006}, {"lm_head", "memory", 500, 0.002},
+	{"attn_all_reduce", "transfer", 350, 0.02},
 	{"waiting for ranks", "waiting", 60, 0.5}, {"idle", "waiting", 1000, 0.05},
 }
 
@@ -46,7 +49,8 @@ func side(seed uint64, passes int, change func(name string, us float64) float64)
 			}
 			times = append(times, time.Duration(1e3*max(us, 0)))
 		}
-		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 16, Tokens: 16, Start: int64(i) * 1e7, Graph: 1}, 32, times...)
+		run.AddPass(compare.Pass{Index: i, Stage: layer.StageDecode, Batch: 16, Tokens: 16, Start: int64(i) * 1e7,
+			Graph: 1}, 32, times...)
 	}
 	return &compare.Side{Label: fmt.Sprint("run ", seed), Runs: []compare.Run{run}}
 }
@@ -70,7 +74,8 @@ func report(t testing.TB, a, b *compare.Side, o compare.Options) *compare.Report
 }
 
 func ExampleCompare() {
-	r, err := compare.Compare(context.Background(), side(1, 8, nil), side(2, 8, times("attention", 1.6)), compare.Options{})
+	r, err := compare.Compare(context.Background(), side(1, 8, nil), side(2, 8, times("attention", 1.6)),
+		compare.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -87,7 +92,8 @@ func ExampleCompare() {
 // Rows add up to the difference, and each row's numbers to each other, to the nanosecond.
 func TestRowsAddUp(t *testing.T) {
 	for seed := range uint64(20) {
-		r := report(t, side(seed, 3+int(seed%5), nil), side(seed+100, 7, times("down_proj", 1+float64(seed)/50)), compare.Options{})
+		r := report(t, side(seed, 3+int(seed%5), nil), side(seed+100, 7, times("down_proj", 1+float64(seed)/50)),
+			compare.Options{})
 		var a, b, delta time.Duration
 		for _, row := range r.Rows {
 			if row.Delta != row.B-row.A {
@@ -173,14 +179,16 @@ func TestPassesThatDoNotMatch(t *testing.T) {
 		b.Runs[0].Passes[i].Batch, b.Runs[0].Passes[i].Tokens = 32, 32
 	}
 	r := report(t, a, b, compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
-	if r.Verdict != compare.Inconclusive || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "batch 16") || !strings.Contains(r.Text, "batch 32") || !strings.Contains(r.Text, "--allow work") {
+	if r.Verdict != compare.Inconclusive || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "batch 16") ||
+		!strings.Contains(r.Text, "batch 32") || !strings.Contains(r.Text, "--allow work") {
 		t.Errorf("%s, want both sides named", r.Text)
 	}
 	if r := report(t, a, b, compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}); r.Verdict != compare.Same {
 		t.Errorf("allowed: %s", r.Text)
 	}
 	one := 1
-	if r := report(t, a, b, compare.Options{PassA: &one, PassB: &one}); r.A.Passes != 1 || r.A.Batch != 16 || r.B.Batch != 32 {
+	if r := report(t, a, b, compare.Options{PassA: &one, PassB: &one}); r.A.Passes != 1 || r.A.Batch != 16 ||
+		r.B.Batch != 32 {
 		t.Errorf("forced: %+v and %+v", r.A, r.B)
 	}
 	r = report(t, a, b, compare.Options{PerToken: true})
@@ -235,9 +243,11 @@ func TestSavedSide(t *testing.T) {
 		t.Errorf("saved: %+v\nwant %+v", y, x)
 	}
 	for name, edit := range map[string][2]string{
-		"another schema": {"strata.baseline/2", "strata.other/1"}, "a class that is none": {`"memory"`, `"heavy"`}, "times that do not add up": {`"wall_ns":`, `"wall_ns":1`},
-		"cut": {`"runs"`, `"ru`}, "launches below none": {`"n":32`, `"n":-32`}, "a share above all": {`"graph_share":`, `"graph_share":7`},
-		"a pass twice": {`"index":1,`, `"index":0,`}, "a part twice": {`"part":1,`, `"part":0,`},
+		"another schema": {"strata.baseline/2", "strata.other/1"}, "a class that is none": {`"memory"`, `"heavy"`},
+		"times that do not add up": {`"wall_ns":`, `"wall_ns":1`},
+		"cut":                      {`"runs"`, `"ru`}, "launches below none": {`"n":32`, `"n":-32`},
+		"a share above all": {`"graph_share":`, `"graph_share":7`},
+		"a pass twice":      {`"index":1,`, `"index":0,`}, "a part twice": {`"part":1,`, `"part":0,`},
 	} {
 		text := strings.Replace(buf.String(), edit[0], edit[1], 1)
 		if _, err := compare.ReadSide(strings.NewReader(text)); !errors.Is(err, compare.ErrBaseline) {
@@ -270,15 +280,18 @@ func TestHiddenKernelsCount(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for pass := range 3 {
 		at := int64(pass) * 200_000
-		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000, Thread: 1})
+		b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 150_000,
+			Thread: 1})
 		for i, k := range []struct {
 			name          string
 			start, length int64
 			stream        trace.StreamID
 		}{{"nvjet_tst_64x16_64x16_4x1_v_bz_TNT", 20_000, 100_000, 7}, {"silu_and_mul_kernel", 50_000, 10_000, 8}} {
 			id := uint64(2*pass + i + 1)
-			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
-			b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + k.start, Duration: k.length, Stream: k.stream, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000,
+				Duration: 2000, Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + k.start, Duration: k.length,
+				Stream: k.stream, Correlation: id})
 		}
 	}
 	a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})
@@ -309,14 +322,17 @@ func TestShortKernelsAreBoundByLatency(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		for pass := range 3 {
 			at := int64(pass) * 100_000
-			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 80_000, Thread: 1})
+			b.Add(trace.EventData{Kind: event.Annotation, Name: "step[DECODE bs=8]", Start: at, Duration: 80_000,
+				Thread: 1})
 			for i, k := range []struct {
 				name   string
 				length int64
 			}{{"vectorized_elementwise_kernel", 2000}, {"rmsnorm_kernel", norm}} {
 				id := uint64(2*pass + i + 1)
-				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000, Duration: 2000, Thread: 1, Correlation: id})
-				b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000, Duration: k.length, Stream: 7, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at + 1000 + int64(i)*3000,
+					Duration: 2000, Thread: 1, Correlation: id})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: at + 20_000 + int64(i)*10_000,
+					Duration: k.length, Stream: 7, Correlation: id})
 			}
 		}
 		a, err := layer.Analyze(t.Context(), built.Trace(b), layer.Options{})

@@ -7,10 +7,11 @@ type HostConclusion string
 
 // The conclusions, in the words of host-compare.
 const (
-	HostBetween      HostConclusion = "inter-step host overhead"
-	HostInStep       HostConclusion = "step execution"
-	HostFaster       HostConclusion = "target is faster"
-	HostMixed        HostConclusion = "mixed" // an operation clearly became slower, and the step did not, or the reverse
+	HostBetween HostConclusion = "inter-step host overhead"
+	HostInStep  HostConclusion = "step execution"
+	HostFaster  HostConclusion = "target is faster"
+	// an operation clearly became slower, and the step did not, or the reverse
+	HostMixed        HostConclusion = "mixed"
 	HostSame         HostConclusion = "no significant difference"
 	HostInconclusive HostConclusion = "inconclusive"
 )
@@ -30,8 +31,9 @@ func (r *HostReport) figure(name string) *HostRow {
 	return &HostRow{}
 }
 
-// conclude says where the time went. A figure counts if its interval excludes 0 and it changed by more than least, or if an operation that large
-// clearly did: whole steps differ between equal runs by more than many an operation takes. An operation never stands under a headline of the other sign.
+// conclude says where the time went. A figure counts if its interval excludes 0 and it changed by more than least, or
+// if an operation that large clearly did: whole steps differ between equal runs by more than many an operation takes.
+// An operation never stands under a headline of the other sign.
 func (r *HostReport) conclude(least time.Duration) HostConclusion {
 	wall, step, gap := r.figure(FigureWall), r.figure(FigureStep), r.figure(FigureGap)
 	if len(r.Figures) == 0 {

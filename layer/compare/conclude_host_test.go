@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The headline never has the other sign than an operation that clearly became slower, and only figures that are clear make one.
+// The headline never has the other sign than an operation that clearly became slower, and only figures that are clear
+// make one.
 func TestHeadlineAndOperations(t *testing.T) {
 	row := func(us, half float64) HostRow {
 		at := func(us float64) time.Duration { return time.Duration(1e3 * us) }
@@ -24,18 +25,21 @@ func TestHeadlineAndOperations(t *testing.T) {
 		ops             []HostRow
 		want            HostConclusion
 	}{
-		"nothing is clear":                        {vague(-200), vague(-150), vague(-50), nil, HostSame},
-		"faster":                                  {clear(-200), clear(-150), clear(-50), nil, HostFaster},
-		"faster, an operation is slower":          {clear(-200), clear(-150), clear(-50), []HostRow{op(319)}, HostMixed},
-		"a vague step, an operation is slower":    {vague(-200), vague(-150), vague(-50), []HostRow{op(319)}, HostMixed},
+		"nothing is clear": {vague(-200), vague(-150), vague(-50), nil, HostSame},
+		"faster":           {clear(-200), clear(-150), clear(-50), nil, HostFaster},
+		"faster, an operation is slower": {clear(-200), clear(-150), clear(-50), []HostRow{op(319)},
+			HostMixed},
+		"a vague step, an operation is slower": {vague(-200), vague(-150), vague(-50), []HostRow{op(319)},
+			HostMixed},
 		"slower, between steps":                   {clear(200), clear(50), clear(150), []HostRow{op(120)}, HostBetween},
 		"slower, in steps":                        {clear(200), clear(150), clear(50), []HostRow{op(-60)}, HostInStep},
 		"a vague step that grows with operations": {vague(200), vague(150), vague(50), []HostRow{op(190)}, HostInStep},
-		"operations both ways":                    {vague(20), vague(15), vague(5), []HostRow{op(190), op(-170)}, HostMixed},
-		"an operation is faster, no step is":      {vague(0), vague(0), vague(0), []HostRow{op(-190)}, HostMixed},
-		"an operation is slower, no step is":      {vague(0), vague(0), vague(0), []HostRow{op(190)}, HostMixed},
-		"a shorter step, the same wall time":      {vague(0), clear(-100), vague(0), nil, HostMixed},
-		"too small to matter":                     {vague(20), vague(15), vague(5), []HostRow{op(20)}, HostSame},
+		"operations both ways": {vague(20), vague(15), vague(5), []HostRow{op(190), op(-170)},
+			HostMixed},
+		"an operation is faster, no step is": {vague(0), vague(0), vague(0), []HostRow{op(-190)}, HostMixed},
+		"an operation is slower, no step is": {vague(0), vague(0), vague(0), []HostRow{op(190)}, HostMixed},
+		"a shorter step, the same wall time": {vague(0), clear(-100), vague(0), nil, HostMixed},
+		"too small to matter":                {vague(20), vague(15), vague(5), []HostRow{op(20)}, HostSame},
 	} {
 		c.wall.Name, c.step.Name, c.gap.Name = FigureWall, FigureStep, FigureGap
 		got := &HostReport{Figures: []HostRow{c.wall, c.step, c.gap}, Rows: c.ops}
@@ -45,13 +49,15 @@ func TestHeadlineAndOperations(t *testing.T) {
 	}
 }
 
-// Whatever the figures and operations are: a headline of one sign stands above no clear operation that has only the other.
+// Whatever the figures and operations are: a headline of one sign stands above no clear operation that has only the
+// other.
 func TestHeadlineSign(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	row := func(name string) HostRow {
 		d := time.Duration(1000 * (r.IntN(601) - 300))
 		half := time.Duration(1000 * r.IntN(200))
-		return HostRow{Kind: "range", Name: name, Judged: r.IntN(8) > 0, Significant: r.IntN(2) == 0, Interval: Interval{Delta: d, Low: d - half, High: d + half}}
+		return HostRow{Kind: "range", Name: name, Judged: r.IntN(8) > 0, Significant: r.IntN(2) == 0,
+			Interval: Interval{Delta: d, Low: d - half, High: d + half}}
 	}
 	const least = 30 * time.Microsecond
 	seen := map[HostConclusion]int{}

@@ -15,11 +15,13 @@ type DoubtCode string
 
 // The codes of doubts.
 const (
-	// DoubtServing: a window does not show what the server does, such as decode steps without the graphs that it replays.
+	// DoubtServing: a window does not show what the server does, such as decode steps without the graphs that it
+	// replays.
 	DoubtServing DoubtCode = "serving"
 	// DoubtClock: a GPU's clock changed during a run, or differs between the sides.
 	DoubtClock DoubtCode = "clock"
-	// DoubtModel: the passes of the sides have other numbers of layers, so that two models are compared, or one was read wrongly.
+	// DoubtModel: the passes of the sides have other numbers of layers, so that two models are compared, or one was
+	// read wrongly.
 	DoubtModel DoubtCode = "model"
 	// DoubtBimodal: the runs of a side fall into two groups, so that a median is one or the other by chance.
 	DoubtBimodal DoubtCode = "bimodal"
@@ -35,11 +37,21 @@ type doubt struct {
 
 // doubtTable has a row for each code.
 var doubtTable = []doubt{
-	{DoubtServing, "The window does not show what the server does", "Unexpected serving path", "A window does not run what the server is configured to run.", "Record a window of the path that serves requests."},
-	{DoubtClock, "The GPU's clock changed", "Clock changed", "A GPU's clock changed during a run, or differs between the sides.", "Lock the clocks (nvidia-smi -lgc) and record again."},
-	{DoubtModel, "The passes have different numbers of layers", "Different models", "The passes have different numbers of layers.", "Compare runs of one model, or pass `--a-config` and `--b-config`."},
-	{DoubtBimodal, "The runs of a side are of two kinds", "Two kinds of runs", "The runs of a side fall into two groups. Their median is one of them by chance.", "Find what differs between the groups; record more runs."},
-	{DoubtWork, "The passes are of different sizes", "Different work", "The passes of the sides process different numbers of tokens or requests.", "Pass `--normalize tokens` to compare time per token."},
+	{DoubtServing, "The window does not show what the server does", "Unexpected serving path",
+		"A window does not run what the server is configured to run.",
+		"Record a window of the path that serves requests."},
+	{DoubtClock, "The GPU's clock changed", "Clock changed",
+		"A GPU's clock changed during a run, or differs between the sides.",
+		"Lock the clocks (nvidia-smi -lgc) and record again."},
+	{DoubtModel, "The passes have different numbers of layers", "Different models",
+		"The passes have different numbers of layers.",
+		"Compare runs of one model, or pass `--a-config` and `--b-config`."},
+	{DoubtBimodal, "The runs of a side are of two kinds", "Two kinds of runs",
+		"The runs of a side fall into two groups. Their median is one of them by chance.",
+		"Find what differs between the groups; record more runs."},
+	{DoubtWork, "The passes are of different sizes", "Different work",
+		"The passes of the sides process different numbers of tokens or requests.",
+		"Pass `--normalize tokens` to compare time per token."},
 }
 
 // DoubtCodes lists them.
@@ -65,7 +77,8 @@ func (c *DoubtCode) UnmarshalText(text []byte) error {
 func Topics() []finding.Topic {
 	var out []finding.Topic
 	for _, d := range doubtTable {
-		out = append(out, finding.Topic{ID: string(d.code), Section: finding.SectionCompare, Title: d.title, Means: d.means,
+		out = append(out, finding.Topic{ID: string(d.code), Section: finding.SectionCompare, Title: d.title,
+			Means:  d.means,
 			Advice: finding.Advice{Do: d.do, Next: "strata compare --a A --b B"}, Page: "compare.md"})
 	}
 	return out
@@ -97,13 +110,15 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 				add(DoubtServing, name, "%s: %s", run.Trace, text)
 			}
 			if run.Clock != nil && run.Clock.Changed {
-				add(DoubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace, run.Clock.Min, run.Clock.Max)
+				add(DoubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace,
+					run.Clock.Min, run.Clock.Max)
 			}
 		}
 	}
 	for i, s := range c.sides {
 		if low, high, ok := bimodal(runTimes(s, c.ch[i])); ok {
-			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s", table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))
+			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s",
+				table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))
 		}
 	}
 	if of.sizes && c.scale == 1 {
@@ -144,8 +159,9 @@ func runTimes(s *Side, ch *chosen) []float64 {
 	return out
 }
 
-// bimodal parts values at the largest step between them, if at least BimodalShare of them lie on either side and that step is wider than both
-// groups are, and than BimodalGap of the values themselves. It returns the middles of the groups.
+// bimodal parts values at the largest step between them, if at least BimodalShare of them lie on either side and that
+// step is wider than both groups are, and than BimodalGap of the values themselves. It returns the middles of the
+// groups.
 func bimodal(x []float64) (low, high float64, ok bool) {
 	if len(x) < bimodalRuns {
 		return
@@ -179,7 +195,8 @@ func clockOf(s *Side) float64 {
 
 // Doubtful reports whether the comparison has a doubt that is not allowed.
 func (r *Report) Doubtful(code DoubtCode) bool {
-	return !slices.Contains(r.Allowed, code) && slices.ContainsFunc(r.Doubts, func(d finding.Finding) bool { return d.Code == string(code) })
+	return !slices.Contains(r.Allowed, code) && slices.ContainsFunc(r.Doubts,
+		func(d finding.Finding) bool { return d.Code == string(code) })
 }
 
 // doubtful is the first reason that is not allowed, nil where there is none.

@@ -39,7 +39,9 @@ func TestDoubts(t *testing.T) {
 		want string // code
 	}{
 		{"nothing", none, none, ""},
-		{"decode without the graphs of the server", none, func(s *compare.Side) { s.Runs[0].Serving = []string{"none of the decode steps replays graphs"} }, "serving"},
+		{"decode without the graphs of the server", none,
+			func(s *compare.Side) { s.Runs[0].Serving = []string{"none of the decode steps replays graphs"} },
+			"serving"},
 		{"a clock that changed", none, clock(1980, true), "clock"},
 		{"a clock that did not", none, clock(1980, false), ""},
 		{"1980 and 1935 MHz", clock(1980, false), clock(1935, false), "clock"},
@@ -70,22 +72,27 @@ func TestDoubts(t *testing.T) {
 			if c.want == "" {
 				return
 			}
-			if r.Verdict != compare.Inconclusive || r.Gate() != "inconclusive" || !strings.Contains(r.Text, "--allow "+c.want) {
+			if r.Verdict != compare.Inconclusive || r.Gate() != "inconclusive" ||
+				!strings.Contains(r.Text, "--allow "+c.want) {
 				t.Errorf("%s, gate %s; want both inconclusive", r.Text, r.Gate())
 			}
-			if r := report(t, a, b, compare.Options{Gates: gates, Allow: []compare.DoubtCode{compare.DoubtCode(c.want)}}); strings.Contains(r.Text, "--allow") || len(r.Allowed) != 1 {
+			if r := report(t, a, b, compare.Options{Gates: gates,
+				Allow: []compare.DoubtCode{compare.DoubtCode(c.want)}}); strings.Contains(r.Text, "--allow") ||
+				len(r.Allowed) != 1 {
 				t.Errorf("allowed: %s, %+v", r.Text, r.Doubts)
 			}
 		})
 	}
 }
 
-// Sides that take different paths are told apart: eager against graphs, compiled against not, on either side of the limits.
+// Sides that take different paths are told apart: eager against graphs, compiled against not, on either side of the
+// limits.
 func TestPaths(t *testing.T) {
 	for _, c := range []struct {
 		graphA, graphB, compiledA, compiledB float64
 		want                                 int
-	}{{1, 1, 0, 0, 0}, {1, 0.49, 0, 0, 1}, {1, 0.51, 0, 0, 0}, {1, 1, 0.3, 0.19, 1}, {1, 1, 0.3, 0.21, 0}, {1, 0, 0.3, 0, 2}} {
+	}{{1, 1, 0, 0, 0}, {1, 0.49, 0, 0, 1}, {1, 0.51, 0, 0, 0}, {1, 1, 0.3, 0.19, 1}, {1, 1, 0.3, 0.21, 0},
+		{1, 0, 0.3, 0, 2}} {
 		a, b := side(1, 5, nil), side(2, 5, nil)
 		for i := range a.Runs[0].Passes {
 			a.Runs[0].Passes[i].Graph, a.Runs[0].Passes[i].Compiled = c.graphA, c.compiledA
@@ -104,12 +111,14 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A factor that all rows share is told where most of the time is spent in kernels of the same names: of two implementations there is no common one.
+// A factor that all rows share is told where most of the time is spent in kernels of the same names: of two
+// implementations there is no common one.
 func TestSharedFactorNeedsTheSameKernels(t *testing.T) {
 	for _, c := range []struct {
 		other []string
 		want  bool
-	}{{nil, true}, {[]string{"norm"}, true}, {[]string{"qkv_proj", "attention", "experts", "o_proj", "gate_up_proj", "down_proj"}, false}} {
+	}{{nil, true}, {[]string{"norm"}, true}, {[]string{"qkv_proj", "attention", "experts", "o_proj", "gate_up_proj",
+		"down_proj"}, false}} {
 		a, b := side(1, 8, nil), side(2, 8, times("", 0.85))
 		for i, row := range b.Runs[0].Parts {
 			if slices.Contains(c.other, row.Operator) {
@@ -129,7 +138,8 @@ func TestScrambledRecords(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("attention", 2))
 	b.Runs[0].Scrambled = true
 	r := report(t, a, b, compare.Options{})
-	if r.Verdict != compare.Slower || len(r.Findings) != 0 || r.First.Kind != finding.StepChanged || !strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
+	if r.Verdict != compare.Slower || len(r.Findings) != 0 || r.First.Kind != finding.StepChanged ||
+		!strings.Contains(strings.Join(r.Notes, " "), "--repair-order") {
 		t.Errorf("%s, findings %+v, first target %+v", r.Text, r.Findings, r.First)
 	}
 	for _, row := range r.Rows {

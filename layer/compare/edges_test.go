@@ -18,8 +18,10 @@ func TestWeightedMedian(t *testing.T) {
 		values, weights []float64
 		want            float64
 	}{
-		{nil, nil, 0}, {[]float64{3}, []float64{2}, 3}, {[]float64{2, 1}, []float64{1, 1}, 1.5}, {[]float64{1, 2, 4}, []float64{1, 1, 2}, 3}, {[]float64{4, 2, 1}, []float64{1, 1, 1}, 2},
-		{[]float64{1, 2, 3}, []float64{1, 1, 3}, 3}, {[]float64{1, 2, 3}, []float64{3, 1, 1}, 1}, {[]float64{1, 2, 8, 9}, []float64{1, 2, 1, 2}, 5},
+		{nil, nil, 0}, {[]float64{3}, []float64{2}, 3}, {[]float64{2, 1}, []float64{1, 1}, 1.5},
+		{[]float64{1, 2, 4}, []float64{1, 1, 2}, 3}, {[]float64{4, 2, 1}, []float64{1, 1, 1}, 2},
+		{[]float64{1, 2, 3}, []float64{1, 1, 3}, 3}, {[]float64{1, 2, 3}, []float64{3, 1, 1}, 1},
+		{[]float64{1, 2, 8, 9}, []float64{1, 2, 1, 2}, 5},
 	} {
 		if got := weightedMedian(c.values, c.weights); got != c.want {
 			t.Errorf("of %v by %v: %v, want %v", c.values, c.weights, got, c.want)
@@ -33,8 +35,10 @@ func TestTwoKinds(t *testing.T) {
 		x    []float64
 		want bool
 	}{
-		"as far as wide": {[]float64{10, 10, 10, 10, 11, 12, 12, 12}, false}, "farther than wide": {[]float64{10, 10, 10, 10, 11.2, 12, 12, 12}, true},
-		"a twentieth": {[]float64{97.5, 97.5, 102.5, 102.5}, false}, "more than a twentieth": {[]float64{97.4, 97.4, 102.6, 102.6}, true}, "equal": {[]float64{1, 1, 1, 1}, false},
+		"as far as wide":        {[]float64{10, 10, 10, 10, 11, 12, 12, 12}, false},
+		"farther than wide":     {[]float64{10, 10, 10, 10, 11.2, 12, 12, 12}, true},
+		"a twentieth":           {[]float64{97.5, 97.5, 102.5, 102.5}, false},
+		"more than a twentieth": {[]float64{97.4, 97.4, 102.6, 102.6}, true}, "equal": {[]float64{1, 1, 1, 1}, false},
 	} {
 		low, high, ok := bimodal(c.x)
 		if ok != c.want || ok && (low >= high || low != median(c.x[:len(c.x)/2])) {
@@ -49,7 +53,9 @@ func TestHolm(t *testing.T) {
 		ps   []float64
 		want []bool
 	}{
-		{nil, []bool{}}, {[]float64{0.01}, []bool{true}}, {[]float64{0.0101}, []bool{false}}, {[]float64{0.009, 0.003, 0.0049}, []bool{true, true, true}}, {[]float64{0.009, 0.0034, 0.0049}, []bool{false, false, false}},
+		{nil, []bool{}}, {[]float64{0.01}, []bool{true}}, {[]float64{0.0101}, []bool{false}},
+		{[]float64{0.009, 0.003, 0.0049}, []bool{true, true, true}},
+		{[]float64{0.009, 0.0034, 0.0049}, []bool{false, false, false}},
 		{[]float64{0.009, 0.003, 0.0051}, []bool{false, true, false}}, {[]float64{0.01, 0.005}, []bool{true, true}},
 	} {
 		if got := holm(c.ps, 0.01); !slices.Equal(got, c.want) {
@@ -69,7 +75,8 @@ func TestWholes(t *testing.T) {
 	}
 }
 
-// What single passes show, by hand: the standard error of 1, 2, 3, 4 is √(5/3/4), a value of a row moves at most three scaled deviations.
+// What single passes show, by hand: the standard error of 1, 2, 3, 4 is √(5/3/4), a value of a row moves at most
+// three scaled deviations.
 func TestSpreadByHand(t *testing.T) {
 	if got, want := standardError([]float64{1, 2, 3, 4}), math.Sqrt(5.0/12); math.Abs(got-want) > 1e-12 {
 		t.Errorf("standard error %v, want %v", got, want)
@@ -85,7 +92,8 @@ func TestSpreadByHand(t *testing.T) {
 		t.Errorf("%v: without a deviation nothing is far", got)
 	}
 	s := series{class: Memory, a: []float64{9, 11}, b: []float64{18, 22, 20}}
-	if got, want := spread(s, 1000), (2*0.1*0.1+2*0.1*0.1)/3; math.Abs(got-want) > 1e-12 { // each side relative to its median
+	// each side relative to its median
+	if got, want := spread(s, 1000), (2*0.1*0.1+2*0.1*0.1)/3; math.Abs(got-want) > 1e-12 {
 		t.Errorf("spread %v, want %v", got, want)
 	}
 	s.class = Waiting
@@ -160,7 +168,8 @@ func TestPerToken(t *testing.T) {
 		a.Runs[0].Passes[i].Tokens, b.Runs[0].Passes[i].Tokens = 1, 2
 	}
 	r, err := Compare(t.Context(), a, b, Options{PerToken: true})
-	if err != nil || r.Wall.B != 4*time.Millisecond || !strings.Contains(strings.Join(r.Notes, "\n"), "B is scaled by 0.5 to the tokens of A") {
+	if err != nil || r.Wall.B != 4*time.Millisecond ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "B is scaled by 0.5 to the tokens of A") {
 		t.Errorf("%v, %v, %s", err, r.Wall, r.Notes)
 	}
 	back, err := Compare(t.Context(), b, a, Options{PerToken: true})
@@ -169,8 +178,9 @@ func TestPerToken(t *testing.T) {
 	}
 }
 
-// What the text of a comparison of equal runs says. By hand: 4 × 0.005² / 12 times 1.4 / (0.43 × 5) a side, and 2 × 0.0075², are a deviation of 1.11% of
-// 8 ms with 14.3 degrees of freedom: 88.9 µs, 2.14 times that is the interval, 2.97 + 1.76 times what would be found.
+// What the text of a comparison of equal runs says. By hand: 4 × 0.005² / 12 times 1.4 / (0.43 × 5) a side, and 2 ×
+// 0.0075², are a deviation of 1.11% of 8 ms with 14.3 degrees of freedom: 88.9 µs, 2.14 times that is the interval,
+// 2.97 + 1.76 times what would be found.
 func TestTextOfEqualRuns(t *testing.T) {
 	r := compareSides(t, plain(1), plain(1))
 	if r.Likeness != 1 || r.MatchedA != 1 || r.MatchedB != 1 || r.First.Kind != finding.NoKind {
@@ -184,7 +194,9 @@ func TestTextOfEqualRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"5 decode passes of batch 8, 8.00 ms each, 100% of its kernels in graph replays, 0% compiled, a", "row0      1000.0  1000.0    0.0  +0.0  -23.8 … 23.8 ", " 1 → 1  k0        k0",
-		"= pass    8000.0  8000.0    0.0  +0.0", "between-run floor 0.75% (assumed for two runs on GPUs of one kind)", "kernels  8000.0  8000.0    0.0  -190.2 … 190.2", "a change of all GPU work below about 420 µs (5.2%) cannot be distinguished"} {
+		"= pass    8000.0  8000.0    0.0  +0.0", "between-run floor 0.75% (assumed for two runs on GPUs of one kind)",
+		"kernels  8000.0  8000.0    0.0  -190.2 … 190.2",
+		"a change of all GPU work below about 420 µs (5.2%) cannot be distinguished"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, b.String())
 		}
@@ -193,7 +205,8 @@ func TestTextOfEqualRuns(t *testing.T) {
 		t.Error(b.String())
 	}
 	two := compareSides(t, ranked(1), ranked(1))
-	if notes := strings.Join(two.Notes, "\n"); strings.Contains(notes, "others differ") || !strings.Contains(notes, "2 ranks are on both sides") {
+	if notes := strings.Join(two.Notes, "\n"); strings.Contains(notes, "others differ") ||
+		!strings.Contains(notes, "2 ranks are on both sides") {
 		t.Error(notes)
 	}
 	if got := percentOf(-time.Millisecond, 8*time.Millisecond); got != "-12.5%" {
@@ -248,7 +261,8 @@ func TestReplayedIsMoreThanHalf(t *testing.T) {
 		for i := range s.Runs[0].Passes {
 			s.Runs[0].Passes[i].Graph = share
 		}
-		c := comparison{sides: [2]*Side{s, s}, ch: [2]*chosen{{passes: [][]int{{0, 1, 2, 3, 4}}}, {passes: [][]int{{0}}}}}
+		c := comparison{sides: [2]*Side{s, s}, ch: [2]*chosen{{passes: [][]int{{0, 1, 2, 3, 4}}},
+			{passes: [][]int{{0}}}}}
 		if got := c.replayed(0); got != want {
 			t.Errorf("%v of the kernels: %v", share, got)
 		}
@@ -270,7 +284,8 @@ func TestLikenessByHand(t *testing.T) {
 	if x.compare(y) <= 0 || y.compare(x) >= 0 || x.compare(x) != 0 {
 		t.Error("order")
 	}
-	if got := commonLabels(map[string]float64{"attention": 0.6, "rope": 0.4}, map[string]float64{"attention": 0.7, "lm_head": 0.3}); math.Abs(got-0.6) > 1e-12 {
+	if got := commonLabels(map[string]float64{"attention": 0.6, "rope": 0.4},
+		map[string]float64{"attention": 0.7, "lm_head": 0.3}); math.Abs(got-0.6) > 1e-12 {
 		t.Errorf("labels in common %v", got)
 	}
 }
@@ -281,15 +296,18 @@ func TestTitles(t *testing.T) {
 		a  account
 		id identity
 	}{
-		"a program of 7 kernels a pass":               {account{counts: 7}, identity{stage: layer.StageUnknown}},
-		"a 1-layer transformer":                       {account{layers: 1}, identity{}},
-		"an 80-layer language model":                  {account{layers: 80}, identity{stage: layer.StageDecode}},
-		"a language model":                            {account{label: map[string]float64{"rope+kv_write": 1}}, identity{}},
-		"a 2-layer mixture-of-experts language model": {account{layers: 2, label: map[string]float64{"experts_gate_up": 1, "rope": 1}}, identity{}},
-		"a convolutional network":                     {account{op: map[string]bool{"aten::Conv2d": true}}, identity{}},
-		"a training step of a 12-layer transformer":   {account{layers: 12, op: map[string]bool{"AddmmBackward0": true}}, identity{}},
-		"an 18-layer transformer":                     {account{layers: 18}, identity{}},
-		"a 7-layer language model":                    {account{layers: 7}, identity{stage: layer.StageMixed}},
+		"a program of 7 kernels a pass": {account{counts: 7}, identity{stage: layer.StageUnknown}},
+		"a 1-layer transformer":         {account{layers: 1}, identity{}},
+		"an 80-layer language model":    {account{layers: 80}, identity{stage: layer.StageDecode}},
+		"a language model": {account{label: map[string]float64{"rope+kv_write": 1}},
+			identity{}},
+		"a 2-layer mixture-of-experts language model": {account{layers: 2,
+			label: map[string]float64{"experts_gate_up": 1, "rope": 1}}, identity{}},
+		"a convolutional network": {account{op: map[string]bool{"aten::Conv2d": true}}, identity{}},
+		"a training step of a 12-layer transformer": {account{layers: 12,
+			op: map[string]bool{"AddmmBackward0": true}}, identity{}},
+		"an 18-layer transformer":  {account{layers: 18}, identity{}},
+		"a 7-layer language model": {account{layers: 7}, identity{stage: layer.StageMixed}},
 	} {
 		if got := c.a.title(c.id); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -300,8 +318,10 @@ func TestTitles(t *testing.T) {
 // A single pass shows how its rows vary by its layers, and less where a row is one launch: 2 × √(V) wide, by hand.
 func TestSinglePass(t *testing.T) {
 	half := func(count int, layers []time.Duration, passes int) float64 {
-		a, b := runOf(repeated(passes, use1{"k", count, 1000}, use1{"l", 40, 9000})...), runOf([]use1{{"k", count, 1000}, {"l", 40, 9000}})
-		a.Passes[0].Parts[0].Layers, b.Passes[0].Parts[0].Layers = []time.Duration{1000, 1000, 1000}[:len(layers)], layers
+		a, b := runOf(repeated(passes, use1{"k", count, 1000}, use1{"l", 40, 9000})...),
+			runOf([]use1{{"k", count, 1000}, {"l", 40, 9000}})
+		a.Passes[0].Parts[0].Layers, b.Passes[0].Parts[0].Layers = []time.Duration{1000, 1000, 1000}[:len(layers)],
+			layers
 		for _, row := range compareSides(t, sideOf(a), sideOf(b)).Rows {
 			if row.Operator == "k" {
 				return float64(row.High-row.Low) / 2
@@ -317,9 +337,11 @@ func TestSinglePass(t *testing.T) {
 	layers := []time.Duration{1000, 1100, 900}
 	spread := layerSE * standardError([]float64{0, math.Log(1.1), math.Log(0.9)})
 	for name, c := range map[string]struct{ got, want float64 }{
-		"one launch": {half(1, nil, 1), within(singleSD)}, "two launches": {half(2, nil, 1), within(priorSD)}, "layers": {half(3, layers, 1), within(spread)},
-		"a layer without time": {half(3, []time.Duration{1000, 1100, 0}, 1), within(layerSE * standardError([]float64{0, math.Log(1.1)}))},
-		"one layer":            {half(2, layers[:1], 1), within(priorSD)},
+		"one launch": {half(1, nil, 1), within(singleSD)}, "two launches": {half(2, nil, 1), within(priorSD)},
+		"layers": {half(3, layers, 1), within(spread)},
+		"a layer without time": {half(3, []time.Duration{1000, 1100, 0}, 1),
+			within(layerSE * standardError([]float64{0, math.Log(1.1)}))},
+		"one layer": {half(2, layers[:1], 1), within(priorSD)},
 	} {
 		if math.Abs(c.got-c.want) > 2 {
 			t.Errorf("%s: ± %v ns, want %v", name, c.got, c.want)
@@ -348,12 +370,14 @@ func TestPathsAndSizes(t *testing.T) {
 		}
 	}
 	empty := runOf([]use1{{"k", 3, 0}}, []use1{{"k", 3, 10}})
-	if groups, cut := groupPasses([2]*Side{sideOf(empty), sideOf()}); len(groups) != 1 || len(groups[0].passes) != 1 || len(cut) != 0 {
+	if groups, cut := groupPasses([2]*Side{sideOf(empty), sideOf()}); len(groups) != 1 || len(groups[0].passes) != 1 ||
+		len(cut) != 0 {
 		t.Errorf("a pass without time: %d groups", len(groups))
 	}
 }
 
-// Waiting that cannot be judged is named first where it is more than half of what the step takes more, and larger than any finding.
+// Waiting that cannot be judged is named first where it is more than half of what the step takes more, and larger
+// than any finding.
 func TestWorstOfUnjudgedWaiting(t *testing.T) {
 	row := func(delta time.Duration, edit func(r *Row)) Row {
 		r := Row{Operator: "idle", Class: Waiting, Interval: Interval{Delta: delta}, KernelB: delta}
@@ -389,13 +413,18 @@ func TestWorstOfUnjudgedWaiting(t *testing.T) {
 	}
 }
 
-// Steps of two files of one rank are one host's: passes are numbered on, −1 is no pass, and what one file lacks took no time in it.
+// Steps of two files of one rank are one host's: passes are numbered on, −1 is no pass, and what one file lacks took
+// no time in it.
 func TestJoinHosts(t *testing.T) {
 	ms := time.Millisecond
-	a := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms}, Operations: []Operation{{Kind: "range", Name: "x", Count: 2, Steps: []time.Duration{1, 2}}}}
-	b := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms}, Operations: []Operation{{Kind: "range", Name: "x", Count: 4, Steps: []time.Duration{3, 4}}, {Kind: "range", Name: "y", Count: 1, Steps: []time.Duration{5, 6}}}}
+	a := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms},
+		Operations: []Operation{{Kind: "range", Name: "x", Count: 2, Steps: []time.Duration{1, 2}}}}
+	b := &Host{Passes: []int{0, -1}, Walls: []time.Duration{ms, ms},
+		Operations: []Operation{{Kind: "range", Name: "x", Count: 4, Steps: []time.Duration{3, 4}},
+			{Kind: "range", Name: "y", Count: 1, Steps: []time.Duration{5, 6}}}}
 	h := joinHosts(a, b, 7)
-	if !slices.Equal(h.Passes, []int{0, -1, 7, -1}) || len(h.Walls) != 4 || len(h.Operations) != 2 || !slices.Equal(h.Operations[0].Steps, []time.Duration{1, 2, 3, 4}) || h.Operations[0].Count != 3 ||
+	if !slices.Equal(h.Passes, []int{0, -1, 7, -1}) || len(h.Walls) != 4 || len(h.Operations) != 2 ||
+		!slices.Equal(h.Operations[0].Steps, []time.Duration{1, 2, 3, 4}) || h.Operations[0].Count != 3 ||
 		!slices.Equal(h.Operations[1].Steps, []time.Duration{0, 0, 5, 6}) || h.Operations[1].Count != 0.5 {
 		t.Errorf("%+v", h)
 	}

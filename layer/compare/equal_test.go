@@ -22,13 +22,17 @@ func serving(t testing.TB, seed uint64, idle bool) doc {
 	layers := 4 + r.IntN(20)
 	archs := []gen.Arch{
 		{Family: "Llama", Layers: gen.Uniform(layers, gen.Layer{}), Hidden: 4096, Vocab: 128256},
-		{Family: "Qwen3Moe", Layers: gen.Uniform(layers, gen.Layer{FFN: gen.MoE}), Hidden: 2048, Vocab: 151936, Experts: 128, QKNorm: true},
+		{Family: "Qwen3Moe", Layers: gen.Uniform(layers, gen.Layer{FFN: gen.MoE}), Hidden: 2048, Vocab: 151936,
+			Experts: 128, QKNorm: true},
 		{Family: "Gemma3", Layers: gen.Alternating(layers, gen.Dense), Hidden: 2560, Vocab: 262208, QKNorm: true},
 		{Family: "NemotronH", Layers: gen.Hybrid(layers, 4, gen.Dense), Hidden: 4096, Vocab: 131072},
-		{Family: "DeepseekV2", Layers: gen.LeadingDense(layers, 1), Hidden: 2048, Vocab: 102400, Experts: 64, SharedExperts: true},
-		{Family: "Llama", Layers: gen.Uniform(layers, gen.Layer{}), Hidden: 8192, Vocab: 32000, SplitK: true, TileVariants: true},
+		{Family: "DeepseekV2", Layers: gen.LeadingDense(layers, 1), Hidden: 2048, Vocab: 102400, Experts: 64,
+			SharedExperts: true},
+		{Family: "Llama", Layers: gen.Uniform(layers, gen.Layer{}), Hidden: 8192, Vocab: 32000, SplitK: true,
+			TileVariants: true},
 	}
-	cfg := gen.Config{Seed: seed, Arch: archs[r.IntN(len(archs))], Vendor: gen.Vendor(r.IntN(2)), Dialect: gen.Dialect(r.IntN(5)), TP: 1 << r.IntN(3),
+	cfg := gen.Config{Seed: seed, Arch: archs[r.IntN(len(archs))], Vendor: gen.Vendor(r.IntN(2)),
+		Dialect: gen.Dialect(r.IntN(5)), TP: 1 << r.IntN(3),
 		Modules: r.IntN(3) == 0, GraphIDs: r.IntN(2) == 0, OneBlock: true}
 	cfg.Stacks = cfg.Modules
 	mode := gen.Mode(r.IntN(3))
@@ -115,7 +119,8 @@ var changes = []struct {
 	}},
 }
 
-// equalSides fails where two sides of one program have a verdict or a finding, either way round, or not the opposite of each other.
+// equalSides fails where two sides of one program have a verdict or a finding, either way round, or not the opposite
+// of each other.
 func equalSides(t *testing.T, name string, a, b *compare.Side) {
 	t.Helper()
 	x, y := report(t, a, b, compare.Options{}), report(t, b, a, compare.Options{})
@@ -128,12 +133,13 @@ func equalSides(t *testing.T, name string, a, b *compare.Side) {
 		}
 	}
 	if x.Verdict != y.Verdict.Opposite() || (x.Delta+y.Delta).Abs() > 1 || len(x.Rows) != len(y.Rows) {
-		t.Errorf("%s: the other way round: %v, %d rows, %s; want the opposite of %v, %d rows, %s", name, y.Delta, len(y.Rows), y.Text, x.Delta, len(x.Rows), x.Text)
+		t.Errorf("%s: the other way round: %v, %d rows, %s; want the opposite of %v, %d rows, %s", name, y.Delta,
+			len(y.Rows), y.Text, x.Delta, len(x.Rows), x.Text)
 	}
 }
 
-// TestEqualPrograms: a trace against a part of it, with its events shuffled, with other jitter, with records lost, with a step without requests:
-// neither a verdict nor a finding.
+// TestEqualPrograms: a trace against a part of it, with its events shuffled, with other jitter, with records lost,
+// with a step without requests: neither a verdict nor a finding.
 func TestEqualPrograms(t *testing.T) {
 	n := uint64(6)
 	if testdata.Long() {
@@ -179,7 +185,8 @@ func TestEqualRealTraces(t *testing.T) {
 		if json.Unmarshal(testdata.ReadFile(t, path), &d) != nil {
 			continue // a list of events
 		}
-		d["traceEvents"] = slices.DeleteFunc(d["traceEvents"].([]any), func(e any) bool { _, ok := e.(map[string]any); return !ok })
+		d["traceEvents"] = slices.DeleteFunc(d["traceEvents"].([]any),
+			func(e any) bool { _, ok := e.(map[string]any); return !ok })
 		a := d.side(t, nil)
 		for _, c := range changes {
 			e := clone(t, d)

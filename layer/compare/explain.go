@@ -12,8 +12,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// because says what a row's change comes from: launches × work × rate, other kernels, the path, single passes. It says nothing where the row did not
-// change by as much as a finding.
+// because says what a row's change comes from: launches × work × rate, other kernels, the path, single passes. It
+// says nothing where the row did not change by as much as a finding.
 func (c *comparison) because(r *Row, row int) string {
 	path := ""
 	if ga, gb := c.replayed(0), c.replayed(1); ga != gb {
@@ -38,11 +38,14 @@ func (c *comparison) because(r *Row, row int) string {
 		if r.LaunchesB > r.LaunchesA {
 			verb = "split"
 		}
-		say = append(say, fmt.Sprintf("%s: %s instead of %s, %s launches instead of %s", verb, names(fresh), names(gone), countText(r.LaunchesB), countText(r.LaunchesA)))
+		say = append(say, fmt.Sprintf("%s: %s instead of %s, %s launches instead of %s", verb, names(fresh),
+			names(gone), countText(r.LaunchesB), countText(r.LaunchesA)))
 	case !equal && len(fresh) > 0:
-		say = append(say, fmt.Sprintf("%s besides, %s launches instead of %s", names(fresh), countText(r.LaunchesB), countText(r.LaunchesA)))
+		say = append(say, fmt.Sprintf("%s besides, %s launches instead of %s", names(fresh), countText(r.LaunchesB),
+			countText(r.LaunchesA)))
 	case !equal && len(gone) > 0:
-		say = append(say, fmt.Sprintf("without %s, %s launches instead of %s", names(gone), countText(r.LaunchesB), countText(r.LaunchesA)))
+		say = append(say, fmt.Sprintf("without %s, %s launches instead of %s", names(gone), countText(r.LaunchesB),
+			countText(r.LaunchesA)))
 	case !equal:
 		say = append(say, fmt.Sprintf("%s launches instead of %s", countText(r.LaunchesB), countText(r.LaunchesA)))
 	case len(gone) > 0 && len(fresh) > 0:
@@ -56,9 +59,12 @@ func (c *comparison) because(r *Row, row int) string {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0:
-		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", c.workOf(r), 100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)), 100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
+		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", c.workOf(r),
+			100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)),
+			100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
-		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"), table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
+		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"),
+			table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
 	}
 	if path != "" {
 		say = append(say, path)
@@ -125,8 +131,8 @@ func countText(x float64) string {
 	return fmt.Sprintf("%.1f", x)
 }
 
-// some reports whether values are of two kinds on one side alone, and how many of them are like none of the other side's: single passes changed, the
-// others did not.
+// some reports whether values are of two kinds on one side alone, and how many of them are like none of the other
+// side's: single passes changed, the others did not.
 func some(a, b []float64) (n, of int, ok bool) {
 	_, _, twoA := apart(a)
 	low, high, twoB := apart(b)
@@ -150,7 +156,8 @@ func some(a, b []float64) (n, of int, ok bool) {
 	return n, len(x), true
 }
 
-// apart is bimodal for passes, which vary more than medians of runs do: the gap is as wide as the sum of both groups' widths, too.
+// apart is bimodal for passes, which vary more than medians of runs do: the gap is as wide as the sum of both groups'
+// widths, too.
 func apart(x []float64) (low, high float64, ok bool) {
 	if len(x) < bimodalPasses {
 		return 0, 0, false
@@ -171,8 +178,8 @@ func apart(x []float64) (low, high float64, ok bool) {
 	return low, high, gap > slices.Max(a)-slices.Min(a)+slices.Max(b)-slices.Min(b)
 }
 
-// unsteady says where the passes of a run are of two kinds, or take longer and longer, "" where they are steady. The verdict does not rest on it: means
-// and intervals hold what single passes do.
+// unsteady says where the passes of a run are of two kinds, or take longer and longer, "" where they are steady. The
+// verdict does not rest on it: means and intervals hold what single passes do.
 func unsteady(times []float64) string {
 	if low, high, ok := apart(times); ok {
 		n := 0
@@ -181,7 +188,8 @@ func unsteady(times []float64) string {
 				n++
 			}
 		}
-		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times), table.Duration(time.Duration(high)), table.Duration(time.Duration(low)))
+		return fmt.Sprintf("passes are of two kinds: %d of %d take about %s, the others %s", n, len(times),
+			table.Duration(time.Duration(high)), table.Duration(time.Duration(low)))
 	}
 	if slope, ok := trend(times); ok {
 		return fmt.Sprintf("passes change while they are recorded: by %+.1f%% from the first to the last", 100*slope)
@@ -189,7 +197,8 @@ func unsteady(times []float64) string {
 	return ""
 }
 
-// trend tests whether values grow or shrink in their order (Mann and Kendall), by TrendLeast of them at least from the first to the last (Theil and Sen).
+// trend tests whether values grow or shrink in their order (Mann and Kendall), by TrendLeast of them at least from
+// the first to the last (Theil and Sen).
 func trend(x []float64) (change float64, ok bool) {
 	const most = 512 // values: more are thinned out
 	if step := (len(x) + most - 1) / most; step > 1 {
@@ -238,11 +247,15 @@ var cascade = []struct {
 	{"small kernels", Latency, func(name string, k Class) bool { return k == Latency }},
 	{"exposed communication", Transfer, func(name string, k Class) bool { return k == Transfer }},
 	{"waiting for ranks", Waiting, func(name string, k Class) bool { return name == rowWaiting }},
-	{"between kernels", Waiting, func(name string, k Class) bool { return k == Waiting && name != rowWaiting && name != rowBetween }},
+	{"between kernels", Waiting, func(name string, k Class) bool {
+		return k == Waiting && name != rowWaiting &&
+			name != rowBetween
+	}},
 	{"between steps", Waiting, func(name string, k Class) bool { return name == rowBetween }},
 }
 
-// waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both sides, they are a part of their own.
+// waterfall divides the step into a few parts that add up to it, and judges each. Where floors are known on both
+// sides, they are a part of their own.
 func (c *comparison) waterfall(r *Report) {
 	var floors [2]time.Duration
 	known := [2]bool{true, true}

@@ -19,14 +19,17 @@ func (c *comparison) findings(r *Report) {
 	}
 	if c.kinds.uniform {
 		factor := math.Exp(c.kinds.shift) - 1
-		add(finding.UniformChange, "", "All kernels changed by one factor", fmt.Sprintf("all kernels take %+.1f%% (a clock, a power cap or a driver; one run a side cannot separate them)", 100*factor),
+		add(finding.UniformChange, "", "All kernels changed by one factor",
+			fmt.Sprintf("all kernels take %+.1f%% (a clock, a power cap or a driver; one run a side cannot separate them)", 100*factor),
 			time.Duration((c.sums[0]+c.sums[1])/2*factor))
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if !row.Significant {
 			if was, now := c.otherKernel(row); was != "" {
-				add(finding.KernelRenamed, row.Operator, row.Operator+" runs another kernel", fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(now), short(was)), row.kernelDelta())
+				add(finding.KernelRenamed, row.Operator, row.Operator+" runs another kernel",
+					fmt.Sprintf("%s runs %s instead of %s, as often and as long", row.Operator, short(now), short(was)),
+					row.kernelDelta())
 			}
 			continue
 		}
@@ -46,11 +49,14 @@ func (c *comparison) findings(r *Report) {
 		add(kind, row.Operator, text, row.Text, row.kernelDelta())
 	}
 	c.path(r, add)
-	slices.SortStableFunc(r.Findings, func(x, y finding.Finding) int { return cmp.Compare(abs(y.PerStep), abs(x.PerStep)) })
+	slices.SortStableFunc(r.Findings, func(x, y finding.Finding) int {
+		return cmp.Compare(abs(y.PerStep),
+			abs(x.PerStep))
+	})
 }
 
-// otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as often; "" where there is none, or
-// where the row's time differs.
+// otherKernel returns the two names of the kernel with most time that a row runs under another name than before, as
+// often; "" where there is none, or where the row's time differs.
 func (c *comparison) otherKernel(r *Row) (was, now string) {
 	if !c.sameGPU || !r.Judged || max(r.A, r.B) < c.least() || abs(r.kernelDelta()) >= c.least() {
 		return "", ""
@@ -80,7 +86,8 @@ func (r *Row) sentence() string {
 	case Removed:
 		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, table.Duration(r.KernelA))
 	}
-	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, table.Duration(r.KernelA), table.Duration(r.KernelB), table.Change(r.kernelDelta()))
+	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, table.Duration(r.KernelA), table.Duration(r.KernelB),
+		table.Change(r.kernelDelta()))
 	if r.KernelA > 0 {
 		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.kernelDelta())/float64(r.KernelA))
 	}
@@ -103,12 +110,15 @@ func paths(s *Side, ch *chosen) (graph, compiled float64) {
 }
 
 // path says where one side replays graphs, or runs compiled code, and the other does not.
-func (c *comparison) path(r *Report, add func(kind finding.Kind, operator, text, evidence string, delta time.Duration)) {
+func (c *comparison) path(r *Report, add func(kind finding.Kind, operator, text, evidence string,
+	delta time.Duration)) {
 	if a, b := r.A.Graph, r.B.Graph; math.Abs(a-b) > otherPath {
-		add(finding.PathChanged, "", "The sides launch kernels differently", fmt.Sprintf("A launches %.0f%% of its kernels by graph replays, B %.0f%%", 100*a, 100*b), 0)
+		add(finding.PathChanged, "", "The sides launch kernels differently",
+			fmt.Sprintf("A launches %.0f%% of its kernels by graph replays, B %.0f%%", 100*a, 100*b), 0)
 	}
 	if a, b := r.A.Compiled, r.B.Compiled; math.Abs(a-b) > otherCompiled {
-		add(finding.PathChanged, "", "The sides run different shares of compiled code", fmt.Sprintf("a compiler wrote %.0f%% of A's kernels and %.0f%% of B's", 100*a, 100*b), 0)
+		add(finding.PathChanged, "", "The sides run different shares of compiled code",
+			fmt.Sprintf("a compiler wrote %.0f%% of A's kernels and %.0f%% of B's", 100*a, 100*b), 0)
 	}
 }
 
@@ -126,11 +136,13 @@ func (c *comparison) hostFindings(r *Report, o *Options) {
 		own.Floor = c.noise.common
 	}
 	r.Host = CompareHost(a, b, own)
-	kinds := map[Change]finding.Kind{Unchanged: finding.HostChanged, New: finding.HostNew, Removed: finding.HostRemoved, Renamed: finding.HostRenamed}
+	kinds := map[Change]finding.Kind{Unchanged: finding.HostChanged, New: finding.HostNew, Removed: finding.HostRemoved,
+		Renamed: finding.HostRenamed}
 	for i := range r.Host.Rows {
 		row := &r.Host.Rows[i]
 		if row.Significant || row.Status == Renamed && row.B >= r.Host.Least {
-			r.Findings = append(r.Findings, r.newFinding(kinds[row.Status], row.Name, kinds[row.Status].Info().Title, row.sentence(), row.Delta))
+			r.Findings = append(r.Findings, r.newFinding(kinds[row.Status], row.Name, kinds[row.Status].Info().Title,
+				row.sentence(), row.Delta))
 		}
 	}
 }
@@ -144,13 +156,15 @@ func ofHost(f *finding.Finding) bool {
 	return false
 }
 
-// worst names the worst change for the worse, for First: the largest clear one, or waiting that cannot be judged where that is most of what the step
-// takes more. Idle time is what an operation of the host may have caused, which is named with it.
+// worst names the worst change for the worse, for First: the largest clear one, or waiting that cannot be judged
+// where that is most of what the step takes more. Idle time is what an operation of the host may have caused, which
+// is named with it.
 func (c *comparison) worst(r *Report) finding.Finding {
 	var worst, slow *finding.Finding // of all; of the host's
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.PerStep <= 0 || f.Kind == finding.PathChanged || f.Kind == finding.KernelRenamed || f.Kind == finding.HostRenamed {
+		if f.PerStep <= 0 || f.Kind == finding.PathChanged || f.Kind == finding.KernelRenamed ||
+			f.Kind == finding.HostRenamed {
 			continue
 		}
 		if worst == nil || f.PerStep > worst.PerStep {
@@ -162,13 +176,16 @@ func (c *comparison) worst(r *Report) finding.Finding {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if !row.Judged && row.Class == Waiting && row.Delta >= c.least() && 2*row.Delta > r.Delta && (worst == nil || row.Delta > worst.PerStep) {
-			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text, 100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), waitPasses)
+		if !row.Judged && row.Class == Waiting && row.Delta >= c.least() && 2*row.Delta > r.Delta &&
+			(worst == nil || row.Delta > worst.PerStep) {
+			text := fmt.Sprintf("%s, %.0f%% of the difference (not judged: that needs %d passes a side)", row.Text,
+				100*float64(row.Delta)/float64(max(r.Delta, row.Delta)), waitPasses)
 			return r.newFinding(finding.WaitChanged, row.Operator, row.Operator+" grew", text, row.Delta)
 		}
 	}
 	if worst == nil && r.Verdict == Slower {
-		return r.newFinding(finding.StepChanged, "", "The step is slower", fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta)), r.Delta)
+		return r.newFinding(finding.StepChanged, "", "The step is slower",
+			fmt.Sprintf("the step as a whole, %s: no part of it is beyond noise", table.Change(r.Delta)), r.Delta)
 	}
 	if worst == nil {
 		return finding.Finding{Text: "no clear change for the worse"}
@@ -188,7 +205,8 @@ func (c *comparison) wallSign(r *Report) int {
 	return sign(c.wall.delta)
 }
 
-// workSign is the sign of the change of what was found together, or else of all GPU work, where that is beyond noise, else 0.
+// workSign is the sign of the change of what was found together, or else of all GPU work, where that is beyond noise,
+// else 0.
 func (c *comparison) workSign(r *Report) int {
 	var net time.Duration
 	for i := range r.Rows {
@@ -243,7 +261,8 @@ func (c *comparison) conclude(r *Report) {
 	default:
 		r.Verdict = Inconclusive
 	}
-	times := fmt.Sprintf("a step takes %s instead of %s (%s), GPU work %s instead of %s (%s)", table.Duration(r.Wall.B), table.Duration(r.Wall.A), percentOf(r.Delta, r.Wall.A),
+	times := fmt.Sprintf("a step takes %s instead of %s (%s), GPU work %s instead of %s (%s)", table.Duration(r.Wall.B),
+		table.Duration(r.Wall.A), percentOf(r.Delta, r.Wall.A),
 		table.Duration(r.Work.B), table.Duration(r.Work.A), percentOf(r.Work.Delta, r.Work.A))
 	switch r.Verdict {
 	case Slower, Faster:
@@ -275,14 +294,17 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 		return fmt.Sprintf("most of it is waiting or idle time, which needs %d passes a side to be judged", waitPasses)
 	}
 	if c.wall.judged && abs(r.Delta-r.Work.Delta) >= limit {
-		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s", table.Change(r.Wall.Low), table.Change(r.Wall.High))
+		return fmt.Sprintf("most of it is waiting or idle time, which varies too much: the step changed by %s to %s",
+			table.Change(r.Wall.Low), table.Change(r.Wall.High))
 	}
-	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing", table.Change(r.Work.Low), table.Change(r.Work.High))
+	return fmt.Sprintf("GPU work changed by %s to %s, which is neither clearly something nor clearly nothing",
+		table.Change(r.Work.Low), table.Change(r.Work.High))
 }
 
 func (c *comparison) notes(r *Report) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
-	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f%% (%s)", r.A.Passes, r.B.Passes, r.A.Runs, r.B.Runs, 100*r.Floor, r.FloorFrom)
+	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f%% (%s)", r.A.Passes, r.B.Passes, r.A.Runs,
+		r.B.Runs, 100*r.Floor, r.FloorFrom)
 	if !c.runs {
 		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be distinguished from them",
 			table.Duration(time.Duration(c.work.seen(1))), 100*c.work.seen(1)/c.pass)
@@ -298,7 +320,8 @@ func (c *comparison) notes(r *Report) {
 		}
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == OfHost }) {
-		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA, h.StepsB, 100*h.Floor, h.FloorFrom, hostSteps)
+		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA,
+			h.StepsB, 100*h.Floor, h.FloorFrom, hostSteps)
 	}
 	for side, s := range c.sides {
 		for i, passes := range c.ch[side].passes {
@@ -312,7 +335,8 @@ func (c *comparison) notes(r *Report) {
 		}
 	}
 	if c.filled > 0 {
-		note("records are missing: %s filled in from the other passes where rows are judged", countOf(c.filled, "launch is", "launches are"))
+		note("records are missing: %s filled in from the other passes where rows are judged",
+			countOf(c.filled, "launch is", "launches are"))
 	}
 	if r.Likeness < 1 {
 		note("the compared passes are alike in %.0f%% of their work; their kernels differ", 100*r.Likeness)

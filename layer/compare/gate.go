@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Gate is a condition under which a comparison fails: something became slower by a share of side A's step, or a row by a share of itself.
-// In a [Report] it has what it said.
+// Gate is a condition under which a comparison fails: something became slower by a share of side A's step, or a row
+// by a share of itself. In a [Report] it has what it said.
 type Gate struct {
-	// What is judged: "" the time of the whole step; "work" all GPU work, "waiting" all waiting and idle time, "host" the largest change of an operation
-	// of the host, each as a share of the step; "operator:NAME" or NAME a row.
+	// What is judged: "" the time of the whole step; "work" all GPU work, "waiting" all waiting and idle time, "host"
+	// the largest change of an operation of the host, each as a share of the step; "operator:NAME" or NAME a row.
 	What string `json:"-"`
 	// Gate is the condition as [ParseGate] reads it; [Compare] fills it in, and what follows.
 	Gate string `json:"gate"`
@@ -49,8 +49,8 @@ const (
 // errGate is wrapped by the errors of [ParseGate].
 var errGate = errors.New("not a gate")
 
-// ParseGate reads "3%" or "regression 3%" (the step), "work=3%", "waiting=3%", "host=3%" or "operator:attention=5%". "wall=3%" is "3%", and a name
-// alone is an operator's, as they were written before.
+// ParseGate reads "3%" or "regression 3%" (the step), "work=3%", "waiting=3%", "host=3%" or "operator:attention=5%".
+// "wall=3%" is "3%", and a name alone is an operator's, as they were written before.
 func ParseGate(s string) (Gate, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "regression"))
 	g := Gate{}
@@ -60,7 +60,8 @@ func ParseGate(s string) (Gate, error) {
 	number, ok := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || math.IsNaN(v) || v <= 0 || v > 1000 {
-		return Gate{}, fmt.Errorf("%w: %q: want a share such as 3%%, work=3%%, host=3%% or operator:attention=5%%", errGate, s)
+		return Gate{}, fmt.Errorf("%w: %q: want a share such as 3%%, work=3%%, host=3%% or operator:attention=5%%",
+			errGate, s)
 	}
 	g.Limit = v / 100
 	return g, nil
@@ -78,9 +79,9 @@ func (g *Gate) form() string {
 	return g.What + "=" + s
 }
 
-// judge holds the report against a gate: it fails where the estimate reaches the limit and the interval excludes zero, passes where the
-// whole interval stays below the limit, and is undecided in between. The step's time has no power where waiting varies: then it is undecided, unless the
-// whole interval is beyond the limit.
+// judge holds the report against a gate: it fails where the estimate reaches the limit and the interval excludes
+// zero, passes where the whole interval stays below the limit, and is undecided in between. The step's time has no
+// power where waiting varies: then it is undecided, unless the whole interval is beyond the limit.
 func (r *Report) judge(g Gate) Gate {
 	out := Gate{What: g.What, Gate: g.form(), Outcome: undecided, Limit: g.Limit}
 	i, base, why := r.target(g)
@@ -152,7 +153,8 @@ func (r *Report) hostTarget(limit float64) (Interval, time.Duration, string) {
 		return Interval{}, 0, "operations of the host were not measured on both sides"
 	}
 	if min(r.Host.StepsA, r.Host.StepsB) < r.Host.StepsNeeded {
-		return Interval{}, 0, fmt.Sprintf("operations of the host need %d steps a side, there are %d and %d", r.Host.StepsNeeded, r.Host.StepsA, r.Host.StepsB)
+		return Interval{}, 0, fmt.Sprintf("operations of the host need %d steps a side, there are %d and %d",
+			r.Host.StepsNeeded, r.Host.StepsA, r.Host.StepsB)
 	}
 	var worst Interval
 	clear := false

@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// Host is what else the steps of a run spend time on, besides the rows of its passes: operations of the host. They may overlap one
-// another and the GPU's work, so they add up to nothing.
+// Host is what else the steps of a run spend time on, besides the rows of its passes: operations of the host. They
+// may overlap one another and the GPU's work, so they add up to nothing.
 type Host struct {
 	// Passes is the pass of each step, by its index, −1 for none; Walls are the times up to the next step.
 	Passes     []int           `json:"passes"`
@@ -27,15 +27,16 @@ type Operation struct {
 	Name string `json:"name"`
 	// Class is how its time behaves: "host", or the class of a row (see [Part]).
 	Class Class `json:"class"`
-	// Place is what surrounds it: the operation inside which it runs, "" for none. With Count, which is how often it occurs in a step,
-	// it tells a renamed operation from a new one.
+	// Place is what surrounds it: the operation inside which it runs, "" for none. With Count, which is how often it
+	// occurs in a step, it tells a renamed operation from a new one.
 	Place string  `json:"place"`
 	Count float64 `json:"count"`
 	// Steps are its times by step, 0 where it did not occur.
 	Steps []time.Duration `json:"step_ns"`
 }
 
-// FigureKind is the family of operations that are figures of whole steps, which are judged as operations are. [CompareHost] concludes from three.
+// FigureKind is the family of operations that are figures of whole steps, which are judged as operations are.
+// [CompareHost] concludes from three.
 const FigureKind = "figure"
 
 // The figures that a conclusion rests on.
@@ -58,7 +59,8 @@ type HostReport struct {
 	Rows []HostRow `json:"rows"`
 	// StepsNeeded is how many steps a side needs before its operations are judged.
 	StepsNeeded int `json:"steps_needed"`
-	// Least is the smallest difference that is a finding, Floor the relative standard deviation of an operation between two equal runs.
+	// Least is the smallest difference that is a finding, Floor the relative standard deviation of an operation
+	// between two equal runs.
 	Least     time.Duration `json:"least_ns"`
 	Floor     float64       `json:"floor"`
 	FloorFrom string        `json:"floor_from"`
@@ -83,8 +85,8 @@ type HostRow struct {
 	CountB float64       `json:"count_b"`
 }
 
-// CompareHost judges the operations of runs, B against A, each kind as a family of its own. Operations that could not be a finding,
-// as neither side spends enough on them, are not judged: they would cost the others power.
+// CompareHost judges the operations of runs, B against A, each kind as a family of its own. Operations that could not
+// be a finding, as neither side spends enough on them, are not judged: they would cost the others power.
 func CompareHost(a, b []*Host, o Options) *HostReport {
 	h := &hostComparison{ruler: rulerOf(0, len(a) > 1 && len(b) > 1), floor: hostFloor, sides: [2][]*Host{a, b}}
 	return h.report(&o)
@@ -110,7 +112,8 @@ type hostOp struct {
 }
 
 func (h *hostComparison) report(o *Options) *HostReport {
-	r := &HostReport{Rows: []HostRow{}, StepsNeeded: hostSteps, Floor: hostFloor, FloorFrom: "assumed: no repeated runs were measured"}
+	r := &HostReport{Rows: []HostRow{}, StepsNeeded: hostSteps, Floor: hostFloor,
+		FloorFrom: "assumed: no repeated runs were measured"}
 	if o.Noise != nil && o.Noise.Host > 0 {
 		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
 		h.floor = r.Floor
@@ -144,7 +147,10 @@ func (h *hostComparison) report(o *Options) *HostReport {
 	}
 	h.renames(r, o)
 	r.Conclusion = r.conclude(time.Duration(cmp.Or(o.HostChange, hostChange) * h.pass))
-	slices.SortStableFunc(r.Rows, func(x, y HostRow) int { return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)), cmp.Compare(y.A, x.A)) })
+	slices.SortStableFunc(r.Rows, func(x, y HostRow) int {
+		return cmp.Or(cmp.Compare(abs(y.Delta), abs(x.Delta)),
+			cmp.Compare(y.A, x.A))
+	})
 	return r
 }
 
@@ -219,8 +225,8 @@ func (h *hostComparison) fill(values []float64, runs []*Host) []float64 {
 	return values
 }
 
-// independent is how many independent steps one step counts for, by the autocorrelation that the operations show together: one
-// operation of ten steps does not tell it, forty operations do.
+// independent is how many independent steps one step counts for, by the autocorrelation that the operations show
+// together: one operation of ten steps does not tell it, forty operations do.
 func (h *hostComparison) independent() float64 {
 	var all []float64
 	if h.runs {
@@ -261,8 +267,9 @@ func autocorrelation(x []float64) (float64, bool) {
 	return (next/own + 1/n) / (1 - 3/n), true
 }
 
-// between estimates by how much runs differ from the operations of this pair, most of which did not change: the spread of their log ratios around the
-// typical one, less what steps vary by. It sets the floor, and returns of how many operations, 0 where they are too few to tell.
+// between estimates by how much runs differ from the operations of this pair, most of which did not change: the
+// spread of their log ratios around the typical one, less what steps vary by. It sets the floor, and returns of how
+// many operations, 0 where they are too few to tell.
 func (h *hostComparison) between() int {
 	var ratios, own []float64
 	for _, k := range h.keys {
@@ -370,7 +377,8 @@ func interval(s series, r result) Interval {
 func (h *hostComparison) row(k opKey) HostRow {
 	op := h.ops[k]
 	j := &op.judged
-	r := HostRow{Kind: k.kind, Name: k.name, Class: op.series.class, Interval: interval(op.series, j.result), Significant: j.found, Judged: j.judged || j.gone || j.fresh,
+	r := HostRow{Kind: k.kind, Name: k.name, Class: op.series.class, Interval: interval(op.series, j.result),
+		Significant: j.found, Judged: j.judged || j.gone || j.fresh,
 		Seen: time.Duration(j.seen(len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
 	if k == (opKey{FigureKind, FigureGap}) { // a pause of the server is no typical gap
 		half := time.Duration(j.half())
@@ -387,8 +395,8 @@ func (h *hostComparison) row(k opKey) HostRow {
 	return r
 }
 
-// renames joins an operation that is gone with a new one of the same place that occurs as often and takes as long: it has another
-// name, and nothing else changed.
+// renames joins an operation that is gone with a new one of the same place that occurs as often and takes as long: it
+// has another name, and nothing else changed.
 func (h *hostComparison) renames(r *HostReport, o *Options) {
 	type place struct{ kind, place string }
 	fresh := map[place][]int{}
@@ -413,7 +421,8 @@ func (h *hostComparison) renames(r *HostReport, o *Options) {
 			}
 			joined := series{class: was.series.class, a: was.series.a, b: now.series.b}
 			res := h.judge(joined, o)
-			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res), time.Duration(res.seen(len(h.keys))), old.CountA
+			r.Rows[k].Interval, r.Rows[k].Seen, r.Rows[k].CountA = interval(joined, res),
+				time.Duration(res.seen(len(h.keys))), old.CountA
 			r.Rows[k].Status, r.Rows[k].Was, r.Rows[k].Significant, r.Rows[k].Judged = Renamed, old.Name, false, true
 			gone[i] = true
 			fresh[p] = slices.Delete(fresh[p], at, at+1)

@@ -58,15 +58,21 @@ func TestHostOperations(t *testing.T) {
 		first    string
 	}{
 		{"nothing", 40, base, "", "none"},
-		{"+40% of 680 µs", 40, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "host prepare", "prepare"},
-		{"+40% of 680 µs in eleven steps", 11, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "", "none"},
+		{"+40% of 680 µs", 40, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]}, "host prepare",
+			"prepare"},
+		{"+40% of 680 µs in eleven steps", 11, []op{base[0], {name: "prepare", us: 952, place: "schedule"}, base[2]},
+			"", "none"},
 		{"2 µs more", 40, append([]op{{name: "note", us: 2}}, base...), "", "none"},
 		{"200 µs more", 40, append([]op{{name: "note", us: 200}}, base...), "host-new note", "note"},
 		{"1 ms more in each fourth step", 40, append([]op{{name: "collect", us: 1000, every: 4}}, base...), "", "none"},
-		{"1 ms more in each second step", 40, append([]op{{name: "collect", us: 1000, every: 2}}, base...), "host-new collect", "collect"},
-		{"renamed", 40, []op{base[0], {name: "prepare_v2", us: 690, place: "schedule"}, base[2]}, "host-renamed prepare_v2", "none"},
-		{"renamed, elsewhere", 40, []op{base[0], {name: "prepare_v2", us: 690, place: "sample"}, base[2]}, "host-new prepare_v2,host-removed prepare", "prepare_v2"},
-		{"renamed, twice as often", 40, []op{base[0], {name: "prepare_v2", us: 690, place: "schedule", count: 2}, base[2]}, "host-new prepare_v2,host-removed prepare", "prepare_v2"},
+		{"1 ms more in each second step", 40, append([]op{{name: "collect", us: 1000, every: 2}}, base...),
+			"host-new collect", "collect"},
+		{"renamed", 40, []op{base[0], {name: "prepare_v2", us: 690, place: "schedule"}, base[2]},
+			"host-renamed prepare_v2", "none"},
+		{"renamed, elsewhere", 40, []op{base[0], {name: "prepare_v2", us: 690, place: "sample"}, base[2]},
+			"host-new prepare_v2,host-removed prepare", "prepare_v2"},
+		{"renamed, twice as often", 40, []op{base[0], {name: "prepare_v2", us: 690, place: "schedule", count: 2},
+			base[2]}, "host-new prepare_v2,host-removed prepare", "prepare_v2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := withHost(side(1, c.passes, nil), 1, base...), withHost(side(2, c.passes, nil), 2, c.ops...)
@@ -85,7 +91,8 @@ func TestHostOperations(t *testing.T) {
 	}
 }
 
-// The first target is the worst clear change of either kind, and idle time is told with the operation that may have caused it.
+// The first target is the worst clear change of either kind, and idle time is told with the operation that may have
+// caused it.
 func TestFirstTarget(t *testing.T) {
 	host := func(us float64) *compare.Side {
 		return withHost(side(2, 40, times("attention", 1.6)), 2, op{name: "prepare", us: us})
@@ -108,7 +115,8 @@ func TestFirstTarget(t *testing.T) {
 		t.Errorf("idle time +2 ms while prepare takes 1 ms more: %s, %+v", r.Verdict, r.First)
 	}
 	var text bytes.Buffer
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "Look first at: idle") || !strings.Contains(text.String(), "What the host does") {
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "Look first at: idle") ||
+		!strings.Contains(text.String(), "What the host does") {
 		t.Errorf("%v:\n%s", err, text.String())
 	}
 }
@@ -124,7 +132,8 @@ func TestSavedHost(t *testing.T) {
 	if err != nil || len(s.Runs[0].Host.Operations) != 1 {
 		t.Fatalf("%v, %+v", err, s)
 	}
-	for name, edit := range map[string][2]string{"a class that is none": {`"class":"host"`, `"class":"guest"`}, "a step without a pass": {`"passes":[0,1,`, `"passes":[0,`},
+	for name, edit := range map[string][2]string{"a class that is none": {`"class":"host"`, `"class":"guest"`},
+		"a step without a pass": {`"passes":[0,1,`, `"passes":[0,`},
 		"a step without a time": {`"step_ns":[`, `"step_ns":[1,`}, "a negative count": {`"count":1`, `"count":-1`}} {
 		text := strings.Replace(buf.String(), edit[0], edit[1], 1)
 		if text == buf.String() {
@@ -142,7 +151,8 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 	b := trace.NewBuilder(trace.Options{})
 	at, id := int64(0), uint64(0)
 	add := func(kind event.Kind, name string, start, duration int64) {
-		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1, Scope: "a", Thread: 1, Correlation: id})
+		b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1,
+			Scope: "a", Thread: 1, Correlation: id})
 	}
 	for i := range n {
 		id = 0
@@ -172,8 +182,8 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 	return run
 }
 
-// The time behind a pass belongs to the step, however rare so long a time is: the host is slow.
-// Where nothing is recorded, that is said of times that come in most steps; a rare one of over a tenth of a second is a pause.
+// The time behind a pass belongs to the step, however rare so long a time is: the host is slow. Where nothing is
+// recorded, that is said of times that come in most steps; a rare one of over a tenth of a second is a pause.
 func TestLongTimesBetweenPasses(t *testing.T) {
 	const short, long = 100 * time.Microsecond, 3 * time.Millisecond
 	for _, c := range []struct {

@@ -70,12 +70,13 @@ func compareBool(a, b bool) int {
 }
 
 func (x identity) compare(y identity) int {
-	return cmp.Or(compareBool(x.draft, y.draft), cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch), cmp.Compare(x.tokens, y.tokens),
+	return cmp.Or(compareBool(x.draft, y.draft), cmp.Compare(x.stage, y.stage), cmp.Compare(x.batch, y.batch),
+		cmp.Compare(x.tokens, y.tokens),
 		compareBool(x.replayed, y.replayed))
 }
 
-// A signature says which kernels a pass runs, and how often: counts by base name, sorted by name. Tile and size are left out, as they change with
-// the length of a context.
+// A signature says which kernels a pass runs, and how often: counts by base name, sorted by name. Tile and size are
+// left out, as they change with the length of a context.
 type signature []signed2
 
 type signed2 struct {
@@ -130,7 +131,10 @@ func (s signature) likeness(t signature) float64 {
 }
 
 func (s signature) compare(t signature) int {
-	return slices.CompareFunc(s, t, func(x, y signed2) int { return cmp.Or(cmp.Compare(x.base, y.base), cmp.Compare(x.count, y.count)) })
+	return slices.CompareFunc(s, t, func(x, y signed2) int {
+		return cmp.Or(cmp.Compare(x.base, y.base),
+			cmp.Compare(x.count, y.count))
+	})
 }
 
 // A place is one pass of one run of a side.
@@ -174,7 +178,8 @@ func (p *Pass) gpuTime() time.Duration {
 	return sum
 }
 
-// cut reports whether the window cuts a pass: its reader says so, or it is at an end of the run and runs a part of another pass's kernels.
+// cut reports whether the window cuts a pass: its reader says so, or it is at an end of the run and runs a part of
+// another pass's kernels.
 func isCut(r *Run, sigs []signature, at int) bool {
 	pass := &r.Passes[at]
 	if pass.Partial != "" {
@@ -187,15 +192,16 @@ func isCut(r *Run, sigs []signature, at int) bool {
 		if q == at || r.Passes[q].Partial != "" || !identityOf(r, &r.Passes[q]).sameKind(identityOf(r, pass)) {
 			continue
 		}
-		if both, own, other := sigs[at].common(sigs[q]); float64(both) >= contained*float64(own) && float64(own) < wholePass*float64(other) {
+		if both, own, other := sigs[at].common(sigs[q]); float64(both) >= contained*float64(own) &&
+			float64(own) < wholePass*float64(other) {
 			return true
 		}
 	}
 	return false
 }
 
-// bySize parts a group whose sizes are not known where the passes of one run are of two sizes: their times fall into two, and most kernels take that
-// much longer. Where one kernel does, it is the same work.
+// bySize parts a group whose sizes are not known where the passes of one run are of two sizes: their times fall into
+// two, and most kernels take that much longer. Where one kernel does, it is the same work.
 func bySize(sides [2]*Side, g *group) []*group {
 	if g.id.tokens >= 0 || len(g.passes) < 2 {
 		return []*group{g}
@@ -246,7 +252,8 @@ func bySize(sides [2]*Side, g *group) []*group {
 	return append(bySize(sides, parts[0]), bySize(sides, parts[1])...)
 }
 
-// mostScale reports whether the kernels of two groups of passes typically differ by at least half of what the passes do.
+// mostScale reports whether the kernels of two groups of passes typically differ by at least half of what the passes
+// do.
 func mostScale(sides [2]*Side, x, y *group) bool {
 	a, b := x.perBase(sides), y.perBase(sides)
 	var all float64
@@ -277,11 +284,13 @@ func (g *group) perBase(sides [2]*Side) map[string]float64 {
 	return out
 }
 
-// mostLeaders bounds how many groups of one identity a pass is held against: with more, all passes differ, and the rest is one group.
+// mostLeaders bounds how many groups of one identity a pass is held against: with more, all passes differ, and the
+// rest is one group.
 const mostLeaders = 64
 
-// groups sorts the passes of both sides by what they do, independently of the order of sides, runs and passes: frequent signatures lead a group, and
-// passes join the first one that they are like. Passes that the window cuts are returned apart.
+// groups sorts the passes of both sides by what they do, independently of the order of sides, runs and passes:
+// frequent signatures lead a group, and passes join the first one that they are like. Passes that the window cuts are
+// returned apart.
 func groupPasses(sides [2]*Side) (out []*group, cut []place) {
 	type member struct {
 		id  identity
@@ -367,7 +376,8 @@ func joinUnknown(groups []*group) []*group {
 	return out
 }
 
-// An account is what the passes of one side's part of a group spend by label, as shares of their GPU time, and what launches their kernels.
+// An account is what the passes of one side's part of a group spend by label, as shares of their GPU time, and what
+// launches their kernels.
 type account struct {
 	label  map[string]float64 // operator, or category
 	op     map[string]bool    // of the CPU

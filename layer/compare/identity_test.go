@@ -56,7 +56,8 @@ func numbersOfIdentity() map[string]number {
 	}
 	return map[string]number{
 		"Pooled": {0.899, 0.901, func(x float64) bool {
-			groups, _ := groupPasses([2]*Side{sideOf(runOf([]use1{{"k", 1000, 10}})), sideOf(runOf([]use1{{"k", int(1000 * x), 10}}))})
+			groups, _ := groupPasses([2]*Side{sideOf(runOf([]use1{{"k", 1000, 10}})),
+				sideOf(runOf([]use1{{"k", int(1000 * x), 10}}))})
 			return len(groups) == 1
 		}},
 		"Contained": {0.949, 0.951, func(x float64) bool { // of the last pass's kernels that the other pass runs, too
@@ -68,16 +69,19 @@ func numbersOfIdentity() map[string]number {
 			return isCut(&r, sigs(&r), 1)
 		}},
 		"SizeGap": {0.099, 0.101, func(x float64) bool {
-			groups, _ := groupPasses([2]*Side{sideOf(runOf([]use1{{"k", 10, 100}}, []use1{{"k", 10, 100 * (1 + x)}})), sideOf()})
+			groups, _ := groupPasses([2]*Side{sideOf(runOf([]use1{{"k", 10, 100}}, []use1{{"k", 10, 100 * (1 + x)}})),
+				sideOf()})
 			return len(groups) == 2
 		}},
 		"Lost": {-75, -74, func(x float64) bool { return fill(int(-x), 100) == 1 }},
 		"Strays": {-0.101, -0.099, func(x float64) bool {
-			r := &Report{Work: Interval{A: 1e6, B: 1e6}, Rows: []Row{{Operator: rowOthers, Interval: Interval{B: time.Duration(-1e6 * x)}}}}
+			r := &Report{Work: Interval{A: 1e6, B: 1e6},
+				Rows: []Row{{Operator: rowOthers, Interval: Interval{B: time.Duration(-1e6 * x)}}}}
 			return (&comparison{}).strays(r) == ""
 		}},
 		"Alike": {0.699, 0.701, func(x float64) bool { // of side B's time in an operator that A has
-			a, b := runOf([]use1{{"attention", 10, 100}}), runOf([]use1{{"attention", 10, 100 * x}, {"lm_head", 1, 100 * (1 - x)}})
+			a, b := runOf([]use1{{"attention", 10, 100}}),
+				runOf([]use1{{"attention", 10, 100 * x}, {"lm_head", 1, 100 * (1 - x)}})
 			a.Parts[0].Base = "another"
 			return match([2]*Side{sideOf(a), sideOf(b)}, &Options{}).why == ""
 		}},
@@ -106,8 +110,8 @@ func repeated(n int, uses ...use1) [][]use1 {
 	return out
 }
 
-// Passes that do other work are not pooled, whatever their stage is: of an encoder and a decoder of images only what both sides have is compared, and the
-// rest is named with its share of the GPU time.
+// Passes that do other work are not pooled, whatever their stage is: of an encoder and a decoder of images only what
+// both sides have is compared, and the rest is named with its share of the GPU time.
 func TestPassesAreNotPooled(t *testing.T) {
 	encoder, denoiser, decoder := use1{"conv", 40, 500}, use1{"attention", 57, 4000}, use1{"upsample", 30, 900}
 	whole := append(append(repeated(1, encoder), repeated(6, denoiser)...), repeated(1, decoder)...)
@@ -127,7 +131,8 @@ func TestPassesAreNotPooled(t *testing.T) {
 
 // Two models are not compared, and the reason says what they are.
 func TestStrangers(t *testing.T) {
-	llama := runOf(repeated(5, use1{"attention", 80, 800}, use1{"qkv_proj", 80, 900}, use1{"down_proj", 80, 900}, use1{"rope", 80, 100})...)
+	llama := runOf(repeated(5, use1{"attention", 80, 800}, use1{"qkv_proj", 80, 900}, use1{"down_proj", 80, 900},
+		use1{"rope", 80, 100})...)
 	conv := runOf(repeated(5, use1{"conv", 50, 900}, use1{"pool", 3, 20})...)
 	for i := range llama.Passes {
 		llama.Passes[i].NumLayers = 80
@@ -139,15 +144,18 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("%s: %q, want %q", r.Verdict, r.Text, want)
 	}
 	gates := Options{Gates: []Gate{{Limit: 0.03}}}
-	if r, _ := Compare(context.Background(), sideOf(llama), sideOf(conv), gates); len(r.Gates) != 1 || r.Gates[0].Outcome != undecided {
+	if r, _ := Compare(context.Background(), sideOf(llama), sideOf(conv), gates); len(r.Gates) != 1 ||
+		r.Gates[0].Outcome != undecided {
 		t.Errorf("gates %+v, want one that is undecided", r.Gates)
 	}
 	// The same architecture with another number of layers is another model.
-	other := runOf(repeated(5, use1{"attention", 32, 320}, use1{"qkv_proj", 32, 360}, use1{"down_proj", 32, 360}, use1{"rope", 32, 40})...)
+	other := runOf(repeated(5, use1{"attention", 32, 320}, use1{"qkv_proj", 32, 360}, use1{"down_proj", 32, 360},
+		use1{"rope", 32, 40})...)
 	for i := range other.Passes {
 		other.Passes[i].NumLayers = 32
 	}
-	if r := compareSides(t, sideOf(llama), sideOf(other)); r.Verdict != NotComparable || !strings.Contains(r.Text, "80-layer") || !strings.Contains(r.Text, "32-layer") {
+	if r := compareSides(t, sideOf(llama), sideOf(other)); r.Verdict != NotComparable ||
+		!strings.Contains(r.Text, "80-layer") || !strings.Contains(r.Text, "32-layer") {
 		t.Errorf("80 and 32 layers: %s", r.Text)
 	}
 }
@@ -168,23 +176,26 @@ func TestUnknownMatchesKnown(t *testing.T) {
 
 // Passes of one size are compared with those of the same size, where only their times show it.
 func TestSizesThatOnlyTimesShow(t *testing.T) {
-	small, large := []use1{{"attention", 43, 500}, {"down_proj", 43, 700}}, []use1{{"attention", 43, 800}, {"down_proj", 43, 1100}}
+	small, large := []use1{{"attention", 43, 500}, {"down_proj", 43, 700}},
+		[]use1{{"attention", 43, 800}, {"down_proj", 43, 1100}}
 	a := sideOf(runOf(small, large, large, large, large))
 	b := sideOf(runOf(small, small, large, large))
-	if r := compareSides(t, a, b); r.Verdict != Same || r.A.Passes != 4 || r.B.Passes != 2 || len(r.Others) != 1 || r.Others[0].Verdict != Same {
+	if r := compareSides(t, a, b); r.Verdict != Same || r.A.Passes != 4 || r.B.Passes != 2 || len(r.Others) != 1 ||
+		r.Others[0].Verdict != Same {
 		t.Errorf("%s: %d and %d passes, others %+v", r.Text, r.A.Passes, r.B.Passes, r.Others)
 	}
 	// One kernel that is slower in some passes is a change of the same work.
 	step := func(us float64) []use1 {
 		return []use1{{"attention", 43, 800}, {"o_proj", 43, 500}, {"rope", 43, 90}, {"down_proj", 43, us}}
 	}
-	if r := compareSides(t, sideOf(runOf(repeated(6, step(1100)...)...)), sideOf(runOf(step(1100), step(1700), step(1100), step(1100), step(1700), step(1100)))); r.B.Passes != 6 {
+	if r := compareSides(t, sideOf(runOf(repeated(6, step(1100)...)...)),
+		sideOf(runOf(step(1100), step(1700), step(1100), step(1100), step(1700), step(1100)))); r.B.Passes != 6 {
 		t.Errorf("%d of 6 passes are compared", r.B.Passes)
 	}
 }
 
-// The same kernels are in the same row on both sides, whatever one side's analysis calls them, and a kernel of another name that runs as often between the
-// same kernels keeps its operator.
+// The same kernels are in the same row on both sides, whatever one side's analysis calls them, and a kernel of
+// another name that runs as often between the same kernels keeps its operator.
 func TestRowsFollowKernels(t *testing.T) {
 	with := func(edit func(k *Part)) *Side {
 		r := runOf(repeated(6, use1{"attention", 80, 800}, use1{"o_proj", 80, 900}, use1{"down_proj", 80, 900})...)
@@ -195,10 +206,16 @@ func TestRowsFollowKernels(t *testing.T) {
 		return sideOf(r)
 	}
 	for name, edit := range map[string]func(k *Part){
-		"another operator":                    func(k *Part) { k.Operator = "gate_up_proj" },
-		"no operator":                         func(k *Part) { k.Operator, k.Category = "", "gemm" },
-		"another name that nobody knows":      func(k *Part) { k.Name, k.Base, k.Operator, k.Category = "zzz", "zzz", "", "other" },
-		"another name with another operator":  func(k *Part) { k.Name, k.Base, k.Operator = "zzz", "zzz", "gate_up_proj" },
+		"another operator": func(k *Part) { k.Operator = "gate_up_proj" },
+		"no operator":      func(k *Part) { k.Operator, k.Category = "", "gemm" },
+		"another name that nobody knows": func(k *Part) {
+			k.Name, k.Base, k.Operator, k.Category = "zzz", "zzz",
+				"", "other"
+		},
+		"another name with another operator": func(k *Part) {
+			k.Name, k.Base, k.Operator = "zzz", "zzz",
+				"gate_up_proj"
+		},
 		"another name with its own, known by": func(k *Part) { k.Name, k.Base = "zzz", "zzz" },
 	} {
 		a, b := with(nil), with(edit)
@@ -225,7 +242,8 @@ func TestRowsFollowKernels(t *testing.T) {
 	}
 }
 
-// A single pass without layers that runs a part of the other side's kernels is not compared: nothing says that it is complete.
+// A single pass without layers that runs a part of the other side's kernels is not compared: nothing says that it is
+// complete.
 func TestOnlyPart(t *testing.T) {
 	whole := []use1{{"conv", 100, 500}, {"elementwise", 200, 400}}
 	part := []use1{{"conv", 95, 470}, {"elementwise", 190, 380}}
@@ -238,7 +256,8 @@ func TestOnlyPart(t *testing.T) {
 	if r := compareSides(t, sideOf(runOf(repeated(4, whole...)...)), many); r.Verdict == NotComparable {
 		t.Errorf("four passes a side: %s", r.Text)
 	}
-	one, other = sideOf(runOf(append([]use1{{"norm", 25, 30}}, whole...))), sideOf(runOf(whole)) // without a kernel of each layer
+	// without a kernel of each layer
+	one, other = sideOf(runOf(append([]use1{{"norm", 25, 30}}, whole...))), sideOf(runOf(whole))
 	for i := range one.Runs[0].Passes {
 		one.Runs[0].Passes[i].NumLayers, other.Runs[0].Passes[i].NumLayers = 12, 12
 	}
@@ -271,7 +290,8 @@ func TestUnknownAgrees(t *testing.T) {
 	for _, c := range []struct {
 		a, b int64
 		want bool
-	}{{3, 3, true}, {0, 0, true}, {-1, 3, true}, {3, -1, true}, {-1, 0, true}, {0, -1, true}, {3, 4, false}, {0, 1, false}, {1, 0, false}} {
+	}{{3, 3, true}, {0, 0, true}, {-1, 3, true}, {3, -1, true}, {-1, 0, true}, {0, -1, true}, {3, 4, false},
+		{0, 1, false}, {1, 0, false}} {
 		if got := agrees(c.a, c.b); got != c.want {
 			t.Errorf("%d and %d: %v", c.a, c.b, got)
 		}
@@ -295,7 +315,8 @@ func TestUnknownAgrees(t *testing.T) {
 		x := base
 		c.edit(&x)
 		if base.agrees(x) != c.same || x.agrees(base) != c.same || x.known() != c.known {
-			t.Errorf("%s: agree %v and %v, %d known; want %v, %d", name, base.agrees(x), x.agrees(base), x.known(), c.same, c.known)
+			t.Errorf("%s: agree %v and %v, %d known; want %v, %d", name, base.agrees(x), x.agrees(base), x.known(),
+				c.same, c.known)
 		}
 		if x != base && (x.compare(base) == 0 || x.compare(base) != -base.compare(x)) {
 			t.Errorf("%s: ordered %d and %d", name, x.compare(base), base.compare(x))
@@ -333,8 +354,10 @@ func TestCommonKernels(t *testing.T) {
 
 // Passes are of another size where their kernels typically differ by half of what the passes do.
 func TestMostScale(t *testing.T) {
-	for rest, want := range map[float64]bool{142: true, 145: false, 110: true} { // 110 + 110 + 143 µs are 1.21 times as many as 300
-		r := runOf([]use1{{"a", 1, 100}, {"b", 1, 100}, {"c", 1, 100}}, []use1{{"a", 1, 110}, {"b", 1, 110}, {"c", 1, rest}})
+	// 110 + 110 + 143 µs are 1.21 times as many as 300
+	for rest, want := range map[float64]bool{142: true, 145: false, 110: true} {
+		r := runOf([]use1{{"a", 1, 100}, {"b", 1, 100}, {"c", 1, 100}},
+			[]use1{{"a", 1, 110}, {"b", 1, 110}, {"c", 1, rest}})
 		x, y := &group{}, &group{}
 		x.add(place{0, 0, 0}, r.Passes[0].gpuTime())
 		y.add(place{0, 0, 1}, r.Passes[1].gpuTime())
@@ -349,8 +372,10 @@ func TestHostBounds(t *testing.T) {
 	for _, c := range []struct {
 		wall, step time.Duration
 		ok         bool
-	}{{0, 0, true}, {maxTime, maxTime, true}, {-1, 0, false}, {0, -1, false}, {maxTime + 1, 0, false}, {0, maxTime + 1, false}} {
-		h := &Host{Passes: []int{0}, Walls: []time.Duration{c.wall}, Operations: []Operation{{Class: "host", Steps: []time.Duration{c.step}}}}
+	}{{0, 0, true}, {maxTime, maxTime, true}, {-1, 0, false}, {0, -1, false}, {maxTime + 1, 0, false},
+		{0, maxTime + 1, false}} {
+		h := &Host{Passes: []int{0}, Walls: []time.Duration{c.wall},
+			Operations: []Operation{{Class: "host", Steps: []time.Duration{c.step}}}}
 		if err := h.check(); (err == nil) != c.ok {
 			t.Errorf("%v and %v: %v", c.wall, c.step, err)
 		}

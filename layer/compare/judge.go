@@ -18,7 +18,8 @@ type judged struct {
 	gone, fresh bool
 }
 
-// judgeAll tests all rows of a pair at once. shifts says that they may share a factor: on another GPU, or with other sizes, each row has its own.
+// judgeAll tests all rows of a pair at once. shifts says that they may share a factor: on another GPU, or with other
+// sizes, each row has its own.
 func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 	all := func(Class) bool { return true }
 	j := judgement{rows: make([]judged, len(rows))}

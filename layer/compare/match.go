@@ -55,11 +55,13 @@ func (c *chosen) dropFirst(s *Side) {
 	}
 }
 
-// followed leaves out passes that no complete one follows, where each run has others. It reports whether all that remain are followed.
+// followed leaves out passes that no complete one follows, where each run has others. It reports whether all that
+// remain are followed.
 func (c *chosen) followed(s *Side, cut func(run, pass int) bool) bool {
 	kept := make([][]int, len(c.passes))
 	for r, passes := range c.passes {
-		kept[r] = slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return !s.Runs[r].Passes[p].Followed || cut(r, p+1) })
+		kept[r] = slices.DeleteFunc(slices.Clone(passes),
+			func(p int) bool { return !s.Runs[r].Passes[p].Followed || cut(r, p+1) })
 		if len(kept[r]) == 0 && len(passes) > 0 {
 			return false
 		}
@@ -68,7 +70,8 @@ func (c *chosen) followed(s *Side, cut func(run, pass int) bool) bool {
 	return true
 }
 
-// withoutTails cuts the compared passes of a side at their last kernel, as nothing is known of what follows passes of the other side.
+// withoutTails cuts the compared passes of a side at their last kernel, as nothing is known of what follows passes of
+// the other side.
 func (c *chosen) withoutTails(s *Side) {
 	for r, passes := range c.passes {
 		run := &s.Runs[r]
@@ -128,8 +131,8 @@ func (m *matching) share(side int) float64 {
 	return float64(sum) / float64(max(m.all[side], 1))
 }
 
-// match finds the passes of both sides that do the same work: by identity and kernels, else by model and stage. Neither the order of the sides nor
-// that of files decides.
+// match finds the passes of both sides that do the same work: by identity and kernels, else by model and stage.
+// Neither the order of the sides nor that of files decides.
 func match(sides [2]*Side, o *Options) *matching {
 	groups, cut := groupPasses(sides)
 	if len(o.Stages) > 0 {
@@ -155,13 +158,15 @@ func match(sides [2]*Side, o *Options) *matching {
 			m.all[side] += s.Runs[i].Outside
 		}
 	}
-	matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) }, false)
+	matchAlike(m, sides, func(x, y identity) bool { return agrees(x.batch, y.batch) && agrees(x.tokens, y.tokens) },
+		false)
 	if min(m.share(0), m.share(1)) < leastMatched { // other sizes of the same work, which is a doubt
 		sized := func(x, y identity) bool { return !o.PerToken || x.tokens > 0 && y.tokens > 0 }
 		matchAlike(m, sides, sized, true)
 	}
 	slices.SortStableFunc(m.pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(y.weight(m.all), x.weight(m.all)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id), cmp.Compare(x.a.size, y.a.size))
+		return cmp.Or(cmp.Compare(y.weight(m.all), x.weight(m.all)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id),
+			cmp.Compare(x.a.size, y.a.size))
 	})
 	m.describe(sides, cut)
 	return m
@@ -171,7 +176,10 @@ func match(sides [2]*Side, o *Options) *matching {
 func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes bool) {
 	var found []pair
 	for side := range m.alone {
-		slices.SortStableFunc(m.alone[side], func(x, y *group) int { return cmp.Or(cmp.Compare(y.time[side], x.time[side]), x.id.compare(y.id)) })
+		slices.SortStableFunc(m.alone[side], func(x,
+			y *group) int {
+			return cmp.Or(cmp.Compare(y.time[side], x.time[side]), x.id.compare(y.id))
+		})
 	}
 	const most = 32 // groups of a side: what comes behind is a small part of its time
 	for _, a := range m.alone[0][:min(most, len(m.alone[0]))] {
@@ -184,13 +192,15 @@ func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes
 				continue
 			}
 			if l := alike(sides, a, b); l > 0 {
-				found = append(found, pair{a: a, b: b, likeness: l, sizes: sizes && (!agrees(a.id.batch, b.id.batch) || !agrees(a.id.tokens, b.id.tokens))})
+				found = append(found, pair{a: a, b: b, likeness: l, sizes: sizes &&
+					(!agrees(a.id.batch, b.id.batch) || !agrees(a.id.tokens, b.id.tokens))})
 			}
 		}
 	}
 	worth := func(x *pair) float64 { return x.likeness * x.weight(m.all) }
 	slices.SortStableFunc(found, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(worth(&y), worth(&x)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id), cmp.Compare(x.a.size, y.a.size))
+		return cmp.Or(cmp.Compare(worth(&y), worth(&x)), x.a.id.compare(y.a.id), x.b.id.compare(y.b.id),
+			cmp.Compare(x.a.size, y.a.size))
 	})
 	for _, f := range found {
 		i, j := slices.Index(m.alone[0], f.a), slices.Index(m.alone[1], f.b)
@@ -201,8 +211,9 @@ func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes
 	}
 }
 
-// alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by names, or by operators where both
-// sides have them. Numbers of layers that are known and differ tell two models apart.
+// alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by
+// names, or by operators where both sides have them. Numbers of layers that are known and differ tell two models
+// apart.
 func alike(sides [2]*Side, ga, gb *group) float64 {
 	names := ga.sig.likeness(gb.sig)
 	if names >= leastAlike {
@@ -225,8 +236,9 @@ func alike(sides [2]*Side, ga, gb *group) float64 {
 	return 0
 }
 
-// onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of the other side's, as a pass does that
-// the window cuts: where layers are known, fewer of most kernels or without several that run once, at its end.
+// onlyPart reports whether one side's passes are a single one at an end of its run that runs a part of the kernels of
+// the other side's, as a pass does that the window cuts: where layers are known, fewer of most kernels or without
+// several that run once, at its end.
 func onlyPart(sides [2]*Side, ga, gb *group) bool {
 	var sigs [2]signature
 	var alone [2]bool
@@ -248,12 +260,14 @@ func onlyPart(sides [2]*Side, ga, gb *group) bool {
 	}
 	part := func(x, y signature) bool {
 		both, own, other := x.common(y)
-		return float64(both) >= contained*float64(own) && float64(own) < wholePass*float64(other) && (!layers || x.cutOff(y))
+		return float64(both) >= contained*float64(own) && float64(own) < wholePass*float64(other) &&
+			(!layers || x.cutOff(y))
 	}
 	return alone[0] && part(sigs[0], sigs[1]) || alone[1] && part(sigs[1], sigs[0])
 }
 
-// cutOff reports whether a signature lacks what the end of a window takes: some of most kernels that run often, or several that run once.
+// cutOff reports whether a signature lacks what the end of a window takes: some of most kernels that run often, or
+// several that run once.
 func (s signature) cutOff(t signature) bool {
 	own := map[string]int{}
 	for _, x := range s {
@@ -329,11 +343,13 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 		const most = 4
 		for i, g := range m.alone[side] {
 			if i == most {
-				m.left = append(m.left, fmt.Sprintf("%c: %d other kinds of passes", "AB"[side], len(m.alone[side])-most))
+				m.left = append(m.left, fmt.Sprintf("%c: %d other kinds of passes", "AB"[side],
+					len(m.alone[side])-most))
 				break
 			}
 			c := g.of(side, len(sides[side].Runs))
-			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.like, 100*float64(g.time[side])/float64(max(m.all[side], 1))))
+			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.like,
+				100*float64(g.time[side])/float64(max(m.all[side], 1))))
 		}
 		n := 0
 		for _, at := range cut {
@@ -363,14 +379,17 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 			return
 		}
 		if largest[side] != nil {
-			own[side] = largest[side].account(sides[side], side, func(n *Part) string { return n.label(categories) }).title(largest[side].id)
+			own[side] = largest[side].account(sides[side], side,
+				func(n *Part) string { return n.label(categories) }).title(largest[side].id)
 		}
 	}
 	switch {
 	case len(m.pairs) > 0 && len(m.alone[0])+len(m.alone[1]) == 0:
-		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in forward passes that were found", 100*a, 100*b)
+		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in forward passes that were found",
+			100*a, 100*b)
 	case len(m.pairs) > 0:
-		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in passes that both sides run", 100*a, 100*b)
+		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in passes that both sides run", 100*a,
+			100*b)
 	case m.part:
 		m.why = "one side has a single pass, which runs a part of the other's kernels: the window may cut it"
 	case own[0] != own[1]:
@@ -379,7 +398,8 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
 	default:
 		la, lb := largest[0].of(0, len(sides[0].Runs)).like, largest[1].of(1, len(sides[1].Runs)).like
-		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0], la, lb, 100*largest[0].sig.likeness(largest[1].sig))
+		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0], la,
+			lb, 100*largest[0].sig.likeness(largest[1].sig))
 	}
 }
 
@@ -441,7 +461,8 @@ func (a *account) title(id identity) string {
 	}
 	what := fmt.Sprintf("program of %.0f kernels a pass", a.counts)
 	switch {
-	case has(languageLabels...) || id.stage == layer.StageDecode || id.stage == layer.StagePrefill || id.stage == layer.StageMixed:
+	case has(languageLabels...) || id.stage == layer.StageDecode || id.stage == layer.StagePrefill ||
+		id.stage == layer.StageMixed:
 		what = "language model"
 		if has(expertLabels...) {
 			what = "mixture-of-experts language model"

@@ -29,9 +29,11 @@ const (
 	inductor = "inductor"
 	// smClock is what counters call the clock of the GPU's processors.
 	smClock = "sm-clock"
-	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are categories.
+	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are
+	// categories.
 	covered = 0.9
-	// layersKept is up to how many passes of a run keep the times of their layers: with more, passes show how times vary.
+	// layersKept is up to how many passes of a run keep the times of their layers: with more, passes show how times
+	// vary.
 	layersKept = 2
 	// latencyOf is how many times the shortest kernels an operator's mean launch may take to count as bound by latency.
 	latencyOf = 3.0
@@ -57,15 +59,18 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &measurer{device: d, costs: costs, at: make([]int32, d.NumKernels()), run: r, known: map[Part]int{}, transfer: map[exchangeKey]time.Duration{}}
+	m := &measurer{device: d, costs: costs, at: make([]int32, d.NumKernels()), run: r, known: map[Part]int{},
+		transfer: map[exchangeKey]time.Duration{}}
 	m.byOperator = m.operatorsCover()
 	r.Categories = !m.byOperator
 	for i := range d.Models {
-		r.Models = append(r.Models, ModelName{Name: d.Models[i].Name, Draft: d.Models[i].Draft, Layers: d.Models[i].NumLayers})
+		r.Models = append(r.Models, ModelName{Name: d.Models[i].Name, Draft: d.Models[i].Draft,
+			Layers: d.Models[i].NumLayers})
 	}
 	m.medians()
 	for p := range d.Passes {
-		m.passes = append(m.passes, measuredPass{parts: map[int]*PartTime{}, layers: make([]time.Duration, d.Passes[p].NumLayers)})
+		m.passes = append(m.passes, measuredPass{parts: map[int]*PartTime{},
+			layers: make([]time.Duration, d.Passes[p].NumLayers)})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -124,10 +129,12 @@ type exchangeKey struct {
 	pass int
 }
 
-// leastExchanges is how many launches of a pass show what they typically take there: a prefill moves more than a decode step.
+// leastExchanges is how many launches of a pass show what they typically take there: a prefill moves more than a
+// decode step.
 const leastExchanges = 5
 
-// medians finds how long a launch of each collective typically takes in its pass: what is longer than Transfer times that is waiting.
+// medians finds how long a launch of each collective typically takes in its pass: what is longer than Transfer times
+// that is waiting.
 func (m *measurer) medians() {
 	all := map[exchangeKey][]float64{}
 	for k := range m.device.Kernels() {
@@ -217,7 +224,8 @@ func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	}
 }
 
-// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's. It returns the kernel's part.
+// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's. It
+// returns the kernel's part.
 func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
 	kernel, d := m.kernelAt(at, k), k.Event().Duration()
 	c := mp.part(kernel)
@@ -314,7 +322,8 @@ func mostOften(counts map[string]int) string {
 	return best
 }
 
-// finish writes the passes in the form of the document. Kernels of an operator whose mean launch is short are bound by latency.
+// finish writes the passes in the form of the document. Kernels of an operator whose mean launch is short are bound
+// by latency.
 func (m *measurer) finish() {
 	shortest := m.shortest()
 	raw, launches := map[string]time.Duration{}, map[string]int{}
@@ -325,7 +334,8 @@ func (m *measurer) finish() {
 	}
 	for i := range m.run.Parts {
 		p := &m.run.Parts[i]
-		if n := launches[p.label(!m.byOperator)]; p.isKernel() && p.Class == Memory && float64(raw[p.label(!m.byOperator)]) <= latencyOf*float64(n)*float64(shortest) {
+		if n := launches[p.label(!m.byOperator)]; p.isKernel() && p.Class == Memory &&
+			float64(raw[p.label(!m.byOperator)]) <= latencyOf*float64(n)*float64(shortest) {
 			p.Class = Latency
 		}
 		p.Before, p.After = mostOften(m.before[i]), mostOften(m.next[i])
@@ -356,7 +366,8 @@ func (m *measurer) shortest() time.Duration {
 
 func (m *measurer) pass(p int, perStage map[layer.Stage]int) Pass {
 	mp, fp := &m.passes[p], &m.device.Passes[p]
-	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial, Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
+	out := Pass{Index: p, Stage: fp.Stage, Model: fp.Model, NumLayers: fp.NumLayers, Partial: fp.Partial,
+		Batch: int64(fp.Batch), Tokens: fp.Tokens, Start: int64(fp.Start),
 		Parts: []PartTime{}, PerLayer: mp.layers, First: p > 0 && m.device.Passes[p-1].Stage != fp.Stage}
 	for _, i := range slices.Sorted(maps.Keys(mp.parts)) {
 		t := mp.parts[i]

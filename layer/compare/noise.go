@@ -19,7 +19,8 @@ const noiseSchema = "strata.noise/1"
 // leastRuns is how many repeated runs noise is learned from: the standard deviation of five is known to a third.
 const leastRuns = 5
 
-// Noise is how much runs of one program differ, learned from repeated ones. All values are relative standard deviations.
+// Noise is how much runs of one program differ, learned from repeated ones. All values are relative standard
+// deviations.
 type Noise struct {
 	Schema string `json:"schema"` // name and version of the document
 	Runs   int    `json:"runs"`   // recordings that it was learned from
@@ -36,7 +37,8 @@ type Noise struct {
 // errNoise is wrapped where noise cannot be learned or read.
 var errNoise = errors.New("no noise of repeated runs")
 
-// floors are the standard deviations between two runs: of all work together, and of the rows of each class, where that is another one.
+// floors are the standard deviations between two runs: of all work together, and of the rows of each class, where
+// that is another one.
 type floors struct {
 	common float64
 	class  map[Class]float64
@@ -67,7 +69,8 @@ func (n *Noise) from() string {
 	return s
 }
 
-// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five. Its JSON form is kept for [ReadNoise].
+// LearnNoise measures how much the runs of a side differ, which must be of one program. It needs five. Its JSON form
+// is kept for [ReadNoise].
 func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -91,9 +94,11 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
 		}
 	}
-	c := &comparison{ruler: rulerOf(0, true), sides: sides, ch: [2]*chosen{ca, cb}, scale: 1, noise: floors{common: floorSameGPU}}
+	c := &comparison{ruler: rulerOf(0, true), sides: sides, ch: [2]*chosen{ca, cb}, scale: 1,
+		noise: floors{common: floorSameGPU}}
 	c.collect()
-	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage), Classes: map[Class]float64{}}
+	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage),
+		Classes: map[Class]float64{}}
 	c.learn(n)
 	n.Host = learnHost(hosts(s, ca))
 	return n, ctx.Err()
@@ -148,7 +153,8 @@ func logsOf(values []float64, pass float64, c Class) []float64 {
 	return out
 }
 
-// learnHost is the pooled deviation of the host's operations that are large enough to be findings; 0 where there are none.
+// learnHost is the pooled deviation of the host's operations that are large enough to be findings; 0 where there are
+// none.
 func learnHost(runs []*Host) float64 {
 	if len(runs) < leastRuns {
 		return 0

@@ -45,7 +45,8 @@ func TestLearnNoise(t *testing.T) {
 			t.Errorf("%+v: memory %.4f", c, got)
 		}
 	}
-	if _, err := compare.LearnNoise(context.Background(), repeated(1, 4, 0.01, 0.01), compare.Options{}); !errors.Is(err, compare.ErrNoise) {
+	if _, err := compare.LearnNoise(context.Background(), repeated(1, 4, 0.01, 0.01),
+		compare.Options{}); !errors.Is(err, compare.ErrNoise) {
 		t.Errorf("four runs: %v, want them refused", err)
 	}
 	other := repeated(1, 5, 0.01, 0.01)
@@ -55,7 +56,8 @@ func TestLearnNoise(t *testing.T) {
 	}
 }
 
-// What was learned decides: a uniform 2% is a finding where runs differ by 0.3%, and may be noise where they differ by 2 %.
+// What was learned decides: a uniform 2% is a finding where runs differ by 0.3%, and may be noise where they differ
+// by 2 %.
 func TestLearnedNoiseDecides(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("", 1.03))
 	for _, c := range []struct {
@@ -80,7 +82,8 @@ func TestLearnedNoiseDecides(t *testing.T) {
 			t.Errorf("runs differ by %v: %s (%s), want %s", c.common, r.Text, r.FloorFrom, c.want)
 		}
 	}
-	for name, text := range map[string]string{"not JSON": "{", "another schema": `{"schema":"strata.baseline/2"}`, "no class": `{"schema":"strata.noise/1","classes":{"heavy":0.1}}`,
+	for name, text := range map[string]string{"not JSON": "{", "another schema": `{"schema":"strata.baseline/2"}`,
+		"no class":      `{"schema":"strata.noise/1","classes":{"heavy":0.1}}`,
 		"more than all": `{"schema":"strata.noise/1","common":2}`} {
 		if _, err := compare.ReadNoise(strings.NewReader(text)); !errors.Is(err, compare.ErrNoise) {
 			t.Errorf("%s: %v, want it refused", name, err)

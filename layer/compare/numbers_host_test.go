@@ -125,7 +125,8 @@ func numbersOfHosts() map[string]number {
 		"HostChange": {0.29, 0.31, func(x float64) bool { // of an operation that takes a tenth of the step
 			a, b := server(40, "op", 1000, 1, 0, false), server(40, "op", 1000*(1+x), 1, 0, false)
 			for _, h := range []*Host{a, b} {
-				h.Operations = append(h.Operations, Operation{Kind: FigureKind, Name: FigureWall, Class: OfHost, Steps: h.Walls})
+				h.Operations = append(h.Operations, Operation{Kind: FigureKind, Name: FigureWall, Class: OfHost,
+					Steps: h.Walls})
 			}
 			return CompareHost([]*Host{a}, []*Host{b}, Options{}).Conclusion != HostSame
 		}},
@@ -138,12 +139,14 @@ func numbersOfHosts() map[string]number {
 	}
 }
 
-// A launch of a collective that takes more than one and a half times as long as they typically do waited for other ranks.
+// A launch of a collective that takes more than one and a half times as long as they typically do waited for other
+// ranks.
 func TestTransferOfACollective(t *testing.T) {
 	for _, c := range []struct{ us, want int64 }{{149, 0}, {155, 5}} {
 		b := trace.NewBuilder(trace.Options{})
 		add := func(kind event.Kind, name string, start, duration int64, id uint64) {
-			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1, Scope: "a", Thread: 1, Correlation: id})
+			b.Add(trace.EventData{Kind: kind, Name: name, Start: start, Duration: duration, Stream: 7, Process: 1,
+				Scope: "a", Thread: 1, Correlation: id})
 		}
 		for i := range int64(9) {
 			at := i * 2_000_000

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A number is the case of one number of params.go: a question whose answer is no at one input and yes at another, close by. With another value of the
-// number, one of the two answers is another.
+// A number is the case of one number of params.go: a question whose answer is no at one input and yes at another,
+// close by. With another value of the number, one of the two answers is another.
 type number struct {
 	no, yes float64
 	decide  func(x float64) bool
@@ -17,10 +17,12 @@ type number struct {
 
 // Every number of params.go has a case on either side of it (that of transferMost is TestTransferOfACollective).
 func TestEveryNumberDecides(t *testing.T) {
-	for _, cases := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts(), numbersOfIdentity()} {
+	for _, cases := range []map[string]number{numbersOfRows(), numbersOfShifts(), numbersOfSides(), numbersOfHosts(),
+		numbersOfIdentity()} {
 		for name, c := range cases {
 			if no, yes := c.decide(c.no), c.decide(c.yes); no || !yes {
-				t.Errorf("%s: %v at %v and %v at %v, want false and true (it flips at %s)", name, no, c.no, yes, c.yes, flips(c))
+				t.Errorf("%s: %v at %v and %v at %v, want false and true (it flips at %s)", name, no, c.no, yes, c.yes,
+					flips(c))
 			}
 		}
 	}
@@ -49,7 +51,8 @@ func values(n int, mean, sd float64) []float64 {
 	return out
 }
 
-// larger is whether the first row, which has half of the pass and takes so many times as long on side B, is a finding; edit changes it.
+// larger is whether the first row, which has half of the pass and takes so many times as long on side B, is a
+// finding; edit changes it.
 func larger(floors floors, passes int, sd, times float64, edit func(s *series)) bool {
 	var rows []series
 	for i, share := range []float64{0.5, 0.08, 0.07, 0.07, 0.07, 0.07, 0.07, 0.07} {
@@ -93,10 +96,14 @@ func numbersOfRows() map[string]number {
 		"WinsorMAD":       {0.0626, 0.0639, row(6, 0.01, func(s *series) { s.b[0] *= 1.5 })},
 		"LayerSE":         {0.821, 0.838, row(1, 0, func(s *series) { s.layers = values(8, 1, 0.05) })},
 		"SingleSD":        {0.186, 0.19, row(1, 0, func(s *series) { s.single = true })},
-		"FloorDF":         {0.0604, 0.0617, func(x float64) bool { return larger(floors{common: 0.01}, 5, 0, 1+x, nil) }},
+		"FloorDF": {0.0604, 0.0617, func(x float64) bool {
+			return larger(floors{common: 0.01}, 5, 0, 1+x,
+				nil)
+		}},
 		"FloorLeast": {0.00707, 0.00721, func(x float64) bool {
 			noise := (&Noise{}).floors()
-			return rulerOf(1e7, false).judge(series{class: Memory, a: values(200, 5e6, 0), b: values(200, 5e6*(1+x), 0)}, 0, noise.common).p < alpha/8
+			return rulerOf(1e7, false).judge(series{class: Memory, a: values(200, 5e6, 0),
+				b: values(200, 5e6*(1+x), 0)}, 0, noise.common).p < alpha/8
 		}},
 		"Presence": {3, 4, func(x float64) bool {
 			gone, _ := oneSided(series{a: append(values(int(x), 1, 0), values(8-int(x), 0, 0)...), b: values(8, 0, 0)})
@@ -159,7 +166,8 @@ func numbersOfShifts() map[string]number {
 	}
 }
 
-// plain is a side of one run: passes of eight rows, the first of which takes so many times as long as on the other side.
+// plain is a side of one run: passes of eight rows, the first of which takes so many times as long as on the other
+// side.
 func plain(times float64) *Side {
 	run := Run{GPU: "a", Health: "ok"}
 	for i := range 8 {
@@ -191,7 +199,8 @@ func TestUnsteadyPasses(t *testing.T) {
 		{"a few", []float64{1, 2, 3, 4, 5}, ""},
 		{"a rise of 10%", rise(20, 0.1), "passes change while they are recorded: by +9.5% from the first to the last"},
 		{"a fall of 10%", rise(2000, -0.1), "passes change while they are recorded: by -10.5% from the first to the last"},
-		{"two kinds", []float64{1e6, 1e6, 2e6, 1e6, 2e6, 1e6, 2e6, 1e6}, "passes are of two kinds: 3 of 8 take about 2.00 ms, the others 1.00 ms"},
+		{"two kinds", []float64{1e6, 1e6, 2e6, 1e6, 2e6, 1e6, 2e6, 1e6},
+			"passes are of two kinds: 3 of 8 take about 2.00 ms, the others 1.00 ms"},
 	} {
 		if got := unsteady(c.times); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -199,7 +208,8 @@ func TestUnsteadyPasses(t *testing.T) {
 	}
 }
 
-// The variance of an operation of the host, by hand: 11 steps a side that count for half as many show 0.9 of how they vary; the prior counts for four.
+// The variance of an operation of the host, by hand: 11 steps a side that count for half as many show 0.9 of how they
+// vary; the prior counts for four.
 func TestVarianceOfCorrelatedSteps(t *testing.T) {
 	k := rulerOf(1e3, false)
 	k.effective = 0.5

@@ -63,10 +63,12 @@ func (d doc) stretch(which func(map[string]any) bool, factor float64) {
 
 // drop removes events.
 func (d doc) drop(which func(map[string]any) bool) {
-	d["traceEvents"] = slices.DeleteFunc(d["traceEvents"].([]any), func(e any) bool { return which(e.(map[string]any)) })
+	d["traceEvents"] = slices.DeleteFunc(d["traceEvents"].([]any),
+		func(e any) bool { return which(e.(map[string]any)) })
 }
 
-// pause puts a time of so many µs between the steps: on the CPU before each annotation, on the GPU before the kernels of each pass.
+// pause puts a time of so many µs between the steps: on the CPU before each annotation, on the GPU before the kernels
+// of each pass.
 func (d doc) pause(us float64, passOf map[int64]int) {
 	var starts []float64
 	for _, e := range d.events() {
@@ -122,7 +124,8 @@ func parse(t *testing.T, text []byte) doc {
 	return d
 }
 
-// generated is a trace of a prefill and twenty decode steps; passOf tells the pass of a GPU activity by its start in ns.
+// generated is a trace of a prefill and twenty decode steps; passOf tells the pass of a GPU activity by its start in
+// ns.
 func generated(t *testing.T, seed uint64, edits ...func(*gen.Config)) (text []byte, passOf map[int64]int) {
 	t.Helper()
 	passes := []gen.Pass{{Prefills: 1, Tokens: 512}}
@@ -130,7 +133,8 @@ func generated(t *testing.T, seed uint64, edits ...func(*gen.Config)) (text []by
 		passes = append(passes, gen.Pass{Decodes: 16, Context: 1024, Mode: gen.FullGraph})
 	}
 	passOf = map[int64]int{}
-	cfg := gen.Config{Seed: seed, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(8, gen.Layer{}), Hidden: 4096, Vocab: 128256}, Passes: passes, Dialect: gen.SGLang, OneBlock: true,
+	cfg := gen.Config{Seed: seed, Arch: gen.Arch{Family: "Llama", Layers: gen.Uniform(8, gen.Layer{}), Hidden: 4096,
+		Vocab: 128256}, Passes: passes, Dialect: gen.SGLang, OneBlock: true,
 		Truth: func(x gen.Truth) {
 			if x.Pass >= 0 {
 				passOf[x.Start] = x.Pass
@@ -177,16 +181,20 @@ func TestMadePairs(t *testing.T) {
 			}
 			d.drop(func(e map[string]any) bool { return ts(e) > first+0.7*(last-first) })
 		}, "same", "", -30, 30},
-		{"steps of one and a half times, the same kernels", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, "slower", "waiting between steps", 650, 750},
+		{"steps of one and a half times, the same kernels", func(d doc, passOf map[int64]int) { d.pause(700, passOf) },
+			"slower", "waiting between steps", 650, 750},
 		{"a renamed tile", func(d doc, _ map[int64]int) {
 			for _, e := range d.events() {
 				if name, _ := e["name"].(string); onGPU(e) {
-					e["name"] = strings.Replace(name, "nvjet_tst_128x8_64x12_4x1_v_bz_TNT", "nvjet_tst_256x8_64x8_4x2_v_bz_TNT", 1)
+					e["name"] = strings.Replace(name, "nvjet_tst_128x8_64x12_4x1_v_bz_TNT",
+						"nvjet_tst_256x8_64x8_4x2_v_bz_TNT", 1)
 				}
 			}
 		}, "same", "rename gate_up_proj", -30, 30},
-		{"attention × 1.6", func(d doc, _ map[int64]int) { d.stretch(named("BatchDecode"), 1.6) }, "slower", "operator attention", 20, 400},
-		{"no activation", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, "faster", "removed activation", -40, 30},
+		{"attention × 1.6", func(d doc, _ map[int64]int) { d.stretch(named("BatchDecode"), 1.6) }, "slower",
+			"operator attention", 20, 400},
+		{"no activation", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, "faster", "removed activation",
+			-40, 30},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, passOf := generated(t, 2)
@@ -195,8 +203,10 @@ func TestMadePairs(t *testing.T) {
 			a, b := parse(t, base).side(t, nil), d.side(t, nil)
 			r := report(t, a, b, compare.Options{})
 			delta := float64(r.Delta) / 1e3
-			if r.Verdict != compare.Outcome(c.verdict) || kindsOf(r) != c.findings || delta < c.least || delta > c.most {
-				t.Errorf("%s (%+.1f µs), findings %q; want %s, %q, %v to %v µs", r.Text, delta, kindsOf(r), c.verdict, c.findings, c.least, c.most)
+			if r.Verdict != compare.Outcome(c.verdict) || kindsOf(r) != c.findings || delta < c.least ||
+				delta > c.most {
+				t.Errorf("%s (%+.1f µs), findings %q; want %s, %q, %v to %v µs", r.Text, delta, kindsOf(r), c.verdict,
+					c.findings, c.least, c.most)
 			}
 			opposite := compare.Outcome(c.verdict).Opposite()
 			if back := report(t, b, a, compare.Options{}); back.Verdict != opposite {
@@ -221,12 +231,19 @@ func TestPairsOfRealTraces(t *testing.T) {
 		findings            string
 		delta               float64 // µs of the finding
 	}{
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "attention × 1.6", func(d doc) { d.stretch(named("fmhaSm100"), 1.6) }, 0, "operator attention", 0.6 * 435.3},
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "attention × 1.1", func(d doc) { d.stretch(named("fmhaSm100"), 1.1) }, 0, "operator attention", 0.1 * 435.3},
-		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "no finalize", func(d doc) { d.drop(named("finalizeKernel")) }, 0, "removed experts_combine", -234.3},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "down projection × 1.5", func(d doc) { d.stretch(named("nvjet_sm103_tst_64x16_64x16_2x1_2cta_v_bz_splitK_TNT"), 1.5) }, 0, "operator down_proj", 0},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "all × 1.03", func(d doc) { d.stretch(onGPU, 1.03) }, 0.003, "uniform", 0},
-		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "all × 1.005", func(d doc) { d.stretch(onGPU, 1.005) }, 0.003, "", 0},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "attention × 1.6",
+			func(d doc) { d.stretch(named("fmhaSm100"), 1.6) }, 0, "operator attention", 0.6 * 435.3},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "attention × 1.1",
+			func(d doc) { d.stretch(named("fmhaSm100"), 1.1) }, 0, "operator attention", 0.1 * 435.3},
+		{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", "no finalize",
+			func(d doc) { d.drop(named("finalizeKernel")) }, 0, "removed experts_combine", -234.3},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "down projection × 1.5",
+			func(d doc) { d.stretch(named("nvjet_sm103_tst_64x16_64x16_2x1_2cta_v_bz_splitK_TNT"), 1.5) }, 0,
+			"operator down_proj", 0},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "all × 1.03",
+			func(d doc) { d.stretch(onGPU, 1.03) }, 0.003, "uniform", 0},
+		{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", "all × 1.005",
+			func(d doc) { d.stretch(onGPU, 1.005) }, 0.003, "", 0},
 	} {
 		t.Run(c.config+", "+c.name, func(t *testing.T) {
 			cfg, err := profile.LoadConfig(testdata.Shared(t, "configs/"+c.config+".json"))

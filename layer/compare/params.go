@@ -1,7 +1,7 @@
 package compare
 
-// These numbers decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that two real decode traces show (see
-// docs/compare.md, and the simulator in simulate_test.go, which repeats the check).
+// These numbers decide what a comparison reports. They were chosen by simulating pairs of runs with the noise that
+// two real decode traces show (see docs/compare.md, and the simulator in simulate_test.go, which repeats the check).
 const (
 	// alpha is the chance of one false finding or more among all rows of a pair without a difference (Holm's method).
 	alpha = 0.01
@@ -11,11 +11,11 @@ const (
 	minShift = 0.01
 	// minWait is the smallest finding about waiting and idle time, as a share of the pass.
 	minWait = 0.01
-	// waitPasses is how many passes a side needs before waiting and idle time are judged at all: on one real trace the first
-	// all-reduce of a pass took 5 to 7433 µs.
+	// waitPasses is how many passes a side needs before waiting and idle time are judged at all: on one real trace
+	// the first all-reduce of a pass took 5 to 7433 µs.
 	waitPasses = 5
-	// priorSD is the relative standard deviation of a row's pass totals that is expected before any is seen; priorDF says for
-	// how many observations that expectation counts. Measured medians: 0.31% (H100), 1.4% (MI300X).
+	// priorSD is the relative standard deviation of a row's pass totals that is expected before any is seen; priorDF
+	// says for how many observations that expectation counts. Measured medians: 0.31% (H100), 1.4% (MI300X).
 	priorSD = 0.005
 	priorDF = 4
 	// collectivePrior multiplies priorSD for transfers between GPUs.
@@ -24,7 +24,8 @@ const (
 	waitPriorSD = 0.02
 	// medianCost is how much larger a median's variance is than a mean's.
 	medianCost = 1.4
-	// effective is how many independent passes one pass counts for: neighbours resemble each other (autocorrelation 0.4).
+	// effective is how many independent passes one pass counts for: neighbours resemble each other (autocorrelation
+	// 0.4).
 	effective = 0.43
 	// winsorMAD is from how many median absolute deviations on a pass counts as no further away.
 	winsorMAD = 3
@@ -32,72 +33,84 @@ const (
 	layerSE = 3
 	// singleSD is priorSD of a row with one launch, where a side has one pass.
 	singleSD = 0.015
-	// floorSameGPU is the relative standard deviation between two runs of the same program on the same kind of GPU, an assumption;
-	// floorElsewhere is that between different or unknown GPUs. floorDF says how well they are known.
+	// floorSameGPU is the relative standard deviation between two runs of the same program on the same kind of GPU,
+	// an assumption; floorElsewhere is that between different or unknown GPUs. floorDF says how well they are known.
 	floorSameGPU   = 0.0075
 	floorElsewhere = 0.02
 	floorDF        = 12
-	// floorLeast is what a learned floor is at least: runs that were equal so far may still differ. It is the smallest spread between two real
-	// runs that was measured (0.22 to 0.26%), halved.
+	// floorLeast is what a learned floor is at least: runs that were equal so far may still differ. It is the
+	// smallest spread between two real runs that was measured (0.22 to 0.26%), halved.
 	floorLeast = 0.0012
-	// hostFloor is Floor for operations of the host, hostPriorSD their priorSD (measured over eight steps of a server: 2%, 7% and 40% are the
-	// quantiles at .1, .5 and .9 of 40 to 50 operations), hostSteps how many steps a side needs before they are judged:
-	// of ten, 2.5% of simulated equal pairs showed a difference.
+	// hostFloor is Floor for operations of the host, hostPriorSD their priorSD (measured over eight steps of a
+	// server: 2%, 7% and 40% are the quantiles at .1, .5 and .9 of 40 to 50 operations), hostSteps how many steps a
+	// side needs before they are judged: of ten, 2.5% of simulated equal pairs showed a difference.
 	hostFloor   = 0.05
 	hostPriorSD = 0.07
 	hostSteps   = 12
-	// hostOperations is from how many operations on a pair tells its own floor, and hostFloorDF for how many of them the assumed one counts.
+	// hostOperations is from how many operations on a pair tells its own floor, and hostFloorDF for how many of them
+	// the assumed one counts.
 	hostOperations = 12
 	hostFloorDF    = 2
-	// hostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one server differ by.
+	// hostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one
+	// server differ by.
 	hostChange = 0.03
-	// hostCorrelation bounds the autocorrelation of steps that operations of the host are taken to have, which is measured.
+	// hostCorrelation bounds the autocorrelation of steps that operations of the host are taken to have, which is
+	// measured.
 	hostCorrelation = 0.95
-	// renameCount is by which share the occurrences in a step of an operation may differ from those of the one it was before a rename.
+	// renameCount is by which share the occurrences in a step of an operation may differ from those of the one it was
+	// before a rename.
 	renameCount = 0.05
-	// shiftSE is the standard error of the common shift itself. shareCap bounds the weight of one row in it, and shiftRows is how
-	// many rows it needs.
+	// shiftSE is the standard error of the common shift itself. shareCap bounds the weight of one row in it, and
+	// shiftRows is how many rows it needs.
 	shiftSE   = 0.0025
 	shareCap  = 0.05
 	shiftRows = 6
-	// clockShift is from which relative difference of the GPU's clocks on the two sides differ for no reason of the program's: boost clocks under
-	// a steady load move by one or two steps of 15 MHz.
+	// clockShift is from which relative difference of the GPU's clocks on the two sides differ for no reason of the
+	// program's: boost clocks under a steady load move by one or two steps of 15 MHz.
 	clockShift = 0.02
-	// bimodalRuns is from how many runs a side on they may be of two kinds, of which each has at least bimodalShare of the runs, and which are
-	// apart by at least bimodalGap: equal runs on an idle machine stay within 2 to 3 %.
+	// bimodalRuns is from how many runs a side on they may be of two kinds, of which each has at least bimodalShare
+	// of the runs, and which are apart by at least bimodalGap: equal runs on an idle machine stay within 2 to 3 %.
 	bimodalRuns  = 4
 	bimodalShare = 0.25
 	bimodalGap   = 0.05
 	// bimodalPasses is from how many passes on those of a run may be of two kinds: of fewer, noise parts more.
 	bimodalPasses = 6
-	// trendLeast is by how much passes change from the first to the last of a run for that to be said: as much as makes a finding of the whole step.
+	// trendLeast is by how much passes change from the first to the last of a run for that to be said: as much as
+	// makes a finding of the whole step.
 	trendLeast = 0.03
-	// otherPath is how far the shares of kernels that graphs replay may be apart on the same path, otherCompiled those of kernels that a compiler
-	// wrote: matrix products are the libraries' in compiled models too, so that a third of the kernels is the rule there.
+	// otherPath is how far the shares of kernels that graphs replay may be apart on the same path, otherCompiled
+	// those of kernels that a compiler wrote: matrix products are the libraries' in compiled models too, so that a
+	// third of the kernels is the rule there.
 	otherPath     = 0.5
 	otherCompiled = 0.1
-	// transferMost is up to how many times the median duration of a collective's launches one launch is transfer; the rest of it is
-	// waiting for other ranks.
+	// transferMost is up to how many times the median duration of a collective's launches one launch is transfer; the
+	// rest of it is waiting for other ranks.
 	transferMost = 1.5
 	// presence is in which share of the passes something must occur to be new or removed.
 	presence = 0.5
 	// equivalent is within which share of the pass a whole interval must lie to say that nothing differs.
 	equivalent = 0.03
-	// pooled is the share of their kernels that passes have in common which are the same work: up to a tenth of the records may be lost.
+	// pooled is the share of their kernels that passes have in common which are the same work: up to a tenth of the
+	// records may be lost.
 	pooled = 0.9
-	// contained is the share of the kernels of a pass at the end of a window that another pass runs, too, where the window cuts it.
+	// contained is the share of the kernels of a pass at the end of a window that another pass runs, too, where the
+	// window cuts it.
 	contained = 0.95
-	// wholePass is the share of another pass's kernels from which on a pass at the end of a window is complete: the window may cut off its last ones, such as
-	// the head and the sampler, which are a hundredth of its kernels and more of its time.
+	// wholePass is the share of another pass's kernels from which on a pass at the end of a window is complete: the
+	// window may cut off its last ones, such as the head and the sampler, which are a hundredth of its kernels and
+	// more of its time.
 	wholePass = 0.995
-	// sizeGap is how much longer some passes of a run take than the others, where their sizes are not known, for them to be of another size.
+	// sizeGap is how much longer some passes of a run take than the others, where their sizes are not known, for them
+	// to be of another size.
 	sizeGap = 0.1
-	// lostRecords is up to which share of a row's launches may be missing in a pass for records to be lost: more are not run.
+	// lostRecords is up to which share of a row's launches may be missing in a pass for records to be lost: more are
+	// not run.
 	lostRecords = 0.25
 	// strayWork is how far the sides may be apart in the share of their steps' work that is in no pass.
 	strayWork = 0.1
-	// leastAlike is the share of their time, launches or names that passes of one model have in common which run other kernels: on another GPU, by
-	// another server, or with other graphs. Measured: 0.95 and more between vendors, 0.5 and less between a dense model and one with experts.
+	// leastAlike is the share of their time, launches or names that passes of one model have in common which run
+	// other kernels: on another GPU, by another server, or with other graphs. Measured: 0.95 and more between
+	// vendors, 0.5 and less between a dense model and one with experts.
 	leastAlike = 0.7
 	// leastMatched is the share of each side's GPU time that must have a partner before there is a verdict.
 	leastMatched = 0.5

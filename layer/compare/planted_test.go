@@ -39,7 +39,8 @@ func (d doc) rename(from, to string) {
 	}
 }
 
-// Each planted change is found in its row, with its sign and its size within the interval, and one phrase says what it comes from. Nothing else is found.
+// Each planted change is found in its row, with its sign and its size within the interval, and one phrase says what
+// it comes from. Nothing else is found.
 func TestPlanted(t *testing.T) {
 	base, _ := generated(t, 1)
 	for _, c := range []struct {
@@ -51,8 +52,10 @@ func TestPlanted(t *testing.T) {
 		us       float64 // of kernel time a pass
 		because  string
 	}{
-		{"a tile × 1.5", func(d doc, _ map[int64]int) { d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.5) }, compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5, "8 launches, each 20."},
-		{"a kernel × 1.1", func(d doc, _ map[int64]int) { d.stretch(named("BatchDecode"), 1.1) }, compare.Slower, finding.OperatorChanged, "attention", 22.4, "8 launches, each"},
+		{"a tile × 1.5", func(d doc, _ map[int64]int) { d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.5) },
+			compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5, "8 launches, each 20."},
+		{"a kernel × 1.1", func(d doc, _ map[int64]int) { d.stretch(named("BatchDecode"), 1.1) }, compare.Slower,
+			finding.OperatorChanged, "attention", 22.4, "8 launches, each"},
 		{"in a third of the passes", func(d doc, passOf map[int64]int) {
 			slow := map[string]bool{}
 			d.passesOf(passOf, 3, func(e map[string]any) {
@@ -66,8 +69,10 @@ func TestPlanted(t *testing.T) {
 			d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.5)
 			d.rename("nvjet_tst_128x8_64x12_4x1", "zzz_new_thing")
 		}, compare.Slower, finding.OperatorChanged, "gate_up_proj", 80.5, "zzz_new_thing instead of nvjet"},
-		{"removed", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, compare.Faster, finding.OperatorRemoved, "activation", -26.8, ""},
-		{"idle between steps", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, compare.Slower, finding.WaitChanged, "between steps", 700, ""},
+		{"removed", func(d doc, _ map[int64]int) { d.drop(named("act_and_mul")) }, compare.Faster,
+			finding.OperatorRemoved, "activation", -26.8, ""},
+		{"idle between steps", func(d doc, passOf map[int64]int) { d.pause(700, passOf) }, compare.Slower,
+			finding.WaitChanged, "between steps", 700, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, passOf := generated(t, 2)
@@ -100,14 +105,16 @@ func TestPlanted(t *testing.T) {
 			if sum != r.Delta {
 				t.Errorf("the waterfall adds up to %v, the step differs by %v", sum, r.Delta)
 			}
-			if back := report(t, b, a, compare.Options{}); back.Verdict != c.verdict.Opposite() || len(back.Findings) != 1 {
+			if back := report(t, b, a, compare.Options{}); back.Verdict != c.verdict.Opposite() ||
+				len(back.Findings) != 1 {
 				t.Errorf("the other way round: %s, %s", back.Text, kindsOf(back))
 			}
 		})
 	}
 }
 
-// pauses puts so many µs behind each of the kernels that which chooses: all that comes later moves, what the CPU does meanwhile takes longer.
+// pauses puts so many µs behind each of the kernels that which chooses: all that comes later moves, what the CPU does
+// meanwhile takes longer.
 func (d doc) pauses(which func(map[string]any) bool, us float64) {
 	var at []float64
 	for _, e := range d.events() {
@@ -150,7 +157,8 @@ func (d doc) waits(word string, us float64, passOf map[int64]int) {
 	}
 }
 
-// split makes two kernels of each one whose name holds a word: the first takes a share of its time, the second the rest.
+// split makes two kernels of each one whose name holds a word: the first takes a share of its time, the second the
+// rest.
 func (d doc) split(word, first, second string, share float64) {
 	for _, e := range d.events() {
 		if !named(word)(e) {
@@ -168,7 +176,8 @@ func (d doc) split(word, first, second string, share float64) {
 func (d doc) perStep(passOf map[int64]int, words ...string) float64 {
 	var sum float64
 	d.passesOf(passOf, 1, func(e map[string]any) {
-		if passOf[int64(math.Round(ts(e)*1e3))] > 0 && slices.ContainsFunc(words, func(w string) bool { return named(w)(e) }) {
+		if passOf[int64(math.Round(ts(e)*1e3))] > 0 &&
+			slices.ContainsFunc(words, func(w string) bool { return named(w)(e) }) {
 			sum += e["dur"].(float64)
 		}
 	})
@@ -199,26 +208,39 @@ func TestPlantedElsewhere(t *testing.T) {
 		verdict  compare.Outcome
 		finding  string
 		operator string
-		// us is what the row takes more on B by the raw records, from the time of kernels before the change and behind it.
+		// us is what the row takes more on B by the raw records, from the time of kernels before the change and
+		// behind it.
 		us      func(a, b func(words ...string) float64) float64
 		because string
 		part    string // of the waterfall that is beyond noise
 	}{
-		{"idle between kernels", nil, nil, func(d doc, _ map[int64]int) { d.pauses(named("BatchDecode"), 50) }, compare.Options{}, compare.Slower, "waiting idle", "idle", func(_, _ func(...string) float64) float64 { return 400 }, "", "between kernels"},
-		{"waiting for ranks", parallel, parallel, func(d doc, passOf map[int64]int) { d.waits("reduce_", 400, passOf) }, compare.Options{}, compare.Slower, "waiting waiting for ranks", "waiting for ranks", func(_, _ func(...string) float64) float64 { return 400 }, "", "waiting for ranks"},
+		{"idle between kernels", nil, nil, func(d doc, _ map[int64]int) { d.pauses(named("BatchDecode"), 50) },
+			compare.Options{}, compare.Slower, "waiting idle", "idle",
+			func(_, _ func(...string) float64) float64 { return 400 }, "", "between kernels"},
+		{"waiting for ranks", parallel, parallel, func(d doc, passOf map[int64]int) { d.waits("reduce_", 400, passOf) },
+			compare.Options{}, compare.Slower, "waiting waiting for ranks", "waiting for ranks",
+			func(_, _ func(...string) float64) float64 { return 400 }, "", "waiting for ranks"},
 		{"fused", splitK, splitK, func(d doc, _ map[int64]int) {
 			d.drop(named("splitKreduce"))
 			d.rename("splitK_TNT", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT")
-		}, compare.Options{}, "", "operator o_proj", "o_proj", func(_, b func(...string) float64) float64 { return -b("splitKreduce") },
+		}, compare.Options{}, "", "operator o_proj", "o_proj",
+			func(_, b func(...string) float64) float64 { return -b("splitKreduce") },
 			"fused: nvjet_tst_64x8_64x16_4x1_v_bz_TNT instead of nvjet_tst_64x8_64x16_2x1_v_bz_splitK_TNT and splitKreduce_kernel, 8 launches instead of 11", ""},
 		{"split", nil, nil, func(d doc, _ map[int64]int) {
 			d.stretch(named("nvjet_tst_128x8_64x12_4x1"), 1.4)
-			d.split("nvjet_tst_128x8_64x12_4x1", "nvjet_tst_128x8_64x12_4x1_v_bz_splitK_TNT", "splitKreduce_kernel", 0.6)
-		}, compare.Options{}, compare.Slower, "operator gate_up_proj", "gate_up_proj", func(_, b func(...string) float64) float64 { return 0.4 * b("nvjet_tst_128x8_64x12_4x1") },
+			d.split("nvjet_tst_128x8_64x12_4x1", "nvjet_tst_128x8_64x12_4x1_v_bz_splitK_TNT", "splitKreduce_kernel",
+				0.6)
+		}, compare.Options{}, compare.Slower, "operator gate_up_proj", "gate_up_proj",
+			func(_, b func(...string) float64) float64 { return 0.4 * b("nvjet_tst_128x8_64x12_4x1") },
 			"split: nvjet_tst_128x8_64x12_4x1_v_bz_splitK_TNT and splitKreduce_kernel instead of nvjet_tst_128x8_64x12_4x1_v_bz_TNT, 16 launches instead of 8", ""},
-		{"the tokens doubled", nil, tokens, func(doc, map[int64]int) {}, compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}, compare.Slower, "operator attention, operator gate_up_proj", "attention",
-			func(a, b func(...string) float64) float64 { return b("BatchDecode") - a("BatchDecode") }, "2.00× the tokens", "kernels"},
-		{"graph to eager", nil, eager, func(d doc, _ map[int64]int) { d.pauses(named("BatchDecode"), 50) }, compare.Options{}, compare.Slower, "path, waiting idle", "idle", func(_, _ func(...string) float64) float64 { return 430 }, "graph → eager", "between kernels"},
+		{"the tokens doubled", nil, tokens, func(doc, map[int64]int) {},
+			compare.Options{Allow: []compare.DoubtCode{compare.DoubtWork}}, compare.Slower,
+			"operator attention, operator gate_up_proj", "attention",
+			func(a, b func(...string) float64) float64 { return b("BatchDecode") - a("BatchDecode") },
+			"2.00× the tokens", "kernels"},
+		{"graph to eager", nil, eager, func(d doc, _ map[int64]int) { d.pauses(named("BatchDecode"), 50) },
+			compare.Options{}, compare.Slower, "path, waiting idle", "idle",
+			func(_, _ func(...string) float64) float64 { return 430 }, "graph → eager", "between kernels"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			edits := func(f func(*gen.Config)) []func(*gen.Config) {
@@ -230,14 +252,16 @@ func TestPlantedElsewhere(t *testing.T) {
 			base, passOfA := generated(t, 1, edits(c.a)...)
 			text, passOf := generated(t, 2, edits(c.b)...)
 			d := parse(t, text)
-			want := c.us(func(words ...string) float64 { return parse(t, base).perStep(passOfA, words...) }, func(words ...string) float64 { return parse(t, text).perStep(passOf, words...) })
+			want := c.us(func(words ...string) float64 { return parse(t, base).perStep(passOfA, words...) },
+				func(words ...string) float64 { return parse(t, text).perStep(passOf, words...) })
 			c.change(d, passOf)
 			r := report(t, parse(t, base).side(t, nil), d.side(t, nil), c.o)
 			if c.verdict != "" && r.Verdict != c.verdict || !strings.Contains(kindsOf(r), c.finding) {
 				t.Errorf("%s, findings %s; want %s, %s", r.Text, kindsOf(r), c.verdict, c.finding)
 			}
 			for _, row := range r.Rows {
-				if low, high := float64(row.Low)/1e3, float64(row.High)/1e3; row.Operator == c.operator && (want < low || want > high || !strings.Contains(row.Because, c.because)) {
+				if low, high := float64(row.Low)/1e3, float64(row.High)/1e3; row.Operator == c.operator &&
+					(want < low || want > high || !strings.Contains(row.Because, c.because)) {
 					t.Errorf("%s (%.1f … %.1f µs); want %.1f µs, %q", row.Text, low, high, want, c.because)
 				}
 			}

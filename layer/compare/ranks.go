@@ -41,14 +41,17 @@ func MeasureGPUs(ctx context.Context, a *layer.Analysis) ([]Run, error) {
 	return out, nil
 }
 
-// NewRun is one run that several files or GPUs show. Those of one rank, such as a file for each stage, are joined, in the order of their names; the rank
-// that works longest stands for the run, as the others wait for it.
+// NewRun is one run that several files or GPUs show. Those of one rank, such as a file for each stage, are joined, in
+// the order of their names; the rank that works longest stands for the run, as the others wait for it.
 func NewRun(files []Run) Run {
 	if len(files) == 0 {
 		return Run{Parts: []Part{}, Passes: []Pass{}}
 	}
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(x, y Run) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Trace, y.Trace)) })
+	slices.SortStableFunc(files, func(x, y Run) int {
+		return cmp.Or(cmp.Compare(x.Rank, y.Rank),
+			cmp.Compare(x.Trace, y.Trace))
+	})
 	var ranks []Run
 	for i := range files {
 		if n := len(ranks); n > 0 && ranks[n-1].Rank == files[i].Rank {
@@ -90,7 +93,8 @@ func (r *Run) join(of *Run) {
 	parts := make([]int, len(of.Parts))
 	for i := range of.Parts {
 		same := func(x Part) bool {
-			return x.Name == of.Parts[i].Name && x.Operator == of.Parts[i].Operator && x.Category == of.Parts[i].Category && x.Class == of.Parts[i].Class
+			return x.Name == of.Parts[i].Name && x.Operator == of.Parts[i].Operator &&
+				x.Category == of.Parts[i].Category && x.Class == of.Parts[i].Class
 		}
 		if parts[i] = slices.IndexFunc(r.Parts, same); parts[i] < 0 {
 			parts[i] = len(r.Parts)
@@ -103,7 +107,8 @@ func (r *Run) join(of *Run) {
 	}
 	r.Passes = slices.Clone(r.Passes)
 	for _, p := range of.Passes {
-		p.Index, p.Trace, p.Model, p.Parts = p.Index+first, cmp.Or(p.Trace, of.Trace), p.Model+len(r.Models), slices.Clone(p.Parts)
+		p.Index, p.Trace, p.Model, p.Parts = p.Index+first, cmp.Or(p.Trace, of.Trace), p.Model+len(r.Models),
+			slices.Clone(p.Parts)
 		for i := range p.Parts {
 			p.Parts[i].Part = parts[p.Parts[i].Part]
 		}
@@ -191,7 +196,8 @@ func (r *Report) compareRanks(ctx context.Context, a, b *Side, o *Options) error
 			differ = append(differ, fmt.Sprintf("rank %d: %s (%s)", x.A.Rank, x.Verdict, percentOf(x.Delta, x.A.Wall)))
 		}
 	}
-	note := fmt.Sprintf("%s on both sides; compared is the slowest, rank %d of A and rank %d of B", countOf(len(r.Ranks), "rank is", "ranks are"), r.A.Rank, r.B.Rank)
+	note := fmt.Sprintf("%s on both sides; compared is the slowest, rank %d of A and rank %d of B",
+		countOf(len(r.Ranks), "rank is", "ranks are"), r.A.Rank, r.B.Rank)
 	const most = 4
 	if n := len(differ); n > most {
 		differ = append(differ[:most], fmt.Sprintf("and %d more", n-most))

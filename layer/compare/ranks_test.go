@@ -20,17 +20,20 @@ func ranked(times float64) *Side {
 	return sideOf(NewRun(files))
 }
 
-// The slowest rank of each side stands for the run, each rank is compared with its own, and the order of the files decides nothing.
+// The slowest rank of each side stands for the run, each rank is compared with its own, and the order of the files
+// decides nothing.
 func TestRanks(t *testing.T) {
 	a, b := ranked(1.02), ranked(1.3)
 	r := compareSides(t, a, b)
 	if r.Verdict != Slower || r.A.Rank != 1 || r.B.Rank != 1 || len(r.Ranks) != 2 {
 		t.Fatalf("%s, ranks %d and %d, %d compared", r.Text, r.A.Rank, r.B.Rank, len(r.Ranks))
 	}
-	if r.Ranks[0].Verdict != Same || r.Ranks[0].Delta != 0 || r.Ranks[1].Verdict != Slower || r.Ranks[1].Delta != r.Delta {
+	if r.Ranks[0].Verdict != Same || r.Ranks[0].Delta != 0 || r.Ranks[1].Verdict != Slower ||
+		r.Ranks[1].Delta != r.Delta {
 		t.Errorf("ranks %+v", r.Ranks)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "2 ranks are on both sides; compared is the slowest, rank 1 of A and rank 1 of B; others differ: rank 0: same") {
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes,
+		"2 ranks are on both sides; compared is the slowest, rank 1 of A and rank 1 of B; others differ: rank 0: same") {
 		t.Errorf("notes %s", notes)
 	}
 	one := a.Runs[0]
@@ -73,17 +76,20 @@ func TestFilesOfOneRank(t *testing.T) {
 		for i := range r.Passes {
 			r.Host.Passes, r.Host.Walls = append(r.Host.Passes, i), append(r.Host.Walls, time.Millisecond)
 		}
-		r.Host.Operations = []Operation{{Kind: "range", Name: r.Trace, Class: "host", Count: 1, Steps: r.Host.Walls}, {Kind: "range", Name: "both", Class: "host", Count: 2, Steps: r.Host.Walls}}
+		r.Host.Operations = []Operation{{Kind: "range", Name: r.Trace, Class: "host", Count: 1, Steps: r.Host.Walls},
+			{Kind: "range", Name: "both", Class: "host", Count: 2, Steps: r.Host.Walls}}
 	}
 	run := NewRun([]Run{prefill, decode})
 	if err := run.check(); err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Host.check(); err != nil || len(run.Ranks) != 0 || len(run.Passes) != 9 || run.Passes[8].Trace != "prefill" || run.Host.Passes[8] != run.Passes[8].Index {
+	if err := run.Host.check(); err != nil || len(run.Ranks) != 0 || len(run.Passes) != 9 ||
+		run.Passes[8].Trace != "prefill" || run.Host.Passes[8] != run.Passes[8].Index {
 		t.Fatalf("%v, %d ranks, %d passes, %+v", err, len(run.Ranks), len(run.Passes), run.Host)
 	}
 	for _, op := range run.Host.Operations {
-		if want := map[string]float64{"decode": 6. / 9, "prefill": 3. / 9, "both": 2}[op.Name]; op.Count < want-1e-9 || op.Count > want+1e-9 {
+		if want := map[string]float64{"decode": 6. / 9, "prefill": 3. / 9, "both": 2}[op.Name]; op.Count < want-1e-9 ||
+			op.Count > want+1e-9 {
 			t.Errorf("%s occurs %v times a step, want %v", op.Name, op.Count, want)
 		}
 	}
@@ -93,7 +99,8 @@ func TestFilesOfOneRank(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Verdict != Same || r.A.Stage != stage || r.A.Passes != len(one.Passes) || r.A.Trace != one.Trace || r.Delta != 0 {
+		if r.Verdict != Same || r.A.Stage != stage || r.A.Passes != len(one.Passes) || r.A.Trace != one.Trace ||
+			r.Delta != 0 {
 			t.Errorf("%s: %+v", r.Text, r.A)
 		}
 	}

@@ -45,17 +45,21 @@ func measured(t *testing.T, file, config string) *compare.Side {
 	return &compare.Side{Label: file, Runs: []compare.Run{*run}}
 }
 
-// Totals of operators on two GPUs, in µs, added up by hand from the kernel lists: names in the file, each instant counted once for the kernel that started
-// first.
+// Totals of operators on two GPUs, in µs, added up by hand from the kernel lists: names in the file, each instant
+// counted once for the kernel that started first.
 var byHand = []struct {
 	a, b, config string
 	rows         map[string][2]float64
 }{
-	{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz", "qwen3-30b-a3b", map[string][2]float64{
-		"attention": {435.332, 1063.026}, "rope+kv_write": {89.727, 220.792}, "qk_norm": {63.203, -1}, "experts_combine": {139.010, 0},
-		"experts_gate_up+experts_activation|experts_down": {-1, 5702.681}}},
-	{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz", "sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", map[string][2]float64{
-		"attention": {348.935, 1580.141}, "activation": {65.888, 424.369}, "rope": {50.560, 295.009}, "kv_write": {41.375, 410.249}}},
+	{"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz", "sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz",
+		"qwen3-30b-a3b", map[string][2]float64{
+			"attention": {435.332, 1063.026}, "rope+kv_write": {89.727, 220.792}, "qk_norm": {63.203, -1},
+			"experts_combine": {139.010, 0},
+			"experts_gate_up+experts_activation|experts_down": {-1, 5702.681}}},
+	{"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz",
+		"sglang-r1-distill-llama-8b-mi300-TP-0-DECODE.trace.json.gz", "llama-3.1-8b", map[string][2]float64{
+			"attention": {348.935, 1580.141}, "activation": {65.888, 424.369}, "rope": {50.560, 295.009},
+			"kv_write": {41.375, 410.249}}},
 }
 
 // Every operator's total is within 1% of a sum made by hand, and the rows add up to the passes, across vendors.
@@ -107,7 +111,8 @@ func TestWithItself(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	r := report(t, side(1, 8, nil), side(2, 8, times("attention", 1.6)), compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
+	r := report(t, side(1, 8, nil), side(2, 8, times("attention", 1.6)),
+		compare.Options{Gates: []compare.Gate{{Limit: 0.03}}})
 	var text, markdown bytes.Buffer
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
@@ -122,7 +127,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// The kernel times of both sides add up to the raw durations by name, within 0.1%, across vendors: operators divide them, and lose nothing.
+// The kernel times of both sides add up to the raw durations by name, within 0.1%, across vendors: operators divide
+// them, and lose nothing.
 func TestKernelTimesAreRawSums(t *testing.T) {
 	rules := classify.Default()
 	for _, c := range byHand {
@@ -141,7 +147,8 @@ func TestKernelTimesAreRawSums(t *testing.T) {
 					sum += []time.Duration{k.A, k.B}[i]
 				}
 				if row.Class != compare.Waiting && len(row.Kernels) > 0 {
-					if kernel := []time.Duration{row.KernelA, row.KernelB}[i]; (kernel - sum).Abs() > time.Duration(len(row.Kernels)) {
+					if kernel := []time.Duration{row.KernelA,
+						row.KernelB}[i]; (kernel - sum).Abs() > time.Duration(len(row.Kernels)) {
 						t.Errorf("%s: kernels of %s add up to %v, the row has %v", file, row.Operator, sum, kernel)
 					}
 				}
@@ -173,10 +180,13 @@ func TestKernelTimesAreRawSums(t *testing.T) {
 
 // A comment on a change has at most 60 lines, however much there is to say.
 func TestMarkdownIsShort(t *testing.T) {
-	r := report(t, withHost(side(1, 40, nil), 1, op{name: "prepare", us: 680}), withHost(side(2, 40, times("attention", 1.6)), 2, op{name: "prepare", us: 1680}),
-		compare.Options{Gates: []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "host", Limit: 0.03}, {What: "waiting", Limit: 0.03}, {What: "attention", Limit: 0.03}}})
+	r := report(t, withHost(side(1, 40, nil), 1, op{name: "prepare", us: 680}),
+		withHost(side(2, 40, times("attention", 1.6)), 2, op{name: "prepare", us: 1680}),
+		compare.Options{Gates: []compare.Gate{{Limit: 0.03}, {What: "work", Limit: 0.03}, {What: "host", Limit: 0.03},
+			{What: "waiting", Limit: 0.03}, {What: "attention", Limit: 0.03}}})
 	for range 5 {
-		r.Rows, r.Findings, r.Notes = append(r.Rows, r.Rows...), append(r.Findings, r.Findings...), append(r.Notes, r.Notes...)
+		r.Rows, r.Findings, r.Notes = append(r.Rows, r.Rows...), append(r.Findings, r.Findings...),
+			append(r.Notes, r.Notes...)
 		r.Host.Rows = append(r.Host.Rows, r.Host.Rows...)
 		r.Doubts, r.Left = append(r.Doubts, r.Findings[0]), append(r.Left, "a kind of passes")
 	}
@@ -190,7 +200,8 @@ func TestMarkdownIsShort(t *testing.T) {
 	if rows := strings.Count(b.String(), " → 32 |"); rows != 6 { // of eight, the others wait
 		t.Errorf("%d operators, want 6:\n%s", rows, b.String())
 	}
-	for _, part := range []string{"= pass", "others", "and 61 more", "between kernels", "What the host does", "Look first at", "- fail: 3%"} {
+	for _, part := range []string{"= pass", "others", "and 61 more", "between kernels", "What the host does",
+		"Look first at", "- fail: 3%"} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("%q is missing:\n%s", part, b.String())
 		}

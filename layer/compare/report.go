@@ -34,8 +34,8 @@ type Options struct {
 	Gates []Gate
 	// Allow are the codes of doubts in spite of which there is a verdict (see [DoubtCode]).
 	Allow []DoubtCode
-	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]). Zero: 0.03, what two runs of one
-	// server differ by.
+	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]).
+	// Zero: 0.03, what two runs of one server differ by.
 	HostChange float64
 }
 
@@ -47,25 +47,28 @@ type Report struct {
 	Text string  `json:"text"`
 	A    Summary `json:"a"`
 	B    Summary `json:"b"`
-	// Delta is B's mean pass minus A's; the rows add up to it. Work is the same without waiting and idle time, with its 95% interval.
+	// Delta is B's mean pass minus A's; the rows add up to it. Work is the same without waiting and idle time, with
+	// its 95% interval.
 	Delta time.Duration `json:"delta_ns"`
 	Work  Interval      `json:"work"`
 	// Wall is the whole step with its 95% interval; WallJudged is false where too few passes show how waiting varies.
 	Wall       Interval `json:"wall"`
 	WallJudged bool     `json:"wall_judged"`
-	// Likeness is the share of their kernels or of their time that the compared passes have in common. MatchedA and MatchedB are the shares of each
-	// side's GPU time in passes that have a partner; Left names what has none.
+	// Likeness is the share of their kernels or of their time that the compared passes have in common. MatchedA and
+	// MatchedB are the shares of each side's GPU time in passes that have a partner; Left names what has none.
 	Likeness float64 `json:"likeness"`
 	MatchedA float64 `json:"matched_a"`
 	MatchedB float64 `json:"matched_b"`
 	Rows     []Row   `json:"rows"`
 	// Waterfall is the step in a few parts that add up to Delta, too, each judged.
 	Waterfall []Row `json:"waterfall"`
-	// Ranks are the comparisons of each rank that both sides have, where there are several; the rest of the report is about the slowest of each side.
+	// Ranks are the comparisons of each rank that both sides have, where there are several; the rest of the report is
+	// about the slowest of each side.
 	Ranks []Other `json:"ranks,omitempty"`
 	// Others are further passes that both sides have, in short.
 	Others []Other `json:"others"`
-	// Doubts are reasons why the comparison may say nothing of the program. Their codes are [DoubtCode]s, Where is the side, "" for both.
+	// Doubts are reasons why the comparison may say nothing of the program. Their codes are [DoubtCode]s, Where is
+	// the side, "" for both.
 	Doubts []finding.Finding `json:"doubts"`
 	// Allowed are the codes of doubts in spite of which there is a verdict.
 	Allowed []DoubtCode `json:"allowed"`
@@ -73,15 +76,16 @@ type Report struct {
 	Layers []LayerTimes `json:"layers"`
 	// Findings are the rows that are beyond noise, largest first, and what else is worth saying.
 	Findings []finding.Finding `json:"findings"`
-	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is from.
+	// Floor is the relative standard deviation between runs that was reckoned with, and FloorFrom says where it is
+	// from.
 	Floor float64 `json:"floor"`
 	// Least is the smallest difference that is a finding.
 	Least     time.Duration `json:"least_ns"`
 	FloorFrom string        `json:"floor_from"`
 	// Host is what differs in what the host does, nil where that was not measured on both sides.
 	Host *HostReport `json:"host,omitempty"`
-	// First is what to look at first: the worst clear change for the worse, the step where only the whole is clearly slower, of no kind where nothing
-	// is.
+	// First is what to look at first: the worst clear change for the worse, the step where only the whole is clearly
+	// slower, of no kind where nothing is.
 	First finding.Finding `json:"first_target"`
 	Left  []string        `json:"left_out"`
 	Notes []string        `json:"notes"`
@@ -108,7 +112,8 @@ type Summary struct {
 	// Start is where the first compared pass begins, in nanoseconds since the trace's first event.
 	Start int64         `json:"start_ns"`
 	Wall  time.Duration `json:"wall_ns"` // mean
-	// Graph is the share of its kernels that graph replays launch, Compiled the share that a compiler wrote; the others are launched one by one.
+	// Graph is the share of its kernels that graph replays launch, Compiled the share that a compiler wrote; the
+	// others are launched one by one.
 	Graph    float64 `json:"graph_share"`
 	Compiled float64 `json:"compiled_share"`
 }
@@ -130,17 +135,19 @@ type Row struct {
 	Significant bool `json:"significant"`
 	// Class is how its time behaves, see [Part].
 	Class Class `json:"class"`
-	// KernelA and KernelB add up the durations of its kernels. That is what a row is judged on, and what Low and High are around: A and B are its
-	// parts of the step, in which an instant of two kernels counts once, for the one that started first.
+	// KernelA and KernelB add up the durations of its kernels. That is what a row is judged on, and what Low and High
+	// are around: A and B are its parts of the step, in which an instant of two kernels counts once, for the one that
+	// started first.
 	KernelA time.Duration `json:"a_kernel_ns"`
 	KernelB time.Duration `json:"b_kernel_ns"`
-	// Because says in a phrase what a change comes from: launches, their rate, other kernels, single passes; "" where nothing changed.
+	// Because says in a phrase what a change comes from: launches, their rate, other kernels, single passes; "" where
+	// nothing changed.
 	Because string `json:"because,omitempty"`
 	// WorkA and WorkB are what it has to do, as far as that is known.
 	WorkA Work `json:"a_work"`
 	WorkB Work `json:"b_work"`
-	// Found is what is known in a word: "new", "removed", "yes", "not judged", "not clear" where the difference would be a finding but may
-	// be noise, else "". Text says what the difference is in a sentence.
+	// Found is what is known in a word: "new", "removed", "yes", "not judged", "not clear" where the difference would
+	// be a finding but may be noise, else "". Text says what the difference is in a sentence.
 	Found  string `json:"found"`
 	Text   string `json:"text"`
 	Status Change `json:"status"`
@@ -166,7 +173,8 @@ func (r *Row) kernelDelta() time.Duration { return r.KernelB - r.KernelA }
 func (r *Row) Names(side int) []string {
 	time := func(k KernelDelta) time.Duration { return [2]time.Duration{k.A, k.B}[side] }
 	var out []string
-	for _, k := range slices.SortedStableFunc(slices.Values(r.Kernels), func(x, y KernelDelta) int { return cmp.Compare(time(y), time(x)) }) {
+	for _, k := range slices.SortedStableFunc(slices.Values(r.Kernels),
+		func(x, y KernelDelta) int { return cmp.Compare(time(y), time(x)) }) {
 		switch {
 		case [2]float64{k.LaunchesA, k.LaunchesB}[side] == 0:
 		case side == 0 && k.Was != "":
@@ -200,7 +208,8 @@ type KernelDelta struct {
 	// WaitA and WaitB are what its durations hold besides: waiting for other ranks.
 	WaitA time.Duration `json:"a_wait_ns,omitempty"`
 	WaitB time.Duration `json:"b_wait_ns,omitempty"`
-	// Low and High are the 95% interval of B − A, Judged, Significant and Status as those of a [Row], among all kernels.
+	// Low and High are the 95% interval of B − A, Judged, Significant and Status as those of a [Row], among all
+	// kernels.
 	Low         time.Duration `json:"low_ns"`
 	High        time.Duration `json:"high_ns"`
 	Judged      bool          `json:"judged"`
@@ -279,7 +288,9 @@ type LayerTimes struct {
 
 // newFinding is one about the compared passes, whose size is a part of side A's step. Its place is in side B.
 func (r *Report) newFinding(kind finding.Kind, operator, text, evidence string, delta time.Duration) finding.Finding {
-	return finding.Finding{Kind: kind, Code: operator, Text: text, Evidence: evidence, Stage: r.B.Stage, Advice: kind.Info().Advice,
-		Size:  finding.SizeOf(finding.Changed, finding.OfStep, delta*time.Duration(max(r.B.Passes, 1)), max(r.B.Passes, 1), r.A.Wall*time.Duration(max(r.B.Passes, 1))),
+	return finding.Finding{Kind: kind, Code: operator, Text: text, Evidence: evidence, Stage: r.B.Stage,
+		Advice: kind.Info().Advice,
+		Size: finding.SizeOf(finding.Changed, finding.OfStep, delta*time.Duration(max(r.B.Passes, 1)),
+			max(r.B.Passes, 1), r.A.Wall*time.Duration(max(r.B.Passes, 1))),
 		Place: finding.Place{Trace: r.B.Trace, Operator: operator, Start: time.Duration(r.B.Start)}}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// together says for each row in which row it is compared. Operators that one kernel of either side computes together are one row, so that a
-// fused kernel is compared with the kernels that it replaces. A residual addition goes with whatever it is fused with: it would tie all norms together.
+// together says for each row in which row it is compared. Operators that one kernel of either side computes together
+// are one row, so that a fused kernel is compared with the kernels that it replaces. A residual addition goes with
+// whatever it is fused with: it would tie all norms together.
 func together(rows []string) map[string]string {
 	group := map[string]string{} // operator → another one of its group
 	var root func(string) string
@@ -34,7 +35,10 @@ func together(rows []string) map[string]string {
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(x, y string) int { return cmp.Or(cmp.Compare(orderOf(x), orderOf(y)), cmp.Compare(x, y)) })
+	slices.SortStableFunc(order, func(x, y string) int {
+		return cmp.Or(cmp.Compare(orderOf(x), orderOf(y)),
+			cmp.Compare(x, y))
+	})
 	members := map[string][]string{}
 	for _, p := range order {
 		members[root(p)] = append(members[root(p)], p)
@@ -88,7 +92,8 @@ func (c *comparison) uses(side int) map[string]*use {
 			for name, k := range run.Passes[p].kernels(run) {
 				u := out[name.Name]
 				if u == nil {
-					u = &use{name: name.Name, base: name.Base, labels: map[string]float64{}, before: map[string]bool{}, after: map[string]bool{}}
+					u = &use{name: name.Name, base: name.Base, labels: map[string]float64{}, before: map[string]bool{},
+						after: map[string]bool{}}
 					out[name.Name] = u
 				}
 				u.labels[name.label(c.categories)] += float64(k.Count) / n
@@ -100,7 +105,8 @@ func (c *comparison) uses(side int) map[string]*use {
 	return out
 }
 
-// chooseLabels makes rows of operators where enough of both sides' time has one, be it by the other side's kernels, else of categories.
+// chooseLabels makes rows of operators where enough of both sides' time has one, be it by the other side's kernels,
+// else of categories.
 func (c *comparison) chooseLabels() [2]map[[2]string]string {
 	c.categories = c.sides[0].categories() && c.sides[1].categories()
 	names := c.relabel()
@@ -138,8 +144,9 @@ func (c *comparison) anonymous(label string) bool {
 	})
 }
 
-// relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name, as often and in the same place, the
-// operator that is known holds, or else side A's. It returns the label of each kernel's name and label on each side.
+// relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name,
+// as often and in the same place, the operator that is known holds, or else side A's. It returns the label of each
+// kernel's name and label on each side.
 func (c *comparison) relabel() [2]map[[2]string]string {
 	out := [2]map[[2]string]string{{}, {}}
 	a, b := c.uses(0), c.uses(1)
@@ -205,7 +212,8 @@ func mostMissing(u, other *use, anonymous func(string) bool) string {
 	return best
 }
 
-// samePlace reports whether kernels run between the same ones, or on one side where the other neighbour has another name, too.
+// samePlace reports whether kernels run between the same ones, or on one side where the other neighbour has another
+// name, too.
 func samePlace(x, y *use) bool {
 	both := func(p, q map[string]bool) bool {
 		for name := range p {
@@ -270,10 +278,14 @@ func (c *comparison) divide() {
 	}
 	rs := &rowSet{names: sortedKeys(times)}
 	at := map[string]int{}
-	slices.SortStableFunc(rs.names, func(x, y string) int { return cmp.Compare(orderOf(operators(x)[0]), orderOf(operators(y)[0])) })
+	slices.SortStableFunc(rs.names, func(x, y string) int {
+		return cmp.Compare(orderOf(operators(x)[0]),
+			orderOf(operators(y)[0]))
+	})
 	for i, name := range rs.names {
 		at[name] = i
-		rs.class = append(rs.class, slices.MaxFunc(classes, func(x, y Class) int { return cmp.Compare(times[name][x], times[name][y]) }))
+		rs.class = append(rs.class, slices.MaxFunc(classes,
+			func(x, y Class) int { return cmp.Compare(times[name][x], times[name][y]) }))
 	}
 	for side, s := range c.sides {
 		for r := range s.Runs {
@@ -310,9 +322,9 @@ type rowTimes struct {
 	work            Work // a pass, in the mean
 }
 
-// usualLaunches is how many kernels of each row most of the compared passes of each side run: a pass with a few less has lost records, and its time is
-// filled in where it is judged. Where a side has no two passes that agree, the other side's count holds if both run the
-// same kernels.
+// usualLaunches is how many kernels of each row most of the compared passes of each side run: a pass with a few less
+// has lost records, and its time is filled in where it is judged. Where a side has no two passes that agree, the
+// other side's count holds if both run the same kernels.
 func (c *comparison) usualLaunches() [2][]int {
 	var usual [2][]int
 	var agree [2][]int
@@ -416,17 +428,20 @@ func (c *comparison) measure(side int) []rowTimes {
 					c.filled += usual[side][row] - launches[row]
 				}
 				own[row].full = append(own[row].full, full)
-				own[row].exclusive, own[row].time = append(own[row].exclusive, exclusive[row]), append(own[row].time, kernel[row])
+				own[row].exclusive, own[row].time = append(own[row].exclusive, exclusive[row]),
+					append(own[row].time, kernel[row])
 				out[row].launches += float64(launches[row]) / n
 				out[row].most = max(out[row].most, launches[row])
 			}
 		}
 		for row := range out {
 			if c.runs && len(passes) > 0 {
-				own[row].exclusive, own[row].time, own[row].full = []float64{median(own[row].exclusive)}, []float64{median(own[row].time)}, []float64{median(own[row].full)}
+				own[row].exclusive, own[row].time, own[row].full = []float64{median(own[row].exclusive)},
+					[]float64{median(own[row].time)}, []float64{median(own[row].full)}
 			}
 			out[row].full = append(out[row].full, own[row].full...)
-			out[row].exclusive, out[row].time = append(out[row].exclusive, own[row].exclusive...), append(out[row].time, own[row].time...)
+			out[row].exclusive, out[row].time = append(out[row].exclusive, own[row].exclusive...),
+				append(out[row].time, own[row].time...)
 		}
 	}
 	for row := range out {
@@ -435,7 +450,10 @@ func (c *comparison) measure(side int) []rowTimes {
 			u.times = c.units(ch, u.times)
 			out[row].kernels = append(out[row].kernels, *u)
 		}
-		slices.SortFunc(out[row].kernels, func(x, y kernelUse) int { return cmp.Or(cmp.Compare(y.time, x.time), cmp.Compare(x.name, y.name)) })
+		slices.SortFunc(out[row].kernels, func(x, y kernelUse) int {
+			return cmp.Or(cmp.Compare(y.time, x.time),
+				cmp.Compare(x.name, y.name))
+		})
 	}
 	return out
 }

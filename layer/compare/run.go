@@ -20,12 +20,13 @@ import (
 // baselineSchema is the schema of a saved [Side].
 const baselineSchema = "strata.baseline/2"
 
-// Side is one of the two things that are compared: one run, or several of the same program, which then show how much runs differ by
-// themselves. It is what --save keeps: a few kilobytes instead of traces.
+// Side is one of the two things that are compared: one run, or several of the same program, which then show how much
+// runs differ by themselves. It is what --save keeps: a few kilobytes instead of traces.
 type Side struct {
 	Schema string `json:"schema"` // name and version of the document
 	Label  string `json:"label"`  // name of the side, as the user gave it
-	// Commit, Date and Tool say of which program a saved side is, when it was recorded, and what measured it; "" unknown.
+	// Commit, Date and Tool say of which program a saved side is, when it was recorded, and what measured it; ""
+	// unknown.
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
 	Tool   string `json:"tool,omitempty"`
@@ -35,7 +36,8 @@ type Side struct {
 // Run is one recording, reduced to what a comparison needs.
 type Run struct {
 	Trace string `json:"trace"` // file that was read
-	// Rank is that of the GPU among those that serve the model together. Ranks are the others of the same run (see [NewRun]).
+	// Rank is that of the GPU among those that serve the model together. Ranks are the others of the same run (see
+	// [NewRun]).
 	Rank      int    `json:"rank,omitempty"`
 	Ranks     []Run  `json:"ranks,omitempty"`
 	Framework string `json:"framework"` // serving framework, "" unknown
@@ -53,7 +55,8 @@ type Run struct {
 	Host *Host `json:"host,omitempty"`
 	// Clock is what the GPU ran at, nil where the trace does not tell.
 	Clock *Clock `json:"clock,omitempty"`
-	// Serving says in what the window does not show what the server does; who knows how the server was started fills it in.
+	// Serving says in what the window does not show what the server does; who knows how the server was started fills
+	// it in.
 	Serving []string `json:"serving,omitempty"`
 	// Scrambled says that kernels carry the times of other kernels: those of a row tell nothing, those of the pass do.
 	Scrambled bool `json:"scrambled,omitempty"`
@@ -68,8 +71,8 @@ type ModelName struct {
 	Layers int    `json:"layers"`          // 0 unknown
 }
 
-// Part is a kernel as far as one operator is concerned (a name that computes two operators is two parts), or what a pass spends without a kernel of its
-// own: idle time, waiting.
+// Part is a kernel as far as one operator is concerned (a name that computes two operators is two parts), or what a
+// pass spends without a kernel of its own: idle time, waiting.
 type Part struct {
 	Name string `json:"name"` // as tables show it
 	Base string `json:"base"` // without tile and size
@@ -91,8 +94,8 @@ func (p *Part) isKernel() bool { return p.Category != "" }
 type PartTime struct {
 	Part  int `json:"part"` // index in Run.Parts
 	Count int `json:"n"`    // launches in the pass
-	// Exclusive is its share of the pass, in which each instant counts once; Time adds up the durations of a kernel. Waiting for other ranks is in neither,
-	// and a part of its own.
+	// Exclusive is its share of the pass, in which each instant counts once; Time adds up the durations of a kernel.
+	// Waiting for other ranks is in neither, and a part of its own.
 	Exclusive time.Duration `json:"ns"`
 	Time      time.Duration `json:"kernel_ns,omitempty"`
 	// Wait is what else its durations hold: waiting for other ranks.
@@ -126,7 +129,8 @@ type Pass struct {
 	Stage   layer.Stage `json:"stage"`
 	Batch   int64       `json:"batch"`  // −1 unknown
 	Tokens  int64       `json:"tokens"` // −1 unknown
-	// Start is in nanoseconds since the trace's first event, Wall the time to the start of the next pass where that follows.
+	// Start is in nanoseconds since the trace's first event, Wall the time to the start of the next pass where that
+	// follows.
 	Start int64         `json:"start_ns"`
 	Wall  time.Duration `json:"wall_ns"`
 	// Parts are what the pass spends time on, by Part; Exclusive adds up to Wall.
@@ -216,7 +220,8 @@ func (p *Pass) check(parts int) error {
 		if t.Part < 0 || t.Part >= parts || i > 0 && t.Part <= p.Parts[i-1].Part {
 			return fmt.Errorf("part %d of %d is out of order", t.Part, parts)
 		}
-		if t.Count < 0 || slices.ContainsFunc([]time.Duration{t.Exclusive, t.Time, t.Wait, t.Floor, t.Tail}, bad) || slices.ContainsFunc(t.Layers, bad) || t.Tail > t.Exclusive || t.Bytes < 0 ||
+		if t.Count < 0 || slices.ContainsFunc([]time.Duration{t.Exclusive, t.Time, t.Wait, t.Floor, t.Tail}, bad) ||
+			slices.ContainsFunc(t.Layers, bad) || t.Tail > t.Exclusive || t.Bytes < 0 ||
 			!(t.GFLOP >= 0) || math.IsInf(t.GFLOP, 0) {
 			return fmt.Errorf("part %d takes %d ns in %d launches", t.Part, t.Time, t.Count)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// hostWorld says how operations of the host vary: the measured quantiles of their relative spread are 2, 7 and 40%, single samples
-// jump, and two runs differ by the floor.
+// hostWorld says how operations of the host vary: the measured quantiles of their relative spread are 2, 7 and 40%,
+// single samples jump, and two runs differ by the floor.
 type hostWorld struct {
 	rho, offset, spikes float64
 }
@@ -69,16 +69,19 @@ func TestSimulatedHostsWithoutDifference(t *testing.T) {
 				return false
 			})
 			t.Logf("%+v, %d steps: false findings in %.1f%% of %d pairs", w, steps, 100*got, n)
-			if most := max(0.02, 2/float64(n)); got > most { // at a rate of 2% a quarter of the samples of fifty pairs has two or more
-				t.Errorf("%+v, %d steps: false findings in %.1f%% of the pairs, want at most %.0f%%", w, steps, 100*got, 100*most)
+			// at a rate of 2% a quarter of the samples of fifty pairs has two or more
+			if most := max(0.02, 2/float64(n)); got > most {
+				t.Errorf("%+v, %d steps: false findings in %.1f%% of the pairs, want at most %.0f%%", w, steps, 100*got,
+					100*most)
 			}
 		}
 	}
 }
 
-// An operation of 700 µs that takes half as long again is found, and one that takes a fifth longer over 80 steps where runs differ by 1%. Where they
-// differ by 2% it is found in 82% of two hundred pairs. The bound is what a test finds that knows the noise instead of estimating it from
-// forty operations: none that tests as many at once with as few false findings finds more.
+// An operation of 700 µs that takes half as long again is found, and one that takes a fifth longer over 80 steps
+// where runs differ by 1%. Where they differ by 2% it is found in 82% of two hundred pairs. The bound is what a test
+// finds that knows the noise instead of estimating it from forty operations: none that tests as many at once with as
+// few false findings finds more.
 func TestSimulatedChangeOfAnOperation(t *testing.T) {
 	n := simulated(200)
 	for _, c := range []struct {
@@ -86,8 +89,10 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 		steps               int
 		factor, least, most float64
 	}{
-		{hostWorld{0.4, 0.02, 0.01}, 40, 1.5, 0.9, 1}, {hostWorld{0.4, 0.02, 0.01}, 40, 1.05, 0, 0.05}, {hostWorld{0.4, 0.01, 0}, 80, 1.2, 0.9, 1}, {hostWorld{0.4, 0, 0.01}, 80, 1.2, 0.9, 1},
-		{hostWorld{0.4, 0.02, 0}, 80, 1.2, 0.7, 1}, {hostWorld{0.8, 0.01, 0}, 80, 1.2, 0, 1}, {hostWorld{0.8, 0.02, 0}, 80, 1.3, 0, 1}, {hostWorld{0.4, 0.05, 0}, 80, 1.2, 0, 1},
+		{hostWorld{0.4, 0.02, 0.01}, 40, 1.5, 0.9, 1}, {hostWorld{0.4, 0.02, 0.01}, 40, 1.05, 0, 0.05},
+		{hostWorld{0.4, 0.01, 0}, 80, 1.2, 0.9, 1}, {hostWorld{0.4, 0, 0.01}, 80, 1.2, 0.9, 1},
+		{hostWorld{0.4, 0.02, 0}, 80, 1.2, 0.7, 1}, {hostWorld{0.8, 0.01, 0}, 80, 1.2, 0, 1},
+		{hostWorld{0.8, 0.02, 0}, 80, 1.3, 0, 1}, {hostWorld{0.4, 0.05, 0}, 80, 1.2, 0, 1},
 	} {
 		r := rand.New(rand.NewPCG(5, 40))
 		var logs []float64
@@ -112,7 +117,8 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 		})
 		const known = 1e6 // degrees of freedom
 		bound := stat.StudentCDF(stat.Mean(logs)/deviation(logs)-quantile(known, 1-alpha/2/float64(judged)), known)
-		t.Logf("%+v, %d steps, × %.2f: found in %.1f%% of %d pairs, the bound is %.1f%%", c.w, c.steps, c.factor, 100*got, n, 100*bound)
+		t.Logf("%+v, %d steps, × %.2f: found in %.1f%% of %d pairs, the bound is %.1f%%", c.w, c.steps, c.factor,
+			100*got, n, 100*bound)
 		if got < c.least || got > c.most {
 			t.Errorf("× %.1f is found in %.1f%% of the pairs, want %v to %v", c.factor, 100*got, c.least, c.most)
 		}
@@ -121,7 +127,8 @@ func TestSimulatedChangeOfAnOperation(t *testing.T) {
 
 // Intervals of equal runs exclude 0 in at most 7% of the operations however much a step resembles the one before it.
 func TestSimulatedCorrelatedSteps(t *testing.T) {
-	for _, w := range []hostWorld{{0, 0.02, 0}, {0.8, 0, 0}, {0.8, 0.02, 0}, {0.8, 0.05, 0}, {0.95, 0, 0}, {0.95, 0.02, 0}, {0.95, 0.05, 0}, {0.4, 0.08, 0}} {
+	for _, w := range []hostWorld{{0, 0.02, 0}, {0.8, 0, 0}, {0.8, 0.02, 0}, {0.8, 0.05, 0}, {0.95, 0, 0},
+		{0.95, 0.02, 0}, {0.95, 0.05, 0}, {0.4, 0.08, 0}} {
 		r := rand.New(rand.NewPCG(6, uint64(100*w.rho)))
 		outside, all := 0, 0
 		for range simulated(100) {

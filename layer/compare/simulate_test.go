@@ -9,11 +9,12 @@ import (
 	"github.com/llmstrata/strata/internal/stat"
 )
 
-// The simulator makes pairs of runs that differ only as two runs of one program do, or by one known change besides. Who has
-// twenty real repeated runs can put the noise of those into a world and see whether the defaults hold.
+// The simulator makes pairs of runs that differ only as two runs of one program do, or by one known change besides.
+// Who has twenty real repeated runs can put the noise of those into a world and see whether the defaults hold.
 //
-// Two worlds stand for two decode traces that were measured: operator totals vary by 0.31% of themselves from pass to pass on
-// an H100 and by 1.4% on an MI300X, collectives four times as much, and neighbouring passes resemble each other.
+// Two worlds stand for two decode traces that were measured: operator totals vary by 0.31% of themselves from pass to
+// pass on an H100 and by 1.4% on an MI300X, collectives four times as much, and neighbouring passes resemble each
+// other.
 type world struct {
 	name      string
 	sd        float64 // of an operator's total, from pass to pass
@@ -150,8 +151,8 @@ func TestSimulatedPairsWithoutDifference(t *testing.T) {
 	}
 }
 
-// One operator that changed by 3% of the pass is found, where its share is at most 40%; in the noisy world, where its total
-// varies by 1.4% from pass to pass, at most 27 %.
+// One operator that changed by 3% of the pass is found, where its share is at most 40%; in the noisy world, where its
+// total varies by 1.4% from pass to pass, at most 27 %.
 func TestSimulatedChangeOfOneOperator(t *testing.T) {
 	for _, w := range []world{quiet, noisy} {
 		for _, largest := range []float64{0.1, 0.27, 0.4} {

@@ -29,7 +29,8 @@ var stages = []struct {
 	{layer.StageUnknown, []layer.Stage{layer.StageUnknown}},
 }
 
-// ByStage is [Compare] for each stage that a side has. Passes of different sizes are not compared. The error is ctx's, or that of sides without runs.
+// ByStage is [Compare] for each stage that a side has. Passes of different sizes are not compared. The error is
+// ctx's, or that of sides without runs.
 func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) {
 	var out []StageReport
 	for _, s := range stages {
@@ -42,7 +43,8 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 		case !inA && !inB:
 			continue
 		case inA != inB:
-			out = append(out, StageReport{Stage: s.stage, Why: fmt.Sprintf("only in the %s run", map[bool]string{true: "old", false: "new"}[inA])})
+			out = append(out, StageReport{Stage: s.stage,
+				Why: fmt.Sprintf("only in the %s run", map[bool]string{true: "old", false: "new"}[inA])})
 			continue
 		}
 		own := o
@@ -52,7 +54,8 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 			return nil, err
 		}
 		if r.Verdict == NotComparable || r.Doubtful(DoubtWork) {
-			out = append(out, StageReport{Stage: s.stage, Why: "not compared: " + strings.TrimPrefix(r.Text, "not comparable: ")})
+			out = append(out, StageReport{Stage: s.stage,
+				Why: "not compared: " + strings.TrimPrefix(r.Text, "not comparable: ")})
 			continue
 		}
 		out = append(out, StageReport{Stage: s.stage, Report: r})
@@ -60,8 +63,9 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 	return out, nil
 }
 
-// Tolerance is what gates of the same limit on GPU work and on the step say of a comparison with both, in this order: idle time of few passes tells
-// nothing, and leaves it undecided only where it makes the steps as much slower as the limit.
+// Tolerance is what gates of the same limit on GPU work and on the step say of a comparison with both, in this order:
+// idle time of few passes tells nothing, and leaves it undecided only where it makes the steps as much slower as the
+// limit.
 func (r *Report) Tolerance() string {
 	work, step := &r.Gates[0], &r.Gates[1]
 	switch {

@@ -61,7 +61,8 @@ func TestByStage(t *testing.T) {
 		}
 		text = append(text, string(s.Stage)+": "+what)
 	}
-	want := []string{"prefill: not compared: ", "decode: not compared: ", "mixed: only in the new run", "capture: only in the old run"}
+	want := []string{"prefill: not compared: ", "decode: not compared: ", "mixed: only in the new run",
+		"capture: only in the old run"}
 	for i, w := range want {
 		if i >= len(text) || !strings.HasPrefix(text[i], w) {
 			t.Fatalf("%q, want %q", text, want)
@@ -71,7 +72,8 @@ func TestByStage(t *testing.T) {
 		t.Error(text[0])
 	}
 	b = join(of(layer.StageDecode, 8, 130), of(layer.StagePrefill, 512, 900))
-	if got, err = ByStage(t.Context(), a, b, Options{Gates: Tolerate(0.05)}); err != nil || len(got) != 3 || got[0].Report == nil || got[0].Report.Verdict != Same || got[0].Report.Tolerance() != passed ||
+	if got, err = ByStage(t.Context(), a, b, Options{Gates: Tolerate(0.05)}); err != nil || len(got) != 3 ||
+		got[0].Report == nil || got[0].Report.Verdict != Same || got[0].Report.Tolerance() != passed ||
 		got[1].Report == nil || got[1].Report.Verdict != Slower || got[1].Report.Tolerance() != failed {
 		t.Errorf("%v: %+v", err, got)
 	}
@@ -89,19 +91,22 @@ func TestOtherKernel(t *testing.T) {
 		row      *Row
 		was, now string
 	}{
-		"two names":        {row(old, both, now), "old", "now"},
-		"renamed":          {row(both, KernelDelta{Name: "now", Was: "old", Status: Renamed, LaunchesA: 20, LaunchesB: 20}), "old", "now"},
-		"only gone":        {row(old, both), "", ""},
-		"only new":         {row(both, now), "", ""},
-		"the same":         {row(both), "", ""},
-		"the longest ones": {row(old, now, KernelDelta{Name: "older", LaunchesA: 1}, KernelDelta{Name: "newer", LaunchesB: 1}), "old", "now"},
+		"two names": {row(old, both, now), "old", "now"},
+		"renamed": {row(both, KernelDelta{Name: "now", Was: "old", Status: Renamed, LaunchesA: 20,
+			LaunchesB: 20}), "old", "now"},
+		"only gone": {row(old, both), "", ""},
+		"only new":  {row(both, now), "", ""},
+		"the same":  {row(both), "", ""},
+		"the longest ones": {row(old, now, KernelDelta{Name: "older", LaunchesA: 1},
+			KernelDelta{Name: "newer", LaunchesB: 1}), "old", "now"},
 	} {
 		if was, now := c.otherKernel(x.row); was != x.was || now != x.now {
 			t.Errorf("%s: %q and %q, want %q and %q", name, was, now, x.was, x.now)
 		}
 	}
 	for name, edit := range map[string]func(r *Row){
-		"not judged": func(r *Row) { r.Judged = false }, "too small": func(r *Row) { r.A, r.B = 4999, 4999 }, "longer": func(r *Row) { r.KernelB = 5000 }, "shorter": func(r *Row) { r.KernelA = 5000 },
+		"not judged": func(r *Row) { r.Judged = false }, "too small": func(r *Row) { r.A, r.B = 4999, 4999 },
+		"longer": func(r *Row) { r.KernelB = 5000 }, "shorter": func(r *Row) { r.KernelA = 5000 },
 		"more often": func(r *Row) { r.LaunchesB = 22 }, "less often": func(r *Row) { r.LaunchesB = 18 },
 	} {
 		r := row(old, now)
@@ -124,8 +129,10 @@ func TestOtherKernel(t *testing.T) {
 // A run without passes that match counts for nothing.
 func TestRunWithoutPasses(t *testing.T) {
 	other := runOf(repeated(4, use1{"conv", 3, 100})...)
-	r := compareSides(t, sideOf(plain(1).Runs[0], plain(1.01).Runs[0], other), sideOf(plain(1).Runs[0], plain(1.02).Runs[0]))
-	if got := runTimes(sideOf(plain(1).Runs[0], other), &chosen{passes: [][]int{{0}, {}}}); len(got) != 1 || got[0] <= 0 {
+	r := compareSides(t, sideOf(plain(1).Runs[0], plain(1.01).Runs[0], other),
+		sideOf(plain(1).Runs[0], plain(1.02).Runs[0]))
+	if got := runTimes(sideOf(plain(1).Runs[0], other), &chosen{passes: [][]int{{0}, {}}}); len(got) != 1 ||
+		got[0] <= 0 {
 		t.Errorf("times of runs %v, want one", got)
 	}
 	for _, row := range r.Rows {
@@ -135,10 +142,12 @@ func TestRunWithoutPasses(t *testing.T) {
 	}
 }
 
-// On one pass a side a launch less may be a lost record, if both run the same kernels; if not, the row is work as any other.
+// On one pass a side a launch less may be a lost record, if both run the same kernels; if not, the row is work as any
+// other.
 func TestOneLaunchLess(t *testing.T) {
 	a := runOf([]use1{{"attention", 320, 800}, {"down_proj", 320, 900}})
-	same, other := runOf([]use1{{"attention", 320, 800}, {"down_proj", 319, 898}}), runOf([]use1{{"attention", 321, 810}, {"down_proj", 320, 900}})
+	same, other := runOf([]use1{{"attention", 320, 800}, {"down_proj", 319, 898}}),
+		runOf([]use1{{"attention", 321, 810}, {"down_proj", 320, 900}})
 	other.Parts[0].Name, other.Parts[0].Base, other.Parts[1].Name, other.Parts[1].Base = "x", "x", "y", "y"
 	if r := compareSides(t, sideOf(a), sideOf(same)); r.Work.A >= r.Wall.A {
 		t.Errorf("a record may be lost: work %v of %v", r.Work.A, r.Wall.A)
@@ -149,12 +158,14 @@ func TestOneLaunchLess(t *testing.T) {
 }
 
 func TestSummaryLine(t *testing.T) {
-	s := Summary{Label: "new", Trace: "b.json", GPU: "H100", Date: "2026-01-02", Passes: 8, Stage: layer.StageDecode, Batch: -1, Wall: 7505 * time.Microsecond, Graph: 1, Compiled: 0.25}
+	s := Summary{Label: "new", Trace: "b.json", GPU: "H100", Date: "2026-01-02", Passes: 8, Stage: layer.StageDecode,
+		Batch: -1, Wall: 7505 * time.Microsecond, Graph: 1, Compiled: 0.25}
 	if want := "B: new, 8 decode passes, 7.50 ms each, 100% of its kernels in graph replays, 25% compiled, H100, 2026-01-02"; s.line("B") != want && s.line("B") != strings.Replace(want, "7.50", "7.51", 1) {
 		t.Errorf("%q, want %q", s.line("B"), want)
 	}
 	s.Label, s.Batch, s.Commit = "", 0, "1f3a9c2"
-	if got := s.line("A"); !strings.HasPrefix(got, "A: b.json, 8 decode passes of batch 0, ") || !strings.HasSuffix(got, ", H100, 1f3a9c2, 2026-01-02") {
+	if got := s.line("A"); !strings.HasPrefix(got, "A: b.json, 8 decode passes of batch 0, ") ||
+		!strings.HasSuffix(got, ", H100, 1f3a9c2, 2026-01-02") {
 		t.Errorf("%q", got)
 	}
 }
@@ -163,7 +174,8 @@ func TestSummaryLine(t *testing.T) {
 func TestStepOfOnePass(t *testing.T) {
 	work := series{class: Memory, a: []float64{1e6}, b: []float64{1.5e6}}
 	for waits, want := range map[float64]bool{0: true, 0.5: false, 1e5: false} {
-		r := rulerOf(1e6, false).judgeWall(work, series{class: Waiting, a: []float64{waits}, b: []float64{waits}}, 0.0075)
+		r := rulerOf(1e6, false).judgeWall(work, series{class: Waiting, a: []float64{waits}, b: []float64{waits}},
+			0.0075)
 		if r.judged != want {
 			t.Errorf("waiting of %v ns: judged %v, want %v", waits, r.judged, want)
 		}
@@ -185,11 +197,13 @@ func TestLearnFromSinglePasses(t *testing.T) {
 	}
 }
 
-// A gate of the host judges the largest clear change for the worse, of operations of the host that are judged and have not only another name.
+// A gate of the host judges the largest clear change for the worse, of operations of the host that are judged and
+// have not only another name.
 func TestHostTarget(t *testing.T) {
 	row := func(us int, edit func(r *HostRow)) HostRow {
 		d := time.Duration(us) * time.Microsecond
-		r := HostRow{Class: OfHost, Judged: true, Significant: true, Interval: Interval{Delta: d, Low: d - 5000, High: d + 5000}}
+		r := HostRow{Class: OfHost, Judged: true, Significant: true,
+			Interval: Interval{Delta: d, Low: d - 5000, High: d + 5000}}
 		if edit != nil {
 			edit(&r)
 		}
@@ -200,16 +214,19 @@ func TestHostTarget(t *testing.T) {
 		rows []HostRow
 		want string
 	}{
-		"slower":              {[]HostRow{small, row(50, nil)}, failed},
-		"renamed":             {[]HostRow{row(90, func(r *HostRow) { r.Status = Renamed })}, passed},
-		"not judged":          {[]HostRow{row(90, func(r *HostRow) { r.Judged = false })}, passed},
-		"a kernel":            {[]HostRow{row(90, func(r *HostRow) { r.Class = Memory })}, passed},
-		"faster":              {[]HostRow{row(-90, nil)}, passed},
-		"not clear":           {[]HostRow{row(90, func(r *HostRow) { r.Significant, r.Low = false, -5000 })}, undecided},
-		"clear before larger": {[]HostRow{row(900, func(r *HostRow) { r.Significant, r.Low = false, -5000 }), small}, failed},
-		"nothing":             {nil, passed},
+		"slower":     {[]HostRow{small, row(50, nil)}, failed},
+		"renamed":    {[]HostRow{row(90, func(r *HostRow) { r.Status = Renamed })}, passed},
+		"not judged": {[]HostRow{row(90, func(r *HostRow) { r.Judged = false })}, passed},
+		"a kernel":   {[]HostRow{row(90, func(r *HostRow) { r.Class = Memory })}, passed},
+		"faster":     {[]HostRow{row(-90, nil)}, passed},
+		"not clear": {[]HostRow{row(90, func(r *HostRow) { r.Significant, r.Low = false, -5000 })},
+			undecided},
+		"clear before larger": {[]HostRow{row(900, func(r *HostRow) { r.Significant, r.Low = false, -5000 }), small},
+			failed},
+		"nothing": {nil, passed},
 	} {
-		r := &Report{Host: &HostReport{Wall: Interval{A: time.Millisecond}, StepsA: 40, StepsB: 40, StepsNeeded: 12, Rows: c.rows}}
+		r := &Report{Host: &HostReport{Wall: Interval{A: time.Millisecond}, StepsA: 40, StepsB: 40, StepsNeeded: 12,
+			Rows: c.rows}}
 		if g := r.judge(Gate{What: gateHost, Limit: 0.03}); g.Outcome != c.want {
 			t.Errorf("%s: %s, want %s", name, g.Text, c.want)
 		}
@@ -222,10 +239,14 @@ func TestHostTarget(t *testing.T) {
 
 // A gate of an operator judges its kernel time, if the row is judged.
 func TestOperatorTarget(t *testing.T) {
-	r := &Report{Rows: []Row{{Operator: "rope"}, {Operator: "attention", Judged: true, KernelA: 1000, KernelB: 1100, Interval: Interval{A: 500, B: 500, Low: 80, High: 120}}}}
-	for name, want := range map[string]string{"attention": failed, "operator:attention": failed, "rope": undecided, "norm": undecided} {
+	r := &Report{Rows: []Row{{Operator: "rope"}, {Operator: "attention", Judged: true, KernelA: 1000, KernelB: 1100,
+		Interval: Interval{A: 500, B: 500, Low: 80, High: 120}}}}
+	for name, want := range map[string]string{"attention": failed, "operator:attention": failed, "rope": undecided,
+		"norm": undecided} {
 		g := r.judge(Gate{What: name, Limit: 0.05})
-		if g.Outcome != want || g.Known != (want == failed) || name == "rope" && !strings.Contains(g.Text, "rope is not judged") || name == "norm" && !strings.Contains(g.Text, "neither side has norm") {
+		if g.Outcome != want || g.Known != (want == failed) || name == "rope" &&
+			!strings.Contains(g.Text, "rope is not judged") || name == "norm" &&
+			!strings.Contains(g.Text, "neither side has norm") {
 			t.Errorf("%s: %s, %s", name, g.Outcome, g.Text)
 		}
 	}

@@ -10,12 +10,14 @@ import (
 
 // NOTE on the statistics.
 //
-// A row is an operator, or idle time, or what else a pass consists of; its values are totals of one pass in nanoseconds. What is
-// asked is whether the two runs differ by more than two runs of the same program do. Two kinds of noise count: between passes of
-// a run, which the values show, and between runs, which one run a side cannot show. The second is a stated floor, or what several
-// runs a side tell. Resampling passes or layers ignores it, and finds differences in nearly all pairs that have none.
+// A row is an operator, or idle time, or what else a pass consists of; its values are totals of one pass in
+// nanoseconds. What is asked is whether the two runs differ by more than two runs of the same program do. Two kinds
+// of noise count: between passes of a run, which the values show, and between runs, which one run a side cannot show.
+// The second is a stated floor, or what several runs a side tell. Resampling passes or layers ignores it, and finds
+// differences in nearly all pairs that have none.
 //
-// All variances are relative (of logarithms), except for waiting and idle time, which may be zero: those are shares of the pass.
+// All variances are relative (of logarithms), except for waiting and idle time, which may be zero: those are shares
+// of the pass.
 
 // A Class of rows is how their times behave. Its rows share a shift: a lower clock slows arithmetic, not memory.
 type Class string
@@ -80,7 +82,8 @@ func quantile(df, q float64) float64 {
 	return stat.StudentQuantile(q, df)
 }
 
-// judge tests one series. shift is the logarithm of the common shift of its class, floor the relative standard deviation between runs.
+// judge tests one series. shift is the logarithm of the common shift of its class, floor the relative standard
+// deviation between runs.
 func (k ruler) judge(s series, shift, floor float64) result {
 	r := result{delta: stat.Mean(s.b) - stat.Mean(s.a), p: 1}
 	na, nb := float64(len(s.a)), float64(len(s.b))
@@ -113,7 +116,8 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	case absolute:
 		z = (lb - la) / k.pass / se
 	case la <= 0 || lb <= 0:
-		r.judged = s.class != OfHost // new or removed: that is no question of noise; of the host, too rare to have a typical time
+		// new or removed: that is no question of noise; of the host, too rare to have a typical time
+		r.judged = s.class != OfHost
 		return r
 	default:
 		z = (math.Log(lb/la) - shift) / se
@@ -122,8 +126,8 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	return r
 }
 
-// judgeWall tests the whole step: what works varies as a share of itself, what waits as a share of the pass, and runs differ as a whole. Waiting of
-// too few passes is not judged, unless there is none.
+// judgeWall tests the whole step: what works varies as a share of itself, what waits as a share of the pass, and runs
+// differ as a whole. Waiting of too few passes is not judged, unless there is none.
 func (k ruler) judgeWall(work, waits series, floor float64) result {
 	wall := series{class: Memory, a: add(slices.Clone(waits.a), work.a), b: add(slices.Clone(waits.b), work.b)}
 	if k.runs || stat.Mean(waits.a)+stat.Mean(waits.b) == 0 {
@@ -196,8 +200,8 @@ func (k ruler) variance(s series, floor float64) (v, df float64) {
 	return v, v * v / (within*within/(priorDF+free) + between*between/k.floorDF)
 }
 
-// spread is the pooled variance of the values of both sides, relative to their medians (to the pass for waiting), outliers drawn
-// in.
+// spread is the pooled variance of the values of both sides, relative to their medians (to the pass for waiting),
+// outliers drawn in.
 func spread(s series, pass float64) float64 {
 	var sum, free float64
 	for _, x := range [][]float64{s.a, s.b} {
@@ -252,9 +256,9 @@ func (k ruler) location(x []float64) float64 {
 	return stat.Mean(x)
 }
 
-// shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of the pass but
-// not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a clock. It is 0 where too few rows tell,
-// or less than half of the time.
+// shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of
+// the pass but not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a
+// clock. It is 0 where too few rows tell, or less than half of the time.
 func (k ruler) shift(rows []series, of func(Class) bool) float64 {
 	var logs, weights []float64
 	var same, all float64

@@ -93,8 +93,10 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 // WriteCSV writes a line for each row and each kernel of it: all of the difference, for tables and scripts.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := table.NewCSV(w)
-	c.Header("kind", "operator", "kernel", "was", "class", "a_ns", "b_ns", "delta_ns", "a_kernel_ns", "b_kernel_ns", "delta_kernel_ns", "low_ns", "high_ns", "judged", "significant", "status",
-		"launches_a", "launches_b", "a_floor_ns", "b_floor_ns", "because", "category", "a_wait_ns", "b_wait_ns", "a_bytes", "b_bytes", "a_gflop", "b_gflop", "a_shape", "b_shape")
+	c.Header("kind", "operator", "kernel", "was", "class", "a_ns", "b_ns", "delta_ns", "a_kernel_ns", "b_kernel_ns",
+		"delta_kernel_ns", "low_ns", "high_ns", "judged", "significant", "status",
+		"launches_a", "launches_b", "a_floor_ns", "b_floor_ns", "because", "category", "a_wait_ns", "b_wait_ns",
+		"a_bytes", "b_bytes", "a_gflop", "b_gflop", "a_shape", "b_shape")
 	texts := func(list ...string) {
 		for _, s := range list {
 			c.String(s)
@@ -183,10 +185,12 @@ func name(s *Summary) string {
 // us prints microseconds.
 func us(d time.Duration) string { return table.Fixed(float64(d)/1e3, 1) }
 
-// overlaps is from which share on the time of a row's kernels and its part of the step differ so much that both are printed.
+// overlaps is from which share on the time of a row's kernels and its part of the step differ so much that both are
+// printed.
 const overlaps = 0.05
 
-// overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of them.
+// overlapped reports whether kernels of a row run beside others for so long that its part of the step says little of
+// them.
 func (r *Row) overlapped() bool {
 	far := func(x, y time.Duration) bool { return float64(abs(x-y)) > overlaps*float64(max(x, y)) }
 	return r.Class != Waiting && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
@@ -195,8 +199,10 @@ func (r *Row) overlapped() bool {
 // table lists the rows, the largest difference first; behind so many of them the others are one.
 func (r *Report) table(most int) *table.Table {
 	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.overlapped() })
-	columns := []table.Column{table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
-		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"), table.Text("Kernel B")}
+	columns := []table.Column{table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"),
+		table.Number("B − A"), table.Number("%"), table.Number("95% interval"),
+		table.Number("Of the difference"), table.Text("Found"), table.Number("Launches"), table.Text("Kernel A"),
+		table.Text("Kernel B")}
 	if both { // the interval is that of kernel time
 		columns = slices.Insert(columns, 5, table.Number("Kernel time A → B"))
 	}
@@ -223,7 +229,8 @@ func (r *Report) table(most int) *table.Table {
 		if !row.Judged {
 			interval = ""
 		}
-		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found, fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
+		cells := []string{row.Operator, us(row.A), us(row.B), us(row.Delta), percent, interval, share, row.Found,
+			fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB),
 			first(row.Names(0)), first(row.Names(1))}
 		if both {
 			times := ""
@@ -238,13 +245,15 @@ func (r *Report) table(most int) *table.Table {
 		t.Row(countOf(shown-most, "other", "others"), us(rest.A), us(rest.B), us(rest.Delta))
 	}
 	t.Rule()
-	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta), fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
+	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta),
+		fmt.Sprintf("%+.1f", 100*float64(r.Delta)/float64(max(r.A.Wall, 1))))
 	return t
 }
 
 // cascade lists the parts of the step.
 func (r *Report) cascade() *table.Table {
-	t := table.New(table.Text("Part"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"), table.Text("Found"))
+	t := table.New(table.Text("Part"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"),
+		table.Number("95% interval"), table.Text("Found"))
 	for i := range r.Waterfall {
 		row := &r.Waterfall[i]
 		between := ""
@@ -258,7 +267,8 @@ func (r *Report) cascade() *table.Table {
 
 // table lists the operations, the largest difference first.
 func (h *HostReport) table(most int) *table.Table {
-	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"), table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
+	t := table.New(table.Text("Operation").Limit(operationWidth), table.Text("Kind"), table.Number("A (µs)"),
+		table.Number("B (µs)"), table.Number("B − A"), table.Number("95% interval"),
 		table.Text("Found"), table.Number("Count"))
 	for i := range h.Rows[:min(len(h.Rows), most)] {
 		row := &h.Rows[i]
@@ -266,7 +276,9 @@ func (h *HostReport) table(most int) *table.Table {
 		if row.Judged {
 			between = fmt.Sprintf("%s … %s", us(row.Low), us(row.High))
 		}
-		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between, found(row.Judged, row.Significant, row.Status, row.Delta, h.Least), fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
+		t.Row(tail(row.Name), row.Kind, us(row.A), us(row.B), us(row.Delta), between,
+			found(row.Judged, row.Significant, row.Status, row.Delta, h.Least),
+			fmt.Sprintf("%.1f → %.1f", row.CountA, row.CountB))
 	}
 	return t
 }

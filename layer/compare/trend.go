@@ -52,16 +52,18 @@ type TrendChange struct {
 	p float64
 }
 
-// NewTrend finds for each stage and operator the run from which on it differs most clearly from the runs before, by the rule of [Compare] with the runs
-// before and since as sides. As each run may be the one, a change has to be as many times clearer as there are. Runs are put in the order of their dates.
-// The error wraps [ErrNoMatch] for fewer than two runs with passes, and is ctx's where it is cancelled.
+// NewTrend finds for each stage and operator the run from which on it differs most clearly from the runs before, by
+// the rule of [Compare] with the runs before and since as sides. As each run may be the one, a change has to be as
+// many times clearer as there are. Runs are put in the order of their dates. The error wraps [ErrNoMatch] for fewer
+// than two runs with passes, and is ctx's where it is cancelled.
 func NewTrend(ctx context.Context, runs []TrendRun) (*Trend, error) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r TrendRun) bool { return len(r.Run.Passes) == 0 })
 	if len(runs) < 2 {
 		return nil, fmt.Errorf("%w: a trend needs two runs", ErrNoMatch)
 	}
 	slices.SortStableFunc(runs, func(x, y TrendRun) int { return cmp.Compare(x.Date, y.Date) })
-	t := &Trend{Schema: TrendSchema, Runs: len(runs), From: runs[0].Date, To: runs[len(runs)-1].Date, Changes: []TrendChange{}}
+	t := &Trend{Schema: TrendSchema, Runs: len(runs), From: runs[0].Date, To: runs[len(runs)-1].Date,
+		Changes: []TrendChange{}}
 	var all []Run
 	for i := range runs {
 		all = append(all, runs[i].Run)
@@ -109,7 +111,8 @@ func (r *Report) changes(comparisons int) []TrendChange {
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Significant {
-			add(TrendChange{Operator: row.Operator, Interval: Interval{row.KernelA, row.KernelB, row.kernelDelta(), row.Low, row.High}, p: row.p * float64(len(r.Rows))})
+			add(TrendChange{Operator: row.Operator, Interval: Interval{row.KernelA, row.KernelB, row.kernelDelta(),
+				row.Low, row.High}, p: row.p * float64(len(r.Rows))})
 		}
 	}
 	if r.uniform {
@@ -120,7 +123,8 @@ func (r *Report) changes(comparisons int) []TrendChange {
 
 // sentence says what changed since when.
 func (c *TrendChange) sentence() string {
-	s := fmt.Sprintf("%s %s since %s (%s → %s a %s pass)", cmp.Or(c.Operator, "all kernels"), percentOf(c.Delta, c.A), c.Since, table.Duration(c.A), table.Duration(c.B), c.Stage)
+	s := fmt.Sprintf("%s %s since %s (%s → %s a %s pass)", cmp.Or(c.Operator, "all kernels"), percentOf(c.Delta, c.A),
+		c.Since, table.Duration(c.A), table.Duration(c.B), c.Stage)
 	switch {
 	case c.A == 0:
 		s = fmt.Sprintf("%s is new since %s (%s a %s pass)", c.Operator, c.Since, table.Duration(c.B), c.Stage)
@@ -139,7 +143,8 @@ func (c *TrendChange) sentence() string {
 // WriteText writes the trend for people.
 func (t *Trend) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "%s from %s to %s: %s\n", countOf(t.Runs, "run", "runs"), t.From, t.To, countOf(len(t.Changes), "change point", "change points"))
+	fmt.Fprintf(b, "%s from %s to %s: %s\n", countOf(t.Runs, "run", "runs"), t.From, t.To,
+		countOf(len(t.Changes), "change point", "change points"))
 	var lines []string
 	for i := range t.Changes {
 		lines = append(lines, t.Changes[i].Text)
@@ -148,8 +153,8 @@ func (t *Trend) WriteText(w io.Writer) error {
 	return b.Flush()
 }
 
-// NewPass is a pass that spends these times on some parts of a run, whose kernels overlap: busy is shared among them, the rest of wall is idle.
-// The run's Parts are names with a Class each; the last is the idle time.
+// NewPass is a pass that spends these times on some parts of a run, whose kernels overlap: busy is shared among them,
+// the rest of wall is idle. The run's Parts are names with a Class each; the last is the idle time.
 func NewPass(p Pass, times []time.Duration, busy time.Duration) Pass {
 	var sum float64
 	for _, d := range times {

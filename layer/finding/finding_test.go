@@ -70,7 +70,8 @@ func TestRows(t *testing.T) {
 	}
 	for _, c := range finding.Causes() {
 		i := c.Info()
-		if i.Group == finding.NoGroup || i.Title == "" || len(strings.Fields(i.Title)) > 10 || i.Why == "" || len(i.Colour) != 7 {
+		if i.Group == finding.NoGroup || i.Title == "" || len(strings.Fields(i.Title)) > 10 || i.Why == "" ||
+			len(i.Colour) != 7 {
 			t.Errorf("cause %s: incomplete row %+v", c, i)
 		}
 		sentence("help of "+c.String(), i.Help)
@@ -105,14 +106,16 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`"kind":"host-idle"`, `"cause":"gpu-dispatch"`, `"measure":"at-most"`, `"per_step_ns":10000`,
+	for _, part := range []string{`"kind":"host-idle"`, `"cause":"gpu-dispatch"`, `"measure":"at-most"`,
+		`"per_step_ns":10000`,
 		`"total_ns":30000`, `"share":0.1`, `"share_of":"step"`, `"stage":"decode"`, `"pass":0`, `"confidence":"high"`} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("%s lacks %s", text, part)
 		}
 	}
 	var back finding.Finding
-	if err := json.Unmarshal(text, &back); err != nil || back.Cause != f.Cause || back.Size != f.Size || *back.Place.Pass != 0 {
+	if err := json.Unmarshal(text, &back); err != nil || back.Cause != f.Cause || back.Size != f.Size ||
+		*back.Place.Pass != 0 {
 		t.Errorf("read as %+v, %v", back, err)
 	}
 	if err := json.Unmarshal([]byte(`{"kind":"else"}`), &back); err == nil {
@@ -143,14 +146,16 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestDocumented: the page on the host's verdict has each cause under its group, and the document of each piece of advice.
+// TestDocumented: the page on the host's verdict has each cause under its group, and the document of each piece of
+// advice.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/host-verdict.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range finding.Causes() {
-		if !strings.Contains(string(page), "`"+c.String()+"`") || !strings.Contains(string(page), "| "+c.Group().String()+" |") {
+		if !strings.Contains(string(page), "`"+c.String()+"`") ||
+			!strings.Contains(string(page), "| "+c.Group().String()+" |") {
 			t.Errorf("docs/host-verdict.md lacks %s of %s", c, c.Group())
 		}
 		if s, _, _ := strings.Cut(c.Info().Advice.Source, "#"); !strings.Contains(string(page), s) {

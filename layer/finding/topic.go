@@ -52,7 +52,8 @@ const (
 
 var kindDepths = map[Kind]depth{
 	Health: {"The reader counts every event that it had to drop, repair or could not link.",
-		"Damage that leaves a valid file, such as a profiler that never wrote an event, is invisible.", "reliability.md"},
+		"Damage that leaves a valid file, such as a profiler that never wrote an event, is invisible.",
+		"reliability.md"},
 	Coverage: {"The time of kernels in forward passes, divided by the time of all GPU activities; below 90%.",
 		"Work outside passes may be another model, a warm-up, or passes that were not recognised.", "segmentation.md"},
 	ServingPath: {"The server's arguments or its framework's defaults, compared with the graphs and compiled code in the window.",
@@ -61,7 +62,8 @@ var kindDepths = map[Kind]depth{
 	IdleTime: {"Gaps between the activities of one GPU, each cut at the calls of the thread that launches next.",
 		"The gain is an upper bound: work that no longer waits may wait for something else.", hostPage},
 	ExposedCommunication: {"Time in which only communication kernels run on the GPU.",
-		"The trace of one rank cannot separate transfer from waiting for other ranks. Pass every rank's file.", triagePage},
+		"The trace of one rank cannot separate transfer from waiting for other ranks. Pass every rank's file.",
+		triagePage},
 	ExposedCopies: {"Time in which a copy or set runs and no kernel does.",
 		"Copies that a later kernel depends on cannot be hidden.", hostPage},
 	Fusion: {"Chains of kernels linked by data flow, compared with a catalogue of fused paths and their conditions.",
@@ -72,10 +74,13 @@ var kindDepths = map[Kind]depth{
 		"Some of them may already overlap others on a second stream.", lightPage},
 	LargestOperator: {"The operator with most kernel time in the steps, at least 10%.",
 		"Size alone is no defect.", lightPage},
-	OperatorChanged: {"Kernel time of the operator in passes of the same kind, with an interval at 95%.", steadyLimit, comparePage},
-	OperatorNew:     {"The operator has kernels in the new run only.", "A renamed kernel that is not recognised looks like this, too.", comparePage},
-	OperatorRemoved: {"The operator has kernels in the old run only.", "A renamed kernel that is not recognised looks like this, too.", comparePage},
-	StepChanged:     {"The wall time of the step changed beyond noise and no operator did.", steadyLimit, comparePage},
+	OperatorChanged: {"Kernel time of the operator in passes of the same kind, with an interval at 95%.", steadyLimit,
+		comparePage},
+	OperatorNew: {"The operator has kernels in the new run only.",
+		"A renamed kernel that is not recognised looks like this, too.", comparePage},
+	OperatorRemoved: {"The operator has kernels in the old run only.",
+		"A renamed kernel that is not recognised looks like this, too.", comparePage},
+	StepChanged: {"The wall time of the step changed beyond noise and no operator did.", steadyLimit, comparePage},
 	UniformChange: {"Kernels of all operators changed by nearly the same factor.",
 		"Clock, power cap and driver are rarely in a trace.", comparePage},
 	WaitChanged: {"Collectives whose time changed while their shortest instance did not.",
@@ -90,7 +95,8 @@ var kindDepths = map[Kind]depth{
 		"Only durations are compared, as clocks of ranks need not agree.", hostPage},
 	RanksWait: {"Time in collectives beyond that of the last rank.",
 		"Only durations are compared, as clocks of ranks need not agree.", hostPage},
-	RankDiffers:   {"Kernel time of the rank against the median of all ranks.", "Ranks may differ by design, as pipeline stages do.", hostPage},
+	RankDiffers: {"Kernel time of the rank against the median of all ranks.",
+		"Ranks may differ by design, as pipeline stages do.", hostPage},
 	IncompleteRun: {"Files of a run, compared with the parallel size that it states.", "", hostPage},
 }
 
@@ -118,7 +124,8 @@ func Topics() []Topic {
 	}
 	for _, c := range Causes() {
 		i := c.Info()
-		out = append(out, Topic{ID: c.String(), Section: SectionCauses, Title: i.Title, Means: i.Help, Limits: causeLimits[c],
+		out = append(out, Topic{ID: c.String(), Section: SectionCauses, Title: i.Title, Means: i.Help,
+			Limits: causeLimits[c],
 			Found:  "A gap is cut at the calls of the thread that launches the next kernel; each piece has one cause.",
 			Advice: withNext(i.Advice, IdleTime.Info().Program), Page: hostPage})
 	}

@@ -92,12 +92,15 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 		at[k] = m
 		members = append(members, m)
 	}
-	slices.SortStableFunc(members, func(a, b *member) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.Device, b.Device)) })
+	slices.SortStableFunc(members, func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.id, b.id),
+			cmp.Compare(a.Device, b.Device))
+	})
 	return members, twice
 }
 
-// endTogether says whether all ranks of a collective leave it together, so that who arrives last shows in the durations.
-// The two ends of a point-to-point transfer need not. What hides its kind is a collective far more often.
+// endTogether says whether all ranks of a collective leave it together, so that who arrives last shows in the
+// durations. The two ends of a point-to-point transfer need not. What hides its kind is a collective far more often.
 func endTogether(c classify.Collective) bool {
 	return c != classify.NotCollective && c != classify.SendRecv
 }
@@ -172,8 +175,8 @@ func groupsOf(members []*member) []*group {
 	return append(out, unnamed(rest)...)
 }
 
-// lanesOf is what a rank exchanges, by the key of the call; calls without one are left out. Digests are others' data, and may have
-// as many distinct calls as collectives: each collective is looked at once.
+// lanesOf is what a rank exchanges, by the key of the call; calls without one are left out. Digests are others' data,
+// and may have as many distinct calls as collectives: each collective is looked at once.
 func lanesOf(m *member, key func(call int) string) map[string]*lane {
 	out := map[string]*lane{}
 	for i := range m.Steps {
@@ -394,8 +397,8 @@ func (l *lane) numbersOf() map[[2]int64]int {
 const mostShift = 8
 
 // shiftOf pairs the steps of two lanes: by the server's numbers, else by a shift at which the steps run the same
-// collectives. The one that leaves most steps paired counts, then that of the closest clocks, unless the collectives end
-// more than twice as close together at another one.
+// collectives. The one that leaves most steps paired counts, then that of the closest clocks, unless the collectives
+// end more than twice as close together at another one.
 func shiftOf(a, b *lane) (pairing, bool) {
 	na, nb := a.numbersOf(), b.numbersOf()
 	if na != nil && nb != nil {
@@ -490,7 +493,10 @@ func (g *group) align() {
 		for key := range all {
 			keys = append(keys, key)
 		}
-		slices.SortFunc(keys, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+		slices.SortFunc(keys, func(a, b [2]int64) int {
+			return cmp.Or(cmp.Compare(a[0], b[0]),
+				cmp.Compare(a[1], b[1]))
+		})
 		for _, key := range keys {
 			row := make([]int, len(g.lanes))
 			for i := range row {

@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// TestEachCollectiveIsLookedAtOnce: a digest in which every collective is a call and a group of its own costs no more than one of
-// few calls. Digests are others' data.
+// TestEachCollectiveIsLookedAtOnce: a digest in which every collective is a call and a group of its own costs no more
+// than one of few calls. Digests are others' data.
 func TestEachCollectiveIsLookedAtOnce(t *testing.T) {
 	const steps, perStep = 20, 200
 	m := &member{Rank: &Rank{}}

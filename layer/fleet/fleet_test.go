@@ -30,7 +30,8 @@ func digests(t *testing.T, c ranks.Config) (map[string][]fleet.Rank, []ranks.Gro
 			return err
 		}
 		run, _, _ := strings.Cut(f.Name, "-")
-		list, err := hostoverhead.Digest(t.Context(), run, trace.File{Path: f.Name, Rank: framework.ReadFileName(framework.All(), f.Name).Rank}, a)
+		list, err := hostoverhead.Digest(t.Context(), run,
+			trace.File{Path: f.Name, Rank: framework.ReadFileName(framework.All(), f.Name).Rank}, a)
 		out[run] = append(out[run], list...)
 		return err
 	})
@@ -112,8 +113,10 @@ func fleet25(t *testing.T, seed uint64) {
 		if l.Rank != fmt.Sprintf("rank %d", want.Late) {
 			t.Errorf("%s: %s is late, want %d", want.Replica, l.Rank, want.Late)
 		}
-		gap, kernel, tokens := l.Cause == finding.HostCode && strings.Contains(l.Name, "log_stats"), l.Operator != "" && l.Tokens+l.Requests == 0, l.Operator != "" && l.Tokens+l.Requests >= 4
-		if gap != (want.Cause == ranks.HostGap) || kernel != (want.Cause == ranks.LongKernel) || tokens != (want.Cause == ranks.MoreTokens) {
+		gap, kernel, tokens := l.Cause == finding.HostCode && strings.Contains(l.Name, "log_stats"), l.Operator != "" &&
+			l.Tokens+l.Requests == 0, l.Operator != "" && l.Tokens+l.Requests >= 4
+		if gap != (want.Cause == ranks.HostGap) || kernel != (want.Cause == ranks.LongKernel) ||
+			tokens != (want.Cause == ranks.MoreTokens) {
 			t.Errorf("%s: %s is late because %q, want cause %d", want.Replica, l.Rank, l.Why(), want.Cause)
 		}
 	}
@@ -123,10 +126,12 @@ func fleet25(t *testing.T, seed uint64) {
 	if run := combined["1760000006"]; fmt.Sprint(run.Missing) != "[2 5]" {
 		t.Errorf("missing: %v", run.Missing)
 	}
-	if run := combined["1760000009"]; len(run.Twice) != 1 || run.Twice[0].File != "1760000009-TP-8.trace.json" || run.Ranks != 8 || len(run.Missing) > 0 {
+	if run := combined["1760000009"]; len(run.Twice) != 1 || run.Twice[0].File != "1760000009-TP-8.trace.json" ||
+		run.Ranks != 8 || len(run.Missing) > 0 {
 		t.Errorf("copy: %+v, %d ranks, missing %v", run.Twice, run.Ranks, run.Missing)
 	}
-	if g := combined["1760000016"].Groups; g[len(g)-1].Late == nil || g[len(g)-1].Late.Always || g[len(g)-1].Late.Since != 102 {
+	if g := combined["1760000016"].Groups; g[len(g)-1].Late == nil || g[len(g)-1].Late.Always ||
+		g[len(g)-1].Late.Since != 102 {
 		t.Errorf("late from the third step on: %+v", g[len(g)-1].Late)
 	}
 }

@@ -141,7 +141,8 @@ func (r *Rank) check() error {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if len(s.Call) != len(s.At) || len(s.Call) != len(s.Took) {
-			return fmt.Errorf("step %d has %d collectives, %d starts and %d times", i, len(s.Call), len(s.At), len(s.Took))
+			return fmt.Errorf("step %d has %d collectives, %d starts and %d times", i, len(s.Call), len(s.At),
+				len(s.Took))
 		}
 		if bad(s.Wall) || bad(s.Busy) || bad(s.Start+maxTime/2) {
 			return fmt.Errorf("step %d has a time out of range", i)

@@ -21,8 +21,8 @@ type Options struct {
 	Full bool
 }
 
-// Report is what all ranks of one or several recordings tell together. It does not say where they were read, so that the
-// same digests give the same bytes everywhere.
+// Report is what all ranks of one or several recordings tell together. It does not say where they were read, so that
+// the same digests give the same bytes everywhere.
 type Report struct {
 	Schema string `json:"schema"` // name and version of the document
 	// Files were found, Ranks of them read and counted once, Bad could not be read.
@@ -59,7 +59,8 @@ func Combine(runs []Run, o Options) *Report {
 	slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
 	for i := range r.Runs {
 		run := &r.Runs[i]
-		r.Files, r.Ranks, r.Bad, r.Health = r.Files+run.Files, r.Ranks+run.Ranks, r.Bad+len(run.Bad), worse(r.Health, run.Health)
+		r.Files, r.Ranks, r.Bad, r.Health = r.Files+run.Files, r.Ranks+run.Ranks, r.Bad+len(run.Bad),
+			worse(r.Health, run.Health)
 		r.Findings = append(r.Findings, run.Findings...)
 	}
 	finding.Rank(r.Findings)
@@ -78,7 +79,10 @@ func (r *Report) bound() {
 	if n := len(r.Runs) - mostRuns; n > 0 {
 		// Those with findings, then the first by name; by name again.
 		order := slices.Clone(r.Runs)
-		slices.SortStableFunc(order, func(a, b Run) int { return cmp.Compare(b2i(len(b.Findings) > 0), b2i(len(a.Findings) > 0)) })
+		slices.SortStableFunc(order, func(a, b Run) int {
+			return cmp.Compare(b2i(len(b.Findings) > 0),
+				b2i(len(a.Findings) > 0))
+		})
 		r.Runs, r.LeftOut = order[:mostRuns], r.LeftOut+n
 		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
 	}
@@ -89,10 +93,12 @@ func (r *Report) bound() {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		run.Bad, run.Twice = first(run.Bad, mostFiles*few), first(run.Twice, mostFiles*few)
-		run.Missing, run.Shared, run.Findings = first(run.Missing, mostRows*mostFiles), first(run.Shared, mostRows*few), first(run.Findings, mostRows*few)
+		run.Missing, run.Shared, run.Findings = first(run.Missing, mostRows*mostFiles), first(run.Shared, mostRows*few),
+			first(run.Findings, mostRows*few)
 		run.Groups = slices.Clone(run.Groups)
 		slices.SortStableFunc(run.Groups, func(a, b Group) int {
-			return cmp.Or(cmp.Compare(b2i(b.Late != nil), b2i(a.Late != nil)), cmp.Compare(b.Wait.Median, a.Wait.Median))
+			return cmp.Or(cmp.Compare(b2i(b.Late != nil), b2i(a.Late != nil)),
+				cmp.Compare(b.Wait.Median, a.Wait.Median))
 		})
 		run.Groups = first(run.Groups, mostGroups*few)
 		for k := range run.Groups {
@@ -145,11 +151,14 @@ func share(all []*member) []Shared {
 		for i, o := range list {
 			values[i] = Value{o.rank, int64(o.f.PerStep)}
 		}
-		out = append(out, Shared{Finding: list[len(list)/2].f, Ranks: len(list), Of: total[k.part], PerRank: spreadOf(values)})
+		out = append(out, Shared{Finding: list[len(list)/2].f, Ranks: len(list), Of: total[k.part],
+			PerRank: spreadOf(values)})
 	}
 	slices.SortFunc(out, func(a, b Shared) int {
-		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt), cmp.Compare(b.PerRank.Median*int64(b.Ranks), a.PerRank.Median*int64(a.Ranks)),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Stage, b.Stage))
+		return cmp.Or(cmp.Compare(b.Kind.Info().Doubt, a.Kind.Info().Doubt),
+			cmp.Compare(b.PerRank.Median*int64(b.Ranks), a.PerRank.Median*int64(a.Ranks)),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Text, b.Text), cmp.Compare(a.Stage, b.Stage))
 	})
 	return out
 }
@@ -167,15 +176,18 @@ func (run *Run) findings() {
 	for i := range run.Groups {
 		g := &run.Groups[i]
 		size := func(ns int64) finding.Size {
-			return finding.SizeOf(finding.Recoverable, finding.OfStep, time.Duration(ns)*time.Duration(g.Steps), g.Steps, time.Duration(g.Step)*time.Duration(g.Steps))
+			return finding.SizeOf(finding.Recoverable, finding.OfStep, time.Duration(ns)*time.Duration(g.Steps),
+				g.Steps, time.Duration(g.Step)*time.Duration(g.Steps))
 		}
 		where := "ranks " + g.Name
 		if g.Part != "" {
 			where += " (" + g.Part + ")"
 		}
 		if l := g.Late; l != nil {
-			f := finding.Finding{Kind: finding.LateRank, Code: l.Rank, Text: "The other ranks wait for " + l.Rank, Size: size(l.PerStep), Where: where,
-				Evidence: fmt.Sprintf("It arrives last at %s of %s collectives, %s; %s.", table.Count(int64(l.Last)), table.Count(int64(l.Decided)), since(l), l.Why())}
+			f := finding.Finding{Kind: finding.LateRank, Code: l.Rank, Text: "The other ranks wait for " + l.Rank,
+				Size: size(l.PerStep), Where: where,
+				Evidence: fmt.Sprintf("It arrives last at %s of %s collectives, %s; %s.", table.Count(int64(l.Last)),
+					table.Count(int64(l.Decided)), since(l), l.Why())}
 			if l.Cause != finding.NoCause {
 				f.Advice = l.Cause.Info().Advice
 			}
@@ -183,8 +195,10 @@ func (run *Run) findings() {
 			continue
 		}
 		if wait := g.meanWait; g.Step > 0 && float64(wait) >= leastShare*float64(g.Step) {
-			add(finding.Finding{Kind: finding.RanksWait, Code: g.Name, Text: "Ranks wait for one another, for no single one", Size: size(wait), Where: where,
-				Evidence: fmt.Sprintf("They wait %s–%s per step in %s collectives.", ns(g.Wait.Min), ns(g.Wait.Max), table.Count(int64(g.Collectives)))})
+			add(finding.Finding{Kind: finding.RanksWait, Code: g.Name,
+				Text: "Ranks wait for one another, for no single one", Size: size(wait), Where: where,
+				Evidence: fmt.Sprintf("They wait %s–%s per step in %s collectives.", ns(g.Wait.Min), ns(g.Wait.Max),
+					table.Count(int64(g.Collectives)))})
 		}
 	}
 	for i := range run.Groups {
@@ -193,9 +207,12 @@ func (run *Run) findings() {
 				continue
 			}
 			g := &run.Groups[i]
-			size := finding.SizeOf(finding.Taken, finding.OfStep, time.Duration(d.NS)*time.Duration(g.Steps), g.Steps, time.Duration(g.Step)*time.Duration(g.Steps))
-			add(finding.Finding{Kind: finding.RankDiffers, Code: d.Rank, Text: d.Rank + " is unlike the ranks beside it", Size: size, Where: "ranks " + g.Name,
-				Evidence: fmt.Sprintf("%s takes %s more per step than on the median rank; %d ranks are alike.", d.What, ns(d.NS), g.Alike)})
+			size := finding.SizeOf(finding.Taken, finding.OfStep, time.Duration(d.NS)*time.Duration(g.Steps), g.Steps,
+				time.Duration(g.Step)*time.Duration(g.Steps))
+			add(finding.Finding{Kind: finding.RankDiffers, Code: d.Rank,
+				Text: d.Rank + " is unlike the ranks beside it", Size: size, Where: "ranks " + g.Name,
+				Evidence: fmt.Sprintf("%s takes %s more per step than on the median rank; %d ranks are alike.", d.What,
+					ns(d.NS), g.Alike)})
 		}
 	}
 }
@@ -280,7 +297,8 @@ func (r *Report) sentence() string {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Kind == finding.LateRank {
 			if late++; late == 1 {
-				first = fmt.Sprintf("%s for up to %s per step (%s)", f.Text, ns(int64(f.PerStep)), table.Pct(100*f.Share, 1))
+				first = fmt.Sprintf("%s for up to %s per step (%s)", f.Text, ns(int64(f.PerStep)),
+					table.Pct(100*f.Share, 1))
 				if len(r.Runs) > 1 {
 					first += " in " + f.Place.Trace
 				}

@@ -15,7 +15,8 @@ import (
 // Numbers that decide what is said.
 const (
 	// lateBy is the greatest probability that a rank that is last no more often than by the toss of a coin is called
-	// late. Of three and more ranks that are alike none is last at half of the collectives, so that chance is much less.
+	// late. Of three and more ranks that are alike none is last at half of the collectives, so that chance is much
+	// less.
 	lateBy = 0.01
 	// leastShare of a step is told: less is lost among the differences between runs of one server.
 	leastShare = 0.01
@@ -206,7 +207,8 @@ func OfRun(ranks []Rank) Run {
 		r := &sorted[i]
 		run.Run, run.Commit, run.Date = r.Run, cmp.Or(run.Commit, r.Commit), cmp.Or(run.Date, r.Date)
 		if r.Bad != "" {
-			run.Bad, run.Health = append(run.Bad, Duplicate{File: r.File, Why: r.Bad}), worse(run.Health, trace.HealthDegraded)
+			run.Bad, run.Health = append(run.Bad, Duplicate{File: r.File, Why: r.Bad}),
+				worse(run.Health, trace.HealthDegraded)
 			continue
 		}
 		if parts[r.Part] == nil {
@@ -350,7 +352,8 @@ func (g *group) measure(part string) Group {
 	var walls []int64
 	var ids []int
 	for k, l := range g.lanes {
-		r := Row{Rank: l.label, File: l.File, Device: l.Device, Host: l.Host, Wall: l.mean.wall, Busy: l.mean.busy, Tokens: l.mean.tokens, Clock: l.shift}
+		r := Row{Rank: l.label, File: l.File, Device: l.Device, Host: l.Host, Wall: l.mean.wall, Busy: l.mean.busy,
+			Tokens: l.mean.tokens, Clock: l.shift}
 		for i, row := range g.rows {
 			r.Waited, r.Last, r.Steps = r.Waited+sums[i].waits[k], r.Last+sums[i].last[k], r.Steps+b2i(row[k] >= 0)
 		}
@@ -388,7 +391,8 @@ func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 		}
 		decided += sums[i].decided
 		for k := range n {
-			waits[k], last[k], in[k] = waits[k]+sums[i].waits[k], last[k]+sums[i].last[k], in[k]+int64(b2i(g.rows[i][k] >= 0))
+			waits[k], last[k], in[k] = waits[k]+sums[i].waits[k], last[k]+sums[i].last[k],
+				in[k]+int64(b2i(g.rows[i][k] >= 0))
 		}
 	}
 	late := 0
@@ -559,12 +563,14 @@ func (g *group) explain(l *Late, late int) {
 				others = append(others, n)
 			}
 		}
-		if own, mid := of(&all[late]), middle(others); own >= 0 && mid > 0 && float64(own-mid) > tokenShare*float64(mid) {
+		if own, mid := of(&all[late]), middle(others); own >= 0 && mid > 0 &&
+			float64(own-mid) > tokenShare*float64(mid) {
 			return own - mid
 		}
 		return 0
 	}
-	l.Tokens, l.Requests = more(func(p *profile) int64 { return p.tokens }), more(func(p *profile) int64 { return p.requests })
+	l.Tokens, l.Requests = more(func(p *profile) int64 { return p.tokens }),
+		more(func(p *profile) int64 { return p.requests })
 }
 
 // findDiffers tells the ranks that are alike from those that are not.

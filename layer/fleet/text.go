@@ -33,7 +33,8 @@ func (r *Report) WriteText(w io.Writer, o Text) error {
 		t.title("strata fleet of " + count(len(r.Runs), "recording"))
 		t.line(r.Verdict)
 	}
-	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)), table.Count(int64(r.Files)),
+	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
+		table.Count(int64(r.Files)),
 		table.Count(int64(r.Ranks)), count(len(r.Runs), "recording"), r.Health))
 	if !o.Brief {
 		t.findings(r)
@@ -130,7 +131,8 @@ func (t *writer) runs(r *Report) {
 		return
 	}
 	t.heading("Recordings")
-	rows := table.New(table.Text("Recording"), table.Number("Ranks"), table.Number("Missing"), table.Number("Step"), table.Number("Slowest"), table.Number("Waiting"),
+	rows := table.New(table.Text("Recording"), table.Number("Ranks"), table.Number("Missing"), table.Number("Step"),
+		table.Number("Slowest"), table.Number("Waiting"),
 		table.Number("Most"), table.Text("Late rank"), table.Text("Why"))
 	for i := range first(r.Runs, linesRuns) {
 		run := &r.Runs[i]
@@ -140,7 +142,8 @@ func (t *writer) runs(r *Report) {
 				late, why = l.Rank, l.Why()
 			}
 		}
-		rows.Row(run.Run, table.Count(int64(run.Ranks)), table.Count(int64(len(run.Missing))), ns(run.Step.Median), ns(run.Step.Max), ns(run.Wait.Median), ns(run.Wait.Max), late, why)
+		rows.Row(run.Run, table.Count(int64(run.Ranks)), table.Count(int64(len(run.Missing))), ns(run.Step.Median),
+			ns(run.Step.Max), ns(run.Wait.Median), ns(run.Wait.Max), late, why)
 	}
 	t.table(rows, len(r.Runs)-linesRuns)
 }
@@ -150,7 +153,8 @@ func (t *writer) groups(run *Run) {
 		return
 	}
 	t.heading("Groups of " + run.Run)
-	rows := table.New(table.Text("Ranks"), table.Number("Steps"), table.Number("Collectives"), table.Number("Step"), table.Number("Transfer"),
+	rows := table.New(table.Text("Ranks"), table.Number("Steps"), table.Number("Collectives"), table.Number("Step"),
+		table.Number("Transfer"),
 		table.Number("Wait min"), table.Number("Median"), table.Number("Max"), table.Text("Most"), table.Text("Alike"))
 	for i := range first(run.Groups, linesGroups) {
 		g := &run.Groups[i]
@@ -167,7 +171,8 @@ func (t *writer) groups(run *Run) {
 			d := g.Differs[0]
 			alike += fmt.Sprintf("; %s differs: %s %s", d.Rank, d.What, signed(d.NS))
 		}
-		rows.Row(name, fmt.Sprint(g.Steps), table.Count(int64(g.Collectives)), ns(g.Step), ns(g.Transfer), ns(g.Wait.Min), ns(g.Wait.Median), ns(g.Wait.Max), strings.Join(most, ", "), alike)
+		rows.Row(name, fmt.Sprint(g.Steps), table.Count(int64(g.Collectives)), ns(g.Step), ns(g.Transfer),
+			ns(g.Wait.Min), ns(g.Wait.Median), ns(g.Wait.Max), strings.Join(most, ", "), alike)
 	}
 	t.table(rows, len(run.Groups)-linesGroups)
 }
@@ -185,14 +190,16 @@ func (t *writer) shared(run *Run) {
 		return
 	}
 	t.heading("Findings of ranks by themselves")
-	rows := table.New(table.Text("Finding"), table.Text("Ranks"), table.Number("Min"), table.Number("Median"), table.Number("Max"), table.Text("Worst"))
+	rows := table.New(table.Text("Finding"), table.Text("Ranks"), table.Number("Min"), table.Number("Median"),
+		table.Number("Max"), table.Text("Worst"))
 	for i := range first(run.Shared, linesShared) {
 		s := &run.Shared[i]
 		var worst []string
 		for _, v := range s.PerRank.Worst {
 			worst = append(worst, strings.TrimPrefix(v.Rank, "rank "))
 		}
-		rows.Row(s.Text, fmt.Sprintf("on %d of %d", s.Ranks, s.Of), ns(s.PerRank.Min), ns(s.PerRank.Median), ns(s.PerRank.Max), strings.Join(worst, ", "))
+		rows.Row(s.Text, fmt.Sprintf("on %d of %d", s.Ranks, s.Of), ns(s.PerRank.Min), ns(s.PerRank.Median),
+			ns(s.PerRank.Max), strings.Join(worst, ", "))
 	}
 	t.table(rows, len(run.Shared)-linesShared)
 }

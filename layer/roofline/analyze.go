@@ -17,15 +17,16 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Analyze holds the passes of the GPU with most work against their floors. What operators have to do comes from the model's config
-// and the tokens of each pass, where the config is known, else from the recorded inputs of ops. A GPU that is not known gives work
-// without floors.
+// Analyze holds the passes of the GPU with most work against their floors. What operators have to do comes from the
+// model's config and the tokens of each pass, where the config is known, else from the recorded inputs of ops. A GPU
+// that is not known gives work without floors.
 func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error) {
 	c := o.Config
 	if c == nil {
 		c = a.Config
 	}
-	r := &Report{Schema: schema, TP: 1, EP: 1, Steady: trace.None, Passes: []Pass{}, Operators: []Row{}, Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{},
+	r := &Report{Schema: schema, TP: 1, EP: 1, Steady: trace.None, Passes: []Pass{}, Operators: []Row{},
+		Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{},
 		Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
 	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}, dims: map[string][][]int64{}}
 	if c != nil {
@@ -100,7 +101,8 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 // fewCovered is the share of GPU time below which most of a pass has no floor.
 const fewCovered = 0.5
 
-// scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against them.
+// scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against
+// them.
 func scrambledRecords(t *trace.Trace) bool {
 	return slices.ContainsFunc(t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
 }
@@ -130,14 +132,16 @@ func (w *walk) typeFromOps() bool {
 	return false
 }
 
-// divide fills in over how many GPUs the model is divided, and says what of it is only taken to be so; false where that is not known: then
-// nothing can be counted from the config. A model whose layers exchange nothing between GPUs is not divided, however many ranks the job has.
+// divide fills in over how many GPUs the model is divided, and says what of it is only taken to be so; false where
+// that is not known: then nothing can be counted from the config. A model whose layers exchange nothing between GPUs
+// is not divided, however many ranks the job has.
 func (o *Options) divide(a *layer.Analysis) ([]string, bool) {
 	if o.TP > 0 || !exchanges(a) {
 		return nil, true
 	}
 	meta := a.Trace().Meta()
-	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed, WorldSize: meta.WorldSize, Divided: a.Divided()})
+	found, err := profile.InferParallelism(profile.ParallelHints{TracePath: meta.Path, Distributed: meta.Distributed,
+		WorldSize: meta.WorldSize, Divided: a.Divided()})
 	if err != nil || found.TP.N == 0 {
 		return []string{"no floor from the config: layers exchange data between GPUs, and the trace does not say between how many (pass --tp)"}, false
 	}
@@ -157,7 +161,8 @@ func exchanges(a *layer.Analysis) bool {
 	return false
 }
 
-// steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers, else the longest.
+// steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers, else
+// the longest.
 func steadyPass(d *layer.Device) int {
 	if d.Steady.Pass >= 0 && d.Steady.Pass < len(d.Passes) {
 		return d.Steady.Pass
@@ -202,8 +207,8 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 	return o.withPeaks(g), why, nil
 }
 
-// clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median stands for all passes: samples are
-// milliseconds apart.
+// clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median stands for all
+// passes: samples are milliseconds apart.
 func clockOf(t *trace.Trace, d *layer.Device) trace.Counter {
 	for _, c := range t.Counters() {
 		if c.Device == d.ID && c.Quantity == "sm-clock" {
@@ -224,11 +229,12 @@ func memoryNotes(t *trace.Trace, d *layer.Device) []string {
 	return out
 }
 
-// deviceOf is what the trace says about a GPU: under its own number, or, where the file lists other numbers only, what all that it lists have in
-// common.
+// deviceOf is what the trace says about a GPU: under its own number, or, where the file lists other numbers only,
+// what all that it lists have in common.
 func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
 	of := func(g *trace.GPU) hardware.Device {
-		return hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor, Minor: g.ComputeMinor, WarpSize: g.WarpSize,
+		return hardware.Device{Name: g.Name, Memory: g.MemoryBytes, Units: g.SMs, Major: g.ComputeMajor,
+			Minor: g.ComputeMinor, WarpSize: g.WarpSize,
 			Bandwidth: float64(g.Bandwidth), MaxClock: g.MaxClockMHz}
 	}
 	same := len(listed) > 0

@@ -121,7 +121,8 @@ func TestScrambledRecordsAreCaught(t *testing.T) {
 // Figures that were reckoned by hand for a decode pass of 32 requests.
 func TestDecodeByHand(t *testing.T) {
 	r := analyse(t, known[0].file, known[0].config, roofline.Options{})
-	want := map[string]float64{"floor: products (weights)": 2.856, "floor: attention (cache)": 0.912, "products above their floor": 2.926, "attention above its floor": 1.216,
+	want := map[string]float64{"floor: products (weights)": 2.856, "floor: attention (cache)": 0.912,
+		"products above their floor": 2.926, "attention above its floor": 1.216,
 		"GPU idle inside the pass": 0.682}
 	for _, s := range r.Passes[0].Waterfall {
 		if w, ok := want[s.Name]; ok && math.Abs(s.Time.Seconds()*1e3-w) > 0.0006 {
@@ -140,7 +141,8 @@ func TestDecodeByHand(t *testing.T) {
 // The text holds the waterfall, the operators and what may be won.
 func TestText(t *testing.T) {
 	load := roofline.Decode(1, 1050)
-	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: 4})
+	r, err := roofline.Plan(context.Background(), config(t, llama),
+		roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,8 @@ func TestText(t *testing.T) {
 	if err := r.WriteMarkdown(&markdown); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Speed of light of LlamaForCausalLM on h100-sxm-80", "floor: products (weights)", "10.373", "gate_up_proj", "14336"} {
+	for _, want := range []string{"Speed of light of LlamaForCausalLM on h100-sxm-80", "floor: products (weights)",
+		"10.373", "gate_up_proj", "14336"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}
@@ -181,7 +184,8 @@ func open(path string) (*trace.Trace, error) {
 	return trace.Open(context.Background(), filepath.FromSlash(path), trace.Options{})
 }
 
-// The experts of one token are a floor that holds; of an even choice it is said how many that are, or how many can have been chosen.
+// The experts of one token are a floor that holds; of an even choice it is said how many that are, or how many can
+// have been chosen.
 func TestExpertsHaveTheFloorOfOneToken(t *testing.T) {
 	for _, c := range []struct {
 		trace int
@@ -193,7 +197,8 @@ func TestExpertsHaveTheFloorOfOneToken(t *testing.T) {
 			if row.Floor <= 0 || row.Floor > row.Time || !strings.Contains(row.Note, c.note) {
 				t.Errorf("floor %v of %v, %q; want one, and %q", row.Floor, row.Time, row.Note, c.note)
 			}
-			if i := slices.IndexFunc(r.Passes[0].Waterfall, func(s roofline.Share) bool { return s.Name == "floor: experts" }); i < 0 {
+			if i := slices.IndexFunc(r.Passes[0].Waterfall,
+				func(s roofline.Share) bool { return s.Name == "floor: experts" }); i < 0 {
 				t.Errorf("the waterfall has no floor of experts: %v", r.Passes[0].Waterfall)
 			}
 		})

@@ -17,12 +17,14 @@ const (
 	BasisConfigShapes               // config, and tokens from recorded inputs
 	BasisCache                      // none: less than its time, as what it moves fits into a cache
 	BasisContradiction              // none: the row is faster than the GPU can be
-	BasisWithheld                   // none: too much of the pass is faster than the GPU can be, or the records are scrambled
-	BasisFewer                      // none: there was less to do than the bound that sums over requests give
+	// none: too much of the pass is faster than the GPU can be, or the records are scrambled
+	BasisWithheld
+	BasisFewer // none: there was less to do than the bound that sums over requests give
 	bases
 )
 
-var basisNames = [bases]string{"", "weights only", "tokens from annotation", "tokens from grids", "tokens given", "tokens from rows", "shapes", "tokens from shapes",
+var basisNames = [bases]string{"", "weights only", "tokens from annotation", "tokens from grids", "tokens given",
+	"tokens from rows", "shapes", "tokens from shapes",
 	"cache", "contradiction", "withheld", "at most"}
 
 // String returns the basis in words, "" for none.

@@ -15,7 +15,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// recordings are traces of several kinds with the config of their model: real replays and eager steps, and generated replays of one graph.
+// recordings are traces of several kinds with the config of their model: real replays and eager steps, and generated
+// replays of one graph.
 func recordings(tb testing.TB) map[string]func() (*trace.Trace, *profile.Config) {
 	out := map[string]func() (*trace.Trace, *profile.Config){}
 	for _, k := range known {
@@ -49,8 +50,8 @@ func recordings(tb testing.TB) map[string]func() (*trace.Trace, *profile.Config)
 	return out
 }
 
-// BenchmarkShareOfLoad prints what the report costs in per cent of loading the trace and finding its passes, layers and operators: the shortest of
-// all runs of each, as other work on the machine only makes them longer.
+// BenchmarkShareOfLoad prints what the report costs in per cent of loading the trace and finding its passes, layers
+// and operators: the shortest of all runs of each, as other work on the machine only makes them longer.
 func BenchmarkShareOfLoad(b *testing.B) {
 	for name, read := range recordings(b) {
 		b.Run(name, func(b *testing.B) {

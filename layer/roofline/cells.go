@@ -137,7 +137,8 @@ type opSum struct {
 func (s *opSum) add(g *opGroup) {
 	s.count++
 	if s.work.M == 0 {
-		s.work.M, s.work.N, s.work.K, s.work.Matrix, s.work.Kind = g.work.M, g.work.N, g.work.K, g.work.Matrix, g.work.Kind
+		s.work.M, s.work.N, s.work.K, s.work.Matrix, s.work.Kind = g.work.M, g.work.N, g.work.K, g.work.Matrix,
+			g.work.Kind
 	}
 	if s.work.Keys == 0 {
 		s.work.Queries, s.work.Keys = g.work.Queries, g.work.Keys

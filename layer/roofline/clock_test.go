@@ -13,14 +13,15 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
-// Where samples of the clock lie beside the kernels, floors of arithmetic are those of that clock and say so; floors of memory stay, and what the
-// memory's own counter measured is noted.
+// Where samples of the clock lie beside the kernels, floors of arithmetic are those of that clock and say so; floors
+// of memory stay, and what the memory's own counter measured is noted.
 func TestMeasuredClock(t *testing.T) {
 	kernel := regexp.MustCompile(`"cat": "kernel", [^\n]*\n\s*"ts": ([\d.]+)`)
 	measured := func(samples ...string) *roofline.Report {
 		a := generated(t, small, func(w *bytes.Buffer) error {
 			var b bytes.Buffer
-			if err := gen.Write(&b, gen.Config{Seed: 1, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{}), Hidden: 2048}, Dialect: gen.VLLM,
+			if err := gen.Write(&b, gen.Config{Seed: 1,
+				Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{}), Hidden: 2048}, Dialect: gen.VLLM,
 				Passes: []gen.Pass{{Prefills: 8, Tokens: 8192}, {Prefills: 8, Tokens: 8192}}}); err != nil {
 				return err
 			}

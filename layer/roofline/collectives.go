@@ -16,8 +16,8 @@ import (
 type Collective struct {
 	Operator string `json:"operator"` // part of the model that the kernels compute
 	Count    int    `json:"count"`    // number of exchanges
-	// Time is what they take on this GPU. Told of it is divided into Transfer and Waiting for the ranks that arrive later, as the report's
-	// WaitingBy says; nothing separates the rest.
+	// Time is what they take on this GPU. Told of it is divided into Transfer and Waiting for the ranks that arrive
+	// later, as the report's WaitingBy says; nothing separates the rest.
 	Time     time.Duration `json:"time_ns"`
 	Told     time.Duration `json:"told_apart_ns"`
 	Transfer time.Duration `json:"transfer_ns"`
@@ -26,7 +26,8 @@ type Collective struct {
 	Floor time.Duration `json:"floor_ns"`
 }
 
-// RankWait is how long one rank waits in the collectives that were told apart. The rank that waits least is the one that others wait for.
+// RankWait is how long one rank waits in the collectives that were told apart. The rank that waits least is the one
+// that others wait for.
 type RankWait struct {
 	Rank    int            `json:"rank"`       // −1 unknown
 	GPU     trace.DeviceID `json:"gpu"`        // number of the GPU
@@ -78,9 +79,11 @@ type meetings struct {
 	strange int // ranks that meet this one nowhere
 }
 
-// meet compares the collectives of a GPU with those of the other GPUs of its run, in its own trace and in those of other ranks.
+// meet compares the collectives of a GPU with those of the other GPUs of its run, in its own trace and in those of
+// other ranks.
 func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (*meetings, error) {
-	r := &meetings{mine: exchangesOf(d), least: make([][]time.Duration, len(d.Passes)), waiting: map[int32]time.Duration{}}
+	r := &meetings{mine: exchangesOf(d), least: make([][]time.Duration, len(d.Passes)),
+		waiting: map[int32]time.Duration{}}
 	r.ranks = []RankWait{{Rank: a.Trace().Meta().Rank, GPU: d.ID}}
 	type peer struct {
 		theirs [][]exchange
@@ -137,8 +140,8 @@ func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*lay
 	return r, nil
 }
 
-// pairPasses finds for each pass of a GPU the one that another GPU ran in the same step: by the number that the server gives the step, else by
-// place, if both have as many.
+// pairPasses finds for each pass of a GPU the one that another GPU ran in the same step: by the number that the
+// server gives the step, else by place, if both have as many.
 func pairPasses(d, them *layer.Device) []int {
 	out := make([]int, len(d.Passes))
 	numbers := map[int64]int{}
@@ -171,8 +174,8 @@ func stepNumber(fp *layer.ForwardPass) int64 {
 	return fp.Annotation.Index
 }
 
-// join takes another rank's collectives of a pass in, if they are the same ones and end together. Clocks of several hosts differ: the pass's
-// median difference is taken for that of the clocks.
+// join takes another rank's collectives of a pass in, if they are the same ones and end together. Clocks of several
+// hosts differ: the pass's median difference is taken for that of the clocks.
 func (r *meetings) join(p int, theirs []exchange) bool {
 	mine := r.mine[p]
 	if len(mine) == 0 || len(mine) != len(theirs) {
@@ -224,19 +227,23 @@ func (r *measured) exchanged() []Share {
 	told, met := r.told, r.walk.met
 	rest := r.booked[communication] - told.transfer - told.waiting
 	if told.passes == 0 {
-		return []Share{{Name: "communication: transfer and waiting", Time: rest, Note: "one rank cannot separate the two", Kind: Communication, group: groups}}
+		return []Share{{Name: "communication: transfer and waiting", Time: rest,
+			Note: "one rank cannot separate the two", Kind: Communication, group: groups}}
 	}
-	transfer, waiting, left := "estimated by the fastest quarter of the same collectives", "what others of the same take more", "no eight layers repeat it"
+	transfer, waiting, left := "estimated by the fastest quarter of the same collectives",
+		"what others of the same take more", "no eight layers repeat it"
 	if met.by == WaitingByRanks {
 		transfer = fmt.Sprintf("what the shortest of %d ranks takes", len(met.ranks))
 		waiting, left = "they arrive later, and all end together", "not all ranks of a group end it together"
 	}
 	out := []Share{
 		{Name: "communication: transfer", Time: told.transfer, Note: transfer, Kind: Communication, group: groups},
-		{Name: "communication: waiting for other ranks", Time: told.waiting, Note: waiting, Kind: Communication, group: groups},
+		{Name: "communication: waiting for other ranks", Time: told.waiting, Note: waiting, Kind: Communication,
+			group: groups},
 	}
 	if rest > 0 {
-		out = append(out, Share{Name: "communication: transfer and waiting not separated", Time: rest, Note: left, Kind: Communication, group: groups})
+		out = append(out, Share{Name: "communication: transfer and waiting not separated", Time: rest, Note: left,
+			Kind: Communication, group: groups})
 	}
 	return out
 }

@@ -54,8 +54,8 @@ func share(t *testing.T, p *roofline.Pass, name string) time.Duration {
 	return 0
 }
 
-// Four ranks that reach their collectives at different times and leave them together: the shortest of each is the transfer, 3.20 µs, the rest
-// waiting, of which each rank has its own. Their clocks have nothing in common.
+// Four ranks that reach their collectives at different times and leave them together: the shortest of each is the
+// transfer, 3.20 µs, the rest waiting, of which each rank has its own. Their clocks have nothing in common.
 func TestRanksTellTransferFromWaiting(t *testing.T) {
 	ranks := make([]*layer.Analysis, 4)
 	for i := range ranks {
@@ -104,8 +104,8 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 	}
 }
 
-// One rank alone estimates by its fastest collectives: the transfer within 15 %, and no more waiting than there is. The all-gather behind the
-// layers, which is alone, is not divided.
+// One rank alone estimates by its fastest collectives: the transfer within 15 %, and no more waiting than there is.
+// The all-gather behind the layers, which is alone, is not divided.
 func TestOneRankEstimatesWaiting(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {
@@ -129,19 +129,24 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 func TestStrangersTellNothing(t *testing.T) {
 	alone := func(seed uint64) *layer.Analysis {
 		return generated(t, "", func(w *bytes.Buffer) error {
-			return gen.Write(w, gen.Config{Seed: seed, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, TP: 2, Rank: int(seed) - 1, Dialect: gen.VLLM,
-				Passes: []gen.Pass{{Decodes: 4, Context: 100, Mode: gen.FullGraph}, {Decodes: 4, Context: 100, Mode: gen.FullGraph}}})
+			return gen.Write(w, gen.Config{Seed: seed, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, TP: 2,
+				Rank: int(seed) - 1, Dialect: gen.VLLM,
+				Passes: []gen.Pass{{Decodes: 4, Context: 100, Mode: gen.FullGraph},
+					{Decodes: 4, Context: 100, Mode: gen.FullGraph}}})
 		})
 	}
 	c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, `"num_hidden_layers":8`, 1))
-	r, err := roofline.Analyze(context.Background(), alone(1), roofline.Options{Config: c, Ranks: []*layer.Analysis{alone(2)}})
+	r, err := roofline.Analyze(context.Background(), alone(1),
+		roofline.Options{Config: c, Ranks: []*layer.Analysis{alone(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Ranks) != 0 || r.WaitingBy != roofline.WaitingByFastest || share(t, &r.Passes[0], "communication: transfer") == 0 {
+	if len(r.Ranks) != 0 || r.WaitingBy != roofline.WaitingByFastest ||
+		share(t, &r.Passes[0], "communication: transfer") == 0 {
 		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "1 other GPUs do not end their collectives with this one") {
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes,
+		"1 other GPUs do not end their collectives with this one") {
 		t.Errorf("notes:\n%s", notes)
 	}
 }
@@ -182,7 +187,8 @@ func TestGPUsOfOneFileTellWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Ranks) != 2 || r.Ranks[1].Passes != 5 || share(t, &r.Passes[0], "communication: waiting for other ranks") == 0 {
+	if len(r.Ranks) != 2 || r.Ranks[1].Passes != 5 ||
+		share(t, &r.Passes[0], "communication: waiting for other ranks") == 0 {
 		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
 	}
 }

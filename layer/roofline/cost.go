@@ -18,7 +18,8 @@ type Cost struct {
 	Bytes int64   `json:"bytes"`
 	// Floor is 0 where it is not known.
 	Floor time.Duration `json:"floor_ns"`
-	Bound string        `json:"bound"` // what limits it at the floor: "compute", "memory", "link", "latency", "" where not known
+	// what limits it at the floor: "compute", "memory", "link", "latency", "" where not known
+	Bound string `json:"bound"`
 	// Basis says what Floor rests on, or why there is none.
 	Basis Basis `json:"floor_basis"`
 	// PeakShare is Floor by the time that the operator took; 0 where one of them is not known.
@@ -34,15 +35,16 @@ type costs map[layer.Kernel]Cost
 // costOf is the cost of an operator in so many layers that took so long.
 func costOf(w *opWork, f *floor, count int, floor, took time.Duration) Cost {
 	n := float64(count)
-	c := Cost{M: w.M, N: w.N, K: w.K, GFLOP: n * w.FLOP / 1e9, Bytes: int64(n*w.bytes() + 0.5), Floor: floor, Bound: f.bound}
+	c := Cost{M: w.M, N: w.N, K: w.K, GFLOP: n * w.FLOP / 1e9, Bytes: int64(n*w.bytes() + 0.5), Floor: floor,
+		Bound: f.bound}
 	if floor > 0 && took > 0 {
 		c.PeakShare = float64(floor) / float64(took)
 	}
 	return c
 }
 
-// cost keeps the cost of an instance: of one that is counted by the plan at its longest kernel. A pass whose floor is withheld has no
-// floors of rows.
+// cost keeps the cost of an instance: of one that is counted by the plan at its longest kernel. A pass whose floor is
+// withheld has no floors of rows.
 func (r *measured) cost(s *spent) {
 	c := r.walk.costs
 	if c == nil || !s.main.Valid() || !s.planned {
@@ -87,7 +89,8 @@ func (r *measured) opCosts() {
 
 // cost is that of an op.
 func (g *opGroup) cost(withheld bool) Cost {
-	c := Cost{M: g.work.M, N: g.work.N, K: g.work.K, GFLOP: g.work.FLOP / 1e9, Bytes: int64(g.work.Bytes + 0.5), Floor: g.least, Bound: g.floor.bound, Basis: g.basis}
+	c := Cost{M: g.work.M, N: g.work.N, K: g.work.K, GFLOP: g.work.FLOP / 1e9, Bytes: int64(g.work.Bytes + 0.5),
+		Floor: g.least, Bound: g.floor.bound, Basis: g.basis}
 	if withheld && c.Floor > 0 {
 		c.Floor, c.Basis = 0, BasisWithheld
 	}
@@ -109,8 +112,9 @@ func (w *walk) restOfCosts() {
 	}
 }
 
-// Cost returns what the operator that a kernel computes costs in its layer, if [Options.Kernels] was set. An operator of several kernels has
-// it at the one that takes longest, the others have none, so that costs add up; PeakShare counts the time of all of them.
+// Cost returns what the operator that a kernel computes costs in its layer, if [Options.Kernels] was set. An operator
+// of several kernels has it at the one that takes longest, the others have none, so that costs add up; PeakShare
+// counts the time of all of them.
 func (r *Report) Cost(k layer.Kernel) (Cost, bool) {
 	c, ok := r.costs[k]
 	return c, ok

@@ -38,7 +38,8 @@ func TestDocsHoldWhatIsPrinted(t *testing.T) {
 				t.Fatalf("no waterfall in\n%s", b.String())
 			}
 			for _, line := range strings.Split(text, "\n") {
-				if line = strings.TrimRight(line, " "); line != "" && !strings.Contains(string(page), "    "+line+"\n") {
+				if line = strings.TrimRight(line, " "); line != "" &&
+					!strings.Contains(string(page), "    "+line+"\n") {
 					t.Errorf("the page lacks %q", line)
 				}
 			}

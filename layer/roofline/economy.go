@@ -26,10 +26,12 @@ type Bucket struct {
 	// Floored and Floor are the parts of Wall and of the floors in passes that have one.
 	Floored time.Duration `json:"floored_wall_ns"`
 	Floor   time.Duration `json:"floor_ns"`
-	// Rows are the rows that kernels ran for Asked tokens, over passes where both are known; their difference is padding.
+	// Rows are the rows that kernels ran for Asked tokens, over passes where both are known; their difference is
+	// padding.
 	Rows  int64 `json:"rows"`
 	Asked int64 `json:"rows_asked"`
-	// Tax is what the Taxed mixed passes took longer than decode passes with as many generating requests: what those waited for prefills.
+	// Tax is what the Taxed mixed passes took longer than decode passes with as many generating requests: what those
+	// waited for prefills.
 	Tax   time.Duration `json:"prefill_tax_ns"`
 	Taxed int           `json:"taxed_passes"`
 }
@@ -129,7 +131,8 @@ func bounds(n int) (from, to int64) {
 
 // stageRank orders stages as tables do.
 func stageRank(s layer.Stage) int {
-	order := []layer.Stage{layer.StagePrefill, layer.StageMixed, layer.StageDecode, layer.StageVerify, layer.StageDraft, layer.StageIdle, layer.StageCapture}
+	order := []layer.Stage{layer.StagePrefill, layer.StageMixed, layer.StageDecode, layer.StageVerify, layer.StageDraft,
+		layer.StageIdle, layer.StageCapture}
 	if i := slices.Index(order, s); i >= 0 {
 		return i
 	}

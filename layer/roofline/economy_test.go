@@ -16,8 +16,8 @@ import (
 const small = `{"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":8,"hidden_size":2048,"intermediate_size":8192,
 "num_attention_heads":16,"num_key_value_heads":8,"vocab_size":32000,"torch_dtype":"bfloat16"}`
 
-// Passes are added up by stage and number of requests; a graph of 128 rows for 117 requests pads 11 of them; a mixed step costs decoding requests
-// what it takes longer than a decode step of as many.
+// Passes are added up by stage and number of requests; a graph of 128 rows for 117 requests pads 11 of them; a mixed
+// step costs decoding requests what it takes longer than a decode step of as many.
 func TestEconomyOfPaddedGraphs(t *testing.T) {
 	a := generated(t, small, func(w *bytes.Buffer) error { _, err := gen.Padded().Write(w); return err })
 	r, err := roofline.Analyze(context.Background(), a, roofline.Options{})

@@ -16,13 +16,17 @@ import (
 
 // The numbers that decide what is said of an operator above its floor.
 const (
-	// mostOf is the share of a heading's time above the floor from which one operator speaks for it: more than half is more than all others.
+	// mostOf is the share of a heading's time above the floor from which one operator speaks for it: more than half
+	// is more than all others.
 	mostOf = 0.5
-	// wellRun is the share of the floor from which an operator has no defect: memory and matrix units reach 85 to 95% of their peaks.
+	// wellRun is the share of the floor from which an operator has no defect: memory and matrix units reach 85 to 95%
+	// of their peaks.
 	wellRun = 0.85
-	// aligned is how many bytes wide the loads of matrix units are; rows that are no multiple of it are read element by element.
+	// aligned is how many bytes wide the loads of matrix units are; rows that are no multiple of it are read element
+	// by element.
 	aligned = 16
-	// shortRows is how many blocks of 128 keys a row of attention reads at most that is called short: fewer leave nothing to overlap.
+	// shortRows is how many blocks of 128 keys a row of attention reads at most that is called short: fewer leave
+	// nothing to overlap.
 	shortRows = 4
 	keyBlock  = 128
 )
@@ -30,8 +34,8 @@ const (
 // A defect is why an operator is above its floor, and what helps.
 type defect struct{ text, do string }
 
-// findings are what a pass loses above its floor, a heading of the waterfall each, and what makes floors doubtful. They are of all passes
-// of the pass's stage and model.
+// findings are what a pass loses above its floor, a heading of the waterfall each, and what makes floors doubtful.
+// They are of all passes of the pass's stage and model.
 func (r *measured) findings() []finding.Finding {
 	out := []finding.Finding{}
 	fp := &r.walk.device.Passes[r.pass.Index]
@@ -60,15 +64,19 @@ func (r *measured) findings() []finding.Finding {
 		r.above(group(g), add)
 	}
 	if booked := r.booked[small]; booked > 0 {
-		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Evidence: r.launches(small) + ".", Confidence: finding.High}
+		f := finding.Finding{Kind: finding.SmallKernels, Text: "Many small kernels", Evidence: r.launches(small) + ".",
+			Confidence: finding.High}
 		if k := r.longest[small]; k.Valid() {
 			f.Place.Kernel = shortName(k)
 		}
 		add(f, finding.Recoverable, booked)
 	}
 	if c := &r.copied; c.booked > 0 {
-		add(finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Kernels that copy, cast or clear", Evidence: r.number(c.count) + ".", Confidence: finding.High,
-			Place: finding.Place{Kernel: shortName(c.longest)}, Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}}, finding.Recoverable, c.booked)
+		add(finding.Finding{Kind: finding.SmallKernels, Code: "copies", Text: "Kernels that copy, cast or clear",
+			Evidence: r.number(c.count) + ".", Confidence: finding.High,
+			Place:  finding.Place{Kernel: shortName(c.longest)},
+			Advice: finding.Advice{Do: "Write results where they are read, and clear buffers once."}},
+			finding.Recoverable, c.booked)
 	}
 	finding.Rank(out)
 	return append(r.contradictions(), out...)
@@ -85,14 +93,16 @@ func (r *measured) contradictions() []finding.Finding {
 	if len(names) == 0 {
 		return nil
 	}
-	return []finding.Finding{{Kind: finding.Doubt, Code: "faster-than-possible", Text: "Operators are faster than the GPU can be",
-		Evidence:   fmt.Sprintf("Check tokens, data types, GPU and records of: %s.", table.Cut(strings.Join(names, ", "), 120)),
+	return []finding.Finding{{Kind: finding.Doubt, Code: "faster-than-possible",
+		Text: "Operators are faster than the GPU can be",
+		Evidence: fmt.Sprintf("Check tokens, data types, GPU and records of: %s.",
+			table.Cut(strings.Join(names, ", "), 120)),
 		Place:      finding.Place{Pass: finding.At(r.pass.Index)},
 		Confidence: finding.High, Advice: finding.Advice{Do: "Check `--tokens`, `--config` and the GPU."}}}
 }
 
-// above makes a finding of what the operators of a heading take above their floor. Where no floor is known, only a defect that sizes show is
-// one.
+// above makes a finding of what the operators of a heading take above their floor. Where no floor is known, only a
+// defect that sizes show is one.
 func (r *measured) above(g group, add func(finding.Finding, finding.Measure, time.Duration)) {
 	var sum, floor, raw time.Duration
 	list := r.byOperator(g)
@@ -105,15 +115,17 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		r.defects(g, add)
 		return
 	}
-	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: upperFirst(heads[g].above), Confidence: finding.High,
-		Evidence: fmt.Sprintf("Share of the GPU's peak: %s.", r.sharesOf(g))}
+	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: upperFirst(heads[g].above),
+		Confidence: finding.High,
+		Evidence:   fmt.Sprintf("Share of the GPU's peak: %s.", r.sharesOf(g))}
 	worst := slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
 	if worst.longest.Valid() {
 		f.Place.Kernel = shortName(worst.longest)
 	}
 	f.Place.Operator = worst.operator
 	f.Evidence += r.reached(g, worst.operator)
-	if share := float64(worst.floor) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) && share < wellRun {
+	if share := float64(worst.floor) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) &&
+		share < wellRun {
 		if d := r.defectOf(g, worst.operator, worst.longest); d.text != "" {
 			f.Text, f.Advice.Do = d.text, d.do
 		}
@@ -129,8 +141,8 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 	add(f, finding.Recoverable, sum)
 }
 
-// reached is a sentence on what the GPU's maker measured, for an operator that arithmetic bounds: the peak of a data sheet is not what kernels
-// reach. "" where nothing was measured.
+// reached is a sentence on what the GPU's maker measured, for an operator that arithmetic bounds: the peak of a data
+// sheet is not what kernels reach. "" where nothing was measured.
 func (r *measured) reached(g group, operator string) string {
 	for _, c := range r.order {
 		if c.operator != operator || c.group != g {
@@ -141,7 +153,8 @@ func (r *measured) reached(g group, operator string) string {
 		if c.bound != boundCompute || !best.Known() || !peak.Known() {
 			return ""
 		}
-		return fmt.Sprintf(" Tuned products of the GPU's maker reach %.0f%% of that peak (%s, %.0f TFLOP/s).", 100*best.Value/peak.Value, dtype, best.Value/1e12)
+		return fmt.Sprintf(" Tuned products of the GPU's maker reach %.0f%% of that peak (%s, %.0f TFLOP/s).",
+			100*best.Value/peak.Value, dtype, best.Value/1e12)
 	}
 	return ""
 }
@@ -152,14 +165,18 @@ func (r *measured) defects(g group, add func(finding.Finding, finding.Measure, t
 		if c.group != g {
 			continue
 		}
-		if d := r.defectOf(g, c.operator, c.longest); d.text != "" && (d.text != bandwidthLow && d.text != attentionLow) {
-			add(finding.Finding{Kind: finding.AboveFloor, Code: c.operator, Text: d.text, Evidence: "Judged by sizes alone; no floor is known.", Confidence: finding.Medium,
-				Place: finding.Place{Operator: c.operator, Kernel: shortName(c.longest)}, Advice: finding.Advice{Do: d.do}}, finding.Taken, c.booked)
+		if d := r.defectOf(g, c.operator, c.longest); d.text != "" &&
+			(d.text != bandwidthLow && d.text != attentionLow) {
+			add(finding.Finding{Kind: finding.AboveFloor, Code: c.operator, Text: d.text,
+				Evidence: "Judged by sizes alone; no floor is known.", Confidence: finding.Medium,
+				Place:  finding.Place{Operator: c.operator, Kernel: shortName(c.longest)},
+				Advice: finding.Advice{Do: d.do}}, finding.Taken, c.booked)
 		}
 	}
 }
 
-var headCodes = [len(heads)]string{products: "products", experts: "experts", attentionCore: "attention", others: "others"}
+var headCodes = [len(heads)]string{products: "products", experts: "experts", attentionCore: "attention",
+	others: "others"}
 
 const (
 	bandwidthLow = "Bandwidth far below the peak"
@@ -172,7 +189,8 @@ func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
 	for _, c := range r.order {
 		if c.operator == operator && c.group == g {
 			if w = c.ops.work; c.ops.count == 0 {
-				w = Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(), FLOP: c.work.FLOP}
+				w = Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(),
+					FLOP: c.work.FLOP}
 			}
 			break
 		}
@@ -182,7 +200,8 @@ func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
 		return r.productDefect(&w, k)
 	case attentionCore:
 		if w.Keys > 0 && w.Keys <= shortRows*keyBlock {
-			return defect{"Short sequences: attention far above its floor", "Batch the sequences, or use an attention kernel for short rows."}
+			return defect{"Short sequences: attention far above its floor",
+				"Batch the sequences, or use an attention kernel for short rows."}
 		}
 		if w.Keys > 0 {
 			return defect{attentionLow, "Try another attention backend."}
@@ -193,7 +212,8 @@ func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
 	return defect{}
 }
 
-// productDefect looks at the sizes of a product: rows that loads of 16 bytes do not fit, and too few tiles for the GPU's units.
+// productDefect looks at the sizes of a product: rows that loads of 16 bytes do not fit, and too few tiles for the
+// GPU's units.
 func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 	size := sizeOf(w.Matrix, "bf16")
 	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
@@ -201,7 +221,8 @@ func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 	}
 	for _, n := range []int64{w.K, w.N} {
 		if n > 1 && math.Mod(float64(n)*size, aligned) != 0 {
-			return defect{"Misaligned sizes", fmt.Sprintf("Pad K and N (%d and %d) to multiples of %.0f elements.", w.K, w.N, aligned/size)}
+			return defect{"Misaligned sizes", fmt.Sprintf("Pad K and N (%d and %d) to multiples of %.0f elements.", w.K,
+				w.N, aligned/size)}
 		}
 	}
 	tm, tn := tileOf(k)
@@ -228,7 +249,8 @@ func tileIn(text string) (m, n int, ok bool) {
 	return m, n, c == 2 && err == nil && m > 0 && n > 0
 }
 
-// unitsOf is how many multiprocessors a GPU has; of one that is not known, as many as the smallest data-centre GPU of the table.
+// unitsOf is how many multiprocessors a GPU has; of one that is not known, as many as the smallest data-centre GPU of
+// the table.
 func unitsOf(g *hardware.GPU) int {
 	if g != nil && g.Units > 0 {
 		return g.Units

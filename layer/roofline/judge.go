@@ -13,7 +13,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// judge holds each operator of each layer against its floor: that of the plan, or of its ops where the plan does not tell its work.
+// judge holds each operator of each layer against its floor: that of the plan, or of its ops where the plan does not
+// tell its work.
 func (r *measured) judge() {
 	for i := range r.took {
 		s := &r.took[i]
@@ -40,7 +41,8 @@ func (r *measured) judge() {
 	}
 }
 
-// planned counts an instance by the plan; false where the plan does not tell its work, or recorded inputs tell it better.
+// planned counts an instance by the plan; false where the plan does not tell its work, or recorded inputs tell it
+// better.
 func (r *measured) planned(s *spent) bool {
 	w, c := r.walk, s.cell
 	if r.load == nil {
@@ -57,7 +59,8 @@ func (r *measured) planned(s *spent) bool {
 	if !c.work.Known || r.load.AtLeast && s.ops.count > 0 {
 		return false
 	}
-	if o := &s.ops.work; o.M > 0 && s.ops.count == 1 && c.work.M > 0 && (o.N != c.work.N || o.K != c.work.K) && !c.work.several {
+	if o := &s.ops.work; o.M > 0 && s.ops.count == 1 && c.work.M > 0 && (o.N != c.work.N || o.K != c.work.K) &&
+		!c.work.several {
 		w.contradict(c.operator, o, &c.work)
 		return false
 	}
@@ -120,15 +123,17 @@ func (w *walk) contradict(operator string, recorded *Work, planned *opWork) {
 		w.contradictions = map[string]string{}
 	}
 	if _, known := w.contradictions[operator]; !known && len(w.contradictions) < 8 {
-		w.contradictions[operator] = fmt.Sprintf("%s was recorded with N %d and K %d, the config gives N %d and K %d", operator, recorded.N, recorded.K, planned.N, planned.K)
+		w.contradictions[operator] = fmt.Sprintf("%s was recorded with N %d and K %d, the config gives N %d and K %d",
+			operator, recorded.N, recorded.K, planned.N, planned.K)
 	}
 }
 
-// operands finds the types of two operands in a kernel's name that writes them as a product: "bf16xmxfp4", activations first.
+// operands finds the types of two operands in a kernel's name that writes them as a product: "bf16xmxfp4",
+// activations first.
 var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4|fp4|e2m1|int4|fp8|e4m3|mxfp8)(?:[^a-z0-9]|$)`)
 
-// widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name tells both. Smaller weights are widened
-// before they are used.
+// widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name tells
+// both. Smaller weights are widened before they are used.
 func widerOperand(name, weights string) string {
 	if sizeOf(weights, "") >= sizeOf("bf16", "") {
 		return weights // no operand is wider
@@ -157,7 +162,8 @@ func (c *cell) expect() {
 		c.notes = append(c.notes, fmt.Sprintf("%.0f experts active if chosen evenly", c.work.ActiveExperts))
 		return
 	}
-	c.notes = append(c.notes, fmt.Sprintf("at most %.0f experts active, %.0f if chosen evenly", c.work.ActiveExperts*float64(c.raw)/float64(expected), c.work.ActiveExperts))
+	c.notes = append(c.notes, fmt.Sprintf("at most %.0f experts active, %.0f if chosen evenly",
+		c.work.ActiveExperts*float64(c.raw)/float64(expected), c.work.ActiveExperts))
 }
 
 // workOf adds up what a kernel's operator has to do in one layer.
@@ -198,8 +204,8 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 	return sum
 }
 
-// impossible says that an instance was faster than the GPU at its highest clock. An expectation is no bound, and neither is an upper bound of the
-// work.
+// impossible says that an instance was faster than the GPU at its highest clock. An expectation is no bound, and
+// neither is an upper bound of the work.
 func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
 	if w.gpu == nil || k.AtMost || f.bound == boundLink {
 		return false
@@ -208,8 +214,8 @@ func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
 	return max(f.compute/boost(w.gpu), memory) > above*took.Seconds()
 }
 
-// boost is how much faster than on the data sheet a kernel can be at the highest clock, at least 1: a row above that is an error, not a
-// good kernel.
+// boost is how much faster than on the data sheet a kernel can be at the highest clock, at least 1: a row above that
+// is an error, not a good kernel.
 func boost(g *hardware.GPU) float64 {
 	if g.Clock.Value > 0 && g.MaxClock.Value > g.Clock.Value {
 		return g.MaxClock.Value / g.Clock.Value

@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// mixture has two layers of experts: hidden 64, 4 heads of 16 for queries and 2 for keys, 8 experts of 32, 2 a token, a vocabulary of 100.
+// mixture has two layers of experts: hidden 64, 4 heads of 16 for queries and 2 for keys, 8 experts of 32, 2 a token,
+// a vocabulary of 100.
 const mixture = `{"model_type":"qwen3_moe","architectures":["Qwen3MoeForCausalLM"],"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,
 "num_key_value_heads":2,"head_dim":16,"vocab_size":100,"num_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":32,"intermediate_size":96,
 "torch_dtype":"bfloat16","decoder_sparse_step":1}`
@@ -24,7 +25,8 @@ func modelOf(t *testing.T, o Options) (*model, *profile.Plan) {
 	return newModel(c, plan, &o), plan
 }
 
-// TestFloorsOnlyRise: more tokens, requests or tokens in the cache never lower the floor of an operator, whatever the sizes.
+// TestFloorsOnlyRise: more tokens, requests or tokens in the cache never lower the floor of an operator, whatever the
+// sizes.
 func TestFloorsOnlyRise(t *testing.T) {
 	g, _ := hardware.Named(hardware.Table(), "h100-sxm-80")
 	rng := rand.New(rand.NewPCG(7, 9))
@@ -63,11 +65,13 @@ func TestOpsOnlyRise(t *testing.T) {
 		a, _ := OpWork("aten::mm", in(m))
 		b, _ := OpWork("aten::mm", in(m+more))
 		moe := func(t int64) *Inputs {
-			return &Inputs{Dims: [][]int64{{t, k}, {8, 2 * n, k}, {8, k, n}, {t, 2}}, Types: []string{"c10::Half", "c10::Half", "c10::Half", "float"}}
+			return &Inputs{Dims: [][]int64{{t, k}, {8, 2 * n, k}, {8, k, n}, {t, 2}},
+				Types: []string{"c10::Half", "c10::Half", "c10::Half", "float"}}
 		}
 		c, ok := OpWork("vllm::fused_experts", moe(m))
 		d, _ := OpWork("vllm::fused_experts", moe(m+more))
-		if !ok || a.FLOP > b.FLOP || a.Bytes > b.Bytes || c.FLOP > d.FLOP || c.Bytes > d.Bytes || c.MostBytes > d.MostBytes {
+		if !ok || a.FLOP > b.FLOP || a.Bytes > b.Bytes || c.FLOP > d.FLOP || c.Bytes > d.Bytes ||
+			c.MostBytes > d.MostBytes {
 			t.Fatalf("m %d, %d more: %+v %+v, %+v %+v", m, more, a, b, c, d)
 		}
 	}
@@ -75,12 +79,14 @@ func TestOpsOnlyRise(t *testing.T) {
 
 // TestLayerOfExpertsByHand: one layer of the mixture, five tokens, each seeing eleven, bf16.
 //
-// One rank: qkv 64→(4+2+2)·16 = 128: 2·5·64·128 = 81 920 FLOP, 64·128·2 = 16 384 bytes. Attention: 2·4·(16+16)·55 = 14 080 FLOP, cache
-// 2·(16+16)·2·55 = 7040. o 64→64: 40 960, 8192. Router 64→8: 5120, 1024. Experts: gate and up 2·5·2·64·64 = 81 920 FLOP, one expert
-// 64·64·2 = 8192 bytes; of 8 experts 2 at least, 8·(1 − (6/8)⁵) = 6.1016 expected. Down 32→64: 40 960, 4096 an expert.
+// One rank: qkv 64→(4+2+2)·16 = 128: 2·5·64·128 = 81 920 FLOP, 64·128·2 = 16 384 bytes. Attention: 2·4·(16+16)·55 =
+// 14 080 FLOP, cache 2·(16+16)·2·55 = 7040. o 64→64: 40 960, 8192. Router 64→8: 5120, 1024. Experts: gate and up
+// 2·5·2·64·64 = 81 920 FLOP, one expert 64·64·2 = 8192 bytes; of 8 experts 2 at least, 8·(1 − (6/8)⁵) = 6.1016
+// expected. Down 32→64: 40 960, 4096 an expert.
 //
-// TP 2: qkv 64→(2+1+1)·16 = 64: halves. Attention: heads 2, one of keys: halves. Experts of half their width: halves of bytes and FLOP.
-// EP 2: four whole experts, half of the chosen ones on this rank: half of the FLOP, whole experts, and none must be chosen.
+// TP 2: qkv 64→(2+1+1)·16 = 64: halves. Attention: heads 2, one of keys: halves. Experts of half their width: halves
+// of bytes and FLOP. EP 2: four whole experts, half of the chosen ones on this rank: half of the FLOP, whole experts,
+// and none must be chosen.
 func TestLayerOfExpertsByHand(t *testing.T) {
 	const expected = 8 * (1 - 0.2373046875) // (6/8)⁵
 	type figures struct{ flop, weights, cache, least float64 }
@@ -88,11 +94,14 @@ func TestLayerOfExpertsByHand(t *testing.T) {
 		tp, ep int
 		want   map[string]figures
 	}{
-		{1, 1, map[string]figures{"qkv_proj": {81920, 16384, 0, 16384}, "attention": {14080, 0, 7040, 0}, "o_proj": {40960, 8192, 0, 8192}, "router": {5120, 1024, 0, 1024},
+		{1, 1, map[string]figures{"qkv_proj": {81920, 16384, 0, 16384}, "attention": {14080, 0, 7040, 0},
+			"o_proj": {40960, 8192, 0, 8192}, "router": {5120, 1024, 0, 1024},
 			"experts_gate_up": {81920, expected * 8192, 0, 16384}, "experts_down": {40960, expected * 4096, 0, 8192}}},
-		{2, 1, map[string]figures{"qkv_proj": {40960, 8192, 0, 8192}, "attention": {7040, 0, 3520, 0}, "o_proj": {20480, 4096, 0, 4096}, "router": {5120, 1024, 0, 1024},
+		{2, 1, map[string]figures{"qkv_proj": {40960, 8192, 0, 8192}, "attention": {7040, 0, 3520, 0},
+			"o_proj": {20480, 4096, 0, 4096}, "router": {5120, 1024, 0, 1024},
 			"experts_gate_up": {40960, expected * 4096, 0, 8192}, "experts_down": {20480, expected * 2048, 0, 4096}}},
-		{1, 2, map[string]figures{"qkv_proj": {81920, 16384, 0, 16384}, "experts_gate_up": {40960, expected / 2 * 8192, 0, 0}, "experts_down": {20480, expected / 2 * 4096, 0, 0}}},
+		{1, 2, map[string]figures{"qkv_proj": {81920, 16384, 0, 16384},
+			"experts_gate_up": {40960, expected / 2 * 8192, 0, 0}, "experts_down": {20480, expected / 2 * 4096, 0, 0}}},
 	} {
 		m, plan := modelOf(t, Options{TP: c.tp, EP: c.ep})
 		load := Decode(5, 11)
@@ -112,11 +121,14 @@ func TestLayerOfExpertsByHand(t *testing.T) {
 	}
 }
 
-// TestWeightsOfTypes: a product of 1024 by 512 weights, in bytes: mxfp4 has a scale for 32 values, nvfp4 for 16, int4 two bytes for 128.
+// TestWeightsOfTypes: a product of 1024 by 512 weights, in bytes: mxfp4 has a scale for 32 values, nvfp4 for 16, int4
+// two bytes for 128.
 func TestWeightsOfTypes(t *testing.T) {
 	m := &model{config: &profile.Config{}, tp: 1, ep: 1, activation: "bf16", cache: "bf16"}
-	for dtype, want := range map[string]float64{"fp32": 2097152, "bf16": 1048576, "fp8": 524288, "mxfp4": 278528, "nvfp4": 294912, "int4": 270336} {
-		w := m.work(&profile.PlanOp{Operator: "o_proj", K: 1024, N: 512, WeightDType: dtype}, nil, &Load{Tokens: 1, Requests: 1})
+	for dtype, want := range map[string]float64{"fp32": 2097152, "bf16": 1048576, "fp8": 524288, "mxfp4": 278528,
+		"nvfp4": 294912, "int4": 270336} {
+		w := m.work(&profile.PlanOp{Operator: "o_proj", K: 1024, N: 512, WeightDType: dtype}, nil,
+			&Load{Tokens: 1, Requests: 1})
 		if w.Weights != want {
 			t.Errorf("%s: %.0f bytes, want %.0f", dtype, w.Weights, want)
 		}

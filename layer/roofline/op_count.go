@@ -60,7 +60,8 @@ func countOps(ctx context.Context, d *layer.Device, g *hardware.GPU, rules []Rul
 	if err != nil {
 		return nil, err
 	}
-	c := &opCounts{table: table, inputs: map[inputKey]*opResult{}, owners: map[trace.EventID]owner{}, of: map[trace.EventID]int32{},
+	c := &opCounts{table: table, inputs: map[inputKey]*opResult{}, owners: map[trace.EventID]owner{},
+		of:     map[trace.EventID]int32{},
 		others: map[trace.EventID]bool{}, group: make([]int32, d.NumKernels())}
 	for k := range d.Kernels() {
 		if k.Index()%4096 == 0 && ctx.Err() != nil {
@@ -77,7 +78,8 @@ func countOps(ctx context.Context, d *layer.Device, g *hardware.GPU, rules []Rul
 	return c, nil
 }
 
-// add gives a kernel to the op that it works for. What a graph replays belongs to no op: the op around the replay ran all of it.
+// add gives a kernel to the op that it works for. What a graph replays belongs to no op: the op around the replay ran
+// all of it.
 func (c *opCounts) add(k layer.Kernel) {
 	e := k.Event()
 	if e.IsReplay() {
@@ -111,7 +113,8 @@ func (c *opCounts) add(k layer.Kernel) {
 // farthest is how many ops around a kernel's own are looked at.
 const farthest = 16
 
-// ownerOf returns the innermost op around a kernel whose work is known. Composite ops around that have their work done by it.
+// ownerOf returns the innermost op around a kernel whose work is known. Composite ops around that have their work
+// done by it.
 func (c *opCounts) ownerOf(op, kernel trace.Event) (o owner) {
 	n := 0
 	for e := range op.Enclosing() {
@@ -185,10 +188,12 @@ func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
 
 // host reports whether a copy crosses the link to the host.
 func host(name string) bool {
-	return strings.Contains(name, "HtoD") || strings.Contains(name, "DtoH") || strings.Contains(name, "HostTo") || strings.Contains(name, "ToHost")
+	return strings.Contains(name, "HtoD") || strings.Contains(name, "DtoH") || strings.Contains(name, "HostTo") ||
+		strings.Contains(name, "ToHost")
 }
 
-// opFloor divides the work of an op by what the GPU can do: arithmetic of matrix units, and each tensor once through the memory.
+// opFloor divides the work of an op by what the GPU can do: arithmetic of matrix units, and each tensor once through
+// the memory.
 func opFloor(w *Work, g *hardware.GPU) (f floor) {
 	if g == nil {
 		return f
@@ -217,8 +222,8 @@ func opPeak(g *hardware.GPU, dtype string) hardware.Figure {
 	return peakOf(g, dtype)
 }
 
-// contradicts reports whether an op was faster than the GPU can be at its highest clock. Of its bytes the last cache may have held as
-// many as fit.
+// contradicts reports whether an op was faster than the GPU can be at its highest clock. Of its bytes the last cache
+// may have held as many as fit.
 func (g *opGroup) contradicts(gpu *hardware.GPU) bool {
 	took := above * g.took.Seconds()
 	if gpu == nil {
@@ -228,7 +233,8 @@ func (g *opGroup) contradicts(gpu *hardware.GPU) bool {
 		return true
 	}
 	memory := max(gpu.Bandwidth.Value, gpu.BusBandwidth.Value)
-	return memory > 0 && gpu.Bandwidth.Known() && g.floor.bound != boundLink && (g.work.Bytes-2*float64(gpu.Cache))/memory > took
+	return memory > 0 && gpu.Bandwidth.Known() && g.floor.bound != boundLink &&
+		(g.work.Bytes-2*float64(gpu.Cache))/memory > took
 }
 
 // main returns the op whose longest kernel k is.

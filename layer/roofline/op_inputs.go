@@ -13,7 +13,8 @@ type Inputs struct {
 	Dims, Strides [][]int64
 	// Lists are the sizes of the members of inputs that are lists of tensors; nil for others.
 	Lists [][][]int64
-	// Types are the recorded types ("c10::BFloat16", "Scalar", "" for none), Values the texts of scalars and lists of numbers.
+	// Types are the recorded types ("c10::BFloat16", "Scalar", "" for none), Values the texts of scalars and lists of
+	// numbers.
 	Types, Values []string
 	// Kernel is the name of the longest kernel that the op launched: it tells types that the op does not.
 	Kernel string
@@ -25,8 +26,8 @@ const (
 	mostSizes  = 64
 )
 
-// ReadInputs parses what a trace has of an op: the texts of "Input Dims", "Input type", "Input Strides" and "Concrete Inputs". What
-// is no such text gives inputs without sizes.
+// ReadInputs parses what a trace has of an op: the texts of "Input Dims", "Input type", "Input Strides" and "Concrete
+// Inputs". What is no such text gives inputs without sizes.
 func ReadInputs(dims, types, strides, values string) *Inputs {
 	in := &Inputs{}
 	in.Dims, in.Lists = readSizes(dims)
@@ -116,7 +117,8 @@ func (in *Inputs) Stored(i int) float64 {
 	return n
 }
 
-// Type returns the short name of the type of input i: "bf16", "fp32", "int64"; "" where it is not recorded or no tensor's.
+// Type returns the short name of the type of input i: "bf16", "fp32", "int64"; "" where it is not recorded or no
+// tensor's.
 func (in *Inputs) Type(i int) string {
 	if i < 0 || i >= len(in.Types) {
 		return ""
@@ -138,10 +140,14 @@ var typeSizes = map[string]float64{
 
 // typeNames are the names that PyTorch gives types in traces, in lower case, without its name space.
 var typeNames = map[string]string{
-	"double": "fp64", "long int": "int64", "long": "int64", "long long": "int64", "int64": "int64", "complex<float>": "complex64", "complex<double>": "complex128",
-	"float": "fp32", "float32": "fp32", "int": "int32", "unsigned int": "int32", "qint32": "int32", "half": "fp16", "float16": "fp16", "bfloat16": "bf16",
-	"short int": "int16", "short": "int16", "bool": "bool", "unsigned char": "uint8", "signed char": "int8", "char": "int8", "byte": "uint8",
-	"quint8": "uint8", "qint8": "int8", "float8_e8m0fnu": "e8m0", "float4_e2m1fn_x2": "fp4x2", "float64": "fp64", "int32": "int32", "int8": "int8",
+	"double": "fp64", "long int": "int64", "long": "int64", "long long": "int64", "int64": "int64",
+	"complex<float>": "complex64", "complex<double>": "complex128",
+	"float": "fp32", "float32": "fp32", "int": "int32", "unsigned int": "int32", "qint32": "int32", "half": "fp16",
+	"float16": "fp16", "bfloat16": "bf16",
+	"short int": "int16", "short": "int16", "bool": "bool", "unsigned char": "uint8", "signed char": "int8",
+	"char": "int8", "byte": "uint8",
+	"quint8": "uint8", "qint8": "int8", "float8_e8m0fnu": "e8m0", "float4_e2m1fn_x2": "fp4x2", "float64": "fp64",
+	"int32": "int32", "int8": "int8",
 }
 
 func shortType(recorded string) string {
@@ -156,7 +162,8 @@ func shortType(recorded string) string {
 }
 
 // scalarTypes are the numbers of PyTorch's ScalarType.
-var scalarTypes = map[string]string{"0": "uint8", "1": "int8", "2": "int16", "3": "int32", "4": "int64", "5": "fp16", "6": "fp32", "7": "fp64", "11": "bool", "15": "bf16",
+var scalarTypes = map[string]string{"0": "uint8", "1": "int8", "2": "int16", "3": "int32", "4": "int64", "5": "fp16",
+	"6": "fp32", "7": "fp64", "11": "bool", "15": "bf16",
 	"23": "fp8", "24": "fp8", "25": "fp8", "26": "fp8"}
 
 // Value returns the text of input i where it is a scalar or a list of numbers, "" else.

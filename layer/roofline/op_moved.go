@@ -10,8 +10,8 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune("[](), ", r) })
 }
 
-// experts are fused mixtures of experts: tokens (T,H), weights (E,2I,H) or (E,I,H) and (E,H,I), the choice (T,k). The experts of one
-// token are read at least, and at most as many as tokens can choose.
+// experts are fused mixtures of experts: tokens (T,H), weights (E,2I,H) or (E,I,H) and (E,H,I), the choice (T,k). The
+// experts of one token are read at least, and at most as many as tokens can choose.
 func fusedExperts(x, up, down, choice, chosen int) formula {
 	return func(in *Inputs) (Work, bool) {
 		t, w1, w2 := in.Dim(x), in.Dim(up), in.Dim(down)
@@ -35,7 +35,8 @@ func fusedExperts(x, up, down, choice, chosen int) formula {
 		}
 		one := (wide*h + h*inner) / packing * in.Size(up)
 		most := min(float64(w1[0]), tokens*k)
-		w := Work{FLOP: 2 * tokens * k * (h*wide + inner*h), Bytes: 2*tokens*h*in.Size(x) + k*one, Matrix: expertType(in, x, up, packing), Kind: OpExperts}
+		w := Work{FLOP: 2 * tokens * k * (h*wide + inner*h), Bytes: 2*tokens*h*in.Size(x) + k*one,
+			Matrix: expertType(in, x, up, packing), Kind: OpExperts}
 		w.MostBytes = w.Bytes + (most-k)*one
 		return w, tokens > 0
 	}
@@ -66,7 +67,9 @@ func expertsStage(x, weight, out int, down bool) formula {
 			return Work{}, false
 		}
 		one := float64(b[1]) * float64(b[2])
-		w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(x) + k*one*in.Size(weight) + product(o)*max(in.Size(out), in.Size(x)), Matrix: matrixType(slower(in.Type(x), in.Type(weight))), Kind: OpExperts}
+		w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(x) + k*one*in.Size(weight) +
+			product(o)*max(in.Size(out), in.Size(x)), Matrix: matrixType(slower(in.Type(x), in.Type(weight))),
+			Kind: OpExperts}
 		w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(weight)
 		return w, tokens > 0 && k <= float64(b[0])
 	}
@@ -80,7 +83,8 @@ func invokedExperts(in *Inputs) (Work, bool) {
 	}
 	tokens, k := float64(c[0]), float64(c[1])
 	one := float64(b[1]) * float64(b[2])
-	w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(0) + k*one*in.Size(1) + tokens*k*float64(b[1])*max(in.Size(3), 2), Matrix: matrixType(slower(in.Type(0), in.Type(1))), Kind: OpExperts}
+	w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(0) + k*one*in.Size(1) +
+		tokens*k*float64(b[1])*max(in.Size(3), 2), Matrix: matrixType(slower(in.Type(0), in.Type(1))), Kind: OpExperts}
 	w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(1)
 	return w, tokens > 0 && k <= float64(b[0])
 }
@@ -107,8 +111,8 @@ func reads(flop float64, read, written []int) formula {
 	}
 }
 
-// elementwise broadcasts its tensors: each is read as far as it lies in memory, and the result is written. size is that of an element
-// of the result, 0: of the promoted type.
+// elementwise broadcasts its tensors: each is read as far as it lies in memory, and the result is written. size is
+// that of an element of the result, 0: of the promoted type.
 func elementwise(flop, size float64, most int) formula {
 	return func(in *Inputs) (Work, bool) {
 		var of []int
@@ -194,8 +198,9 @@ func lists(flop, moved float64) formula {
 	}
 }
 
-// reduced sums, averages or picks over the dimensions that value dims names, all of them where it names none. extra is how many
-// bytes an element of the result takes beside its value; wide says that sums of integers are of eight bytes.
+// reduced sums, averages or picks over the dimensions that value dims names, all of them where it names none. extra
+// is how many bytes an element of the result takes beside its value; wide says that sums of integers are of eight
+// bytes.
 func reduced(flop float64, dims int, extra float64, wide bool) formula {
 	return func(in *Inputs) (Work, bool) {
 		d := in.Dim(0)
@@ -350,7 +355,8 @@ func selected(in *Inputs) (Work, bool) {
 func gathered(index int) formula {
 	return func(in *Inputs) (Work, bool) {
 		n := in.Elements(index)
-		return Work{Bytes: in.Bytes(index) + n*in.Size(0), MostBytes: in.Bytes(index) + 2*n*in.Size(0), Kind: OpCopy}, n > 0 && in.Size(0) > 0
+		return Work{Bytes: in.Bytes(index) + n*in.Size(0), MostBytes: in.Bytes(index) + 2*n*in.Size(0), Kind: OpCopy},
+			n > 0 && in.Size(0) > 0
 	}
 }
 
@@ -541,8 +547,8 @@ func shortConv(in *Inputs) (Work, bool) {
 	return Work{FLOP: 2 * n * float64(k[1]), Bytes: 2*n*in.Size(0) + in.Bytes(1)}, n > 0
 }
 
-// fusedTriton is a kernel that a compiler made of several ops: what it must move at least is one element for each that it computes, at
-// most all of its arguments.
+// fusedTriton is a kernel that a compiler made of several ops: what it must move at least is one element for each
+// that it computes, at most all of its arguments.
 func fusedTriton(in *Inputs) (Work, bool) {
 	least, all := 0.0, 0.0
 	for _, i := range in.tensors() {

@@ -14,8 +14,8 @@ import (
 type Rule struct {
 	// Op is the op's name in traces; one that ends in * is the beginning of names.
 	Op string `json:"op"`
-	// Like is an op of the table that it counts as. Inputs are the places of those of its inputs that take the places of Like's, in
-	// order; empty: as they are, −1: absent.
+	// Like is an op of the table that it counts as. Inputs are the places of those of its inputs that take the places
+	// of Like's, in order; empty: as they are, −1: absent.
 	Like   string `json:"like"`
 	Inputs []int  `json:"inputs,omitempty"`
 	// Count counts it instead of Like.
@@ -74,7 +74,8 @@ func (in *Inputs) arranged(places []int) *Inputs {
 	out := &Inputs{Kernel: in.Kernel}
 	for _, p := range places {
 		out.Dims, out.Strides = append(out.Dims, in.Dim(p)), append(out.Strides, at(in.Strides, p))
-		out.Lists, out.Types, out.Values = append(out.Lists, at(in.Lists, p)), append(out.Types, at(in.Types, p)), append(out.Values, at(in.Values, p))
+		out.Lists, out.Types, out.Values = append(out.Lists, at(in.Lists, p)), append(out.Types, at(in.Types, p)),
+			append(out.Values, at(in.Values, p))
 	}
 	return out
 }
@@ -87,8 +88,8 @@ func at[T any](list []T, i int) (none T) {
 	return list[i]
 }
 
-// OpWork counts the work of an op from its recorded inputs; false where neither a rule nor the table knows the op, or its inputs
-// contradict each other.
+// OpWork counts the work of an op from its recorded inputs; false where neither a rule nor the table knows the op, or
+// its inputs contradict each other.
 func OpWork(op string, in *Inputs, rules ...Rule) (Work, bool) {
 	x, err := withRules(rules)
 	if err != nil {

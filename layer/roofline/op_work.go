@@ -2,8 +2,8 @@ package roofline
 
 import "math"
 
-// Work is what one op has to do, of which a recording may tell only a part: FLOP and Bytes are the least, MostFLOP and MostBytes the
-// most, 0 where they are the same.
+// Work is what one op has to do, of which a recording may tell only a part: FLOP and Bytes are the least, MostFLOP
+// and MostBytes the most, 0 where they are the same.
 type Work struct {
 	// M, N, K are the sizes of one product; 0 for others.
 	M, N, K int64
@@ -70,7 +70,8 @@ func matrixType(t string) string {
 
 // dense counts batch products of M×K and K×N elements that take a, b and o bytes each.
 func dense(batch, m, n, k float64, a, b, o float64, types string) Work {
-	return Work{M: int64(m), N: int64(n), K: int64(k), FLOP: 2 * batch * m * n * k, Bytes: batch * (a*m*k + b*k*n + o*m*n), Matrix: matrixType(types), Kind: OpProduct}
+	return Work{M: int64(m), N: int64(n), K: int64(k), FLOP: 2 * batch * m * n * k,
+		Bytes: batch * (a*m*k + b*k*n + o*m*n), Matrix: matrixType(types), Kind: OpProduct}
 }
 
 // mm is the product of inputs a (M,K) and b (K,N).
@@ -144,8 +145,8 @@ func matmul(in *Inputs) (Work, bool) {
 	return in.product(0, 1, b, x[len(x)-2], y[len(y)-1], k, in.Size(0)), true
 }
 
-// weight is the product of input a (…,K) and a weight b (N,K). Values tell the type of the result where dtype is not negative,
-// else out does where it is a tensor; else it is that of a, or two bytes where a is narrower.
+// weight is the product of input a (…,K) and a weight b (N,K). Values tell the type of the result where dtype is not
+// negative, else out does where it is a tensor; else it is that of a, or two bytes where a is narrower.
 func weight(a, b, out, dtype int) formula {
 	return func(in *Inputs) (Work, bool) {
 		x, y := in.Dim(a), in.Dim(b)
@@ -270,7 +271,8 @@ func fp4(batched bool) formula {
 	}
 }
 
-// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K): of which groups have rows, one at least.
+// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K): of which groups have rows,
+// one at least.
 func grouped(in *Inputs) (Work, bool) {
 	x, y := in.Dim(0), in.Dim(1)
 	if len(x) == 3 && len(y) == 3 {
@@ -285,7 +287,8 @@ func grouped(in *Inputs) (Work, bool) {
 			return Work{}, false
 		}
 	}
-	w := dense(1, float64(x[0]), float64(n), float64(x[1]), in.Size(0), in.Size(1), max(in.Size(0), 2), slower(in.Type(0), in.Type(1)))
+	w := dense(1, float64(x[0]), float64(n), float64(x[1]), in.Size(0), in.Size(1), max(in.Size(0), 2),
+		slower(in.Type(0), in.Type(1)))
 	w.Kind = OpExperts
 	w.MostBytes = w.Bytes + (min(float64(y[0]), float64(x[0]))-1)*in.Size(1)*float64(x[1])*float64(n)
 	return w, x[0] > 0
@@ -322,7 +325,8 @@ func (in *Inputs) heads(at int, order layout) (h headSizes, ok bool) {
 	if order == tokensFirst {
 		head, token = 2, 1
 	}
-	h = headSizes{float64(q[0]), float64(q[head]), float64(k[head]), float64(q[token]), float64(k[token]), float64(q[3]), float64(v[3])}
+	h = headSizes{float64(q[0]), float64(q[head]), float64(k[head]), float64(q[token]), float64(k[token]),
+		float64(q[3]), float64(v[3])}
 	return h, q[0] == k[0] && q[3] == k[3] && k[token] == v[token] && h.hk > 0 && h.hq >= h.hk
 }
 
@@ -371,7 +375,8 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		}
 	}
 	q, k, v, o := h.b*h.hq*h.nq*h.dk, h.b*h.hk*h.nk*h.dk, h.b*h.hk*h.nk*h.dv, h.b*h.hq*h.nq*h.dv
-	w := Work{FLOP: 2 * h.b * h.hq * pairs * (h.dk + h.dv), Bytes: e * (q + k + v + o), Matrix: matrixType(in.Type(s.q)), Kind: OpAttention,
+	w := Work{FLOP: 2 * h.b * h.hq * pairs * (h.dk + h.dv), Bytes: e * (q + k + v + o),
+		Matrix: matrixType(in.Type(s.q)), Kind: OpAttention,
 		Queries: int64(h.nq), Keys: int64(h.nk)}
 	if s.lse {
 		w.Bytes += 4 * h.b * h.hq * h.nq
@@ -386,7 +391,8 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 	return w, true
 }
 
-// varlen is attention of tokens of all requests one after another, (T,H,d): how long each request is, only bounds are recorded of.
+// varlen is attention of tokens of all requests one after another, (T,H,d): how long each request is, only bounds are
+// recorded of.
 func varlen(at, starts, most, causal int) formula {
 	return func(in *Inputs) (Work, bool) {
 		q, k, v := in.Dim(at), in.Dim(at+1), in.Dim(at+2)
@@ -416,12 +422,13 @@ func varlen(at, starts, most, causal int) formula {
 		each := 2 * float64(q[1]) * float64(q[2]+v[2]) * half
 		e := in.Size(at)
 		bytes := e * (product(q) + product(k) + product(v) + t*float64(q[1]*v[2]))
-		return Work{FLOP: low * each, MostFLOP: high * each, Bytes: bytes, Matrix: matrixType(in.Type(at)), Kind: OpAttention}, true
+		return Work{FLOP: low * each, MostFLOP: high * each, Bytes: bytes, Matrix: matrixType(in.Type(at)),
+			Kind: OpAttention}, true
 	}
 }
 
-// served is attention of a serving engine over a cache whose length is not recorded: tokens of queries, keys and values that are new. A token
-// sees itself at least.
+// served is attention of a serving engine over a cache whose length is not recorded: tokens of queries, keys and
+// values that are new. A token sees itself at least.
 func served(q, k, v int) formula {
 	return func(in *Inputs) (Work, bool) {
 		x, y, z := in.Dim(q), in.Dim(k), in.Dim(v)
@@ -430,11 +437,13 @@ func served(q, k, v int) formula {
 		}
 		wide := product(x) + product(z)*product(x[1:])/max(product(y[1:]), 1)
 		e := in.Size(q)
-		return Work{FLOP: 2 * wide, Bytes: e * (wide + product(y) + product(z)), Matrix: matrixType(in.Type(q)), Kind: OpAttention}, true
+		return Work{FLOP: 2 * wide, Bytes: e * (wide + product(y) + product(z)), Matrix: matrixType(in.Type(q)),
+			Kind: OpAttention}, true
 	}
 }
 
-// paged is attention over a paged cache: requests × heads of queries, blocks of a pool. A request sees a token at least.
+// paged is attention over a paged cache: requests × heads of queries, blocks of a pool. A request sees a token at
+// least.
 func paged(out, q, cache, most int) formula {
 	return func(in *Inputs) (Work, bool) {
 		x, c := in.Dim(q), in.Dim(cache)
@@ -447,7 +456,8 @@ func paged(out, q, cache, most int) formula {
 			hk = float64(c[2])
 		}
 		one := 2 * hk * d * in.Size(cache)
-		w := Work{FLOP: 4 * b * hq * d, Bytes: in.Bytes(q) + b*hq*d*max(in.Size(out), in.Size(q)) + b*one, Matrix: matrixType(in.Type(q)), Kind: OpAttention}
+		w := Work{FLOP: 4 * b * hq * d, Bytes: in.Bytes(q) + b*hq*d*max(in.Size(out), in.Size(q)) + b*one,
+			Matrix: matrixType(in.Type(q)), Kind: OpAttention}
 		if m := in.Ints(most); len(m) == 1 && m[0] > 1 {
 			w.MostFLOP, w.MostBytes = w.FLOP*float64(m[0]), w.Bytes+b*one*float64(m[0]-1)
 		}
@@ -487,7 +497,8 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 		x = append([]int64{1}, x...)
 	}
 	n := len(k) - 2
-	stride, pad, dilation, more := in.spatial(c.stride, n, 1), in.spatial(c.pad, n, 0), in.spatial(c.dilation, n, 1), in.spatial(c.outPad, n, 0)
+	stride, pad, dilation, more := in.spatial(c.stride, n, 1), in.spatial(c.pad, n, 0), in.spatial(c.dilation, n, 1),
+		in.spatial(c.outPad, n, 0)
 	groups := int64(1)
 	if g := in.Ints(c.groups); len(g) == 1 && g[0] > 0 {
 		groups = g[0]
@@ -520,7 +531,8 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 		out *= float64(side)
 	}
 	taps := product(k[1:])
-	w := Work{FLOP: 2 * out * taps, Bytes: in.Bytes(0) + in.Stored(1)*max(in.Size(1), in.Size(0)) + out*in.Size(0), Matrix: matrixType(in.Type(0)), Kind: OpProduct}
+	w := Work{FLOP: 2 * out * taps, Bytes: in.Bytes(0) + in.Stored(1)*max(in.Size(1), in.Size(0)) + out*in.Size(0),
+		Matrix: matrixType(in.Type(0)), Kind: OpProduct}
 	if transposed {
 		w.FLOP = 2 * product(x) * taps
 	}
@@ -533,7 +545,8 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 
 // convBackward computes what its mask asks for: gradients of the input, of the weight, of the bias.
 func convBackward(in *Inputs) (Work, bool) {
-	forward := Inputs{Dims: [][]int64{in.Dim(1), in.Dim(2), nil}, Values: append([]string{"", "", ""}, tail(in.Values, 4)...)}
+	forward := Inputs{Dims: [][]int64{in.Dim(1), in.Dim(2), nil},
+		Values: append([]string{"", "", ""}, tail(in.Values, 4)...)}
 	if len(in.Types) > 2 {
 		forward.Types = []string{in.Types[1], in.Types[2], ""}
 	}

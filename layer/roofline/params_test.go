@@ -14,8 +14,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// pair makes two ranks that start a hundred collectives up to 40 µs apart, each 50 µs long on the later one. The ends of the first apart ones of the
-// second rank are so much later.
+// pair makes two ranks that start a hundred collectives up to 40 µs apart, each 50 µs long on the later one. The ends
+// of the first apart ones of the second rank are so much later.
 func pair(apart int, later time.Duration) (a, b []exchange) {
 	for i := range 100 {
 		start := trace.Time(i) * trace.Time(time.Millisecond)
@@ -126,7 +126,8 @@ func TestAbove(t *testing.T) {
 func TestWithheld(t *testing.T) {
 	for over, want := range map[time.Duration]bool{100: true, 101: false} {
 		sum := passFloor{serial: 1e-6, memory: 1e-6}
-		r := &measured{walk: &walk{}, load: &Load{Tokens: 1}, order: []*cell{{raw: 10_000 - over, sum: sum}, {raw: over, over: over}}}
+		r := &measured{walk: &walk{}, load: &Load{Tokens: 1},
+			order: []*cell{{raw: 10_000 - over, sum: sum}, {raw: over, over: over}}}
 		r.withhold()
 		if got := r.pass.Floor > 0; got != want {
 			t.Errorf("%d of 10 000 ns cannot be true: a floor is shown: %t, want %t", over, got, want)
@@ -140,7 +141,9 @@ func TestWithheld(t *testing.T) {
 // An operator is bound by latency when its kernels take at most twice as long as the GPU's shortest.
 func TestNearShortest(t *testing.T) {
 	for raw, want := range map[time.Duration]string{3 * 2 * 2000: boundLatency, 3*2*2000 + 1: boundNone} {
-		r := &measured{walk: &walk{shortest: 2000, plan: &profile.Plan{}}, order: []*cell{{slot: &slot{key: key{kind: -1, operator: "rope"}}, raw: raw, launches: 3, instances: 1, group: small}}}
+		r := &measured{walk: &walk{shortest: 2000, plan: &profile.Plan{}},
+			order: []*cell{{slot: &slot{key: key{kind: -1, operator: "rope"}}, raw: raw, launches: 3, instances: 1,
+				group: small}}}
 		if got := r.rows()[0].Bound; got != want {
 			t.Errorf("three kernels of %v: bound by %q, want %q", raw, got, want)
 		}
@@ -153,7 +156,8 @@ func TestShortest(t *testing.T) {
 	for i := range 21 {
 		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, 100*i, i+1, i+1))
 	}
-	tr, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), trace.Options{})
+	tr, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`),
+		trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

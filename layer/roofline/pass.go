@@ -88,7 +88,8 @@ func (w *walk) pass(p int, o *Options) *measured {
 	if load == nil {
 		w.unknownTokens++
 	}
-	r.pass = Pass{Index: p, Stage: r.stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1, Waterfall: []Share{}}
+	r.pass = Pass{Index: p, Stage: r.stage, Tokens: fp.Tokens, TokensFrom: from, Batch: int64(fp.Batch), Rows: -1,
+		Waterfall: []Share{}}
 	if w.model != nil {
 		if r.load, r.basis = load, basisOf(from); load == nil {
 			r.load, r.basis = &Load{Tokens: 1, Requests: 1, AtLeast: true}, BasisWeights
@@ -204,7 +205,8 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 	r.booked[g] += booked
 }
 
-// setSmallApart puts the operators of an unknown model whose launches are about as short as the GPU's shortest kernels under their own heading.
+// setSmallApart puts the operators of an unknown model whose launches are about as short as the GPU's shortest
+// kernels under their own heading.
 func (r *measured) setSmallApart() {
 	if r.walk.model != nil {
 		return
@@ -221,8 +223,8 @@ func (r *measured) setSmallApart() {
 	}
 }
 
-// nameOf is what a kernel is listed as: its operator, or where the model is not known the op that launched it with its sizes, or what its
-// name says.
+// nameOf is what a kernel is listed as: its operator, or where the model is not known the op that launched it with
+// its sizes, or what its name says.
 func (w *walk) nameOf(k layer.Kernel, operator string) string {
 	if w.model != nil || operator != "" && operator != opname.Other {
 		return operator

@@ -32,7 +32,8 @@ type Options struct {
 	TP, EP int
 	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.
 	On *trace.DeviceID
-	// Ranks are the other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need not agree.
+	// Ranks are the other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need
+	// not agree.
 	Ranks []*layer.Analysis
 	// Kernels keeps what each kernel costs, for [Report.Cost].
 	Kernels bool
@@ -52,7 +53,8 @@ var (
 	errNoGPU = errors.New("unknown GPU")
 )
 
-// Plan computes the floor of one pass of a model without any trace. The error says what is missing; without a config it wraps [ErrNoConfig].
+// Plan computes the floor of one pass of a model without any trace. The error says what is missing; without a config
+// it wraps [ErrNoConfig].
 func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	if c == nil {
 		return nil, fmt.Errorf("speed of light: %w: give the config.json of the model", ErrNoConfig)
@@ -70,7 +72,9 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	}
 	plan := c.Plan()
 	m := newModel(c, plan, &o)
-	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{}, GPUWhy: "as asked for", TP: m.tp, EP: m.ep,
+	r := &Report{Schema: schema, Model: plan.Model, GPU: g, Operators: []Row{}, Recoverable: []Item{},
+		Findings: []finding.Finding{}, Economy: []Bucket{}, Collectives: []Collective{}, Ranks: []RankWait{},
+		GPUWhy: "as asked for", TP: m.tp, EP: m.ep,
 		Notes: append([]string{}, plan.Notes...)}
 	p := Pass{Stage: stageOf(o.Load), Tokens: o.Load.Tokens, TokensFrom: "option", Batch: o.Load.Requests, Rows: -1}
 	var sum passFloor
@@ -195,7 +199,8 @@ func (s *passFloor) waterfall() []Share {
 }
 
 // row counts one operator of count layers.
-func (m *model) row(op *profile.PlanOp, kind *profile.PlanKind, count int, l *Load, g *hardware.GPU, sum *passFloor) *Row {
+func (m *model) row(op *profile.PlanOp, kind *profile.PlanKind, count int, l *Load, g *hardware.GPU,
+	sum *passFloor) *Row {
 	w := m.work(op, kind, l)
 	if !w.Known {
 		return nil
@@ -203,7 +208,8 @@ func (m *model) row(op *profile.PlanOp, kind *profile.PlanKind, count int, l *Lo
 	f := floorOf(&w, g)
 	sum.add(op.Operator, &w, &f, count)
 	n := float64(count)
-	r := &Row{Operator: string(op.Operator), Stage: stageOf(l), Count: count, Cost: costOf(&w, &f, count, duration(n*f.seconds()), 0), Note: op.Module}
+	r := &Row{Operator: string(op.Operator), Stage: stageOf(l), Count: count,
+		Cost: costOf(&w, &f, count, duration(n*f.seconds()), 0), Note: op.Module}
 	if kind != nil {
 		r.LayerType = kind.Name
 	}

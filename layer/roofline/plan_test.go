@@ -59,12 +59,14 @@ func ExamplePlan() {
 // A decode of one token on four H100: the products read 34.75 GB of weights on each GPU, at 3.35 TB/s, which takes 10.373 ms.
 func TestPlanOfADecode(t *testing.T) {
 	load := roofline.Decode(1, 1050)
-	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: 4})
+	r, err := roofline.Plan(context.Background(), config(t, llama),
+		roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for operator, want := range map[string][3]int64{ // M, N, K on one rank
-		"qkv_proj": {1, 2560, 8192}, "o_proj": {1, 8192, 2048}, "gate_up_proj": {1, 14336, 8192}, "down_proj": {1, 8192, 7168}, "lm_head": {1, 32064, 8192},
+		"qkv_proj": {1, 2560, 8192}, "o_proj": {1, 8192, 2048}, "gate_up_proj": {1, 14336, 8192},
+		"down_proj": {1, 8192, 7168}, "lm_head": {1, 32064, 8192},
 	} {
 		row := find(t, r, operator)
 		if got := [3]int64{row.M, row.N, row.K}; got != want {
@@ -76,7 +78,8 @@ func TestPlanOfADecode(t *testing.T) {
 	}
 	weights := 2.0 * (80*(2560*8192+8192*2048+14336*8192+8192*7168) + 32064*8192)
 	want := weights / 3.35e12 * 1e3
-	if got := r.Passes[0].Waterfall[0].Time.Seconds() * 1e3; math.Abs(got-want) > 0.001 || math.Abs(want-10.373) > 0.001 {
+	if got := r.Passes[0].Waterfall[0].Time.Seconds() * 1e3; math.Abs(got-want) > 0.001 ||
+		math.Abs(want-10.373) > 0.001 {
 		t.Errorf("products: %.3f ms, want %.3f (10.373)", got, want)
 	}
 	cache := 80 * 2.0 * 2 * 128 * 2 * 1050 / 3.35e12 * 1e3
@@ -88,12 +91,14 @@ func TestPlanOfADecode(t *testing.T) {
 // Prefill is bound by arithmetic; causal attention computes half of the square.
 func TestPlanOfAPrefill(t *testing.T) {
 	load := roofline.Prefill(4, 2048, 0)
-	r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: 4})
+	r, err := roofline.Plan(context.Background(), config(t, llama),
+		roofline.Options{Device: "H100", Load: &load, TP: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := find(t, r, "gate_up_proj")
-	if want := 80 * 2.0 * 8192 * 14336 * 8192 / 1e9; row.Bound != roofline.BoundCompute || math.Abs(row.GFLOP/want-1) > 1e-9 {
+	if want := 80 * 2.0 * 8192 * 14336 * 8192 / 1e9; row.Bound != roofline.BoundCompute ||
+		math.Abs(row.GFLOP/want-1) > 1e-9 {
 		t.Errorf("gate_up_proj: %v GFLOP bound by %q, want %v by compute", row.GFLOP, row.Bound, want)
 	}
 	att := find(t, r, "attention")
@@ -109,7 +114,8 @@ func TestPlanOfAPrefill(t *testing.T) {
 func TestKeyValueHeadsAreNotSplitBelowOne(t *testing.T) {
 	load := roofline.Decode(1, 1000)
 	for tp, want := range map[int]int64{1: 10240, 8: 8*128 + 2*128, 16: 4*128 + 2*128} {
-		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H100", Load: &load, TP: tp})
+		r, err := roofline.Plan(context.Background(), config(t, llama),
+			roofline.Options{Device: "H100", Load: &load, TP: tp})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +154,8 @@ func TestPlanSaysWhatIsMissing(t *testing.T) {
 			return err
 		},
 		roofline.ErrNoGPU: func() error {
-			_, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: "H900", Load: &load})
+			_, err := roofline.Plan(context.Background(), config(t, llama),
+				roofline.Options{Device: "H900", Load: &load})
 			return err
 		},
 	} {
@@ -177,12 +184,14 @@ func TestPlanOfEveryConfig(t *testing.T) {
 		}
 		for i := range gpus {
 			load := roofline.Decode(32, 4096)
-			r, err := roofline.Plan(context.Background(), c, roofline.Options{Device: gpus[i].ID, Load: &load, TP: 1 << (i % 4), EP: 1 << (i % 3)})
+			r, err := roofline.Plan(context.Background(), c,
+				roofline.Options{Device: gpus[i].ID, Load: &load, TP: 1 << (i % 4), EP: 1 << (i % 3)})
 			if err != nil {
 				t.Fatalf("%s on %s: %v", path, gpus[i].ID, err)
 			}
 			p := r.Passes[0]
-			if p.Floor < 0 || p.Overlapped > p.Floor+1 || gpus[i].Bandwidth.Known() && (p.Floor == 0 || p.Floor > 10*time.Second) {
+			if p.Floor < 0 || p.Overlapped > p.Floor+1 || gpus[i].Bandwidth.Known() &&
+				(p.Floor == 0 || p.Floor > 10*time.Second) {
 				t.Errorf("%s on %s: floor %v, overlapped %v", filepath.Base(path), gpus[i].ID, p.Floor, p.Overlapped)
 			}
 		}
@@ -193,12 +202,14 @@ func TestPlanOfEveryConfig(t *testing.T) {
 func TestPlanOfAnAllReduce(t *testing.T) {
 	load := roofline.Decode(64, 1000)
 	for gpu, link := range map[string]float64{"H100": 450e9, "MI300X": 192e9} {
-		r, err := roofline.Plan(context.Background(), config(t, llama), roofline.Options{Device: gpu, Load: &load, TP: 4})
+		r, err := roofline.Plan(context.Background(), config(t, llama),
+			roofline.Options{Device: gpu, Load: &load, TP: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := find(t, r, "attn_all_reduce")
-		if want := 80 * 64 * 8192 * 2 / link * 1e9; row.Bound != roofline.BoundLink || math.Abs(float64(row.Floor)-want) > 2 {
+		if want := 80 * 64 * 8192 * 2 / link * 1e9; row.Bound != roofline.BoundLink ||
+			math.Abs(float64(row.Floor)-want) > 2 {
 			t.Errorf("%s: floor %v bound by %q, want %.0f ns by the link", gpu, row.Floor, row.Bound, want)
 		}
 	}

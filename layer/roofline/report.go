@@ -26,7 +26,8 @@ const (
 type Report struct {
 	Schema string `json:"schema"` // name and version of the document
 	Model  string `json:"model"`  // name of the model, "" unknown
-	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it was told.
+	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it
+	// was told.
 	GPU    *hardware.GPU `json:"gpu,omitempty"`
 	GPUWhy string        `json:"gpu_from"`
 	// TP and EP are the sizes that the model is divided by, at least 1.
@@ -38,14 +39,15 @@ type Report struct {
 	Operators []Row `json:"operators"`
 	// Steady is the index of the pass that Operators and Recoverable are of; −1 where there is none.
 	Steady int `json:"steady_pass"`
-	// Recoverable is all time of that pass above its floor, the largest item first: the rows of its waterfall that are no floor.
+	// Recoverable is all time of that pass above its floor, the largest item first: the rows of its waterfall that
+	// are no floor.
 	Recoverable []Item `json:"recoverable"`
 	// Findings are what stands above its floor, and what makes floors doubtful.
 	Findings []finding.Finding `json:"findings"`
 	// Economy adds up the whole passes by stage and number of requests.
 	Economy []Bucket `json:"economy"`
-	// Collectives are the exchanges between GPUs by operator, over all passes; Ranks are those that were compared, this one first, none where
-	// it is alone.
+	// Collectives are the exchanges between GPUs by operator, over all passes; Ranks are those that were compared,
+	// this one first, none where it is alone.
 	Collectives []Collective `json:"collectives"`
 	// WaitingBy says what separates waiting from transfer in Collectives; "" where nothing does.
 	WaitingBy WaitingBy  `json:"waiting_by"`
@@ -56,8 +58,8 @@ type Report struct {
 	costs costs
 }
 
-// Typical are passes that stand for the others: the steady one first, then one for each other stage, that of median time among those that are
-// whole. The pointers are into Passes.
+// Typical are passes that stand for the others: the steady one first, then one for each other stage, that of median
+// time among those that are whole. The pointers are into Passes.
 func (r *Report) Typical() []*Pass {
 	var out []*Pass
 	byStage := map[layer.Stage][]*Pass{}
@@ -92,7 +94,8 @@ type Pass struct {
 	Index  int         `json:"index"`  // place in the trace, from 0
 	Stage  layer.Stage `json:"stage"`  // what the pass does
 	Tokens int64       `json:"tokens"` // −1 unknown
-	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option", "rows" that kernels ran for, padding included.
+	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option", "rows" that kernels ran for,
+	// padding included.
 	TokensFrom string `json:"tokens_from"`
 	Batch      int64  `json:"batch"` // requests; −1 unknown
 	// Wall is from the pass's start to that of the next one where that follows; 0 in a plan.
@@ -102,11 +105,13 @@ type Pass struct {
 	PerRequest time.Duration `json:"per_request_ns"`
 	// Rows are the rows that kernels ran, more than Tokens where a graph is padded; −1 unknown.
 	Rows int64 `json:"rows"`
-	// Floor is the sum over operators of the longer of arithmetic and memory time, without activations and communication; Overlapped is the
-	// longer of both sums, which not even perfect overlap can beat. 0 where it is withheld.
+	// Floor is the sum over operators of the longer of arithmetic and memory time, without activations and
+	// communication; Overlapped is the longer of both sums, which not even perfect overlap can beat. 0 where it is
+	// withheld.
 	Floor      time.Duration `json:"floor_ns"`
 	Overlapped time.Duration `json:"overlapped_floor_ns"`
-	// Covered is the share of the pass's GPU time that operators with a floor take; the rest has none, as if it could take no time.
+	// Covered is the share of the pass's GPU time that operators with a floor take; the rest has none, as if it could
+	// take no time.
 	Covered float64 `json:"with_floor_share_of_gpu_time"`
 	// Basis says what Floor rests on; AtLeast that more tokens than Basis counts may have run.
 	Basis   Basis `json:"floor_basis"`
@@ -145,7 +150,8 @@ const (
 // Item is time that may be won.
 type Item struct {
 	What string `json:"what"` // what the time is lost to
-	// Kernel is the longest kernel of it, by its short name, Place how many kernels of how many layers; "" for idle time.
+	// Kernel is the longest kernel of it, by its short name, Place how many kernels of how many layers; "" for idle
+	// time.
 	Kernel string        `json:"kernel,omitempty"`
 	Place  string        `json:"place,omitempty"`
 	Time   time.Duration `json:"ns"`

@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// WriteText prints the report for people: the pass that stands for all as a waterfall, its operators, what may be won, and a line for each pass.
+// WriteText prints the report for people: the pass that stands for all as a waterfall, its operators, what may be
+// won, and a line for each pass.
 func (r *Report) WriteText(w io.Writer) error { return r.write(w, (*table.Table).WriteText) }
 
 // WriteMarkdown prints the same as Markdown.
@@ -99,7 +100,8 @@ func known(n int64) string {
 // pass prints a waterfall.
 func (p *printer) pass(s *Pass) {
 	p.line("")
-	p.line("Pass %d: %s, tokens: %s (%s), requests: %s", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom), known(s.Batch))
+	p.line("Pass %d: %s, tokens: %s (%s), requests: %s", s.Index, s.Stage, known(s.Tokens), orNone(s.TokensFrom),
+		known(s.Batch))
 	if s.Rows > s.Tokens {
 		p.line("Padding: kernels ran %d rows for %d tokens", s.Rows, s.Tokens)
 	}
@@ -108,7 +110,8 @@ func (p *printer) pass(s *Pass) {
 		if s.Wall > 0 {
 			what += fmt.Sprintf(" of %s (%s)", table.Duration(s.Wall), percent(float64(s.Floor), float64(s.Wall), 1))
 			if took := s.Wall - s.after(); took < s.Wall {
-				what += fmt.Sprintf(", %s of the %s up to its last kernel", percent(float64(s.Floor), float64(took), 1), table.Duration(took))
+				what += fmt.Sprintf(", %s of the %s up to its last kernel", percent(float64(s.Floor), float64(took), 1),
+					table.Duration(took))
 			}
 		}
 		what += "; " + basisText(s.Basis)
@@ -121,7 +124,8 @@ func (p *printer) pass(s *Pass) {
 	p.fall(s)
 }
 
-// mostlyCovered is the share of a pass's GPU time from which its floor is one of the pass, and needs no word on what it leaves out.
+// mostlyCovered is the share of a pass's GPU time from which its floor is one of the pass, and needs no word on what
+// it leaves out.
 const mostlyCovered = 0.9
 
 // fall prints the table of a waterfall.
@@ -173,7 +177,8 @@ func (p *printer) operators(rows []Row, measured bool) {
 		return
 	}
 	p.line("")
-	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"), table.Number("N"), table.Number("K"),
+	columns := []table.Column{table.Text("Layer type"), table.Text("Operator"), table.Number("#"), table.Number("M"),
+		table.Number("N"), table.Number("K"),
 		table.Number("GFLOP"), table.Number("MB")}
 	if measured {
 		columns = append(columns, table.Number("ms"), table.Number("TFLOP/s"), table.Number("TB/s"))
@@ -198,7 +203,8 @@ func (p *printer) operators(rows []Row, measured bool) {
 		if r.PeakShare > 0 {
 			share = percent(r.PeakShare, 1, 0)
 		}
-		cells := []string{r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K), table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1)}
+		cells := []string{r.LayerType, r.Operator, strconv.Itoa(r.Count), size(r.M), size(r.N), size(r.K),
+			table.Fixed(r.GFLOP, 1), table.Fixed(float64(r.Bytes)/1e6, 1)}
 		if measured {
 			cells = append(cells, ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2))
 		}
@@ -241,7 +247,8 @@ func (p *printer) wins(items []Item) {
 				where = " (" + it.Place + ")"
 			}
 		}
-		p.line("  %d. %s: %s, %s of the pass%s: %s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1), where, orNothing(it.Why))
+		p.line("  %d. %s: %s, %s of the pass%s: %s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1),
+			where, orNothing(it.Why))
 	}
 	if rest > 0 {
 		p.line("  others: %s", table.Duration(rest))
@@ -261,7 +268,8 @@ func (p *printer) passes(all []Pass) {
 		return
 	}
 	p.line("")
-	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"), table.Number("ms"), table.Number("Floor"),
+	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"),
+		table.Number("ms"), table.Number("Floor"),
 		table.Number("Of floor"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Idle behind"))
 	for i := range all {
 		s := &all[i]
@@ -275,7 +283,8 @@ func (p *printer) passes(all []Pass) {
 		if s.PerRequest > 0 {
 			each = us(s.PerRequest)
 		}
-		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), floor, share, per, each, ms(s.after()))
+		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), floor, share, per,
+			each, ms(s.after()))
 	}
 	p.table(t)
 }
@@ -286,8 +295,10 @@ func (p *printer) economy(all []Bucket) {
 		return
 	}
 	p.line("")
-	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"), table.Number("ms"), table.Number("µs/token"),
-		table.Number("µs/request"), table.Number("Of floor"), table.Number("Rows run"), table.Number("Padding"), table.Number("Prefill tax, ms a step"))
+	t := table.New(table.Text("Stage"), table.Number("Requests"), table.Number("Passes"), table.Number("Tokens"),
+		table.Number("ms"), table.Number("µs/token"),
+		table.Number("µs/request"), table.Number("Of floor"), table.Number("Rows run"), table.Number("Padding"),
+		table.Number("Prefill tax, ms a step"))
 	for i := range all {
 		b := &all[i]
 		var per, each, share, rows, padding, tax string
@@ -306,7 +317,8 @@ func (p *printer) economy(all []Bucket) {
 		if b.Taxed > 0 {
 			tax = ms(b.Tax / time.Duration(b.Taxed))
 		}
-		t.Row(string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall), per, each, share, rows, padding, tax)
+		t.Row(string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall), per, each,
+			share, rows, padding, tax)
 	}
 	p.table(t)
 }
@@ -319,7 +331,8 @@ func (p *printer) collectives(r *Report) {
 		return
 	}
 	p.line("")
-	t := table.New(table.Text("Collectives of all passes"), table.Number("#"), table.Number("ms"), table.Number("Transfer"), table.Number("Waiting"),
+	t := table.New(table.Text("Collectives of all passes"), table.Number("#"), table.Number("ms"),
+		table.Number("Transfer"), table.Number("Waiting"),
 		table.Number("Not separated"), table.Number("Link's floor"))
 	for i := range r.Collectives {
 		c := &r.Collectives[i]

@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// loadOf is what a pass processes, and what told its tokens. What attention sees, the user says where the trace does not.
+// loadOf is what a pass processes, and what told its tokens. What attention sees, the user says where the trace does
+// not.
 func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 	l, from := w.tokensOf(p, o)
 	if l != nil && !l.KnownSeen && o.Seen > 0 {
@@ -46,11 +47,13 @@ const (
 	fromRows       string = "rows"
 )
 
-// seenBy returns how many tokens the attention of a pass sees at least, by what ran before it: of one request that decodes, the tokens that were
-// prefilled and one for each step since; of a prompt, its own. 0 where more than one request runs, or the window begins later.
+// seenBy returns how many tokens the attention of a pass sees at least, by what ran before it: of one request that
+// decodes, the tokens that were prefilled and one for each step since; of a prompt, its own. 0 where more than one
+// request runs, or the window begins later.
 func (w *walk) seenBy(p int) int64 {
 	fp := &w.device.Passes[p]
-	if fp.Stage == layer.StagePrefill && (fp.Batch > 0 || fp.StageEvidence == layer.StageByKernels && fp.TokenEvidence == fromGrids) {
+	if fp.Stage == layer.StagePrefill && (fp.Batch > 0 || fp.StageEvidence == layer.StageByKernels &&
+		fp.TokenEvidence == fromGrids) {
 		return 1 // a prompt sees itself, see [Load.see]; equal prompts have the fewest pairs
 	}
 	if fp.Stage != layer.StageDecode || fp.Tokens != 1 {
@@ -71,8 +74,8 @@ func (w *walk) seenBy(p int) int64 {
 	return 0
 }
 
-// see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it computes. Requests are taken to be
-// equal, as nothing tells more.
+// see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it
+// computes. Requests are taken to be equal, as nothing tells more.
 func (l *Load) see(tokens int64) {
 	if tokens <= 0 {
 		return
@@ -95,8 +98,8 @@ func (l *Load) see(tokens int64) {
 	l.KnownSeen = true
 }
 
-// tokensOf finds the tokens of a pass: best by the annotation of its step, then by grids, by the shapes of its ops, by what the user says, by the
-// rows that run.
+// tokensOf finds the tokens of a pass: best by the annotation of its step, then by grids, by the shapes of its ops,
+// by what the user says, by the rows that run.
 func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 	fp := &w.device.Passes[p]
 	if fp.Annotation != nil && fp.TokenEvidence == fromAnnotation {
@@ -157,7 +160,8 @@ func loadOfStep(st *framework.Step, fp *layer.ForwardPass) *Load {
 	known := func(s framework.Sums, tokens int64) bool {
 		return tokens <= 0 || s.SQ >= 0 && s.SK >= 0 && s.SQSQ >= 0 && s.SQSK >= 0
 	}
-	if c.SQ > 0 && c.SQSK >= 0 && c.SK < 0 && st.ContextRequests == 1 { // one request: its length follows from the product
+	// one request: its length follows from the product
+	if c.SQ > 0 && c.SQSK >= 0 && c.SK < 0 && st.ContextRequests == 1 {
 		c.SK, c.SQSQ = c.SQSK/c.SQ, c.SQ*c.SQ
 	}
 	if c.SQ < 0 && g.SQ < 0 {
@@ -167,14 +171,16 @@ func loadOfStep(st *framework.Step, fp *layer.ForwardPass) *Load {
 	l.KnownSeen = known(c, st.ContextTokens) && known(g, st.GenerationTokens)
 	l.ContextTokens, l.GenerationTokens = float64(max(st.ContextTokens, 0)), float64(max(st.GenerationTokens, 0))
 	if l.KnownSeen {
-		l.ContextSeen, l.ContextPairs, l.ContextSquares = float64(max(c.SK, 0)), float64(max(c.SQSK, 0)), float64(max(c.SQSQ, 0))
+		l.ContextSeen, l.ContextPairs, l.ContextSquares = float64(max(c.SK, 0)), float64(max(c.SQSK, 0)),
+			float64(max(c.SQSQ, 0))
 		l.GenerationSeen, l.GenerationPairs = float64(max(g.SK, 0)), float64(max(g.SQSK, 0))
 	}
 	return l
 }
 
-// loadOfShapes reads the tokens of a pass off the shapes that its products were called with: two products of different sizes, each with the
-// weights that the plan gives it, must be of as many rows. Nil where none are recorded, or they disagree.
+// loadOfShapes reads the tokens of a pass off the shapes that its products were called with: two products of
+// different sizes, each with the weights that the plan gives it, must be of as many rows. Nil where none are
+// recorded, or they disagree.
 func (w *walk) loadOfShapes(p int) *Load {
 	type weight struct{ k, n int64 }
 	rows := map[int64]map[weight]bool{}
@@ -223,10 +229,13 @@ func productOf(op string, shapes [][]int64) (m int64, weight [2]int64) {
 	return shapes[at][0], [2]int64{shapes[at+1][0], shapes[at+1][1]}
 }
 
-// tokenAxis is where an attention op of PyTorch has the tokens of its four-dimensional queries and keys; requests are the first axis.
+// tokenAxis is where an attention op of PyTorch has the tokens of its four-dimensional queries and keys; requests are
+// the first axis.
 var tokenAxis = map[string]int{
-	"aten::scaled_dot_product_attention": 2, "aten::_scaled_dot_product_flash_attention": 2, "aten::_scaled_dot_product_efficient_attention": 2,
-	"aten::_scaled_dot_product_cudnn_attention": 2, "aten::_flash_attention_forward": 1, "aten::_efficient_attention_forward": 1,
+	"aten::scaled_dot_product_attention": 2, "aten::_scaled_dot_product_flash_attention": 2,
+	"aten::_scaled_dot_product_efficient_attention": 2,
+	"aten::_scaled_dot_product_cudnn_attention":     2, "aten::_flash_attention_forward": 1,
+	"aten::_efficient_attention_forward": 1,
 }
 
 // attentionOf returns requests and tokens of the queries and keys of an attention op, otherwise where it does not tell.
@@ -238,8 +247,8 @@ func attentionOf(op string, shapes [][]int64, otherwise [2][]int64) [2][]int64 {
 	return [2][]int64{{shapes[0][0], shapes[0][at]}, {shapes[1][0], shapes[1][at]}}
 }
 
-// loadOfAttention is a pass of m tokens whose attention was called with so many requests and tokens of queries and keys: requests of equal length.
-// Where they do not fit to m, only the tokens are known.
+// loadOfAttention is a pass of m tokens whose attention was called with so many requests and tokens of queries and
+// keys: requests of equal length. Where they do not fit to m, only the tokens are known.
 func loadOfAttention(m int64, shapes [2][]int64) *Load {
 	q, k := shapes[0], shapes[1]
 	if q == nil || q[0] != k[0] || q[0]*q[1] != m || k[1] < q[1] {

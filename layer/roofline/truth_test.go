@@ -76,7 +76,8 @@ func truth(t *testing.T, file string) []work {
 	var out []work
 	for _, line := range strings.Split(string(text), "\n") {
 		f := strings.Split(line, "\t")
-		if len(f) < 6 || strings.HasPrefix(f[0], "#") || strings.HasPrefix(f[1], "aiter::gemm") { // listed a second time as aten::mm
+		// listed a second time as aten::mm
+		if len(f) < 6 || strings.HasPrefix(f[0], "#") || strings.HasPrefix(f[1], "aiter::gemm") {
 			continue
 		}
 		w := work{kind: f[0], op: f[1]}
@@ -108,9 +109,9 @@ func (w *work) matches(row *roofline.Row) bool {
 	return row.Operator == "attention"
 }
 
-// M, N, K of every product are exact, operations and bytes of products, attention and cache writes within 1% of what recorded shapes give: from
-// trace and config alone, with all shapes taken out of the trace. Where nothing tells the tokens then, they are given; where shapes are there, they
-// tell them.
+// M, N, K of every product are exact, operations and bytes of products, attention and cache writes within 1% of what
+// recorded shapes give: from trace and config alone, with all shapes taken out of the trace. Where nothing tells the
+// tokens then, they are given; where shapes are there, they tell them.
 func TestWorkAgainstRecordedShapes(t *testing.T) {
 	for _, c := range []struct {
 		file, config string
@@ -135,7 +136,8 @@ func TestWorkAgainstRecordedShapes(t *testing.T) {
 			var r *roofline.Report
 			if c.hide {
 				var err error
-				if r, err = roofline.Analyze(context.Background(), hidden(t, c.file, cfg), roofline.Options{Load: c.load}); err != nil {
+				if r, err = roofline.Analyze(context.Background(), hidden(t, c.file, cfg),
+					roofline.Options{Load: c.load}); err != nil {
 					t.Fatal(err)
 				}
 			} else {

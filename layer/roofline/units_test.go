@@ -53,8 +53,10 @@ func TestUnitsOfWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := map[string]string{"bandwidth far below peak": "Bandwidth far below the peak", "too few tiles for this GPU": "Too few tiles for this GPU", "misaligned sizes": "Misaligned sizes",
-		"attention far below peak": "Attention far below the peak", "short sequences: far above the floor": "Short sequences: attention far above its floor"}
+	first := map[string]string{"bandwidth far below peak": "Bandwidth far below the peak",
+		"too few tiles for this GPU": "Too few tiles for this GPU", "misaligned sizes": "Misaligned sizes",
+		"attention far below peak":             "Attention far below the peak",
+		"short sequences: far above the floor": "Short sequences: attention far above its floor"}
 	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		f := strings.Split(line, "\t")
 		if i == 0 || len(f) < 10 {
@@ -70,7 +72,8 @@ func TestUnitsOfWork(t *testing.T) {
 			most = least
 		}
 		if math.Abs(flop/calls-number(5)) > 0.01*number(5) || bytes/calls < 0.99*least || bytes/calls > 1.01*most {
-			t.Errorf("%s: %.4g FLOP and %.4g bytes a call, want %s and %s to %s", f[0], flop/calls, bytes/calls, f[5], f[6], f[7])
+			t.Errorf("%s: %.4g FLOP and %.4g bytes a call, want %s and %s to %s", f[0], flop/calls, bytes/calls, f[5],
+				f[6], f[7])
 		}
 		said := ""
 		if len(r.Findings) > 0 {
@@ -84,8 +87,8 @@ func TestUnitsOfWork(t *testing.T) {
 	}
 }
 
-// TestNoRowAboveThePeak: on every shared trace no row has a floor above its time, with or without a config, and what is faster than possible is
-// said.
+// TestNoRowAboveThePeak: on every shared trace no row has a floor above its time, with or without a config, and what
+// is faster than possible is said.
 func TestNoRowAboveThePeak(t *testing.T) {
 	files, _ := filepath.Glob(testdata.Shared(t, "traces/torch") + "/*.json.gz")
 	if len(files) == 0 {
@@ -124,11 +127,13 @@ func TestNoRowAboveThePeak(t *testing.T) {
 				}
 			}
 			if floors > p.Floor*101/100+time.Microsecond || floors < p.Floor*98/100 {
-				t.Errorf("%s: pass %d: the floors of the waterfall are %v, that of the pass %v", filepath.Base(f), p.Index, floors, p.Floor)
+				t.Errorf("%s: pass %d: the floors of the waterfall are %v, that of the pass %v", filepath.Base(f),
+					p.Index, floors, p.Floor)
 			}
 			i := slices.IndexFunc(p.Waterfall, func(s roofline.Share) bool { return s.Name == "copies and fills" })
 			if i >= 0 && p.Waterfall[i].Time > copied[p.Index] {
-				t.Errorf("%s: pass %d: copies and fills are %v, its copies take %v", filepath.Base(f), p.Index, p.Waterfall[i].Time, copied[p.Index])
+				t.Errorf("%s: pass %d: copies and fills are %v, its copies take %v", filepath.Base(f), p.Index,
+					p.Waterfall[i].Time, copied[p.Index])
 			}
 		}
 		said := false
@@ -141,7 +146,8 @@ func TestNoRowAboveThePeak(t *testing.T) {
 	}
 }
 
-// TestMostTimeHasAFloor: operators with a floor take nearly all GPU time of eager traces with recorded shapes, and of models whose config is known.
+// TestMostTimeHasAFloor: operators with a floor take nearly all GPU time of eager traces with recorded shapes, and of
+// models whose config is known.
 func TestMostTimeHasAFloor(t *testing.T) {
 	covered := func(name string, r *roofline.Report, least float64) {
 		p := r.Passes[r.Steady]
@@ -150,7 +156,8 @@ func TestMostTimeHasAFloor(t *testing.T) {
 			t.Errorf("%s: operators with a floor take %.1f%% of GPU time, want %.0f%%", name, 100*p.Covered, 100*least)
 		}
 	}
-	for _, f := range []string{"hf-bert-small-eager-h100", "hf-bert-small-eager-mi300", "hf-qwen1.5-0.5b-eager-h100", "hf-vit-nsfw-eager-h100", "hf-vit-nsfw-eager-mi300", "sglang-qwen3-8b-extend-eager-mi300"} {
+	for _, f := range []string{"hf-bert-small-eager-h100", "hf-bert-small-eager-mi300", "hf-qwen1.5-0.5b-eager-h100",
+		"hf-vit-nsfw-eager-h100", "hf-vit-nsfw-eager-mi300", "sglang-qwen3-8b-extend-eager-mi300"} {
 		r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/"+f+".json.gz"))
 		covered(f, r, 0.9)
 	}
@@ -159,7 +166,8 @@ func TestMostTimeHasAFloor(t *testing.T) {
 	}
 }
 
-// TestMeasuredPeaks: where arithmetic bounds products, what the GPU's maker reaches is said beside the share of the peak.
+// TestMeasuredPeaks: where arithmetic bounds products, what the GPU's maker reaches is said beside the share of the
+// peak.
 func TestMeasuredPeaks(t *testing.T) {
 	for file, want := range map[string]string{
 		"sglang-qwen3-8b-extend-eager-mi300": "Tuned products of the GPU's maker reach 54% of that peak (bf16, 708 TFLOP/s).",
@@ -167,7 +175,8 @@ func TestMeasuredPeaks(t *testing.T) {
 	} {
 		r, _, _, _ := counted(t, testdata.Shared(t, "traces/torch/"+file+".json.gz"))
 		i := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "products" })
-		if i < 0 || strings.Contains(r.Findings[i].Evidence, "maker") != (want != "") || !strings.Contains(r.Findings[i].Evidence, want) {
+		if i < 0 || strings.Contains(r.Findings[i].Evidence, "maker") != (want != "") ||
+			!strings.Contains(r.Findings[i].Evidence, want) {
 			t.Errorf("%s: %+v, want %q", file, r.Findings, want)
 		}
 	}

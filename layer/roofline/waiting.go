@@ -16,32 +16,36 @@ type WaitingBy string
 
 // The ways; the zero value says that nothing does.
 const (
-	WaitingByRanks   WaitingBy = "ranks"   // when the other ranks arrive
-	WaitingByFastest WaitingBy = "fastest" // the fastest quarter of the same collective in the same pass, where a pass has eight and more
+	WaitingByRanks WaitingBy = "ranks" // when the other ranks arrive
+	// the fastest quarter of the same collective in the same pass, where a pass has eight and more
+	WaitingByFastest WaitingBy = "fastest"
 )
 
-// fastestOf is which of the same collectives in a pass, by time, says what one takes that waits for nobody: the first quarter.
-// The fastest itself would call the spread of all others waiting. fewestSame is how many layers must repeat it.
+// fastestOf is which of the same collectives in a pass, by time, says what one takes that waits for nobody: the first
+// quarter. The fastest itself would call the spread of all others waiting. fewestSame is how many layers must repeat
+// it.
 const (
 	fastestOf  = 4
 	fewestSame = 8
 )
 
-// sameKey is what exchanges of one size have in common: all-reduces of one pass sum a row of the hidden size for each token, others
-// differ by operator.
+// sameKey is what exchanges of one size have in common: all-reduces of one pass sum a row of the hidden size for each
+// token, others differ by operator.
 type sameKey struct {
 	pass     int
 	name     trace.NameID
 	operator profile.Operator
 }
 
-// estimate separates waiting from transfer on one rank: collectives of a kernel that a pass repeats in its layers move the same bytes, and what
-// one takes more than the fast ones it waits. What is sent to single ranks depends on the data, and says nothing.
+// estimate separates waiting from transfer on one rank: collectives of a kernel that a pass repeats in its layers
+// move the same bytes, and what one takes more than the fast ones it waits. What is sent to single ranks depends on
+// the data, and says nothing.
 func (r *meetings) estimate(d *layer.Device) {
 	same, inLayers := map[sameKey][]layer.Kernel{}, map[sameKey]int{}
 	for k := range d.Kernels() {
 		at, kind := k.Place(), k.Facts().Collective
-		if at.Pass == trace.None || kind != classify.AllReduce && kind != classify.AllGather && kind != classify.ReduceScatter {
+		if at.Pass == trace.None || kind != classify.AllReduce && kind != classify.AllGather &&
+			kind != classify.ReduceScatter {
 			continue
 		}
 		key := sameKey{pass: at.Pass, name: k.Event().NameID()}
@@ -69,10 +73,12 @@ func (r *meetings) estimate(d *layer.Device) {
 	}
 }
 
-// Waiting is how long each collective of a device waits for ranks that arrive later, by number of the kernel, and what says so: the other GPUs
-// of its own trace and those of other analyses that take part in the same collectives, else the fastest of the same collectives of the pass. A
-// collective that nothing is known of is not in it. The error is ctx's.
-func Waiting(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (map[int32]time.Duration, WaitingBy, error) {
+// Waiting is how long each collective of a device waits for ranks that arrive later, by number of the kernel, and
+// what says so: the other GPUs of its own trace and those of other analyses that take part in the same collectives,
+// else the fastest of the same collectives of the pass. A collective that nothing is known of is not in it. The error
+// is ctx's.
+func Waiting(ctx context.Context, a *layer.Analysis, d *layer.Device,
+	others []*layer.Analysis) (map[int32]time.Duration, WaitingBy, error) {
 	r, err := meet(ctx, a, d, others)
 	if err != nil {
 		return nil, "", err

@@ -16,10 +16,12 @@ var heads = [...]struct{ floor, above, alone string }{
 	products:      {"floor: products (weights)", "products above their floor", "products (weights)"},
 	experts:       {"floor: experts", "experts above their floor", "experts"},
 	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention"},
-	others:        {"floor: element-wise and others", "element-wise and others above their floor", "element-wise and others"},
+	others: {"floor: element-wise and others", "element-wise and others above their floor",
+		"element-wise and others"},
 }
 
-// waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no more than was booked.
+// waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no
+// more than was booked.
 func (r *measured) waterfall() []Share {
 	heads := heads
 	if r.walk.model == nil {
@@ -60,7 +62,8 @@ func (r *measured) waterfall() []Share {
 		}
 	}
 	if even > 0 {
-		out = append(out, Share{Name: "experts of more tokens, if chosen evenly", Time: even, Note: r.missing(experts), group: groups})
+		out = append(out, Share{Name: "experts of more tokens, if chosen evenly", Time: even, Note: r.missing(experts),
+			group: groups})
 	}
 	for g := range heads {
 		s := Share{Name: heads[g].above, Time: rest[g], Note: r.sharesOf(group(g)), Kind: Above, group: group(g)}
@@ -93,7 +96,10 @@ func (r *measured) missing(g group) string {
 
 // named appends the rows that have no floor.
 func (r *measured) named(out []Share) []Share {
-	out = append(out, Share{Name: "small operators", Time: r.booked[small], Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small), table.Duration(r.walk.shortest)), group: small})
+	out = append(out, Share{Name: "small operators", Time: r.booked[small],
+		Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small),
+			table.Duration(r.walk.shortest)),
+		group: small})
 	out = append(out, r.exchanged()...)
 	return append(out, []Share{
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
@@ -117,7 +123,8 @@ func (r *measured) number(n int) string {
 	return table.Counted(n, "launch", "launches")
 }
 
-// sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers together.
+// sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers
+// together.
 func (r *measured) sharesOf(g group) string {
 	var parts []string
 	for _, c := range r.byOperator(g) {
@@ -172,7 +179,8 @@ func (r *measured) rows() []Row {
 		if c.instances == 0 { // only copies for it
 			continue
 		}
-		row := Row{LayerType: "outside layers", Operator: c.operator, Stage: r.stage, Count: c.instances, Cost: r.costOf(c), Time: c.raw}
+		row := Row{LayerType: "outside layers", Operator: c.operator, Stage: r.stage, Count: c.instances,
+			Cost: r.costOf(c), Time: c.raw}
 		if c.longest.Valid() {
 			row.Kernels, row.Kernel, row.Category = c.launches, shortName(c.longest), string(c.longest.Category())
 		}
@@ -200,9 +208,11 @@ func (r *measured) rows() []Row {
 	return out
 }
 
-// cached says that an operator moves activations faster than the memory does, and that they fit into the cache in front of it.
+// cached says that an operator moves activations faster than the memory does, and that they fit into the cache in
+// front of it.
 func (w *walk) cached(c *cell, tbs float64) bool {
-	return w.gpu != nil && c.work.Known && c.work.Weights+c.work.Cache == 0 && c.work.Activations <= float64(w.gpu.Cache) &&
+	return w.gpu != nil && c.work.Known && c.work.Weights+c.work.Cache == 0 &&
+		c.work.Activations <= float64(w.gpu.Cache) &&
 		w.gpu.Bandwidth.Known() && tbs*1e12 > w.gpu.Bandwidth.Value
 }
 
@@ -225,8 +235,8 @@ func (r *measured) costOf(c *cell) Cost {
 	return out
 }
 
-// recoverable is all time of the pass above its floor, the largest items first: what the waterfall shows beside the floors, so that it
-// adds up to the same.
+// recoverable is all time of the pass above its floor, the largest items first: what the waterfall shows beside the
+// floors, so that it adds up to the same.
 func (r *measured) recoverable() []Item {
 	var items []Item
 	add := func(it Item) {

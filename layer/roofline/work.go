@@ -15,8 +15,8 @@ type opWork struct {
 	M, N, K int64
 	// FLOP counts multiplications and additions.
 	FLOP float64
-	// Weights and Cache are bytes that must come from memory: neither fits into a cache from one pass to the next. Activations are bytes
-	// that may stay in a cache.
+	// Weights and Cache are bytes that must come from memory: neither fits into a cache from one pass to the next.
+	// Activations are bytes that may stay in a cache.
 	Weights, Cache, Activations float64
 	// Link is bytes that a collective moves at least over the links of one GPU, in one direction, among Ranks ranks.
 	Link  float64
@@ -25,7 +25,8 @@ type opWork struct {
 	DType string
 	// AtMost says that the sums over requests only bound the work from above (sliding windows, selected tokens).
 	AtMost bool
-	// Expected says that the work is an expectation and no bound: experts chosen evenly. ActiveExperts is how many that are.
+	// Expected says that the work is an expectation and no bound: experts chosen evenly. ActiveExperts is how many
+	// that are.
 	Expected      bool
 	ActiveExperts float64
 	// LeastWeights is the bound where Weights is an expectation: the experts of one token.
@@ -54,10 +55,11 @@ func (w *opWork) floorOfActivations(g *hardware.GPU) time.Duration {
 	return duration(w.Activations / g.Bandwidth.Value)
 }
 
-// elementSize is the bytes of one element. Types with a scale for a block of elements include it: mxfp4 has one byte for 32 of them, nvfp4
-// one for 16, int4 two for 128.
+// elementSize is the bytes of one element. Types with a scale for a block of elements include it: mxfp4 has one byte
+// for 32 of them, nvfp4 one for 16, int4 two for 128.
 var elementSize = map[string]float64{
-	"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp6": 0.75, "fp4": 0.5, "mxfp4": 17.0 / 32, "nvfp4": 9.0 / 16, "int4": 0.5 + 2.0/128,
+	"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp6": 0.75, "fp4": 0.5, "mxfp4": 17.0 / 32,
+	"nvfp4": 9.0 / 16, "int4": 0.5 + 2.0/128,
 }
 
 // sizeOf is the bytes of an element, those of otherwise where the type is unknown.
@@ -115,8 +117,9 @@ func (m *model) product(op *profile.PlanOp, kind *profile.PlanKind, l *Load) opW
 	M, K, N, G := float64(rows), float64(k), float64(n), float64(groups)
 	a := sizeOf(m.activation, "")
 	size := sizeOf(op.WeightDType, m.activation)
-	w := opWork{M: rows, N: int64(n), K: int64(k), FLOP: 2 * M * N * K * G, Weights: N * K * G * size, Activations: M * (K + N) * G * a,
-		DType: dtypeOf(op.WeightDType, m.activation), Known: true}
+	w := opWork{M: rows, N: int64(n), K: int64(k), FLOP: 2 * M * N * K * G, Weights: N * K * G * size,
+		Activations: M * (K + N) * G * a,
+		DType:       dtypeOf(op.WeightDType, m.activation), Known: true}
 	if op.Bias {
 		w.FLOP += M * N * G
 		w.Weights += N * G * size
@@ -212,8 +215,8 @@ func (m *model) attention(op *profile.PlanOp, l *Load) opWork {
 	return w
 }
 
-// experts are the products of the routed experts. Which experts tokens choose is not in a config: even routing is expected, and the experts
-// of one token are the least.
+// experts are the products of the routed experts. Which experts tokens choose is not in a config: even routing is
+// expected, and the experts of one token are the least.
 func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 	if l.Tokens <= 0 || op.TopK <= 0 {
 		return opWork{}
@@ -242,8 +245,10 @@ func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 	if m.ep > 1 {
 		least = 0 // a rank may hold none of the chosen ones
 	}
-	return opWork{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n), Weights: active * one, LeastWeights: least * one,
-		Activations: (in + out) * a, DType: dtypeOf(op.WeightDType, m.activation), Expected: true, ActiveExperts: active, Known: true}
+	return opWork{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n),
+		Weights: active * one, LeastWeights: least * one,
+		Activations: (in + out) * a, DType: dtypeOf(op.WeightDType, m.activation), Expected: true,
+		ActiveExperts: active, Known: true}
 }
 
 // moved is an operator that reads and writes elements of each token and computes next to nothing.
@@ -251,11 +256,12 @@ func (m *model) moved(tokens int64, elements int) opWork {
 	if tokens <= 0 || elements <= 0 {
 		return opWork{}
 	}
-	return opWork{Activations: float64(tokens) * float64(elements) * sizeOf(m.activation, ""), DType: m.activation, Known: true}
+	return opWork{Activations: float64(tokens) * float64(elements) * sizeOf(m.activation, ""), DType: m.activation,
+		Known: true}
 }
 
-// allReduce moves each element of the hidden state over a link once where the switch adds up, and up to twice on rings and meshes: once is
-// the bound.
+// allReduce moves each element of the hidden state over a link once where the switch adds up, and up to twice on
+// rings and meshes: once is the bound.
 func (m *model) allReduce(op *profile.PlanOp, l *Load) opWork {
 	if m.tp < 2 || l.Tokens <= 0 {
 		return opWork{}
@@ -264,8 +270,8 @@ func (m *model) allReduce(op *profile.PlanOp, l *Load) opWork {
 	return opWork{Link: bytes, Ranks: m.tp, Activations: 2 * bytes, DType: m.activation, Known: true}
 }
 
-// dtypeOf is the type whose peak bounds the arithmetic. Weights in a smaller type than activations may be widened before they are used; then
-// the kernel is slower, and the peak of the smaller type is still a bound.
+// dtypeOf is the type whose peak bounds the arithmetic. Weights in a smaller type than activations may be widened
+// before they are used; then the kernel is slower, and the peak of the smaller type is still a bound.
 func dtypeOf(weights, activations string) string {
 	switch weights {
 	case "":

@@ -29,8 +29,11 @@ func TestWorkedExample(t *testing.T) {
 		t.Fatalf("%d passes on %v", len(r.Passes), r.GPUWhy)
 	}
 	want := map[string]float64{ // ms
-		"floor: products (weights)": 10.373, "floor: attention (cache)": 0.026, "products above their floor": 2.756, "attention above its floor": 1.002,
-		"small operators": 1.301, "communication: transfer": 0.589, "communication: waiting for other ranks": 0.097, "communication: transfer and waiting not separated": 0.016, "copies and fills": 0.224, "outside layers": 0.065,
+		"floor: products (weights)": 10.373, "floor: attention (cache)": 0.026, "products above their floor": 2.756,
+		"attention above its floor": 1.002,
+		"small operators":           1.301, "communication: transfer": 0.589,
+		"communication: waiting for other ranks":            0.097,
+		"communication: transfer and waiting not separated": 0.016, "copies and fills": 0.224, "outside layers": 0.065,
 		"GPU idle inside the pass": 1.324, "GPU idle up to the next pass": 1.100,
 	}
 	p := &r.Passes[1]
@@ -39,7 +42,8 @@ func TestWorkedExample(t *testing.T) {
 			t.Errorf("%s: %v, want %.3f ms", s.Name, s.Time, w)
 		}
 		delete(want, s.Name)
-		if s.Name == "products above their floor" && s.Note != "qkv_proj 62%, o_proj 58%, gate_up_proj 85%, down_proj 83%, lm_head 87%" {
+		if s.Name == "products above their floor" &&
+			s.Note != "qkv_proj 62%, o_proj 58%, gate_up_proj 85%, down_proj 83%, lm_head 87%" {
 			t.Errorf("shares of the peak: %s", s.Note)
 		}
 		if s.Name == "copies and fills" && !strings.Contains(s.Note, "2 a layer") {
@@ -78,7 +82,8 @@ func ExampleAnalyze() {
 		log.Fatal(err)
 	}
 	p := &r.Passes[r.Steady]
-	fmt.Printf("%s took %v, on %s at least %v\n", p.Stage, p.Wall.Round(time.Microsecond), r.GPU.ID, p.Floor.Round(time.Microsecond))
+	fmt.Printf("%s took %v, on %s at least %v\n", p.Stage, p.Wall.Round(time.Microsecond), r.GPU.ID,
+		p.Floor.Round(time.Microsecond))
 	for _, i := range r.Recoverable[:2] {
 		fmt.Println(i.What, i.Time.Round(time.Microsecond))
 	}
@@ -112,8 +117,10 @@ func TestUnknownGPU(t *testing.T) {
 	var sum time.Duration
 	for _, s := range r.Passes[0].Waterfall {
 		sum += s.Time
-		if (s.Kind == roofline.Floor) != strings.HasPrefix(s.Name, "floor") || (s.Kind == roofline.Above) != strings.Contains(s.Name, "above") ||
-			(s.Kind == roofline.Idle) != strings.HasPrefix(s.Name, "GPU idle") || (s.Kind == roofline.Communication) != strings.HasPrefix(s.Name, "communication") {
+		if (s.Kind == roofline.Floor) != strings.HasPrefix(s.Name, "floor") ||
+			(s.Kind == roofline.Above) != strings.Contains(s.Name, "above") ||
+			(s.Kind == roofline.Idle) != strings.HasPrefix(s.Name, "GPU idle") ||
+			(s.Kind == roofline.Communication) != strings.HasPrefix(s.Name, "communication") {
 			t.Errorf("%s is of kind %d", s.Name, s.Kind)
 		}
 		if strings.HasPrefix(s.Name, "floor") {
@@ -131,11 +138,13 @@ func TestUnknownGPU(t *testing.T) {
 func served70B(t *testing.T) *layer.Analysis {
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
-	b.Meta = trace.Meta{Rank: 0, WorldSize: 4, Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3", MemoryBytes: 85_000_000_000, SMs: 132, ComputeMajor: 9, WarpSize: 32}}}
+	b.Meta = trace.Meta{Rank: 0, WorldSize: 4, Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3",
+		MemoryBytes: 85_000_000_000, SMs: 132, ComputeMajor: 9, WarpSize: 32}}}
 	at, corr := int64(1_000_000), uint64(1)
 	call := func(name string) {
 		corr++
-		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at - 500, Duration: 300, Thread: 1, Correlation: corr, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: name, Start: at - 500, Duration: 300, Thread: 1,
+			Correlation: corr, Device: trace.None, Stream: trace.None})
 	}
 	kernel := func(name string, dur int64, grid int64) {
 		e := trace.EventData{Kind: event.Kernel, Name: name, Start: at, Duration: dur, Correlation: corr, Stream: 7}
@@ -212,7 +221,8 @@ func TestTokensOfOneFamily(t *testing.T) {
 			tokens, stage = 1049, layer.StagePrefill
 		}
 		if p.Tokens != tokens || p.Stage != stage || p.Basis != roofline.BasisGrids || p.AtLeast {
-			t.Errorf("pass %d: %d tokens, %s, by %s; want %d, %s, by grids", i, p.Tokens, p.Stage, p.Basis, tokens, stage)
+			t.Errorf("pass %d: %d tokens, %s, by %s; want %d, %s, by grids", i, p.Tokens, p.Stage, p.Basis, tokens,
+				stage)
 		}
 		products := time.Duration(0)
 		for _, s := range p.Waterfall {

@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// clusters groups layers by type, in order of first appearance, and returns which group each one is in. Every type that is present gets a row.
+// clusters groups layers by type, in order of first appearance, and returns which group each one is in. Every type
+// that is present gets a row.
 func clusters(layers []LayerRow) (rows []ClusterRow, of []int) {
 	rows = []ClusterRow{}
 	index, seen := map[string]int{}, map[string]int{}
@@ -56,9 +57,9 @@ func slot[K comparable, V any](index map[K]int, list *[]V, key K, first V) int {
 	return k
 }
 
-// nameVariants tells kinds of layers apart where their type is the one that says nothing. The config's kinds come first, as
-// sliding and full attention may run the same kernels; else layers whose kernels have the same base names are one variant.
-// Where there are many, they are tile variants and not worth a name.
+// nameVariants tells kinds of layers apart where their type is the one that says nothing. The config's kinds come
+// first, as sliding and full attention may run the same kernels; else layers whose kernels have the same base names
+// are one variant. Where there are many, they are tile variants and not worth a name.
 func nameVariants(a *layer.Device, layers []LayerRow) {
 	const most = 4 // dense, experts, and two kinds of attention
 	index, kinds := map[string]int{}, configKinds(a)
@@ -79,9 +80,9 @@ func nameVariants(a *layer.Device, layers []LayerRow) {
 	}
 }
 
-// configKinds names the kind of every layer by what the config says of it, as short as tells them apart: "sliding" and "full",
-// "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind only, or is of another
-// number of layers than were found.
+// configKinds names the kind of every layer by what the config says of it, as short as tells them apart: "sliding"
+// and "full", "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind
+// only, or is of another number of layers than were found.
 func configKinds(a *layer.Device) []string {
 	c := a.Analysis().Config
 	if c == nil || len(c.Layers) != a.NumLayers {
@@ -125,11 +126,12 @@ var referenceColumns = []column{
 	{"Hadam", func(k string) bool { return k == "hadamard" }},
 }
 
-// maxColumns is how many category columns a table gets: as many as the published ones, so that a line fits 120 characters.
+// maxColumns is how many category columns a table gets: as many as the published ones, so that a line fits 120
+// characters.
 const maxColumns = 6
 
-// columnsFor returns the published columns where the profile's categories are the published ones, else the categories that
-// take most time in these layers.
+// columnsFor returns the published columns where the profile's categories are the published ones, else the categories
+// that take most time in these layers.
 func columnsFor(a *layer.Device, layers []LayerRow) []column {
 	if a.Anchor != "" && len(a.Analysis().Profile.Rules) > 0 {
 		return referenceColumns
@@ -140,7 +142,10 @@ func columnsFor(a *layer.Device, layers []LayerRow) []column {
 			sums[s.Key] += s.Value
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(-cmp.Compare(sums[x], sums[y]), cmp.Compare(x, y)) })
+	keys := slices.SortedFunc(maps.Keys(sums), func(x,
+		y string) int {
+		return cmp.Or(-cmp.Compare(sums[x], sums[y]), cmp.Compare(x, y))
+	})
 	var out []column
 	for _, key := range keys[:min(maxColumns, len(keys))] {
 		out = append(out, column{key, func(k string) bool { return k == key }})

@@ -147,12 +147,13 @@ type KernelRow struct {
 	CPUOp  string         `json:"cpu_op,omitempty"` // op that launched it, "" unknown
 	Module string         `json:"module,omitempty"` // module that launched it, "" unknown
 	Replay bool           `json:"replay,omitempty"` // a graph replay launched it
-	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they were
-	// carried over from an eager twin, 0 when there are none.
+	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they
+	// were carried over from an eager twin, 0 when there are none.
 	SourceConfidence float64 `json:"source_confidence,omitempty"`
 	// ModelLine is the line of the model that the kernel comes from, see [layer.ModelLine].
 	ModelLine string `json:"model_line,omitempty"`
-	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence how sure that is.
+	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence how sure
+	// that is.
 	Operator           profile.Operator `json:"operator"`
 	Part               string           `json:"part"`
 	OperatorConfidence float64          `json:"operator_confidence"`
@@ -168,9 +169,12 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Detail{Schema: detailSchema, Metadata: DetailMetadata{LayerID: fp.LayerNumber(lay.Index), FwdPass: fp.Index, CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
-		StartNS: int64(lay.Start), WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type, Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
-		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: string(fp.LayerEvidence), Confidence: fp.Confidence}, labels: labels(a)}
+	d := &Detail{Schema: detailSchema, Metadata: DetailMetadata{LayerID: fp.LayerNumber(lay.Index), FwdPass: fp.Index,
+		CompressRatio: lay.CompressRatio, NumLayers: a.NumLayers,
+		StartNS: int64(lay.Start), WallUS: micros(lay.Wall), NumKernels: len(lay.Kernels), Type: lay.Type,
+		Hash: lay.Hash, Partial: lay.Partial, Stage: fp.Stage,
+		Boundaries: a.Analysis().Boundaries, Profile: a.Analysis().Profile.Name, Evidence: string(fp.LayerEvidence),
+		Confidence: fp.Confidence}, labels: labels(a)}
 	index := map[string]int{}
 	for _, i := range lay.Kernels {
 		row := row(a, int(i))
@@ -193,8 +197,9 @@ func NewDetail(a *layer.Device, p, l int) (*Detail, error) {
 func row(a *layer.Device, i int) KernelRow {
 	k := a.Kernel(i)
 	e := k.Event()
-	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e), Category: string(k.Category()),
-		TSUS: rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Event().IsReplay(), Half: k.Half()}
+	row := KernelRow{Name: e.Name(), SimplifiedName: a.Analysis().Profile.DisplayName(e.Name()), DurUS: durUS(e),
+		Category: string(k.Category()),
+		TSUS:     rawUS(a, e), Index: i, Stream: e.Stream(), Replay: k.Event().IsReplay(), Half: k.Half()}
 	operator, part, confidence := k.Operator()
 	row.Operator, row.Part, row.OperatorConfidence = operator, part.String(), math.Round(100*float64(confidence))/100
 	tw := k.Twin()

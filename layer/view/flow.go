@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// WriteComputeFlow prints the model's summary (nil: none) and the layer's kernels with the shapes they were called with. ts_rel is since the
-// trace's first event, as timeline viewers show it; "in layer" is since the layer's start.
+// WriteComputeFlow prints the model's summary (nil: none) and the layer's kernels with the shapes they were called
+// with. ts_rel is since the trace's first event, as timeline viewers show it; "in layer" is since the layer's start.
 func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error {
 	p := &printer{w: table.NewCleaner(w)}
 	if arch != nil {
@@ -19,7 +19,8 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 	}
 	d.title(p)
 	p.f("The layer begins at %s ms of the trace\n\n", table.Fixed(float64(d.Metadata.StartNS)/1e6, 3))
-	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Operator"), table.Text("Category"), table.Text("Simplified Name"), table.Number("dur(us)"),
+	tab := table.New(table.Number("#"), table.Text("Half"), table.Text("Operator"), table.Text("Category"),
+		table.Text("Simplified Name"), table.Number("dur(us)"),
 		table.Number("%"), table.Number("ts_rel(ms)"), table.Number("in layer(us)"), table.Text("Input Dims"))
 	carried := 0
 	for i := range d.Kernels {
@@ -32,7 +33,8 @@ func (d *Detail) WriteComputeFlow(w io.Writer, arch *profile.ArchSummary) error 
 				carried++
 			}
 		}
-		tab.Row(strconv.Itoa(i+1), k.Half, string(k.Operator), d.label(k.Category), k.Label, table.Fixed(k.DurUS, 3), percent(k.DurUS, d.Metadata.TotalDurUS),
+		tab.Row(strconv.Itoa(i+1), k.Half, string(k.Operator), d.label(k.Category), k.Label, table.Fixed(k.DurUS, 3),
+			percent(k.DurUS, d.Metadata.TotalDurUS),
 			table.Fixed(float64(k.StartNS)/1e6, 3), table.Fixed(float64(k.OffsetNS)/1e3, 3), dims)
 	}
 	p.table(tab)

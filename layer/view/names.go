@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// shown returns what tables call each of some kernels: the word that the profile has for it, else its short label. Different
-// names have different labels.
+// shown returns what tables call each of some kernels: the word that the profile has for it, else its short label.
+// Different names have different labels.
 func shown(a *layer.Device, names []string) map[string]string {
 	p := a.Analysis().Profile
 	out := make(map[string]string, len(names))

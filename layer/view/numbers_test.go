@@ -18,7 +18,8 @@ import (
 func aDevice(t *testing.T) *layer.Device {
 	t.Helper()
 	var b bytes.Buffer
-	if err := gen.Write(&b, gen.Config{Seed: 5, Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, Passes: []gen.Pass{{Decodes: 4, Context: 100}, {Decodes: 4, Context: 101}}}); err != nil {
+	if err := gen.Write(&b, gen.Config{Seed: 5, Arch: gen.Arch{Layers: gen.Uniform(4, gen.Layer{})},
+		Passes: []gen.Pass{{Decodes: 4, Context: 100}, {Decodes: 4, Context: 101}}}); err != nil {
 		t.Fatal(err)
 	}
 	tr, err := trace.Read(t.Context(), &b, trace.Options{})
@@ -36,19 +37,22 @@ func aDevice(t *testing.T) *layer.Device {
 func TestOperatorsNeedNineTenths(t *testing.T) {
 	for known, want := range map[time.Duration]int{900: 1, 899: 0, 1000: 1, 0: 0} {
 		var table OperatorTable
-		table.finish(map[profile.Operator]*OperatorTotal{opname.QKVProj: {Operator: opname.QKVProj, TimeNS: 1000}}, known, 1000)
+		table.finish(map[profile.Operator]*OperatorTotal{opname.QKVProj: {Operator: opname.QKVProj, TimeNS: 1000}},
+			known, 1000)
 		if len(table.Rows) != want || want > 0 && table.Rows[0].SharePct != 100 {
 			t.Errorf("%d of 1000 known: %+v, want %d rows", known, table.Rows, want)
 		}
 	}
 }
 
-// TestColumnsThatFit: the table by operator has a column for each of six types of layers, that of layers one for each of the six largest categories.
+// TestColumnsThatFit: the table by operator has a column for each of six types of layers, that of layers one for each
+// of the six largest categories.
 func TestColumnsThatFit(t *testing.T) {
 	row := OperatorTotal{Operator: opname.QKVProj, TimeNS: 1e6, SharePct: 100, Kernels: 1}
 	line := &Timeline{Operators: []OperatorTable{{Scope: "pass", KnownShare: 1, Rows: []OperatorTotal{row}}}}
 	for k := range 8 {
-		line.Operators = append(line.Operators, OperatorTable{Scope: fmt.Sprintf("TYPE%d", k), Layers: 1, Rows: []OperatorTotal{row}})
+		line.Operators = append(line.Operators, OperatorTable{Scope: fmt.Sprintf("TYPE%d", k), Layers: 1,
+			Rows: []OperatorTotal{row}})
 	}
 	var out bytes.Buffer
 	line.operatorTable(&printer{w: &out})
@@ -70,9 +74,11 @@ func TestColumnsThatFit(t *testing.T) {
 	}
 }
 
-// TestKindsThatAreNamed: two to four kinds of layers by their kernels have a letter each, more are variants of tiles; layers that the window cuts have none.
+// TestKindsThatAreNamed: two to four kinds of layers by their kernels have a letter each, more are variants of tiles;
+// layers that the window cuts have none.
 func TestKindsThatAreNamed(t *testing.T) {
-	for shapes, want := range map[string]string{"aaaa": "----", "abab": "ABAB", "abcd": "ABCD", "abcda": "ABCDA", "abcde": "-----", "aPab": "A-AB", "xaxb": "-A-B"} {
+	for shapes, want := range map[string]string{"aaaa": "----", "abab": "ABAB", "abcd": "ABCD", "abcda": "ABCDA",
+		"abcde": "-----", "aPab": "A-AB", "xaxb": "-A-B"} {
 		var layers []LayerRow
 		for _, s := range shapes {
 			layers = append(layers, LayerRow{Type: "LAYER", shape: string(s), Partial: s == 'P'})
@@ -94,7 +100,8 @@ func TestKindsThatAreNamed(t *testing.T) {
 	}
 }
 
-// TestRemarksOnPasses: a pass that is idle for a quarter of its time has a remark; so has one of which graphs replay more than half of the kernels.
+// TestRemarksOnPasses: a pass that is idle for a quarter of its time has a remark; so has one of which graphs replay
+// more than half of the kernels.
 func TestRemarksOnPasses(t *testing.T) {
 	a := aDevice(t)
 	for _, c := range []struct {
@@ -102,25 +109,31 @@ func TestRemarksOnPasses(t *testing.T) {
 		idle   float64
 		replay int // of 10 kernels
 		want   string
-	}{{"busy", 24.9, 0, ""}, {"idle", 25, 0, "GPU idle 25%"}, {"half replayed", 0, 5, ""}, {"more than half", 0, 6, "graph replay"}} {
-		r := passRow(a, &layer.ForwardPass{Index: 9, Kernels: 10, Replay: c.replay, Tokens: -1, Rows: -1, NumLayers: 0}, c.idle)
+	}{{"busy", 24.9, 0, ""}, {"idle", 25, 0, "GPU idle 25%"}, {"half replayed", 0, 5, ""},
+		{"more than half", 0, 6, "graph replay"}} {
+		r := passRow(a, &layer.ForwardPass{Index: 9, Kernels: 10, Replay: c.replay, Tokens: -1, Rows: -1, NumLayers: 0},
+			c.idle)
 		if r.Note != c.want {
 			t.Errorf("%s: %q, want %q", c.name, r.Note, c.want)
 		}
 	}
 }
 
-// TestWhatASummaryNames: the slowest kind of layers where it takes 1.05 times as long as the usual one, and layers of which a quarter has no kernel.
+// TestWhatASummaryNames: the slowest kind of layers where it takes 1.05 times as long as the usual one, and layers of
+// which a quarter has no kernel.
 func TestWhatASummaryNames(t *testing.T) {
 	a := aDevice(t)
 	for _, c := range []struct {
 		name             string
 		slowest, running float64 // ms a layer; the usual one takes 1
 		slow, idle       bool
-	}{{"as slow", 1.05, 1, false, false}, {"slower", 1.06, 1, true, false}, {"a quarter idle", 1, 0.75, false, false}, {"more", 1, 0.74, false, true}} {
-		line := &Timeline{Clusters: []ClusterRow{{Type: "USUAL", Count: 9, AvgWallMS: 1, AvgSumMS: c.running}, {Type: "OTHER", Count: 1, AvgWallMS: c.slowest, AvgSumMS: c.slowest}}, Layers: make([]LayerRow, 10)}
+	}{{"as slow", 1.05, 1, false, false}, {"slower", 1.06, 1, true, false}, {"a quarter idle", 1, 0.75, false, false},
+		{"more", 1, 0.74, false, true}} {
+		line := &Timeline{Clusters: []ClusterRow{{Type: "USUAL", Count: 9, AvgWallMS: 1, AvgSumMS: c.running},
+			{Type: "OTHER", Count: 1, AvgWallMS: c.slowest, AvgSumMS: c.slowest}}, Layers: make([]LayerRow, 10)}
 		s := summarise(a, line)
-		if !strings.Contains(s, "bottleneck: USUAL layers, 9 of 10") || strings.Contains(s, "slowest one by one") != c.slow || strings.Contains(s, "no kernel running") != c.idle {
+		if !strings.Contains(s, "bottleneck: USUAL layers, 9 of 10") ||
+			strings.Contains(s, "slowest one by one") != c.slow || strings.Contains(s, "no kernel running") != c.idle {
 			t.Errorf("%s: %s; want the slowest named %v, idle time %v", c.name, s, c.slow, c.idle)
 		}
 	}

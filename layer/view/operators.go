@@ -14,8 +14,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// minOperatorShare is from which share of the time of layers on tables by operator are printed: below it what is missing could
-// be more than what is compared. An alignment that works finds nearly all, one that does not finds little.
+// minOperatorShare is from which share of the time of layers on tables by operator are printed: below it what is
+// missing could be more than what is compared. An alignment that works finds nearly all, one that does not finds
+// little.
 const minOperatorShare = 0.9
 
 // OperatorTable adds up the GPU time of a pass, or of its layers of one type, by operator.
@@ -114,12 +115,13 @@ var operatorRank = func() map[string]int {
 	return m
 }()
 
-// compareOperators orders by the first of fused operators, then by the others. An addition goes with the norm it is fused with:
-// it stands before each of them.
+// compareOperators orders by the first of fused operators, then by the others. An addition goes with the norm it is
+// fused with: it stands before each of them.
 func compareOperators(x, y string) int {
 	x, y = strings.TrimPrefix(x, opname.ResidualAdd+"+"), strings.TrimPrefix(y, opname.ResidualAdd+"+")
 	a, b := strings.FieldsFunc(x, fusedSign), strings.FieldsFunc(y, fusedSign)
-	return cmp.Or(slices.CompareFunc(a, b, func(p, q string) int { return operatorRank[p] - operatorRank[q] }), strings.Compare(x, y))
+	return cmp.Or(slices.CompareFunc(a, b, func(p, q string) int { return operatorRank[p] - operatorRank[q] }),
+		strings.Compare(x, y))
 }
 
 func fusedSign(r rune) bool { return r == '+' || r == '|' }
@@ -145,7 +147,8 @@ func (t *Timeline) operatorTable(p *printer) {
 	}
 	tab := table.New(cols...)
 	for _, r := range whole.Rows {
-		row := []string{string(r.Operator), table.Fixed(float64(r.TimeNS)/1e6, 3), table.Pct(r.SharePct, 1), strconv.Itoa(r.Kernels)}
+		row := []string{string(r.Operator), table.Fixed(float64(r.TimeNS)/1e6, 3), table.Pct(r.SharePct, 1),
+			strconv.Itoa(r.Kernels)}
 		for _, s := range scopes {
 			cell := table.None
 			if k := slices.IndexFunc(s.Rows, func(l OperatorTotal) bool { return l.Operator == r.Operator }); k >= 0 {

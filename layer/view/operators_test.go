@@ -70,7 +70,8 @@ func TestTablesByOperatorNeedOperators(t *testing.T) {
 		if err := errors.Join(tl.WriteText(&text, view.TextOptions{}), detail.WriteText(&rows)); err != nil {
 			t.Fatal(err)
 		}
-		if len(tl.Operators) == 0 || (len(tl.Operators[0].Rows) == 0) != hide || strings.Contains(text.String(), "no table") != hide || strings.Contains(rows.String(), "Operator") == hide {
+		if len(tl.Operators) == 0 || (len(tl.Operators[0].Rows) == 0) != hide ||
+			strings.Contains(text.String(), "no table") != hide || strings.Contains(rows.String(), "Operator") == hide {
 			t.Errorf("names hidden %v: tables %v", hide, tl.Operators)
 		}
 	}

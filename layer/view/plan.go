@@ -61,7 +61,8 @@ func layersOf(p *profile.Plan, kind int) string {
 }
 
 func planTable(ops []profile.PlanOp) *table.Table {
-	t := table.New(table.Text("Operator"), table.Number("K"), table.Number("N"), table.Text("Sizes"), table.Text("Weights"), table.Text("TP splits"), table.Text("Note"))
+	t := table.New(table.Text("Operator"), table.Number("K"), table.Number("N"), table.Text("Sizes"),
+		table.Text("Weights"), table.Text("TP splits"), table.Text("Note"))
 	for i := range ops {
 		planRow(t, "", &ops[i])
 		for j := range ops[i].Or {
@@ -93,12 +94,14 @@ func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
 		sizes = append(sizes, "cache 1:"+strconv.Itoa(o.Ratio))
 	}
 	size(o.Width, "wide")
-	notes := slices.Concat(cells(o.Module != "", o.Module), cells(o.Stage != "", o.Stage), cells(o.Bias, "bias"), cells(o.Optional, "may be fused or absent"))
+	notes := slices.Concat(cells(o.Module != "", o.Module), cells(o.Stage != "", o.Stage), cells(o.Bias, "bias"),
+		cells(o.Optional, "may be fused or absent"))
 	number := func(n int) string {
 		if n == 0 {
 			return ""
 		}
 		return strconv.Itoa(n)
 	}
-	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, o.Split, strings.Join(notes, ", "))
+	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, o.Split,
+		strings.Join(notes, ", "))
 }

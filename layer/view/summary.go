@@ -10,9 +10,11 @@ import (
 )
 
 const (
-	// slower is from how many times the time of the usual layer on another kind is named as the slowest one: less is jitter.
+	// slower is from how many times the time of the usual layer on another kind is named as the slowest one: less is
+	// jitter.
 	slower = 1.05
-	// emptyLayer is the share of a layer's time without a kernel that is named: more than launch latency between graph nodes ever cost in the traces seen.
+	// emptyLayer is the share of a layer's time without a kernel that is named: more than launch latency between
+	// graph nodes ever cost in the traces seen.
 	emptyLayer = 0.25
 )
 
@@ -34,13 +36,17 @@ func summarise(a *layer.Device, t *Timeline) string {
 	var b strings.Builder
 	if title := a.ModelOf(t.FwdPass); title != "" && a.Time > 0 {
 		m := &a.Models[a.Passes[t.FwdPass].Model]
-		fmt.Fprintf(&b, "%s, %.0f%% of the GPU time; in one of its %d passes: ", title, 100*float64(m.Time)/float64(a.Time), m.Passes)
+		fmt.Fprintf(&b, "%s, %.0f%% of the GPU time; in one of its %d passes: ", title,
+			100*float64(m.Time)/float64(a.Time), m.Passes)
 	}
 	fmt.Fprintf(&b, "bottleneck: %s layers, %d of %d", variantName(c.Type, c.Variant), c.Count, len(t.Layers))
 	if total > 0 {
 		fmt.Fprintf(&b, ", %.0f%% of the layers' wall time (%.3f ms each)", 100*wall(c)/total, c.AvgWallMS)
 	}
-	if s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int { return cmp.Compare(x.AvgWallMS, y.AvgWallMS) }); s.AvgWallMS > slower*c.AvgWallMS {
+	if s := slices.MaxFunc(t.Clusters, func(x, y ClusterRow) int {
+		return cmp.Compare(x.AvgWallMS,
+			y.AvgWallMS)
+	}); s.AvgWallMS > slower*c.AvgWallMS {
 		fmt.Fprintf(&b, "; slowest one by one: %s with %.3f ms", variantName(s.Type, s.Variant), s.AvgWallMS)
 	}
 	if top, share := topGroup(t.columns, c.Share, t.labels); top != "" {

@@ -56,8 +56,8 @@ type TextOptions struct {
 	MaxPasses int
 }
 
-// WriteText prints the header, the model's summary, the tables of kernel categories, of all passes, of the layers and of the
-// clusters, and the one-line summary.
+// WriteText prints the header, the model's summary, the tables of kernel categories, of all passes, of the layers and
+// of the clusters, and the one-line summary.
 func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 	p := &printer{w: table.NewCleaner(w)}
 	t.header(p, o)
@@ -87,7 +87,8 @@ func (t *Timeline) WriteText(w io.Writer, o TextOptions) error {
 func (t *Timeline) header(p *printer, o TextOptions) {
 	p.f("Trace: %s\n", table.Clean(t.Trace))
 	p.when(t.Config != "", "Config: %s\n", table.Clean(t.Config))
-	p.f("Profile: %s, anchor: %s, blocks/layer: %d, boundaries: %s\n", t.Profile, table.Clean(cmp.Or(t.Anchor, "none")), t.BlocksPerLayer, t.Boundaries)
+	p.f("Profile: %s, anchor: %s, blocks/layer: %d, boundaries: %s\n", t.Profile, table.Clean(cmp.Or(t.Anchor, "none")),
+		t.BlocksPerLayer, t.Boundaries)
 	p.when(t.GPU != "", "GPU: %s, device %d\n", table.Clean(t.GPU), t.Device)
 	p.lines(o.Lines...)
 	p.f("Health: %s%s\n", t.Health.Status, t.healthCounts())
@@ -97,10 +98,13 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 		from = " (from " + string(t.LayerSource) + ")"
 	}
 	passes := func(n int) string { return map[bool]string{true: "pass", false: "passes"}[n == 1] }
-	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from, t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
-	p.when(t.GPUTimeNS > 0, "Covered: %.1f%% of the GPU time in passes, %.1f%% in layers\n", 100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
+	p.f("Detected: %s%d layers%s, %d blocks/pass, %d forward %s\n", t.atLeast(), t.NumLayers, from,
+		t.NumLayers*t.BlocksPerLayer, len(t.Passes), passes(len(t.Passes)))
+	p.when(t.GPUTimeNS > 0, "Covered: %.1f%% of the GPU time in passes, %.1f%% in layers\n",
+		100*float64(t.InPassesNS)/float64(t.GPUTimeNS), 100*float64(t.InLayersNS)/float64(t.GPUTimeNS))
 	for _, e := range t.Evidence {
-		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence, table.Clean(e.Detail))
+		p.f("  %s by %s, %d %s, confidence %.2f: %s\n", e.For, e.Kind, e.Passes, passes(e.Passes), e.Confidence,
+			table.Clean(e.Detail))
 	}
 	if o.Arch != nil {
 		p.f("\n")
@@ -108,18 +112,21 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	}
 }
 
-// atLeast says that there may be more layers than were found: no pass is whole, and nothing else says how many there are.
+// atLeast says that there may be more layers than were found: no pass is whole, and nothing else says how many there
+// are.
 func (t *Timeline) atLeast() string {
 	shown := func(r PassRow) bool { // the number: whole passes do, and by frames those that hold the last layers
 		return r.Layers > 0 && (!r.Partial || t.LayerSource == layer.SourceModules && r.Cut == "start" && !r.FromEnd)
 	}
-	if t.LayerSource != layer.SourceRepeats && t.LayerSource != layer.SourceModules || len(t.Passes) == 0 || slices.ContainsFunc(t.Passes, shown) {
+	if t.LayerSource != layer.SourceRepeats && t.LayerSource != layer.SourceModules || len(t.Passes) == 0 ||
+		slices.ContainsFunc(t.Passes, shown) {
 		return ""
 	}
 	return "at least "
 }
 
-// healthCounts says how much the findings concern; the findings themselves are notes of the program that loads the trace.
+// healthCounts says how much the findings concern; the findings themselves are notes of the program that loads the
+// trace.
 func (t *Timeline) healthCounts() string {
 	h := &t.Health
 	s := fmt.Sprintf(" (%d GPU activities, %d without a launch call", h.Activities, h.Orphans)
@@ -130,9 +137,11 @@ func (t *Timeline) healthCounts() string {
 }
 
 func (t *Timeline) categoryTable(p *printer) {
-	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#"), table.Number("Names"), table.Text("Longest kernel"))
+	tab := table.New(table.Text("Category"), table.Number("Time(ms)"), table.Number("Share"), table.Number("K#"),
+		table.Number("Names"), table.Text("Longest kernel"))
 	for _, c := range t.KernelCategories {
-		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Pct(c.SharePct, 1), strconv.Itoa(c.Kernels), strconv.Itoa(c.Names), table.Cut(c.Longest, 56))
+		tab.Row(t.labels(c.Key), table.Fixed(c.TimeMS, 3), table.Pct(c.SharePct, 1), strconv.Itoa(c.Kernels),
+			strconv.Itoa(c.Names), table.Cut(c.Longest, 56))
 	}
 	p.table(tab)
 }
@@ -158,8 +167,10 @@ func (t *Timeline) passTable(p *printer, most int) {
 		longest, layer = max(longest, rows[i].DurationMS), max(layer, rows[i].FirstLayerMS, rows[i].AvgLayerMS)
 	}
 	span, wall, lay := max(3, places(longest)+1), places(longest), places(layer)
-	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"), table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
-		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"), table.Number("Layers"), table.Number("K#"), table.Text("Notes"))
+	tab := table.New(table.Number("Fwd#"), table.Number("Start(s)"), table.Number("End(s)"),
+		table.Number("Duration(ms)"), table.Number("Avg Layer(ms)"),
+		table.Number("First Layer(ms)"), table.Text("Stage"), table.Number("Batch"), table.Number("Tokens"),
+		table.Number("Layers"), table.Number("K#"), table.Text("Notes"))
 	for i := range rows {
 		r := &rows[i]
 		note := r.Note
@@ -170,8 +181,10 @@ func (t *Timeline) passTable(p *printer, most int) {
 		if r.Layers == 0 {
 			avg, first = table.None, table.None
 		}
-		tab.Row(strconv.Itoa(r.Index), table.Fixed(r.StartS, span), table.Fixed(r.EndS, span), table.Fixed(r.DurationMS, wall), avg, first,
-			string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), strconv.Itoa(r.Kernels), note)
+		tab.Row(strconv.Itoa(r.Index), table.Fixed(r.StartS, span), table.Fixed(r.EndS, span),
+			table.Fixed(r.DurationMS, wall), avg, first,
+			string(r.Stage), known(int64(r.Batch)), known(r.Tokens), strconv.Itoa(r.Layers), strconv.Itoa(r.Kernels),
+			note)
 	}
 	p.table(tab)
 	n := len(t.Passes) - len(rows)
@@ -200,7 +213,8 @@ func (t *Timeline) hasRatios() bool {
 
 func (t *Timeline) layerTable(p *printer) {
 	ratios := t.hasRatios()
-	cols := slices.Concat([]table.Column{table.Number("L")}, cells(ratios, table.Number("c_r")), []table.Column{table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)")})
+	cols := slices.Concat([]table.Column{table.Number("L")}, cells(ratios, table.Number("c_r")),
+		[]table.Column{table.Text("Type"), table.Number("Wall(ms)"), table.Number("SumDur(ms)")})
 	for _, c := range t.columns {
 		cols = append(cols, table.Number(c.title))
 	}
@@ -215,7 +229,8 @@ func (t *Timeline) layerTable(p *printer) {
 		if l.Partial {
 			typ += " (cut)"
 		}
-		row := slices.Concat([]string{strconv.Itoa(l.Index)}, cells(ratios, known(int64(l.CompressRatio))), []string{typ, table.Fixed(l.WallMS, decimals), table.Fixed(l.SumMS, decimals)})
+		row := slices.Concat([]string{strconv.Itoa(l.Index)}, cells(ratios, known(int64(l.CompressRatio))),
+			[]string{typ, table.Fixed(l.WallMS, decimals), table.Fixed(l.SumMS, decimals)})
 		for _, c := range t.columns {
 			row = append(row, table.Fixed(l.Categories.of(c.match), decimals))
 		}
@@ -234,7 +249,8 @@ func (t *Timeline) decimals() int {
 }
 
 func (t *Timeline) clusterTable(p *printer) {
-	cols := []table.Column{table.Text("Cluster"), table.Number("#"), table.Number("Avg Wall(ms)"), table.Number("Avg Sum(ms)")}
+	cols := []table.Column{table.Text("Cluster"), table.Number("#"), table.Number("Avg Wall(ms)"),
+		table.Number("Avg Sum(ms)")}
 	for _, c := range t.columns {
 		cols = append(cols, table.Number(c.title+"%"))
 	}
@@ -242,7 +258,8 @@ func (t *Timeline) clusterTable(p *printer) {
 	wall := t.decimals()
 	for i := range t.Clusters {
 		c := &t.Clusters[i]
-		row := []string{variantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall), table.Fixed(c.AvgSumMS, wall)}
+		row := []string{variantName(c.Type, c.Variant), strconv.Itoa(c.Count), table.Fixed(c.AvgWallMS, wall),
+			table.Fixed(c.AvgSumMS, wall)}
 		for _, col := range t.columns {
 			row = append(row, table.Pct(c.Share.of(col.match), 1))
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one pass.
-// Its field names are those of the published scripts as far as these have them; seconds are since the trace's first event.
+// Timeline is the document that layer-timeline prints: the header, all passes, and the layers and clusters of one
+// pass. Its field names are those of the published scripts as far as these have them; seconds are since the trace's
+// first event.
 type Timeline struct {
 	Schema         string           `json:"schema"`           // "strata.timeline/1"
 	Trace          string           `json:"trace"`            // file that was read
@@ -30,7 +31,8 @@ type Timeline struct {
 	Device         int              `json:"device"`           // number of the GPU
 	GPU            string           `json:"gpu,omitempty"`    // the device's name, "" unknown
 	Evidence       []layer.Evidence `json:"evidence"`         // what passes and layers rest on
-	// GPUTimeNS adds up the durations of all GPU activities, InPassesNS and InLayersNS those of the activities in passes and in layers.
+	// GPUTimeNS adds up the durations of all GPU activities, InPassesNS and InLayersNS those of the activities in
+	// passes and in layers.
 	GPUTimeNS  int64         `json:"gpu_time_ns"`
 	InPassesNS int64         `json:"in_passes_ns"`
 	InLayersNS int64         `json:"in_layers_ns"`
@@ -101,8 +103,8 @@ type LayerRow struct {
 	ARCount    int    `json:"ar_count"`
 	Kernels    int    `json:"kernels"`
 	Kind       int    `json:"kind"`
-	// Variant tells kinds of layers of this type apart: in the config's words ("sliding", "full", "moe", "linear+moe"), else A,
-	// B … where layers run different kernels.
+	// Variant tells kinds of layers of this type apart: in the config's words ("sliding", "full", "moe",
+	// "linear+moe"), else A, B … where layers run different kernels.
 	Variant string `json:"variant,omitempty"`
 	Partial bool   `json:"partial,omitempty"`
 
@@ -157,10 +159,14 @@ const (
 
 // NewTimeline makes the document for pass p; p None takes the steady pass. The error wraps [layer.ErrRange].
 func NewTimeline(a *layer.Device, p int) (*Timeline, error) {
-	t := &Timeline{Schema: timelineSchema, Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name, Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
-		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource, NumAnchors: a.NumAnchors, Device: int(a.ID),
-		GPU: a.GPU, Evidence: a.Evidence, Health: a.Analysis().Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass, SteadyReason: a.Steady.Reason,
-		FwdPass: p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Operators: []OperatorTable{}, Notes: a.Notes, labels: labels(a),
+	t := &Timeline{Schema: timelineSchema, Trace: a.Analysis().Trace().Meta().Path, Profile: a.Analysis().Profile.Name,
+		Anchor: a.Anchor, Boundaries: a.Analysis().Boundaries,
+		BlocksPerLayer: a.Analysis().BlocksPerLayer, NumLayers: a.NumLayers, LayerSource: a.LayerSource,
+		NumAnchors: a.NumAnchors, Device: int(a.ID),
+		GPU: a.GPU, Evidence: a.Evidence, Health: a.Analysis().Health, Passes: []PassRow{}, SteadyPass: a.Steady.Pass,
+		SteadyReason: a.Steady.Reason,
+		FwdPass:      p, Layers: []LayerRow{}, Clusters: []ClusterRow{}, Operators: []OperatorTable{}, Notes: a.Notes,
+		labels:    labels(a),
 		GPUTimeNS: int64(a.Time), InPassesNS: int64(a.InPasses), InLayersNS: int64(a.InLayers), Models: a.Models}
 	if t.Models == nil {
 		t.Models = []layer.Model{}
@@ -236,8 +242,10 @@ const idleNote = 25
 
 func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 	layers := fp.Layers()
-	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9, DurationMS: millis(fp.Wall()),
-		AvgLayerMS: millis(avgLayerWall(layers)), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows, Partial: fp.Partial != "", Cut: fp.Partial,
+	r := PassRow{Index: fp.Index, StartS: float64(fp.Start) / 1e9, EndS: float64(fp.End) / 1e9,
+		DurationMS: millis(fp.Wall()),
+		AvgLayerMS: millis(avgLayerWall(layers)), Stage: fp.Stage, Batch: fp.Batch, Tokens: fp.Tokens, Rows: fp.Rows,
+		Partial: fp.Partial != "", Cut: fp.Partial,
 		Layers: fp.NumLayers, FromEnd: fp.FromEnd, Kernels: fp.Kernels, Confidence: fp.Confidence, IdlePct: idle}
 	if len(layers) > 0 {
 		r.FirstLayerMS = millis(layers[0].Wall)
@@ -262,8 +270,9 @@ func passRow(a *layer.Device, fp *layer.ForwardPass, idle float64) PassRow {
 }
 
 func layerRow(a *layer.Device, fp *layer.ForwardPass, lay *layer.Layer) LayerRow {
-	r := LayerRow{Index: fp.LayerNumber(lay.Index), CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash, WallMS: millis(lay.Wall),
-		SumMS: millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
+	r := LayerRow{Index: fp.LayerNumber(lay.Index), CompressRatio: lay.CompressRatio, Type: lay.Type, Hash: lay.Hash,
+		WallMS: millis(lay.Wall),
+		SumMS:  millis(lay.Sum), Kernels: len(lay.Kernels), Kind: lay.Kind, Partial: lay.Partial, Categories: Shares{}}
 	sums := map[string]time.Duration{}
 	for _, i := range lay.Kernels {
 		k := a.Kernel(int(i))

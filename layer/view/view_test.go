@@ -70,7 +70,8 @@ func analyze(t testing.TB, r io.Reader, o layer.Options) *layer.Device {
 	return d
 }
 
-// TestDetailWritesEveryForm: text with the diff behind it, the compute flow with the model's summary, one JSON document.
+// TestDetailWritesEveryForm: text with the diff behind it, the compute flow with the model's summary, one JSON
+// document.
 func TestDetailWritesEveryForm(t *testing.T) {
 	a := dsv4(t)
 	d, err := view.NewDetail(a, 2, 4)
@@ -84,7 +85,8 @@ func TestDetailWritesEveryForm(t *testing.T) {
 	d.Diff = view.DiffOf(d, other)
 	arch := a.Analysis().Config.Summary()
 	var text, flow, doc, diff bytes.Buffer
-	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, &arch), d.WriteJSON(&doc), d.Diff.WriteText(&diff)} {
+	for _, err := range []error{d.WriteText(&text), d.WriteComputeFlow(&flow, &arch), d.WriteJSON(&doc),
+		d.Diff.WriteText(&diff)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +95,8 @@ func TestDetailWritesEveryForm(t *testing.T) {
 		what, got string
 		says      []string
 	}{
-		{"text", text.String(), []string{"C4_LIGHT", "compress ratio 4", "Hadamard", "attn", "ffn", "Only in layer 4", "Only in layer 5"}},
+		{"text", text.String(), []string{"C4_LIGHT", "compress ratio 4", "Hadamard", "attn", "ffn", "Only in layer 4",
+			"Only in layer 5"}},
 		{"flow", flow.String(), []string{"Model:", "Simplified Name", "ts_rel(ms)", "Input Dims"}},
 		{"diff", diff.String(), []string{"Layer 4 (C4_LIGHT) against layer 5 (C128_HEAVY)", "In both"}},
 	} {
@@ -140,8 +143,10 @@ func TestTimelineWritesOneDocument(t *testing.T) {
 	for _, c := range doc.Categories {
 		share += c.SharePct
 	}
-	if len(doc.Passes) != 5 || len(doc.Layers) != 8 || doc.Layers[1].Categories["moe"] <= 0 || share < 99.9 || share > 100.1 {
-		t.Errorf("%d passes, %d layers, %v, shares of categories add up to %v", len(doc.Passes), len(doc.Layers), doc.Layers[1].Categories, share)
+	if len(doc.Passes) != 5 || len(doc.Layers) != 8 || doc.Layers[1].Categories["moe"] <= 0 || share < 99.9 ||
+		share > 100.1 {
+		t.Errorf("%d passes, %d layers, %v, shares of categories add up to %v", len(doc.Passes), len(doc.Layers),
+			doc.Layers[1].Categories, share)
 	}
 	if note := doc.Passes[4].Note; !strings.HasPrefix(note, "graph replay") {
 		t.Errorf("note of the replayed pass: %q", note)
@@ -169,23 +174,26 @@ func TestWritersReportTheFirstError(t *testing.T) {
 	}
 }
 
-// TestVariantsAreNamed: two kinds of attention in turns are two rows of the table of types, tile variants are not. Where the
-// config tells kinds they have its names, also where their kernels are the same.
+// TestVariantsAreNamed: two kinds of attention in turns are two rows of the table of types, tile variants are not.
+// Where the config tells kinds they have its names, also where their kernels are the same.
 func TestVariantsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		name, config string
 		arch         gen.Arch
 		types        []string
 	}{
-		{"hybrid", "", gen.Arch{Layers: gen.Hybrid(16, 4, gen.Dense)}, []string{"FIRST", "LAYER/A", "LAYER/B", "FINAL"}},
-		{"tiles", "", gen.Arch{Layers: gen.Uniform(16, gen.Layer{}), TileVariants: true}, []string{"FIRST", "LAYER", "FINAL"}},
+		{"hybrid", "", gen.Arch{Layers: gen.Hybrid(16, 4, gen.Dense)},
+			[]string{"FIRST", "LAYER/A", "LAYER/B", "FINAL"}},
+		{"tiles", "", gen.Arch{Layers: gen.Uniform(16, gen.Layer{}), TileVariants: true},
+			[]string{"FIRST", "LAYER", "FINAL"}},
 		{"sliding", `{"num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]}`,
 			gen.Arch{Layers: gen.Alternating(4, gen.Dense)}, []string{"FIRST", "LAYER/full", "LAYER/sliding", "FINAL"}},
 		{"dense and experts", `{"num_hidden_layers": 6, "num_experts": 8, "mlp_layer_types": ["dense", "dense", "moe", "moe", "moe", "moe"]}`,
 			gen.Arch{Layers: gen.LeadingDense(6, 2)}, []string{"FIRST", "LAYER/dense", "LAYER/moe", "FINAL"}},
 		{"both", `{"num_hidden_layers": 4, "num_experts": 8, "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"],
 			"mlp_layer_types": ["dense", "moe", "moe", "moe"]}`, gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, []string{"FIRST", "LAYER/linear+moe", "LAYER/full+moe", "FINAL"}},
-		{"one kind", `{"num_hidden_layers": 4}`, gen.Arch{Layers: gen.Uniform(4, gen.Layer{})}, []string{"FIRST", "LAYER", "FINAL"}},
+		{"one kind", `{"num_hidden_layers": 4}`, gen.Arch{Layers: gen.Uniform(4, gen.Layer{})},
+			[]string{"FIRST", "LAYER", "FINAL"}},
 	} {
 		var o layer.Options
 		if c.config != "" {

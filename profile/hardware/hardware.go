@@ -34,10 +34,11 @@ type GPU struct {
 
 	// FLOP holds the dense peak by data type in operations a second, at Clock.
 	FLOP map[string]Figure `json:"flop"`
-	// Measured holds, by data type, the operations a second that the maker's own tuned products reach, where it says so. Floors rest on FLOP.
+	// Measured holds, by data type, the operations a second that the maker's own tuned products reach, where it says
+	// so. Floors rest on FLOP.
 	Measured map[string]Figure `json:"measured"`
-	// Bandwidth of the memory in bytes a second, as on the data sheet; BusBandwidth is bus width times memory clock where that is
-	// more. No kernel exceeds the higher one.
+	// Bandwidth of the memory in bytes a second, as on the data sheet; BusBandwidth is bus width times memory clock
+	// where that is more. No kernel exceeds the higher one.
 	Bandwidth    Figure `json:"bandwidth"`
 	BusBandwidth Figure `json:"bus_bandwidth"`
 	// Cache is the size of the last cache in front of the memory, in bytes.
@@ -66,9 +67,11 @@ type Device struct {
 	Major, Minor int
 	// WarpSize is 32, or 64 on AMD's data-centre parts.
 	WarpSize int
-	// Bandwidth of the memory in bytes a second and MaxClock in MHz, as the driver reports them: they come before the table's.
+	// Bandwidth of the memory in bytes a second and MaxClock in MHz, as the driver reports them: they come before the
+	// table's.
 	Bandwidth, MaxClock float64
-	// Clock, in MHz, is what the GPU was measured to run at. Arithmetic is that at this clock then, if it can be this GPU's.
+	// Clock, in MHz, is what the GPU was measured to run at. Arithmetic is that at this clock then, if it can be this
+	// GPU's.
 	Clock float64
 }
 
@@ -78,7 +81,8 @@ var table string
 // errTable is wrapped by the errors of [Load].
 var errTable = errors.New("not a table of GPUs")
 
-// Table returns the GPUs that this package knows. The slice is the caller's; the maps in it are shared and not to be changed.
+// Table returns the GPUs that this package knows. The slice is the caller's; the maps in it are shared and not to be
+// changed.
 func Table() []GPU { return slices.Clone(known()) }
 
 // known reads the table once.
@@ -90,7 +94,8 @@ var known = sync.OnceValue(func() []GPU {
 	return gpus
 })
 
-// Load reads a table in the form of gpus.tsv: a line of column names, a line for each GPU, tabs between, comments behind "#".
+// Load reads a table in the form of gpus.tsv: a line of column names, a line for each GPU, tabs between, comments
+// behind "#".
 func Load(r io.Reader) ([]GPU, error) {
 	sc := bufio.NewScanner(r)
 	var columns []string
@@ -104,7 +109,8 @@ func Load(r io.Reader) ([]GPU, error) {
 		if columns == nil {
 			columns = fields
 			if !slices.Contains(columns, "id") || !slices.Contains(columns, "pattern") {
-				return nil, fmt.Errorf("line %d: %w: its first line must name the columns, id and pattern among them", n, errTable)
+				return nil, fmt.Errorf("line %d: %w: its first line must name the columns, id and pattern among them",
+					n, errTable)
 			}
 			continue
 		}
@@ -208,16 +214,16 @@ func figure(text string) (Figure, error) {
 }
 
 const (
-	// sameMemory is how far the memory that a driver reports may be from a row's: nominal sizes differ from it by up to 7%, and
-	// the next larger part of one name (A100 40 and 80 GB, H100 80 and 96 GB) by 20% or more.
+	// sameMemory is how far the memory that a driver reports may be from a row's: nominal sizes differ from it by up
+	// to 7%, and the next larger part of one name (A100 40 and 80 GB, H100 80 and 96 GB) by 20% or more.
 	sameMemory = 0.08
-	// nearlyAll is the share of a row's units above which a device counts as the whole GPU: parts of one name differ by a few
-	// units that are switched off, the largest slices have 7 of 8 parts.
+	// nearlyAll is the share of a row's units above which a device counts as the whole GPU: parts of one name differ
+	// by a few units that are switched off, the largest slices have 7 of 8 parts.
 	nearlyAll = 0.95
 )
 
-// Find returns the GPU that a device is, and in words what told. It reports false where name and properties fit no row, or more
-// than one: work can be shown then, floors cannot.
+// Find returns the GPU that a device is, and in words what told. It reports false where name and properties fit no
+// row, or more than one: work can be shown then, floors cannot.
 func Find(gpus []GPU, d Device) (*GPU, string, bool) {
 	g, why, ok := find(gpus, d)
 	g, why, ok = reported(g, why, ok, d)
@@ -279,7 +285,8 @@ func part(g *GPU, d Device) (*GPU, string, bool) {
 	if d.Units == 0 || g.Units == 0 || float64(d.Units) >= nearlyAll*float64(g.Units) {
 		return g, why, true
 	}
-	return scaled(g, float64(d.Units)/float64(g.Units), 1), fmt.Sprintf("%s with %d of its %d units: its arithmetic is scaled", d.Name, d.Units, g.Units), true
+	return scaled(g, float64(d.Units)/float64(g.Units), 1),
+		fmt.Sprintf("%s with %d of its %d units: its arithmetic is scaled", d.Name, d.Units, g.Units), true
 }
 
 // slice is a device with the name of a GPU and less of its memory.
@@ -290,7 +297,8 @@ func slice(named []*GPU, d Device) (*GPU, string, bool) {
 			return scaled(g, units, memory), fmt.Sprintf("a slice of %s: %d of %d units, %.0f%% of its memory; its peaks are scaled", d.Name, d.Units, g.Units, 100*memory), true
 		}
 	}
-	return nil, fmt.Sprintf("%s with %d bytes of memory and %d units is none that the table knows", d.Name, d.Memory, d.Units), false
+	return nil, fmt.Sprintf("%s with %d bytes of memory and %d units is none that the table knows", d.Name, d.Memory,
+		d.Units), false
 }
 
 // scaled is a part of a GPU. Links are the whole GPU's and so unknown.
@@ -316,7 +324,8 @@ func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
 	var found *GPU
 	for i := range gpus {
 		g := &gpus[i]
-		if g.Units != d.Units || g.Memory == 0 || !near(d.Memory, g.Memory) || d.Major > 0 && g.Capability != fmt.Sprintf("%d.%d", d.Major, d.Minor) {
+		if g.Units != d.Units || g.Memory == 0 || !near(d.Memory, g.Memory) || d.Major > 0 &&
+			g.Capability != fmt.Sprintf("%d.%d", d.Major, d.Minor) {
 			continue
 		}
 		if found != nil {
@@ -330,8 +339,8 @@ func byProperties(gpus []GPU, d Device) (*GPU, string, bool) {
 	return found, fmt.Sprintf("by %d units and %d bytes of memory; the trace does not name it", d.Units, d.Memory), true
 }
 
-// Named returns the GPU that people mean by a short name: its id in the table, its marketing name, or that without the vendor: "H200",
-// "MI300X", "h100-sxm-80". Of several parts of one name it is the first in the table.
+// Named returns the GPU that people mean by a short name: its id in the table, its marketing name, or that without
+// the vendor: "H200", "MI300X", "h100-sxm-80". Of several parts of one name it is the first in the table.
 func Named(gpus []GPU, name string) (*GPU, bool) {
 	for i := range gpus {
 		if strings.EqualFold(gpus[i].ID, name) {

@@ -10,7 +10,8 @@ import (
 )
 
 func ExampleFind() {
-	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132})
+	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936,
+		Units: 132})
 	fmt.Println(ok, why)
 	fmt.Printf("%s: %.0f TFLOP/s bf16, %.2f TB/s\n", g.ID, g.FLOP["bf16"].Value/1e12, g.Bandwidth.Value/1e12)
 	// Output:
@@ -25,18 +26,23 @@ func TestFind(t *testing.T) {
 		want string // id, "" for none
 		part float64
 	}{
-		{"by name and memory", hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132}, "h100-sxm-80", 1},
+		{"by name and memory", hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132},
+			"h100-sxm-80", 1},
 		{"bare name, 96 GB", hardware.Device{Name: "NVIDIA H100", Memory: 102085492736, Units: 132}, "h100-96-meta", 1},
-		{"bare name, 80 GB: not the part that has it", hardware.Device{Name: "NVIDIA H100", Memory: 85018279936, Units: 132}, "", 0},
+		{"bare name, 80 GB: not the part that has it",
+			hardware.Device{Name: "NVIDIA H100", Memory: 85018279936, Units: 132}, "", 0},
 		{"no name", hardware.Device{Memory: 206141652992, Units: 304, Major: 9, Minor: 4, WarpSize: 64}, "mi300x", 1},
-		{"no name, more memory", hardware.Device{Memory: 274877906944, Units: 304, Major: 9, Minor: 4, WarpSize: 64}, "mi325x", 1},
-		{"no name, one of two", hardware.Device{Memory: 309237645312, Units: 256, Major: 9, Minor: 5, WarpSize: 64}, "", 0},
+		{"no name, more memory", hardware.Device{Memory: 274877906944, Units: 304, Major: 9, Minor: 4, WarpSize: 64},
+			"mi325x", 1},
+		{"no name, one of two", hardware.Device{Memory: 309237645312, Units: 256, Major: 9, Minor: 5, WarpSize: 64}, "",
+			0},
 		{"no name, nothing known", hardware.Device{Memory: 1 << 40, Units: 7}, "", 0},
 		{"nothing at all", hardware.Device{}, "", 0},
 		{"H20 is not H200", hardware.Device{Name: "NVIDIA H20", Memory: 96 << 30, Units: 78}, "h20-96", 1},
 		{"H200", hardware.Device{Name: "NVIDIA H200", Memory: 150e9, Units: 132}, "h200-sxm", 1},
 		{"L20Y is a Hopper", hardware.Device{Name: "NVIDIA L20Y", Memory: 84943110144, Units: 132}, "h800-sxm", 1},
-		{"a slice", hardware.Device{Name: "NVIDIA H100 80GB HBM3 MIG 3g.40gb", Memory: 42 << 30, Units: 60}, "h100-sxm-80", 60.0 / 132},
+		{"a slice", hardware.Device{Name: "NVIDIA H100 80GB HBM3 MIG 3g.40gb", Memory: 42 << 30, Units: 60},
+			"h100-sxm-80", 60.0 / 132},
 		{"unknown name", hardware.Device{Name: "NVIDIA X900", Memory: 85018279936, Units: 132}, "", 0},
 		{"name only", hardware.Device{Name: "NVIDIA B200"}, "b200", 1},
 		{"V100 by name", hardware.Device{Name: "Tesla V100-SXM2-32GB", Memory: 34079637504, Units: 80}, "v100-sxm2", 1},
@@ -66,7 +72,8 @@ func TestMemoryOnEitherSide(t *testing.T) {
 	const row = 85018279936
 	for share, want := range map[float64]bool{0.925: true, 0.915: false, 1.075: true, 1.085: false} {
 		memory := row * share
-		_, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: int64(memory), Units: 132})
+		_, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3",
+			Memory: int64(memory), Units: 132})
 		if ok != want {
 			t.Errorf("%.3f of the memory: found %v, want %v", share, ok, want)
 		}
@@ -76,7 +83,8 @@ func TestMemoryOnEitherSide(t *testing.T) {
 // Units decide between a whole GPU and a part of it.
 func TestUnitsOnEitherSide(t *testing.T) {
 	for units, whole := range map[int]bool{126: true, 125: false} {
-		g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: units})
+		g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936,
+			Units: units})
 		if !ok || (g.Part == 1) != whole {
 			t.Errorf("%d of 132 units: part %v, want whole %v", units, g.Part, whole)
 		}
@@ -95,7 +103,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s stands twice", g.ID)
 		}
 		seen[g.ID] = true
-		if g.Bandwidth.Value <= 0 || g.Bandwidth.Value > 2e13 || g.BusBandwidth.Value > 0 && g.BusBandwidth.Value < g.Bandwidth.Value {
+		if g.Bandwidth.Value <= 0 || g.Bandwidth.Value > 2e13 || g.BusBandwidth.Value > 0 &&
+			g.BusBandwidth.Value < g.Bandwidth.Value {
 			t.Errorf("%s: bandwidth %v", g.ID, g.Bandwidth)
 		}
 		if m := boost(g); m <= 0 || m > 1.2 {
@@ -135,10 +144,12 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for name, want := range map[string]string{"H100": "h100-sxm-80", "h200": "h200-sxm", "H20": "h20-96", "MI300X": "mi300x", "b200": "b200", "NVIDIA H100 PCIe": "h100-pcie",
+	for name, want := range map[string]string{"H100": "h100-sxm-80", "h200": "h200-sxm", "H20": "h20-96",
+		"MI300X": "mi300x", "b200": "b200", "NVIDIA H100 PCIe": "h100-pcie",
 		"H200 NVL": "h200-nvl", "RTX 4090": "rtx4090", "gb10": "gb10", "H900": "", "": "", "L4": "l4"} {
 		g, ok := hardware.Named(hardware.Table(), name)
-		if got := map[bool]func() string{true: func() string { return g.ID }, false: func() string { return "" }}[ok](); got != want {
+		if got := map[bool]func() string{true: func() string { return g.ID },
+			false: func() string { return "" }}[ok](); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

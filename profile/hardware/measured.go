@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// sameBandwidth is how far the bandwidth that a driver reports may be from a row's for both to be the same memory: bus figures are up to 3%
-	// above data sheets, and other memories of one name differ by a tenth or more.
+	// sameBandwidth is how far the bandwidth that a driver reports may be from a row's for both to be the same
+	// memory: bus figures are up to 3% above data sheets, and other memories of one name differ by a tenth or more.
 	sameBandwidth = 0.05
 	// overclocked is how far above the highest known clock a measured one may be: samples and tables are rounded.
 	overclocked = 1.02
 )
 
-// reported puts what the driver said of the very GPU in place of what the table knows. A GPU that the table does not know has at least the
-// bandwidth of its memory then.
+// reported puts what the driver said of the very GPU in place of what the table knows. A GPU that the table does not
+// know has at least the bandwidth of its memory then.
 func reported(g *GPU, why string, ok bool, d Device) (*GPU, string, bool) {
 	if d.Bandwidth <= 0 && d.MaxClock <= 0 || g != nil && g.Part < 1 {
 		return g, why, ok // figures of a whole GPU say nothing of a part
@@ -23,12 +23,14 @@ func reported(g *GPU, why string, ok bool, d Device) (*GPU, string, bool) {
 		if d.Bandwidth <= 0 || d.Name == "" {
 			return g, why, ok
 		}
-		return &GPU{ID: d.Name, Units: d.Units, Memory: d.Memory, FLOP: map[string]Figure{}, Bandwidth: Figure{Value: d.Bandwidth}, MaxClock: Figure{Value: d.MaxClock}, Part: 1},
+		return &GPU{ID: d.Name, Units: d.Units, Memory: d.Memory, FLOP: map[string]Figure{},
+				Bandwidth: Figure{Value: d.Bandwidth}, MaxClock: Figure{Value: d.MaxClock}, Part: 1},
 			why + "; its driver reports the memory's bandwidth, and no arithmetic", true
 	}
 	s := *g
 	if d.Bandwidth > 0 {
-		if s.BusBandwidth = (Figure{Value: d.Bandwidth}); !s.Bandwidth.Known() || math.Abs(d.Bandwidth/s.Bandwidth.Value-1) > sameBandwidth {
+		if s.BusBandwidth = (Figure{Value: d.Bandwidth}); !s.Bandwidth.Known() ||
+			math.Abs(d.Bandwidth/s.Bandwidth.Value-1) > sameBandwidth {
 			s.Bandwidth = s.BusBandwidth
 			why += fmt.Sprintf("; its driver reports %.0f GB/s", d.Bandwidth/giga)
 		}
@@ -39,8 +41,8 @@ func reported(g *GPU, why string, ok bool, d Device) (*GPU, string, bool) {
 	return &s, why, ok
 }
 
-// atClock returns the GPU with the arithmetic that it can do at a measured clock in MHz. It reports false where the clock of the table's figures is
-// not known, or the measured one cannot be this GPU's.
+// atClock returns the GPU with the arithmetic that it can do at a measured clock in MHz. It reports false where the
+// clock of the table's figures is not known, or the measured one cannot be this GPU's.
 func (g *GPU) atClock(mhz float64) (*GPU, bool) {
 	if !g.Clock.Known() || mhz <= 0 || mhz > overclocked*max(g.Clock.Value, g.MaxClock.Value) {
 		return g, false
@@ -58,8 +60,9 @@ func (g *GPU) atClock(mhz float64) (*GPU, bool) {
 // meshPeers is how many other GPUs one of a fully connected server reaches, each over a link of its own.
 const meshPeers = 7
 
-// LinkOf is what a GPU sends to the others of a group of so many ranks, in bytes a second. Behind a switch that is all of its links whatever the
-// group; where eight GPUs are connected one to one, as MI300X and its successors are, each other rank adds one link.
+// LinkOf is what a GPU sends to the others of a group of so many ranks, in bytes a second. Behind a switch that is
+// all of its links whatever the group; where eight GPUs are connected one to one, as MI300X and its successors are,
+// each other rank adds one link.
 func (g *GPU) LinkOf(ranks int) Figure {
 	if mesh := g.Arch == "cdna3" || g.Arch == "cdna4"; !mesh || ranks < 2 || ranks > meshPeers {
 		return g.Link

@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// What the driver reports of the very GPU comes before the table: bandwidth that is another memory's, the highest clock; a GPU that the table does
-// not know has floors of memory, a slice keeps its scaled figures.
+// What the driver reports of the very GPU comes before the table: bandwidth that is another memory's, the highest
+// clock; a GPU that the table does not know has floors of memory, a slice keeps its scaled figures.
 func TestReportedFigures(t *testing.T) {
 	h100 := hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936, Units: 132}
 	for name, c := range map[string]struct {
@@ -27,14 +27,18 @@ func TestReportedFigures(t *testing.T) {
 		c.change(&d)
 		g, why, ok := hardware.Find(hardware.Table(), d)
 		if !ok || g.Bandwidth.Value != c.bandwidth || g.MaxClock.Value != c.maxClock {
-			t.Errorf("%s: %v, %v GB/s, %v MHz (%s); want %v and %v", name, ok, g.Bandwidth.Value/1e9, g.MaxClock.Value, why, c.bandwidth/1e9, c.maxClock)
+			t.Errorf("%s: %v, %v GB/s, %v MHz (%s); want %v and %v", name, ok, g.Bandwidth.Value/1e9, g.MaxClock.Value,
+				why, c.bandwidth/1e9, c.maxClock)
 		}
 	}
-	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", Memory: 1 << 37, Units: 200, Bandwidth: 9e12})
-	if !ok || g.ID != "NVIDIA X900" || g.Bandwidth.Value != 9e12 || g.FLOP["bf16"].Known() || !strings.Contains(why, "not in the table") {
+	g, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", Memory: 1 << 37, Units: 200,
+		Bandwidth: 9e12})
+	if !ok || g.ID != "NVIDIA X900" || g.Bandwidth.Value != 9e12 || g.FLOP["bf16"].Known() ||
+		!strings.Contains(why, "not in the table") {
 		t.Errorf("an unknown GPU: %+v, %q, %v", g, why, ok)
 	}
-	if g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", MaxClock: 2000}); ok || g != nil {
+	if g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA X900", MaxClock: 2000}); ok ||
+		g != nil {
 		t.Errorf("an unknown GPU of which the clock alone is known: %+v", g)
 	}
 }
@@ -46,7 +50,8 @@ func TestMeasuredClock(t *testing.T) {
 	if !ok || g.ID != "h100-sxm-80" {
 		t.Fatal("no H100")
 	}
-	for mhz, want := range map[float64]bool{0: false, -1: false, 915: true, 1830: true, 1980 * 1.02: true, 1980*1.02 + 1: false} {
+	for mhz, want := range map[float64]bool{0: false, -1: false, 915: true, 1830: true, 1980 * 1.02: true,
+		1980*1.02 + 1: false} {
 		device.Clock = mhz
 		at, why, _ := hardware.Find(hardware.Table(), device)
 		if got := strings.Contains(why, "measured"); got != want || !strings.HasPrefix(why, unmeasured) {
@@ -59,14 +64,17 @@ func TestMeasuredClock(t *testing.T) {
 			}
 			continue
 		}
-		if got, want := at.FLOP["bf16"].Value, g.FLOP["bf16"].Value*mhz/1830; got/want > 1.0001 || got/want < 0.9999 || at.Bandwidth != g.Bandwidth {
+		if got, want := at.FLOP["bf16"].Value, g.FLOP["bf16"].Value*mhz/1830; got/want > 1.0001 || got/want < 0.9999 ||
+			at.Bandwidth != g.Bandwidth {
 			t.Errorf("%v MHz: %v FLOP/s, want %v", mhz, got, want)
 		}
-		if most, want := at.FLOP["bf16"].Value*boost(at), g.FLOP["bf16"].Value*boost(g); mhz < 1980 && (most/want > 1.0001 || most/want < 0.9999) {
+		if most, want := at.FLOP["bf16"].Value*boost(at), g.FLOP["bf16"].Value*boost(g); mhz < 1980 &&
+			(most/want > 1.0001 || most/want < 0.9999) {
 			t.Errorf("%v MHz: at most %v FLOP/s, want %v as before", mhz, most, want)
 		}
 	}
-	doubtful, why, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100", Memory: 102085492736, Units: 132, Clock: 1500})
+	doubtful, why, ok := hardware.Find(hardware.Table(),
+		hardware.Device{Name: "NVIDIA H100", Memory: 102085492736, Units: 132, Clock: 1500})
 	if !ok || doubtful.ID != "h100-96-meta" || doubtful.Clock.Known() || strings.Contains(why, "measured") {
 		t.Errorf("a doubtful clock was scaled: %+v, %s", doubtful, why)
 	}
@@ -78,7 +86,8 @@ func TestLinkOfAGroup(t *testing.T) {
 		gpu   string
 		ranks int
 		want  float64
-	}{{"mi300x", 2, 64e9}, {"mi300x", 4, 192e9}, {"mi300x", 7, 384e9}, {"mi300x", 8, 448e9}, {"mi300x", 16, 448e9}, {"mi300x", 1, 448e9}, {"h100-sxm-80", 2, 450e9}, {"mi210", 2, 150e9}} {
+	}{{"mi300x", 2, 64e9}, {"mi300x", 4, 192e9}, {"mi300x", 7, 384e9}, {"mi300x", 8, 448e9}, {"mi300x", 16, 448e9},
+		{"mi300x", 1, 448e9}, {"h100-sxm-80", 2, 450e9}, {"mi210", 2, 150e9}} {
 		g, ok := hardware.Named(hardware.Table(), c.gpu)
 		if !ok {
 			t.Fatalf("no %s", c.gpu)

@@ -10,14 +10,18 @@ type Lane uint8
 
 // The lanes.
 const (
-	LaneGPU        Lane = kind.GPULane        // activities: kernels, copies, sets, graph rows; sorted by start, then input order
-	LaneLaunch     Lane = kind.LaunchLane     // runtime and driver API calls; sorted by thread, start, longest first
-	LaneOp         Lane = kind.OpLane         // CPU operators; sorted by thread, start, longest first
-	LanePython     Lane = kind.PythonLane     // Python and module frames; sorted by thread, start, longest first
-	LaneAnnotation Lane = kind.AnnotationLane // record_function, gpu_user_annotation, NVTX; sorted by thread, start, longest first
-	LaneSync       Lane = kind.SyncLane       // synchronisation, profiler overhead, system calls and switches of threads; never busy time; sorted like annotations
-	LaneOther      Lane = kind.OtherLane      // spans of unknown category, kept but not interpreted
-	LaneCounter    Lane = kind.CounterLane    // samples of counters such as a GPU's clock, by start
+	// activities: kernels, copies, sets, graph rows; sorted by start, then input order
+	LaneGPU    Lane = kind.GPULane
+	LaneLaunch Lane = kind.LaunchLane // runtime and driver API calls; sorted by thread, start, longest first
+	LaneOp     Lane = kind.OpLane     // CPU operators; sorted by thread, start, longest first
+	LanePython Lane = kind.PythonLane // Python and module frames; sorted by thread, start, longest first
+	// record_function, gpu_user_annotation, NVTX; sorted by thread, start, longest first
+	LaneAnnotation Lane = kind.AnnotationLane
+	// synchronisation, profiler overhead, system calls and switches of threads; never busy time; sorted like
+	// annotations
+	LaneSync    Lane = kind.SyncLane
+	LaneOther   Lane = kind.OtherLane   // spans of unknown category, kept but not interpreted
+	LaneCounter Lane = kind.CounterLane // samples of counters such as a GPU's clock, by start
 )
 
 // Kind is what an event is. Its zero value is invalid.
@@ -49,7 +53,8 @@ const (
 	Overhead Kind = kind.Overhead // profiler overhead
 	OSCall   Kind = kind.OSCall   // a call of the C library or the system on a thread (Nsight Systems, OSRT)
 	OffCPU   Kind = kind.OffCPU   // a time in which the operating system ran something else than the thread
-	Sample   Kind = kind.Sample   // a moment at which a thread was found running; the name is the function, "running" where it is not known
+	// a moment at which a thread was found running; the name is the function, "running" where it is not known
+	Sample Kind = kind.Sample
 
 	Other Kind = kind.Other // anything else
 

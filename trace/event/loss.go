@@ -17,8 +17,9 @@ const (
 	Unread           Loss = "not-read"          // data that is there and that nothing here reads yet
 	UnknownPhase     Loss = "unknown-phase"     // an event of a phase that the trace event format has not
 	BadCompression   Loss = "bad-compression"   // compressed data ended early or failed its checksum
-	Repaired         Loss = "repaired"          // kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
-	Limit            Loss = "limit"             // beyond a configured limit
-	Dropped          Loss = "dropped"           // the recorder says that it lost events
-	MissingTable     Loss = "missing-table"     // SQLite: a table or column that this export lacks
+	// kept after repair: invalid UTF-8, control characters, bare NaN, stray commas
+	Repaired     Loss = "repaired"
+	Limit        Loss = "limit"         // beyond a configured limit
+	Dropped      Loss = "dropped"       // the recorder says that it lost events
+	MissingTable Loss = "missing-table" // SQLite: a table or column that this export lacks
 )

@@ -57,7 +57,8 @@ func BenchmarkPythonQueries(b *testing.B) {
 	}
 	path, rows := benchmarkFile(b)
 	for b.Loop() {
-		if out, err := exec.Command(python, filepath.Join("testdata", "reference_queries.py"), path).CombinedOutput(); err != nil {
+		if out, err := exec.Command(python, filepath.Join("testdata", "reference_queries.py"),
+			path).CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
 	}

@@ -58,7 +58,8 @@ func TestDamagedPageCostsItsRows(t *testing.T) {
 	if lost := whole - tr.Len(event.LaneGPU); lost < 1 || lost > rows {
 		t.Errorf("%d kernels lost with a page of %d", lost, rows)
 	}
-	if n := loss(tr, "bad-event"); n < 1 || int(n) > rows || tr.Health().Status == trace.HealthOK || !told(tr, ".recover") {
+	if n := loss(tr, "bad-event"); n < 1 || int(n) > rows || tr.Health().Status == trace.HealthOK ||
+		!told(tr, ".recover") {
 		t.Errorf("losses %+v, health %v, want those of a page of %d rows", tr.Health().Losses, tr.Health().Status, rows)
 	}
 
@@ -91,7 +92,8 @@ func TestTextIsNoTime(t *testing.T) {
 // TestOneRowFarFromAllOthers: a row at 0 among thousands an hour and more later
 // does not stretch the window.
 func TestOneRowFarFromAllOthers(t *testing.T) {
-	script := strings.Replace(manyKernels, "1000000*i, 1000000*i+5000", "90000000000000+1000000*i, 90000000000000+1000000*i+5000", 1)
+	script := strings.Replace(manyKernels, "1000000*i, 1000000*i+5000",
+		"90000000000000+1000000*i, 90000000000000+1000000*i+5000", 1)
 	tr := open(t, database(t, script+`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 5000, 0, 7, 1, 0, 1);`))
 	if tr.Len(event.LaneGPU) != 5000 || loss(tr, "bad-time") != 1 {
 		t.Errorf("%d kernels, losses %+v; want 5000 and one bad time", tr.Len(event.LaneGPU), tr.Health().Losses)
@@ -120,17 +122,20 @@ func TestKernelAtZero(t *testing.T) {
 		{"5001000000", "20", at0, 20, 1},
 		{"5001000000", "19", at0, 20, 0},
 	} {
-		script := strings.NewReplacer("1000000*i", tt.after+"+1000000*i", "i < 5000", "i < "+tt.rows).Replace(manyKernels)
+		script := strings.NewReplacer("1000000*i", tt.after+"+1000000*i", "i < 5000",
+			"i < "+tt.rows).Replace(manyKernels)
 		tr := open(t, database(t, script+tt.more))
 		if got := int64(tr.Len(event.LaneGPU)); got != tt.kept || loss(tr, "bad-time") != tt.lost {
-			t.Errorf("%s others from %s: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got, tr.Health().Losses, tt.kept, tt.lost)
+			t.Errorf("%s others from %s: %d kernels, losses %+v; want %d and %d lost", tt.rows, tt.after, got,
+				tr.Health().Losses, tt.kept, tt.lost)
 		}
 	}
 }
 
 // TestNamesHaveNoCase: SQLite's do not.
 func TestNamesHaveNoCase(t *testing.T) {
-	script := strings.NewReplacer("CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel", "StringIds", "STRINGIDS", "shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels)
+	script := strings.NewReplacer("CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel", "StringIds", "STRINGIDS",
+		"shortName", "SHORTNAME", "streamId", "StreamID").Replace(manyKernels)
 	tr := open(t, database(t, script))
 	if e := tr.LaneAt(event.LaneGPU, 0); tr.Len(event.LaneGPU) != 5000 || e.Name() != "gemm" || e.Stream() != 7 {
 		t.Errorf("%d kernels, first %q on stream %d", tr.Len(event.LaneGPU), e.Name(), e.Stream())
@@ -140,7 +145,8 @@ func TestNamesHaveNoCase(t *testing.T) {
 // TestViewsAreNamed: where views stand for the tables the message says so.
 func TestViewsAreNamed(t *testing.T) {
 	path := database(t, "CREATE TABLE k (start, end); CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k;")
-	if _, err := nsys.Open(context.Background(), path, trace.Options{}); !errors.Is(err, nsys.ErrNotExport) || !strings.Contains(err.Error(), "views") {
+	if _, err := nsys.Open(context.Background(), path, trace.Options{}); !errors.Is(err, nsys.ErrNotExport) ||
+		!strings.Contains(err.Error(), "views") {
 		t.Errorf("error %v, want one that names views", err)
 	}
 }

@@ -126,7 +126,8 @@ func checkHeader(path string) (size int64, err error) {
 	case n < len(magic) || !bytes.Equal(head[:len(magic)], []byte(magic)):
 		return 0, &readError{Path: path, Err: fmt.Errorf("%w: no SQLite header (another format, or an encrypted database)", errNotExport)}
 	case n < len(head):
-		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes, shorter than a database header", errTruncated, n)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes, shorter than a database header", errTruncated,
+			n)}
 	}
 	// Offsets and meaning: SQLite file format, §1.3. The page count is valid
 	// only if the change counter equals "version valid for".
@@ -136,7 +137,8 @@ func checkHeader(path string) (size int64, err error) {
 	}
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	if bytes.Equal(head[24:28], head[92:96]) && pages > 0 && st.Size() < page*pages {
-		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes of the %d its header announces", errTruncated, st.Size(), page*pages)}
+		return 0, &readError{Path: path, Err: fmt.Errorf("%w: %d bytes of the %d its header announces", errTruncated,
+			st.Size(), page*pages)}
 	}
 	return st.Size(), nil
 }
@@ -185,7 +187,8 @@ func (db *database) has(table string) bool { _, ok := db.tables[strings.ToLower(
 
 // hasColumn reports whether the table exists and has the column.
 func (db *database) hasColumn(table, column string) bool {
-	return slices.ContainsFunc(db.tables[strings.ToLower(table)], func(c string) bool { return strings.EqualFold(c, column) })
+	return slices.ContainsFunc(db.tables[strings.ToLower(table)],
+		func(c string) bool { return strings.EqualFold(c, column) })
 }
 
 // scan reads the columns of a table in rowid order and calls f for each row. A
@@ -243,7 +246,8 @@ func (db *database) each(query string, f func(*row) error) error {
 			return nil
 		}
 		if n >= maxRows || r.textLeft < 0 {
-			return &readError{Path: db.path, Row: n, Err: fmt.Errorf("%w: more rows than fit into %d bytes", errDamaged, db.size)}
+			return &readError{Path: db.path, Row: n, Err: fmt.Errorf("%w: more rows than fit into %d bytes", errDamaged,
+				db.size)}
 		}
 		if err := f(&r); err != nil {
 			return err

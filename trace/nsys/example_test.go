@@ -67,7 +67,8 @@ func ExampleFormats_lanes() {
 		log.Fatal(err)
 	}
 
-	t, err := trace.Open(context.Background(), path, trace.Options{Formats: nsys.Formats(), Lanes: []event.Lane{event.LaneGPU}})
+	t, err := trace.Open(context.Background(), path,
+		trace.Options{Formats: nsys.Formats(), Lanes: []event.Lane{event.LaneGPU}})
 	if err != nil {
 		log.Fatal(err)
 	}

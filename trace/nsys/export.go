@@ -39,7 +39,8 @@ func export(ctx context.Context, report string) (path string, cleanup func(), er
 		if ctx.Err() != nil {
 			return "", nil, ctx.Err()
 		}
-		return "", nil, &readError{Path: report, Err: fmt.Errorf("%s failed: %w%s", strings.Join(cmd.Args, " "), err, lastLine(out.String()))}
+		return "", nil, &readError{Path: report, Err: fmt.Errorf("%s failed: %w%s", strings.Join(cmd.Args, " "), err,
+			lastLine(out.String()))}
 	}
 	if _, err := os.Stat(path); err != nil {
 		cleanup()

@@ -33,7 +33,8 @@ func TestExportFailuresAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, script, says string }{
-		{"fails with words", "echo first; echo 'file is of a newer version' >&2; exit 3", "exit status 3: file is of a newer version"},
+		{"fails with words", "echo first; echo 'file is of a newer version' >&2; exit 3",
+			"exit status 3: file is of a newer version"},
 		{"fails silently", "exit 4", "exit status 4"},
 		{"writes nothing", "exit 0", "wrote no file"},
 		{"writes something else", `echo hello > "$5"`, "no SQLite header"},
@@ -51,7 +52,8 @@ func TestExportFailuresAreTold(t *testing.T) {
 			}
 		})
 	}
-	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.nsys-rep"), trace.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.nsys-rep"),
+		trace.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("absent report: %v", err)
 	}
 }

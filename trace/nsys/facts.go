@@ -55,7 +55,8 @@ func (l *loader) findProcessBits() error {
 		table, column string
 		keys          *[]int64
 	}{{tableKernel, "globalPid", &pids}, {tableRuntime, "globalTid", &tids}} {
-		q := fmt.Sprintf("SELECT DISTINCT v >> 24 FROM (SELECT %s AS v FROM %s NOT INDEXED LIMIT %d)", quoteName(s.column), quoteName(s.table), sampledProcesses)
+		q := fmt.Sprintf("SELECT DISTINCT v >> 24 FROM (SELECT %s AS v FROM %s NOT INDEXED LIMIT %d)",
+			quoteName(s.column), quoteName(s.table), sampledProcesses)
 		if err := l.db.each(q, func(r *row) error {
 			*s.keys = append(*s.keys, r.int(0))
 			return nil

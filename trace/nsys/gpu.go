@@ -82,8 +82,9 @@ func correlation(v int64) uint64 {
 // CUpti_ActivityMemoryKind in the words Kineto uses, so that copies are called
 // the same whoever recorded them.
 var (
-	copyKinds = []string{"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"}
-	memKinds  = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
+	copyKinds = []string{"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
+		"HtoD", "DtoH", "DtoD"}
+	memKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
 )
 
 func kindWord(words []string, v int64) string {
@@ -94,7 +95,8 @@ func kindWord(words []string, v int64) string {
 }
 
 func (s *scanner) readMemcpy() error {
-	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"}
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind",
+		"srcKind", "dstKind", "graphNodeId"}
 	names := map[[3]int64]string{}
 	var n int64
 	err := s.db.scan(tableMemcpy, cols, func(r *row) error {
@@ -123,7 +125,8 @@ func (s *scanner) readMemcpy() error {
 func clampKind(v int64) int64 { return min(max(v, -1), 99) }
 
 func (s *scanner) readMemset() error {
-	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind", "graphNodeId"}
+	cols := []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "memKind",
+		"graphNodeId"}
 	var n int64
 	err := s.db.scan(tableMemset, cols, func(r *row) error {
 		n++

@@ -8,8 +8,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// The tables that say what threads of the host did beside CUDA calls and ranges: calls of the C library (nsys --trace=osrt),
-// when threads were switched (--cpuctxsw), samples (--sample), and what the recorder itself reported.
+// The tables that say what threads of the host did beside CUDA calls and ranges: calls of the C library
+// (nsys --trace=osrt), when threads were switched (--cpuctxsw), samples (--sample), and what the recorder
+// itself reported.
 const (
 	tableOS         = "OSRT_API"
 	tableSwitches   = "SCHED_EVENTS"
@@ -50,7 +51,8 @@ func (s *scanner) readOSCalls() error {
 
 // hostEvent is an event of a thread of the host.
 func (s *scanner) hostEvent(kind event.Kind, global int64, name string) trace.EventData {
-	return trace.EventData{Kind: kind, Name: name, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global), Device: trace.None, Stream: trace.None}
+	return trace.EventData{Kind: kind, Name: name, Process: s.pid(global), Scope: s.scope(global),
+		Thread: tidOf(global), Device: trace.None, Stream: trace.None}
 }
 
 // threadSwitch is one switch of a thread: on or off its core.
@@ -59,8 +61,8 @@ type threadSwitch struct {
 	on bool
 }
 
-// readSwitches turns the switches of each thread into the times in which it was off the CPU: between a switch off and the
-// next one on.
+// readSwitches turns the switches of each thread into the times in which it was off the CPU: between a switch off and
+// the next one on.
 func (s *scanner) readSwitches() error {
 	var n int64
 	threads := map[int64][]threadSwitch{}
@@ -139,7 +141,8 @@ func (s *scanner) readSamples() error {
 	return err
 }
 
-// stateRunning is ENUM_SAMPLING_THREAD_STATE's word for a thread that runs; above it are those that wait. 0 is not known.
+// stateRunning is ENUM_SAMPLING_THREAD_STATE's word for a thread that runs; above it are those that wait. 0 is not
+// known.
 const stateRunning = 1
 
 // The severities of ENUM_DIAGNOSTIC_SEVERITY_LEVEL from which messages matter.
@@ -149,7 +152,8 @@ const (
 )
 
 // lostWords are parts of warnings that say that the recording is not complete. Errors say so always.
-var lostWords = []string{"dropped", "lost", "incomplete", "not all", "missing", "overflow", "exceeded", "were discarded", "skipped"}
+var lostWords = []string{"dropped", "lost", "incomplete", "not all", "missing", "overflow", "exceeded",
+	"were discarded", "skipped"}
 
 // readDiagnostics reads what the recorder reported.
 func (s *scanner) readDiagnostics() error {

@@ -48,7 +48,8 @@ func TestWhatThreadsDid(t *testing.T) {
 			lost = &tr.Health().Losses[i]
 		}
 	}
-	if lost == nil || lost.Count != 2 || !strings.Contains(lost.Detail, "some were dropped") || !strings.Contains(lost.Detail, "tracing failed") || strings.Contains(lost.Detail, "Thread names") {
+	if lost == nil || lost.Count != 2 || !strings.Contains(lost.Detail, "some were dropped") ||
+		!strings.Contains(lost.Detail, "tracing failed") || strings.Contains(lost.Detail, "Thread names") {
 		t.Errorf("loss %+v, want the warning about dropped events and the error", lost)
 	}
 	if tr.Health().Status != trace.HealthDegraded {

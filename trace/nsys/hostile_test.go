@@ -73,13 +73,16 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 		{"header only", write(t, good[:50]), nsys.ErrTruncated, "shorter"},
 		{"half", write(t, good[:len(good)/2]), nsys.ErrTruncated, "header announces"},
 		{"damaged", write(t, broken), nsys.ErrDamaged, "malformed"},
-		{"other database", database(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport, "1 tables (users"},
-		{"rocprofv3 database", database(t, "CREATE TABLE rocpd_kernel_dispatch_a1 (id INTEGER)"), nsys.ErrNotExport, "rocpd"},
+		{"other database", database(t, "CREATE TABLE users (id INTEGER, name TEXT)"), nsys.ErrNotExport,
+			"1 tables (users"},
+		{"rocprofv3 database", database(t, "CREATE TABLE rocpd_kernel_dispatch_a1 (id INTEGER)"), nsys.ErrNotExport,
+			"rocpd"},
 		{"directory", t.TempDir(), nsys.ErrNotExport, "directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := nsys.Open(context.Background(), c.path, trace.Options{})
-			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.path) {
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), c.path) {
 				t.Errorf("error = %v, want %v with %q and the path", err, c.is, c.says)
 			}
 			if c.is == nsys.ErrNotExport && !errors.Is(err, trace.ErrFormat) {
@@ -87,7 +90,8 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 			}
 		})
 	}
-	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.sqlite"), trace.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := nsys.Open(context.Background(), filepath.Join(t.TempDir(), "absent.sqlite"),
+		trace.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error = %v, want os.ErrNotExist", err)
 	}
 	if !errors.Is(nsys.ErrTruncated, io.ErrUnexpectedEOF) {
@@ -116,7 +120,8 @@ func TestOddRows(t *testing.T) {
 				t.Errorf("lost %d, kept %d, want 2, 0", n, tr.Len(event.LaneAnnotation))
 			}
 		}},
-		{"negative durations and no times", strings3 + kernels + `INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 50, 0, 7, 1, 0, 1), (NULL, 50, 0, 7, 1, 0, 1), (100, 150, 0, 7, 1, 0, 1);`, func(t *testing.T, tr *trace.Trace) {
+		{"negative durations and no times", strings3 + kernels +
+			`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 50, 0, 7, 1, 0, 1), (NULL, 50, 0, 7, 1, 0, 1), (100, 150, 0, 7, 1, 0, 1);`, func(t *testing.T, tr *trace.Trace) {
 			if tr.Len(event.LaneGPU) != 1 || loss(tr, "negative-duration") != 1 || loss(tr, "bad-time") != 1 {
 				t.Errorf("kept %d, losses %v", tr.Len(event.LaneGPU), tr.Health().Losses)
 			}
@@ -143,7 +148,8 @@ func TestOddRows(t *testing.T) {
 			}
 		}},
 		{"graph row without times", `CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, graphId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 0, 2147483647, 1), (5, 8, 2147483647, 1);`, func(t *testing.T, tr *trace.Trace) {
-			if loss(tr, "not-collected") != 1 || tr.Len(event.LaneGPU) != 1 || tr.LaneAt(event.LaneGPU, 0).Device() != trace.None {
+			if loss(tr, "not-collected") != 1 || tr.Len(event.LaneGPU) != 1 ||
+				tr.LaneAt(event.LaneGPU, 0).Device() != trace.None {
 				t.Errorf("kept %d, losses %v", tr.Len(event.LaneGPU), tr.Health().Losses)
 			}
 		}},

@@ -47,7 +47,8 @@ func newLoader(db *database, name string, cfg *trace.Options) *loader {
 		facts: facts{cfg: cfg, devices: map[cudaDevice]int64{}, domains: map[domainKey]string{}},
 		db:    db, suffixed: map[string][]string{},
 		// The lanes get the room that the tables say, not one by the input's size.
-		b: trace.NewBuilder(trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window, RepairOrder: cfg.RepairOrder}),
+		b: trace.NewBuilder(trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window,
+			RepairOrder: cfg.RepairOrder}),
 	}
 	l.b.Meta = trace.Meta{Path: name, Source: "nsys", Rank: -1}
 	return l
@@ -78,7 +79,8 @@ func (l *loader) load(ctx context.Context) (*trace.Trace, error) {
 
 // check refuses a database that holds nothing of a profile.
 func (l *loader) check() error {
-	for _, t := range []string{tableStrings, tableKernel, tableRuntime, tableNVTX, tableGraph, "META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME"} {
+	for _, t := range []string{tableStrings, tableKernel, tableRuntime, tableNVTX, tableGraph, "META_DATA_EXPORT",
+		"TARGET_INFO_SESSION_START_TIME"} {
 		if l.db.has(t) {
 			return nil
 		}
@@ -94,7 +96,8 @@ func (l *loader) check() error {
 	if n := len(names); n > 0 {
 		what = fmt.Sprintf("%d tables (%s, …)", n, names[0])
 	}
-	return &readError{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database with %s, none of them of a profile", errNotExport, what)}
+	return &readError{Path: l.db.path, Err: fmt.Errorf("%w: an SQLite database with %s, none of them of a profile",
+		errNotExport, what)}
 }
 
 // report puts what the export lacks into the health.
@@ -153,7 +156,8 @@ var errFound = errors.New("found")
 // reportUnread names the tables that hold rows and are not read.
 func (l *loader) reportUnread() {
 	for _, u := range unread {
-		if err := l.db.scan(u.table, []string{"start"}, func(*row) error { return errFound }); errors.Is(err, errFound) {
+		if err := l.db.scan(u.table, []string{"start"}, func(*row) error { return errFound }); errors.Is(err,
+			errFound) {
 			l.b.LoseDetail(event.Unread, 1, u.table+" would add "+u.adds)
 		}
 	}

@@ -48,7 +48,8 @@ const hertzOfMegahertz = 1e6
 // number: with CUDA_VISIBLE_DEVICES every rank calls its own GPU 0.
 func (l *loader) readDevices() error {
 	m := &l.b.Meta
-	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor", "memoryBandwidth", "clockRate"}
+	cols := []string{"id", "name", "totalMemory", "smCount", "threadsPerWarp", "computeMajor", "computeMinor",
+		"memoryBandwidth", "clockRate"}
 	err := l.db.scan("TARGET_INFO_GPU", cols, func(r *row) error {
 		m.Devices = append(m.Devices, trace.GPU{
 			ID: device(r.int(0)), Name: r.text(1), MemoryBytes: r.int(2), SMs: int(r.int(3)), WarpSize: int(r.int(4)),

@@ -33,12 +33,13 @@ func (l *loader) readDomains() error {
 		return nil
 	}
 	condition := "eventType = " + strconv.Itoa(nvtxDomainCreate)
-	return l.db.scanWhere(tableNVTX, []string{"domainId", "globalTid", "text", "textId"}, condition, func(r *row) error {
-		if name := l.rangeText(r, 2, 3); name != "" {
-			l.domains[domainKey{r.int(1) >> 24, r.int(0)}] = name
-		}
-		return nil
-	})
+	return l.db.scanWhere(tableNVTX, []string{"domainId", "globalTid", "text", "textId"}, condition,
+		func(r *row) error {
+			if name := l.rangeText(r, 2, 3); name != "" {
+				l.domains[domainKey{r.int(1) >> 24, r.int(0)}] = name
+			}
+			return nil
+		})
 }
 
 func (f *facts) rangeText(r *row, text, textID int) string {
@@ -66,7 +67,8 @@ func (s *scanner) readRanges() error {
 		n++
 		kind := event.Range
 		switch r.int(2) {
-		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy, nvtxtCategory, nvtxtMetaThread, nvtxtMetaProcess:
+		case nvtxCategory, nvtxThread, nvtxDomainCreate, nvtxDomainDestroy, nvtxtCategory, nvtxtMetaThread,
+			nvtxtMetaProcess:
 			return nil // declarations, not events
 		case nvtxMark, nvtxtMark:
 			kind = event.Mark
@@ -117,7 +119,8 @@ func cutOp(text string) (op, sizes string, ok bool) {
 	if j := strings.Index(rest, "sizes = ["); j >= 0 {
 		sizes = rest[j+len("sizes = "):]
 		// Later fields follow the closing bracket.
-		if k := strings.Index(sizes, "], "); k >= 0 && strings.Count(sizes[:k+1], "[") == strings.Count(sizes[:k+1], "]") {
+		if k := strings.Index(sizes, "], "); k >= 0 &&
+			strings.Count(sizes[:k+1], "[") == strings.Count(sizes[:k+1], "]") {
 			sizes = sizes[:k+1]
 		}
 	}

@@ -54,7 +54,8 @@ func TestRealExportsLoad(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			tr := open(t, testdata.Shared(t, "traces/nsys/"+c.file))
 			h := tr.Health()
-			got := []int{tr.Len(event.LaneGPU), tr.Len(event.LaneLaunch), tr.Len(event.LaneOp), tr.Len(event.LaneAnnotation),
+			got := []int{tr.Len(event.LaneGPU), tr.Len(event.LaneLaunch), tr.Len(event.LaneOp),
+				tr.Len(event.LaneAnnotation),
 				tr.Len(event.LaneSync), len(tr.Devices()), h.Orphans}
 			want := []int{c.gpu, c.launch, c.op, c.annotation, c.sync, c.dev, c.orphans}
 			for i, name := range []string{"gpu", "launch", "op", "annotation", "sync", "devices", "orphans"} {
@@ -135,7 +136,8 @@ func TestNVTXTextMayStandInEitherColumn(t *testing.T) {
 func TestLanesNotAskedForAreNotRead(t *testing.T) {
 	tr := open(t, generate(t, nsysgen.Default(1)), trace.Options{Lanes: []event.Lane{event.LaneGPU}})
 	if tr.Len(event.LaneGPU) == 0 || tr.Len(event.LaneLaunch)+tr.Len(event.LaneAnnotation) != 0 {
-		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.Len(event.LaneGPU), tr.Len(event.LaneLaunch), tr.Len(event.LaneAnnotation))
+		t.Errorf("lanes: gpu %d, launch %d, annotation %d", tr.Len(event.LaneGPU), tr.Len(event.LaneLaunch),
+			tr.Len(event.LaneAnnotation))
 	}
 }
 

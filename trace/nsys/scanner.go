@@ -73,7 +73,8 @@ func groups(o *trace.Options) []group {
 		host = append(host, (*scanner).readRanges)
 	}
 	if stores(o, event.LaneSync) {
-		host = append(host, (*scanner).readSync, (*scanner).readOverhead, (*scanner).readOSCalls, (*scanner).readSwitches, (*scanner).readSamples)
+		host = append(host, (*scanner).readSync, (*scanner).readOverhead, (*scanner).readOSCalls,
+			(*scanner).readSwitches, (*scanner).readSamples)
 	}
 	if len(host) > 0 {
 		host = append(host, (*scanner).readDiagnostics)

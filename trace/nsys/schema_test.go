@@ -69,10 +69,13 @@ func TestEveryTableAndColumnMayBeMissing(t *testing.T) {
 	full := open(t, path)
 	// What is missing must be told, not only tolerated.
 	told := map[string]string{
-		"CUPTI_ACTIVITY_KIND_KERNEL": "no GPU kernels", "CUPTI_ACTIVITY_KIND_RUNTIME": "launch overhead", "NVTX_EVENTS": "steps",
-		"CUPTI_ACTIVITY_KIND_KERNEL.globalPid": "correlation alone", "CUPTI_ACTIVITY_KIND_RUNTIME.globalTid": "threads unknown",
-		"CUPTI_ACTIVITY_KIND_KERNEL.correlationId": "cannot be attributed", "CUPTI_ACTIVITY_KIND_RUNTIME.correlationId": "cannot be attributed",
-		"CUPTI_ACTIVITY_KIND_KERNEL.deviceId": "GPUs", "CUPTI_ACTIVITY_KIND_KERNEL.streamId": "streams",
+		"CUPTI_ACTIVITY_KIND_KERNEL": "no GPU kernels", "CUPTI_ACTIVITY_KIND_RUNTIME": "launch overhead",
+		"NVTX_EVENTS":                               "steps",
+		"CUPTI_ACTIVITY_KIND_KERNEL.globalPid":      "correlation alone",
+		"CUPTI_ACTIVITY_KIND_RUNTIME.globalTid":     "threads unknown",
+		"CUPTI_ACTIVITY_KIND_KERNEL.correlationId":  "cannot be attributed",
+		"CUPTI_ACTIVITY_KIND_RUNTIME.correlationId": "cannot be attributed",
+		"CUPTI_ACTIVITY_KIND_KERNEL.deviceId":       "GPUs", "CUPTI_ACTIVITY_KIND_KERNEL.streamId": "streams",
 		"NVTX_EVENTS.globalTid": "no thread", "CUPTI_ACTIVITY_KIND_RUNTIME.nameId": "no name",
 	}
 	for table, cols := range columns(t, path) {
@@ -195,7 +198,8 @@ func TestTruncationThatTheHeaderHides(t *testing.T) {
 		cut := export[:len(export)*(part-1)/part/4096*4096]
 		tr, err := nsys.Open(context.Background(), write(t, cut), trace.Options{})
 		if err == nil || !strings.Contains(err.Error(), "damaged") {
-			t.Errorf("%d of %d bytes: error = %v, trace %v; want a damaged database", len(cut), len(export), err, tr != nil)
+			t.Errorf("%d of %d bytes: error = %v, trace %v; want a damaged database", len(cut), len(export), err,
+				tr != nil)
 		}
 	}
 }

@@ -32,35 +32,38 @@ func (s *scanner) readSync() error {
 
 // overheadNames is CUpti_ActivityOverheadKind as ENUM_CUPTI_OVERHEAD_TYPE
 // labels it. Those marked (Profiler) would not happen without the profiler.
-var overheadNames = []string{"Undefined", "Unknown", "Driver JIT compiler (CUDA)", "Buffer flush (Profiler)", "Instrumentation (Profiler)",
-	"Resource creation/destruction (Profiler)", "Runtime module loading (CUDA)", "Lazy function loading (CUDA)", "Command buffer full (CUDA)"}
+var overheadNames = []string{"Undefined", "Unknown", "Driver JIT compiler (CUDA)", "Buffer flush (Profiler)",
+	"Instrumentation (Profiler)",
+	"Resource creation/destruction (Profiler)", "Runtime module loading (CUDA)", "Lazy function loading (CUDA)",
+	"Command buffer full (CUDA)"}
 
 func (s *scanner) readOverhead() error {
 	for _, table := range []string{tableOverhead, tableProfiler} {
 		var n int64
-		err := s.db.scan(table, []string{"start", "end", "globalTid", "correlationId", "nameId", "overheadType"}, func(r *row) error {
-			n++
-			start, end := r.time(0), r.time(1)
-			if start == noTime || end == noTime {
-				s.noTime++
+		err := s.db.scan(table, []string{"start", "end", "globalTid", "correlationId", "nameId", "overheadType"},
+			func(r *row) error {
+				n++
+				start, end := r.time(0), r.time(1)
+				if start == noTime || end == noTime {
+					s.noTime++
+					return nil
+				}
+				global := r.int(2)
+				e := trace.EventData{
+					Kind: event.Overhead, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
+					Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
+				}
+				if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {
+					e.Name = overheadNames[k]
+				} else if e.Name = s.name(r.intOr(4, -1)); e.Name == "" {
+					e.Name = "Overhead"
+				}
+				if table == tableProfiler {
+					e.Name = "Profiler overhead: " + e.Name
+				}
+				s.add(e, start, end)
 				return nil
-			}
-			global := r.int(2)
-			e := trace.EventData{
-				Kind: event.Overhead, Process: s.pid(global), Scope: s.scope(global), Thread: tidOf(global),
-				Correlation: correlation(r.int(3)), Device: trace.None, Stream: trace.None,
-			}
-			if k := r.intOr(5, -1); k >= 0 && k < int64(len(overheadNames)) {
-				e.Name = overheadNames[k]
-			} else if e.Name = s.name(r.intOr(4, -1)); e.Name == "" {
-				e.Name = "Overhead"
-			}
-			if table == tableProfiler {
-				e.Name = "Profiler overhead: " + e.Name
-			}
-			s.add(e, start, end)
-			return nil
-		})
+			})
 		if err != nil {
 			return err
 		}

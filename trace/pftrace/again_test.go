@@ -32,7 +32,8 @@ func TestSlicesThatComeAgain(t *testing.T) {
 		begin := packet(msg(nil, 11, num(num(num(num(nil, 9, 1), 11, 200), 10, 1), 3, 1)))
 		return append(begin, packet(msg(nil, 11, num(num(nil, 9, 2), 11, 200)))...)
 	}
-	data := bytes.Join([][]byte{thread(6), named(1, "a"), slice(), slice(), named(2, "b"), slice(), slice(), thread(7), slice(), slice(), thread(6), slice(),
+	data := bytes.Join([][]byte{thread(6), named(1, "a"), slice(), slice(), named(2, "b"), slice(), slice(), thread(7),
+		slice(), slice(), thread(6), slice(),
 		named(1, "c"), slice(), slice()}, nil)
 	var got []string
 	for e := range events(read(t, data)) {
@@ -42,7 +43,8 @@ func TestSlicesThatComeAgain(t *testing.T) {
 	for _, th := range read(t, data).Threads() {
 		threads = append(threads, fmt.Sprint(th.ID))
 	}
-	if diff := cmp.Diff([]string{"a 0+1", "a 2+1", "b 5+1", "b 7+1", "b 15+1", "c 18+1", "c 20+1", "b 10+1", "b 12+1"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"a 0+1", "a 2+1", "b 5+1", "b 7+1", "b 15+1", "c 18+1", "c 20+1", "b 10+1", "b 12+1"},
+		got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"6", "7"}, threads); diff != "" {

@@ -120,13 +120,15 @@ func (x *parser) sample(set *counterSet, device, ts int64, m []byte) bool {
 
 // count hands a sample to the builder.
 func (d *reader) count(name string, device, ts int64, value float64) {
-	at := d.b.Add(trace.EventData{Kind: event.Counter, Name: name, Start: ts, Device: trace.DeviceID(device), Stream: trace.None, Value: value})
+	at := d.b.Add(trace.EventData{Kind: event.Counter, Name: name, Start: ts, Device: trace.DeviceID(device),
+		Stream: trace.None, Value: value})
 	if at >= 0 {
 		d.samples++
 	}
 }
 
-// trackCounter takes the value of a counter that is a track of its own, which was described before; that of a GPU lies below a track with the GPU's name.
+// trackCounter takes the value of a counter that is a track of its own, which was described before; that of a GPU
+// lies below a track with the GPU's name.
 func (d *reader) trackCounter(id uint64, ts int64, value float64) {
 	t := d.tracks[id]
 	if t == nil {

@@ -14,9 +14,12 @@ import (
 
 func ExampleFormat() {
 	// One slice of an API call: a begin with its name and what it carries, and an end.
-	begin := pftracegen.Num(pftracegen.Msg(pftracegen.Str(pftracegen.Num(nil, 9, 1), 23, "cudaLaunchKernel"), 4, pftracegen.Num(pftracegen.Str(nil, 10, "cbid"), 4, 211)), 11, 1)
-	data := bytes.Join([][]byte{pftracegen.Packet(1000, pftracegen.Msg(nil, 11, begin)), pftracegen.Packet(6000, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1)))}, nil)
-	t, err := trace.Read(context.Background(), bytes.NewReader(data), trace.Options{Formats: []trace.Format{pftrace.Format()}})
+	begin := pftracegen.Num(pftracegen.Msg(pftracegen.Str(pftracegen.Num(nil, 9, 1), 23, "cudaLaunchKernel"), 4,
+		pftracegen.Num(pftracegen.Str(nil, 10, "cbid"), 4, 211)), 11, 1)
+	data := bytes.Join([][]byte{pftracegen.Packet(1000, pftracegen.Msg(nil, 11, begin)),
+		pftracegen.Packet(6000, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1)))}, nil)
+	t, err := trace.Read(context.Background(), bytes.NewReader(data),
+		trace.Options{Formats: []trace.Format{pftrace.Format()}})
 	if err != nil {
 		fmt.Println(err)
 		return

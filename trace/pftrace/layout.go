@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// NOTE on slices that come again. Nine of ten slices of a trace with Python stacks are frames that came before: the same fields, and annotations
-// of the same names, of which either nothing but the names counts (Python id, Input Dims) or two numbers that differ from slice to slice
-// (correlation, External id). Such a slice is remembered by the bytes in front of its annotations, with the layout of these. Where the same
-// bytes come again, followed by annotations of the same names, it is the same slice at another time, as parsing looks at nothing else; its
-// numbers are all that is read. Anything else is parsed field by field.
+// NOTE on slices that come again. Nine of ten slices of a trace with Python stacks are frames that came before: the
+// same fields, and annotations of the same names, of which either nothing but the names counts (Python id, Input
+// Dims) or two numbers that differ from slice to slice (correlation, External id). Such a slice is remembered by the
+// bytes in front of its annotations, with the layout of these. Where the same bytes come again, followed by
+// annotations of the same names, it is the same slice at another time, as parsing looks at nothing else; its numbers
+// are all that is read. Anything else is parsed field by field.
 
-// short is a text of up to maxShort bytes as it is compared and hashed, without a call: its length and its first, middle and last eight bytes, which
-// overlap.
+// short is a text of up to maxShort bytes as it is compared and hashed, without a call: its length and its first,
+// middle and last eight bytes, which overlap.
 type short struct {
 	n                int
 	first, mid, last uint64
@@ -34,8 +35,8 @@ func (t *short) slot(bits int) int16 {
 	return int16((t.first*0x9E3779B97F4A7C15 ^ t.last) * 0x9E3779B97F4A7C15 >> (64 - bits))
 }
 
-// known is the begin of a slice that was read, up to its annotations, and the number of its queue. The same bytes mean the same while no texts
-// are learned.
+// known is the begin of a slice that was read, up to its annotations, and the number of its queue. The same bytes
+// mean the same while no texts are learned.
 type known struct {
 	seq     *interned // nil for none
 	args    *layout   // nil: it has none
@@ -44,13 +45,15 @@ type known struct {
 	queue   int32
 }
 
-// ending is an end of a slice, and the number of its queue: the whole packet behind its time, which means the same always.
+// ending is an end of a slice, and the number of its queue: the whole packet behind its time, which means the same
+// always.
 type ending struct {
 	text  short // of no bytes for none
 	queue int32
 }
 
-// numbers is how many bytes of a track_event are whole numbers with tags of one byte, which stand in front of its annotations.
+// numbers is how many bytes of a track_event are whole numbers with tags of one byte, which stand in front of its
+// annotations.
 func numbers(m []byte) int {
 	n := 0
 	for n < len(m) && m[n]&0x87 == 0 {
@@ -79,18 +82,20 @@ type layoutArg struct {
 // maxLayouts bounds how many a parser knows; a trace has one or two for each category.
 const maxLayouts = 64
 
-// pattern is annotations no value of which counts, as they stood in a slice: the values of those of the next one are mostly as long, and then
-// a few words tell that all names and lengths are the same.
+// pattern is annotations no value of which counts, as they stood in a slice: the values of those of the next one are
+// mostly as long, and then a few words tell that all names and lengths are the same.
 type pattern struct {
 	n      int // bytes; 0 for none
 	misses int
-	words  [maxPattern / 8]struct{ text, mask uint64 } // each of eight bytes, the last one of the last eight; the mask has no values
+	// each of eight bytes, the last one of the last eight; the mask has no values
+	words [maxPattern / 8]struct{ text, mask uint64 }
 }
 
 const (
 	// maxPattern bounds the bytes; frames have some 60.
 	maxPattern = 128
-	// usualSizes is how many patterns a layout has, by the bytes in all: numbers become longer as a trace goes on, not all at once.
+	// usualSizes is how many patterns a layout has, by the bytes in all: numbers become longer as a trace goes on,
+	// not all at once.
 	usualSizes = 4
 	// relearn is how many slices must have had others until a pattern is learned anew.
 	relearn = 16
@@ -192,7 +197,8 @@ func (l *layout) read(m []byte) (correlation, external uint64, ok bool) {
 	return correlation, external, len(m) == 0
 }
 
-// layout is that of the annotations that m holds, nil where there is more in it, or where other numbers count than a layout has.
+// layout is that of the annotations that m holds, nil where there is more in it, or where other numbers count than a
+// layout has.
 func (x *parser) layout(m []byte) *layout {
 	text, args, values := x.names[:0], x.args[:0], false
 	defer func() { x.names, x.args = text, args }()

@@ -8,8 +8,8 @@ import (
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 )
 
-// TestKnownLayoutsAreFree: nine of ten slices of a large trace ask for a layout that is known, or that has no layout; memory for each would be the
-// most of what a load takes.
+// TestKnownLayoutsAreFree: nine of ten slices of a large trace ask for a layout that is known, or that has no layout;
+// memory for each would be the most of what a load takes.
 func TestKnownLayoutsAreFree(t *testing.T) {
 	arg := func(name string, field protowire.Number, value uint64) []byte {
 		return pftracegen.Msg(nil, eventArg, pftracegen.Num(pftracegen.Str(nil, argName, name), field, value))

@@ -12,18 +12,24 @@ import (
 	"github.com/llmstrata/strata/internal/gen/pftracegen"
 )
 
-// What is read of a slice does not depend on whether one like it came before: the same events, each with a field in front that no reader
-// knows and that keeps it from being remembered, are the same trace.
+// What is read of a slice does not depend on whether one like it came before: the same events, each with a field in
+// front that no reader knows and that keeps it from being remembered, are the same trace.
 func TestKnownSlicesAreTheSame(t *testing.T) {
 	num, str, msg := pftracegen.Num, pftracegen.Str, pftracegen.Msg
 	arg := func(name string, value []byte) []byte { return append(str(nil, 10, name), value...) }
 	dims := bytes.Repeat(msg(nil, 12, num(nil, 4, 7)), 50) // long: its size takes two bytes
 	args := [][]byte{
-		arg("Python id", num(nil, 4, 1)), arg("Python id", num(nil, 4, 1<<40)), arg("Ev Idx", str(nil, 6, "x")), arg("Ev Idy", num(nil, 4, 3)),
-		arg("correlation", num(nil, 4, 0)), arg("correlation", num(nil, 4, 1<<50)), arg("correlation", num(nil, 3, 7)), arg("correlation", str(nil, 6, "9")),
-		arg("correlation", num(num(nil, 4, 5), 4, 6)), arg("External id", num(nil, 4, 77)), arg("External id", num(nil, 4, 300)), arg("cbid", nil), arg("cbid", num(nil, 4, 3)), arg("cbix", num(nil, 4, 3)), arg("Sequence number", num(nil, 4, 3)),
+		arg("Python id", num(nil, 4, 1)), arg("Python id", num(nil, 4, 1<<40)), arg("Ev Idx", str(nil, 6, "x")),
+		arg("Ev Idy", num(nil, 4, 3)),
+		arg("correlation", num(nil, 4, 0)), arg("correlation", num(nil, 4, 1<<50)), arg("correlation", num(nil, 3, 7)),
+		arg("correlation", str(nil, 6, "9")),
+		arg("correlation", num(num(nil, 4, 5), 4, 6)), arg("External id", num(nil, 4, 77)),
+		arg("External id", num(nil, 4, 300)), arg("cbid", nil), arg("cbid", num(nil, 4, 3)),
+		arg("cbix", num(nil, 4, 3)), arg("Sequence number", num(nil, 4, 3)),
 		arg("Sequence numbes", num(nil, 4, 3)),
-		arg("stream", num(nil, 4, 7)), arg("stream", num(nil, 4, 8)), arg("stream", num(num(nil, 4, 8), 4, 9)), arg("device", num(nil, 4, 1)), arg("Input Dims", dims), arg("Input Dims", dims[:8]), num(arg("", nil), 4, 2), num(nil, 4, 5),
+		arg("stream", num(nil, 4, 7)), arg("stream", num(nil, 4, 8)), arg("stream", num(num(nil, 4, 8), 4, 9)),
+		arg("device", num(nil, 4, 1)), arg("Input Dims", dims), arg("Input Dims", dims[:8]), num(arg("", nil), 4, 2),
+		num(nil, 4, 5),
 		msg(nil, 4, nil), append(num(nil, 4, 3), str(nil, 10, "correlation")...), {10<<3 | 2, 30, 'c'}, {0xff},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -34,7 +40,8 @@ func TestKnownSlicesAreTheSame(t *testing.T) {
 	for _, stream := range []uint64{3, 4, 300} {
 		for device := range uint64(2) {
 			m := msg(msg(nil, 4, arg("device", num(nil, 4, device))), 4, arg("stream", num(nil, 4, stream)))
-			longer := msg(msg(nil, 4, arg("device", num(nil, 4, device))), 4, arg("stream", num(num(nil, 4, stream), 4, 9)))
+			longer := msg(msg(nil, 4, arg("device", num(nil, 4, device))), 4,
+				arg("stream", num(num(nil, 4, stream), 4, 9)))
 			lists = append(lists, m, longer, msg(bytes.Clone(m), 4, arg("correlation", num(nil, 4, stream+device))))
 		}
 	}
@@ -60,7 +67,9 @@ func TestKnownSlicesAreTheSame(t *testing.T) {
 			for _, m := range [][]byte{m, end} {
 				ts := uint64(1000 + 10*i)
 				plain = append(plain, pftracegen.Packet(ts, msg(nil, 11, m))...)
-				marked = append(marked, pftracegen.Packet(ts, msg(nil, 11, append(protowire.AppendVarint(protowire.AppendTag(nil, 777, protowire.VarintType), 1), m...)))...)
+				marked = append(marked, pftracegen.Packet(ts,
+					msg(nil, 11, append(protowire.AppendVarint(protowire.AppendTag(nil, 777, protowire.VarintType), 1),
+						m...)))...)
 			}
 			if random.IntN(20) == 0 {
 				in := str(num(nil, 1, 1+random.Uint64N(names)), 2, fmt.Sprint("name ", i))
@@ -71,7 +80,8 @@ func TestKnownSlicesAreTheSame(t *testing.T) {
 		said := func(data []byte) (out []string) {
 			tr := read(t, data)
 			for e := range events(tr) {
-				out = append(out, fmt.Sprintf("%v %s %d+%d corr %d ext %d thread %d on %+v", e.Kind(), e.Name(), e.Start(), e.Duration(), e.Data().Correlation, e.Data().ExternalID, e.Thread(), e.Data()))
+				out = append(out, fmt.Sprintf("%v %s %d+%d corr %d ext %d thread %d on %+v", e.Kind(), e.Name(),
+					e.Start(), e.Duration(), e.Data().Correlation, e.Data().ExternalID, e.Thread(), e.Data()))
 			}
 			return append(out, fmt.Sprintf("%+v", tr.Health()))
 		}

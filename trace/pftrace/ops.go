@@ -1,8 +1,9 @@
 package pftrace
 
-// NOTE on who does what. One goroutine decompresses, one parses packets and looks up the texts that they refer to, and the caller's makes rows of
-// a trace of what they say. What the second one finds reaches the third as operations, in batches, in the order of the packets; each of the two
-// has a state of its own, so that the trace does not depend on who is ahead.
+// NOTE on who does what. One goroutine decompresses, one parses packets and looks up the texts that they refer to,
+// and the caller's makes rows of a trace of what they say. What the second one finds reaches the third as operations,
+// in batches, in the order of the packets; each of the two has a state of its own, so that the trace does not depend
+// on who is ahead.
 
 // opKind is what an operation does.
 type opKind uint8
@@ -22,9 +23,10 @@ const (
 type op struct {
 	ts                    int64
 	correlation, external uint64 // of opAgain
-	of                    int32  // the number of the queue, or for opSeen, opQueue and opSample of the sequence; −1 for none
-	slot                  int16  // opBegin, opAgain: where the slice is remembered; −1: nowhere
-	what                  opKind
+	// the number of the queue, or for opSeen, opQueue and opSample of the sequence; −1 for none
+	of   int32
+	slot int16 // opBegin, opAgain: where the slice is remembered; −1: nowhere
+	what opKind
 }
 
 // sample is the value of a counter: of a GPU, or one that is a track, whose name and GPU that tells.
@@ -177,7 +179,8 @@ func (d *reader) sequence(i int32) *sequence {
 // describe takes what is said of a track.
 func (d *reader) describe(t *described) {
 	known := d.track(t.id)
-	known.parent, known.process, known.thread, known.name, known.label = t.track.parent, t.track.process, t.track.thread, t.track.name, t.track.label
+	known.parent, known.process, known.thread, known.name, known.label = t.track.parent, t.track.process,
+		t.track.thread, t.track.name, t.track.label
 	known.described++
 	d.belongs(known)
 }

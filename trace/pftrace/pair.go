@@ -7,10 +7,11 @@ import (
 
 // NOTE on how slices are put together.
 //
-// A slice is a packet for its begin and one for its end, and an end does not say which begin it ends. Perfetto's own writers write packets as
-// time goes on, and an end belongs to the last begin of its track that is open. PyTorch writes all begins of a kind in the order of its buffers
-// and then all ends in the same order; overlapping kernels of one stream, which a stack could not tell apart, come out right that way. Which of
-// the two a sequence is, its timestamps tell: in the second one they go back from the last begin to the first end. So the first ends of a
+// A slice is a packet for its begin and one for its end, and an end does not say which begin it ends. Perfetto's own
+// writers write packets as time goes on, and an end belongs to the last begin of its track that is open. PyTorch
+// writes all begins of a kind in the order of its buffers and then all ends in the same order; overlapping kernels of
+// one stream, which a stack could not tell apart, come out right that way. Which of the two a sequence is, its
+// timestamps tell: in the second one they go back from the last begin to the first end. So the first ends of a
 // sequence are kept, and pair once more where timestamps go back.
 
 // order is what is known of the order in which a sequence is written.
@@ -22,8 +23,8 @@ const (
 	byKind // begins of a kind, then its ends
 )
 
-// enoughEnds is how many ends must have come in the order of time until a sequence counts as written so. PyTorch's goes back at the first end of
-// a kind that has two events which overlap or follow each other, so at its first ends.
+// enoughEnds is how many ends must have come in the order of time until a sequence counts as written so. PyTorch's
+// goes back at the first end of a kind that has two events which overlap or follow each other, so at its first ends.
 const enoughEnds = 1 << 16
 
 // sequence is what a packet sequence has begun.
@@ -47,8 +48,8 @@ type queue struct {
 	ends  []int64
 }
 
-// place is where an event is: in the trace's columns from 0 on (see trace.Builder.Add), nowhere at −1, below that in its track's list of those
-// that wait.
+// place is where an event is: in the trace's columns from 0 on (see trace.Builder.Add), nowhere at −1, below that in
+// its track's list of those that wait.
 type place int64
 
 const nowhere place = -1

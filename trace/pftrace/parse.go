@@ -32,8 +32,10 @@ type parser struct {
 
 // startParser parses r in a goroutine. What is in its fields may be looked at when full is closed.
 func startParser(r io.Reader, most int) *parser {
-	x := &parser{packets: packets{src: newAhead(r), most: most}, seqs: map[uint64]*interned{}, texts: []string{""}, textID: map[string]uint32{"": 0},
-		shapes: map[[2][3]int64]uint32{}, full: make(chan *batch, batches), free: make(chan *batch, batches), stop: make(chan struct{}), done: make(chan struct{})}
+	x := &parser{packets: packets{src: newAhead(r), most: most}, seqs: map[uint64]*interned{}, texts: []string{""},
+		textID: map[string]uint32{"": 0},
+		shapes: map[[2][3]int64]uint32{}, full: make(chan *batch, batches), free: make(chan *batch, batches),
+		stop: make(chan struct{}), done: make(chan struct{})}
 	for range batches {
 		x.free <- newBatch()
 	}
@@ -128,8 +130,9 @@ func (p *packet) parse(m []byte) bool {
 	return true
 }
 
-// plain reads what follows the timestamp of a packet, as nearly all are: a sequence and perhaps flags below 128 other than flagCleared, and an event
-// or a render stage, which one field says. It takes the fields in the order that all writers write them in, and reports whether that is all there is.
+// plain reads what follows the timestamp of a packet, as nearly all are: a sequence and perhaps flags below 128 other
+// than flagCleared, and an event or a render stage, which one field says. It takes the fields in the order that all
+// writers write them in, and reports whether that is all there is.
 func plain(m []byte) (seq uint64, field int, event []byte, ok bool) {
 	if len(m) < 4 || m[0] != packetSequence<<3 || m[1] >= 0x80 {
 		return
@@ -282,7 +285,8 @@ func (x *parser) describe(m []byte) bool {
 	return good
 }
 
-// describe reads what a descriptor says of a process or of a thread, which has a number in one field and its name in another.
+// describe reads what a descriptor says of a process or of a thread, which has a number in one field and its name in
+// another.
 func (t *track) describe(m []byte, thread, name int) bool {
 	for len(m) > 0 {
 		f, num, body, rest := next(m)

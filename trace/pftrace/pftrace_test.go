@@ -63,7 +63,8 @@ func lines(tr *trace.Trace, copies bool) []string {
 		if k := e.Kind(); copies && (k == event.Memcpy || k == event.Memset) {
 			name = "copy" // render stages have no name for it
 		}
-		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(), e.Data().Correlation)
+		s := fmt.Sprintf("%v %s %d+%d corr %d", e.Kind(), name, tr.Raw(e.Start())+tr.Meta().BaseTime, e.Duration(),
+			e.Data().Correlation)
 		if e.Kind().Lane() == event.LaneGPU {
 			s += fmt.Sprintf(" dev %d stream %d", e.Device(), e.Stream())
 			s += " " + e.Shape()
@@ -95,7 +96,8 @@ func TestSameAsJSON(t *testing.T) {
 	for _, form := range forms {
 		t.Run(form.String(), func(t *testing.T) {
 			got := read(t, bytes.Join(encode(t, doc, form), nil))
-			if diff := cmp.Diff(lines(want, form != pftracegen.Slices), lines(got, form != pftracegen.Slices)); diff != "" {
+			if diff := cmp.Diff(lines(want, form != pftracegen.Slices),
+				lines(got, form != pftracegen.Slices)); diff != "" {
 				t.Errorf("(-json +pftrace)\n%.4000s", diff)
 			}
 			if h := got.Health(); h.Status != want.Health().Status {
@@ -126,12 +128,14 @@ func TestNestedSlicesInOrderOfTime(t *testing.T) {
 	event := func(ts uint64, typ uint64, name string) []byte {
 		m := pftracegen.Num(pftracegen.Num(nil, 9, typ), 11, 1)
 		if name != "" {
-			m = pftracegen.Msg(pftracegen.Str(m, 23, name), 4, pftracegen.Num(pftracegen.Str(nil, 10, "External id"), 4, 1))
+			m = pftracegen.Msg(pftracegen.Str(m, 23, name), 4,
+				pftracegen.Num(pftracegen.Str(nil, 10, "External id"), 4, 1))
 		}
 		return pftracegen.Packet(ts, pftracegen.Msg(nil, 11, m))
 	}
 	data := bytes.Join([][]byte{
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
+			pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
 		event(1000, 1, "outer"), event(2000, 1, "inner"), event(3000, 2, ""), event(9000, 2, ""),
 	}, nil)
 	got := map[string]string{}
@@ -208,7 +212,8 @@ func losses(tr *trace.Trace) int64 {
 }
 
 func TestRefused(t *testing.T) {
-	for name, data := range map[string]string{"empty": "", "JSON": `{"traceEvents":[]}`, "text": "hello", "another message": "\x12\x03abc"} {
+	for name, data := range map[string]string{"empty": "", "JSON": `{"traceEvents":[]}`, "text": "hello",
+		"another message": "\x12\x03abc"} {
 		_, err := pftrace.Read(context.Background(), strings.NewReader(data), trace.Options{})
 		if !errors.Is(err, trace.ErrFormat) {
 			t.Errorf("%s: %v, want it refused as no trace", name, err)
@@ -223,7 +228,8 @@ func TestRefused(t *testing.T) {
 	// A packet that claims to be larger than allowed is passed over.
 	big := pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 11, bytes.Repeat([]byte{0}, 5000)))
 	data := append(append(bytes.Clone(bytes.Join(encode(t, document(t), pftracegen.Stages), nil)), big...), big...)
-	tr, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Limits: trace.Limits{EventBytes: 4000}})
+	tr, err := pftrace.Read(context.Background(), bytes.NewReader(data),
+		trace.Options{Limits: trace.Limits{EventBytes: 4000}})
 	if err == nil && losses(tr) == 0 {
 		t.Error("nothing is said of the packets that were passed over")
 	}
@@ -240,7 +246,8 @@ func TestBombs(t *testing.T) {
 	var zeros bytes.Buffer
 	z := gzip.NewWriter(&zeros)
 	first := pftracegen.Packet(1, pftracegen.Msg(nil, 11, pftracegen.Num(nil, 9, 1)))
-	if _, err := z.Write(append(first, bytes.Repeat([]byte{0x0a, 0x02, 0x40, 0x01}, 1<<20)...)); err != nil || z.Close() != nil {
+	if _, err := z.Write(append(first, bytes.Repeat([]byte{0x0a, 0x02, 0x40, 0x01}, 1<<20)...)); err != nil ||
+		z.Close() != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -252,7 +259,8 @@ func TestBombs(t *testing.T) {
 		"one more":                  {data, trace.Options{Limits: trace.Limits{Events: n - 1}}, trace.ErrLimit},
 		"a budget that suffices":    {data, trace.Options{MemoryBudget: 64 << 20}, nil},
 		"one that does not":         {data, trace.Options{MemoryBudget: 64 << 10}, trace.ErrLimit},
-		"more behind compression":   {zeros.Bytes(), trace.Options{Limits: trace.Limits{InputBytes: 1 << 20}}, trace.ErrLimit},
+		"more behind compression": {zeros.Bytes(), trace.Options{Limits: trace.Limits{InputBytes: 1 << 20}},
+			trace.ErrLimit},
 	} {
 		c.o.Formats = []trace.Format{pftrace.Format()}
 		if _, err := trace.Read(context.Background(), bytes.NewReader(c.data), c.o); !errors.Is(err, c.want) {
@@ -309,23 +317,34 @@ func TestCounters(t *testing.T) {
 	value := func(id uint64, v float64) []byte { return pftracegen.Double(pftracegen.Num(nil, 1, id), 3, v) }
 	described := pftracegen.Msg(pftracegen.Msg(nil, 1, spec(0, "SM Clock (MHz)")), 1, spec(1, "Power (W)"))
 	data := bytes.Join([][]byte{
-		pftracegen.Packet(0, pftracegen.Msg(nil, 12, pftracegen.Msg(nil, 47, pftracegen.Num(pftracegen.Msg(pftracegen.Num(nil, 1, 1), 2, described), 3, 1)))),
+		pftracegen.Packet(0, pftracegen.Msg(nil, 12,
+			pftracegen.Msg(nil, 47, pftracegen.Num(pftracegen.Msg(pftracegen.Num(nil, 1, 1), 2, described), 3, 1)))),
 		pftracegen.Packet(20, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, value(0, 1980)))),
 		pftracegen.Packet(30, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, value(1, 650.5)))),
-		pftracegen.Packet(35, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 600)))),
-		pftracegen.Packet(36, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 9), 2, value(1, 1)))), // never described
-		pftracegen.Packet(40, pftracegen.Msg(nil, 52, pftracegen.Num(pftracegen.Msg(pftracegen.Msg(nil, 2, value(7, 55)), 1, pftracegen.Msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Msg(pftracegen.Num(nil, 1, 5), 3, pftracegen.Str(pftracegen.Num(nil, 1, 3), 6, "GPU 3 Counters")))),
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Str(pftracegen.Num(pftracegen.Num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
-		pftracegen.Packet(50, pftracegen.Msg(nil, 11, pftracegen.Double(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 44, 71.5))),
-		pftracegen.Packet(60, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 30, 72))),
+		pftracegen.Packet(35, pftracegen.Msg(nil, 52,
+			pftracegen.Msg(pftracegen.Num(nil, 4, 1), 2, pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 600)))),
+		// never described
+		pftracegen.Packet(36, pftracegen.Msg(nil, 52, pftracegen.Msg(pftracegen.Num(nil, 4, 9), 2, value(1, 1)))),
+		pftracegen.Packet(40, pftracegen.Msg(nil, 52,
+			pftracegen.Num(pftracegen.Msg(pftracegen.Msg(nil, 2, value(7, 55)), 1,
+				pftracegen.Msg(nil, 1, spec(7, "Temperature (C)"))), 3, 2))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
+			pftracegen.Msg(pftracegen.Num(nil, 1, 5), 3,
+				pftracegen.Str(pftracegen.Num(nil, 1, 3), 6, "GPU 3 Counters")))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
+			pftracegen.Str(pftracegen.Num(pftracegen.Num(nil, 1, 6), 5, 5), 2, "HBM BW (%)"))),
+		pftracegen.Packet(50, pftracegen.Msg(nil, 11,
+			pftracegen.Double(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 44, 71.5))),
+		pftracegen.Packet(60, pftracegen.Msg(nil, 11,
+			pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 4), 11, 6), 30, 72))),
 	}, nil)
 	tr := read(t, data)
 	var got []string
 	for e := range tr.Events(event.LaneCounter) {
 		got = append(got, fmt.Sprint(tr.Raw(e.Start()), " ", e.Device(), " ", e.Name(), " ", e.Data().Value))
 	}
-	if diff := cmp.Diff([]string{"20 1 SM Clock (MHz) 1980", "30 1 Power (W) 650.5", "35 1 Power (W) 600", "40 2 Temperature (C) 55",
+	if diff := cmp.Diff([]string{"20 1 SM Clock (MHz) 1980", "30 1 Power (W) 650.5", "35 1 Power (W) 600",
+		"40 2 Temperature (C) 55",
 		"50 3 HBM BW (%) 71.5", "60 3 HBM BW (%) 72"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -334,11 +353,13 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// The form with categories tells kinds by them; queues are named with their stream in brackets, and events are numbered for themselves.
+// The form with categories tells kinds by them; queues are named with their stream in brackets, and events are
+// numbered for themselves.
 func TestCategoriesForm(t *testing.T) {
 	name := func(id uint64, s string) []byte { return pftracegen.Str(pftracegen.Num(nil, 1, id), 2, s) }
 	interned := pftracegen.Msg(pftracegen.Msg(nil, 2, name(1, "odd op")), 1, name(1, "cpu_op"))
-	interned = pftracegen.Msg(pftracegen.Msg(pftracegen.Msg(interned, 24, name(1, "Kernel")), 24, name(9, "[07] side comms")), 24, name(5, "HostNode"))
+	interned = pftracegen.Msg(pftracegen.Msg(pftracegen.Msg(interned, 24, name(1, "Kernel")), 24,
+		name(9, "[07] side comms")), 24, name(5, "HostNode"))
 	stage := func(id, stage uint64, extra ...string) []byte {
 		m := pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 1, id), 2, 5), 13, 9), 14, stage)
 		for i := 0; i < len(extra); i += 2 {
@@ -347,10 +368,14 @@ func TestCategoriesForm(t *testing.T) {
 		return pftracegen.Msg(nil, 53, m)
 	}
 	data := bytes.Join([][]byte{
-		pftracegen.Packet(1_000, pftracegen.Msg(nil, 6, pftracegen.Msg(pftracegen.Msg(nil, 1, pftracegen.Num(pftracegen.Num(nil, 1, 6), 2, 1_000)), 1, pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 501_000)))),
-		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60, pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
+		pftracegen.Packet(1_000, pftracegen.Msg(nil, 6,
+			pftracegen.Msg(pftracegen.Msg(nil, 1, pftracegen.Num(pftracegen.Num(nil, 1, 6), 2, 1_000)), 1,
+				pftracegen.Num(pftracegen.Num(nil, 1, 1), 2, 501_000)))),
+		pftracegen.Msg(nil, 1, pftracegen.Msg(nil, 60,
+			pftracegen.Msg(pftracegen.Num(nil, 1, 1), 4, pftracegen.Num(pftracegen.Num(nil, 1, 5), 2, 6)))),
 		pftracegen.Packet(1_000, pftracegen.Msg(nil, 12, interned)),
-		pftracegen.Packet(1_010, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
+		pftracegen.Packet(1_010, pftracegen.Msg(nil, 11,
+			pftracegen.Num(pftracegen.Num(pftracegen.Num(pftracegen.Num(nil, 9, 1), 11, 1), 10, 1), 3, 1))),
 		pftracegen.Packet(1_020, pftracegen.Msg(nil, 11, pftracegen.Num(pftracegen.Num(nil, 9, 2), 11, 1))),
 		pftracegen.Packet(1_030, stage(41, 1, "correlation", "12", "device id", "0")),
 		pftracegen.Packet(1_040, stage(42, 1, "device id", "0")),
@@ -361,7 +386,8 @@ func TestCategoriesForm(t *testing.T) {
 	for e := range events(tr) {
 		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", e.Data().Correlation, " ", e.Stream()))
 	}
-	if diff := cmp.Diff([]string{"kernel  12 7", "kernel  0 7", "op odd op 0 -1", "other HostNode 43 -1"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"kernel  12 7", "kernel  0 7", "op odd op 0 -1", "other HostNode 43 -1"},
+		got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if base := tr.Meta().BaseTime; base != 500_000 {
@@ -374,7 +400,8 @@ func TestLanesAndWindow(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Stages), nil)
 	all := read(t, data)
 	mid := all.Raw(all.LaneAt(event.LaneGPU, all.Len(event.LaneGPU)/2).Start())
-	some, err := pftrace.Read(context.Background(), bytes.NewReader(data), trace.Options{Lanes: []event.Lane{event.LaneGPU}, Window: [2]int64{0, mid}})
+	some, err := pftrace.Read(context.Background(), bytes.NewReader(data),
+		trace.Options{Lanes: []event.Lane{event.LaneGPU}, Window: [2]int64{0, mid}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,6 +412,7 @@ func TestLanesAndWindow(t *testing.T) {
 		}
 	}
 	if got := some.Len(event.LaneGPU); got != n || some.Len() != n || some.Raw(0) != all.Raw(0) {
-		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Raw(0), n, all.Raw(0))
+		t.Errorf("%d activities of %d events from %d on, want %d, none more, %d", got, some.Len(), some.Raw(0), n,
+			all.Raw(0))
 	}
 }

@@ -54,14 +54,16 @@ func (d *reader) full() error {
 const (
 	maxPacket = 64 << 20 // bytes, as of one JSON event
 	maxEvents = 1 << 28
-	// eventBytes is what an event takes while the trace is read: its row of the trace's columns, what sorting takes, and its place in a queue.
+	// eventBytes is what an event takes while the trace is read: its row of the trace's columns, what sorting takes,
+	// and its place in a queue.
 	eventBytes = 60 + 16 + 24
 	// waitBytes is what one takes beside that while it waits, in a list that grows by being copied.
 	waitBytes = 2 * 104
 )
 
-// read loads a trace from r, decompressed. Everything that could be read of a damaged file is kept, and the trace's health says what was lost.
-// The error wraps [trace.ErrFormat] where r holds no packet, [trace.ErrLimit] above a limit; it is ctx's error when cancelled.
+// read loads a trace from r, decompressed. Everything that could be read of a damaged file is kept, and the trace's
+// health says what was lost. The error wraps [trace.ErrFormat] where r holds no packet, [trace.ErrLimit] above a
+// limit; it is ctx's error when cancelled.
 func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trace.Trace, error) {
 	most, events := o.Limits.EventBytes, o.Limits.Events
 	if most <= 0 {
@@ -70,7 +72,8 @@ func read(ctx context.Context, r io.Reader, name string, o trace.Options) (*trac
 	if events <= 0 {
 		events = maxEvents
 	}
-	d := &reader{b: trace.NewBuilder(o), tracks: map[uint64]*track{}, processes: map[int64]*process{}, limit: events, budget: o.MemoryBudget, o: &o}
+	d := &reader{b: trace.NewBuilder(o), tracks: map[uint64]*track{}, processes: map[int64]*process{}, limit: events,
+		budget: o.MemoryBudget, o: &o}
 	x := startParser(r, most)
 	err := d.applyAll(ctx, x)
 	if x.close(); err != nil {
@@ -143,5 +146,6 @@ func (d *reader) report(x *parser) {
 	lose(event.BadEvent, d.bad+x.bad, "packets that cannot be read")
 	lose(event.BadEvent, orphans, "ends of slices without a begin")
 	lose(event.Limit, x.packets.lost, "packets that are too large")
-	d.b.Meta = trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks, RecordShape: false}
+	d.b.Meta = trace.Meta{Source: "torch.profiler", Format: "pftrace", Rank: -1, BaseTime: x.base, WithStack: d.stacks,
+		RecordShape: false}
 }

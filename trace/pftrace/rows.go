@@ -7,9 +7,10 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// NOTE on where events go. An event becomes a row of the trace as soon as it begins, and gets its end when that comes. Some have to wait until
-// more is known: where they lie, if their track is described behind them; what they are, if nothing but that would tell, and their process may
-// still turn out to be a GPU; whether they touch the window that is asked for, until their end comes. They are kept with their track.
+// NOTE on where events go. An event becomes a row of the trace as soon as it begins, and gets its end when that
+// comes. Some have to wait until more is known: where they lie, if their track is described behind them; what they
+// are, if nothing but that would tell, and their process may still turn out to be a GPU; whether they touch the
+// window that is asked for, until their end comes. They are kept with their track.
 
 // process is what lies on the tracks of one. That of a GPU holds activities and makes no calls.
 type process struct {
@@ -90,10 +91,12 @@ func (d *reader) tells(e *kept, t *track) bool {
 	if t.of == nil || d.o.Window != [2]int64{} {
 		return false
 	}
-	return t.of.calls || e.category != 0 || e.has&(hasSync|hasCallID) != 0 || e.has&(hasDevice|hasStream) == hasDevice|hasStream
+	return t.of.calls || e.category != 0 || e.has&(hasSync|hasCallID) != 0 ||
+		e.has&(hasDevice|hasStream) == hasDevice|hasStream
 }
 
-// alike is an event, and where it is, that others repeat but for their times and numbers: frames and kernels come again and again.
+// alike is an event, and where it is, that others repeat but for their times and numbers: frames and kernels come
+// again and again.
 type alike struct {
 	like likeness
 	at   place
@@ -134,7 +137,8 @@ func (d *reader) add(e *kept, t *track, kind event.Kind) place {
 	return place(d.b.Add(d.data(e, t, kind)))
 }
 
-// release stores the events of a track that waited to be told what they are. Where a window is asked for, they wait for their ends.
+// release stores the events of a track that waited to be told what they are. Where a window is asked for, they wait
+// for their ends.
 func (d *reader) release(t *track) {
 	if len(t.waiting) == 0 || d.o.Window != [2]int64{} {
 		return
@@ -178,7 +182,8 @@ func (d *reader) finish() {
 
 // data is an event as the builder takes it.
 func (d *reader) data(e *kept, t *track, kind event.Kind) trace.EventData {
-	out := trace.EventData{Kind: kind, Category: d.texts[e.category], Domain: d.texts[e.domain], Name: d.texts[e.name], Start: e.start, Duration: e.end - e.start,
+	out := trace.EventData{Kind: kind, Category: d.texts[e.category], Domain: d.texts[e.domain], Name: d.texts[e.name],
+		Start: e.start, Duration: e.end - e.start,
 		Open: e.end == math.MinInt64, Device: trace.None, Stream: trace.None,
 		Correlation: uint64(e.correlation), ExternalID: e.external, GraphID: e.graph, GraphNode: e.node, Bytes: e.bytes}
 	lane := kind.Lane()

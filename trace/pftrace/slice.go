@@ -12,7 +12,8 @@ type head struct {
 	value          float64
 }
 
-// event reads a track_event: the begin or the end of a slice. tail is all of its packet that is behind the time, nil where there is more in it.
+// event reads a track_event: the begin or the end of a slice. tail is all of its packet that is behind the time, nil
+// where there is more in it.
 func (x *parser) event(s *interned, ts int64, m, tail []byte) bool {
 	n := numbers(m)
 	slot := int16(-1)
@@ -26,7 +27,8 @@ func (x *parser) event(s *interned, ts int64, m, tail []byte) bool {
 				correlation, external, same = k.args.is(m[n:])
 			}
 			if same {
-				*x.op() = op{what: opAgain, ts: ts, of: k.queue, slot: slot, correlation: correlation, external: external}
+				*x.op() = op{what: opAgain, ts: ts, of: k.queue, slot: slot, correlation: correlation,
+					external: external}
 				return true
 			}
 		}
@@ -84,7 +86,8 @@ func (s *interned) parse(x *parser, e *slice, m []byte) (h head, ok bool) {
 		var num uint64
 		var body []byte
 		switch tag := m[i]; {
-		case tag >= 1<<3 && tag < 0x80 && tag&7 == 0 && i+2 < len(m) && (m[i+1] < 0x80 || m[i+2] < 0x80): // a number of one or two bytes
+		// a number of one or two bytes
+		case tag >= 1<<3 && tag < 0x80 && tag&7 == 0 && i+2 < len(m) && (m[i+1] < 0x80 || m[i+2] < 0x80):
 			if f, num = int(tag>>3), uint64(m[i+1]); num >= 0x80 {
 				num = num&0x7f | uint64(m[i+2])<<7
 				i++
@@ -181,7 +184,8 @@ func (e *slice) take(x *parser, s *interned, m []byte) bool {
 	return true
 }
 
-// takeNumber is take for what nearly all are: a name, and behind it a number or what is not used. It reports whether that was all.
+// takeNumber is take for what nearly all are: a name, and behind it a number or what is not used. It reports whether
+// that was all.
 func (e *slice) takeNumber(m []byte) bool {
 	if len(m) < 3 || m[0] != argName<<3|2 || m[1] >= 0x80 || 2+int(m[1]) >= len(m) {
 		return false

@@ -24,7 +24,8 @@ const (
 )
 
 func newAhead(r io.Reader) *ahead {
-	a := &ahead{full: make(chan []byte, aheadBlocks), free: make(chan []byte, aheadBlocks), stop: make(chan struct{}), done: make(chan struct{})}
+	a := &ahead{full: make(chan []byte, aheadBlocks), free: make(chan []byte, aheadBlocks), stop: make(chan struct{}),
+		done: make(chan struct{})}
 	for range aheadBlocks {
 		a.free <- make([]byte, aheadSize)
 	}
@@ -165,7 +166,8 @@ func (p *packets) take(n int) []byte {
 	return b
 }
 
-// read returns size bytes, copied where several blocks hold them. The copy grows as the bytes come in: a length is only a claim.
+// read returns size bytes, copied where several blocks hold them. The copy grows as the bytes come in: a length is
+// only a claim.
 func (p *packets) read(size int) ([]byte, error) {
 	if size <= len(p.rest) {
 		return p.take(size), nil

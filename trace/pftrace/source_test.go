@@ -19,7 +19,8 @@ import (
 func TestReadAhead(t *testing.T) {
 	data := bytes.Join(encode(t, document(t), pftracegen.Stages), nil)
 	want := lines(read(t, data), true)
-	for name, r := range map[string]io.Reader{"one byte": iotest.OneByteReader(bytes.NewReader(data)), "half": iotest.HalfReader(bytes.NewReader(data)),
+	for name, r := range map[string]io.Reader{"one byte": iotest.OneByteReader(bytes.NewReader(data)),
+		"half":         iotest.HalfReader(bytes.NewReader(data)),
 		"with the end": iotest.DataErrReader(bytes.NewReader(data))} {
 		tr, err := pftrace.Read(context.Background(), r, trace.Options{})
 		if err != nil {
@@ -30,7 +31,9 @@ func TestReadAhead(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := pftrace.Read(context.Background(), io.MultiReader(bytes.NewReader(data[:len(data)/2]), iotest.ErrReader(broken)), trace.Options{}); !errors.Is(err, broken) {
+	if _, err := pftrace.Read(context.Background(),
+		io.MultiReader(bytes.NewReader(data[:len(data)/2]), iotest.ErrReader(broken)), trace.Options{}); !errors.Is(err,
+		broken) {
 		t.Errorf("error %v, want the reader's", err)
 	}
 	returned := false // by Read: the race detector sees a read behind it
@@ -40,7 +43,8 @@ func TestReadAhead(t *testing.T) {
 		}
 		return copy(p, data), nil
 	})
-	if _, err := pftrace.Read(context.Background(), endless, trace.Options{Limits: trace.Limits{Events: 10}}); !errors.Is(err, trace.ErrLimit) {
+	if _, err := pftrace.Read(context.Background(), endless,
+		trace.Options{Limits: trace.Limits{Events: 10}}); !errors.Is(err, trace.ErrLimit) {
 		t.Errorf("error %v, want the limit", err)
 	}
 	returned = true

@@ -83,7 +83,8 @@ func (x *parser) kindOfStage(e *slice, name string) {
 	}
 }
 
-// queueStream reads a stream from the name of its queue: "stream 7" or "[07] stream 7"; where streams have names, "[07] side comms".
+// queueStream reads a stream from the name of its queue: "stream 7" or "[07] stream 7"; where streams have names,
+// "[07] side comms".
 func queueStream(name string) int64 {
 	if id, rest, ok := strings.Cut(strings.TrimPrefix(name, "["), "]"); ok {
 		if !strings.HasPrefix(rest, " stream ") {

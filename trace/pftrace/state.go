@@ -32,7 +32,8 @@ const (
 	isGraph
 )
 
-// kept is one event of the trace, as it waits; its end is math.MinInt64 until it comes. Texts are numbers of the parser's table.
+// kept is one event of the trace, as it waits; its end is math.MinInt64 until it comes. Texts are numbers of the
+// parser's table.
 type kept struct {
 	start, end  int64
 	correlation uint64

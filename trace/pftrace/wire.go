@@ -96,8 +96,9 @@ const (
 // argDomain is the name of the annotation that holds the domain of an NVTX range.
 const argDomain = "NVTX domain"
 
-// next reads the first field of a message that is not empty: num for numbers of all types, body for what has a length. Its number is 0
-// where the message is not well formed. Tags and lengths of one byte, which nearly all are, are read here; results stay in registers.
+// next reads the first field of a message that is not empty: num for numbers of all types, body for what has a
+// length. Its number is 0 where the message is not well formed. Tags and lengths of one byte, which nearly all are,
+// are read here; results stay in registers.
 func next(m []byte) (id int, num uint64, body, rest []byte) {
 	tag := uint64(m[0])
 	m = m[1:]
@@ -148,7 +149,8 @@ func longTag(first uint64, m []byte) (tag uint64, rest []byte, ok bool) {
 	return tag, m[max(n, 0):], n > 0 && more < 1<<25 && tag>>3 > 0 && tag>>3 <= uint64(protowire.MaxValidNumber)
 }
 
-// varint reads a number, at once where at most nine bytes hold it and eight are there. What is behind it is nil if it has no end.
+// varint reads a number, at once where at most nine bytes hold it and eight are there. What is behind it is nil if it
+// has no end.
 func varint(m []byte) (uint64, []byte) {
 	if len(m) >= 8 {
 		x := binary.LittleEndian.Uint64(m)

@@ -17,9 +17,9 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// NOTE on what is written: activities as render stages, each with its own duration, so that those that overlap on a stream show whole; everything
-// else as slices with a category. The end of a slice follows its begin at once: viewers sort by time, and readers that pair in the order of the file
-// are right as well.
+// NOTE on what is written: activities as render stages, each with its own duration, so that those that overlap on a
+// stream show whole; everything else as slices with a category. The end of a slice follows its begin at once: viewers
+// sort by time, and readers that pair in the order of the file are right as well.
 
 // Span is one slice of a [Track].
 type Span struct {
@@ -44,11 +44,14 @@ type WriteOptions struct {
 	Category string // of the events of Tracks
 }
 
-// Write writes a trace as .pftrace, not compressed. [Read] gives the same events again, less what the format does not carry (docs/format/pftrace.md).
-// Timestamps are those of [trace.Trace.Raw]. It returns how many events it wrote; the error is that of w or ctx.
+// Write writes a trace as .pftrace, not compressed. [Read] gives the same events again, less what the format does not
+// carry (docs/format/pftrace.md). Timestamps are those of [trace.Trace.Raw]. It returns how many events it wrote; the
+// error is that of w or ctx.
 func Write(ctx context.Context, w io.Writer, t *trace.Trace, o WriteOptions) (int64, error) {
-	x := &writer{ctx: ctx, w: w, t: t, o: o, processes: map[string]uint64{}, queues: map[trace.StreamID]uint64{}, categories: map[string]uint64{},
-		names: make([]bool, t.NumNames()), threads: map[trace.ThreadIndex]bool{}, counters: map[string]uint64{}, gpus: map[trace.DeviceID]bool{}}
+	x := &writer{ctx: ctx, w: w, t: t, o: o, processes: map[string]uint64{}, queues: map[trace.StreamID]uint64{},
+		categories: map[string]uint64{},
+		names:      make([]bool, t.NumNames()), threads: map[trace.ThreadIndex]bool{}, counters: map[string]uint64{},
+		gpus: map[trace.DeviceID]bool{}}
 	x.survey()
 	x.renumber = x.ambiguous()
 	x.describe()
@@ -155,7 +158,8 @@ func (x *writer) survey() {
 	}
 }
 
-// ambiguous reports whether a correlation means different things in different processes, as in traces of several. The format has one space of them.
+// ambiguous reports whether a correlation means different things in different processes, as in traces of several. The
+// format has one space of them.
 func (x *writer) ambiguous() bool {
 	type process struct {
 		id    int64
@@ -181,7 +185,8 @@ func (x *writer) ambiguous() bool {
 	return false
 }
 
-// correlation is the number that pairs an event with its launch in the copy: its own, or where those are ambiguous that of the launch.
+// correlation is the number that pairs an event with its launch in the copy: its own, or where those are ambiguous
+// that of the launch.
 func (x *writer) correlation(e trace.Event, d *trace.EventData) uint64 {
 	switch {
 	case !x.renumber || d.Correlation == 0:
@@ -225,7 +230,8 @@ func (x *writer) describe() {
 	at := x.t.Raw(0)
 	if at > 0 {
 		clock := func(id uint64, ts int64) []byte { return number1(number1(nil, 1, id), 2, uint64(ts)) }
-		x.packet(at, packetClocks, message(message(nil, 1, clock(clockBoot, at)), 1, clock(clockReal, at+x.t.Meta().BaseTime)))
+		x.packet(at, packetClocks, message(message(nil, 1, clock(clockBoot, at)), 1,
+			clock(clockReal, at+x.t.Meta().BaseTime)))
 	}
 	seen := map[uint64]bool{}
 	for _, i := range sorted(x.threads) {
@@ -234,11 +240,13 @@ func (x *writer) describe() {
 		if !seen[parent] {
 			seen[parent] = true
 			name := cmp.Or(th.ProcessName, th.ProcessLabel, strconv.FormatUint(pid, 10))
-			x.packet(at, packetDescriptor, message(number1(nil, descriptorID, parent), descriptorProcess, text(number1(nil, 1, pid), 6, name)))
+			x.packet(at, packetDescriptor, message(number1(nil, descriptorID, parent), descriptorProcess,
+				text(number1(nil, 1, pid), 6, name)))
 		}
 		name := cmp.Or(th.Name, th.Label, strconv.FormatInt(int64(th.ID), 10))
 		d := number1(number1(nil, descriptorID, threadTrack(i)), descriptorParent, parent)
-		x.packet(at, packetDescriptor, message(d, descriptorThread, text(number1(number1(nil, 1, pid), 2, uint64(th.ID)), 5, name)))
+		x.packet(at, packetDescriptor, message(d, descriptorThread,
+			text(number1(number1(nil, 1, pid), 2, uint64(th.ID)), 5, name)))
 	}
 	x.describeAdded(at)
 	x.flagged(at, x.interned())
@@ -246,7 +254,8 @@ func (x *writer) describe() {
 
 func threadTrack(i trace.ThreadIndex) uint64 { return uint64(firstTrack + 1 + int64(i)) }
 
-// process returns a process's number, and that of its track. Processes that are texts are numbered above all that an operating system gives.
+// process returns a process's number, and that of its track. Processes that are texts are numbered above all that an
+// operating system gives.
 func (x *writer) process(th trace.Thread) (pid, track uint64) {
 	key := strconv.FormatInt(int64(th.Process), 10) + th.ProcessLabel
 	n, ok := x.processes[key]
@@ -266,12 +275,14 @@ func (x *writer) describeAdded(at int64) {
 		return
 	}
 	const pid = 1 << 30
-	d := message(number1(nil, descriptorID, addedTrack), descriptorProcess, text(number1(nil, 1, pid), 6, "passes and layers (strata)"))
+	d := message(number1(nil, descriptorID, addedTrack), descriptorProcess,
+		text(number1(nil, 1, pid), 6, "passes and layers (strata)"))
 	x.packet(at, packetDescriptor, d)
 	for i, tr := range x.o.Tracks {
 		id := addedTrack + 1 + uint64(i)
 		d := number1(number1(nil, descriptorID, id), descriptorParent, addedTrack)
-		x.packet(at, packetDescriptor, message(d, descriptorThread, text(number1(number1(nil, 1, pid), 2, pid+1+uint64(i)), 5, tr.Name)))
+		x.packet(at, packetDescriptor, message(d, descriptorThread,
+			text(number1(number1(nil, 1, pid), 2, pid+1+uint64(i)), 5, tr.Name)))
 	}
 }
 
@@ -330,7 +341,8 @@ func (x *writer) event(e trace.Event) {
 	switch stage := stageOf(e.Kind()); {
 	case e.Kind() == event.Counter:
 		v := float(number1(nil, 1, x.counters[e.Name()]), 3, d.Value)
-		x.packet(start, packetCounter, message(number1(nil, counterDescriptorID, uint64(e.Device())+2), counterValue, v))
+		x.packet(start, packetCounter, message(number1(nil, counterDescriptorID, uint64(e.Device())+2), counterValue,
+			v))
 	case stage != 0:
 		x.packet(start, packetRenderStage, x.stage(e, &d, stage))
 	default:
@@ -383,7 +395,8 @@ func (x *writer) args(m []byte, e trace.Event, d *trace.EventData) []byte {
 // stage is an activity or an annotation of a stream.
 func (x *writer) stage(e trace.Event, d *trace.EventData, stage uint64) []byte {
 	m := number1(number1(nil, stageEventID, uint64(e.ID())+1), stageDuration, uint64(d.Duration))
-	m = number1(number1(number1(m, stageDevice, uint64(e.Device())), stageQueueID, x.queues[e.Stream()]), stageID, stage)
+	m = number1(number1(number1(m, stageDevice, uint64(e.Device())), stageQueueID, x.queues[e.Stream()]), stageID,
+		stage)
 	m = number1(m, stageNameID, uint64(e.NameID())+1)
 	if grid, block, ok := strings.Cut(d.Shape, "|"); ok {
 		m = message(m, stageLaunch, message(message(nil, launchGrid, dims(grid)), launchBlock, dims(block)))

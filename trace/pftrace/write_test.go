@@ -29,8 +29,10 @@ func all(tr *trace.Trace) []string {
 			config = e.Shape()
 			category = "" // a stage has none: those of old files ("Kernel") become today's
 		}
-		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(), category, e.Name(), tr.Raw(e.Start()),
-			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID, e.Data().GraphNode, e.Data().Bytes, config, e.Data().Value, e.Data().Domain)
+		s := fmt.Sprintf("%v %s %s %d+%d corr %d ext %d dev %d stream %d graph %d/%d bytes %d %s value %g %s", e.Kind(),
+			category, e.Name(), tr.Raw(e.Start()),
+			e.Data().Duration, e.Data().Correlation, e.Data().ExternalID, e.Device(), e.Stream(), e.Data().GraphID,
+			e.Data().GraphNode, e.Data().Bytes, config, e.Data().Value, e.Data().Domain)
 		if e.Kind() != event.Other && e.Thread() != trace.None { // processes and threads that are texts get numbers
 			s += fmt.Sprintf(" on %d/%d", th.Process, th.ID)
 		}
@@ -65,7 +67,8 @@ func TestWriteReadsBack(t *testing.T) {
 		if !testdata.Long() && !strings.Contains(path, "decode-graph") && !strings.Contains(path, "2gpu") {
 			continue
 		}
-		want, err := trace.Open(context.Background(), path, trace.Options{Formats: append(nsys.Formats(), trace.Kineto())})
+		want, err := trace.Open(context.Background(), path,
+			trace.Options{Formats: append(nsys.Formats(), trace.Kineto())})
 		if errors.Is(err, trace.ErrFormat) {
 			continue
 		}
@@ -112,7 +115,8 @@ func TestWriteTracksAndKeep(t *testing.T) {
 		Keep:     func(e trace.Event) bool { return e.Kind().Lane() == event.LaneGPU && e.Index() < 5 },
 		Category: "strata",
 		Tracks: []pftrace.Track{{Name: "layers", Spans: []pftrace.Span{
-			{Name: "layer 0", Start: 10, End: 20, Args: map[string]any{"kernels": 3, "wall_us": 1.5, "kind": "x"}}, {Name: "layer 1", Start: 20, End: 30}}}},
+			{Name: "layer 0", Start: 10, End: 20, Args: map[string]any{"kernels": 3, "wall_us": 1.5, "kind": "x"}},
+			{Name: "layer 1", Start: 20, End: 30}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,9 +125,11 @@ func TestWriteTracksAndKeep(t *testing.T) {
 	var added []string
 	for e := range got.Events(event.LaneOther) {
 		th := got.Thread(e.Thread())
-		added = append(added, fmt.Sprint(e.Name(), " ", e.Data().Category, " ", got.Raw(e.Start())-want.Raw(0), " ", e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
+		added = append(added, fmt.Sprint(e.Name(), " ", e.Data().Category, " ", got.Raw(e.Start())-want.Raw(0), " ",
+			e.Duration().Nanoseconds(), " ", th.Name, " of ", th.ProcessName))
 	}
-	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)", "layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
+	if diff := cmp.Diff([]string{"layer 0 strata 10 10 layers of passes and layers (strata)",
+		"layer 1 strata 20 10 layers of passes and layers (strata)"}, added); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if n := got.Len(event.LaneGPU); n != 5 || got.Len() != 7 {
@@ -144,7 +150,8 @@ func (f *failing) Write(p []byte) (int, error) {
 func TestWriteErrors(t *testing.T) {
 	tr := read(t, bytes.Join(encode(t, document(t), 0), nil))
 	for _, after := range []failing{0, 3, 100} {
-		if _, err := pftrace.Write(context.Background(), &after, tr, pftrace.WriteOptions{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		if _, err := pftrace.Write(context.Background(), &after, tr, pftrace.WriteOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "disk full") {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -162,7 +169,8 @@ func TestWriteSeveralProcesses(t *testing.T) {
 		doc += fmt.Sprintf(`{"ph":"X","cat":"cuda_runtime","name":"launch of %[1]s","pid":"%[1]s 83","tid":1,"ts":%[2]d,"dur":2,"args":{"correlation":7}},
 {"ph":"X","cat":"kernel","name":"k of %[1]s","pid":"%[1]s 0","tid":7,"ts":%[3]d,"dur":2,"args":{"device":%[4]d,"stream":7,"correlation":7}},`, rank, 10+i, 20+i, i)
 	}
-	merged, err := trace.Read(context.Background(), strings.NewReader(strings.TrimSuffix(doc, ",")+"]}"), trace.Options{})
+	merged, err := trace.Read(context.Background(), strings.NewReader(strings.TrimSuffix(doc, ",")+"]}"),
+		trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func callKind(category string) (event.Kind, bool) {
 		return event.Runtime, true
 	case strings.HasPrefix(category, "HSA_"):
 		return event.Driver, true
-	case strings.HasPrefix(category, "MARKER_"), strings.HasPrefix(category, "RCCL_"), strings.HasPrefix(category, "ROCTX"):
+	case strings.HasPrefix(category, "MARKER_"), strings.HasPrefix(category, "RCCL_"),
+		strings.HasPrefix(category, "ROCTX"):
 		return event.Annotation, true
 	}
 	return event.Other, false

@@ -99,12 +99,14 @@ type reader struct {
 }
 
 func readJSON(ctx context.Context, in io.Reader, name string, o trace.Options) (*trace.Trace, error) {
-	r := &reader{ctx: ctx, dec: json.NewDecoder(bufio.NewReaderSize(in, 1<<16)), b: newBuilder(name, "rocprofv3", o), skipped: map[string]int64{}}
+	r := &reader{ctx: ctx, dec: json.NewDecoder(bufio.NewReaderSize(in, 1<<16)), b: newBuilder(name, "rocprofv3", o),
+		skipped: map[string]int64{}}
 	r.dec.UseNumber()
 	r.l = &lanes{b: r.b}
 	err := r.object(func(key string) error {
 		return r.array(func() error {
-			r.agents, r.kernels, r.markers, r.buffer, r.counters, r.process = map[int64]*agent{}, map[int64]string{}, map[uint64]string{}, nil, nil, 0
+			r.agents, r.kernels, r.markers, r.buffer, r.counters, r.process = map[int64]*agent{}, map[int64]string{},
+				map[uint64]string{}, nil, nil, 0
 			return r.object(r.part)
 		})
 	})
@@ -115,7 +117,8 @@ func readJSON(ctx context.Context, in io.Reader, name string, o trace.Options) (
 		if r.records == 0 || !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("rocprofv3: %w at byte %d: %w", trace.ErrDamaged, r.dec.InputOffset(), err)
 		}
-		r.b.LoseDetail(event.Truncated, 1, fmt.Sprintf("the document ends within its records, at byte %d", r.dec.InputOffset()))
+		r.b.LoseDetail(event.Truncated, 1, fmt.Sprintf("the document ends within its records, at byte %d",
+			r.dec.InputOffset()))
 	}
 	r.l.flush(false)
 	if r.unnamed > 0 {
@@ -323,8 +326,10 @@ func (r *reader) dispatch(x *record) activity {
 		r.unnamed++
 		name = "kernel " + strconv.FormatInt(x.Dispatch.Kernel, 10)
 	}
-	return activity{trace.EventData{Kind: event.Kernel, Name: name, Start: x.Start, Duration: x.End - x.Start, Device: r.device(x.Dispatch.Agent),
-		Correlation: x.Correlation.Internal, Scope: r.scope, Shape: shape(x.Dispatch.Grid.list(), x.Dispatch.Group.list())}, x.Stream.Handle, x.Dispatch.Queue.Handle}
+	return activity{trace.EventData{Kind: event.Kernel, Name: name, Start: x.Start, Duration: x.End - x.Start,
+		Device:      r.device(x.Dispatch.Agent),
+		Correlation: x.Correlation.Internal, Scope: r.scope,
+		Shape: shape(x.Dispatch.Grid.list(), x.Dispatch.Group.list())}, x.Stream.Handle, x.Dispatch.Queue.Handle}
 }
 
 func (r *reader) device(a handle) trace.DeviceID {
@@ -345,7 +350,8 @@ func (r *reader) record(list string) error {
 		return r.ctx.Err()
 	}
 	kind, operation := r.buffer.of(x.Kind, x.Operation)
-	e := trace.EventData{Name: operation, Start: x.Start, Duration: x.End - x.Start, Process: r.process, Thread: x.Thread, Device: trace.None, Stream: trace.None,
+	e := trace.EventData{Name: operation, Start: x.Start, Duration: x.End - x.Start, Process: r.process,
+		Thread: x.Thread, Device: trace.None, Stream: trace.None,
 		Correlation: x.Correlation.Internal, Scope: r.scope}
 	switch list {
 	case "kernel_dispatch":

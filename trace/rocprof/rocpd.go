@@ -48,14 +48,16 @@ func readDatabase(ctx context.Context, path, name string, o trace.Options) (*tra
 	if err != nil {
 		return nil, err
 	}
-	uri := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(abs)}).EscapedPath(), RawQuery: "mode=ro&immutable=1&cache=private"}
+	uri := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(abs)}).EscapedPath(),
+		RawQuery: "mode=ro&immutable=1&cache=private"}
 	conn, err := sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly|sqlite.OpenURI)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", trace.ErrOtherFormat, err) // whoever is asked next says it better
 	}
 	defer conn.Close()
 	conn.SetInterrupt(ctx.Done())
-	r := &rocpd{ctx: ctx, path: path, conn: conn, size: info.Size(), b: newBuilder(name, "rocpd", o), tables: map[string][]string{}}
+	r := &rocpd{ctx: ctx, path: path, conn: conn, size: info.Size(), b: newBuilder(name, "rocpd", o),
+		tables: map[string][]string{}}
 	r.l = &lanes{b: r.b}
 	t, err := r.read()
 	if ctx.Err() != nil {
@@ -70,14 +72,15 @@ const agents = "rocpd_info_agent"
 // read reads every recording of the database.
 func (r *rocpd) read() (*trace.Trace, error) {
 	var suffixes []string
-	err := r.each("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'", func(s *sqlite.Stmt) error {
-		name := s.ColumnText(0)
-		r.tables[name] = nil
-		if suffix, ok := strings.CutPrefix(name, agents); ok {
-			suffixes = append(suffixes, suffix)
-		}
-		return nil
-	})
+	err := r.each("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'",
+		func(s *sqlite.Stmt) error {
+			name := s.ColumnText(0)
+			r.tables[name] = nil
+			if suffix, ok := strings.CutPrefix(name, agents); ok {
+				suffixes = append(suffixes, suffix)
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", trace.ErrOtherFormat, err)
 	}
@@ -152,7 +155,8 @@ func (r *rocpd) each(query string, f func(*sqlite.Stmt) error) error {
 func (r *rocpd) count(table string) (n int64) {
 	if _, ok := r.tables[table]; ok {
 		// An error is no rows: it shows again where they are read.
-		_ = r.each("SELECT count(*) FROM "+quoted(table), func(s *sqlite.Stmt) error { n = s.ColumnInt64(0); return nil })
+		_ = r.each("SELECT count(*) FROM "+quoted(table),
+			func(s *sqlite.Stmt) error { n = s.ColumnInt64(0); return nil })
 	}
 	return n
 }
@@ -169,7 +173,8 @@ func (r *rocpd) selects(suffix, table string, joins []join, columns ...string) s
 		owner, column, _ := strings.Cut(j.by, ".")
 		if r.hasColumn(of[owner], column) && r.hasColumn(j.table+suffix, "id") {
 			of[j.as] = j.table + suffix
-			from += " LEFT JOIN " + quoted(j.table+suffix) + " " + j.as + " ON " + j.as + ".id = " + owner + "." + quoted(column)
+			from += " LEFT JOIN " + quoted(j.table+suffix) + " " + j.as + " ON " + j.as + ".id = " + owner + "." +
+				quoted(column)
 		}
 	}
 	var list []string
@@ -224,7 +229,8 @@ func device(s *sqlite.Stmt, kind, index int) trace.DeviceID {
 }
 
 func (r *rocpd) readKernels(suffix string) error {
-	joins := []join{{"k", "rocpd_info_kernel_symbol", "t.kernel_id"}, {"e", "rocpd_event", "t.event_id"}, {"a", agents, "t.agent_id"},
+	joins := []join{{"k", "rocpd_info_kernel_symbol", "t.kernel_id"}, {"e", "rocpd_event", "t.event_id"},
+		{"a", agents, "t.agent_id"},
 		{"q", "rocpd_info_queue", "t.queue_id"}, {"p", "rocpd_info_process", "t.pid"}}
 	return r.rows(suffix, "rocpd_kernel_dispatch", joins, func(s *sqlite.Stmt) error {
 		name := s.ColumnText(2)
@@ -232,36 +238,47 @@ func (r *rocpd) readKernels(suffix string) error {
 			name = strings.TrimSuffix(s.ColumnText(3), ".kd")
 		}
 		three := func(i int) [3]int64 { return [3]int64{s.ColumnInt64(i), s.ColumnInt64(i + 1), s.ColumnInt64(i + 2)} }
-		r.l.add(activity{trace.EventData{Kind: event.Kernel, Name: name, Start: s.ColumnInt64(0), Duration: s.ColumnInt64(1) - s.ColumnInt64(0), Device: device(s, 5, 6),
-			Correlation: uint64(s.ColumnInt64(4)), Scope: suffix + "/" + s.ColumnText(9), Shape: shape(three(10), three(13))}, s.ColumnInt64(7), s.ColumnInt64(8)})
+		r.l.add(activity{trace.EventData{Kind: event.Kernel, Name: name, Start: s.ColumnInt64(0),
+			Duration: s.ColumnInt64(1) - s.ColumnInt64(0), Device: device(s, 5, 6),
+			Correlation: uint64(s.ColumnInt64(4)), Scope: suffix + "/" + s.ColumnText(9),
+			Shape: shape(three(10), three(13))}, s.ColumnInt64(7), s.ColumnInt64(8)})
 		return nil
-	}, "t.start", "t.end", "k.display_name", "k.kernel_name", "e.stack_id", "a.type", "a.type_index", "t.stream_id", "t.queue_id", "t.pid",
-		"t.grid_size_x", "t.grid_size_y", "t.grid_size_z", "t.workgroup_size_x", "t.workgroup_size_y", "t.workgroup_size_z")
+	}, "t.start", "t.end", "k.display_name", "k.kernel_name", "e.stack_id", "a.type", "a.type_index", "t.stream_id",
+		"t.queue_id", "t.pid",
+		"t.grid_size_x", "t.grid_size_y", "t.grid_size_z", "t.workgroup_size_x", "t.workgroup_size_y",
+		"t.workgroup_size_z")
 }
 
 func (r *rocpd) readCopies(suffix string) error {
-	joins := []join{{"n", "rocpd_string", "t.name_id"}, {"e", "rocpd_event", "t.event_id"}, {"d", agents, "t.dst_agent_id"}, {"s", agents, "t.src_agent_id"}}
+	joins := []join{{"n", "rocpd_string", "t.name_id"}, {"e", "rocpd_event", "t.event_id"},
+		{"d", agents, "t.dst_agent_id"}, {"s", agents, "t.src_agent_id"}}
 	return r.rows(suffix, "rocpd_memory_copy", joins, func(s *sqlite.Stmt) error {
 		at := device(s, 4, 5)
 		if at == trace.None {
 			at = device(s, 6, 7)
 		}
-		r.l.add(activity{trace.EventData{Kind: event.Memcpy, Name: copyName(s.ColumnText(2)), Start: s.ColumnInt64(0), Duration: s.ColumnInt64(1) - s.ColumnInt64(0), Device: at,
-			Correlation: uint64(s.ColumnInt64(3)), Scope: suffix + "/" + s.ColumnText(11), Bytes: s.ColumnInt64(8)}, s.ColumnInt64(9), s.ColumnInt64(10)})
+		r.l.add(activity{trace.EventData{Kind: event.Memcpy, Name: copyName(s.ColumnText(2)), Start: s.ColumnInt64(0),
+			Duration: s.ColumnInt64(1) - s.ColumnInt64(0), Device: at,
+			Correlation: uint64(s.ColumnInt64(3)), Scope: suffix + "/" + s.ColumnText(11), Bytes: s.ColumnInt64(8)},
+			s.ColumnInt64(9), s.ColumnInt64(10)})
 		return nil
-	}, "t.start", "t.end", "n.string", "e.stack_id", "d.type", "d.type_index", "s.type", "s.type_index", "t.size", "t.stream_id", "t.queue_id", "t.pid")
+	}, "t.start", "t.end", "n.string", "e.stack_id", "d.type", "d.type_index", "s.type", "s.type_index", "t.size",
+		"t.stream_id", "t.queue_id", "t.pid")
 }
 
 func (r *rocpd) readRegions(suffix string) error {
-	joins := []join{{"n", "rocpd_string", "t.name_id"}, {"e", "rocpd_event", "t.event_id"}, {"c", "rocpd_string", "e.category_id"},
+	joins := []join{{"n", "rocpd_string", "t.name_id"}, {"e", "rocpd_event", "t.event_id"},
+		{"c", "rocpd_string", "e.category_id"},
 		{"h", "rocpd_info_thread", "t.tid"}, {"p", "rocpd_info_process", "t.pid"}}
 	return r.rows(suffix, "rocpd_region", joins, func(s *sqlite.Stmt) error {
 		k, ok := callKind(s.ColumnText(4))
 		if !ok {
 			k = event.Other
 		}
-		e := trace.EventData{Kind: k, Name: s.ColumnText(2), Start: s.ColumnInt64(0), Duration: s.ColumnInt64(1) - s.ColumnInt64(0), Device: trace.None, Stream: trace.None,
-			Process: s.ColumnInt64(6), Thread: s.ColumnInt64(7), Correlation: uint64(s.ColumnInt64(3)), Scope: suffix + "/" + s.ColumnText(8)}
+		e := trace.EventData{Kind: k, Name: s.ColumnText(2), Start: s.ColumnInt64(0),
+			Duration: s.ColumnInt64(1) - s.ColumnInt64(0), Device: trace.None, Stream: trace.None,
+			Process: s.ColumnInt64(6), Thread: s.ColumnInt64(7), Correlation: uint64(s.ColumnInt64(3)),
+			Scope: suffix + "/" + s.ColumnText(8)}
 		if k == event.Annotation {
 			e.Correlation = 0
 			var data struct {

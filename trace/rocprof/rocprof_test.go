@@ -90,7 +90,8 @@ func TestDocumentEqualsItsRawSums(t *testing.T) {
 	}
 	got := sumsOf(open(t, path))
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%d kernels, %d ns, %d names, %d streams, %d to %d; want %d, %d, %d, %d, %d to %d", got.kernels, got.ns, len(got.byName), len(got.byStream), got.first, got.last,
+		t.Errorf("%d kernels, %d ns, %d names, %d streams, %d to %d; want %d, %d, %d, %d, %d to %d", got.kernels,
+			got.ns, len(got.byName), len(got.byStream), got.first, got.last,
 			want.kernels, want.ns, len(want.byName), len(want.byStream), want.first, want.last)
 	}
 	if want.kernels != 43915 || want.ns != 4441741378 {
@@ -120,9 +121,11 @@ func TestDocument(t *testing.T) {
 	}
 	var got []string
 	for e := range tr.Events(event.LaneGPU) {
-		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " gpu ", e.Device(), " stream ", e.Stream(), " ", e.Shape(), " launch ", e.Launch().Valid(), " ", e.Data().Bytes))
+		got = append(got, fmt.Sprint(e.Kind(), " ", e.Name(), " ", tr.Raw(e.Start()), "+", int64(e.Duration()), " gpu ",
+			e.Device(), " stream ", e.Stream(), " ", e.Shape(), " launch ", e.Launch().Valid(), " ", e.Data().Bytes))
 	}
-	want := []string{"kernel k() 3000+1500 gpu 3 stream 2 10,1,1|64,1,1 launch true 0", "kernel kernel 6 5000+10 gpu 3 stream 4 1,1,1|64,1,1 launch false 0",
+	want := []string{"kernel k() 3000+1500 gpu 3 stream 2 10,1,1|64,1,1 launch true 0",
+		"kernel kernel 6 5000+10 gpu 3 stream 4 1,1,1|64,1,1 launch false 0",
 		"memcpy Memcpy HtoD (Host -> Device) 5100+100 gpu 3 stream 0  launch false 4096"}
 	if !slices.Equal(got, want) {
 		t.Errorf("activities\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -133,7 +136,8 @@ func TestDocument(t *testing.T) {
 		}
 	}
 	m := tr.Meta()
-	if m.Source != "rocprofv3" || len(m.Devices) != 1 || m.Devices[0].Name != "MI300X" || m.Devices[0].ID != 3 || m.BaseTime != 0 {
+	if m.Source != "rocprofv3" || len(m.Devices) != 1 || m.Devices[0].Name != "MI300X" || m.Devices[0].ID != 3 ||
+		m.BaseTime != 0 {
 		t.Errorf("meta %+v", m)
 	}
 	text := fmt.Sprint(tr.Health())
@@ -159,13 +163,16 @@ func TestCutDocument(t *testing.T) {
 
 // TestDeepDocument: arrays a million deep are read over.
 func TestDeepDocument(t *testing.T) {
-	deep := strings.Replace(document, `"counters":[`, `"counters":[`+strings.Repeat("[", 1_000_000)+strings.Repeat("]", 1_000_000)+",", 1)
-	if _, err := trace.Read(t.Context(), strings.NewReader(deep), trace.Options{Formats: rocprof.Formats()}); err != nil {
+	deep := strings.Replace(document, `"counters":[`,
+		`"counters":[`+strings.Repeat("[", 1_000_000)+strings.Repeat("]", 1_000_000)+",", 1)
+	if _, err := trace.Read(t.Context(), strings.NewReader(deep),
+		trace.Options{Formats: rocprof.Formats()}); err != nil {
 		t.Error(err)
 	}
 }
 
-// database writes a rocpd database of the documented layout with so many recordings, and returns the sum of its kernels.
+// database writes a rocpd database of the documented layout with so many recordings, and returns the sum of its
+// kernels.
 func database(t testing.TB, path string, recordings int) (ns int64) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
@@ -180,8 +187,10 @@ func database(t testing.TB, path string, recordings int) (ns int64) {
 		}
 	}
 	layout := map[string]string{
-		"string": "string", "info_node": "hostname", "info_process": "nid, pid, environment", "info_thread": "nid, pid, tid, name", "info_agent": "type, absolute_index, logical_index, type_index, name, product_name",
-		"info_queue": "name", "info_stream": "name", "info_kernel_symbol": "kernel_name, display_name", "event": "category_id, stack_id, parent_stack_id, correlation_id, extdata",
+		"string": "string", "info_node": "hostname", "info_process": "nid, pid, environment",
+		"info_thread": "nid, pid, tid, name", "info_agent": "type, absolute_index, logical_index, type_index, name, product_name",
+		"info_queue": "name", "info_stream": "name", "info_kernel_symbol": "kernel_name, display_name",
+		"event":           "category_id, stack_id, parent_stack_id, correlation_id, extdata",
 		"region":          `nid, pid, tid, start, "end", name_id, event_id`,
 		"kernel_dispatch": `nid, pid, tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, "end", workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, grid_size_y, grid_size_z, region_name_id, event_id`,
 		"memory_copy":     `nid, pid, tid, start, "end", name_id, dst_agent_id, src_agent_id, size, queue_id, stream_id, event_id`, "pmc_event": "event_id, pmc_id, value",
@@ -222,14 +231,17 @@ func TestDatabase(t *testing.T) {
 		want := database(t, path, recordings)
 		tr := open(t, path)
 		got := sumsOf(tr)
-		if got.ns != want || got.kernels != int64(21*recordings) || got.byName["k()"]+got.byName["_Z1lv"]+int64(10*recordings) != want {
-			t.Errorf("%d recordings: %d activities, %d ns, %v; want %d, %d", recordings, got.kernels, got.ns, got.byName, 21*recordings, want)
+		if got.ns != want || got.kernels != int64(21*recordings) ||
+			got.byName["k()"]+got.byName["_Z1lv"]+int64(10*recordings) != want {
+			t.Errorf("%d recordings: %d activities, %d ns, %v; want %d, %d", recordings, got.kernels, got.ns,
+				got.byName, 21*recordings, want)
 		}
 		if len(got.byStream) != 3 || len(tr.Devices()) != recordings {
 			t.Errorf("%d recordings: streams %v, devices %v", recordings, got.byStream, tr.Devices())
 		}
 		for e := range tr.Events(event.LaneGPU) {
-			if e.Kind() == event.Kernel && (!e.Launch().Valid() || e.Launch().Name() != "hipLaunchKernel" || tr.Raw(e.Start())-tr.Raw(e.Launch().Start()) != 500 || e.Shape() != "3,2,1|64,2,1") {
+			if e.Kind() == event.Kernel && (!e.Launch().Valid() || e.Launch().Name() != "hipLaunchKernel" ||
+				tr.Raw(e.Start())-tr.Raw(e.Launch().Start()) != 500 || e.Shape() != "3,2,1|64,2,1") {
 				t.Errorf("%s at %d: launch %v, shape %q", e.Name(), tr.Raw(e.Start()), e.Launch().Valid(), e.Shape())
 			}
 		}
@@ -238,7 +250,8 @@ func TestDatabase(t *testing.T) {
 				t.Errorf("annotation %q", th.Name())
 			}
 		}
-		if text := fmt.Sprint(tr.Health(), tr.Meta()); strings.Contains(text, "secret") || !strings.Contains(text, "rocpd_pmc_event") {
+		if text := fmt.Sprint(tr.Health(), tr.Meta()); strings.Contains(text, "secret") ||
+			!strings.Contains(text, "rocpd_pmc_event") {
 			t.Errorf("health and meta: %s", text)
 		}
 	}
@@ -255,7 +268,8 @@ func TestSampleDatabase(t *testing.T) {
 // TestOtherDatabasesAreLeftToOthers: one that is none of these is a matter for the next format; rpd is refused by name.
 func TestOtherDatabasesAreLeftToOthers(t *testing.T) {
 	dir := t.TempDir()
-	for table, want := range map[string]error{"CUPTI_ACTIVITY_KIND_KERNEL": trace.ErrFormat, "rocpd_api": trace.ErrFormat} {
+	for table, want := range map[string]error{"CUPTI_ACTIVITY_KIND_KERNEL": trace.ErrFormat,
+		"rocpd_api": trace.ErrFormat} {
 		path := filepath.Join(dir, table+".db")
 		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 		if err != nil {
@@ -283,7 +297,8 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// TestDamagedDatabases: a byte anywhere that is another one, and a file that ends anywhere, are read or refused. (A fuzz target would try two inputs a second.)
+// TestDamagedDatabases: a byte anywhere that is another one, and a file that ends anywhere, are read or refused. (A
+// fuzz target would try two inputs a second.)
 func TestDamagedDatabases(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seed.db")
 	database(t, path, 1)

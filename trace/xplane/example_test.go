@@ -11,7 +11,8 @@ import (
 )
 
 func ExampleFormat() {
-	_, err := trace.Read(context.Background(), strings.NewReader("{}"), trace.Options{Formats: []trace.Format{xplane.Format()}})
+	_, err := trace.Read(context.Background(), strings.NewReader("{}"),
+		trace.Options{Formats: []trace.Format{xplane.Format()}})
 	fmt.Println(errors.Is(err, trace.ErrFormat))
 	// Output: true
 }

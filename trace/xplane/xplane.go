@@ -72,7 +72,8 @@ func match(head []byte) bool {
 			plane = plane[n+k:]
 		case field == planeName && typ == protowire.BytesType:
 			name, k := protowire.ConsumeBytes(plane[n:])
-			return k > 0 && len(name) > 1 && utf8.Valid(name) && !bytes.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == utf8.RuneError })
+			return k > 0 && len(name) > 1 && utf8.Valid(name) &&
+				!bytes.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == utf8.RuneError })
 		default:
 			return false
 		}
@@ -293,7 +294,8 @@ func read(ctx context.Context, in io.Reader, name string, o trace.Options) (*tra
 }
 
 // derived are lines that the profiler makes of others.
-var derived = []string{"Steps", "XLA Modules", "XLA Ops", "Framework Ops", "Framework Name Scope", "Source code", "Launch Stats", "XLA TraceMe"}
+var derived = []string{"Steps", "XLA Modules", "XLA Ops", "Framework Ops", "Framework Name Scope", "Source code",
+	"Launch Stats", "XLA TraceMe"}
 
 func (r *reader) plane(p *plane) error {
 	switch {
@@ -353,7 +355,8 @@ func (r *reader) gpu(p *plane, id trace.DeviceID) {
 }
 
 // line calls f for the events of a line.
-func (r *reader) line(p *plane, b []byte, f func(id int64, line string, name metadata, start, dur int64, stats []stat)) error {
+func (r *reader) line(p *plane, b []byte, f func(id int64, line string, name metadata, start, dur int64,
+	stats []stat)) error {
 	var id, at int64
 	var name, shown string
 	var events [][]byte
@@ -415,7 +418,8 @@ func (r *reader) stream(p *plane, device trace.DeviceID, b []byte) error {
 		stream = trace.StreamID(id)
 		v := p.values(m.stats, stats)
 		d := details(v.details)
-		e := trace.EventData{Kind: event.Kernel, Name: strings.TrimSuffix(m.name, ".kd"), Start: start, Duration: dur, Device: device, Stream: stream, Correlation: v.correlation}
+		e := trace.EventData{Kind: event.Kernel, Name: strings.TrimSuffix(m.name, ".kd"), Start: start, Duration: dur,
+			Device: device, Stream: stream, Correlation: v.correlation}
 		switch lower := strings.ToLower(m.name); {
 		case strings.HasPrefix(lower, "memcpy"):
 			e.Kind = event.Memcpy
@@ -428,7 +432,8 @@ func (r *reader) stream(p *plane, device trace.DeviceID, b []byte) error {
 			e.Bytes, _ = strconv.ParseInt(d["size"], 10, 64) // 0, not recorded, where it is no number
 		}
 		if v.op != "" || v.module != "" || v.name != "" {
-			e.Args, _ = json.Marshal(map[string]string{"hlo_op": v.op, "hlo_module": v.module, "name": v.name}) // of texts: no error
+			// of texts: no error
+			e.Args, _ = json.Marshal(map[string]string{"hlo_op": v.op, "hlo_module": v.module, "name": v.name})
 		}
 		r.b.Add(e)
 		if last := len(modules) - 1; v.module == "" {
@@ -440,7 +445,8 @@ func (r *reader) stream(p *plane, device trace.DeviceID, b []byte) error {
 		}
 	})
 	for _, m := range modules {
-		r.b.Add(trace.EventData{Kind: event.GPUAnnotation, Name: m.module, Start: m.start, Duration: m.end - m.start, Device: device, Stream: stream})
+		r.b.Add(trace.EventData{Kind: event.GPUAnnotation, Name: m.module, Start: m.start, Duration: m.end - m.start,
+			Device: device, Stream: stream})
 	}
 	return err
 }
@@ -455,7 +461,8 @@ func launches(name string) bool {
 func (r *reader) thread(p *plane, b []byte) error {
 	return r.line(p, b, func(id int64, line string, m metadata, start, dur int64, stats []stat) {
 		v := p.values(m.stats, stats)
-		e := trace.EventData{Kind: event.Annotation, Name: m.name, Start: start, Duration: dur, Thread: id, Device: trace.None, Stream: trace.None}
+		e := trace.EventData{Kind: event.Annotation, Name: m.name, Start: start, Duration: dur, Thread: id,
+			Device: trace.None, Stream: trace.None}
 		switch frame, python := strings.CutPrefix(m.name, "$"); {
 		case python:
 			e.Kind, e.Name = event.Frame, frame

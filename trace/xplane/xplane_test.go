@@ -97,7 +97,8 @@ func TestFileEqualsItsRawSums(t *testing.T) {
 			modules++
 		}
 	}
-	kept, err := trace.Open(t.Context(), path, trace.Options{Formats: []trace.Format{xplane.Format()}, Args: []event.Kind{event.Kernel}})
+	kept, err := trace.Open(t.Context(), path, trace.Options{Formats: []trace.Format{xplane.Format()},
+		Args: []event.Kind{event.Kernel}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestFileEqualsItsRawSums(t *testing.T) {
 			Op     string `json:"hlo_op"`
 			Module string `json:"hlo_module"`
 		}
-		if raw := e.Data().Args; len(raw) > 0 && json.Unmarshal(raw, &args) == nil && args.Op != "" && args.Module != "" {
+		if raw := e.Data().Args; len(raw) > 0 && json.Unmarshal(raw, &args) == nil && args.Op != "" &&
+			args.Module != "" {
 			ops++
 		}
 	}
@@ -144,7 +146,8 @@ func TestPerfettoIsNotTaken(t *testing.T) {
 func TestCutFile(t *testing.T) {
 	text := testdata.ReadFile(t, testdata.Shared(t, "traces/other/jax-conv-mi300.xplane.pb"))
 	for n := 100; n < len(text); n += len(text) / 50 {
-		tr, err := trace.Read(t.Context(), bytes.NewReader(text[:n]), trace.Options{Formats: []trace.Format{xplane.Format()}})
+		tr, err := trace.Read(t.Context(), bytes.NewReader(text[:n]),
+			trace.Options{Formats: []trace.Format{xplane.Format()}})
 		if err == nil && tr.Health().Status == trace.HealthOK {
 			t.Errorf("cut at %d: health is ok", n)
 		}
@@ -157,7 +160,8 @@ func FuzzRead(f *testing.F) {
 	plane = append(plane, 0x22, 7, 0x08, 1, 0x12, 3, 0x12, 1, 'k')
 	f.Add(append([]byte{0x0a, byte(len(plane))}, plane...))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tr, err := trace.Read(t.Context(), bytes.NewReader(text), trace.Options{Formats: []trace.Format{xplane.Format()}})
+		tr, err := trace.Read(t.Context(), bytes.NewReader(text),
+			trace.Options{Formats: []trace.Format{xplane.Format()}})
 		if err == nil && tr.Health().Status == "" {
 			t.Error("no health")
 		}

@@ -74,7 +74,8 @@ func (s Set) Scrub(text string) string {
 	return assigned.ReplaceAllStringFunc(text, func(m string) string {
 		p := assigned.FindStringSubmatch(m)
 		// A name followed by a word is prose unless it is written as a flag.
-		if strings.TrimSpace(p[2]) == "" && !strings.HasPrefix(p[1], "-") || p[3] == Removed || p[3] == "null" || p[3] == "None" {
+		if strings.TrimSpace(p[2]) == "" && !strings.HasPrefix(p[1], "-") || p[3] == Removed || p[3] == "null" ||
+			p[3] == "None" {
 			return m
 		}
 		return p[1] + p[2] + Removed
@@ -119,7 +120,8 @@ func (s Set) Document(v any) any {
 // isName reports whether a field or flag holds a secret.
 func isName(k string) bool {
 	k = strings.ToLower(k)
-	return k == "token" || strings.HasSuffix(k, "_token") && !strings.HasSuffix(k, "eos_token") && !strings.HasSuffix(k, "bos_token") && !strings.HasSuffix(k, "pad_token") || secretly.MatchString(k)
+	return k == "token" || strings.HasSuffix(k, "_token") && !strings.HasSuffix(k, "eos_token") &&
+		!strings.HasSuffix(k, "bos_token") && !strings.HasSuffix(k, "pad_token") || secretly.MatchString(k)
 }
 
 // empty is a value that says that there is no secret, or how many there are.

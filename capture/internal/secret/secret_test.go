@@ -13,7 +13,8 @@ import (
 // looks a little like them.
 func TestScrub(t *testing.T) {
 	var s secret.Set
-	s.AddHeader(http.Header{"X-Api-Key": {"abcd"}, "Authorization": {"Bearer zyx-987"}, "X-Debug": {"true"}, "X-Short-Key": {"ab"}})
+	s.AddHeader(http.Header{"X-Api-Key": {"abcd"}, "Authorization": {"Bearer zyx-987"}, "X-Debug": {"true"},
+		"X-Short-Key": {"ab"}})
 	for in, want := range map[string]string{
 		"got abcd":                             "got (removed)",
 		"zyx-987 alone":                        "(removed) alone",
@@ -38,12 +39,14 @@ func TestScrub(t *testing.T) {
 // TestDocument: fields, nested ones, and arguments in a list.
 func TestDocument(t *testing.T) {
 	in := map[string]any{
-		"api_key": "q", "admin_api_key": "", "hf_token": "q", "eos_token": "</s>", "bos_token": "<s>", "max_tokens": 3.0, "tokenizer_path": "org/tok",
+		"api_key": "q", "admin_api_key": "", "hf_token": "q", "eos_token": "</s>", "bos_token": "<s>",
+		"max_tokens": 3.0, "tokenizer_path": "org/tok",
 		"keys": map[string]any{"api_keys": []any{"q", "r"}, "password": nil, "num_secrets": 2.0},
 		"argv": []any{"serve", "--api-key", "q", "--port", "8000", "--ssl-key", "x", 7.0},
 	}
 	want := map[string]any{
-		"api_key": secret.Removed, "admin_api_key": "", "hf_token": secret.Removed, "eos_token": "</s>", "bos_token": "<s>", "max_tokens": 3.0, "tokenizer_path": "org/tok",
+		"api_key": secret.Removed, "admin_api_key": "", "hf_token": secret.Removed, "eos_token": "</s>",
+		"bos_token": "<s>", "max_tokens": 3.0, "tokenizer_path": "org/tok",
 		"keys": map[string]any{"api_keys": secret.Removed, "password": nil, "num_secrets": 2.0},
 		"argv": []any{"serve", "--api-key", secret.Removed, "--port", "8000", "--ssl-key", "x", 7.0},
 	}

@@ -27,7 +27,8 @@ type subjectTrace struct {
 }
 
 // few are the traces that are read without STRATA_LONG: one of each kind.
-var few = []string{"demo", "distilled/sglang-qwen3-8b-decode-mi300.json.zst", "distilled/train-pair-rank-0.json.zst", "case/two-gpus-one-file", "nsysgen/graphs"}
+var few = []string{"demo", "distilled/sglang-qwen3-8b-decode-mi300.json.zst", "distilled/train-pair-rank-0.json.zst",
+	"case/two-gpus-one-file", "nsysgen/graphs"}
 
 // unknown is the truth of a trace of which nothing is known.
 func unknown() truth { return truth{passes: -1, layers: -1, tp: -1, allReduces: -1} }

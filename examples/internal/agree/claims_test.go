@@ -90,7 +90,8 @@ func (l *ledger) disagreements() []disagreement {
 			if i == 0 || c.text == first.text && math.Abs(c.num-first.num) <= s.tolerance {
 				continue
 			}
-			out = append(out, disagreement{s.kind, fmt.Sprintf("%s: %s says %s, %s %s", s.name(), first.who, first.value(), c.who, c.value())})
+			out = append(out, disagreement{s.kind, fmt.Sprintf("%s: %s says %s, %s %s", s.name(), first.who,
+				first.value(), c.who, c.value())})
 		}
 	}
 	return out

@@ -16,9 +16,10 @@ type truth struct {
 	allReduces         int      // in the layers of one pass
 	stages             []string // of the passes, nil where not known
 	framework          string
-	untold             bool               // nothing in the trace tells stages and framework: who does not know them is right, who names others is wrong
-	idle               map[string]float64 // share of each stage's time without work, nil where not known
-	rows               []gen.Truth        // of generated traces
+	// nothing in the trace tells stages and framework: who does not know them is right, who names others is wrong
+	untold bool
+	idle   map[string]float64 // share of each stage's time without work, nil where not known
+	rows   []gen.Truth        // of generated traces
 }
 
 // collect lists what is said about a trace.

@@ -18,7 +18,8 @@ func TestOracleEqualsWhatIsKnown(t *testing.T) {
 		}
 		for _, want := range k.Devices {
 			w := got[want.Device]
-			if w == nil || w.kernels != want.Kernels || w.kernelNS != want.KernelNS || want.Other >= 0 && w.others != want.Other {
+			if w == nil || w.kernels != want.Kernels || w.kernelNS != want.KernelNS || want.Other >= 0 &&
+				w.others != want.Other {
 				t.Errorf("%s: device %d: %+v, want %+v", k.Name, want.Device, w, want)
 			}
 		}
@@ -30,7 +31,8 @@ func TestOracleEqualsWhatIsKnown(t *testing.T) {
 
 func TestNanosecondsKeepDigits(t *testing.T) {
 	for text, want := range map[string]int64{
-		"1682725898082228": 1682725898082228000, "4909913692199.694": 4909913692199694, "0.0005": 1, "1.2e3": 1200000, "7.1": 7100,
+		"1682725898082228": 1682725898082228000, "4909913692199.694": 4909913692199694, "0.0005": 1, "1.2e3": 1200000,
+		"7.1": 7100,
 	} {
 		if got := nanoseconds(json.Number(text)); got != want {
 			t.Errorf("nanoseconds(%s) = %d, want %d", text, got, want)
@@ -47,7 +49,8 @@ func TestUnionCountsOverlapOnce(t *testing.T) {
 	add(devices, spans, 1, false, span{0, 5})
 	got := finish(devices, spans)
 	if w := got[0]; len(got) != 1 || w.busyNS != 31 || w.kernelNS != 25 || w.activityNS != 35 || w.others != 1 {
-		t.Errorf("work = %+v of %d devices, want busy 31, kernels 25, all 35 of one device with kernels", got[0], len(got))
+		t.Errorf("work = %+v of %d devices, want busy 31, kernels 25, all 35 of one device with kernels", got[0],
+			len(got))
 	}
 }
 
@@ -63,7 +66,8 @@ func TestDisagreementsNameBothSides(t *testing.T) {
 	m.measure("host-detect", 1006, 0)
 	l.about(kindTP, "") // nobody says anything
 	list := l.disagreements()
-	if len(list) != 2 || list[0].kind != kindPasses || !strings.Contains(list[0].text, "truth says 10, host-detect 0") || list[1].kind != kindTime {
+	if len(list) != 2 || list[0].kind != kindPasses ||
+		!strings.Contains(list[0].text, "truth says 10, host-detect 0") || list[1].kind != kindTime {
 		t.Errorf("disagreements = %+v, want host-detect's passes and its time", list)
 	}
 }

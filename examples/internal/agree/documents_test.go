@@ -141,8 +141,9 @@ func parseRows(data []byte) ([]row, error) {
 			return n
 		}
 		rows = append(rows, row{
-			start: num("ts_ns"), dur: num("dur_ns"), device: int(num("device")), pass: int(num("pass")), layer: int(num("layer")),
-			kind: r[at["kind"]], stage: r[at["stage"]], category: r[at["category"]],
+			start: num("ts_ns"), dur: num("dur_ns"), device: int(num("device")), pass: int(num("pass")),
+			layer: int(num("layer")),
+			kind:  r[at["kind"]], stage: r[at["stage"]], category: r[at["category"]],
 		})
 	}
 	return rows, err

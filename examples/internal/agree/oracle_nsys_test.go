@@ -15,10 +15,11 @@ func exportOracle(path string) (map[int]*work, error) {
 	}
 	defer conn.Close()
 	tables := map[string]bool{}
-	err = sqlitex.Execute(conn, "SELECT name FROM sqlite_master", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		tables[s.ColumnText(0)] = true
-		return nil
-	}})
+	err = sqlitex.Execute(conn, "SELECT name FROM sqlite_master",
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			tables[s.ColumnText(0)] = true
+			return nil
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -28,10 +29,11 @@ func exportOracle(path string) (map[int]*work, error) {
 		if !tables[table] {
 			continue
 		}
-		err := sqlitex.Execute(conn, "SELECT deviceId, start, end FROM "+table, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			add(devices, spans, s.ColumnInt(0), kind == "KERNEL", span{s.ColumnInt64(1), s.ColumnInt64(2)})
-			return nil
-		}})
+		err := sqlitex.Execute(conn, "SELECT deviceId, start, end FROM "+table,
+			&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+				add(devices, spans, s.ColumnInt(0), kind == "KERNEL", span{s.ColumnInt64(1), s.ColumnInt64(2)})
+				return nil
+			}})
 		if err != nil {
 			return nil, err
 		}

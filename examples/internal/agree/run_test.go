@@ -45,7 +45,8 @@ func (d *documents) ask(ctx context.Context, program, name, trace string, args [
 		args = append([]string{"--trace", trace}, args...)
 	}
 	var stdout, stderr bytes.Buffer
-	if code := command.Exec(ctx, append([]string{program}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+	if code := command.Exec(ctx, append([]string{program}, args...), strings.NewReader(""), &stdout,
+		&stderr); code != 0 {
 		d.failed[name] = strings.TrimSpace(stderr.String())
 		return nil
 	}

@@ -63,8 +63,8 @@ func (e *Env) LayerOptions() (layer.Options, error) {
 	return o, nil
 }
 
-// Analyze loads the trace, finds its passes and layers as the model flags say, and returns the GPU that --device names. The
-// lanes that this needs are always kept.
+// Analyze loads the trace, finds its passes and layers as the model flags say, and returns the GPU that --device
+// names. The lanes that this needs are always kept.
 func (e *Env) Analyze(ctx context.Context, read trace.Options) (*layer.Device, error) {
 	o, err := e.LayerOptions()
 	if err != nil {
@@ -97,8 +97,9 @@ func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options)
 	return a, nil
 }
 
-// LoadAnalysis reads a trace file, "" for the one that --trace names or the demo, and finds its passes. A config that belongs
-// to the file but contradicts the trace is told and left out: for what asks only for passes, their own evidence does.
+// LoadAnalysis reads a trace file, "" for the one that --trace names or the demo, and finds its passes. A config that
+// belongs to the file but contradicts the trace is told and left out: for what asks only for passes, their own
+// evidence does.
 func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, error) {
 	of := *e
 	of.HashLayers = cmp.Or(e.HashLayers, "first") // programs without the model flags
@@ -121,8 +122,8 @@ func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, e
 	return a, err
 }
 
-// LoadRanks is [Env.LoadAnalysis] for every rank of a directory, or for all files that a pattern names, in their order; with paths, of
-// these files. Labels name them where there are several: rank and stage.
+// LoadRanks is [Env.LoadAnalysis] for every rank of a directory, or for all files that a pattern names, in their
+// order; with paths, of these files. Labels name them where there are several: rank and stage.
 func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.Analysis, labels []string, err error) {
 	if e.Demo() && len(paths) == 0 {
 		a, err := e.LoadAnalysis(ctx, "")
@@ -169,7 +170,8 @@ func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.An
 // --trace, and what the trace says.
 func (e *Env) Parallelism(a *layer.Analysis, path string, tp, ep int) (profile.Parallelism, error) {
 	meta := a.Trace().Meta()
-	p, err := profile.InferParallelism(profile.ParallelHints{TP: tp, EP: ep, TracePath: cmp.Or(path, e.Trace), Distributed: meta.Distributed, WorldSize: meta.WorldSize,
+	p, err := profile.InferParallelism(profile.ParallelHints{TP: tp, EP: ep, TracePath: cmp.Or(path, e.Trace),
+		Distributed: meta.Distributed, WorldSize: meta.WorldSize,
 		Divided: a.Divided()})
 	if err != nil { // a flag out of range
 		return p, Usagef("%w", err)

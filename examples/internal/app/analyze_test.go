@@ -21,7 +21,8 @@ func TestAnalyzeOnTheDemoNeedsNoFlags(t *testing.T) {
 }
 
 func TestLayerOptionsRefuseWhatIsNoChoice(t *testing.T) {
-	for _, e := range []*Env{{Boundaries: "sometimes"}, {HashLayers: "middle"}, {HashLayers: "first", Profile: "no-such-profile"}, {HashLayers: "first", Config: "/no/such/file"}} {
+	for _, e := range []*Env{{Boundaries: "sometimes"}, {HashLayers: "middle"},
+		{HashLayers: "first", Profile: "no-such-profile"}, {HashLayers: "first", Config: "/no/such/file"}} {
 		e.Stderr = &strings.Builder{}
 		if _, err := e.LayerOptions(); err == nil {
 			t.Errorf("%+v gave no error", e)

@@ -65,19 +65,31 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{"every flag, one dash or two", strings.Fields("-who me --color blue -format json --boundaries anchor-opens --hash-layers=last --num-layers 7 --trace x --progress=false"), 0,
 			"hello me in blue as json, anchor-opens, last, layers 7, demo false\n", "a note of two lines\n"},
 		{"an error is one line", []string{"--fail", "badly"}, 1,
-			"hello world in red as text, auto, first, layers 0, demo true\n", "a note of two lines\nhello: it broke: badly\n"},
+			"hello world in red as text, auto, first, layers 0, demo true\n",
+			"a note of two lines\nhello: it broke: badly\n"},
 		{"usage found late", []string{"--fail", "usage"}, 2,
-			"hello world in red as text, auto, first, layers 0, demo true\n", "a note of two lines\nhello: --fail usage: not like this (see hello -h)\n"},
+			"hello world in red as text, auto, first, layers 0, demo true\n",
+			"a note of two lines\nhello: --fail usage: not like this (see hello -h)\n"},
 		{"unknown flag", []string{"--nope"}, 2, "", "hello: unknown flag --nope (see hello -h)\n"},
-		{"mistyped flag", []string{"--colour", "red"}, 2, "", "hello: unknown flag --colour: did you mean --color? (see hello -h)\n"},
-		{"letters swapped", []string{"--froamt", "json"}, 2, "", "hello: unknown flag --froamt: did you mean --format? (see hello -h)\n"},
-		{"the argument is the trace, flags behind it", []string{"file", "--who", "me"}, 0, "hello me in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
-		{"after two dashes all is arguments", []string{"--", "--who"}, 0, "hello world in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
-		{"two traces", []string{"file", "other"}, 2, "", "hello: 2 traces are named, file and other among them, and hello reads one: name a directory, or see strata report for several (see hello -h)\n"},
-		{"the trace twice", []string{"file", "--trace", "x"}, 2, "", "hello: two traces are named: --trace x and file (see hello -h)\n"},
-		{"a switch in two words", []string{"--progress", "auto", "--who", "me"}, 0, "hello me in red as text, auto, first, layers 0, demo true\n", "a note of two lines\n"},
-		{"too narrow", []string{"--width", "39"}, 2, "", "hello: --width 39: want a number from 40 to 10000, or 0 for the terminal's (see hello -h)\n"},
-		{"an old flag", []string{"--no-toc", "--old=7"}, 0, "hello world in red as text, auto, first, layers 0, demo true\n", "--no-toc has no effect\n--old is gone\na note of two lines\n"},
+		{"mistyped flag", []string{"--colour", "red"}, 2, "",
+			"hello: unknown flag --colour: did you mean --color? (see hello -h)\n"},
+		{"letters swapped", []string{"--froamt", "json"}, 2, "",
+			"hello: unknown flag --froamt: did you mean --format? (see hello -h)\n"},
+		{"the argument is the trace, flags behind it", []string{"file", "--who", "me"}, 0,
+			"hello me in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
+		{"after two dashes all is arguments", []string{"--", "--who"}, 0,
+			"hello world in red as text, auto, first, layers 0, demo false\n", "a note of two lines\n"},
+		{"two traces", []string{"file", "other"}, 2, "",
+			"hello: 2 traces are named, file and other among them, and hello reads one: name a directory, or see strata report for several (see hello -h)\n"},
+		{"the trace twice", []string{"file", "--trace", "x"}, 2, "",
+			"hello: two traces are named: --trace x and file (see hello -h)\n"},
+		{"a switch in two words", []string{"--progress", "auto", "--who", "me"}, 0,
+			"hello me in red as text, auto, first, layers 0, demo true\n", "a note of two lines\n"},
+		{"too narrow", []string{"--width", "39"}, 2, "",
+			"hello: --width 39: want a number from 40 to 10000, or 0 for the terminal's (see hello -h)\n"},
+		{"an old flag", []string{"--no-toc", "--old=7"}, 0,
+			"hello world in red as text, auto, first, layers 0, demo true\n",
+			"--no-toc has no effect\n--old is gone\na note of two lines\n"},
 		{"bad choice", []string{"--boundaries", "x"}, 2, "",
 			"hello: invalid value \"x\" for flag -boundaries: want one of auto, modules, repeats, anchor-closes, anchor-opens (see hello -h)\n"},
 		{"negative number", []string{"--num-layers", "-1"}, 2, "",
@@ -116,7 +128,8 @@ type closedPipe struct{ err error }
 func (c closedPipe) Write([]byte) (int, error) { return 0, c.err }
 
 func TestClosedPipeEndsQuietly(t *testing.T) {
-	for _, err := range []error{syscall.EPIPE, io.ErrClosedPipe, &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}} {
+	for _, err := range []error{syscall.EPIPE, io.ErrClosedPipe,
+		&os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}} {
 		var stderr strings.Builder
 		p := hello()
 		p.Run = func(ctx context.Context, env *app.Env) error {
@@ -127,10 +140,12 @@ func TestClosedPipeEndsQuietly(t *testing.T) {
 			}
 			return nil
 		}
-		if code := p.Exec(context.Background(), nil, nil, closedPipe{err}, &stderr); code != app.ExitOK || stderr.Len() > 0 {
+		if code := p.Exec(context.Background(), nil, nil, closedPipe{err}, &stderr); code != app.ExitOK ||
+			stderr.Len() > 0 {
 			t.Errorf("%v: exit code %d, stderr %q, want 0 and nothing", err, code, stderr.String())
 		}
-		if code := p.Exec(context.Background(), []string{"-h"}, nil, closedPipe{err}, &stderr); code != app.ExitOK || stderr.Len() > 0 {
+		if code := p.Exec(context.Background(), []string{"-h"}, nil, closedPipe{err}, &stderr); code != app.ExitOK ||
+			stderr.Len() > 0 {
 			t.Errorf("%v: help: exit code %d, stderr %q, want 0 and nothing", err, code, stderr.String())
 		}
 	}
@@ -225,8 +240,10 @@ func TestVersion(t *testing.T) {
 // TestNearest: a slip is one letter in three; another word is none.
 func TestNearest(t *testing.T) {
 	names := []string{"format", "fwd-pass", "min-share", "tp", "show-all-passes"}
-	for word, want := range map[string]string{"fromat": "format", "fmt": "", "frm": "", "formet": "format", "fwd_pass": "fwd-pass", "min-shares": "min-share",
-		"minsahre": "min-share", "tpp": "tp", "show-all": "show-all-passes", "f": "", "": "", "something": "", strings.Repeat("x", 1000): ""} {
+	for word, want := range map[string]string{"fromat": "format", "fmt": "", "frm": "", "formet": "format",
+		"fwd_pass": "fwd-pass", "min-shares": "min-share",
+		"minsahre": "min-share", "tpp": "tp", "show-all": "show-all-passes", "f": "", "": "", "something": "",
+		strings.Repeat("x", 1000): ""} {
 		if got := app.Nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}

@@ -61,8 +61,8 @@ func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
 // shorts are the short flags, and what they stand for.
 var shorts = map[string]string{"-o": "output", "-q": "quiet", "--json": "format=json"}
 
-// long writes short flags out, where the program has the long one and none of the short name. Those that are the value of a
-// flag before them stay.
+// long writes short flags out, where the program has the long one and none of the short name. Those that are the
+// value of a flag before them stay.
 func long(fs *flag.FlagSet, args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {

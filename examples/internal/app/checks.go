@@ -10,8 +10,9 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 )
 
-// Every program with --fail-on writes what its conditions say for build servers: instead of its results, in one of these forms.
-// A program that lists one of them among its own formats has a meaning of its own for it, and the conditions stand behind that.
+// Every program with --fail-on writes what its conditions say for build servers: instead of its results, in one of
+// these forms. A program that lists one of them among its own formats has a meaning of its own for it, and the
+// conditions stand behind that.
 
 // checkFormats are the forms of conditions that are no formats of the program's own.
 func (p Program) checkFormats() []Format {
@@ -60,8 +61,8 @@ func (e *Env) needsConditions(p Program, given bool) error {
 	return fmt.Errorf("--format %s needs --fail-on", e.Format)
 }
 
-// Judged writes what conditions say in the form that was asked for, and returns the error that the program ends with: nil where none is met.
-// Behind results in Markdown they are a table.
+// Judged writes what conditions say in the form that was asked for, and returns the error that the program ends with:
+// nil where none is met. Behind results in Markdown they are a table.
 func (e *Env) Judged(s gate.Suite) error {
 	s.Program, s.Name = cmp.Or(s.Program, e.checks.program), cmp.Or(s.Name, e.TraceName())
 	for i := range s.Checks {

@@ -17,19 +17,21 @@ import (
 
 // The conditions that --fail-on knows. A program lists in [Program.FailOn] those that it can tell.
 const (
-	HostCaused   = "host-caused"  // the host causes more than a share of the steps' time
-	Idle         = "idle"         // the GPU does nothing for more than a share of the steps' time
-	ExposedComm  = "exposed-comm" // data moves between GPUs and nothing else runs for more than a share of a stage's steps
-	Waiting      = "waiting"      // collectives wait for other ranks for more than a share of a stage's steps
-	Regression   = "regression"   // slower than another run by more than a share
-	CoverageLeft = "coverage"     // less than a share of the GPU time is in passes
-	Floor        = "floor"        // what a pass has to take is less than a share of what it takes
-	HealthIs     = "health"       // the trace is degraded, or unusable
+	HostCaused = "host-caused" // the host causes more than a share of the steps' time
+	Idle       = "idle"        // the GPU does nothing for more than a share of the steps' time
+	// data moves between GPUs and nothing else runs for more than a share of a stage's steps
+	ExposedComm  = "exposed-comm"
+	Waiting      = "waiting"    // collectives wait for other ranks for more than a share of a stage's steps
+	Regression   = "regression" // slower than another run by more than a share
+	CoverageLeft = "coverage"   // less than a share of the GPU time is in passes
+	Floor        = "floor"      // what a pass has to take is less than a share of what it takes
+	HealthIs     = "health"     // the trace is degraded, or unusable
 )
 
 // conditionExamples has one of each, for help and messages.
 var conditionExamples = map[string]string{
-	HostCaused: "host-caused 5%", Idle: "idle 20%", ExposedComm: "exposed-comm 10%", Waiting: "waiting 5%", Regression: "regression 3%", CoverageLeft: "coverage 90%", Floor: "floor 40%", HealthIs: "health degraded",
+	HostCaused: "host-caused 5%", Idle: "idle 20%", ExposedComm: "exposed-comm 10%", Waiting: "waiting 5%",
+	Regression: "regression 3%", CoverageLeft: "coverage 90%", Floor: "floor 40%", HealthIs: "health degraded",
 }
 
 // Condition is one --fail-on: what fails a run, and from where on.
@@ -49,7 +51,8 @@ type Conditions struct {
 // failOnFlags defines --fail-on and --allow-inconclusive.
 func (p Program) failOnFlags(fs *flag.FlagSet, env *Env) {
 	env.FailOn = Conditions{allowed: p.FailOn}
-	fs.Var(&env.FailOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be decided: '"+strings.Join(env.FailOn.examples(), "', '")+"'; may be given several times; default: none")
+	fs.Var(&env.FailOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be decided: '"+
+		strings.Join(env.FailOn.examples(), "', '")+"'; may be given several times; default: none")
 	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 where a condition cannot be decided")
 }
 
@@ -95,7 +98,8 @@ func (l *Conditions) unknown(words []string) error {
 		return fmt.Errorf("want one of %s", strings.Join(l.examples(), ", "))
 	}
 	if _, other := conditionExamples[words[0]]; other && len(words) <= 2 {
-		return fmt.Errorf("this program cannot tell %s, strata report may: want one of %s", words[0], strings.Join(l.examples(), ", "))
+		return fmt.Errorf("this program cannot tell %s, strata report may: want one of %s", words[0],
+			strings.Join(l.examples(), ", "))
 	}
 	if near := Nearest(words[0], l.allowed); near != "" && near != words[0] {
 		return fmt.Errorf("no such condition: did you mean %q?", conditionExamples[near])
@@ -103,8 +107,8 @@ func (l *Conditions) unknown(words []string) error {
 	return fmt.Errorf("want one of %s", strings.Join(l.examples(), ", "))
 }
 
-// RegressionLimit lets gates of programs that compare be written as [Conditions] are: of "regression 3%" it returns "3%", other text as
-// it is.
+// RegressionLimit lets gates of programs that compare be written as [Conditions] are: of "regression 3%" it returns
+// "3%", other text as it is.
 func RegressionLimit(text string) string {
 	if rest, ok := strings.CutPrefix(text, Regression); ok && rest != "" && strings.ContainsRune(" =:", rune(rest[0])) {
 		return strings.TrimLeft(rest, " =:")
@@ -114,7 +118,8 @@ func RegressionLimit(text string) string {
 
 // Check holds what was found, in percent, against the limit: more fails.
 func (c Condition) Check(percent float64, text string) gate.Check {
-	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Value: gate.Number(percent), Limit: gate.Number(c.Limit), Unit: "percent", Message: text}
+	check := gate.Check{Name: c.Text, Verdict: gate.Passed, Value: gate.Number(percent), Limit: gate.Number(c.Limit),
+		Unit: "percent", Message: text}
 	if percent > c.Limit {
 		check.Verdict = gate.Failed
 	}
@@ -151,10 +156,12 @@ func (c Condition) Coverage(all, inPasses float64) gate.Check {
 		return c.Untold("there is no GPU work")
 	}
 	share := 100 * inPasses / all
-	return c.AtLeast(share, fmt.Sprintf("%.1f%% of the GPU time is in passes, wanted are at least %g%%", share, c.Limit))
+	return c.AtLeast(share, fmt.Sprintf("%.1f%% of the GPU time is in passes, wanted are at least %g%%", share,
+		c.Limit))
 }
 
-// Exposed judges ExposedComm and Waiting by the finding with the largest share of its steps. steps says whether any step was found.
+// Exposed judges ExposedComm and Waiting by the finding with the largest share of its steps. steps says whether any
+// step was found.
 func (c Condition) Exposed(list []finding.Finding, steps bool) gate.Check {
 	kind, what := finding.ExposedCommunication, "exposed communication"
 	if c.Name == Waiting {
@@ -178,7 +185,8 @@ func (c Condition) Exposed(list []finding.Finding, steps bool) gate.Check {
 	return check
 }
 
-// HostCaused judges HostCaused by the host's share of the steps; unsure says that what is unknown could change the answer.
+// HostCaused judges HostCaused by the host's share of the steps; unsure says that what is unknown could change the
+// answer.
 func (c Condition) HostCaused(share float64, unsure bool, text string) gate.Check {
 	check := c.Check(100*share, text)
 	if check.Verdict == gate.Passed && unsure {
@@ -220,8 +228,9 @@ func (e *Env) JudgeCoverage(gpus ...layer.Device) error {
 	return e.Judge(func(c Condition) gate.Check { return c.Coverage(float64(all), float64(inPasses)) })
 }
 
-// Judge holds the conditions of the command line against what the program found, and returns the error that it ends with: nil where none is
-// met. tell judges all but HealthIs, which the traces tell that were read. Own checks of the program are judged in any case.
+// Judge holds the conditions of the command line against what the program found, and returns the error that it ends
+// with: nil where none is met. tell judges all but HealthIs, which the traces tell that were read. Own checks of the
+// program are judged in any case.
 func (e *Env) Judge(tell func(Condition) gate.Check, own ...gate.Check) error {
 	s := gate.Suite{AllowInconclusive: e.AllowInconclusive, Checks: own}
 	for _, c := range e.FailOn.List {

@@ -75,8 +75,8 @@ func (e *Env) checkCut() error {
 	return nil
 }
 
-// Document reports whether results are to be written as a document, with [Env.WriteJSON]: as JSON, and as Markdown where the program has
-// no form of its own for that or a part of the document is asked for.
+// Document reports whether results are to be written as a document, with [Env.WriteJSON]: as JSON, and as Markdown
+// where the program has no form of its own for that or a part of the document is asked for.
 func (e *Env) Document() bool {
 	cut := e.cut.Limit != 0 || len(e.cut.Fields) > 0 || e.cut.Budget != 0
 	return e.Format == JSON || e.Format == Markdown && (e.plainMarkdown || cut)

@@ -86,7 +86,8 @@ func (e *Env) Demo() bool { return e.Trace == "" }
 // often. It is safe for concurrent use.
 func (e *Env) Step(label string, done, total int64) { e.progress.show(label, done, total) }
 
-// WriteJSON writes one document, indented, with names of kernels as they are: < and > are not escaped. It has no null lists.
+// WriteJSON writes one document, indented, with names of kernels as they are: < and > are not escaped. It has no null
+// lists.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

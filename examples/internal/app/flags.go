@@ -65,12 +65,15 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	if has(ModelFlags) {
 		fs.StringVar(&env.Config, "config", "", "the model: its config.json `FILE`, or the name of a public one (llama-3.1-70b); empty: looked for beside the trace, in server_args.json and in the Hugging Face cache")
 		fs.StringVar(&env.Profile, "profile", "", "model profile, `NAME|FILE`; empty: inferred from the config")
-		fs.StringVar(&env.Anchor, "anchor-kernel", "", "`SUBSTRING` of the kernel name that marks layer blocks; empty: the profile's")
+		fs.StringVar(&env.Anchor, "anchor-kernel", "",
+			"`SUBSTRING` of the kernel name that marks layer blocks; empty: the profile's")
 		fs.IntVar(&env.NumLayers, "num-layers", 0, "`NUMBER` of layers; 0: from the config, else found in the trace")
 		env.Boundaries = boundaryModes[0]
-		fs.Var(oneOf(&env.Boundaries, boundaryModes), "boundaries", "how layer boundaries are found, a `MODE` of: "+strings.Join(boundaryModes, ", "))
+		fs.Var(oneOf(&env.Boundaries, boundaryModes), "boundaries",
+			"how layer boundaries are found, a `MODE` of: "+strings.Join(boundaryModes, ", "))
 		env.HashLayers = hashLayers[0]
-		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers", "which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
+		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers",
+			"which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
 	}
 	if has(DeviceFlag) {
 		p.deviceFlag(fs, env)
@@ -87,7 +90,8 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	}
 	if has(MemoryFlag) {
 		fs.Var(&env.memory, "memory-limit", "how much memory loading a trace may need, a `SIZE` such as 4GB; 0: no limit; auto: what the system, the container and ulimit leave")
-		fs.BoolVar(&env.RepairOrder, "repair-order", false, "where the trace's health says scrambled-records: join the names of graph kernels, in the order of the file, with their times; a note says so")
+		fs.BoolVar(&env.RepairOrder, "repair-order", false,
+			"where the trace's health says scrambled-records: join the names of graph kernels, in the order of the file, with their times; a note says so")
 	}
 	return fs
 }
@@ -278,7 +282,8 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 	if len(p.FailOn) > 0 {
 		judging = ", 3 a condition is met, 4 it cannot be decided"
 	}
-	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging + ". Results go to stdout, notes to stderr. --version prints the build.\n")
+	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging +
+		". Results go to stdout, notes to stderr. --version prints the build.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

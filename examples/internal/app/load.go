@@ -44,11 +44,14 @@ func (e *Env) Open(ctx context.Context, path string, o strata.Options) (*strata.
 
 // OpenAll is [Env.Open] for several files of one run.
 func (e *Env) OpenAll(ctx context.Context, paths []string, o strata.Options) (*strata.Recording, error) {
-	return e.open(paths[0], o, func(o strata.Options) (*strata.Recording, error) { return strata.OpenFiles(ctx, paths, o) })
+	return e.open(paths[0], o, func(o strata.Options) (*strata.Recording,
+		error) {
+		return strata.OpenFiles(ctx, paths, o)
+	})
 }
 
-// OpenRun reads the files or directories of one run, or the built-in demo where none is named. Of a directory it reads every rank, or the
-// lowest with each of its stages.
+// OpenRun reads the files or directories of one run, or the built-in demo where none is named. Of a directory it
+// reads every rank, or the lowest with each of its stages.
 func (e *Env) OpenRun(ctx context.Context, paths []string, allRanks bool) (*strata.Recording, error) {
 	switch len(paths) {
 	case 0:
@@ -63,7 +66,8 @@ func (e *Env) OpenRun(ctx context.Context, paths []string, allRanks bool) (*stra
 	return e.OpenAll(ctx, paths, strata.Options{AllRanks: allRanks})
 }
 
-func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*strata.Recording, error)) (*strata.Recording, error) {
+func (e *Env) open(path string, o strata.Options,
+	read func(strata.Options) (*strata.Recording, error)) (*strata.Recording, error) {
 	memory := e.memoryBudget()
 	o.Trace.MemoryBudget, o.Trace.RepairOrder, o.Stdin = memory.bytes, e.RepairOrder, e.Stdin
 	o.Progress = func(p string, at trace.Progress) { e.Step("reading "+p, at.Read, at.Size) }
@@ -83,7 +87,8 @@ func (e *Env) open(path string, o strata.Options, read func(strata.Options) (*st
 
 // LoadOptions are how the flags want traces to be read, for programs that open them by themselves.
 func (e *Env) LoadOptions() strata.Options {
-	return strata.Options{Trace: trace.Options{MemoryBudget: e.memoryBudget().bytes, RepairOrder: e.RepairOrder}, Stdin: e.Stdin}
+	return strata.Options{Trace: trace.Options{MemoryBudget: e.memoryBudget().bytes, RepairOrder: e.RepairOrder},
+		Stdin: e.Stdin}
 }
 
 // Judging notes the health of what was read.

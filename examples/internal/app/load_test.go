@@ -95,7 +95,8 @@ func TestLoadNamesWhatItCannotRead(t *testing.T) {
 	}
 	for _, path := range []string{filepath.Join(dir, "absent"), text, t.TempDir()} {
 		got := apptest.Run(t, loader(), "--trace", path)
-		if got.Code != app.ExitError || !strings.Contains(got.Stderr, filepath.Base(path)) || strings.Count(got.Stderr, "\n") != 1 {
+		if got.Code != app.ExitError || !strings.Contains(got.Stderr, filepath.Base(path)) ||
+			strings.Count(got.Stderr, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stderr %q, want 1 and one line that names it", path, got.Code, got.Stderr)
 		}
 	}

@@ -79,7 +79,8 @@ func memoryGroups(read readFile) []group {
 					[]string{"inactive_file", "active_file", "slab_reclaimable"}})
 			case strings.Contains(","+f[1]+",", ",memory,"): // version 1
 				at := path.Join("/sys/fs/cgroup/memory", dir)
-				all = append(all, group{at + "/memory.limit_in_bytes", at + "/memory.usage_in_bytes", at + "/memory.stat",
+				all = append(all, group{at + "/memory.limit_in_bytes", at + "/memory.usage_in_bytes",
+					at + "/memory.stat",
 					[]string{"total_inactive_file", "total_active_file"}})
 			}
 			if dir == "/" {
@@ -109,7 +110,8 @@ func (g group) left(read readFile) (budget, bool) {
 		}
 	}
 	used -= min(max(cache, 0), used)
-	return budget{max(limit-used, 1), fmt.Sprintf("%s is %d MB, of which %d MB are in use without file cache", g.limit, limit/1e6, used/1e6),
+	return budget{max(limit-used, 1), fmt.Sprintf("%s is %d MB, of which %d MB are in use without file cache", g.limit,
+		limit/1e6, used/1e6),
 		"give the container or job more memory"}, true
 }
 
@@ -136,7 +138,9 @@ func addressSpace(read readFile) (budget, bool) {
 		if status, err := read("/proc/self/status"); err == nil {
 			used = keyed(status, "VmSize") << 10
 		}
-		return budget{max((limit-used-rlimit.Least)/rlimit.PerByte, 1), fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB, of which %d MB are in use", limit/1e6, used/1e6),
+		return budget{max((limit-used-rlimit.Least)/rlimit.PerByte, 1),
+			fmt.Sprintf("the limit of address space (ulimit -v, RLIMIT_AS) is %d MB, of which %d MB are in use",
+				limit/1e6, used/1e6),
 			"raise it with ulimit -v"}, true
 	}
 	return budget{}, false
@@ -211,8 +215,8 @@ func number(read readFile, path string) (int64, error) {
 // collection nothing, so that little of it is worth more than rare collections.
 const gcPercent = 50
 
-// CollectOften lets little garbage stand, for programs whose analyses make much of it, until what it returns is called. It changes
-// nothing where the environment's GOGC says how much may.
+// CollectOften lets little garbage stand, for programs whose analyses make much of it, until what it returns is
+// called. It changes nothing where the environment's GOGC says how much may.
 func CollectOften() (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

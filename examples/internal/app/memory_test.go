@@ -24,25 +24,36 @@ func TestMemoryBudgetIsWhatIsFree(t *testing.T) {
 		want  int64
 		from  string
 	}{
-		"nothing known":       {nil, 0, ""},
-		"system":              {map[string]string{meminfo: "MemTotal:  9 kB\nMemAvailable:    2 kB\n"}, 2048, "MemAvailable"},
+		"nothing known": {nil, 0, ""},
+		"system": {map[string]string{meminfo: "MemTotal:  9 kB\nMemAvailable:    2 kB\n"}, 2048,
+			"MemAvailable"},
 		"unlimited container": {map[string]string{meminfo: available, limit: "max\n"}, 2048, "MemAvailable"},
 		"small container":     {map[string]string{meminfo: available, limit: "1500\n", current: "500\n"}, 1000, limit},
-		"large container":     {map[string]string{meminfo: available, limit: "90000\n", current: "500\n"}, 2048, "MemAvailable"},
-		"full container":      {map[string]string{meminfo: available, limit: "500\n", current: "500\n"}, 1, limit},
+		"large container": {map[string]string{meminfo: available, limit: "90000\n", current: "500\n"}, 2048,
+			"MemAvailable"},
+		"full container": {map[string]string{meminfo: available, limit: "500\n", current: "500\n"}, 1, limit},
 		"full of file cache": {map[string]string{meminfo: available, limit: "1500\n", current: "1500\n",
-			v2 + "/memory.stat": "anon 400\nfile 1100\ninactive_file 700\nactive_file 300\nslab_reclaimable 100\n"}, 1100, limit},
-		"more cache than usage, as the counters race": {map[string]string{limit: "1500\n", current: "100\n", v2 + "/memory.stat": "active_file 300\n"}, 1500, limit},
+			v2 + "/memory.stat": "anon 400\nfile 1100\ninactive_file 700\nactive_file 300\nslab_reclaimable 100\n"},
+			1100, limit},
+		"more cache than usage, as the counters race": {map[string]string{limit: "1500\n", current: "100\n",
+			v2 + "/memory.stat": "active_file 300\n"}, 1500, limit},
 		"version 2, the group around is smaller": {map[string]string{meminfo: available, self: "0::/job/step\n",
-			v2 + "/job/step/memory.max": "max\n", v2 + "/job/memory.max": "900\n", v2 + "/job/memory.current": "100\n"}, 800, v2 + "/job/memory.max"},
-		"version 2, the group's path is not mounted": {map[string]string{self: "0::/docker/0123\n", limit: "900\n"}, 900, limit},
+			v2 + "/job/step/memory.max": "max\n", v2 + "/job/memory.max": "900\n", v2 + "/job/memory.current": "100\n"},
+			800, v2 + "/job/memory.max"},
+		"version 2, the group's path is not mounted": {map[string]string{self: "0::/docker/0123\n", limit: "900\n"},
+			900, limit},
 		"version 1": {map[string]string{meminfo: available, self: "5:cpu:/\n4:memory:/a/b\n0::/\n",
-			v1 + "/a/b/memory.limit_in_bytes": "1800\n", v1 + "/a/b/memory.usage_in_bytes": "1700\n", v1 + "/a/b/memory.stat": "inactive_file 1\ntotal_inactive_file 600\ntotal_active_file 100\n",
+			v1 + "/a/b/memory.limit_in_bytes": "1800\n", v1 + "/a/b/memory.usage_in_bytes": "1700\n",
+			v1 + "/a/b/memory.stat":       "inactive_file 1\ntotal_inactive_file 600\ntotal_active_file 100\n",
 			v1 + "/memory.limit_in_bytes": "9223372036854771712\n"}, 800, v1 + "/a/b/memory.limit_in_bytes"},
 		"address space": {map[string]string{limits: fmt.Sprintf("Limit  Soft Limit  Hard Limit  Units\nMax address space         %d                 unlimited            bytes\n", rlimit.Least+12*5000+2048),
 			"/proc/self/status": "Name:\tx\nVmSize:\t       2 kB\n"}, 5000, "RLIMIT_AS"},
-		"address space that is not enough": {map[string]string{meminfo: available, limits: fmt.Sprintf("Max address space         %d                 unlimited            bytes\n", rlimit.Least)}, 1, "RLIMIT_AS"},
-		"no limit of address space":        {map[string]string{meminfo: available, limits: "Max address space         unlimited            unlimited            bytes\n"}, 2048, "MemAvailable"},
+		"address space that is not enough": {map[string]string{meminfo: available,
+			limits: fmt.Sprintf("Max address space         %d                 unlimited            bytes\n",
+				rlimit.Least)}, 1, "RLIMIT_AS"},
+		"no limit of address space": {map[string]string{meminfo: available,
+			limits: "Max address space         unlimited            unlimited            bytes\n"}, 2048,
+			"MemAvailable"},
 	} {
 		got := memoryBudget(func(path string) ([]byte, error) {
 			if text, ok := c.files[path]; ok {
@@ -80,7 +91,8 @@ func TestMemoryErrorNamesItsLimit(t *testing.T) {
 		t.Fatalf("error %v, want a limit", err)
 	}
 	got := budget{1000, "/x/memory.max is 1 MB", "give the container more"}.explain(err)
-	for _, want := range []string{"events need more", "/x/memory.max is 1 MB", "give the container more", "--memory-limit"} {
+	for _, want := range []string{"events need more", "/x/memory.max is 1 MB", "give the container more",
+		"--memory-limit"} {
 		if !strings.Contains(got.Error(), want) {
 			t.Errorf("%q does not say %q", got, want)
 		}

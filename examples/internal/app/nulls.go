@@ -2,8 +2,8 @@ package app
 
 import "reflect"
 
-// withoutNulls returns v with empty lists and maps where they are nil, so that a document has no null lists. What v points to is copied
-// on the way to each such place, never changed.
+// withoutNulls returns v with empty lists and maps where they are nil, so that a document has no null lists. What v
+// points to is copied on the way to each such place, never changed.
 func withoutNulls(v any) any {
 	r := reflect.ValueOf(v)
 	if !r.IsValid() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoNullLists: nil lists and maps are written as empty ones wherever they stand, what is left out stays out, pointers stay null, and
-// the value itself is not changed.
+// TestNoNullLists: nil lists and maps are written as empty ones wherever they stand, what is left out stays out,
+// pointers stay null, and the value itself is not changed.
 func TestNoNullLists(t *testing.T) {
 	type Inner struct {
 		List []int          `json:"list"`
@@ -29,7 +29,8 @@ func TestNoNullLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := `{"list":[],"map":{},"none":null}`
-	want := empty[:len(empty)-1] + `,"many":[{"list":[1],"map":{},"none":null}],"by":{"a":` + empty + `},"any":` + empty + `,"raw":null}` + "\n"
+	want := empty[:len(empty)-1] + `,"many":[{"list":[1],"map":{},"none":null}],"by":{"a":` + empty + `},"any":` +
+		empty + `,"raw":null}` + "\n"
 	var got bytes.Buffer
 	if err := json.Compact(&got, b.Bytes()); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,8 @@ func FindBrowser() Browser {
 	return Browser{Open: func(url string) error { return exec.Command(path, append(args, url)...).Run() }}
 }
 
-// sshAddress is the address of this machine in SSH_CONNECTION, which has the client's address and port and then the server's; "" without one.
+// sshAddress is the address of this machine in SSH_CONNECTION, which has the client's address and port and then the
+// server's; "" without one.
 func sshAddress(connection string) string {
 	f := strings.Fields(connection)
 	if len(f) != 4 {

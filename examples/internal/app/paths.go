@@ -119,7 +119,8 @@ func checkPaths(fs *flag.FlagSet, args []string, stdin io.Reader) error {
 			}
 			switch o := out.over; {
 			case o == nil || in.by != "--"+o.input:
-				return Usagef("%s %s is read by %s: it would be replaced, so name another file", out.by, out.path, in.by)
+				return Usagef("%s %s is read by %s: it would be replaced, so name another file", out.by, out.path,
+					in.by)
 			case fs.Lookup(o.replace).Value.String() != "true":
 				return Usagef("%s %s is read by %s: with --%s it is replaced", out.by, out.path, in.by, o.replace)
 			}

@@ -50,7 +50,8 @@ func TestNoOutputReplacesAnInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			for file, text := range map[string]string{"in.json": events, "old.txt": "old", "sub/r0.trace.json": events, "sub/report.md": "old"} {
+			for file, text := range map[string]string{"in.json": events, "old.txt": "old", "sub/r0.trace.json": events,
+				"sub/report.md": "old"} {
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +75,8 @@ func TestNoOutputReplacesAnInput(t *testing.T) {
 				return
 			}
 			if code != app.ExitUsage || ran || !strings.Contains(stderr.String(), c.says) {
-				t.Errorf("exit code %d, ran %v, stderr %q; want %d before anything runs and %q", code, ran, &stderr, app.ExitUsage, c.says)
+				t.Errorf("exit code %d, ran %v, stderr %q; want %d before anything runs and %q", code, ran, &stderr,
+					app.ExitUsage, c.says)
 			}
 			for _, file := range []string{"in.json", "sub/r0.trace.json"} {
 				if text, err := os.ReadFile(file); err != nil || string(text) != events {
@@ -99,6 +101,7 @@ func TestOutputIsNotTheStandardInput(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := copier(&ran).Exec(t.Context(), []string{"--trace", "-", "--output", path}, f, &stdout, &stderr)
 	if code != app.ExitUsage || ran || !strings.Contains(stderr.String(), "standard input") {
-		t.Errorf("exit code %d, ran %v, stderr %q; want %d and the standard input named", code, ran, &stderr, app.ExitUsage)
+		t.Errorf("exit code %d, ran %v, stderr %q; want %d and the standard input named", code, ran, &stderr,
+			app.ExitUsage)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // alive, rarely enough to cost nothing.
 const progressEvery = 200 * time.Millisecond
 
-// linesEvery is how often a line is written where it cannot be overwritten: rarely enough for the log of a build server.
+// linesEvery is how often a line is written where it cannot be overwritten: rarely enough for the log of a build
+// server.
 const linesEvery = 30 * time.Second
 
 // clearLine returns to the start of a terminal's line and empties it.
@@ -70,7 +71,8 @@ func (p *progress) show(label string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	if every := map[bool]time.Duration{false: progressEvery, true: linesEvery}[p.lines]; (p.shown || p.lines) && now.Sub(p.last) < every {
+	if every := map[bool]time.Duration{false: progressEvery, true: linesEvery}[p.lines]; (p.shown || p.lines) &&
+		now.Sub(p.last) < every {
 		return
 	}
 	p.last, p.shown = now, true

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestLinesOfProgress: without a terminal there is a line every half minute, the first after that long; on one it is overwritten.
+// TestLinesOfProgress: without a terminal there is a line every half minute, the first after that long; on one it is
+// overwritten.
 func TestLinesOfProgress(t *testing.T) {
 	var b strings.Builder
 	p := newProgress(Auto, &b)

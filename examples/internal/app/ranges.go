@@ -20,7 +20,8 @@ func checkRanges(fs *flag.FlagSet) (err error) {
 		switch kind = strings.ToUpper(kind); {
 		case kind == "RATIO" && !(v >= 0 && v <= 1):
 			err = fmt.Errorf("--%s %s: want a ratio from 0 to 1", f.Name, f.Value)
-		case (kind == "PERCENT" || kind == "N" || kind == "NUMBER" || kind == "SIZE") && !(v >= 0) && !strings.HasPrefix(f.DefValue, "-"):
+		case (kind == "PERCENT" || kind == "N" || kind == "NUMBER" || kind == "SIZE") && !(v >= 0) &&
+			!strings.HasPrefix(f.DefValue, "-"):
 			err = fmt.Errorf("--%s %s: want no negative number", f.Name, f.Value)
 		}
 	})

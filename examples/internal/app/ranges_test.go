@@ -23,7 +23,8 @@ func TestNumbersOutOfRange(t *testing.T) {
 		q.Run = loader().Run
 		return q
 	}
-	for args, want := range map[string]string{"--idle 30": "want a ratio from 0 to 1", "--idle 1": "", "--idle 0": "", "--idle -0.1": "ratio", "--idle NaN": "finite", "--share -3": "want no negative number", "--share 0": "",
+	for args, want := range map[string]string{"--idle 30": "want a ratio from 0 to 1", "--idle 1": "", "--idle 0": "",
+		"--idle -0.1": "ratio", "--idle NaN": "finite", "--share -3": "want no negative number", "--share 0": "",
 		"--share 120": "", "--rows -1": "want no negative number", "--rows 0": "", "--pass -1": ""} {
 		got := apptest.Run(t, p(), strings.Fields(args)...)
 		if (got.Code == app.ExitUsage) != (want != "") || !strings.Contains(got.Stderr, want) {

@@ -63,10 +63,18 @@ func (r *Reckoning) Options() (roofline.Options, error) {
 		}
 		out.Peaks[strings.TrimSpace(name)] = n * 1e12
 	}
-	if err := fromFile(r.devices, func(f *os.File) (err error) { out.GPUs, err = hardware.Load(f); return err }); err != nil {
+	if err := fromFile(r.devices, func(f *os.File) (err error) {
+		out.GPUs,
+			err = hardware.Load(f)
+		return err
+	}); err != nil {
 		return out, err
 	}
-	if err := fromFile(r.rules, func(f *os.File) (err error) { out.Rules, err = roofline.LoadRules(f); return err }); err != nil {
+	if err := fromFile(r.rules, func(f *os.File) (err error) {
+		out.Rules,
+			err = roofline.LoadRules(f)
+		return err
+	}); err != nil {
 		return out, err
 	}
 	if r.Tokens > 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// RefusePublished is the error of a program that prints no layers and is asked for the boundaries of the published script.
+// RefusePublished is the error of a program that prints no layers and is asked for the boundaries of the published
+// script.
 func (e *Env) RefusePublished() error {
 	if e.Boundaries == published.AnchorOpens {
 		return Usagef("--boundaries %s is for programs that print layers", e.Boundaries)
@@ -16,9 +17,11 @@ func (e *Env) RefusePublished() error {
 	return nil
 }
 
-// ReportOptions are the options of a report, by the flags of every program that makes one: of the model, the GPU, the floors, and of the older
-// run to compare with, "" for none. The model's config is looked for beside the first of paths.
-func (e *Env) ReportOptions(ctx context.Context, paths []string, r *Reckoning, against string) (o strata.ReportOptions, err error) {
+// ReportOptions are the options of a report, by the flags of every program that makes one: of the model, the GPU, the
+// floors, and of the older run to compare with, "" for none. The model's config is looked for beside the first of
+// paths.
+func (e *Env) ReportOptions(ctx context.Context, paths []string, r *Reckoning, against string) (o strata.ReportOptions,
+	err error) {
 	if err := e.RefusePublished(); err != nil {
 		return o, err
 	}

@@ -42,7 +42,8 @@ func color(stdout io.Writer) bool {
 // checkWidth refuses widths that no table can have.
 func (e *Env) checkWidth() error {
 	if e.Width != 0 && (e.Width < minWidth || e.Width > maxWidth) {
-		return fmt.Errorf("--width %d: want a number from %d to %d, or 0 for the terminal's", e.Width, minWidth, maxWidth)
+		return fmt.Errorf("--width %d: want a number from %d to %d, or 0 for the terminal's", e.Width, minWidth,
+			maxWidth)
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ func Run(t *testing.T, p app.Program, args ...string) Result {
 	return Result{code, stdout.String(), stderr.String()}
 }
 
-// keep writes what a program printed to the folder that STRATA_DOCUMENTS names, if it is one JSON document, for the test of
-// internal/tools/validate, which holds documents against their schemas.
+// keep writes what a program printed to the folder that STRATA_DOCUMENTS names, if it is one JSON document, for the
+// test of internal/tools/validate, which holds documents against their schemas.
 func keep(t *testing.T, out []byte) {
 	dir := os.Getenv("STRATA_DOCUMENTS")
 	if dir == "" || !bytes.HasPrefix(out, []byte("{\n  \"schema\": \"strata.")) {
@@ -104,7 +104,8 @@ func HTML(t *testing.T, program func() app.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(page); !strings.HasPrefix(s, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(s), "</html>") || !strings.Contains(s, "Launches") {
+	if s := string(page); !strings.HasPrefix(s, "<!DOCTYPE html>") ||
+		!strings.HasSuffix(strings.TrimSpace(s), "</html>") || !strings.Contains(s, "Launches") {
 		t.Errorf("the report of %d bytes is not whole", len(page))
 	}
 	if !strings.Contains(r.Stderr, "wrote "+path) || r.Stdout != MustRun(t, program()).Stdout {

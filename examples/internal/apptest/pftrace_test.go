@@ -54,15 +54,18 @@ var notCarried = map[pftracegen.Form]map[string][]string{
 }
 
 var (
-	sources = []string{".cpu_ops", ".locations", ".model_lines[].from", ".replayed_at", ".python_scope", ".current_locations", ".overlap_note"}
-	ranges  = []string{".ledger", ".coverage", ".idle[].names", ".top_gaps[].ranges", ".top_gaps[].causes", ".doubts[].message", ".ranks[].paths"}
-	raw     = []string{".worst_passes[].vis_start_ns", ".worst_passes[].vis_end_ns"}
+	sources = []string{".cpu_ops", ".locations", ".model_lines[].from", ".replayed_at", ".python_scope",
+		".current_locations", ".overlap_note"}
+	ranges = []string{".ledger", ".coverage", ".idle[].names", ".top_gaps[].ranges", ".top_gaps[].causes",
+		".doubts[].message", ".ranks[].paths"}
+	raw = []string{".worst_passes[].vis_start_ns", ".worst_passes[].vis_end_ns"}
 )
 
 // sameDocuments compares what the programs say of one trace in all forms.
 func sameDocuments(t *testing.T, path string, doc []byte) {
 	for _, form := range []pftracegen.Form{pftracegen.Slices, pftracegen.Stages, pftracegen.Categories} {
-		if form != pftracegen.Categories && strings.Contains(string(doc), "ProfilerStep") && !strings.Contains(string(doc), `"user_annotation"`) {
+		if form != pftracegen.Categories && strings.Contains(string(doc), "ProfilerStep") &&
+			!strings.Contains(string(doc), `"user_annotation"`) {
 			continue // of a PyTorch that called annotations operators; the names alone tell better
 		}
 		packets, err := pftracegen.Encode(doc, form)
@@ -81,9 +84,11 @@ func sameDocuments(t *testing.T, path string, doc []byte) {
 			if want.Stdout == "" {
 				continue
 			}
-			for _, d := range differences(t, strings.ReplaceAll(want.Stdout, asJSON, "TRACE"), strings.ReplaceAll(got.Stdout, asPftrace, "TRACE")) {
+			for _, d := range differences(t, strings.ReplaceAll(want.Stdout, asJSON, "TRACE"),
+				strings.ReplaceAll(got.Stdout, asPftrace, "TRACE")) {
 				place, _, _ := strings.Cut(d, ": ")
-				if !slices.ContainsFunc(notCarried[form][p.Name], func(part string) bool { return strings.Contains(place, part) }) {
+				if !slices.ContainsFunc(notCarried[form][p.Name],
+					func(part string) bool { return strings.Contains(place, part) }) {
 					t.Errorf("%s, %v: %s", p.Name, form, d)
 				}
 			}

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestActionScript runs the script of the GitHub action with a gh that writes down what it is asked: the report is in the step summary and in
-// one comment, which a second run replaces, and the exit code is that of the comparison.
+// TestActionScript runs the script of the GitHub action with a gh that writes down what it is asked: the report is in
+// the step summary and in one comment, which a second run replaces, and the exit code is that of the comparison.
 func TestActionScript(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -35,7 +35,8 @@ func TestActionScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	strata := filepath.Join(dir, "strata")
-	old, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"), testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
+	old, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"),
+		testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
 			t.Fatal(err)
@@ -57,8 +58,10 @@ func TestActionScript(t *testing.T) {
 		write("summary", "")
 		write("output", "")
 		cmd := exec.Command(bash, filepath.Join(root, "examples", "action", "compare.sh"))
-		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "STRATA="+strata, "TRACE="+c.trace, "BASELINE="+old, "FAIL_ON=3%", "COMMENT="+c.comment, "PULL_REQUEST=7",
-			"GITHUB_REPOSITORY=o/r", "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_OUTPUT="+filepath.Join(dir, "output"), "RUNNER_TEMP="+dir)
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "STRATA="+strata, "TRACE="+c.trace,
+			"BASELINE="+old, "FAIL_ON=3%", "COMMENT="+c.comment, "PULL_REQUEST=7",
+			"GITHUB_REPOSITORY=o/r", "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"),
+			"GITHUB_OUTPUT="+filepath.Join(dir, "output"), "RUNNER_TEMP="+dir)
 		out, _ := cmd.CombinedOutput()
 		code := cmd.ProcessState.ExitCode()
 		found := false
@@ -68,7 +71,8 @@ func TestActionScript(t *testing.T) {
 		if !found {
 			t.Errorf("%s: exit code %d: %s", c.name, code, out)
 		}
-		asked, summary := string(testdata.ReadFile(t, filepath.Join(dir, "asked"))), string(testdata.ReadFile(t, filepath.Join(dir, "summary")))
+		asked, summary := string(testdata.ReadFile(t, filepath.Join(dir, "asked"))),
+			string(testdata.ReadFile(t, filepath.Join(dir, "summary")))
 		if c.asked == "" && asked != "" || !strings.Contains(asked, c.asked) {
 			t.Errorf("%s: gh was asked %q, want %q", c.name, asked, c.asked)
 		}

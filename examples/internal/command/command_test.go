@@ -46,12 +46,15 @@ func TestOverview(t *testing.T) {
 // TestCommandsAndTheirOldNames: the program of a command is the one that stands
 // alone, under the command's name.
 func TestCommandsAndTheirOldNames(t *testing.T) {
-	for alone, name := range map[string]string{"layer-timeline": "layers", "layer-breakdown": "breakdown", "speed-of-light": "light", "triage": "triage", "host-detect": "host",
-		"compare": "compare", "host-compare": "host-compare", "kernel-export": "export", "perfetto-map": "perfetto", "capture": "capture", "triage-bundle": "bundle", "report": "report"} {
+	for alone, name := range map[string]string{"layer-timeline": "layers", "layer-breakdown": "breakdown",
+		"speed-of-light": "light", "triage": "triage", "host-detect": "host",
+		"compare": "compare", "host-compare": "host-compare", "kernel-export": "export", "perfetto-map": "perfetto",
+		"capture": "capture", "triage-bundle": "bundle", "report": "report"} {
 		for _, word := range []string{name, alone} {
 			for _, args := range [][]string{{word, "-h"}, {"help", word}} {
 				r := run(t, "", args...)
-				if r.Code != app.ExitOK || !strings.HasPrefix(r.Stdout, "strata "+name+" - ") || !strings.Contains(r.Stdout, "\n  strata "+name+" ") {
+				if r.Code != app.ExitOK || !strings.HasPrefix(r.Stdout, "strata "+name+" - ") ||
+					!strings.Contains(r.Stdout, "\n  strata "+name+" ") {
 					t.Errorf("%q: exit code %d, the help begins with %.60q", args, r.Code, r.Stdout)
 				}
 				if strings.Contains(r.Stdout, "go run") {
@@ -100,21 +103,24 @@ func TestAFileIsReported(t *testing.T) {
 }
 
 func TestWhatWasMeant(t *testing.T) {
-	for word, want := range map[string]string{"layrs": "did you mean strata layers?", "reprot": "did you mean strata report?", "brekdown": "did you mean strata breakdown?",
+	for word, want := range map[string]string{"layrs": "did you mean strata layers?",
+		"reprot": "did you mean strata report?", "brekdown": "did you mean strata breakdown?",
 		"host-detct": "did you mean strata host-detect?", "frobnicate": "neither a command nor a file (see"} {
 		r := run(t, "", word)
 		if r.Code != app.ExitUsage || !strings.Contains(r.Stderr, want) || strings.Count(r.Stderr, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q, want %q", word, r.Code, r.Stderr, want)
 		}
 	}
-	if r := run(t, "", "layers", "--formatt", "json"); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "did you mean --format?") {
+	if r := run(t, "", "layers", "--formatt", "json"); r.Code != app.ExitUsage ||
+		!strings.Contains(r.Stderr, "did you mean --format?") {
 		t.Errorf("exit code %d, %q", r.Code, r.Stderr)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	for _, arg := range []string{"version", "--version"} {
-		if r := run(t, "", arg); r.Code != app.ExitOK || !strings.HasPrefix(r.Stdout, "strata ") || !strings.Contains(r.Stdout, "go1.") {
+		if r := run(t, "", arg); r.Code != app.ExitOK || !strings.HasPrefix(r.Stdout, "strata ") ||
+			!strings.Contains(r.Stdout, "go1.") {
 			t.Errorf("%s: %d, %q", arg, r.Code, r.Stdout)
 		}
 	}
@@ -146,7 +152,8 @@ func TestCompletion(t *testing.T) {
 
 // TestCompletionScripts: each shell that is there reads its script.
 func TestCompletionScripts(t *testing.T) {
-	for shell, check := range map[string][]string{"bash": {"-c", `eval "$(cat)" && complete -p strata`}, "zsh": {"-n", "/dev/stdin"}, "fish": {"-n", "/dev/stdin"}} {
+	for shell, check := range map[string][]string{"bash": {"-c", `eval "$(cat)" && complete -p strata`},
+		"zsh": {"-n", "/dev/stdin"}, "fish": {"-n", "/dev/stdin"}} {
 		r := run(t, "", "completion", shell)
 		if r.Code != app.ExitOK || !strings.Contains(r.Stdout, "__complete") {
 			t.Errorf("%s: exit code %d, script %q", shell, r.Code, r.Stdout)

@@ -41,38 +41,51 @@ var documents = []struct {
 	{"report RUN --fail-on idle=20% --format prometheus", false},
 	{"report RANKS --all-ranks --format json", true}, {"report NSYS --format json", true},
 	{"report LARGE --format json", true},
-	{"answer RUN --format json", false}, {"answer RUN --question host --budget 8k", false}, {"answer RUN --against RUN --question regress --format json --limit 3", false},
-	{"layers RUN --format markdown", false}, {"breakdown RUN --layer 1 --format markdown", false}, {"host RUN --format markdown", false}, {"host-compare RUN --format markdown", false},
+	{"answer RUN --format json", false}, {"answer RUN --question host --budget 8k", false},
+	{"answer RUN --against RUN --question regress --format json --limit 3", false},
+	{"layers RUN --format markdown", false}, {"breakdown RUN --layer 1 --format markdown", false},
+	{"host RUN --format markdown", false}, {"host-compare RUN --format markdown", false},
 	{"perfetto RUN --format markdown", false}, {"bundle --analysis-file REPORT --format json", false},
 	{"layers RUN --show-all-passes", false}, {"layers RUN --format json", false}, {"layers RUN --html OUT.html", false},
 	{"layers PFTRACE --format json", false}, {"layers LARGE --format json", true},
 	{"breakdown RUN --layer 2 --compare-layer 3", false}, {"breakdown RUN --layer 3 --format compute-flow", false},
 	{"breakdown RUN --layer 3 --format json", false}, {"breakdown --plan --config CONFIG", false},
-	{"light RUN --config CONFIG --tokens 8 --kv-len 640", false}, {"light RUN --config CONFIG --format markdown", false},
+	{"light RUN --config CONFIG --tokens 8 --kv-len 640", false},
+	{"light RUN --config CONFIG --format markdown", false},
 	{"light RUN --config CONFIG --format json", false}, {"light RUN --config CONFIG --html OUT.html", false},
 	{"light --config CONFIG --device H100 --tokens 8 --kv-len 640 --format json", false},
-	{"triage RUN --format text", false}, {"triage RUN --format markdown", false}, {"triage RUN --min-share 0 --format json", false},
+	{"triage RUN --format text", false}, {"triage RUN --format markdown", false},
+	{"triage RUN --min-share 0 --format json", false},
 	{"triage RUN --html OUT.html", false}, {"triage RUN --pprof OUT.pb.gz", false},
 	{"triage RUN --fuse-mode keyword --overlap-mode published --format json", false},
 	{"triage --mapping-input RUN --formal-input RUN --format json", false},
 	{"triage --input RUN --compare-input RUN --format markdown", false},
 	{"triage LARGE --format json", true},
-	{"host RUN", false}, {"host RUN --handoff --format json", false}, {"host RUN --comparable --devices merged --format json", false},
+	{"host RUN", false}, {"host RUN --handoff --format json", false},
+	{"host RUN --comparable --devices merged --format json", false},
 	{"host RANKS --format json", true}, {"host NSYS --format json", true},
-	{"host-compare --baseline NSYS --target NSYS --format json", true}, {"host-compare RUN", false}, {"host-compare RUN --format json", false},
-	{"compare --a RUN --b RUN", false}, {"compare --a RUN --b RUN --format markdown", false}, {"compare --a RUN --b RUN --format json", false},
+	{"host-compare --baseline NSYS --target NSYS --format json", true}, {"host-compare RUN", false},
+	{"host-compare RUN --format json", false},
+	{"compare --a RUN --b RUN", false}, {"compare --a RUN --b RUN --format markdown", false},
+	{"compare --a RUN --b RUN --format json", false},
 	{"compare --a RUN --b RUN --format html", false}, {"compare --a RUN --b RUN --fail-on 3% --format junit", false},
-	{"compare --a RUN --b RUN --fail-on 3% --format sarif", false}, {"compare --a RUN --b RUN --fail-on 3% --format benchfmt", false},
+	{"compare --a RUN --b RUN --fail-on 3% --format sarif", false},
+	{"compare --a RUN --b RUN --fail-on 3% --format benchfmt", false},
 	{"compare --a RUN --b RUN --fail-on 3% --format prometheus", false}, {"compare --b RUN --save OUT.json", false},
-	{"export RUN --stacks --module", false}, {"export RUN --format ndjson", false}, {"export NSYS --device all", true}, {"export LARGE --stacks", true},
+	{"export RUN --stacks --module", false}, {"export RUN --format ndjson", false}, {"export NSYS --device all", true},
+	{"export LARGE --stacks", true},
 	{"export PFTRACE --format ndjson", false},
 	{"perfetto RUN --layers 1,3", false}, {"perfetto RUN --layers 1,3 --format json", false},
-	{"perfetto RUN --annotate OUT.json.gz", false}, {"perfetto RUN --annotate OUT.json", false}, {"perfetto RUN --annotate OUT.pftrace", false},
+	{"perfetto RUN --annotate OUT.json.gz", false}, {"perfetto RUN --annotate OUT.json", false},
+	{"perfetto RUN --annotate OUT.pftrace", false},
 	{"perfetto RUN --annotate OUT.json.zst", false}, {"perfetto RANKS --all-ranks --annotate OUT.json.gz", true},
-	{"perfetto RANKS --all-ranks --annotate OUT.pftrace", true}, {"perfetto NSYS --annotate OUT.json.gz", true}, {"perfetto LARGE --annotate OUT.json.gz", true},
-	{"perfetto RUN --fwd-pass 2 --slice OUT.json.gz --redact all", false}, {"perfetto RUN --fwd-pass 2 --slice OUT.pftrace", false},
+	{"perfetto RANKS --all-ranks --annotate OUT.pftrace", true}, {"perfetto NSYS --annotate OUT.json.gz", true},
+	{"perfetto LARGE --annotate OUT.json.gz", true},
+	{"perfetto RUN --fwd-pass 2 --slice OUT.json.gz --redact all", false},
+	{"perfetto RUN --fwd-pass 2 --slice OUT.pftrace", false},
 	{"bundle --analysis-file REPORT --include-toc", false},
-	{"capture --url http://127.0.0.1:1 --framework sglang --first-index 1 --output-dir DIR --dry-run --format json", false},
+	{"capture --url http://127.0.0.1:1 --framework sglang --first-index 1 --output-dir DIR --dry-run --format json",
+		false},
 }
 
 // TestSameBytes runs every program in every format again and again, on one, two
@@ -115,13 +128,16 @@ func TestSameBytes(t *testing.T) {
 
 // TestEveryFormatIsRunAgain: a format that a program gets joins the table.
 func TestEveryFormatIsRunAgain(t *testing.T) {
-	for _, c := range []string{"report", "answer", "layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto"} {
+	for _, c := range []string{"report", "answer", "layers", "breakdown", "light", "triage", "host", "compare",
+		"host-compare", "export", "perfetto"} {
 		for _, format := range strings.Fields(run(t, "", "__complete", c, "--format", "").Stdout) {
-			found := slices.Contains(gate.Formats(), gate.Format(format)) && c != "report" && c != "compare" // one writer for all commands
+			// one writer for all commands
+			found := slices.Contains(gate.Formats(), gate.Format(format)) && c != "report" && c != "compare"
 			for _, d := range documents {
 				command, _, _ := strings.Cut(d.args, " ")
 				// Text is what most programs print where no format is asked for.
-				found = found || command == c && (strings.HasSuffix(d.args, "--format "+format) || !strings.Contains(d.args, "--format"))
+				found = found || command == c && (strings.HasSuffix(d.args, "--format "+format) ||
+					!strings.Contains(d.args, "--format"))
 				found = found || format == "auto"
 			}
 			if !found {

@@ -52,7 +52,10 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 	t.Setenv("WAYLAND_DISPLAY", "")
 	checked, tried := 0, map[string]bool{}
 	for _, c := range commands {
-		if slices.ContainsFunc(notRun, func(n struct{ begins, why string }) bool { return strings.HasPrefix(c, n.begins) }) {
+		if slices.ContainsFunc(notRun, func(n struct{ begins, why string }) bool {
+			return strings.HasPrefix(c,
+				n.begins)
+		}) {
 			continue
 		}
 		checked++
@@ -89,7 +92,8 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 		t.Errorf("%d commands, want the documentation's", checked)
 	}
 	for _, n := range notRun {
-		if !slices.ContainsFunc(commands, func(c string) bool { return strings.HasPrefix(c, n.begins) }) && n.begins != "compare $args" {
+		if !slices.ContainsFunc(commands, func(c string) bool { return strings.HasPrefix(c, n.begins) }) &&
+			n.begins != "compare $args" {
 			t.Errorf("%q is not in the documentation any more (%s)", n.begins, n.why)
 		}
 	}
@@ -139,7 +143,8 @@ func documented(t *testing.T, root string) []string {
 		}
 		for _, re := range []*regexp.Regexp{commandLine, commandQuoted, commandStep} {
 			for _, m := range re.FindAllStringSubmatch(string(text), -1) {
-				if !strings.Contains(m[1], " of built-in demo") && !strings.Contains(m[1], "…") { // output, and what is cut short
+				// output, and what is cut short
+				if !strings.Contains(m[1], " of built-in demo") && !strings.Contains(m[1], "…") {
 					commands = append(commands, m[1])
 				}
 			}
@@ -171,9 +176,12 @@ func documentedFiles(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"x", "before", "after", "today", "run", "main", "old", "new", "prefill", "decode", "capture", "trace", "run1", "run2", "run3", "run4",
-		"rank0", "rank1", "r1", "r2", "r3", "r4", "r5", "run/1-TP-0.trace", "runs/qwen/1-TP-0.trace", "traces/1-TP-0.trace", "x.trace", "TP-0-DECODE.trace",
-		"profile-dir/1-TP-0.trace", "graph-off-dir/1-TP-0.trace", "real-dir/1-TP-0.trace", "new-dir/1-TP-0.trace", "old-dir/1-TP-0.trace", "TRACE"} {
+	for _, name := range []string{"x", "before", "after", "today", "run", "main", "old", "new", "prefill", "decode",
+		"capture", "trace", "run1", "run2", "run3", "run4",
+		"rank0", "rank1", "r1", "r2", "r3", "r4", "r5", "run/1-TP-0.trace", "runs/qwen/1-TP-0.trace",
+		"traces/1-TP-0.trace", "x.trace", "TP-0-DECODE.trace",
+		"profile-dir/1-TP-0.trace", "graph-off-dir/1-TP-0.trace", "real-dir/1-TP-0.trace", "new-dir/1-TP-0.trace",
+		"old-dir/1-TP-0.trace", "TRACE"} {
 		write(name+".json.gz", demo.Trace())
 	}
 	for _, name := range []string{"FILE", "OLD", "NEW", "A", "B"} { // of docs/findings.md
@@ -281,7 +289,8 @@ func namesTests(t *testing.T, root string, args []string) {
 		if kind := map[string]string{"-run": "Test", "-bench": "Benchmark"}[a]; kind != "" && i+1 < len(args) {
 			for _, name := range strings.Split(args[i+1], "|") {
 				name = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "^"), kind), "$")
-				if name != "" && name != "xxx" && !regexp.MustCompile(`(?m)^func `+kind+`\w*`+name).Match(source.Bytes()) {
+				if name != "" && name != "xxx" && !regexp.MustCompile(`(?m)^func `+kind+`\w*`+
+					name).Match(source.Bytes()) {
 					t.Errorf("no %s of that name: %s", kind, name)
 				}
 			}

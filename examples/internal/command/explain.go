@@ -23,7 +23,8 @@ const explainUsage = "usage: " + name + " explain [ID] [--format text|markdown|j
 func topics() []finding.Topic {
 	all := slices.Concat(finding.Topics(), hostoverhead.Topics(), compare.Topics())
 	for _, c := range trace.Codes() {
-		all = append(all, finding.Topic{ID: string(c.Code), Section: finding.SectionRecording, Title: c.Title, Means: c.Means,
+		all = append(all, finding.Topic{ID: string(c.Code), Section: finding.SectionRecording, Title: c.Title,
+			Means:  c.Means,
 			Advice: finding.Advice{Do: c.Do}, Page: "format/input.md"})
 	}
 	return all
@@ -92,7 +93,8 @@ type ExplainDocument struct {
 
 // parts are what is said of a topic, each with its label.
 func parts(t *finding.Topic) [][2]string {
-	list := [][2]string{{"Means", t.Means}, {"Found", t.Found}, {"Limits", t.Limits}, {"Fix", t.Do}, {"Source", t.Source}, {"Next", t.Next}}
+	list := [][2]string{{"Means", t.Means}, {"Found", t.Found}, {"Limits", t.Limits}, {"Fix", t.Do},
+		{"Source", t.Source}, {"Next", t.Next}}
 	return slices.DeleteFunc(list, func(p [2]string) bool { return p[1] == "" })
 }
 

@@ -25,7 +25,8 @@ func TestFindingsPage(t *testing.T) {
 	}
 }
 
-// TestExplain: each identifier is explained in each format, in sentences of at most 25 words, and a wrong one has a hint.
+// TestExplain: each identifier is explained in each format, in sentences of at most 25 words, and a wrong one has a
+// hint.
 func TestExplain(t *testing.T) {
 	var doc struct {
 		Topics []struct{ ID, Section, Title, Means, Found, Limits, Do string }
@@ -52,14 +53,17 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%s: %q is no sentence", topic.ID, text)
 			}
 		}
-		if r := run(t, "", "explain", topic.ID); r.Code != 0 || !strings.HasPrefix(r.Stdout, topic.ID+": ") || strings.Count(r.Stdout, "\n") > 40 {
+		if r := run(t, "", "explain", topic.ID); r.Code != 0 || !strings.HasPrefix(r.Stdout, topic.ID+": ") ||
+			strings.Count(r.Stdout, "\n") > 40 {
 			t.Errorf("%s: exit code %d\n%s", topic.ID, r.Code, r.Stdout)
 		}
 	}
 	for _, c := range []struct{ args, want string }{
-		{"lauch-call", "did you mean launch-call?"}, {"a b", "usage:"}, {"--format xml", "unknown format"}, {"--nothing", "usage:"},
+		{"lauch-call", "did you mean launch-call?"}, {"a b", "usage:"}, {"--format xml", "unknown format"},
+		{"--nothing", "usage:"},
 	} {
-		if r := run(t, "", append([]string{"explain"}, strings.Fields(c.args)...)...); r.Code != 2 || !strings.Contains(r.Stderr, c.want) {
+		if r := run(t, "", append([]string{"explain"}, strings.Fields(c.args)...)...); r.Code != 2 ||
+			!strings.Contains(r.Stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q", c.args, r.Code, r.Stderr)
 		}
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestFailOnInEveryCommand: each command's conditions on either side of their limit and where they cannot be told, with output that is whole; and
-// one of another command is refused as wrong usage.
+// TestFailOnInEveryCommand: each command's conditions on either side of their limit and where they cannot be told,
+// with output that is whole; and one of another command is refused as wrong usage.
 func TestFailOnInEveryCommand(t *testing.T) {
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config := testdata.Shared(t, "configs/qwen3-8b.json")
 	none := testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
-	train := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz") // degraded, 69.5% of GPU time in passes
+	// degraded, 69.5% of GPU time in passes
+	train := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz")
 	sgl := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
 	b300 := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	bare := filepath.Join(t.TempDir(), "demo.json.gz") // without its config
@@ -29,21 +30,32 @@ func TestFailOnInEveryCommand(t *testing.T) {
 		failOn  string
 		code    int
 	}{
-		{"layers", "coverage 90%", app.ExitOK}, {"layers " + train, "coverage 99%", app.ExitFailed}, {"layers " + train, "coverage 10%", app.ExitOK},
-		{"layers", "health degraded", app.ExitOK}, {"layers " + train, "health degraded", app.ExitFailed}, {"layers " + train, "health unusable", app.ExitOK},
+		{"layers", "coverage 90%", app.ExitOK}, {"layers " + train, "coverage 99%", app.ExitFailed},
+		{"layers " + train, "coverage 10%", app.ExitOK},
+		{"layers", "health degraded", app.ExitOK}, {"layers " + train, "health degraded", app.ExitFailed},
+		{"layers " + train, "health unusable", app.ExitOK},
 		{"breakdown", "coverage 100.1%", app.ExitFailed}, {"breakdown", "coverage 90%", app.ExitOK},
-		{"export", "coverage 100.1%", app.ExitFailed}, {"export", "coverage=90%", app.ExitOK}, {"export " + train, "health degraded", app.ExitFailed},
+		{"export", "coverage 100.1%", app.ExitFailed}, {"export", "coverage=90%", app.ExitOK},
+		{"export " + train, "health degraded", app.ExitFailed},
 		{"perfetto", "coverage:100.1%", app.ExitFailed}, {"perfetto", "coverage 90%", app.ExitOK},
-		{"host", "host-caused 5%", app.ExitFailed}, {"host", "host-caused 30%", app.ExitOK}, {"host --comparable", "host-caused 30%", app.ExitInconclusive},
+		{"host", "host-caused 5%", app.ExitFailed}, {"host", "host-caused 30%", app.ExitOK},
+		{"host --comparable", "host-caused 30%", app.ExitInconclusive},
 		{"host --comparable --allow-inconclusive", "host-caused 30%", app.ExitOK},
-		{"triage", "exposed-comm 5%", app.ExitFailed}, {"triage", "exposed-comm 30%", app.ExitOK}, {"triage " + none, "exposed-comm 5%", app.ExitError},
-		{"triage", "regression 3%", app.ExitInconclusive}, {"triage " + sgl + " --compare-input " + b300, "regression 3%", app.ExitFailed},
+		{"triage", "exposed-comm 5%", app.ExitFailed}, {"triage", "exposed-comm 30%", app.ExitOK},
+		{"triage " + none, "exposed-comm 5%", app.ExitError},
+		{"triage", "regression 3%", app.ExitInconclusive},
+		{"triage " + sgl + " --compare-input " + b300, "regression 3%", app.ExitFailed},
 		{"triage " + b300 + " --compare-input " + sgl, "regression 3%", app.ExitOK},
-		{"light " + decode + " --config " + config, "floor 30%", app.ExitOK}, {"light " + decode + " --config " + config, "floor 40%", app.ExitFailed},
-		{"light " + none, "floor 40%", app.ExitError}, {"report", "floor 40%", app.ExitFailed}, {"report " + bare, "floor 40%", app.ExitInconclusive},
-		{"report " + decode + " --config " + config, "floor 30%", app.ExitOK}, {"report " + decode + " --config " + config, "floor 40%", app.ExitFailed},
-		{"compare --a " + b300 + " --b " + sgl, "regression 3%", app.ExitFailed}, {"compare --a " + sgl + " --b " + b300, "regression 3%", app.ExitOK},
-		{"layers", "idle 5%", app.ExitUsage}, {"host", "coverage 90%", app.ExitUsage}, {"triage", "expsed-comm 5%", app.ExitUsage}, {"export", "coverage", app.ExitUsage},
+		{"light " + decode + " --config " + config, "floor 30%", app.ExitOK},
+		{"light " + decode + " --config " + config, "floor 40%", app.ExitFailed},
+		{"light " + none, "floor 40%", app.ExitError}, {"report", "floor 40%", app.ExitFailed},
+		{"report " + bare, "floor 40%", app.ExitInconclusive},
+		{"report " + decode + " --config " + config, "floor 30%", app.ExitOK},
+		{"report " + decode + " --config " + config, "floor 40%", app.ExitFailed},
+		{"compare --a " + b300 + " --b " + sgl, "regression 3%", app.ExitFailed},
+		{"compare --a " + sgl + " --b " + b300, "regression 3%", app.ExitOK},
+		{"layers", "idle 5%", app.ExitUsage}, {"host", "coverage 90%", app.ExitUsage},
+		{"triage", "expsed-comm 5%", app.ExitUsage}, {"export", "coverage", app.ExitUsage},
 		{"export", "coverage many", app.ExitUsage}, {"light", "health fine", app.ExitUsage},
 	} {
 		out := filepath.Join(t.TempDir(), "out.txt")
@@ -58,13 +70,15 @@ func TestFailOnInEveryCommand(t *testing.T) {
 	}
 }
 
-// TestConditionsAreDocumented: the table of docs/exit-codes.md says of each condition which commands have it, and so do the commands.
+// TestConditionsAreDocumented: the table of docs/exit-codes.md says of each condition which commands have it, and so
+// do the commands.
 func TestConditionsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testdata.Root(t), "docs", "exit-codes.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := []string{"layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export", "perfetto"}
+	commands := []string{"layers", "breakdown", "light", "triage", "host", "compare", "host-compare", "export",
+		"perfetto"}
 	rows := 0
 	conditions, _, _ := strings.Cut(string(text), "## Formats")
 	for _, line := range strings.Split(conditions, "\n") {

@@ -22,7 +22,8 @@ import (
 // injections are what a trace may hold to act where its names are shown.
 var injections = []string{
 	"\x1b]0;title\x07", "\x1b[2J\x1b[31mRED", "\u009b2J", "\u202eABC", "\u2028", "\x7f\b\b\b",
-	"|a|b|", "`` ` ``", "[text](javascript:alert(1))", "![x](http://h/p.png)", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
+	"|a|b|", "`` ` ``", "[text](javascript:alert(1))", "![x](http://h/p.png)", "<script>alert(1)</script>",
+	"<img src=x onerror=alert(1)>",
 	`"><svg onload=alert(1)>`, "=HYPERLINK(\"http://h\")", "]]>", "&amp;", `","b":"`, "\r\nHTTP", "{{.}}", "${x}",
 }
 

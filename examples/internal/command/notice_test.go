@@ -19,7 +19,8 @@ const notice = "NOTICE"
 // linked are the modules that the program is made of.
 func linked(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "github.com/llmstrata/strata/examples/strata").Output()
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}",
+		"github.com/llmstrata/strata/examples/strata").Output()
 	if err != nil {
 		t.Skipf("SKIPPED, NOT CHECKED: go list: %v", err)
 	}
@@ -28,7 +29,8 @@ func linked(t *testing.T) []string {
 	return slices.DeleteFunc(slices.Compact(modules), func(m string) bool { return m == "github.com/llmstrata/strata" })
 }
 
-// TestNoticeHasEveryLinkedModule: the notices of all modules in the program, and no others. go test -run Notice -update writes them.
+// TestNoticeHasEveryLinkedModule: the notices of all modules in the program, and no others. go test -run
+// Notice -update writes them.
 func TestNoticeHasEveryLinkedModule(t *testing.T) {
 	modules := linked(t)
 	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
@@ -47,7 +49,8 @@ func TestNoticeHasEveryLinkedModule(t *testing.T) {
 		t.Errorf("%s has %d parts for %d modules and Go", notice, n, len(modules))
 	}
 	r := run(t, "", "version", "--licenses")
-	if r.Code != app.ExitOK || !strings.Contains(r.Stdout, "== github.com/klauspost/compress") || !strings.Contains(r.Stdout, "Redistribution and use") {
+	if r.Code != app.ExitOK || !strings.Contains(r.Stdout, "== github.com/klauspost/compress") ||
+		!strings.Contains(r.Stdout, "Redistribution and use") {
 		t.Errorf("version --licenses: exit code %d, %d bytes", r.Code, len(r.Stdout))
 	}
 }

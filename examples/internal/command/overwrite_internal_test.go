@@ -40,8 +40,9 @@ func place(t *testing.T) (dir string, names map[string]string) {
 		t.Fatal(err)
 	}
 	return dir, map[string]string{
-		"as it is": in, "roundabout": at("empty") + "/../run/in-TP-0.trace.json.gz", "symbolic link": at("soft.json.gz"),
-		"hard link": at("hard.json.gz"), "through a linked directory": at("runs/in-TP-0.trace.json.gz"),
+		"as it is": in, "roundabout": at("empty") + "/../run/in-TP-0.trace.json.gz",
+		"symbolic link": at("soft.json.gz"),
+		"hard link":     at("hard.json.gz"), "through a linked directory": at("runs/in-TP-0.trace.json.gz"),
 	}
 }
 
@@ -79,7 +80,8 @@ func TestNoCommandReplacesAnInput(t *testing.T) {
 					}
 					return []string{"--" + flag, path}
 				}
-				forms := [][]string{give(in), slices.Concat(give(in), give(other)), slices.Concat(give(other), give(in)), slices.Concat(give(in), give(in)), give(filepath.Dir(in))}
+				forms := [][]string{give(in), slices.Concat(give(in), give(other)),
+					slices.Concat(give(other), give(in)), slices.Concat(give(in), give(in)), give(filepath.Dir(in))}
 				several := p.Args != ""
 				if f := p.FlagSet().Lookup(flag); f != nil {
 					_, several = f.Value.(interface{ Paths() []string })
@@ -129,7 +131,8 @@ func refused(t *testing.T, how, in string, args []string) {
 func TestWhatIsReadWithoutBeingNamedIsAnInput(t *testing.T) {
 	dir, names := place(t)
 	in := names["as it is"]
-	for file, text := range map[string]string{"server_args.json": `{"model_path":"x/y"}`, "config.json": demo.Config()} {
+	for file, text := range map[string]string{"server_args.json": `{"model_path":"x/y"}`,
+		"config.json": demo.Config()} {
 		path := filepath.Join(filepath.Dir(in), file)
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -138,7 +141,8 @@ func TestWhatIsReadWithoutBeingNamedIsAnInput(t *testing.T) {
 	for _, c := range []string{"report", "layers", "triage", "host", "export"} {
 		config := filepath.Join(dir, "run", "config.json")
 		var stderr bytes.Buffer
-		code := Exec(context.Background(), []string{c, in, "--output", config}, strings.NewReader(""), io.Discard, &stderr)
+		code := Exec(context.Background(), []string{c, in, "--output", config}, strings.NewReader(""), io.Discard,
+			&stderr)
 		if text, err := os.ReadFile(config); err != nil || string(text) != demo.Config() || code != app.ExitUsage {
 			t.Errorf("%s: exit code %d, config.json has %d bytes, %v: %s", c, code, len(text), err, &stderr)
 		}

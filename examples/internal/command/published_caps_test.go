@@ -24,8 +24,10 @@ var published = []struct{ what, shown string }{
 	{"a representative layer of each bottleneck", "a representative layer for each kind of bottleneck"},
 	{"a prefill and replayed decodes without annotations", "layer TestStagesOfLaunches"},
 	{"times of the compute flow lead back into the trace", "`ts_rel(ms)` of the compute flow"},
-	{"the offset of the layer in the head of the compute flow", "examples/internal/programs/layerbreakdown TestComputeFlowOfAReplay"},
-	{"kernels and anchors in the head of the map", "examples/internal/programs/perfettomap TestHeadCountsKernelsAndAnchors"},
+	{"the offset of the layer in the head of the compute flow",
+		"examples/internal/programs/layerbreakdown TestComputeFlowOfAReplay"},
+	{"kernels and anchors in the head of the map",
+		"examples/internal/programs/perfettomap TestHeadCountsKernelsAndAnchors"},
 	{"a cold start in the list of findings", "layer TestColdStart"},
 	// Triage: the report.
 	{"steps and stages of a trace without annotations", "triage TestStagesWithoutAnnotations"},
@@ -168,7 +170,8 @@ func TestEveryProgramHasItsDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(filepath.Join(testdata.Root(t), "examples", d.Name(), "go.mod")); err == nil || len(files) == 0 {
+		if _, err := os.Stat(filepath.Join(testdata.Root(t), "examples", d.Name(), "go.mod")); err == nil ||
+			len(files) == 0 {
 			continue // a module of its own or no program: it stands for no published script
 		}
 		if d.Name() != "internal" && !strings.Contains(string(page), "`"+d.Name()+"`") {

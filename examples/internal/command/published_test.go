@@ -25,15 +25,21 @@ import (
 
 // scripts are the published scripts and the commands that stand for them.
 var scripts = map[string][]string{
-	"layer_timeline_analyzer.py": {"layer-timeline"}, "layer_kernel_breakdown.py": {"layer-breakdown"}, "perfetto_time_mapper.py": {"perfetto-map"},
-	"analyze_llm_torch_profile.py": {"triage"}, "analyze_sglang_torch_profile.py": {"triage"}, "render_triage_markdown_bundle.py": {"triage-bundle"},
-	"detect_host_overhead.py": {"host-detect"}, "analyze_host_overhead.py": {"host-compare"}, "probe_llm_server.py": {"capture", "probe"},
+	"layer_timeline_analyzer.py": {"layer-timeline"}, "layer_kernel_breakdown.py": {"layer-breakdown"},
+	"perfetto_time_mapper.py":      {"perfetto-map"},
+	"analyze_llm_torch_profile.py": {"triage"}, "analyze_sglang_torch_profile.py": {"triage"},
+	"render_triage_markdown_bundle.py": {"triage-bundle"},
+	"detect_host_overhead.py":          {"host-detect"}, "analyze_host_overhead.py": {"host-compare"},
+	"probe_llm_server.py": {"capture", "probe"},
 }
 
-// publishedLines are the command lines in the usage texts and guides of the published scripts, with what their result has to say.
+// publishedLines are the command lines in the usage texts and guides of the published scripts, with what their result
+// has to say.
 var publishedLines = []struct{ line, says string }{
-	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --show-all-passes", "Forward passes"},
-	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4", "43 layers"},
+	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --show-all-passes",
+		"Forward passes"},
+	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4",
+		"43 layers"},
 	{"layer_timeline_analyzer.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json", "steady"},
 	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3", "mhc_"},
 	{"layer_kernel_breakdown.py --trace /path/to/TP-0.trace.json.gz --config /path/to/config.json --fwd-pass 4 --layer 3 --format compute-flow", "mhc_"},
@@ -62,7 +68,8 @@ var publishedLines = []struct{ line, says string }{
 	{"analyze_llm_torch_profile.py --framework tokenspeed --url http://127.0.0.1:8000 --output-dir /path/to/tokenspeed_profile --num-steps 5 --warmup-steps 10 --no-profile-by-stage --profile-workload both", "Framework: TokenSpeed"},
 
 	{"render_triage_markdown_bundle.py --analysis-root /path/to/runs --output /path/to/runs/bundle.md", ""},
-	{"probe_llm_server.py --url http://127.0.0.1:30000 --requests 3 --max-tokens 8 --timeout 5 --prompt one", `"latency`},
+	{"probe_llm_server.py --url http://127.0.0.1:30000 --requests 3 --max-tokens 8 --timeout 5 --prompt one",
+		`"latency`},
 
 	{"detect_host_overhead.py --trace /path/to/trace.sqlite --output /path/to/verdict.json", ""},
 	{"analyze_host_overhead.py --baseline /path/to/baseline/trace.sqlite --target /path/to/target/trace.sqlite --baseline-label v1.1 --target-label main --output /path/to/output/analysis.txt", ""},
@@ -71,9 +78,10 @@ var publishedLines = []struct{ line, says string }{
 	{"analyze_host_overhead.py --mock", "run"},
 }
 
-// openAIServer answers as a server does that has OpenAI's routes. At the end of each window it leaves one of these traces, the next one each time, as its
-// framework does: vLLM under a name of its own in the folder of its launch, TensorRT-LLM under the same name there each time, TokenSpeed where it is told to; of
-// the latter two as many ranks as their traces speak of.
+// openAIServer answers as a server does that has OpenAI's routes. At the end of each window it leaves one of these
+// traces, the next one each time, as its framework does: vLLM under a name of its own in the folder of its launch,
+// TensorRT-LLM under the same name there each time, TokenSpeed where it is told to; of the latter two as many ranks
+// as their traces speak of.
 func openAIServer(t *testing.T, framework, dir string, traces ...string) string {
 	var mu sync.Mutex
 	n := 0
@@ -103,8 +111,11 @@ func openAIServer(t *testing.T, framework, dir string, traces ...string) string 
 				text, err = unpacked(text)
 			}
 			for rank := range map[string]int{"vllm": 1, "trtllm": 2, "tokenspeed": 2}[framework] {
-				name := map[string]string{"vllm": filepath.Join(dir, fmt.Sprintf("dp0_pp0_tp0_dcp0_ep0_rank%d.%d.pt.trace.json.gz", rank, 18+n)),
-					"trtllm": filepath.Join(dir, fmt.Sprintf("trace-rank-%d.json", rank)), "tokenspeed": filepath.Join(told.Dir, fmt.Sprintf("%s-TP%d.trace.json.gz", told.ID, rank))}[framework]
+				name := map[string]string{"vllm": filepath.Join(dir,
+					fmt.Sprintf("dp0_pp0_tp0_dcp0_ep0_rank%d.%d.pt.trace.json.gz", rank, 18+n)),
+					"trtllm": filepath.Join(dir, fmt.Sprintf("trace-rank-%d.json", rank)),
+					"tokenspeed": filepath.Join(told.Dir, fmt.Sprintf("%s-TP%d.trace.json.gz", told.ID,
+						rank))}[framework]
 				if err == nil {
 					err = os.WriteFile(name, text, 0o666)
 				}
@@ -128,8 +139,8 @@ func unpacked(b []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// TestPublishedCommandLines runs them as they are written, but for the paths and addresses, which are this test's, and the waits of a capture, which
-// are cut short.
+// TestPublishedCommandLines runs them as they are written, but for the paths and addresses, which are this test's,
+// and the waits of a capture, which are cut short.
 func TestPublishedCommandLines(t *testing.T) {
 	shared := func(p string) string { return testdata.Shared(t, p) }
 	dir := t.TempDir()
@@ -147,27 +158,36 @@ func TestPublishedCommandLines(t *testing.T) {
 	trace := write("demo/demo-TP-0.trace.json.gz", demo.Trace())
 	export := apptest.Export(t, nsysgen.Default(1))
 	sgl := func() string { return livetest.New(t, trace, trace).URL }
-	runs := filepath.Dir(write("runs/qwen/sglang/analysis.md", []byte(run(t, "", "triage", "--format", "markdown").Stdout)))
+	runs := filepath.Dir(write("runs/qwen/sglang/analysis.md",
+		[]byte(run(t, "", "triage", "--format", "markdown").Stdout)))
 	executor := write("py_executor.py", []byte("torch_profiler = torch.profiler.profile(\n    activities=activities)\nenable_torch_trace = bool(torch_trace_path and profile_start_stop)\n"))
 	if err := os.MkdirAll(filepath.Join(dir, "output"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range publishedLines {
 		words := strings.Fields(p.line)
-		vllm, formal := filepath.Dir(livetest.Folder(t)), filepath.Dir(livetest.Folder(t)) // folders that servers were launched with
+		// folders that servers were launched with
+		vllm, formal := filepath.Dir(livetest.Folder(t)), filepath.Dir(livetest.Folder(t))
 		args := append(slices.Clone(scripts[words[0]]), words[1:]...)
 		live := strings.Contains(p.line, "url ") && args[0] == "triage"
 		for i, a := range args {
 			for _, r := range []struct{ published, ours string }{
-				{"/path/to/TP-0.trace.json.gz", shared("traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz")}, {"/path/to/config.json", shared("configs/deepseek-v4-flash.json")},
-				{"/path/to/profile_dir_or_trace.json.gz", trace}, {"/path/to/TP-0-DECODE.trace.json.gz", shared("traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")},
-				{"/path/to/on/decode", filepath.Dir(trace)}, {"/path/to/graph_off_profile_dir", shared("traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz")},
+				{"/path/to/TP-0.trace.json.gz", shared("traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz")},
+				{"/path/to/config.json", shared("configs/deepseek-v4-flash.json")},
+				{"/path/to/profile_dir_or_trace.json.gz", trace},
+				{"/path/to/TP-0-DECODE.trace.json.gz", shared("traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")},
+				{"/path/to/on/decode", filepath.Dir(trace)},
+				{"/path/to/graph_off_profile_dir", shared("traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz")},
 				{"/path/to/graph_on_profile_dir", shared("traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")},
-				{"/path/to/eager-mapping", shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz")}, {"/path/to/warmed-graph", shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz")},
-				{"/path/to/original/py_executor.py", executor}, {"/path/to/baseline/trace.sqlite", export}, {"/path/to/target/trace.sqlite", export}, {"/path/to/trace.sqlite", export},
-				{"baseline.sqlite", export}, {"target.sqlite", export}, {"/path/to/vllm_profile", vllm}, {"/shared/path/trace.json", trace}, {"/shared/path", vllm}, {"/shared/formal", formal},
+				{"/path/to/eager-mapping", shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz")},
+				{"/path/to/warmed-graph", shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz")},
+				{"/path/to/original/py_executor.py", executor}, {"/path/to/baseline/trace.sqlite", export},
+				{"/path/to/target/trace.sqlite", export}, {"/path/to/trace.sqlite", export},
+				{"baseline.sqlite", export}, {"target.sqlite", export}, {"/path/to/vllm_profile", vllm},
+				{"/shared/path/trace.json", trace}, {"/shared/path", vllm}, {"/shared/formal", formal},
 				{"/path/to/tokenspeed_profile", livetest.Folder(t)}, {"/path/to/runs", runs},
-				{"/path/to/sglang_profile_live", livetest.Folder(t)}, {"/path/to/mapping_live", livetest.Folder(t)}, {"/path/to/formal_live", livetest.Folder(t)},
+				{"/path/to/sglang_profile_live", livetest.Folder(t)}, {"/path/to/mapping_live", livetest.Folder(t)},
+				{"/path/to/formal_live", livetest.Folder(t)},
 				{"/path/to", dir}, {"analysis.txt", filepath.Join(dir, "analysis.txt")},
 			} {
 				if a == r.published || strings.HasPrefix(a, r.published+"/") {
@@ -175,8 +195,11 @@ func TestPublishedCommandLines(t *testing.T) {
 					break
 				}
 			}
-			if framework := words[min(2, len(words)-1)]; strings.HasPrefix(a, "http://127.0.0.1:8000") && framework == "vllm" {
-				args[i] = openAIServer(t, framework, vllm, shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"), shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"))
+			if framework := words[min(2, len(words)-1)]; strings.HasPrefix(a, "http://127.0.0.1:8000") &&
+				framework == "vllm" {
+				args[i] = openAIServer(t, framework, vllm,
+					shared("traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"),
+					shared("traces/torch/vllm-gptoss20b-decode-fullgraph-mi300.json.gz"))
 			} else if strings.HasPrefix(a, "http://127.0.0.1:8000") {
 				args[i] = openAIServer(t, framework, vllm, trace)
 			} else if strings.HasPrefix(a, "http://127.0.0.1:8001") {
@@ -186,7 +209,8 @@ func TestPublishedCommandLines(t *testing.T) {
 			}
 		}
 		if live {
-			args = append(append(args, livetest.Fast...), "--trace-timeout", "60s", "--allow-invalid") // what is replayed is not what was asked for
+			// what is replayed is not what was asked for
+			args = append(append(args, livetest.Fast...), "--trace-timeout", "60s", "--allow-invalid")
 		}
 		r := run(t, "", args...)
 		if r.Code != app.ExitOK || !strings.Contains(r.Stdout, p.says) {

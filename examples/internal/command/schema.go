@@ -27,7 +27,8 @@ func schemas(args []string, stdout, stderr io.Writer) int {
 	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
 		s := schema.Find(args[0])
 		if s == nil {
-			fmt.Fprintf(stderr, "%s schema: %s: no such document (%s schema lists them)\n", name, table.Clean(args[0]), name)
+			fmt.Fprintf(stderr, "%s schema: %s: no such document (%s schema lists them)\n", name, table.Clean(args[0]),
+				name)
 			return app.ExitUsage
 		}
 		return told(stderr, printed(stdout.Write(s.Text)))

@@ -46,7 +46,8 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 			t.Errorf("%s: %v", d.args, err)
 			continue
 		}
-		if first := strings.TrimLeft(strings.TrimPrefix(string(raw), "{"), " \n"); !schemaName.MatchString(head.Schema) || !strings.HasPrefix(first, `"schema"`) {
+		if first := strings.TrimLeft(strings.TrimPrefix(string(raw), "{"),
+			" \n"); !schemaName.MatchString(head.Schema) || !strings.HasPrefix(first, `"schema"`) {
 			t.Errorf("%s: schema %q, the document begins %.60q", d.args, head.Schema, raw)
 		}
 		name, _, _ := strings.Cut(head.Schema, "/")

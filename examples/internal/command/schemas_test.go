@@ -19,7 +19,8 @@ func TestSchemaCommand(t *testing.T) {
 			t.Errorf("%s is not listed", s.ID())
 		}
 		for _, n := range []string{s.ID(), s.Name, strings.TrimPrefix(s.Name, "strata.")} {
-			if got := run(t, "", "schema", n); got.Stdout != string(s.Text) || got.Code != app.ExitOK || !json.Valid(s.Text) {
+			if got := run(t, "", "schema", n); got.Stdout != string(s.Text) || got.Code != app.ExitOK ||
+				!json.Valid(s.Text) {
 				t.Errorf("schema %s: exit code %d, %.80q", n, got.Code, got.Stdout)
 			}
 		}
@@ -34,8 +35,8 @@ func TestSchemaCommand(t *testing.T) {
 	}
 }
 
-// TestDocumentsHaveTheirFields: each document that the programs write has a schema of its name and version, and no field that it lacks at
-// its top. internal/tools/validate does so with a validator, at every depth, on every trace.
+// TestDocumentsHaveTheirFields: each document that the programs write has a schema of its name and version, and no
+// field that it lacks at its top. internal/tools/validate does so with a validator, at every depth, on every trace.
 func TestDocumentsHaveTheirFields(t *testing.T) {
 	inputs := sameInputs(t)
 	for _, d := range documents {

@@ -47,7 +47,8 @@ func TestSkill(t *testing.T) {
 	if err := os.WriteFile(other, []byte("---\nname: mine\n---\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, "", "skill", "--install", dir); got.Code != app.ExitError || !strings.Contains(got.Stderr, "not replaced") {
+	if got := run(t, "", "skill", "--install", dir); got.Code != app.ExitError ||
+		!strings.Contains(got.Stderr, "not replaced") {
 		t.Errorf("exit code %d, stderr %q", got.Code, got.Stderr)
 	}
 	if got := run(t, "", "skill", "--instal"); got.Code != app.ExitUsage {

@@ -24,13 +24,19 @@ func TestAliases(t *testing.T) {
 		hint       string // or is refused with
 	}{
 		{"diff --a x.json.gz --b x.json.gz", "compare --a x.json.gz --b x.json.gz", ""},
-		{"top x.json.gz", "triage x.json.gz", ""}, {"kernels x.json.gz", "triage x.json.gz", ""}, {"fuse x.json.gz", "triage x.json.gz", ""},
-		{"roofline x.json.gz", "light x.json.gz", ""}, {"probe -h", "capture probe -h", ""}, {"timeline x.json.gz", "layers x.json.gz", ""},
+		{"top x.json.gz", "triage x.json.gz", ""}, {"kernels x.json.gz", "triage x.json.gz", ""},
+		{"fuse x.json.gz", "triage x.json.gz", ""},
+		{"roofline x.json.gz", "light x.json.gz", ""}, {"probe -h", "capture probe -h", ""},
+		{"timeline x.json.gz", "layers x.json.gz", ""},
 		{"stats x.json.gz", "report x.json.gz", ""}, {"analyze x.json.gz", "report x.json.gz", ""},
-		{"flame x.json.gz", "", "--pprof"}, {"html -h", "view -h", ""}, {"open -h", "view -h", ""}, {"kernles", "", "neither a command nor a file"},
-		{"report x.json.gz --json", "report x.json.gz --format json", ""}, {"--json x.json.gz", "report x.json.gz --format json", ""},
-		{"layers x.json.gz -q", "layers x.json.gz --quiet", ""}, {"-v", "version", ""}, {"layers -v", "layers --version", ""},
-		{"layers x.json.gz -o - ", "layers x.json.gz", ""}, {"layers x.json.gz --anchor-kernel -o", "layers x.json.gz --anchor-kernel=-o", ""},
+		{"flame x.json.gz", "", "--pprof"}, {"html -h", "view -h", ""}, {"open -h", "view -h", ""},
+		{"kernles", "", "neither a command nor a file"},
+		{"report x.json.gz --json", "report x.json.gz --format json", ""},
+		{"--json x.json.gz", "report x.json.gz --format json", ""},
+		{"layers x.json.gz -q", "layers x.json.gz --quiet", ""}, {"-v", "version", ""},
+		{"layers -v", "layers --version", ""},
+		{"layers x.json.gz -o - ", "layers x.json.gz", ""},
+		{"layers x.json.gz --anchor-kernel -o", "layers x.json.gz --anchor-kernel=-o", ""},
 	} {
 		r := run(t, "", strings.Fields(c.args)...)
 		if c.hint != "" {
@@ -78,13 +84,16 @@ func TestWrongFiles(t *testing.T) {
 		{"rocprof.csv", "\"Kernel_Name\",\"Start_Timestamp\"\n\"k\",1\n", []string{"rocprof", "rocprofv3"}},
 		{"memory.pickle", "\x80\x04\x95\x10", []string{"memory snapshot", "memory_viz"}},
 		{"x.json.xz", "\xfd7zXZ\x00", []string{"xz", "xz -d"}},
-		{"lfs.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", []string{"LFS", "git lfs pull"}},
+		{"lfs.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+			[]string{"LFS", "git lfs pull"}},
 		{"page.json", "<!DOCTYPE html><html><body>404", []string{"HTML", "curl"}},
 		{"x.jsonl", "{\"a\":1}\n{\"a\":2}\n", []string{"JSON lines"}},
-		{"stats.txt", "Processing [x.sqlite]\n ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n", []string{"nsys stats", "nsys export --type sqlite"}},
+		{"stats.txt", "Processing [x.sqlite]\n ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n",
+			[]string{"nsys stats", "nsys export --type sqlite"}},
 		{"ranks.zip", packed.String(), []string{"gzip", "unzip"}},
 		{"https://example.com/x.json.gz", "", []string{"URL", "curl -fLO"}},
-		{"browser.json", `[{"name":"x","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"cat":"devtools.timeline"}]`, []string{"no GPU work", "CUDA activities"}},
+		{"browser.json", `[{"name":"x","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"cat":"devtools.timeline"}]`,
+			[]string{"no GPU work", "CUDA activities"}},
 	} {
 		if c.text != "" {
 			if err := os.WriteFile(filepath.Base(c.file), []byte(c.text), 0o666); err != nil {

@@ -8,13 +8,15 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestTextFitsTheTerminal: whatever a command prints as text is no wider than was asked for, but words that cannot be broken, such as links and
-// paths of a command to copy. Tables of torch and nsys traces, of one GPU and of two, are among it.
+// TestTextFitsTheTerminal: whatever a command prints as text is no wider than was asked for, but words that cannot be
+// broken, such as links and paths of a command to copy. Tables of torch and nsys traces, of one GPU and of two, are
+// among it.
 func TestTextFitsTheTerminal(t *testing.T) {
 	traces := []string{"", testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz"),
 		testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")}
 	const width = 80
-	for _, command := range []string{"report --all", "layers --show-all-passes", "breakdown", "breakdown --format compute-flow", "light", "triage", "triage --overlap-mode published", "host",
+	for _, command := range []string{"report --all", "layers --show-all-passes", "breakdown",
+		"breakdown --format compute-flow", "light", "triage", "triage --overlap-mode published", "host",
 		"host --comparable", "host-compare", "perfetto"} {
 		for _, trace := range traces {
 			args := append(strings.Fields(command), "--width", "80")

@@ -118,8 +118,8 @@ func (c *comments) words(t reflect.Type) []string {
 	return nil
 }
 
-// fields returns the comment of each field of a struct, "" where there is none. A comment covers the fields on the lines right below it
-// that have none.
+// fields returns the comment of each field of a struct, "" where there is none. A comment covers the fields on the
+// lines right below it that have none.
 func (c *comments) fields(pkg string, st *ast.StructType) map[string]string {
 	out := map[string]string{}
 	if st == nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestSchemas: the schemas of package schema are those of the Go types, so that nobody changes the name or the unit of a field unseen; every
-// field has a comment, and every time is in nanoseconds. go test -update writes them, and their table in docs/formats.md.
+// TestSchemas: the schemas of package schema are those of the Go types, so that nobody changes the name or the unit
+// of a field unseen; every field has a comment, and every time is in nanoseconds. go test -update writes them, and
+// their table in docs/formats.md.
 func TestSchemas(t *testing.T) {
 	comments := newComments(t)
 	root := testdata.Root(t)
@@ -51,5 +52,6 @@ func TestSchemas(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s has no table of documents", path)
 	}
-	apptest.Golden(t, path, head+"<!-- documents -->\n| name | version | written by |\n|---|---|---|\n"+rows.String()+"<!-- end of documents -->"+tail)
+	apptest.Golden(t, path, head+"<!-- documents -->\n| name | version | written by |\n|---|---|---|\n"+rows.String()+
+		"<!-- end of documents -->"+tail)
 }

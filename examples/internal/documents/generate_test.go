@@ -75,7 +75,9 @@ var (
 
 // schema makes the schema of a document.
 func (g *generator) schema(d *document) *node {
-	n := &node{Schema: "https://json-schema.org/draft/2020-12/schema", ID: "https://github.com/llmstrata/strata/schema/" + d.id, Title: d.id, Description: "Written by `" + d.by + "`."}
+	n := &node{Schema: "https://json-schema.org/draft/2020-12/schema",
+		ID: "https://github.com/llmstrata/strata/schema/" + d.id, Title: d.id,
+		Description: "Written by `" + d.by + "`."}
 	if i := strings.Index(d.by, ", "); i > 0 {
 		n.Description = "Written by `" + d.by[:i] + "`: " + d.by[i+2:] + "."
 	}
@@ -89,7 +91,9 @@ func (g *generator) schema(d *document) *node {
 	for _, t := range d.types {
 		if p := g.defs[defName(t)].Properties; p != nil && p.of["schema"] != nil {
 			p.of["schema"].Const = d.id
-			p.names, p.of["truncated"] = append(p.names, "truncated"), &node{Type: "array", Description: "What --limit and --budget left out.", Items: g.value(reflect.TypeFor[shape.Omission](), nil, "")}
+			p.names, p.of["truncated"] = append(p.names, "truncated"),
+				&node{Type: "array", Description: "What --limit and --budget left out.",
+					Items: g.value(reflect.TypeFor[shape.Omission](), nil, "")}
 		}
 	}
 	return n
@@ -103,7 +107,8 @@ func defName(t reflect.Type) string {
 
 // unitOf is the unit that the name of a field ends in, "" for none.
 func unitOf(name string) string {
-	for suffix, unit := range map[string]string{"_ns": "ns", "_us": "µs", "_us_per_step": "µs", "_ms": "ms", "_s": "s", "_pct": "%", "_bytes": "bytes", "_share": "0…1", "_ratio": "0…1"} {
+	for suffix, unit := range map[string]string{"_ns": "ns", "_us": "µs", "_us_per_step": "µs", "_ms": "ms", "_s": "s",
+		"_pct": "%", "_bytes": "bytes", "_share": "0…1", "_ratio": "0…1"} {
 		if strings.HasSuffix(name, suffix) || name == suffix[1:] {
 			return unit
 		}
@@ -121,7 +126,8 @@ func (g *generator) value(t reflect.Type, st *ast.StructType, pkg string) *node 
 	case t.Kind() == reflect.Pointer:
 		return nullable(g.value(t.Elem(), st, pkg))
 	case t == reflect.TypeFor[view.CategorySums]():
-		return &node{Type: "object", Description: "by category", Values: g.value(reflect.TypeFor[view.CategorySum](), nil, "")}
+		return &node{Type: "object", Description: "by category",
+			Values: g.value(reflect.TypeFor[view.CategorySum](), nil, "")}
 	case t == reflect.TypeFor[view.Shares]():
 		return &node{Type: "object", Description: "by category", Values: &node{Type: "number"}}
 	case t.Implements(jsonWriter):
@@ -260,7 +266,8 @@ func (g *generator) addFields(n *node, t reflect.Type, st *ast.StructType, pkg s
 			n.Properties.names = append(n.Properties.names, tag)
 		}
 		n.Properties.of[tag] = v // an outer field hides one of the same name that is embedded before it
-		optional := slices.ContainsFunc(strings.Split(rest, ","), func(o string) bool { return o == "omitempty" || o == "omitzero" })
+		optional := slices.ContainsFunc(strings.Split(rest, ","),
+			func(o string) bool { return o == "omitempty" || o == "omitzero" })
 		n.Required = slices.DeleteFunc(n.Required, func(r string) bool { return r == tag })
 		if !optional {
 			n.Required = append(n.Required, tag)

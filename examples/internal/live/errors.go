@@ -61,7 +61,8 @@ var exitCodes = []struct {
 	code int
 }{
 	{capture.ErrStillRunning, ExitStillRunning}, {context.Canceled, ExitInterrupted}, {capture.ErrDied, ExitDied},
-	{capture.ErrWrongKind, ExitWrongKind}, {capture.ErrOtherHost, ExitOtherHost}, {capture.ErrIncomplete, ExitIncomplete},
+	{capture.ErrWrongKind, ExitWrongKind}, {capture.ErrOtherHost, ExitOtherHost},
+	{capture.ErrIncomplete, ExitIncomplete},
 	{capture.ErrInvalid, ExitInvalid}, {capture.ErrTooLarge, ExitTooLarge}, {capture.ErrLeftOver, ExitLeftOver},
 	{capture.ErrGateway, ExitGateway}, {capture.ErrNoRoute, ExitNoRoute},
 }

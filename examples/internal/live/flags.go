@@ -73,15 +73,18 @@ func (s *Settings) RequestFlags(fs *flag.FlagSet) {
 // FolderFlags say where the traces go.
 func (s *Settings) FolderFlags(fs *flag.FlagSet) {
 	fs.StringVar(&s.O.OutputDir, "output-dir", "", "`DIR` for the traces; vLLM: its torch_profiler_dir")
-	fs.StringVar(&s.O.ServerOutputDir, "server-output-dir", "", "the same `DIR` as the server sees it, where that differs (containers)")
+	fs.StringVar(&s.O.ServerOutputDir, "server-output-dir", "",
+		"the same `DIR` as the server sees it, where that differs (containers)")
 }
 
 // ProbeFlags shape probe and legacy requests.
 func (s *Settings) ProbeFlags(fs *flag.FlagSet, requests string) {
 	s.probe = true
 	fs.IntVar(&s.O.ProbeRequests, "probe-requests", 3, "`NUMBER` of "+requests)
-	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "", "`TEXT` of probe and legacy requests; empty: a short question about GPUs")
-	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64, "`NUMBER` of tokens a probe or legacy request may generate")
+	fs.StringVar(&s.O.ProbePrompt, "probe-prompt", "",
+		"`TEXT` of probe and legacy requests; empty: a short question about GPUs")
+	fs.IntVar(&s.O.ProbeMaxNewTokens, "probe-max-new-tokens", 64,
+		"`NUMBER` of tokens a probe or legacy request may generate")
 }
 
 // OnlyProbeFlags are those of a probe, in the published script's spelling too.
@@ -101,29 +104,37 @@ func (s *Settings) OnlyProbeFlags(fs *flag.FlagSet) {
 
 // WindowFlags shape what is profiled.
 func (s *Settings) WindowFlags(fs *flag.FlagSet) {
-	s.workload = app.Choice(fs, "profile-workload", "what to profile, a `WORKLOAD` of", "both", "prefill", "decode", "legacy")
+	s.workload = app.Choice(fs, "profile-workload", "what to profile, a `WORKLOAD` of", "both", "prefill", "decode",
+		"legacy")
 	fs.IntVar(&s.O.NumSteps, "num-steps", 5, "`NUMBER` of forward passes to profile")
 	fs.IntVar(&s.O.WarmupSteps, "warmup-steps", 10, "`NUMBER` of passes of the same shape before the profiler is armed")
 	fs.IntVar(&s.O.Prefill.InputLen, "prefill-input-len", 4090, "`WORDS` of a prefill prompt")
 	fs.IntVar(&s.O.Prefill.OutputLen, "prefill-output-len", 1, "`TOKENS` a prefill request generates")
 	fs.IntVar(&s.O.Decode.InputLen, "decode-input-len", 1, "`WORDS` of a decode prompt")
-	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048, "`TOKENS` a decode request generates (SGLang; the others one per step and one more)")
-	fs.BoolVar(&s.O.ProfileByStage, "profile-by-stage", false, "have the server write one trace per stage (SGLang, with --profile-workload legacy)")
-	fs.BoolVar(&s.O.MergeProfiles, "merge-profiles", false, "have the server merge the ranks into one more trace (SGLang)")
+	fs.IntVar(&s.O.Decode.OutputLen, "decode-output-len", 2048,
+		"`TOKENS` a decode request generates (SGLang; the others one per step and one more)")
+	fs.BoolVar(&s.O.ProfileByStage, "profile-by-stage", false,
+		"have the server write one trace per stage (SGLang, with --profile-workload legacy)")
+	fs.BoolVar(&s.O.MergeProfiles, "merge-profiles", false,
+		"have the server merge the ranks into one more trace (SGLang)")
 	off(fs, "no-profile-by-stage", &s.O.ProfileByStage)
 	off(fs, "no-merge-profiles", &s.O.MergeProfiles)
-	fs.StringVar(&s.O.ProfilePrefix, "profile-prefix", "", "`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
+	fs.StringVar(&s.O.ProfilePrefix, "profile-prefix", "",
+		"`PREFIX` of the traces' names (SGLang; TokenSpeed as profile_id)")
 	fs.IntVar(&s.O.StartStep, "start-step", 0, "`STEP` at which the window opens; 0: at once (SGLang, TensorRT-LLM's routes, vLLM with delay_iterations)")
 	s.delay = seconds(5 * time.Second)
 	fs.Var(&s.delay, "probe-delay", "`TIME` between arming the profiler and the first request, in seconds or as 5s, 1m")
 	fs.IntVar(&s.O.FirstIndex, "first-index", 0, "`NUMBER` of the first prompt (profile_probe_N); 0: one that no other run has, so that no prefix cache knows the prompts")
-	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false, "ask the server to generate on past an end-of-sequence token (a second try does)")
+	fs.BoolVar(&s.O.IgnoreEOS, "ignore-eos", false,
+		"ask the server to generate on past an end-of-sequence token (a second try does)")
 	fs.IntVar(&s.O.Concurrency, "concurrency", 1, "`NUMBER` of requests in flight: the batch of a decode window")
 	fs.Var(&s.attach, "attach", "profile the traffic that is there for this `TIME` and send no requests")
 	fs.BoolVar(&s.O.NoRetry, "no-retry", false, "leave a stage that is not valid at that; else it is captured once more with what should remove the cause")
 	fs.Var(&s.activities, "activities", "what to record, a `LIST` of CPU, GPU and what else the server knows (SGLang, TensorRT-LLM, TokenSpeed); empty: CPU,GPU")
-	fs.Var(optional{&s.O.WithStack}, "with-stack", "have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
-	fs.Var(optional{&s.O.RecordShapes}, "record-shapes", "have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
+	fs.Var(optional{&s.O.WithStack}, "with-stack",
+		"have stacks recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: as the server has it")
+	fs.Var(optional{&s.O.RecordShapes}, "record-shapes",
+		"have shapes recorded, `true or false` (SGLang, TokenSpeed; others at launch); not given: SGLang yes")
 	fs.BoolVar(&s.O.Nsys, "nsys", false, "arm cudaProfilerApi ranges, for a server launched under Nsight Systems (capture doctor prints the line); the report is exported to SQLite, which host reads")
 	s.WaitFlags(fs)
 }
@@ -131,7 +142,8 @@ func (s *Settings) WindowFlags(fs *flag.FlagSet) {
 // WaitFlags say how traces are waited for and checked.
 func (s *Settings) WaitFlags(fs *flag.FlagSet) {
 	fs.IntVar(&s.O.ExpectRanks, "ranks", 0, "`NUMBER` of traces to wait for per stage; 0: as the server says, else until no more appear")
-	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute), seconds(2*time.Second)
+	s.traceTimeout, s.stopTimeout, s.stableFor = seconds(10*time.Minute), seconds(30*time.Minute),
+		seconds(2*time.Second)
 	fs.Var(&s.traceTimeout, "trace-timeout", "longest `TIME` to wait for complete traces once the profiler is stopped")
 	fs.Var(&s.stopTimeout, "stop-timeout", "longest `TIME` to wait for /stop_profile, which vLLM answers when all is written")
 	fs.Var(&s.stableFor, "stable-for", "`TIME` a file must keep its size before its end is checked")
@@ -156,8 +168,10 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 		used   bool
 	}{
 		{"num-steps", o.NumSteps, 1, s.workload != nil}, {"warmup-steps", o.WarmupSteps, 0, s.workload != nil},
-		{"prefill-input-len", o.Prefill.InputLen, 1, s.workload != nil}, {"prefill-output-len", o.Prefill.OutputLen, 1, s.workload != nil},
-		{"decode-input-len", o.Decode.InputLen, 1, s.workload != nil}, {"decode-output-len", o.Decode.OutputLen, 1, s.workload != nil},
+		{"prefill-input-len", o.Prefill.InputLen, 1, s.workload != nil},
+		{"prefill-output-len", o.Prefill.OutputLen, 1, s.workload != nil},
+		{"decode-input-len", o.Decode.InputLen, 1, s.workload != nil},
+		{"decode-output-len", o.Decode.OutputLen, 1, s.workload != nil},
 		{"start-step", o.StartStep, 0, true}, {"first-index", o.FirstIndex, 0, true}, {"ranks", o.ExpectRanks, 0, true},
 		{"concurrency", o.Concurrency, 1, s.workload != nil},
 		{"probe-requests", o.ProbeRequests, 1, s.probe}, {"probe-max-new-tokens", o.ProbeMaxNewTokens, 1, s.probe},
@@ -188,7 +202,8 @@ func (s *Settings) Options(env *app.Env) (capture.Options, error) {
 	o.Header = http.Header(s.header)
 	o.Attach = time.Duration(s.attach)
 	o.Activities = s.activities
-	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout), time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
+	o.Timeouts.Traces, o.Timeouts.Stop, o.Timeouts.Request = time.Duration(s.traceTimeout),
+		time.Duration(s.stopTimeout), time.Duration(s.requestTimeout)
 	wait := &o.Timeouts
 	wait.Stable = time.Duration(s.stableFor)
 	if wait.Stable > 0 {
@@ -262,11 +277,12 @@ func (o optional) Set(text string) error {
 
 // off is the flag that the published scripts have for switching another off.
 func off(fs *flag.FlagSet, name string, to *bool) {
-	fs.BoolFunc(name, "the same as --"+strings.TrimPrefix(name, "no-")+"=false, for old command lines", func(text string) error {
-		v, err := strconv.ParseBool(text)
-		*to = *to && !v
-		return err
-	})
+	fs.BoolFunc(name, "the same as --"+strings.TrimPrefix(name, "no-")+"=false, for old command lines",
+		func(text string) error {
+			v, err := strconv.ParseBool(text)
+			*to = *to && !v
+			return err
+		})
 }
 
 // headers is a repeated flag "Name: value". Values stay out of help and errors:

@@ -15,7 +15,8 @@ import (
 // Input makes captures the input of a triage: the formal capture is read for
 // time, the mapping one, or else others, for source lines; both may be nil. What the formal
 // server said about itself is the report's server. o is what is known of the model.
-func Input(ctx context.Context, formal, mapping *capture.Result, others []triage.Source, o layer.Options) (triage.Input, error) {
+func Input(ctx context.Context, formal, mapping *capture.Result, others []triage.Source, o layer.Options) (triage.Input,
+	error) {
 	var sources []triage.Source
 	var err error
 	if formal == nil {

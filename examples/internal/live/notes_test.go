@@ -17,7 +17,8 @@ func TestReporterWithoutTerminal(t *testing.T) {
 	if said.Len() != 0 {
 		t.Errorf("stderr %q", said.String())
 	}
-	report(capture.Progress{Stage: capture.StageDecode, Phase: "requests", Message: "request 1 of 1", Elapsed: 30e9, Still: true})
+	report(capture.Progress{Stage: capture.StageDecode, Phase: "requests", Message: "request 1 of 1", Elapsed: 30e9,
+		Still: true})
 	if !strings.Contains(said.String(), "decode: request 1 of 1 (30s)") {
 		t.Errorf("stderr %q", said.String())
 	}

@@ -17,11 +17,13 @@ func exporter(env *app.Env) func(ctx context.Context, report string) (string, er
 		args := []string{"export", "--type", "sqlite", "--force-overwrite", "true", "--output", out, report}
 		nsys, err := exec.LookPath("nsys")
 		if err != nil {
-			return "", fmt.Errorf("nsys is not on this machine; export the report with: nsys %s", strings.Join(args, " "))
+			return "", fmt.Errorf("nsys is not on this machine; export the report with: nsys %s",
+				strings.Join(args, " "))
 		}
 		env.Notef("nsys %s", strings.Join(args, " "))
 		if text, err := exec.CommandContext(ctx, nsys, args...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("nsys export: %w: %s", err, strings.Join(strings.Fields(string(text[:min(len(text), 300)])), " "))
+			return "", fmt.Errorf("nsys export: %w: %s", err,
+				strings.Join(strings.Fields(string(text[:min(len(text), 300)])), " "))
 		}
 		env.Notef("next: strata host %s", out)
 		return out, nil

@@ -64,17 +64,20 @@ func facts(r *capture.Result) []string {
 		if l.InputWords == 0 {
 			in = "the probe prompt"
 		}
-		what := fmt.Sprintf("%d requests at concurrency %d, %s, up to %d tokens out", l.Requests, max(l.Concurrency, 1), in, l.MaxTokens)
+		what := fmt.Sprintf("%d requests at concurrency %d, %s, up to %d tokens out", l.Requests, max(l.Concurrency, 1),
+			in, l.MaxTokens)
 		if l.Requests == 0 {
 			what = "the traffic that was there"
 		}
-		out = append(out, fmt.Sprintf("%s: %s; %d steps asked, %s found", s.Stage, what, s.StepsAsked, map[bool]string{true: fmt.Sprint(s.StepsFound), false: "?"}[s.StepsFound >= 0]))
+		out = append(out, fmt.Sprintf("%s: %s; %d steps asked, %s found", s.Stage, what, s.StepsAsked,
+			map[bool]string{true: fmt.Sprint(s.StepsFound), false: "?"}[s.StepsFound >= 0]))
 	}
 	var args []string
 	for _, a := range []struct {
 		name string
 		n    int
-	}{{"tp", r.Info.TP}, {"pp", r.Info.PP}, {"dp", r.Info.DP}, {"ep", r.Info.EP}, {"nnodes", r.Info.Nodes}, {"chunked prefill", r.Info.ChunkedPrefill}} {
+	}{{"tp", r.Info.TP}, {"pp", r.Info.PP}, {"dp", r.Info.DP}, {"ep", r.Info.EP}, {"nnodes", r.Info.Nodes},
+		{"chunked prefill", r.Info.ChunkedPrefill}} {
 		if a.n > 0 {
 			args = append(args, fmt.Sprintf("%s %d", a.name, a.n))
 		}
@@ -92,7 +95,8 @@ func facts(r *capture.Result) []string {
 type invalidError struct{ why string }
 
 func (e invalidError) Error() string {
-	return "the capture is not valid: " + cmp.Or(e.why, "see capture.json") + " (--allow-invalid reports on it all the same)"
+	return "the capture is not valid: " + cmp.Or(e.why, "see capture.json") +
+		" (--allow-invalid reports on it all the same)"
 }
 
 // ExitCode tells it from other errors.

@@ -12,8 +12,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// WriteMarkdown cuts a document and writes it as Markdown: single values as a list, objects as sections, lists of objects as tables. Times
-// have their unit, shares are percentages.
+// WriteMarkdown cuts a document and writes it as Markdown: single values as a list, objects as sections, lists of
+// objects as tables. Times have their unit, shares are percentages.
 func WriteMarkdown(w io.Writer, data []byte, c Cut) error {
 	d, err := Read(data)
 	if err != nil {
@@ -42,8 +42,8 @@ func (d *Document) Markdown() string {
 // deepest is the level of the smallest heading.
 const deepest = 6
 
-// section writes the fields of an object: single values first, then the others under headings. Of an item that is not known there is
-// nothing to say but why.
+// section writes the fields of an object: single values first, then the others under headings. Of an item that is not
+// known there is nothing to say but why.
 func section(b *strings.Builder, n *node, level int) {
 	if k := n.get("known"); k != nil && k.raw == "false" {
 		if why := n.get("why_unknown"); why != nil {
@@ -89,7 +89,8 @@ func section(b *strings.Builder, n *node, level int) {
 	}
 }
 
-// wide is how many columns a table may have whose rows have a text of their own: beyond it rows are numbered paragraphs.
+// wide is how many columns a table may have whose rows have a text of their own: beyond it rows are numbered
+// paragraphs.
 const wide = 8
 
 // paragraphs writes a list of objects one below the other, each with its text first.

@@ -268,7 +268,8 @@ func timeOf(row *node) int64 {
 	for _, k := range []struct {
 		name   string
 		factor float64
-	}{{"total_ns", 1}, {"time_ns", 1}, {"gpu_time_ns", 1}, {"wall_ns", 1}, {"per_step_ns", 1}, {"dur_ns", 1}, {"ns", 1}, {"gpu_time_us", nsPerUS}, {"dur_us", nsPerUS}, {"total_us", nsPerUS},
+	}{{"total_ns", 1}, {"time_ns", 1}, {"gpu_time_ns", 1}, {"wall_ns", 1}, {"per_step_ns", 1}, {"dur_ns", 1}, {"ns", 1},
+		{"gpu_time_us", nsPerUS}, {"dur_us", nsPerUS}, {"total_us", nsPerUS},
 		{"time_ms", nsPerMS}, {"wall_ms", nsPerMS}, {"duration_ms", nsPerMS}} {
 		if v := row.get(k.name); v != nil {
 			if f, err := strconv.ParseFloat(v.raw, 64); err == nil {
@@ -282,7 +283,8 @@ func timeOf(row *node) int64 {
 // mostOmissions is how many omissions a document lists under a budget, which their list is part of.
 const mostOmissions = 12
 
-// The steps by which a document is fitted into a budget: lists of so many rows, then of fewer while whole fields are left out, too.
+// The steps by which a document is fitted into a budget: lists of so many rows, then of fewer while whole fields are
+// left out, too.
 var (
 	fewerRows = []int{64, 32, 16, 8, 4}
 	leastRows = []int{4, 2, 1, 0}
@@ -291,8 +293,8 @@ var (
 // fewFields is how many fields a document keeps as long as its lists can be shorter.
 const fewFields = 6
 
-// fit shortens all lists until the document has at most so many characters, then leaves out fields from the last one on, too: documents
-// have what matters first.
+// fit shortens all lists until the document has at most so many characters, then leaves out fields from the last one
+// on, too: documents have what matters first.
 func (d *Document) fit(most int, size func(*Document) int) error {
 	d.compact = true
 	whole, before := d.root, slices.Clone(d.omitted)
@@ -323,7 +325,10 @@ func (d *Document) fit(most int, size func(*Document) int) error {
 // drop leaves out the last field, the one at i.
 func (d *Document) drop(i int, name string) {
 	d.root = &node{kind: '{', keys: d.root.keys[:i], kids: d.root.kids[:i]}
-	d.omitted = slices.DeleteFunc(d.omitted, func(o Omission) bool { return o.At == name || strings.HasPrefix(o.At, name+"/") })
+	d.omitted = slices.DeleteFunc(d.omitted, func(o Omission) bool {
+		return o.At == name ||
+			strings.HasPrefix(o.At, name+"/")
+	})
 	d.omitted = append(d.omitted, Omission{At: name})
 }
 
@@ -337,7 +342,8 @@ func (d *Document) shown() *node {
 	rest := Omission{At: "elsewhere"}
 	for i, o := range d.omitted {
 		if i >= mostOmissions && len(d.omitted) > mostOmissions+1 {
-			rest.Total, rest.Omitted, rest.OmittedNS = rest.Total+o.Total, rest.Omitted+o.Omitted, rest.OmittedNS+o.OmittedNS
+			rest.Total, rest.Omitted, rest.OmittedNS = rest.Total+o.Total, rest.Omitted+o.Omitted,
+				rest.OmittedNS+o.OmittedNS
 			continue
 		}
 		list.kids = append(list.kids, o.node())
@@ -351,7 +357,8 @@ func (d *Document) shown() *node {
 
 func (o Omission) node() *node {
 	n := func(v int64) *node { return &node{raw: strconv.FormatInt(v, 10)} }
-	return &node{kind: '{', keys: []string{"at", "rows_total", "rows_omitted", "omitted_ns"}, kids: []*node{{raw: quoted(o.At)}, n(int64(o.Total)), n(int64(o.Omitted)), n(o.OmittedNS)}}
+	return &node{kind: '{', keys: []string{"at", "rows_total", "rows_omitted", "omitted_ns"},
+		kids: []*node{{raw: quoted(o.At)}, n(int64(o.Total)), n(int64(o.Omitted)), n(o.OmittedNS)}}
 }
 
 // JSON returns the document, indented unless characters are few.

@@ -12,9 +12,11 @@ import (
 func sample(n int) []byte {
 	var rows []string
 	for i := range n {
-		rows = append(rows, fmt.Sprintf(`{"name": "<k%d|%s>", "time_ns": %d, "share": 0.25, "sub": [1, 2, 3]}`, i, strings.Repeat("x", 40), 1000-i))
+		rows = append(rows, fmt.Sprintf(`{"name": "<k%d|%s>", "time_ns": %d, "share": 0.25, "sub": [1, 2, 3]}`, i,
+			strings.Repeat("x", 40), 1000-i))
 	}
-	return []byte(`{"schema": "strata.sample/1", "findings": [` + strings.Join(rows, ",") + `], "inner": {"value": "a", "from": "b"}, "last": {"list": ["é", null, true]}}`)
+	return []byte(`{"schema": "strata.sample/1", "findings": [` + strings.Join(rows, ",") +
+		`], "inner": {"value": "a", "from": "b"}, "last": {"list": ["é", null, true]}}`)
 }
 
 func cutJSON(t *testing.T, n int, c Cut) (string, map[string]any) {
@@ -30,14 +32,16 @@ func cutJSON(t *testing.T, n int, c Cut) (string, map[string]any) {
 	return b.String(), doc
 }
 
-// TestCutsAreTold: a list that is cut says how many rows there are, how many are missing and their time; the sum is that of all rows.
+// TestCutsAreTold: a list that is cut says how many rows there are, how many are missing and their time; the sum is
+// that of all rows.
 func TestCutsAreTold(t *testing.T) {
 	_, doc := cutJSON(t, 10, Cut{Limit: 4})
 	if n := len(doc["findings"].([]any)); n != 4 {
 		t.Errorf("%d rows", n)
 	}
 	o := doc["truncated"].([]any)[0].(map[string]any)
-	if o["at"] != "findings" || o["rows_total"] != 10.0 || o["rows_omitted"] != 6.0 || o["omitted_ns"] != float64(996+995+994+993+992+991) {
+	if o["at"] != "findings" || o["rows_total"] != 10.0 || o["rows_omitted"] != 6.0 ||
+		o["omitted_ns"] != float64(996+995+994+993+992+991) {
 		t.Errorf("told: %v", o)
 	}
 	if text, _ := cutJSON(t, 10, Cut{}); text != string(sample(10)) {
@@ -48,8 +52,8 @@ func TestCutsAreTold(t *testing.T) {
 	}
 }
 
-// TestBudget: whatever the budget, the document is JSON, no longer than that, has its schema, keeps the first rows before later fields, and a
-// larger budget keeps at least as many rows.
+// TestBudget: whatever the budget, the document is JSON, no longer than that, has its schema, keeps the first rows
+// before later fields, and a larger budget keeps at least as many rows.
 func TestBudget(t *testing.T) {
 	rows := 0
 	for budget := 500; budget <= 20000; budget += 250 {
@@ -88,7 +92,8 @@ func TestFields(t *testing.T) {
 		t.Errorf("%v", doc)
 	}
 	for _, bad := range []string{"nothing", "findings.nothing", "schema.x"} {
-		if err := WriteJSON(&strings.Builder{}, sample(1), Cut{Fields: []string{bad}}); err == nil || !strings.Contains(err.Error(), bad) {
+		if err := WriteJSON(&strings.Builder{}, sample(1), Cut{Fields: []string{bad}}); err == nil ||
+			!strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -100,7 +105,8 @@ func TestMarkdown(t *testing.T) {
 	if err := WriteMarkdown(&b, sample(2), Cut{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# strata.sample/1\n", "* **inner**: a (b)\n", "## findings\n", "| time | share |", "1.00 µs | 25.0%", "### list\n\n* é\n"} {
+	for _, want := range []string{"# strata.sample/1\n", "* **inner**: a (b)\n", "## findings\n", "| time | share |",
+		"1.00 µs | 25.0%", "### list\n\n* é\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -8,7 +8,8 @@ import (
 
 // CompiledOp recognises the operators that torch.compile wraps its code in.
 func CompiledOp(name string) bool {
-	return strings.HasPrefix(name, "## Call CompiledFxGraph") || strings.HasPrefix(name, "CompiledFunction") || strings.HasPrefix(name, "Torch-Compiled Region")
+	return strings.HasPrefix(name, "## Call CompiledFxGraph") || strings.HasPrefix(name, "CompiledFunction") ||
+		strings.HasPrefix(name, "Torch-Compiled Region")
 }
 
 // CompiledFrame recognises frames of code that a compiler wrote.

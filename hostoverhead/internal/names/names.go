@@ -26,7 +26,8 @@ func Generalise(name string) string {
 // WithoutLine drops the line number of a frame's name, which moves with every
 // edit of the file: "a.py(12): f" becomes "a.py: f"; and the address of an object.
 func WithoutLine(name string) string {
-	if i := strings.Index(name, " object at 0x"); i > 0 { // <built-in method replay of … object at 0x7f46>: another address in each run
+	// <built-in method replay of … object at 0x7f46>: another address in each run
+	if i := strings.Index(name, " object at 0x"); i > 0 {
 		if end := strings.IndexByte(name[i:], '>'); end > 0 {
 			return name[:i] + name[i+end:]
 		}

@@ -73,7 +73,8 @@ func TestFramesInParts(t *testing.T) {
 
 func TestExchangesAndLaunches(t *testing.T) {
 	for name, want := range map[string]bool{
-		"dist_barrier": true, "nccl:all_reduce": false, "c10d::allreduce_": false, "triton_allreduce": false, "all_reduce": true, "forward": false, "gloo:send": true,
+		"dist_barrier": true, "nccl:all_reduce": false, "c10d::allreduce_": false, "triton_allreduce": false,
+		"all_reduce": true, "forward": false, "gloo:send": true,
 	} {
 		if got := waits.Exchanges(event.Range, name); got != want {
 			t.Errorf("range %s exchanges: %v, want %v", name, got, want)
@@ -85,7 +86,8 @@ func TestExchangesAndLaunches(t *testing.T) {
 	if waits.Exchanges(event.Op, "all_reduce") || !waits.Exchanges(event.Op, "dist_barrier") {
 		t.Error("of operators, barriers exchange on the CPU and reductions do not")
 	}
-	for name, want := range map[string]bool{"cudaLaunchKernel": true, "cuLaunchKernelEx": true, "cudaGraphLaunch": false, "cudaMemcpyAsync": false, "hipLaunch": false, "KernelOf": false} {
+	for name, want := range map[string]bool{"cudaLaunchKernel": true, "cuLaunchKernelEx": true,
+		"cudaGraphLaunch": false, "cudaMemcpyAsync": false, "hipLaunch": false, "KernelOf": false} {
 		if got := names.IsKernelLaunch(name); got != want {
 			t.Errorf("%s launches a kernel: %v, want %v", name, got, want)
 		}
@@ -94,32 +96,40 @@ func TestExchangesAndLaunches(t *testing.T) {
 
 func TestWaits(t *testing.T) {
 	texts(t, waits.CallWait, map[string]finding.Cause{
-		"cudaStreamSynchronize": finding.Synchronisation, "cuModuleLoadData": finding.ModuleLoad, "cudaMalloc": finding.Allocation, "cudaLaunchKernel": finding.NoCause})
+		"cudaStreamSynchronize": finding.Synchronisation, "cuModuleLoadData": finding.ModuleLoad,
+		"cudaMalloc": finding.Allocation, "cudaLaunchKernel": finding.NoCause})
 	lock, input := waits.WaitForThread(finding.Lock), waits.Wait{For: waits.Input, Cause: finding.SystemCall}
 	texts(t, waits.SystemWait, map[string]waits.Wait{
-		"take_gil": waits.WaitForThread(finding.GIL), "pthread_cond_signal": {For: waits.Nobody}, "pthread_cond_wait": lock, "epoll_wait": input, "ioctl": {}})
+		"take_gil": waits.WaitForThread(finding.GIL), "pthread_cond_signal": {For: waits.Nobody},
+		"pthread_cond_wait": lock, "epoll_wait": input, "ioctl": {}})
 	texts(t, waits.FrameWait, map[string]waits.Wait{
-		"<built-in method acquire of _thread.lock object at 0x1>": lock, "<built-in method poll of select.epoll>": input, "<built-in method run>": {},
-		"threading.py(359): wait": lock, "threading.py(359): start": {}, "other.py(359): wait": {}, "/usr/lib/selectors.py(1): select": input, "wait": {},
+		"<built-in method acquire of _thread.lock object at 0x1>": lock,
+		"<built-in method poll of select.epoll>":                  input, "<built-in method run>": {},
+		"threading.py(359): wait": lock, "threading.py(359): start": {}, "other.py(359): wait": {},
+		"/usr/lib/selectors.py(1): select": input, "wait": {},
 	})
-	for name, want := range map[string]bool{"Waiting for GIL": true, "Holding GIL": false, "gil held": false, "agile": false, "[gil]": true, "a-gil-z": true} {
+	for name, want := range map[string]bool{"Waiting for GIL": true, "Holding GIL": false, "gil held": false,
+		"agile": false, "[gil]": true, "a-gil-z": true} {
 		if got := waits.WaitsForGIL(name); got != want {
 			t.Errorf("%s waits for the GIL: %v, want %v", name, got, want)
 		}
 	}
 	for name, want := range map[string][2]int{
-		"pthread_cond_wait": {0, -1}, "pthread_cond_signal": {-1, 0}, "sem_wait": {1, -1}, "sem_post": {-1, 1}, "pthread_mutex_unlock": {-1, 2}, "read": {-1, -1},
+		"pthread_cond_wait": {0, -1}, "pthread_cond_signal": {-1, 0}, "sem_wait": {1, -1}, "sem_post": {-1, 1},
+		"pthread_mutex_unlock": {-1, 2}, "read": {-1, -1},
 	} {
 		if waits, wakes := waits.WakeFamily(name); [2]int{waits, wakes} != want {
 			t.Errorf("%s: %d and %d, want %d", name, waits, wakes, want)
 		}
 	}
-	for name, want := range map[string]bool{"## Call CompiledFxGraph x": true, "CompiledFunction": true, "Torch-Compiled Region: 0/0": true, "aten::mm": false} {
+	for name, want := range map[string]bool{"## Call CompiledFxGraph x": true, "CompiledFunction": true,
+		"Torch-Compiled Region: 0/0": true, "aten::mm": false} {
 		if got := names.CompiledOp(name); got != want {
 			t.Errorf("%s is compiled code: %v, want %v", name, got, want)
 		}
 	}
-	if !names.CompiledFrame("/tmp/torchinductor_root/ab/cab.py(12): call") || names.CompiledFrame("a.py(12): call") || names.CompiledFrame("call") {
+	if !names.CompiledFrame("/tmp/torchinductor_root/ab/cab.py(12): call") || names.CompiledFrame("a.py(12): call") ||
+		names.CompiledFrame("call") {
 		t.Error("only files that a compiler wrote are compiled frames")
 	}
 }

@@ -1,2 +1,3 @@
-// Package settings are the flags and settings of servers and libraries that change what the host costs, with where each was read.
+// Package settings are the flags and settings of servers and libraries that change what the host costs, with where
+// each was read.
 package settings

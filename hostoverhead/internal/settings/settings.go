@@ -6,8 +6,8 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// The documents that the settings were taken from, read in November 2026: files of repositories at the commit that was read, and
-// pages of documentation.
+// The documents that the settings were taken from, read in November 2026: files of repositories at the commit that
+// was read, and pages of documentation.
 const (
 	sglangArguments = "https://github.com/sgl-project/sglang/blob/004813e1dd464844bd92ddbca5cab8c024a75f78/docs/advanced_features/server_arguments.md"
 	vllmGraphs      = "https://github.com/vllm-project/vllm/blob/0045689bdb239a1c53951f3847b9475098f36ef7/docs/design/cuda_graphs.md"
@@ -24,7 +24,8 @@ var (
 	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
 	captureAny  = finding.Advice{Do: "capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", Source: TorchCUDA + "#cuda-graphs"}
 	// BesideGraph is for launches beside graphs that run already.
-	BesideGraph = finding.Advice{Do: "capture what is launched next to the graph in each step, or fuse it", Source: TorchCUDA + "#cuda-graphs"}
+	BesideGraph = finding.Advice{Do: "capture what is launched next to the graph in each step, or fuse it",
+		Source: TorchCUDA + "#cuda-graphs"}
 
 	CaptureGraphs = map[string]finding.Advice{
 		"sglang":     {Do: "SGLang: leave out --disable-cuda-graph and raise --cuda-graph-max-bs[-decode] to the batch sizes that run", Source: sglangArguments},
@@ -33,7 +34,8 @@ var (
 		"tokenspeed": {Do: "TokenSpeed: leave out --enforce-eager and raise --max-cudagraph-capture-size to the batch sizes that run", Source: tokenspeedArgs},
 		"":           captureAny,
 	}
-	PrefillGraphs = map[string]finding.Advice{ // graphs of prefills and mixed steps are other ones, where a server has them
+	// graphs of prefills and mixed steps are other ones, where a server has them
+	PrefillGraphs = map[string]finding.Advice{
 		"sglang":     {Do: "SGLang: leave out --disable-piecewise-cuda-graph, and let --piecewise-cuda-graph-max-tokens cover the tokens that run", Source: sglangArguments},
 		"vllm":       captureVLLM,
 		"tokenspeed": {Do: "TokenSpeed: leave out --disable-prefill-graph and let --prefill-graph-capture-token-sizes cover the tokens that run", Source: tokenspeedArgs},

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// TestAdviceNamesWhatWasRead: each server has settings of its own, each names its flag and a document at a commit or a version
-// (or a page that has none), and the docs list the document with the date.
+// TestAdviceNamesWhatWasRead: each server has settings of its own, each names its flag and a document at a commit or
+// a version (or a page that has none), and the docs list the document with the date.
 func TestAdviceNamesWhatWasRead(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/host-verdict.md")
 	if err != nil {
@@ -38,7 +38,8 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 			if !strings.HasPrefix(s.Do, f.Name+": ") || !flag.MatchString(s.Do) {
 				t.Errorf("%s, %s: %q names no flag of it", f.Name, what, s.Do)
 			}
-			if !commit.MatchString(s.Source) && strings.Contains(s.Source, "github.com") || !strings.HasPrefix(s.Source, "https://") {
+			if !commit.MatchString(s.Source) && strings.Contains(s.Source, "github.com") ||
+				!strings.HasPrefix(s.Source, "https://") {
 				t.Errorf("%s, %s: source %q has no commit", f.Name, what, s.Source)
 			}
 		}
@@ -51,7 +52,8 @@ func TestAdviceNamesWhatWasRead(t *testing.T) {
 	if servers < 4 {
 		t.Errorf("%d servers", servers)
 	}
-	for _, s := range []string{sglangArguments, vllmGraphs, vllmScheduler, trtllmGraphs, trtllmOverlap, tokenspeedArgs, tokenspeedLoop, TorchCUDA} {
+	for _, s := range []string{sglangArguments, vllmGraphs, vllmScheduler, trtllmGraphs, trtllmOverlap, tokenspeedArgs,
+		tokenspeedLoop, TorchCUDA} {
 		if !strings.Contains(sources, s) {
 			t.Errorf("the docs do not list %s", s)
 		}

@@ -1,2 +1,3 @@
-// Package steps are the steps of a server as the host sees them: forward passes with when the host prepared and launched them.
+// Package steps are the steps of a server as the host sees them: forward passes with when the host prepared and
+// launched them.
 package steps

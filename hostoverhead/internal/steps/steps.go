@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// PhaseGap is a time between two steps that parts two phases of a benchmark, and MinPhase how many steps or iterations a phase
-// has at least, as in the published analysis.
+// PhaseGap is a time between two steps that parts two phases of a benchmark, and MinPhase how many steps or
+// iterations a phase has at least, as in the published analysis.
 const (
 	PhaseGap = framework.Pause
 	MinPhase = 5
@@ -34,7 +34,8 @@ type Step struct {
 
 // OfPass is a pass as this package looks at it.
 func OfPass(p *layer.ForwardPass) Step {
-	s := Step{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index, Annotated: p.Host.Annotation != trace.None}
+	s := Step{Gen: -1, Pass: -1, Phase: names.Phase(p.Stage), Stage: p.Stage, Index: p.Index,
+		Annotated: p.Host.Annotation != trace.None}
 	s.Span = interval.Span{Start: int64(p.Host.Start), End: int64(p.Host.End)}
 	if p.Kernels > 0 {
 		s.GPU = interval.Span{Start: int64(p.Start), End: int64(p.End)}

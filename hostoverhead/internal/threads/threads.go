@@ -8,7 +8,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Drives holds for each thread the devices that it launched on; a thread that launched nothing has those of its process.
+// Drives holds for each thread the devices that it launched on; a thread that launched nothing has those of its
+// process.
 type Drives [][]trace.DeviceID
 
 // Of finds them through the launch links.
@@ -39,7 +40,8 @@ func Of(t *trace.Trace) Drives {
 	return out
 }
 
-// Drive reports whether a thread works for a device. A thread of a process that launched nothing in the window may work for any.
+// Drive reports whether a thread works for a device. A thread of a process that launched nothing in the window may
+// work for any.
 func (w Drives) Drive(th trace.ThreadIndex, d trace.DeviceID) bool {
 	if th < 0 || int(th) >= len(w) {
 		return true

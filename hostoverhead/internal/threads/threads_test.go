@@ -11,12 +11,13 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestThreadsWorkForTheirDevices: a thread works for the devices that it launched on; one that launched nothing for those of its
-// process, and one of a process that launched nothing for any.
+// TestThreadsWorkForTheirDevices: a thread works for the devices that it launched on; one that launched nothing for
+// those of its process, and one of a process that launched nothing for any.
 func TestThreadsWorkForTheirDevices(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	add := func(kind event.Kind, process int64, thread int64, device trace.DeviceID, corr uint64, at int64) {
-		b.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: at, Duration: 5, Process: process, Thread: thread, Device: device, Correlation: corr})
+		b.Add(trace.EventData{Kind: kind, Name: "cudaLaunchKernel", Start: at, Duration: 5, Process: process,
+			Thread: thread, Device: device, Correlation: corr})
 	}
 	for i, l := range []struct {
 		process int64
@@ -66,7 +67,8 @@ func TestOnlyGPU(t *testing.T) {
 		b := trace.NewBuilder(trace.Options{})
 		for d := range c.gpus {
 			for i := range 20 {
-				b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 10, Duration: 5, Device: trace.DeviceID(d)})
+				b.Add(trace.EventData{Kind: event.Kernel, Name: "gemm", Start: int64(i) * 10, Duration: 5,
+					Device: trace.DeviceID(d)})
 			}
 		}
 		one := trace.DeviceID(0)

@@ -2,8 +2,8 @@ package families
 
 import "strings"
 
-// A Family is the order of kernels of a kind of model, written down from the public sources of servers and models: what runs
-// before the layers, in each of them, and behind them. Names are real ones without their parameters.
+// A Family is the order of kernels of a kind of model, written down from the public sources of servers and models:
+// what runs before the layers, in each of them, and behind them. Names are real ones without their parameters.
 //
 // Unlike what package gen simulates, a Family is data alone: two orders of names.
 type Family struct {

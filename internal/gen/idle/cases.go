@@ -46,7 +46,8 @@ func Cases() []Case {
 		both("host code without a name", "host-code", true, func(s *sim) { s.host = s.until() }),
 		both("allocation", "allocation", true, call("cudaMalloc")),
 		both("kernels are loaded", "module-load", true, call("cuLibraryLoadData")),
-		both("lock", "lock", true, wait("pthread_mutex_lock", "<built-in method acquire of _thread.lock object at 0x7f5a3c0b2d40>")),
+		both("lock", "lock", true, wait("pthread_mutex_lock",
+			"<built-in method acquire of _thread.lock object at 0x7f5a3c0b2d40>")),
 		both("interpreter lock", "gil", true, func(s *sim) { s.busy(nsysgen.RowRange, "Waiting for GIL") }),
 		both("system call in a step", "system-call", true, wait("read", "<built-in function sleep>")),
 		both("objects are broadcast", "other-ranks", false, func(s *sim) {
@@ -56,11 +57,16 @@ func Cases() []Case {
 				s.busy(frame, "torch/distributed/distributed_c10d.py(3000): broadcast_object_list")
 			}
 		}),
-		both("profiler flushes", "profiler", false, func(s *sim) { s.busy(nsysgen.RowOverhead, "Activity Buffer Flush") }),
+		both("profiler flushes", "profiler", false, func(s *sim) {
+			s.busy(nsysgen.RowOverhead,
+				"Activity Buffer Flush")
+		}),
 		both("copy", "transfer", false, func(s *sim) { s.copies(s.call("cudaMemcpyAsync", callTime), gapTime) }),
-		both("event comes late", "dependency", false, func(s *sim) { s.run(s.kernel(), s.call("cudaLaunchKernel", callTime), kernelTime, gapTime, 0) }),
+		both("event comes late", "dependency", false,
+			func(s *sim) { s.run(s.kernel(), s.call("cudaLaunchKernel", callTime), kernelTime, gapTime, 0) }),
 		both("another rank is late", "other-ranks", false, func(s *sim) {
-			s.run("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", s.call("cudaLaunchKernel", callTime), kernelTime, gapTime, 0)
+			s.run("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)", s.call("cudaLaunchKernel", callTime), kernelTime,
+				gapTime, 0)
 		}),
 		both("busy", "", false, nothing),
 		both("memory is pinned", "allocation", true, call("cudaHostAlloc")),
@@ -68,9 +74,11 @@ func Cases() []Case {
 		both("graphs are made", "module-load", true, call("cudaGraphInstantiate")),
 		both("tokens are sent", "other-ranks", false, func(s *sim) { s.busy(nsysgen.RowRange, "dist_barrier") }),
 		both("statistics are logged", "host-code", true, func(s *sim) { s.busy(nsysgen.RowRange, "log_stats") }),
-		both("a queue of another process", "other-process", true, wait("sched_yield", "<built-in method acquire of _multiprocessing.SemLock object at 0x7f5a3c0b2d40>")),
+		both("a queue of another process", "other-process", true,
+			wait("sched_yield", "<built-in method acquire of _multiprocessing.SemLock object at 0x7f5a3c0b2d40>")),
 		both("a condition", "lock", true, wait("pthread_cond_wait", "/usr/lib/python3.12/threading.py(355): wait")),
-		both("a semaphore", "lock", true, wait("sem_wait", "<built-in method acquire of _thread.RLock object at 0x7f5a3c0b2d40>")),
+		both("a semaphore", "lock", true, wait("sem_wait",
+			"<built-in method acquire of _thread.RLock object at 0x7f5a3c0b2d40>")),
 		both("a sleep in a step", "system-call", true, wait("nanosleep", "<built-in function sleep>")),
 		both("hidden scheduler", "", false, func(s *sim) { // behind the work that is queued
 			s.add(nsysgen.RowRange, "schedule", s.host, s.host+200_000)
@@ -79,7 +87,8 @@ func Cases() []Case {
 		both("back-pressure", "", false, func(s *sim) { // the launch waits for room in the queue while the GPU works
 			s.run(s.kernel(), s.call("cudaLaunchKernel", 300_000), kernelTime, 0, 0)
 		}),
-		{Name: "descheduled", Cause: "descheduled", Host: true, Nsys: true, middle: func(s *sim) { s.busy(nsysgen.RowOff, "") }},
+		{Name: "descheduled", Cause: "descheduled", Host: true, Nsys: true,
+			middle: func(s *sim) { s.busy(nsysgen.RowOff, "") }},
 		{Name: "sampled without ranges", Cause: "host-code", Host: true, Nsys: true, middle: func(s *sim) {
 			for at := s.host; at < s.until(); at += gapTime / 10 {
 				s.add(nsysgen.RowSample, "PyEval_EvalFrameDefault", at, at)
@@ -102,7 +111,8 @@ func longer() []Case {
 			}
 			s.add(nsysgen.RowRange, stepName, start, s.host)
 		}},
-		both("synchronisation empties the queue", "synchronisation", true, func(s *sim) { s.drain("cudaStreamSynchronize", 0) }),
+		both("synchronisation empties the queue", "synchronisation", true,
+			func(s *sim) { s.drain("cudaStreamSynchronize", 0) }),
 		{Name: "item of each layer", Cause: "blocking-copy", Host: true, Nsys: true, Torch: true, middle: func(s *sim) {
 			for range half { // each waits for the one kernel before it
 				s.launch(1)

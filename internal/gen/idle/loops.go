@@ -76,7 +76,8 @@ func (s *sim) head() {
 		s.in(receiver, "_pull_raw_reqs", func() {
 			for range 2 {
 				s.in(receiver, "sock_recv", func() {
-					s.builtin("<built-in method recv of zmq.backend.cython.socket.Socket object at 0x7f00>", "ppoll", 4_000+s.random(4_000))
+					s.builtin("<built-in method recv of zmq.backend.cython.socket.Socket object at 0x7f00>", "ppoll",
+						4_000+s.random(4_000))
 				})
 			}
 		})
@@ -107,11 +108,16 @@ func (s *sim) spin(until int64) {
 		s.in(broadcast, "acquire_read", func() {
 			began := s.host
 			for s.host < until && s.host < began+1_000_000_000 {
-				s.in(utils, "wait", func() { s.builtin("<built-in function sched_yield>", "sched_yield", 4_000+s.random(3_000)) })
+				s.in(utils, "wait", func() {
+					s.builtin("<built-in function sched_yield>", "sched_yield",
+						4_000+s.random(3_000))
+				})
 				s.in(utils, "should_warn", s.takes(2_000))
-				if s.host-began > 20_000_000 { // the rest of the second in one piece: the generator writes no millions of rows
+				// the rest of the second in one piece: the generator writes no millions of rows
+				if s.host-began > 20_000_000 {
 					s.in(utils, "wait", func() {
-						s.builtin("<built-in function sched_yield>", "sched_yield", min(until, began+1_000_000_000)-s.host)
+						s.builtin("<built-in function sched_yield>", "sched_yield",
+							min(until, began+1_000_000_000)-s.host)
 					})
 				}
 			}
@@ -127,7 +133,8 @@ func (s *sim) blocks(until int64) {
 	lib := "/usr/lib/python3.12/"
 	s.in(lib+"queue.py(171)", "get", func() {
 		s.in(lib+"threading.py(355)", "wait", func() {
-			s.builtin("<built-in method acquire of _thread.lock object at 0x7f5a3c0b2d40>", "pthread_cond_wait", max(until-s.host, 1_000))
+			s.builtin("<built-in method acquire of _thread.lock object at 0x7f5a3c0b2d40>", "pthread_cond_wait",
+				max(until-s.host, 1_000))
 		})
 	})
 }
@@ -139,7 +146,8 @@ func Loops() (out []Loop) {
 	add := func(name, cause string, verdicts []string, body func(s *sim, step int), gaps ...time.Duration) *Loop {
 		var last *Loop
 		for _, g := range gaps {
-			out = append(out, Loop{Case: Case{Name: fmt.Sprintf("%s, %v", name, g), Cause: cause, Torch: true, Nsys: true}, Gap: g, Verdicts: verdicts, body: body})
+			out = append(out, Loop{Case: Case{Name: fmt.Sprintf("%s, %v", name, g), Cause: cause, Torch: true,
+				Nsys: true}, Gap: g, Verdicts: verdicts, body: body})
 			last = &out[len(out)-1]
 		}
 		return last
@@ -178,7 +186,8 @@ func Loops() (out []Loop) {
 			s.in(scheduler, "on_idle", func() {
 				s.checks()
 				s.in(sleeper, "maybe_sleep", func() {
-					s.builtin("<built-in method poll of zmq.backend.cython._poll object at 0x7f00>", "poll", max(1_000, min(s.end()-s.host, 1_000_000_000)))
+					s.builtin("<built-in method poll of zmq.backend.cython._poll object at 0x7f00>", "poll",
+						max(1_000, min(s.end()-s.host, 1_000_000_000)))
 				})
 			})
 		}
@@ -206,7 +215,8 @@ func Loops() (out []Loop) {
 		s.in(speed, "_process_new_requests", s.takes(20_000))
 		s.in(speed, "next_execution_plan", s.takes(40_000))
 	}, lengths...)
-	// PyExecutor._executor_loop: with no active request rank 0 waits in queue.get, within the range of fetch_new_requests.
+	// PyExecutor._executor_loop: with no active request rank 0 waits in queue.get, within the range of
+	// fetch_new_requests.
 	add("TensorRT-LLM blocks", "no-requests", no, func(s *sim, _ int) {
 		s.in("", "_fetch_new_requests", func() { s.builtin("", "pthread_cond_wait", s.end()-s.host-50_000) })
 		s.in("", "_schedule", s.takes(40_000))
@@ -223,7 +233,8 @@ func Loops() (out []Loop) {
 	add("an unknown server polls", "no-requests", no, func(s *sim, _ int) {
 		for s.host < s.end() {
 			s.in("/opt/own/serve.py(40)", "look", func() {
-				s.builtin("<built-in method recv of zmq.backend.cython.socket.Socket object at 0x7f00>", "ppoll", 9_000+s.random(5_000))
+				s.builtin("<built-in method recv of zmq.backend.cython.socket.Socket object at 0x7f00>", "ppoll",
+					9_000+s.random(5_000))
 			})
 			s.in("/opt/own/serve.py(60)", "plan", s.takes(60_000+s.random(30_000)))
 		}
@@ -244,8 +255,10 @@ func Loops() (out []Loop) {
 	}
 
 	// Requests are there, and another process is late.
-	add("SGLang parks requests", "other-process", yes, func(s *sim, _ int) { s.sglang(s.end(), s.takes(2_000)) }, 5*ms, 99*ms, 101*ms)
-	add("vLLM's worker waits", "other-process", yes, func(s *sim, _ int) { s.spin(s.end()) }, 2*ms, 20*ms, 99*ms, 101*ms)
+	add("SGLang parks requests", "other-process", yes, func(s *sim, _ int) { s.sglang(s.end(), s.takes(2_000)) }, 5*ms,
+		99*ms, 101*ms)
+	add("vLLM's worker waits", "other-process", yes, func(s *sim, _ int) { s.spin(s.end()) }, 2*ms, 20*ms, 99*ms,
+		101*ms)
 	add("vLLM's engine waits", "other-process", yes, func(s *sim, _ int) {
 		s.in(executor, "get_response", func() { s.blocks(s.end()) })
 	}, 2*ms, 99*ms, 101*ms)

@@ -18,7 +18,8 @@ func Exposed(length time.Duration) Case {
 	})
 }
 
-// Slower is a run whose attention takes that many times as long; with 1 it is the run to compare with. The host is far ahead all the time.
+// Slower is a run whose attention takes that many times as long; with 1 it is the run to compare with. The host is
+// far ahead all the time.
 func Slower(factor float64) Case {
 	return Case{Name: "attention takes longer", Nsys: true, Torch: true, whole: func(s *sim) {
 		start := s.host
@@ -34,9 +35,11 @@ func Slower(factor float64) Case {
 }
 
 // served are the kernels of a layer as a server runs them that fuses what can be fused and compiles the rest.
-var served = []string{"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0", "nvjet_tst_128x64_64x5_2x1_v_bz_TNT", attention, "nvjet_tst_64x64_64x8_2x1_v_bz_TNT", "nvjet_tst_192x64_64x5_v_bz_TNT"}
+var served = []string{"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0", "nvjet_tst_128x64_64x5_2x1_v_bz_TNT",
+	attention, "nvjet_tst_64x64_64x8_2x1_v_bz_TNT", "nvjet_tst_192x64_64x5_v_bz_TNT"}
 
-// Served returns the case with the kernels of a server in which nothing is left to fuse: the planted thing is all that there is to find.
+// Served returns the case with the kernels of a server in which nothing is left to fuse: the planted thing is all
+// that there is to find.
 func (c Case) Served() Case {
 	c.names = served
 	return c
@@ -51,7 +54,8 @@ func Graphs() Case {
 	}}
 }
 
-// Late are two ranks of which the second one's host is late by that much in each step, so that the first one waits in its all-reduce.
+// Late are two ranks of which the second one's host is late by that much in each step, so that the first one waits in
+// its all-reduce.
 func Late(by time.Duration) [2]Case {
 	const exchange = 20_000
 	wait := both("waits for the other rank", "", false, func(s *sim) {
@@ -73,7 +77,8 @@ func PerStep(factor float64) time.Duration {
 	return time.Duration((factor - 1) * kernelTime * 2 * half / perLayer)
 }
 
-// Idle is the mean time of a step in which no kernel runs, by the rows of the run themselves: what an analysis has to find.
+// Idle is the mean time of a step in which no kernel runs, by the rows of the run themselves: what an analysis has to
+// find.
 func (c *Case) Idle() time.Duration {
 	var list [][2]int64
 	for _, r := range c.play(true) {

@@ -8,9 +8,9 @@ import (
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
 )
 
-// Server is an imaginary server of which runs are made with and without a change: what the change brings is known. It is a
-// simulation of its own, by time: a host thread that issues work, streams that take one kernel after the other, a bounded number of
-// launches that wait for each stream, and jitter on everything.
+// Server is an imaginary server of which runs are made with and without a change: what the change brings is known. It
+// is a simulation of its own, by time: a host thread that issues work, streams that take one kernel after the other,
+// a bounded number of launches that wait for each stream, and jitter on everything.
 type Server struct {
 	Seed    uint64
 	Steps   int
@@ -39,8 +39,10 @@ type Server struct {
 func RandomServer(seed uint64) Server {
 	r := rand.New(rand.NewPCG(seed, 77))
 	between := func(a, b float64) float64 { return math.Exp(math.Log(a) + r.Float64()*(math.Log(b)-math.Log(a))) }
-	s := Server{Seed: seed, Steps: 30, Kernels: 5 * (8 + r.IntN(24)), Kernel: between(4e3, 60e3), Call: between(2e3, 6e3), Python: between(1e3, 15e3),
-		Prepare: between(30e3, 800e3), Process: between(30e3, 800e3), Limit: 128 << r.IntN(4), Jitter: between(0.01, 0.15), Second: r.IntN(3) == 0}
+	s := Server{Seed: seed, Steps: 30, Kernels: 5 * (8 + r.IntN(24)), Kernel: between(4e3, 60e3),
+		Call: between(2e3, 6e3), Python: between(1e3, 15e3),
+		Prepare: between(30e3, 800e3), Process: between(30e3, 800e3), Limit: 128 << r.IntN(4),
+		Jitter: between(0.01, 0.15), Second: r.IntN(3) == 0}
 	if r.IntN(2) == 0 {
 		s.Stall = between(50e3, 1500e3)
 	}
@@ -75,7 +77,8 @@ func (s *serving) row(k nsysgen.RowKind, name string, start, end int64) {
 }
 
 // issue puts work on a stream when its call was made.
-func (s *serving) issue(kind nsysgen.RowKind, name string, stream, correlation, node, from int64, length, gap int64) (start, end int64) {
+func (s *serving) issue(kind nsysgen.RowKind, name string, stream, correlation, node, from int64, length,
+	gap int64) (start, end int64) {
 	start = max(from, s.free[stream]+gap)
 	if s.Second && (stream == 7 && s.cross > 0) {
 		start = max(start, s.cross+1_500)
@@ -87,14 +90,16 @@ func (s *serving) issue(kind nsysgen.RowKind, name string, stream, correlation, 
 	if stream != 7 {
 		s.cross = end
 	}
-	s.rows = append(s.rows, nsysgen.Row{Kind: kind, Name: name, Start: start, End: end, Thread: mainThread, Correlation: correlation, Stream: stream, Node: node})
+	s.rows = append(s.rows, nsysgen.Row{Kind: kind, Name: name, Start: start, End: end, Thread: mainThread,
+		Correlation: correlation, Stream: stream, Node: node})
 	return start, end
 }
 
 // call makes an API call.
 func (s *serving) call(name string, length int64) (correlation int64) {
 	s.number++
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: name, Start: s.host, End: s.host + length, Thread: mainThread, Correlation: s.number})
+	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: name, Start: s.host, End: s.host + length,
+		Thread: mainThread, Correlation: s.number})
 	s.host += length
 	return s.number
 }
@@ -117,7 +122,8 @@ func (s *serving) plan() (names []string, lengths []float64) {
 		f = 1
 	}
 	for i := range s.Kernels {
-		name := []string{"rms_norm_kernel", "gemm_bf16_kernel", "flash_attention_kernel", "gemm_fp8_kernel", "silu_mul_kernel"}[i%5]
+		name := []string{"rms_norm_kernel", "gemm_bf16_kernel", "flash_attention_kernel", "gemm_fp8_kernel",
+			"silu_mul_kernel"}[i%5]
 		length := s.Kernel * []float64{0.3, 1.2, 1, 1.2, 0.4}[i%5]
 		switch {
 		case s.Fused > 0 && i%5 == 0:
@@ -173,9 +179,11 @@ func (s *serving) item() {
 	start := s.host
 	begin := s.host
 	s.number++
-	_, end := s.issue(nsysgen.RowCopy, "Memcpy DtoH (Device -> Pageable)", 7, s.number, 0, begin+s.vary(2_500), 1_400, 900)
+	_, end := s.issue(nsysgen.RowCopy, "Memcpy DtoH (Device -> Pageable)", 7, s.number, 0, begin+s.vary(2_500), 1_400,
+		900)
 	s.host = end + s.vary(3_000)
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaMemcpy", Start: begin, End: s.host, Thread: mainThread, Correlation: s.number})
+	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaMemcpy", Start: begin, End: s.host,
+		Thread: mainThread, Correlation: s.number})
 	s.row(nsysgen.RowRange, "aten::item", start, s.host)
 	s.host += 1_000
 }
@@ -196,7 +204,8 @@ func (s *serving) result(of int64) {
 
 // Play runs the server; other seeds make other runs of the same one.
 func (v Server) Play(seed uint64) []nsysgen.Row {
-	s := &serving{Server: v, r: rand.New(rand.NewPCG(v.Seed, seed)), host: 1_000_000, free: map[int64]int64{}, queue: map[int64][]int64{}}
+	s := &serving{Server: v, r: rand.New(rand.NewPCG(v.Seed, seed)), host: 1_000_000, free: map[int64]int64{},
+		queue: map[int64][]int64{}}
 	before := int64(0)
 	for n := range v.Steps {
 		s.forward()

@@ -46,7 +46,8 @@ func (s *sim) add(kind nsysgen.RowKind, name string, start, end int64) {
 // call makes an API call of some length and returns its correlation.
 func (s *sim) call(name string, length int64) int64 {
 	s.number++
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: name, Start: s.host, End: s.host + length, Thread: mainThread, Correlation: s.number})
+	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCall, Name: name, Start: s.host, End: s.host + length,
+		Thread: mainThread, Correlation: s.number})
 	s.host += length
 	return s.number
 }
@@ -54,14 +55,16 @@ func (s *sim) call(name string, length int64) int64 {
 // run puts a kernel on the GPU that was launched by a call, later by some time than it could start.
 func (s *sim) run(name string, correlation, length, late, node int64) {
 	start := max(s.host+latency, s.gpu) + late
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowKernel, Name: name, Start: start, End: start + length, Thread: mainThread, Correlation: correlation, Stream: 7, Node: node})
+	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowKernel, Name: name, Start: start, End: start + length,
+		Thread: mainThread, Correlation: correlation, Stream: 7, Node: node})
 	s.gpu = start + length
 }
 
 // copies puts a copy on the GPU.
 func (s *sim) copies(correlation, length int64) {
 	start := max(s.host+latency, s.gpu)
-	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCopy, Name: "Memcpy DtoH (Device -> Pinned)", Start: start, End: start + length, Thread: mainThread, Correlation: correlation, Stream: 7})
+	s.rows = append(s.rows, nsysgen.Row{Kind: nsysgen.RowCopy, Name: "Memcpy DtoH (Device -> Pinned)", Start: start,
+		End: start + length, Thread: mainThread, Correlation: correlation, Stream: 7})
 	s.gpu = start + length
 }
 
@@ -78,7 +81,8 @@ func (s *sim) kernel() string {
 	if s.names != nil {
 		return s.names[s.kernels%len(s.names)]
 	}
-	return []string{"rms_norm_kernel", "gemm_bf16_kernel", "flash_attention_kernel", "gemm_fp8_kernel", "silu_mul_kernel"}[s.kernels%5]
+	return []string{"rms_norm_kernel", "gemm_bf16_kernel", "flash_attention_kernel", "gemm_fp8_kernel",
+		"silu_mul_kernel"}[s.kernels%5]
 }
 
 // until is when an activity of the host must end to leave a gap of gapTime before the next kernel.

@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/internal/gen/families"
 )
 
-// Tuning are the families that numbers may be read from, Held those that no number is: figures that are published are of those.
+// Tuning are the families that numbers may be read from, Held those that no number is: figures that are published are
+// of those.
 func Tuning() []families.Family { return families.All() }
 
 // Held returns the families that the tuning never sees.
@@ -103,17 +104,18 @@ func Groups(all []families.Family, seed int64) []Case {
 		}
 		if len(f.Decode.Layers) >= 24 && !strings.Contains(f.Name, "EAGLE") {
 			small := len(f.Decode.Layers)/2 - m8(fi)
-			add("draft beside its target", fmt.Sprintf("%s, draft of %d layers", f.Name, small), []mode{gpuOnly, graphs, eager}[fi%3], func(m *maker, c *Case) {
-				c.Layers = []int{len(f.Decode.Layers), small}
-				d := smaller(f.Decode, small, fi%2 == 0)
-				k := 2 + m.Intn(4)
-				for range 5 {
-					for range k {
-						m.run(1, "draft "+f.Name, d, .4)
+			add("draft beside its target", fmt.Sprintf("%s, draft of %d layers", f.Name, small),
+				[]mode{gpuOnly, graphs, eager}[fi%3], func(m *maker, c *Case) {
+					c.Layers = []int{len(f.Decode.Layers), small}
+					d := smaller(f.Decode, small, fi%2 == 0)
+					k := 2 + m.Intn(4)
+					for range 5 {
+						for range k {
+							m.run(1, "draft "+f.Name, d, .4)
+						}
+						m.run(0, f.Name, f.Decode, 1)
 					}
-					m.run(0, f.Name, f.Decode, 1)
-				}
-			})
+				})
 			if fi%2 == 0 {
 				add("one-layer draft", f.Name, []mode{gpuOnly, graphs, eager}[fi%3], func(m *maker, c *Case) {
 					c.Layers = []int{len(f.Decode.Layers), 1}
@@ -215,7 +217,8 @@ func repeat(n int, names ...string) [][]string {
 
 // Tower is an encoder of images, or with text of text: n layers.
 func Tower(n int, text bool) families.Order {
-	o := families.Order{Layers: repeat(n, layerNorm, product("64x64x64"), product("64x64x64"), product("64x64x64"), flash, product("64x64x32"), plus, layerNorm, product("128x128x32"), gelu, product("128x64x32"), plus)}
+	o := families.Order{Layers: repeat(n, layerNorm, product("64x64x64"), product("64x64x64"), product("64x64x64"),
+		flash, product("64x64x32"), plus, layerNorm, product("128x128x32"), gelu, product("128x64x32"), plus)}
 	if text {
 		o.Prologue = []string{"at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16,long,unsigned,2,2,-2,true>", plus}
 		o.Epilogue = []string{layerNorm}
@@ -228,23 +231,36 @@ func Tower(n int, text bool) families.Order {
 
 // crossDecoder attends to itself and to an encoder.
 func crossDecoder(n int) families.Order {
-	attend := []string{layerNorm, product("64x32x64"), product("64x32x64"), product("64x32x64"), "fmha_cutlassF_bf16_aligned_64x64_rf_sm80", product("64x32x32"), plus}
-	cross := []string{layerNorm, product("64x32x64"), "fmha_cutlassF_bf16_aligned_64x64_rf_sm80", product("64x32x32"), plus}
+	attend := []string{layerNorm, product("64x32x64"), product("64x32x64"), product("64x32x64"),
+		"fmha_cutlassF_bf16_aligned_64x64_rf_sm80", product("64x32x32"), plus}
+	cross := []string{layerNorm, product("64x32x64"), "fmha_cutlassF_bf16_aligned_64x64_rf_sm80", product("64x32x32"),
+		plus}
 	mlp := []string{layerNorm, product("128x32x32"), gelu, product("32x64x32"), plus}
 	return families.Order{Prologue: []string{"at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16,long,unsigned,2,2,-2>", plus}, Layers: repeat(n, slices.Concat(attend, cross, mlp)...),
-		Epilogue: []string{layerNorm, product("256x32x32"), "at::native::reduce_kernel<512,1,at::native::ReduceOp<float,at::native::ArgMaxOps<float>,unsigned,long,4,4>>"}}
+		Epilogue: []string{layerNorm, product("256x32x32"),
+			"at::native::reduce_kernel<512,1,at::native::ReduceOp<float,at::native::ArgMaxOps<float>,unsigned,long,4,4>>"}}
 }
 
 // Denoiser is a diffusion transformer with modulation: n layers.
 func Denoiser(n int) families.Order {
-	block := []string{product("mod"), layerNorm, times, plus, product("64x256x64"), product("64x256x64"), product("64x256x64"), flash, product("64x256x32"), times, plus, layerNorm, times, plus, product("256x128x64"), gelu, product("128x256x64"), times, plus}
-	return families.Order{Prologue: []string{convolve, plus, "at::native::vectorized_elementwise_kernel<4,at::native::sin_kernel_cuda(at::TensorIteratorBase&)>", "at::native::vectorized_elementwise_kernel<4,at::native::cos_kernel_cuda(at::TensorIteratorBase&)>", product("t"), "at::native::vectorized_elementwise_kernel<8,at::native::silu_kernel(at::TensorIteratorBase&)>", product("t")},
-		Layers: repeat(n, block...), Epilogue: []string{layerNorm, times, plus, product("32x32x128"), "at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>", times, plus}}
+	block := []string{product("mod"), layerNorm, times, plus, product("64x256x64"), product("64x256x64"),
+		product("64x256x64"), flash, product("64x256x32"), times, plus, layerNorm, times, plus, product("256x128x64"),
+		gelu, product("128x256x64"), times, plus}
+	return families.Order{Prologue: []string{convolve, plus,
+		"at::native::vectorized_elementwise_kernel<4,at::native::sin_kernel_cuda(at::TensorIteratorBase&)>",
+		"at::native::vectorized_elementwise_kernel<4,at::native::cos_kernel_cuda(at::TensorIteratorBase&)>",
+		product("t"), "at::native::vectorized_elementwise_kernel<8,at::native::silu_kernel(at::TensorIteratorBase&)>",
+		product("t")},
+		Layers: repeat(n, block...), Epilogue: []string{layerNorm, times, plus, product("32x32x128"),
+			"at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+			times, plus}}
 }
 
 // Decoder makes images of latents by convolutions: no layers.
 func Decoder() families.Order {
-	block := []string{"at::native::RowwiseMomentsCUDAKernel<c10::BFloat16>", "at::native::ComputeFusedParamsCUDAKernel<c10::BFloat16>", "at::native::vectorized_elementwise_kernel<8,at::native::silu_kernel(at::TensorIteratorBase&)>", convolve}
+	block := []string{"at::native::RowwiseMomentsCUDAKernel<c10::BFloat16>",
+		"at::native::ComputeFusedParamsCUDAKernel<c10::BFloat16>",
+		"at::native::vectorized_elementwise_kernel<8,at::native::silu_kernel(at::TensorIteratorBase&)>", convolve}
 	var all []string
 	for k := range 4 {
 		for range 3 {
@@ -252,7 +268,8 @@ func Decoder() families.Order {
 			all = append(all, block...)
 			all = append(all, plus)
 		}
-		all = append(all, "at::native::upsample_nearest2d_nhwc_out_frame<c10::BFloat16>", fmt.Sprint(convolve, "_up", k))
+		all = append(all, "at::native::upsample_nearest2d_nhwc_out_frame<c10::BFloat16>",
+			fmt.Sprint(convolve, "_up", k))
 	}
 	return families.Order{Prologue: []string{times, convolve}, Epilogue: append(all, block...)}
 }

@@ -82,7 +82,8 @@ func (m *maker) usual(salt, name string) int64 {
 func (m *maker) run(instance int, salt string, o families.Order, scale float64) {
 	add := func(names []string, l int) {
 		for _, name := range names {
-			x := Kernel{Stream: 7, Instance: instance, Pass: m.pass, Layer: l, Launch: m.launch, Graph: m.mode == graphs}
+			x := Kernel{Stream: 7, Instance: instance, Pass: m.pass, Layer: l, Launch: m.launch,
+				Graph: m.mode == graphs}
 			x.Name, x.Dur = name, int64(float64(m.usual(salt, name))*scale*(1+.04*(m.Float64()-.5)))
 			if side, ok := strings.CutPrefix(name, families.Beside); ok {
 				x.Name, x.Stream, x.Start = side, 20, m.now-x.Dur/2

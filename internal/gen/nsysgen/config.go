@@ -43,8 +43,9 @@ type Config struct {
 func Default(seed uint64) Config {
 	us := time.Microsecond
 	return Config{
-		Seed: seed, Ranks: 2, Steps: 60, ContextEvery: 10, Layers: 8, APISuffix: true, SharedIDs: true, Schema: "3.25.0",
-		Prep: Op{"_prepare_inputs", 350 * us},
+		Seed: seed, Ranks: 2, Steps: 60, ContextEvery: 10, Layers: 8, APISuffix: true, SharedIDs: true,
+		Schema: "3.25.0",
+		Prep:   Op{"_prepare_inputs", 350 * us},
 		Ops: []Op{
 			{"_fetch_new_requests", 36 * us}, {"_schedule", 120 * us}, {"prepare_resources", 190 * us},
 			{"_sample_async", 700 * us}, {"_update_requests", 410 * us}, {"_handle_responses", 320 * us},

@@ -86,9 +86,11 @@ func (w *writer) row(id int64, r *Row) {
 		}
 		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, NULL, ?, ?, ?, ?, ?, NULL, ?, 1, 1, 128, 1, 1, ?, NULL)", r.Start, r.End, r.Stream, r.Correlation, process, name, name, max(1, r.Grid), node)
 	case RowCopy:
-		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 0, 1, ?, ?, ?, 4096, 1, 0, 0)", r.Start, r.End, r.Stream, r.Correlation, process)
+		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 0, 1, ?, ?, ?, 4096, 1, 0, 0)", r.Start, r.End,
+			r.Stream, r.Correlation, process)
 	case RowCall:
-		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, ?, 0, NULL)", r.Start, r.End, thread, r.Correlation, name)
+		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, ?, 0, NULL)", r.Start, r.End, thread,
+			r.Correlation, name)
 	case RowRange:
 		w.exec("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, ?, ?, 0)", r.Start, r.End, thread, name)
 	case RowOS:
@@ -99,7 +101,8 @@ func (w *writer) row(id int64, r *Row) {
 		w.exec("INSERT INTO COMPOSITE_EVENTS VALUES (?, ?, 3, 1, ?, 1000)", id, r.Start, thread)
 		w.exec("INSERT INTO SAMPLING_CALLCHAINS VALUES (?, ?, ?, 0)", id, name, name)
 	case RowOverhead:
-		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (?, ?, ?, 0, NULL, ?)", r.Start, r.End, thread, flushOverhead)
+		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (?, ?, ?, 0, NULL, ?)", r.Start, r.End, thread,
+			flushOverhead)
 	case RowMessage:
 		w.exec("INSERT INTO DIAGNOSTIC_EVENT VALUES (?, 1, 1, ?, ?, ?)", r.Start, r.Node, r.Name, process)
 	}

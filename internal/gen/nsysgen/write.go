@@ -140,7 +140,8 @@ func (w *writer) all(cfg Config) {
 	w.call = w.prepare("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 
 	w.exec("BEGIN")
-	w.exec("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', ?), ('EXPORT_PRODUCT_VERSION', '2026.1.0')", cfg.Schema)
+	w.exec("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', ?), ('EXPORT_PRODUCT_VERSION', '2026.1.0')",
+		cfg.Schema)
 	w.exec("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '')")
 	for r := range cfg.Ranks {
 		dev := int64(r)

@@ -212,7 +212,8 @@ func (c Config) replica(number int, r Replica, put func(File) error) ([]Group, e
 				ran[k][s] = append(ran[k][s],
 					span{name: "void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, false, false, cutlass::bfloat16_t>>(flash::Flash_fwd_params)",
 						start: at[k], end: at[k] + attention, log: log, from: free},
-					span{name: "nvjet_tst_64x8_64x16_4x1_v_bz_TNN", start: at[k] + attention, end: at[k] + attention + 40_000})
+					span{name: "nvjet_tst_64x8_64x16_4x1_v_bz_TNN", start: at[k] + attention,
+						end: at[k] + attention + 40_000})
 				at[k] += attention + 40_000
 			}
 			for g := range groups {
@@ -241,7 +242,8 @@ func (c Config) replica(number int, r Replica, put func(File) error) ([]Group, e
 			}
 			out[g].Ranks, out[g].Clocks[k] = append(out[g].Ranks, k), clock[k]
 			out[g].Waits[k] = 0
-			if r.Cause != OnTime && k == r.Late && (g < 2 || r.Layout != TwoGroups) { // the others of its half leave that together
+			// the others of its half leave that together
+			if r.Cause != OnTime && k == r.Late && (g < 2 || r.Layout != TwoGroups) {
 				out[g].Late, out[g].Cause = k, r.Cause
 			}
 		}
@@ -309,13 +311,17 @@ func (c Config) trace(r Replica, rank int, clock int64, steps [][]span, from, to
 		if r.Numbered {
 			label = fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, %d gen reqs", 100+s, requests)
 		}
-		event("user_annotation", label, 267, 267, list[0].start-lead-1000, list[len(list)-1].start-lead+call+1000, `"External id": 0`)
+		event("user_annotation", label, 267, 267, list[0].start-lead-1000, list[len(list)-1].start-lead+call+1000,
+			`"External id": 0`)
 		for _, k := range list {
 			if k.log {
-				event("python_function", "server/metrics.py(41): log_stats", 267, 267, k.from, k.start-lead, `"Python id": 1`)
+				event("python_function", "server/metrics.py(41): log_stats", 267, 267, k.from, k.start-lead,
+					`"Python id": 1`)
 			}
-			event("cuda_runtime", "cudaLaunchKernel", 267, 267, k.start-lead, k.start-lead+call, fmt.Sprintf(`"cbid": 211, "correlation": %d`, correlation))
-			event("kernel", k.name, rank, 7, k.start, k.end, fmt.Sprintf(`"device": %d, "context": 1, "stream": 7, "correlation": %d, "grid": [8, 1, 1], "block": [256, 1, 1]%s`, rank, correlation, k.args))
+			event("cuda_runtime", "cudaLaunchKernel", 267, 267, k.start-lead, k.start-lead+call,
+				fmt.Sprintf(`"cbid": 211, "correlation": %d`, correlation))
+			event("kernel", k.name, rank, 7, k.start, k.end,
+				fmt.Sprintf(`"device": %d, "context": 1, "stream": 7, "correlation": %d, "grid": [8, 1, 1], "block": [256, 1, 1]%s`, rank, correlation, k.args))
 			correlation++
 		}
 	}

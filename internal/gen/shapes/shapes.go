@@ -15,13 +15,18 @@ type Shape struct {
 // Shapes returns all shapes.
 func Shapes() []Shape {
 	return []Shape{
-		{"devices", "kernels on a hundred devices in turn", func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 100, 7 }) }},
-		{"thousand-devices", "kernels on a thousand devices in turn", func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 1000, 7 }) }},
-		{"streams", "each kernel runs on a stream of its own", func(n int) []byte { return kernels(n, func(i int) (int, int) { return 0, i }) }},
+		{"devices", "kernels on a hundred devices in turn",
+			func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 100, 7 }) }},
+		{"thousand-devices", "kernels on a thousand devices in turn",
+			func(n int) []byte { return kernels(n, func(i int) (int, int) { return i % 1000, 7 }) }},
+		{"streams", "each kernel runs on a stream of its own",
+			func(n int) []byte { return kernels(n, func(i int) (int, int) { return 0, i }) }},
 		{"replay", "one graph launch whose kernels run on n/2 side streams", replay},
 		{"ended-frames", "n/2 nested Python frames that have all ended, then launches", endedFrames},
-		{"nested-ops", "n/2 nested operations, each with a launch behind it", func(n int) []byte { return nested(n, "cpu_op", "aten::op") }},
-		{"nested-annotations", "n/2 nested annotations, each with a launch behind it", func(n int) []byte { return nested(n, "user_annotation", "step") }},
+		{"nested-ops", "n/2 nested operations, each with a launch behind it",
+			func(n int) []byte { return nested(n, "cpu_op", "aten::op") }},
+		{"nested-annotations", "n/2 nested annotations, each with a launch behind it",
+			func(n int) []byte { return nested(n, "user_annotation", "step") }},
 		{"modules", "launches inside n/3 nested modules", modules},
 		{"names", "each kernel has a name of its own", names},
 		{"no-order", "kernels of a layer's names in no order", noOrder},
@@ -36,7 +41,8 @@ type writer struct {
 
 func newWriter() *writer {
 	w := &writer{}
-	w.b.WriteString(`{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": [` + "\n")
+	w.b.WriteString(`{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": [` +
+		"\n")
 	return w
 }
 

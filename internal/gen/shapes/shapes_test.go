@@ -63,7 +63,8 @@ func TestMemoryGrowsWithTheEvents(t *testing.T) {
 				bytes[i] = after.TotalAlloc - before.TotalAlloc
 			}
 			if r := float64(bytes[1]) / float64(bytes[0]); r > most {
-				t.Errorf("%d events allocate %d bytes, %d events %.1f times that; want at most %.1f", small, bytes[0], times*small, r, most)
+				t.Errorf("%d events allocate %d bytes, %d events %.1f times that; want at most %.1f", small, bytes[0],
+					times*small, r, most)
 			}
 		})
 	}

@@ -19,8 +19,8 @@ var ErrNoAnchor = errors.New("no anchor kernel")
 type Options struct {
 	// Profile names the anchor, blocks per layer and the default number of layers. Not nil.
 	Profile *profile.ModelProfile
-	// Anchor replaces the profile's: a substring of kernel names. "": the profile's, else the first of its auto anchors that
-	// occurs often enough.
+	// Anchor replaces the profile's: a substring of kernel names. "": the profile's, else the first of its auto
+	// anchors that occurs often enough.
 	Anchor string
 	// NumLayers is the number of layers. 0: the period of the blocks' durations, else the profile's default.
 	NumLayers int
@@ -92,7 +92,8 @@ func Find(ctx context.Context, t *trace.Trace, o Options) (*Cut, error) {
 		c.NumLayers, c.Source = o.Profile.DefaultLayers, "default"
 	}
 	if c.NumLayers <= 0 {
-		return nil, fmt.Errorf("%w tells the number of layers and profile %s has no default; give --num-layers", ErrNoAnchor, o.Profile.Name)
+		return nil, fmt.Errorf("%w tells the number of layers and profile %s has no default; give --num-layers",
+			ErrNoAnchor, o.Profile.Name)
 	}
 	f.fill()
 	f.addNotes()

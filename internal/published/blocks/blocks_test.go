@@ -25,13 +25,14 @@ type kernel struct {
 func assembled(kernels ...kernel) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for _, k := range kernels {
-		b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: k.start * 1000, Duration: k.dur * 1000, Device: k.device, Stream: 7})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: k.name, Start: k.start * 1000, Duration: k.dur * 1000,
+			Device: k.device, Stream: 7})
 	}
 	return built.Trace(b)
 }
 
-// opening is a trace of blocks of one anchor each, of the given durations, behind each other, and of one anchor more, which
-// ends the last block.
+// opening is a trace of blocks of one anchor each, of the given durations, behind each other, and of one anchor more,
+// which ends the last block.
 func opening(durations ...int64) *trace.Trace {
 	var kernels []kernel
 	at := int64(0)
@@ -55,8 +56,8 @@ func find(t *testing.T, tr *trace.Trace, o blocks.Options) *blocks.Cut {
 	return c
 }
 
-// TestLayersEndWithTheKernelThatStartsLast: two blocks a layer, each with its kernels; a kernel that runs on does not stretch
-// its layer; what follows the last anchor is nowhere.
+// TestLayersEndWithTheKernelThatStartsLast: two blocks a layer, each with its kernels; a kernel that runs on does not
+// stretch its layer; what follows the last anchor is nowhere.
 func TestLayersEndWithTheKernelThatStartsLast(t *testing.T) {
 	tr := assembled(
 		kernel{"before", 0, 5, 0},
@@ -82,17 +83,20 @@ func TestLayersEndWithTheKernelThatStartsLast(t *testing.T) {
 
 // TestRestIsAPassThatIsNotWhole: whole layers of it only.
 func TestRestIsAPassThatIsNotWhole(t *testing.T) {
-	for _, c := range []struct{ blocks, passes, rest, lastLayers int }{{8, 2, 0, 2}, {9, 2, 1, 2}, {10, 3, 2, 1}, {11, 3, 3, 1}, {12, 3, 0, 2}} {
+	for _, c := range []struct{ blocks, passes, rest, lastLayers int }{{8, 2, 0, 2}, {9, 2, 1, 2}, {10, 3, 2, 1},
+		{11, 3, 3, 1}, {12, 3, 0, 2}} {
 		cut := find(t, opening(slices.Repeat([]int64{5}, c.blocks)...), blocks.Options{Profile: model(2), NumLayers: 2})
 		last := cut.Passes[len(cut.Passes)-1]
-		if len(cut.Passes) != c.passes || cut.Rest != c.rest || len(last.Layers) != c.lastLayers || last.Whole != (c.lastLayers == 2) {
-			t.Errorf("%d blocks: %d passes, rest %d, %d layers in the last one, whole %v, want %+v", c.blocks, len(cut.Passes), cut.Rest, len(last.Layers), last.Whole, c)
+		if len(cut.Passes) != c.passes || cut.Rest != c.rest || len(last.Layers) != c.lastLayers ||
+			last.Whole != (c.lastLayers == 2) {
+			t.Errorf("%d blocks: %d passes, rest %d, %d layers in the last one, whole %v, want %+v", c.blocks,
+				len(cut.Passes), cut.Rest, len(last.Layers), last.Whole, c)
 		}
 	}
 }
 
-// TestLayersByPeriod: the number of layers from the durations of at least four blocks, where blocks one period apart are alike by
-// 0.7 in the mean; else the profile's.
+// TestLayersByPeriod: the number of layers from the durations of at least four blocks, where blocks one period apart
+// are alike by 0.7 in the mean; else the profile's.
 func TestLayersByPeriod(t *testing.T) {
 	for name, c := range map[string]struct {
 		durations []int64
@@ -118,7 +122,8 @@ func TestNotes(t *testing.T) {
 		durations []int64
 		want      []string
 	}{
-		{[]int64{1000, 1510, 1510, 1580, 1580}, []string{"cold-start", "growing 1.5x", "", "steady-state", "steady-state"}},
+		{[]int64{1000, 1510, 1510, 1580, 1580}, []string{"cold-start", "growing 1.5x", "", "steady-state",
+			"steady-state"}},
 		{[]int64{1000, 1490, 1490, 1570, 1480}, []string{"cold-start", "", "", "", ""}},
 	} {
 		var got []string
@@ -131,11 +136,14 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestAnchorAndDevice: an anchor that is given, the profile's, the first auto anchor that occurs four times; the busiest GPU.
+// TestAnchorAndDevice: an anchor that is given, the profile's, the first auto anchor that occurs four times; the
+// busiest GPU.
 func TestAnchorAndDevice(t *testing.T) {
-	tr := assembled(kernel{"one", 0, 1, 0}, kernel{"two", 1, 1, 0}, kernel{"one", 2, 1, 0}, kernel{"two", 3, 1, 0}, kernel{"one", 4, 1, 0},
+	tr := assembled(kernel{"one", 0, 1, 0}, kernel{"two", 1, 1, 0}, kernel{"one", 2, 1, 0}, kernel{"two", 3, 1, 0},
+		kernel{"one", 4, 1, 0},
 		kernel{"two", 5, 1, 0}, kernel{"two", 6, 1, 0}, kernel{"two", 7, 1, 1}, kernel{"two", 8, 1, 1})
-	auto := &profile.ModelProfile{Name: "auto", BlocksPerLayer: 1, DefaultLayers: 1, AutoAnchors: []string{"one", "two"}}
+	auto := &profile.ModelProfile{Name: "auto", BlocksPerLayer: 1, DefaultLayers: 1,
+		AutoAnchors: []string{"one", "two"}}
 	other := trace.DeviceID(1)
 	for name, c := range map[string]struct {
 		o       blocks.Options
@@ -148,7 +156,8 @@ func TestAnchorAndDevice(t *testing.T) {
 		"another GPU":                    {blocks.Options{Profile: auto, Anchor: "two", Device: &other}, "two", 2, 1},
 	} {
 		if cut := find(t, tr, c.o); cut.Anchor != c.anchor || cut.Anchors != c.anchors || cut.Device != c.device {
-			t.Errorf("%s: %d of %q on GPU %d, want %d of %q on %d", name, cut.Anchors, cut.Anchor, cut.Device, c.anchors, c.anchor, c.device)
+			t.Errorf("%s: %d of %q on GPU %d, want %d of %q on %d", name, cut.Anchors, cut.Anchor, cut.Device,
+				c.anchors, c.anchor, c.device)
 		}
 	}
 	for name, o := range map[string]blocks.Options{

@@ -38,8 +38,8 @@ func (f *finder) addNotes() {
 	}
 }
 
-// rawUS is when an event starts, in the published arithmetic: the double nearest to the file's decimal microseconds, which
-// loses up to half a microsecond of a large timestamp.
+// rawUS is when an event starts, in the published arithmetic: the double nearest to the file's decimal microseconds,
+// which loses up to half a microsecond of a large timestamp.
 func rawUS(t *trace.Trace, e trace.Event) float64 {
 	const exact = 1 << 53 // doubles hold integers up to here
 	ns := t.Raw(e.Start())

@@ -137,7 +137,10 @@ func (d *detector) collectKernels() bool {
 
 // from is the first row of the GPU's lane that starts at a time or later.
 func (d *detector) from(at int64) int {
-	return sort.Search(d.t.Len(event.LaneGPU), func(i int) bool { return int64(d.t.LaneAt(event.LaneGPU, i).Start()) >= at })
+	return sort.Search(d.t.Len(event.LaneGPU), func(i int) bool {
+		return int64(d.t.LaneAt(event.LaneGPU,
+			i).Start()) >= at
+	})
 }
 
 // launchCall is the only API name that counts, as it stands in the file.
@@ -172,8 +175,8 @@ func (d *detector) storedPlain() bool {
 	return !ok || slices.Contains(list, launchCall)
 }
 
-// collectRanges reads annotations: the hull of each phase's steps with their number, one for each rank and step, and the
-// preparation ranges.
+// collectRanges reads annotations: the hull of each phase's steps with their number, one for each rank and step, and
+// the preparation ranges.
 func (d *detector) collectRanges(prep bool) (phases map[string]interval.Span, counts map[string]int) {
 	phases, counts = map[string]interval.Span{}, map[string]int{}
 	for e := range d.t.Events(event.LaneAnnotation) {
@@ -190,7 +193,8 @@ func (d *detector) collectRanges(prep bool) (phases map[string]interval.Span, co
 			counts[phase]++
 		}
 		name = strings.ToLower(name)
-		if p := slices.IndexFunc(prepPatterns, func(p string) bool { return strings.Contains(name, p) }); prep && p >= 0 {
+		if p := slices.IndexFunc(prepPatterns, func(p string) bool { return strings.Contains(name, p) }); prep &&
+			p >= 0 {
 			d.prep = append(d.prep, prepRange{s, p})
 		}
 	}
@@ -211,7 +215,8 @@ func phaseOf(name string) string {
 	return ""
 }
 
-// measure computes the metrics of one window: of kernels and calls that start inside and of preparation that lies inside.
+// measure computes the metrics of one window: of kernels and calls that start inside and of preparation that lies
+// inside.
 func (d *detector) measure(window interval.Span) Metrics {
 	m := na()
 	var exchange, launch int64
@@ -251,7 +256,8 @@ func (d *detector) measure(window interval.Span) Metrics {
 			}
 		}
 		if found {
-			m.PrepExposed, m.PrepImpact, m.PrepIdleAttribution = ratio(exposed, total), ratio(exposed, wall), ratio(exposed, wall-work)
+			m.PrepExposed, m.PrepImpact, m.PrepIdleAttribution = ratio(exposed, total), ratio(exposed, wall),
+				ratio(exposed, wall-work)
 			break
 		}
 	}

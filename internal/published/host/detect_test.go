@@ -32,7 +32,8 @@ func TestComparableModeEqualsTheReference(t *testing.T) {
 	for _, g := range golden {
 		name := strings.TrimSuffix(filepath.Base(g), ".json")
 		t.Run(name, func(t *testing.T) {
-			v, err := host.Detect(t.Context(), hosttest.Open(t, testdata.Shared(t, "traces/nsys/"+name+".sqlite")), host.Options{})
+			v, err := host.Detect(t.Context(), hosttest.Open(t, testdata.Shared(t, "traces/nsys/"+name+".sqlite")),
+				host.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,11 +115,12 @@ func kernelAt(start, dur int64) trace.EventData {
 }
 
 func rangeAt(name string, start, dur int64) trace.EventData {
-	return trace.EventData{Kind: event.Annotation, Name: name, Start: start, Duration: dur, Device: trace.None, Stream: trace.None}
+	return trace.EventData{Kind: event.Annotation, Name: name, Start: start, Duration: dur, Device: trace.None,
+		Stream: trace.None}
 }
 
-// TestPhasesAreOneWindow: from the first step's start to the last one's end, steps without requests apart; a phase alone can
-// turn the verdict.
+// TestPhasesAreOneWindow: from the first step's start to the last one's end, steps without requests apart; a phase
+// alone can turn the verdict.
 func TestPhasesAreOneWindow(t *testing.T) {
 	tr := assembled(t, kernelAt(0, 900), kernelAt(1000, 10), kernelAt(1090, 10), kernelAt(1110, 1000),
 		rangeAt("[Executor] _forward_step 1: 0 ctx reqs, 8 gen reqs", 1000, 20),
@@ -133,13 +135,16 @@ func TestPhasesAreOneWindow(t *testing.T) {
 	if g == nil || len(r.Phases) != 1 {
 		t.Fatalf("phases %v, want generation alone", r.Phases)
 	}
-	got := []string{g.Verdict, g.Metrics.GPUIdle.String(), g.Metrics.PrepExposed.String(), g.Metrics.PrepImpact.String(),
+	got := []string{g.Verdict, g.Metrics.GPUIdle.String(), g.Metrics.PrepExposed.String(),
+		g.Metrics.PrepImpact.String(),
 		g.Metrics.LaunchOverhead.String(), r.Verdict, r.Metrics.GPUIdle.String(), r.Metrics.PrepExposed.String()}
-	if diff := cmp.Diff([]string{"YES", "0.8000", "1.0000", "0.4000", "n/a", "YES", "0.0900", "0.5000"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"YES", "0.8000", "1.0000", "0.4000", "n/a", "YES", "0.0900", "0.5000"},
+		got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if g.Iterations != 2 || g.HostPrepConfirmed {
-		t.Errorf("%d iterations, want 2; host preparation confirmed %v at an attribution of %s", g.Iterations, g.HostPrepConfirmed, g.Metrics.PrepIdleAttribution)
+		t.Errorf("%d iterations, want 2; host preparation confirmed %v at an attribution of %s", g.Iterations,
+			g.HostPrepConfirmed, g.Metrics.PrepIdleAttribution)
 	}
 	var text bytes.Buffer
 	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "generation, 2 step ranges: YES") {
@@ -157,14 +162,16 @@ func TestAnyTraceIsJudged(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		var events []trace.EventData
 		for range 1 + r.Intn(60) {
-			events = append(events, kernelAt(int64(r.Intn(1000)), int64(1+r.Intn(50))), rangeAt("prepare_inputs", int64(r.Intn(1000)), int64(1+r.Intn(50))))
+			events = append(events, kernelAt(int64(r.Intn(1000)), int64(1+r.Intn(50))),
+				rangeAt("prepare_inputs", int64(r.Intn(1000)), int64(1+r.Intn(50))))
 		}
 		got, err := host.Detect(t.Context(), assembled(t, events...), host.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := got.Metrics
-		if m.GPUIdle < 0 || m.GPUIdle > 1 || m.PrepExposed < 0 || m.PrepExposed > 1 || m.GPUIdle+m.GPUUtilization < 0.9999 || m.GPUIdle+m.GPUUtilization > 1.0001 {
+		if m.GPUIdle < 0 || m.GPUIdle > 1 || m.PrepExposed < 0 || m.PrepExposed > 1 ||
+			m.GPUIdle+m.GPUUtilization < 0.9999 || m.GPUIdle+m.GPUUtilization > 1.0001 {
 			t.Errorf("seed %d: %+v", seed, m)
 		}
 		if _, err := json.Marshal(got); err != nil {
@@ -174,7 +181,8 @@ func TestAnyTraceIsJudged(t *testing.T) {
 }
 
 func TestDetectErrors(t *testing.T) {
-	if _, err := host.Detect(t.Context(), assembled(t, rangeAt("prepare_inputs", 0, 1)), host.Options{}); !errors.Is(err, host.ErrNoKernels) {
+	if _, err := host.Detect(t.Context(), assembled(t, rangeAt("prepare_inputs", 0, 1)),
+		host.Options{}); !errors.Is(err, host.ErrNoKernels) {
 		t.Errorf("no kernels: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -30,7 +30,8 @@ func TestThresholdsDecide(t *testing.T) {
 				c.set(&m, Ratio(where.at+sign*step))
 				j := judge(&m, where.limits)
 				if got, ok := j.CrossedDetails[c.key]; !ok || got != want || j.ApplicableCount != 1 {
-					t.Errorf("%s at %.3f: crossed %v of %v, want %v", c.key, where.at+sign*step, got, j.CrossedDetails, want)
+					t.Errorf("%s at %.3f: crossed %v of %v, want %v", c.key, where.at+sign*step, got, j.CrossedDetails,
+						want)
 				}
 			}
 		}
@@ -42,7 +43,8 @@ func TestThresholdsDecide(t *testing.T) {
 	}
 }
 
-// TestTwoCrossedMakeYes: one is not enough; preparation is confirmed by its share of the window and of the idle time together.
+// TestTwoCrossedMakeYes: one is not enough; preparation is confirmed by its share of the window and of the idle time
+// together.
 func TestTwoCrossedMakeYes(t *testing.T) {
 	for _, c := range []struct {
 		impact, attribution, exposed float64

@@ -24,11 +24,12 @@ type Phase struct {
 
 // Judgement is what the thresholds say.
 type Judgement struct {
-	Verdict           string          `json:"verdict"`             // "YES" if two metrics crossed, else "NO"
-	CrossedCount      int             `json:"crossed_count"`       // metrics that crossed their threshold
-	ApplicableCount   int             `json:"applicable_count"`    // metrics that could be judged
-	HostPrepConfirmed bool            `json:"host_prep_confirmed"` // the published rule sees host preparation as the cause
-	CrossedDetails    map[string]bool `json:"crossed_details"`     // applicable metrics only
+	Verdict         string `json:"verdict"`          // "YES" if two metrics crossed, else "NO"
+	CrossedCount    int    `json:"crossed_count"`    // metrics that crossed their threshold
+	ApplicableCount int    `json:"applicable_count"` // metrics that could be judged
+	// the published rule sees host preparation as the cause
+	HostPrepConfirmed bool            `json:"host_prep_confirmed"`
+	CrossedDetails    map[string]bool `json:"crossed_details"` // applicable metrics only
 }
 
 const yes, no = "YES", "NO"
@@ -54,7 +55,8 @@ type Ratio float64
 
 func na() Metrics {
 	n := Ratio(math.NaN())
-	return Metrics{GPUIdle: n, LaunchOverhead: n, GPUUtilization: n, NCCL: n, PrepExposed: n, PrepImpact: n, PrepIdleAttribution: n}
+	return Metrics{GPUIdle: n, LaunchOverhead: n, GPUUtilization: n, NCCL: n, PrepExposed: n, PrepImpact: n,
+		PrepIdleAttribution: n}
 }
 
 func ratio(num, den int64) Ratio {
@@ -90,7 +92,8 @@ type Thresholds struct {
 
 // Default are the published thresholds of the window and of context steps.
 func Default() Thresholds {
-	return Thresholds{GPUIdle: 0.30, LaunchOverhead: 0.10, PrepExposed: 0.50, PrepImpact: 0.05, PrepIdleAttribution: 0.50, GPUUtilization: 0.60, NCCL: 0.20}
+	return Thresholds{GPUIdle: 0.30, LaunchOverhead: 0.10, PrepExposed: 0.50, PrepImpact: 0.05,
+		PrepIdleAttribution: 0.50, GPUUtilization: 0.60, NCCL: 0.20}
 }
 
 // DefaultGeneration are those of generation steps.
@@ -144,7 +147,8 @@ func judge(m *Metrics, t Thresholds) Judgement {
 
 // WriteText writes the verdict and the figures of the window and of the phases.
 func (r *Report) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "Host bottleneck: %s (%d of %d metrics crossed; figures of the published detector)\n", r.Verdict, r.CrossedCount, r.ApplicableCount)
+	_, err := fmt.Fprintf(w, "Host bottleneck: %s (%d of %d metrics crossed; figures of the published detector)\n",
+		r.Verdict, r.CrossedCount, r.ApplicableCount)
 	part := func(title string, j *Judgement, m *Metrics) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "\n%s: %s\n", title, j.Verdict)

@@ -70,8 +70,8 @@ type Match struct {
 // maxEvidence is how many kernels a match names.
 const maxEvidence = 3
 
-// Fuse finds the patterns in a stage, of GPU time totalUS, by priority, number of groups, of kernels and time. A kernel is in one
-// match at most.
+// Fuse finds the patterns in a stage, of GPU time totalUS, by priority, number of groups, of kernels and time. A
+// kernel is in one match at most.
 func Fuse(rows []Row, totalUS float64, o Options) []Match {
 	f := fuser{Options: o, rows: rows, total: totalUS}
 	for i := range rows {
@@ -120,7 +120,8 @@ func (o *Options) applies(p *pattern) bool {
 		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(model, strings.ToLower(w)) })
 	}
 	key := strings.ReplaceAll(strings.ToLower(o.Framework), "tensorrt-llm", "trtllm")
-	return slices.Contains(p.Frameworks, key) && (len(p.ModelInclude) == 0 || named(p.ModelInclude)) && !named(p.ModelExclude) &&
+	return slices.Contains(p.Frameworks, key) && (len(p.ModelInclude) == 0 || named(p.ModelInclude)) &&
+		!named(p.ModelExclude) &&
 		(!p.RequireTP || o.TPSize >= p.MinTPSize)
 }
 

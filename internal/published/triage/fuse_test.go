@@ -13,12 +13,14 @@ import (
 func found(rows []triage.Row, total float64, o triage.Options) []string {
 	out := []string{}
 	for _, m := range triage.Fuse(rows, total, o) {
-		out = append(out, fmt.Sprintf("%s active=%v confirmed=%v %.1f%% %d %v", m.Pattern, m.Active, m.Confirmed, m.SharePct, m.Occurrences, m.Evidence))
+		out = append(out, fmt.Sprintf("%s active=%v confirmed=%v %.1f%% %d %v", m.Pattern, m.Active, m.Confirmed,
+			m.SharePct, m.Occurrences, m.Evidence))
 	}
 	return out
 }
 
-// TestWordsDecide: active by one word, anywhere in the name or behind it; not by another server's word; not below the share.
+// TestWordsDecide: active by one word, anywhere in the name or behind it; not by another server's word; not below the
+// share.
 func TestWordsDecide(t *testing.T) {
 	rows := []triage.Row{
 		{Kernel: "void Fused-Add_RMSNorm<x>()", TimeUS: 30, Launches: 7},
@@ -41,10 +43,11 @@ func TestWordsDecide(t *testing.T) {
 	}
 }
 
-// TestSplitNeedsEveryGroup: a kernel for each group, tensor parallelism where the pattern needs it, Confirmed from a typical
-// share on; a kernel is in one match only.
+// TestSplitNeedsEveryGroup: a kernel for each group, tensor parallelism where the pattern needs it, Confirmed from a
+// typical share on; a kernel is in one match only.
 func TestSplitNeedsEveryGroup(t *testing.T) {
-	rows := []triage.Row{{Kernel: "cross_device_reduce_1stage", TimeUS: 30, Launches: 8}, {Kernel: "RMSNormKernel", TimeUS: 20, Launches: 9}, {Kernel: "gemm", TimeUS: 50}}
+	rows := []triage.Row{{Kernel: "cross_device_reduce_1stage", TimeUS: 30, Launches: 8},
+		{Kernel: "RMSNormKernel", TimeUS: 20, Launches: 9}, {Kernel: "gemm", TimeUS: 50}}
 	tp := triage.Options{Framework: "SGLang", TPSize: 2, MinSharePct: 1}
 	const name = "AITER allreduce fusion active=false confirmed="
 	for _, c := range []struct {

@@ -59,9 +59,11 @@ func sweep(spans []span) []overlapEntry {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(truth(a.open), truth(b.open)), cmp.Compare(a.span, b.span))
 	})
 	var (
-		active, compute = make([]int32, streams), make([]int32, streams) // open spans, and those of them that compute, of each stream
-		nActive, nComp  int32                                            // streams with such spans
-		compSum         int32                                            // sum of their indices: the index itself when there is one
+		// open spans, and those of them that compute, of each stream
+		active, compute = make([]int32, streams), make([]int32, streams)
+		nActive, nComp  int32 // streams with such spans
+		// sum of their indices: the index itself when there is one
+		compSum int32
 
 		two, anyComp int64                    // time so far with two or more streams active, and with compute
 		onlyMy       = make([]int64, streams) // with compute of this stream alone
@@ -132,7 +134,8 @@ type hiders struct {
 }
 
 func newHiders(spans []span, edges []edge) *hiders {
-	h := &hiders{spans: spans, at: make([]int, len(spans)), open: newRanking(spans, len(edges)/2), all: newRanking(spans, len(edges)/2)}
+	h := &hiders{spans: spans, at: make([]int, len(spans)), open: newRanking(spans, len(edges)/2),
+		all: newRanking(spans, len(edges)/2)}
 	for _, e := range edges {
 		if e.open {
 			h.at[e.span] = len(h.byStart)
@@ -162,8 +165,8 @@ func (h *hiders) of(s int32) int32 {
 	return best
 }
 
-// ranking answers the best span of a range of places that is not of a given stream: each node of its tree keeps its best span
-// and the best of another stream.
+// ranking answers the best span of a range of places that is not of a given stream: each node of its tree keeps its
+// best span and the best of another stream.
 type ranking struct {
 	spans        []span
 	first, other []int32 // −1 none

@@ -50,7 +50,8 @@ func randomSpans(r *rand.Rand, n, streams int, length int64) []span {
 	spans := make([]span, n)
 	for i := range spans {
 		start := r.Int64N(int64(n) * 10)
-		spans[i] = span{start: start, end: start + r.Int64N(length+1), stream: int32(r.IntN(streams)), bucket: Bucket(r.IntN(len(buckets)))}
+		spans[i] = span{start: start, end: start + r.Int64N(length+1), stream: int32(r.IntN(streams)),
+			bucket: Bucket(r.IntN(len(buckets)))}
 	}
 	return spans
 }
@@ -97,11 +98,13 @@ func TestSweepCases(t *testing.T) {
 		hidden []int64
 	}{
 		{"nothing", nil, nil},
-		{"one stream that overlaps itself", []span{{0, 10, 0, BucketCompute}, {5, 15, 0, BucketCompute}}, []int64{0, 0}},
+		{"one stream that overlaps itself", []span{{0, 10, 0, BucketCompute}, {5, 15, 0, BucketCompute}},
+			[]int64{0, 0}},
 		{"touching spans do not overlap", []span{{0, 10, 0, BucketCompute}, {10, 20, 1, BucketCompute}}, []int64{0, 0}},
 		{"half hidden", []span{{0, 10, 0, BucketCompute}, {5, 15, 1, BucketElementwise}}, []int64{5, 5}},
 		{"no length", []span{{0, 10, 0, BucketCompute}, {5, 5, 1, BucketMemoryStrong}}, []int64{0, 0}},
-		{"a pair under one of another stream", []span{{0, 10, 0, BucketCompute}, {2, 8, 0, BucketCompute}, {4, 6, 1, BucketOther}}, []int64{2, 2, 2}},
+		{"a pair under one of another stream", []span{{0, 10, 0, BucketCompute}, {2, 8, 0, BucketCompute},
+			{4, 6, 1, BucketOther}}, []int64{2, 2, 2}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -74,8 +74,8 @@ type table struct {
 	before, after []int32
 }
 
-// Overlap is the overlap table of a stage by the published rule: activities by device and start, rows of at least minShare
-// percent of its GPU time, at most limit of each verdict, −1 for all.
+// Overlap is the overlap table of a stage by the published rule: activities by device and start, rows of at least
+// minShare percent of its GPU time, at most limit of each verdict, −1 for all.
 func Overlap(kernels []Kernel, acts []Activity, minShare float64, limit int) []OverlapRow {
 	t := &table{kernels: kernels, acts: acts, stats: make([]overlapStat, len(kernels))}
 	for i := range t.stats {
@@ -186,15 +186,18 @@ func (t *table) rows(minShare float64, limit int) []OverlapRow {
 
 func (t *table) row(o *overlapStat, verdict string) OverlapRow {
 	signal, risk := t.dependency(o)
-	row := OverlapRow{Verdict: verdict, Kernel: o.kernel, TotalNS: o.ns, SharePct: t.share(o.ns), ExclusiveRatio: ratio(o.exclusive(), o.ns),
-		HiddenRatio: ratio(o.hidden, o.ns), DepRisk: risk, DepSignal: signal, HiddenUnder: -1}
+	row := OverlapRow{Verdict: verdict, Kernel: o.kernel, TotalNS: o.ns, SharePct: t.share(o.ns),
+		ExclusiveRatio: ratio(o.exclusive(), o.ns),
+		HiddenRatio:    ratio(o.hidden, o.ns), DepRisk: risk, DepSignal: signal, HiddenUnder: -1}
 	for site, ns := range o.sites {
-		if best := o.sites[row.PythonScope]; row.PythonScope == "" || ns > best || ns == best && site < row.PythonScope {
+		if best := o.sites[row.PythonScope]; row.PythonScope == "" || ns > best || ns == best &&
+			site < row.PythonScope {
 			row.PythonScope = site
 		}
 	}
 	for k, ns := range o.hiders {
-		if b := row.HiddenUnder; b < 0 || ns > o.hiders[b] || ns == o.hiders[b] && t.kernels[k].Name < t.kernels[b].Name {
+		if b := row.HiddenUnder; b < 0 || ns > o.hiders[b] || ns == o.hiders[b] &&
+			t.kernels[k].Name < t.kernels[b].Name {
 			row.HiddenUnder = k
 		}
 	}

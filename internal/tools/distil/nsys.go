@@ -82,7 +82,8 @@ func copyTables(conn *sqlite.Conn, path string, rec recipe) error {
 		if t.name == "PROCESSES" {
 			where = " WHERE globalPid IN (SELECT globalPid FROM src.CUPTI_ACTIVITY_KIND_KERNEL)"
 		}
-		script += fmt.Sprintf("CREATE TABLE main.%s AS SELECT %s FROM src.%s%s;\n", t.name, strings.Join(names, ", "), t.name, where)
+		script += fmt.Sprintf("CREATE TABLE main.%s AS SELECT %s FROM src.%s%s;\n", t.name, strings.Join(names, ", "),
+			t.name, where)
 	}
 	if err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = OFF", nil); err != nil {
 		return err
@@ -114,12 +115,13 @@ func columns(conn *sqlite.Conn, table string) (map[string]bool, error) {
 // kernel.
 func exportWindow(conn *sqlite.Conn, rec recipe) (lo, hi int64, err error) {
 	var first, last int64
-	err = sqlitex.Execute(conn, "SELECT min(start), max(end) + 1 FROM src.CUPTI_ACTIVITY_KIND_KERNEL", &sqlitex.ExecOptions{
-		ResultFunc: func(s *sqlite.Stmt) error {
-			first, last = s.ColumnInt64(0), s.ColumnInt64(1)
-			return nil
-		},
-	})
+	err = sqlitex.Execute(conn, "SELECT min(start), max(end) + 1 FROM src.CUPTI_ACTIVITY_KIND_KERNEL",
+		&sqlitex.ExecOptions{
+			ResultFunc: func(s *sqlite.Stmt) error {
+				first, last = s.ColumnInt64(0), s.ColumnInt64(1)
+				return nil
+			},
+		})
 	if rec.to == 0 {
 		return 0, 1 << 62, err
 	}

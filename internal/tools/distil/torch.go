@@ -40,7 +40,8 @@ type document struct {
 // keptArgs are the arguments that stay, by category; of events that are not
 // listed all stay.
 var keptArgs = map[string][]string{
-	"kernel":              {"External id", "device", "stream", "correlation", "grid", "block", "graph id", "graph node id"},
+	"kernel": {"External id", "device", "stream", "correlation", "grid", "block", "graph id",
+		"graph node id"},
 	"gpu_memcpy":          {"External id", "device", "stream", "correlation", "bytes", "graph id", "graph node id"},
 	"gpu_memset":          {"External id", "device", "stream", "correlation", "bytes", "graph id", "graph node id"},
 	"cuda_runtime":        {"External id", "correlation"},

@@ -45,7 +45,8 @@ func reduce(t *testing.T, text string, rec recipe) map[string]event {
 
 func TestReduceKeepsWhatLaunchesNeed(t *testing.T) {
 	got := reduce(t, small, recipe{frames: moduleFrames, shapes: true})
-	for _, name := range []string{"nn.Module: Linear_0", "b.py(2): middle", "a.py(1): outer", "e.py(1): x", "aten::linear", "cudaLaunchKernel", "k"} {
+	for _, name := range []string{"nn.Module: Linear_0", "b.py(2): middle", "a.py(1): outer", "e.py(1): x",
+		"aten::linear", "cudaLaunchKernel", "k"} {
 		if _, ok := got[name]; !ok {
 			t.Errorf("%s is gone, want it kept", name)
 		}
@@ -55,7 +56,8 @@ func TestReduceKeepsWhatLaunchesNeed(t *testing.T) {
 			t.Errorf("%s is kept, want it gone", name)
 		}
 	}
-	if k := got["k"]; k.TS != "20.123" || k.Dur != "3.001" || k.Args["queued"] != nil || string(k.Args["grid"]) != "[1,1,1]" {
+	if k := got["k"]; k.TS != "20.123" || k.Dur != "3.001" || k.Args["queued"] != nil ||
+		string(k.Args["grid"]) != "[1,1,1]" {
 		t.Errorf("kernel = %+v, want its numbers as written, the grid and no queue", k)
 	}
 	if parent := string(got["a.py(1): outer"].Args["Python parent id"]); parent != "12" {

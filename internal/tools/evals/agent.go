@@ -42,7 +42,8 @@ func runAgent(w io.Writer, bin, command, dir string) error {
 				return err
 			}
 			file := filepath.Join(dir, "prompt.txt")
-			if err := os.WriteFile(file, fmt.Appendf(nil, prompt, strings.Join(args, " "), bin, with), 0o666); err != nil {
+			if err := os.WriteFile(file, fmt.Appendf(nil, prompt, strings.Join(args, " "), bin, with),
+				0o666); err != nil {
 				return err
 			}
 			line := make([]string, len(words))
@@ -57,7 +58,8 @@ func runAgent(w io.Writer, bin, command, dir string) error {
 			counts[g]++
 			fmt.Fprintf(w, "%s, %s: %s\n", e.kind, e.name, g)
 		}
-		fmt.Fprintf(w, "%s the skill: %d right, %d abstained, %d wrong\n", map[bool]string{false: "without", true: "with"}[i == 1], counts[right], counts[abstained], counts[wrong])
+		fmt.Fprintf(w, "%s the skill: %d right, %d abstained, %d wrong\n",
+			map[bool]string{false: "without", true: "with"}[i == 1], counts[right], counts[abstained], counts[wrong])
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ type eval struct {
 	// What an answer has to say first: a finding of one of these codes, of this size per step.
 	codes   []string
 	perStep time.Duration
-	// straggler is the rank that an answer has to name, "" where none is asked for, and waiting how long the other one waits for it in all.
+	// straggler is the rank that an answer has to name, "" where none is asked for, and waiting how long the other
+	// one waits for it in all.
 	straggler string
 	waiting   time.Duration
 	// abstain says that an answer must not name a cost, unless it is one of codes.
@@ -74,7 +75,8 @@ func evals() []eval {
 	for _, c := range idle.Cases() {
 		c = c.Served()
 		for _, nsys := range formats(c) {
-			e := eval{kind: c.Cause, name: c.Name + ", " + formatNames[nsys], files: one(c, nsys), codes: []string{c.Cause}, perStep: c.Idle(), doubts: eager}
+			e := eval{kind: c.Cause, name: c.Name + ", " + formatNames[nsys], files: one(c, nsys),
+				codes: []string{c.Cause}, perStep: c.Idle(), doubts: eager}
 			switch c.Cause {
 			case "":
 				e.kind, e.codes, e.perStep = "missing graph", []string{"no-graphs"}, 0
@@ -91,19 +93,26 @@ func evals() []eval {
 	for _, nsys := range []bool{false, true} {
 		for _, length := range []time.Duration{60 * time.Microsecond, 300 * time.Microsecond, 900 * time.Microsecond} {
 			c := idle.Exposed(length).Served()
-			out = append(out, eval{kind: "exposed all-reduce", name: c.Name + ", " + formatNames[nsys], files: one(c, nsys), codes: []string{"communication"}, perStep: length, doubts: eager})
+			out = append(out, eval{kind: "exposed all-reduce", name: c.Name + ", " + formatNames[nsys],
+				files: one(c, nsys), codes: []string{"communication"}, perStep: length, doubts: eager})
 		}
 		for _, factor := range []float64{1.2, 1.5, 2} {
-			out = append(out, eval{kind: "regression in one operator", name: fmt.Sprintf("attention × %g, %s", factor, formatNames[nsys]), question: "regress",
-				files: pair(idle.Slower(1).Served(), idle.Slower(factor).Served(), nsys), codes: []string{"attention"}, perStep: idle.PerStep(factor)})
+			out = append(out, eval{kind: "regression in one operator",
+				name: fmt.Sprintf("attention × %g, %s", factor, formatNames[nsys]), question: "regress",
+				files: pair(idle.Slower(1).Served(), idle.Slower(factor).Served(), nsys), codes: []string{"attention"},
+				perStep: idle.PerStep(factor)})
 		}
-		out = append(out, eval{kind: "healthy", name: "graphs, one behind the other, " + formatNames[nsys], files: one(idle.Graphs().Served(), nsys), abstain: true},
-			eval{kind: "healthy", name: "no regression, " + formatNames[nsys], question: "regress", files: pair(idle.Slower(1).Served(), idle.Slower(1).Served(), nsys), abstain: true})
+		out = append(out, eval{kind: "healthy", name: "graphs, one behind the other, " + formatNames[nsys],
+			files: one(idle.Graphs().Served(), nsys), abstain: true},
+			eval{kind: "healthy", name: "no regression, " + formatNames[nsys], question: "regress",
+				files: pair(idle.Slower(1).Served(), idle.Slower(1).Served(), nsys), abstain: true})
 	}
-	// Of two ranks one waits in its exchange and the other does not; the finding is the mean over the steps of both, without the exchange itself.
+	// Of two ranks one waits in its exchange and the other does not; the finding is the mean over the steps of both,
+	// without the exchange itself.
 	const steps = 40
 	for _, by := range []time.Duration{150 * time.Microsecond, 400 * time.Microsecond, 800 * time.Microsecond} {
-		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: ranks(by), codes: []string{"communication"}, perStep: by / 2, straggler: "1", waiting: steps * by, doubts: eager})
+		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: ranks(by),
+			codes: []string{"communication"}, perStep: by / 2, straggler: "1", waiting: steps * by, doubts: eager})
 	}
 	return append(out, broken()...)
 }
@@ -159,7 +168,8 @@ func broken() []eval {
 	}
 	captured := func(verdict string) func(string) ([]string, error) {
 		return func(dir string) ([]string, error) {
-			manifest := `{"schema": "strata.capture/1", "stages": [{"stage": "prefill", "verdict": "` + verdict + `", "traces": [{"path": "run.json"}],
+			manifest := `{"schema": "strata.capture/1", "stages": [{"stage": "prefill", "verdict": "` + verdict +
+				`", "traces": [{"path": "run.json"}],
 				"checks": [{"name": "stages", "outcome": "fail", "detail": "40 of 40 passes are decodes", "fix": "send new prompts"}]}]}`
 			if err := os.WriteFile(filepath.Join(dir, "capture.json"), []byte(manifest), 0o666); err != nil {
 				return nil, err
@@ -171,20 +181,25 @@ func broken() []eval {
 		{kind: "damaged", name: "no GPU activity", abstain: true, files: edit(func(s string) string {
 			return strings.NewReplacer(`"kernel"`, `"cpu_op"`, `"gpu_memcpy"`, `"cpu_op"`).Replace(s)
 		})},
-		{kind: "damaged", name: "no events", abstain: true, files: edit(func(string) string { return `{"schemaVersion":1,"traceEvents":[]}` })},
+		{kind: "damaged", name: "no events", abstain: true,
+			files: edit(func(string) string { return `{"schemaVersion":1,"traceEvents":[]}` })},
 		{kind: "damaged", name: "no steps and no GPU", abstain: true, files: edit(func(string) string {
 			return `{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}`
 		})},
-		{kind: "damaged", name: "cut in the first step", abstain: true, files: edit(func(s string) string { return s[:2000] })},
-		{kind: "damaged", name: "no JSON", abstain: true, files: edit(func(s string) string { return strings.Repeat("\x00\x01", len(s)/2) })},
-		{kind: "damaged", name: "times of graph kernels mixed up", abstain: true, codes: []string{"gpu-dispatch"}, files: func(dir string) ([]string, error) {
-			var b bytes.Buffer
-			if _, err := gen.ScrambledReplay().Write(&b); err != nil {
-				return nil, err
-			}
-			path := filepath.Join(dir, "run.json")
-			return []string{path}, os.WriteFile(path, b.Bytes(), 0o666)
-		}},
-		{kind: "wrong stage", name: "a capture of prefills that holds decodes", abstain: true, files: captured("INVALID")},
+		{kind: "damaged", name: "cut in the first step", abstain: true,
+			files: edit(func(s string) string { return s[:2000] })},
+		{kind: "damaged", name: "no JSON", abstain: true,
+			files: edit(func(s string) string { return strings.Repeat("\x00\x01", len(s)/2) })},
+		{kind: "damaged", name: "times of graph kernels mixed up", abstain: true, codes: []string{"gpu-dispatch"},
+			files: func(dir string) ([]string, error) {
+				var b bytes.Buffer
+				if _, err := gen.ScrambledReplay().Write(&b); err != nil {
+					return nil, err
+				}
+				path := filepath.Join(dir, "run.json")
+				return []string{path}, os.WriteFile(path, b.Bytes(), 0o666)
+			}},
+		{kind: "wrong stage", name: "a capture of prefills that holds decodes", abstain: true,
+			files: captured("INVALID")},
 	}
 }

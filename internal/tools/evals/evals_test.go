@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/internal/tools/repository"
 )
 
-// TestEvals: at least 40 planted cases of at least 12 kinds, 95% of them right and none wrong; every healthy and damaged run makes an answer abstain;
-// and the committed report is what the program writes.
+// TestEvals: at least 40 planted cases of at least 12 kinds, 95% of them right and none wrong; every healthy and
+// damaged run makes an answer abstain; and the committed report is what the program writes.
 func TestEvals(t *testing.T) {
 	if err := repository.Enter(); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,8 @@ func TestGeneratorsShareNothing(t *testing.T) {
 	}
 }
 
-// TestGradesAreStrict: another cause, another size, a cost of a healthy run and a finding above the planted one are wrong; silence is abstention.
+// TestGradesAreStrict: another cause, another size, a cost of a healthy run and a finding above the planted one are
+// wrong; silence is abstention.
 func TestGradesAreStrict(t *testing.T) {
 	e := eval{codes: []string{"lock"}, perStep: 100, doubts: []string{"no-graphs"}}
 	lock := finding{Code: "lock", Measure: "at-most", PerStep: 105}
@@ -88,8 +89,10 @@ func TestGradesAreStrict(t *testing.T) {
 		{"right", e, answer{Findings: []finding{lock}}, right},
 		{"a true doubt above", e, answer{Findings: []finding{{Code: "no-graphs", Measure: "none"}, lock}}, right},
 		{"a false doubt above", e, answer{Findings: []finding{{Code: "degraded", Measure: "none"}, lock}}, wrong},
-		{"another cost above", e, answer{Findings: []finding{{Code: "gil", Measure: "at-most", PerStep: 200}, lock}}, wrong},
-		{"another cost below", e, answer{Findings: []finding{lock, {Code: "gil", Measure: "at-most", PerStep: 1}}}, right},
+		{"another cost above", e, answer{Findings: []finding{{Code: "gil", Measure: "at-most", PerStep: 200}, lock}},
+			wrong},
+		{"another cost below", e, answer{Findings: []finding{lock, {Code: "gil", Measure: "at-most", PerStep: 1}}},
+			right},
 		{"another size", e, answer{Findings: []finding{{Code: "lock", Measure: "at-most", PerStep: 120}}}, wrong},
 		{"another cause", e, answer{Findings: []finding{{Code: "gil", Measure: "at-most", PerStep: 100}}}, wrong},
 		{"silence", e, answer{}, abstained},
@@ -102,7 +105,9 @@ func TestGradesAreStrict(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	for line, want := range map[string]grade{"ANSWER: lock 0.1": right, "thinking\nANSWER: lock 0.2\n": wrong, "ANSWER: gil 0.1": wrong, "ANSWER: healthy": abstained, "": abstained, "ANSWER:": abstained, "ANSWER: lock": wrong} {
+	for line, want := range map[string]grade{"ANSWER: lock 0.1": right, "thinking\nANSWER: lock 0.2\n": wrong,
+		"ANSWER: gil 0.1": wrong, "ANSWER: healthy": abstained, "": abstained, "ANSWER:": abstained,
+		"ANSWER: lock": wrong} {
 		if got := e.gradeLine(line); got != want {
 			t.Errorf("%q: %s, want %s", line, got, want)
 		}

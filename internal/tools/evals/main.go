@@ -1,6 +1,7 @@
-// Command evals grades what `strata answer` says about runs in which one thing is planted, or nothing: the planted cause has to be the first
-// finding with a size, the size within a tenth of the truth, and no false finding may stand above it; of a healthy run and of a damaged one no
-// cost may be named. The runs are made by generators that share no code with the analyses. No model is needed.
+// Command evals grades what `strata answer` says about runs in which one thing is planted, or nothing: the planted
+// cause has to be the first finding with a size, the size within a tenth of the truth, and no false finding may stand
+// above it; of a healthy run and of a damaged one no cost may be named. The runs are made by generators that share no
+// code with the analyses. No model is needed.
 //
 //	go run -C internal/tools ./evals -o docs/evals.md
 //	go run -C internal/tools ./evals -agent 'my-agent --prompt-file {}'     # your own agent, with the skill and without
@@ -127,7 +128,8 @@ func all(bin, dir string) ([]result, error) {
 			return nil, fmt.Errorf("%s, %s: %w", e.kind, e.name, err)
 		}
 		r := e.grade(a)
-		r.said = strings.ReplaceAll(r.said, filepath.Join(dir, fmt.Sprint(i))+string(filepath.Separator), "") // the same in every run
+		// the same in every run
+		r.said = strings.ReplaceAll(r.said, filepath.Join(dir, fmt.Sprint(i))+string(filepath.Separator), "")
 		out = append(out, r)
 	}
 	return out, nil
@@ -189,7 +191,10 @@ func (e *eval) grade(a *answer) result {
 	}
 	switch {
 	case e.abstain:
-		if i := slices.IndexFunc(a.Findings, func(f finding) bool { return f.sized() && f.Measure != "taken" && !slices.Contains(e.codes, f.Code) }); i >= 0 && a.Conclusion != "cannot-tell" {
+		if i := slices.IndexFunc(a.Findings, func(f finding) bool {
+			return f.sized() && f.Measure != "taken" &&
+				!slices.Contains(e.codes, f.Code)
+		}); i >= 0 && a.Conclusion != "cannot-tell" {
 			r.grade, r.said = wrong, a.Findings[i].Text
 		}
 		if a.Conclusion == "healthy" && e.kind != "healthy" {
@@ -258,7 +263,8 @@ func report(results []result) string {
 		}
 	}
 	fmt.Fprintf(&b, "%d cases of %d kinds: %d right, %d abstained, %d wrong. Planted: %d of %d right; healthy, damaged or of the wrong stage: %d of %d abstain.\n\n",
-		total.cases, len(order), total.right, total.abstained, total.wrong, planted.right, planted.cases, total.right-planted.right, total.cases-planted.cases)
+		total.cases, len(order), total.right, total.abstained, total.wrong, planted.right, planted.cases,
+		total.right-planted.right, total.cases-planted.cases)
 	b.WriteString("| kind | cases | right | abstained | wrong |\n|---|---:|---:|---:|---:|\n")
 	for _, k := range order {
 		s := kinds[k]
@@ -267,7 +273,8 @@ func report(results []result) string {
 	b.WriteString("\n| kind | case | planted | found | grade | said |\n|---|---|---:|---:|---|---|\n")
 	for _, r := range results {
 		said := strings.NewReplacer("|", "\\|", "\n", " ").Replace(r.said)
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.kind, r.name, micros(r.perStep), micros(r.size), r.grade, said)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.kind, r.name, micros(r.perStep), micros(r.size), r.grade,
+			said)
 	}
 	return b.String()
 }

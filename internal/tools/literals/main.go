@@ -154,7 +154,8 @@ func (c *checker) vocabulary(value ast.Expr) string {
 // that is more than the absence of a word.
 func (c *checker) closed(t types.Type) string {
 	named, ok := t.(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || c.pkg.Module == nil || !strings.HasPrefix(named.Obj().Pkg().Path(), c.pkg.Module.Path) {
+	if !ok || named.Obj().Pkg() == nil || c.pkg.Module == nil ||
+		!strings.HasPrefix(named.Obj().Pkg().Path(), c.pkg.Module.Path) {
 		return ""
 	}
 	basic, ok := named.Underlying().(*types.Basic)

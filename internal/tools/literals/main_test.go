@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryLiteralIsSeen: five comparisons of the example name a literal, and one word is made of one; the others do not.
+// TestEveryLiteralIsSeen: five comparisons of the example name a literal, and one word is made of one; the others do
+// not.
 func TestEveryLiteralIsSeen(t *testing.T) {
 	found, err := literals("testdata/words")
 	if err != nil {

@@ -89,7 +89,8 @@ func (b *bench) write(path, text string) error {
 
 // read lists the packages and finds the types of the measured ones.
 func (b *bench) read(ctx context.Context) error {
-	out, err := b.command(ctx, nil, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,TestGoFiles,XTestGoFiles",
+	out, err := b.command(ctx, nil, "go", "list", "-export", "-deps",
+		"-json=Dir,ImportPath,Export,GoFiles,TestGoFiles,XTestGoFiles",
 		"./"+b.pkg, "./"+b.pkg+"/...", "./internal/mutantswitch")
 	if err != nil {
 		return err
@@ -198,7 +199,8 @@ func (b *bench) build(ctx context.Context, mutants []mutant) error {
 		if len(tests) == 0 {
 			continue
 		}
-		if _, err := b.command(ctx, nil, "go", "test", "-c", "-vet=off", "-o", b.binary(l.ImportPath), l.ImportPath); err != nil {
+		if _, err := b.command(ctx, nil, "go", "test", "-c", "-vet=off", "-o", b.binary(l.ImportPath),
+			l.ImportPath); err != nil {
 			return err
 		}
 	}
@@ -223,7 +225,8 @@ func announce(path string) error {
 	text := string(data)
 	for i := len(f.Decls) - 1; i >= 0; i-- {
 		fn, ok := f.Decls[i].(*ast.FuncDecl)
-		if !ok || fn.Recv != nil || !strings.HasPrefix(fn.Name.Name, "Test") || fn.Name.Name == "TestMain" || len(fn.Type.Params.List) != 1 {
+		if !ok || fn.Recv != nil || !strings.HasPrefix(fn.Name.Name, "Test") || fn.Name.Name == "TestMain" ||
+			len(fn.Type.Params.List) != 1 {
 			continue
 		}
 		at := files.Position(fn.Body.Lbrace).Offset + 1
@@ -291,7 +294,8 @@ func (b *bench) try(ctx context.Context, id int, limit, budget time.Duration) (k
 			}
 			reached = true
 			within, cancel := context.WithTimeout(ctx, min(limit, 20*time.Second+20*sum))
-			out, err := b.test(within, l, []string{"MUTANT=" + strconv.Itoa(id)}, "-test.failfast", "-test.run", "^("+strings.Join(names[l.ImportPath], "|")+")$")
+			out, err := b.test(within, l, []string{"MUTANT=" + strconv.Itoa(id)}, "-test.failfast", "-test.run",
+				"^("+strings.Join(names[l.ImportPath], "|")+")$")
 			late := within.Err() != nil
 			cancel()
 			var exit *exec.ExitError

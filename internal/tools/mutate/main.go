@@ -53,7 +53,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	fs.IntVar(&o.n, "n", 20, "mutants of each kind and package")
 	fs.Uint64Var(&o.seed, "seed", 1, "selects the sample")
 	fs.DurationVar(&o.limit, "timeout", 3*time.Minute, "a mutant whose tests run longer is noticed")
-	fs.DurationVar(&o.budget, "budget", time.Minute, "tests of a mutant are run, quickest first, until they take longer together; what slower ones would notice counts as survived")
+	fs.DurationVar(&o.budget, "budget", time.Minute,
+		"tests of a mutant are run, quickest first, until they take longer together; what slower ones would notice counts as survived")
 	fs.BoolVar(&o.verbose, "v", false, "print each mutant as it is tested, not survivors alone")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -120,7 +121,8 @@ func (o options) measure(ctx context.Context, pkg string) error {
 			}
 		}
 		if o.verbose || killer == "" && reason == "" {
-			fmt.Fprintf(o.stdout, "%-9s %s: %s → %s: %s %s%s\n", says, m.where(), m.text, m.to, b.line(m), killer, reason)
+			fmt.Fprintf(o.stdout, "%-9s %s: %s → %s: %s %s%s\n", says, m.where(), m.text, m.to, b.line(m), killer,
+				reason)
 		}
 	}
 	for _, k := range o.kinds {
@@ -236,7 +238,8 @@ const (
 // explained are survivors that were read: by file, trimmed line and changed text.
 type explained map[[3]string]string
 
-// readSurvivors reads lines of "file | line of source | what it held | equivalent or cost: why"; a bar in the line is written \|.
+// readSurvivors reads lines of "file | line of source | what it held | equivalent or cost: why"; a bar in the line is
+// written \|.
 func readSurvivors(text string) (explained, error) {
 	all := explained{}
 	in := bufio.NewScanner(strings.NewReader(text))

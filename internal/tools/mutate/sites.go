@@ -37,7 +37,8 @@ func sitesIn(files *token.FileSet, path string, f *ast.File, k kind) []site {
 	var stack []ast.Node
 	add := func(pos token.Pos, text string) {
 		p := files.Position(pos)
-		sites = append(sites, site{file: path, line: p.Line, at: p.Offset, text: text, kind: k, path: append([]ast.Node(nil), stack...)})
+		sites = append(sites, site{file: path, line: p.Line, at: p.Offset, text: text, kind: k,
+			path: append([]ast.Node(nil), stack...)})
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {

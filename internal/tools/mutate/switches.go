@@ -40,9 +40,11 @@ type edit struct {
 }
 
 // check finds the types of a package's files. Its errors are returned, not only the first.
-func check(dir string, files *token.FileSet, texts map[string]string, imports types.Importer) (*source, []types.Error, error) {
+func check(dir string, files *token.FileSet, texts map[string]string, imports types.Importer) (*source, []types.Error,
+	error) {
 	s := &source{dir: dir, files: files, texts: texts, trees: map[string]*ast.File{},
-		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+			Defs: map[*ast.Ident]types.Object{}}}
 	var list []*ast.File
 	for _, path := range sortedKeys(texts) {
 		f, err := parser.ParseFile(files, path, texts[path], parser.SkipObjectResolution)
@@ -81,7 +83,8 @@ func (s *source) edits(m mutant) (changes map[string][]edit, added string, ok bo
 		if s.info.Types[x].Value != nil {
 			return nil, "", false
 		}
-		return map[string][]edit{m.file: {{lo: s.offset(x.Pos()), hi: s.offset(x.End()), id: m.id, at: m.at, op: m.text, to: m.to}}}, "", true
+		return map[string][]edit{m.file: {{lo: s.offset(x.Pos()), hi: s.offset(x.End()), id: m.id, at: m.at, op: m.text,
+			to: m.to}}}, "", true
 	}
 	for _, n := range m.path {
 		if d, isDecl := n.(*ast.GenDecl); isDecl && d.Tok == token.CONST {
@@ -246,7 +249,8 @@ func render(text string, lo, hi int, edits []edit) string {
 			}
 		}
 		l, r := render(text, e.lo, e.at, left), render(text, e.at+len(e.op), e.hi, right)
-		fmt.Fprintf(&b, "(mutantswitch.On(%d) && (%s%s%s) || mutantswitch.Off(%d) && (%s%s%s))", e.id, l, e.to, r, e.id, l, e.op, r)
+		fmt.Fprintf(&b, "(mutantswitch.On(%d) && (%s%s%s) || mutantswitch.Off(%d) && (%s%s%s))", e.id, l, e.to, r, e.id,
+			l, e.op, r)
 	}
 	b.WriteString(text[lo:hi])
 	return b.String()
@@ -257,7 +261,8 @@ var packageClause = regexp.MustCompile(`(?m)^package \w+`)
 // withImport adds the import of the switches to a file.
 func withImport(text string) string {
 	at := packageClause.FindStringIndex(text)[1]
-	return text[:at] + `; import mutantswitch "` + module + `/internal/mutantswitch"` + text[at:] + "\nvar _ = mutantswitch.On\n"
+	return text[:at] + `; import mutantswitch "` + module + `/internal/mutantswitch"` + text[at:] +
+		"\nvar _ = mutantswitch.On\n"
 }
 
 var switchNumber = regexp.MustCompile(`mutantswitch\.O\w+(?:\[[^\]]*\])?\((\d+)|_mutant(\d+)`)

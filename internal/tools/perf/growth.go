@@ -16,7 +16,8 @@ func (p *page) growth(b *bytes.Buffer) error {
 	if len(p.files) < 3 {
 		return nil
 	}
-	t := table.New(table.Text("What"), table.Text("File"), table.Number("Sizes"), table.Number("Time (s)"), table.Number("R²"),
+	t := table.New(table.Text("What"), table.Text("File"), table.Number("Sizes"), table.Number("Time (s)"),
+		table.Number("R²"),
 		table.Number("Peak memory"), table.Number("R²"))
 	for _, first := range p.files[0].rows {
 		var gb, seconds, memory []float64
@@ -38,7 +39,8 @@ func (p *page) growth(b *bytes.Buffer) error {
 			ms, mo, mr := fit(gb, memory)
 			peak, straight = line(mo, ms, 0)+" MB/GB", table.Fixed(mr, 4)
 		}
-		t.Row(first.name, first.file, strconv.Itoa(len(gb)), line(to, ts, 3)+" s/GB", table.Fixed(tr, 4), peak, straight)
+		t.Row(first.name, first.file, strconv.Itoa(len(gb)), line(to, ts, 3)+" s/GB", table.Fixed(tr, 4), peak,
+			straight)
 	}
 	b.WriteString("\n## Growth\n\nLines through the figures above, by least squares: a constant, and what each GB of JSON adds. R² is 1 where all points lie on the line.\n\n")
 	return t.WriteMarkdown(b)

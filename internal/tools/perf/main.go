@@ -141,7 +141,8 @@ func describeMachine() machine {
 	}
 	if text, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
 		m.commit = strings.TrimSpace(string(text))
-		if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil && len(dirty) > 0 {
+		if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil &&
+			len(dirty) > 0 {
 			m.commit += " with local changes"
 		}
 	}

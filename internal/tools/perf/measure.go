@@ -66,7 +66,8 @@ const modelConfig = "testdata/configs/qwen3-8b.json"
 
 // build compiles everything that is run.
 func (b *bench) build(ctx context.Context) error {
-	packages := map[string][2]string{"tracegen": {"internal/tools", "./tracegen"}, "loadtrace": {"internal/tools", "./perf/load"}, "strata": {".", "./examples/strata"}}
+	packages := map[string][2]string{"tracegen": {"internal/tools", "./tracegen"},
+		"loadtrace": {"internal/tools", "./perf/load"}, "strata": {".", "./examples/strata"}}
 	for name, at := range packages {
 		dir, pkg := at[0], at[1]
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(b.dir, name), pkg)
@@ -189,7 +190,8 @@ func (b *bench) noPython(size, available int64) string {
 	case size > b.pythonMax:
 		return "the file is larger than asked for (-python-max)"
 	case available > 0 && need > available:
-		return fmt.Sprintf("it would need some %s of memory, and %s are free", table.Bytes(need), table.Bytes(available))
+		return fmt.Sprintf("it would need some %s of memory, and %s are free", table.Bytes(need),
+			table.Bytes(available))
 	}
 	return ""
 }
@@ -208,7 +210,8 @@ func (b *bench) turns(ctx context.Context, list []contender, r *fileResult) erro
 				fmt.Fprintf(b.log, "%s: %s: left out: %v\n", r.size, c.name, err)
 				continue
 			}
-			fmt.Fprintf(b.log, "%s: run %d: %s, %s: %v\n", r.size, run+1, c.name, c.file, s.took.Round(time.Millisecond))
+			fmt.Fprintf(b.log, "%s: run %d: %s, %s: %v\n", r.size, run+1, c.name, c.file,
+				s.took.Round(time.Millisecond))
 			samples[i] = append(samples[i], s)
 		}
 	}

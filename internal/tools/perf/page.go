@@ -93,7 +93,8 @@ Throughput is uncompressed bytes of JSON per second. The .pftrace is the same tr
 func (r *fileResult) markdown(b *bytes.Buffer) error {
 	fmt.Fprintf(b, "\n## %s\n\n%s events, %s bytes, as gzip %s bytes.\n\n", r.size,
 		table.Count(r.events), table.Count(r.plainBytes), table.Count(r.packedBytes))
-	t := table.New(table.Text("What"), table.Text("File"), table.Number("Time (s)"), table.Number("MB/s"), table.Number("Peak memory"),
+	t := table.New(table.Text("What"), table.Text("File"), table.Number("Time (s)"), table.Number("MB/s"),
+		table.Number("Peak memory"),
 		table.Number("ns/event"), table.Number("Python's time"), table.Number("Python's memory"))
 	for _, x := range r.rows {
 		times, memory := table.None, table.None
@@ -111,7 +112,8 @@ func (r *fileResult) markdown(b *bytes.Buffer) error {
 		if r.events > 0 {
 			perEvent = table.Fixed(float64(x.took.Nanoseconds())/float64(r.events), 1)
 		}
-		t.Row(x.name, x.file, table.Seconds(x.took, 3), table.Fixed(float64(r.plainBytes)/1e6/x.took.Seconds(), 0), peak, perEvent, times, memory)
+		t.Row(x.name, x.file, table.Seconds(x.took, 3), table.Fixed(float64(r.plainBytes)/1e6/x.took.Seconds(), 0),
+			peak, perEvent, times, memory)
 	}
 	if err := t.WriteMarkdown(b); err != nil {
 		return err

@@ -38,7 +38,8 @@ func TestMedian(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	p := page{runs: 3, machine: machine{date: "2000-01-02", commit: "abc", cpu: "CPU", system: "os/arch", cores: 2, memory: 1 << 30, goVersion: "go1", python: "3"}}
+	p := page{runs: 3, machine: machine{date: "2000-01-02", commit: "abc", cpu: "CPU", system: "os/arch", cores: 2,
+		memory: 1 << 30, goVersion: "go1", python: "3"}}
 	for _, gb := range []int64{1, 2, 4} {
 		p.files = append(p.files, fileResult{
 			size: "x", plainBytes: gb * 1e9, packedBytes: gb * 1e8, events: gb * 1e6,
@@ -50,7 +51,8 @@ func TestPage(t *testing.T) {
 		})
 	}
 	p.files[2].noPython = "too large"
-	p.ranks = ranksResult{64, fileResult{size: "20MB", rows: []row{{"strata, one rank at a time", "gz", 2 * time.Second, 100 << 20}}}}
+	p.ranks = ranksResult{64, fileResult{size: "20MB",
+		rows: []row{{"strata, one rank at a time", "gz", 2 * time.Second, 100 << 20}}}}
 	text, err := p.markdown()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +70,8 @@ func TestPage(t *testing.T) {
 	if diff := cmp.Diff(want, section); diff != "" {
 		t.Errorf("section (-want +got):\n%s", diff)
 	}
-	for _, part := range []string{"abc", "2000-01-02", "Python 3", "| triage, whole program | gz | 3 | 0.000 + 2.000 s/GB | 1.0000 | - | - |",
+	for _, part := range []string{"abc", "2000-01-02", "Python 3",
+		"| triage, whole program | gz | 3 | 0.000 + 2.000 s/GB | 1.0000 | - | - |",
 		"| strata, everything | gz | 3 | 0.000 + 1.000 s/GB | 1.0000 | 10 + 100 MB/GB | 1.0000 |",
 		"Python was left out: too large.",
 		"## A directory of 64 ranks of 20MB", "| strata, one rank at a time | 2.000 | 0.0312 | 100.0 MiB |"} {

@@ -50,7 +50,8 @@ func (b *bench) measureRanks(ctx context.Context, n int, size string) (ranksResu
 	var paths []string
 	for rank := range n {
 		path := filepath.Join(dir, fmt.Sprintf("rank-%d.trace.json.gz", rank))
-		cmd := exec.CommandContext(ctx, filepath.Join(b.dir, "tracegen"), "-size", size, "-seed", strconv.Itoa(rank+1), "-o", path)
+		cmd := exec.CommandContext(ctx, filepath.Join(b.dir, "tracegen"), "-size", size, "-seed", strconv.Itoa(rank+1),
+			"-o", path)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return r, fmt.Errorf("tracegen -size %s: %w\n%s", size, err, out)
 		}

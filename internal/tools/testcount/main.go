@@ -62,7 +62,8 @@ func run(r io.Reader, w io.Writer) (bool, error) {
 			if e.Test != "" || !anyFailed(output, e.Package) {
 				failed++
 			}
-			fmt.Fprintf(out, "FAILED %s\n%s%s", key, strings.Join(output[e.FailedBuild], ""), strings.Join(output[key], ""))
+			fmt.Fprintf(out, "FAILED %s\n%s%s", key, strings.Join(output[e.FailedBuild], ""),
+				strings.Join(output[key], ""))
 			output[key] = nil
 			output[e.Package+" \x00failed"] = []string{}
 		case "skip":

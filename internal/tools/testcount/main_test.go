@@ -20,7 +20,8 @@ func TestRunCounts(t *testing.T) {
 		want     []string // last one is the closing line
 	}{
 		{"pass and skip", in, true, []string{"skipped 1: reference data missing: /x", "1 passed, 0 failed, 1 skipped"}},
-		{"a failing test fails its package once", in + `{"Action":"output","Package":"q","Test":"TestC","Output":"why\n"}
+		{"a failing test fails its package once", in +
+			`{"Action":"output","Package":"q","Test":"TestC","Output":"why\n"}
 {"Action":"fail","Package":"q","Test":"TestC"}
 {"Action":"fail","Package":"q"}
 `, false, []string{"FAILED q TestC", "why", "1 passed, 1 failed, 1 skipped"}},
@@ -28,7 +29,8 @@ func TestRunCounts(t *testing.T) {
 {"Action":"fail","Package":"r","FailedBuild":"r"}
 `, false, []string{"FAILED r", "r.go:1: broken", "1 passed, 1 failed, 1 skipped"}},
 		{"nothing ran", "", false, []string{"0 passed, 0 failed, 0 skipped"}},
-		{"other text is shown", "go: no modules\n" + in, true, []string{"go: no modules", "1 passed, 0 failed, 1 skipped"}},
+		{"other text is shown", "go: no modules\n" + in, true,
+			[]string{"go: no modules", "1 passed, 0 failed, 1 skipped"}},
 	} {
 		var b strings.Builder
 		ok, err := run(strings.NewReader(c.in), &b)

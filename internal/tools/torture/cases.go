@@ -120,7 +120,8 @@ func (b *bench) sizes(ctx context.Context) error {
 		small, large := s.Write(b.size), s.Write(times*b.size)
 		for _, t := range b.tools {
 			x, y := b.one(ctx, t, small), b.one(ctx, t, large)
-			r := growthRow{shape: s.Name, tool: t.name, small: x.cpu, large: y.cpu, hung: x.hung || y.hung, crashed: x.crashed || y.crashed}
+			r := growthRow{shape: s.Name, tool: t.name, small: x.cpu, large: y.cpu, hung: x.hung || y.hung,
+				crashed: x.crashed || y.crashed}
 			if x.cpu > 0 {
 				r.exponent = math.Log(y.cpu.Seconds()/x.cpu.Seconds()) / math.Log(times)
 			}

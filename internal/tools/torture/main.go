@@ -101,7 +101,8 @@ func run(ctx context.Context, args []string, log io.Writer) (bad bool, err error
 }
 
 // programs are those of this repository that read any trace.
-var programs = []string{"triage --input {}", "host-detect --trace {}", "perfetto-map --trace {}", "kernel-export --stacks --module --trace {}"}
+var programs = []string{"triage --input {}", "host-detect --trace {}", "perfetto-map --trace {}",
+	"kernel-export --stacks --module --trace {}"}
 
 // ownTools builds the programs of this repository.
 func ownTools(ctx context.Context, dir string) ([]tool, error) {
@@ -113,7 +114,8 @@ func ownTools(ctx context.Context, dir string) ([]tool, error) {
 	for _, p := range programs {
 		words := strings.Fields(p)
 		bin := filepath.Join(dir, words[0])
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "./examples/"+words[0]).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin,
+			"./examples/"+words[0]).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%w: %s", err, out)
 		}
 		tools = append(tools, tool{words[0], append([]string{bin}, words[1:]...)})

@@ -74,17 +74,21 @@ func (b *bench) page(args []string) []byte {
 	fmt.Fprintf(&out, "# Damaged, hostile and odd input\n\nWritten by `go run -C internal/tools ./torture %s` (its documentation says what the suites are and how to point it at another tool), %s on %d cores. Times are CPU time.\n",
 		table.Clean(strings.Join(args, " ")), runtime.Version(), runtime.NumCPU())
 	if len(b.rows) > 0 {
-		t := table.New(table.Text("Suite"), table.Text("Tool"), table.Number("Files"), table.Number("Crashed"), table.Number("Hung"),
-			table.Number("Refused"), table.Number("Lost more than 2 events"), table.Number("Slowest s"), table.Number("Peak MB"))
+		t := table.New(table.Text("Suite"), table.Text("Tool"), table.Number("Files"), table.Number("Crashed"),
+			table.Number("Hung"),
+			table.Number("Refused"), table.Number("Lost more than 2 events"), table.Number("Slowest s"),
+			table.Number("Peak MB"))
 		for _, r := range bySuite(b.rows) {
-			t.Row(r.suite, r.tool, fmt.Sprint(r.files), fmt.Sprint(r.crashed), fmt.Sprint(r.hung), fmt.Sprint(r.refused), fmt.Sprint(r.lost),
+			t.Row(r.suite, r.tool, fmt.Sprint(r.files), fmt.Sprint(r.crashed), fmt.Sprint(r.hung),
+				fmt.Sprint(r.refused), fmt.Sprint(r.lost),
 				fmt.Sprintf("%.2f", r.slowest.Seconds()), fmt.Sprint(r.peak>>20))
 		}
 		out.WriteString("\n## Damage and bombs\n\nRefused is an exit code above 0, which is right where nothing is left to read. Losses are counted by `read`, of flips in plain text. On Unix a peak is at least that of this program itself, which started the other.\n\n")
 		t.WriteMarkdown(&out)
 	}
 	if len(b.growth) > 0 {
-		t := table.New(table.Text("Shape"), table.Text("Tool"), table.Number("n, s"), table.Number("4 n, s"), table.Number("Exponent"))
+		t := table.New(table.Text("Shape"), table.Text("Tool"), table.Number("n, s"), table.Number("4 n, s"),
+			table.Number("Exponent"))
 		for _, r := range b.growth {
 			e := fmt.Sprintf("%.2f", r.exponent)
 			if r.hung {
@@ -108,7 +112,8 @@ func bySuite(rows []row) []row {
 			continue
 		}
 		o := &out[i]
-		o.files, o.crashed, o.hung, o.refused, o.lost = o.files+r.files, o.crashed+r.crashed, o.hung+r.hung, o.refused+r.refused, o.lost+r.lost
+		o.files, o.crashed, o.hung, o.refused, o.lost = o.files+r.files, o.crashed+r.crashed, o.hung+r.hung,
+			o.refused+r.refused, o.lost+r.lost
 		o.slowest, o.peak = max(o.slowest, r.slowest), max(o.peak, r.peak)
 	}
 	return out

@@ -62,7 +62,8 @@ func (b *bench) one(ctx context.Context, t tool, data []byte) outcome {
 	if s := cmd.ProcessState; s != nil {
 		o.cpu, o.peak = cost.CPUOf(s), cost.PeakOf(s)
 		// A signal that we did not send, or what runtimes print when they give up.
-		o.crashed = !o.hung && (s.ExitCode() < 0 || bytes.Contains(stderr.Bytes(), []byte("goroutine ")) || bytes.Contains(stderr.Bytes(), []byte("Traceback (most recent")))
+		o.crashed = !o.hung && (s.ExitCode() < 0 || bytes.Contains(stderr.Bytes(), []byte("goroutine ")) ||
+			bytes.Contains(stderr.Bytes(), []byte("Traceback (most recent")))
 		o.refused = s.ExitCode() > 0
 	} else if err != nil {
 		o.crashed = true
@@ -128,7 +129,8 @@ func (b *bench) feed(ctx context.Context, suite, name string, whole int, cases [
 		if counts && whole > lossMax {
 			r.lost += silent
 		}
-		fmt.Fprintf(b.log, "%s, %s, %s: %d files, %d crashed, %d hung, %d refused, %d lost\n", suite, name, t.name, r.files, r.crashed, r.hung, r.refused, r.lost)
+		fmt.Fprintf(b.log, "%s, %s, %s: %d files, %d crashed, %d hung, %d refused, %d lost\n", suite, name, t.name,
+			r.files, r.crashed, r.hung, r.refused, r.lost)
 		b.rows = append(b.rows, r)
 	}
 }

@@ -38,7 +38,8 @@ func TestWhatToolsDoIsSeen(t *testing.T) {
 		{"echo events: 2", row{lost: 1}, true},
 		{"echo no >&2; exit 1", row{refused: 1, said: "no"}, false},
 		{"kill -SEGV $$", row{crashed: 1}, true},
-		{"echo 'goroutine 1 [running]:' >&2; exit 2", row{crashed: 1, refused: 1, said: "goroutine 1 [running]:"}, true},
+		{"echo 'goroutine 1 [running]:' >&2; exit 2", row{crashed: 1, refused: 1, said: "goroutine 1 [running]:"},
+			true},
 		{"exec sleep 60", row{hung: 1}, true},
 	} {
 		b := &bench{dir: t.TempDir(), limit: 500 * time.Millisecond, log: io.Discard, tools: []tool{script(t, tt.line)}}
@@ -47,7 +48,8 @@ func TestWhatToolsDoIsSeen(t *testing.T) {
 		}
 		b.feed(t.Context(), "suite", "name", 5, [][]byte{[]byte("{}")})
 		got := b.rows[0]
-		if got.crashed != tt.want.crashed || got.hung != tt.want.hung || got.refused != tt.want.refused || got.lost != tt.want.lost || got.said != tt.want.said {
+		if got.crashed != tt.want.crashed || got.hung != tt.want.hung || got.refused != tt.want.refused ||
+			got.lost != tt.want.lost || got.said != tt.want.said {
 			t.Errorf("%s: %+v, want %+v", tt.line, got, tt.want)
 		}
 		if b.bad() != tt.bad {
@@ -61,7 +63,8 @@ func TestRefusalsOfACounterAreLosses(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("SKIPPED, NOT CHECKED: no /bin/sh")
 	}
-	counter, other := script(t, `grep -q bad "$1" && exit 1; echo events: 5`), script(t, `grep -q bad "$1" && exit 1; echo fine`)
+	counter, other := script(t, `grep -q bad "$1" && exit 1; echo events: 5`),
+		script(t, `grep -q bad "$1" && exit 1; echo fine`)
 	for _, tt := range []struct {
 		whole int
 		want  [2]int

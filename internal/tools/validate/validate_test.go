@@ -92,14 +92,23 @@ func (v *validator) check(data []byte, id string) (string, error) {
 
 // commands are the documents that every trace is asked for. TRACE, CONFIG and OUT are files.
 var commands = []string{
-	"answer TRACE --format json", "answer TRACE --against TRACE --question regress --format json", "answer TRACE --format json --limit 2", "report TRACE --format json --budget 60k", "report TRACE --format json", "report TRACE --against TRACE --format json", "layers TRACE --format json", "breakdown TRACE --layer 1 --format json", "breakdown TRACE --layer 1 --compare-layer 2 --format json",
-	"light TRACE --format json", "triage TRACE --min-share 0 --format json", "triage TRACE --fuse-mode keyword --overlap-mode published --format json",
-	"triage --input TRACE --compare-input TRACE --format json", "triage --mapping-input TRACE --formal-input TRACE --format json",
-	"host TRACE --format json", "host TRACE --handoff --format json", "host TRACE --comparable --format json", "host-compare TRACE --format json",
-	"host-compare --baseline TRACE --target TRACE --format json", "compare --a TRACE --b TRACE --format json", "compare --b TRACE --save OUT --format json", "export TRACE --format ndjson --stacks --module", "perfetto TRACE --format json",
+	"answer TRACE --format json", "answer TRACE --against TRACE --question regress --format json",
+	"answer TRACE --format json --limit 2", "report TRACE --format json --budget 60k", "report TRACE --format json",
+	"report TRACE --against TRACE --format json", "layers TRACE --format json",
+	"breakdown TRACE --layer 1 --format json", "breakdown TRACE --layer 1 --compare-layer 2 --format json",
+	"light TRACE --format json", "triage TRACE --min-share 0 --format json",
+	"triage TRACE --fuse-mode keyword --overlap-mode published --format json",
+	"triage --input TRACE --compare-input TRACE --format json",
+	"triage --mapping-input TRACE --formal-input TRACE --format json",
+	"host TRACE --format json", "host TRACE --handoff --format json", "host TRACE --comparable --format json",
+	"host-compare TRACE --format json",
+	"host-compare --baseline TRACE --target TRACE --format json", "compare --a TRACE --b TRACE --format json",
+	"compare --b TRACE --save OUT --format json", "export TRACE --format ndjson --stacks --module",
+	"perfetto TRACE --format json",
 }
 
-// TestEveryDocumentOnEveryTrace runs every command on every reference trace, or on those of this repository where there are none.
+// TestEveryDocumentOnEveryTrace runs every command on every reference trace, or on those of this repository where
+// there are none.
 func TestEveryDocumentOnEveryTrace(t *testing.T) {
 	v := newValidator(t)
 	if err := repository.Enter(); err != nil {
@@ -152,15 +161,18 @@ func TestEveryDocumentOnEveryTrace(t *testing.T) {
 		v.run(t, bin, "light --config "+c+" --device H100 --tokens 8 --kv-len 640 --format json", nil)
 	}
 	t.Logf("%d traces, documents: %v", len(traces), v.seen)
-	for _, id := range []string{"strata.answer/1", "strata.report/2", "strata.timeline/1", "strata.breakdown/1", "strata.plan/1", "strata.light/2", "strata.triage/2", "strata.triage-compare/1", "strata.host/4",
-		"strata.host-published/1", "strata.host-compare/1", "strata.host-run/1", "strata.compare/3", "strata.baseline/1", "strata.kernel/1", "strata.perfetto/1"} {
+	for _, id := range []string{"strata.answer/1", "strata.report/2", "strata.timeline/1", "strata.breakdown/1",
+		"strata.plan/1", "strata.light/2", "strata.triage/2", "strata.triage-compare/1", "strata.host/4",
+		"strata.host-published/1", "strata.host-compare/1", "strata.host-run/1", "strata.compare/3",
+		"strata.baseline/1", "strata.kernel/1", "strata.perfetto/1"} {
 		if v.seen[id] == 0 {
 			t.Errorf("no document %s was made", id)
 		}
 	}
 }
 
-// run makes the document of a command and checks it. A command may refuse a trace; then it writes nothing, or a document, too.
+// run makes the document of a command and checks it. A command may refuse a trace; then it writes nothing, or a
+// document, too.
 func (v *validator) run(t *testing.T, bin, line string, files map[string]string) {
 	var args []string
 	for _, w := range strings.Fields(line) {
@@ -229,7 +241,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestDocumentsOfTheProgramsTests: whatever document the programs' own tests make, those of capture against test servers among them.
+// TestDocumentsOfTheProgramsTests: whatever document the programs' own tests make, those of capture against test
+// servers among them.
 func TestDocumentsOfTheProgramsTests(t *testing.T) {
 	v := newValidator(t)
 	if err := repository.Enter(); err != nil {

@@ -47,9 +47,9 @@ func (w *Work) FindAnchors(anchor string) (is []bool, count int) {
 	return is, count
 }
 
-// byAnchors cuts a pass at the profile's anchors. An anchor that closes its block puts every boundary right behind it, one
-// that opens it right before it; the far end of layer 0 or of the last layer is found by comparing with the other layers,
-// so that embedding and logits stay outside.
+// byAnchors cuts a pass at the profile's anchors. An anchor that closes its block puts every boundary right behind
+// it, one that opens it right before it; the far end of layer 0 or of the last layer is found by comparing with the
+// other layers, so that embedding and logits stay outside.
 func (w *Work) byAnchors(r *Result, m *Model) bool {
 	pos := w.anchorPositions(r.line, m)
 	per := m.Blocks
@@ -73,7 +73,8 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	for k := range comb {
 		comb[k] = pos[k*per+off]
 	}
-	c := segment.CutAt(r.Seq, segment.Comb{Pos: comb, Symbol: r.Seq.ID[comb[0]], Stride: per, Skip: off, Rest: per - 1 - off}, nil)
+	c := segment.CutAt(r.Seq, segment.Comb{Pos: comb, Symbol: r.Seq.ID[comb[0]], Stride: per, Skip: off,
+		Rest: per - 1 - off}, nil)
 	at := c.At
 	switch m.Position {
 	case profile.AnchorCloses:
@@ -89,8 +90,8 @@ func (w *Work) byAnchors(r *Result, m *Model) bool {
 	return true
 }
 
-// assignHalves numbers the blocks within each layer by the anchors that close or open them. Those of a first layer that the window cuts count
-// from its last one.
+// assignHalves numbers the blocks within each layer by the anchors that close or open them. Those of a first layer
+// that the window cuts count from its last one.
 func (w *Work) assignHalves(r *Result, pos []int, m *Model) {
 	if m.Blocks < 2 {
 		return

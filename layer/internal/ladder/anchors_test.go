@@ -28,7 +28,8 @@ func anchored(kernels string, m *Model) (*Work, []int32) {
 	return w, all
 }
 
-// TestBlocksOfLayers: anchors that close or open blocks number them within each layer; in a first layer that the window cuts they count from its last one.
+// TestBlocksOfLayers: anchors that close or open blocks number them within each layer; in a first layer that the
+// window cuts they count from its last one.
 func TestBlocksOfLayers(t *testing.T) {
 	for _, c := range []struct {
 		name, kernels, position string
@@ -41,12 +42,17 @@ func TestBlocksOfLayers(t *testing.T) {
 		{"opens", "eAxAyAxAyz", profile.AnchorOpens, 2, 0, Uncut, "-00001111-", "-00110011-"},
 		{"three blocks, closes", "exAyAzAxAyAzA", profile.AnchorCloses, 3, 0, Uncut, "-000000111111", "-001122001122"},
 		{"three blocks, opens", "eAxAyAzAxAyAz", profile.AnchorOpens, 3, 0, Uncut, "-000000111111", "-001122001122"},
-		{"closes, the second block of a layer first", "yAxAyAxAyA", profile.AnchorCloses, 2, 5, CutAtStart, "2233334444", "1100110011"},
-		{"opens, the second block of a layer first", "AyAxAyAxAy", profile.AnchorOpens, 2, 5, CutAtStart, "2233334444", "1100110011"},
-		{"opens, the end of a first block first", "xAyAxAyAxAy", profile.AnchorOpens, 2, 5, CutAtStart, "22233334444", "01100110011"},
+		{"closes, the second block of a layer first", "yAxAyAxAyA", profile.AnchorCloses, 2, 5, CutAtStart,
+			"2233334444", "1100110011"},
+		{"opens, the second block of a layer first", "AyAxAyAxAy", profile.AnchorOpens, 2, 5, CutAtStart, "2233334444",
+			"1100110011"},
+		{"opens, the end of a first block first", "xAyAxAyAxAy", profile.AnchorOpens, 2, 5, CutAtStart, "22233334444",
+			"01100110011"},
 		{"closes, a whole layer first", "xAyAxAyA", profile.AnchorCloses, 2, 5, CutAtStart, "33334444", "00110011"},
-		{"closes, the last layer is half one", "exAyAxAyAxA", profile.AnchorCloses, 2, 5, CutAtEnd, "-0000111122", "-0011001100"},
-		{"cut, and nobody knows of how many", "yAxAyAxAyA", profile.AnchorCloses, 2, 0, CutAtStart, "--00001111", "--00110011"},
+		{"closes, the last layer is half one", "exAyAxAyAxA", profile.AnchorCloses, 2, 5, CutAtEnd, "-0000111122",
+			"-0011001100"},
+		{"cut, and nobody knows of how many", "yAxAyAxAyA", profile.AnchorCloses, 2, 0, CutAtStart, "--00001111",
+			"--00110011"},
 		{"asked for one layer", "exyAxyAz", profile.AnchorCloses, 1, 1, Uncut, "--------", "--------"},
 	} {
 		m := &Model{Position: c.position, Blocks: c.blocks, Layers: c.n}
@@ -54,7 +60,8 @@ func TestBlocksOfLayers(t *testing.T) {
 		r := w.prepare(Span{Kernels: kernels, Cut: c.cut})
 		w.byAnchors(r, m)
 		if layers, halves := inLetters(r.Layer), inLetters(w.Half); layers != c.layers || halves != c.halves {
-			t.Errorf("%s: %s\nlayers %s, want %s\nhalves %s, want %s", c.name, c.kernels, layers, c.layers, halves, c.halves)
+			t.Errorf("%s: %s\nlayers %s, want %s\nhalves %s, want %s", c.name, c.kernels, layers, c.layers, halves,
+				c.halves)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func workOf(acts ...act) (*Work, []int32) {
 	return w, kernels
 }
 
-// TestStraysAreDropped: at most one kernel in twenty at either end of a pass, outside of layers, with a pause longer than the rest's work.
+// TestStraysAreDropped: at most one kernel in twenty at either end of a pass, outside of layers, with a pause longer
+// than the rest's work.
 func TestStraysAreDropped(t *testing.T) {
 	run := func(n, strays int, pause int64, inLayer bool, behind bool) (kept int, notes []string) {
 		var acts []act
@@ -55,7 +56,8 @@ func TestStraysAreDropped(t *testing.T) {
 		w, kernels := workOf(acts...)
 		r := &Result{Span: Span{Kernels: kernels}, Layer: make([]int32, n)}
 		for k := range r.Layer {
-			if stray := (k < strays) != behind && (k < strays || k >= n-strays); stray && !inLayer || behind && k >= n-strays && !inLayer {
+			if stray := (k < strays) != behind && (k < strays || k >= n-strays); stray && !inLayer || behind &&
+				k >= n-strays && !inLayer {
 				r.Layer[k] = None
 			}
 		}
@@ -89,7 +91,8 @@ func TestStraysAreDropped(t *testing.T) {
 			t.Errorf("%s: %d of %d are kept, want %d (%q)", c.name, kept, c.n, c.want, notes)
 		}
 	}
-	if _, notes := run(20, 1, 191_000, false, false); !slices.Equal(notes, []string{"1 of the GPU activities of a pass (first k) run 191µs before all others, and are in no pass"}) {
+	if _, notes := run(20, 1, 191_000, false, false); !slices.Equal(notes,
+		[]string{"1 of the GPU activities of a pass (first k) run 191µs before all others, and are in no pass"}) {
 		t.Errorf("%q", notes)
 	}
 	s := strays{where: "behind", passes: 2, kernels: 3, first: "k", pause: 5000}
@@ -112,7 +115,9 @@ func TestProgress(t *testing.T) {
 // TestDoubtIsShared: a pass is worth at most the mean of its own confidence and the least of the whole ones.
 func TestDoubtIsShared(t *testing.T) {
 	results := []*Result{
-		{LayerEvidence: "repeat", LayerConf: 0.9}, {LayerEvidence: "repeat", LayerConf: 0.5}, {LayerEvidence: "module", LayerConf: 1}, {LayerEvidence: "repeat", LayerConf: 0.1, Span: Span{Cut: CutAtEnd}}, {LayerEvidence: "none", LayerConf: 0},
+		{LayerEvidence: "repeat", LayerConf: 0.9}, {LayerEvidence: "repeat", LayerConf: 0.5},
+		{LayerEvidence: "module", LayerConf: 1}, {LayerEvidence: "repeat", LayerConf: 0.1, Span: Span{Cut: CutAtEnd}},
+		{LayerEvidence: "none", LayerConf: 0},
 	}
 	shareDoubt(results)
 	for i, want := range []float64{0.7, 0.5, 1, 0.1, 0} {
@@ -133,7 +138,9 @@ func TestEndsOfPasses(t *testing.T) {
 		first  int
 		want   bool
 	}{
-		{[]int32{None, 0, 1, None, None}, 0, true}, {[]int32{None, 0, 1, None}, 0, false}, {[]int32{0, 1, None, None}, 0, false}, {[]int32{None, 1, 2, None, None}, 1, false}, {[]int32{None, 0, None, 1, None}, 0, false},
+		{[]int32{None, 0, 1, None, None}, 0, true}, {[]int32{None, 0, 1, None}, 0, false},
+		{[]int32{0, 1, None, None}, 0, false}, {[]int32{None, 1, 2, None, None}, 1, false},
+		{[]int32{None, 0, None, 1, None}, 0, false},
 	} {
 		if got := hasBothEnds(&Result{Layer: c.layers, First: c.first}); got != c.want {
 			t.Errorf("%v from %d: %v, want %v", c.layers, c.first, got, c.want)
@@ -149,7 +156,8 @@ func TestEndsOfPasses(t *testing.T) {
 // TestWholePassesToReadBy: of whole passes the one with most kernels in common, then the surest, then the first.
 func TestWholePassesToReadBy(t *testing.T) {
 	pass := func(conf float64, cut Partial, names ...string) *Result {
-		return &Result{Span: Span{Cut: cut}, LayerConf: conf, Seq: sequenceFrom(names), st: &segment.Cut{Starts: []int{0, len(names)}}}
+		return &Result{Span: Span{Cut: cut}, LayerConf: conf, Seq: sequenceFrom(names),
+			st: &segment.Cut{Starts: []int{0, len(names)}}}
 	}
 	asked := sequenceFrom([]string{"a", "b"})
 	for _, c := range []struct {
@@ -176,7 +184,8 @@ func TestWholePassesToReadBy(t *testing.T) {
 	for _, c := range []struct {
 		results []*Result
 		want    string
-	}{{[]*Result{first, &again}, "[0.5]"}, {[]*Result{first, other}, "[0.5 0.5]"}, {[]*Result{first, &surer, &again}, "[0.9 0.5]"}} {
+	}{{[]*Result{first, &again}, "[0.5]"}, {[]*Result{first, other}, "[0.5 0.5]"},
+		{[]*Result{first, &surer, &again}, "[0.9 0.5]"}} {
 		var got []float64
 		for _, r := range bestWholes(c.results, asked) {
 			got = append(got, r.LayerConf)
@@ -199,10 +208,14 @@ func TestLayersInWords(t *testing.T) {
 		{segment.Cut{Starts: []int{0, 2, 4}}, "", "2 layers of 2 kernels; boundary certain"},
 		{segment.Cut{Starts: []int{0, 2, 4, 7}}, "", "3 layers of 2×2, 1×3; boundary certain"},
 		{segment.Cut{Starts: []int{0, 1, 3}}, "d", "2 layers of 1×1, 1×2; boundary certain; in doubt: d"},
-		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, "", "4 layers of 1×1, 1×2, 1×3, … (4 lengths); boundary open by 1 kernels"},
-		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, "", "1 layers of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
-		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, "", "1 layers of 2 kernels; anchor anchor_kernel; boundary certain"},
-		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, "", "1 layers of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; boundary certain"},
+		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, "",
+			"4 layers of 1×1, 1×2, 1×3, … (4 lengths); boundary open by 1 kernels"},
+		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, "",
+			"1 layers of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
+		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, "",
+			"1 layers of 2 kernels; anchor anchor_kernel; boundary certain"},
+		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, "",
+			"1 layers of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; boundary certain"},
 	} {
 		if got := w.Describe(&Result{Seq: seq, st: &c.cut, doubts: c.doubts}); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)

@@ -19,12 +19,14 @@ func passesOfLetters(passes ...string) (*Work, []*Result) {
 	return w, results
 }
 
-// wholePass is a pass of n layers; lastLayers one that begins within the layer before the last n, firstLayers one that ends within the layer behind the first n.
+// wholePass is a pass of n layers; lastLayers one that begins within the layer before the last n, firstLayers one
+// that ends within the layer behind the first n.
 func wholePass(n int) string   { return "e" + strings.Repeat(letterLayer, n) + "hs" }
 func lastLayers(n int) string  { return letterLayer[3:] + strings.Repeat(letterLayer, n) + "hs" }
 func firstLayers(n int) string { return "e" + strings.Repeat(letterLayer, n) + letterLayer[:5] }
 
-// TestVotesForLayers: passes vote for the number of layers; those at the edges that the window cuts there, in whose numbers the layer that is cut counts, do where no other votes.
+// TestVotesForLayers: passes vote for the number of layers; those at the edges that the window cuts there, in whose
+// numbers the layer that is cut counts, do where no other votes.
 func TestVotesForLayers(t *testing.T) {
 	w4, first, last := wholePass(4), firstLayers(12), lastLayers(12)
 	for _, c := range []struct {
@@ -70,7 +72,8 @@ func says(results []*Result) string {
 	return strings.Join(out, ", ")
 }
 
-// TestLayersOfPasses: the layers of whole passes by their repeats, of those at the edges that the window cuts by them, or where none is whole by themselves.
+// TestLayersOfPasses: the layers of whole passes by their repeats, of those at the edges that the window cuts by
+// them, or where none is whole by themselves.
 func TestLayersOfPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
 	for _, c := range []struct {
@@ -83,10 +86,12 @@ func TestLayersOfPasses(t *testing.T) {
 		{"as asked for", []string{whole}, 8, "8 by flag: repeat 0+8"},
 		{"nothing repeats", []string{"abcdefg"}, 0, "0 by : none"},
 		{"one layer", []string{whole}, 1, "1 by flag: none"},
-		{"cut at both ends", []string{front, whole, behind}, 8, "8 by flag: repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
+		{"cut at both ends", []string{front, whole, behind}, 8,
+			"8 by flag: repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
 		{"one in between is not cut", []string{whole, front, whole}, 8, "8 by flag: repeat 0+8, none, repeat 0+8"},
 		{"none is whole", []string{front, behind}, 8, "8 by flag: repeat 3+5 cut at start, repeat 0+5 cut at end"},
-		{"none is whole, one in between", []string{front, front, behind}, 8, "8 by flag: repeat 3+5 cut at start, none, repeat 0+5 cut at end"},
+		{"none is whole, one in between", []string{front, front, behind}, 8,
+			"8 by flag: repeat 3+5 cut at start, none, repeat 0+5 cut at end"},
 	} {
 		w, results := passesOfLetters(c.passes...)
 		m := &Model{Layers: c.layers, Blocks: 1}
@@ -100,7 +105,8 @@ func TestLayersOfPasses(t *testing.T) {
 	}
 }
 
-// TestRunsOfPasses: what stands in front of the first pass and behind the last one is a pass that the window cuts, where it holds layers.
+// TestRunsOfPasses: what stands in front of the first pass and behind the last one is a pass that the window cuts,
+// where it holds layers.
 func TestRunsOfPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
 	for _, c := range []struct {
@@ -109,11 +115,13 @@ func TestRunsOfPasses(t *testing.T) {
 		claimed string // digit for passes in their order, - for no pass
 		want    string
 	}{
-		{"in front and behind", []string{front, whole, behind}, "-0-", "repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
+		{"in front and behind", []string{front, whole, behind}, "-0-",
+			"repeat 3+5 cut at start, repeat 0+8, repeat 0+5 cut at end"},
 		{"in front", []string{front, whole}, "-0", "repeat 3+5 cut at start, repeat 0+8"},
 		{"behind", []string{whole, behind}, "0-", "repeat 0+8, repeat 0+5 cut at end"},
 		{"between", []string{whole, front, whole}, "0-0", "repeat 0+8, repeat 0+8"},
-		{"between, and behind", []string{whole, front, whole, behind}, "0-0-", "repeat 0+8, repeat 0+8, repeat 0+5 cut at end"},
+		{"between, and behind", []string{whole, front, whole, behind}, "0-0-",
+			"repeat 0+8, repeat 0+8, repeat 0+5 cut at end"},
 		{"without layers", []string{"xyz", whole, "xyz"}, "-0-", "repeat 0+8"},
 		{"no pass holds layers", []string{"xyz", front}, "0-", "none"},
 	} {
@@ -135,7 +143,8 @@ func TestRunsOfPasses(t *testing.T) {
 	}
 }
 
-// TestRunsInFrontOfFrames: a run in front of a pass under frames that the window cuts there is of that pass; where all are cut no other tells a run's layers.
+// TestRunsInFrontOfFrames: a run in front of a pass under frames that the window cuts there is of that pass; where
+// all are cut no other tells a run's layers.
 func TestRunsInFrontOfFrames(t *testing.T) {
 	for cut, want := range map[Partial]int{CutAtEnd: 54, CutAtStart: 93} {
 		w, results := passesOfLetters(lastLayers(4), firstLayers(6))
@@ -144,7 +153,8 @@ func TestRunsInFrontOfFrames(t *testing.T) {
 			t.Fatal("six layers do not repeat")
 		}
 		pass.LayerEvidence, pass.Cut = "module", cut
-		if got := w.addLoose([]*Result{pass}, &Model{Layers: 6, Blocks: 1}); len(got) != 1 || len(got[0].Kernels) != want {
+		if got := w.addLoose([]*Result{pass}, &Model{Layers: 6, Blocks: 1}); len(got) != 1 ||
+			len(got[0].Kernels) != want {
 			t.Errorf("a pass cut at %s: %s, of %d kernels; want one of %d", cut, says(got), len(pass.Kernels), want)
 		}
 	}
@@ -153,7 +163,8 @@ func TestRunsInFrontOfFrames(t *testing.T) {
 	}
 }
 
-// TestWhoTellsLayers: module frames tell the number of layers before anchors do, and these before repeats; what was asked for stands.
+// TestWhoTellsLayers: module frames tell the number of layers before anchors do, and these before repeats; what was
+// asked for stands.
 func TestWhoTellsLayers(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -172,9 +183,11 @@ func TestWhoTellsLayers(t *testing.T) {
 		kernels, f := results[0].Kernels, (*Frames)(nil)
 		if c.frames {
 			thread := w.thread(kernels[0])
-			f = &Frames{roots: map[trace.ThreadIndex][]frameSpan{thread: {{start: w.at(kernels[0]), end: w.at(kernels[34]), class: "Model", layers: 4}}}, Layers: map[trace.ThreadIndex][]frameSpan{}}
+			f = &Frames{roots: map[trace.ThreadIndex][]frameSpan{thread: {{start: w.at(kernels[0]),
+				end: w.at(kernels[34]), class: "Model", layers: 4}}}, Layers: map[trace.ThreadIndex][]frameSpan{}}
 			for l := range 4 {
-				f.Layers[thread] = append(f.Layers[thread], frameSpan{start: w.at(kernels[1+8*l]), end: w.at(kernels[8+8*l]), Index: l})
+				f.Layers[thread] = append(f.Layers[thread],
+					frameSpan{start: w.at(kernels[1+8*l]), end: w.at(kernels[8+8*l]), Index: l})
 			}
 		}
 		m := &Model{Layers: c.layers, Blocks: 1, UseAnchors: c.anchors}

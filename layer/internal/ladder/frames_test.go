@@ -13,7 +13,8 @@ import (
 
 func TestModuleNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"nn.Module: Qwen3DecoderLayer_17": "Qwen3DecoderLayer 17 true", "nn.Module: Linear": "Linear -1 true", "nn.Module: Linear_0": "Linear 0 true", "nn.Module: A_b": "A_b -1 true",
+		"nn.Module: Qwen3DecoderLayer_17": "Qwen3DecoderLayer 17 true", "nn.Module: Linear": "Linear -1 true",
+		"nn.Module: Linear_0": "Linear 0 true", "nn.Module: A_b": "A_b -1 true",
 		"nn.Module: A_1_2": "A_1 2 true", "server.py(1): f": " 0 false", "nn.Module: _3": " 3 true",
 	} {
 		class, index, ok := SplitModule(name)
@@ -46,13 +47,15 @@ type frame struct {
 func framed(frames ...frame) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
 	for _, f := range frames {
-		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + f.name, Start: f.start, Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + f.name, Start: f.start,
+			Duration: f.end - f.start, Thread: 1 + f.thread, Device: trace.None, Stream: trace.None})
 	}
 	b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 0, Duration: 1, Stream: 7})
 	return built.Trace(b)
 }
 
-// TestRepeatedClass: where no class has the name of a layer, that is one with three instances at least, at the shallowest depth, that takes most time.
+// TestRepeatedClass: where no class has the name of a layer, that is one with three instances at least, at the
+// shallowest depth, that takes most time.
 func TestRepeatedClass(t *testing.T) {
 	below := func(class string, n int, from, each int64) (out []frame) {
 		for i := range int64(n) {
@@ -69,9 +72,11 @@ func TestRepeatedClass(t *testing.T) {
 		{"three", append(below("Part", 3, 10, 10), model), "Part"},
 		{"two", append(below("Part", 2, 10, 10), model), ""},
 		{"roots", below("Part", 4, 10, 10), ""},
-		{"the one with most time", slices.Concat([]frame{model}, below("Small", 3, 10, 10), below("Large", 3, 100, 20)), "Large"},
+		{"the one with most time", slices.Concat([]frame{model}, below("Small", 3, 10, 10), below("Large", 3, 100, 20)),
+			"Large"},
 		{"of equals by name", slices.Concat([]frame{model}, below("B", 3, 10, 10), below("A", 3, 100, 10)), "A"},
-		{"the shallowest", slices.Concat([]frame{model, {"Holder_0", 10, 500, 0}}, below("Deep", 3, 20, 100), below("Flat", 3, 600, 10)), "Flat"},
+		{"the shallowest", slices.Concat([]frame{model, {"Holder_0", 10, 500, 0}}, below("Deep", 3, 20, 100),
+			below("Flat", 3, 600, 10)), "Flat"},
 		{"one instance often", []frame{model, {"Part_0", 10, 20, 0}, {"Part_0", 20, 30, 0}, {"Part_0", 30, 40, 0}}, ""},
 		{"without numbers", []frame{model, {"Part", 10, 20, 0}, {"Other", 20, 30, 0}, {"Third", 30, 40, 0}}, ""},
 	} {
@@ -81,9 +86,11 @@ func TestRepeatedClass(t *testing.T) {
 	}
 }
 
-// TestStacksOfACall: layers in modules of different classes, one behind the other, are stacks of their own; where a module holds one layer, or modules take turns, they are one.
+// TestStacksOfACall: layers in modules of different classes, one behind the other, are stacks of their own; where a
+// module holds one layer, or modules take turns, they are one.
 func TestStacksOfACall(t *testing.T) {
-	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 5]", "abb": "[]", "abbb": "[]", "aab": "[]", "aabbaa": "[]", "aabbb": "[2]"} {
+	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 5]", "abb": "[]",
+		"abbb": "[]", "aab": "[]", "aabbaa": "[]", "aabbb": "[2]"} {
 		var layers []frameSpan
 		for _, c := range around {
 			layers = append(layers, frameSpan{around: string(c)})
@@ -94,13 +101,15 @@ func TestStacksOfACall(t *testing.T) {
 	}
 }
 
-// TestFirstPlaceOfACall: layers of one class that count up have the number they say, if they begin within a stack of as many, or their call is not whole.
+// TestFirstPlaceOfACall: layers of one class that count up have the number they say, if they begin within a stack of
+// as many, or their call is not whole.
 func TestFirstPlaceOfACall(t *testing.T) {
 	for _, c := range []struct {
 		indices []int
 		joined  bool
 		want    int
-	}{{[]int{0, 1, 2}, false, 0}, {[]int{2, 3, 4}, false, 2}, {[]int{3, 4, 5}, false, 0}, {[]int{36, 37}, false, 0}, {[]int{36, 37}, true, 36}, {[]int{1, 0, 2}, true, 0}, {[]int{1, 1}, true, 0}, {[]int{1, 3}, false, 1}} {
+	}{{[]int{0, 1, 2}, false, 0}, {[]int{2, 3, 4}, false, 2}, {[]int{3, 4, 5}, false, 0}, {[]int{36, 37}, false, 0},
+		{[]int{36, 37}, true, 36}, {[]int{1, 0, 2}, true, 0}, {[]int{1, 1}, true, 0}, {[]int{1, 3}, false, 1}} {
 		k := call{frameSpan: &frameSpan{joined: c.joined}}
 		for _, i := range c.indices {
 			k.layers = append(k.layers, frameSpan{class: "L", Index: i})
@@ -109,7 +118,8 @@ func TestFirstPlaceOfACall(t *testing.T) {
 			t.Errorf("%v, joined %v: %d, want %d", c.indices, c.joined, got, c.want)
 		}
 	}
-	if got := (&call{&frameSpan{joined: true}, []frameSpan{{class: "L", Index: 4}, {class: "M", Index: 5}}}).firstPlace(); got != 0 {
+	if got := (&call{&frameSpan{joined: true}, []frameSpan{{class: "L", Index: 4},
+		{class: "M", Index: 5}}}).firstPlace(); got != 0 {
 		t.Errorf("of two classes: %d, want 0", got)
 	}
 }
@@ -142,12 +152,18 @@ func TestFramesOfLayers(t *testing.T) {
 	}{
 		{"no frames", nil, "none"},
 		{"no layers", []frame{{"Sampler_0", 0, 10, 0}}, ", 0 layers"},
-		{"two calls", slices.Concat(model(0, "Model", 0, 1, 2), model(200, "Model", 0, 1, 2)), "0.0 0.1 0.2 1.0 1.1 1.2, 3 layers"},
-		{"the window shows the last ones first", slices.Concat(model(0, "Model", 9, 10), model(200, "Model", 7, 8, 9, 10)), "0.2 0.3 1.0 1.1 1.2 1.3, 4 layers"},
-		{"a call that ends with layers of its own", slices.Concat(model(0, "Model", 0, 1, 2), model(200, "Model", 2, 3)), "0.0 0.1 0.2 1.2 1.3, 4 layers"},
-		{"layers inside a layer", append(model(0, "Model", 0, 1), frame{"DecoderLayer_7", 8, 12, 0}), "0.0 0.1, 2 layers"},
-		{"layers without a call", []frame{{"DecoderLayer_3", 0, 10, 0}, {"DecoderLayer_4", 20, 30, 0}}, "0.3 0.4, 2 layers"},
-		{"a layer that is called again", []frame{{"DecoderLayer_3", 0, 10, 0}, {"DecoderLayer_4", 20, 30, 0}, {"DecoderLayer_3", 40, 50, 0}, {"DecoderLayer_4", 60, 70, 0}}, "0.3 0.4 1.3 1.4, 2 layers"},
+		{"two calls", slices.Concat(model(0, "Model", 0, 1, 2), model(200, "Model", 0, 1, 2)),
+			"0.0 0.1 0.2 1.0 1.1 1.2, 3 layers"},
+		{"the window shows the last ones first", slices.Concat(model(0, "Model", 9, 10),
+			model(200, "Model", 7, 8, 9, 10)), "0.2 0.3 1.0 1.1 1.2 1.3, 4 layers"},
+		{"a call that ends with layers of its own", slices.Concat(model(0, "Model", 0, 1, 2),
+			model(200, "Model", 2, 3)), "0.0 0.1 0.2 1.2 1.3, 4 layers"},
+		{"layers inside a layer", append(model(0, "Model", 0, 1), frame{"DecoderLayer_7", 8, 12, 0}),
+			"0.0 0.1, 2 layers"},
+		{"layers without a call", []frame{{"DecoderLayer_3", 0, 10, 0}, {"DecoderLayer_4", 20, 30, 0}},
+			"0.3 0.4, 2 layers"},
+		{"a layer that is called again", []frame{{"DecoderLayer_3", 0, 10, 0}, {"DecoderLayer_4", 20, 30, 0},
+			{"DecoderLayer_3", 40, 50, 0}, {"DecoderLayer_4", 60, 70, 0}}, "0.3 0.4 1.3 1.4, 2 layers"},
 	} {
 		if got := says(ReadFrames(framed(c.frames...))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
@@ -159,7 +175,8 @@ func TestFramesOfLayers(t *testing.T) {
 func TestModulesAroundLaunches(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	module := func(name string, start, end int64) {
-		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Module, Name: "nn.Module: " + name, Start: start, Duration: end - start,
+			Thread: 1, Device: trace.None, Stream: trace.None})
 	}
 	launches := []int64{5, 12, 20, 25, 35, 60, 95, 105}
 	module("Model_0", 10, 100)
@@ -167,8 +184,10 @@ func TestModulesAroundLaunches(t *testing.T) {
 	module("Linear_0", 20, 25)
 	module("Layer_1", 31, 50)
 	for i, at := range launches {
-		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1, Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
-		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7, Correlation: uint64(i + 1)})
+		b.Add(trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: at, Duration: 1, Thread: 1,
+			Correlation: uint64(i + 1), Device: trace.None, Stream: trace.None})
+		b.Add(trace.EventData{Kind: event.Kernel, Name: "k", Start: 1000 + 10*int64(i), Duration: 5, Stream: 7,
+			Correlation: uint64(i + 1)})
 	}
 	rows := make([]int32, len(launches))
 	for i := range rows {
@@ -180,10 +199,12 @@ func TestModulesAroundLaunches(t *testing.T) {
 	for i := range launches {
 		got = append(got, strings.Join(m.Of(int32(i)), "/"))
 	}
-	if want := []string{"", "Model_0", "Model_0/Layer_0/Linear_0", "Model_0/Layer_0/Linear_0", "Model_0/Layer_1", "Model_0", "Model_0", ""}; !slices.Equal(got, want) {
+	if want := []string{"", "Model_0", "Model_0/Layer_0/Linear_0", "Model_0/Layer_0/Linear_0", "Model_0/Layer_1",
+		"Model_0", "Model_0", ""}; !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if w, _ := workOf(act{"k", 7, 0, 10}); w.ModulePaths() != nil || w.ModulePaths().LeafOf(0) != None || w.ModulePaths().Of(0) != nil {
+	if w, _ := workOf(act{"k", 7, 0, 10}); w.ModulePaths() != nil || w.ModulePaths().LeafOf(0) != None ||
+		w.ModulePaths().Of(0) != nil {
 		t.Error("a trace without frames has paths")
 	}
 }

@@ -41,8 +41,9 @@ func (w *Work) isStack(s *Sequence, model *Model) bool {
 // outside says whether a name stands before the first and behind the last of several stacks of layers.
 type outside struct{ head, tail bool }
 
-// splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies between two
-// spans is split where names known from the very end of the sequence give way to names known from its very beginning.
+// splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies
+// between two spans is split where names known from the very end of the sequence give way to names known from its
+// very beginning.
 func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
 	where := make([]outside, len(w.Names))
 	for _, i := range kernels[:spans[0][0]] {
@@ -64,8 +65,9 @@ func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
 	return out
 }
 
-// bestSplit chooses k in [from, to], which lie behind the first kernel and in front of the last one, so that kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among
-// equal choices the one before the longest pause between launches wins.
+// bestSplit chooses k in [from, to], which lie behind the first kernel and in front of the last one, so that
+// kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among equal choices the one before the
+// longest pause between launches wins.
 func (w *Work) bestSplit(kernels []int32, from, to int, where []outside) int {
 	score, best, at := 0, 0, from
 	pause := func(k int) trace.Time {

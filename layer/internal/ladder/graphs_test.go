@@ -16,8 +16,11 @@ func TestStacks(t *testing.T) {
 		layers  int
 		want    bool
 	}{
-		{strings.Repeat(letterLayer, 4), 0, true}, {strings.Repeat(letterLayer, 3), 0, false}, {strings.Repeat(letterLayer, 3), 3, true}, {strings.Repeat(letterLayer, 2), 2, true}, {strings.Repeat(letterLayer, 2), 0, false},
-		{strings.Repeat(letterLayer, 4), 1, true}, {"abcdefgh", 2, false}, {"abcdefgh", 0, false}, {strings.Repeat(letterLayer, 12), 12, true},
+		{strings.Repeat(letterLayer, 4), 0, true}, {strings.Repeat(letterLayer, 3), 0, false},
+		{strings.Repeat(letterLayer, 3), 3, true}, {strings.Repeat(letterLayer, 2), 2, true},
+		{strings.Repeat(letterLayer, 2), 0, false},
+		{strings.Repeat(letterLayer, 4), 1, true}, {"abcdefgh", 2, false}, {"abcdefgh", 0, false},
+		{strings.Repeat(letterLayer, 12), 12, true},
 	} {
 		w, all := workOfLetters(c.kernels, "")
 		if got := w.isStack(w.sequenceOf(all), &Model{Layers: c.layers}); got != c.want {
@@ -26,10 +29,12 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// TestHalvesJoinPasses: a kernel of the second half is of the pass that was launched last before it; what is launched before the first pass is of that one.
+// TestHalvesJoinPasses: a kernel of the second half is of the pass that was launched last before it; what is launched
+// before the first pass is of that one.
 func TestHalvesJoinPasses(t *testing.T) {
 	for _, c := range []struct{ kernels, want string }{ // digits are passes, s the second half
-		{"00s0s11s1", "000001111"}, {"s00s11", "000011"}, {"00s", "000"}, {"0s", "00"}, {"00ss11s", "0000111"}, {"0011", "0011"}, {"ss", "--"},
+		{"00s0s11s1", "000001111"}, {"s00s11", "000011"}, {"00s", "000"}, {"0s", "00"}, {"00ss11s", "0000111"},
+		{"0011", "0011"}, {"ss", "--"},
 	} {
 		w, all := workOfLetters(c.kernels, "")
 		var passes []Span
@@ -61,7 +66,8 @@ func TestHalvesJoinPasses(t *testing.T) {
 	}
 }
 
-// TestLayersOfSecondHalves: the second half has the layers of the first one, by the same kernel, else by its own repeats, or none.
+// TestLayersOfSecondHalves: the second half has the layers of the first one, by the same kernel, else by its own
+// repeats, or none.
 func TestLayersOfSecondHalves(t *testing.T) {
 	stack := strings.Repeat(letterLayer, 4)
 	for _, c := range []struct{ name, second, want string }{
@@ -92,12 +98,15 @@ func TestLayersOfSecondHalves(t *testing.T) {
 	}
 }
 
-// TestEmptySteps: steps that launched nothing are passes without kernels where the thread launched steps before and behind them, in the order of the CPU.
+// TestEmptySteps: steps that launched nothing are passes without kernels where the thread launched steps before and
+// behind them, in the order of the CPU.
 func TestEmptySteps(t *testing.T) {
 	at := func(start int64, id int) stepSpan {
-		return stepSpan{HostSpan{Thread: 1, Start: trace.Time(start), End: trace.Time(start + 5), Annotation: trace.EventID(id)}, Step{Name: fmt.Sprint(id)}}
+		return stepSpan{HostSpan{Thread: 1, Start: trace.Time(start), End: trace.Time(start + 5),
+			Annotation: trace.EventID(id)}, Step{Name: fmt.Sprint(id)}}
 	}
-	set := &stepSet{spans: map[trace.ThreadIndex][]stepSpan{1: {at(0, 1), at(10, 2), at(20, 3), at(30, 4), at(40, 5), at(50, 6)}}}
+	set := &stepSet{spans: map[trace.ThreadIndex][]stepSpan{1: {at(0, 1), at(10, 2), at(20, 3), at(30, 4), at(40, 5),
+		at(50, 6)}}}
 	passes := []Span{{host: set.spans[1][1].HostSpan}, {host: set.spans[1][4].HostSpan}}
 	empty := emptySteps(set, passes)
 	got := ""
@@ -108,11 +117,13 @@ func TestEmptySteps(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	w, all := workOf(act{"k", 7, 100, 10}, act{"k", 7, 200, 10})
-	results := []*Result{w.prepare(Span{Kernels: all[:1], host: passes[0].host}), w.prepare(Span{Kernels: all[1:], host: passes[1].host})}
+	results := []*Result{w.prepare(Span{Kernels: all[:1], host: passes[0].host}),
+		w.prepare(Span{Kernels: all[1:], host: passes[1].host})}
 	for _, c := range []struct {
 		empty []Span
 		want  string
-	}{{nil, "10 40"}, {empty[:1], "10 20 40"}, {empty, "10 20 30 40"}, {[]Span{{host: set.spans[1][0].HostSpan}, {host: set.spans[1][5].HostSpan}}, "0 10 40 50"}} {
+	}{{nil, "10 40"}, {empty[:1], "10 20 40"}, {empty, "10 20 30 40"},
+		{[]Span{{host: set.spans[1][0].HostSpan}, {host: set.spans[1][5].HostSpan}}, "0 10 40 50"}} {
 		w.empty = c.empty
 		var starts []string
 		for _, r := range w.withEmpty(results) {
@@ -124,16 +135,20 @@ func TestEmptySteps(t *testing.T) {
 	}
 }
 
-// TestLaunchOrder: a kernel without a launch stands behind the one before it on its stream, which may be the first of all; names may be empty.
+// TestLaunchOrder: a kernel without a launch stands behind the one before it on its stream, which may be the first of
+// all; names may be empty.
 func TestLaunchOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		runs []run
 		want string
 	}{
-		{"behind the first of all", []run{{"", 7, 0, 5, 0, 0, 0}, {"b", 8, 10, 5, 100, 0, 0}, {"c", 7, 20, 5, -1, 0, 0}}, ", c, b"},
-		{"on a stream of which no launch is known", []run{{"", 7, 0, 5, 0, 0, 0}, {"b", 8, 10, 5, 100, 0, 0}, {"c", 9, 20, 5, -1, 0, 0}}, ", b, c"},
-		{"as launched", []run{{"a", 7, 0, 5, 200, 0, 0}, {"", 8, 10, 5, 100, 0, 0}, {"", 8, 20, 5, 300, 0, 0}}, ", a, "},
+		{"behind the first of all", []run{{"", 7, 0, 5, 0, 0, 0}, {"b", 8, 10, 5, 100, 0, 0},
+			{"c", 7, 20, 5, -1, 0, 0}}, ", c, b"},
+		{"on a stream of which no launch is known", []run{{"", 7, 0, 5, 0, 0, 0}, {"b", 8, 10, 5, 100, 0, 0},
+			{"c", 9, 20, 5, -1, 0, 0}}, ", b, c"},
+		{"as launched", []run{{"a", 7, 0, 5, 200, 0, 0}, {"", 8, 10, 5, 100, 0, 0}, {"", 8, 20, 5, 300, 0, 0}},
+			", a, "},
 	} {
 		w, _ := workOfRuns(c.runs...)
 		var got []string
@@ -146,16 +161,19 @@ func TestLaunchOrder(t *testing.T) {
 	}
 }
 
-// TestPlacesOfKernels: pass, layer and half are noted by kernel; in a layer without known halves a kernel is in the first one.
+// TestPlacesOfKernels: pass, layer and half are noted by kernel; in a layer without known halves a kernel is in the
+// first one.
 func TestPlacesOfKernels(t *testing.T) {
 	w, all := workOfLetters("abcde", "")
 	w.Half[2], w.Half[3] = 1, 1
 	w.Place([]Result{{Span: Span{Kernels: all[1:4]}, Layer: []int32{4, 5, None}}})
-	if got, want := inLetters(w.Pass)+" "+fmt.Sprint(w.Layer)+" "+inLetters(w.Half), "-000- [-1 4 5 -1 -1] -01--"; got != want {
+	if got, want := inLetters(w.Pass)+" "+fmt.Sprint(w.Layer)+" "+inLetters(w.Half),
+		"-000- [-1 4 5 -1 -1] -01--"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	w.Forget()
-	if got, want := inLetters(w.Pass)+" "+fmt.Sprint(w.Layer)+" "+inLetters(w.Half), "----- [-1 -1 -1 -1 -1] -----"; got != want {
+	if got, want := inLetters(w.Pass)+" "+fmt.Sprint(w.Layer)+" "+inLetters(w.Half),
+		"----- [-1 -1 -1 -1 -1] -----"; got != want {
 		t.Errorf("forgotten: %s, want %s", got, want)
 	}
 	r := Result{Span: Span{Kernels: all}, Layer: []int32{0, 1, 2, 3, 4}}

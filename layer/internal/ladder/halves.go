@@ -9,14 +9,14 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Servers hide communication by running a batch in two halves beside each other, each on a stream of its own (two-batch
-// overlap in SGLang, dual-batch overlap in vLLM). Both streams then run every layer, and not at the same time: merged they
-// are no stack of layers, each by itself is one.
+// Servers hide communication by running a batch in two halves beside each other, each on a stream of its own
+// (two-batch overlap in SGLang, dual-batch overlap in vLLM). Both streams then run every layer, and not at the same
+// time: merged they are no stack of layers, each by itself is one.
 
-// secondHalf returns the stream that runs a second half of the batch beside the busiest stream of the kernels, given in launch
-// order. It runs norms, products and mixers; nine in ten of its kernels have names that the busiest stream runs too, which is
-// more than a stream of shared experts or of collectives has in common with it; and the streams take turns within layers,
-// unlike those of passes that run on a stream each.
+// secondHalf returns the stream that runs a second half of the batch beside the busiest stream of the kernels, given
+// in launch order. It runs norms, products and mixers; nine in ten of its kernels have names that the busiest stream
+// runs too, which is more than a stream of shared experts or of collectives has in common with it; and the streams
+// take turns within layers, unlike those of passes that run on a stream each.
 func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 	streams, count := w.streamsOf(kernels)
 	if len(streams) < 2 || !segment.Half(count[streams[0]], count[streams[1]], count[streams[1]]) {
@@ -48,7 +48,8 @@ func (w *Work) secondHalf(kernels []int32) (trace.StreamID, bool) {
 			}
 		}
 	}
-	return second, roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] && segment.Half(count[first], count[second], shared)
+	return second, roles[RoleNorm] > 0 && roles[RoleGemm] > 0 && roles[RoleMixer] > 1 && turns > roles[RoleMixer] &&
+		segment.Half(count[first], count[second], shared)
 }
 
 // withoutHalf splits off the kernels of a second half of the batch; second is empty where there is none.
@@ -60,8 +61,8 @@ func (w *Work) withoutHalf(kernels []int32) (first, second []int32) {
 	return split(kernels, func(i int32) bool { return w.Act(i).Stream() != stream })
 }
 
-// addHalf gives the kernels of a second half to the passes that were found without them: each goes where the kernels launched
-// around it are. What is launched before the first pass belongs to that one.
+// addHalf gives the kernels of a second half to the passes that were found without them: each goes where the kernels
+// launched around it are. What is launched before the first pass belongs to that one.
 func (w *Work) addHalf(passes []Span, second []int32) {
 	if len(passes) == 0 || len(second) == 0 {
 		return
@@ -84,8 +85,8 @@ func (w *Work) addHalf(passes []Span, second []int32) {
 	}
 }
 
-// assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at the same
-// place of the unit.
+// assignHalf cuts the second half of the batch into as many layers as the first one has, by the same anchor and at
+// the same place of the unit.
 func (w *Work) assignHalf(r *Result, c *segment.Cut, layerOf map[int32]int32) {
 	if len(r.Second) == 0 {
 		return

@@ -33,7 +33,8 @@ func (w *Work) HostOf(r *Result) HostSpan {
 	return h
 }
 
-// emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and behind them.
+// emptySteps returns the steps of a set that launched nothing, where the same thread launched steps before and behind
+// them.
 func emptySteps(set *stepSet, passes []Span) []Span {
 	used := map[trace.EventID]bool{}
 	for p := range passes {

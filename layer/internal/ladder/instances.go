@@ -7,8 +7,8 @@ import (
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
-// A ModelKey tells the models of a GPU apart: by the class of their outermost module frames, and where one class, or none, runs several stacks of layers,
-// by what they run.
+// A ModelKey tells the models of a GPU apart: by the class of their outermost module frames, and where one class, or
+// none, runs several stacks of layers, by what they run.
 type ModelKey struct {
 	Class    string
 	Instance int
@@ -25,7 +25,8 @@ type instance struct {
 }
 
 const (
-	// akin: variants of one model have at least this part of the shorter one's kernels in common: a prefill and a decode step differ in their attention.
+	// akin: variants of one model have at least this part of the shorter one's kernels in common: a prefill and a
+	// decode step differ in their attention.
 	akin = .3
 	// alike: a single pass with this part in common is of the same model, however many layers it shows.
 	alike                    = .8
@@ -95,7 +96,8 @@ func (w *Work) findInstances(results []*Result) {
 	}
 }
 
-// instanceOf returns the model that a variant is of, nil where it is one of its own. large says that it has kernels enough to be one.
+// instanceOf returns the model that a variant is of, nil where it is one of its own. large says that it has kernels
+// enough to be one.
 func (w *Work) instanceOf(v *variant, found []*instance, large bool) *instance {
 	var best *instance
 	most := 0.0
@@ -146,8 +148,9 @@ func kin(a, b *Sequence) float64 {
 	return float64(both) / float64(max(1, min(a.Len(), b.Len())))
 }
 
-// findDrafts marks the models that draft tokens for another one: they run the same kernels in fewer layers, and run in front of nearly each of its passes. One
-// with more kernels than its target drafts several tokens for each of its passes.
+// findDrafts marks the models that draft tokens for another one: they run the same kernels in fewer layers, and run
+// in front of nearly each of its passes. One with more kernels than its target drafts several tokens for each of its
+// passes.
 func (w *Work) findDrafts(results []*Result, name string, found []*instance) {
 	for k, in := range found {
 		for t, target := range found {
@@ -179,7 +182,8 @@ func (w *Work) findDrafts(results []*Result, name string, found []*instance) {
 	}
 }
 
-// likelier returns which of the models config or flags are about: the one that shows their number of layers by itself, else the one with most GPU time.
+// likelier returns which of the models config or flags are about: the one that shows their number of layers by
+// itself, else the one with most GPU time.
 func likelier(groups map[ModelKey][]*Result, names []ModelKey, main ModelKey, n int) ModelKey {
 	if n == 0 {
 		return main

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass where
-// nothing shows its beginning.
+// judge lowers the confidence of layers that contradict what layers are, and says that the window cuts the only pass
+// where nothing shows its beginning.
 func (w *Work) judge(results []*Result, m *Model) {
 	guessed := m.Source == FromRepeats
 	tooMany := guessed && cutBetween(results)
@@ -34,7 +34,8 @@ func (w *Work) judge(results []*Result, m *Model) {
 			w.countFromEnd(r, d)
 			continue
 		}
-		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph && segment.GoesOn(r.Seq, r.st.Starts) {
+		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph &&
+			segment.GoesOn(r.Seq, r.st.Starts) {
 			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, segment.CapBack)
 			if d.Uneven > segment.DoubtUneven {
 				r.LayerConf = min(r.LayerConf, segment.CapUneven)
@@ -49,21 +50,22 @@ func (w *Work) judge(results []*Result, m *Model) {
 	if guessed {
 		shareDoubt(results)
 	}
-	if slices.ContainsFunc(w.Trace.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }) {
+	if slices.ContainsFunc(w.Trace.Health().Findings,
+		func(f trace.Finding) bool { return f.Code == trace.CodeScrambled }) {
 		w.doubtScrambled(results)
 	}
 }
 
-// cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has fewer layers than
-// were counted, as in a whole pass that a tower of others stands in front of.
+// cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has
+// fewer layers than were counted, as in a whole pass that a tower of others stands in front of.
 func cutBetween(results []*Result) bool {
 	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r *Result) bool {
 		return r.LayerEvidence == RungRepeat && r.Cut != Uncut && !r.Draft
 	})
 }
 
-// countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no end of its own
-// either, only the order of its layers is known.
+// countFromEnd numbers the layers of the only pass from its end, as nothing shows where it begins. Where it has no
+// end of its own either, only the order of its layers is known.
 func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	d.Front = false
 	r.Cut, r.FromEnd = CutAtStart, true
@@ -83,11 +85,12 @@ func joined(first, second string) string {
 	return strings.Trim(first+"; "+second, "; ")
 }
 
-// CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do not belong
-// together: half of the kernels of the one real trace stand in another layer than the one they ran in.
+// CapScrambled is the most that layers of a graph replay are worth where names and times of the trace's records do
+// not belong together: half of the kernels of the one real trace stand in another layer than the one they ran in.
 const CapScrambled = 0.5
 
-// doubtScrambled lowers the confidence of replays, of which the order of the file shows that their records are scrambled.
+// doubtScrambled lowers the confidence of replays, of which the order of the file shows that their records are
+// scrambled.
 func (w *Work) doubtScrambled(results []*Result) {
 	for _, r := range results {
 		if r.Count == 0 || !slices.ContainsFunc(r.Kernels, w.Replayed) {

@@ -11,7 +11,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestJudgedPasses: what speaks against layers lowers their confidence; the only pass, whose layers nobody gave, is cut where nothing shows its beginning or its end.
+// TestJudgedPasses: what speaks against layers lowers their confidence; the only pass, whose layers nobody gave, is
+// cut where nothing shows its beginning or its end.
 func TestJudgedPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(8), firstLayers(8)
 	bare := func(pass string) string { return strings.ReplaceAll(pass, "n", "") }
@@ -33,18 +34,29 @@ func TestJudgedPasses(t *testing.T) {
 		want     string  // of the first one
 	}{
 		{"whole", []string{whole}, "repeats", "structure", Uncut, "0+8 0.99: "},
-		{"begins within a layer", []string{front}, "repeats", "structure", Uncut, "0+9 from the end, cut at start 0.86: " + strings.Replace(noFront, "8", "9", 1) + "; " + rest},
-		{"begins with a layer", []string{front[5:]}, "repeats", "structure", Uncut, "0+8 from the end, cut at start 0.97: " + noFront},
-		{"begins within one, and their number was given", []string{front}, "flag", "structure", Uncut, "0+8 0.5: " + noBegin + ", " + rest},
-		{"begins within one, in front of another", []string{front, whole}, "repeats", "structure", Uncut, "0+8 0.5: " + noBegin + ", " + rest},
-		{"begins within one, and a graph launch ran it", []string{front}, "repeats", "graph", Uncut, "0+8 0.86: " + rest},
-		{"ends within a layer", []string{behind}, "repeats", "structure", Uncut, "0+8 cut at end 0.86: " + noEnd + "; " + rest},
-		{"ends with a layer", []string{behind[:len(behind)-5]}, "repeats", "structure", Uncut, "0+8 cut at end 0.97: " + noEnd},
-		{"ends within one, and their number was given", []string{behind}, "flag", "structure", Uncut, "0+8 0.86: " + rest},
-		{"ends within one, in front of another", []string{behind, whole}, "repeats", "structure", Uncut, "0+8 0.86: " + rest},
-		{"ends within one, and a graph launch ran it", []string{behind}, "repeats", "graph", Uncut, "0+8 0.86: " + rest},
+		{"begins within a layer", []string{front}, "repeats", "structure", Uncut,
+			"0+9 from the end, cut at start 0.86: " + strings.Replace(noFront, "8", "9", 1) + "; " + rest},
+		{"begins with a layer", []string{front[5:]}, "repeats", "structure", Uncut,
+			"0+8 from the end, cut at start 0.97: " + noFront},
+		{"begins within one, and their number was given", []string{front}, "flag", "structure", Uncut,
+			"0+8 0.5: " + noBegin + ", " + rest},
+		{"begins within one, in front of another", []string{front, whole}, "repeats", "structure", Uncut,
+			"0+8 0.5: " + noBegin + ", " + rest},
+		{"begins within one, and a graph launch ran it", []string{front}, "repeats", "graph", Uncut,
+			"0+8 0.86: " + rest},
+		{"ends within a layer", []string{behind}, "repeats", "structure", Uncut,
+			"0+8 cut at end 0.86: " + noEnd + "; " + rest},
+		{"ends with a layer", []string{behind[:len(behind)-5]}, "repeats", "structure", Uncut,
+			"0+8 cut at end 0.97: " + noEnd},
+		{"ends within one, and their number was given", []string{behind}, "flag", "structure", Uncut,
+			"0+8 0.86: " + rest},
+		{"ends within one, in front of another", []string{behind, whole}, "repeats", "structure", Uncut,
+			"0+8 0.86: " + rest},
+		{"ends within one, and a graph launch ran it", []string{behind}, "repeats", "graph", Uncut,
+			"0+8 0.86: " + rest},
 		{"no norm", []string{bare(whole)}, "flag", "structure", Uncut, "0+8 0.89: " + halfOf},
-		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut, "0+8 from the end, cut at both 0.1: " + noEnds},
+		{"begins and ends within one", []string{front[:len(front)-5]}, "repeats", "structure", Uncut,
+			"0+8 from the end, cut at both 0.1: " + noEnds},
 	} {
 		w, results := passesOfLetters(c.passes...)
 		for p, r := range results {
@@ -82,7 +94,8 @@ func TestPassesWithoutLayers(t *testing.T) {
 		evidence string
 		layers   int
 		want     float64
-	}{{"structure", 0, 0.3}, {"whole", 0, 0.3}, {"graph", 0, 0.3}, {"annotation", 0, 0.9}, {"module", 0, 0.9}, {"structure", 1, 0.9}} {
+	}{{"structure", 0, 0.3}, {"whole", 0, 0.3}, {"graph", 0, 0.3}, {"annotation", 0, 0.9}, {"module", 0, 0.9},
+		{"structure", 1, 0.9}} {
 		w, results := passesOfLetters("abc")
 		r := results[0]
 		r.Evidence, r.Conf, r.Count = Rung(c.evidence), 0.9, c.layers
@@ -92,7 +105,8 @@ func TestPassesWithoutLayers(t *testing.T) {
 	}
 }
 
-// TestCutBetween: a pass between two others that was read as a cut one contradicts the number of layers, if it is no draft and was read by repeats.
+// TestCutBetween: a pass between two others that was read as a cut one contradicts the number of layers, if it is no
+// draft and was read by repeats.
 func TestCutBetween(t *testing.T) {
 	cut, whole := &Result{LayerEvidence: "repeat", Span: Span{Cut: CutAtStart}}, &Result{LayerEvidence: "repeat"}
 	draft, framed := *cut, *cut
@@ -100,7 +114,9 @@ func TestCutBetween(t *testing.T) {
 	for _, c := range []struct {
 		passes []*Result
 		want   bool
-	}{{nil, false}, {[]*Result{cut}, false}, {[]*Result{cut, cut}, false}, {[]*Result{whole, cut, whole}, true}, {[]*Result{cut, whole, cut}, false}, {[]*Result{whole, &draft, &framed, whole}, false}, {[]*Result{whole, whole, cut, whole}, true}} {
+	}{{nil, false}, {[]*Result{cut}, false}, {[]*Result{cut, cut}, false}, {[]*Result{whole, cut, whole}, true},
+		{[]*Result{cut, whole, cut}, false}, {[]*Result{whole, &draft, &framed, whole}, false},
+		{[]*Result{whole, whole, cut, whole}, true}} {
 		if got := cutBetween(c.passes); got != c.want {
 			t.Errorf("%s: %v, want %v", says(c.passes), got, c.want)
 		}
@@ -114,11 +130,13 @@ func TestDoubtOfScrambledRecords(t *testing.T) {
 		graphs string
 		layers int
 		want   bool
-	}{{"layers", "1111", 2, true}, {"one layer", "1111", 1, true}, {"one of a replay", "---1", 2, true}, {"no layers", "1111", 0, false}, {"no replay", "----", 2, false}} {
+	}{{"layers", "1111", 2, true}, {"one layer", "1111", 1, true}, {"one of a replay", "---1", 2, true},
+		{"no layers", "1111", 0, false}, {"no replay", "----", 2, false}} {
 		w, all := workOfLetters("abab", c.graphs)
 		results := []*Result{{Span: Span{Kernels: all}, Count: c.layers, LayerConf: 0.9, Layer: []int32{0, 0, 1, 1}}}
 		w.doubtScrambled(results)
-		if r := results[0]; r.Scrambled != c.want || (r.LayerConf == CapScrambled) != c.want || (r.doubts != "") != c.want {
+		if r := results[0]; r.Scrambled != c.want || (r.LayerConf == CapScrambled) != c.want ||
+			(r.doubts != "") != c.want {
 			t.Errorf("%s: scrambled %v with %v, want %v", c.name, r.Scrambled, r.LayerConf, c.want)
 		}
 	}
@@ -153,19 +171,29 @@ func TestContradictions(t *testing.T) {
 		want       string // of the error
 	}{
 		{"as many frames", "abcdefgh", framed(0, Uncut, None, 0, 1, 2, 3, 3, None, None), 4, "flag", false, ""},
-		{"fewer frames in a whole pass", "abcdefgh", framed(0, Uncut, None, 0, 1, 2, 2, 2, None, None), 4, "flag", false, "contradicts: " + given + ", the module frames of pass 0 show 3"},
-		{"fewer frames, and the window cuts it", "abcdefgh", framed(0, CutAtEnd, None, 0, 1, 2, 2, 2, None, None), 4, "flag", false, ""},
-		{"fewer frames, and nothing behind them", "abcdefgh", framed(0, Uncut, None, 0, 1, 2, 2, 2, 2, None), 4, "flag", false, ""},
-		{"more frames", "abcdefgh", framed(3, CutAtStart, None, 3, 4, 4, 4, 4, None, None), 4, "config", false, "contradicts: the config says 4 layers, the module frames of pass 0 show 5"},
-		{"more frames than were guessed", "abcdefgh", framed(0, Uncut, 0, 1, 2, 3, 4, 5, 6, 7), 4, "repeats", false, ""},
-		{"one layer of frames, which repeats inside", eight, framed(0, Uncut, make([]int32, len(eight))...), 1, "flag", true, ""},
+		{"fewer frames in a whole pass", "abcdefgh", framed(0, Uncut, None, 0, 1, 2, 2, 2, None, None), 4, "flag",
+			false, "contradicts: " + given + ", the module frames of pass 0 show 3"},
+		{"fewer frames, and the window cuts it", "abcdefgh", framed(0, CutAtEnd, None, 0, 1, 2, 2, 2, None, None), 4,
+			"flag", false, ""},
+		{"fewer frames, and nothing behind them", "abcdefgh", framed(0, Uncut, None, 0, 1, 2, 2, 2, 2, None), 4, "flag",
+			false, ""},
+		{"more frames", "abcdefgh", framed(3, CutAtStart, None, 3, 4, 4, 4, 4, None, None), 4, "config", false,
+			"contradicts: the config says 4 layers, the module frames of pass 0 show 5"},
+		{"more frames than were guessed", "abcdefgh", framed(0, Uncut, 0, 1, 2, 3, 4, 5, 6, 7), 4, "repeats", false,
+			""},
+		{"one layer of frames, which repeats inside", eight, framed(0, Uncut, make([]int32, len(eight))...), 1, "flag",
+			true, ""},
 		{"repeats as often", eight, repeats(8), 8, "flag", false, ""},
-		{"repeats eight times, and five were read", eight, repeats(5), 5, "flag", false, "contradicts: 5 layers were asked for, the kernels repeat 8 times a pass (a pipeline rank"},
-		{"every second one was read", eight, repeats(4), 4, "flag", false, "contradicts: " + given + ", the kernels repeat 8 times a pass"},
+		{"repeats eight times, and five were read", eight, repeats(5), 5, "flag", false,
+			"contradicts: 5 layers were asked for, the kernels repeat 8 times a pass (a pipeline rank"},
+		{"every second one was read", eight, repeats(4), 4, "flag", false,
+			"contradicts: " + given + ", the kernels repeat 8 times a pass"},
 		{"every second one is of another kind", kinds, repeats(4), 4, "flag", false, ""},
-		{"nothing was found, and eight repeat", eight, nothing, 13, "flag", false, "contradicts: 13 layers were asked for, the kernels repeat 8 times a pass (a pipeline rank"},
+		{"nothing was found, and eight repeat", eight, nothing, 13, "flag", false,
+			"contradicts: 13 layers were asked for, the kernels repeat 8 times a pass (a pipeline rank"},
 		{"nothing was found, and nothing repeats", "abcdefgh", nothing, 13, "flag", false, ""},
-		{"nothing was found, and repeats were asked for", "abcdefgh", nothing, 13, "flag", true, "evidence: 13 layers were asked for, and no kernel repeats that often in any of 1 passes"},
+		{"nothing was found, and repeats were asked for", "abcdefgh", nothing, 13, "flag", true,
+			"evidence: 13 layers were asked for, and no kernel repeats that often in any of 1 passes"},
 	} {
 		w, results := passesOfLetters(c.pass)
 		w.OnlyRepeats = c.only
@@ -184,13 +212,16 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestLayersByFrames: kernels have the layer of the frame that they were launched in; where more of a pass were launched by nobody knows what, frames do not tell.
+// TestLayersByFrames: kernels have the layer of the frame that they were launched in; where more of a pass were
+// launched by nobody knows what, frames do not tell.
 func TestLayersByFrames(t *testing.T) {
 	for _, c := range []struct {
 		launched string // the layer of each kernel, - for none, . where no launch is known
 		want     string
 	}{
-		{"-0011-", "0+2 -0011-"}, {"-2233-", "2+2 -2233-"}, {"00", "0+1 00"}, {"0", "0+1 0"}, {"0.", "0+1 0-"}, {"0..", "none ---"}, {"0011....", "0+2 0011----"}, {"0011.....", "none ---------"}, {"0011-----", "0+2 0011-----"}, {"----", "none ----"}, {"22..33", "2+2 22--33"},
+		{"-0011-", "0+2 -0011-"}, {"-2233-", "2+2 -2233-"}, {"00", "0+1 00"}, {"0", "0+1 0"}, {"0.", "0+1 0-"},
+		{"0..", "none ---"}, {"0011....", "0+2 0011----"}, {"0011.....", "none ---------"},
+		{"0011-----", "0+2 0011-----"}, {"----", "none ----"}, {"22..33", "2+2 22--33"},
 	} {
 		var runs []run
 		for i, l := range c.launched {
@@ -212,13 +243,16 @@ func TestLayersByFrames(t *testing.T) {
 			layers = append(layers, frameSpan{start: at, end: at, Index: index, root: int32(len(roots))})
 			roots = append(roots, frameSpan{class: "Model", first: index, layers: index + 1, inner: i})
 		}
-		f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{thread: roots}, Layers: map[trace.ThreadIndex][]frameSpan{thread: layers}}
+		f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{thread: roots},
+			Layers: map[trace.ThreadIndex][]frameSpan{thread: layers}}
 		r := &Result{Span: Span{Kernels: all}, Layer: slices.Repeat([]int32{None}, len(all))}
 		got := "none "
 		if w.byModules(r, f) {
 			got = fmt.Sprintf("%d+%d ", r.First, r.Count)
-			if want := strings.IndexAny(c.launched, "0123"); r.LayerConf != 1 || r.LayerEvidence != RungModule || r.framed.inner != want || r.framed.first != r.First || r.framed.layers != r.First+r.Count {
-				t.Errorf("%s: %v by %s, frames %+v; want those of the call of kernel %d", c.launched, r.LayerConf, r.LayerEvidence, r.framed, want)
+			if want := strings.IndexAny(c.launched, "0123"); r.LayerConf != 1 || r.LayerEvidence != RungModule ||
+				r.framed.inner != want || r.framed.first != r.First || r.framed.layers != r.First+r.Count {
+				t.Errorf("%s: %v by %s, frames %+v; want those of the call of kernel %d", c.launched, r.LayerConf,
+					r.LayerEvidence, r.framed, want)
 			}
 		}
 		if got += inLetters(r.Layer); got != c.want {
@@ -227,7 +261,8 @@ func TestLayersByFrames(t *testing.T) {
 	}
 }
 
-// TestStructureUnderFrames: a pass whose layers frames told has a structure to read cut passes by, whose boundary is where the frames say that layer 1 begins.
+// TestStructureUnderFrames: a pass whose layers frames told has a structure to read cut passes by, whose boundary is
+// where the frames say that layer 1 begins.
 func TestStructureUnderFrames(t *testing.T) {
 	_, results := passesOfLetters(wholePass(2))
 	r := results[0]

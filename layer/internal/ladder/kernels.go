@@ -16,8 +16,8 @@ import (
 // None is the pass or layer of a kernel that is outside any.
 const None = -1
 
-// Work is the kernels of one GPU and what is found about them. Kernel indices (int32) count the device's activities by start, then
-// input order.
+// Work is the kernels of one GPU and what is found about them. Kernel indices (int32) count the device's activities
+// by start, then input order.
 type Work struct {
 	Trace  *trace.Trace // that the kernels are of
 	Ended  func() error // of the caller's context: what is found after its end is not used
@@ -27,10 +27,11 @@ type Work struct {
 	OnlyModules, OnlyAnchors, OnlyRepeats bool
 	ReadStep                              func(name string) (Step, bool) // reads a step annotation
 
-	Acts   []int32         // rows of the GPU lane: numbers cost the garbage collector nothing, events do
-	origin []trace.EventID // the call that launched each activity, or by External id its op; trace.None where no thread is known
-	replay []bool          // a graph launch is behind it
-	Order  []int32         // kernel indices in launch order
+	Acts []int32 // rows of the GPU lane: numbers cost the garbage collector nothing, events do
+	// the call that launched each activity, or by External id its op; trace.None where no thread is known
+	origin []trace.EventID
+	replay []bool  // a graph launch is behind it
+	Order  []int32 // kernel indices in launch order
 
 	oneStream bool // all run on one stream
 
@@ -55,11 +56,14 @@ type Work struct {
 	Layer []int16
 }
 
-// Collect gathers the launches and the names of a device's activities, which are given as rows of the GPU lane by start.
+// Collect gathers the launches and the names of a device's activities, which are given as rows of the GPU lane by
+// start.
 func Collect(ended func() error, t *trace.Trace, device trace.DeviceID, acts []int32) *Work {
 	n := len(acts)
-	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts, origin: make([]trace.EventID, n), replay: make([]bool, n), Half: make([]int8, n)}
-	call, origin, graph := trace.Event{}, trace.EventID(trace.None), false // of the kernel before, mostly those of this one, too
+	w := &Work{Trace: t, Ended: ended, Device: device, Acts: acts, origin: make([]trace.EventID, n),
+		replay: make([]bool, n), Half: make([]int8, n)}
+	// of the kernel before, mostly those of this one, too
+	call, origin, graph := trace.Event{}, trace.EventID(trace.None), false
 	for i := range acts {
 		e := w.Act(int32(i))
 		from := e.Launch()
@@ -127,10 +131,10 @@ func (w *Work) internNames() {
 // Known says whether it is known when kernel i was launched.
 func (w *Work) Known(i int32) bool { return w.origin[i] != trace.None }
 
-// sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams run side
-// by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph replay share a
-// launch and are ordered by start. An orphan stands after the kernel before it on its stream; orphans before the first
-// known launch of their stream come first.
+// sortByLaunch orders kernels as the program launched them. Launch order is the program's order even where streams
+// run side by side, so a kernel of another stream lands where the code that launched it stands. Kernels of one graph
+// replay share a launch and are ordered by start. An orphan stands after the kernel before it on its stream; orphans
+// before the first known launch of their stream come first.
 func (w *Work) sortByLaunch() {
 	at := w.launchTimes()
 	w.Order = make([]int32, len(w.Acts))

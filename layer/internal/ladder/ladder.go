@@ -17,8 +17,8 @@ var (
 	ErrContradiction = errors.New("layer: config contradicts the trace")
 )
 
-// assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config, else from
-// module frames, else from a vote of the passes.
+// assignLayers finds the layers of each pass by the best evidence its kernels have. N comes from flags or config,
+// else from module frames, else from a vote of the passes.
 func (w *Work) assignLayers(results []*Result, f *Frames, m *Model) {
 	byFrames := false
 	for _, r := range results {
@@ -76,7 +76,8 @@ func (w *Work) assignOwn(results []*Result, byFrames bool, m *Model) {
 	w.assignCut(results, m.Layers)
 }
 
-// convolves says whether passes are those of a model of convolutions, as the decoder of images is: what repeats in it are no layers.
+// convolves says whether passes are those of a model of convolutions, as the decoder of images is: what repeats in it
+// are no layers.
 func (w *Work) convolves(results []*Result) bool {
 	convolutions, products := 0, 0
 	for _, r := range results {
@@ -150,8 +151,8 @@ func (w *Work) assignCut(results []*Result, n int) {
 	}
 }
 
-// shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it keeps the
-// frames' layers. known are the structures of the passes before.
+// shadow computes the structure of a pass whose layers the module frames told, as a reference for cut passes: it
+// keeps the frames' layers. known are the structures of the passes before.
 func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	c, seen := known[r.Seq]
 	if !seen {
@@ -171,8 +172,8 @@ func (r *Result) shadow(n int, known map[*Sequence]*segment.Cut) {
 	}
 }
 
-// bestWholes returns the whole passes with most of the kernels of s, as prefill and decode may have none in common: one of each structure, those whose
-// layers are surest first, then the earliest.
+// bestWholes returns the whole passes with most of the kernels of s, as prefill and decode may have none in common:
+// one of each structure, those whose layers are surest first, then the earliest.
 func bestWholes(results []*Result, s *Sequence) (best []*Result) {
 	most := 0
 	var memo segment.Memo[int]
@@ -184,7 +185,10 @@ func bestWholes(results []*Result, s *Sequence) (best []*Result) {
 		if n > most {
 			best, most = best[:0], n
 		}
-		if n == most && !slices.ContainsFunc(best, func(o *Result) bool { return o.st == r.st && o.LayerConf >= r.LayerConf }) {
+		if n == most && !slices.ContainsFunc(best, func(o *Result) bool {
+			return o.st == r.st &&
+				o.LayerConf >= r.LayerConf
+		}) {
 			best = append(best, r)
 		}
 	}
@@ -203,8 +207,8 @@ func (w *Work) layersByAnchors(results []*Result, m *Model) int {
 	return segment.MostVotes(votes)
 }
 
-// voteLayers asks every pass for its number of layers; votes weigh by kernels in layers. A pass at the edge of the window that the window cuts votes only
-// where no other does: two of them would outvote a whole one between them.
+// voteLayers asks every pass for its number of layers; votes weigh by kernels in layers. A pass at the edge of the
+// window that the window cuts votes only where no other does: two of them would outvote a whole one between them.
 func voteLayers(results []*Result) int {
 	votes, ofCut := map[int]int{}, map[int]int{}
 	var voters, cut []*Sequence // one for each number
@@ -238,8 +242,8 @@ func addVote(votes map[int]int, voters []*Sequence, n int, s *Sequence) []*Seque
 	return voters
 }
 
-// addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie outside the
-// window.
+// addLoose makes passes of runs of unclaimed kernels that hold layers: passes whose mark, or whose launches, lie
+// outside the window.
 func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 	if len(results) == 0 {
 		return nil
@@ -276,8 +280,8 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 	return results
 }
 
-// precededBy takes a run in front of a pass into the pass, where frames say that the window cuts off its beginning: what the host launched
-// before the window.
+// precededBy takes a run in front of a pass into the pass, where frames say that the window cuts off its beginning:
+// what the host launched before the window.
 func (r *Result) precededBy(run []int32) bool {
 	if r.LayerEvidence != RungModule || !r.Cut.ends().Start {
 		return false
@@ -296,7 +300,8 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		from = fmt.Sprintf("%d layers were asked for", m.Layers)
 	}
 	for p, r := range results {
-		if r.LayerEvidence == RungModule && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers && r.Cut == Uncut && hasBothEnds(r)) {
+		if r.LayerEvidence == RungModule && (r.First+r.Count > m.Layers || r.First+r.Count < m.Layers &&
+			r.Cut == Uncut && hasBothEnds(r)) {
 			return fmt.Errorf("%w: %s, the module frames of pass %d show %d (a pipeline rank holds a part of the layers: give --num-layers %d)",
 				ErrContradiction, from, p, r.First+r.Count, r.Count)
 		}
@@ -305,7 +310,8 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 	n := clearVote(results)
 	if !segment.Contradicts(n, m.Layers) {
 		n = 0
-		// Where every pass was cut at every second or third occurrence of its anchor only, the trace may have more layers.
+		// Where every pass was cut at every second or third occurrence of its anchor only, the trace may have more
+		// layers.
 		if !found || !slices.ContainsFunc(results, func(r *Result) bool {
 			return r.st == nil || r.st.Comb.Stride == 1 && segment.Occurs(r.Seq, r.st.Comb.Symbol) == m.Layers
 		}) {
@@ -319,13 +325,14 @@ func (w *Work) checkAgainst(results []*Result, f *Frames, m *Model) error {
 		return fmt.Errorf("%w: %s, the kernels repeat %d times a pass (a pipeline rank holds a part of the layers: give --num-layers %d)", ErrContradiction, from, n, n)
 	}
 	if !found && w.OnlyRepeats {
-		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from, len(results))
+		return fmt.Errorf("%w: %s, and no kernel repeats that often in any of %d passes", ErrNoEvidence, from,
+			len(results))
 	}
 	return nil
 }
 
-// hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do: the window
-// does not cut the pass.
+// hasBothEnds says whether kernels stand before the first layer and after the last one, as embedding and logits do:
+// the window does not cut the pass.
 func hasBothEnds(r *Result) bool {
 	behind := 0
 	for _, l := range slices.Backward(r.Layer) {
@@ -337,8 +344,8 @@ func hasBothEnds(r *Result) bool {
 	return segment.Ended(behind) && r.Layer[0] == None && r.First == 0
 }
 
-// clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one of them leaves
-// a doubt.
+// clearVote returns the number of layers that the first whole passes found by repeats show beyond doubt, 0 where one
+// of them leaves a doubt.
 func clearVote(results []*Result) int {
 	var whole []*Sequence
 	for _, r := range results {

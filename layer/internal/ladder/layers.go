@@ -97,8 +97,8 @@ func (r *Result) layersOfLine() []int32 {
 	return layers
 }
 
-// byModules assigns what the module frames tell. It reports false when they tell too little of the pass: kernels of graph
-// replays outnumber those under a layer frame.
+// byModules assigns what the module frames tell. It reports false when they tell too little of the pass: kernels of
+// graph replays outnumber those under a layer frame.
 func (w *Work) byModules(r *Result, f *Frames) bool {
 	inside, silent := 0, 0
 	lo, hi := math.MaxInt, 0
@@ -183,9 +183,9 @@ func (w *Work) byReference(r *Result, whole []*Result, n int) bool {
 	return true
 }
 
-// fitted reads a pass that the window cuts by each of the whole ones and returns the reading with the layers that are most like those of its
-// reference: an encoder runs the kernels of its decoder, in other layers. It is nil where none reads it; foreign says that even the best reading gives
-// layers unlike the reference's.
+// fitted reads a pass that the window cuts by each of the whole ones and returns the reading with the layers that are
+// most like those of its reference: an encoder runs the kernels of its decoder, in other layers. It is nil where none
+// reads it; foreign says that even the best reading gives layers unlike the reference's.
 func fitted(s *Sequence, whole []*Result, n int, cut Partial) (best *segment.Fitted, foreign bool) {
 	var most float64
 	for _, o := range whole {
@@ -214,9 +214,9 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence Rung, conf float6
 	}
 }
 
-// byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers, and
-// where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own that holds
-// fewer layers than the config says is a contradiction, not a fragment.
+// byFragment finds the layers of a pass that the window cuts, from nothing but itself: it holds fewer than n layers,
+// and where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own
+// that holds fewer layers than the config says is a contradiction, not a fragment.
 func (w *Work) byFragment(r *Result, n int) bool {
 	f, cut, ok := segment.Fragment(r.Seq, n, r.Cut.ends())
 	if !ok {
@@ -237,7 +237,10 @@ func (w *Work) Describe(r *Result) string {
 	for l := range st.Layers() {
 		lengths[st.Starts[l+1]-st.Starts[l]]++
 	}
-	of := slices.SortedFunc(maps.Keys(lengths), func(a, b int) int { return cmp.Or(cmp.Compare(lengths[b], lengths[a]), cmp.Compare(a, b)) })
+	of := slices.SortedFunc(maps.Keys(lengths), func(a,
+		b int) int {
+		return cmp.Or(cmp.Compare(lengths[b], lengths[a]), cmp.Compare(a, b))
+	})
 	words := make([]string, min(len(of), 3), 4)
 	for k := range words {
 		words[k] = fmt.Sprintf("%d×%d", lengths[of[k]], of[k])

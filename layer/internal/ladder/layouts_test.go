@@ -25,8 +25,8 @@ func sequenceFrom(names []string) *Sequence {
 	return s
 }
 
-// TestLayouts: where layers begin in the kernel orders of several model families, written down from their published model
-// code. The first layer's input norm is a plain one where the others add the residual.
+// TestLayouts: where layers begin in the kernel orders of several model families, written down from their published
+// model code. The first layer's input norm is a plain one where the others add the residual.
 func TestLayouts(t *testing.T) {
 	for _, c := range []struct {
 		name, prologue, first, layer, epilogue string
@@ -54,11 +54,13 @@ func TestLayouts(t *testing.T) {
 			"rms_norm_kernel gemm_qkv rotary_kernel flash_fwd_kernel gemm_o allreduce_fusion_add_rmsnorm gemm_gate silu_mul gemm_down",
 			"allreduce_fusion_add_rmsnorm gemm_qkv rotary_kernel flash_fwd_kernel gemm_o allreduce_fusion_add_rmsnorm gemm_gate silu_mul gemm_down",
 			"allreduce_fusion_add_rmsnorm gemm_lm_head argmax_kernel", 64},
-		{"norms by torch.compile, each product's all-reduce behind it", "triton_poi_fused_embedding_0 void_vllm::cross_device_reduce_1stage",
+		{"norms by torch.compile, each product's all-reduce behind it",
+			"triton_poi_fused_embedding_0 void_vllm::cross_device_reduce_1stage",
 			"triton_red_fused__to_copy_mean_mul_pow_rsqrt_0 nvjet_qkv vllm::rotary_embedding_kernel reshape_and_cache_flash_kernel flash_fwd_splitkv_kernel nvjet_o vllm::cross_device_reduce_1stage triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2 nvjet_gate triton_poi_fused_mul_silu_slice_1 nvjet_down vllm::cross_device_reduce_1stage",
 			"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3 nvjet_qkv vllm::rotary_embedding_kernel reshape_and_cache_flash_kernel flash_fwd_splitkv_kernel nvjet_o vllm::cross_device_reduce_1stage triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2 nvjet_gate triton_poi_fused_mul_silu_slice_1 nvjet_down vllm::cross_device_reduce_1stage",
 			"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_3 nvjet_lm_head argmax_kernel", 80},
-		{"the argument says that the all-reduce normalises", "embedding_kernel trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)0>",
+		{"the argument says that the all-reduce normalises",
+			"embedding_kernel trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)0>",
 			"flashinfer::norm::RMSNormKernel nvjet_qkv rotary_kernel BatchDecodeWithPagedKVCacheKernel nvjet_o trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_gate act_and_mul_kernel nvjet_down",
 			"trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_qkv rotary_kernel BatchDecodeWithPagedKVCacheKernel nvjet_o trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_gate act_and_mul_kernel nvjet_down",
 			"trtllm::allreduce_fusion_kernel_oneshot_lamport<(trtllm::AllReduceFusionPattern)1> nvjet_lm_head argmax_kernel", 80},
@@ -94,7 +96,8 @@ func TestLayouts(t *testing.T) {
 			}
 			st, ok := segment.Best(s, c.n)
 			if !ok || !slices.Equal(st.Starts, want) {
-				t.Errorf("layers at %v…%v, want %v…%v", st.Starts[:min(3, len(st.Starts))], st.Starts[max(0, len(st.Starts)-2):], want[:3], want[c.n-1:])
+				t.Errorf("layers at %v…%v, want %v…%v", st.Starts[:min(3, len(st.Starts))],
+					st.Starts[max(0, len(st.Starts)-2):], want[:3], want[c.n-1:])
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
-// A pass begins with an embedding and ends with sampling, and runs a handful of kernels once: their occurrences are marks
-// that hold even where prefill and decode share no layer kernel.
+// A pass begins with an embedding and ends with sampling, and runs a handful of kernels once: their occurrences are
+// marks that hold even where prefill and decode share no layer kernel.
 
 // marks are positions that occur once per pass, ascending, and what they are.
 type marks struct {
@@ -20,8 +20,8 @@ type marks struct {
 	exact bool
 }
 
-// markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name tells, groups of
-// names that occur equally often and in step with each other, rarest first.
+// markCandidates returns marks worth trying: kernels that embed, kernels that sample, and, where no name tells,
+// groups of names that occur equally often and in step with each other, rarest first.
 func (w *Work) markCandidates(s *Sequence) []marks {
 	var out []marks
 	if pos := segment.Begins(s); len(pos) > 0 {
@@ -42,8 +42,8 @@ func (w *Work) markCandidates(s *Sequence) []marks {
 	return out
 }
 
-// transfers returns the first of each cluster of transfers between two GPUs: a rank of a pipeline without embedding and head begins a pass with those of
-// hidden states that it gets, and ends it with those that it hands on.
+// transfers returns the first of each cluster of transfers between two GPUs: a rank of a pipeline without embedding
+// and head begins a pass with those of hidden states that it gets, and ends it with those that it hands on.
 func (w *Work) transfers(s *Sequence) []int {
 	alone := &Sequence{Role: make([]Role, s.Len())}
 	for i, id := range s.ID {
@@ -67,8 +67,8 @@ type pieces struct {
 	all                 map[int]int // kernels by the number of layers of their piece, at the edges, too
 }
 
-// cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it. It is nil when the caller's context has
-// ended.
+// cutAtMarks looks for a stack of layers in each piece. given is N where config or flags say it. It is nil when the
+// caller's context has ended.
 func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Stack], given int) *pieces {
 	b := &pieces{votes: map[int]int{}, covered: map[int]int{}, all: map[int]int{}}
 	ends := append(append([]int{0}, pos...), s.Len())
@@ -97,7 +97,8 @@ func (w *Work) cutAtMarks(s *Sequence, pos []int, memo *segment.Memo[segment.Sta
 			b.covered[f.N] += to - from
 		}
 	}
-	b.n = max(segment.MostVotes(b.all), segment.MostVotes(b.covered)) // pieces at the edges may be cut: two of fewer layers do not outvote a whole one between them
+	// pieces at the edges may be cut: two of fewer layers do not outvote a whole one between them
+	b.n = max(segment.MostVotes(b.all), segment.MostVotes(b.covered))
 	return b
 }
 
@@ -112,8 +113,8 @@ func (b *pieces) stacks() int {
 	return n
 }
 
-// adopt gives the others' number of layers to pieces that seem to hold another one, and to runs without requests, which have no
-// mixers to find N by, and the layers of the others.
+// adopt gives the others' number of layers to pieces that seem to hold another one, and to runs without requests,
+// which have no mixers to find N by, and the layers of the others.
 func (b *pieces) adopt(s *Sequence) {
 	for k := range b.bounds {
 		from := b.bounds[k][0]
@@ -139,8 +140,10 @@ func (b *pieces) adopt(s *Sequence) {
 // keep returns the spans of layers that are passes, and which of them are runs of a draft model.
 func (b *pieces) keep(s *Sequence, m marks) (kept [][2]int, small []bool) {
 	drafts := false
-	if !segment.MarksHold(b.votes[b.n], b.inner) { // most pieces are something else: short ones between the stacks may be runs of a draft model
-		alone := len(b.votes) == 1 && segment.DraftsHold(b.all[b.n], s.Len()) // no other piece holds a stack, though the window shows one pass only
+	// most pieces are something else: short ones between the stacks may be runs of a draft model
+	if !segment.MarksHold(b.votes[b.n], b.inner) {
+		// no other piece holds a stack, though the window shows one pass only
+		alone := len(b.votes) == 1 && segment.DraftsHold(b.all[b.n], s.Len())
 		if drafts = m.exact && (alone || segment.DraftsHold(b.covered[b.n], b.innerKernels)); !drafts {
 			return nil, nil
 		}
@@ -204,15 +207,16 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) 
 func (w *Work) fullReplays(passes []Span) int {
 	n := 0
 	for p := range passes {
-		if slices.ContainsFunc(w.replaysIn(passes[p].Kernels), func(r replay) bool { return 2*(r.to-r.from) > len(passes[p].Kernels) }) {
+		if slices.ContainsFunc(w.replaysIn(passes[p].Kernels),
+			func(r replay) bool { return 2*(r.to-r.from) > len(passes[p].Kernels) }) {
 			n++
 		}
 	}
 	return n
 }
 
-// trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass what a
-// mark shows to be the beginning of the next: the window cuts those, and addLoose looks at them.
+// trimEnds takes from the first pass what a mark shows to be the end of the pass before it, and from the last pass
+// what a mark shows to be the beginning of the next: the window cuts those, and addLoose looks at them.
 func (w *Work) trimEnds(passes []Span, s *Sequence, spans [][2]int, pos []int) {
 	front := func(p int) bool { return p <= spans[0][0] && slices.Contains(s.Role[:p], RoleMixer) }
 	if k := slices.IndexFunc(pos, front); k >= 0 { // a run of a draft model begins at its mark

@@ -10,7 +10,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// ModulePaths holds the module frames around each kernel's launch: a tree of frames, and each kernel's leaf. nil: there are none.
+// ModulePaths holds the module frames around each kernel's launch: a tree of frames, and each kernel's leaf. nil:
+// there are none.
 type ModulePaths struct {
 	leaf  []int32 // per kernel, −1 none
 	nodes []pathNode
@@ -48,7 +49,8 @@ func (m *ModulePaths) Of(i int32) []string {
 	return m.paths[n]
 }
 
-// ModulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are none.
+// ModulePaths walks the module frames once, beside the launches of each thread in order of time; nil where there are
+// none.
 func (w *Work) ModulePaths() *ModulePaths {
 	if w.Trace.Len(event.LanePython) == 0 {
 		return nil
@@ -97,7 +99,8 @@ type pathEdge struct {
 }
 
 func (w *Work) newPathWalk() *pathWalk {
-	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))}, all: map[trace.ThreadIndex]segment.Part{}}
+	p := &pathWalk{w: w, to: &ModulePaths{leaf: slices.Repeat([]int32{-1}, len(w.Acts))},
+		all: map[trace.ThreadIndex]segment.Part{}}
 	for k, i := range w.Order {
 		if w.Known(i) && !w.Replayed(i) {
 			all := p.all[w.thread(i)]

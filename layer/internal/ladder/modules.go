@@ -26,8 +26,9 @@ type frameSpan struct {
 	root      int32
 	around    string
 	aroundEnd trace.Time
-	// Of a root: how many modules are inside, the first layer and the one behind the last that frames show, whether its own frame was not recorded,
-	// and whether it begins and ends at the very instants at which layers do: then the window shows nothing around them.
+	// Of a root: how many modules are inside, the first layer and the one behind the last that frames show, whether
+	// its own frame was not recorded, and whether it begins and ends at the very instants at which layers do: then
+	// the window shows nothing around them.
 	inner, first, layers       int
 	joined, fromLayer, toLayer bool
 }
@@ -45,7 +46,8 @@ type Frames struct {
 const ModulePrefix = "nn.Module: "
 
 // layerClass matches the classes that frameworks give decoder layers: Qwen3DecoderLayer, TransformerBlock, BertLayer,
-// GPT2Block, EncoderLayer. A module inside such a layer (MoE block, LayerNorm's layer) does not count: the outermost wins.
+// GPT2Block, EncoderLayer. A module inside such a layer (MoE block, LayerNorm's layer) does not count: the outermost
+// wins.
 var layerClass = regexp.MustCompile(`^\w*(?:DecoderLayer|TransformerBlock|Block|EncoderLayer|Layer)$`)
 
 // SplitModule takes "nn.Module: Qwen3DecoderLayer_17" apart.
@@ -77,7 +79,8 @@ func ReadFrames(t *trace.Trace) *Frames {
 	return f
 }
 
-// modules returns the module frames of one thread behind the other, by start, and with each those that it lies in: outermost first, itself last.
+// modules returns the module frames of one thread behind the other, by start, and with each those that it lies in:
+// outermost first, itself last.
 func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.ThreadIndex, []frameSpan] {
 	return func(yield func(trace.ThreadIndex, []frameSpan) bool) {
 		memo := map[trace.NameID]*frameSpan{}
@@ -113,9 +116,11 @@ func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.Th
 	}
 }
 
-// collectFrames keeps the outermost modules, and the outermost layers in them; it returns nil where there are no modules.
+// collectFrames keeps the outermost modules, and the outermost layers in them; it returns nil where there are no
+// modules.
 func collectFrames(t *trace.Trace, isLayer func(class string) bool) *Frames {
-	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{}, hasLayers: map[string]bool{}}
+	f := &Frames{roots: map[trace.ThreadIndex][]frameSpan{}, Layers: map[trace.ThreadIndex][]frameSpan{},
+		hasLayers: map[string]bool{}}
 	for thread, open := range modules(t, isLayer) {
 		span, outer := &open[len(open)-1], open[:len(open)-1]
 		if len(outer) == 0 {
@@ -167,8 +172,8 @@ func repeatedClass(t *trace.Trace) string {
 	}).class
 }
 
-// SpanAt returns the span that holds x, −1 for none. Spans are disjoint and sorted; ends are inclusive, as a launch call may
-// start on the last tick of its frame.
+// SpanAt returns the span that holds x, −1 for none. Spans are disjoint and sorted; ends are inclusive, as a launch
+// call may start on the last tick of its frame.
 func SpanAt(spans []frameSpan, x trace.Time) int {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x }) - 1
 	if i >= 0 && spans[i].end >= x {
@@ -177,8 +182,8 @@ func SpanAt(spans []frameSpan, x trace.Time) int {
 	return -1
 }
 
-// layerOf returns the frame of the layer that launched kernel i, nil outside layers; told is false where the frames say nothing: no launch,
-// or a graph launch, whose kernels the frames around it do not distinguish.
+// layerOf returns the frame of the layer that launched kernel i, nil outside layers; told is false where the frames
+// say nothing: no launch, or a graph launch, whose kernels the frames around it do not distinguish.
 func (w *Work) layerOf(f *Frames, i int32) (layer *frameSpan, told bool) {
 	if !w.Known(i) || w.Replayed(i) {
 		return nil, false

@@ -12,7 +12,8 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// run is a kernel with its launch: when and on which thread the call was made, −1 for none, and which graph launch it is of, 0 for none.
+// run is a kernel with its launch: when and on which thread the call was made, −1 for none, and which graph launch it
+// is of, 0 for none.
 type run struct {
 	name       string
 	stream     trace.StreamID
@@ -33,9 +34,11 @@ func workOfAll(others []trace.EventData, runs ...run) (*Work, []int32) {
 	}
 	seen := map[uint64]bool{}
 	for i, r := range runs {
-		e := trace.EventData{Kind: event.Kernel, Name: r.name, Stream: r.stream, Start: 10_000 + r.start, Duration: r.dur}
+		e := trace.EventData{Kind: event.Kernel, Name: r.name, Stream: r.stream, Start: 10_000 + r.start,
+			Duration: r.dur}
 		if r.launch >= 0 {
-			call := trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: r.launch, Duration: 1, Thread: 1 + r.thread, Device: trace.None, Stream: trace.None}
+			call := trace.EventData{Kind: event.Runtime, Name: "cudaLaunchKernel", Start: r.launch, Duration: 1,
+				Thread: 1 + r.thread, Device: trace.None, Stream: trace.None}
 			if e.Correlation = uint64(1000 + i); r.graph > 0 {
 				e.Correlation, e.GraphNode, call.Name = r.graph, uint64(i+1), "cudaGraphLaunch"
 			}
@@ -53,8 +56,9 @@ func workOfAll(others []trace.EventData, runs ...run) (*Work, []int32) {
 	return Collect(func() error { return nil }, built.Trace(b), 0, rows), kernels
 }
 
-// TestOrphansJoinTheirNeighbours: kernels without a launch are of the pass of those around them on their stream; between two passes the longest pause of the stream
-// decides, the first of equals; on a stream of which no launch is known, the pass that runs.
+// TestOrphansJoinTheirNeighbours: kernels without a launch are of the pass of those around them on their stream;
+// between two passes the longest pause of the stream decides, the first of equals; on a stream of which no launch is
+// known, the pass that runs.
 func TestOrphansJoinTheirNeighbours(t *testing.T) {
 	k := func(start, dur int64, known bool) run {
 		r := run{"k", 7, start, dur, -1, 0, 0}
@@ -78,8 +82,10 @@ func TestOrphansJoinTheirNeighbours(t *testing.T) {
 		{"overlapping the one in front alone", []run{k(0, 10, true), k(5, 5, false), k(10, 10, true)}, "0-1", "001"},
 		{"overlapping the one behind more", []run{k(0, 10, true), k(8, 10, false), k(12, 10, true)}, "0-1", "011"},
 		{"as near to both", []run{k(0, 10, true), k(20, 10, false), k(40, 10, true)}, "0-1", "011"},
-		{"a pause between two", []run{k(0, 10, true), k(11, 10, false), k(40, 10, false), k(51, 10, true)}, "0--1", "0011"},
-		{"pauses behind what overlaps do not count", []run{k(0, 100, true), k(20, 10, false), k(90, 30, false), k(125, 10, true)}, "0--1", "0001"},
+		{"a pause between two", []run{k(0, 10, true), k(11, 10, false), k(40, 10, false), k(51, 10, true)}, "0--1",
+			"0011"},
+		{"pauses behind what overlaps do not count",
+			[]run{k(0, 100, true), k(20, 10, false), k(90, 30, false), k(125, 10, true)}, "0--1", "0001"},
 		{"no pass in front", []run{k(0, 10, true), k(20, 10, false), k(40, 10, true)}, "--1", "--1"},
 		{"no pass behind", []run{k(0, 10, true), k(20, 10, false), k(40, 10, true)}, "0--", "0--"},
 		{"another stream, in front", []run{beside(0), k(5, 10, true), k(40, 10, true)}, "-01", "-01"},
@@ -114,13 +120,15 @@ func TestOrphansJoinTheirNeighbours(t *testing.T) {
 	}
 }
 
-// TestReplaysOfAStretch: kernels of one graph launch behind one another are a replay; a pass of which one ran most is a replay of its own.
+// TestReplaysOfAStretch: kernels of one graph launch behind one another are a replay; a pass of which one ran most is
+// a replay of its own.
 func TestReplaysOfAStretch(t *testing.T) {
 	for _, c := range []struct {
 		graphs string // of the kernels, by number of the graph launch, - for an eager one
 		want   string
 		full   int
-	}{{"1111", "[0 4]", 1}, {"-11-", "[1 3]", 0}, {"111--", "[0 3]", 1}, {"1122", "[0 2] [2 4]", 0}, {"-1-1-", "[1 4]", 1}, {"----", "", 0}, {"11", "[0 2]", 1}, {"1-", "[0 1]", 0}, {"122", "[0 1] [1 3]", 1}} {
+	}{{"1111", "[0 4]", 1}, {"-11-", "[1 3]", 0}, {"111--", "[0 3]", 1}, {"1122", "[0 2] [2 4]", 0},
+		{"-1-1-", "[1 4]", 1}, {"----", "", 0}, {"11", "[0 2]", 1}, {"1-", "[0 1]", 0}, {"122", "[0 1] [1 3]", 1}} {
 		var runs []run
 		for i, g := range c.graphs {
 			r := run{"k", 7, int64(10 * i), 5, int64(10 * i), 0, 0}
@@ -145,7 +153,8 @@ func TestReplaysOfAStretch(t *testing.T) {
 
 // TestRunsThatNoPassClaims: what lies between, in front of and behind passes.
 func TestRunsThatNoPassClaims(t *testing.T) {
-	for claimed, want := range map[string]string{"xxxx": "[]", "----": "[[0 1 2 3]]", "x--x": "[[1 2]]", "-xx-": "[[0] [3]]", "--x-": "[[0 1] [3]]", "": "[]"} {
+	for claimed, want := range map[string]string{"xxxx": "[]", "----": "[[0 1 2 3]]", "x--x": "[[1 2]]",
+		"-xx-": "[[0] [3]]", "--x-": "[[0 1] [3]]", "": "[]"} {
 		var acts []act
 		var s Span
 		for i, c := range claimed {
@@ -171,12 +180,14 @@ func byRole(letters string) *Sequence {
 	return s
 }
 
-// TestPiecesBetweenMarks: pieces are passes where four in five of the inner ones hold the layers; where marks are exact, shorter ones in between are runs of a draft model that
-// end with their last mixer, if the others hold three in five of the kernels.
+// TestPiecesBetweenMarks: pieces are passes where four in five of the inner ones hold the layers; where marks are
+// exact, shorter ones in between are runs of a draft model that end with their last mixer, if the others hold three
+// in five of the kernels.
 func TestPiecesBetweenMarks(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		pieces string // a letter each: T one of the target's layers, d a draft of one mixer, D one of two, x one without
+		name string
+		// a letter each: T one of the target's layers, d a draft of one mixer, D one of two, x one without
+		pieces string
 		exact  bool
 		want   string // T, d for what is kept
 	}{
@@ -212,7 +223,8 @@ func TestPiecesBetweenMarks(t *testing.T) {
 				n, span = 4, [2]int{from + 1, from + 13}
 				b.votes[4]++
 			}
-			b.bounds, b.spans, b.ns = append(b.bounds, [2]int{from, len(letters)}), append(b.spans, span), append(b.ns, n)
+			b.bounds, b.spans, b.ns = append(b.bounds, [2]int{from, len(letters)}), append(b.spans, span),
+				append(b.ns, n)
 			b.all[n] += len(text)
 			if k > 0 && k+1 < len(c.pieces) {
 				b.inner++
@@ -243,7 +255,8 @@ func TestPiecesBetweenMarks(t *testing.T) {
 	}
 }
 
-// TestEndsBetweenMarks: what a mark shows to be of the pass in front of the window, or behind it, is no part of the first and the last one, where it holds a mixer.
+// TestEndsBetweenMarks: what a mark shows to be of the pass in front of the window, or behind it, is no part of the
+// first and the last one, where it holds a mixer.
 func TestEndsBetweenMarks(t *testing.T) {
 	for _, c := range []struct {
 		name, kernels string
@@ -300,11 +313,14 @@ func TestEndsOfFramedPasses(t *testing.T) {
 	}{
 		{"all of its layers", result(1, 4, 0, 2, frameSpan{layers: 2}, None, 0, 1), false},
 		{"the first layer is not there", result(1, 4, 1, 1, frameSpan{layers: 2}, None, 1, 1), true},
-		{"a call without a frame from layer 1 on", result(1, 4, 1, 1, frameSpan{first: 1, layers: 2, joined: true}, None, 1, 1), true},
+		{"a call without a frame from layer 1 on", result(1, 4, 1, 1, frameSpan{first: 1, layers: 2, joined: true},
+			None, 1, 1), true},
 		{"one from layer 0 on", result(1, 4, 0, 1, frameSpan{layers: 1, joined: true}, None, 0, 0), false},
-		{"begins with its first layer, and nothing was launched before", result(1, 4, 0, 2, frameSpan{layers: 2, fromLayer: true}, 0, 0, 1), true},
+		{"begins with its first layer, and nothing was launched before",
+			result(1, 4, 0, 2, frameSpan{layers: 2, fromLayer: true}, 0, 0, 1), true},
 		{"something was launched before", result(2, 5, 0, 2, frameSpan{layers: 2, fromLayer: true}, 0, 0, 1), false},
-		{"something stands in front of its layers", result(1, 4, 0, 2, frameSpan{layers: 2, fromLayer: true}, None, 0, 1), false},
+		{"something stands in front of its layers", result(1, 4, 0, 2, frameSpan{layers: 2, fromLayer: true}, None, 0,
+			1), false},
 	} {
 		if got := w.beginsWithin(c.r); got != c.want {
 			t.Errorf("%s: begins within %v, want %v", c.name, got, c.want)
@@ -319,15 +335,19 @@ func TestEndsOfFramedPasses(t *testing.T) {
 	}{
 		{"all of its layers", result(1, 4, 0, 2, frameSpan{layers: 2}, 0, 1, None), 2, true, false},
 		{"the last layer is not there", result(1, 4, 0, 1, frameSpan{layers: 2}, 0, 0, None), 2, true, true},
-		{"a call without a frame, of fewer layers than the model", result(1, 4, 0, 1, frameSpan{layers: 1, joined: true}, 0, 0, None), 2, false, true},
+		{"a call without a frame, of fewer layers than the model",
+			result(1, 4, 0, 1, frameSpan{layers: 1, joined: true}, 0, 0, None), 2, false, true},
 		{"of as many", result(1, 4, 0, 2, frameSpan{layers: 2, joined: true}, 0, 1, None), 2, false, false},
 		{"of as many, by itself", result(1, 4, 0, 2, frameSpan{layers: 2, joined: true}, 0, 1, None), 2, true, true},
-		{"of as many, by itself, from layer 1 on", result(1, 4, 1, 1, frameSpan{first: 1, layers: 2, joined: true}, 1, 1, None), 2, true, false},
-		{"ends with the window in a layer", result(3, 6, 0, 2, frameSpan{layers: 2, toLayer: true}, None, 0, 1), 2, false, true},
+		{"of as many, by itself, from layer 1 on", result(1, 4, 1, 1, frameSpan{first: 1, layers: 2, joined: true}, 1,
+			1, None), 2, true, false},
+		{"ends with the window in a layer", result(3, 6, 0, 2, frameSpan{layers: 2, toLayer: true}, None, 0, 1), 2,
+			false, true},
 		{"and frames go on", result(3, 6, 0, 2, frameSpan{layers: 2}, None, 0, 1), 2, false, false},
 		{"and the model has more", result(3, 6, 0, 2, frameSpan{layers: 2}, None, 0, 1), 3, false, true},
 		{"not with the window", result(2, 5, 0, 2, frameSpan{layers: 2, toLayer: true}, None, 0, 1), 2, false, false},
-		{"with the window, outside of layers", result(3, 6, 0, 2, frameSpan{layers: 2, toLayer: true}, 0, 1, None), 2, false, false},
+		{"with the window, outside of layers", result(3, 6, 0, 2, frameSpan{layers: 2, toLayer: true}, 0, 1, None), 2,
+			false, false},
 	} {
 		if got := w.endsWithin(c.r, &Model{Layers: c.of}, c.only); got != c.want {
 			t.Errorf("%s: ends within %v, want %v", c.name, got, c.want)
@@ -335,7 +355,8 @@ func TestEndsOfFramedPasses(t *testing.T) {
 	}
 }
 
-// TestCutLayersOfFrames: the first and the last layer of a pass that the window cuts are cut where they are shorter than their neighbour; nothing tells which layers they are where no other pass shows it.
+// TestCutLayersOfFrames: the first and the last layer of a pass that the window cuts are cut where they are shorter
+// than their neighbour; nothing tells which layers they are where no other pass shows it.
 func TestCutLayersOfFrames(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -347,27 +368,35 @@ func TestCutLayersOfFrames(t *testing.T) {
 		conf             float64
 	}{
 		{"not cut", Uncut, []int32{0, 1, 1, 2}, "modules", 3, 3, false, false, false, 1},
-		{"a shorter first layer", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 3, 3, true, false, true, segment.CapBack},
-		{"a whole first layer", CutAtStart, []int32{0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, segment.CapBack},
-		{"a longer first layer", CutAtStart, []int32{0, 0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true, segment.CapBack},
+		{"a shorter first layer", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 3, 3, true, false, true,
+			segment.CapBack},
+		{"a whole first layer", CutAtStart, []int32{0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true,
+			segment.CapBack},
+		{"a longer first layer", CutAtStart, []int32{0, 0, 0, 1, 1, 2, 2}, "modules", 3, 3, false, false, true,
+			segment.CapBack},
 		{"a shorter last layer", CutAtEnd, []int32{0, 0, 1, 1, 2}, "modules", 3, 3, false, true, false, 1},
 		{"both", CutAtBoth, []int32{0, 1, 1, 2}, "modules", 3, 3, true, true, true, segment.CapBack},
-		{"a shorter first layer of two", CutAtStart, []int32{0, 1, 1}, "modules", 2, 2, true, false, true, segment.CapBack},
+		{"a shorter first layer of two", CutAtStart, []int32{0, 1, 1}, "modules", 2, 2, true, false, true,
+			segment.CapBack},
 		{"a shorter last layer of two", CutAtEnd, []int32{0, 0, 1}, "modules", 2, 2, false, true, false, 1},
-		{"a last layer longer than its neighbour", CutAtEnd, []int32{0, 0, 0, 1, 2, 2}, "modules", 3, 3, false, false, false, 1},
+		{"a last layer longer than its neighbour", CutAtEnd, []int32{0, 0, 0, 1, 2, 2}, "modules", 3, 3, false, false,
+			false, 1},
 		{"one layer", CutAtBoth, []int32{0, 0}, "modules", 1, 1, false, false, true, segment.CapBack},
 		{"the config says how many", CutAtStart, []int32{0, 1, 1, 2, 2}, "config", 3, 3, true, false, false, 1},
 		{"another pass shows more", CutAtStart, []int32{0, 1, 1, 2, 2}, "modules", 4, 3, true, false, false, 1},
-		{"kernels outside of layers", CutAtStart, []int32{None, 0, 1, 1, None, 2, 2, None}, "modules", 3, 3, true, false, true, segment.CapBack},
+		{"kernels outside of layers", CutAtStart, []int32{None, 0, 1, 1, None, 2, 2, None}, "modules", 3, 3, true,
+			false, true, segment.CapBack},
 	} {
 		count := 0
 		for _, l := range c.layers {
 			count = max(count, int(l)+1)
 		}
-		r := &Result{Span: Span{Kernels: c.layers, Cut: c.cut}, Layer: c.layers, Count: count, LayerConf: 1, framed: frameSpan{layers: c.shown}}
+		r := &Result{Span: Span{Kernels: c.layers, Cut: c.cut}, Layer: c.layers, Count: count, LayerConf: 1,
+			framed: frameSpan{layers: c.shown}}
 		r.doubtFramed(&Model{Layers: c.of, Source: Source(c.source)})
 		if r.CutFirst != c.front || r.CutLast != c.back || r.FromEnd != c.end || r.LayerConf != c.conf {
-			t.Errorf("%s: first cut %v, last cut %v, from the end %v, %v; want %v, %v, %v, %v", c.name, r.CutFirst, r.CutLast, r.FromEnd, r.LayerConf, c.front, c.back, c.end, c.conf)
+			t.Errorf("%s: first cut %v, last cut %v, from the end %v, %v; want %v, %v, %v, %v", c.name, r.CutFirst,
+				r.CutLast, r.FromEnd, r.LayerConf, c.front, c.back, c.end, c.conf)
 		}
 	}
 }
@@ -380,7 +409,9 @@ func TestGroupsOfACombThatAreCut(t *testing.T) {
 		g, per int
 		want   Partial
 	}{
-		{[][2]int{{0, 4}, {4, 8}}, 0, 4, Uncut}, {[][2]int{{0, 3}, {3, 7}}, 0, 4, CutAtStart}, {[][2]int{{0, 4}, {4, 7}}, 1, 4, CutAtEnd}, {[][2]int{{0, 4}, {4, 7}, {7, 11}}, 1, 4, Uncut}, {[][2]int{{0, 4}, {4, 8}}, 1, 0, Uncut}, {[][2]int{{0, 5}}, 0, 4, Uncut},
+		{[][2]int{{0, 4}, {4, 8}}, 0, 4, Uncut}, {[][2]int{{0, 3}, {3, 7}}, 0, 4, CutAtStart},
+		{[][2]int{{0, 4}, {4, 7}}, 1, 4, CutAtEnd}, {[][2]int{{0, 4}, {4, 7}, {7, 11}}, 1, 4, Uncut},
+		{[][2]int{{0, 4}, {4, 8}}, 1, 0, Uncut}, {[][2]int{{0, 5}}, 0, 4, Uncut},
 	} {
 		if got := cutOf(s, []int{1, 4, 7}, c.groups, c.g, c.per); got != c.want {
 			t.Errorf("group %d of %v, %d a pass: %q, want %q", c.g, c.groups, c.per, got, c.want)
@@ -388,27 +419,34 @@ func TestGroupsOfACombThatAreCut(t *testing.T) {
 	}
 }
 
-// TestRunsInFrontOfACutPass: what was launched in front of a pass whose beginning the window cuts off is of that pass, outside of its layers.
+// TestRunsInFrontOfACutPass: what was launched in front of a pass whose beginning the window cuts off is of that
+// pass, outside of its layers.
 func TestRunsInFrontOfACutPass(t *testing.T) {
 	for _, c := range []struct {
 		evidence string
 		cut      Partial
 		want     string
-	}{{"module", CutAtStart, "true [8 9 1 2] [-1 -1 0 1]"}, {"module", CutAtBoth, "true [8 9 1 2] [-1 -1 0 1]"}, {"module", CutAtEnd, "false [1 2] [0 1]"}, {"module", Uncut, "false [1 2] [0 1]"}, {"repeat", CutAtStart, "false [1 2] [0 1]"}} {
-		r := &Result{Span: Span{Kernels: []int32{1, 2}, Cut: c.cut}, Layer: []int32{0, 1}, LayerEvidence: Rung(c.evidence)}
+	}{{"module", CutAtStart, "true [8 9 1 2] [-1 -1 0 1]"}, {"module", CutAtBoth, "true [8 9 1 2] [-1 -1 0 1]"},
+		{"module", CutAtEnd, "false [1 2] [0 1]"}, {"module", Uncut, "false [1 2] [0 1]"},
+		{"repeat", CutAtStart, "false [1 2] [0 1]"}} {
+		r := &Result{Span: Span{Kernels: []int32{1, 2}, Cut: c.cut}, Layer: []int32{0, 1},
+			LayerEvidence: Rung(c.evidence)}
 		if got := fmt.Sprint(r.precededBy([]int32{8, 9}), r.Kernels, r.Layer); got != c.want {
 			t.Errorf("%s, cut at %q: %s, want %s", c.evidence, c.cut, got, c.want)
 		}
 	}
 }
 
-// TestBusiestModules: the class that launched most kernels, of those that hold layers where any does; the first name of equals.
+// TestBusiestModules: the class that launched most kernels, of those that hold layers where any does; the first name
+// of equals.
 func TestBusiestModules(t *testing.T) {
 	for _, c := range []struct {
 		counts map[string]int
 		layers string
 		want   string
-	}{{map[string]int{"A": 3, "B": 5}, "", "B 5 false"}, {map[string]int{"A": 3, "B": 5}, "A", "A 3 true"}, {map[string]int{"A": 5, "B": 5}, "", "A 5 false"}, {nil, "", " 0 false"}, {map[string]int{"A": 3}, "B", "A 3 false"}} {
+	}{{map[string]int{"A": 3, "B": 5}, "", "B 5 false"}, {map[string]int{"A": 3, "B": 5}, "A", "A 3 true"},
+		{map[string]int{"A": 5, "B": 5}, "", "A 5 false"}, {nil, "", " 0 false"},
+		{map[string]int{"A": 3}, "B", "A 3 false"}} {
 		f := &Frames{hasLayers: map[string]bool{c.layers: c.layers != ""}}
 		var calls []moduleCall
 		for class, n := range c.counts {
@@ -434,7 +472,10 @@ func TestHostOfAPass(t *testing.T) {
 		threads    string
 		start, end int64
 	}{
-		{"one thread", []int64{100, 200, 300}, "000", 100, 301}, {"another thread's do not count", []int64{50, 200, 300}, "100", 200, 301}, {"not in order", []int64{300, 100, 200}, "000", 100, 301}, {"without the first", []int64{-1, 200, 300}, "000", 200, 301}, {"one", []int64{150}, "0", 150, 151},
+		{"one thread", []int64{100, 200, 300}, "000", 100, 301},
+		{"another thread's do not count", []int64{50, 200, 300}, "100", 200, 301},
+		{"not in order", []int64{300, 100, 200}, "000", 100, 301},
+		{"without the first", []int64{-1, 200, 300}, "000", 200, 301}, {"one", []int64{150}, "0", 150, 151},
 		{"the first of equals", []int64{100, 200}, "01", 100, 101}, {"none", []int64{-1}, "0", 0, 0},
 	} {
 		var runs []run
@@ -453,7 +494,8 @@ func TestHostOfAPass(t *testing.T) {
 	}
 }
 
-// TestCutAtAnchors: boundaries stand right behind the anchors that close layers, and right in front of those that open them; of two blocks a layer the second anchor closes it, the first opens it.
+// TestCutAtAnchors: boundaries stand right behind the anchors that close layers, and right in front of those that
+// open them; of two blocks a layer the second anchor closes it, the first opens it.
 func TestCutAtAnchors(t *testing.T) {
 	for _, c := range []struct {
 		name, kernels string // A an anchor
@@ -493,14 +535,18 @@ func TestCutAtAnchors(t *testing.T) {
 	}
 }
 
-// TestSecondHalves: a stream beside the busiest one runs the second half of a batch where it has norms, products and two mixers at least, and the streams take turns more often than it mixes.
+// TestSecondHalves: a stream beside the busiest one runs the second half of a batch where it has norms, products and
+// two mixers at least, and the streams take turns more often than it mixes.
 func TestSecondHalves(t *testing.T) {
-	names := map[rune]string{'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'x': "some_kernel", 'y': "a_kernel_of_its_own"}
+	names := map[rune]string{'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'x': "some_kernel",
+		'y': "a_kernel_of_its_own"}
 	for _, c := range []struct {
 		kernels string // capitals on the other stream
 		want    bool
 	}{
-		{"nqmxNQMXnqmxNQMX", true}, {"nqmxNQMX", false}, {"nqmxxxNQMXnqmxxxxNQMXNQMX", false}, {"nqmxxxNQMXnqmxxxNQMXNQMXnqm", true}, {"nqmxQMXnqmxQMX", false}, {"nqmxNMXnqmxNMX", false}, {"nqmxNQXnqmxNQX", false}, {"nqmxnqmx", false},
+		{"nqmxNQMXnqmxNQMX", true}, {"nqmxNQMX", false}, {"nqmxxxNQMXnqmxxxxNQMXNQMX", false},
+		{"nqmxxxNQMXnqmxxxNQMXNQMXnqm", true}, {"nqmxQMXnqmxQMX", false}, {"nqmxNMXnqmxNMX", false},
+		{"nqmxNQXnqmxNQX", false}, {"nqmxnqmx", false},
 		{"nqmxNQMnqmxNQM", true}, {"nqmxNQMXnqmxXNQX", false}, {"nqmxNQMnqmxQM", true}, {"nqmxNQMnqmxNM", true},
 		{"nqmxNQMXnqmxNQMXYYnqmx", false}, {"nqmxNQMXnqmxNQMXYnqmx", false}, {"nqmxNQMXXnqmxNQMXXYnqmx", true},
 	} {

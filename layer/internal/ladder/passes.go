@@ -26,8 +26,8 @@ type Span struct {
 	Model    string // class of the outermost module frames, "" when unknown
 }
 
-// Finding says what passes or layers rest on: For is "passes" or "layers", Kind the rung of the ladder, Detail words and numbers,
-// Passes how many rest on it, Confidence 0…1.
+// Finding says what passes or layers rest on: For is "passes" or "layers", Kind the rung of the ladder, Detail words
+// and numbers, Passes how many rest on it, Confidence 0…1.
 type Finding struct {
 	For, Detail string
 	Kind        Rung
@@ -42,7 +42,8 @@ type Step struct {
 	Also []string // further annotations around the same kernels
 }
 
-// HostSpan is what the CPU did for a pass: on Thread, from Start to End, under Annotation, trace.None where there is none.
+// HostSpan is what the CPU did for a pass: on Thread, from Start to End, under Annotation, trace.None where there is
+// none.
 type HostSpan struct {
 	Thread     trace.ThreadIndex
 	Start, End trace.Time
@@ -101,7 +102,8 @@ func (w *Work) findPasses(f *Frames, model *Model) (out []Span, evidence []Findi
 			passes[i].Step = seg.Step
 		}
 		if seg.Step != nil && len(passes) == 1 && ev.Kind != RungModule { // which says more
-			ev = Finding{For: "passes", Kind: RungAnnotation, Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
+			ev = Finding{For: "passes", Kind: RungAnnotation,
+				Confidence: max(ev.Confidence, segment.ConfidenceProfilerStep), Passes: 1,
 				Detail: fmt.Sprintf("profiler steps (%s), one pass in each by %s", seg.Step.Name, ev.Kind)}
 			passes[0].Evidence, passes[0].Kernels = RungAnnotation, seg.Kernels
 		}
@@ -123,7 +125,8 @@ func (w *Work) passesIn(kernels []int32, f *Frames, model *Model) ([]Span, Findi
 		}
 	}
 	first, second := w.withoutHalf(kernels)
-	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromVariants, w.passesFromMarks, w.passesFromStructure} {
+	for _, rung := range []func([]int32, *Model) ([]Span, Finding){w.passesFromVariants, w.passesFromMarks,
+		w.passesFromStructure} {
 		if passes, ev := rung(first, model); w.Ended() != nil || len(passes) > 0 {
 			w.addHalf(passes, second)
 			return passes, ev
@@ -181,7 +184,8 @@ func (w *Work) readSteps() []*stepSet {
 		}
 		d := dialects.ID(p.step.Dialect)
 		if d == len(sets) {
-			sets = append(sets, &stepSet{dialect: p.step.Dialect, weak: p.step.Weak, spans: map[trace.ThreadIndex][]stepSpan{}})
+			sets = append(sets, &stepSet{dialect: p.step.Dialect, weak: p.step.Weak,
+				spans: map[trace.ThreadIndex][]stepSpan{}})
 		}
 		set := sets[d]
 		spans := set.spans[e.Thread()]
@@ -223,9 +227,9 @@ func (set *stepSet) spokesman(t *trace.Trace, thread trace.ThreadIndex) trace.Th
 	return trace.None
 }
 
-// stepWalk finds the steps of a set that kernels were launched in, on their own thread: kernels that come one behind the other are mostly
-// of one launch, or of one step. A profiler's step is the whole process's, so that launches of threads without steps (backward passes
-// have their own) count where one thread of the process has steps.
+// stepWalk finds the steps of a set that kernels were launched in, on their own thread: kernels that come one behind
+// the other are mostly of one launch, or of one step. A profiler's step is the whole process's, so that launches of
+// threads without steps (backward passes have their own) count where one thread of the process has steps.
 type stepWalk struct {
 	w      *Work
 	set    *stepSet
@@ -262,7 +266,8 @@ func (s *stepWalk) of(i int32) *stepSpan {
 		return sp
 	}
 	s.step = nil
-	if k := sort.Search(len(s.spans), func(k int) bool { return s.spans[k].Start > x }) - 1; k >= 0 && s.spans[k].End >= x {
+	if k := sort.Search(len(s.spans), func(k int) bool { return s.spans[k].Start > x }) - 1; k >= 0 &&
+		s.spans[k].End >= x {
 		s.step = &s.spans[k]
 	}
 	return s.step
@@ -283,7 +288,8 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 		g := numbers.ID(sp)
 		if g == len(groups) {
 			step := sp.step
-			groups, parts = append(groups, Span{Step: &step, Evidence: RungAnnotation, Conf: 1, host: sp.HostSpan}), append(parts, segment.Part{})
+			groups, parts = append(groups, Span{Step: &step, Evidence: RungAnnotation, Conf: 1, host: sp.HostSpan}),
+				append(parts, segment.Part{})
 		}
 		parts[g].Add(w.Order, from, to)
 		total += to - from
@@ -294,14 +300,14 @@ func (w *Work) joined(set *stepSet) (groups []Span, total int) {
 	return groups, total
 }
 
-// sameCover is the share, in percent, of the kernels of one dialect's steps that those of another must hold to cover about the same: kernels
-// between an inner step and the end of the outer one are a few of hundreds.
+// sameCover is the share, in percent, of the kernels of one dialect's steps that those of another must hold to cover
+// about the same: kernels between an inner step and the end of the outer one are a few of hundreds.
 const sameCover = 90
 
 func coversAsMuch(some, of int) bool { return 100*some >= sameCover*of }
 
-// passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same kernels,
-// the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
+// passesFromSteps takes the dialect that most kernels were launched under. Where two dialects cover about the same
+// kernels, the finer one counts: an outer mark may span the draft and the verify run of one scheduling step.
 func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
 	type candidate struct {
 		set    *stepSet
@@ -319,7 +325,8 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
 		c := &candidate{set, groups, total}
 		switch {
 		case total == 0:
-		case best == nil, len(groups) > len(best.groups) && coversAsMuch(total, best.total), total > best.total && !coversAsMuch(best.total, total):
+		case best == nil, len(groups) > len(best.groups) && coversAsMuch(total, best.total), total > best.total &&
+			!coversAsMuch(best.total, total):
 			best = c
 		}
 	}
@@ -330,8 +337,9 @@ func (w *Work) passesFromSteps(sets []*stepSet) ([]Span, Finding) {
 	for _, p := range best.groups {
 		w.mergeSteps(p.Step, p.Kernels, others, best.set)
 	}
-	return rung(w.adoptOrphans(best.groups), RungAnnotation, 1, fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
-		clip(best.groups[0].Step.Name, 60), best.total, len(w.Acts)))
+	return rung(w.adoptOrphans(best.groups), RungAnnotation, 1,
+		fmt.Sprintf("step annotations of %s (%q); %d of %d GPU activities launched inside one", best.set.dialect,
+			clip(best.groups[0].Step.Name, 60), best.total, len(w.Acts)))
 }
 
 // mergeSteps completes a step with what the other dialects' annotations around the same kernels say.
@@ -361,8 +369,8 @@ func (w *Work) mergeSteps(st *Step, kernels []int32, sets []*stepSet, own *stepS
 	}
 }
 
-// adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong to it.
-// Between kernels of two passes they are split at the longest pause of the stream.
+// adoptOrphans gives activities without a known launch to a pass when the kernels around them on their stream belong
+// to it. Between kernels of two passes they are split at the longest pause of the stream.
 func (w *Work) adoptOrphans(passes []Span) []Span {
 	if !slices.Contains(w.origin, trace.None) {
 		return passes
@@ -392,7 +400,8 @@ type streamSeen struct {
 	pending []int32
 }
 
-// adoptBetween gives orphans the pass of the kernels before and behind them on their stream; of is the pass of each kernel.
+// adoptBetween gives orphans the pass of the kernels before and behind them on their stream; of is the pass of each
+// kernel.
 func (w *Work) adoptBetween(of []int32) {
 	streams := map[trace.StreamID]*streamSeen{}
 	for i := range w.Acts {
@@ -422,8 +431,8 @@ func (w *Work) adoptBetween(of []int32) {
 	}
 }
 
-// longestPause returns how many of the activities between before and after, all of one stream, stand before its longest pause, or where they
-// overlap before the shortest overlap.
+// longestPause returns how many of the activities between before and after, all of one stream, stand before its
+// longest pause, or where they overlap before the shortest overlap.
 func (w *Work) longestPause(before int32, between []int32, after int32) (at int) {
 	end, longest := w.Act(before).End(), trace.Time(math.MinInt64)
 	for k := 0; k <= len(between); k++ {
@@ -445,7 +454,8 @@ func (w *Work) weakSegments(sets []*stepSet) []Span {
 		if !set.weak {
 			continue
 		}
-		if groups, total := w.joined(set); 2*total >= len(w.Acts) { // steps that most kernels are not launched under explain nothing
+		// steps that most kernels are not launched under explain nothing
+		if groups, total := w.joined(set); 2*total >= len(w.Acts) {
 			return w.adoptOrphans(groups)
 		}
 	}
@@ -459,7 +469,8 @@ type moduleCall struct {
 	pass    int     // None: it is none
 }
 
-// moduleCalls returns the calls of outermost modules that launched the kernels, by the first of each, and which one launched each kernel, None for none.
+// moduleCalls returns the calls of outermost modules that launched the kernels, by the first of each, and which one
+// launched each kernel, None for none.
 func (w *Work) moduleCalls(kernels []int32, f *Frames) (calls []moduleCall, of []int) {
 	var known intern.Keys[*frameSpan]
 	of = slices.Repeat([]int{None}, len(kernels))
@@ -495,9 +506,9 @@ func (f *Frames) busiest(calls []moduleCall) (class string, most int, anyLayers 
 	return class, most, anyLayers
 }
 
-// passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be, of every
-// one of the class that launched most kernels. Kernels of other outermost modules (logits processor, sampler) join the pass
-// before them.
+// passesFromModules makes a pass of every call of an outermost module that is a model, or, where none is known to be,
+// of every one of the class that launched most kernels. Kernels of other outermost modules (logits processor,
+// sampler) join the pass before them.
 func (w *Work) passesFromModules(kernels []int32, f *Frames) (passes []Span, ev Finding) {
 	calls, of := w.moduleCalls(kernels, f)
 	class, most, anyLayers := f.busiest(calls)

@@ -13,7 +13,8 @@ import (
 
 // span is something that the CPU did on thread 1.
 func span(kind event.Kind, name string, start, end int64) trace.EventData {
-	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, Device: trace.None, Stream: trace.None}
+	return trace.EventData{Kind: kind, Name: name, Start: start, Duration: end - start, Thread: 1, Device: trace.None,
+		Stream: trace.None}
 }
 
 func annotation(name string, start, end int64) trace.EventData {
@@ -44,8 +45,8 @@ func stepsOf(name string) (Step, bool) {
 	return s, n == 1 || n == 3
 }
 
-// TestProfilerSteps: a profiler's steps under which half of the kernels were launched are searched for passes one by one; where each holds one pass, it is
-// the whole step, and surer than what told it.
+// TestProfilerSteps: a profiler's steps under which half of the kernels were launched are searched for passes one by
+// one; where each holds one pass, it is the whole step, and surer than what told it.
 func TestProfilerSteps(t *testing.T) {
 	const layer = "nqmongad"
 	pass := "x" + strings.Repeat(layer, 8) + "iyh"
@@ -56,9 +57,12 @@ func TestProfilerSteps(t *testing.T) {
 		evidence      string
 		conf          float64
 	}{
-		{"one pass in each", pass + pass, [][2]int{{0, 68}, {68, 136}}, pass + "|" + pass, "annotation", max(segment.ConfidenceOneStack, segment.ConfidenceProfilerStep)},
-		{"one without layers in each", "abcdef", [][2]int{{0, 3}, {3, 6}}, "abc|def", "annotation", segment.ConfidenceProfilerStep},
-		{"two passes in one", pass + pass, [][2]int{{0, 136}}, pass + "|" + pass, "structure", segment.ConfidenceStructure},
+		{"one pass in each", pass + pass, [][2]int{{0, 68}, {68, 136}}, pass + "|" + pass, "annotation",
+			max(segment.ConfidenceOneStack, segment.ConfidenceProfilerStep)},
+		{"one without layers in each", "abcdef", [][2]int{{0, 3}, {3, 6}}, "abc|def", "annotation",
+			segment.ConfidenceProfilerStep},
+		{"two passes in one", pass + pass, [][2]int{{0, 136}}, pass + "|" + pass, "structure",
+			segment.ConfidenceStructure},
 		{"of half of the kernels", "abcdef", [][2]int{{1, 4}}, "bcd", "annotation", segment.ConfidenceProfilerStep},
 		{"of two in five", "abcde", [][2]int{{1, 3}}, "abcde", "whole", segment.ConfidenceWhole},
 		{"no steps", "abcde", nil, "abcde", "whole", segment.ConfidenceWhole},
@@ -77,13 +81,15 @@ func TestProfilerSteps(t *testing.T) {
 		if c.want == "" && len(found) == 0 {
 			continue
 		}
-		if len(found) != 1 || found[0].Kind != Rung(c.evidence) || found[0].Passes != len(passes) || found[0].Confidence != c.conf {
+		if len(found) != 1 || found[0].Kind != Rung(c.evidence) || found[0].Passes != len(passes) ||
+			found[0].Confidence != c.conf {
 			t.Errorf("%s: %d passes rest on %+v, want %s, %v", c.name, len(passes), found, c.evidence, c.conf)
 		}
 	}
 }
 
-// TestStepsOfAServer: the dialect under which most kernels were launched tells the passes; of two that cover about as many, the finer one.
+// TestStepsOfAServer: the dialect under which most kernels were launched tells the passes; of two that cover about as
+// many, the finer one.
 func TestStepsOfAServer(t *testing.T) {
 	const kernels = 40
 	for _, c := range []struct {
@@ -95,11 +101,15 @@ func TestStepsOfAServer(t *testing.T) {
 		{"nothing launched in it", "a:" + strings.Repeat(" ", kernels) + "x", "none"},
 		{"one kernel", "a:x", "a1"},
 		{"two steps", "a:" + strings.Repeat("x", 20) + strings.Repeat("y", 20), "a20 a20"},
-		{"the finer one of two", "a:" + strings.Repeat("x", 40) + "\nb:" + strings.Repeat("x", 18) + strings.Repeat("y", 18), "b18 b18"},
-		{"the finer one holds less", "a:" + strings.Repeat("x", 40) + "\nb:" + strings.Repeat("x", 18) + strings.Repeat("y", 17), "a40"},
+		{"the finer one of two", "a:" + strings.Repeat("x", 40) + "\nb:" + strings.Repeat("x", 18) +
+			strings.Repeat("y", 18), "b18 b18"},
+		{"the finer one holds less", "a:" + strings.Repeat("x", 40) + "\nb:" + strings.Repeat("x", 18) +
+			strings.Repeat("y", 17), "a40"},
 		{"more kernels in as many steps", "a:" + strings.Repeat("x", 39) + "\nb:" + strings.Repeat("x", 40), "b40"},
-		{"more kernels in fewer steps", "a:" + strings.Repeat("x", 15) + strings.Repeat("y", 15) + "\nb:" + strings.Repeat("x", 40), "b40"},
-		{"a few more in fewer", "a:" + strings.Repeat("x", 18) + strings.Repeat("y", 18) + "\nb:" + strings.Repeat("x", 40), "a18 a18"},
+		{"more kernels in fewer steps", "a:" + strings.Repeat("x", 15) + strings.Repeat("y", 15) + "\nb:" +
+			strings.Repeat("x", 40), "b40"},
+		{"a few more in fewer", "a:" + strings.Repeat("x", 18) + strings.Repeat("y", 18) + "\nb:" +
+			strings.Repeat("x", 40), "a18 a18"},
 	} {
 		var more []trace.EventData
 		for _, line := range strings.Fields(strings.ReplaceAll(c.steps, " ", "_")) {
@@ -136,12 +146,15 @@ func TestStepsOfAServer(t *testing.T) {
 	}
 }
 
-// TestStepsInSteps: a step within one of its dialect is none; what another dialect says counts where the step's own does not say it, and a batch of none is said.
+// TestStepsInSteps: a step within one of its dialect is none; what another dialect says counts where the step's own
+// does not say it, and a batch of none is said.
 func TestStepsInSteps(t *testing.T) {
 	for _, c := range []struct{ own, other, want string }{
 		{"a -1 -1", "b 3 7", "3 7"}, {"a 0 0", "b 3 7", "0 0"}, {"a 2 5", "b 3 7", "2 5"}, {"a -1 5", "b 3 -1", "3 5"},
 	} {
-		w, _ := workOfAll([]trace.EventData{annotation(c.own, 1000, 1049), annotation("a 9 9", 1010, 1019), annotation(c.own, 1050, 1099), annotation("a 9 9", 1060, 1069), annotation(c.other, 1000, 1099)}, launched("kkkkkkkkkk", 1000)...)
+		w, _ := workOfAll([]trace.EventData{annotation(c.own, 1000, 1049), annotation("a 9 9", 1010, 1019),
+			annotation(c.own, 1050, 1099), annotation("a 9 9", 1060, 1069), annotation(c.other, 1000, 1099)},
+			launched("kkkkkkkkkk", 1000)...)
 		w.ReadStep = stepsOf
 		passes, _ := w.passesFromSteps(w.readSteps())
 		if len(passes) != 2 {
@@ -162,8 +175,9 @@ func TestStepsInSteps(t *testing.T) {
 	}
 }
 
-// TestCallsOfModulesArePasses: calls of the outermost modules that hold layers are passes, or of those that launched most, if half of the kernels are theirs; what
-// smaller modules launch is of the pass in front, and of the first one where that has lost its own frame.
+// TestCallsOfModulesArePasses: calls of the outermost modules that hold layers are passes, or of those that launched
+// most, if half of the kernels are theirs; what smaller modules launch is of the pass in front, and of the first one
+// where that has lost its own frame.
 func TestCallsOfModulesArePasses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -172,15 +186,25 @@ func TestCallsOfModulesArePasses(t *testing.T) {
 		want    string
 	}{
 		{"none", "abcd", nil, ""},
-		{"a call with layers", "abcdef", []trace.EventData{module("Model_0", 1000, 1039), module("DecoderLayer_0", 1000, 1019), module("DecoderLayer_1", 1020, 1039)}, "abcd"},
-		{"two calls", "abcdef", []trace.EventData{module("Model_0", 1000, 1029), module("DecoderLayer_0", 1000, 1009), module("Model_0", 1030, 1059), module("DecoderLayer_0", 1030, 1049)}, "abc|def"},
-		{"a sampler behind each", "abcdef", []trace.EventData{module("Model_0", 1000, 1009), module("DecoderLayer_0", 1000, 1009), module("Sampler_0", 1010, 1029), module("Model_0", 1030, 1049), module("DecoderLayer_0", 1030, 1049), module("Sampler_0", 1050, 1059)}, "abc|def"},
-		{"a sampler in front", "abcdef", []trace.EventData{module("Sampler_0", 1000, 1009), module("Model_0", 1010, 1059), module("DecoderLayer_0", 1010, 1049)}, "bcdef"},
-		{"an embedding in front of layers without a call", "abcdef", []trace.EventData{module("Embedding_0", 1000, 1009), module("DecoderLayer_0", 1010, 1029), module("DecoderLayer_1", 1030, 1059)}, "abcdef"},
-		{"and in front of those behind", "abcdef", []trace.EventData{module("DecoderLayer_0", 1000, 1009), module("DecoderLayer_1", 1010, 1019), module("Embedding_0", 1020, 1029), module("DecoderLayer_0", 1030, 1039), module("DecoderLayer_1", 1040, 1059)}, "abc|def"},
+		{"a call with layers", "abcdef", []trace.EventData{module("Model_0", 1000, 1039),
+			module("DecoderLayer_0", 1000, 1019), module("DecoderLayer_1", 1020, 1039)}, "abcd"},
+		{"two calls", "abcdef", []trace.EventData{module("Model_0", 1000, 1029), module("DecoderLayer_0", 1000, 1009),
+			module("Model_0", 1030, 1059), module("DecoderLayer_0", 1030, 1049)}, "abc|def"},
+		{"a sampler behind each", "abcdef", []trace.EventData{module("Model_0", 1000, 1009),
+			module("DecoderLayer_0", 1000, 1009), module("Sampler_0", 1010, 1029), module("Model_0", 1030, 1049),
+			module("DecoderLayer_0", 1030, 1049), module("Sampler_0", 1050, 1059)}, "abc|def"},
+		{"a sampler in front", "abcdef", []trace.EventData{module("Sampler_0", 1000, 1009),
+			module("Model_0", 1010, 1059), module("DecoderLayer_0", 1010, 1049)}, "bcdef"},
+		{"an embedding in front of layers without a call", "abcdef",
+			[]trace.EventData{module("Embedding_0", 1000, 1009), module("DecoderLayer_0", 1010, 1029),
+				module("DecoderLayer_1", 1030, 1059)}, "abcdef"},
+		{"and in front of those behind", "abcdef", []trace.EventData{module("DecoderLayer_0", 1000, 1009),
+			module("DecoderLayer_1", 1010, 1019), module("Embedding_0", 1020, 1029),
+			module("DecoderLayer_0", 1030, 1039), module("DecoderLayer_1", 1040, 1059)}, "abc|def"},
 		{"no layers, half of the kernels", "abcdef", []trace.EventData{module("Model_0", 1010, 1039)}, "bcd"},
 		{"no layers, two of five kernels", "abcde", []trace.EventData{module("Model_0", 1010, 1029)}, ""},
-		{"layers, one of five", "abcde", []trace.EventData{module("Model_0", 1010, 1019), module("DecoderLayer_0", 1010, 1019)}, "b"},
+		{"layers, one of five", "abcde", []trace.EventData{module("Model_0", 1010, 1019),
+			module("DecoderLayer_0", 1010, 1019)}, "b"},
 	} {
 		w, kernels := workOfAll(c.modules, launched(c.kernels, 1000)...)
 		f := ReadFrames(w.Trace)
@@ -199,10 +223,12 @@ func TestCallsOfModulesArePasses(t *testing.T) {
 	}
 }
 
-// TestModelsByTheirModules: an outermost module that calls 32 modules is a model beside those that hold layers, one that calls 31 is a part of the pass in front.
+// TestModelsByTheirModules: an outermost module that calls 32 modules is a model beside those that hold layers, one
+// that calls 31 is a part of the pass in front.
 func TestModelsByTheirModules(t *testing.T) {
 	for n, want := range map[int]string{32: "ab|cd", 31: "abcd"} {
-		modules := []trace.EventData{module("Model_0", 1000, 1019), module("DecoderLayer_0", 1000, 1009), module("DecoderLayer_1", 1010, 1019), module("Decoder_0", 1020, 1100)}
+		modules := []trace.EventData{module("Model_0", 1000, 1019), module("DecoderLayer_0", 1000, 1009),
+			module("DecoderLayer_1", 1010, 1019), module("Decoder_0", 1020, 1100)}
 		for i := range n {
 			modules = append(modules, module(fmt.Sprintf("Conv_%d", i), 1021+int64(i), 1022+int64(i)))
 		}

@@ -56,12 +56,16 @@ var Structural = map[classify.Role]Role{
 	classify.RoleQuantize:    RoleOther,
 	classify.RoleBackward:    roleBackward,
 	// Of fused operations only, never what a whole kernel is.
-	classify.RoleAdd: RoleElementwise, classify.RoleGather: roleCollective, classify.RoleDispatch: roleCollective, classify.RoleCombine: roleCollective,
-	classify.RoleConv: RoleOther, classify.RoleScanInput: RoleOther, classify.RoleIndexer: RoleOther, classify.RoleIndexerTopK: RoleOther,
-	classify.RoleMixIn: RoleElementwise, classify.RoleMixOut: RoleElementwise, classify.RoleHeadProduct: RoleGemm,
+	classify.RoleAdd: RoleElementwise, classify.RoleGather: roleCollective, classify.RoleDispatch: roleCollective,
+	classify.RoleCombine: roleCollective,
+	classify.RoleConv:    RoleOther, classify.RoleScanInput: RoleOther, classify.RoleIndexer: RoleOther,
+	classify.RoleIndexerTopK: RoleOther,
+	classify.RoleMixIn:       RoleElementwise, classify.RoleMixOut: RoleElementwise, classify.RoleHeadProduct: RoleGemm,
 	classify.RoleProductReduce: RoleGemm, classify.RoleAttentionReduce: RoleMixer, classify.RolePrepare: RoleOther,
-	classify.RoleTransfer: RoleOther, classify.RoleTopK: RoleOther, classify.RoleRows: RoleOther, classify.RoleMultiply: RoleElementwise, classify.RolePower: RoleElementwise,
-	classify.RoleMean: RoleElementwise, classify.RoleRsqrt: RoleElementwise, classify.RoleNegate: RoleElementwise, classify.RoleConcat: RoleOther,
+	classify.RoleTransfer: RoleOther, classify.RoleTopK: RoleOther, classify.RoleRows: RoleOther,
+	classify.RoleMultiply: RoleElementwise, classify.RolePower: RoleElementwise,
+	classify.RoleMean: RoleElementwise, classify.RoleRsqrt: RoleElementwise, classify.RoleNegate: RoleElementwise,
+	classify.RoleConcat:    RoleOther,
 	classify.RoleAddScalar: RoleElementwise,
 }
 

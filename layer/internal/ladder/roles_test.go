@@ -17,7 +17,8 @@ func TestRolesHaveAHome(t *testing.T) {
 
 // TestSoftmaxStandsForAttention: only where attention is written out.
 func TestSoftmaxStandsForAttention(t *testing.T) {
-	const softmax, flash = "void softmax_warp_forward<float, float, float, 10, false>(float*)", "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)"
+	const softmax, flash = "void softmax_warp_forward<float, float, float, 10, false>(float*)",
+		"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)"
 	names := func(list ...string) []classify.Facts {
 		var out []classify.Facts
 		for _, n := range list {

@@ -9,13 +9,14 @@ import (
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
-// modelModules: an outermost module with so many modules in one of its calls is a model. A model without frames of layers (the
-// decoder of an image model) has hundreds, a logits processor or a sampler less than ten in the traces seen.
+// modelModules: an outermost module with so many modules in one of its calls is a model. A model without frames of
+// layers (the decoder of an image model) has hundreds, a logits processor or a sampler less than ten in the traces
+// seen.
 const modelModules = 32
 
-// modelClasses says which classes of outermost modules are models: those that hold frames of layers, that call many modules, or
-// whose kernels are a stack of layers, as those of a compiled model are that replays graphs. Kernels of all others (logits
-// processor, sampler) belong to the pass before them.
+// modelClasses says which classes of outermost modules are models: those that hold frames of layers, that call many
+// modules, or whose kernels are a stack of layers, as those of a compiled model are that replays graphs. Kernels of
+// all others (logits processor, sampler) belong to the pass before them.
 func (w *Work) modelClasses(f *Frames, calls []moduleCall) map[string]bool {
 	is := map[string]bool{}
 	largest := map[string][]int32{} // the kernels of a call
@@ -33,8 +34,8 @@ func (w *Work) modelClasses(f *Frames, calls []moduleCall) map[string]bool {
 	return is
 }
 
-// assignByModel finds the layers of the passes of each model by themselves: each has its own number of layers. What flags or
-// config say is of the one that takes most GPU time. It returns what is known of that one. Where there are
+// assignByModel finds the layers of the passes of each model by themselves: each has its own number of layers. What
+// flags or config say is of the one that takes most GPU time. It returns what is known of that one. Where there are
 // several, their layers are judged, too.
 func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 	groups := map[ModelKey][]*Result{}
@@ -58,7 +59,8 @@ func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 		busy[r.Key()] += w.busy(r.Kernels)
 	}
 	main := slices.MaxFunc(names, func(x, y ModelKey) int {
-		return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y.Class, x.Class), cmp.Compare(y.Instance, x.Instance))
+		return cmp.Or(cmp.Compare(busy[x], busy[y]), strings.Compare(y.Class, x.Class),
+			cmp.Compare(y.Instance, x.Instance))
 	})
 	main = likelier(groups, names, main, m.Layers)
 	for _, name := range names {
@@ -78,7 +80,8 @@ func (w *Work) assignByModel(results []*Result, f *Frames, m *Model) *Model {
 	return w.Models[main]
 }
 
-// byModel finds layers in the passes of a model in which nothing repeats, by the layers of another one: a draft has one or two of its target's.
+// byModel finds layers in the passes of a model in which nothing repeats, by the layers of another one: a draft has
+// one or two of its target's.
 func (w *Work) byModel(results []*Result, m *Model, of []*Result) {
 	own, follow := clean(results)
 	for _, r := range own {

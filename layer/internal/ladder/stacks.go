@@ -10,16 +10,16 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// stackLayers is the least number of layers that two modules of one model hold, for each to be a stack of its own: a vision tower and a
-// language model, an encoder and a decoder. A single layer beside a stack is a part of it.
+// stackLayers is the least number of layers that two modules of one model hold, for each to be a stack of its own: a
+// vision tower and a language model, an encoder and a decoder. A single layer beside a stack is a part of it.
 const stackLayers = 2
 
-// sameInstant is how far times may lie apart that a recorder or a script cut at one instant, in nanoseconds: both are rounded to a nanosecond
-// by most, after a sum. A call of a function takes Python longer.
+// sameInstant is how far times may lie apart that a recorder or a script cut at one instant, in nanoseconds: both are
+// rounded to a nanosecond by most, after a sum. A call of a function takes Python longer.
 const sameInstant = 2
 
-// settle makes calls of models of the frames as they were recorded: calls whose own frame is not in the trace, calls that hold several
-// stacks of layers. It numbers layers by the order in which they are called.
+// settle makes calls of models of the frames as they were recorded: calls whose own frame is not in the trace, calls
+// that hold several stacks of layers. It numbers layers by the order in which they are called.
 func (f *Frames) settle() {
 	names := f.modelsOfLayers()
 	for thread := range f.roots {
@@ -45,9 +45,10 @@ func (f *Frames) modelsOfLayers() map[string]string {
 	return names
 }
 
-// joinBare makes one call of layers that are outermost modules one behind the other: the frame of the call that they belong to began before
-// the window, ended behind it, or was not recorded. Where a layer is called that was called before, another call begins. Small modules lie
-// between them, other calls of models do not. One layer by itself, of a class that no call holds, stays a model of one layer.
+// joinBare makes one call of layers that are outermost modules one behind the other: the frame of the call that they
+// belong to began before the window, ended behind it, or was not recorded. Where a layer is called that was called
+// before, another call begins. Small modules lie between them, other calls of models do not. One layer by itself, of
+// a class that no call holds, stays a model of one layer.
 func (f *Frames) joinBare(thread trace.ThreadIndex, names map[string]string) {
 	var out []frameSpan
 	run := -1                  // the last call of such layers, where it may go on
@@ -91,8 +92,8 @@ func (f *Frames) joinBare(thread trace.ThreadIndex, names map[string]string) {
 	f.roots[thread] = out
 }
 
-// splitStacks makes calls of their own of the stacks in a call: the layers of an encoder, or of a vision tower, lie in another module than
-// those that run behind them, and are numbered by themselves.
+// splitStacks makes calls of their own of the stacks in a call: the layers of an encoder, or of a vision tower, lie
+// in another module than those that run behind them, and are numbered by themselves.
 func (f *Frames) splitStacks(thread trace.ThreadIndex) {
 	layers := f.Layers[thread]
 	var out []frameSpan
@@ -105,7 +106,8 @@ func (f *Frames) splitStacks(thread trace.ThreadIndex) {
 		for k := range layers[:held] {
 			if len(ends) > 0 && k == ends[0] {
 				part := rest
-				part.class, part.end = layers[k-1].around, min(layers[k-1].aroundEnd, layers[k].start-1) // the whole model may be what is around the first stack
+				// the whole model may be what is around the first stack
+				part.class, part.end = layers[k-1].around, min(layers[k-1].aroundEnd, layers[k].start-1)
 				if rest.start = part.end + 1; rest.class == part.class {
 					rest.class = layers[k].around
 				}
@@ -118,8 +120,8 @@ func (f *Frames) splitStacks(thread trace.ThreadIndex) {
 	f.roots[thread] = out
 }
 
-// stacksOf returns where each stack of a call but the first begins: stacks lie in modules of different classes, one behind the
-// other. It returns nothing where layers of two modules take turns, or where one holds a single layer.
+// stacksOf returns where each stack of a call but the first begins: stacks lie in modules of different classes, one
+// behind the other. It returns nothing where layers of two modules take turns, or where one holds a single layer.
 func stacksOf(layers []frameSpan) (begins []int) {
 	seen := map[string]bool{}
 	at := 0
@@ -149,7 +151,8 @@ func runs[T any](list []T, like func(before, of *T) bool) iter.Seq[[]T] {
 	}
 }
 
-// layerID names a layer of the recording: the profiler numbers the modules of each class in the order in which it first sees them.
+// layerID names a layer of the recording: the profiler numbers the modules of each class in the order in which it
+// first sees them.
 type layerID struct {
 	class string
 	index int
@@ -157,8 +160,8 @@ type layerID struct {
 
 func (s *frameSpan) id() layerID { return layerID{s.class, s.Index} }
 
-// number gives each layer its place in the order in which its model calls them, by the call with most of them: the profiler numbers modules
-// of each class by themselves, and from the one that the window shows first.
+// number gives each layer its place in the order in which its model calls them, by the call with most of them: the
+// profiler numbers modules of each class by themselves, and from the one that the window shows first.
 func (f *Frames) number() {
 	calls := f.calls()
 	slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(len(b.layers), len(a.layers)) })
@@ -208,9 +211,9 @@ func (f *Frames) calls() (calls []call) {
 	return calls
 }
 
-// firstPlace is the place of the first layer of a call that no other call explains: its number, where the layers of one class are numbered in
-// the order of their calls and begin within a stack. A second instance of a class goes on with the first one's numbers: {36…71} are
-// the layers 0…35 of that model.
+// firstPlace is the place of the first layer of a call that no other call explains: its number, where the layers of
+// one class are numbered in the order of their calls and begin within a stack. A second instance of a class goes on
+// with the first one's numbers: {36…71} are the layers 0…35 of that model.
 func (c *call) firstPlace() int {
 	for k := range c.layers {
 		if c.layers[k].class != c.layers[0].class || k > 0 && c.layers[k].Index <= c.layers[k-1].Index {
@@ -227,7 +230,8 @@ func (c *call) firstPlace() int {
 func (w *Work) cutFramed(results []*Result, m *Model) {
 	for p, r := range results {
 		if r.LayerEvidence == RungModule && r.Cut == Uncut {
-			r.Cut = partialOf(segment.Cuts{Start: p == 0 && w.beginsWithin(r), End: p == len(results)-1 && w.endsWithin(r, m, len(results) == 1)})
+			r.Cut = partialOf(segment.Cuts{Start: p == 0 && w.beginsWithin(r), End: p == len(results)-1 &&
+				w.endsWithin(r, m, len(results) == 1)})
 			if r.Cut != Uncut {
 				r.doubtFramed(m)
 			}
@@ -235,15 +239,17 @@ func (w *Work) cutFramed(results []*Result, m *Model) {
 	}
 }
 
-// beginsWithin says that the window does not hold the beginning of a pass: frames of layers whose kernels are not in the trace, a call whose
-// own frame is missing and whose layers are not the first ones, or one that began with a layer, before which nothing was launched.
+// beginsWithin says that the window does not hold the beginning of a pass: frames of layers whose kernels are not in
+// the trace, a call whose own frame is missing and whose layers are not the first ones, or one that began with a
+// layer, before which nothing was launched.
 func (w *Work) beginsWithin(r *Result) bool {
 	first := slices.Index(w.Order, r.Kernels[0])
 	return r.First > r.framed.first || r.First > 0 && r.framed.joined ||
 		r.framed.fromLayer && r.Layer[0] != None && !slices.ContainsFunc(w.Order[:first], w.Known)
 }
 
-// endsWithin says the same of its end. only says that no other pass of the model shows whether calls have a frame of their own.
+// endsWithin says the same of its end. only says that no other pass of the model shows whether calls have a frame of
+// their own.
 func (w *Work) endsWithin(r *Result, m *Model, only bool) bool {
 	next := r.First + r.Count
 	if next < r.framed.layers || r.framed.joined && (next < m.Layers || only && r.First == 0) {
@@ -253,13 +259,14 @@ func (w *Work) endsWithin(r *Result, m *Model, only bool) bool {
 	return r.Layer[last] != None && r.Kernels[last] == w.Order[len(w.Order)-1] && (next < m.Layers || r.framed.toLayer)
 }
 
-// doubtFramed notes which layers of a cut pass are cut, and that nothing tells which layers these are, or how many the model has, where no
-// other pass and no config shows it.
+// doubtFramed notes which layers of a cut pass are cut, and that nothing tells which layers these are, or how many
+// the model has, where no other pass and no config shows it.
 func (r *Result) doubtFramed(m *Model) {
 	ends := r.Cut.ends()
 	if layers := r.byLayer(); r.Count > 1 {
 		n := r.Count
-		r.CutFirst, r.CutLast = ends.Start && len(layers[0].List) < len(layers[1].List), ends.End && len(layers[n-1].List) < len(layers[n-2].List)
+		r.CutFirst, r.CutLast = ends.Start && len(layers[0].List) < len(layers[1].List), ends.End &&
+			len(layers[n-1].List) < len(layers[n-2].List)
 	}
 	if m.Source != FromModules || m.Layers > r.framed.layers {
 		return

@@ -9,14 +9,14 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// strayShare: at most one in so many kernels of a pass may be strays. A pass whose kernels are few has none: a pause in it says
-// nothing. Warm-up and housekeeping kernels that a window catches before its first step were one to six of some thousands in
-// the traces seen.
+// strayShare: at most one in so many kernels of a pass may be strays. A pass whose kernels are few has none: a pause
+// in it says nothing. Warm-up and housekeeping kernels that a window catches before its first step were one to six of
+// some thousands in the traces seen.
 const strayShare = 20
 
-// dropStrays takes from the passes what is apart from them: kernels outside of layers at the beginning or the end of a pass,
-// with a pause between that is longer than all work of the pass. A time of the pass that held the pause would say nothing about
-// it. The notes name them.
+// dropStrays takes from the passes what is apart from them: kernels outside of layers at the beginning or the end of
+// a pass, with a pause between that is longer than all work of the pass. A time of the pass that held the pause would
+// say nothing about it. The notes name them.
 func (w *Work) dropStrays(results []*Result) (notes []string) {
 	before, behind := strays{where: "before"}, strays{where: "behind"}
 	inLayer := make([]bool, len(w.Acts))
@@ -84,7 +84,8 @@ func (s *strays) add(w *Work, kernels []int32, pause time.Duration) {
 
 func (s *strays) note() string {
 	if s.passes == 1 {
-		return fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass", s.kernels, s.first, s.pause, s.where)
+		return fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass",
+			s.kernels, s.first, s.pause, s.where)
 	}
 	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
 }

@@ -16,11 +16,13 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 	s := w.sequenceOf(kernels)
 	comb, per, kind := w.longComb(kernels, s, model)
 	if len(comb) < 2 {
-		return rung([]Span{{Kernels: kernels}}, RungWhole, segment.ConfidenceWhole, "no marks and no repeating structure: everything is taken as one pass")
+		return rung([]Span{{Kernels: kernels}}, RungWhole, segment.ConfidenceWhole,
+			"no marks and no repeating structure: everything is taken as one pass")
 	}
 	groups := segment.SplitComb(s, comb, per)
 	if len(groups) == 1 {
-		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, RungWhole, segment.ConfidenceOneStack, "no marks and one stack of layers: one pass")
+		return rung([]Span{{Kernels: kernels, Cut: cutOf(s, comb, groups, 0, per)}}, RungWhole,
+			segment.ConfidenceOneStack, "no marks and one stack of layers: one pass")
 	}
 	spans := make([][2]int, len(groups))
 	for g, r := range groups {
@@ -32,17 +34,20 @@ func (w *Work) passesFromStructure(kernels []int32, model *Model) ([]Span, Findi
 		spans[g] = [2]int{pos[0], pos[len(pos)-1] + 1}
 		if len(pos) >= 2 {
 			c := segment.CutAt(s.Slice(0, end), segment.Comb{Pos: pos}, nil)
-			spans[g] = [2]int{min(spans[g][0], c.Starts[0]), max(spans[g][1], c.Starts[len(pos)])} // what two claim is of the one in front
+			// what two claim is of the one in front
+			spans[g] = [2]int{min(spans[g][0], c.Starts[0]), max(spans[g][1], c.Starts[len(pos)])}
 		}
 	}
 	passes := w.splitBetween(kernels, spans)
 	for g := range passes {
 		passes[g].Cut = cutOf(s, comb, groups, g, per)
 	}
-	return rung(passes, kind, segment.ConfidenceStructure, fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(kernels, comb[0]), len(groups)))
+	return rung(passes, kind, segment.ConfidenceStructure,
+		fmt.Sprintf("a comb of %d anchors (%s) in %d groups", len(comb), w.nameAt(kernels, comb[0]), len(groups)))
 }
 
-// cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the others.
+// cutOf says which ends of group g are cut: only the first and the last group of the window can be shorter than the
+// others.
 func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
 	switch {
 	case groups[g][1]-groups[g][0] >= per:
@@ -64,8 +69,8 @@ func (w *Work) nameAt(kernels []int32, k int) string {
 	return clip(w.Names[w.ID[kernels[k]]], 48)
 }
 
-// longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when unknown. A comb of fewer than
-// two positions says nothing.
+// longComb finds one position per layer (or per block) over a whole segment, and how many make a pass; per is 0 when
+// unknown. A comb of fewer than two positions says nothing.
 func (w *Work) longComb(kernels []int32, s *Sequence, model *Model) (comb []int, per int, kind Rung) {
 	if model.UseAnchors {
 		if pos := w.anchorPositions(kernels, model); len(pos) >= 2*model.Blocks {

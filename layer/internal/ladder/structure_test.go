@@ -9,7 +9,8 @@ import (
 
 // letters are kernels by letters: what a layer runs, and what stands in front of and behind layers.
 var letters = map[rune]string{
-	'e': splitNames['e'], 's': splitNames['s'], 'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel", 'o': "nvjet_o", 'g': "nvjet_gate", 'a': "silu_and_mul_kernel", 'd': "nvjet_down", 'h': "nvjet_head",
+	'e': splitNames['e'], 's': splitNames['s'], 'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel",
+	'o': "nvjet_o", 'g': "nvjet_gate", 'a': "silu_and_mul_kernel", 'd': "nvjet_down", 'h': "nvjet_head",
 }
 
 // lettered collects kernels that no call launched, one behind the other; a blank is a pause.
@@ -44,7 +45,8 @@ func spell(text string, passes []Span) string {
 	return strings.Join(out, "|")
 }
 
-// TestPassesWithoutMarks: stacks of layers with something else between them are passes, told by the layers of each that are in the window.
+// TestPassesWithoutMarks: stacks of layers with something else between them are passes, told by the layers of each
+// that are in the window.
 func TestPassesWithoutMarks(t *testing.T) {
 	const layer = "nqmongad"
 	rep := strings.Repeat
@@ -64,16 +66,24 @@ func TestPassesWithoutMarks(t *testing.T) {
 		{"one stack of fewer than are given", "e" + rep(layer, 8) + "hs", 9, "whole", segment.ConfidenceOneStack, ">"},
 		{"two layers that are given", "xabcabcy", 2, "whole", segment.ConfidenceOneStack, "-"},
 		{"two layers that nobody gave", "xabcabcy", 0, "whole", segment.ConfidenceWhole, "-"},
-		{"two passes", "ex" + rep(layer, 8) + "iyh|ex" + rep(layer, 8) + "iyh", 8, "structure", segment.ConfidenceStructure, "--"},
+		{"two passes", "ex" + rep(layer, 8) + "iyh|ex" + rep(layer, 8) + "iyh", 8, "structure",
+			segment.ConfidenceStructure, "--"},
 		{"three passes", three("ex" + rep(layer, 8) + "iyh"), 0, "structure", segment.ConfidenceStructure, "---"},
-		{"three of a number that is given", three("ex" + rep(layer, 8) + "iyh"), 8, "structure", segment.ConfidenceStructure, "---"},
+		{"three of a number that is given", three("ex" + rep(layer, 8) + "iyh"), 8, "structure",
+			segment.ConfidenceStructure, "---"},
 		{"nothing between them", three(rep(layer, 8)), 8, "structure", segment.ConfidenceStructure, "---"},
-		{"nothing between them but a pause within a layer", rep("aabbd", 8) + "|a abbd" + rep("aabbd", 7), 8, "structure", segment.ConfidenceStructure, "--"},
-		{"another stack in front of the one that is given", three("exi" + rep("vwzmo", 2) + rep(layer, 8) + "hxs"), 8, "structure", segment.ConfidenceStructure, "---"},
-		{"the window cuts the first and the last", rep(layer, 5) + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqmo", 8, "structure", segment.ConfidenceStructure, "<->"},
-		{"one layer of the last pass", rep("aabbd", 8) + "|" + rep("aabbd", 8) + "|aabbd", 8, "structure", segment.ConfidenceStructure, "-->"},
-		{"last layers without a feed-forward part", "e" + rep(layer, 7) + "nqmoen|" + rep(layer, 7)[1:] + "nqmo|e" + rep(layer, 7) + "nqmo", 8, "structure", segment.ConfidenceStructure, "---"},
-		{"it begins and ends at mixers", rep(layer, 5)[3:] + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) + "nqm", 8, "structure", segment.ConfidenceStructure, "<->"},
+		{"nothing between them but a pause within a layer", rep("aabbd", 8) + "|a abbd" + rep("aabbd", 7), 8,
+			"structure", segment.ConfidenceStructure, "--"},
+		{"another stack in front of the one that is given", three("exi" + rep("vwzmo", 2) + rep(layer, 8) + "hxs"), 8,
+			"structure", segment.ConfidenceStructure, "---"},
+		{"the window cuts the first and the last", rep(layer, 5) + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) +
+			"nqmo", 8, "structure", segment.ConfidenceStructure, "<->"},
+		{"one layer of the last pass", rep("aabbd", 8) + "|" + rep("aabbd", 8) + "|aabbd", 8, "structure",
+			segment.ConfidenceStructure, "-->"},
+		{"last layers without a feed-forward part", "e" + rep(layer, 7) + "nqmoen|" + rep(layer, 7)[1:] + "nqmo|e" +
+			rep(layer, 7) + "nqmo", 8, "structure", segment.ConfidenceStructure, "---"},
+		{"it begins and ends at mixers", rep(layer, 5)[3:] + "|iyhfx" + rep(layer, 8) + "|iyhfx" + rep(layer, 4) +
+			"nqm", 8, "structure", segment.ConfidenceStructure, "<->"},
 	} {
 		plain := strings.ReplaceAll(c.want, "|", "")
 		w, kernels := lettered(plain)
@@ -104,7 +114,8 @@ func TestPassesByAnchors(t *testing.T) {
 		w, kernels := lettered(c.kernels)
 		m := &Model{UseAnchors: true, Blocks: c.blocks, Layers: 2}
 		m.IsAnchor, _ = w.FindAnchors("kernel_A")
-		if _, per, kind := w.longComb(kernels, w.sequenceOf(kernels), m); (kind == RungAnchor) != (c.want != "") || kind == RungAnchor && per != 2*c.blocks {
+		if _, per, kind := w.longComb(kernels, w.sequenceOf(kernels), m); (kind == RungAnchor) != (c.want != "") ||
+			kind == RungAnchor && per != 2*c.blocks {
 			t.Errorf("%s, %d in a layer: %q, %d a pass, want %q", c.kernels, c.blocks, kind, per, c.want)
 		}
 	}

@@ -29,7 +29,8 @@ func (w *Work) rowsOf(line []int32, end trace.Time) ([]model.Row, trace.Time) {
 	rows := make([]model.Row, len(line))
 	for k, i := range line {
 		e := w.Act(i)
-		rows[k] = model.Row{Name: w.ID[i], Time: model.SpanOf(int64(e.Duration())), Gap: model.SpanOf(int64(e.Start() - end))}
+		rows[k] = model.Row{Name: w.ID[i], Time: model.SpanOf(int64(e.Duration())),
+			Gap: model.SpanOf(int64(e.Start() - end))}
 		end = max(end, e.End())
 	}
 	return rows, end
@@ -48,8 +49,8 @@ func (w *Work) modelNames() *model.Names {
 	return w.alike
 }
 
-// findVariants groups the passes by what they run, divides those between which a boundary is missing, and reads those of which records are missing by the
-// others.
+// findVariants groups the passes by what they run, divides those between which a boundary is missing, and reads those
+// of which records are missing by the others.
 func (w *Work) findVariants(results []*Result) []*Result {
 	markEdges(results)
 	if len(results) < 2 || slices.ContainsFunc(results, func(r *Result) bool { return len(r.line) == 0 }) {
@@ -129,8 +130,8 @@ func (w *Work) stretchesOf(results []*Result) []model.Stretch {
 	return all
 }
 
-// readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that others ran: or a part of one, of which a
-// capture's end may have cut off the rest. It is nil where they are not.
+// readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that
+// others ran: or a part of one, of which a capture's end may have cut off the rest. It is nil where they are not.
 func (w *Work) readLoose(run []int32) *Result {
 	r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose})
 	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
@@ -142,7 +143,8 @@ func (w *Work) readLoose(run []int32) *Result {
 		}
 	}
 	read := model.Decode(model.Stretch{Rows: rows, Open: model.Ends{Start: true, End: true}}, profiles)
-	if len(read.Passes) != 1 || read.Passes[0].Profile == model.Outside || !segment.Readable(read.Passes[0].Matched(), len(rows)) {
+	if len(read.Passes) != 1 || read.Passes[0].Profile == model.Outside ||
+		!segment.Readable(read.Passes[0].Matched(), len(rows)) {
 		return nil
 	}
 	v := of[read.Passes[0].Profile]
@@ -205,7 +207,8 @@ func (w *Work) divide(r *Result, passes []model.Pass) []*Result {
 	return out
 }
 
-// byVariant gives a pass the layers of its variant: each kernel that of its column, one between two columns that of the kernel in front.
+// byVariant gives a pass the layers of its variant: each kernel that of its column, one between two columns that of
+// the kernel in front.
 func (w *Work) byVariant(r *Result) {
 	lead := r.variant.lead
 	of := lead.layersOfLine()
@@ -325,7 +328,8 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
 	if n := w.fullReplays(spans); 2*n > len(spans) {
 		kind, conf = RungGraph, segment.ConfidenceGraph
 	}
-	return rung(spans, kind, conf, fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans), len(clusters)))
+	return rung(spans, kind, conf, fmt.Sprintf("%d stretches of kernels that recur, of %d kinds", len(spans),
+		len(clusters)))
 }
 
 // placesIn returns where each kernel of a line stands among all kernels.
@@ -374,7 +378,8 @@ func (w *Work) marksOf(line []int32) []model.Mark {
 	return marks
 }
 
-// joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has one.
+// joinIdle takes away bounds between which nothing works as a pass does: where kernels are known that mix, a pass has
+// one.
 func (w *Work) joinIdle(line []int32, bounds []int) []int {
 	mixers := make([]int, len(line)+1)
 	for k, i := range line {
@@ -402,7 +407,8 @@ func (w *Work) joinIdle(line []int32, bounds []int) []int {
 	return out
 }
 
-// smallPass is up to how many kernels without a mixer are no pass: sampling, preparation of a batch. Decoders of images have hundreds.
+// smallPass is up to how many kernels without a mixer are no pass: sampling, preparation of a batch. Decoders of
+// images have hundreds.
 const smallPass = 40
 
 func b2i(b bool) int8 {
@@ -412,7 +418,8 @@ func b2i(b bool) int8 {
 	return 0
 }
 
-// recurs says whether the pieces are passes: most kernels are in kinds of which there are two at least, and most in stacks of layers.
+// recurs says whether the pieces are passes: most kernels are in kinds of which there are two at least, and most in
+// stacks of layers.
 func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []model.Piece, m *Model) bool {
 	stack := make([]bool, len(clusters))
 	for c := range clusters {

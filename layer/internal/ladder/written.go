@@ -4,11 +4,11 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// Without fused kernels a norm is a handful of single operations: the input as a float, its square, the mean of that, an epsilon
-// added, the reciprocal root, a product with the input and one with the weights.
+// Without fused kernels a norm is a handful of single operations: the input as a float, its square, the mean of that,
+// an epsilon added, the reciprocal root, a product with the input and one with the weights.
 
-// normSpan is how many kernels may stand between the mean and the root: transformers has one there, the epsilon, and two with casts to another
-// type around it.
+// normSpan is how many kernels may stand between the mean and the root: transformers has one there, the epsilon, and
+// two with casts to another type around it.
 const normSpan = 3
 
 // A normStep is what a kernel may be of such a norm.
@@ -22,7 +22,8 @@ const (
 	rsqrtStep          // the reciprocal root
 )
 
-// normSteps reads the steps of names; nil where no norm is written out, as some name is a whole one or none is a step that decides.
+// normSteps reads the steps of names; nil where no norm is written out, as some name is a whole one or none is a step
+// that decides.
 func normSteps(facts []classify.Facts) []normStep {
 	out := make([]normStep, len(facts))
 	seen := map[normStep]bool{}
@@ -31,7 +32,8 @@ func normSteps(facts []classify.Facts) []normStep {
 		switch {
 		case f.Role == classify.RoleNorm:
 			return nil
-		case f.Category != classify.CategoryElementwise && f.Category != classify.CategoryReduceTopK && f.Category != classify.CategoryMemory:
+		case f.Category != classify.CategoryElementwise && f.Category != classify.CategoryReduceTopK &&
+			f.Category != classify.CategoryMemory:
 			continue
 		}
 		switch f.Op() {

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/internal/intern"
 )
 
-// TestWrittenNorms: a norm that is written as single operations begins with its first one; a mean without a root is none, and where some kernel is
-// a whole norm no other is put together.
+// TestWrittenNorms: a norm that is written as single operations begins with its first one; a mean without a root is
+// none, and where some kernel is a whole norm no other is put together.
 func TestWrittenNorms(t *testing.T) {
 	const point = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 	names := map[string]string{

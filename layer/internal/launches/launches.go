@@ -3,14 +3,16 @@ package launches
 import "time"
 
 const (
-	// WholeReplay is the share of a pass's kernels from which on it is the replay of one graph: inputs and sampling stand outside, a
-	// few of hundreds. Graphs in pieces leave attention and cache writes out, two kernels of ten to fifteen in a layer.
+	// WholeReplay is the share of a pass's kernels from which on it is the replay of one graph: inputs and sampling
+	// stand outside, a few of hundreds. Graphs in pieces leave attention and cache writes out, two kernels of ten to
+	// fifteen in a layer.
 	WholeReplay = 0.9
 	// FewReplayed is up to which share a pass is launched one by one: parts of the sampling may be graphs.
 	FewReplayed = 0.1
-	// MuchLonger is how many times the GPU time of its replays a pass has that does other work. The same work launched one by one, as
-	// warm-ups are, takes the time of its replay within some percent. A prefill takes several times as long: 87 ms that of a Llama-70B
-	// in a published list of traces, where a decode of the Llama-70B that our own generator writes takes 17.8 ms.
+	// MuchLonger is how many times the GPU time of its replays a pass has that does other work. The same work
+	// launched one by one, as warm-ups are, takes the time of its replay within some percent. A prefill takes several
+	// times as long: 87 ms that of a Llama-70B in a published list of traces, where a decode of the Llama-70B that
+	// our own generator writes takes 17.8 ms.
 	MuchLonger = 2
 )
 
@@ -41,8 +43,8 @@ const (
 
 func (p *Pass) share() float64 { return float64(p.Replayed) / float64(max(1, p.Kernels)) }
 
-// Stages gives stages to the passes of a server that generates where those of one model, of equally many layers, show both ways to
-// launch, and what is launched one by one takes far longer.
+// Stages gives stages to the passes of a server that generates where those of one model, of equally many layers, show
+// both ways to launch, and what is launched one by one takes far longer.
 func Stages(passes []Pass) []Stage {
 	type shape struct {
 		model  string

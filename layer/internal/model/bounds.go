@@ -31,8 +31,9 @@ const (
 	shortest = 8
 )
 
-// Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, behind sampling, and where the GPU rests at a place that
-// recurs. Between the end of one pass and the beginning of the next it is where the GPU idles longest.
+// Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, behind sampling, and
+// where the GPU rests at a place that recurs. Between the end of one pass and the beginning of the next it is where
+// the GPU idles longest.
 func Bounds(rows []Row, marks []Mark, names *Names) []int {
 	is := make([]bool, len(rows)+1)
 	usual := usualGap(rows)
@@ -55,8 +56,8 @@ func Bounds(rows []Row, marks []Mark, names *Names) []int {
 	return out
 }
 
-// Hidden returns where stretches are to be divided that begin or end with what another one is that several run, if the GPU rests there longer than
-// within that one: nobody saw the boundary, as it occurs only once.
+// Hidden returns where stretches are to be divided that begin or end with what another one is that several run, if
+// the GPU rests there longer than within that one: nobody saw the boundary, as it occurs only once.
 func Hidden(all []Stretch) [][]int {
 	count := make([]int, len(all))
 	for k := range all {

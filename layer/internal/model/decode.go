@@ -158,7 +158,8 @@ func (d *decoder) step(i int) {
 	r := &d.rows[i]
 	before := d.best
 	d.best = math.Inf(1)
-	left, leftFrom := math.Inf(1), int32(-1) // the best way to have ended a pass before i whose end is there, or that stood outside
+	// the best way to have ended a pass before i whose end is there, or that stood outside
+	left, leftFrom := math.Inf(1), int32(-1)
 	for k := range d.nodes[i-1] {
 		n := &d.nodes[i-1][k]
 		if n.column == Outside {
@@ -177,7 +178,8 @@ func (d *decoder) step(i int) {
 		} else {
 			d.reach(i, place{n.column, true}, n.cost+costInsert, int32(k), false)
 		}
-		if end := n.cost + p.skip(j+1, len(p.Columns), int64(r.Gap)); end < left && (j+1 == len(p.Columns) || p.takes(j+1, len(p.Columns)) <= int64(r.Gap)+slack) {
+		if end := n.cost + p.skip(j+1, len(p.Columns), int64(r.Gap)); end < left &&
+			(j+1 == len(p.Columns) || p.takes(j+1, len(p.Columns)) <= int64(r.Gap)+slack) {
 			left, leftFrom = end, int32(k)
 		}
 	}
@@ -201,8 +203,8 @@ func (d *decoder) step(i int) {
 	d.prune(i)
 }
 
-// jump skips columns from a node of the kernel before i on: few in any case, many where the GPU idles long enough, and, where nothing goes on, some although it
-// does not.
+// jump skips columns from a node of the kernel before i on: few in any case, many where the GPU idles long enough,
+// and, where nothing goes on, some although it does not.
 func (d *decoder) jump(i int, k int32, stuck bool) {
 	n, r := &d.nodes[i-1][k], &d.rows[i]
 	p, j := d.local(n.column)

@@ -60,7 +60,8 @@ func TestDropsKeepColumns(t *testing.T) {
 			}
 		}
 		if wrong > len(rows)/100 {
-			t.Errorf("seed %d: %d of %d kernels at another column, missing %v", seed, wrong, len(rows), read.Passes[0].Missing)
+			t.Errorf("seed %d: %d of %d kernels at another column, missing %v", seed, wrong, len(rows),
+				read.Passes[0].Missing)
 		}
 	}
 }

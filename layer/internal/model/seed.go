@@ -41,7 +41,8 @@ type shape struct {
 	pieces []int
 }
 
-// Find clusters stretches, each of which is a pass as far as anybody knows, and reads those of which records are missing by the clusters of the others.
+// Find clusters stretches, each of which is a pass as far as anybody knows, and reads those of which records are
+// missing by the clusters of the others.
 func Find(all []Stretch, names *Names, ended func() bool) ([]Cluster, []Piece) {
 	shapes := shapesOf(all, names)
 	slices.SortStableFunc(shapes, func(a, b *shape) int {
@@ -169,7 +170,8 @@ func (f *finder) repeated() (out []int) {
 	return out
 }
 
-// glued says whether a shape may be several passes whose boundary is missing: it is longer than some that others run, and has hardly a kernel that they have not.
+// glued says whether a shape may be several passes whose boundary is missing: it is longer than some that others run,
+// and has hardly a kernel that they have not.
 func (f *finder) glued(s *shape) bool {
 	union := map[int32]bool{}
 	least := len(s.rows)
@@ -235,8 +237,8 @@ func (f *finder) read(s *shape, by []int, lone bool) bool {
 	return true
 }
 
-// explains says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their place, and where columns are missing
-// there was time for them. What several passes run is no damage.
+// explains says whether a reading is one of passes, some of whose records are missing: nearly all kernels have their
+// place, and where columns are missing there was time for them. What several passes run is no damage.
 func (f *finder) explains(r *Reading, s *shape, by []int, lone bool) bool {
 	matched, noTime, missing, holes, columns := 0, 0, 0, 0, 0
 	for k := range r.Passes {

@@ -21,7 +21,8 @@ type Names struct {
 	Kind []Kind
 }
 
-// Kind is what kernels of different names may have in common: two norms, two products. The zero value has nothing in common with another.
+// Kind is what kernels of different names may have in common: two norms, two products. The zero value has nothing in
+// common with another.
 type Kind uint8
 
 // A Profile is what passes of one kind run: a column for each kernel, in order.
@@ -45,11 +46,13 @@ func NewProfile(rows []Row, names *Names) *Profile {
 // takes is the least time of the columns [from, to).
 func (p *Profile) takes(from, to int) int64 { return p.least[to] - p.least[from] }
 
-// A kernel is in one of these states: it matches column j of a profile, it stands behind column j and is foreign to it, or it is outside of all
-// passes. From one state to the next columns may be skipped: their records are missing, which takes as much idle time as they would have run.
+// A kernel is in one of these states: it matches column j of a profile, it stands behind column j and is foreign to
+// it, or it is outside of all passes. From one state to the next columns may be skipped: their records are missing,
+// which takes as much idle time as they would have run.
 //
-// Costs are nats, −ln of how often it happens. Of a hundred records at most one is lost by itself; a stretch of records is lost, or the window ends,
-// once in a thousand kernels (e⁷); a length of one is as likely as any other up to some hundreds.
+// Costs are nats, −ln of how often it happens. Of a hundred records at most one is lost by itself; a stretch of
+// records is lost, or the window ends, once in a thousand kernels (e⁷); a length of one is as likely as any other up
+// to some hundreds.
 const (
 	costName    = .01 // the name of the column
 	costBase    = 1.5 // the same kernel with another tile

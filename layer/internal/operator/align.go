@@ -337,7 +337,8 @@ func (w *work) gradeCost(g grade) float64 {
 // tells a width that the plan has: free where they agree with the step's, which
 // tensor parallelism may divide.
 func (w *work) shapeCost(u *unit, s *step) float64 {
-	if u.k == 0 && w.ranks > 0 && u.width.known() && s.Width > 0 && !s.Step.width(w.ranks, u.width) && w.planned(u.width, w.ranks) {
+	if u.k == 0 && w.ranks > 0 && u.width.known() && s.Width > 0 && !s.Step.width(w.ranks, u.width) &&
+		w.planned(u.width, w.ranks) {
 		return w.p.Shape
 	}
 	if u.k == 0 || u.n == 0 || s.K == 0 || s.N == 0 || sameShape(u.k, u.n, s.K, s.N) {

@@ -8,16 +8,17 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// A layer whose feed-forward part stands twice (the image's and the text's of a denoiser, a parallel one) has more products behind its attention than the
-// steps of a layer explain, and the alignment makes inputs of the next attention of them. An activation between a product and the attention that it
-// is to feed contradicts that.
+// A layer whose feed-forward part stands twice (the image's and the text's of a denoiser, a parallel one) has more
+// products behind its attention than the steps of a layer explain, and the alignment makes inputs of the next
+// attention of them. An activation between a product and the attention that it is to feed contradicts that.
 
 // inputs are the operators that attention reads.
-var inputs = map[string]bool{opname.QKVProj: true, opname.QProj: true, opname.KProj: true, opname.VProj: true, opname.KProj + "|" + opname.VProj: true, opname.QKVAProj: true,
+var inputs = map[string]bool{opname.QKVProj: true, opname.QProj: true, opname.KProj: true, opname.VProj: true,
+	opname.KProj + "|" + opname.VProj: true, opname.QKVAProj: true,
 	opname.QAProj: true, opname.KVAProj: true, opname.QBProj: true, opname.KVBProj: true}
 
-// behind reads what stands behind the attention of layers with such products again: around an activation stand the products of a feed-forward part; of
-// others nothing is known.
+// behind reads what stands behind the attention of layers with such products again: around an activation stand the
+// products of a feed-forward part; of others nothing is known.
 func (w *work) behind() {
 	type place struct {
 		layer, stream int32
@@ -43,18 +44,20 @@ func (w *work) behind() {
 	}
 }
 
-// doubtRow tells weakly which of two products in a row behind attention is the output projection, where nothing but the order does: one of them may scale
-// what the other part of the layer reads, as in Flux's second kind of block.
+// doubtRow tells weakly which of two products in a row behind attention is the output projection, where nothing but
+// the order does: one of them may scale what the other part of the layer reads, as in Flux's second kind of block.
 func (w *work) doubtRow(tail []int) {
 	for n := range len(tail) - 1 {
 		first, second := &w.found[tail[n]], &w.found[tail[n+1]]
-		if first.Operator == opname.OProj && first.Evidence == Order && w.reads[tail[n]].acts[0] == classify.RoleProduct && w.reads[tail[n+1]].acts[0] == classify.RoleProduct {
+		if first.Operator == opname.OProj && first.Evidence == Order &&
+			w.reads[tail[n]].acts[0] == classify.RoleProduct && w.reads[tail[n+1]].acts[0] == classify.RoleProduct {
 			first.Confidence, second.Confidence = min(first.Confidence, w.p.ByWeak), min(second.Confidence, w.p.ByWeak)
 		}
 	}
 }
 
-// contradicts says whether a product behind the attention of its layer is told to be read by the next one, and an activation stands between.
+// contradicts says whether a product behind the attention of its layer is told to be read by the next one, and an
+// activation stands between.
 func (w *work) contradicts(tail []int) bool {
 	input := false
 	for _, i := range tail {
@@ -68,7 +71,8 @@ func (w *work) contradicts(tail []int) bool {
 	return false
 }
 
-// readTail tells the products of a feed-forward part by their activation; what is told to be read by an attention and stands beside none is unknown.
+// readTail tells the products of a feed-forward part by their activation; what is told to be read by an attention and
+// stands beside none is unknown.
 func (w *work) readTail(tail []int) {
 	for n, i := range tail {
 		f := &w.found[i]
@@ -89,7 +93,8 @@ func (w *work) readTail(tail []int) {
 			*f, w.placed[i] = Found{Operator: opname.Other, Layer: w.pass.Kernels[i].Layer}, false
 		}
 		if op != "" {
-			*f, w.placed[i] = Found{Operator: op, Evidence: Order, Confidence: w.p.ByWeak, Layer: w.pass.Kernels[i].Layer}, true
+			*f, w.placed[i] = Found{Operator: op, Evidence: Order, Confidence: w.p.ByWeak,
+				Layer: w.pass.Kernels[i].Layer}, true
 		}
 	}
 }

@@ -8,13 +8,15 @@ import (
 	"github.com/llmstrata/strata/layer/internal/operator"
 )
 
-// TestFeedForwardTwice: behind the attention of a layer with two streams no product is one that the next attention reads where an activation stands
-// between; what stands around an activation is a feed-forward part, told weakly.
+// TestFeedForwardTwice: behind the attention of a layer with two streams no product is one that the next attention
+// reads where an activation stands between; what stands around an activation is a feed-forward part, told weakly.
 func TestFeedForwardTwice(t *testing.T) {
-	const front, steps = "fused_add_rms_norm gemm gemm gemm gemm gemm gemm rotary flash_fwd ", "(residual_add) input_norm q_proj k_proj v_proj (rope) attention o_proj (residual_add) post_norm gate_up_proj activation down_proj"
+	const front, steps = "fused_add_rms_norm gemm gemm gemm gemm gemm gemm rotary flash_fwd ",
+		"(residual_add) input_norm q_proj k_proj v_proj (rope) attention o_proj (residual_add) post_norm gate_up_proj activation down_proj"
 	for _, c := range []struct{ name, layer, want string }{
 		{"two streams", front + "gemm fused_add_rms_norm gemm fused_add_rms_norm gemm gemm gelu gemm fused_add_rms_norm gemm gemm gelu gemm", "o_proj 0.9, residual_add+post_norm 0.9, other 0.0, residual_add+post_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6, residual_add+input_norm 0.9, other 0.0, gate_up_proj 0.6, activation 0.6, down_proj 0.6"},
-		{"one", front + "gemm fused_add_rms_norm gemm gelu gemm", "o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
+		{"one", front + "gemm fused_add_rms_norm gemm gelu gemm",
+			"o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
 	} {
 		var ks []operator.Kernel
 		for l := range int32(4) {
@@ -23,7 +25,8 @@ func TestFeedForwardTwice(t *testing.T) {
 		ks = append(ks, kernels(-1, "fused_add_rms_norm gemm")...)
 		n := len(strings.Fields(c.layer))
 		var got []string
-		for i, f := range operator.NewFinder(plan(4, steps), operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})[n : 2*n] {
+		for i, f := range operator.NewFinder(plan(4, steps),
+			operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})[n : 2*n] {
 			if i >= len(strings.Fields(front)) {
 				got = append(got, fmt.Sprintf("%s %.1f", f.Operator, f.Confidence))
 			}
@@ -34,7 +37,8 @@ func TestFeedForwardTwice(t *testing.T) {
 	}
 }
 
-// TestTwoProductsBehindAttention: which of two products in a row is the output projection the order alone tells weakly, a config or anything between them surely.
+// TestTwoProductsBehindAttention: which of two products in a row is the output projection the order alone tells
+// weakly, a config or anything between them surely.
 func TestTwoProductsBehindAttention(t *testing.T) {
 	const steps = "input_norm qkv_proj attention o_proj (post_norm) gate_up_proj activation down_proj"
 	for _, c := range []struct {
@@ -43,7 +47,8 @@ func TestTwoProductsBehindAttention(t *testing.T) {
 		want   string
 	}{
 		{"gemm gemm silu gemm", nil, "o_proj 0.6, gate_up_proj 0.6, activation 0.9, down_proj 0.9"},
-		{"gemm fused_add_rms_norm gemm silu gemm", nil, "o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.6, activation 0.9, down_proj 0.9"},
+		{"gemm fused_add_rms_norm gemm silu gemm", nil,
+			"o_proj 0.9, residual_add+post_norm 0.9, gate_up_proj 0.6, activation 0.9, down_proj 0.9"},
 		{"gemm gemm silu gemm", plan(4, steps), "o_proj 0.9, gate_up_proj 0.9, activation 0.9, down_proj 0.9"},
 		{"gemm", nil, "o_proj 0.9"},
 	} {
@@ -52,7 +57,8 @@ func TestTwoProductsBehindAttention(t *testing.T) {
 			ks = append(ks, kernels(l, "fused_add_rms_norm gemm flash_fwd "+c.tail)...)
 		}
 		var got []string
-		for _, f := range operator.NewFinder(c.layout, operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})[len(ks)-len(strings.Fields(c.tail)):] {
+		for _, f := range operator.NewFinder(c.layout,
+			operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 4})[len(ks)-len(strings.Fields(c.tail)):] {
 			got = append(got, fmt.Sprintf("%s %.1f", f.Operator, f.Confidence))
 		}
 		if s := strings.Join(got, ", "); s != c.want {
@@ -61,13 +67,15 @@ func TestTwoProductsBehindAttention(t *testing.T) {
 	}
 }
 
-// TestBesideTheLane: a kernel on another stream has the step of its layer that no kernel of the lane has, however many steps stand in front of it.
+// TestBesideTheLane: a kernel on another stream has the step of its layer that no kernel of the lane has, however
+// many steps stand in front of it.
 func TestBesideTheLane(t *testing.T) {
-	ks := set(kernels(0, "fused_add_rms_norm gemm flash_fwd gemm fused_add_rms_norm gemm silu gemm"), func(_ int, k *operator.Kernel) {
-		if k.Name == "silu" {
-			k.Stream = 1
-		}
-	})
+	ks := set(kernels(0, "fused_add_rms_norm gemm flash_fwd gemm fused_add_rms_norm gemm silu gemm"),
+		func(_ int, k *operator.Kernel) {
+			if k.Name == "silu" {
+				k.Stream = 1
+			}
+		})
 	var got []string
 	for _, f := range operator.NewFinder(plan(1, "input_norm qkv_proj attention o_proj post_norm gate_up_proj activation down_proj"), operator.Defaults()).Find(operator.Pass{Kernels: ks, Layers: 1}) {
 		got = append(got, f.Operator)

@@ -52,11 +52,17 @@ func cheapest(w *work, units []unit, steps []step, bands []band, i, pos int) flo
 	return best
 }
 
-// TestAlignmentIsTheCheapest: of few units and steps no way of giving one to the other costs less than the one that is found, whatever the window cuts.
+// TestAlignmentIsTheCheapest: of few units and steps no way of giving one to the other costs less than the one that
+// is found, whatever the window cuts.
 func TestAlignmentIsTheCheapest(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	ops := []string{opname.InputNorm, opname.QKVProj, opname.Rope, opname.Attention, opname.OProj, opname.ResidualAdd, opname.PostNorm, opname.GateUpProj, opname.Activation, opname.DownProj, opname.AttnAllReduce, opname.Indexer}
-	acts := [][]classify.Role{{classify.RoleNorm}, {classify.RoleProduct}, {classify.RoleRope}, {classify.RoleAttention}, {classify.RoleAdd}, {classify.RoleAdd, classify.RoleNorm}, {classify.RoleNorm, classify.RoleRope}, {classify.RoleOther}, {classify.RoleElementwise}, {classify.RoleCollective}, {classify.RoleActivation}, {classify.RoleCollective, classify.RoleAdd, classify.RoleNorm}}
+	ops := []string{opname.InputNorm, opname.QKVProj, opname.Rope, opname.Attention, opname.OProj, opname.ResidualAdd,
+		opname.PostNorm, opname.GateUpProj, opname.Activation, opname.DownProj, opname.AttnAllReduce, opname.Indexer}
+	acts := [][]classify.Role{{classify.RoleNorm}, {classify.RoleProduct}, {classify.RoleRope},
+		{classify.RoleAttention}, {classify.RoleAdd}, {classify.RoleAdd, classify.RoleNorm},
+		{classify.RoleNorm, classify.RoleRope}, {classify.RoleOther}, {classify.RoleElementwise},
+		{classify.RoleCollective}, {classify.RoleActivation},
+		{classify.RoleCollective, classify.RoleAdd, classify.RoleNorm}}
 	for n := range 1500 {
 		p := Defaults()
 		p.MaxBack = r.Intn(4)
@@ -106,7 +112,8 @@ func TestAlignmentIsTheCheapest(t *testing.T) {
 	}
 }
 
-// TestBandsOfLabels: a unit may take steps of the layer of its label, of the one before and of the one behind; where a label is missing, those of its neighbours count.
+// TestBandsOfLabels: a unit may take steps of the layer of its label, of the one before and of the one behind; where
+// a label is missing, those of its neighbours count.
 func TestBandsOfLabels(t *testing.T) {
 	p := Defaults()
 	var steps []step
@@ -146,13 +153,15 @@ func TestBandsOfLabels(t *testing.T) {
 	}
 }
 
-// TestSameShape: the sizes of a product are those of a step where one is the step's and the other a rank's share of it, of at most 64 ranks.
+// TestSameShape: the sizes of a product are those of a step where one is the step's and the other a rank's share of
+// it, of at most 64 ranks.
 func TestSameShape(t *testing.T) {
 	for _, c := range []struct {
 		k, n, wholeK, wholeN int
 		want                 bool
 	}{
-		{64, 200, 64, 200, true}, {64, 100, 64, 200, true}, {32, 200, 64, 200, true}, {32, 100, 64, 200, false}, {64, 201, 64, 200, false}, {64, 400, 64, 200, false}, {200, 64, 64, 200, false},
+		{64, 200, 64, 200, true}, {64, 100, 64, 200, true}, {32, 200, 64, 200, true}, {32, 100, 64, 200, false},
+		{64, 201, 64, 200, false}, {64, 400, 64, 200, false}, {200, 64, 64, 200, false},
 		{64, 0, 64, 200, false}, {64, 10, 64, 640, true}, {64, 10, 64, 650, false}, {64, 1, 64, 64, true},
 	} {
 		if got := sameShape(c.k, c.n, c.wholeK, c.wholeN); got != c.want {
@@ -164,7 +173,8 @@ func TestSameShape(t *testing.T) {
 // TestVotesOfEqualLayers: where three in five of the equal layers agree, the others follow; each keeps its number.
 func TestVotesOfEqualLayers(t *testing.T) {
 	for _, c := range []struct{ answers, want string }{
-		{"aaaaa", "aaaaa"}, {"aaabb", "aaaaa"}, {"bbaaa", "aaaaa"}, {"aabbc", "aabbc"}, {"ab", "ab"}, {"abb", "bbb"}, {"aaabbb", "aaabbb"}, {"a", "a"},
+		{"aaaaa", "aaaaa"}, {"aaabb", "aaaaa"}, {"bbaaa", "aaaaa"}, {"aabbc", "aabbc"}, {"ab", "ab"}, {"abb", "bbb"},
+		{"aaabbb", "aaabbb"}, {"a", "a"},
 	} {
 		p := Defaults()
 		w := &work{p: &p, pass: &Pass{Layers: len(c.answers), First: 3}}
@@ -185,7 +195,8 @@ func TestVotesOfEqualLayers(t *testing.T) {
 	}
 }
 
-// TestNearestOwner: what serves another kernel belongs to the nearest one of its stream that fits, among the next twelve.
+// TestNearestOwner: what serves another kernel belongs to the nearest one of its stream that fits, among the next
+// twelve.
 func TestNearestOwner(t *testing.T) {
 	p := Defaults()
 	for _, c := range []struct {
@@ -195,8 +206,11 @@ func TestNearestOwner(t *testing.T) {
 		other, open bool // what stands between is of another stream; the owner was not placed
 		want        int
 	}{
-		{"next", 10, 11, 1, false, false, 11}, {"before", 10, 9, -1, false, false, 9}, {"twelve on", 10, 22, 1, false, false, 22}, {"thirteen on", 10, 23, 1, false, false, -1},
-		{"twelve back", 15, 3, -1, false, false, 3}, {"thirteen back", 15, 2, -1, false, false, -1}, {"the first", 5, 0, -1, false, false, 0}, {"the last", 25, 29, 1, false, false, 29}, {"other streams do not count", 10, 28, 1, true, false, 28}, {"without an operator", 10, 11, 1, false, true, -1},
+		{"next", 10, 11, 1, false, false, 11}, {"before", 10, 9, -1, false, false, 9},
+		{"twelve on", 10, 22, 1, false, false, 22}, {"thirteen on", 10, 23, 1, false, false, -1},
+		{"twelve back", 15, 3, -1, false, false, 3}, {"thirteen back", 15, 2, -1, false, false, -1},
+		{"the first", 5, 0, -1, false, false, 0}, {"the last", 25, 29, 1, false, false, 29},
+		{"other streams do not count", 10, 28, 1, true, false, 28}, {"without an operator", 10, 11, 1, false, true, -1},
 	} {
 		w := &work{p: &p, pass: &Pass{}, placed: make([]bool, 30), found: make([]Found, 30), reads: make([]reading, 30)}
 		for i := range 30 {
@@ -215,7 +229,8 @@ func TestNearestOwner(t *testing.T) {
 	}
 }
 
-// TestPairsThatOrderDoesNotTell: keys and values, gates and what they gate are told apart by what stands between, not by their order.
+// TestPairsThatOrderDoesNotTell: keys and values, gates and what they gate are told apart by what stands between, not
+// by their order.
 func TestPairsThatOrderDoesNotTell(t *testing.T) {
 	const pair = opname.GateProj + "|" + opname.UpProj
 	for _, c := range []struct {

@@ -7,9 +7,10 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// A diffusion transformer has no list of steps that holds for all servers: its two streams run one after the other or in turns, its
-// feed-forward part stands beside its attention or behind it. What it has is a modulation: an activation that no product feeds, and a product that
-// makes from it the scales, shifts and gates of a layer. Its kernels are read by what stands around them and by their shapes.
+// A diffusion transformer has no list of steps that holds for all servers: its two streams run one after the other or
+// in turns, its feed-forward part stands beside its attention or behind it. What it has is a modulation: an
+// activation that no product feeds, and a product that makes from it the scales, shifts and gates of a layer. Its
+// kernels are read by what stands around them and by their shapes.
 
 // denoiser is a pass of such a model being read.
 type denoiser struct {
@@ -21,14 +22,15 @@ type denoiser struct {
 	hidden int
 }
 
-// Shares of a modulation's product: it makes from two (the last norm's) to eighteen (two streams at once) vectors of the width of the model.
+// Shares of a modulation's product: it makes from two (the last norm's) to eighteen (two streams at once) vectors of
+// the width of the model.
 const (
 	leastModulation = 2
 	mostModulation  = 18
 )
 
-// denoiserOf reads the pass as that of a diffusion transformer; nil where it is none: at least every second attention has a modulation, and nothing that
-// only language models have runs.
+// denoiserOf reads the pass as that of a diffusion transformer; nil where it is none: at least every second attention
+// has a modulation, and nothing that only language models have runs.
 func (w *work) denoiserOf() *denoiser {
 	d := &denoiser{work: w, units: w.units(func(*Kernel) bool { return true }), modulates: map[int]bool{}}
 	cores := 0
@@ -37,7 +39,8 @@ func (w *work) denoiserOf() *denoiser {
 			switch a {
 			case classify.RoleAttention:
 				cores++
-			case classify.RoleCacheWrite, classify.RoleSample, classify.RoleEmbed, classify.RoleExperts, classify.RoleScan, classify.RoleConv:
+			case classify.RoleCacheWrite, classify.RoleSample, classify.RoleEmbed, classify.RoleExperts,
+				classify.RoleScan, classify.RoleConv:
 				return nil
 			}
 		}
@@ -69,7 +72,8 @@ func (d *denoiser) act(i int) classify.Role {
 	return d.units[i].acts[0]
 }
 
-// modulation reports a product behind an activation that makes several vectors of what it reads; without shapes, one whose activation no product feeds.
+// modulation reports a product behind an activation that makes several vectors of what it reads; without shapes, one
+// whose activation no product feeds.
 func (d *denoiser) modulation(i int) bool {
 	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleActivation {
 		return false
@@ -106,7 +110,8 @@ func (d *denoiser) read() {
 		square := shaped && d.hidden > 0 && u.k == d.hidden && u.n == d.hidden
 		switch a := u.acts[len(u.acts)-1]; {
 		case d.modulates[i]:
-			d.put(u, opname.Modulation, shaped || a == classify.RoleActivation && d.units[min(i+1, len(d.units)-1)].k > 0)
+			d.put(u, opname.Modulation, shaped || a == classify.RoleActivation &&
+				d.units[min(i+1, len(d.units)-1)].k > 0)
 			run = 0
 		case a == classify.RoleAttention:
 			d.put(u, opname.Attention, false)
@@ -114,7 +119,8 @@ func (d *denoiser) read() {
 		case u.label < 0 && !begun:
 			run = 0 // what stands in front of the first modulation has no names here
 		case a == classify.RoleRope, a == classify.RoleHeadNorm:
-			d.put(u, map[classify.Role]string{classify.RoleRope: opname.Rope, classify.RoleHeadNorm: opname.QKNorm}[a], false)
+			d.put(u, map[classify.Role]string{classify.RoleRope: opname.Rope, classify.RoleHeadNorm: opname.QKNorm}[a],
+				false)
 		case a == classify.RoleNorm:
 			d.norm(i, at)
 			if at != inputsSection || d.next(i) != classify.RoleAttention {
@@ -221,10 +227,14 @@ func (d *denoiser) norm(i int, at section) {
 
 // mixes reports an attention behind a unit.
 func (d *denoiser) mixes(i int) bool {
-	return slices.ContainsFunc(d.units[i:], func(u unit) bool { return slices.Contains(u.acts, classify.RoleAttention) })
+	return slices.ContainsFunc(d.units[i:], func(u unit) bool {
+		return slices.Contains(u.acts,
+			classify.RoleAttention)
+	})
 }
 
-// feed names the product in front of an activation: a gate is one of two equal products of one input whose activation is multiplied with the other.
+// feed names the product in front of an activation: a gate is one of two equal products of one input whose activation
+// is multiplied with the other.
 func (d *denoiser) feed(i int) {
 	u := &d.units[i]
 	op := opname.UpProj
@@ -241,14 +251,16 @@ func (d *denoiser) feed(i int) {
 
 // gated reports two equal products, an activation and a product of elements.
 func (d *denoiser) gated(i int) bool {
-	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleProduct || d.act(i+2) != classify.RoleElementwise {
+	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleProduct ||
+		d.act(i+2) != classify.RoleElementwise {
 		return false
 	}
 	u, p := &d.units[i], &d.units[i-1]
 	return u.k > 0 && u.k == p.k && u.n == p.n && u.n > u.k
 }
 
-// halves reports a product of which the activation leaves half: the product behind it reads half of what this one makes.
+// halves reports a product of which the activation leaves half: the product behind it reads half of what this one
+// makes.
 func (d *denoiser) halves(i int) bool {
 	for j := i + 2; j < len(d.units) && j <= i+3; j++ {
 		if u := &d.units[j]; d.act(j) == classify.RoleProduct {

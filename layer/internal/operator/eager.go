@@ -48,7 +48,8 @@ func toProduct(pass *Pass, reads []reading, idx []int, at, by int) int {
 		case r.isProduct():
 			return at
 		case own >= 0 && own < len(m) && m[own] == around[own]:
-		case !aux(r.acts[0]) && r.acts[0] != classify.RoleElementwise && r.acts[0] != classify.RoleAdd || len(r.acts) > 1:
+		case !aux(r.acts[0]) && r.acts[0] != classify.RoleElementwise && r.acts[0] != classify.RoleAdd ||
+			len(r.acts) > 1:
 			return -1
 		}
 	}

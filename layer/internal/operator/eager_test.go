@@ -8,14 +8,18 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// TestAttentionOfSingleOperations: the products around a softmax are the attention's, and what scales, masks and casts between them serves it. With
-// anything else between softmax and product, as a router has, or without one of the two, they stay what they are.
+// TestAttentionOfSingleOperations: the products around a softmax are the attention's, and what scales, masks and
+// casts between them serves it. With anything else between softmax and product, as a router has, or without one of
+// the two, they stay what they are.
 func TestAttentionOfSingleOperations(t *testing.T) {
 	const softmax = "void (anonymous namespace)::softmax_warp_forward<float, c10::BFloat16, float, 9, false, false>"
 	kernels := map[string]string{
-		"gemm": "Cijk_Alik_Bljk_BBS_MT128x64x128", "bmm": "some_bmm_kernel", "add": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
-		"mul": "void at::native::vectorized_elementwise_kernel<4, MulFunctor>", "cast": "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>",
-		"softmax": softmax, "topk": "void at::native::sbtopk::gatherTopK<float>", "rope": "rotary_embedding_kernel", "flash": "flash_fwd_kernel", "norm": "fused_add_rms_norm_kernel",
+		"gemm": "Cijk_Alik_Bljk_BBS_MT128x64x128", "bmm": "some_bmm_kernel",
+		"add":     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
+		"mul":     "void at::native::vectorized_elementwise_kernel<4, MulFunctor>",
+		"cast":    "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>",
+		"softmax": softmax, "topk": "void at::native::sbtopk::gatherTopK<float>", "rope": "rotary_embedding_kernel",
+		"flash": "flash_fwd_kernel", "norm": "fused_add_rms_norm_kernel",
 	}
 	for _, c := range []struct {
 		row, want string // kernels, and what becomes of each: attention, serving it, or as it was
@@ -32,8 +36,9 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 		{"gemm softmax norm bmm gemm", ".....", 0},
 		{"gemm bmm flash bmm gemm", "..A..", 0}, // latent attention's products per head
 		{"gemm bmm softmax bmm rope", ".AAA.", 0},
-		{"gemm bmm rope softmax bmm", ".A.AA", 2},                 // what runs beside it does not matter
-		{"gemm/L bmm rope softmax norm bmm gemm/L", ".AsAsA.", 0}, // all of one attention module, the projections of modules in it
+		{"gemm bmm rope softmax bmm", ".A.AA", 2}, // what runs beside it does not matter
+		// all of one attention module, the projections of modules in it
+		{"gemm/L bmm rope softmax norm bmm gemm/L", ".AsAsA.", 0},
 		{"gemm/L bmm rope/L softmax bmm gemm/L", ".AsAA.", 0},
 		{"gemm/L bmm rope/O softmax bmm gemm/L", "......", 0}, // of another
 	} {
@@ -43,7 +48,8 @@ func TestAttentionOfSingleOperations(t *testing.T) {
 			name, in, _ := strings.Cut(w, "/")
 			p.Kernels = append(p.Kernels, Kernel{Name: kernels[name]})
 			if strings.Contains(c.row, "/") {
-				p.Kernels[i].Modules = map[string][]string{"": {"T5Block_0", "T5Attention_0"}, "L": {"T5Block_0", "T5Attention_0", "Linear_0"}, "O": {"T5Block_0", "T5LayerFF_0"}}[in]
+				p.Kernels[i].Modules = map[string][]string{"": {"T5Block_0", "T5Attention_0"},
+					"L": {"T5Block_0", "T5Attention_0", "Linear_0"}, "O": {"T5Block_0", "T5LayerFF_0"}}[in]
 			}
 			f := classify.Default().Facts(kernels[name])
 			reads[i] = read(&f)

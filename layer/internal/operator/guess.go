@@ -37,7 +37,8 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	index := map[shape]int{}
 	for l := range seen {
 		s := seen[l]
-		s.hc, s.mla, s.latent, s.behind, s.plain = all.hc, all.mla, latent, behind, plain // of the model, not of a layer
+		// of the model, not of a layer
+		s.hc, s.mla, s.latent, s.behind, s.plain = all.hc, all.mla, latent, behind, plain
 		if l < pass.First {
 			s = seen[pass.First]
 		}
@@ -57,9 +58,10 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	return out
 }
 
-// plainFeed reports feed-forward parts without a gate: of the activations between two products of layers some show that none multiplies what they leave,
-// and no other shows a gate. A gate shows in a name, in a product of elements behind the activation, and in shapes: the first product then makes twice
-// what the second reads, or two equal ones stand in front of it. Where nothing shows either, the first products are not sure to hold a gate.
+// plainFeed reports feed-forward parts without a gate: of the activations between two products of layers some show
+// that none multiplies what they leave, and no other shows a gate. A gate shows in a name, in a product of elements
+// behind the activation, and in shapes: the first product then makes twice what the second reads, or two equal ones
+// stand in front of it. Where nothing shows either, the first products are not sure to hold a gate.
 func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 	rows := map[int32][]int{} // of each stream: what serves no other
 	for i := range pass.Kernels {
@@ -83,7 +85,8 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 				continue
 			}
 			up, down := &pass.Kernels[row[j-1]], &pass.Kernels[row[j+1]]
-			twice := act(j-2) == classify.RoleProduct && up.K > 0 && pass.Kernels[row[j-2]].K == up.K && pass.Kernels[row[j-2]].N == up.N && up.N > up.K
+			twice := act(j-2) == classify.RoleProduct && up.K > 0 && pass.Kernels[row[j-2]].K == up.K &&
+				pass.Kernels[row[j-2]].N == up.N && up.N > up.K
 			fed := act(j+1) == classify.RoleProduct
 			switch {
 			case reads[row[j]].gated || act(j+1) == classify.RoleElementwise || twice || fed && multiplies(j+2):
@@ -97,20 +100,22 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 			}
 		}
 	}
-	experts := slices.ContainsFunc(reads, func(r reading) bool { return r.acts[0] == classify.RoleExperts }) // what stands beside them is named as a whole
+	// what stands beside them is named as a whole
+	experts := slices.ContainsFunc(reads, func(r reading) bool { return r.acts[0] == classify.RoleExperts })
 	if plain+gates > 0 || experts {
 		unsure = nil
 	}
 	return plain > 0 && gates == 0, unsure
 }
 
-// language reports that something runs which only a model of language has: a lookup of tokens, a cache, experts, a scan, sampling. What ends an encoder of
-// images or a denoiser is no head with a vocabulary.
+// language reports that something runs which only a model of language has: a lookup of tokens, a cache, experts, a
+// scan, sampling. What ends an encoder of images or a denoiser is no head with a vocabulary.
 func language(reads []reading) bool {
 	for i := range reads {
 		for _, a := range reads[i].acts {
 			switch a {
-			case classify.RoleEmbed, classify.RoleCacheWrite, classify.RoleSample, classify.RoleExperts, classify.RoleRouter, classify.RoleScan, classify.RoleGather:
+			case classify.RoleEmbed, classify.RoleCacheWrite, classify.RoleSample, classify.RoleExperts,
+				classify.RoleRouter, classify.RoleScan, classify.RoleGather:
 				return true
 			}
 		}
@@ -118,8 +123,8 @@ func language(reads []reading) bool {
 	return false
 }
 
-// denseRows finds the layers where a plain product, an activation and a plain product stand in a row, on the stream of the experts or on
-// another.
+// denseRows finds the layers where a plain product, an activation and a plain product stand in a row, on the stream
+// of the experts or on another.
 func denseRows(pass *Pass, reads []reading, seen []shape) {
 	row := map[int32]int{} // how much of one is there so far, by stream
 	experts, rows := make([]int32, len(seen)), make([]int32, len(seen))
@@ -147,8 +152,9 @@ func denseRows(pass *Pass, reads []reading, seen []shape) {
 	}
 }
 
-// normsBehind says whether norms stand behind the parts of a layer and none in front of the first, as BERT and OLMo-2 have them: in most of the layers whose
-// kernels module frames tell, products stand in front of the first norm and none behind the last.
+// normsBehind says whether norms stand behind the parts of a layer and none in front of the first, as BERT and OLMo-2
+// have them: in most of the layers whose kernels module frames tell, products stand in front of the first norm and
+// none behind the last.
 func normsBehind(pass *Pass, reads []reading) bool {
 	type ends struct{ norm, product [2]int } // the first and the last one, counted from 1
 	layers := map[int32]*ends{}
@@ -257,7 +263,8 @@ func (s shape) steps() []Step {
 	var out []Step
 	half := func(norm string, body []Step, reduce string) {
 		if s.behind {
-			out = append(append(out, body...), opt(reduce), opt(opname.ResidualAdd), must(opname.PostNorm), opt(opname.ResidualAdd))
+			out = append(append(out, body...), opt(reduce), opt(opname.ResidualAdd), must(opname.PostNorm),
+				opt(opname.ResidualAdd))
 			return
 		}
 		if s.hc {
@@ -288,17 +295,21 @@ func (s shape) mixer() []Step {
 	var out []Step
 	if s.scan {
 		// Mamba-1 has two products and norms behind its convolution.
-		out = append(out, must(opname.InProj), opt(opname.InProj), opt(opname.Conv1D), opt(opname.InProj), opt(opname.GateNorm), opt(opname.InProj), must(opname.LinearAttention), opt(opname.GateNorm), must(opname.OutProj))
+		out = append(out, must(opname.InProj), opt(opname.InProj), opt(opname.Conv1D), opt(opname.InProj),
+			opt(opname.GateNorm), opt(opname.InProj), must(opname.LinearAttention), opt(opname.GateNorm),
+			must(opname.OutProj))
 		if !s.attention {
 			return out
 		}
 	}
 	if s.mla {
-		out = append(out, Step{Op: opname.QKVAProj, Or: []Step{must(opname.QAProj), must(opname.KVAProj)}}, opt(opname.QANorm), opt(opname.KVANorm), must(opname.QBProj), opt(opname.Rope))
+		out = append(out, Step{Op: opname.QKVAProj, Or: []Step{must(opname.QAProj), must(opname.KVAProj)}},
+			opt(opname.QANorm), opt(opname.KVANorm), must(opname.QBProj), opt(opname.Rope))
 		if s.indexer {
 			out = append(out, opt(opname.Indexer), opt(opname.IndexerTopK))
 		}
-		return append(out, opt(opname.KAbsorb), opt(opname.KVWrite), opt(opname.KVBProj), must(opname.Attention), opt(opname.VAbsorb), must(opname.OProj))
+		return append(out, opt(opname.KAbsorb), opt(opname.KVWrite), opt(opname.KVBProj), must(opname.Attention),
+			opt(opname.VAbsorb), must(opname.OProj))
 	}
 	return append(out, Step{Op: opname.QKVProj, Or: []Step{must(opname.QProj), must(opname.KProj), must(opname.VProj)}},
 		opt(opname.QKNorm), opt(opname.Rope), opt(opname.KVWrite), must(opname.Attention), must(opname.OProj))
@@ -309,13 +320,15 @@ func (s shape) feedForward() []Step {
 		return []Step{must(opname.UpProj), must(opname.Activation), must(opname.DownProj)}
 	}
 	if !s.experts {
-		return []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
+		return []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}},
+			must(opname.Activation), must(opname.DownProj)}
 	}
 	out := []Step{must(opname.Router), opt(opname.Routing), opt(opname.Dispatch)}
 	if s.latent {
 		out = append(out, Step{Op: opname.Dispatch, Product: true})
 	}
-	out = append(out, must(opname.ExpertsGateUp), opt(opname.ExpertsActivation), must(opname.ExpertsDown), opt(opname.ExpertsCombine))
+	out = append(out, must(opname.ExpertsGateUp), opt(opname.ExpertsActivation), must(opname.ExpertsDown),
+		opt(opname.ExpertsCombine))
 	if s.latent {
 		out = append(out, Step{Op: opname.ExpertsCombine, Product: true})
 	}

@@ -7,21 +7,28 @@ import (
 	"github.com/llmstrata/strata/layer/internal/operator"
 )
 
-// TestProductsAroundExperts: without a config, more products than a router, a shared expert and its gate explain are told weakly.
+// TestProductsAroundExperts: without a config, more products than a router, a shared expert and its gate explain are
+// told weakly.
 func TestProductsAroundExperts(t *testing.T) {
 	const latent = "router, dispatch, routing, experts_gate_up, experts_activation, experts_down, experts_combine, experts_combine"
-	for _, tt := range []struct{ name, half, want, unclear string }{ // unclear: 1 for products that are told weakly, - for others
+	// unclear: 1 for products that are told weakly, - for others
+	for _, tt := range []struct{ name, half, want, unclear string }{
 		{"a router", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "-"},
-		{"a shared expert behind", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm silu gemm", "", "---"},
-		{"and its gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm silu gemm gemm", "", "----"},
+		{"a shared expert behind", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm silu gemm",
+			"", "---"},
+		{"and its gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm silu gemm gemm", "",
+			"----"},
 		{"a shared expert and its gate before", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "----"},
-		{"into a space of the experts and out of it", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", latent, "111"},
+		{"into a space of the experts and out of it",
+			"gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", latent, "111"},
 		{"and a shared expert", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm silu gemm", latent + ", shared_gate_up, shared_activation, shared_down", "11111"},
 		{"the shared expert first", "gemm silu gemm gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "shared_gate_up, shared_activation, shared_down, " + latent, "11111"},
 		{"the shared expert beside them", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm gemm@1 silu@1 gemm@1", latent + ", shared_gate_up, shared_activation, shared_down", "111--"},
 		{"one more in front", "gemm gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "11"},
-		{"one behind that is no gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "", "11"},
-		{"a shared expert whose activation has no name", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm mystery gemm", "", "111"},
+		{"one behind that is no gate", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm", "",
+			"11"},
+		{"a shared expert whose activation has no name",
+			"gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm mystery gemm", "", "111"},
 	} {
 		var ks []operator.Kernel
 		var from, to int // of the second layer's half

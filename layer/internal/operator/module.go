@@ -12,13 +12,15 @@ import (
 type hint struct {
 	// ops are the operators that it may belong to, nil: any.
 	ops []string
-	// outside: to none of a layer, inside: to none around the layers but the sum behind the last one. loose: the frames exclude operators, but name none.
+	// outside: to none of a layer, inside: to none around the layers but the sum behind the last one. loose: the
+	// frames exclude operators, but name none.
 	outside, inside, loose bool
 }
 
 // allows reports an operator that the frames do not exclude.
 func (h hint) allows(op string, layer int32) bool {
-	return !(h.outside && layer >= 0 || h.inside && layer < 0 && op != opname.ResidualAdd) && (h.ops == nil || slices.Contains(h.ops, op))
+	return !(h.outside && layer >= 0 || h.inside && layer < 0 && op != opname.ResidualAdd) &&
+		(h.ops == nil || slices.Contains(h.ops, op))
 }
 
 // tells reports that the frames name the operator, or leave only a few.
@@ -45,15 +47,20 @@ func (h hint) products() int {
 var attentionWords = []string{"Attention", "Attn"}
 
 var (
-	attentionOps = []string{opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.QKVAProj, opname.QAProj, opname.KVAProj, opname.QANorm, opname.KVANorm, opname.QBProj, opname.KVBProj,
-		opname.KAbsorb, opname.VAbsorb, opname.QKNorm, opname.Rope, opname.KVWrite, opname.Indexer, opname.IndexerTopK, opname.Attention, opname.OProj, opname.AttnAllReduce,
+	attentionOps = []string{opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.QKVAProj, opname.QAProj,
+		opname.KVAProj, opname.QANorm, opname.KVANorm, opname.QBProj, opname.KVBProj,
+		opname.KAbsorb, opname.VAbsorb, opname.QKNorm, opname.Rope, opname.KVWrite, opname.Indexer, opname.IndexerTopK,
+		opname.Attention, opname.OProj, opname.AttnAllReduce,
 		opname.InProj, opname.Conv1D, opname.LinearAttention, opname.GateNorm, opname.OutProj,
 		opname.ResidualAdd, opname.PostNorm} // BERT's attention ends with them
-	denseOps  = []string{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj, opname.MLPAllReduce}
+	denseOps = []string{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj,
+		opname.MLPAllReduce}
 	sharedOps = []string{opname.SharedGateUp, opname.SharedActivation, opname.SharedDown, opname.MLPAllReduce}
-	moeOps    = append([]string{opname.Router, opname.Routing, opname.Dispatch, opname.ExpertsGateUp, opname.ExpertsActivation, opname.ExpertsDown, opname.ExpertsCombine,
+	moeOps    = append([]string{opname.Router, opname.Routing, opname.Dispatch, opname.ExpertsGateUp,
+		opname.ExpertsActivation, opname.ExpertsDown, opname.ExpertsCombine,
 		opname.ResidualAdd}, sharedOps...)
-	blockOps = []string{opname.ResidualAdd, opname.InputNorm, opname.PostNorm, opname.AttnAllReduce, opname.MLPAllReduce, opname.HCPre, opname.HCPost}
+	blockOps = []string{opname.ResidualAdd, opname.InputNorm, opname.PostNorm, opname.AttnAllReduce,
+		opname.MLPAllReduce, opname.HCPre, opname.HCPost}
 )
 
 // moduleHints reads the module frames of all kernels; nil when there are none.
@@ -168,7 +175,8 @@ func (s siblings) ops(m []string, a classify.Role) []string {
 // the layer by their order, else the last one.
 func (s siblings) norms(m []string, attention bool, nth int) []string {
 	if attention {
-		return []string{opname.QKNorm, opname.QANorm, opname.KVANorm, opname.GateNorm, opname.Indexer, opname.InputNorm, opname.PostNorm, opname.ResidualAdd}
+		return []string{opname.QKNorm, opname.QANorm, opname.KVANorm, opname.GateNorm, opname.Indexer, opname.InputNorm,
+			opname.PostNorm, opname.ResidualAdd}
 	}
 	if len(m) > 1 && hasAny(classOf(m[len(m)-2]), []string{"DecoderLayer", "TransformerBlock"}) {
 		if nth == 0 && !s.behind {

@@ -139,7 +139,8 @@ func (f *Finder) Find(pass Pass) []Found {
 		}
 		layout = guess(&pass, reads, latent, &f.p)
 	}
-	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found, hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}
+	w := &work{p: &f.p, pass: &pass, reads: reads, layout: layout, found: found,
+		hints: moduleHints(&pass, reads, normsBehind(&pass, reads)), placed: make([]bool, len(found)), unclear: unclear}
 	if d := w.denoiserOf(); d != nil && !layout.Given {
 		d.read()
 		w.written()

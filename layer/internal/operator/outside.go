@@ -7,15 +7,18 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// Words of the classes of modules outside the layers, as transformers, vLLM, SGLang, TensorRT-LLM and diffusers name them.
+// Words of the classes of modules outside the layers, as transformers, vLLM, SGLang, TensorRT-LLM and diffusers name
+// them.
 var (
-	headWords     = []string{"LMHead", "PredictionHead", "LogitsProcessor", "GenerationHead", "SharedHead"} // products with the vocabulary
+	// products with the vocabulary
+	headWords     = []string{"LMHead", "PredictionHead", "LogitsProcessor", "GenerationHead", "SharedHead"}
 	samplerWords  = []string{"Sampler"}
 	embedderWords = []string{"Embedding"}
-	// namelessWords are of modules for which the list of operators has no word: what is read off the last layer instead of a vocabulary, what leads from
-	// one model into another, tables of positions and times.
+	// namelessWords are of modules for which the list of operators has no word: what is read off the last layer
+	// instead of a vocabulary, what leads from one model into another, tables of positions and times.
 	namelessWords = []string{"Pooler", "Pooling", "SequenceSummary", "Classifi", "RewardHead", "ValueHead",
-		"Projector", "Projection", "Merger", "Resampler", "Connector", "Adapter", "Aligner", "PatchEmbed", "Rotary", "Timestep", "TimeText", "AdaLayerNorm"}
+		"Projector", "Projection", "Merger", "Resampler", "Connector", "Adapter", "Aligner", "PatchEmbed", "Rotary",
+		"Timestep", "TimeText", "AdaLayerNorm"}
 )
 
 // headOps and samplerOps are what their modules run.
@@ -24,13 +27,17 @@ var (
 	samplerOps = []string{opname.Sampling, opname.LogitsGather}
 )
 
-// owners say what a kernel outside the layers may be of, the first that a class has a word of; no ops: of no operator of the list.
+// owners say what a kernel outside the layers may be of, the first that a class has a word of; no ops: of no operator
+// of the list.
 var owners = []struct{ words, ops []string }{
-	{namelessWords, []string{}}, {samplerWords, samplerOps}, {headWords, headOps}, {embedderWords, []string{opname.Embed}},
+	{namelessWords, []string{}}, {samplerWords, samplerOps}, {headWords, headOps},
+	{embedderWords, []string{opname.Embed}},
 }
 
-// aroundLayers are the operators outside the layers that no module has for itself; a model that ends in a classifier has the first of them only.
-var aroundLayers = []string{opname.Prepare, opname.Embed, opname.ResidualAdd, opname.FinalNorm, opname.LMHead, opname.LogitsGather}
+// aroundLayers are the operators outside the layers that no module has for itself; a model that ends in a classifier
+// has the first of them only.
+var aroundLayers = []string{opname.Prepare, opname.Embed, opname.ResidualAdd, opname.FinalNorm, opname.LMHead,
+	opname.LogitsGather}
 
 const beforeHead = 4
 
@@ -70,14 +77,17 @@ func isModel(class string) bool { return model.MatchString(class) }
 // embedded gives what no step took to the embedding whose module runs it: sums of its tables, their norm.
 func (w *work) embedded() {
 	for i := range w.hints {
-		if h := &w.hints[i]; h.outside && !w.placed[i] && !aux(w.reads[i].acts[0]) && len(h.ops) == 1 && h.tells(opname.Embed) {
-			w.found[i], w.placed[i] = Found{Operator: opname.Embed, Evidence: Module, Confidence: w.p.ByModule, Layer: -1}, true
+		if h := &w.hints[i]; h.outside && !w.placed[i] && !aux(w.reads[i].acts[0]) && len(h.ops) == 1 &&
+			h.tells(opname.Embed) {
+			w.found[i], w.placed[i] = Found{Operator: opname.Embed, Evidence: Module, Confidence: w.p.ByModule,
+				Layer: -1}, true
 		}
 	}
 }
 
-// strays are kernels outside the labels of layers that were given to a layer which has more of that operator than any other and one within its labels: a head
-// or a prologue looks like part of a layer. They are kept out of the layers; it reports whether there are any.
+// strays are kernels outside the labels of layers that were given to a layer which has more of that operator than any
+// other and one within its labels: a head or a prologue looks like part of a layer. They are kept out of the layers;
+// it reports whether there are any.
 func (w *work) strays() bool {
 	type key struct {
 		op    string

@@ -8,7 +8,8 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// TestOutsideLayers: what the modules around a kernel outside the layers leave, by classes of transformers, vLLM, SGLang, TensorRT-LLM and diffusers.
+// TestOutsideLayers: what the modules around a kernel outside the layers leave, by classes of transformers, vLLM,
+// SGLang, TensorRT-LLM and diffusers.
 func TestOutsideLayers(t *testing.T) {
 	for _, c := range []struct {
 		modules    string // outermost first
@@ -16,7 +17,8 @@ func TestOutsideLayers(t *testing.T) {
 		tells      string // what the frames name
 		anyFurther bool
 	}{
-		{"BertLMHeadModel_0 BertOnlyMLMHead_0 BertLMPredictionHead_0 Linear_25", "lm_head final_norm", "gate_up_proj embed sampling", "lm_head", false},
+		{"BertLMHeadModel_0 BertOnlyMLMHead_0 BertLMPredictionHead_0 Linear_25", "lm_head final_norm",
+			"gate_up_proj embed sampling", "lm_head", false},
 		{"RobertaForMaskedLM_0 RobertaLMHead_0 Linear_1", "lm_head", "prepare", "lm_head", false},
 		{"LogitsProcessor_0", "lm_head logits_gather", "sampling", "lm_head", false},
 		{"DeepSeekMTP_0 SharedHead_0 RMSNorm_3", "final_norm", "embed", "final_norm", false},
@@ -32,9 +34,11 @@ func TestOutsideLayers(t *testing.T) {
 		{"Qwen2VLModel_0 Qwen2VisionPatchMerger_0 LayerNorm_0", "", "final_norm", "", false},
 		{"FluxTransformer2DModel_0 CombinedTimestepTextProjEmbeddings_0 Linear_0", "", "embed lm_head", "", false},
 		{"FluxTransformer2DModel_0 AdaLayerNormContinuous_0 Linear_0", "", "lm_head final_norm", "", false},
-		{"Qwen3ForCausalLM_0 Qwen3Model_0 Qwen3RMSNorm_0", "final_norm residual_add", "lm_head input_norm", "final_norm", false},
+		{"Qwen3ForCausalLM_0 Qwen3Model_0 Qwen3RMSNorm_0", "final_norm residual_add", "lm_head input_norm",
+			"final_norm", false},
 		{"Qwen3ForCausalLM_0 Linear_7", "lm_head final_norm prepare", "sampling", "", false},
-		{"Qwen3ForSequenceClassification_0 Linear_7", "final_norm prepare embed", "lm_head logits_gather sampling", "", false},
+		{"Qwen3ForSequenceClassification_0 Linear_7", "final_norm prepare embed", "lm_head logits_gather sampling", "",
+			false},
 		{"BertForQuestionAnswering_0 Linear_7", "final_norm", "lm_head", "", false},
 		{"Qwen2ForRewardModel_0 Linear_7", "final_norm", "lm_head", "", false},
 		{"CLIPTextModel_0 CLIPTextTransformer_0", "lm_head", "sampling", "", false},
@@ -63,8 +67,8 @@ func TestOutsideLayers(t *testing.T) {
 	}
 }
 
-// bert is a pass of an encoder with norms behind its parts: an embedding with its norm, layers, a head for masked tokens that looks like a feed-forward part.
-// without leaves out frames.
+// bert is a pass of an encoder with norms behind its parts: an embedding with its norm, layers, a head for masked
+// tokens that looks like a feed-forward part. without leaves out frames.
 func bert(layers int, frames bool) Pass {
 	p := Pass{Layers: layers}
 	add := func(layer int32, module, names string) {
@@ -78,10 +82,13 @@ func bert(layers int, frames bool) Pass {
 	}
 	add(-1, "BertLMHeadModel_0 BertEmbeddings_0", "indexselect layer_norm_kernel")
 	for l := range int32(layers) {
-		add(l, "BertLMHeadModel_0 BertLayer_1 BertAttention_0", "gemm gemm gemm flash_fwd gemm CUDAFunctor_add_elementwise_kernel layer_norm_kernel")
-		add(l, "BertLMHeadModel_0 BertLayer_1 BertIntermediate_0", "gemm GeluCUDAKernelImpl gemm CUDAFunctor_add_elementwise_kernel layer_norm_kernel")
+		add(l, "BertLMHeadModel_0 BertLayer_1 BertAttention_0",
+			"gemm gemm gemm flash_fwd gemm CUDAFunctor_add_elementwise_kernel layer_norm_kernel")
+		add(l, "BertLMHeadModel_0 BertLayer_1 BertIntermediate_0",
+			"gemm GeluCUDAKernelImpl gemm CUDAFunctor_add_elementwise_kernel layer_norm_kernel")
 	}
-	add(-1, "BertLMHeadModel_0 BertLMPredictionHead_0 BertPredictionHeadTransform_0", "gemm GeluCUDAKernelImpl layer_norm_kernel")
+	add(-1, "BertLMHeadModel_0 BertLMPredictionHead_0 BertPredictionHeadTransform_0",
+		"gemm GeluCUDAKernelImpl layer_norm_kernel")
 	add(-1, "BertLMHeadModel_0 BertLMPredictionHead_0", "gemm")
 	return p
 }
@@ -94,12 +101,14 @@ func told(found []Found) string {
 	return strings.Join(out, " ")
 }
 
-// TestHeadLikeALayer: a head that looks like a feed-forward part is no part of a layer, with frames and without; with frames its last product is told.
+// TestHeadLikeALayer: a head that looks like a feed-forward part is no part of a layer, with frames and without; with
+// frames its last product is told.
 func TestHeadLikeALayer(t *testing.T) {
 	p := bert(4, true)
 	found := NewFinder(nil, Defaults()).Find(p)
 	n := len(found)
-	if got, want := told(found[:2])+" … "+told(found[n-9:]), "embed embed … gate_up_proj activation down_proj residual_add post_norm other other final_norm lm_head"; got != want {
+	if got, want := told(found[:2])+" … "+told(found[n-9:]),
+		"embed embed … gate_up_proj activation down_proj residual_add post_norm other other final_norm lm_head"; got != want {
 		t.Errorf("with frames: %s, want %s", got, want)
 	}
 	if f := found[n-1]; f.Evidence != Module || f.Layer != -1 {
@@ -150,7 +159,8 @@ func TestPrologueLikeALayer(t *testing.T) {
 // TestNormsBehind: norms stand behind the parts where most layers that frames tell have them there only.
 func TestNormsBehind(t *testing.T) {
 	for layers, want := range map[string]bool{
-		"ptpnpapn": true, "nptpnpap": false, "nptpnpapn": false, "ptpnpap": false, "ptpnpapn nptpnpap": false, "ptpnpapn nptpnpap ptpnpapn": true, "pap": false, "n": false, "ppn": true, "npp": false, "": false,
+		"ptpnpapn": true, "nptpnpap": false, "nptpnpapn": false, "ptpnpap": false, "ptpnpapn nptpnpap": false,
+		"ptpnpapn nptpnpap ptpnpapn": true, "pap": false, "n": false, "ppn": true, "npp": false, "": false,
 	} {
 		for _, framed := range []bool{true, false} {
 			p, row := &Pass{}, ""
@@ -174,22 +184,27 @@ func TestNormsBehind(t *testing.T) {
 // TestFramesThatNameNone: where frames leave many operators, a name that says nothing is told weakly.
 func TestFramesThatNameNone(t *testing.T) {
 	p := Defaults()
-	layout := &Layout{Given: true, Kinds: [][]Step{{must(opname.QKVProj), must(opname.Activation), must(opname.Attention)}}, LayerKinds: []int{0}}
+	layout := &Layout{Given: true, Kinds: [][]Step{{must(opname.QKVProj), must(opname.Activation),
+		must(opname.Attention)}}, LayerKinds: []int{0}}
 	for module, want := range map[string]float32{"SiLU_0": p.ByModule, "A_MoE_0": p.ByWeak} {
-		pass := Pass{Layers: 1, Kernels: []Kernel{{Name: "gemm"}, {Name: "elementwise_kernel", Modules: []string{module}}, {Name: "flash_fwd"}}}
+		pass := Pass{Layers: 1, Kernels: []Kernel{{Name: "gemm"},
+			{Name: "elementwise_kernel", Modules: []string{module}}, {Name: "flash_fwd"}}}
 		if module != "SiLU_0" {
 			layout.Kinds[0][1].Op = opname.ExpertsActivation
 		}
-		if f := NewFinder(layout, p).Find(pass)[1]; f.Operator != opname.Activation && f.Operator != opname.ExpertsActivation || f.Confidence != want || f.Evidence != Module {
+		if f := NewFinder(layout, p).Find(pass)[1]; f.Operator != opname.Activation &&
+			f.Operator != opname.ExpertsActivation || f.Confidence != want || f.Evidence != Module {
 			t.Errorf("%s: %+v, want %v", module, f, want)
 		}
 		layout.Kinds[0][1].Op = opname.Activation
 	}
 }
 
-// TestStrays: kernels outside the labels are kept out of a layer that has the operator within its labels, and more of it than any layer has there.
+// TestStrays: kernels outside the labels are kept out of a layer that has the operator within its labels, and more of
+// it than any layer has there.
 func TestStrays(t *testing.T) {
-	for _, c := range []struct{ row, want string }{ // operators with their layers, in capitals those outside the labels, and the strays
+	// operators with their layers, in capitals those outside the labels, and the strays
+	for _, c := range []struct{ row, want string }{
 		{"a0 a1 A1", "..x"}, {"A0 a0 a1", "x.."}, {"a0 A0 a1", ".x."}, {"a0 a1", ".."},
 		{"a0 A1", ".."},         // the labels are off
 		{"a0 a0 a1 A1", "...."}, // as many as another layer has

@@ -74,11 +74,12 @@ func scenarios() map[string]scenario {
 	for l := range int32(5) {
 		shifted.kernels = append(shifted.kernels, kernels(max(0, l-3), "gemm flash_fwd")...)
 	}
-	beside := scenario{withShape(plan(1, "gate_up_proj down_proj"), 64, 200, 200, 64), set(kernels(0, "gemm gemm"), func(i int, k *operator.Kernel) {
-		if k.Stream = int32(i); i == 0 {
-			k.K, k.N = 64, 200
-		}
-	}), 1, 0.0}
+	beside := scenario{withShape(plan(1, "gate_up_proj down_proj"), 64, 200, 200, 64),
+		set(kernels(0, "gemm gemm"), func(i int, k *operator.Kernel) {
+			if k.Stream = int32(i); i == 0 {
+				k.K, k.N = 64, 200
+			}
+		}), 1, 0.0}
 	votes := scenario{layout: plan(5, "(gate_proj) (up_proj) attention"), layers: 5, other: 0.7}
 	for l := range int32(5) {
 		ks := kernels(l, "gemm flash_fwd")
@@ -90,21 +91,25 @@ func scenarios() map[string]scenario {
 		votes.kernels = append(votes.kernels, ks...)
 	}
 	withShape(votes.layout, 4, 40, 4, 80, 0, 0)
-	streams := scenario{plan(2, "input_norm qkv_proj attention"), append(kernels(0, "rmsnorm gemm flash_fwd"), kernels(1, "rmsnorm gemm flash_fwd")...), 2, 0.9}
-	streams.kernels = append(streams.kernels, set(kernels(0, "rmsnorm gemm flash_fwd"), func(_ int, k *operator.Kernel) { k.Stream = 1 })...)
+	streams := scenario{plan(2, "input_norm qkv_proj attention"),
+		append(kernels(0, "rmsnorm gemm flash_fwd"), kernels(1, "rmsnorm gemm flash_fwd")...), 2, 0.9}
+	streams.kernels = append(streams.kernels, set(kernels(0, "rmsnorm gemm flash_fwd"),
+		func(_ int, k *operator.Kernel) { k.Stream = 1 })...)
 	halves := scenario{layers: 4, other: 1} // the labels of four layers of two halves are off by one half
 	for l := range int32(4) {
 		halves.kernels = append(halves.kernels, kernels(l, "rmsnorm gemm flash_fwd gemm")...)
 		halves.kernels = append(halves.kernels, kernels(min(l+1, 3), "rmsnorm gemm silu gemm")...)
 	}
-	shape := scenario{withShape(plan(1, "up_proj down_proj"), 64, 200, 200, 64), set(kernels(0, "gemm"), func(_ int, k *operator.Kernel) { k.K, k.N = 200, 64 }), 1, 0.0}
+	shape := scenario{withShape(plan(1, "up_proj down_proj"), 64, 200, 200, 64),
+		set(kernels(0, "gemm"), func(_ int, k *operator.Kernel) { k.K, k.N = 200, 64 }), 1, 0.0}
 	byShape := shape
 	byShape.other = float32(0.5)
 	rotary := scenario{plan(1, "(rope)"), set(kernels(0, "rotary"), inRotary), 1, float32(0.5)}
 	order := one("qkv_proj attention", "gemm flash_fwd", float32(0.5))
 	order.layout.Given = false
 	grids := scenario{layers: 1, other: 0.6} // two of three widths are the plan's: an order that fits two ways
-	grids.layout, grids.kernels = sized(1, "qkv_proj:6144 attention o_proj:4096 gate_up_proj:28672 down_proj:5120", "gemm:999 k1 gemm:28672 gemm:5120")
+	grids.layout, grids.kernels = sized(1, "qkv_proj:6144 attention o_proj:4096 gate_up_proj:28672 down_proj:5120",
+		"gemm:999 k1 gemm:28672 gemm:5120")
 	return map[string]scenario{
 		"Grids":        grids,
 		"SkipProduct":  hinted(4.0),
@@ -152,7 +157,8 @@ func TestEveryParameterDecides(t *testing.T) {
 		before := run(p)
 		reflect.ValueOf(&p).Elem().Field(i).Set(reflect.ValueOf(s.other).Convert(typ.Field(i).Type))
 		if after := run(p); after == before {
-			t.Errorf("%s: %v and %v both give %s; want another answer", name, reflect.ValueOf(operator.Defaults()).Field(i), s.other, before)
+			t.Errorf("%s: %v and %v both give %s; want another answer", name,
+				reflect.ValueOf(operator.Defaults()).Field(i), s.other, before)
 		}
 	}
 }
@@ -160,25 +166,48 @@ func TestEveryParameterDecides(t *testing.T) {
 // TestAnswersBySmallCases holds what each kind of evidence and each part gives.
 func TestAnswersBySmallCases(t *testing.T) {
 	for _, tt := range []struct{ name, layout, kernels, want string }{
-		{"fused norm", "(residual_add) input_norm qkv_proj attention o_proj (residual_add) post_norm", "rmsnorm gemm flash_fwd gemm fused_add_rmsnorm",
+		{"fused norm", "(residual_add) input_norm qkv_proj attention o_proj (residual_add) post_norm",
+			"rmsnorm gemm flash_fwd gemm fused_add_rmsnorm",
 			"input_norm, qkv_proj, attention, o_proj, residual_add+post_norm"},
-		{"all-reduce with norm", "o_proj (attn_all_reduce) (residual_add) post_norm gate_up_proj", "gemm allreduce_fusion_rmsnorm gemm", "o_proj, attn_all_reduce+residual_add+post_norm, gate_up_proj"},
-		{"rope with cache", "qkv_proj (qk_norm) (rope) (kv_write) attention", "gemm fused_rope_store_kernel flash_fwd", "qkv_proj, rope+kv_write, attention"},
-		{"split-k", "qkv_proj attention o_proj", "gemm splitKreduce_kernel flash_fwd gemm", "qkv_proj, qkv_proj, attention, o_proj"},
-		{"split attention", "qkv_proj attention o_proj", "gemm flash_fwd FlashAttnFwdCombine gemm", "qkv_proj, attention, attention, o_proj"},
-		{"quantised input", "input_norm qkv_proj attention", "rmsnorm per_token_group_quant_8bit_kernel gemm flash_fwd", "input_norm, qkv_proj, qkv_proj, attention"},
-		{"copies of an all-reduce", "o_proj (attn_all_reduce) post_norm", "gemm Memcpy cross_device_reduce_1stage Memcpy rmsnorm", "o_proj, attn_all_reduce, attn_all_reduce, attn_all_reduce, post_norm"},
-		{"sum of the embedding", "embed input_norm qkv_proj attention", "indexSelect cross_device_reduce_1stage rmsnorm gemm flash_fwd", "embed, embed, input_norm, qkv_proj, attention"},
+		{"all-reduce with norm", "o_proj (attn_all_reduce) (residual_add) post_norm gate_up_proj",
+			"gemm allreduce_fusion_rmsnorm gemm", "o_proj, attn_all_reduce+residual_add+post_norm, gate_up_proj"},
+		{"rope with cache", "qkv_proj (qk_norm) (rope) (kv_write) attention", "gemm fused_rope_store_kernel flash_fwd",
+			"qkv_proj, rope+kv_write, attention"},
+		{"split-k", "qkv_proj attention o_proj", "gemm splitKreduce_kernel flash_fwd gemm",
+			"qkv_proj, qkv_proj, attention, o_proj"},
+		{"split attention", "qkv_proj attention o_proj", "gemm flash_fwd FlashAttnFwdCombine gemm",
+			"qkv_proj, attention, attention, o_proj"},
+		{"quantised input", "input_norm qkv_proj attention", "rmsnorm per_token_group_quant_8bit_kernel gemm flash_fwd",
+			"input_norm, qkv_proj, qkv_proj, attention"},
+		{"copies of an all-reduce", "o_proj (attn_all_reduce) post_norm",
+			"gemm Memcpy cross_device_reduce_1stage Memcpy rmsnorm",
+			"o_proj, attn_all_reduce, attn_all_reduce, attn_all_reduce, post_norm"},
+		{"sum of the embedding", "embed input_norm qkv_proj attention",
+			"indexSelect cross_device_reduce_1stage rmsnorm gemm flash_fwd",
+			"embed, embed, input_norm, qkv_proj, attention"},
 		{"nothing known", "qkv_proj attention", "gemm mystery flash_fwd", "qkv_proj, other, attention"},
-		{"a copy on the GPU serves what follows", "qkv_proj attention o_proj", "gemm MemcpyDtoD flash_fwd gemm", "qkv_proj, attention, attention, o_proj"},
-		{"a copy from the host serves nobody that is known", "qkv_proj attention o_proj", "gemm MemcpyHtoD flash_fwd gemm", "qkv_proj, other, attention, o_proj"},
-		{"gates of a scan", "in_proj (in_proj) (conv1d) linear_attention out_proj", "gemm kda_gate_fwd_kernel gemm causal_conv1d l2norm_fwd_kernel chunk_scan_fwd gemm", "in_proj, linear_attention, in_proj, conv1d, linear_attention, linear_attention, out_proj"},
-		{"gates without a scan", "qkv_proj attention o_proj", "gemm l2norm_fwd_kernel flash_fwd gemm", "qkv_proj, other, attention, o_proj"},
-		{"the keys' norm behind the queries' product", "qkv_a_proj q_a_norm kv_a_norm q_b_proj attention", "gemm rmsnorm gemm rmsnorm flash_fwd", "qkv_a_proj, q_a_norm, q_b_proj, kv_a_norm, attention"},
-		{"the keys' norm before it", "qkv_a_proj q_a_norm kv_a_norm q_b_proj attention", "gemm rmsnorm rmsnorm gemm flash_fwd", "qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, attention"},
-		{"cache before the products of heads", "q_proj (rope) k_absorb (kv_write) attention v_absorb", "gemm rotary concat_and_cache_mla gemm flash_fwd_splitkv_mla gemm", "q_proj, rope, kv_write, k_absorb, attention, v_absorb"},
-		{"cache behind them", "q_proj (rope) k_absorb (kv_write) attention v_absorb", "gemm gemm rotary set_mla_kv_buffer flash_fwd_splitkv_mla gemm", "q_proj, k_absorb, rope, kv_write, attention, v_absorb"},
-		{"quantised for the products of heads", "q_b_proj (k_absorb) attention", "gemm _per_tensor_quant_mla_fp8_stage1 gemm flash_fwd_splitkv_mla", "q_b_proj, k_absorb, k_absorb, attention"},
+		{"a copy on the GPU serves what follows", "qkv_proj attention o_proj", "gemm MemcpyDtoD flash_fwd gemm",
+			"qkv_proj, attention, attention, o_proj"},
+		{"a copy from the host serves nobody that is known", "qkv_proj attention o_proj",
+			"gemm MemcpyHtoD flash_fwd gemm", "qkv_proj, other, attention, o_proj"},
+		{"gates of a scan", "in_proj (in_proj) (conv1d) linear_attention out_proj",
+			"gemm kda_gate_fwd_kernel gemm causal_conv1d l2norm_fwd_kernel chunk_scan_fwd gemm",
+			"in_proj, linear_attention, in_proj, conv1d, linear_attention, linear_attention, out_proj"},
+		{"gates without a scan", "qkv_proj attention o_proj", "gemm l2norm_fwd_kernel flash_fwd gemm",
+			"qkv_proj, other, attention, o_proj"},
+		{"the keys' norm behind the queries' product", "qkv_a_proj q_a_norm kv_a_norm q_b_proj attention",
+			"gemm rmsnorm gemm rmsnorm flash_fwd", "qkv_a_proj, q_a_norm, q_b_proj, kv_a_norm, attention"},
+		{"the keys' norm before it", "qkv_a_proj q_a_norm kv_a_norm q_b_proj attention",
+			"gemm rmsnorm rmsnorm gemm flash_fwd", "qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, attention"},
+		{"cache before the products of heads", "q_proj (rope) k_absorb (kv_write) attention v_absorb",
+			"gemm rotary concat_and_cache_mla gemm flash_fwd_splitkv_mla gemm",
+			"q_proj, rope, kv_write, k_absorb, attention, v_absorb"},
+		{"cache behind them", "q_proj (rope) k_absorb (kv_write) attention v_absorb",
+			"gemm gemm rotary set_mla_kv_buffer flash_fwd_splitkv_mla gemm",
+			"q_proj, k_absorb, rope, kv_write, attention, v_absorb"},
+		{"quantised for the products of heads", "q_b_proj (k_absorb) attention",
+			"gemm _per_tensor_quant_mla_fp8_stage1 gemm flash_fwd_splitkv_mla",
+			"q_b_proj, k_absorb, k_absorb, attention"},
 		{"norm and rotary embedding of an indexer", "qkv_a_proj q_a_norm kv_a_norm q_b_proj (rope) indexer indexer indexer indexer_topk k_absorb attention v_absorb",
 			"gemm rmsnorm rmsnorm gemm gemm gemm layer_norm rotary hadamard mqa_logits topk_transform gemm rotary flash_fwd_splitkv_mla gemm",
 			"qkv_a_proj, q_a_norm, kv_a_norm, q_b_proj, indexer, indexer, indexer, indexer, indexer, indexer, indexer_topk, k_absorb, rope, attention, v_absorb"},
@@ -189,12 +218,15 @@ func TestAnswersBySmallCases(t *testing.T) {
 			"router, shared_gate_up, shared_activation, shared_down, routing, experts_gate_up, experts_down"},
 		{"shared experts before it", "router (routing) experts_gate_up experts_down shared_gate_up shared_activation shared_down", "gemm silu gemm gemm topk_softmax fused_moe_kernel fused_moe_kernel",
 			"shared_gate_up, shared_activation, shared_down, router, routing, experts_gate_up, experts_down"},
-		{"norms of what is rotated", "qkv_proj (qk_norm) (rope) attention", "gemm rotary qknorm flash_fwd", "qkv_proj, rope, qk_norm, attention"},
-		{"one product too many", "qkv_proj attention o_proj", "gemm flash_fwd gemm topk_transform", "qkv_proj, attention, o_proj, other"},
+		{"norms of what is rotated", "qkv_proj (qk_norm) (rope) attention", "gemm rotary qknorm flash_fwd",
+			"qkv_proj, rope, qk_norm, attention"},
+		{"one product too many", "qkv_proj attention o_proj", "gemm flash_fwd gemm topk_transform",
+			"qkv_proj, attention, o_proj, other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, f := range operator.NewFinder(plan(1, tt.layout), operator.Defaults()).Find(operator.Pass{Kernels: kernels(0, tt.kernels), Layers: 1}) {
+			for _, f := range operator.NewFinder(plan(1, tt.layout),
+				operator.Defaults()).Find(operator.Pass{Kernels: kernels(0, tt.kernels), Layers: 1}) {
 				got = append(got, f.Operator)
 			}
 			if s := strings.Join(got, ", "); s != tt.want {

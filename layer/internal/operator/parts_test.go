@@ -10,26 +10,35 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// readsOf reads a row of letters: n a norm, p a product, a an activation, x experts, t attention, c a convolution, s a scan, o a collective, u unknown, q a quantisation,
-// m a copy.
+// readsOf reads a row of letters: n a norm, p a product, a an activation, x experts, t attention, c a convolution, s
+// a scan, o a collective, u unknown, q a quantisation, m a copy.
 func readsOf(row string) []reading {
 	out := make([]reading, len(row))
 	for i, l := range row {
-		out[i].acts = []classify.Role{map[rune]classify.Role{'n': classify.RoleNorm, 'p': classify.RoleProduct, 'a': classify.RoleActivation, 'x': classify.RoleExperts, 't': classify.RoleAttention, 'c': classify.RoleConv, 's': classify.RoleScan, 'o': classify.RoleCollective, 'u': classify.RoleOther,
-			'q': classify.RoleQuantize, 'm': classify.RoleCopy, 'r': classify.RoleRouter, 'R': classify.RoleProductReduce, 'T': classify.RoleAttentionReduce}[l]}
+		out[i].acts = []classify.Role{map[rune]classify.Role{'n': classify.RoleNorm, 'p': classify.RoleProduct,
+			'a': classify.RoleActivation, 'x': classify.RoleExperts, 't': classify.RoleAttention,
+			'c': classify.RoleConv, 's': classify.RoleScan, 'o': classify.RoleCollective, 'u': classify.RoleOther,
+			'q': classify.RoleQuantize, 'm': classify.RoleCopy, 'r': classify.RoleRouter,
+			'R': classify.RoleProductReduce, 'T': classify.RoleAttentionReduce}[l]}
 	}
 	return out
 }
 
-// TestDenseRows: a product, an activation and a product in a row make a dense part, beside the experts where they are on another stream.
+// TestDenseRows: a product, an activation and a product in a row make a dense part, beside the experts where they are
+// on another stream.
 func TestDenseRows(t *testing.T) {
 	for _, c := range []struct {
 		row, streams  string
 		layer         int32
 		dense, beside bool
 	}{
-		{"pap", "000", 0, true, false}, {"pap", "000", 1, true, false}, {"pap", "000", -1, false, false}, {"pap", "000", 2, false, false}, {"ppap", "0000", 0, true, false}, {"paup", "0000", 0, false, false}, {"paqp", "0000", 0, true, false},
-		{"paap", "0000", 0, false, false}, {"ap", "00", 0, false, false}, {"uap", "000", 0, false, false}, {"xap", "000", 0, false, false}, {"papap", "00000", 0, true, false}, {"pp", "00", 0, false, false}, {"xpap", "0000", 0, true, false}, {"xpap", "1000", 0, true, true}, {"pxap", "0100", 0, true, true}, {"pap", "010", 0, false, false},
+		{"pap", "000", 0, true, false}, {"pap", "000", 1, true, false}, {"pap", "000", -1, false, false},
+		{"pap", "000", 2, false, false}, {"ppap", "0000", 0, true, false}, {"paup", "0000", 0, false, false},
+		{"paqp", "0000", 0, true, false},
+		{"paap", "0000", 0, false, false}, {"ap", "00", 0, false, false}, {"uap", "000", 0, false, false},
+		{"xap", "000", 0, false, false}, {"papap", "00000", 0, true, false}, {"pp", "00", 0, false, false},
+		{"xpap", "0000", 0, true, false}, {"xpap", "1000", 0, true, true}, {"pxap", "0100", 0, true, true},
+		{"pap", "010", 0, false, false},
 	} {
 		p := &Pass{}
 		seen := make([]shape, 2)
@@ -45,14 +54,17 @@ func TestDenseRows(t *testing.T) {
 			got = seen[c.layer]
 		}
 		if got.dense != c.dense || got.beside != c.beside {
-			t.Errorf("%s on %s in layer %d: dense %v, beside %v; want %v, %v", c.row, c.streams, c.layer, got.dense, got.beside, c.dense, c.beside)
+			t.Errorf("%s on %s in layer %d: dense %v, beside %v; want %v, %v", c.row, c.streams, c.layer, got.dense,
+				got.beside, c.dense, c.beside)
 		}
 	}
 }
 
-// TestDenseRowsOfTwoLayers: the product that ends a dense part may begin another one, and is none by itself with the next product.
+// TestDenseRowsOfTwoLayers: the product that ends a dense part may begin another one, and is none by itself with the
+// next product.
 func TestDenseRowsOfTwoLayers(t *testing.T) {
-	for row, want := range map[string]bool{"p": false, "pp": false, "ap": true, "pap": true, "up": false} { // behind a product, an activation and a product of the first layer
+	// behind a product, an activation and a product of the first layer
+	for row, want := range map[string]bool{"p": false, "pp": false, "ap": true, "pap": true, "up": false} {
 		p := &Pass{Kernels: []Kernel{{}, {}, {}}}
 		for range row {
 			p.Kernels = append(p.Kernels, Kernel{Layer: 1})
@@ -65,11 +77,14 @@ func TestDenseRowsOfTwoLayers(t *testing.T) {
 	}
 }
 
-// TestHalvesOfLayers: a layer that shows one half has the shape of its neighbour, the one before it first, unless three show the same.
+// TestHalvesOfLayers: a layer that shows one half has the shape of its neighbour, the one before it first, unless
+// three show the same.
 func TestHalvesOfLayers(t *testing.T) {
-	kinds := map[rune]shape{'F': {attention: true, activation: true}, 'E': {attention: true, experts: true}, 'm': {attention: true}, 'f': {activation: true}, 's': {scan: true, feeds: true}}
+	kinds := map[rune]shape{'F': {attention: true, activation: true}, 'E': {attention: true, experts: true},
+		'm': {attention: true}, 'f': {activation: true}, 's': {scan: true, feeds: true}}
 	for row, want := range map[string]string{
-		"FFFF": "FFFF", "mFFF": "FFFF", "FFFf": "FFFF", "FmEE": "FFEE", "mmFF": "FFFF", "mmmF": "mmmF", "mFmFm": "mFmFm", "mFmF": "FFFF", "mff": "mff", "FEmE": "FEEE", "sms": "sss", "fE": "EE", "": "",
+		"FFFF": "FFFF", "mFFF": "FFFF", "FFFf": "FFFF", "FmEE": "FFEE", "mmFF": "FFFF", "mmmF": "mmmF",
+		"mFmFm": "mFmFm", "mFmF": "FFFF", "mff": "mff", "FEmE": "FEEE", "sms": "sss", "fE": "EE", "": "",
 	} {
 		var seen []shape
 		for _, k := range row {
@@ -90,14 +105,17 @@ func TestHalvesOfLayers(t *testing.T) {
 	}
 }
 
-// TestProductsOfExperts: what products around experts need an explanation, and which show that experts have a space of their own.
+// TestProductsOfExperts: what products around experts need an explanation, and which show that experts have a space
+// of their own.
 func TestProductsOfExperts(t *testing.T) {
 	for _, c := range []struct {
 		row             string // between two norms
 		unclear, latent bool
 	}{
-		{"prxax", false, false}, {"pprxax", true, false}, {"prxaxp", true, false}, {"pprxaxp", true, true}, {"prxaxpap", false, false}, {"prxaxpapp", false, false}, {"prxaxpappp", true, false},
-		{"papprxax", false, false}, {"pappprxax", false, false}, {"papppprxax", true, false}, {"papprxaxp", true, false}, {"prxaxpau", true, false}, {"papprxaxpapp", false, false},
+		{"prxax", false, false}, {"pprxax", true, false}, {"prxaxp", true, false}, {"pprxaxp", true, true},
+		{"prxaxpap", false, false}, {"prxaxpapp", false, false}, {"prxaxpappp", true, false},
+		{"papprxax", false, false}, {"pappprxax", false, false}, {"papppprxax", true, false},
+		{"papprxaxp", true, false}, {"prxaxpau", true, false}, {"papprxaxpapp", false, false},
 	} {
 		row := "n" + c.row + "n"
 		halves := expertHalves(&Pass{Kernels: make([]Kernel, len(row))}, readsOf(row))
@@ -105,7 +123,8 @@ func TestProductsOfExperts(t *testing.T) {
 			t.Fatalf("%s: %d halves with experts", row, len(halves))
 		}
 		if h := halves[0]; h.unclear() != c.unclear || h.latent() != c.latent {
-			t.Errorf("%s: unclear %v, latent %v; want %v, %v (%+v)", c.row, h.unclear(), h.latent(), c.unclear, c.latent, *h)
+			t.Errorf("%s: unclear %v, latent %v; want %v, %v (%+v)", c.row, h.unclear(), h.latent(), c.unclear,
+				c.latent, *h)
 		}
 	}
 	row := "npappprxaxpappn" // one gate is explained, a second one is not
@@ -131,7 +150,9 @@ func TestNextOfFused(t *testing.T) {
 	for _, c := range []struct {
 		steps string
 		want  int
-	}{{"o_proj post_norm", 1}, {"o_proj (residual_add) post_norm", 2}, {"o_proj (residual_add) (attn_all_reduce) post_norm", 3}, {"o_proj gate_up_proj post_norm", -1}, {"o_proj (residual_add)", -1}, {"o_proj", -1}} {
+	}{{"o_proj post_norm", 1}, {"o_proj (residual_add) post_norm", 2},
+		{"o_proj (residual_add) (attn_all_reduce) post_norm", 3}, {"o_proj gate_up_proj post_norm", -1},
+		{"o_proj (residual_add)", -1}, {"o_proj", -1}} {
 		var steps []step
 		for _, s := range strings.Fields(c.steps) {
 			op := strings.Trim(s, "()")
@@ -147,19 +168,30 @@ func TestNextOfFused(t *testing.T) {
 // TestSizesThatContradict: a product costs more at a step of other sizes, where both are known.
 func TestSizesThatContradict(t *testing.T) {
 	p := Defaults()
-	w := &work{p: &p, pass: &Pass{}, layout: &Layout{Kinds: [][]Step{{{Op: opname.QKVProj, Width: 6144}, {Op: opname.OProj, Width: 4096}}}}, ranks: 1}
+	w := &work{p: &p, pass: &Pass{}, layout: &Layout{Kinds: [][]Step{{{Op: opname.QKVProj, Width: 6144},
+		{Op: opname.OProj, Width: 4096}}}}, ranks: 1}
 	for _, c := range []struct {
 		name string
 		u    unit
 		s    Step
 		want float64
 	}{
-		{"equal", unit{k: 64, n: 200}, Step{K: 64, N: 200}, 0}, {"others", unit{k: 64, n: 200}, Step{K: 300, N: 100}, p.Shape},
-		{"the step's are not known", unit{k: 64, n: 200}, Step{}, 0}, {"one of the step's is not", unit{k: 64, n: 200}, Step{K: 300}, 0}, {"the other is not", unit{k: 64, n: 200}, Step{N: 100}, 0},
-		{"one of the kernel's is not", unit{k: 64}, Step{K: 300, N: 100}, 0}, {"the kernel's are not", unit{}, Step{K: 300, N: 100}, 0},
-		{"of size one", unit{k: 1, n: 200}, Step{K: 300, N: 100}, p.Shape}, {"of one column", unit{k: 64, n: 1}, Step{K: 300, N: 100}, p.Shape}, {"a step of size one", unit{k: 64, n: 200}, Step{K: 1, N: 100}, p.Shape}, {"of one", unit{k: 64, n: 200}, Step{K: 300, N: 1}, p.Shape},
-		{"its width is another step's", unit{width: Width{4095, 4096}}, Step{Width: 6144}, p.Shape}, {"its width is this one's", unit{width: Width{6143, 6144}}, Step{Width: 6144}, 0},
-		{"its width is no step's", unit{width: Width{99, 100}}, Step{Width: 6144}, 0}, {"the step has none", unit{width: Width{4095, 4096}}, Step{}, 0}, {"sizes before widths", unit{k: 64, n: 200, width: Width{4095, 4096}}, Step{K: 64, N: 200, Width: 6144}, 0},
+		{"equal", unit{k: 64, n: 200}, Step{K: 64, N: 200}, 0},
+		{"others", unit{k: 64, n: 200}, Step{K: 300, N: 100}, p.Shape},
+		{"the step's are not known", unit{k: 64, n: 200}, Step{}, 0},
+		{"one of the step's is not", unit{k: 64, n: 200}, Step{K: 300}, 0},
+		{"the other is not", unit{k: 64, n: 200}, Step{N: 100}, 0},
+		{"one of the kernel's is not", unit{k: 64}, Step{K: 300, N: 100}, 0},
+		{"the kernel's are not", unit{}, Step{K: 300, N: 100}, 0},
+		{"of size one", unit{k: 1, n: 200}, Step{K: 300, N: 100}, p.Shape},
+		{"of one column", unit{k: 64, n: 1}, Step{K: 300, N: 100}, p.Shape},
+		{"a step of size one", unit{k: 64, n: 200}, Step{K: 1, N: 100}, p.Shape},
+		{"of one", unit{k: 64, n: 200}, Step{K: 300, N: 1}, p.Shape},
+		{"its width is another step's", unit{width: Width{4095, 4096}}, Step{Width: 6144}, p.Shape},
+		{"its width is this one's", unit{width: Width{6143, 6144}}, Step{Width: 6144}, 0},
+		{"its width is no step's", unit{width: Width{99, 100}}, Step{Width: 6144}, 0},
+		{"the step has none", unit{width: Width{4095, 4096}}, Step{}, 0},
+		{"sizes before widths", unit{k: 64, n: 200, width: Width{4095, 4096}}, Step{K: 64, N: 200, Width: 6144}, 0},
 	} {
 		st := newStep(&c.s, 0, 0)
 		if got := w.shapeCost(&c.u, &st); got != c.want {
@@ -168,16 +200,22 @@ func TestSizesThatContradict(t *testing.T) {
 	}
 }
 
-// TestWrittenOutOperators: which single operations make a norm and a rotary embedding together, and how many kernels that are.
+// TestWrittenOutOperators: which single operations make a norm and a rotary embedding together, and how many kernels
+// that are.
 func TestWrittenOutOperators(t *testing.T) {
-	tags := map[byte]classify.Role{'c': classify.RoleCopy, 'p': classify.RolePower, 'm': classify.RoleMean, 's': classify.RoleAddScalar, 'r': classify.RoleRsqrt, 'x': classify.RoleMultiply, 'n': classify.RoleNegate, 'k': classify.RoleConcat, 'a': classify.RoleAdd, '-': classify.RoleOther}
+	tags := map[byte]classify.Role{'c': classify.RoleCopy, 'p': classify.RolePower, 'm': classify.RoleMean,
+		's': classify.RoleAddScalar, 'r': classify.RoleRsqrt, 'x': classify.RoleMultiply, 'n': classify.RoleNegate,
+		'k': classify.RoleConcat, 'a': classify.RoleAdd, '-': classify.RoleOther}
 	for _, c := range []struct {
 		row  string
 		n    int
 		want classify.Role
 	}{
-		{"cpmsrxcx", 8, classify.RoleNorm}, {"pmrx", 4, classify.RoleNorm}, {"pmrxx", 5, classify.RoleNorm}, {"cpmsrx-", 6, classify.RoleNorm}, {"pmsr", 0, classify.RoleOther}, {"pm-rx", 0, classify.RoleOther}, {"cxmsrxcx", 8, classify.RoleNorm},
-		{"xnkxa", 5, classify.RoleRope}, {"nkxxa", 5, classify.RoleRope}, {"nkxa", 4, classify.RoleRope}, {"xnkx", 0, classify.RoleOther}, {"-pmrx", 0, classify.RoleOther}, {"", 0, classify.RoleOther},
+		{"cpmsrxcx", 8, classify.RoleNorm}, {"pmrx", 4, classify.RoleNorm}, {"pmrxx", 5, classify.RoleNorm},
+		{"cpmsrx-", 6, classify.RoleNorm}, {"pmsr", 0, classify.RoleOther}, {"pm-rx", 0, classify.RoleOther},
+		{"cxmsrxcx", 8, classify.RoleNorm},
+		{"xnkxa", 5, classify.RoleRope}, {"nkxxa", 5, classify.RoleRope}, {"nkxa", 4, classify.RoleRope},
+		{"xnkx", 0, classify.RoleOther}, {"-pmrx", 0, classify.RoleOther}, {"", 0, classify.RoleOther},
 	} {
 		w := &work{}
 		var idx []int
@@ -190,7 +228,8 @@ func TestWrittenOutOperators(t *testing.T) {
 	}
 }
 
-// TestStepsOfAWindow: what stands before the layers is looked for where the window holds the first of them, what stands behind them where it holds the last; the first layer has nothing to add.
+// TestStepsOfAWindow: what stands before the layers is looked for where the window holds the first of them, what
+// stands behind them where it holds the last; the first layer has nothing to add.
 func TestStepsOfAWindow(t *testing.T) {
 	p := Defaults()
 	for _, c := range []struct {
@@ -204,12 +243,15 @@ func TestStepsOfAWindow(t *testing.T) {
 		{Pass{Layers: 2, CutEnd: true}, "embed-1 qkv_proj0 residual_add1 qkv_proj1"},
 		{Pass{Layers: 3}, "embed-1 qkv_proj0 residual_add1 qkv_proj1 lm_head-1"},
 	} {
-		w := &work{p: &p, pass: &c.pass, layout: &Layout{Before: []Step{must(opname.Embed)}, After: []Step{must(opname.LMHead)}, Kinds: [][]Step{{opt(opname.ResidualAdd), must(opname.QKVProj)}}, LayerKinds: []int{0, 0}}}
+		w := &work{p: &p, pass: &c.pass, layout: &Layout{Before: []Step{must(opname.Embed)},
+			After: []Step{must(opname.LMHead)}, Kinds: [][]Step{{opt(opname.ResidualAdd), must(opname.QKVProj)}},
+			LayerKinds: []int{0, 0}}}
 		var got []string
 		for _, s := range w.steps(variant{}) {
 			got = append(got, fmt.Sprint(s.Op, s.layer))
 			if s.layer < 0 && s.skip != 0 {
-				t.Errorf("%+v: leaving out %s costs %v, what surrounds layers is often recorded in part", c.pass, s.Op, s.skip)
+				t.Errorf("%+v: leaving out %s costs %v, what surrounds layers is often recorded in part", c.pass, s.Op,
+					s.skip)
 			}
 		}
 		if s := strings.Join(got, " "); s != c.want {
@@ -218,10 +260,12 @@ func TestStepsOfAWindow(t *testing.T) {
 	}
 }
 
-// TestVariantsAreTriedOnASample: which way a model's layers run is tried on two layers in the middle of a long pass, on more where kinds take turns; in a short one, and where the middle lacks a kind, on all.
+// TestVariantsAreTriedOnASample: which way a model's layers run is tried on two layers in the middle of a long pass,
+// on more where kinds take turns; in a short one, and where the middle lacks a kind, on all.
 func TestVariantsAreTriedOnASample(t *testing.T) {
 	p := Defaults()
-	kind := []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
+	kind := []Step{{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}},
+		must(opname.Activation), must(opname.DownProj)}
 	dense := []Step{must(opname.OProj)}
 	turns := func(n, every int) (out []int) {
 		for l := range n {
@@ -234,10 +278,13 @@ func TestVariantsAreTriedOnASample(t *testing.T) {
 		kinds []int
 		want  int // variants that are left
 	}{
-		{"five layers", make([]int, 5), 2}, {"six", make([]int, 6), 1}, {"sixty", make([]int, 60), 1}, {"another kind at the edge alone", append([]int{1}, make([]int, 30)...), 2},
-		{"every second another", turns(12, 2), 1}, {"every eighth", turns(32, 8), 1}, {"every tenth", turns(40, 10), 2}, {"every eighth of seventeen", turns(17, 8), 2}, {"every eighth of eighteen", turns(18, 8), 1},
+		{"five layers", make([]int, 5), 2}, {"six", make([]int, 6), 1}, {"sixty", make([]int, 60), 1},
+		{"another kind at the edge alone", append([]int{1}, make([]int, 30)...), 2},
+		{"every second another", turns(12, 2), 1}, {"every eighth", turns(32, 8), 1}, {"every tenth", turns(40, 10), 2},
+		{"every eighth of seventeen", turns(17, 8), 2}, {"every eighth of eighteen", turns(18, 8), 1},
 	} {
-		w := &work{p: &p, pass: &Pass{Layers: len(c.kinds)}, layout: &Layout{Kinds: [][]Step{kind, dense}, LayerKinds: c.kinds}}
+		w := &work{p: &p, pass: &Pass{Layers: len(c.kinds)},
+			layout: &Layout{Kinds: [][]Step{kind, dense}, LayerKinds: c.kinds}}
 		var units []unit
 		for l, k := range c.kinds {
 			row := "pap"
@@ -271,15 +318,21 @@ func TestModulesTell(t *testing.T) {
 		{"the first norm", [][]string{{layer, "RMSNorm_8"}}, opname.InputNorm, false},
 		{"the second norm", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_9"}}, opname.PostNorm, false},
 		{"the first one again", [][]string{{layer, "RMSNorm_8"}, {layer, "RMSNorm_8"}}, opname.InputNorm, false},
-		{"that of another layer", [][]string{{layer, "RMSNorm_8"}, {"Qwen3DecoderLayer_5", "RMSNorm_10"}}, opname.InputNorm, false},
+		{"that of another layer", [][]string{{layer, "RMSNorm_8"}, {"Qwen3DecoderLayer_5", "RMSNorm_10"}},
+			opname.InputNorm, false},
 		{"a norm of no layer", [][]string{{"Qwen3Model_0", "RMSNorm_60"}}, opname.FinalNorm, false},
 		{"a norm by itself", [][]string{{"RMSNorm_60"}}, opname.FinalNorm, false},
-		{"the third of four products", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_3"}, {"A_Attention_0", "Linear_2"}}, opname.OProj, false},
-		{"of three in attention nobody knows", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"}, {"A_Attention_0", "Linear_2"}}, opname.QKVProj, false},
-		{"the last of three in a feed-forward part", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}, {"A_MLP_0", "Linear_2"}}, opname.DownProj, false},
+		{"the third of four products", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"},
+			{"A_Attention_0", "Linear_3"}, {"A_Attention_0", "Linear_2"}}, opname.OProj, false},
+		{"of three in attention nobody knows", [][]string{{"A_Attention_0", "Linear_0"}, {"A_Attention_0", "Linear_1"},
+			{"A_Attention_0", "Linear_2"}}, opname.QKVProj, false},
+		{"the last of three in a feed-forward part",
+			[][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}, {"A_MLP_0", "Linear_2"}}, opname.DownProj,
+			false},
 		{"of two there", [][]string{{"A_MLP_0", "Linear_0"}, {"A_MLP_0", "Linear_1"}}, opname.GateUpProj, false},
 		{"the first norm where all stand behind", [][]string{{layer, "RMSNorm_8"}}, opname.PostNorm, true},
-		{"a head's product outside layers that nothing tells", [][]string{{"A_LMHead_0", "Linear_0"}}, opname.LMHead, false},
+		{"a head's product outside layers that nothing tells", [][]string{{"A_LMHead_0", "Linear_0"}}, opname.LMHead,
+			false},
 		{"a model with a head", [][]string{{"A_LMHeadModel_0", "A_Attention_0", "Dense_0"}}, opname.QKVProj, false},
 		{"a model of attention", [][]string{{"AttentionForCausalLM_0", "Dense_0"}}, "", false},
 	} {
@@ -300,17 +353,21 @@ func TestModulesTell(t *testing.T) {
 
 // TestClassesOfModules: an instance's class is what stands in front of its number.
 func TestClassesOfModules(t *testing.T) {
-	for module, want := range map[string]string{"RMSNorm_9": "RMSNorm", "A_4": "A", "_4": "_4", "Linear": "Linear", "My_Linear_12": "My_Linear", "": ""} {
+	for module, want := range map[string]string{"RMSNorm_9": "RMSNorm", "A_4": "A", "_4": "_4", "Linear": "Linear",
+		"My_Linear_12": "My_Linear", "": ""} {
 		if got := classOf(module); got != want {
 			t.Errorf("%q: %q, want %q", module, got, want)
 		}
 	}
 }
 
-// TestTailsOfLayers: around an activation stand the products of a feed-forward part, at either end of what stands behind attention, too.
+// TestTailsOfLayers: around an activation stand the products of a feed-forward part, at either end of what stands
+// behind attention, too.
 func TestTailsOfLayers(t *testing.T) {
 	p := Defaults()
-	for row, want := range map[string]string{"pap": "gate_up_proj activation down_proj", "ap": "activation down_proj", "pa": "gate_up_proj activation", "ppap": "other gate_up_proj activation down_proj", "papp": "gate_up_proj activation down_proj other", "upu": "q_proj other q_proj"} {
+	for row, want := range map[string]string{"pap": "gate_up_proj activation down_proj", "ap": "activation down_proj",
+		"pa": "gate_up_proj activation", "ppap": "other gate_up_proj activation down_proj",
+		"papp": "gate_up_proj activation down_proj other", "upu": "q_proj other q_proj"} {
 		w := &work{p: &p, pass: &Pass{}, reads: readsOf(row), placed: make([]bool, len(row))}
 		var tail []int
 		for i := range row {
@@ -332,10 +389,13 @@ func TestTailsOfLayers(t *testing.T) {
 	}
 }
 
-// TestServants: what serves others goes to the product before it, to the attention before it, to what follows, or to the collective beside it; of a fused operator what finishes it goes to the last, what feeds it to the first.
+// TestServants: what serves others goes to the product before it, to the attention before it, to what follows, or to
+// the collective beside it; of a fused operator what finishes it goes to the last, what feeds it to the first.
 func TestServants(t *testing.T) {
 	for _, c := range []struct{ row, want string }{
-		{"pR", "p2"}, {"ptR", "p2"}, {"R", "other"}, {"tT", "t2"}, {"tpT", "t2"}, {"qp", "p1"}, {"pq", "p1"}, {"tqp", "p1"}, {"om", "o1"}, {"omp", "o1"}, {"mp", "p1"}, {"pm", "p1"}, {"tmp", "p1"}, {"pmo", "o1"}, {"m", "other"},
+		{"pR", "p2"}, {"ptR", "p2"}, {"R", "other"}, {"tT", "t2"}, {"tpT", "t2"}, {"qp", "p1"}, {"pq", "p1"},
+		{"tqp", "p1"}, {"om", "o1"}, {"omp", "o1"}, {"mp", "p1"}, {"pm", "p1"}, {"tmp", "p1"}, {"pmo", "o1"},
+		{"m", "other"},
 	} {
 		p := Defaults()
 		w := &work{p: &p, pass: &Pass{Layers: 1}, reads: readsOf(c.row), placed: make([]bool, len(c.row))}
@@ -353,7 +413,8 @@ func TestServants(t *testing.T) {
 	}
 }
 
-// TestWidthsAreExact: how wide a product is lies between what the blocks but one cover and what all cover, of one row, too.
+// TestWidthsAreExact: how wide a product is lies between what the blocks but one cover and what all cover, of one
+// row, too.
 func TestWidthsAreExact(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -374,10 +435,13 @@ func TestWidthsAreExact(t *testing.T) {
 			t.Errorf("%s, blocks %v of %v, %d rows: %+v, want %+v", c.name, c.grid, c.block, c.rows, got, c.want)
 		}
 	}
-	if s := (&Step{Width: 6144, Divided: true}); !s.width(4, Width{1535, 1536}) || s.width(4, Width{6143, 6144}) || s.width(5, Width{1228, 1229}) || (&Step{Divided: true}).width(4, Width{-1, 5}) || !(&Step{Width: 1}).width(4, Width{0, 64}) {
+	if s := (&Step{Width: 6144, Divided: true}); !s.width(4, Width{1535, 1536}) || s.width(4, Width{6143, 6144}) ||
+		s.width(5, Width{1228, 1229}) || (&Step{Divided: true}).width(4, Width{-1, 5}) ||
+		!(&Step{Width: 1}).width(4, Width{0, 64}) {
 		t.Error("a width on one of several ranks")
 	}
-	if slices.ContainsFunc([]Width{{}, {5, 5}, {6, 5}}, Width.known) || !(Width{5, 6}).known() || (Width{5, 6}).fits(5) || !(Width{5, 6}).fits(6) || (Width{5, 6}).fits(7) {
+	if slices.ContainsFunc([]Width{{}, {5, 5}, {6, 5}}, Width.known) || !(Width{5, 6}).known() ||
+		(Width{5, 6}).fits(5) || !(Width{5, 6}).fits(6) || (Width{5, 6}).fits(7) {
 		t.Error("bounds of widths")
 	}
 }

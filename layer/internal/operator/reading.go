@@ -30,22 +30,28 @@ type reading struct {
 
 // folded are roles that serve an operator as another one does.
 var folded = map[classify.Role]classify.Role{
-	classify.RolePermute: classify.RoleRouter, classify.RoleMoE: classify.RoleRouter, classify.RoleTopK: classify.RoleRouter,
-	classify.RoleCombine: classify.RoleFinalize, classify.RoleTransfer: classify.RoleCopy, classify.RoleConcat: classify.RoleCopy,
-	classify.RoleRows: classify.RoleElementwise, classify.RoleMultiply: classify.RoleElementwise, classify.RolePower: classify.RoleElementwise, classify.RoleMean: classify.RoleElementwise,
-	classify.RoleRsqrt: classify.RoleElementwise, classify.RoleNegate: classify.RoleElementwise, classify.RoleAddScalar: classify.RoleElementwise,
+	classify.RolePermute: classify.RoleRouter, classify.RoleMoE: classify.RoleRouter,
+	classify.RoleTopK:    classify.RoleRouter,
+	classify.RoleCombine: classify.RoleFinalize, classify.RoleTransfer: classify.RoleCopy,
+	classify.RoleConcat: classify.RoleCopy,
+	classify.RoleRows:   classify.RoleElementwise, classify.RoleMultiply: classify.RoleElementwise,
+	classify.RolePower: classify.RoleElementwise, classify.RoleMean: classify.RoleElementwise,
+	classify.RoleRsqrt: classify.RoleElementwise, classify.RoleNegate: classify.RoleElementwise,
+	classify.RoleAddScalar: classify.RoleElementwise,
 }
 
 // tags are the operations that decomposed operators are made of.
 var tags = []classify.Role{
-	classify.RoleCopy, classify.RolePower, classify.RoleMean, classify.RoleAddScalar, classify.RoleAdd, classify.RoleRsqrt, classify.RoleMultiply,
+	classify.RoleCopy, classify.RolePower, classify.RoleMean, classify.RoleAddScalar, classify.RoleAdd,
+	classify.RoleRsqrt, classify.RoleMultiply,
 	classify.RoleNegate, classify.RoleConcat,
 }
 
 // aux reports a role that serves another operator and has no step of its own.
 func aux(a classify.Role) bool {
 	switch a {
-	case classify.RoleCopy, classify.RoleQuantize, classify.RoleProductReduce, classify.RoleAttentionReduce, classify.RoleScanInput:
+	case classify.RoleCopy, classify.RoleQuantize, classify.RoleProductReduce, classify.RoleAttentionReduce,
+		classify.RoleScanInput:
 		return true
 	}
 	return false
@@ -54,7 +60,8 @@ func aux(a classify.Role) bool {
 // heavy reports a role that is never invented and hardly ever left out.
 func heavy(a classify.Role) bool {
 	switch a {
-	case classify.RoleProduct, classify.RoleExperts, classify.RoleAttention, classify.RoleCollective, classify.RoleScan, classify.RoleHeadProduct:
+	case classify.RoleProduct, classify.RoleExperts, classify.RoleAttention, classify.RoleCollective, classify.RoleScan,
+		classify.RoleHeadProduct:
 		return true
 	}
 	return false
@@ -75,7 +82,11 @@ func read(f *classify.Facts) reading {
 		}
 		r.acts = append(r.acts, a)
 	}
-	if own := slices.DeleteFunc(slices.Clone(r.acts), func(a classify.Role) bool { return aux(a) || len(r.acts) > 1 && a == classify.RoleElementwise }); len(own) > 0 {
+	if own := slices.DeleteFunc(slices.Clone(r.acts),
+		func(a classify.Role) bool {
+			return aux(a) || len(r.acts) > 1 &&
+				a == classify.RoleElementwise
+		}); len(own) > 0 {
 		r.acts = own
 	}
 	if len(r.acts) == 0 {

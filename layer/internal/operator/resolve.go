@@ -44,7 +44,8 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	if steps[start].Op == opname.ResidualAdd {
 		f.Layer = steps[end].layer // an addition goes with the norm it is fused with
 	}
-	if f.Operator == opname.ResidualAdd && start > 0 && steps[start-1].layer != f.Layer && f.Layer != int32(w.pass.First) {
+	if f.Operator == opname.ResidualAdd && start > 0 && steps[start-1].layer != f.Layer &&
+		f.Layer != int32(w.pass.First) {
 		f.Layer = steps[start-1].layer // by itself it ends a layer; fused with the norm it begins the next
 	}
 	if w.layout.Given {
@@ -176,13 +177,17 @@ func (w *work) serve() {
 				return k == classify.RoleProduct || k == classify.RoleExperts || k == classify.RoleHeadProduct
 			}), Reduce
 		case classify.RoleAttentionReduce:
-			owner, part = w.near(i, -1, func(k classify.Role) bool { return k == classify.RoleAttention || k == classify.RoleScan }), Reduce
+			owner, part = w.near(i, -1, func(k classify.Role) bool {
+				return k == classify.RoleAttention ||
+					k == classify.RoleScan
+			}), Reduce
 		case classify.RoleScanInput:
 			owner, part = w.near(i, 1, func(k classify.Role) bool { return k == classify.RoleScan }), Main
 		case classify.RoleQuantize:
 			owner, part = w.near(i, 1, func(classify.Role) bool { return true }), Quant
 		default:
-			if p := w.near(i, -1, func(classify.Role) bool { return true }); p >= 0 && w.reads[p].acts[0] == classify.RoleCollective {
+			if p := w.near(i, -1, func(classify.Role) bool { return true }); p >= 0 &&
+				w.reads[p].acts[0] == classify.RoleCollective {
 				owner = p
 			} else {
 				owner = w.near(i, 1, func(classify.Role) bool { return true })

@@ -43,7 +43,8 @@ func (s states) below(most float64) bool {
 	return slices.ContainsFunc(s.cells, func(c cell) bool { return c.cost < most })
 }
 
-// entry is the cheapest way from a state of the unit before to the step that is looked at, less what skipping all steps in front of it costs.
+// entry is the cheapest way from a state of the unit before to the step that is looked at, less what skipping all
+// steps in front of it costs.
 type entry struct {
 	prev  states
 	skips []float64
@@ -66,7 +67,8 @@ func (e *entry) upTo(pos int) {
 }
 
 // advance computes the states after one more unit.
-func (w *work) advance(row states, u *unit, steps []step, skips []float64, hi int, prev states, taken map[stepID]bool, opening bool) {
+func (w *work) advance(row states, u *unit, steps []step, skips []float64, hi int, prev states, taken map[stepID]bool,
+	opening bool) {
 	for j := range row.cells {
 		row.cells[j] = cell{cost: infinite, start: -1}
 	}
@@ -107,7 +109,8 @@ func (w *work) backInto(u *unit, steps []step, a int, prev states, enter float64
 	if c := prev.at(a+1) + w.againCost(u, steps[a].Op); c < enter {
 		enter, via = c, a+1
 	}
-	for p := a + 2; p <= a+1+w.p.MaxBack && p <= len(steps) && steps[a].layer >= 0 && steps[p-1].layer == steps[a].layer; p++ {
+	for p := a + 2; p <= a+1+w.p.MaxBack && p <= len(steps) && steps[a].layer >= 0 &&
+		steps[p-1].layer == steps[a].layer; p++ {
 		if c := prev.at(p) + back; c < enter {
 			enter, via = c, p
 		}

@@ -34,7 +34,8 @@ var gradesOf = func() map[string]*gradeRow {
 		}
 		m[op] = row
 	}
-	for _, op := range []string{opname.Dispatch, opname.ExpertsCombine} { // where experts work in a space of their own, see newStep
+	// where experts work in a space of their own, see newStep
+	for _, op := range []string{opname.Dispatch, opname.ExpertsCombine} {
 		row := *m[op]
 		row[classify.RoleProduct] = exact
 		m[op+latentSuffix] = &row
@@ -62,11 +63,13 @@ func newStep(s *Step, layer int32, skip float64) step {
 // variant chooses among the alternatives of a plan.
 type variant struct {
 	splitQKV, splitGate, splitIn bool
-	// sharedFirst: the shared experts run in front of the router, sharedSecond: between it and the routing; else behind the routed ones.
+	// sharedFirst: the shared experts run in front of the router, sharedSecond: between it and the routing; else
+	// behind the routed ones.
 	sharedFirst, sharedSecond bool
 	// wholeQuery: latent attention without a low rank for queries, where no config tells.
 	wholeQuery bool
-	// lateIndexer: the indexer's keys are made beside the first products, and the rest of it runs behind the absorbed keys.
+	// lateIndexer: the indexer's keys are made beside the first products, and the rest of it runs behind the absorbed
+	// keys.
 	lateIndexer bool
 }
 
@@ -123,7 +126,8 @@ func (w *work) steps(v variant) []step {
 	put := func(list []Step, layer int32) {
 		for i := range list {
 			s := &list[i]
-			if s.Op == opname.KVBProj && w.absorbed && !w.expanded || (s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.absorbed {
+			if s.Op == opname.KVBProj && w.absorbed && !w.expanded ||
+				(s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.absorbed {
 				continue // the other way of computing latent attention
 			}
 			if (s.Op == opname.KAbsorb || s.Op == opname.VAbsorb) && !w.expanded {
@@ -173,13 +177,15 @@ func (v variant) apply(kind []Step) []Step {
 		case s.Op == opname.GateUpProj && v.splitGate && len(s.Or) == 2:
 			// transformers runs gate, activation, up, multiplication; others both products first.
 			out = append(out, s.Or[0], Step{Op: opname.Activation, Optional: true}, s.Or[1])
-		case s.Op == opname.InProj && v.splitIn && s.Or != nil, s.Op != opname.GateUpProj && s.Op != opname.InProj && v.splitQKV && s.Or != nil:
+		case s.Op == opname.InProj && v.splitIn && s.Or != nil, s.Op != opname.GateUpProj && s.Op != opname.InProj &&
+			v.splitQKV && s.Or != nil:
 			out = append(out, s.Or...)
 		case s.Op == opname.QKNorm && hasStep(kind, opname.Rope):
 			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated
 		case s.Op == opname.Dispatch && s.Product:
 			out = append(out, s, opt(opname.Routing)) // the routing runs before or behind it
-		case (v.sharedFirst || v.sharedSecond) && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation || s.Op == opname.SharedDown):
+		case (v.sharedFirst || v.sharedSecond) && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation ||
+			s.Op == opname.SharedDown):
 			shared = append(shared, s)
 		default:
 			if s.Op == opname.Router && v.sharedFirst {
@@ -197,8 +203,8 @@ func (v variant) apply(kind []Step) []Step {
 	return out
 }
 
-// latent are the steps of a layer with latent attention, in the orders that servers run: an operator that they run in one of two
-// places has an optional step in both.
+// latent are the steps of a layer with latent attention, in the orders that servers run: an operator that they run in
+// one of two places has an optional step in both.
 func (v variant) latent(kind []Step) []Step {
 	if !hasStep(kind, opname.KVANorm) && !hasStep(kind, opname.KAbsorb) {
 		return kind
@@ -253,9 +259,11 @@ func (w *work) skipCost(s Step) float64 {
 		return w.p.SkipOptional // its products and scores are fused in many ways
 	case s.Optional:
 		return w.p.SkipOptional
-	case isNorm(s.Op), s.Op == opname.Activation, s.Op == opname.SharedActivation, s.Op == opname.HCPost, s.Op == opname.HCPre, s.Op == opname.Conv1D:
+	case isNorm(s.Op), s.Op == opname.Activation, s.Op == opname.SharedActivation, s.Op == opname.HCPost,
+		s.Op == opname.HCPre, s.Op == opname.Conv1D:
 		return w.p.SkipSmall
-	case isProduct(s.Op), s.Product && gradesOf[s.Op+latentSuffix] != nil, s.Op == opname.Attention, s.Op == opname.LinearAttention:
+	case isProduct(s.Op), s.Product && gradesOf[s.Op+latentSuffix] != nil, s.Op == opname.Attention,
+		s.Op == opname.LinearAttention:
 		return w.p.SkipProduct
 	}
 	return w.p.SkipOptional
@@ -263,7 +271,8 @@ func (w *work) skipCost(s Step) float64 {
 
 func isNorm(op string) bool {
 	switch op {
-	case opname.InputNorm, opname.PostNorm, opname.FinalNorm, opname.QANorm, opname.KVANorm, opname.GateNorm, opname.QKNorm:
+	case opname.InputNorm, opname.PostNorm, opname.FinalNorm, opname.QANorm, opname.KVANorm, opname.GateNorm,
+		opname.QKNorm:
 		return true
 	}
 	return false
@@ -271,8 +280,10 @@ func isNorm(op string) bool {
 
 func isProduct(op string) bool {
 	switch op {
-	case opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.OProj, opname.QKVAProj, opname.QAProj, opname.KVAProj, opname.QBProj, opname.KVBProj,
-		opname.InProj, opname.OutProj, opname.GateUpProj, opname.GateProj, opname.UpProj, opname.DownProj, opname.Router, opname.SharedGateUp, opname.SharedDown,
+	case opname.QKVProj, opname.QProj, opname.KProj, opname.VProj, opname.OProj, opname.QKVAProj, opname.QAProj,
+		opname.KVAProj, opname.QBProj, opname.KVBProj,
+		opname.InProj, opname.OutProj, opname.GateUpProj, opname.GateProj, opname.UpProj, opname.DownProj,
+		opname.Router, opname.SharedGateUp, opname.SharedDown,
 		opname.ExpertsGateUp, opname.ExpertsDown, opname.LMHead, opname.KAbsorb, opname.VAbsorb:
 		return true
 	}

@@ -9,9 +9,11 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// TestQueriesOfLatentAttention: queries may be projected whole where nothing tells, but not beside an indexer, which reads those of low rank.
+// TestQueriesOfLatentAttention: queries may be projected whole where nothing tells, but not beside an indexer, which
+// reads those of low rank.
 func TestQueriesOfLatentAttention(t *testing.T) {
-	for _, c := range []struct{ indexer, given, want bool }{{false, false, true}, {true, false, false}, {false, true, false}} {
+	for _, c := range []struct{ indexer, given, want bool }{{false, false, true}, {true, false, false},
+		{false, true, false}} {
 		s := shape{attention: true, mla: true, indexer: c.indexer}
 		l := &Layout{Kinds: [][]Step{s.steps()}, LayerKinds: []int{0}, Given: c.given}
 		if got := slices.ContainsFunc(l.variants(), func(v variant) bool { return v.wholeQuery }); got != c.want {
@@ -20,12 +22,15 @@ func TestQueriesOfLatentAttention(t *testing.T) {
 	}
 }
 
-// TestCopiesBeforeTheLayers: a copy in front of a norm serves it within a layer; outside of the layers it prepares the pass.
+// TestCopiesBeforeTheLayers: a copy in front of a norm serves it within a layer; outside of the layers it prepares
+// the pass.
 func TestCopiesBeforeTheLayers(t *testing.T) {
 	for layer, want := range map[int32]string{-1: opname.Prepare, 0: opname.InputNorm} {
 		p := Defaults()
-		w := work{p: &p, pass: &Pass{Layers: 1, Kernels: []Kernel{{Name: "Memcpy DtoD", Layer: layer}, {Name: "rms_norm_kernel", Layer: 0}}}, placed: []bool{false, true},
-			reads: []reading{{acts: []classify.Role{classify.RoleCopy}}, {acts: []classify.Role{classify.RoleNorm}}}, found: []Found{{Layer: layer}, {Operator: opname.InputNorm}}}
+		w := work{p: &p, pass: &Pass{Layers: 1, Kernels: []Kernel{{Name: "Memcpy DtoD", Layer: layer},
+			{Name: "rms_norm_kernel", Layer: 0}}}, placed: []bool{false, true},
+			reads: []reading{{acts: []classify.Role{classify.RoleCopy}}, {acts: []classify.Role{classify.RoleNorm}}},
+			found: []Found{{Layer: layer}, {Operator: opname.InputNorm}}}
 		w.serve()
 		if got := w.found[0]; got.Operator != want || got.Layer != layer {
 			t.Errorf("a copy in layer %d is %s of layer %d, want %s", layer, got.Operator, got.Layer, want)
@@ -33,7 +38,8 @@ func TestCopiesBeforeTheLayers(t *testing.T) {
 	}
 }
 
-// TestWhatFits: outside of the layers only an addition is one of the residual stream; where experts have kernels of their own a plain product is none of theirs.
+// TestWhatFits: outside of the layers only an addition is one of the residual stream; where experts have kernels of
+// their own a plain product is none of theirs.
 func TestWhatFits(t *testing.T) {
 	p := Defaults()
 	for _, c := range []struct {
@@ -67,12 +73,19 @@ func TestWhatFits(t *testing.T) {
 	}
 }
 
-// TestWaysToRunALayer: what a layer runs where its products are split, and where its shared experts run first or second.
+// TestWaysToRunALayer: what a layer runs where its products are split, and where its shared experts run first or
+// second.
 func TestWaysToRunALayer(t *testing.T) {
-	dense := []Step{must(opname.InputNorm), {Op: opname.QKVProj, Or: []Step{must(opname.QProj), must(opname.KProj), must(opname.VProj)}}, must(opname.QKNorm), must(opname.Rope), must(opname.Attention),
-		{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation), must(opname.DownProj)}
-	experts := []Step{must(opname.PostNorm), must(opname.Router), opt(opname.Routing), must(opname.ExpertsGateUp), must(opname.ExpertsDown), must(opname.SharedGateUp), opt(opname.SharedActivation), must(opname.SharedDown), opt(opname.MLPAllReduce)}
-	scan := []Step{{Op: opname.InProj, Or: []Step{must(opname.InProj), must(opname.InProj)}}, must(opname.LinearAttention)}
+	dense := []Step{must(opname.InputNorm), {Op: opname.QKVProj,
+		Or: []Step{must(opname.QProj), must(opname.KProj), must(opname.VProj)}}, must(opname.QKNorm), must(opname.Rope),
+		must(opname.Attention),
+		{Op: opname.GateUpProj, Or: []Step{must(opname.GateProj), must(opname.UpProj)}}, must(opname.Activation),
+		must(opname.DownProj)}
+	experts := []Step{must(opname.PostNorm), must(opname.Router), opt(opname.Routing), must(opname.ExpertsGateUp),
+		must(opname.ExpertsDown), must(opname.SharedGateUp), opt(opname.SharedActivation), must(opname.SharedDown),
+		opt(opname.MLPAllReduce)}
+	scan := []Step{{Op: opname.InProj, Or: []Step{must(opname.InProj), must(opname.InProj)}},
+		must(opname.LinearAttention)}
 	for _, c := range []struct {
 		name string
 		kind []Step
@@ -80,15 +93,21 @@ func TestWaysToRunALayer(t *testing.T) {
 		want string // optional ones in parentheses
 	}{
 		{"whole products", dense, variant{}, "input_norm qkv_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
-		{"split queries", dense, variant{splitQKV: true}, "input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
-		{"split gates", dense, variant{splitGate: true}, "input_norm qkv_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
-		{"both", dense, variant{splitQKV: true, splitGate: true, splitIn: true}, "input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
+		{"split queries", dense, variant{splitQKV: true},
+			"input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
+		{"split gates", dense, variant{splitGate: true},
+			"input_norm qkv_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
+		{"both", dense, variant{splitQKV: true, splitGate: true, splitIn: true},
+			"input_norm q_proj k_proj v_proj (rope) qk_norm rope attention gate_proj (activation) up_proj activation down_proj"},
 		{"whole input", scan, variant{splitQKV: true}, "in_proj linear_attention"},
 		{"split input", scan, variant{splitIn: true}, "in_proj in_proj linear_attention"},
 		{"shared experts last", experts, variant{}, "post_norm router (routing) experts_gate_up experts_down shared_gate_up (shared_activation) shared_down (mlp_all_reduce)"},
-		{"first", experts, variant{sharedFirst: true}, "post_norm shared_gate_up (shared_activation) shared_down router (routing) experts_gate_up experts_down (mlp_all_reduce)"},
-		{"second", experts, variant{sharedSecond: true}, "post_norm router shared_gate_up (shared_activation) shared_down (routing) experts_gate_up experts_down (mlp_all_reduce)"},
-		{"none to move", dense, variant{sharedFirst: true}, "input_norm qkv_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
+		{"first", experts, variant{sharedFirst: true},
+			"post_norm shared_gate_up (shared_activation) shared_down router (routing) experts_gate_up experts_down (mlp_all_reduce)"},
+		{"second", experts, variant{sharedSecond: true},
+			"post_norm router shared_gate_up (shared_activation) shared_down (routing) experts_gate_up experts_down (mlp_all_reduce)"},
+		{"none to move", dense, variant{sharedFirst: true},
+			"input_norm qkv_proj (rope) qk_norm rope attention gate_up_proj activation down_proj"},
 	} {
 		var got []string
 		for _, s := range c.v.apply(c.kind) {

@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// fits says by hand which roles fit each operator: exactly; weakly; where a name says nothing. "?" is a kernel of which a name says nothing.
+// fits says by hand which roles fit each operator: exactly; weakly; where a name says nothing. "?" is a kernel of
+// which a name says nothing.
 const (
 	aProduct    = "product; head_product; "
 	aNorm       = "norm; head_norm; ? elementwise"
@@ -20,19 +21,29 @@ const (
 )
 
 var fits = map[string]string{
-	opname.Prepare: "prepare; elementwise; ?", opname.Embed: "embed; collective; ", opname.HCPre: "mix_in; ; ? elementwise", opname.HCPost: "mix_out; ; ? elementwise",
-	opname.ResidualAdd: "add; elementwise; ?", opname.InputNorm: aNorm, opname.PostNorm: aNorm, opname.FinalNorm: aNorm, opname.QANorm: aNorm, opname.KVANorm: aNorm,
-	opname.GateNorm: aNorm, opname.QKNorm: "norm head_norm; ; ? elementwise", opname.Rope: "rope; ; ? elementwise", opname.KVWrite: "cache_write; ; ? elementwise",
-	opname.QKVProj: aProduct, opname.QProj: aProduct, opname.KProj: aProduct, opname.VProj: aProduct, opname.QKVAProj: aProduct, opname.QAProj: aProduct, opname.KVAProj: aProduct,
-	opname.QBProj: aProduct, opname.KVBProj: aProduct, opname.OProj: aProduct, opname.InProj: aProduct, opname.OutProj: aProduct, opname.GateUpProj: aProduct, opname.GateProj: aProduct,
-	opname.UpProj: aProduct, opname.DownProj: aProduct, opname.Router: aProduct, opname.SharedGateUp: aProduct, opname.SharedDown: aProduct, opname.LMHead: aProduct,
+	opname.Prepare: "prepare; elementwise; ?", opname.Embed: "embed; collective; ",
+	opname.HCPre: "mix_in; ; ? elementwise", opname.HCPost: "mix_out; ; ? elementwise",
+	opname.ResidualAdd: "add; elementwise; ?", opname.InputNorm: aNorm, opname.PostNorm: aNorm, opname.FinalNorm: aNorm,
+	opname.QANorm: aNorm, opname.KVANorm: aNorm,
+	opname.GateNorm: aNorm, opname.QKNorm: "norm head_norm; ; ? elementwise", opname.Rope: "rope; ; ? elementwise",
+	opname.KVWrite: "cache_write; ; ? elementwise",
+	opname.QKVProj: aProduct, opname.QProj: aProduct, opname.KProj: aProduct, opname.VProj: aProduct,
+	opname.QKVAProj: aProduct, opname.QAProj: aProduct, opname.KVAProj: aProduct,
+	opname.QBProj: aProduct, opname.KVBProj: aProduct, opname.OProj: aProduct, opname.InProj: aProduct,
+	opname.OutProj: aProduct, opname.GateUpProj: aProduct, opname.GateProj: aProduct,
+	opname.UpProj: aProduct, opname.DownProj: aProduct, opname.Router: aProduct, opname.SharedGateUp: aProduct,
+	opname.SharedDown: aProduct, opname.LMHead: aProduct,
 	opname.KAbsorb: perHead, opname.VAbsorb: perHead, opname.ExpertsGateUp: anExpert, opname.ExpertsDown: anExpert,
-	opname.Indexer: "norm product rope indexer; cache_write elementwise; ?", opname.IndexerTopK: "indexer_topk; indexer; ? elementwise",
-	opname.Attention: "attention; softmax prepare; ", opname.Conv1D: "conv; ; ? elementwise", opname.LinearAttention: "scan; ; ",
-	opname.AttnAllReduce: aReduction, opname.MLPAllReduce: aReduction, opname.LogitsGather: "gather; collective; ",
+	opname.Indexer:     "norm product rope indexer; cache_write elementwise; ?",
+	opname.IndexerTopK: "indexer_topk; indexer; ? elementwise",
+	opname.Attention:   "attention; softmax prepare; ", opname.Conv1D: "conv; ; ? elementwise",
+	opname.LinearAttention: "scan; ; ",
+	opname.AttnAllReduce:   aReduction, opname.MLPAllReduce: aReduction, opname.LogitsGather: "gather; collective; ",
 	opname.Activation: activations, opname.SharedActivation: activations, opname.ExpertsActivation: activations,
-	opname.Routing: "router; softmax finalize elementwise; ?", opname.Dispatch: "dispatch; gather; ? elementwise", opname.ExpertsCombine: "finalize; router gather; ? elementwise",
-	opname.Sampling: "sample; softmax router elementwise; ?", opname.Modulation: "; ; ? elementwise", opname.Other: "; ; ? elementwise",
+	opname.Routing: "router; softmax finalize elementwise; ?", opname.Dispatch: "dispatch; gather; ? elementwise",
+	opname.ExpertsCombine: "finalize; router gather; ? elementwise",
+	opname.Sampling:       "sample; softmax router elementwise; ?", opname.Modulation: "; ; ? elementwise",
+	opname.Other: "; ; ? elementwise",
 }
 
 // TestWhichRolesFit holds the table of grades to the one written by hand, operator by operator and role by role.
@@ -53,7 +64,8 @@ func TestWhichRolesFit(t *testing.T) {
 		}
 	}
 	if len(fits) != len(opname.All) || len(classify.Roles()) > roleRoom {
-		t.Errorf("%d operators by hand, %d in all; %d roles, room for %d", len(fits), len(opname.All), len(classify.Roles()), roleRoom)
+		t.Errorf("%d operators by hand, %d in all; %d roles, room for %d", len(fits), len(opname.All),
+			len(classify.Roles()), roleRoom)
 	}
 }
 
@@ -101,7 +113,8 @@ func TestRolesThatServe(t *testing.T) {
 	}
 }
 
-// TestReadings: operations of a kernel as its operators are found by them; what serves others is left out where it does something else, too.
+// TestReadings: operations of a kernel as its operators are found by them; what serves others is left out where it
+// does something else, too.
 func TestReadings(t *testing.T) {
 	for name, want := range map[string]string{
 		"triton_per_fused_add_native_layer_norm_4":                                                                     "add norm",
@@ -126,7 +139,8 @@ func TestReadings(t *testing.T) {
 		for _, a := range r.acts {
 			got = append(got, a.String())
 		}
-		for word, is := range map[string]bool{"first": r.first, "second": r.second, "latent": r.latent, "transfer": r.transfer, "softmax": r.softmax} {
+		for word, is := range map[string]bool{"first": r.first, "second": r.second, "latent": r.latent,
+			"transfer": r.transfer, "softmax": r.softmax} {
 			if is {
 				got = append(got, word)
 			}
@@ -140,15 +154,19 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestDenoisersByHand: small passes of a diffusion transformer with width 8, and what each kernel is. A product is KxN, with shapes; p is one without.
+// TestDenoisersByHand: small passes of a diffusion transformer with width 8, and what each kernel is. A product is
+// KxN, with shapes; p is one without.
 func TestDenoisersByHand(t *testing.T) {
-	letters := map[string]classify.Role{"p": classify.RoleProduct, "n": classify.RoleNorm, "h": classify.RoleHeadNorm, "a": classify.RoleActivation, "t": classify.RoleAttention,
-		"x": classify.RoleElementwise, "+": classify.RoleAdd, "r": classify.RoleRope, "w": classify.RoleCacheWrite, "e": classify.RoleEmbed}
+	letters := map[string]classify.Role{"p": classify.RoleProduct, "n": classify.RoleNorm, "h": classify.RoleHeadNorm,
+		"a": classify.RoleActivation, "t": classify.RoleAttention,
+		"x": classify.RoleElementwise, "+": classify.RoleAdd, "r": classify.RoleRope, "w": classify.RoleCacheWrite,
+		"e": classify.RoleEmbed}
 	for _, c := range []struct{ row, want string }{
 		{"a 8x48 n x + 8x8 8x8 8x8 t 8x8 x + n x + 8x32 a 32x8 x +",
 			"modulation modulation input_norm modulation modulation q_proj k_proj|v_proj k_proj|v_proj attention o_proj modulation residual_add post_norm modulation modulation up_proj activation down_proj modulation residual_add"},
 		{"a 8x16 n 8x24 t 8x8 + n 8x64 a x 32x8 +", "modulation modulation input_norm qkv_proj attention o_proj residual_add post_norm gate_up_proj activation modulation down_proj residual_add"},
-		{"a 8x48 n 8x24 n r t 8x8 + n 8x32 8x32 a x 32x8", "modulation modulation input_norm qkv_proj qk_norm rope attention o_proj residual_add post_norm gate_proj|up_proj gate_proj|up_proj activation modulation down_proj"},
+		{"a 8x48 n 8x24 n r t 8x8 + n 8x32 8x32 a x 32x8",
+			"modulation modulation input_norm qkv_proj qk_norm rope attention o_proj residual_add post_norm gate_proj|up_proj gate_proj|up_proj activation modulation down_proj"},
 		{"a 8x24 n 8x8 8x8 8x8 h t 40x8 +", "modulation modulation input_norm q_proj k_proj|v_proj k_proj|v_proj qk_norm attention o_proj+down_proj residual_add"},
 		{"a 8x48 n 8x24 t 8x8 n", "modulation modulation input_norm qkv_proj attention o_proj final_norm"},
 		{"+ a p n p p p t p + n p a p +", "residual_add modulation modulation input_norm q_proj k_proj|v_proj k_proj|v_proj attention o_proj residual_add post_norm up_proj activation down_proj residual_add"},
@@ -174,7 +192,8 @@ func TestDenoisersByHand(t *testing.T) {
 			p.Kernels, reads = append(p.Kernels, k), append(reads, reading{acts: []classify.Role{role}})
 		}
 		params := Defaults()
-		w := &work{p: &params, pass: p, reads: reads, found: make([]Found, len(reads)), placed: make([]bool, len(reads))}
+		w := &work{p: &params, pass: p, reads: reads, found: make([]Found, len(reads)),
+			placed: make([]bool, len(reads))}
 		d := w.denoiserOf()
 		if (d != nil) != (c.want != "") {
 			t.Errorf("%s: a denoiser %v, want %v", c.row, d != nil, c.want != "")
@@ -193,21 +212,26 @@ func TestDenoisersByHand(t *testing.T) {
 	}
 }
 
-// TestGatesOfFeedForwardParts: what shows a gate, what shows that there is none, and what neither. P is a product 8x32, Q one 8x64, D one 32x8, p one without
-// shapes; s is an activation of PyTorch, g one that says it multiplies, a any other; x a pointwise kernel, m a product of elements, n a norm, c a copy.
+// TestGatesOfFeedForwardParts: what shows a gate, what shows that there is none, and what neither. P is a product
+// 8x32, Q one 8x64, D one 32x8, p one without shapes; s is an activation of PyTorch, g one that says it multiplies, a
+// any other; x a pointwise kernel, m a product of elements, n a norm, c a copy.
 func TestGatesOfFeedForwardParts(t *testing.T) {
 	single := reading{acts: []classify.Role{classify.RoleActivation}, single: true}
 	gated := reading{acts: []classify.Role{classify.RoleActivation}, gated: true}
 	reads := map[rune]reading{'s': single, 'g': gated}
-	for l, r := range map[rune]classify.Role{'p': classify.RoleProduct, 'P': classify.RoleProduct, 'Q': classify.RoleProduct, 'D': classify.RoleProduct, 'a': classify.RoleActivation, 'x': classify.RoleElementwise,
+	for l, r := range map[rune]classify.Role{'p': classify.RoleProduct, 'P': classify.RoleProduct,
+		'Q': classify.RoleProduct, 'D': classify.RoleProduct, 'a': classify.RoleActivation,
+		'x': classify.RoleElementwise,
 		'n': classify.RoleNorm, 'c': classify.RoleCopy, 'q': classify.RoleQuantize} {
 		reads[l] = reading{acts: []classify.Role{r}}
 	}
 	reads['m'] = reading{acts: []classify.Role{classify.RoleElementwise}, tag: classify.RoleMultiply}
 	for row, want := range map[string]string{
 		"nPaD": "plain", "nPsD": "plain", "npsp": "plain", "npsqp": "plain", "nPaDnPaD": "plain",
-		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "npspm": "gate", "nPaDm": "gate", "nPaDnQaD": "gate",
-		"npap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "", "ap": "", "npan": "unsure 1", "": "",
+		"nQaD": "gate", "npgp": "gate", "npsxp": "gate", "nPPaD": "gate", "npspx": "plain", "npspm": "gate",
+		"nPaDm": "gate", "nPaDnQaD": "gate",
+		"npap": "unsure 1", "npapnpap": "unsure 2", "npapnpsp": "plain", "napa": "", "ap": "", "npan": "unsure 1",
+		"": "",
 	} {
 		p := &Pass{Layers: 1}
 		var list []reading

@@ -52,11 +52,17 @@ var macros = []struct {
 	act      classify.Role
 }{
 	// x.float(); x.pow(2).mean(); rsqrt(… + eps); x * r; .to(dtype); weight * x
-	{[]classify.Role{classify.RoleCopy, classify.RolePower, classify.RoleMean, classify.RoleAddScalar, classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply}, []bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
-	{[]classify.Role{classify.RoleCopy, classify.RoleMultiply, classify.RoleMean, classify.RoleAddScalar, classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply}, []bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
+	{[]classify.Role{classify.RoleCopy, classify.RolePower, classify.RoleMean, classify.RoleAddScalar,
+		classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply},
+		[]bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
+	{[]classify.Role{classify.RoleCopy, classify.RoleMultiply, classify.RoleMean, classify.RoleAddScalar,
+		classify.RoleRsqrt, classify.RoleMultiply, classify.RoleCopy, classify.RoleMultiply},
+		[]bool{true, false, false, true, false, false, true, true}, classify.RoleNorm},
 	// q * cos + cat(−q2, q1) * sin
-	{[]classify.Role{classify.RoleMultiply, classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply, classify.RoleAdd}, []bool{false, false, false, false, false}, classify.RoleRope},
-	{[]classify.Role{classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply, classify.RoleMultiply, classify.RoleAdd}, []bool{false, false, false, true, false}, classify.RoleRope},
+	{[]classify.Role{classify.RoleMultiply, classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply,
+		classify.RoleAdd}, []bool{false, false, false, false, false}, classify.RoleRope},
+	{[]classify.Role{classify.RoleNegate, classify.RoleConcat, classify.RoleMultiply, classify.RoleMultiply,
+		classify.RoleAdd}, []bool{false, false, false, true, false}, classify.RoleRope},
 }
 
 // macro returns how many of the kernels, in order, are one decomposed operator.

@@ -10,8 +10,8 @@ func (w Width) known() bool { return w.Upto > w.Over }
 
 func (w Width) fits(n int) bool { return n > w.Over && n <= w.Upto }
 
-// WidthOf reads the output width off the tile of a product's kernel and the number of blocks it ran, with so many rows of input. Rows
-// that are not known say nothing, for blocks are tiles of both sides.
+// WidthOf reads the output width off the tile of a product's kernel and the number of blocks it ran, with so many
+// rows of input. Rows that are not known say nothing, for blocks are tiles of both sides.
 func WidthOf(how classify.Blocks, grid, block [3]int64, rows int64) Width {
 	blocks := grid[0] * grid[1] * grid[2]
 	switch {
@@ -37,8 +37,8 @@ func WidthOf(how classify.Blocks, grid, block [3]int64, rows int64) Width {
 // maxBlocks is more than a product of any model runs; what is beyond is damage.
 const maxBlocks = 1 << 31
 
-// divide finds by how many ranks the widths of the pass's products are divided, so that most of them are widths of the plan. 0: no
-// division explains enough of them, and grids tell nothing.
+// divide finds by how many ranks the widths of the pass's products are divided, so that most of them are widths of
+// the plan. 0: no division explains enough of them, and grids tell nothing.
 func (w *work) divide() {
 	seen := map[Width]bool{}
 	for i := range w.pass.Kernels {

@@ -11,8 +11,9 @@ func scoreOf(s *Sequence, i int, t *Sequence, j int) int {
 	return scoreMismatch
 }
 
-// extend aligns a prefix of s with a prefix of t and returns how far the agreement reaches in each, the end point with the best
-// score, and that score. step is +1 to walk forward from (si, ti), −1 to walk backward; sn and tn are the numbers of kernels available.
+// extend aligns a prefix of s with a prefix of t and returns how far the agreement reaches in each, the end point
+// with the best score, and that score. step is +1 to walk forward from (si, ti), −1 to walk backward; sn and tn are
+// the numbers of kernels available.
 //
 // It is used to ask how much of layer 0 precedes the first anchor, and how much of the last layer follows the last one.
 func extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt, score int) {
@@ -30,8 +31,8 @@ func extend(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (ns, nt,
 // dead is the score of a path that was given up.
 const dead = -1 << 20
 
-// extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the paths
-// that have not lost too much against the best are followed.
+// extendDiffering is extend from the first difference on: dynamic programming along the diagonal, in which only the
+// paths that have not lost too much against the best are followed.
 func extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int) (bestS, bestT, bestScore int) {
 	const room = 128 // no allocation for the usual band
 	var rows [2 * room]int
@@ -86,8 +87,9 @@ func extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int)
 	return bestS, bestT, bestScore
 }
 
-// alignPositions aligns the whole of s[sfrom:sto) with the whole of t[tfrom:tto) and returns, for every position j of t (0…tn),
-// the position in s where j begins: the index of the kernel aligned with it, or where it would stand. Offsets are relative.
+// alignPositions aligns the whole of s[sfrom:sto) with the whole of t[tfrom:tto) and returns, for every position j of
+// t (0…tn), the position in s where j begins: the index of the kernel aligned with it, or where it would stand.
+// Offsets are relative.
 func alignPositions(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int) []int {
 	pos := make([]int, tto-tfrom+1)
 	pos[tto-tfrom] = sto - sfrom
@@ -95,7 +97,8 @@ func alignPositions(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int) []
 	return pos
 }
 
-// AlignPairs aligns the two ranges and calls pair for every kernel of s that is aligned with one of t; the names need not match.
+// AlignPairs aligns the two ranges and calls pair for every kernel of s that is aligned with one of t; the names need
+// not match.
 func AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, pair func(i, j int)) {
 	alignRanges(s, sfrom, sto, t, tfrom, tto, func(i, j int, both bool) {
 		if both {
@@ -104,7 +107,8 @@ func AlignPairs(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, pair f
 	})
 }
 
-// align calls set for each j in [tfrom, tto) with the position i in s where j begins, and whether the two kernels are aligned.
+// align calls set for each j in [tfrom, tto) with the position i in s where j begins, and whether the two kernels are
+// aligned.
 func alignRanges(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int, set func(i, j int, both bool)) {
 	// Strip the common prefix and suffix: in nearly equal units little is left.
 	for sfrom < sto && tfrom < tto && s.ID[sfrom] == t.ID[tfrom] {

@@ -57,7 +57,8 @@ func gapsOf(pos []int) (gaps []int, median int) {
 	return gaps, sorted[len(sorted)/2]
 }
 
-// unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb, at most 1, as no number is nearer to all gaps than their median.
+// unevenness is Σ|gapᵢ − median gap| / Σ gapᵢ: 0 for a perfect comb, at most 1, as no number is nearer to all gaps
+// than their median.
 func unevenness(pos []int) float64 {
 	if len(pos) < 3 {
 		return 0
@@ -116,7 +117,8 @@ func bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
 		if n > 1 {
 			span = min(1, float64(set[n-1]-set[0])*float64(n)/float64(n-1)/float64(total))
 		}
-		cost := unevenness(set) + strideCost*float64(stride-1) + surplusCost*float64(min(surplus, maxSurplus)) + spanCost*(1-span)
+		cost := unevenness(set) + strideCost*float64(stride-1) + surplusCost*float64(min(surplus, maxSurplus)) +
+			spanCost*(1-span)
 		if cost < best.Cost {
 			best = Comb{Pos: set, Stride: stride, Skip: off, Rest: surplus - off, Cost: cost}
 		}
@@ -124,7 +126,8 @@ func bestComb(pos []int, n, stride, surplus, total int) (Comb, bool) {
 	return best, best.Pos != nil
 }
 
-// ragged says that one outer gap of an otherwise even comb is off: the kernel occurs once more in the prologue or epilogue.
+// ragged says that one outer gap of an otherwise even comb is off: the kernel occurs once more in the prologue or
+// epilogue.
 func ragged(pos []int) bool {
 	if len(pos) < 4 {
 		return false
@@ -135,8 +138,8 @@ func ragged(pos []int) bool {
 	return off(gaps[0]) && !off(gaps[1]) || off(gaps[n-1]) && !off(gaps[n-2])
 }
 
-// Similarity is the mean Dice coefficient of the base-name multisets of neighbouring units. Units of one kind have 1, an
-// attention half and its feed-forward half typically 0.2–0.6, sliding and full attention layers 0.85.
+// Similarity is the mean Dice coefficient of the base-name multisets of neighbouring units. Units of one kind have 1,
+// an attention half and its feed-forward half typically 0.2–0.6, sliding and full attention layers 0.85.
 func Similarity(s *Sequence, pos []int) float64 { return likeness(s, pos, 1) }
 
 // likeness is the mean similarity of each unit with the most similar one of the few before it.
@@ -152,9 +155,9 @@ func likeness(s *Sequence, pos []int, few int) float64 {
 	return sum / float64(max(1, n-1))
 }
 
-// mixerShare is the share of units that contain a mixer, the part before the first and after the last position counted as one
-// unit; ok is false where the sequence has no mixers to go by. A unit of about the length and the kernels of one with a mixer
-// has one, too, by a name that nobody knows.
+// mixerShare is the share of units that contain a mixer, the part before the first and after the last position
+// counted as one unit; ok is false where the sequence has no mixers to go by. A unit of about the length and the
+// kernels of one with a mixer has one, too, by a name that nobody knows.
 func mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 	const few = 2 // one mixer says nothing about a stack
 	if s.Count(mixer) < few {
@@ -169,7 +172,8 @@ func mixerShare(s *Sequence, pos []int) (share float64, ok bool) {
 		}
 	}
 	for k, m := range mixes {
-		if m || known < 0 || parts && !(s.Slice(pos[k], pos[k+1]).feeds() && s.Slice(pos[known], pos[known+1]).feeds()) {
+		if m || known < 0 || parts && !(s.Slice(pos[k], pos[k+1]).feeds() &&
+			s.Slice(pos[known], pos[known+1]).feeds()) {
 			continue // a mixer without a feed-forward part, or the other way round, is a part of a layer
 		}
 		if sameLayer(s, pos[k], pos[k+1], pos[known], pos[known+1]) {
@@ -191,7 +195,8 @@ func mixesOf(s *Sequence, pos []int) []bool {
 	return mixes
 }
 
-// mixerShareOfLayers is mixerShare of layers, given where they begin and where the last one ends: that end begins no unit of its own.
+// mixerShareOfLayers is mixerShare of layers, given where they begin and where the last one ends: that end begins no
+// unit of its own.
 func mixerShareOfLayers(s *Sequence, starts []int) (share float64, ok bool) {
 	return mixerShare(s, starts[:len(starts)-1])
 }

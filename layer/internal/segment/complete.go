@@ -2,8 +2,8 @@ package segment
 
 import "slices"
 
-// A comb may lack teeth: the kernel was lost in one layer, or a leading dense layer does not run it. What stands in the gap,
-// in front of the first layer or behind the last one then looks like a layer, and is made one.
+// A comb may lack teeth: the kernel was lost in one layer, or a leading dense layer does not run it. What stands in
+// the gap, in front of the first layer or behind the last one then looks like a layer, and is made one.
 
 // complete returns the cut with the layers that its comb misses; with n > 0 it adds none beyond n layers.
 func complete(s *Sequence, c *Cut, n int) *Cut {
@@ -55,7 +55,8 @@ func fillGaps(s *Sequence, pos []int, n int) []int {
 	out := []int{pos[0]}
 	for k, g := range gaps {
 		if float64(g) >= doubleGap*float64(med) && (n == 0 || len(out)+len(pos)-1-k < n) {
-			if j := nearestPair(k, len(gaps), usual); j >= 0 && holdsTwo(s, pos[k], pos[k+1], pos[j], pos[j+1], pos[j+2]) {
+			if j := nearestPair(k, len(gaps), usual); j >= 0 &&
+				holdsTwo(s, pos[k], pos[k+1], pos[j], pos[j+1], pos[j+2]) {
 				m := alignPositions(s, pos[k], pos[k+1], s, pos[j], pos[j+2])
 				if mid := pos[k] + m[pos[j+1]-pos[j]]; mid > pos[k] && mid < pos[k+1] {
 					out = append(out, mid)
@@ -112,9 +113,9 @@ func shared(a, b []int32) float64 {
 	return 2 * float64(both) / float64(len(a)+len(b))
 }
 
-// layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from there to
-// the first layer is like a layer, with a mixer where layers have one. Of several places it takes the one from which on they agree best,
-// not furthest: a layer and the end of the one in front of it reach further.
+// layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from
+// there to the first layer is like a layer, with a mixer where layers have one. Of several places it takes the one
+// from which on they agree best, not furthest: a layer and the end of the one in front of it reach further.
 func layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 	first, length := starts[0], medianLayer(starts)
 	best := 0
@@ -181,13 +182,15 @@ func medianLayer(starts []int) int {
 	return med
 }
 
-// turns says whether units are layers of several kinds, some of which have no mixer: a mixer or a feed-forward part each.
+// turns says whether units are layers of several kinds, some of which have no mixer: a mixer or a feed-forward part
+// each.
 func inTurns(s *Sequence, pos []int) bool {
 	if s.Role[pos[0]] != norm {
 		return false // the norm is all that such layers have in common
 	}
 	share, known := mixerShare(s, pos)
-	return known && share >= turnsMixers && !partsOfLayers(mixesOf(s, pos)) && likeness(s, pos, maxTurns) >= turnsSimilarity
+	return known && share >= turnsMixers && !partsOfLayers(mixesOf(s, pos)) &&
+		likeness(s, pos, maxTurns) >= turnsSimilarity
 }
 
 // sameLayer says whether two units are about as long and share most kernels.
@@ -196,8 +199,9 @@ func sameLayer(s *Sequence, from, to, tfrom, tto int) bool {
 	return float64(min(n, m)) >= sameLength*float64(max(n, m)) && dice(s, from, to, tfrom, tto) >= sameKernels
 }
 
-// partsOfLayers says whether units are parts of layers: some hold no mixer, and those that do return at a small regular
-// distance, as the two halves of a layer do. In a stack whose layers are a mixer or a feed-forward part each they do not.
+// partsOfLayers says whether units are parts of layers: some hold no mixer, and those that do return at a small
+// regular distance, as the two halves of a layer do. In a stack whose layers are a mixer or a feed-forward part each
+// they do not.
 func partsOfLayers(mixes []bool) bool {
 	n := len(mixes)
 	for period := 2; period <= maxParts && 2*period <= n; period++ {

@@ -92,11 +92,15 @@ func noisy(r *rand.Rand, in []string) []string {
 
 // corpusRoles keeps the roles that decide nothing here apart, too.
 var corpusRoles = map[classify.Role]Role{
-	classify.RoleNorm: Norm, classify.RoleAttention: Mixer, classify.RoleScan: Mixer, classify.RoleProduct: Product, classify.RoleMoE: MoE, classify.RoleRope: Rope,
-	classify.RoleCollective: Collective, classify.RoleEmbed: Embed, classify.RoleSample: Sample, classify.RoleElementwise: Elementwise,
-	classify.RoleActivation: Activation, classify.RoleBackward: Backward,
-	classify.RoleHeadNorm: Backward + 1, classify.RoleSoftmax: Backward + 2, classify.RoleRouter: Backward + 3, classify.RolePermute: Backward + 4,
-	classify.RoleExperts: Backward + 5, classify.RoleFinalize: Backward + 6, classify.RoleCacheWrite: Backward + 7, classify.RoleCopy: Backward + 8,
+	classify.RoleNorm: Norm, classify.RoleAttention: Mixer, classify.RoleScan: Mixer, classify.RoleProduct: Product,
+	classify.RoleMoE: MoE, classify.RoleRope: Rope,
+	classify.RoleCollective: Collective, classify.RoleEmbed: Embed, classify.RoleSample: Sample,
+	classify.RoleElementwise: Elementwise,
+	classify.RoleActivation:  Activation, classify.RoleBackward: Backward,
+	classify.RoleHeadNorm: Backward + 1, classify.RoleSoftmax: Backward + 2, classify.RoleRouter: Backward + 3,
+	classify.RolePermute: Backward + 4,
+	classify.RoleExperts: Backward + 5, classify.RoleFinalize: Backward + 6, classify.RoleCacheWrite: Backward + 7,
+	classify.RoleCopy:     Backward + 8,
 	classify.RoleQuantize: Backward + 9,
 }
 
@@ -138,7 +142,8 @@ func decide(s *Sequence, n int) string {
 			continue
 		}
 		if c, ok := Best(s, n); ok {
-			fmt.Fprintf(&b, "cut %v at %v %v %v %.3f\n", Hash(ints(c.Starts)), c.Starts[:2], c.Lo, c.Hi, Confidence(s, c))
+			fmt.Fprintf(&b, "cut %v at %v %v %v %.3f\n", Hash(ints(c.Starts)), c.Starts[:2], c.Lo, c.Hi,
+				Confidence(s, c))
 			d := Doubt(s, c, true)
 			fmt.Fprintf(&b, "repeats %v %v judged %.3f\n", Repeats(s, c, n), Overcounts(s, c, n), Judge(1, d))
 			if f, ok := Fit(s, c, n+2, Cuts{End: true}); ok {

@@ -32,8 +32,8 @@ type unit struct {
 	from, to int
 }
 
-// A Reference is a consensus unit and a boundary in it, found in another pass or given. A pass that the window cuts has too
-// little of a prologue and an epilogue to find its own.
+// A Reference is a consensus unit and a boundary in it, found in another pass or given. A pass that the window cuts
+// has too little of a prologue and an epilogue to find its own.
 type Reference struct {
 	unit unit
 	at   int
@@ -47,9 +47,9 @@ func (c *Cut) ReferenceAt(at int) *Reference { return &Reference{c.unit, at} }
 
 // Best cuts s = prologue · unit₀ … unit_{n−1} · epilogue into n layers using the best comb.
 //
-// The most even comb is not always in the layers (a vision tower can be perfectly even): how alike the layers come out
-// decides between combs that are about as even, and how much of the sequence they explain. With few layers evenness says
-// little, so more combs are tried and each is cut.
+// The most even comb is not always in the layers (a vision tower can be perfectly even): how alike the layers come
+// out decides between combs that are about as even, and how much of the sequence they explain. With few layers
+// evenness says little, so more combs are tried and each is cut.
 func Best(s *Sequence, n int) (*Cut, bool) {
 	if n < 2 {
 		return nil, false
@@ -93,7 +93,8 @@ func exactCut(s *Sequence, n int) (*Cut, bool) {
 	return c, true
 }
 
-// alikeUnits is the similarity of units, of those in turns where neighbours are of different kinds but no parts of a layer.
+// alikeUnits is the similarity of units, of those in turns where neighbours are of different kinds but no parts of a
+// layer.
 func alikeUnits(s *Sequence, pos []int) float64 {
 	sim := Similarity(s, pos)
 	if sim < minSimilarity && inTurns(s, pos) {
@@ -132,7 +133,8 @@ type kind struct {
 	at       []int // position per coordinate of the consensus unit, made on demand
 }
 
-// kindsOf returns the distinct lists of ids between neighbouring positions, in order of first appearance, and which one each is.
+// kindsOf returns the distinct lists of ids between neighbouring positions, in order of first appearance, and which
+// one each is.
 func kindsOf(ids []int32, pos []int) (kinds []kind, of []int) {
 	var memo Memo[int]
 	for k := 0; k+1 < len(pos); k++ {
@@ -153,10 +155,11 @@ func usual(kinds []kind) kind {
 
 // A cutter places the boundaries of layers given one anchor per layer.
 //
-// Coordinates run over the consensus unit C from one anchor (0) to the next (P). A boundary coordinate β means: of the P
-// kernels from an anchor on, β belong to the anchor's layer and P − β to the next one. Going back from the first anchor,
-// layer 0 agrees with C down to coordinate B, so β ≥ B; going forward from the last one, the last layer agrees up to F, so
-// β ≤ F. Prologue and epilogue look a little like layers at their ends, which is why B < F is normal.
+// Coordinates run over the consensus unit C from one anchor (0) to the next (P). A boundary coordinate β means: of
+// the P kernels from an anchor on, β belong to the anchor's layer and P − β to the next one. Going back from the
+// first anchor, layer 0 agrees with C down to coordinate B, so β ≥ B; going forward from the last one, the last layer
+// agrees up to F, so β ≤ F. Prologue and epilogue look a little like layers at their ends, which is why B < F is
+// normal.
 type cutter struct {
 	s     *Sequence
 	c     unit
@@ -169,11 +172,12 @@ type cutter struct {
 	// Position per coordinate in these parts, made on demand.
 	inHead, inTail []int
 	closes         bool // norms stand behind the halves of layers
-	parts          bool // layers are a mixer or a feed-forward part each: that one has no mixer says nothing about where it begins
+	// layers are a mixer or a feed-forward part each: that one has no mixer says nothing about where it begins
+	parts bool
 }
 
-// CutAt cuts s at a comb. With a reference, the unit and the boundary are the reference's; without one the comb must hold at
-// least two positions.
+// CutAt cuts s at a comb. With a reference, the unit and the boundary are the reference's; without one the comb must
+// hold at least two positions.
 func CutAt(s *Sequence, set Comb, known *Reference) *Cut {
 	k := &cutter{s: s, pos: set.Pos}
 	k.kinds, k.of = kindsOf(s.ID, set.Pos)
@@ -212,8 +216,8 @@ func (k *cutter) atCoordinates(id int) []int {
 	return kd.at
 }
 
-// measure compares head and tail with the reference's unit and the kinds that occur, the first unit's kind among them; the
-// best agreement counts.
+// measure compares head and tail with the reference's unit and the kinds that occur, the first unit's kind among
+// them; the best agreement counts.
 func (k *cutter) measure(known bool) {
 	first, last := k.pos[0], k.pos[len(k.pos)-1]
 	after := k.s.Len() - last
@@ -284,8 +288,9 @@ func (k *cutter) tailPosition(at int) int {
 	return last + k.inTail[at]
 }
 
-// headByBegin finds the first kernel of a layer 0 that is of another kind than the unit: where the kernels begin to run as
-// the unit does from its boundary on. from is the last position that may be it; ok is false where nothing agrees.
+// headByBegin finds the first kernel of a layer 0 that is of another kind than the unit: where the kernels begin to
+// run as the unit does from its boundary on. from is the last position that may be it; ok is false where nothing
+// agrees.
 func (k *cutter) headByBegin(from, at int) (begin int, ok bool) {
 	period := k.period()
 	best, c := headLeast-1, k.c.from+at%period
@@ -300,8 +305,8 @@ func (k *cutter) headByBegin(from, at int) (begin int, ok bool) {
 	return begin, ok
 }
 
-// BeginningAt returns the cut with its boundary at kernel i, which somebody knows to begin layer 1; ok is false where the
-// consensus unit does not hold it.
+// BeginningAt returns the cut with its boundary at kernel i, which somebody knows to begin layer 1; ok is false where
+// the consensus unit does not hold it.
 func (c *Cut) BeginningAt(i int) (moved *Cut, ok bool) {
 	pos := c.Comb.Pos
 	if len(pos) < 2 || c.unit.from != pos[0] || i <= pos[0] || i > pos[1] {

@@ -2,8 +2,8 @@ package segment
 
 import "testing"
 
-// TestCutOff: a pass that begins, or ends, within a layer is cut there, one with an embedding and a head of its own is not; an end that is not
-// asked for does not count.
+// TestCutOff: a pass that begins, or ends, within a layer is cut there, one with an embedding and a head of its own
+// is not; an end that is not asked for does not count.
 func TestCutOff(t *testing.T) {
 	layers := 8
 	pass := func(front, behind bool) *Sequence {

@@ -87,11 +87,13 @@ var damages = []struct {
 	}},
 }
 
-// TestFamiliesOfFewLayers: of passes of eleven layers of all families, whole and damaged, so many are cut into their layers to the kernel: whole, as many as
-// are asked for and as many as they show; without a doubt; and where the window cuts them, by the whole pass and by themselves. The others are passes whose names
-// say nothing, layers of which kernels were lost, and stacks too short to show a pattern.
+// TestFamiliesOfFewLayers: of passes of eleven layers of all families, whole and damaged, so many are cut into their
+// layers to the kernel: whole, as many as are asked for and as many as they show; without a doubt; and where the
+// window cuts them, by the whole pass and by themselves. The others are passes whose names say nothing, layers of
+// which kernels were lost, and stacks too short to show a pattern.
 func TestFamiliesOfFewLayers(t *testing.T) {
-	least := map[string]int{"layers": 150, "numbers": 156, "right and sure": 57, "wrong and in doubt": 15, "by the whole pass": 287, "by themselves": 239}
+	least := map[string]int{"layers": 150, "numbers": 156, "right and sure": 57, "wrong and in doubt": 15,
+		"by the whole pass": 287, "by themselves": 239}
 	right, wrong := map[string]int{}, map[string][]string{}
 	note := func(what, name string, ok bool) {
 		if ok {
@@ -115,7 +117,8 @@ func TestFamiliesOfFewLayers(t *testing.T) {
 				continue
 			}
 			note("right and sure", name, sure)
-			begin, end := starts[3]+1+fi%(starts[4]-starts[3]-1), starts[8]+1+fi%(starts[9]-starts[8]-1) // within layers 3 and 8
+			// within layers 3 and 8
+			begin, end := starts[3]+1+fi%(starts[4]-starts[3]-1), starts[8]+1+fi%(starts[9]-starts[8]-1)
 			front := Fitted{Cut: &Cut{Starts: []int{0}}, First: 3, CutFirst: true}
 			for _, x := range starts[4:] {
 				front.Starts = append(front.Starts, x-begin)
@@ -127,7 +130,8 @@ func TestFamiliesOfFewLayers(t *testing.T) {
 				want Fitted
 			}{{s.Slice(begin, s.Len()), Cuts{Start: true}, front}, {s.Slice(0, end), Cuts{End: true}, behind}} {
 				equal := func(f *Fitted) bool {
-					return slices.Equal(f.Starts, w.want.Starts) && f.First == w.want.First && f.CutFirst == w.want.CutFirst
+					return slices.Equal(f.Starts, w.want.Starts) && f.First == w.want.First &&
+						f.CutFirst == w.want.CutFirst
 				}
 				fit, ok := Fit(w.s, c, n, w.cut)
 				note("by the whole pass", name, ok && equal(fit))

@@ -53,8 +53,8 @@ func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
 	return out
 }
 
-// Fit finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass of n layers. Layers are
-// numbered from the end when the start is missing.
+// Fit finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass of n layers. Layers
+// are numbered from the end when the start is missing.
 func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	pos := whole.Comb.Positions(s, cut)
 	if len(pos) == 0 {
@@ -71,7 +71,8 @@ func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	comb.Pos, comb.Cost = pos, 0
 	f := &Fitted{Cut: CutAt(s, comb, whole.Reference())}
 	starts := f.Starts
-	for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n && !cut.Start; k-- { // layers of another kind in front of the comb's
+	// layers of another kind in front of the comb's
+	for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n && !cut.Start; k-- {
 		at, found := layerBefore(s, starts)
 		if !found {
 			break
@@ -83,8 +84,8 @@ func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	return f, true
 }
 
-// LikeReference is how much of the whole layers of a pass that the window cuts, or of all of them where none is whole, is in layers of the pass that
-// they were read by: 1 where each one occurs there.
+// LikeReference is how much of the whole layers of a pass that the window cuts, or of all of them where none is
+// whole, is in layers of the pass that they were read by: 1 where each one occurs there.
 func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 	from, to := 0, f.Layers()
 	if to-from > 2 {
@@ -108,7 +109,8 @@ func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 	return like / float64(max(1, f.Starts[to]-f.Starts[from]))
 }
 
-// Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is missing.
+// Window adds the layers that the window cuts to those of a pass, and numbers them: from the end when the start is
+// missing.
 func Window(s *Sequence, c *Cut, n int, cut Cuts) *Fitted {
 	f := &Fitted{Cut: c}
 	windowed(s, f, n, cut)
@@ -136,8 +138,8 @@ func (f *Fitted) number(n int, cut Cuts) {
 	}
 }
 
-// GoesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a kernel of
-// it is foreign to the layers. A pass with an end of its own has logits and sampling there.
+// GoesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a
+// kernel of it is foreign to the layers. A pass with an end of its own has logits and sampling there.
 func GoesOn(s *Sequence, starts []int) bool {
 	return likeLayers(s, starts, starts[len(starts)-1], s.Len())
 }
@@ -152,8 +154,8 @@ func MissingEnds(s *Sequence, c *Cut) Cuts {
 	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && ComesFrom(s, c.Starts), End: GoesOn(s, c.Starts)}
 }
 
-// CutOff says whether the window cuts a pass of n layers at one of the ends asked for: nothing of its own stands there. Without names that tell a
-// mixer none tells an embedding.
+// CutOff says whether the window cuts a pass of n layers at one of the ends asked for: nothing of its own stands
+// there. Without names that tell a mixer none tells an embedding.
 func CutOff(s *Sequence, n int, start, end bool) bool {
 	s = untilSampling(s)
 	c, ok := Best(s, n)
@@ -164,9 +166,10 @@ func CutOff(s *Sequence, n int, start, end bool) bool {
 	return start && missing.Start || end && missing.End
 }
 
-// Fragment finds the layers of a pass that the window cuts from nothing but itself: it holds fewer than n layers, and where it ends, or
-// begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is false where that is none: a pass with
-// ends of its own that holds fewer layers than the config says is a contradiction, no fragment.
+// Fragment finds the layers of a pass that the window cuts from nothing but itself: it holds fewer than n layers, and
+// where it ends, or begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is
+// false where that is none: a pass with ends of its own that holds fewer layers than the config says is a
+// contradiction, no fragment.
 func Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, ok bool) {
 	s = untilSampling(s)
 	g := Guesses(s, false)
@@ -202,8 +205,8 @@ func likeLayers(s *Sequence, starts []int, from, to int) bool {
 	return to-from <= slices.Max(gaps) && float64(foreign) <= foreignShare*float64(to-from)
 }
 
-// Confidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less something
-// where the boundary was a guess between several places.
+// Confidence is the share of kernels in layers whose sequence of base names occurs at least twice in the pass, less
+// something where the boundary was a guess between several places.
 func Confidence(s *Sequence, c *Cut) float64 {
 	conf := confidenceRepeat + confidenceAlike*repeatedShare(s, c)
 	if !c.ByRole && c.Hi > c.Lo {
@@ -226,11 +229,12 @@ func MostVotes(votes map[int]int) int {
 	return best
 }
 
-// ClearVote returns the number of layers that a whole pass shows beyond doubt, 0 where it leaves a doubt: evenly spaced, alike,
-// and nearly the whole pass. An encoder or a vision tower in front of the layers covers less.
+// ClearVote returns the number of layers that a whole pass shows beyond doubt, 0 where it leaves a doubt: evenly
+// spaced, alike, and nearly the whole pass. An encoder or a vision tower in front of the layers covers less.
 func ClearVote(s *Sequence) int {
 	g := Guesses(s, false)
-	if len(g) == 0 || g[0].Similarity < voteSimilarity || g[0].Combs[0].Cost > voteUneven || g[0].Support < voteSupport {
+	if len(g) == 0 || g[0].Similarity < voteSimilarity || g[0].Combs[0].Cost > voteUneven ||
+		g[0].Support < voteSupport {
 		return 0
 	}
 	pos := g[0].Combs[0].Pos
@@ -250,8 +254,8 @@ func StrongVote(s *Sequence, n int) bool {
 	return false
 }
 
-// Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind, with a
-// mixer where most have one.
+// Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind,
+// with a mixer where most have one.
 func Explained(s *Sequence, c *Cut) int {
 	mixed, n, kernels := mixedLayers(s, c.Starts), c.Layers(), 0
 	for l := range n {
@@ -269,7 +273,8 @@ func Explained(s *Sequence, c *Cut) int {
 	return kernels
 }
 
-// Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most kernels.
+// Settle chooses between nearly equal numbers of layers that passes vote for: the one whose layers explain most
+// kernels.
 func Settle(passes []*Sequence, votes map[int]int) int {
 	top := MostVotes(votes)
 	best, most := top, -1

@@ -14,11 +14,11 @@ type Guess struct {
 	parts      bool // a layer is a norm and one thing
 }
 
-// Guesses reads N from the counts of kernel names, largest first. In a pass most names occur N, 2N, 3N … times; any divisor
-// of N explains as many, so the largest well-supported count wins. Two things make a count too large: it counts halves of
-// layers, or iterations of a loop inside a layer. Where roles are known a unit without a mixer gives that away; where
-// they are not, the smaller share of names that come in whole multiples does. The reverse, two kinds of layers in turns
-// counted as one, shows as a larger count whose units all hold a mixer.
+// Guesses reads N from the counts of kernel names, largest first. In a pass most names occur N, 2N, 3N … times; any
+// divisor of N explains as many, so the largest well-supported count wins. Two things make a count too large: it
+// counts halves of layers, or iterations of a loop inside a layer. Where roles are known a unit without a mixer gives
+// that away; where they are not, the smaller share of names that come in whole multiples does. The reverse, two kinds
+// of layers in turns counted as one, shows as a larger count whose units all hold a mixer.
 //
 // With passes s may hold several of them: a final norm then adds one per pass, not one in all.
 func Guesses(s *Sequence, passes bool) []Guess {
@@ -47,8 +47,8 @@ func Guesses(s *Sequence, passes bool) []Guess {
 	return kept
 }
 
-// completeGuess adds the layers that the guess's comb misses, and those that are missing where layers begin at their norms: in front of a
-// comb of products stands a part of the first layer.
+// completeGuess adds the layers that the guess's comb misses, and those that are missing where layers begin at their
+// norms: in front of a comb of products stands a part of the first layer.
 func completeGuess(s *Sequence, g Guess) Guess {
 	if g.N <= fewTried {
 		return g
@@ -114,15 +114,17 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 		} else if pairs := mixesTwice(s); pairs > 0 && g.N > pairs+maxLeading {
 			return false
 		}
-	} else if g.Support < namelessSupport*best && (g.Support < namelessLess*best || g.Similarity < namelessSimilarity) || ragged(pos) {
+	} else if g.Support < namelessSupport*best && (g.Support < namelessLess*best ||
+		g.Similarity < namelessSimilarity) || ragged(pos) {
 		return false
 	}
 	return plausible(s, g, known) && (g.N > fewLayers || fewAlike(s, g.N))
 }
 
-// mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to itself and to an encoder: there
-// is a feed-forward part behind every second mixer, and between the two of a layer stands one norm. It is 0 for other models; a dense layer whose
-// activation is fused away has two norms behind its mixer.
+// mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to
+// itself and to an encoder: there is a feed-forward part behind every second mixer, and between the two of a layer
+// stands one norm. It is 0 for other models; a dense layer whose activation is fused away has two norms behind its
+// mixer.
 func mixesTwice(s *Sequence) int {
 	var norms, behind, turns int
 	fed, mixed, before := false, false, false
@@ -152,16 +154,17 @@ func mixesTwice(s *Sequence) int {
 	return (behind + 1) / 2
 }
 
-// dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below explains
-// more kernels, its units are as alike, and the first or last of the N+1 layers has little in common with its neighbour. A
-// leading dense layer before layers with experts shares its attention half with them.
+// dropSurplus takes out counts of N+1, which a norm or an embedding outside the layers makes of N: the count below
+// explains more kernels, its units are as alike, and the first or last of the N+1 layers has little in common with
+// its neighbour. A leading dense layer before layers with experts shares its attention half with them.
 func dropSurplus(s *Sequence, kept []Guess) []Guess {
 	out := kept[:0:0]
 	for i, g := range kept {
 		if i+1 < len(kept) {
 			less := kept[i+1]
 			if less.N == g.N-1 && less.Support > g.Support && less.Similarity >= g.Similarity {
-				if c, ok := Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]), Similarity(s, c.Starts[g.N-2:])) < surplusAlike {
+				if c, ok := Best(s, g.N); ok && min(Similarity(s, c.Starts[:3]),
+					Similarity(s, c.Starts[g.N-2:])) < surplusAlike {
 					continue
 				}
 			}
@@ -183,9 +186,9 @@ func Training(s *Sequence) (kernels int, ok bool) {
 	return kernels, trainingShare*kernels > s.Len()
 }
 
-// plausible rejects repeats that are no stack of decoder layers: five iterations of a training loop, three copies in a row.
-// A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported units of some
-// length count, and where all names are unknown (hashed) a few less.
+// plausible rejects repeats that are no stack of decoder layers: five iterations of a training loop, three copies in
+// a row. A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported
+// units of some length count, and where all names are unknown (hashed) a few less.
 func plausible(s *Sequence, g *Guess, mixers bool) bool {
 	if _, training := Training(s); training {
 		return false
@@ -211,8 +214,8 @@ func plausible(s *Sequence, g *Guess, mixers bool) bool {
 	return g.N >= stackLayers && g.Support >= hashedSupport
 }
 
-// nearSupport is the share of kernels whose name occurs a multiple of n times, or a little less often: where kernels were lost hardly a
-// name has its whole number.
+// nearSupport is the share of kernels whose name occurs a multiple of n times, or a little less often: where kernels
+// were lost hardly a name has its whole number.
 func nearSupport(s *Sequence, n int) float64 {
 	occ := occurrencesOf(s.ID)
 	near := 0
@@ -225,9 +228,9 @@ func nearSupport(s *Sequence, n int) float64 {
 	return float64(near) / float64(s.Len())
 }
 
-// Overcounts says whether c, n layers as config or flags want them, is forced upon a sequence that holds fewer: a pass that
-// the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two layers each, where
-// kinds take turns, look the same; they divide n, and the layers of c hold a mixer each.
+// Overcounts says whether c, n layers as config or flags want them, is forced upon a sequence that holds fewer: a
+// pass that the window cuts. Fewer units are then more even and more alike, and explain more names. Units of two
+// layers each, where kinds take turns, look the same; they divide n, and the layers of c hold a mixer each.
 func Overcounts(s *Sequence, c *Cut, n int) bool {
 	share, known := mixerShare(s, c.Comb.Pos)
 	mixed := !known || share >= mixersLeast

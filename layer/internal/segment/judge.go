@@ -4,7 +4,8 @@ import "strings"
 
 // Doubts are what speaks against a cut.
 type Doubts struct {
-	Unlike    float64 // share of the layers' kernels in layers that no neighbour is like, or that lack the mixer that most have
+	// share of the layers' kernels in layers that no neighbour is like, or that lack the mixer that most have
+	Unlike    float64
 	Outside   float64 // share of the mixers outside layers
 	Rest      float64 // share of the kernels that are outside layers and have names that layers run
 	Single    float64 // share of the layers' kernels in layers that occur once, by base names
@@ -52,15 +53,16 @@ func Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	return d
 }
 
-// doubled counts the kernels of layers with more mixers than most have, or than layers have, each behind a norm of its own: whether such a block ends a layer
-// or begins the next one cannot be seen.
+// doubled counts the kernels of layers with more mixers than most have, or than layers have, each behind a norm of
+// its own: whether such a block ends a layer or begins the next one cannot be seen.
 func doubled(s *Sequence, starts []int) int {
 	blocks := make([]int, len(starts)-1)
 	count := map[int]int{}
 	usual := 0
 	for l := range blocks {
 		blocks[l] = mixerBlocks(s, starts[l], starts[l+1])
-		if count[blocks[l]]++; count[blocks[l]] > count[usual] || count[blocks[l]] == count[usual] && blocks[l] < usual {
+		if count[blocks[l]]++; count[blocks[l]] > count[usual] || count[blocks[l]] == count[usual] &&
+			blocks[l] < usual {
 			usual = blocks[l]
 		}
 	}

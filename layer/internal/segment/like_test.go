@@ -2,7 +2,8 @@ package segment
 
 import "testing"
 
-// TestLikeReference: each layer counts by its kernels, by the kind of layer that it is most like; those that the window cuts do not, unless there is no other.
+// TestLikeReference: each layer counts by its kernels, by the kind of layer that it is most like; those that the
+// window cuts do not, unless there is no other.
 func TestLikeReference(t *testing.T) {
 	of := &Sequence{}
 	for _, b := range []int32{1, 2, 3, 4, 1, 2, 5, 6} {
@@ -21,7 +22,8 @@ func TestLikeReference(t *testing.T) {
 		{"half of one is another", []int32{1, 2, 3, 4, 1, 2, 7, 8}, []int{0, 4, 8}, false, false, 0.75},
 		{"cut ones do not count", []int32{9, 9, 1, 2, 3, 4, 8, 8}, []int{0, 2, 6, 8}, true, true, 1},
 		{"only cut ones", []int32{3, 4, 7, 8}, []int{0, 2, 4}, true, true, (2.0 / 3) / 2},
-		{"a longer one counts more", []int32{1, 2, 3, 4, 7, 8, 7, 8, 7, 8, 7, 8}, []int{0, 4, 12}, false, false, 1.0 / 3},
+		{"a longer one counts more", []int32{1, 2, 3, 4, 7, 8, 7, 8, 7, 8, 7, 8}, []int{0, 4, 12}, false, false,
+			1.0 / 3},
 	} {
 		s := &Sequence{}
 		for _, b := range c.base {
@@ -34,7 +36,8 @@ func TestLikeReference(t *testing.T) {
 	}
 }
 
-// TestMixersOutsideAlone: where no unit holds a mixer that is known, none counts as one of an unknown name; what stands outside of the units counts as one more.
+// TestMixersOutsideAlone: where no unit holds a mixer that is known, none counts as one of an unknown name; what
+// stands outside of the units counts as one more.
 func TestMixersOutsideAlone(t *testing.T) {
 	s := &Sequence{}
 	s.add(20, mixer)

@@ -5,16 +5,19 @@ import (
 	"testing"
 )
 
-// kernelsOf writes a sequence by letters: e an embedding, n a norm, m a mixer, p a product, a an activation, s sampling; others are kernels of no role.
+// kernelsOf writes a sequence by letters: e an embedding, n a norm, m a mixer, p a product, a an activation, s
+// sampling; others are kernels of no role.
 func kernelsOf(letters string) *Sequence {
 	s := &Sequence{}
 	for _, l := range letters {
-		s.add(l-'a', map[rune]Role{'e': embed, 'n': norm, 'm': mixer, 'p': product, 'a': activation, 's': sample, 'o': moe}[l])
+		s.add(l-'a', map[rune]Role{'e': embed, 'n': norm, 'm': mixer, 'p': product, 'a': activation, 's': sample,
+			'o': moe}[l])
 	}
 	return s
 }
 
-// TestBegins: passes begin at an embedding, and behind a sampling with four layers on either side, up to the next embedding, where one was lost.
+// TestBegins: passes begin at an embedding, and behind a sampling with four layers on either side, up to the next
+// embedding, where one was lost.
 func TestBegins(t *testing.T) {
 	const four, three, six = "nmnanmnanmnanmna", "nmnanmnanmna", "xxxxxx"
 	for _, c := range []struct {
@@ -39,7 +42,8 @@ func TestBegins(t *testing.T) {
 	}
 }
 
-// TestUntilSampling: what follows the sampling is no part of the layers where it holds a mixer, and one in four of those in front at most.
+// TestUntilSampling: what follows the sampling is no part of the layers where it holds a mixer, and one in four of
+// those in front at most.
 func TestUntilSampling(t *testing.T) {
 	for _, c := range []struct {
 		before, behind int
@@ -51,10 +55,12 @@ func TestUntilSampling(t *testing.T) {
 	}
 }
 
-// TestLayersByRoles: a layer begins with the norm in front of its mixer, the first of several; a second mixer without a feed-forward part between is of the same layer.
+// TestLayersByRoles: a layer begins with the norm in front of its mixer, the first of several; a second mixer without
+// a feed-forward part between is of the same layer.
 func TestLayersByRoles(t *testing.T) {
 	for letters, want := range map[string]string{
-		"npmpnpapnpmpnpap": "[0 8]", "enpmpnpapnpmpnpaps": "[1 9]", "npmpnpmpnpapnpmpap": "[0 12]", "nnpmpnpap": "[1]", "pmpnpap": "[]", "npmponpmpo": "[0 5]", "": "[]", "mmm": "[]", "npmpanpmpa": "[0 5]", "nmpnpapnmpnpap": "[0 7]",
+		"npmpnpapnpmpnpap": "[0 8]", "enpmpnpapnpmpnpaps": "[1 9]", "npmpnpmpnpapnpmpap": "[0 12]", "nnpmpnpap": "[1]",
+		"pmpnpap": "[]", "npmponpmpo": "[0 5]", "": "[]", "mmm": "[]", "npmpanpmpa": "[0 5]", "nmpnpapnmpnpap": "[0 7]",
 	} {
 		if got := fmt.Sprint(layersByRole(kernelsOf(letters))); got != want {
 			t.Errorf("%s: %s, want %s", letters, got, want)
@@ -71,7 +77,8 @@ func TestInStep(t *testing.T) {
 	for _, c := range []struct {
 		b    []int
 		want bool
-	}{{[]int{5, 15, 25}, true}, {[]int{0, 10, 20}, true}, {[]int{9, 19, 99}, true}, {[]int{10, 15, 25}, false}, {[]int{5, 20, 25}, false}, {[]int{5, 9, 25}, false}, {[]int{5, 15, 19}, false}} {
+	}{{[]int{5, 15, 25}, true}, {[]int{0, 10, 20}, true}, {[]int{9, 19, 99}, true}, {[]int{10, 15, 25}, false},
+		{[]int{5, 20, 25}, false}, {[]int{5, 9, 25}, false}, {[]int{5, 15, 19}, false}} {
 		if got := inStep([]int{0, 10, 20}, c.b); got != c.want {
 			t.Errorf("%v beside 0, 10, 20: in step %v, want %v", c.b, got, c.want)
 		}
@@ -95,10 +102,12 @@ func TestMixersOfARange(t *testing.T) {
 	}
 }
 
-// TestExplainedByNeighbours: a layer is explained by one that is like it among the four in front of it and the four behind it, at either end of the stack as well.
+// TestExplainedByNeighbours: a layer is explained by one that is like it among the four in front of it and the four
+// behind it, at either end of the stack as well.
 func TestExplainedByNeighbours(t *testing.T) {
 	for kinds, want := range map[string]int{
-		"bbbbbbbbbb": 10, "abbbabbbbb": 10, "abbbbabbbb": 8, "bbbbbabbba": 10, "bbbbabbbba": 8, "aabbbbbbbb": 10, "bbbbbbbbaa": 10, "abbbbbbbbb": 9, "bbbbbbbbba": 9, "ab": 0, "aa": 2,
+		"bbbbbbbbbb": 10, "abbbabbbbb": 10, "abbbbabbbb": 8, "bbbbbabbba": 10, "bbbbabbbba": 8, "aabbbbbbbb": 10,
+		"bbbbbbbbaa": 10, "abbbbbbbbb": 9, "bbbbbbbbba": 9, "ab": 0, "aa": 2,
 	} {
 		s := &Sequence{}
 		c := &Cut{Starts: []int{0}}
@@ -114,7 +123,8 @@ func TestExplainedByNeighbours(t *testing.T) {
 	}
 }
 
-// TestGuessesOfOneCount: where all names occur equally often that is the number of layers; nothing is guessed of nothing.
+// TestGuessesOfOneCount: where all names occur equally often that is the number of layers; nothing is guessed of
+// nothing.
 func TestGuessesOfOneCount(t *testing.T) {
 	for n := 4; n < 9; n++ {
 		if g := Guesses(stack(n, 8), false); len(g) != 1 || g[0].N != n || g[0].Support != 1 {
@@ -142,8 +152,8 @@ func TestNearSupport(t *testing.T) {
 	}
 }
 
-// TestDropSurplus: one layer more than the next guess is dropped where that explains more, is as much alike, and the first or the last of the layers has nothing in common
-// with its neighbour.
+// TestDropSurplus: one layer more than the next guess is dropped where that explains more, is as much alike, and the
+// first or the last of the layers has nothing in common with its neighbour.
 func TestDropSurplus(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -151,12 +161,18 @@ func TestDropSurplus(t *testing.T) {
 		front, like bool
 		want        string
 	}{
-		{"a kernel in front", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, true, false, "[8]"},
-		{"a kernel behind", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, false, false, "[8]"},
-		{"like its neighbour", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, true, true, "[9 8]"},
-		{"explains as much", Guess{N: 9, Support: 0.6, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8}, true, false, "[9 8]"},
-		{"more alike", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.7}, true, false, "[9 8]"},
-		{"two more", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 7, Support: 0.6, Similarity: 0.8}, true, false, "[9 7]"},
+		{"a kernel in front", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8},
+			true, false, "[8]"},
+		{"a kernel behind", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8},
+			false, false, "[8]"},
+		{"like its neighbour", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8},
+			true, true, "[9 8]"},
+		{"explains as much", Guess{N: 9, Support: 0.6, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.8},
+			true, false, "[9 8]"},
+		{"more alike", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 8, Support: 0.6, Similarity: 0.7}, true,
+			false, "[9 8]"},
+		{"two more", Guess{N: 9, Support: 0.5, Similarity: 0.8}, Guess{N: 7, Support: 0.6, Similarity: 0.8}, true,
+			false, "[9 7]"},
 	} {
 		s := &Sequence{}
 		unit := func(own bool) {
@@ -189,19 +205,22 @@ func TestDropSurplus(t *testing.T) {
 
 // TestNormsClose: three embeddings and a norm behind the last of them say that norms stand behind the halves of layers.
 func TestNormsClose(t *testing.T) {
-	for front, want := range map[string]bool{"eexen": true, "een": false, "eee": false, "neee": false, "enenen": true, "enene": false, "eeenx": true, "eeexn": true, "": false, "eeeen": true} {
+	for front, want := range map[string]bool{"eexen": true, "een": false, "eee": false, "neee": false, "enenen": true,
+		"enene": false, "eeenx": true, "eeexn": true, "": false, "eeeen": true} {
 		if got := normsClose(kernelsOf(front+"pmpnpap"), len(front)); got != want {
 			t.Errorf("%q in front of the layers: %v, want %v", front, got, want)
 		}
 	}
 }
 
-// TestSettleVotes: of numbers of layers near the one with most votes that counts which explains most kernels, whatever the order of votes.
+// TestSettleVotes: of numbers of layers near the one with most votes that counts which explains most kernels,
+// whatever the order of votes.
 func TestSettleVotes(t *testing.T) {
 	for _, c := range []struct {
 		votes map[int]int
 		want  int
-	}{{map[int]int{8: 1}, 8}, {map[int]int{8: 3, 7: 5}, 8}, {map[int]int{8: 5, 9: 3}, 8}, {map[int]int{1: 1}, 1}, {map[int]int{4: 9, 8: 1}, 8}, {map[int]int{3: 9, 8: 1}, 3}} {
+	}{{map[int]int{8: 1}, 8}, {map[int]int{8: 3, 7: 5}, 8}, {map[int]int{8: 5, 9: 3}, 8}, {map[int]int{1: 1}, 1},
+		{map[int]int{4: 9, 8: 1}, 8}, {map[int]int{3: 9, 8: 1}, 3}} {
 		if got := Settle([]*Sequence{layersOf(8)}, c.votes); got != c.want {
 			t.Errorf("votes %v: %d, want %d", c.votes, got, c.want)
 		}

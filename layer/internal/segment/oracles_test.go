@@ -10,12 +10,14 @@ import (
 
 // What small functions say is held against what a slower way of counting says.
 
-// random is a sequence of n kernels of few names, of which some are variants of each other and some have a role in common.
+// random is a sequence of n kernels of few names, of which some are variants of each other and some have a role in
+// common.
 func random(r *rand.Rand, n int) *Sequence {
 	s := &Sequence{}
 	for range n {
 		id := int32(r.Intn(8))
-		s.ID, s.Base, s.Role = append(s.ID, id), append(s.Base, id/2*2), append(s.Role, []Role{0, 0, norm, norm, norm, product, mixer, other}[id])
+		s.ID, s.Base, s.Role = append(s.ID, id), append(s.Base, id/2*2),
+			append(s.Role, []Role{0, 0, norm, norm, norm, product, mixer, other}[id])
 	}
 	return s
 }
@@ -51,8 +53,8 @@ func reversed(s *Sequence) *Sequence {
 	return out
 }
 
-// TestAlignmentsAreTheBest: of two short sequences the agreement reaches as far as it scores best, forward and backward, and pairs score as much as the
-// best alignment of all of both.
+// TestAlignmentsAreTheBest: of two short sequences the agreement reaches as far as it scores best, forward and
+// backward, and pairs score as much as the best alignment of all of both.
 func TestAlignmentsAreTheBest(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for range 3000 {
@@ -69,7 +71,8 @@ func TestAlignmentsAreTheBest(t *testing.T) {
 		}
 		rs, ru := reversed(s), reversed(u)
 		if ns, nt, _ := extend(rs, rs.Len()-1, rs.Len(), ru, ru.Len()-1, ru.Len(), -1); all[ns][nt] != most {
-			t.Fatalf("backward: %v and %v agree up to %d and %d, which scores %d of %d", s.ID, u.ID, ns, nt, all[ns][nt], most)
+			t.Fatalf("backward: %v and %v agree up to %d and %d, which scores %d of %d", s.ID, u.ID, ns, nt,
+				all[ns][nt], most)
 		}
 		score, pairs := 0, 0
 		at := [2]map[int]bool{{}, {}}
@@ -104,8 +107,10 @@ func TestPositionsOfAlignedKernels(t *testing.T) {
 		s, u []int32
 		want string
 	}{
-		{[]int32{1, 2, 3}, []int32{1, 2, 3}, "[0 1 2 3]"}, {[]int32{1, 9, 2, 3}, []int32{1, 2, 3}, "[0 2 3 4]"}, {[]int32{1, 3}, []int32{1, 2, 3}, "[0 1 1 2]"},
-		{nil, []int32{1}, "[0 0]"}, {[]int32{1}, nil, "[1]"}, {[]int32{1, 2, 9, 3, 4}, []int32{1, 2, 8, 3, 4}, "[0 1 2 3 4 5]"},
+		{[]int32{1, 2, 3}, []int32{1, 2, 3}, "[0 1 2 3]"}, {[]int32{1, 9, 2, 3}, []int32{1, 2, 3}, "[0 2 3 4]"},
+		{[]int32{1, 3}, []int32{1, 2, 3}, "[0 1 1 2]"},
+		{nil, []int32{1}, "[0 0]"}, {[]int32{1}, nil, "[1]"},
+		{[]int32{1, 2, 9, 3, 4}, []int32{1, 2, 8, 3, 4}, "[0 1 2 3 4 5]"},
 	} {
 		if got := fmt.Sprint(alignPositions(of(c.s...), 0, len(c.s), of(c.u...), 0, len(c.u))); got != c.want {
 			t.Errorf("%v in %v: %s, want %s", c.u, c.s, got, c.want)
@@ -115,7 +120,8 @@ func TestPositionsOfAlignedKernels(t *testing.T) {
 	for k := range 2*maxBand + 20 {
 		long.add(int32(k), 0)
 	}
-	if got, want := fmt.Sprint(alignPositions(long, 0, long.Len(), short, 0, 2)), fmt.Sprint([]int{0, long.Len() / 2, long.Len()}); got != want {
+	if got, want := fmt.Sprint(alignPositions(long, 0, long.Len(), short, 0, 2)),
+		fmt.Sprint([]int{0, long.Len() / 2, long.Len()}); got != want {
 		t.Errorf("of another length: %s, want %s", got, want)
 	}
 	AlignPairs(long, 0, long.Len(), short, 0, 2, func(i, j int) {
@@ -123,7 +129,8 @@ func TestPositionsOfAlignedKernels(t *testing.T) {
 	})
 }
 
-// TestLikenessOfUnits: what two units share counts twice, over their lengths; that of several is the mean over neighbours.
+// TestLikenessOfUnits: what two units share counts twice, over their lengths; that of several is the mean over
+// neighbours.
 func TestLikenessOfUnits(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	for range 2000 {
@@ -151,17 +158,20 @@ func TestLikenessOfUnits(t *testing.T) {
 	if Similarity(s, []int{0, 2}) != 0 || dice(s, 2, 2, 0, 4) != 0 || dice(s, 0, 4, 3, 3) != 0 {
 		t.Error("nothing is like something")
 	}
-	for pos, want := range map[[4]int]float64{{0, 10, 20, 30}: 0, {0, 10, 20, 31}: 1.0 / 31, {0, 5, 15, 25}: 0.2, {0, 1, 2, 1000}: 0.997} {
+	for pos, want := range map[[4]int]float64{{0, 10, 20, 30}: 0, {0, 10, 20, 31}: 1.0 / 31, {0, 5, 15, 25}: 0.2,
+		{0, 1, 2, 1000}: 0.997} {
 		if got := unevenness(pos[:]); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v: uneven by %v, want %v", pos, got, want)
 		}
 	}
-	if unevenness([]int{7}) != 0 || unevenness([]int{0, 9}) != 0 || medianLayer([]int{0, 3, 10, 12, 20}) != 7 || medianLayer([]int{0, 3}) != 3 {
+	if unevenness([]int{7}) != 0 || unevenness([]int{0, 9}) != 0 || medianLayer([]int{0, 3, 10, 12, 20}) != 7 ||
+		medianLayer([]int{0, 3}) != 3 {
 		t.Error("two positions are even; the median of 3, 7, 2 and 8 is the larger middle one")
 	}
 }
 
-// TestCombsAreOccurrences: a comb has every so many-th occurrence of its name, and says how many it leaves out on either side; the best come first.
+// TestCombsAreOccurrences: a comb has every so many-th occurrence of its name, and says how many it leaves out on
+// either side; the best come first.
 func TestCombsAreOccurrences(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	for range 400 {
@@ -175,7 +185,8 @@ func TestCombsAreOccurrences(t *testing.T) {
 					all = append(all, i)
 				}
 			}
-			if k >= 5 || len(c.Pos) != n || c.Skip < 0 || c.Rest < 0 || c.Skip+(n-1)*c.Stride+1+c.Rest != len(all) || c.Stride < 1 || c.Stride > maxStride || c.Skip+c.Rest > maxSurplus+c.Stride-1 || c.Cost < last {
+			if k >= 5 || len(c.Pos) != n || c.Skip < 0 || c.Rest < 0 || c.Skip+(n-1)*c.Stride+1+c.Rest != len(all) ||
+				c.Stride < 1 || c.Stride > maxStride || c.Skip+c.Rest > maxSurplus+c.Stride-1 || c.Cost < last {
 				t.Fatalf("%v of %d: %+v", s.ID, n, c)
 			}
 			last = c.Cost
@@ -199,7 +210,8 @@ func TestCombsAreOccurrences(t *testing.T) {
 	}
 }
 
-// TestBreaksOfPasses: breaks stand where they hold most foreign kernels, of equal places the last, so that the first pass is whole.
+// TestBreaksOfPasses: breaks stand where they hold most foreign kernels, of equal places the last, so that the first
+// pass is whole.
 func TestBreaksOfPasses(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	for range 1000 {
@@ -232,7 +244,8 @@ func TestBreaksOfPasses(t *testing.T) {
 	}
 	s := stack(6, 3)
 	comb := []int{0, 3, 6, 9, 12, 15}
-	for per, want := range map[int]string{6: "[[0 6]]", 7: "[[0 6]]", 3: "[[0 3] [3 6]]", 2: "[[0 2] [2 4] [4 6]]", 4: "[[0 4] [4 6]]", 1: "[[0 1] [1 2] [2 3] [3 4] [4 5] [5 6]]"} {
+	for per, want := range map[int]string{6: "[[0 6]]", 7: "[[0 6]]", 3: "[[0 3] [3 6]]", 2: "[[0 2] [2 4] [4 6]]",
+		4: "[[0 4] [4 6]]", 1: "[[0 1] [1 2] [2 3] [3 4] [4 5] [5 6]]"} {
 		if got := fmt.Sprint(SplitComb(s, comb, per)); got != want {
 			t.Errorf("passes of %d: %s, want %s", per, got, want)
 		}
@@ -243,7 +256,8 @@ func TestVotesAndCounts(t *testing.T) {
 	for _, c := range []struct {
 		votes map[int]int
 		want  int
-	}{{nil, 0}, {map[int]int{3: 1}, 3}, {map[int]int{3: 1, 5: 1}, 5}, {map[int]int{3: 2, 5: 1}, 3}, {map[int]int{3: 0}, 3}} {
+	}{{nil, 0}, {map[int]int{3: 1}, 3}, {map[int]int{3: 1, 5: 1}, 5}, {map[int]int{3: 2, 5: 1}, 3},
+		{map[int]int{3: 0}, 3}} {
 		if got := MostVotes(c.votes); got != c.want {
 			t.Errorf("%v: %d, want %d", c.votes, got, c.want)
 		}
@@ -265,7 +279,8 @@ func TestVotesAndCounts(t *testing.T) {
 	}
 	u := &Sequence{}
 	u.add(1, 0)
-	if Common(nil, s) != 0 || Common(s, u) != 2 || Common(u, s) != 1 || Occurs(s, 1) != 2 || Occurs(s, 7) != 0 || s.Count(0) != 4 || s.Count(norm) != 0 {
+	if Common(nil, s) != 0 || Common(s, u) != 2 || Common(u, s) != 1 || Occurs(s, 1) != 2 || Occurs(s, 7) != 0 ||
+		s.Count(0) != 4 || s.Count(norm) != 0 {
 		t.Error("counts of kernels")
 	}
 	var memo Memo[int]
@@ -282,7 +297,8 @@ func TestRaggedCombs(t *testing.T) {
 		pos  []int
 		want bool
 	}{
-		{[]int{0, 20, 30, 40, 50}, true}, {[]int{0, 10, 20, 30, 50}, true}, {[]int{0, 20, 40, 50, 60, 70, 80}, false}, {[]int{0, 10, 20, 30, 40, 60, 80}, false}, {[]int{0, 10, 20, 30}, false},
+		{[]int{0, 20, 30, 40, 50}, true}, {[]int{0, 10, 20, 30, 50}, true}, {[]int{0, 20, 40, 50, 60, 70, 80}, false},
+		{[]int{0, 10, 20, 30, 40, 60, 80}, false}, {[]int{0, 10, 20, 30}, false},
 		{[]int{0, 20, 30, 40}, true}, {[]int{0, 10, 20, 40}, true}, {[]int{0, 20, 30}, false},
 	} {
 		if got := ragged(c.pos); got != c.want {
@@ -302,10 +318,14 @@ func TestPositionsOfAComb(t *testing.T) {
 		cut  Cuts
 		want string
 	}{
-		{Comb{Stride: 1}, Cuts{}, "[0 3 6 9 12 15 18]"}, {Comb{Stride: 1, Skip: 2, Rest: 1}, Cuts{}, "[6 9 12 15 18]"}, {Comb{Stride: 1, Skip: 2, Rest: 1}, Cuts{Start: true}, "[0 3 6 9 12 15]"},
-		{Comb{Stride: 1, Skip: 2, Rest: 1}, Cuts{Start: true, End: true}, "[6 9 12 15 18]"}, {Comb{Stride: 2}, Cuts{}, "[0 6 12 18]"}, {Comb{Stride: 2, Skip: 1}, Cuts{}, "[3 9 15]"},
-		{Comb{Stride: 2}, Cuts{Start: true}, "[0 6 12 18]"}, {Comb{Stride: 2, Rest: 1}, Cuts{Start: true}, "[3 9 15]"}, {Comb{Stride: 3}, Cuts{Start: true}, "[0 9 18]"}, {Comb{Stride: 3, Rest: 1}, Cuts{Start: true}, "[6 15]"},
-		{Comb{Stride: 1, Skip: 9}, Cuts{}, "[]"}, {Comb{Stride: 1, Rest: 9}, Cuts{Start: true}, "[]"}, {Comb{Symbol: 7, Stride: 2}, Cuts{Start: true}, "[]"},
+		{Comb{Stride: 1}, Cuts{}, "[0 3 6 9 12 15 18]"}, {Comb{Stride: 1, Skip: 2, Rest: 1}, Cuts{}, "[6 9 12 15 18]"},
+		{Comb{Stride: 1, Skip: 2, Rest: 1}, Cuts{Start: true}, "[0 3 6 9 12 15]"},
+		{Comb{Stride: 1, Skip: 2, Rest: 1}, Cuts{Start: true, End: true}, "[6 9 12 15 18]"},
+		{Comb{Stride: 2}, Cuts{}, "[0 6 12 18]"}, {Comb{Stride: 2, Skip: 1}, Cuts{}, "[3 9 15]"},
+		{Comb{Stride: 2}, Cuts{Start: true}, "[0 6 12 18]"}, {Comb{Stride: 2, Rest: 1}, Cuts{Start: true}, "[3 9 15]"},
+		{Comb{Stride: 3}, Cuts{Start: true}, "[0 9 18]"}, {Comb{Stride: 3, Rest: 1}, Cuts{Start: true}, "[6 15]"},
+		{Comb{Stride: 1, Skip: 9}, Cuts{}, "[]"}, {Comb{Stride: 1, Rest: 9}, Cuts{Start: true}, "[]"},
+		{Comb{Symbol: 7, Stride: 2}, Cuts{Start: true}, "[]"},
 	} {
 		if got := fmt.Sprint(c.comb.Positions(s, c.cut)); got != c.want {
 			t.Errorf("%+v, %+v: %s, want %s", c.comb, c.cut, got, c.want)
@@ -313,7 +333,8 @@ func TestPositionsOfAComb(t *testing.T) {
 	}
 }
 
-// TestLayersThatTheWindowCuts: what stands in front of the first whole layer, or behind the last, is a part of one where that end is cut and layers are missing.
+// TestLayersThatTheWindowCuts: what stands in front of the first whole layer, or behind the last, is a part of one
+// where that end is cut and layers are missing.
 func TestLayersThatTheWindowCuts(t *testing.T) {
 	s := stack(5, 4)
 	for _, c := range []struct {
@@ -337,13 +358,16 @@ func TestLayersThatTheWindowCuts(t *testing.T) {
 		{[]int{4, 8, 12}, 3, Cuts{Start: true, End: true}, "[0 4 8 12]", 0, true, false},
 	} {
 		f := Window(s, &Cut{Starts: c.starts}, c.n, c.cut)
-		if got := fmt.Sprint(f.Starts); got != c.want || f.First != c.first || f.CutFirst != c.front || f.CutLast != c.back {
-			t.Errorf("%v of %d layers, %+v: %s from %d, cut %v and %v; want %s from %d, %v and %v", c.starts, c.n, c.cut, got, f.First, f.CutFirst, f.CutLast, c.want, c.first, c.front, c.back)
+		if got := fmt.Sprint(f.Starts); got != c.want || f.First != c.first || f.CutFirst != c.front ||
+			f.CutLast != c.back {
+			t.Errorf("%v of %d layers, %+v: %s from %d, cut %v and %v; want %s from %d, %v and %v", c.starts, c.n,
+				c.cut, got, f.First, f.CutFirst, f.CutLast, c.want, c.first, c.front, c.back)
 		}
 	}
 }
 
-// TestPartsThatGoOn: what stands beside the layers is a part of another one where it is no longer than the longest, and holds one foreign kernel in five at most.
+// TestPartsThatGoOn: what stands beside the layers is a part of another one where it is no longer than the longest,
+// and holds one foreign kernel in five at most.
 func TestPartsThatGoOn(t *testing.T) {
 	for _, lengths := range [][]int{{12, 10, 10}, {10, 12, 10}, {10, 10, 12}} {
 		partsThatGoOn(t, lengths)
@@ -363,7 +387,8 @@ func partsThatGoOn(t *testing.T, lengths []int) {
 	for _, c := range []struct {
 		kernels, foreign int
 		want             bool
-	}{{0, 0, true}, {1, 0, true}, {1, 1, false}, {5, 1, true}, {4, 1, false}, {10, 2, true}, {10, 3, false}, {12, 0, true}, {13, 0, false}} {
+	}{{0, 0, true}, {1, 0, true}, {1, 1, false}, {5, 1, true}, {4, 1, false}, {10, 2, true}, {10, 3, false},
+		{12, 0, true}, {13, 0, false}} {
 		part := func(s *Sequence) {
 			for k := range c.kernels {
 				id := int32(k % 10)
@@ -388,7 +413,8 @@ func partsThatGoOn(t *testing.T, lengths []int) {
 		bs := layers(behind)
 		part(behind)
 		if got, other := ComesFrom(front, fs), GoesOn(behind, bs); got != c.want || other != c.want {
-			t.Errorf("%d kernels, %d of them foreign: comes from %v, goes on %v, want %v", c.kernels, c.foreign, got, other, c.want)
+			t.Errorf("%d kernels, %d of them foreign: comes from %v, goes on %v, want %v", c.kernels, c.foreign, got,
+				other, c.want)
 		}
 	}
 }
@@ -399,7 +425,10 @@ func TestMixersOfUnits(t *testing.T) {
 		mixers []int // of kernels 0 to 13: two, three units of three, three
 		share  float64
 		ok     bool
-	}{{nil, 0, false}, {[]int{3}, 0, false}, {[]int{3, 6}, 0.5, true}, {[]int{3, 6, 9}, 0.75, true}, {[]int{3, 6, 9, 0}, 1, true}, {[]int{3, 6, 9, 1}, 1, true}, {[]int{3, 6, 9, 11}, 1, true}, {[]int{3, 6, 9, 13}, 1, true}, {[]int{3, 6, 9, 0, 13}, 1, true}, {[]int{0, 13}, 0.25, true}, {[]int{3, 4}, 0.25, true}} {
+	}{{nil, 0, false}, {[]int{3}, 0, false}, {[]int{3, 6}, 0.5, true}, {[]int{3, 6, 9}, 0.75, true},
+		{[]int{3, 6, 9, 0}, 1, true}, {[]int{3, 6, 9, 1}, 1, true}, {[]int{3, 6, 9, 11}, 1, true},
+		{[]int{3, 6, 9, 13}, 1, true}, {[]int{3, 6, 9, 0, 13}, 1, true}, {[]int{0, 13}, 0.25, true},
+		{[]int{3, 4}, 0.25, true}} {
 		s := &Sequence{}
 		for k := range 14 {
 			s.add(int32(k), 0)
@@ -413,7 +442,8 @@ func TestMixersOfUnits(t *testing.T) {
 	}
 }
 
-// TestBeginningOfLayerOne: a boundary that somebody knows lies behind the first anchor, up to the second one, of the cut's own unit.
+// TestBeginningOfLayerOne: a boundary that somebody knows lies behind the first anchor, up to the second one, of the
+// cut's own unit.
 func TestBeginningOfLayerOne(t *testing.T) {
 	s := stack(4, 5)
 	cut := func(pos ...int) *Cut { return &Cut{Comb: Comb{Pos: pos}, unit: unit{s, 2, 7}, At: 9} }
@@ -421,7 +451,8 @@ func TestBeginningOfLayerOne(t *testing.T) {
 		cut  *Cut
 		i    int
 		want int // −1: not in it
-	}{{cut(2, 7, 12), 3, 1}, {cut(2, 7, 12), 7, 5}, {cut(2, 7, 12), 2, -1}, {cut(2, 7, 12), 8, -1}, {cut(2), 3, -1}, {cut(), 3, -1}, {cut(3, 7), 5, -1}, {cut(2, 7), 4, 2}} {
+	}{{cut(2, 7, 12), 3, 1}, {cut(2, 7, 12), 7, 5}, {cut(2, 7, 12), 2, -1}, {cut(2, 7, 12), 8, -1}, {cut(2), 3, -1},
+		{cut(), 3, -1}, {cut(3, 7), 5, -1}, {cut(2, 7), 4, 2}} {
 		moved, ok := c.cut.BeginningAt(c.i)
 		if ok != (c.want >= 0) || ok && moved.At != c.want || c.cut.At != 9 {
 			t.Errorf("kernel %d of %v: at %d, %v; want %d", c.i, c.cut.Comb.Pos, moved.At, ok, c.want)
@@ -431,7 +462,8 @@ func TestBeginningOfLayerOne(t *testing.T) {
 
 // TestClustersFromTheStart: a role that stands first begins a cluster, too.
 func TestClustersFromTheStart(t *testing.T) {
-	for want, at := range map[string][]int{"[0]": {0}, "[5]": {5}, "[0 7]": {0, 7}, "[1]": {1, 7}, "[]": nil, "[2 20]": {2, 8, 20}} {
+	for want, at := range map[string][]int{"[0]": {0}, "[5]": {5}, "[0 7]": {0, 7}, "[1]": {1, 7}, "[]": nil,
+		"[2 20]": {2, 8, 20}} {
 		s := stack(1, 30)
 		for _, k := range at {
 			s.Role[k] = norm

@@ -5,13 +5,13 @@ package segment
 //
 // "Seen" means: in the real and generated traces of this repository's tests.
 const (
-	// A comb is one kernel per layer, at every first to maxStride-th occurrence of a name: Gemma has four norms of one name
-	// in a layer. It may leave out maxSurplus occurrences: final norms and logits outside the layers.
+	// A comb is one kernel per layer, at every first to maxStride-th occurrence of a name: Gemma has four norms of
+	// one name in a layer. It may leave out maxSurplus occurrences: final norms and logits outside the layers.
 	maxStride  = 4
 	maxSurplus = 3
-	// What a comb loses for every occurrence it skips within a layer, for every one it leaves out (up to maxSurplus), for
-	// resting on base names, and for the share of the sequence that it does not span: unevenness decides, these break
-	// ties, but a vision tower in front of the language model has even combs of its own and spans half.
+	// What a comb loses for every occurrence it skips within a layer, for every one it leaves out (up to maxSurplus),
+	// for resting on base names, and for the share of the sequence that it does not span: unevenness decides, these
+	// break ties, but a vision tower in front of the language model has even combs of its own and spans half.
 	strideCost  = 0.02
 	surplusCost = 0.01
 	baseCost    = 0.005
@@ -23,12 +23,12 @@ const (
 	// maxUneven is the unevenness of a comb above which nothing repeats; real stacks of mixed layers stay below 0.3.
 	maxUneven = 0.6
 
-	// minSimilarity is the least mean similarity of neighbouring units that counts as a repeat. Dense and expert layers in
-	// turns share their attention half and reach 0.5; unrelated stretches of kernels stay below 0.2.
+	// minSimilarity is the least mean similarity of neighbouring units that counts as a repeat. Dense and expert
+	// layers in turns share their attention half and reach 0.5; unrelated stretches of kernels stay below 0.2.
 	minSimilarity = 0.3
 	// fewLayers is up to how many layers evenness says nothing; they must be fewSimilarity alike. The layers of small
-	// models reach 0.9, the two halves of some other loop 0.2.
-	// A unit of more than longUnit kernels is no layer when there are that few: it is a pass. Layers seen have 5 to 300 kernels.
+	// models reach 0.9, the two halves of some other loop 0.2. A unit of more than longUnit kernels is no layer when
+	// there are that few: it is a pass. Layers seen have 5 to 300 kernels.
 	fewLayers     = 3
 	longUnit      = 400
 	fewSimilarity = 0.6
@@ -40,24 +40,25 @@ const (
 	// sequence, once per passLayers occurrences.
 	longCount  = 4
 	passLayers = 16
-	// mixersLeast is the share of units that must hold a mixer where mixers are known: all, but one or two whose mixer has
-	// a name nobody knows.
+	// mixersLeast is the share of units that must hold a mixer where mixers are known: all, but one or two whose
+	// mixer has a name nobody knows.
 	mixersLeast = 0.9
-	// A unit without a mixer has one of a name nobody knows where one with a mixer has sameLength of its length, or the
-	// other way round, and sameKernels of its kernels: lightning and softmax attention before equal experts have 0.7. The
-	// halves of a layer of transformers have 0.65 of the kernels and half the length.
+	// A unit without a mixer has one of a name nobody knows where one with a mixer has sameLength of its length, or
+	// the other way round, and sameKernels of its kernels: lightning and softmax attention before equal experts have
+	// 0.7. The halves of a layer of transformers have 0.65 of the kernels and half the length.
 	sameLength  = 0.7
 	sameKernels = 0.65
 	// guessSimilarity is the least similarity of units of more than two layers of a guess: halves of layers have 0.2 to
 	// 0.6, full layers of two kinds 0.5.
 	guessSimilarity = 0.35
 	// Without mixers a count needs namelessSupport of the best support, or namelessLess of it where units are
-	// namelessSimilarity alike: one full layer in four gives 0.75, the halves of an unfused layer 0.61, of DeepSeek-V4 0.52.
+	// namelessSimilarity alike: one full layer in four gives 0.75, the halves of an unfused layer 0.61, of
+	// DeepSeek-V4 0.52.
 	namelessSupport    = 0.8
 	namelessLess       = 0.4
 	namelessSimilarity = 0.7
-	// surplusAlike is the similarity of the first or last of N+1 layers with its neighbour below which it is none: dense and
-	// expert layers have 0.6, the embedding of a BERT and its layers 0.36.
+	// surplusAlike is the similarity of the first or last of N+1 layers with its neighbour below which it is none:
+	// dense and expert layers have 0.6, the embedding of a BERT and its layers 0.36.
 	surplusAlike = 0.45
 	// A comb is ragged when an outer gap is off its median by raggedOff of it and the next gap is not.
 	raggedOff = 0.4
@@ -65,22 +66,23 @@ const (
 	minCovered = 0.4
 	minSupport = 0.25
 	minUnit    = 3
-	// Where mixers are known, nearLeast of the names will do that lack lostShare of a multiple at most: of a pass with one kernel in a
-	// hundred lost hardly a name has its whole number, and nine in ten kernels have one that is near.
+	// Where mixers are known, nearLeast of the names will do that lack lostShare of a multiple at most: of a pass
+	// with one kernel in a hundred lost hardly a name has its whole number, and nine in ten kernels have one that is
+	// near.
 	nearLeast = 0.5
 	lostShare = 0.05
 	// stackLayers layers are a stack where mixers are known; fewer need smallSupport, and units of smallUnit kernels.
 	stackLayers  = 4
 	smallSupport = 0.5
 	smallUnit    = 6
-	// Where one in rolesKnown kernels has a role and none is a mixer, a stack has oddLayers layers with oddSupport; where
-	// hardly a name is known, stackLayers with hashedSupport. Five iterations of a training loop are no stack.
+	// Where one in rolesKnown kernels has a role and none is a mixer, a stack has oddLayers layers with oddSupport;
+	// where hardly a name is known, stackLayers with hashedSupport. Five iterations of a training loop are no stack.
 	rolesKnown    = 4
 	oddLayers     = 8
 	oddSupport    = 0.6
 	hashedSupport = 0.35
-	// trainingShare: one in so many kernels of a training run has a name that says that it computes gradients or updates
-	// weights. In the training traces seen 2.4 to 8.7% have, in those of servers none.
+	// trainingShare: one in so many kernels of a training run has a name that says that it computes gradients or
+	// updates weights. In the training traces seen 2.4 to 8.7% have, in those of servers none.
 	trainingShare = 50
 	// forcedUneven is the unevenness from which on a number of layers that somebody gave is doubted: forced upon cut
 	// passes it is 0.18 and more, of hybrids 0.05 at most.
@@ -92,21 +94,22 @@ const (
 	fewUneven = 0.5
 	fewMixers = 0.3
 
-	// A gap of doubleGap medians may hold two units: it does where it is twoSimilarity alike with two usual neighbouring ones,
-	// whose gaps are off the median by usualOff of it at most. Two kinds of layers differ by half at most in what was seen.
+	// A gap of doubleGap medians may hold two units: it does where it is twoSimilarity alike with two usual
+	// neighbouring ones, whose gaps are off the median by usualOff of it at most. Two kinds of layers differ by half
+	// at most in what was seen.
 	doubleGap     = 1.6
 	usualOff      = 0.3
 	twoSimilarity = 0.75
-	// maxLeading is how many layers of another kind may stand in front of a comb: models have up to three dense ones. They are
-	// leadLength times as long as the usual one at most; dense ones are shorter.
+	// maxLeading is how many layers of another kind may stand in front of a comb: models have up to three dense ones.
+	// They are leadLength times as long as the usual one at most; dense ones are shorter.
 	maxLeading = 4
 	leadLength = 1.5
 	// wholeUnit is the share of the unit that must follow the last layer to be one.
 	wholeUnit = 0.7
 	// missingShare is the share of the layers that a comb may lack: nine of ten kernels of a name were recorded.
 	missingShare = 0.1
-	// maxTurns is how many kinds may take turns; Parts how many parts of a layer may look like units. Fewer than turnsLeast units
-	// show no pattern: models of a mixer or a feed-forward part a layer have 50 and more.
+	// maxTurns is how many kinds may take turns; Parts how many parts of a layer may look like units. Fewer than
+	// turnsLeast units show no pattern: models of a mixer or a feed-forward part a layer have 50 and more.
 	maxTurns   = 4
 	maxParts   = 4
 	turnsLeast = 24
@@ -116,47 +119,47 @@ const (
 
 	// Scores of an alignment: names match, roles match, neither does, one is missing. A match of names outweighs a
 	// mismatch, so that an extension survives one foreign kernel when a known one follows, but does not run into a
-	// prologue that shares an occasional kernel. maxDrop is the loss against the best at which it is given up: four foreign
-	// kernels in a row.
+	// prologue that shares an occasional kernel. maxDrop is the loss against the best at which it is given up: four
+	// foreign kernels in a row.
 	scoreName     = 2
 	scoreRole     = 1
 	scoreMismatch = -2
 	scoreGap      = -2
 	maxDrop       = 8
-	// maxBand bounds the insertions or deletions of an alignment, Slack those beyond the difference in length. Units of one
-	// model differ by 12 kernels at most in what was seen.
+	// maxBand bounds the insertions or deletions of an alignment, Slack those beyond the difference in length. Units
+	// of one model differ by 12 kernels at most in what was seen.
 	maxBand   = 48
 	bandSlack = 8
 
-	// Sequences are read again as layers of maxKinds kinds at most; less than kindApart alike are two, more one of which kernels were lost:
-	// with three in a hundred lost a layer of 20 keeps 0.97 of its kernels, dense and expert layers have 0.75 in common. readCells bounds
-	// what reading takes, kernels times kernels of kinds.
-	// Of two readings one that explains readClose of the other's kernels is as good.
+	// Sequences are read again as layers of maxKinds kinds at most; less than kindApart alike are two, more one of
+	// which kernels were lost: with three in a hundred lost a layer of 20 keeps 0.97 of its kernels, dense and expert
+	// layers have 0.75 in common. readCells bounds what reading takes, kernels times kernels of kinds. Of two
+	// readings one that explains readClose of the other's kernels is as good.
 	maxKinds  = 8
 	readCells = 1 << 22
 	kindApart = 0.85
 	readClose = 0.9
 
-	// What speaks for a phase: each layer holds a mixer, head and tail of the
-	// pass leave the place open (or contradict each other there), a norm stands first, and it is the one in front of the
-	// mixer. Only their order matters.
+	// What speaks for a phase: each layer holds a mixer, head and tail of the pass leave the place open (or
+	// contradict each other there), a norm stands first, and it is the one in front of the mixer. Only their order
+	// matters.
 	weightMixer = 6
 	weightOpen  = 2
 	weightTorn  = 0.5
 	weightNorm  = 1
 	weightInput = 0.75
-	// headLeast is how many kernels of a first layer of another kind must run as the unit begins: a norm, a product, and
-	// what a mixer needs.
+	// headLeast is how many kernels of a first layer of another kind must run as the unit begins: a norm, a product,
+	// and what a mixer needs.
 	headLeast = 4
-	// inFront is how many kernels must stand in front of what repeats for the last of them to be the first of the layers: the embedding, and
-	// a norm that has no residual to add yet.
+	// inFront is how many kernels must stand in front of what repeats for the last of them to be the first of the
+	// layers: the embedding, and a norm that has no residual to add yet.
 	inFront = 2
-	// minLookups is how many embeddings a pass looks up whose norms stand behind the halves of layers: BERT and what descends from it have three,
-	// models with norms in front have one, or two with positions.
+	// minLookups is how many embeddings a pass looks up whose norms stand behind the halves of layers: BERT and what
+	// descends from it have three, models with norms in front have one, or two with positions.
 	minLookups = 3
 
-	// rareUnits: a name that is in less than one unit of so many is foreign to the layers. One full layer in four is not
-	// rare; what a pass runs once is.
+	// rareUnits: a name that is in less than one unit of so many is foreign to the layers. One full layer in four is
+	// not rare; what a pass runs once is.
 	rareUnits = 6
 	// A break between passes has breakLeast foreign kernels (one stray copy is none), and one breakShare-th of what the
 	// fullest has; breaks within breakNear units are one. regularOff is the share of the median that a regular distance
@@ -168,8 +171,8 @@ const (
 	regularShare = 2.0 / 3
 	// combUneven is the unevenness up to which a given number of layers makes a comb where no name count does.
 	combUneven = 0.35
-	// markGap: kernels of a role that stand closer belong together, as a word and a position embedding do. Marks by name
-	// are at most one in markRare kernels; markGroups groups are tried, of markMembers names beside the first.
+	// markGap: kernels of a role that stand closer belong together, as a word and a position embedding do. Marks by
+	// name are at most one in markRare kernels; markGroups groups are tried, of markMembers names beside the first.
 	markGap     = 6
 	markRare    = 8
 	markGroups  = 12
@@ -186,8 +189,8 @@ const (
 	graphLayers = 4
 
 	// A clear vote against a number of layers that somebody gave: of votePasses passes all are voteSimilarity alike,
-	// voteUneven uneven at most, and have voteSupport of the names and VoteCovered of the pass. Whole uniform passes have
-	// 0.97 and more, 0 to 0.04; a vision tower covers half. voteApart layers more are next-token layers.
+	// voteUneven uneven at most, and have voteSupport of the names and VoteCovered of the pass. Whole uniform passes
+	// have 0.97 and more, 0 to 0.04; a vision tower covers half. voteApart layers more are next-token layers.
 	votePasses     = 4
 	voteApart      = 2
 	voteSimilarity = 0.95
@@ -201,7 +204,8 @@ const (
 	endKernels = 2
 	// foreignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
 	foreignShare = 0.2
-	// behindShare: layers behind the sampling are another model's where they have one in so many of the mixers in front of it.
+	// behindShare: layers behind the sampling are another model's where they have one in so many of the mixers in
+	// front of it.
 	behindShare = 4
 
 	// A second half of the batch is one in halfShare of the kernels of the first and has halfNames of its names: halves
@@ -209,10 +213,10 @@ const (
 	halfShare = 4
 	halfNames = 0.9
 
-	// Doubts, and what they leave of the confidence. All are read off the battery of generated cases: below the first number
-	// nearly all cases are right, above it the share that the second says. capFront is for passes that may begin anywhere.
-	// doubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in layers of that one in the battery; those of a decoder read by its
-	// encoder 0.8.
+	// Doubts, and what they leave of the confidence. All are read off the battery of generated cases: below the first
+	// number nearly all cases are right, above it the share that the second says. capFront is for passes that may
+	// begin anywhere. doubtForeign: of the layers of a pass that a whole one reads, 0.95 and more are in layers of
+	// that one in the battery; those of a decoder read by its encoder 0.8.
 	doubtForeign   = 0.87
 	doubtUnlike    = 0.05
 	doubtOutside   = 0.02
@@ -237,11 +241,12 @@ const (
 	capParts       = 0.795
 	capSeveral     = 0.795
 	capMiscounted  = 0.795
-	// Layers begin with a norm, or none does: of a decoder that is read as halves every second one does, and where three kernels in a hundred were
-	// lost three in a hundred do not. In between some do: more than doubtMixed, less than all but that.
+	// Layers begin with a norm, or none does: of a decoder that is read as halves every second one does, and where
+	// three kernels in a hundred were lost three in a hundred do not. In between some do: more than doubtMixed, less
+	// than all but that.
 	doubtMixed = 0.25
-	// layerMixers: no layer is known that mixes tokens more often than a decoder's does, within itself and with its encoder; six layers of Mamba and
-	// the attention that a model shares among them are seven.
+	// layerMixers: no layer is known that mixes tokens more often than a decoder's does, within itself and with its
+	// encoder; six layers of Mamba and the attention that a model shares among them are seven.
 	layerMixers = 2
 
 	// What a rung of the ladder is worth, before anything contradicts it.

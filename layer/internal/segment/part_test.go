@@ -12,7 +12,9 @@ func TestParts(t *testing.T) {
 		want string
 		own  bool
 	}{
-		{[]int{1, 2, 3}, "[11 12 13]", false}, {[]int{0, 2}, "[10 12]", true}, {[]int{0, 1, 3, 4}, "[10 11 13 14]", true}, {[]int{4}, "[14]", false}, {[]int{0, 2, 3, 4}, "[10 12 13 14]", true},
+		{[]int{1, 2, 3}, "[11 12 13]", false}, {[]int{0, 2}, "[10 12]", true},
+		{[]int{0, 1, 3, 4}, "[10 11 13 14]", true}, {[]int{4}, "[14]", false},
+		{[]int{0, 2, 3, 4}, "[10 12 13 14]", true},
 	} {
 		list := []int32{10, 11, 12, 13, 14}
 		var p Part

@@ -26,8 +26,8 @@ func SplitComb(s *Sequence, comb []int, per int) [][2]int {
 	return append(groups, [2]int{begin, m})
 }
 
-// everyPer returns breaks that stand every per units. foreign[k] counts foreign kernels between positions k and k+1; the
-// offset where breaks hold most of them wins, and a whole first pass breaks ties.
+// everyPer returns breaks that stand every per units. foreign[k] counts foreign kernels between positions k and k+1;
+// the offset where breaks hold most of them wins, and a whole first pass breaks ties.
 func everyPer(foreign []int, m, per int) []int {
 	var bestOff int
 	best := -1
@@ -98,8 +98,8 @@ func breaksOf(foreign []int) []int {
 	return breaks
 }
 
-// Clusters returns the first of each cluster of kernels of a role: a word and a position embedding, the two kernels of an
-// argmax.
+// Clusters returns the first of each cluster of kernels of a role: a word and a position embedding, the two kernels
+// of an argmax.
 func Clusters(s *Sequence, r Role) []int {
 	var pos []int
 	last := -2 * markGap
@@ -115,8 +115,8 @@ func Clusters(s *Sequence, r Role) []int {
 	return pos
 }
 
-// Begins returns where passes begin by their embedding kernels, and by the end of sampling where a pass has lost its own: two
-// stacks of mixers with sampling and no embedding between them are two passes.
+// Begins returns where passes begin by their embedding kernels, and by the end of sampling where a pass has lost its
+// own: two stacks of mixers with sampling and no embedding between them are two passes.
 func Begins(s *Sequence) []int {
 	embeds, samples := Clusters(s, embed), Clusters(s, sample)
 	if len(embeds) == 0 {
@@ -136,8 +136,8 @@ func Begins(s *Sequence) []int {
 	return begins
 }
 
-// StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns the
-// positions of the first name of each: where no name tells, a pass runs a handful of kernels once.
+// StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns
+// the positions of the first name of each: where no name tells, a pass runs a handful of kernels once.
 func StepGroups(s *Sequence) [][]int {
 	occ := occurrencesOf(s.ID)
 	byCount := map[int][]int{}
@@ -184,8 +184,8 @@ func Mixers(s *Sequence, from, to int) (count, last int) {
 	return count, last
 }
 
-// untilSampling returns s up to the sampling behind its layers where a few mixers follow that: a draft model, or a layer that guesses
-// the next token. Else it is s.
+// untilSampling returns s up to the sampling behind its layers where a few mixers follow that: a draft model, or a
+// layer that guesses the next token. Else it is s.
 func untilSampling(s *Sequence) *Sequence {
 	samples := Clusters(s, sample)
 	if len(samples) == 0 {
@@ -202,7 +202,8 @@ func untilSampling(s *Sequence) *Sequence {
 // A Stack is the layers found in a part of a sequence: [From, To) of it, N of them; N 0 means none.
 type Stack struct{ From, To, N int }
 
-// StackIn looks for a stack of layers in a piece between two marks: of n layers, or where n is 0 of as many as it tells.
+// StackIn looks for a stack of layers in a piece between two marks: of n layers, or where n is 0 of as many as it
+// tells.
 func StackIn(s *Sequence, n int) Stack {
 	var c *Cut
 	ok := false

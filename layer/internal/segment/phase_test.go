@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMixesTwice: where a feed-forward part stands behind every second mixer and one norm between the two of a pair, they are one layer; a dense layer whose
-// activation is fused away has two norms, and few layers show no pattern.
+// TestMixesTwice: where a feed-forward part stands behind every second mixer and one norm between the two of a pair,
+// they are one layer; a dense layer whose activation is fused away has two norms, and few layers show no pattern.
 func TestMixesTwice(t *testing.T) {
 	attention := []Role{norm, product, mixer, product}
 	mlp := []Role{norm, product, activation, product}
@@ -28,7 +28,8 @@ func TestMixesTwice(t *testing.T) {
 		{"dense layers with a fused activation in turns", [][]Role{attention, fused, attention, mlp}, 12, 0, nil},
 		{"mixers alone", [][]Role{attention}, 24, 0, nil},
 		{"half a layer more", [][]Role{attention, attention, mlp}, 12, 12, attention},
-		{"one of its mixers of two kernels", [][]Role{attention, {norm, product, mixer, mixer, product}, mlp}, 12, 12, nil},
+		{"one of its mixers of two kernels", [][]Role{attention, {norm, product, mixer, mixer, product}, mlp}, 12, 12,
+			nil},
 		{"one of six without a feed-forward part", slices.Concat(pair, pair, pair[:2], pair, pair, pair), 1, 0, nil},
 		{"one of eleven without one", slices.Concat(pair, pair, pair[:2], slices.Repeat(pair, 8)), 1, 11, nil},
 		{"one of six and a half without one", slices.Concat(pair, pair, pair[:2], pair, pair, pair), 1, 0, attention},
@@ -50,18 +51,21 @@ func TestMixesTwice(t *testing.T) {
 	}
 }
 
-// TestTwoReadings: norms in front of the halves of layers and norms behind them are the same kernels in the same order, so that without names nothing
-// tells where layers begin; and so are layers of two kinds in turns and half as many of both.
+// TestTwoReadings: norms in front of the halves of layers and norms behind them are the same kernels in the same
+// order, so that without names nothing tells where layers begin; and so are layers of two kinds in turns and half as
+// many of both.
 func TestTwoReadings(t *testing.T) {
 	const layers = 12
 	join := func(parts ...[]string) []string { return slices.Concat(parts...) }
-	embedding, norm, attention, feed := []string{"lookup"}, []string{"norm"}, []string{"qkv", "attention", "out", "add"}, []string{"up", "gelu", "down", "add"}
+	embedding, norm, attention, feed := []string{"lookup"}, []string{"norm"},
+		[]string{"qkv", "attention", "out", "add"}, []string{"up", "gelu", "down", "add"}
 	behind := join(embedding, norm, slices.Repeat(join(attention, norm, feed, norm), layers))
 	front := join(embedding, slices.Repeat(join(norm, attention, norm, feed), layers), norm)
 	if diff := cmp.Diff(front, behind); diff != "" {
 		t.Errorf("norms in front and behind (-front +behind):\n%s", diff)
 	}
-	dense, experts := join(norm, attention, norm, feed), join(norm, attention, norm, []string{"router", "experts", "sum"})
+	dense, experts := join(norm, attention, norm, feed),
+		join(norm, attention, norm, []string{"router", "experts", "sum"})
 	var turns []string
 	for l := range layers {
 		turns = append(turns, [][]string{dense, experts}[l%2]...)

@@ -2,9 +2,9 @@ package segment
 
 import "slices"
 
-// A comb needs one kernel that runs in every layer. Where kernels were lost, or the window holds a part of one pass, there may be
-// none, or it stands in half of a layer at either end. What layers are made of can then still be read off those that are whole, and
-// the sequence be read again as layers of these kinds, kernels of which may be missing.
+// A comb needs one kernel that runs in every layer. Where kernels were lost, or the window holds a part of one pass,
+// there may be none, or it stands in half of a layer at either end. What layers are made of can then still be read
+// off those that are whole, and the sequence be read again as layers of these kinds, kernels of which may be missing.
 
 // A reading is a sequence as layers of few kinds.
 type reading struct {
@@ -13,9 +13,9 @@ type reading struct {
 	cut    Cuts  // the sequence begins, or ends, within a layer
 }
 
-// Reread reads s again as layers of the kinds that most layers are, and returns c with them; n is their number, 0 where nobody knows
-// it. open says which ends the window may have cut: a layer may begin, or end, there at any of its kernels. The second value says
-// which ends it did cut. ok is false where s tells no kinds, or other than n layers.
+// Reread reads s again as layers of the kinds that most layers are, and returns c with them; n is their number, 0
+// where nobody knows it. open says which ends the window may have cut: a layer may begin, or end, there at any of its
+// kernels. The second value says which ends it did cut. ok is false where s tells no kinds, or other than n layers.
 func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok bool) {
 	var all []reading
 	most := 0
@@ -42,8 +42,8 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 	return fromReading(s, c, all[best].starts), all[best].cut, true
 }
 
-// ByKinds reads s as layers of the kinds that another sequence has: of a draft of one layer nothing repeats. ok is false where these kinds do not explain
-// what stands in layers.
+// ByKinds reads s as layers of the kinds that another sequence has: of a draft of one layer nothing repeats. ok is
+// false where these kinds do not explain what stands in layers.
 func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 	r, ok := readAs(s, of, layerKinds(of, whole.Starts), Cuts{})
 	if !ok {
@@ -51,7 +51,8 @@ func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 	}
 	n := len(r.starts) - 1
 	inside := r.starts[n] - r.starts[0]
-	if !atLeast(float64(r.score), readClose, float64(scoreName*inside)) || !s.Slice(r.starts[0], r.starts[n]).has(mixer) {
+	if !atLeast(float64(r.score), readClose, float64(scoreName*inside)) ||
+		!s.Slice(r.starts[0], r.starts[n]).has(mixer) {
 		return nil, false
 	}
 	return &Cut{Starts: r.starts, ByRole: true, Similarity: 1, unit: unit{s, r.starts[0], r.starts[1]}}, true
@@ -71,8 +72,8 @@ func readsAsMuch(score, best int) bool {
 // readable says whether so many kernels are few enough to be read as kinds of so many kernels together.
 func readable(kernels, width int) bool { return width*kernels <= readCells }
 
-// reads says whether a reading is better than another one that explains about as much: more of its layers hold a mixer, or it has more,
-// or, where those of c are settled, as many that explain more.
+// reads says whether a reading is better than another one that explains about as much: more of its layers hold a
+// mixer, or it has more, or, where those of c are settled, as many that explain more.
 func readsBetter(s *Sequence, r, than *reading, c *Cut) bool {
 	mine, known := mixerShareOfLayers(s, r.starts)
 	its, _ := mixerShareOfLayers(s, than.starts)
@@ -85,18 +86,21 @@ func readsBetter(s *Sequence, r, than *reading, c *Cut) bool {
 	return r.layers() > than.layers()
 }
 
-// settled says whether structure alone tells where the layers of c begin, and no kernels of them were lost: most are equal to another one.
+// settled says whether structure alone tells where the layers of c begin, and no kernels of them were lost: most are
+// equal to another one.
 func isSettled(s *Sequence, c *Cut) bool {
 	return c.Lo == c.Hi && 1-repeatedShare(s, c) <= doubtSingle
 }
 
 func (r *reading) layers() int { return len(r.starts) - 1 }
 
-// outlines returns where layers may begin: those of c, and what the roles of kernels tell. Where c's layers are a mixer or a
-// feed-forward part each, roles would tell pairs of them; where norms close layers, roles would begin layers with them.
+// outlines returns where layers may begin: those of c, and what the roles of kernels tell. Where c's layers are a
+// mixer or a feed-forward part each, roles would tell pairs of them; where norms close layers, roles would begin
+// layers with them.
 func outlines(s *Sequence, c *Cut) [][]int {
 	var out [][]int
-	if starts := layersByRole(s); len(starts) > stackLayers && (c == nil || !inTurns(s, c.Starts)) && !normsClose(s, starts[1]) {
+	if starts := layersByRole(s); len(starts) > stackLayers && (c == nil || !inTurns(s, c.Starts)) &&
+		!normsClose(s, starts[1]) {
 		out = append(out, starts)
 	}
 	if c != nil {
@@ -105,8 +109,8 @@ func outlines(s *Sequence, c *Cut) [][]int {
 	return out
 }
 
-// layersByRole returns where layers begin by their roles alone: a mixer behind a feed-forward part is of the next layer, which begins
-// with the first norm between them that no other norm follows.
+// layersByRole returns where layers begin by their roles alone: a mixer behind a feed-forward part is of the next
+// layer, which begins with the first norm between them that no other norm follows.
 func layersByRole(s *Sequence) []int {
 	var starts []int
 	fed := true // a feed-forward part stood between the last mixer and here
@@ -116,7 +120,8 @@ func layersByRole(s *Sequence) []int {
 			fed = true
 		case mixer:
 			if fed {
-				if at := s.withModulation(normBefore(s, m)); at >= 0 && (len(starts) == 0 || at > starts[len(starts)-1]) {
+				if at := s.withModulation(normBefore(s, m)); at >= 0 &&
+					(len(starts) == 0 || at > starts[len(starts)-1]) {
 					starts = append(starts, at)
 				}
 			}
@@ -150,8 +155,8 @@ func normBefore(s *Sequence, m int) int {
 	return first
 }
 
-// layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is no other one of
-// which kernels are missing. What follows the last start is no layer, as nobody knows where it ends.
+// layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is
+// no other one of which kernels are missing. What follows the last start is no layer, as nobody knows where it ends.
 func layerKinds(s *Sequence, starts []int) []kind {
 	all, _ := kindsOf(s.Base, starts)
 	slices.SortStableFunc(all, func(a, b kind) int {
@@ -176,8 +181,8 @@ type readState struct {
 	from  int32 // where this layer began; −1 where the window cuts it
 }
 
-// read finds the layers of the kinds, which are parts of another sequence, that explain most of s: kernels outside layers cost nothing, those that a layer lacks or has too
-// many what they cost in any alignment.
+// read finds the layers of the kinds, which are parts of another sequence, that explain most of s: kernels outside
+// layers cost nothing, those that a layer lacks or has too many what they cost in any alignment.
 func readAs(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
 	var wants []int
 	for _, k := range kinds {
@@ -189,7 +194,8 @@ func readAs(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
 	if !readable(s.Len(), len(wants)) {
 		return reading{}, false
 	}
-	w := reader{s: s, of: of, wants: wants, now: make([]readState, len(wants)), next: make([]readState, len(wants)), before: make([]int32, s.Len()+1)}
+	w := reader{s: s, of: of, wants: wants, now: make([]readState, len(wants)), next: make([]readState, len(wants)),
+		before: make([]int32, s.Len()+1)}
 	return w.run(open)
 }
 
@@ -245,7 +251,8 @@ func (w *reader) run(open Cuts) (reading, bool) {
 	return r, len(r.starts) > 1
 }
 
-// settle lets layers end and begin in front of kernel i, and kernels of them be missing. It returns the best layer that ends there.
+// settle lets layers end and begin in front of kernel i, and kernels of them be missing. It returns the best layer
+// that ends there.
 func (w *reader) settle(i int) (out readState) {
 	skip := func() {
 		for d, j := range w.wants {
@@ -289,7 +296,8 @@ func (w *reader) consume(i int) {
 	w.now, w.next = w.next, w.now
 }
 
-// fromReading returns c with other layers. Without a cut it makes one of which every layer's first kernel is the anchor.
+// fromReading returns c with other layers. Without a cut it makes one of which every layer's first kernel is the
+// anchor.
 func fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 	if c != nil {
 		return c.With(starts)
@@ -298,10 +306,12 @@ func fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 	comb := Comb{Pos: starts[:n], Stride: 1, Symbol: s.ID[starts[n/2]], Cost: unevenness(starts)}
 	kinds, _ := kindsOf(s.ID, starts)
 	most := usual(kinds)
-	return &Cut{Starts: starts, Comb: comb, At: most.to - most.from, ByRole: true, Similarity: Similarity(s, starts), unit: unit{s, most.from, most.to}}
+	return &Cut{Starts: starts, Comb: comb, At: most.to - most.from, ByRole: true, Similarity: Similarity(s, starts),
+		unit: unit{s, most.from, most.to}}
 }
 
-// Layers returns the cut of a pass into n layers: at the best comb, or where something speaks against that, as it reads again.
+// Layers returns the cut of a pass into n layers: at the best comb, or where something speaks against that, as it
+// reads again.
 func Layers(s *Sequence, n int) (*Cut, bool) {
 	s = untilSampling(s)
 	c, ok := Best(s, n)

@@ -54,8 +54,8 @@ func TestMixedLayers(t *testing.T) {
 	}
 }
 
-// TestSettledReading: of two readings of as many layers the one that explains more counts where structure leaves no kernel open and layers
-// are equal to each other; else the first one stays.
+// TestSettledReading: of two readings of as many layers the one that explains more counts where structure leaves no
+// kernel open and layers are equal to each other; else the first one stays.
 func TestSettledReading(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -24,7 +24,8 @@ func GivenComb(s *Sequence, n int) (Comb, bool) {
 	return sets[0], true
 }
 
-// ClearVotes returns the number of layers that all of the first few sequences show beyond doubt, 0 where one leaves a doubt.
+// ClearVotes returns the number of layers that all of the first few sequences show beyond doubt, 0 where one leaves a
+// doubt.
 func ClearVotes(passes []*Sequence) int {
 	vote := 0
 	for _, s := range passes[:min(len(passes), votePasses)] {
@@ -37,8 +38,8 @@ func ClearVotes(passes []*Sequence) int {
 	return vote
 }
 
-// Contradicts says whether a clear vote for n layers contradicts a given number: it is no part and no multiple of it, and not
-// one or two more.
+// Contradicts says whether a clear vote for n layers contradicts a given number: it is no part and no multiple of it,
+// and not one or two more.
 func Contradicts(n, given int) bool {
 	return n > 0 && given%n != 0 && n%given != 0 && (n < given || n > given+voteApart)
 }
@@ -62,8 +63,8 @@ func DraftsHold(kernels, inner int) bool {
 	return atLeast(float64(kernels), draftShare, float64(inner))
 }
 
-// Half says whether a stream with second kernels, of which shared have names of the first one's, may run the second half of a
-// batch.
+// Half says whether a stream with second kernels, of which shared have names of the first one's, may run the second
+// half of a batch.
 func Half(first, second, shared int) bool {
 	return halfShare*second >= first && atLeast(float64(shared), halfNames, float64(second))
 }

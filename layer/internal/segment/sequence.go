@@ -28,8 +28,8 @@ const (
 	sample, activation, elementwise, backward = Sample, Activation, Elementwise, Backward
 )
 
-// Interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused norm, two
-// tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
+// Interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused
+// norm, two tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
 func Interchangeable(r Role) bool {
 	switch r {
 	case Norm, Mixer, Product, MoE, Rope, Collective:

@@ -356,7 +356,8 @@ func (o Object) Only(known []string) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	return &Error{Doc: o.doc, Field: o.prefix + Excerpt([]byte(unknown[0])), Err: errors.New("unknown field; known are " + strings.Join(known, ", "))}
+	return &Error{Doc: o.doc, Field: o.prefix + Excerpt([]byte(unknown[0])),
+		Err: errors.New("unknown field; known are " + strings.Join(known, ", "))}
 }
 
 // IsDir reports whether a path is a directory.

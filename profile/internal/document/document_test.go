@@ -18,7 +18,8 @@ func TestSizeOfDocuments(t *testing.T) {
 	}
 	for more, want := range map[int]bool{0: true, 1: false} {
 		data, err := document.Read("x", strings.NewReader(strings.Repeat(" ", document.MaxBytes+more)))
-		if (err == nil) != want || want && len(data) != document.MaxBytes || !want && !errors.Is(err, document.ErrLimit) {
+		if (err == nil) != want || want && len(data) != document.MaxBytes || !want &&
+			!errors.Is(err, document.ErrLimit) {
 			t.Errorf("%d bytes beyond the limit: %d bytes, %v", more, len(data), err)
 		}
 	}
@@ -29,13 +30,15 @@ func TestDepthOfDocuments(t *testing.T) {
 		return `{"a":` + strings.Repeat(open, n) + strings.Repeat(end, n) + `}`
 	}
 	for n, want := range map[int]bool{63: true, 64: false} {
-		for _, text := range []string{nested(n, "[", "]"), strings.Replace(nested(n, `{"a":`, "}"), `{"a":}`, "{}", 1)} {
+		for _, text := range []string{nested(n, "[", "]"),
+			strings.Replace(nested(n, `{"a":`, "}"), `{"a":}`, "{}", 1)} {
 			if _, err := document.Parse("x", []byte(text)); (err == nil) != want {
 				t.Errorf("%d brackets inside the outermost: %v", n, err)
 			}
 		}
 	}
-	wide := `{"a":[` + strings.TrimSuffix(strings.Repeat("[],", 100), ",") + `],"b":"` + strings.Repeat("[", 100) + `","c":"\"` + strings.Repeat("{", 100) + `"}`
+	wide := `{"a":[` + strings.TrimSuffix(strings.Repeat("[],", 100), ",") + `],"b":"` + strings.Repeat("[", 100) +
+		`","c":"\"` + strings.Repeat("{", 100) + `"}`
 	if _, err := document.Parse("x", []byte(wide)); err != nil {
 		t.Errorf("lists beside each other, and brackets in strings: %v", err)
 	}
@@ -43,11 +46,13 @@ func TestDepthOfDocuments(t *testing.T) {
 
 // TestPythonNumbers: NaN is 0, infinities are null, in strings they stay.
 func TestPythonNumbers(t *testing.T) {
-	o, err := document.Parse("x", []byte("\xef\xbb\xbf"+` {"n":NaN,"i":Infinity,"m":-Infinity,"s":"NaN","v":-3,"l":[NaN,NaN],"k":"\"NaN"}`))
+	o, err := document.Parse("x", []byte("\xef\xbb\xbf"+
+		` {"n":NaN,"i":Infinity,"m":-Infinity,"s":"NaN","v":-3,"l":[NaN,NaN],"k":"\"NaN"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for field, want := range map[string]string{"n": "0", "i": "null", "m": "null", "s": `"NaN"`, "v": "-3", "k": `"\"NaN"`} {
+	for field, want := range map[string]string{"n": "0", "i": "null", "m": "null", "s": `"NaN"`, "v": "-3",
+		"k": `"\"NaN"`} {
 		if got := strings.TrimSpace(string(o.Fields[field])); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
@@ -55,7 +60,8 @@ func TestPythonNumbers(t *testing.T) {
 	if v, ok, err := o.Ints("l", 0, 1); fmt.Sprint(v, ok, err) != "[0 0] true <nil>" {
 		t.Errorf("list of NaN: %v, %v, %v", v, ok, err)
 	}
-	for text, want := range map[string]string{"": "empty", " ": "empty", "[]": `starts with '['`, `{"a":}`: "offset 6", `{"a":Nan}`: "offset 6", `{"a":"x`: "offset"} {
+	for text, want := range map[string]string{"": "empty", " ": "empty", "[]": `starts with '['`, `{"a":}`: "offset 6",
+		`{"a":Nan}`: "offset 6", `{"a":"x`: "offset"} {
 		if _, err := document.Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -64,7 +70,8 @@ func TestPythonNumbers(t *testing.T) {
 
 func TestWholeNumbers(t *testing.T) {
 	for text, want := range map[string]string{
-		"3": "3", "2": "out", "10": "10", "11": "out", "4.0": "4", "4.5": "no", "1e1": "10", `"4"`: "no", "null": "no", "[]": "no", "1e400": "out", " 5 ": "5",
+		"3": "3", "2": "out", "10": "10", "11": "out", "4.0": "4", "4.5": "no", "1e1": "10", `"4"`: "no", "null": "no",
+		"[]": "no", "1e400": "out", " 5 ": "5",
 	} {
 		n, err := document.Whole([]byte(text), 3, 10)
 		if err != nil && n != 0 {
@@ -81,7 +88,8 @@ func TestWholeNumbers(t *testing.T) {
 		}
 	}
 	// 2⁵³ is the last float that names one whole number.
-	for text, want := range map[string]bool{"9007199254740992.0": true, "9007199254740994.0": false, "-9007199254740992.0": true, "-9007199254740994.0": false} {
+	for text, want := range map[string]bool{"9007199254740992.0": true, "9007199254740994.0": false,
+		"-9007199254740992.0": true, "-9007199254740994.0": false} {
 		if _, err := document.Whole([]byte(text), -1<<62, 1<<62); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -93,12 +101,14 @@ func TestFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for field, want := range map[string]string{"t": "bool", "n": "null", "s": "string", "i": "number", "l": "list", "o": "object", "missing": "null"} {
+	for field, want := range map[string]string{"t": "bool", "n": "null", "s": "string", "i": "number", "l": "list",
+		"o": "object", "missing": "null"} {
 		if got := document.KindOf(o.Fields[field]); got != want {
 			t.Errorf("%s is a %s, want %s", field, got, want)
 		}
 	}
-	for field, want := range map[string]string{"t": "true true <nil>", "f": "false true <nil>", "n": "false false <nil>", "missing": "false false <nil>"} {
+	for field, want := range map[string]string{"t": "true true <nil>", "f": "false true <nil>",
+		"n": "false false <nil>", "missing": "false false <nil>"} {
 		v, ok, err := o.Flag(field)
 		if got := fmt.Sprint(v, ok, err); got != want {
 			t.Errorf("flag %s: %s, want %s", field, got, want)

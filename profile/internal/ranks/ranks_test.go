@@ -9,7 +9,8 @@ import (
 	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
-// TestSizesInNames: the ranks 0 … n−1 beside each other are n; one rank alone, or a gap, tells nothing; "tp8" alone is a label.
+// TestSizesInNames: the ranks 0 … n−1 beside each other are n; one rank alone, or a gap, tells nothing; "tp8" alone
+// is a label.
 func TestSizesInNames(t *testing.T) {
 	for _, c := range []struct {
 		name, files, own string
@@ -48,7 +49,8 @@ func TestSizesInNames(t *testing.T) {
 			path = filepath.Join(dir, c.own)
 		}
 		n := ranks.Read(path)
-		if n.Kinds["tp"].N != c.tp || n.Kinds["ep"].N != c.ep || n.Kinds["rank"].N != c.rank || n.Ranks != c.rank || n.OnlyTP != c.only {
+		if n.Kinds["tp"].N != c.tp || n.Kinds["ep"].N != c.ep || n.Kinds["rank"].N != c.rank || n.Ranks != c.rank ||
+			n.OnlyTP != c.only {
 			t.Errorf("%s: %+v, want TP %d, EP %d, ranks %d, only TP %v", c.name, n, c.tp, c.ep, c.rank, c.only)
 		}
 		if got := ranks.Dir(path); got != dir {
@@ -61,7 +63,8 @@ func TestSizesInNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := ranks.Read(filepath.Join(dir, "TP-0.json")).Kinds["tp"].Source, "file names: tp 0…1 in "+dir; got != want {
+	if got, want := ranks.Read(filepath.Join(dir, "TP-0.json")).Kinds["tp"].Source,
+		"file names: tp 0…1 in "+dir; got != want {
 		t.Errorf("source %q, want %q", got, want)
 	}
 	if n := ranks.Read(""); len(n.Kinds) != 0 || n.Ranks != 0 || n.OnlyTP {

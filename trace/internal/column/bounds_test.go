@@ -23,7 +23,8 @@ func TestPlausibleTimes(t *testing.T) {
 		start, dur int64
 		want       bool
 	}{
-		{0, 0, true}, {-1 << 60, 0, true}, {-1<<60 - 1, 0, false}, {1 << 62, 0, true}, {1<<62 + 1, 0, false}, {0, 1 << 61, true}, {0, 1<<61 + 1, false},
+		{0, 0, true}, {-1 << 60, 0, true}, {-1<<60 - 1, 0, false}, {1 << 62, 0, true}, {1<<62 + 1, 0, false},
+		{0, 1 << 61, true}, {0, 1<<61 + 1, false},
 	} {
 		if got := Plausible(c.start, c.dur); got != c.want {
 			t.Errorf("%d for %d: %v, want %v", c.start, c.dur, got, c.want)
@@ -34,8 +35,8 @@ func TestPlausibleTimes(t *testing.T) {
 	}
 }
 
-// TestImpossibleDurations: what lasts more than ten seconds, never ended, or reaches more than a millisecond into a hundred later
-// activities of its stream, ends where the next one begins.
+// TestImpossibleDurations: what lasts more than ten seconds, never ended, or reaches more than a millisecond into a
+// hundred later activities of its stream, ends where the next one begins.
 func TestImpossibleDurations(t *testing.T) {
 	many := func(n int, reach int64) *Columns { // the first overlaps n others by more than a millisecond
 		c := activities([2]int64{0, int64(n)*10 + reach})
@@ -56,9 +57,12 @@ func TestImpossibleDurations(t *testing.T) {
 		{"ten seconds", activities([2]int64{0, 10_000_000}, [2]int64{5, 1}), nil, 9, false, 10_000_000_000},
 		{"more", activities([2]int64{0, 10_000_001}, [2]int64{5, 1}), nil, 9, false, 5000},
 		{"more, and nothing behind", activities([2]int64{0, 10_000_001}), nil, 9, false, 10_000_001_000},
-		{"not ended", activities([2]int64{0, 2000}, [2]int64{5, 1}), func(c *Columns) { c.Unended.Set(0, 1) }, 9, false, 5000},
-		{"not ended, a millisecond", activities([2]int64{0, 1005}, [2]int64{5, 1}), func(c *Columns) { c.Unended.Set(0, 1) }, 9, false, 1_005_000},
-		{"not ended, a little more", activities([2]int64{0, 1005}, [2]int64{5, 1}), func(c *Columns) { c.Unended.Set(0, 1); c.Dur[0]++ }, 9, false, 5000},
+		{"not ended", activities([2]int64{0, 2000}, [2]int64{5, 1}), func(c *Columns) { c.Unended.Set(0, 1) }, 9, false,
+			5000},
+		{"not ended, a millisecond", activities([2]int64{0, 1005}, [2]int64{5, 1}),
+			func(c *Columns) { c.Unended.Set(0, 1) }, 9, false, 1_005_000},
+		{"not ended, a little more", activities([2]int64{0, 1005}, [2]int64{5, 1}),
+			func(c *Columns) { c.Unended.Set(0, 1); c.Dur[0]++ }, 9, false, 5000},
 		{"a hundred", many(100, 1001), nil, 9, false, 2_001_000},
 		{"a hundred and one", many(101, 1001), nil, 9, false, 10_000},
 		{"just not into the last", many(101, 1000), nil, 9, false, 2_010_000},
@@ -84,8 +88,10 @@ func TestImpossibleDurations(t *testing.T) {
 		}, 9, false, 10_000},
 		{"a whole replay", many(101, 1001), nil, 1, false, 2_011_000},
 		{"no stream", many(101, 1001), nil, 9, true, 2_011_000},
-		{"another stream", activities([2]int64{0, 10_000_001}, [2]int64{5, 1}), func(c *Columns) { c.Queue[1] = 1 }, 9, false, 10_000_001_000},
-		{"another process", activities([2]int64{0, 10_000_001}, [2]int64{5, 1}), func(c *Columns) { c.Scope.Set(1, 1) }, 9, false, 10_000_001_000},
+		{"another stream", activities([2]int64{0, 10_000_001}, [2]int64{5, 1}), func(c *Columns) { c.Queue[1] = 1 }, 9,
+			false, 10_000_001_000},
+		{"another process", activities([2]int64{0, 10_000_001}, [2]int64{5, 1}), func(c *Columns) { c.Scope.Set(1, 1) },
+			9, false, 10_000_001_000},
 	} {
 		if tt.change != nil {
 			tt.change(tt.c)
@@ -105,7 +111,8 @@ func TestImpossibleDurations(t *testing.T) {
 	}
 }
 
-// TestEventsFarFromAllOthers: at most one in a hundred, or one, more than an hour and a thousand times the recording away.
+// TestEventsFarFromAllOthers: at most one in a hundred, or one, more than an hour and a thousand times the recording
+// away.
 func TestEventsFarFromAllOthers(t *testing.T) {
 	const hour = int64(3600) * 1_000_000 // µs
 	row := func(n int, step int64, more ...int64) *Columns {
@@ -156,7 +163,8 @@ func TestEventsFarFromAllOthers(t *testing.T) {
 		}
 		far, ok := DropFar(t.Context(), []Columns{*c})
 		if !ok || far.Dropped != 2 || far.Gap != tt.want || far.Name != 300 || far.First != 0 {
-			t.Errorf("%d before and %d after: %+v, want 2 left out, the nearest %d away, the first named 300", tt.before, tt.after, far, tt.want)
+			t.Errorf("%d before and %d after: %+v, want 2 left out, the nearest %d away, the first named 300",
+				tt.before, tt.after, far, tt.want)
 		}
 	}
 	// In several lanes, and where a lane keeps all its rows.
@@ -170,7 +178,8 @@ func TestEventsFarFromAllOthers(t *testing.T) {
 	}
 }
 
-// TestLaunchesOfActivities: the last call of an id that began before the activity, and that launches; ids far apart are found, too.
+// TestLaunchesOfActivities: the last call of an id that began before the activity, and that launches; ids far apart
+// are found, too.
 func TestLaunchesOfActivities(t *testing.T) {
 	type call struct {
 		start int64
@@ -222,7 +231,8 @@ func TestLaunchesOfActivities(t *testing.T) {
 		{"not in order of time", []call{{10, 1, 1, 0}, {0, 1, 1, 0}}, call{start: 5, corr: 1}, 1},
 		{"of its process", []call{{0, 1, 1, 0}, {10, 1, 1, 1}}, call{start: 20, corr: 1, scope: 1}, 1},
 		{"of no process known", []call{{0, 1, 1, 0}}, call{start: 20, corr: 1, scope: 2}, -1},
-		{"far apart", []call{{0, 1, 1, 0}, {10, 1 << 40, 1, 0}, {11, 1 << 50, 1, 0}}, call{start: 20, corr: 1 << 40}, 1},
+		{"far apart", []call{{0, 1, 1, 0}, {10, 1 << 40, 1, 0}, {11, 1 << 50, 1, 0}}, call{start: 20, corr: 1 << 40},
+			1},
 		{"far apart, none", []call{{0, 1, 1, 0}, {10, 1 << 40, 1, 0}}, call{start: 20, corr: 2}, -1},
 		{"downwards", []call{{0, 9, 1, 0}, {10, 5, 1, 0}, {12, 7, 1, 0}}, call{start: 20, corr: 5}, 1},
 		{"downwards, the highest", []call{{0, 9, 1, 0}, {10, 5, 1, 0}}, call{start: 20, corr: 9}, 0},
@@ -251,7 +261,8 @@ func TestGroupsParentsAndJumps(t *testing.T) {
 		t.Errorf("groups %s", got)
 	}
 	c := &Columns{}
-	for _, r := range [][3]int64{{0, 0, 100}, {0, 10, 50}, {0, 20, 10}, {0, 60, 10}, {0, 60, 0}, {0, 65, 10}, {0, 100, 10}, {0, 110, 0}, {1, 5, 5}} {
+	for _, r := range [][3]int64{{0, 0, 100}, {0, 10, 50}, {0, 20, 10}, {0, 60, 10}, {0, 60, 0}, {0, 65, 10},
+		{0, 100, 10}, {0, 110, 0}, {1, 5, 5}} {
 		c.Thread, c.Start, c.Dur = append(c.Thread, int32(r[0])), append(c.Start, r[1]), append(c.Dur, r[2])
 	}
 	if got, want := c.Parents(), []int32{-1, 0, 1, 0, 3, 0, -1, 6, -1}; !slices.Equal(got, want) {
@@ -261,16 +272,19 @@ func TestGroupsParentsAndJumps(t *testing.T) {
 	if got, want := c.Parents(), []int32{-1, -1}; !slices.Equal(got, want) {
 		t.Errorf("one row on each of two threads: parents %v, want %v", got, want)
 	}
-	if got, want := Jumps([]int32{-1, 0, 1, 2, 3, 4, 5, 6}), []int32{-1, 0, 1, 0, 3, 4, 3, 0}; !slices.Equal(got, want) {
+	if got, want := Jumps([]int32{-1, 0, 1, 2, 3, 4, 5, 6}),
+		[]int32{-1, 0, 1, 0, 3, 4, 3, 0}; !slices.Equal(got, want) {
 		t.Errorf("jumps %v, want %v", got, want)
 	}
 }
 
 func TestScrambledLaunches(t *testing.T) {
-	launch := func(n int, factor int64) *Columns { // the file's order has two names, one behind the other; times go to and fro
+	// the file's order has two names, one behind the other; times go to and fro
+	launch := func(n int, factor int64) *Columns {
 		c := &Columns{}
 		for i := range n {
-			c.Start, c.Dur, c.Queue = append(c.Start, int64((i*2%n+i*2/n)*100_000)), append(c.Dur, 0), append(c.Queue, 0)
+			c.Start, c.Dur, c.Queue = append(c.Start, int64((i*2%n+i*2/n)*100_000)), append(c.Dur, 0),
+				append(c.Queue, 0)
 			c.Name = append(c.Name, uint32(i*2/n))
 			c.Corr.Set(i, 5)
 		}
@@ -292,7 +306,8 @@ func TestScrambledLaunches(t *testing.T) {
 		n      int
 		factor int64
 		want   int
-	}{{"large enough", 32, 10, 1}, {"too few", 30, 10, 0}, {"spread enough", 40, 3, 1}, {"hardly spread", 40, 2, 0}, {"equal", 40, 1, 0}} {
+	}{{"large enough", 32, 10, 1}, {"too few", 30, 10, 0}, {"spread enough", 40, 3, 1}, {"hardly spread", 40, 2, 0},
+		{"equal", 40, 1, 0}} {
 		c := launch(tt.n, tt.factor)
 		var s Scrambled
 		s.Judge(t.Context(), c, 1)
@@ -321,7 +336,8 @@ func TestScrambledLaunches(t *testing.T) {
 }
 
 func TestRoomOfColumns(t *testing.T) {
-	for _, c := range []struct{ need, predicted, want int }{{100, 0, 125}, {100, 125, 125}, {100, 126, 157}, {100, 200, 250}, {100, 1280, 1600}, {100, 1281, 1600}, {100, 10_000, 1600}, {4, 0, 5}} {
+	for _, c := range []struct{ need, predicted, want int }{{100, 0, 125}, {100, 125, 125}, {100, 126, 157},
+		{100, 200, 250}, {100, 1280, 1600}, {100, 1281, 1600}, {100, 10_000, 1600}, {4, 0, 5}} {
 		if got := Room(c.need, c.predicted); got != c.want {
 			t.Errorf("%d needed, %d predicted: %d, want %d", c.need, c.predicted, got, c.want)
 		}
@@ -424,7 +440,8 @@ func TestDisorderedLaunches(t *testing.T) {
 		{"of two launches", []row{{5, 1, 0, 0}, {0, 2, 0, 0}}, "[]"},
 		{"of two processes", []row{{5, 1, 0, 0}, {0, 1, 0, 1}}, "[]"},
 		{"of two streams", []row{{5, 1, 0, 0}, {0, 1, 1, 0}}, "[]"},
-		{"two launches", []row{{5, 2, 0, 0}, {4, 2, 0, 0}, {9, 1, 1, 0}, {8, 1, 1, 0}, {7, 2, 0, 0}}, "[[0 1 4] [2 3]]"},
+		{"two launches", []row{{5, 2, 0, 0}, {4, 2, 0, 0}, {9, 1, 1, 0}, {8, 1, 1, 0}, {7, 2, 0, 0}},
+			"[[0 1 4] [2 3]]"},
 	} {
 		c := &Columns{}
 		for i, r := range tt.rows {
@@ -442,7 +459,8 @@ func TestDisorderedLaunches(t *testing.T) {
 func TestOrderAndBounds(t *testing.T) {
 	c := &Columns{}
 	for _, r := range [][3]int64{{1, 5, 1}, {0, 9, 1}, {0, 2, 3}, {-1, 7, 1}, {0, 2, 8}, {1, 4, 1}} {
-		c.Thread, c.Start, c.Dur, c.Name = append(c.Thread, int32(r[0])), append(c.Start, r[1]), append(c.Dur, r[2]), append(c.Name, 0)
+		c.Thread, c.Start, c.Dur, c.Name = append(c.Thread, int32(r[0])), append(c.Start, r[1]), append(c.Dur, r[2]),
+			append(c.Name, 0)
 	}
 	if first, last := c.Bounds(); first != 2 || last != 10 {
 		t.Errorf("from %d to %d, want 2 to 10", first, last)

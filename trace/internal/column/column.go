@@ -80,13 +80,14 @@ type Columns struct {
 	Thread []int32 // CPU lanes
 	Queue  []int32 // GPU lane: index into the trace's queues
 
-	Cat      Sparse[uint32] // only where the kind does not tell the category
-	Corr     Sparse[uint64]
-	Ext      Sparse[uint64]
-	Graph    Sparse[uint64]
-	Node     Sparse[uint64]
-	Shape    Sparse[uint32] // op: input dims; activity: launch configuration
-	Inputs   Sparse[uint32] // op: types, strides and values of its inputs, between separators; activity: what a collective says of itself
+	Cat   Sparse[uint32] // only where the kind does not tell the category
+	Corr  Sparse[uint64]
+	Ext   Sparse[uint64]
+	Graph Sparse[uint64]
+	Node  Sparse[uint64]
+	Shape Sparse[uint32] // op: input dims; activity: launch configuration
+	// op: types, strides and values of its inputs, between separators; activity: what a collective says of itself
+	Inputs   Sparse[uint32]
 	AnnQueue Sparse[int32]  // annotations on a stream and syncs: queue index + 1
 	Domain   Sparse[uint32] // NVTX domain; op: call stack
 	Scope    Sparse[uint16] // process scope of the correlation
@@ -117,8 +118,10 @@ type field interface {
 // fields are all columns, always in the same order.
 func (c *Columns) fields() [21]field {
 	return [...]field{
-		(*dense[int64])(&c.Start), (*dense[int64])(&c.Dur), (*dense[uint32])(&c.Name), (*dense[uint8])(&c.Kind), (*dense[int32])(&c.Thread), (*dense[int32])(&c.Queue),
-		&c.Cat, &c.Corr, &c.Ext, &c.Graph, &c.Node, &c.Shape, &c.Inputs, &c.AnnQueue, &c.Domain, &c.Scope, &c.Args, &c.Bytes, &c.Unended, &c.Value, &c.Recorded,
+		(*dense[int64])(&c.Start), (*dense[int64])(&c.Dur), (*dense[uint32])(&c.Name), (*dense[uint8])(&c.Kind),
+		(*dense[int32])(&c.Thread), (*dense[int32])(&c.Queue),
+		&c.Cat, &c.Corr, &c.Ext, &c.Graph, &c.Node, &c.Shape, &c.Inputs, &c.AnnQueue, &c.Domain, &c.Scope, &c.Args,
+		&c.Bytes, &c.Unended, &c.Value, &c.Recorded,
 	}
 }
 
@@ -231,7 +234,8 @@ func reserve[T any](dst []T, n int, predict func(n int) int) []T {
 	return out
 }
 
-// Grow is slices.Grow, but does not write to the memory that it makes room in: what is never used of it then costs nothing.
+// Grow is slices.Grow, but does not write to the memory that it makes room in: what is never used of it then costs
+// nothing.
 func Grow[T any](v []T, n int) []T {
 	if n <= cap(v)-len(v) {
 		return v

@@ -65,7 +65,8 @@ func (c *Columns) CapDurations(graph uint8, ordered []bool) {
 			continue
 		}
 		inOrder := c.Kind[i] != graph && ordered[c.Queue[i]]
-		if c.Dur[i] > AbsurdDuration || c.Unended.At(i) != 0 || inOrder && c.overlapped(next, other[i], end-overlapSlack) > maxOverlapped {
+		if c.Dur[i] > AbsurdDuration || c.Unended.At(i) != 0 || inOrder &&
+			c.overlapped(next, other[i], end-overlapSlack) > maxOverlapped {
 			c.Recorded.Set(i, c.Dur[i]+1)
 			c.Dur[i] = after - c.Start[i]
 		}

@@ -54,7 +54,8 @@ func (x *callIndex) number(k corrKey) int32 {
 }
 
 // indexCalls indexes the calls c by ids. Those that launch win, see orderCalls.
-func (c *Columns) indexCalls(ctx context.Context, ids *Sparse[uint64], launches func(name uint32) bool) (*callIndex, error) {
+func (c *Columns) indexCalls(ctx context.Context, ids *Sparse[uint64], launches func(name uint32) bool) (*callIndex,
+	error) {
 	x := &callIndex{}
 	for i := range c.Start {
 		id := ids.At(i)
@@ -161,7 +162,8 @@ type IDs struct {
 // wrapped; then the last call that began before the activity is its cause, or the
 // first one if all began later. Calls whose name launches nothing give way to
 // those that do; strict leaves them out.
-func Link(ctx context.Context, g, c *Columns, ids IDs, launchOf []int32, launches func(name uint32) bool, strict bool) (linked int, err error) {
+func Link(ctx context.Context, g, c *Columns, ids IDs, launchOf []int32, launches func(name uint32) bool,
+	strict bool) (linked int, err error) {
 	if len(ids.Activities.V) == 0 || len(ids.Calls.V) == 0 {
 		return 0, ctx.Err()
 	}
@@ -188,7 +190,10 @@ func Link(ctx context.Context, g, c *Columns, ids IDs, launchOf []int32, launche
 		// The last one that began before the activity.
 		j := 0
 		if len(rows) > 1 {
-			j = max(0, sort.Search(len(rows), func(j int) bool { return rows[j] < 0 || c.Start[rows[j]] > g.Start[i] })-1)
+			j = max(0, sort.Search(len(rows), func(j int) bool {
+				return rows[j] < 0 ||
+					c.Start[rows[j]] > g.Start[i]
+			})-1)
 		}
 		if strict && !launches(c.Name[rows[j]]) {
 			continue

@@ -99,7 +99,8 @@ func (c *Columns) Sort(ctx context.Context, first []int32) {
 	c.Take(ctx, p)
 }
 
-// sorted reports whether rows of one thread, or of the GPU lane, are in order, as nearly all are: at a fraction of what less takes to tell.
+// sorted reports whether rows of one thread, or of the GPU lane, are in order, as nearly all are: at a fraction of
+// what less takes to tell.
 func (c *Columns) sorted(rows []int32) bool {
 	last := int64(math.MinInt64)
 	for i, row := range rows {

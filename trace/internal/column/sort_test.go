@@ -24,11 +24,13 @@ func TestSortAgainstTheObviousOne(t *testing.T) {
 		var c Columns
 		var want []row
 		for i := range n {
-			r := row{start: int64(rng.IntN(20)), dur: int64(rng.IntN(3)), name: uint32(i), kind: 7, correlated: uint64(rng.IntN(3))}
+			r := row{start: int64(rng.IntN(20)), dur: int64(rng.IntN(3)), name: uint32(i), kind: 7,
+				correlated: uint64(rng.IntN(3))}
 			if round%3 == 0 { // nearly sorted
 				r.start = int64(i + rng.IntN(3))
 			}
-			c.Start, c.Dur, c.Name, c.Kind = append(c.Start, r.start), append(c.Dur, r.dur), append(c.Name, r.name), append(c.Kind, r.kind)
+			c.Start, c.Dur, c.Name, c.Kind = append(c.Start, r.start), append(c.Dur, r.dur), append(c.Name, r.name),
+				append(c.Kind, r.kind)
 			if !gpu {
 				r.thread = int32(rng.IntN(3))
 				c.Thread = append(c.Thread, r.thread)

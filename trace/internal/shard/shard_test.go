@@ -25,21 +25,26 @@ func newShard(change func(*Config)) *Shard {
 
 // complete is an event of phase X that lasts from 1000 to 1010 ns.
 func complete(cat, name string) scan.Event {
-	return scan.Event{Has: scan.HasTS | scan.HasDur | scan.HasCat | scan.HasName, Phase: 'X', Cat: []byte(cat), Name: []byte(name), TS: 1000, Dur: 10}
+	return scan.Event{Has: scan.HasTS | scan.HasDur | scan.HasCat | scan.HasName, Phase: 'X', Cat: []byte(cat),
+		Name: []byte(name), TS: 1000, Dur: 10}
 }
 
-// TestFieldsCountWhereTheyAreGiven: scanners use one event again, so a field that an event does not have may hold what another one had.
+// TestFieldsCountWhereTheyAreGiven: scanners use one event again, so a field that an event does not have may hold
+// what another one had.
 func TestFieldsCountWhereTheyAreGiven(t *testing.T) {
 	all := func(cat string) scan.Event {
 		ev := complete(cat, "a")
 		ev.PID, ev.TID = scan.Ident{Num: 3}, scan.Ident{Num: 4}
-		ev.Correlation, ev.ExternalID, ev.Device, ev.Stream, ev.GraphID, ev.GraphNode, ev.Bytes, ev.Rank = 5, 6, 1, 7, 8, 9, 10, 2
-		ev.Grid, ev.Block, ev.Dims, ev.Stack, ev.Args = []byte("[1, 2]"), []byte("[3]"), []byte("[[4]]"), []byte("f"), []byte("{}")
+		ev.Correlation, ev.ExternalID, ev.Device, ev.Stream, ev.GraphID, ev.GraphNode, ev.Bytes, ev.Rank = 5, 6, 1, 7,
+			8, 9, 10, 2
+		ev.Grid, ev.Block, ev.Dims, ev.Stack, ev.Args = []byte("[1, 2]"), []byte("[3]"), []byte("[[4]]"), []byte("f"),
+			[]byte("{}")
 		return ev
 	}
 	row := func(s *Shard, lane int) string {
 		c := &s.Lanes[lane]
-		return fmt.Sprint(c.Corr.At(0), c.Ext.At(0), c.Graph.At(0), c.Node.At(0), c.Bytes.At(0), c.Shape.At(0), c.Domain.At(0), c.Args.At(0), c.Scope.At(0), s.Rank.Any, s.Fresh.Threads, s.Fresh.Queues)
+		return fmt.Sprint(c.Corr.At(0), c.Ext.At(0), c.Graph.At(0), c.Node.At(0), c.Bytes.At(0), c.Shape.At(0),
+			c.Domain.At(0), c.Args.At(0), c.Scope.At(0), s.Rank.Any, s.Fresh.Threads, s.Fresh.Queues)
 	}
 	args := func(c *Config) { c.Args[kind.Kernel], c.Args[kind.Op] = true, true }
 	for _, tt := range []struct {
@@ -48,7 +53,8 @@ func TestFieldsCountWhereTheyAreGiven(t *testing.T) {
 		shape               string
 	}{
 		{"kernel", "5 6 8 9 10 1 0 2 0 true [] [{1 7}]", "0 0 0 0 0 0 0 0 0 false [] [{-1 -1}]", kind.GPULane, "1,2|3"},
-		{"cpu_op", "5 6 0 0 10 1 2 2 0 true [{{3 } 4 }] []", "0 0 0 0 0 0 0 0 0 false [{{0 } 0 }] []", kind.OpLane, "[[4]]"},
+		{"cpu_op", "5 6 0 0 10 1 2 2 0 true [{{3 } 4 }] []", "0 0 0 0 0 0 0 0 0 false [{{0 } 0 }] []", kind.OpLane,
+			"[[4]]"},
 	} {
 		s := newShard(args)
 		ev := all(tt.cat)
@@ -56,7 +62,8 @@ func TestFieldsCountWhereTheyAreGiven(t *testing.T) {
 			scan.HasBytes | scan.HasRank | scan.HasGrid | scan.HasBlock | scan.HasDims | scan.HasStack | scan.HasArgs
 		s.Event(&ev)
 		if got := row(s, tt.lane); got != tt.given || !slices.Contains(s.Fresh.Raws, tt.shape) {
-			t.Errorf("%s with all fields: %s, raw texts %q; want %s and %q", tt.cat, got, s.Fresh.Raws, tt.given, tt.shape)
+			t.Errorf("%s with all fields: %s, raw texts %q; want %s and %q", tt.cat, got, s.Fresh.Raws, tt.given,
+				tt.shape)
 		}
 		s = newShard(args)
 		ev = all(tt.cat)
@@ -113,7 +120,8 @@ func TestWindowOfEvents(t *testing.T) {
 		event    int
 		sample   int
 	}{
-		{1000, 1001, 1, 1}, {1001, 2000, 1, 0}, {1010, 2000, 1, 0}, {1011, 2000, 0, 0}, {0, 1000, 0, 0}, {0, 1001, 1, 1},
+		{1000, 1001, 1, 1}, {1001, 2000, 1, 0}, {1010, 2000, 1, 0}, {1011, 2000, 0, 0}, {0, 1000, 0, 0},
+		{0, 1001, 1, 1},
 	} {
 		s := newShard(func(c *Config) { c.Window, c.From, c.To = true, tt.from, tt.to })
 		ev := complete("kernel", "a")
@@ -123,7 +131,8 @@ func TestWindowOfEvents(t *testing.T) {
 		ev.Has |= scan.HasArgs
 		s.Event(&ev)
 		if n := s.Lanes[kind.GPULane].Len(); n != tt.event || len(s.Samples) != tt.sample {
-			t.Errorf("from %d to %d: %d events and %d samples, want %d and %d", tt.from, tt.to, n, len(s.Samples), tt.event, tt.sample)
+			t.Errorf("from %d to %d: %d events and %d samples, want %d and %d", tt.from, tt.to, n, len(s.Samples),
+				tt.event, tt.sample)
 		}
 		if s.MinRaw != 1000 {
 			t.Errorf("from %d to %d: the earliest time is %d, want 1000, whatever is stored", tt.from, tt.to, s.MinRaw)
@@ -167,13 +176,17 @@ func TestQueuesOfActivities(t *testing.T) {
 		want     Queue
 		elements int
 	}{
-		{"args", device | stream | pid | tid, scan.Event{Device: 2, Stream: 7, PID: scan.Ident{Num: 5}, TID: scan.Ident{Num: 6}}, Queue{2, 7}, 1},
-		{"rows of old files", pid | tid, scan.Event{PID: scan.Ident{Num: 0}, TID: scan.Ident{Text: []byte("stream 9")}}, Queue{0, 9}, 1},
+		{"args", device | stream | pid | tid, scan.Event{Device: 2, Stream: 7, PID: scan.Ident{Num: 5},
+			TID: scan.Ident{Num: 6}}, Queue{2, 7}, 1},
+		{"rows of old files", pid | tid, scan.Event{PID: scan.Ident{Num: 0}, TID: scan.Ident{Text: []byte("stream 9")}},
+			Queue{0, 9}, 1},
 		{"numbers", pid | tid, scan.Event{PID: scan.Ident{Num: 5}, TID: scan.Ident{Num: 6}}, Queue{5, 6}, 1},
-		{"texts", pid | tid, scan.Event{PID: scan.Ident{Text: []byte("p")}, TID: scan.Ident{Text: []byte("gpu")}}, Queue{None, None}, 1},
+		{"texts", pid | tid, scan.Event{PID: scan.Ident{Text: []byte("p")}, TID: scan.Ident{Text: []byte("gpu")}},
+			Queue{None, None}, 1},
 		{"none", 0, scan.Event{}, Queue{None, None}, 1},
 		{"unsigned", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32}, Queue{0, None}, 1},
-		{"next to it", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32 - 1}, Queue{0, math.MaxUint32 - 1}, 1},
+		{"next to it", device | stream, scan.Event{Device: 0, Stream: math.MaxUint32 - 1}, Queue{0, math.MaxUint32 - 1},
+			1},
 		{"no such device", device, scan.Event{Device: -1}, Queue{None, None}, 1},
 		{"the highest device", device, scan.Event{Device: math.MaxInt32}, Queue{math.MaxInt32, None}, 1},
 		{"beyond it", device, scan.Event{Device: math.MaxInt32 + 1}, Queue{None, None}, 1},
@@ -213,14 +226,16 @@ func TestLossesAndRanks(t *testing.T) {
 		s.lose("bad-event", i-2)
 	}
 	s.lose("bad-time", 5)
-	if l := s.Lost[0]; l.Count != 12 || !slices.Equal(l.Offsets, []int64{0, 1, 2, 3, 4, 5, 6, 7}) || len(s.Lost) != 2 || s.Lost[1].Count != 1 {
+	if l := s.Lost[0]; l.Count != 12 || !slices.Equal(l.Offsets, []int64{0, 1, 2, 3, 4, 5, 6, 7}) || len(s.Lost) != 2 ||
+		s.Lost[1].Count != 1 {
 		t.Errorf("%+v, want 12 and 1, with the first eight places", s.Lost)
 	}
 	for _, tt := range []struct {
 		ranks []int64
 		want  Rank
 	}{
-		{[]int64{0}, Rank{0, true, false}}, {[]int64{3, 3}, Rank{3, true, false}}, {[]int64{0, 1}, Rank{1, true, true}}, {[]int64{-1}, Rank{}},
+		{[]int64{0}, Rank{0, true, false}}, {[]int64{3, 3}, Rank{3, true, false}}, {[]int64{0, 1}, Rank{1, true, true}},
+		{[]int64{-1}, Rank{}},
 		{[]int64{math.MaxInt32}, Rank{math.MaxInt32, true, false}}, {[]int64{math.MaxInt32 + 1}, Rank{}},
 	} {
 		s := newShard(nil)
@@ -251,10 +266,12 @@ func TestResetForgetsAll(t *testing.T) {
 	ev.TS = 2000
 	s.Event(&ev)
 	f := s.Fresh
-	if n := len(f.Names) + len(f.Raws) + len(f.Threads) + len(f.Queues) + len(f.Scopes) + len(f.Categories); n != 0 || f.Bytes != 0 {
+	if n := len(f.Names) + len(f.Raws) + len(f.Threads) + len(f.Queues) + len(f.Scopes) + len(f.Categories); n != 0 ||
+		f.Bytes != 0 {
 		t.Errorf("%d new texts and numbers of %d bytes, want none: the worker has seen all", n, f.Bytes)
 	}
-	if len(s.Lost) != 0 || s.Rank.Any || s.MinRaw != 2000 || s.Lanes[kind.GPULane].Len() != 1 || s.Lanes[kind.OpLane].Len() != 0 || s.Counts[0][phaseSlot['X']] != 1 {
+	if len(s.Lost) != 0 || s.Rank.Any || s.MinRaw != 2000 || s.Lanes[kind.GPULane].Len() != 1 ||
+		s.Lanes[kind.OpLane].Len() != 0 || s.Counts[0][phaseSlot['X']] != 1 {
 		t.Errorf("after a reset and one event: %+v", s)
 	}
 }
@@ -288,7 +305,8 @@ func TestNumbersOfNamesAndCategories(t *testing.T) {
 	if n := s.Fresh.Bytes; n != int64(len("odd")+len("n")+len("odder")) {
 		t.Errorf("%d bytes of names", n)
 	}
-	for name, repaired := range map[string]bool{"a": false, "a\\n": false, "a\x01": true, "a\x1f": true, "a ": false, "a\xff": true} {
+	for name, repaired := range map[string]bool{"a": false, "a\\n": false, "a\x01": true, "a\x1f": true, "a ": false,
+		"a\xff": true} {
 		s := newShard(nil)
 		s.name([]byte(name))
 		if got := s.Fresh.Names[0].Repaired; got != repaired {

@@ -8,23 +8,26 @@ import (
 )
 
 const (
-	// leastKernels is how many kernels must last something, and leastNames how many names they must have, for their durations to tell that a
-	// clock runs in another unit than the file says: a benchmark runs one long kernel a thousand times, a model runs small ones beside large ones.
+	// leastKernels is how many kernels must last something, and leastNames how many names they must have, for their
+	// durations to tell that a clock runs in another unit than the file says: a benchmark runs one long kernel a
+	// thousand times, a model runs small ones beside large ones.
 	leastKernels, leastNames = 100, 8
-	// shortKernel: no kernel lasts less, in nanoseconds, as starting and draining one takes longer; the shortest in the real traces at hand lasts
+	// shortKernel: no kernel lasts less, in nanoseconds, as starting and draining one takes longer; the shortest in
+	// the real traces at hand lasts
 	// 896. One in shortShare may be damaged.
 	shortKernel, shortShare = 100, 20
-	// longCall: of kernels and of the calls that launch them at least one lasts less, in nanoseconds. The shortest kernels of the real traces at hand
-	// last 1 to 4 microseconds, and the shortest calls 2 to 7.
+	// longCall: of kernels and of the calls that launch them at least one lasts less, in nanoseconds. The shortest
+	// kernels of the real traces at hand last 1 to 4 microseconds, and the shortest calls 2 to 7.
 	longCall = 500_000
-	// Copies of largeCopy bytes and more do not move more than fastest bytes in a nanosecond, which is 20 TB/s: the memory of no GPU does. Half of
-	// them must, and fewCopies at least.
+	// Copies of largeCopy bytes and more do not move more than fastest bytes in a nanosecond, which is 20 TB/s: the
+	// memory of no GPU does. Half of them must, and fewCopies at least.
 	largeCopy, fastest, fewCopies = 1 << 16, 20_000, 8
 )
 
-// scale compares durations with what a GPU can do: a trace whose milliseconds were written as microseconds, or whose nanoseconds were, looks like
-// any other. See [Find].
-func scale(g, launches *column.Columns, launchOf []int32, kernel func(i int) bool, plain func(call int32) bool) (out []Finding) {
+// scale compares durations with what a GPU can do: a trace whose milliseconds were written as microseconds, or whose
+// nanoseconds were, looks like any other. See [Find].
+func scale(g, launches *column.Columns, launchOf []int32, kernel func(i int) bool,
+	plain func(call int32) bool) (out []Finding) {
 	kernels, short, large, fast := 0, 0, 0, 0
 	least := int64(longCall)
 	names := map[uint32]bool{}

@@ -17,9 +17,9 @@ const (
 	// overlap by their first microseconds. Where activities of the same stream overlap
 	// for more than one part in overlapShare of all GPU time, times are wrong.
 	overlapShare = 2
-	// lateStart is how long after their launch calls all activities begin, at least, for the clocks of host and GPU to differ, in nanoseconds,
-	// where it is also longer than all that the GPUs did: no queue is as deep. In the real traces at hand the first activity of an idle GPU
-	// begins within a millisecond.
+	// lateStart is how long after their launch calls all activities begin, at least, for the clocks of host and GPU
+	// to differ, in nanoseconds, where it is also longer than all that the GPUs did: no queue is as deep. In the real
+	// traces at hand the first activity of an idle GPU begins within a millisecond.
 	lateStart = 1_000_000_000
 )
 
@@ -47,7 +47,8 @@ type Finding struct {
 // Find looks at the activities of all GPUs, in order of time. launchOf has the row of
 // each one's launch call in launches, negative for none; kernel says that an activity is a
 // kernel, and plain that a call is no graph launch.
-func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func(i int) bool, plain func(call int32) bool) (out []Finding) {
+func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func(i int) bool,
+	plain func(call int32) bool) (out []Finding) {
 	if g.Len() == 0 {
 		return nil
 	}
@@ -94,7 +95,8 @@ func Find(g, launches *column.Columns, queues int, launchOf []int32, kernel func
 	}
 	if work == 0 && g.Len() > 1 {
 		out = append(out, Finding{NoDurations, int64(g.Len()), fmt.Sprintf(
-			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said", g.Len())})
+			"none of %d GPU activities lasts: their ends were not recorded, and nothing about GPU time can be said",
+			g.Len())})
 	}
 	return append(out, scale(g, launches, launchOf, kernel, plain)...)
 }

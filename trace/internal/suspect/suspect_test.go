@@ -12,7 +12,8 @@ import (
 const hour = int64(3600e9)
 
 // words are short names of the kinds.
-var words = [suspect.Kinds]string{"shared-launches", "impossible-overlap", "time-jump", "clocks-apart", "no-durations", "time-scale"}
+var words = [suspect.Kinds]string{"shared-launches", "impossible-overlap", "time-jump", "clocks-apart", "no-durations",
+	"time-scale"}
 
 // found are the codes of what n activities show, each of dur ns, step ns after the one before; change may alter them.
 func found(n int, step, dur int64, change func(g *column.Columns, launch []int32)) string {
@@ -27,13 +28,15 @@ func findings(n int, step, dur int64, change func(g *column.Columns, launch []in
 	g, calls := &column.Columns{}, &column.Columns{}
 	launch := make([]int32, n)
 	for i := range n {
-		g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0), append(g.Name, uint32(i))
+		g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)*step), append(g.Dur, dur), append(g.Queue, 0),
+			append(g.Name, uint32(i))
 		launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)*step-5), append(calls.Dur, dur)
 	}
 	if change != nil {
 		change(g, launch)
 	}
-	return suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 }, func(int32) bool { return true })
+	return suspect.Find(g, calls, 2, launch, func(i int) bool { return g.Queue[i] == 0 },
+		func(int32) bool { return true })
 }
 
 func TestSuspects(t *testing.T) {
@@ -76,7 +79,12 @@ func TestSuspects(t *testing.T) {
 		}, ""},
 		{"overlap of half", 2, 0, 10, nil, ""},
 		{"overlap of more", 3, 0, 10, nil, "impossible-overlap=1"},
-		{"on two streams", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[0] = 1; g.Queue[1] = 0; g.Dur[2] = 1 }, ""},
+		{"on two streams", 3, 0, 10, func(g *column.Columns,
+			l []int32) {
+			g.Queue[0] = 1
+			g.Queue[1] = 0
+			g.Dur[2] = 1
+		}, ""},
 		{"a thousandth of the jump", 2, 1, hour / 1000, jump(hour + hour/1000), ""},
 		{"less of it", 2, 1, 1, jump(hour + 2), "time-jump=1"},
 		{"one begins a second late", 3, 10, 10, func(g *column.Columns, _ []int32) { g.Start[2] += 2e9 }, ""},
@@ -87,9 +95,13 @@ func TestSuspects(t *testing.T) {
 		{"none lasts", 3, 10, 0, nil, "no-durations=3"},
 		{"neither of two does", 2, 10, 0, nil, "no-durations=2"},
 		{"one does", 3, 10, 0, func(g *column.Columns, _ []int32) { g.Dur[1] = 1 }, ""},
-		{"two jumps", 3, 1, 1, func(g *column.Columns, _ []int32) { g.Start[1], g.Start[2] = 2*hour, 4*hour }, "time-jump=2"},
-		{"jumps, and a first call that is the cause", 2, 1, 1, func(g *column.Columns, l []int32) { g.Start[1], l[0], l[1] = 2*hour, -1, 0 }, "time-jump=1 clocks-apart=2"},
-		{"one of two streams overlaps", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[1], g.Queue[2] = 1, 1 }, ""},
+		{"two jumps", 3, 1, 1, func(g *column.Columns, _ []int32) { g.Start[1], g.Start[2] = 2*hour, 4*hour },
+			"time-jump=2"},
+		{"jumps, and a first call that is the cause", 2, 1, 1,
+			func(g *column.Columns, l []int32) { g.Start[1], l[0], l[1] = 2*hour, -1, 0 },
+			"time-jump=1 clocks-apart=2"},
+		{"one of two streams overlaps", 3, 0, 10, func(g *column.Columns, l []int32) { g.Queue[1], g.Queue[2] = 1, 1 },
+			""},
 		{"one mark", 1, 10, 0, nil, ""},
 		{"an hour", 2, 1, 1, jump(hour + 1), ""},
 		{"a long recording", 3, hour / 100, 1, jump(2*hour + hour/100 + 1), ""},
@@ -100,7 +112,8 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls of which none is short, and copies that no memory can make.
+// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls of which none is short, and copies that
+// no memory can make.
 func TestTimeScale(t *testing.T) {
 	copies := func(fast, slow int, bytes int64) func(*column.Columns, []int32) {
 		return func(g *column.Columns, launch []int32) {
@@ -159,10 +172,12 @@ func TestTimeScale(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if f := findings(8, 1<<20, 1, copies(8, 0, 1<<20)); len(f) != 1 || !strings.Contains(f[0].Message, "8 of 8 large copies move more than 20 TB/s") {
+	if f := findings(8, 1<<20, 1, copies(8, 0, 1<<20)); len(f) != 1 ||
+		!strings.Contains(f[0].Message, "8 of 8 large copies move more than 20 TB/s") {
 		t.Errorf("%+v, want copies of 20 TB/s", f)
 	}
-	// A call that was quick tells that kernels are really long; that of a graph and one that lasts nothing tell nothing.
+	// A call that was quick tells that kernels are really long; that of a graph and one that lasts nothing tell
+	// nothing.
 	for _, c := range []struct {
 		graphs bool
 		call   int64
@@ -170,11 +185,13 @@ func TestTimeScale(t *testing.T) {
 	}{{false, 5_000, ""}, {true, 5_000, "time-scale"}, {false, 1, ""}, {false, 0, "time-scale"}} {
 		g, calls, launch := &column.Columns{}, &column.Columns{}, make([]int32, 100)
 		for i := range 100 {
-			g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)<<20), append(g.Dur, 600_000), append(g.Queue, 0), append(g.Name, uint32(i))
+			g.Start, g.Dur, g.Queue, g.Name = append(g.Start, int64(i)<<20), append(g.Dur, 600_000), append(g.Queue, 0),
+				append(g.Name, uint32(i))
 			launch[i], calls.Start, calls.Dur = int32(i), append(calls.Start, int64(i)<<20), append(calls.Dur, c.call)
 		}
 		got := ""
-		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true }, func(int32) bool { return !c.graphs }) {
+		for _, f := range suspect.Find(g, calls, 1, launch, func(int) bool { return true },
+			func(int32) bool { return !c.graphs }) {
 			got += words[f.Kind]
 		}
 		if got != c.want {

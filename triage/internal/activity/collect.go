@@ -104,7 +104,8 @@ func (w *Trace) Spans(stage int) map[trace.DeviceID][]interval.Span {
 // lookEvery is after how many activities Collect looks at its context: some milliseconds.
 const lookEvery = 1 << 12
 
-// Collect reads the GPU activities of an analysis: names, stages and sites. What it returns after the end of ctx is not whole.
+// Collect reads the GPU activities of an analysis: names, stages and sites. What it returns after the end of ctx is
+// not whole.
 func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process string) *Trace {
 	t := an.Trace()
 	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.Len(event.LaneGPU))}
@@ -130,7 +131,8 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 			continue
 		}
 		launch := e.Launch()
-		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k), Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true, Pass: trace.None}
+		a := Activity{Event: int32(e.Index()), Start: int64(e.Start()), End: int64(e.End()), Kernel: ids.of(e, k),
+			Replay: e.IsReplay(), Stage: w.Stages.rest, Outside: true, Pass: trace.None}
 		if q := (Queue{cur.d.ID, e.Stream()}); cur.queue == trace.None || w.Queues[cur.queue] != q {
 			qi, ok := queues[q]
 			if !ok {
@@ -233,7 +235,8 @@ func Processes(list []*layer.Analysis) []string {
 				continue
 			}
 			th := t.Thread(l.Thread())
-			name := strings.Join(strings.Fields(fmt.Sprint(th.Process, " ", table.Clean(th.ProcessLabel), " ", table.Clean(th.ProcessName))), " ")
+			name := strings.Join(strings.Fields(fmt.Sprint(th.Process, " ", table.Clean(th.ProcessLabel), " ",
+				table.Clean(th.ProcessName))), " ")
 			if seen[name] {
 				continue
 			}
@@ -253,7 +256,8 @@ func launchedBy(t *trace.Trace, e trace.Event, text string) bool {
 		return false
 	}
 	th := t.Thread(l.Thread())
-	return strings.Contains(strconv.FormatInt(int64(th.Process), 10), text) || strings.Contains(th.ProcessLabel, text) ||
+	return strings.Contains(strconv.FormatInt(int64(th.Process), 10), text) ||
+		strings.Contains(th.ProcessLabel, text) ||
 		strings.Contains(th.ProcessName, text)
 }
 

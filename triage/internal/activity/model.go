@@ -28,7 +28,8 @@ func (m modelLine) String() string {
 // generatedModules are classes that torch.compile makes: nobody wrote them.
 var generatedModules = map[string]bool{"GraphModule": true, "OptimizedModule": true}
 
-// model returns the id of a kernel's line. Layers differ in the numbers of their modules only, which rows are not split by.
+// model returns the id of a kernel's line. Layers differ in the numbers of their modules only, which rows are not
+// split by.
 func (p *Pool) model(l layer.ModelLine) int32 {
 	m := modelLine{l.Line, l.Module, l.From == layer.StagePrefill}
 	id, ok := p.numbered[m]

@@ -107,7 +107,8 @@ func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) i
 	if int(id) == len(p.Facts) {
 		parsed := classify.Parse(raw)
 		facts := classify.Default().Facts(raw)
-		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Shown: Class{Category: category}, Facts: facts, Kind: kind}
+		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Shown: Class{Category: category},
+			Facts: facts, Kind: kind}
 		if facts.Category == category {
 			f.Shown.Subcategory, f.Shown.Rule = facts.Subcategory, facts.Rule
 		}

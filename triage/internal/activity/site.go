@@ -25,11 +25,12 @@ var OriginNames = [...]string{"", "op", "launch", "mapping", "alignment"}
 
 // Sites finds the source lines of one trace's activities.
 type Sites struct {
-	Pool   *Pool         // holds the texts
-	Trace  *trace.Trace  // that is asked
-	ranks  []int8        // per name: rank + 1, 0 not asked yet
-	siteOf []int32       // per name: pool site + 1, 0 not asked yet
-	best   [2][]int32    // per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
+	Pool   *Pool        // holds the texts
+	Trace  *trace.Trace // that is asked
+	ranks  []int8       // per name: rank + 1, 0 not asked yet
+	siteOf []int32      // per name: pool site + 1, 0 not asked yet
+	// per Python frame, of launches and of replays: index of the best frame from it outwards + 1, 0 not asked, -1 none
+	best   [2][]int32
 	ops    []int32       // per name: pool op + 1
 	bare   bool          // no frames and no ops: launches are all that is known
 	path   []trace.Event // scratch of bestFrame
@@ -101,7 +102,8 @@ func (f *Sites) find(launch trace.Event, external uint64, replay bool) (site, op
 		}
 		f.see(launch)
 		if !found.Valid() {
-			found, from = f.bestFrame(f.Trace.Innermost(event.LanePython, launch.Thread(), launch.Start()), replay), FromLaunch
+			found, from = f.bestFrame(f.Trace.Innermost(event.LanePython, launch.Thread(), launch.Start()), replay),
+				FromLaunch
 		}
 	}
 	if found.Valid() {
@@ -123,7 +125,8 @@ func (f *Sites) see(launch trace.Event) {
 	}
 }
 
-// CallStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around it.
+// CallStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around
+// it.
 func (f *Sites) CallStack(external uint64, launch trace.Event) string {
 	e := f.Trace.OpByExternalID(external)
 	if !e.Valid() && launch.Valid() {
@@ -170,7 +173,8 @@ func (f *Sites) Innermost(act trace.Event, from Origin) trace.Event {
 
 // frameInOp returns the innermost frame around an op, seen from just inside it.
 func (f *Sites) frameInOp(op trace.Event) trace.Event {
-	return f.Trace.Innermost(event.LanePython, op.Thread(), op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
+	return f.Trace.Innermost(event.LanePython, op.Thread(),
+		op.Start()+trace.Time(min(int64(op.Duration())/2, probeDelay)))
 }
 
 func (f *Sites) op(e trace.Event) int32 {
@@ -259,7 +263,8 @@ func (f *Sites) ofTwin(tw layer.Twin) (site, op int32) {
 	} else {
 		op = f.op(tw.Launch)
 	}
-	if best := f.bestFrame(f.Trace.Innermost(event.LanePython, tw.Launch.Thread(), tw.Launch.Start()), false); best.Valid() {
+	if best := f.bestFrame(f.Trace.Innermost(event.LanePython, tw.Launch.Thread(), tw.Launch.Start()),
+		false); best.Valid() {
 		return f.site(best), op
 	}
 	return SiteUnresolved, op

@@ -20,8 +20,8 @@ const (
 	NoStage = int8(-1) // work that belongs to no stage yet
 )
 
-// Order are the stages of passes by number. Passes of other stages count for the one that has the same published word: verify
-// and draft passes are decode, as a server runs them in its decode loop.
+// Order are the stages of passes by number. Passes of other stages count for the one that has the same published
+// word: verify and draft passes are decode, as a server runs them in its decode loop.
 var Order = [NumStages]layer.Stage{
 	StagePrefill: layer.StagePrefill,
 	StageDecode:  layer.StageDecode,

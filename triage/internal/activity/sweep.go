@@ -30,7 +30,8 @@ func NewTimed(w *Trace, d *layer.Device) *Timed {
 	return t
 }
 
-// Sweep goes over the starts and ends of a device's activities in order of time, and tells which classes of kernels run.
+// Sweep goes over the starts and ends of a device's activities in order of time, and tells which classes of kernels
+// run.
 type Sweep struct {
 	Running []int32 // each class once
 

@@ -38,8 +38,8 @@ type attribution struct {
 	byName  map[int32]source   // of the mapping traces, by kernel; unresolved where several lines launch it
 }
 
-// Attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why the mapping
-// traces tell nothing of one, "" where they do.
+// Attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why
+// the mapping traces tell nothing of one, "" where they do.
 func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused string, err error) {
 	a := &attribution{p, mapping, map[*trace.Trace]*Sites{}, map[twinKey]source{}, byName(mapping)}
 	for _, w := range formal {
@@ -77,7 +77,8 @@ func (a *attribution) attribute(w *Trace, act *Activity, names map[int32]source)
 		act.Op = found.op
 	}
 	// A line in a function that the server has for prefills is none of a decode.
-	if _, _, fn := pyframe.SplitLocation(a.pool.Sites.Texts[act.Site]); act.Replay && act.Stage == StageDecode && framework.StageOfFunction(fn) == framework.Prefill {
+	if _, _, fn := pyframe.SplitLocation(a.pool.Sites.Texts[act.Site]); act.Replay && act.Stage == StageDecode &&
+		framework.StageOfFunction(fn) == framework.Prefill {
 		act.Site = SiteFromPrefill
 	}
 }

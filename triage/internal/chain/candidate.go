@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 )
 
-// Candidate is work that one kernel could do in place of several: all runs of a stage with the same name, or all parts of runs
-// that are the same chain.
+// Candidate is work that one kernel could do in place of several: all runs of a stage with the same name, or all
+// parts of runs that are the same chain.
 type Candidate struct {
 	Name      string
 	Chain     *fusion.Chain // of a run the one that says most; nil for none
@@ -36,8 +36,8 @@ type namedRun struct {
 	attention bool
 }
 
-// pricedOccurrences is how many occurrences of a candidate are priced: those of one name have the shapes of one model, and the
-// price of the others is that of their share of the time.
+// pricedOccurrences is how many occurrences of a candidate are priced: those of one name have the shapes of one
+// model, and the price of the others is that of their share of the time.
 const pricedOccurrences = 256
 
 // unnamed is the name of runs that no chain explains.
@@ -64,9 +64,11 @@ type finder struct {
 	acts   []int32      // room of the occurrences' lists
 }
 
-// Candidates finds what the kernels of a stage could be fused to, most time first: runs, and the chains that are parts of them.
+// Candidates finds what the kernels of a stage could be fused to, most time first: runs, and the chains that are
+// parts of them.
 func Candidates(r *Recogniser, s *Sequences, p *Pricer, look Look) (runs, chains []*Candidate) {
-	f := &finder{Recogniser: r, price: p, look: look, byName: map[string]*Candidate{}, parts: make([]*Candidate, len(r.chains))}
+	f := &finder{Recogniser: r, price: p, look: look, byName: map[string]*Candidate{},
+		parts: make([]*Candidate, len(r.chains))}
 	var all fusion.Set
 	for _, set := range s.Sets {
 		all |= set
@@ -171,7 +173,8 @@ func (p *Price) part(ns, of int64) Price {
 	}
 	f := float64(ns) / float64(of)
 	scaled := func(v int64) int64 { return int64(float64(v) * f) }
-	return Price{Low: scaled(p.Low), GPU: scaled(p.GPU), High: scaled(p.High), Gaps: scaled(p.Gaps), Moved: p.Moved * f, Needed: p.Needed * f,
+	return Price{Low: scaled(p.Low), GPU: scaled(p.GPU), High: scaled(p.High), Gaps: scaled(p.Gaps), Moved: p.Moved * f,
+		Needed:   p.Needed * f,
 		Launches: int(math.Round(float64(p.Launches) * f))}
 }
 
@@ -250,8 +253,8 @@ func (r *Recogniser) compiled(in *run) bool {
 	})
 }
 
-// inPieces returns the computation that the kernels of a run from position i on spell out, the longest one, and of how many
-// kernels it is.
+// inPieces returns the computation that the kernels of a run from position i on spell out, the longest one, and of
+// how many kernels it is.
 func (r *Recogniser) inPieces(in *run, i int, sorts []runSort) (best *fusion.Chain, kernels int) {
 	for n := range r.chains {
 		c := &r.chains[n]
@@ -265,8 +268,8 @@ func (r *Recogniser) inPieces(in *run, i int, sorts []runSort) (best *fusion.Cha
 	return best, kernels
 }
 
-// attention returns the members of attention in pieces: a product, a run with a softmax and nothing that chooses, and a product
-// of its result. Products of batches are those of heads. nil where a run is none.
+// attention returns the members of attention in pieces: a product, a run with a softmax and nothing that chooses, and
+// a product of its result. Products of batches are those of heads. nil where a run is none.
 func (r *Recogniser) attention(in *run, sorts []runSort) []int32 {
 	if in.before == nowhere || in.after == nowhere {
 		return nil
@@ -293,14 +296,15 @@ func (r *Recogniser) ofHeads(in *run, at int32, sorts []runSort) bool {
 		return true
 	}
 	f := &r.pool.Facts[key.Kernel]
-	return does(&f.Facts, []classify.Role{classify.RoleHeadProduct}) || r.pool.Operators.Texts[key.Operator] == string(classify.CategoryAttention)
+	return does(&f.Facts, []classify.Role{classify.RoleHeadProduct}) ||
+		r.pool.Operators.Texts[key.Operator] == string(classify.CategoryAttention)
 }
 
 // minOccurrences is how often what is part of the model occurs at least.
 const minOccurrences = 4
 
-// Repeats reports whether a candidate is part of the model and no chance: it occurs often, in each step of the server as far as
-// it is a known chain, or is attention.
+// Repeats reports whether a candidate is part of the model and no chance: it occurs often, in each step of the server
+// as far as it is a known chain, or is attention.
 func (c *Candidate) Repeats(steps int) bool {
 	n := len(c.At)
 	return c.Attention || n >= minOccurrences || c.Chain != nil && steps > 0 && n >= steps
@@ -308,7 +312,10 @@ func (c *Candidate) Repeats(steps int) bool {
 
 // Within reports whether these explain most of the kernels of a candidate.
 func (c *Candidate) Within(rows []*Candidate) bool {
-	return slices.ContainsFunc(rows, func(k *Candidate) bool { return 2*common(c.members(), k.members()) >= len(c.members()) })
+	return slices.ContainsFunc(rows, func(k *Candidate) bool {
+		return 2*common(c.members(),
+			k.members()) >= len(c.members())
+	})
 }
 
 // Price is that of all occurrences.

@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// maxLaunchGap is the longest gap between two kernels of a chain that a fusion saves; a longer one is idle time. A launch gap is
-// 1 to 5 µs on the sample traces.
+// maxLaunchGap is the longest gap between two kernels of a chain that a fusion saves; a longer one is idle time. A
+// launch gap is 1 to 5 µs on the sample traces.
 const maxLaunchGap = 5000 // ns
 
 // compiled is a chain with its step names as sets.
@@ -148,8 +148,8 @@ func (c *Candidate) LeastTokens() (least int64) {
 	return least
 }
 
-// PriceUpTo is the price of the occurrences in steps of at most so many tokens, and which those are; steps whose tokens are not
-// known count. 0: any size.
+// PriceUpTo is the price of the occurrences in steps of at most so many tokens, and which those are; steps whose
+// tokens are not known count. 0: any size.
 func (c *Candidate) PriceUpTo(tokens int64) (sum Price, at []Occurrence) {
 	for _, o := range c.At {
 		if tokens == 0 || tokens != NoTokens && o.tokens() <= tokens {

@@ -20,7 +20,8 @@ func stream(letters string) (q *sequence, window []int32, sorts []runSort) {
 		case c == '.':
 			s.word = wordCopy
 		}
-		q.Kernels, window, sorts = append(q.Kernels, Kernel{int32(i), int32(i)}), append(window, int32(i)), append(sorts, s)
+		q.Kernels, window, sorts = append(q.Kernels, Kernel{int32(i), int32(i)}), append(window, int32(i)),
+			append(sorts, s)
 	}
 	return q, window, sorts
 }
@@ -81,7 +82,8 @@ func TestPriceOfAFewKernels(t *testing.T) {
 	for i := range int64(5) { // 10, 20, 30 … ns, every 100 ns
 		w.Acts = append(w.Acts, activity.Activity{Start: 100 * i, End: 100*i + 10*(i+1), Replay: true})
 	}
-	p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}, {border: true}}, sortOf: map[*activity.Trace][]int32{w: {0, 0, 1, 0, 1}}, launch: 10}
+	p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}, {border: true}},
+		sortOf: map[*activity.Trace][]int32{w: {0, 0, 1, 0, 1}}, launch: 10}
 	for _, c := range []struct {
 		what string
 		acts []int32
@@ -89,13 +91,15 @@ func TestPriceOfAFewKernels(t *testing.T) {
 	}{
 		{"one", []int32{0}, Price{}},
 		{"an exchange and one", []int32{2, 3}, Price{Low: 10, GPU: 25, High: 40, Gaps: 70, Launches: 1}},
-		{"two of which neither is bound by memory", []int32{2, 4}, Price{Low: 10, GPU: 16, High: 30, Gaps: 170, Launches: 1}},
+		{"two of which neither is bound by memory", []int32{2, 4},
+			Price{Low: 10, GPU: 16, High: 30, Gaps: 170, Launches: 1}},
 	} {
 		if got := p.price(w, c.acts); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 	}
-	if got, want := (&Price{Low: 10, GPU: 20, High: 30, Gaps: 4, Moved: 100, Needed: 50, Launches: 3}).part(2, 1), (Price{20, 40, 60, 8, 200, 100, 6}); got != want {
+	if got, want := (&Price{Low: 10, GPU: 20, High: 30, Gaps: 4, Moved: 100, Needed: 50, Launches: 3}).part(2, 1),
+		(Price{20, 40, 60, 8, 200, 100, 6}); got != want {
 		t.Errorf("twice the time: %+v, want %+v", got, want)
 	}
 	for gap, want := range map[int64]int64{-1: 0, 0: 0, 1: 1, 4999: 4999, 5000: 5000, 5001: 5000} {
@@ -106,8 +110,8 @@ func TestPriceOfAFewKernels(t *testing.T) {
 	}
 }
 
-// TestPriceFollowsTheModel: kernels take a launch and what their bytes take. One kernel in place of a chain of n that each read
-// and write one tensor reads and writes one, whatever a launch and a tensor take.
+// TestPriceFollowsTheModel: kernels take a launch and what their bytes take. One kernel in place of a chain of n that
+// each read and write one tensor reads and writes one, whatever a launch and a tensor take.
 func TestPriceFollowsTheModel(t *testing.T) {
 	for _, launch := range []int64{0, 1500, 4000} {
 		for _, tensor := range []int64{100, 1000, 50_000} { // ns to move it once
@@ -119,10 +123,12 @@ func TestPriceFollowsTheModel(t *testing.T) {
 					at += launch + 2*tensor + 1000
 					acts, sorts = append(acts, int32(i)), append(sorts, 0)
 				}
-				p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}}, sortOf: map[*activity.Trace][]int32{w: sorts}, launch: launch + 1}
+				p := &Pricer{sorts: []runSort{{moves: moves{1, 1}}}, sortOf: map[*activity.Trace][]int32{w: sorts},
+					launch: launch + 1}
 				want := int64(n)*(launch+2*tensor) - (launch + 2*tensor)
 				got := p.price(w, acts)
-				if r := float64(got.GPU) / float64(want); r < 1/1.3 || r > 1.3 || got.Low > got.GPU || got.High < got.GPU {
+				if r := float64(got.GPU) / float64(want); r < 1/1.3 || r > 1.3 || got.Low > got.GPU ||
+					got.High < got.GPU {
 					t.Errorf("launch %d, tensor %d, %d kernels: %+v, want %d", launch, tensor, n, got, want)
 				}
 			}
@@ -138,7 +144,8 @@ func TestOftenEnough(t *testing.T) {
 		n, steps  int
 		want      bool
 	}{
-		{nil, false, 3, 1, false}, {nil, false, 4, 0, true}, {nil, true, 1, 0, true}, {known, false, 3, 0, false}, {known, false, 1, 1, true}, {known, false, 1, 2, false},
+		{nil, false, 3, 1, false}, {nil, false, 4, 0, true}, {nil, true, 1, 0, true}, {known, false, 3, 0, false},
+		{known, false, 1, 1, true}, {known, false, 1, 2, false},
 	} {
 		m := Candidate{Chain: c.chain, Attention: c.attention, At: make([]Occurrence, c.n)}
 		if got := m.Repeats(c.steps); got != c.want {
@@ -166,7 +173,8 @@ func TestCandidatesThatSayTheSame(t *testing.T) {
 		return out
 	}
 	var got []string
-	for _, c := range Prune([]*Candidate{made("first", 0, 3, 1, 2), made("same", 0, 3, 1, 2), made("within", 0, 1), made("near", 0, 3, 4), made("apart", 0, 5), made("other trace", 1, 3, 1, 2), made("more", 0, 3, 4, 1, 2)}) {
+	for _, c := range Prune([]*Candidate{made("first", 0, 3, 1, 2), made("same", 0, 3, 1, 2), made("within", 0, 1),
+		made("near", 0, 3, 4), made("apart", 0, 5), made("other trace", 1, 3, 1, 2), made("more", 0, 3, 4, 1, 2)}) {
 		got = append(got, fmt.Sprint(c.Name, names(c.Also), names(c.Near)))
 	}
 	if s, want := strings.Join(got, "; "), "first[same within] []; near[] [first]; apart[] []; other trace[] []; more[] [first near]"; s != want {

@@ -11,17 +11,19 @@ import (
 // A Way hides an exchange between GPUs.
 type Way struct {
 	Name string // of the family in the catalogue
-	// Here is the name with the flag and what is not known to hold, NotHere why it is of no use at this place; one of them is "".
+	// Here is the name with the flag and what is not known to hold, NotHere why it is of no use at this place; one of
+	// them is "".
 	Here, NotHere string
 }
 
-// Hiding lists what a registry's catalogue knows of a server that hides such an exchange between GPUs, as far as it is merged, by
-// its conditions in a setting; nothing for the server "".
+// Hiding lists what a registry's catalogue knows of a server that hides such an exchange between GPUs, as far as it
+// is merged, by its conditions in a setting; nothing for the server "".
 func Hiding(reg *fusion.Registry, server string, f *activity.Kernel, at *fusion.Setting) (out []Way) {
 	for i := range reg.Families {
 		family := &reg.Families[i]
 		hides := fusion.Step{Collectives: family.Exchanges}
-		if server == "" || family.Framework != server || family.Status != fusion.Mainline || !hides.ByFacts(&f.Parsed, &f.Facts) {
+		if server == "" || family.Framework != server || family.Status != fusion.Mainline ||
+			!hides.ByFacts(&f.Parsed, &f.Facts) {
 			continue
 		}
 		w := Way{Name: family.Pattern}

@@ -17,7 +17,8 @@ type Price struct {
 	Low, GPU, High int64
 	// Gaps is the idle time between the kernels.
 	Gaps int64
-	// Moved is what the kernels read and write in bytes, Needed what must go in and out at least; 0 where no shapes are recorded.
+	// Moved is what the kernels read and write in bytes, Needed what must go in and out at least; 0 where no shapes
+	// are recorded.
 	Moved, Needed float64
 	// Launches is how many fewer there are.
 	Launches int
@@ -36,10 +37,11 @@ func (p *Price) add(o Price) {
 
 // Pricer prices occurrences of one stage.
 type Pricer struct {
-	pool    *activity.Pool
-	sorts   []runSort
-	sortOf  map[*activity.Trace][]int32 // by activity
-	launch  int64                       // what the shortest kernel takes that is bound by memory: the time of a kernel that moves nothing
+	pool   *activity.Pool
+	sorts  []runSort
+	sortOf map[*activity.Trace][]int32 // by activity
+	// what the shortest kernel takes that is bound by memory: the time of a kernel that moves nothing
+	launch  int64
 	tensors map[tensorKey]*opTensors
 }
 
@@ -57,7 +59,8 @@ type opTensors struct {
 
 // NewPricer finds the launch time of the stage.
 func NewPricer(r *Recogniser, s *Sequences) *Pricer {
-	out := &Pricer{pool: r.pool, sorts: r.runSorts(s), sortOf: map[*activity.Trace][]int32{}, tensors: map[tensorKey]*opTensors{}}
+	out := &Pricer{pool: r.pool, sorts: r.runSorts(s), sortOf: map[*activity.Trace][]int32{},
+		tensors: map[tensorKey]*opTensors{}}
 	sorts := out.sorts
 	for i := range s.List {
 		q := &s.List[i]
@@ -94,8 +97,8 @@ func gaps(w *activity.Trace, acts []int32) (ns int64) {
 	return ns
 }
 
-// price says what one kernel would save in place of these, which feed one another. Where one is not bound by memory, such
-// as an exchange, its work stays: what the others of the chain take may be saved, and at least the launches are.
+// price says what one kernel would save in place of these, which feed one another. Where one is not bound by memory,
+// such as an exchange, its work stays: what the others of the chain take may be saved, and at least the launches are.
 func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	out := Price{Launches: len(acts) - 1, Gaps: gaps(w, acts)}
 	var took int64
@@ -129,8 +132,8 @@ func (p *Pricer) price(w *activity.Trace, acts []int32) Price {
 	return out
 }
 
-// kept is the share of the traffic that is left when no result between two kernels passes through memory: each kernel's time
-// beyond that of a launch is its traffic.
+// kept is the share of the traffic that is left when no result between two kernels passes through memory: each
+// kernel's time beyond that of a launch is its traffic.
 func (p *Pricer) kept(w *activity.Trace, acts []int32, launch int64) float64 {
 	var all int64
 	for _, act := range acts {
@@ -142,9 +145,10 @@ func (p *Pricer) kept(w *activity.Trace, acts []int32, launch int64) float64 {
 	return max(0, 1-p.passed(w, acts, launch)/float64(all))
 }
 
-// passed is the time of the traffic between kernels: what they make and later ones read is neither written nor read. The size of a
-// kernel's tensors is its traffic divided by how many it reads and writes; a product of elements has one or two large operands, as
-// fits the size of what its neighbour made. After one that makes a number a row, an older result is read again.
+// passed is the time of the traffic between kernels: what they make and later ones read is neither written nor read.
+// The size of a kernel's tensors is its traffic divided by how many it reads and writes; a product of elements has
+// one or two large operands, as fits the size of what its neighbour made. After one that makes a number a row, an
+// older result is read again.
 func (p *Pricer) passed(w *activity.Trace, acts []int32, launch int64) (saved float64) {
 	work := p.longestBorder(w, acts)
 	made, pending := 0.0, 0.0 // by the neighbour, by the last two and not read yet
@@ -189,8 +193,8 @@ func (p *Pricer) passed(w *activity.Trace, acts []int32, launch int64) (saved fl
 	return saved
 }
 
-// longestBorder is the kernel that keeps its work: of those that are not bound by memory the longest product, else the longest;
-// nowhere where all are.
+// longestBorder is the kernel that keeps its work: of those that are not bound by memory the longest product, else
+// the longest; nowhere where all are.
 func (p *Pricer) longestBorder(w *activity.Trace, acts []int32) int32 {
 	at, product, most := int32(nowhere), false, int64(0)
 	for n, act := range acts {
@@ -350,8 +354,8 @@ func unaligned(dims []int64) (odd int) {
 	return odd
 }
 
-// Floor is the least time that a GPU of these peaks needs for an activity's op, and the size of it that padding would align; 0 where
-// no shapes are recorded, and for replays.
+// Floor is the least time that a GPU of these peaks needs for an activity's op, and the size of it that padding would
+// align; 0 where no shapes are recorded, and for replays.
 func (p *Pricer) Floor(w *activity.Trace, act int32, peak Peaks) (ns int64, odd int) {
 	o := w.Event(&w.Acts[act]).Op()
 	if w.Acts[act].Replay || !o.Valid() {
@@ -374,8 +378,8 @@ type Peaks struct {
 	Bandwidth float64 // bytes a second
 }
 
-// flashShare is the share of the peak that fused attention reaches: FlashAttention 2 reports 0.5 to 0.73 on A100 (Dao, 2023,
-// table of the forward pass).
+// flashShare is the share of the peak that fused attention reaches: FlashAttention 2 reports 0.5 to 0.73 on A100
+// (Dao, 2023, table of the forward pass).
 const flashShare = 0.5
 
 // attention prices attention in pieces: the scores between the two products need not pass through memory.

@@ -57,8 +57,10 @@ func NewRecogniser(reg *fusion.Registry, p *activity.Pool) *Recogniser {
 		ops: make([]*opSteps, len(p.Ops.Texts)), sites: make([]*fusion.Set, len(p.Sites.Texts))}
 	for i := range reg.Steps {
 		d := &reg.Steps[i]
-		w := stepWords{names: wordmatch.CompileAll(d.Names), ops: wordmatch.CompileAll(d.Ops), frames: wordmatch.CompileAll(d.Frames),
-			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without), requires: reg.Set(d.Requires...)}
+		w := stepWords{names: wordmatch.CompileAll(d.Names), ops: wordmatch.CompileAll(d.Ops),
+			frames:       wordmatch.CompileAll(d.Frames),
+			templateOnly: wordmatch.CompileAll(d.TemplateOnly), without: wordmatch.CompileAll(d.Without),
+			requires: reg.Set(d.Requires...)}
 		for _, t := range d.Template {
 			w.template = append(w.template, wordmatch.CompileAll([]string{t.Name}))
 		}
@@ -97,7 +99,8 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 	for i := range r.reg.Steps {
 		d, w, bit := &r.reg.Steps[i], &r.steps[i], bit(i)
 		for n, t := range d.Template {
-			if t.Index < len(f.Parsed.TemplateArgs) && f.Parsed.TemplateArgs[t.Index] == t.Value && w.template[n].In(f.Words) {
+			if t.Index < len(f.Parsed.TemplateArgs) && f.Parsed.TemplateArgs[t.Index] == t.Value &&
+				w.template[n].In(f.Words) {
 				k.sure |= bit
 			}
 		}

@@ -58,7 +58,8 @@ func TestStepsOfKernels(t *testing.T) {
 	} {
 		p := activity.NewPool()
 		n := classify.Parse(c.name)
-		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c.category}})
+		p.Facts = append(p.Facts, activity.Kernel{Canonical: c.name, Parsed: n, Words: n.Words(),
+			Shown: activity.Class{Category: c.category}})
 		key := sortKey{op: p.Ops.ID(c.op)}
 		if c.site != "" {
 			key.site = p.Sites.ID(c.site)
@@ -75,7 +76,8 @@ func TestStepsOfKernels(t *testing.T) {
 // TestFusedKernelsAreKnown: by their own name or by their op's.
 func TestFusedKernelsAreKnown(t *testing.T) {
 	const rest = `, "origin": "mainline", "frameworks": ["vllm"], "candidate_paths": ["p"], "rationale": "r"}`
-	reg := made(t, written, `{"pattern": "one", "active": ["other"]`+rest+`, {"pattern": "two", "active": ["fused_norm"]`+rest)
+	reg := made(t, written, `{"pattern": "one", "active": ["other"]`+rest+
+		`, {"pattern": "two", "active": ["fused_norm"]`+rest)
 	p := activity.NewPool()
 	for _, name := range []string{"fused_norm", "norm"} {
 		n := classify.Parse(name)
@@ -87,7 +89,8 @@ func TestFusedKernelsAreKnown(t *testing.T) {
 		key     sortKey
 		pattern int
 		want    bool
-	}{{sortKey{}, 1, true}, {sortKey{}, 0, false}, {sortKey{kernel: 1}, 1, false}, {sortKey{kernel: 1, op: op}, 1, true}} {
+	}{{sortKey{}, 1, true}, {sortKey{}, 0, false}, {sortKey{kernel: 1}, 1, false},
+		{sortKey{kernel: 1, op: op}, 1, true}} {
 		if got := r.IsActive(c.pattern, c.key); got != c.want {
 			t.Errorf("%+v is the kernel of pattern %d: %v, want %v", c.key, c.pattern, got, c.want)
 		}
@@ -97,21 +100,25 @@ func TestFusedKernelsAreKnown(t *testing.T) {
 // TestSequencesOfAStage: by stream, the other stages' kernels left out.
 func TestSequencesOfAStage(t *testing.T) {
 	p := activity.NewPool()
-	for _, c := range []classify.Category{classify.CategoryAttention, classify.CategoryGEMM, classify.CategoryElementwise} {
+	for _, c := range []classify.Category{classify.CategoryAttention, classify.CategoryGEMM,
+		classify.CategoryElementwise} {
 		n := classify.Parse(string(c))
-		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c}, Effort: activity.EffortOf(event.Kernel, c)})
+		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c},
+			Effort: activity.EffortOf(event.Kernel, c)})
 	}
 	const attention, product, pointwise = 0, 1, 2
 	act := func(queue, kernel int32, stage int8) activity.Activity {
 		return activity.Activity{Queue: queue, Kernel: kernel, Stage: stage}
 	}
 	w := &activity.Trace{Queues: make([]activity.Queue, 3), Acts: []activity.Activity{
-		act(0, attention, 1), act(0, attention, 1), act(2, product, 1), act(0, product, 1), act(0, attention, 1), act(1, attention, 0), act(2, attention, 1), act(0, pointwise, 1),
+		act(0, attention, 1), act(0, attention, 1), act(2, product, 1), act(0, product, 1), act(0, attention, 1),
+		act(1, attention, 0), act(2, attention, 1), act(0, pointwise, 1),
 	}}
 	w.Acts[3].Op = p.Ops.ID("op")
 	s := SequencesOf(NewRecogniser(made(t, written, ""), p), []*activity.Trace{w}, 1)
 	if len(s.Sorts) != 4 {
-		t.Errorf("%d sorts: %+v, want attention, pointwise and the product with and without an op", len(s.Sorts), s.Sorts)
+		t.Errorf("%d sorts: %+v, want attention, pointwise and the product with and without an op", len(s.Sorts),
+			s.Sorts)
 	}
 	for i, want := range [][]int32{{0, 1, 3, 4, 7}, {2, 6}} {
 		var got []int32
@@ -132,7 +139,8 @@ func TestSequencesOfAStage(t *testing.T) {
 
 // TestWhatHidesExchanges: of the catalogue what is merged, of the server, and of that kind of exchange.
 func TestWhatHidesExchanges(t *testing.T) {
-	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.Mainline, Exchanges: []classify.Collective{classify.AllReduce}}
+	family := fusion.Family{Pattern: "p", Framework: "vllm", Status: fusion.Mainline,
+		Exchanges: []classify.Collective{classify.AllReduce}}
 	reduce := &activity.Kernel{Facts: classify.Facts{Collective: classify.AllReduce}}
 	for _, c := range []struct {
 		what   string
@@ -140,17 +148,23 @@ func TestWhatHidesExchanges(t *testing.T) {
 		change func(*fusion.Family)
 		want   int
 	}{
-		{"known", "vllm", func(*fusion.Family) {}, 1}, {"another server", "sglang", func(*fusion.Family) {}, 0}, {"no server", "", func(f *fusion.Family) { f.Framework = "" }, 0},
-		{"not merged", "vllm", func(f *fusion.Family) { f.Status = fusion.Inflight }, 0}, {"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []classify.Collective{classify.AllGather} }, 0},
+		{"known", "vllm", func(*fusion.Family) {}, 1}, {"another server", "sglang", func(*fusion.Family) {}, 0},
+		{"no server", "", func(f *fusion.Family) { f.Framework = "" }, 0},
+		{"not merged", "vllm", func(f *fusion.Family) { f.Status = fusion.Inflight }, 0},
+		{"another exchange", "vllm", func(f *fusion.Family) { f.Exchanges = []classify.Collective{classify.AllGather} },
+			0},
 	} {
 		f := family
 		c.change(&f)
-		if got := Hiding(&fusion.Registry{Families: []fusion.Family{f}}, c.server, reduce, &fusion.Setting{Platform: "rocm"}); len(got) != c.want {
+		if got := Hiding(&fusion.Registry{Families: []fusion.Family{f}}, c.server, reduce,
+			&fusion.Setting{Platform: "rocm"}); len(got) != c.want {
 			t.Errorf("%s: %v, want %d", c.what, got, c.want)
 		}
 	}
-	// AsyncTP where it was recommended and of no use: ROCm, one token, 1049 tokens, a hidden size of 2880; and where it is.
-	family.Requires = fusion.Requirements{Platforms: []string{"cuda"}, Archs: []string{"sm90"}, MinTP: 2, MinHidden: 8192, MinMBPerRank: map[string]float64{"sm90": 8}}
+	// AsyncTP where it was recommended and of no use: ROCm, one token, 1049 tokens, a hidden size of 2880; and where
+	// it is.
+	family.Requires = fusion.Requirements{Platforms: []string{"cuda"}, Archs: []string{"sm90"}, MinTP: 2,
+		MinHidden: 8192, MinMBPerRank: map[string]float64{"sm90": 8}}
 	family.Switch = "--on"
 	reg := &fusion.Registry{Families: []fusion.Family{family}}
 	for _, c := range []struct {
@@ -162,9 +176,11 @@ func TestWhatHidesExchanges(t *testing.T) {
 		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 1049, Hidden: 8192}, ""},
 		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 8192, Hidden: 2880}, ""},
 		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048, Hidden: 8192}, "p, --on"},
-		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048}, "p, --on, if it holds: messages of 32.0 MiB at least; hidden size of 8192 at least"},
+		{fusion.Setting{Platform: "cuda", Arch: "sm90", TP: 4, Tokens: 2048},
+			"p, --on, if it holds: messages of 32.0 MiB at least; hidden size of 8192 at least"},
 	} {
-		if got := Hiding(reg, "vllm", reduce, &c.at); len(got) != 1 || got[0].Here != c.want || (got[0].NotHere == "") != (c.want != "") {
+		if got := Hiding(reg, "vllm", reduce, &c.at); len(got) != 1 || got[0].Here != c.want ||
+			(got[0].NotHere == "") != (c.want != "") {
 			t.Errorf("%+v: %q, want %q", c.at, got, c.want)
 		}
 	}

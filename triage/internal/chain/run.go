@@ -10,10 +10,10 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// NOTE. A candidate is found by its data flow: kernels that are bound by memory and run one after the other on
-// one stream, between two products or exchanges, pass their result on through memory. One kernel could do their work. The
-// chains of a registry are looked for in such runs and the kernels around them only: they give runs their names, and say for
-// which part of a run somebody has a fused kernel.
+// NOTE. A candidate is found by its data flow: kernels that are bound by memory and run one after the other on one
+// stream, between two products or exchanges, pass their result on through memory. One kernel could do their work. The
+// chains of a registry are looked for in such runs and the kernels around them only: they give runs their names, and
+// say for which part of a run somebody has a fused kernel.
 
 // moves is what a kernel reads and writes, in tensors of the size that it works on.
 type moves struct{ reads, writes float64 }
@@ -70,8 +70,10 @@ var roleWords = []struct {
 	role classify.Role
 	word string
 }{
-	{classify.RoleNorm, wordNorm}, {classify.RoleHeadNorm, wordNorm}, {classify.RoleCacheWrite, "KV-cache write"}, {classify.RoleRope, "rotary embedding"},
-	{classify.RoleSoftmax, "softmax"}, {classify.RoleQuantize, "quantisation"}, {classify.RoleActivation, "activation"}, {classify.RoleCopy, wordCopy},
+	{classify.RoleNorm, wordNorm}, {classify.RoleHeadNorm, wordNorm}, {classify.RoleCacheWrite, "KV-cache write"},
+	{classify.RoleRope, "rotary embedding"},
+	{classify.RoleSoftmax, "softmax"}, {classify.RoleQuantize, "quantisation"}, {classify.RoleActivation, "activation"},
+	{classify.RoleCopy, wordCopy},
 	{classify.RoleAdd, wordAdd},
 }
 
@@ -87,10 +89,14 @@ func (r *Recogniser) runSorts(s *Sequences) []runSort {
 
 // borderRoles end a run although their category says that they move data: what they read or write is not what their
 // neighbours do.
-var borderRoles = []classify.Role{classify.RoleBackward, classify.RoleEmbed, classify.RolePrepare, classify.RoleTransfer, classify.RoleRows,
-	classify.RoleSample, classify.RoleTopK, classify.RoleRouter, classify.RolePermute, classify.RoleFinalize, classify.RoleProduct,
-	classify.RoleProductReduce, classify.RoleHeadProduct, classify.RoleExperts, classify.RoleMoE, classify.RoleConv, classify.RoleScan,
-	classify.RoleScanInput, classify.RoleIndexer, classify.RoleIndexerTopK, classify.RoleAttention, classify.RoleAttentionReduce}
+var borderRoles = []classify.Role{classify.RoleBackward, classify.RoleEmbed, classify.RolePrepare,
+	classify.RoleTransfer, classify.RoleRows,
+	classify.RoleSample, classify.RoleTopK, classify.RoleRouter, classify.RolePermute, classify.RoleFinalize,
+	classify.RoleProduct,
+	classify.RoleProductReduce, classify.RoleHeadProduct, classify.RoleExperts, classify.RoleMoE, classify.RoleConv,
+	classify.RoleScan,
+	classify.RoleScanInput, classify.RoleIndexer, classify.RoleIndexerTopK, classify.RoleAttention,
+	classify.RoleAttentionReduce}
 
 func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string) runSort {
 	s := runSort{word: wordPointwise, moves: moves{1, 1}}
@@ -109,7 +115,8 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 		return runSort{border: true}
 	case category == classify.CategoryReduceTopK:
 		s.border = !has("mean")
-	case category == classify.CategoryNorm || category == classify.CategoryRope || category == classify.CategorySoftmax || category == classify.CategoryKVCache:
+	case category == classify.CategoryNorm || category == classify.CategoryRope ||
+		category == classify.CategorySoftmax || category == classify.CategoryKVCache:
 	case category == classify.CategorySamplingIO || operator == "sampling":
 		return runSort{border: true}
 	default:
@@ -175,7 +182,8 @@ func (r *run) window() []int32 {
 	return out
 }
 
-// runsOf finds the maximal runs of a stream, and the places where two borders follow each other. A run ends with its pass.
+// runsOf finds the maximal runs of a stream, and the places where two borders follow each other. A run ends with its
+// pass.
 func runsOf(q *sequence, sorts []runSort) (out []run) {
 	var cur run
 	pass, before := int32(trace.None), int32(nowhere)
@@ -206,16 +214,19 @@ func runsOf(q *sequence, sorts []runSort) (out []run) {
 	return bridge(out, sorts)
 }
 
-// bridge joins runs around a product where the second does not read its result: the multiplication of a gated MLP reads what
-// the activation before its second product wrote, the padding of an expert layer what the norm before the router's product did.
+// bridge joins runs around a product where the second does not read its result: the multiplication of a gated MLP
+// reads what the activation before its second product wrote, the padding of an expert layer what the norm before the
+// router's product did.
 func bridge(in []run, sorts []runSort) []run {
 	out := in[:0]
 	for _, r := range in {
 		if n := len(out); n > 0 && len(r.members) > 0 && len(out[n-1].members) > 0 {
 			last := &out[n-1]
-			a, b := &sorts[last.q.Kernels[last.members[len(last.members)-1]].Sort], &sorts[r.q.Kernels[r.members[0]].Sort]
+			a, b := &sorts[last.q.Kernels[last.members[len(last.members)-1]].Sort],
+				&sorts[r.q.Kernels[r.members[0]].Sort]
 			across := a.act && b.times || a.norm && b.pad
-			if last.after != nowhere && last.after == r.before && across && sorts[r.q.Kernels[r.before].Sort].product && !last.bridged {
+			if last.after != nowhere && last.after == r.before && across && sorts[r.q.Kernels[r.before].Sort].product &&
+				!last.bridged {
 				last.members, last.after, last.bridged = append(slices.Clip(last.members), r.members...), r.after, true
 				continue
 			}

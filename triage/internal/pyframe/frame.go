@@ -32,7 +32,8 @@ var (
 
 // noSignalFuncs are functions every call passes through.
 var noSignalFuncs = set("__call__", "_call_impl", "_wrapped_call_impl", "__torch_function__", "__torch_dispatch__",
-	"_fn", "inner", "wrapper", "custom_wrapper", "outer_wrapper", "wrapper_custom", "dispatch_wrapper", "decorate_context",
+	"_fn", "inner", "wrapper", "custom_wrapper", "outer_wrapper", "wrapper_custom", "dispatch_wrapper",
+	"decorate_context",
 	"_wrapper", "wrapped", "_wrapped", "<lambda>", "<genexpr>", "<listcomp>", "<dictcomp>")
 
 // noSignalFiles are files, by the end of their path, whose lines name the
@@ -44,10 +45,13 @@ var noSignalFiles = []string{"py_executor.py", "parameter.py", "torch/fx/graph_m
 var runnerParts = []string{"cuda_graph", "cudagraph", "piecewise_backend"}
 
 // noiseFiles are standard-library files that only pass calls on.
-var noiseFiles = set("threading.py", "contextlib.py", "runpy.py", "functools.py", "selectors.py", "queue.py", "socket.py",
+var noiseFiles = set("threading.py", "contextlib.py", "runpy.py", "functools.py", "selectors.py", "queue.py",
+	"socket.py",
 	"subprocess.py", "tempfile.py", "weakref.py", "abc.py", "typing.py", "inspect.py", "enum.py", "copy.py", "os.py",
-	"random.py", "logging/__init__.py", "multiprocessing/process.py", "multiprocessing/spawn.py", "multiprocessing/popen_spawn_posix.py",
-	"concurrent/futures/thread.py", "_collections_abc.py", "collections/__init__.py", "dataclasses.py", "re.py", "uuid.py", "json/__init__.py",
+	"random.py", "logging/__init__.py", "multiprocessing/process.py", "multiprocessing/spawn.py",
+	"multiprocessing/popen_spawn_posix.py",
+	"concurrent/futures/thread.py", "_collections_abc.py", "collections/__init__.py", "dataclasses.py", "re.py",
+	"uuid.py", "json/__init__.py",
 	"importlib/__init__.py", "torch_guard.py")
 
 func set(words ...string) map[string]bool {

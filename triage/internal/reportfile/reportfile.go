@@ -52,7 +52,10 @@ func Read(path string) (string, error) {
 		return "", fmt.Errorf("%s is no report: it has more than %d MB", path, MaxSize>>20)
 	}
 	text := string(data)
-	if strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\r' && c != '\t' }) {
+	if strings.ContainsFunc(text, func(c rune) bool {
+		return unicode.IsControl(c) && c != '\n' && c != '\r' &&
+			c != '\t'
+	}) {
 		return "", fmt.Errorf("%s is no report: it holds control characters", path)
 	}
 	return text, nil

@@ -15,7 +15,8 @@ func TestIs(t *testing.T) {
 		name, text string
 		want       bool
 	}{
-		{"a.md", "# Triage View\n", true}, {"a.TXT", "Triage View\n", true}, {"a.log", "# Triage View\n", false}, {"a.md", "\n\n\n\n# Triage View\n", true}, {"a.md", "\n\n\n\n\n# Triage View\n", false},
+		{"a.md", "# Triage View\n", true}, {"a.TXT", "Triage View\n", true}, {"a.log", "# Triage View\n", false},
+		{"a.md", "\n\n\n\n# Triage View\n", true}, {"a.md", "\n\n\n\n\n# Triage View\n", false},
 		{"a.md", "# Another View\n", false}, {"a.md", "", false},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)
@@ -46,7 +47,8 @@ func TestRead(t *testing.T) {
 		if c.want == "" && (err != nil || got != c.text) {
 			t.Errorf("%.20q: %.20q, %v", c.text, got, err)
 		}
-		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
+		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), path)) {
 			t.Errorf("%.20q: %v, want %q of %s", c.text, err, c.want, path)
 		}
 	}

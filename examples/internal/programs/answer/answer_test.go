@@ -38,23 +38,27 @@ const (
 	mixed  = "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"
 )
 
-// TestChecklistOfTheDemo: every item of the checklist is filled in where the trace tells it, with figures that agree with each other.
+// TestChecklistOfTheDemo: every item of the checklist is filled in where the trace tells it, with figures that agree
+// with each other.
 func TestChecklistOfTheDemo(t *testing.T) {
 	a := ask(t, app.ExitOK)
 	t.Run("model", func(t *testing.T) {
-		if !a.Model.Known || a.Model.Name.Value == "" || a.Model.Layers.Value != "8" || a.Model.Architecture == nil || a.Model.Config.Value == "" {
+		if !a.Model.Known || a.Model.Name.Value == "" || a.Model.Layers.Value != "8" || a.Model.Architecture == nil ||
+			a.Model.Config.Value == "" {
 			t.Errorf("%+v", a.Model)
 		}
 	})
 	t.Run("environment", func(t *testing.T) {
 		e := a.Environment
-		if !e.Known || e.Framework.Value != "SGLang" || !strings.Contains(e.GPU.Value, "H100") || e.GPUs != 1 || e.TP.Value != "2" || e.EP.From == "" {
+		if !e.Known || e.Framework.Value != "SGLang" || !strings.Contains(e.GPU.Value, "H100") || e.GPUs != 1 ||
+			e.TP.Value != "2" || e.EP.From == "" {
 			t.Errorf("%+v", e)
 		}
 	})
 	t.Run("validity", func(t *testing.T) {
 		v := a.Validity
-		if v.Health != trace.HealthOK || v.InPasses < 0.99 || v.InLayers <= 0.9 || v.InLayers > 1 || v.WithOperator <= 0.9 || v.Capture.Value != "" || v.Capture.From == "" {
+		if v.Health != trace.HealthOK || v.InPasses < 0.99 || v.InLayers <= 0.9 || v.InLayers > 1 ||
+			v.WithOperator <= 0.9 || v.Capture.Value != "" || v.Capture.From == "" {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -63,7 +67,8 @@ func TestChecklistOfTheDemo(t *testing.T) {
 			t.Fatalf("%+v", a.Passes)
 		}
 		d := a.Passes.Stages[0]
-		if d.Stage != layer.StageDecode || d.Count != 4 || d.Whole != 4 || d.Steady < 0 || d.SteadyWhy == "" || d.SteadyWall <= 0 || d.Batch != 8 || d.Tokens != 8 || d.Idle <= 0 ||
+		if d.Stage != layer.StageDecode || d.Count != 4 || d.Whole != 4 || d.Steady < 0 || d.SteadyWhy == "" ||
+			d.SteadyWall <= 0 || d.Batch != 8 || d.Tokens != 8 || d.Idle <= 0 ||
 			!(d.Least <= d.Median && d.Median <= d.Most) || d.Least <= 0 {
 			t.Errorf("%+v", d)
 		}
@@ -76,7 +81,8 @@ func TestChecklistOfTheDemo(t *testing.T) {
 			t.Fatalf("%+v", a.Layers)
 		}
 		for _, l := range a.Layers.Rows {
-			if l.Bottleneck == "" || l.BottleneckShare <= 0 || l.BottleneckShare > 1 || l.Wall <= 0 || l.Count == 0 || l.Type == "" || !slices.Contains(a.Next, l.Command) {
+			if l.Bottleneck == "" || l.BottleneckShare <= 0 || l.BottleneckShare > 1 || l.Wall <= 0 || l.Count == 0 ||
+				l.Type == "" || !slices.Contains(a.Next, l.Command) {
 				t.Errorf("%+v", l)
 			}
 		}
@@ -112,7 +118,8 @@ func TestChecklistOfTheDemo(t *testing.T) {
 	})
 	t.Run("host", func(t *testing.T) {
 		h := a.Host
-		if !h.Known || h.Verdict != hostoverhead.Yes || h.Text == "" || h.Share <= 0 || h.Idle <= 0 || h.Idle >= h.Wall || len(h.Causes) == 0 {
+		if !h.Known || h.Verdict != hostoverhead.Yes || h.Text == "" || h.Share <= 0 || h.Idle <= 0 ||
+			h.Idle >= h.Wall || len(h.Causes) == 0 {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -178,19 +185,24 @@ func askAny(t *testing.T, args ...string) *answer.Answer {
 	if err := json.Unmarshal([]byte(r.Stdout), &a); err != nil {
 		t.Fatalf("%v in %.300s", err, r.Stdout)
 	}
-	if (a.Conclusion == answer.CannotTell) != (r.Code == app.ExitInconclusive) || (a.Why != "") != (a.Conclusion == answer.CannotTell) {
+	if (a.Conclusion == answer.CannotTell) != (r.Code == app.ExitInconclusive) ||
+		(a.Why != "") != (a.Conclusion == answer.CannotTell) {
 		t.Errorf("%v: %s %q, exit code %d", args, a.Conclusion, a.Why, r.Code)
 	}
 	return &a
 }
 
-// TestEveryQuestionOnRealTraces: each question has an answer or a reason, its findings are about it, and every unknown item has a reason.
+// TestEveryQuestionOnRealTraces: each question has an answer or a reason, its findings are about it, and every
+// unknown item has a reason.
 func TestEveryQuestionOnRealTraces(t *testing.T) {
-	traces := []string{testdata.Shared(t, decode), testdata.Shared(t, mixed), testdata.Shared(t, "traces/torch/no-rank-no-gpu.json.gz")}
+	traces := []string{testdata.Shared(t, decode), testdata.Shared(t, mixed),
+		testdata.Shared(t, "traces/torch/no-rank-no-gpu.json.gz")}
 	if testdata.Long() {
-		traces = append(testdata.SharedGlob(t, "traces/torch/*.json.gz"), testdata.SharedGlob(t, "traces/nsys/*.sqlite")...)
+		traces = append(testdata.SharedGlob(t, "traces/torch/*.json.gz"),
+			testdata.SharedGlob(t, "traces/nsys/*.sqlite")...)
 	}
-	allowed := map[answer.Question][]finding.Kind{answer.Host: {finding.IdleTime}, answer.Fusion: {finding.Fusion}, answer.Roofline: {finding.AboveFloor, finding.SmallKernels, finding.LargestOperator}}
+	allowed := map[answer.Question][]finding.Kind{answer.Host: {finding.IdleTime}, answer.Fusion: {finding.Fusion},
+		answer.Roofline: {finding.AboveFloor, finding.SmallKernels, finding.LargestOperator}}
 	for _, path := range traces {
 		for _, q := range answer.Questions() {
 			args := []string{path, "--question", string(q)}
@@ -198,8 +210,10 @@ func TestEveryQuestionOnRealTraces(t *testing.T) {
 				args = append(args, "--against", path)
 			}
 			a := askAny(t, args...)
-			for name, i := range map[string]answer.Item{"model": a.Model.Item, "environment": a.Environment.Item, "passes": a.Passes.Item, "layers": a.Layers.Item, "kernels": a.Kernels.Item,
-				"overlap": a.Overlap.Item, "fuse": a.Fuse.Item, "host": a.Host.Item, "light": a.Light.Item, "ranks": a.Ranks.Item, "compared": a.Compared.Item} {
+			for name, i := range map[string]answer.Item{"model": a.Model.Item, "environment": a.Environment.Item,
+				"passes": a.Passes.Item, "layers": a.Layers.Item, "kernels": a.Kernels.Item,
+				"overlap": a.Overlap.Item, "fuse": a.Fuse.Item, "host": a.Host.Item, "light": a.Light.Item,
+				"ranks": a.Ranks.Item, "compared": a.Compared.Item} {
 				if !i.Known && i.Why == "" {
 					t.Errorf("%s %s: %s is unknown without a reason", path, q, name)
 				}
@@ -209,7 +223,8 @@ func TestEveryQuestionOnRealTraces(t *testing.T) {
 					t.Errorf("%s: a finding %s", q, f.Kind)
 				}
 			}
-			if q == answer.Regress && slices.ContainsFunc(a.Findings, func(f finding.Finding) bool { return f.Measure == finding.Changed }) {
+			if q == answer.Regress && slices.ContainsFunc(a.Findings,
+				func(f finding.Finding) bool { return f.Measure == finding.Changed }) {
 				t.Errorf("%s against itself changed: %+v", path, a.Findings)
 			}
 		}
@@ -219,7 +234,8 @@ func TestEveryQuestionOnRealTraces(t *testing.T) {
 // TestRegressNeedsAnotherRun: without one the question cannot be answered, and the reason names the flag.
 func TestRegressNeedsAnotherRun(t *testing.T) {
 	a := ask(t, app.ExitInconclusive, "--question", "regress")
-	if a.Conclusion != answer.CannotTell || !strings.Contains(a.Why, "--against") || !strings.HasPrefix(a.Text, "Cannot be told") {
+	if a.Conclusion != answer.CannotTell || !strings.Contains(a.Why, "--against") ||
+		!strings.HasPrefix(a.Text, "Cannot be told") {
 		t.Errorf("%s %q %q", a.Conclusion, a.Why, a.Text)
 	}
 	if ask(t, app.ExitOK, "--question", "regress", "--allow-inconclusive").Conclusion != answer.CannotTell {
@@ -237,14 +253,17 @@ func TestCaptureIsPartOfTheValidity(t *testing.T) {
 	if err := os.WriteFile(path, testdata.ReadFile(t, testdata.Shared(t, decode)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for verdict, code := range map[string]int{"VALID": app.ExitOK, "UNCHECKED": app.ExitOK, "INVALID": app.ExitInconclusive} {
-		manifest := `{"schema": "strata.capture/1", "stages": [{"stage": "decode", "verdict": "` + verdict + `", "dir": "/moved/decode", "traces": [{"path": "/moved/decode/1-TP-0.trace.json.gz"}],
+	for verdict, code := range map[string]int{"VALID": app.ExitOK, "UNCHECKED": app.ExitOK,
+		"INVALID": app.ExitInconclusive} {
+		manifest := `{"schema": "strata.capture/1", "stages": [{"stage": "decode", "verdict": "` + verdict +
+			`", "dir": "/moved/decode", "traces": [{"path": "/moved/decode/1-TP-0.trace.json.gz"}],
 			"checks": [{"name": "stages", "outcome": "fail", "detail": "the passes are prefills", "fix": "send shorter prompts"}]}]}`
 		if err := os.WriteFile(filepath.Join(dir, "..", "capture.json"), []byte(manifest), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		a := ask(t, code, path)
-		if a.Validity.Capture.Value != verdict || len(a.Validity.Problems) != 1 || !strings.Contains(a.Validity.Problems[0], "send shorter prompts") {
+		if a.Validity.Capture.Value != verdict || len(a.Validity.Problems) != 1 ||
+			!strings.Contains(a.Validity.Problems[0], "send shorter prompts") {
 			t.Errorf("%+v", a.Validity)
 		}
 		if verdict == "INVALID" && !strings.Contains(a.Why, "INVALID") {
@@ -264,7 +283,8 @@ func TestCaptureIsPartOfTheValidity(t *testing.T) {
 // TestMarkdown: the same answer for people, within a budget, too.
 func TestMarkdown(t *testing.T) {
 	r := apptest.MustRun(t, answer.Program())
-	for _, want := range []string{"# strata.answer/1", "**conclusion**: found", "## validity", "## findings\n\n1. **", "## next", "## model", "## environment", "## passes", "## representative layers", "## kernel table",
+	for _, want := range []string{"# strata.answer/1", "**conclusion**: found", "## validity", "## findings\n\n1. **",
+		"## next", "## model", "## environment", "## passes", "## representative layers", "## kernel table",
 		"## overlap table", "## fuse table", "## host", "## speed of light", "## ranks\n\nUnknown: "} {
 		if !strings.Contains(r.Stdout, want) {
 			t.Errorf("no %q", want)
@@ -272,7 +292,8 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, format := range []string{"md", "json"} {
 		r = apptest.MustRun(t, answer.Program(), "--budget", "8k", "--format", format)
-		if n := len([]rune(r.Stdout)); n > 8000 || n < 4000 || !strings.Contains(r.Stdout, "truncated") || !strings.Contains(r.Stdout, "Kernel launch latency") {
+		if n := len([]rune(r.Stdout)); n > 8000 || n < 4000 || !strings.Contains(r.Stdout, "truncated") ||
+			!strings.Contains(r.Stdout, "Kernel launch latency") {
 			t.Errorf("%s: %d characters:\n%.300s", format, n, r.Stdout)
 		}
 	}

@@ -60,7 +60,8 @@ func (q Question) kinds() []finding.Kind {
 // about reports whether a finding answers the question. What puts figures in doubt belongs to every answer.
 func (q Question) about(f *finding.Finding) bool {
 	kinds := q.kinds()
-	return kinds == nil || f.Kind.Info().Doubt > 0 || slices.Contains(kinds, f.Kind) || q == Ranks && f.Cause == finding.OtherRanks
+	return kinds == nil || f.Kind.Info().Doubt > 0 || slices.Contains(kinds, f.Kind) || q == Ranks &&
+		f.Cause == finding.OtherRanks
 }
 
 // Conclusion is what an answer comes to.
@@ -100,7 +101,8 @@ type Answer struct {
 	Why string `json:"why_unknown,omitempty"`
 	// Validity says whether the figures can be trusted. Read it before them.
 	Validity Validity `json:"validity"`
-	// Findings answer the question: those that put figures in doubt first, then by the time of all steps, the largest first.
+	// Findings answer the question: those that put figures in doubt first, then by the time of all steps, the largest
+	// first.
 	Findings []finding.Finding `json:"findings"`
 	// Other are findings that the question is not about, in the same order.
 	Other []finding.Finding `json:"other_findings"`

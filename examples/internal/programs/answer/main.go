@@ -35,7 +35,8 @@ func Program() app.Program {
 		FailOn:  []string{app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			o.question = app.Choice(fs, "question", "what is asked, a `WORD` of", Questions()...)
-			fs.BoolVar(&o.allRanks, "all-ranks", false, "read every rank of a directory; default: the lowest, with each of its stages; --question ranks reads all")
+			fs.BoolVar(&o.allRanks, "all-ranks", false,
+				"read every rank of a directory; default: the lowest, with each of its stages; --question ranks reads all")
 			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none; --question regress needs it")
 			o.Register(fs, "gpu")
 		},

@@ -33,13 +33,15 @@ type Options struct {
 	TP, EP int
 }
 
-// Make runs the analyses on a recording and fills in the checklist. A recording without GPU work is no error: the answer says so.
+// Make runs the analyses on a recording and fills in the checklist. A recording without GPU work is no error: the
+// answer says so.
 func Make(ctx context.Context, rec *strata.Recording, o Options) (*Answer, error) {
 	r, err := strata.Analyze(ctx, rec, o.Report)
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{r: r, of: r.Analyses(), paths: make([]string, len(rec.Parts)), Answer: &Answer{Schema: schema, Question: cmp.Or(o.Question, Slow), Traces: r.Traces, Notes: r.Notes}}
+	m := &maker{r: r, of: r.Analyses(), paths: make([]string, len(rec.Parts)),
+		Answer: &Answer{Schema: schema, Question: cmp.Or(o.Question, Slow), Traces: r.Traces, Notes: r.Notes}}
 	for i, p := range rec.Parts {
 		m.paths[i] = p.Path
 	}
@@ -97,7 +99,8 @@ func number(n int, from, missing string) Fact {
 func (m *maker) validity(rec *strata.Recording) {
 	v := &m.Validity
 	r := m.r
-	v.Health, v.InPasses, v.InLayers, v.WithOperator = r.Health, ratio(r.InPasses, r.GPUTime), ratio(r.InLayers, r.GPUTime), ratio(r.WithOperator, r.GPUTime)
+	v.Health, v.InPasses, v.InLayers, v.WithOperator = r.Health, ratio(r.InPasses, r.GPUTime),
+		ratio(r.InLayers, r.GPUTime), ratio(r.WithOperator, r.GPUTime)
 	for _, n := range r.HealthNotes {
 		for _, f := range n.Findings {
 			v.Remarks = append(v.Remarks, Remark{n.Trace, f.Code, f.Severity, f.Message})
@@ -121,7 +124,8 @@ func (m *maker) validity(rec *strata.Recording) {
 		}
 		for _, c := range st.Checks {
 			if c.Outcome != capture.Pass {
-				v.Problems = append(v.Problems, strings.TrimSpace(fmt.Sprintf("%s: %s: %s %s", st.Stage, c.Name, c.Detail, c.Fix)))
+				v.Problems = append(v.Problems, strings.TrimSpace(fmt.Sprintf("%s: %s: %s %s", st.Stage, c.Name,
+					c.Detail, c.Fix)))
 			}
 		}
 	}
@@ -135,7 +139,8 @@ func worse(a, b capture.Verdict) bool {
 
 func (m *maker) model() {
 	const missing = "no config.json was found: pass --config"
-	m.Model.Name = fact(m.r.Model, "config.json, or what the server said", "neither a config.json nor the server's arguments name it: pass --config")
+	m.Model.Name = fact(m.r.Model, "config.json, or what the server said",
+		"neither a config.json nor the server's arguments name it: pass --config")
 	m.Model.Config.From, m.Model.Layers.From = missing, "no layers were found"
 	if len(m.of.All) == 0 {
 		m.Model.Item = unknown("no trace was read")
@@ -145,7 +150,8 @@ func (m *maker) model() {
 	for _, a := range m.of.All {
 		if c := a.Config; c != nil && m.Model.Architecture == nil {
 			s := c.Summary()
-			m.Model.Architecture, m.Model.Config = &s, fact(cmp.Or(c.Path, s.Model), "found beside the trace, or given", missing)
+			m.Model.Architecture, m.Model.Config = &s, fact(cmp.Or(c.Path, s.Model), "found beside the trace, or given",
+				missing)
 		}
 	}
 	if d := m.of.Main; d != nil {
@@ -158,7 +164,8 @@ func (m *maker) model() {
 
 func (m *maker) environment(o Options) error {
 	e := &m.Environment
-	e.Framework = fact(m.r.Framework, "names in the trace, or the server's arguments", "no annotation, file name or source line of a known server")
+	e.Framework = fact(m.r.Framework, "names in the trace, or the server's arguments",
+		"no annotation, file name or source line of a known server")
 	e.GPU = fact(m.r.GPU, "the trace", "the trace does not name the device: pass --gpu")
 	for _, a := range m.of.All {
 		e.GPUs += len(a.Devices)
@@ -170,7 +177,8 @@ func (m *maker) environment(o Options) error {
 	hints := profile.ParallelHints{TP: o.TP, EP: o.EP}
 	if len(m.r.Traces) > 0 && len(m.of.All) > 0 {
 		meta := m.of.All[0].Trace().Meta()
-		hints.TracePath, hints.Distributed, hints.WorldSize, hints.Divided = m.r.Traces[0], meta.Distributed, meta.WorldSize, m.of.All[0].Divided()
+		hints.TracePath, hints.Distributed, hints.WorldSize, hints.Divided = m.r.Traces[0], meta.Distributed,
+			meta.WorldSize, m.of.All[0].Divided()
 	}
 	p, err := profile.InferParallelism(hints)
 	if err != nil {
@@ -217,7 +225,8 @@ func (m *maker) passes() {
 
 // stage sums up the passes of one kind.
 func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
-	s := StagePasses{Stage: k.stage, Model: k.model, Trace: k.trace, Count: len(list), Steady: trace.None, Batch: -1, Tokens: -1,
+	s := StagePasses{Stage: k.stage, Model: k.model, Trace: k.trace, Count: len(list), Steady: trace.None, Batch: -1,
+		Tokens:    -1,
 		SteadyWhy: "no pass of the stage stands for the others"}
 	var walls []time.Duration
 	var idle time.Duration
@@ -236,7 +245,8 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 		if p.Chosen {
 			s.Steady, s.SteadyWall, s.Batch, s.Tokens, s.Confidence = p.Index, p.Wall, p.Batch, p.Tokens, p.Confidence
 			s.SteadyWhy = "the whole pass of median time of the stage"
-			if d := m.of.All[k.trace]; len(d.Devices) > 0 && m.of.Main != nil && p.Device == m.of.Main.ID && p.Index == m.of.Main.Steady.Pass {
+			if d := m.of.All[k.trace]; len(d.Devices) > 0 && m.of.Main != nil && p.Device == m.of.Main.ID &&
+				p.Index == m.of.Main.Steady.Pass {
 				s.SteadyWhy = m.of.Main.Steady.Reason
 			}
 		}
@@ -296,7 +306,8 @@ func (m *maker) layers() error {
 		}
 		slices.SortStableFunc(rows, func(a, b view.LayerRow) int { return cmp.Compare(a.WallMS, b.WallMS) })
 		l := rows[(len(rows)-1)/2]
-		rep := Representative{Type: strings.TrimSpace(c.Type + " " + c.Variant), Count: c.Count, Pass: d.Steady.Pass, Layer: l.Index, Wall: milliseconds(l.WallMS),
+		rep := Representative{Type: strings.TrimSpace(c.Type + " " + c.Variant), Count: c.Count, Pass: d.Steady.Pass,
+			Layer: l.Index, Wall: milliseconds(l.WallMS),
 			Command: fmt.Sprintf("strata breakdown %s--fwd-pass %d --layer %d", m.file(), d.Steady.Pass, l.Index)}
 		for _, s := range c.Share {
 			const percent = 100
@@ -346,17 +357,20 @@ func (m *maker) tables() {
 	for i := range t.Stages {
 		s := &t.Stages[i]
 		for _, k := range s.Kernels {
-			row := KernelRow{Stage: s.PassStage, Kernel: k.Label, Category: k.Category, Operator: k.Operator(), Time: time.Duration(k.GPUTimeNS), Share: k.SharePct / percent, Launches: k.Launches}
+			row := KernelRow{Stage: s.PassStage, Kernel: k.Label, Category: k.Category, Operator: k.Operator(),
+				Time: time.Duration(k.GPUTimeNS), Share: k.SharePct / percent, Launches: k.Launches}
 			if len(k.Locations) > 0 {
 				row.Source = k.Locations[0].Location
 			}
 			kernels = append(kernels, row)
 		}
 		for _, o := range s.Overlap {
-			overlap = append(overlap, OverlapRow{s.PassStage, o.Label, microseconds(o.TotalUS), o.HiddenRatio, time.Duration(o.BoundNS), o.Recommendation})
+			overlap = append(overlap, OverlapRow{s.PassStage, o.Label, microseconds(o.TotalUS), o.HiddenRatio,
+				time.Duration(o.BoundNS), o.Recommendation})
 		}
 		for _, f := range s.Fuse {
-			fuse = append(fuse, FuseRow{s.PassStage, f.Pattern, f.State, microseconds(f.RelatedUS), microseconds(f.EstimatedGainUS), f.Occurrences, f.Action})
+			fuse = append(fuse, FuseRow{s.PassStage, f.Pattern, f.State, microseconds(f.RelatedUS),
+				microseconds(f.EstimatedGainUS), f.Occurrences, f.Action})
 		}
 		why = cmp.Or(why, s.OverlapNote)
 	}
@@ -403,15 +417,20 @@ func (m *maker) light() {
 	}
 	for _, p := range l.Typical() {
 		if p.Floor > 0 {
-			m.Light.Passes = append(m.Light.Passes, Floor{p.Stage, p.Index, p.Wall, p.Floor, ratio(p.Floor, p.Wall), p.Basis.String()})
+			m.Light.Passes = append(m.Light.Passes, Floor{p.Stage, p.Index, p.Wall, p.Floor, ratio(p.Floor, p.Wall),
+				p.Basis.String()})
 		}
 	}
 	for _, o := range l.Operators {
 		if o.Floor > 0 && o.Time > 0 {
-			m.Light.Operators = append(m.Light.Operators, OperatorFloor{o.Operator, o.LayerType, o.Time, o.Floor, o.Bound})
+			m.Light.Operators = append(m.Light.Operators,
+				OperatorFloor{o.Operator, o.LayerType, o.Time, o.Floor, o.Bound})
 		}
 	}
-	slices.SortStableFunc(m.Light.Operators, func(a, b OperatorFloor) int { return cmp.Compare(b.Time-b.Floor, a.Time-a.Floor) })
+	slices.SortStableFunc(m.Light.Operators, func(a,
+		b OperatorFloor) int {
+		return cmp.Compare(b.Time-b.Floor, a.Time-a.Floor)
+	})
 	if len(m.Light.Operators) > tableRows {
 		m.Light.Operators = m.Light.Operators[:tableRows]
 	}
@@ -481,7 +500,8 @@ func (m *maker) findings() {
 }
 
 // byKernel are the findings that rest on the times of single kernels.
-var byKernel = []finding.Kind{finding.Fusion, finding.AboveFloor, finding.SmallKernels, finding.LargestOperator, finding.ExposedCommunication, finding.ExposedCopies}
+var byKernel = []finding.Kind{finding.Fusion, finding.AboveFloor, finding.SmallKernels, finding.LargestOperator,
+	finding.ExposedCommunication, finding.ExposedCopies}
 
 // doubted says why the times of single kernels are not to be trusted, "" where they are.
 func (m *maker) doubted() string {

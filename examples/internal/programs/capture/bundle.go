@@ -34,7 +34,8 @@ func newBundle(title string) *bundle {
 func (b *bundle) add(ctx context.Context, e capture.Entry) error {
 	rep, failed := triageEntry(ctx, e)
 	if rep == nil {
-		rep = &triage.Report{Framework: e.Framework.Title(), Health: []triage.HealthNote{}, Stages: []triage.StageReport{}}
+		rep = &triage.Report{Framework: e.Framework.Title(), Health: []triage.HealthNote{},
+			Stages: []triage.StageReport{}}
 	}
 	rep.Capture = live.Validity(e.Captures...)
 	if rep.Capture == nil {
@@ -87,7 +88,8 @@ func (b *bundle) write(w io.Writer) error {
 	return doc.WriteMarkdown(w)
 }
 
-// nameModels gives entries whose server did not name its model the model of all others, if that is one, else their own name.
+// nameModels gives entries whose server did not name its model the model of all others, if that is one, else their
+// own name.
 func (b *bundle) nameModels() {
 	model, several := "", false
 	for _, e := range b.entries {

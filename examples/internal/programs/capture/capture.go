@@ -50,7 +50,8 @@ func captureProgram() app.Program {
 			s.WindowFlags(fs)
 			s.ProbeFlags(fs, "legacy requests, and the least number of prefill requests")
 			fs.BoolVar(&dryRun, "dry-run", false, "print the plan and every request that would be sent to the profiler and the model, and send none")
-			fs.StringVar(&mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
+			fs.StringVar(&mappingURL, "mapping-url", "",
+				"`URL` of the same model with CUDA graphs off, or of the same server: captured first, with stacks, into DIR/mapping; --url then without, into DIR/formal")
 			fs.BoolVar(&allowInvalid, "allow-invalid", false, "end with 0 also where the capture is INVALID")
 		},
 		Run: func(ctx context.Context, env *app.Env) error {
@@ -114,7 +115,8 @@ func verdict(o capture.Options, r *capture.Result, err error) error {
 
 // capturePair captures a mapping and a formal server.
 func capturePair(ctx context.Context, env *app.Env, o capture.Options, mappingURL string) error {
-	mapping, formal, err := capture.RunPair(ctx, live.Role(o, mappingURL, capture.RoleMapping), live.Role(o, o.URL, capture.RoleFormal))
+	mapping, formal, err := capture.RunPair(ctx, live.Role(o, mappingURL, capture.RoleMapping),
+		live.Role(o, o.URL, capture.RoleFormal))
 	live.WarnIfRunning(ctx, env, err)
 	var both []*capture.Result
 	for _, r := range []*capture.Result{mapping, formal} {

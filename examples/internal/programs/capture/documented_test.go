@@ -24,8 +24,10 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", tool(t)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	pages := map[string]capture.Framework{"SGLang": capture.FrameworkSGLang, "vLLM": capture.FrameworkVLLM, "TensorRT-LLM": capture.FrameworkTensorRT, "TokenSpeed": capture.FrameworkTokenSpeed,
-		"Gateways": capture.FrameworkSGLang, "Nsight Systems": capture.FrameworkSGLang, "Commands around it": capture.FrameworkSGLang}
+	pages := map[string]capture.Framework{"SGLang": capture.FrameworkSGLang, "vLLM": capture.FrameworkVLLM,
+		"TensorRT-LLM": capture.FrameworkTensorRT, "TokenSpeed": capture.FrameworkTokenSpeed,
+		"Gateways": capture.FrameworkSGLang, "Nsight Systems": capture.FrameworkSGLang,
+		"Commands around it": capture.FrameworkSGLang}
 	page, ran := "", map[string]int{}
 	for _, line := range strings.Split(string(text), "\n") {
 		if title, ok := strings.CutPrefix(line, "## "); ok {
@@ -124,7 +126,8 @@ func documented(t *testing.T, f capture.Framework, page string, words []string) 
 	p, args := Choose(words)
 	switch p.Name {
 	case "capture", "capture matrix":
-		args = append(args, "--probe-delay", "0", "--stable-for", "5ms", "--no-retry", "--trace-timeout", "20s", "--warmup-steps", "1", "--prefill-input-len", "20")
+		args = append(args, "--probe-delay", "0", "--stable-for", "5ms", "--no-retry", "--trace-timeout", "20s",
+			"--warmup-steps", "1", "--prefill-input-len", "20")
 		if p.Name == "capture" {
 			args = append(args, "--inspect=false")
 		}
@@ -151,7 +154,8 @@ func gateway(t *testing.T, lists bool, a, b *counting) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case lists && r.URL.Path == "/workers":
-			fmt.Fprintf(w, `{"workers": [{"url": %q, "worker_type": "prefill"}, {"url": %q, "worker_type": "decode"}]}`, a.URL, b.URL)
+			fmt.Fprintf(w, `{"workers": [{"url": %q, "worker_type": "prefill"}, {"url": %q, "worker_type": "decode"}]}`,
+				a.URL, b.URL)
 		case !lists && r.URL.Path == "/health":
 			fmt.Fprint(w, `{"endpoints": [], "instances": []}`)
 		case r.Method == http.MethodPost && !strings.HasSuffix(r.URL.Path, "_profile"):

@@ -154,7 +154,8 @@ func TestInterruptions(t *testing.T) {
 func interrupted(t *testing.T, f capture.Framework, phase string, sig syscall.Signal) {
 	dir := livetest.Folder(t)
 	s := newCounting(t, f, dir, phase)
-	args := []string{"--url", s.URL, "--framework", string(f), "--output-dir", dir, "--profile-workload", "decode", "--num-steps", "1", "--inspect=false", "--stable-for", "5ms", "--ranks", "1"}
+	args := []string{"--url", s.URL, "--framework", string(f), "--output-dir", dir, "--profile-workload", "decode",
+		"--num-steps", "1", "--inspect=false", "--stable-for", "5ms", "--ranks", "1"}
 	delay := "0"
 	if phase == "wait" {
 		delay = "60"

@@ -11,8 +11,9 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 )
 
-// TestFromServerToAnswer is the whole loop without a person: a capture against a server, then the answer about what it left. A valid capture
-// ends with 0 and has its verdict in the answer; one of the wrong stage ends with 3, and the answer about it with 4 and the reason.
+// TestFromServerToAnswer is the whole loop without a person: a capture against a server, then the answer about what
+// it left. A valid capture ends with 0 and has its verdict in the answer; one of the wrong stage ends with 3, and the
+// answer about it with 4 and the reason.
 func TestFromServerToAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -30,7 +31,8 @@ func TestFromServerToAnswer(t *testing.T) {
 			if c.swapped {
 				s.Prefill, s.Decode = s.Decode, s.Prefill
 			}
-			got := apptest.Run(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--format", "json", "--num-steps", "1")...)
+			got := apptest.Run(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir,
+				"--format", "json", "--num-steps", "1")...)
 			if got.Code != c.captured {
 				t.Fatalf("capture: exit code %d, want %d: %s", got.Code, c.captured, got.Stderr)
 			}
@@ -42,16 +44,20 @@ func TestFromServerToAnswer(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.Stdout), &a); err != nil {
 				t.Fatalf("%v in %.300s", err, r.Stdout)
 			}
-			if a.Validity.Capture.Value != c.verdict || a.Conclusion != c.conclusion || (len(a.Validity.Problems) > 0) != c.swapped {
+			if a.Validity.Capture.Value != c.verdict || a.Conclusion != c.conclusion ||
+				(len(a.Validity.Problems) > 0) != c.swapped {
 				t.Errorf("%s, %s: %+v", a.Conclusion, a.Why, a.Validity)
 			}
-			for name, i := range map[string]answer.Item{"model": a.Model.Item, "environment": a.Environment.Item, "passes": a.Passes.Item, "layers": a.Layers.Item, "kernels": a.Kernels.Item,
-				"overlap": a.Overlap.Item, "fuse": a.Fuse.Item, "host": a.Host.Item, "speed of light": a.Light.Item, "ranks": a.Ranks.Item, "compared": a.Compared.Item} {
+			for name, i := range map[string]answer.Item{"model": a.Model.Item, "environment": a.Environment.Item,
+				"passes": a.Passes.Item, "layers": a.Layers.Item, "kernels": a.Kernels.Item,
+				"overlap": a.Overlap.Item, "fuse": a.Fuse.Item, "host": a.Host.Item, "speed of light": a.Light.Item,
+				"ranks": a.Ranks.Item, "compared": a.Compared.Item} {
 				if !i.Known && i.Why == "" {
 					t.Errorf("%s: neither known nor a reason", name)
 				}
 			}
-			if a.Environment.Framework.Value != "SGLang" || a.Model.Name.Value != "Qwen/Qwen3-8B" || !a.Passes.Known || !a.Kernels.Known {
+			if a.Environment.Framework.Value != "SGLang" || a.Model.Name.Value != "Qwen/Qwen3-8B" || !a.Passes.Known ||
+				!a.Kernels.Known {
 				t.Errorf("%+v %+v", a.Environment, a.Model)
 			}
 		})

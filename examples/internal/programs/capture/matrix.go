@@ -37,7 +37,8 @@ func matrixProgram() app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&plan, "plan", "", "plan `FILE`")
 			fs.StringVar(&outputDir, "output-dir", "", "`DIR` for the entries' folders, in place of the plan's output_dir")
-			fs.BoolVar(&allowInvalid, "allow-invalid", false, "end with 0 also where all that is wrong is an INVALID capture")
+			fs.BoolVar(&allowInvalid, "allow-invalid", false,
+				"end with 0 also where all that is wrong is an INVALID capture")
 			fs.BoolVar(&restart, "restart", false, "forget what earlier runs captured")
 			s.ModelFlags(fs)
 			s.WindowFlags(fs)
@@ -94,5 +95,6 @@ func writeProbe(e capture.Entry, r *capture.ProbeReport) error {
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(e.Dir, "probe.json"), 0o666, func(w io.Writer) error { return app.WriteJSON(w, r) })
+	return atomicfile.Write(filepath.Join(e.Dir, "probe.json"), 0o666,
+		func(w io.Writer) error { return app.WriteJSON(w, r) })
 }

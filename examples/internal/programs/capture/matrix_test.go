@@ -44,7 +44,8 @@ func TestMatrix(t *testing.T) {
 	if n := len(mapping.Starts) + len(formal.Starts); n != starts {
 		t.Errorf("%d windows opened again", n-starts)
 	}
-	for _, part := range []string{"# Two of a kind", "pair", "alone", "Qwen/Qwen3-8B", "mapping-formal", "single-trace"} {
+	for _, part := range []string{"# Two of a kind", "pair", "alone", "Qwen/Qwen3-8B", "mapping-formal",
+		"single-trace"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("bundle does not say %q:\n%.2000s", part, got.Stdout)
 		}
@@ -59,7 +60,8 @@ func TestMatrix(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Entries) != 2 || len(doc.Entries[0].Captures) != 2 || doc.Reports["alone"] != filepath.Join(dir, "alone", "triage.md") {
+	if len(doc.Entries) != 2 || len(doc.Entries[0].Captures) != 2 ||
+		doc.Reports["alone"] != filepath.Join(dir, "alone", "triage.md") {
 		t.Errorf("document = %+v", doc)
 	}
 	for _, e := range doc.Entries {
@@ -94,7 +96,8 @@ func TestMatrixInvalid(t *testing.T) {
 	for _, name := range []string{"short", "none"} {
 		for _, file := range []string{"probe.json", "triage.md"} {
 			text, err := os.ReadFile(filepath.Join(dir, name, file))
-			if err != nil || len(text) == 0 || file == "triage.md" && !strings.Contains(string(text), "Capture: INVALID") {
+			if err != nil || len(text) == 0 || file == "triage.md" &&
+				!strings.Contains(string(text), "Capture: INVALID") {
 				t.Errorf("%s of %s: %v: %.200s", file, name, err, text)
 			}
 		}

@@ -32,7 +32,8 @@ func writeText(w io.Writer, r *capture.Result) {
 		if s.StepsFound >= 0 {
 			steps += fmt.Sprintf(", %d found", s.StepsFound)
 		}
-		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict, count(len(s.Traces), "trace"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
+		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict,
+			count(len(s.Traces), "trace"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
 		for _, t := range s.Traces {
 			line := fmt.Sprintf("  %s  %d bytes", t.Path, t.Bytes)
 			if t.Found != nil {

@@ -99,14 +99,16 @@ func doctorProgram() app.Program {
 			if env.Document() {
 				return env.WriteJSON(d)
 			}
-			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence, d.Profiler)
+			fmt.Fprintf(env.Stdout, "%s at %s (%s)\nprofiler routes: %s\n", d.Framework.Title(), d.Server, d.Evidence,
+				d.Profiler)
 			for _, w := range d.Workers {
 				fmt.Fprintf(env.Stdout, "engine: %s %s (%s)\n", w.URL, w.Role, w.Contract)
 			}
 			for _, f := range d.Findings {
 				fmt.Fprintf(env.Stdout, "- %s\n", f)
 			}
-			fmt.Fprintf(env.Stdout, "\nlaunch for times:   %s\nlaunch for sources: %s\nlaunch for --nsys:  %s\n", d.Formal, d.Mapping, d.Nsys)
+			fmt.Fprintf(env.Stdout, "\nlaunch for times:   %s\nlaunch for sources: %s\nlaunch for --nsys:  %s\n",
+				d.Formal, d.Mapping, d.Nsys)
 			return nil
 		},
 	}

@@ -34,7 +34,9 @@ func TestInterruptedFlush(t *testing.T) {
 		inner.ServeHTTP(httptest.NewRecorder(), r) // it goes on when nobody listens
 		close(written)
 	})
-	got := apptest.RunContext(ctx, t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--num-steps", "1")...)
+	got := apptest.RunContext(ctx, t, captureProgram(),
+		append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--profile-workload", "decode", "--num-steps",
+			"1")...)
 	if got.Code != live.ExitInterrupted || !strings.Contains(got.Stderr, "capture collect --output-dir "+dir) {
 		t.Errorf("exit code %d, stderr %s", got.Code, got.Stderr)
 	}
@@ -47,7 +49,8 @@ func TestInterruptedFlush(t *testing.T) {
 		t.Errorf("collect: %s", got.Stdout)
 	}
 	for _, p := range []app.Program{collectProgram(), stopProgram()} {
-		if got := apptest.Run(t, p, "--output-dir", dir); got.Code != 1 || !strings.Contains(got.Stderr, "no run has left") {
+		if got := apptest.Run(t, p, "--output-dir", dir); got.Code != 1 ||
+			!strings.Contains(got.Stderr, "no run has left") {
 			t.Errorf("%s: exit code %d, stderr %s", p.Name, got.Code, got.Stderr)
 		}
 		if got := apptest.Run(t, p); got.Code != 2 {
@@ -65,7 +68,8 @@ func TestDryRunProgram(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
 	args := append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--dry-run")
 	got := apptest.MustRun(t, captureProgram(), args...)
-	for _, part := range []string{"prefill  warmup    POST /generate {\"text\":\"profile_probe_", "prefill  start     POST /start_profile {\"output_dir\":\"" + dir, "decode   stop      POST /stop_profile"} {
+	for _, part := range []string{"prefill  warmup    POST /generate {\"text\":\"profile_probe_",
+		"prefill  start     POST /start_profile {\"output_dir\":\"" + dir, "decode   stop      POST /stop_profile"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
 		}
@@ -83,11 +87,13 @@ func TestDryRunProgram(t *testing.T) {
 // TestDoctor says how the server is launched.
 func TestDoctor(t *testing.T) {
 	s := newServer(t)
-	if doc := apptest.MustRun(t, doctorProgram(), "--url", s.URL, "--format", "json").Stdout; !strings.Contains(doc, `"schema": "strata.capture-doctor/2"`) {
+	if doc := apptest.MustRun(t, doctorProgram(), "--url", s.URL, "--format", "json").Stdout; !strings.Contains(doc,
+		`"schema": "strata.capture-doctor/2"`) {
 		t.Errorf("%.200s", doc)
 	}
 	got := apptest.MustRun(t, doctorProgram(), "--url", s.URL)
-	for _, part := range []string{"SGLang at " + s.URL, "1 traces per window are expected", "launch for sources: python -m sglang.launch_server --model-path Qwen/Qwen3-8B --disable-cuda-graph"} {
+	for _, part := range []string{"SGLang at " + s.URL, "1 traces per window are expected",
+		"launch for sources: python -m sglang.launch_server --model-path Qwen/Qwen3-8B --disable-cuda-graph"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
 		}
@@ -100,9 +106,11 @@ func TestDoctor(t *testing.T) {
 // TestPair captures one server twice: with stacks, and without.
 func TestPair(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
-	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--mapping-url", s.URL, "--output-dir", dir, "--num-steps", "1", "--profile-workload", "decode", "--format", "json")...)
+	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--mapping-url", s.URL,
+		"--output-dir", dir, "--num-steps", "1", "--profile-workload", "decode", "--format", "json")...)
 	var doc struct{ Mapping, Formal capture.Result }
-	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil || doc.Mapping.Verdict != capture.Valid || doc.Formal.Verdict != capture.Valid {
+	if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil || doc.Mapping.Verdict != capture.Valid ||
+		doc.Formal.Verdict != capture.Valid {
 		t.Errorf("%v in %s", err, got.Stdout)
 	}
 	if len(s.Starts) != 2 || s.Starts[0]["with_stack"] != true || s.Starts[1]["with_stack"] != false {
@@ -113,14 +121,17 @@ func TestPair(t *testing.T) {
 // TestOldFlags: command lines of the scripts that this replaces are taken.
 func TestOldFlags(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
-	apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "1", "--profile-workload", "decode",
+	apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "1",
+		"--profile-workload", "decode",
 		"--profile-by-stage", "--no-profile-by-stage", "--no-merge-profiles", "--framework", "sgl")...)
 	if got := s.Starts[0]; got["profile_by_stage"] != false || got["merge_profiles"] != false {
 		t.Errorf("start %v", got)
 	}
-	got := apptest.MustRun(t, probeProgram(), "--url", s.URL, "--requests", "3", "--max-tokens", "8", "--timeout", "5", "--prompt", "one", "--prompt", "two")
+	got := apptest.MustRun(t, probeProgram(), "--url", s.URL, "--requests", "3", "--max-tokens", "8", "--timeout", "5",
+		"--prompt", "one", "--prompt", "two")
 	var r capture.ProbeReport
-	if err := json.Unmarshal([]byte(got.Stdout), &r); err != nil || r.Latency.Count != 3 || r.MaxTokens != 8 || len(r.Prompts) != 2 || !r.Success || !r.AllNonEmpty || r.Source != "/generate" {
+	if err := json.Unmarshal([]byte(got.Stdout), &r); err != nil || r.Latency.Count != 3 || r.MaxTokens != 8 ||
+		len(r.Prompts) != 2 || !r.Success || !r.AllNonEmpty || r.Source != "/generate" {
 		t.Errorf("%v: %s", err, got.Stdout)
 	}
 	got = apptest.MustRun(t, probeProgram(), "--url", s.URL)
@@ -140,8 +151,10 @@ func TestMatrixArtefacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("plan.json", `{"output_dir": "out", "entries": [{"name": "one", "url": "`+s.URL+`", "stages": "decode", "num_steps": 1}]}`)
-	apptest.MustRun(t, matrixProgram(), append(livetest.Fast, "--plan", filepath.Join(filepath.Dir(dir), "plan.json"))...)
+	write("plan.json", `{"output_dir": "out", "entries": [{"name": "one", "url": "`+s.URL+
+		`", "stages": "decode", "num_steps": 1}]}`)
+	apptest.MustRun(t, matrixProgram(), append(livetest.Fast, "--plan",
+		filepath.Join(filepath.Dir(dir), "plan.json"))...)
 	var r capture.ProbeReport
 	text, err := os.ReadFile(filepath.Join(dir, "one", "probe.json"))
 	if err != nil || json.Unmarshal(text, &r) != nil || !r.Success {

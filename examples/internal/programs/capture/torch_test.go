@@ -19,7 +19,8 @@ var python = flag.String("python", "", "Python interpreter with PyTorch, for Tes
 func TestTorchIsValid(t *testing.T) {
 	url := testdata.TorchServer(t, *python, "../../../../capture/testdata/torch_server.py")
 	got := apptest.MustRun(t, captureProgram(), append(livetest.Fast, "--url", url,
-		"--output-dir", livetest.Folder(t), "--activities", "CPU", "--decode-output-len", "32", "--prefill-input-len", "256")...)
+		"--output-dir", livetest.Folder(t), "--activities", "CPU", "--decode-output-len", "32", "--prefill-input-len",
+		"256")...)
 	t.Log(got.Stdout)
 	if !strings.HasSuffix(got.Stdout, "\nVALID\n") {
 		t.Errorf("not valid:\n%s", got.Stdout)

@@ -12,7 +12,8 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// TestNamedBaselines: a name is kept in the directory of baselines, which only --save makes, with commit, date and version; a slash or an ending is a file.
+// TestNamedBaselines: a name is kept in the directory of baselines, which only --save makes, with commit, date and
+// version; a slash or an ending is a file.
 func TestNamedBaselines(t *testing.T) {
 	demo := demoFile(t)
 	dir := filepath.Join(t.TempDir(), "kept")
@@ -30,7 +31,8 @@ func TestNamedBaselines(t *testing.T) {
 	}
 	got := apptest.MustRun(t, program(), "--baseline", "v0.12", demo, "--format", "json")
 	var report compare.Report
-	if err := json.Unmarshal([]byte(got.Stdout), &report); err != nil || report.Verdict != compare.Same || report.A.Commit != "abc123" || len(report.A.Date) != len("2026-01-02") {
+	if err := json.Unmarshal([]byte(got.Stdout), &report); err != nil || report.Verdict != compare.Same ||
+		report.A.Commit != "abc123" || len(report.A.Date) != len("2026-01-02") {
 		t.Errorf("%v: %s, side A %+v", err, report.Text, report.A)
 	}
 	other := filepath.Join(t.TempDir(), "other")
@@ -39,7 +41,8 @@ func TestNamedBaselines(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(other, "main.side.json")); err != nil {
 		t.Error(err)
 	}
-	for value, want := range map[string]string{"main": filepath.Join(dir, "main.side.json"), "v1.2": filepath.Join(dir, "v1.2.side.json"), "a.side.json": "a.side.json", "./a": "./a", "": ""} {
+	for value, want := range map[string]string{"main": filepath.Join(dir, "main.side.json"),
+		"v1.2": filepath.Join(dir, "v1.2.side.json"), "a.side.json": "a.side.json", "./a": "./a", "": ""} {
 		if got := (&options{}).baselineFile(value); got != want {
 			t.Errorf("%q is %q, want %q", value, got, want)
 		}

@@ -14,7 +14,8 @@ import (
 
 // formats are the values of --format.
 func formats() []app.Format {
-	return []app.Format{app.Text, app.Markdown, app.JSON, app.CSV, app.HTML, app.JUnit, app.SARIF, app.Benchfmt, app.Prometheus}
+	return []app.Format{app.Text, app.Markdown, app.JSON, app.CSV, app.HTML, app.JUnit, app.SARIF, app.Benchfmt,
+		app.Prometheus}
 }
 
 // write prints the report.
@@ -37,8 +38,8 @@ func write(env *app.Env, r *compare.Report, s *gate.Suite, page func(io.Writer) 
 	return r.WriteText(env.Stdout)
 }
 
-// suite makes checks of the gates; without gates, of the rows: one fails that became clearly slower, and is skipped where nothing
-// may be said.
+// suite makes checks of the gates; without gates, of the rows: one fails that became clearly slower, and is skipped
+// where nothing may be said.
 func suite(r *compare.Report, allow bool) *gate.Suite {
 	s := &gate.Suite{Program: "compare", Name: sideName(&r.A) + " → " + sideName(&r.B), AllowInconclusive: allow}
 	if len(r.Gates) == 0 {
@@ -49,7 +50,8 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := gate.Check{Name: g.Gate, Verdict: gate.VerdictOf(g.Outcome), Message: g.Text, Unit: "percent", Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
+		c := gate.Check{Name: g.Gate, Verdict: gate.VerdictOf(g.Outcome), Message: g.Text, Unit: "percent",
+			Limit: gate.Number(100 * g.Limit), Place: place(r, "")}
 		if g.Known {
 			c.Value = gate.Number(100 * g.Estimate)
 		}
@@ -59,7 +61,8 @@ func suite(r *compare.Report, allow bool) *gate.Suite {
 }
 
 func rowCheck(r *compare.Report, row *compare.Row) gate.Check {
-	c := gate.Check{Name: row.Operator, Verdict: gate.Passed, Value: gate.Number(float64(row.Delta)), Limit: gate.Number(float64(r.Least)), Unit: "ns",
+	c := gate.Check{Name: row.Operator, Verdict: gate.Passed, Value: gate.Number(float64(row.Delta)),
+		Limit: gate.Number(float64(r.Least)), Unit: "ns",
 		Message: row.Text, Place: place(r, row.Operator)}
 	switch {
 	case !row.Judged:
@@ -91,14 +94,17 @@ func benchmarks(env *app.Env, r *compare.Report) error {
 		name string
 		of   *compare.Summary
 		at   func(*compare.Row) []time.Duration
-	}{{"A", &r.A, func(row *compare.Row) []time.Duration { return row.TimesA }}, {"B", &r.B, func(row *compare.Row) []time.Duration { return row.TimesB }}} {
+	}{{"A", &r.A, func(row *compare.Row) []time.Duration { return row.TimesA }},
+		{"B", &r.B, func(row *compare.Row) []time.Duration { return row.TimesB }}} {
 		var values []gate.Benchmark
 		for i := range r.Rows {
 			for _, d := range s.at(&r.Rows[i]) {
-				values = append(values, gate.Benchmark{Name: "Pass/row=" + r.Rows[i].Operator, Value: float64(d), Unit: "ns/op"})
+				values = append(values, gate.Benchmark{Name: "Pass/row=" + r.Rows[i].Operator, Value: float64(d),
+					Unit: "ns/op"})
 			}
 		}
-		settings := []gate.Setting{{Key: "side", Value: s.name}, {Key: "trace", Value: s.of.Trace}, {Key: "gpu", Value: s.of.GPU}, {Key: "stage", Value: string(s.of.Stage)}}
+		settings := []gate.Setting{{Key: "side", Value: s.name}, {Key: "trace", Value: s.of.Trace},
+			{Key: "gpu", Value: s.of.GPU}, {Key: "stage", Value: string(s.of.Stage)}}
 		if err := gate.WriteBenchmarks(env.Stdout, settings, values); err != nil {
 			return err
 		}

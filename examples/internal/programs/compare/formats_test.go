@@ -82,7 +82,8 @@ func TestFormatsOfGates(t *testing.T) {
 			Failures int `xml:"failures,attr"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal([]byte(r.Stdout), &suites); err != nil || r.Code != 3 || suites.Suite.Tests != 2 || suites.Suite.Failures != 1 {
+	if err := xml.Unmarshal([]byte(r.Stdout), &suites); err != nil || r.Code != 3 || suites.Suite.Tests != 2 ||
+		suites.Suite.Failures != 1 {
 		t.Errorf("JUnit: exit code %d, %+v (%v), want 3, two tests, one failure", r.Code, suites, err)
 	}
 	r = apptest.Run(t, program(), append(args, "sarif")...)
@@ -93,7 +94,8 @@ func TestFormatsOfGates(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(r.Stdout), &log); err != nil || len(log.Runs) != 1 || len(log.Runs[0].Results) != 1 || log.Runs[0].Results[0].RuleID != "attention=5%" {
+	if err := json.Unmarshal([]byte(r.Stdout), &log); err != nil || len(log.Runs) != 1 ||
+		len(log.Runs[0].Results) != 1 || log.Runs[0].Results[0].RuleID != "attention=5%" {
 		t.Errorf("SARIF: %+v (%v), want the one gate that failed", log, err)
 	}
 }
@@ -108,14 +110,17 @@ func TestNoiseFile(t *testing.T) {
 	if !strings.Contains(r.Stdout, "learned from 5 runs") {
 		t.Errorf("the report does not say where its floor is from:\n%s", r.Stdout)
 	}
-	for name, args := range map[string][]string{"four runs": five[2:], "not a noise file": {"--a", demo, "--b", demo, "--noise", demo}, "absent": {"--a", demo, "--b", demo, "--noise", path + ".absent"}} {
+	for name, args := range map[string][]string{"four runs": five[2:],
+		"not a noise file": {"--a", demo, "--b", demo, "--noise", demo},
+		"absent":           {"--a", demo, "--b", demo, "--noise", path + ".absent"}} {
 		if r := apptest.Run(t, program(), args...); r.Code != 1 {
 			t.Errorf("%s: exit code %d, want 1 (%s)", name, r.Code, r.Stderr)
 		}
 	}
 }
 
-// A trace whose decode steps replay no graphs although its server was started with them says nothing of the server, until that is allowed.
+// A trace whose decode steps replay no graphs although its server was started with them says nothing of the server,
+// until that is allowed.
 func TestServingPath(t *testing.T) {
 	demo := demoFile(t)
 	args := filepath.Join(filepath.Dir(demo), "server_args.json")

@@ -19,12 +19,15 @@ import (
 func sideFile(t *testing.T, passes, layers int, us, idle float64) string {
 	t.Helper()
 	run := compare.Run{Trace: "run.json", GPU: "NVIDIA H100 80GB HBM3", Health: "ok", Parts: []compare.Part{
-		{Name: "fmha", Base: fmt.Sprintf("fmha of %d layers", layers), Operator: "attention", Category: "attention", Class: compare.Memory},
+		{Name: "fmha", Base: fmt.Sprintf("fmha of %d layers", layers), Operator: "attention", Category: "attention",
+			Class: compare.Memory},
 		{Name: "idle", Operator: "idle", Class: compare.Waiting}}}
 	for i := range passes {
 		work, wait := time.Duration(1e3*us), time.Duration(1e3*idle)
-		run.Passes = append(run.Passes, compare.Pass{Index: i, NumLayers: layers, Stage: layer.StageDecode, Batch: 8, Tokens: 8, Graph: 1, Wall: work + wait,
-			Parts: []compare.PartTime{{Part: 0, Count: layers, Exclusive: work, Time: work}, {Part: 1, Exclusive: wait}}})
+		run.Passes = append(run.Passes, compare.Pass{Index: i, NumLayers: layers, Stage: layer.StageDecode, Batch: 8,
+			Tokens: 8, Graph: 1, Wall: work + wait,
+			Parts: []compare.PartTime{{Part: 0, Count: layers, Exclusive: work, Time: work},
+				{Part: 1, Exclusive: wait}}})
 	}
 	path := filepath.Join(t.TempDir(), "a.side.json")
 	f, err := os.Create(path)
@@ -38,7 +41,8 @@ func sideFile(t *testing.T, passes, layers int, us, idle float64) string {
 	return path
 }
 
-// gateCases are the rows of the table in docs/exit-codes.md: what changed, in twenty passes unless said otherwise, and what a gate makes of it.
+// gateCases are the rows of the table in docs/exit-codes.md: what changed, in twenty passes unless said otherwise,
+// and what a gate makes of it.
 var gateCases = []struct {
 	what     string
 	passes   int
@@ -67,7 +71,8 @@ func exitOf(r *compare.Report) int {
 func TestGateTable(t *testing.T) {
 	gates := []string{"3%", "work=3%", "waiting=3%", "operator:attention=5%"}
 	var b strings.Builder
-	fmt.Fprintf(&b, "| what changed | verdict | no gate | `%s` |\n|---|---|%s\n", strings.Join(gates, "` | `"), strings.Repeat("---|", len(gates)+1))
+	fmt.Fprintf(&b, "| what changed | verdict | no gate | `%s` |\n|---|---|%s\n", strings.Join(gates, "` | `"),
+		strings.Repeat("---|", len(gates)+1))
 	for _, c := range gateCases {
 		old, now := sideFile(t, c.passes, 32, 8000, 1000), sideFile(t, c.passes, c.layers, c.us, c.idle)
 		a, err := load(old)

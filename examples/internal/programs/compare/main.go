@@ -78,18 +78,21 @@ func program() app.Program {
 			fs.StringVar(&o.bConfig, "b-config", "", "config.json `FILE` of side B's model; default: side A's")
 			fs.IntVar(&o.passA, "pass-a", -1, "forward pass `NUMBER` of side A; default: the passes that match")
 			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
-			fs.StringVar(&o.normalize, "normalize", "none", "none, or `tokens`: compare time per token where no passes have equal sizes")
+			fs.StringVar(&o.normalize, "normalize", "none",
+				"none, or `tokens`: compare time per token where no passes have equal sizes")
 			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
 			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be decided")
 			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
 			o.page.Flags(fs)
 			app.OutputFile(fs, &o.save, "save", "keep side B under a `NAME`, or in a file with a / or an ending")
 			fs.StringVar(&o.baseline, "baseline", "", "side A: a `NAME` or file that --save wrote")
-			fs.StringVar(&o.baselines, "baselines", "", "`DIR` of named baselines (default: $STRATA_BASELINES, or .strata)")
+			fs.StringVar(&o.baselines, "baselines", "",
+				"`DIR` of named baselines (default: $STRATA_BASELINES, or .strata)")
 			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline, once it was compared with")
 			app.MayReplace(fs, "save", "baseline", "replace")
 			fs.StringVar(&o.noise, "noise", "", "what two equal runs differ by: a `FILE` that --save-noise wrote, or a standard deviation in per cent; default: 0.75 on one kind of GPU, 2 elsewhere, assumed")
-			app.OutputFile(fs, &o.saveNoise, "save-noise", "learn from five or more runs of one program, given as --b, what equal runs differ by, and write it to `FILE`")
+			app.OutputFile(fs, &o.saveNoise, "save-noise",
+				"learn from five or more runs of one program, given as --b, what equal runs differ by, and write it to `FILE`")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },
 	}
@@ -113,7 +116,8 @@ func (o *options) name(args []string) error {
 	case len(args) == 1:
 		o.b = args
 	case len(args) > 2 || len(o.a) > 0 || o.baseline != "":
-		return app.Usagef("%d traces are named beside the flags: one a side, or --a and --b for several runs of one", len(args))
+		return app.Usagef("%d traces are named beside the flags: one a side, or --a and --b for several runs of one",
+			len(args))
 	default:
 		o.a, o.b = args[:1], args[1:]
 	}
@@ -180,7 +184,8 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	return judged(r, checks)
 }
 
-// judged is the error with which the program ends: of the gates, and without any where the sides do not run the same work.
+// judged is the error with which the program ends: of the gates, and without any where the sides do not run the same
+// work.
 func judged(r *compare.Report, checks *gate.Suite) error {
 	switch {
 	case r.Verdict == compare.NotComparable:
@@ -225,7 +230,8 @@ func (o *options) compare() (compare.Options, error) {
 }
 
 // side measures the runs of one side. The GPU is that of its first run, for the page; nil where none is written.
-func (o *options) side(ctx context.Context, env *app.Env, paths []string, label, config string) (*compare.Side, *layer.Device, error) {
+func (o *options) side(ctx context.Context, env *app.Env, paths []string, label, config string) (*compare.Side,
+	*layer.Device, error) {
 	s := &compare.Side{Label: label}
 	var drawn *layer.Device
 	var c *profile.Config
@@ -257,7 +263,8 @@ func (o *options) side(ctx context.Context, env *app.Env, paths []string, label,
 }
 
 // measured reduces one trace to its GPUs.
-func measured(ctx context.Context, env *app.Env, part *strata.Part, config *profile.Config) ([]compare.Run, *layer.Analysis, error) {
+func measured(ctx context.Context, env *app.Env, part *strata.Part, config *profile.Config) ([]compare.Run,
+	*layer.Analysis, error) {
 	a, err := layer.Analyze(ctx, part.Trace, layer.Options{Config: config})
 	if err != nil {
 		return nil, nil, err
@@ -283,7 +290,8 @@ func measured(ctx context.Context, env *app.Env, part *strata.Part, config *prof
 	return runs, a, nil
 }
 
-// serving says in what a trace does not show what its server does, by the server_args.json beside it; nothing without one.
+// serving says in what a trace does not show what its server does, by the server_args.json beside it; nothing without
+// one.
 func serving(ctx context.Context, path string, a *layer.Analysis) ([]string, error) {
 	file := filepath.Join(filepath.Dir(path), "server_args.json")
 	if _, err := os.Stat(file); err != nil {
@@ -321,7 +329,8 @@ func (o *options) keep(env *app.Env, b *compare.Side) error {
 	return o.saveSide(env, b)
 }
 
-// baselineFile is where a baseline is: a value with a slash or a file's ending is a file, another one is a name in the directory of baselines.
+// baselineFile is where a baseline is: a value with a slash or a file's ending is a file, another one is a name in
+// the directory of baselines.
 func (o *options) baselineFile(value string) string {
 	ending := strings.TrimPrefix(filepath.Ext(value), ".")
 	if value == "" || strings.ContainsAny(value, `/\`) || ending != "" && !isDigit(ending[0]) { // v0.12 is a name
@@ -332,7 +341,8 @@ func (o *options) baselineFile(value string) string {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// saveSide writes a side with what it is of; a file that is there is replaced whole or not at all. A directory of named baselines is made, and that is said.
+// saveSide writes a side with what it is of; a file that is there is replaced whole or not at all. A directory of
+// named baselines is made, and that is said.
 func (o *options) saveSide(env *app.Env, s *compare.Side) error {
 	out := *s
 	out.Commit, out.Tool = commit(), tool()
@@ -434,6 +444,7 @@ func (o *options) learn(ctx context.Context, env *app.Env, b *compare.Side, opts
 	if err := atomicfile.Write(o.saveNoise, 0o666, func(w io.Writer) error { return app.WriteJSON(w, n) }); err != nil {
 		return err
 	}
-	env.Notef("%d runs, %s passes: all work differs by %.2f%% from run to run; noise saved to %s", n.Runs, n.Stage, 100*n.Common, o.saveNoise)
+	env.Notef("%d runs, %s passes: all work differs by %.2f%% from run to run; noise saved to %s", n.Runs, n.Stage,
+		100*n.Common, o.saveNoise)
 	return nil
 }

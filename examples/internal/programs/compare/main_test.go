@@ -38,7 +38,8 @@ func TestTheSame(t *testing.T) {
 	if r.Stdout != "" {
 		t.Errorf("saving prints %q", r.Stdout)
 	}
-	for _, args := range [][]string{{"--a", a, "--b", a}, {"--baseline", saved, "--b", a}, {a, a}, {"--baseline", saved, a}, {"--a", a, a}} {
+	for _, args := range [][]string{{"--a", a, "--b", a}, {"--baseline", saved, "--b", a}, {a, a},
+		{"--baseline", saved, a}, {"--a", a, a}} {
 		r := apptest.MustRun(t, program(), append(args, "--format", "json", "--fail-on", "5%")...)
 		var got compare.Report
 		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
@@ -101,7 +102,8 @@ func TestExitCodes(t *testing.T) {
 		{"passed", []string{"--a", a, "--b", a, "--fail-on", "5%"}, 0},
 		{"failed", []string{"--baseline", old, "--b", a, "--fail-on", "5%"}, 3},
 		{"cannot be told", []string{"--a", a, "--b", a, "--fail-on", "1%"}, 4},
-		{"cannot be told, and that is allowed", []string{"--a", a, "--b", a, "--fail-on", "1%", "--allow-inconclusive"}, 0},
+		{"cannot be told, and that is allowed", []string{"--a", a, "--b", a, "--fail-on", "1%", "--allow-inconclusive"},
+			0},
 	} {
 		r := apptest.Run(t, program(), c.args...)
 		if r.Code != c.want {
@@ -129,12 +131,15 @@ func TestDirectoryOfRanks(t *testing.T) {
 	}
 	saved := filepath.Join(t.TempDir(), "a.side.json")
 	apptest.MustRun(t, program(), "--b", dir, "--save", saved)
-	for _, args := range [][]string{{dir, dir}, {"--baseline", saved, dir}, {"--a", dir, "--a", dir, "--b", dir, "--b", dir}} {
+	for _, args := range [][]string{{dir, dir}, {"--baseline", saved, dir},
+		{"--a", dir, "--a", dir, "--b", dir, "--b", dir}} {
 		var got compare.Report
-		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout), &got); err != nil {
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout),
+			&got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Verdict != compare.Same || len(got.Ranks) != 2 || got.Ranks[1].A.Rank != 1 || got.Ranks[1].Delta != 0 || got.A.Runs != max(1, len(args)/4) {
+		if got.Verdict != compare.Same || len(got.Ranks) != 2 || got.Ranks[1].A.Rank != 1 || got.Ranks[1].Delta != 0 ||
+			got.A.Runs != max(1, len(args)/4) {
 			t.Errorf("%v: %s, ranks %+v, %d runs", args, got.Text, got.Ranks, got.A.Runs)
 		}
 	}

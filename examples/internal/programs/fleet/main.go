@@ -148,7 +148,8 @@ func trend() app.Program {
 func digests(ctx context.Context, env *app.Env) (*strata.Ranks, error) {
 	ranks, err := strata.FindRanks(ctx, env.Args, strata.Options{})
 	if err == nil && ranks.Files() > 0 {
-		err = app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both", ranks.Recordings[0].Files[0].Path)
+		err = app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both",
+			ranks.Recordings[0].Files[0].Path)
 		ranks.Close()
 	}
 	return ranks, err
@@ -234,7 +235,10 @@ func (o *options) report(ctx context.Context, env *app.Env, ranks *strata.Ranks,
 			return err
 		}
 	}
-	if err := env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteFleetHTML(w, r, ranks.Name) }); err != nil {
+	if err := env.WriteHTML(&o.page, func(w io.Writer) error {
+		return strata.WriteFleetHTML(w, r,
+			ranks.Name)
+	}); err != nil {
 		return err
 	}
 	if env.Format == app.JSON {

@@ -50,7 +50,10 @@ func document(t *testing.T, args ...string) (r fleet.Report) {
 func write(t *testing.T, c ranks.Config) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := c.Write(func(f ranks.File) error { return os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666) }); err != nil {
+	if _, err := c.Write(func(f ranks.File) error {
+		return os.WriteFile(filepath.Join(dir, f.Name), f.Data,
+			0o666)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -65,7 +68,8 @@ func small() ranks.Config {
 // TestSameBytesHoweverItIsDivided: read at once, from a tar, through kept digests, and by shards that are reduced.
 func TestSameBytesHoweverItIsDivided(t *testing.T) {
 	dir := write(t, small())
-	for _, format := range [][]string{{"--format", "json"}, {"--format", "json", "--full"}, {"--width", "120"}, {"--format", "markdown"}} {
+	for _, format := range [][]string{{"--format", "json"}, {"--format", "json", "--full"}, {"--width", "120"},
+		{"--format", "markdown"}} {
 		want := text(t, append([]string{dir}, format...)...)
 		keep := t.TempDir()
 		for range 2 {
@@ -105,7 +109,8 @@ func archive(t *testing.T, dir string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteHeader(&tar.Header{Name: f.Name(), Mode: 0o666, Size: int64(len(data)), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: f.Name(), Mode: 0o666, Size: int64(len(data)),
+			Typeflag: tar.TypeReg}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write(data); err != nil {
@@ -122,7 +127,8 @@ func archive(t *testing.T, dir string) string {
 	return path
 }
 
-// TestBadRanks: an empty rank, one that is no gzip and one that is cut off are lines of the report; --strict refuses them.
+// TestBadRanks: an empty rank, one that is no gzip and one that is cut off are lines of the report; --strict refuses
+// them.
 func TestBadRanks(t *testing.T) {
 	dir := write(t, ranks.Config{Seed: 2, Steps: 2, Layers: 6, Replicas: []ranks.Replica{{Numbered: true}}})
 	at := func(rank int, suffix string) string {
@@ -132,7 +138,8 @@ func TestBadRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, data := range map[string][]byte{at(4, ""): nil, at(5, ".gz"): []byte("no gzip"), at(2, ""): cut[:len(cut)/2]} {
+	for path, data := range map[string][]byte{at(4, ""): nil, at(5, ".gz"): []byte("no gzip"),
+		at(2, ""): cut[:len(cut)/2]} {
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +213,9 @@ func TestOutputIsBounded(t *testing.T) {
 	for i := range 60 {
 		many.Replicas = append(many.Replicas, ranks.Replica{Numbered: true, Cause: ranks.Cause(i % 3), LateBy: 40_000})
 	}
-	for name, c := range map[string]ranks.Config{"many recordings": many, "many ranks": {Seed: 4, Steps: 2, Layers: 5, Size: 128, Replicas: []ranks.Replica{{Numbered: true, Ragged: true}}}} {
+	for name, c := range map[string]ranks.Config{"many recordings": many,
+		"many ranks": {Seed: 4, Steps: 2, Layers: 5, Size: 128,
+			Replicas: []ranks.Replica{{Numbered: true, Ragged: true}}}} {
 		dir := write(t, c)
 		digests := filepath.Join(t.TempDir(), "ranks.ndjson")
 		apptest.MustRun(t, program.Digest(), dir, "--output", digests)
@@ -226,7 +235,8 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: exit code %d", args, r.Code)
 		}
 	}
-	if r := run(t, "reduce", write(t, small())); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "strata digest") {
+	if r := run(t, "reduce", write(t, small())); r.Code != app.ExitUsage ||
+		!strings.Contains(r.Stderr, "strata digest") {
 		t.Errorf("reduce of traces: %d, %s", r.Code, r.Stderr)
 	}
 }
@@ -235,11 +245,13 @@ func TestUsage(t *testing.T) {
 func TestTrend(t *testing.T) {
 	dir := t.TempDir()
 	for night := range 6 {
-		c := ranks.Config{Seed: uint64(night), Steps: 8, Layers: 6, Size: 2, Replicas: []ranks.Replica{{Numbered: true}}}
+		c := ranks.Config{Seed: uint64(night), Steps: 8, Layers: 6, Size: 2,
+			Replicas: []ranks.Replica{{Numbered: true}}}
 		if night >= 3 {
 			c.Replicas[0].Late, c.Replicas[0].Cause, c.Replicas[0].LateBy = 1, ranks.LongKernel, 20_000
 		}
-		r := apptest.MustRun(t, program.Digest(), write(t, c), "--date", fmt.Sprintf("2026-10-%02d", night+10), "--commit", fmt.Sprint("c", night))
+		r := apptest.MustRun(t, program.Digest(), write(t, c), "--date", fmt.Sprintf("2026-10-%02d", night+10),
+			"--commit", fmt.Sprint("c", night))
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(night, ".ndjson")), []byte(r.Stdout), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -251,10 +263,12 @@ func TestTrend(t *testing.T) {
 		}
 	}
 	var doc compare.Trend
-	if err := json.Unmarshal([]byte(text(t, "trend", dir, "--format", "json")), &doc); err != nil || len(doc.Changes) == 0 || doc.Changes[0].Operator != "attention" || doc.Changes[0].Before != 3 {
+	if err := json.Unmarshal([]byte(text(t, "trend", dir, "--format", "json")), &doc); err != nil ||
+		len(doc.Changes) == 0 || doc.Changes[0].Operator != "attention" || doc.Changes[0].Before != 3 {
 		t.Errorf("%v: %+v", err, doc)
 	}
-	if r := run(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK || !strings.Contains(r.Stderr, "two runs") {
+	if r := run(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK ||
+		!strings.Contains(r.Stderr, "two runs") {
 		t.Errorf("of one run: %d, %s", r.Code, r.Stderr)
 	}
 }

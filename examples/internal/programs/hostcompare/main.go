@@ -38,7 +38,8 @@ func program() app.Program {
 			"host-compare --baseline old.sqlite --target new.sqlite --fail-on 3%   # exit code 3 for a regression",
 			"host-compare --trace run.sqlite --gaps 20    # one run: what its steps are made of, its longest gaps",
 		},
-		Common: app.TraceFlag | app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag, SumsGPUs: true, Judges: true,
+		Common:   app.TraceFlag | app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
+		SumsGPUs: true, Judges: true,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
@@ -112,7 +113,8 @@ func (o *options) check(env *app.Env, c *hostoverhead.Comparison) error {
 		check.Message = fmt.Sprintf("%s %s %+.1f µs a step", slower[0].Op, slower[0].Status, slower[0].DeltaUS)
 	}
 	check.Place.File = o.target
-	return env.Judged(gate.Suite{Name: o.baseline + " → " + o.target, Checks: []gate.Check{check}, AllowInconclusive: o.allow})
+	return env.Judged(gate.Suite{Name: o.baseline + " → " + o.target, Checks: []gate.Check{check},
+		AllowInconclusive: o.allow})
 }
 
 // load reads a run, or the GPU of it that --device names.
@@ -183,7 +185,8 @@ func single(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	r, err := hostoverhead.Breakdown(ctx, a, hostoverhead.BreakdownOptions{Labels: [2]string{label}, TPSizes: [2]int{size}, Ranks: o.tp})
+	r, err := hostoverhead.Breakdown(ctx, a, hostoverhead.BreakdownOptions{Labels: [2]string{label},
+		TPSizes: [2]int{size}, Ranks: o.tp})
 	if err != nil {
 		return err
 	}

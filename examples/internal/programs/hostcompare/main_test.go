@@ -35,15 +35,18 @@ func slower(seed uint64) nsysgen.Config {
 }
 
 func TestComparisonOfGeneratedRuns(t *testing.T) {
-	r := apptest.MustRun(t, program(), "--baseline", apptest.Export(t, nsysgen.Default(1)), "--target", apptest.Export(t, slower(2)),
+	r := apptest.MustRun(t, program(), "--baseline", apptest.Export(t, nsysgen.Default(1)), "--target",
+		apptest.Export(t, slower(2)),
 		"--baseline-label", "v1", "--target-label", "v2")
 	apptest.Golden(t, "testdata/compare.golden", r.Stdout)
 }
 
 func TestSyntheticPair(t *testing.T) {
-	baseline, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"), testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
+	baseline, target := testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite"),
+		testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite")
 	r := apptest.MustRun(t, program(), "--baseline", baseline, "--target", target, "--tp-size", "2", "--format", "json")
-	if short := apptest.MustRun(t, program(), baseline, target, "--tp-size", "2", "--format", "json"); short.Stdout != r.Stdout {
+	if short := apptest.MustRun(t, program(), baseline, target, "--tp-size", "2", "--format",
+		"json"); short.Stdout != r.Stdout {
 		t.Error("without flags the two runs are compared in another way")
 	}
 	var doc struct {
@@ -63,7 +66,8 @@ func TestSyntheticPair(t *testing.T) {
 	if doc.Conclusion != "inter-step host overhead" || doc.Handoff.Target != "_update_requests" {
 		t.Errorf("conclusion = %q, first target %q", doc.Conclusion, doc.Handoff.Target)
 	}
-	want := map[string]string{"broadcast_requests": "NEW", "_fetch_new_requests": "REGRESSION", "_update_requests": "REGRESSION"}
+	want := map[string]string{"broadcast_requests": "NEW", "_fetch_new_requests": "REGRESSION",
+		"_update_requests": "REGRESSION"}
 	for _, d := range doc.Deltas {
 		if d.Status != want[d.Op] {
 			t.Errorf("%s: status %q, want %q", d.Op, d.Status, want[d.Op])
@@ -83,12 +87,14 @@ func TestTextNamesItsSteps(t *testing.T) {
 			Iterations int
 		}
 	}
-	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--baseline", path, "--target", path, "--format", "json").Stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--baseline", path, "--target", path, "--format",
+		"json").Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
 	b := &doc.Baseline
 	want := fmt.Sprintf(" %d, %d of them in the benchmark", b.Iterations, b.Bench)
-	if text := apptest.MustRun(t, program(), "--baseline", path, "--target", path).Stdout; b.Iterations < b.Bench || b.Bench == 0 || strings.Count(text, want) != 2 {
+	if text := apptest.MustRun(t, program(), "--baseline", path, "--target", path).Stdout; b.Iterations < b.Bench ||
+		b.Bench == 0 || strings.Count(text, want) != 2 {
 		t.Errorf("want %q twice in\n%.600s", want, text)
 	}
 }
@@ -107,7 +113,8 @@ func TestOneRunAlone(t *testing.T) {
 			Ranks []json.RawMessage
 		}
 	}
-	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--trace", path, "--format", "json").Stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), "--trace", path, "--format", "json").Stdout),
+		&doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.Steady < 40 || len(doc.Host.Ranks) != 2 {
@@ -117,17 +124,20 @@ func TestOneRunAlone(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
-	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"}, {"--format", "xml"}, {path, path, path}, {path, "--target", path}, {path, "--trace", path}} {
+	for _, args := range [][]string{{"--trace", path, "--target", path}, {"--tp-size", "-1"}, {"--gaps", "-1"},
+		{"--format", "xml"}, {path, path, path}, {path, "--target", path}, {path, "--trace", path}} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
 		}
 	}
-	if r := apptest.Run(t, program(), "--baseline", path, "--target", filepath.Join(t.TempDir(), "absent")); r.Code != app.ExitError || !strings.Contains(r.Stderr, "absent") {
+	if r := apptest.Run(t, program(), "--baseline", path, "--target",
+		filepath.Join(t.TempDir(), "absent")); r.Code != app.ExitError || !strings.Contains(r.Stderr, "absent") {
 		t.Errorf("absent target: exit code %d, stderr %q", r.Code, r.Stderr)
 	}
 }
 
-// The exit codes: 0 passed, 1 a file that is absent, 2 wrong usage, 3 an operation became slower, 4 that cannot be told.
+// The exit codes: 0 passed, 1 a file that is absent, 2 wrong usage, 3 an operation became slower, 4 that cannot be
+// told.
 func TestExitCodes(t *testing.T) {
 	short := nsysgen.Default(3)
 	short.Steps, short.Layers = 8, 2

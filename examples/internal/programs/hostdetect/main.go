@@ -64,15 +64,21 @@ func program() app.Program {
 		FailOn:  []string{app.HostCaused, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE` of the steps that the host must cause for YES")
-			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle, "GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
-			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead, "launch overhead `RATIO` above which the published M2 is crossed, everywhere")
-			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization, "GPU utilization `RATIO` below which the published M4 is crossed, in the whole window and in context steps")
+			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle,
+				"GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
+			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead,
+				"launch overhead `RATIO` above which the published M2 is crossed, everywhere")
+			fs.Float64Var(&o.util, "gpu-util-threshold", d.GPUUtilization,
+				"GPU utilization `RATIO` below which the published M4 is crossed, in the whole window and in context steps")
 			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the published metrics")
-			fs.BoolVar(&o.jsonOnly, "json-only", false, "the same as --format json, as is an --output that ends in .json")
+			fs.BoolVar(&o.jsonOnly, "json-only", false,
+				"the same as --format json, as is an --output that ends in .json")
 			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the one that loses most to the host decides; merged: only for --comparable, which always merges", "each", "merged")
-			fs.BoolVar(&o.comparable, "comparable", false, "the published detector's figures exactly: API names as stored, devices merged, one window per phase")
+			fs.BoolVar(&o.comparable, "comparable", false,
+				"the published detector's figures exactly: API names as stored, devices merged, one window per phase")
 			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
-			fs.StringVar(&o.serverArgs, "server-args", "", "the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
+			fs.StringVar(&o.serverArgs, "server-args", "",
+				"the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
 			o.recordings = app.Recordings(fs, app.Newest)
 			app.Strict(fs, &o.strict)
 			o.page.Flags(fs)
@@ -87,7 +93,8 @@ func (o options) settings() hostoverhead.Options {
 	aggregate, generation := hostoverhead.Thresholds(host.Default()), hostoverhead.Thresholds(host.DefaultGeneration())
 	aggregate.GPUIdle, aggregate.LaunchOverhead, aggregate.GPUUtilization = o.idle, o.launch, o.util
 	generation.LaunchOverhead = o.launch
-	return hostoverhead.Options{HostShare: o.share, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3, TopGaps: &o.gaps}
+	return hostoverhead.Options{HostShare: o.share, Thresholds: &aggregate, Generation: &generation, NoPrep: o.noM3,
+		TopGaps: &o.gaps}
 }
 
 // publishedSchema names the published detector's document.
@@ -124,7 +131,8 @@ func noKernels(env *app.Env, t *trace.Trace, o options, schema string, err error
 	return err
 }
 
-// serving is what the server was told: by --server-args, else by the server_args.json beside the trace; nil without either.
+// serving is what the server was told: by --server-args, else by the server_args.json beside the trace; nil without
+// either.
 func (o options) serving(env *app.Env) (*profile.ServerArgs, error) {
 	path := o.serverArgs
 	if path == "" {
@@ -167,7 +175,10 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := env.WriteHTML(&o.page, func(w io.Writer) error { return strata.WriteHostHTML(ctx, w, v, ranks, env.TraceName()) }); err != nil {
+	if err := env.WriteHTML(&o.page, func(w io.Writer) error {
+		return strata.WriteHostHTML(ctx, w, v, ranks,
+			env.TraceName())
+	}); err != nil {
 		return err
 	}
 	if err := o.write(ctx, env, ranks, v); err != nil {
@@ -178,12 +189,13 @@ func detect(ctx context.Context, env *app.Env, o options) error {
 			return c.Untold("no step was found whose time the host could cost")
 		}
 		h := v.Headroom
-		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive, v.Summary)
+		return c.HostCaused(float64(h.HostNS)/float64(max(h.WallNS, 1)), v.Verdict == hostoverhead.Inconclusive,
+			v.Summary)
 	})
 }
 
-// verdict judges what is named. It returns the analyses that the page and the handoff need: of several ranks that of the one that decides,
-// in its place, where one of these is asked for.
+// verdict judges what is named. It returns the analyses that the page and the handoff need: of several ranks that of
+// the one that decides, in its place, where one of these is asked for.
 func (o options) verdict(ctx context.Context, env *app.Env) (*hostoverhead.Verdict, []*layer.Analysis, error) {
 	settings := o.settings()
 	var err error
@@ -213,8 +225,10 @@ func (o options) verdict(ctx context.Context, env *app.Env) (*hostoverhead.Verdi
 }
 
 // ranks judges each rank by itself and lets go of its trace.
-func (o options) ranks(ctx context.Context, env *app.Env, many *strata.Ranks, settings hostoverhead.Options) (*hostoverhead.Verdict, []*layer.Analysis, error) {
-	d := strata.DigestOptions{Open: env.LoadOptions(), Progress: func(done, total int) { env.Count("ranks", done, total) }}
+func (o options) ranks(ctx context.Context, env *app.Env, many *strata.Ranks,
+	settings hostoverhead.Options) (*hostoverhead.Verdict, []*layer.Analysis, error) {
+	d := strata.DigestOptions{Open: env.LoadOptions(),
+		Progress: func(done, total int) { env.Count("ranks", done, total) }}
 	of := *env
 	of.HashLayers = "first"
 	var err error
@@ -245,7 +259,11 @@ func (o options) ranks(ctx context.Context, env *app.Env, many *strata.Ranks, se
 		return nil
 	}
 	var runs []fleet.Run
-	if err := many.EachRun(ctx, d, func(list []fleet.Rank) error { runs = append(runs, fleet.OfRun(list)); return nil }); err != nil {
+	if err := many.EachRun(ctx, d, func(list []fleet.Rank) error {
+		runs = append(runs,
+			fleet.OfRun(list))
+		return nil
+	}); err != nil {
 		return nil, nil, err
 	}
 	if o.strict {

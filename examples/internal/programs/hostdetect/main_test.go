@@ -79,10 +79,12 @@ func parse(t *testing.T, text string) report {
 func TestJSON(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
 	r := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--handoff").Stdout)
-	if r.Schema != "strata.host/4" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 || len(r.Ranks) != 2 {
+	if r.Schema != "strata.host/4" || r.Verdict != "YES" || r.Headroom.AtMost < 2 || len(r.Idle) == 0 ||
+		len(r.Ranks) != 2 {
 		t.Errorf("report = %+v", r)
 	}
-	if p := r.Published; p.Verdict != "YES" || p.Aggregate["gpu_idle_ratio"] == nil || p.Phases["generation"].Iterations != 108 {
+	if p := r.Published; p.Verdict != "YES" || p.Aggregate["gpu_idle_ratio"] == nil ||
+		p.Phases["generation"].Iterations != 108 {
 		t.Errorf("published = %+v", p)
 	}
 	if h := r.Handoff; h == nil || len(h.Top) == 0 || h.Target != h.Top[0].Name || h.Wall <= 0 {
@@ -127,7 +129,8 @@ func TestDirectoryOfRanks(t *testing.T) {
 			fmt.Fprintf(&b, `{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(args)","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, end-200+late, 200-late, i+1)
 		}
 		b.WriteString(`]}`)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("run-TP-%d.trace.json", rank)), []byte(b.String()), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("run-TP-%d.trace.json", rank)), []byte(b.String()),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +148,8 @@ func TestDirectoryOfRanks(t *testing.T) {
 // detector's figures.
 func TestComparableEqualsTheReference(t *testing.T) {
 	golden := testdata.Shared(t, "golden/host/synthetic-trtllm-target.json")
-	got := parse(t, apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite"),
+	got := parse(t, apptest.MustRun(t, program(), "--trace",
+		testdata.Shared(t, "traces/nsys/synthetic-trtllm-target.sqlite"),
 		"--devices", "merged", "--comparable", "--format", "json").Stdout)
 	want := parse(t, read(t, golden))
 	if len(want.Aggregate) == 0 || got.Verdict != want.Verdict {
@@ -171,7 +175,8 @@ func read(t *testing.T, path string) string {
 func TestHostShareIsTheLibrarys(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
 	for _, args := range [][]string{nil, {"--host-share", "0.2"}} {
-		got := parse(t, apptest.MustRun(t, program(), append(args, "--trace", path, "--format", "json")...).Stdout).Threshold
+		got := parse(t, apptest.MustRun(t, program(),
+			append(args, "--trace", path, "--format", "json")...).Stdout).Threshold
 		a := hosttest.Passes(nsysgen.Default(1))
 		v, err := hostoverhead.Analyze(t.Context(), []*layer.Analysis{a}, hostoverhead.Options{})
 		if err != nil {
@@ -185,11 +190,13 @@ func TestHostShareIsTheLibrarys(t *testing.T) {
 
 func TestThresholdFlagsAreUsed(t *testing.T) {
 	path := apptest.Export(t, nsysgen.Default(1))
-	strict := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--gpu-idle-threshold", "0.97", "--gpu-util-threshold", "0.03", "--launch-threshold", "0.77", "--no-m3").Stdout)
+	strict := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--gpu-idle-threshold",
+		"0.97", "--gpu-util-threshold", "0.03", "--launch-threshold", "0.77", "--no-m3").Stdout)
 	if strict.Published.Verdict != "YES" || strict.Verdict != "YES" { // generation has limits of its own
 		t.Errorf("published %s, verdict %s", strict.Published.Verdict, strict.Verdict)
 	}
-	if r := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--host-share", "0.99").Stdout); r.Verdict != "NO" {
+	if r := parse(t, apptest.MustRun(t, program(), "--trace", path, "--format", "json", "--host-share",
+		"0.99").Stdout); r.Verdict != "NO" {
 		t.Errorf("verdict from a share of 0.99 = %s, want NO", r.Verdict)
 	}
 	out := apptest.MustRun(t, program(), "--trace", path, "--gaps", "1").Stdout
@@ -204,11 +211,13 @@ func TestNoKernels(t *testing.T) {
 	cfg.Layers = 0
 	path := apptest.Export(t, cfg)
 	r := apptest.Run(t, program(), "--trace", path, "--format", "json")
-	if got := parse(t, r.Stdout); r.Code != app.ExitError || got.Schema != "strata.host/4" || !strings.Contains(got.Error, "no GPU kernels") {
+	if got := parse(t, r.Stdout); r.Code != app.ExitError || got.Schema != "strata.host/4" ||
+		!strings.Contains(got.Error, "no GPU kernels") {
 		t.Errorf("exit code %d, %s, error %q", r.Code, got.Schema, got.Error)
 	}
 	r = apptest.Run(t, program(), "--trace", path, "--format", "json", "--comparable")
-	if got := parse(t, r.Stdout); r.Code != app.ExitError || got.Schema != "strata.host-published/1" || got.Error == "" {
+	if got := parse(t, r.Stdout); r.Code != app.ExitError || got.Schema != "strata.host-published/1" ||
+		got.Error == "" {
 		t.Errorf("the published detector: exit code %d, %s, error %q", r.Code, got.Schema, got.Error)
 	}
 	r = apptest.Run(t, program(), "--trace", path)
@@ -218,7 +227,8 @@ func TestNoKernels(t *testing.T) {
 }
 
 func TestWrongUsage(t *testing.T) {
-	for _, args := range [][]string{{"--devices", "some"}, {"--host-share", "0"}, {"--host-share", "1.5"}, {"--gpu-idle-threshold", "x"}, {"--format", "xml"}, {"file", "other"}} {
+	for _, args := range [][]string{{"--devices", "some"}, {"--host-share", "0"}, {"--host-share", "1.5"},
+		{"--gpu-idle-threshold", "x"}, {"--format", "xml"}, {"file", "other"}} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d", args, r.Code, app.ExitUsage)
 		}
@@ -231,13 +241,15 @@ func TestDocsReadRealReports(t *testing.T) {
 	_, page, found := strings.Cut(page, "\n## Three reports")
 	page, _, ends := strings.Cut(page, "\n## ")
 	blocks := strings.Split(page, "```")
-	traces := []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-graphs-5streams-a100.json.gz", "sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz"}
+	traces := []string{"old-format-pythonstack-v100.pt.trace.json.gz", "train-graphs-5streams-a100.json.gz",
+		"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace.json.gz"}
 	if !found || !ends || len(blocks) != 2*len(traces)+1 {
 		t.Fatalf("%d blocks", len(blocks)/2)
 	}
 	for i, name := range traces {
 		printed := map[string]bool{}
-		for line := range strings.Lines(apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/torch/"+name)).Stdout) {
+		for line := range strings.Lines(apptest.MustRun(t, program(), "--trace",
+			testdata.Shared(t, "traces/torch/"+name)).Stdout) {
 			printed[strings.TrimRight(line, "\n ")] = true
 		}
 		for line := range strings.Lines(blocks[2*i+1]) {

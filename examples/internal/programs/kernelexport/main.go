@@ -64,7 +64,8 @@ func export(ctx context.Context, env *app.Env, o options) error {
 	}
 	a, err := env.AnalyzeTrace(ctx, t, model)
 	if errors.Is(err, layer.ErrNoEvidence) || errors.Is(err, layer.ErrContradiction) {
-		env.Notef("%v; passes and layers are those that the trace shows by itself", err) // the rows are worth having in any case
+		// the rows are worth having in any case
+		env.Notef("%v; passes and layers are those that the trace shows by itself", err)
 		a, err = env.AnalyzeTrace(ctx, t, layer.Options{})
 	}
 	if err != nil {

@@ -75,8 +75,10 @@ func TestDemoRowsAgreeWithTheTruth(t *testing.T) {
 	for i, want := range truth {
 		g := got[i]
 		w := map[string]string{
-			"index": strconv.Itoa(i), "ts_ns": strconv.FormatInt(want.Start-truth[0].Start+first, 10), "dur_ns": strconv.FormatInt(want.Duration, 10),
-			"device": strconv.Itoa(want.Device), "stream": strconv.Itoa(want.Stream), "kind": want.Kind, "name": want.Name, "graph": "0",
+			"index": strconv.Itoa(i), "ts_ns": strconv.FormatInt(want.Start-truth[0].Start+first, 10),
+			"dur_ns": strconv.FormatInt(want.Duration, 10),
+			"device": strconv.Itoa(want.Device), "stream": strconv.Itoa(want.Stream), "kind": want.Kind,
+			"name": want.Name, "graph": "0",
 			"pass": strconv.Itoa(want.Pass), "layer": strconv.Itoa(want.Layer), "stage": want.Stage,
 		}
 		if want.Graph {
@@ -154,7 +156,8 @@ func TestDeviceChoice(t *testing.T) {
 	} {
 		got := apptest.Run(t, program(), "--device", c.arg)
 		if got.Code != c.code || !strings.Contains(got.Stderr, c.stderr) {
-			t.Errorf("--device %s: exit code %d, stderr %q, want %d and %q", c.arg, got.Code, got.Stderr, c.code, c.stderr)
+			t.Errorf("--device %s: exit code %d, stderr %q, want %d and %q", c.arg, got.Code, got.Stderr, c.code,
+				c.stderr)
 		}
 	}
 }
@@ -230,14 +233,16 @@ func TestWhatIsNoTraceIsRefusedInOneLine(t *testing.T) {
 	}
 	for _, path := range []string{notTrace, dir, filepath.Join(dir, "absent")} {
 		got := apptest.Run(t, program(), "--trace", path)
-		if got.Code != 1 || strings.Count(got.Stderr, "\n") != 1 || got.Stdout != "" || !strings.Contains(got.Stderr, filepath.Base(path)) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want 1 and a line that names it", path, got.Code, got.Stdout, got.Stderr)
+		if got.Code != 1 || strings.Count(got.Stderr, "\n") != 1 || got.Stdout != "" ||
+			!strings.Contains(got.Stderr, filepath.Base(path)) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want 1 and a line that names it", path, got.Code,
+				got.Stdout, got.Stderr)
 		}
 	}
 }
 
-// TestCostsAddUpToTheReport: the columns of a real replay, which records no shapes, are those of its operators: the products of 36 layers and the
-// head, each at one kernel, and no floor above the time that it took.
+// TestCostsAddUpToTheReport: the columns of a real replay, which records no shapes, are those of its operators: the
+// products of 36 layers and the head, each at one kernel, and no floor above the time that it took.
 func TestCostsAddUpToTheReport(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config := testdata.Shared(t, "configs/qwen3-8b.json")
@@ -261,8 +266,9 @@ func TestCostsAddUpToTheReport(t *testing.T) {
 		floor[r["operator"]] += number(r["floor_ns"])
 		bytes[r["operator"]] += number(r["bytes"])
 	}
-	want := map[size]int{{"qkv_proj", "32", "6144", "4096"}: 36, {"o_proj", "32", "4096", "4096"}: 36, {"gate_up_proj", "32", "24576", "4096"}: 36,
-		{"down_proj", "32", "4096", "12288"}: 36, {"lm_head", "32", "151936", "4096"}: 1}
+	want := map[size]int{{"qkv_proj", "32", "6144", "4096"}: 36, {"o_proj", "32", "4096", "4096"}: 36,
+		{"gate_up_proj", "32", "24576", "4096"}: 36,
+		{"down_proj", "32", "4096", "12288"}:    36, {"lm_head", "32", "151936", "4096"}: 1}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("products (-want +got):\n%s", diff)
 	}
@@ -285,7 +291,8 @@ func TestExpertsHaveTheFloorOfOneToken(t *testing.T) {
 	layers := 0
 	for _, r := range rows(t, "--trace", path, "--config", config) {
 		share, err := strconv.ParseFloat(r["peak_share"], 64)
-		if err != nil || share > 1 || share > 0 && strings.HasPrefix(r["operator"], "experts") && r["floor_basis"] != "tokens from annotation" {
+		if err != nil || share > 1 || share > 0 && strings.HasPrefix(r["operator"], "experts") &&
+			r["floor_basis"] != "tokens from annotation" {
 			t.Errorf("row %s, %s: %s of the peak by %q", r["index"], r["operator"], r["peak_share"], r["floor_basis"])
 		}
 		if strings.HasPrefix(r["operator"], "experts_down") && share > 0 {

@@ -16,7 +16,8 @@ const runQuery = `const {DuckDBInstance} = require('@duckdb/node-api');
 (async () => { const c = await (await DuckDBInstance.create()).connect();
 console.log(JSON.stringify((await c.runAndReadAll(process.argv[1])).getRowsJson())); })().catch(e => { console.error(e); process.exit(1); });`
 
-// duckDB returns the command that runs SQL: the command line tool, or the package for Node; "" where neither is installed.
+// duckDB returns the command that runs SQL: the command line tool, or the package for Node; "" where neither is
+// installed.
 func duckDB() []string {
 	if _, err := exec.LookPath("duckdb"); err == nil {
 		return []string{"duckdb", "-c"}
@@ -45,7 +46,8 @@ func TestRecipes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, format := range []string{"csv", "ndjson"} {
-		apptest.MustRun(t, program(), "--csv-safe=false", "--format", format, "--output", filepath.Join(dir, "kernels."+format))
+		apptest.MustRun(t, program(), "--csv-safe=false", "--format", format, "--output",
+			filepath.Join(dir, "kernels."+format))
 	}
 	for language, c := range map[string]struct {
 		run  []string

@@ -34,7 +34,8 @@ type Row struct {
 	OperatorConfidence float64 `json:"operator_confidence"` // 0…1
 	ModelLine          string  `json:"model_line"`          // path:line func in a model's file, with --stacks
 
-	// What the operator has to do, by the model's config or the recorded inputs of its op: at the kernel that takes most of its time, 0 at its others.
+	// What the operator has to do, by the model's config or the recorded inputs of its op: at the kernel that takes
+	// most of its time, 0 at its others.
 	Tokens    int64   `json:"tokens"` // of the pass; −1 unknown
 	M         int64   `json:"m"`      // sizes of a product
 	N         int64   `json:"n"`
@@ -47,10 +48,12 @@ type Row struct {
 	Grid      string  `json:"grid"`       // 132x1x1, as launched
 	Block     string  `json:"block"`
 
-	LayerFromEnd int `json:"layer_from_end"` // 1 is the last layer of a pass whose first ones the window does not hold: layer is −1 there; else 0
+	// 1 is the last layer of a pass whose first ones the window does not hold: layer is −1 there; else 0
+	LayerFromEnd int `json:"layer_from_end"`
 
 	FloorBasis string `json:"floor_basis"` // what floor_ns rests on, or why it is 0
-	Link       string `json:"link"`        // what joins the activity with its launch: correlation, flow, external-id, graph-id, op-external-id; empty for none
+	// what joins the activity with its launch: correlation, flow, external-id, graph-id, op-external-id; empty for none
+	Link string `json:"link"`
 }
 
 // header is the first line of the CSV.
@@ -58,7 +61,8 @@ var header = []string{
 	"index", "ts_ns", "dur_ns", "device", "stream", "kind", "pass", "layer", "half", "stage", "category", "name",
 	"canonical", "cpu_op", "location", "module", "correlation", "graph",
 	"operator", "part", "operator_confidence", "model_line",
-	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block", "layer_from_end", "floor_basis", "link",
+	"tokens", "m", "n", "k", "gflop", "bytes", "floor_ns", "bound", "peak_share", "grid", "block", "layer_from_end",
+	"floor_basis", "link",
 }
 
 // rowWriter writes rows in one of the formats.

@@ -14,7 +14,8 @@ func TestCSVIsSafeForSpreadsheets(t *testing.T) {
 	safe := []string{"'=cmd|'/c calc'!A1", "'+1", "'-1", "'@SUM(1)", "' x", "a\ufffd[31mb", "plain, a=b"}
 	var events []string
 	for i, name := range []string{`=cmd|'/c calc'!A1`, "+1", "-1", "@SUM(1)", `\tx`, `a\u001b[31mb`, "plain, a=b"} {
-		events = append(events, `{"ph":"X","cat":"kernel","name":"`+name+`","pid":0,"tid":7,"ts":`+string(rune('1'+i))+`0,"dur":1,"args":{"device":0,"stream":7}}`)
+		events = append(events, `{"ph":"X","cat":"kernel","name":"`+name+`","pid":0,"tid":7,"ts":`+string(rune('1'+i))+
+			`0,"dur":1,"args":{"device":0,"stream":7}}`)
 	}
 	path := filepath.Join(t.TempDir(), "x.json")
 	if err := os.WriteFile(path, []byte(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), 0o644); err != nil {

@@ -45,8 +45,10 @@ func program() app.Program {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
 			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down; default: the first one of the pass")
 			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
-			fs.StringVar(&o.mapping, "mapping-input", "", "second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
-			fs.BoolVar(&o.force, "force-mapping", false, "use --mapping-input also where it seems to be of another model or GPU")
+			fs.StringVar(&o.mapping, "mapping-input", "",
+				"second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
+			fs.BoolVar(&o.force, "force-mapping", false,
+				"use --mapping-input also where it seems to be of another model or GPU")
 			fs.BoolVar(&o.plan, "plan", false, "print the plan of the model that --config describes, operators with their sizes, and read no trace")
 			o.given = func(name string) bool {
 				set := false

@@ -18,19 +18,22 @@ func TestHelp(t *testing.T) {
 }
 
 func TestDemo(t *testing.T) {
-	apptest.Golden(t, "testdata/demo.golden", apptest.MustRun(t, program(), "--layer", "1", "--compare-layer", "0").Stdout)
+	apptest.Golden(t, "testdata/demo.golden", apptest.MustRun(t, program(), "--layer", "1", "--compare-layer",
+		"0").Stdout)
 }
 
 // TestComputeFlowOfAReplay: shapes come from the eager twins of the replayed kernels, side stream included.
 func TestComputeFlowOfAReplay(t *testing.T) {
-	apptest.Golden(t, "testdata/flow.golden", apptest.MustRun(t, program(), "--fwd-pass", "4", "--layer", "1", "--format", "compute-flow").Stdout)
+	apptest.Golden(t, "testdata/flow.golden", apptest.MustRun(t, program(), "--fwd-pass", "4", "--layer", "1",
+		"--format", "compute-flow").Stdout)
 }
 
 // document runs the program and reads its JSON.
 func document(t *testing.T, args ...string) map[string]any {
 	t.Helper()
 	var doc map[string]any
-	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--format", "json")...).Stdout),
+		&doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc
@@ -46,7 +49,8 @@ func TestAnchorOpensWritesThePublishedDocument(t *testing.T) {
 		"sglang-qwen3-30b-a3b-b300-layer7": "sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz qwen3-30b-a3b.json fmhaSm100 0 7",
 	} {
 		f := strings.Fields(args)
-		flags := []string{"--trace", testdata.Shared(t, "traces/torch/"+f[0]), "--config", testdata.Shared(t, "configs/"+f[1]),
+		flags := []string{"--trace", testdata.Shared(t, "traces/torch/"+f[0]), "--config",
+			testdata.Shared(t, "configs/"+f[1]),
 			"--boundaries", "anchor-opens", "--hash-layers", "last", "--fwd-pass", f[3], "--layer", f[4]}
 		if f[2] != "-" {
 			flags = append(flags, "--anchor-kernel", f[2])
@@ -77,7 +81,8 @@ func TestDiffStaysOneDocument(t *testing.T) {
 // TestMappingInputGivesShapes: a capture of the same model tells modules and shapes of replayed kernels.
 func TestMappingInputGivesShapes(t *testing.T) {
 	doc := document(t, "--trace", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
-		"--mapping-input", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz"), "--layer", "5")
+		"--mapping-input", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz"), "--layer",
+		"5")
 	rows := doc["kernels"].([]any)
 	modules := 0
 	for _, r := range rows {
@@ -107,7 +112,8 @@ func TestErrors(t *testing.T) {
 	} {
 		got := apptest.Run(t, program(), strings.Fields(c.args)...)
 		if got.Code != c.code || !strings.Contains(got.Stderr, c.says) || got.Stdout != "" {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %d and %q", c.args, got.Code, got.Stdout, got.Stderr, c.code, c.says)
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %d and %q", c.args, got.Code, got.Stdout, got.Stderr,
+				c.code, c.says)
 		}
 	}
 }
@@ -124,8 +130,10 @@ func TestPlanNeedsNoTrace(t *testing.T) {
 			t.Errorf("--plan does not print %q:\n%s", want, text)
 		}
 	}
-	if doc := document(t, "--plan", "--config", config); doc["schema"] != "strata.plan/1" || len(doc["layer_kinds"].([]any)) != 2 {
-		t.Errorf("--plan --format json: schema %v, %v layers; want strata.plan/1 and 2", doc["schema"], doc["layer_kinds"])
+	if doc := document(t, "--plan", "--config", config); doc["schema"] != "strata.plan/1" ||
+		len(doc["layer_kinds"].([]any)) != 2 {
+		t.Errorf("--plan --format json: schema %v, %v layers; want strata.plan/1 and 2", doc["schema"],
+			doc["layer_kinds"])
 	}
 	if r := apptest.Run(t, program(), "--plan"); r.Code == 0 || !strings.Contains(r.Stderr, "--config FILE") {
 		t.Errorf("--plan without a config: exit %d, %q; want an error that names --config FILE", r.Code, r.Stderr)

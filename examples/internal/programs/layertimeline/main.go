@@ -40,7 +40,8 @@ func program() app.Program {
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER` whose layers to print; default: the steady pass")
-			fs.BoolVar(&o.allPasses, "show-all-passes", false, "print every row of the table of passes; default: the first 32")
+			fs.BoolVar(&o.allPasses, "show-all-passes", false,
+				"print every row of the table of passes; default: the first 32")
 			fs.StringVar(&o.gpu, "gpu-type", "", "`NAME` of the GPU for the header; default: the trace's")
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE` for the header; 0: from file name, trace or server_args.json, else unknown")
 			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE` for the header; 0: as --tp")

@@ -49,8 +49,10 @@ func TestAnchorOpensPrintsThePublishedFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz"),
-		"--config", testdata.Shared(t, "configs/deepseek-v4-flash.json"), "--boundaries", "anchor-opens", "--hash-layers", "last", "--fwd-pass", "2").Stdout
+	got := apptest.MustRun(t, program(), "--trace",
+		testdata.Shared(t, "traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz"),
+		"--config", testdata.Shared(t, "configs/deepseek-v4-flash.json"), "--boundaries", "anchor-opens",
+		"--hash-layers", "last", "--fwd-pass", "2").Stdout
 	for _, c := range []struct {
 		name  string
 		first string
@@ -121,7 +123,8 @@ func TestFlagsAndErrors(t *testing.T) {
 		{[]string{"--fwd-pass", "-1"}, 2, "--fwd-pass -1", false},
 		{[]string{"--num-layers", "5"}, 1, "5 layers were asked for", false},
 		{[]string{"--tp", "-2"}, 2, "", false},
-		{[]string{"--tp", "4", "--ep", "2", "--gpu-type", "my GPU", "--serving-mode", "decode"}, 0, "TP 4 (flag), EP 2 (flag)", true},
+		{[]string{"--tp", "4", "--ep", "2", "--gpu-type", "my GPU", "--serving-mode", "decode"}, 0,
+			"TP 4 (flag), EP 2 (flag)", true},
 		{[]string{"--serving-mode", "decode"}, 0, "Serving mode: decode", true},
 		{[]string{"--gpu-type", "my GPU"}, 0, "GPU type: my GPU", true},
 		{[]string{"--boundaries", "anchor-closes", "--anchor-kernel", "nothing"}, 1, `"nothing"`, false},
@@ -162,8 +165,10 @@ func TestRealTraces(t *testing.T) {
 
 // TestNsysExport: an export of another profiler goes through the same program.
 func TestNsysExport(t *testing.T) {
-	got := apptest.MustRun(t, program(), "--trace", testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")).Stdout
-	if !strings.Contains(got, "trtllm") || !strings.Contains(got, "decode") || !strings.Contains(got, "8 layers (from repeats), 8 blocks/pass, 60 forward passes") {
+	got := apptest.MustRun(t, program(), "--trace",
+		testdata.Shared(t, "traces/nsys/synthetic-trtllm-baseline.sqlite")).Stdout
+	if !strings.Contains(got, "trtllm") || !strings.Contains(got, "decode") ||
+		!strings.Contains(got, "8 layers (from repeats), 8 blocks/pass, 60 forward passes") {
 		t.Errorf("steps of the executor, or the layers of orphaned replays, are not told:\n%s", got)
 	}
 }

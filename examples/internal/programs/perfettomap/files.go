@@ -90,7 +90,8 @@ func (f *files) annotate(ctx context.Context, env *app.Env, a *layer.Device, o o
 	if err != nil {
 		return err
 	}
-	stats, err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks, perfetto.CopyOptions{KeepMetadata: o.keepMetadata})
+	stats, err := perfetto.Annotate(ctx, a.Analysis().Trace(), f.source, o.annotate, tracks,
+		perfetto.CopyOptions{KeepMetadata: o.keepMetadata})
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,8 @@ func (f *files) slice(ctx context.Context, env *app.Env, a *layer.Device, pm *pe
 		return err
 	}
 	env.Step("writing "+o.slice, 0, 0)
-	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice, perfetto.CopyOptions{Redact: perfetto.Redaction(o.redact), KeepMetadata: o.keepMetadata})
+	stats, err := perfetto.Slice(ctx, a.Analysis().Trace(), keep, f.source, o.slice,
+		perfetto.CopyOptions{Redact: perfetto.Redaction(o.redact), KeepMetadata: o.keepMetadata})
 	if err != nil {
 		return err
 	}
@@ -146,12 +148,14 @@ func chosen(env *app.Env, a *layer.Device, pass int, o options) ([]trace.EventID
 	}
 	for _, p := range passes {
 		if p >= len(a.Passes) {
-			return nil, "", fmt.Errorf("--slice-passes: forward pass %d out of range: the trace has passes 0 to %d", p, len(a.Passes)-1)
+			return nil, "", fmt.Errorf("--slice-passes: forward pass %d out of range: the trace has passes 0 to %d", p,
+				len(a.Passes)-1)
 		}
 	}
 	var keep []trace.EventID
 	for k := range a.Kernels() {
-		if at := k.Place(); slices.Contains(passes, at.Pass) && (len(o.layers) == 0 || slices.Contains(o.layers, at.Layer)) {
+		if at := k.Place(); slices.Contains(passes, at.Pass) &&
+			(len(o.layers) == 0 || slices.Contains(o.layers, at.Layer)) {
 			keep = append(keep, k.Event().ID())
 		}
 	}

@@ -52,15 +52,20 @@ func program(m machine) app.Program {
 		Flags: func(fs *flag.FlagSet) {
 			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
 			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
-			app.OutputFile(fs, &o.annotate, "annotate", "write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as its name says, else as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
-			fs.BoolVar(&o.allRanks, "all-ranks", false, "with --annotate and a directory: all ranks in one copy, as several files are")
-			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap, "shortest `TIME` without GPU work that --annotate draws as a gap")
+			app.OutputFile(fs, &o.annotate, "annotate",
+				"write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as its name says, else as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
+			fs.BoolVar(&o.allRanks, "all-ranks", false,
+				"with --annotate and a directory: all ranks in one copy, as several files are")
+			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap,
+				"shortest `TIME` without GPU work that --annotate draws as a gap")
 			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE` (see --annotate)")
 			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
 			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, model-files (which files of the server ran), all; what stays is listed on stderr, to be read before sending")
-			fs.BoolVar(&o.keepMetadata, "keep-metadata", false, "let --slice and --annotate keep what stands beside the events, too: names of hosts, users and jobs, environments and keys; without it what is left out is named")
+			fs.BoolVar(&o.keepMetadata, "keep-metadata", false,
+				"let --slice and --annotate keep what stands beside the events, too: names of hosts, users and jobs, environments and keys; without it what is left out is named")
 			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
-			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout, "how much `TIME` --open gives the UI to fetch the trace")
+			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout,
+				"how much `TIME` --open gives the UI to fetch the trace")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, o, m) },
 	}
@@ -176,7 +181,8 @@ func write(env *app.Env, a *layer.Device, pm *perfetto.Map) error {
 	if anchor == "" {
 		anchor = "none"
 	}
-	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s, boundaries: %s\nGPU kernels: %d, anchor blocks: %d\n", table.Clean(env.TraceName()), name, anchor, a.Analysis().Boundaries,
+	fmt.Fprintf(env.Stdout, "Trace: %s\nProfile: %s, anchor: %s, boundaries: %s\nGPU kernels: %d, anchor blocks: %d\n",
+		table.Clean(env.TraceName()), name, anchor, a.Analysis().Boundaries,
 		kernels(a), a.NumAnchors)
 	for _, e := range a.Evidence {
 		fmt.Fprintf(env.Stdout, "Evidence for %s: %s\n", e.For, e.Detail)

@@ -65,8 +65,10 @@ func TestFiguresOfThePublishedScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := apptest.MustRun(t, program(quiet()), "--trace", testdata.Shared(t, "traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz"),
-		"--config", testdata.Shared(t, "configs/deepseek-v4-flash.json"), "--hash-layers", "last", "--boundaries", "anchor-opens", "--fwd-pass", "2", "--layers", "2,3,5")
+	r := apptest.MustRun(t, program(quiet()), "--trace",
+		testdata.Shared(t, "traces/torch/synthetic-deepseek-v4-flash-TP-0.trace.json.gz"),
+		"--config", testdata.Shared(t, "configs/deepseek-v4-flash.json"), "--hash-layers", "last", "--boundaries",
+		"anchor-opens", "--fwd-pass", "2", "--layers", "2,3,5")
 	wantPasses, wantLayers := figures(string(golden))
 	passes, layers := figures(r.Stdout)
 	if len(wantPasses) != 4 || len(wantLayers) != 43 {
@@ -82,7 +84,8 @@ func TestFiguresOfThePublishedScript(t *testing.T) {
 		apptest.SameFigures(t, "layer", strings.Fields(want), strings.Fields(layers[i]))
 	}
 	line := regexp.MustCompile(`0\.0+s ~ \S+`)
-	apptest.SameFigures(t, "time range", strings.Fields(line.FindString(string(golden))), strings.Fields(line.FindString(r.Stdout)))
+	apptest.SameFigures(t, "time range", strings.Fields(line.FindString(string(golden))),
+		strings.Fields(line.FindString(r.Stdout)))
 }
 
 // TestHeadCountsKernelsAndAnchors: the map's head has the line of the published one.
@@ -130,14 +133,16 @@ func TestJSONIsOneDocument(t *testing.T) {
 	}
 	for _, p := range doc.Passes {
 		if got := float64(p.StartNS-doc.TraceStartNS) / 1e9; math.Abs(got-p.StartS) > 1e-9 {
-			t.Errorf("pass %d begins at %v s, but at raw %d ns of a trace that begins at %d", p.Index, p.StartS, p.StartNS, doc.TraceStartNS)
+			t.Errorf("pass %d begins at %v s, but at raw %d ns of a trace that begins at %d", p.Index, p.StartS,
+				p.StartNS, doc.TraceStartNS)
 		}
 		if got := float64(p.EndNS-p.StartNS) / 1e6; math.Abs(got-p.DurationMS) > 1e-6 || p.EndS < p.StartS {
 			t.Errorf("pass %d takes %v ms, but %v by its ends", p.Index, p.DurationMS, got)
 		}
 	}
 	for _, l := range doc.Layers {
-		if l.Highlighted != (l.Index == 2) || !strings.HasPrefix(l.URL, perfetto.UIOrigin) || l.WallMS <= 0 || l.SumMS <= 0 || l.EndS <= l.StartS {
+		if l.Highlighted != (l.Index == 2) || !strings.HasPrefix(l.URL, perfetto.UIOrigin) || l.WallMS <= 0 ||
+			l.SumMS <= 0 || l.EndS <= l.StartS {
 			t.Errorf("layer %+v", l)
 		}
 	}
@@ -167,18 +172,22 @@ func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	whole := load(t, filepath.Join(demoDir(t), "run-TP-0.trace.json.gz"))
 	for _, input := range [][]string{nil, {"--trace", demoDir(t)}} {
-		annotated, slice, redacted := filepath.Join(dir, "a.json.gz"), filepath.Join(dir, "s.json.gz"), filepath.Join(dir, "r.json.gz")
-		r := apptest.MustRun(t, program(quiet()), append(input, "--annotate", annotated, "--slice", slice, "--slice-passes", "1-2")...)
+		annotated, slice, redacted := filepath.Join(dir, "a.json.gz"), filepath.Join(dir, "s.json.gz"),
+			filepath.Join(dir, "r.json.gz")
+		r := apptest.MustRun(t, program(quiet()), append(input, "--annotate", annotated, "--slice", slice,
+			"--slice-passes", "1-2")...)
 		if !strings.Contains(r.Stderr, "wrote "+annotated) || !strings.Contains(r.Stderr, "pass 1-2") {
 			t.Errorf("notes do not tell what was written: %q", r.Stderr)
 		}
 		if a := load(t, annotated); a.Len(event.LaneGPU) != whole.Len(event.LaneGPU) || a.Len() <= whole.Len() {
-			t.Errorf("annotated copy has %d events, %d on the GPU; the trace %d and %d", a.Len(), a.Len(event.LaneGPU), whole.Len(), whole.Len(event.LaneGPU))
+			t.Errorf("annotated copy has %d events, %d on the GPU; the trace %d and %d", a.Len(), a.Len(event.LaneGPU),
+				whole.Len(), whole.Len(event.LaneGPU))
 		}
 		if s := load(t, slice); s.Len(event.LaneGPU) != 2*161 { // kernels of a pass, as the table says
 			t.Errorf("slice of two passes has %d activities, want 322", s.Len(event.LaneGPU))
 		}
-		apptest.MustRun(t, program(quiet()), append(input, "--fwd-pass", "1", "--layers", "3", "--slice", redacted, "--redact", "all")...)
+		apptest.MustRun(t, program(quiet()), append(input, "--fwd-pass", "1", "--layers", "3", "--slice", redacted,
+			"--redact", "all")...)
 		if s := load(t, redacted); s.Len(event.LaneGPU) == 0 || s.Len(event.LaneGPU) >= 161 {
 			t.Errorf("slice of one layer has %d activities", s.Len(event.LaneGPU))
 		}
@@ -227,7 +236,8 @@ func TestOpen(t *testing.T) {
 
 func TestOpenWithoutABrowserGivesUpInTime(t *testing.T) {
 	r := apptest.Run(t, program(quiet()), "--open", "--open-timeout", "1ms")
-	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "did not fetch the trace") || !strings.Contains(r.Stderr, "open this in a browser") {
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "did not fetch the trace") ||
+		!strings.Contains(r.Stderr, "open this in a browser") {
 		t.Errorf("exit code %d: %s", r.Code, r.Stderr)
 	}
 }
@@ -235,7 +245,8 @@ func TestOpenWithoutABrowserGivesUpInTime(t *testing.T) {
 func TestNsysExportsHaveTimesButNoLinks(t *testing.T) {
 	src := testdata.Shared(t, "traces/nsys/tiny-no-nvtx-rtx3080.sqlite")
 	r := apptest.Run(t, program(quiet()), "--open", "--trace", src)
-	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "is an nsys export") || !strings.Contains(r.Stderr, "--annotate FILE") {
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "is an nsys export") ||
+		!strings.Contains(r.Stderr, "--annotate FILE") {
 		t.Errorf("--open: exit code %d: %s", r.Code, r.Stderr)
 	}
 	out := filepath.Join(t.TempDir(), "o.json.gz")
@@ -251,7 +262,8 @@ func TestNsysExportsHaveTimesButNoLinks(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"--fwd-pass", "-2"}, {"--redact", "all"}, {"--slice-passes", "1"}, {"--min-gap", "0s"}, {"--layers", "x"}, {"--layers", "5-2"}, {"--redact", "x", "--slice", "y"},
+		{"--fwd-pass", "-2"}, {"--redact", "all"}, {"--slice-passes", "1"}, {"--min-gap", "0s"}, {"--layers", "x"},
+		{"--layers", "5-2"}, {"--redact", "x", "--slice", "y"},
 		{"--layers", "1-99999999"}, {"more", "than one"},
 	} {
 		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitUsage {
@@ -260,10 +272,12 @@ func TestWrongUsage(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"--fwd-pass", "99"}, {"--layers", "99"}, {"--slice", filepath.Join(dir, "s"), "--slice-passes", "99"}, {"--annotate", filepath.Join(dir, "no", "dir")},
+		{"--fwd-pass", "99"}, {"--layers", "99"}, {"--slice", filepath.Join(dir, "s"), "--slice-passes", "99"},
+		{"--annotate", filepath.Join(dir, "no", "dir")},
 		{"--trace", filepath.Join(dir, "absent")},
 	} {
-		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitError || strings.Count(r.Stderr, "perfetto-map:") != 1 {
+		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitError ||
+			strings.Count(r.Stderr, "perfetto-map:") != 1 {
 			t.Errorf("%q: exit code %d, want %d and one line (%s)", args, r.Code, app.ExitError, r.Stderr)
 		}
 	}

@@ -34,7 +34,8 @@ func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map
 		env.Notef("the UI has the trace; the server is gone")
 	}
 	if errors.Is(err, serve.ErrNotFetched) {
-		env.Notef("was the page allowed to reach this computer? A saved trace can also be opened by hand: %s", perfetto.UIOrigin)
+		env.Notef("was the page allowed to reach this computer? A saved trace can also be opened by hand: %s",
+			perfetto.UIOrigin)
 	}
 	return err
 }

@@ -153,7 +153,8 @@ func (r *Ranks) annotate(ctx context.Context, env *app.Env, o options) error {
 	if err := write(); err != nil {
 		return err
 	}
-	env.Notef("wrote %s: %s (%d ranks, %d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(r.Ranks), len(all), count)
+	env.Notef("wrote %s: %s (%d ranks, %d tracks, %d slices added)", o.annotate, fileSize(o.annotate), len(r.Ranks),
+		len(all), count)
 	env.Notef("times: %s", r.Clock)
 	return nil
 }
@@ -186,7 +187,8 @@ func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventj
 const clockRoom = 1_000_000
 
 // writePftrace writes the same in Perfetto's own format: the document is read again, as the ranks are one trace then.
-func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []pftrace.Track, copyOptions perfetto.CopyOptions) error {
+func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eventjson.Options, tracks []pftrace.Track,
+	copyOptions perfetto.CopyOptions) error {
 	bare := make([]eventjson.Part, len(parts))
 	for i, p := range parts {
 		p.Tracks, p.Shift = nil, p.Shift+clockRoom
@@ -220,9 +222,11 @@ func (r *Ranks) write(env *app.Env) error {
 	if env.Document() {
 		return env.WriteJSON(r)
 	}
-	t := table.New(table.Text("Rank"), table.Number("Begins (s)"), table.Number("Ends (s)"), table.Number("Passes"), table.Number("Layers"), table.Path("File"))
+	t := table.New(table.Text("Rank"), table.Number("Begins (s)"), table.Number("Ends (s)"), table.Number("Passes"),
+		table.Number("Layers"), table.Path("File"))
 	for _, x := range r.Ranks {
-		t.Row(x.Name, table.Fixed(x.Begins, 6), table.Fixed(x.Ends, 6), table.Count(int64(x.Passes)), table.Count(int64(x.Layers)), x.Path)
+		t.Row(x.Name, table.Fixed(x.Begins, 6), table.Fixed(x.Ends, 6), table.Count(int64(x.Passes)),
+			table.Count(int64(x.Layers)), x.Path)
 	}
 	if err := t.WriteText(env.Stdout); err != nil {
 		return err

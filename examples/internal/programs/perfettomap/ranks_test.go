@@ -34,7 +34,8 @@ func opened(t *testing.T, path string) *trace.Trace {
 	return tr
 }
 
-// work lists what ran on GPUs, when by the wall clock, and when it was launched; of devices only how many there are is kept from copy to copy.
+// work lists what ran on GPUs, when by the wall clock, and when it was launched; of devices only how many there are
+// is kept from copy to copy.
 func work(tr *trace.Trace) []string {
 	epoch, _ := tr.Epoch()
 	from := epoch.UnixNano()
@@ -43,7 +44,8 @@ func work(tr *trace.Trace) []string {
 	}
 	var out []string
 	for e := range tr.Events(event.LaneGPU) {
-		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()), time.Duration(e.Data().Duration), e.Stream(), e.Data().GraphID, e.Data().GraphNode)
+		line := fmt.Sprintf("%s %s %d+%d stream %d graph %d/%d", e.Kind(), e.Name(), from+int64(e.Start()),
+			time.Duration(e.Data().Duration), e.Stream(), e.Data().GraphID, e.Data().GraphNode)
 		if l := e.Launch(); l.Valid() {
 			line += fmt.Sprintf(" launched by %s at %d", l.Name(), from+int64(l.Start()))
 		}
@@ -64,7 +66,8 @@ func annotated(tr *trace.Trace) map[string]int {
 	return n
 }
 
-// TestNsysAsJSON: an export becomes annotated JSON, and reading that gives the export's activities with their launches, and the added tracks.
+// TestNsysAsJSON: an export becomes annotated JSON, and reading that gives the export's activities with their
+// launches, and the added tracks.
 func TestNsysAsJSON(t *testing.T) {
 	for _, name := range []string{"tiny-no-nvtx-rtx3080", "torchrun-2gpu-hopper", "synthetic-trtllm-target"} {
 		src, dst := testdata.Shared(t, "traces/nsys/"+name+".sqlite"), filepath.Join(t.TempDir(), "o.json.gz")
@@ -79,7 +82,8 @@ func TestNsysAsJSON(t *testing.T) {
 	}
 }
 
-// twoRanks is a directory with two ranks; each uses GPU 0, as where every rank sees its own alone, and the second one began a millisecond later.
+// twoRanks is a directory with two ranks; each uses GPU 0, as where every rank sees its own alone, and the second one
+// began a millisecond later.
 func twoRanks(t *testing.T, clock bool) (dir string, files []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -117,8 +121,9 @@ func firstKernel(t *testing.T, path string) int64 {
 	return epoch.UnixNano() + int64(tr.LaneAt(event.LaneGPU, 0).Start())
 }
 
-// TestRanksInOneCopy: several files, or every rank of a directory, as JSON and in Perfetto's own format: all activities of all ranks at their times, each
-// launched by its own rank, on devices that are told apart, and tracks of each.
+// TestRanksInOneCopy: several files, or every rank of a directory, as JSON and in Perfetto's own format: all
+// activities of all ranks at their times, each launched by its own rank, on devices that are told apart, and tracks
+// of each.
 func TestRanksInOneCopy(t *testing.T) {
 	dir, files := twoRanks(t, true)
 	var want []string
@@ -129,7 +134,8 @@ func TestRanksInOneCopy(t *testing.T) {
 	for _, name := range []string{"o.json", "o.json.gz", "o.json.zst", "o.pftrace"} {
 		dst := filepath.Join(t.TempDir(), name)
 		r := apptest.MustRun(t, program(quiet()), append(slices.Clone(files), "--annotate", dst)...)
-		if !strings.Contains(r.Stderr, "2 ranks") || !strings.Contains(r.Stderr, "wall clock") || !strings.Contains(r.Stdout, "wall clock") {
+		if !strings.Contains(r.Stderr, "2 ranks") || !strings.Contains(r.Stderr, "wall clock") ||
+			!strings.Contains(r.Stdout, "wall clock") {
 			t.Errorf("%s: %s%s", name, r.Stdout, r.Stderr)
 		}
 		got := opened(t, dst)
@@ -160,7 +166,8 @@ func TestRanksInOneCopy(t *testing.T) {
 	dst := filepath.Join(t.TempDir(), "o.json")
 	r := apptest.MustRun(t, program(quiet()), dir, "--all-ranks", "--annotate", dst, "--format", "json")
 	var doc Ranks
-	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || len(doc.Ranks) != 2 || doc.Ranks[0].Passes != 5 || doc.Ranks[1].Layers != 8 {
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || len(doc.Ranks) != 2 || doc.Ranks[0].Passes != 5 ||
+		doc.Ranks[1].Layers != 8 {
 		t.Errorf("a directory: %v, %s", err, r.Stdout)
 	}
 	if text, err := os.ReadFile(dst); err != nil || !strings.Contains(string(text), wallClocks) {
@@ -181,9 +188,11 @@ func TestRanksWithoutClocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := apptest.MustRun(t, program(quiet()), append(files, "--annotate", filepath.Join(t.TempDir(), "o.json"), "--format", "json")...)
+	r := apptest.MustRun(t, program(quiet()), append(files, "--annotate", filepath.Join(t.TempDir(), "o.json"),
+		"--format", "json")...)
 	var doc Ranks
-	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || doc.Clock != noClocks || doc.Ranks[0].Begins != 0 || doc.Ranks[1].Begins != 0 {
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || doc.Clock != noClocks || doc.Ranks[0].Begins != 0 ||
+		doc.Ranks[1].Begins != 0 {
 		t.Errorf("%v, %s", err, r.Stdout)
 	}
 }
@@ -192,8 +201,11 @@ func TestRanksWithoutClocks(t *testing.T) {
 func TestSeveralRanksAreForACopy(t *testing.T) {
 	dir, files := twoRanks(t, true)
 	out := filepath.Join(t.TempDir(), "o.json")
-	for _, args := range [][]string{files, {dir, "--all-ranks"}, {"--all-ranks", "--annotate", out}, append(slices.Clone(files), "--slice", out, "--annotate", out+"2"), append(slices.Clone(files), "--annotate", out, "--layers", "3")} {
-		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitUsage || strings.Count(r.Stderr, "perfetto-map:") != 1 {
+	for _, args := range [][]string{files, {dir, "--all-ranks"}, {"--all-ranks", "--annotate", out},
+		append(slices.Clone(files), "--slice", out, "--annotate", out+"2"),
+		append(slices.Clone(files), "--annotate", out, "--layers", "3")} {
+		if r := apptest.Run(t, program(quiet()), args...); r.Code != app.ExitUsage ||
+			strings.Count(r.Stderr, "perfetto-map:") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, r.Code, r.Stderr)
 		}
 	}

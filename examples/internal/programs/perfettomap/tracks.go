@@ -76,7 +76,8 @@ func countGaps(d *layer.Device, minGap time.Duration) (n int) {
 	return n
 }
 
-// causedGaps are the gaps of at least minGap in which nothing runs on the device, in order, named by what took most of each, with all causes.
+// causedGaps are the gaps of at least minGap in which nothing runs on the device, in order, named by what took most
+// of each, with all causes.
 func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 	var out []pftrace.Span
 	for i := range gaps {
@@ -103,7 +104,8 @@ func causedGaps(gaps []hostoverhead.Gap, minGap time.Duration) []pftrace.Span {
 			args["ranges"] = strings.Join(g.Ranges, ", ")
 		}
 		start := trace.Time(g.StartNS)
-		out = append(out, pftrace.Span{Name: "gap: " + largest.String(), Start: start, End: start + trace.Time(g.NS), Args: args})
+		out = append(out, pftrace.Span{Name: "gap: " + largest.String(), Start: start, End: start + trace.Time(g.NS),
+			Args: args})
 	}
 	slices.SortFunc(out, func(a, b pftrace.Span) int { return cmp.Compare(a.Start, b.Start) })
 	return out

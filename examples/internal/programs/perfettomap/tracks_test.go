@@ -60,7 +60,8 @@ func sumOf(args map[string]any, prefix, suffix string) (sum float64) {
 	return sum
 }
 
-// TestGapsAreNamedByCause: each gap that host-detect lists from 20 µs on is called by what took most of it, and its causes add up to it; a layer's categories add up to its kernels.
+// TestGapsAreNamedByCause: each gap that host-detect lists from 20 µs on is called by what took most of it, and its
+// causes add up to it; a layer's categories add up to its kernels.
 func TestGapsAreNamedByCause(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	apptest.MustRun(t, program(quiet()), "--annotate", path)
@@ -130,7 +131,8 @@ func TestEveryGPUHasTracks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for every, want := range map[bool][]string{true: {"GPU 0: forward passes", "GPU 1: forward passes"}, false: {"forward passes"}} {
+	for every, want := range map[bool][]string{true: {"GPU 0: forward passes", "GPU 1: forward passes"},
+		false: {"forward passes"}} {
 		tracks, err := tracksOf(t.Context(), &a.Devices[1], 0, every)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +159,8 @@ func TestTunnel(t *testing.T) {
 	m := quiet()
 	m.browser.SSH = "192.0.2.8"
 	r := apptest.Run(t, program(m), "--open", "--open-timeout", "1ms")
-	if !strings.Contains(r.Stderr, "ssh -N -L 9001:127.0.0.1:9001 192.0.2.8") || strings.Contains(r.Stderr, "browser on this computer") {
+	if !strings.Contains(r.Stderr, "ssh -N -L 9001:127.0.0.1:9001 192.0.2.8") ||
+		strings.Contains(r.Stderr, "browser on this computer") {
 		t.Errorf("stderr %q", r.Stderr)
 	}
 }

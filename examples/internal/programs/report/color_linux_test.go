@@ -10,7 +10,8 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestColourAndWidthOfATerminal: a terminal gets colours and tables that fit it, unless its user wants no colours or it has none.
+// TestColourAndWidthOfATerminal: a terminal gets colours and tables that fit it, unless its user wants no colours or
+// it has none.
 func TestColourAndWidthOfATerminal(t *testing.T) {
 	for _, c := range []struct {
 		noColor, term string
@@ -26,7 +27,8 @@ func TestColourAndWidthOfATerminal(t *testing.T) {
 			shown <- string(text)
 		}()
 		p := report.Program()
-		if code := p.Exec(t.Context(), []string{"--progress=false"}, strings.NewReader(""), program, io.Discard); code != app.ExitOK {
+		if code := p.Exec(t.Context(), []string{"--progress=false"}, strings.NewReader(""), program,
+			io.Discard); code != app.ExitOK {
 			t.Fatalf("exit code %d", code)
 		}
 		program.Close()

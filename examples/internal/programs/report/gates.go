@@ -75,7 +75,8 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 
 // regression is what a gate of the comparison said.
 func regression(c app.Condition, g compare.Gate) gate.Check {
-	check := gate.Check{Verdict: gate.VerdictOf(g.Outcome), Limit: gate.Number(c.Limit), Unit: "percent", Message: g.Text}
+	check := gate.Check{Verdict: gate.VerdictOf(g.Outcome), Limit: gate.Number(c.Limit), Unit: "percent",
+		Message: g.Text}
 	if g.Known {
 		check.Value = gate.Number(100 * g.Estimate)
 	}
@@ -97,12 +98,15 @@ func floor(r *strata.Report, c app.Condition) gate.Check {
 func benchmarks(env *app.Env, r *strata.Report) error {
 	var values []gate.Benchmark
 	for _, p := range r.Passes {
-		values = append(values, gate.Benchmark{Name: "Step/stage=" + stage(string(p.Stage)), Value: float64(p.Wall), Unit: "ns/op"})
+		values = append(values, gate.Benchmark{Name: "Step/stage=" + stage(string(p.Stage)), Value: float64(p.Wall),
+			Unit: "ns/op"})
 	}
 	for _, o := range r.Operators {
-		values = append(values, gate.Benchmark{Name: "Operator/stage=" + stage(string(o.Stage)) + "/layers=" + o.LayerType + "/name=" + o.Operator, Value: float64(o.Time), Unit: "ns/op"})
+		values = append(values, gate.Benchmark{Name: "Operator/stage=" + stage(string(o.Stage)) + "/layers=" +
+			o.LayerType + "/name=" + o.Operator, Value: float64(o.Time), Unit: "ns/op"})
 	}
-	return gate.WriteBenchmarks(env.Stdout, []gate.Setting{{Key: "trace", Value: r.Name}, {Key: "gpu", Value: r.GPU}, {Key: "model", Value: r.Model}}, values)
+	return gate.WriteBenchmarks(env.Stdout, []gate.Setting{{Key: "trace", Value: r.Name}, {Key: "gpu", Value: r.GPU},
+		{Key: "model", Value: r.Model}}, values)
 }
 
 func stage(s string) string {

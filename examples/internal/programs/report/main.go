@@ -41,7 +41,8 @@ func Program() app.Program {
 		},
 		Common:  app.AllFlags,
 		Formats: []app.Format{app.Text, app.Markdown, app.JSON, app.Issue, app.Benchfmt},
-		FailOn:  []string{app.HostCaused, app.Idle, app.ExposedComm, app.Waiting, app.Regression, app.CoverageLeft, app.Floor, app.HealthIs},
+		FailOn: []string{app.HostCaused, app.Idle, app.ExposedComm, app.Waiting, app.Regression, app.CoverageLeft,
+			app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
 			o.page.Flags(fs)

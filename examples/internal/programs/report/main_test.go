@@ -65,7 +65,8 @@ func document(t *testing.T, args ...string) strata.Report {
 func TestFindingsOfADecode(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	r := document(t, path, "--config", testdata.Shared(t, "configs/qwen3-8b.json"))
-	if r.Schema != "strata.report/2" || r.Framework != "SGLang" || len(r.Passes) != 1 || r.Passes[0].Wall.Microseconds() != 10450 || r.Passes[0].Floor.Microseconds() != 3768 {
+	if r.Schema != "strata.report/2" || r.Framework != "SGLang" || len(r.Passes) != 1 ||
+		r.Passes[0].Wall.Microseconds() != 10450 || r.Passes[0].Floor.Microseconds() != 3768 {
 		t.Errorf("schema %q, framework %q, passes %+v", r.Schema, r.Framework, r.Passes)
 	}
 	if len(r.Findings) < 5 {
@@ -74,7 +75,8 @@ func TestFindingsOfADecode(t *testing.T) {
 	kinds := map[finding.Kind]bool{}
 	for i, f := range r.Findings {
 		kinds[f.Kind] = true
-		if f.Where == "" || !strings.HasPrefix(f.Next, "strata ") || !strings.Contains(f.Next, path) || f.PerStep <= 0 || f.Share <= 0 || f.Share > 1 {
+		if f.Where == "" || !strings.HasPrefix(f.Next, "strata ") || !strings.Contains(f.Next, path) ||
+			f.PerStep <= 0 || f.Share <= 0 || f.Share > 1 {
 			t.Errorf("finding %d lacks something: %+v", i, f)
 		}
 		if i > 0 && f.PerStep > r.Findings[i-1].PerStep { // there is one pass
@@ -112,26 +114,40 @@ func TestHostIsNotBlamed(t *testing.T) {
 // TestFailOn: each condition on either side of its limit, and where it cannot be
 // told; the output is there whatever the code.
 func TestFailOn(t *testing.T) {
-	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz") // 6.5% idle, 100% in passes, healthy
+	// 6.5% idle, 100% in passes, healthy
+	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	none := testdata.Shared(t, "traces/torch/cpu-only-rank-34.pt.trace.json.gz")
-	slow, fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"), testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
+	slow, fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz"),
+		testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	for _, c := range []struct {
 		args []string
 		code int
 	}{
-		{[]string{decode, "--fail-on", "idle 6%"}, app.ExitFailed}, {[]string{decode, "--fail-on", "idle 7%"}, app.ExitOK},
-		{[]string{"--fail-on", "host-caused 15%"}, app.ExitFailed}, {[]string{"--fail-on", "host-caused=30%"}, app.ExitOK}, // the demo
-		{[]string{decode, "--fail-on", "coverage 99%"}, app.ExitOK}, {[]string{decode, "--fail-on", "coverage 100.1"}, app.ExitFailed},
-		{[]string{decode, "--fail-on", "health degraded"}, app.ExitOK}, {[]string{decode, "--fail-on", "exposed-comm 1%"}, app.ExitOK},
-		{[]string{"--fail-on", "exposed-comm 5%"}, app.ExitFailed}, {[]string{"--fail-on", "exposed-comm 30%"}, app.ExitOK}, // the demo
-		{[]string{none, "--fail-on", "idle 5%"}, app.ExitInconclusive}, {[]string{none, "--fail-on", "idle 5%", "--allow-inconclusive"}, app.ExitOK},
-		{[]string{none, "--fail-on", "host-caused 5%"}, app.ExitInconclusive}, {[]string{none, "--fail-on", "exposed-comm 5%"}, app.ExitInconclusive},
+		{[]string{decode, "--fail-on", "idle 6%"}, app.ExitFailed},
+		{[]string{decode, "--fail-on", "idle 7%"}, app.ExitOK},
+		// the demo
+		{[]string{"--fail-on", "host-caused 15%"}, app.ExitFailed},
+		{[]string{"--fail-on", "host-caused=30%"}, app.ExitOK},
+		{[]string{decode, "--fail-on", "coverage 99%"}, app.ExitOK},
+		{[]string{decode, "--fail-on", "coverage 100.1"}, app.ExitFailed},
+		{[]string{decode, "--fail-on", "health degraded"}, app.ExitOK},
+		{[]string{decode, "--fail-on", "exposed-comm 1%"}, app.ExitOK},
+		// the demo
+		{[]string{"--fail-on", "exposed-comm 5%"}, app.ExitFailed},
+		{[]string{"--fail-on", "exposed-comm 30%"}, app.ExitOK},
+		{[]string{none, "--fail-on", "idle 5%"}, app.ExitInconclusive},
+		{[]string{none, "--fail-on", "idle 5%", "--allow-inconclusive"}, app.ExitOK},
+		{[]string{none, "--fail-on", "host-caused 5%"}, app.ExitInconclusive},
+		{[]string{none, "--fail-on", "exposed-comm 5%"}, app.ExitInconclusive},
 		{[]string{decode, "--fail-on", "regression 3%"}, app.ExitInconclusive},
 		{[]string{slow, "--against", fast, "--fail-on", "regression 3%"}, app.ExitFailed},
 		{[]string{fast, "--against", slow, "--fail-on", "regression 3%"}, app.ExitOK},
 		{[]string{decode, "--fail-on", "idle 6%", "--fail-on", "health degraded"}, app.ExitFailed},
-		{[]string{decode, "--fail-on", "idel 6%"}, app.ExitUsage}, {[]string{decode, "--fail-on", "idle"}, app.ExitUsage}, {[]string{decode, "--fail-on", "idle -1%"}, app.ExitUsage},
-		{[]string{decode, "--fail-on", "health fine"}, app.ExitUsage}, {[]string{decode, "--format", "junit"}, app.ExitUsage},
+		{[]string{decode, "--fail-on", "idel 6%"}, app.ExitUsage},
+		{[]string{decode, "--fail-on", "idle"}, app.ExitUsage},
+		{[]string{decode, "--fail-on", "idle -1%"}, app.ExitUsage},
+		{[]string{decode, "--fail-on", "health fine"}, app.ExitUsage},
+		{[]string{decode, "--format", "junit"}, app.ExitUsage},
 	} {
 		out := filepath.Join(t.TempDir(), "out.txt")
 		r := apptest.Run(t, report.Program(), append(c.args, "--output", out)...)
@@ -146,7 +162,9 @@ func TestFailOn(t *testing.T) {
 
 // TestFormatsOfGates: what continuous integration reads.
 func TestFormatsOfGates(t *testing.T) {
-	for format, want := range map[string]string{"junit": "<testsuite", "sarif": `"version": "2.1.0"`, "prometheus": "strata_", "benchfmt": "BenchmarkStep/stage=decode", "markdown": "idle 1%", "text": "Conditions"} {
+	for format, want := range map[string]string{"junit": "<testsuite", "sarif": `"version": "2.1.0"`,
+		"prometheus": "strata_", "benchfmt": "BenchmarkStep/stage=decode", "markdown": "idle 1%",
+		"text": "Conditions"} {
 		r := apptest.Run(t, report.Program(), "--fail-on", "idle 1%", "--format", format)
 		if r.Code != app.ExitFailed || !strings.Contains(r.Stdout, want) {
 			t.Errorf("%s: exit code %d, want %q in\n%.600s", format, r.Code, want, r.Stdout)
@@ -194,7 +212,8 @@ func TestAllTraces(t *testing.T) {
 		page := filepath.Join(t.TempDir(), "x.html")
 		r := apptest.Run(t, report.Program(), path, "--html", page, "--format", "json")
 		if r.Code != app.ExitOK {
-			if filepath.Base(path) == "no-cupti-tables.sqlite" || strings.Contains(r.Stderr, "no GPU work") { // no trace of a GPU at all
+			// no trace of a GPU at all
+			if filepath.Base(path) == "no-cupti-tables.sqlite" || strings.Contains(r.Stderr, "no GPU work") {
 				continue
 			}
 			t.Errorf("%s: exit code %d: %s", filepath.Base(path), r.Code, r.Stderr)
@@ -204,8 +223,10 @@ func TestAllTraces(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
 			t.Fatal(err)
 		}
-		if doc.InPasses > doc.GPUTime || doc.InLayers > doc.InPasses || doc.WithOperator > doc.GPUTime || doc.IdleTime > doc.Wall || doc.Verdict == "" {
-			t.Errorf("%s: of %v %v in passes, %v in layers, %v with an operator; verdict %q", filepath.Base(path), doc.GPUTime, doc.InPasses, doc.InLayers, doc.WithOperator, doc.Verdict)
+		if doc.InPasses > doc.GPUTime || doc.InLayers > doc.InPasses || doc.WithOperator > doc.GPUTime ||
+			doc.IdleTime > doc.Wall || doc.Verdict == "" {
+			t.Errorf("%s: of %v %v in passes, %v in layers, %v with an operator; verdict %q", filepath.Base(path),
+				doc.GPUTime, doc.InPasses, doc.InLayers, doc.WithOperator, doc.Verdict)
 		}
 		for _, f := range doc.Findings {
 			if f.Share > 1.0001 || f.Text == "" || f.Next == "" {

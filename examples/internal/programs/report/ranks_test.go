@@ -23,7 +23,10 @@ import (
 func fleet(t *testing.T, c ranks.Config) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := c.Write(func(f ranks.File) error { return os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666) }); err != nil {
+	if _, err := c.Write(func(f ranks.File) error {
+		return os.WriteFile(filepath.Join(dir, f.Name), f.Data,
+			0o666)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -35,10 +38,12 @@ func rankFile(dir string, rank int) string {
 
 // TestALateRankIsSaid: who is late, by how much and why, in a report whose length does not grow with the ranks.
 func TestALateRankIsSaid(t *testing.T) {
-	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 20, Size: 16, Replicas: []ranks.Replica{{Numbered: true, Late: 9, Cause: ranks.HostGap, LateBy: 30_000}}})
+	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 20, Size: 16,
+		Replicas: []ranks.Replica{{Numbered: true, Late: 9, Cause: ranks.HostGap, LateBy: 30_000}}})
 	r := document(t, dir)
 	at := slices.IndexFunc(r.Findings, func(f finding.Finding) bool { return f.Kind == finding.LateRank })
-	if at < 0 || r.Findings[at].Code != "rank 9" || !strings.Contains(r.Findings[at].Evidence, "log_stats") || r.Findings[at].Share < 0.2 {
+	if at < 0 || r.Findings[at].Code != "rank 9" || !strings.Contains(r.Findings[at].Evidence, "log_stats") ||
+		r.Findings[at].Share < 0.2 {
 		t.Fatalf("findings: %+v", r.Findings)
 	}
 	if r.Ranks == nil || r.Ranks.Ranks != 16 || !strings.Contains(r.Verdict, "wait for rank 9") {
@@ -58,11 +63,13 @@ func TestALateRankIsSaid(t *testing.T) {
 // TestAgainstRankByRank: each rank is held against its own.
 func TestAgainstRankByRank(t *testing.T) {
 	fleetOf := func(cause ranks.Cause) string {
-		return fleet(t, ranks.Config{Seed: 1, Steps: 8, Layers: 10, Size: 4, Replicas: []ranks.Replica{{Numbered: true, Late: 2, Cause: cause, LateBy: 60_000}}})
+		return fleet(t, ranks.Config{Seed: 1, Steps: 8, Layers: 10, Size: 4,
+			Replicas: []ranks.Replica{{Numbered: true, Late: 2, Cause: cause, LateBy: 60_000}}})
 	}
 	old, now := fleetOf(ranks.OnTime), fleetOf(ranks.LongKernel)
 	var r strata.Report
-	if err := json.Unmarshal([]byte(apptest.MustRun(t, report.Program(), now, "--against", old, "--format", "json").Stdout), &r); err != nil {
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, report.Program(), now, "--against", old, "--format",
+		"json").Stdout), &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Against == nil || len(r.Against.Ranks) != 4 || r.Against.B.Rank != 2 {
@@ -73,14 +80,17 @@ func TestAgainstRankByRank(t *testing.T) {
 			t.Errorf("rank %d: %s", x.A.Rank, x.Text)
 		}
 	}
-	if got := apptest.MustRun(t, report.Program(), now, "--against", old, "--all").Stdout; !strings.Contains(got, "rank 3: B is slower") {
+	if got := apptest.MustRun(t, report.Program(), now, "--against", old, "--all").Stdout; !strings.Contains(got,
+		"rank 3: B is slower") {
 		t.Errorf("the report lacks rank 3:\n%s", got)
 	}
 }
 
 // TestMissingRanksAreSaid: nobody is called late where the late one may be missing.
 func TestMissingRanksAreSaid(t *testing.T) {
-	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 10, Size: 16, Replicas: []ranks.Replica{{Numbered: true, Late: 9, Cause: ranks.HostGap, LateBy: 30_000, Missing: []int{9, 12}}}})
+	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 10, Size: 16,
+		Replicas: []ranks.Replica{{Numbered: true, Late: 9, Cause: ranks.HostGap, LateBy: 30_000,
+			Missing: []int{9, 12}}}})
 	got := apptest.MustRun(t, report.Program(), dir, "--all").Stdout
 	for _, want := range []string{"2 of 16 ranks are missing", "the late one may be among them"} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
@@ -94,14 +104,16 @@ func TestMissingRanksAreSaid(t *testing.T) {
 
 // TestABadRankIsALine: a report of those that can be read, degraded; --strict refuses.
 func TestABadRankIsALine(t *testing.T) {
-	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 10, Replicas: []ranks.Replica{{Numbered: true, Copy: true}}})
+	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 10,
+		Replicas: []ranks.Replica{{Numbered: true, Copy: true}}})
 	for _, rank := range []int{0, 4} {
 		if err := os.WriteFile(rankFile(dir, rank), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := apptest.MustRun(t, report.Program(), dir, "--all").Stdout
-	for _, want := range []string{"Read 7 of 9 files", "1760000000-TP-4.trace.json: ", "TP-8.trace.json: the same content as 1760000000-TP-7.trace.json"} {
+	for _, want := range []string{"Read 7 of 9 files", "1760000000-TP-4.trace.json: ",
+		"TP-8.trace.json: the same content as 1760000000-TP-7.trace.json"} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)
 		}
@@ -109,19 +121,22 @@ func TestABadRankIsALine(t *testing.T) {
 	if r := document(t, dir); r.Health != trace.HealthDegraded || r.Ranks.Bad != 2 {
 		t.Errorf("health %s, %d bad", r.Health, r.Ranks.Bad)
 	}
-	if r := apptest.Run(t, report.Program(), dir, "--strict"); r.Code != app.ExitError || !strings.Contains(r.Stderr, "TP-0") {
+	if r := apptest.Run(t, report.Program(), dir, "--strict"); r.Code != app.ExitError ||
+		!strings.Contains(r.Stderr, "TP-0") {
 		t.Errorf("--strict: exit code %d, %s", r.Code, r.Stderr)
 	}
 }
 
 // TestOneOfManyRecordings: the newest of a folder, and that there are others; or all of them.
 func TestOneOfManyRecordings(t *testing.T) {
-	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 2, Replicas: []ranks.Replica{{Numbered: true}, {Numbered: true}, {Numbered: true}}})
+	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 2,
+		Replicas: []ranks.Replica{{Numbered: true}, {Numbered: true}, {Numbered: true}}})
 	got := apptest.MustRun(t, report.Program(), dir)
 	if !strings.Contains(got.Stderr, "1 of 3 recordings") || !strings.Contains(got.Stdout, "2 ranks in 1 recording.") {
 		t.Errorf("%s%s", got.Stderr, got.Stdout)
 	}
-	if got := apptest.MustRun(t, report.Program(), dir, "--recordings", "all").Stdout; !strings.Contains(got, "6 ranks in 3 recordings") {
+	if got := apptest.MustRun(t, report.Program(), dir, "--recordings", "all").Stdout; !strings.Contains(got,
+		"6 ranks in 3 recordings") {
 		t.Errorf("all recordings:\n%s", got)
 	}
 }
@@ -133,7 +148,8 @@ func TestMixedGPUsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(rankFile(dir, 1), []byte(strings.ReplaceAll(string(data), "H100 80GB HBM3", "B200")), 0o666); err != nil {
+	if err := os.WriteFile(rankFile(dir, 1), []byte(strings.ReplaceAll(string(data), "H100 80GB HBM3", "B200")),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(apptest.MustRun(t, report.Program(), dir, "--all").Stdout), " ")
@@ -146,7 +162,8 @@ func TestMixedGPUsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r := document(t, a, b); r.GPU != "NVIDIA H100 80GB HBM3, NVIDIA B200" || !strings.Contains(strings.Join(r.Notes, "\n"), "two runs") {
+	if r := document(t, a, b); r.GPU != "NVIDIA H100 80GB HBM3, NVIDIA B200" ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "two runs") {
 		t.Errorf("two files: GPU %q, notes %q", r.GPU, r.Notes)
 	}
 }

@@ -56,7 +56,8 @@ func handler(r *strata.Report) http.Handler {
 			}
 		}
 	}
-	mux.HandleFunc("/{$}", answer("text/html; charset=utf-8", func(w http.ResponseWriter, _ *http.Request) error { return r.WriteServed(w) }))
+	mux.HandleFunc("/{$}", answer("text/html; charset=utf-8",
+		func(w http.ResponseWriter, _ *http.Request) error { return r.WriteServed(w) }))
 	mux.HandleFunc("/details", answer("application/json", func(w http.ResponseWriter, req *http.Request) error {
 		from, err := strconv.ParseInt(req.FormValue("from"), 10, 64)
 		if err != nil {

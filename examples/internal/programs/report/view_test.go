@@ -25,7 +25,8 @@ func browser(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	opened := filepath.Join(dir, "opened")
-	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" > "+opened+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" > "+opened+"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -61,7 +62,8 @@ func TestOpen(t *testing.T) {
 		"view":   func() apptest.Result { return apptest.MustRun(t, report.View()) },
 	} {
 		r := run()
-		if html, err := os.ReadFile(page(t, opened).Path); err != nil || !bytes.Contains(html, []byte("<!DOCTYPE html>")) {
+		if html, err := os.ReadFile(page(t, opened).Path); err != nil ||
+			!bytes.Contains(html, []byte("<!DOCTYPE html>")) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if (name == "view") != (r.Stdout == "") {
@@ -112,7 +114,8 @@ func TestServe(t *testing.T) {
 		}
 		return res.StatusCode, string(body)
 	}
-	if code, body := get(""); code != http.StatusOK || !strings.Contains(body, "connect-src &#39;self&#39;") && !strings.Contains(body, "connect-src 'self'") || !strings.Contains(body, "fetch(") {
+	if code, body := get(""); code != http.StatusOK || !strings.Contains(body, "connect-src &#39;self&#39;") &&
+		!strings.Contains(body, "connect-src 'self'") || !strings.Contains(body, "fetch(") {
 		t.Errorf("the page: %d, %d bytes", code, len(body))
 	}
 	if code, body := get("details?from=0&to=1000"); code != http.StatusOK || !strings.HasPrefix(body, `{"id":"t0"`) {

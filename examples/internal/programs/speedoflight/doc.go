@@ -1,2 +1,3 @@
-// Package speedoflight is the program speed-of-light, which says what each forward pass should take on its GPU, and where the rest of its time goes; without a trace it plans.
+// Package speedoflight is the program speed-of-light, which says what each forward pass should take on its GPU, and
+// where the rest of its time goes; without a trace it plans.
 package speedoflight

@@ -45,7 +45,9 @@ func program() app.Program {
 		Formats: []app.Format{app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.StringVar(&o.device, "device", app.Busiest, "which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+app.Busiest+": the one with most GPU time")
+			fs.StringVar(&o.device, "device", app.Busiest,
+				"which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+
+					app.Busiest+": the one with most GPU time")
 			o.Register(fs, "")
 			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
 			o.page.Flags(fs)
@@ -97,7 +99,8 @@ func write(env *app.Env, r *roofline.Report) error {
 }
 
 // report plans where no trace is named and the tokens of a pass are; there is no analysis then.
-func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, *layer.Analysis, error) {
+func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options) (*roofline.Report, *layer.Analysis,
+	error) {
 	if env.Demo() && env.Config != "" && o.Tokens > 0 {
 		c, err := profile.ResolveConfig(env.Config)
 		if err != nil {

@@ -52,12 +52,14 @@ func TestPlanWithoutATrace(t *testing.T) {
 	}
 }
 
-// TestPeaks: half the bandwidth of the data sheet doubles what weights take, and a peak of arithmetic leaves that alone.
+// TestPeaks: half the bandwidth of the data sheet doubles what weights take, and a peak of arithmetic leaves that
+// alone.
 func TestPeaks(t *testing.T) {
 	args := []string{"--config", llama(t), "--device", "H100", "--tokens", "1", "--tp", "4", "--format", "json"}
 	products := func(more ...string) float64 {
 		var got roofline.Report
-		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, more...)...).Stdout), &got); err != nil {
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, more...)...).Stdout),
+			&got); err != nil {
 			t.Fatal(err)
 		}
 		return got.Passes[0].Waterfall[0].Time.Seconds() * 1e3
@@ -67,7 +69,8 @@ func TestPeaks(t *testing.T) {
 			t.Errorf("--peak %s: %.3f ms, want %.3f", peaks, got, want)
 		}
 	}
-	if r := apptest.Run(t, program(), append(args, "--peak", "bf16")...); r.Code != 2 || !strings.Contains(r.Stderr, "--peak bf16") {
+	if r := apptest.Run(t, program(), append(args, "--peak", "bf16")...); r.Code != 2 ||
+		!strings.Contains(r.Stderr, "--peak bf16") {
 		t.Errorf("exit %d, %s", r.Code, r.Stderr)
 	}
 }
@@ -87,7 +90,8 @@ func TestOpRules(t *testing.T) {
 	}
 	floor := func(args ...string) float64 {
 		var got roofline.Report
-		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, trace, "--format", "json")...).Stdout), &got); err != nil {
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(),
+			append(args, trace, "--format", "json")...).Stdout), &got); err != nil {
 			t.Fatal(err)
 		}
 		return got.Passes[0].Floor.Seconds() * 1e6
@@ -114,13 +118,15 @@ func TestWrongUse(t *testing.T) {
 	if err := os.WriteFile(bare, demo.Trace(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if r := apptest.MustRun(t, program(), "--trace", bare); !strings.Contains(r.Stdout, "no model config") || !strings.Contains(r.Stdout, "= start to next start") {
+	if r := apptest.MustRun(t, program(), "--trace", bare); !strings.Contains(r.Stdout, "no model config") ||
+		!strings.Contains(r.Stdout, "= start to next start") {
 		t.Errorf("without a config:\n%s", r.Stdout)
 	}
 	for says, args := range map[string][]string{
 		"H900": {"--config", llama(t), "--device", "H900", "--tokens", "1"},
 	} {
-		if r := apptest.Run(t, program(), args...); r.Code != 1 || strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 || !strings.Contains(r.Stderr, says) {
+		if r := apptest.Run(t, program(), args...); r.Code != 1 ||
+			strings.Count(strings.TrimSpace(r.Stderr), "\n") > 1 || !strings.Contains(r.Stderr, says) {
 			t.Errorf("exit code %d: %s, want %q in it", r.Code, r.Stderr, says)
 		}
 	}
@@ -163,7 +169,8 @@ func TestAllRanksAndHTML(t *testing.T) {
 	both := apptest.MustRun(t, program(), append(args, "--all-ranks", "--html", html)...).Stdout
 	for _, c := range []struct {
 		out, want string
-	}{{alone, "communication: transfer and waiting"}, {both, "what the shortest of 2 ranks takes"}, {both, "communication: waiting for other ranks"}} {
+	}{{alone, "communication: transfer and waiting"}, {both, "what the shortest of 2 ranks takes"},
+		{both, "communication: waiting for other ranks"}} {
 		if !strings.Contains(c.out, c.want) {
 			t.Errorf("no %q in:\n%s", c.want, c.out)
 		}
@@ -185,8 +192,10 @@ func export(t *testing.T) string {
 	for i, k := range truths {
 		start := k.Start - truths[0].Start + 1_000_000
 		c := int64(i + 1)
-		rows = append(rows, nsysgen.Row{Kind: nsysgen.RowKernel, Name: k.Name, Start: start, End: start + k.Duration, Stream: 7, Correlation: c, Grid: int64(k.Grid)},
-			nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaLaunchKernel_v7000", Start: start - 900, End: start - 400, Thread: 5, Correlation: c})
+		rows = append(rows, nsysgen.Row{Kind: nsysgen.RowKernel, Name: k.Name, Start: start, End: start + k.Duration,
+			Stream: 7, Correlation: c, Grid: int64(k.Grid)},
+			nsysgen.Row{Kind: nsysgen.RowCall, Name: "cudaLaunchKernel_v7000", Start: start - 900, End: start - 400,
+				Thread: 5, Correlation: c})
 	}
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	if err := nsysgen.WriteRows(path, rows); err != nil {
@@ -195,7 +204,8 @@ func export(t *testing.T) string {
 	return path
 }
 
-// An export of Nsight Systems names the GPU, and grids tell the tokens of passes that nothing annotates; where they do not, --tokens does.
+// An export of Nsight Systems names the GPU, and grids tell the tokens of passes that nothing annotates; where they
+// do not, --tokens does.
 func TestNsysExport(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.json")
 	text := `{"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":8,"hidden_size":1024,"intermediate_size":2048,

@@ -18,14 +18,17 @@ func printCatalog(env *app.Env, word string) error {
 	reg, n := fusion.Load(), 0
 	line := func(format string, args ...any) { fmt.Fprintf(env.Stdout, format+"\n", args...) }
 	for _, p := range reg.Patterns {
-		text := strings.ToLower(strings.Join(append([]string{p.Pattern, p.Switch, p.Rationale, strings.Join(p.Frameworks, " ")}, p.CandidatePaths...), " "))
+		text := strings.ToLower(strings.Join(append([]string{p.Pattern, p.Switch, p.Rationale,
+			strings.Join(p.Frameworks, " ")}, p.CandidatePaths...), " "))
 		if !strings.Contains(text, strings.ToLower(word)) {
 			continue
 		}
 		n++
 		line("%s (%s, %s)", p.Pattern, strings.Join(p.Frameworks, ", "), p.Origin)
-		for _, x := range [][2]string{{"where", strings.Join(slices.Concat(p.Requires.Platforms, p.Requires.Archs), ", ")}, {"flag", p.Switch},
-			{"default", string(p.Default)}, {"since", p.Since}, {"limits", p.Limits}, {"source", strings.Join(p.CandidatePaths, ", ")}, {"checked", p.Checked}} {
+		for _, x := range [][2]string{{"where", strings.Join(slices.Concat(p.Requires.Platforms, p.Requires.Archs),
+			", ")}, {"flag", p.Switch},
+			{"default", string(p.Default)}, {"since", p.Since}, {"limits", p.Limits},
+			{"source", strings.Join(p.CandidatePaths, ", ")}, {"checked", p.Checked}} {
 			if x[1] != "" {
 				line("  %-8s %s", x[0]+":", x[1])
 			}

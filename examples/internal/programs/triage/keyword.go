@@ -23,7 +23,8 @@ func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o tria
 	out.Stages = slices.Clone(r.Stages)
 	for i := range out.Stages {
 		s := &all.Stages[i]
-		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize), MinSharePct: r.MinSharePct}
+		o := published.Options{Framework: r.Framework, Model: r.Model, TPSize: cmp.Or(o.TPSize, in.Server.TPSize),
+			MinSharePct: r.MinSharePct}
 		out.Stages[i].Fuse = []triage.FuseRow{}
 		for _, m := range published.Fuse(keywordRows(s.Kernels), s.GPUTimeUS, o) {
 			out.Stages[i].Fuse = append(out.Stages[i].Fuse, keywordRow(m, s.Kernels))
@@ -37,7 +38,8 @@ func keywordRows(kernels []triage.KernelRow) []published.Row {
 	rows := make([]published.Row, len(kernels))
 	for i := range kernels {
 		k := &kernels[i]
-		rows[i] = published.Row{Kernel: k.Kernel, Texts: slices.Clone(k.CPUOps), TimeUS: k.GPUTimeUS, Launches: k.Launches}
+		rows[i] = published.Row{Kernel: k.Kernel, Texts: slices.Clone(k.CPUOps), TimeUS: k.GPUTimeUS,
+			Launches: k.Launches}
 		for _, l := range k.Locations {
 			rows[i].Texts = append(rows[i].Texts, l.Location)
 		}
@@ -50,9 +52,12 @@ func keywordRows(kernels []triage.KernelRow) []published.Row {
 
 // keywordRow is a match as a row of the fuse table.
 func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
-	out := triage.FuseRow{Pattern: m.Pattern, Kind: triage.Split, Confidence: triage.Possible, RelatedUS: m.TimeUS, SharePct: m.SharePct,
+	out := triage.FuseRow{Pattern: m.Pattern, Kind: triage.Split, Confidence: triage.Possible, RelatedUS: m.TimeUS,
+		SharePct:    m.SharePct,
 		Occurrences: m.Occurrences, Evidence: []triage.Share{}, ExampleKernels: []int{}, CurrentLocations: []string{},
-		CandidatePaths: slices.Clone(m.CandidatePaths), Rationale: "Substring match of the published rule; not evidence. " + m.Rationale, Origin: fusion.Origin(m.Origin)}
+		CandidatePaths: slices.Clone(m.CandidatePaths),
+		Rationale:      "Substring match of the published rule; not evidence. " + m.Rationale,
+		Origin:         fusion.Origin(m.Origin)}
 	if m.Active {
 		out.Kind = triage.InUse
 	}
@@ -61,7 +66,8 @@ func keywordRow(m published.Match, kernels []triage.KernelRow) triage.FuseRow {
 	}
 	for _, i := range m.Evidence {
 		k := &kernels[i]
-		out.Evidence = append(out.Evidence, triage.Share{Kernel: k.Kernel, GPUTimeUS: k.GPUTimeUS, SharePct: k.SharePct, Launches: k.Launches})
+		out.Evidence = append(out.Evidence, triage.Share{Kernel: k.Kernel, GPUTimeUS: k.GPUTimeUS, SharePct: k.SharePct,
+			Launches: k.Launches})
 		if loc := k.Locations[0].Location; !slices.Contains(out.CurrentLocations, loc) {
 			out.CurrentLocations = append(out.CurrentLocations, loc)
 		}

@@ -34,7 +34,8 @@ func publishedFusions(t *testing.T, path string) (formal, mapping string, rows [
 			mapping = value
 		case strings.HasSuffix(line, " Table"):
 			table = line
-		case table == "Fuse Opportunity Table" && strings.HasPrefix(line, "| ") && len(cells) == 8 && cells[0] != "Pattern" && cells[1] != "-" && !strings.HasPrefix(cells[0], "---"):
+		case table == "Fuse Opportunity Table" && strings.HasPrefix(line, "| ") && len(cells) == 8 &&
+			cells[0] != "Pattern" && cells[1] != "-" && !strings.HasPrefix(cells[0], "---"):
 			rows = append(rows, strings.Join(cells[:4], "|"))
 		}
 	}
@@ -58,12 +59,14 @@ func fusions(t *testing.T, args ...string) (framework string, rows []string) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append(args, "--fuse-mode", "keyword", "--format", "json")...).Stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(apptest.MustRun(t, program(),
+		append(args, "--fuse-mode", "keyword", "--format", "json")...).Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range doc.Stages {
 		for _, f := range s.Fuse {
-			rows = append(rows, fmt.Sprintf("%s|%s|%.2f ms|%.1f%%", f.Pattern, f.Confidence, f.RelatedUS/1e3, f.SharePct))
+			rows = append(rows, fmt.Sprintf("%s|%s|%.2f ms|%.1f%%", f.Pattern, f.Confidence, f.RelatedUS/1e3,
+				f.SharePct))
 		}
 	}
 	return doc.Framework, rows

@@ -31,7 +31,8 @@ type server struct {
 func (s *server) define(fs *flag.FlagSet) {
 	fs.StringVar(&s.url, "url", "", "capture from the running server at `URL` first, and report on that")
 	fs.StringVar(&s.url, "formal-url", "", "the same as --url: the `URL` of the real setup, read for time")
-	fs.StringVar(&s.mappingURL, "mapping-url", "", "`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the folders mapping and formal of --output-dir")
+	fs.StringVar(&s.mappingURL, "mapping-url", "",
+		"`URL` of the same model with CUDA graphs off, captured first and read for source lines; the traces go to the folders mapping and formal of --output-dir")
 	s.settings.FolderFlags(fs)
 	fs.StringVar(&s.mappingDir, "mapping-output-dir", "", "`DIR` for the traces of --mapping-url instead")
 	fs.StringVar(&s.formalDir, "formal-output-dir", "", "`DIR` for the traces of --formal-url instead")
@@ -84,12 +85,14 @@ func (s *server) folder(env *app.Env) error {
 		return fmt.Errorf("a folder for the traces: %w; name one with --output-dir", err)
 	}
 	o.OutputDir, s.made = dir, dir
-	env.Notef("the traces go to %s, and stay there; --output-dir names another folder (vLLM: its torch_profiler_dir)", dir)
+	env.Notef("the traces go to %s, and stay there; --output-dir names another folder (vLLM: its torch_profiler_dir)",
+		dir)
 	return nil
 }
 
 // capture profiles the server, or the pair of them, and reads the traces.
-func (s *server) capture(ctx context.Context, env *app.Env, framework string, layers layer.Options, mappingSources []triage.Source) (triage.Input, error) {
+func (s *server) capture(ctx context.Context, env *app.Env, framework string, layers layer.Options,
+	mappingSources []triage.Source) (triage.Input, error) {
 	if err := s.folder(env); err != nil {
 		return triage.Input{}, err
 	}

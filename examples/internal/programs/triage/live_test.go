@@ -34,7 +34,8 @@ func demoFile(t *testing.T) string {
 func TestURL(t *testing.T) {
 	file := demoFile(t)
 	s, dir := livetest.New(t, file, file), livetest.Folder(t)
-	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2", "--progress")...)
+	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--output-dir", dir, "--num-steps", "2",
+		"--progress")...)
 	for _, want := range []string{"Mode: single-trace", "Framework: SGLang", "Model: Qwen/Qwen3-8B", "TP size: 1",
 		"##### extend/prefill", "##### decode", filepath.Join(dir, "decode", "17.2-TP-0.trace.json.gz")} {
 		if !strings.Contains(r.Stdout, want) {
@@ -56,7 +57,8 @@ func TestURLPair(t *testing.T) {
 	extend := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	mapping, formal, dir := livetest.New(t, extend, extend), livetest.New(t, extend, decode), livetest.Folder(t)
-	args := append(fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir, "--profile-workload", "decode")
+	args := append(fast, "--mapping-url", mapping.URL, "--formal-url", formal.URL, "--output-dir", dir,
+		"--profile-workload", "decode")
 	r := apptest.MustRun(t, program(), append(args, "--format", "json", "--min-share", "0")...)
 	var doc struct {
 		Mode             string
@@ -75,10 +77,12 @@ func TestURLPair(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Mode != "mapping-formal" || doc.MappingFramework != "SGLang" || doc.Model != "Qwen/Qwen3-8B" || len(doc.Stages) != 1 || doc.Stages[0].Stage != "decode" {
+	if doc.Mode != "mapping-formal" || doc.MappingFramework != "SGLang" || doc.Model != "Qwen/Qwen3-8B" ||
+		len(doc.Stages) != 1 || doc.Stages[0].Stage != "decode" {
 		t.Fatalf("document = %.500s", r.Stdout)
 	}
-	if want := filepath.Join(dir, "mapping", "decode"); len(doc.MappingTraces) != 1 || filepath.Dir(doc.MappingTraces[0]) != want {
+	if want := filepath.Join(dir, "mapping", "decode"); len(doc.MappingTraces) != 1 ||
+		filepath.Dir(doc.MappingTraces[0]) != want {
 		t.Errorf("mapping traces %v, want one in %s", doc.MappingTraces, want)
 	}
 	for _, k := range doc.Stages[0].Kernels {
@@ -94,13 +98,15 @@ func TestURLPair(t *testing.T) {
 func TestURLWithMappingFile(t *testing.T) {
 	file := demoFile(t)
 	s, dir := livetest.New(t, file, file), livetest.Folder(t)
-	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir, "--profile-workload", "decode")...)
+	r := apptest.MustRun(t, program(), append(fast, "--url", s.URL, "--mapping-input", file, "--output-dir", dir,
+		"--profile-workload", "decode")...)
 	if !strings.Contains(r.Stdout, "Mode: mapping-formal") || !strings.Contains(r.Stdout, "Mapping traces: "+file) {
 		t.Errorf("report:\n%.800s", r.Stdout)
 	}
 	r = apptest.Run(t, program(), append(fast, "--url", s.URL, "--mapping-input", "/absent", "--output-dir", dir)...)
 	if r.Code != app.ExitError || len(s.Starts) != 1 {
-		t.Errorf("an absent mapping trace: exit code %d, %d windows; want an error before the capture", r.Code, len(s.Starts))
+		t.Errorf("an absent mapping trace: exit code %d, %d windows; want an error before the capture", r.Code,
+			len(s.Starts))
 	}
 }
 
@@ -112,15 +118,18 @@ func TestOldCommandLines(t *testing.T) {
 
 	// The sub-command, and no folder.
 	s := fresh()
-	r := apptest.MustRun(t, program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2", "--no-profile-by-stage", "--framework", "sglang"}, fast...)...)
+	r := apptest.MustRun(t, program(), append([]string{"triage", "--url", s.URL, "--num-steps", "2",
+		"--no-profile-by-stage", "--framework", "sglang"}, fast...)...)
 	if !strings.Contains(r.Stderr, "the traces go to "+os.TempDir()) || !strings.Contains(r.Stdout, "Kernel Table") {
 		t.Errorf("stderr %q, stdout %.200q", r.Stderr, r.Stdout)
 	}
 	// Folders and prefixes of a pair.
 	m, f := fresh(), fresh()
 	mdir, fdir := livetest.Folder(t), livetest.Folder(t)
-	r = apptest.MustRun(t, program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL, "--mapping-output-dir", mdir, "--formal-output-dir", fdir,
-		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles", "--profile-workload", "decode", "--num-steps", "1"}, fast...)...)
+	r = apptest.MustRun(t, program(), append([]string{"--mapping-url", m.URL, "--formal-url", f.URL,
+		"--mapping-output-dir", mdir, "--formal-output-dir", fdir,
+		"--mapping-profile-prefix", "graph-off", "--formal-profile-prefix", "real", "--no-merge-profiles",
+		"--profile-workload", "decode", "--num-steps", "1"}, fast...)...)
 	for s, prefix := range map[*livetest.Server]string{m: "graph-off", f: "real"} {
 		if got := fmt.Sprint(s.Starts[0]["profile_prefix"]); !strings.HasPrefix(got, prefix) {
 			t.Errorf("prefix %q, want %q", got, prefix)
@@ -139,7 +148,8 @@ func TestOldCommandLines(t *testing.T) {
 // TestNoSuchProcess: what launched work is named.
 func TestNoSuchProcess(t *testing.T) {
 	r := apptest.Run(t, program(), "--pid-substring", "TP-77")
-	if r.Code != app.ExitError || !strings.Contains(r.Stderr, `none has "TP-77" in its id, label or name: `) || strings.HasSuffix(strings.TrimSpace(r.Stderr), ":") {
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, `none has "TP-77" in its id, label or name: `) ||
+		strings.HasSuffix(strings.TrimSpace(r.Stderr), ":") {
 		t.Errorf("exit code %d, stderr %q", r.Code, r.Stderr)
 	}
 	r = apptest.Run(t, program(), "--framework", "tllm")
@@ -168,11 +178,14 @@ func TestURLErrors(t *testing.T) {
 		{append(base, "--framework", "pytorch"), app.ExitUsage, "pytorch"},
 		{append(base, "--num-steps", "0"), app.ExitUsage, "--num-steps 0"},
 		{append(base, "--trace-timeout", "50ms"), live.ExitIncomplete, "no prefill trace from " + s.URL},
-		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", livetest.Folder(t)}, app.ExitError, gone.URL},
+		{[]string{"--url", gone.URL, "--framework", "sglang", "--output-dir", livetest.Folder(t)}, app.ExitError,
+			gone.URL},
 	} {
 		r := apptest.Run(t, program(), c.args...)
-		if r.Code != c.code || !strings.Contains(r.Stderr, c.says) || strings.Contains(r.Stderr, "triage: capture: ") || r.Stdout != "" {
-			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %d, %q", c.args, r.Code, r.Stdout, r.Stderr, c.code, c.says)
+		if r.Code != c.code || !strings.Contains(r.Stderr, c.says) || strings.Contains(r.Stderr, "triage: capture: ") ||
+			r.Stdout != "" {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %d, %q", c.args, r.Code, r.Stdout, r.Stderr, c.code,
+				c.says)
 		}
 	}
 	if s.Armed {
@@ -185,14 +198,16 @@ func TestURLErrors(t *testing.T) {
 func TestURLInvalid(t *testing.T) {
 	file := demoFile(t)
 	s := livetest.New(t, file, file)
-	args := append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t), "--profile-workload", "decode", "--num-steps", "9")
+	args := append(livetest.Fast, "--url", s.URL, "--output-dir", livetest.Folder(t), "--profile-workload", "decode",
+		"--num-steps", "9")
 	r := apptest.Run(t, program(), args...)
 	head := strings.SplitAfterN(r.Stdout, "\n", 8)
 	if len(head) < 8 {
 		t.Fatalf("exit code %d, report %q", r.Code, r.Stdout)
 	}
 	first := strings.Join(head[:7], "")
-	for _, want := range []string{"Capture: INVALID\n", "9 decode steps need max_tokens ≥ 10: --decode-output-len 10", "Captured: decode: 1 requests at concurrency 1, 1 words in"} {
+	for _, want := range []string{"Capture: INVALID\n", "9 decode steps need max_tokens ≥ 10: --decode-output-len 10",
+		"Captured: decode: 1 requests at concurrency 1, 1 words in"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first lines do not say %q:\n%s", want, first)
 		}
@@ -207,10 +222,12 @@ func TestURLInvalid(t *testing.T) {
 			Why      []string
 		}
 	}
-	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || r.Code != live.ExitInvalid || doc.Capture.Validity != "INVALID" || len(doc.Capture.Why) == 0 {
+	if err := json.Unmarshal([]byte(r.Stdout), &doc); err != nil || r.Code != live.ExitInvalid ||
+		doc.Capture.Validity != "INVALID" || len(doc.Capture.Why) == 0 {
 		t.Errorf("exit code %d, %v, %+v", r.Code, err, doc)
 	}
-	if r = apptest.Run(t, program(), append(args, "--allow-invalid")...); r.Code != 0 || !strings.Contains(r.Stdout, "Capture: INVALID") {
+	if r = apptest.Run(t, program(), append(args, "--allow-invalid")...); r.Code != 0 ||
+		!strings.Contains(r.Stdout, "Capture: INVALID") {
 		t.Errorf("--allow-invalid: exit code %d", r.Code)
 	}
 }

@@ -63,21 +63,27 @@ func TestPprofFile(t *testing.T) {
 	}
 }
 
-// TestCompareStopsAPipeline needs exit code 3 where the new run is slower, 1 for an absent file, and the comparison in the page.
+// TestCompareStopsAPipeline needs exit code 3 where the new run is slower, 1 for an absent file, and the comparison
+// in the page.
 func TestCompareStopsAPipeline(t *testing.T) {
 	fast := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace.json.gz")
 	slow := testdata.Shared(t, "traces/torch/sglang-qwen3-30b-a3b-mi300-TP-0-DECODE.trace.json.gz")
-	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", slow); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "Verdict: pass") {
+	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", slow); r.Code != app.ExitOK ||
+		!strings.Contains(r.Stdout, "Verdict: pass") {
 		t.Errorf("faster run: exit code %d: %s", r.Code, r.Stderr)
 	}
-	if r := apptest.Run(t, program(), "--input", slow, "--compare-input", fast); r.Code != gate.ExitFailed || !strings.Contains(r.Stderr, "regressed") {
+	if r := apptest.Run(t, program(), "--input", slow, "--compare-input", fast); r.Code != gate.ExitFailed ||
+		!strings.Contains(r.Stderr, "regressed") {
 		t.Errorf("slower run: exit code %d: %s", r.Code, r.Stderr)
 	}
 	page := filepath.Join(t.TempDir(), "triage.html")
-	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast, "--html", page); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "Verdict: pass") {
+	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast, "--html", page); r.Code != app.ExitOK ||
+		!strings.Contains(r.Stdout, "Verdict: pass") {
 		t.Errorf("the same run: exit code %d: %s", r.Code, r.Stderr)
 	}
-	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Against the older run, decode: what changed") || !strings.Contains(string(text), "Kernels by change, per step") {
+	if text, err := os.ReadFile(page); err != nil ||
+		!strings.Contains(string(text), "Against the older run, decode: what changed") ||
+		!strings.Contains(string(text), "Kernels by change, per step") {
 		t.Errorf("the page lacks the comparison (%v)", err)
 	}
 	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast+".absent"); r.Code != app.ExitError {
@@ -87,14 +93,16 @@ func TestCompareStopsAPipeline(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"--input", "a", "--formal-input", "b"}, {"--mapping-input", "a"}, {"--framework", "x"}, {"--fuse-mode", "x"}, {"--input", "a", "b"},
+		{"--input", "a", "--formal-input", "b"}, {"--mapping-input", "a"}, {"--framework", "x"}, {"--fuse-mode", "x"},
+		{"--input", "a", "b"},
 		{"--url", "http://127.0.0.1:1", "--input", "a"},
 	} {
 		if r := apptest.Run(t, program(), args...); r.Code != app.ExitUsage {
 			t.Errorf("%q: exit code %d, want %d (%s)", args, r.Code, app.ExitUsage, r.Stderr)
 		}
 	}
-	if r := apptest.Run(t, program(), "--config", filepath.Join(t.TempDir(), "absent.json")); r.Code != app.ExitError || !strings.Contains(r.Stderr, "absent.json") {
+	if r := apptest.Run(t, program(), "--config", filepath.Join(t.TempDir(), "absent.json")); r.Code != app.ExitError ||
+		!strings.Contains(r.Stderr, "absent.json") {
 		t.Errorf("absent config: exit code %d, stderr %q", r.Code, r.Stderr)
 	}
 	if r := apptest.Run(t, program(), "--input", filepath.Join(t.TempDir(), "absent")); r.Code != app.ExitError {
@@ -117,7 +125,8 @@ func TestModelFlags(t *testing.T) {
 		if got := sure.ReplaceAllString(r.Stdout, ""); flags[1] != "7" && got != want {
 			t.Errorf("%v: another report than without (-without +with):\n%s", flags, cmp.Diff(want, got))
 		}
-		if !strings.Contains(r.Stdout, "python/sglang/srt/layers/activation.py:83 forward_cuda") || strings.Contains(r.Stdout, "graph replay") {
+		if !strings.Contains(r.Stdout, "python/sglang/srt/layers/activation.py:83 forward_cuda") ||
+			strings.Contains(r.Stdout, "graph replay") {
 			t.Errorf("%v: kernels without a source line", flags)
 		}
 	}
@@ -126,7 +135,8 @@ func TestModelFlags(t *testing.T) {
 // TestCatalog looks a word up in the registry.
 func TestCatalog(t *testing.T) {
 	r := apptest.MustRun(t, program(), "--catalog", "allreduce")
-	for _, want := range []string{"AITER allreduce fusion (sglang, mainline)\n", "flag:    SGLANG_USE_AITER=1 --enable-aiter-allreduce-fusion", "source:"} {
+	for _, want := range []string{"AITER allreduce fusion (sglang, mainline)\n",
+		"flag:    SGLANG_USE_AITER=1 --enable-aiter-allreduce-fusion", "source:"} {
 		if !strings.Contains(r.Stdout, want) {
 			t.Errorf("the catalogue does not say %q:\n%.600s", want, r.Stdout)
 		}
@@ -134,7 +144,8 @@ func TestCatalog(t *testing.T) {
 	if all := apptest.MustRun(t, program(), "--catalog", "all"); len(all.Stdout) <= len(r.Stdout) {
 		t.Error("all is no more than a word's")
 	}
-	if r := apptest.Run(t, program(), "--catalog", "zzz"); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, "zzz") {
+	if r := apptest.Run(t, program(), "--catalog", "zzz"); r.Code != app.ExitUsage ||
+		!strings.Contains(r.Stderr, "zzz") {
 		t.Errorf("a word that nothing has: exit code %d, %s", r.Code, r.Stderr)
 	}
 }

@@ -61,10 +61,13 @@ func program() app.Program {
 		FailOn:  []string{app.ExposedComm, app.Waiting, app.Regression, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
-			fs.StringVar(&o.mapping, "mapping-input", "", "trace with CUDA graphs off (`file or directory`), read for source lines")
-			fs.BoolVar(&o.force, "force-mapping", false, "use --mapping-input also where it seems to be of another model or GPU")
+			fs.StringVar(&o.mapping, "mapping-input", "",
+				"trace with CUDA graphs off (`file or directory`), read for source lines")
+			fs.BoolVar(&o.force, "force-mapping", false,
+				"use --mapping-input also where it seems to be of another model or GPU")
 			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
-			fs.StringVar(&o.framework, "framework", "", "`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
+			fs.StringVar(&o.framework, "framework", "",
+				"`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
 			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
 			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json, file names or the trace, else unknown")
 			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
@@ -72,9 +75,11 @@ func program() app.Program {
 			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of the overlap table; 0: all")
 			fs.Float64Var(&o.minShare, "min-share", 1, "hide rows below this `percent` of the stage's GPU time")
 			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
-			o.overlapMode = app.Choice(fs, "overlap-mode", "what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
+			o.overlapMode = app.Choice(fs, "overlap-mode",
+				"what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
 			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
-			fs.Float64Var(&o.tolerance, "tolerance", 5, "with --compare-input: `percent` by which a stage may get slower")
+			fs.Float64Var(&o.tolerance, "tolerance", 5,
+				"with --compare-input: `percent` by which a stage may get slower")
 			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
 			o.page.Flags(fs)
 			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
@@ -87,7 +92,8 @@ func program() app.Program {
 
 // settings returns the options of an analysis.
 func (o *options) settings() (triage.Options, error) {
-	opts := triage.Options{MinSharePct: o.minShare, KernelLimit: o.kernelLimit, OverlapLimit: o.overlapLimit, Model: o.model, TPSize: o.tp, Process: o.pid}
+	opts := triage.Options{MinSharePct: o.minShare, KernelLimit: o.kernelLimit, OverlapLimit: o.overlapLimit,
+		Model: o.model, TPSize: o.tp, Process: o.pid}
 	if o.minShare <= 0 || o.compare != "" { // compare all kernels
 		opts.MinSharePct = -1
 	}
@@ -169,7 +175,8 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if report.MappingRefused != "" {
 		env.Notef("--mapping-input is not used: %s; --force-mapping uses it all the same", report.MappingRefused)
 	}
-	if len(report.Stages) == 0 && *o.fuseMode != "keyword" && live.Invalid(report.Capture) == nil { // the published script prints empty tables
+	// the published script prints empty tables
+	if len(report.Stages) == 0 && *o.fuseMode != "keyword" && live.Invalid(report.Capture) == nil {
 		return fmt.Errorf("%s: %w: nothing to triage", in.FormalPaths[0], layer.ErrNoKernels)
 	}
 	profile := report.WriteProfile
@@ -218,7 +225,8 @@ func tell(c app.Condition, r *triage.Report) gate.Check {
 	if c.Name == app.Regression {
 		return c.Untold("nothing to compare with: --compare-input names an older run")
 	}
-	return c.Exposed(r.Findings, slices.ContainsFunc(r.Stages, func(s triage.StageReport) bool { return s.Exposure.WallNS > 0 }))
+	return c.Exposed(r.Findings, slices.ContainsFunc(r.Stages,
+		func(s triage.StageReport) bool { return s.Exposure.WallNS > 0 }))
 }
 
 // load reads what the report is made of, of the GPUs that --device names.
@@ -239,7 +247,8 @@ func (o *options) loadAll(ctx context.Context, env *app.Env, path string, layers
 	if o.mapping != "" {
 		// On ROCm the args of the launch calls name the kernels that a graph
 		// capture recorded.
-		if mapping, server, err = read(ctx, env, o.mapping, trace.Options{Args: []event.Kind{event.Runtime}}); err != nil {
+		if mapping, server, err = read(ctx, env, o.mapping,
+			trace.Options{Args: []event.Kind{event.Runtime}}); err != nil {
 			return triage.Input{}, err
 		}
 	}
@@ -274,8 +283,8 @@ func oneGPU(env *app.Env, in *triage.Input) (err error) {
 	return nil
 }
 
-// noteFolders says where the name of a file or its folder names another stage than its passes: they are reported as what
-// they are.
+// noteFolders says where the name of a file or its folder names another stage than its passes: they are reported as
+// what they are.
 func noteFolders(env *app.Env, in triage.Input) {
 	for i, path := range in.FormalPaths {
 		named := layer.Stage(framework.ReadFileName(framework.All(), path).Stage)
@@ -290,7 +299,8 @@ func noteFolders(env *app.Env, in triage.Input) {
 			}
 		}
 		if of > 0 && count[named] == 0 {
-			env.Notef("note: %s is named %s, and none of its %d passes is: they are reported as what they are", path, named, of)
+			env.Notef("note: %s is named %s, and none of its %d passes is: they are reported as what they are", path,
+				named, of)
 		}
 	}
 }
@@ -311,9 +321,10 @@ func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]tr
 	return sources, server, err
 }
 
-// runCompare prints the comparison with an older run. A regression is an error that ends the program with code 3, one that cannot be told
-// with 4, so that a pipeline stops on it.
-func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input, report *triage.Report, layers layer.Options) error {
+// runCompare prints the comparison with an older run. A regression is an error that ends the program with code 3, one
+// that cannot be told with 4, so that a pipeline stops on it.
+func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input, report *triage.Report,
+	layers layer.Options) error {
 	sources, _, err := read(ctx, env, o.compare, trace.Options{})
 	if err != nil {
 		return err
@@ -366,7 +377,8 @@ func (o *options) writePprof(env *app.Env, profile func(io.Writer) error) error 
 }
 
 // writeHTML writes --html, with the comparison with an older run before it; c is nil where there is none.
-func (o *options) writeHTML(ctx context.Context, env *app.Env, r *triage.Report, c *triage.Comparison, in triage.Input) error {
+func (o *options) writeHTML(ctx context.Context, env *app.Env, r *triage.Report, c *triage.Comparison,
+	in triage.Input) error {
 	var d *layer.Device
 	if len(in.Formal) > 0 && len(in.Formal[0].Devices) > 0 {
 		d = &in.Formal[0].Devices[0]

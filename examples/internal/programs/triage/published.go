@@ -54,7 +54,8 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 			id = int32(len(kernels))
 			ids[k] = id
 			category := classify.Category(l.Category)
-			kernels = append(kernels, published.Kernel{Name: l.Kernel, Category: l.Category, Graph: e.Kind() == event.Graph,
+			kernels = append(kernels, published.Kernel{Name: l.Kernel, Category: l.Category,
+				Graph:  e.Kind() == event.Graph,
 				Bucket: published.BucketOf(e.Kind(), category, classify.Default().Facts(e.Name()).Library)})
 		}
 		q := queueKey{l.Trace, e.Device(), e.Stream()}
@@ -65,7 +66,8 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 		if _, ok := devices[d]; !ok {
 			devices[d] = len(devices)
 		}
-		acts = append(acts, published.Activity{Start: int64(e.Start()), End: int64(e.End()), Device: devices[d], Stream: queues[q], Kernel: id,
+		acts = append(acts, published.Activity{Start: int64(e.Start()), End: int64(e.End()), Device: devices[d],
+			Stream: queues[q], Kernel: id,
 			Site: l.Location, Known: l.Located, Op: l.Op, Replay: e.IsReplay()})
 	}
 	return kernels, acts
@@ -74,8 +76,10 @@ func overlapInput(r *triage.Report, stage int) (kernels []published.Kernel, acts
 // overlapRow is a row of the published table as one of the report.
 func overlapRow(o published.OverlapRow, kernels []published.Kernel) triage.OverlapRow {
 	k := &kernels[o.Kernel]
-	out := triage.OverlapRow{Priority: o.Priority, Verdict: o.Verdict, Kernel: k.Name, Label: classify.Default().Facts(k.Name).Short, Category: k.Category, Bucket: k.Bucket.String(),
-		PythonScope: o.PythonScope, TotalUS: float64(o.TotalNS) / 1e3, SharePct: o.SharePct, ExclusiveRatio: o.ExclusiveRatio, HiddenRatio: o.HiddenRatio,
+	out := triage.OverlapRow{Priority: o.Priority, Verdict: o.Verdict, Kernel: k.Name,
+		Label: classify.Default().Facts(k.Name).Short, Category: k.Category, Bucket: k.Bucket.String(),
+		PythonScope: o.PythonScope, TotalUS: float64(o.TotalNS) / 1e3, SharePct: o.SharePct,
+		ExclusiveRatio: o.ExclusiveRatio, HiddenRatio: o.HiddenRatio,
 		DepRisk: o.DepRisk, DepSignal: o.DepSignal, Recommendation: o.Recommendation}
 	if o.HiddenUnder >= 0 {
 		out.HiddenUnder = kernels[o.HiddenUnder].Name

@@ -11,13 +11,15 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestPublishedOverlap: the published table stays reachable, with its verdicts and risks; the default lists communication only.
+// TestPublishedOverlap: the published table stays reachable, with its verdicts and risks; the default lists
+// communication only.
 func TestPublishedOverlap(t *testing.T) {
 	path := testdata.Shared(t, "traces/torch/train-graphs-5streams-a100.json.gz")
 	rows := func(args ...string) []triage.OverlapRow {
 		t.Helper()
 		var doc triage.Report
-		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(), append([]string{"--input", path, "--format", "json"}, args...)...).Stdout), &doc); err != nil {
+		if err := json.Unmarshal([]byte(apptest.MustRun(t, program(),
+			append([]string{"--input", path, "--format", "json"}, args...)...).Stdout), &doc); err != nil {
 			t.Fatal(err)
 		}
 		return doc.Stages[0].Overlap
@@ -31,7 +33,8 @@ func TestPublishedOverlap(t *testing.T) {
 	if len(got) < 5 {
 		t.Fatalf("%d rows of the published rule, want 5 at least", len(got))
 	}
-	if o := got[0]; o.Priority != "P1" || o.Category != "communication" || o.Verdict != "headroom" || o.DepRisk != "low" || o.Recommendation != "try overlap" ||
+	if o := got[0]; o.Priority != "P1" || o.Category != "communication" || o.Verdict != "headroom" ||
+		o.DepRisk != "low" || o.Recommendation != "try overlap" ||
 		o.ExclusiveRatio < 0.95 || o.ExclusiveRatio > 0.96 || o.ExclusiveRatio+o.HiddenRatio < 0.999 {
 		t.Errorf("first row %+v", o)
 	}
@@ -75,7 +78,8 @@ func TestPublishedColumns(t *testing.T) {
 		if len(g) != 7 || len(w) != 7 {
 			t.Fatalf("row %d has %d columns, the published one %d", i, len(g), len(w))
 		}
-		for _, column := range []int{0, 1, 5, 6} { // the kernel's name is shortened by other rules, shares are of other totals
+		// the kernel's name is shortened by other rules, shares are of other totals
+		for _, column := range []int{0, 1, 5, 6} {
 			if g[column] != w[column] {
 				t.Errorf("row %d, column %d: %q, want %q", i, column, g[column], w[column])
 			}

@@ -36,7 +36,8 @@ func program(now func() time.Time) app.Program {
 			title = fs.String("title", "Triage Bundle", "`title` of the document")
 			toc = fs.Bool("include-toc", false, "write a table of contents")
 		},
-		Obsolete: []app.Obsolete{{Name: "no-include-toc", Note: "is the rule here: --include-toc writes a table of contents"}},
+		Obsolete: []app.Obsolete{{Name: "no-include-toc",
+			Note: "is the rule here: --include-toc writes a table of contents"}},
 		Run: func(ctx context.Context, env *app.Env) error {
 			var entries []triage.BundleEntry
 			if *root != "" {

@@ -29,8 +29,10 @@ func TestBundleOfADirectoryAndAFile(t *testing.T) {
 	}
 	write("a.md", "# Triage View\n\nFramework: vLLM\nModel: Qwen3\n")
 	extra := write("b.report", "# Triage View\n\nFramework: SGLang\n")
-	out := apptest.MustRun(t, program(fixed), "--analysis-root", dir, "--analysis-file", "Llama="+extra, "--include-toc", "--title", "All runs").Stdout
-	for _, want := range []string{"# All runs\n", "Generated: 2026-07-01 12:00:00 UTC", "- [Qwen3](#qwen3)", "## Llama\n", "### SGLang\n"} {
+	out := apptest.MustRun(t, program(fixed), "--analysis-root", dir, "--analysis-file", "Llama="+extra,
+		"--include-toc", "--title", "All runs").Stdout
+	for _, want := range []string{"# All runs\n", "Generated: 2026-07-01 12:00:00 UTC", "- [Qwen3](#qwen3)",
+		"## Llama\n", "### SGLang\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("bundle does not hold %q:\n%s", want, out)
 		}
@@ -47,7 +49,8 @@ func TestOldFlag(t *testing.T) {
 
 func TestMissingFilesAreAllNamed(t *testing.T) {
 	r := apptest.Run(t, program(fixed), "/absent/a.md", "--", "x=/absent/b.md")
-	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "/absent/a.md") || !strings.Contains(r.Stderr, "/absent/b.md") {
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "/absent/a.md") ||
+		!strings.Contains(r.Stderr, "/absent/b.md") {
 		t.Errorf("exit code %d: %s", r.Code, r.Stderr)
 	}
 	if r := apptest.Run(t, program(fixed)); r.Code != app.ExitUsage {

@@ -18,7 +18,8 @@ import (
 // server writes a trace of a server with a stall in each step.
 func server(t *testing.T) string {
 	t.Helper()
-	v := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 10e3, Call: 4e3, Python: 8e3, Prepare: 200e3, Process: 300e3, Stall: 500e3, Items: 0, Limit: 1024, Jitter: 0.03}
+	v := idle.Server{Seed: 1, Steps: 20, Kernels: 50, Kernel: 10e3, Call: 4e3, Python: 8e3, Prepare: 200e3,
+		Process: 300e3, Stall: 500e3, Items: 0, Limit: 1024, Jitter: 0.03}
 	var b bytes.Buffer
 	if err := idle.WriteServerTorch(&b, v.Play(1)); err != nil {
 		t.Fatal(err)
@@ -34,7 +35,8 @@ func server(t *testing.T) string {
 func TestEditsAreAnswered(t *testing.T) {
 	path := server(t)
 	r := apptest.Run(t, program.Program(), path, "--edit", "cause=log_stats", "--edit", "kernel=nothing*0.5")
-	if r.Code != app.ExitOK || !strings.Contains(r.Stdout, "without log_stats") || !strings.Contains(r.Stdout, "→") || !strings.Contains(r.Stdout, "refused: no kernel has that name") {
+	if r.Code != app.ExitOK || !strings.Contains(r.Stdout, "without log_stats") || !strings.Contains(r.Stdout, "→") ||
+		!strings.Contains(r.Stdout, "refused: no kernel has that name") {
 		t.Errorf("exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	r = apptest.Run(t, program.Program(), path, "--format", "json")
@@ -49,7 +51,8 @@ func TestEditsAreAnswered(t *testing.T) {
 	if !found {
 		t.Errorf("the stall of 500 µs is not among %+v", doc.Gains)
 	}
-	if r := apptest.Run(t, program.Program(), path, "--format", "markdown"); r.Code != app.ExitOK || !strings.Contains(r.Stdout, "log_stats") {
+	if r := apptest.Run(t, program.Program(), path, "--format", "markdown"); r.Code != app.ExitOK ||
+		!strings.Contains(r.Stdout, "log_stats") {
 		t.Errorf("exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 }
@@ -58,7 +61,8 @@ func TestEditsAreAnswered(t *testing.T) {
 func TestWrongEditsAreRefused(t *testing.T) {
 	path := server(t)
 	for _, e := range []string{"faster", "kernel", "kernel=a*x", "fuse=a", "overlap=a", "kernel=a*-1"} {
-		if r := apptest.Run(t, program.Program(), path, "--edit", e); r.Code != app.ExitUsage || !strings.Contains(r.Stderr, e) {
+		if r := apptest.Run(t, program.Program(), path, "--edit", e); r.Code != app.ExitUsage ||
+			!strings.Contains(r.Stderr, e) {
 			t.Errorf("%s: exit %d: %s", e, r.Code, r.Stderr)
 		}
 	}

@@ -16,7 +16,8 @@ func TestRunCountsTheDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	results := map[string]cost{}
-	for name, args := range map[string][]string{"all": {path}, "gpu": {"-lanes", "gpu", path}, "gunzip": {"-gunzip", path}} {
+	for name, args := range map[string][]string{"all": {path}, "gpu": {"-lanes", "gpu", path},
+		"gunzip": {"-gunzip", path}} {
 		var out bytes.Buffer
 		if err := run(t.Context(), args, &out); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -28,10 +29,12 @@ func TestRunCountsTheDemo(t *testing.T) {
 		results[name] = c
 	}
 	if results["all"].Stored <= results["gpu"].Stored || results["gpu"].Stored == 0 {
-		t.Errorf("stored %d of all lanes, %d of the GPU's: want more of all", results["all"].Stored, results["gpu"].Stored)
+		t.Errorf("stored %d of all lanes, %d of the GPU's: want more of all", results["all"].Stored,
+			results["gpu"].Stored)
 	}
 	if results["all"].Events != results["gpu"].Events || results["gunzip"].Events < int64(len(demo.Trace())) {
-		t.Errorf("events %d and %d, want the same; %d bytes unpacked", results["all"].Events, results["gpu"].Events, results["gunzip"].Events)
+		t.Errorf("events %d and %d, want the same; %d bytes unpacked", results["all"].Events, results["gpu"].Events,
+			results["gunzip"].Events)
 	}
 	if err := run(t.Context(), []string{filepath.Join(t.TempDir(), "absent")}, &bytes.Buffer{}); err == nil {
 		t.Error("an absent file gave no error")
