@@ -6,7 +6,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
@@ -14,7 +14,7 @@ import (
 func (s *stageWork) peaks() (out chain.Peaks) {
 	for _, w := range s.parts {
 		for i := range w.Analysis.Devices {
-			if g, ok := hardware.Named(hardware.Table(), w.Analysis.Devices[i].GPU); ok {
+			if g := roofline.GPUOf(w.Analysis, &w.Analysis.Devices[i]); g != nil {
 				return chain.Peaks{FLOP: g.FLOP["bf16"].Value, Bandwidth: g.Bandwidth.Value}
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
-	"github.com/llmstrata/strata/profile/hardware"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -22,8 +22,8 @@ func (s *stageWork) place() place {
 	out := place{platform: s.platform()}
 	for _, w := range s.parts {
 		for i := range w.Analysis.Devices {
-			g, ok := hardware.Named(hardware.Table(), w.Analysis.Devices[i].GPU)
-			if !ok {
+			g := roofline.GPUOf(w.Analysis, &w.Analysis.Devices[i])
+			if g == nil {
 				continue
 			}
 			out.arch = g.Arch

@@ -185,6 +185,12 @@ func steadyPass(d *layer.Device) int {
 	return best
 }
 
+// GPUOf is the row of the table of GPUs that a device is, by its name and properties in the trace; nil where none is.
+func GPUOf(a *layer.Analysis, d *layer.Device) *hardware.GPU {
+	g, _, _ := gpuOf(a, d, &Options{}) // its error is of a name that was asked for
+	return g
+}
+
 // gpuOf finds the GPU that a device is, or the one that was asked for.
 func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, string, error) {
 	table := o.table()

@@ -22,9 +22,9 @@ const (
 // CaptureGraphs, PrefillGraphs and OverlapSteps are settings by the framework's registry key; "" for all others.
 var (
 	captureVLLM = finding.Advice{Do: "vLLM: in --compilation-config let cudagraph_mode be other than NONE (FULL_AND_PIECEWISE is the default) and cudagraph_capture_sizes cover the batch sizes that run", Source: vllmGraphs}
-	captureAny  = finding.Advice{Do: "capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead)", Source: TorchCUDA + "#cuda-graphs"}
+	captureAny  = finding.Advice{Do: "Capture the launches in a CUDA graph, or fuse kernels (torch.compile mode reduce-overhead).", Source: TorchCUDA + "#cuda-graphs"}
 	// BesideGraph is for launches beside graphs that run already.
-	BesideGraph = finding.Advice{Do: "capture what is launched next to the graph in each step, or fuse it",
+	BesideGraph = finding.Advice{Do: "Capture what is launched next to the graph in each step, or fuse it.",
 		Source: TorchCUDA + "#cuda-graphs"}
 
 	CaptureGraphs = map[string]finding.Advice{
@@ -46,12 +46,12 @@ var (
 		"vllm":       {Do: "vLLM: --async-scheduling (on by default since v0.14 where it is supported), so that the next step is prepared while this one runs", Source: vllmScheduler},
 		"trtllm":     {Do: "TensorRT-LLM: leave disable_overlap_scheduler false (the default), so that the next step is prepared while this one runs", Source: trtllmOverlap},
 		"tokenspeed": {Do: "TokenSpeed: TOKENSPEED_DATA_PLANE_SYNC_DEBUG=warn names the code that waits for the device: without it the next step is launched while this one runs", Source: tokenspeedLoop},
-		"":           {Do: "prepare the next step while this one runs on the device"},
+		"":           {Do: "Prepare the next step while this one runs on the device."},
 	}
 )
 
 // LoadAhead is for programs that wait for a data loader.
-var LoadAhead = finding.Advice{Do: "load ahead: raise num_workers and prefetch_factor of the DataLoader, with pin_memory=True",
+var LoadAhead = finding.Advice{Do: "Load ahead: raise num_workers and prefetch_factor of the DataLoader, with pin_memory=True.",
 	Source: "https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading"}
 
 // Loads reports whether a range, frame or operator is a data loader's.
