@@ -240,6 +240,3 @@ func (f *folder) remove(name string) error {
 	}
 	return nil
 }
-
-// removeAll deletes a folder of ours; what cannot be deleted stays.
-func (f *folder) removeAll(name string) { _ = f.root.RemoveAll(filepath.FromSlash(name)) }

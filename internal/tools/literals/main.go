@@ -55,7 +55,7 @@ func literals(dir string) ([]string, error) {
 			return nil, p.Errors[0]
 		}
 		for _, f := range p.Syntax {
-			c := checker{pkg: p, test: strings.HasSuffix(p.Fset.Position(f.Pos()).Filename, "_test.go")}
+			c := checker{pkg: p, named: map[*ast.BasicLit]bool{}, test: strings.HasSuffix(p.Fset.Position(f.Pos()).Filename, "_test.go")}
 			ast.Inspect(f, c.visit)
 			found = append(found, c.found...)
 		}
@@ -66,7 +66,8 @@ func literals(dir string) ([]string, error) {
 
 type checker struct {
 	pkg   *packages.Package
-	test  bool // whether the file is one of tests
+	test  bool                   // whether the file is one of tests
+	named map[*ast.BasicLit]bool // literals that were compared
 	found []string
 }
 
@@ -98,7 +99,7 @@ func (c *checker) visit(n ast.Node) bool {
 // its constants: a misspelled one is a word that no table has.
 func (c *checker) made(lit *ast.BasicLit) {
 	value := c.pkg.TypesInfo.Types[lit]
-	if c.test || value.Value == nil || value.Value.Kind() != constant.String || constant.StringVal(value.Value) == "" {
+	if c.test || c.named[lit] || value.Value == nil || value.Value.Kind() != constant.String || constant.StringVal(value.Value) == "" {
 		return
 	}
 	if name := c.closed(value.Type); name != "" {
@@ -117,6 +118,7 @@ func (c *checker) compare(value, literal ast.Expr) {
 	if name == "" {
 		return
 	}
+	c.named[lit] = true
 	c.note(lit, name+" compared with")
 }
 

@@ -33,26 +33,6 @@ func layersOf(n int) *Sequence {
 	return s
 }
 
-// mixing is four layers of so many mixers behind a norm each.
-func mixing(mixers int) (*Sequence, *Cut, bool) {
-	s, starts := &Sequence{}, []int{0}
-	for range 4 {
-		for k := range mixers {
-			s.add(int32(2*k), norm)
-			s.add(int32(2*k+1), mixer)
-		}
-		starts = append(starts, s.Len())
-	}
-	return s, &Cut{Starts: starts, unit: unit{s, 0, 2 * mixers}}, false
-}
-
-// spaced has two norms, n kernels apart.
-func spaced(n int) *Sequence {
-	s := stack(1, 30)
-	s.Role[10], s.Role[10+n] = norm, norm
-	return s
-}
-
 // sampled has so many mixers in front of the sampling and behind it.
 func sampled(before, behind int) *Sequence {
 	s := &Sequence{}
