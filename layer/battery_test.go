@@ -371,11 +371,11 @@ func TestBattery(t *testing.T) {
 // of them, and what is printed. Layers of which kernels were lost or merged may not show where they begin; of norms
 // behind the halves of layers, of names that say nothing and of a window with half a pass nobody can be sure.
 var known = map[string]struct{ share, conf float64 }{
-	"BERT-base, transformers: graphs, N 0":                                         {1, 0.795},
-	"BERT-base, transformers: one pass, N 12":                                      {1, 0.795},
-	"BERT-base, transformers: one kernel of a hundred lost, N 0":                   {0.971, 0.795},
-	"BERT-base, transformers: one of thirty lost, one pass, N 12":                  {1, 0.795},
-	"BERT-base, transformers: a part of a pass, N 0":                               {0.91, 0.86},
+	"BERT-base, transformers: graphs, N 0":                                         {1, 0.75},
+	"BERT-base, transformers: one pass, N 12":                                      {1, 0.75},
+	"BERT-base, transformers: one kernel of a hundred lost, N 0":                   {0.971, 0.75},
+	"BERT-base, transformers: one of thirty lost, one pass, N 12":                  {1, 0.75},
+	"BERT-base, transformers: a part of a pass, N 0":                               {0.91, 0.75},
 	"BERT-base, transformers: half a pass at the end, N 12":                        {1, 0.6},
 	"DeepSeek-V3, SGLang, TP 8: one of thirty lost, one pass, N 0":                 {0.99, 0.92},
 	"Jamba-1.5-Mini, vLLM: half a pass at the end, N 0":                            {0.996, 0.6},

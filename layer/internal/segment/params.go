@@ -228,7 +228,7 @@ const (
 	capFront       = 0.5
 	capUnlike      = 0.795
 	capForeign     = 0.795
-	capOutside     = 0.86
+	capOutside     = 0.75
 	capSingle      = 0.95
 	capGuess       = 0.92
 	CapUneven      = 0.6
