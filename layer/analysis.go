@@ -55,8 +55,8 @@ type Device struct {
 	InPasses time.Duration `json:"in_passes_ns"`
 	InLayers time.Duration `json:"in_layers_ns"`
 
-	// NumLayers is N, the number of layers of a whole pass of Models[0]; 0 when no layers were found. Where the
-	// window holds no whole pass and nothing says N, it is how many are present: there are at least so many.
+	// NumLayers is N, the number of layers of a complete pass of Models[0]; 0 when no layers were found. If the
+	// window holds no complete pass and N is unknown, it is how many are present: a lower bound.
 	NumLayers int `json:"num_layers"`
 	// LayerSource says where N comes from.
 	LayerSource Source `json:"layer_source"`
@@ -71,7 +71,7 @@ type Device struct {
 	Damage []Damage `json:"damage,omitempty"`
 	// Notes are remarks for people: what was repaired, ignored or doubtful.
 	Notes []string `json:"notes"`
-	// Steady is the pass that stands for the steady state.
+	// Steady is the pass that represents the steady state.
 	Steady Steady `json:"steady"`
 
 	of         *Analysis
@@ -87,7 +87,7 @@ type Device struct {
 	twins      *twinTable
 }
 
-// factsOf says what a kernel name alone tells. Users' rules are not asked: they label, they do not cut.
+// factsOf returns what a kernel name alone shows. Users' rules are not asked: they label, they do not cut.
 func (a *Analysis) factsOf(n trace.NameID) *classify.Facts {
 	if f, ok := a.facts[n]; ok {
 		return f
@@ -118,7 +118,7 @@ func (a *Analysis) Device(id *trace.DeviceID) (*Device, error) {
 	return nil, fmt.Errorf("%w: GPU %d has no activities; the trace has GPUs %v", ErrRange, *id, have)
 }
 
-// Of returns the kernel behind a GPU activity of the trace; it is not valid for other events.
+// Of returns the kernel of a GPU activity of the trace; it is not valid for other events.
 func (a *Analysis) Of(e trace.EventID) Kernel {
 	ev := a.trace.At(e)
 	if ev.Kind().Lane() != event.LaneGPU {
@@ -242,7 +242,7 @@ type ForwardPass struct {
 	// event.
 	Start trace.Time `json:"start_ns"`
 	End   trace.Time `json:"end_ns"`
-	// NumLayers counts the layers found; [ForwardPass.Layers] returns them. A whole pass has as many as its model.
+	// NumLayers counts the layers found; [ForwardPass.Layers] returns them. A complete pass has as many as its model.
 	NumLayers int `json:"num_layers"`
 	// Kernels, Prologue and Epilogue count activities: all of the pass, those before its first layer, those after its
 	// last.
@@ -273,12 +273,12 @@ type ForwardPass struct {
 	// only this.
 	Host HostSpan `json:"host"`
 
-	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a whole pass. FirstLayer
+	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a complete pass. FirstLayer
 	// is the index of the first layer that is present; its number is counted from the end of the pass when the start
 	// is missing.
 	Partial    string `json:"partial"`
 	FirstLayer int    `json:"first_layer"`
-	// FromEnd says that the window does not hold the first layers and that nothing tells how many there are: Index of
+	// FromEnd says that the window does not hold the first layers and that their number is unknown: Index of
 	// [Layer] and Layer of [Place] then say only which of the layers present it is, and [ForwardPass.LayerNumber]
 	// counts from the end.
 	FromEnd bool `json:"layers_from_end,omitempty"`
@@ -338,7 +338,7 @@ func (p *ForwardPass) numbers() string {
 }
 
 // Which end of a pass is outside the window: "start", "end", "both", or "" for a
-// whole pass.
+// complete pass.
 const (
 	whole      = string(ladder.Uncut)
 	cutAtStart = string(ladder.CutAtStart)
@@ -369,11 +369,11 @@ type Layer struct {
 }
 
 // dividedReduces is how many all-reduces the layers of a pass must run, three for every two layers: a layer that is
-// divided over GPUs has one behind its attention and one behind its feed-forward part, one whose experts alone are
+// divided over GPUs has one after its attention and one after its feed-forward part, one whose experts alone are
 // spread has one at most.
 const dividedReduces = 1.5
 
-// Divided says that layers are divided over GPUs, tensor-parallel: the sums behind attention and feed-forward part
+// Divided says that layers are divided over GPUs, tensor-parallel: the sums after attention and feed-forward part
 // run in them.
 func (a *Analysis) Divided() bool {
 	for i := range a.Devices {

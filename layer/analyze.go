@@ -22,7 +22,7 @@ const maxLayers = 4096
 // has no devices, and is no error. In mode auto a trace without layers is none either: the passes then have no
 // layers.
 //
-// The error wraps [ErrNoEvidence] when the asked-for boundaries have nothing to stand on, [ErrContradiction] when
+// The error wraps [ErrNoEvidence] when nothing supports the asked-for boundaries, [ErrContradiction] when
 // config or flags and trace disagree, [ErrRange] for a number of layers that cannot be; it is ctx's error when
 // cancelled. Where that concerns another GPU than the busiest one, the GPU has a note instead, and no passes.
 //
@@ -112,7 +112,7 @@ func (a *Device) collect(ctx context.Context) *work {
 	return w
 }
 
-// find finds the passes and layers of the device. Where it fails all kernels stand outside of passes.
+// find finds the passes and layers of the device. If it fails, all kernels are outside of passes.
 func (a *Device) find(ctx context.Context) error {
 	w := a.collect(ctx)
 	if err := ctx.Err(); err != nil {

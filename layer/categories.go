@@ -124,7 +124,7 @@ func (w *work) expertOps() func(trace.Event) bool {
 	}
 }
 
-// layerTypes are the types of the layers of a pass by index, as the config tells them, and how many layers its model
+// layerTypes are the types of the layers of a pass by index, as the config gives them, and how many layers its model
 // has.
 func (p *ForwardPass) layerTypes() (types []string, n int) {
 	a := p.of.of

@@ -16,7 +16,7 @@ const (
 	// growingFrom is how many times as long as the pass before it, of the same work, a pass must take to be remarked
 	// on; the published scripts have the same.
 	growingFrom = 1.5
-	// uncovered is the part of GPU time in no pass that a note tells of. Copies and sampling between steps are below
+	// uncovered is the least part of GPU time in no pass that gets a note. Copies and sampling between steps are below
 	// a percent.
 	uncovered = 0.01
 )

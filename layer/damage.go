@@ -19,7 +19,7 @@ type Damage struct {
 	// Layer and Operator are of the last kernel before the place, None and "" where that is in no layer.
 	Layer    int              `json:"layer"`
 	Operator profile.Operator `json:"operator"`
-	// NextLayer and NextOperator are of the first kernel behind it.
+	// NextLayer and NextOperator are of the first kernel after it.
 	NextLayer    int              `json:"next_layer"`
 	NextOperator profile.Operator `json:"next_operator"`
 	// Kernels is how many are missing.
@@ -44,7 +44,7 @@ func (d Damage) String() string {
 		at(d.NextLayer, d.NextOperator, "the end of the pass"), d.Kernels)
 }
 
-// leastDamage is the least number of kernels that are told as one place: less may be another order of two streams.
+// leastDamage is the least number of kernels that are reported as one place: less may be another order of two streams.
 const leastDamage = 4
 
 // damageNotes is how many places the notes name one by one.

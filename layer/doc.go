@@ -9,7 +9,7 @@
 //
 // # Evidence
 //
-// Analyze climbs down a ladder and says on which rung it stood. Passes come from step annotations on the launching
+// Analyze climbs down a ladder and says on which rung it stopped. Passes come from step annotations on the launching
 // thread, else from the outermost module frame, else from graph replays, else from the structure of the kernel
 // sequence. Layers come from module frames, else from the profile's anchor kernel, else from repeats: the kernel-name
 // sequence of a pass is prologue · unit₀ … unit_{N−1} · epilogue, with units that need not be equal.

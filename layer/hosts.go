@@ -20,7 +20,7 @@ type HostSpan struct {
 
 // numberSteps gives passes of several GPUs that one step of the server launched the same number. They have the same
 // annotation, or annotations of the same number, or the same stage and run at the same time. Pipeline ranks run a
-// step one behind the other: without annotations they are taken for as many steps as run at the same time.
+// step one after the other: without annotations they are taken for as many steps as run at the same time.
 func (a *Analysis) numberSteps() {
 	if len(a.Devices) == 0 {
 		return
@@ -45,7 +45,7 @@ func (a *Analysis) numberSteps() {
 			}
 		}
 		steps = append(steps, alone...)
-		// nearly in order: a step that others ran, too, stands in front of one that begins with it
+		// nearly in order: a step that others ran, too, comes before one that begins with it
 		slices.SortStableFunc(steps, byStart)
 	}
 	for n, passes := range steps {
@@ -142,7 +142,7 @@ func (ks *knownSteps) match(next int, fp *ForwardPass) int {
 	return best
 }
 
-// overlapping calls do for the steps from from up to to that end behind a time, below a node whose leaves begin at
+// overlapping calls do for the steps from from up to to that end after a time, below a node whose leaves begin at
 // first.
 func (ks *knownSteps) overlapping(node, first, leaves, from, to int, behind trace.Time, do func(int)) {
 	if first >= to || first+leaves <= from || ks.ends[node] <= behind {

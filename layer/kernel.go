@@ -48,7 +48,7 @@ type Kernel struct {
 	i int32
 }
 
-// Place is where a kernel stands in the model. Pass indexes [Device.Passes], Layer is the decoder layer, Half indexes
+// Place is where a kernel is in the model. Pass indexes [Device.Passes], Layer is the decoder layer, Half indexes
 // [Analysis.HalfLabels]; each is [None] for a kernel outside of any.
 type Place struct {
 	Pass, Layer, Half int
@@ -113,7 +113,7 @@ func (k Kernel) Half() string {
 // Category returns the key of the category that tables show the kernel under, "other" when none is known.
 func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.category[k.i]] }
 
-// Facts returns what the kernel's name alone tells.
+// Facts returns what the kernel's name alone shows.
 func (k Kernel) Facts() *classify.Facts { return k.d.of.factsOf(k.Event().NameID()) }
 
 // Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call:

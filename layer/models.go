@@ -20,7 +20,7 @@ type Model struct {
 	Draft bool `json:"draft,omitempty"`
 	// Role is what it is to the run.
 	Role Role `json:"role"`
-	// NumLayers is the number of layers of a whole pass, 0 when none were found; LayerSource says where it comes
+	// NumLayers is the number of layers of a complete pass, 0 when none were found; LayerSource says where it comes
 	// from, see [Device.LayerSource].
 	NumLayers   int    `json:"num_layers"`
 	LayerSource Source `json:"layer_source"`
@@ -43,7 +43,7 @@ func (m Model) title() string {
 }
 
 // ModelOf is the title of the model of a pass where a GPU runs several, drafts aside: their passes have a stage of
-// their own. It is "" where one model runs, and nothing is to be told apart.
+// their own. It is "" if only one model runs.
 func (a *Device) ModelOf(pass int) string {
 	if !a.severalModels() {
 		return ""
@@ -54,7 +54,7 @@ func (a *Device) ModelOf(pass int) string {
 // severalModels says whether more than one model runs that is no draft: drafts are last.
 func (a *Device) severalModels() bool { return len(a.Models) > 1 && !a.Models[1].Draft }
 
-// listModels makes the list of models and says which pass is of which: the one with most GPU time first, drafts last.
+// listModels lists the models, the one with most GPU time first, drafts last, and notes the model of each pass.
 func (a *Device) listModels(w *work, results []ladder.Result) {
 	type key struct {
 		ladder.ModelKey

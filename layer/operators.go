@@ -97,14 +97,14 @@ type opRow struct {
 }
 
 // Operator returns the part of the model that the kernel computes, see docs/operators.md: "qkv_proj", several joined
-// by + for a kernel that fuses neighbours, by | where it cannot be told which, "other" with confidence 0 where
-// nothing tells. The second result says how the kernel serves it.
+// by + for a kernel that fuses neighbours, by | if it is unclear which, "other" with confidence 0 if it is
+// unknown. The second result says how the kernel serves it.
 func (k Kernel) Operator() (profile.Operator, Part, float32) {
 	r := k.opRow()
 	return r.name, r.part, r.confidence
 }
 
-// OperatorEvidence says what the operator was told by: "module" (frames), "shape" (of the op behind the launch),
+// OperatorEvidence says what the operator rests on: "module" (frames), "shape" (of the op that launched it),
 // "grid" (the config, and the width that a product's tile and grid give), "plan" (the config), "order" (the kernels
 // alone), "" where it is "other".
 func (k Kernel) OperatorEvidence() string { return operatorEvidence[k.opRow().evidence] }
@@ -146,7 +146,7 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 }
 
 // findOperators finds the operator of each kernel of the passes. Where repair is set the operator also decides the
-// layer of kernels at the edges of layers, unless module frames told the layers.
+// layer of kernels at the edges of layers, unless module frames gave the layers.
 func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 	w.op = make([]uint16, len(w.Acts))
 	rows := map[opRow]uint16{noOperator: 0}
@@ -168,7 +168,7 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		if w.Ended() != nil {
 			return
 		}
-		// A whole pass of fewer layers is of another model than the config's: a draft, an encoder.
+		// A complete pass of fewer layers is of another model than the config's: a draft, an encoder.
 		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) &&
 			(r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
 		found := w.operatorsOf(finders[planned], r, paths, known)
@@ -221,7 +221,7 @@ func (a *aligned) movable(planned bool) []int32 {
 	return list
 }
 
-// rowsOf returns the row of each answer, told with no more than sure, and adds those that are new to the table.
+// rowsOf returns the row of each answer, with a confidence of at most sure, and adds those that are new to the table.
 // Beyond 65 536 rows they are of no operator.
 func (d *Device) rowsOf(found []operator.Found, rows map[opRow]uint16, sure float32) []uint16 {
 	ids := make([]uint16, len(found))
@@ -242,19 +242,19 @@ func (d *Device) rowOf(row opRow, rows map[opRow]uint16) uint16 {
 	return id
 }
 
-// joinsNorm says that a kernel is an all-reduce with the norm behind it in one: it stays in the layer of that norm.
+// joinsNorm says that a kernel is an all-reduce fused with the norm after it: it stays in the layer of that norm.
 func (w *work) joinsNorm(i int32) bool {
 	f := &w.Facts[w.ID[i]]
 	return f.Collective != classify.NotCollective && f.Role == classify.RoleNorm
 }
 
-// launchesMissing says that the order of the kernels is not surely the program's: some have no launch.
+// launchesMissing says that the order of the kernels may not be the program's: some have no launch.
 func (w *work) launchesMissing(kernels []int32) bool {
 	return slices.ContainsFunc(kernels, func(i int32) bool { return !w.Known(i) && !w.Replayed(i) })
 }
 
 // movable says that an operator's layer is better known than the label of the kernel. Without a plan that is so for the
-// collectives only: whether a norm begins a layer or ends one, the kernels do not tell.
+// collectives only: the kernels do not show whether a norm begins a layer or ends one.
 func movable(f *operator.Found, planned bool) bool {
 	if f.Operator == opname.Other || f.Part != operator.Main {
 		return false
@@ -263,8 +263,8 @@ func movable(f *operator.Found, planned bool) bool {
 		strings.HasPrefix(f.Operator, opname.AttnAllReduce) || strings.HasPrefix(f.Operator, opname.MLPAllReduce)
 }
 
-// atEdge says that kernel k of a pass stands beside kernels of the layer that its operator is of, or behind or in
-// front of others that move there: an operator that was counted in another layer takes no kernel from the middle of
+// atEdge says that kernel k of a pass is beside kernels of the layer of its operator, or after or before others
+// that move there: an operator that was counted in another layer takes no kernel from the middle of
 // one.
 func atEdge(layers []int32, found []operator.Found, k int) bool {
 	to, next := found[k].Layer, k+1
@@ -275,7 +275,7 @@ func atEdge(layers []int32, found []operator.Found, k int) bool {
 }
 
 // operatorsOf aligns one pass. Passes of the same kernels, labels and frames have the same operators: the weights
-// behind equal kernels in equal places are equal, too, so their shapes are looked at once.
+// of equal kernels in equal places are equal, too, so their shapes are looked at once.
 func (w *work) operatorsOf(f *operator.Finder, r *ladder.Result, paths *ladder.ModulePaths,
 	known map[string]*aligned) *aligned {
 	beside := w.besideMain(r)
@@ -359,7 +359,7 @@ func (w *work) addWidths(r *ladder.Result, kernels []operator.Kernel) {
 	}
 }
 
-// replayedLeaf stands in a pass's key for the module of a kernel that has no launch of its own.
+// replayedLeaf is, in a pass's key, the module of a kernel that has no launch of its own.
 const replayedLeaf = -2
 
 // besideMain says of each kernel of a pass whether its place in the line of launches says nothing: it runs beside the
@@ -409,7 +409,7 @@ func b2i(b bool) byte {
 	return 0
 }
 
-// weightOf returns the sizes of the weight of the product op behind a launch, 0 where its shapes are not recorded.
+// weightOf returns the sizes of the weight of the product op of a launch, 0 where its shapes are not recorded.
 func (w *work) weightOf(i int32) (k, n int) {
 	op := w.Act(i).Op()
 	if !op.Valid() {

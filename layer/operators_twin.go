@@ -8,7 +8,7 @@ import (
 )
 
 // adoptOperators gives the kernels of replays the operators of their twins in [Options.Mapping] where module frames
-// told those: a kernel of the same name in the same place of a layer is of the same module.
+// gave those: a kernel of the same name in the same place of a layer is of the same module.
 func (d *Device) adoptOperators(ctx context.Context) error {
 	m := d.of.opts.Mapping
 	if m == nil || len(m.Devices) == 0 || d.columns.operator == nil {

@@ -48,7 +48,7 @@ func (d *Device) Timeline() iter.Seq[Slice] {
 }
 
 // StepEnd is where the step of pass p ends: where the next pass starts, or where a pause begins between the two (see
-// [Device.Waits]). What the host does behind a pause for the next pass is part of the step, too: see [Device.Steps].
+// [Device.Waits]). What the host does after a pause for the next pass is part of the step, too: see [Device.Steps].
 func (d *Device) StepEnd(p int) trace.Time {
 	if d.stepEnds == nil { // not of an analysis
 		return d.Passes[p].End
@@ -90,7 +90,7 @@ func (d *Device) StepSpan(p int) TimeSpan {
 	return TimeSpan{d.Passes[p].Start, end}
 }
 
-// pauseBehind is the first wait that ends behind a time.
+// pauseBehind is the first wait that ends after a time.
 func (d *Device) pauseBehind(t trace.Time) int {
 	return sort.Search(len(d.waits), func(i int) bool { return d.waits[i].End > t })
 }

@@ -15,7 +15,7 @@ import (
 type ModelLine struct {
 	// Line is "path:line func" of the innermost frame in a file that defines models, else in one that defines their
 	// building blocks, with the path from its package's root; "" where no such frame is on the stack, as in compiled
-	// code, whose generated files are no source. The operator and Module stand for it there.
+	// code, whose generated files are no source. The operator and Module replace it there.
 	Line string
 	// Module are the nn.Module frames around the launch, outermost first, joined by "/"; "" where none are recorded.
 	Module string
@@ -174,7 +174,7 @@ func (l *modelLines) inside(says launchLine, f trace.Event) launchLine {
 }
 
 // ModulePath returns the nn.Module frames around a CPU event, outermost first, joined by "/"; "" when there are none.
-// Of more than 64 only the innermost are told.
+// Of more than 64 only the innermost are returned.
 func ModulePath(e trace.Event) string { return modulePath(e.Frame()) }
 
 // modulePath is the path of the innermost frame itself.

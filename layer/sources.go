@@ -67,7 +67,7 @@ func (a *Device) MappingRefused() string {
 
 // Twin returns where the kernel comes from; see [Twin]. The first call for a kernel without an eager launch aligns
 // all of the device. For graphs captured on ROCm load the mapping trace with Args [event.Runtime]: the names of
-// captured kernels stand in the launch calls' args.
+// captured kernels are in the launch calls' args.
 func (k Kernel) Twin() Twin {
 	if k.d == nil {
 		return Twin{}
@@ -232,9 +232,9 @@ func (a *Device) eagerKernels() []bool {
 	return eager
 }
 
-// eagerLines returns the passes that were launched kernel by kernel, as references. With pieces also those of which
-// only some kernels were, as between the graphs of a piecewise capture: all of their kernels are aligned, and those
-// that a graph replays have no launch.
+// eagerLines returns the passes that were launched kernel by kernel, as references. With pieces also those with
+// only some kernels launched so, as between the graphs of a piecewise capture: all of their kernels are aligned,
+// and those that a graph replays have no launch.
 func (a *Device) eagerLines(sym *symbols, eager []bool, pieces bool) []*line {
 	inLayers := make([]int, len(a.Passes))
 	for i, p := range a.columns.pass {

@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Steady names the pass that stands for the steady state, and why.
+// Steady names the pass that represents the steady state, and why.
 type Steady struct {
 	// Pass indexes Passes; None when there is no pass.
 	Pass int `json:"pass"`
@@ -24,10 +24,10 @@ type Steady struct {
 // traces seen and the first one after a start by 30% and more; a tenth lies between.
 const steadyTolerance = 0.10
 
-// chooseSteady picks a pass of the longest run of whole passes with the same stage, batch and evidence of layers
+// chooseSteady picks a pass of the longest run of complete passes with the same stage, batch and evidence of layers
 // whose durations stay within the tolerance of their median, the earliest of equally long runs: the pass whose
 // duration is nearest to that median. Runs of a draft model, passes without requests, passes without layers and
-// passes of other models than the one with most GPU time stand for the steady state only where there is nothing else.
+// passes of other models than the one with most GPU time represent the steady state only if there is nothing else.
 func (a *Device) chooseSteady(ended func() error) {
 	a.Steady = Steady{Pass: trace.None, TolerancePct: 100 * steadyTolerance}
 	if len(a.Passes) == 0 {
@@ -81,7 +81,7 @@ func (p *ForwardPass) works() bool {
 	return p.NumLayers > 0 && p.Stage != StageDraft && p.Stage != StageIdle && p.Stage != StageCapture
 }
 
-// sameWork says whether two whole passes do the same work as far as their annotations tell.
+// sameWork says whether two complete passes do the same work as far as their annotations show.
 func sameWork(p, q *ForwardPass) bool {
 	return p.Partial == whole && q.Partial == whole && p.Model == q.Model && p.Stage == q.Stage && p.Batch == q.Batch &&
 		p.NumLayers == q.NumLayers

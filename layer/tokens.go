@@ -80,8 +80,8 @@ func (a *Device) stagesOfTokens() {
 	}
 }
 
-// product is what the recorded inputs of a product tell: its rows, and the sides of its weight. The zero product
-// tells nothing.
+// product is what the recorded inputs of a product show: its rows, and the sides of its weight. It is zero if
+// they are unknown.
 type product struct{ m, k, n int64 }
 
 // tokensOfProducts returns the rows of the products in the layers of a pass as their inputs were recorded, where two
@@ -134,7 +134,7 @@ func productOf(dims string, at int) product {
 	return product{sizes[at][0], sizes[at][1], sizes[at+1][1]}
 }
 
-// stagesOfLaunches gives stages to the whole passes whose kernels tell none, by how they are launched.
+// stagesOfLaunches gives stages to the complete passes whose kernels show none, by how they are launched.
 func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
 	passes := make([]launches.Pass, len(results))
 	for p := range results {

@@ -191,7 +191,7 @@ func (w *waitFinder) host(pass int) HostSpan {
 	return w.d.Passes[pass].Host
 }
 
-// lanesOfWaits are those that tell whether a thread waits.
+// lanesOfWaits are those that show whether a thread waits.
 var lanesOfWaits = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code,
 	timeline.AroundRange, timeline.AroundFrame}
 

@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// WholeReplay is the share of a pass's kernels from which on it is the replay of one graph: inputs and sampling
-	// stand outside, a few of hundreds. Graphs in pieces leave attention and cache writes out, two kernels of ten to
+	// are outside, a few of hundreds. Graphs in pieces leave attention and cache writes out, two kernels of ten to
 	// fifteen in a layer.
 	WholeReplay = 0.9
 	// FewReplayed is up to which share a pass is launched one by one: parts of the sampling may be graphs.

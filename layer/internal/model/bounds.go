@@ -16,12 +16,12 @@ const (
 	Samples
 	// Works: it is of a layer or of a head: a norm, a product, attention.
 	Works
-	// Mixes: it is attention or what stands for it.
+	// Mixes: it is attention or what replaces it.
 	Mixes
 )
 
 const (
-	// together: marks that stand closer are one, as a word and a position embedding are, or the kernels of a sampler.
+	// together: marks that are closer are one, as a word and a position embedding are, or the kernels of a sampler.
 	together = 4
 	// rests: a place where the GPU idles so many times as long as it does at nine in ten kernels is a rest.
 	rests = 4
@@ -31,7 +31,7 @@ const (
 	shortest = 8
 )
 
-// Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, behind sampling, and
+// Bounds returns where passes may begin, ascending, the first kernel left out: at embeddings, after sampling, and
 // where the GPU rests at a place that recurs. Between the end of one pass and the beginning of the next it is where
 // the GPU idles longest.
 func Bounds(rows []Row, marks []Mark, names *Names) []int {
@@ -127,7 +127,7 @@ func usualGap(rows []Row) Span {
 	return max(1, gaps[9*len(gaps)/10])
 }
 
-// byMarks notes the places in front of embeddings, and behind sampling where work follows without one.
+// byMarks notes the places before embeddings, and after sampling where work follows without one.
 func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 	rest := func(from, to, prefer int) { // the longest rest in [from, to], if there is one
 		best := prefer
@@ -160,7 +160,7 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 	}
 }
 
-// restPlaces returns where the GPU rests, if most occurrences of what stands around that place are rests.
+// restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests.
 func restPlaces(rows []Row, base []int32, usual Span) []int {
 	type place struct{ a, b, c, d int32 }
 	of := func(i, k int) place { // what stands around kernels i … k−1

@@ -8,7 +8,7 @@ import (
 // Ends says which ends of a stretch of kernels the window may have cut.
 type Ends struct{ Start, End bool }
 
-// A Stretch is kernels behind one another.
+// A Stretch is consecutive kernels.
 type Stretch struct {
 	Rows  []Row
 	After int64 // the GPU idles so long behind the last one
@@ -35,13 +35,13 @@ type Pass struct {
 // A Gap is columns [From, To) that are missing before kernel Before of the stretch.
 type Gap struct{ From, To, Before int }
 
-// What stands in Column and Profile for none.
+// The values of Column and Profile for none.
 const (
 	Foreign = -1
 	Outside = -1
 )
 
-// place is a state: a column of all profiles behind one another, or outside.
+// place is a state: a column of all profiles in a row, or outside.
 type place struct {
 	column int32 // of all profiles; outside: −1
 	insert bool
@@ -158,7 +158,7 @@ func (d *decoder) step(i int) {
 	r := &d.rows[i]
 	before := d.best
 	d.best = math.Inf(1)
-	// the best way to have ended a pass before i whose end is there, or that stood outside
+	// the best way to have ended a pass before i whose end is there, or to have been outside
 	left, leftFrom := math.Inf(1), int32(-1)
 	for k := range d.nodes[i-1] {
 		n := &d.nodes[i-1][k]
@@ -344,7 +344,7 @@ func (p *Pass) Matched() (n int) {
 	return n
 }
 
-// join takes passes of a few kernels, and what is of none, into the pass in front, or behind: nothing begins there.
+// join takes passes of a few kernels, and what is of none, into the pass before or after: nothing begins there.
 func (r *Reading) join() {
 	var out []Pass
 	for _, p := range r.Passes {

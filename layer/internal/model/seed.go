@@ -22,7 +22,7 @@ type Piece struct {
 const (
 	// likeBag: passes that run the same kernels share this part of the longer one's.
 	likeBag = .93
-	// partBag: a pass of which records are missing has this part of its kernels in common with a whole one.
+	// partBag: a pass with records missing has this part of its kernels in common with a complete one.
 	partBag = .93
 	// readable is the part of the kernels of a damaged pass that must be columns of its cluster's.
 	readable = .9
@@ -41,7 +41,7 @@ type shape struct {
 	pieces []int
 }
 
-// Find clusters stretches, each of which is a pass as far as anybody knows, and reads those of which records are
+// Find clusters stretches, each of which is a pass as far as anybody knows, and reads those with records
 // missing by the clusters of the others.
 func Find(all []Stretch, names *Names, ended func() bool) ([]Cluster, []Piece) {
 	shapes := shapesOf(all, names)

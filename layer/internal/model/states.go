@@ -46,7 +46,7 @@ func NewProfile(rows []Row, names *Names) *Profile {
 // takes is the least time of the columns [from, to).
 func (p *Profile) takes(from, to int) int64 { return p.least[to] - p.least[from] }
 
-// A kernel is in one of these states: it matches column j of a profile, it stands behind column j and is foreign to
+// A kernel is in one of these states: it matches column j of a profile, it follows column j and is foreign to
 // it, or it is outside of all passes. From one state to the next columns may be skipped: their records are missing,
 // which takes as much idle time as they would have run.
 //

@@ -333,8 +333,8 @@ func (w *work) gradeCost(g grade) float64 {
 	return 0
 }
 
-// shapeCost is for products whose op tells the sizes of its weight, or whose grid
-// tells a width that the plan has: free where they agree with the step's, which
+// shapeCost is for products whose op gives the sizes of its weight, or whose grid
+// gives a width that the plan has: free where they agree with the step's, which
 // tensor parallelism may divide.
 func (w *work) shapeCost(u *unit, s *step) float64 {
 	if u.k == 0 && w.ranks > 0 && u.width.known() && s.Width > 0 && !s.Step.width(w.ranks, u.width) &&

@@ -8,8 +8,8 @@ import (
 	"github.com/llmstrata/strata/internal/opname"
 )
 
-// A layer whose feed-forward part stands twice (the image's and the text's of a denoiser, a parallel one) has more
-// products behind its attention than the steps of a layer explain, and the alignment makes inputs of the next
+// A layer that has its feed-forward part twice (the image's and the text's of a denoiser, a parallel one) has more
+// products after its attention than the steps of a layer explain, and the alignment makes inputs of the next
 // attention of them. An activation between a product and the attention that it is to feed contradicts that.
 
 // inputs are the operators that attention reads.
@@ -17,8 +17,8 @@ var inputs = map[string]bool{opname.QKVProj: true, opname.QProj: true, opname.KP
 	opname.KProj + "|" + opname.VProj: true, opname.QKVAProj: true,
 	opname.QAProj: true, opname.KVAProj: true, opname.QBProj: true, opname.KVBProj: true}
 
-// behind reads what stands behind the attention of layers with such products again: around an activation stand the
-// products of a feed-forward part; of others nothing is known.
+// behind labels the products after the attention of such layers again: those around an activation are of a
+// feed-forward part; others are unknown.
 func (w *work) behind() {
 	type place struct {
 		layer, stream int32
@@ -44,8 +44,8 @@ func (w *work) behind() {
 	}
 }
 
-// doubtRow tells weakly which of two products in a row behind attention is the output projection, where nothing but
-// the order does: one of them may scale what the other part of the layer reads, as in Flux's second kind of block.
+// doubtRow lowers the confidence where only the order shows which of two products in a row after attention is the
+// output projection: one of them may scale what the other part of the layer reads, as in Flux's second kind of block.
 func (w *work) doubtRow(tail []int) {
 	for n := range len(tail) - 1 {
 		first, second := &w.found[tail[n]], &w.found[tail[n+1]]
@@ -56,8 +56,8 @@ func (w *work) doubtRow(tail []int) {
 	}
 }
 
-// contradicts says whether a product behind the attention of its layer is told to be read by the next one, and an
-// activation stands between.
+// contradicts says whether a product after the attention of its layer is labelled an input of the next one, with an
+// activation between.
 func (w *work) contradicts(tail []int) bool {
 	input := false
 	for _, i := range tail {
@@ -71,8 +71,8 @@ func (w *work) contradicts(tail []int) bool {
 	return false
 }
 
-// readTail tells the products of a feed-forward part by their activation; what is told to be read by an attention and
-// stands beside none is unknown.
+// readTail finds the products of a feed-forward part by their activation; what is labelled an input of an attention
+// and is beside none is unknown.
 func (w *work) readTail(tail []int) {
 	for n, i := range tail {
 		f := &w.found[i]
@@ -99,7 +99,7 @@ func (w *work) readTail(tail []int) {
 	}
 }
 
-// isFeedForward reports a product of a feed-forward part, also where it cannot be told which.
+// isFeedForward reports a product of a feed-forward part, also if it is unclear which.
 func isFeedForward(op string) bool {
 	first, _, _ := strings.Cut(op, "|")
 	return isProduct(first) && slices.Contains(denseOps, first)

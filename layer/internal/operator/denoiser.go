@@ -8,9 +8,9 @@ import (
 )
 
 // A diffusion transformer has no list of steps that holds for all servers: its two streams run one after the other or
-// in turns, its feed-forward part stands beside its attention or behind it. What it has is a modulation: an
+// in turns, its feed-forward part is beside its attention or after it. What it has is a modulation: an
 // activation that no product feeds, and a product that makes from it the scales, shifts and gates of a layer. Its
-// kernels are read by what stands around them and by their shapes.
+// kernels are read by their neighbours and by their shapes.
 
 // denoiser is a pass of such a model being read.
 type denoiser struct {
@@ -18,7 +18,7 @@ type denoiser struct {
 	units []unit
 	// modulates are the units of modulations, by index.
 	modulates map[int]bool
-	// hidden is the width of the model, 0 where no shape tells.
+	// hidden is the width of the model, 0 if no shape shows it.
 	hidden int
 }
 
@@ -64,7 +64,7 @@ func (w *work) denoiserOf() *denoiser {
 	return d
 }
 
-// act is the role of a unit that stands so many units from another; RoleOther beyond the ends.
+// act is the role of the unit so many units from another; RoleOther beyond the ends.
 func (d *denoiser) act(i int) classify.Role {
 	if i < 0 || i >= len(d.units) {
 		return classify.RoleOther
@@ -72,7 +72,7 @@ func (d *denoiser) act(i int) classify.Role {
 	return d.units[i].acts[0]
 }
 
-// modulation reports a product behind an activation that makes several vectors of what it reads; without shapes, one
+// modulation reports a product after an activation that makes several vectors of what it reads; without shapes, one
 // whose activation no product feeds.
 func (d *denoiser) modulation(i int) bool {
 	if d.act(i) != classify.RoleProduct || d.act(i-1) != classify.RoleActivation {
@@ -225,7 +225,7 @@ func (d *denoiser) norm(i int, at section) {
 	}
 }
 
-// mixes reports an attention behind a unit.
+// mixes reports an attention after a unit.
 func (d *denoiser) mixes(i int) bool {
 	return slices.ContainsFunc(d.units[i:], func(u unit) bool {
 		return slices.Contains(u.acts,
@@ -233,7 +233,7 @@ func (d *denoiser) mixes(i int) bool {
 	})
 }
 
-// feed names the product in front of an activation: a gate is one of two equal products of one input whose activation
+// feed names the product before an activation: a gate is one of two equal products of one input whose activation
 // is multiplied with the other.
 func (d *denoiser) feed(i int) {
 	u := &d.units[i]
@@ -259,7 +259,7 @@ func (d *denoiser) gated(i int) bool {
 	return u.k > 0 && u.k == p.k && u.n == p.n && u.n > u.k
 }
 
-// halves reports a product of which the activation leaves half: the product behind it reads half of what this one
+// halves reports a product that the activation halves: the product after it reads half of what this one
 // makes.
 func (d *denoiser) halves(i int) bool {
 	for j := i + 2; j < len(d.units) && j <= i+3; j++ {
@@ -270,12 +270,12 @@ func (d *denoiser) halves(i int) bool {
 	return false
 }
 
-// fed reports a product behind an activation and the product of elements that gates it.
+// fed reports a product after an activation and the product of elements that gates it.
 func (d *denoiser) fed(i int) bool {
 	return d.act(i-1) == classify.RoleElementwise && d.act(i-2) == classify.RoleActivation && !d.modulates[i-2]
 }
 
-// behindNorm reports a unit that stands behind a norm with nothing between but pointwise kernels.
+// behindNorm reports a unit that follows a norm with nothing between but pointwise kernels.
 func (d *denoiser) behindNorm(i int) bool {
 	for i--; i >= 0; i-- {
 		switch a := d.act(i); {

@@ -3,7 +3,7 @@
 // the model runs go in, an operator for each kernel comes out; it reads no trace
 // and no config.
 //
-// The pass as a whole is aligned with the steps of the whole model, monotone, by
+// All of the pass is aligned with the steps of the full model, monotone, by
 // the least cost: steps may be skipped, kernels may be extra, one kernel may
 // cover neighbouring steps. What a kernel can be is read off its name (acts),
 // off its module frames and off the shape of its op where a trace has them.

@@ -7,8 +7,8 @@ import (
 
 // eagerAttention finds attention that is written as single PyTorch operations:
 // a product, scale and mask, a softmax, a product. The products are the
-// attention's, whatever stands before and behind: a router's softmax has a top-k
-// behind it, not a product.
+// attention's, whatever comes before and after: a router's softmax has a top-k
+// after it, not a product.
 func eagerAttention(pass *Pass, reads []reading) {
 	byStream := map[int32][]int{} // of streams that run a softmax
 	for i := range pass.Kernels {
@@ -33,7 +33,7 @@ func eagerAttention(pass *Pass, reads []reading) {
 	}
 }
 
-// toProduct is where the next product stands in a direction with nothing between
+// toProduct is where the next product is in a direction with nothing between
 // but scales, masks, casts and copies, or what the same attention module runs: its
 // first layer computes T5's bias of positions. −1 for none.
 func toProduct(pass *Pass, reads []reading, idx []int, at, by int) int {

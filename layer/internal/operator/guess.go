@@ -9,7 +9,7 @@ import (
 
 // guess makes a layout from the kernels alone: for each layer what its kernels
 // show it to be made of. Every alternative a decoder may have is in the steps as
-// optional; what is certain is only that attention stands between products.
+// optional; what is certain is only that attention is between products.
 func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 	n := pass.First + pass.Layers
 	seen := make([]shape, n)
@@ -60,8 +60,8 @@ func guess(pass *Pass, reads []reading, latent bool, p *Params) *Layout {
 
 // plainFeed reports feed-forward parts without a gate: of the activations between two products of layers some show
 // that none multiplies what they leave, and no other shows a gate. A gate shows in a name, in a product of elements
-// behind the activation, and in shapes: the first product then makes twice what the second reads, or two equal ones
-// stand in front of it. Where nothing shows either, the first products are not sure to hold a gate.
+// after the activation, and in shapes: the first product then makes twice what the second reads, or two equal ones
+// precede it. If nothing shows either, the first products may lack a gate.
 func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 	rows := map[int32][]int{} // of each stream: what serves no other
 	for i := range pass.Kernels {
@@ -100,7 +100,7 @@ func plainFeed(pass *Pass, reads []reading) (isPlain bool, unsure []int) {
 			}
 		}
 	}
-	// what stands beside them is named as a whole
+	// their neighbours have one name together
 	experts := slices.ContainsFunc(reads, func(r reading) bool { return r.acts[0] == classify.RoleExperts })
 	if plain+gates > 0 || experts {
 		unsure = nil
@@ -123,7 +123,7 @@ func language(reads []reading) bool {
 	return false
 }
 
-// denseRows finds the layers where a plain product, an activation and a plain product stand in a row, on the stream
+// denseRows finds the layers where a plain product, an activation and a plain product are in a row, on the stream
 // of the experts or on another.
 func denseRows(pass *Pass, reads []reading, seen []shape) {
 	row := map[int32]int{} // how much of one is there so far, by stream
@@ -152,9 +152,9 @@ func denseRows(pass *Pass, reads []reading, seen []shape) {
 	}
 }
 
-// normsBehind says whether norms stand behind the parts of a layer and none in front of the first, as BERT and OLMo-2
-// have them: in most of the layers whose kernels module frames tell, products stand in front of the first norm and
-// none behind the last.
+// normsBehind says whether norms follow the parts of a layer and none comes before the first, as in BERT and OLMo-2:
+// in most of the layers whose kernels module frames show, products come before the first norm and none after the
+// last.
 func normsBehind(pass *Pass, reads []reading) bool {
 	type ends struct{ norm, product [2]int } // the first and the last one, counted from 1
 	layers := map[int32]*ends{}
@@ -214,16 +214,16 @@ func complete(seen []shape, enough int) {
 // shape is what a layer's kernels show.
 type shape struct {
 	attention, scan, experts, activation, indexer, hc, mla bool
-	// dense: a plain product, an activation and a plain product stand in a row.
+	// dense: a plain product, an activation and a plain product are in a row.
 	// feeds: more than two plain products, so that some are of a feed-forward part.
 	dense, feeds bool
-	// beside: the row stands on another stream than the experts.
+	// beside: the row is on another stream than the experts.
 	beside bool
 	// latent: products lead into the experts' own space and out of it.
 	latent bool
 	// plain: no gate multiplies what the activation leaves, see plainFeed.
 	plain bool
-	// behind: norms stand behind the parts, see normsBehind.
+	// behind: norms follow the parts, see normsBehind.
 	behind bool
 }
 
@@ -294,7 +294,7 @@ func (s shape) steps() []Step {
 func (s shape) mixer() []Step {
 	var out []Step
 	if s.scan {
-		// Mamba-1 has two products and norms behind its convolution.
+		// Mamba-1 has two products and norms after its convolution.
 		out = append(out, must(opname.InProj), opt(opname.InProj), opt(opname.Conv1D), opt(opname.InProj),
 			opt(opname.GateNorm), opt(opname.InProj), must(opname.LinearAttention), opt(opname.GateNorm),
 			must(opname.OutProj))

@@ -3,13 +3,13 @@ package operator
 import "github.com/llmstrata/strata/classify"
 
 // Plain products around those of experts. A router is one, a shared expert two with an activation between them and
-// perhaps a gate directly behind. Where there are more, the kernels alone do not say which is which: experts that
+// perhaps a gate directly after. Where there are more, the kernels alone do not say which is which: experts that
 // work in a space of their own have one that leads into it and one that leads out.
 
 // expertHalf are the plain products between a norm and the next on one stream, around products of experts.
 type expertHalf struct {
 	products []int // all of them, into the pass
-	// loose are those that are not of a shared expert, gates those of them that stand directly behind one. The front
+	// loose are those that are not of a shared expert, gates those of them directly after one. The front
 	// ones lead up to the experts.
 	loose, front, gates, frontGates int
 	// row is how much of a shared expert the last kernels are: a product, an activation, a product.
@@ -21,7 +21,7 @@ type expertHalf struct {
 // explained are the loose products of a half that need no explanation: its router.
 const explained = 1
 
-// unclear says that a half has more products than a router, a shared expert and its gate, or one behind the experts
+// unclear says that a half has more products than a router, a shared expert and its gate, or one after the experts
 // that is of no shared one.
 func (h *expertHalf) unclear() bool {
 	gate := min(h.gates, 1)
@@ -29,8 +29,8 @@ func (h *expertHalf) unclear() bool {
 	return h.closed && (h.loose > explained+gate || behind > 0)
 }
 
-// latent says that products lead into a space of the experts and out of it: one in front of them besides the router,
-// one behind.
+// latent says that products lead into a space of the experts and out of it: one before them besides the router,
+// one after.
 func (h *expertHalf) latent() bool { return h.unclear() && h.front > explained && h.loose > h.front }
 
 // add takes one more kernel that serves no other.
@@ -84,7 +84,7 @@ func expertHalves(pass *Pass, reads []reading) []*expertHalf {
 	return out
 }
 
-// unclearProducts are the products of which the order does not tell whose they are, and whether they show experts in
+// unclearProducts are the products that the order assigns to no operator, and whether they show experts in
 // a space of their own: most halves do.
 func unclearProducts(pass *Pass, reads []reading) (unclear map[int]bool, latent bool) {
 	halves := expertHalves(pass, reads)

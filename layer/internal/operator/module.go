@@ -12,7 +12,7 @@ import (
 type hint struct {
 	// ops are the operators that it may belong to, nil: any.
 	ops []string
-	// outside: to none of a layer, inside: to none around the layers but the sum behind the last one. loose: the
+	// outside: to none of a layer, inside: to none around the layers but the sum after the last one. loose: the
 	// frames exclude operators, but name none.
 	outside, inside, loose bool
 }
@@ -23,7 +23,7 @@ func (h hint) allows(op string, layer int32) bool {
 		(h.ops == nil || slices.Contains(h.ops, op))
 }
 
-// tells reports that the frames name the operator, or leave only a few.
+// tells reports that the frames name the operator, or allow only a few.
 func (h hint) tells(op string) bool { return !h.loose && slices.Contains(h.ops, op) }
 
 // few reports that the frames leave so few operators that a name need not say which.
@@ -88,7 +88,7 @@ func moduleHints(pass *Pass, reads []reading, behind bool) []hint {
 type siblings struct {
 	nth   map[[3]string]int // by parent, class and instance
 	count map[[2]string]int // by parent and class
-	// behind: norms stand behind the parts of layers.
+	// behind: norms follow the parts of layers.
 	behind bool
 }
 

@@ -7,18 +7,18 @@ import (
 
 // Kernel is one GPU activity of a pass.
 type Kernel struct {
-	// Name is the traced name, Facts what it tells; nil: what the default rules say.
+	// Name is the traced name, Facts what it shows; nil: what the default rules say.
 	Name  string
 	Facts *classify.Facts
 	// Modules are the module frames around its launch, outermost first, with their
 	// instance numbers: "Qwen3DecoderLayer_4", "RMSNorm_9". nil: none recorded.
 	Modules []string
-	// K and N are the weight's sizes of the product op behind the launch; 0 unknown.
+	// K and N are the weight's sizes of the product op that launched it; 0 unknown.
 	K, N int
 	// Width is what the grid says of a product's output, see [WidthOf].
 	Width  Width
 	Stream int32
-	// Layer is the segmentation's label; −1 outside layers. Framed: module frames tell it.
+	// Layer is the segmentation's label; −1 outside layers. Framed: module frames give it.
 	Layer  int32
 	Framed bool
 }
@@ -78,7 +78,7 @@ const (
 	Values       // its product with the values
 )
 
-// Evidence is what an operator was told by.
+// Evidence is what an operator rests on.
 type Evidence uint8
 
 // The kinds of evidence, none first, then worst to best.
@@ -94,7 +94,7 @@ const (
 // Found is the answer for one kernel.
 type Found struct {
 	// Operator is a name of package opname, several joined by + for a kernel that
-	// fuses neighbours, by | where it cannot be told which.
+	// fuses neighbours, by | if it is unclear which.
 	Operator   string
 	Part       Part
 	Evidence   Evidence
@@ -205,14 +205,14 @@ type work struct {
 	found  []Found
 	hints  []hint
 	placed []bool // kernels that have a step, by index
-	// unclear are products whose order does not tell whose they are, by index.
+	// unclear are products that their order assigns to no operator, by index.
 	unclear map[int]bool
 	// experts: some kernel is a product of experts by its name. absorbed and
 	// expanded: attention runs on the compressed cache of latent attention, or on
 	// whole keys and values.
 	experts, absorbed, expanded bool
 	taken                       map[stepID]bool
-	// ranks is what widths of the plan are divided by, 0 where grids tell nothing.
+	// ranks is what widths of the plan are divided by, 0 if grids show nothing.
 	ranks  int
 	folded map[string]string // see fold
 	cells  []cell            // room for an alignment

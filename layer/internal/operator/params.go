@@ -45,13 +45,13 @@ type Params struct {
 	// Miss is the cost of a step that the kernel's module frames exclude.
 	Miss float64
 	// Shape is the cost of a product step whose sizes differ from those of the op
-	// behind the launch while another step's agree.
+	// that launched it while another step's agree.
 	Shape float64
 	// Grids is the share of the widths that grids give which must be widths of the
 	// plan, under one division, for any to count: tiles of a kernel that runs its
 	// blocks otherwise give widths that no model has.
 	Grids float64
-	// Band is how many layers before and behind its label a kernel may lie: labels
+	// Band is how many layers before and after its label a kernel may lie: labels
 	// are off by some kernels, not by layers.
 	Band int
 	// Taken is the cost of a step that a kernel of the main stream has, for a

@@ -6,14 +6,14 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// reading is what a kernel does as its name says it, before its place tells which
+// reading is what a kernel does as its name says it, before its place shows which
 // operator that serves.
 type reading struct {
 	// acts are its operations in order, those that serve others left out where it
 	// has one that does not.
 	acts []classify.Role
-	// tag is the single operation of PyTorch that it runs, of which decomposed
-	// operators are recognised; RoleOther for none.
+	// tag is the single operation of PyTorch that it runs, for finding decomposed
+	// operators; RoleOther for none.
 	tag classify.Role
 	// first, second: which of two products of experts the name says it to be.
 	first, second bool
@@ -67,7 +67,7 @@ func heavy(a classify.Role) bool {
 	return false
 }
 
-// read reads what a name tells.
+// read reads what a name shows.
 func read(f *classify.Facts) reading {
 	r := reading{first: f.ExpertStage == 1, second: f.ExpertStage == 2, latent: f.Latent, gated: f.Gated}
 	r.single = len(f.Ops) == 1 && f.Ops[0] == classify.RoleActivation && f.Library == "pytorch"

@@ -70,8 +70,8 @@ func (w *work) answer(u *unit, steps []step, start int) Found {
 	return f
 }
 
-// splitPair is the answer where order cannot tell two equal products apart: keys
-// from values, gate from up unless the activation stands between.
+// splitPair is the answer where order cannot separate two equal products: keys
+// from values, gate from up unless the activation is between.
 func splitPair(steps []step, path []place, i int) string {
 	op := steps[path[i].start].Op
 	switch op {

@@ -44,7 +44,7 @@ func (s states) below(most float64) bool {
 }
 
 // entry is the cheapest way from a state of the unit before to the step that is looked at, less what skipping all
-// steps in front of it costs.
+// steps before it costs.
 type entry struct {
 	prev  states
 	skips []float64
@@ -100,7 +100,7 @@ func (w *work) advance(row states, u *unit, steps []step, skips []float64, hi in
 	}
 }
 
-// backInto is the cheaper of a way into step a and those that the step or one behind it in its layer was taken before.
+// backInto is the cheaper of a way into step a and those that the step or one after it in its layer was taken before.
 func (w *work) backInto(u *unit, steps []step, a int, prev states, enter float64, via int) (float64, int) {
 	back := w.p.Back
 	if heavy(u.acts[0]) {

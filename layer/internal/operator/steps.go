@@ -63,12 +63,12 @@ func newStep(s *Step, layer int32, skip float64) step {
 // variant chooses among the alternatives of a plan.
 type variant struct {
 	splitQKV, splitGate, splitIn bool
-	// sharedFirst: the shared experts run in front of the router, sharedSecond: between it and the routing; else
-	// behind the routed ones.
+	// sharedFirst: the shared experts run before the router, sharedSecond: between it and the routing; else
+	// after the routed ones.
 	sharedFirst, sharedSecond bool
-	// wholeQuery: latent attention without a low rank for queries, where no config tells.
+	// wholeQuery: latent attention without a low rank for queries, without a config.
 	wholeQuery bool
-	// lateIndexer: the indexer's keys are made beside the first products, and the rest of it runs behind the absorbed
+	// lateIndexer: the indexer's keys are made beside the first products, and the rest of it runs after the absorbed
 	// keys.
 	lateIndexer bool
 }

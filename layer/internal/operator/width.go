@@ -38,7 +38,7 @@ func WidthOf(how classify.Blocks, grid, block [3]int64, rows int64) Width {
 const maxBlocks = 1 << 31
 
 // divide finds by how many ranks the widths of the pass's products are divided, so that most of them are widths of
-// the plan. 0: no division explains enough of them, and grids tell nothing.
+// the plan. 0: no division explains enough of them, and grids show nothing.
 func (w *work) divide() {
 	seen := map[Width]bool{}
 	for i := range w.pass.Kernels {

@@ -87,8 +87,8 @@ func extendDiffering(s *Sequence, si, sn int, t *Sequence, ti, tn int, step int)
 	return bestS, bestT, bestScore
 }
 
-// alignPositions aligns the whole of s[sfrom:sto) with the whole of t[tfrom:tto) and returns, for every position j of
-// t (0…tn), the position in s where j begins: the index of the kernel aligned with it, or where it would stand.
+// alignPositions aligns all of s[sfrom:sto) with all of t[tfrom:tto) and returns, for every position j of
+// t (0…tn), the position in s where j begins: the index of the kernel aligned with it, or where it would be.
 // Offsets are relative.
 func alignPositions(s *Sequence, sfrom, sto int, t *Sequence, tfrom, tto int) []int {
 	pos := make([]int, tto-tfrom+1)

@@ -2,8 +2,8 @@ package segment
 
 import "slices"
 
-// A comb may lack teeth: the kernel was lost in one layer, or a leading dense layer does not run it. What stands in
-// the gap, in front of the first layer or behind the last one then looks like a layer, and is made one.
+// A comb may lack teeth: the kernel was lost in one layer, or a leading dense layer does not run it. Then the
+// kernels in the gap, before the first layer or after the last one look like a layer, and are made one.
 
 // complete returns the cut with the layers that its comb misses; with n > 0 it adds none beyond n layers.
 func complete(s *Sequence, c *Cut, n int) *Cut {
@@ -113,9 +113,9 @@ func shared(a, b []int32) float64 {
 	return 2 * float64(both) / float64(len(a)+len(b))
 }
 
-// layerBefore finds a layer in front of the first one: the kernels begin to run as a layer does, and what stands from
-// there to the first layer is like a layer, with a mixer where layers have one. Of several places it takes the one
-// from which on they agree best, not furthest: a layer and the end of the one in front of it reach further.
+// layerBefore finds a layer before the first one: the kernels begin to run as a layer does, and those from there to
+// the first layer are like a layer, with a mixer where layers have one. Of several places it takes the one
+// from which on they agree best, not furthest: a layer and the end of the one before it reach further.
 func layerBefore(s *Sequence, starts []int) (begin int, ok bool) {
 	first, length := starts[0], medianLayer(starts)
 	best := 0
@@ -159,7 +159,7 @@ func likeLayer(s *Sequence, from, to int, starts []int) bool {
 	return similar >= surplusAlike && (!mixes || s.Slice(from, to).has(mixer))
 }
 
-// layerAfter finds a layer behind the last one, which runs as one of the layers does to its end.
+// layerAfter finds a layer after the last one, which runs as one of the layers does to its end.
 func layerAfter(s *Sequence, starts []int) (end int, ok bool) {
 	from := starts[len(starts)-1]
 	best := wholeUnit

@@ -3,7 +3,7 @@
 // afterwards: guesses of the number of layers, and cuts of a sequence into layers with what speaks for and against
 // them.
 //
-// Every number that decides anything stands in params.go, with its source.
+// Every number that decides anything is in params.go, with its source.
 //
 // # NOTE
 //

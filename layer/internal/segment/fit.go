@@ -53,7 +53,7 @@ func (c *Comb) every(s *Sequence, symbol int32, cut Cuts) []int {
 	return out
 }
 
-// Fit finds the layers of a pass that the window cuts, with the comb and the unit of a whole pass of n layers. Layers
+// Fit finds the layers of a truncated pass, with the comb and the unit of a complete pass of n layers. Layers
 // are numbered from the end when the start is missing.
 func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	pos := whole.Comb.Positions(s, cut)
@@ -71,7 +71,7 @@ func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	comb.Pos, comb.Cost = pos, 0
 	f := &Fitted{Cut: CutAt(s, comb, whole.Reference())}
 	starts := f.Starts
-	// layers of another kind in front of the comb's
+	// layers of another kind before the comb's
 	for k := whole.Layers() - len(whole.Comb.Pos); k > 0 && len(starts)-1 < n && !cut.Start; k-- {
 		at, found := layerBefore(s, starts)
 		if !found {
@@ -84,8 +84,8 @@ func Fit(s *Sequence, whole *Cut, n int, cut Cuts) (*Fitted, bool) {
 	return f, true
 }
 
-// LikeReference is how much of the whole layers of a pass that the window cuts, or of all of them where none is
-// whole, is in layers of the pass that they were read by: 1 where each one occurs there.
+// LikeReference is the share of the complete layers of a truncated pass (of all its layers if none is complete) that
+// is in layers of the reference pass: 1 if each one occurs there.
 func (f *Fitted) LikeReference(s, of *Sequence, whole *Cut) float64 {
 	from, to := 0, f.Layers()
 	if to-from > 2 {
@@ -154,8 +154,8 @@ func MissingEnds(s *Sequence, c *Cut) Cuts {
 	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && ComesFrom(s, c.Starts), End: GoesOn(s, c.Starts)}
 }
 
-// CutOff says whether the window cuts a pass of n layers at one of the ends asked for: nothing of its own stands
-// there. Without names that tell a mixer none tells an embedding.
+// CutOff reports whether the window cuts a pass of n layers at one of the ends asked for: the pass has no kernels of
+// its own there. Without names that show a mixer, none shows an embedding.
 func CutOff(s *Sequence, n int, start, end bool) bool {
 	s = untilSampling(s)
 	c, ok := Best(s, n)
@@ -229,8 +229,8 @@ func MostVotes(votes map[int]int) int {
 	return best
 }
 
-// ClearVote returns the number of layers that a whole pass shows beyond doubt, 0 where it leaves a doubt: evenly
-// spaced, alike, and nearly the whole pass. An encoder or a vision tower in front of the layers covers less.
+// ClearVote returns the number of layers that a complete pass shows beyond doubt, 0 if there is a doubt: evenly
+// spaced, alike, and nearly all of the pass. An encoder or a vision tower before the layers covers less.
 func ClearVote(s *Sequence) int {
 	g := Guesses(s, false)
 	if len(g) == 0 || g[0].Similarity < voteSimilarity || g[0].Combs[0].Cost > voteUneven ||
@@ -254,7 +254,7 @@ func StrongVote(s *Sequence, n int) bool {
 	return false
 }
 
-// Explained counts the kernels of s in layers that are what layers are: like another one shortly before or behind,
+// Explained counts the kernels of s in layers that are what layers are: like another one shortly before or after,
 // with a mixer where most have one.
 func Explained(s *Sequence, c *Cut) int {
 	mixed, n, kernels := mixedLayers(s, c.Starts), c.Layers(), 0

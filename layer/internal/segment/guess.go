@@ -17,7 +17,7 @@ type Guess struct {
 // Guesses reads N from the counts of kernel names, largest first. In a pass most names occur N, 2N, 3N … times; any
 // divisor of N explains as many, so the largest well-supported count wins. Two things make a count too large: it
 // counts halves of layers, or iterations of a loop inside a layer. Where roles are known a unit without a mixer gives
-// that away; where they are not, the smaller share of names that come in whole multiples does. The reverse, two kinds
+// that away; where they are not, the smaller share of names that come in exact multiples does. The reverse, two kinds
 // of layers in turns counted as one, shows as a larger count whose units all hold a mixer.
 //
 // With passes s may hold several of them: a final norm then adds one per pass, not one in all.
@@ -48,7 +48,7 @@ func Guesses(s *Sequence, passes bool) []Guess {
 }
 
 // completeGuess adds the layers that the guess's comb misses, and those that are missing where layers begin at their
-// norms: in front of a comb of products stands a part of the first layer.
+// norms: a part of the first layer is before a comb of products.
 func completeGuess(s *Sequence, g Guess) Guess {
 	if g.N <= fewTried {
 		return g
@@ -122,9 +122,8 @@ func weigh(s *Sequence, g *Guess, best float64) bool {
 }
 
 // mixesTwice returns the number of layers of a model whose layers mix twice, as those of a decoder do that attends to
-// itself and to an encoder: there is a feed-forward part behind every second mixer, and between the two of a layer
-// stands one norm. It is 0 for other models; a dense layer whose activation is fused away has two norms behind its
-// mixer.
+// itself and to an encoder: there is a feed-forward part after every second mixer, and one norm between the two of a
+// layer. It is 0 for other models; a dense layer whose activation is fused away has two norms after its mixer.
 func mixesTwice(s *Sequence) int {
 	var norms, behind, turns int
 	fed, mixed, before := false, false, false
@@ -187,7 +186,7 @@ func Training(s *Sequence) (kernels int, ok bool) {
 }
 
 // plausible rejects repeats that are no stack of decoder layers: five iterations of a training loop, three copies in
-// a row. A stack is told by its mixers; where none is recognised although other kernels are, only many well-supported
+// a row. A stack shows by its mixers; where none is recognised although other kernels are, only many well-supported
 // units of some length count, and where all names are unknown (hashed) a few less.
 func plausible(s *Sequence, g *Guess, mixers bool) bool {
 	if _, training := Training(s); training {
@@ -215,7 +214,7 @@ func plausible(s *Sequence, g *Guess, mixers bool) bool {
 }
 
 // nearSupport is the share of kernels whose name occurs a multiple of n times, or a little less often: where kernels
-// were lost hardly a name has its whole number.
+// were lost hardly a name has its full number.
 func nearSupport(s *Sequence, n int) float64 {
 	occ := occurrencesOf(s.ID)
 	near := 0

@@ -53,7 +53,7 @@ func Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	return d
 }
 
-// doubled counts the kernels of layers with more mixers than most have, or than layers have, each behind a norm of
+// doubled counts the kernels of layers with more mixers than most have, or than layers have, each after a norm of
 // its own: whether such a block ends a layer or begins the next one cannot be seen.
 func doubled(s *Sequence, starts []int) int {
 	blocks := make([]int, len(starts)-1)

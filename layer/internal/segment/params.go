@@ -11,7 +11,7 @@ const (
 	maxSurplus = 3
 	// What a comb loses for every occurrence it skips within a layer, for every one it leaves out (up to maxSurplus),
 	// for resting on base names, and for the share of the sequence that it does not span: unevenness decides, these
-	// break ties, but a vision tower in front of the language model has even combs of its own and spans half.
+	// break ties, but a vision tower before the language model has even combs of its own and spans half.
 	strideCost  = 0.02
 	surplusCost = 0.01
 	baseCost    = 0.005
@@ -66,9 +66,9 @@ const (
 	minCovered = 0.4
 	minSupport = 0.25
 	minUnit    = 3
-	// Where mixers are known, nearLeast of the names will do that lack lostShare of a multiple at most: of a pass
-	// with one kernel in a hundred lost hardly a name has its whole number, and nine in ten kernels have one that is
-	// near.
+	// Where mixers are known, nearLeast of the names will do that lack lostShare of a multiple at most: in a
+	// pass with one kernel in a hundred lost hardly a name has its full number, and nine in ten kernels have one that
+	// is near.
 	nearLeast = 0.5
 	lostShare = 0.05
 	// stackLayers layers are a stack where mixers are known; fewer need smallSupport, and units of smallUnit kernels.
@@ -100,7 +100,7 @@ const (
 	doubleGap     = 1.6
 	usualOff      = 0.3
 	twoSimilarity = 0.75
-	// maxLeading is how many layers of another kind may stand in front of a comb: models have up to three dense ones.
+	// maxLeading is how many layers of another kind may come before a comb: models have up to three dense ones.
 	// They are leadLength times as long as the usual one at most; dense ones are shorter.
 	maxLeading = 4
 	leadLength = 1.5
@@ -141,7 +141,7 @@ const (
 	readClose = 0.9
 
 	// What speaks for a phase: each layer holds a mixer, head and tail of the pass leave the place open (or
-	// contradict each other there), a norm stands first, and it is the one in front of the mixer. Only their order
+	// contradict each other there), a norm is first, and it is the one before the mixer. Only their order
 	// matters.
 	weightMixer = 6
 	weightOpen  = 2
@@ -151,11 +151,11 @@ const (
 	// headLeast is how many kernels of a first layer of another kind must run as the unit begins: a norm, a product,
 	// and what a mixer needs.
 	headLeast = 4
-	// inFront is how many kernels must stand in front of what repeats for the last of them to be the first of the
+	// inFront is how many kernels must come before what repeats for the last of them to be the first of the
 	// layers: the embedding, and a norm that has no residual to add yet.
 	inFront = 2
-	// minLookups is how many embeddings a pass looks up whose norms stand behind the halves of layers: BERT and what
-	// descends from it have three, models with norms in front have one, or two with positions.
+	// minLookups is how many embeddings a pass looks up whose norms follow the halves of layers: BERT and what
+	// descends from it have three, models with norms before them have one, or two with positions.
 	minLookups = 3
 
 	// rareUnits: a name that is in less than one unit of so many is foreign to the layers. One full layer in four is
@@ -171,7 +171,7 @@ const (
 	regularShare = 2.0 / 3
 	// combUneven is the unevenness up to which a given number of layers makes a comb where no name count does.
 	combUneven = 0.35
-	// markGap: kernels of a role that stand closer belong together, as a word and a position embedding do. Marks by
+	// markGap: kernels of a role that are closer belong together, as a word and a position embedding do. Marks by
 	// name are at most one in markRare kernels; markGroups groups are tried, of markMembers names beside the first.
 	markGap     = 6
 	markRare    = 8
@@ -200,12 +200,11 @@ const (
 	// A strong vote contradicts where nothing else was found.
 	strongSimilarity = 0.8
 	strongSupport    = 0.6
-	// endKernels behind the last layer show the end of a pass: final norm and logits.
+	// endKernels after the last layer show the end of a pass: final norm and logits.
 	endKernels = 2
 	// foreignShare is the share of kernels foreign to the layers up to which what follows them is another layer.
 	foreignShare = 0.2
-	// behindShare: layers behind the sampling are another model's where they have one in so many of the mixers in
-	// front of it.
+	// behindShare: layers after the sampling are another model's if they have one in so many of the mixers before it.
 	behindShare = 4
 
 	// A second half of the batch is one in halfShare of the kernels of the first and has halfNames of its names: halves
@@ -265,5 +264,5 @@ const (
 	ConfidenceFragment     = 0.96 // of cut passes
 )
 
-// share compares part with a share of whole without deciding by a rounding in the last place.
+// atLeast compares part with a share of whole without deciding by a rounding in the last place.
 func atLeast(part, share, whole float64) bool { return part >= share*whole-1e-9 }

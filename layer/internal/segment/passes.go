@@ -6,7 +6,7 @@ import (
 )
 
 // SplitComb groups the positions of a comb into passes of per positions; the first and last group may hold fewer. With
-// per 0 the size is read from where foreign kernels stand.
+// per 0 the size is read from where foreign kernels are.
 func SplitComb(s *Sequence, comb []int, per int) [][2]int {
 	m := len(comb)
 	foreign := foreignKernels(s, comb)
@@ -26,8 +26,8 @@ func SplitComb(s *Sequence, comb []int, per int) [][2]int {
 	return append(groups, [2]int{begin, m})
 }
 
-// everyPer returns breaks that stand every per units. foreign[k] counts foreign kernels between positions k and k+1;
-// the offset where breaks hold most of them wins, and a whole first pass breaks ties.
+// everyPer returns breaks every per units. foreign[k] counts foreign kernels between positions k and k+1;
+// the offset where breaks hold most of them wins, and a complete first pass breaks ties.
 func everyPer(foreign []int, m, per int) []int {
 	var bestOff int
 	best := -1
@@ -62,7 +62,7 @@ func foreignKernels(s *Sequence, comb []int) []int {
 	return out
 }
 
-// breaksOf returns the units that hold nearly as many foreign kernels as the fullest one, when they stand at regular
+// breaksOf returns the units that hold nearly as many foreign kernels as the fullest one, if they are at regular
 // distances; a cluster of neighbours (leading dense layers hold foreign kernels too) counts as its fullest unit.
 func breaksOf(foreign []int) []int {
 	most := slices.Max(foreign)
@@ -137,7 +137,7 @@ func Begins(s *Sequence) []int {
 }
 
 // StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns
-// the positions of the first name of each: where no name tells, a pass runs a handful of kernels once.
+// the positions of the first name of each: where names show nothing, a pass runs a handful of kernels once.
 func StepGroups(s *Sequence) [][]int {
 	occ := occurrencesOf(s.ID)
 	byCount := map[int][]int{}
@@ -184,7 +184,7 @@ func Mixers(s *Sequence, from, to int) (count, last int) {
 	return count, last
 }
 
-// untilSampling returns s up to the sampling behind its layers where a few mixers follow that: a draft model, or a
+// untilSampling returns s up to the sampling after its layers if a few mixers follow that: a draft model, or a
 // layer that guesses the next token. Else it is s.
 func untilSampling(s *Sequence) *Sequence {
 	samples := Clusters(s, sample)
@@ -202,8 +202,8 @@ func untilSampling(s *Sequence) *Sequence {
 // A Stack is the layers found in a part of a sequence: [From, To) of it, N of them; N 0 means none.
 type Stack struct{ From, To, N int }
 
-// StackIn looks for a stack of layers in a piece between two marks: of n layers, or where n is 0 of as many as it
-// tells.
+// StackIn looks for a stack of layers in a piece between two marks: of n layers, or if n is 0 of as many as it
+// shows.
 func StackIn(s *Sequence, n int) Stack {
 	var c *Cut
 	ok := false

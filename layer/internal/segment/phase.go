@@ -20,8 +20,8 @@ func (k *cutter) choosePhase(cut *Cut) {
 	}
 	for _, x := range k.phases(cut.Lo, cut.Hi) {
 		starts := k.place(x)
-		// What resembles a layer's start behind the last layer is the final norm: the earliest of equals. Where
-		// nothing stands in front of the first anchor that would be an empty layer, or a part of one: the last.
+		// What resembles a layer's start after the last layer is the final norm: the earliest of equals. If nothing
+		// comes before the first anchor, that would be an empty layer, or a part of one: the last.
 		if score := k.weighPhase(starts, x, cut.Lo, cut.Hi, input); score > best || score == best && k.pos[0] == 0 {
 			best = score
 			cut.At, cut.Starts = x, starts
@@ -33,8 +33,8 @@ func (k *cutter) choosePhase(cut *Cut) {
 
 // displaced says whether layers begin one kernel before where structure puts them, in a sequence in which no norm is
 // known. A kernel that adds the residual and normalises begins each layer but the first one, which has nothing to add
-// yet and runs another kernel in its place, and stands once more behind the last: so what repeats begins and ends one
-// kernel late. The other kernel stands behind the embedding.
+// yet and runs another kernel in its place, and runs once more after the last: so what repeats begins and ends one
+// kernel late. The other kernel follows the embedding.
 func (k *cutter) displaced(lo, hi int) bool {
 	return lo == hi && lo > 0 && k.pos[0]-k.head >= inFront && !k.c.s.has(norm)
 }
@@ -55,7 +55,7 @@ func (k *cutter) phases(lo, hi int) []int {
 func (k *cutter) opens(i int) bool { return k.c.s.Role[i] == norm || k.c.s.modulates(i) }
 
 // modulates says whether a layer of a diffusion transformer may begin with kernel i: a product, of an activation or
-// not, makes the scale and the shift that the norm behind it is given, and stands behind a sum.
+// not, makes the scale and the shift for the norm after it, and follows a sum.
 func (s *Sequence) modulates(i int) bool {
 	if i == 0 || i >= s.Len() || s.Role[i-1] != elementwise {
 		return false
@@ -78,7 +78,7 @@ func Modulated(s *Sequence, c *Cut) bool {
 	return 2*n > c.Layers()
 }
 
-// normsClose says whether the norms of a model stand behind the halves of its layers, as they do in encoders of the
+// normsClose says whether the norms of a model follow the halves of its layers, as they do in encoders of the
 // family of BERT: such a model looks up the word, its position and its segment, and normalises their sum. The kernels
 // of its layers alone leave that open.
 func normsClose(s *Sequence, first int) bool {
@@ -123,8 +123,8 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 	return score
 }
 
-// inputNorm returns the coordinate in c of the norm that a layer begins with, −1 where roles do not tell: the one in
-// front of the mixer, or the only one.
+// inputNorm returns the coordinate in c of the norm that a layer begins with, −1 if roles do not show it: the one
+// before the mixer, or the only one.
 func inputNorm(c unit) int {
 	if x := normOfMixer(c); x >= 0 {
 		return x
@@ -142,8 +142,8 @@ func inputNorm(c unit) int {
 	return only
 }
 
-// modulationOfMixer returns the coordinate in c of the modulation whose norm stands in front of a mixer, −1 where
-// there is none.
+// modulationOfMixer returns the coordinate in c of the modulation whose norm is before a mixer, −1 if there is
+// none.
 func modulationOfMixer(c unit) int {
 	at, period := -1, c.to-c.from
 	for x := range 2 * period { // twice, as the mixer may stand at the unit's beginning
@@ -158,10 +158,10 @@ func modulationOfMixer(c unit) int {
 	return -1
 }
 
-// normOfMixer returns the coordinate in c of the norm in front of a mixer. Between the feed-forward part of one layer
-// and the mixer of the next stand the norm behind the feed-forward part, where a model has one, the input norm, the
+// normOfMixer returns the coordinate in c of the norm before a mixer. Between the feed-forward part of one layer
+// and the mixer of the next are the norm after the feed-forward part, if a model has one, the input norm, the
 // projections, and norms of queries and keys: it is the first norm that is not followed by another. An activation
-// with no norm behind it is the mixer's own. Where mixers follow each other, it is the only norm with a product
+// with no norm after it is the mixer's own. Where mixers follow each other, it is the only norm with a product
 // between itself and the mixer before: others are that mixer's own.
 func normOfMixer(c unit) int {
 	period := c.to - c.from

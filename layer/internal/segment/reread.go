@@ -3,8 +3,8 @@ package segment
 import "slices"
 
 // A comb needs one kernel that runs in every layer. Where kernels were lost, or the window holds a part of one pass,
-// there may be none, or it stands in half of a layer at either end. What layers are made of can then still be read
-// off those that are whole, and the sequence be read again as layers of these kinds, kernels of which may be missing.
+// there may be none, or it is in half of a layer at either end. What layers are made of can then still be read
+// off those that are complete, and the sequence be read again as layers of these kinds, perhaps with kernels missing.
 
 // A reading is a sequence as layers of few kinds.
 type reading struct {
@@ -15,7 +15,7 @@ type reading struct {
 
 // Reread reads s again as layers of the kinds that most layers are, and returns c with them; n is their number, 0
 // where nobody knows it. open says which ends the window may have cut: a layer may begin, or end, there at any of its
-// kernels. The second value says which ends it did cut. ok is false where s tells no kinds, or other than n layers.
+// kernels. The second value says which ends it did cut. ok is false if s shows no kinds, or other than n layers.
 func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok bool) {
 	var all []reading
 	most := 0
@@ -43,7 +43,7 @@ func Reread(s *Sequence, c *Cut, n int, open Cuts) (again *Cut, cut Cuts, ok boo
 }
 
 // ByKinds reads s as layers of the kinds that another sequence has: of a draft of one layer nothing repeats. ok is
-// false where these kinds do not explain what stands in layers.
+// false if these kinds do not explain the kernels in layers.
 func ByKinds(s, of *Sequence, whole *Cut) (c *Cut, ok bool) {
 	r, ok := readAs(s, of, layerKinds(of, whole.Starts), Cuts{})
 	if !ok {
@@ -86,7 +86,7 @@ func readsBetter(s *Sequence, r, than *reading, c *Cut) bool {
 	return r.layers() > than.layers()
 }
 
-// settled says whether structure alone tells where the layers of c begin, and no kernels of them were lost: most are
+// isSettled says whether structure alone shows where the layers of c begin, and no kernels of them were lost: most are
 // equal to another one.
 func isSettled(s *Sequence, c *Cut) bool {
 	return c.Lo == c.Hi && 1-repeatedShare(s, c) <= doubtSingle
@@ -94,7 +94,7 @@ func isSettled(s *Sequence, c *Cut) bool {
 
 func (r *reading) layers() int { return len(r.starts) - 1 }
 
-// outlines returns where layers may begin: those of c, and what the roles of kernels tell. Where c's layers are a
+// outlines returns where layers may begin: those of c, and what the roles of kernels show. Where c's layers are a
 // mixer or a feed-forward part each, roles would tell pairs of them; where norms close layers, roles would begin
 // layers with them.
 func outlines(s *Sequence, c *Cut) [][]int {
@@ -109,7 +109,7 @@ func outlines(s *Sequence, c *Cut) [][]int {
 	return out
 }
 
-// layersByRole returns where layers begin by their roles alone: a mixer behind a feed-forward part is of the next
+// layersByRole returns where layers begin by their roles alone: a mixer after a feed-forward part is of the next
 // layer, which begins with the first norm between them that no other norm follows.
 func layersByRole(s *Sequence) []int {
 	var starts []int
@@ -141,7 +141,7 @@ func (s *Sequence) withModulation(i int) int {
 	return i
 }
 
-// normBefore returns the norm that begins the layer of a mixer, −1 where roles do not tell.
+// normBefore returns the norm that begins the layer of a mixer, −1 if roles do not show it.
 func normBefore(s *Sequence, m int) int {
 	first := -1
 	for x := m - 1; x >= 0; x-- {
@@ -156,7 +156,7 @@ func normBefore(s *Sequence, m int) int {
 }
 
 // layerKinds returns one layer of each kind between starts, most frequent first: each occurs twice at least, and is
-// no other one of which kernels are missing. What follows the last start is no layer, as nobody knows where it ends.
+// no other one with kernels missing. What follows the last start is no layer, as nobody knows where it ends.
 func layerKinds(s *Sequence, starts []int) []kind {
 	all, _ := kindsOf(s.Base, starts)
 	slices.SortStableFunc(all, func(a, b kind) int {
@@ -251,7 +251,7 @@ func (w *reader) run(open Cuts) (reading, bool) {
 	return r, len(r.starts) > 1
 }
 
-// settle lets layers end and begin in front of kernel i, and kernels of them be missing. It returns the best layer
+// settle lets layers end and begin before kernel i, and kernels of them be missing. It returns the best layer
 // that ends there.
 func (w *reader) settle(i int) (out readState) {
 	skip := func() {
@@ -296,7 +296,7 @@ func (w *reader) consume(i int) {
 	w.now, w.next = w.next, w.now
 }
 
-// fromReading returns c with other layers. Without a cut it makes one of which every layer's first kernel is the
+// fromReading returns c with other layers. Without a cut it makes one with every layer's first kernel as the
 // anchor.
 func fromReading(s *Sequence, c *Cut, starts []int) *Cut {
 	if c != nil {

@@ -1,6 +1,6 @@
 package segment
 
-// The rules of package layer that are a comparison with a number: they stand here so that the numbers do, too.
+// The rules of package layer that are a comparison with a number: they are here so that the numbers are, too.
 
 // Repeats says whether a cut into n layers shows that s repeats n times.
 func Repeats(s *Sequence, c *Cut, n int) bool {
@@ -10,7 +10,7 @@ func Repeats(s *Sequence, c *Cut, n int) bool {
 // Alike says whether the units of a cut are like each other at all.
 func Alike(c *Cut) bool { return c.Similarity >= minSimilarity }
 
-// Idle says whether a cut has the layers of other passes although no mixer tells.
+// Idle says whether a cut has the layers of other passes although no mixer shows.
 func Idle(c *Cut) bool {
 	return c.Similarity >= idleSimilarity && c.Comb.Cost < idleUneven
 }
@@ -47,7 +47,7 @@ func Contradicts(n, given int) bool {
 // Foreign says whether layers that have like in common with those of the pass that they were read by are others.
 func Foreign(like float64) bool { return like < doubtForeign }
 
-// Ended says whether so many kernels behind the last layer are the end of a pass.
+// Ended says whether so many kernels after the last layer are the end of a pass.
 func Ended(kernels int) bool { return kernels >= endKernels }
 
 // GraphStack says whether n layers in a graph launch are a stack.
@@ -58,12 +58,12 @@ func MarksHold(pieces, inner int) bool {
 	return atLeast(float64(pieces), markShare, float64(inner))
 }
 
-// DraftsHold says the same of kernels in the pieces, where runs of a draft model stand in between.
+// DraftsHold says the same of kernels in the pieces, where runs of a draft model are in between.
 func DraftsHold(kernels, inner int) bool {
 	return atLeast(float64(kernels), draftShare, float64(inner))
 }
 
-// Half says whether a stream with second kernels, of which shared have names of the first one's, may run the second
+// Half says whether a stream with second kernels, shared of them with names of the first one's, may run the second
 // half of a batch.
 func Half(first, second, shared int) bool {
 	return halfShare*second >= first && atLeast(float64(shared), halfNames, float64(second))

@@ -28,7 +28,7 @@ const (
 	sample, activation, elementwise, backward = Sample, Activation, Elementwise, Backward
 )
 
-// Interchangeable says whether kernels of a role may stand for each other where names differ: a plain and a fused
+// Interchangeable says whether kernels of a role may replace each other if names differ: a plain and a fused
 // norm, two tiles of a product. Element-wise kernels, copies and the rest may not: half of any prologue would match.
 func Interchangeable(r Role) bool {
 	switch r {
@@ -114,16 +114,16 @@ func (m *Memo[V]) Get(ids []int32, find func() V) V {
 // oneList says that two lists are one in memory.
 func oneList(a, b []int32) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
-// A Part is some elements of a list, in its order. As long as they stand together it shares them.
+// A Part is some elements of a list, in its order. As long as they are together it shares them.
 type Part struct {
 	List []int32 // not to be written into
 	from int     // of the first in the whole list, or scattered
 }
 
-// scattered is where a part begins whose elements do not stand together.
+// scattered is where a part begins whose elements are not together.
 const scattered = math.MinInt / 2
 
-// Add takes in the elements [from, to) of the list, which are behind those it has.
+// Add takes in the elements [from, to) of the list, which follow those it has.
 func (p *Part) Add(of []int32, from, to int) {
 	switch {
 	case len(p.List) == 0:
