@@ -44,7 +44,7 @@ type timeSum struct {
 
 // stepAccount is the time of one step on one device, from the end of the step before.
 type stepAccount struct {
-	step *steps.Step // nil where the whole window stands for the steps
+	step *steps.Step // nil if no steps were found
 	span interval.Span
 	timeSum
 }
@@ -90,7 +90,7 @@ type account struct {
 	d      *deviceWork
 	steps  []stepAccount   // in order of the device's time, disjoint
 	pauses []interval.Span // in or between them, no part of them
-	found  int             // steps of the device, those without kernels included, and one that is the whole trace
+	found  int             // steps of the device, including those without kernels, and the trace as one
 	names  map[nameKey]*nameSum
 	drains map[trace.NameID]*nameSum // host work after a call that emptied the queue
 	top    []gapAccount
@@ -141,7 +141,7 @@ func (a *account) findSteps() {
 	window := a.d.window()
 	found := steps.Of(a.l.w.layers, &a.d.id)
 	a.found = len(found)
-	if a.d.pass == nil { // one that is the whole trace
+	if a.d.pass == nil { // the trace counts as one step
 		found = nil
 	}
 	if list := a.d.layers.Passes; found == nil && len(list) > 0 {
@@ -273,7 +273,7 @@ func addName[K comparable](m map[K]*nameSum, k K, ns int64) *nameSum {
 	return s
 }
 
-// key names a piece by what tells most about it.
+// key names a piece by its most specific name.
 func (p *idlePiece) key() nameKey {
 	k := nameKey{cause: p.cause, detail: p.detail}
 	rng, outer := p.rng, trace.NameID(0)

@@ -146,7 +146,7 @@ func (v *Verdict) finish(ctx context.Context, accounts []*account, o *Options) (
 	v.Serving = v.servingIssues(acc, o.Server)
 	v.Doubts = acc.doubts(v, p)
 	v.Confidence = finding.High
-	if len(v.Doubts) > 0 { // the worst stands first
+	if len(v.Doubts) > 0 { // the worst is first
 		v.Confidence = v.Doubts[0].Weight
 	}
 	if v.Verdict == Inconclusive {

@@ -64,7 +64,7 @@ type Run struct {
 	ContextSteps    int     `json:"context_steps"`           // of the benchmark phase
 	AllSteps        int     `json:"steps"`                   // of the benchmark phase
 	LaunchesPerStep float64 `json:"launches_per_step"`       // kernel and graph launch calls, divided by Ranks
-	StepsFound      int     `json:"steps_found"`             // in the whole trace
+	StepsFound      int     `json:"steps_found"`             // in the trace
 	TPSize          int     `json:"tp_size"`                 // of the run, 0 unknown
 	Ranks           int     `json:"ranks"`                   // by which figures summed over ranks are divided
 	GPU             string  `json:"gpu,omitempty"`           // model of the first device
@@ -132,7 +132,7 @@ func breakdown(ctx context.Context, a *layer.Analysis, o *BreakdownOptions, is s
 	return r, nil
 }
 
-// tensorSize is the tensor-parallel size of a run, 0 where nothing tells: one
+// tensorSize is the tensor-parallel size of a run, 0 if unknown: one
 // device may be one of any number of ranks.
 func tensorSize(given, told, ranks int) int {
 	switch {
@@ -250,7 +250,7 @@ func (w *recording) ranks() int {
 	return max(len(w.t.Devices()), 1)
 }
 
-// kernels are the kernels and whole graph replays, by start.
+// kernels are the kernels and complete graph replays, by start.
 func (w *recording) kernels() iter.Seq[trace.Event] {
 	return func(yield func(trace.Event) bool) {
 		for e := range w.events(event.LaneGPU) {

@@ -64,8 +64,8 @@ func waitsForDevice(c finding.Cause) bool {
 	return c == finding.Synchronisation || c == finding.BlockingCopy
 }
 
-// waitCause is what a wait costs: one for another thread or process, and one for input within a step. Waiting for
-// input between steps is told by the device's waits.
+// waitCause is what a wait costs: one for another thread or process, and one for input within a step. The device's
+// waits show waiting for input between steps.
 func waitCause(w waits.Wait) finding.Cause {
 	switch w.For {
 	case waits.Thread, waits.Input:

@@ -25,7 +25,7 @@ const (
 	statusRenamed    DeltaStatus = "RENAMED"    // it has another name: same place, as often, as long
 	statusRegression DeltaStatus = "REGRESSION" // clearly slower
 	statusImproved   DeltaStatus = "IMPROVED"   // clearly faster
-	// much slower or faster, but that may be noise, or the steps are too few to tell
+	// much slower or faster, but that may be noise, or the steps are too few to judge
 	statusInconclusive DeltaStatus = "inconclusive"
 )
 
@@ -38,7 +38,7 @@ const (
 // Delta is one figure of two runs.
 type Delta struct {
 	Op         string      `json:"op"`             // name of the operation or figure
-	Kind       string      `json:"kind,omitempty"` // "range", "kernel" or "api"; empty for figures of the whole step
+	Kind       string      `json:"kind,omitempty"` // "range", "kernel" or "api"; empty for figures of the step
 	BaselineUS float64     `json:"baseline_us"`    // per step; counts have no unit
 	TargetUS   float64     `json:"target_us"`      // per step; counts have no unit
 	DeltaUS    float64     `json:"delta_us"`       // target minus baseline
@@ -58,7 +58,7 @@ type Comparison struct {
 	Deltas   []Delta `json:"deltas"`   // operations, by |Δ|
 
 	Conclusion compare.HostConclusion `json:"conclusion"` // where the difference is, in a word or two
-	Reason     string                 `json:"reason"`     // the figures behind it
+	Reason     string                 `json:"reason"`     // its figures
 	Patterns   []string               `json:"patterns"`   // known shapes of a regression that were seen
 	Warnings   []string               `json:"warnings"`   // why the runs may not be comparable
 }
@@ -127,7 +127,7 @@ const (
 	figureAPI = "API time per step"
 )
 
-// host is the run as a comparison takes it: operations, kernels, API calls and the figures of whole steps.
+// host is the run as a comparison takes it: operations, kernels, API calls and the figures of complete steps.
 func (r *Run) host() *compare.Host {
 	h := &compare.Host{Walls: nanoseconds(r.wall), Passes: make([]int, len(r.wall))}
 	for _, list := range [][]Operation{r.Operations, r.Kernels, r.APICalls} {

@@ -11,7 +11,7 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// What became slower, is new or has another name is told by its size in the step and what equal runs differ by, not
+// Slower, new and renamed operations are found by their size in the step and the difference of equal runs, not
 // by a per cent of itself; the first target is a clear change or none.
 func TestWhatCountsAsAChange(t *testing.T) {
 	const op = "prepare_batch"
@@ -56,7 +56,7 @@ func TestWhatCountsAsAChange(t *testing.T) {
 	}
 }
 
-// Fewer than twelve steps tell nothing of operations: that is said, not guessed.
+// With fewer than twelve steps, operations are not judged, and the report says so.
 func TestFewStepsAreInconclusive(t *testing.T) {
 	for steps, want := range map[int]compare.HostConclusion{9: compare.HostInconclusive, 16: compare.HostBetween} {
 		cfg := nsysgen.Default(1)

@@ -15,7 +15,7 @@ import (
 
 // Coverage says how much of the GPU's work is replayed from CUDA graphs.
 type Coverage struct {
-	Kernels   int     `json:"kernels"`    // kernels and whole graph replays
+	Kernels   int     `json:"kernels"`    // kernels and complete graph replays
 	Replayed  int     `json:"replayed"`   // from graphs
 	Eager     int     `json:"eager"`      // launched one by one
 	Unknown   int     `json:"unknown"`    // launch not in the trace
@@ -209,7 +209,7 @@ const (
 // besideGraphs says where a kernel lies: first and last are kernels of the graph launches before and after it on its
 // thread, none without, and run is how many eager launches lie between them.
 func (d *deviceWork) besideGraphs(kernel, first, last, run int, p *params) eagerRun {
-	if d.pass == nil { // no steps tell
+	if d.pass == nil { // no steps were found
 		if first != none && last != none && run <= p.SplitRun {
 			return runSplits
 		}

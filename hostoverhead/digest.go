@@ -142,7 +142,7 @@ func digestDevice(r *fleet.Rank, d *layer.Device) {
 	r.Steps, r.Kernels = steps, first(timesOf(kernels), mostKernels)
 }
 
-// operatorName is the operator of a kernel, or its category where nothing tells the operator.
+// operatorName is the operator of a kernel, or its category if the operator is unknown.
 func operatorName(k layer.Kernel) string {
 	if op, _, _ := k.Operator(); op != "" && op != opname.Other {
 		return string(op)

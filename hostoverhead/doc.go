@@ -11,7 +11,7 @@
 //
 // # Terms
 //
-// Busy is the union of the kernel intervals of one device, graph replays that were recorded whole included; idle is
+// Busy is the union of the kernel intervals of one device, including graph replays recorded as one row; idle is
 // the rest of the window. Exposed host work is host work during idle time: the part that making it faster, or
 // overlapping it, can win back.
 package hostoverhead

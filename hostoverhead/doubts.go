@@ -81,8 +81,8 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	return list
 }
 
-// incomplete reports whether a finding says that events are missing or wrong that idle time rests on. What graph
-// replays hide has doubts of its own, and tables that an export never had are told by what they would hold.
+// incomplete reports whether a finding says that events for idle time are missing or wrong. What graph
+// replays hide has doubts of its own, and tables missing from an export are named by their content.
 func incomplete(f trace.Finding) bool {
 	switch f.Code {
 	case trace.CodeEmptyGraphs, trace.CodeGraphRows, trace.CodeLossMissingTable:
@@ -236,10 +236,10 @@ type serving struct {
 	framework string // its name, for messages
 	// graphs says that decode steps replay graphs, compile that the model is compiled; nil: not known.
 	graphs, compile *bool
-	source          string // a file, what was told, or the framework's default
+	source          string // a file, the user's setting, or the framework's default
 }
 
-// servingIssues compares what the server was told with what the deciding device ran. Codes are "no-graphs",
+// servingIssues compares the server's settings with what the deciding device ran. Codes are "no-graphs",
 // "unexpected-graphs", "no-compiled-code" and "unexpected-compiled-code".
 func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	s := servingOf(told, a.l.w.server())
@@ -267,7 +267,7 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	})
 }
 
-// servingOf is what a server does, as it was told, else by its defaults: SGLang and TensorRT-LLM replay graphs in
+// servingOf is what a server does, by its settings, else by its defaults: SGLang and TensorRT-LLM replay graphs in
 // decode, vLLM does and compiles the model.
 func servingOf(told *profile.ServerArgs, f framework.Framework) serving {
 	if told != nil {

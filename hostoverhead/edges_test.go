@@ -254,7 +254,7 @@ func TestCompiledPaths(t *testing.T) {
 }
 
 // TestGapIsNamedByItsNeighbours: the kernel that ended where a gap begins, even if others began after it, and the
-// first one behind it.
+// first one after it.
 func TestGapIsNamedByItsNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -382,7 +382,7 @@ func TestRanksAreNamed(t *testing.T) {
 	}
 }
 
-// TestStrayKernelsAreInNoStep: kernels before the first step and behind the last one count for none.
+// TestStrayKernelsAreInNoStep: kernels before the first step and after the last one belong to none.
 func TestStrayKernelsAreInNoStep(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	stray := func(corr int, at int64) { launched(tl, "cudaLaunchKernel", "stray", corr, at, at+10, at+20) }

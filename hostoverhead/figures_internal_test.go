@@ -89,7 +89,7 @@ func TestLengthClasses(t *testing.T) {
 	}
 }
 
-// hostly is idle time of a step of 100 ns, of which the host causes so much.
+// hostly is idle time of a step of 100 ns; the host causes ns of it.
 func hostly(ns int64) stepAccount {
 	s := stepAccount{step: &steps.Step{Index: int(ns)}, span: interval.Span{End: 100}, timeSum: timeSum{wall: 100}}
 	s.idle[finding.HostCode] = ns
@@ -117,7 +117,7 @@ func TestLargestAndSpread(t *testing.T) {
 	for i := range int64(20) {
 		all = append(all, hostly(i))
 	}
-	all = append(all, stepAccount{span: interval.Span{End: 100}}) // the whole window is no step
+	all = append(all, stepAccount{span: interval.Span{End: 100}}) // the window is not a step
 	want := PassSpread{10, 18, 19, 0.10, 0.18, 0.19}
 	if got := spread(all); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -309,7 +309,7 @@ func TestCoverageInWords(t *testing.T) {
 	}
 }
 
-// TestSummaries: stages are told where there are several.
+// TestSummaries: stages are named if there are several.
 func TestSummaries(t *testing.T) {
 	stage := func(name string, a Answer) StageVerdict {
 		return StageVerdict{Stage: layer.Stage(name), Verdict: a, Headroom: Headroom{AtMost: 1.5}}

@@ -109,7 +109,7 @@ func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
 		Advice:     finding.Advice{Do: kind.Info().Advice.Do}}
 }
 
-// findings are those of the deciding device, behind what puts them in doubt.
+// findings are those of the deciding device, after the doubts about them.
 func (v *Verdict) findings() []finding.Finding {
 	out := []finding.Finding{}
 	for i := range v.Serving {

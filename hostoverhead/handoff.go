@@ -33,7 +33,7 @@ type RegressingOp struct {
 	// IdleUSPerStep is the idle time of the device per step while it runs; null in a comparison.
 	IdleUSPerStep *float64 `json:"idle_us_per_step"`
 	// SourceFunction is the function that opens the range, "server.py(12): schedule", or the operation itself where
-	// it is a Python frame; "" where the trace has no frames to tell.
+	// it is a Python frame; "" if the trace has no frames.
 	SourceFunction string `json:"source_function"`
 }
 
@@ -63,7 +63,7 @@ func handoffAlone(v *Verdict, run *Run) *Handoff {
 	return h
 }
 
-// sourceOf is the function behind an operation, "" where no frame tells.
+// sourceOf is the function that runs an operation, "" if no frame names it.
 func (r *Run) sourceOf(name string) string {
 	frame, _ := names.SplitFrame(name)
 	bare := names.WithoutLine(name)

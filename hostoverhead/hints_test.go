@@ -111,11 +111,11 @@ func TestCollectiveNamesThatAreNoWaits(t *testing.T) {
 	}
 }
 
-// TestHiddenLaunchesAreNoAdvice: launch calls behind GPU work, and calls that are blocked behind a copy, cross the
+// TestHiddenLaunchesAreNoAdvice: launch calls hidden by GPU work, and calls blocked by a copy, cross the
 // published M2; advice on launches rests on what is exposed.
 func TestHiddenLaunchesAreNoAdvice(t *testing.T) {
 	tl := hosttest.NewTimeline()
-	for i := range int64(200) { // a call of 43 µs every 100 µs, all behind kernels without a gap
+	for i := range int64(200) { // a call of 43 µs every 100 µs, all hidden by kernels without a gap
 		tl.Event(event.Runtime, "cudaLaunchKernel", 0, int(i)+1, i*100, i*100+43)
 		tl.Event(event.Kernel, "gemm", 0, int(i)+1, 1000+i*100, 1100+i*100)
 	}
@@ -164,7 +164,7 @@ func TestDisagreementIsExplained(t *testing.T) {
 }
 
 // TestConfidenceOfThinEvidence: one eager step with stacks is no high confidence, and processes that share a device
-// number are told with the figures of each.
+// number are listed with the figures of each.
 func TestConfidenceOfThinEvidence(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	tl.Event(event.Annotation, "step[EXTEND bs=1 toks=99]", 0, 0, 0, 20_000)

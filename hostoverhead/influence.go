@@ -78,7 +78,7 @@ func (a *account) straggling(answer Answer) string {
 // leastKernels is how many kernels make one of them one row.
 const leastKernels = 10
 
-// longestRow is how much of a name stands in a sentence.
+// longestRow is the maximum length of a name in a sentence.
 const longestRow = 80
 
 // alone is the time within the span of a kernel, a row of the GPU lane, in which no other one of its device runs.

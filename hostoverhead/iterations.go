@@ -19,7 +19,7 @@ type iteration struct {
 
 // benchPhase is where the iterations of the measured run lie.
 type benchPhase struct {
-	iterations int           // found in the whole trace
+	iterations int           // found in the trace
 	common     int           // most frequent number of all-reduces, 0 without all-reduce
 	bench      int           // iterations of the benchmark phase
 	window     interval.Span // of the benchmark phase; empty when there is none

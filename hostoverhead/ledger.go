@@ -120,7 +120,7 @@ type ledger struct {
 	samples   map[trace.ThreadIndex][]trace.EventID  // moments at which a thread was found running
 	callbacks bool                                   // the host puts functions of its own into streams
 	meanings  *waits.Names                           // what waits within functions mean
-	doubted   bool                                   // the launches of the trace do not tell what its GPUs wait for
+	doubted   bool                                   // launches do not show what the GPUs wait for
 	names     []hostName                             // by name, as far as they were asked for
 	cache     [cachedNames]cachedName                // of the account at hand
 }

@@ -42,7 +42,7 @@ func TestPassesThatLoseMost(t *testing.T) {
 		s.span = interval.Span{Start: int64(100 * i), End: int64(100*i + 100)}
 		a.steps = append(a.steps, s)
 	}
-	// the whole window is no step
+	// the window is not a step
 	a.steps = append(a.steps, stepAccount{span: interval.Span{End: 100}, timeSum: a.steps[4].timeSum})
 	var got []string
 	for _, w := range a.worst() {
@@ -257,7 +257,7 @@ func TestCallsOfAGap(t *testing.T) {
 	}
 }
 
-// TestReportOfTwoRanks: that one of them decides is told from two on.
+// TestReportOfTwoRanks: the deciding rank is named if there are at least two.
 func TestReportOfTwoRanks(t *testing.T) {
 	for n, want := range map[int]bool{1: false, 2: true} {
 		v := Verdict{Ranks: make([]RankVerdict, n), Next: []Advice{{Do: "a", Source: "https://s"}, {Do: "b"}}}

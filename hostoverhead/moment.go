@@ -31,7 +31,7 @@ func (l *ledger) samplesOf(th trace.ThreadIndex) []trace.EventID {
 	return found
 }
 
-// lanes are those of a thread that tell what it did, in the order in which they are asked.
+// lanes are the lanes that show what a thread did, in the order of lookup.
 var lanes = []int{timeline.Over, timeline.Calls, timeline.System, timeline.Off, timeline.Ranges, timeline.Code,
 	timeline.AroundRange, timeline.AroundFrame}
 

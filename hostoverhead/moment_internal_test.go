@@ -57,7 +57,7 @@ func TestCausesOfMoments(t *testing.T) {
 		{call: "cudaGetDevice", off: "off", want: finding.Descheduled},
 		{call: "cudaStreamSynchronize", system: "pthread_cond_wait", off: "off", want: finding.Synchronisation},
 		{system: "pthread_cond_wait", rng: "python", want: finding.Lock},
-		{system: "epoll_wait", between: true, want: finding.SystemCall}, // waits between steps are told by the device
+		{system: "epoll_wait", between: true, want: finding.SystemCall}, // the device shows waits between steps
 		{system: "epoll_wait", want: finding.SystemCall},
 		{system: "read", between: true, want: finding.SystemCall},
 		{rng: "Waiting for GIL", code: "gloo:send", want: finding.GIL},

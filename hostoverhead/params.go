@@ -55,7 +55,7 @@ type params struct {
 	// MinKernelShare is the share of the busiest device's kernels below which a device does not decide: a rank's file
 	// shows a handful of peer copies or set-up kernels on other devices, which are idle by nature.
 	MinKernelShare float64
-	// SplitRun is up to how many eager kernels between two replays are taken for a split of the graph where no steps
+	// SplitRun is up to how many eager kernels between two replays count as a split of the graph without known
 	// tell: attention between graph pieces is 1–3 kernels, what runs between two steps is sampling and preparation.
 	SplitRun int
 }
@@ -83,7 +83,7 @@ type Options struct {
 	NoPrep bool
 	// TopGaps is how many of the longest gaps are listed; nil: 10.
 	TopGaps *int
-	// Server is what the server was told about graphs and compilation; nil: not known, its framework's defaults hold.
+	// Server is the server's setting of graphs and compilation; nil: not known, its framework's defaults hold.
 	Server *profile.ServerArgs
 	// Labels name the ranks, by place; "" and what is missing: the trace's rank.
 	Labels []string

@@ -38,7 +38,7 @@ func eager(n int, busy, period, call int64) *trace.Trace {
 	return tl.Finish()
 }
 
-// oneGap is two kernels with one gap of which the thread spends all in one thing.
+// oneGap has two kernels; the thread spends the gap between them in one activity.
 func oneGap(kind event.Kind, name string, us int64) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)
@@ -182,7 +182,7 @@ func framed() *trace.Trace {
 	return tl.Finish()
 }
 
-// betweenGraphs launches some kernels between two replays, of which no steps tell.
+// betweenGraphs launches some kernels between two replays, without steps.
 func betweenGraphs(n int) *trace.Trace {
 	tl := hosttest.NewTimeline()
 	replay := func(corr int, at int64) {
@@ -228,7 +228,7 @@ func TestEveryNumberDecides(t *testing.T) {
 	}
 }
 
-// judgedRanks judges two ranks of which one is late by 50 µs nine times in ten.
+// judgedRanks judges two ranks; one is late by 50 µs nine times in ten.
 func judgedRanks(t *testing.T, p *hostoverhead.Params) *hostoverhead.Verdict {
 	t.Helper()
 	late := func(i int) int64 {

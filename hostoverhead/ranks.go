@@ -16,7 +16,7 @@ import (
 // deciding one.
 const wholeRanks = 16
 
-// Join makes one verdict of those of ranks that were analysed each by itself, in their order, and of what they tell
+// Join makes one verdict of those of ranks that were analysed separately, in their order, and one of them
 // together. The one with the largest host share decides. It returns nil for none.
 func Join(ranks []*Verdict, runs []fleet.Run) *Verdict {
 	best := none
@@ -89,7 +89,7 @@ type Stragglers struct {
 	Note        string        `json:"note"`        // how far to trust it
 }
 
-// runOf is what the devices of several traces, or of one, tell together. Files of digests are places among the
+// runOf is the result for the devices of one or several traces. Files of digests are places among the
 // verdicts.
 func runOf(ranks []*layer.Analysis, verdicts []RankVerdict, accounts []*account) []fleet.Run {
 	var list []fleet.Rank
@@ -106,7 +106,7 @@ func runOf(ranks []*layer.Analysis, verdicts []RankVerdict, accounts []*account)
 	return []fleet.Run{fleet.OfRun(list)}
 }
 
-// join takes in what the ranks tell together: of the group that has a late rank, or waits most. place is the verdict
+// join adds the joint result of the ranks: that of the group that has a late rank, or waits most. place is the verdict
 // of a row's rank, none where it has none.
 func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	var g *fleet.Group

@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// lateness is what raw events alone tell about the idle time of a device: how much of it the next kernel had not been
+// lateness is what raw events alone show of the idle time of a device: how much of it the next kernel had not been
 // launched yet (at least, and at most, where launches are missing), and how long the window is.
 type lateness struct{ least, most, window int64 }
 
@@ -57,8 +57,8 @@ func lateOf(tr *trace.Trace, device trace.DeviceID) (l lateness) {
 	return l
 }
 
-// tableSlack is by how much of the window the two computations may differ: copies behind which a launch that came in
-// time still waits are told apart piece by piece in the ledger only.
+// tableSlack is the share of the window by which the two computations may differ: only the ledger separates copies
+// that delay a launch that came in time.
 const tableSlack = 0.01
 
 // checkRaw: the share of idle time in which the next work had not been launched, from raw events, agrees with the

@@ -355,7 +355,7 @@ func (v *Verdict) writePublished(b *table.Writer) {
 	}
 	var text strings.Builder
 	v.published.WriteText(&text)                        // a Builder does not fail
-	_, figures, _ := strings.Cut(text.String(), "\n\n") // what stands below its verdict
+	_, figures, _ := strings.Cut(text.String(), "\n\n") // the text below its verdict
 	figures = strings.ReplaceAll(strings.TrimSpace(figures), "\n\n", "\n")
 	fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(figures, "\n", "\n  "))
 }
@@ -436,7 +436,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 		return []string{g.Title, table.Count(int64(g.Count)), nanos(g.TotalNS), percent(g.Share), largest}
 	}, table.Text("length"), table.Number("count"), table.Number("total"), table.Number("share"),
 		table.Text("largest cause"))
-	// the shortest class tells nobody where to look
+	// the shortest class is no useful advice
 	listed := slices.DeleteFunc(slices.Clone(d.Top), func(g Gap) bool { return bucketOf(g.NS) == 0 })
 	if len(listed) == 0 {
 		return

@@ -63,7 +63,7 @@ type Headroom struct {
 	BusyNS    int64 `json:"busy_ns"`    // of it, at least one kernel runs
 	IdleNS    int64 `json:"idle_ns"`    // of it, none does
 	HostNS    int64 `json:"host_ns"`    // of it, the host works or waits
-	UnknownNS int64 `json:"unknown_ns"` // of it, nothing tells why
+	UnknownNS int64 `json:"unknown_ns"` // part of it with an unknown cause
 	// Share is HostNS / WallNS.
 	Share float64 `json:"host_share"`
 	// AtMost is the bound: so many times faster if the host cost nothing, 1 for not at all. WithUnknown is the bound
@@ -204,7 +204,7 @@ type Basis string
 // The bases.
 const (
 	BasisSteps  Basis = "steps"  // the time of the steps
-	BasisWindow Basis = "window" // the whole window: no steps were found
+	BasisWindow Basis = "window" // the complete window: no steps were found
 )
 
 // Verdict says how much faster a run could be at most if the host cost nothing, where the idle time goes, and what to
@@ -242,7 +242,7 @@ type Verdict struct {
 	published *host.Report // what the document is of; nil without, and where the verdict was read
 }
 
-// shareUnits cuts shares in a verdict to six decimals: what a trace of minutes tells.
+// shareUnits cuts shares in a verdict to six decimals: the precision of a trace of minutes.
 const shareUnits = 1e6
 
 // ratio is a share for a verdict: one of 0 is 0.

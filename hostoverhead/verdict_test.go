@@ -56,7 +56,7 @@ func TestEveryPieceOfAGapHasItsCause(t *testing.T) {
 }
 
 // TestDrainIsBookedOnItsCall: a synchronisation that waited 400 µs empties the queue in the middle of a step. Had it
-// not been there, the host would have been 400 µs ahead, so that much of the code behind it is its doing, and no
+// not been there, the host would have been 400 µs ahead, so that much of the code after it is its doing, and no
 // more.
 func TestDrainIsBookedOnItsCall(t *testing.T) {
 	for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestDrainIsBookedOnItsCall(t *testing.T) {
 	}
 }
 
-// TestDrainIsOfItsGap: a call that emptied the queue in front of one gap says nothing about the next one.
+// TestDrainIsOfItsGap: a call that emptied the queue before one gap says nothing about the next one.
 func TestDrainIsOfItsGap(t *testing.T) {
 	tl := hosttest.NewTimeline()
 	tl.Event(event.Runtime, "cudaLaunchKernel", 0, 1, 0, 5)

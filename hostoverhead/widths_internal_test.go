@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/layer/finding"
 )
 
-// TestWidthsOfNames: a name that fits is shown whole; of a longer one a frame loses directories, anything else its end.
+// TestWidthsOfNames: a name that fits is not cut; a longer frame loses directories, any other name its end.
 func TestWidthsOfNames(t *testing.T) {
 	written := func(write func(*table.Writer)) string {
 		_, text := rowsOf(t, write, "")

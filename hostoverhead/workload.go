@@ -40,15 +40,15 @@ type workload struct {
 type deviceWork struct {
 	id      trace.DeviceID
 	layers  *layer.Device
-	acts    []int32         // rows of the GPU lane, by start: kernels, whole graph replays, copies and sets
+	acts    []int32         // rows of the GPU lane, by start: kernels, complete graph replays, copies and sets
 	pass    []int32         // the pass of each, −1 outside; nil where no passes were found
 	path    []uint8         // how each was launched
 	busy    []interval.Span // union of all, as [layer.Device.Timeline] has it
 	kernels []interval.Span // union of all but copies and sets
-	count   int             // of kernels and whole graph replays
+	count   int             // of kernels and complete graph replays
 	threads []trace.ThreadIndex
 
-	rows, compiled    int   // whole graph replays, and kernels that a compiler wrote, replayed ones included
+	rows, compiled    int   // complete graph replays, and kernels that a compiler wrote, replayed ones included
 	exchange, compute int64 // time of the kernels that exchange data between GPUs, and that in which others run
 }
 
@@ -108,7 +108,7 @@ func captureSpans(t *trace.Trace) []interval.Span {
 	return interval.UnionInPlace(out)
 }
 
-// server is the server that made the trace; its Name is "" where nothing tells, or none did.
+// server is the server that made the trace; its Name is "" if it is unknown or there is none.
 func (w *workload) server() framework.Framework {
 	f, ok := framework.ByName(framework.All(), w.layers.Framework())
 	if !ok || !f.Server() {

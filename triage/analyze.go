@@ -42,7 +42,7 @@ type Input struct {
 }
 
 // Analyze computes the report. It fails only when in has no formal trace, or when ctx ends, with ctx's error; a trace
-// without GPU activity gives a report that says so. It looks at ctx between its stages, of which none takes longer
+// without GPU activity gives a report that says so. It looks at ctx between its stages, none longer
 // than a fraction of the load of the trace.
 func Analyze(ctx context.Context, in Input, o Options) (*Report, error) {
 	if len(in.Formal) == 0 {
@@ -115,7 +115,7 @@ func (a *analysis) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// attribute tells where the activities come from, and which chains they make in each stage.
+// attribute finds where the activities come from, and which chains they make in each stage.
 func (a *analysis) attribute(ctx context.Context) (stages []*stageWork, err error) {
 	if a.report.MappingRefused, err = activity.Attribute(ctx, a.pool, a.formal, a.mapping); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (a *analysis) head() {
 	slices.SortStableFunc(r.Health, func(x, y HealthNote) int { return y.Status.Compare(x.Status) })
 }
 
-// tensorParallel is the number of tensor-parallel ranks, 0 when nothing tells it.
+// tensorParallel is the number of tensor-parallel ranks, 0 if unknown.
 func (a *analysis) tensorParallel() int {
 	h := profile.ParallelHints{TP: cmp.Or(a.TPSize, a.in.Server.TPSize),
 		Distributed: a.formal[0].Trace.Meta().Distributed,

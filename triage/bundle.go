@@ -17,7 +17,7 @@ import (
 	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
-// Errors of a bundle: of reports that do not exist, all of which the text lists, and of a directory without any.
+// Errors of a bundle: of reports that do not exist, all listed in the text, and of a directory without any.
 var (
 	errMissingReports = errors.New("triage: reports not found")
 	errNoReports      = errors.New("no *.md or *.txt below it opens with the head of a triage report")
@@ -28,7 +28,7 @@ type BundleEntry struct {
 	// Label heads the report's section. "": its model, else that of the reports in its directory, else the
 	// directory's name.
 	Label string
-	// Path is that of a report, or of a directory: it stands for the reports below it, in lexical order, which are
+	// Path is that of a report, or of a directory: it means the reports below it, in lexical order, which are
 	// the files
 	// *.md and *.txt that open with a triage head.
 	Path string
@@ -78,7 +78,7 @@ func (e BundleEntry) expand() ([]BundleEntry, error) {
 	return out, nil
 }
 
-// read reads the reports, in the order of the document: sections as their first entries stand, frameworks within one
+// read reads the reports, in the order of the document: sections by their first entries, frameworks within one
 // in a fixed order.
 func (b *Bundle) read() ([]bundlePart, error) {
 	var parts []bundlePart

@@ -105,7 +105,7 @@ func (g *Gain) text() string {
 	return b.String()
 }
 
-// between is a range of times, each with a sign, or the one that both are. The unit stands once where both have it.
+// between is a range of times, each with a sign, or the one that both are. A common unit is written once.
 func between(low, high int64, sign, to string) string {
 	a, b := nanos(low), nanos(high)
 	if a == b {

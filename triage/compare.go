@@ -18,7 +18,7 @@ import (
 const (
 	comparePass         = "pass"         // nothing got slower by more than the tolerance
 	compareRegressed    = "regressed"    // a stage did
-	compareInconclusive = "inconclusive" // nothing could be compared, or it cannot be told
+	compareInconclusive = "inconclusive" // nothing could be compared, or the result is unclear
 )
 
 // States of a compared kernel. Faster and slower are beyond what two equal runs differ by.
@@ -35,7 +35,7 @@ const (
 type Comparison struct {
 	Schema       string            `json:"schema"`        // name and version of the document
 	Verdict      string            `json:"verdict"`       // "pass", "regressed" or "inconclusive"
-	TolerancePct float64           `json:"tolerance_pct"` // smallest change that is told, percent
+	TolerancePct float64           `json:"tolerance_pct"` // smallest change that is reported, percent
 	Old          []string          `json:"old"`           // traces
 	New          []string          `json:"new"`           // the newer files
 	Stages       []StageComparison `json:"stages"`        // stages that both runs have
@@ -60,7 +60,7 @@ type StageComparison struct {
 	Busy       Delta   `json:"busy"`            // union
 	Categories []Delta `json:"categories"`      // by category
 	Kernels    []Delta `json:"kernels"`         // largest change first
-	// Report is the whole comparison, by operator.
+	// Report is the full comparison, by operator.
 	Report *compare.Report `json:"comparison"`
 }
 

@@ -11,7 +11,7 @@
 // # Terminology
 //
 //   - A stage is the part of serving a kernel belongs to: extend (prefill),
-//     decode, mixed (both in one batch), or all where the trace does not tell.
+//     decode, mixed (both in one batch), or all if the trace does not show it.
 //   - A row is all launches of one canonical kernel name in a stage.
 //   - A site is a source line a kernel was launched from.
 //   - The formal trace is the one read for time. A mapping trace, if given, is

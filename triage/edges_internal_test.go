@@ -22,7 +22,7 @@ import (
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
-// TestTimePerStep: the mean of whole passes of the stage, and per token where all of them say how many they process.
+// TestTimePerStep: the mean of complete passes of the stage, and per token where all of them say how many they process.
 func TestTimePerStep(t *testing.T) {
 	pass := func(ns trace.Time, tokens int64) layer.ForwardPass {
 		return layer.ForwardPass{Kernels: 1, Start: 100, End: 100 + ns, Tokens: tokens}
@@ -130,7 +130,7 @@ func TestActivitiesOfAStage(t *testing.T) {
 	}
 }
 
-// TestPartsOfARow: launches of one site, op, operator and line of the model are one part, the least sure counts.
+// TestPartsOfARow: launches of one site, op, operator and line of the model are one part, the lowest confidence counts.
 func TestPartsOfARow(t *testing.T) {
 	p := activity.NewPool()
 	p.Facts = make([]activity.Kernel, 1)

@@ -190,7 +190,7 @@ func ExampleBundle() {
 	// triage: reports not found: absent.md, nowhere.md
 }
 
-// Sources tells where single kernels come from.
+// Sources shows where single kernels come from.
 func ExampleSources() {
 	tr := demoTrace().Trace
 	source := triage.Sources(tr)

@@ -21,7 +21,7 @@ type Exposure struct {
 	WallNS   int64 `json:"wall_ns"`
 	IdleNS   int64 `json:"idle_ns"`   // nothing runs
 	SharedNS int64 `json:"shared_ns"` // kernels of several categories run
-	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window stands for one.
+	// Steps counts these steps, each device's for itself. Whole says that no step was found: the window counts as one.
 	Steps int           `json:"steps"`
 	Whole bool          `json:"whole_window,omitempty"`
 	Rows  []ExposureRow `json:"rows"` // the most exposed first
@@ -43,8 +43,8 @@ type ExposureRow struct {
 	// WaitingNS is the part of ExposedNS in which communication waits for other ranks; the rest is the transfer. 0 for
 	// all other categories.
 	WaitingNS int64 `json:"waiting_ns"`
-	// WaitingBy says how the waiting was told: "ranks" (when the others arrive), "fastest" (against the fastest
-	// quarter of the same collective in the same pass), "" where nothing tells it.
+	// WaitingBy says how the waiting was measured: "ranks" (when the others arrive), "fastest" (against the fastest
+	// quarter of the same collective in the same pass), "" if unknown.
 	WaitingBy roofline.WaitingBy `json:"waiting_by"`
 	Worst     []Place            `json:"worst"` // the longest stretches in which it runs alone
 }
@@ -97,7 +97,7 @@ type exposureSums struct {
 	waits              *waits // of the device at hand
 	by                 roofline.WaitingBy
 	wall, idle, shared int64
-	steps, whole       int // passes that were counted, and of them those that stand for a trace without steps
+	steps, whole       int // counted passes, and those of them that represent a trace without steps
 	byCategory         map[string]*categorySums
 	categories         []*categorySums
 	categoryOf         []int32 // by kernel: index of categories
@@ -315,7 +315,7 @@ func (x *exposureSums) bound() {
 	}
 }
 
-// told is what separates the waiting of a category from its transfer, nothing for those that exchange nothing.
+// told returns what separates the waiting of a category from its transfer, nothing for those that exchange nothing.
 func (x *exposureSums) told(c *categorySums) roofline.WaitingBy {
 	if !c.exchange {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// perStep is the mean time of the stage's whole passes, and their time per token where all say how many they process;
+// perStep is the mean time of the stage's full passes, and their time per token where all say how many they process;
 // 0 where not known, or where the passes are of several models: no step takes the mean of a text encoder's and a
 // denoiser's.
 func (s *stageWork) perStep() (step, token int64) {
@@ -107,7 +107,7 @@ func readFigures(line string) (stageFigures, bool) {
 		} else if v, ok := strings.CutPrefix(part, exposedComms); ok {
 			out.exposed = v
 		} else if i == 0 {
-			out.step = part // "top operator" may stand first
+			out.step = part // "top operator" may be first
 		}
 	}
 	return out, true

@@ -35,7 +35,7 @@ func TestSharesAreRounded(t *testing.T) {
 	}
 }
 
-// sites has a pool with source lines l1 … l4 behind those that are none, ops o1 and o2, operators p1 and p2, and a
+// sites has a pool with source lines l1 … l4 after those that are none, ops o1 and o2, operators p1 and p2, and a
 // row of them.
 func sites(list ...activity.SiteTime) (*activity.Pool, *row) {
 	p := activity.NewPool()
@@ -240,7 +240,7 @@ func TestFiguresAreReadBack(t *testing.T) {
 	}
 }
 
-// figuresNone is what stands where a line says nothing.
+// figuresNone is the text of an empty line.
 func figuresNone(t *testing.T) string {
 	t.Helper()
 	f, ok := readFigures("Step (all): ")

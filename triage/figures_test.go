@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestBundleOfRealReports: the figures of real reports stand in one table in front, by model and framework.
+// TestBundleOfRealReports: the figures of real reports are in one table at the start, by model and framework.
 func TestBundleOfRealReports(t *testing.T) {
 	dir := t.TempDir()
 	var entries []triage.BundleEntry

@@ -20,7 +20,7 @@ import (
 // makes visible: 5% of the step, above the 2 to 3% by which runs differ.
 const largestShare = 0.1
 
-// nameWidth is how many characters of a kernel's name stand in a sentence.
+// nameWidth is how many characters of a kernel's name are shown in a sentence.
 const nameWidth = 80
 
 // findings are those of one stage: exposed communication, fused paths that are not used, the largest operators.
@@ -106,7 +106,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 	return out
 }
 
-// waitingWays says of each way to tell waiting from transfer how it goes and how sure it is.
+// waitingWays describes each way to separate waiting from transfer, and its confidence.
 var waitingWays = map[roofline.WaitingBy]struct {
 	how  string
 	sure finding.Band

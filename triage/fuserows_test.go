@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// Kernels as they stand in profiles; behind | the op that launches them, where the kernel's name does not tell.
+// Kernels as profiles name them; after | the op that launches them, if the kernel's name does not show it.
 const (
 	kProduct  = "nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT|aten::mm"
 	kCore     = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(Flash_fwd_params)"
@@ -62,7 +62,7 @@ var gpus = map[string]string{"A100": "NVIDIA A100-SXM4-80GB", "H100": "NVIDIA H1
 var rowTruth = []struct {
 	pattern string
 	where   string
-	active  []string // each of them shows that the path is used, two behind one another where & joins them
+	active  []string // each of them shows that the path is used, two in sequence where & joins them
 	split   []string // this sequence that it is not
 	open    bool     // the change is not merged
 	model   string
@@ -320,7 +320,7 @@ func TestEveryRegistryRow(t *testing.T) {
 	}
 }
 
-// sameKernels says that another active row stands for the same kernel: one is enough.
+// sameKernels says that another active row means the same kernel: one is enough.
 func sameKernels(states map[string]triage.FuseState, pattern string) bool {
 	for row := range states {
 		if strings.HasPrefix(row, "active ") && row != "active "+pattern {

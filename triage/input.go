@@ -74,7 +74,7 @@ type Source struct {
 // each formal trace against the mapping trace of the same stage. Where o speaks
 // of another model than a trace shows, the trace alone is asked. Of a graph
 // capture on ROCm the launch calls' args ([trace.Options.Args] of
-// [event.Runtime]) name the kernels, and so tell more than their number.
+// [event.Runtime]) name the kernels, not only their number.
 func NewInput(ctx context.Context, formal, mapping []Source, o layer.Options) (Input, error) {
 	in := Input{}
 	var err error

@@ -203,7 +203,7 @@ func (s *stageWork) kernelRow(p *activity.Pool, r *row) KernelRow {
 	return out
 }
 
-// anyOperator stands for the whole of a row.
+// anyOperator means all of a row.
 const anyOperator = int32(-1)
 
 // places are where a row's launches of an operator come from, and the op of each place.
@@ -306,7 +306,7 @@ func (s *stageWork) operatorRow(p *activity.Pool, o activity.SiteTime) OperatorR
 		GPUTimeNS: o.Ns, SharePct: s.share(o.Ns), Launches: o.Launches}
 }
 
-// operators sums the whole stage by operator; nil where none is known.
+// operators sums the stage by operator; nil where none is known.
 func (s *stageWork) operators(p *activity.Pool) []OperatorRow {
 	rows := make([]*row, len(s.rows))
 	for i := range s.rows {
@@ -323,7 +323,7 @@ func (s *stageWork) operators(p *activity.Pool) []OperatorRow {
 }
 
 // bySite joins the parts of a row, or of an operator in it, that share a site, by time, and their sum; the op is the
-// most common one of the site. Time without a known source comes behind known
+// most common one of the site. Time without a known source comes after known
 // sites unless it is the largest part: what is known says more.
 func (r *row) bySite(p *activity.Pool, operator int32) (out []activity.SiteTime, whole int64) {
 	type siteOps struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // NOTE. The labelled set. Each case runs a model in a framework: kernels in the order of the published model code,
-// each of which takes a launch and the time of its bytes. The generator notes which kernels are one chain, what one
+// each takes a launch and the time of its bytes. The generator notes which kernels are one chain, what one
 // kernel in their place would take, and whether the framework's documentation offers one on this GPU, model and size.
 // Nothing here asks the registry or the matcher.
 
@@ -165,7 +165,7 @@ func (l *lab) product(name string, flop float64) {
 	l.curKept += ns
 }
 
-// chain runs kernels in place of which one would move so many bytes; asks says that the framework offers it here.
+// chain runs kernels; one in their place would move needed bytes; asks says that the framework offers it here.
 func (l *lab) chain(name string, asks bool, needed float64, kernels func()) {
 	if l.chains[name] == nil {
 		l.chains[name] = &labChain{asks: asks, kernels: map[int]bool{}}
@@ -268,7 +268,7 @@ func (l *lab) reduceNorm(t float64) {
 	})
 }
 
-// heads is what stands between the projections and attention: norms of heads, rotation, cache.
+// heads returns the kernels between the projections and attention: norms of heads, rotation, cache.
 func (l *lab) headsAndCache() {
 	q, k := float64(2*l.tokens*l.heads*l.dim), float64(2*l.tokens*l.kv*l.dim)
 	if l.framework == "" {

@@ -15,7 +15,7 @@ type modelStyle struct {
 	short   bool // the file without its folders, a prefill's line with prefillMark
 }
 
-// prefillMark stands before lines that are a prefill's.
+// prefillMark precedes lines of a prefill.
 const prefillMark = "*"
 
 // cell is a line of the model in a table: "qwen2.py:91 forward in Qwen2MLP/Linear", the modules alone where no line

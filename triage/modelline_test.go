@@ -73,7 +73,7 @@ func testModelLinesOfProducts(t *testing.T) {
 	}
 }
 
-// TestCompiledCodeIsNoModelLine: below a compiled forward the modules stand for the line; with the model's own frame
+// TestCompiledCodeIsNoModelLine: below a compiled forward the modules replace the line; with the model's own frame
 // inside, that is it.
 func TestCompiledCodeIsNoModelLine(t *testing.T) {
 	generated := "/root/.cache/vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/x/cxyz.py(428): call"
@@ -187,7 +187,7 @@ func TestKernelTableAtEveryWidth(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, table, _ := strings.Cut(b.String(), "\nGPU time ")
-			_, table, _ = strings.Cut(table, "\n\n") // behind the line about the stage
+			_, table, _ = strings.Cut(table, "\n\n") // after the line about the stage
 			for strings.HasPrefix(table, "Outside of ") {
 				_, table, _ = strings.Cut(table, "\n\n")
 			}

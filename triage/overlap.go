@@ -169,7 +169,7 @@ type Launch struct {
 	Category string      // as in [KernelRow]
 	Location string      // where it comes from, as in [Location]
 	Located  bool        // Location is a source line
-	Op       string      // the CPU op behind it, "" for none
+	Op       string      // its CPU op, "" for none
 }
 
 // Launches iterates over the activities of stage i of the report, by trace and start; none for a report that was not

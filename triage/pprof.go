@@ -21,7 +21,7 @@ import (
 // WriteProfile writes the GPU time of the formal traces as a gzipped profile.proto for go tool pprof: samples by
 // Python stack, cpu op and kernel, with GPU time in nanoseconds and the number of launches, and the labels stage,
 // pass, layer, operator, category, model_line, module and device. The sum of all samples is the report's GPU time. A
-// kernel replayed from a graph has the stack of the launch that it stands for; where none is known, its operator and
+// kernel replayed from a graph has the stack of the launch that it replays; where none is known, its operator and
 // what is known instead of a stack.
 func (r *Report) WriteProfile(w io.Writer) error {
 	a := r.from
@@ -51,7 +51,7 @@ type stackNode struct {
 	site  int32 // profileBuilder.own.sites
 }
 
-// sampleKey is what samples are told apart by.
+// sampleKey identifies a sample.
 type sampleKey struct {
 	stage                int8
 	stack                stackID
@@ -61,7 +61,7 @@ type sampleKey struct {
 	device               trace.DeviceID
 }
 
-// maxSamples is how many samples tell passes and layers apart; further ones are summed over them. A profile of so
+// maxSamples is how many samples separate passes and layers; further ones are summed over them. A profile of so
 // many takes about 100 MB, and go tool pprof a minute to read.
 const maxSamples = 1 << 20
 
@@ -155,7 +155,7 @@ func (b *profileBuilder) stackFor(w *activity.Trace, act *activity.Activity, e t
 	return id
 }
 
-// twinStack returns the stack of the launch that a replayed kernel stands for.
+// twinStack returns the stack of the launch that a replayed kernel repeats.
 func (b *profileBuilder) twinStack(w *activity.Trace, k layer.Kernel) stackID {
 	if !k.Valid() {
 		return noStack
@@ -210,8 +210,8 @@ func (b *profileBuilder) launchStack(s *traceStacks, act trace.Event, from activ
 	return id
 }
 
-// stackOf returns the stack from a frame outwards without frames that tell
-// nothing. Each frame of the trace is visited once.
+// stackOf returns the stack from a frame outwards without uninformative
+// frames. Each frame of the trace is visited once.
 func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 	var path []trace.Event
 	outer := noStack
@@ -238,8 +238,8 @@ func (b *profileBuilder) stackOf(s *traceStacks, e trace.Event) stackID {
 	return outer
 }
 
-// classAround is the class whose call encloses a frame directly: that of the nearest module, with frames between that
-// tell nothing only.
+// classAround is the class whose call encloses a frame directly: that of the nearest module, with only uninformative
+// frames between.
 func (s *traceStacks) classAround(e trace.Event) string {
 	for ; e.Valid(); e = e.Parent() {
 		if e.Kind() == event.Module {

@@ -109,7 +109,7 @@ func TestGoToolPprofReadsTheProfile(t *testing.T) {
 	}
 }
 
-// TestProfileOfReplays: a replayed kernel has the whole stack of the launch that it stands for, functions with the
+// TestProfileOfReplays: a replayed kernel has the full stack of the launch that it replays, functions with the
 // class whose call they are, none of a prefill's functions in a decode, and its operator where no launch is known.
 func TestProfileOfReplays(t *testing.T) {
 	const decode, eager = "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",

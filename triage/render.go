@@ -51,7 +51,7 @@ func (m *page) printf(format string, args ...any) {
 	}
 }
 
-// para writes a paragraph, with an empty line behind it.
+// para writes a paragraph, followed by an empty line.
 func (m *page) para(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	if !m.text {
@@ -257,7 +257,7 @@ func (s *StageReport) replaySources() string {
 }
 
 // Widths of a terminal, in columns: below narrowScreen the kernel table shows one source line, below wideScreen no
-// column that others tell or that can be divided, below roomyScreen no modules. Four texts of 20 letters and three
+// column that others show or that can be divided, below roomyScreen no modules. Four texts of 20 letters and three
 // numbers need 120.
 const (
 	narrowScreen = 100

@@ -52,7 +52,7 @@ func TestTextFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestLabelsAreUnique: in one report a label is of one kernel, and the whole name stands beside it.
+// TestLabelsAreUnique: in one report a label is of one kernel, and the full name is beside it.
 func TestLabelsAreUnique(t *testing.T) {
 	for _, rel := range realReports {
 		of := map[string]string{}

@@ -17,7 +17,7 @@ import (
 var block = []string{plainNorm, product, "void vllm::rotary_embedding_kernel<c10::BFloat16>(P)", attention, product,
 	plainNorm, product, "void vllm::act_and_mul_kernel<c10::BFloat16>(P)", product}
 
-// blocks runs three passes of eight layers. Of an eager run each launch stands in a frame that names the kernel's
+// blocks runs three passes of eight layers. Of an eager run each launch is in a frame that names the kernel's
 // place in its layer; other changes a layer's kernels.
 func blocks(replay bool, other map[int]string) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
@@ -64,7 +64,7 @@ func blocks(replay bool, other map[int]string) *trace.Trace {
 }
 
 // TestLinesOfReplays: a replayed kernel has the line of the eager launch in the same place of its layer, also of one
-// of another name between two that match; without a mapping trace it is a replay of which nothing is known.
+// of another name between two that match; without a mapping trace it is a replay without a known source.
 func TestLinesOfReplays(t *testing.T) {
 	for _, c := range []struct {
 		what    string

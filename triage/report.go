@@ -36,7 +36,7 @@ type Report struct {
 	MappingFramework string   `json:"mapping_framework,omitempty"` // only in two-trace mode
 	Traces           []string `json:"traces"`                      // formal traces as given
 	MappingTraces    []string `json:"mapping_traces,omitempty"`    // traces without graphs, as given
-	// MappingRefused says why the mapping traces tell nothing of a formal one: they are of another model or GPU. ""
+	// MappingRefused says why the mapping traces do not apply to a formal one: they are of another model or GPU. ""
 	// where they are used, which [layer.Options.ForceMapping] also asks for.
 	MappingRefused string        `json:"mapping_refused,omitempty"`
 	Model          string        `json:"model,omitempty"`
@@ -70,7 +70,7 @@ type HealthNote struct {
 
 // StageReport holds the three tables of one stage.
 type StageReport struct {
-	// "extend" (prefill), "decode", "mixed", "capture", "all" (not told, or outside any step)
+	// "extend" (prefill), "decode", "mixed", "capture", "all" (unknown, or outside any step)
 	Stage string `json:"stage"`
 	// PassStage is the same in the words of package layer: "prefill" for "extend", "unknown" for "all".
 	PassStage layer.Stage `json:"pass_stage"`
@@ -93,7 +93,7 @@ type StageReport struct {
 	Steps    int     `json:"steps,omitempty"` // annotated steps seen; 0 when unknown
 	Batch    int     `json:"batch,omitempty"` // batch size of the steps where all agree; 0 otherwise
 
-	// StepNS is the mean time of a whole step, up to the next one, TokenNS that of the steps per token that they
+	// StepNS is the mean time of a complete step, up to the next one, TokenNS that of the steps per token that they
 	// process; 0 where not known.
 	StepNS  int64 `json:"step_ns"`
 	TokenNS int64 `json:"token_ns"`
@@ -116,7 +116,7 @@ type StageReport struct {
 	// OverlapNote says how far to trust the overlap table, or why it is empty.
 	OverlapNote string    `json:"overlap_note"`
 	Fuse        []FuseRow `json:"fuse"`
-	// Slow are products that take a slow path, as their names tell.
+	// Slow are products that take a slow path, as their names show.
 	Slow []SlowRow `json:"slow"`
 }
 
@@ -188,11 +188,11 @@ type OperatorRow struct {
 
 // Location is a source line and its share of a kernel's time.
 type Location struct {
-	// "path:line func", "unresolved" without recorded frames, "graph replay", or "from prefill" in brackets behind a
+	// "path:line func", "unresolved" without recorded frames, "graph replay", or "from prefill" in brackets after a
 	// line
 	Location string `json:"location"`
 	// Module are the classes of the nn.Module frames around a line of the model, outermost first, joined by "/"; ""
-	// where none are recorded. Where only generated code is on the stack it stands alone, with Location "".
+	// where none are recorded. Where only generated code is on the stack it is alone, with Location "".
 	Module   string  `json:"module,omitempty"`
 	SharePct float64 `json:"share_pct"`
 	// From says how the line was found: "op", "launch", "mapping" (name found in
@@ -268,7 +268,7 @@ const (
 type FuseRow struct {
 	Pattern          string     `json:"pattern"`           // name of the fusion
 	Kind             FuseKind   `json:"kind"`              // what was found
-	Confidence       Confidence `json:"confidence"`        // how sure that something can be won
+	Confidence       Confidence `json:"confidence"`        // that a gain is possible
 	RelatedUS        float64    `json:"related_us"`        // time of the evidence kernels only
 	SharePct         float64    `json:"share_pct"`         // percent of the stage's GPU time
 	Occurrences      int        `json:"occurrences"`       // chains, or launches of the fused kernel
@@ -298,7 +298,7 @@ type Gain struct {
 	LowNS  int64 `json:"gpu_low_ns"`  // GPU time, at least
 	NS     int64 `json:"gpu_ns"`      // GPU time, likely
 	HighNS int64 `json:"gpu_high_ns"` // GPU time, at most
-	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences behind which the GPU
+	// StepLowNS is by how much the steps are shorter at least. It leaves out the occurrences after which the GPU
 	// waits for the host in the same pass: GPU time saved there saves no time.
 	StepLowNS    int64   `json:"step_low_ns"`
 	StepHighNS   int64   `json:"step_high_ns"`   // by how much the steps are shorter at most
@@ -337,7 +337,7 @@ type Place struct {
 	Pass    int        `json:"pass"`     // [trace.None] outside, as Layer is, also where it cannot be known
 	Layer   int        `json:"layer"`    // index of the layer
 	StartNS trace.Time `json:"start_ns"` // since the trace's first event
-	// EndNS ends a stretch, at the beginning of which Kernel runs, by its label.
+	// EndNS ends a stretch that begins with Kernel, named by its label.
 	EndNS  trace.Time `json:"end_ns,omitempty"`
 	Kernel string     `json:"kernel,omitempty"`
 }

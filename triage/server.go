@@ -88,7 +88,7 @@ func serverKey(name string) string {
 	return ""
 }
 
-// frameworkOf tells the server that made the traces: as given, as the server
+// frameworkOf returns the server that made the traces: as given, as the server
 // says, from the path, from the trace.
 func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
 	if a.Framework != "" {
@@ -115,8 +115,8 @@ func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
 	return framework.PyTorch().Name
 }
 
-// unknownFramework stands where kernels are those of a server and nothing tells
-// of which.
+// unknownFramework is used if kernels are those of a server, but not
+// a known one.
 const unknownFramework = "unknown"
 
 // runsServerKernels reports whether a trace has a GPU kernel in the namespace of

@@ -15,7 +15,7 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestServerOfKernelsAlone: kernels in a server's namespace tell that a server ran, not which; without any it is a
+// TestServerOfKernelsAlone: kernels in a server's namespace show that a server ran, not which; without any it is a
 // program on PyTorch.
 func TestServerOfKernelsAlone(t *testing.T) {
 	for name, want := range map[string]string{

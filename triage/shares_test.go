@@ -33,7 +33,7 @@ func stepsAndRest(steps []string, each, rest int64) *trace.Trace {
 }
 
 // TestStagesOfMost: steps that take nine tenths of the GPU time, all of one stage, take what is outside of them too;
-// below a half the stages are not told apart.
+// below a half the stages are not separated.
 func TestStagesOfMost(t *testing.T) {
 	repeat := func(n int, s string) []string { return strings.Split(strings.Repeat(s+"|", n-1)+s, "|") }
 	const decode, prefill = "step[DECODE bs=8]", "step[EXTEND bs=1 toks=99]"
@@ -70,7 +70,7 @@ func TestStagesOfMost(t *testing.T) {
 	}
 }
 
-// TestBatchOfSteps: the number of requests is told where all steps have the same.
+// TestBatchOfSteps: the number of requests is reported if all steps have the same.
 func TestBatchOfSteps(t *testing.T) {
 	for want, steps := range map[int][]string{
 		8: {"step[DECODE bs=8]", "step[DECODE bs=8]", "step[DECODE bs=8]"},
@@ -84,7 +84,7 @@ func TestBatchOfSteps(t *testing.T) {
 		if s := r.Stages[0]; s.Batch != want || s.Steps != len(steps) {
 			t.Errorf("%v: %d steps of %d, want %d of %d", steps, s.Steps, s.Batch, len(steps), want)
 		}
-		all := int64(len(steps))*110_000 - 20_000 // each up to the next, which starts 20 µs behind its end
+		all := int64(len(steps))*110_000 - 20_000 // each up to the next, which starts 20 µs after its end
 		each := all / int64(len(steps))
 		if s := r.Stages[0]; want > 0 && (s.StepNS != each || s.TokenNS != each/int64(want) ||
 			s.Exposure.WallNS != all) {
@@ -121,7 +121,7 @@ func TestRowsBelowTheBar(t *testing.T) {
 	}
 }
 
-// TestStraysAndWarnings: the first of the launches outside of all steps is named, and one warning of the input is told.
+// TestStraysAndWarnings: the first of the launches outside of all steps is named, and one warning of the input shown.
 func TestStraysAndWarnings(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	at := int64(0)
@@ -172,7 +172,7 @@ func TestStraysAndWarnings(t *testing.T) {
 	}
 }
 
-// TestRunsWithoutPasses: two runs without passes are told to be none, others are not.
+// TestRunsWithoutPasses: two runs without passes are reported as such, others are not.
 func TestRunsWithoutPasses(t *testing.T) {
 	none := input(t, built.Trace(trace.NewBuilder(trace.Options{})), "empty.json")
 	some := input(t, stepsAndRest([]string{"step[DECODE bs=8]", "step[DECODE bs=8]"}, 450, 100), "x")

@@ -12,14 +12,14 @@ import (
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
-// SlowRow is a kernel that takes a slow path, as its name or its shapes tell.
+// SlowRow is a kernel that takes a slow path, as its name or its shapes show.
 type SlowRow struct {
 	Kernel    string `json:"kernel"`      // its name
 	Label     string `json:"label"`       // its short name
 	Reason    string `json:"reason"`      // what makes it slow
 	Do        string `json:"do"`          // what to do about it
 	GPUTimeNS int64  `json:"gpu_time_ns"` // of all its launches
-	// the least time that the GPU needs for the same work; 0 where shapes do not tell it
+	// the least time that the GPU needs for the same work; 0 if shapes do not show it
 	FloorNS  int64   `json:"floor_ns"`
 	SharePct float64 `json:"share_pct"` // percent of the stage's GPU time
 	Launches int     `json:"launches"`  // how often it runs

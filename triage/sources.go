@@ -5,7 +5,7 @@ import (
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
-// Sources returns what tells where the GPU activities of t were launched from, by the rules of the kernel table: the
+// Sources returns where the GPU activities of t were launched from, by the rules of the kernel table: the
 // source line of the frame that says most, framework code over model code over libraries. Only what the trace itself
 // recorded is used: it must have been loaded with its launches, ops and Python frames for there to be any. The function
 // remembers what it found and is for one goroutine.

@@ -47,8 +47,8 @@ func (s *stacked) kernel(name string, launch, start, length int64) {
 		Correlation: s.corr})
 }
 
-// TestProfileOfStacks: samples are told apart by kernel, op and the stack around the launch, from the inside out;
-// functions are qualified by the module whose call they are, and what tells nothing is left out.
+// TestProfileOfStacks: samples are separated by kernel, op and the stack around the launch, from the inside out;
+// functions are qualified by the module whose call they are, and uninformative frames are left out.
 func TestProfileOfStacks(t *testing.T) {
 	s := newStacked()
 	s.Meta = trace.Meta{BaseTime: 1_700_000_000_000_000_000}
@@ -181,7 +181,7 @@ func TestFramesThatTellNothing(t *testing.T) {
 }
 
 // TestStacksOfOps: where the profiler wrote the stack into the op, or one around it, its best frame is the source,
-// and the profile has all that tell something.
+// and the profile has all informative frames.
 func TestStacksOfOps(t *testing.T) {
 	for _, c := range []struct{ outer, inner, want, from string }{
 		{"", "vllm/a.py(2): deep;vllm/a.py(1): outer", "vllm/a.py:2 deep", "op"},
@@ -223,7 +223,7 @@ func TestStacksOfOps(t *testing.T) {
 	}
 }
 
-// TestSourcesOfActivities: the line that tells most around a launch, none where no frame is known, and of a replay
+// TestSourcesOfActivities: the most specific line around a launch, none where no frame is known, and of a replay
 // that it is one.
 func TestSourcesOfActivities(t *testing.T) {
 	s := newStacked()

@@ -16,7 +16,7 @@ type place struct {
 	arch     string // "sm90", "cdna3", "" unknown
 }
 
-// place tells the platform from the launches and the architecture from the GPU's
+// place finds the platform from the launches and the architecture from the GPU's
 // name.
 func (s *stageWork) place() place {
 	out := place{platform: s.platform()}
@@ -53,7 +53,7 @@ func (a *analysis) setting(at place, tokens int64) *fusion.Setting {
 	return out
 }
 
-// state says what can be done about a chain that is not fused, and how. sure says that no condition is left open.
+// state returns what can be done about an unfused chain, and how. sure reports that no condition is left open.
 func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState, action string, sure bool) {
 	server := serverKey(a.report.Framework)
 	outcome, of, texts := fusion.Worst(p.Requires.Judge(at))

@@ -9,7 +9,7 @@ import (
 )
 
 // notableIdlePct is from when on the summary mentions idle time: below it,
-// kernels are the larger part of what can be won.
+// kernels are the larger part of the possible gain.
 const notableIdlePct = 15
 
 // summarise says in one sentence what dominates the run, and how the overlap

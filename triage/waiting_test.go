@@ -10,8 +10,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestWaitingOfOneRank: passes of 24 layers with an all-reduce of 20 µs in each, give or take a tenth, of which the
-// first of a pass waits for a late rank. What one rank tells is within a fifth of that.
+// TestWaitingOfOneRank: passes of 24 layers with an all-reduce of 20 µs in each, give or take a tenth. The
+// first of each pass waits for a late rank. The result from one rank is within a fifth of that.
 func TestWaitingOfOneRank(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, late := range []int64{0, 500_000, 2_150_000} {

@@ -137,7 +137,7 @@ func TestColumnsOfAScreen(t *testing.T) {
 	}
 }
 
-// TestHeadOfAStage: what is one, or not known, is not told.
+// TestHeadOfAStage: what is one, or not known, is not shown.
 func TestHeadOfAStage(t *testing.T) {
 	for _, c := range []struct {
 		s    StageReport
@@ -390,7 +390,7 @@ func TestUnresolved(t *testing.T) {
 }
 
 // TestNoteOfOverlap: rows say for themselves; one stream, and communication outside of layers from one percent of the
-// steps on, are told.
+// steps on, are reported.
 func TestNoteOfOverlap(t *testing.T) {
 	a := &analysis{report: &Report{}}
 	note := func(rows []OverlapRow, x *Exposure, streams int32) string {
@@ -463,7 +463,7 @@ func TestRationaleOfAChain(t *testing.T) {
 	}
 }
 
-// TestPlacesOfAFuseRow: the four places with most time, twelve kernels at most, and sure from a share on.
+// TestPlacesOfAFuseRow: the four places with most time, twelve kernels at most, and confident from a share on.
 func TestPlacesOfAFuseRow(t *testing.T) {
 	p := activity.NewPool()
 	w := &activity.Trace{}

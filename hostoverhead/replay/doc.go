@@ -7,7 +7,7 @@
 // its stream has ended, and what it waits for on another stream has ended; a synchronising call returns when the act
 // that it waits for has ended.
 //
-// Two gates stand before each answer. The replay with fitted constants instead of measured times must reproduce a
+// Each answer has to pass two gates. The replay with fitted constants instead of measured times must reproduce a
 // step within 1%; and without the edges that an edit uses it must not, else the trace does not test them. What the
 // model cannot answer is refused, with the reason. Gains are relative to the trace's own steps; never use them as
 // absolute times.

@@ -353,7 +353,7 @@ func (m *model) planGraphs(p *plan, c constants) string {
 	return ""
 }
 
-// planOverlap moves what the host does between the last wait of a step and the launches of the next one behind these
+// planOverlap moves what the host does between the last wait of a step and the launches of the next one after these
 // launches.
 //
 // As recorded: launches 0, wait 0, host 0, launches 1, wait 1, host 1, launches 2 … One step ahead: launches 0,

@@ -20,8 +20,8 @@ var (
 type edges uint8
 
 const (
-	launchEdges edges = 1 << iota // an act starts behind its launch
-	streamEdges                   // and behind the act before it on its stream
+	launchEdges edges = 1 << iota // an act starts after its launch
+	streamEdges                   // and after the act before it on its stream
 	waitEdges                     // a call returns when what it waits for has ended
 )
 

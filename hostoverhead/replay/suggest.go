@@ -72,5 +72,5 @@ func Explain(ctx context.Context, ranks []*layer.Analysis, v *hostoverhead.Verdi
 	return nil
 }
 
-// mostEdits bounds what is asked without being told.
+// mostEdits limits the edits tried by default.
 const mostEdits = 8

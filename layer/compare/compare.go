@@ -35,7 +35,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	return r, ctx.Err()
 }
 
-// compareSlowest compares two sides by the rank that stands for each run.
+// compareSlowest compares two sides by the rank that represents each run.
 func compareSlowest(a, b *Side, o Options) (*Report, error) {
 	sides := [2]*Side{a, b}
 	m := match(sides, &o)
@@ -297,7 +297,7 @@ func (c *comparison) collect() {
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
 
-// scrambled says that times of rows tell nothing on one of the sides.
+// scrambled reports that times of rows are useless on one of the sides.
 func (c *comparison) scrambled() bool {
 	of := func(r Run) bool { return r.Scrambled }
 	return slices.ContainsFunc(c.sides[0].Runs, of) || slices.ContainsFunc(c.sides[1].Runs, of)

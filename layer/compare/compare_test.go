@@ -275,7 +275,7 @@ func FuzzReadSide(f *testing.F) {
 	})
 }
 
-// TestHiddenKernelsCount: a kernel that runs behind another one all the time takes none of the pass's time, and is launched all the same.
+// TestHiddenKernelsCount: a kernel that others hide all the time takes none of the pass's time, but is launched.
 func TestHiddenKernelsCount(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
 	for pass := range 3 {

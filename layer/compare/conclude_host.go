@@ -32,8 +32,8 @@ func (r *HostReport) figure(name string) *HostRow {
 }
 
 // conclude says where the time went. A figure counts if its interval excludes 0 and it changed by more than least, or
-// if an operation that large clearly did: whole steps differ between equal runs by more than many an operation takes.
-// An operation never stands under a headline of the other sign.
+// if an operation that large clearly did: between equal runs, steps differ by more than the time of many operations.
+// An operation is never under a headline of the other sign.
 func (r *HostReport) conclude(least time.Duration) HostConclusion {
 	wall, step, gap := r.figure(FigureWall), r.figure(FigureStep), r.figure(FigureGap)
 	if len(r.Figures) == 0 {

@@ -49,7 +49,7 @@ func TestHeadlineAndOperations(t *testing.T) {
 	}
 }
 
-// Whatever the figures and operations are: a headline of one sign stands above no clear operation that has only the
+// Whatever the figures and operations are: a headline of one sign is above no clear operation that has only the
 // other.
 func TestHeadlineSign(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))

@@ -85,7 +85,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// Sides that take different paths are told apart: eager against graphs, compiled against not, on either side of the
+// Sides that take different paths are separated: eager against graphs, compiled against not, on either side of the
 // limits.
 func TestPaths(t *testing.T) {
 	for _, c := range []struct {
@@ -111,7 +111,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A factor that all rows share is told where most of the time is spent in kernels of the same names: of two
+// A factor that all rows share is recognised if most of the time is spent in kernels of the same names: of two
 // implementations there is no common one.
 func TestSharedFactorNeedsTheSameKernels(t *testing.T) {
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestSharedFactorNeedsTheSameKernels(t *testing.T) {
 	}
 }
 
-// Where kernels carry the times of others no row is judged, and the pass as a whole is.
+// If kernels carry the times of others, the pass is judged and rows are not.
 func TestScrambledRecords(t *testing.T) {
 	a, b := side(1, 8, nil), side(2, 8, times("attention", 2))
 	b.Runs[0].Scrambled = true

@@ -105,7 +105,7 @@ func TestSpreadByHand(t *testing.T) {
 	}
 }
 
-// How much a step resembles the one before: 1, 2, …, 8 is 0.625 as it stands; (0.625 + 1/8) / (1 − 3/8) = 1.2.
+// How much a step resembles the one before: 1, 2, …, 8 is 0.625 uncorrected; (0.625 + 1/8) / (1 − 3/8) = 1.2.
 func TestAutocorrelation(t *testing.T) {
 	if got, ok := autocorrelation([]float64{1, 2, 3, 4, 5, 6, 7, 8}); !ok || math.Abs(got-1.2) > 1e-12 {
 		t.Errorf("%v, %v", got, ok)

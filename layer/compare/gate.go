@@ -12,7 +12,7 @@ import (
 // Gate is a condition under which a comparison fails: something became slower by a share of side A's step, or a row
 // by a share of itself. In a [Report] it has what it said.
 type Gate struct {
-	// What is judged: "" the time of the whole step; "work" all GPU work, "waiting" all waiting and idle time, "host"
+	// What is judged: "" the time of the step; "work" all GPU work, "waiting" all waiting and idle time, "host"
 	// the largest change of an operation of the host, each as a share of the step; "operator:NAME" or NAME a row.
 	What string `json:"-"`
 	// Gate is the condition as [ParseGate] reads it; [Compare] fills it in, and what follows.
@@ -67,7 +67,7 @@ func ParseGate(s string) (Gate, error) {
 	return g, nil
 }
 
-// step reports whether the gate is about the whole step.
+// step reports whether the gate is about the step.
 func (g *Gate) step() bool { return g.What == gateStep || g.What == gateWall }
 
 // form is what [ParseGate] reads.
@@ -80,8 +80,8 @@ func (g *Gate) form() string {
 }
 
 // judge holds the report against a gate: it fails where the estimate reaches the limit and the interval excludes
-// zero, passes where the whole interval stays below the limit, and is undecided in between. The step's time has no
-// power where waiting varies: then it is undecided, unless the whole interval is beyond the limit.
+// zero, passes where the full interval stays below the limit, and is undecided in between. The step's time has no
+// power where waiting varies: then it is undecided, unless the full interval is beyond the limit.
 func (r *Report) judge(g Gate) Gate {
 	out := Gate{What: g.What, Gate: g.form(), Outcome: undecided, Limit: g.Limit}
 	i, base, why := r.target(g)

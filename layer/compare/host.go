@@ -28,14 +28,14 @@ type Operation struct {
 	// Class is how its time behaves: "host", or the class of a row (see [Part]).
 	Class Class `json:"class"`
 	// Place is what surrounds it: the operation inside which it runs, "" for none. With Count, which is how often it
-	// occurs in a step, it tells a renamed operation from a new one.
+	// occurs in a step, it separates a renamed operation from a new one.
 	Place string  `json:"place"`
 	Count float64 `json:"count"`
 	// Steps are its times by step, 0 where it did not occur.
 	Steps []time.Duration `json:"step_ns"`
 }
 
-// FigureKind is the family of operations that are figures of whole steps, which are judged as operations are.
+// FigureKind is the family of operations that are figures of complete steps, which are judged as operations are.
 // [CompareHost] concludes from three.
 const FigureKind = "figure"
 
@@ -52,7 +52,7 @@ type HostReport struct {
 	StepsB int `json:"steps_b"` // steps of side B
 	// Wall is the mean time of a step.
 	Wall Interval `json:"wall"`
-	// Figures are those of whole steps; Conclusion is what they and the operations come to, "" without figures.
+	// Figures are those of complete steps; Conclusion is what they and the operations come to, "" without figures.
 	Figures    []HostRow      `json:"figures,omitempty"`
 	Conclusion HostConclusion `json:"conclusion,omitempty"`
 	// Rows are the operations, the largest difference first.
@@ -226,7 +226,7 @@ func (h *hostComparison) fill(values []float64, runs []*Host) []float64 {
 }
 
 // independent is how many independent steps one step counts for, by the autocorrelation that the operations show
-// together: one operation of ten steps does not tell it, forty operations do.
+// together: one operation of ten steps does not show it, forty operations do.
 func (h *hostComparison) independent() float64 {
 	var all []float64
 	if h.runs {
@@ -269,7 +269,7 @@ func autocorrelation(x []float64) (float64, bool) {
 
 // between estimates by how much runs differ from the operations of this pair, most of which did not change: the
 // spread of their log ratios around the typical one, less what steps vary by. It sets the floor, and returns of how
-// many operations, 0 where they are too few to tell.
+// many operations, 0 if they are too few.
 func (h *hostComparison) between() int {
 	var ratios, own []float64
 	for _, k := range h.keys {

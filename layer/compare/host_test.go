@@ -91,7 +91,7 @@ func TestHostOperations(t *testing.T) {
 	}
 }
 
-// The first target is the worst clear change of either kind, and idle time is told with the operation that may have
+// The first target is the worst clear change of either kind, and idle time is shown with the operation that may have
 // caused it.
 func TestFirstTarget(t *testing.T) {
 	host := func(us float64) *compare.Side {
@@ -182,7 +182,7 @@ func ticks(t *testing.T, n int, gap, long time.Duration, every int) *compare.Run
 	return run
 }
 
-// The time behind a pass belongs to the step, however rare so long a time is: the host is slow. Where nothing is
+// The time after a pass belongs to the step, however rare so long a time is: the host is slow. Where nothing is
 // recorded, that is said of times that come in most steps; a rare one of over a tenth of a second is a pause.
 func TestLongTimesBetweenPasses(t *testing.T) {
 	const short, long = 100 * time.Microsecond, 3 * time.Millisecond
@@ -190,7 +190,7 @@ func TestLongTimesBetweenPasses(t *testing.T) {
 		name  string
 		long  time.Duration
 		every int
-		want  time.Duration // of a step with a long time behind it
+		want  time.Duration // of a step with a long time after it
 	}{
 		{"behind each pass", long, 1, 4 * time.Millisecond},
 		{"behind each second", long, 2, 4 * time.Millisecond},

@@ -353,7 +353,7 @@ func groupPasses(sides [2]*Side) (out []*group, cut []place) {
 	return sized, cut
 }
 
-// joinUnknown merges a group of which less is known into the one group that agrees with it and runs the same kernels.
+// joinUnknown merges a group with less known into the one group that agrees with it and runs the same kernels.
 func joinUnknown(groups []*group) []*group {
 	slices.SortStableFunc(groups, func(x, y *group) int { return cmp.Compare(x.id.known(), y.id.known()) })
 	var out []*group

@@ -75,7 +75,7 @@ func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 	return j
 }
 
-// classShift is the shift of one class where its own rows tell it, else that of all rows.
+// classShift is the shift of one class if its own rows show it, else that of all rows.
 func (k ruler) classShift(rows []series, c Class, all float64) float64 {
 	n := 0
 	for _, s := range rows {

@@ -44,7 +44,7 @@ func (c *chosen) count() int {
 	return n
 }
 
-// dropFirst leaves out first passes behind a change of stage where two others remain in the run.
+// dropFirst leaves out first passes after a change of stage where two others remain in the run.
 func (c *chosen) dropFirst(s *Side) {
 	const remain = 2
 	for r, passes := range c.passes {
@@ -181,7 +181,7 @@ func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes
 			return cmp.Or(cmp.Compare(y.time[side], x.time[side]), x.id.compare(y.id))
 		})
 	}
-	const most = 32 // groups of a side: what comes behind is a small part of its time
+	const most = 32 // groups of a side: the rest is a small part of its time
 	for _, a := range m.alone[0][:min(most, len(m.alone[0]))] {
 		for _, b := range m.alone[1][:min(most, len(m.alone[1]))] {
 			if !a.id.sameKind(b.id) || !fit(a.id, b.id) {
@@ -212,7 +212,7 @@ func matchAlike(m *matching, sides [2]*Side, fit func(x, y identity) bool, sizes
 }
 
 // alike is how like the work of two groups is that do not run the same kernels, 0 where it is another model's: by
-// names, or by operators where both sides have them. Numbers of layers that are known and differ tell two models
+// names, or by operators where both sides have them. Numbers of layers that are known and differ separate two models
 // apart.
 func alike(sides [2]*Side, ga, gb *group) float64 {
 	names := ga.sig.likeness(gb.sig)

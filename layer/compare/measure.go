@@ -200,7 +200,7 @@ func (m *measurer) share(p int, s layer.Slice) {
 	}
 }
 
-// book adds a time without a kernel of the pass, of which tail lies behind its last one.
+// book adds a time without a kernel of the pass, tail of it after its last one.
 func (m *measurer) book(mp *measuredPass, name string, class Class, d, tail time.Duration) {
 	if d > 0 {
 		c := mp.part(m.number(Part{Name: name, Operator: name, Class: class}, func(*Part) {}))
@@ -224,7 +224,7 @@ func (m *measurer) kernel(mp *measuredPass, at int, booked time.Duration) {
 	}
 }
 
-// launch counts a kernel of a pass, also one that runs behind others all the time and takes none of the pass's. It
+// launch counts a kernel of a pass, also one that others hide all the time and takes none of the pass's. It
 // returns the kernel's part.
 func (m *measurer) launch(mp *measuredPass, at int, k layer.Kernel) int {
 	kernel, d := m.kernelAt(at, k), k.Event().Duration()

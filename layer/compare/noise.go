@@ -51,7 +51,7 @@ func (f *floors) of(c Class) float64 {
 	return f.common
 }
 
-// floors are those that were learned; a class of which nothing is known has the common one.
+// floors are those that were learned; an unknown class has the common one.
 func (n *Noise) floors() floors {
 	f := floors{common: max(n.Common, floorLeast), class: map[Class]float64{}}
 	for c, sd := range n.Classes {

@@ -13,7 +13,7 @@ import (
 	"github.com/llmstrata/strata/layer/compare"
 )
 
-// repeated makes runs of one program that differ by common as a whole, and each row by own beside that.
+// repeated makes runs of one program that differ by common in all rows, and by own in each row.
 func repeated(seed uint64, n int, common, own float64) *compare.Side {
 	r := rand.New(rand.NewPCG(seed, 3))
 	out := &compare.Side{}

@@ -16,7 +16,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// compared is the report on two sides, the second of which edit changes.
+// compared is the report on two sides; edit changes the second.
 func compared(times float64, edit func(a, b *Run)) *Report {
 	a, b := plain(1), plain(times)
 	if edit != nil {
@@ -29,7 +29,7 @@ func compared(times float64, edit func(a, b *Run)) *Report {
 	return r
 }
 
-// numbersOfSides are those that concern a side as a whole.
+// numbersOfSides are those of a side, not of its rows.
 func numbersOfSides() map[string]number {
 	slower := func(gpu string) func(x float64) bool {
 		return func(x float64) bool {
@@ -59,7 +59,7 @@ func numbersOfSides() map[string]number {
 			})
 			return len(r.Doubts) > 0
 		}},
-		"Equivalent": {-0.0063, -0.0062, func(x float64) bool { // the whole interval lies inside
+		"Equivalent": {-0.0063, -0.0062, func(x float64) bool { // the complete interval lies inside
 			r := compared(1, func(_, b *Run) {
 				for i := range b.Passes {
 					pass := &b.Passes[i]
@@ -83,7 +83,7 @@ func server(steps int, name string, us, count, sd float64, slow bool) *Host {
 	op := Operation{Kind: "range", Name: name, Class: OfHost, Place: "step", Count: count}
 	for i := range steps {
 		v := us * (1 + sd*[]float64{1, -1, -1, 1, 0}[i%5])
-		if slow { // it swings over the whole window: each step resembles the one before it
+		if slow { // it swings over the full window: each step resembles the one before it
 			v = us * (1 + sd*math.Sin(2*math.Pi*float64(i)/float64(steps)))
 		}
 		h.Passes, h.Walls = append(h.Passes, i), append(h.Walls, 10*time.Millisecond)
@@ -93,7 +93,7 @@ func server(steps int, name string, us, count, sd float64, slow bool) *Host {
 	return h
 }
 
-// servers is a server with so many operations, of which the first takes so many times as long.
+// servers is a server with so many operations; the first takes so many times as long.
 func servers(n int, times float64) *Host {
 	h := server(40, "op0", 1000*times, 1, 0, false)
 	for i := 1; i < n; i++ {

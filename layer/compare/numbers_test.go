@@ -166,7 +166,7 @@ func numbersOfShifts() map[string]number {
 	}
 }
 
-// plain is a side of one run: passes of eight rows, the first of which takes so many times as long as on the other
+// plain is a side of one run: passes of eight rows; the first takes so many times as long as on the other
 // side.
 func plain(times float64) *Side {
 	run := Run{GPU: "a", Health: "ok"}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Outcome is what a comparison says as a whole, of the time that a step takes.
+// Outcome is the result of a comparison for the time of a step.
 type Outcome string
 
 // The outcomes.

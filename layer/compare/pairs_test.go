@@ -124,7 +124,7 @@ func parse(t *testing.T, text []byte) doc {
 	return d
 }
 
-// generated is a trace of a prefill and twenty decode steps; passOf tells the pass of a GPU activity by its start in
+// generated is a trace of a prefill and twenty decode steps; passOf gives the pass of a GPU activity by its start in
 // ns.
 func generated(t *testing.T, seed uint64, edits ...func(*gen.Config)) (text []byte, passOf map[int64]int) {
 	t.Helper()
@@ -168,7 +168,7 @@ func TestMadePairs(t *testing.T) {
 		change   func(doc, map[int64]int)
 		verdict  string
 		findings string
-		least    float64 // µs a pass, of the whole difference
+		least    float64 // µs a pass, of the full difference
 		most     float64
 	}{
 		{"the same", func(doc, map[int64]int) {}, "same", "", -30, 30},

@@ -47,7 +47,7 @@ const (
 	hostFloor   = 0.05
 	hostPriorSD = 0.07
 	hostSteps   = 12
-	// hostOperations is from how many operations on a pair tells its own floor, and hostFloorDF for how many of them
+	// hostOperations is from how many operations on a pair has its own floor, and hostFloorDF for how many of them
 	// the assumed one counts.
 	hostOperations = 12
 	hostFloorDF    = 2
@@ -68,15 +68,15 @@ const (
 	// clockShift is from which relative difference of the GPU's clocks on the two sides differ for no reason of the
 	// program's: boost clocks under a steady load move by one or two steps of 15 MHz.
 	clockShift = 0.02
-	// bimodalRuns is from how many runs a side on they may be of two kinds, of which each has at least bimodalShare
-	// of the runs, and which are apart by at least bimodalGap: equal runs on an idle machine stay within 2 to 3 %.
+	// bimodalRuns is from how many runs a side on they may be of two kinds, each with at least bimodalShare
+	// of the runs, and apart by at least bimodalGap: equal runs on an idle machine stay within 2 to 3 %.
 	bimodalRuns  = 4
 	bimodalShare = 0.25
 	bimodalGap   = 0.05
 	// bimodalPasses is from how many passes on those of a run may be of two kinds: of fewer, noise parts more.
 	bimodalPasses = 6
 	// trendLeast is by how much passes change from the first to the last of a run for that to be said: as much as
-	// makes a finding of the whole step.
+	// makes a finding of the step.
 	trendLeast = 0.03
 	// otherPath is how far the shares of kernels that graphs replay may be apart on the same path, otherCompiled
 	// those of kernels that a compiler wrote: matrix products are the libraries' in compiled models too, so that a
@@ -88,7 +88,7 @@ const (
 	transferMost = 1.5
 	// presence is in which share of the passes something must occur to be new or removed.
 	presence = 0.5
-	// equivalent is within which share of the pass a whole interval must lie to say that nothing differs.
+	// equivalent is the share of the pass within which an interval must lie for no difference.
 	equivalent = 0.03
 	// pooled is the share of their kernels that passes have in common which are the same work: up to a tenth of the
 	// records may be lost.

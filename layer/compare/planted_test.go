@@ -24,7 +24,7 @@ func (d doc) passesOf(passOf map[int64]int, n int, f func(e map[string]any)) {
 	}
 }
 
-// key tells events apart.
+// key identifies an event.
 func key(e map[string]any) string {
 	args, _ := e["args"].(map[string]any)
 	return fmt.Sprint(e["name"], args["correlation"], args["graph node id"], args["External id"])
@@ -113,7 +113,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// pauses puts so many µs behind each of the kernels that which chooses: all that comes later moves, what the CPU does
+// pauses puts so many µs after each of the kernels that which chooses: all that comes later moves, what the CPU does
 // meanwhile takes longer.
 func (d doc) pauses(which func(map[string]any) bool, us float64) {
 	var at []float64
@@ -209,7 +209,7 @@ func TestPlantedElsewhere(t *testing.T) {
 		finding  string
 		operator string
 		// us is what the row takes more on B by the raw records, from the time of kernels before the change and
-		// behind it.
+		// after it.
 		us      func(a, b func(words ...string) float64) float64
 		because string
 		part    string // of the waterfall that is beyond noise

@@ -42,7 +42,7 @@ func MeasureGPUs(ctx context.Context, a *layer.Analysis) ([]Run, error) {
 }
 
 // NewRun is one run that several files or GPUs show. Those of one rank, such as a file for each stage, are joined, in
-// the order of their names; the rank that works longest stands for the run, as the others wait for it.
+// the order of their names; the rank that works longest represents the run, as the others wait for it.
 func NewRun(files []Run) Run {
 	if len(files) == 0 {
 		return Run{Parts: []Part{}, Passes: []Pass{}}
@@ -87,7 +87,7 @@ func (r *Run) own() time.Duration {
 	return sum
 }
 
-// join adds the passes of another file of the same rank behind the run's own.
+// join adds the passes of another file of the same rank after the run's own.
 func (r *Run) join(of *Run) {
 	r.Parts = slices.Clone(r.Parts)
 	parts := make([]int, len(of.Parts))
@@ -128,7 +128,7 @@ func (r *Run) join(of *Run) {
 	}
 }
 
-// joinHosts puts the steps of another file behind those of a host; passes of that file are numbered from first.
+// joinHosts puts the steps of another file after those of a host; passes of that file are numbered from first.
 func joinHosts(a, b *Host, first int) *Host {
 	if a == nil || b == nil {
 		return nil // the operations of one file say nothing of the other's steps

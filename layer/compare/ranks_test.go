@@ -20,7 +20,7 @@ func ranked(times float64) *Side {
 	return sideOf(NewRun(files))
 }
 
-// The slowest rank of each side stands for the run, each rank is compared with its own, and the order of the files
+// The slowest rank of each side represents the run, each rank is compared with its own, and the order of the files
 // decides nothing.
 func TestRanks(t *testing.T) {
 	a, b := ranked(1.02), ranked(1.3)

@@ -22,7 +22,7 @@ var ErrNoMatch = errors.New("no passes to compare")
 type Options struct {
 	// PassA and PassB force a pair of passes by their index. Nil: those that match.
 	PassA, PassB *int
-	// Stages are the stages of which passes are compared. Nil: any.
+	// Stages are the stages whose passes are compared. Nil: any.
 	Stages []layer.Stage
 	// PerToken compares time per token where no passes have equal sizes: side B is scaled to the tokens of side A.
 	PerToken bool
@@ -32,7 +32,7 @@ type Options struct {
 	Noise *Noise
 	// Gates are conditions to judge: What and Limit of each.
 	Gates []Gate
-	// Allow are the codes of doubts in spite of which there is a verdict (see [DoubtCode]).
+	// Allow are the codes of doubts that do not prevent a verdict (see [DoubtCode]).
 	Allow []DoubtCode
 	// HostChange is the share of a step from which on a change of the host makes a conclusion (see [HostReport]).
 	// Zero: 0.03, what two runs of one server differ by.
@@ -51,7 +51,7 @@ type Report struct {
 	// its 95% interval.
 	Delta time.Duration `json:"delta_ns"`
 	Work  Interval      `json:"work"`
-	// Wall is the whole step with its 95% interval; WallJudged is false where too few passes show how waiting varies.
+	// Wall is the step with its 95% interval; WallJudged is false where too few passes show how waiting varies.
 	Wall       Interval `json:"wall"`
 	WallJudged bool     `json:"wall_judged"`
 	// Likeness is the share of their kernels or of their time that the compared passes have in common. MatchedA and
@@ -70,7 +70,7 @@ type Report struct {
 	// Doubts are reasons why the comparison may say nothing of the program. Their codes are [DoubtCode]s, Where is
 	// the side, "" for both.
 	Doubts []finding.Finding `json:"doubts"`
-	// Allowed are the codes of doubts in spite of which there is a verdict.
+	// Allowed are the codes of doubts that do not prevent a verdict.
 	Allowed []DoubtCode `json:"allowed"`
 	// Layers are the GPU times of each layer on both sides.
 	Layers []LayerTimes `json:"layers"`
@@ -84,7 +84,7 @@ type Report struct {
 	FloorFrom string        `json:"floor_from"`
 	// Host is what differs in what the host does, nil where that was not measured on both sides.
 	Host *HostReport `json:"host,omitempty"`
-	// First is what to look at first: the worst clear change for the worse, the step where only the whole is clearly
+	// First is what to look at first: the worst clear change for the worse, the step if only its total is clearly
 	// slower, of no kind where nothing is.
 	First finding.Finding `json:"first_target"`
 	Left  []string        `json:"left_out"`

@@ -201,7 +201,7 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 	return out
 }
 
-// mostMissing is the operator of which a use has the most launches less than the other side's, "" for none.
+// mostMissing is the operator with the most launches missing in a use against the other side's, "" for none.
 func mostMissing(u, other *use, anonymous func(string) bool) string {
 	best, most := "", 0.0
 	for _, l := range sortedKeys(other.labels) {
@@ -249,7 +249,7 @@ type rowSet struct {
 	of    [2][][]int // row by side, run and part
 }
 
-// divide finds the rows of the compared passes, in the order of a model, categories and waiting behind.
+// divide finds the rows of the compared passes, in the order of a model, then categories and waiting.
 func (c *comparison) divide() {
 	names := c.chooseLabels()
 	var all []string

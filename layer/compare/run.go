@@ -25,7 +25,7 @@ const baselineSchema = "strata.baseline/2"
 type Side struct {
 	Schema string `json:"schema"` // name and version of the document
 	Label  string `json:"label"`  // name of the side, as the user gave it
-	// Commit, Date and Tool say of which program a saved side is, when it was recorded, and what measured it; ""
+	// Commit, Date and Tool are a saved side's program, time of recording and measuring tool; ""
 	// unknown.
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
@@ -53,12 +53,12 @@ type Run struct {
 	Passes []Pass      `json:"passes"`
 	// Host is what the host does meanwhile, where that was measured.
 	Host *Host `json:"host,omitempty"`
-	// Clock is what the GPU ran at, nil where the trace does not tell.
+	// Clock is what the GPU ran at, nil if the trace does not show it.
 	Clock *Clock `json:"clock,omitempty"`
 	// Serving says in what the window does not show what the server does; who knows how the server was started fills
 	// it in.
 	Serving []string `json:"serving,omitempty"`
-	// Scrambled says that kernels carry the times of other kernels: those of a row tell nothing, those of the pass do.
+	// Scrambled says that kernels carry the times of other kernels: rows have no meaning then, passes do.
 	Scrambled bool `json:"scrambled,omitempty"`
 	// Health is the trace's status: "ok", "degraded", "unusable".
 	Health string `json:"health"`
@@ -100,7 +100,7 @@ type PartTime struct {
 	Time      time.Duration `json:"kernel_ns,omitempty"`
 	// Wait is what else its durations hold: waiting for other ranks.
 	Wait time.Duration `json:"wait_ns,omitempty"`
-	// Tail is what of Exclusive lies behind the last kernel of the pass.
+	// Tail is the part of Exclusive after the last kernel of the pass.
 	Tail time.Duration `json:"tail_ns,omitempty"`
 	// Floor is what their work takes at least on the GPU, 0 where that is not known.
 	Floor time.Duration `json:"floor_ns,omitempty"`

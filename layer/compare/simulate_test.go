@@ -12,7 +12,7 @@ import (
 // The simulator makes pairs of runs that differ only as two runs of one program do, or by one known change besides.
 // Who has twenty real repeated runs can put the noise of those into a world and see whether the defaults hold.
 //
-// Two worlds stand for two decode traces that were measured: operator totals vary by 0.31% of themselves from pass to
+// Two worlds imitate two decode traces that were measured: operator totals vary by 0.31% of themselves from pass to
 // pass on an H100 and by 1.4% on an MI300X, collectives four times as much, and neighbouring passes resemble each
 // other.
 type world struct {
@@ -113,7 +113,7 @@ func decide(rows []series, pass, floor float64) outcome {
 	return out
 }
 
-// pairs is how many pairs a rate is taken over: 2% of 1000 are told from 1% and from 3%, of 200 they are not.
+// pairs is how many pairs a rate is taken over: 2% of 1000 differ clearly from 1% and 3%, of 200 they do not.
 func pairs() int { return 1000 }
 
 func rate(n int, f func() bool) float64 {

@@ -64,7 +64,7 @@ func ByStage(ctx context.Context, a, b *Side, o Options) ([]StageReport, error) 
 }
 
 // Tolerance is what gates of the same limit on GPU work and on the step say of a comparison with both, in this order:
-// idle time of few passes tells nothing, and leaves it undecided only where it makes the steps as much slower as the
+// idle time of few passes proves nothing, and leaves it undecided only where it makes the steps as much slower as the
 // limit.
 func (r *Report) Tolerance() string {
 	work, step := &r.Gates[0], &r.Gates[1]

@@ -79,7 +79,7 @@ func TestByStage(t *testing.T) {
 	}
 }
 
-// A kernel that runs under another name is told where it runs as often and as long, and both names are known.
+// A kernel that runs under another name is recognised if it runs as often and as long, and both names are known.
 func TestOtherKernel(t *testing.T) {
 	c := &comparison{ruler: rulerOf(1e6, false), sameGPU: true}
 	row := func(kernels ...KernelDelta) *Row {

@@ -13,7 +13,7 @@ import (
 // A row is an operator, or idle time, or what else a pass consists of; its values are totals of one pass in
 // nanoseconds. What is asked is whether the two runs differ by more than two runs of the same program do. Two kinds
 // of noise count: between passes of a run, which the values show, and between runs, which one run a side cannot show.
-// The second is a stated floor, or what several runs a side tell. Resampling passes or layers ignores it, and finds
+// The second is a stated floor, or what several runs a side show. Resampling passes or layers ignores it, and finds
 // differences in nearly all pairs that have none.
 //
 // All variances are relative (of logarithms), except for waiting and idle time, which may be zero: those are shares
@@ -108,7 +108,7 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	case s.class == OfHost && (len(s.a) < hostSteps || len(s.b) < hostSteps) && !k.runs:
 		return r
 	case s.class == Transfer && (len(s.a) < 2 || len(s.b) < 2):
-		return r // one pass cannot tell transfer from waiting
+		return r // one pass cannot separate transfer from waiting
 	}
 	r.enough, r.judged = true, true
 	var z float64
@@ -126,8 +126,8 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	return r
 }
 
-// judgeWall tests the whole step: what works varies as a share of itself, what waits as a share of the pass, and runs
-// differ as a whole. Waiting of too few passes is not judged, unless there is none.
+// judgeWall tests the step: what works varies as a share of itself, what waits as a share of the pass, and runs
+// differ as one. Waiting of too few passes is not judged, unless there is none.
 func (k ruler) judgeWall(work, waits series, floor float64) result {
 	wall := series{class: Memory, a: add(slices.Clone(waits.a), work.a), b: add(slices.Clone(waits.b), work.b)}
 	if k.runs || stat.Mean(waits.a)+stat.Mean(waits.b) == 0 {
@@ -138,7 +138,7 @@ func (k ruler) judgeWall(work, waits series, floor float64) result {
 	if na == 0 || nb == 0 || k.pass <= 0 {
 		return r
 	}
-	const exact = 0 // of runs, as the floor of the whole step follows
+	const exact = 0 // of runs, as the floor of the step follows
 	vWork, df := k.variance(work, exact)
 	vWait, _ := k.variance(waits, exact)
 	ref := (stat.Mean(work.a) + stat.Mean(work.b)) / 2 / k.pass
@@ -170,7 +170,7 @@ func (k ruler) variance(s series, floor float64) (v, df float64) {
 	}
 	own := spread(s, k.pass)
 	free := na + nb - 2
-	if s.class == OfHost && !k.runs { // what resembles its neighbours shows less than it varies, and tells less
+	if s.class == OfHost && !k.runs { // what resembles its neighbours shows less than it varies, and proves less
 		const least = 0.25 // below, the correction is larger than what is corrected
 		own /= max(least, 1-(1/k.effective-1)/max(min(na, nb)-1, 1))
 		free *= k.effective
@@ -257,8 +257,8 @@ func (k ruler) location(x []float64) float64 {
 }
 
 // shift is the common shift of rows of one class as a logarithm: the median of their log ratios, weighted by share of
-// the pass but not more than ShareCap. Rows that run other kernels do not tell, as their times differ by more than a
-// clock. It is 0 where too few rows tell, or less than half of the time.
+// the pass but not more than ShareCap. Rows that run other kernels do not count, as their times differ by more than a
+// clock. It is 0 if too few rows count, or less than half of the time.
 func (k ruler) shift(rows []series, of func(Class) bool) float64 {
 	var logs, weights []float64
 	var same, all float64

@@ -196,7 +196,7 @@ func (r *Row) overlapped() bool {
 	return r.Class != Waiting && (far(r.A, r.KernelA) || far(r.B, r.KernelB))
 }
 
-// table lists the rows, the largest difference first; behind so many of them the others are one.
+// table lists the rows, the largest difference first; after so many of them the others are one.
 func (r *Report) table(most int) *table.Table {
 	both := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.overlapped() })
 	columns := []table.Column{table.Text("Operator"), table.Number("A (µs)"), table.Number("B (µs)"),
@@ -283,7 +283,7 @@ func (h *HostReport) table(most int) *table.Table {
 	return t
 }
 
-// tail leaves out leading directories of a Python frame: what tells frames apart is at the end.
+// tail leaves out leading directories of a Python frame: frames differ at the end.
 func tail(name string) string {
 	short := name
 	for len(short) > operationWidth && strings.Contains(short, ".py") {

@@ -15,7 +15,7 @@ type Finding struct {
 	Kind Kind `json:"kind"` // what sort of finding it is
 	// Cause is why the GPU is idle. It is NoCause unless Kind is IdleTime.
 	Cause Cause `json:"cause,omitempty"`
-	// Code tells findings of one kind apart and stays the same from run to run: an operator, a fused path, a
+	// Code separates findings of one kind and stays the same from run to run: an operator, a fused path, a
 	// category, the code of a
 	// doubt or of a remark on a trace's health. It is "" where the kind has one finding a stage.
 	Code string `json:"code,omitempty"`
@@ -41,7 +41,7 @@ func (f *Finding) Sentence() string { return cmp.Or(f.Evidence, f.Text) }
 
 // Size is how much time a finding is about. The zero Size says that it has none.
 type Size struct {
-	// Measure says what the times are: what could be won at most, what something takes, or by how much it changed.
+	// Measure says what the times are: the largest possible gain, what something takes, or by how much it changed.
 	Measure Measure `json:"measure"`
 	// PerStep is the mean over all steps of the finding's stage, negative for a change that makes steps faster.
 	PerStep time.Duration `json:"per_step_ns"`

@@ -126,7 +126,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestRank: doubts first, then what can be won by size, then what only takes time.
+// TestRank: doubts first, then possible gains by size, then what only takes time.
 func TestRank(t *testing.T) {
 	size := func(m finding.Measure, ns time.Duration) finding.Size { return finding.Size{Measure: m, Total: ns} }
 	list := []finding.Finding{

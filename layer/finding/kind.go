@@ -43,7 +43,7 @@ const (
 	HostRemoved     // a host operation that the new run does not have
 	HostRenamed     // a host operation has another name, as often and as long
 
-	// What only several ranks together tell.
+	// Kinds that need several ranks.
 	LateRank      // the other ranks wait for one
 	RanksWait     // ranks wait for one another, and not for one of them
 	RankDiffers   // a rank does something that the ranks beside it do not

@@ -71,7 +71,7 @@ func (s Stage) Info() StageInfo {
 // String returns the stage's word.
 func (s Stage) String() string { return string(s) }
 
-// MarshalText returns the stage's word; "" stands for no stage. It refuses unknown words.
+// MarshalText returns the stage's word; "" means no stage. It refuses unknown words.
 func (s Stage) MarshalText() ([]byte, error) {
 	if s == "" {
 		return nil, nil
@@ -124,8 +124,8 @@ type Measure uint8
 // The measures.
 const (
 	NoMeasure   Measure = iota // the finding has no size
-	Recoverable                // at most this can be won: an upper bound
-	Taken                      // this is what the thing takes, not what can be won
+	Recoverable                // an upper bound of the gain
+	Taken                      // the time spent, not the possible gain
 	Changed                    // by this it differs from the other run
 )
 
@@ -186,7 +186,7 @@ func (b Basis) String() string {
 	return word(nil, b)
 }
 
-// Title is what stands behind a percentage: "of step time".
+// Title is the text after a percentage: "of step time".
 func (b Basis) Title() string { return bases[b].title }
 
 // MarshalText returns the basis's word.

@@ -18,7 +18,7 @@ type member struct {
 	mean  means
 }
 
-// means are figures of a rank's whole steps, or of all where none is whole.
+// means are figures of a rank's complete steps, or of all if none is complete.
 type means struct {
 	wall, busy, tokens int64
 	steps              int
@@ -39,7 +39,7 @@ func meansOf(r *Rank) (out means) {
 }
 
 // identify gives the readable ranks of one part of a run their numbers, and takes out what is there twice. The trace's
-// own rank counts, unless names of files tell more of them apart, as those of jobs do that each think to be rank 0.
+// own rank counts, unless names of files separate more of them, as those of jobs do that each think to be rank 0.
 func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 	byPrint := map[string]*Rank{}
 	var kept []*Rank
@@ -109,7 +109,7 @@ func endTogether(c classify.Collective) bool {
 type lane struct {
 	*member
 	steps []laneStep
-	shift int64 // of its clock from the first lane's, where that is told
+	shift int64 // of its clock from the first lane's, if known
 }
 
 // laneStep is what one step of a rank exchanges within the group.
@@ -201,12 +201,12 @@ func lanesOf(m *member, key func(call int) string) map[string]*lane {
 	return out
 }
 
-// fewCalls is up to how many collectives tell nothing by when they end: the clocks of the ranks are set by them.
+// fewCalls: the ends of at most so many collectives prove nothing: the clocks of the ranks are set by them.
 const fewCalls = 8
 
 // unnamed finds the groups of collectives whose traces do not name them. Each kind is looked at by itself, as a rank
-// may reduce with some ranks and gather from others; kinds of the same ranks are one group. A kind that is too rare to
-// tell belongs to the largest group of its rank, or to all ranks.
+// may reduce with some ranks and gather from others; kinds of the same ranks are one group. A kind that is too rare
+// belongs to the largest group of its rank, or to all ranks.
 func unnamed(members []*member) (out []*group) {
 	byKey := map[string]*group{}
 	keys := map[*member][]string{} // by call
@@ -284,7 +284,7 @@ func unnamed(members []*member) (out []*group) {
 	return out
 }
 
-// everyRank is the group of collectives that are too rare to tell whose they are.
+// everyRank is the group of collectives that are too rare to find their group.
 const everyRank = "all"
 
 // key is what two ranks call the same group.
@@ -307,7 +307,7 @@ const (
 	// sampled is how many ranks are compared with one another to see how close together ends are in one group.
 	sampled = 16
 	// apartBy is how many times further than the closest ranks two ranks may end collectives and be one group, closest
-	// what nobody tells apart: recorders round to it, and the last bytes do not reach all ranks at once.
+	// below the resolution: recorders round to it, and the last bytes do not reach all ranks at once.
 	apartBy = 4
 	closest = 1000 // ns
 )
@@ -392,7 +392,7 @@ func (l *lane) numbersOf() map[[2]int64]int {
 	return out
 }
 
-// mostShift is how many steps two recordings of one run may begin or end apart where no numbers tell: profilers of all
+// mostShift is how many steps two recordings of one run may begin or end apart without step numbers: profilers of all
 // ranks are started by one request.
 const mostShift = 8
 
@@ -525,7 +525,7 @@ func (g *group) align() {
 			}
 		}
 		most := len(ref.steps)
-		for i := -most; i < 2*most; i++ { // others may have steps before and behind those of ref
+		for i := -most; i < 2*most; i++ { // others may have steps before and after those of ref
 			row := make([]int, len(g.lanes))
 			any := false
 			for k := range row {

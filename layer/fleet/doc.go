@@ -1,4 +1,4 @@
-// Package fleet answers what only many ranks together tell: which rank the others wait for and why, which ranks are
+// Package fleet answers questions that need many ranks: which rank the others wait for and why, which ranks are
 // missing, which recordings there are, and since when an operator takes longer.
 //
 // A [Rank] is what one GPU leaves when its trace has been read: a digest of some ten kilobytes. [Combine] makes the

@@ -21,7 +21,7 @@ type Options struct {
 	Full bool
 }
 
-// Report is what all ranks of one or several recordings tell together. It does not say where they were read, so that
+// Report is the result for all ranks of one or several recordings. It does not say where they were read, so that
 // the same digests give the same bytes everywhere.
 type Report struct {
 	Schema string `json:"schema"` // name and version of the document
@@ -163,7 +163,7 @@ func share(all []*member) []Shared {
 	return out
 }
 
-// findings states what the ranks of a run tell.
+// findings are those of the ranks of a run.
 func (run *Run) findings() {
 	add := func(f finding.Finding) {
 		if f.Do == "" {

@@ -18,7 +18,7 @@ const (
 	// late. Of three and more ranks that are alike none is last at half of the collectives, so that chance is much
 	// less.
 	lateBy = 0.01
-	// leastShare of a step is told: less is lost among the differences between runs of one server.
+	// leastShare of a step is reported: less is lost among the differences between runs of one server.
 	leastShare = 0.01
 	// alikeShare of a step is what ranks may differ by and be alike: what leastShare is for a time.
 	alikeShare = 0.01
@@ -30,7 +30,7 @@ const (
 	tokenShare = 0.05
 )
 
-// Run is what the ranks of one recording tell together. Times are nanoseconds per step unless said otherwise.
+// Run is the result for the ranks of one recording. Times are nanoseconds per step unless said otherwise.
 type Run struct {
 	Run string `json:"run"` // name of the recording
 	// Files were found, Ranks of them read and counted once.
@@ -160,7 +160,7 @@ type Late struct {
 	// PerStep is how much less it waits than the median of the others; Share is that of a step.
 	PerStep int64   `json:"ns"`
 	Share   float64 `json:"share"`
-	// Since is the number, or place, of the first step from which on it is late; Always that it is so in the whole
+	// Since is the number, or place, of the first step from which on it is late; Always that it is so in the full
 	// window.
 	Since  int64 `json:"since_step"`
 	Always bool  `json:"always"`
@@ -530,7 +530,7 @@ func (g *group) explain(l *Late, late int) {
 	all := g.profiles()
 	list, causes := excess(all, late)
 	if len(list) == 0 || float64(list[0].NS) < causeShare*float64(l.PerStep) {
-		// No single cause: whether the host or the GPU is behind it, and the largest of that side.
+		// No single cause: whether the host or the GPU causes it, and the largest of that side.
 		var host, gpu int64
 		for _, d := range list {
 			if _, idle := causes[d.What]; idle {
@@ -573,7 +573,7 @@ func (g *group) explain(l *Late, late int) {
 		more(func(p *profile) int64 { return p.requests })
 }
 
-// findDiffers tells the ranks that are alike from those that are not.
+// findDiffers separates the ranks that are alike from the others.
 func (g *group) findDiffers(out *Group) {
 	if len(g.lanes) < 2 || out.Step <= 0 {
 		out.Alike = len(g.lanes)

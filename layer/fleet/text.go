@@ -17,7 +17,7 @@ type Text struct {
 	Brief bool
 }
 
-// What of a report stands in its text: fewer than 200 lines, however many ranks there are.
+// Limits of the text of a report: fewer than 200 lines, however many ranks there are.
 const (
 	linesFindings = 12
 	linesRuns     = 40

@@ -107,7 +107,7 @@ func scrambledRecords(t *trace.Trace) bool {
 	return slices.ContainsFunc(t.Health().Findings, func(f trace.Finding) bool { return f.Code == trace.CodeScrambled })
 }
 
-// planLayers stands in for the plan of a model that is not known: layers of one kind.
+// planLayers replaces the plan of an unknown model: layers of one kind.
 func (w *walk) planLayers() {
 	n := 0
 	for p := range w.device.Passes {
@@ -161,7 +161,7 @@ func exchanges(a *layer.Analysis) bool {
 	return false
 }
 
-// steadyPass is the pass whose operators stand for all: the steady one, else the longest whole one with layers, else
+// steadyPass is the pass whose operators represent all: the steady one, else the longest full one with layers, else
 // the longest.
 func steadyPass(d *layer.Device) int {
 	if d.Steady.Pass >= 0 && d.Steady.Pass < len(d.Passes) {
@@ -213,7 +213,7 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 	return o.withPeaks(g), why, nil
 }
 
-// clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median stands for all
+// clockOf is what the trace's samples say of a GPU's clock; none where it holds no samples. The median is for all
 // passes: samples are milliseconds apart.
 func clockOf(t *trace.Trace, d *layer.Device) trace.Counter {
 	for _, c := range t.Counters() {
@@ -256,7 +256,7 @@ func deviceOf(listed []trace.GPU, d *layer.Device) hardware.Device {
 	return hardware.Device{Name: d.GPU}
 }
 
-// sampled is how many kernels stand for all of a device when their shortest are looked for.
+// sampled is how many kernels of a device are searched for the shortest.
 const sampled = 1024
 
 // shortestKernel is how long the device's shortest kernels take.
@@ -314,7 +314,7 @@ func named(ops []profile.PlanOp, name string, decode bool) []profile.PlanOp {
 	return nil
 }
 
-// group says under which heading of the waterfall an operator stands.
+// group returns an operator's heading in the waterfall.
 func groupOf(ops []profile.PlanOp) group {
 	for i := range ops {
 		switch op := &ops[i]; {

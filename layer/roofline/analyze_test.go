@@ -138,7 +138,7 @@ func TestDecodeByHand(t *testing.T) {
 	}
 }
 
-// The text holds the waterfall, the operators and what may be won.
+// The text holds the waterfall, the operators and the possible gains.
 func TestText(t *testing.T) {
 	load := roofline.Decode(1, 1050)
 	r, err := roofline.Plan(context.Background(), config(t, llama),

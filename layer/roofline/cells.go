@@ -84,7 +84,7 @@ type cell struct {
 	sum     passFloor     // of all instances
 	over    time.Duration // raw time of instances that are faster than possible
 	even    time.Duration // booked time below the expected floor and above the floor
-	ops     opSum         // of instances whose work their ops tell
+	ops     opSum         // of instances whose work is known from their ops
 	longest layer.Kernel  // that took most time, for people
 	notes   []string
 }

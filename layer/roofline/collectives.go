@@ -26,12 +26,12 @@ type Collective struct {
 	Floor time.Duration `json:"floor_ns"`
 }
 
-// RankWait is how long one rank waits in the collectives that were told apart. The rank that waits least is the one
+// RankWait is how long one rank waits in the collectives that were separated. The rank that waits least is the one
 // that others wait for.
 type RankWait struct {
 	Rank    int            `json:"rank"`       // −1 unknown
 	GPU     trace.DeviceID `json:"gpu"`        // number of the GPU
-	Passes  int            `json:"passes"`     // that were told apart with this rank
+	Passes  int            `json:"passes"`     // separated with this rank
 	Waiting time.Duration  `json:"waiting_ns"` // time that it waits for others
 }
 
@@ -213,7 +213,7 @@ func together(mine, theirs []exchange) bool {
 	return rendezvous.Together(spans(mine), spans(theirs))
 }
 
-// notes say what ranks tell.
+// notes are the results of the ranks.
 func (r *meetings) notes() []string {
 	var out []string
 	if r.strange > 0 {
@@ -248,7 +248,7 @@ func (r *measured) exchanged() []Share {
 	return out
 }
 
-// told is booked time of collectives of a pass, divided.
+// told is the booked time of collectives of a pass, divided.
 type told struct {
 	transfer, waiting time.Duration
 	passes            int

@@ -55,7 +55,7 @@ func share(t *testing.T, p *roofline.Pass, name string) time.Duration {
 }
 
 // Four ranks that reach their collectives at different times and leave them together: the shortest of each is the
-// transfer, 3.20 µs, the rest waiting, of which each rank has its own. Their clocks have nothing in common.
+// transfer, 3.20 µs, the rest waiting, different for each rank. Their clocks have nothing in common.
 func TestRanksTellTransferFromWaiting(t *testing.T) {
 	ranks := make([]*layer.Analysis, 4)
 	for i := range ranks {
@@ -105,7 +105,7 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 }
 
 // One rank alone estimates by its fastest collectives: the transfer within 15 %, and no more waiting than there is.
-// The all-gather behind the layers, which is alone, is not divided.
+// The all-gather after the layers, which is alone, is not divided.
 func TestOneRankEstimatesWaiting(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/layer"
 )
 
-// Bucket adds up the whole passes of one stage with about as many requests: 1, 2, 3–4, 5–8 and so on.
+// Bucket adds up the complete passes of one stage with about as many requests: 1, 2, 3–4, 5–8 and so on.
 type Bucket struct {
 	Stage layer.Stage `json:"stage"` // stage of the passes
 	// From and To are the fewest and most requests of the bucket; −1 where the requests of its passes are not known.
@@ -36,7 +36,7 @@ type Bucket struct {
 	Taxed int           `json:"taxed_passes"`
 }
 
-// economy sums up the whole passes of a report by stage and bucket.
+// economy sums up the complete passes of a report by stage and bucket.
 func economy(passes []Pass) []Bucket {
 	out := []Bucket{}
 	decode := map[int][]time.Duration{} // by bucket

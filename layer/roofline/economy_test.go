@@ -96,7 +96,7 @@ func TestNoTaxWithoutDecodes(t *testing.T) {
 	}
 }
 
-// What attention sees is taken from the user where annotations only count tokens, and not where they tell more.
+// What attention sees is taken from the user where annotations only count tokens, and not where they say more.
 func TestSeenTokensOfTheUser(t *testing.T) {
 	read := func(d gen.Dialect) *layer.Analysis {
 		return generated(t, small, func(w *bytes.Buffer) error {

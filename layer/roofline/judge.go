@@ -13,8 +13,8 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// judge holds each operator of each layer against its floor: that of the plan, or of its ops where the plan does not
-// tell its work.
+// judge holds each operator of each layer against its floor: that of the plan, or of its ops where the plan lacks
+// its work.
 func (r *measured) judge() {
 	for i := range r.took {
 		s := &r.took[i]
@@ -41,7 +41,7 @@ func (r *measured) judge() {
 	}
 }
 
-// planned counts an instance by the plan; false where the plan does not tell its work, or recorded inputs tell it
+// planned counts an instance by the plan; false if the plan lacks its work, or recorded inputs give it
 // better.
 func (r *measured) planned(s *spent) bool {
 	w, c := r.walk, s.cell
@@ -132,7 +132,7 @@ func (w *walk) contradict(operator string, recorded *Work, planned *opWork) {
 // activations first.
 var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4|fp4|e2m1|int4|fp8|e4m3|mxfp8)(?:[^a-z0-9]|$)`)
 
-// widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name tells
+// widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name has
 // both. Smaller weights are widened before they are used.
 func widerOperand(name, weights string) string {
 	if sizeOf(weights, "") >= sizeOf("bf16", "") {

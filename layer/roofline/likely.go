@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// likely names the public models that have the sizes of the recording: layers of a whole pass, and the embedding that
+// likely names the public models that have the sizes of the recording: layers of a full pass, and the embedding that
 // an op looked rows up in. No floor rests on them: where an embedding was recorded, so were the products, whose sizes
 // give better floors than a model that is only taken to be the one. A user who confirms a model gets those of its
 // graph replays, too.

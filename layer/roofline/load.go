@@ -27,7 +27,7 @@ func Decode(requests, kvLen int64) Load {
 		GenerationPairs: r * l, KnownSeen: kvLen > 0}
 }
 
-// Prefill is a pass of requests that compute tokens each, behind prefix tokens that are cached.
+// Prefill is a pass of requests that compute tokens each, after prefix tokens that are cached.
 func Prefill(requests, tokens, prefix int64) Load {
 	r, q, k := float64(requests), float64(tokens), float64(tokens+prefix)
 	return Load{Tokens: requests * tokens, Requests: requests, ContextTokens: r * q, ContextSeen: r * k,
@@ -47,7 +47,7 @@ func (l *Load) logits() int64 {
 // which Σ sq·sk − Σ sq²/2 counts as half a square.
 func (l *Load) pairs() float64 { return l.ContextPairs - l.ContextSquares/2 + l.GenerationPairs }
 
-// pairsWithin bounds them where each token sees w tokens at most. Sums do not tell which requests are short, so it is
+// pairsWithin bounds them where each token sees w tokens at most. Sums do not show which requests are short, so it is
 // an upper bound.
 func (l *Load) pairsWithin(w float64) float64 {
 	return min(l.ContextPairs-l.ContextSquares/2, l.ContextTokens*w) + min(l.GenerationPairs, l.GenerationTokens*w)

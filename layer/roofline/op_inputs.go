@@ -16,7 +16,7 @@ type Inputs struct {
 	// Types are the recorded types ("c10::BFloat16", "Scalar", "" for none), Values the texts of scalars and lists of
 	// numbers.
 	Types, Values []string
-	// Kernel is the name of the longest kernel that the op launched: it tells types that the op does not.
+	// Kernel is the name of the longest kernel that the op launched: it names types that the op does not.
 	Kernel string
 }
 

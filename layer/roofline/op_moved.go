@@ -169,7 +169,7 @@ func random(in *Inputs) (Work, bool) {
 // opaque are the bytes of an element that kernels which only move data have in their names.
 var opaque = regexp.MustCompile(`OpaqueType<(\d+)`)
 
-// elementOf tells the bytes of an element from a kernel's name, 1 where it does not tell: the least.
+// elementOf returns the bytes of an element by a kernel's name, 1, the least, if unknown.
 func elementOf(kernel string) float64 {
 	if m := opaque.FindStringSubmatch(kernel); m != nil {
 		return map[string]float64{"1": 1, "2": 2, "4": 4, "8": 8, "16": 16}[m[1]]

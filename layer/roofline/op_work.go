@@ -2,7 +2,7 @@ package roofline
 
 import "math"
 
-// Work is what one op has to do, of which a recording may tell only a part: FLOP and Bytes are the least, MostFLOP
+// Work is what one op has to do, which a recording may show only in part: FLOP and Bytes are the least, MostFLOP
 // and MostBytes the most, 0 where they are the same.
 type Work struct {
 	// M, N, K are the sizes of one product; 0 for others.
@@ -36,7 +36,7 @@ func (k OpKind) String() string {
 	return [...]string{"element-wise", "product", "attention", "experts", "copy", "unknown"}[min(k, opKinds)]
 }
 
-// A formula counts the work of an op; false where its inputs do not tell it.
+// A formula counts the work of an op; false if its inputs do not give it.
 type formula func(in *Inputs) (Work, bool)
 
 // sane reports whether figures can be counted with.
@@ -145,7 +145,7 @@ func matmul(in *Inputs) (Work, bool) {
 	return in.product(0, 1, b, x[len(x)-2], y[len(y)-1], k, in.Size(0)), true
 }
 
-// weight is the product of input a (…,K) and a weight b (N,K). Values tell the type of the result where dtype is not
+// weight is the product of input a (…,K) and a weight b (N,K). Values give the type of the result where dtype is not
 // negative, else out does where it is a tensor; else it is that of a, or two bytes where a is narrower.
 func weight(a, b, out, dtype int) formula {
 	return func(in *Inputs) (Work, bool) {
@@ -271,8 +271,8 @@ func fp4(batched bool) formula {
 	}
 }
 
-// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K): of which groups have rows,
-// one at least.
+// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K): groups with rows,
+// at least one.
 func grouped(in *Inputs) (Work, bool) {
 	x, y := in.Dim(0), in.Dim(1)
 	if len(x) == 3 && len(y) == 3 {
@@ -336,7 +336,7 @@ type sdpa struct {
 	order    layout
 	causal   int // index of the flag
 	bias     int // index of a tensor that is added to the scores; −1: none
-	window   int // index of the tokens back that are seen, forward ones behind it; −1: none
+	window   int // index of the tokens back that are seen, forward ones after it; −1: none
 	bottom   bool
 	lse      bool
 	backward bool

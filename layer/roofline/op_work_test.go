@@ -112,7 +112,7 @@ func TestWorkOfOps(t *testing.T) {
 		{"aten::_softmax", inputsOf(bf16(4, 6), is("-1"), is("False")), 120, 96, 0},
 		// 1·12288·32·5; three times as many elements of 2 B
 		{"_C::silu_and_mul", inputsOf(bf16(32, 12288), bf16(32, 24576)), 1_966_080, 2_359_296, 0},
-		// the second input is expanded over 4·96: 1·96·4·256² of it, of which 256²·96 are stored
+		// the second input is expanded over 4·96: 1·96·4·256² of it; 256²·96 are stored
 		{"aten::div", inputsOf(bf16(1, 96, 4, 256, 256),
 			input{kind: "c10::BFloat16", dims: []int64{1, 96, 4, 256, 256},
 				strides: []int64{6_291_456, 65536, 0, 256, 1}}), 25_165_824, 113_246_208, 0},

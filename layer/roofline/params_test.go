@@ -170,7 +170,7 @@ func TestShortest(t *testing.T) {
 	}
 }
 
-// Arithmetic runs at the rate of the wider operand, where the kernel's name tells both as a product.
+// Arithmetic runs at the rate of the wider operand, where the kernel's name names both as a product.
 func TestWiderOperand(t *testing.T) {
 	for _, c := range []struct{ name, weights, want string }{
 		{"_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", "fp4", "bf16"},

@@ -22,7 +22,7 @@ const (
 	products group = iota
 	experts
 	attentionCore
-	others // element-wise ops and the like, of which recorded inputs tell the bytes
+	others // element-wise ops and the like, with bytes from recorded inputs
 	small
 	communication
 	copies
@@ -235,13 +235,13 @@ func (w *walk) nameOf(k layer.Kernel, operator string) string {
 	return shortName(k)
 }
 
-// longestName is how much of a kernel's name stands in a table or a sentence.
+// longestName is the maximum length of a kernel's name in a table or a sentence.
 const longestName = 64
 
 // shortName is what people call a kernel.
 func shortName(k layer.Kernel) string { return table.Cut(k.Facts().Short, longestName) }
 
-// groupByName says under which heading a kernel stands where no plan tells it.
+// groupByName returns a kernel's heading where no plan has it.
 func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
 	if e := k.Event(); part == layer.PartCopy || e.Kind() != event.Kernel {
 		return copies
@@ -274,14 +274,14 @@ func (r *measured) groupByName(k layer.Kernel, part layer.Part, l int) group {
 	return unplaced
 }
 
-// groupOf says under which heading of the waterfall a kernel stands.
+// groupOf returns a kernel's heading in the waterfall.
 func (r *measured) groupOf(k layer.Kernel, e trace.Event, part layer.Part, at *slot, l int) group {
 	switch {
 	case k.Category() == classify.CategoryCommunication:
 		return communication
 	case r.walk.model == nil:
 		return r.groupByName(k, part, l)
-	case l == trace.None && at.group[0] != products: // only what has work of its own before or behind the layers
+	case l == trace.None && at.group[0] != products: // only what has work of its own before or after the layers
 		return outside
 	case part == layer.PartCopy || e.Kind() != event.Kernel:
 		if l == trace.None {

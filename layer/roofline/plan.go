@@ -24,9 +24,9 @@ type Options struct {
 	GPUs []hardware.GPU
 	// Peaks replace figures of the GPU: operations a second by type ("bf16"), bytes a second of "memory".
 	Peaks map[string]float64
-	// Load is what each pass processes where no annotation tells it; for [Plan] it is the pass. Nil: unknown.
+	// Load is what each pass processes if no annotation says it; for [Plan] it is the pass. Nil: unknown.
 	Load *Load
-	// Seen is how many tokens each request's attention sees in passes whose annotation does not tell. 0: unknown.
+	// Seen is how many tokens each request's attention sees in passes whose annotation does not say. 0: unknown.
 	Seen int64
 	// TP is the tensor-parallel size, EP the expert-parallel one. 0: that of the analysis, else 1.
 	TP, EP int

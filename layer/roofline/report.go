@@ -27,7 +27,7 @@ type Report struct {
 	Schema string `json:"schema"` // name and version of the document
 	Model  string `json:"model"`  // name of the model, "" unknown
 	// GPU is the table's row, nil where the GPU is not known: then there is work, and no floor. GPUWhy says how it
-	// was told.
+	// was found.
 	GPU    *hardware.GPU `json:"gpu,omitempty"`
 	GPUWhy string        `json:"gpu_from"`
 	// TP and EP are the sizes that the model is divided by, at least 1.
@@ -35,16 +35,16 @@ type Report struct {
 	EP int `json:"ep"`
 	// Passes are those of a trace, or the one of a plan.
 	Passes []Pass `json:"passes"`
-	// Operators are the rows of the pass that stands for all, see Steady.
+	// Operators are the rows of the pass that represents all, see Steady.
 	Operators []Row `json:"operators"`
 	// Steady is the index of the pass that Operators and Recoverable are of; −1 where there is none.
 	Steady int `json:"steady_pass"`
 	// Recoverable is all time of that pass above its floor, the largest item first: the rows of its waterfall that
 	// are no floor.
 	Recoverable []Item `json:"recoverable"`
-	// Findings are what stands above its floor, and what makes floors doubtful.
+	// Findings are what is above its floor, and what makes floors doubtful.
 	Findings []finding.Finding `json:"findings"`
-	// Economy adds up the whole passes by stage and number of requests.
+	// Economy adds up the complete passes by stage and number of requests.
 	Economy []Bucket `json:"economy"`
 	// Collectives are the exchanges between GPUs by operator, over all passes; Ranks are those that were compared,
 	// this one first, none where it is alone.
@@ -58,8 +58,8 @@ type Report struct {
 	costs costs
 }
 
-// Typical are passes that stand for the others: the steady one first, then one for each other stage, that of median
-// time among those that are whole. The pointers are into Passes.
+// Typical are passes that represent the others: the steady one first, then one for each other stage, that of median
+// time among complete ones. The pointers are into Passes.
 func (r *Report) Typical() []*Pass {
 	var out []*Pass
 	byStage := map[layer.Stage][]*Pass{}
@@ -94,7 +94,7 @@ type Pass struct {
 	Index  int         `json:"index"`  // place in the trace, from 0
 	Stage  layer.Stage `json:"stage"`  // what the pass does
 	Tokens int64       `json:"tokens"` // −1 unknown
-	// TokensFrom says what told the tokens: "annotation", "grids", "shapes", "option", "rows" that kernels ran for,
+	// TokensFrom is the tokens' source: "annotation", "grids", "shapes", "option", "rows" that kernels ran for,
 	// padding included.
 	TokensFrom string `json:"tokens_from"`
 	Batch      int64  `json:"batch"` // requests; −1 unknown
@@ -147,7 +147,7 @@ const (
 	Idle                           // the GPU does nothing
 )
 
-// Item is time that may be won.
+// Item is a possible gain of time.
 type Item struct {
 	What string `json:"what"` // what the time is lost to
 	// Kernel is the longest kernel of it, by its short name, Place how many kernels of how many layers; "" for idle
@@ -166,7 +166,7 @@ type Row struct {
 	LayerType string      `json:"layer_type"` // type of the layers
 	Operator  string      `json:"operator"`   // part of the model that the kernels compute
 	Stage     layer.Stage `json:"stage"`      // stage of the pass
-	// Count is in how many layers it stands, or 1 outside of layers.
+	// Count is how many layers contain it, or 1 outside of layers.
 	Count int `json:"count"`
 	// Cost is the sum over Count; M, N, K are those of one product.
 	Cost
@@ -229,7 +229,7 @@ func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
 	return hardware.Figure{}
 }
 
-// wider is the type that stands in for one that a GPU does not compute with.
+// wider is the type that replaces one that a GPU does not compute with.
 var wider = map[string]string{"fp4": "fp8", "fp6": "fp8", "fp8": "bf16", "int8": "bf16", "bf16": "fp16", "tf32": "fp32"}
 
 // duration rounds seconds to nanoseconds.

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// WriteText prints the report for people: the pass that stands for all as a waterfall, its operators, what may be
-// won, and a line for each pass.
+// WriteText prints the report for people: the pass that represents all as a waterfall, its operators, possible
+// gains, and a line for each pass.
 func (r *Report) WriteText(w io.Writer) error { return r.write(w, (*table.Table).WriteText) }
 
 // WriteMarkdown prints the same as Markdown.
@@ -42,7 +42,7 @@ func (r *Report) write(w io.Writer, form func(*table.Table, io.Writer) error) er
 	return p.err
 }
 
-// WriteWaterfall prints where the time of the pass that stands for all goes, nothing where there is none.
+// WriteWaterfall prints where the time of the pass that represents all goes, nothing where there is none.
 func (r *Report) WriteWaterfall(w io.Writer, markdown bool) error {
 	p := &printer{w: w, form: (*table.Table).WriteText}
 	if markdown {
@@ -54,7 +54,7 @@ func (r *Report) WriteWaterfall(w io.Writer, markdown bool) error {
 	return p.err
 }
 
-// steady is the pass that stands for all, nil where there is none.
+// steady is the pass that represents all, nil where there is none.
 func (r *Report) steady() *Pass {
 	for i := range r.Passes {
 		if r.Passes[i].Index == r.Steady {
@@ -156,7 +156,7 @@ func basisText(b Basis) string {
 	return b.String()
 }
 
-// after is the idle time behind a pass's last kernel.
+// after is the idle time after a pass's last kernel.
 func (s *Pass) after() time.Duration {
 	if n := len(s.Waterfall); n > 0 && s.Wall > 0 {
 		return s.Waterfall[n-1].Time

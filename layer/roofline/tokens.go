@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// loadOf is what a pass processes, and what told its tokens. What attention sees, the user says where the trace does
+// loadOf is what a pass processes, and its tokens' source. What attention sees, the user says where the trace does
 // not.
 func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 	l, from := w.tokensOf(p, o)
@@ -38,7 +38,7 @@ func basisOf(from string) Basis {
 	return BasisNone
 }
 
-// What tells the tokens of a pass, as [Pass.TokensFrom] has it.
+// Sources of the tokens of a pass, for [Pass.TokensFrom].
 const (
 	fromAnnotation string = "annotation"
 	fromGrids      string = "grids"
@@ -75,7 +75,7 @@ func (w *walk) seenBy(p int) int64 {
 }
 
 // see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it
-// computes. Requests are taken to be equal, as nothing tells more.
+// computes. Requests are taken to be equal, as no more is known.
 func (l *Load) see(tokens int64) {
 	if tokens <= 0 {
 		return
@@ -130,7 +130,7 @@ func (w *walk) tokensOf(p int, o *Options) (*Load, string) {
 	return nil, ""
 }
 
-// loadOfTokens is what a pass processes of which the number of tokens alone is known.
+// loadOfTokens is what a pass processes if only its number of tokens is known.
 func loadOfTokens(fp *layer.ForwardPass, tokens int64) *Load {
 	l := &Load{Tokens: tokens, Requests: int64(max(fp.Batch, 0))}
 	if fp.Stage == layer.StageDecode && l.Requests == 0 {
@@ -238,7 +238,7 @@ var tokenAxis = map[string]int{
 	"aten::_efficient_attention_forward": 1,
 }
 
-// attentionOf returns requests and tokens of the queries and keys of an attention op, otherwise where it does not tell.
+// attentionOf returns requests and tokens of the queries and keys of an attention op, or otherwise if unknown.
 func attentionOf(op string, shapes [][]int64, otherwise [2][]int64) [2][]int64 {
 	at, ok := tokenAxis[op]
 	if !ok || len(shapes) < 2 || len(shapes[0]) != 4 || len(shapes[1]) != 4 {

@@ -110,8 +110,8 @@ func (w *work) matches(row *roofline.Row) bool {
 }
 
 // M, N, K of every product are exact, operations and bytes of products, attention and cache writes within 1% of what
-// recorded shapes give: from trace and config alone, with all shapes taken out of the trace. Where nothing tells the
-// tokens then, they are given; where shapes are there, they tell them.
+// recorded shapes give: from trace and config alone, with all shapes taken out of the trace. If the trace lacks the
+// tokens, they are given; where shapes are there, they show them.
 func TestWorkAgainstRecordedShapes(t *testing.T) {
 	for _, c := range []struct {
 		file, config string

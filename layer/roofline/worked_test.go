@@ -19,7 +19,7 @@ import (
 )
 
 // A decode of one token on four H100 whose time was reckoned through by hand: floor, what products take above it, small operators, fills,
-// communication, idle time. The trace holds no shapes; its tokens stand in the annotation.
+// communication, idle time. The trace holds no shapes; its tokens are in the annotation.
 func TestWorkedExample(t *testing.T) {
 	r, err := roofline.Analyze(context.Background(), llama70B(t, 0), roofline.Options{TP: 4})
 	if err != nil {

@@ -57,7 +57,7 @@ func slot[K comparable, V any](index map[K]int, list *[]V, key K, first V) int {
 	return k
 }
 
-// nameVariants tells kinds of layers apart where their type is the one that says nothing. The config's kinds come
+// nameVariants separates kinds of layers where their type is the one that says nothing. The config's kinds come
 // first, as sliding and full attention may run the same kernels; else layers whose kernels have the same base names
 // are one variant. Where there are many, they are tile variants and not worth a name.
 func nameVariants(a *layer.Device, layers []LayerRow) {
@@ -80,7 +80,7 @@ func nameVariants(a *layer.Device, layers []LayerRow) {
 	}
 }
 
-// configKinds names the kind of every layer by what the config says of it, as short as tells them apart: "sliding"
+// configKinds names the kind of every layer by what the config says of it, as short as is unique: "sliding"
 // and "full", "dense" and "moe", "linear+moe" where both parts differ. It is nil where the config knows one kind
 // only, or is of another number of layers than were found.
 func configKinds(a *layer.Device) []string {

@@ -59,7 +59,7 @@ type DetailMetadata struct {
 	Stage      layer.Stage `json:"stage,omitempty"`
 	Boundaries string      `json:"boundaries"`
 	Profile    string      `json:"profile"`
-	// Evidence is what the layer's boundaries rest on, Confidence how sure they are, 0…1.
+	// Evidence is the basis of the layer's boundaries, Confidence their confidence, 0…1.
 	Evidence   string  `json:"evidence,omitempty"`
 	Confidence float64 `json:"confidence"`
 }
@@ -79,7 +79,7 @@ func (s CategorySums) MarshalJSON() ([]byte, error) {
 	return marshalOrdered(s, func(c CategorySum) (string, any) { return c.Key, c })
 }
 
-// marshalOrdered writes a list as an object whose keys stand in the list's
+// marshalOrdered writes a list as an object with keys in the list's
 // order, which a map would lose.
 func marshalOrdered[T any](list []T, member func(T) (key string, value any)) ([]byte, error) {
 	var b bytes.Buffer
@@ -136,7 +136,7 @@ type KernelRow struct {
 	Half     string  `json:"half"`
 	// TSUS is the raw timestamp of the file in microseconds.
 	TSUS float64 `json:"ts"`
-	// InputDims is the JSON text of the shapes that the CPU op behind the kernel was called with; null when unknown.
+	// InputDims is the JSON text of the shapes that the kernel's CPU op was called with; null when unknown.
 	InputDims json.RawMessage `json:"input_dims"`
 	// OutputDims is always null: profilers do not record shapes of results.
 	OutputDims json.RawMessage `json:"output_dims"`
@@ -147,13 +147,13 @@ type KernelRow struct {
 	CPUOp  string         `json:"cpu_op,omitempty"` // op that launched it, "" unknown
 	Module string         `json:"module,omitempty"` // module that launched it, "" unknown
 	Replay bool           `json:"replay,omitempty"` // a graph replay launched it
-	// SourceConfidence says how sure CPUOp, Module and InputDims are: 1 for the kernel's own launch, less when they
+	// SourceConfidence is that of CPUOp, Module and InputDims: 1 for the kernel's own launch, less when they
 	// were carried over from an eager twin, 0 when there are none.
 	SourceConfidence float64 `json:"source_confidence,omitempty"`
 	// ModelLine is the line of the model that the kernel comes from, see [layer.ModelLine].
 	ModelLine string `json:"model_line,omitempty"`
-	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence how sure
-	// that is.
+	// Operator is the part of the model that the kernel computes, Part how it serves it, OperatorConfidence the
+	// confidence.
 	Operator           profile.Operator `json:"operator"`
 	Part               string           `json:"part"`
 	OperatorConfidence float64          `json:"operator_confidence"`

@@ -100,7 +100,7 @@ func TestKindsThatAreNamed(t *testing.T) {
 	}
 }
 
-// TestRemarksOnPasses: a pass that is idle for a quarter of its time has a remark; so has one of which graphs replay
+// TestRemarksOnPasses: a pass that is idle for a quarter of its time has a remark; so has one where graphs replay
 // more than half of the kernels.
 func TestRemarksOnPasses(t *testing.T) {
 	a := aDevice(t)

@@ -24,7 +24,7 @@ type OperatorTable struct {
 	// Scope is "pass", or the layers' type and variant; Layers counts them.
 	Scope  string `json:"scope"`
 	Layers int    `json:"layers"`
-	// KnownShare is the part of the time inside layers whose operator could be told, 0…1. Below 0.9 Rows is empty.
+	// KnownShare is the part of the time inside layers whose operator is known, 0…1. Below 0.9 Rows is empty.
 	KnownShare float64 `json:"known_share"`
 	// Rows are in the order in which a model runs its operators. Kernels that fuse several have a row of their own.
 	Rows []OperatorTotal `json:"rows"`
@@ -39,7 +39,7 @@ type OperatorTotal struct {
 	Kernels  int     `json:"kernels"`
 }
 
-// operatorTables are those of a pass: of all of it, then of each type of layer; of says of which type each layer is.
+// operatorTables are the table of a full pass, then that of each type of layer; of is the type of each layer.
 func operatorTables(a *layer.Device, fp *layer.ForwardPass, types []ClusterRow, of []int) []OperatorTable {
 	out := []OperatorTable{{Scope: "pass", Layers: fp.NumLayers}}
 	for _, c := range types {
@@ -116,7 +116,7 @@ var operatorRank = func() map[string]int {
 }()
 
 // compareOperators orders by the first of fused operators, then by the others. An addition goes with the norm it is
-// fused with: it stands before each of them.
+// fused with: it precedes each of them.
 func compareOperators(x, y string) int {
 	x, y = strings.TrimPrefix(x, opname.ResidualAdd+"+"), strings.TrimPrefix(y, opname.ResidualAdd+"+")
 	a, b := strings.FieldsFunc(x, fusedSign), strings.FieldsFunc(y, fusedSign)

@@ -11,7 +11,7 @@ import (
 	"github.com/llmstrata/strata/profile"
 )
 
-// WritePlan writes a plan for people: one table per kind of layer, between what stands before and behind the layers.
+// WritePlan writes a plan for people: one table per kind of layer, between the parts before and after the layers.
 func WritePlan(w io.Writer, p *profile.Plan) error {
 	out := &printer{w: table.NewCleaner(w)}
 	out.f("Plan of %s: %d layers of %d kinds", p.Model, len(p.LayerKinds), len(p.Kinds))

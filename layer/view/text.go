@@ -112,10 +112,10 @@ func (t *Timeline) header(p *printer, o TextOptions) {
 	}
 }
 
-// atLeast says that there may be more layers than were found: no pass is whole, and nothing else says how many there
+// atLeast says that there may be more layers than were found: no pass is complete, and nothing else says how many there
 // are.
 func (t *Timeline) atLeast() string {
-	shown := func(r PassRow) bool { // the number: whole passes do, and by frames those that hold the last layers
+	shown := func(r PassRow) bool { // the number: complete passes do, and by frames those that hold the last layers
 		return r.Layers > 0 && (!r.Partial || t.LayerSource == layer.SourceModules && r.Cut == "start" && !r.FromEnd)
 	}
 	if t.LayerSource != layer.SourceRepeats && t.LayerSource != layer.SourceModules || len(t.Passes) == 0 ||
@@ -206,7 +206,7 @@ func known(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// hasRatios says whether the config tells compress ratios; the column is left out elsewhere.
+// hasRatios reports whether the config has compress ratios; the column is left out elsewhere.
 func (t *Timeline) hasRatios() bool {
 	return slices.ContainsFunc(t.Layers, func(l LayerRow) bool { return l.CompressRatio >= 0 })
 }
@@ -268,7 +268,7 @@ func (t *Timeline) clusterTable(p *printer) {
 	p.table(tab)
 }
 
-// variantName is how text calls a type of layers of which there are several kinds.
+// variantName is the name in text of a type of layers with several kinds.
 func variantName(typ, variant string) string {
 	if variant == "" {
 		return typ

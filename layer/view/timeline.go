@@ -47,7 +47,7 @@ type Timeline struct {
 	FwdPass  int          `json:"fwd_pass"`
 	Layers   []LayerRow   `json:"layers"`
 	Clusters []ClusterRow `json:"clusters"`
-	// Operators adds up the GPU time of FwdPass by operator: of the whole pass first, then of each type of layer.
+	// Operators adds up the GPU time of FwdPass by operator: of the full pass first, then of each type of layer.
 	Operators []OperatorTable `json:"operators"`
 	Summary   string          `json:"summary"`
 	Notes     []string        `json:"notes,omitempty"`
@@ -103,7 +103,7 @@ type LayerRow struct {
 	ARCount    int    `json:"ar_count"`
 	Kernels    int    `json:"kernels"`
 	Kind       int    `json:"kind"`
-	// Variant tells kinds of layers of this type apart: in the config's words ("sliding", "full", "moe",
+	// Variant separates kinds of layers of this type: in the config's words ("sliding", "full", "moe",
 	// "linear+moe"), else A, B … where layers run different kernels.
 	Variant string `json:"variant,omitempty"`
 	Partial bool   `json:"partial,omitempty"`
@@ -114,7 +114,7 @@ type LayerRow struct {
 // ClusterRow is the mean of the layers of one type.
 type ClusterRow struct {
 	Type      string  `json:"type"`              // type of the layers
-	Variant   string  `json:"variant,omitempty"` // tells kinds of layers of one type apart
+	Variant   string  `json:"variant,omitempty"` // separates kinds of layers of one type
 	Count     int     `json:"count"`             // layers of the type
 	AvgWallMS float64 `json:"avg_wall_ms"`       // mean time from a layer's start to its end
 	AvgSumMS  float64 `json:"avg_sum_ms"`        // mean sum of kernel times of a layer
@@ -216,7 +216,7 @@ func idle(a *layer.Device) []float64 {
 		spans = append(spans, interval.Span{Start: int64(k.Event().Start()), End: int64(k.Event().End())})
 	}
 	busy := interval.UnionInPlace(spans)
-	before := make([]int64, len(busy)+1) // busy time in front of each
+	before := make([]int64, len(busy)+1) // busy time before each
 	for k, s := range busy {
 		before[k+1] = before[k] + s.Len()
 	}

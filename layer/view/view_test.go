@@ -70,7 +70,7 @@ func analyze(t testing.TB, r io.Reader, o layer.Options) *layer.Device {
 	return d
 }
 
-// TestDetailWritesEveryForm: text with the diff behind it, the compute flow with the model's summary, one JSON
+// TestDetailWritesEveryForm: text followed by the diff, the compute flow with the model's summary, one JSON
 // document.
 func TestDetailWritesEveryForm(t *testing.T) {
 	a := dsv4(t)
@@ -175,7 +175,7 @@ func TestWritersReportTheFirstError(t *testing.T) {
 }
 
 // TestVariantsAreNamed: two kinds of attention in turns are two rows of the table of types, tile variants are not.
-// Where the config tells kinds they have its names, also where their kernels are the same.
+// If the config names kinds, they have its names, also where their kernels are the same.
 func TestVariantsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		name, config string

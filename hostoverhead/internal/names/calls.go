@@ -13,7 +13,7 @@ func IsKernelLaunch(name string) bool {
 }
 
 // Short leaves out leading directories of a Python frame that is longer than
-// width bytes: what tells frames apart is at the end.
+// width bytes: frames differ at the end.
 func Short(name string, width int) string {
 	file := strings.Index(name, ".py")
 	short := name

@@ -9,7 +9,7 @@ import (
 var word = regexp.MustCompile(`[0-9A-Za-z_.\x{80}-\x{10FFFF}]+`)
 
 // Generalise makes one name of names that differ in their numbers only:
-// numbers that stand alone become N, and what torch's emit_nvtx appends is cut.
+// separate numbers become N, and what torch's emit_nvtx appends is cut.
 // "[Executor] _forward_step 9: 0 ctx reqs" becomes "[Executor] _forward_step N:
 // N ctx reqs"; "layer0" and "gemm_128x64" stay.
 func Generalise(name string) string {

@@ -2,7 +2,7 @@ package steps
 
 import "github.com/llmstrata/strata/hostoverhead/internal/names"
 
-// Steady are the indices of the steps that stand for the run: no context
+// Steady are the indices of the steps that represent the run: no context
 // requests and the most generation requests. Where no step says how many, all
 // generation steps, else all steps.
 func Steady(steps []Step) []int {

@@ -15,7 +15,7 @@ const pause = int64(steps.PhaseGap)
 
 func span(start, end int64) interval.Span { return interval.Span{Start: start, End: end} }
 
-// TestSteadySteps: five steps of a phase stand for the run, four do not.
+// TestSteadySteps: five steps of a phase represent the run, four do not.
 func TestSteadySteps(t *testing.T) {
 	phase := func(n int, name string, gen int) []steps.Step {
 		return slices.Repeat([]steps.Step{{Phase: name, Gen: gen}}, n)

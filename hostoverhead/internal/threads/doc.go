@@ -1,2 +1,2 @@
-// Package threads tells which threads of a trace work for which GPUs.
+// Package threads finds which threads of a trace work for which GPUs.
 package threads

@@ -105,7 +105,7 @@ func (w *Trace) Spans(stage int) map[trace.DeviceID][]interval.Span {
 const lookEvery = 1 << 12
 
 // Collect reads the GPU activities of an analysis: names, stages and sites. What it returns after the end of ctx is
-// not whole.
+// incomplete.
 func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process string) *Trace {
 	t := an.Trace()
 	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.Len(event.LaneGPU))}
@@ -166,7 +166,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 	return w
 }
 
-// cursor finds the kernels behind the activities of a device that are asked for in order of the trace.
+// cursor finds the kernels of a device's activities that are asked for in order of the trace.
 type cursor struct {
 	d      *layer.Device
 	next   int
@@ -175,7 +175,7 @@ type cursor struct {
 	queue  int32   // of its last activity, which is nearly always the next one's too; None: there was none
 }
 
-// cursors stand in front of the first kernels of the analysis' devices.
+// cursors are before the first kernels of the analysis' devices.
 func (w *Trace) cursors() map[trace.DeviceID]*cursor {
 	w.OfKernel = map[trace.DeviceID][]int32{}
 	out := map[trace.DeviceID]*cursor{}
@@ -187,7 +187,7 @@ func (w *Trace) cursors() map[trace.DeviceID]*cursor {
 	return out
 }
 
-// of returns the kernel behind an activity; it is not valid where the analysis has none.
+// of returns the kernel of an activity; it is not valid where the analysis has none.
 func (c *cursor) of(e trace.Event) layer.Kernel {
 	k := c.d.Kernel(c.next)
 	c.next++
@@ -271,7 +271,7 @@ func (w *Trace) HasCallStacks() bool {
 	return false
 }
 
-// mappingRefused says why the mapping trace tells nothing of this one, "" where it does or there is none.
+// mappingRefused says why the mapping trace does not apply to this one, "" where it does or there is none.
 func (w *Trace) mappingRefused() string {
 	if len(w.Analysis.Devices) == 0 {
 		return ""

@@ -5,14 +5,14 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Effort is the coarse kind of work that chains and the exposure ledger tell apart.
+// Effort is the coarse kind of work that chains and the exposure ledger separate.
 type Effort uint8
 
 const (
 	effortOther    Effort = iota
-	EffortCompute         // what exchanges could hide behind
+	EffortCompute         // what exchanges could overlap
 	EffortExchange        // between GPUs
-	EffortMove            // moves data or works pointwise: may stand between the kernels of a chain
+	EffortMove            // moves data or works pointwise: may be between the kernels of a chain
 )
 
 // efforts says what each kind of work is to chains and to the exposure ledger.

@@ -39,7 +39,7 @@ const (
 	FromPrefill = "from prefill"
 )
 
-// Kernel is what a canonical kernel name tells.
+// Kernel is what a canonical kernel name says.
 type Kernel struct {
 	Canonical string        // its name, see [classify.Canonical]
 	Parsed    classify.Name // of the first raw name seen
@@ -75,7 +75,7 @@ type Pool struct {
 // NoOperator is the operator of what no operator is known of.
 const NoOperator = "other"
 
-// NewPool returns a pool that holds the sites and operators that stand for none.
+// NewPool returns a pool that holds the sites and operators that mean none.
 func NewPool() *Pool {
 	p := &Pool{}
 	p.Sites.ID(Unresolved)
@@ -99,7 +99,7 @@ func (p *Pool) Label() {
 // Name is the canonical name of a kernel.
 func (p *Pool) Name(id int32) string { return p.Facts[id].Canonical }
 
-// kernel returns the id of an activity's canonical name, of which there is one
+// kernel returns the id of an activity's canonical name, one
 // for each category that kernels of the name are counted under.
 func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) int32 {
 	canonical := classify.Canonical(raw)

@@ -125,7 +125,7 @@ func (f *Sites) see(launch trace.Event) {
 	}
 }
 
-// CallStack returns the stack that older profilers write into ops: that of the op behind an activity or of one around
+// CallStack returns the stack that older profilers write into ops: that of an activity's op or of one around
 // it.
 func (f *Sites) CallStack(external uint64, launch trace.Event) string {
 	e := f.Trace.OpByExternalID(external)
@@ -194,7 +194,7 @@ func (f *Sites) site(e trace.Event) int32 {
 	return *c - 1
 }
 
-// Rank is how much a frame tells, see [pyframe.Rank].
+// Rank is how specific a frame is, see [pyframe.Rank].
 func (f *Sites) Rank(e trace.Event) pyframe.Rank {
 	c := &f.ranks[e.NameID()]
 	if *c == 0 {

@@ -60,7 +60,7 @@ func TestInternedTexts(t *testing.T) {
 }
 
 // TestStepsAreCounted: a step of several GPUs counts once, steps that do not say their size, or not the same, have
-// none; what launched nothing, has no stage or stands for a trace without steps is none. The stage with most steps is
+// none; what launched nothing, has no stage or represents a trace without steps is none. The stage with most steps is
 // the main one.
 func TestStepsAreCounted(t *testing.T) {
 	const decode, prefill = layer.StageDecode, layer.StagePrefill
@@ -174,8 +174,8 @@ func TestSitesOfLaunches(t *testing.T) {
 	}
 }
 
-// TestCallStacksAsText: of older profilers the stack is a text, from the innermost frame on; the first of those that
-// tell most counts.
+// TestCallStacksAsText: of older profilers the stack is a text, from the innermost frame on; the first of the most
+// specific counts.
 func TestCallStacksAsText(t *testing.T) {
 	for stack, want := range map[string]string{
 		"threading.py(1): run": Unresolved, "torch/_ops.py(3): __call__;vllm/a.py(2): deep;vllm/a.py(1): outer": "vllm/a.py:2 deep", "train.py(1): main": "train.py:1 main", "": Unresolved,

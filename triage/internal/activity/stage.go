@@ -14,7 +14,7 @@ const (
 	StageDecode
 	StageMixed
 	StageCapture // the work of capturing graphs, which is no serving
-	StageRest    // the trace does not tell, or work outside any step
+	StageRest    // not known from the trace, or work outside any step
 	NumStages
 
 	NoStage = int8(-1) // work that belongs to no stage yet
@@ -30,7 +30,7 @@ var Order = [NumStages]layer.Stage{
 	StageRest:    layer.StageUnknown,
 }
 
-// stageIndex returns a stage's number, NoStage where the published word is that of StageRest: the trace may still tell.
+// stageIndex returns a stage's number, NoStage where the published word is that of StageRest, as the trace may show it.
 func stageIndex(s layer.Stage) int8 {
 	word := s.Info().Published
 	i := slices.IndexFunc(Order[:], func(o layer.Stage) bool { return o.Info().Published == word })
@@ -45,7 +45,7 @@ func FileStage(path string) int8 {
 	return stageIndex(layer.Stage(framework.ReadFileName(framework.All(), path).Stage))
 }
 
-// Stages tells the stage of the passes of one analysis, by device and pass, and
+// Stages gives the stage of the passes of one analysis, by device and pass, and
 // of what is outside of passes.
 type Stages struct {
 	Pass map[trace.DeviceID][]int8 // the stage of each pass

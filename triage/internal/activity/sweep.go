@@ -30,7 +30,7 @@ func NewTimed(w *Trace, d *layer.Device) *Timed {
 	return t
 }
 
-// Sweep goes over the starts and ends of a device's activities in order of time, and tells which classes of kernels
+// Sweep goes over the starts and ends of a device's activities in order of time, and reports which classes of kernels
 // run.
 type Sweep struct {
 	Running []int32 // each class once
@@ -41,7 +41,7 @@ type Sweep struct {
 	start, end int     // the next of each
 }
 
-// NewSweep stands in front of the first activity. The class of each kernel of the pool is below the number of kernels.
+// NewSweep starts before the first activity. The class of each kernel of the pool is below the number of kernels.
 func NewSweep(d *Timed, classOf []int32) *Sweep {
 	return &Sweep{d: d, classOf: classOf, count: make([]int, len(classOf))}
 }

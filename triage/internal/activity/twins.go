@@ -23,7 +23,7 @@ type source struct {
 	prefill         bool // launched in prefills only
 }
 
-// twinKey is what a twin's source depends on: of a decode it is told apart from that of a prefill.
+// twinKey is what a twin's source depends on: those of decode and prefill differ.
 type twinKey struct {
 	launch, kernel trace.Event
 	stage          int8
@@ -38,8 +38,8 @@ type attribution struct {
 	byName  map[int32]source   // of the mapping traces, by kernel; unresolved where several lines launch it
 }
 
-// Attribute gives replayed activities of the formal traces the source of the kernel they stand for; refused says why
-// the mapping traces tell nothing of one, "" where they do.
+// Attribute gives replayed activities of the formal traces the source of the kernel they replay; refused says why
+// the mapping traces do not apply to one, "" where they do.
 func Attribute(ctx context.Context, p *Pool, formal, mapping []*Trace) (refused string, err error) {
 	a := &attribution{p, mapping, map[*trace.Trace]*Sites{}, map[twinKey]source{}, byName(mapping)}
 	for _, w := range formal {

@@ -37,7 +37,7 @@ func compile(reg *fusion.Registry) (out []compiled) {
 	return out
 }
 
-// between is how many small kernels may stand between two of a chain.
+// between is how many small kernels may be between two of a chain.
 const between = 2
 
 // match returns the position after a chain that begins at position i of a window, i where none does.

@@ -11,7 +11,7 @@ import (
 	"github.com/llmstrata/strata/triage/internal/pyframe"
 )
 
-// Recogniser tells which steps kernels do. What a kernel's name, the name of
+// Recogniser finds which steps kernels do. What a kernel's name, the name of
 // its op and the function of its source line say is looked up once for each of
 // them: traces can have thousands of names, and many activities of each.
 type Recogniser struct {

@@ -152,7 +152,7 @@ func does(f *classify.Facts, roles []classify.Role) bool {
 	return slices.ContainsFunc(f.Ops, func(r classify.Role) bool { return slices.Contains(roles, r) })
 }
 
-// small reports whether a kernel may stand between two of a chain: it copies or computes element by element.
+// small reports whether a kernel may be between two of a chain: it copies or computes element by element.
 func (s *runSort) small() bool {
 	return s.word == wordCopy || s.word == wordPointwise || s.word == wordAdd
 }

@@ -18,7 +18,7 @@ type sortKey struct{ kernel, op, site, operator int32 }
 // Sequences are the activities of a stage by stream.
 type Sequences struct {
 	List  []sequence   // by stream
-	Sorts []sortKey    // what kernels are told apart by
+	Sorts []sortKey    // what separates kernels
 	Sets  []fusion.Set // per sort
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/framework"
 )
 
-// Rank says how much a Python frame tells about where a kernel comes
+// Rank says how specific a Python frame is about where a kernel comes
 // from; the order is from least to most.
 type Rank int8
 
@@ -144,7 +144,7 @@ func (f Frame) Rank() Rank {
 				continue
 			}
 			if strings.Contains(f.Func, "capture") || f.Func == "__init__" {
-				return NoSignal // the whole model runs inside of either
+				return NoSignal // the complete model runs inside either
 			}
 			return Runner
 		}
