@@ -47,7 +47,7 @@ func decodeOnly(s *fake, dir string, traces time.Duration) capture.Options {
 	return o
 }
 
-// TestLateTraces: whatever way a trace comes about, what is accepted is whole.
+// TestLateTraces: only complete traces are accepted, however they are written.
 func TestLateTraces(t *testing.T) {
 	text := traceText(1, 0)
 	gz := packed("x.gz", text)
@@ -92,7 +92,7 @@ func TestLateTraces(t *testing.T) {
 			gz},
 		{"stalled plain", []func(string, string){put(plain, text[:len(text)-4]), pause, pause,
 			add(plain, text[len(text)-4:])}, plain, text},
-		// Cut right behind an event's bracket.
+		// Cut right after an event's bracket.
 		{"stalled at a bracket", []func(string, string){put(plain,
 			text[:bytes.LastIndexByte(text[:len(text)-4], '}')+1]), pause, put(plain, text)}, plain, text},
 		{"renamed", []func(string, string){put(name+".tmp", gz[:30]), pause, put(name+".tmp", gz), pause,
@@ -144,7 +144,7 @@ func TestRanksArriveOneByOne(t *testing.T) {
 	}
 }
 
-// TestIncomplete: what never becomes whole is named, rank by rank.
+// TestIncomplete: traces that stay incomplete are named, rank by rank.
 func TestIncomplete(t *testing.T) {
 	gz := packed("x.gz", traceText(1, 0))
 	for _, c := range []struct {
@@ -345,8 +345,8 @@ func TestOutputFolderFaults(t *testing.T) {
 	wantError(t, err, nil, "output folder", dir)
 }
 
-// TestCheckWhole: each proper prefix of a trace is not whole, in pieces of any
-// size, packed or not; the text itself is.
+// TestCheckWhole: only the full text of a trace is complete, no proper prefix.
+// This holds for reads of any size, compressed or not.
 func TestCheckWhole(t *testing.T) {
 	ctx := context.Background()
 	for _, text := range [][]byte{traceText(1, 0), []byte(`[{"a": "\\\"]"}]`), []byte("{}"),
@@ -385,8 +385,8 @@ func TestCheckWhole(t *testing.T) {
 	}
 }
 
-// FuzzCheckWhole: no input makes it panic or hang, and what it calls whole
-// stops being so when its end is cut.
+// FuzzCheckWhole: no input makes it panic or hang, and a complete trace is
+// incomplete once its end is cut.
 func FuzzCheckWhole(f *testing.F) {
 	f.Add(traceText(1, 0))
 	f.Add(packed("x.gz", traceText(1, 0)))
@@ -497,7 +497,7 @@ func TestSummarise(t *testing.T) {
 	}
 }
 
-// TestStableSize: a file that is whole but still changes is not accepted yet.
+// TestStableSize: a complete file that still changes is not accepted yet.
 func TestStableSize(t *testing.T) {
 	dir := outDir(t)
 	s := newFake(t, capture.FrameworkSGLang, "")

@@ -128,7 +128,7 @@ func TestAttach(t *testing.T) {
 }
 
 // TestSecrets: the password of an address, the key of a header and the keys a
-// server tells are in no file, error, note or progress line.
+// server reports are in no file, error, note or progress line.
 func TestSecrets(t *testing.T) {
 	const word, key, theirs = "pa55word-xyz", "key-1234567", "sk-theirs-777888"
 	for _, f := range all {

@@ -37,7 +37,7 @@ type client struct {
 	// skew is how far the server's clock is ahead of this one, in nanoseconds, known when it has been measured.
 	skew  atomic.Int64
 	known atomic.Bool
-	// dry, when set, is told of requests that change anything instead of their being sent.
+	// dry, when set, is called instead of sending a request that changes anything.
 	dry func(c *client, method, path string, body []byte)
 }
 
@@ -274,8 +274,8 @@ func (c *client) do(ctx context.Context, method, path string, body any, timeout 
 	return answer{resp.StatusCode, text}, nil
 }
 
-// cause tells the caller's cancelled context from the request's own timeout, and cuts the method and URL that net/http
-// repeats.
+// cause separates the caller's cancelled context from the request's own timeout. It cuts the method and URL that
+// net/http repeats.
 func (c *client) cause(ctx context.Context, err error, timeout time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

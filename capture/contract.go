@@ -137,7 +137,7 @@ const (
 // factsRead is when the sources of the table were read.
 const factsRead = "2026-10"
 
-// contracts is the table. Within a framework the first row is the one taken when nothing tells.
+// contracts is the table. The first row of a framework is its default.
 var contracts = []Contract{
 	{
 		Name: "sglang", Framework: FrameworkSGLang, Front: FrontPython, Versions: "0.4 to main",

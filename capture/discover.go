@@ -43,7 +43,7 @@ type ServerInfo struct {
 	document map[string]any // the whole answer, secrets blotted out
 }
 
-// identity tells one life of a server from the next. Both fields may be empty.
+// identity differs between two starts of a server. Both fields may be empty.
 type identity struct {
 	Started time.Time `json:"started,omitzero"`
 	// Seed is the random seed of the launch: SGLang draws one.
@@ -162,9 +162,9 @@ func (d *deployment) close() {
 	}
 }
 
-// detect finds out which server answers. A framework named in the output directory decides (TensorRT-LLM cannot be told
-// from vLLM by its routes); else /server_info with an SGLang key, else /readiness for TokenSpeed, else /v1/models for
-// vLLM. It fails with a [*ServerError] when nothing answers.
+// detect finds out which server answers. A framework named in the output directory decides (routes do not
+// distinguish TensorRT-LLM from vLLM); else /server_info with an SGLang key, else /readiness for TokenSpeed, else
+// /v1/models for vLLM. It fails with a [*ServerError] when nothing answers.
 func detect(ctx context.Context, c *client, outputDir string) (Framework, string, error) {
 	if f := pathHint(outputDir); f != FrameworkAuto {
 		return f, fmt.Sprintf("the output path %s names it", outputDir), nil
@@ -460,8 +460,8 @@ func sglangRanks(doc map[string]any, in ServerInfo) []rank {
 	return ranks
 }
 
-// openAIServer asks /v1/models and settles the model's name; TokenSpeed also whether it is ready, vLLM for its
-// settings, which it tells in development mode only.
+// openAIServer asks /v1/models and settles the model's name. It also asks TokenSpeed whether it is ready, and vLLM for
+// its settings, which are available in development mode only.
 func openAIServer(ctx context.Context, c *client, f Framework, model string) (ServerInfo, error) {
 	const path = "/v1/models"
 	in := ServerInfo{Endpoint: path, Model: model}
@@ -508,7 +508,7 @@ func openAIServer(ctx context.Context, c *client, f Framework, model string) (Se
 	return in, nil
 }
 
-// vllmSettings reads what a server in development mode tells.
+// vllmSettings reads the settings that a server in development mode reports.
 func (in *ServerInfo) vllmSettings(ctx context.Context, c *client) {
 	doc, err := c.getJSON(ctx, "/server_info?config_format=json")
 	settings, _ := doc["vllm_config"].(map[string]any)

@@ -1,5 +1,5 @@
 // Package capture drives the torch profiler of a running LLM server over HTTP
-// and waits for trace files that are whole.
+// and waits for complete trace files.
 //
 // [Run] takes a server from a URL to labelled files: it warms the server up,
 // arms the profiler, sends a workload of known shape (see [Workload]), disarms

@@ -118,7 +118,7 @@ func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 	d.Nsys = "nsys profile -t cuda,nvtx --cuda-graph-trace=node --trace-fork-before-exec=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite true -o " + dir + "/report " + server
 }
 
-// launchVLLM knows where the profiler's settings stand by release: a config since 0.13, the environment to 0.15.
+// launchVLLM sets the profiler as the release reads it: in a config since 0.13, in the environment up to 0.15.
 func (d *Diagnosis) launchVLLM(add func(string, ...any), model, dir string, steps int) {
 	major, minor, ok := release(d.Info.Version)
 	if ok && major == 0 && minor < 13 {

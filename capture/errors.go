@@ -15,7 +15,7 @@ import (
 var (
 	// ErrUnsupported is wrapped when the server at hand has no such option.
 	ErrUnsupported = errors.New("not supported by this server")
-	// ErrIncomplete is wrapped when traces did not arrive in time, or not whole; the error names the ranks and files.
+	// ErrIncomplete is wrapped when traces are late or incomplete; the error names the ranks and files.
 	ErrIncomplete = errors.New("traces missing or incomplete")
 	// ErrStillRunning is wrapped when the profiler was armed, or may have been, and could not be stopped.
 	ErrStillRunning = errors.New("the profiler may still be running")
@@ -42,7 +42,7 @@ var (
 	// ErrOtherHost is wrapped when traces are missing of ranks that run on another machine.
 	ErrOtherHost = errors.New("the traces are on another host")
 
-	// Requests of which nothing was sent, that were answered and not carried out, that some workers refused, or all.
+	// Requests that were not sent, that were answered but not carried out, or that some or all workers refused.
 	errUnsent  = errors.New("not sent")
 	errNotDone = errors.New("not carried out")
 	errPartial = errors.New("refused by workers")
@@ -202,8 +202,8 @@ func neverSent(err error) bool {
 // gone reports that the host is there and nothing listens at the port: the process has ended.
 func gone(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
-// lostOnTheWay reports a request of which it is not known that the server saw it: the connection broke, or a gateway
-// could not pass it on.
+// lostOnTheWay reports a request that the server may not have seen: the connection broke, or a gateway could not
+// forward it.
 func lostOnTheWay(err error) bool {
 	switch status(err) {
 	case 0:
@@ -261,13 +261,13 @@ type incompleteError struct {
 	Complete []string
 	// Missing are ranks without any file.
 	Missing []string
-	// Incomplete are new files that did not become whole.
+	// Incomplete are new files that stayed incomplete.
 	Incomplete []fileState
 	// Earlier is the number of traces that lay in Dir before.
 	Earlier int
 	// Hints are the likely causes, most likely first.
 	Hints []string
-	// Kind tells it from other errors of its sort: ErrWrongKind, ErrOtherHost, or nil.
+	// Kind is the specific error: ErrWrongKind, ErrOtherHost, or nil.
 	Kind error
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/llmstrata/strata/capture"
 )
 
-// toyServer stands for an SGLang server in the examples: it writes one trace
+// toyServer imitates an SGLang server in the examples: it writes one trace
 // when the profiler is stopped.
 func toyServer() *httptest.Server {
 	var dir string

@@ -161,7 +161,7 @@ func TestStartHangs(t *testing.T) {
 }
 
 // TestProbeFailsMidway: a request fails after the profiler was armed; it is
-// stopped, and both errors are told if that fails too.
+// stopped, and both errors are reported if that fails too.
 func TestProbeFailsMidway(t *testing.T) {
 	for _, f := range all {
 		for _, stopFails := range []bool{false, true} {
@@ -226,9 +226,9 @@ func TestRequestHangs(t *testing.T) {
 	}
 }
 
-// TestStopFails: a stop that is answered with an error is not repeated, and the
-// traces tell whether it was carried out. SGLang answers so after it has
-// stopped by itself, with words or without.
+// TestStopFails: a stop that is answered with an error is not repeated; the
+// traces show whether it was carried out. SGLang answers with an error, with or
+// without a text, after it has stopped by itself.
 func TestStopFails(t *testing.T) {
 	for _, f := range all {
 		for _, written := range []bool{true, false} {

@@ -25,7 +25,7 @@ type request struct {
 // reply is what a server said to one request. Counts are -1 where it did not say.
 type reply struct {
 	text string // reasoning included
-	// tokens were generated, prompt went in, of which cached needed no computing.
+	// tokens were generated from prompt tokens; cached of the latter were in the prefix cache.
 	tokens, prompt, cached int
 }
 
@@ -191,7 +191,7 @@ func (g *generator) read(path string, text []byte) (reply, error) {
 	return a, nil
 }
 
-// contentText is the text of content: a string, or a list of parts of which some have a text.
+// contentText is the text of content: a string, or a list of parts, some with a text.
 func contentText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -167,7 +167,7 @@ type Matrix struct {
 	// Analyse, when set, is called for each entry, also where a capture failed or is not valid: Entry.Error and its
 	// captures' verdicts say so. Its error fails the entry, too.
 	Analyse func(ctx context.Context, e Entry) error
-	// Log, when set, is told what goes on, one line at a time.
+	// Log, when set, receives progress, one line per call.
 	Log func(line string)
 }
 

@@ -130,7 +130,7 @@ func TestRefusedField(t *testing.T) {
 }
 
 // TestContractTable: every row says where its facts are from, what opens its routes and how to launch the server, and
-// no two rows of a framework are told apart by nothing.
+// no two rows of a framework are the same.
 func TestContractTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range capture.Table() {

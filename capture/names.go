@@ -59,7 +59,7 @@ func splitName(base string) (stem, ext string) {
 }
 
 // beginsAt is a name that begins with the second at which its window opened,
-// as SGLang's do, a prefix in front of it or not.
+// as SGLang's do, with or without a prefix.
 var beginsAt = regexp.MustCompile(`(?:^|-)(1[0-9]{9})(?:\.[0-9]+)?-`)
 
 // started returns when the window of a trace was opened, the zero time when the name does not say.

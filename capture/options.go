@@ -71,7 +71,7 @@ type Found struct {
 	CPUEvents int64 `json:"cpu_events"`
 	// Coverage is the share of the GPU activities that lie in passes, 0 to 1.
 	Coverage float64 `json:"coverage"`
-	// Ranked says that the file tells its process: Rank of WorldSize.
+	// Ranked reports whether the file names its process: Rank of WorldSize.
 	Ranked    bool `json:"ranked"`
 	Rank      int  `json:"rank"`
 	WorldSize int  `json:"world_size"`

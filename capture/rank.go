@@ -73,7 +73,7 @@ func (r rank) fits(want rank) bool {
 	return shared
 }
 
-// rankOf is the process with a number in the whole job.
+// rankOf is the process with a number in the job.
 func rankOf(global int) rank { return rank{global, none, none, none, none} }
 
 // wanted is one trace to wait for.
@@ -85,7 +85,7 @@ type wanted struct {
 
 func (w wanted) String() string { return strings.TrimSpace(w.Rank.String() + " " + string(w.Half)) }
 
-// wantRanks lists what a stage must leave behind, nil when that is unknown.
+// wantRanks lists the traces that a stage must write, nil when that is unknown.
 func wantRanks(ranks []rank, expect int, byStage bool) []wanted {
 	if expect > 0 {
 		ranks = nil
@@ -112,7 +112,7 @@ func halfOf(name string) Stage {
 // isMerged recognises the file SGLang adds with all ranks in it.
 func isMerged(name string) bool { return strings.HasPrefix(path.Base(name), "merged-") }
 
-// missingRanks says which of want no complete file stands for; an empty answer is enough to stop waiting. Names
+// missingRanks lists the ranks of want without a complete file; an empty answer is enough to stop waiting. Names
 // without any label are counted, not matched, and a set as large as wanted is complete whatever its labels are:
 // servers number their processes in more ways than this package knows. Without want it names the gaps in what is
 // there: ranks 0 and 2 show that 1 is missing. Engines that write to folders of their own may share labels.
@@ -146,7 +146,7 @@ func missingRanks(complete []string, want []wanted) []string {
 		}
 		return gaps(ranks)
 	}
-	// A front end's trace has no rank; it stands for one only where none has.
+	// A front end's trace has no rank; it counts as one only if no trace has a rank.
 	have := len(labelled)
 	if have == 0 {
 		have = unlabelled

@@ -329,7 +329,7 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 }
 
 // skip are the folders of the stages, which are not looked into where all
-// traces land in one; a server may be told to write into this stage's.
+// traces land in one; a server may be set to write into this stage's.
 func (s *stageRun) skip() []string {
 	if s.from == s.dir {
 		return nil
@@ -489,8 +489,8 @@ func (s *stageRun) traces(ctx context.Context) error {
 	return nil
 }
 
-// collect takes the traces into the result. Those of a whole set are moved into the stage's folder where the server has
-// not put them there, with the server's information beside them.
+// collect adds the traces to the result. It moves a complete set into the stage's folder unless the server wrote it
+// there, and writes the server's information beside it.
 func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err error) {
 	s.out.Traces, s.out.Ranks = []Trace{}, []string{}
 	for _, n := range names {

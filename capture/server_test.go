@@ -183,8 +183,8 @@ func (s *fake) usage(c call) map[string]any {
 	return u
 }
 
-// generate runs a request: a pass over the prompt, of which the prefix cache
-// may know all but the last word, and a pass for each further token.
+// generate runs a request: a pass over the prompt and a pass for each further
+// token. The prefix cache may hold all but the last word of the prompt.
 func (s *fake) generate(text string, tokens int, ignoreEOS bool) (prompt, cached, made int) {
 	prompt = len(strings.Fields(text))
 	if s.seen[text] {
@@ -308,7 +308,7 @@ func reply(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// traceText is a small trace whose content tells windows and ranks apart.
+// traceText is a small trace whose content depends on the window and the rank.
 func traceText(window, rank int) []byte {
 	return fmt.Appendf(nil, `{"schemaVersion": 1, "distributedInfo": {"rank": %d}, "traceEvents": [
  {"ph": "X", "cat": "kernel", "name": "window %d } not the end", "pid": 0, "tid": 7, "ts": 100.5, "dur": 3.25, "args": {"device": 0, "stream": 7, "correlation": 1}}
@@ -385,7 +385,7 @@ func quick(s *fake, dir string) capture.Options {
 }
 
 // run is capture.Run with the checks every outcome must pass: the profiler is
-// not left running, no goroutine of the package stays behind, and nothing
+// not left running, no goroutine of the package is left, and nothing
 // beside the output folder has changed.
 func run(t *testing.T, ctx context.Context, s *fake, o capture.Options) (*capture.Result, error) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // sessionFile is the note of a window that is not finished: written before the profiler is armed, removed when its
-// traces are collected or there are none to come. It is what a run that was killed leaves behind.
+// traces are collected or there are none to come. A run that was killed leaves it in the folder.
 const sessionFile = "capture-session.json"
 
 // note is the content of sessionFile. It holds no secret.
@@ -191,7 +191,7 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 
 // Stop sees to it that the profilers are off that a run has left on: the note that the run left in OutputDir says of
 // which servers, and whether each was asked to stop already. An engine that is gone or was started anew has none on;
-// one that was told and may not be told twice is taken at its word. Where URL is given, one request is sent there,
+// one that was asked and must not be asked twice counts as stopped. Where URL is given, one request is sent there,
 // whatever the note says. A profiler that was not on is no error. Afterwards the folder is free again; [Collect]
 // takes traces that the stop has left.
 func Stop(ctx context.Context, o Options) error {
@@ -239,7 +239,7 @@ func Stop(ctx context.Context, o Options) error {
 	return f.writeJSON(sessionFile, n)
 }
 
-// stopURL tells one server to stop.
+// stopURL asks one server to stop.
 func (o *Options) stopURL(ctx context.Context, n *note) error {
 	c, err := newClient(o.URL, o)
 	if err != nil {

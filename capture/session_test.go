@@ -259,7 +259,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// panics is a transport that panics behind the answer to a path.
+// panics is a transport that panics after the answer to a path.
 type panics string
 
 func (p panics) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -187,8 +187,8 @@ func TestVLLMNoRoute(t *testing.T) {
 	}
 }
 
-// TestVLLMKinds (3): profilers of other kinds answer 200 and write no trace. In development mode the server tells its
-// kind, and nothing is sent; else the files of the other kind tell, or the hint names both.
+// TestVLLMKinds (3): profilers of other kinds answer 200 and write no trace. In development mode the server reports
+// its kind, and nothing is sent; else files of the other kind show it, or the hint names both.
 func TestVLLMKinds(t *testing.T) {
 	for _, kind := range []string{"cuda", "proton"} {
 		dir := outDir(t)
@@ -544,7 +544,7 @@ func TestHungRequest(t *testing.T) {
 	}
 }
 
-// TestDistinctErrors (8): what is wrong has a sentence and a kind of its own, and joined errors are told apart.
+// TestDistinctErrors (8): each problem has a sentence and a kind of its own, also in joined errors.
 func TestDistinctErrors(t *testing.T) {
 	kinds := []error{capture.ErrNoServer, capture.ErrNoRoute, capture.ErrRefused, capture.ErrDied, capture.ErrGateway,
 		capture.ErrWrongKind, capture.ErrOtherHost}

@@ -224,7 +224,7 @@ func (s *stageRun) judgeReading() {
 	}
 }
 
-// judgeSteps checks how many passes the window holds, and of which stage.
+// judgeSteps checks the number and the stage of the passes in the window.
 func (s *stageRun) judgeSteps() {
 	o := &s.out
 	mix := map[string]int{}
@@ -322,7 +322,7 @@ func (s *StageResult) remedy() *remedy {
 	return nil
 }
 
-// settle makes the verdict of a whole capture.
+// settle computes the verdict of the capture.
 func (r *Result) settle(err error) {
 	r.Verdict = Valid
 	for i := range r.Stages {

@@ -104,7 +104,7 @@ func TestManifest(t *testing.T) {
 }
 
 // TestCachedPrompts: prompts that the prefix cache knows are no prefill; the
-// second try has others. The server's count tells, or else the passes'.
+// second try has others. The server's count shows it, or else the passes do.
 func TestCachedPrompts(t *testing.T) {
 	for _, noCount := range []bool{false, true} {
 		dir := outDir(t)
@@ -210,8 +210,8 @@ func TestWorldSize(t *testing.T) {
 }
 
 // TestForeignTrace: another run's trace that is finished now is left out by
-// when it was recorded, and where nothing tells the two apart the capture is
-// not valid.
+// when it was recorded; if the two cannot be separated the capture is not
+// valid.
 func TestForeignTrace(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -110,8 +110,8 @@ func (w *watch) ours(name string, info fs.FileInfo) bool {
 	return true
 }
 
-// replaced tells a file written anew from one that an earlier run is still
-// writing: the latter had been written to right before the profiler was armed.
+// replaced reports a file that was written anew. A file that an earlier run is
+// still writing was written to right before the profiler was armed.
 func (w *watch) replaced(old seenFile, now fs.FileInfo) bool {
 	if old.same(now) {
 		return false

@@ -40,8 +40,7 @@ type window struct {
 	// save notes each state before the request that leads to it is sent; what it fails at ends the window before it
 	// opens.
 	save func() error
-	// warn is told what a stop request was answered with that may be harmless; aside is that where it is harmless as a
-	// rule.
+	// warn receives answers to a stop request that may be harmless, aside those that usually are.
 	warn  func(string)
 	aside string
 	// started delivers the answer to a start request that a cancelled run has not waited for.
@@ -166,7 +165,7 @@ func (w *window) drain() {
 }
 
 // shut sends the stop request if the profiler may be on and none was sent. A server that may have stopped by itself is
-// told all the same: with fewer steps than announced its window is still open. A server that is gone has no profiler.
+// asked anyway: with fewer steps than announced its window is still open. A server that is gone has no profiler.
 //
 // The request has a context of its own: one that was cancelled before it arrived would leave the profiler on, and a
 // second one is out of the question. A cancelled ctx ends the wait for the answer, not the request.
@@ -193,7 +192,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		}
 	}
 	if err != nil && status(err) == 0 && !w.detached && lostOnTheWay(err) && !gone(err) {
-		// The connection broke. Whether the server did, too, a question tells.
+		// The connection broke. Ask whether the server is gone, too.
 		if _, qerr := w.t.c.get(context.WithoutCancel(ctx), "/health"); gone(qerr) {
 			err = qerr
 		}
@@ -214,7 +213,7 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 		w.aside = "the stop request was answered: " + err.Error()
 		return nil
 	case errors.Is(err, errPartial):
-		// Some workers were not profiling, or none: the traces tell.
+		// Some or all workers were not profiling: the traces show which.
 		_ = w.set(StateStopped)
 		w.warn("stop: " + err.Error())
 		return nil

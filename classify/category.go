@@ -53,7 +53,7 @@ const (
 )
 
 // Work is what kernels of a category do to the hardware: what exchanges between
-// GPUs could hide behind, and what can be fused away.
+// GPUs could overlap with, and what can be fused away.
 type Work uint8
 
 // The kinds of work.

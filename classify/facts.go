@@ -8,23 +8,23 @@ import (
 	"github.com/llmstrata/strata/internal/wordmatch"
 )
 
-// Facts are what a kernel's name alone tells. They never change with the place
-// of a launch: what position, operator or CPU op add is not here.
+// Facts are the properties that a kernel's name alone gives. They do not depend on
+// the launch's position, operator or CPU op.
 type Facts struct {
 	// Category is what tables count the kernel as, Label how they call it.
 	Category Category
 	Label    string
-	// Confidence is how sure Category is: 1 where a user's rule says it, 0 where no
-	// rule matched. See docs/categories.md for what was measured.
+	// Confidence is that of Category: 1 if a user's rule matched, 0 if no rule
+	// matched. See docs/categories.md for what was measured.
 	Confidence float32
-	// Subcategory is the kind of work within the category where the name tells it,
-	// else, of a product, its data type.
+	// Subcategory is the kind of work within the category if the name gives it,
+	// else the data type of a product.
 	Subcategory string
 	// Role is what the kernel is to the structure of a layer: of several operations
 	// the one that decides where layers are cut.
 	Role Role
 	// Ops are the operations that the kernel computes, in the order in which the
-	// model runs them, as far as the name tells: an all-reduce, an addition and a
+	// model runs them, as far as the name says: an all-reduce, an addition and a
 	// norm. Kernels of torch.compile and fused kernels have several, others one.
 	// Callers must not change it.
 	Ops []Role
@@ -35,8 +35,8 @@ type Facts struct {
 	// Grouped says that the kernel computes several products at once: between
 	// routing and finalisation of experts it is their product.
 	Grouped bool
-	// ExpertStage says which of the two products of experts the name tells it to be,
-	// 1 or 2; 0 where it does not.
+	// ExpertStage is 1 or 2 for the first or second product of experts, 0 if the
+	// name does not say.
 	ExpertStage int
 	// Gated says that an activation is multiplied with a second input.
 	Gated bool
@@ -65,8 +65,8 @@ type Facts struct {
 	Rule string
 }
 
-// Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones in front
-// of a scan are none.
+// Convolves says that the kernel is a convolution of images or sound, by the default rules; the short ones before a
+// scan are none.
 func (f *Facts) Convolves() bool {
 	return f.Role == RoleProduct && f.Category == CategoryGEMM && f.Subcategory == subcategoryConvolution
 }
@@ -108,7 +108,7 @@ var collectiveOf = map[string]Collective{
 }
 
 // collective reads the kind of exchange. A kernel that only takes the result of
-// one over, as the norm behind a two-shot all-reduce, is no second all-reduce.
+// one over, as the norm after a two-shot all-reduce, is no second all-reduce.
 func collective(n *Name, r verdict) Collective {
 	if r.category != CategoryCommunication {
 		return NotCollective
@@ -170,7 +170,7 @@ func role(n *Name, r verdict, c Collective) Role {
 	if c != NotCollective && normalises(n) {
 		return RoleNorm
 	}
-	// The lookup of an embedding begins a pass, whatever is fused behind it.
+	// The lookup of an embedding begins a pass, whatever is fused after it.
 	if n.Family == familyInductor && inductorEmbedding.In(n.fn) {
 		return RoleEmbed
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestRolesHaveTheirRules: every category of a default rule is in the table, and
-// no exception stands for a rule that is gone.
+// no exception names a rule that is gone.
 func TestRolesHaveTheirRules(t *testing.T) {
 	known := map[string]bool{}
 	kinds := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/llmstrata/strata/classify"
 )
 
-// TestFacts: what a name alone tells of roles and exchanges. The names are
-// those of public kernels, arguments shortened.
+// TestFacts: roles and exchanges from the name alone. The names are those of
+// public kernels, arguments shortened.
 func TestFacts(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -119,7 +119,7 @@ func TestCommunicationHasAKind(t *testing.T) {
 	}
 }
 
-// BenchmarkFacts is the cost of everything a name tells.
+// BenchmarkFacts is the cost of all facts of a name.
 func BenchmarkFacts(b *testing.B) {
 	data, err := os.ReadFile("testdata/kernels.txt")
 	if err != nil {

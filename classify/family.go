@@ -42,7 +42,7 @@ const (
 	familyTransformer string = "te"           // transformer_engine::…
 )
 
-// familyPrefix finds families by how the whole name begins.
+// familyPrefix finds families by the start of the full name.
 var familyPrefix = []struct {
 	prefix string
 	family string
@@ -84,7 +84,7 @@ var familyScope = map[string]string{
 	"nvshmemi": familyNCCL, "rccl": familyNCCL,
 }
 
-// ncclPrefixes begin the function's name where a return type stands in front.
+// ncclPrefixes begin the function's name where a return type precedes it.
 var ncclPrefixes = []string{"nccl", "rccl", "msccl", "nvshmem"}
 
 func detectFamily(n *Name) string {

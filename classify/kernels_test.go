@@ -63,7 +63,7 @@ func TestHeldOutNames(t *testing.T) {
 
 // TestPublicNames holds them to names of many projects that were collected after
 // all others. The first run, before any rule was changed, gave 78.1% (100 of
-// 128); the three that are missing now, a name does not tell.
+// 128); the names of the three that are missing now do not say.
 func TestPublicNames(t *testing.T) {
 	score(t, "testdata/public.tsv", 0, 2, -1, 97)
 }

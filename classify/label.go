@@ -10,12 +10,12 @@ import (
 
 // labelParams are the numbers that decide about labels.
 type labelParams struct {
-	// long is the length from which a generated name of a matrix product is cut behind its tile: what follows
+	// long is the length from which a generated name of a matrix product is cut after its tile: what follows
 	// (stages, clusters, epilogue) says little to a reader. The generated names of cuBLAS and TensorRT-LLM in the
 	// sample traces have 85 to 160 letters, 45 to 60 of them up to the tile; those of nvjet, which are left alone, at
 	// most 48.
 	long int
-	// apart is how many words at most are added to tell equal labels apart; what is equal then gets a number.
+	// apart is how many words at most are added to make labels unique; labels that are still equal get a number.
 	apart int
 	// words is how many words of a name are looked at for that.
 	words int
@@ -29,7 +29,7 @@ var describing = map[string]bool{"reduce_kernel": true, "multi_tensor_apply_kern
 
 // label returns the name that tables show: the function, or what a generic kernel runs, without scopes and arguments.
 // Generated names of matrix products keep their types and their tile. Names of different kernels may have one label;
-// [Labels] tells those apart.
+// [Labels] makes them unique.
 func (n *Name) label() string {
 	switch {
 	case n.Operation == "":

@@ -56,7 +56,7 @@ func TestLabelsTellNamesApart(t *testing.T) {
 			[]string{"f<1, 2>", "f<1, 3>", "f<4, 2>"}},
 		{[]string{"Cijk_Alik_Bljk_BBS_BH_MT16x16x32_SN_K1", "Cijk_Alik_Bljk_BBS_BH_MT16x16x32_SN_K2"},
 			[]string{"Cijk_Alik_Bljk_BBS_MT16x16x32<K1>", "Cijk_Alik_Bljk_BBS_MT16x16x32<K2>"}},
-		// Nothing but the order of the words tells them apart.
+		// They differ in the order of the words only.
 		{[]string{"void f<a, b>(int)", "void f<b, a>(int)"}, []string{"f #1", "f #2"}},
 	} {
 		if diff := cmp.Diff(c.want, classify.Labels(c.names)); diff != "" {

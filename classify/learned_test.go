@@ -15,7 +15,7 @@ import (
 )
 
 // opLabels are the categories of the kernels that ops of PyTorch launch, by the op's name without its library and
-// without a closing underscore. An op with several kernels (a reduction behind a product, a copy of an operand) has
+// without a closing underscore. An op with several kernels (a reduction after a product, a copy of an operand) has
 // several.
 var opLabels = map[string]string{
 	"mm": "gemm", "addmm": "gemm", "bmm": "gemm", "baddbmm": "gemm", "linear": "gemm", "matmul": "gemm",

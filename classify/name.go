@@ -33,7 +33,7 @@ type Name struct {
 	// OperationScope are the namespaces of Operation.
 	OperationScope []string
 	// Family names the code generator or library the kernel comes from, as far as
-	// its name tells. It answers "who made this", not "what does it do": a CUTLASS
+	// its name says. It answers "who made this", not "what does it do": a CUTLASS
 	// kernel may be attention. The values are words that rules can name, "triton" or
 	// "cublas"; docs/categories.md lists them, and more may be added.
 	Family string
@@ -53,7 +53,7 @@ type Name struct {
 const maxName = 64 << 10
 
 // Parse reads a kernel name. It never fails: a name that makes no sense as C++
-// is a Function as it stands. Cost is linear in the length of the name.
+// is a Function as it is. Cost is linear in the length of the name.
 func Parse(raw string) Name {
 	n := Name{Raw: raw}
 	s := raw
@@ -170,7 +170,7 @@ func (n *Name) argWords() string {
 	return wordmatch.Text(n.TemplateArgs...)
 }
 
-// addressMark stands for an address in a canonical name.
+// addressMark replaces an address in a canonical name.
 const addressMark = "0xADDR"
 
 // Canonical returns the name under which launches of one kernel are merged in
@@ -250,7 +250,7 @@ func replaceAddresses(s string) string {
 }
 
 // Words returns the words of the name's identifiers in lower case, each
-// identifier behind a '.', its words with '_' between them:
+// identifier after a '.', its words with '_' between them:
 // ".topk_gating_softmax.vllm.moe", the function first. Template arguments, parameter types and the
 // data types that are part of a GEMM's name are left out.
 func (n *Name) Words() string {
@@ -261,7 +261,7 @@ func (n *Name) Words() string {
 	return text
 }
 
-// isMatmul reports a matrix multiplication, whose data types stand in its name.
+// isMatmul reports a matrix multiplication, whose data types are in its name.
 func (n *Name) isMatmul() bool {
 	switch n.Family {
 	case familyTensile, familyNvjet, familyTRTLLMGen, familyCuBLAS:

@@ -30,8 +30,8 @@ var wrappers = map[string]bool{
 	"ForEachKernel": true, "static_kernel": true, "for_each_kernel": true,
 }
 
-// anonymousFunctions are names that say nothing: the nearest telling scope
-// stands for them, as in internal::gemvx::kernel.
+// anonymousFunctions are names that say nothing: the nearest scope that does
+// replaces them, as in internal::gemvx::kernel.
 var anonymousFunctions = map[string]bool{"kernel": true, "globalKernel": true, "run": true, "main": true}
 
 var emptyScopes = map[string]bool{
@@ -76,7 +76,7 @@ func operation(fn string, namespaces, args []string) (op string, scope []string)
 
 // argumentName is the part of a template argument that names it: without a
 // leading "void ", which NVIDIA's demangler writes, and including what follows
-// a parenthesis, because lambdas name the function they stand in.
+// a parenthesis, because lambdas name the function they are in.
 func argumentName(arg string) string {
 	arg = strings.TrimPrefix(arg, "void ")
 	return strings.TrimPrefix(arg, "(anonymous namespace)::")
@@ -94,7 +94,7 @@ func meaningful(parts []component) int {
 }
 
 // stripCall cuts the parameter list that a lambda's enclosing function shows,
-// and "const" behind it.
+// and "const" after it.
 func stripCall(base string) string {
 	if i := strings.IndexByte(base, '('); i > 0 {
 		base = base[:i]

@@ -245,7 +245,7 @@ func splitQualified(dst []component, s string) []component {
 	return dst
 }
 
-// Limits on demangling. Substitutions let n bytes of mangled text stand for
+// Limits on demangling. Substitutions let n bytes of mangled text expand to
 // 2^n bytes of readable text, so both ends are bounded: names
 // of the sample traces reach 867 bytes mangled and 2,006 bytes readable.
 const (
@@ -291,7 +291,7 @@ func longRun(s string) bool {
 }
 
 // readMangled fills the parts from a mangled name that does not demangle,
-// usually because the profiler cut it. The names in it are still whole:
+// usually because the profiler cut it. The names in it are complete:
 // "_ZN7ck_tile6kentryILi1E…" has length-prefixed identifiers in order, scopes
 // first, then template arguments after the 'I'.
 func (n *Name) readMangled(s string) {
@@ -355,7 +355,7 @@ func mangledScope(s string, i int, nested bool) (scope []string, next int) {
 }
 
 // mangledParts returns the identifiers of template arguments and parameters, which
-// follow a mangled name. Without their nesting only the order can be told.
+// follow a mangled name. Without their nesting only the order is known.
 func mangledParts(s string, i int) (ids []string) {
 	for i < len(s) && len(ids) < maxParts {
 		if id, next, ok := sourceName(s, i); ok {

@@ -50,7 +50,7 @@ func TestParseReadsEveryDialect(t *testing.T) {
 		{"f<a>(b))", parts{"f", nil, []string{"a"}, []string{"b"}, "", nil, false}},
 		{"f<a>>(b)", parts{"f", nil, []string{"a"}, []string{"b"}, "", nil, false}},
 		{"f]<a>(b)", parts{"f]", nil, []string{"a"}, []string{"b"}, "", nil, false}},
-		// What stands around the name.
+		// Text around the name.
 		{"void f(int) const", parts{"f", nil, nil, []string{"int"}, "", nil, false}},
 		{"void f(int) [clone .kd]", parts{"f", nil, nil, []string{"int"}, "", nil, false}},
 		{"decltype (x) g<2>(int)", parts{"g", nil, []string{"2"}, []string{"int"}, "", nil, false}},
@@ -72,7 +72,7 @@ func TestParseReadsEveryDialect(t *testing.T) {
 		{"a<1>b<2>::c<3>(int)", parts{"c", []string{"a"}, []string{"3"}, []string{"int"}, "", nil, false}},
 		{"a:::b", parts{":b", []string{"a"}, nil, nil, "", nil, false}},
 		{":: f", parts{"f", nil, nil, nil, "", nil, false}},
-		// Mangled, whole.
+		// Mangled, complete.
 		{"_ZN2ns3fooILi4EEEvi", parts{"foo", []string{"ns"}, []string{"4"}, []string{"int"}, "", nil, false}},
 		{"__ZN2ns3fooEi", parts{"foo", []string{"ns"}, nil, []string{"int"}, "", nil, false}},
 		// Mangled, cut.
@@ -108,7 +108,7 @@ func TestParseReadsEveryDialect(t *testing.T) {
 	}
 }
 
-// TestParseLimits has the longest name that is read as it stands and one that is
+// TestParseLimits has the longest name that is read as it is and one that is
 // one longer, for each of the limits that keep hostile names cheap.
 func TestParseLimits(t *testing.T) {
 	mangled := func(id string) string { return fmt.Sprintf("_Z%d%sv", len(id), id) }

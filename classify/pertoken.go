@@ -10,8 +10,8 @@ import (
 // size of its grid along Axis (0 is x) is the number of tokens, or of rows where
 // a server pads them. The zero value, without a family, says nothing.
 type TokenGrid struct {
-	// Family tells kernels apart that could be wrong each for a reason of its
-	// own: two that agree are evidence, one is not.
+	// Family groups kernels that could be wrong for the same reason: two
+	// families that agree are evidence, one is not.
 	Family string
 	Axis   int
 	// Real says that the kernel runs for tokens that exist only, as a cache write

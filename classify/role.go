@@ -54,7 +54,7 @@ const (
 	RoleTransfer                    // copy between host and GPU
 	RoleRows                        // rows that indices choose: gathers and scatters
 	RoleTopK                        // choice of the largest values, of what the name does not tell
-	// Single operations of PyTorch, of which whole operators may be written.
+	// Single operations of PyTorch, from which operators may be composed.
 	RoleMultiply // product of elements
 	RolePower
 	RoleMean

@@ -21,7 +21,7 @@ type Rule struct {
 	Category Category
 	// Label is shown instead of Category when set.
 	Label string
-	// Subcategory says more when the name tells: "all_reduce", "decode".
+	// Subcategory is more specific if the name is: "all_reduce", "decode".
 	Subcategory string
 	// Library is the library whose names the rule was written for, "" where its
 	// words are those of several.
@@ -47,7 +47,7 @@ type Rule struct {
 type Pattern struct {
 	// Family is the name's family.
 	Family []string `json:"family,omitempty"`
-	// Exact is the function's whole name (that of the operation, when the
+	// Exact is the function's full name (that of the operation, when the
 	// kernel is a generic one), compared letter by letter.
 	Exact []string `json:"exact,omitempty"`
 	// Prefix begins the function's name (or the operation's), letter by letter.
@@ -301,8 +301,8 @@ func (s *Ruleset) judge(n *Name) verdict {
 	return verdict{category: CategoryOther, label: string(CategoryOther)}
 }
 
-// How sure a category is. The figures are what was measured on names of libraries
-// whose own rules were taken away (TestNamesOfUnseenLibraries).
+// Confidence of a category, measured on names of libraries whose own rules were
+// taken away (TestNamesOfUnseenLibraries).
 const (
 	sureUser    = 1    // a user said so
 	sureRule    = 0.97 // a rule of a generator or of PyTorch's loops, or words of one kind of work
@@ -310,7 +310,7 @@ const (
 	sureOneWord = 0.6  // a rule that rests on one word
 )
 
-// sure is how sure the category of rule i is, which is the first that matches.
+// sure is the confidence in the category of rule i, the first that matches.
 func (s *Ruleset) sure(i int, sub *subject) float32 {
 	r := s.compiled[i].rule
 	switch {
@@ -331,7 +331,7 @@ func (s *Ruleset) sure(i int, sub *subject) float32 {
 	return sureRule
 }
 
-// generic reports words that stand in names of other work, too.
+// generic reports words that occur in names of other work, too.
 func (r *Rule) generic() bool {
 	switch r.Category {
 	case CategoryMemory, CategoryReduceTopK, CategoryElementwise, CategorySamplingIO:

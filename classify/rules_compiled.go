@@ -12,7 +12,7 @@ import (
 // RMS norm. poi is pointwise, per a persistent reduction, tem a template
 // (matmul, convolution, flex attention). The operator that needs the most
 // explanation decides, so the rules go from rare operators to common ones.
-// Older releases leave the operators out (triton__0d1d2d): nothing can be told.
+// Older releases leave the operators out (triton__0d1d2d): no rule applies.
 
 func inductorRules() []Rule {
 	in := func(id, title string, c Category, sub string, p Pattern) Rule {
@@ -39,7 +39,7 @@ func inductorRules() []Rule {
 				"rms_norm*", "layer_norm*", "group_norm*")}),
 		in("inductor.norm_stats", "statistics of a norm", CategoryNorm, "",
 			Pattern{Prefix: words("triton_red_", "triton_per_"), All: words("mean", "pow")}),
-		// The op behind the experts is part of the kernel's name where its inputs
+		// The op after the experts is part of the kernel's name where its inputs
 		// or results are.
 		in("inductor.moe", "around the experts", CategoryMoE, "", Pattern{Function: words("*moe*", "experts")}),
 		in("inductor.softmax", "softmax", CategorySoftmax, "",

@@ -11,8 +11,8 @@ func kvCacheRules() []Rule {
 		return Rule{ID: id, Title: title, Category: CategoryKVCache, Subcategory: sub, When: p}
 	}
 	return []Rule{
-		// The write decides over the rotation: what such a kernel leaves
-		// behind is the cache. cos_sin_cache is a table, not the cache.
+		// The write decides over the rotation: such a kernel's result
+		// is the cache. cos_sin_cache is a table, not the cache.
 		kv("kvcache.rope_store", "RoPE fused with the cache write", "rope_store", Pattern{
 			All:  words("*rope*", "*cache*"),
 			None: words("*cos_sin_cache*", "*cached*", "*cos_cache*", "*sin_cos_cache*", "*noncache*", "*nocache*"),
@@ -92,7 +92,7 @@ func attentionRules() []Rule {
 			Function: words("reduce*", "combine*", "merge*", "*correction*"),
 		}),
 		// Everything in these libraries is attention, whatever CUTLASS types
-		// stand in the template arguments.
+		// are in the template arguments.
 		at("attention.flash_scope", "FlashAttention, FlashMLA, xFormers", "", Pattern{
 			Family: []string{familyFlash, familyFlashMLA, familyXFormers}, None: words("*gemm*", "rotary*", "*norm*"),
 		}),
@@ -115,7 +115,7 @@ func attentionRules() []Rule {
 			None:     words("*norm*", "*rope*", "*quant*", "*copy*", "*absorb*", "*cat*", "*pack*", "*gemm*"),
 		}),
 		// The forward kernels of SGLang's and lightllm's Triton attention are
-		// named after the direction only, with what varies behind it.
+		// named after the direction only, followed by what varies.
 		at("attention.triton_fwd", "Triton attention by its traditional name", "", Pattern{
 			Prefix: words("_fwd_kernel", "_fwd_grouped_kernel", "_bwd_kernel", "_bwd_preprocess", "_sparse_fwd_kernel"),
 			None: words("*copy*", "*destindex*", "*norm*", "*quant*", "*silu*", "*gelu*", "*rotary*", "*token*",
@@ -145,7 +145,7 @@ var attentionKinds = []struct {
 		"flash_fwd_kernel", "*ragged*"))},
 }
 
-// attentionKind tells backward, MLA, decode and prefill apart. Many kernels
+// attentionKind is backward, MLA, decode or prefill. Many kernels
 // serve both phases (FlashAttention-3, unified attention): nothing is said.
 func attentionKind(n *Name) string {
 	for _, k := range attentionKinds {

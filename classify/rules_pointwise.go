@@ -179,7 +179,7 @@ func memoryOps() []Rule {
 	}
 }
 
-// memoryRules are kernels that only move data. They stand below every rule
+// memoryRules are kernels that only move data. They come after every rule
 // that knows what the data is.
 func memoryRules() []Rule {
 	m := func(id, title, sub string, p Pattern) Rule {

@@ -78,8 +78,8 @@ var gemmKinds = []struct {
 
 var groupedArgs = wordmatch.CompileAll(words("*GroupProblemShape*", "*GroupedGemm*", "*MoeFCGemm*"))
 
-// gemmKind tells grouped products, matrix-vector products and LoRA's small
-// products apart.
+// gemmKind separates grouped products, matrix-vector products and LoRA's small
+// products.
 func gemmKind(n *Name) string {
 	for _, k := range gemmKinds {
 		if k.patterns.In(n.fn) || k.patterns.In(n.op) {

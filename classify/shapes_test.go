@@ -32,7 +32,7 @@ func TestShapesOfNames(t *testing.T) {
 		"_ZN4vllm15rms_norm_kernelIfLin8EEEvPT_": {[]string{"vllm"}, "rms_norm_kernel", []string{"float", "-8"}, ""},
 		"_ZN4vllm4normILb1E3fooEEvv":             {[]string{"vllm"}, "norm", []string{"true", "foo"}, ""},
 		"_Z3fooILi64E3barEvv":                    {nil, "foo", []string{"64", "bar"}, ""},
-		// A name that was cut off has no demangled form: only identifiers can be told, the last as far as it goes.
+		// A name that was cut off has no demangled form: only identifiers are read, the last as far as it goes.
 		"_ZN4vllm4normILb1E3fooLi64E3ba":  {[]string{"vllm"}, "norm", []string{"foo", "ba"}, ""},
 		"_ZN4vllm4normILin7E3fooLi64E3ba": {[]string{"vllm"}, "norm", []string{"foo", "ba"}, ""},
 		// The functor names the work, unless it is one of those that apply any op.

@@ -12,7 +12,7 @@ var (
 	generation = regexp.MustCompile(`\bcutlass_(\d\d)_|\b(volta|turing)_[a-z0-9]+gemm`)
 )
 
-// Align is how many elements of its operands a product of this name loads at once, 0 where the name does not tell: 8
+// Align is how many elements of its operands a product of this name loads at once, 0 where the name does not say: 8
 // elements of 16 bits are one load of 16 bytes, 1 is for sizes that nothing divides.
 func Align(raw string) int {
 	m := alignment.FindStringSubmatch(raw)
@@ -27,7 +27,7 @@ func Align(raw string) int {
 }
 
 // BuiltFor is the compute capability that a product of this name was written for, such as 75; 0 where the name does
-// not tell.
+// not say.
 func BuiltFor(raw string) int {
 	switch m := generation.FindStringSubmatch(raw); {
 	case m == nil:

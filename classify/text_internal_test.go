@@ -142,7 +142,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestRunsOfLetters: a run counts wherever it stands.
+// TestRunsOfLetters: a run counts wherever it is.
 func TestRunsOfLetters(t *testing.T) {
 	for n, want := range map[int]bool{0: false, 1: false, 96: false, 97: true} {
 		run := strings.Repeat("a", n)
@@ -154,7 +154,7 @@ func TestRunsOfLetters(t *testing.T) {
 	}
 }
 
-// TestNamesThatGrow: a name whose readable form would have 64 KiB is read as it stands.
+// TestNamesThatGrow: a name whose readable form would have 64 KiB is read as it is.
 func TestNamesThatGrow(t *testing.T) {
 	number := func(i int) string { // of a substitution, the first of which has none
 		if i == 0 {
@@ -180,7 +180,7 @@ func TestNamesThatGrow(t *testing.T) {
 	}
 }
 
-// TestLambdas: what stands in a lambda is named after the function around it.
+// TestLambdas: code in a lambda is named after the function around it.
 func TestLambdas(t *testing.T) {
 	for s, want := range map[string]string{"f::{lambda()#1}": "f", "a::f::{lambda()#1}": "f",
 		"a::f::{lambda()#1}::operator()": "f", "{lambda()#1}": "{lambda()#1}"} {

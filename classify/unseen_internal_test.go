@@ -71,8 +71,8 @@ func projectOf(source string) string {
 }
 
 // withoutLibrary are the default rules without those of a library and without the words that decide about names of
-// that library only: of every word of a rule it is counted of which projects the names are that the rule decides and
-// the word is in.
+// that library only. For each word of a rule it counts the projects whose names contain the word and are decided by
+// the rule.
 func withoutLibrary(project string, owners map[wordOf3]map[string]bool) *Ruleset {
 	var rules []Rule
 	for _, r := range Default().rules {
@@ -111,7 +111,7 @@ func withoutLibrary(project string, owners map[wordOf3]map[string]bool) *Ruleset
 // wordOf3 is a word of a rule.
 type wordOf3 struct{ rule, word string }
 
-// wordOwners says of which projects the names are that each word of a rule decides about.
+// wordOwners returns, for each word of a rule, the projects whose names it decides.
 func wordOwners(names []labelled) map[wordOf3]map[string]bool {
 	out := map[wordOf3]map[string]bool{}
 	byID := map[string]*Rule{}
@@ -151,8 +151,8 @@ func wordOwners(names []labelled) map[wordOf3]map[string]bool {
 }
 
 // TestNamesOfUnseenLibraries: the rules and the words that were written for one library are taken away, and its names
-// judged by the rest, for one library after the other. Both figures are logged. Of the names few may be wrong and
-// sure.
+// judged by the rest, for one library after the other. Both figures are logged. Few names may be
+// wrong with a high confidence.
 func TestNamesOfUnseenLibraries(t *testing.T) {
 	names := labelledNames(t)
 	owners := wordOwners(names)

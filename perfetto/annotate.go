@@ -23,16 +23,16 @@ const annotationCategory = "strata"
 const annotationPID = 1 << 30
 
 // Annotate writes a copy of the trace file src to dst with tracks added above
-// all others. The original events are copied byte for byte, what stands beside
+// all others. The original events are copied byte for byte, the values beside
 // them as [CopyOptions] say. The copy is
 // compressed as its name says (.gz, .zst), else as src is; memory does not grow
-// with the file. A truncated file's copy ends after its last whole event, so that
+// with the file. A truncated file's copy ends after its last complete event, so that
 // viewers open it. When ctx is cancelled dst is not written and the error is
 // ctx's.
 //
 // A dst that ends in .pftrace is written in Perfetto's own format, in gzip, from
-// the events of t, whatever src is: kernels that overlap on a stream show whole,
-// which viewers do not show of JSON. It lacks what
+// the events of t, whatever src is: kernels that overlap on a stream show in full,
+// which viewers cannot do with JSON. It lacks what
 // docs/format/pftrace.md lists. A JSON copy of a trace that was loaded from no JSON
 // is made of its events, too, see [FromEvents].
 func Annotate(ctx context.Context, t *trace.Trace, src, dst string, tracks []pftrace.Track, o CopyOptions) (CopyStats,

@@ -58,7 +58,7 @@ func open(t *testing.T, path string) *trace.Trace {
 	return tr
 }
 
-// passTrack is a track with one span over the whole window of t.
+// passTrack is a track with one span over the window of t.
 func passTrack(t *trace.Trace) []pftrace.Track {
 	_, end := t.Window()
 	return []pftrace.Track{{Name: "passes", Spans: []pftrace.Span{

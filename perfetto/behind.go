@@ -8,8 +8,7 @@ import (
 // behindBlock is how many bytes are handed over at once: a few milliseconds of compression.
 const behindBlock = 256 << 10
 
-// behind compresses in a goroutine of its own, while the next text is read and looked through. What is written is the
-// same.
+// behind compresses in its own goroutine while the next text is read and scanned. The output is the same.
 type behind struct {
 	w      io.WriteCloser
 	buf    []byte

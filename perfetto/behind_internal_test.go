@@ -24,7 +24,7 @@ func (s *sink) Write(p []byte) (int, error) {
 
 func (s *sink) Close() error { s.closed = true; return nil }
 
-// TestBehind: the same bytes arrive, and a full disk is told, at the latest by Close.
+// TestBehind: the same bytes arrive, and a full disk is reported, at the latest by Close.
 func TestBehind(t *testing.T) {
 	want := make([]byte, 5*behindBlock+17)
 	for i := range want {

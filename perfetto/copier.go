@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// copier writes events of a JSON trace, and what stands beside them, into a
-// document of its own.
+// copier writes events of a JSON trace, and the values beside them, into a new
+// document.
 type copier struct {
 	o     CopyOptions
 	red   *redactor // nil where nothing is hidden
@@ -27,8 +27,8 @@ type copier struct {
 	err          error
 }
 
-// rewrite makes dst from src: what first writes, in front of the events, those
-// that are wanted, and the values beside them. Last may refuse the result.
+// rewrite makes dst from src: the output of first, then the wanted events and
+// the values beside them. Last may refuse the result.
 func (c *copier) rewrite(ctx context.Context, src, dst string, first func(*bufio.Writer) error,
 	last func() error) error {
 	return rewriteText(ctx, src, dst, func(in *source, text *bufio.Writer) error {

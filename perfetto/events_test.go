@@ -45,7 +45,7 @@ func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 }
 
 // A copy of JSON, of an Nsight Systems export and of a .pftrace holds all that the original does, overlapping kernels
-// whole, and the tracks.
+// in full, and the tracks.
 func TestAnnotatePftrace(t *testing.T) {
 	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
 		"traces/nsys/torchrun-2gpu-hopper.sqlite"} {

@@ -26,7 +26,7 @@ type CopyOptions struct {
 }
 
 // metas chooses of the values beside the events those that may leave. It
-// returns the text to write behind the events, and the keys of what is left out
+// returns the text to write after the events, and the keys of what is left out
 // or shortened.
 func (o CopyOptions) metas(all []scan.Meta) (text []byte, removed []string) {
 	for _, m := range all {

@@ -28,8 +28,8 @@ type Map struct {
 // mapSchema is the name and version of the document.
 const mapSchema = "strata.perfetto/1"
 
-// secondsDecimals is of seconds in the text: layers take some hundred µs, so
-// that milliseconds do not tell them apart.
+// secondsDecimals is for seconds in the text: layers take some hundred µs, so
+// milliseconds are too coarse.
 const secondsDecimals = 6
 
 // PassRange is one forward pass.

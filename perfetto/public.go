@@ -63,7 +63,7 @@ var (
 	functionName = &expression{text: `^(?:forward(?:_(?:native|cuda|hip|decode|extend|mixed|impl|context|batch|split_prefill))?|__(?:call|init|enter|exit|getattr|setattr|iter|next|new|len|del)__|_(?:wrapped_)?call_impl|apply|run|run_once|run_batch|step|execute_model|generate|replay|decorate_context|wrapper|wrapped|inner|_fn|fn|main|worker|loop|event_loop_normal|event_loop_overlap|process_batch_result|get_next_batch_to_run|recv_requests|sample|schedule|update|load_weights|<module>|<lambda>)$`}
 )
 
-// replacement is a frame of which nothing but numbers is left.
+// replacement is a frame reduced to its numbers.
 var replacement = &expression{text: `^(?:<built-in function[0-9]+>|function[0-9]+|nn\.Module: Module[0-9]+(?:[A-Z][A-Za-z]+)?(?:_[0-9]+)?|file[0-9]+\.py\([0-9]+\): function[0-9]+)$`}
 
 // stepWord is a run of letters in a step annotation; stepWords are those that

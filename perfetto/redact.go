@@ -71,7 +71,7 @@ func (r *redactor) hide(sort, text string) string {
 	return s
 }
 
-// rawEvent is an event whose parts are kept as they stand in the file.
+// rawEvent is an event whose parts are kept as they are in the file.
 type rawEvent struct {
 	Ph   json.RawMessage            `json:"ph,omitempty"`
 	Cat  json.RawMessage            `json:"cat,omitempty"`
@@ -125,7 +125,7 @@ func (r *redactor) event(ev *scan.Event) []byte {
 	return marshal(e)
 }
 
-// fields makes what stands beside name and args safe, false where it cannot be.
+// fields redacts the fields other than name and args; false if it cannot.
 func (r *redactor) fields(e *rawEvent) bool {
 	for _, n := range []json.RawMessage{e.TS, e.Dur} {
 		if n != nil && !number.get().Match(n) {

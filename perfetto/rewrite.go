@@ -15,8 +15,8 @@ import (
 )
 
 // source is a trace file opened for a streaming copy. Reading fails once its
-// context is done, so that a long stretch of which nothing is written can be
-// cancelled, too.
+// context is done, so that a long stretch without output can be cancelled,
+// too.
 type source struct {
 	ctx  context.Context
 	file *os.File
@@ -128,8 +128,8 @@ func (c *contextWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// rewriteText is rewrite of JSON: what is no UTF-8 becomes U+FFFD. Viewers
-// refuse it, though it often stands in names.
+// rewriteText is rewrite of JSON: invalid UTF-8 becomes U+FFFD. Viewers refuse
+// it, though it is frequent in names.
 func rewriteText(ctx context.Context, src, dst string, write func(in *source, out *bufio.Writer) error) error {
 	return rewrite(ctx, src, dst, func(in *source, out *bufio.Writer) error {
 		text := &textWriter{w: out}

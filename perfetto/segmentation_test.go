@@ -54,9 +54,9 @@ func analyze(t *testing.T, tr *trace.Trace) *layer.Device {
 }
 
 // TestSlicesKeepTheSegmentation: on every real trace, the passes of a slice have
-// the layer table that they have in the whole trace, redacted or not. A pass that
-// the window cuts can be sliced only together with others: where its layers
-// begin is known by comparison with a whole one.
+// the layer table that they have in the full trace, redacted or not. A pass that
+// the window cuts can be sliced only together with others: its layer starts are
+// found by comparison with a complete one.
 func TestSlicesKeepTheSegmentation(t *testing.T) {
 	for _, src := range testdata.Spread(t, realTraces(t)) {
 		t.Run(filepath.Base(src), func(t *testing.T) { sliceAll(t, src, open(t, src)) })
@@ -68,8 +68,8 @@ func TestDemoSlicesKeepTheSegmentation(t *testing.T) {
 	sliceAll(t, src, tr)
 }
 
-// sliceAll cuts all passes, the first and last whole ones, and one in the middle
-// out of a trace and compares their layer tables.
+// sliceAll cuts all passes, the first and last complete ones, and one in the
+// middle out of a trace and compares their layer tables.
 func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 	a := analyze(t, tr)
 	if a == nil {
@@ -84,7 +84,7 @@ func sliceAll(t *testing.T, src string, tr *trace.Trace) {
 	}
 	sets := [][]int{all}
 	if len(a.Models) > 1 {
-		// A slice of one pass of one model lacks what tells that the window does not cut it: docs/perfetto.md.
+		// A slice of one pass of one model does not show that the pass is complete: docs/perfetto.md.
 		whole = nil
 	}
 	if n := len(whole); n > 1 && testdata.Long() {

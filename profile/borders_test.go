@@ -74,8 +74,7 @@ func TestBordersOfConfigs(t *testing.T) {
 	}
 }
 
-// TestNestingOfTextModels: a language model stands up to three objects deep, in the innermost of which its fields
-// count.
+// TestNestingOfTextModels: a language model is up to three objects deep; the fields of the innermost one count.
 func TestNestingOfTextModels(t *testing.T) {
 	for depth, want := range map[int]int{0: 7, 1: 7, 2: 7, 3: 7, 4: 5} {
 		text := `{"num_hidden_layers":7}`

@@ -27,7 +27,7 @@ type Config struct {
 	// NumLayers is the number of decoder layers of the language model, without
 	// next-token-prediction layers. 0: not given.
 	NumLayers int `json:"num_layers"`
-	// NumNextN is the number of next-token-prediction (MTP) layers behind them.
+	// NumNextN is the number of next-token-prediction (MTP) layers after them.
 	NumNextN int `json:"num_nextn,omitempty"`
 
 	HiddenSize int `json:"hidden_size,omitempty"` // width of the residual stream
@@ -71,11 +71,11 @@ type Config struct {
 	HCMult          int `json:"hc_mult,omitempty"`
 	HCSinkhornIters int `json:"hc_sinkhorn_iters,omitempty"` // Sinkhorn iterations of their mixing matrix
 
-	// CompressRatios say how many tokens one entry of a layer's KV cache stands
-	// for, 0 where the layer sees a sliding window alone. There is one for each
-	// decoder layer; those of the next-token-prediction layers, which the file has
-	// behind them, are NextNRatios. nil when the model has none. With NumLayers 0
-	// it is the whole list.
+	// CompressRatios are the tokens per entry of a layer's KV cache, 0 where the
+	// layer sees a sliding window alone. There is one for each decoder layer;
+	// those of the next-token-prediction layers, which follow in the file, are
+	// NextNRatios. nil when the model has none. With NumLayers 0 it is the full
+	// list.
 	CompressRatios []int `json:"compress_ratios,omitempty"`
 	NextNRatios    []int `json:"nextn_compress_ratios,omitempty"`
 	NumHashLayers  int   `json:"num_hash_layers,omitempty"` // layers whose experts come from a token-id table
@@ -94,7 +94,7 @@ type Config struct {
 	AttentionBias  bool `json:"attention_bias,omitempty"`
 	GatedAttention bool `json:"gated_attention,omitempty"`
 	// QKNorm says whether queries and keys are normalised; nil when the config does
-	// not tell, as Qwen3's, whose code does it always.
+	// not say, as Qwen3's, whose code does it always.
 	QKNorm *bool `json:"qk_norm,omitempty"`
 	// Recurrent are the sizes of linear attention or state-space layers, nil when
 	// the config gives none.

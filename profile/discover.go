@@ -41,7 +41,7 @@ type finder struct {
 // directory) was recorded from: in the trace's directory and then in each parent,
 // nearest first, a config.json, then what a server_args.json there names as its
 // model, a directory or a hub id that the Hugging Face cache holds. Last, a model
-// of that cache whose name stands in the trace's path is taken. Nothing is
+// of that cache whose name is in the trace's path is taken. Nothing is
 // fetched. The error wraps [ErrNoConfig] where there is none. The source says how
 // it was found, for people: "beside the trace", "Hugging Face cache, named by
 // …/server_args.json"; the config's Path names the file.
@@ -62,7 +62,7 @@ const maxParents = 64
 // directory, or a hub id that the Hugging Face cache holds. A model the caller
 // named is looked up before all that. A config.json that is not a model's, or is
 // broken, is passed over and listed in Tried. Last, a model of the Hugging Face
-// cache whose name stands in the trace's path is taken.
+// cache whose name is in the trace's path is taken.
 //
 // When there is none the error wraps [ErrNoConfig] and says what was tried and
 // what to do.
@@ -119,7 +119,7 @@ type search struct {
 func (s *search) pass(what string, err error) {
 	var e *document.Error
 	if errors.As(err, &e) {
-		// The path already stands in what.
+		// The path is already in what.
 		err = e.Err
 		if e.Field != "" {
 			what += ": " + e.Field
@@ -262,7 +262,7 @@ var commitHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 // to be looked for in a trace's path: "gpt2" would be found by accident.
 const minModelName = 5
 
-// cachedByName takes the cached model with the longest name that stands in the
+// cachedByName takes the cached model with the longest name that occurs in the
 // trace's file or directory names, both reduced to letters and digits.
 func (s *search) cachedByName(tracePath string) *foundConfig {
 	path, err := filepath.Abs(tracePath)

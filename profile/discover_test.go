@@ -114,7 +114,7 @@ func TestFindConfig(t *testing.T) {
 	}
 }
 
-// TestFindConfigByName: a cached model whose name stands in the trace's path is
+// TestFindConfigByName: a cached model whose name is in the trace's path is
 // taken, the longest such name, and named after its hub id.
 func TestFindConfigByName(t *testing.T) {
 	root := t.TempDir()

@@ -14,7 +14,7 @@ func (c *Config) ffns(f *fields) error {
 		return err
 	}
 	if c.NumExperts == 0 {
-		// A config that gives no MLP width either tells nothing.
+		// A config without an MLP width says nothing either.
 		if c.IntermediateSize > 0 {
 			c.setFFN(func(int) bool { return false })
 		}

@@ -21,7 +21,7 @@ type KnownModel struct {
 	Config *Config
 }
 
-// String says which model it is, with the sizes that tell it from others: "llama-3.1-70b (80 layers, hidden size
+// String says which model it is, with the sizes that identify it: "llama-3.1-70b (80 layers, hidden size
 // 8192, vocabulary 128256)".
 func (m *KnownModel) String() string {
 	return fmt.Sprintf("%s (%d layers, hidden size %d, vocabulary %d)", m.Name, m.Config.NumLayers, m.Config.HiddenSize,
@@ -79,7 +79,7 @@ func ResolveConfig(nameOrPath string) (*Config, error) {
 		strings.Join(names, ", "))
 }
 
-// Like returns the known models of this size: layers of a whole pass, and the vocabulary and hidden size
+// Like returns the known models of this size: layers of a complete pass, and the vocabulary and hidden size
 // of the embedding, which several GPUs may divide by rows. A size that is 0 fits none: a model is
 // not recognised by some of its sizes.
 func Like(layers, vocabulary, hidden int) []KnownModel {

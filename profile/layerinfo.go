@@ -2,7 +2,7 @@ package profile
 
 // The words of [LayerInfo.Mixer]: what a layer does across tokens. More may be added.
 const (
-	// mixerUnknown: the config does not tell.
+	// mixerUnknown: the config does not say.
 	mixerUnknown string = "unknown"
 	// mixerNone: the layer has none (the MLP and MoE layers of Nemotron-H).
 	mixerNone string = "none"
@@ -32,7 +32,7 @@ const (
 
 // The words of [LayerInfo.FFN], a layer's feed-forward part. More may be added.
 const (
-	// ffnUnknown: the config does not tell.
+	// ffnUnknown: the config does not say.
 	ffnUnknown string = "unknown"
 	// ffnNone: the layer has none (the Mamba and attention layers of Nemotron-H).
 	ffnNone string = "none"
@@ -47,7 +47,7 @@ const (
 type LayerInfo struct {
 	// Mixer is what the layer does across tokens: "none", "full", "sliding", "chunked", "mla", "csa", "hca",
 	// "compressed", "linear", "mamba", "conv", "hybrid". FFN is its feed-forward part: "none", "dense" or "moe". Both
-	// are "unknown" where the config does not tell; more may be added.
+	// are "unknown" where the config does not say; more may be added.
 	Mixer string `json:"mixer"`
 	FFN   string `json:"ffn"`
 	// Hash: the experts come from a token-id table. It marks the first

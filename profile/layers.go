@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// NOTE. Which layer is of which kind is told in a dozen ways. Each reader below
+// NOTE. Configs give the kinds of layers in a dozen ways. Each reader below
 // takes one way and answers whether the config uses it; the first that does
 // wins, most explicit first: a list with one entry per layer, then a pattern,
 // then a rule (first k, every n-th), then what holds for all layers. The rules
@@ -57,7 +57,7 @@ func (c *Config) nameUnknown() {
 
 // sharedTopK finds the layers of sparse latent attention that use the tokens which an earlier layer's indexer
 // selected, as GLM-5's later releases do: a list with "full" and "shared", a pattern of F and S, or every n-th layer
-// behind the first ones.
+// after the first ones.
 func (c *Config) sharedTopK(f *fields) error {
 	shared := func(i int) bool { return false }
 	if o, name, ok := f.find("indexer_types"); ok && document.KindOf(o.Fields[name]) == "list" {

@@ -130,7 +130,7 @@ func TestInferenceOrder(t *testing.T) {
 		{`{"num_hidden_layers":1,"compress_ratios":[4],"kv_lora_rank":512}`, profile.DSV4},
 		{`{"num_hidden_layers":1,"compress_ratios":[],"kv_lora_rank":512}`, profile.DSV3},
 		{`{"num_hidden_layers":1,"compress_ratios":null,"kv_lora_rank":0}`, profile.Generic},
-		// no ratios: the type alone does not tell
+		// no ratios: the type alone does not say
 		{`{"num_hidden_layers":1,"model_type":"deepseek_v4"}`, profile.Generic},
 		{`{"num_hidden_layers":1,"text_config":{"num_hidden_layers":2,"kv_lora_rank":4}}`, profile.DSV3},
 		{`{"num_hidden_layers":1,"model_type":"qwen3_moe"}`, profile.Generic},

@@ -26,7 +26,7 @@ const (
 	typeC4Light string = "C4_LIGHT"
 	// typeC128Heavy is ratio 128: heavily compressed attention (HCA).
 	typeC128Heavy string = "C128_HEAVY"
-	// typeLayer is a layer of which no ratio is known.
+	// typeLayer is a layer whose ratio is unknown.
 	typeLayer string = "LAYER"
 )
 

@@ -11,7 +11,7 @@ import (
 
 // Operator names a part of the model that kernels compute: "qkv_proj",
 // "experts_down". [Operators] lists the names. Kernels that fuse neighbours carry
-// several, joined by "+"; what cannot be told apart is joined by "|".
+// several, joined by "+"; operators that cannot be separated are joined by "|".
 type Operator string
 
 // OperatorInfo is what tables and pages show of an operator.
@@ -117,7 +117,7 @@ var operatorRow = func() map[Operator]*OperatorInfo {
 var errOperator = errors.New("profile: unknown operator")
 
 // Each returns the operators that are joined in o, and whether a kernel computes
-// all of them ("+") or one that cannot be told ("|"). Of one operator it is that.
+// all of them ("+") or an unknown one of them ("|"). Of one operator it is that.
 func (o Operator) Each() (list []Operator, all bool) {
 	sep := "+"
 	if strings.Contains(string(o), "|") {

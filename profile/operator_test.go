@@ -59,7 +59,7 @@ func TestCategoriesHaveAnOperator(t *testing.T) {
 	}
 }
 
-// TestJoinedOperators: what a kernel fuses and what cannot be told apart.
+// TestJoinedOperators: fused operators and operators that cannot be separated.
 func TestJoinedOperators(t *testing.T) {
 	for name, want := range map[profile.Operator]string{"rope+kv_write": "rope kv_write all",
 		"k_proj|v_proj": "k_proj v_proj one", "attention": "attention all"} {

@@ -16,7 +16,7 @@ import (
 type Size struct {
 	// N is the number of ranks; 0: unknown.
 	N int `json:"n,omitempty"`
-	// Source says what it was taken from, or that nothing tells it, for people.
+	// Source says what it was taken from, or that it is unknown, for people.
 	Source string `json:"source"`
 }
 
@@ -52,7 +52,7 @@ type ParallelHints struct {
 // ranks alone is no size either, as they may be pipeline stages or replicas;
 // only a server that names each kind of rank in its files' names, and names
 // tensor-parallel ones alone, makes it one, or layers that are divided where
-// all groups of ranks have one size. What nothing tells is 0. The error
+// all groups of ranks have one size. An unknown size is 0. The error
 // reports a flag out of range; a hint that cannot be read is no hint.
 func InferParallelism(h ParallelHints) (Parallelism, error) {
 	for _, f := range []struct {

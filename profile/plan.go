@@ -19,7 +19,7 @@ const (
 )
 
 // PlanOp is one operator of a plan with the sizes its work is counted from, all
-// of the whole model: nothing is divided by a parallel size yet. A size that
+// of the full model: nothing is divided by a parallel size yet. A size that
 // the operator does not have, or that the config does not give, is 0.
 type PlanOp struct {
 	Operator Operator `json:"operator"` // part of the model
@@ -27,7 +27,7 @@ type PlanOp struct {
 	// does not say it: "o_a_proj", "compressor".
 	Module string `json:"module,omitempty"`
 	// Optional: not every server runs it as a kernel of its own, or the config does
-	// not tell whether the model has it.
+	// not say whether the model has it.
 	Optional bool `json:"optional,omitempty"`
 	// Stage is "decode" or "prefill" where an operator belongs to one way of
 	// computing attention (absorbed or expanded latent attention).
@@ -62,7 +62,7 @@ type PlanOp struct {
 	// collective reads.
 	Width int `json:"width,omitempty"`
 	// WeightDType is the type of its weights: "bf16", "fp8", "mxfp4"; "" when the
-	// config does not tell or there are none.
+	// config does not say or there are none.
 	WeightDType string `json:"weight_dtype,omitempty"`
 	// Split says how tensor parallelism divides it: "" (every rank does all of it), "columns" (N), "rows" (K, an
 	// all-reduce follows), "heads" (heads or groups, KV heads down to one), "vocab", "experts". More may be added.
@@ -106,7 +106,7 @@ type Plan struct {
 	Model string `json:"model"`
 	// DType is the type of activations and of weights that are not quantised; "" unknown.
 	DType string `json:"dtype,omitempty"`
-	// Before and After are what stands before the first and behind the last layer.
+	// Before and After are the operators before the first and after the last layer.
 	Before []PlanOp `json:"before"`
 	After  []PlanOp `json:"after"`
 	// Kinds are the kinds of layers in order of first appearance, LayerKinds the
@@ -121,7 +121,7 @@ type Plan struct {
 const planSchema = "strata.plan/1"
 
 // Plan returns what the model computes: operators in order, with their sizes.
-// It never fails: what the config does not tell is absent and noted.
+// It never fails: what the config does not say is absent and noted.
 func (c *Config) Plan() *Plan {
 	p := &Plan{Schema: planSchema, Model: c.displayName(), DType: c.DType, Kinds: []PlanKind{},
 		LayerKinds: make([]int, 0, len(c.Layers)), Notes: []string{}}
@@ -179,7 +179,7 @@ func (c *Config) norm(op string, width int) PlanOp {
 	return PlanOp{Operator: Operator(op), Width: width, WeightDType: c.DType}
 }
 
-// allReduce is the collective behind a row-parallel product: only with more than
+// allReduce is the collective after a row-parallel product: only with more than
 // one rank.
 func (c *Config) allReduce(op string) PlanOp {
 	return PlanOp{Operator: Operator(op), Optional: true, Width: c.HiddenSize}

@@ -308,7 +308,7 @@ func TestPlanWeightTypes(t *testing.T) {
 	}
 }
 
-// TestPlanSaysWhatItLacks has configs that do not tell all.
+// TestPlanSaysWhatItLacks has configs that lack fields.
 func TestPlanSaysWhatItLacks(t *testing.T) {
 	for _, tt := range []struct{ doc, want string }{
 		{`{"hidden_size":64}`, "number of layers"},

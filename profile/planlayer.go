@@ -36,7 +36,7 @@ func (c *Config) planLayer(l LayerInfo) []PlanOp {
 	return ops
 }
 
-// enter is what joins the residual stream in front of a half: an addition, or
+// enter is what joins the residual stream before a half: an addition, or
 // the mixing of hyper-connections' streams.
 func (c *Config) enter() []PlanOp {
 	if c.HCMult > 0 {
@@ -192,7 +192,7 @@ func (c *Config) planIndexer(hidden, key int) []PlanOp {
 }
 
 // planCompressed is DeepSeek-V4's attention: one key/value head, a window, and a
-// cache compressed by a ratio, of which an indexer may select entries.
+// cache compressed by a ratio. An indexer may select entries of the cache.
 func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 	h, d := c.NumHeads, c.HeadDim
 	ratio := c.ratioOf(l)
@@ -272,7 +272,7 @@ func (c *Config) planRecurrent(m string) []PlanOp {
 	return append(ops, core, gate, out)
 }
 
-// recurrentInputs are the products in front of the convolution.
+// recurrentInputs are the products before the convolution.
 func (c *Config) recurrentInputs(m string, r Recurrent, k, v int) []PlanOp {
 	part := func(module string, in, n int, split string) PlanOp {
 		p := c.product(opname.InProj, "linear_attn.in_proj", in, n, split)
@@ -376,7 +376,7 @@ func (c *Config) planFFN(l LayerInfo) []PlanOp {
 	return nil
 }
 
-// planMoE is a mixture of experts, with the shared experts behind the routed
+// planMoE is a mixture of experts, with the shared experts after the routed
 // ones; servers run them before, after or beside.
 func (c *Config) planMoE() []PlanOp {
 	router := PlanOp{Operator: opname.Router, K: c.HiddenSize, N: c.NumExperts, WeightDType: c.DType}

@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/profile/internal/document"
 )
 
-// Where the anchor kernel stands in its block. More may be added.
+// Positions of the anchor kernel in its block. More may be added.
 const (
 	// anchorUnknown: the profile does not say; the analysis must find out.
 	anchorUnknown = "unknown"
@@ -58,7 +58,7 @@ type ModelProfile struct {
 	// case-sensitive. Empty: none known; AutoAnchors are tried, or the user
 	// gives one.
 	Anchor string `json:"anchor"`
-	// AnchorPosition is where the anchor stands in its block: [AnchorCloses],
+	// AnchorPosition is where the anchor is in its block: [AnchorCloses],
 	// [AnchorOpens], "inside", or "unknown".
 	AnchorPosition string `json:"anchor_position"`
 	// AutoAnchors are tried in order when Anchor is empty; the first one that at
@@ -68,7 +68,7 @@ type ModelProfile struct {
 	BlocksPerLayer int `json:"blocks_per_layer"`
 	// HalfLabels names the blocks of a layer in order; BlocksPerLayer of them.
 	HalfLabels []string `json:"half_labels"`
-	// DefaultLayers is the layer count when neither config nor trace tells one,
+	// DefaultLayers is the layer count when neither config nor trace gives one,
 	// at least 1.
 	DefaultLayers int `json:"default_layers"`
 
@@ -192,7 +192,7 @@ func (p *ModelProfile) clone() *ModelProfile {
 }
 
 // WithAnchor returns a copy, which may be changed, with another anchor, as a user's --anchor-kernel gives it; "" is
-// the profile's own. Where a foreign anchor stands in its block is unknown; blocks per layer and half labels stay the
+// the profile's own. The position of a foreign anchor in its block is unknown; blocks per layer and half labels stay the
 // profile's, as in the reference.
 func (p *ModelProfile) WithAnchor(anchor string) *ModelProfile {
 	c := p.clone()

@@ -7,7 +7,7 @@ import (
 )
 
 // weightType is the type of the weights that a method makes, as its quantization_config q says: "fp8", "nvfp4",
-// "int4"; "" where it does not tell.
+// "int4"; "" where it does not say.
 func weightType(q document.Object, method string) string {
 	algo, _ := q.Text("quant_algo") // ModelOpt
 	fmtName, _ := q.Text("fmt")

@@ -164,7 +164,7 @@ const maxRenamed = 1 << 20
 
 // standardRenames are the replacements that every reference table uses, in the
 // order they apply. "void flashinfer::" must go before
-// "norm::RMSNormKernel", which would otherwise stay behind its prefix.
+// "norm::RMSNormKernel", which would otherwise keep that prefix.
 var standardRenames = []Rename{
 	{"void (anonymous namespace)::", ""},
 	{"void at::native::", ""},

@@ -131,7 +131,7 @@ func (a *ServerArgs) modes(f *fields) error {
 	return a.compilation(f)
 }
 
-// orSection is told by a section that is an object where a feature is on, and null where it is off.
+// orSection reads a flag from a section that is an object where a feature is on, and null where it is off.
 func orSection(f *fields, name string, told *bool) *bool {
 	for _, o := range f.objects {
 		if raw, ok := o.Fields[name]; ok && told == nil {

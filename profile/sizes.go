@@ -11,7 +11,7 @@ type Quantization struct {
 	// Method is quant_method: "fp8", "mxfp4", "awq", "compressed-tensors".
 	Method string `json:"method"`
 	// DType is the type of the quantised weights: "fp8", "mxfp4", "nvfp4", "int8",
-	// "int4"; "" when the method does not tell.
+	// "int4"; "" when the method does not say.
 	DType string `json:"dtype,omitempty"`
 	// Block is the shape that shares one scale, outputs × inputs; nil when not given.
 	Block []int `json:"block,omitempty"`
@@ -219,7 +219,7 @@ func (c *Config) quantization(f *fields) error {
 }
 
 // skips reports that a module keeps the model's own type. An entry is a name, a
-// part of a path, or a pattern with * or a re: prefix, of which the letters
+// part of a path, or a pattern with * or a re: prefix. Of a pattern the letters
 // around the wildcards count.
 func (q *Quantization) skips(module string) bool {
 	for _, s := range q.Skipped {

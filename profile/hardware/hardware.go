@@ -41,7 +41,7 @@ type GPU struct {
 	// where that is more. No kernel exceeds the higher one.
 	Bandwidth    Figure `json:"bandwidth"`
 	BusBandwidth Figure `json:"bus_bandwidth"`
-	// Cache is the size of the last cache in front of the memory, in bytes.
+	// Cache is the size of the last cache before the memory, in bytes.
 	Cache int64 `json:"cache"`
 	// Link and Host are bytes a second in one direction to all other GPUs together, and to the host.
 	Link Figure `json:"link"`
@@ -95,7 +95,7 @@ var known = sync.OnceValue(func() []GPU {
 })
 
 // Load reads a table in the form of gpus.tsv: a line of column names, a line for each GPU, tabs between, comments
-// behind "#".
+// after "#".
 func Load(r io.Reader) ([]GPU, error) {
 	sc := bufio.NewScanner(r)
 	var columns []string
@@ -200,7 +200,7 @@ func (g *GPU) set(column string, f Figure) {
 	}
 }
 
-// figure reads "-" (unknown), a number, or a number with "?" behind (doubtful).
+// figure reads "-" (unknown), a number, or a number followed by "?" (doubtful).
 func figure(text string) (Figure, error) {
 	if text == "-" || text == "" {
 		return Figure{}, nil
@@ -217,12 +217,12 @@ const (
 	// sameMemory is how far the memory that a driver reports may be from a row's: nominal sizes differ from it by up
 	// to 7%, and the next larger part of one name (A100 40 and 80 GB, H100 80 and 96 GB) by 20% or more.
 	sameMemory = 0.08
-	// nearlyAll is the share of a row's units above which a device counts as the whole GPU: parts of one name differ
+	// nearlyAll is the share of a row's units above which a device counts as a full GPU: parts of one name differ
 	// by a few units that are switched off, the largest slices have 7 of 8 parts.
 	nearlyAll = 0.95
 )
 
-// Find returns the GPU that a device is, and in words what told. It reports false where name and properties fit no
+// Find returns the GPU that a device is, and the evidence in words. It reports false if name and properties fit no
 // row, or more than one: work can be shown then, floors cannot.
 func Find(gpus []GPU, d Device) (*GPU, string, bool) {
 	g, why, ok := find(gpus, d)
@@ -301,7 +301,7 @@ func slice(named []*GPU, d Device) (*GPU, string, bool) {
 		d.Units), false
 }
 
-// scaled is a part of a GPU. Links are the whole GPU's and so unknown.
+// scaled is a part of a GPU. Links belong to the full GPU and so are unknown.
 func scaled(g *GPU, units, memory float64) *GPU {
 	s := *g
 	s.Part = units

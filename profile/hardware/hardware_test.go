@@ -80,7 +80,7 @@ func TestMemoryOnEitherSide(t *testing.T) {
 	}
 }
 
-// Units decide between a whole GPU and a part of it.
+// Units decide between a full GPU and a part of it.
 func TestUnitsOnEitherSide(t *testing.T) {
 	for units, whole := range map[int]bool{126: true, 125: false} {
 		g, _, ok := hardware.Find(hardware.Table(), hardware.Device{Name: "NVIDIA H100 80GB HBM3", Memory: 85018279936,

@@ -80,7 +80,7 @@ func TestMeasuredClock(t *testing.T) {
 	}
 }
 
-// A GPU of a mesh reaches each other rank over one link; behind a switch all links serve any group.
+// A GPU of a mesh reaches each other rank over one link; with a switch all links serve any group.
 func TestLinkOfAGroup(t *testing.T) {
 	for _, c := range []struct {
 		gpu   string

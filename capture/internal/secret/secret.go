@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Removed stands where a secret was.
+// Removed replaces a secret.
 const Removed = "(removed)"
 
 // shortest is the least length of a value that is blotted out wherever it
@@ -55,7 +55,7 @@ var (
 	userinfo = regexp.MustCompile(`(\w+://)[^/@\s"']+@`)
 	// shaped are secrets that are known by their shape: a bearer token and the prefixes that issuers of keys use.
 	shaped = regexp.MustCompile(`(?i)\b(?:bearer\s+[\w.~+/=-]{4,}|(?:sk|pk|hf|ghp|gho|nvapi|xox[a-z])[-_][\w-]{12,})`)
-	// assigned are secrets behind their name: --api-key X, api_key=X, "api_key": "X".
+	// assigned are secrets after their name: --api-key X, api_key=X, "api_key": "X".
 	assigned = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + names + `)))(["']?\s*[:=]\s*["']?|\s+)([^\s"',;&}\]]+)`)
 	secretly = regexp.MustCompile(`(?i)(?:` + names + `)$`)
 )

@@ -30,7 +30,7 @@ const (
 	maxDepth = 64
 )
 
-// Read reads a whole document of at most MaxBytes bytes.
+// Read reads a complete document of at most MaxBytes bytes.
 func Read(doc string, r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -42,8 +42,8 @@ func Read(doc string, r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// OpenRegular opens a file after making sure that reading it ends: a directory,
-// pipe or device is refused.
+// OpenRegular opens a regular file, whose reading ends: a directory, pipe or
+// device is refused.
 func OpenRegular(doc, path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

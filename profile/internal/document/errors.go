@@ -21,7 +21,7 @@ type Error struct {
 	// Path is the file, empty when the document came from a reader.
 	Path string
 	// Field is the field, with indices, as the document calls it:
-	// "num_hidden_layers", "rules[3].patterns[0]". Empty for the whole document.
+	// "num_hidden_layers", "rules[3].patterns[0]". Empty for the document itself.
 	Field string
 	// Err is the reason.
 	Err error

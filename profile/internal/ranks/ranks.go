@@ -18,18 +18,18 @@ import (
 // only in rank numbers and in long numbers (times, process ids). What "rank"
 // divides no name says.
 
-// Names is what the names of a run's trace files tell, by marker.
+// Names is what the names of a run's trace files say, by marker.
 type Names struct {
-	// Kinds is what they tell of each: "tp", "ep", "rank".
+	// Kinds is what they say of each: "tp", "ep", "rank".
 	Kinds map[string]Size
 	// OnlyTP says that the name holds a tensor-parallel rank, written as SGLang
-	// does, and none of another kind: it names each kind of which there are two.
+	// does, and none of another kind: SGLang names each kind with two or more ranks.
 	OnlyTP bool
 	// Ranks is how many files of ranks of any kind lie side by side; 0: not known.
 	Ranks int
 }
 
-// Size is what names tell of a kind of rank.
+// Size is what names say of a kind of rank.
 type Size struct {
 	N      int    // the ranks 0 … size−1 all lie there (at least two); 0: not known
 	Source string // for people
@@ -58,7 +58,7 @@ func familyKey(name string) string {
 	return longNumber.ReplaceAllString(key, "#")
 }
 
-// rankIn reads a marker's number from a name; glued tells "tp8" from "TP-8".
+// rankIn reads a marker's number from a name; glued is true for "tp8", false for "TP-8".
 func rankIn(kind, name string) (rank int, glued, ok bool) {
 	m := rankMarkers[kind].FindStringSubmatch(name)
 	if m == nil {
@@ -72,7 +72,7 @@ func rankIn(kind, name string) (rank int, glued, ok bool) {
 const maxSiblings = 1 << 16
 
 // Read looks at a trace's name and at the names beside it. When the
-// path is a directory, its first file by name stands for the run.
+// path is a directory, its first file by name represents the run.
 func Read(tracePath string) Names {
 	out := Names{Kinds: map[string]Size{}}
 	if tracePath == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/profile/internal/ranks"
 )
 
-// TestSizesInNames: the ranks 0 … n−1 beside each other are n; one rank alone, or a gap, tells nothing; "tp8" alone
+// TestSizesInNames: the ranks 0 … n−1 beside each other are n; one rank alone, or a gap, says nothing; "tp8" alone
 // is a label.
 func TestSizesInNames(t *testing.T) {
 	for _, c := range []struct {
