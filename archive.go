@@ -168,7 +168,7 @@ func zipMembers(f *os.File, size int64) (eachMember, error) {
 	}, nil
 }
 
-// unpacker writes the files that have the names of traces, or stand beside them, into a directory.
+// unpacker writes trace files, and the files that belong to them, into a directory.
 type unpacker struct {
 	ctx         context.Context
 	dir         string

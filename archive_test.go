@@ -71,8 +71,8 @@ func tarred(t *testing.T, packed bool, members ...member) []byte {
 	return b.Bytes()
 }
 
-// TestArchivesAreDirectories: of ranks, and of a trace behind something else; limits hold, nothing is left, and names
-// cannot leave.
+// TestArchivesAreDirectories: archives of ranks, and a trace that is not the first file, are read as directories.
+// Limits hold, nothing is left over, and names cannot leave the directory.
 func TestArchivesAreDirectories(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	readme, rank0, rank1 := member{"readme.txt", []byte("hello")}, member{"run/x-TP-0.trace.json.gz", demo.Trace()},

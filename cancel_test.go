@@ -67,14 +67,14 @@ func nothing[T any](result *T, err error) error {
 	return err
 }
 
-// A cancellable is a call that works on a whole trace.
+// A cancellable is a call that works on a complete trace.
 type cancellable struct {
 	name string
 	run  func(context.Context) error
 }
 
-// cancellables are the calls that may take long once a trace is loaded. The
-// trace's text must stand at path; what is written goes beside it.
+// cancellables are the calls that may take long once a trace is loaded. The trace's text must be at path; what they
+// write goes beside it.
 func cancellables(tr *trace.Trace, path string) []cancellable {
 	var keep []trace.EventID
 	for e := range tr.Events(event.LaneGPU) {
@@ -238,10 +238,9 @@ func (c *cancelling) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestCancelExport cancels the reading of an nsys export at points spread over
-// the time that a whole one takes. SQLite listens to the context by itself and
-// cannot be made to ask at a certain row, so a cancellation may come too late;
-// what must never come is another error, or a trace beside one.
+// TestCancelExport cancels the reading of an nsys export at points spread over the time of a complete one. SQLite
+// checks the context itself, and cannot be made to check at a certain row, so a cancellation may come too late. It must
+// never return another error, or a trace beside an error.
 func TestCancelExport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.sqlite")
 	if _, err := nsysgen.Write(path, nsysgen.Default(1)); err != nil {
@@ -330,8 +329,7 @@ func sized(t testing.TB, size int64) []byte {
 	return b.Bytes()
 }
 
-// largeTrace loads a trace of about a number of bytes, and says where its text
-// stands.
+// largeTrace loads a trace of about size bytes, and returns the path of its text.
 func largeTrace(t testing.TB, size int64) (tr *trace.Trace, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.json")

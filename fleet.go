@@ -146,10 +146,10 @@ type DigestOptions struct {
 	// Shard and Shards leave all files out but every Shards-th, beginning with number Shard. Shards 0: none are left
 	// out.
 	Shard, Shards int
-	// Progress is told after each file how many of how many are done. Nil: nobody is.
+	// Progress is called after each file with the number of files that are done and of all. It may be nil.
 	Progress func(done, total int)
 
-	// Analyzed is told of each trace before it is let go of, several at once. Nil: nobody is.
+	// Analyzed is called for each trace before it is released, from several goroutines. It may be nil.
 	Analyzed func(ctx context.Context, f trace.File, a *layer.Analysis) error
 
 	// digest makes the digests of one file; nil: [Digest] of what it holds.

@@ -76,9 +76,8 @@ func (c *countingContext) Err() error {
 	return c.Context.Err()
 }
 
-// BenchmarkPeak tells the bytes a kernel that are alive when most are, beside those of the trace, within stages, too.
-// Garbage that is made while the collector works counts, so beside other work it tells too much: see
-// [TestMemoryKept].
+// BenchmarkPeak reports the peak of live bytes per kernel, beside those of the trace, also within stages. Garbage that is
+// made while the collector works counts, so the figure is too high if other work runs: see [TestMemoryKept].
 func BenchmarkPeak(b *testing.B) {
 	analyzeAll(b, repeated(b, gen.Demo(), 1)())
 	for _, c := range memoryTraces {

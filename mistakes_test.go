@@ -24,7 +24,7 @@ type mistake struct {
 	data []byte
 }
 
-// TestTableOfMistakes: every row of the table has a file here, which is told what stands there.
+// TestTableOfMistakes: every row of the table has a file here, and strata prints the row's text for it.
 func TestTableOfMistakes(t *testing.T) {
 	rows := tableOfMistakes(t)
 	held := map[string]bool{}
@@ -63,7 +63,7 @@ func TestTableOfMistakes(t *testing.T) {
 	}
 }
 
-// tableOfMistakes is the page's first table behind its heading.
+// tableOfMistakes is the first table after the page's heading.
 func tableOfMistakes(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("docs/format/input.md")

@@ -97,7 +97,7 @@ func TestReadmeShowsWhatIs(t *testing.T) {
 }
 
 // within checks that the lines of part are lines of whole, in order. Part may
-// cut lines off and leave lines out where it says "…".
+// cut lines off and leave lines out where it has "…".
 func within(t *testing.T, part, whole string) {
 	t.Helper()
 	for line := range strings.Lines(part) {

@@ -91,7 +91,7 @@ type Report struct {
 	Idle     []ReportIdle     `json:"idle"`
 	Exposure []ReportExposure `json:"exposure"`
 	Fusions  []ReportFusion   `json:"fusions"`
-	// Ranks is what several ranks tell together; nil where one was read. All else is about one of them.
+	// Ranks is the result of several ranks together, nil for one. All other fields are about one rank.
 	Ranks *fleet.Report `json:"ranks,omitempty"`
 	// Notes are remarks for people: what was assumed, left out or doubtful.
 	Notes []string `json:"notes"`
@@ -144,7 +144,7 @@ type ReportPass struct {
 	// Wall is until the next pass where that follows; Idle of it the GPU did nothing.
 	Wall time.Duration `json:"wall_ns"`
 	Idle time.Duration `json:"idle_ns"`
-	// Floor is what the pass has to take at least, 0 where nothing tells.
+	// Floor is the least time that the pass can take, 0 if unknown.
 	Floor   time.Duration `json:"floor_ns"`
 	Layers  int           `json:"layers"`
 	Kernels int           `json:"kernels"`
@@ -174,7 +174,7 @@ type ReportOperator struct {
 	Kernels  int           `json:"kernels"`
 	Time     time.Duration `json:"time_ns"`
 	Share    float64       `json:"share"` // of the pass's wall time
-	// Floor is what it has to take at least, 0 where nothing tells; PeakShare is Floor / Time.
+	// Floor is the least time that it can take, 0 if unknown; PeakShare is Floor / Time.
 	Floor     time.Duration `json:"floor_ns"`
 	Bound     string        `json:"bound,omitempty"`
 	PeakShare float64       `json:"peak_share"`
@@ -304,7 +304,7 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	return p, nil
 }
 
-// passKind tells apart passes that do not take alike long: what they do, and the model that runs.
+// passKind separates passes whose times are not comparable: by what they do, and by the model that runs.
 type passKind struct {
 	stage layer.Stage
 	model int
@@ -315,8 +315,8 @@ func (p *reportPart) kind(pass int) passKind {
 	return passKind{f.Stage, f.Model}
 }
 
-// choose takes one pass of each kind: the steady one, elsewhere the whole pass
-// of median length, or the longest where all are cut.
+// choose takes one pass of each kind: the steady one, else the complete pass
+// of median length, or the longest if all are cut.
 func (p *reportPart) choose() {
 	byKind := map[passKind][]int{}
 	var kinds []passKind
@@ -349,7 +349,7 @@ func (p *reportPart) choose() {
 	}
 }
 
-// sumUp fills in what concerns the recording as a whole, and its passes.
+// sumUp fills in the fields about the recording and its passes.
 func (r *Report) sumUp() {
 	for i, p := range r.parts {
 		meta := p.a.Trace()

@@ -21,16 +21,16 @@ import (
 
 // The numbers that decide what is a finding.
 const (
-	// leastShare of a step is told: less is lost among the differences between
-	// two runs of one server, which are about a percent.
+	// leastShare is the least share of a step that is reported: smaller losses are
+	// lost in the differences between two runs of one server, which are about 1%.
 	leastShare = 0.01
-	// nameWidth is how much of a place stands in a line.
+	// nameWidth is the most characters of a place in a line.
 	nameWidth = 100
 	// hostBound is the share of idle time in the steps from which the verdict's
 	// sentence names idle time first.
 	hostBound = 0.1
-	// mostHeadroom is up to how many times a bound is told as a number: beyond it
-	// the GPU hardly did anything, and the number says no more.
+	// mostHeadroom is the largest bound that is shown as a number: above it the GPU
+	// is nearly idle, and the number says no more.
 	mostHeadroom = 100
 )
 
@@ -224,7 +224,7 @@ func (r *Report) sentence() string {
 	return text
 }
 
-// whole says that nothing tells the passes of any part apart: what is called a step is all of the window.
+// whole reports whether no part has separate passes: a step is then the complete window.
 func (r *Report) whole() bool {
 	for _, p := range r.parts {
 		if p.d != nil && slices.ContainsFunc(p.d.Passes,

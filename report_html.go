@@ -319,14 +319,14 @@ func (r *Report) operatorTable() page.Section {
 	return section("operators", "Operators", tab)
 }
 
-// kernelSum adds up the launches of one kernel in the whole recording.
+// kernelSum adds up the launches of one kernel in the recording.
 type kernelSum struct {
 	name, short, category, operator string
 	time, least, most               time.Duration
 	launches                        int
 }
 
-// kernelTable lists kernels by name; the short name is in the table, the whole one appears below the pointer.
+// kernelTable lists kernels by name; the table has the short name, the tooltip the full one.
 func kernelTable(devices []*layer.Device) page.Table {
 	sums := map[string]*kernelSum{}
 	var order []*kernelSum

@@ -12,8 +12,7 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 )
 
-// What stands for the type of layer: of operators beside the layers, and where
-// all layers are of one type.
+// The layer types of operators beside the layers, and of all layers if they are of one type.
 const outsideLayers, onlyLayers = "outside layers", "layers"
 
 // main returns the part with most GPU time, nil where there is none.
@@ -79,7 +78,7 @@ func command(name string, p *reportPart, flags ...string) string {
 	return text
 }
 
-// operatorKey tells the rows of operators of one pass apart.
+// operatorKey identifies a row of operators of a pass.
 type operatorKey struct{ layerType, operator string }
 
 // operatorSum adds up one row.
@@ -171,8 +170,8 @@ func (p *reportPart) operators(pass int) []*operatorSum {
 	return order
 }
 
-// layerType is the type of the layer at a place: what the config says it is
-// made of, else its type where that says more than where it stands.
+// layerType is the type of the layer at a place: from the config, else the
+// layer's own type if it says more than its position.
 func (p *reportPart) layerType(at layer.Place) string {
 	if at.Layer < 0 {
 		return outsideLayers

@@ -32,9 +32,9 @@ func (r *Ranks) Many() bool {
 	return len(ranks) > 1
 }
 
-// Report reports on all ranks: everything about the lowest one that can be read, whose findings say on how many ranks
-// they are, and what the ranks tell together. Each trace is let go of before another is read in its place. The error
-// is that of the last rank where none can be read.
+// Report reports on all ranks: everything about the lowest one that can be read, with the number of ranks of each
+// finding, and the result of the ranks together. It releases each trace before it reads another. If no rank can be read,
+// the error is that of the last one.
 func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*Report, error) {
 	if len(r.Recordings) == 0 {
 		return nil, fmt.Errorf("strata: %w in %s", trace.ErrNoTrace, r.Name)
@@ -109,7 +109,7 @@ func (r *Ranks) representative(ctx context.Context, d DigestOptions, o ReportOpt
 	return nil, cmp.Or(last, errors.New("strata: no rank holds GPU activity"))
 }
 
-// join says of each finding on how many ranks it is, and takes in what only several ranks tell.
+// join adds the number of ranks to each finding, and adds the findings that only several ranks show.
 func (r *Report) join(many *fleet.Report) {
 	if many.Health.Compare(r.Health) > 0 {
 		r.Health = many.Health

@@ -276,7 +276,7 @@ func TestReportNamesTheGPU(t *testing.T) {
 	}
 }
 
-// TestReportOfAWindow: where nothing tells passes apart, shares are of the window and no step is spoken of.
+// TestReportOfAWindow: if passes cannot be separated, shares are of the window and the text has no steps.
 func TestReportOfAWindow(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"step[DECODE bs=1]": {"of step time", "per "},
@@ -344,8 +344,8 @@ func TestSharesOfCutPasses(t *testing.T) {
 }
 
 // TestReportAndHostCountTheSameSteps: the report's time of the steps is the host verdict's, so that its findings are
-// shares of one whole, and the largest cause of idle time is among them. What a host does between short steps is the
-// steps', too.
+// shares of the same time, and the largest cause of idle time is among them. Host work between short steps belongs to
+// the steps, too.
 func TestReportAndHostCountTheSameSteps(t *testing.T) {
 	var paths []string
 	for _, k := range testdata.DistilledTraces(t) {
@@ -429,8 +429,7 @@ func TestReportOfUnknownOperators(t *testing.T) {
 	}
 }
 
-// TestReportLeadsWithTheWaterfall: the rows of the speed of light stand before the findings, as that program prints
-// them.
+// TestReportLeadsWithTheWaterfall: the rows of the speed of light come before the findings, as that program prints them.
 func TestReportLeadsWithTheWaterfall(t *testing.T) {
 	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), trace.Options{})
 	if err != nil {
@@ -483,8 +482,8 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// TestPlacesOfIdleTime: the longest gap of this trace, 463 ms, stands between its only step and the calls before it.
-// It is not where the 274 µs of its cause are lost.
+// TestPlacesOfIdleTime: the longest gap of this trace, 463 ms, is between its only step and the calls before it. The
+// 274 µs of its cause are lost elsewhere.
 func TestPlacesOfIdleTime(t *testing.T) {
 	r := reported(t, testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), strata.ReportOptions{})
 	seen := 0

@@ -56,7 +56,7 @@ type printer struct {
 	o ReportText
 }
 
-// Width tells tables how wide they may be.
+// Width is the width of tables in characters.
 func (p *printer) Width() int { return p.o.Width }
 
 // WriteText prints the report for people: as text, or as Markdown.

@@ -14,8 +14,8 @@ import (
 	"github.com/llmstrata/strata/triage"
 )
 
-// TestUsersRulesWinEverywhere: what a user's rule says of a kernel, in code or in a file, stands in every table that
-// shows the kernel with a category.
+// TestUsersRulesWinEverywhere: the category that a user's rule gives a kernel, in code or in a file, is in every table
+// that shows the kernel with a category.
 func TestUsersRulesWinEverywhere(t *testing.T) {
 	const word = "BatchPrefill"
 	fromFile, err := classify.LoadRules(strings.NewReader(`{"version": 1, "rules": [{"id": "acme.attention", "category": "acme", "when": {"substring": ["` + word + `"]}}]}`))

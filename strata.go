@@ -38,9 +38,9 @@ type Options struct {
 	// MaxFiles is how many files are read at most, for programs that look at
 	// one. Zero: no limit.
 	MaxFiles int
-	// Stdin is what "-" stands for. Nil: os.Stdin.
+	// Stdin is read for "-". Nil: os.Stdin.
 	Stdin io.Reader
-	// Progress is told how far each file is, several at once. Nil: nobody is.
+	// Progress is called with the progress of each file, from several goroutines. It may be nil.
 	Progress func(path string, p trace.Progress)
 }
 
@@ -60,7 +60,7 @@ type Recording struct {
 type Part struct {
 	trace.File
 	Trace *trace.Trace // never nil in [Recording.Parts], nil in NotRead
-	// Why a file was not read, worded to stand behind its path.
+	// Why a file was not read, worded to follow its path.
 	Why string
 }
 
@@ -192,7 +192,7 @@ func (o *Options) of(path string, atOnce int) trace.Options {
 	return t
 }
 
-// why tells why a file was not chosen.
+// why says why a file was not chosen.
 func why(f trace.File, chosen []trace.File) string {
 	same := func(pass func(c trace.File) bool) bool { return slices.ContainsFunc(chosen, pass) }
 	switch {

@@ -180,7 +180,7 @@ func TestOpenSeveral(t *testing.T) {
 	}
 }
 
-// TestOpenStdin: the standard input is read whole, whatever it is.
+// TestOpenStdin: the standard input is read to its end, whatever it is.
 func TestOpenStdin(t *testing.T) {
 	want := map[string]int{}
 	data := map[string][]byte{"json.gz": demo.Trace(), "sqlite": export(t), "sqlite.gz": gz(export(t))}

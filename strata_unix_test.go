@@ -63,7 +63,7 @@ func TestOpenOfAPipeWithoutWriterEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkShare tells the processor time of an analysis, in percent of that of the load before it.
+// BenchmarkShare reports the processor time of an analysis, in percent of that of the load before it.
 func BenchmarkShare(b *testing.B) {
 	analyzeAll(b, repeated(b, gen.Demo(), 1)())
 	for _, c := range memoryTraces {

@@ -75,8 +75,8 @@ func TestARunIsNoWorseThanItself(t *testing.T) {
 	}
 }
 
-// TestAWorseRunFailsWithTheFigures keeps the record on stdout, for the history,
-// and tells what got worse in the exit code and on stderr.
+// TestAWorseRunFailsWithTheFigures: the record goes to stdout, for the history; the exit code and stderr say what got
+// worse.
 func TestAWorseRunFailsWithTheFigures(t *testing.T) {
 	better := demoRecord(t)
 	better.Traces[0].Passes[1].MedianUS /= 1.2

@@ -38,7 +38,7 @@ type TraceRecord struct {
 	Host        *HostRecord   `json:"host,omitempty"`
 }
 
-// PassGroup sums up the whole passes of one stage and batch size.
+// PassGroup sums up the complete passes of one stage and batch size.
 type PassGroup struct {
 	Stage layer.Stage `json:"stage"`
 	Batch int         `json:"batch"` // −1 when unknown

@@ -79,7 +79,7 @@ func (c *cache) get(ctx context.Context, key string, make func(context.Context) 
 
 func closing() chan struct{} { return make(chan struct{}) }
 
-// finish keeps what was made, if it has room, and tells those who wait.
+// finish keeps the result, if it has room, and wakes those who wait.
 func (c *cache) finish(key string, r *run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// answerBudget is how many characters an answer has, which stands in it twice: as structure and as text. Both are
-	// below 100 kB also where characters take two bytes.
+	// answerBudget is the length of an answer in characters. An answer has its text twice: as structure and as text. Both are
+	// below 100 kB also if characters take two bytes.
 	answerBudget = 24_000
 	// analysesAtOnce bounds memory: so many traces are loaded at a time.
 	analysesAtOnce = 2
@@ -232,7 +232,7 @@ func (n *notes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tell passes on that so much of a hundred is done, to a client that asked, where that is more than before.
+// tell reports the progress in percent to a client that asked, if it is more than before.
 func (n *notes) tell(done float64) {
 	token := n.req.Params.GetProgressToken()
 	if token == nil || n.req.Session == nil || done <= n.told {
@@ -240,7 +240,7 @@ func (n *notes) tell(done float64) {
 	}
 	n.told = done
 	const whole = 100
-	// Progress that cannot be told is no reason to stop.
+	// Failing to report progress is no reason to stop.
 	_ = n.req.Session.NotifyProgress(n.ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done,
 		Total: whole, Message: "reading"})
 }

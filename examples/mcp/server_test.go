@@ -179,8 +179,8 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: files outside of the root, by whatever way, and bad arguments are errors of the tool, and no
-// text of a file outside or folder above the root is told.
+// TestWhatIsRefused: files outside of the root, by whatever way, and bad arguments are errors of the tool. No error shows
+// text of a file outside or a folder above the root.
 func TestWhatIsRefused(t *testing.T) {
 	root := files(t)
 	outside := filepath.Join(root, "..", "secret")
@@ -303,7 +303,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestProgress: a long load is told to a client that asks.
+// TestProgress: a client that asks gets the progress of a long load.
 func TestProgress(t *testing.T) {
 	var told atomic.Int64
 	_, cs := connect(t, files(t), defaultCache, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context,

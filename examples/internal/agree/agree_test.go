@@ -30,7 +30,7 @@ type subjectTrace struct {
 var few = []string{"demo", "distilled/sglang-qwen3-8b-decode-mi300.json.zst", "distilled/train-pair-rank-0.json.zst",
 	"case/two-gpus-one-file", "nsysgen/graphs"}
 
-// unknown is the truth of a trace of which nothing is known.
+// unknown is the truth of a trace about which nothing is known.
 func unknown() truth { return truth{passes: -1, layers: -1, tp: -1, allReduces: -1} }
 
 // TestProgramsAgree asks all programs about the same traces: the demo, distilled
@@ -143,8 +143,8 @@ func generated(t *testing.T) []subjectTrace {
 // they are of.
 var allReduce = regexp.MustCompile(`(?i)all_?reduce|cross_device_reduce`)
 
-// fromRows reads the truth from the generator's rows, of the first device where
-// there are several. said: annotations in the trace tell stages and server.
+// fromRows reads the truth from the generator's rows, of the first device if there are several. said: annotations in
+// the trace name stages and server.
 func fromRows(rows []gen.Truth, tp int, framework string, layers int, said bool) truth {
 	tr := unknown()
 	tr.tp, tr.layers, tr.rows = tp, layers, rows

@@ -16,7 +16,7 @@ type truth struct {
 	allReduces         int      // in the layers of one pass
 	stages             []string // of the passes, nil where not known
 	framework          string
-	// nothing in the trace tells stages and framework: who does not know them is right, who names others is wrong
+	// nothing in the trace names stages and framework: a program that does not know them is right, others are wrong
 	untold bool
 	idle   map[string]float64 // share of each stage's time without work, nil where not known
 	rows   []gen.Truth        // of generated traces
@@ -196,7 +196,7 @@ func byCategory(l *ledger, where string, want map[string]float64, who string, go
 	s.say(who, strings.TrimSpace("the same"+map[bool]string{true: " but" + differ}[differ != ""]))
 }
 
-// passes: how many, of which stages, how many layers and all-reduces.
+// passes compares the number of passes, their stages, and how many layers and all-reduces they have.
 func (d *documents) passes(l *ledger, t truth) {
 	number, stages, layers := l.about(kindPasses, ""), l.about(kindStages, ""), l.about(kindLayers, "")
 	if t.passes >= 0 {
@@ -266,10 +266,9 @@ func (d *documents) exportedPasses(number, stages *subject) {
 	stages.say("kernel-export", stageSet(slices.Collect(maps.Values(seen))))
 }
 
-// steps: what triage and the host programs call steps and phases. They count the
-// steps of the server, of which a file of several GPUs has one for each pass that
-// its ranks run together, so that their numbers are compared only where there is
-// one device; a program that found no step says so with 0.
+// steps compares what triage and the host programs call steps and phases. They count the steps of the server. A file of
+// several GPUs has one step for each pass that its ranks run together, so the numbers are compared only for one device.
+// A program that found no step reports 0.
 func (d *documents) steps(l *ledger, number, stages *subject, t truth) {
 	one := len(d.detect.Ranks) <= 1
 	if d.ok("triage") {
@@ -317,8 +316,8 @@ func (d *documents) settings(l *ledger, t truth) {
 	if t.framework != "" && !(t.untold && d.ok("triage") && d.triage.Framework == notTold) {
 		server.say(byTruth, t.framework)
 	}
-	// A size that a trace does not tell is not known, and nobody says so. Who does
-	// not know what another one found out disagrees with it.
+	// A size that is not in the trace is not known, and no program reports it. A program that does not know what another
+	// one found disagrees with it.
 	found := d.ok("layer-timeline") && d.timeline.TP.N > 0
 	if found {
 		size.count("layer-timeline", d.timeline.TP.N)

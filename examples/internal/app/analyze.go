@@ -98,8 +98,7 @@ func (e *Env) AnalyzeTrace(ctx context.Context, t *trace.Trace, o layer.Options)
 }
 
 // LoadAnalysis reads a trace file, "" for the one that --trace names or the demo, and finds its passes. A config that
-// belongs to the file but contradicts the trace is told and left out: for what asks only for passes, their own
-// evidence does.
+// belongs to the file but contradicts the trace is left out with a note: passes are then found by their own evidence.
 func (e *Env) LoadAnalysis(ctx context.Context, path string) (*layer.Analysis, error) {
 	of := *e
 	of.HashLayers = cmp.Or(e.HashLayers, "first") // programs without the model flags
@@ -165,9 +164,8 @@ func (e *Env) LoadRanks(ctx context.Context, paths ...string) (ranks []*layer.An
 	return ranks, labels, nil
 }
 
-// Parallelism tells how the run of an analysis was spread over GPUs: by the size
-// that the user gave, 0 for none, the names of the files beside path, "" for
-// --trace, and what the trace says.
+// Parallelism returns how the run of an analysis was spread over GPUs. It uses the size that the user gave, 0 for none,
+// the names of the files beside path, "" for --trace, and the trace itself.
 func (e *Env) Parallelism(a *layer.Analysis, path string, tp, ep int) (profile.Parallelism, error) {
 	meta := a.Trace().Meta()
 	p, err := profile.InferParallelism(profile.ParallelHints{TP: tp, EP: ep, TracePath: cmp.Or(path, e.Trace),
@@ -179,13 +177,13 @@ func (e *Env) Parallelism(a *layer.Analysis, path string, tp, ep int) (profile.P
 	return p, nil
 }
 
-// KnownTP is the tensor-parallel size that [Env.Parallelism] tells, 0 where it is unknown.
+// KnownTP is the tensor-parallel size that [Env.Parallelism] finds, 0 if it is unknown.
 func (e *Env) KnownTP(a *layer.Analysis, path string, tp int) (int, error) {
 	p, err := e.Parallelism(a, path, tp, 0)
 	return p.TP.N, err
 }
 
-// The words of --device: the GPU with most GPU time, and, in programs that can tell of several, all of them.
+// The words of --device: the GPU with most GPU time, and, in programs that can show several, all of them.
 const (
 	Busiest = "busiest"
 	AllGPUs = "all"

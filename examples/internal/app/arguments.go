@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Obsolete is a flag of an older command line that means nothing any more: it
-// is accepted, so that scripts keep working, and told.
+// Obsolete is a flag of an older command line that has no effect any more. It is accepted, with a note, so that scripts
+// keep working.
 type Obsolete struct {
 	Name string
 	// Value says that the flag has a value; without it the flag is a switch.
 	Value bool
-	// Note says what happens instead, worded to stand behind the flag's name.
+	// Note says what happens instead, worded to follow the flag's name.
 	Note string
 }
 
@@ -27,7 +27,7 @@ func (*obsoleteValue) String() string     { return "" }
 func (*obsoleteValue) Set(string) error   { return nil }
 func (o *obsoleteValue) IsBoolFlag() bool { return !o.Value }
 
-// noteObsolete tells what was given in vain.
+// noteObsolete notes which given flags have no effect.
 func noteObsolete(fs *flag.FlagSet, env *Env) {
 	fs.Visit(func(f *flag.Flag) {
 		if o, ok := f.Value.(*obsoleteValue); ok {
@@ -36,8 +36,7 @@ func noteObsolete(fs *flag.FlagSet, env *Env) {
 	})
 }
 
-// parseAnywhere reads flags wherever they stand, before, between and behind the
-// arguments, which it returns. What follows "--" is arguments.
+// parseAnywhere reads flags before, between and after the arguments, which it returns. What follows "--" is arguments.
 func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	args = joinSwitches(fs, long(fs, args))
 	for {
@@ -58,7 +57,7 @@ func parseAnywhere(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-// shorts are the short flags, and what they stand for.
+// shorts are the short flags and the long flags that they mean.
 var shorts = map[string]string{"-o": "output", "-q": "quiet", "--json": "format=json"}
 
 // long writes short flags out, where the program has the long one and none of the short name. Those that are the
@@ -113,8 +112,8 @@ func finite(fs *flag.FlagSet) (err error) {
 	return err
 }
 
-// joinSwitches lets "--progress auto" stand as two words: package flag would
-// take the second one for an argument, as it does behind any boolean flag.
+// joinSwitches joins the two words "--progress auto": package flag would take the second one for an argument, as it does
+// after any boolean flag.
 func joinSwitches(fs *flag.FlagSet, args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

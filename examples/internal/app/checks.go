@@ -10,9 +10,9 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 )
 
-// Every program with --fail-on writes what its conditions say for build servers: instead of its results, in one of
-// these forms. A program that lists one of them among its own formats has a meaning of its own for it, and the
-// conditions stand behind that.
+// Every program with --fail-on writes the results of its conditions for build servers, instead of its own results, in
+// one of these forms. A program that has one of them among its own formats gives it a meaning of its own, and writes the
+// conditions after it.
 
 // checkFormats are the forms of conditions that are no formats of the program's own.
 func (p Program) checkFormats() []Format {

@@ -15,7 +15,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// The conditions that --fail-on knows. A program lists in [Program.FailOn] those that it can tell.
+// The conditions that --fail-on knows. A program lists in [Program.FailOn] those that it can judge.
 const (
 	HostCaused = "host-caused" // the host causes more than a share of the steps' time
 	Idle       = "idle"        // the GPU does nothing for more than a share of the steps' time
@@ -136,7 +136,7 @@ func (c Condition) AtLeast(percent float64, text string) gate.Check {
 	return check
 }
 
-// Untold is the check of a condition that nothing tells.
+// Untold is the check of a condition that cannot be decided.
 func (c Condition) Untold(why string) gate.Check {
 	return gate.Check{Name: c.Text, Verdict: gate.Inconclusive, Message: why}
 }
@@ -218,7 +218,7 @@ func (c Condition) AboveFloor(passes []PassFloor) gate.Check {
 	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f%% of what it takes, wanted are at least %g%%", stage, 100*least, c.Limit))
 }
 
-// JudgeCoverage is [Env.Judge] for programs that tell of conditions only CoverageLeft, of these GPUs.
+// JudgeCoverage is [Env.Judge] for programs that judge only the condition CoverageLeft, of these GPUs.
 func (e *Env) JudgeCoverage(gpus ...layer.Device) error {
 	var all, inPasses time.Duration
 	for i := range gpus {
@@ -228,9 +228,9 @@ func (e *Env) JudgeCoverage(gpus ...layer.Device) error {
 	return e.Judge(func(c Condition) gate.Check { return c.Coverage(float64(all), float64(inPasses)) })
 }
 
-// Judge holds the conditions of the command line against what the program found, and returns the error that it ends
-// with: nil where none is met. tell judges all but HealthIs, which the traces tell that were read. Own checks of the
-// program are judged in any case.
+// Judge checks the conditions of the command line against what the program found. It returns the error that the program
+// ends with, nil if no condition is met. tell judges all conditions but HealthIs, which the traces that were read decide.
+// The program's own checks are judged in any case.
 func (e *Env) Judge(tell func(Condition) gate.Check, own ...gate.Check) error {
 	s := gate.Suite{AllowInconclusive: e.AllowInconclusive, Checks: own}
 	for _, c := range e.FailOn.List {

@@ -14,7 +14,7 @@
 // own process.
 //
 // Exit codes: 0 for success and for output to a closed pipe, 1 for an error
-// (one line on stderr), 2 for wrong usage, 3 where a condition that was asked
-// for (--fail-on) is met, 4 where that cannot be decided. With 3 and 4 the output
-// is whole, in a file, too.
+// (one line on stderr), 2 for wrong usage, 3 if a condition that was asked
+// for (--fail-on) is met, 4 if that cannot be decided. With 3 and 4 the output
+// is complete, in a file, too.
 package app

@@ -230,7 +230,7 @@ func (s *Switch) Set(text string) error {
 	return nil
 }
 
-// IsBoolFlag lets --progress stand without a value.
+// IsBoolFlag allows --progress without a value.
 func (s *Switch) IsBoolFlag() bool { return true }
 
 // helpWidth is where the lines of the help are broken.

@@ -9,9 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Load reads the trace that --trace names, or the built-in demo, which it
-// announces. What is wrong with a trace is told by one note each, and so is what
-// of a directory was read, and what not.
+// Load reads the trace that --trace names, or the built-in demo, which it announces. It writes one note for each problem
+// of a trace, and notes which files of a directory were read and which were not.
 func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 	if !e.Demo() {
 		return e.LoadFile(ctx, e.Trace, o)
@@ -36,8 +35,7 @@ func (e *Env) LoadFile(ctx context.Context, path string, o trace.Options) (*trac
 	return rec.Parts[0].Trace, nil
 }
 
-// Open reads a file, a directory or the standard input, and tells what Load
-// tells.
+// Open reads a file, a directory or the standard input, and writes the same notes as Load.
 func (e *Env) Open(ctx context.Context, path string, o strata.Options) (*strata.Recording, error) {
 	return e.open(path, o, func(o strata.Options) (*strata.Recording, error) { return strata.Open(ctx, path, o) })
 }
@@ -101,7 +99,7 @@ func (e *Env) Judging(s trace.HealthStatus) {
 // unreadNotes is how many files that were not read are named.
 const unreadNotes = 3
 
-// noteFiles tells which files of a directory are read, and which not.
+// noteFiles notes which files of a directory are read, and which are not.
 func (e *Env) noteFiles(rec *strata.Recording) {
 	if len(rec.Parts) == 1 && len(rec.NotRead) == 0 && rec.Parts[0].Path == rec.Name {
 		return

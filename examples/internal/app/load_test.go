@@ -60,7 +60,7 @@ func TestLoadReadsTheDemoAFileOrADirectory(t *testing.T) {
 	}
 }
 
-// A clock that changed is told of a trace that is in order otherwise; one that did not is not.
+// A changed clock is noted even if the trace is in order otherwise; an unchanged one is not.
 func TestLoadTellsOfChangedClocks(t *testing.T) {
 	for low, want := range map[string]bool{"1900": true, "1990": false} {
 		path := filepath.Join(t.TempDir(), "x.json")

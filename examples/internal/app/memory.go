@@ -24,8 +24,8 @@ type budget struct {
 // readFile is how files of /proc and /sys are read: os.ReadFile.
 type readFile func(string) ([]byte, error)
 
-// noLimit is from where a figure of a control group means no limit: version 1
-// writes the largest number of whole pages.
+// noLimit is the smallest figure of a control group that means no limit: version 1 writes the largest multiple of the
+// page size.
 const noLimit = math.MaxInt64 >> 1
 
 // memoryBudget is the least of what the system says is free and of what the
@@ -190,7 +190,7 @@ func (m *memoryLimit) Set(text string) error {
 	return m.size.Set(text)
 }
 
-// keyed returns the number behind a key of /proc/meminfo, /proc/self/status or
+// keyed returns the number after a key of /proc/meminfo, /proc/self/status or
 // memory.stat, 0 for none.
 func keyed(text []byte, key string) int64 {
 	for line := range bytes.Lines(text) {
@@ -211,12 +211,12 @@ func number(read readFile, path string) (int64, error) {
 	return strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
 }
 
-// gcPercent is how much garbage may stand beside what is in use. Traces are columns without pointers, which cost a
-// collection nothing, so that little of it is worth more than rare collections.
+// gcPercent is GOGC: garbage in percent of the memory in use. Traces are columns without pointers, so collections cost
+// little, and less garbage is worth more than rare collections.
 const gcPercent = 50
 
-// CollectOften lets little garbage stand, for programs whose analyses make much of it, until what it returns is
-// called. It changes nothing where the environment's GOGC says how much may.
+// CollectOften keeps garbage small, for programs whose analyses make much of it, until the returned function is called.
+// It changes nothing if the environment sets GOGC.
 func CollectOften() (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

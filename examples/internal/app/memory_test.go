@@ -105,7 +105,7 @@ func TestMemoryErrorNamesItsLimit(t *testing.T) {
 	}
 }
 
-// TestCollectOften: little garbage stands until the end, or as much as the environment says.
+// TestCollectOften: garbage stays small until the end, or as large as GOGC allows.
 func TestCollectOften(t *testing.T) {
 	const before = 77
 	defer debug.SetGCPercent(debug.SetGCPercent(before))

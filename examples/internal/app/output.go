@@ -22,7 +22,7 @@ type output struct {
 	file   *atomicfile.File // nil for stdout
 }
 
-// Width tells tables how many characters wide they may be; see package table.
+// Width is the width of tables in characters; see package table.
 func (o *output) Width() int { return o.width }
 
 // pipe is stdout, and remembers whether its reader has gone.

@@ -25,7 +25,7 @@ const (
 	ExitOK    = 0 // done, or nobody reads the output any more
 	ExitError = 1 // an error, told in one line on stderr
 	ExitUsage = 2 // wrong usage
-	// A program that judges ends with these, and its output is whole.
+	// A program that judges ends with these codes, and its output is complete.
 	ExitFailed       = gate.ExitFailed
 	ExitInconclusive = gate.ExitInconclusive
 )
@@ -53,8 +53,8 @@ type Program struct {
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
 	Formats []Format
-	// FailOn are the conditions that the program can tell, for --fail-on and --allow-inconclusive, which it has where
-	// there are any; see [Env.Judge].
+	// FailOn are the conditions that the program can judge. If there are any, it has --fail-on and --allow-inconclusive;
+	// see [Env.Judge].
 	FailOn []string
 	// Judges says that the program has a --fail-on of its own, and ends with [Env.Judged].
 	Judges bool
@@ -92,7 +92,7 @@ func (p Program) FlagSet() *flag.FlagSet {
 	return p.flagSet(&Env{})
 }
 
-// shownError ends a program with [ExitError] after its output, which is whole.
+// shownError ends a program with [ExitError] after its complete output.
 type shownError struct{ error }
 
 // Shown returns an error that ends the program with exit code 1 and keeps what it printed.
@@ -277,13 +277,13 @@ func emptyPath(fs *flag.FlagSet) (name string) {
 	return name
 }
 
-// fail tells an error in one line, and returns the exit code.
+// fail prints an error in one line, and returns the exit code.
 func (p Program) fail(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "%s: %s\n", p.Name, table.Clean(strings.TrimSpace(err.Error())))
 	return exitCode(err)
 }
 
-// wrong tells wrong usage in one line.
+// wrong prints an error of usage in one line.
 func (p Program) wrong(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "%s: %s (see %s -h)\n", p.Name, table.Clean(strings.TrimSpace(err.Error())), p.Name)
 	return ExitUsage

@@ -8,8 +8,8 @@ import (
 )
 
 // checkRanges refuses numbers that a flag's placeholder rules out: a RATIO is
-// from 0 to 1, and what counts or is a percentage is not negative, unless its
-// default is, which then stands for something.
+// from 0 to 1, and counts and percentages are not negative, unless the default
+// is, which then has a meaning of its own.
 func checkRanges(fs *flag.FlagSet) (err error) {
 	fs.Visit(func(f *flag.Flag) {
 		v, perr := strconv.ParseFloat(f.Value.String(), 64)

@@ -45,8 +45,8 @@ func Unread(runs ...fleet.Run) error {
 	return nil
 }
 
-// FindRanks looks for the ranks of a folder, an archive or a pattern, or among several files, and tells which it
-// found; nil where there is one rank, or what is named is none of these. The caller must close them.
+// FindRanks looks for the ranks of a folder, an archive or a pattern, or among several files, and notes which it found.
+// It returns nil if there is one rank, or none of these. The caller must close them.
 func (e *Env) FindRanks(ctx context.Context, paths []string, recordings string) (*strata.Ranks, error) {
 	if len(paths) == 0 || slices.Contains(paths, "-") {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/llmstrata/strata/profile/hardware"
 )
 
-// Reckoning is what the user says about a run that a trace may not tell, for floors: the same flags in every program.
+// Reckoning is what the user says about a run for floors, as a trace may lack it: the same flags in every program.
 type Reckoning struct {
 	gpu, devices, cache, rules, peaks string
 	Tokens, Batch, KVLen              int64

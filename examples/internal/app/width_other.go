@@ -4,5 +4,5 @@ package app
 
 import "os"
 
-// terminalWidth is not known here: COLUMNS tells it.
+// terminalWidth is not known here; COLUMNS sets it.
 func terminalWidth(*os.File) int { return 0 }

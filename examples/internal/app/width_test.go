@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAFileHasNoWidth: only a terminal tells one.
+// TestAFileHasNoWidth: only a terminal has a width.
 func TestAFileHasNoWidth(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {

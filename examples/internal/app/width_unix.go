@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// terminalWidth asks the terminal for its width; 0 where it does not tell.
+// terminalWidth asks the terminal for its width; 0 if it does not say.
 func terminalWidth(f *os.File) int {
 	var size struct{ rows, columns, x, y uint16 }
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))

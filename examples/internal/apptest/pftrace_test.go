@@ -43,10 +43,9 @@ func TestPftraceSameDocuments(t *testing.T) {
 	}
 }
 
-// notCarried are the fields that may differ, by form and program: parts of
-// places in the documents. The first two forms have no categories, so that an
-// op whose name does not tell is an annotation; render stages do not say which
-// op an activity without a launch belongs to; timestamps are of the epoch.
+// notCarried are the fields that may differ, by form and program, as paths in the documents. The first two forms have no
+// categories, so an op with an unclear name is an annotation. Render stages do not say which op an activity without a
+// launch belongs to. Timestamps are of the epoch.
 var notCarried = map[pftracegen.Form]map[string][]string{
 	pftracegen.Slices:     {"triage": sources, "host-detect": slices.Concat(raw, ranges)},
 	pftracegen.Stages:     {"triage": sources, "host-detect": slices.Concat(raw, ranges)},
@@ -138,7 +137,7 @@ func carried(t *testing.T, doc []byte, plainCopies bool) []byte {
 	return out
 }
 
-// written writes a trace under the name that path has, so that the rank is told alike.
+// written writes a trace under the base name of path, so that its rank is found the same way.
 func written(t *testing.T, path, suffix string, data []byte) string {
 	t.Helper()
 	name, _, _ := strings.Cut(filepath.Base(path), ".json")

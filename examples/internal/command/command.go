@@ -43,8 +43,8 @@ type command struct {
 	alone string
 	// answers is the question it answers, for the overview.
 	answers string
-	// program picks the program by the arguments behind the command, and
-	// returns what is left of them.
+	// program picks the program by the arguments after the command, and
+	// returns the remaining ones.
 	program func(args []string) (app.Program, []string)
 }
 
@@ -167,7 +167,7 @@ func isFile(word string) bool {
 	return err == nil
 }
 
-// aliases are words that users of other tools try first: the arguments that they stand for, or a hint.
+// aliases are words that users of other tools try first, with the arguments that they mean, or a hint.
 var aliases = map[string]struct {
 	args []string
 	hint string
@@ -187,7 +187,7 @@ var aliases = map[string]struct {
 	"html":     {args: []string{"view"}},
 }
 
-// unknown tells that a command is none, and what was probably meant.
+// unknown says that a word is no command, and which one was probably meant.
 func unknown(stderr io.Writer, word string) int {
 	var names []string
 	for _, c := range commands() {

@@ -43,8 +43,7 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// TestCommandsAndTheirOldNames: the program of a command is the one that stands
-// alone, under the command's name.
+// TestCommandsAndTheirOldNames: a command runs the program of its old name, under the command's name.
 func TestCommandsAndTheirOldNames(t *testing.T) {
 	for alone, name := range map[string]string{"layer-timeline": "layers", "layer-breakdown": "breakdown",
 		"speed-of-light": "light", "triage": "triage", "host-detect": "host",

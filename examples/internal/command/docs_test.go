@@ -34,7 +34,7 @@ var notRun = []struct{ begins, why string }{
 }
 
 var (
-	// A command stands alone in an indented line, or between back quotes.
+	// A command is alone on an indented line, or between back quotes.
 	commandLine   = regexp.MustCompile(`(?m)^ {4}(?:\$ )?((?:go (?:run|test|install|tool) |strata [a-z-]+ |\.ci/)[^\n]*)$`)
 	commandQuoted = regexp.MustCompile("`((?:go (?:run|test|install|tool|work|mod) |strata [a-z]|\\.ci/\\w+ )[^`\n]*)`")
 	commandStep   = regexp.MustCompile(`(?m)^\s+- run: ((?:compare|strata) [^\n]*)$`)

@@ -11,8 +11,8 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// TestFailOnInEveryCommand: each command's conditions on either side of their limit and where they cannot be told,
-// with output that is whole; and one of another command is refused as wrong usage.
+// TestFailOnInEveryCommand: each command's conditions are met, not met, and undecidable, and the output is complete. A
+// condition of another command is refused as wrong usage.
 func TestFailOnInEveryCommand(t *testing.T) {
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	config := testdata.Shared(t, "configs/qwen3-8b.json")

@@ -27,7 +27,7 @@ var injections = []string{
 	`"><svg onload=alert(1)>`, "=HYPERLINK(\"http://h\")", "]]>", "&amp;", `","b":"`, "\r\nHTTP", "{{.}}", "${x}",
 }
 
-// hostile is the demo trace with these behind every text that a program may show.
+// hostile is the demo trace with this text after every name that a program may show.
 func hostile(t *testing.T, behind string) string {
 	t.Helper()
 	var doc map[string]any
@@ -168,7 +168,7 @@ func readable(t *testing.T, name string, format app.Format, text []byte) {
 	}
 }
 
-// insideCode reports whether a tag stands only in code spans of Markdown, where it is no markup.
+// insideCode reports whether a tag is only in code spans of Markdown, where it is no markup.
 func insideCode(text []byte, tag string) bool {
 	for line := range bytes.Lines(text) {
 		if at := bytes.Index(line, []byte(tag)); at >= 0 && bytes.Count(line[:at], []byte("`")) == 0 {

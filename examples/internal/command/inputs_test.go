@@ -81,8 +81,7 @@ func TestDeviceFlag(t *testing.T) {
 	}
 }
 
-// TestGPUsAddUp: what triage says of each GPU is what it says of both, and compare tells one GPU of a run from the
-// other.
+// TestGPUsAddUp: triage's figures of each GPU add up to those of both, and compare separates the GPUs of a run.
 func TestGPUsAddUp(t *testing.T) {
 	two := testdata.Shared(t, "traces/nsys/torchrun-2gpu-hopper.sqlite")
 	us := func(device string) float64 {

@@ -124,7 +124,7 @@ func TestPublishedCapabilities(t *testing.T) {
 	}
 }
 
-// oldFlags are the flags of the published scripts, by the command that stands for each.
+// oldFlags are the flags of the published scripts, by the command that replaces each script.
 var oldFlags = map[string]string{
 	"layer-timeline":  "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --show-all-passes --gpu-type --tp --ep --serving-mode",
 	"layer-breakdown": "--trace --config --profile --anchor-kernel --num-layers --hash-layers --fwd-pass --layer --compare-layer --format --output",
@@ -155,7 +155,7 @@ func TestOldFlagsAreMapped(t *testing.T) {
 	}
 }
 
-// TestEveryProgramHasItsDifferences: the page says of each program what it stands for, or that nothing was published.
+// TestEveryProgramHasItsDifferences: the page says of each program what it replaces, or that nothing was published.
 func TestEveryProgramHasItsDifferences(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testdata.Root(t), "docs", "differences.md"))
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// scripts are the published scripts and the commands that stand for them.
+// scripts are the published scripts and the commands that replace them.
 var scripts = map[string][]string{
 	"layer_timeline_analyzer.py": {"layer-timeline"}, "layer_kernel_breakdown.py": {"layer-breakdown"},
 	"perfetto_time_mapper.py":      {"perfetto-map"},
@@ -78,10 +78,9 @@ var publishedLines = []struct{ line, says string }{
 	{"analyze_host_overhead.py --mock", "run"},
 }
 
-// openAIServer answers as a server does that has OpenAI's routes. At the end of each window it leaves one of these
-// traces, the next one each time, as its framework does: vLLM under a name of its own in the folder of its launch,
-// TensorRT-LLM under the same name there each time, TokenSpeed where it is told to; of the latter two as many ranks
-// as their traces speak of.
+// openAIServer answers as a server with OpenAI's routes does. At the end of each window it leaves the next of these
+// traces, as its framework does: vLLM under a name of its own in the folder of its launch, TensorRT-LLM there under the
+// same name each time, TokenSpeed in the folder of the request. The latter two leave as many ranks as their traces name.
 func openAIServer(t *testing.T, framework, dir string, traces ...string) string {
 	var mu sync.Mutex
 	n := 0

@@ -16,7 +16,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// node is a JSON Schema. Its fields stand in the order in which people read them.
+// node is a JSON Schema. Its fields are in the order in which people read them.
 type node struct {
 	Schema      string           `json:"$schema,omitempty"`
 	ID          string           `json:"$id,omitempty"`
@@ -275,7 +275,7 @@ func (g *generator) addFields(n *node, t reflect.Type, st *ast.StructType, pkg s
 	}
 }
 
-// suffix puts what a type says about itself behind what a field says.
+// suffix adds a type's description after that of its field.
 func suffix(s string) string {
 	if s == "" {
 		return ""

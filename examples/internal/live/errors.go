@@ -13,8 +13,7 @@ import (
 const (
 	// ExitInvalid: traces were captured that do not hold what was asked for.
 	ExitInvalid = 3
-	// ExitUnchecked: nothing is wrong with them as far as anybody can tell,
-	// and something that decides is not known.
+	// ExitUnchecked: no problem was found, but something that decides is not known.
 	ExitUnchecked = 4
 	// ExitNoServer: nothing answers at the address, or nothing that is known.
 	ExitNoServer = 5
@@ -94,8 +93,7 @@ func End(err error) error {
 	return coded{told{err}}
 }
 
-// Tell drops the package's name from the front of an error, where the program's
-// name stands already; nil for nil.
+// Tell removes the package's name from the start of an error, as the program's name is there already; nil for nil.
 func Tell(err error) error {
 	if err == nil {
 		return nil

@@ -263,7 +263,7 @@ type optional struct{ to **bool }
 
 func (o optional) String() string { return "" }
 
-// IsBoolFlag lets the flag stand without a value.
+// IsBoolFlag allows the flag without a value.
 func (o optional) IsBoolFlag() bool { return true }
 
 // Set accepts what a bool flag does.

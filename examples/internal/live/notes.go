@@ -61,13 +61,12 @@ func Notes(env *app.Env, r *capture.Result) {
 	}
 }
 
-// WarnIfRunning tells what an interrupted run has left behind, of which the
-// last line says "interrupted" and no more.
+// WarnIfRunning notes what an interrupted run has left behind: its last line says only "interrupted".
 func WarnIfRunning(ctx context.Context, env *app.Env, err error) {
 	if ctx.Err() == nil || err == nil {
 		return
 	}
-	// The cause stands first, and the program tells it at the end.
+	// The cause comes first, and the program prints it at the end.
 	if more := strings.TrimSpace(strings.TrimPrefix(err.Error(), context.Cause(ctx).Error())); more != "" {
 		env.Notef("warning: %s", strings.TrimPrefix(more, "; "))
 	}

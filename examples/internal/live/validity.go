@@ -99,7 +99,7 @@ func (e invalidError) Error() string {
 		" (--allow-invalid reports on it all the same)"
 }
 
-// ExitCode tells it from other errors.
+// ExitCode separates it from other errors.
 func (invalidError) ExitCode() int { return ExitInvalid }
 
 // Invalid is the error of a report on such a capture, nil for any other.

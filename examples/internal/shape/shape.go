@@ -283,8 +283,7 @@ func timeOf(row *node) int64 {
 // mostOmissions is how many omissions a document lists under a budget, which their list is part of.
 const mostOmissions = 12
 
-// The steps by which a document is fitted into a budget: lists of so many rows, then of fewer while whole fields are
-// left out, too.
+// The steps that fit a document into a budget: shorter lists, then still shorter ones with complete fields left out.
 var (
 	fewerRows = []int{64, 32, 16, 8, 4}
 	leastRows = []int{4, 2, 1, 0}

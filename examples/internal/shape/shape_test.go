@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// sample has n rows, a nested list and a field behind them.
+// sample has n rows, followed by a nested list and a field.
 func sample(n int) []byte {
 	var rows []string
 	for i := range n {
@@ -99,7 +99,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestMarkdown: names are escaped, times and shares have their units, values with a source stand in one line.
+// TestMarkdown: names are escaped, times and shares have their units, values with a source are on one line.
 func TestMarkdown(t *testing.T) {
 	var b strings.Builder
 	if err := WriteMarkdown(&b, sample(2), Cut{}); err != nil {

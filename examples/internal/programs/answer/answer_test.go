@@ -38,8 +38,7 @@ const (
 	mixed  = "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"
 )
 
-// TestChecklistOfTheDemo: every item of the checklist is filled in where the trace tells it, with figures that agree
-// with each other.
+// TestChecklistOfTheDemo: every item of the checklist that the trace can answer is filled in, and the figures agree.
 func TestChecklistOfTheDemo(t *testing.T) {
 	a := ask(t, app.ExitOK)
 	t.Run("model", func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestColdPass(t *testing.T) {
 	t.Logf("%d cold passes", len(cold))
 }
 
-// askAny is ask for a trace that may tell nothing.
+// askAny is ask for a trace that may answer nothing.
 func askAny(t *testing.T, args ...string) *answer.Answer {
 	t.Helper()
 	r := apptest.Run(t, answer.Program(), append(args, "--format", "json")...)
@@ -243,7 +242,7 @@ func TestRegressNeedsAnotherRun(t *testing.T) {
 	}
 }
 
-// TestCaptureIsPartOfTheValidity: what capture.json says of the window is told; an INVALID one is no answer.
+// TestCaptureIsPartOfTheValidity: the answer has what capture.json says of the window; an INVALID window is no answer.
 func TestCaptureIsPartOfTheValidity(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "decode")
 	if err := os.Mkdir(dir, 0o777); err != nil {

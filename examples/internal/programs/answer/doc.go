@@ -1,3 +1,3 @@
-// Package answer is the program answer: the checklist that a report on a trace has to fill in, filled in. What a
-// trace does not tell is a field with a reason.
+// Package answer is the program answer. It fills in the checklist of a report on a trace; a field that the trace cannot
+// answer has a reason.
 package answer

@@ -140,7 +140,7 @@ type Answer struct {
 type Item struct {
 	// Known is false where the rest of the item says nothing.
 	Known bool `json:"known"`
-	// Why says why it is not known and what would tell it.
+	// Why says why it is not known, and what would answer it.
 	Why string `json:"why_unknown,omitempty"`
 }
 
@@ -244,14 +244,14 @@ type StagePasses struct {
 	// Count is the number of passes, Whole of those that the window does not cut.
 	Count int `json:"passes"`
 	Whole int `json:"whole_passes"`
-	// Steady is the index of the pass that stands for the others, SteadyWall its time up to the next pass.
+	// Steady is the index of the representative pass, SteadyWall its time up to the next pass.
 	Steady     int           `json:"steady_pass"`
 	SteadyWall time.Duration `json:"steady_wall_ns"`
 	// SteadyWhy says why it was chosen.
 	SteadyWhy string `json:"steady_why"`
 	// Cold are the passes at the beginning that take longer than those that follow.
 	Cold []ColdPass `json:"cold_passes"`
-	// Least, Median and Most are times of whole passes that are not cold.
+	// Least, Median and Most are times of complete passes that are not cold.
 	Least  time.Duration `json:"least_wall_ns"`
 	Median time.Duration `json:"median_wall_ns"`
 	Most   time.Duration `json:"most_wall_ns"`
@@ -282,7 +282,7 @@ type Layers struct {
 	Rows []Representative `json:"rows"`
 }
 
-// Representative is the layer that stands for a type: that of median time.
+// Representative is the layer of median time of a type.
 type Representative struct {
 	// Bottleneck is the category of kernels that takes most of its time.
 	Bottleneck string `json:"bottleneck"`

@@ -188,7 +188,7 @@ func (m *maker) environment(o Options) error {
 	return nil
 }
 
-// stageKey tells passes apart that do not take alike long.
+// stageKey separates passes whose times are not comparable.
 type stageKey struct {
 	trace int
 	stage layer.Stage
@@ -259,7 +259,7 @@ func (m *maker) stage(k stageKey, list []*strata.ReportPass) StagePasses {
 	return s
 }
 
-// file names the trace of most GPU time on command lines, with a space behind it; "" for what is no file.
+// file names the trace of most GPU time for command lines, followed by a space; "" if it is no file.
 func (m *maker) file() string {
 	for i, a := range m.of.All {
 		for k := range a.Devices {

@@ -11,13 +11,12 @@ import (
 	"github.com/llmstrata/strata/examples/internal/live"
 )
 
-// errUnchecked ends a run whose traces were read and of which something that
-// decides is not known.
+// errUnchecked ends a run whose traces were read but lack something that decides.
 type errUnchecked struct{ what string }
 
 func (e errUnchecked) Error() string { return "captured, and not known to be valid: " + e.what }
 
-// ExitCode tells it from an error.
+// ExitCode separates it from an error.
 func (errUnchecked) ExitCode() int { return live.ExitUnchecked }
 
 func captureProgram() app.Program {

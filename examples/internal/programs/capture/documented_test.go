@@ -17,7 +17,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/livetest"
 )
 
-// TestDocumented runs every command of docs/capture.md against a server of the page that it stands on.
+// TestDocumented runs every command of docs/capture.md against a server of the framework of its section.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/capture.md")
 	if err != nil {

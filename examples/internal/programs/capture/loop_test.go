@@ -11,9 +11,9 @@ import (
 	"github.com/llmstrata/strata/examples/internal/programs/answer"
 )
 
-// TestFromServerToAnswer is the whole loop without a person: a capture against a server, then the answer about what
-// it left. A valid capture ends with 0 and has its verdict in the answer; one of the wrong stage ends with 3, and the
-// answer about it with 4 and the reason.
+// TestFromServerToAnswer is the complete loop without a person: a capture against a server, then the answer about the
+// result. A valid capture ends with 0, and the answer has its verdict. One of the wrong stage ends with 3, and its answer
+// with 4 and the reason.
 func TestFromServerToAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name               string

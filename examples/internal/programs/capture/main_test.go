@@ -130,7 +130,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestInterrupt: the profiler is stopped, or the user told that it was not.
+// TestInterrupt: the profiler is stopped, or a message says that it was not.
 func TestInterrupt(t *testing.T) {
 	for _, stopFails := range []bool{false, true} {
 		s := newServer(t)

@@ -341,8 +341,8 @@ func (o *options) baselineFile(value string) string {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// saveSide writes a side with what it is of; a file that is there is replaced whole or not at all. A directory of
-// named baselines is made, and that is said.
+// saveSide writes a side with its origin. An existing file is replaced completely or not at all. A directory of named
+// baselines is made, with a note.
 func (o *options) saveSide(env *app.Env, s *compare.Side) error {
 	out := *s
 	out.Commit, out.Tool = commit(), tool()

@@ -112,7 +112,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A directory is one run of several ranks, each of which is compared with its own; --save keeps them all.
+// A directory is one run of several ranks; each is compared with the same rank. --save keeps them all.
 func TestDirectoryOfRanks(t *testing.T) {
 	dir := t.TempDir()
 	packed, err := gzip.NewReader(bytes.NewReader(demo.Trace()))

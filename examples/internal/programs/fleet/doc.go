@@ -1,2 +1,2 @@
-// Package fleet is the programs digest and fleet: what the ranks of many recordings leave, and what they tell together.
+// Package fleet is the programs digest and fleet: digests of the ranks of many recordings, and what they show together.
 package fleet

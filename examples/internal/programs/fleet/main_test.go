@@ -59,7 +59,7 @@ func write(t *testing.T, c ranks.Config) string {
 	return dir
 }
 
-// small is three replicas, the second of which has a late rank.
+// small is three replicas; the second has a late rank.
 func small() ranks.Config {
 	return ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 4, Replicas: []ranks.Replica{{Numbered: true},
 		{Numbered: true, Late: 2, Cause: ranks.HostGap, LateBy: 30_000}, {Numbered: true, Missing: []int{1}}}}

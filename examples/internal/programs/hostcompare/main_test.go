@@ -136,8 +136,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// The exit codes: 0 passed, 1 a file that is absent, 2 wrong usage, 3 an operation became slower, 4 that cannot be
-// told.
+// The exit codes: 0 passed, 1 a file is absent, 2 wrong usage, 3 an operation became slower, 4 that cannot be decided.
 func TestExitCodes(t *testing.T) {
 	short := nsysgen.Default(3)
 	short.Steps, short.Layers = 8, 2

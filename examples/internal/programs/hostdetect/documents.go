@@ -20,9 +20,9 @@ type PublishedDocument struct {
 	*host.Report
 }
 
-// ErrorDocument stands in place of a verdict where a trace has no kernels; the exit code is 1.
+// ErrorDocument replaces the verdict of a trace without kernels; the exit code is 1.
 type ErrorDocument struct {
-	// Schema is that of the document which it stands for.
+	// Schema is that of the document that it replaces.
 	Schema string `json:"schema"`
 	// Error says why there is no verdict.
 	Error string `json:"error"`

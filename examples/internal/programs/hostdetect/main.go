@@ -131,7 +131,7 @@ func noKernels(env *app.Env, t *trace.Trace, o options, schema string, err error
 	return err
 }
 
-// serving is what the server was told: by --server-args, else by the server_args.json beside the trace; nil without
+// serving are the server's arguments: from --server-args, else from the server_args.json beside the trace; nil without
 // either.
 func (o options) serving(env *app.Env) (*profile.ServerArgs, error) {
 	path := o.serverArgs

@@ -131,7 +131,7 @@ func firstLayer(a *layer.Device, pass int) int {
 
 // mapping analyses the trace of --mapping-input.
 func mapping(ctx context.Context, env *app.Env, path string, model layer.Options) (*layer.Analysis, error) {
-	// The names of captured kernels stand in the args of HIP launch calls.
+	// The names of captured kernels are in the args of HIP launch calls.
 	t, err := env.LoadFile(ctx, path, trace.Options{Args: []event.Kind{event.Runtime}})
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func TestAnchorOpensWritesThePublishedDocument(t *testing.T) {
 	}
 }
 
-// TestDiffStaysOneDocument: the comparison is part of the JSON, not text behind it.
+// TestDiffStaysOneDocument: the comparison is part of the JSON, not text after it.
 func TestDiffStaysOneDocument(t *testing.T) {
 	doc := document(t, "--layer", "1", "--compare-layer", "0")
 	diff, ok := doc["diff"].(map[string]any)
@@ -78,7 +78,7 @@ func TestDiffStaysOneDocument(t *testing.T) {
 	}
 }
 
-// TestMappingInputGivesShapes: a capture of the same model tells modules and shapes of replayed kernels.
+// TestMappingInputGivesShapes: a capture of the same model gives modules and shapes of replayed kernels.
 func TestMappingInputGivesShapes(t *testing.T) {
 	doc := document(t, "--trace", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz"),
 		"--mapping-input", testdata.Shared(t, "traces/torch/sglang-qwen3-8b-graph-capture-mi300.json.gz"), "--layer",

@@ -103,7 +103,7 @@ func run(ctx context.Context, env *app.Env, o options, m machine) error {
 	return runOne(ctx, env, o, m)
 }
 
-// runOne tells of one trace, and writes copies of it.
+// runOne prints the map of one trace, and writes copies of it.
 func runOne(ctx context.Context, env *app.Env, o options, m machine) error {
 	// All lanes: the end of the time axis is the end of the last event of any.
 	a, err := env.Analyze(ctx, trace.Options{})

@@ -41,7 +41,7 @@ func openUI(ctx context.Context, env *app.Env, s *serve.Server, pm *perfetto.Map
 }
 
 // target returns the link to the first marked layer, else to the pass, else to
-// the whole trace.
+// the complete trace.
 func target(pm *perfetto.Map, s *serve.Server) string {
 	for _, l := range pm.Layers {
 		if l.Highlighted {

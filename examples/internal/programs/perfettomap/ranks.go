@@ -35,7 +35,7 @@ type Rank struct {
 	shift int64 // to raw timestamps, ns
 }
 
-// Ranks is what is told of a copy of several ranks.
+// Ranks describes a copy of several ranks.
 type Ranks struct {
 	Schema string `json:"schema"` // name and version of the document
 	Clock  string `json:"clock"`  // what their times rest on
@@ -183,7 +183,7 @@ func writeJSON(ctx context.Context, dst string, parts []eventjson.Part, o eventj
 	})
 }
 
-// clockRoom, in ns, stands in front of the first event: that format has no clock for a trace that begins at 0.
+// clockRoom, in ns, is the room before the first event: that format has no clock for a trace that begins at 0.
 const clockRoom = 1_000_000
 
 // writePftrace writes the same in Perfetto's own format: the document is read again, as the ranks are one trace then.
@@ -217,7 +217,7 @@ func writePftrace(ctx context.Context, dst string, parts []eventjson.Part, o eve
 	return err
 }
 
-// write tells what was drawn where.
+// write prints which ranks are in the copy, and where.
 func (r *Ranks) write(env *app.Env) error {
 	if env.Document() {
 		return env.WriteJSON(r)

@@ -121,9 +121,9 @@ func firstKernel(t *testing.T, path string) int64 {
 	return epoch.UnixNano() + int64(tr.LaneAt(event.LaneGPU, 0).Start())
 }
 
-// TestRanksInOneCopy: several files, or every rank of a directory, as JSON and in Perfetto's own format: all
-// activities of all ranks at their times, each launched by its own rank, on devices that are told apart, and tracks
-// of each.
+// TestRanksInOneCopy: a copy of several files, or of all ranks of a directory, as JSON and in Perfetto's own format. It
+// has all activities of all ranks at their times, each launched by its own rank, on separate devices, and the tracks of
+// each.
 func TestRanksInOneCopy(t *testing.T) {
 	dir, files := twoRanks(t, true)
 	var want []string
@@ -175,7 +175,7 @@ func TestRanksInOneCopy(t *testing.T) {
 	}
 }
 
-// TestRanksWithoutClocks: where a trace does not tell its wall-clock time each begins at 0, which is said.
+// TestRanksWithoutClocks: traces without a wall-clock time each begin at 0, with a note.
 func TestRanksWithoutClocks(t *testing.T) {
 	_, files := twoRanks(t, false)
 	for i, f := range files { // timestamps that are no wall clock

@@ -154,7 +154,7 @@ func TestEveryGPUHasTracks(t *testing.T) {
 	}
 }
 
-// TestTunnel: who came by SSH is told how the browser reaches this machine.
+// TestTunnel: users of SSH get a hint how the browser reaches this machine.
 func TestTunnel(t *testing.T) {
 	m := quiet()
 	m.browser.SSH = "192.0.2.8"

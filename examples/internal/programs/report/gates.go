@@ -83,7 +83,7 @@ func regression(c app.Condition, g compare.Gate) gate.Check {
 	return check
 }
 
-// floor judges the pass furthest above what it has to take, of those that stand for the others.
+// floor judges the representative pass that is furthest above its floor.
 func floor(r *strata.Report, c app.Condition) gate.Check {
 	var passes []app.PassFloor
 	for _, p := range r.Passes {

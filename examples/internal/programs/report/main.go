@@ -83,7 +83,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	return app.Shown(errors.New("no GPU work in this trace: enable CUDA activities in the profiler, and record while the server works"))
 }
 
-// write prints the report in the format asked for, and behind text what its conditions say.
+// write prints the report in the format asked for, and after text the results of its conditions.
 func (o *options) write(env *app.Env, r *strata.Report, checks *gate.Suite) error {
 	switch {
 	case env.Document():

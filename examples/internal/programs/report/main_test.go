@@ -111,8 +111,7 @@ func TestHostIsNotBlamed(t *testing.T) {
 	}
 }
 
-// TestFailOn: each condition on either side of its limit, and where it cannot be
-// told; the output is there whatever the code.
+// TestFailOn: each condition is met, not met, and undecidable; the output is there whatever the code.
 func TestFailOn(t *testing.T) {
 	// 6.5% idle, 100% in passes, healthy
 	decode := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")

@@ -141,7 +141,7 @@ func TestOneOfManyRecordings(t *testing.T) {
 	}
 }
 
-// TestMixedGPUsAreNamed: both GPUs stand in the head, and the ranks are called two runs.
+// TestMixedGPUsAreNamed: the head names both GPUs, and the ranks are called two runs.
 func TestMixedGPUsAreNamed(t *testing.T) {
 	dir := fleet(t, ranks.Config{Seed: 1, Steps: 2, Layers: 6, Size: 2, Replicas: []ranks.Replica{{Numbered: true}}})
 	data, err := os.ReadFile(rankFile(dir, 1))

@@ -35,7 +35,7 @@ func browser(t *testing.T) string {
 	return opened
 }
 
-// page returns what the browser was told to open.
+// page returns the URL that the browser opened.
 func page(t *testing.T, opened string) *url.URL {
 	t.Helper()
 	text, err := os.ReadFile(opened)

@@ -204,8 +204,8 @@ func export(t *testing.T) string {
 	return path
 }
 
-// An export of Nsight Systems names the GPU, and grids tell the tokens of passes that nothing annotates; where they
-// do not, --tokens does.
+// An export of Nsight Systems names the GPU, and grids give the tokens of passes without annotations; where they do not,
+// --tokens does.
 func TestNsysExport(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.json")
 	text := `{"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":8,"hidden_size":1024,"intermediate_size":2048,

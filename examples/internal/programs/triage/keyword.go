@@ -33,7 +33,7 @@ func withKeywords(ctx context.Context, in triage.Input, r *triage.Report, o tria
 	return &out, nil
 }
 
-// keywordRows are kernels with all that stands behind them.
+// keywordRows are kernels with all fields that the published tables use.
 func keywordRows(kernels []triage.KernelRow) []published.Row {
 	rows := make([]published.Row, len(kernels))
 	for i := range kernels {

@@ -15,8 +15,8 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// publishedFusions is what a published report says: of which traces, and the
-// rows of its fuse table as pattern, confidence, time and share.
+// publishedFusions returns the traces of a published report, and the rows of
+// its fuse table as pattern, confidence, time and share.
 func publishedFusions(t *testing.T, path string) (formal, mapping string, rows []string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -110,12 +110,12 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// TestModelFlags: the config of another model does no harm to what names tell.
+// TestModelFlags: the config of another model does not change what is known from names.
 func TestModelFlags(t *testing.T) {
 	trace := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz")
 	mapping := testdata.Shared(t, "traces/torch/sglang-qwen3-8b-extend-eager-mi300.json.gz")
 	base := []string{"--formal-input", trace, "--mapping-input", mapping}
-	// A config makes operators surer, and nothing else of what names tell.
+	// A config raises the confidence of operators, and changes nothing else that is known from names.
 	sure := regexp.MustCompile(`(?m) [01]\.\d\d \|$`)
 	want := sure.ReplaceAllString(apptest.MustRun(t, program(), base...).Stdout, "")
 	for _, flags := range [][]string{

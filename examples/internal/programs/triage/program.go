@@ -220,7 +220,7 @@ func write(env *app.Env, report *triage.Report) error {
 	return report.WriteMarkdown(env.Stdout)
 }
 
-// tell holds a condition against the report.
+// tell checks a condition against the report.
 func tell(c app.Condition, r *triage.Report) gate.Check {
 	if c.Name == app.Regression {
 		return c.Untold("nothing to compare with: --compare-input names an older run")
@@ -321,8 +321,8 @@ func read(ctx context.Context, env *app.Env, path string, o trace.Options) ([]tr
 	return sources, server, err
 }
 
-// runCompare prints the comparison with an older run. A regression is an error that ends the program with code 3, one
-// that cannot be told with 4, so that a pipeline stops on it.
+// runCompare prints the comparison with an older run. A regression is an error that ends the program with code 3, an
+// undecidable one with 4, so that a pipeline stops on it.
 func (o *options) runCompare(ctx context.Context, env *app.Env, in triage.Input, report *triage.Report,
 	layers layer.Options) error {
 	sources, _, err := read(ctx, env, o.compare, trace.Options{})

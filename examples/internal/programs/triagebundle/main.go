@@ -70,7 +70,7 @@ func parseEntry(s string) triage.BundleEntry {
 	return triage.BundleEntry{Path: s}
 }
 
-// write writes a bundle, and does not wait for it when it is told to stop: the opening of a pipe waits for its writer.
+// write writes a bundle, and does not wait for it once ctx is done: the opening of a pipe waits for its writer.
 func write(ctx context.Context, w io.Writer, b *triage.Bundle) error {
 	var out bytes.Buffer
 	done := make(chan error, 1)
