@@ -175,8 +175,8 @@ func TestHostileNamesStayText(t *testing.T) {
 	}
 }
 
-// TestPageOfRanks: each rank has its bars, the late one and its difference are marked, and the page says so if there are
-// no matched collectives.
+// TestPageOfRanks: each rank has its bars, the late one and its difference are marked, and the page says so if there
+// are no matched collectives.
 func TestPageOfRanks(t *testing.T) {
 	g := fleet.Group{Name: "0–1", Ranks: 2, Steps: 3, Step: 1000, Transfer: 100, Collectives: 9,
 		Rows: []fleet.Row{{Rank: "rank 0", Wall: 1000, Busy: 500, Wait: 400},

@@ -76,8 +76,8 @@ func (c *countingContext) Err() error {
 	return c.Context.Err()
 }
 
-// BenchmarkPeak reports the peak of live bytes per kernel, beside those of the trace, also within stages. Garbage that is
-// made while the collector works counts, so the figure is too high if other work runs: see [TestMemoryKept].
+// BenchmarkPeak reports the peak of live bytes per kernel, beside those of the trace, also within stages. Garbage
+// that is made while the collector works counts, so the figure is too high if other work runs: see [TestMemoryKept].
 func BenchmarkPeak(b *testing.B) {
 	analyzeAll(b, repeated(b, gen.Demo(), 1)())
 	for _, c := range memoryTraces {

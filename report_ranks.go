@@ -33,8 +33,8 @@ func (r *Ranks) Many() bool {
 }
 
 // Report reports on all ranks: everything about the lowest one that can be read, with the number of ranks of each
-// finding, and the result of the ranks together. It releases each trace before it reads another. If no rank can be read,
-// the error is that of the last one.
+// finding, and the result of the ranks together. It releases each trace before it reads another. If no rank can be
+// read, the error is that of the last one.
 func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*Report, error) {
 	if len(r.Recordings) == 0 {
 		return nil, fmt.Errorf("strata: %w in %s", trace.ErrNoTrace, r.Name)

@@ -429,7 +429,8 @@ func TestReportOfUnknownOperators(t *testing.T) {
 	}
 }
 
-// TestReportLeadsWithTheWaterfall: the rows of the speed of light come before the findings, as that program prints them.
+// TestReportLeadsWithTheWaterfall: the rows of the speed of light come before the findings, as that program prints
+// them.
 func TestReportLeadsWithTheWaterfall(t *testing.T) {
 	tr, err := trace.Open(t.Context(), testdata.Distilled(t, "sglang-qwen3-8b-decode-mi300.json.zst"), trace.Options{})
 	if err != nil {

@@ -273,9 +273,9 @@ type ForwardPass struct {
 	// only this.
 	Host HostSpan `json:"host"`
 
-	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a complete pass. FirstLayer
-	// is the index of the first layer that is present; its number is counted from the end of the pass when the start
-	// is missing.
+	// Partial says which end of the pass the window cuts off: "start", "end", "both", "" for a complete pass.
+	// FirstLayer is the index of the first layer that is present; its number is counted from the end of the pass when
+	// the start is missing.
 	Partial    string `json:"partial"`
 	FirstLayer int    `json:"first_layer"`
 	// FromEnd says that the window does not hold the first layers and that their number is unknown: Index of

@@ -192,8 +192,8 @@ func (p *ModelProfile) clone() *ModelProfile {
 }
 
 // WithAnchor returns a copy, which may be changed, with another anchor, as a user's --anchor-kernel gives it; "" is
-// the profile's own. The position of a foreign anchor in its block is unknown; blocks per layer and half labels stay the
-// profile's, as in the reference.
+// the profile's own. The position of a foreign anchor in its block is unknown; blocks per layer and half labels stay
+// the profile's, as in the reference.
 func (p *ModelProfile) WithAnchor(anchor string) *ModelProfile {
 	c := p.clone()
 	if anchor != "" && anchor != p.Anchor {

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// answerBudget is the length of an answer in characters. An answer has its text twice: as structure and as text. Both are
-	// below 100 kB also if characters take two bytes.
+	// answerBudget is the length of an answer in characters. An answer has its text twice: as structure and as text.
+	// Both are below 100 kB also if characters take two bytes.
 	answerBudget = 24_000
 	// analysesAtOnce bounds memory: so many traces are loaded at a time.
 	analysesAtOnce = 2

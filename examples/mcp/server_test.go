@@ -179,8 +179,8 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: files outside of the root, by whatever way, and bad arguments are errors of the tool. No error shows
-// text of a file outside or a folder above the root.
+// TestWhatIsRefused: files outside of the root, by whatever way, and bad arguments are errors of the tool. No error
+// shows text of a file outside or a folder above the root.
 func TestWhatIsRefused(t *testing.T) {
 	root := files(t)
 	outside := filepath.Join(root, "..", "secret")

@@ -316,8 +316,8 @@ func (d *documents) settings(l *ledger, t truth) {
 	if t.framework != "" && !(t.untold && d.ok("triage") && d.triage.Framework == notTold) {
 		server.say(byTruth, t.framework)
 	}
-	// A size that is not in the trace is not known, and no program reports it. A program that does not know what another
-	// one found disagrees with it.
+	// A size that is not in the trace is not known, and no program reports it. A program that does not know what
+	// another one found disagrees with it.
 	found := d.ok("layer-timeline") && d.timeline.TP.N > 0
 	if found {
 		size.count("layer-timeline", d.timeline.TP.N)

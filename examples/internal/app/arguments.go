@@ -112,8 +112,8 @@ func finite(fs *flag.FlagSet) (err error) {
 	return err
 }
 
-// joinSwitches joins the two words "--progress auto": package flag would take the second one for an argument, as it does
-// after any boolean flag.
+// joinSwitches joins the two words "--progress auto": package flag would take the second one for an argument, as it
+// does after any boolean flag.
 func joinSwitches(fs *flag.FlagSet, args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

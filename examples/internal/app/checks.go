@@ -11,8 +11,8 @@ import (
 )
 
 // Every program with --fail-on writes the results of its conditions for build servers, instead of its own results, in
-// one of these forms. A program that has one of them among its own formats gives it a meaning of its own, and writes the
-// conditions after it.
+// one of these forms. A program that has one of them among its own formats gives it a meaning of its own, and writes
+// the conditions after it.
 
 // checkFormats are the forms of conditions that are no formats of the program's own.
 func (p Program) checkFormats() []Format {

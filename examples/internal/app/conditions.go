@@ -228,9 +228,9 @@ func (e *Env) JudgeCoverage(gpus ...layer.Device) error {
 	return e.Judge(func(c Condition) gate.Check { return c.Coverage(float64(all), float64(inPasses)) })
 }
 
-// Judge checks the conditions of the command line against what the program found. It returns the error that the program
-// ends with, nil if no condition is met. tell judges all conditions but HealthIs, which the traces that were read decide.
-// The program's own checks are judged in any case.
+// Judge checks the conditions of the command line against what the program found. It returns the error that the
+// program ends with, nil if no condition is met. tell judges all conditions but HealthIs, which the traces that were
+// read decide. The program's own checks are judged in any case.
 func (e *Env) Judge(tell func(Condition) gate.Check, own ...gate.Check) error {
 	s := gate.Suite{AllowInconclusive: e.AllowInconclusive, Checks: own}
 	for _, c := range e.FailOn.List {

@@ -9,8 +9,8 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// Load reads the trace that --trace names, or the built-in demo, which it announces. It writes one note for each problem
-// of a trace, and notes which files of a directory were read and which were not.
+// Load reads the trace that --trace names, or the built-in demo, which it announces. It writes one note for each
+// problem of a trace, and notes which files of a directory were read and which were not.
 func (e *Env) Load(ctx context.Context, o trace.Options) (*trace.Trace, error) {
 	if !e.Demo() {
 		return e.LoadFile(ctx, e.Trace, o)

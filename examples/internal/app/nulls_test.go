@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoNullLists: nil lists and maps at any depth are written as empty ones. Fields that are left out stay out, pointers
-// stay null, and the value itself is not changed.
+// TestNoNullLists: nil lists and maps at any depth are written as empty ones. Fields that are left out stay out,
+// pointers stay null, and the value itself is not changed.
 func TestNoNullLists(t *testing.T) {
 	type Inner struct {
 		List []int          `json:"list"`

@@ -53,8 +53,8 @@ type Program struct {
 	// Formats are the values of --format, the first one the default. Needed
 	// where Common has FormatFlag.
 	Formats []Format
-	// FailOn are the conditions that the program can judge. If there are any, it has --fail-on and --allow-inconclusive;
-	// see [Env.Judge].
+	// FailOn are the conditions that the program can judge. If there are any, it has --fail-on
+	// and --allow-inconclusive; see [Env.Judge].
 	FailOn []string
 	// Judges says that the program has a --fail-on of its own, and ends with [Env.Judged].
 	Judges bool

@@ -9,9 +9,9 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// prose breaks lines of running text that are too long for the terminal, between words, and cuts rules of dashes. Text
-// after a label and two spaces is indented below itself. It leaves documents, rows of tables (two spaces more than once)
-// and coloured lines (their writer knows the width) as they are.
+// prose breaks lines of running text that are too long for the terminal, between words, and cuts rules of dashes.
+// Text after a label and two spaces is indented below itself. It leaves documents, rows of tables (two spaces more
+// than once) and coloured lines (their writer knows the width) as they are.
 type prose struct {
 	w     io.Writer
 	width int

@@ -94,8 +94,8 @@ func Golden(t *testing.T, path, got string) {
 	}
 }
 
-// HTML runs a program without and with --html. It wants the same output, a complete page, and an error that names a page
-// that cannot be written.
+// HTML runs a program without and with --html. It wants the same output, a complete page, and an error that names a
+// page that cannot be written.
 func HTML(t *testing.T, program func() app.Program) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")

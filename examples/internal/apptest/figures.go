@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// SameFigures compares published cells with ours, which may show more decimals. Texts must be equal, and numbers must be
-// equal up to their rounding. A unit after both numbers must be the same.
+// SameFigures compares published cells with ours, which may show more decimals. Texts must be equal, and numbers must
+// be equal up to their rounding. A unit after both numbers must be the same.
 func SameFigures(t testing.TB, what string, published, ours []string) {
 	t.Helper()
 	if len(published) != len(ours) {

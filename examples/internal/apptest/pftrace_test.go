@@ -43,9 +43,9 @@ func TestPftraceSameDocuments(t *testing.T) {
 	}
 }
 
-// notCarried are the fields that may differ, by form and program, as paths in the documents. The first two forms have no
-// categories, so an op with an unclear name is an annotation. Render stages do not say which op an activity without a
-// launch belongs to. Timestamps are of the epoch.
+// notCarried are the fields that may differ, by form and program, as paths in the documents. The first two forms have
+// no categories, so an op with an unclear name is an annotation. Render stages do not say which op an activity
+// without a launch belongs to. Timestamps are of the epoch.
 var notCarried = map[pftracegen.Form]map[string][]string{
 	pftracegen.Slices:     {"triage": sources, "host-detect": slices.Concat(raw, ranges)},
 	pftracegen.Stages:     {"triage": sources, "host-detect": slices.Concat(raw, ranges)},

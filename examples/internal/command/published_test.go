@@ -79,8 +79,9 @@ var publishedLines = []struct{ line, says string }{
 }
 
 // openAIServer answers as a server with OpenAI's routes does. At the end of each window it leaves the next of these
-// traces, as its framework does: vLLM under a name of its own in the folder of its launch, TensorRT-LLM there under the
-// same name each time, TokenSpeed in the folder of the request. The latter two leave as many ranks as their traces name.
+// traces, as its framework does: vLLM under a name of its own in the folder of its launch, TensorRT-LLM there under
+// the same name each time, TokenSpeed in the folder of the request. The latter two leave as many ranks as their
+// traces name.
 func openAIServer(t *testing.T, framework, dir string, traces ...string) string {
 	var mu sync.Mutex
 	n := 0

@@ -132,9 +132,9 @@ func (s *counting) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestInterruptions interrupts a capture in each phase, on each framework, by each signal; the last one cannot be caught.
-// Whatever was on is off in the end, after the next run and the one command that it names. No server gets a second stop
-// if that is not allowed.
+// TestInterruptions interrupts a capture in each phase, on each framework, by each signal; the last one cannot be
+// caught. Whatever was on is off in the end, after the next run and the one command that it names. No server gets a
+// second stop if that is not allowed.
 func TestInterruptions(t *testing.T) {
 	room := make(chan struct{}, 8) // most of a run is waiting
 	for _, f := range capture.Frameworks() {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestFromServerToAnswer is the complete loop without a person: a capture against a server, then the answer about the
-// result. A valid capture ends with 0, and the answer has its verdict. One of the wrong stage ends with 3, and its answer
-// with 4 and the reason.
+// result. A valid capture ends with 0, and the answer has its verdict. One of the wrong stage ends with 3, and its
+// answer with 4 and the reason.
 func TestFromServerToAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name               string

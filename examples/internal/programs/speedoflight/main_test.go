@@ -204,7 +204,8 @@ func export(t *testing.T) string {
 	return path
 }
 
-// An export of Nsight Systems names the GPU, and grids give the tokens of passes without annotations; where they do not,
+// An export of Nsight Systems names the GPU, and grids give the tokens of passes without annotations; where they do
+// not,
 // --tokens does.
 func TestNsysExport(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.json")
