@@ -56,7 +56,7 @@ type params struct {
 	// shows a handful of peer copies or set-up kernels on other devices, which are idle by nature.
 	MinKernelShare float64
 	// SplitRun is up to how many eager kernels between two replays count as a split of the graph without known
-	// tell: attention between graph pieces is 1–3 kernels, what runs between two steps is sampling and preparation.
+	// steps: attention between graph pieces is 1–3 kernels; sampling and preparation run between two steps.
 	SplitRun int
 }
 

@@ -25,7 +25,7 @@ type Thresholds struct {
 	NCCL                float64 // M5, a caveat only
 }
 
-// detectPublished runs the published detector; nil where it sees no kernels, as it ignores graph replays.
+// detectPublished runs the published detector; nil where it sees no kernels, as it does not count whole replays.
 func detectPublished(ctx context.Context, t *trace.Trace, o *Options) (*host.Report, error) {
 	h := host.Options{NoPrep: o.NoPrep}
 	if o.Thresholds != nil {

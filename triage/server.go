@@ -115,8 +115,8 @@ func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
 	return framework.PyTorch().Name
 }
 
-// unknownFramework is used if kernels are those of a server, but not
-// a known one.
+// unknownFramework is used if kernels are those of a server and it is
+// unknown which one.
 const unknownFramework = "unknown"
 
 // runsServerKernels reports whether a trace has a GPU kernel in the namespace of

@@ -201,7 +201,7 @@ func lanesOf(m *member, key func(call int) string) map[string]*lane {
 	return out
 }
 
-// fewCalls: the ends of at most so many collectives prove nothing: the clocks of the ranks are set by them.
+// fewCalls: the ends of at most so many collectives prove nothing, as the clocks of the ranks are set by them.
 const fewCalls = 8
 
 // unnamed finds the groups of collectives whose traces do not name them. Each kind is looked at by itself, as a rank

@@ -85,7 +85,7 @@ func TestOpsOnlyRise(t *testing.T) {
 // expected. Down 32→64: 40 960, 4096 an expert.
 //
 // TP 2: qkv 64→(2+1+1)·16 = 64: halves. Attention: heads 2, one of keys: halves. Experts of half their width: halves
-// of bytes and FLOP. EP 2: four full experts, half of the chosen ones on this rank: half of the FLOP, full experts,
+// of bytes and FLOP. EP 2: four whole experts, half of the chosen ones on this rank: half of the FLOP, whole experts,
 // and none must be chosen.
 func TestLayerOfExpertsByHand(t *testing.T) {
 	const expected = 8 * (1 - 0.2373046875) // (6/8)⁵

@@ -271,8 +271,8 @@ func fp4(batched bool) formula {
 	}
 }
 
-// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K): groups with rows,
-// at least one.
+// grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K):
+// at least one group has rows.
 func grouped(in *Inputs) (Work, bool) {
 	x, y := in.Dim(0), in.Dim(1)
 	if len(x) == 3 && len(y) == 3 {

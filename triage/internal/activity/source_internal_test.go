@@ -129,7 +129,7 @@ func TestActivitiesOfQueues(t *testing.T) {
 	}
 }
 
-// TestSitesOfLaunches: each launch has the frames around itself, and of those the innermost that tells most; what was
+// TestSitesOfLaunches: each launch has the frames around itself, and of those the innermost specific one; what was
 // found for one launch holds for all kernels of its graph, and for no other launch.
 func TestSitesOfLaunches(t *testing.T) {
 	b := trace.NewBuilder(trace.Options{})
