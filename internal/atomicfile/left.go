@@ -43,8 +43,11 @@ func Temporary(path string) (done func()) {
 	if err != nil {
 		return done
 	}
-	_, err = f.WriteString(abs)
-	if err != nil || !lock(f) {
+	locked := lock(f) // before it names anything: what a note names and nobody holds is removed
+	if locked {
+		_, err = f.WriteString(abs)
+	}
+	if err != nil || !locked {
 		f.Close()
 		os.Remove(f.Name())
 		return done

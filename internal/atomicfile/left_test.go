@@ -80,3 +80,35 @@ func TestKilledWriterLeavesNothing(t *testing.T) {
 		t.Errorf("%d files are left, %v", left(), err)
 	}
 }
+
+// TestStartingProgramsLeaveRunningOnesAlone: programs that start while another one writes do not take its temporary
+// file for one of a killed program.
+func TestStartingProgramsLeaveRunningOnesAlone(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	defer atomicfile.Guard()()
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				atomicfile.RemoveKilled()
+			}
+		}
+	}()
+	path := filepath.Join(t.TempDir(), "out.txt")
+	for i := range 500 {
+		f, err := atomicfile.Create(path, 0o600)
+		if err == nil {
+			err = f.Finish(nil)
+		}
+		if err != nil {
+			t.Fatalf("file %d: %v", i, err)
+		}
+	}
+	close(stop)
+	<-stopped
+}

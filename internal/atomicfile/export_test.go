@@ -1,0 +1,4 @@
+package atomicfile
+
+// RemoveKilled is what a program does when it starts.
+var RemoveKilled = removeKilled
