@@ -39,9 +39,9 @@ func newPage(program, name string, d *layer.Device) *page.Page {
 		}
 	}
 	if d.NumLayers > 0 {
-		p.Context = append(p.Context, many(d.NumLayers, "layer", "layers"))
+		p.Context = append(p.Context, table.Counted(d.NumLayers, "layer", "layers"))
 	}
-	p.Context = append(p.Context, many(len(d.Passes), "pass", "passes"), many(d.NumKernels(), "kernel", "kernels"))
+	p.Context = append(p.Context, table.Counted(len(d.Passes), "pass", "passes"), table.Counted(d.NumKernels(), "kernel", "kernels"))
 	return p
 }
 
@@ -123,7 +123,7 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 	for _, e := range d.Evidence {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %s (confidence %s)", e.For, e.Detail, table.Fixed(e.Confidence, 2)))
 	}
-	p.Verdict = many(len(d.Passes), "pass", "passes") + " of " + many(d.NumLayers, "layer", "layers")
+	p.Verdict = table.Counted(len(d.Passes), "pass", "passes") + " of " + table.Counted(d.NumLayers, "layer", "layers")
 	p.Sections = append(p.Sections, page.Section{ID: "timeline",
 		Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(pass, 0)})}})
 	if pass != trace.None {
@@ -364,8 +364,8 @@ func sideName(s *compare.Summary) string {
 
 func sideFact(s *compare.Summary) string {
 	parts := []string{sideName(s), fmt.Sprintf("%s in %s",
-		many(s.Passes, fmt.Sprintf("%v pass", s.Stage), fmt.Sprintf("%v passes", s.Stage)),
-		many(s.Runs, "run", "runs"))}
+		table.Counted(s.Passes, fmt.Sprintf("%v pass", s.Stage), fmt.Sprintf("%v passes", s.Stage)),
+		table.Counted(s.Runs, "run", "runs"))}
 	if s.Batch >= 0 {
 		parts = append(parts, "batch "+strconv.FormatInt(s.Batch, 10))
 	}
@@ -529,7 +529,7 @@ func rankSection(f *fleet.Report) page.Section {
 // WriteFleetHTML writes the page of many ranks: findings as cards, and what each rank waits for. name is what was read.
 func WriteFleetHTML(w io.Writer, f *fleet.Report, name string) error {
 	p := &page.Page{Title: filepath.Base(name), Program: "fleet", Verdict: f.Verdict, Inputs: []string{name},
-		Context: []string{many(f.Ranks, "rank", "ranks"), many(len(f.Runs), "recording", "recordings")}}
+		Context: []string{table.Counted(f.Ranks, "rank", "ranks"), table.Counted(len(f.Runs), "recording", "recordings")}}
 	p.Health.Status = string(f.Health)
 	cards := page.Section{ID: "findings", Title: "Findings", Cards: cardsOf(f.Findings)}
 	if len(cards.Cards) == 0 {
@@ -672,7 +672,7 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	title := fmt.Sprintf("Stage %v", s.Stage)
 	head := section("", title, tab)
 	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", table.Duration(time.Duration(s.GPUTimeUS*1e3)),
-		many(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)),
+		table.Counted(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)),
 		table.Duration(time.Duration(s.SpanUS*1e3)))
 	head.Tables = append(head.Tables, tablesOf(ops)...)
 	lap := section("", title+": overlap", overlap)

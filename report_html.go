@@ -137,15 +137,15 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 		p.Figures = append(p.Figures, page.Figure{Value: table.Duration(floor), Name: "floor at least"})
 	}
 	if f.Batch > 0 {
-		p.Context = append(p.Context, many(f.Batch, "request", "requests"))
+		p.Context = append(p.Context, table.Counted(f.Batch, "request", "requests"))
 	}
 	if f.Tokens > 0 {
-		p.Context = append(p.Context, many(int(f.Tokens), "token", "tokens"))
+		p.Context = append(p.Context, table.Counted(int(f.Tokens), "token", "tokens"))
 	}
 	if m.d.NumLayers > 0 {
-		p.Context = append(p.Context, many(m.d.NumLayers, "layer", "layers"))
+		p.Context = append(p.Context, table.Counted(m.d.NumLayers, "layer", "layers"))
 	}
-	p.Context = append(p.Context, many(len(m.d.Passes), "pass", "passes"), many(m.d.NumKernels(), "kernel", "kernels"))
+	p.Context = append(p.Context, table.Counted(len(m.d.Passes), "pass", "passes"), table.Counted(m.d.NumKernels(), "kernel", "kernels"))
 }
 
 // withFloor is how much GPU time of a pass has a floor.
@@ -493,11 +493,3 @@ func number(v float64, decimals int) page.Cell {
 }
 
 func count(n int64) page.Cell { return page.Cell{Text: known(n), Sort: float64(n)} }
-
-// many is a number of things: "1 pass", "2 passes".
-func many(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return table.Count(int64(n)) + " " + more
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -183,13 +184,13 @@ func (w *workload) graphHints(d *deviceWork, p *params) []Advice {
 		}
 	}
 	split, expand, custom := hints[runSplits], hints[runBeside], hints[runCustom]
-	split.Why = fmt.Sprintf("%s between two graph replays of a step", counted(split.Count, "eager kernel"))
+	split.Why = fmt.Sprintf("%s between two graph replays of a step", table.Counted(split.Count, "eager kernel", "eager kernels"))
 	if attention > 0 {
 		split.Why += fmt.Sprintf(", %d of them attention, which piecewise graphs leave out by design", attention)
 		split.Do = "capture whole graphs for decode where the attention backend can"
 	}
-	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", counted(expand.Count, "eager kernel"))
-	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays", counted(custom.Count, "eager kernel"))
+	expand.Why = fmt.Sprintf("%s next to a graph replay in the same step", table.Counted(expand.Count, "eager kernel", "eager kernels"))
+	custom.Why = fmt.Sprintf("%s of custom operators between two graph replays", table.Counted(custom.Count, "eager kernel", "eager kernels"))
 	return slices.DeleteFunc([]Advice{*split, *expand, *custom}, func(h Advice) bool { return h.Count == 0 })
 }
 

@@ -41,14 +41,14 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	list := certain([]Doubt{
 		// Recordings of little work. Whole graph replays are many kernels each.
 		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low,
-			"the window holds only %s: this is hardly a running server", counted(r.Kernels, "kernel")),
+			"the window holds only %s: this is hardly a running server", table.Counted(r.Kernels, "kernel", "kernels")),
 		doubtIf(r.Captures, "graph-capture", finding.Low,
 			"the window captures graphs: this is a server's start, and shows no serving"),
 		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium,
 			"no steps were found: the shares are of the whole window, in which start-up and pauses count"),
 		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium,
 			"the window holds only %s, which cannot be cross-checked: the next one may look different",
-			counted(r.Steps, "step")),
+			table.Counted(r.Steps, "step", "steps")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
 		doubtIf(!calls, "no-launch-calls", finding.Medium,
 			"no API calls were recorded: whether work was queued while the GPU was idle is unknown"),
@@ -57,7 +57,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		a.unnamed(v, p),
 		doubtIf(a.d.rows > 0, "graph-kernels-hidden", finding.Medium,
 			"%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen",
-			counted(a.d.rows, "graph replay")),
+			table.Counted(a.d.rows, "graph replay", "graph replays")),
 		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels",
 			map[bool]finding.Band{true: finding.Medium, false: finding.Low}[slices.Contains(a.d.path, pathGraph)],
 			"%s no kernels in the trace: idle time is overstated",
@@ -223,14 +223,6 @@ func nanos(ns int64) string { return table.Duration(time.Duration(ns)) }
 // position formats a time since the trace's first event.
 func position(ns int64) string { return table.Seconds(time.Duration(ns), 6) + " s" }
 
-// counted is a number and its noun: "1 step", "2 steps".
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
 // serving is how a server runs the model.
 type serving struct {
 	framework string // its name, for messages
@@ -244,7 +236,7 @@ type serving struct {
 func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	s := servingOf(told, a.l.w.server())
 	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
-	paths, steps := sumOf(decode).paths, counted(len(decode), "decode step")
+	paths, steps := sumOf(decode).paths, table.Counted(len(decode), "decode step", "decode steps")
 	launched := len(slices.DeleteFunc(decode, func(s stepAccount) bool { return s.paths[pathGraph].kernels == 0 }))
 	all := 0
 	for _, p := range paths {
@@ -263,7 +255,7 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
 		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", finding.BandUnknown,
 			"%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source,
-			counted(compiled, "kernel")),
+			table.Counted(compiled, "kernel", "kernels")),
 	})
 }
 

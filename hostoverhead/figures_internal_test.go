@@ -41,11 +41,6 @@ func TestFiguresInWords(t *testing.T) {
 			t.Errorf("%d ns: %s, want %s", ns, got, want)
 		}
 	}
-	for n, want := range map[int]string{0: "0 steps", 1: "1 step", 2: "2 steps"} {
-		if got := counted(n, "step"); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
 	for r, want := range map[float64]string{0: "0.0%", 0.1234: "12.3%", 1: "100.0%", math.NaN(): "n/a"} {
 		if got := percent(r); got != want {
 			t.Errorf("%v: %s, want %s", r, got, want)

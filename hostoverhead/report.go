@@ -170,11 +170,11 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Ranks) > 1 {
 		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))
 	}
-	steps := counted(r.Steps, "step")
+	steps := table.Counted(r.Steps, "step", "steps")
 	if v.Basis == BasisWindow {
 		steps = "no steps"
 	}
-	fmt.Fprintf(b, "  %s: %s, %s; threshold: host share ≥ %s\n", where, steps, counted(r.Kernels, "kernel"),
+	fmt.Fprintf(b, "  %s: %s, %s; threshold: host share ≥ %s\n", where, steps, table.Counted(r.Kernels, "kernel", "kernels"),
 		table.Pct(100*v.Threshold, 0))
 	for _, s := range v.Serving {
 		fmt.Fprintf(b, "  ! %s\n", s.Message)
@@ -387,7 +387,7 @@ const (
 // write writes who the others wait for.
 func (s *Stragglers) write(b *table.Writer) {
 	title := fmt.Sprintf("\nStragglers: %s on all ranks, %d without a clear last one. %s\n",
-		counted(s.Collectives, "collective"), s.Tied, s.Note)
+		table.Counted(s.Collectives, "collective", "collectives"), s.Tied, s.Note)
 	table.List(b, title, s.listed(), rowsOfRanks(len(s.Ranks)), func(r RankArrival) []string {
 		return []string{r.Rank, fmt.Sprint(r.Last), percent(r.LastShare), nanos(r.WaitNS),
 			table.Count(int64(r.Kernels)), nanos(r.HostNS)}

@@ -297,6 +297,7 @@ func TestTitles(t *testing.T) {
 		id identity
 	}{
 		"a program of 7 kernels a pass": {account{counts: 7}, identity{stage: layer.StageUnknown}},
+		"a program of 1 kernel a pass":  {account{counts: 1.2}, identity{stage: layer.StageUnknown}},
 		"a 1-layer transformer":         {account{layers: 1}, identity{}},
 		"an 80-layer language model":    {account{layers: 80}, identity{stage: layer.StageDecode}},
 		"a language model": {account{label: map[string]float64{"rope+kv_write": 1}},

@@ -63,7 +63,7 @@ func (c *comparison) because(r *Row, row int) string {
 			100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)),
 			100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
-		say = append(say, fmt.Sprintf("%s, each %s → %s", countOf(int(math.Round(r.LaunchesA)), "launch", "launches"),
+		say = append(say, fmt.Sprintf("%s, each %s → %s", table.Counted(int(math.Round(r.LaunchesA)), "launch", "launches"),
 			table.Duration(each(r.KernelA, r.LaunchesA)), table.Duration(each(r.KernelB, r.LaunchesB))))
 	}
 	if path != "" {

@@ -336,7 +336,7 @@ func (c *comparison) notes(r *Report) {
 	}
 	if c.filled > 0 {
 		note("records are missing: %s filled in from the other passes where rows are judged",
-			countOf(c.filled, "launch is", "launches are"))
+			table.Counted(c.filled, "launch is", "launches are"))
 	}
 	if r.Likeness < 1 {
 		note("the compared passes are alike in %.0f%% of their work; their kernels differ", 100*r.Likeness)

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 )
 
@@ -358,7 +360,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 			}
 		}
 		if n > 0 {
-			m.left = append(m.left, fmt.Sprintf("%c: %s cut by the window", "AB"[side], countOf(n, "pass", "passes")))
+			m.left = append(m.left, fmt.Sprintf("%c: %s cut by the window", "AB"[side], table.Counted(n, "pass", "passes")))
 		}
 	}
 	a, b := m.share(0), m.share(1)
@@ -401,13 +403,6 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0], la,
 			lb, 100*largest[0].sig.likeness(largest[1].sig))
 	}
-}
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // forced takes the passes that were asked for.
@@ -459,7 +454,7 @@ func (a *account) title(id identity) string {
 		}
 		return false
 	}
-	what := fmt.Sprintf("program of %.0f kernels a pass", a.counts)
+	what := "program of " + table.Counted(int(math.Round(a.counts)), "kernel", "kernels") + " a pass"
 	switch {
 	case has(languageLabels...) || id.stage == layer.StageDecode || id.stage == layer.StagePrefill ||
 		id.stage == layer.StageMixed:

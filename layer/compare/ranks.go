@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -197,7 +198,7 @@ func (r *Report) compareRanks(ctx context.Context, a, b *Side, o *Options) error
 		}
 	}
 	note := fmt.Sprintf("%s on both sides; compared is the slowest, rank %d of A and rank %d of B",
-		countOf(len(r.Ranks), "rank is", "ranks are"), r.A.Rank, r.B.Rank)
+		table.Counted(len(r.Ranks), "rank is", "ranks are"), r.A.Rank, r.B.Rank)
 	const most = 4
 	if n := len(differ); n > most {
 		differ = append(differ[:most], fmt.Sprintf("and %d more", n-most))

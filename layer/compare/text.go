@@ -242,7 +242,7 @@ func (r *Report) table(most int) *table.Table {
 		t.Row(cells...)
 	}
 	if shown > most {
-		t.Row(countOf(shown-most, "other", "others"), us(rest.A), us(rest.B), us(rest.Delta))
+		t.Row(table.Counted(shown-most, "other", "others"), us(rest.A), us(rest.B), us(rest.Delta))
 	}
 	t.Rule()
 	t.Row("= pass", us(r.A.Wall), us(r.A.Wall+r.Delta), us(r.Delta),

@@ -143,8 +143,8 @@ func (c *TrendChange) sentence() string {
 // WriteText writes the trend for people.
 func (t *Trend) WriteText(w io.Writer) error {
 	b := table.NewWriter(w)
-	fmt.Fprintf(b, "%s from %s to %s: %s\n", countOf(t.Runs, "run", "runs"), t.From, t.To,
-		countOf(len(t.Changes), "change point", "change points"))
+	fmt.Fprintf(b, "%s from %s to %s: %s\n", table.Counted(t.Runs, "run", "runs"), t.From, t.To,
+		table.Counted(len(t.Changes), "change point", "change points"))
 	var lines []string
 	for i := range t.Changes {
 		lines = append(lines, t.Changes[i].Text)

@@ -243,7 +243,7 @@ func (run *Run) addIncomplete(add func(finding.Finding)) {
 		doubt("unreadable", fmt.Sprintf("Read %d of %d files", run.Files-n, run.Files), whys(run.Bad))
 	}
 	if n := len(run.Twice); n > 0 {
-		doubt("twice", fmt.Sprintf("%d %s left out", n, plural(n, "copy is", "copies are")), whys(run.Twice))
+		doubt("twice", table.Counted(n, "copy is", "copies are")+" left out", whys(run.Twice))
 	}
 	for _, mixed := range []struct {
 		what string
@@ -270,13 +270,6 @@ func whys(list []Duplicate) string {
 		out = append(out, fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(out, "; ") + "."
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func since(l *Late) string {

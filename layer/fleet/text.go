@@ -30,12 +30,12 @@ const (
 func (r *Report) WriteText(w io.Writer, o Text) error {
 	t := writer{table.NewWriter(w), o}
 	if !o.Brief {
-		t.title("strata fleet of " + count(len(r.Runs), "recording"))
+		t.title("strata fleet of " + table.Counted(len(r.Runs), "recording", "recordings"))
 		t.line(r.Verdict)
 	}
 	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
 		table.Count(int64(r.Files)),
-		table.Count(int64(r.Ranks)), count(len(r.Runs), "recording"), r.Health))
+		table.Count(int64(r.Ranks)), table.Counted(len(r.Runs), "recording", "recordings"), r.Health))
 	if !o.Brief {
 		t.findings(r)
 	}
@@ -94,13 +94,6 @@ func (t *writer) table(rows *table.Table, more int) {
 	if more > 0 {
 		t.line(fmt.Sprintf("… %d more", more))
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return table.Count(int64(n)) + " " + what + "s"
 }
 
 func (t *writer) findings(r *Report) {
