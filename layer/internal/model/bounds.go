@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -160,10 +159,11 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 	}
 }
 
-// restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests.
+// restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests, or of those
+// behind it: what a prefill ends with, another pass does not.
 func restPlaces(rows []Row, base []int32, usual Span) []int {
 	type place struct{ a, b, c, d int32 }
-	of := func(i, k int) place { // what stands around kernels i … k−1
+	of := func(i, k int) [2]place { // what stands around kernels i … k−1
 		p := place{-1, base[rows[i-1].Name], base[rows[k].Name], -1}
 		if i > 1 {
 			p.a = base[rows[i-2].Name]
@@ -171,25 +171,29 @@ func restPlaces(rows []Row, base []int32, usual Span) []int {
 		if k+1 < len(rows) {
 			p.d = base[rows[k+1].Name]
 		}
-		return p
+		return [2]place{p, {-1, -1, p.c, p.d}}
 	}
 	rest := map[place]int{}
 	for i := 1; i < len(rows); i++ {
 		if rows[i].Gap > rests*usual {
-			rest[of(i, i)]++
+			for _, p := range of(i, i) {
+				rest[p]++
+			}
 		}
 	}
 	all := map[place][]int{}
 	for i := 1; i < len(rows); i++ {
-		if p := of(i, i); rest[p] > 0 {
-			all[p] = append(all[p], i)
+		for _, p := range of(i, i) {
+			if rest[p] > 0 {
+				all[p] = append(all[p], i)
+			}
 		}
 	}
 	maps.DeleteFunc(all, func(p place, at []int) bool { return len(at) < 2 || 100*rest[p] < restsMost*len(at) })
 	between := map[place]int{} // how often a few kernels stand there
 	for i := 1; i < len(rows) && len(all) > 0; i++ {
 		for k := i + 1; k <= min(i+fewDropped, len(rows)-1); k++ {
-			if p := of(i, k); all[p] != nil {
+			if p := of(i, k)[0]; all[p] != nil {
 				between[p]++
 			}
 		}
@@ -200,6 +204,6 @@ func restPlaces(rows []Row, base []int32, usual Span) []int {
 			out = append(out, at...)
 		}
 	}
-	slices.SortFunc(out, cmp.Compare)
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }

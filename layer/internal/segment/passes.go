@@ -205,14 +205,10 @@ type Stack struct{ From, To, N int }
 // StackIn looks for a stack of layers in a piece between two marks: of n layers, or if n is 0 of as many as it
 // shows.
 func StackIn(s *Sequence, n int) Stack {
-	var c *Cut
-	ok := false
-	if n >= 2 {
-		c, ok = Best(s, n)
-		ok = ok && (c.Similarity >= minSimilarity || n == 2) && c.Comb.Cost < markUneven && !Overcounts(s, c, n)
-	} else if g := Guesses(s, false); len(g) > 0 {
-		c, ok = Best(s, g[0].N)
+	if n < 2 {
+		n = Number(s)
 	}
+	c, ok := Layers(s, n)
 	if !ok {
 		return Stack{}
 	}

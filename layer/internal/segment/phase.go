@@ -6,12 +6,9 @@ package segment
 
 // choosePhase picks the coordinate where layers begin, and places them.
 func (k *cutter) choosePhase(cut *Cut) {
-	input := inputNorm(k.c)
+	input := inputOf(k.c)
 	if k.closes = normsClose(k.s, k.pos[0]); k.closes && input >= 0 {
 		input = (input + 1) % k.period()
-	}
-	if x := modulationOfMixer(k.c); x >= 0 {
-		input = x
 	}
 	k.parts = inTurns(k.s, k.pos)
 	best := -1.0
@@ -25,8 +22,7 @@ func (k *cutter) choosePhase(cut *Cut) {
 		if score := k.weighPhase(starts, x, cut.Lo, cut.Hi, input); score > best || score == best && k.pos[0] == 0 {
 			best = score
 			cut.At, cut.Starts = x, starts
-			i := k.c.from + x%k.period()
-			cut.ByRole = k.opens(i)
+			cut.ByRole = k.c.s.opens(k.c.from + x%k.period())
 		}
 	}
 }
@@ -44,7 +40,7 @@ func (k *cutter) phases(lo, hi int) []int {
 	var out []int
 	for x := 0; x <= k.period(); x++ {
 		i := k.c.from + x%k.period()
-		if x == lo || x == hi || k.opens(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
+		if x == lo || x == hi || k.c.s.opens(i) || k.closes && x > 0 && k.c.s.Role[k.c.from+x-1] == norm {
 			out = append(out, x)
 		}
 	}
@@ -52,7 +48,7 @@ func (k *cutter) phases(lo, hi int) []int {
 }
 
 // opens says whether kernel i of the unit's sequence is a norm, or the modulation of one.
-func (k *cutter) opens(i int) bool { return k.c.s.Role[i] == norm || k.c.s.modulates(i) }
+func (s *Sequence) opens(i int) bool { return s.Role[i] == norm || s.modulates(i) }
 
 // modulates says whether a layer of a diffusion transformer may begin with kernel i: a product, of an activation or
 // not, makes the scale and the shift for the norm after it, and follows a sum.
@@ -103,7 +99,7 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 		if i >= k.s.Len() {
 			continue
 		}
-		if !k.closes && (k.s.Role[i] == norm || k.s.modulates(i)) || k.closes && i > 0 && k.s.Role[i-1] == norm {
+		if !k.closes && k.s.opens(i) || k.closes && i > 0 && k.s.Role[i-1] == norm {
 			norms++
 		}
 		if k.parts || i < starts[l+1] && k.s.Slice(i, starts[l+1]).has(mixer) {
@@ -123,9 +119,12 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 	return score
 }
 
-// inputNorm returns the coordinate in c of the norm that a layer begins with, −1 if roles do not show it: the one
-// before the mixer, or the only one.
-func inputNorm(c unit) int {
+// inputOf returns the coordinate in c of what a layer begins with, −1 if roles do not show it: the modulation or the
+// norm before the mixer, or the only norm.
+func inputOf(c unit) int {
+	if x := modulationOfMixer(c); x >= 0 {
+		return x
+	}
 	if x := normOfMixer(c); x >= 0 {
 		return x
 	}

@@ -109,36 +109,32 @@ func outlines(s *Sequence, c *Cut) [][]int {
 	return out
 }
 
-// layersByRole returns where layers begin by their roles alone: a mixer after a feed-forward part is of the next
-// layer, which begins with the first norm between them that no other norm follows.
+// layersByRole returns where layers begin by their roles alone. Where one begins with a modulation, that is the first
+// one behind the mixer before. Else a mixer after a feed-forward part is of the next layer, which begins with the first
+// norm between them that no other norm follows.
 func layersByRole(s *Sequence) []int {
 	var starts []int
-	fed := true // a feed-forward part stood between the last mixer and here
+	fed := true               // a feed-forward part stood between the last mixer and here
+	modulated, last := -1, -1 // the first modulation behind the last mixer
 	for m, r := range s.Role {
+		if modulated < 0 && s.modulates(m) {
+			modulated = m
+		}
 		switch r {
 		case moe, activation:
 			fed = true
 		case mixer:
-			if fed {
-				if at := s.withModulation(normBefore(s, m)); at >= 0 &&
-					(len(starts) == 0 || at > starts[len(starts)-1]) {
-					starts = append(starts, at)
-				}
+			at := modulated
+			if at < 0 && fed {
+				at = normBefore(s, m)
 			}
-			fed = false
+			if at > last {
+				starts, last = append(starts, at), at
+			}
+			fed, modulated = false, -1
 		}
 	}
 	return starts
-}
-
-// withModulation returns where the modulation of the norm at i begins, i where it has none.
-func (s *Sequence) withModulation(i int) int {
-	for at := i - 2; at < i; at++ {
-		if at >= 0 && s.modulates(at) {
-			return at
-		}
-	}
-	return i
 }
 
 // normBefore returns the norm that begins the layer of a mixer, −1 if roles do not show it.
@@ -334,20 +330,26 @@ func Layers(s *Sequence, n int) (*Cut, bool) {
 // Number returns the number of layers that a pass shows, 0 for none.
 func Number(s *Sequence) int {
 	s = untilSampling(s)
-	g := Guesses(s, false)
-	if len(g) == 0 {
-		return 0
+	n, c := 0, (*Cut)(nil)
+	if g := Guesses(s, false); len(g) > 0 {
+		n = g[0].N
+		if best, ok := Best(s, n); ok {
+			if c = best; !doubtful(s, c) {
+				return n
+			}
+		}
 	}
-	c, ok := Best(s, g[0].N)
-	if !ok {
-		c = nil
-	} else if !doubtful(s, c) {
-		return g[0].N
-	}
-	if again, _, found := Reread(s, c, 0, Cuts{}); found {
+	if again, _, found := Reread(s, c, 0, Cuts{}); found && (n > 0 || isStack(s, again)) {
 		return again.Layers()
 	}
-	return g[0].N
+	return n
+}
+
+// isStack says whether what was read by roles alone, where no count of names shows layers, is a stack of them: most of
+// its kernels are in layers that are like others and hold a mixer.
+func isStack(s *Sequence, c *Cut) bool {
+	return c.Layers() >= stackLayers && mixedLayers(s, c.Starts) &&
+		atLeast(float64(Explained(s, c)), minCovered, float64(s.Len()))
 }
 
 // doubtful says whether something speaks against a cut.
