@@ -28,14 +28,9 @@ func (w *Work) replaysIn(kernels []int32) []replay {
 	return out
 }
 
-// isStack says whether a replay's kernels repeat as a stack of layers does.
-func (w *Work) isStack(s *Sequence, model *Model) bool {
-	if model.Layers >= 2 {
-		c, ok := segment.Best(s, model.Layers)
-		return ok && segment.Alike(c)
-	}
-	g := segment.Guesses(s, false)
-	return len(g) > 0 && segment.GraphStack(g[0].N)
+// isStack says whether kernels repeat as a stack of layers does.
+func (w *Work) isStack(s *Sequence) bool {
+	return segment.GraphStack(segment.Number(s))
 }
 
 // outside says whether a name stands before the first and behind the last of several stacks of layers.

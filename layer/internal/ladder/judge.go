@@ -35,7 +35,7 @@ func (w *Work) judge(results []*Result, m *Model) {
 			continue
 		}
 		if guessed && len(results) == 1 && r.Cut == Uncut && r.Evidence != RungGraph &&
-			segment.GoesOn(r.Seq, r.st.Starts) {
+			segment.MissingEnds(r.Seq, r.st.Starts).End {
 			r.Cut, r.LayerConf = CutAtEnd, min(r.LayerConf, segment.CapBack)
 			if d.Uneven > segment.DoubtUneven {
 				r.LayerConf = min(r.LayerConf, segment.CapUneven)
@@ -69,7 +69,7 @@ func cutBetween(results []*Result) bool {
 func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	d.Front = false
 	r.Cut, r.FromEnd = CutAtStart, true
-	if segment.GoesOn(r.Seq, r.st.Starts) {
+	if segment.MissingEnds(r.Seq, r.st.Starts).End {
 		r.Cut, r.LayerConf = CutAtBoth, segment.CapLost
 		r.doubts = fmt.Sprintf("nothing shows where the pass begins or ends: layers count from the last one present, and there may be more than %d", r.Count)
 		return

@@ -218,12 +218,12 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence Rung, conf float6
 // and where it ends, or begins, it is in the middle of one. It reports false otherwise; a pass with an end of its own
 // that holds fewer layers than the config says is a contradiction, not a fragment.
 func (w *Work) byFragment(r *Result, n int) bool {
-	f, cut, ok := segment.Fragment(r.Seq, n, r.Cut.ends())
+	f, cut, conf, ok := segment.Fragment(r.Seq, n, r.Cut.ends())
 	if !ok {
 		return false
 	}
 	r.Cut = partialOf(cut)
-	w.byFitted(r, f, RungRepeat, segment.ConfidenceFragment)
+	w.byFitted(r, f, RungRepeat, conf)
 	return true
 }
 

@@ -52,11 +52,14 @@ func cutOf(s *Sequence, comb []int, groups [][2]int, g, per int) Partial {
 	switch {
 	case groups[g][1]-groups[g][0] >= per:
 	case len(groups) == 1:
-		ends := segment.MissingEnds(s, segment.CutAt(s, segment.Comb{Pos: comb}, nil))
-		if slices.Contains(s.Role[:comb[0]], roleEmbed) || ends.End && !ends.Start {
-			return CutAtEnd
+		ends := segment.MissingEnds(s, segment.CutAt(s, segment.Comb{Pos: comb}, nil).Starts)
+		if slices.Contains(s.Role[:comb[0]], roleEmbed) {
+			ends = segment.Cuts{End: true}
 		}
-		return CutAtStart
+		if ends.Start && ends.End {
+			return Uncut // nobody knows which
+		}
+		return partialOf(ends)
 	case g == 0:
 		return CutAtStart
 	case g == len(groups)-1:

@@ -311,7 +311,7 @@ func (w *Work) passesFromVariants(kernels []int32, m *Model) ([]Span, Finding) {
 	bounds = w.joinIdle(kernels, bounds)
 	all := stretches(rows, bounds)
 	clusters, pieces := model.Find(all, w.modelNames(), func() bool { return w.Ended() != nil })
-	if w.Ended() != nil || !w.recurs(all, clusters, pieces, m) {
+	if w.Ended() != nil || !w.recurs(all, clusters, pieces) {
 		return nil, Finding{}
 	}
 	spans := make([]Span, len(all))
@@ -418,29 +418,32 @@ func b2i(b bool) int8 {
 	return 0
 }
 
-// recurs says whether the pieces are passes: most kernels are in kinds of which there are two at least, and most in
-// stacks of layers.
-func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []model.Piece, m *Model) bool {
-	stack := make([]bool, len(clusters))
+// recurs says whether the pieces are passes: most kernels are in kinds of which there are two at least, or that have
+// as many layers as another kind, and most in stacks of layers.
+func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []model.Piece) bool {
+	layers, kinds := make([]int, len(clusters)), map[int]int{}
 	for c := range clusters {
 		ids := make([]int32, len(clusters[c].Columns))
 		for j, r := range clusters[c].Columns {
 			ids[j] = r.Name
 		}
-		stack[c] = w.isStack(w.sequence(ids), &Model{})
+		if n := segment.Number(w.sequence(ids)); segment.GraphStack(n) {
+			layers[c] = n
+			kinds[n]++
+		}
 	}
 	kernels, again, stacked := 0, 0, 0
 	for p := range all {
-		n := len(all[p].Rows)
-		kernels += n
+		kernels += len(all[p].Rows)
 		for _, x := range pieces[p].Passes {
 			if x.Profile == model.Outside {
 				continue
 			}
-			if clusters[x.Profile].Members > 1 {
+			n := layers[x.Profile]
+			if clusters[x.Profile].Members > 1 || kinds[n] > 1 {
 				again += x.To - x.From
 			}
-			if stack[x.Profile] {
+			if n > 0 {
 				stacked += x.To - x.From
 			}
 		}

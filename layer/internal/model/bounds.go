@@ -193,7 +193,7 @@ func restPlaces(rows []Row, base []int32, usual Span) []int {
 	between := map[place]int{} // how often a few kernels stand there
 	for i := 1; i < len(rows) && len(all) > 0; i++ {
 		for k := i + 1; k <= min(i+fewDropped, len(rows)-1); k++ {
-			if p := of(i, k)[0]; all[p] != nil {
+			if p := of(i, k)[0]; all[p] != nil && p != of(i, i)[0] {
 				between[p]++
 			}
 		}

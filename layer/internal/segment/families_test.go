@@ -135,7 +135,7 @@ func TestFamiliesOfFewLayers(t *testing.T) {
 				}
 				fit, ok := Fit(w.s, c, n, w.cut)
 				note("by the whole pass", name, ok && equal(fit))
-				fit, cut, ok := Fragment(w.s, n, Cuts{})
+				fit, cut, _, ok := Fragment(w.s, n, Cuts{})
 				note("by themselves", name, ok && cut == w.cut && equal(fit))
 			}
 		}

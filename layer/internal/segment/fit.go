@@ -138,20 +138,13 @@ func (f *Fitted) number(n int, cut Cuts) {
 	}
 }
 
-// GoesOn says whether what follows the last layer is the beginning of another one, which the window cuts: hardly a
-// kernel of it is foreign to the layers. A pass with an end of its own has logits and sampling there.
-func GoesOn(s *Sequence, starts []int) bool {
-	return likeLayers(s, starts, starts[len(starts)-1], s.Len())
-}
-
-// ComesFrom says the same of what precedes the first layer. A pass with a beginning of its own has an embedding there.
-func ComesFrom(s *Sequence, starts []int) bool {
-	return likeLayers(s, starts, 0, starts[0])
-}
-
-// MissingEnds says which ends of a pass nothing shows: layers may have been there. Its beginning shows by an embedding.
-func MissingEnds(s *Sequence, c *Cut) Cuts {
-	return Cuts{Start: !s.Slice(0, c.Starts[0]).has(embed) && ComesFrom(s, c.Starts), End: GoesOn(s, c.Starts)}
+// MissingEnds says which ends of a pass nothing shows: layers may have been there, as hardly a kernel in front of the
+// first layer, or behind the last one, is foreign to the layers. A pass begins with an embedding and ends with logits
+// and sampling.
+func MissingEnds(s *Sequence, starts []int) Cuts {
+	first, last := starts[0], starts[len(starts)-1]
+	return Cuts{Start: !s.Slice(0, first).has(embed) && likeLayers(s, starts, 0, first),
+		End: !s.Slice(last, s.Len()).has(sample) && likeLayers(s, starts, last, s.Len())}
 }
 
 // CutOff reports whether the window cuts a pass of n layers at one of the ends asked for: the pass has no kernels of
@@ -162,40 +155,41 @@ func CutOff(s *Sequence, n int, start, end bool) bool {
 	if !ok || !s.has(mixer) {
 		return false
 	}
-	missing := MissingEnds(s, c)
+	missing := MissingEnds(s, c.Starts)
 	return start && missing.Start || end && missing.End
 }
 
 // Fragment finds the layers of a pass that the window cuts from nothing but itself: it holds fewer than n layers, and
 // where it ends, or begins, it is in the middle of one. known says which ends are cut where somebody knows. ok is
 // false where that is none: a pass with ends of its own that holds fewer layers than the config says is a
-// contradiction, no fragment.
-func Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, ok bool) {
+// contradiction, no fragment. conf is low where either end may be the one that is cut.
+func Fragment(s *Sequence, n int, known Cuts) (f *Fitted, cut Cuts, conf float64, ok bool) {
 	s = untilSampling(s)
 	g := Guesses(s, false)
 	if len(g) == 0 || g[0].N >= n {
-		return nil, cut, false
+		return nil, cut, 0, false
 	}
 	own, ok := Best(s, g[0].N)
 	if !ok || !Alike(own) && g[0].N > 2 {
-		return nil, cut, false
+		return nil, cut, 0, false
 	}
+	conf = confidenceFragment
 	if cut = known; !cut.Start && !cut.End {
-		if cut = MissingEnds(s, own); cut.Start {
-			cut.End = false
+		if cut = MissingEnds(s, own.Starts); cut.Start && cut.End {
+			cut.End, conf = false, ConfidenceBothEnds
 		}
 	}
 	if !cut.Start && !cut.End {
-		return nil, cut, false
+		return nil, cut, 0, false
 	}
 	again, within, found := Reread(s, own, 0, cut)
 	if !found || again.Layers() > n {
 		f, ok = Fit(s, own, n, cut)
-		return f, cut, ok
+		return f, cut, conf, ok
 	}
 	f = &Fitted{Cut: again, CutFirst: within.Start, CutLast: within.End}
 	f.number(n, cut)
-	return f, cut, true
+	return f, cut, conf, true
 }
 
 // likeLayers says whether the kernels in [from, to) are at most a layer's and few are foreign to the layers.

@@ -251,5 +251,5 @@ func Overcounts(s *Sequence, c *Cut, n int) bool {
 		return n%g.N != 0
 	}
 	less := CutAt(s, g.Combs[0], nil)
-	return GoesOn(s, less.Starts) || ComesFrom(s, less.Starts) || !s.Slice(0, less.Starts[0]).has(embed)
+	return MissingEnds(s, less.Starts).End || !s.Slice(0, less.Starts[0]).has(embed)
 }

@@ -42,7 +42,7 @@ func Doubt(s *Sequence, c *Cut, guessed bool) Doubts {
 	input := inputOf(c.unit)
 	d.Unplaced = input < 0 || c.At%c.Period() != input
 	d.Several = c.Lo != c.Hi && c.unit.s.Slice(c.unit.from, c.unit.to).Count(norm) > 1
-	d.Front = !s.Slice(0, starts[0]).has(embed) && ComesFrom(s, starts)
+	d.Front = MissingEnds(s, starts).Start
 	begin := 0
 	for l := range n {
 		if starts[l] < s.Len() && s.opens(starts[l]) {

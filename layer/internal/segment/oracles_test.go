@@ -378,7 +378,7 @@ func TestPartsThatGoOn(t *testing.T) {
 	for k := range 4 {
 		s.add(int32(125+k), 0)
 	}
-	if !GoesOn(s, startsOf(4)) {
+	if !MissingEnds(s, startsOf(4)).End {
 		t.Error("the beginning of another layer as the last one is taken for an end")
 	}
 }
@@ -412,7 +412,7 @@ func partsThatGoOn(t *testing.T, lengths []int) {
 		fs := layers(front)
 		bs := layers(behind)
 		part(behind)
-		if got, other := ComesFrom(front, fs), GoesOn(behind, bs); got != c.want || other != c.want {
+		if got, other := MissingEnds(front, fs).Start, MissingEnds(behind, bs).End; got != c.want || other != c.want {
 			t.Errorf("%d kernels, %d of them foreign: comes from %v, goes on %v, want %v", c.kernels, c.foreign, got,
 				other, c.want)
 		}

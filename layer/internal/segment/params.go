@@ -178,10 +178,9 @@ const (
 	markGroups  = 12
 	markMembers = 2
 	// markShare is the share of pieces between marks that must hold the layers; with runs of a draft model in between,
-	// draftShare of the kernels must. markUneven is how even a given number of layers must lie in a piece.
+	// draftShare of the kernels must.
 	markShare  = 0.8
 	draftShare = 0.6
-	markUneven = 0.5
 	// An idle pass has the layers of the others where they are idleSimilarity alike and idleUneven uneven at most.
 	idleSimilarity = 0.6
 	idleUneven     = 0.1
@@ -261,7 +260,7 @@ const (
 	confidenceOpen         = 0.1 // least, most more by likeness, less by an open boundary
 	ConfidenceReference    = 0.985
 	ConfidenceBothEnds     = 0.4
-	ConfidenceFragment     = 0.96 // of cut passes
+	confidenceFragment     = 0.96 // of cut passes
 )
 
 // atLeast compares part with a share of whole without deciding by a rounding in the last place.
