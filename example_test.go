@@ -104,5 +104,5 @@ func ExampleAnalyze() {
 	// Output:
 	// 100% of the GPU time is in passes; host: YES
 	// host-idle: at most 242.134µs per step (14.2% of step time)
-	// exposed-communication: at most 589.728µs per step (24.0% of step time)
+	// above-floor: at most 192.349µs per step (11.5% of step time)
 }

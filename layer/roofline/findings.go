@@ -104,20 +104,30 @@ func (r *measured) contradictions() []finding.Finding {
 // above makes a finding of what the operators of a heading take above their floor. Where no floor is known, only a
 // defect that sizes show is one.
 func (r *measured) above(g group, add func(finding.Finding, finding.Measure, time.Duration)) {
-	var sum, floor, raw time.Duration
-	list := r.byOperator(g)
+	if r.pass.Floor == 0 {
+		r.defects(g, add)
+		return
+	}
+	all := r.byOperator(g)
+	list := all
+	if g == products {
+		list = r.misaligned(all, add)
+	}
+	var sum time.Duration
 	for _, m := range list {
 		if !m.unreachable {
-			sum, floor, raw = sum+m.above, floor+m.floor, raw+m.raw
+			sum += m.above
 		}
 	}
-	if sum <= 0 || r.pass.Floor == 0 {
-		r.defects(g, add)
+	if sum <= 0 {
+		if len(list) == len(all) {
+			r.defects(g, add)
+		}
 		return
 	}
 	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: upperFirst(heads[g].above),
 		Confidence: finding.High,
-		Evidence:   fmt.Sprintf("Share of the GPU's peak: %s.", r.sharesOf(g))}
+		Evidence:   "Share of the GPU's peak: " + sharesOf(list) + "."}
 	worst := slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
 	if worst.longest.Valid() {
 		f.Place.Kernel = shortName(worst.longest)
@@ -139,6 +149,51 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		}
 	}
 	add(f, finding.Recoverable, sum)
+}
+
+// misaligned makes one finding of the products whose rows loads of 16 bytes do not fit, and returns the others. A product
+// of padded sizes reaches no more of the peak than the best one that arithmetic bounds in the pass.
+func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.Measure, time.Duration)) []merged {
+	var odd, rest []merged
+	best := 0.0
+	for _, m := range list {
+		w, bound := r.sizes(products, m.operator)
+		share := float64(m.floor) / float64(m.raw)
+		switch k, _ := oddSizes(&w); {
+		case k > 0 && share < wellRun && !m.unreachable:
+			odd = append(odd, m)
+			continue
+		case k == 0 && bound == boundCompute && !m.unreachable:
+			best = max(best, min(share, 1))
+		}
+		rest = append(rest, m)
+	}
+	if len(odd) == 0 {
+		return rest
+	}
+	evidence := "Share of the GPU's peak: " + sharesOf(odd) + "."
+	var gain time.Duration
+	for _, m := range odd {
+		padded := m.floor
+		if _, bound := r.sizes(products, m.operator); best > 0 && bound == boundCompute {
+			padded = time.Duration(float64(m.floor) / best)
+		}
+		gain += max(0, min(m.above, m.raw-padded))
+	}
+	if best > 0 {
+		evidence += fmt.Sprintf(" Aligned products of the pass reach %.0f%%.", 100*best)
+	}
+	worst := slices.MaxFunc(odd, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
+	w, _ := r.sizes(products, worst.operator)
+	f := finding.Finding{Kind: finding.AboveFloor, Code: "misaligned", Text: misalignedText, Confidence: finding.High,
+		Evidence: evidence, Place: finding.Place{Operator: worst.operator}, Advice: finding.Advice{Do: padding(&w)}}
+	if worst.longest.Valid() {
+		f.Place.Kernel = shortName(worst.longest)
+	}
+	if gain > 0 {
+		add(f, finding.Recoverable, gain)
+	}
+	return rest
 }
 
 // reached is a sentence on what the GPU's maker measured, for an operator that arithmetic bounds: the peak of a data
@@ -181,20 +236,28 @@ var headCodes = [len(heads)]string{products: "products", experts: "experts", att
 const (
 	bandwidthLow = "Bandwidth far below the peak"
 	attentionLow = "Attention far below the peak"
+	// misalignedText is said of products whose rows loads of 16 bytes do not fit.
+	misalignedText = "Misaligned sizes"
 )
+
+// sizes are those of an operator, and what bounds it.
+func (r *measured) sizes(g group, operator string) (Work, string) {
+	for _, c := range r.order {
+		if c.operator != operator || c.group != g {
+			continue
+		}
+		if c.ops.count > 0 {
+			return c.ops.work, c.bound
+		}
+		return Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(),
+			FLOP: c.work.FLOP}, c.bound
+	}
+	return Work{}, boundNone
+}
 
 // defectOf says what the sizes of an operator show.
 func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
-	var w Work
-	for _, c := range r.order {
-		if c.operator == operator && c.group == g {
-			if w = c.ops.work; c.ops.count == 0 {
-				w = Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(),
-					FLOP: c.work.FLOP}
-			}
-			break
-		}
-	}
+	w, _ := r.sizes(g, operator)
 	switch g {
 	case products:
 		return r.productDefect(&w, k)
@@ -215,15 +278,11 @@ func (r *measured) defectOf(g group, operator string, k layer.Kernel) defect {
 // productDefect looks at the sizes of a product: rows that loads of 16 bytes do not fit, and too few tiles for the
 // GPU's units.
 func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
-	size := sizeOf(w.Matrix, "bf16")
 	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
 		return defect{}
 	}
-	for _, n := range []int64{w.K, w.N} {
-		if n > 1 && math.Mod(float64(n)*size, aligned) != 0 {
-			return defect{"Misaligned sizes", fmt.Sprintf("Pad K and N (%d and %d) to multiples of %.0f elements.", w.K,
-				w.N, aligned/size)}
-		}
+	if multiple, _ := oddSizes(w); multiple > 0 {
+		return defect{misalignedText, padding(w)}
 	}
 	tm, tn := tileOf(k)
 	tiles := ceil(int(w.M), tm) * ceil(int(w.N), tn)
@@ -231,6 +290,27 @@ func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 		return defect{"Too few tiles for this GPU", fmt.Sprintf("Use a kernel that splits K (%d tiles of %d×%d, %d units).", tiles, tm, tn, units)}
 	}
 	return defect{}
+}
+
+// oddSizes are those of K and N that are no multiple of as many elements as one load takes, which is returned, too; 0
+// where they all are. A size below one tile, as a router's, costs no less when it is padded.
+func oddSizes(w *Work) (multiple int64, sizes []string) {
+	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
+		return 0, nil
+	}
+	size := sizeOf(w.Matrix, "bf16")
+	for i, n := range []int64{w.K, w.N} {
+		if n >= keyBlock && math.Mod(float64(n)*size, aligned) != 0 {
+			multiple, sizes = int64(aligned/size), append(sizes, fmt.Sprintf("%c (%d)", "KN"[i], n))
+		}
+	}
+	return multiple, sizes
+}
+
+// padding is what helps misaligned sizes.
+func padding(w *Work) string {
+	multiple, sizes := oddSizes(w)
+	return fmt.Sprintf("Pad %s to a multiple of %d elements.", strings.Join(sizes, " and "), multiple)
 }
 
 // tileOf is the tile of a product's kernel by its name, or what most have.

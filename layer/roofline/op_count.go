@@ -91,7 +91,7 @@ func (c *opCounts) add(k layer.Kernel) {
 	}
 	o, ok := c.owners[op.ID()]
 	if !ok {
-		o = c.ownerOf(op, e)
+		o = c.ownerOf(op, k)
 		c.owners[op.ID()] = o
 	}
 	if o.row == nil {
@@ -115,7 +115,7 @@ const farthest = 16
 
 // ownerOf returns the innermost op around a kernel whose work is known. Composite ops around that have their work
 // done by it.
-func (c *opCounts) ownerOf(op, kernel trace.Event) (o owner) {
+func (c *opCounts) ownerOf(op trace.Event, k layer.Kernel) (o owner) {
 	n := 0
 	for e := range op.Enclosing() {
 		if n++; n > farthest {
@@ -125,7 +125,7 @@ func (c *opCounts) ownerOf(op, kernel trace.Event) (o owner) {
 		if row == nil {
 			continue
 		}
-		switch _, known := c.workOf(e, row, kernel.Name()); {
+		switch _, known := c.workOf(e, row, k); {
 		case !known:
 		case !o.known:
 			o = owner{e, row, true}
@@ -137,17 +137,17 @@ func (c *opCounts) ownerOf(op, kernel trace.Event) (o owner) {
 }
 
 // workOf counts the work of an op.
-func (c *opCounts) workOf(op trace.Event, row *opRow, kernel string) (Work, bool) {
+func (c *opCounts) workOf(op trace.Event, row *opRow, kernel layer.Kernel) (Work, bool) {
 	dims := op.Shape()
 	if dims == "" {
 		return Work{}, false
 	}
 	types, strides, values := op.Inputs()
-	key := inputKey{op.Name(), dims, types, strides, values, kernel}
+	key := inputKey{op.Name(), dims, types, strides, values, kernel.Event().Name()}
 	r := c.inputs[key]
 	if r == nil {
 		in := ReadInputs(dims, types, strides, values)
-		in.Kernel = kernel
+		in.Kernel, in.Assumed = kernel.Event().Name(), kernel.Facts().DType
 		r = &opResult{}
 		r.work, r.known = row.work(in)
 		c.inputs[key] = r
@@ -160,7 +160,7 @@ func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
 	if g.row.composite && c.others[g.op.ID()] {
 		return
 	}
-	g.work, g.known = c.workOf(g.op, g.row, g.main.Event().Name())
+	g.work, g.known = c.workOf(g.op, g.row, g.main)
 	if !g.known {
 		return
 	}

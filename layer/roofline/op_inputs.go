@@ -18,6 +18,9 @@ type Inputs struct {
 	Types, Values []string
 	// Kernel is the name of the longest kernel that the op launched: it names types that the op does not.
 	Kernel string
+	// Assumed is the type of tensors where none is recorded: the narrowest that the kernel's name shows, so that a floor
+	// stays one. "" where it shows none.
+	Assumed string
 }
 
 // Bounds on what is read of a recording.
@@ -120,6 +123,9 @@ func (in *Inputs) Stored(i int) float64 {
 // Type returns the short name of the type of input i: "bf16", "fp32", "int64"; "" where it is not recorded or no
 // tensor's.
 func (in *Inputs) Type(i int) string {
+	if in.Types == nil && len(in.Dim(i)) > 0 {
+		return in.Assumed
+	}
 	if i < 0 || i >= len(in.Types) {
 		return ""
 	}

@@ -66,7 +66,7 @@ func (r *measured) waterfall() []Share {
 			group: groups})
 	}
 	for g := range heads {
-		s := Share{Name: heads[g].above, Time: rest[g], Note: r.sharesOf(group(g)), Kind: Above, group: group(g)}
+		s := Share{Name: heads[g].above, Time: rest[g], Note: sharesOf(r.byOperator(group(g))), Kind: Above, group: group(g)}
 		if floors[g] == 0 {
 			s.Name, s.Note, s.Kind = heads[g].alone, r.missing(group(g)), NoFloor
 		}
@@ -125,9 +125,9 @@ func (r *measured) number(n int) string {
 
 // sharesOf lists what share of the peak the operators of a group reach, those of one name in all types of layers
 // together.
-func (r *measured) sharesOf(g group) string {
+func sharesOf(list []merged) string {
 	var parts []string
-	for _, c := range r.byOperator(g) {
+	for _, c := range list {
 		parts = append(parts, fmt.Sprintf("%s %.0f%%", c.operator, 100*float64(c.floor)/float64(c.raw)))
 	}
 	const most = 6

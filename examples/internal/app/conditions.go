@@ -12,6 +12,7 @@ import (
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -195,25 +196,24 @@ func (c Condition) HostCaused(share float64, unsure bool, text string) gate.Chec
 	return check
 }
 
-// PassFloor is a pass and what it has to take, 0 where that is not known.
-type PassFloor struct {
-	Stage       string
-	Wall, Floor time.Duration
-}
+// halfCovered is the share of a pass's GPU time that must have a floor: of less, the pass's floor says little.
+const halfCovered = 0.5
 
-// AboveFloor judges Floor by the pass that is furthest above what it has to take.
-func (c Condition) AboveFloor(passes []PassFloor) gate.Check {
-	least, stage := math.Inf(1), ""
-	for _, p := range passes {
-		if p.Floor <= 0 || p.Wall <= 0 {
-			continue
-		}
-		if share := float64(p.Floor) / float64(p.Wall); share < least {
-			least, stage = share, p.Stage
+// AboveFloor judges Floor by the representative pass that is furthest above what it has to take; r may be nil.
+func (c Condition) AboveFloor(r *roofline.Report) gate.Check {
+	least, stage := math.Inf(1), layer.StageUnknown
+	if r != nil {
+		for _, p := range r.Typical() {
+			if p.Floor <= 0 || p.Wall <= 0 || p.Covered < halfCovered {
+				continue
+			}
+			if share := float64(p.Floor) / float64(p.Wall); share < least {
+				least, stage = share, p.Stage
+			}
 		}
 	}
 	if math.IsInf(least, 1) {
-		return c.Untold("no pass has a floor: that needs the model's config.json, the GPU and the tokens of a pass")
+		return c.Untold("no pass has a floor of most of its GPU time: that needs the model's config.json, the GPU and the tokens of a pass")
 	}
 	return c.AtLeast(100*least, fmt.Sprintf("what a %s pass has to take is %.1f%% of what it takes, wanted are at least %g%%", stage, 100*least, c.Limit))
 }

@@ -107,7 +107,7 @@ func (s *sim) step(middle func(*sim)) {
 }
 
 // play runs a case.
-func (c *Case) play(nsys bool) []nsysgen.Row {
+func (c Case) play(nsys bool) []nsysgen.Row {
 	s := &sim{host: 1_000_000, gpu: 1_000_000, nsys: nsys, names: c.names}
 	for range steps {
 		if c.whole != nil {
@@ -154,10 +154,10 @@ func (l *Loop) WriteNsys(path string) error { return nsysgen.WriteRows(path, l.p
 func (l *Loop) WriteTorch(w io.Writer) error { return writeTorch(w, l.play(false)) }
 
 // WriteNsys writes the case as an export of Nsight Systems.
-func (c *Case) WriteNsys(path string) error { return nsysgen.WriteRows(path, c.play(true)) }
+func (c Case) WriteNsys(path string) error { return nsysgen.WriteRows(path, c.play(true)) }
 
 // WriteTorch writes the case as torch.profiler does.
-func (c *Case) WriteTorch(w io.Writer) error { return writeTorch(w, c.play(false)) }
+func (c Case) WriteTorch(w io.Writer) error { return writeTorch(w, c.play(false)) }
 
 func writeTorch(w io.Writer, rows []nsysgen.Row) error {
 	b := bufio.NewWriter(w)

@@ -21,6 +21,7 @@ const (
 	RowSample                  // a sample (COMPOSITE_EVENTS), with its function
 	RowOverhead                // overhead of the profiler; Name is ignored
 	RowMessage                 // what the recorder reported; Node is its severity
+	RowGPU                     // the GPU in place of an H200: Start is its memory in bytes, Node its multiprocessors
 )
 
 // Row is one event of a made-up process with one GPU.
@@ -103,6 +104,8 @@ func (w *writer) row(id int64, r *Row) {
 	case RowOverhead:
 		w.exec("INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (?, ?, ?, 0, NULL, ?)", r.Start, r.End, thread,
 			flushOverhead)
+	case RowGPU:
+		w.exec("UPDATE TARGET_INFO_GPU SET name = ?, totalMemory = ?, smCount = ?", r.Name, r.Start, r.Node)
 	case RowMessage:
 		w.exec("INSERT INTO DIAGNOSTIC_EVENT VALUES (?, 1, 1, ?, ?, ?)", r.Start, r.Node, r.Name, process)
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/gen"
+	"github.com/llmstrata/strata/internal/gen/forward"
 	"github.com/llmstrata/strata/internal/gen/idle"
 )
 
@@ -35,8 +37,14 @@ type eval struct {
 // eager are the doubts that are true of a server that launches kernel by kernel where it is known to replay graphs.
 var eager = []string{"no-graphs", "no-compiled-code"}
 
+// source is a made-up run.
+type source interface {
+	WriteTorch(w io.Writer) error
+	WriteNsys(path string) error
+}
+
 // torch writes a case as torch.profiler does.
-func torch(c idle.Case, path string) error {
+func torch(c source, path string) error {
 	var b bytes.Buffer
 	if err := c.WriteTorch(&b); err != nil {
 		return err
@@ -45,7 +53,7 @@ func torch(c idle.Case, path string) error {
 }
 
 // one writes one run in one format.
-func one(c idle.Case, nsys bool) func(string) ([]string, error) {
+func one(c source, nsys bool) func(string) ([]string, error) {
 	return func(dir string) ([]string, error) {
 		path := filepath.Join(dir, "run.json")
 		if nsys {
@@ -114,14 +122,24 @@ func evals() []eval {
 		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: ranks(by),
 			codes: []string{"communication"}, perStep: by / 2, straggler: "1", waiting: steps * by, doubts: eager})
 	}
+	for _, nsys := range []bool{false, true} {
+		for _, c := range forward.Misaligned() {
+			out = append(out, eval{kind: "misaligned product", name: c.Name + ", " + formatNames[nsys],
+				files: one(c, nsys), codes: []string{"misaligned"}, perStep: c.PerStep})
+		}
+		for _, c := range forward.Attention() {
+			out = append(out, eval{kind: "eager attention", name: c.Name + ", " + formatNames[nsys],
+				files: one(c, nsys), codes: []string{"Attention as bmm, softmax, bmm"}, perStep: c.PerStep})
+		}
+	}
 	return append(out, broken()...)
 }
 
 // pair writes two runs to compare.
-func pair(before, after idle.Case, nsys bool) func(string) ([]string, error) {
+func pair(before, after source, nsys bool) func(string) ([]string, error) {
 	return func(dir string) ([]string, error) {
 		var paths [2]string
-		for i, c := range []idle.Case{before, after} {
+		for i, c := range []source{before, after} {
 			sub := filepath.Join(dir, []string{"before", "after"}[i])
 			if err := os.Mkdir(sub, 0o777); err != nil {
 				return nil, err
@@ -150,7 +168,7 @@ func ranks(by time.Duration) func(string) ([]string, error) {
 
 // broken are runs of which nothing can be told, whatever is planted in them: an answer has to say so.
 func broken() []eval {
-	text := func(c idle.Case) (string, error) {
+	text := func(c source) (string, error) {
 		var b bytes.Buffer
 		err := c.WriteTorch(&b)
 		return b.String(), err

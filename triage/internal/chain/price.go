@@ -413,9 +413,10 @@ func (p *Pricer) attention(w *activity.Trace, acts []int32, peak Peaks) Price {
 			}
 		}
 	}
-	// A fused kernel takes no longer than the products alone, which is the least that is saved.
+	// A fused kernel takes no longer than the products alone, which is the least that is saved. What it takes at least is
+	// not known without shapes.
 	out.Low = took - products
-	out.GPU, out.High = out.Low, out.Low+products/2
+	out.GPU, out.High = out.Low+products/2, max(out.Low, took-p.launch)
 	if !known {
 		out.Moved = 0
 	}

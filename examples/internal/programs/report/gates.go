@@ -68,7 +68,7 @@ func judge(r *strata.Report, c app.Condition, regressions *int) gate.Check {
 	case app.Idle:
 		return c.Check(100*float64(r.IdleTime)/float64(r.Wall), r.Verdict)
 	case app.Floor:
-		return floor(r, c)
+		return c.AboveFloor(r.Analyses().Light)
 	}
 	return c.Exposed(r.Found(), true)
 }
@@ -81,17 +81,6 @@ func regression(c app.Condition, g compare.Gate) gate.Check {
 		check.Value = gate.Number(100 * g.Estimate)
 	}
 	return check
-}
-
-// floor judges the representative pass that is furthest above its floor.
-func floor(r *strata.Report, c app.Condition) gate.Check {
-	var passes []app.PassFloor
-	for _, p := range r.Passes {
-		if p.Chosen {
-			passes = append(passes, app.PassFloor{Stage: string(p.Stage), Wall: p.Wall, Floor: p.Floor})
-		}
-	}
-	return c.AboveFloor(passes)
 }
 
 // benchmarks are the steps and operators for benchstat.

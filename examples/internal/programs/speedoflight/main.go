@@ -78,13 +78,7 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 	if err := write(env, r); err != nil {
 		return err
 	}
-	return env.Judge(func(c app.Condition) gate.Check {
-		var passes []app.PassFloor
-		for _, p := range r.Typical() {
-			passes = append(passes, app.PassFloor{Stage: string(p.Stage), Wall: p.Wall, Floor: p.Floor})
-		}
-		return c.AboveFloor(passes)
-	})
+	return env.Judge(func(c app.Condition) gate.Check { return c.AboveFloor(r) })
 }
 
 // write prints the report.
