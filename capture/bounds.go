@@ -1,11 +1,12 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -90,25 +91,29 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 		return nil, err
 	}
 	p := &Planned{Plan: []string{}, Calls: []Call{}}
+	var mu sync.Mutex // windows close at once
 	var now Call
-	dry := func(c *client, method, path string, body []byte) {
+	o.Progress = func(p Progress) { now.Stage, now.Phase = p.Stage, p.Phase }
+	o.dry = func(c *client, method, path string, body []byte) {
+		mu.Lock()
+		defer mu.Unlock()
 		now.Method, now.Server, now.Path, now.Body = method, c.base, path, string(body)
 		p.Calls = append(p.Calls, now)
 	}
 	r := &run{o: o, begin: time.Now()}
 	defer r.close()
-	if err := r.connect(ctx, dry); err != nil {
+	if err := r.connect(ctx); err != nil {
 		if o.Framework == FrameworkAuto || !unreachable(err) || ctx.Err() != nil {
 			return nil, err
 		}
-		c, err := newClient(o.URL, &o)
+		r.d = &deployment{}
+		c, err := r.d.client(o.URL, &o)
 		if err != nil {
 			return nil, err
 		}
-		c.dry = dry
-		t := &target{c: c, f: o.Framework, con: contractOf(o.Framework, "", nil), evidence: "given; it does not answer"}
-		r.d = &deployment{targets: []*target{t}, load: []*generator{{c: c, f: t.f, model: o.Model,
-			completions: new(atomic.Bool)}}}
+		r.d.targets = []*target{{c: c, f: o.Framework, con: contractOf(o.Framework, "", nil),
+			evidence: "given; it does not answer", info: ServerInfo{Model: o.Model}}}
+		r.d.send(c)
 		if err := r.adopt(); err != nil {
 			return nil, err
 		}
@@ -121,33 +126,19 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 		return nil, err
 	}
 	r.f = &folder{path: out}
-	if r.o.ServerOutputDir == "" {
-		r.o.ServerOutputDir = out
-	}
+	r.o.ServerOutputDir = cmp.Or(r.o.ServerOutputDir, out)
 	p.Plan = append(r.d.words(), r.res.Notes...)
 	for _, st := range o.Workload.stages() {
 		s := r.newStage(st, o.NumSteps, false)
 		s.id = "0000000000.000000" // a run has the time
 		p.Plan = append(p.Plan, s.words()...)
-		send := func(phase string, reqs []request) {
-			now = Call{Stage: st, Phase: phase}
-			for i, q := range reqs {
-				_, _ = r.d.load[i%len(r.d.load)].generate(ctx, q, time.Minute) // recorded, not sent
-			}
+		room := r.o.Concurrency
+		r.o.Concurrency = 1 // in order
+		if s.out.Warmup, err = s.send(ctx, "warmup", s.plan.warmup, time.Minute); err == nil {
+			err = s.window(ctx)
 		}
-		send("warmup", s.plan.warmup)
-		for _, w := range s.wins {
-			if w.t.con.Start != "" {
-				now = Call{Stage: st, Phase: "start"}
-				_ = w.start(ctx, s.session(w.t))
-			}
-		}
-		send("requests", s.plan.capture)
-		for _, w := range s.wins {
-			if w.t.con.Start != "" {
-				now = Call{Stage: st, Phase: "stop"}
-				_ = w.t.c.control(ctx, w.t.con.Stop, nil, time.Minute)
-			}
+		if r.o.Concurrency = room; err != nil {
+			return nil, err
 		}
 	}
 	return p, nil

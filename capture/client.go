@@ -53,7 +53,7 @@ func newClient(address string, o *Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{base: base, header: o.Header.Clone(), info: o.Timeouts.Info, http: o.HTTPClient}
+	c := &client{base: base, header: o.Header.Clone(), info: o.Timeouts.Info, http: o.HTTPClient, dry: o.dry}
 	if c.header == nil {
 		c.header = http.Header{}
 	}
@@ -148,14 +148,15 @@ func (c *client) getJSON(ctx context.Context, path string) (map[string]any, erro
 	if err != nil {
 		return nil, err
 	}
-	var doc map[string]any
-	if err := c.decode(http.MethodGet, path, text, &doc); err != nil {
-		return nil, err
+	return c.object(path, text)
+}
+
+// object decodes a JSON object that path was answered with.
+func (c *client) object(path string, text []byte) (doc map[string]any, err error) {
+	if err = c.decode(http.MethodGet, path, text, &doc); err == nil && doc == nil {
+		err = c.fail(http.MethodGet, path, http.StatusOK, text, errors.New("not a JSON object"))
 	}
-	if doc == nil {
-		return nil, c.fail(http.MethodGet, path, http.StatusOK, text, errors.New("not a JSON object"))
-	}
-	return doc, nil
+	return doc, err
 }
 
 // post sends body as JSON, or nothing when it is nil.

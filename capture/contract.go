@@ -113,6 +113,8 @@ type Contract struct {
 	// Files is the form of the names, Kinds what can be recorded.
 	Files string `json:"files"`
 	Kinds []Kind `json:"kinds"`
+	// Generate are the routes that requests go to, the next where one is refused.
+	Generate []string `json:"generate"`
 	// Traps are limits and bugs worth a line of doctor's.
 	Traps []string `json:"traps"`
 	// Source is file and commit, or pull request, of these facts; Unverified what was concluded only.
@@ -120,7 +122,44 @@ type Contract struct {
 	Unverified string `json:"unverified,omitempty"`
 
 	launch string // what the server must be launched with, "" for what its framework says
+	// lines launch it, before013 releases of before 0.13, where they differ.
+	lines, before013 launchLines
 }
+
+// launchLines are commands, in which {model}, {dir}, {passes} and {last} stand for what is asked for: for traces whose
+// times count, for those that lead back to source, and for a server under Nsight Systems, behind [nsysLine].
+type launchLines struct{ formal, mapping, nsys string }
+
+// nsysLine begins the command of a server under Nsight Systems.
+const nsysLine = "nsys profile -t cuda,nvtx --cuda-graph-trace=node --trace-fork-before-exec=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite true -o {dir}/report "
+
+var (
+	sglangLines = launchLines{
+		formal:  "python -m sglang.launch_server --model-path {model}",
+		mapping: "python -m sglang.launch_server --model-path {model} --disable-cuda-graph",
+		nsys:    "python -m sglang.launch_server --model-path {model}",
+	}
+	vllmLines = launchLines{
+		formal:  `vllm serve {model} --enable-prompt-tokens-details --profiler-config '{"profiler": "torch", "torch_profiler_dir": "{dir}", "torch_profiler_with_stack": false, "torch_profiler_record_shapes": false, "max_iterations": {passes}}'`,
+		mapping: `vllm serve {model} --enable-prompt-tokens-details --profiler-config '{"profiler": "torch", "torch_profiler_dir": "{dir}", "torch_profiler_with_stack": true, "torch_profiler_record_shapes": true, "max_iterations": {passes}}' --enforce-eager`,
+		nsys:    `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve {model} --profiler-config '{"profiler": "cuda"}'`,
+	}
+	vllmEnvLines = launchLines{
+		formal:  "VLLM_TORCH_PROFILER_DIR={dir} vllm serve {model}",
+		mapping: "VLLM_TORCH_PROFILER_DIR={dir} VLLM_TORCH_PROFILER_RECORD_SHAPES=1 VLLM_TORCH_PROFILER_WITH_STACK=1 vllm serve {model} --enforce-eager",
+		nsys:    vllmLines.nsys,
+	}
+	tensorRTLines = launchLines{
+		formal:  "TLLM_PROFILE_START_STOP=100-{last} TLLM_TORCH_PROFILE_TRACE={dir}/trace.json trtllm-serve {model}",
+		mapping: "TLLM_PROFILE_START_STOP=100-{last} TLLM_TORCH_PROFILE_TRACE={dir}/trace.json trtllm-serve {model} # with cuda_graph_config: null in --extra_llm_api_options; stacks need the two edits of docs/capture.md",
+		nsys:    "trtllm-serve {model}",
+	}
+	tokenSpeedLines = launchLines{
+		formal:  "TOKENSPEED_PROFILER_DIR={dir} TOKENSPEED_PROFILE_WITH_STACK=0, then as before",
+		mapping: "TOKENSPEED_PROFILER_DIR={dir} TOKENSPEED_PROFILE_WITH_STACK=1, then as before",
+		nsys:    "SERVER",
+	}
+)
 
 // howToLaunch says what the server must be launched with.
 func (c *Contract) howToLaunch() string {
@@ -130,8 +169,14 @@ func (c *Contract) howToLaunch() string {
 
 // The routes that all servers with a profiler share.
 const (
-	startPath = "/start_profile"
-	stopPath  = "/stop_profile"
+	startPath   = "/start_profile"
+	stopPath    = "/stop_profile"
+	routeModels = "/v1/models"
+)
+
+var (
+	nativeRoutes = []string{routeNative}
+	openAIRoutes = []string{routeChat, routeCompletions}
 )
 
 // factsRead is when the sources of the table were read.
@@ -141,6 +186,7 @@ const factsRead = "2026-10"
 var contracts = []Contract{
 	{
 		Name: "sglang", Framework: FrameworkSGLang, Front: FrontPython, Versions: "0.4 to main",
+		Generate: nativeRoutes, lines: sglangLines,
 		Probe: "/server_info has tokenizer_path, internal_states or tp_size", Enabled: "always",
 		Start: startPath, Stop: stopPath,
 		Fields: []Field{FieldOutputDir, FieldNumSteps, FieldActivities, FieldByStage, FieldMerge, FieldPrefix,
@@ -161,6 +207,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "sglang-rust", Framework: FrameworkSGLang, Front: FrontRust,
+		Generate: nativeRoutes, lines: sglangLines,
 		Versions: "SGLANG_RUST_SERVER=1, from #29799 (2026-07)",
 		Probe:    "/server_info has max_context_length and no tp_size", Enabled: "never", Answers: "404",
 		Traps:  []string{"this front end has no profiler routes: launch the server without SGLANG_RUST_SERVER"},
@@ -169,6 +216,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "vllm", Framework: FrameworkVLLM, Front: FrontPython,
+		Generate: openAIRoutes, lines: vllmLines, before013: vllmEnvLines,
 		Versions: "0.6 to main 0c16eee3, Python and Rust front ends",
 		Probe:    "/v1/models answers; /start_profile has no schema",
 		Enabled:  "--profiler-config (from 0.13), VLLM_TORCH_PROFILER_DIR (to 0.15)",
@@ -187,6 +235,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "vllm-session", Framework: FrameworkVLLM, Front: FrontPython, Versions: "#57875 (open 2026-09-21)",
+		Generate: openAIRoutes, lines: vllmLines, before013: vllmEnvLines,
 		Probe: "the schema of /start_profile lists max_iterations", Enabled: "as vllm", Start: startPath,
 		Stop:    stopPath,
 		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
@@ -198,6 +247,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "trtllm-http", Framework: FrameworkTensorRT, Front: FrontPython,
+		Generate: openAIRoutes, lines: tensorRTLines,
 		Versions: "from NVIDIA/TensorRT-LLM#13872, PyTorch backend",
 		Probe:    "/start_profile is listed, or answers", Enabled: "always", Start: startPath, Stop: stopPath,
 		Fields: []Field{FieldOutputDir, FieldActivities}, Listed: []Field{FieldStartStep},
@@ -212,6 +262,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "trtllm-env", Framework: FrameworkTensorRT, Front: FrontEnv,
+		Generate: openAIRoutes, lines: tensorRTLines,
 		Versions: "before #13872, and other backends",
 		Probe:    "/start_profile is not listed, or 404",
 		Enabled:  "TLLM_PROFILE_START_STOP=A-B and TLLM_TORCH_PROFILE_TRACE=FILE",
@@ -222,6 +273,7 @@ var contracts = []Contract{
 	},
 	{
 		Name: "tokenspeed", Framework: FrameworkTokenSpeed, Front: FrontGateway,
+		Generate: openAIRoutes, lines: tokenSpeedLines,
 		Versions: "from #308 (2026-06-01), its gateway smg or the control server on the port above",
 		Probe:    "/readiness answers", Enabled: "gateway: admin authorization; control server: always",
 		Start:   startPath,
@@ -240,37 +292,81 @@ var contracts = []Contract{
 	},
 }
 
-// gateways are the fronts that pass requests on and have no profiler of their own.
-var gateways = []struct {
-	name string
-	// path answers with keys that no engine has.
-	path string
-	keys []string
-	// workers reads their addresses from the answer; nil where it has none.
-	workers func(doc []byte) []workerURL
-	what    string // to do where the workers are not known
-	source  string
-}{
+// sign is an answer that shows who is there: an engine, or a gateway, which passes requests on and has no profiler.
+type sign struct {
+	path      string
+	keys      []string // the answer, or the first of a list, has one of them; nil: any answer will do
+	framework Framework
+	// gateway is its name, what to do where it lists no workers; source is where its answer is from.
+	gateway, what, source string
+}
+
+// signs are looked for in this order, those of gateways first, which may answer for an engine.
+var signs = []sign{
 	{
-		name: "SGLang router or smg", path: "/workers", keys: []string{"workers", ""}, workers: listedWorkers,
+		gateway: "SGLang router or smg", path: "/workers", keys: []string{"workers", "url"},
 		what:   "it lists no worker; start the workers, or name each with --url",
 		source: "sgl-router server.rs: GET /workers, lightseekorg/smg manager.rs@f8daa883, sglang #25851",
 	},
 	{
-		name: "SGLang mini load balancer", path: "/get_server_info", keys: []string{"prefill", "decode"},
+		gateway: "SGLang mini load balancer", path: "/get_server_info", keys: []string{"prefill"},
 		what:   "name each worker too: --url GATEWAY --url PREFILL --url DECODE",
 		source: "sglang mini_lb.py",
 	},
 	{
-		name: "Dynamo frontend", path: "/health", keys: []string{"endpoints", "instances"},
+		gateway: "Dynamo frontend", path: "/health", keys: []string{"instances"},
 		what:   "it has no profiler route, and its workers' system ports (DYN_SYSTEM_PORT) are not listed: name each engine with --url",
 		source: "dynamo docs 1.5.0, #10347",
 	},
 	{
-		name: "vLLM production-stack router", path: "/engines", keys: []string{"engine_id", ""},
+		gateway: "vLLM production-stack router", path: "/engines", keys: []string{"engine_id"},
 		what:   "it lists engines without addresses: name each with --url",
 		source: "vllm production-stack routers/main_router.py@a6c01db0",
 	},
+	{framework: FrameworkSGLang, path: "/server_info", keys: []string{"internal_states", "tokenizer_path",
+		"max_context_length"}},
+	{framework: FrameworkSGLang, path: "/get_server_info", keys: []string{"internal_states", "tokenizer_path"}},
+	{framework: FrameworkTokenSpeed, path: "/readiness"},
+	{framework: FrameworkVLLM, path: "/v1/models"},
+}
+
+// facts are where an answer says what, as paths for [dig].
+type facts struct {
+	model, version, tp, pp, dp, ep, nodes, chunk, role, kind, seed, rust, attention string
+
+	ranks bool // tp, pp and dp are those of the processes that write a trace each
+}
+
+// question is a request before anything is sent to a profiler or model.
+type question struct {
+	path string
+	old  string // its name in older releases
+	says facts
+	lack string // the note where it is not answered, "" where that is usual
+	// model: who does not say it cannot be sent requests. document: the answer is kept beside the traces.
+	model, document bool
+}
+
+var (
+	openAIModels = question{path: routeModels, lack: "no model list", model: true, document: true,
+		says: facts{model: "data id|data root"}}
+	openAIVersion = question{path: "/version", says: facts{version: "version"}}
+)
+
+// questions are put to engines of a framework.
+var questions = map[Framework][]question{
+	FrameworkSGLang: {{path: "/server_info", old: "/get_server_info", lack: "no server information", document: true,
+		says: facts{model: "model_path|served_model_name|model", version: "version", tp: "tp_size", pp: "pp_size",
+			dp: "dp_size", ep: "ep_size", nodes: "nnodes", chunk: "chunked_prefill_size", role: "disaggregation_mode",
+			seed: "random_seed", rust: "max_context_length", attention: "enable_dp_attention", ranks: true}}},
+	FrameworkVLLM: {openAIModels, openAIVersion, {path: "/server_info?config_format=json", // in development mode
+		says: facts{kind: "vllm_config profiler_config profiler", tp: "vllm_config parallel_config tensor_parallel_size",
+			pp:    "vllm_config parallel_config pipeline_parallel_size",
+			dp:    "vllm_config parallel_config data_parallel_size",
+			nodes: "vllm_config parallel_config nnodes",
+			chunk: "vllm_config scheduler_config max_num_batched_tokens"}}},
+	FrameworkTensorRT:   {openAIModels, openAIVersion},
+	FrameworkTokenSpeed: {{path: "/readiness", lack: "not ready"}, openAIModels, openAIVersion},
 }
 
 // workerURL is an engine behind a gateway.

@@ -1,15 +1,14 @@
 package capture
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -43,6 +42,84 @@ type ServerInfo struct {
 	document map[string]any // the whole answer, secrets blotted out
 }
 
+// learn reads what an answer has; facts that it lacks stay as they are.
+func (in *ServerInfo) learn(doc map[string]any, says facts) {
+	for to, keys := range map[*string]string{&in.Model: says.model, &in.Version: says.version} {
+		if s, ok := dig(doc, keys).(string); ok {
+			*to = cmp.Or(*to, s)
+		}
+	}
+	for to, keys := range map[*int]string{&in.TP: says.tp, &in.PP: says.pp, &in.DP: says.dp, &in.EP: says.ep,
+		&in.Nodes: says.nodes, &in.ChunkedPrefill: says.chunk} {
+		*to = cmp.Or(*to, whole(dig(doc, keys)))
+	}
+	if s, ok := dig(doc, says.role).(string); ok {
+		_ = in.Role.UnmarshalText([]byte(s)) // unknown words: both stages
+	}
+	if s, ok := dig(doc, says.kind).(string); ok && s != "" {
+		_ = in.Kind.UnmarshalText([]byte(s)) // never fails
+	}
+	if dig(doc, says.rust) != nil && in.TP == 0 {
+		in.front = FrontRust
+	}
+	if says.ranks && in.TP > 0 {
+		attention, _ := dig(doc, says.attention).(bool)
+		in.expected = in.ranks(attention)
+	}
+}
+
+// ranks lists the processes that write a trace. Under data parallel attention the DP ranks are TP ranks too; without
+// it, each DP replica has its own TP group.
+func (in *ServerInfo) ranks(attention bool) []rank {
+	tp, pp, dp := in.TP, max(in.PP, 1), max(in.DP, 1)
+	if attention {
+		dp = 1
+	}
+	if tp > maxWorld || pp > maxWorld || dp > maxWorld || tp*pp*dp > maxWorld {
+		return nil
+	}
+	var ranks []rank
+	for i := range dp * pp * tp {
+		r := rankOf(none)
+		r.TP = i % tp
+		if pp > 1 {
+			r.PP = i / tp % pp
+		}
+		if dp > 1 {
+			r.DP = i / tp / pp
+		}
+		ranks = append(ranks, r)
+	}
+	return ranks
+}
+
+// dig is the value that a path of keys leads to in a decoded document, the first element where it meets a list; nil
+// for none. Keys are separated by spaces, paths of which the first that leads to a value counts by bars.
+func dig(doc any, paths string) any {
+	for path := range strings.SplitSeq(paths, "|") {
+		v := doc
+		for key := range strings.FieldsSeq(path) {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				v = list[0]
+			}
+			m, _ := v.(map[string]any)
+			v = m[key]
+		}
+		if v != nil && path != "" {
+			return v
+		}
+	}
+	return nil
+}
+
+// whole is a whole number, 0 for anything else.
+func whole(v any) int {
+	if f, ok := v.(float64); ok && f >= 0 && f <= 1<<20 && f == float64(int(f)) {
+		return int(f)
+	}
+	return 0
+}
+
 // identity differs between two starts of a server. Both fields may be empty.
 type identity struct {
 	Started time.Time `json:"started,omitzero"`
@@ -54,6 +131,9 @@ type identity struct {
 func (i identity) restarted(now identity, opened time.Time) bool {
 	return now.Started.After(opened.Add(clockSlack)) || i.Seed != "" && now.Seed != "" && i.Seed != now.Seed
 }
+
+// processStart is the line in which Prometheus clients report the start of the process.
+var processStart = regexp.MustCompile(`(?m)^process_start_time_seconds ([0-9.eE+]+)\s*$`)
 
 // routes is what a server's own description says. The zero value and nil say nothing.
 type routes struct {
@@ -78,56 +158,38 @@ func (r *routes) field(f Field) bool { return r != nil && r.fields[f] }
 // describe reads /openapi.json. A profiler route is not touched to find out whether it is there: a GET starts SGLang's
 // profiler.
 func describe(ctx context.Context, c *client) *routes {
-	text, err := c.get(ctx, "/openapi.json")
-	type schema struct {
-		Ref        string                     `json:"$ref"`
-		AnyOf      []json.RawMessage          `json:"anyOf"`
-		AllOf      []json.RawMessage          `json:"allOf"`
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	var doc struct {
-		Paths map[string]struct {
-			Post *struct {
-				Body struct {
-					Content map[string]struct {
-						Schema json.RawMessage `json:"schema"`
-					} `json:"content"`
-				} `json:"requestBody"`
-			} `json:"post"`
-		} `json:"paths"`
-		Components struct {
-			Schemas map[string]json.RawMessage `json:"schemas"`
-		} `json:"components"`
-	}
-	if err != nil || json.Unmarshal(text, &doc) != nil || len(doc.Paths) == 0 {
+	doc, err := c.getJSON(ctx, "/openapi.json")
+	paths, _ := doc["paths"].(map[string]any)
+	if err != nil || len(paths) == 0 {
 		return nil
 	}
 	r := &routes{posts: map[string]bool{}}
-	for path, p := range doc.Paths {
-		r.posts[path] = p.Post != nil
+	for path, p := range paths {
+		r.posts[path] = dig(p, "post") != nil
 	}
-	var collect func(raw json.RawMessage, depth int)
-	collect = func(raw json.RawMessage, depth int) {
-		var s schema
-		if depth > 4 || json.Unmarshal(raw, &s) != nil {
-			return
-		}
-		for name := range s.Properties {
+	seen := map[string]bool{}
+	var collect func(schema any)
+	collect = func(schema any) {
+		s, _ := schema.(map[string]any)
+		properties, _ := s["properties"].(map[string]any)
+		for name := range properties {
 			if r.fields == nil {
 				r.fields = map[Field]bool{}
 			}
 			r.fields[Field(name)] = true
 		}
-		if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
-			collect(doc.Components.Schemas[name], depth+1)
+		if ref, ok := s["$ref"].(string); ok && !seen[ref] {
+			seen[ref] = true
+			collect(dig(doc, "components schemas "+strings.TrimPrefix(ref, "#/components/schemas/")))
 		}
-		for _, part := range append(s.AnyOf[:min(len(s.AnyOf), 8)], s.AllOf[:min(len(s.AllOf), 8)]...) {
-			collect(part, depth+1)
+		for _, word := range []string{"anyOf", "allOf"} {
+			parts, _ := s[word].([]any)
+			for _, part := range parts {
+				collect(part)
+			}
 		}
 	}
-	if p := doc.Paths[startPath]; p.Post != nil {
-		collect(p.Post.Body.Content["application/json"].Schema, 0)
-	}
+	collect(dig(paths, startPath+" post requestBody content application/json schema"))
 	return r
 }
 
@@ -144,58 +206,6 @@ type target struct {
 	dir      string // its folder below the stage's, "" where it is the only one
 }
 
-// deployment is where requests go and which engines are profiled.
-type deployment struct {
-	targets []*target
-	load    []*generator // taken in turn
-	gateway string       // its sort, "" without one
-	notes   []string
-}
-
-// close lets go of all connections.
-func (d *deployment) close() {
-	for _, t := range d.targets {
-		t.c.close()
-	}
-	for _, g := range d.load {
-		g.c.close()
-	}
-}
-
-// detect finds out which server answers. A framework named in the output directory decides (routes do not
-// distinguish TensorRT-LLM from vLLM); else /server_info with an SGLang key, else /readiness for TokenSpeed, else
-// /v1/models for vLLM. It fails with a [*ServerError] when nothing answers.
-func detect(ctx context.Context, c *client, outputDir string) (Framework, string, error) {
-	if f := pathHint(outputDir); f != FrameworkAuto {
-		return f, fmt.Sprintf("the output path %s names it", outputDir), nil
-	}
-	doc, path, err := sglangInfo(ctx, c)
-	if err == nil {
-		for _, key := range []string{"internal_states", "tokenizer_path"} {
-			if _, ok := doc[key]; ok {
-				return FrameworkSGLang, fmt.Sprintf("%s has %q", path, key), nil
-			}
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return "", "", err
-	}
-	// Nothing listening, nothing answering, or nothing without a key: the other routes would only repeat it, each with
-	// its own timeout.
-	if unreachable(err) || unauthorized(err) {
-		return "", "", err
-	}
-	if _, err := c.get(ctx, "/readiness"); err == nil {
-		return FrameworkTokenSpeed, "/readiness answers", nil
-	} else if ctx.Err() != nil {
-		return "", "", ctx.Err()
-	}
-	if _, err = c.get(ctx, "/v1/models"); err == nil {
-		return FrameworkVLLM, "/v1/models answers, /server_info and /readiness do not", nil
-	}
-	return "", "", mark(fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.base, err), ErrNoServer)
-}
-
 // newTarget asks one engine everything that is asked before a start request.
 func newTarget(ctx context.Context, c *client, o *Options, role Role) (*target, error) {
 	t := &target{c: c, f: o.Framework, evidence: "given", role: role}
@@ -205,94 +215,168 @@ func newTarget(ctx context.Context, c *client, o *Options, role Role) (*target, 
 			return nil, err
 		}
 	}
-	switch t.f {
-	case FrameworkSGLang:
-		t.info, err = sglangServer(ctx, c)
-	default:
-		t.info, err = openAIServer(ctx, c, t.f, o.Model)
-	}
-	if err != nil {
+	if err := t.ask(ctx, o.Model); err != nil {
 		return nil, withHint(err, "is "+t.f.Title()+" running there?")
-	}
-	if o.Model != "" {
-		t.info.Model = o.Model
 	}
 	if t.role == RoleAll {
 		t.role = t.info.Role
 	}
 	t.listed = describe(ctx, c)
 	t.con = contractOf(t.f, t.info.front, t.listed)
-	t.id = identify(ctx, t)
 	return t, ctx.Err()
 }
 
-// findGateway recognises a gateway by an answer that no engine gives.
-func findGateway(ctx context.Context, c *client) (name, what string, workers []workerURL, err error) {
-	for _, g := range gateways {
-		text, err := c.get(ctx, g.path)
-		if unreachable(err) || unauthorized(err) || ctx.Err() != nil {
-			return "", "", nil, err
+// ask puts the framework's questions. model is its name where that is given; a server that has to be asked for it and
+// does not say cannot be sent requests. What differs from launch to launch is learnt here, too.
+func (t *target) ask(ctx context.Context, model string) error {
+	in := &t.info
+	document := map[string]any{}
+	var notes []string
+	for _, q := range questions[t.f] {
+		path := q.path
+		text, err := t.c.get(ctx, path)
+		if noRoute(err) && q.old != "" {
+			if before, berr := t.c.get(ctx, q.old); berr == nil {
+				text, path, err = before, q.old, nil
+			}
 		}
-		var doc map[string]json.RawMessage
-		var list []map[string]json.RawMessage
+		var doc map[string]any
+		if err == nil && q.says != (facts{}) {
+			doc, err = t.c.object(path, text)
+		}
+		in.learn(doc, q.says)
+		if err == nil && q.model && in.Model == "" {
+			err = t.c.fail(http.MethodGet, path, http.StatusOK, nil, errors.New("lists no model"))
+		}
 		switch {
+		case err != nil && q.lack == "": // most servers do not answer it
+		case err != nil && (unreachable(err) || unauthorized(err)):
+			return err
+		case err != nil && q.model && model == "":
+			return withHint(err, "name the model with --model")
 		case err != nil:
-			continue
-		case json.Unmarshal(text, &doc) != nil:
-			if json.Unmarshal(text, &list) != nil || len(list) == 0 {
-				continue
-			}
-			doc = list[0]
-			if g.workers != nil {
-				doc = map[string]json.RawMessage{"workers": list[0]["url"]}
-			}
+			notes = append(notes, fmt.Sprintf("%s: %v", q.lack, err))
+		case q.document:
+			in.Endpoint, document = path, t.c.redact(doc)
 		}
-		found := true
-		for _, k := range g.keys {
-			found = found && (k == "" || doc[k] != nil)
-		}
-		if doc["tokenizer_path"] != nil || doc["internal_states"] != nil {
-			found = false // SGLang's own
-		}
-		if found && g.workers != nil {
-			workers = g.workers(text)
-		}
-		if found {
-			return g.name, g.what, workers, nil
+		if seed, ok := dig(doc, q.says.seed).(float64); ok {
+			t.id.Seed = strconv.FormatFloat(seed, 'f', -1, 64)
 		}
 	}
-	return "", "", nil, nil
+	in.Model, in.Note = cmp.Or(model, in.Model), strings.Join(notes, "; ")
+	// What triage looks for beside a trace.
+	for k, v := range map[string]string{"framework": string(t.f), "model": in.Model} {
+		if document[k] == nil && v != "" {
+			document[k] = v
+		}
+	}
+	in.document = document
+	text, _ := t.c.get(ctx, "/metrics") // most servers have none
+	if m := processStart.FindSubmatch(text); m != nil {
+		if s, err := strconv.ParseFloat(string(m[1]), 64); err == nil && s > 0 && s < 1e11 {
+			t.id.Started = time.Unix(0, int64(s*1e9))
+		}
+	}
+	return nil
+}
+
+// recognise asks what the signs of engines, or else of gateways, need until one shows. Without any, the error is that
+// of the last question.
+func recognise(ctx context.Context, c *client, engine bool) (s *sign, evidence string, text []byte, err error) {
+	for i := range signs {
+		s := &signs[i]
+		if (s.framework != FrameworkAuto) != engine {
+			continue
+		}
+		text, err = c.get(ctx, s.path)
+		// Nothing listening, nothing answering, or nothing without a key: the other routes would only repeat it, each
+		// with its own timeout.
+		if unreachable(err) || unauthorized(err) || ctx.Err() != nil {
+			return nil, "", nil, err
+		}
+		if err != nil {
+			continue
+		}
+		if len(s.keys) == 0 {
+			return s, s.path + " answers", text, nil
+		}
+		var doc any
+		_ = json.Unmarshal(text, &doc) // what is no JSON has no keys
+		for _, k := range s.keys {
+			if dig(doc, k) != nil {
+				return s, fmt.Sprintf("%s has %q", s.path, k), text, nil
+			}
+		}
+	}
+	return nil, "", nil, err
+}
+
+// detect finds out which server answers. A framework named in the output directory decides (routes do not
+// distinguish TensorRT-LLM from vLLM); else the first of [signs] that shows.
+func detect(ctx context.Context, c *client, outputDir string) (Framework, string, error) {
+	if f := pathHint(outputDir); f != FrameworkAuto {
+		return f, fmt.Sprintf("the output path %s names it", outputDir), nil
+	}
+	s, evidence, _, err := recognise(ctx, c, true)
+	switch {
+	case s != nil:
+		return s.framework, evidence, nil
+	case unreachable(err) || unauthorized(err) || ctx.Err() != nil:
+		return "", "", err
+	}
+	return "", "", mark(fmt.Errorf("capture: no known server at %s (tried /server_info, /readiness, /v1/models); name it with --framework: %w", c.base, err), ErrNoServer)
+}
+
+// deployment is where requests go and which engines are profiled.
+type deployment struct {
+	clients []*client
+	targets []*target
+	load    []*generator // taken in turn
+	gateway string       // its sort, "" without one
+	notes   []string
+}
+
+// close lets go of all connections.
+func (d *deployment) close() {
+	for _, c := range d.clients {
+		c.close()
+	}
+}
+
+// client is a new one of the deployment's.
+func (d *deployment) client(address string, o *Options) (*client, error) {
+	c, err := newClient(address, o)
+	if err == nil {
+		d.clients = append(d.clients, c)
+	}
+	return c, err
+}
+
+// send adds an address that requests go to, in the way of the first engine.
+func (d *deployment) send(c *client) {
+	d.load = append(d.load, &generator{c: c, routes: d.targets[0].con.Generate, model: d.targets[0].info.Model})
 }
 
 // discover finds the engines to profile and where requests go, by questions without effects.
-func discover(ctx context.Context, o *Options, dry func(c *client, method, path string, body []byte)) (d *deployment,
-	err error) {
+func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 	d = &deployment{}
 	defer func() {
 		if err != nil {
 			d.close()
 		}
 	}()
-	open := func(address string) (*client, error) {
-		c, err := newClient(address, o)
-		if err == nil {
-			c.dry = dry
-		}
-		return c, err
-	}
-	front, err := open(o.URL)
+	front, err := d.client(o.URL, o)
 	if err != nil {
 		return d, err
 	}
-	defer func() {
-		if err != nil {
-			front.close()
-		}
-	}()
-	var what string
+	what := ""
 	var workers []workerURL
 	if o.Framework != FrameworkTokenSpeed { // whose gateway passes profiler requests on
-		if d.gateway, what, workers, err = findGateway(ctx, front); err != nil {
+		s, _, text, err := recognise(ctx, front, false)
+		switch {
+		case s != nil:
+			d.gateway, what, workers = s.gateway, s.what, listedWorkers(text)
+		case unreachable(err) || unauthorized(err) || ctx.Err() != nil:
 			return d, err
 		}
 	}
@@ -325,34 +409,28 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 			return d, fmt.Errorf("capture: %s lists %s on another host: %w; add --url %s to profile it", front.base,
 				shownURL(w.URL), ErrGateway, shownURL(w.URL))
 		}
-		c, err := open(w.URL)
+		c, err := d.client(w.URL, o)
 		if err != nil {
 			return d, err
 		}
 		t, err := newTarget(ctx, c, o, w.Role)
 		if err != nil {
-			c.close()
 			return d, fmt.Errorf("worker %s: %w", c.base, err)
 		}
-		t.dir = fmt.Sprintf("worker-%d", len(d.targets))
 		d.targets = append(d.targets, t)
 	}
-	if len(d.targets) > 1 {
-		d.targets[0].dir = "worker-0"
-	}
-	from := []*client{front}
-	if d.gateway == "" {
-		from = nil
-		for _, t := range d.targets {
-			from = append(from, t.c)
+	for i, t := range d.targets {
+		if len(d.targets) > 1 {
+			t.dir = fmt.Sprintf("worker-%d", i)
 		}
-	} else {
+		if d.gateway == "" {
+			d.send(t.c)
+		}
+	}
+	if d.gateway != "" {
+		d.send(front)
 		d.notes = append(d.notes, fmt.Sprintf("requests go through the %s at %s, %d engines behind it are profiled",
 			d.gateway, front.base, len(d.targets)))
-	}
-	for _, c := range from {
-		d.load = append(d.load, &generator{c: c, f: d.targets[0].f, model: d.targets[0].info.Model,
-			completions: new(atomic.Bool)})
 	}
 	return d, nil
 }
@@ -361,7 +439,7 @@ func discover(ctx context.Context, o *Options, dry func(c *client, method, path 
 func (d *deployment) check(o *Options) error {
 	for _, t := range d.targets {
 		switch {
-		case t.con.Start == "" && t.con.Front != FrontEnv, t.listed.has(startPath) == Fail && t.con.Front != FrontEnv:
+		case t.con.Front != FrontEnv && (t.con.Start == "" || t.listed.has(startPath) == Fail):
 			return fmt.Errorf("capture: %s has no %s: %w; %s", t.c.base, startPath, ErrNoRoute, t.con.howToLaunch())
 		case o.Nsys && t.info.Kind == KindTorch || !o.Nsys && t.info.Kind != "" && t.info.Kind != KindTorch:
 			return fmt.Errorf("capture: %s was launched with profiler %s: %w; %s", t.c.base, t.info.Kind, ErrWrongKind,
@@ -390,191 +468,4 @@ func (d *deployment) runs(s Stage) []*target {
 		}
 	}
 	return out
-}
-
-// sglangInfo fetches the server's information and says from where.
-func sglangInfo(ctx context.Context, c *client) (doc map[string]any, path string, err error) {
-	path = "/server_info"
-	doc, err = c.getJSON(ctx, path)
-	if noRoute(err) { // the name before 0.5
-		if old, err := c.getJSON(ctx, "/get_server_info"); err == nil {
-			return old, "/get_server_info", nil
-		}
-	}
-	return doc, path, err
-}
-
-// sglangServer reads the flat server arguments. A server that answers and has no information can still be profiled.
-func sglangServer(ctx context.Context, c *client) (ServerInfo, error) {
-	doc, path, err := sglangInfo(ctx, c)
-	if err != nil {
-		if unreachable(err) || unauthorized(err) || ctx.Err() != nil {
-			return ServerInfo{}, err
-		}
-		return ServerInfo{Note: fmt.Sprintf("no server information: %v", err)}, nil
-	}
-	in := ServerInfo{
-		Endpoint: path, Model: firstString(doc, "model_path", "served_model_name", "model"),
-		Version: firstString(doc, "version"),
-		TP:      intField(doc, "tp_size"), PP: intField(doc, "pp_size"), DP: intField(doc, "dp_size"),
-		EP:    intField(doc, "ep_size"),
-		Nodes: intField(doc, "nnodes"), ChunkedPrefill: intField(doc, "chunked_prefill_size"), document: c.redact(doc),
-	}
-	_ = in.Role.UnmarshalText([]byte(firstString(doc, "disaggregation_mode"))) // unknown words: both stages
-	if _, rust := doc["max_context_length"]; rust && in.TP == 0 {
-		in.front = FrontRust
-	}
-	in.expected = sglangRanks(doc, in)
-	return in, nil
-}
-
-// sglangRanks lists the processes that write a trace. Under data parallel attention the DP ranks are TP ranks too;
-// without it, each DP replica has its own TP group.
-func sglangRanks(doc map[string]any, in ServerInfo) []rank {
-	tp, pp, dp := max(in.TP, 1), max(in.PP, 1), max(in.DP, 1)
-	if in.TP == 0 {
-		return nil // not said
-	}
-	if b, _ := doc["enable_dp_attention"].(bool); b {
-		dp = 1
-	}
-	if tp > maxWorld || pp > maxWorld || dp > maxWorld || tp*pp*dp > maxWorld {
-		return nil
-	}
-	var ranks []rank
-	for d := range dp {
-		for p := range pp {
-			for t := range tp {
-				r := rankOf(none)
-				r.TP = t
-				if pp > 1 {
-					r.PP = p
-				}
-				if dp > 1 {
-					r.DP = d
-				}
-				ranks = append(ranks, r)
-			}
-		}
-	}
-	return ranks
-}
-
-// openAIServer asks /v1/models and settles the model's name. It also asks TokenSpeed whether it is ready, and vLLM for
-// its settings, which are available in development mode only.
-func openAIServer(ctx context.Context, c *client, f Framework, model string) (ServerInfo, error) {
-	const path = "/v1/models"
-	in := ServerInfo{Endpoint: path, Model: model}
-	if f == FrameworkTokenSpeed {
-		if _, err := c.get(ctx, "/readiness"); err != nil {
-			if unreachable(err) || ctx.Err() != nil {
-				return in, err
-			}
-			in.Note = fmt.Sprintf("not ready: %v", err)
-		}
-	}
-	listed, err := c.getJSON(ctx, path)
-	if err == nil {
-		in.document = c.redact(listed)
-		if id := firstModel(listed); id == "" {
-			err = c.fail(http.MethodGet, path, http.StatusOK, nil, errors.New("lists no model"))
-		} else if model == "" {
-			in.Model = id
-		}
-	}
-	switch {
-	case err == nil:
-	case model != "" && !unreachable(err) && !unauthorized(err):
-		in.Note = fmt.Sprintf("no model list: %v", err) // the name was given; the list is not needed
-	case unreachable(err), unauthorized(err):
-		return in, err
-	default:
-		return in, withHint(err, "name the model with --model")
-	}
-	// What triage looks for beside a trace.
-	doc := map[string]any{"framework": string(f), "model": in.Model}
-	for k, v := range in.document {
-		if _, taken := doc[k]; !taken {
-			doc[k] = v
-		}
-	}
-	in.document = doc
-	if v, err := c.getJSON(ctx, "/version"); err == nil {
-		in.Version = firstString(v, "version")
-	}
-	if f == FrameworkVLLM {
-		in.vllmSettings(ctx, c)
-	}
-	return in, nil
-}
-
-// vllmSettings reads the settings that a server in development mode reports.
-func (in *ServerInfo) vllmSettings(ctx context.Context, c *client) {
-	doc, err := c.getJSON(ctx, "/server_info?config_format=json")
-	settings, _ := doc["vllm_config"].(map[string]any)
-	if err != nil || settings == nil {
-		return
-	}
-	part := func(name string) map[string]any { p, _ := settings[name].(map[string]any); return p }
-	if k := firstString(part("profiler_config"), "profiler"); k != "" {
-		_ = in.Kind.UnmarshalText([]byte(k)) // never fails
-	}
-	p := part("parallel_config")
-	in.TP, in.PP, in.DP, in.Nodes = intField(p, "tensor_parallel_size"), intField(p, "pipeline_parallel_size"),
-		intField(p, "data_parallel_size"), intField(p, "nnodes")
-	in.ChunkedPrefill = intField(part("scheduler_config"), "max_num_batched_tokens")
-}
-
-// identify asks what differs from launch to launch: the start of the process as Prometheus clients report it, and the
-// seed that SGLang draws.
-func identify(ctx context.Context, t *target) identity {
-	var id identity
-	if seed, ok := t.info.document["random_seed"].(float64); ok {
-		id.Seed = strconv.FormatFloat(seed, 'f', -1, 64)
-	}
-	text, err := t.c.get(ctx, "/metrics")
-	if err != nil {
-		return id
-	}
-	sc := bufio.NewScanner(bytes.NewReader(text))
-	sc.Buffer(nil, maxAnswer)
-	for sc.Scan() {
-		if v, ok := strings.CutPrefix(sc.Text(), "process_start_time_seconds "); ok {
-			if s, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil && s > 0 && s < 1e11 {
-				id.Started = time.Unix(0, int64(s*1e9))
-			}
-		}
-	}
-	return id
-}
-
-// firstModel is the id of the first entry of data.
-func firstModel(doc map[string]any) string {
-	list, _ := doc["data"].([]any)
-	for _, e := range list {
-		if m, ok := e.(map[string]any); ok {
-			if id := firstString(m, "id", "root"); id != "" {
-				return id
-			}
-		}
-	}
-	return ""
-}
-
-// firstString is the first of keys with a string that is not empty.
-func firstString(doc map[string]any, keys ...string) string {
-	for _, k := range keys {
-		if s, ok := doc[k].(string); ok && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// intField is a whole number, 0 for anything else.
-func intField(doc map[string]any, key string) int {
-	if f, ok := doc[key].(float64); ok && f >= 0 && f <= 1<<20 && f == float64(int(f)) {
-		return int(f)
-	}
-	return 0
 }

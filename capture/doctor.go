@@ -65,20 +65,6 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	return d, ctx.Err()
 }
 
-// release reads the first two numbers of a version.
-func release(version string) (major, minor int, ok bool) {
-	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	if len(parts) < 2 {
-		return 0, 0, false
-	}
-	major, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return 0, 0, false
-	}
-	minor, err = strconv.Atoi(parts[1])
-	return major, minor, err == nil
-}
-
 // advise says what the server can do and how it is launched.
 func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 	add := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
@@ -96,43 +82,17 @@ func (d *Diagnosis) advise(t *target, o *Options, dir string) {
 			o.NumSteps+1)
 	}
 	d.Findings = append(d.Findings, t.con.words()...)
-	model := cmp.Or(d.Info.Model, "MODEL")
-	server := ""
-	switch d.Framework {
-	case FrameworkSGLang:
-		d.Formal = "python -m sglang.launch_server --model-path " + model
-		d.Mapping, server = d.Formal+" --disable-cuda-graph", d.Formal
-	case FrameworkVLLM:
-		d.launchVLLM(add, model, dir, o.NumSteps)
-		server = `env VLLM_WORKER_MULTIPROC_METHOD=spawn vllm serve ` + model +
-			` --profiler-config '{"profiler": "cuda"}'`
-	case FrameworkTensorRT:
-		server = "trtllm-serve " + model
-		d.Formal = "TLLM_PROFILE_START_STOP=100-" + strconv.Itoa(100+o.NumSteps) + " TLLM_TORCH_PROFILE_TRACE=" + dir +
-			"/trace.json " + server
-		d.Mapping = d.Formal + " # with cuda_graph_config: null in --extra_llm_api_options; stacks need the two edits of docs/capture.md"
-	case FrameworkTokenSpeed:
-		d.Formal = "TOKENSPEED_PROFILER_DIR=" + dir + " TOKENSPEED_PROFILE_WITH_STACK=0, then as before"
-		d.Mapping, server = "TOKENSPEED_PROFILER_DIR="+dir+" TOKENSPEED_PROFILE_WITH_STACK=1, then as before", "SERVER"
-	}
-	d.Nsys = "nsys profile -t cuda,nvtx --cuda-graph-trace=node --trace-fork-before-exec=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite true -o " + dir + "/report " + server
-}
-
-// launchVLLM sets the profiler as the release reads it: in a config since 0.13, in the environment up to 0.15.
-func (d *Diagnosis) launchVLLM(add func(string, ...any), model, dir string, steps int) {
-	major, minor, ok := release(d.Info.Version)
-	if ok && major == 0 && minor < 13 {
-		d.Formal = "VLLM_TORCH_PROFILER_DIR=" + dir + " vllm serve " + model
-		d.Mapping = "VLLM_TORCH_PROFILER_DIR=" + dir +
-			" VLLM_TORCH_PROFILER_RECORD_SHAPES=1 VLLM_TORCH_PROFILER_WITH_STACK=1 vllm serve " + model +
-			" --enforce-eager"
-		return
-	}
-	if !ok {
+	lines := t.con.lines
+	var major, minor int
+	switch n, _ := fmt.Sscanf(strings.TrimPrefix(d.Info.Version, "v"), "%d.%d", &major, &minor); {
+	case t.con.before013 == launchLines{}:
+	case n < 2:
 		add("its release is not known; before 0.13 the folder is VLLM_TORCH_PROFILER_DIR")
+	case major == 0 && minor < 13:
+		lines = t.con.before013
 	}
-	config := func(stacks bool) string {
-		return fmt.Sprintf(`vllm serve %s --enable-prompt-tokens-details --profiler-config '{"profiler": "torch", "torch_profiler_dir": %q, "torch_profiler_with_stack": %t, "torch_profiler_record_shapes": %t, "max_iterations": %d}'`, model, dir, stacks, stacks, steps+1)
-	}
-	d.Formal, d.Mapping = config(false), config(true)+" --enforce-eager"
+	fill := strings.NewReplacer("{model}", cmp.Or(d.Info.Model, "MODEL"), "{dir}", dir, "{passes}",
+		strconv.Itoa(o.NumSteps+1), "{last}", strconv.Itoa(100+o.NumSteps))
+	d.Formal, d.Mapping, d.Nsys = fill.Replace(lines.formal), fill.Replace(lines.mapping),
+		fill.Replace(nsysLine+lines.nsys)
 }

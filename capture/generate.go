@@ -13,6 +13,13 @@ import (
 	"github.com/goccy/go-json"
 )
 
+// The routes that generate. SGLang's own counts cached tokens.
+const (
+	routeNative      = "/generate"
+	routeChat        = "/v1/chat/completions"
+	routeCompletions = "/v1/completions"
+)
+
 // request is one generation.
 type request struct {
 	prompt string
@@ -22,6 +29,25 @@ type request struct {
 	ignoreEOS bool
 }
 
+// body is the request as a route wants it.
+func (r request) body(route, model string) map[string]any {
+	b := map[string]any{"temperature": 0}
+	if r.ignoreEOS {
+		b["ignore_eos"] = true
+	}
+	if route == routeNative {
+		b["sampling_seed"], b["max_new_tokens"] = r.seed, r.maxTokens
+		return map[string]any{"text": r.prompt, "sampling_params": b, "stream": false}
+	}
+	b["model"], b["max_tokens"], b["seed"], b["stream"] = model, r.maxTokens, r.seed, false
+	if route == routeChat {
+		b["messages"] = []map[string]string{{"role": "user", "content": r.prompt}}
+	} else {
+		b["prompt"] = r.prompt
+	}
+	return b
+}
+
 // reply is what a server said to one request. Counts are -1 where it did not say.
 type reply struct {
 	text string // reasoning included
@@ -29,77 +55,92 @@ type reply struct {
 	tokens, prompt, cached int
 }
 
-// generator sends requests to one address in the way of a framework.
+// generator sends requests to one address by the routes of its contract.
 type generator struct {
-	c     *client
-	f     Framework
-	model string
-	// completions is set once chat has failed and completions has not, so that later requests run one request's worth
-	// of steps only.
-	completions *atomic.Bool
+	c      *client
+	routes []string
+	model  string
+	// from is the route that is asked first: those before it have failed where it has not, so that later requests run
+	// one request's worth of steps only.
+	from atomic.Int32
 }
 
-// route is the path that is asked first.
-func (g *generator) route() string {
-	if g.f == FrameworkSGLang {
-		return "/generate"
-	}
-	return "/v1/chat/completions"
-}
-
-// generate sends one request. It is called concurrently.
+// generate sends one request, to the next route if the server refused the first or answered something that is no
+// answer. Silence is not refusal: a server that does not answer in time is not asked again. It is called concurrently.
 func (g *generator) generate(ctx context.Context, r request, timeout time.Duration) (reply, error) {
-	if g.f == FrameworkSGLang {
-		return g.native(ctx, r, timeout)
+	var errs []error
+	for i := g.from.Load(); int(i) < len(g.routes); i++ {
+		route := g.routes[i]
+		got, err := g.c.post(ctx, route, r.body(route, g.model), timeout)
+		if err == nil {
+			var a reply
+			if a, err = g.read(route, got.text); err == nil {
+				g.from.Store(i)
+				return a, nil
+			}
+		}
+		if errs = append(errs, err); ctx.Err() != nil || unreachable(err) {
+			break
+		}
 	}
-	return g.openAI(ctx, r, timeout)
+	return reply{}, join(errs...)
 }
 
-// sglangGenerate is the body of SGLang's /generate.
-type sglangGenerate struct {
-	Text     string         `json:"text"`
-	Sampling sglangSampling `json:"sampling_params"`
-	Stream   bool           `json:"stream"`
+// usage counts tokens. A null is "not said", not none.
+type usage struct {
+	Completion *float64 `json:"completion_tokens"`
+	Prompt     *float64 `json:"prompt_tokens"`
+	Cached     *float64 `json:"cached_tokens"`
+	Details    struct {
+		Cached *float64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
 }
 
-type sglangSampling struct {
-	Seed         int  `json:"sampling_seed"`
-	Temperature  int  `json:"temperature"`
-	MaxNewTokens int  `json:"max_new_tokens"`
-	IgnoreEOS    bool `json:"ignore_eos,omitempty"`
+// generated is an answer of any of the routes: content may be a string or a list of parts, and may be missing where
+// only reasoning was generated.
+type generated struct {
+	Text    string `json:"text"`
+	Meta    usage  `json:"meta_info"`
+	Choices []struct {
+		Text    string `json:"text"`
+		Message struct {
+			Content    json.RawMessage `json:"content"`
+			Reasoning  string          `json:"reasoning"`
+			ReasoningC string          `json:"reasoning_content"`
+		} `json:"message"`
+	} `json:"choices"`
+	Usage usage `json:"usage"`
 }
 
-// native is SGLang's own interface, which counts cached tokens.
-func (g *generator) native(ctx context.Context, r request, timeout time.Duration) (reply, error) {
-	const path = "/generate"
-	got, err := g.c.post(ctx, path, sglangGenerate{Text: r.prompt,
-		Sampling: sglangSampling{Seed: r.seed, MaxNewTokens: r.maxTokens, IgnoreEOS: r.ignoreEOS}}, timeout)
-	if err != nil {
-		return reply{}, err
-	}
-	// One prompt is answered by one object; some gateways make it a list.
-	type generated struct {
-		Text string `json:"text"`
-		Meta struct {
-			Completion *float64 `json:"completion_tokens"`
-			Prompt     *float64 `json:"prompt_tokens"`
-			Cached     *float64 `json:"cached_tokens"`
-		} `json:"meta_info"`
-	}
+func (g *generator) read(route string, text []byte) (reply, error) {
 	var one generated
-	if text := bytes.TrimSpace(got.text); len(text) > 0 && text[0] == '[' {
-		var many []generated
-		if err := g.c.decode(http.MethodPost, path, text, &many); err != nil {
-			return reply{}, err
-		}
-		if len(many) > 0 {
-			one = many[0]
-		}
-	} else if err := g.c.decode(http.MethodPost, path, got.text, &one); err != nil {
+	var to any = &one
+	var many []generated // one prompt is answered by one object; some gateways make it a list
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		to = &many
+	}
+	if err := g.c.decode(http.MethodPost, route, text, to); err != nil {
 		return reply{}, err
 	}
-	return reply{one.Text, tokenCount(one.Meta.Completion), tokenCount(one.Meta.Prompt), tokenCount(one.Meta.Cached)},
-		nil
+	if len(many) > 0 {
+		one = many[0]
+	}
+	u := one.Usage
+	if route == routeNative {
+		u = one.Meta
+	} else if one.Choices == nil {
+		return reply{}, g.c.fail(http.MethodPost, route, http.StatusOK, text, errors.New("the answer has no choices"))
+	}
+	said := []string{one.Text}
+	if len(one.Choices) > 0 {
+		c := one.Choices[0]
+		said = []string{c.Message.Reasoning, c.Message.ReasoningC, contentText(c.Message.Content), c.Text}
+	}
+	cached := u.Cached
+	if cached == nil {
+		cached = u.Details.Cached
+	}
+	return reply{joinNonEmpty(said...), tokenCount(u.Completion), tokenCount(u.Prompt), tokenCount(cached)}, nil
 }
 
 // tokenCount is -1 for none.
@@ -108,87 +149,6 @@ func tokenCount(n *float64) int {
 		return -1
 	}
 	return int(*n)
-}
-
-// openAIRequest is a chat request with messages, a completion with a prompt.
-type openAIRequest struct {
-	Model       string        `json:"model"`
-	Messages    []chatMessage `json:"messages,omitempty"`
-	Prompt      string        `json:"prompt,omitempty"`
-	MaxTokens   int           `json:"max_tokens"`
-	Temperature int           `json:"temperature"`
-	Seed        int           `json:"seed"`
-	Stream      bool          `json:"stream"`
-	IgnoreEOS   bool          `json:"ignore_eos,omitempty"`
-}
-
-type chatMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-// openAI tries chat, then completions if the server refused chat or answered something that is no answer. Silence is
-// not refusal: a server that does not answer chat in time is not asked again.
-func (g *generator) openAI(ctx context.Context, r request, timeout time.Duration) (reply, error) {
-	body := openAIRequest{Model: g.model, MaxTokens: r.maxTokens, Seed: r.seed, IgnoreEOS: r.ignoreEOS}
-	ask := func(path string) (reply, error) {
-		got, err := g.c.post(ctx, path, body, timeout)
-		if err != nil {
-			return reply{}, err
-		}
-		return g.read(path, got.text)
-	}
-	var chatErr error
-	if !g.completions.Load() {
-		body.Messages = []chatMessage{{"user", r.prompt}}
-		said, err := ask("/v1/chat/completions")
-		if err == nil || ctx.Err() != nil || unreachable(err) {
-			return said, err
-		}
-		chatErr = err
-	}
-	body.Messages, body.Prompt = nil, r.prompt
-	said, err := ask("/v1/completions")
-	if err != nil {
-		return reply{}, join(chatErr, err)
-	}
-	g.completions.Store(true)
-	return said, nil
-}
-
-// read reads chat and completion answers: content may be a string or a list of parts, and may be missing where only
-// reasoning was generated. A null in the token details is "not said", not none.
-func (g *generator) read(path string, text []byte) (reply, error) {
-	var doc struct {
-		Choices []struct {
-			Text    string `json:"text"`
-			Message struct {
-				Content    json.RawMessage `json:"content"`
-				Reasoning  string          `json:"reasoning"`
-				ReasoningC string          `json:"reasoning_content"`
-			} `json:"message"`
-		} `json:"choices"`
-		Usage struct {
-			Completion *float64 `json:"completion_tokens"`
-			Prompt     *float64 `json:"prompt_tokens"`
-			Details    struct {
-				Cached *float64 `json:"cached_tokens"`
-			} `json:"prompt_tokens_details"`
-		} `json:"usage"`
-	}
-	if err := g.c.decode(http.MethodPost, path, text, &doc); err != nil {
-		return reply{}, err
-	}
-	if doc.Choices == nil {
-		return reply{}, g.c.fail(http.MethodPost, path, http.StatusOK, text, errors.New("the answer has no choices"))
-	}
-	u := doc.Usage
-	a := reply{tokens: tokenCount(u.Completion), prompt: tokenCount(u.Prompt), cached: tokenCount(u.Details.Cached)}
-	if len(doc.Choices) > 0 {
-		c := doc.Choices[0]
-		a.text = joinNonEmpty(c.Message.Reasoning, c.Message.ReasoningC, contentText(c.Message.Content), c.Text)
-	}
-	return a, nil
 }
 
 // contentText is the text of content: a string, or a list of parts, some with a text.

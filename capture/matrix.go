@@ -14,9 +14,6 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// stateFile is where a matrix run notes what it has done.
-const stateFile = "matrix-state.json"
-
 // Plan is one model on several servers. It is read from JSON; unknown fields
 // are errors, for a misspelt one would be a default instead.
 type Plan struct {
@@ -159,7 +156,7 @@ type Entry struct {
 type Matrix struct {
 	// Options are the base of each capture; the plan's fields replace theirs.
 	Options Options
-	// Restart forgets what an earlier run captured.
+	// Restart captures anew what an earlier run has captured.
 	Restart bool
 	// Probe, when set, is handed the answers to a few short requests to each
 	// server whose capture is new, the formal one of a pair, or why there are none.
@@ -171,42 +168,20 @@ type Matrix struct {
 	Log func(line string)
 }
 
-// state is the file that lets a run resume.
-type state struct {
-	Captures map[string]*stateCapture `json:"captures"`
-}
-
-type stateCapture struct {
-	// URL is without user and password.
-	URL string `json:"url"`
-	// Settings are the shape that was asked for: another one is another capture.
-	Settings Options `json:"settings"`
-	Result   *Result `json:"result"`
-}
-
 // Run captures every entry of the plan that is not captured yet, one after the other, and hands each to Analyse. A
 // failed entry does not keep the others from being tried; the error joins all failures. After a cancelled context
-// nothing further is begun. What was captured is noted in matrix-state.json in the plan's output folder after each
-// capture; a capture counts as done on the next run when its files are there with the sizes noted.
+// nothing further is begun. A capture counts as done on the next run when its folder's capture.json is of the same
+// server and options, is not INVALID, and its files are there with the sizes noted.
 func (m Matrix) Run(ctx context.Context, p *Plan) ([]Entry, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("capture: plan: %w", err)
-	}
-	dir, err := openFolder(p.OutputDir)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.close()
-	st, err := loadState(dir, m.Restart)
-	if err != nil {
-		return nil, err
 	}
 	var entries []Entry
 	var errs []error
 	for i := range p.Entries {
 		e := &p.Entries[i]
 		entry := Entry{Name: e.Name, Framework: e.Framework, Dir: filepath.Join(p.OutputDir, e.Name)}
-		err := m.entry(ctx, e, &entry, st, dir)
+		err := m.entry(ctx, e, &entry)
 		if ctx.Err() != nil {
 			return append(entries, entry), join(append(errs, context.Cause(ctx))...)
 		}
@@ -237,21 +212,15 @@ func (m Matrix) log(format string, args ...any) {
 }
 
 // entry captures what is missing of one entry.
-func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry, st *state, dir *folder) error {
+func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry) error {
 	var errs []error
 	for _, t := range e.targets(out.Dir) {
 		key := e.Name + "/" + string(t.role)
 		o := m.options(e, t)
-		settings := o.withDefaults().provenance()
-		if old := st.Captures[key]; old != nil && old.URL == shownURL(t.url) &&
-			reflect.DeepEqual(old.Settings, settings) && old.Result.intact() {
-			m.log("%s: captured by an earlier run, %d traces", key, len(old.Result.Files()))
-			out.add(t.role, old.Result, true)
+		if old := o.captured(); old != nil && !m.Restart {
+			m.log("%s: captured by an earlier run, %d traces", key, len(old.Files()))
+			out.add(t.role, old, true)
 			continue
-		}
-		delete(st.Captures, key)
-		if err := dir.writeJSON(stateFile, st); err != nil {
-			return err
 		}
 		m.log("%s: capturing from %s into %s", key, shownURL(t.url), t.dir)
 		begin := time.Now()
@@ -263,10 +232,6 @@ func (m Matrix) entry(ctx context.Context, e *PlanEntry, out *Entry, st *state, 
 			errs = append(errs, fmt.Errorf("%s: %w", t.role, err))
 		} else {
 			m.log("%s: %d traces in %.1f s", key, len(res.Files()), time.Since(begin).Seconds())
-			st.Captures[key] = &stateCapture{URL: shownURL(t.url), Settings: settings, Result: res}
-			if err := dir.writeJSON(stateFile, st); err != nil {
-				return err
-			}
 		}
 		if ctx.Err() != nil {
 			break
@@ -314,8 +279,7 @@ func (o *Options) pair(r CaptureRole) {
 	}
 }
 
-// add appends a capture and learns the framework from it. The result that is kept for the next run has neither role
-// nor mark.
+// add appends a capture and learns the framework from it. The result in its folder has neither role nor mark.
 func (e *Entry) add(role CaptureRole, r *Result, resumed bool) {
 	c := *r
 	c.Role, c.Resumed = role, resumed
@@ -341,36 +305,28 @@ func (e *PlanEntry) targets(dir string) []captureTarget {
 	}
 }
 
-// intact reports whether the files noted are still there, with their sizes.
-func (r *Result) intact() bool {
-	if r == nil || len(r.Stages) == 0 || r.Verdict == Invalid {
-		return false
+// captured is what an earlier run with these options has left in the folder, nil unless it is of the same server and
+// all of it is there, with the sizes noted. A run that was cut off since has left a note.
+func (o Options) captured() *Result {
+	r, err := readManifest(filepath.Join(o.OutputDir, manifestFile))
+	if err != nil || r.Server != shownURL(o.URL) || r.Verdict == Invalid || len(r.Stages) == 0 ||
+		!reflect.DeepEqual(r.Options, o.withDefaults().provenance()) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(o.OutputDir, sessionFile)); err == nil {
+		return nil
 	}
 	for _, s := range r.Stages {
 		if len(s.Traces) == 0 {
-			return false
+			return nil
 		}
 		for _, t := range s.Traces {
-			info, err := os.Lstat(t.Path)
-			if err != nil || !info.Mode().IsRegular() || info.Size() != t.Bytes {
-				return false
+			if info, err := os.Lstat(t.Path); err != nil || !info.Mode().IsRegular() || info.Size() != t.Bytes {
+				return nil
 			}
 		}
 	}
-	return true
-}
-
-// loadState reads what an earlier run has captured.
-func loadState(dir *folder, restart bool) (*state, error) {
-	st := &state{}
-	if err := dir.readJSON(stateFile, st); err != nil {
-		return nil, fmt.Errorf("capture: matrix: %s is not the state of a run (remove it to start anew): %w",
-			dir.abs(stateFile), err)
-	}
-	if st.Captures == nil || restart {
-		st.Captures = map[string]*stateCapture{}
-	}
-	return st, nil
+	return r
 }
 
 // RunPair captures two servers of one model, in this order: mapping, which leads kernels back to source, with stacks

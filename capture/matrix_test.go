@@ -234,22 +234,26 @@ func TestPlanErrors(t *testing.T) {
 	wantError(t, err, os.ErrNotExist)
 }
 
-// TestMatrixStateBroken: a state that is not one is not overwritten.
-func TestMatrixStateBroken(t *testing.T) {
+// TestMatrixNotDone: what an earlier run has left counts only when it can be read, and no run was cut off since.
+func TestMatrixNotDone(t *testing.T) {
 	dir := outDir(t)
-	p := &capture.Plan{OutputDir: dir, Entries: []capture.PlanEntry{{Name: "a", URL: "127.0.0.1:1"}}}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
+	v := newFake(t, capture.FrameworkVLLM, dir)
+	p := &capture.Plan{OutputDir: filepath.Join(dir, "plan"), Entries: []capture.PlanEntry{{Name: "a", URL: v.URL,
+		Framework: capture.FrameworkVLLM, OutputDir: dir, Stages: capture.WorkloadDecode}}}
+	m := capture.Matrix{Options: quick(v, "")}
+	for i, spoil := range []func(){func() {}, func() {
+		if err := os.WriteFile(filepath.Join(dir, capture.ManifestFile), []byte("{broken"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}} {
+		spoil()
+		if _, err := m.Run(context.Background(), p); err != nil || v.windows != i+1 {
+			t.Errorf("run %d: %d windows, %v", i, v.windows, err)
+		}
 	}
-	state := filepath.Join(dir, "matrix-state.json")
-	if err := os.WriteFile(state, []byte("{broken"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err := capture.Matrix{}.Run(context.Background(), p)
-	wantError(t, err, nil, state, "remove it")
-	if got, _ := os.ReadFile(state); string(got) != "{broken" {
-		t.Errorf("state is now %q", got)
-	}
+	killed(t, v, dir, quick(v, dir), false)
+	_, err := m.Run(context.Background(), p)
+	wantError(t, err, capture.ErrLeftOver, "capture stop --output-dir "+dir)
 }
 
 // TestRunPair captures two servers into two folders.

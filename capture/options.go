@@ -182,6 +182,9 @@ type Options struct {
 	// Progress, when set, is called from one goroutine at a time, at least once per poll interval while traces are
 	// waited for, but for the time it takes to read one to its end.
 	Progress func(Progress) `json:"-"`
+
+	// dry, when set, is called instead of sending a request that changes anything.
+	dry func(c *client, method, path string, body []byte)
 }
 
 // Progress is a sign of life.

@@ -76,7 +76,7 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	defer r.close()
 	rep := &ProbeReport{
 		Server: r.res.Server, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
-		Source: r.d.load[0].route(), Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens,
+		Source: r.d.load[0].routes[0], Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens,
 		Notes:   r.res.Notes,
 		Samples: []Sample{}, Errors: []string{}, AllNonEmpty: true,
 	}

@@ -61,7 +61,7 @@ type run struct {
 func open(ctx context.Context, o Options) (*run, error) {
 	r := &run{o: o, begin: time.Now()}
 	r.beat()
-	if err := r.connect(ctx, nil); err != nil {
+	if err := r.connect(ctx); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -80,9 +80,9 @@ func (r *run) close() {
 }
 
 // connect finds out who answers and whether it can do what is asked.
-func (r *run) connect(ctx context.Context, dry func(*client, string, string, []byte)) (err error) {
+func (r *run) connect(ctx context.Context) (err error) {
 	r.say("", "detect", time.Now(), "asking "+shownURL(r.o.URL)+" what it is")
-	if r.d, err = discover(ctx, &r.o, dry); err != nil {
+	if r.d, err = discover(ctx, &r.o); err != nil {
 		return err
 	}
 	return r.adopt()
@@ -104,14 +104,13 @@ func (r *run) adopt() error {
 	if t.info.Nodes > 1 {
 		notes = append(notes, fmt.Sprintf("nnodes=%d: the server spans %d hosts, and each writes its ranks' traces to its own disk; the folder must be shared by all", t.info.Nodes, t.info.Nodes))
 	}
-	if n := len(r.d.targets); n > r.o.Concurrency {
-		r.o.Concurrency = n // a request for each engine
-	}
+	asked := r.o.provenance()
+	r.o.Concurrency = max(r.o.Concurrency, len(r.d.targets)) // a request for each engine
 	r.num.next = r.o.FirstIndex
 	r.res = Result{
 		Schema: "strata.capture/1", Server: shownURL(r.o.URL), Framework: t.f, Evidence: t.evidence,
 		Contract: t.con.Name,
-		Workload: r.o.Workload, Options: r.o.provenance(), Info: t.info, FirstIndex: r.o.FirstIndex,
+		Workload: r.o.Workload, Options: asked, Info: t.info, FirstIndex: r.o.FirstIndex,
 		StartedAt: r.begin.UTC().Truncate(time.Second), Stages: []StageResult{}, Notes: notes,
 	}
 	if len(r.d.targets) > 1 || r.d.gateway != "" {
@@ -372,8 +371,8 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 	s.opened = time.Now()
 	s.say("start", s.opened, "arming the profiler")
 	if s.con().Start == "" {
-		err = s.withoutStart(mark(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute,
-			s.con().howToLaunch()), ErrNoRoute))
+		err = s.withoutStart(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute,
+			s.con().howToLaunch()))
 	} else if err = s.wins.open(ctx, s.session); err != nil {
 		s.unopened = true
 		err = s.withoutStart(err)
@@ -442,7 +441,7 @@ func (s *stageRun) withoutStart(err error) error {
 
 // pause waits, unless ctx ends.
 func (s *stageRun) pause(ctx context.Context, d time.Duration, what string) error {
-	if d <= 0 {
+	if d <= 0 || s.o.dry != nil {
 		return nil
 	}
 	begin := time.Now()

@@ -151,10 +151,7 @@ func (n *note) settle(ctx context.Context, o *Options) {
 		_, err = c.get(ctx, "/health")
 		if err == nil || !gone(err) {
 			now := &target{c: c, f: t.Framework}
-			if t.Framework == FrameworkSGLang {
-				now.info, _ = sglangServer(ctx, c)
-			}
-			if t.ID.restarted(identify(ctx, now), n.Opened) {
+			if _ = now.ask(ctx, ""); t.ID.restarted(now.id, n.Opened) { // what it does not say is not known
 				t.State = StateOff
 			}
 		} else {

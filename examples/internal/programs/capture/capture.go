@@ -165,7 +165,7 @@ func printPlan(ctx context.Context, env *app.Env, o capture.Options) error {
 
 // short leaves out the middle of a long text.
 func short(s string) string {
-	const most, tail = 200, 90
+	const most, tail = 220, 60
 	if len(s) <= most {
 		return s
 	}

@@ -68,7 +68,7 @@ func TestDryRunProgram(t *testing.T) {
 	s, dir := newServer(t), livetest.Folder(t)
 	args := append(livetest.Fast, "--url", s.URL, "--output-dir", dir, "--dry-run")
 	got := apptest.MustRun(t, captureProgram(), args...)
-	for _, part := range []string{"prefill  warmup    POST /generate {\"text\":\"profile_probe_",
+	for _, part := range []string{"prefill  warmup    POST /generate {\"sampling_params\":{\"max_new_tokens\":1,",
 		"prefill  start     POST /start_profile {\"output_dir\":\"" + dir, "decode   stop      POST /stop_profile"} {
 		if !strings.Contains(got.Stdout, part) {
 			t.Errorf("stdout does not say %q:\n%s", part, got.Stdout)
