@@ -130,7 +130,7 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 	p.Plan = append(r.d.words(), r.res.Notes...)
 	for _, st := range o.Workload.stages() {
 		s := r.newStage(st, o.NumSteps, false)
-		s.id = "0000000000.000000" // a run has the time
+		s.ID = "0000000000.000000" // a run has the time
 		p.Plan = append(p.Plan, s.words()...)
 		room := r.o.Concurrency
 		r.o.Concurrency = 1 // in order

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -204,9 +205,33 @@ type Progress struct {
 // defaultPrompt is the prompt of probe and legacy requests: short, and has any model answer with a few sentences.
 const defaultPrompt = "Explain in three sentences what a GPU kernel is."
 
+// defaults are the options where nothing is said. WarmupSteps and ArmDelay are 0 where they are negative.
+var defaults = Options{
+	Workload: WorkloadBoth, NumSteps: 5, WarmupSteps: 10, Prefill: Shape{4090, 1}, Decode: Shape{1, 2048},
+	Activities: []string{"CPU", "GPU"}, ProbeRequests: 3, ProbePrompt: defaultPrompt, ProbeMaxNewTokens: 64,
+	ArmDelay: 5 * time.Second, Concurrency: 1,
+	Timeouts: Timeouts{
+		Info: 10 * time.Second, Start: time.Minute, Stop: 30 * time.Minute, Request: 10 * time.Minute,
+		Traces: 10 * time.Minute, Quiet: 75 * time.Second, Cleanup: 15 * time.Second, Slow: time.Minute,
+		Heartbeat: 30 * time.Second, Detach: time.Second, Poll: 500 * time.Millisecond, Stable: 2 * time.Second,
+		Settle: 5 * time.Second,
+	},
+}
+
+// fill sets the exported fields of a struct that are zero to those of another one.
+func fill(to, from reflect.Value) {
+	for i := range to.NumField() {
+		switch f := to.Field(i); {
+		case f.Kind() == reflect.Struct:
+			fill(f, from.Field(i))
+		case f.CanSet() && f.IsZero():
+			f.Set(from.Field(i))
+		}
+	}
+}
+
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
-	o.Workload = cmp.Or(o.Workload, WorkloadBoth)
 	if f, err := ParseFramework(string(o.Framework)); err == nil {
 		o.Framework = f
 	}
@@ -216,36 +241,21 @@ func (o Options) withDefaults() Options {
 	if o.Attach > 0 {
 		o.Workload, o.WarmupSteps = WorkloadLegacy, -1
 	}
-	o.Concurrency = cmp.Or(o.Concurrency, 1)
 	o.FirstIndex = cmp.Or(o.FirstIndex, freshIndex())
-	o.NumSteps = cmp.Or(o.NumSteps, 5)
-	o.WarmupSteps = cmp.Or(o.WarmupSteps, 10)
-	o.WarmupSteps = max(o.WarmupSteps, 0)
-	o.Prefill.InputLen = cmp.Or(o.Prefill.InputLen, 4090)
-	o.Prefill.OutputLen = cmp.Or(o.Prefill.OutputLen, 1)
-	o.Decode.InputLen = cmp.Or(o.Decode.InputLen, 1)
-	o.Decode.OutputLen = cmp.Or(o.Decode.OutputLen, 2048)
-	o.ProbeRequests = cmp.Or(o.ProbeRequests, 3)
-	o.ProbeMaxNewTokens = cmp.Or(o.ProbeMaxNewTokens, 64)
-	o.ProbePrompt = cmp.Or(o.ProbePrompt, defaultPrompt)
-	if len(o.Activities) == 0 {
-		o.Activities = []string{"CPU", "GPU"}
+	fill(reflect.ValueOf(&o).Elem(), reflect.ValueOf(defaults))
+	o.WarmupSteps, o.ArmDelay = max(o.WarmupSteps, 0), max(o.ArmDelay, 0)
+	return o
+}
+
+// provenance is the part of options with their defaults that shapes a capture: what has a name in JSON.
+func (o Options) provenance() Options {
+	v := reflect.ValueOf(&o).Elem()
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.Tag.Get("json") == "-" {
+			v.Field(i).SetZero()
+		}
 	}
-	o.ArmDelay = cmp.Or(o.ArmDelay, 5*time.Second)
-	o.ArmDelay = max(o.ArmDelay, 0)
-	o.Timeouts.Info = cmp.Or(o.Timeouts.Info, 10*time.Second)
-	o.Timeouts.Start = cmp.Or(o.Timeouts.Start, time.Minute)
-	o.Timeouts.Stop = cmp.Or(o.Timeouts.Stop, 30*time.Minute)
-	o.Timeouts.Request = cmp.Or(o.Timeouts.Request, 10*time.Minute)
-	o.Timeouts.Traces = cmp.Or(o.Timeouts.Traces, 10*time.Minute)
-	o.Timeouts.Quiet = cmp.Or(o.Timeouts.Quiet, 75*time.Second)
-	o.Timeouts.Cleanup = cmp.Or(o.Timeouts.Cleanup, 15*time.Second)
-	o.Timeouts.Slow = cmp.Or(o.Timeouts.Slow, time.Minute)
-	o.Timeouts.Heartbeat = cmp.Or(o.Timeouts.Heartbeat, 30*time.Second)
-	o.Timeouts.Detach = cmp.Or(o.Timeouts.Detach, time.Second)
-	o.Timeouts.Poll = cmp.Or(o.Timeouts.Poll, 500*time.Millisecond)
-	o.Timeouts.Stable = cmp.Or(o.Timeouts.Stable, 2*time.Second)
-	o.Timeouts.Settle = cmp.Or(o.Timeouts.Settle, 5*time.Second)
+	o.dry = nil
 	return o
 }
 

@@ -49,19 +49,6 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// provenance is the part of options with their defaults that shapes a capture: what has a name in JSON.
-func (o Options) provenance() Options {
-	return Options{
-		NumSteps: o.NumSteps, WarmupSteps: o.WarmupSteps, Prefill: o.Prefill, Decode: o.Decode, Workload: o.Workload,
-		ProfileByStage: o.ProfileByStage, MergeProfiles: o.MergeProfiles, ProfilePrefix: o.ProfilePrefix,
-		StartStep: o.StartStep,
-		WithStack: o.WithStack, RecordShapes: o.RecordShapes, Activities: o.Activities,
-		ProbeRequests: o.ProbeRequests, ProbePrompt: o.ProbePrompt, ProbeMaxNewTokens: o.ProbeMaxNewTokens,
-		Concurrency: o.Concurrency, Attach: o.Attach, IgnoreEOS: o.IgnoreEOS, Nsys: o.Nsys, ExpectRanks: o.ExpectRanks,
-		Model: o.Model,
-	}
-}
-
 // Files are the paths of all traces, stage after stage.
 func (r *Result) Files() []string {
 	var files []string

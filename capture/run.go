@@ -243,20 +243,29 @@ func (r *run) beat() {
 // stageRun is one window and what comes of it.
 type stageRun struct {
 	*run
-	plan stagePlan
-	out  StageResult
-	wins windows
-	w    *watch
-	want []wanted // traces expected, nil when unknown
-	// dir is the stage's folder, from the one that is watched.
-	dir, from string
-	id        string // in the files' names, where the server takes it
-	byStage   bool
-	unopened  bool // the start request failed
-	envOnly   bool // TensorRT-LLM without /start_profile
-	// opened and closed frame the window by this machine's clock.
-	opened, closed time.Time
-	stopErr        error
+	span
+	plan     stagePlan
+	out      StageResult
+	wins     windows
+	w        *watch
+	unopened bool // the start request failed
+	envOnly  bool // TensorRT-LLM without /start_profile
+	stopErr  error
+}
+
+// span is what of a window outlives a run that is cut off.
+type span struct {
+	// Opened is when the start request was about to be sent, by this machine's clock.
+	Opened time.Time `json:"opened"`
+	// Dir is the stage's folder, From the one that is watched, below the output folder.
+	Dir  string `json:"dir"`
+	From string `json:"from"`
+	// ID is in the names of the files, where the server takes it.
+	ID string `json:"id"`
+	// ByStage: the server writes a file for each stage.
+	ByStage bool `json:"by_stage"`
+	// Expected are the processes that write a trace each, nil when unknown.
+	Expected []wanted `json:"expected"`
 }
 
 // con is the contract of the engines, which are of one sort.
@@ -269,26 +278,26 @@ func (s *stageRun) con() *Contract {
 
 // newStage lays out one try at a stage.
 func (r *run) newStage(st Stage, steps int, ignoreEOS bool) *stageRun {
-	s := &stageRun{run: r, dir: ".", from: ".", id: windowID(time.Now())}
+	s := &stageRun{run: r, span: span{Dir: ".", From: ".", ID: windowID(time.Now())}}
 	for _, t := range r.d.runs(st) {
 		s.wins = append(s.wins, &window{t: t, o: &r.o, state: StateOff, warn: s.warn})
-		s.want = append(s.want, wantRanks(t.info.expected, 0, r.o.ProfileByStage && st == StageLegacy)...)
+		s.Expected = append(s.Expected, wantRanks(t.info.expected, 0, r.o.ProfileByStage && st == StageLegacy)...)
 	}
 	c := s.con()
 	s.plan = plan(st, r.o, steps, ignoreEOS, c.SelfStop, &r.num)
-	s.byStage = r.o.ProfileByStage && st == StageLegacy
+	s.ByStage = r.o.ProfileByStage && st == StageLegacy
 	s.out = StageResult{Stage: st, StepsAsked: steps, StepsFound: -1, Tries: 1, Traces: []Trace{}, Ranks: []string{},
 		Checks: []Check{}, Rejected: []string{}}
 	if c.SelfStop {
 		s.out.StepsSent = steps + c.Extra
 	}
 	if st != StageLegacy {
-		s.dir = string(st)
+		s.Dir = string(st)
 	}
 	if c.OwnDir {
-		s.from = s.dir
+		s.From = s.Dir
 	}
-	s.out.Dir = r.f.abs(s.dir)
+	s.out.Dir = r.f.abs(s.Dir)
 	return s
 }
 
@@ -301,8 +310,8 @@ func (s *stageRun) warn(msg string) { s.out.Warnings = append(s.out.Warnings, ms
 // capture runs the stage. Steps, in order: folder and its present files,
 // warm-up, start, delay, requests, stop, traces, move, server args, inspect.
 func (s *stageRun) capture(ctx context.Context) (err error) {
-	if s.dir != "." {
-		if err := s.f.mkdir(s.dir); err != nil {
+	if s.Dir != "." {
+		if err := s.f.mkdir(s.Dir); err != nil {
 			return err
 		}
 	}
@@ -314,7 +323,7 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 	if err := s.checkRoom(); err != nil {
 		return err
 	}
-	if s.w, err = newWatch(s.f, s.from, s.skip(), s.con().Rewrites, s.o.Timeouts); err != nil {
+	if s.w, err = newWatch(s.f, s.From, s.skip(), s.con().Rewrites, s.o.Timeouts); err != nil {
 		return err
 	}
 	s.w.nsys = s.o.Nsys
@@ -330,18 +339,18 @@ func (s *stageRun) capture(ctx context.Context) (err error) {
 // skip are the folders of the stages, which are not looked into where all
 // traces land in one; a server may be set to write into this stage's.
 func (s *stageRun) skip() []string {
-	if s.from == s.dir {
+	if s.From == s.Dir {
 		return nil
 	}
 	return slices.DeleteFunc([]string{string(StagePrefill), string(StageDecode)}, func(d string) bool {
-		return d == s.dir && s.res.Framework == FrameworkTensorRT
+		return d == s.Dir && s.res.Framework == FrameworkTensorRT
 	})
 }
 
 // serverDir is the stage's folder as the server of t sees it. Engines that share one get a folder each below it.
 func (s *stageRun) serverDir(t *target) string {
 	base := s.o.ServerOutputDir
-	below := path.Join(s.dir, t.dir)
+	below := path.Join(s.Dir, t.dir)
 	if below == "." {
 		return base
 	}
@@ -358,18 +367,18 @@ func (s *stageRun) session(t *target) session {
 	if s.plan.stage == StageDecode {
 		passes++ // the pass over the prompt
 	}
-	return session{stage: s.plan.stage, steps: s.plan.steps, passes: passes, dir: s.serverDir(t), byStage: s.byStage,
-		id: s.id}
+	return session{stage: s.plan.stage, steps: s.plan.steps, passes: passes, dir: s.serverDir(t), byStage: s.ByStage,
+		id: s.ID}
 }
 
 // window opens the profilers, sends the requests and closes them. Whatever happens in between, a window that may be
 // open is closed before it returns.
 func (s *stageRun) window(ctx context.Context) (err error) {
 	// Also when a callback panics: the panic goes on after it.
-	defer func() { err = s.wins.cleanup(ctx, err, s.f.path); s.closed = time.Now() }()
+	defer func() { err = s.wins.cleanup(ctx, err, s.f.path) }()
 
-	s.opened = time.Now()
-	s.say("start", s.opened, "arming the profiler")
+	s.Opened = time.Now()
+	s.say("start", s.Opened, "arming the profiler")
 	if s.con().Start == "" {
 		err = s.withoutStart(fmt.Errorf("capture: %s has no %s: %w; %s", s.res.Server, startPath, ErrNoRoute,
 			s.con().howToLaunch()))
@@ -377,7 +386,7 @@ func (s *stageRun) window(ctx context.Context) (err error) {
 		s.unopened = true
 		err = s.withoutStart(err)
 	}
-	s.out.Timings.StartS = seconds(time.Since(s.opened))
+	s.out.Timings.StartS = seconds(time.Since(s.Opened))
 	if err != nil {
 		return err
 	}
@@ -495,11 +504,11 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 	for _, n := range names {
 		t := Trace{Rank: parseRank(n).String(), Merged: isMerged(n), Frontend: isFrontend(n),
 			Bytes: s.w.files[n].info.Size(), Found: s.w.files[n].found}
-		at, to := path.Join(s.from, n), s.dir
+		at, to := path.Join(s.From, n), s.Dir
 		if len(s.wins) > 1 {
-			to = path.Join(s.dir, path.Dir(n)) // engines write to folders of their own
+			to = path.Join(s.Dir, path.Dir(n)) // engines write to folders of their own
 		}
-		if move && path.Dir(at) != to && s.from != s.dir {
+		if move && path.Dir(at) != to && s.From != s.Dir {
 			if err := s.f.mkdir(to); err != nil {
 				return err
 			}
@@ -524,7 +533,7 @@ func (s *stageRun) collect(ctx context.Context, names []string, move bool) (err 
 	if s.res.Info.document == nil || len(names) == 0 || !move {
 		return nil
 	}
-	at := path.Join(s.dir, serverArgsFile)
+	at := path.Join(s.Dir, serverArgsFile)
 	if err := s.f.writeJSON(at, s.res.Info.document); err != nil {
 		s.warn(err.Error())
 		return nil

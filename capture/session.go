@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,19 +25,10 @@ type note struct {
 	// PID is of the process that captures, on Host.
 	PID  int    `json:"pid"`
 	Host string `json:"host"`
-	// Opened is when the start request was about to be sent.
-	Opened time.Time `json:"opened"`
 	// Result is of the stages before, Stage of this one, as far as it got.
 	Result Result      `json:"result"`
 	Stage  StageResult `json:"stage"`
-	// Dir and From are the stage's folder and the one watched, below the output folder.
-	Dir     string `json:"dir"`
-	From    string `json:"from"`
-	ByStage bool   `json:"by_stage"`
-	// ID is in the names of the files, where the server takes it.
-	ID string `json:"id"`
-	// Expected are the processes that write a trace each.
-	Expected []wanted `json:"expected"`
+	span
 	// Before are the files that were there before.
 	Before map[string]seenFile `json:"before"`
 	Taken  time.Time           `json:"taken"`
@@ -63,8 +55,8 @@ func (s *stageRun) noteState() error {
 	}
 	host, _ := os.Hostname() // "" is compared like any other name
 	n := note{
-		Schema: "strata.capture-session/2", PID: os.Getpid(), Host: host, Opened: s.opened, Result: s.res, Stage: s.out,
-		Dir: s.dir, From: s.from, ByStage: s.byStage, ID: s.id, Expected: s.want, Before: s.w.before, Taken: s.w.taken,
+		Schema: "strata.capture-session/2", PID: os.Getpid(), Host: host, Result: s.res, Stage: s.out, span: s.span,
+		Before: s.w.before, Taken: s.w.taken,
 	}
 	for _, w := range s.wins {
 		n.Targets = append(n.Targets, notedTarget{w.t.c.base, w.t.f, w.t.con.Name, w.state, w.t.id})
@@ -95,23 +87,26 @@ func readNote(f *folder) (*note, error) {
 	return &n, nil
 }
 
-// running reports whether the process of a note is at work.
-func (n *note) running() bool {
+// running is the error of a note whose process is at work, nil for others.
+func (n *note) running(dir string) error {
 	host, _ := os.Hostname()
 	if n.Host != host || n.PID == os.Getpid() || n.PID <= 0 {
-		return false
+		return nil
 	}
 	p, err := os.FindProcess(n.PID)
-	if err != nil {
-		return false
+	if err == nil {
+		err = p.Signal(syscall.Signal(0))
 	}
-	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, os.ErrPermission)
+	if err != nil && !errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID, dir,
+		ErrLeftOver)
 }
 
-// in reports whether any engine is in the state.
-func (n *note) in(s State) bool {
-	return slices.ContainsFunc(n.Targets, func(t notedTarget) bool { return t.State == s })
+// in reports whether any engine is in one of the states.
+func (n *note) in(states ...State) bool {
+	return slices.ContainsFunc(n.Targets, func(t notedTarget) bool { return slices.Contains(states, t.State) })
 }
 
 // servers names the engines.
@@ -141,20 +136,16 @@ func (t notedTarget) contract() *Contract {
 func (n *note) settle(ctx context.Context, o *Options) {
 	for i := range n.Targets {
 		t := &n.Targets[i]
-		if t.State != StateArmed && t.State != StateStopping {
-			continue
-		}
 		c, err := newClient(t.URL, o)
-		if err != nil {
+		if err != nil || t.State != StateArmed && t.State != StateStopping {
 			continue
 		}
+		now := &target{c: c, f: t.Framework}
 		_, err = c.get(ctx, "/health")
-		if err == nil || !gone(err) {
-			now := &target{c: c, f: t.Framework}
-			if _ = now.ask(ctx, ""); t.ID.restarted(now.id, n.Opened) { // what it does not say is not known
-				t.State = StateOff
-			}
-		} else {
+		if !gone(err) {
+			_ = now.ask(ctx, "") // what it does not say is not known
+		}
+		if gone(err) || t.ID.restarted(now.id, n.Opened) {
 			t.State = StateOff
 		}
 		c.close()
@@ -164,23 +155,14 @@ func (n *note) settle(ctx context.Context, o *Options) {
 // checkLeftOver refuses a folder in which a profiler may be on, and clears a note whose servers are no more.
 func (r *run) checkLeftOver(ctx context.Context) error {
 	n, err := readNote(r.f)
-	switch {
-	case err != nil:
+	if err != nil || n == nil {
 		return err
-	case n == nil:
-		return nil
-	case n.running():
-		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID,
-			r.f.path, ErrLeftOver)
-	case !n.in(StateArmed) && !n.in(StateStopping):
-		return nil
 	}
-	n.settle(ctx, &r.o)
-	switch {
-	case n.in(StateArmed):
-		return fmt.Errorf("capture: a run into %s was cut off while the profiler of %s was on: %w; capture stop --output-dir %s ends it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
-	case n.in(StateStopping):
-		return fmt.Errorf("capture: a run into %s was cut off while %s was asked to stop its profiler: %w; capture stop --output-dir %s settles it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
+	if err := n.running(r.f.path); err != nil || !n.in(StateArmed, StateStopping) {
+		return err
+	}
+	if n.settle(ctx, &r.o); n.in(StateArmed, StateStopping) {
+		return fmt.Errorf("capture: a run into %s was cut off before the profiler of %s was known to be off: %w; capture stop --output-dir %s settles it", r.f.path, n.servers(), ErrLeftOver, r.f.path)
 	}
 	r.res.Notes = append(r.res.Notes, fmt.Sprintf("an earlier run into this folder was cut off; %s has been started anew since, so its profiler is off", n.servers()))
 	return r.f.remove(sessionFile)
@@ -194,98 +176,75 @@ func (r *run) checkLeftOver(ctx context.Context) error {
 func Stop(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	var f *folder
-	var n *note
+	n := &note{}
 	if o.OutputDir != "" {
 		var err error
 		if f, err = openExisting(o.OutputDir); err != nil {
 			return err
 		}
 		defer f.close()
-		if n, err = readNote(f); err != nil && o.URL == "" {
+		noted, err := readNote(f)
+		if err != nil && o.URL == "" {
 			return err
 		}
+		if noted != nil {
+			n = noted
+		}
 	}
+	var err error
 	switch {
-	case o.URL == "" && n == nil:
-		return fmt.Errorf("capture: no run has left a profiler on in %s; name the server with --url", o.OutputDir)
-	case o.URL == "" && n.running():
-		return fmt.Errorf("capture: process %d captures into %s: %w; interrupt it, it stops the profiler itself", n.PID,
-			f.path, ErrLeftOver)
-	}
-	if o.URL != "" {
-		if err := o.stopURL(ctx, n); err != nil {
+	case o.URL != "":
+		t := notedTarget{URL: o.URL, Framework: cmp.Or(o.Framework, n.Result.Framework), State: StateArmed}
+		if err := o.stop(ctx, &t); err != nil || f == nil {
 			return err
-		}
-		if f == nil {
-			return nil
-		}
-		if n == nil { // there is none, or one that nobody can read
-			return f.remove(sessionFile)
 		}
 		for i := range n.Targets {
 			if n.Targets[i].URL == shownURL(o.URL) {
 				n.Targets[i].State = StateStopped
 			}
 		}
-	} else if err := o.stopNoted(ctx, n); err != nil {
-		return join(err, f.writeJSON(sessionFile, n))
+	case len(n.Targets) == 0:
+		return fmt.Errorf("capture: no run has left a profiler on in %s; name the server with --url", o.OutputDir)
+	default:
+		if err := n.running(f.path); err != nil {
+			return err
+		}
+		n.settle(ctx, &o)
+		for i := range n.Targets {
+			err = join(err, o.stop(ctx, &n.Targets[i]))
+		}
 	}
-	if !n.in(StateArmed) && !n.in(StateStopping) && !n.in(StateStopped) {
+	if !n.in(StateArmed, StateStopping, StateStopped) {
 		return f.remove(sessionFile)
 	}
-	return f.writeJSON(sessionFile, n)
+	return join(err, f.writeJSON(sessionFile, n))
 }
 
-// stopURL asks one server to stop.
-func (o *Options) stopURL(ctx context.Context, n *note) error {
-	c, err := newClient(o.URL, o)
+// stop sees to it that one profiler is off, and notes what is known of it then.
+func (o *Options) stop(ctx context.Context, t *notedTarget) error {
+	if t.State == StateStopping && !t.contract().StopAgain {
+		t.State = StateStopped // it has the request; a second one may end it
+	}
+	if t.State != StateArmed && t.State != StateStopping {
+		return nil
+	}
+	c, err := newClient(t.URL, o)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	f := o.Framework
-	if f == FrameworkAuto && n != nil {
-		f = n.Result.Framework
-	}
-	if f == FrameworkAuto {
-		if f, _, err = detect(ctx, c, o.OutputDir); err != nil {
+	if t.Framework == FrameworkAuto {
+		if t.Framework, _, err = detect(ctx, c, o.OutputDir); err != nil {
 			return err
 		}
 	}
-	return o.stopOne(ctx, c, notedTarget{Framework: f, State: StateArmed}, new(State))
-}
-
-// stopOne sends a stop request and says what the profiler does then.
-func (o *Options) stopOne(ctx context.Context, c *client, t notedTarget, state *State) error {
 	w := &window{t: &target{c: c, f: t.Framework, con: t.contract()}, o: o, state: StateArmed, warn: func(string) {}}
-	err := w.shut(ctx, o.Timeouts.Stop)
-	*state = w.state
+	err = w.shut(ctx, o.Timeouts.Stop)
+	t.State = w.state
 	if err != nil && !errors.Is(err, ErrDied) {
 		return fmt.Errorf("%w: %w", ErrStillRunning, err)
 	}
 	return nil
-}
-
-// stopNoted settles every engine of a note.
-func (o *Options) stopNoted(ctx context.Context, n *note) error {
-	n.settle(ctx, o)
-	var errs []error
-	for i := range n.Targets {
-		t := &n.Targets[i]
-		if t.State == StateStopping && !t.contract().StopAgain {
-			t.State = StateStopped // it has the request; a second one may end it
-		}
-		if t.State != StateArmed && t.State != StateStopping {
-			continue
-		}
-		c, err := newClient(t.URL, o)
-		if err == nil {
-			err = o.stopOne(ctx, c, *t, &t.State)
-			c.close()
-		}
-		errs = append(errs, err)
-	}
-	return join(errs...)
 }
 
 // Collect waits for the traces of a window whose run was cut off after the profiler was asked to stop, and judges and
@@ -299,14 +258,16 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 	}
 	defer f.close()
 	n, err := readNote(f)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case n == nil:
+	}
+	if n == nil {
 		return nil, fmt.Errorf("capture: no run has left traces to collect in %s", f.path)
-	case n.running():
-		return nil, fmt.Errorf("capture: process %d captures into %s: %w", n.PID, f.path, ErrLeftOver)
-	case n.in(StateArmed):
+	}
+	if err := n.running(f.path); err != nil {
+		return nil, err
+	}
+	if n.in(StateArmed) {
 		return nil, fmt.Errorf("capture: the profiler of %s may still be on: %w; capture stop --output-dir %s first",
 			n.servers(), ErrLeftOver, f.path)
 	}
@@ -325,16 +286,15 @@ func Collect(ctx context.Context, o Options) (*Result, error) {
 		r.d.targets = append(r.d.targets, &target{c: c, f: t.Framework, con: t.contract(), id: t.ID})
 	}
 	s := r.newStage(n.Stage.Stage, n.Stage.StepsAsked, false)
-	s.out, s.dir, s.from, s.byStage, s.opened, s.id, s.want = n.Stage, n.Dir, n.From, n.ByStage, n.Opened, n.ID,
-		n.Expected
-	s.out.Dir = f.abs(s.dir)
+	s.out, s.span = n.Stage, n.span
+	s.out.Dir = f.abs(s.Dir)
 	for i, w := range s.wins {
 		w.state = n.Targets[i].State
 	}
 	if n.in(StateStopping) {
 		s.stopErr = errors.New("the answer to the stop request is not known")
 	}
-	s.w = &watch{f: f, dir: s.from, skip: s.skip(), rewrites: s.con().Rewrites, nsys: o.Nsys, poll: o.Timeouts,
+	s.w = &watch{f: f, dir: s.From, skip: s.skip(), rewrites: s.con().Rewrites, nsys: o.Nsys, poll: o.Timeouts,
 		before: n.Before, taken: n.Taken, files: map[string]*watched{}}
 	err = s.traces(ctx)
 	if err != nil && ctx.Err() == nil { // they were waited for in full: the folder is free

@@ -163,7 +163,7 @@ func (s *stageRun) judgeRanks() {
 		if len(s.wins) > 1 {
 			key = filepath.Dir(t.Path) + " " + key
 		}
-		if s.byStage {
+		if s.ByStage {
 			key += string(halfOf(t.Path))
 		}
 		if seen[key]++; seen[key] == 2 && t.Rank != "" {

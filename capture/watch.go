@@ -268,9 +268,9 @@ func (s *stageRun) await(ctx context.Context) ([]string, error) {
 	begin := time.Now()
 	say := func(msg string) { s.say("traces", begin, msg) }
 	expect, from := s.o.ExpectRanks, "as asked"
-	want := wantRanks(nil, expect, s.byStage)
-	if expect == 0 && len(s.want) > 0 {
-		want, from = s.want, "as the server says"
+	want := wantRanks(nil, expect, s.ByStage)
+	if expect == 0 && len(s.Expected) > 0 {
+		want, from = s.Expected, "as the server says"
 	}
 	if s.o.Nsys {
 		want = nil // one report for each nsys, however many processes it records
@@ -300,7 +300,7 @@ func (s *stageRun) await(ctx context.Context) ([]string, error) {
 			continue
 		}
 		// Where neither the user nor the server says, the traces may.
-		if n := s.worldSize(names) * max(len(s.wins), 1); len(want) == 0 && n > 0 && !s.byStage && !s.o.Nsys {
+		if n := s.worldSize(names) * max(len(s.wins), 1); len(want) == 0 && n > 0 && !s.ByStage && !s.o.Nsys {
 			if want, from = wantRanks(nil, n, false), "world_size of the traces"; len(missingRanks(names, want)) > 0 {
 				continue
 			}
@@ -317,7 +317,7 @@ func (s *stageRun) read(ctx context.Context, names []string) {
 		if s.o.Inspect == nil || f.looked || isMerged(n) {
 			continue
 		}
-		at := s.f.abs(path.Join(s.from, n))
+		at := s.f.abs(path.Join(s.From, n))
 		s.say("check", time.Now(), "reading "+path.Base(n))
 		var err error
 		if s.o.Nsys && s.o.Export != nil {
@@ -342,7 +342,7 @@ func (s *stageRun) read(ctx context.Context, names []string) {
 // ourID reports whether a name holds what was made for this window.
 func (s *stageRun) ourID(name string) bool {
 	b := path.Base(name)
-	return s.id != "" && (strings.Contains(b, s.id) || strings.Contains(b, strings.ReplaceAll(s.id, ".", "-")))
+	return s.ID != "" && (strings.Contains(b, s.ID) || strings.Contains(b, strings.ReplaceAll(s.ID, ".", "-")))
 }
 
 // leaveOut marks the traces of another run and reports whether there were any. Whether a file is new was seen in the
@@ -366,13 +366,13 @@ func (s *stageRun) leaveOut(names []string) bool {
 			continue
 		case anyOurs && !isFrontend(n) && !isMerged(n):
 			what = "has not the name that this run gave to its traces; it " + what
-		case !foreign(end, s.opened, ahead) || !known && !s.twin(n, names):
+		case !foreign(end, s.Opened, ahead) || !known && !s.twin(n, names):
 			continue
 		}
 		f.foreign, any = true, true
-		s.out.Rejected = append(s.out.Rejected, path.Join(s.from, n))
+		s.out.Rejected = append(s.out.Rejected, path.Join(s.From, n))
 		s.warn(fmt.Sprintf("%s is of another run: it %s %v before the profiler was armed", n, what,
-			s.opened.Sub(end).Round(time.Second)))
+			s.Opened.Sub(end).Round(time.Second)))
 	}
 	return any
 }

@@ -43,9 +43,8 @@ type window struct {
 	// warn receives answers to a stop request that may be harmless, aside those that usually are.
 	warn  func(string)
 	aside string
-	// started delivers the answer to a start request that a cancelled run has not waited for.
-	started <-chan error
-	cancel  context.CancelFunc
+	// started is the start request: a cancelled run may not have waited for its answer.
+	started *sent
 	// detached is set when a cancelled run left the server to finish a stop.
 	detached bool
 }
@@ -89,35 +88,57 @@ func (w *window) open(ctx context.Context, ses session) error {
 		w.state = StateOff // nothing was sent
 		return err
 	}
-	// Not the caller's context: a start that is given up half way may count or not. It has a timeout of its own.
-	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w.cancel = cancel
-	started := make(chan error, 1)
-	w.started = started
+	w.started = send(ctx, func(ctx context.Context) error { return w.start(ctx, ses) })
+	answered, err := w.started.wait(ctx, w.o.Timeouts.Detach)
+	if !answered {
+		return err
+	}
+	return join(context.Cause(ctx), w.judgeStart(err))
+}
+
+// sent is a request with a context of its own: one that is given up half way may count or not.
+type sent struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // once done is closed
+}
+
+// send begins a request.
+func send(ctx context.Context, request func(context.Context) error) *sent {
+	s := &sent{done: make(chan struct{})}
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		defer recovered(started) // a caller's transport
-		started <- w.start(sctx, ses)
+		defer close(s.done)
+		defer func() {
+			if p := recover(); p != nil { // a caller's transport
+				s.err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		s.err = request(ctx)
 	}()
-	var late <-chan time.Time
-	done := ctx.Done()
-	for {
-		select {
-		case err := <-started:
-			w.started = nil
-			return join(context.Cause(ctx), w.judgeStart(err))
-		case <-done: // most servers answer at once, and knowing is better than guessing
-			done, late = nil, time.After(w.o.Timeouts.Detach)
-		case <-late:
-			return context.Cause(ctx)
-		}
+	return s
+}
+
+// wait returns the answer. When ctx ends it waits a little longer, since most servers answer at once and knowing is
+// better than guessing, and gives up waiting then: the request goes on.
+func (s *sent) wait(ctx context.Context, longer time.Duration) (answered bool, err error) {
+	select {
+	case <-s.done:
+		return true, s.err
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.done:
+		return true, s.err
+	case <-time.After(longer):
+		return false, context.Cause(ctx)
 	}
 }
 
-// recovered delivers a panic as an error.
-func recovered(to chan<- error) {
-	if p := recover(); p != nil {
-		to <- fmt.Errorf("panic: %v", p)
-	}
+// end ends the request, if it is under way.
+func (s *sent) end() {
+	s.cancel()
+	<-s.done
 }
 
 // judgeStart decides from the answer to a start request whether there may be a window to close. Only what shows that
@@ -151,17 +172,6 @@ func (w *window) judgeStart(err error) error {
 		err = mark(err, ErrRefused)
 	}
 	return withHint(err, w.t.con.howToLaunch())
-}
-
-// drain ends a pending start request and waits for its goroutine.
-func (w *window) drain() {
-	if w.cancel != nil {
-		w.cancel()
-	}
-	if w.started != nil {
-		<-w.started
-		w.started = nil
-	}
 }
 
 // shut sends the stop request if the profiler may be on and none was sent. A server that may have stopped by itself is
@@ -221,30 +231,15 @@ func (w *window) shut(ctx context.Context, timeout time.Duration) error {
 	return withHint(err, "see the server's log")
 }
 
-// sendStop sends one stop request. When ctx ends, it waits a little longer for the answer and then gives up waiting:
-// the server goes on writing.
+// sendStop sends one stop request. One that is not waited for to its end has been sent: the server goes on writing.
 func (w *window) sendStop(ctx context.Context, timeout time.Duration) error {
-	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		defer recovered(done)
-		done <- w.t.c.control(sctx, cmp.Or(w.t.con.Stop, stopPath), nil, timeout)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(w.o.Timeouts.Detach):
-		w.detached = true
-		cancel()
-		<-done
-		return context.Cause(ctx)
-	}
+	stop := send(ctx, func(ctx context.Context) error {
+		return w.t.c.control(ctx, cmp.Or(w.t.con.Stop, stopPath), nil, timeout)
+	})
+	answered, err := stop.wait(ctx, w.o.Timeouts.Detach)
+	stop.end()
+	w.detached = !answered
+	return err
 }
 
 // windows are those of one stage, one for each engine that runs it.
@@ -293,7 +288,9 @@ func (ws windows) cleanup(ctx context.Context, err error, dir string) error {
 		}
 	}
 	for _, w := range ws {
-		w.drain()
+		if w.started != nil {
+			w.started.end()
+		}
 	}
 	return err
 }
