@@ -296,9 +296,7 @@ func (c *client) fail(method, path string, status int, text []byte, err error) e
 	e := &ServerError{Method: method, Server: c.base, Endpoint: path, Status: status, Err: err}
 	e.Body = excerpt(c.secrets.Scrub(string(text[:min(len(text), 16*maxExcerpt)])))
 	if err != nil {
-		if clean := c.secrets.Scrub(err.Error()); clean != err.Error() {
-			e.Err = scrubbed{clean, err}
-		}
+		e.cause = c.secrets.Scrub(err.Error())
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		e.Hint = "the server wants a key: --header \"Authorization: Bearer KEY\" (SGLang: its --api-key, or --admin-api-key for the profiler)"

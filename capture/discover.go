@@ -80,13 +80,12 @@ func (in *ServerInfo) ranks(attention bool) []rank {
 	}
 	var ranks []rank
 	for i := range dp * pp * tp {
-		r := rankOf(none)
-		r.TP = i % tp
+		r := noRank.with(axisTP, i%tp)
 		if pp > 1 {
-			r.PP = i / tp % pp
+			r[axisPP] = i / tp % pp
 		}
 		if dp > 1 {
-			r.DP = i / tp / pp
+			r[axisDP] = i / tp / pp
 		}
 		ranks = append(ranks, r)
 	}

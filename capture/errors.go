@@ -92,6 +92,8 @@ type ServerError struct {
 	Hint string
 	// Err is what went wrong below HTTP or inside the answer; may be nil.
 	Err error
+
+	cause string // the text of Err without secrets
 }
 
 // Error names server, endpoint, status and what to do.
@@ -101,8 +103,8 @@ func (e *ServerError) Error() string {
 	if e.Status != 0 {
 		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
 	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+	if e.cause != "" {
+		fmt.Fprintf(&b, ": %s", e.cause)
 	}
 	if e.Body != "" {
 		fmt.Fprintf(&b, " (server says: %s)", e.Body)
@@ -137,17 +139,6 @@ func mark(err, kind error) error {
 	}
 	return marked{err, kind}
 }
-
-// scrubbed is an error whose text held a secret.
-type scrubbed struct {
-	text string
-	error
-}
-
-func (e scrubbed) Error() string { return e.text }
-
-// Unwrap returns the error as it was.
-func (e scrubbed) Unwrap() error { return e.error }
 
 // timeoutError is a request that ran into its own timeout.
 type timeoutError struct{ after time.Duration }
@@ -238,15 +229,6 @@ func says(err error, phrases ...string) bool {
 	return false
 }
 
-// fileState is a file that was not accepted as a finished trace.
-type fileState struct {
-	// Path is relative to the folder that was watched.
-	Path  string
-	Bytes int64
-	// Reason says what is wrong with it: "still growing", "gzip stream ends early".
-	Reason string
-}
-
 // incompleteError says which traces did not arrive in time.
 type incompleteError struct {
 	// Server is its address, Stage the window the traces are of.
@@ -261,14 +243,14 @@ type incompleteError struct {
 	Complete []string
 	// Missing are ranks without any file.
 	Missing []string
-	// Incomplete are new files that stayed incomplete.
-	Incomplete []fileState
+	// Incomplete are new files that stayed incomplete, each with what is wrong with it.
+	Incomplete []string
 	// Earlier is the number of traces that lay in Dir before.
 	Earlier int
 	// Hints are the likely causes, most likely first.
 	Hints []string
-	// Kind is the specific error: ErrWrongKind, ErrOtherHost, or nil.
-	Kind error
+	// Kind is the specific error: ErrWrongKind, ErrOtherHost, or none.
+	Kind []error
 }
 
 // Error says what is missing, what was waited for and what to look at.
@@ -291,28 +273,18 @@ func (e *incompleteError) Error() string {
 	if len(e.Missing) > 0 {
 		fmt.Fprintf(&b, "; missing: %s", firstOf(e.Missing))
 	}
-	for i, f := range e.Incomplete {
-		if i == 8 {
-			fmt.Fprintf(&b, "; and %d more files", len(e.Incomplete)-i)
-			break
-		}
-		fmt.Fprintf(&b, "; %s (%d bytes): %s", f.Path, f.Bytes, f.Reason)
+	if len(e.Incomplete) > 0 {
+		fmt.Fprintf(&b, "; %s", firstOf(e.Incomplete))
 	}
 	if e.Earlier > 0 {
 		fmt.Fprintf(&b, "; %d earlier traces in the folder were left out", e.Earlier)
 	}
-	for _, h := range e.Hints {
-		fmt.Fprintf(&b, "; %s", h)
-	}
-	return b.String()
+	return strings.Join(append([]string{b.String()}, e.Hints...), "; ")
 }
 
 // Unwrap returns [ErrIncomplete] and the kind.
 func (e *incompleteError) Unwrap() []error {
-	if e.Kind != nil {
-		return []error{ErrIncomplete, e.Kind}
-	}
-	return []error{ErrIncomplete}
+	return append([]error{ErrIncomplete}, e.Kind...)
 }
 
 // firstOf lists some names of many.

@@ -12,42 +12,48 @@ import (
 // none marks an axis a name says nothing about.
 const none = -1
 
-// rank is the process a trace is of, as far as its name says. An axis that is not named is -1.
-type rank struct {
-	// Global is "rank<n>" or "worker<n>"; DP, PP, CP and TP are the indices
-	// along data, pipeline, context and tensor parallelism.
-	Global, DP, PP, CP, TP int
-}
+// The axes of a rank: data, pipeline, context and tensor parallelism, and the number in the job.
+const (
+	axisDP = iota
+	axisPP
+	axisCP
+	axisTP
+	axisGlobal
+	axes
+)
+
+// axisNames are for people.
+var axisNames = [axes]string{"DP-", "PP-", "CP-", "TP-", "rank "}
+
+// rank is the process a trace is of, as far as its name says: the index along each axis.
+type rank [axes]int
 
 // noRank is a name without any label.
 var noRank = rank{none, none, none, none, none}
 
+// with is the rank with an index along an axis.
+func (r rank) with(axis, n int) rank { r[axis] = n; return r }
+
 // parseRank reads the labels in a trace's file name. The folder does not count.
 func parseRank(name string) rank {
 	r := noRank
-	for _, a := range []struct {
+	for _, l := range []struct {
 		word string
-		axis *int
-	}{{"rank", &r.Global}, {"worker", &r.Global}, {"dp", &r.DP}, {"pp", &r.PP}, {"cp", &r.CP}, {"tp", &r.TP}} {
-		if n, ok := framework.Label(name, a.word); ok && *a.axis == none {
-			*a.axis = n
+		axis int
+	}{{"rank", axisGlobal}, {"worker", axisGlobal}, {"dp", axisDP}, {"pp", axisPP}, {"cp", axisCP}, {"tp", axisTP}} {
+		if n, ok := framework.Label(name, l.word); ok && r[l.axis] == none {
+			r[l.axis] = n
 		}
 	}
 	return r
 }
 
-// labelled reports whether any axis is known.
-func (r rank) labelled() bool { return r != noRank }
-
 // String is "TP-0", "DP-1 PP-0 TP-3" or "rank 2"; "" when nothing is known.
 func (r rank) String() string {
 	var parts []string
-	for _, a := range []struct {
-		name string
-		n    int
-	}{{"DP-", r.DP}, {"PP-", r.PP}, {"CP-", r.CP}, {"TP-", r.TP}, {"rank ", r.Global}} {
-		if a.n != none {
-			parts = append(parts, fmt.Sprintf("%s%d", a.name, a.n))
+	for axis, n := range r {
+		if n != none {
+			parts = append(parts, axisNames[axis]+strconv.Itoa(n))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -57,24 +63,18 @@ func (r rank) String() string {
 // shared. A wanted global rank is also met by a TP label alone, the only label single-node servers write.
 func (r rank) fits(want rank) bool {
 	shared := false
-	for _, p := range [][2]int{{r.Global, want.Global}, {r.DP, want.DP}, {r.PP, want.PP}, {r.CP, want.CP},
-		{r.TP, want.TP}} {
-		if p[0] == none || p[1] == none {
+	for axis, n := range r {
+		if n == none || want[axis] == none {
 			continue
 		}
-		if p[0] != p[1] {
+		if n != want[axis] {
 			return false
 		}
 		shared = true
 	}
-	if !shared && want == rankOf(want.Global) && r == (rank{none, none, none, none, r.TP}) {
-		return r.TP == want.Global
-	}
-	return shared
+	n := want[axisGlobal]
+	return shared || n != none && want == noRank.with(axisGlobal, n) && r == noRank.with(axisTP, n)
 }
-
-// rankOf is the process with a number in the job.
-func rankOf(global int) rank { return rank{global, none, none, none, none} }
 
 // wanted is one trace to wait for.
 type wanted struct {
@@ -90,7 +90,7 @@ func wantRanks(ranks []rank, expect int, byStage bool) []wanted {
 	if expect > 0 {
 		ranks = nil
 		for i := range expect {
-			ranks = append(ranks, rankOf(i))
+			ranks = append(ranks, noRank.with(axisGlobal, i))
 		}
 	}
 	var w []wanted
@@ -133,7 +133,7 @@ func missingRanks(complete []string, want []wanted) []string {
 		if byHalf {
 			k.half = halfOf(f)
 		}
-		if !k.rank.labelled() {
+		if k.rank == noRank {
 			unlabelled++
 			continue
 		}
@@ -174,26 +174,18 @@ func missingRanks(complete []string, want []wanted) []string {
 
 // gaps finds the holes in ranks labelled along one axis.
 func gaps(ranks []rank) []string {
-	for _, axis := range []struct {
-		name string
-		of   func(rank) int
-	}{{"rank ", func(r rank) int { return r.Global }}, {"TP-", func(r rank) int { return r.TP }}} {
+	for _, axis := range []int{axisGlobal, axisTP} {
 		seen, most := map[int]bool{}, none
 		for _, r := range ranks {
-			n := axis.of(r)
-			if n == none {
-				most = none
-				break
-			}
-			seen[n], most = true, max(most, n)
+			seen[r[axis]], most = true, max(most, r[axis])
 		}
-		if most == none || most >= 4096 {
+		if seen[none] || most == none || most >= maxWorld {
 			continue
 		}
 		var names []string
 		for i := range most {
 			if !seen[i] {
-				names = append(names, axis.name+strconv.Itoa(i))
+				names = append(names, axisNames[axis]+strconv.Itoa(i))
 			}
 		}
 		return names

@@ -556,11 +556,11 @@ func (s *stageRun) explain(err error) error {
 	nodes := s.res.Info.Nodes
 	switch {
 	case len(s.w.others) > 0 && len(ie.Complete) == 0:
-		ie.Kind = ErrWrongKind
+		ie.Kind = []error{ErrWrongKind}
 		hint("the profiler wrote %s, which is of kind %s: %s", s.w.others[0], kindOf(s.w.others[0]),
 			kindAdvice(s.o.Nsys))
 	case nodes > 1 && (len(ie.Missing) > 0 || len(ie.Complete) < ie.Expected):
-		ie.Kind = ErrOtherHost
+		ie.Kind = []error{ErrOtherHost}
 		hint("nnodes=%d: the ranks that are missing run on the other hosts and write there; share the folder between them, or copy their files here and run capture collect", nodes)
 	case len(ie.Complete) > 0 || len(ie.Incomplete) > 0:
 	case s.o.Nsys:

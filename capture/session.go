@@ -55,7 +55,7 @@ func (s *stageRun) noteState() error {
 	}
 	host, _ := os.Hostname() // "" is compared like any other name
 	n := note{
-		Schema: "strata.capture-session/2", PID: os.Getpid(), Host: host, Result: s.res, Stage: s.out, span: s.span,
+		Schema: "strata.capture-session/3", PID: os.Getpid(), Host: host, Result: s.res, Stage: s.out, span: s.span,
 		Before: s.w.before, Taken: s.w.taken,
 	}
 	for _, w := range s.wins {

@@ -202,15 +202,15 @@ func (w *watch) complete() []string {
 	return names
 }
 
-// pending are the others, sorted.
-func (w *watch) pending() []fileState {
-	var list []fileState
+// pending are the others, sorted, each with what is wrong with it, and whether one of them is more than a leftover .tmp.
+func (w *watch) pending() (list []string, late bool) {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		if s := w.files[name]; !s.foreign && (!s.checked || s.reason != "") {
-			list = append(list, fileState{Path: name, Bytes: s.info.Size(), Reason: s.reason})
+			list = append(list, fmt.Sprintf("%s (%d bytes): %s", name, s.info.Size(), s.reason))
+			late = late || !s.partial
 		}
 	}
-	return list
+	return list, late
 }
 
 // patience says how long await waits.
@@ -235,14 +235,15 @@ func (w *watch) await(ctx context.Context, want []wanted, merged bool, p patienc
 		if err != nil {
 			return nil, err
 		}
-		done, pending := w.complete(), w.pending()
+		done := w.complete()
+		pending, late := w.pending()
 		lack := missingRanks(done, want)
 		if merged && !slices.ContainsFunc(done, isMerged) {
 			lack = append(lack, "the merged trace")
 		}
 		switch {
 		case len(done) == 0 || len(lack) > 0:
-		case len(want) > 0 && !anyOf(pending, w.files):
+		case len(want) > 0 && !late:
 			return done, nil
 		case len(pending) == 0 && time.Since(w.last) >= w.poll.Settle:
 			return done, nil
@@ -401,27 +402,17 @@ func (s *stageRun) worldSize(names []string) int {
 // maxWorld is more ranks than any deployment has.
 const maxWorld = 4096
 
-// anyOf reports whether a trace, not a leftover .tmp, is still pending.
-func anyOf(pending []fileState, files map[string]*watched) bool {
-	return slices.ContainsFunc(pending, func(p fileState) bool { return !files[p.Path].partial })
-}
-
 // waiting is the progress line.
-func waiting(done []string, pending []fileState, want []wanted, lack []string) string {
+func waiting(done, pending []string, want []wanted, lack []string) string {
 	s := fmt.Sprintf("%d complete", len(done))
 	if len(want) > 0 {
 		s = fmt.Sprintf("%d of %d complete", len(done), len(want))
 	}
 	if len(pending) > 0 {
-		s += fmt.Sprintf(", %s: %s", pending[0].Path, pending[0].Reason)
-		if len(pending) > 1 {
-			s += fmt.Sprintf(", %d more pending", len(pending)-1)
-		}
-	} else if len(lack) > 0 {
-		s += ", waiting for " + lack[0]
-		if len(lack) > 1 {
-			s += fmt.Sprintf(" and %d more", len(lack)-1)
-		}
+		return s + ", " + firstOf(pending)
+	}
+	if len(lack) > 0 {
+		s += ", waiting for " + firstOf(lack)
 	}
 	return s
 }
