@@ -59,27 +59,75 @@ func analyseWith(t *testing.T, file string, cfg *profile.Config, o roofline.Opti
 	return r
 }
 
-// Every pass's waterfall adds up to its wall time, to the nanosecond, and no share of it is negative.
+// TestWaterfallAddsUp: every pass's waterfall adds up to its wall time, to the nanosecond, and no share of it is
+// negative: on every shared trace, with and without a config, tokens and rules that count copies and collectives, and
+// with a GPU that it did not run on, whose floors are wrong.
 func TestWaterfallAddsUp(t *testing.T) {
+	configs := map[string]string{}
 	for _, c := range known {
-		t.Run(c.file, func(t *testing.T) {
-			for _, device := range []string{"", "H20"} { // a GPU that it did not run on: floors are wrong, sums are not
-				r := analyse(t, c.file, c.config, roofline.Options{Device: device})
+		configs[c.file] = c.config
+	}
+	move := func(in *roofline.Inputs) (roofline.Work, bool) { return roofline.Work{Bytes: 1e9}, true }
+	rules := []roofline.Rule{{Op: "aten::*", Count: move}, {Op: "nccl*", Count: move}, {Op: "c10d::*", Count: move},
+		{Op: "record_param_comms", Count: move}, {Op: "vllm::*", Count: move}, {Op: "_C*", Count: move},
+		{Op: "sgl*", Count: move}}
+	collectives := 0
+	for _, file := range sharedTraces(t) {
+		tr, err := open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := []*profile.Config{nil}
+		if name := configs[filepath.Base(file)]; name != "" {
+			cfg, err := profile.LoadConfig(testdata.Shared(t, "configs/"+name+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			given = append(given, cfg)
+		}
+		for _, cfg := range given {
+			a, err := layer.Analyze(context.Background(), tr, layer.Options{Config: cfg})
+			if err != nil {
+				t.Fatal(err)
+			}
+			decode := roofline.Decode(7, 900)
+			for name, o := range map[string]roofline.Options{"alone": {}, "another GPU": {Device: "H20"},
+				"tokens": {Load: &decode, Seen: 900, TP: 2}, "rules": {Rules: rules}} {
+				r, err := roofline.Analyze(context.Background(), a, o)
+				if err != nil {
+					t.Fatal(err)
+				}
 				for _, p := range r.Passes {
 					var sum time.Duration
 					for _, s := range p.Waterfall {
-						if s.Time < 0 {
-							t.Errorf("pass %d: %s %v", p.Index, s.Name, s.Time)
+						if sum += s.Time; s.Time < 0 {
+							t.Errorf("%s, %s, config %t: pass %d: %s %v", filepath.Base(file), name, cfg != nil,
+								p.Index, s.Name, s.Time)
 						}
-						sum += s.Time
 					}
 					if sum != p.Wall {
-						t.Errorf("pass %d: the waterfall adds up to %v, the pass takes %v", p.Index, sum, p.Wall)
+						t.Errorf("%s, %s, config %t: pass %d: the waterfall adds up to %v, the pass takes %v",
+							filepath.Base(file), name, cfg != nil, p.Index, sum, p.Wall)
 					}
 				}
+				collectives += len(r.Collectives)
 			}
-		})
+		}
 	}
+	if collectives == 0 {
+		t.Error("no trace had a collective")
+	}
+}
+
+// sharedTraces are the shared torch traces that are no larger than tests can read often.
+func sharedTraces(t *testing.T) []string {
+	t.Helper()
+	files, _ := filepath.Glob(testdata.Shared(t, "traces/torch") + "/*.json.gz")
+	units, _ := filepath.Glob(testdata.Shared(t, "traces/units") + "/*/*.json.gz")
+	if files = append(files, units...); len(files) == 0 {
+		t.Skip("NOT TESTED: no shared traces")
+	}
+	return files
 }
 
 // On real traces with a known model no row of weights, cache or arithmetic is faster than the GPU can be.

@@ -66,7 +66,8 @@ func (w *walk) newSlot(k key) *slot {
 // cell is what was measured of one operator.
 type cell struct {
 	*slot
-	raw, booked time.Duration // durations, and the instants that are its own
+	raw, booked time.Duration // durations, and the instants that are its own under its heading
+	copied      time.Duration // those of its copies
 	launches    int
 	instances   int // layers
 	group       group

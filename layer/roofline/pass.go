@@ -198,11 +198,15 @@ func (r *measured) kernel(k layer.Kernel, e trace.Event, l int, booked time.Dura
 		c.longest = longer(c.longest, k)
 		r.add(c, l, k, e.Duration(), booked)
 	}
-	if g <= others {
+	switch {
+	case g == copies:
+		c.copied += booked
+	case g <= others || r.walk.model == nil && g == c.group:
 		c.booked += booked // the floor divides it
-		return
 	}
-	r.booked[g] += booked
+	if g > others {
+		r.booked[g] += booked
+	}
 }
 
 // setSmallApart puts the operators of an unknown model whose launches are about as short as the GPU's shortest
@@ -218,7 +222,6 @@ func (r *measured) setSmallApart() {
 			r.counts[small] += c.launches
 			r.longest[small] = longer(r.longest[small], c.longest)
 			r.booked[small] += c.booked
-			c.booked = 0
 		}
 	}
 }

@@ -33,14 +33,22 @@ func (r *measured) waterfall() []Share {
 	var floors, rest [len(heads)]time.Duration
 	var even time.Duration
 	for _, c := range r.order {
+		own := min(c.capped, c.booked)
 		if c.group <= others {
-			floors[c.group] += c.capped
-			rest[c.group] += c.booked - c.capped
+			floors[c.group] += own
+			rest[c.group] += c.booked - own
 			even += c.even
-		} else if r.walk.model == nil && r.pass.Floor > 0 { // small operators and copies that are ops have a floor, too
-			floors[others] += c.capped
-			r.booked[c.group] -= c.capped
 		}
+		if r.walk.model != nil || r.pass.Floor == 0 {
+			continue
+		}
+		if c.group > others && c.group != communication { // small operators that are ops have a floor, too
+			floors[others] += own
+			r.booked[c.group] -= own
+		}
+		copied := min(c.capped-own, c.copied) // and so have copies
+		floors[others] += copied
+		r.booked[copies] -= copied
 	}
 	if r.pass.Floor == 0 { // nothing to divide by
 		for g := range floors {
