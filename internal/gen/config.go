@@ -225,7 +225,9 @@ type Config struct {
 	// as Kineto does, and so needs memory for all of it. Otherwise the order
 	// holds within each pass.
 	OneBlock bool
-	gpus     int // GPUs that the file declares where these are more than TP
+	// Fault makes each pass slower.
+	Fault Fault
+	gpus  int // GPUs that the file declares where these are more than TP
 	// Truth, when set, is told about every GPU activity in the order of the
 	// file.
 	Truth func(Truth)

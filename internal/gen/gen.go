@@ -7,8 +7,13 @@ import "io"
 // the trace unless cfg.OneBlock asks for Kineto's order. Errors of w are
 // returned as they are.
 func Write(w io.Writer, cfg Config) error {
+	_, err := write(w, cfg)
+	return err
+}
+
+func write(w io.Writer, cfg Config) (*sim, error) {
 	if err := cfg.validate(); err != nil {
-		return err
+		return nil, err
 	}
 	cfg = cfg.withDefaults()
 	s := newSim(cfg)
@@ -29,13 +34,13 @@ func Write(w io.Writer, cfg Config) error {
 			s.out.reset()
 		}
 		if out.err != nil {
-			return out.err
+			return nil, out.err
 		}
 	}
 	out.events(&s.out) // what OneBlock kept
 	out.trailer([]int{s.streamID(mainStream), s.streamID(sideStream)},
 		max(s.cpu, s.free[mainStream], s.free[sideStream])+40_000)
-	return out.err
+	return s, out.err
 }
 
 // Truths runs the generator for its truth alone.

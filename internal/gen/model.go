@@ -200,6 +200,7 @@ func (s *sim) overlapped() {
 
 // decoder runs one decoder layer.
 func (s *sim) decoder(i int, l Layer) {
+	s.inject()
 	s.mix(i, l)
 	s.feed(l)
 }

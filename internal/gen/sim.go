@@ -58,6 +58,10 @@ type sim struct {
 	graphs     int      // graphs replayed in this pass: the id within the model
 	passStart  int64    // first GPU start in the pass, 0 for none yet
 	passEnd    int64
+
+	from int64 // when the main stream is free and waits for a fault, 0 for none
+	late int64 // how long the next kernel waits
+	lost int64 // to faults, in all passes
 }
 
 // newSim returns a process at the start of the window.
@@ -255,6 +259,9 @@ func (s *sim) launch(q queued) {
 		return
 	}
 	name, cost := "LaunchKernel", int64(4300)
+	if s.cfg.Fault.Kind == SlowLaunches {
+		cost = s.cfg.Fault.For.Nanoseconds()
+	}
 	switch q.class {
 	case classMemcpy:
 		name, cost = "MemcpyAsync", 5200
@@ -295,7 +302,20 @@ func (s *sim) start(q queued, c called, graph, node uint64) {
 	if q.gap > 0 {
 		gap = q.gap
 	}
+	gap, s.late = gap+s.late, 0
+	if s.cfg.Fault.Kind == SlowNodes && node > 3 {
+		more := s.cfg.Fault.For.Nanoseconds() / int64(max(1, len(s.pending)-1))
+		gap += more
+		s.lost += more
+	}
 	at := max(s.free[q.stream]+gap, c.end+s.rng.between(1200, 2100))
+	if s.cfg.Fault.Kind == SlowLaunches {
+		s.from = s.free[q.stream]
+	}
+	if s.from > 0 {
+		s.lost += at - s.from
+		s.from = 0
+	}
 	if q.wait {
 		at = max(at, s.free[1-q.stream]+gap)
 	}
@@ -351,7 +371,12 @@ func (s *sim) replay() {
 	id := uint64(s.graphs)
 	var c called
 	s.frame("<built-in method replay of CUDAGraph object at 0x7f3a5c1b4930>", func() {
-		c = s.call(s.api("GraphLaunch"), 9000+30*int64(len(s.pending)), s.cbid("GraphLaunch"), true)
+		cost := 9000 + 30*int64(len(s.pending))
+		if s.cfg.Fault.Kind == SlowGraphCall {
+			cost += s.cfg.Fault.For.Nanoseconds()
+			s.lost += s.cfg.Fault.For.Nanoseconds()
+		}
+		c = s.call(s.api("GraphLaunch"), cost, s.cbid("GraphLaunch"), true)
 	})
 	for i, q := range s.pending {
 		s.start(q, c, id, uint64(i+1)<<1|1)

@@ -24,6 +24,7 @@ const (
 	Input           // something to do
 	Nobody          // the call wakes other threads
 	Thread          // another thread or another process
+	System          // the operating system, which reads, writes or flushes
 )
 
 // WaitForThread returns the wait for another thread or process that has a cause.
@@ -37,6 +38,7 @@ var (
 	input   = Wait{Input, finding.SystemCall}
 	message = Wait{Input, finding.OtherProcess} // from another process: a request between two steps
 	wakes   = Wait{For: Nobody}
+	system  = Wait{For: System}
 )
 
 // CallWait is what an API call does that does more than queue work, NoCause for others. Copies are judged by their form
@@ -91,6 +93,9 @@ var pythonMeanings = []meaning[Wait]{
 	{input, []string{"built-in method poll", "built-in method select", "built-in function select", "method 'poll'",
 		"built-in function sleep", "built-in method sleep", "method 'accept", "method accept"}},
 	{message, []string{"method 'recv", "method recv"}},
+	{system, []string{"built-in function read", "built-in function write", "built-in function pread",
+		"built-in function pwrite", "built-in function fsync", "built-in function fdatasync",
+		"built-in function ftruncate", "built-in function sendfile"}}, // of os
 }
 
 // libraryWaits are functions of Python's library that wait, by file and function.

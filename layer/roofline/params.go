@@ -14,7 +14,7 @@ const (
 	// differ by GPU: 2 µs on an H100, 5 to 6 µs on an MI300X.
 	shortest     = 0.10
 	nearShortest = 2.0
-	// mostShortest is how long the shortest kernels of a GPU take at most: a trace whose kernels all take longer has
-	// no short ones.
-	mostShortest = 10 * time.Microsecond
+	// mostShortest is how long the shortest kernels of any GPU take at most, see shortest: a trace whose kernels all
+	// take longer has no short ones.
+	mostShortest = 6 * time.Microsecond
 )

@@ -32,7 +32,10 @@ func runAgent(w io.Writer, bin, command, dir string) error {
 	if !slices.ContainsFunc(words, func(s string) bool { return strings.Contains(s, "{}") }) {
 		return fmt.Errorf("-agent %q: {} is missing, where the file with the prompt goes", command)
 	}
-	list := evals()
+	list, err := evals()
+	if err != nil {
+		return err
+	}
 	for i, with := range []string{"", string(skill) + "\n\n"} {
 		counts := map[grade]int{}
 		for k := range list {

@@ -17,6 +17,7 @@ import (
 // eval is a run in which one thing is planted, or nothing, and the question about it.
 type eval struct {
 	kind, name string
+	from       source // the generator
 	question   string // "" for the usual one
 	// files writes the run into a folder and returns the arguments of the question.
 	files func(dir string) ([]string, error)
@@ -37,14 +38,27 @@ type eval struct {
 // eager are the doubts that are true of a server that launches kernel by kernel where it is known to replay graphs.
 var eager = []string{"no-graphs", "no-compiled-code"}
 
-// source is a made-up run.
-type source interface {
+// source is a generator. None shares code with another one, but for the rows of an export of Nsight Systems.
+type source uint8
+
+const (
+	byLoop      source = iota // an event loop of a server: one thread, one stream
+	byModel                   // a model walked through as Python does; replicas that exchange data
+	byOperators               // the operators of models with their shapes
+	sources
+)
+
+// String is the name of a generator.
+func (s source) String() string { return [...]string{"event loop", "model", "operators"}[s] }
+
+// run is a made-up run.
+type run interface {
 	WriteTorch(w io.Writer) error
 	WriteNsys(path string) error
 }
 
 // torch writes a case as torch.profiler does.
-func torch(c source, path string) error {
+func torch(c run, path string) error {
 	var b bytes.Buffer
 	if err := c.WriteTorch(&b); err != nil {
 		return err
@@ -53,7 +67,7 @@ func torch(c source, path string) error {
 }
 
 // one writes one run in one format.
-func one(c source, nsys bool) func(string) ([]string, error) {
+func one(c run, nsys bool) func(string) ([]string, error) {
 	return func(dir string) ([]string, error) {
 		path := filepath.Join(dir, "run.json")
 		if nsys {
@@ -78,8 +92,11 @@ func formats(c idle.Case) (out []bool) {
 var formatNames = map[bool]string{false: "torch", true: "nsys"}
 
 // evals are all cases.
-func evals() []eval {
-	var out []eval
+func evals() ([]eval, error) {
+	out, err := modelCases()
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range idle.Cases() {
 		c = c.Served()
 		for _, nsys := range formats(c) {
@@ -119,32 +136,37 @@ func evals() []eval {
 	// without the exchange itself.
 	const steps = 40
 	for _, by := range []time.Duration{150 * time.Microsecond, 400 * time.Microsecond, 800 * time.Microsecond} {
-		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: ranks(by),
+		out = append(out, eval{kind: "late rank", name: "by " + by.String(), question: "ranks", files: twoRanks(by),
 			codes: []string{"communication"}, perStep: by / 2, straggler: "1", waiting: steps * by, doubts: eager})
 	}
 	for _, nsys := range []bool{false, true} {
 		for _, c := range forward.Misaligned() {
-			out = append(out, eval{kind: "misaligned product", name: c.Name + ", " + formatNames[nsys],
+			out = append(out, eval{kind: "misaligned product", from: byOperators, name: c.Name + ", " + formatNames[nsys],
 				files: one(c, nsys), codes: []string{"misaligned"}, perStep: c.PerStep})
 		}
 		for _, c := range forward.Attention() {
-			out = append(out, eval{kind: "eager attention", name: c.Name + ", " + formatNames[nsys],
+			out = append(out, eval{kind: "eager attention", from: byOperators, name: c.Name + ", " + formatNames[nsys],
 				files: one(c, nsys), codes: []string{"Attention as bmm, softmax, bmm"}, perStep: c.PerStep})
 		}
 	}
-	return append(out, broken()...)
+	return append(out, broken()...), nil
 }
 
 // pair writes two runs to compare.
-func pair(before, after source, nsys bool) func(string) ([]string, error) {
+func pair(before, after idle.Case, nsys bool) func(string) ([]string, error) {
+	return twice(one(before, nsys), one(after, nsys))
+}
+
+// twice writes two runs to compare.
+func twice(before, after func(string) ([]string, error)) func(string) ([]string, error) {
 	return func(dir string) ([]string, error) {
 		var paths [2]string
-		for i, c := range []source{before, after} {
+		for i, write := range []func(string) ([]string, error){before, after} {
 			sub := filepath.Join(dir, []string{"before", "after"}[i])
 			if err := os.Mkdir(sub, 0o777); err != nil {
 				return nil, err
 			}
-			args, err := one(c, nsys)(sub)
+			args, err := write(sub)
 			if err != nil {
 				return nil, err
 			}
@@ -154,8 +176,8 @@ func pair(before, after source, nsys bool) func(string) ([]string, error) {
 	}
 }
 
-// ranks writes two ranks.
-func ranks(by time.Duration) func(string) ([]string, error) {
+// twoRanks writes two ranks.
+func twoRanks(by time.Duration) func(string) ([]string, error) {
 	return func(dir string) ([]string, error) {
 		for i, c := range idle.Late(by) {
 			if err := torch(c.Served(), filepath.Join(dir, fmt.Sprintf("run-TP-%d.trace.json", i))); err != nil {
@@ -166,48 +188,50 @@ func ranks(by time.Duration) func(string) ([]string, error) {
 	}
 }
 
+// edit changes the file of a run.
+func edit(write func(string) ([]string, error), change func([]byte) []byte) func(string) ([]string, error) {
+	return func(dir string) ([]string, error) {
+		args, err := write(dir)
+		if err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(args[0])
+		if err != nil {
+			return nil, err
+		}
+		return args, os.WriteFile(args[0], change(data), 0o666)
+	}
+}
+
+// captured writes a run as a capture of prefills that was judged so.
+func captured(verdict string, write func(string) ([]string, error)) func(string) ([]string, error) {
+	return func(dir string) ([]string, error) {
+		manifest := `{"schema": "strata.capture/1", "stages": [{"stage": "prefill", "verdict": "` + verdict +
+			`", "traces": [{"path": "run.json"}],
+			"checks": [{"name": "stages", "outcome": "fail", "detail": "40 of 40 passes are decodes", "fix": "send new prompts"}]}]}`
+		if err := os.WriteFile(filepath.Join(dir, "capture.json"), []byte(manifest), 0o666); err != nil {
+			return nil, err
+		}
+		return write(dir)
+	}
+}
+
 // broken are runs of which nothing can be told, whatever is planted in them: an answer has to say so.
 func broken() []eval {
-	text := func(c source) (string, error) {
-		var b bytes.Buffer
-		err := c.WriteTorch(&b)
-		return b.String(), err
-	}
-	planted := idle.Cases()[0].Served()
-	edit := func(change func(string) string) func(string) ([]string, error) {
-		return func(dir string) ([]string, error) {
-			s, err := text(planted)
-			if err != nil {
-				return nil, err
-			}
-			path := filepath.Join(dir, "run.json")
-			return []string{path}, os.WriteFile(path, []byte(change(s)), 0o666)
-		}
-	}
-	captured := func(verdict string) func(string) ([]string, error) {
-		return func(dir string) ([]string, error) {
-			manifest := `{"schema": "strata.capture/1", "stages": [{"stage": "prefill", "verdict": "` + verdict +
-				`", "traces": [{"path": "run.json"}],
-				"checks": [{"name": "stages", "outcome": "fail", "detail": "40 of 40 passes are decodes", "fix": "send new prompts"}]}]}`
-			if err := os.WriteFile(filepath.Join(dir, "capture.json"), []byte(manifest), 0o666); err != nil {
-				return nil, err
-			}
-			return one(planted, false)(dir)
-		}
-	}
+	planted := one(idle.Cases()[0].Served(), false)
 	return []eval{
-		{kind: "damaged", name: "no GPU activity", abstain: true, files: edit(func(s string) string {
-			return strings.NewReplacer(`"kernel"`, `"cpu_op"`, `"gpu_memcpy"`, `"cpu_op"`).Replace(s)
+		{kind: "damaged", name: "no GPU activity", abstain: true, files: edit(planted, func(s []byte) []byte {
+			return []byte(strings.NewReplacer(`"kernel"`, `"cpu_op"`, `"gpu_memcpy"`, `"cpu_op"`).Replace(string(s)))
 		})},
 		{kind: "damaged", name: "no events", abstain: true,
-			files: edit(func(string) string { return `{"schemaVersion":1,"traceEvents":[]}` })},
-		{kind: "damaged", name: "no steps and no GPU", abstain: true, files: edit(func(string) string {
-			return `{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}`
+			files: edit(planted, func([]byte) []byte { return []byte(`{"schemaVersion":1,"traceEvents":[]}`) })},
+		{kind: "damaged", name: "no steps and no GPU", abstain: true, files: edit(planted, func([]byte) []byte {
+			return []byte(`{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}`)
 		})},
 		{kind: "damaged", name: "cut in the first step", abstain: true,
-			files: edit(func(s string) string { return s[:2000] })},
+			files: edit(planted, func(s []byte) []byte { return s[:2000] })},
 		{kind: "damaged", name: "no JSON", abstain: true,
-			files: edit(func(s string) string { return strings.Repeat("\x00\x01", len(s)/2) })},
+			files: edit(planted, func(s []byte) []byte { return bytes.Repeat([]byte{0, 1}, len(s)/2) })},
 		{kind: "damaged", name: "times of graph kernels mixed up", abstain: true, codes: []string{"gpu-dispatch"},
 			files: func(dir string) ([]string, error) {
 				var b bytes.Buffer
@@ -218,6 +242,6 @@ func broken() []eval {
 				return []string{path}, os.WriteFile(path, b.Bytes(), 0o666)
 			}},
 		{kind: "wrong stage", name: "a capture of prefills that holds decodes", abstain: true,
-			files: captured("INVALID")},
+			files: captured("INVALID", planted)},
 	}
 }

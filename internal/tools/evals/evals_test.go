@@ -11,7 +11,8 @@ import (
 )
 
 // TestEvals: at least 40 planted cases of at least 12 kinds, 95% of them right and none wrong; every healthy and
-// damaged run makes an answer abstain; and the committed report is what the program writes.
+// damaged run makes an answer abstain; half of the kinds come from two generators; and the committed report is what
+// the program writes.
 func TestEvals(t *testing.T) {
 	if err := repository.Enter(); err != nil {
 		t.Fatal(err)
@@ -25,9 +26,12 @@ func TestEvals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]bool{}
+	kinds, by := map[string]bool{}, map[string][sources]bool{}
 	planted, good, none := 0, 0, 0
 	for _, r := range results {
+		from := by[r.kind]
+		from[r.from] = true
+		by[r.kind] = from
 		if r.grade == wrong {
 			t.Errorf("%s, %s: %s: %s", r.kind, r.name, r.grade, r.said)
 		}
@@ -48,6 +52,15 @@ func TestEvals(t *testing.T) {
 	const cases, sorts, share = 40, 12, 0.95
 	if planted < cases || len(kinds) < sorts || float64(good) < share*float64(planted) || none < 10 {
 		t.Errorf("%d of %d planted cases of %d kinds are right, %d must abstain", good, planted, len(kinds), none)
+	}
+	twice := 0
+	for _, from := range by {
+		if from[byLoop] && from[byModel] {
+			twice++
+		}
+	}
+	if 2*twice < len(by) {
+		t.Errorf("%d of %d kinds are planted by two generators, want half of them", twice, len(by))
 	}
 	committed, err := os.ReadFile(filepath.Join("docs", "evals.md"))
 	if err != nil {

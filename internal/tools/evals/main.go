@@ -28,13 +28,13 @@ func main() {
 	out := flag.String("o", "", "write the report to this `FILE`; empty: to stdout")
 	agent := flag.String("agent", "", "`COMMAND` of an agent, {} where the file with the prompt goes; its last line has to begin with ANSWER:")
 	flag.Parse()
-	if err := run(*out, *agent); err != nil {
+	if err := evaluate(*out, *agent); err != nil {
 		fmt.Fprintln(os.Stderr, "evals:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, agent string) error {
+func evaluate(out, agent string) error {
 	if err := repository.Enter(); err != nil {
 		return err
 	}
@@ -116,7 +116,10 @@ type result struct {
 // all grades all cases.
 func all(bin, dir string) ([]result, error) {
 	var out []result
-	list := evals()
+	list, err := evals()
+	if err != nil {
+		return nil, err
+	}
 	for i := range list {
 		e := &list[i]
 		args, err := prepare(e, dir, i)
@@ -235,7 +238,10 @@ func report(results []result) string {
 	b.WriteString("# Evals\n\nMade by `go run -C internal/tools ./evals -o docs/evals.md`: what `strata answer` says first about runs in which one thing is planted, or nothing. The runs are made by\n" +
 		"generators that share no code with the analyses. Right: the planted cause is the first finding with a size, the size is within 10% of the truth, and no false finding\n" +
 		"stands above it; of healthy and damaged runs no cost is named. Wrong: something is named that is not so. No model is involved.\n\n")
-	type sum struct{ cases, right, abstained, wrong int }
+	type sum struct {
+		cases, right, abstained, wrong int
+		by                             [sources]int
+	}
 	kinds := map[string]*sum{}
 	var order []string
 	planted, total := sum{}, sum{}
@@ -252,6 +258,7 @@ func report(results []result) string {
 		}
 		for _, s := range to {
 			s.cases++
+			s.by[r.from]++
 			switch r.grade {
 			case right:
 				s.right++
@@ -265,15 +272,28 @@ func report(results []result) string {
 	fmt.Fprintf(&b, "%d cases of %d kinds: %d right, %d abstained, %d wrong. Planted: %d of %d right; healthy, damaged or of the wrong stage: %d of %d abstain.\n\n",
 		total.cases, len(order), total.right, total.abstained, total.wrong, planted.right, planted.cases,
 		total.right-planted.right, total.cases-planted.cases)
-	b.WriteString("| kind | cases | right | abstained | wrong |\n|---|---:|---:|---:|---:|\n")
+	several := 0
+	for _, s := range kinds {
+		if s.by[byLoop] > 0 && s.by[byModel] > 0 {
+			several++
+		}
+	}
+	fmt.Fprintf(&b, "%d kinds are planted by two generators that share nothing: an event loop of a server (also as exports of Nsight Systems), and a model that is walked through as\n"+
+		"Python does. The others are planted by one, those of operators as torch.profiler and Nsight Systems write them.\n\n", several)
+	b.WriteString("| kind | cases |")
+	for s := range sources {
+		fmt.Fprintf(&b, " by %s |", s)
+	}
+	b.WriteString(" right | abstained | wrong |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, k := range order {
 		s := kinds[k]
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", k, s.cases, s.right, s.abstained, s.wrong)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", k, s.cases, s.by[byLoop], s.by[byModel],
+			s.by[byOperators], s.right, s.abstained, s.wrong)
 	}
-	b.WriteString("\n| kind | case | planted | found | grade | said |\n|---|---|---:|---:|---|---|\n")
+	b.WriteString("\n| kind | generator | case | planted | found | grade | said |\n|---|---|---|---:|---:|---|---|\n")
 	for _, r := range results {
 		said := strings.NewReplacer("|", "\\|", "\n", " ").Replace(r.said)
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.kind, r.name, micros(r.perStep), micros(r.size), r.grade,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", r.kind, r.from, r.name, micros(r.perStep), micros(r.size), r.grade,
 			said)
 	}
 	return b.String()
