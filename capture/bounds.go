@@ -86,10 +86,6 @@ type Call struct {
 // DryRun returns what [Run] would do and every request that it would send that changes anything, and sends none of
 // them. The server is asked what it is; where Framework is given it need not even be there.
 func DryRun(ctx context.Context, o Options) (*Planned, error) {
-	o = o.withDefaults()
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	p := &Planned{Plan: []string{}, Calls: []Call{}}
 	var mu sync.Mutex // windows close at once
 	var now Call
@@ -100,36 +96,23 @@ func DryRun(ctx context.Context, o Options) (*Planned, error) {
 		now.Method, now.Server, now.Path, now.Body = method, c.base, path, string(body)
 		p.Calls = append(p.Calls, now)
 	}
-	r := &run{o: o, begin: time.Now()}
-	defer r.close()
-	if err := r.connect(ctx); err != nil {
-		if o.Framework == FrameworkAuto || !unreachable(err) || ctx.Err() != nil {
-			return nil, err
-		}
-		r.d = &deployment{}
-		c, err := r.d.client(o.URL, &o)
-		if err != nil {
-			return nil, err
-		}
-		r.d.targets = []*target{{c: c, f: o.Framework, con: contractOf(o.Framework, "", nil),
-			evidence: "given; it does not answer", info: ServerInfo{Model: o.Model}}}
-		r.d.send(c)
-		if err := r.adopt(); err != nil {
-			return nil, err
-		}
+	r, err := open(ctx, o)
+	if err != nil {
+		return nil, err
 	}
+	defer r.close()
 	if err := r.d.check(&r.o); err != nil {
 		return nil, err
 	}
-	out, err := filepath.Abs(o.OutputDir)
+	out, err := filepath.Abs(r.o.OutputDir)
 	if err != nil {
 		return nil, err
 	}
 	r.f = &folder{path: out}
 	r.o.ServerOutputDir = cmp.Or(r.o.ServerOutputDir, out)
 	p.Plan = append(r.d.words(), r.res.Notes...)
-	for _, st := range o.Workload.stages() {
-		s := r.newStage(st, o.NumSteps, false)
+	for _, st := range r.o.Workload.stages() {
+		s := r.newStage(st, r.o.NumSteps, false)
 		s.ID = "0000000000.000000" // a run has the time
 		p.Plan = append(p.Plan, s.words()...)
 		room := r.o.Concurrency

@@ -121,6 +121,12 @@ type Contract struct {
 	Source     string `json:"source"`
 	Unverified string `json:"unverified,omitempty"`
 
+	// id and prefix are what profile_id and, where nobody gave one, profile_prefix are made of: {id} is the window's own,
+	// {dashes} the same without dots, {prefix} what was given, {stage} the stage.
+	id, prefix string
+	// stacks and shapes are asked for where nobody says.
+	stacks, shapes bool
+
 	launch string // what the server must be launched with, "" for what its framework says
 	// lines launch it, before013 releases of before 0.13, where they differ.
 	lines, before013 launchLines
@@ -194,8 +200,8 @@ var contracts = []Contract{
 			FieldWithStack, FieldRecordShapes},
 		Listed:  []Field{FieldProfileID, FieldStages, FieldShapeDiscovery, FieldRoofline},
 		Unknown: "ignored", Ignores: true, Answers: "200 text; a refusal is 500",
-		Ends:     "after num_steps-1 passes, from sgl-project/sglang#30215 (2026-07-06) after num_steps; when the next batch is about to run",
-		SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true,
+		Ends: "after num_steps-1 passes, from sgl-project/sglang#30215 (2026-07-06) after num_steps; when the next batch is about to run",
+		id:   "{id}", shapes: true, SelfStop: true, Extra: 1, OwnDir: true, StopAgain: true, Flushed: true,
 		Files: "[prefix-]ID-TP-t[-DP-d][-PP-p][-EP-e][-EXTEND|-DECODE].trace.json.gz",
 		Kinds: []Kind{KindTorch, KindCUDA, KindOther},
 		Traps: []string{
@@ -241,7 +247,7 @@ var contracts = []Contract{
 		Listed:  []Field{FieldPrefix, FieldDelayIterations, FieldMaxIterations},
 		Unknown: "ignored, or refused with 422 (draft #56542); types are strict",
 		Answers: "as vllm; a second start 409",
-		Ends:    "after max_iterations passes", Exact: true, Flushed: true,
+		prefix:  "strata-{dashes}-", Ends: "after max_iterations passes", Exact: true, Flushed: true,
 		Files: "[prefix]dpD_…_rankG.TIME.pt.trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton},
 		Source: "vllm-project/vllm#57875, two drafts of api_router.py", Unverified: "not merged when read",
 	},
@@ -281,7 +287,7 @@ var contracts = []Contract{
 		Fields:  []Field{FieldOutputDir, FieldActivities, FieldWithStack, FieldRecordShapes, FieldProfileID},
 		Unknown: "dropped by the gateway: profile_id, profile_prefix, merge_profiles, profile_stages",
 		Answers: "200 all; 206 when any worker refused, also when all did; 404 no worker",
-		Ends:    "with the requests", OwnDir: true, Rewrites: true, StopAgain: true, Flushed: true,
+		id:      "{prefix}-{stage}", stacks: true, Ends: "with the requests", OwnDir: true, Rewrites: true, StopAgain: true, Flushed: true,
 		Files: "ID-[DPd-][CPc-]TPt[-STAGE].trace.json.gz", Kinds: []Kind{KindTorch, KindCUDA, KindProton, KindOther},
 		Traps: []string{
 			"its gateway answers 206 when workers refuse, even when all do: that is an error here",
@@ -459,7 +465,10 @@ func (o *Options) value(f Field, c *Contract, s session) any {
 		}
 		return v
 	}
-	tokenSpeed := c.Framework == FrameworkTokenSpeed
+	name := func(template string) string {
+		return strings.NewReplacer("{id}", s.id, "{dashes}", strings.ReplaceAll(s.id, ".", "-"), "{prefix}",
+			cmp.Or(o.ProfilePrefix, "profile"), "{stage}", string(s.stage)).Replace(template)
+	}
 	switch f {
 	case FieldOutputDir:
 		return s.dir
@@ -472,26 +481,18 @@ func (o *Options) value(f Field, c *Contract, s session) any {
 	case FieldMerge:
 		return o.MergeProfiles
 	case FieldPrefix:
-		if c.Framework == FrameworkVLLM {
-			return cmp.Or(o.ProfilePrefix, "strata-"+strings.ReplaceAll(s.id, ".", "-")+"-")
-		}
-		return optional(o.ProfilePrefix != "", o.ProfilePrefix)
+		prefix := cmp.Or(o.ProfilePrefix, name(c.prefix))
+		return optional(prefix != "", prefix)
 	case FieldStartStep, FieldDelayIterations:
 		return optional(o.StartStep > 0, o.StartStep)
 	case FieldMaxIterations:
 		return s.passes
 	case FieldWithStack:
-		if o.WithStack == nil && !tokenSpeed {
-			return nil // as the server's default has it
-		}
-		return o.WithStack == nil || *o.WithStack
+		return optional(o.WithStack != nil || c.stacks, o.WithStack == nil || *o.WithStack)
 	case FieldRecordShapes: // releases of SGLang differ in what its absence means
 		return o.recordsShapes(c)
 	case FieldProfileID:
-		if tokenSpeed {
-			return cmp.Or(o.ProfilePrefix, "profile") + "-" + string(s.stage)
-		}
-		return s.id
+		return name(c.id)
 	case FieldStages: // SGLang's V2 profiler records no other stage; the others ignore it
 		return optional(s.stage != StageLegacy, []string{string(s.stage)})
 	case FieldShapeDiscovery, FieldRoofline: // both name the shapes of a launch, at the cost of a string each
@@ -504,7 +505,7 @@ func (o *Options) recordsShapes(c *Contract) bool {
 	if o.RecordShapes != nil {
 		return *o.RecordShapes
 	}
-	return c.Framework == FrameworkSGLang
+	return c.shapes
 }
 
 // body is a start request in the order of the contract's fields; nil where the server reads none.

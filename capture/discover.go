@@ -368,9 +368,17 @@ func discover(ctx context.Context, o *Options) (d *deployment, err error) {
 	if err != nil {
 		return d, err
 	}
+	if o.dry != nil && o.Framework != FrameworkAuto {
+		if _, err := front.get(ctx, routeModels); unreachable(err) && ctx.Err() == nil {
+			d.targets = []*target{{c: front, f: o.Framework, con: contractOf(o.Framework, "", nil),
+				evidence: "given; it does not answer", info: ServerInfo{Model: o.Model}}}
+			d.send(front)
+			return d, nil
+		}
+	}
 	what := ""
 	var workers []workerURL
-	if o.Framework != FrameworkTokenSpeed { // whose gateway passes profiler requests on
+	if c := contractOf(o.Framework, "", nil); c == nil || c.Front != FrontGateway { // which passes profiler requests on
 		s, _, text, err := recognise(ctx, front, false)
 		switch {
 		case s != nil:

@@ -37,15 +37,10 @@ type Diagnosis struct {
 // launch it. OutputDir, if set, is the folder that the launch lines name. Stages and steps are those of the options.
 func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	dir := cmp.Or(o.OutputDir, "DIR")
-	o = o.withDefaults()
-	if o.OutputDir == "" {
-		o.OutputDir = "." // for validate; nothing is written
-	} else if abs, err := filepath.Abs(dir); err == nil {
+	if abs, err := filepath.Abs(dir); err == nil && o.OutputDir != "" {
 		dir = abs
 	}
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
+	o.OutputDir = cmp.Or(o.OutputDir, ".") // nothing is written
 	r, err := open(ctx, o)
 	if err != nil {
 		return nil, err
@@ -61,7 +56,7 @@ func Diagnose(ctx context.Context, o Options) (*Diagnosis, error) {
 	if err := r.d.check(&r.o); err != nil {
 		d.Findings = append(d.Findings, strings.TrimPrefix(err.Error(), "capture: "))
 	}
-	d.advise(t, &o, dir)
+	d.advise(t, &r.o, dir)
 	return d, ctx.Err()
 }
 

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -62,18 +63,13 @@ func Probe(ctx context.Context, o Options) (*ProbeReport, error) {
 	default:
 		prompts = probePrompts
 	}
-	o = o.withDefaults()
-	if o.OutputDir == "" {
-		o.OutputDir = "." // for validate; nothing is written
-	}
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
+	o.OutputDir = cmp.Or(o.OutputDir, ".") // nothing is written
 	r, err := open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
+	o = r.o
 	rep := &ProbeReport{
 		Server: r.res.Server, Framework: r.res.Framework, Evidence: r.res.Evidence, Info: r.res.Info,
 		Source: r.d.load[0].routes[0], Prompt: prompts[0], Prompts: prompts, MaxTokens: o.ProbeMaxNewTokens,

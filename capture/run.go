@@ -20,10 +20,6 @@ import (
 // cancelled context returns its error after the profiler was asked to stop. Whatever the outcome, the result is also
 // in capture.json in the folder.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	o = o.withDefaults()
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	r, err := open(ctx, o)
 	if err != nil {
 		return nil, err
@@ -51,17 +47,28 @@ type run struct {
 
 	mu    sync.Mutex // of what the heartbeat reads
 	last  Progress
-	since time.Time // of the last phase
-	said  time.Time // when Progress was called
-	end   chan struct{}
-	beats sync.WaitGroup
+	since time.Time   // of the last phase
+	beat  *time.Timer // repeats the last message while nothing else is said, so that a hung request shows; nil: ended
 }
 
 // open begins a run with the server of the options; the run is to be closed.
 func open(ctx context.Context, o Options) (*run, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
 	r := &run{o: o, begin: time.Now()}
-	r.beat()
-	if err := r.connect(ctx); err != nil {
+	if o.Progress != nil && o.dry == nil {
+		r.mu.Lock()
+		r.beat = time.AfterFunc(o.Timeouts.Heartbeat, r.still)
+		r.mu.Unlock()
+	}
+	r.say("", "detect", time.Now(), "asking "+shownURL(r.o.URL)+" what it is")
+	var err error
+	if r.d, err = discover(ctx, &r.o); err == nil {
+		err = r.adopt()
+	}
+	if err != nil {
 		r.close()
 		return nil, err
 	}
@@ -70,22 +77,15 @@ func open(ctx context.Context, o Options) (*run, error) {
 
 // close ends the heartbeat and lets go of connections.
 func (r *run) close() {
-	if r.end != nil {
-		close(r.end)
-		r.beats.Wait()
+	r.mu.Lock() // a message under way is waited for
+	if r.beat != nil {
+		r.beat.Stop()
+		r.beat = nil
 	}
+	r.mu.Unlock()
 	if r.d != nil {
 		r.d.close()
 	}
-}
-
-// connect finds out who answers and whether it can do what is asked.
-func (r *run) connect(ctx context.Context) (err error) {
-	r.say("", "detect", time.Now(), "asking "+shownURL(r.o.URL)+" what it is")
-	if r.d, err = discover(ctx, &r.o); err != nil {
-		return err
-	}
-	return r.adopt()
 }
 
 // adopt begins the result with what was discovered.
@@ -206,38 +206,26 @@ func (r *run) say(stage Stage, phase string, since time.Time, msg string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = Progress{Stage: stage, Phase: phase, Message: msg, Elapsed: time.Since(since)}
-	r.since, r.said = since, time.Now()
+	r.since = since
+	if r.beat != nil {
+		r.beat.Reset(r.o.Timeouts.Heartbeat)
+	}
 	r.o.Progress(r.last)
 }
 
-// beat repeats the last message while nothing else is said, so that a hung request shows.
-func (r *run) beat() {
-	if r.o.Progress == nil {
+// still repeats the last message.
+func (r *run) still() {
+	defer func() { _ = recover() }() // a callback's panic is the run's to meet, in a phase of its own
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.beat == nil {
 		return
 	}
-	r.end = make(chan struct{})
-	r.beats.Go(func() {
-		defer func() { _ = recover() }() // a callback's panic is the run's to meet, in a phase of its own
-		tick := time.NewTicker(r.o.Timeouts.Heartbeat)
-		defer tick.Stop()
-		for {
-			select {
-			case <-r.end:
-				return
-			case <-tick.C:
-			}
-			func() {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				if r.last.Phase == "" || time.Since(r.said) < r.o.Timeouts.Heartbeat/2 {
-					return
-				}
-				p := r.last
-				p.Elapsed, p.Still = time.Since(r.since), true
-				r.o.Progress(p)
-			}()
-		}
-	})
+	r.beat.Reset(r.o.Timeouts.Heartbeat)
+	if p := r.last; p.Phase != "" {
+		p.Elapsed, p.Still = time.Since(r.since), true
+		r.o.Progress(p)
+	}
 }
 
 // stageRun is one window and what comes of it.
@@ -343,7 +331,7 @@ func (s *stageRun) skip() []string {
 		return nil
 	}
 	return slices.DeleteFunc([]string{string(StagePrefill), string(StageDecode)}, func(d string) bool {
-		return d == s.Dir && s.res.Framework == FrameworkTensorRT
+		return d == s.Dir && s.con().Rewrites
 	})
 }
 
@@ -436,10 +424,10 @@ func (s *stageRun) disarm(ctx context.Context) error {
 	return nil
 }
 
-// withoutStart judges a start that failed: TensorRT-LLM can do without when its window opens by itself, at iterations
-// fixed at launch. That window is the only one.
+// withoutStart judges a start that failed: a server whose environment can open a window, at iterations fixed at launch,
+// can do without. That window is the only one.
 func (s *stageRun) withoutStart(err error) error {
-	if s.res.Framework == FrameworkTensorRT && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) &&
+	if contractOf(s.res.Framework, FrontEnv, nil).Front == FrontEnv && !s.wins.in(StateArmed) && errors.Is(err, ErrNoRoute) &&
 		s.o.Workload != WorkloadBoth {
 		s.envOnly = true
 		s.warn("no /start_profile: relying on TLLM_PROFILE_START_STOP, whose window opens once in the server's life")

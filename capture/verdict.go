@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -89,6 +88,17 @@ func (s *StageResult) check(name CheckName, outcome Outcome, format string, args
 	s.Checks = append(s.Checks, Check{Name: name, Outcome: outcome, Detail: fmt.Sprintf(format, args...)})
 }
 
+// ranked are the traces of the ranks: not the merged one, nor a front end's.
+func (s *StageResult) ranked() []*Trace {
+	var list []*Trace
+	for i := range s.Traces {
+		if t := &s.Traces[i]; !t.Merged && !t.Frontend {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // fail adds a failed check.
 func (s *StageResult) fail(name CheckName, detail string) { s.check(name, Fail, "%s", detail) }
 
@@ -152,13 +162,8 @@ func (s *stageRun) fix(c *Check) string {
 // judgeRanks checks that each rank has one trace, and that it is of this run.
 func (s *stageRun) judgeRanks() {
 	o := &s.out
-	count, twice := 0, []string{}
-	seen := map[string]int{}
-	for _, t := range o.Traces {
-		if t.Merged || t.Frontend {
-			continue
-		}
-		count++
+	twice, seen := []string{}, map[string]int{}
+	for _, t := range o.ranked() {
 		key := t.Rank
 		if len(s.wins) > 1 {
 			key = filepath.Dir(t.Path) + " " + key
@@ -170,7 +175,7 @@ func (s *stageRun) judgeRanks() {
 			twice = append(twice, t.Rank)
 		}
 	}
-	switch {
+	switch count := len(o.ranked()); {
 	case o.Expected == 0:
 		o.check(CheckRanks, Unknown, "%d traces; neither the server nor the traces say how many there should be (--ranks)", count)
 	case count < o.Expected:
@@ -178,16 +183,18 @@ func (s *stageRun) judgeRanks() {
 	default:
 		o.check(CheckRanks, Pass, "%d of %d traces (%s)", count, o.Expected, o.ExpectedFrom)
 	}
-	switch {
-	case len(twice) > 0:
+	if len(twice) > 0 {
 		o.check(CheckRun, Fail, "two traces of %s: one is from another run", strings.Join(twice, ", "))
-	default:
+	} else {
 		o.check(CheckRun, Pass, "new since the profiler was armed, one per rank; %d of another run left out",
 			len(o.Rejected))
 	}
+	stopped := Pass
+	if s.wins.in(StateOff, StateArmed, StateStopping) {
+		stopped = Unknown
+	}
 	if !s.envOnly {
-		o.check(CheckStop, map[bool]Outcome{true: Pass,
-			false: Unknown}[!s.wins.in(StateOff, StateArmed, StateStopping)], "the profiler was stopped")
+		o.check(CheckStop, stopped, "the profiler was stopped")
 	}
 }
 
@@ -196,10 +203,7 @@ func (s *stageRun) judgeReading() {
 	o := &s.out
 	var bad, idle []string
 	gpu, cpu := int64(0), int64(0)
-	for _, t := range o.Traces {
-		if t.Merged || t.Frontend {
-			continue
-		}
+	for _, t := range o.ranked() {
 		if t.Found == nil {
 			bad = append(bad, t.name()+" cannot be read")
 			continue
@@ -209,8 +213,11 @@ func (s *stageRun) judgeReading() {
 		}
 		gpu, cpu, o.StepsFound = gpu+t.Found.GPUEvents, cpu+t.Found.CPUEvents, max(o.StepsFound, t.Found.Steps)
 	}
-	o.check(CheckRead, map[bool]Outcome{true: Pass, false: Fail}[len(bad) == 0], "%s",
-		cmp.Or(strings.Join(bad, "; "), "all traces can be read"))
+	if len(bad) > 0 {
+		o.check(CheckRead, Fail, "%s", strings.Join(bad, "; "))
+	} else {
+		o.check(CheckRead, Pass, "all traces can be read")
+	}
 	switch {
 	case !slices.Contains(s.o.Activities, "GPU") && !s.o.Nsys:
 		return // nobody asked for any
@@ -228,12 +235,11 @@ func (s *stageRun) judgeReading() {
 func (s *stageRun) judgeSteps() {
 	o := &s.out
 	mix := map[string]int{}
-	for _, t := range o.Traces {
-		if t.Found == nil || t.Merged || t.Frontend {
-			continue
-		}
-		for st, n := range t.Found.Stages {
-			mix[st] = max(mix[st], n)
+	for _, t := range o.ranked() {
+		if t.Found != nil {
+			for st, n := range t.Found.Stages {
+				mix[st] = max(mix[st], n)
+			}
 		}
 	}
 	o.StageMix = mix
@@ -287,8 +293,8 @@ func (s *stageRun) judgeCache() {
 // prefillTokens is the most that a rank's prefill passes computed.
 func (s *StageResult) prefillTokens() int64 {
 	n := int64(0)
-	for _, t := range s.Traces {
-		if t.Found != nil && !t.Merged && !t.Frontend {
+	for _, t := range s.ranked() {
+		if t.Found != nil {
 			n = max(n, t.Found.PrefillTokens)
 		}
 	}
