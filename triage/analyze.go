@@ -123,6 +123,11 @@ func (a *analysis) attribute(ctx context.Context) (stages []*stageWork, err erro
 	a.findModelFiles()
 	a.training, a.serving = a.isTraining(), a.isServing()
 	a.steps = chain.NewRecogniser(a.registry, a.pool)
+	for _, w := range a.formal {
+		if err := w.CountOps(ctx); err != nil {
+			return nil, err
+		}
+	}
 	stages = splitStages(a.pool, a.formal)
 	for _, s := range stages {
 		a.findChains(s)

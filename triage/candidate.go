@@ -6,21 +6,8 @@ import (
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
-
-// peaks are those of the stage's GPU.
-func (s *stageWork) peaks() (out chain.Peaks) {
-	for _, w := range s.parts {
-		for i := range w.Analysis.Devices {
-			if g := roofline.GPUOf(w.Analysis, &w.Analysis.Devices[i]); g != nil {
-				return chain.Peaks{FLOP: g.FLOP["bf16"].Value, Bandwidth: g.Bandwidth.Value}
-			}
-		}
-	}
-	return out
-}
 
 // likelyShare is from which share of the GPU time on, in percent, a candidate is no matter of chance: that of the
 // registry's rows.

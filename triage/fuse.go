@@ -123,10 +123,9 @@ func (a *analysis) pathsOf() map[string][]*fusion.Pattern {
 func (a *analysis) findChains(s *stageWork) {
 	s.seqs = chain.SequencesOf(a.steps, s.parts, s.index)
 	paths := a.pathsOf()
-	look := chain.Look{Peaks: s.peaks(), Training: a.training,
+	look := chain.Look{GPU: s.gpu(), Training: a.training,
 		Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
-	s.price = chain.NewPricer(a.steps, s.seqs)
-	runs, chains := chain.Candidates(a.steps, s.seqs, s.price, look)
+	runs, chains := chain.Candidates(a.steps, s.seqs, look)
 	s.candidates = a.worth(s, runs)
 	where := s.place()
 	s.paths = map[*chain.Candidate]*path{}

@@ -39,8 +39,7 @@ type stageWork struct {
 	seqs       *chain.Sequences
 	chains     []*chain.Candidate         // that a registry has a path for, worth a row, the best first
 	paths      map[*chain.Candidate]*path // of chains
-	price      *chain.Pricer
-	candidates []*chain.Candidate // other runs worth a row, most time first
+	candidates []*chain.Candidate         // other runs worth a row, most time first
 	exposure   *Exposure
 	exchanges  map[int32]*exchange // by kernel
 	outside    int                 // activities in no pass

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
@@ -32,28 +33,32 @@ const oldestTensorCores = 80
 // knownWork is the part of a product's launches whose shapes are recorded.
 type knownWork struct {
 	ns, floor int64
-	odd       int // a size that padding would align
+	unaligned string // sizes of the first that padding would align
+	multiple  int64  // of which they would be
 }
 
 // products are the products of the stage by kernel, as far as their shapes are recorded.
-func (a *analysis) products(s *stageWork) map[int32]*knownWork {
-	out, peaks := map[int32]*knownWork{}, s.peaks()
+func (s *stageWork) products() map[int32]knownWork {
+	out := map[int32]knownWork{}
 	for _, w := range s.parts {
 		for i := range w.Acts {
 			act := &w.Acts[i]
-			if int(act.Stage) != s.index || a.pool.Facts[act.Kernel].Facts.Category != classify.CategoryGEMM {
+			if int(act.Stage) != s.index {
+				continue
+			}
+			o, ok := w.Op(int32(i))
+			if !ok || o.Kind != roofline.OpProduct || o.Longest.Event() != w.Event(act) {
 				continue
 			}
 			k := out[act.Kernel]
-			if k == nil {
-				k = &knownWork{}
-				out[act.Kernel] = k
+			if multiple, sizes := o.Unaligned(); multiple > 0 && k.multiple == 0 {
+				k.unaligned, k.multiple = strings.Join(sizes, " and "), multiple
 			}
-			floor, odd := s.price.Floor(w, int32(i), peaks)
-			if k.odd = max(k.odd, odd); floor > 0 {
+			if o.Floor > 0 {
 				k.ns += act.End - act.Start
-				k.floor += floor
+				k.floor += int64(o.Floor)
 			}
+			out[act.Kernel] = k
 		}
 	}
 	return out
@@ -78,7 +83,7 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 			single += s.rows[i].ns
 		}
 	}
-	work := a.products(s)
+	work := s.products()
 	for i := range s.rows {
 		r := &s.rows[i]
 		k := &a.pool.Facts[r.kernel]
@@ -91,18 +96,16 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 		if known.ns > 0 {
 			row.FloorNS = int64(float64(known.floor) * float64(r.ns) / float64(known.ns))
 		}
-		size := "a size"
-		if known.odd > 0 {
-			size = "size " + table.Count(int64(known.odd))
-		}
 		align, built := classify.Align(k.Canonical), classify.BuiltFor(k.Canonical)
+		loads := roofline.Alignment(k.Facts.DType)
 		switch {
-		case align > 0 && align < chain.VectorAlign && isHalf(&k.Facts):
-			row.Reason = fmt.Sprintf("alignment %d: %s is no multiple of %d", align, size, chain.VectorAlign)
-			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d (64 is best for tensor cores)", chain.VectorAlign)
-		case known.odd > 0 && isHalf(&k.Facts):
-			row.Reason = fmt.Sprintf("%s is no multiple of %d", size, chain.VectorAlign)
-			row.Do = fmt.Sprintf("pad it to a multiple of %d", chain.VectorAlign)
+		case align > 0 && int64(align) < loads && isHalf(&k.Facts):
+			row.Reason = fmt.Sprintf("alignment %d: %s is no multiple of %d", align, cmp.Or(known.unaligned, "a size"),
+				loads)
+			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d (64 is best for tensor cores)", loads)
+		case known.multiple > 0:
+			row.Reason = fmt.Sprintf("%s is no multiple of %d", known.unaligned, known.multiple)
+			row.Do = fmt.Sprintf("pad to a multiple of %d", known.multiple)
 		case built > 0 && built < oldestTensorCores && capability >= oldestTensorCores:
 			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().arch)
 			row.Do = "check alignment and type of the operands: the library found no newer kernel for them"

@@ -2,10 +2,16 @@ package triage_test
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage"
@@ -15,7 +21,7 @@ import (
 // of SGLang's decode steps have their reduction apart; ViT has neither.
 func TestSlowProducts(t *testing.T) {
 	for name, want := range map[string]string{
-		"hf-bert-small-eager-h100":                    "alignment 2: size 30,522",
+		"hf-bert-small-eager-h100":                    "alignment 2: N (30522)",
 		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace": "split along K",
 		"hf-vit-nsfw-eager-h100":                      "",
 	} {
@@ -42,12 +48,12 @@ func TestSlowPaths(t *testing.T) {
 		n      int // of the second operand
 		want   string
 	}{
-		{strings.Replace(fast, "align8", "align1", 1), 4097, "alignment 1: size 4,097"},
-		{strings.Replace(fast, "align8", "align2", 1), 4098, "alignment 2: size 4,098"},
-		{strings.Replace(fast, "align8", "align4", 1), 4100, "alignment 4: size 4,100"},
+		{strings.Replace(fast, "align8", "align1", 1), 4097, "alignment 1: N (4097)"},
+		{strings.Replace(fast, "align8", "align2", 1), 4098, "alignment 2: N (4098)"},
+		{strings.Replace(fast, "align8", "align4", 1), 4100, "alignment 4: N (4100)"},
 		{strings.Replace(fast, "align8", "align4", 1), 4096, "alignment 4: a size"},
 		{fast, 4096, ""}, {fast, 4104, ""}, {"nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT", 4097,
-			"size 4,097 is no multiple of 8"},
+			"N (4097) is no multiple of 8"},
 		{"turing_h1688gemm_128x64_ldg8_nn", 4096, "a kernel for sm75 on sm90"},
 		{"void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>(x)", 4096, "split along K"},
 		{"ampere_sgemm_128x128_tn", 4096, "single precision"},
@@ -87,5 +93,52 @@ func TestSlowPaths(t *testing.T) {
 			(floor < 4*130_000 || floor > 4*150_000) {
 			t.Errorf("%s: a floor of %d ns for four products, want 4 × 0.14 ms", c.kernel, floor)
 		}
+	}
+}
+
+// TestFloorsAreThoseOfLight: a slow kernel's floor is the sum of what the speed of light gives for its launches, on all
+// traces with shapes, scaled to launches without; none of a reduction, whose work is its product's.
+func TestFloorsAreThoseOfLight(t *testing.T) {
+	rows := 0
+	paths := slices.Concat(testdata.SharedGlob(t, "traces/torch/hf-*.json.gz"),
+		testdata.SharedGlob(t, "traces/units/*/*.json.gz"))
+	for _, path := range paths {
+		tr, err := trace.Open(t.Context(), path, trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := input(t, tr, path)
+		a := in.Formal[0]
+		r, err := triage.Analyze(t.Context(), in, triage.Options{MinSharePct: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		light, err := roofline.Analyze(t.Context(), a, roofline.Options{Kernels: true})
+		if err != nil || len(r.Stages) != 1 {
+			t.Logf("%s: %d stages, light: %v", path, len(r.Stages), err)
+			continue
+		}
+		type sum struct{ floor, took time.Duration }
+		floors := map[string]sum{}
+		for k := range a.Devices[0].Kernels() {
+			if c, ok := light.Cost(k); ok && c.Floor > 0 {
+				s := floors[classify.Canonical(k.Event().Name())]
+				floors[classify.Canonical(k.Event().Name())] = sum{s.floor + c.Floor, s.took + k.Event().Duration()}
+			}
+		}
+		for _, row := range r.Stages[0].Slow {
+			s := floors[row.Kernel]
+			if row.FloorNS == 0 && (s.took == 0 || strings.Contains(row.Reason, "split along K")) {
+				continue
+			}
+			rows++
+			want := float64(s.floor) * float64(row.GPUTimeNS) / float64(s.took)
+			if math.Abs(float64(row.FloorNS)-want) > 1 {
+				t.Errorf("%s, %s: a floor of %d ns, light has %.0f", path, row.Label, row.FloorNS, want)
+			}
+		}
+	}
+	if rows < 3 {
+		t.Errorf("%d slow kernels have a floor, want some", rows)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -16,24 +17,28 @@ type place struct {
 	arch     string // "sm90", "cdna3", "" unknown
 }
 
-// place finds the platform from the launches and the architecture from the GPU's
-// name.
+// place finds the platform from the launches and the architecture from the GPU.
 func (s *stageWork) place() place {
 	out := place{platform: s.platform()}
-	for _, w := range s.parts {
-		for i := range w.Analysis.Devices {
-			g := roofline.GPUOf(w.Analysis, &w.Analysis.Devices[i])
-			if g == nil {
-				continue
-			}
-			out.arch = g.Arch
-			if out.platform == "" {
-				out.platform = map[string]string{"nvidia": "cuda", "amd": "rocm"}[g.Vendor]
-			}
-			return out
+	if g := s.gpu(); g != nil {
+		out.arch = g.Arch
+		if out.platform == "" {
+			out.platform = map[string]string{"nvidia": "cuda", "amd": "rocm"}[g.Vendor]
 		}
 	}
 	return out
+}
+
+// gpu is the first one that is known, nil for none.
+func (s *stageWork) gpu() *hardware.GPU {
+	for _, w := range s.parts {
+		for i := range w.Analysis.Devices {
+			if g := roofline.GPUOf(w.Analysis, &w.Analysis.Devices[i]); g != nil {
+				return g
+			}
+		}
+	}
+	return nil
 }
 
 // suits reports whether a path exists at the place, as far as that is known.

@@ -159,7 +159,7 @@ func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.M
 	for _, m := range list {
 		w, bound := r.sizes(products, m.operator)
 		share := float64(m.floor) / float64(m.raw)
-		switch k, _ := oddSizes(&w); {
+		switch k, _ := w.Unaligned(); {
 		case k > 0 && share < wellRun && !m.unreachable:
 			odd = append(odd, m)
 			continue
@@ -281,7 +281,7 @@ func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
 		return defect{}
 	}
-	if multiple, _ := oddSizes(w); multiple > 0 {
+	if multiple, _ := w.Unaligned(); multiple > 0 {
 		return defect{misalignedText, padding(w)}
 	}
 	tm, tn := tileOf(k)
@@ -292,16 +292,19 @@ func (r *measured) productDefect(w *Work, k layer.Kernel) defect {
 	return defect{}
 }
 
-// oddSizes are those of K and N that are no multiple of as many elements as one load takes, which is returned, too; 0
-// where they all are. A size below one tile, as a router's, costs no less when it is padded.
-func oddSizes(w *Work) (multiple int64, sizes []string) {
+// Alignment is the number of elements of a type that matrix units load at once, 16 bytes; for "" that of 16 bits.
+func Alignment(dtype string) int64 { return int64(aligned / sizeOf(dtype, "bf16")) }
+
+// Unaligned are those of a product's K and N, in words, that are no multiple of as many elements as one load takes,
+// which is returned, too; 0 where they all are. A size below one tile, as a router's, costs no less when it is padded.
+func (w *Work) Unaligned() (multiple int64, sizes []string) {
 	if w.K <= 0 || w.N <= 0 || w.M <= 0 {
 		return 0, nil
 	}
 	size := sizeOf(w.Matrix, "bf16")
 	for i, n := range []int64{w.K, w.N} {
 		if n >= keyBlock && math.Mod(float64(n)*size, aligned) != 0 {
-			multiple, sizes = int64(aligned/size), append(sizes, fmt.Sprintf("%c (%d)", "KN"[i], n))
+			multiple, sizes = Alignment(w.Matrix), append(sizes, fmt.Sprintf("%c (%d)", "KN"[i], n))
 		}
 	}
 	return multiple, sizes
@@ -309,7 +312,7 @@ func oddSizes(w *Work) (multiple int64, sizes []string) {
 
 // padding is what helps misaligned sizes.
 func padding(w *Work) string {
-	multiple, sizes := oddSizes(w)
+	multiple, sizes := w.Unaligned()
 	return fmt.Sprintf("Pad %s to a multiple of %d elements.", strings.Join(sizes, " and "), multiple)
 }
 

@@ -146,13 +146,19 @@ func (c *opCounts) workOf(op trace.Event, row *opRow, kernel layer.Kernel) (Work
 	key := inputKey{op.Name(), dims, types, strides, values, kernel.Event().Name()}
 	r := c.inputs[key]
 	if r == nil {
-		in := ReadInputs(dims, types, strides, values)
-		in.Kernel, in.Assumed = kernel.Event().Name(), kernel.Facts().DType
 		r = &opResult{}
-		r.work, r.known = row.work(in)
+		r.work, r.known = row.work(inputsOf(op, kernel))
 		c.inputs[key] = r
 	}
 	return r.work, r.known
+}
+
+// inputsOf reads the inputs of an op whose longest kernel is k.
+func inputsOf(op trace.Event, k layer.Kernel) *Inputs {
+	types, strides, values := op.Inputs()
+	in := ReadInputs(op.Shape(), types, strides, values)
+	in.Kernel, in.Assumed = k.Event().Name(), k.Facts().DType
+	return in
 }
 
 // judge holds an op against what the GPU can do.
@@ -258,6 +264,47 @@ func (c *opCounts) groupOf(k layer.Kernel) *opGroup {
 
 // titleSizes is how many characters of sizes a title has at most.
 const titleSizes = 60
+
+// Ops are the ops of a device whose inputs were recorded.
+type Ops struct{ counts *opCounts }
+
+// OpsOf counts the work of the ops of a device, and their floors on a GPU; nil: no floors. It fails where ctx ends.
+func OpsOf(ctx context.Context, d *layer.Device, g *hardware.GPU) (Ops, error) {
+	c, err := countOps(ctx, d, g, nil)
+	return Ops{c}, err
+}
+
+// An Op is the work of the kernels that one op launched.
+type Op struct {
+	Work
+	Event trace.Event
+	// Floor is the least time that the GPU needs; 0 where that is not known, and where caches or records make it no
+	// floor, as [Cost.Floor] is.
+	Floor   time.Duration
+	Longest layer.Kernel // of its kernels
+}
+
+// Inputs are those that were recorded.
+func (o *Op) Inputs() *Inputs { return inputsOf(o.Event, o.Longest) }
+
+// Of returns the op that a kernel works for; false where none is known.
+func (o Ops) Of(k layer.Kernel) (Op, bool) {
+	if !k.Valid() {
+		return Op{}, false
+	}
+	g := o.counts.groupOf(k)
+	if g == nil || !g.known {
+		return Op{}, false
+	}
+	return Op{g.work, g.op, g.least, g.main}, true
+}
+
+// Floor is the least time that a GPU needs for the work: that of its arithmetic on matrix units, or of each tensor once
+// through the memory. 0 where the GPU or its peaks are not known.
+func (w *Work) Floor(g *hardware.GPU) time.Duration {
+	f := opFloor(w, g)
+	return duration(f.seconds())
+}
 
 // title names an op with its sizes: "aten::mm 256×512×131072", "aten::add 8192×8192 8192×8192".
 func (g *opGroup) title() string {

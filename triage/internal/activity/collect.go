@@ -10,6 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
@@ -48,7 +49,8 @@ type Trace struct {
 	OfKernel  map[trace.DeviceID][]int32 // the activities of the kernels of each device
 	Hip, Cuda bool                       // launched through these APIs
 
-	saved []bool // see Absorbed
+	saved []bool                          // see Absorbed
+	ops   map[trace.DeviceID]roofline.Ops // see CountOps
 }
 
 // Queue is a stream of a device.
@@ -59,6 +61,29 @@ type Queue struct {
 
 // Event returns an activity's event.
 func (w *Trace) Event(a *Activity) trace.Event { return w.Trace.LaneAt(event.LaneGPU, int(a.Event)) }
+
+// CountOps counts the work of ops whose inputs were recorded, which Op asks for.
+func (w *Trace) CountOps(ctx context.Context) error {
+	w.ops = map[trace.DeviceID]roofline.Ops{}
+	for i := range w.Analysis.Devices {
+		d := &w.Analysis.Devices[i]
+		ops, err := roofline.OpsOf(ctx, d, roofline.GPUOf(w.Analysis, d))
+		if err != nil {
+			return err
+		}
+		w.ops[d.ID] = ops
+	}
+	return nil
+}
+
+// Op is the op that an activity works for; false where its work is not known.
+func (w *Trace) Op(act int32) (roofline.Op, bool) {
+	a := &w.Acts[act]
+	if a.Replay {
+		return roofline.Op{}, false
+	}
+	return w.ops[w.Queues[a.Queue].Device].Of(w.Analysis.Of(w.Event(a).ID()))
+}
 
 // CountByQueue returns how many activities of a stage each queue has.
 func (w *Trace) CountByQueue(stage int) []int {

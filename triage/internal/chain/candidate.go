@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/profile/hardware"
 )
 
 // Candidate is work that one kernel could do in place of several: all runs of a stage with the same name, or all
@@ -48,7 +49,7 @@ const AttentionInPieces = "Attention as bmm, softmax, bmm"
 
 // Look is what is known of a stage besides its kernels.
 type Look struct {
-	Peaks    Peaks
+	GPU      *hardware.GPU            // nil: not known
 	Training bool                     // of gradients nothing has a name
 	Wanted   func(*fusion.Chain) bool // chains to look for
 }
@@ -66,8 +67,8 @@ type finder struct {
 
 // Candidates finds what the kernels of a stage could be fused to, most time first: runs, and the chains that are
 // parts of them.
-func Candidates(r *Recogniser, s *Sequences, p *Pricer, look Look) (runs, chains []*Candidate) {
-	f := &finder{Recogniser: r, price: p, look: look, byName: map[string]*Candidate{},
+func Candidates(r *Recogniser, s *Sequences, look Look) (runs, chains []*Candidate) {
+	f := &finder{Recogniser: r, price: newPricer(r, s, look.GPU), look: look, byName: map[string]*Candidate{},
 		parts: make([]*Candidate, len(r.chains))}
 	var all fusion.Set
 	for _, set := range s.Sets {
@@ -80,7 +81,7 @@ func Candidates(r *Recogniser, s *Sequences, p *Pricer, look Look) (runs, chains
 		}
 	}
 	for i := range s.List {
-		for _, run := range runsOf(&s.List[i], p.sorts) {
+		for _, run := range runsOf(&s.List[i], f.price.sorts) {
 			f.addRun(&run)
 			window := run.window()
 			for _, c := range wanted {
@@ -151,7 +152,7 @@ func (f *finder) add(c *Candidate, q *sequence, members []int32) {
 	case len(c.At) >= pricedOccurrences:
 		o.price = c.known.part(ns, c.knownNS)
 	case c.Attention:
-		o.price = f.price.attention(q.Trace, o.Acts, f.look.Peaks)
+		o.price = f.price.attention(q.Trace, o.Acts)
 	default:
 		o.price = f.price.price(q.Trace, o.Acts)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/layer/roofline"
+	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -37,30 +38,16 @@ func (p *Price) add(o Price) {
 
 // Pricer prices occurrences of one stage.
 type Pricer struct {
-	pool   *activity.Pool
+	gpu    *hardware.GPU // nil: not known
 	sorts  []runSort
 	sortOf map[*activity.Trace][]int32 // by activity
 	// what the shortest kernel takes that is bound by memory: the time of a kernel that moves nothing
-	launch  int64
-	tensors map[tensorKey]*opTensors
+	launch int64
 }
 
-// tensorKey is what the tensors of an op depend on.
-type tensorKey struct{ op, dims, types, strides string }
-
-// opTensors are the tensors of an op in bytes, as far as they are recorded.
-type opTensors struct {
-	in    []float64
-	out   float64
-	flop  float64
-	known bool
-	odd   int // the largest size of a product's second operand that padding would align; 0 for none
-}
-
-// NewPricer finds the launch time of the stage.
-func NewPricer(r *Recogniser, s *Sequences) *Pricer {
-	out := &Pricer{pool: r.pool, sorts: r.runSorts(s), sortOf: map[*activity.Trace][]int32{},
-		tensors: map[tensorKey]*opTensors{}}
+// newPricer finds the launch time of the stage.
+func newPricer(r *Recogniser, s *Sequences, gpu *hardware.GPU) *Pricer {
+	out := &Pricer{gpu: gpu, sorts: r.runSorts(s), sortOf: map[*activity.Trace][]int32{}}
 	sorts := out.sorts
 	for i := range s.List {
 		q := &s.List[i]
@@ -220,32 +207,25 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 	seen := map[float64]bool{} // sizes that were read from outside
 	var op trace.Event
 	for n, act := range acts {
-		if w.Acts[act].Replay {
-			return t, false
-		}
 		if n > 0 && p.productBetween(w, acts[n-1], act) {
 			clear(seen) // what follows reads what the product made
 		}
-		e := w.Event(&w.Acts[act])
-		o := e.Op()
-		if !o.Valid() {
+		o, ok := w.Op(act)
+		if !ok || o.Bytes <= 0 {
 			return t, false
 		}
-		if op.Valid() && o == op {
+		if o.Event == op {
 			continue // one op, several kernels
 		}
-		op = o
-		ts := p.of(o)
-		if !ts.known {
-			return t, false
-		}
+		op = o.Event
+		in, out := tensorsOf(&o)
 		taken := map[int]bool{}       // results that this op reads
 		outside := map[float64]bool{} // sizes that it reads from outside
-		for _, in := range ts.in {
-			t.moved += in
+		for _, bytes := range in {
+			t.moved += bytes
 			i := -1
 			for j := len(made) - 1; j >= 0 && i < 0; j-- {
-				if made[j].bytes == in && !taken[j] {
+				if made[j].bytes == bytes && !taken[j] {
 					i = j
 				}
 			}
@@ -253,14 +233,14 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 				made[i].used, taken[i] = true, true
 				continue
 			}
-			if t.most += in; !seen[in] {
-				t.needed += in
+			if t.most += bytes; !seen[bytes] {
+				t.needed += bytes
 			}
-			outside[in] = true
+			outside[bytes] = true
 		}
 		maps.Copy(seen, outside)
-		t.moved += ts.out
-		made = append(made, tensor{ts.out, false, p.sort(w, act).add})
+		t.moved += out
+		made = append(made, tensor{out, false, p.sort(w, act).add})
 	}
 	for i, m := range made {
 		if !m.used || m.add && i+1 < len(made) { // a residual sum is read again later
@@ -281,101 +261,24 @@ func (p *Pricer) productBetween(w *activity.Trace, a, b int32) bool {
 	return false
 }
 
-// of returns the tensors of an op, or of the next one around it whose work is known.
-func (p *Pricer) of(op trace.Event) *opTensors {
-	const farthest = 4 // ops around a kernel's own: aten::to holds aten::_to_copy, which holds aten::copy_
-	n := 0
-	for e := range op.Enclosing() {
-		if n++; n > farthest {
-			break
-		}
-		dims := e.Shape()
-		if dims == "" {
-			continue
-		}
-		types, strides, values := e.Inputs()
-		key := tensorKey{e.Name(), dims, types, strides}
-		t := p.tensors[key]
-		if t == nil {
-			t = tensorsOf(e.Name(), roofline.ReadInputs(dims, types, strides, values))
-			p.tensors[key] = t
-		}
-		if t.known {
-			return t
+// tensorsOf are the tensors that an op reads and the one that it writes, in bytes.
+func tensorsOf(o *roofline.Op) (in []float64, out float64) {
+	inputs := o.Inputs()
+	if strings.HasSuffix(o.Event.Name(), "::copy_") {
+		out = inputs.Bytes(0)
+		return []float64{o.Bytes - out}, out
+	}
+	out = o.Bytes
+	for i := range inputs.Dims {
+		if b := inputs.Bytes(i); b > 0 && out-b >= 0 {
+			in = append(in, b)
+			out -= b
 		}
 	}
-	return &opTensors{}
-}
-
-// tensorsOf counts the tensors of an op.
-func tensorsOf(name string, in *roofline.Inputs) *opTensors {
-	w, ok := roofline.OpWork(name, in)
-	if !ok || w.Bytes <= 0 {
-		return &opTensors{}
+	if len(in) == 0 { // a list of tensors: as much is written as read
+		return []float64{o.Bytes / 2}, o.Bytes / 2
 	}
-	t := &opTensors{known: true, flop: w.FLOP, out: w.Bytes}
-	if slices.Contains(products, name) {
-		for _, dims := range in.Dims {
-			if len(dims) > 1 { // the last one's: of the first one, rows are tokens
-				t.odd = unaligned(dims[len(dims)-2:])
-			}
-		}
-	}
-	if strings.HasSuffix(name, "::copy_") {
-		t.out = in.Bytes(0)
-		t.in = []float64{w.Bytes - t.out}
-		return t
-	}
-	for i := range in.Dims {
-		if b := in.Bytes(i); b > 0 && t.out-b >= 0 {
-			t.in = append(t.in, b)
-			t.out -= b
-		}
-	}
-	if len(t.in) == 0 { // a list of tensors: as much is written as read
-		t.in, t.out = []float64{w.Bytes / 2}, w.Bytes/2
-	}
-	return t
-}
-
-// products are ops whose last matrix is a weight, or one of a batch.
-var products = []string{"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear"}
-
-// VectorAlign is the alignment in elements of 16 bits from which a product loads 16 bytes at once.
-const VectorAlign = 8
-
-// unaligned is the largest size that is no multiple of that.
-func unaligned(dims []int64) (odd int) {
-	for _, n := range dims {
-		if n%VectorAlign != 0 {
-			odd = max(odd, int(n))
-		}
-	}
-	return odd
-}
-
-// Floor is the least time that a GPU of these peaks needs for an activity's op, and the size of it that padding would
-// align; 0 where no shapes are recorded, and for replays.
-func (p *Pricer) Floor(w *activity.Trace, act int32, peak Peaks) (ns int64, odd int) {
-	o := w.Event(&w.Acts[act]).Op()
-	if w.Acts[act].Replay || !o.Valid() {
-		return 0, 0
-	}
-	t := p.of(o)
-	if !t.known || peak.FLOP <= 0 || peak.Bandwidth <= 0 {
-		return 0, t.odd
-	}
-	bytes := t.out
-	for _, b := range t.in {
-		bytes += b
-	}
-	return int64(1e9 * max(t.flop/peak.FLOP, bytes/peak.Bandwidth)), t.odd
-}
-
-// Peaks are what the GPU can do at most, 0 where not known.
-type Peaks struct {
-	FLOP      float64 // operations a second of 16-bit products
-	Bandwidth float64 // bytes a second
+	return in, out
 }
 
 // flashShare is the share of the peak that fused attention reaches: FlashAttention 2 reports 0.5 to 0.73 on A100
@@ -383,10 +286,10 @@ type Peaks struct {
 const flashShare = 0.5
 
 // attention prices attention in pieces: the scores between the two products need not pass through memory.
-func (p *Pricer) attention(w *activity.Trace, acts []int32, peak Peaks) Price {
+func (p *Pricer) attention(w *activity.Trace, acts []int32) Price {
 	out := Price{Launches: len(acts) - 1, Gaps: gaps(w, acts)}
 	var took, products int64
-	flop, io := 0.0, 0.0
+	var fused roofline.Work // of all products
 	known := true
 	for _, act := range acts {
 		d := duration(w, act)
@@ -395,22 +298,14 @@ func (p *Pricer) attention(w *activity.Trace, acts []int32, peak Peaks) Price {
 		if product {
 			products += d
 		}
-		t := &opTensors{}
-		if e := w.Event(&w.Acts[act]); !e.IsReplay() && e.Op().Valid() {
-			t = p.of(e.Op())
+		o, ok := w.Op(act)
+		if known = known && ok && o.Bytes > 0; !known {
+			continue
 		}
-		known = known && t.known
-		out.Moved += t.out
-		for _, b := range t.in {
-			out.Moved += b
-		}
-		if product && t.known {
-			flop += t.flop
-			all := append(slices.Clone(t.in), t.out)
-			io -= slices.Max(all) // the scores
-			for _, b := range all {
-				io += b
-			}
+		if out.Moved += o.Bytes; product {
+			in, made := tensorsOf(&o)
+			fused.FLOP, fused.Matrix = fused.FLOP+o.FLOP, o.Matrix
+			fused.Bytes += o.Bytes - max(made, slices.Max(in)) // less the scores
 		}
 	}
 	// A fused kernel takes no longer than the products alone, which is the least that is saved. What it takes at least is
@@ -420,13 +315,10 @@ func (p *Pricer) attention(w *activity.Trace, acts []int32, peak Peaks) Price {
 	if !known {
 		out.Moved = 0
 	}
-	if known && io > 0 && peak.FLOP > 0 && peak.Bandwidth > 0 {
-		out.Needed = io
-		memory := io / peak.Bandwidth
-		fused := func(share float64) int64 {
-			return min(products, max(p.launch, int64(1e9*max(memory, flop/(share*peak.FLOP)))))
-		}
-		out.GPU, out.High = took-fused(flashShare), took-fused(1)
+	if least := fused.Floor(p.gpu); known && least > 0 {
+		out.Needed, out.High = fused.Bytes, took-min(products, max(p.launch, int64(least)))
+		fused.FLOP /= flashShare
+		out.GPU = took - min(products, max(p.launch, int64(fused.Floor(p.gpu))))
 	}
 	return out
 }
