@@ -101,6 +101,9 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 // fewCovered is the share of GPU time below which most of a pass has no floor.
 const fewCovered = 0.5
 
+// HasFloor reports whether operators with most of the pass's GPU time have a floor. Of less, the pass's own says little.
+func (p *Pass) HasFloor() bool { return p.Floor > 0 && p.Wall > 0 && p.Covered >= fewCovered }
+
 // scrambledRecords reports whether names and times of a trace do not belong together: no floor can be held against
 // them.
 func scrambledRecords(t *trace.Trace) bool {

@@ -196,18 +196,12 @@ func (c Condition) HostCaused(share float64, unsure bool, text string) gate.Chec
 	return check
 }
 
-// halfCovered is the share of a pass's GPU time that must have a floor: of less, the pass's floor says little.
-const halfCovered = 0.5
-
 // AboveFloor judges Floor by the representative pass that is furthest above what it has to take; r may be nil.
 func (c Condition) AboveFloor(r *roofline.Report) gate.Check {
 	least, stage := math.Inf(1), layer.StageUnknown
 	if r != nil {
 		for _, p := range r.Typical() {
-			if p.Floor <= 0 || p.Wall <= 0 || p.Covered < halfCovered {
-				continue
-			}
-			if share := float64(p.Floor) / float64(p.Wall); share < least {
+			if share := float64(p.Floor) / float64(p.Wall); p.HasFloor() && share < least {
 				least, stage = share, p.Stage
 			}
 		}

@@ -411,10 +411,11 @@ type Cause struct {
 // Light is how far steps are from what the GPU can do.
 type Light struct {
 	Item
-	// Passes are one for each stage.
+	// Passes are one for each stage, of those of whose GPU time most has a floor.
 	Passes []Floor `json:"passes"`
 	// Operators are those of the steady pass, by the time above their floor.
 	Operators []OperatorFloor `json:"operators"`
+	Cut
 }
 
 // Floor is a pass against what it has to take.
@@ -429,6 +430,8 @@ type Floor struct {
 	Floor time.Duration `json:"floor_ns"`
 	// Share is Floor by Wall.
 	Share float64 `json:"floor_share_of_wall"`
+	// Covered is the part of the GPU time that operators with a floor take.
+	Covered float64 `json:"with_floor_share_of_gpu_time"`
 	// Basis says what the floor rests on.
 	Basis string `json:"basis"`
 }

@@ -416,31 +416,28 @@ func (m *maker) light() {
 		return
 	}
 	for _, p := range l.Typical() {
-		if p.Floor > 0 {
+		if p.HasFloor() {
 			m.Light.Passes = append(m.Light.Passes, Floor{p.Stage, p.Index, p.Wall, p.Floor, ratio(p.Floor, p.Wall),
-				p.Basis.String()})
+				p.Covered, p.Basis.String()})
 		}
 	}
 	for _, o := range l.Operators {
-		if o.Floor > 0 && o.Time > 0 {
+		if len(m.Light.Passes) > 0 && o.Floor > 0 && o.Time > 0 {
 			m.Light.Operators = append(m.Light.Operators,
 				OperatorFloor{o.Operator, o.LayerType, o.Time, o.Floor, o.Bound})
 		}
 	}
-	slices.SortStableFunc(m.Light.Operators, func(a,
-		b OperatorFloor) int {
+	slices.SortStableFunc(m.Light.Operators, func(a, b OperatorFloor) int {
 		return cmp.Compare(b.Time-b.Floor, a.Time-a.Floor)
 	})
-	if len(m.Light.Operators) > tableRows {
-		m.Light.Operators = m.Light.Operators[:tableRows]
-	}
+	m.Light.Operators, m.Light.Cut = cut(m.Light.Operators, func(o OperatorFloor) time.Duration { return o.Time })
 	switch {
 	case len(m.Light.Passes) > 0:
 		m.Light.Item = known
 	case l.GPU == nil:
 		m.Light.Item = unknown("the GPU is not in the table: pass --gpu or --device-file")
 	case l.Model == "":
-		m.Light.Item = unknown("no config.json of the model was found: pass --config")
+		m.Light.Item = unknown("no config.json of the model was found, and operators with most of the GPU time have no recorded shapes: pass --config")
 	default:
 		m.Light.Item = unknown("the number of tokens of the passes is not known: pass --tokens and --kv-len")
 	}
