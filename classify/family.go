@@ -53,7 +53,7 @@ var familyPrefix = []struct {
 	{"FillBuffer", familyMemset},
 	{"triton_poi_", familyInductor}, {"triton_red_", familyInductor}, {"triton_per_", familyInductor},
 	{"triton_tem_", familyInductor}, {"triton_for_", familyInductor}, {"triton_mm", familyInductor},
-	{"triton_bmm", familyInductor}, {"triton_fused_", familyInductor}, {"triton__", familyInductor},
+	{"triton_bmm", familyInductor}, {"triton_fused_", familyInductor}, {"triton__0", familyInductor},
 	{"triton_foreach_", familyInductor}, {"triton_split_scan_", familyInductor}, {"triton_spl_", familyInductor},
 	{"triton_flex_attention", familyInductor}, {"triton_convolution", familyInductor}, {"triton_mix_", familyInductor},
 	{"kernel_cutlass_", familyCuTeDSL}, {"cutlass_", familyCUTLASS},

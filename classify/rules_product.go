@@ -134,7 +134,8 @@ func moeRules() []Rule {
 			Pattern{All: words("*softmax*", "*topk*")}),
 		moe("moe.gemm", "expert matrix products", "gemm", Pattern{
 			Function: words("*moe_gemm*", "*moe_mxgemm*", "fused_moe_kernel*", "*moe_wna16*", "*fused_moe",
-				"*fused_moe_*", "*fmoe*", "batched_triton_kernel", "*moe_mm*", "*moe_stage1*", "*moe_stage2*"),
+				"*fused_moe_*", "*moe_fused*", "*fmoe*", "batched_triton_kernel", "*moe_mm*", "*moe_stage1*",
+				"*moe_stage2*"),
 		}),
 		// marlin_moe_wna16::Marlin: the scope says experts, the function only
 		// the method.

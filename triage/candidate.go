@@ -27,8 +27,8 @@ func (a *analysis) worth(s *stageWork, list []*chain.Candidate) (out []*chain.Ca
 // candidateRow renders what dataflow alone found.
 func (a *analysis) candidateRow(s *stageWork, c *chain.Candidate) FuseRow {
 	p := &fusion.Pattern{Pattern: c.Name, Origin: fusion.Upstream, CandidatePaths: []string{pathCompile}}
-	if c.Attention {
-		p.CandidatePaths = []string{pathSDPA}
+	if c.Attention || c.Experts {
+		p.CandidatePaths = []string{wholePath(c.Experts)}
 	}
 	out, price := a.splitOf(s, p, c), c.Price()
 	out.State, out.Action = a.candidateState(c)
@@ -44,7 +44,16 @@ func (a *analysis) candidateRow(s *stageWork, c *chain.Candidate) FuseRow {
 const (
 	pathCompile = "torch.compile"
 	pathSDPA    = "torch.nn.functional.scaled_dot_product_attention"
+	pathExperts = "aiter.fused_moe.fused_moe"
 )
+
+// wholePath is where attention or routed experts in one kernel are.
+func wholePath(experts bool) string {
+	if experts {
+		return pathExperts
+	}
+	return pathSDPA
+}
 
 // candidateState says what can be done about a candidate that no row of the registry explains.
 func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action string) {
@@ -56,6 +65,9 @@ func (a *analysis) candidateState(c *chain.Candidate) (state FuseState, action s
 	case c.Attention:
 		return StateUnknown, "this layer runs without the attention backend of " + server +
 			": check its --attention-backend, or the fallback of the model"
+	case c.Experts:
+		return StateAvailable, "use one kernel for the experts: FlashInfer's cutlass_fused_moe on CUDA, " + pathExperts +
+			" on ROCm"
 	case serverKey(server) != "":
 		return StateNone, "no fused path of " + server + " is known for these kernels"
 	case c.Compiled():

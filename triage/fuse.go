@@ -126,6 +126,12 @@ func (a *analysis) findChains(s *stageWork) {
 	look := chain.Look{GPU: s.gpu(), Training: a.training,
 		Wanted: func(*fusion.Chain) bool { return len(paths) > 0 }}
 	runs, chains := chain.Candidates(a.steps, s.seqs, look)
+	if serverKey(a.report.Framework) == "" && !a.training { // how servers compute layers is theirs to choose
+		var experts *chain.Candidate
+		if s.wholes, experts = chain.Wholes(a.steps, s.seqs); experts != nil {
+			runs = append(runs, experts)
+		}
+	}
 	s.candidates = a.worth(s, runs)
 	where := s.place()
 	s.paths = map[*chain.Candidate]*path{}

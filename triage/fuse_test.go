@@ -61,12 +61,12 @@ var fuseTruth = []struct {
 		[]string{"vLLM-origin DeepSeek-V4 MHC fused kernels", "vLLM-origin RMSNorm + Quantization",
 			"vLLM-origin fused MLA RoPE + unified KV-cache update", "Fused MoE activation + quant / re-quant",
 			"vLLM-origin Attention + Quantization"},
-		[]string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels",
+		[]string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)", "Fused MoE grouped-topk / gate kernels",
 			"NSA fused top-k transform / page-table build", "Fused QK RMSNorm + RoPE"},
 		"RMSNorm and the attention combine are each followed by per_token_group_quant, as is act_and_mul in front of the experts; mhc_post follows each all-reduce and precedes mhc_pre; no server is named, so all splits are candidates",
 	},
 	{"hf-qwen1.5-0.5b-eager-h100", []string{"Residual add + RMSNorm in pieces", "Rotary embedding in pieces",
-		"SwiGLU in pieces"}, nil, "the norm is spelled out in eight pointwise kernels, the rotation in ten; a product runs between silu and its product"},
+		"SwiGLU in pieces"}, []string{"Attention in one kernel"}, "the norm is spelled out in eight pointwise kernels, the rotation in ten; a product runs between silu and its product"},
 	{
 		"sglang-r1-distill-llama-8b-b300-TP-0-DECODE.trace", []string{"Fused RoPE + KV cache store"},
 		[]string{"Fused residual add + RMSNorm", "Fused activation-and-mul (SwiGLU / GeGLU)"},
@@ -78,12 +78,12 @@ var fuseTruth = []struct {
 		"rotary_embedding_kernel and store_kvcache are neighbours; AITER's norms add the residual",
 	},
 	{"xdit-flux1-mi300", []string{"Attention as bmm, softmax, bmm", "Residual add + RMSNorm in pieces",
-		"Residual add + norm + activation", "Tanh GELU in pieces"}, nil,
+		"Residual add + norm + activation", "Tanh GELU in pieces"}, []string{"Attention in one kernel"},
 		"a diffusion model: its text encoder (T5) and its decoder of images run eager; the compiler fused the norms of the denoiser's heads"},
-	{"hf-bert-small-eager-h100", []string{"Residual add + norm"}, nil,
+	{"hf-bert-small-eager-h100", []string{"Residual add + norm"}, []string{"Attention in one kernel"},
 		"a sum and a layer normalisation behind each half of a layer"},
 	{"sglang-qwen3-8b-graph-capture-mi300", nil, nil, "two kernels"},
-	{"torch-compile-triton", nil, []string{"Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"},
+	{"torch-compile-triton", nil, []string{"Attention in one kernel", "Fused activation-and-mul (SwiGLU / GeGLU)", "Fused residual add + RMSNorm"},
 		"fused by the compiler already, one layer only"},
 	{"train-absolute-float-ts-v100.pt.trace", []string{pointwise}, nil, "training of a convolution network"},
 	{"train-graphs-5streams-a100", []string{pointwise}, nil, "training of a recommender"},
@@ -102,6 +102,31 @@ var fuseTruth = []struct {
 
 // pointwise is the row of runs that have no name.
 const pointwise = "Pointwise kernels in a row"
+
+// TestPairsOfFusedAndUnfused: attention and routed experts of the same sizes, in one kernel and in several.
+func TestPairsOfFusedAndUnfused(t *testing.T) {
+	const (
+		attention, experts       = "Attention in one kernel", "Routed experts in one kernel"
+		attentionIn3, expertsIn4 = "Attention as bmm, softmax, bmm", "Routed experts as several products"
+	)
+	for name, want := range map[string]string{
+		"test01_moe_fused_vs_unfused-trace1": expertsIn4, "test01_moe_fused_vs_unfused-trace2": experts,
+		"test02_attention_both_unfused-trace1": attentionIn3, "test02_attention_both_unfused-trace2": attentionIn3,
+		"test03_attention_fused_vs_unfused-trace1": attention, "test03_attention_fused_vs_unfused-trace2": attentionIn3,
+	} {
+		r := analyze(t, "traces/units/comparative/"+name+".json.gz", "", triage.Options{})
+		rows := r.Stages[0].Fuse
+		if len(rows) != 1 || rows[0].Pattern != want {
+			t.Errorf("%s: %+v, want %s alone", name, rows, want)
+			continue
+		}
+		whole := want == attention || want == experts
+		if whole != (rows[0].State == triage.StateActive) || !whole && rows[0].State != triage.StateAvailable {
+			t.Errorf("%s: %s is %s", name, want, rows[0].State)
+		}
+		checkFuseRow(t, &r.Stages[0], rows[0])
+	}
+}
 
 func TestFuseRowsAreTheTruth(t *testing.T) {
 	for _, tt := range fuseTruth {

@@ -136,6 +136,13 @@ func (a *analysis) activeRows(s *stageWork, seqs *chain.Sequences, where place) 
 			hits = append(hits, h)
 		}
 	}
+	for _, w := range s.wholes {
+		if s.share(w.NS) >= a.MinSharePct {
+			hits = append(hits, hit{&fusion.Pattern{Pattern: w.Name, Origin: fusion.Upstream,
+				CandidatePaths: []string{wholePath(w.Experts)}, Rationale: "Nothing between its products passes through memory."},
+				w.At, w.NS})
+		}
+	}
 	slices.SortStableFunc(hits, func(x, y hit) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.p.Pattern, y.p.Pattern))
 	})

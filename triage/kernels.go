@@ -40,6 +40,7 @@ type stageWork struct {
 	chains     []*chain.Candidate         // that a registry has a path for, worth a row, the best first
 	paths      map[*chain.Candidate]*path // of chains
 	candidates []*chain.Candidate         // other runs worth a row, most time first
+	wholes     []chain.Whole              // attention and experts of one kernel, where no server runs
 	exposure   *Exposure
 	exchanges  map[int32]*exchange // by kernel
 	outside    int                 // activities in no pass

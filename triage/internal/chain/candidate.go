@@ -19,6 +19,7 @@ type Candidate struct {
 	At        []Occurrence
 	NS        int64
 	Attention bool // in pieces
+	Experts   bool // in pieces
 
 	Also []*Candidate // chains within this one
 	Near []*Candidate // better ones that share kernels
@@ -308,7 +309,7 @@ const minOccurrences = 4
 // as far as it is a known chain, or is attention.
 func (c *Candidate) Repeats(steps int) bool {
 	n := len(c.At)
-	return c.Attention || n >= minOccurrences || c.Chain != nil && steps > 0 && n >= steps
+	return c.Attention || c.Experts || n >= minOccurrences || c.Chain != nil && steps > 0 && n >= steps
 }
 
 // Within reports whether these explain most of the kernels of a candidate.
@@ -330,6 +331,8 @@ func (c *Candidate) Why() string {
 	switch {
 	case c.Attention:
 		return "The scores of all pairs of tokens are written to memory and read back between two products."
+	case c.Experts:
+		return "Tokens are sorted by expert, and what the products of the experts compute is written to memory between them."
 	case c.Name == unnamed:
 		return "Memory-bound kernels follow one another between two products, on the same stream."
 	}
