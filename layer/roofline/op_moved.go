@@ -24,6 +24,10 @@ func fusedExperts(x, up, down, choice, chosen int) formula {
 		} else if v := in.Ints(chosen); len(v) == 1 {
 			k = float64(v[0])
 		}
+		most := k // experts a token chooses: not recorded, one at least and all at most
+		if k == 0 {
+			k, most = 1, float64(w1[0])
+		}
 		packing := 1.0
 		if w1[1] > 0 && w2[2] > 0 && w2[1] == t[1] && w1[2] > 0 {
 			packing = float64(t[1]) / float64(w1[2]) // values a stored element
@@ -34,10 +38,12 @@ func fusedExperts(x, up, down, choice, chosen int) formula {
 			return Work{}, false
 		}
 		one := (wide*h + h*inner) / packing * in.Size(up)
-		most := min(float64(w1[0]), tokens*k)
 		w := Work{FLOP: 2 * tokens * k * (h*wide + inner*h), Bytes: 2*tokens*h*in.Size(x) + k*one,
 			Matrix: expertType(in, x, up, packing), Kind: OpExperts}
-		w.MostBytes = w.Bytes + (most-k)*one
+		w.MostBytes = w.Bytes + (min(float64(w1[0]), tokens*most)-k)*one
+		if most > k {
+			w.MostFLOP = w.FLOP * most
+		}
 		return w, tokens > 0
 	}
 }
@@ -54,6 +60,12 @@ func expertType(in *Inputs, x, w int, packing float64) string {
 func expertsStage(x, weight, out int, down bool) formula {
 	return func(in *Inputs) (Work, bool) {
 		a, b, o := in.Dim(x), in.Dim(weight), in.Dim(out)
+		if len(o) == 0 {
+			if len(b) == 0 {
+				return routed(x, 1)(in)
+			}
+			return routed(x, weight)(in)
+		}
 		if len(b) != 3 || len(a) < 2 || len(o) < 2 || in.Size(x) == 0 || in.Size(weight) == 0 {
 			return Work{}, false
 		}
@@ -73,6 +85,31 @@ func expertsStage(x, weight, out int, down bool) formula {
 		w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(weight)
 		return w, tokens > 0 && k <= float64(b[0])
 	}
+}
+
+// routed is a product of routed experts of which only tokens (T,K) and weights (E,K,N) or (E,N,K) are recorded: a
+// token has one expert at least, and all tokens may have the same; the result may be kept in a smaller form.
+func routed(x, weight int) formula {
+	return func(in *Inputs) (Work, bool) {
+		w, ok := grouped(in.arranged([]int{x, weight}))
+		if !ok || w.Kind != OpExperts {
+			return Work{}, false
+		}
+		one := float64(w.N) * float64(w.K) * in.Size(weight)
+		experts := float64(in.Dim(weight)[0])
+		w.Bytes = in.Bytes(x) + one
+		w.MostFLOP, w.MostBytes = w.FLOP*experts, w.MostBytes+(experts-1)*one
+		return w, true
+	}
+}
+
+// summed adds up what the experts of a token gave: (T,k,H) to (T,H).
+func summed(in *Inputs) (Work, bool) {
+	x, o := in.Dim(0), in.Dim(1)
+	if len(x) != 3 || len(o) != 2 || x[0] != o[0] || x[2] != o[1] || in.Size(0) == 0 {
+		return Work{}, false
+	}
+	return Work{FLOP: product(o) * float64(x[1]-1), Bytes: in.Bytes(0) + in.Elements(1)*in.Size(1)}, product(x) > 0
 }
 
 // invokedExperts is one product of Triton's fused MoE kernel: A (T,K) or (T·k,K), weights (E,N,K), choice (T,k).

@@ -88,7 +88,8 @@ var opRows = []opRow{
 	{names: "aiter::mha_varlen_fwd aiter::fmha_v3_varlen_fwd", count: varlen(0, 3, 5, 12), source: fromAiter},
 	{names: "vllm::unified_attention_with_output vllm::unified_attention sglang::unified_attention_with_output",
 		count: served(0, 1, 2), source: fromVLLM},
-	{names: "_C::paged_attention_v1 _rocm_C::paged_attention", count: paged(0, 1, 2, 10), source: fromVLLM},
+	{names: "_C::paged_attention_v1", count: paged(0, 1, 2, 6, 8), source: fromVLLM},
+	{names: "_C::paged_attention_v2 _rocm_C::paged_attention", count: paged(0, 4, 5, 9, 11), source: fromVLLM},
 	// Recurrences.
 	{names: "DaoAILab::_causal_conv1d_fwd_cpp vllm::causal_conv1d_fwd vllm::causal_conv1d_update", count: shortConv,
 		source: "causal-conv1d, causal_conv1d_interface.py"},
@@ -120,11 +121,12 @@ var opRows = []opRow{
 		source: fromAiter},
 	{names: "aiter::ck_moe_stage2 aiter::moe_cktile2stages_gemm2_ck", count: expertsStage(0, 2, 6, true),
 		source: fromAiter},
+	{names: "triton::fused_moe_kernel", count: routed(0, 1), source: "Triton, kernels of fused_moe by their operands"},
 	{names: "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", count: invokedExperts,
 		source: fromSGLang},
 	{names: "_moe_C::topk_softmax aiter::topk_softmax sgl_kernel::topk_softmax", count: reads(5, []int{3}, []int{0, 1}),
 		source: fromVLLM},
-	{names: "_moe_C::moe_sum aiter::moe_sum", count: reads(1, []int{0}, []int{1}), source: fromVLLM},
+	{names: "_moe_C::moe_sum aiter::moe_sum", count: summed, source: fromVLLM},
 	// Norms and softmax.
 	{names: "aten::native_layer_norm aten::layer_norm", count: norm(5, 0, []int{2, 3}, 8), source: fromTorch},
 	{names: "aten::native_layer_norm_backward", count: reads(11, []int{0, 1, 3, 4, 5}, []int{1, 5, 6}),

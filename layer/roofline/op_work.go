@@ -368,7 +368,8 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		return Work{}, false
 	}
 	e := in.Size(s.q)
-	pairs := h.pairs(in.Flag(s.causal), s.bottom)
+	unknown := s.causal >= 0 && in.Value(s.causal) == "" // then it may be causal
+	pairs, most := h.pairs(unknown || in.Flag(s.causal), s.bottom), h.nq*h.nk
 	if s.window >= 0 {
 		if l, r := in.Ints(s.window), in.Ints(s.window+1); len(l) == 1 && len(r) == 1 && l[0] >= 0 {
 			pairs = min(pairs, h.nq*(float64(l[0])+float64(max(r[0], 0))+1))
@@ -387,6 +388,9 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 	if s.backward { // dv, dp, dq, dk and the scores again; reads o and its gradient, writes three
 		w.FLOP = 2 * h.b * h.hq * pairs * (3*h.dk + 2*h.dv)
 		w.Bytes = e*(2*q+2*k+2*v+2*o) + 4*h.b*h.hq*h.nq
+	}
+	if unknown && pairs > 0 {
+		w.MostFLOP = w.FLOP * most / pairs
 	}
 	return w, true
 }
@@ -442,11 +446,11 @@ func served(q, k, v int) formula {
 	}
 }
 
-// paged is attention over a paged cache: requests × heads of queries, blocks of a pool. A request sees a token at
-// least.
-func paged(out, q, cache, most int) formula {
+// paged is attention over a paged cache: requests × heads of queries, blocks of a pool, the blocks of each request,
+// and as a value how many tokens a block has. A request sees a token at least, all of its blocks at most.
+func paged(out, q, cache, tables, block int) formula {
 	return func(in *Inputs) (Work, bool) {
-		x, c := in.Dim(q), in.Dim(cache)
+		x, c, t := in.Dim(q), in.Dim(cache), in.Dim(tables)
 		if len(x) != 3 || len(c) < 4 || in.Size(q) == 0 || in.Size(cache) == 0 {
 			return Work{}, false
 		}
@@ -458,8 +462,9 @@ func paged(out, q, cache, most int) formula {
 		one := 2 * hk * d * in.Size(cache)
 		w := Work{FLOP: 4 * b * hq * d, Bytes: in.Bytes(q) + b*hq*d*max(in.Size(out), in.Size(q)) + b*one,
 			Matrix: matrixType(in.Type(q)), Kind: OpAttention}
-		if m := in.Ints(most); len(m) == 1 && m[0] > 1 {
-			w.MostFLOP, w.MostBytes = w.FLOP*float64(m[0]), w.Bytes+b*one*float64(m[0]-1)
+		if n := in.Ints(block); len(t) == 2 && t[0] == x[0] && len(n) == 1 && n[0] > 0 && t[1] > 0 {
+			most := float64(t[1]) * float64(n[0])
+			w.MostFLOP, w.MostBytes = w.FLOP*most, w.Bytes+b*one*(most-1)
 		}
 		return w, true
 	}
@@ -497,6 +502,9 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 		x = append([]int64{1}, x...)
 	}
 	n := len(k) - 2
+	if in.Value(c.stride) == "" || in.Value(c.pad) == "" {
+		return Work{}, false // how many positions there are is not recorded
+	}
 	stride, pad, dilation, more := in.spatial(c.stride, n, 1), in.spatial(c.pad, n, 0), in.spatial(c.dilation, n, 1),
 		in.spatial(c.outPad, n, 0)
 	groups := int64(1)

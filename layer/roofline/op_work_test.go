@@ -68,7 +68,7 @@ func TestWorkOfOps(t *testing.T) {
 		// bias of (1,1,4500,4500) is read: 18 432 000 + 40 500 000 B; 4·4500²·512
 		{"aten::_scaled_dot_product_efficient_attention",
 			inputsOf(bf16(1, 1, 4500, 512), bf16(1, 1, 4500, 512), bf16(1, 1, 4500, 512), bf16(1, 1, 4500, 4500),
-				is("False")), 41_472_000_000, 58_932_000, 0},
+				is("False"), is("0."), is("False")), 41_472_000_000, 58_932_000, 0},
 		// grouped heads: 8 of queries, 2 of keys, 3 tokens against 5. 2·8·3·5·(4 + 6); (8·3·4 + 2·5·4 + 2·5·6 +
 		// 8·3·6)·2 + 4·8·3 B
 		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 3, 8, 4), bf16(1, 5, 2, 4), bf16(1, 5, 2, 6), is("0."),
@@ -81,7 +81,8 @@ func TestWorkOfOps(t *testing.T) {
 			is("1."), is("False"), is("1"), is("0")), 960, 680 + 96, 0},
 		// five products: 2·1·2·4·4·(3·8 + 2·8); twice q, k, v, o of 64 elements of 2 B, sums of 4 B
 		{"aten::_scaled_dot_product_flash_attention_backward",
-			inputsOf(bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8)), 2560,
+			inputsOf(bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), bf16(1, 2, 4, 8), none,
+				none, none, none, none, none, is("False")), 2560,
 			1024 + 32, 0},
 		// 7×7 of 3 channels to 64, stride 2: 2·64·1024²·147; 4·(3·2048² + 64·147 + 64·1024²) B
 		{"aten::convolution", inputsOf(fp32(1, 3, 2048, 2048), fp32(64, 3, 7, 7), none, is("(2,2)"), is("(3,3)"),
@@ -103,6 +104,17 @@ func TestWorkOfOps(t *testing.T) {
 		{"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel",
 			inputsOf(bf16(4, 16), bf16(4, 32, 16), none, bf16(8, 32), none, none, none, none, i64(4, 2)), 8192,
 			128 + 2048 + 512, 128 + 4096 + 512},
+		// only tokens and weights: one expert each at least, one of the eight is read; 2·4·6·10; 4·6·2 + 6·10·2 B
+		{"triton::fused_moe_kernel", inputsOf(bf16(4, 6), bf16(8, 6, 10)), 480, 168, 2*4*6 + 2*4*10 + 3*120 + 7*120 + 120},
+		{"aiter::ck_moe_stage1", inputsOf(bf16(4, 6), bf16(8, 6, 10)), 480, 168, 2*4*6 + 2*4*10 + 3*120 + 7*120 + 120},
+		// three experts of a token: 4·2·6 additions; 4·3·6 + 4·6 elements of 2 B
+		{"aiter::moe_sum", inputsOf(bf16(4, 3, 6), bf16(4, 6)), 48, 192, 0},
+		// 2 requests, 4 heads of 8 over 2 of keys: a token each at least, 5 blocks of 16 at most; 4·2·4·8; q and o of 128 B
+		// each, 2 tokens of 2·2·8·2 B
+		{"_C::paged_attention_v1", inputsOf(bf16(2, 4, 8), bf16(2, 4, 8), bf16(99, 2, 1, 16, 8), bf16(99, 2, 8, 16), is("2"),
+			is("0.3"), i64(2, 5), i64(2), is("16")), 256, 256 + 128, 384 + 128*79},
+		// whether it is causal is not recorded: half at least
+		{"aten::_scaled_dot_product_flash_attention", inputsOf(bf16(1, 1, 4, 8), bf16(1, 1, 4, 8), bf16(1, 1, 4, 8)), 320, 272, 0},
 		// 5·6 ·4; 24·2 twice, weight and bias of 6, mean and deviation of 4 B for each of 4 rows
 		{"aten::native_layer_norm", inputsOf(bf16(4, 6), is("[6]"), bf16(6), bf16(6), is("1e-05")), 120, 96 + 24 + 32,
 			0},
@@ -162,10 +174,12 @@ func TestContradictingInputsAreNotCounted(t *testing.T) {
 		"aten::add":    inputsOf(bf16(4), bf16(5)),
 		"aten::convolution": inputsOf(fp32(1, 3, 8), fp32(4, 2, 3), none, is("[1]"), is("[0]"), is("[1]"), is("False"),
 			is("[0]"), is("1")),
-		"aten::sum":  inputsOf(fp32(2, 3), is("[7]")),
-		"aten::view": inputsOf(fp32(2, 3)),
-		"aten::relu": inputsOf(input{kind: "c10::Strange", dims: []int64{4}}),
-		"aten::gelu": inputsOf(),
+		"aten::conv2d":   inputsOf(fp32(1, 3, 8, 8), fp32(4, 3, 3, 3)), // stride and padding not recorded
+		"aiter::moe_sum": inputsOf(bf16(4096, 8192), bf16(8, 8192, 22016)),
+		"aten::sum":      inputsOf(fp32(2, 3), is("[7]")),
+		"aten::view":     inputsOf(fp32(2, 3)),
+		"aten::relu":     inputsOf(input{kind: "c10::Strange", dims: []int64{4}}),
+		"aten::gelu":     inputsOf(),
 	} {
 		if w, ok := roofline.OpWork(op, in); ok {
 			t.Errorf("%s: %+v, want nothing", op, w)
