@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // advice is what the ledger supports, most time first, and what would make the answer surer.
@@ -128,29 +129,15 @@ func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 	return settings.Of(settings.CaptureGraphs, dialect)
 }
 
-const (
-	wholeGraphs = "record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays"
-	moreSteps   = "record a window of more steps inside the steady run, after warm-up and under load"
-)
-
-// recordings are what to record against a doubt.
-var recordings = map[string]string{
-	"graph-kernels-hidden": wholeGraphs, "graph-launches-without-kernels": wholeGraphs,
-	"host-work-unnamed": "record again with annotations (record_function) or with_stack=True, to name the host code",
-	"python-tracing":    "record once more without Python stacks to measure the real cost; take the names from this recording",
-	"one-long-gap":      moreSteps, "window-is-not-steady": moreSteps, "few-kernels": moreSteps, "few-steps": moreSteps,
-	"no-steps": moreSteps, "graph-capture": moreSteps,
-}
-
 // recordAdvice says what to record to be surer.
 func (a *account) recordAdvice(v *Verdict) []Advice {
 	var out []Advice
 	unnamed := false
 	for _, d := range v.Doubts {
-		do := recordings[d.Code]
-		if d.Code == "host-work-unnamed" {
+		do := d.Code.topic().record
+		if d.Code == DoubtHostWorkUnnamed {
 			unnamed = true
-			if a.l.w.t.Meta().Source == "nsys" {
+			if a.l.w.t.Meta().Source == trace.SourceNsys {
 				do = "record again with nsys profile --trace=cuda,nvtx,osrt and ranges in the host code, to name it"
 			}
 		}

@@ -22,7 +22,7 @@ import (
 )
 
 // doubtIf is a doubt where something holds, none elsewhere.
-func doubtIf(holds bool, code string, weight finding.Band, format string, args ...any) Doubt {
+func doubtIf(holds bool, code DoubtCode, weight finding.Band, format string, args ...any) Doubt {
 	if !holds {
 		return Doubt{}
 	}
@@ -40,39 +40,39 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 	calls := w.t.Len(event.LaneLaunch) > 0
 	list := certain([]Doubt{
 		// Recordings of little work. Whole graph replays are many kernels each.
-		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, "few-kernels", finding.Low,
+		doubtIf(r.Kernels < p.FewKernels && a.d.rows == 0, DoubtFewKernels, finding.Low,
 			"the window holds only %s: this is hardly a running server", table.Counted(r.Kernels, "kernel", "kernels")),
-		doubtIf(r.Captures, "graph-capture", finding.Low,
+		doubtIf(r.Captures, DoubtGraphCapture, finding.Low,
 			"the window captures graphs: this is a server's start, and shows no serving"),
-		doubtIf(v.Basis == BasisWindow, "no-steps", finding.Medium,
+		doubtIf(v.Basis == BasisWindow, DoubtNoSteps, finding.Medium,
 			"no steps were found: the shares are of the whole window, in which start-up and pauses count"),
-		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, "few-steps", finding.Medium,
+		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, DoubtFewSteps, finding.Medium,
 			"the window holds only %s, which cannot be cross-checked: the next one may look different",
 			table.Counted(r.Steps, "step", "steps")),
 		// Recordings that lack what causes rest on, or hide what graph replays ran.
-		doubtIf(!calls, "no-launch-calls", finding.Medium,
+		doubtIf(!calls, DoubtNoLaunchCalls, finding.Medium,
 			"no API calls were recorded: whether work was queued while the GPU was idle is unknown"),
-		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), "launches-missing", finding.Medium,
+		doubtIf(calls && float64(h.Orphans) > p.OrphanShare*float64(h.Activities), DoubtLaunchesMissing, finding.Medium,
 			"%d of %d GPU activities have no launch call in the trace: the causes of the gaps before them are a guess, or unknown", h.Orphans, h.Activities),
 		a.unnamed(v, p),
-		doubtIf(a.d.rows > 0, "graph-kernels-hidden", finding.Medium,
+		doubtIf(a.d.rows > 0, DoubtGraphKernelsHidden, finding.Medium,
 			"%s recorded as a whole: they count as busy from end to end, gaps between their kernels are not seen",
 			table.Counted(a.d.rows, "graph replay", "graph replays")),
-		doubtIf(h.EmptyGraphs > 0, "graph-launches-without-kernels",
+		doubtIf(h.EmptyGraphs > 0, DoubtGraphLaunchesWithoutKernels,
 			map[bool]finding.Band{true: finding.Medium, false: finding.Low}[slices.Contains(a.d.path, pathGraph)],
 			"%s no kernels in the trace: idle time is overstated",
 			map[bool]string{true: "1 graph launch has",
 				false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
-		doubtIf(r.DependsOn != "", "one-row", finding.Low,
+		doubtIf(r.DependsOn != "", DoubtOneRow, finding.Low,
 			"the answer depends on one row: %s; where it is as short as they are, the answer is another one",
 			r.DependsOn),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
-		doubtIf(r.Alone > p.CommunicationShare, "busy-with-communication", finding.Medium,
+		doubtIf(r.Alone > p.CommunicationShare, DoubtBusyWithCommunication, finding.Medium,
 			"during %s of the busy time only kernels that exchange data between GPUs run: the device waits for others while it counts as busy", percent(r.Alone)),
 	})
 	for _, f := range w.layers.Health.Findings {
 		if f.Severity != trace.HealthOK && incomplete(f) {
-			list = append(list, Doubt{"trace-incomplete", finding.Medium, f.Message})
+			list = append(list, Doubt{DoubtTraceIncomplete, finding.Medium, f.Message})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Doubt) int {
@@ -102,7 +102,7 @@ func (a *account) unnamed(v *Verdict, p *params) Doubt {
 		}
 	}
 	host := v.Headroom.HostNS
-	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != No, "host-work-unnamed", finding.Medium,
+	return doubtIf(float64(ns) > p.UnnamedShare*float64(host) && v.Verdict != No, DoubtHostWorkUnnamed, finding.Medium,
 		"%s of the host's time is code that no range, op or frame names: it may also be a wait that was not recorded",
 		percentOf(ns, host))
 }
@@ -116,7 +116,7 @@ func (a *account) tracing(v *Verdict, p *params) Doubt {
 	if rest < p.MinShare {
 		weight = finding.Low
 	}
-	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, "python-tracing", weight,
+	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, DoubtPythonTracing, weight,
 		"Python frames were recorded, which makes host code slower; if it took 1/%.0f of the time without, the host would cost %s of the %s", p.TracingCost, percent(rest), v.Basis)
 }
 
@@ -143,7 +143,7 @@ func (a *account) pause(v *Verdict, p *params) Doubt {
 	if p.answer(&without) != v.Verdict {
 		weight = finding.Low
 	}
-	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS), "one-long-gap", weight,
+	return doubtIf(float64(n) > p.DominantGap*float64(h.WallNS), DoubtOneLongGap, weight,
 		"one gap of %s makes up %s of the time (start-up, or no requests?); without it the host costs %s", nanos(n),
 		percentOf(n, h.WallNS), percent(without.share()))
 }
@@ -163,7 +163,7 @@ func (a *account) warmUp(v *Verdict, p *params) Doubt {
 	}
 	sum := sumOf(alone)
 	h := sum.headroom()
-	return doubtIf(len(steady) < len(found) && p.answer(&h) != v.Verdict, "window-is-not-steady", finding.Low,
+	return doubtIf(len(steady) < len(found) && p.answer(&h) != v.Verdict, DoubtWindowIsNotSteady, finding.Low,
 		"over the %d steady steps alone the host costs %s, over all %s: warm-up or other stages decide the figure",
 		len(steady), percentOf(h.HostNS, h.WallNS), percent(v.Headroom.Share))
 }
@@ -196,7 +196,7 @@ func (a *account) processes(r *RankVerdict, p *params) Doubt {
 		window := interval.Hull(busy).Len()
 		words = append(words, fmt.Sprintf("process %s %s", name, percentOf(window-interval.Total(busy), window)))
 	}
-	return doubtIf(len(spans) > 1, "processes-share-device", finding.Low,
+	return doubtIf(len(spans) > 1, DoubtProcessesShareDevice, finding.Low,
 		"%d processes launch on device %d: if each has a GPU of its own they are merged here by mistake; idle alone: %s; together %s",
 		len(spans), r.Device, strings.Join(words, ", "), percentOf(r.WindowNS-r.BusyNS, r.WindowNS))
 }
@@ -231,8 +231,8 @@ type serving struct {
 	source          string // a file, the user's setting, or the framework's default
 }
 
-// servingIssues compares the server's settings with what the deciding device ran. Codes are "no-graphs",
-// "unexpected-graphs", "no-compiled-code" and "unexpected-compiled-code".
+// servingIssues compares the server's settings with what the deciding device ran. Codes are DoubtNoGraphs,
+// DoubtUnexpectedGraphs, DoubtNoCompiledCode and DoubtUnexpectedCompiledCode.
 func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	s := servingOf(told, a.l.w.server())
 	decode := a.stepsOf(layer.StageDecode, layer.StageVerify)
@@ -246,14 +246,14 @@ func (v *Verdict) servingIssues(a *account, told *profile.ServerArgs) []Doubt {
 	said := func(x *bool, yes bool) bool { return x != nil && *x == yes }
 	empty := a.l.w.t.Health().EmptyGraphs > 0
 	return certain([]Doubt{
-		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, "no-graphs",
+		doubtIf(!empty && said(s.graphs, true) && launched == 0 && 2*paths[pathUnknown].kernels < all, DoubtNoGraphs,
 			finding.BandUnknown,
 			"%s replays graphs in decode (%s), but none of the %s of this window does: the window does not show what the server does", who, s.source, steps),
-		doubtIf(!empty && said(s.graphs, false) && launched > 0, "unexpected-graphs", finding.BandUnknown,
+		doubtIf(!empty && said(s.graphs, false) && launched > 0, DoubtUnexpectedGraphs, finding.BandUnknown,
 			"%s replays no graphs (%s), but %d of %s of this window do", who, s.source, launched, steps),
-		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, "no-compiled-code", finding.BandUnknown,
+		doubtIf(all > 0 && said(s.compile, true) && compiled == 0, DoubtNoCompiledCode, finding.BandUnknown,
 			"%s compiles the model (%s), but no kernel of this window is of compiled code", who, s.source),
-		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, "unexpected-compiled-code", finding.BandUnknown,
+		doubtIf(all > 0 && said(s.compile, false) && compiled > 0, DoubtUnexpectedCompiledCode, finding.BandUnknown,
 			"%s does not compile the model (%s), but %s of this window are of compiled code", who, s.source,
 			table.Counted(compiled, "kernel", "kernels")),
 	})

@@ -38,7 +38,7 @@ func TestDoubtsFromTheFirst(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		build func(hosttest.Timeline)
-		code  string
+		code  hostoverhead.DoubtCode
 		want  string // of its message; "" for no doubt
 	}{
 		{"kernels alone", func(tl hosttest.Timeline) { busy(tl, 200) }, "no-launch-calls", "no API calls"},

@@ -2,7 +2,6 @@ package hostoverhead
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -103,10 +102,8 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 
 // doubtFinding is a doubt as a finding. It has no size.
 func doubtFinding(kind finding.Kind, d *Doubt) finding.Finding {
-	text := strings.ReplaceAll(d.Code, "-", " ")
-	return finding.Finding{Kind: kind, Code: d.Code, Text: strings.ToUpper(text[:1]) + text[1:], Evidence: d.Message,
-		Confidence: d.Weight,
-		Advice:     finding.Advice{Do: kind.Info().Advice.Do}}
+	return finding.Finding{Kind: kind, Code: d.Code.String(), Text: d.Code.topic().title, Evidence: d.Message,
+		Confidence: d.Weight, Advice: finding.Advice{Do: kind.Info().Advice.Do}}
 }
 
 // findings are those of the deciding device, after the doubts about them.

@@ -62,7 +62,7 @@ func causesOf(v *hostoverhead.Verdict) map[finding.Cause]int64 {
 	return out
 }
 
-func doubt(v *hostoverhead.Verdict, code string) *hostoverhead.Doubt {
+func doubt(v *hostoverhead.Verdict, code hostoverhead.DoubtCode) *hostoverhead.Doubt {
 	for i := range v.Doubts {
 		if v.Doubts[i].Code == code {
 			return &v.Doubts[i]

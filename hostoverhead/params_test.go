@@ -51,7 +51,7 @@ func oneGap(kind event.Kind, name string, us int64) *trace.Trace {
 
 func verdictOf(v *hostoverhead.Verdict) string { return string(v.Verdict) }
 
-func doubted(code string) func(*hostoverhead.Verdict) string {
+func doubted(code hostoverhead.DoubtCode) func(*hostoverhead.Verdict) string {
 	return func(v *hostoverhead.Verdict) string { return fmt.Sprint(doubt(v, code) != nil) }
 }
 

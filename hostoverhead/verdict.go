@@ -49,7 +49,7 @@ func (a *Answer) UnmarshalText(text []byte) (err error) {
 
 // Doubt is a reason not to believe a verdict, or not to believe that the window shows what the server does.
 type Doubt struct {
-	Code string `json:"code"` // stable identifier
+	Code DoubtCode `json:"code"` // stable identifier
 	// Weight is the best confidence that the verdict can have with it; "" where it does not speak of the verdict.
 	Weight  finding.Band `json:"weight,omitempty"`
 	Message string       `json:"message"` // one sentence with the figures

@@ -135,7 +135,7 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 		s := operator.Step{Op: string(o.Operator), Optional: o.Optional, K: o.K, N: o.N, Product: o.K > 0,
 			Or: stepsOf(o.Or)}
 		if o.Groups <= 1 && o.Experts == 0 && o.K > 0 {
-			s.Width, s.Divided = o.N, o.Split == "columns" || o.Split == "heads" || o.Split == "vocab"
+			s.Width, s.Divided = o.N, o.Split.Outputs()
 		}
 		if s.Op == opname.Activation || s.Op == opname.SharedActivation {
 			s.Optional = false // fused into products of experts only

@@ -19,7 +19,7 @@ import (
 // the events of t, and need no file that t was loaded from: names of Perfetto's own
 // format (.pftrace), and every copy of a trace whose file is no JSON.
 func FromEvents(t *trace.Trace, dst string) bool {
-	return inOwnFormat(dst) || !CanOpen(t) || t.Meta().Format == "pftrace"
+	return inOwnFormat(dst) || t.Meta().Encoding != trace.EncodingChrome
 }
 
 // inOwnFormat says whether a copy of this name is in Perfetto's own format.

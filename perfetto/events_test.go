@@ -19,9 +19,12 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/nsys"
 	"github.com/llmstrata/strata/trace/pftrace"
+	"github.com/llmstrata/strata/trace/rocprof"
+	"github.com/llmstrata/strata/trace/xplane"
 )
 
-var formats = append(nsys.Formats(), pftrace.Format(), trace.Kineto())
+var formats = slices.Concat(rocprof.Formats(), nsys.Formats(), []trace.Format{xplane.Format(), pftrace.Format(),
+	trace.Kineto()})
 
 func opened(t *testing.T, path string) *trace.Trace {
 	t.Helper()
@@ -44,11 +47,12 @@ func activities(tr *trace.Trace, keep func(trace.Event) bool) []string {
 	return out
 }
 
-// A copy of JSON, of an Nsight Systems export and of a .pftrace holds all that the original does, overlapping kernels
+// A copy of any format holds all that the original does, overlapping kernels
 // in full, and the tracks.
 func TestAnnotatePftrace(t *testing.T) {
 	for _, name := range []string{"traces/torch/sglang-qwen3-8b-decode-graph-mi300.json.gz",
-		"traces/nsys/torchrun-2gpu-hopper.sqlite"} {
+		"traces/nsys/torchrun-2gpu-hopper.sqlite", "traces/other/rocpd-3.0.0-sample.db",
+		"traces/other/jax-conv-mi300.xplane.pb", "traces/other/rocprofv3-908_results.json.gz"} {
 		src := testdata.Shared(t, name)
 		dir := t.TempDir()
 		for _, dst := range []string{filepath.Join(dir, "a.pftrace"), filepath.Join(dir, "b.pftrace.gz"),

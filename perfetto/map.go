@@ -53,10 +53,9 @@ type LayerRange struct {
 	URL         string  `json:"url"`         // opens the UI at the layer; empty where the UI cannot open the trace
 }
 
-// CanOpen reports whether the Perfetto UI reads the file that t was loaded from:
-// any trace but an nsys export. Of an export [Annotate] and [Slice] write copies
-// in Perfetto's own format only (see [FromEvents]).
-func CanOpen(t *trace.Trace) bool { return t.Meta().Source != "nsys" }
+// CanOpen reports whether the Perfetto UI reads the file that t was loaded from: Chrome's JSON and Perfetto's own
+// format. Of other files [Annotate] and [Slice] write copies from the events (see [FromEvents]).
+func CanOpen(t *trace.Trace) bool { return t.Meta().Encoding != trace.EncodingOther }
 
 // NewMap returns the map of a GPU with the layers of the given pass,
 // the steady one if negative. Layers in highlight are marked; one that the

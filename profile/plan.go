@@ -6,17 +6,39 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/vocabulary"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
-// The ways in which tensor parallelism divides an operator. More may be added.
+// Split is how tensor parallelism divides an operator.
+type Split string
+
+// The ways to divide an operator.
 const (
-	splitNone    string = ""        // every rank does all of it
-	splitColumns string = "columns" // N is divided
-	splitRows    string = "rows"    // K is divided, an all-reduce follows
-	splitHeads   string = "heads"   // heads, or groups, are divided; KV heads down to one
-	splitVocab   string = "vocab"   // the vocabulary is divided
-	splitExperts string = "experts" // experts whole (expert parallel), or each expert's intermediate size
+	SplitNone    Split = ""        // every rank does all of it
+	SplitColumns Split = "columns" // N is divided
+	SplitRows    Split = "rows"    // K is divided, an all-reduce follows
+	SplitHeads   Split = "heads"   // heads, or groups, are divided; KV heads down to one
+	SplitVocab   Split = "vocab"   // the vocabulary is divided
+	SplitExperts Split = "experts" // experts whole (expert parallel), or each expert's intermediate size
 )
+
+// Splits lists them.
+func Splits() []Split {
+	return []Split{SplitNone, SplitColumns, SplitRows, SplitHeads, SplitVocab, SplitExperts}
+}
+
+// String returns the word.
+func (s Split) String() string { return string(s) }
+
+// Outputs reports whether N is divided.
+func (s Split) Outputs() bool { return s == SplitColumns || s == SplitHeads || s == SplitVocab }
+
+// UnmarshalText accepts the word of a split, or none.
+func (s *Split) UnmarshalText(text []byte) (err error) {
+	*s, err = vocabulary.Parse("split", Splits(), string(text))
+	return err
+}
 
 // PlanOp is one operator of a plan with the sizes its work is counted from, all
 // of the full model: nothing is divided by a parallel size yet. A size that
@@ -29,9 +51,9 @@ type PlanOp struct {
 	// Optional: not every server runs it as a kernel of its own, or the config does
 	// not say whether the model has it.
 	Optional bool `json:"optional,omitempty"`
-	// Stage is "decode" or "prefill" where an operator belongs to one way of
+	// Stage is decode or prefill where an operator belongs to one way of
 	// computing attention (absorbed or expanded latent attention).
-	Stage string `json:"stage,omitempty"`
+	Stage finding.Stage `json:"stage,omitempty"`
 
 	// K and N are the input and output width of a product; with Groups they are
 	// those of each of Groups independent products (one per head or group). K of
@@ -64,9 +86,8 @@ type PlanOp struct {
 	// WeightDType is the type of its weights: "bf16", "fp8", "mxfp4"; "" when the
 	// config does not say or there are none.
 	WeightDType string `json:"weight_dtype,omitempty"`
-	// Split says how tensor parallelism divides it: "" (every rank does all of it), "columns" (N), "rows" (K, an
-	// all-reduce follows), "heads" (heads or groups, KV heads down to one), "vocab", "experts". More may be added.
-	Split string `json:"split,omitempty"`
+	// Split says how tensor parallelism divides it.
+	Split Split `json:"split,omitempty"`
 	// Or are the separate operators that some servers run instead of this one:
 	// q_proj, k_proj, v_proj for qkv_proj.
 	Or []PlanOp `json:"or,omitempty"`
@@ -171,7 +192,7 @@ func (c *Config) weightDType(path string) string {
 }
 
 // product is a planned matrix product.
-func (c *Config) product(op, path string, k, n int, split string) PlanOp {
+func (c *Config) product(op, path string, k, n int, split Split) PlanOp {
 	return PlanOp{Operator: Operator(op), K: k, N: n, Split: split, WeightDType: c.weightDType(path)}
 }
 
@@ -186,7 +207,7 @@ func (c *Config) allReduce(op string) PlanOp {
 }
 
 func (c *Config) planBefore() []PlanOp {
-	embed := PlanOp{Operator: opname.Embed, K: c.VocabSize, N: c.HiddenSize, Split: splitVocab, WeightDType: c.DType}
+	embed := PlanOp{Operator: opname.Embed, K: c.VocabSize, N: c.HiddenSize, Split: SplitVocab, WeightDType: c.DType}
 	return []PlanOp{{Operator: opname.Prepare, Optional: true}, embed}
 }
 
@@ -199,7 +220,7 @@ func (c *Config) planAfter() []PlanOp {
 	return append(ops,
 		PlanOp{Operator: opname.ResidualAdd, Optional: true, Width: c.HiddenSize},
 		c.norm(opname.FinalNorm, c.HiddenSize),
-		PlanOp{Operator: opname.LMHead, K: c.HiddenSize, N: c.VocabSize, Split: splitVocab, WeightDType: c.DType},
+		PlanOp{Operator: opname.LMHead, K: c.HiddenSize, N: c.VocabSize, Split: SplitVocab, WeightDType: c.DType},
 		PlanOp{Operator: opname.LogitsGather, Optional: true, Width: c.VocabSize},
 		PlanOp{Operator: opname.Sampling, Optional: true, Width: c.VocabSize},
 	)

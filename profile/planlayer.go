@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer/finding"
 )
 
 // NOTE. The orders and sizes below are those of the models' own code (vLLM,
@@ -58,9 +59,9 @@ func (c *Config) planMixer(l LayerInfo) []PlanOp {
 		return c.planRecurrent(l.Mixer)
 	case mixerConv:
 		return []PlanOp{
-			c.product(opname.InProj, "conv.in_proj", c.HiddenSize, 3*c.HiddenSize, splitColumns),
+			c.product(opname.InProj, "conv.in_proj", c.HiddenSize, 3*c.HiddenSize, SplitColumns),
 			{Operator: opname.Conv1D, Width: 3 * c.HiddenSize},
-			c.product(opname.OutProj, "conv.out_proj", c.HiddenSize, c.HiddenSize, splitRows),
+			c.product(opname.OutProj, "conv.out_proj", c.HiddenSize, c.HiddenSize, SplitRows),
 		}
 	case mixerHybrid:
 		return append(c.planRecurrent(mixerMamba), c.planAttention(l)...)
@@ -99,7 +100,7 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 		q *= 2 // each query head comes with a gate of its size
 	}
 	separate := func(op, name string, n int) PlanOp {
-		p := c.product(op, "self_attn."+name, c.HiddenSize, n, splitHeads)
+		p := c.product(op, "self_attn."+name, c.HiddenSize, n, SplitHeads)
 		p.Bias = c.AttentionBias
 		return p
 	}
@@ -111,19 +112,19 @@ func (c *Config) planAttention(l LayerInfo) []PlanOp {
 	positions := !(l.Mixer == mixerFull && c.ChunkSize > 0)
 	if c.QKNorm == nil || *c.QKNorm && positions {
 		n := c.norm(opname.QKNorm, (h+kv)*d)
-		n.Optional, n.Split = c.QKNorm == nil, splitHeads
+		n.Optional, n.Split = c.QKNorm == nil, SplitHeads
 		ops = append(ops, n)
 	}
 	if positions {
-		ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + kv) * d, Split: splitHeads})
+		ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + kv) * d, Split: SplitHeads})
 	}
-	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, splitRows)
+	o := c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, SplitRows)
 	o.Bias = c.AttentionBias
 	return append(ops,
 		PlanOp{Operator: opname.KVWrite, Optional: true, Width: 2 * kv * d, KVHeads: kv, HeadDim: d, ValueDim: d,
-			Split: splitHeads},
+			Split: SplitHeads},
 		PlanOp{Operator: opname.Attention, Heads: h, KVHeads: kv, HeadDim: d, ValueDim: d, Window: c.windowOf(l.Mixer),
-			Split: splitHeads},
+			Split: SplitHeads},
 		o,
 	)
 }
@@ -135,30 +136,30 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 	qk := h * (c.QKNopeDim + rope)
 	var ops []PlanOp
 	if c.QLoraRank > 0 {
-		a := c.product(opname.QKVAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank+rank+rope, splitNone)
+		a := c.product(opname.QKVAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank+rank+rope, SplitNone)
 		a.Or = []PlanOp{
-			c.product(opname.QAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank, splitNone),
-			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, splitNone),
+			c.product(opname.QAProj, "self_attn.q_a_proj", c.HiddenSize, c.QLoraRank, SplitNone),
+			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, SplitNone),
 		}
 		ops = append(ops, a, c.norm(opname.QANorm, c.QLoraRank), c.norm(opname.KVANorm, rank),
-			c.product(opname.QBProj, "self_attn.q_b_proj", c.QLoraRank, qk, splitHeads))
+			c.product(opname.QBProj, "self_attn.q_b_proj", c.QLoraRank, qk, SplitHeads))
 	} else {
-		ops = append(ops, c.product(opname.QProj, "self_attn.q_proj", c.HiddenSize, qk, splitHeads),
-			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, splitNone),
+		ops = append(ops, c.product(opname.QProj, "self_attn.q_proj", c.HiddenSize, qk, SplitHeads),
+			c.product(opname.KVAProj, "self_attn.kv_a_proj_with_mqa", c.HiddenSize, rank+rope, SplitNone),
 			c.norm(opname.KVANorm, rank))
 	}
-	expand := c.product(opname.KVBProj, "self_attn.kv_b_proj", rank, h*(c.QKNopeDim+c.VHeadDim), splitHeads)
-	expand.Optional, expand.Stage = true, "prefill"
+	expand := c.product(opname.KVBProj, "self_attn.kv_b_proj", rank, h*(c.QKNopeDim+c.VHeadDim), SplitHeads)
+	expand.Optional, expand.Stage = true, finding.StagePrefill
 	absorb := func(op string, k, n int) PlanOp {
-		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: splitHeads, WeightDType: c.DType,
-			Optional: true, Stage: "decode"}
+		return PlanOp{Operator: Operator(op), K: k, N: n, Groups: h, Split: SplitHeads, WeightDType: c.DType,
+			Optional: true, Stage: finding.StageDecode}
 	}
 	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: rank + rope, ValueDim: rank,
-		Split: splitHeads}
+		Split: SplitHeads}
 	if l.Indexer || l.SharedTopK {
 		core.TopTokens = c.IndexTopK
 	}
-	ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: splitHeads})
+	ops = append(ops, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * rope, Split: SplitHeads})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, c.IndexHeadDim)...)
 	}
@@ -168,7 +169,7 @@ func (c *Config) planMLA(l LayerInfo) []PlanOp {
 		expand,
 		core,
 		absorb(opname.VAbsorb, rank, c.VHeadDim),
-		c.product(opname.OProj, "self_attn.o_proj", h*c.VHeadDim, c.HiddenSize, splitRows),
+		c.product(opname.OProj, "self_attn.o_proj", h*c.VHeadDim, c.HiddenSize, SplitRows),
 	)
 }
 
@@ -183,8 +184,8 @@ func (c *Config) planIndexer(hidden, key int) []PlanOp {
 	score := PlanOp{Operator: opname.Indexer, Module: "scores", Heads: c.IndexHeads, KVHeads: 1,
 		HeadDim: c.IndexHeadDim}
 	return []PlanOp{
-		part("wq_b", c.product("", "self_attn.indexer.wq_b", c.QLoraRank, c.IndexHeads*c.IndexHeadDim, splitNone)),
-		part("wk", c.product("", "self_attn.indexer.wk", hidden, key, splitNone)),
+		part("wq_b", c.product("", "self_attn.indexer.wq_b", c.QLoraRank, c.IndexHeads*c.IndexHeadDim, SplitNone)),
+		part("wk", c.product("", "self_attn.indexer.wk", hidden, key, SplitNone)),
 		part("weights_proj", PlanOp{K: hidden, N: c.IndexHeads, WeightDType: c.DType}),
 		score,
 		{Operator: opname.IndexerTopK, TopTokens: c.IndexTopK},
@@ -196,11 +197,11 @@ func (c *Config) planIndexer(hidden, key int) []PlanOp {
 func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 	h, d := c.NumHeads, c.HeadDim
 	ratio := c.ratioOf(l)
-	a := c.product(opname.QKVAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank+d, splitNone)
-	a.Or = []PlanOp{c.product(opname.QAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank, splitNone),
-		c.product(opname.KVAProj, "self_attn.wkv", c.HiddenSize, d, splitNone)}
+	a := c.product(opname.QKVAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank+d, SplitNone)
+	a.Or = []PlanOp{c.product(opname.QAProj, "self_attn.wq_a", c.HiddenSize, c.QLoraRank, SplitNone),
+		c.product(opname.KVAProj, "self_attn.wkv", c.HiddenSize, d, SplitNone)}
 	ops := []PlanOp{a, c.norm(opname.QANorm, c.QLoraRank), c.norm(opname.KVANorm, d),
-		c.product(opname.QBProj, "self_attn.wq_b", c.QLoraRank, h*d, splitHeads)}
+		c.product(opname.QBProj, "self_attn.wq_b", c.QLoraRank, h*d, SplitHeads)}
 	ops[2].Optional = true // fused with rope and the cache write where it can be
 	overlap := 1           // a ratio-4 compressor keeps two overlapping windows
 	if ratio == ratioCSA {
@@ -211,9 +212,9 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 			WeightDType: c.DType, Ratio: ratio, Optional: true})
 	}
 	norm := c.norm(opname.QKNorm, h*d)
-	norm.Optional, norm.Split = true, splitHeads
+	norm.Optional, norm.Split = true, SplitHeads
 	ops = append(ops, norm, PlanOp{Operator: opname.Rope, Optional: true, Width: (h + 1) * c.QKRopeDim,
-		Split: splitHeads},
+		Split: SplitHeads},
 		PlanOp{Operator: opname.KVWrite, Optional: true, Width: d, KVHeads: 1, HeadDim: d})
 	if l.Indexer {
 		ops = append(ops, c.planIndexer(c.HiddenSize, 2*overlap*c.IndexHeadDim)...)
@@ -223,19 +224,19 @@ func (c *Config) planCompressed(l LayerInfo) []PlanOp {
 			KVHeads: 1, HeadDim: d, Ratio: ratio})
 	}
 	core := PlanOp{Operator: opname.Attention, Heads: h, KVHeads: 1, HeadDim: d, ValueDim: d, Window: c.SlidingWindow,
-		Ratio: ratio, Split: splitHeads}
+		Ratio: ratio, Split: SplitHeads}
 	if l.Indexer {
 		core.TopTokens = c.IndexTopK
 	}
 	ops = append(ops, core)
 	if c.OGroups > 0 {
-		first := c.product(opname.OProj, "self_attn.wo_a", h*d/c.OGroups, c.OLoraRank, splitHeads)
+		first := c.product(opname.OProj, "self_attn.wo_a", h*d/c.OGroups, c.OLoraRank, SplitHeads)
 		first.Module, first.Groups = "wo_a", c.OGroups
-		second := c.product(opname.OProj, "self_attn.wo_b", c.OGroups*c.OLoraRank, c.HiddenSize, splitRows)
+		second := c.product(opname.OProj, "self_attn.wo_b", c.OGroups*c.OLoraRank, c.HiddenSize, SplitRows)
 		second.Module = "wo_b"
 		return append(ops, first, second)
 	}
-	return append(ops, c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, splitRows))
+	return append(ops, c.product(opname.OProj, "self_attn.o_proj", h*d, c.HiddenSize, SplitRows))
 }
 
 // ratioOf is the compression ratio of the first layer of this kind.
@@ -256,12 +257,12 @@ func (c *Config) planRecurrent(m string) []PlanOp {
 		r = *c.Recurrent
 	}
 	k, v := r.KeyHeads*r.KeyDim, r.ValueHeads*r.ValueDim
-	conv := PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: splitHeads}
+	conv := PlanOp{Operator: opname.Conv1D, Width: 2*k + v, K: r.Conv, Split: SplitHeads}
 	core := PlanOp{Operator: opname.LinearAttention, Heads: r.ValueHeads, KVHeads: r.KeyHeads, HeadDim: r.KeyDim,
-		ValueDim: r.ValueDim, Split: splitHeads}
+		ValueDim: r.ValueDim, Split: SplitHeads}
 	gate := c.norm(opname.GateNorm, v)
-	gate.Optional, gate.Split = true, splitHeads
-	out := c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, splitRows)
+	gate.Optional, gate.Split = true, SplitHeads
+	out := c.product(opname.OutProj, "linear_attn.out_proj", v, c.HiddenSize, SplitRows)
 	if m == mixerMamba && r.StepRank > 0 {
 		return c.planSelective(r, conv, core, out)
 	}
@@ -274,7 +275,7 @@ func (c *Config) planRecurrent(m string) []PlanOp {
 
 // recurrentInputs are the products before the convolution.
 func (c *Config) recurrentInputs(m string, r Recurrent, k, v int) []PlanOp {
-	part := func(module string, in, n int, split string) PlanOp {
+	part := func(module string, in, n int, split Split) PlanOp {
 		p := c.product(opname.InProj, "linear_attn.in_proj", in, n, split)
 		p.Module = module
 		return p
@@ -283,26 +284,26 @@ func (c *Config) recurrentInputs(m string, r Recurrent, k, v int) []PlanOp {
 		p.Optional = true
 		return p
 	}
-	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, splitHeads)
+	in := c.product(opname.InProj, "linear_attn.in_proj", c.HiddenSize, 2*k+2*v, SplitHeads)
 	switch {
 	case m == mixerMamba:
 		in.N += r.ValueHeads // the time step of each head
 	case r.GateRank > 0: // decay and output gates go through a low rank
 		in.N -= v
-		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, splitHeads), part("k_proj", c.HiddenSize, k, splitHeads),
-			part("v_proj", c.HiddenSize, v, splitHeads)}
-		return []PlanOp{in, maybe(part("b_proj", c.HiddenSize, r.ValueHeads, splitHeads)),
-			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, splitNone)),
-			maybe(part("f_b_proj", r.GateRank, k, splitHeads)),
-			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, splitNone)),
-			maybe(part("g_b_proj", r.GateRank, v, splitHeads))}
+		in.Or = []PlanOp{part("q_proj", c.HiddenSize, k, SplitHeads), part("k_proj", c.HiddenSize, k, SplitHeads),
+			part("v_proj", c.HiddenSize, v, SplitHeads)}
+		return []PlanOp{in, maybe(part("b_proj", c.HiddenSize, r.ValueHeads, SplitHeads)),
+			maybe(part("f_a_proj", c.HiddenSize, r.GateRank, SplitNone)),
+			maybe(part("f_b_proj", r.GateRank, k, SplitHeads)),
+			maybe(part("g_a_proj", c.HiddenSize, r.GateRank, SplitNone)),
+			maybe(part("g_b_proj", r.GateRank, v, SplitHeads))}
 	case c.Recurrent != nil:
-		small := maybe(part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, splitHeads))
-		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, splitHeads)),
-			maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, splitHeads))}
+		small := maybe(part("in_proj_ba", c.HiddenSize, 2*r.ValueHeads, SplitHeads))
+		small.Or = []PlanOp{maybe(part("in_proj_b", c.HiddenSize, r.ValueHeads, SplitHeads)),
+			maybe(part("in_proj_a", c.HiddenSize, r.ValueHeads, SplitHeads))}
 		small.WeightDType, small.Or[0].WeightDType, small.Or[1].WeightDType = c.DType, c.DType, c.DType
-		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, splitHeads),
-			part("in_proj_z", c.HiddenSize, v, splitHeads)}
+		in.Or = []PlanOp{part("in_proj_qkv", c.HiddenSize, 2*k+v, SplitHeads),
+			part("in_proj_z", c.HiddenSize, v, SplitHeads)}
 		return []PlanOp{in, small}
 	}
 	return []PlanOp{in}
@@ -313,13 +314,13 @@ func (c *Config) recurrentInputs(m string, r Recurrent, k, v int) []PlanOp {
 func (c *Config) planSelective(r Recurrent, conv, core, out PlanOp) []PlanOp {
 	inner := r.ValueHeads * r.ValueDim
 	conv.Width = inner
-	x := c.product(opname.InProj, "mamba.x_proj", inner, r.StepRank+2*r.KeyDim, splitRows)
+	x := c.product(opname.InProj, "mamba.x_proj", inner, r.StepRank+2*r.KeyDim, SplitRows)
 	x.Module = "x_proj"
-	dt := c.product(opname.InProj, "mamba.dt_proj", r.StepRank, inner, splitColumns)
+	dt := c.product(opname.InProj, "mamba.dt_proj", r.StepRank, inner, SplitColumns)
 	dt.Module = "dt_proj"
 	norm := c.norm(opname.GateNorm, r.StepRank+2*r.KeyDim)
 	norm.Module, norm.Optional = "dt, b, c", true
-	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, splitColumns), conv, x, norm, dt,
+	return []PlanOp{c.product(opname.InProj, "mamba.in_proj", c.HiddenSize, 2*inner, SplitColumns), conv, x, norm, dt,
 		core, out}
 }
 
@@ -340,7 +341,7 @@ type feed struct {
 	joint, gate, up, act, down string
 	path                       string
 	width                      int
-	columns, rows              string
+	columns, rows              Split
 }
 
 func (c *Config) planFeed(f feed) []PlanOp {
@@ -369,7 +370,7 @@ func (c *Config) planFFN(l LayerInfo) []PlanOp {
 			width = c.MoEIntermediateSize // Jamba's dense layers are as wide as its experts
 		}
 		return c.planFeed(feed{opname.GateUpProj, opname.GateProj, opname.UpProj, opname.Activation, opname.DownProj,
-			"mlp.", width, splitColumns, splitRows})
+			"mlp.", width, SplitColumns, SplitRows})
 	case ffnMoE:
 		return c.planMoE()
 	}
@@ -385,14 +386,14 @@ func (c *Config) planMoE() []PlanOp {
 		{Operator: opname.Dispatch, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true},
 	}
 	experts := c.planFeed(feed{opname.ExpertsGateUp, "", "", opname.ExpertsActivation, opname.ExpertsDown,
-		"mlp.experts.", c.MoEIntermediateSize, splitExperts, splitExperts})
+		"mlp.experts.", c.MoEIntermediateSize, SplitExperts, SplitExperts})
 	for i := range experts {
 		experts[i].Experts, experts[i].TopK = c.NumExperts, c.ExpertsPerToken
 	}
 	combine := PlanOp{Operator: opname.ExpertsCombine, Width: c.HiddenSize, TopK: c.ExpertsPerToken, Optional: true}
 	if z := c.MoELatentSize; z > 0 {
-		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, splitNone),
-			c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, splitNone)
+		into, out := c.product(opname.Dispatch, "mlp.fc1_latent_proj", c.HiddenSize, z, SplitNone),
+			c.product(opname.ExpertsCombine, "mlp.fc2_latent_proj", z, c.HiddenSize, SplitNone)
 		into.Module, out.Module = "fc1_latent_proj", "fc2_latent_proj"
 		experts[0].K, experts[len(experts)-1].N, combine.Width = z, z, z
 		ops = append(append(append(ops, into), experts...), combine, out)
@@ -411,7 +412,7 @@ func (c *Config) planMoE() []PlanOp {
 		width = c.MoEIntermediateSize
 	}
 	ops = append(ops, c.planFeed(feed{opname.SharedGateUp, "", "", opname.SharedActivation, opname.SharedDown,
-		"mlp.shared_experts.", shared * width, splitColumns, splitRows})...)
+		"mlp.shared_experts.", shared * width, SplitColumns, SplitRows})...)
 	if c.SharedIntermediateSize > 0 && c.gated() { // Qwen2-MoE, Qwen3-Next, Qwen3.5
 		ops = append(ops, PlanOp{Operator: opname.SharedGateUp, Module: "shared_expert_gate", K: c.HiddenSize, N: 1,
 			WeightDType: c.DType, Optional: true})

@@ -8,21 +8,30 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
+// Quantity is what a counter measures, in one unit for all sources.
+type Quantity string
+
+// The quantities, and "" for any other counter, whose unit its name gives.
+const (
+	QuantityMemoryClock Quantity = "memory-clock" // MHz
+	QuantitySMClock     Quantity = "sm-clock"     // MHz
+	QuantityPower       Quantity = "power"        // W
+	QuantityTemperature Quantity = "temperature"  // °C
+	QuantityDRAM        Quantity = "dram"         // bandwidth of the memory, % of the peak
+	QuantitySMActive    Quantity = "sm-active"    // % of the peak
+)
+
 // Counter sums up the samples of one counter of one GPU while that GPU worked:
 // between the start of its first activity and the end of its last. Samples
 // outside say what an idle GPU does, and are left out.
 type Counter struct {
-	Device DeviceID `json:"device"`
-	Name   string   `json:"name"` // as recorded, "SM Clock (MHz)"
-	// Quantity is what is measured, in one unit for all sources: "sm-clock" and
-	// "memory-clock" in MHz, "power" in W, "temperature" in °C, "dram" (the
-	// memory's bandwidth) and "sm-active" in % of the peak. It is "" for any
-	// other counter, whose unit its name gives.
-	Quantity string  `json:"quantity,omitempty"`
-	Samples  int     `json:"samples"` // at least 1
-	Min      float64 `json:"min"`
-	Median   float64 `json:"median"` // the lower one of an even number
-	Max      float64 `json:"max"`
+	Device   DeviceID `json:"device"`
+	Name     string   `json:"name"` // as recorded, "SM Clock (MHz)"
+	Quantity Quantity `json:"quantity,omitempty"`
+	Samples  int      `json:"samples"` // at least 1
+	Min      float64  `json:"min"`
+	Median   float64  `json:"median"` // the lower one of an even number
+	Max      float64  `json:"max"`
 	// Changed says that the counter varied by more than 3% of its highest value: a
 	// clock that did makes times of one trace differ for no reason of the program's.
 	Changed bool `json:"-"`
@@ -80,17 +89,17 @@ func (t *Trace) Counters() []Counter {
 // quantities tells what a counter measures by words of its name, first match
 // first, and how many of the quantity's units one of the name's is.
 var quantities = []struct {
-	quantity string
+	quantity Quantity
 	words    []string // one of them, in the name without its unit
 	units    map[string]float64
 }{
-	{"memory-clock", []string{"memory clock", "mem clock", "mclk"}, megahertz},
-	{"sm-clock", []string{"sm clock", "sm frequency", "graphics clock", "gpu clock", "core clock", "sclk", "gfxclk"},
+	{QuantityMemoryClock, []string{"memory clock", "mem clock", "mclk"}, megahertz},
+	{QuantitySMClock, []string{"sm clock", "sm frequency", "graphics clock", "gpu clock", "core clock", "sclk", "gfxclk"},
 		megahertz},
-	{"power", []string{"power"}, map[string]float64{"W": 1, "mW": 1e-3, "kW": 1e3}},
-	{"temperature", []string{"temperature"}, map[string]float64{"C": 1, "°C": 1}},
-	{"dram", []string{"dram bw", "hbm bw"}, map[string]float64{"%": 1}},
-	{"sm-active", []string{"sm active"}, map[string]float64{"%": 1}},
+	{QuantityPower, []string{"power"}, map[string]float64{"W": 1, "mW": 1e-3, "kW": 1e3}},
+	{QuantityTemperature, []string{"temperature"}, map[string]float64{"C": 1, "°C": 1}},
+	{QuantityDRAM, []string{"dram bw", "hbm bw"}, map[string]float64{"%": 1}},
+	{QuantitySMActive, []string{"sm active"}, map[string]float64{"%": 1}},
 }
 
 var megahertz = map[string]float64{"MHz": 1, "GHz": 1e3, "kHz": 1e-3, "Hz": 1e-6}
@@ -117,10 +126,10 @@ func (c *Counter) normalise() {
 func (t *Trace) examineClocks(add func(code Code, sev HealthStatus, n int64, affects []Area, format string,
 	args ...any)) {
 	for _, c := range t.Counters() {
-		if strings.HasSuffix(c.Quantity, "-clock") && c.Changed {
+		if kind, ok := strings.CutSuffix(string(c.Quantity), "-clock"); ok && c.Changed {
 			add(CodeClockChanged, HealthOK, int64(c.Samples), []Area{AffectsGPUTime},
 				"the %s clock of GPU %d ran between %.0f and %.0f MHz while it worked (median %.0f): equal work took different times, and a comparison sees the clock too",
-				strings.TrimSuffix(c.Quantity, "-clock"), c.Device, c.Min, c.Max, c.Median)
+				kind, c.Device, c.Min, c.Max, c.Median)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func TestUnitsOfCounters(t *testing.T) {
 	} {
 		got := withCounters(t, trace.Options{}, sample("GPU 0 Counters", c.name, 10, "2"),
 			sample("GPU 0 Counters", c.name, 20, "4")).Counters()
-		if len(got) != 1 || got[0].Quantity != c.quantity || got[0].Samples != 2 || got[0].Min != 2*c.factor ||
+		if len(got) != 1 || string(got[0].Quantity) != c.quantity || got[0].Samples != 2 || got[0].Min != 2*c.factor ||
 			got[0].Median != 2*c.factor || got[0].Max != 4*c.factor {
 			t.Errorf("%s: %+v, want %q from %v to %v", c.name, got, c.quantity, 2*c.factor, 4*c.factor)
 		}

@@ -18,7 +18,7 @@ import (
 // several documents were concatenated. A value that is no valid JSON is counted
 // and left out; under strict it is an error.
 func kinetoMeta(b *Builder, values []scan.Meta, strict bool) (Meta, error) {
-	m := Meta{Source: sourceTorch, Rank: -1, Extra: map[string]json.RawMessage{}}
+	m := Meta{Source: SourceTorch, Encoding: EncodingChrome, Rank: -1, Extra: map[string]json.RawMessage{}}
 	firstDoc := map[string]int{}
 	for _, v := range values {
 		key := string(scan.AppendText(nil, []byte(v.Key)))
@@ -139,31 +139,24 @@ func truth(v json.RawMessage) (value, ok bool) {
 // read like Kineto's is; for the rest it is said what the file is, and not that
 // its recorder was set up wrongly.
 
-// The sources of traces in Chrome's format, as [Meta.Source] has them.
-const (
-	sourceTorch  = "torch.profiler"
-	sourceProton = "proton" // of Triton
-	sourceXLA    = "xla"    // of JAX and TensorFlow
-)
-
 // chromeSource tells which profiler wrote a file, by what only that one writes.
-func (b *Builder) chromeSource(values []scan.Meta) string {
+func (b *Builder) chromeSource(values []scan.Meta) Source {
 	for key := range b.thrID {
 		if strings.HasPrefix(key.label, "warp ") && strings.Contains(key.proc.label, " CTA") {
-			return sourceProton // inside kernels
+			return SourceProton // inside kernels
 		}
 	}
 	for _, name := range b.procs {
 		if strings.HasPrefix(name, "/device:GPU:") || strings.HasPrefix(name, "/device:TPU:") {
-			return sourceXLA
+			return SourceXLA
 		}
 	}
 	for _, v := range values {
 		if v.Key == "displayTimeUnit" && string(v.Value) == `"us"` && len(b.t.queues) > 0 && b.noDevices() {
-			return sourceProton
+			return SourceProton
 		}
 	}
-	return sourceTorch
+	return SourceTorch
 }
 
 // noDevices reports whether no activity says which GPU it ran on.
@@ -178,8 +171,8 @@ func (b *Builder) noDevices() bool {
 
 // adopt makes a Proton trace one of GPU 0: it names streams and no GPUs, as one
 // process has one.
-func (b *Builder) adopt(source string) {
-	if source != sourceProton || len(b.t.queues) == 0 || !b.noDevices() {
+func (b *Builder) adopt(source Source) {
+	if source != SourceProton || len(b.t.queues) == 0 || !b.noDevices() {
 		return
 	}
 	for i := range b.t.queues {
@@ -195,9 +188,9 @@ func (t *Trace) whyNoActivity(truncated bool) string {
 	switch {
 	case truncated: // Kineto writes what ran on the GPU behind what ran on the CPU.
 		return "the file is cut off, and they come last"
-	case t.meta.Source == sourceXLA:
+	case t.meta.Source == SourceXLA:
 		return "an XLA profile of JAX or TensorFlow, whose GPU rows are not read: record the process with Nsight Systems, then nsys export --type sqlite"
-	case t.meta.Source == sourceProton:
+	case t.meta.Source == SourceProton:
 		return "a Proton trace of what happens inside kernels, by core and warp: it has no kernels on streams"
 	}
 	return "profiler without CUDA/HIP activities, or armed outside the work"

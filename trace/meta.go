@@ -35,11 +35,34 @@ type StreamID int64
 // ThreadIndex is a thread's position in [Trace.Threads], [None] of activities.
 type ThreadIndex int32
 
+// Source names a profiler. The set is open: readers of other formats add their own.
+type Source string
+
+// The profilers whose recordings this module reads.
+const (
+	SourceTorch   Source = "torch.profiler"
+	SourceNsys    Source = "nsys"
+	SourceRocprof Source = "rocprofv3"
+	SourceXLA     Source = "xla"    // of JAX and TensorFlow
+	SourceProton  Source = "proton" // of Triton
+)
+
+// Encoding is how the events of a file are written, which decides which other programs read it.
+type Encoding uint8
+
+// The encodings. The first is any that only this module reads, such as a database.
+const (
+	EncodingOther    Encoding = iota
+	EncodingChrome            // Chrome's trace JSON
+	EncodingPerfetto          // Perfetto's protocol buffers
+)
+
 // Meta is what the file says about the recording, outside its events.
 type Meta struct {
-	Path   string `json:"path,omitempty"`   // file that was opened; empty for Read
-	Source string `json:"source"`           // "torch.profiler", "nsys", or of other profilers "proton", "xla"
-	Format string `json:"format,omitempty"` // schema version as written, e.g. "1" or "3.25.1"
+	Path     string   `json:"path,omitempty"`   // file that was opened; empty for Read
+	Source   Source   `json:"source"`           // the profiler that recorded it
+	Format   string   `json:"format,omitempty"` // schema version as written, e.g. "1" or "3.25.1"
+	Encoding Encoding `json:"-"`                // how the file is written
 
 	// BaseTime is nanoseconds of the Unix epoch to add to raw timestamps for
 	// wall-clock time (Kineto's baseTimeNanoseconds); 0 when the file has none,

@@ -214,7 +214,7 @@ var lossReasons = map[scan.Reason]event.Loss{
 	scan.RepairedComma: event.Repaired, scan.RepairedEmpty: event.Repaired, scan.RepairedQuote: event.Repaired,
 }
 
-func reportLosses(b *Builder, res *scan.Result, source string) {
+func reportLosses(b *Builder, res *scan.Result, source Source) {
 	for r := scan.ReasonNone + 1; int(r) < len(res.Losses.Count); r++ {
 		n := res.Losses.Count[r]
 		if n == 0 {
@@ -234,7 +234,7 @@ func reportLosses(b *Builder, res *scan.Result, source string) {
 		b.lose(event.Truncated, res.Bytes)
 		b.LoseDetail(event.Truncated, 0, "the document is not closed")
 	}
-	if res.Docs > 1 && source != sourceProton { // which writes a document for each stream
+	if res.Docs > 1 && source != SourceProton { // which writes a document for each stream
 		b.LoseDetail(event.Repaired, int64(res.Docs-1), "further JSON documents in the same file, read as one trace")
 		b.notes = append(b.notes, Finding{CodeSeveralDocuments, HealthDegraded, int64(res.Docs), fmt.Sprintf(
 			"the file holds %d JSON documents, as joined files do, which are read as one trace: times, streams and launches of different recordings mix (give the files one by one)", res.Docs),

@@ -146,7 +146,7 @@ func (r *Reader) ending(err error) error {
 // sumUp sets what is known of the whole file.
 func (r *Reader) sumUp() {
 	b := newBuilder(&Options{})
-	reportLosses(b, r.s.Result(), sourceTorch)
+	reportLosses(b, r.s.Result(), SourceTorch)
 	r.Losses = b.losses.list
 	r.Meta, _ = kinetoMeta(b, r.s.Result().Metas, false)
 }

@@ -124,7 +124,7 @@ func measureTrace(ctx context.Context, an *layer.Analysis, path string) (*TraceR
 		rec.Host.GPUIdle = &idle
 	}
 	for _, d := range v.Doubts {
-		rec.Host.Doubts = append(rec.Host.Doubts, d.Code)
+		rec.Host.Doubts = append(rec.Host.Doubts, d.Code.String())
 	}
 	return rec, nil
 }

@@ -27,8 +27,6 @@ const (
 const (
 	// inductor is the library of kernels that torch.compile wrote.
 	inductor = "inductor"
-	// smClock is what counters call the clock of the GPU's processors.
-	smClock = "sm-clock"
 	// covered is the share of the time inside layers that needs an operator for rows by operator; below it rows are
 	// categories.
 	covered = 0.9
@@ -51,7 +49,7 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 		r.Scrambled = r.Scrambled || f.Code == trace.CodeScrambled && f.Severity != trace.HealthOK
 	}
 	for _, c := range a.Trace().Counters() {
-		if c.Device == d.ID && c.Quantity == smClock {
+		if c.Device == d.ID && c.Quantity == trace.QuantitySMClock {
 			r.Clock = &Clock{Min: c.Min, Median: c.Median, Max: c.Max, Changed: c.Changed}
 		}
 	}

@@ -220,7 +220,7 @@ func gpuOf(a *layer.Analysis, d *layer.Device, o *Options) (*hardware.GPU, strin
 // passes: samples are milliseconds apart.
 func clockOf(t *trace.Trace, d *layer.Device) trace.Counter {
 	for _, c := range t.Counters() {
-		if c.Device == d.ID && c.Quantity == "sm-clock" {
+		if c.Device == d.ID && c.Quantity == trace.QuantitySMClock {
 			return c
 		}
 	}
@@ -231,7 +231,7 @@ func clockOf(t *trace.Trace, d *layer.Device) trace.Counter {
 func memoryNotes(t *trace.Trace, d *layer.Device) []string {
 	var out []string
 	for _, c := range t.Counters() {
-		if c.Device == d.ID && c.Quantity == "dram" {
+		if c.Device == d.ID && c.Quantity == trace.QuantityDRAM {
 			out = append(out, fmt.Sprintf("%s: the memory ran at %.0f%% of its peak while the GPU worked (median of %d samples)", c.Name, c.Median, c.Samples))
 		}
 	}

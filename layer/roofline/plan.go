@@ -87,7 +87,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	for i := range plan.Kinds {
 		k := &plan.Kinds[i]
 		for j := range k.Operators {
-			if op := &k.Operators[j]; !skipped(op, p.Stage == "decode") {
+			if op := &k.Operators[j]; !skipped(op, p.Stage == finding.StageDecode) {
 				r.add(m.row(op, k, k.Layers, o.Load, g, &sum))
 			}
 		}
@@ -102,7 +102,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 
 // skipped are operators that a way of computing attention does not have.
 func skipped(op *profile.PlanOp, decode bool) bool {
-	return op.Stage == "prefill" && decode || op.Stage == "decode" && !decode
+	return op.Stage != "" && (op.Stage == finding.StageDecode) != decode
 }
 
 func (o *Options) table() []hardware.GPU {

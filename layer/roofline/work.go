@@ -132,13 +132,11 @@ func (m *model) divided(op *profile.PlanOp, kind *profile.PlanKind) (k, n, group
 	tp := m.tp
 	k, n, groups = op.K, op.N, max(op.Groups, 1)
 	switch op.Split {
-	case "columns":
+	case profile.SplitColumns, profile.SplitVocab:
 		n = ceil(n, tp)
-	case "rows":
+	case profile.SplitRows:
 		k = ceil(k, tp)
-	case "vocab":
-		n = ceil(n, tp)
-	case "heads":
+	case profile.SplitHeads:
 		switch {
 		case op.Groups > 0:
 			groups = ceil(op.Groups, tp)
@@ -171,7 +169,7 @@ func (m *model) headsOf(op *profile.PlanOp, kind *profile.PlanKind, n int) int {
 // latent says that keys and values share one compressed vector in the cache.
 func (m *model) latent() bool { return m.config.KVLoraRank > 0 || len(m.config.CompressRatios) > 0 }
 
-func (m *model) perRank(width int, split string) int {
+func (m *model) perRank(width int, split profile.Split) int {
 	if split == "" {
 		return width
 	}

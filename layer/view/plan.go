@@ -94,7 +94,7 @@ func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
 		sizes = append(sizes, "cache 1:"+strconv.Itoa(o.Ratio))
 	}
 	size(o.Width, "wide")
-	notes := slices.Concat(cells(o.Module != "", o.Module), cells(o.Stage != "", o.Stage), cells(o.Bias, "bias"),
+	notes := slices.Concat(cells(o.Module != "", o.Module), cells(o.Stage != "", o.Stage.String()), cells(o.Bias, "bias"),
 		cells(o.Optional, "may be fused or absent"))
 	number := func(n int) string {
 		if n == 0 {
@@ -102,6 +102,6 @@ func planRow(t *table.Table, prefix string, o *profile.PlanOp) {
 		}
 		return strconv.Itoa(n)
 	}
-	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, o.Split,
+	t.Row(prefix+string(o.Operator), number(o.K), number(o.N), strings.Join(sizes, ", "), o.WeightDType, o.Split.String(),
 		strings.Join(notes, ", "))
 }

@@ -50,7 +50,7 @@ func newLoader(db *database, name string, cfg *trace.Options) *loader {
 		b: trace.NewBuilder(trace.Options{Lanes: cfg.Lanes, Kinds: cfg.Kinds, Window: cfg.Window,
 			RepairOrder: cfg.RepairOrder}),
 	}
-	l.b.Meta = trace.Meta{Path: name, Source: "nsys", Rank: -1}
+	l.b.Meta = trace.Meta{Path: name, Source: trace.SourceNsys, Rank: -1}
 	return l
 }
 

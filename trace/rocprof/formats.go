@@ -62,7 +62,7 @@ func named(path string, err error) error {
 // newBuilder begins a trace of this profiler.
 func newBuilder(name, format string, o trace.Options) *trace.Builder {
 	b := trace.NewBuilder(o)
-	b.Meta.Path, b.Meta.Source, b.Meta.Format = name, "rocprofv3", format
+	b.Meta.Path, b.Meta.Source, b.Meta.Format = name, trace.SourceRocprof, format
 	return b
 }
 

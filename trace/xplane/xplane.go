@@ -269,7 +269,7 @@ func read(ctx context.Context, in io.Reader, name string, o trace.Options) (*tra
 		return nil, err
 	}
 	r := &reader{ctx: ctx, b: trace.NewBuilder(o)}
-	r.b.Meta.Path, r.b.Meta.Source, r.b.Meta.Format = name, "xla", "xspace"
+	r.b.Meta.Path, r.b.Meta.Source, r.b.Meta.Format = name, trace.SourceXLA, "xspace"
 	err = each(text, func(field protowire.Number, _ uint64, b []byte) error {
 		if field != spacePlane {
 			return nil

@@ -115,7 +115,7 @@ func TestFileEqualsItsRawSums(t *testing.T) {
 	if modules == 0 || ops != 198 {
 		t.Errorf("%d stretches of modules, %d operations", modules, ops)
 	}
-	if m := tr.Meta(); m.Source != "xla" || m.BaseTime != 1771595639214724894 || len(m.Devices) != 8 {
+	if m := tr.Meta(); m.Source != trace.SourceXLA || m.BaseTime != 1771595639214724894 || len(m.Devices) != 8 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -187,8 +187,11 @@ func (g *generator) words(t reflect.Type) *node {
 	}
 	n := &node{Type: "string", Description: g.comments.typeDoc(t)}
 	if t.Kind() == reflect.String {
-		for _, w := range append([]string{""}, g.comments.words(t)...) {
-			n.Enum = append(n.Enum, w)
+		n.Enum = append(n.Enum, "")
+		for _, w := range g.comments.words(t) {
+			if w != "" {
+				n.Enum = append(n.Enum, w)
+			}
 		}
 		if len(n.Enum) < 3 { // a name, no set
 			n.Enum = nil

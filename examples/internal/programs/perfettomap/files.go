@@ -40,7 +40,7 @@ func newFiles(env *app.Env, a *layer.Device, o options) (*files, error) {
 		return &files{source: t.Meta().Path}, nil
 	}
 	if !perfetto.CanOpen(t) {
-		return nil, fmt.Errorf("%s is an nsys export, which Perfetto does not read: --open needs --annotate FILE or --slice FILE, too", env.Trace)
+		return nil, fmt.Errorf("the Perfetto UI does not read %s: --open needs --annotate FILE or --slice FILE, too", env.Trace)
 	}
 	// Not env.Trace: that may be a directory.
 	f := &files{source: t.Meta().Path}

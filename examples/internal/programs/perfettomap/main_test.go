@@ -245,7 +245,7 @@ func TestOpenWithoutABrowserGivesUpInTime(t *testing.T) {
 func TestNsysExportsHaveTimesButNoLinks(t *testing.T) {
 	src := testdata.Shared(t, "traces/nsys/tiny-no-nvtx-rtx3080.sqlite")
 	r := apptest.Run(t, program(quiet()), "--open", "--trace", src)
-	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "is an nsys export") ||
+	if r.Code != app.ExitError || !strings.Contains(r.Stderr, "the Perfetto UI does not read") ||
 		!strings.Contains(r.Stderr, "--annotate FILE") {
 		t.Errorf("--open: exit code %d: %s", r.Code, r.Stderr)
 	}
