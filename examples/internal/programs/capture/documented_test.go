@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,6 +51,46 @@ func TestDocumented(t *testing.T) {
 		if ran[p] == 0 {
 			t.Errorf("no command on the page of %s", p)
 		}
+	}
+}
+
+// TestDocumentedEdits runs the edits of docs/capture.md for older releases of TensorRT-LLM, and reads its plan.
+func TestDocumentedEdits(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/capture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, plan, _ := strings.Cut(string(text), "```json\n")
+	plan, _, _ = strings.Cut(plan, "```")
+	p, err := capture.LoadPlan(write(t, filepath.Join(t.TempDir(), "plan.json"), plan))
+	if err != nil || len(p.Entries) != 2 || p.Entries[0].MappingURL == "" {
+		t.Errorf("the plan of the page: %v, %+v", err, p)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED, NOT CHECKED: the edits are for the sed of Linux, this is " + runtime.GOOS)
+	}
+	edits := regexp.MustCompile(`(?m)^    (sed .*)$`).FindAllStringSubmatch(string(text), -1)
+	if len(edits) != 2 {
+		t.Fatalf("%d edits, want 2", len(edits))
+	}
+	// Lines of tensorrt_llm/_torch/pyexecutor/py_executor.py of before #13536.
+	file := write(t, filepath.Join(t.TempDir(), "py_executor.py"), "enable_torch_trace = bool(torch_trace_path and profile_start_stop)\n"+
+		"torch_profiler = torch.profiler.profile(activities=activities)\n")
+	for _, e := range edits {
+		sed := exec.CommandContext(t.Context(), "sh", "-c", e[1])
+		sed.Dir = filepath.Dir(file)
+		if out, err := sed.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", e[1], err, out)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "enable_torch_trace = bool(torch_trace_path and profile_start_stop and self.dist.rank == 0)\n" +
+		"torch_profiler = torch.profiler.profile(with_stack=True, activities=activities)\n"
+	if string(got) != want {
+		t.Errorf("the edited file is\n%swant\n%s", got, want)
 	}
 }
 
@@ -115,10 +157,6 @@ func documented(t *testing.T, f capture.Framework, page string, words []string) 
 			words[i] = "1" // that the server here has
 		case i > 0 && words[i-1] == "--attach":
 			words[i] = "10ms"
-		case w == "py_executor.py":
-			words[i] = write(t, filepath.Join(dir, w), "enable_torch_trace = bool(torch_trace_path and profile_start_stop)\ntorch_profiler = torch.profiler.profile(a=1)\n")
-		case w == "patched/py_executor.py":
-			words[i] = filepath.Join(dir, w)
 		case w == "plan.json":
 			words[i] = write(t, filepath.Join(dir, w), fmt.Sprintf(`{"output_dir": "out", "entries": [{"name": "one", "framework": "sglang", "url": %q}]}`, engine().URL))
 		}
