@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/llmstrata/strata/internal/table"
 )
 
 const (
@@ -21,24 +23,10 @@ const (
 // checkRoom refuses a folder without room.
 func (s *stageRun) checkRoom() error {
 	if free, ok := freeSpace(s.f.path); ok && free < leastFree {
-		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, size(free), size(leastFree),
+		return fmt.Errorf("capture: %s has %s left, less than %s: %w", s.f.path, table.Bytes(free), table.Bytes(leastFree),
 			ErrTooLarge)
 	}
 	return nil
-}
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	const k = 1000
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
-	v, u := float64(n), 0
-	for v >= k && u < len(units)-1 {
-		v, u = v/k, u+1
-	}
-	if u == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[u])
 }
 
 // reject moves the traces of a try away, and returns where they are.

@@ -42,9 +42,8 @@ type Result struct {
 	// Stages are in the order they were captured. After an error they are those that were finished before it, and the
 	// one that failed with what there is of it.
 	Stages []StageResult `json:"stages"`
-	// Notes say what was ignored or assumed, Warnings what may be wrong.
-	Notes    []string `json:"notes,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	// Notes say what was ignored or assumed.
+	Notes []string `json:"notes,omitempty"`
 	// Error is what ended the run, "" for nothing.
 	Error string `json:"error,omitempty"`
 }

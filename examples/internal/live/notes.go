@@ -43,9 +43,6 @@ func Notes(env *app.Env, r *capture.Result) {
 	for _, n := range r.Notes {
 		env.Notef("note: %s", n)
 	}
-	for _, w := range r.Warnings {
-		env.Notef("warning: %s", w)
-	}
 	for _, s := range r.Stages {
 		for _, w := range s.Warnings {
 			env.Notef("warning: %s: %s", s.Stage, w)

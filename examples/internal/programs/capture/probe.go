@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/capture"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/examples/internal/live"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 func probeProgram() app.Program {
@@ -46,7 +47,7 @@ func probeProgram() app.Program {
 			}
 			l := r.Latency
 			fmt.Fprintf(env.Stdout, "%s at %s (%s)\n%s: mean %.1f ms, p50 %.1f ms, p95 %.1f ms\n",
-				r.Framework.Title(), r.Server, r.Info.Model, count(l.Count, "answer"), l.MeanMs, l.P50Ms, l.P95Ms)
+				r.Framework.Title(), r.Server, r.Info.Model, table.Counted(l.Count, "answer", "answers"), l.MeanMs, l.P50Ms, l.P95Ms)
 			for i, a := range r.Samples {
 				fmt.Fprintf(env.Stdout, "%d  %.1f ms  %q\n", i+1, a.LatencyMs, a.Output)
 			}

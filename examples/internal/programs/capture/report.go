@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/capture"
+	"github.com/llmstrata/strata/internal/table"
 )
 
 // writeText prints a result for people.
@@ -33,7 +34,7 @@ func writeText(w io.Writer, r *capture.Result) {
 			steps += fmt.Sprintf(", %d found", s.StepsFound)
 		}
 		fmt.Fprintf(w, "\n%s: %s; %s; %s; requests %.1f s, traces %.1f s\n", s.Stage, s.Verdict,
-			count(len(s.Traces), "trace"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
+			table.Counted(len(s.Traces), "trace", "traces"), steps, s.Timings.RequestsS, s.Timings.StopS+s.Timings.TracesS)
 		for _, t := range s.Traces {
 			line := fmt.Sprintf("  %s  %d bytes", t.Path, t.Bytes)
 			if t.Found != nil {
@@ -55,12 +56,4 @@ func writeText(w io.Writer, r *capture.Result) {
 		}
 	}
 	fmt.Fprintf(w, "\n%s\n", r.Verdict)
-}
-
-// count is "1 trace" or "2 traces".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
