@@ -217,6 +217,7 @@ func newTarget(ctx context.Context, c *client, o *Options, role Role) (*target, 
 	if err := t.ask(ctx, o.Model); err != nil {
 		return nil, withHint(err, "is "+t.f.Title()+" running there?")
 	}
+	t.identify(ctx)
 	if t.role == RoleAll {
 		t.role = t.info.Role
 	}
@@ -226,7 +227,7 @@ func newTarget(ctx context.Context, c *client, o *Options, role Role) (*target, 
 }
 
 // ask puts the framework's questions. model is its name where that is given; a server that has to be asked for it and
-// does not say cannot be sent requests. What differs from launch to launch is learnt here, too.
+// does not say cannot be sent requests.
 func (t *target) ask(ctx context.Context, model string) error {
 	in := &t.info
 	document := map[string]any{}
@@ -270,13 +271,17 @@ func (t *target) ask(ctx context.Context, model string) error {
 		}
 	}
 	in.document = document
+	return nil
+}
+
+// identify asks when the process was started; what else differs from launch to launch is among what ask learns.
+func (t *target) identify(ctx context.Context) {
 	text, _ := t.c.get(ctx, "/metrics") // most servers have none
 	if m := processStart.FindSubmatch(text); m != nil {
 		if s, err := strconv.ParseFloat(string(m[1]), 64); err == nil && s > 0 && s < 1e11 {
 			t.id.Started = time.Unix(0, int64(s*1e9))
 		}
 	}
-	return nil
 }
 
 // recognise asks what the signs of engines, or else of gateways, need until one shows. Without any, the error is that

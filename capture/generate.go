@@ -75,7 +75,9 @@ func (g *generator) generate(ctx context.Context, r request, timeout time.Durati
 		if err == nil {
 			var a reply
 			if a, err = g.read(route, got.text); err == nil {
-				g.from.Store(i)
+				if i > g.from.Load() { // an answer that was under way does not lead back
+					g.from.Store(i)
+				}
 				return a, nil
 			}
 		}

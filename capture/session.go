@@ -144,6 +144,7 @@ func (n *note) settle(ctx context.Context, o *Options) {
 		_, err = c.get(ctx, "/health")
 		if !gone(err) {
 			_ = now.ask(ctx, "") // what it does not say is not known
+			now.identify(ctx)
 		}
 		if gone(err) || t.ID.restarted(now.id, n.Opened) {
 			t.State = StateOff

@@ -173,6 +173,25 @@ func TestStopAlone(t *testing.T) {
 	}
 }
 
+// TestStopBehindKey (1): stop has no key for the model list, and sees all the same that the server was started anew: it
+// sends nothing, and the folder is free.
+func TestStopBehindKey(t *testing.T) {
+	dir := outDir(t)
+	s := newFake(t, capture.FrameworkVLLM, dir)
+	o := soon(s, dir, capture.WorkloadDecode)
+	killed(t, s, dir, o, false)
+	s.fault = both(answers("/v1/models", 401, "key", nil), asked("/metrics",
+		fmt.Sprintf("process_start_time_seconds %f\n", float64(time.Now().Add(time.Minute).Unix()))))
+	stops := s.stops
+	err := capture.Stop(context.Background(), capture.Options{OutputDir: dir, Timeouts: o.Timeouts})
+	if err != nil || s.stops != stops {
+		t.Errorf("%v, %d stop requests", err, s.stops-stops)
+	}
+	if _, err := os.Stat(filepath.Join(dir, sessionFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the note is still there: %v", err)
+	}
+}
+
 // TestVLLMNoRoute (3): vLLM mounts its profiler routes only when a profiler is configured. Its own description says so
 // before any prompt is sent.
 func TestVLLMNoRoute(t *testing.T) {
