@@ -141,8 +141,8 @@ var (
 // rest of their category. An ID without a rule fails a test.
 var ruleRoles = map[string]Role{
 	"memory.memcpy": RoleCopy, "memory.memset": RoleCopy,
-	"memory.embedding": RoleEmbed, "inductor.embedding": RoleEmbed,
-	"kvcache.move": RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
+	"memory.embedding": RoleEmbed,
+	"kvcache.move":     RoleOther, "kvcache.gather": RoleOther, "kvcache.buffer": RoleOther,
 	// One word is too little to say that a layer's core is here.
 	"weak.attention": RoleOther,
 	// They prepare attention, once a pass or once a layer; they are not its core.
