@@ -8,7 +8,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer/internal/ladder"
-	"github.com/llmstrata/strata/layer/internal/launches"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -136,24 +135,23 @@ func productOf(dims string, at int) product {
 
 // stagesOfLaunches gives stages to the complete passes whose kernels show none, by how they are launched.
 func (w *work) stagesOfLaunches(a *Device, results []ladder.Result) {
-	passes := make([]launches.Pass, len(results))
+	passes := make([]launchedPass, len(results))
 	for p := range results {
 		fp, r := &a.Passes[p], &results[p]
 		usable := fp.Partial == whole && fp.NumLayers > 0 && len(r.Second) == 0
-		passes[p] = launches.Pass{Model: r.Model, Layers: fp.NumLayers, Kernels: fp.Kernels, Replayed: fp.Replay,
-			Known:   !usable || fp.Stage != StageUnknown,
-			Decodes: usable && fp.Stage == StageDecode, Work: w.times[p].layers}
+		passes[p] = launchedPass{model: r.Model, layers: fp.NumLayers, kernels: fp.Kernels, replayed: fp.Replay,
+			known:   !usable || fp.Stage != StageUnknown,
+			decodes: usable && fp.Stage == StageDecode, work: w.times[p].layers}
 		for k, i := range r.Kernels {
 			if r.Layer[k] != trace.None && w.Facts[w.ID[i]].Role == classify.RoleCacheWrite {
-				passes[p].Generates = true
+				passes[p].generates = true
 				break
 			}
 		}
 	}
-	for p, stage := range launches.Stages(passes) {
-		if stage != launches.Unknown {
-			a.Passes[p].Stage, a.Passes[p].StageEvidence = map[launches.Stage]Stage{launches.Decode: StageDecode,
-				launches.Prefill: StagePrefill}[stage], StageByLaunches
+	for p, stage := range stagesByLaunches(passes) {
+		if stage != StageUnknown {
+			a.Passes[p].Stage, a.Passes[p].StageEvidence = stage, StageByLaunches
 		}
 	}
 }

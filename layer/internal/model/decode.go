@@ -252,9 +252,13 @@ func (d *decoder) trace(open Ends) Reading {
 	at, out := -1, Reading{Cost: math.Inf(1)}
 	for k, n := range d.nodes[last] {
 		cost := n.cost
-		if n.column != Outside && !open.End {
+		if n.column != Outside {
 			p, j := d.local(n.column)
-			cost += p.skip(j+1, len(p.Columns), d.after)
+			end := p.skip(j+1, len(p.Columns), d.after)
+			if open.End { // the window ends anywhere, as it begins anywhere
+				end = min(end, math.Log(float64(len(p.Columns))))
+			}
+			cost += end
 		}
 		if cost < out.Cost {
 			out.Cost, at = cost, k
