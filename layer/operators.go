@@ -146,7 +146,8 @@ func stepsOf(ops []profile.PlanOp) []operator.Step {
 }
 
 // findOperators finds the operator of each kernel of the passes. Where repair is set the operator also decides the
-// layer of kernels at the edges of layers, unless module frames gave the layers.
+// layer of kernels at the edges of layers, unless module frames gave the layers. A pass that is read by another one, as
+// records of it are missing, has the operators and the layers of that one's kernels.
 func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 	w.op = make([]uint16, len(w.Acts))
 	rows := map[opRow]uint16{noOperator: 0}
@@ -160,12 +161,26 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		false: operator.NewFinder(nil, operator.Defaults())}
 	paths := w.ModulePaths()
 	known := map[string]*aligned{}
-	for p := range results {
-		r := &results[p]
-		if r.Count == 0 {
-			continue
-		}
-		if w.Ended() != nil {
+	leads := map[any]*ladder.Result{} // by variant, a pass that others are read by
+	of := map[any]*aligned{}
+	find := func(r *ladder.Result) {
+		variant, column := r.Like()
+		lead := leads[variant]
+		if column != nil && lead != nil && w.onlyLacks(r, lead, column) {
+			found := make([]operator.Found, len(column))
+			for k, j := range column {
+				found[k] = of[variant].of[j]
+			}
+			sure := float32(1)
+			if r.Scrambled {
+				sure = ladder.CapScrambled
+			}
+			row := a.rowsOf(found, rows, sure)
+			for k, i := range r.Kernels {
+				if w.op[i] = row[k]; r.LayerEvidence != ladder.RungModule {
+					r.Layer[k] = lead.Layer[column[k]]
+				}
+			}
 			return
 		}
 		// A complete pass of fewer layers is of another model than the config's: a draft, an encoder.
@@ -180,12 +195,15 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		for k, i := range r.Kernels {
 			w.op[i] = found.rows[k]
 		}
+		if variant != nil && lead == nil {
+			leads[variant], of[variant] = r, found
+		}
 		if !repair || r.LayerEvidence == ladder.RungModule {
-			continue
+			return
 		}
 		moving := found.movable(planned)
 		if len(moving) == 0 || w.launchesMissing(r.Kernels) {
-			continue
+			return
 		}
 		for _, k := range moving {
 			if !w.joinsNorm(r.Kernels[k]) && (planned || atEdge(r.Layer, found.of, int(k))) {
@@ -193,6 +211,26 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 			}
 		}
 	}
+	for _, read := range []bool{false, true} { // first those that others are read by
+		for p := range results {
+			if w.Ended() != nil {
+				return
+			}
+			if _, column := results[p].Like(); results[p].Count > 0 && (column != nil) == read {
+				find(&results[p])
+			}
+		}
+	}
+}
+
+// onlyLacks says that a pass runs what another one does, in its order, but for records that are missing.
+func (w *work) onlyLacks(r, lead *ladder.Result, column []int32) bool {
+	for k, j := range column {
+		if j < 0 || int(j) >= len(lead.Kernels) || w.ID[r.Kernels[k]] != w.ID[lead.Kernels[j]] {
+			return false
+		}
+	}
+	return lead.Count > 0
 }
 
 // aligned are the operators of the kernels of a pass, and the rows of the device's table that they are.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/gen/families"
@@ -277,6 +278,69 @@ func TestLostRecordsAreTold(t *testing.T) {
 		if told && !slices.ContainsFunc(an.Health.Findings,
 			func(f trace.Finding) bool { return f.Code == trace.CodeRecordsMissing }) {
 			t.Errorf("%s: %s: health does not say it: %+v", c.Group, c.Name, an.Health.Findings)
+		}
+	}
+}
+
+// TestOtherPassesKeepTheirLayers: where records of one pass are missing, each kernel of the others has the pass and the
+// layer that it has in the whole trace. So it is in nearly all runs of all families: which ones are not is printed.
+func TestOtherPassesKeepTheirLayers(t *testing.T) {
+	every := 4
+	if *wholeBattery {
+		every = 1
+	}
+	cases, changed := 0, 0
+	for _, c := range casesOf(slices.Concat(mixed.Tuning(), mixed.Held()), *groupSeed+2, every, "hole, ") {
+		whole := c
+		whole.Kernels = c.Whole
+		type place struct{ pass, layer int }
+		places := func(c mixed.Case) (*layer.Device, map[int64]place) {
+			an, err := layer.Analyze(t.Context(), runTrace(c), layer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, out := &an.Devices[0], map[int64]place{}
+			for k := range d.Kernels() {
+				if x := c.Kernels[k.Index()]; x.Pass != c.Lost[0].Pass {
+					out[x.Start] = place{k.Place().Pass, k.Place().Layer}
+				}
+			}
+			return d, out
+		}
+		_, before := places(whole)
+		d, after := places(c)
+		cases++
+		other := 0
+		for at, p := range after {
+			if before[at] != p {
+				other++
+			}
+		}
+		if other > 0 {
+			changed++
+			t.Logf("%s: %s: %d of %d kernels of other passes; %d passes", c.Group, c.Name, other, len(after),
+				len(d.Passes))
+		}
+		if !slices.ContainsFunc(c.Kernels, func(x mixed.Kernel) bool { return x.Stream != c.Kernels[0].Stream }) {
+			passesHold(t, c.Group+": "+c.Name, d)
+		}
+	}
+	if t.Logf("%d of %d", changed, cases); cases < 50 || changed > 0 {
+		t.Errorf("in %d of %d runs the loss changes other passes", changed, cases)
+	}
+}
+
+// passesHold says that the layers of each pass, all of one stream, take no longer than the pass.
+func passesHold(t *testing.T, name string, d *layer.Device) {
+	t.Helper()
+	for p := range d.Passes {
+		fp := &d.Passes[p]
+		sum := time.Duration(0)
+		for _, l := range fp.Layers() {
+			sum += l.Wall
+		}
+		if wall := time.Duration(fp.End - fp.Start); sum > wall {
+			t.Errorf("%s: pass %d takes %v, its %d layers %v", name, p, wall, fp.NumLayers, sum)
 		}
 	}
 }

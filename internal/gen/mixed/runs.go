@@ -32,8 +32,9 @@ type Case struct {
 	Layers []int
 	// Annotated says that a server marks each pass.
 	Annotated bool
-	// Lost are the places where records are missing in one stretch.
-	Lost []Loss
+	// Lost are the places where records are missing in one stretch, Whole the record before.
+	Lost  []Loss
+	Whole []Kernel
 }
 
 // A Loss is a stretch of missing records.
@@ -134,6 +135,9 @@ func (m *maker) family(f families.Family, decodes int) {
 func (c *Case) lose(i, n int) {
 	n = min(n, len(c.Kernels)-i-1)
 	x := c.Kernels[i]
+	if c.Whole == nil {
+		c.Whole = c.Kernels
+	}
 	c.Lost = append(c.Lost, Loss{x.Pass, x.Layer, n})
 	c.Kernels = append(c.Kernels[:i:i], c.Kernels[i+n:]...)
 }

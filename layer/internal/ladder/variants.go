@@ -265,6 +265,19 @@ func (w *Work) byVariant(r *Result) {
 	}
 }
 
+// Like returns which of the passes before it the pass is read by, as the kernels of that one say what theirs are, and
+// the kernel of that pass that each of its own is, [model.Foreign] for none; of a pass that is read by itself what
+// others that are read by it will return, and nil. It is nil where the places of kernels are not those of the line.
+func (r *Result) Like() (variant *model.Cluster, column []int32) {
+	if r.variant == nil || len(r.line) != len(r.Kernels) {
+		return nil, nil
+	}
+	if r.read != nil {
+		column = r.read.pass.Column
+	}
+	return r.variant.Cluster, column
+}
+
 func reversed(list []int32) []int32 {
 	out := slices.Clone(list)
 	slices.Reverse(out)
