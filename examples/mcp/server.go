@@ -26,7 +26,7 @@ const (
 	answerBudget = 24_000
 	// analysesAtOnce bounds memory: so many traces are loaded at a time.
 	analysesAtOnce = 2
-	// mostDocument is the largest document that a command may make, in bytes.
+	// mostDocument is the usual server.mostDocument.
 	mostDocument = 256 << 20
 	// usualRows and mostRows are the rows of an answer with rows.
 	usualRows, mostRows = 50, 200
@@ -38,6 +38,7 @@ type server struct {
 	mcp          *mcp.Server
 	cache        *cache
 	slots        chan struct{}
+	mostDocument int // bytes of the largest document that a command may make
 }
 
 // newServer returns a server for the files below a directory.
@@ -58,7 +59,8 @@ func newServer(root string, cacheBytes int64, memory string) (*server, error) {
 			return nil, err
 		}
 	}
-	s := &server{root: real, memory: memory, cache: newCache(cacheBytes), slots: make(chan struct{}, analysesAtOnce)}
+	s := &server{root: real, memory: memory, cache: newCache(cacheBytes), slots: make(chan struct{}, analysesAtOnce),
+		mostDocument: mostDocument}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "strata", Version: "1"}, &mcp.ServerOptions{
 		Instructions: "Reads GPU profiler traces of LLM inference. Start with report. Read validity before numbers; what is unknown has a reason; at-most is a bound."})
 	for i := range tools {
@@ -171,7 +173,7 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, args []strin
 	if args[0] != "fleet" && args[0] != "compare" {
 		args = append(args, "--memory-limit", s.memory)
 	}
-	out := &limited{most: mostDocument}
+	out := &limited{most: s.mostDocument}
 	notes := &notes{ctx: ctx, req: req}
 	notes.tell(1)
 	code := command.Exec(ctx, args, strings.NewReader(""), out, notes)

@@ -241,6 +241,20 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// TestOversize: a document above the bound is an error of the tool that says what to do, and the server goes on.
+func TestOversize(t *testing.T) {
+	s, cs := connect(t, files(t), defaultCache, nil)
+	s.mostDocument = 1000
+	text, failed := call(t, cs, "report", args{"file": "decode.json.gz"})
+	if !failed || !strings.Contains(text, "too large: ask about one trace") {
+		t.Errorf("error %v: %.200s", failed, text)
+	}
+	s.mostDocument = mostDocument
+	if text, failed := call(t, cs, "report", args{"file": "decode.json.gz"}); failed {
+		t.Errorf("the next call: %s", text)
+	}
+}
+
 // TestParallelCalls: a hundred calls at once are all answered, and the server keeps no more than its bound.
 func TestParallelCalls(t *testing.T) {
 	const bound = 3 << 20
