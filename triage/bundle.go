@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,10 +12,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/internal/table"
-	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
 // Errors of a bundle: of reports that do not exist, all listed in the text, and of a directory without any.
@@ -63,7 +65,7 @@ func (e BundleEntry) expand() ([]BundleEntry, error) {
 		if err != nil {
 			return err
 		}
-		ok, err := reportfile.Is(path)
+		ok, err := isReport(path)
 		if err == nil && ok {
 			out = append(out, BundleEntry{Label: e.Label, Path: path, Name: e.Name})
 		}
@@ -89,7 +91,7 @@ func (b *Bundle) read() ([]bundlePart, error) {
 			return nil, err
 		}
 		for _, e := range files {
-			text, err := reportfile.Read(e.Path)
+			text, err := readReport(e.Path)
 			if errors.Is(err, fs.ErrNotExist) {
 				missing = append(missing, e.Path)
 				continue
@@ -265,4 +267,51 @@ func slug(heading string, used map[string]int) string {
 		return fmt.Sprintf("%s-%d", s, n-1)
 	}
 	return s
+}
+
+// maxReport bounds a report, in bytes: those of 16 ranks have some hundred kB.
+const maxReport = 64 << 20
+
+// isReport reports whether a file is one of a report: *.md or *.txt that opens with a
+// triage head.
+func isReport(path string) (bool, error) {
+	ext := strings.ToLower(filepath.Ext(path))
+	if fi, err := os.Stat(path); ext != ".md" && ext != ".txt" || err != nil || !fi.Mode().IsRegular() {
+		return false, nil // a link to nothing, a pipe, whose writer may never come
+	}
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(io.LimitReader(f, 4096))
+	for n := 0; n < 5 && sc.Scan(); n++ {
+		if strings.TrimLeft(sc.Text(), "# ") == "Triage View" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// readReport reads a file of text. What is larger than a report, or holds what moves a
+// terminal's cursor, is refused.
+func readReport(path string) (string, error) {
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxReport+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) > maxReport:
+		return "", fmt.Errorf("%s is no report: it has more than %d MB", path, maxReport>>20)
+	}
+	text := string(data)
+	control := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\n\r\t", c) }
+	if strings.ContainsFunc(text, control) {
+		return "", fmt.Errorf("%s is no report: it holds control characters", path)
+	}
+	return text, nil
 }

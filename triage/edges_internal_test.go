@@ -401,7 +401,8 @@ func TestBarOfOverlapRows(t *testing.T) {
 		{10, 50, 0, "P1 1 0"},
 	} {
 		p, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 50})
-		p.Facts, p.Labels = []activity.Kernel{{Effort: activity.EffortExchange}, {Effort: activity.EffortCompute}},
+		p.Facts, p.Labels = []activity.Kernel{{Shown: activity.Class{Category: classify.CategoryCommunication}},
+			{Shown: activity.Class{Category: classify.CategoryGEMM}}},
 			[]string{"a", "b"}
 		r.ns = 50
 		w := &activity.Trace{Analysis: &layer.Analysis{}, Queues: make([]activity.Queue, 2),

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
@@ -144,7 +145,7 @@ func newExposureSums(p *activity.Pool) *exposureSums {
 		c := x.byCategory[string(f.Shown.Category)]
 		if c == nil {
 			c = &categorySums{at: int32(len(x.categories)), streams: map[activity.Queue]bool{},
-				compute: f.Effort == activity.EffortCompute, exchange: f.Effort == activity.EffortExchange}
+				compute: f.Work() == classify.WorkCompute, exchange: f.Work() == classify.WorkExchange}
 			x.byCategory[string(f.Shown.Category)], x.categories = c, append(x.categories, c)
 		}
 		x.categoryOf = append(x.categoryOf, c.at)

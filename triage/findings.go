@@ -3,7 +3,6 @@ package triage
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
+	"github.com/llmstrata/strata/triage/internal/chain"
 )
 
 // largestShare is the share of step time from which an operator is a finding. A tenth is what a kernel twice as fast
@@ -144,14 +144,7 @@ func band(confidence float64) finding.Band {
 
 // enable advises the server's own ways to hide the exchanges, "" where none is known.
 func enable(rows []OverlapRow) string {
-	var known []string
-	for _, r := range rows {
-		for _, k := range r.Known {
-			if !slices.Contains(known, k) {
-				known = append(known, k)
-			}
-		}
-	}
+	known := chain.Once(rows, func(r OverlapRow) []string { return r.Known })
 	if len(known) == 0 {
 		return ""
 	}

@@ -178,24 +178,15 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, membe
 		ns int64
 		n  int
 	}
-	// With a place of each in the list: names may be as many as members.
-	add := func(list []sum, at map[int32]int, id int32, ns int64) []sum {
-		i, ok := at[id]
-		if !ok {
-			i = len(list)
-			at[id], list = i, append(list, sum{id: id})
-		}
-		list[i].ns += ns
-		list[i].n++
-		return list
-	}
-	var kernels, sites []sum
-	kernelAt, siteAt := map[int32]int{}, map[int32]int{}
+	var byKernel, bySite groups[int32, sum]
 	for _, r := range members {
 		act := a.activity(r)
-		kernels = add(kernels, kernelAt, act.Kernel, act.End-act.Start)
-		sites = add(sites, siteAt, act.Site, act.End-act.Start)
+		for _, s := range []*sum{byKernel.of(act.Kernel, sum{id: act.Kernel}), bySite.of(act.Site, sum{id: act.Site})} {
+			s.ns += act.End - act.Start
+			s.n++
+		}
 	}
+	kernels, sites := byKernel.list, bySite.list
 	if kind == InUse {
 		slices.SortFunc(kernels, func(x, y sum) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.id, y.id)) })
 	}
@@ -206,10 +197,7 @@ func (a *analysis) fuseRow(s *stageWork, p *fusion.Pattern, kind FuseKind, membe
 	slices.SortFunc(sites, func(x, y sum) int {
 		return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(a.pool.Sites.Texts[x.id], a.pool.Sites.Texts[y.id]))
 	})
-	for n, k := range sites {
-		if n == maxSites {
-			break
-		}
+	for _, k := range sites[:min(len(sites), maxSites)] {
 		out.CurrentLocations = append(out.CurrentLocations, a.pool.Sites.Texts[k.id])
 	}
 	for _, r := range example[:min(len(example), maxExamples)] {

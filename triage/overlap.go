@@ -88,7 +88,7 @@ func (s *stageWork) besideCompute(p *activity.Pool, kernel int32) bool {
 		for i := range w.Acts {
 			act := &w.Acts[i]
 			on[act.Queue] = on[act.Queue] || act.Kernel == kernel && int(act.Stage) == s.index
-			compute[act.Queue] = compute[act.Queue] || p.Facts[act.Kernel].Effort == activity.EffortCompute
+			compute[act.Queue] = compute[act.Queue] || p.Facts[act.Kernel].Work() == classify.WorkCompute
 		}
 		for q := range on {
 			if on[q] && compute[q] {
@@ -158,7 +158,7 @@ func (s *stageWork) unresolved() (pct float64, fix string) {
 	case 2*replayed > none:
 		return pct, "pass a trace with CUDA graphs off with --mapping-input"
 	}
-	return pct, "their launches or stacks are not in the trace"
+	return pct, "launches or stacks are missing in the trace"
 }
 
 // Launch is one activity of a stage as the tables count it.

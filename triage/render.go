@@ -217,7 +217,7 @@ func (m *page) kernels(r *Report, s *StageReport) {
 	if hidden > 0 {
 		m.para("%s below %s of GPU time or beyond the limit.", count(hidden, "more row"), pct(r.MinSharePct))
 	}
-	if len(s.ReplaySources) > 0 {
+	if list := s.ReplaySources; len(list) > 1 || len(list) == 1 && list[0].From != "" { // else all of it is not known
 		m.para("%s", s.replaySources())
 	}
 	if m.modelStyle().short && s.anyModelLine(r.MinSharePct, isFromPrefill) {
@@ -458,7 +458,7 @@ func (r *ExposureRow) waiting(wall int64) string {
 	case r.Category != string(classify.CategoryCommunication) || r.ExposedNS == 0:
 		return ""
 	case r.WaitingBy == "":
-		return "Waiting and transfer cannot be told apart: the trace has one rank, and no pass repeats a collective in eight layers."
+		return "Waiting and transfer cannot be told apart: the ranks are not compared, and no pass repeats a collective in eight layers."
 	}
 	return fmt.Sprintf("Exposed communication: %s (%s of step time) waiting for other ranks, %s (%s) transfer. %s",
 		nanos(r.WaitingNS), pct(percent(r.WaitingNS, wall)),
@@ -534,8 +534,11 @@ func (m *page) fuseDetails(f *FuseRow) {
 		}
 	}
 	var evidence []string
-	for _, e := range f.Evidence {
+	for _, e := range f.shown() {
 		evidence = append(evidence, fmt.Sprintf("%s (%s)", m.code(cmp.Or(e.Label, e.Kernel)), pct(e.SharePct)))
+	}
+	if more := len(f.Evidence) - len(evidence); more > 0 {
+		evidence = append(evidence, fmt.Sprintf("and %d shorter", more))
 	}
 	if f.Kind == Split {
 		sentence("Fix", f.Action)
@@ -546,7 +549,8 @@ func (m *page) fuseDetails(f *FuseRow) {
 	sentence("From", m.codes(slices.DeleteFunc(slices.Clone(f.CurrentLocations),
 		func(l string) bool { return l == unresolved || l == graphReplay })))
 	if f.Kind == Split && (f.State.Asks() || f.State == "") {
-		sentence("Source", m.codes(f.CandidatePaths))
+		sentence("Source", m.codes(slices.DeleteFunc(slices.Clone(f.CandidatePaths),
+			func(path string) bool { return strings.Contains(f.Action, path) })))
 		b.WriteString(" " + f.Rationale)
 	}
 	if !m.text {
@@ -562,6 +566,19 @@ func (m *page) fuseDetails(f *FuseRow) {
 	for _, l := range table.Fill(b.String(), width) {
 		m.printf("%s%s\n", indent, l)
 	}
+}
+
+// shownKernels is how many kernels of a row are named: a chain of the registry with what may be between has fewer.
+const shownKernels = 12
+
+// shown are the kernels that text names, in their order: all, or those that take most time.
+func (f *FuseRow) shown() []Share {
+	if len(f.Evidence) <= shownKernels {
+		return f.Evidence
+	}
+	longest := slices.SortedStableFunc(slices.Values(f.Evidence),
+		func(x, y Share) int { return cmp.Compare(y.GPUTimeUS, x.GPUTimeUS) })[:shownKernels]
+	return slices.DeleteFunc(slices.Clone(f.Evidence), func(e Share) bool { return !slices.Contains(longest, e) })
 }
 
 // first says where a chain occurs first.

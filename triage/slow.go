@@ -100,11 +100,11 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 		loads := roofline.Alignment(k.Facts.DType)
 		switch {
 		case align > 0 && int64(align) < loads && isHalf(&k.Facts):
-			row.Reason = fmt.Sprintf("alignment %d: %s is no multiple of %d", align, cmp.Or(known.unaligned, "a size"),
-				loads)
+			row.Reason = fmt.Sprintf("alignment %d, no multiple of %d: %s", align, loads,
+				cmp.Or(known.unaligned, "a size"))
 			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d (64 is best for tensor cores)", loads)
 		case known.multiple > 0:
-			row.Reason = fmt.Sprintf("%s is no multiple of %d", known.unaligned, known.multiple)
+			row.Reason = fmt.Sprintf("no multiple of %d: %s", known.multiple, known.unaligned)
 			row.Do = fmt.Sprintf("pad to a multiple of %d", known.multiple)
 		case built > 0 && built < oldestTensorCores && capability >= oldestTensorCores:
 			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().arch)
@@ -145,10 +145,8 @@ func (m *page) slow(_ *Report, s *StageReport) {
 		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), fmt.Sprint(r.Launches), above, r.Reason)
 	}
 	m.table(t)
-	for _, do := range chain.Once(s.Slow, func(r SlowRow) []string {
-		return []string{upperFirst(r.Reason) + ". Fix: " +
-			r.Do}
-	}) {
+	for _, do := range chain.Once(s.Slow,
+		func(r SlowRow) []string { return []string{table.UpperFirst(r.Reason) + ". Fix: " + r.Do} }) {
 		m.para("%s.", do)
 	}
 }

@@ -28,7 +28,7 @@ func summarise(r *Report) string {
 	}
 	var b strings.Builder
 	if len(r.Stages) > 1 {
-		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", upperFirst(stageTitle(top.PassStage)),
+		fmt.Fprintf(&b, "%s takes %s of GPU time; there ", table.UpperFirst(stageTitle(top.PassStage)),
 			pct(100*top.GPUTimeUS/total))
 	}
 	var parts []string
@@ -52,15 +52,7 @@ func summarise(r *Report) string {
 		fmt.Fprintf(&b, "; the GPU is idle %s of the time", pct(top.IdlePct))
 	}
 	b.WriteString(".")
-	s := b.String()
-	return upperFirst(s)
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return table.UpperFirst(b.String())
 }
 
 // join lists words: "a", "a and b", "a, b and c".

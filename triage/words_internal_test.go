@@ -152,8 +152,8 @@ func TestHeadOfAStage(t *testing.T) {
 			"Outside of any step: 1 launch, 0, the first is copy."},
 		{StageReport{Launches: 2, HiddenRows: 1}, "1 more row below 1.0% of GPU time or beyond the limit."},
 		{StageReport{Launches: 2, Kernels: []KernelRow{{Kernel: "a", SharePct: 0.9}}}, "1 more row below 1.0%"},
-		{StageReport{Launches: 2, ReplaySources: []Location{{From: "", SharePct: 25}}},
-			"by GPU time: 25.0% not known."},
+		{StageReport{Launches: 2, ReplaySources: []Location{{From: "x", SharePct: 75}, {From: "", SharePct: 25}}},
+			"by GPU time: 75.0% x, 25.0% not known."},
 	} {
 		got := flat(pageOf(0, func(m *page) { m.kernels(&Report{MinSharePct: 1}, &c.s) }))
 		if !strings.Contains(got, c.want) {

@@ -86,6 +86,14 @@ func CutStart(s string, max int) string {
 	return ""
 }
 
+// UpperFirst begins a sentence with a word of ASCII.
+func UpperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // CodeSpan is a text as code in a cell of a Markdown table, cleaned as [Clean] does: nothing of it is markup.
 func CodeSpan(s string) string {
 	s = strings.ReplaceAll(Clean(s), "|", "\\|")

@@ -125,7 +125,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 		}
 		return
 	}
-	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: upperFirst(heads[g].above),
+	f := finding.Finding{Kind: finding.AboveFloor, Code: headCodes[g], Text: table.UpperFirst(heads[g].above),
 		Confidence: finding.High,
 		Evidence:   "Share of the GPU's peak: " + sharesOf(list) + "."}
 	worst := slices.MaxFunc(list, func(a, b merged) int { return cmp.Compare(a.above, b.above) })
@@ -143,7 +143,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 	if g == experts {
 		for _, c := range r.order {
 			if c.group == g && len(c.notes) > 0 {
-				f.Evidence += " " + upperFirst(c.notes[0]) + "."
+				f.Evidence += " " + table.UpperFirst(c.notes[0]) + "."
 				break
 			}
 		}
@@ -345,11 +345,4 @@ func unitsOf(g *hardware.GPU) int {
 		}
 	}
 	return least
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

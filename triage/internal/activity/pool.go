@@ -47,7 +47,17 @@ type Kernel struct {
 	Shown     Class
 	Facts     classify.Facts // by the default rules
 	Kind      event.Kind
-	Effort    Effort
+}
+
+// Work is the kind of work that the exposure ledger separates.
+func (k *Kernel) Work() classify.Work {
+	switch k.Kind {
+	case event.Memcpy, event.Memset:
+		return classify.WorkMemory
+	case event.Graph:
+		return classify.WorkCompute
+	}
+	return k.Shown.Category.Work()
 }
 
 // Class is what tables count a kernel as; see [classify.Facts].
@@ -112,7 +122,6 @@ func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) i
 		if facts.Category == category {
 			f.Shown.Subcategory, f.Shown.Rule = facts.Subcategory, facts.Rule
 		}
-		f.Effort = EffortOf(kind, category)
 		p.Facts = append(p.Facts, f)
 	}
 	return id

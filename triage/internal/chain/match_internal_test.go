@@ -181,3 +181,15 @@ func TestCandidatesThatSayTheSame(t *testing.T) {
 		t.Errorf("%s\nwant %s", s, want)
 	}
 }
+
+// TestBridge: a multiplication behind a product belongs to the activation before it where the product does not read
+// the activation.
+func TestBridge(t *testing.T) {
+	for down, want := range map[bool]int{false: 1, true: 2} {
+		sorts := []runSort{{act: true}, {border: true, product: true, down: down}, {times: true}}
+		q := &sequence{&activity.Trace{Acts: make([]activity.Activity, 3)}, []Kernel{{0, 0}, {1, 1}, {2, 2}}}
+		if got := runsOf(q, sorts); len(got) != want {
+			t.Errorf("a product that reads the activation: %v; %d runs, want %d", down, len(got), want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
-	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
 
@@ -103,8 +102,7 @@ func TestSequencesOfAStage(t *testing.T) {
 	for _, c := range []classify.Category{classify.CategoryAttention, classify.CategoryGEMM,
 		classify.CategoryElementwise} {
 		n := classify.Parse(string(c))
-		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c},
-			Effort: activity.EffortOf(event.Kernel, c)})
+		p.Facts = append(p.Facts, activity.Kernel{Parsed: n, Words: n.Words(), Shown: activity.Class{Category: c}})
 	}
 	const attention, product, pointwise = 0, 1, 2
 	act := func(queue, kernel int32, stage int8) activity.Activity {

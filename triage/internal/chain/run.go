@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/fusion"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -23,6 +24,7 @@ type runSort struct {
 	border  bool // ends a run
 	skip    bool // is no part of any, and does not end one
 	product bool // of matrices
+	down    bool // the layer's product that reads the activation
 	norm    bool
 	pad     bool // copies its input into a larger tensor
 	steps   fusion.Set
@@ -109,7 +111,7 @@ func (r *Recogniser) runSort(f *activity.Kernel, set fusion.Set, operator string
 		s.border, s.word = does(classify.RoleTransfer), wordCopy
 		return s
 	case category == classify.CategoryGEMM || category == classify.CategoryMoE && does(classify.RoleExperts):
-		return runSort{border: true, product: !does(classify.RoleProductReduce)}
+		return runSort{border: true, product: !does(classify.RoleProductReduce), down: operator == opname.DownProj}
 	case has("pad"):
 	case does(borderRoles...):
 		return runSort{border: true}
@@ -216,7 +218,8 @@ func runsOf(q *sequence, sorts []runSort) (out []run) {
 
 // bridge joins runs around a product where the second does not read its result: the multiplication of a gated MLP
 // reads what the activation before its second product wrote, the padding of an expert layer what the norm before the
-// router's product did.
+// router's product did. A multiplication behind the product that reads the activation, as modulated blocks have it, is
+// of that product's result.
 func bridge(in []run, sorts []runSort) []run {
 	out := in[:0]
 	for _, r := range in {
@@ -224,9 +227,12 @@ func bridge(in []run, sorts []runSort) []run {
 			last := &out[n-1]
 			a, b := &sorts[last.q.Kernels[last.members[len(last.members)-1]].Sort],
 				&sorts[r.q.Kernels[r.members[0]].Sort]
-			across := a.act && b.times || a.norm && b.pad
-			if last.after != nowhere && last.after == r.before && across && sorts[r.q.Kernels[r.before].Sort].product &&
-				!last.bridged {
+			between := r.before != nowhere && last.after == r.before && !last.bridged
+			if between {
+				p := &sorts[r.q.Kernels[r.before].Sort]
+				between = p.product && (a.act && b.times && !p.down || a.norm && b.pad)
+			}
+			if between {
 				last.members, last.after, last.bridged = append(slices.Clip(last.members), r.members...), r.after, true
 				continue
 			}

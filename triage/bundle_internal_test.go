@@ -1,16 +1,14 @@
-package reportfile_test
+package triage
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/llmstrata/strata/triage/internal/reportfile"
 )
 
-// TestIs: a report opens with its title, within the first five lines; other kinds of files are none.
-func TestIs(t *testing.T) {
+// TestFilesOfReports: a report opens with its title, within the first five lines; other kinds of files are none.
+func TestFilesOfReports(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       bool
@@ -23,27 +21,27 @@ func TestIs(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := reportfile.Is(path); err != nil || got != c.want {
+		if got, err := isReport(path); err != nil || got != c.want {
 			t.Errorf("%s of %q: %v, %v; want %v", c.name, c.text, got, err, c.want)
 		}
 	}
-	if got, err := reportfile.Is(filepath.Join(t.TempDir(), "none.md")); got || err != nil {
+	if got, err := isReport(filepath.Join(t.TempDir(), "none.md")); got || err != nil {
 		t.Errorf("no file: %v, %v", got, err)
 	}
 }
 
-// TestRead: text is read; what is too large for a report, or holds control characters, is refused with its name.
-func TestRead(t *testing.T) {
+// TestReadAReport: text is read; what is too large for a report, or holds control characters, is refused with its name.
+func TestReadAReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.md")
 	for _, c := range []struct{ text, want string }{
 		{"# Triage View\r\n\tµ\n", ""}, {"", ""},
 		{"# Triage View\n\x1b[2J", "control characters"}, {"a\x00b", "control characters"},
-		{strings.Repeat("x", reportfile.MaxSize), ""}, {strings.Repeat("x", reportfile.MaxSize+1), "more than 64 MB"},
+		{strings.Repeat("x", maxReport), ""}, {strings.Repeat("x", maxReport+1), "more than 64 MB"},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := reportfile.Read(path)
+		got, err := readReport(path)
 		if c.want == "" && (err != nil || got != c.text) {
 			t.Errorf("%.20q: %.20q, %v", c.text, got, err)
 		}

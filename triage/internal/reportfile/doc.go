@@ -1,3 +1,0 @@
-// Package reportfile reads Markdown triage reports from files that may be
-// anything.
-package reportfile
