@@ -429,6 +429,25 @@ func TestReportOfUnknownOperators(t *testing.T) {
 	}
 }
 
+// TestNoFindingAsksForAConfig: on no shared trace is it a finding that an operator is the largest and that a config
+// would say more.
+func TestNoFindingAsksForAConfig(t *testing.T) {
+	reports := 0
+	for _, path := range testdata.Spread(t, testdata.SharedGlob(t, "traces/torch/*.json.gz")) {
+		r := reported(t, path, strata.ReportOptions{})
+		reports++
+		for _, f := range r.Findings {
+			if f.Kind == finding.LargestOperator || strings.Contains(f.Advice.Do, "config.json") ||
+				strings.Contains(f.Text, "config.json") {
+				t.Errorf("%s: %s: %s %s", filepath.Base(path), f.Kind, f.Text, f.Advice.Do)
+			}
+		}
+	}
+	if reports < 3 {
+		t.Errorf("%d reports, want three and more", reports)
+	}
+}
+
 // TestReportLeadsWithTheWaterfall: the rows of the speed of light come before the findings, as that program prints
 // them.
 func TestReportLeadsWithTheWaterfall(t *testing.T) {

@@ -138,7 +138,10 @@ func TestUnknownGPU(t *testing.T) {
 func served70B(t *testing.T) *layer.Analysis {
 	t.Helper()
 	b := trace.NewBuilder(trace.Options{})
-	b.Meta = trace.Meta{Rank: 0, WorldSize: 4, Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3",
+	b.Meta = trace.Meta{Rank: 0, WorldSize: 4, Distributed: []byte(`{"backend": "nccl", "rank": 0, "world_size": 4,
+		"pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 4, "ranks": [0, 1, 2, 3]},
+			{"pg_name": "1", "pg_desc": "undefined", "pg_size": 4, "ranks": [0, 1, 2, 3]},
+			{"pg_name": "2", "pg_desc": "undefined", "pg_size": 1, "ranks": [0]}]}`), Devices: []trace.GPU{{ID: 0, Name: "NVIDIA H100 80GB HBM3",
 		MemoryBytes: 85_000_000_000, SMs: 132, ComputeMajor: 9, WarpSize: 32}}}
 	at, corr := int64(1_000_000), uint64(1)
 	call := func(name string) {
@@ -206,14 +209,22 @@ func served70B(t *testing.T) *layer.Analysis {
 }
 
 // TestTokensOfOneFamily: each pass has its own tokens, its stage and its floor, though nothing annotates them and one family of kernels alone
-// shows them. The cache grows by one a step.
+// shows them, and its process groups alone say over how many GPUs it is divided. The cache grows by one a step. The floors of a pass's rows,
+// which export prints, add up to that of the pass.
 func TestTokensOfOneFamily(t *testing.T) {
-	r, err := roofline.Analyze(context.Background(), served70B(t), roofline.Options{TP: 4})
+	a := served70B(t)
+	r, err := roofline.Analyze(context.Background(), a, roofline.Options{Kernels: true}) // no sizes given
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Passes) != 6 {
 		t.Fatalf("%d passes, want 6", len(r.Passes))
+	}
+	byRow := make([]time.Duration, len(r.Passes)) // of the products, as export has them
+	for k := range a.Devices[0].Kernels() {
+		if c, ok := r.Cost(k); ok && c.K > 0 {
+			byRow[k.Place().Pass] += c.Floor
+		}
 	}
 	for i, p := range r.Passes {
 		tokens, stage := int64(1), layer.StageDecode
@@ -232,6 +243,9 @@ func TestTokensOfOneFamily(t *testing.T) {
 		}
 		if ms := products.Seconds() * 1e3; i > 0 && math.Abs(ms-10.373) > 0.02 {
 			t.Errorf("pass %d: products %.3f ms, want 10.373", i, ms)
+		}
+		if ms := byRow[i].Seconds() * 1e3; i > 0 && math.Abs(ms-10.373) > 0.02 {
+			t.Errorf("pass %d: the rows' floors of products add up to %.3f ms, want 10.373", i, ms)
 		}
 		if ms := p.Floor.Seconds() * 1e3; i > 0 && math.Abs(ms-10.373-0.026) > 0.02 {
 			t.Errorf("pass %d: floor %.3f ms, want 10.37 and 0.026 of cache", i, ms)
