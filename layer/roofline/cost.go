@@ -57,14 +57,11 @@ func (r *measured) cost(s *spent) {
 	if s.impossible {
 		floor = 0
 	}
+	work := s.cell.work
 	if r.load.AtLeast {
-		one := s.cell.work
-		one.M, one.FLOP, one.Activations = 0, 0, 0 // how many tokens there are is not known
-		c[s.main] = costOf(&one, &s.cell.least, 1, floor, s.raw)
-	} else {
-		c[s.main] = costOf(&s.cell.work, &s.cell.least, 1, floor, s.raw)
+		work.M, work.FLOP, work.Activations = 0, 0, 0 // how many tokens there are is not known
 	}
-	cost := c[s.main]
+	cost := costOf(&work, &s.cell.least, 1, floor, s.raw)
 	cost.Basis, cost.Bound = s.basis, s.cell.bound
 	c[s.main] = cost
 }
@@ -89,14 +86,13 @@ func (r *measured) opCosts() {
 
 // cost is that of an op.
 func (g *opGroup) cost(withheld bool) Cost {
-	c := Cost{M: g.work.M, N: g.work.N, K: g.work.K, GFLOP: g.work.FLOP / 1e9, Bytes: int64(g.work.Bytes + 0.5),
-		Floor: g.least, Bound: g.floor.bound, Basis: g.basis}
-	if withheld && c.Floor > 0 {
-		c.Floor, c.Basis = 0, BasisWithheld
+	least, basis := g.least, g.basis
+	if withheld && least > 0 {
+		least, basis = 0, BasisWithheld
 	}
-	if c.Floor > 0 && g.took > 0 {
-		c.PeakShare = float64(c.Floor) / float64(g.took)
-	}
+	w := opWork{M: g.work.M, N: g.work.N, K: g.work.K, FLOP: g.work.FLOP, Activations: g.work.Bytes}
+	c := costOf(&w, &g.floor, 1, least, g.took)
+	c.Basis = basis
 	return c
 }
 

@@ -138,10 +138,12 @@ func (in *Inputs) Size(i int) float64 { return typeSizes[in.Type(i)] }
 // Bytes returns what input i takes in memory, read once; 0 where sizes or type are not recorded.
 func (in *Inputs) Bytes(i int) float64 { return in.Stored(i) * in.Size(i) }
 
-// typeSizes are the bytes of elements as they are stored.
+// typeSizes are the bytes of elements as they are stored. Types with a scale for a block of elements include it: mxfp4
+// has one byte for 32 of them, nvfp4 one for 16, int4 two for 128.
 var typeSizes = map[string]float64{
 	"fp64": 8, "int64": 8, "complex64": 8, "complex128": 16, "fp32": 4, "int32": 4, "fp16": 2, "bf16": 2, "int16": 2,
 	"fp8": 1, "int8": 1, "uint8": 1, "bool": 1, "e8m0": 1, "fp4x2": 1,
+	"tf32": 4, "fp6": 0.75, "fp4": 0.5, "mxfp4": 17.0 / 32, "nvfp4": 9.0 / 16, "int4": 0.5 + 2.0/128,
 }
 
 // typeNames are the names that PyTorch gives types in traces, in lower case, without its name space.

@@ -55,22 +55,15 @@ func (w *opWork) floorOfActivations(g *hardware.GPU) time.Duration {
 	return duration(w.Activations / g.Bandwidth.Value)
 }
 
-// elementSize is the bytes of one element. Types with a scale for a block of elements include it: mxfp4 has one byte
-// for 32 of them, nvfp4 one for 16, int4 two for 128.
-var elementSize = map[string]float64{
-	"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp6": 0.75, "fp4": 0.5, "mxfp4": 17.0 / 32,
-	"nvfp4": 9.0 / 16, "int4": 0.5 + 2.0/128,
-}
-
 // sizeOf is the bytes of an element, those of otherwise where the type is unknown.
 func sizeOf(dtype, otherwise string) float64 {
-	if s, ok := elementSize[dtype]; ok {
+	if s, ok := typeSizes[dtype]; ok {
 		return s
 	}
-	if s, ok := elementSize[otherwise]; ok {
+	if s, ok := typeSizes[otherwise]; ok {
 		return s
 	}
-	return elementSize["bf16"]
+	return typeSizes["bf16"]
 }
 
 // A model counts work for one model on one rank.
