@@ -24,7 +24,7 @@ type marks struct {
 // groups of names that occur equally often and in step with each other, rarest first.
 func (w *Work) markCandidates(s *Sequence) []marks {
 	var out []marks
-	if pos := segment.Begins(s); len(pos) > 0 {
+	if pos := segment.Clusters(s, roleEmbed); len(pos) > 0 {
 		out = append(out, marks{pos: pos, what: "embedding kernels", need: 1, exact: true})
 	}
 	if pos := segment.Clusters(s, roleSample); len(pos) > 0 {

@@ -66,7 +66,7 @@ func completeGuess(s *Sequence, g Guess) Guess {
 	return g
 }
 
-// counts returns the counts of names with their support, best supported first, the larger of equals.
+// nameCounts returns the counts of names with their support, best supported first, the larger of equals.
 func nameCounts(s *Sequence, passes bool) []Guess {
 	weight, occ := map[int]int{}, occurrencesOf(s.ID) // kernels by their name's count
 	for sym := range occ.symbols() {
@@ -173,7 +173,7 @@ func dropSurplus(s *Sequence, kept []Guess) []Guess {
 	return out
 }
 
-// alike says whether n layers of s have most kernels in common.
+// fewAlike says whether n layers of s have most kernels in common.
 func fewAlike(s *Sequence, n int) bool {
 	c, ok := Best(s, n)
 	return ok && c.Similarity >= fewSimilarity
@@ -199,9 +199,6 @@ func plausible(s *Sequence, g *Guess, mixers bool) bool {
 		return false
 	}
 	if g.Support < minSupport && !g.parts && !(mixers && nearSupport(s, g.N) >= nearLeast) {
-		return false
-	}
-	if g.N <= fewLayers && unit > float64(longUnit) {
 		return false
 	}
 	if mixers {

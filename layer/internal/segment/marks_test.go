@@ -16,32 +16,6 @@ func kernelsOf(letters string) *Sequence {
 	return s
 }
 
-// TestBegins: passes begin at an embedding, and behind a sampling with four layers on either side, up to the next
-// embedding, where one was lost.
-func TestBegins(t *testing.T) {
-	const four, three, six = "nmnanmnanmnanmna", "nmnanmnanmna", "xxxxxx"
-	for _, c := range []struct {
-		name, kernels string
-		want          string
-	}{
-		{"no embedding", four + "s" + four + "s", "[]"},
-		{"one pass", "e" + four + "s", "[0]"},
-		{"two", "e" + four + "s" + six + "e" + four + "s", "[0 24]"},
-		{"the second embedding is lost", "e" + four + "s" + four + "s", "[0 18]"},
-		{"three layers behind", "e" + four + "s" + three + "s", "[0]"},
-		{"three in front", "e" + three + "s" + four + "s", "[0]"},
-		{"the first is lost", four + "s" + four + "s" + six + "e" + four, "[17 40]"},
-		{"layers of the pass in front do not count", "e" + four + six + "e" + three + "s" + four, "[0 23]"},
-		{"the first kernel is a mixer", four[1:] + "s" + four + "s" + six + "e" + four, "[16 39]"},
-		{"part of a pass in front of the first embedding does not count", four + "e" + three + "s" + four, "[16]"},
-		{"nor those of the next pass", "e" + four + "s" + three + "e" + four, "[0 30]"},
-	} {
-		if got := fmt.Sprint(Begins(kernelsOf(c.kernels))); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // TestUntilSampling: what follows the sampling is no part of the layers where it holds a mixer, and one in four of
 // those in front at most.
 func TestUntilSampling(t *testing.T) {

@@ -27,10 +27,8 @@ const (
 	// layers in turns share their attention half and reach 0.5; unrelated stretches of kernels stay below 0.2.
 	minSimilarity = 0.3
 	// fewLayers is up to how many layers evenness says nothing; they must be fewSimilarity alike. The layers of small
-	// models reach 0.9, the two halves of some other loop 0.2. A unit of more than longUnit kernels is no layer when
-	// there are that few: it is a pass. Layers seen have 5 to 300 kernels.
+	// models reach 0.9, the two halves of some other loop 0.2.
 	fewLayers     = 3
-	longUnit      = 400
 	fewSimilarity = 0.6
 
 	// Of the counts of names, the maxGuesses best supported ones are tried, down to guessSupport of the best support.
@@ -140,12 +138,10 @@ const (
 	kindApart = 0.85
 	readClose = 0.9
 
-	// What speaks for a phase: each layer holds a mixer, head and tail of the pass leave the place open (or
-	// contradict each other there), a norm is first, and it is the one before the mixer. Only their order
-	// matters.
+	// What speaks for a phase: each layer holds a mixer, head and tail of the pass leave the place open, a norm is
+	// first, and it is the one before the mixer. Only their order matters.
 	weightMixer = 6
 	weightOpen  = 2
-	weightTorn  = 0.5
 	weightNorm  = 1
 	weightInput = 0.75
 	// headLeast is how many kernels of a first layer of another kind must run as the unit begins: a norm, a product,

@@ -115,27 +115,6 @@ func Clusters(s *Sequence, r Role) []int {
 	return pos
 }
 
-// Begins returns where passes begin by their embedding kernels, and by the end of sampling where a pass has lost its
-// own: two stacks of mixers with sampling and no embedding between them are two passes.
-func Begins(s *Sequence) []int {
-	embeds, samples := Clusters(s, embed), Clusters(s, sample)
-	if len(embeds) == 0 {
-		return nil
-	}
-	begins := slices.Clone(embeds)
-	ends := slices.Concat([]int{0}, embeds, []int{s.Len()})
-	for _, at := range samples {
-		k, _ := slices.BinarySearch(embeds, at)
-		before, _ := Mixers(s, ends[k], at)
-		behind, _ := Mixers(s, at, ends[k+1])
-		if before >= stackLayers && behind >= stackLayers {
-			begins = append(begins, at+1)
-		}
-	}
-	slices.Sort(begins)
-	return begins
-}
-
 // StepGroups finds groups of names with equal counts whose occurrences interleave in step, rarest first, and returns
 // the positions of the first name of each: where names show nothing, a pass runs a handful of kernels once.
 func StepGroups(s *Sequence) [][]int {

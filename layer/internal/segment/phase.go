@@ -107,11 +107,8 @@ func (k *cutter) weighPhase(starts []int, at, lo, hi, input int) float64 {
 		}
 	}
 	score := weightMixer*float64(mixers)/float64(n) + weightNorm*float64(norms)/float64(n)
-	switch {
-	case lo <= at && at <= hi:
+	if lo <= at && at <= hi {
 		score += weightOpen
-	case hi <= at && at <= lo: // head and tail contradict each other: one of them is of another kind than the unit
-		score += weightTorn
 	}
 	if at%k.period() == input {
 		score += weightInput
