@@ -273,7 +273,7 @@ func TestOwnFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr := rec.Parts[0].Trace; tr.Len(event.LaneGPU) != 2 || tr.Meta().Source != "lines" {
+		if tr := rec.Parts[0].Trace; tr.Len(event.LaneGPU) != 2 || string(tr.Meta().Source) != "lines" {
 			t.Errorf("%s: %d activities of %s", path, tr.Len(event.LaneGPU), tr.Meta().Source)
 		}
 	}

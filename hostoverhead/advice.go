@@ -86,8 +86,9 @@ func (c *IdleCause) loading() (ns int64) {
 	return ns
 }
 
-// adviceOn is what helps against idle time of a cause, with the flags of the server where they are known.
-func adviceOn(c finding.Cause, r *RankVerdict, dialect string) finding.Advice {
+// adviceOn is what helps against idle time of a cause, with the flags of the server, and of the recorder, where they
+// are known.
+func adviceOn(c finding.Cause, r *RankVerdict, dialect string, source trace.Source) finding.Advice {
 	for i := range r.Idle {
 		if x := &r.Idle[i]; x.Cause == c && x.Host && x.StepsNS > 0 && 2*x.loading() > x.StepsNS {
 			return settings.LoadAhead
@@ -96,7 +97,11 @@ func adviceOn(c finding.Cause, r *RankVerdict, dialect string) finding.Advice {
 	if c == finding.LaunchCall {
 		return launchSetting(r, dialect)
 	}
-	return c.Info().Advice
+	advice := c.Info().Advice
+	if c == finding.UnknownCause {
+		advice.Do = "Record launch calls and host activity: " + source.Record(trace.WantLaunches) + "."
+	}
+	return advice
 }
 
 // launchSetting is what helps against exposed launches, in the stage that has most of them: graphs of that kind of
@@ -129,6 +134,9 @@ func launchSetting(r *RankVerdict, dialect string) finding.Advice {
 	return settings.Of(settings.CaptureGraphs, dialect)
 }
 
+// source is the program that recorded the trace.
+func (a *account) source() trace.Source { return a.l.w.t.Meta().Source }
+
 // recordAdvice says what to record to be surer.
 func (a *account) recordAdvice(v *Verdict) []Advice {
 	var out []Advice
@@ -137,9 +145,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		do := d.Code.topic().record
 		if d.Code == DoubtHostWorkUnnamed {
 			unnamed = true
-			if a.l.w.t.Meta().Source == trace.SourceNsys {
-				do = "record again with nsys profile --trace=cuda,nvtx,osrt and ranges in the host code, to name it"
-			}
+			do = "record again to name the host code: " + a.source().Record(trace.WantNames)
 		}
 		if do != "" && !slices.ContainsFunc(out, func(x Advice) bool { return x.Do == do }) {
 			out = append(out, Advice{Do: do, Why: d.Message})
@@ -147,7 +153,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 	}
 	switch {
 	case v.Verdict == Inconclusive && !unnamed && !v.Ranks[v.Deciding].Captures:
-		out = append(out, Advice{Do: "record launch calls and what the host does (nsys --trace=cuda,nvtx,osrt; torch.profiler: activities CPU and CUDA, with_stack=True)",
+		out = append(out, Advice{Do: "record launch calls and what the host does: " + a.source().Record(trace.WantLaunches),
 			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
 		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save",

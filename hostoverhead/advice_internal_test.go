@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/trace"
 )
 
 // TestAdviceOnLaunchesFitsTheSteps: the stage with most exposed launches decides, and whether its kernels are
@@ -43,7 +45,7 @@ func TestAdviceOnLaunchesFitsTheSteps(t *testing.T) {
 // TestEveryCauseHasAdvice: idle time of any cause that takes much of the steps makes advice.
 func TestEveryCauseHasAdvice(t *testing.T) {
 	for _, c := range finding.Causes() {
-		if x := adviceOn(c, &RankVerdict{}, ""); x.Do == "" {
+		if x := adviceOn(c, &RankVerdict{}, "", trace.SourceNsys); x.Do == "" {
 			t.Errorf("%s: no advice", c)
 		}
 	}
@@ -127,7 +129,8 @@ func TestKernelsAreNextWhereTheHostIsNot(t *testing.T) {
 		want       bool
 	}{{No, finding.High, true}, {No, finding.Medium, true}, {No, finding.Low, false}, {Yes, finding.High, false},
 		{Inconclusive, finding.High, false}} {
-		got := (&account{}).recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1,
+		a := &account{l: &ledger{w: &workload{t: built.Trace(trace.NewBuilder(trace.Options{}))}}}
+		got := a.recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1,
 			Ranks: make([]RankVerdict, 1)})
 		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "look at the kernels instead"); is != c.want {
 			t.Errorf("%s with confidence %s: %+v, want %v", c.verdict, c.confidence, got, c.want)

@@ -117,5 +117,5 @@ after flash_fwd
 before gemm
 40.0% host-code step[DECODE bs=N]; 20.0% host-code unattributed host time; 20.0% synchronisation cudaStreamSynchronize
 calls: cudaStreamSynchronize, cudaLaunchKernel
-CUDA graph coverage: 0.0% of 12 kernels (0.0% of kernel time); 12 eager, 0 with unknown launch
+Graph coverage: 0.0% of 12 kernels (0.0% of kernel time); 12 eager, 0 with unknown launch
 SYNC+HOIST: 500 µs of idle time is lost to synchronising calls: Hoist the synchronisation out of the step, or keep what it waits for on the GPU.`

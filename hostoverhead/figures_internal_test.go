@@ -297,7 +297,7 @@ func TestCoverageInWords(t *testing.T) {
 		Hints: []Advice{{Code: "SYNC", Why: "w", Do: "d"}}}}
 	_, text := rowsOf(t, r.writeCoverage, "")
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"CUDA graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
+	for _, want := range []string{"Graph coverage: 75.0% of 4 kernels (50.0% of kernel time); 1 eager, 0 with unknown launch", "k 1 1.50 µs 2 yes a.py(1): f", "l 2 500 ns 0", "SYNC: w: d"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}

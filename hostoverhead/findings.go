@@ -12,7 +12,7 @@ import (
 func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 	out := []finding.Finding{}
 	server := a.l.w.server()
-	basis, dialect := a.basis(), server.Key()
+	basis, dialect, source := a.basis(), server.Key(), a.source()
 	n := len(a.steps)
 	if basis == finding.OfWindow {
 		n = 1 // the parts between its pauses are one window
@@ -26,7 +26,7 @@ func (a *account) idleFindings(r *RankVerdict) []finding.Finding {
 			Size: finding.SizeOf(finding.Recoverable, basis, time.Duration(c.StepsNS), n,
 				time.Duration(r.Headroom.WallNS)),
 			Place:      finding.Place{Trace: r.Rank, Device: finding.At(int(r.Device))},
-			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect)}
+			Confidence: finding.High, Advice: adviceOn(c.Cause, r, dialect, source)}
 		if c.Cause == finding.UnknownCause {
 			f.Confidence = finding.Low
 		}

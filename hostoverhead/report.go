@@ -459,7 +459,7 @@ func (d *RankVerdict) writeGaps(b *table.Writer) {
 
 func (d *RankVerdict) writeCoverage(b *table.Writer) {
 	c := &d.Coverage
-	fmt.Fprintf(b, "\nCUDA graph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
+	fmt.Fprintf(b, "\nGraph coverage: %s of %s kernels (%s of kernel time); %s eager, %s with unknown launch\n",
 		percent(c.Ratio), table.Count(int64(c.Kernels)), percent(c.TimeRatio), table.Count(int64(c.Eager)),
 		table.Count(int64(c.Unknown)))
 	table.List(b, "", c.EagerKernels, listedEager, func(k EagerKernel) []string {

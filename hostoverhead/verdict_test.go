@@ -392,7 +392,7 @@ func TestReportsSayWhatWasUsed(t *testing.T) {
 		{"verdict", func(b *bytes.Buffer) error { return v.WriteText(b) },
 			[]string{"HOST OVERHEAD: YES", "× speedup)", "host work", "Published metrics", "gpu_idle_ratio",
 				"Next steps:",
-				"Gap ledger, device", "CUDA graph coverage", "Longest gaps", "worst passes", "visStart"}},
+				"Gap ledger, device", "Graph coverage", "Longest gaps", "worst passes", "visStart"}},
 		{"comparison", func(b *bytes.Buffer) error { return c.WriteText(b) },
 			[]string{"CONCLUSION: inter-step host overhead", "broadcast_requests", "NEW", "Top regressions:"}},
 		{"breakdown", func(b *bytes.Buffer) error { return c.Baseline.WriteText(b) },

@@ -8,6 +8,7 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
+	"github.com/llmstrata/strata/trace/event"
 )
 
 // fullCoverage is the share of the GPU time in passes from which figures per pass speak for all of it.
@@ -21,6 +22,12 @@ func (a *Analysis) Findings() []finding.Finding {
 		f := finding.Finding{Kind: finding.Health, Code: string(h.Status), Text: "Recording is " + string(h.Status),
 			Confidence: finding.High,
 			Advice:     finding.Health.Info().Advice}
+		switch source := a.Trace().Meta().Source; {
+		case h.Status == trace.HealthUnusable && a.Trace().Len(event.LaneGPU) == 0:
+			f.Do = "Record GPU activities: " + source.Record(trace.WantGPU) + "."
+		case h.Orphans > 0 && h.Orphans == a.Trace().Len(event.LaneGPU):
+			f.Do = "Record launch calls, too: " + source.Record(trace.WantLaunches) + "."
+		}
 		var what []string
 		for _, x := range h.Findings {
 			if x.Severity != trace.HealthOK {

@@ -16,7 +16,7 @@ const (
 var codeInfos = []CodeInfo{
 	{CodeEmpty, "Empty trace", "The file holds no events.", recordAgain},
 	{CodeNoActivity, "No GPU activity", "The file holds CPU events only.",
-		"Enable CUDA activities in the profiler, and record while the server works."},
+		"Enable GPU activities in the profiler, and record while the server works."},
 	{CodeNoKernels, "No kernels", "GPU activities were recorded, but no kernel.",
 		"Enable kernel activities in the profiler."},
 	{CodeOrphans, "Kernels without a launch", "GPU activities have no launch call in the file. Their time counts; their source is unknown.", "Start the profiler before the steps of interest."},

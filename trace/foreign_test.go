@@ -42,7 +42,7 @@ func TestProton(t *testing.T) {
 	// The same events of another program, which says nothing of its unit, are no Proton trace.
 	tr, err = trace.Read(context.Background(), strings.NewReader(strings.ReplaceAll(proton, `"us"`, `"ms"`)),
 		trace.Options{})
-	if err != nil || tr.Meta().Source != "torch.profiler" {
+	if err != nil || tr.Meta().Source != trace.SourceTorch {
 		t.Errorf("source %s (%v)", tr.Meta().Source, err)
 	}
 }

@@ -504,7 +504,7 @@ func TestLaunchesOfAReport(t *testing.T) {
 
 // TestHowLinesAreGot: a trace with one Python frame, or with call stacks in its ops, was recorded with stacks.
 func TestHowLinesAreGot(t *testing.T) {
-	const record = "record with stacks"
+	const record = "record with call stacks"
 	for _, c := range []struct {
 		e    trace.EventData
 		want bool

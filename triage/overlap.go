@@ -154,7 +154,8 @@ func (s *stageWork) unresolved() (pct float64, fix string) {
 		return w.Trace.Len(event.LanePython) > 0 ||
 			w.HasCallStacks()
 	}):
-		return pct, "the trace holds no Python frames; record with stacks (with_stack), or pass a trace that has them with --mapping-input"
+		return pct, "the trace holds no Python frames; record with " + s.parts[0].Trace.Meta().Source.Record(trace.WantStacks) +
+			", or pass a trace that has them with --mapping-input"
 	case 2*replayed > none:
 		return pct, "pass a trace with CUDA graphs off with --mapping-input"
 	}

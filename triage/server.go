@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/goccy/go-json"
 
@@ -108,30 +109,38 @@ func (a *analysis) frameworkOf(list []*layer.Analysis, paths []string) string {
 		}
 	}
 	for _, x := range list {
-		if runsServerKernels(x.Trace()) {
+		if runs(x.Trace(), ofServer) {
 			return unknownFramework
 		}
 	}
-	return framework.PyTorch().Name
+	for _, x := range list {
+		if s := x.Trace().Meta().Source; s == "" || s == trace.SourceTorch || s == trace.SourceProton ||
+			runs(x.Trace(), framework.IsPyTorchKernel) {
+			return framework.PyTorch().Name
+		}
+	}
+	return unknownFramework
 }
 
-// unknownFramework is used if kernels are those of a server and it is
-// unknown which one.
+// unknownFramework is used if kernels are those of a server and it is unknown which one, and where another profiler
+// than PyTorch's saw no kernel of PyTorch: the process may be of JAX, or of a program of its own.
 const unknownFramework = "unknown"
 
-// runsServerKernels reports whether a trace has a GPU kernel in the namespace of
-// a server.
-func runsServerKernels(t *trace.Trace) bool {
+// ofServer reports whether a kernel is in the namespace of a server.
+func ofServer(name string) bool {
+	return slices.ContainsFunc(frameworks, func(f framework.Framework) bool { return f.Server() && f.OwnsKernel(name) })
+}
+
+// runs reports whether a trace has a GPU kernel with such a name.
+func runs(t *trace.Trace, such func(name string) bool) bool {
 	seen := make([]bool, t.NumNames())
 	for e := range t.Events(event.LaneGPU) {
 		if seen[e.NameID()] {
 			continue
 		}
 		seen[e.NameID()] = true
-		for i := range frameworks {
-			if frameworks[i].Server() && frameworks[i].OwnsKernel(e.Name()) {
-				return true
-			}
+		if such(e.Name()) {
+			return true
 		}
 	}
 	return false

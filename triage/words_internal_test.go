@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llmstrata/strata/internal/built"
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/compare"
@@ -383,7 +384,8 @@ func TestUnresolved(t *testing.T) {
 	_, r := sites(activity.SiteTime{Site: activity.SiteFromPrefill + 1, Ns: 49},
 		activity.SiteTime{Site: activity.SiteUnresolved, Ns: 41},
 		activity.SiteTime{Site: activity.SiteFromPrefill, Ns: 10})
-	if pct, fix := (&stageWork{ns: 100, rows: []row{*r}}).unresolved(); pct != 51 ||
+	if pct, fix := (&stageWork{ns: 100, rows: []row{*r},
+		parts: []*activity.Trace{{Trace: built.Trace(trace.NewBuilder(trace.Options{}))}}}).unresolved(); pct != 51 ||
 		!strings.Contains(fix, "no Python frames") {
 		t.Errorf("%v%%: %s, want 51%%", pct, fix)
 	}

@@ -17,6 +17,9 @@ func PyTorch() Framework {
 	}
 }
 
+// IsPyTorchKernel reports whether a kernel's name, as the compiler wrote it, is of PyTorch's own library.
+func IsPyTorchKernel(name string) bool { return strings.Contains(name, "at::native::") }
+
 // torch.profiler's step() writes ProfilerStep#7.
 func readProfilerStep(name string) (Step, bool) {
 	num, ok := strings.CutPrefix(name, "ProfilerStep#")

@@ -216,8 +216,8 @@ var causes = [NumCauses]struct {
 	UnknownCause: {"unknown", CauseInfo{UnknownGroup, "Idle time without a known cause",
 		"The trace does not say: no launch for the next kernel, nothing recorded for long, or host callbacks.",
 		"has no known cause",
-		Advice{Do: "Record launch calls and host activity (nsys --trace=cuda,nvtx,osrt; torch.profiler " +
-			"with_stack=True)."}, "", "#a09178"}},
+		Advice{Do: "Record launch calls and host activity (nsys --trace=cuda,nvtx,osrt; rocprofv3 --runtime-trace; " +
+			"torch.profiler with_stack=True)."}, "", "#a09178"}},
 }
 
 // Causes lists all causes but NoCause, in report order.

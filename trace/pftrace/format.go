@@ -8,6 +8,9 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
+// Name is the format's name in [trace.Meta].
+const Name = "pftrace"
+
 // Format returns the format of Perfetto's own traces.
 func Format() trace.Format {
 	return trace.Format{

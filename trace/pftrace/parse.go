@@ -1,6 +1,11 @@
 package pftrace
 
-import "io"
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/llmstrata/strata/trace"
+)
 
 // parser reads packets, and hands what they say to a reader as operations.
 type parser struct {
@@ -19,6 +24,7 @@ type parser struct {
 	layouts  []*layout
 	names    []byte      // of the layout that is looked for
 	args     []layoutArg // its annotations
+	recorded recorded    // by what, where the file says it
 	base     int64       // to add for wall-clock time
 	bad      int64       // packets that do not parse
 	n        int         // packets
@@ -33,7 +39,7 @@ type parser struct {
 // startParser parses r in a goroutine. What is in its fields may be looked at when full is closed.
 func startParser(r io.Reader, most int) *parser {
 	x := &parser{packets: packets{src: newAhead(r), most: most}, seqs: map[uint64]*interned{}, texts: []string{""},
-		textID: map[string]uint32{"": 0},
+		textID: map[string]uint32{"": 0}, recorded: recorded{Source: trace.SourceTorch, Rank: -1},
 		shapes: map[[2][3]int64]uint32{}, full: make(chan *batch, batches), free: make(chan *batch, batches),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	for range batches {
@@ -95,9 +101,9 @@ func (x *parser) close() {
 
 // packet is what one holds, as far as it is read.
 type packet struct {
-	ts                                          int64
-	seq, flags                                  uint64
-	event, names, track, stage, counter, clocks []byte
+	ts                                                  int64
+	seq, flags                                          uint64
+	event, names, track, stage, counter, clocks, chrome []byte
 }
 
 // parse reads a packet's fields, and reports whether they are well formed.
@@ -125,6 +131,8 @@ func (p *packet) parse(m []byte) bool {
 			p.counter = body
 		case packetClocks:
 			p.clocks = body
+		case packetChrome:
+			p.chrome = body
 		}
 	}
 	return true
@@ -217,6 +225,8 @@ func (x *parser) anyPacket(m []byte) {
 		ok = x.gpuCounter(s, p.ts, p.counter)
 	case p.clocks != nil:
 		ok = x.clocks(p.clocks)
+	case p.chrome != nil:
+		ok = x.values(p.chrome)
 	}
 	if !ok {
 		x.bad++
@@ -303,6 +313,51 @@ func (t *track) describe(m []byte, thread, name int) bool {
 			} else {
 				t.name = string(body)
 			}
+		}
+	}
+	return true
+}
+
+// recordedKey is the name of the value that says what [recorded] holds, as JSON.
+const recordedKey = "strata_recorded"
+
+// recorded is what a copy keeps of the [trace.Meta] of its original: what the format itself has no place for.
+type recorded struct {
+	Source    trace.Source `json:"source"`
+	Rank      int          `json:"rank"`
+	WorldSize int          `json:"world_size,omitempty"`
+	Backend   string       `json:"backend,omitempty"`
+	Devices   []trace.GPU  `json:"devices,omitempty"`
+}
+
+// values reads the metadata of a chrome_events bundle, for what [Write] puts there. Values of others are passed over.
+func (x *parser) values(m []byte) bool {
+	for len(m) > 0 {
+		f, _, body, rest := next(m)
+		if m = rest; f == 0 {
+			return false
+		}
+		if f != chromeMetadata {
+			continue
+		}
+		var name, value []byte
+		for len(body) > 0 {
+			f, _, part, rest := next(body)
+			switch body = rest; f {
+			case 0:
+				return false
+			case chromeName:
+				name = part
+			case chromeText:
+				value = part
+			}
+		}
+		if string(name) == recordedKey {
+			r := recorded{Rank: -1}
+			if json.Unmarshal(value, &r) != nil {
+				return false
+			}
+			x.recorded = r
 		}
 	}
 	return true

@@ -146,6 +146,8 @@ func (d *reader) report(x *parser) {
 	lose(event.BadEvent, d.bad+x.bad, "packets that cannot be read")
 	lose(event.BadEvent, orphans, "ends of slices without a begin")
 	lose(event.Limit, x.packets.lost, "packets that are too large")
-	d.b.Meta = trace.Meta{Source: trace.SourceTorch, Format: "pftrace", Encoding: trace.EncodingPerfetto, Rank: -1, BaseTime: x.base, WithStack: d.stacks,
-		RecordShape: false}
+	r := x.recorded
+	d.b.Meta = trace.Meta{Source: r.Source, Format: Name, Encoding: trace.EncodingPerfetto, Rank: r.Rank,
+		WorldSize: r.WorldSize, Backend: r.Backend,
+		Devices: r.Devices, BaseTime: x.base, WithStack: d.stacks}
 }

@@ -11,6 +11,7 @@ import (
 const (
 	tracePacket = 1
 
+	packetChrome      = 5
 	packetClocks      = 6
 	packetTrackEvent  = 11
 	packetInterned    = 12
@@ -26,6 +27,10 @@ const (
 	clockTime = 2 // of one of its clocks
 	clockReal = 1
 	clockBoot = 6
+
+	chromeMetadata = 2 // of the values of Chrome, a name and a text each
+	chromeName     = 1
+	chromeText     = 2
 
 	flagCleared = 1 // the names interned before no longer count
 

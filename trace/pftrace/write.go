@@ -233,6 +233,14 @@ func (x *writer) describe() {
 		x.packet(at, packetClocks, message(message(nil, 1, clock(clockBoot, at)), 1,
 			clock(clockReal, at+x.t.Meta().BaseTime)))
 	}
+	m := x.t.Meta()
+	value, err := json.Marshal(recorded{m.Source, m.Rank, m.WorldSize, m.Backend, m.Devices})
+	if err != nil {
+		x.err = err
+		return
+	}
+	x.packet(at, packetChrome, message(nil, chromeMetadata,
+		message(text(nil, chromeName, recordedKey), chromeText, value)))
 	seen := map[uint64]bool{}
 	for _, i := range sorted(x.threads) {
 		th := x.t.Thread(i)

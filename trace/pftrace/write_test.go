@@ -101,6 +101,13 @@ func TestWriteReadsBack(t *testing.T) {
 		if diff := cmp.Diff(lines, copied); diff != "" {
 			t.Errorf("%s (-original +copy)\n%.1500s", path, diff)
 		}
+		kept := func(t *trace.Trace) string {
+			m := t.Meta()
+			return fmt.Sprint(m.Source, m.Rank, m.WorldSize, m.Backend, m.Devices)
+		}
+		if diff := cmp.Diff(kept(want), kept(got)); diff != "" {
+			t.Errorf("%s: what recorded it (-original +copy)\n%s", path, diff)
+		}
 		if got.Meta().BaseTime != want.Meta().BaseTime && want.Raw(0) > 0 {
 			t.Errorf("%s: base time %d, want %d", path, got.Meta().BaseTime, want.Meta().BaseTime)
 		}

@@ -136,7 +136,7 @@ func TestDocument(t *testing.T) {
 		}
 	}
 	m := tr.Meta()
-	if m.Source != "rocprofv3" || len(m.Devices) != 1 || m.Devices[0].Name != "MI300X" || m.Devices[0].ID != 3 ||
+	if m.Source != trace.SourceRocprof || len(m.Devices) != 1 || m.Devices[0].Name != "MI300X" || m.Devices[0].ID != 3 ||
 		m.BaseTime != 0 {
 		t.Errorf("meta %+v", m)
 	}

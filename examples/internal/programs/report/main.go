@@ -80,7 +80,7 @@ func (o *options) run(ctx context.Context, env *app.Env) error {
 	if err := env.Judged(*checks); err != nil || r.Health != trace.HealthUnusable || len(env.FailOn.List) > 0 {
 		return err
 	}
-	return app.Shown(errors.New("no GPU work in this trace: enable CUDA activities in the profiler, and record while the server works"))
+	return app.Shown(errors.New("no GPU work in this trace: enable GPU activities in the profiler, and record while the server works"))
 }
 
 // write prints the report in the format asked for, and after text the results of its conditions.
