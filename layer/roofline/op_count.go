@@ -277,7 +277,7 @@ func OpsOf(ctx context.Context, d *layer.Device, g *hardware.GPU) (Ops, error) {
 // An Op is the work of the kernels that one op launched.
 type Op struct {
 	Work
-	Event trace.Event
+	Event trace.Event // of the op
 	// Floor is the least time that the GPU needs; 0 where that is not known, and where caches or records make it no
 	// floor, as [Cost.Floor] is.
 	Floor   time.Duration
