@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Field is a key in the body of a start request.
@@ -50,7 +51,7 @@ const (
 
 // UnmarshalText reads a kind as a server's settings have it; one that is not known is [KindOther].
 func (k *Kind) UnmarshalText(text []byte) error {
-	if parseWord(k, "kind", string(text), KindTorch, KindCUDA, KindProton) != nil {
+	if vocabulary.Set(k, "kind", text, KindTorch, KindCUDA, KindProton) != nil {
 		*k = KindOther
 	}
 	return nil
@@ -69,7 +70,7 @@ const (
 
 // UnmarshalText refuses unknown words.
 func (f *Front) UnmarshalText(text []byte) error {
-	return parseWord(f, "front end", string(text), FrontPython, FrontRust, FrontGateway, FrontEnv)
+	return vocabulary.Set(f, "front end", text, FrontPython, FrontRust, FrontGateway, FrontEnv)
 }
 
 // Contract is what one build of a server, or a gateway before it, does when it is profiled. A version number never

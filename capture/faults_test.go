@@ -425,7 +425,7 @@ func TestMalformedGenerate(t *testing.T) {
 func TestOptionErrors(t *testing.T) {
 	_, err := capture.Run(context.Background(), capture.Options{URL: "http://x", NumSteps: -1, Workload: "mixed",
 		ProfilePrefix: "../../etc/x", ProbeRequests: -2, FirstIndex: -1, Prefill: capture.Shape{InputLen: 1 << 30}})
-	wantError(t, err, nil, "no output folder", "num-steps", `unknown workload "mixed"`, `"../../etc/x"`,
+	wantError(t, err, nil, "no output folder", "num-steps", `workload "mixed": unknown word`, `"../../etc/x"`,
 		"probe-requests", "first-index", "limited")
 	for _, u := range []string{"", " ", "ftp://x", "http://", "://", "http://%zz"} {
 		if _, err := capture.Run(context.Background(), capture.Options{URL: u, OutputDir: outDir(t)}); err == nil {

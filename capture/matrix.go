@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-json"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Plan is one model on several servers. It is read from JSON; unknown fields
@@ -136,7 +138,7 @@ const (
 
 // UnmarshalText refuses unknown words; "" is a capture outside a matrix.
 func (r *CaptureRole) UnmarshalText(text []byte) error {
-	return parseWord(r, "role", string(text), "", RoleSingle, RoleMapping, RoleFormal)
+	return vocabulary.Set(r, "role", text, "", RoleSingle, RoleMapping, RoleFormal)
 }
 
 // Entry is what [Matrix].Analyse is handed: one plan entry with all its captures, the mapping one first.

@@ -221,7 +221,7 @@ func TestPlanErrors(t *testing.T) {
 		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "mapping_url": "h:2", "formal_url": "h:3"}]}`: "want either url",
 		`{"output_dir": "x", "entries": [{"name": "a", "mapping_url": "h:2"}]}`:                                    "belong together",
 		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "framework": "tgi"}]}`:                        `unknown framework "tgi"`,
-		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "stages": "mixed"}]}`:                         `unknown workload "mixed"`,
+		`{"output_dir": "x", "entries": [{"name": "a", "url": "h:1", "stages": "mixed"}]}`:                         `workload "mixed": unknown word`,
 	} {
 		path := filepath.Join(t.TempDir(), "plan.json")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

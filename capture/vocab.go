@@ -1,11 +1,12 @@
 package capture
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/framework"
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Framework names a server that this package can profile.
@@ -88,7 +89,7 @@ func (w *Workload) UnmarshalText(text []byte) error {
 		*w = WorkloadBoth
 		return nil
 	}
-	return parseWord(w, "workload", strings.ToLower(string(text)), WorkloadBoth, WorkloadPrefill, WorkloadDecode,
+	return vocabulary.Set(w, "workload", bytes.ToLower(text), WorkloadBoth, WorkloadPrefill, WorkloadDecode,
 		WorkloadLegacy)
 }
 
@@ -117,7 +118,7 @@ const (
 
 // UnmarshalText refuses unknown words.
 func (s *Stage) UnmarshalText(text []byte) error {
-	return parseWord(s, "stage", string(text), StagePrefill, StageDecode, StageLegacy)
+	return vocabulary.Set(s, "stage", text, StagePrefill, StageDecode, StageLegacy)
 }
 
 // Verdict says whether a capture holds what was asked for.
@@ -135,7 +136,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	return parseWord(v, "verdict", string(text), Valid, Unchecked, Invalid)
+	return vocabulary.Set(v, "verdict", text, Valid, Unchecked, Invalid)
 }
 
 // Outcome is the result of one check.
@@ -150,7 +151,7 @@ const (
 
 // UnmarshalText refuses unknown words.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	return parseWord(o, "outcome", string(text), Pass, Fail, Unknown)
+	return vocabulary.Set(o, "outcome", text, Pass, Fail, Unknown)
 }
 
 // CheckName names a check.
@@ -170,7 +171,7 @@ const (
 
 // UnmarshalText refuses unknown words.
 func (c *CheckName) UnmarshalText(text []byte) error {
-	return parseWord(c, "check", string(text), CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps,
+	return vocabulary.Set(c, "check", text, CheckRanks, CheckRun, CheckStop, CheckRead, CheckGPU, CheckSteps,
 		CheckStages, CheckCache)
 }
 
@@ -195,18 +196,9 @@ func (r *Role) UnmarshalText(text []byte) error {
 		*r = RoleAll
 		return nil
 	default:
-		return parseWord(r, "role", w, RoleAll, RolePrefill, RoleDecode)
+		return vocabulary.Set(r, "role", []byte(w), RoleAll, RolePrefill, RoleDecode)
 	}
 }
 
 // runs reports whether an engine of the role runs the passes of a stage.
 func (r Role) runs(s Stage) bool { return r == RoleAll || s == StageLegacy || string(r) == string(s) }
-
-// parseWord sets to when s is one of all.
-func parseWord[T ~string](to *T, what, s string, all ...T) error {
-	if !slices.Contains(all, T(s)) {
-		return fmt.Errorf("capture: unknown %s %q", what, s)
-	}
-	*to = T(s)
-	return nil
-}

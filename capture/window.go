@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // State says what a server's profiler may be doing, judged by what was really sent to it and not by what it answered:
@@ -25,7 +27,7 @@ const (
 
 // UnmarshalText refuses unknown words.
 func (s *State) UnmarshalText(text []byte) error {
-	return parseWord(s, "state", string(text), StateOff, StateArmed, StateStopping, StateStopped)
+	return vocabulary.Set(s, "state", text, StateOff, StateArmed, StateStopping, StateStopped)
 }
 
 // stopTries bounds how often a stop request is sent that did not reach the server, which is as if it had not been sent.

@@ -1,9 +1,7 @@
 package classify
 
 import (
-	"errors"
-	"fmt"
-	"slices"
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // Role is one operation of a transformer's layer that a kernel computes.
@@ -95,7 +93,9 @@ func (r Role) String() string { return wordOf(roleWords[:], int(r)) }
 func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads a word that [Role.String] returns; others are an error.
-func (r *Role) UnmarshalText(text []byte) error { return parseWord(r, "role", roleWords[:], text) }
+func (r *Role) UnmarshalText(text []byte) error {
+	return vocabulary.Read(r, "role", Roles(), text)
+}
 
 // Mixer reports a role that mixes tokens: what a layer has at least one of.
 func (r Role) Mixer() bool { return r == RoleAttention || r == RoleScan }
@@ -133,26 +133,14 @@ func (c Collective) MarshalText() ([]byte, error) { return []byte(c.String()), n
 
 // UnmarshalText reads a word that [Collective.String] returns; others are an error.
 func (c *Collective) UnmarshalText(text []byte) error {
-	return parseWord(c, "collective", collectiveWords[:], text)
+	return vocabulary.Read(c, "collective", Collectives(), text)
 }
-
-// errWord is wrapped by the error about a word that a closed set does not have.
-var errWord = errors.New("classify: unknown word")
 
 func wordOf(words []string, i int) string {
 	if i >= len(words) {
 		return "invalid"
 	}
 	return words[i]
-}
-
-func parseWord[T ~uint8](to *T, what string, words []string, text []byte) error {
-	i := slices.Index(words, string(text))
-	if i < 0 {
-		return fmt.Errorf("%w: %s %q", errWord, what, text)
-	}
-	*to = T(i)
-	return nil
 }
 
 func listed[T ~uint8](n int) []T {

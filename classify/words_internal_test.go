@@ -4,6 +4,8 @@ import (
 	"encoding"
 	"errors"
 	"testing"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // TestWordsOfClosedSets: every value has a word of its own, is read back from it, and nothing else is read.
@@ -41,7 +43,7 @@ func readsBack[T interface {
 		}
 	}
 	back := copied(list[1])
-	if err := back.UnmarshalText([]byte("no such word")); !errors.Is(err, errWord) || *back != list[1] {
+	if err := back.UnmarshalText([]byte("no such word")); !errors.Is(err, vocabulary.ErrUnknown) || *back != list[1] {
 		t.Errorf("a word of no value reads as %v, %v", *back, err)
 	}
 }

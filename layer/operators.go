@@ -3,14 +3,13 @@ package layer
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/intern"
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/internal/ladder"
 	"github.com/llmstrata/strata/layer/internal/operator"
 	"github.com/llmstrata/strata/profile"
@@ -65,16 +64,8 @@ func (p Part) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads a word that [Part.String] returns; others are an error.
 func (p *Part) UnmarshalText(text []byte) error {
-	for _, q := range Parts() {
-		if q.String() == string(text) {
-			*p = q
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %q", errPart, text)
+	return vocabulary.Read(p, "part of an operator", Parts(), text)
 }
-
-var errPart = errors.New("layer: unknown part of an operator")
 
 // partOf is the part of a finder's answer.
 var partOf = func() map[operator.Part]Part {

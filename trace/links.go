@@ -3,12 +3,12 @@ package trace
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/kind"
+	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/trace/internal/column"
 	"github.com/llmstrata/strata/trace/internal/shard"
@@ -51,13 +51,7 @@ func (l Link) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText sets l to the link of a name; others are an error.
 func (l *Link) UnmarshalText(text []byte) error {
-	for i, name := range linkNames {
-		if name == string(text) {
-			*l = Link(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("trace: unknown link %q", text)
+	return vocabulary.Read(l, "link", append(Links(), LinkNone), text)
 }
 
 // Links lists all links but none.

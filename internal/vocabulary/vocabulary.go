@@ -17,10 +17,36 @@ func Parse[T fmt.Stringer](set string, all []T, text string) (T, error) {
 	}
 	words := make([]string, len(all))
 	for i, v := range all {
-		words[i] = fmt.Sprintf("%q", v.String())
+		words[i] = v.String()
 	}
 	var none T
-	return none, fmt.Errorf("%s %q: %w (want one of %s)", set, text, ErrUnknown, strings.Join(words, ", "))
+	return none, unknown(set, text, words)
+}
+
+// Read is [Parse] into a value, which stays as it is on an error.
+func Read[T fmt.Stringer](to *T, set string, all []T, text []byte) error {
+	v, err := Parse(set, all, string(text))
+	if err == nil {
+		*to = v
+	}
+	return err
+}
+
+// Set sets a value whose text is its word; text is one of all, or the error is that of [Parse].
+func Set[T ~string](to *T, set string, text []byte, all ...T) error {
+	if slices.Contains(all, T(text)) {
+		*to = T(text)
+		return nil
+	}
+	return unknown(set, string(text), all)
+}
+
+func unknown[T ~string](set, text string, all []T) error {
+	words := make([]string, len(all))
+	for i, w := range all {
+		words[i] = fmt.Sprintf("%q", string(w))
+	}
+	return fmt.Errorf("%s %q: %w (want one of %s)", set, text, ErrUnknown, strings.Join(words, ", "))
 }
 
 // Check returns an error if value is not in all.

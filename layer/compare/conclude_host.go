@@ -1,6 +1,10 @@
 package compare
 
-import "time"
+import (
+	"time"
+
+	"github.com/llmstrata/strata/internal/vocabulary"
+)
 
 // HostConclusion is where the time of a host's steps is lost.
 type HostConclusion string
@@ -18,7 +22,8 @@ const (
 
 // UnmarshalText refuses words that are no conclusion.
 func (c *HostConclusion) UnmarshalText(text []byte) error {
-	return known(c, text, "conclusion", HostBetween, HostInStep, HostFaster, HostMixed, HostSame, HostInconclusive)
+	return vocabulary.Set(c, "conclusion", text, HostBetween, HostInStep, HostFaster, HostMixed, HostSame,
+		HostInconclusive)
 }
 
 // figure is one of the figures, an empty row where it was not measured.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
+	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/finding"
 )
 
@@ -70,7 +71,7 @@ func (c DoubtCode) row() *doubt {
 
 // UnmarshalText refuses words that are no code.
 func (c *DoubtCode) UnmarshalText(text []byte) error {
-	return known(c, text, "doubt", DoubtCodes()...)
+	return vocabulary.Set(c, "doubt", text, DoubtCodes()...)
 }
 
 // Topics explains the codes of all doubts about a comparison.

@@ -1,9 +1,6 @@
 package compare
 
-import (
-	"fmt"
-	"slices"
-)
+import "github.com/llmstrata/strata/internal/vocabulary"
 
 // Outcome is the result of a comparison for the time of a step.
 type Outcome string
@@ -20,7 +17,7 @@ const (
 
 // UnmarshalText refuses words that are no outcome.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	return known(o, text, "outcome", Faster, Slower, Same, Mixed, Inconclusive, NotComparable)
+	return vocabulary.Set(o, "outcome", text, Faster, Slower, Same, Mixed, Inconclusive, NotComparable)
 }
 
 // Opposite is the outcome of the same comparison the other way round.
@@ -47,14 +44,5 @@ const (
 
 // UnmarshalText refuses words that are no change.
 func (c *Change) UnmarshalText(text []byte) error {
-	return known(c, text, "change", Unchanged, New, Removed, Renamed)
-}
-
-// known sets a word that is one of some.
-func known[T ~string](to *T, text []byte, what string, all ...T) error {
-	if w := T(text); slices.Contains(all, w) {
-		*to = w
-		return nil
-	}
-	return fmt.Errorf("%q is no %s", text, what)
+	return vocabulary.Set(c, "change", text, Unchanged, New, Removed, Renamed)
 }

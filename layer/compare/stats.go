@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/internal/vocabulary"
 )
 
 // NOTE on the statistics.
@@ -35,7 +36,7 @@ const (
 var classes = []Class{Memory, Latency, Transfer, Waiting, OfHost}
 
 // UnmarshalText refuses words that are no class.
-func (c *Class) UnmarshalText(text []byte) error { return known(c, text, "class", classes...) }
+func (c *Class) UnmarshalText(text []byte) error { return vocabulary.Set(c, "class", text, classes...) }
 
 // A series is one row on both sides.
 type series struct {

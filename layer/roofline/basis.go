@@ -1,6 +1,6 @@
 package roofline
 
-import "fmt"
+import "github.com/llmstrata/strata/internal/vocabulary"
 
 // Basis is what a floor rests on, or why there is none.
 type Basis uint8
@@ -40,13 +40,7 @@ func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // UnmarshalText sets b to the basis of these words; others are an error.
 func (b *Basis) UnmarshalText(text []byte) error {
-	for i, name := range basisNames {
-		if name == string(text) {
-			*b = Basis(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("roofline: unknown basis %q", text)
+	return vocabulary.Read(b, "basis", Bases(), text)
 }
 
 // Bases lists all bases.
