@@ -246,6 +246,9 @@ func otherDatabase() []byte {
 	return b
 }
 
+// ownSource is the recorder of a format that a user adds.
+const ownSource trace.Source = "lines"
+
 // TestOwnFormat passes a format as a value: everything that opens files knows
 // it, beside those that are built in.
 func TestOwnFormat(t *testing.T) {
@@ -258,7 +261,7 @@ func TestOwnFormat(t *testing.T) {
 				return nil, err
 			}
 			b := trace.NewBuilder(trace.Options{})
-			b.Meta = trace.Meta{Path: in.Name, Source: "lines", Rank: -1}
+			b.Meta = trace.Meta{Path: in.Name, Source: ownSource, Rank: -1}
 			for i, name := range strings.Fields(string(data))[1:] {
 				b.Add(trace.EventData{Kind: event.Kernel, Name: name, Start: int64(10 * i), Duration: 5, Stream: 7})
 			}
@@ -273,7 +276,7 @@ func TestOwnFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr := rec.Parts[0].Trace; tr.Len(event.LaneGPU) != 2 || string(tr.Meta().Source) != "lines" {
+		if tr := rec.Parts[0].Trace; tr.Len(event.LaneGPU) != 2 || tr.Meta().Source != ownSource {
 			t.Errorf("%s: %d activities of %s", path, tr.Len(event.LaneGPU), tr.Meta().Source)
 		}
 	}

@@ -44,7 +44,7 @@ func TestSteadyStepsMayAnswerOtherwise(t *testing.T) {
 		add(6, names.Generation, c.steady)
 		add(c.others, names.Context, c.warmUp)
 		d := a.warmUp(&Verdict{Verdict: Yes}, &p)
-		if got := d.Code == "window-is-not-steady" &&
+		if got := d.Code == DoubtWindowIsNotSteady &&
 			strings.Contains(d.Message, "over the 6 steady steps alone the host costs 0.0%"); got != c.doubted ||
 			d.Code != "" && !got {
 			t.Errorf("%s: %+v, doubted %v", c.what, d, c.doubted)

@@ -43,7 +43,7 @@ func TestUnitTracesAreLinked(t *testing.T) {
 		}
 		said := int64(0)
 		for _, f := range h.Findings {
-			if f.Code == "linked-by-flow" {
+			if f.Code == trace.CodeLinkedByFlow {
 				said = f.Count
 			}
 		}
