@@ -368,8 +368,7 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		return Work{}, false
 	}
 	e := in.Size(s.q)
-	unknown := s.causal >= 0 && in.Value(s.causal) == "" // then it may be causal
-	pairs, most := h.pairs(unknown || in.Flag(s.causal), s.bottom), h.nq*h.nk
+	pairs := h.pairs(in.Flag(s.causal), s.bottom)
 	if s.window >= 0 {
 		if l, r := in.Ints(s.window), in.Ints(s.window+1); len(l) == 1 && len(r) == 1 && l[0] >= 0 {
 			pairs = min(pairs, h.nq*(float64(l[0])+float64(max(r[0], 0))+1))
@@ -388,9 +387,6 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 	if s.backward { // dv, dp, dq, dk and the scores again; reads o and its gradient, writes three
 		w.FLOP = 2 * h.b * h.hq * pairs * (3*h.dk + 2*h.dv)
 		w.Bytes = e*(2*q+2*k+2*v+2*o) + 4*h.b*h.hq*h.nq
-	}
-	if unknown && pairs > 0 {
-		w.MostFLOP = w.FLOP * most / pairs
 	}
 	return w, true
 }
