@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,6 +71,72 @@ func TestEvals(t *testing.T) {
 	}
 	if got := report(results); got != string(committed) {
 		t.Error("docs/evals.md is not what go run -C internal/tools ./evals -o docs/evals.md writes")
+	}
+}
+
+// TestMain is also an agent, for TestAgent: it reads a prompt, runs the program on the files and answers with the first
+// finding that has a size.
+func TestMain(m *testing.M) {
+	mode := os.Getenv("EVALS_AGENT")
+	if mode == "" {
+		os.Exit(m.Run())
+	}
+	text, err := os.ReadFile(os.Args[len(os.Args)-1])
+	if err != nil || mode == "fails" {
+		fmt.Fprintln(os.Stderr, "no model here")
+		os.Exit(1)
+	}
+	words := regexp.MustCompile(`(?s)The profiler traces? .*?in (\S+?)(?:, that of the run before in (\S+))?[.] ` +
+		`The program strata is at (\S+)[.]\n(What became slower|What keeps the ranks)?`).FindStringSubmatch(string(text))
+	e, args := &eval{}, []string{words[1]}
+	switch {
+	case words[2] != "":
+		e.question, args = "regress", append(args, "--against", words[2])
+	case words[4] != "":
+		e.question = "ranks"
+	}
+	a, err := ask(words[3], e, args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for _, f := range a.Findings {
+		if f.sized() && a.Conclusion != "cannot-tell" {
+			fmt.Printf("I looked.\nANSWER: %s %g\n", f.Code, float64(f.PerStep)/1e3)
+			return
+		}
+	}
+	fmt.Printf("ANSWER: %s\n", a.Conclusion)
+}
+
+// TestAgent: an agent that repeats the program's answer is graded right, with the skill and without; one that fails
+// abstains.
+func TestAgent(t *testing.T) {
+	if err := repository.Enter(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	bin, err := build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[string]string{"answers": "the skill: 10 right, 0 abstained, 0 wrong",
+		"fails": "the skill: 0 right, 10 abstained, 0 wrong"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Setenv("EVALS_AGENT", mode)
+			var out strings.Builder
+			if err := runAgent(&out, bin, os.Args[0]+" {}", t.TempDir(), 15); err != nil {
+				t.Fatal(err)
+			}
+			for _, with := range []string{"without ", "with "} {
+				if !strings.Contains(out.String(), with+want) {
+					t.Errorf("no %q in\n%s", with+want, out.String())
+				}
+			}
+		})
+	}
+	if err := runAgent(io.Discard, bin, "agent", t.TempDir(), 1); err == nil {
+		t.Error("a command without {} was run")
 	}
 }
 

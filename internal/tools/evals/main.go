@@ -27,14 +27,15 @@ import (
 func main() {
 	out := flag.String("o", "", "write the report to this `FILE`; empty: to stdout")
 	agent := flag.String("agent", "", "`COMMAND` of an agent, {} where the file with the prompt goes; its last line has to begin with ANSWER:")
+	every := flag.Int("every", 1, "with -agent: ask about every `N`th case only")
 	flag.Parse()
-	if err := evaluate(*out, *agent); err != nil {
+	if err := evaluate(*out, *agent, *every); err != nil {
 		fmt.Fprintln(os.Stderr, "evals:", err)
 		os.Exit(1)
 	}
 }
 
-func evaluate(out, agent string) error {
+func evaluate(out, agent string, every int) error {
 	if err := repository.Enter(); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func evaluate(out, agent string) error {
 		return err
 	}
 	if agent != "" {
-		return runAgent(os.Stdout, bin, agent, dir)
+		return runAgent(os.Stdout, bin, agent, dir, every)
 	}
 	results, err := all(bin, dir)
 	if err != nil {
