@@ -7,11 +7,6 @@ var WriteRules = writeRules
 
 var ErrRules = errRules
 
-// AppendRules appends the rules in order to dst.
-func (s *Ruleset) AppendRules(dst []Rule) []Rule {
-	return append(dst, s.rules...)
-}
-
 // Label is the short name that tables show.
 func (n *Name) Label() string { return n.label() }
 

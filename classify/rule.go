@@ -267,6 +267,9 @@ func New(rules ...Rule) *Ruleset {
 	return s
 }
 
+// Rules returns the rules in the order in which they are asked.
+func (s *Ruleset) Rules() []Rule { return slices.Clone(s.rules) }
+
 // With returns a rule set that asks the given rules first, then those of s.
 func (s *Ruleset) With(rules ...Rule) *Ruleset {
 	if len(rules) == 0 {

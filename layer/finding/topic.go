@@ -32,11 +32,12 @@ const (
 	SectionDoubts    Section = "Doubts about a host verdict"
 	SectionCompare   Section = "Doubts about a comparison"
 	SectionRecording Section = "Remarks on a recording"
+	SectionRules     Section = "Rules of kernel categories"
 )
 
 // Sections lists all sections, in the order of the catalogue.
 func Sections() []Section {
-	return []Section{SectionFindings, SectionCauses, SectionDoubts, SectionCompare, SectionRecording}
+	return []Section{SectionFindings, SectionCauses, SectionDoubts, SectionCompare, SectionRecording, SectionRules}
 }
 
 // depth is what the longer explanation adds to the row of a kind or cause.

@@ -26,7 +26,6 @@ var notRun = []struct{ begins, why string }{
 	{"strata triage --mapping-url", "needs two servers; triage's own tests run against them"},
 	{"strata perfetto --trace x.json.gz --annotate x.layers.json.gz --open", "waits for a browser"},
 	{"strata view FILE --serve", "serves until Ctrl-C; TestServe asks it"},
-	{"compare $args", "is part of a workflow whose other lines are shell; the arguments are run below"},
 	{"strata explain ID", "is one of a hundred; TestExplain runs each"},
 	{"strata explain CODE", "is one of a hundred; TestExplain runs each"},
 	{"strata digest runs/$(date", "names folders by the shell's date; two such digests are made for the line after it"},
@@ -37,7 +36,6 @@ var (
 	// A command is alone on an indented line, or between back quotes.
 	commandLine   = regexp.MustCompile(`(?m)^ {4}(?:\$ )?((?:go (?:run|test|install|tool) |strata [a-z-]+ |\.ci/)[^\n]*)$`)
 	commandQuoted = regexp.MustCompile("`((?:go (?:run|test|install|tool|work|mod) |strata [a-z]|\\.ci/\\w+ )[^`\n]*)`")
-	commandStep   = regexp.MustCompile(`(?m)^\s+- run: ((?:compare|strata) [^\n]*)$`)
 )
 
 // TestEveryCommandOfTheDocs runs every command of the README, of the pages and of
@@ -71,8 +69,6 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 				exits(t, []string{args[1], "-h"}) // the command is only named
 			case args[0] == "strata":
 				exits(t, args[1:])
-			case args[0] == "compare":
-				exits(t, args)
 			case strings.HasPrefix(args[0], ".ci/"):
 				step(t, root, args)
 			case args[1] == "test":
@@ -92,8 +88,7 @@ func TestEveryCommandOfTheDocs(t *testing.T) {
 		t.Errorf("%d commands, want the documentation's", checked)
 	}
 	for _, n := range notRun {
-		if !slices.ContainsFunc(commands, func(c string) bool { return strings.HasPrefix(c, n.begins) }) &&
-			n.begins != "compare $args" {
+		if !slices.ContainsFunc(commands, func(c string) bool { return strings.HasPrefix(c, n.begins) }) {
 			t.Errorf("%q is not in the documentation any more (%s)", n.begins, n.why)
 		}
 	}
@@ -141,7 +136,7 @@ func documented(t *testing.T, root string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, re := range []*regexp.Regexp{commandLine, commandQuoted, commandStep} {
+		for _, re := range []*regexp.Regexp{commandLine, commandQuoted} {
 			for _, m := range re.FindAllStringSubmatch(string(text), -1) {
 				// output, and what is cut short
 				if !strings.Contains(m[1], " of built-in demo") && !strings.Contains(m[1], "…") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/table"
@@ -16,8 +17,9 @@ import (
 )
 
 const explainUsage = "usage: " + name + " explain [ID] [--format text|markdown|json]\n" +
-	"Explain a finding, cause, doubt or remark by its ID; without one, list all.\n" +
-	"Examples:\n  strata explain\n  strata explain launch-call\n  strata explain orphans --format json\n"
+	"Explain a finding, cause, doubt, remark or rule of kernel categories by its ID; without one, list all.\n" +
+	"Examples:\n  strata explain\n  strata explain launch-call\n  strata explain orphans --format json\n" +
+	"  strata explain rules\n"
 
 // topics are those of all analyses, in the order of the catalogue.
 func topics() []finding.Topic {
@@ -26,6 +28,23 @@ func topics() []finding.Topic {
 		all = append(all, finding.Topic{ID: string(c.Code), Section: finding.SectionRecording, Title: c.Title,
 			Means:  c.Means,
 			Advice: finding.Advice{Do: c.Do}, Page: "format/input.md"})
+	}
+	return all
+}
+
+// allRules is what the rules of kernel categories are listed by.
+const allRules = "rules"
+
+// ruleTopics are the rules of kernel categories, in the order in which they are asked.
+func ruleTopics() []finding.Topic {
+	var all []finding.Topic
+	for _, r := range classify.Default().Rules() {
+		means := "Kernels of category " + string(r.Category)
+		if r.Subcategory != "" {
+			means += ", " + r.Subcategory
+		}
+		all = append(all, finding.Topic{ID: r.ID, Section: finding.SectionRules, Title: r.Title, Means: means + ".",
+			Page: "categories.md"})
 	}
 	return all
 }
@@ -52,7 +71,12 @@ func explain(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	list := topics()
-	if id != "" {
+	switch id {
+	case "":
+	case allRules:
+		list, id = ruleTopics(), ""
+	default:
+		list = append(list, ruleTopics()...)
 		found := finding.Lookup(list, id)
 		if len(found) == 0 {
 			var ids []string
@@ -110,7 +134,11 @@ func explained(list []finding.Topic, full bool) string {
 			fmt.Fprintf(&b, "%s%s:\n", map[bool]string{true: "\n"}[i > 0], section)
 		}
 		if !full {
-			fmt.Fprintf(&b, "  %-31s %s\n", t.ID, t.Title)
+			fmt.Fprintf(&b, "  %-31s %s", t.ID, t.Title)
+			if t.Section == finding.SectionRules {
+				fmt.Fprintf(&b, " (%s)", strings.TrimSuffix(strings.TrimPrefix(t.Means, "Kernels of category "), "."))
+			}
+			b.WriteString("\n")
 			continue
 		}
 		fmt.Fprintf(&b, "%s%s: %s\n", map[bool]string{true: "\n"}[i > 0], t.ID, t.Title)
@@ -133,32 +161,26 @@ func explained(list []finding.Topic, full bool) string {
 	return b.String()
 }
 
-// catalogue is docs/findings.md.
+// catalogue is docs/findings.md: what each identifier means, and what to do.
 func catalogue(list []finding.Topic) string {
 	var b strings.Builder
-	b.WriteString("# Findings\n\nEvery identifier that reports and documents carry. Written by `strata explain --format markdown`; `strata explain ID` prints one.\n")
+	b.WriteString("# Findings\n\nEvery identifier in reports and documents, written by `strata explain --format markdown`.\n" +
+		"`strata explain ID` adds how it is found, what it cannot know, the source and the next command.\n")
 	var section finding.Section
+	page := ""
 	for i := range list {
 		t := &list[i]
 		if t.Section != section {
-			section = t.Section
-			fmt.Fprintf(&b, "\n## %s\n", section)
+			section, page = t.Section, ""
+			fmt.Fprintf(&b, "\n## %s\n\n", section)
 		}
-		fmt.Fprintf(&b, "\n**`%s`: %s.** %s", t.ID, table.EscapeMarkdown(t.Title), table.EscapeMarkdown(t.Means))
-		for _, p := range parts(t)[1:] {
-			text := p[1]
-			switch p[0] {
-			case "Next":
-				text = table.CodeSpan(text)
-			case "Source":
-				text = "<" + text + ">"
-			default:
-				text = table.EscapeProse(text)
-			}
-			fmt.Fprintf(&b, " *%s:* %s", p[0], text)
+		fmt.Fprintf(&b, "* **`%s`: %s.** %s", t.ID, table.EscapeMarkdown(t.Title), table.EscapeMarkdown(t.Means))
+		if t.Do != "" {
+			fmt.Fprintf(&b, " *Fix:* %s", table.EscapeProse(t.Do))
 		}
-		if t.Page != "" {
-			fmt.Fprintf(&b, " [More](%s)", t.Page)
+		if t.Page != page && t.Page != "" {
+			page = t.Page
+			fmt.Fprintf(&b, " [More](%s)", page)
 		}
 		b.WriteString("\n")
 	}

@@ -2,12 +2,14 @@ package command_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
@@ -18,7 +20,7 @@ func TestFindingsPage(t *testing.T) {
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("docs/findings.md is old (%v): strata explain --format markdown > docs/findings.md", err)
 	}
-	for _, m := range regexp.MustCompile(`\[More\]\(([^)]*)\)`).FindAllStringSubmatch(want, -1) {
+	for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(want, -1) {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
 			t.Error(err)
 		}
@@ -56,6 +58,13 @@ func TestExplain(t *testing.T) {
 		if r := run(t, "", "explain", topic.ID); r.Code != 0 || !strings.HasPrefix(r.Stdout, topic.ID+": ") ||
 			strings.Count(r.Stdout, "\n") > 40 {
 			t.Errorf("%s: exit code %d\n%s", topic.ID, r.Code, r.Stdout)
+		}
+	}
+	rules := run(t, "", "explain", "rules").Stdout
+	for _, r := range classify.Default().Rules() {
+		if !strings.Contains(rules, fmt.Sprintf("  %-31s %s (%s", r.ID, r.Title, r.Category)) ||
+			!strings.HasPrefix(run(t, "", "explain", r.ID).Stdout, r.ID+": "+r.Title) {
+			t.Errorf("rule %s is not explained", r.ID)
 		}
 	}
 	for _, c := range []struct{ args, want string }{

@@ -216,7 +216,7 @@ func captured(verdict string, write func(string) ([]string, error)) func(string)
 	}
 }
 
-// broken are runs of which nothing can be told, whatever is planted in them: an answer has to say so.
+// broken are runs about which nothing can be known, whatever is planted in them: an answer has to say so.
 func broken() []eval {
 	planted := one(idle.Cases()[0].Served(), false)
 	return []eval{

@@ -55,13 +55,18 @@ func evaluate(out, agent string, every int) error {
 	if err != nil {
 		return err
 	}
-	text := report(results)
 	if out == "" {
-		_, err := os.Stdout.WriteString(text)
+		_, err := os.Stdout.WriteString(report(results) + "\n" + caseList(results))
 		return err
 	}
-	return os.WriteFile(out, []byte(text), 0o666)
+	if err := os.WriteFile(out, []byte(report(results)), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(caseFile, []byte(caseList(results)), 0o666)
 }
+
+// caseFile lists the cases of the committed page.
+var caseFile = filepath.Join("internal", "tools", "evals", "cases.golden")
 
 // build makes the program that is graded.
 func build(dir string) (string, error) {
@@ -202,7 +207,7 @@ func (e *eval) grade(a *answer) result {
 			r.grade, r.said = wrong, a.Findings[i].Text
 		}
 		if a.Conclusion == "healthy" && e.kind != "healthy" {
-			r.grade = wrong // nothing tells that
+			r.grade = wrong // nothing shows that
 		}
 		return r
 	case a.Conclusion == "cannot-tell":
@@ -233,12 +238,19 @@ func (e *eval) grade(a *answer) result {
 	return r
 }
 
-// report is the committed report.
+// report is docs/evals.md.
 func report(results []result) string {
 	var b strings.Builder
-	b.WriteString("# Evals\n\nMade by `go run -C internal/tools ./evals -o docs/evals.md`: what `strata answer` says first about runs in which one thing is planted, or nothing. The runs are made by\n" +
-		"generators that share no code with the analyses. Right: the planted cause is the first finding with a size, the size is within 10% of the truth, and no false finding\n" +
-		"stands above it; of healthy and damaged runs no cost is named. Wrong: something is named that is not so. No model is involved.\n\n")
+	b.WriteString(`# Evals
+
+Written by ` + "`go run -C internal/tools ./evals -o docs/evals.md`" + `. Each run has one planted problem, or none. The answer graded is
+the one of ` + "`strata answer`" + `; no language model is involved. The generators of the runs share no code with the analyses.
+
+* Right: the planted cause is the first finding with a size, the size is within 10% of the truth, and no false finding precedes it.
+  For healthy and damaged runs: no cost is named.
+* Wrong: a problem is named that the run does not have.
+
+`)
 	type sum struct {
 		cases, right, abstained, wrong int
 		by                             [sources]int
@@ -279,8 +291,8 @@ func report(results []result) string {
 			several++
 		}
 	}
-	fmt.Fprintf(&b, "%d kinds are planted by two generators that share nothing: an event loop of a server (also as exports of Nsight Systems), and a model that is walked through as\n"+
-		"Python does. The others are planted by one, those of operators as torch.profiler and Nsight Systems write them.\n\n", several)
+	fmt.Fprintf(&b, "Two independent generators plant %d of the kinds: a server's event loop (also as Nsight Systems exports) and a walk through a model's\n"+
+		"modules. One generator plants each of the others. `internal/tools/evals/cases.golden` lists all cases.\n\n", several)
 	b.WriteString("| kind | cases |")
 	for s := range sources {
 		fmt.Fprintf(&b, " by %s |", s)
@@ -291,11 +303,15 @@ func report(results []result) string {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", k, s.cases, s.by[byLoop], s.by[byModel],
 			s.by[byOperators], s.right, s.abstained, s.wrong)
 	}
-	b.WriteString("\n| kind | generator | case | planted | found | grade | said |\n|---|---|---|---:|---:|---|---|\n")
+	return b.String()
+}
+
+// caseList is one line a case: its kind, generator and name, what was planted and found, the grade and the answer.
+func caseList(results []result) string {
+	var b strings.Builder
 	for _, r := range results {
-		said := strings.NewReplacer("|", "\\|", "\n", " ").Replace(r.said)
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", r.kind, r.from, r.name, micros(r.perStep), micros(r.size), r.grade,
-			said)
+		fmt.Fprintf(&b, "%s, %s: %s: planted %s, found %s: %s: %s\n", r.kind, r.from, r.name, micros(r.perStep),
+			micros(r.size), r.grade, strings.ReplaceAll(r.said, "\n", " "))
 	}
 	return b.String()
 }

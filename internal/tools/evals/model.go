@@ -146,7 +146,7 @@ func modelCases() ([]eval, error) {
 	return out, nil
 }
 
-// lateOf is a replica of so many ranks of which one's host is late before each layer.
+// lateOf is a replica of so many ranks, with one host late before each layer.
 func lateOf(size int) (eval, error) {
 	const straggler = 3
 	c := ranks.Config{Seed: 5, Size: size, Replicas: []ranks.Replica{{Late: straggler, Cause: ranks.HostGap,

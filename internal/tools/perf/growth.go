@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"slices"
 	"strconv"
@@ -10,45 +9,32 @@ import (
 	"github.com/llmstrata/strata/internal/table"
 )
 
-// growth says how time and memory of each program grow with the size of the
-// trace: fitted lines, where three sizes or more were measured.
-func (p *page) growth(b *bytes.Buffer) error {
-	if len(p.files) < 3 {
-		return nil
-	}
-	t := table.New(table.Text("What"), table.Text("File"), table.Number("Sizes"), table.Number("Time (s)"),
-		table.Number("R²"),
-		table.Number("Peak memory"), table.Number("R²"))
-	for _, first := range p.files[0].rows {
-		var gb, seconds, memory []float64
-		for i := range p.files {
-			for _, r := range p.files[i].rows {
-				if r.name == first.name && r.file == first.file {
-					gb = append(gb, float64(p.files[i].plainBytes)/1e9)
-					seconds = append(seconds, r.took.Seconds())
-					memory = append(memory, float64(r.peak)/1e6)
-				}
+// minSizes is how many sizes a line is drawn through at least.
+const minSizes = 3
+
+// growth returns what each GB of JSON adds to the time and memory of a contender, and the R² of the time: 1 where too
+// few sizes were measured.
+func (p *page) growth(of row) (string, float64) {
+	var gb, seconds, memory []float64
+	for i := range p.files {
+		for _, r := range p.files[i].rows {
+			if r.name == of.name && r.file == of.file {
+				gb = append(gb, float64(p.files[i].plainBytes)/1e9)
+				seconds = append(seconds, r.took.Seconds())
+				memory = append(memory, float64(r.peak)/1e6)
 			}
 		}
-		if len(gb) < 3 {
-			continue
-		}
-		ts, to, tr := fit(gb, seconds)
-		peak, straight := table.None, table.None
-		if !slices.Contains(memory, 0) { // 0 is unknown
-			ms, mo, mr := fit(gb, memory)
-			peak, straight = line(mo, ms, 0)+" MB/GB", table.Fixed(mr, 4)
-		}
-		t.Row(first.name, first.file, strconv.Itoa(len(gb)), line(to, ts, 3)+" s/GB", table.Fixed(tr, 4), peak,
-			straight)
 	}
-	b.WriteString("\n## Growth\n\nLines through the figures above, by least squares: a constant, and what each GB of JSON adds. R² is 1 where all points lie on the line.\n\n")
-	return t.WriteMarkdown(b)
-}
-
-// line writes "offset + slope".
-func line(offset, slope float64, digits int) string {
-	return table.Fixed(offset, digits) + " + " + table.Fixed(slope, digits)
+	if len(gb) < minSizes {
+		return table.None, 1
+	}
+	slope, _, r2 := fit(gb, seconds)
+	adds := table.Fixed(slope, 3) + " s"
+	if !slices.Contains(memory, 0) { // 0 is unknown
+		slope, _, _ := fit(gb, memory)
+		adds += ", " + table.Fixed(slope, 0) + " MB"
+	}
+	return adds, r2
 }
 
 // meminfo returns the bytes that the system gives for a key, 0 where it has none.

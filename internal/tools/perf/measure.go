@@ -174,7 +174,7 @@ func (b *bench) programs(packed string) []contender {
 	return list
 }
 
-// wholeProgram is behind the name of what was timed from start to exit.
+// wholeProgram is after the name of what was timed from start to exit.
 const wholeProgram = ", whole program"
 
 // pythonFactor is how many bytes of memory json.load needs for each byte of

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -70,12 +71,7 @@ The JSON traces look like those of a serving process recorded with Python stacks
 Throughput is uncompressed bytes of JSON per second. The .pftrace is the same trace as ` + "`strata perfetto`" + ` writes it.
 `)
 	}
-	for i := range p.files {
-		if err := p.files[i].markdown(&b); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.growth(&b); err != nil {
+	if err := p.largest(&b); err != nil {
 		return nil, err
 	}
 	if err := p.ranks.markdown(&b); err != nil {
@@ -89,13 +85,24 @@ Throughput is uncompressed bytes of JSON per second. The .pftrace is the same tr
 	return b.Bytes(), nil
 }
 
-// markdown renders the section of one file.
-func (r *fileResult) markdown(b *bytes.Buffer) error {
-	fmt.Fprintf(b, "\n## %s\n\n%s events, %s bytes, as gzip %s bytes.\n\n", r.size,
-		table.Count(r.events), table.Count(r.plainBytes), table.Count(r.packedBytes))
+// largest renders the largest file that every program was run on, and how figures grow up to it and to the larger
+// files that were only loaded.
+func (p *page) largest(b *bytes.Buffer) error {
+	var r *fileResult
+	for i := range p.files {
+		if !p.files[i].loadOnly {
+			r = &p.files[i]
+		}
+	}
+	if r == nil {
+		return nil
+	}
+	fmt.Fprintf(b, "\n## A trace of %s\n\n%s events, %s bytes, as gzip %s bytes.", r.size, table.Count(r.events),
+		table.Count(r.plainBytes), table.Count(r.packedBytes))
 	t := table.New(table.Text("What"), table.Text("File"), table.Number("Time (s)"), table.Number("MB/s"),
-		table.Number("Peak memory"),
-		table.Number("ns/event"), table.Number("Python's time"), table.Number("Python's memory"))
+		table.Number("Peak memory"), table.Number("Python's time"), table.Number("Python's memory"),
+		table.Number("Each GB adds"))
+	worst := 1.0
 	for _, x := range r.rows {
 		times, memory := table.None, table.None
 		if py, ok := r.python(x.file); ok && py.name != x.name {
@@ -108,13 +115,20 @@ func (r *fileResult) markdown(b *bytes.Buffer) error {
 		if x.peak > 0 {
 			peak = table.Bytes(x.peak)
 		}
-		perEvent := table.None
-		if r.events > 0 {
-			perEvent = table.Fixed(float64(x.took.Nanoseconds())/float64(r.events), 1)
-		}
+		adds, r2 := p.growth(x)
+		worst = min(worst, r2)
 		t.Row(x.name, x.file, table.Seconds(x.took, 3), table.Fixed(float64(r.plainBytes)/1e6/x.took.Seconds(), 0),
-			peak, perEvent, times, memory)
+			peak, times, memory, adds)
 	}
+	if len(p.files) >= minSizes {
+		var sizes []string
+		for _, f := range p.files {
+			sizes = append(sizes, f.size)
+		}
+		fmt.Fprintf(b, " What each GB adds is the slope of a line through traces of %s\n(least squares; R² of the time "+
+			"is %s or more).", strings.Join(sizes, ", "), table.Fixed(worst, 4))
+	}
+	b.WriteString("\n\n")
 	if err := t.WriteMarkdown(b); err != nil {
 		return err
 	}

@@ -12,13 +12,13 @@ import (
 // case may cost, so that a side that is lost shows.
 const around = lossMax + 2
 
-// place is where in a trace a case stands: the bytes in front of it and behind.
+// place is where in a trace a case stands: the bytes before it and behind.
 type place struct {
 	name, front, back string
 	whole             int // events, that of the case included
 }
 
-// places are a value in front of the events, an element of traceEvents, the args
+// places are a value before the events, an element of traceEvents, the args
 // of an event, and the inside of its name.
 func places() []place {
 	event := func(i int, name, more string) string {

@@ -88,8 +88,8 @@ func write(t *testing.T, texts map[string]string) string {
 const fewestCases = 60
 
 // TestJSONCases embeds the cases as the suite does. No case costs the trace or an
-// event in front of it. As a value, as args and inside a name none costs more than
-// the event it stands in; as an element at most the one behind it, too, which an
+// event before it. As a value, as args and inside a name none costs more than
+// the event it stands in; as an element at most the one after it, too, which an
 // unclosed case runs into. JSON costs nothing as a value and as args.
 func TestJSONCases(t *testing.T) {
 	names, cases, err := jsonCases(write(t, texts()))
@@ -121,7 +121,7 @@ func TestJSONCases(t *testing.T) {
 	}
 }
 
-// neighbours counts the events in front of a case and behind it that were read.
+// neighbours counts the events before a case and after it that were read.
 func neighbours(t *trace.Trace) (front, behind int) {
 	for e := range t.Events(event.LaneGPU) {
 		if strings.HasPrefix(e.Name(), "before") {

@@ -83,20 +83,27 @@ func (b *bench) page(args []string) []byte {
 				fmt.Sprint(r.refused), fmt.Sprint(r.lost),
 				fmt.Sprintf("%.2f", r.slowest.Seconds()), fmt.Sprint(r.peak>>20))
 		}
-		out.WriteString("\n## Damage and bombs\n\nRefused is an exit code above 0, which is right where nothing is left to read. Losses are counted by `read`, of flips in plain text. On Unix a peak is at least that of this program itself, which started the other.\n\n")
+		out.WriteString("\n## Damage and bombs\n\nRefused is an exit code above 0, which is right if nothing is left to read. `read` counts losses, of flips in plain text.\n\n")
 		t.WriteMarkdown(&out)
 	}
 	if len(b.growth) > 0 {
-		t := table.New(table.Text("Shape"), table.Text("Tool"), table.Number("n, s"), table.Number("4 n, s"),
-			table.Number("Exponent"))
-		for _, r := range b.growth {
-			e := fmt.Sprintf("%.2f", r.exponent)
-			if r.hung {
-				e = "hung"
-			}
-			t.Row(r.shape, r.tool, fmt.Sprintf("%.2f", r.small.Seconds()), fmt.Sprintf("%.2f", r.large.Seconds()), e)
+		columns := []table.Column{table.Text("Shape")}
+		for _, tool := range b.tools {
+			columns = append(columns, table.Number(tool.name))
 		}
-		fmt.Fprintf(&out, "\n## Growth\n\nn is %d events. An exponent of 1 is linear, 2 the square; at most %.2f is allowed where the larger size takes over %v.\n\n", b.size, b.exponent, leastGrowth)
+		t := table.New(append(columns, table.Number("Slowest, 4 n (s)"))...)
+		for i := 0; i < len(b.growth); {
+			shape, slowest, cells := b.growth[i].shape, time.Duration(0), []string{b.growth[i].shape}
+			for ; i < len(b.growth) && b.growth[i].shape == shape; i++ {
+				r := &b.growth[i]
+				slowest = max(slowest, r.large)
+				if cells = append(cells, fmt.Sprintf("%.2f", r.exponent)); r.hung {
+					cells[len(cells)-1] = "hung"
+				}
+			}
+			t.Row(append(cells, fmt.Sprintf("%.2f", slowest.Seconds()))...)
+		}
+		fmt.Fprintf(&out, "\n## Growth\n\nExponents of the time from n = %d to 4 n events: 1 is linear, 2 quadratic. At most %.2f is allowed if 4 n takes over %v.\n\n", b.size, b.exponent, leastGrowth)
 		t.WriteMarkdown(&out)
 	}
 	return out.Bytes()

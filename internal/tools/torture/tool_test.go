@@ -23,7 +23,7 @@ func script(t *testing.T, line string) tool {
 	return made
 }
 
-// TestWhatToolsDoIsSeen: crashes, hangs, refusals and losses are told apart.
+// TestWhatToolsDoIsSeen: crashes, hangs, refusals and losses are separated.
 func TestWhatToolsDoIsSeen(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("SKIPPED, NOT CHECKED: no /bin/sh")
@@ -93,8 +93,8 @@ func TestSteepGrowthIsBad(t *testing.T) {
 			t.Errorf("%+v: bad is %v, want %v", tt.r, b.bad(), tt.want)
 		}
 	}
-	b := bench{size: 10, exponent: 1.35, growth: []growthRow{{shape: "streams", tool: "x", hung: true}}}
-	if page := string(b.page(nil)); !strings.Contains(page, "| streams | x |") || !strings.Contains(page, "hung") {
+	b := bench{size: 10, exponent: 1.35, tools: []tool{{name: "x"}}, growth: []growthRow{{shape: "streams", tool: "x", hung: true}}}
+	if page := string(b.page(nil)); !strings.Contains(page, "| Shape | x |") || !strings.Contains(page, "| streams | hung |") {
 		t.Errorf("the page does not tell: %s", page)
 	}
 }
