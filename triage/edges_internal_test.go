@@ -296,7 +296,7 @@ func TestPlatforms(t *testing.T) {
 func TestPathsOfModels(t *testing.T) {
 	for model, want := range map[string]FuseState{"org/Qwen3-8B": StateAvailable, "org/Llama": StateModel,
 		"": StateUnknown} {
-		a := &analysis{report: &Report{Model: model, Framework: "vLLM"}}
+		a := &analysis{pool: activity.NewPool(), report: &Report{Model: model, Framework: "vLLM"}}
 		if got, _, _ := a.state(&fusion.Pattern{Switch: "--x",
 			Requires: fusion.Requirements{Models: []string{"qwen3"}}}, a.setting(place{}, 0)); got != want {
 			t.Errorf("model %q: %s, want %s", model, got, want)

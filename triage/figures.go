@@ -2,6 +2,7 @@ package triage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
@@ -61,10 +62,10 @@ func figuresTitle(s layer.Stage) string {
 
 // figures is the line of a stage in the head of a report; "" where there is nothing to say.
 func (s *StageReport) figures() string {
-	var out []string
-	if s.StepNS > 0 {
-		out = append(out, nanos(s.StepNS))
+	if s.PassStage == layer.StageCapture {
+		return "" // it runs no step
 	}
+	var out []string
 	if s.TokenNS > 0 {
 		out = append(out, nanos(s.TokenNS)+perToken)
 	}
@@ -77,9 +78,15 @@ func (s *StageReport) figures() string {
 	if x := s.Exposure; x != nil {
 		for _, r := range x.Rows {
 			if r.Category == string(classify.CategoryCommunication) {
-				out = append(out, fmt.Sprintf("%s%s (%s)", exposedComms, nanos(r.ExposedNS), pct(r.ExposedPct)))
+				out = append(out, fmt.Sprintf("%s%s (%s)", exposedComms, nanos(r.ExposedNS/int64(max(x.Steps, 1))), pct(r.ExposedPct)))
 			}
 		}
+	}
+	switch {
+	case s.StepNS > 0:
+		out = slices.Insert(out, 0, nanos(s.StepNS))
+	case len(out) > 0:
+		out = slices.Insert(out, 0, "?")
 	}
 	return strings.Join(out, ", ")
 }
@@ -107,7 +114,7 @@ func readFigures(line string) (stageFigures, bool) {
 		} else if v, ok := strings.CutPrefix(part, exposedComms); ok {
 			out.exposed = v
 		} else if i == 0 {
-			out.step = part // "top operator" may be first
+			out.step = part
 		}
 	}
 	return out, true

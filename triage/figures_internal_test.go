@@ -205,10 +205,10 @@ func TestLongestStretches(t *testing.T) {
 func TestFiguresAreReadBack(t *testing.T) {
 	for line, want := range map[string]stageFigures{
 		"Step (decode): 10.4 ms, 327 µs/token, top operator attention 12.3%, exposed communication 1.20 ms (3.4%)": {"decode", "10.4 ms", "327 µs", "attention 12.3%", "1.20 ms (3.4%)"},
-		"Step (all): top operator attention 12.3%": {"all", "—", "—", "attention 12.3%", "—"},
-		"Step (all): 10 ms":                        {"all", "10 ms", "—", "—", "—"},
-		"Step: 10 ms":                              {"all", "10 ms", "—", "—", "—"},
-		"Step (all): 3 µs/token, 10 ms":            {"all", "—", "3 µs", "—", "—"},
+		"Step (all): ?, top operator attention 12.3%":                                                              {"all", "?", "—", "attention 12.3%", "—"},
+		"Step (all): 10 ms":             {"all", "10 ms", "—", "—", "—"},
+		"Step: 10 ms":                   {"all", "10 ms", "—", "—", "—"},
+		"Step (all): 3 µs/token, 10 ms": {"all", "—", "3 µs", "—", "—"},
 	} {
 		none := figuresNone(t)
 		for _, f := range []*string{&want.step, &want.token, &want.operator, &want.exposed} {
@@ -227,13 +227,17 @@ func TestFiguresAreReadBack(t *testing.T) {
 	}
 	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50},
 		{Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
-		Exposure: &Exposure{Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
-			{Category: "communication", ExposedNS: 2, ExposedPct: 7}}}}
+		Exposure: &Exposure{Steps: 2, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
+			{Category: "communication", ExposedNS: 4, ExposedPct: 7}}}}
 	text := s.figures()
 	want := nanos(1) + ", " + nanos(1) + "/token, top operator attention 12.3%, exposed communication " + nanos(2) +
 		" (7.0%)"
 	if text != want {
 		t.Errorf("%q, want %q", text, want)
+	}
+	s.StepNS = 0
+	if got := s.figures(); !strings.HasPrefix(got, "?, ") {
+		t.Errorf("%q of a step whose time is not known", got)
 	}
 	if got := (&StageReport{}).figures(); got != "" {
 		t.Errorf("%q of nothing", got)
@@ -305,7 +309,7 @@ func TestLargestStep(t *testing.T) {
 		{"no config", []int{0}, 2, map[string]float64{"2": 1}, 0, 0},
 		{"two traces of one", []int{8192, 8192}, 2, map[string]float64{"2": 1}, 0, 64},
 	} {
-		a := &analysis{report: &Report{TPSize: c.ranks}}
+		a := &analysis{pool: activity.NewPool(), report: &Report{TPSize: c.ranks}}
 		for _, n := range c.hidden {
 			in := &layer.Analysis{}
 			if n > 0 {
@@ -338,13 +342,13 @@ func TestStatesOfPaths(t *testing.T) {
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{Models: []string{"x"}}}, 0, StateUnknown, "pass --model",
 			false},
 		{"", fusion.Pattern{}, 0, StateUnknown, "no server was recognised", false},
-		{"", fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, StateUnknown, "vLLM, SGLang has it", false},
+		{"", fusion.Pattern{Frameworks: []string{"vllm", "sglang"}}, 0, StateUnknown, "vLLM and SGLang have it", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}}, 9, StateTooLarge,
 			"8 tokens a step at most, here 9", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable,
 			"On by default", true},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable,
-			"Unknown here: 8 tokens a step at most", false},
+			"Not known here: 8 tokens a step at most", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks",
 			false},
 		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "it was slower", false},
@@ -353,7 +357,7 @@ func TestStatesOfPaths(t *testing.T) {
 			"Enable with --x. Added in v2. Requires fp8", false},
 		{"vLLM", fusion.Pattern{Default: "on"}, 0, StateAvailable, "On by default", true},
 	} {
-		a := &analysis{report: &Report{TPSize: 2, Framework: c.server}}
+		a := &analysis{pool: activity.NewPool(), report: &Report{TPSize: 2, Framework: c.server}}
 		state, action, sure := a.state(&c.p, a.setting(place{platform: "cuda"}, c.tokens))
 		if state != c.state || !strings.Contains(action, c.says) || sure != c.sure {
 			t.Errorf("%+v: %q, %q, %v, want %q, %q, %v", c.p, state, action, sure, c.state, c.says, c.sure)

@@ -98,7 +98,7 @@ func (a *analysis) findings(s *stageWork, r *StageReport) []finding.Finding {
 		}
 		if k := r.longest(row.Operator); k != nil {
 			f.Place.Kernel = k.Label
-			f.Where = fmt.Sprintf("%s, most time in %s", count(row.Launches, "launch"),
+			f.Where = fmt.Sprintf("%s, most time in %s", table.Counted(row.Launches, "launch", "launches"),
 				table.Cut(table.Clean(k.Label), nameWidth))
 		}
 		add(f)

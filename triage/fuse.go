@@ -55,12 +55,16 @@ func (a *analysis) findModelFiles() {
 	a.modelFiles = strings.Join(out, " ")
 }
 
+// exchanges says that ranks sum what they computed.
+func (a *analysis) exchanges() bool {
+	return slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool { return f.Facts.Collective == classify.AllReduce })
+}
+
 // isServing says that keys and values are written to a cache somewhere, or ranks sum what they computed: all servers
 // do, and scripts that are no training do not.
 func (a *analysis) isServing() bool {
-	return slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool {
-		return f.Shown.Category == classify.CategoryKVCache || slices.Contains(f.Facts.Ops, classify.RoleCacheWrite) ||
-			f.Facts.Collective == classify.AllReduce
+	return a.exchanges() || slices.ContainsFunc(a.pool.Facts, func(f activity.Kernel) bool {
+		return f.Shown.Category == classify.CategoryKVCache || slices.Contains(f.Facts.Ops, classify.RoleCacheWrite)
 	})
 }
 

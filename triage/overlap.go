@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/event"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -109,16 +110,28 @@ func (a *analysis) overlapNote(s *stageWork, rows []OverlapRow) string {
 	if not := chain.Once(rows, func(r OverlapRow) []string { return r.NotHere }); len(not) > 0 {
 		out = append(out, fmt.Sprintf("Of no use here: %s.", strings.Join(not, "; ")))
 	}
+	left := ""
+	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
+		left = fmt.Sprintf("%s of exposed communication (%s of the steps)", nanos(outsideLayers(x)),
+			pct(percent(outsideLayers(x), x.WallNS)))
+	}
+	layers := slices.ContainsFunc(s.parts, func(w *activity.Trace) bool {
+		return slices.ContainsFunc(w.Analysis.Devices, func(d layer.Device) bool { return d.NumLayers > 0 })
+	})
 	switch {
 	case len(rows) > 0:
 	case len(s.exchanges) == 0:
 		out = append(out, "No communication, so nothing to hide.")
-	default:
+	case layers || left == "":
 		out = append(out, fmt.Sprintf("Compute of the same layers can hide less communication than %s of the steps.",
 			pct(worthOverlap)))
 	}
-	if x := s.exposure; x != nil && percent(outsideLayers(x), x.WallNS) >= worthOverlap {
-		out = append(out, fmt.Sprintf("No bound is known for %s of exposed communication (%s of the steps): its layers have no compute to hide it.", nanos(outsideLayers(x)), pct(percent(outsideLayers(x), x.WallNS))))
+	switch {
+	case left == "":
+	case layers:
+		out = append(out, fmt.Sprintf("No compute of its layers can hide %s.", left))
+	default:
+		out = append(out, fmt.Sprintf("No layers were found, so it is not known what could hide %s.", left))
 	}
 	if len(rows) > 0 {
 		out = append(out, "A trace shows what overlapped, not what may legally overlap.")

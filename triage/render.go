@@ -186,19 +186,19 @@ func none(list []string) string { return cmp.Or(table.Lines(list...), table.None
 func (m *page) kernels(r *Report, s *StageReport) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "GPU time %s, busy %s of %s, %s", fromUS(s.GPUTimeUS), fromUS(s.BusyUS), fromUS(s.SpanUS),
-		count(s.Launches, "launch"))
+		table.Counted(s.Launches, "launch", "launches"))
 	if s.Devices > 1 {
 		fmt.Fprintf(&b, " on %d GPUs (times are sums over them)", s.Devices)
 	}
-	if s.Steps > 0 {
-		fmt.Fprintf(&b, ", %s", count(s.Steps, "step"))
+	if s.Steps > 0 && s.PassStage != layer.StageCapture {
+		fmt.Fprintf(&b, ", %s", table.Counted(s.Steps, "step", "steps"))
 		if s.Batch > 0 {
-			fmt.Fprintf(&b, " of %s", count(s.Batch, "request"))
+			fmt.Fprintf(&b, " of %s", table.Counted(s.Batch, "request", "requests"))
 		}
 	}
 	m.para("%s.", b.String())
 	if s.Outside > 0 && s.Steps > 0 {
-		m.para("Outside of any step: %s, %s, the first is %s.", count(s.Outside, "launch"), nanos(s.OutsideNS),
+		m.para("Outside of any step: %s, %s, the first is %s.", table.Counted(s.Outside, "launch", "launches"), nanos(s.OutsideNS),
 			m.code(cmp.Or(s.StrayLabel, s.Stray)))
 	}
 	if s.PassStage == layer.StageCapture {
@@ -215,7 +215,7 @@ func (m *page) kernels(r *Report, s *StageReport) {
 		m.para("No source line is known for %s of GPU time: %s.", pct(s.UnresolvedPct), s.UnresolvedFix)
 	}
 	if hidden > 0 {
-		m.para("%s below %s of GPU time or beyond the limit.", count(hidden, "more row"), pct(r.MinSharePct))
+		m.para("%s below %s of GPU time or beyond the limit.", table.Counted(hidden, "more row", "more rows"), pct(r.MinSharePct))
 	}
 	if list := s.ReplaySources; len(list) > 1 || len(list) == 1 && list[0].From != "" { // else all of it is not known
 		m.para("%s", s.replaySources())
@@ -289,7 +289,7 @@ func (m *page) kernelTable(r *Report, s *StageReport) *table.Table {
 		{table.Text("Operator"), true, (*KernelRow).Operator},
 		{table.Number("GPU time"), true, func(k *KernelRow) string { return nanos(k.GPUTimeNS) }},
 		{table.Number("Share"), true, func(k *KernelRow) string { return pct(k.SharePct) }},
-		{table.Number("Launches"), !narrow, func(k *KernelRow) string { return fmt.Sprint(k.Launches) }},
+		{table.Number("Launches"), !narrow, func(k *KernelRow) string { return table.Count(int64(k.Launches)) }},
 		{table.Number("Each"), wide, func(k *KernelRow) string {
 			return nanos(k.GPUTimeNS / max(1,
 				int64(k.Launches)))
@@ -329,17 +329,6 @@ func siteShare(share float64) string {
 		return ""
 	}
 	return " (" + table.Pct(share, 0) + ")"
-}
-
-// count is "1 step" or "2 steps".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "ch") {
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // wholeSite is from which share on, in percent, a site is not said to be a part: rounded it is all.
@@ -386,7 +375,7 @@ func (m *page) operators(_ *Report, s *StageReport) {
 		if o.Operator == activity.NoOperator {
 			sure = table.None
 		}
-		t.Row(o.Operator, nanos(o.GPUTimeNS), pct(o.SharePct), fmt.Sprint(o.Launches), sure)
+		t.Row(o.Operator, nanos(o.GPUTimeNS), pct(o.SharePct), table.Count(int64(o.Launches)), sure)
 	}
 	m.table(t)
 }
@@ -407,7 +396,11 @@ func (m *page) exposure(_ *Report, s *StageReport) {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r ExposureRow) bool {
 			return r.Category != string(classify.CategoryCommunication) && r.Category != string(classify.CategoryMemory)
 		})
-		m.para("Kernels run one at a time for %s of %s; the rest is idle.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS))
+		rest := "the rest is idle"
+		if x.IdleNS == 0 {
+			rest = "the GPU is never idle"
+		}
+		m.para("Kernels run one at a time for %s of %s; %s.", nanos(x.WallNS-x.IdleNS), nanos(x.WallNS), rest)
 	}
 	// Without communication two columns hold nothing.
 	exchanges := slices.ContainsFunc(rows, func(r ExposureRow) bool { return r.Category == string(classify.CategoryCommunication) })
@@ -504,7 +497,7 @@ func (m *page) overlap(_ *Report, s *StageReport) {
 
 func (m *page) fuse(_ *Report, s *StageReport) {
 	if len(s.Fuse) == 0 {
-		m.para("No known fused path is active, and no kernels were found that one could replace.")
+		m.para("No kernels were found that a known fused path could replace.")
 		return
 	}
 	t := table.New(table.Text("Pattern"), table.Text("State"), table.Text("Confidence"), table.Number("GPU gain"),
@@ -516,7 +509,7 @@ func (m *page) fuse(_ *Report, s *StageReport) {
 			gain, share = fromUS(f.EstimatedGainUS), pct(f.GainPct)
 		}
 		t.Row(f.Pattern, f.Status(), string(f.Confidence), gain, share, fromUS(f.RelatedUS), pct(f.SharePct),
-			fmt.Sprint(f.Occurrences))
+			table.Count(int64(f.Occurrences)))
 	}
 	m.table(t)
 	for i := range s.Fuse {

@@ -30,6 +30,10 @@ type SlowRow struct {
 // asynchronous copies and bf16.
 const oldestTensorCores = 80
 
+// tuners choose a kernel for a shape, by platform.
+var tuners = map[string]string{"rocm": "hipBLASLt, TunableOp", "cuda": "cuBLASLt heuristics",
+	"": "cuBLASLt heuristics, hipBLASLt or TunableOp"}
+
 // knownWork is the part of a product's launches whose shapes are recorded.
 type knownWork struct {
 	ns, floor int64
@@ -99,19 +103,19 @@ func (a *analysis) slow(s *stageWork) []SlowRow {
 		align, built := classify.Align(k.Canonical), classify.BuiltFor(k.Canonical)
 		loads := roofline.Alignment(k.Facts.DType)
 		switch {
-		case align > 0 && int64(align) < loads && isHalf(&k.Facts):
-			row.Reason = fmt.Sprintf("alignment %d, no multiple of %d: %s", align, loads,
-				cmp.Or(known.unaligned, "a size"))
-			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d (64 is best for tensor cores)", loads)
+		case align > 0 && int64(align) < loads && k.Facts.DType != "fp32": // plain fp32 uses no matrix units
+			row.Reason = fmt.Sprintf("alignment %d: %s is no multiple of %d", align,
+				cmp.Or(known.unaligned, "a size"), loads)
+			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d", loads)
 		case known.multiple > 0:
-			row.Reason = fmt.Sprintf("no multiple of %d: %s", known.multiple, known.unaligned)
-			row.Do = fmt.Sprintf("pad to a multiple of %d", known.multiple)
+			row.Reason = fmt.Sprintf("%s: no multiple of %d", known.unaligned, known.multiple)
+			row.Do = fmt.Sprintf("pad the hidden, head or vocabulary size to a multiple of %d", known.multiple)
 		case built > 0 && built < oldestTensorCores && capability >= oldestTensorCores:
 			row.Reason = fmt.Sprintf("a kernel for sm%d on %s", built, s.place().arch)
 			row.Do = "check alignment and type of the operands: the library found no newer kernel for them"
 		case slices.Contains(k.Facts.Ops, classify.RoleProductReduce):
 			row.Reason = "the sum of a product that is split along K is a kernel of its own"
-			row.Do = "tune the product for this shape (hipBLASLt or TunableOp on ROCm, cuBLASLt heuristics); a larger batch needs no split"
+			row.Do = "tune the product for this shape (" + tuners[s.platform()] + "); a larger batch needs no split"
 			row.FloorNS = 0 // its op's work is the product's
 		case half > single && isSingle(&k.Facts):
 			row.Reason = "single precision; most other products compute in 16 bits"
@@ -142,7 +146,7 @@ func (m *page) slow(_ *Report, s *StageReport) {
 		if r.FloorNS > 0 {
 			above = nanos(max(0, r.GPUTimeNS-r.FloorNS))
 		}
-		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), fmt.Sprint(r.Launches), above, r.Reason)
+		t.Row(cmp.Or(r.Label, r.Kernel), nanos(r.GPUTimeNS), pct(r.SharePct), table.Count(int64(r.Launches)), above, r.Reason)
 	}
 	m.table(t)
 	for _, do := range chain.Once(s.Slow,

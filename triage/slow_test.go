@@ -21,7 +21,7 @@ import (
 // of SGLang's decode steps have their reduction apart; ViT has neither.
 func TestSlowProducts(t *testing.T) {
 	for name, want := range map[string]string{
-		"hf-bert-small-eager-h100":                    "alignment 2, no multiple of 8: N (30522)",
+		"hf-bert-small-eager-h100":                    "alignment 2: N (30522) is no multiple of 8",
 		"sglang-qwen3-30b-a3b-b300-TP-0-DECODE.trace": "split along K",
 		"hf-vit-nsfw-eager-h100":                      "",
 	} {
@@ -48,12 +48,14 @@ func TestSlowPaths(t *testing.T) {
 		n      int // of the second operand
 		want   string
 	}{
-		{strings.Replace(fast, "align8", "align1", 1), 4097, "alignment 1, no multiple of 8: N (4097)"},
-		{strings.Replace(fast, "align8", "align2", 1), 4098, "alignment 2, no multiple of 8: N (4098)"},
-		{strings.Replace(fast, "align8", "align4", 1), 4100, "alignment 4, no multiple of 8: N (4100)"},
-		{strings.Replace(fast, "align8", "align4", 1), 4096, "alignment 4, no multiple of 8: a size"},
+		{strings.Replace(fast, "align8", "align1", 1), 4097, "alignment 1: N (4097) is no multiple of 8"},
+		{strings.Replace(fast, "align8", "align2", 1), 4098, "alignment 2: N (4098) is no multiple of 8"},
+		{strings.Replace(fast, "align8", "align4", 1), 4100, "alignment 4: N (4100) is no multiple of 8"},
+		{strings.Replace(fast, "align8", "align4", 1), 4096, "alignment 4: a size is no multiple of 8"},
+		{"cutlass_80_tensorop_s1688gemm_256x64_16x4_tn_align1", 4096, "alignment 1: a size is no multiple of 4"},
+		{"cutlass_80_tensorop_s1688gemm_256x64_16x4_tn_align4", 4096, "single precision"},
 		{fast, 4096, ""}, {fast, 4104, ""}, {"nvjet_tst_128x64_64x6_1x2_h_bz_coopA_TNT", 4097,
-			"no multiple of 8: N (4097)"},
+			"N (4097): no multiple of 8"},
 		{"turing_h1688gemm_128x64_ldg8_nn", 4096, "a kernel for sm75 on sm90"},
 		{"void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>(x)", 4096, "split along K"},
 		{"ampere_sgemm_128x128_tn", 4096, "single precision"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/internal/interval"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -50,7 +51,7 @@ func (at place) suits(p *fusion.Pattern) bool {
 // setting is what is known of a stage that paths depend on. Of its steps the smallest decides whether a path can be
 // had at all.
 func (a *analysis) setting(at place, tokens int64) *fusion.Setting {
-	out := &fusion.Setting{Platform: at.platform, Arch: at.arch, Model: a.modelText(), TP: a.report.TPSize,
+	out := &fusion.Setting{Platform: at.platform, Arch: at.arch, Model: a.modelText(), TP: a.report.TPSize, Exchanges: a.exchanges(),
 		Tokens: tokens, Hidden: a.hiddenSize()}
 	if len(a.in.Formal) == 1 && a.in.Formal[0].Config != nil {
 		out.HeadDim = a.in.Formal[0].Config.HeadDim
@@ -86,10 +87,11 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 		for i, f := range p.Frameworks {
 			names[i] = nameOf(f)
 		}
-		return StateUnknown, "no server was recognised; " + strings.Join(names, ", ") + " has it: " + how, false
+		return StateUnknown, "no server was recognised; " + join(names) + " " + table.Plural(len(names), "has", "have") +
+			" it: " + how, false
 	}
 	if outcome == fusion.Unknown {
-		how += ". Unknown here: " + why
+		how += ". Not known here: " + why
 	}
 	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {

@@ -42,6 +42,7 @@ type Setting struct {
 	Platform, Arch string
 	Model          string // name, type and model file
 	TP             int
+	Exchanges      bool  // collectives run: there are two ranks at least
 	Tokens         int64 // of a step
 	Hidden         int
 	HeadDim        int
@@ -106,7 +107,7 @@ func (r *Requirements) Judge(s *Setting) (out []Judged) {
 		add(OfModel, s.Model != "", has, "the code of %s only", strings.Join(r.Models, ", "))
 	}
 	if r.MinTP > 0 {
-		add(OfSize, s.TP > 0, s.TP >= r.MinTP, "%d ranks at least", r.MinTP)
+		add(OfSize, s.TP > 0 || s.Exchanges && r.MinTP <= 2, s.TP == 0 || s.TP >= r.MinTP, "%d ranks at least", r.MinTP)
 	}
 	for _, n := range r.NotTP {
 		add(OfSize, s.TP > 0, s.TP != n, "not with %d ranks", n)

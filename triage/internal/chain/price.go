@@ -166,6 +166,7 @@ func (p *Pricer) passed(w *activity.Trace, acts []int32, launch int64) (saved fl
 		case row && 2*pending < size:
 			row = false
 			saved += size
+		case s.word == wordCopy && p.sort(w, acts[n-1]).word == wordCopy: // nobody copies a copy
 		case p.sort(w, acts[n-1]).add: // a residual sum is read again later
 			saved += got
 			pending -= got
@@ -196,12 +197,12 @@ func (p *Pricer) longestBorder(w *activity.Trace, acts []int32) int32 {
 // traffic is what kernels move, and what must go in and out at least and at most, in bytes.
 type traffic struct{ moved, needed, most float64 }
 
-// bytes follows the tensors of the kernels' ops by their sizes; false where one of them has none.
+// bytes follows the tensors of the kernels' ops by their sizes; false where one of them has none. What a copy made is
+// copied by nobody: copies one after the other are of different tensors.
 func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 	type tensor struct {
-		bytes float64
-		used  bool
-		add   bool
+		bytes           float64
+		used, add, copy bool
 	}
 	var made []tensor
 	seen := map[float64]bool{} // sizes that were read from outside
@@ -219,13 +220,14 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		}
 		op = o.Event
 		in, out := tensorsOf(&o)
+		s := p.sort(w, act)
 		taken := map[int]bool{}       // results that this op reads
 		outside := map[float64]bool{} // sizes that it reads from outside
 		for _, bytes := range in {
 			t.moved += bytes
 			i := -1
 			for j := len(made) - 1; j >= 0 && i < 0; j-- {
-				if made[j].bytes == bytes && !taken[j] {
+				if made[j].bytes == bytes && !taken[j] && !(made[j].copy && s.word == wordCopy) {
 					i = j
 				}
 			}
@@ -240,7 +242,7 @@ func (p *Pricer) bytes(w *activity.Trace, acts []int32) (t traffic, ok bool) {
 		}
 		maps.Copy(seen, outside)
 		t.moved += out
-		made = append(made, tensor{out, false, p.sort(w, act).add})
+		made = append(made, tensor{out, false, s.add, s.word == wordCopy})
 	}
 	for i, m := range made {
 		if !m.used || m.add && i+1 < len(made) { // a residual sum is read again later
