@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/llmstrata/strata/internal/page"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/compare"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
@@ -108,3 +113,40 @@ func runOfDigest(r *fleet.Rank) compare.Run {
 	}
 	return run
 }
+
+// WriteTrendHTML writes the page of a trend: a plot of each change over the runs. name is what was read.
+func WriteTrendHTML(w io.Writer, t *compare.Trend, name string) error {
+	p := &page.Page{Title: filepath.Base(name), Program: "fleet trend", Inputs: []string{name},
+		Verdict: "No operator takes another time since one of the runs.",
+		Context: []string{table.Counted(t.Runs, "run", "runs"), t.From + " to " + t.To}}
+	plots := page.Section{ID: "trend", Title: "Changes, largest first", Text: "Each bar is the mean of a pass of one run."}
+	for i := range first(t.Changes, mostPlots) {
+		c := &t.Changes[i]
+		plot := page.Waterfall{Label: c.Text}
+		since := page.Slower
+		if c.Delta < 0 {
+			since = page.Faster
+		}
+		for k, point := range c.Points {
+			kind := since
+			if k < c.Before {
+				kind = page.Before
+			}
+			plot.Steps = append(plot.Steps, page.Step{Name: strings.TrimSpace(point.Date + " " + point.Commit),
+				Value: table.Duration(point.Time), Kind: kind, To: float64(point.Time)})
+		}
+		plot.Steps = plot.Steps[max(0, len(plot.Steps)-mostBars):]
+		plots.Falls = append(plots.Falls, plot)
+	}
+	if len(t.Changes) > 0 {
+		p.Verdict = t.Changes[0].Text
+		p.Sections = append(p.Sections, plots)
+	}
+	return p.Write(w)
+}
+
+// What a page of a trend shows: plots of the largest changes, bars of the last runs.
+const (
+	mostPlots = 12
+	mostBars  = 80
+)

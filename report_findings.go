@@ -124,7 +124,7 @@ func (r *Report) addIdle(p *reportPart, rank *hostoverhead.RankVerdict) {
 
 // addTriage takes exposure, fusions and the largest operators from the triage.
 func (r *Report) addTriage(ctx context.Context, o ReportOptions) error {
-	in := triage.Input{Server: o.Server}
+	in := triage.Input{Server: o.Server, Ranks: o.Light.Ranks}
 	for _, p := range r.parts {
 		in.Formal = append(in.Formal, p.a)
 		in.FormalPaths = append(in.FormalPaths, p.name)

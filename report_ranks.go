@@ -41,7 +41,8 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 	}
 	one := o
 	one.Against, one.Gates = nil, nil
-	var mu sync.Mutex // of o.ranks
+	var newest fleet.Set // digests of the first recording
+	var mu sync.Mutex    // of newest and o.ranks
 	d.digest = func(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
 		t, err := trace.Open(ctx, f.Path, d.Open.of(f.Path, len(r.Recordings[0].Files)))
 		if err != nil {
@@ -61,6 +62,13 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 			mu.Unlock()
 		}
 		list, err := hostoverhead.Digest(ctx, run, f, rep.parts[0].a)
+		if run == r.Recordings[0].Name {
+			mu.Lock()
+			for i := range list {
+				newest.Add(list[i])
+			}
+			mu.Unlock()
+		}
 		for i := range list {
 			if d := rep.parts[0].d; d != nil && list[i].Device == int(d.ID) {
 				for _, found := range first(rep.Findings, mostDigested) {
@@ -74,6 +82,9 @@ func (r *Ranks) Report(ctx context.Context, d DigestOptions, o ReportOptions) (*
 	many, err := r.Fleet(ctx, d, fleet.Options{})
 	if err != nil {
 		return nil, err
+	}
+	if list := newest.Ranks(); len(list) > 0 && list[0].Part == list[len(list)-1].Part {
+		o.Light.Ranks = list
 	}
 	rep, err := r.representative(ctx, d, o)
 	if err != nil {
@@ -109,18 +120,26 @@ func (r *Ranks) representative(ctx context.Context, d DigestOptions, o ReportOpt
 	return nil, cmp.Or(last, errors.New("strata: no rank holds GPU activity"))
 }
 
-// join adds the number of ranks to each finding, and adds the findings that only several ranks show.
+// join adds the number of ranks to each finding, and adds the findings that only several ranks show. Where the ranks
+// themselves show who waits, what single ranks say of waiting is left out, and how much transfer they make of it.
 func (r *Report) join(many *fleet.Report) {
+	waits := func(f finding.Finding) bool { return many.Matched() && f.Kind == finding.RankWait }
+	r.Findings, r.found = slices.DeleteFunc(r.Findings, waits), slices.DeleteFunc(r.found, waits)
 	if many.Health.Compare(r.Health) > 0 {
 		r.Health = many.Health
 	}
 	for i := range many.Runs {
 		for _, s := range many.Runs[i].Shared {
+			if waits(s.Finding) {
+				continue
+			}
+			unsure := s.Kind == finding.ExposedCommunication && many.Matched()
 			on := fmt.Sprintf("On %d of %d ranks", s.Ranks, s.Of)
 			switch least, most := table.Duration(time.Duration(s.PerRank.Min)),
 				table.Duration(time.Duration(s.PerRank.Max)); {
 			case s.Ranks == 1:
 				on = "On " + s.PerRank.Worst[0].Rank + " alone"
+			case unsure:
 			case s.PerRank.Max > 0 && least != most:
 				on += fmt.Sprintf(", %s–%s per step, most on %s", least, most, s.PerRank.Worst[0].Rank)
 			case s.PerRank.Max > 0:

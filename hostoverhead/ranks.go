@@ -98,7 +98,7 @@ func runOf(ranks []*layer.Analysis, verdicts []RankVerdict, accounts []*account)
 		r := fleet.Rank{Rank: a.Trace().Meta().Rank, NameRank: verdicts[i].File, Device: int(acc.d.id),
 			File: strconv.Itoa(i)}
 		describe(&r, a)
-		digestDevice(&r, acc.d.layers)
+		r.Record(acc.d.layers)
 		acc.digestIdle(&r)
 		r.Fingerprint = "" // whoever hands in a trace twice wants it twice
 		list = append(list, r)
@@ -112,7 +112,7 @@ func (v *Verdict) join(runs []fleet.Run, place func(*fleet.Row) int) {
 	var g *fleet.Group
 	missing := 0
 	for i := range runs {
-		missing += len(runs[i].Missing)
+		missing += runs[i].NumMissing
 		for k := range runs[i].Groups {
 			c := &runs[i].Groups[k]
 			if c.Collectives > 0 && (g == nil || b2i(c.Late != nil) > b2i(g.Late != nil) ||

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/internal/fusion"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -37,6 +38,8 @@ type Input struct {
 	// names a stage is believed where the trace says nothing of it.
 	FormalPaths, MappingPaths []string
 	Server                    Server // what the server said about itself
+	// Ranks are digests of other ranks of the run: they tell how long exchanges wait.
+	Ranks []fleet.Rank
 	// Warnings are things found while loading that the report should repeat.
 	Warnings []trace.Finding
 }
@@ -92,9 +95,9 @@ func (a *analysis) run(ctx context.Context) error {
 	var exposures []*exposureSums
 	var stages []*stageWork
 	g, inner = errgroup.WithContext(ctx)
-	g.Go(func() (err error) {
-		exposures, err = a.exposures(inner)
-		return err
+	g.Go(func() error {
+		exposures = a.exposures()
+		return nil
 	})
 	g.Go(func() (err error) {
 		stages, err = a.attribute(inner)

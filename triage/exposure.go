@@ -2,10 +2,8 @@ package triage
 
 import (
 	"cmp"
-	"context"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
@@ -54,7 +52,7 @@ type ExposureRow struct {
 const worstRanges = 3
 
 // exposures are the ledgers of all stages, nil of those that have no activity.
-func (a *analysis) exposures(ctx context.Context) ([]*exposureSums, error) {
+func (a *analysis) exposures() []*exposureSums {
 	out := make([]*exposureSums, activity.NumStages)
 	var at []*activity.Timed
 	told := map[*activity.Timed]*waits{}
@@ -64,18 +62,15 @@ func (a *analysis) exposures(ctx context.Context) ([]*exposureSums, error) {
 		}
 		for i := range w.Analysis.Devices {
 			d := activity.NewTimed(w, &w.Analysis.Devices[i])
-			var err error
-			if told[d], err = a.waitsOf(ctx, d); err != nil {
-				return nil, err
-			}
+			told[d] = a.waitsOf(d)
 			at = append(at, d)
 		}
 	}
-	var g errgroup.Group
+	var g sync.WaitGroup
 	for stage := range out {
-		g.Go(func() error {
+		g.Go(func() {
 			if !slices.ContainsFunc(a.formal, func(w *activity.Trace) bool { return w.Has[stage] }) {
-				return nil
+				return
 			}
 			x := newExposureSums(a.pool)
 			for _, d := range at {
@@ -86,10 +81,10 @@ func (a *analysis) exposures(ctx context.Context) ([]*exposureSums, error) {
 				}
 			}
 			out[stage] = x
-			return nil
 		})
 	}
-	return out, g.Wait()
+	g.Wait()
+	return out
 }
 
 // exposureSums are the sums of several devices.

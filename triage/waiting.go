@@ -1,11 +1,11 @@
 package triage
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/triage/internal/activity"
@@ -18,10 +18,15 @@ type waits struct {
 }
 
 // waitsOf asks for the waiting of a device's exchanges.
-func (a *analysis) waitsOf(ctx context.Context, d *activity.Timed) (*waits, error) {
-	others := slices.DeleteFunc(slices.Clone(a.in.Formal), func(o *layer.Analysis) bool { return o == d.Of.Analysis })
-	took, by, err := roofline.Waiting(ctx, d.Of.Analysis, d.Device, others)
-	return &waits{took, by}, err
+func (a *analysis) waitsOf(d *activity.Timed) *waits {
+	others := slices.Clone(a.in.Ranks)
+	for _, o := range a.in.Formal {
+		if o != d.Of.Analysis {
+			others = append(others, fleet.Recorded(o)...)
+		}
+	}
+	took, by := roofline.Waiting(d.Of.Analysis, d.Device, others)
+	return &waits{took, by}
 }
 
 // waiting is the part of a stretch in which an exchange waits: it waits first, and moves data up to its end.

@@ -3,4 +3,5 @@
 //
 //	strata digest runs/ --output ranks.ndjson
 //	fleet-parquet --output tables/ ranks.ndjson
+//	fleet-parquet --output s3://bucket/tables 's3://bucket/digests/*.ndjson'
 package main

@@ -1,14 +1,26 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/gcsblob" // gs://
+	_ "gocloud.dev/blob/s3blob"  // s3://
 
-	"github.com/llmstrata/strata/internal/atomicfile"
 	"github.com/llmstrata/strata/layer/fleet"
 )
 
@@ -88,39 +100,106 @@ type Collective struct {
 }
 
 func main() {
-	output := flag.String("output", "", "`directory` for the tables")
+	output := flag.String("output", "", "`FOLDER` for the tables, here or as s3://bucket/folder, gs://bucket/folder")
 	flag.Parse()
 	if *output == "" || flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "fleet-parquet: want --output and files of digests")
 		os.Exit(2)
 	}
-	if err := write(*output, flag.Args()); err != nil {
+	if err := write(context.Background(), *output, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet-parquet:", err)
 		os.Exit(1)
 	}
 }
 
-// table is one file of rows.
-type table[T any] struct {
-	f *atomicfile.File
-	w *parquet.GenericWriter[T]
-}
-
-func create[T any](dir, name string) (*table[T], error) {
-	f, err := atomicfile.Create(filepath.Join(dir, name+".parquet"), 0o666)
-	if err != nil {
-		return nil, err
+// bucket opens what a path or address lies in, and returns its key there. The bucket of a file here is its folder.
+func bucket(ctx context.Context, name string, create bool) (b *blob.Bucket, key string, err error) {
+	if u, err := url.Parse(name); err == nil && strings.Contains(name, "://") {
+		key, u.Path = strings.TrimPrefix(u.Path, "/"), ""
+		b, err = blob.OpenBucket(ctx, u.String())
+		return b, key, err
 	}
-	return &table[T]{f, parquet.NewGenericWriter[T](f, parquet.Compression(&parquet.Zstd))}, nil
+	dir := name
+	if strings.HasSuffix(name, digests) {
+		dir, key = filepath.Split(name)
+	}
+	b, err = fileblob.OpenBucket(cmp.Or(dir, "."), &fileblob.Options{CreateDir: create, NoTempDir: true,
+		Metadata: fileblob.MetadataDontWrite})
+	return b, key, err
 }
 
-func (t *table[T]) add(rows ...T) error {
-	_, err := t.w.Write(rows)
-	return err
+// digests is how names of files of digests end.
+const digests = ".ndjson"
+
+// read gives take the digests of a file, of all files of a folder, or of those that a pattern matches.
+func read(ctx context.Context, name string, take func(fleet.Rank) error) error {
+	b, key, err := bucket(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if key == "" || !strings.HasSuffix(key, digests) {
+		key = path.Join(key, "*"+digests)
+	}
+	prefix, _, _ := strings.Cut(key, "*")
+	none := true
+	for list := b.List(&blob.ListOptions{Prefix: prefix}); ; {
+		o, err := list.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if fits, err := path.Match(key, o.Key); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		} else if !fits {
+			continue
+		}
+		r, err := b.NewReader(ctx, o.Key, nil)
+		if err != nil {
+			return err
+		}
+		none = false
+		if err := errors.Join(fleet.Read(r, take), r.Close()); err != nil {
+			return fmt.Errorf("%s: %w", o.Key, err)
+		}
+	}
+	if none {
+		return fmt.Errorf("%s: no file of digests (%s)", name, digests)
+	}
+	return nil
 }
 
-func (t *table[T]) close() error {
-	return t.f.Finish(t.w.Close())
+// table is one file of rows. Its first error is that of finish, too.
+type table[T any] struct {
+	rows *parquet.GenericWriter[T]
+	file *blob.Writer
+	err  error
+}
+
+func create[T any](ctx context.Context, b *blob.Bucket, name string) *table[T] {
+	f, err := b.NewWriter(ctx, name+".parquet", nil)
+	return &table[T]{parquet.NewGenericWriter[T](f, parquet.Compression(&parquet.Zstd)), f, err}
+}
+
+func (t *table[T]) add(row T) {
+	if t.err == nil {
+		_, t.err = t.rows.Write([]T{row})
+	}
+}
+
+func (t *table[T]) finish(cancel func()) error {
+	if t.err == nil {
+		t.err = t.rows.Close()
+	}
+	if t.err != nil {
+		cancel() // what is not whole is not stored
+	}
+	if t.file == nil {
+		return t.err
+	}
+	return cmp.Or(t.err, t.file.Close())
 }
 
 // tables are the five files.
@@ -132,108 +211,70 @@ type tables struct {
 	collectives *table[Collective]
 }
 
-func open(dir string) (t tables, err error) {
-	if err = os.MkdirAll(dir, 0o777); err != nil {
-		return t, err
-	}
-	if t.runs, err = create[Run](dir, "runs"); err != nil {
-		return t, err
-	}
-	if t.ranks, err = create[Rank](dir, "ranks"); err != nil {
-		return t, err
-	}
-	if t.steps, err = create[Step](dir, "steps"); err != nil {
-		return t, err
-	}
-	if t.operators, err = create[Operator](dir, "operators"); err != nil {
-		return t, err
-	}
-	t.collectives, err = create[Collective](dir, "collectives")
-	return t, err
-}
-
-func (t *tables) close() error {
-	for _, c := range []func() error{t.runs.close, t.ranks.close, t.steps.close, t.operators.close,
-		t.collectives.close} {
-		if err := c(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // write makes the tables of files of digests.
-func write(dir string, files []string) error {
-	t, err := open(dir)
-	if err != nil {
-		return err
-	}
+func write(ctx context.Context, output string, files []string) error {
 	sets := map[string]*fleet.Set{}
-	var names []string
-	for _, path := range files {
-		f, err := atomicfile.Open(path)
-		if err != nil {
-			return err
-		}
-		err = fleet.Read(f, func(r fleet.Rank) error {
+	for _, name := range files {
+		if err := read(ctx, name, func(r fleet.Rank) error {
 			if sets[r.Run] == nil {
 				sets[r.Run] = &fleet.Set{}
-				names = append(names, r.Run)
 			}
 			sets[r.Run].Add(r)
 			return nil
-		})
-		f.Close()
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	for _, name := range names {
-		ranks := sets[name].Ranks()
-		for i := range ranks {
-			if err := t.rank(&ranks[i]); err != nil {
-				return err
-			}
-		}
-		run := fleet.OfRun(ranks)
-		late := ""
-		for _, g := range run.Groups {
-			if g.Late != nil && late == "" {
-				late = g.Late.Rank
-			}
-		}
-		if err := t.runs.add(Run{run.Run, run.Commit, run.Date, int64(run.Ranks), int64(run.World),
-			int64(len(run.Missing)), run.Step.Median, run.Wait.Median, late, string(run.Health)}); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
-	return t.close()
+	b, folder, err := bucket(ctx, output, true)
+	if err != nil {
+		return err
+	}
+	if folder != "" {
+		b = blob.PrefixedBucket(b, strings.TrimSuffix(folder, "/")+"/")
+	}
+	defer b.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := tables{create[Run](ctx, b, "runs"), create[Rank](ctx, b, "ranks"), create[Step](ctx, b, "steps"),
+		create[Operator](ctx, b, "operators"), create[Collective](ctx, b, "collectives")}
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		t.run(sets[name].Ranks())
+	}
+	return cmp.Or(t.runs.finish(cancel), t.ranks.finish(cancel), t.steps.finish(cancel), t.operators.finish(cancel),
+		t.collectives.finish(cancel))
+}
+
+// run writes the rows of one recording.
+func (t *tables) run(ranks []fleet.Rank) {
+	for i := range ranks {
+		t.rank(&ranks[i])
+	}
+	run := fleet.OfRun(ranks)
+	late := ""
+	for _, g := range run.Groups {
+		if g.Late != nil {
+			late = cmp.Or(late, g.Late.Rank)
+		}
+	}
+	t.runs.add(Run{run.Run, run.Commit, run.Date, int64(run.Ranks), int64(run.World), int64(run.NumMissing),
+		run.Step.Median, run.Wait.Median, late, string(run.Health)})
 }
 
 // rank writes the rows of one rank.
-func (t *tables) rank(r *fleet.Rank) error {
+func (t *tables) rank(r *fleet.Rank) {
 	n, device := int64(r.Rank), int64(r.Device)
-	if err := t.ranks.add(Rank{r.Run, n, device, r.Part, r.File, r.Host, r.GPU, r.Model, r.Framework, string(r.Health),
-		r.Bad, int64(len(r.Steps))}); err != nil {
-		return err
-	}
+	t.ranks.add(Rank{r.Run, n, device, r.Part, r.File, r.Host, r.GPU, r.Model, r.Framework, string(r.Health), r.Bad,
+		int64(len(r.Steps))})
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		at := int64(i)
-		if err := t.steps.add(Step{r.Run, n, device, r.Part, at, s.Number, string(s.Stage), s.Tokens, s.Requests,
-			s.Partial, r.Clock + s.Start, s.Wall, s.Busy}); err != nil {
-			return err
-		}
+		t.steps.add(Step{r.Run, n, device, r.Part, at, s.Number, string(s.Stage), s.Tokens, s.Requests, s.Partial,
+			r.Clock + s.Start, s.Wall, s.Busy})
 		for _, o := range s.Operators {
-			if err := t.operators.add(Operator{r.Run, n, device, r.Part, at, o.Name, false, o.NS}); err != nil {
-				return err
-			}
+			t.operators.add(Operator{r.Run, n, device, r.Part, at, o.Name, false, o.NS})
 		}
 		for _, c := range s.Idle {
-			if err := t.operators.add(Operator{r.Run, n, device, r.Part, at, c.Cause.String(), true,
-				c.NS}); err != nil {
-				return err
-			}
+			t.operators.add(Operator{r.Run, n, device, r.Part, at, c.Cause.String(), true, c.NS})
 		}
 		for k, c := range s.Call {
 			call := r.Calls[c]
@@ -241,11 +282,8 @@ func (t *tables) rank(r *fleet.Rank) error {
 			if call.Group >= 0 {
 				group = r.Groups[call.Group].Name
 			}
-			if err := t.collectives.add(Collective{r.Run, n, device, r.Part, at, int64(k), call.Kind.String(), group,
-				call.Kernel, call.Bytes, r.Clock + s.Start + s.At[k], s.Took[k]}); err != nil {
-				return err
-			}
+			t.collectives.add(Collective{r.Run, n, device, r.Part, at, int64(k), call.Kind.String(), group,
+				call.Kernel, call.Bytes, r.Clock + s.Start + s.At[k], s.Took[k]})
 		}
 	}
-	return nil
 }

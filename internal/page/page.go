@@ -100,6 +100,7 @@ const (
 	Whole               // what others are compared with
 	Slower              // more than in the other run
 	Faster              // less than in the other run
+	Before              // a run before the change
 	numKinds
 )
 
@@ -108,6 +109,7 @@ var kinds = [numKinds]struct{ class, name string }{
 	{"must", "has to be"}, {"win", "above the floor"}, {"unknown", "no floor known"}, {"idle", "GPU idle"},
 	{"alone", "exposed communication"},
 	{"whole", "whole step"}, {"win", "slower"}, {"must", "faster"},
+	{"whole", "before"},
 }
 
 // Step is one bar.

@@ -48,8 +48,37 @@ type TrendChange struct {
 	Was  string `json:"was,omitempty"` // the operator's kernel with most time before, where that is another one since
 	Now  string `json:"now,omitempty"` // and since
 	Text string `json:"text"`          // the change in a sentence
+	// Points are the runs in order, each with the mean kernel time of its complete passes inside a stage.
+	Points []TrendPoint `json:"points"`
 
 	p float64
+}
+
+// TrendPoint is what an operator takes in one run.
+type TrendPoint struct {
+	Date   string        `json:"date"`             // of the run
+	Commit string        `json:"commit,omitempty"` // of the run
+	Time   time.Duration `json:"ns"`               // 0 where it has no such pass, or none with the operator
+}
+
+// point is what an operator takes in the passes of these stages; operator "" is all kernels.
+func (r *TrendRun) point(operator string, stages []layer.Stage) TrendPoint {
+	p := TrendPoint{Date: r.Date, Commit: r.Commit}
+	var sum, n time.Duration
+	for i := range r.Run.Passes {
+		pass := &r.Run.Passes[i]
+		if pass.Partial != "" || pass.First || !pass.Followed || !slices.Contains(stages, pass.Stage) {
+			continue
+		}
+		n++
+		for _, part := range pass.Parts {
+			if operator == "" || r.Run.Parts[part.Part].Operator == operator {
+				sum += part.Time
+			}
+		}
+	}
+	p.Time = sum / max(n, 1)
+	return p
 }
 
 // NewTrend finds for each stage and operator the run from which on it differs most clearly from the runs before, by
@@ -94,6 +123,9 @@ func NewTrend(ctx context.Context, runs []TrendRun) (*Trend, error) {
 		for _, name := range sortedKeys(best) {
 			c := best[name]
 			c.Text = c.sentence()
+			for i := range runs {
+				c.Points = append(c.Points, runs[i].point(name, s.passes))
+			}
 			t.Changes = append(t.Changes, c)
 		}
 	}

@@ -2,12 +2,12 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/rendezvous"
 )
 
 // member is a rank of a run with the number that it goes by.
@@ -109,23 +109,25 @@ func endTogether(c classify.Collective) bool {
 type lane struct {
 	*member
 	steps []laneStep
-	shift int64 // of its clock from the first lane's, if known
+	shift int64 // how far its clock is ahead of the first lane's
+	met   bool  // the two run the same collectives
 }
 
 // laneStep is what one step of a rank exchanges within the group.
 type laneStep struct {
 	*Step
+	at    int   // place in Rank.Steps
 	calls []int // places in Step.Call
 }
 
 func (s *laneStep) kind(r *Rank, i int) classify.Collective { return r.Calls[s.Call[s.calls[i]]].Kind }
 
 // spans are the collectives of a step on the rank's clock.
-func (s *laneStep) spans() []rendezvous.Span {
-	out := make([]rendezvous.Span, len(s.calls))
+func (s *laneStep) spans() []span {
+	out := make([]span, len(s.calls))
 	for i, c := range s.calls {
 		start := s.Start + s.At[c]
-		out[i] = rendezvous.Span{Start: start, End: start + s.Took[c]}
+		out[i] = span{start, start + s.Took[c]}
 	}
 	return out
 }
@@ -140,18 +142,17 @@ type group struct {
 // groupsOf divides the members of a run into groups: as the traces name them, else by who ends collectives together.
 func groupsOf(members []*member) []*group {
 	named := map[string]*group{}
-	var keys []string
 	var rest []*member
 	for _, m := range members {
-		groups := make([]string, len(m.Groups))
+		keys := make([]string, len(m.Groups))
 		for i, g := range m.Groups {
-			groups[i] = g.key()
+			keys[i] = g.key()
 		}
 		unnamed := false
 		of := make([]string, len(m.Calls)) // the group of each call
 		for i, c := range m.Calls {
 			if c.Group >= 0 && endTogether(c.Kind) {
-				of[i] = groups[c.Group]
+				of[i] = keys[c.Group]
 			}
 			unnamed = unnamed || of[i] == "" && endTogether(c.Kind)
 		}
@@ -161,18 +162,20 @@ func groupsOf(members []*member) []*group {
 		for key, l := range lanesOf(m, func(call int) string { return of[call] }) {
 			if named[key] == nil {
 				named[key] = &group{}
-				keys = append(keys, key)
 			}
 			named[key].lanes = append(named[key].lanes, l)
 		}
 	}
-	slices.Sort(keys)
 	var out []*group
-	for _, key := range keys {
-		named[key].align()
+	for _, key := range slices.Sorted(maps.Keys(named)) {
 		out = append(out, named[key])
 	}
-	return append(out, unnamed(rest)...)
+	out = append(out, unnamed(rest)...)
+	for _, g := range out {
+		g.align()
+		g.setClocks()
+	}
+	return out
 }
 
 // lanesOf is what a rank exchanges, by the key of the call; calls without one are left out. Digests are others' data,
@@ -192,7 +195,7 @@ func lanesOf(m *member, key func(call int) string) map[string]*lane {
 				out[k] = l
 			}
 			if n := len(l.steps); n == 0 || l.steps[n-1].Step != s {
-				l.steps = append(l.steps, laneStep{Step: s})
+				l.steps = append(l.steps, laneStep{Step: s, at: i})
 			}
 			last := &l.steps[len(l.steps)-1]
 			last.calls = append(last.calls, at)
@@ -278,9 +281,6 @@ func unnamed(members []*member) (out []*group) {
 			byKey[key].lanes = append(byKey[key].lanes, l)
 		}
 	}
-	for _, g := range out {
-		g.align()
-	}
 	return out
 }
 
@@ -344,25 +344,15 @@ next:
 
 // distance is how far apart two ranks end their collectives, the median; false where they do not exchange data.
 func distance(a, b *lane) (int64, bool) {
-	by, ok := shiftOf(a, b)
-	if !ok {
+	g := &group{lanes: []*lane{a, b}}
+	g.align()
+	mine, theirs := g.common(1)
+	if !together(mine, theirs) {
 		return 0, false
 	}
-	var mine, theirs []rendezvous.Span
-	for i := range a.steps {
-		if j := by(i); j >= 0 && sameKinds(a, b, i, j) {
-			mine, theirs = append(mine, a.steps[i].spans()...), append(theirs, b.steps[j].spans()...)
-		}
-	}
-	if !rendezvous.Together(mine, theirs) {
-		return 0, false
-	}
-	_, off := rendezvous.Clock(mine, theirs)
+	_, off := clockOf(mine, theirs)
 	return off, true
 }
-
-// pairing says which step of another lane a step is, −1 for none.
-type pairing func(i int) int
 
 func sameKinds(a, b *lane, i, j int) bool {
 	x, y := &a.steps[i], &b.steps[j]
@@ -377,16 +367,19 @@ func sameKinds(a, b *lane, i, j int) bool {
 	return true
 }
 
-// numbersOf are the steps by the server's number, of several passes of one number by their order; nil where a step has
-// none.
-func (l *lane) numbersOf() map[[2]int64]int {
-	out, seen := map[[2]int64]int{}, map[int64]int64{}
+// place is what steps of one row have in common: the server's number, and which of several passes of that number; or
+// the index of the step of the lane that others are compared with.
+type place [2]int64
+
+// numbers are the places of the steps by the server's number; nil where a step has none.
+func (l *lane) numbers() []place {
+	out, seen := make([]place, len(l.steps)), map[int64]int64{}
 	for i := range l.steps {
 		n := l.steps[i].Number
 		if n < 0 {
 			return nil
 		}
-		out[[2]int64{n, seen[n]}] = i
+		out[i] = place{n, seen[n]}
 		seen[n]++
 	}
 	return out
@@ -396,37 +389,20 @@ func (l *lane) numbersOf() map[[2]int64]int {
 // ranks are started by one request.
 const mostShift = 8
 
-// shiftOf pairs the steps of two lanes: by the server's numbers, else by a shift at which the steps run the same
-// collectives. The one that leaves most steps paired counts, then that of the closest clocks, unless the collectives
-// end more than twice as close together at another one.
-func shiftOf(a, b *lane) (pairing, bool) {
-	na, nb := a.numbersOf(), b.numbersOf()
-	if na != nil && nb != nil {
-		to := make([]int, len(a.steps))
-		any := false
-		for key, i := range na {
-			j, ok := nb[key]
-			if to[i] = -1; ok {
-				to[i], any = j, true
-			}
-		}
-		return func(i int) int {
-			if i < 0 || i >= len(to) {
-				return -1
-			}
-			return to[i]
-		}, any
-	}
+// shiftOf is by how many steps b began to record earlier than a: the shift at which the steps run the same collectives.
+// The one that leaves most steps paired counts, then that of the closest clocks, unless the collectives end more than
+// twice as close together at another one.
+func shiftOf(a, b *lane) (int, bool) {
 	la, lb := len(a.steps), len(b.steps)
 	type fit struct {
 		by, odd, lost int
 		off, clocks   int64
 	}
 	var fits []fit
-	for _, middle := range []int{lb - la, 0} {
+	for _, middle := range slices.Compact([]int{lb - la, 0}) {
 		for by := middle - mostShift; by <= middle+mostShift; by++ {
 			f := fit{by: by, lost: min(la, lb)}
-			var mine, theirs []rendezvous.Span
+			var mine, theirs []span
 			for i := max(0, -by); i < la && i+by < lb; i++ {
 				f.lost--
 				if !sameKinds(a, b, i, i+by) {
@@ -438,18 +414,15 @@ func shiftOf(a, b *lane) (pairing, bool) {
 			if len(mine) == 0 || 2*f.lost > min(la, lb) {
 				continue
 			}
-			clock, off := rendezvous.Clock(mine, theirs)
+			clock, off := clockOf(mine, theirs)
 			if f.off = off; a.Clock != 0 && b.Clock != 0 {
 				f.clocks = abs(clock + b.Clock - a.Clock)
 			}
 			fits = append(fits, f)
 		}
-		if la == lb {
-			break
-		}
 	}
 	if len(fits) == 0 {
-		return nil, false
+		return 0, false
 	}
 	slices.SortStableFunc(fits, func(x, y fit) int {
 		return cmp.Or(cmp.Compare(x.odd, y.odd), cmp.Compare(x.lost, y.lost), cmp.Compare(x.clocks, y.clocks))
@@ -460,112 +433,81 @@ func shiftOf(a, b *lane) (pairing, bool) {
 			best = f
 		}
 	}
-	return func(i int) int {
-		if j := i + best.by; j >= 0 && j < lb {
-			return j
-		}
-		return -1
-	}, true
+	return best.by, true
 }
 
 func abs(x int64) int64 { return max(x, -x) }
 
-// align finds the steps that the lanes have in common. Steps are those of the lane with most of them and, with numbers,
-// of all lanes.
+// align finds the steps that the lanes have in common: by the server's numbers where all have them, else by comparing
+// each lane with the one that has most steps.
 func (g *group) align() {
-	g.rows = nil
-	if len(g.lanes) == 0 {
-		return
-	}
-	numbers := make([]map[[2]int64]int, len(g.lanes))
-	all := map[[2]int64]bool{}
+	places := make([][]place, len(g.lanes))
+	numbered := true
 	for i, l := range g.lanes {
-		if numbers[i] = l.numbersOf(); numbers[i] == nil {
-			numbers = nil
-			break
-		}
-		for key := range numbers[i] {
-			all[key] = true
-		}
+		places[i] = l.numbers()
+		numbered = numbered && places[i] != nil
 	}
-	if numbers != nil {
-		keys := make([][2]int64, 0, len(all))
-		for key := range all {
-			keys = append(keys, key)
-		}
-		slices.SortFunc(keys, func(a, b [2]int64) int {
-			return cmp.Or(cmp.Compare(a[0], b[0]),
-				cmp.Compare(a[1], b[1]))
-		})
-		for _, key := range keys {
-			row := make([]int, len(g.lanes))
-			for i := range row {
-				j, ok := numbers[i][key]
-				if row[i] = j; !ok {
-					row[i] = -1
-				}
-			}
-			g.rows = append(g.rows, row)
-		}
-	} else {
+	if !numbered {
 		ref := slices.MaxFunc(g.lanes, func(a, b *lane) int { return cmp.Compare(len(a.steps), len(b.steps)) })
-		pairs := make([]pairing, len(g.lanes))
 		for i, l := range g.lanes {
-			if l == ref {
-				pairs[i] = func(j int) int {
-					if j < 0 || j >= len(ref.steps) {
-						return -1
-					}
-					return j
-				}
-			} else if by, ok := shiftOf(ref, l); ok {
-				pairs[i] = by
-			} else {
-				pairs[i] = func(int) int { return -1 }
+			by, ok := 0, true
+			if l != ref {
+				by, ok = shiftOf(ref, l)
 			}
-		}
-		most := len(ref.steps)
-		for i := -most; i < 2*most; i++ { // others may have steps before and after those of ref
-			row := make([]int, len(g.lanes))
-			any := false
-			for k := range row {
-				row[k] = pairs[k](i)
-				any = any || row[k] >= 0
-			}
-			if any {
-				g.rows = append(g.rows, row)
+			places[i] = nil
+			for j := 0; ok && j < len(l.steps); j++ {
+				places[i] = append(places[i], place{int64(j - by)})
 			}
 		}
 	}
-	g.setClocks()
+	rows := map[place][]int{}
+	for i := range g.lanes {
+		for j, at := range places[i] {
+			if rows[at] == nil {
+				rows[at] = slices.Repeat([]int{-1}, len(g.lanes))
+			}
+			rows[at][i] = j
+		}
+	}
+	g.rows = nil
+	for _, at := range slices.SortedFunc(maps.Keys(rows), func(a, b place) int { return slices.Compare(a[:], b[:]) }) {
+		g.rows = append(g.rows, rows[at])
+	}
+}
+
+// common are the collectives of the first lane and of another one in steps in which both run the same ones.
+func (g *group) common(k int) (mine, theirs []span) {
+	for _, row := range g.rows {
+		if i, j := row[0], row[k]; i >= 0 && j >= 0 && sameKinds(g.lanes[0], g.lanes[k], i, j) {
+			mine, theirs = append(mine, g.lanes[0].steps[i].spans()...), append(theirs, g.lanes[k].steps[j].spans()...)
+		}
+	}
+	return mine, theirs
 }
 
 // setClocks measures how far the clock of each lane is from the first one's.
 func (g *group) setClocks() {
-	for k, l := range g.lanes[1:] {
-		var mine, theirs []rendezvous.Span
-		for _, row := range g.rows {
-			if i, j := row[0], row[k+1]; i >= 0 && j >= 0 && sameKinds(g.lanes[0], l, i, j) {
-				mine, theirs = append(mine, g.lanes[0].steps[i].spans()...), append(theirs, l.steps[j].spans()...)
-			}
+	for k, l := range g.lanes {
+		mine, theirs := g.common(k)
+		if l.met = k == 0 || len(mine) > 0; l.met {
+			clock, _ := clockOf(mine, theirs)
+			l.shift = clock + l.Clock - g.lanes[0].Clock
 		}
-		clock, _ := rendezvous.Clock(mine, theirs)
-		l.shift = clock + l.Clock - g.lanes[0].Clock
 	}
 }
 
-// meeting is one collective on the lanes that run it.
+// meeting is one collective on the lanes that run it: of each its place in Step.Call and how long it takes.
 type meeting struct {
-	lanes []int
-	took  []int64
+	lanes, calls []int
+	took         []int64
 }
 
 // each calls take for every collective of a row that at least two lanes run, in the order of the first lane, and
 // returns how many collectives of single lanes find no partner. The n-th collective of a kind is the same one on all
 // lanes; a lane that runs another number of them than most lacks some, or has too many, and is left out for that kind.
+// The lists are overwritten by the next one.
 func (g *group) each(row []int, take func(meeting)) (unmatched int) {
-	type list struct{ at []int }
-	kinds := map[classify.Collective][]list{} // by lane
+	kinds := map[classify.Collective][][]int{} // places in Step.Call by lane
 	var order []classify.Collective
 	for k, l := range g.lanes {
 		if row[k] < 0 {
@@ -575,18 +517,18 @@ func (g *group) each(row []int, take func(meeting)) (unmatched int) {
 		for i := range s.calls {
 			kind := s.kind(l.Rank, i)
 			if kinds[kind] == nil {
-				kinds[kind] = make([]list, len(g.lanes))
+				kinds[kind] = make([][]int, len(g.lanes))
 				order = append(order, kind)
 			}
-			kinds[kind][k].at = append(kinds[kind][k].at, s.calls[i])
+			kinds[kind][k] = append(kinds[kind][k], s.calls[i])
 		}
 	}
 	for _, kind := range order {
-		lists := kinds[kind]
+		places := kinds[kind]
 		counts := map[int]int{}
-		for k := range lists {
+		for k := range places {
 			if row[k] >= 0 {
-				counts[len(lists[k].at)]++
+				counts[len(places[k])]++
 			}
 		}
 		n, most := 0, 0
@@ -596,24 +538,24 @@ func (g *group) each(row []int, take func(meeting)) (unmatched int) {
 			}
 		}
 		var m meeting
-		for k := range lists {
+		for k := range places {
 			switch {
 			case row[k] < 0:
-			case len(lists[k].at) == n && most > 1:
+			case len(places[k]) == n && most > 1:
 				m.lanes = append(m.lanes, k)
 			default:
-				unmatched += len(lists[k].at)
+				unmatched += len(places[k])
 			}
 		}
+		m.calls, m.took = make([]int, len(m.lanes)), make([]int64, len(m.lanes))
 		for i := range n {
-			if len(m.lanes) < 2 {
-				break
+			for at, k := range m.lanes {
+				m.calls[at] = places[k][i]
+				m.took[at] = g.lanes[k].steps[row[k]].Took[places[k][i]]
 			}
-			m.took = m.took[:0]
-			for _, k := range m.lanes {
-				m.took = append(m.took, g.lanes[k].steps[row[k]].Took[lists[k].at[i]])
+			if len(m.lanes) > 1 {
+				take(m)
 			}
-			take(m)
 		}
 	}
 	return unmatched

@@ -284,6 +284,13 @@ func since(l *Late) string {
 
 func ns(d int64) string { return table.Duration(time.Duration(d)) }
 
+// Matched reports whether any collective was found on several ranks, so that waiting is known.
+func (r *Report) Matched() bool {
+	return slices.ContainsFunc(r.Runs, func(run Run) bool {
+		return slices.ContainsFunc(run.Groups, func(g Group) bool { return g.Collectives > 0 })
+	})
+}
+
 // sentence says what matters most.
 func (r *Report) sentence() string {
 	late, first := 0, ""
@@ -307,6 +314,8 @@ func (r *Report) sentence() string {
 		return fmt.Sprintf("%d groups wait for a late rank. %s.", late, first)
 	case r.Ranks == 1:
 		return "One rank alone does not tell who waits for whom."
+	case !r.Matched():
+		return "No collective of several ranks could be matched, so waiting is not known."
 	}
 	return fmt.Sprintf("No rank makes the others wait for %s of a step or more.", table.Pct(100*leastShare, 0))
 }

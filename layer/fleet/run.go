@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
@@ -26,7 +27,8 @@ const (
 	unlikeBy = 3
 	// causeShare is the part of a rank's lateness that its largest cause must explain to be named.
 	causeShare = 0.5
-	// tokenShare is from how many more tokens than its peers a rank's longer kernels are put down to them.
+	// tokenShare is from how many more tokens than its peers a rank's longer kernels are put down to them, and what is
+	// called uneven.
 	tokenShare = 0.05
 )
 
@@ -36,9 +38,10 @@ type Run struct {
 	// Files were found, Ranks of them read and counted once.
 	Files int `json:"files"`
 	Ranks int `json:"ranks"`
-	// World is the number of ranks of the job, 0 unknown. Missing are those that no file holds.
-	World   int   `json:"world_size,omitempty"`
-	Missing []int `json:"missing"`
+	// World is the number of ranks of the job, 0 unknown. NumMissing of them are in no file, Missing the first of these.
+	World      int   `json:"world_size,omitempty"`
+	NumMissing int   `json:"num_missing"`
+	Missing    []int `json:"missing"`
 	// Bad files could not be read. Twice are files that hold a rank once more.
 	Bad    []Duplicate        `json:"bad"`
 	Twice  []Duplicate        `json:"twice"`
@@ -121,6 +124,8 @@ type Group struct {
 	Alike   int       `json:"alike"`
 	Within  float64   `json:"within"`
 	Differs []Differs `json:"differs"`
+	// Imbalance is what one rank has a larger share of than the mean.
+	Imbalance []Imbalance `json:"imbalance"`
 
 	meanWait int64
 }
@@ -149,6 +154,25 @@ type Differs struct {
 	What  string  `json:"what"`
 	NS    int64   `json:"ns"`
 	Share float64 `json:"share"`
+}
+
+// Load is what ranks divide among them.
+type Load string
+
+// The loads: tokens and requests of a step, and the time that routed experts take.
+const (
+	Tokens   Load = "tokens"
+	Requests Load = "requests"
+	Experts  Load = "experts"
+)
+
+// Imbalance is what one rank has more of than the others.
+type Imbalance struct {
+	What  Load    `json:"what"`  // of it
+	Rank  string  `json:"rank"`  // with most
+	Most  int64   `json:"most"`  // what that has per step; of experts nanoseconds
+	Mean  int64   `json:"mean"`  // of the ranks
+	Ratio float64 `json:"ratio"` // Most by Mean
 }
 
 // Late is the rank that the others wait for.
@@ -278,6 +302,7 @@ func (run *Run) findMissing(all []*member) {
 			run.Missing = append(run.Missing, n)
 		}
 	}
+	run.NumMissing = len(run.Missing)
 }
 
 // sumUp measures the steps of ranks over all groups.
@@ -342,7 +367,8 @@ func (g *group) sum(row []int, out *Group) rowSum {
 // measure says who waits in a group, and for whom.
 func (g *group) measure(part string) Group {
 	n := len(g.lanes)
-	out := Group{Part: part, Ranks: n, Steps: len(g.rows), Skew: []int64{}, Differs: []Differs{}}
+	out := Group{Part: part, Ranks: n, Steps: len(g.rows), Skew: []int64{}, Differs: []Differs{},
+		Imbalance: []Imbalance{}}
 	sums := make([]rowSum, len(g.rows))
 	for i, row := range g.rows {
 		sums[i] = g.sum(row, &out)
@@ -368,7 +394,7 @@ func (g *group) measure(part string) Group {
 			break
 		}
 	}
-	g.findDiffers(&out)
+	g.compare(&out)
 	return out
 }
 
@@ -424,52 +450,57 @@ func (g *group) late(out *Group, sums []rowSum, from int) *Late {
 	return l
 }
 
-// profile is what a lane does per step by itself: operators and idle time by cause, and its tokens.
-type profile struct {
-	operators map[string]int64
-	idle      map[finding.Cause]int64
-	tokens    int64 // −1 unknown
-	requests  int64
+// work is an operator, or what causes idle time.
+type work struct {
+	operator string
+	cause    finding.Cause
 }
 
-func (l *lane) profile(whole bool) (p profile) {
-	p = profile{operators: map[string]int64{}, idle: map[finding.Cause]int64{}}
-	n, tokens, requests := int64(0), int64(0), int64(0)
+func (w work) String() string {
+	if w.operator == "" {
+		return "idle: " + w.cause.String()
+	}
+	return w.operator
+}
+
+// profile is what a lane does per step by itself: time by work, tokens and requests, −1 unknown.
+type profile struct {
+	times            map[work]int64
+	tokens, requests int64
+}
+
+// profile is the mean of the lane's complete steps, or of all if none is complete.
+func (l *lane) profile() profile {
+	all := !slices.ContainsFunc(l.steps, func(s laneStep) bool { return !s.Partial })
+	p := profile{times: map[work]int64{}}
+	n := int64(0)
+	add := func(sum *int64, count int64) {
+		if *sum += count; count < 0 || *sum < 0 {
+			*sum = -maxTime
+		}
+	}
 	for i := range l.steps {
-		s := l.steps[i].Step
-		if whole && s.Partial {
+		s := &l.steps[i]
+		if s.Partial && !all {
 			continue
 		}
 		n++
 		for _, o := range s.Operators {
-			p.operators[o.Name] += o.NS
+			p.times[work{operator: o.Name}] += o.NS
 		}
 		for _, c := range s.Idle {
-			p.idle[c.Cause] += c.NS
+			if !waits(c.Cause) {
+				p.times[work{cause: c.Cause}] += c.NS
+			}
 		}
-		if s.Tokens >= 0 {
-			p.tokens, tokens = p.tokens+s.Tokens, tokens+1
-		}
-		if s.Requests >= 0 {
-			p.requests, requests = p.requests+s.Requests, requests+1
-		}
-	}
-	if n == 0 && whole {
-		return l.profile(false)
+		add(&p.tokens, s.Tokens)
+		add(&p.requests, s.Requests)
 	}
 	n = max(n, 1)
-	for k := range p.operators {
-		p.operators[k] /= n
+	for w := range p.times {
+		p.times[w] /= n
 	}
-	for k := range p.idle {
-		p.idle[k] /= n
-	}
-	if p.tokens /= n; tokens < n {
-		p.tokens = -1
-	}
-	if p.requests /= n; requests < n {
-		p.requests = -1
-	}
+	p.tokens, p.requests = max(p.tokens/n, -1), max(p.requests/n, -1)
 	return p
 }
 
@@ -479,146 +510,118 @@ func waits(c finding.Cause) bool {
 	return g == finding.RanksGroup || g == finding.RequestsGroup || g == finding.ProfilerGroup
 }
 
-// excess is what a lane spends more than the median of the others, the largest first.
-func excess(all []profile, lane int) (out []Differs, causes map[string]finding.Cause) {
-	causes = map[string]finding.Cause{}
-	others := func(of func(p *profile) int64) int64 {
-		var list []int64
-		for k := range all {
-			if k != lane {
-				list = append(list, of(&all[k]))
-			}
-		}
-		return middle(list)
-	}
-	operators, idle := map[string]bool{}, map[finding.Cause]bool{}
-	for k := range all {
-		for o := range all[k].operators {
-			operators[o] = true
-		}
-		for c := range all[k].idle {
-			idle[c] = true
-		}
-	}
-	for o := range operators {
-		of := func(p *profile) int64 { return p.operators[o] }
-		out = append(out, Differs{What: o, NS: of(&all[lane]) - others(of)})
-	}
-	for c := range idle {
-		if waits(c) {
-			continue
-		}
-		of := func(p *profile) int64 { return p.idle[c] }
-		what := "idle: " + c.String()
-		causes[what] = c
-		out = append(out, Differs{What: what, NS: of(&all[lane]) - others(of)})
-	}
-	slices.SortFunc(out, func(a, b Differs) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.What, b.What)) })
-	return out, causes
-}
-
 func (g *group) profiles() []profile {
 	all := make([]profile, len(g.lanes))
 	for k, l := range g.lanes {
-		all[k] = l.profile(true)
+		all[k] = l.profile()
 	}
 	return all
+}
+
+// typical is the median profile.
+func typical(all []profile) profile {
+	times := map[work][]int64{}
+	var tokens, requests []int64
+	for k := range all {
+		for w, ns := range all[k].times {
+			times[w] = append(times[w], ns)
+		}
+		tokens, requests = append(tokens, all[k].tokens), append(requests, all[k].requests)
+	}
+	mid := profile{map[work]int64{}, middle(tokens), middle(requests)}
+	for w, list := range times {
+		mid.times[w] = middle(append(list, make([]int64, len(all)-len(list))...))
+	}
+	return mid
+}
+
+// excess is work that a rank spends another time on than it is typical.
+type excess struct {
+	work
+	ns int64
+}
+
+// over lists what a rank spends more time on than mid, the largest first.
+func (p *profile) over(mid *profile) (out []excess) {
+	for w, ns := range p.times {
+		out = append(out, excess{w, ns - mid.times[w]})
+	}
+	for w, ns := range mid.times {
+		if _, ok := p.times[w]; !ok {
+			out = append(out, excess{w, -ns})
+		}
+	}
+	slices.SortFunc(out, func(a, b excess) int {
+		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.operator, b.operator), cmp.Compare(a.cause, b.cause))
+	})
+	return out
 }
 
 // explain names what the late rank spends more time on than the others.
 func (g *group) explain(l *Late, late int) {
 	all := g.profiles()
-	list, causes := excess(all, late)
-	if len(list) == 0 || float64(list[0].NS) < causeShare*float64(l.PerStep) {
+	own := all[late]
+	mid := typical(slices.Delete(all, late, late+1))
+	list := own.over(&mid)
+	if len(list) == 0 || float64(list[0].ns) < causeShare*float64(l.PerStep) {
 		// No single cause: whether the host or the GPU causes it, and the largest of that side.
 		var host, gpu int64
-		for _, d := range list {
-			if _, idle := causes[d.What]; idle {
-				host += d.NS
+		for _, e := range list {
+			if e.operator == "" {
+				host += e.ns
 			} else {
-				gpu += d.NS
+				gpu += e.ns
 			}
 		}
 		if float64(max(host, gpu)) < causeShare*float64(l.PerStep) {
 			return
 		}
-		list = slices.DeleteFunc(list, func(d Differs) bool { _, idle := causes[d.What]; return idle != (host > gpu) })
-		list[0].NS = max(host, gpu)
+		list = slices.DeleteFunc(list, func(e excess) bool { return (e.operator == "") != (host > gpu) })
+		list[0].ns = max(host, gpu)
 	}
-	l.Excess = list[0].NS
-	if c, idle := causes[list[0].What]; idle {
-		l.Cause = c
+	l.Excess, l.Cause, l.Operator = list[0].ns, list[0].cause, list[0].operator
+	if l.Operator == "" {
 		for _, n := range g.lanes[late].Names {
-			if n.Cause == c {
+			if n.Cause == l.Cause {
 				l.Name = n.Name
 			}
 		}
 		return
 	}
-	l.Operator = list[0].What
-	more := func(of func(*profile) int64) int64 {
-		var others []int64
-		for k := range all {
-			if n := of(&all[k]); k != late && n >= 0 {
-				others = append(others, n)
-			}
-		}
-		if own, mid := of(&all[late]), middle(others); own >= 0 && mid > 0 &&
-			float64(own-mid) > tokenShare*float64(mid) {
+	more := func(own, mid int64) int64 {
+		if own > 0 && mid > 0 && float64(own-mid) > tokenShare*float64(mid) {
 			return own - mid
 		}
 		return 0
 	}
-	l.Tokens, l.Requests = more(func(p *profile) int64 { return p.tokens }),
-		more(func(p *profile) int64 { return p.requests })
+	l.Tokens, l.Requests = more(own.tokens, mid.tokens), more(own.requests, mid.requests)
 }
 
-// findDiffers separates the ranks that are alike from the others.
-func (g *group) findDiffers(out *Group) {
+// compare separates the ranks that are alike from the others, and says what is divided unevenly among them.
+func (g *group) compare(out *Group) {
 	if len(g.lanes) < 2 || out.Step <= 0 {
 		out.Alike = len(g.lanes)
 		return
 	}
 	all := g.profiles()
-	mid := profile{operators: map[string]int64{}, idle: map[finding.Cause]int64{}}
-	operators, idle := map[string][]int64{}, map[finding.Cause][]int64{}
-	for k := range all {
-		for o, ns := range all[k].operators {
-			operators[o] = append(operators[o], ns)
-		}
-		for c, ns := range all[k].idle {
-			idle[c] = append(idle[c], ns)
-		}
-	}
-	for o, list := range operators {
-		mid.operators[o] = middle(append(list, make([]int64, len(all)-len(list))...))
-	}
-	for c, list := range idle {
-		mid.idle[c] = middle(append(list, make([]int64, len(all)-len(list))...))
-	}
+	mid := typical(all)
 	list := make([]Differs, len(all))
 	sizes := make([]int64, len(all))
 	for k := range all {
 		d := Differs{Rank: g.lanes[k].label}
-		consider := func(what string, ns int64) {
-			if abs(ns) > abs(d.NS) || abs(ns) == abs(d.NS) && what < d.What {
-				d.What, d.NS = what, ns
+		if over := all[k].over(&mid); len(over) > 0 {
+			most := over[0]
+			if last := over[len(over)-1]; abs(last.ns) > abs(most.ns) {
+				most = last
 			}
-		}
-		for o := range mid.operators {
-			consider(o, all[k].operators[o]-mid.operators[o])
-		}
-		for c := range mid.idle {
-			if !waits(c) {
-				consider("idle: "+c.String(), all[k].idle[c]-mid.idle[c])
-			}
+			d.What, d.NS = most.String(), most.ns
 		}
 		d.Share = float64(d.NS) / float64(out.Step)
 		list[k], sizes[k] = d, abs(d.NS)
 	}
-	typical := middle(sizes)
+	usual := middle(sizes)
 	for _, d := range list {
-		if share := max(d.Share, -d.Share); share > alikeShare && abs(d.NS) > unlikeBy*typical {
+		if share := max(d.Share, -d.Share); share > alikeShare && abs(d.NS) > unlikeBy*usual {
 			out.Differs = append(out.Differs, d)
 		} else {
 			out.Alike++
@@ -626,6 +629,42 @@ func (g *group) findDiffers(out *Group) {
 		}
 	}
 	slices.SortStableFunc(out.Differs, func(a, b Differs) int { return cmp.Compare(abs(b.NS), abs(a.NS)) })
+	g.imbalance(out, all)
+}
+
+// imbalance says what the ranks have unequal shares of.
+func (g *group) imbalance(out *Group, all []profile) {
+	for _, of := range []struct {
+		what  Load
+		value func(p *profile) int64
+	}{
+		{Tokens, func(p *profile) int64 { return p.tokens }},
+		{Requests, func(p *profile) int64 { return p.requests }},
+		{Experts, func(p *profile) (ns int64) {
+			for _, operator := range []string{opname.ExpertsGateUp, opname.ExpertsActivation, opname.ExpertsDown} {
+				ns += p.times[work{operator: operator}]
+			}
+			return ns
+		}},
+	} {
+		i := Imbalance{What: of.what}
+		sum, most := int64(0), int64(-1)
+		for k := range all {
+			n := of.value(&all[k])
+			if n < 0 { // unknown on one rank
+				sum = 0
+				break
+			}
+			if sum += n; n > most {
+				most, i.Rank, i.Most = n, g.lanes[k].label, n
+			}
+		}
+		if i.Mean = sum / int64(len(all)); i.Mean > 0 {
+			if i.Ratio = float64(i.Most) / float64(i.Mean); i.Ratio > 1+tokenShare {
+				out.Imbalance = append(out.Imbalance, i)
+			}
+		}
+	}
 }
 
 // middle is the median, the upper one of an even number; 0 of none.

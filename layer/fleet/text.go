@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/llmstrata/strata/internal/table"
 )
@@ -30,16 +31,16 @@ const (
 func (r *Report) WriteText(w io.Writer, o Text) error {
 	t := writer{table.NewWriter(w), o}
 	if !o.Brief {
-		t.title("strata fleet of " + table.Counted(len(r.Runs), "recording", "recordings"))
-		t.line(r.Verdict)
+		t.say(title, "strata fleet of "+table.Counted(len(r.Runs), "recording", "recordings"))
+		t.say(line, r.Verdict)
 	}
-	t.line(fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
+	t.say(line, fmt.Sprintf("Read %s of %s files: %s ranks in %s. Health: %s.", table.Count(int64(r.Files-r.Bad)),
 		table.Count(int64(r.Files)),
 		table.Count(int64(r.Ranks)), table.Counted(len(r.Runs), "recording", "recordings"), r.Health))
 	if !o.Brief {
 		t.findings(r)
 	}
-	if !o.Brief || len(r.Runs) > 1 {
+	if len(r.Runs) > 1 {
 		t.runs(r)
 	}
 	for i := range r.Runs {
@@ -50,7 +51,7 @@ func (r *Report) WriteText(w io.Writer, o Text) error {
 		t.shared(&r.Runs[i])
 	}
 	if r.LeftOut > 0 {
-		t.line(fmt.Sprintf("%d findings and recordings are left out (use `--full --format json`).", r.LeftOut))
+		t.say(line, fmt.Sprintf("%d findings and recordings are left out (use `--full --format json`).", r.LeftOut))
 	}
 	return t.w.Flush()
 }
@@ -61,28 +62,20 @@ type writer struct {
 	o Text
 }
 
-func (t *writer) title(s string) {
-	if t.o.Markdown {
-		fmt.Fprintf(t.w, "# %s\n\n", table.EscapeMarkdown(s))
-		return
-	}
-	fmt.Fprintf(t.w, "%s\n\n", table.Clean(s))
-}
+// The levels of what is said.
+const (
+	line = iota
+	title
+	heading
+)
 
-func (t *writer) line(s string) {
+// say writes a line, the title, or a heading.
+func (t *writer) say(level int, s string) {
 	if t.o.Markdown {
-		fmt.Fprintf(t.w, "%s\n\n", table.EscapeMarkdown(s))
+		fmt.Fprintf(t.w, "%s%s\n\n", [...]string{"", "# ", "## "}[level], table.EscapeMarkdown(s))
 		return
 	}
-	fmt.Fprintln(t.w, table.Clean(s))
-}
-
-func (t *writer) heading(s string) {
-	if t.o.Markdown {
-		fmt.Fprintf(t.w, "## %s\n\n", table.EscapeMarkdown(s))
-		return
-	}
-	fmt.Fprintf(t.w, "\n%s\n", table.Clean(s))
+	fmt.Fprintf(t.w, [...]string{"%s\n", "%s\n\n", "\n%s\n"}[level], table.Clean(s))
 }
 
 func (t *writer) table(rows *table.Table, more int) {
@@ -92,7 +85,7 @@ func (t *writer) table(rows *table.Table, more int) {
 		rows.WriteFit(t.w, t.o.Width)
 	}
 	if more > 0 {
-		t.line(fmt.Sprintf("… %d more", more))
+		t.say(line, fmt.Sprintf("… %d more", more))
 	}
 }
 
@@ -100,7 +93,7 @@ func (t *writer) findings(r *Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	t.heading("Findings")
+	t.say(heading, "Findings")
 	for i, f := range first(r.Findings, linesFindings) {
 		size := ""
 		if f.Total != 0 {
@@ -110,20 +103,17 @@ func (t *writer) findings(r *Report) {
 		if len(r.Runs) > 1 {
 			in = " [" + f.Place.Trace + "]"
 		}
-		t.line(fmt.Sprintf("%2d. %s%s%s", i+1, f.Text, size, in))
-		t.line("    " + f.Evidence)
-		t.line("    " + f.Do)
+		t.say(line, fmt.Sprintf("%2d. %s%s%s", i+1, f.Text, size, in))
+		t.say(line, "    "+f.Evidence)
+		t.say(line, "    "+f.Do)
 	}
 	if n := len(r.Findings) - linesFindings; n > 0 {
-		t.line(fmt.Sprintf("… %d more", n))
+		t.say(line, fmt.Sprintf("… %d more", n))
 	}
 }
 
 func (t *writer) runs(r *Report) {
-	if len(r.Runs) == 0 {
-		return
-	}
-	t.heading("Recordings")
+	t.say(heading, "Recordings")
 	rows := table.New(table.Text("Recording"), table.Number("Ranks"), table.Number("Missing"), table.Number("Step"),
 		table.Number("Slowest"), table.Number("Waiting"),
 		table.Number("Most"), table.Text("Late rank"), table.Text("Why"))
@@ -135,7 +125,7 @@ func (t *writer) runs(r *Report) {
 				late, why = l.Rank, l.Why()
 			}
 		}
-		rows.Row(run.Run, table.Count(int64(run.Ranks)), table.Count(int64(len(run.Missing))), ns(run.Step.Median),
+		rows.Row(run.Run, table.Count(int64(run.Ranks)), table.Count(int64(run.NumMissing)), ns(run.Step.Median),
 			ns(run.Step.Max), ns(run.Wait.Median), ns(run.Wait.Max), late, why)
 	}
 	t.table(rows, len(r.Runs)-linesRuns)
@@ -145,7 +135,7 @@ func (t *writer) groups(run *Run) {
 	if len(run.Groups) == 0 {
 		return
 	}
-	t.heading("Groups of " + run.Run)
+	t.say(heading, "Groups of "+run.Run)
 	rows := table.New(table.Text("Ranks"), table.Number("Steps"), table.Number("Collectives"), table.Number("Step"),
 		table.Number("Transfer"),
 		table.Number("Wait min"), table.Number("Median"), table.Number("Max"), table.Text("Most"), table.Text("Alike"))
@@ -162,19 +152,25 @@ func (t *writer) groups(run *Run) {
 		alike := fmt.Sprintf("%d of %d within %s", g.Alike, g.Ranks, table.Pct(100*g.Within, 1))
 		if len(g.Differs) > 0 {
 			d := g.Differs[0]
-			alike += fmt.Sprintf("; %s differs: %s %s", d.Rank, d.What, signed(d.NS))
+			alike += fmt.Sprintf("; %s differs: %s %s", d.Rank, d.What, table.Change(time.Duration(d.NS)))
 		}
 		rows.Row(name, fmt.Sprint(g.Steps), table.Count(int64(g.Collectives)), ns(g.Step), ns(g.Transfer),
 			ns(g.Wait.Min), ns(g.Wait.Median), ns(g.Wait.Max), strings.Join(most, ", "), alike)
 	}
 	t.table(rows, len(run.Groups)-linesGroups)
+	for i := range first(run.Groups, linesGroups) {
+		for _, u := range run.Groups[i].Imbalance {
+			t.say(line, u.sentence()+" (ranks "+run.Groups[i].Name+").")
+		}
+	}
 }
 
-func signed(d int64) string {
-	if d < 0 {
-		return "−" + ns(-d)
+// sentence says which rank has more than its share.
+func (i *Imbalance) sentence() string {
+	if i.What == Experts {
+		return fmt.Sprintf("%s spends %s per step in experts, %s the mean", i.Rank, ns(i.Most), table.Times(i.Ratio, 2))
 	}
-	return "+" + ns(d)
+	return fmt.Sprintf("%s has %s %s per step, %s the mean", i.Rank, table.Count(i.Most), i.What, table.Times(i.Ratio, 2))
 }
 
 // shared are the findings that ranks have each by itself.
@@ -182,7 +178,7 @@ func (t *writer) shared(run *Run) {
 	if len(run.Shared) == 0 {
 		return
 	}
-	t.heading("Findings of ranks by themselves")
+	t.say(heading, "Findings of ranks by themselves")
 	rows := table.New(table.Text("Finding"), table.Text("Ranks"), table.Number("Min"), table.Number("Median"),
 		table.Number("Max"), table.Text("Worst"))
 	for i := range first(run.Shared, linesShared) {

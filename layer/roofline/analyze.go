@@ -59,9 +59,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 		w.uncounted = true
 		r.Notes = append(r.Notes, "no floor from the config: nothing says of what type its weights are")
 	}
-	if w.met, err = meet(ctx, a, d, o.Ranks); err != nil {
-		return nil, err
-	}
+	w.met = meet(a, d, o.Ranks)
 	if o.Kernels {
 		w.costs = costs{}
 		r.costs = w.costs

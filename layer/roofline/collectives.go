@@ -1,14 +1,13 @@
 package roofline
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/rendezvous"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -35,101 +34,37 @@ type RankWait struct {
 	Waiting time.Duration  `json:"waiting_ns"` // time that it waits for others
 }
 
-// exchange is one collective on one rank.
-type exchange struct {
-	kernel     int32
-	kind       classify.Collective
-	start, end trace.Time
-}
-
-func (e *exchange) took() time.Duration { return time.Duration(e.end - e.start) }
-
-// ends says that all ranks of a collective leave it together: each needs what the others give.
-func ends(c classify.Collective) bool {
-	switch c {
-	case classify.AllReduce, classify.AllGather, classify.ReduceScatter, classify.AllToAll:
-		return true
-	}
-	return false
-}
-
-// exchangesOf lists the collectives of each pass in the order in which they ran.
-func exchangesOf(d *layer.Device) [][]exchange {
-	out := make([][]exchange, len(d.Passes))
-	for k := range d.Kernels() {
-		p := k.Place().Pass
-		if p == trace.None {
-			continue
-		}
-		if c := k.Facts().Collective; ends(c) {
-			e := k.Event()
-			out[p] = append(out[p], exchange{int32(k.Index()), c, e.Start(), e.End()})
-		}
-	}
-	return out
-}
-
 // meetings are what several ranks say about the collectives of one of them.
 type meetings struct {
-	mine    [][]exchange
-	least   [][]time.Duration // by pass and collective: the shortest of the ranks that met; nil where none did
-	ranks   []RankWait        // this one first
+	ranks   []RankWait // this one first
 	waiting map[int32]time.Duration
 	by      WaitingBy
 	strange int // ranks that meet this one nowhere
 }
 
-// meet compares the collectives of a GPU with those of the other GPUs of its run, in its own trace and in those of
-// other ranks.
-func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*layer.Analysis) (*meetings, error) {
-	r := &meetings{mine: exchangesOf(d), least: make([][]time.Duration, len(d.Passes)),
-		waiting: map[int32]time.Duration{}}
-	r.ranks = []RankWait{{Rank: a.Trace().Meta().Rank, GPU: d.ID}}
-	type peer struct {
-		theirs [][]exchange
-		passes []int // of theirs, by pass of mine; None: not met
-	}
-	var peers []peer
-	for _, other := range append([]*layer.Analysis{a}, others...) {
-		for i := range other.Devices {
-			them := &other.Devices[i]
-			if them == d || other != a && other.Trace() == a.Trace() {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			q := peer{exchangesOf(them), pairPasses(d, them)}
-			w := RankWait{Rank: other.Trace().Meta().Rank, GPU: them.ID}
-			for p := range q.passes {
-				if q.passes[p] != trace.None && !r.join(p, q.theirs[q.passes[p]]) {
-					q.passes[p] = trace.None
-				} else if q.passes[p] != trace.None {
-					w.Passes++
-				}
-			}
-			if w.Passes == 0 {
-				r.strange++
-				continue
-			}
-			r.ranks, peers = append(r.ranks, w), append(peers, q)
+// meet compares the collectives of a GPU with those of the other GPUs of its run: of its own trace, and of others.
+func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
+	r := &meetings{waiting: map[int32]time.Duration{}}
+	digests := fleet.Recorded(a)
+	at := slices.IndexFunc(digests, func(one fleet.Rank) bool { return one.Device == int(d.ID) })
+	digests[0], digests[at] = digests[at], digests[0]
+	for rank := digests[0].Rank; len(others) > 0; others = others[1:] {
+		if one := &others[0]; one.Fingerprint != digests[0].Fingerprint && (one.Rank != rank || rank < 0) {
+			digests = append(digests, *one)
 		}
 	}
-	for p, least := range r.least { // now that the shortest of all are known
-		if least == nil {
-			continue
-		}
-		r.ranks[0].Passes++
-		for i, x := range r.mine[p] {
-			r.waiting[x.kernel] = x.took() - least[i]
-			r.ranks[0].Waiting += x.took() - least[i]
-		}
-		for n := range peers {
-			if q := peers[n].passes[p]; q != trace.None {
-				for i := range least {
-					r.ranks[n+1].Waiting += peers[n].theirs[q][i].took() - least[i]
-				}
-			}
+	var all []RankWait
+	for i := range digests {
+		all = append(all, RankWait{Rank: digests[i].Rank, GPU: trace.DeviceID(digests[i].Device)})
+	}
+	if len(all) > 1 {
+		r.compare(d, digests, all)
+	}
+	for i := range all {
+		if i == 0 || all[i].Passes > 0 {
+			r.ranks = append(r.ranks, all[i])
+		} else {
+			r.strange++
 		}
 	}
 	if len(r.ranks) > 1 {
@@ -137,80 +72,33 @@ func meet(ctx context.Context, a *layer.Analysis, d *layer.Device, others []*lay
 	} else {
 		r.estimate(d)
 	}
-	return r, nil
+	return r
 }
 
-// pairPasses finds for each pass of a GPU the one that another GPU ran in the same step: by the number that the
-// server gives the step, else by place, if both have as many.
-func pairPasses(d, them *layer.Device) []int {
-	out := make([]int, len(d.Passes))
-	numbers := map[int64]int{}
-	for i := range them.Passes {
-		if n := stepNumber(&them.Passes[i]); n >= 0 {
-			if _, twice := numbers[n]; twice {
-				numbers[n] = trace.None
-			} else {
-				numbers[n] = i
+// compare adds up how long each rank waits in the collectives of the first one, whose device d is.
+func (r *meetings) compare(d *layer.Device, digests []fleet.Rank, all []RankWait) {
+	kernels := make([][]int32, len(d.Passes))
+	for k := range d.Kernels() {
+		if p := k.Place().Pass; p != trace.None && k.Facts().Collective != classify.NotCollective {
+			kernels[p] = append(kernels[p], int32(k.Index()))
+		}
+	}
+	met := map[[2]int]bool{} // rank and pass
+	fleet.Meet(digests, func(m fleet.Meeting) {
+		mine := slices.Index(m.Ranks, 0)
+		if mine < 0 {
+			return
+		}
+		pass, least := m.Steps[mine], slices.Min(m.Took)
+		r.waiting[kernels[pass][m.Calls[mine]]] = time.Duration(m.Took[mine] - least)
+		for i, rank := range m.Ranks {
+			all[rank].Waiting += time.Duration(m.Took[i] - least)
+			if at := [2]int{rank, pass}; !met[at] {
+				met[at] = true
+				all[rank].Passes++
 			}
 		}
-	}
-	for p := range out {
-		out[p] = trace.None
-		if n := stepNumber(&d.Passes[p]); n >= 0 {
-			if q, ok := numbers[n]; ok {
-				out[p] = q
-			}
-		} else if len(d.Passes) == len(them.Passes) {
-			out[p] = p
-		}
-	}
-	return out
-}
-
-func stepNumber(fp *layer.ForwardPass) int64 {
-	if fp.Annotation == nil {
-		return -1
-	}
-	return fp.Annotation.Index
-}
-
-// join takes another rank's collectives of a pass in, if they are the same ones and end together. Clocks of several
-// hosts differ: the pass's median difference is taken for that of the clocks.
-func (r *meetings) join(p int, theirs []exchange) bool {
-	mine := r.mine[p]
-	if len(mine) == 0 || len(mine) != len(theirs) {
-		return false
-	}
-	for i := range mine {
-		if mine[i].kind != theirs[i].kind {
-			return false
-		}
-	}
-	if !together(mine, theirs) {
-		return false
-	}
-	if r.least[p] == nil {
-		r.least[p] = make([]time.Duration, len(mine))
-		for i := range mine {
-			r.least[p][i] = mine[i].took()
-		}
-	}
-	for i := range theirs {
-		r.least[p][i] = min(r.least[p][i], theirs[i].took())
-	}
-	return true
-}
-
-// together says that two ranks end their collectives of a pass together.
-func together(mine, theirs []exchange) bool {
-	spans := func(list []exchange) []rendezvous.Span {
-		out := make([]rendezvous.Span, len(list))
-		for i, x := range list {
-			out[i] = rendezvous.Span{Start: int64(x.start), End: int64(x.end)}
-		}
-		return out
-	}
-	return rendezvous.Together(spans(mine), spans(theirs))
+	})
 }
 
 // notes are the results of the ranks.

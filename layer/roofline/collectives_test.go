@@ -11,6 +11,7 @@ import (
 
 	"github.com/llmstrata/strata/internal/gen"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -63,10 +64,10 @@ func TestRanksTellTransferFromWaiting(t *testing.T) {
 	}
 	for me := range ranks {
 		t.Run(fmt.Sprint("rank ", me), func(t *testing.T) {
-			var others []*layer.Analysis
+			var others []fleet.Rank
 			for i := range ranks {
 				if i != me {
-					others = append(others, ranks[i])
+					others = append(others, fleet.Recorded(ranks[i])...)
 				}
 			}
 			r, err := roofline.Analyze(context.Background(), ranks[me], roofline.Options{Ranks: others, TP: 4})
@@ -137,7 +138,7 @@ func TestStrangersTellNothing(t *testing.T) {
 	}
 	c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, `"num_hidden_layers":8`, 1))
 	r, err := roofline.Analyze(context.Background(), alone(1),
-		roofline.Options{Config: c, Ranks: []*layer.Analysis{alone(2)}})
+		roofline.Options{Config: c, Ranks: fleet.Recorded(alone(2))})
 	if err != nil {
 		t.Fatal(err)
 	}

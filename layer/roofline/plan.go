@@ -7,8 +7,8 @@ import (
 	"maps"
 
 	"github.com/llmstrata/strata/internal/opname"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 	"github.com/llmstrata/strata/trace"
@@ -32,9 +32,9 @@ type Options struct {
 	TP, EP int
 	// On is the GPU of the trace that is looked at. Nil: the one with most GPU time.
 	On *trace.DeviceID
-	// Ranks are the other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need
+	// Ranks are digests of other ranks of the run: a collective is divided into transfer and waiting by them. Clocks need
 	// not agree.
-	Ranks []*layer.Analysis
+	Ranks []fleet.Rank
 	// Kernels keeps what each kernel costs, for [Report.Cost].
 	Kernels bool
 	// Rules say what ops do that the table does not know; they come before it.

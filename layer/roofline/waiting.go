@@ -1,12 +1,12 @@
 package roofline
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
 )
@@ -74,14 +74,9 @@ func (r *meetings) estimate(d *layer.Device) {
 }
 
 // Waiting is how long each collective of a device waits for ranks that arrive later, by number of the kernel, and
-// what says so: the other GPUs of its own trace and those of other analyses that take part in the same collectives,
-// else the fastest of the same collectives of the pass. A collective that nothing is known of is not in it. The error
-// is ctx's.
-func Waiting(ctx context.Context, a *layer.Analysis, d *layer.Device,
-	others []*layer.Analysis) (map[int32]time.Duration, WaitingBy, error) {
-	r, err := meet(ctx, a, d, others)
-	if err != nil {
-		return nil, "", err
-	}
-	return r.waiting, r.by, nil
+// what says so: the other GPUs of its own trace and others that take part in the same collectives, else the fastest of
+// the same collectives of the pass. A collective that nothing is known of is not in it.
+func Waiting(a *layer.Analysis, d *layer.Device, others []fleet.Rank) (map[int32]time.Duration, WaitingBy) {
+	r := meet(a, d, others)
+	return r.waiting, r.by
 }

@@ -119,13 +119,15 @@ func reduce() app.Program {
 
 // trend returns the program fleet trend.
 func trend() app.Program {
+	var page app.Page
 	return app.Program{
 		Name:     "fleet trend",
 		Summary:  "Says since which run an operator takes another time: over digests of many runs that strata digest --date and --commit wrote, by the rule of strata compare.",
 		Args:     "FILE|DIR...",
-		Examples: []string{"fleet trend nightly/*.ndjson", "fleet trend nightly/ --format json"},
+		Examples: []string{"fleet trend nightly/*.ndjson", "fleet trend nightly/ --html trend.html"},
 		Common:   app.FormatFlag | app.OutputFlag,
 		Formats:  []app.Format{app.Text, app.JSON},
+		Flags:    page.Flags,
 		Run: func(ctx context.Context, env *app.Env) error {
 			ranks, err := digests(ctx, env)
 			if err != nil {
@@ -134,6 +136,11 @@ func trend() app.Program {
 			defer ranks.Close()
 			t, err := ranks.Trend(ctx)
 			if err != nil {
+				return err
+			}
+			if err := env.WriteHTML(&page, func(w io.Writer) error {
+				return strata.WriteTrendHTML(w, t, ranks.Name)
+			}); err != nil {
 				return err
 			}
 			if env.Format == app.JSON {

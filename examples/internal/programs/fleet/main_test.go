@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -266,6 +267,23 @@ func TestTrend(t *testing.T) {
 	if err := json.Unmarshal([]byte(text(t, "trend", dir, "--format", "json")), &doc); err != nil ||
 		len(doc.Changes) == 0 || doc.Changes[0].Operator != "attention" || doc.Changes[0].Before != 3 {
 		t.Errorf("%v: %+v", err, doc)
+	}
+	c := doc.Changes[0] // what is plotted of it: the means of the bars before and since differ by the change
+	var sides [2]float64
+	for k, p := range c.Points {
+		side := 0
+		if k >= c.Before {
+			side = 1
+		}
+		sides[side] += float64(p.Time) / float64([2]int{c.Before, c.After}[side])
+	}
+	if by := sides[1] - sides[0]; len(c.Points) != 6 || math.Abs(by-float64(c.Delta)) > 0.02*float64(c.A) {
+		t.Errorf("%d bars differ by %.0f ns, %s", len(c.Points), by, c.Text)
+	}
+	page := filepath.Join(t.TempDir(), "trend.html")
+	text(t, "trend", dir, "--html", page)
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "2026-10-13 c3") {
+		t.Errorf("the page has no bar of 2026-10-13: %v", err)
 	}
 	if r := run(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK ||
 		!strings.Contains(r.Stderr, "two runs") {

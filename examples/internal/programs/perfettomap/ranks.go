@@ -17,6 +17,7 @@ import (
 	"github.com/llmstrata/strata/internal/mask"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/perfetto"
 	"github.com/llmstrata/strata/trace"
 	"github.com/llmstrata/strata/trace/pftrace"
@@ -30,6 +31,9 @@ type Rank struct {
 	Ends   float64 `json:"ends_s"`   // end on the axis of the copy
 	Passes int     `json:"passes"`   // number of forward passes
 	Layers int     `json:"layers"`   // of the model
+	// Ahead is how far the rank's clock is ahead of that of the rank Of, by the collectives of the two.
+	Ahead int64  `json:"clock_ahead_ns"`
+	Of    string `json:"clock_of"` // its own name where no collective connects it with a rank before it
 
 	an    *layer.Analysis
 	shift int64 // to raw timestamps, ns
@@ -44,10 +48,11 @@ type Ranks struct {
 	base int64 // ns of the Unix epoch at time 0, 0 unknown
 }
 
-// What is said about the times of several ranks. Nothing in the traces aligns them better.
+// What is said about the times of several ranks.
 const (
-	wallClocks = "each rank is placed by the wall clock of its own host, which nothing here aligns: ranks of one host share it, clocks of several hosts may differ by milliseconds, and so would the distance of what looks simultaneous"
-	noClocks   = "not every trace has its wall-clock time: each rank starts at 0, and the offsets between ranks are unknown"
+	sameClock  = "ranks are aligned by their collectives, which end on all of them at the same time"
+	wallClocks = "ranks without common collectives are placed by the wall clocks of their hosts, which may differ by milliseconds"
+	noClocks   = "not every trace has its wall-clock time: ranks without common collectives start at 0, and the offsets between them are unknown"
 )
 
 // runRanks writes --annotate for several ranks.
@@ -92,7 +97,8 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 	return env.JudgeCoverage(gpus...)
 }
 
-// place puts the ranks on one axis: by their wall clocks where all have one, else each at its beginning.
+// place puts the ranks on one axis: by their collectives, else by their wall clocks where all have one, else each at its
+// beginning.
 func (r *Ranks) place() {
 	r.Clock = wallClocks
 	first := time.Time{}
@@ -106,18 +112,44 @@ func (r *Ranks) place() {
 			first = at
 		}
 	}
+	digests := make([]fleet.Rank, len(r.Ranks))
+	for i := range r.Ranks {
+		x := &r.Ranks[i]
+		if at, ok := x.an.Trace().Epoch(); ok && !first.IsZero() {
+			digests[i].Clock = int64(at.Sub(first))
+		}
+		if d, err := x.an.Device(nil); err == nil {
+			digests[i].Record(d)
+		}
+	}
+	ahead, of := fleet.Meet(digests, func(fleet.Meeting) {})
+	apart := 0 // ranks that nothing connects with one before
+	begin := int64(0)
+	for i := range r.Ranks {
+		x := &r.Ranks[i]
+		x.Ahead, x.Of = ahead[i], r.Ranks[of[i]].Name
+		x.shift = digests[i].Clock - ahead[i] - x.an.Trace().Raw(0)
+		start, _ := x.an.Trace().Window()
+		begin = min(begin, x.an.Trace().Raw(start)+x.shift)
+		if of[i] == i {
+			apart++
+		}
+	}
 	if !first.IsZero() {
-		r.base = first.UnixNano()
+		r.base = first.UnixNano() + begin
+	}
+	switch {
+	case apart == 1 && len(r.Ranks) > 1:
+		r.Clock = sameClock
+	case apart < len(r.Ranks):
+		r.Clock = sameClock + "; " + r.Clock
 	}
 	for i := range r.Ranks {
-		t := r.Ranks[i].an.Trace()
-		r.Ranks[i].shift = -t.Raw(0)
-		if at, ok := t.Epoch(); ok && !first.IsZero() {
-			r.Ranks[i].shift += int64(at.Sub(first))
-		}
-		start, end := t.Window()
-		r.Ranks[i].Begins = float64(t.Raw(start)+r.Ranks[i].shift) / 1e9
-		r.Ranks[i].Ends = float64(t.Raw(end)+r.Ranks[i].shift) / 1e9
+		x := &r.Ranks[i]
+		x.shift -= begin // no time is negative
+		start, end := x.an.Trace().Window()
+		x.Begins = float64(x.an.Trace().Raw(start)+x.shift) / 1e9
+		x.Ends = float64(x.an.Trace().Raw(end)+x.shift) / 1e9
 	}
 }
 
@@ -222,11 +254,11 @@ func (r *Ranks) write(env *app.Env) error {
 	if env.Document() {
 		return env.WriteJSON(r)
 	}
-	t := table.New(table.Text("Rank"), table.Number("Begins (s)"), table.Number("Ends (s)"), table.Number("Passes"),
-		table.Number("Layers"), table.Path("File"))
+	t := table.New(table.Text("Rank"), table.Number("Begins (s)"), table.Number("Ends (s)"),
+		table.Number("Clock (µs)"), table.Number("Passes"), table.Number("Layers"), table.Path("File"))
 	for _, x := range r.Ranks {
-		t.Row(x.Name, table.Fixed(x.Begins, 6), table.Fixed(x.Ends, 6), table.Count(int64(x.Passes)),
-			table.Count(int64(x.Layers)), x.Path)
+		t.Row(x.Name, table.Fixed(x.Begins, 6), table.Fixed(x.Ends, 6), table.Fixed(float64(x.Ahead)/1e3, 1),
+			table.Count(int64(x.Passes)), table.Count(int64(x.Layers)), x.Path)
 	}
 	if err := t.WriteText(env.Stdout); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/gate"
 	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/layer/roofline"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/trace"
@@ -133,8 +134,9 @@ func report(ctx context.Context, env *app.Env, o *options, opts roofline.Options
 	return r, a, nil
 }
 
-// others analyses the recordings of the other ranks beside that of a, of its stage.
-func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Options) ([]*layer.Analysis, error) {
+// others are digests of the recordings of the other ranks beside that of a, of its stage. Each trace is let go of
+// before the next one is read.
+func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Options) ([]fleet.Rank, error) {
 	path := a.Trace().Meta().Path
 	if path == "" {
 		return nil, app.Usagef("--all-ranks: want --trace with a file of the run, or its directory")
@@ -144,7 +146,7 @@ func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Op
 		return nil, err
 	}
 	at := slices.IndexFunc(files, func(f trace.File) bool { return filepath.Base(f.Path) == filepath.Base(path) })
-	var out []*layer.Analysis
+	var out []fleet.Rank
 	for _, f := range trace.ChooseFiles(filepath.Dir(path), files, true) {
 		if at < 0 || f.Rank == files[at].Rank || f.Stage != files[at].Stage {
 			continue
@@ -157,7 +159,7 @@ func others(ctx context.Context, env *app.Env, a *layer.Analysis, model layer.Op
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, other)
+		out = append(out, fleet.Recorded(other)...)
 	}
 	if len(out) == 0 {
 		env.Notef("--all-ranks: no other rank lies beside %s", path)

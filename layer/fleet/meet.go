@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"strconv"
+	"time"
+)
+
+// Meeting is one collective on all ranks that run it.
+type Meeting struct {
+	Ranks []int   // places in the list of ranks
+	Steps []int   // of each of them: the place in Rank.Steps
+	Calls []int   // and in Step.Call
+	Took  []int64 // and the duration
+}
+
+// Meet calls take for every collective that at least two of the ranks run together; the next one overwrites its lists.
+// It returns how far the clock of each rank is ahead of that of the first one it has to do with, and which one that is: itself
+// where no collective connects it with one before it.
+func Meet(ranks []Rank, take func(Meeting)) (ahead []int64, of []int) {
+	members := make([]*member, len(ranks))
+	ahead, of = make([]int64, len(ranks)), make([]int, len(ranks))
+	for i := range ranks {
+		members[i] = &member{Rank: &ranks[i], id: i, label: strconv.Itoa(i)}
+		of[i] = i
+	}
+	groups := groupsOf(members)
+	for _, g := range groups {
+		for _, row := range g.rows {
+			g.each(row, func(m meeting) {
+				out := Meeting{Calls: m.calls, Took: m.took}
+				for _, k := range m.lanes {
+					out.Ranks = append(out.Ranks, g.lanes[k].id)
+					out.Steps = append(out.Steps, g.lanes[k].steps[row[k]].at)
+				}
+				take(out)
+			})
+		}
+	}
+	for changed := true; changed; { // groups share ranks: the first of all is found in as many rounds as there are links
+		changed = false
+		for _, g := range groups {
+			var first *lane
+			for _, l := range g.lanes {
+				if l.met && (first == nil || of[l.id] < of[first.id]) {
+					first = l
+				}
+			}
+			for _, l := range g.lanes {
+				if l.met && of[l.id] > of[first.id] {
+					of[l.id], ahead[l.id], changed = of[first.id], ahead[first.id]+l.shift-first.shift, true
+				}
+			}
+		}
+	}
+	return ahead, of
+}
+
+// Numbers that decide whether kernels of several ranks are one exchange.
+const (
+	// endsWithin is how far apart ranks may end a collective, on clocks that are set by the median: the last bytes of a
+	// small one reach all ranks within a few microseconds. endsShare allows more to long ones, a share of what the
+	// shortest takes: their last parts arrive one after the other.
+	endsWithin = int64(10 * time.Microsecond)
+	endsShare  = 0.10
+	// metShare is the share of the collectives that must end together for two ranks to be in one group. Ranks that
+	// exchange nothing end at times that have nothing to do with each other; a few lost records must not hide a group.
+	metShare = 0.90
+	// closer is how much of the spread of the starts may be left in the ends: waiting takes differences of the start
+	// away, and ranks that have nothing to do with each other end as far apart as they start.
+	closer = 0.50
+)
+
+// span is when a collective ran on one GPU, in nanoseconds of its clock.
+type span struct{ start, end int64 }
+
+// clockOf is the median difference of the ends of pairs of collectives, theirs − mine: that of the clocks where the pairs
+// are the same ones. off is the median distance from it.
+func clockOf(mine, theirs []span) (clock, off int64) {
+	d := make([]int64, len(mine))
+	for i := range mine {
+		d[i] = theirs[i].end - mine[i].end
+	}
+	clock = spread(d)
+	return clock, middle(d)
+}
+
+// together reports whether two GPUs end the collectives at the same times, and not because they start them so. Clocks
+// of several hosts differ: the median difference is taken for that of the clocks. Both lists are of one length.
+func together(mine, theirs []span) bool {
+	if len(mine) == 0 || len(mine) != len(theirs) {
+		return false
+	}
+	starts, ends := make([]int64, len(mine)), make([]int64, len(mine))
+	for i := range mine {
+		starts[i], ends[i] = theirs[i].start-mine[i].start, theirs[i].end-mine[i].end
+	}
+	spread(starts)
+	spread(ends)
+	met := 0
+	for i := range mine {
+		shorter := min(mine[i].end-mine[i].start, theirs[i].end-theirs[i].start)
+		if ends[i] <= max(endsWithin, int64(endsShare*float64(shorter))) {
+			met++
+		}
+	}
+	return float64(met) >= metShare*float64(len(mine)) && float64(middle(ends)) <= closer*float64(middle(starts))
+}
+
+// spread turns differences of two clocks into distances from their median, which it returns.
+func spread(d []int64) (clock int64) {
+	if len(d) == 0 {
+		return 0
+	}
+	clock = middle(d)
+	for i := range d {
+		d[i] = max(d[i]-clock, clock-d[i])
+	}
+	return clock
+}
