@@ -232,21 +232,8 @@ func (o *DigestOptions) ranksOf(ctx context.Context, j job) (list []fleet.Rank, 
 			list = nil // one that is damaged is made again
 		}
 	}
-	digest := o.digest
-	if digest == nil {
-		digest = o.digestFile
-	}
-	switch list, err = digest(ctx, j.name, j.file); {
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return []fleet.Rank{hostoverhead.BadRank(j.name, j.file, err)}, nil
-	}
-	for i := range list {
-		list[i].Commit, list[i].Date = o.Commit, o.Date
-	}
-	if kept == "" {
-		return list, nil
+	if list, err = o.Digest(ctx, j.name, j.file); err != nil || kept == "" || list[0].Bad != "" {
+		return list, err
 	}
 	if err := os.MkdirAll(o.Keep, 0o777); err != nil {
 		return nil, err
@@ -264,7 +251,26 @@ func WriteDigests(w io.Writer, list []fleet.Rank) error {
 	return nil
 }
 
-// digestFile reads one file and lets go of it.
+// Digest makes the digests of one file of a recording, and lets go of it. A file that cannot be read has a digest that
+// says why; the error is ctx's.
+func (o *DigestOptions) Digest(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
+	digest := o.digest
+	if digest == nil {
+		digest = o.digestFile
+	}
+	list, err := digest(ctx, run, f)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		list = []fleet.Rank{hostoverhead.BadRank(run, f, err)}
+	}
+	for i := range list {
+		list[i].Commit, list[i].Date = o.Commit, o.Date
+	}
+	return list, nil
+}
+
 func (o *DigestOptions) digestFile(ctx context.Context, run string, f trace.File) ([]fleet.Rank, error) {
 	t, err := trace.Open(ctx, f.Path, o.Open.of(f.Path, runtime.GOMAXPROCS(0)))
 	if err != nil {

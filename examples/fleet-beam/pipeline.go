@@ -20,7 +20,6 @@ import (
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
 )
@@ -120,11 +119,8 @@ func (*digestFn) ProcessElement(ctx context.Context, in []byte, emit func(string
 		return err
 	}
 	list, err := digest(ctx, j)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	if err != nil {
-		list = []fleet.Rank{hostoverhead.BadRank(j.Run, j.File, err)}
+		return err
 	}
 	for i := range list {
 		var b bytes.Buffer
@@ -138,27 +134,21 @@ func (*digestFn) ProcessElement(ctx context.Context, in []byte, emit func(string
 
 // digest reads a file where it lies, or a copy of one that lies elsewhere.
 func digest(ctx context.Context, j job) ([]fleet.Rank, error) {
-	if _, err := os.Stat(j.File.Path); err != nil {
-		dir, err := os.MkdirTemp("", "fleet-beam-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		local := filepath.Join(dir, path.Base(j.File.Path))
-		if err := fetch(ctx, j.File.Path, local); err != nil {
-			return nil, err
-		}
-		j.File.Path = local
+	o := strata.DigestOptions{Open: strata.Options{Trace: trace.Options{Concurrency: 1}}}
+	if _, err := os.Stat(j.File.Path); err == nil {
+		return o.Digest(ctx, j.Run, j.File)
 	}
-	t, err := trace.Open(ctx, j.File.Path, trace.Options{Formats: strata.Formats(), Concurrency: 1})
+	dir, err := os.MkdirTemp("", "fleet-beam-")
 	if err != nil {
 		return nil, err
 	}
-	a, err := layer.Analyze(ctx, t, layer.Options{})
-	if err != nil {
-		return nil, err
+	defer os.RemoveAll(dir)
+	local := filepath.Join(dir, path.Base(j.File.Path))
+	if err := fetch(ctx, j.File.Path, local); err != nil {
+		return []fleet.Rank{hostoverhead.BadRank(j.Run, j.File, err)}, ctx.Err()
 	}
-	return hostoverhead.Digest(ctx, j.Run, j.File, a)
+	j.File.Path = local
+	return o.Digest(ctx, j.Run, j.File)
 }
 
 func fetch(ctx context.Context, from, to string) (err error) {
@@ -188,8 +178,7 @@ func (*runFn) ProcessElement(_ context.Context, _ string, next func(*[]byte) boo
 	var one []byte
 	for next(&one) {
 		if err := fleet.Read(bytes.NewReader(one), func(r fleet.Rank) error {
-			ranks = append(ranks,
-				r)
+			ranks = append(ranks, r)
 			return nil
 		}); err != nil {
 			return nil, err

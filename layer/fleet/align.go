@@ -178,15 +178,16 @@ func groupsOf(members []*member) []*group {
 	return out
 }
 
-// lanesOf is what a rank exchanges, by the key of the call; calls without one are left out. Digests are others' data,
-// and may have as many distinct calls as collectives: each collective is looked at once.
-func lanesOf(m *member, key func(call int) string) map[string]*lane {
-	out := map[string]*lane{}
+// lanesOf is what a rank exchanges, by the key of the call; calls with the zero key are left out. Digests are others'
+// data, and may have as many distinct calls as collectives: each collective is looked at once.
+func lanesOf[K comparable](m *member, key func(call int) K) map[K]*lane {
+	var none K
+	out := map[K]*lane{}
 	for i := range m.Steps {
 		s := &m.Steps[i]
 		for at, c := range s.Call {
 			k := key(c)
-			if k == "" {
+			if k == none {
 				continue
 			}
 			l := out[k]
@@ -211,81 +212,67 @@ const fewCalls = 8
 // may reduce with some ranks and gather from others; kinds of the same ranks are one group. A kind that is too rare
 // belongs to the largest group of its rank, or to all ranks.
 func unnamed(members []*member) (out []*group) {
-	byKey := map[string]*group{}
-	keys := map[*member][]string{} // by call
-	largest, sizes := map[*member]string{}, map[string]int{}
-	for _, m := range members {
-		keys[m] = make([]string, len(m.Calls))
-	}
-	add := func(key string, m *member, kind classify.Collective) {
-		if byKey[key] == nil {
-			byKey[key] = &group{}
-			out = append(out, byKey[key])
-		}
-		for i, c := range m.Calls {
-			if c.Kind == kind && c.Group < 0 {
-				keys[m][i] = key
-			}
-		}
-	}
-	type rare struct {
-		m    *member
+	type part struct {
+		*member
 		kind classify.Collective
 	}
-	var rares []rare
+	of, rest := map[part]*group{}, &group{}
+	var rare []part
+	byRanks, sizes, largest := map[string]*group{}, map[*group]int{}, map[*member]*group{}
 	for _, kind := range classify.Collectives() {
 		if !endTogether(kind) {
 			continue
 		}
 		var lanes []*lane
 		for _, m := range members {
-			l := lanesOf(m, func(call int) string {
-				if c := &m.Calls[call]; c.Kind == kind && c.Group < 0 {
-					return "own"
-				}
-				return ""
-			})["own"]
-			if l == nil {
-				continue
-			}
 			n := 0
-			for i := range l.steps {
-				n += len(l.steps[i].calls)
+			l := lanesOf(m, func(call int) bool {
+				is := m.Calls[call].Kind == kind && m.Calls[call].Group < 0
+				n += b2i(is)
+				return is
+			})[true]
+			if n > fewCalls {
+				lanes = append(lanes, l)
+			} else if n > 0 {
+				rare = append(rare, part{m, kind})
 			}
-			if n <= fewCalls {
-				rares = append(rares, rare{m, kind})
-				continue
-			}
-			lanes = append(lanes, l)
 		}
-		for _, g := range clusters(lanes) {
-			var ids []string
-			for _, l := range g.lanes {
-				ids = append(ids, l.label)
+		for _, c := range clusters(lanes) {
+			ranks := ""
+			for _, l := range c.lanes {
+				ranks += l.label + "\x00"
 			}
-			key := strings.Join(ids, "\x00")
-			sizes[key] = len(ids)
-			for _, l := range g.lanes {
-				add(key, l.member, kind)
-				if old, ok := largest[l.member]; !ok || len(ids) > sizes[old] {
-					largest[l.member] = key
+			g := byRanks[ranks]
+			if g == nil {
+				g = &group{}
+				byRanks[ranks], sizes[g], out = g, len(c.lanes), append(out, g)
+			}
+			for _, l := range c.lanes {
+				of[part{l.member, kind}] = g
+				if sizes[g] > sizes[largest[l.member]] {
+					largest[l.member] = g
 				}
 			}
 		}
 	}
-	for _, r := range rares {
-		add(cmp.Or(largest[r.m], everyRank), r.m, r.kind)
+	for _, p := range rare {
+		of[p] = cmp.Or(largest[p.member], rest)
 	}
 	for _, m := range members {
-		for key, l := range lanesOf(m, func(call int) string { return keys[m][call] }) {
-			byKey[key].lanes = append(byKey[key].lanes, l)
+		for g, l := range lanesOf(m, func(call int) *group {
+			if c := &m.Calls[call]; c.Group < 0 {
+				return of[part{m, c.Kind}]
+			}
+			return nil
+		}) {
+			g.lanes = append(g.lanes, l)
 		}
+	}
+	if len(rest.lanes) > 0 {
+		out = append(out, rest)
 	}
 	return out
 }
-
-// everyRank is the group of collectives that are too rare to find their group.
-const everyRank = "all"
 
 // key is what two ranks call the same group.
 func (g ProcessGroup) key() string {

@@ -144,22 +144,14 @@ func (r *Rank) check() error {
 			return fmt.Errorf("step %d has %d collectives, %d starts and %d times", i, len(s.Call), len(s.At),
 				len(s.Took))
 		}
-		if bad(s.Wall) || bad(s.Busy) || bad(s.Start+maxTime/2) {
+		if bad(s.Wall) || bad(s.Busy) || bad(s.Start+maxTime/2) ||
+			slices.ContainsFunc(s.Operators, func(o Named) bool { return bad(o.NS) }) ||
+			slices.ContainsFunc(s.Idle, func(c CauseTime) bool { return bad(c.NS) }) {
 			return fmt.Errorf("step %d has a time out of range", i)
 		}
 		for k, c := range s.Call {
 			if c < 0 || c >= len(r.Calls) || bad(s.Took[k]) || bad(s.At[k]+maxTime/2) {
 				return fmt.Errorf("collective %d of step %d is out of range", k, i)
-			}
-		}
-		for _, c := range s.Idle {
-			if bad(c.NS) {
-				return fmt.Errorf("step %d has a time out of range", i)
-			}
-		}
-		for _, o := range s.Operators {
-			if bad(o.NS) {
-				return fmt.Errorf("step %d has a time out of range", i)
 			}
 		}
 	}
@@ -249,9 +241,6 @@ func b2i(b bool) int {
 	}
 	return 0
 }
-
-// Len is the number of digests.
-func (s *Set) Len() int { return len(s.ranks) }
 
 // Ranks returns the digests by run, part, rank and file.
 func (s *Set) Ranks() []Rank {

@@ -23,8 +23,6 @@ func Choose(args []string) (app.Program, []string) {
 			return reduce(), args[1:]
 		case "trend":
 			return trend(), args[1:]
-		case "fleet": // what people type who expect a verb
-			return program(), args[1:]
 		}
 	}
 	return program(), args
@@ -107,12 +105,9 @@ func reduce() app.Program {
 		FailOn:   []string{app.HealthIs},
 		Flags:    o.fullFlag,
 		Run: func(ctx context.Context, env *app.Env) error {
-			ranks, err := digests(ctx, env)
-			if err != nil {
-				return err
-			}
-			defer ranks.Close()
-			return o.report(ctx, env, ranks, strata.DigestOptions{})
+			return withDigests(ctx, env, func(ranks *strata.Ranks) error {
+				return o.report(ctx, env, ranks, strata.DigestOptions{})
+			})
 		},
 	}
 }
@@ -129,37 +124,37 @@ func trend() app.Program {
 		Formats:  []app.Format{app.Text, app.JSON},
 		Flags:    page.Flags,
 		Run: func(ctx context.Context, env *app.Env) error {
-			ranks, err := digests(ctx, env)
-			if err != nil {
-				return err
-			}
-			defer ranks.Close()
-			t, err := ranks.Trend(ctx)
-			if err != nil {
-				return err
-			}
-			if err := env.WriteHTML(&page, func(w io.Writer) error {
-				return strata.WriteTrendHTML(w, t, ranks.Name)
-			}); err != nil {
-				return err
-			}
-			if env.Format == app.JSON {
-				return env.WriteJSON(t)
-			}
-			return t.WriteText(env.Stdout)
+			return withDigests(ctx, env, func(ranks *strata.Ranks) error {
+				t, err := ranks.Trend(ctx)
+				if err != nil {
+					return err
+				}
+				if err := env.WriteHTML(&page, func(w io.Writer) error {
+					return strata.WriteTrendHTML(w, t, ranks.Name)
+				}); err != nil {
+					return err
+				}
+				if env.Format == app.JSON {
+					return env.WriteJSON(t)
+				}
+				return t.WriteText(env.Stdout)
+			})
 		},
 	}
 }
 
-// digests are the files of digests that are named, and no traces.
-func digests(ctx context.Context, env *app.Env) (*strata.Ranks, error) {
+// withDigests finds the files of digests that are named, and no traces.
+func withDigests(ctx context.Context, env *app.Env, do func(*strata.Ranks) error) error {
 	ranks, err := strata.FindRanks(ctx, env.Args, strata.Options{})
-	if err == nil && ranks.Files() > 0 {
-		err = app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both",
-			ranks.Recordings[0].Files[0].Path)
-		ranks.Close()
+	if err != nil {
+		return err
 	}
-	return ranks, err
+	defer ranks.Close()
+	if ranks.Files() > 0 {
+		return app.Usagef("%s is a trace: strata digest makes digests of traces, and strata fleet reads both",
+			ranks.Recordings[0].Files[0].Path)
+	}
+	return do(ranks)
 }
 
 // find looks for the files of the command line.
@@ -203,19 +198,13 @@ func (o *options) digest(ctx context.Context, env *app.Env) error {
 	}
 	defer ranks.Close()
 	return ranks.EachRun(ctx, d, func(list []fleet.Rank) error {
-		if err := o.refuse(list); err != nil {
-			return err
+		if o.strict {
+			if err := app.Unread(fleet.OfRun(list)); err != nil {
+				return err
+			}
 		}
 		return strata.WriteDigests(env.Stdout, list)
 	})
-}
-
-// refuse is the error of --strict.
-func (o *options) refuse(list []fleet.Rank) error {
-	if o.strict {
-		return app.Unread(fleet.OfRun(list))
-	}
-	return nil
 }
 
 func (o *options) fleet(ctx context.Context, env *app.Env) error {
