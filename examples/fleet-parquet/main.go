@@ -38,15 +38,20 @@ type Run struct {
 	Health  string `parquet:"health,dict"`
 }
 
-// Rank is a row of ranks.parquet: one GPU of one recording.
+// GPU is what the rows of all tables but runs begin with: one GPU of one recording.
+type GPU struct {
+	Run    string `parquet:"run,dict"`
+	Rank   int64  `parquet:"rank"`
+	Device int64  `parquet:"device"`
+	Part   string `parquet:"part,dict"`
+}
+
+// Rank is a row of ranks.parquet: a GPU.
 type Rank struct {
-	Run       string `parquet:"run,dict"`
-	Rank      int64  `parquet:"rank"`
-	Device    int64  `parquet:"device"`
-	Part      string `parquet:"part,dict"`
+	GPU
 	File      string `parquet:"file,dict"`
 	Host      string `parquet:"host,dict"`
-	GPU       string `parquet:"gpu,dict"`
+	Name      string `parquet:"gpu,dict"`
 	Model     string `parquet:"model,dict"`
 	Framework string `parquet:"framework,dict"`
 	Health    string `parquet:"health,dict"`
@@ -56,10 +61,7 @@ type Rank struct {
 
 // Step is a row of steps.parquet. Times of all tables are nanoseconds; unknown counts are −1.
 type Step struct {
-	Run      string `parquet:"run,dict"`
-	Rank     int64  `parquet:"rank"`
-	Device   int64  `parquet:"device"`
-	Part     string `parquet:"part,dict"`
+	GPU
 	Step     int64  `parquet:"step"`   // place in the recording, from 0
 	Number   int64  `parquet:"number"` // the server's
 	Stage    string `parquet:"stage,dict"`
@@ -73,22 +75,16 @@ type Step struct {
 
 // Operator is a row of operators.parquet: the time of one operator, or of one cause of idle time, in one step.
 type Operator struct {
-	Run    string `parquet:"run,dict"`
-	Rank   int64  `parquet:"rank"`
-	Device int64  `parquet:"device"`
-	Part   string `parquet:"part,dict"`
-	Step   int64  `parquet:"step"`
-	Name   string `parquet:"name,dict"`
-	Idle   bool   `parquet:"idle"` // Name is a cause of idle time
-	NS     int64  `parquet:"ns"`
+	GPU
+	Step int64  `parquet:"step"`
+	Name string `parquet:"name,dict"`
+	Idle bool   `parquet:"idle"` // Name is a cause of idle time
+	NS   int64  `parquet:"ns"`
 }
 
 // Collective is a row of collectives.parquet.
 type Collective struct {
-	Run     string `parquet:"run,dict"`
-	Rank    int64  `parquet:"rank"`
-	Device  int64  `parquet:"device"`
-	Part    string `parquet:"part,dict"`
+	GPU
 	Step    int64  `parquet:"step"`
 	Place   int64  `parquet:"place"` // in the step, from 0
 	Kind    string `parquet:"kind,dict"`
@@ -262,19 +258,18 @@ func (t *tables) run(ranks []fleet.Rank) {
 
 // rank writes the rows of one rank.
 func (t *tables) rank(r *fleet.Rank) {
-	n, device := int64(r.Rank), int64(r.Device)
-	t.ranks.add(Rank{r.Run, n, device, r.Part, r.File, r.Host, r.GPU, r.Model, r.Framework, string(r.Health), r.Bad,
-		int64(len(r.Steps))})
+	gpu := GPU{r.Run, int64(r.Rank), int64(r.Device), r.Part}
+	t.ranks.add(Rank{gpu, r.File, r.Host, r.GPU, r.Model, r.Framework, string(r.Health), r.Bad, int64(len(r.Steps))})
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		at := int64(i)
-		t.steps.add(Step{r.Run, n, device, r.Part, at, s.Number, string(s.Stage), s.Tokens, s.Requests, s.Partial,
-			r.Clock + s.Start, s.Wall, s.Busy})
+		t.steps.add(Step{gpu, at, s.Number, string(s.Stage), s.Tokens, s.Requests, s.Partial, r.Clock + s.Start, s.Wall,
+			s.Busy})
 		for _, o := range s.Operators {
-			t.operators.add(Operator{r.Run, n, device, r.Part, at, o.Name, false, o.NS})
+			t.operators.add(Operator{gpu, at, o.Name, false, o.NS})
 		}
 		for _, c := range s.Idle {
-			t.operators.add(Operator{r.Run, n, device, r.Part, at, c.Cause.String(), true, c.NS})
+			t.operators.add(Operator{gpu, at, c.Cause.String(), true, c.NS})
 		}
 		for k, c := range s.Call {
 			call := r.Calls[c]
@@ -282,8 +277,8 @@ func (t *tables) rank(r *fleet.Rank) {
 			if call.Group >= 0 {
 				group = r.Groups[call.Group].Name
 			}
-			t.collectives.add(Collective{r.Run, n, device, r.Part, at, int64(k), call.Kind.String(), group,
-				call.Kernel, call.Bytes, r.Clock + s.Start + s.At[k], s.Took[k]})
+			t.collectives.add(Collective{gpu, at, int64(k), call.Kind.String(), group, call.Kernel, call.Bytes,
+				r.Clock + s.Start + s.At[k], s.Took[k]})
 		}
 	}
 }
