@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/page"
@@ -114,39 +113,32 @@ func runOfDigest(r *fleet.Rank) compare.Run {
 	return run
 }
 
-// WriteTrendHTML writes the page of a trend: a plot of each change over the runs. name is what was read.
+// WriteTrendHTML writes the page of a trend: a chart of each change over the runs. name is what was read.
 func WriteTrendHTML(w io.Writer, t *compare.Trend, name string) error {
 	p := &page.Page{Title: filepath.Base(name), Program: "fleet trend", Inputs: []string{name},
 		Verdict: "No operator takes another time since one of the runs.",
 		Context: []string{table.Counted(t.Runs, "run", "runs"), t.From + " to " + t.To}}
-	plots := page.Section{ID: "trend", Title: "Changes, largest first", Text: "Each bar is the mean of a pass of one run."}
-	for i := range first(t.Changes, mostPlots) {
+	s := page.Section{ID: "changes", Title: "Changes, largest first",
+		Text: "A column is the mean pass of a run, by date; those since the change are set apart."}
+	tab := page.Table{Caption: "Changes", Search: true, FoldAfter: 2 * shownRows,
+		Columns: []page.Column{page.Choice("Stage"), page.Text("Operator"), page.Text("Since"), page.Text("Commit"),
+			page.Number("Before"), page.Number("Since then"), page.Number("Change"), page.Prose("In words")}}
+	for i := range t.Changes {
 		c := &t.Changes[i]
-		plot := page.Waterfall{Label: c.Text}
-		since := page.Slower
-		if c.Delta < 0 {
-			since = page.Faster
-		}
-		for k, point := range c.Points {
-			kind := since
-			if k < c.Before {
-				kind = page.Before
+		name := cmp.Or(c.Operator, "all kernels")
+		if len(s.Plots) < mostPlots {
+			plot := page.Plot{Title: name + ", " + c.Stage.Info().Title, Text: c.Text, Mark: c.Before, Marked: c.After}
+			for _, point := range c.Points {
+				plot.Values = append(plot.Values, float64(point.Time))
 			}
-			plot.Steps = append(plot.Steps, page.Step{Name: strings.TrimSpace(point.Date + " " + point.Commit),
-				Value: table.Duration(point.Time), Kind: kind, To: float64(point.Time)})
+			s.Plots = append(s.Plots, plot)
 		}
-		plot.Steps = plot.Steps[max(0, len(plot.Steps)-mostBars):]
-		plots.Falls = append(plots.Falls, plot)
+		tab.Add(page.Row{{Text: string(c.Stage)}, {Text: name}, {Text: c.Since}, {Text: c.Commit}, took(c.A), took(c.B),
+			took(c.Delta), {Text: c.Text}})
 	}
 	if len(t.Changes) > 0 {
-		p.Verdict = t.Changes[0].Text
-		p.Sections = append(p.Sections, plots)
+		p.Verdict, s.Tables = t.Changes[0].Text, []page.Table{tab}
+		p.Sections = append(p.Sections, s)
 	}
 	return p.Write(w)
 }
-
-// What a page of a trend shows: plots of the largest changes, bars of the last runs.
-const (
-	mostPlots = 12
-	mostBars  = 80
-)

@@ -25,24 +25,31 @@ import (
 // The pages of single analyses. Each is one file that needs nothing else, with the parts of [Report.WriteHTML] that
 // the analysis has. Only base names of files appear.
 
-// newPage begins the page of analysed GPUs.
-func newPage(program, name string, d *layer.Device) *page.Page {
+// newPage begins the page of an analysed GPU. m is nil for none.
+func newPage(program, name string, m *reportPart) *page.Page {
 	p := &page.Page{Title: filepath.Base(name), Program: program, Colours: map[string]string{}, Inputs: []string{name}}
-	if d == nil {
+	if m == nil {
 		return p
 	}
-	addHealth(p, d.Analysis().Trace().Health())
-	addColours(p, d)
-	for _, c := range []string{d.Analysis().Framework(), d.GPU} {
-		if c != "" {
-			p.Context = append(p.Context, c)
-		}
+	h := m.a.Trace().Health()
+	p.Health.Status = string(h.Status)
+	addRemarks(p, h.Findings, "")
+	addColours(p, m.d)
+	p.Context = facts(m.a.Framework(), m.d.GPU)
+	if m.d.NumLayers > 0 {
+		p.Context = append(p.Context, table.Counted(m.d.NumLayers, "layer", "layers"))
 	}
-	if d.NumLayers > 0 {
-		p.Context = append(p.Context, table.Counted(d.NumLayers, "layer", "layers"))
-	}
-	p.Context = append(p.Context, table.Counted(len(d.Passes), "pass", "passes"), table.Counted(d.NumKernels(), "kernel", "kernels"))
+	p.Context = append(p.Context, amounts(m.d)...)
 	return p
+}
+
+// facts are those that are known.
+func facts(list ...string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
+func amounts(d *layer.Device) []string {
+	return []string{table.Counted(len(d.Passes), "pass", "passes"), table.Counted(d.NumKernels(), "kernel", "kernels")}
 }
 
 func addColours(p *page.Page, d *layer.Device) {
@@ -51,19 +58,27 @@ func addColours(p *page.Page, d *layer.Device) {
 	}
 }
 
-func addHealth(p *page.Page, h trace.Health) {
-	p.Health.Status = string(h.Status)
-	for _, f := range h.Findings {
-		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: f.Message})
+func addRemarks(p *page.Page, list []trace.Finding, of string) {
+	for _, f := range list {
+		p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: of + f.Message})
 	}
 }
 
-// draw is the timeline of a GPU.
-func draw(d *layer.Device, name string, gaps []hostoverhead.Gap, passes []int) *page.Timeline {
-	t := d.Analysis().Trace()
-	return page.FromDevice(d, page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(name), Waits: waits(gaps),
-		Passes: passes, Source: sourceLines(d.Analysis()),
-		Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }})
+// timeline draws a part. x has what differs between pages.
+func (m *reportPart) timeline(x page.Extra, gaps []hostoverhead.Gap) *page.Timeline {
+	t := m.a.Trace()
+	x.ID, x.Label = cmp.Or(x.ID, "t0"), cmp.Or(x.Label, "Timeline of "+filepath.Base(m.name))
+	x.Waits, x.Source = waits(gaps), sourceLines(m.a)
+	x.Href = func(a, b trace.Time) string { return perfettoURL(t, a, b) }
+	return page.FromDevice(m.d, x)
+}
+
+// addTimeline begins a page with what ran, and with one pass kernel by kernel whatever the window's length.
+func addTimeline(ctx context.Context, p *page.Page, m *reportPart, pass int) {
+	if m != nil && m.d.NumKernels() > 0 {
+		t := m.timeline(page.Extra{Passes: []int{max(pass, 0)}}, gapsOf(ctx, m.d))
+		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{t}})
+	}
 }
 
 // gapsOf are the explained idle times of a GPU; none where the host cannot be judged.
@@ -111,11 +126,11 @@ func sourceLines(a *layer.Analysis) func(layer.Kernel) string {
 }
 
 // WriteLayersHTML writes the page of the passes and layers of a GPU: pass is the one whose layers are drawn,
-// [trace.None] for the steady one. light adds what its operators should take; nil for none. name is what the trace is
-// called.
-func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int, light *roofline.Report,
-	name string) error {
-	p := newPage("layers", name, d)
+// [trace.None] for the steady one. With a config the page says what its operators should take. name is what the trace
+// is called.
+func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int, name string) error {
+	m := newPart(name, d.Analysis(), d)
+	p := newPage("layers", name, m)
 	if pass == trace.None {
 		pass = d.Steady.Pass
 	}
@@ -124,14 +139,13 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %s (confidence %s)", e.For, e.Detail, table.Fixed(e.Confidence, 2)))
 	}
 	p.Verdict = table.Counted(len(d.Passes), "pass", "passes") + " of " + table.Counted(d.NumLayers, "layer", "layers")
-	p.Sections = append(p.Sections, page.Section{ID: "timeline",
-		Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(pass, 0)})}})
+	addTimeline(ctx, p, m, pass)
 	if pass != trace.None {
 		f, err := d.Pass(pass)
 		if err != nil {
 			return err
 		}
-		p.Verdict += fmt.Sprintf("; pass %d, %s, takes %s", pass, f.Stage.Info().Title, table.Duration(f.Wall()))
+		p.Verdict += fmt.Sprintf("; %s takes %s", passTitle(pass, f.Stage), table.Duration(f.Wall()))
 		if h := page.FromLayers(d, pass); h != nil {
 			p.Sections = append(p.Sections, page.Section{ID: "layers", Title: "Which layer is different",
 				Text:  "Colour is time against the median of that operator over layers of the same type.",
@@ -139,55 +153,50 @@ func WriteLayersHTML(ctx context.Context, w io.Writer, d *layer.Device, pass int
 		}
 		p.Sections = append(p.Sections, section("layer-list", "Layers", layerTable(d, pass)))
 	}
-	if light != nil {
+	if m.a.Config != nil {
+		light, err := roofline.Analyze(ctx, m.a, roofline.Options{On: &d.ID})
+		if err != nil {
+			return err
+		}
 		p.Sections = append(p.Sections, lightSections(light)...)
 		p.Notes = append(p.Notes, light.Notes...)
 	}
 	p.Sections = append(p.Sections, section("kernels", "Kernels", kernelTable([]*layer.Device{d})),
-		section("passes", "Passes", devicePasses(d)))
+		passTable(m.rows(0), m))
 	return p.Write(w)
+}
+
+// passTitle is a pass by its number, with its stage where that is known.
+func passTitle(pass int, s layer.Stage) string {
+	name := "pass " + strconv.Itoa(pass)
+	if s != layer.StageUnknown {
+		name += ", " + s.Info().Title
+	}
+	return name
 }
 
 func layerTable(d *layer.Device, pass int) page.Table {
 	p := &d.Passes[pass]
 	tab := page.Table{Caption: fmt.Sprintf("Layers of pass %d", pass), FoldAfter: shownRows,
-		Columns: []page.Column{{Title: "Layer", Numeric: true}, {Title: "Type", Filter: true},
-			{Title: "Wall", Numeric: true},
-			{Title: "Sum of kernels", Numeric: true}, {Title: "Kernels", Numeric: true}, {Title: "Perfetto"}}}
+		Columns: []page.Column{page.Number("Layer"), page.Choice("Type"), page.Number("Wall"),
+			page.Number("Sum of kernels"), page.Number("Kernels"), page.Text("Perfetto")}}
 	for _, l := range p.Layers() {
 		n := p.LayerNumber(l.Index)
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(n), Sort: float64(n)},
-			{Text: l.Type}, took(l.Wall), took(l.Sum), count(int64(len(l.Kernels))),
-			perfettoCell(d.Analysis().Trace(), l.Start, l.End)}})
-	}
-	return tab
-}
-
-func devicePasses(d *layer.Device) page.Table {
-	tab := page.Table{Caption: "All passes", Folded: len(d.Passes) > shownRows,
-		Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Stage", Filter: true},
-			{Title: "Start", Numeric: true}, {Title: "Wall", Numeric: true},
-			{Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true},
-			{Title: "Kernels", Numeric: true}, {Title: "Confidence", Numeric: true}, {Title: "Note", Prose: true},
-			{Title: "Perfetto"}}}
-	for i := range d.Passes {
-		f := &d.Passes[i]
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(i), Sort: float64(i),
-			Strong: i == d.Steady.Pass}, {Text: string(f.Stage)}, took(time.Duration(f.Start)), took(f.Wall()),
-			count(int64(f.Batch)), count(f.Tokens),
-			count(int64(f.NumLayers)), count(int64(f.Kernels)), number(f.Confidence, 2), {Text: f.Note},
-			perfettoCell(d.Analysis().Trace(), f.Start, f.End)}})
+		tab.Add(page.Row{{Text: strconv.Itoa(n), Sort: float64(n)}, {Text: l.Type}, took(l.Wall), took(l.Sum),
+			count(int64(len(l.Kernels))), perfettoCell(d.Analysis().Trace(), l.Start, l.End)})
 	}
 	return tab
 }
 
 // WriteLightHTML writes the page of what passes should take. d is the GPU that was analysed, nil for a plan.
 func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *layer.Device, name string) error {
-	p := newPage("light", name, d)
-	p.Notes = r.Notes
-	if r.Model != "" {
-		p.Context = append(p.Context, r.Model)
+	var m *reportPart
+	if d != nil {
+		m = newPart(name, d.Analysis(), d)
 	}
+	p := newPage("light", name, m)
+	p.Notes = r.Notes
+	p.Context = append(p.Context, facts(r.Model)...)
 	if r.GPU != nil {
 		p.Context = append(p.Context, r.GPU.ID)
 	}
@@ -201,9 +210,8 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 			p.Verdict = fmt.Sprintf("A %s needs at least %s.", t.Stage.Info().Step, table.Duration(t.Floor))
 		}
 	}
-	if d != nil && d.NumKernels() > 0 {
-		p.Sections = append(p.Sections, page.Section{ID: "timeline",
-			Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
+	if m != nil {
+		addTimeline(ctx, p, m, d.Steady.Pass)
 	}
 	p.Sections = append(p.Sections, lightSections(r)...)
 	return p.Write(w)
@@ -213,24 +221,18 @@ func WriteLightHTML(ctx context.Context, w io.Writer, r *roofline.Report, d *lay
 func lightSections(r *roofline.Report) []page.Section {
 	out := []page.Section{waterfalls(r)}
 	tab := page.Table{Caption: "Operators of the steady pass against the GPU", Search: true, FoldAfter: 2 * shownRows,
-		Columns: []page.Column{{Title: "Layer type", Filter: true}, {Title: "Operator"},
-			{Title: "Layers", Numeric: true},
-			{Title: "M", Numeric: true}, {Title: "N", Numeric: true}, {Title: "K", Numeric: true},
-			{Title: "GFLOP", Numeric: true}, {Title: "MB", Numeric: true}, {Title: "Time", Numeric: true},
-			{Title: "Floor", Numeric: true}, {Title: "Bound", Filter: true}, {Title: "% of peak", Numeric: true},
-			{Title: "Remark", Prose: true}}}
+		Columns: []page.Column{page.Choice("Layer type"), page.Text("Operator"), page.Number("Layers"),
+			page.Number("M"), page.Number("N"), page.Number("K"), page.Number("GFLOP"), page.Number("MB"),
+			page.Number("Time"), page.Number("Floor"), page.Choice("Bound"), page.Number("% of peak"),
+			page.Prose("Remark")}}
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		peak := page.Cell{Text: table.None, Sort: -1}
-		if o.PeakShare > 0 {
-			peak = number(100*o.PeakShare, 0)
-			peak.Bar = o.PeakShare
-		}
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: o.LayerType},
-			{Text: o.Operator, Find: o.Operator}, count(int64(o.Count)), size(o.M), size(o.N), size(o.K),
-			number(o.GFLOP, 1),
+		peak := where(o.PeakShare > 0, number(100*o.PeakShare, 0))
+		peak.Bar = o.PeakShare
+		tab.Add(page.Row{{Text: o.LayerType}, {Text: o.Operator, Find: o.Operator}, count(int64(o.Count)),
+			where(o.M > 0, count(o.M)), where(o.N > 0, count(o.N)), where(o.K > 0, count(o.K)), number(o.GFLOP, 1),
 			number(float64(o.Bytes)/1e6, 1), knownTime(o.Time), knownTime(o.Floor), {Text: fmt.Sprint(o.Bound)}, peak,
-			{Text: o.Note}}})
+			{Text: o.Note}})
 	}
 	return append(out, section("operators", "Operators", tab), costs(r))
 }
@@ -238,56 +240,40 @@ func lightSections(r *roofline.Report) []page.Section {
 // costs are what a token and a request cost.
 func costs(r *roofline.Report) page.Section {
 	cost := page.Table{Caption: "Cost per token, by stage and requests",
-		Columns: []page.Column{{Title: "Stage"}, {Title: "Requests", Numeric: true}, {Title: "Passes", Numeric: true},
-			{Title: "Tokens", Numeric: true},
-			{Title: "Time", Numeric: true}, {Title: "Per token", Numeric: true}, {Title: "Per request", Numeric: true},
-			{Title: "% of floor", Numeric: true}, {Title: "% padding", Numeric: true},
-			{Title: "Prefill tax per step", Numeric: true}}}
+		Columns: []page.Column{page.Text("Stage"), page.Number("Requests"), page.Number("Passes"),
+			page.Number("Tokens"), page.Number("Time"), page.Number("Per token"), page.Number("Per request"),
+			page.Number("% of floor"), page.Number("% padding"), page.Number("Prefill tax per step")}}
 	share := func(part, whole float64) page.Cell {
-		if whole <= 0 {
-			return page.Cell{Text: table.None, Sort: -1}
-		}
-		return number(100*part/whole, 1)
+		return where(whole > 0, number(100*part/max(whole, 1), 1))
 	}
 	for i := range r.Economy {
 		b := &r.Economy[i]
 		if b.PerToken <= 0 && b.PerRequest <= 0 && b.Floored <= 0 {
 			continue
 		}
-		tax := page.Cell{Text: table.None, Sort: -1}
-		if b.Taxed > 0 {
-			tax = took(b.Tax / time.Duration(b.Taxed))
-		}
-		cost.Rows = append(cost.Rows, page.Row{Cells: []page.Cell{{Text: string(b.Stage)},
-			{Text: table.Span(b.From, b.To), Sort: float64(b.From)}, count(int64(b.Passes)), count(b.Tokens),
-			took(b.Wall),
-			knownTime(b.PerToken), knownTime(b.PerRequest), share(float64(b.Floor), float64(b.Floored)),
-			share(float64(b.Rows-b.Asked), float64(b.Rows)), tax}})
+		tax := where(b.Taxed > 0, took(b.Tax/time.Duration(max(b.Taxed, 1))))
+		cost.Add(page.Row{{Text: string(b.Stage)}, {Text: table.Span(b.From, b.To), Sort: float64(b.From)},
+			count(int64(b.Passes)), count(b.Tokens), took(b.Wall), knownTime(b.PerToken), knownTime(b.PerRequest),
+			share(float64(b.Floor), float64(b.Floored)), share(float64(b.Rows-b.Asked), float64(b.Rows)), tax})
 	}
 	return section("cost", "Cost per token", cost)
-}
-
-func size(n int64) page.Cell {
-	if n == 0 {
-		return page.Cell{Text: table.None, Sort: -1}
-	}
-	return page.Cell{Text: strconv.FormatInt(n, 10), Sort: float64(n)}
 }
 
 // WriteHostHTML writes the page of a host verdict: the idle time of the deciding GPU by cause, in its timeline and as a
 // ledger. ranks are those that were judged.
 func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ranks []*layer.Analysis,
 	name string) error {
-	var d *layer.Device
-	var decides *hostoverhead.RankVerdict
+	var m *reportPart
 	if v.Deciding >= 0 && v.Deciding < len(v.Ranks) {
-		decides = &v.Ranks[v.Deciding]
+		decides := &v.Ranks[v.Deciding]
 		if decides.File >= 0 && decides.File < len(ranks) {
-			// nil where the verdict is of other ranks: the page has no timeline then
-			d, _ = ranks[decides.File].Device(&decides.Device)
+			// none where the verdict is of other ranks: the page has no timeline then
+			if d, err := ranks[decides.File].Device(&decides.Device); err == nil {
+				m = newPart(name, d.Analysis(), d)
+			}
 		}
 	}
-	p := newPage("host", name, d)
+	p := newPage("host", name, m)
 	p.Verdict = fmt.Sprintf("Is the host the bottleneck? %v. %s", v.Verdict, v.Summary)
 	for _, x := range v.Doubts {
 		p.Notes = append(p.Notes, x.Message)
@@ -298,22 +284,19 @@ func WriteHostHTML(ctx context.Context, w io.Writer, v *hostoverhead.Verdict, ra
 			{Value: table.Duration(time.Duration(h.IdleNS)), Name: "idle"},
 			{Value: table.Duration(time.Duration(h.HostNS)), Name: "because of the host"}}
 	}
-	if d != nil && decides != nil {
-		p.Sections = append(p.Sections, page.Section{ID: "timeline",
-			Timelines: []*page.Timeline{draw(d, name, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
+	if m != nil {
+		addTimeline(ctx, p, m, m.d.Steady.Pass)
 	}
 	idle := page.Table{Caption: "Idle GPU time by cause",
-		Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "In the window", Numeric: true},
-			{Title: "In the steps", Numeric: true}, {Title: "% of step time", Numeric: true},
-			{Title: "Mostly in", Code: true}}}
+		Columns: []page.Column{page.Choice("Kind"), page.Text("Cause"), page.Number("In the window"),
+			page.Number("In the steps"), page.Number("% of step time"), page.Code("Mostly in")}}
 	for _, c := range v.Idle {
 		var lines []string
 		for _, n := range c.Names[:min(len(c.Names), 3)] {
 			lines = append(lines, table.Duration(time.Duration(n.NS))+" "+n.Name)
 		}
-		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(c.Group)},
-			{Text: fmt.Sprint(c.Cause)}, took(time.Duration(c.NS)), took(time.Duration(c.StepsNS)),
-			number(100*c.Share, 1), {Lines: lines}}})
+		idle.Add(page.Row{{Text: fmt.Sprint(c.Group)}, {Text: fmt.Sprint(c.Cause)}, took(time.Duration(c.NS)),
+			took(time.Duration(c.StepsNS)), number(100*c.Share, 1), {Lines: lines}})
 	}
 	p.Sections = append(p.Sections, section("idle", "Where idle time goes", idle))
 	return p.Write(w)
@@ -343,10 +326,9 @@ func WriteCompareHTML(ctx context.Context, w io.Writer, r *compare.Report, a, b 
 		}
 		f := &d.Passes[first]
 		addColours(p, d)
-		pair.Timelines = append(pair.Timelines, page.FromDevice(d,
-			page.Extra{ID: "t" + strconv.Itoa(i), Link: "sides",
-				Label: fmt.Sprintf("%c: %s, pass %d", 'A'+i, f.Stage.Info().Title, f.Index), From: f.Start,
-				To: d.StepEnd(f.Index), Waits: waits(gapsOf(ctx, d)), Source: sourceLines(d.Analysis())}))
+		pair.Timelines = append(pair.Timelines, newPart(sides[i].Trace, d.Analysis(), d).timeline(
+			page.Extra{ID: "t" + strconv.Itoa(i), Link: "sides", Label: string(rune('A'+i)) + ": " + passTitle(f.Index, f.Stage),
+				From: f.Start, To: d.StepEnd(f.Index)}, gapsOf(ctx, d)))
 	}
 	if len(pair.Timelines) == 2 {
 		page.Align(pair.Timelines)
@@ -369,17 +351,12 @@ func sideFact(s *compare.Summary) string {
 	if s.Batch >= 0 {
 		parts = append(parts, "batch "+strconv.FormatInt(s.Batch, 10))
 	}
-	parts = append(parts, table.Duration(s.Wall)+" each")
-	for _, x := range []string{s.GPU, s.Framework} {
-		if x != "" {
-			parts = append(parts, x)
-		}
-	}
-	return strings.Join(parts, ", ")
+	parts = append(parts, table.Duration(s.Wall)+" each", s.GPU, s.Framework)
+	return strings.Join(facts(parts...), ", ")
 }
 
-// fallRows is how many rows of a comparison have a bar of their own; the others are added up.
-const fallRows = 14
+// fallRows is how many rows of a comparison have a bar of their own: more than there are parts of a model.
+const fallRows = 76
 
 // compareSections are the waterfall from A to B, its rows, findings and gates.
 func compareSections(r *compare.Report) []page.Section {
@@ -400,46 +377,37 @@ func compareSections(r *compare.Report) []page.Section {
 			Kind: kind, From: float64(min(at, at+delta)), To: float64(max(at, at+delta))})
 		at += delta
 	}
-	var rest time.Duration
-	for i := range r.Rows {
-		if i >= fallRows {
-			rest += r.Rows[i].Delta
-			continue
-		}
+	for i := range first(r.Rows, fallRows) {
 		step(r.Rows[i].Operator, r.Rows[i].Delta)
 	}
-	step("all others", rest)
+	step("all others", r.A.Wall+r.Delta-at)
 	fall.Steps = append(fall.Steps, page.Step{Name: "B: " + sideName(&r.B), Value: table.Duration(at), Kind: page.Whole,
 		To: float64(at)})
 	out := []page.Section{{ID: "difference", Title: "What changed", Falls: []page.Waterfall{fall},
 		Tables: []page.Table{compareRows(r)}}}
 	if len(r.Findings) > 0 {
-		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{{Title: "Kind"},
-			{Title: "Finding", Prose: true}, {Title: "B − A", Numeric: true}}}
+		tab := page.Table{Caption: "Beyond noise", Columns: []page.Column{page.Text("Kind"), page.Prose("Finding"),
+			page.Number("B − A")}}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()},
-				took(f.PerStep)}})
+			tab.Add(page.Row{{Text: fmt.Sprint(f.Kind)}, {Text: f.Sentence()}, took(f.PerStep)})
 		}
 		out = append(out, section("changes", "Findings", tab))
 	}
 	if len(r.Gates) > 0 {
-		tab := page.Table{Caption: "Gates", Columns: []page.Column{{Title: "Gate"}, {Title: "Outcome"},
-			{Title: "Found", Prose: true}}}
+		tab := page.Table{Caption: "Gates", Columns: []page.Column{page.Text("Gate"), page.Text("Outcome"),
+			page.Prose("Found")}}
 		for i := range r.Gates {
 			g := &r.Gates[i]
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: g.Gate}, {Text: fmt.Sprint(g.Outcome)},
-				{Text: g.Text}}})
+			tab.Add(page.Row{{Text: g.Gate}, {Text: fmt.Sprint(g.Outcome)}, {Text: g.Text}})
 		}
 		out = append(out, section("gates", "Gates", tab))
 	}
 	if len(r.Layers) > 1 {
 		tab := page.Table{Caption: "GPU time of each layer, mean of the passes", Folded: true,
-			Columns: []page.Column{{Title: "Layer", Numeric: true}, {Title: "A", Numeric: true},
-				{Title: "B", Numeric: true}, {Title: "B − A", Numeric: true}}}
+			Columns: []page.Column{page.Number("Layer"), page.Number("A"), page.Number("B"), page.Number("B − A")}}
 		for _, l := range r.Layers {
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{number(float64(l.Layer), 0), took(l.A), took(l.B),
-				took(l.B - l.A)}})
+			tab.Add(page.Row{number(float64(l.Layer), 0), took(l.A), took(l.B), took(l.B - l.A)})
 		}
 		out = append(out, section("layers", "Layers", tab))
 	}
@@ -448,60 +416,77 @@ func compareSections(r *compare.Report) []page.Section {
 
 func compareRows(r *compare.Report) page.Table {
 	t := page.Table{Caption: "Parts of the step by difference", Search: true, FoldAfter: 2 * shownRows,
-		Columns: []page.Column{{Title: "Operator"}, {Title: "A", Numeric: true}, {Title: "B", Numeric: true},
-			{Title: "B − A", Numeric: true}, {Title: "% of A", Numeric: true},
-			{Title: "95% interval", Numeric: true}, {Title: "Found", Filter: true}, {Title: "Launches"},
-			{Title: "Kernels A", Code: true}, {Title: "Kernels B", Code: true}}}
+		Columns: []page.Column{page.Text("Operator"), page.Number("A"), page.Number("B"), page.Number("B − A"),
+			page.Number("% of A"), page.Number("95% interval"), page.Choice("Found"), page.Text("Launches"),
+			page.Code("Kernels")}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		percent, interval := page.Cell{Text: table.None}, page.Cell{Text: table.None}
-		if row.A > 0 {
-			percent = number(100*float64(row.Delta)/float64(row.A), 1)
-		}
-		if row.Judged {
-			interval = page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
-				Sort: float64(row.Low)}
-		}
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Find: row.Operator}, took(row.A),
-			took(row.B), took(row.Delta), percent, interval,
-			{Text: fmt.Sprint(row.Found), Strong: row.Significant},
-			{Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, {Lines: first(row.Names(0), 3)},
-			{Lines: first(row.Names(1), 3)}}})
+		percent := where(row.A > 0, number(100*ratio(row.Delta, row.A), 1))
+		interval := where(row.Judged, page.Cell{Text: table.Duration(row.Low) + " … " + table.Duration(row.High),
+			Sort: float64(row.Low)})
+		t.Add(page.Row{{Text: row.Operator, Find: row.Operator}, took(row.A), took(row.B), took(row.Delta), percent,
+			interval, {Text: fmt.Sprint(row.Found), Strong: row.Significant},
+			{Text: fmt.Sprintf("%.0f → %.0f", row.LaunchesA, row.LaunchesB)}, kernelsOf(row)})
 	}
 	return t
+}
+
+// kernelsOf is a cell of the kernels of a row, which unfolds to each with its times, launches and sizes on both sides.
+func kernelsOf(row *compare.Row) page.Cell {
+	both := func(a, b string) string {
+		if a == b {
+			return a
+		}
+		return cmp.Or(a, table.None) + " → " + cmp.Or(b, table.None)
+	}
+	names := func(side int) string { return strings.Join(first(row.Names(side), 2), ", ") }
+	c := page.Cell{Text: cmp.Or(both(names(0), names(1)), table.None), Folded: true}
+	for i := range row.Kernels {
+		k := &row.Kernels[i]
+		line := fmt.Sprintf("%s: %s, %.0f → %.0f launches", both(cmp.Or(k.Was, k.Name), k.Name),
+			table.Duration(k.A)+" → "+table.Duration(k.B), k.LaunchesA, k.LaunchesB)
+		if shape := both(k.WorkA.Shape, k.WorkB.Shape); shape != "" {
+			line += ", M×N×K " + shape
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
 }
 
 // rankSection lists groups of ranks, and ranks one by one where they are few.
 func rankSection(f *fleet.Report) page.Section {
 	groups := page.Table{Caption: "Groups of ranks that exchange data", FoldAfter: shownRows,
-		Columns: []page.Column{{Title: "Recording", Filter: true}, {Title: "Ranks"}, {Title: "Steps", Numeric: true},
-			{Title: "Step", Numeric: true, Help: "of the median rank"},
-			{Title: "Waiting, least", Numeric: true}, {Title: "Median", Numeric: true}, {Title: "Most", Numeric: true},
+		Columns: []page.Column{page.Choice("Recording"), page.Text("Ranks"), page.Number("Steps"),
+			{Title: "Step", Numeric: true, Help: "of the median rank"}, page.Number("Waiting, least"),
+			page.Number("Median"), page.Number("Most"),
 			{Title: "Transfer", Numeric: true, Help: "time in which all ranks exchange"},
-			{Title: "Collectives", Numeric: true}, {Title: "Late rank"}, {Title: "Why", Prose: true}}}
+			page.Number("Collectives"), page.Text("Late rank"), page.Prose("Why")}}
 	ranks := page.Table{Caption: "Ranks, per step", Search: true, FoldAfter: 2 * shownRows,
-		Columns: []page.Column{{Title: "Rank"}, {Title: "Step", Numeric: true}, {Title: "GPU busy", Numeric: true},
+		Columns: []page.Column{page.Text("Rank"), page.Number("Step"), page.Number("GPU busy"),
 			{Title: "Waiting for others", Numeric: true, Help: "the late rank waits least"},
-			{Title: "Waiting, % of step", Numeric: true},
+			page.Number("Waiting, % of step"),
 			{Title: "Arrives last", Numeric: true, Help: "collectives at which it alone arrives last"},
-			{Title: "Unlike the others", Prose: true}}}
+			page.Prose("Unlike the others")}}
 	ns := func(n int64) page.Cell { return took(time.Duration(n)) }
 	bar := func(n, of int64) page.Cell {
 		c := ns(n)
 		c.Bar = ratio(time.Duration(n), time.Duration(of))
 		return c
 	}
+	s := page.Section{ID: "ranks", Title: "Ranks", Text: "A column a rank, the late one set apart; then a column a step."}
 	for i := range f.Runs {
 		for k := range f.Runs[i].Groups {
 			g := &f.Runs[i].Groups[k]
+			if len(s.Plots) < mostPlots {
+				s.Plots = append(s.Plots, rankPlots(g)...)
+			}
 			late, why := page.Cell{Text: table.None}, ""
 			if g.Late != nil {
 				late, why = page.Cell{Text: g.Late.Rank, Strong: true}, g.Late.Why()
 			}
-			groups.Rows = append(groups.Rows, page.Row{Cells: []page.Cell{{Text: f.Runs[i].Run},
-				{Text: strings.TrimSpace(g.Name + " " + g.Part)}, count(int64(g.Steps)), ns(g.Step),
-				bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step), bar(g.Wait.Max, g.Step), ns(g.Transfer),
-				count(int64(g.Collectives)), late, {Text: why}}})
+			groups.Add(page.Row{{Text: f.Runs[i].Run}, {Text: strings.TrimSpace(g.Name + " " + g.Part)},
+				count(int64(g.Steps)), ns(g.Step), bar(g.Wait.Min, g.Step), bar(g.Wait.Median, g.Step),
+				bar(g.Wait.Max, g.Step), ns(g.Transfer), count(int64(g.Collectives)), late, {Text: why}})
 			longest := int64(0)
 			for _, row := range g.Rows {
 				longest = max(longest, row.Wall)
@@ -511,19 +496,50 @@ func rankSection(f *fleet.Report) page.Section {
 				if n := slices.IndexFunc(g.Differs, func(d fleet.Differs) bool { return d.Rank == row.Rank }); n >= 0 {
 					unlike = fmt.Sprintf("%s: %+.1f%% of step time", g.Differs[n].What, 100*g.Differs[n].Share)
 				}
-				ranks.Rows = append(ranks.Rows, page.Row{Cells: []page.Cell{{Text: row.Rank,
-					Strong: late.Text == row.Rank}, bar(row.Wall, longest), bar(row.Busy, longest),
-					bar(row.Wait, longest),
+				ranks.Add(page.Row{{Text: row.Rank, Strong: late.Text == row.Rank}, bar(row.Wall, longest),
+					bar(row.Busy, longest), bar(row.Wait, longest),
 					number(100*ratio(time.Duration(row.Wait), time.Duration(row.Wall)), 1), count(int64(row.Last)),
-					{Text: unlike}}})
+					{Text: unlike}})
 			}
 		}
 	}
-	s := page.Section{ID: "ranks", Title: "Ranks", Text: "All bars have one scale.", Tables: tablesOf(ranks)}
-	if s.Tables = append(s.Tables, tablesOf(groups)...); len(s.Tables) == 0 {
+	if s.Tables = section("", "", ranks, groups).Tables; len(s.Tables) == 0 {
 		s.Text = "No collectives of several ranks could be matched, so that waiting is not known."
 	}
 	return s
+}
+
+// mostPlots bounds the small charts of a page.
+const mostPlots = 48
+
+// rankPlots are what the ranks of a group do in a step, side by side, and how long one waits in each step.
+func rankPlots(g *fleet.Group) []page.Plot {
+	if len(g.Rows) < 2 {
+		return nil
+	}
+	name := strings.TrimSpace("ranks " + g.Name + " " + g.Part)
+	plot := func(what string, of func(*fleet.Row) int64) page.Plot {
+		p := page.Plot{Title: what + ", " + name}
+		for i := range g.Rows {
+			p.Values = append(p.Values, float64(of(&g.Rows[i])))
+			if g.Late != nil && g.Rows[i].Rank == g.Late.Rank {
+				p.Mark, p.Marked = i, 1
+			}
+		}
+		less := func(a, b fleet.Row) int { return cmp.Compare(of(&a), of(&b)) }
+		least, most := slices.MinFunc(g.Rows, less), slices.MaxFunc(g.Rows, less)
+		p.Text = fmt.Sprintf("%s on %s … %s on %s", table.Duration(time.Duration(of(&least))), least.Rank,
+			table.Duration(time.Duration(of(&most))), most.Rank)
+		return p
+	}
+	out := []page.Plot{plot("GPU busy", func(r *fleet.Row) int64 { return r.Busy - r.Wait }),
+		plot("Waiting for others", func(r *fleet.Row) int64 { return r.Wait }),
+		plot("GPU idle", func(r *fleet.Row) int64 { return r.Wall - r.Busy })}
+	skew := page.Plot{Title: "Longest wait by step, " + name, Text: table.Counted(len(g.Skew), "step", "steps")}
+	for _, ns := range g.Skew {
+		skew.Values = append(skew.Values, float64(ns))
+	}
+	return append(out, skew)
 }
 
 // WriteFleetHTML writes the page of many ranks: findings as cards, and what each rank waits for. name is what was read.
@@ -553,35 +569,21 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *tria
 		if n.Status.Compare(worst) > 0 {
 			worst = n.Status
 		}
-		for _, f := range n.Findings {
-			p.Health.Findings = append(p.Health.Findings,
-				page.Remark{Code: string(f.Code), Message: filepath.Base(n.Trace) + ": " + f.Message})
-		}
+		addRemarks(p, n.Findings, filepath.Base(n.Trace)+": ")
 	}
 	p.Health.Status = string(worst)
-	for _, x := range []string{r.Framework, r.Model} {
-		if x != "" {
-			p.Context = append(p.Context, x)
-		}
-	}
+	p.Context = facts(r.Framework, r.Model)
 	if r.TPSize > 0 {
 		p.Context = append(p.Context, "TP "+strconv.Itoa(r.TPSize))
 	}
-	if d != nil && d.NumKernels() > 0 {
+	if d != nil {
 		addColours(p, d)
-		p.Sections = append(p.Sections, page.Section{ID: "timeline",
-			Timelines: []*page.Timeline{draw(d, p.Title, gapsOf(ctx, d), []int{max(d.Steady.Pass, 0)})}})
+		addTimeline(ctx, p, newPart(p.Title, d.Analysis(), d), d.Steady.Pass)
 	}
 	if c != nil {
 		for i := range c.Stages {
 			s := &c.Stages[i]
-			for _, part := range compareSections(s.Report) {
-				part.ID, part.Title = "", fmt.Sprintf("Against the older run, %v: %s", s.Stage,
-					strings.ToLower(part.Title))
-				p.Sections = append(p.Sections, part)
-			}
-			p.Sections = append(p.Sections, section("", fmt.Sprintf("Against the older run, %v: kernels", s.Stage),
-				changedKernels(s)))
+			p.Sections = append(p.Sections, against(s.Report, fmt.Sprintf("Against the older run, %v", s.Stage))...)
 		}
 		p.Notes = append(p.Notes, c.Notes...)
 	}
@@ -591,32 +593,22 @@ func WriteTriageHTML(ctx context.Context, w io.Writer, r *triage.Report, c *tria
 	return p.Write(w)
 }
 
-func changedKernels(s *triage.StageComparison) page.Table {
-	t := page.Table{Caption: "Kernels by change, per step", Search: true, Folded: true,
-		Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
-			{Title: "Status", Filter: true}, {Title: "Old", Numeric: true}, {Title: "New", Numeric: true},
-			{Title: "Change", Numeric: true}}}
-	us := func(v float64) page.Cell { return took(time.Duration(v * 1e3)) }
-	for i := range s.Kernels {
-		k := &s.Kernels[i]
-		name := page.Cell{Text: k.Name}
-		if k.Was != "" {
-			name.Lines = []string{"was " + k.Was}
-		}
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{name, {Text: k.Category}, {Text: fmt.Sprint(k.Status)},
-			us(k.OldUS), us(k.NewUS), us(k.DeltaUS)}})
+// against is a comparison inside of another page.
+func against(r *compare.Report, title string) []page.Section {
+	out := compareSections(r)
+	for i := range out {
+		out[i].ID, out[i].Title = "", title+": "+strings.ToLower(out[i].Title)
 	}
-	return t
+	return out
 }
 
 func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 	name := fmt.Sprintf("Stage %v: ", s.Stage)
 	us := func(v float64) page.Cell { return took(time.Duration(v * 1e3)) }
 	tab := page.Table{Caption: name + "kernels", Search: true, FoldAfter: shownRows, Hidden: s.HiddenRows,
-		Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
-			{Title: "Operator", Filter: true}, {Title: "GPU time", Numeric: true},
-			{Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true}, {Title: "Avg", Numeric: true},
-			{Title: "Model line", Code: true}, {Title: "Source", Code: true}, {Title: "CPU op", Code: true}}}
+		Columns: []page.Column{page.Code("Kernel"), page.Choice("Category"), page.Choice("Operator"),
+			page.Number("GPU time"), page.Number("% of GPU time"), page.Number("Launches"), page.Number("Avg"),
+			page.Code("Model line"), page.Code("Source"), page.Code("CPU op")}}
 	for _, k := range s.ByOperator() {
 		if k.SharePct < r.MinSharePct {
 			tab.Hidden++
@@ -624,57 +616,47 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		}
 		share := number(k.SharePct, 1)
 		share.Bar = k.SharePct / 100
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel},
-			{Text: k.Category, Series: true}, {Text: k.Operator()}, us(k.GPUTimeUS), share, count(int64(k.Launches)),
-			us(k.GPUTimeUS / float64(max(1, k.Launches))),
-			{Lines: locations(k.ModelLines)}, {Lines: locations(k.Locations)},
-			{Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))}}})
+		tab.Add(page.Row{{Text: cmp.Or(k.Label, k.Kernel), Hover: k.Kernel}, {Text: k.Category, Series: true},
+			{Text: k.Operator()}, us(k.GPUTimeUS), share, count(int64(k.Launches)),
+			us(k.GPUTimeUS / float64(max(1, k.Launches))), {Lines: locations(k.ModelLines)},
+			{Lines: locations(k.Locations)}, {Lines: slices.Compact(slices.Sorted(slices.Values(k.CPUOps)))}})
 	}
 	ops := page.Table{Caption: name + "operators",
-		Columns: []page.Column{{Title: "Operator"}, {Title: "GPU time", Numeric: true},
-			{Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true},
-			{Title: "Confidence", Numeric: true}}}
+		Columns: []page.Column{page.Text("Operator"), page.Number("GPU time"), page.Number("% of GPU time"),
+			page.Number("Launches"), page.Number("Confidence")}}
 	for _, o := range s.Operators {
-		ops.Rows = append(ops.Rows, page.Row{Cells: []page.Cell{{Text: o.Operator, Find: o.Operator},
-			took(time.Duration(o.GPUTimeNS)), number(o.SharePct, 1), count(int64(o.Launches)),
-			number(o.Confidence, 2)}})
+		ops.Add(page.Row{{Text: o.Operator, Find: o.Operator}, took(time.Duration(o.GPUTimeNS)),
+			number(o.SharePct, 1), count(int64(o.Launches)), number(o.Confidence, 2)})
 	}
 	overlap := page.Table{Caption: name + "overlap", FoldAfter: shownRows,
-		Columns: []page.Column{{Title: "Priority", Filter: true}, {Title: "Kernel", Code: true}, {Title: "Category"},
-			{Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true},
-			{Title: "Alone (%)", Numeric: true}, {Title: "Gain at most", Numeric: true},
-			{Title: "% of step", Numeric: true}, {Title: "Recommendation"}}}
+		Columns: []page.Column{page.Choice("Priority"), page.Code("Kernel"), page.Text("Category"),
+			page.Number("Time"), page.Number("% of GPU time"), page.Number("Alone (%)"),
+			page.Number("Gain at most"), page.Number("% of step"), page.Text("Recommendation")}}
 	for _, o := range s.Overlap {
-		overlap.Rows = append(overlap.Rows, page.Row{Cells: []page.Cell{{Text: o.Priority},
-			{Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel}, {Text: o.Category, Series: true}, us(o.TotalUS),
-			number(o.SharePct, 1), number(100*o.ExclusiveRatio, 0), took(time.Duration(o.BoundNS)),
-			number(o.BoundPct, 1), {Text: o.Recommendation}}})
+		overlap.Add(page.Row{{Text: o.Priority}, {Text: cmp.Or(o.Label, o.Kernel), Hover: o.Kernel},
+			{Text: o.Category, Series: true}, us(o.TotalUS), number(o.SharePct, 1), number(100*o.ExclusiveRatio, 0),
+			took(time.Duration(o.BoundNS)), number(o.BoundPct, 1), {Text: o.Recommendation}})
 	}
 	fuse := page.Table{Caption: name + "fused paths",
-		Columns: []page.Column{{Title: "Pattern"}, {Title: "State", Filter: true}, {Title: "What to do", Prose: true},
-			{Title: "Confidence", Filter: true}, {Title: "Time", Numeric: true},
-			{Title: "% of GPU time", Numeric: true},
-			{Title: "Times", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "% of step", Numeric: true},
-			{Title: "Evidence", Code: true}, {Title: "Candidate paths", Code: true}}}
+		Columns: []page.Column{page.Text("Pattern"), page.Choice("State"), page.Prose("What to do"),
+			page.Choice("Confidence"), page.Number("Time"), page.Number("% of GPU time"), page.Number("Times"),
+			page.Number("Gain"), page.Number("% of step"), page.Code("Evidence"), page.Code("Candidate paths")}}
 	for _, f := range s.Fuse {
 		var evidence []string
 		for _, e := range f.Evidence {
 			evidence = append(evidence, fmt.Sprintf("%d × %s", e.Launches, cmp.Or(e.Label, e.Kernel)))
 		}
-		gain, share := page.Cell{Text: table.None, Sort: -1}, page.Cell{Text: table.None, Sort: -1}
-		if f.EstimatedGainUS > 0 {
-			gain, share = us(f.EstimatedGainUS), number(f.GainPct, 1)
-		}
-		fuse.Rows = append(fuse.Rows, page.Row{Cells: []page.Cell{{Text: f.Pattern}, {Text: f.Status()},
-			{Text: f.Action}, {Text: string(f.Confidence)}, us(f.RelatedUS), number(f.SharePct, 1),
-			count(int64(f.Occurrences)), gain, share, {Lines: evidence}, {Lines: f.CandidatePaths}}})
+		fuse.Add(page.Row{{Text: f.Pattern}, {Text: f.Status()}, {Text: f.Action}, {Text: string(f.Confidence)},
+			us(f.RelatedUS), number(f.SharePct, 1), count(int64(f.Occurrences)),
+			where(f.EstimatedGainUS > 0, us(f.EstimatedGainUS)), where(f.EstimatedGainUS > 0, number(f.GainPct, 1)),
+			{Lines: evidence},
+			{Lines: f.CandidatePaths}})
 	}
 	title := fmt.Sprintf("Stage %v", s.Stage)
-	head := section("", title, tab)
+	head := section("", title, tab, ops)
 	head.Text = fmt.Sprintf("%s of GPU time in %s; busy %s of %s.", table.Duration(time.Duration(s.GPUTimeUS*1e3)),
 		table.Counted(s.Launches, "launch", "launches"), table.Duration(time.Duration(s.BusyUS*1e3)),
 		table.Duration(time.Duration(s.SpanUS*1e3)))
-	head.Tables = append(head.Tables, tablesOf(ops)...)
 	lap := section("", title+": overlap", overlap)
 	lap.Text = s.OverlapNote
 	fused := section("", title+": fusion", fuse)
@@ -682,13 +664,6 @@ func triageSections(r *triage.Report, s *triage.StageReport) []page.Section {
 		fused.Text = "No known fused path is in use, and no chain of kernels was found for which one is known."
 	}
 	return []page.Section{head, lap, fused}
-}
-
-func tablesOf(t page.Table) []page.Table {
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []page.Table{t}
 }
 
 // locations are the lines that a row comes from, each with the modules around it and its share of the row.

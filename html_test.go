@@ -37,7 +37,7 @@ func pages(t *testing.T, tr *trace.Trace, name string) map[string]string {
 		}
 		out[kind] = b.String()
 	}
-	add("layers", func(w io.Writer) error { return strata.WriteLayersHTML(ctx, w, d, trace.None, nil, name) })
+	add("layers", func(w io.Writer) error { return strata.WriteLayersHTML(ctx, w, d, trace.None, name) })
 	v, err := hostoverhead.Analyze(ctx, []*layer.Analysis{a}, hostoverhead.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,8 @@ func TestPageOfRanks(t *testing.T) {
 		Runs: []fleet.Run{{Run: "r", Groups: []fleet.Group{g}}}}, "r"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<td>rank 0</td>`, `<td class="strong">rank 1</td>`,
+	for _, want := range []string{`Waiting for others, ranks 0–1`, `0 on rank 1 … 400 ns on rank 0`,
+		`<path class="win" d="M1 40v-40h0.88v40z"/></svg><p>100 ns on rank 0 … 900 ns on rank 1</p>`, `<td>rank 0</td>`, `<td class="strong">rank 1</td>`,
 		`<rect width="40" height="4"/></svg>400 ns`, "attention: +40.0% of step time"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %s", want)
@@ -198,5 +199,24 @@ func TestPageOfRanks(t *testing.T) {
 	if err := strata.WriteFleetHTML(&b, &fleet.Report{Verdict: "v"}, "r"); err != nil ||
 		!strings.Contains(b.String(), "No collectives of several ranks could be matched") {
 		t.Errorf("without groups: %v", err)
+	}
+}
+
+// TestPageOfATrend: each change has a chart of its runs, those since it set apart, and a row.
+func TestPageOfATrend(t *testing.T) {
+	trend := &compare.Trend{Runs: 4, From: "2026-01-01", To: "2026-01-04", Changes: []compare.TrendChange{{
+		Stage: layer.StageDecode, Operator: "attention", Since: "2026-01-03", Before: 2, After: 2,
+		Interval: compare.Interval{A: 100, B: 200, Delta: 100}, Points: []compare.TrendPoint{{Time: 100}, {Time: 100}, {Time: 200}, {Time: 200}},
+		Text: "attention +100% since 2026-01-03"}}}
+	var b bytes.Buffer
+	if err := strata.WriteTrendHTML(&b, trend, "nightly"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"4 runs", "attention, Decode",
+		`d="M0 40v-20h0.88v20zM1 40v-20h0.88v20z"/><path class="win" d="M2 40v-40h0.88v40zM3 40v-40h0.88v40z"/>`,
+		"<td>2026-01-03</td>"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }

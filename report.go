@@ -274,34 +274,52 @@ func (r *Report) analyzePart(ctx context.Context, part *Part, o ReportOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", part.Path, err)
 	}
-	p := &reportPart{name: part.Path, a: a}
 	if len(a.Devices) == 0 {
-		return p, nil
+		return &reportPart{name: part.Path, a: a}, nil
 	}
-	if p.d, err = a.Device(o.Device); err != nil {
+	d, err := a.Device(o.Device)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", part.Path, err)
 	}
 	if n := len(a.Devices); n > 1 && o.Device == nil {
-		r.note("%s: GPU %d of %d, the one with most GPU time", part.Path, p.d.ID, n)
+		r.note("%s: GPU %d of %d, the one with most GPU time", part.Path, d.ID, n)
 	}
-	for _, n := range p.d.Notes {
+	for _, n := range d.Notes {
 		r.note("%s", n)
 	}
-	p.wall, p.idle = make([]time.Duration, len(p.d.Passes)), make([]time.Duration, len(p.d.Passes))
-	for i, s := range p.d.Steps() {
+	return newPart(part.Path, a, d), nil
+}
+
+// newPart measures and chooses the passes of a GPU.
+func newPart(name string, a *layer.Analysis, d *layer.Device) *reportPart {
+	p := &reportPart{name: name, a: a, d: d, types: map[layer.Place]string{},
+		wall: make([]time.Duration, len(d.Passes)), idle: make([]time.Duration, len(d.Passes))}
+	for i, s := range d.Steps() {
 		p.wall[i] += time.Duration(s.End - s.Start)
 		if s.Kernel == trace.None {
 			p.idle[i] += time.Duration(s.End - s.Start)
 		}
 	}
 	p.choose()
-	p.types = map[layer.Place]string{}
 	for _, n := range p.chosen {
-		for _, l := range p.d.Passes[n].Layers() {
+		for _, l := range d.Passes[n].Layers() {
 			p.types[layer.Place{Pass: n, Layer: l.Index}] = l.Type
 		}
 	}
-	return p, nil
+	return p
+}
+
+// rows are the passes of a part, the trace of which has number i.
+func (p *reportPart) rows(i int) []ReportPass {
+	var out []ReportPass
+	for n := range p.d.Passes {
+		f := &p.d.Passes[n]
+		out = append(out, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch,
+			Tokens: f.Tokens, Start: f.Start, Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels,
+			Partial: f.Partial, Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n),
+			Note: f.Note, Cold: f.Cold})
+	}
+	return out
 }
 
 // passKind separates passes whose times are not comparable: by what they do, and by the model that runs.
@@ -391,46 +409,26 @@ func (r *Report) addTrace(i int, p *reportPart) {
 			r.WithOperator += k.Event().Duration()
 		}
 	}
-	for n := range p.d.Passes {
-		f := &p.d.Passes[n]
-		r.Wall += p.wall[n]
-		r.IdleTime += p.idle[n]
-		r.Passes = append(r.Passes, ReportPass{Trace: i, Device: p.d.ID, Index: n, Stage: f.Stage, Batch: f.Batch,
-			Tokens: f.Tokens, Start: f.Start,
-			Wall: p.wall[n], Idle: p.idle[n], Layers: f.NumLayers, Kernels: f.Kernels, Partial: f.Partial,
-			Confidence: f.Confidence, Chosen: slices.Contains(p.chosen, n), Model: p.d.ModelOf(n), Note: f.Note,
-			Cold: f.Cold})
+	rows := p.rows(i)
+	for k := range rows {
+		r.Wall += rows[k].Wall
+		r.IdleTime += rows[k].Idle
 	}
+	r.Passes = append(r.Passes, rows...)
 }
 
 // fillNil makes lists that are empty lists, for readers of the JSON form.
 func (r *Report) fillNil() {
-	for _, l := range []*[]string{&r.Traces, &r.Notes} {
-		if *l == nil {
-			*l = []string{}
-		}
+	r.Traces, r.Notes, r.HealthNotes = list(r.Traces), list(r.Notes), list(r.HealthNotes)
+	r.Findings, r.Passes, r.Operators = list(r.Findings), list(r.Passes), list(r.Operators)
+	r.Idle, r.Exposure, r.Fusions = list(r.Idle), list(r.Exposure), list(r.Fusions)
+}
+
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
 	}
-	if r.HealthNotes == nil {
-		r.HealthNotes = []triage.HealthNote{}
-	}
-	if r.Findings == nil {
-		r.Findings = []finding.Finding{}
-	}
-	if r.Passes == nil {
-		r.Passes = []ReportPass{}
-	}
-	if r.Operators == nil {
-		r.Operators = []ReportOperator{}
-	}
-	if r.Idle == nil {
-		r.Idle = []ReportIdle{}
-	}
-	if r.Exposure == nil {
-		r.Exposure = []ReportExposure{}
-	}
-	if r.Fusions == nil {
-		r.Fusions = []ReportFusion{}
-	}
+	return l
 }
 
 func ratio(a, b time.Duration) float64 {

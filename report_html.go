@@ -46,7 +46,7 @@ func (r *Report) WriteDetails(w io.Writer, from, to time.Duration) error {
 	if m == nil {
 		return layer.ErrNoKernels
 	}
-	return r.timeline(m, [2]int64{int64(from), int64(to)}).WriteData(w)
+	return r.drawn(m, [2]int64{int64(from), int64(to)}).WriteData(w)
 }
 
 func (r *Report) writePage(w io.Writer, served bool) error {
@@ -54,22 +54,16 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 		Colours: map[string]string{}, Inputs: r.inputs}
 	p.Health.Status = string(r.Health)
 	for _, t := range r.HealthNotes {
-		for _, f := range t.Findings {
-			p.Health.Findings = append(p.Health.Findings, page.Remark{Code: string(f.Code), Message: f.Message})
-		}
+		addRemarks(p, t.Findings, "")
 	}
-	for _, c := range []string{r.Framework, r.Model, r.GPU} {
-		if c != "" {
-			p.Context = append(p.Context, c)
-		}
-	}
+	p.Context = facts(r.Framework, r.Model, r.GPU)
 	if r.GPUTime > 0 {
 		p.Health.Coverage = table.Percent(float64(r.WithOperator), float64(r.GPUTime), 1) + "% of GPU time explained"
 	}
 	if m := r.main(); m != nil && m.d.NumKernels() > 0 {
 		r.figures(p, m)
 		addColours(p, m.d)
-		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{r.timeline(m)}})
+		p.Sections = append(p.Sections, page.Section{ID: "timeline", Timelines: []*page.Timeline{r.drawn(m)}})
 	}
 	cards := page.Section{ID: "findings", Title: "What to do, largest first",
 		Text:  "Each bar is what can be won at most: a bound, not a promise. A grey bar is what something takes.",
@@ -92,7 +86,7 @@ func (r *Report) writePage(w io.Writer, served bool) error {
 		}
 	}
 	p.Sections = append(p.Sections, r.operatorTable(), section("kernels", "Kernels", kernelTable(devices)),
-		r.passTable())
+		passTable(r.Passes, r.parts...))
 	if r.light != nil {
 		p.Sections = append(p.Sections, costs(r.light))
 	}
@@ -133,7 +127,9 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 	}
 	p.Figures = []page.Figure{{Value: each(wall), Name: name}, {Value: each(wall - idle), Name: "GPU busy"},
 		{Value: each(idle), Name: "idle"}}
-	if floor > 0 && 2*r.withFloor(pass) >= (wall-idle)/time.Duration(n) {
+	if r.light != nil && slices.ContainsFunc(r.light.Passes, func(p roofline.Pass) bool {
+		return p.Index == pass && p.HasFloor()
+	}) {
 		p.Figures = append(p.Figures, page.Figure{Value: table.Duration(floor), Name: "floor at least"})
 	}
 	if f.Batch > 0 {
@@ -145,28 +141,11 @@ func (r *Report) figures(p *page.Page, m *reportPart) {
 	if m.d.NumLayers > 0 {
 		p.Context = append(p.Context, table.Counted(m.d.NumLayers, "layer", "layers"))
 	}
-	p.Context = append(p.Context, table.Counted(len(m.d.Passes), "pass", "passes"), table.Counted(m.d.NumKernels(), "kernel", "kernels"))
+	p.Context = append(p.Context, amounts(m.d)...)
 }
 
-// withFloor is how much GPU time of a pass has a floor.
-func (r *Report) withFloor(pass int) time.Duration {
-	var sum time.Duration
-	if r.light == nil {
-		return 0
-	}
-	for _, p := range r.light.Typical() {
-		for _, x := range p.Waterfall {
-			if p.Index == pass && (x.Kind == roofline.Floor || x.Kind == roofline.Above) {
-				sum += x.Time
-			}
-		}
-	}
-	return sum
-}
-
-// timeline draws a part, with the causes of its longest idle times.
-func (r *Report) timeline(m *reportPart, windows ...[2]int64) *page.Timeline {
-	t := m.a.Trace()
+// drawn is a part, with the causes of its longest idle times.
+func (r *Report) drawn(m *reportPart, windows ...[2]int64) *page.Timeline {
 	var gaps []hostoverhead.Gap
 	if r.host != nil {
 		for i := range r.host.Ranks {
@@ -175,18 +154,17 @@ func (r *Report) timeline(m *reportPart, windows ...[2]int64) *page.Timeline {
 			}
 		}
 	}
-	x := page.Extra{ID: "t0", Label: "Timeline of " + filepath.Base(m.name), Waits: waits(gaps), Passes: m.chosen,
-		Windows: windows, Source: sourceLines(m.a), Href: func(a, b trace.Time) string { return perfettoURL(t, a, b) }}
+	x := page.Extra{Passes: m.chosen, Windows: windows}
 	for i := range r.Findings {
-		if pin, ok := r.pin(m, i, x.Waits); ok {
+		if pin, ok := r.pin(m, i); ok {
 			x.Pins = append(x.Pins, pin)
 		}
 	}
-	return page.FromDevice(m.d, x)
+	return m.timeline(x, gaps)
 }
 
 // pin marks the place of a finding: the longest idle time of its cause, or the pass that it is about.
-func (r *Report) pin(m *reportPart, i int, waits []page.Wait) (page.Pin, bool) {
+func (r *Report) pin(m *reportPart, i int) (page.Pin, bool) {
 	f := &r.Findings[i]
 	if f.Place.Trace != m.name {
 		return page.Pin{}, false
@@ -214,13 +192,13 @@ func cardsOf(findings []finding.Finding) []page.Card {
 	var out []page.Card
 	for i := range findings {
 		f := &findings[i]
-		c := page.Card{Title: f.Text, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable, Where: f.Where,
-			Fix: f.Do, Next: f.Next}
+		c := page.Card{Title: f.Text, Evidence: f.Evidence, Size: float64(f.Total), Wins: f.Measure == finding.Recoverable,
+			Where: f.Where, Fix: f.Do, Next: f.Next}
 		if f.Measure != finding.NoMeasure {
 			c.Gain = sizeOf(f)
 		}
-		if f.Evidence != "" {
-			c.Evidence = append(c.Evidence, f.Evidence)
+		if f.Confidence == finding.Low {
+			c.Doubt = "Low confidence."
 		}
 		out = append(out, c)
 	}
@@ -247,9 +225,9 @@ func waterfalls(l *roofline.Report) page.Section {
 		Text: "From what has to be to what was measured: each bar begins where the one above ends."}
 	for _, p := range l.Typical() {
 		whole := cmp.Or(p.Wall, p.Floor)
-		f := page.Waterfall{Label: fmt.Sprintf("Pass %d, %s", p.Index, p.Stage.Info().Title),
+		f := page.Waterfall{Label: passTitle(p.Index, p.Stage),
 			Total: table.Duration(whole), Max: float64(whole)}
-		at := 0.0
+		at, unknown := 0.0, time.Duration(0)
 		for _, x := range p.Waterfall {
 			if x.Time == 0 {
 				continue
@@ -258,6 +236,16 @@ func waterfalls(l *roofline.Report) page.Section {
 				Value:  table.Duration(x.Time) + ", " + table.Percent(float64(x.Time), float64(whole), 1) + "%",
 				Detail: x.Note, Kind: kindsOfShares[x.Kind], From: at, To: at + float64(x.Time)})
 			at += float64(x.Time)
+			if x.Kind == roofline.NoFloor {
+				unknown += x.Time
+			}
+		}
+		if unknown > 0 {
+			f.Text = fmt.Sprintf("Hatched: how much of %s has to be is not known.",
+				table.Pct(100*ratio(unknown, whole), 1))
+			if l.Model == "" {
+				f.Text += " The model's config says it of most operators: `--config`, with a file or a public model's name."
+			}
 		}
 		if len(f.Steps) > 0 {
 			s.Falls = append(s.Falls, f)
@@ -289,12 +277,11 @@ func (r *Report) heats() []page.Section {
 // operatorTable lists the operators of the chosen passes by time.
 func (r *Report) operatorTable() page.Section {
 	tab := page.Table{Caption: "Operators of one typical pass of each stage", Search: true, FoldAfter: shownRows,
-		Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Layers", Filter: true}, {Title: "Operator"},
-			{Title: "Category", Filter: true}, {Title: "Kernels", Numeric: true}, {Title: "Time", Numeric: true},
+		Columns: []page.Column{page.Choice("Stage"), page.Choice("Layers"), page.Text("Operator"),
+			page.Choice("Category"), page.Number("Kernels"), page.Number("Time"),
 			{Title: "% of GPU time", Numeric: true, Help: "of the GPU time of all listed operators of the pass"},
 			{Title: "% of step", Numeric: true, Help: "of the pass up to the next one, idle time included"},
-			{Title: "Floor", Numeric: true}, {Title: "% of peak", Numeric: true}, {Title: "Bound"},
-			{Title: "Longest kernel", Code: true}}}
+			page.Number("Floor"), page.Number("% of peak"), page.Text("Bound"), page.Code("Longest kernel")}}
 	rows := slices.Clone(r.Operators)
 	slices.SortStableFunc(rows, func(a, b ReportOperator) int { return -cmp.Compare(a.Time, b.Time) })
 	type pass struct{ trace, pass int }
@@ -304,26 +291,23 @@ func (r *Report) operatorTable() page.Section {
 	}
 	for i := range rows {
 		o := &rows[i]
-		peak := page.Cell{Text: table.None, Sort: -1}
-		if o.Floor > 0 {
-			peak = number(100*ratio(o.Floor, o.Time), 0)
-		}
+		peak := where(o.Floor > 0, number(100*ratio(o.Floor, o.Time), 0))
 		share := ratio(o.Time, gpu[pass{o.Trace, o.Pass}])
 		ofGPU := number(100*share, 1)
 		ofGPU.Bar = share
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: string(o.Stage)}, {Text: o.LayerType},
-			{Text: o.Operator, Find: o.Operator}, {Text: o.Category, Series: true}, count(int64(o.Kernels)),
-			took(o.Time), ofGPU,
-			number(100*o.Share, 1), knownTime(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}}})
+		tab.Add(page.Row{{Text: string(o.Stage)}, {Text: o.LayerType}, {Text: o.Operator, Find: o.Operator},
+			{Text: o.Category, Series: true}, count(int64(o.Kernels)), took(o.Time), ofGPU, number(100*o.Share, 1),
+			knownTime(o.Floor), peak, {Text: o.Bound}, {Text: o.Kernel}})
 	}
 	return section("operators", "Operators", tab)
 }
 
 // kernelSum adds up the launches of one kernel in the recording.
 type kernelSum struct {
-	name, short, category, operator string
-	time, least, most               time.Duration
-	launches                        int
+	first             layer.Kernel
+	category          string
+	time, least, most time.Duration
+	launches          int
 }
 
 // kernelTable lists kernels by name; the table has the short name, the tooltip the full one.
@@ -336,9 +320,7 @@ func kernelTable(devices []*layer.Device) page.Table {
 			d, name := k.Event().Duration(), k.Event().Name()
 			s := sums[name]
 			if s == nil {
-				op, _, _ := k.Operator()
-				s = &kernelSum{name: classify.Canonical(name), short: cmp.Or(k.Facts().Short, name),
-					category: gpu.CategoryLabel(k.Category()), operator: cmp.Or(string(op), opname.Other), least: d}
+				s = &kernelSum{first: k, category: gpu.CategoryLabel(k.Category()), least: d}
 				sums[name] = s
 				order = append(order, s)
 			}
@@ -350,44 +332,45 @@ func kernelTable(devices []*layer.Device) page.Table {
 	}
 	slices.SortStableFunc(order, func(a, b *kernelSum) int { return -cmp.Compare(a.time, b.time) })
 	tab := page.Table{Caption: "Kernels by name, whole recording", Search: true, FoldAfter: shownRows,
-		Columns: []page.Column{{Title: "Kernel", Code: true}, {Title: "Category", Filter: true},
-			{Title: "Operator", Filter: true, Help: "of its first launch"},
-			{Title: "Time", Numeric: true}, {Title: "% of GPU time", Numeric: true}, {Title: "Launches", Numeric: true},
-			{Title: "Avg", Numeric: true}, {Title: "Min", Numeric: true}, {Title: "Max", Numeric: true}}}
+		Columns: []page.Column{page.Code("Kernel"), page.Choice("Category"),
+			{Title: "Operator", Filter: true, Help: "of its first launch"}, page.Number("Time"),
+			page.Number("% of GPU time"), page.Number("Launches"), page.Number("Avg"), page.Number("Min"),
+			page.Number("Max")}}
 	bytes := 0
 	for i, s := range order {
-		if bytes += len(s.name); bytes > nameBudget {
+		whole := s.first.Event().Name()
+		name, short := classify.Canonical(whole), cmp.Or(s.first.Facts().Short, whole)
+		op, _, _ := s.first.Operator()
+		if bytes += len(name); bytes > nameBudget {
 			tab.Hidden = len(order) - i
 			break
 		}
 		share := number(100*ratio(s.time, total), 1)
 		share.Bar = ratio(s.time, total)
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: s.short, Find: s.short, Hover: s.name},
-			{Text: s.category, Series: true}, {Text: s.operator}, took(s.time), share, count(int64(s.launches)),
-			took(s.time / time.Duration(s.launches)), took(s.least), took(s.most)}})
+		tab.Add(page.Row{{Text: short, Find: short, Hover: name}, {Text: s.category, Series: true},
+			{Text: cmp.Or(string(op), opname.Other)}, took(s.time), share, count(int64(s.launches)),
+			took(s.time / time.Duration(s.launches)), took(s.least), took(s.most)})
 	}
 	return tab
 }
 
-func (r *Report) passTable() page.Section {
-	if len(r.Passes) == 0 {
+// passTable lists the passes of some parts.
+func passTable(passes []ReportPass, parts ...*reportPart) page.Section {
+	if len(passes) == 0 {
 		return page.Section{ID: "passes", Title: "Passes", Text: "No forward pass was found."}
 	}
-	tab := page.Table{Caption: "All passes", Folded: len(r.Passes) > shownRows,
-		Columns: []page.Column{{Title: "Pass", Numeric: true}, {Title: "Trace", Numeric: true},
-			{Title: "Stage", Filter: true}, {Title: "Start", Numeric: true}, {Title: "Step", Numeric: true},
-			{Title: "Idle", Numeric: true}, {Title: "Idle, % of step", Numeric: true}, {Title: "Floor", Numeric: true},
-			{Title: "Requests", Numeric: true}, {Title: "Tokens", Numeric: true}, {Title: "Layers", Numeric: true},
-			{Title: "Kernels", Numeric: true},
-			{Title: "Note", Prose: true}, {Title: "Perfetto"}}}
-	for _, p := range r.Passes {
-		part := r.parts[p.Trace]
+	tab := page.Table{Caption: "All passes", Folded: len(passes) > shownRows,
+		Columns: []page.Column{page.Number("Pass"), page.Number("Trace"), page.Choice("Stage"), page.Number("Start"),
+			page.Number("Step"), page.Number("Idle"), page.Number("Idle, % of step"), page.Number("Floor"),
+			page.Number("Requests"), page.Number("Tokens"), page.Number("Layers"), page.Number("Kernels"),
+			page.Number("Confidence"), page.Prose("Note"), page.Text("Perfetto")}}
+	for _, p := range passes {
+		part := parts[p.Trace]
 		link := perfettoCell(part.a.Trace(), p.Start, part.d.Passes[p.Index].End)
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index),
-			Strong: p.Chosen}, number(float64(p.Trace), 0), {Text: string(p.Stage)}, took(time.Duration(p.Start)),
-			took(p.Wall), took(p.Idle),
-			number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)), count(p.Tokens),
-			count(int64(p.Layers)), count(int64(p.Kernels)), {Text: passNote(p)}, link}})
+		tab.Add(page.Row{{Text: strconv.Itoa(p.Index), Sort: float64(p.Index), Strong: p.Chosen},
+			number(float64(p.Trace), 0), {Text: string(p.Stage)}, took(time.Duration(p.Start)), took(p.Wall),
+			took(p.Idle), number(100*ratio(p.Idle, p.Wall), 1), knownTime(p.Floor), count(int64(p.Batch)),
+			count(p.Tokens), count(int64(p.Layers)), count(int64(p.Kernels)), number(p.Confidence, 2), {Text: passNote(p)}, link})
 	}
 	return section("passes", "Passes", tab)
 }
@@ -395,45 +378,30 @@ func (r *Report) passTable() page.Section {
 // tables are those of the analyses that found the findings.
 func (r *Report) tables() []page.Section {
 	idle := page.Table{Caption: "Idle GPU time in the steps by cause",
-		Columns: []page.Column{{Title: "Kind", Filter: true}, {Title: "Cause"}, {Title: "Per step", Numeric: true},
-			{Title: "% of step", Numeric: true}, {Title: "Mostly in", Code: true}}}
+		Columns: []page.Column{page.Choice("Kind"), page.Text("Cause"), page.Number("Per step"),
+			page.Number("% of step"), page.Code("Mostly in")}}
 	for _, i := range r.Idle {
-		idle.Rows = append(idle.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(i.Group)},
-			{Text: fmt.Sprint(i.Cause)}, took(i.PerStep), number(100*i.Share, 1), {Text: i.Name}}})
+		idle.Add(page.Row{{Text: fmt.Sprint(i.Group)}, {Text: fmt.Sprint(i.Cause)}, took(i.PerStep),
+			number(100*i.Share, 1), {Text: i.Name}})
 	}
-	exposed := page.Table{Caption: "Time in which nothing of another category runs",
-		Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Category"},
-			{Title: "Exposed per step", Numeric: true}, {Title: "% of step", Numeric: true},
-			{Title: "Hidden per step", Numeric: true}}}
+	exposed := page.Table{Caption: "Time in which nothing of another category runs", FoldAfter: shownRows / 2,
+		Columns: []page.Column{page.Choice("Stage"), page.Text("Category"), page.Number("Exposed per step"),
+			page.Number("% of step"), page.Number("Hidden per step")}}
 	for _, e := range r.Exposure {
-		exposed.Rows = append(exposed.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(e.Stage)},
-			{Text: e.Category, Series: true}, took(e.PerStep), number(100*e.Share, 1), took(e.Hidden)}})
+		exposed.Add(page.Row{{Text: fmt.Sprint(e.Stage)}, {Text: e.Category, Series: true}, took(e.PerStep),
+			number(100*e.Share, 1), took(e.Hidden)})
 	}
-	fusions := page.Table{Caption: "Known fused paths",
-		Columns: []page.Column{{Title: "Stage", Filter: true}, {Title: "Path"}, {Title: "State", Filter: true},
-			{Title: "Per step", Numeric: true}, {Title: "Gain", Numeric: true}, {Title: "Times", Numeric: true},
-			{Title: "What to do", Prose: true}}}
+	fusions := page.Table{Caption: "Known fused paths", FoldAfter: shownRows / 2,
+		Columns: []page.Column{page.Choice("Stage"), page.Text("Path"), page.Choice("State"),
+			page.Number("Per step"), page.Number("Gain"), page.Number("Times"), page.Prose("What to do")}}
 	for _, f := range r.Fusions {
-		fusions.Rows = append(fusions.Rows, page.Row{Cells: []page.Cell{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern},
-			{Text: string(f.State)}, took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}}})
+		fusions.Add(page.Row{{Text: fmt.Sprint(f.Stage)}, {Text: f.Pattern}, {Text: string(f.State)},
+			took(f.PerStep), knownTime(f.Gain), count(int64(f.Times)), {Text: f.Do}})
 	}
 	out := []page.Section{section("idle", "Idle time", idle), section("exposure", "Exposure", exposed),
 		section("fusions", "Fusions", fusions)}
 	if c := r.Against; c != nil {
-		tab := page.Table{Caption: "Operators of both runs", Search: true, FoldAfter: shownRows,
-			Columns: []page.Column{{Title: "Operator"}, {Title: "Before", Numeric: true}, {Title: "Now", Numeric: true},
-				{Title: "Change", Numeric: true}, {Title: "Beyond noise", Filter: true}}}
-		for _, row := range c.Rows {
-			beyond := "no"
-			if row.Significant {
-				beyond = "yes"
-			}
-			tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: row.Operator, Strong: row.Significant},
-				took(row.A), took(row.B), took(row.Delta), {Text: beyond}}})
-		}
-		s := section("against", "Against "+filepath.Base(c.A.Label), tab)
-		s.Text = c.Text
-		out = append(out, s)
+		out = append(out, against(c, "Against "+sideName(&c.A))...)
 	}
 	return out
 }
@@ -441,24 +409,22 @@ func (r *Report) tables() []page.Section {
 // reproduce says which commands show more; files by their base names, since the page is sent to others.
 func (r *Report) reproduce() page.Section {
 	s := page.Section{ID: "next", Title: "How to reproduce"}
-	tab := page.Table{Caption: "Commands", Columns: []page.Column{{Title: "Command", Code: true}, {Title: "Shows"}}}
+	tab := page.Table{Caption: "Commands", Columns: []page.Column{page.Code("Command"), page.Text("Shows")}}
 	file := filepath.Base(r.Name)
 	for _, c := range [][2]string{{"report", "this page: strata report FILE --html page.html"},
 		{"layers", "passes and layers"}, {"light", "what each operator should take (with --config config.json)"},
 		{"host", "why the GPU is idle"}, {"triage", "kernels by source line, exposure, fusions"},
 		{"export", "each kernel as a row"}} {
-		tab.Rows = append(tab.Rows, page.Row{Cells: []page.Cell{{Text: "strata " + c[0] + " " + file}, {Text: c[1]}}})
+		tab.Add(page.Row{{Text: "strata " + c[0] + " " + file}, {Text: c[1]}})
 	}
 	s.Tables = []page.Table{tab}
 	return s
 }
 
-func section(id, title string, tab page.Table) page.Section {
-	s := page.Section{ID: id, Title: title}
-	if len(tab.Rows) > 0 {
-		s.Tables = []page.Table{tab}
-	}
-	return s
+// section has the tables that have rows.
+func section(id, title string, tables ...page.Table) page.Section {
+	return page.Section{ID: id, Title: title,
+		Tables: slices.DeleteFunc(tables, func(t page.Table) bool { return len(t.Rows) == 0 })}
 }
 
 // perfettoURL opens the Perfetto UI at a time of a trace; "" where the UI does not read the file.
@@ -481,12 +447,15 @@ func perfettoCell(t *trace.Trace, start, end trace.Time) page.Cell {
 
 func took(d time.Duration) page.Cell { return page.Cell{Text: table.Duration(d), Sort: float64(d)} }
 
-func knownTime(d time.Duration) page.Cell {
-	if d <= 0 {
+// where is a cell of what is known, or of none.
+func where(known bool, c page.Cell) page.Cell {
+	if !known {
 		return page.Cell{Text: table.None, Sort: -1}
 	}
-	return took(d)
+	return c
 }
+
+func knownTime(d time.Duration) page.Cell { return where(d > 0, took(d)) }
 
 func number(v float64, decimals int) page.Cell {
 	return page.Cell{Text: table.Fixed(v, decimals), Sort: v}

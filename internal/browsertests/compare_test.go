@@ -4,29 +4,25 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
 // comparePage writes the page of the demo trace compared with itself, its attention twice as fast, and returns its URL.
-func comparePage(t *testing.T) string {
+func comparePage(t *testing.T, dir string) string {
 	t.Helper()
-	chromium(t)
-	dir := t.TempDir()
 	demo, side, html := filepath.Join(dir, "demo.json.gz"), filepath.Join(dir, "side.json"),
 		filepath.Join(dir, "compare.html")
 	run(t, "perfetto", "--annotate", demo)
 	run(t, "compare", "--b", demo, "--save", side)
 	faster(t, side)
 	run(t, "compare", "--baseline", side, "--b", demo, "--html", html)
-	return (&url.URL{Scheme: "file", Path: html}).String()
+	return address(html)
 }
 
 // faster halves the attention of each pass of a saved side.
@@ -69,16 +65,26 @@ func faster(t *testing.T, path string) {
 }
 
 // TestComparePage opens the page of a comparison as its reader does: the waterfall leads from A to B, the table sorts
-// and filters, the finding is there, and nothing leaves the machine; printed, the page is no wider than paper.
+// and unfolds, the finding is there, and nothing leaves the machine.
 func TestComparePage(t *testing.T) {
-	address := comparePage(t)
+	_, pages := all(t)
+	address := pages["compare"]
 	ctx := startBrowser(t)
 	w := watch(ctx, t)
 	if err := chromedp.Run(ctx, chromedp.Navigate(address)); err != nil {
 		t.Fatal(err)
 	}
-	if n := evaluate[int](ctx, t, `document.querySelectorAll("svg.fall g").length`); n < 3 {
+	if n := evaluate[int](ctx, t, `document.querySelectorAll(".fall li").length`); n < 3 {
 		t.Errorf("the waterfall has %d steps, want at least three", n)
+	}
+	// Its parts lead from A to B, each where the one above ends; rows unfold to their kernels.
+	if gaps := evaluate[[]string](ctx, t, `(() => { const at = [...document.querySelectorAll(".fall rect")].map(r => [+r.getAttribute("x"), +r.getAttribute("x") + +r.getAttribute("width"), r.classList.contains("win")]);
+		let x = at[0][1]; const out = []; for (const [a, b, up] of at.slice(1, -1)) { if (Math.abs((up ? a : b) - x) > 1.1) out.push(x + " then " + a + "-" + b); x = up ? b : a; } if (Math.abs(x - at[at.length - 1][1]) > 1.1) out.push("ends at " + x); return out; })()`); len(gaps) > 0 {
+		t.Errorf("the waterfall has holes: %q", gaps)
+	}
+	lines := evaluate[[]string](ctx, t, `(() => { const d = [...document.querySelectorAll("#difference td details")].find(d => d.closest("tr").cells[0].textContent === "attention"); d.querySelector("summary").click(); return [...d.querySelectorAll("div")].filter(e => e.offsetParent !== null).map(e => e.textContent); })()`)
+	if len(lines) == 0 || !strings.Contains(lines[0], " launches") || !strings.Contains(lines[0], " → ") {
+		t.Errorf("the row of attention unfolds to %q", lines)
 	}
 	captions := evaluate[[]string](ctx, t, `[...document.querySelectorAll("table caption")].map(c => c.textContent)`)
 	if len(captions) < 2 || !strings.HasPrefix(captions[0], "Parts of the step by difference") ||
@@ -95,14 +101,6 @@ func TestComparePage(t *testing.T) {
 	requests, problems := w.asked()
 	if !slices.Equal(requests, []string{address}) || len(problems) > 0 {
 		t.Errorf("the page asked for %q, the browser complained %q", requests, problems)
-	}
-	const width = 1046 // as in TestReportsPrint
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000),
-		emulation.SetEmulatedMedia().WithMedia("print")); err != nil {
-		t.Fatal(err)
-	}
-	if w := evaluate[float64](ctx, t, `document.documentElement.scrollWidth`); w > width {
-		t.Errorf("the page is %v px wide on paper, want at most %d", w, width)
 	}
 	if got := evaluate[string](ctx, t, `document.querySelector("h1").textContent`); !strings.Contains(got,
 		"B is slower") {

@@ -2,7 +2,6 @@ package browsertests
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,19 +40,12 @@ func TestNoAccessibilityViolations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := map[string]string{}
-	for _, command := range []string{"report", "layers", "triage", "host"} {
-		pages[command] = report(t, command)
-	}
-	dir := t.TempDir()
-	compared, demo := filepath.Join(dir, "compare.html"), "../demo/"
-	traces, err := filepath.Glob(demo + "*.trace.json.gz")
-	if err != nil || len(traces) == 0 {
-		t.Fatal(traces, err)
-	}
-	run(t, "compare", traces[0], traces[0], "--html", compared)
-	pages["compare"] = (&url.URL{Scheme: "file", Path: compared}).String()
-	for command, address := range pages {
+	names, pages := all(t)
+	for _, command := range append(names, "sides") {
+		address := pages[command]
+		if address == "" {
+			address = sides(t)
+		}
 		ctx := startBrowser(t)
 		for theme, width := range map[string]int64{"dark": 1400, "light": 420} {
 			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(address)); err != nil {

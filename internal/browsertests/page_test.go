@@ -3,11 +3,14 @@ package browsertests
 import (
 	"context"
 	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -178,6 +181,184 @@ func TestTimelineByKeysAndMouse(t *testing.T) {
 	quiet(t, w, address)
 }
 
+// pointer moves the mouse over the canvas with a button or keys held: from one point to another.
+func pointer(ctx context.Context, t *testing.T, x0, y0, x1, y1 float64, held input.Modifier) {
+	t.Helper()
+	box := evaluate[[]float64](ctx, t, `(() => { const c = document.querySelector(".canvas canvas"); c.scrollIntoView({block: "center"}); const b = c.getBoundingClientRect(); return [b.left, b.top]; })()`)
+	for _, e := range []*input.DispatchMouseEventParams{
+		input.DispatchMouseEvent(input.MousePressed, box[0]+x0, box[1]+y0).WithButton(input.Left).WithButtons(1).WithClickCount(1),
+		input.DispatchMouseEvent(input.MouseMoved, box[0]+(x0+x1)/2, box[1]+y1).WithButton(input.Left).WithButtons(1),
+		input.DispatchMouseEvent(input.MouseMoved, box[0]+x1, box[1]+y1).WithButton(input.Left).WithButtons(1),
+		input.DispatchMouseEvent(input.MouseReleased, box[0]+x1, box[1]+y1).WithButton(input.Left).WithClickCount(1)} {
+		if err := chromedp.Run(ctx, e.WithModifiers(held)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wheel turns the wheel over a point of the canvas.
+func wheel(ctx context.Context, t *testing.T, x, y, dx, dy float64, held input.Modifier) {
+	t.Helper()
+	box := evaluate[[]float64](ctx, t, `(() => { const c = document.querySelector(".canvas canvas"); c.scrollIntoView({block: "center"}); const b = c.getBoundingClientRect(); return [b.left, b.top]; })()`)
+	if err := chromedp.Run(ctx, input.DispatchMouseEvent(input.MouseWheel, box[0]+x, box[1]+y).WithDeltaX(dx).
+		WithDeltaY(dy).WithModifiers(held)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTimelineByWheelDragAndPinch: what is drawn follows the wheel, the mouse and two fingers, and keeps what is under
+// them in its place.
+func TestTimelineByWheelDragAndPinch(t *testing.T) {
+	ctx, w, address := openReport(t)
+	span := evaluate[float64](ctx, t, `strataPage.timelines[0].data.span`)
+	at := func(x float64) float64 {
+		return evaluate[float64](ctx, t, fmt.Sprintf(`strataPage.timelines[0].time(%v)`, x))
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) < span/2000 }
+
+	// The wheel scrolls the page until the timeline was clicked; with Ctrl it zooms always.
+	wheel(ctx, t, 500, 150, 0, -100, 0)
+	if v := view(ctx, t); v != [2]float64{0, span} {
+		t.Errorf("the wheel zoomed to %v before the timeline was clicked", v)
+	}
+	under := at(500)
+	wheel(ctx, t, 500, 150, 0, -200, input.ModifierCtrl)
+	v := view(ctx, t)
+	if got := (v[1] - v[0]) / span; got < .5 || got > .6 || !near(at(500), under) {
+		t.Errorf("Ctrl and the wheel show %v of the window, %v under the pointer, want e^−0.6 and %v", got, at(500), under)
+	}
+	pointer(ctx, t, 500, 150, 500, 150, 0)
+	wheel(ctx, t, 500, 150, 0, 200, 0)
+	if v := view(ctx, t); !near(v[1]-v[0], span) {
+		t.Errorf("the wheel did not zoom out after a click: %v", v)
+	}
+
+	// Dragging moves what is under the pointer with it; so does the sideways wheel.
+	press(ctx, t, "w", "w", "w")
+	under = at(700)
+	pointer(ctx, t, 700, 150, 500, 150, 0)
+	if !near(at(500), under) {
+		t.Errorf("after a drag by 200 pixels %v is at 500, want %v", at(500), under)
+	}
+	under = at(600)
+	wheel(ctx, t, 500, 150, -100, 0, 0)
+	if !near(at(700), under) {
+		t.Errorf("after 100 pixels of a sideways wheel %v is at 700, want %v", at(700), under)
+	}
+
+	// Shift and dragging measures and moves nothing.
+	before := view(ctx, t)
+	pointer(ctx, t, 300, 150, 600, 150, input.ModifierShift)
+	m := evaluate[[]float64](ctx, t, `[strataPage.timelines[0].measure.a, strataPage.timelines[0].measure.b]`)
+	if !near(m[0], at(300)) || !near(m[1], at(600)) || view(ctx, t) != before {
+		t.Errorf("measured %v, want from %v to %v; the view went from %v to %v", m, at(300), at(600), before, view(ctx, t))
+	}
+	press(ctx, t, kb.Escape)
+
+	// The overview: its window goes where the pointer goes.
+	pointer(ctx, t, 300, 15, 800, 15, 0)
+	v = view(ctx, t)
+	if want := evaluate[float64](ctx, t, `(t => (800 - (t.x(t.view.a))) / (t.width - t.x(t.view.a)) * t.data.span)(strataPage.timelines[0])`); math.Abs((v[0]+v[1])/2-want) > span/100 {
+		t.Errorf("dragging in the overview shows %v, want %v in the middle", v, want)
+	}
+
+	// Two fingers: twice as far apart shows half.
+	press(ctx, t, "0")
+	box := evaluate[[]float64](ctx, t, `(() => { const b = document.querySelector(".canvas canvas").getBoundingClientRect(); return [b.left, b.top]; })()`)
+	touch := func(kind input.TouchType, x ...float64) {
+		var points []*input.TouchPoint
+		for i, v := range x {
+			points = append(points, &input.TouchPoint{X: box[0] + v, Y: box[1] + 150, ID: float64(i + 1)})
+		}
+		if err := chromedp.Run(ctx, input.DispatchTouchEvent(kind, points)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch(input.TouchStart, 500)
+	touch(input.TouchStart, 500, 600)
+	touch(input.TouchMove, 480, 620)
+	touch(input.TouchMove, 450, 650)
+	touch(input.TouchEnd)
+	if v := view(ctx, t); (v[1]-v[0])/span < .4 || (v[1]-v[0])/span > .6 {
+		t.Errorf("a pinch to twice the distance shows %v of the window, want half", (v[1]-v[0])/span)
+	}
+	quiet(t, w, address)
+}
+
+// sides writes the page of two traces, which are one, and returns its address.
+func sides(t *testing.T) string {
+	t.Helper()
+	path, trace := filepath.Join(t.TempDir(), "sides.html"), filepath.Join(t.TempDir(), "demo.json.gz")
+	run(t, "perfetto", "--annotate", trace)
+	run(t, "compare", trace, trace, "--html", path)
+	return address(path)
+}
+
+// TestTimelineLeadsOn: layers, search, copying, Perfetto, names in tables and sides of a comparison.
+func TestTimelineLeadsOn(t *testing.T) {
+	ctx, w, address := openReport(t)
+	press(ctx, t, "l")
+	layer := evaluate[bar](ctx, t, `(t => t.describe(t.selected.row, t.selected.i))(strataPage.timelines[0])`)
+	if v := view(ctx, t); layer.Kind != "layer" || v[0] > layer.Start || v[1] < layer.End || v[1]-v[0] > 1.2*(layer.End-layer.Start) {
+		t.Errorf("L shows %v of %+v", v, layer)
+	}
+	press(ctx, t, "0", "f")
+	if v := view(ctx, t); v[0] > layer.Start || v[1] < layer.End || v[1]-v[0] > 1.4*(layer.End-layer.Start) {
+		t.Errorf("F shows %v of %+v", v, layer)
+	}
+	press(ctx, t, "0", "/")
+	if got := evaluate[string](ctx, t, `document.activeElement.placeholder`); !strings.HasPrefix(got, "Find") {
+		t.Errorf("/ leads to %q", got)
+	}
+
+	// A bar under the pointer says what it is; a click offers its name and a pass its place in Perfetto.
+	x, y, pass := firstBar(ctx, t, "pass")
+	box := evaluate[[]float64](ctx, t, `(() => { const c = document.querySelector(".canvas canvas"); c.scrollIntoView({block: "center"}); const b = c.getBoundingClientRect(); return [b.left, b.top]; })()`)
+	if err := chromedp.Run(ctx, input.DispatchMouseEvent(input.MouseMoved, box[0]+x, box[1]+y)); err != nil {
+		t.Fatal(err)
+	}
+	if got := evaluate[string](ctx, t, `document.querySelector(".tip.shown")?.textContent ?? ""`); !strings.HasPrefix(got, pass.Text+" · ") {
+		t.Errorf("over %q stands %q", pass.Text, got)
+	}
+	mouse(ctx, t, x, y, 1)
+	if got := evaluate[string](ctx, t, `document.querySelector(".panel a")?.href ?? ""`); !strings.HasPrefix(got, "https://ui.perfetto.dev/#!/") || !strings.Contains(got, "visStart") {
+		t.Errorf("a pass leads to %q", got)
+	}
+	x, y, kernel := firstBar(ctx, t, "kernel")
+	mouse(ctx, t, x, y, 1)
+	copied := evaluate[string](ctx, t, `(() => { let text = "nothing"; Object.defineProperty(navigator, "clipboard", { value: { writeText: s => { text = s; return Promise.resolve(); } } }); document.querySelector(".panel button").click(); return text; })()`)
+	if whole := evaluate[string](ctx, t, `(t => { const r = t.rows[t.selected.row]; return t.data.names[t.name[r.ref[t.selected.i]]][1]; })(strataPage.timelines[0])`); copied != whole || copied == "" {
+		t.Errorf("Copy of %q gives %q, want %q", kernel.Text, copied, whole)
+	}
+
+	// What ranks exchange has a row of its own, and what is not known is hatched.
+	rows := evaluate[[]string](ctx, t, `strataPage.timelines[0].rows.map(r => r.name)`)
+	if !slices.Contains(rows, "Collectives") || !slices.Contains(rows, "GPU idle") {
+		t.Errorf("rows are %q", rows)
+	}
+	if got := evaluate[[]bool](ctx, t, `(t => t.data.palette.map((p, i) => (p[1] === "--unknown") === (t.colours[i] instanceof CanvasPattern)))(strataPage.timelines[0])`); slices.Contains(got, false) || len(got) == 0 {
+		t.Errorf("hatched colours are those that are not known: %v", got)
+	}
+
+	// A name of a table is searched in the timeline.
+	if err := chromedp.Run(ctx, chromedp.Click("#operators td button.find", chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	name := evaluate[string](ctx, t, `document.querySelector("#operators td button.find").textContent`)
+	if got := evaluate[[]string](ctx, t, `[strataPage.timelines[0].find.value, strataPage.timelines[0].hits.textContent]`); got[0] != name || !strings.Contains(got[1], " kernel") {
+		t.Errorf("a click on %q searches %q", name, got)
+	}
+	quiet(t, w, address)
+
+	if err := chromedp.Run(ctx, chromedp.Navigate(sides(t))); err != nil {
+		t.Fatal(err)
+	}
+	press(ctx, t, "w", "d")
+	if got := evaluate[[]string](ctx, t, `strataPage.timelines.map(t => t.view.a.toFixed(3) + "-" + t.view.b.toFixed(3) + " of " + t.data.span)`); len(got) != 2 || got[0] != got[1] {
+		t.Errorf("two sides show %q, want one view of one scale", got)
+	}
+}
+
 // TestTimelineDrawsOnlyWhatShows: the rectangles of a frame are bounded by what the canvas has room for.
 func TestTimelineDrawsOnlyWhatShows(t *testing.T) {
 	ctx, _, _ := openReport(t)
@@ -222,9 +403,10 @@ func TestPageLinks(t *testing.T) {
 
 // TestPageFits: nothing but tables and figures scrolls sideways, from phones to large screens, in dark colours, too.
 func TestPageFits(t *testing.T) {
-	for _, command := range []string{"report", "layers", "triage", "host"} {
-		address := report(t, command)
-		ctx := startBrowser(t)
+	names, pages := all(t)
+	for _, command := range names {
+		ctx, address := startBrowser(t), pages[command]
+		w := watch(ctx, t)
 		for _, width := range []int64{360, 420, 768, 1400, 2560} {
 			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(address)); err != nil {
 				t.Fatal(err)
@@ -241,6 +423,7 @@ func TestPageFits(t *testing.T) {
 		if dark := evaluate[string](ctx, t, `getComputedStyle(document.body).backgroundColor`); dark == light {
 			t.Errorf("%s: the background is %s in light and dark", command, dark)
 		}
+		quiet(t, w, address)
 	}
 }
 

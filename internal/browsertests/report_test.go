@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +55,7 @@ func report(t *testing.T, command string) string {
 	chromium(t)
 	path := filepath.Join(t.TempDir(), command+".html")
 	run(t, command, "--html", path)
-	return (&url.URL{Scheme: "file", Path: path}).String()
+	return address(path)
 }
 
 // watcher collects what a page asked for and complained about.
@@ -243,16 +242,16 @@ func click(ctx context.Context, t *testing.T, heading, order string) {
 	}
 }
 
-// TestReportsPrint: on paper nothing is wider than the page, nothing is there that only a screen can use, and the
-// demo's report takes at most four pages.
+// TestReportsPrint: on paper nothing is wider than the page, nothing is there that only a screen can use, and each page
+// takes at most four sheets.
 func TestReportsPrint(t *testing.T) {
 	// The width between the margins of a page in CSS pixels, as the page asks for it: A4, landscape, 297 mm less 2 ×
 	// 10 mm at 96 dpi.
 	const width, most = 1046, 4
-	for _, command := range []string{"report", "layers", "triage", "host"} {
-		t.Run(command, func(t *testing.T) {
-			address := report(t, command)
-			ctx := startBrowser(t)
+	names, pages := all(t)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			ctx, address := startBrowser(t), pages[name]
 			if err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 1000),
 				emulation.SetEmulatedMedia().WithMedia("print"), chromedp.Navigate(address)); err != nil {
 				t.Fatal(err)

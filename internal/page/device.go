@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
@@ -153,7 +154,7 @@ func CategoryColour(c classify.Category) string {
 	if i := slices.Index(classify.Categories(), c); i >= 0 {
 		return "--c" + strconv.Itoa(i)
 	}
-	return "--c" + strconv.Itoa(lastCategory)
+	return "--" + otherColour
 }
 
 func (b *deviceBuilder) palette() {
@@ -161,6 +162,10 @@ func (b *deviceBuilder) palette() {
 	for _, c := range b.d.Categories() {
 		b.categories[c] = len(b.t.Palette)
 		b.t.Palette = append(b.t.Palette, Colour{b.d.CategoryLabel(c), CategoryColour(c)})
+	}
+	b.t.Collectives = -1
+	if i, ok := b.categories[classify.CategoryCommunication]; ok {
+		b.t.Collectives = i
 	}
 	b.causes = map[finding.Cause]int{}
 	for _, g := range b.x.Waits {
@@ -183,9 +188,16 @@ func (b *deviceBuilder) cause(c finding.Cause) {
 		row.Name, row.Means = "short gap", "One of many shorter gaps, or one without a known cause."
 	}
 	b.causes[c] = len(b.t.Causes)
-	b.t.Palette = append(b.t.Palette, Colour{row.Name, CauseColour(c)})
+	variable := CauseColour(c)
+	if c == finding.NoCause || c == finding.UnknownCause {
+		variable = unknownColour
+	}
+	b.t.Palette = append(b.t.Palette, Colour{row.Name, variable})
 	b.t.Causes = append(b.t.Causes, row)
 }
+
+// unknownColour is that of what is not known: it is hatched.
+const unknownColour = "--unknown"
 
 // CauseColour is the CSS variable of a cause: the same on each page.
 func CauseColour(c finding.Cause) string { return "--w" + strconv.Itoa(int(c)) }
@@ -272,19 +284,6 @@ func (b *deviceBuilder) full(start int64) bool {
 }
 
 func (b *deviceBuilder) kernels() {
-	type bucket struct {
-		most map[int]int64
-		busy int64
-	}
-	finest := make([]bucket, 0)
-	long := b.t.Kernels > maxBars
-	if long {
-		finest = make([]bucket, levelSizes[len(levelSizes)-1])
-	}
-	size := func(i int) (int64, int64) {
-		n := int64(len(finest))
-		return int64(i) * b.t.Span / n, int64(i+1) * b.t.Span / n
-	}
 	for k := range b.kernelsInside() {
 		e := k.Event()
 		start, end := b.at(e.Start()), b.at(e.End())
@@ -293,56 +292,50 @@ func (b *deviceBuilder) kernels() {
 				b.categories[k.Category()], b.stream(e), b.source(k)})
 		}
 	}
-	if !long {
-		return
+	b.t.Still = b.level(stillBuckets)
+	if b.t.Kernels > maxBars {
+		for _, n := range levelSizes {
+			b.t.Levels = append(b.t.Levels, b.level(n))
+		}
 	}
+}
+
+// level divides the window into n buckets.
+func (b *deviceBuilder) level(n int) Level {
+	sums := make([]map[int]int64, n) // time by colour
+	l := Level{bytes.Repeat([]byte{NoColour}, n), make([]byte, n)}
 	for s := range b.slices() {
 		if s.Kernel == trace.None {
 			continue
 		}
 		c := b.categories[b.d.Kernel(int(s.Kernel)).Category()]
 		start, end := b.at(s.Start), b.at(s.End)
-		for i := int(start * int64(len(finest)) / b.t.Span); i < len(finest); i++ {
-			from, to := size(i)
-			d := min(end, to) - max(start, from)
-			if d > 0 {
-				if finest[i].most == nil {
-					finest[i].most = map[int]int64{}
+		for i := start * int64(n) / b.t.Span; i < int64(n); i++ {
+			from, to := i*b.t.Span/int64(n), (i+1)*b.t.Span/int64(n)
+			if d := min(end, to) - max(start, from); d > 0 {
+				if sums[i] == nil {
+					sums[i] = map[int]int64{}
 				}
-				finest[i].most[c] += d
-				finest[i].busy += d
+				sums[i][c] += d
 			}
 			if to >= end {
 				break
 			}
 		}
 	}
-	for _, n := range levelSizes {
-		l := Level{make([]byte, n), make([]byte, n)}
-		join := len(finest) / n
-		for i := range n {
-			sum := map[int]int64{}
-			var busy int64
-			for _, f := range finest[i*join : (i+1)*join] {
-				for c, d := range f.most {
-					sum[c] += d
-				}
-				busy += f.busy
-			}
-			most := -1
-			for c, d := range sum {
-				if most < 0 || d > sum[most] || d == sum[most] && c < most {
-					most = c
-				}
-			}
-			l.Colour[i] = NoColour
-			if most >= 0 {
-				l.Colour[i] = byte(min(most, NoColour-1))
-				l.Busy[i] = byte(max(1, min(255, busy*255*int64(n)/b.t.Span)))
+	for i, sum := range sums {
+		most, busy := -1, int64(0)
+		for c, d := range sum {
+			if busy += d; most < 0 || d > sum[most] || d == sum[most] && c < most {
+				most = c
 			}
 		}
-		b.t.Levels = append(b.t.Levels, l)
+		if most >= 0 {
+			l.Colour[i] = byte(min(most, NoColour-1))
+			l.Busy[i] = byte(max(1, min(255, busy*255*int64(n)/b.t.Span)))
+		}
 	}
+	return l
 }
 
 // index numbers distinct texts; beyond a limit all are one.

@@ -14,7 +14,10 @@ const (
 	maxSteps  = 80   // bars of a waterfall: more operators than any public model has
 	maxLayers = 400  // columns of a layer picture
 
-	lastCategory = 16 // of the colours of categories; further ones share it
+	maxColumns = 800 // of a small chart
+
+	maxFolded   = 40    // lines of a cell that are folded
+	otherColour = "c16" // of categories without a colour of their own
 )
 
 // Page is what is shown, from top to bottom.
@@ -60,6 +63,7 @@ type Section struct {
 	Timelines []*Timeline
 	Cards     []Card
 	Falls     []Waterfall
+	Plots     []Plot
 	Heats     []*Heat
 	Tables    []Table
 }
@@ -71,18 +75,18 @@ type Card struct {
 	Size  float64 // for the bar, in any unit that is the same for all cards
 	// Wins says that Gain can be won; otherwise it is what something takes.
 	Wins     bool
-	Evidence []string
-	Doubt    string // why it may be wrong; may be empty
+	Evidence string
+	Doubt    string // how sure it is; may be empty
 	Fix      string // what to do; empty where nothing is known
 	Next     string // a command that shows more
 	Where    string // the place in words; may be empty
-	Href     string // to the part of the page that shows it; may be empty
 }
 
 // Waterfall is where a time goes: steps that add up, each beginning where the one above ends.
 type Waterfall struct {
 	Label string // what it shows, for people who cannot see it
 	Total string // of all steps; may be empty
+	Text  string // what is to be known of it; may be empty
 	Max   float64
 	Steps []Step
 }
@@ -100,7 +104,6 @@ const (
 	Whole               // what others are compared with
 	Slower              // more than in the other run
 	Faster              // less than in the other run
-	Before              // a run before the change
 	numKinds
 )
 
@@ -109,7 +112,6 @@ var kinds = [numKinds]struct{ class, name string }{
 	{"must", "has to be"}, {"win", "above the floor"}, {"unknown", "no floor known"}, {"idle", "GPU idle"},
 	{"alone", "exposed communication"},
 	{"whole", "whole step"}, {"win", "slower"}, {"must", "faster"},
-	{"whole", "before"},
 }
 
 // Step is one bar.
@@ -117,6 +119,14 @@ type Step struct {
 	Name, Value, Detail string
 	Kind                Kind
 	From, To            float64
+}
+
+// Plot is one of several small charts beside one another: a column a value, of ranks or runs or steps.
+type Plot struct {
+	Title, Text string
+	Values      []float64
+	// Mark is the first column that is set apart, of Marked ones; Marked 0: none.
+	Mark, Marked int
 }
 
 // Heat is a picture of values against their median: rows are operators, columns layers.
@@ -131,7 +141,6 @@ type Heat struct {
 // Table is a table that can be sorted by each column.
 type Table struct {
 	Caption string
-	Text    string // what its columns mean; may be empty
 	Columns []Column
 	Rows    []Row
 	// Search adds a field that filters rows by words in any of their cells.
@@ -144,10 +153,10 @@ type Table struct {
 }
 
 // Row is a row of a table.
-type Row struct {
-	ID    string // what links name it by; may be empty
-	Cells []Cell
-}
+type Row []Cell
+
+// Add appends a row.
+func (t *Table) Add(r Row) { t.Rows = append(t.Rows, r) }
 
 // Column describes one column of a [Table].
 type Column struct {
@@ -159,11 +168,22 @@ type Column struct {
 	Filter  bool // adds a choice among the column's values
 }
 
+// Text is a column of texts, Choice one whose values can be chosen from, Code one of names of code, Prose one of
+// sentences.
+func Text(title string) Column   { return Column{Title: title} }
+func Choice(title string) Column { return Column{Title: title, Filter: true} }
+func Code(title string) Column   { return Column{Title: title, Code: true} }
+func Prose(title string) Column  { return Column{Title: title, Prose: true} }
+
+// Number is a column of numbers.
+func Number(title string) Column { return Column{Title: title, Numeric: true} }
+
 // Cell is one cell of a [Table].
 type Cell struct {
 	Text string
-	// Lines are shown below Text, or alone, one under the other.
-	Lines []string
+	// Lines are shown below Text, or alone, one under the other; Folded ones once Text is opened.
+	Lines  []string
+	Folded bool
 	// Hover is shown while the pointer rests on the cell: the whole of what Text shortens.
 	Hover string
 	// Sort is the value by which numeric columns are ordered.
@@ -174,7 +194,7 @@ type Cell struct {
 	Series bool
 	// Strong is set in bold.
 	Strong bool
-	// Href leads somewhere: "#id", or to the Perfetto UI. Find searches the timeline for a text instead.
+	// Href leads to the Perfetto UI. Find searches the timeline for a text instead.
 	Href string
 	Find string
 }

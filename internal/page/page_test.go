@@ -40,18 +40,19 @@ func sample(text string) *page.Page {
 				Causes:  []page.Cause{{Name: text, Means: text}},
 				Pins:    []page.Pin{{Card: 1, Start: 20, End: 90}},
 				Palette: []page.Colour{{Name: text, Variable: "--c1"}}}},
-			Cards: []page.Card{{Title: text, Gain: text, Size: 1, Evidence: []string{text}, Doubt: text, Fix: text,
-				Next: text, Where: text, Href: text}},
-			Falls: []page.Waterfall{{Label: text, Total: text,
+			Cards: []page.Card{{Title: text, Gain: text, Size: 1, Evidence: text, Doubt: text, Fix: text,
+				Next: text, Where: text}},
+			Falls: []page.Waterfall{{Label: text, Total: text, Text: text,
 				Steps: []page.Step{{Name: text, Value: text, Detail: text, To: 2}}}},
+			Plots: []page.Plot{{Title: text, Text: text, Values: []float64{1, 2}, Mark: 1, Marked: 1}},
 			Heats: []*page.Heat{{Label: text, Text: text, Rows: []string{text}, Columns: []string{text},
 				NS: [][]int64{{5}}, Ratio: [][]float64{{1}}}},
-			Tables: []page.Table{{Caption: text, Text: text, Search: true,
+			Tables: []page.Table{{Caption: text, Search: true,
 				Columns: []page.Column{{Title: text, Help: text, Code: true, Filter: true},
 					{Title: text, Numeric: true}},
-				Rows: []page.Row{{ID: text, Cells: []page.Cell{{Text: text, Lines: []string{text}, Hover: text,
-					Series: true}, {Text: text, Sort: 2}}}, {Cells: []page.Cell{{Text: "other", Find: text,
-					Strong: true}, {Text: "1", Sort: 1, Bar: .5}}}}}},
+				Rows: []page.Row{{{Text: text, Lines: []string{text}, Hover: text, Series: true}, {Text: text, Sort: 2}},
+					{{Text: "other", Find: text, Strong: true}, {Text: "1", Sort: 1, Bar: .5}},
+					{{Text: text, Lines: []string{text}, Folded: true}, {Text: "2", Sort: 1}}}}},
 		}},
 	}
 }
@@ -130,7 +131,7 @@ func TestSizeIsBounded(t *testing.T) {
 	long := strings.Repeat("kernel_name_", 100)
 	for i := range 100_000 {
 		name := fmt.Sprintf("%d%s", i, long)
-		s.Tables[0].Rows = append(s.Tables[0].Rows, page.Row{Cells: []page.Cell{{Text: name}, {Text: "1", Sort: 1}}})
+		s.Tables[0].Add(page.Row{{Text: name}, {Text: "1", Sort: 1}})
 		s.Cards = append(s.Cards, page.Card{Title: name})
 		p.Notes = append(p.Notes, name)
 	}
@@ -138,7 +139,7 @@ func TestSizeIsBounded(t *testing.T) {
 	if len(out) > 1_000_000 {
 		t.Errorf("page has %d bytes, want less than 1 MB", len(out))
 	}
-	for _, want := range []string{"99402 more rows are not shown", "99961 more findings are not shown",
+	for _, want := range []string{"99403 more rows are not shown", "99961 more findings are not shown",
 		"99961 more remarks are not shown"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page does not say %q", want)
@@ -210,5 +211,30 @@ func TestEachCauseHasAColour(t *testing.T) {
 			t.Errorf("%v and %v share %s", c, other, m[1])
 		}
 		seen[m[1]] = c
+	}
+}
+
+// A chart has a column a value, as high as its share of the largest; those of a change are a path of their own. Of more
+// values than fit, the largest of neighbours are drawn.
+func TestPlotByHand(t *testing.T) {
+	draw := func(p page.Plot) []string {
+		out := write(t, &page.Page{Sections: []page.Section{{Plots: []page.Plot{p}}}})
+		m := regexp.MustCompile(`<path class="whole" d="(.*?)"/><path class="win" d="(.*?)"/>`).FindStringSubmatch(out)
+		if m == nil {
+			t.Fatal("no chart")
+		}
+		return m[1:]
+	}
+	if got := draw(page.Plot{Values: []float64{1, 0, 4}, Mark: 2, Marked: 1}); got[0] != "M0 40v-10h0.88v10z" ||
+		got[1] != "M2 40v-40h0.88v40z" {
+		t.Errorf("1, 0, 4 is drawn %q", got)
+	}
+	many := make([]float64, 8000)
+	many[4321] = 2
+	if got := draw(page.Plot{Values: many}); got[0] != "M4320 40v-40h8.8v40z" || got[1] != "" {
+		t.Errorf("one of 8,000 values is drawn %q", got)
+	}
+	if out := write(t, &page.Page{Sections: []page.Section{{Plots: []page.Plot{{Title: "t", Values: []float64{0}}}}}}); strings.Contains(out, "<figure") {
+		t.Error("nothing but zeros is drawn")
 	}
 }

@@ -1,9 +1,11 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +15,44 @@ import (
 )
 
 // text is how a text of a trace gets onto a page: cleaned, and cut to a line.
-func text(s string) string { return table.Cut(table.Clean(s), maxText) }
+func text(s string) string { return table.Cut(clean(s), maxText) }
 
 // prose is a sentence or a few.
-func prose(s string) string { return table.Cut(table.Clean(s), 4*maxText) }
+func prose(s string) string { return table.Cut(clean(s), 4*maxText) }
+
+// absolute finds paths from the root of a file system.
+var absolute = regexp.MustCompile(`(^|[^\w./:~-])((/[\w.+@~-]+){2,}|[A-Za-z]:([\\/][\w.+@~-]+){2,})`)
+
+// clean takes out what no text of a page has: control characters, and the folders of absolute paths, which name users
+// and machines.
+func clean(s string) string {
+	s = table.Clean(s)
+	if !strings.ContainsAny(s, `/\`) {
+		return s
+	}
+	return absolute.ReplaceAllStringFunc(s, func(m string) string {
+		start := strings.IndexAny(m, `/\`)
+		if i := strings.IndexByte(m[:start], ':'); i > 0 { // a drive
+			start = i - 1
+		}
+		return m[:start] + withoutRoot(m[start:])
+	})
+}
+
+// withoutRoot leaves of an absolute path what is inside of a package, or the name of the file.
+func withoutRoot(path string) string {
+	for _, root := range []string{"/site-packages/", "/dist-packages/", "/python/"} {
+		if i := strings.LastIndex(path, root); i >= 0 {
+			return path[i+len(root):]
+		}
+	}
+	base := path[strings.LastIndexAny(path, `/\`)+1:]
+	if first, _, _ := strings.Cut(path[1:], "/"); path[0] == '/' && !strings.Contains(base, ".") &&
+		first != "home" && first != "root" && first != "Users" {
+		return path // the route of a server, for example
+	}
+	return base
+}
 
 // rich is prose whose parts in backticks are code.
 func rich(s string) markup {
@@ -44,19 +80,15 @@ func number(f float64) string {
 	return strconv.FormatFloat(f, 'g', 9, 64)
 }
 
-// perfettoUI is the one place outside of the page that links may lead to; a click opens
-// it, the page itself asks for nothing.
+// perfettoUI is the one place that links of a trace may lead to; a click opens it, the page itself asks for nothing.
 const perfettoUI = "https://ui.perfetto.dev/"
 
-// safeLink returns a link that leads into the page or to the Perfetto UI, "" for any other.
+// safeLink returns a link that leads to the Perfetto UI, "" for any other.
 func safeLink(href string) string {
-	switch {
-	case strings.HasPrefix(href, "#"):
-		return "#" + anchor(href[1:])
-	case strings.HasPrefix(href, perfettoUI):
-		return href
+	if !strings.HasPrefix(href, perfettoUI) {
+		return ""
 	}
-	return ""
+	return href
 }
 
 // anchor makes a name that links can have.
@@ -78,10 +110,10 @@ const maxChoices = 60
 func choices(t *Table, column int, rows []Row) []string {
 	var out []string
 	for _, r := range rows {
-		if column >= len(r.Cells) {
+		if column >= len(r) {
 			continue
 		}
-		s := text(r.Cells[column].Text)
+		s := text(r[column].Text)
 		if s == "" || slices.Contains(out, s) {
 			continue
 		}
@@ -140,9 +172,6 @@ func (p *writer) table(t *Table, id string) {
 	if hidden > 0 {
 		p.put(" (%d more rows are not shown)", hidden)
 	}
-	if t.Text != "" {
-		p.put("<small>%s</small>", prose(t.Text))
-	}
 	p.put("</caption>\n<thead><tr>")
 	for _, c := range t.Columns {
 		p.put(`<th scope="col"%s`, class(c.class()))
@@ -157,7 +186,7 @@ func (p *writer) table(t *Table, id string) {
 		if fold && i == t.FoldAfter {
 			p.put("</tbody>\n<tbody class=\"rest\">\n")
 		}
-		p.row(t, &rows[i])
+		p.row(t, rows[i])
 	}
 	p.put("</tbody></table></div>")
 	if fold {
@@ -212,14 +241,10 @@ func (p *writer) controls(t *Table, id string, rows []Row) {
 	p.put("<output aria-live=\"polite\"></output>\n</div>")
 }
 
-func (p *writer) row(t *Table, r *Row) {
-	p.put("<tr")
-	if r.ID != "" {
-		p.put(` id="%s"`, anchor(r.ID))
-	}
-	p.put(">")
-	for i := range r.Cells[:min(len(r.Cells), len(t.Columns))] {
-		p.cell(&t.Columns[i], &r.Cells[i])
+func (p *writer) row(t *Table, r Row) {
+	p.put("<tr>")
+	for i := range r[:min(len(r), len(t.Columns))] {
+		p.cell(&t.Columns[i], &r[i])
 	}
 	p.put("</tr>\n")
 }
@@ -231,7 +256,7 @@ func (p *writer) cell(col *Column, c *Cell) {
 	}
 	p.put("<td%s", class(classes))
 	if c.Hover != "" {
-		p.put(` title="%s"`, table.Cut(table.Clean(c.Hover), maxName))
+		p.put(` title="%s"`, table.Cut(clean(c.Hover), maxName))
 	}
 	if col.Numeric {
 		p.put(` data-sort="%s"`, markup(number(c.Sort)))
@@ -241,7 +266,19 @@ func (p *writer) cell(col *Column, c *Cell) {
 		p.put(`<svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="4"/></svg>`, markup(number(100*min(c.Bar, 1))))
 	}
 	if c.Series {
-		p.dot(c.Text)
+		p.put("%s", dot(cmp.Or(strings.TrimPrefix(p.colours[c.Text], "--"), otherColour)))
+	}
+	if c.Folded && len(c.Lines) > 0 {
+		p.put("<details><summary>")
+		p.line(c.Text, col.Code)
+		p.put("</summary>")
+		for _, l := range c.Lines[:min(len(c.Lines), maxFolded)] {
+			p.put("<div>")
+			p.line(l, col.Code)
+			p.put("</div>")
+		}
+		p.put("</details></td>")
+		return
 	}
 	lines := c.Lines
 	if c.Text != "" {
@@ -251,7 +288,7 @@ func (p *writer) cell(col *Column, c *Cell) {
 	case c.Find != "":
 		p.put(`<button type="button" class="find" data-find="%s">%s</button>`, text(c.Find), text(c.Text))
 	case href != "" && len(lines) == 1:
-		p.link(href, text(lines[0]))
+		p.put(`<a href="%s" target="_blank" rel="noopener noreferrer">%s</a>`, href, text(lines[0]))
 	case len(lines) == 1:
 		p.line(lines[0], col.Code)
 	default:
@@ -279,17 +316,5 @@ func (p *writer) line(s string, code bool) {
 			p.put("<wbr>")
 		}
 		p.put("%s", part)
-	}
-}
-
-// link writes a text that leads somewhere, or only the text.
-func (p *writer) link(href, text string) {
-	switch {
-	case href == "":
-		p.put("%s", text)
-	case strings.HasPrefix(href, "#"):
-		p.put(`<a href="%s">%s</a>`, href, text)
-	default:
-		p.put(`<a href="%s" target="_blank" rel="noopener noreferrer">%s</a>`, href, text)
 	}
 }

@@ -36,8 +36,10 @@ type Timeline struct {
 	// Levels are summaries of the window, the coarsest first; Full are the parts whose kernels are all in Bars.
 	Levels []Level
 	Full   [][2]int64
-	// Palette names the colours that bars, passes and causes index.
-	Palette []Colour
+	Still  Level // what the picture without a script shows
+	// Palette names the colours that bars, passes and causes index; Collectives is that of communication, −1 for none.
+	Palette     []Colour
+	Collectives int
 }
 
 // Bar is a kernel. The rest index lists of the [Timeline].
@@ -193,25 +195,26 @@ type levelJSON struct {
 
 // timelineJSON is what the script reads; see the type Data in timeline.js.
 type timelineJSON struct {
-	ID        string      `json:"id"`
-	Label     string      `json:"label"`
-	Link      string      `json:"link"`
-	Span      int64       `json:"span"`
-	Kernels   int         `json:"kernels"`
-	Palette   [][2]string `json:"palette"`
-	Operators []string    `json:"operators"`
-	Names     [][2]string `json:"names"`
-	Streams   []string    `json:"streams"`
-	Sources   []string    `json:"sources"`
-	Bars      string      `json:"bars"`
-	Passes    [][6]any    `json:"passes"`
-	Layers    string      `json:"layers"`
-	Gaps      string      `json:"gaps"`
-	Causes    [][3]any    `json:"causes"`
-	GapNotes  [][]string  `json:"gapNotes"`
-	Pins      [][3]int64  `json:"pins"`
-	Levels    []levelJSON `json:"levels"`
-	Full      [][2]int64  `json:"full"`
+	ID          string      `json:"id"`
+	Label       string      `json:"label"`
+	Link        string      `json:"link"`
+	Span        int64       `json:"span"`
+	Kernels     int         `json:"kernels"`
+	Palette     [][2]string `json:"palette"`
+	Collectives int         `json:"collectives"`
+	Operators   []string    `json:"operators"`
+	Names       [][2]string `json:"names"`
+	Streams     []string    `json:"streams"`
+	Sources     []string    `json:"sources"`
+	Bars        string      `json:"bars"`
+	Passes      [][6]any    `json:"passes"`
+	Layers      string      `json:"layers"`
+	Gaps        string      `json:"gaps"`
+	Causes      [][3]any    `json:"causes"`
+	GapNotes    [][]string  `json:"gapNotes"`
+	Pins        [][3]int64  `json:"pins"`
+	Levels      []levelJSON `json:"levels"`
+	Full        [][2]int64  `json:"full"`
 }
 
 // WriteData writes the data of the timeline alone, as the script of a page asks for it.
@@ -228,7 +231,7 @@ func (t *Timeline) WriteData(w io.Writer) error {
 // element around it.
 func (t *Timeline) data() ([]byte, error) {
 	gaps, notes := t.gaps()
-	j := timelineJSON{ID: anchor(t.ID), Label: text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels,
+	j := timelineJSON{ID: anchor(t.ID), Label: text(t.Label), Link: t.Link, Span: max(t.Span, 1), Kernels: t.Kernels, Collectives: t.Collectives,
 		Operators: texts(t.Operators), Streams: texts(t.Streams), Sources: texts(t.Sources),
 		Bars: t.bars().String(), Layers: t.layers().String(), Gaps: gaps.String(), GapNotes: notes,
 		Palette: [][2]string{}, Names: [][2]string{}, Passes: [][6]any{}, Causes: [][3]any{}, Pins: [][3]int64{},
@@ -237,7 +240,7 @@ func (t *Timeline) data() ([]byte, error) {
 		j.Palette = append(j.Palette, [2]string{text(c.Name), c.Variable})
 	}
 	for _, n := range t.Names {
-		j.Names = append(j.Names, [2]string{text(n.Short), table.Cut(table.Clean(n.Whole), maxName)})
+		j.Names = append(j.Names, [2]string{text(n.Short), table.Cut(clean(n.Whole), maxName)})
 	}
 	for _, p := range t.Passes {
 		j.Passes = append(j.Passes, [6]any{p.Start, p.End, text(p.Label), p.Colour, safeLink(p.Href), p.Idle})
@@ -264,8 +267,8 @@ func texts(list []string) []string {
 	return out
 }
 
-// stripBuckets is how many rectangles the picture without a script has at most.
-const stripBuckets = 480
+// stillBuckets is how many rectangles the picture without a script has at most.
+const stillBuckets = 480
 
 // timeline writes the data, and a still picture of the whole window for readers
 // without a script: idle time by cause above, work by category below.
@@ -274,9 +277,9 @@ func (p *writer) timeline(t *Timeline) error {
 	if err != nil {
 		return fmt.Errorf("page: timeline: %w", err)
 	}
-	p.put("<div class=\"timeline\" id=\"%s\">\n<svg class=\"still\" viewBox=\"0 0 %d 40\" role=\"img\" preserveAspectRatio=\"none\" aria-label=\"%s\">", anchor(t.ID), stripBuckets, text(t.Label))
+	p.put("<div class=\"timeline\" id=\"%s\">\n<svg class=\"still\" viewBox=\"0 0 %d 40\" role=\"img\" preserveAspectRatio=\"none\" aria-label=\"%s\">", anchor(t.ID), stillBuckets, text(t.Label))
 	width := func(from, to int64) (string, string) {
-		scale := stripBuckets / float64(max(t.Span, 1))
+		scale := stillBuckets / float64(max(t.Span, 1))
 		return number(math.Round(float64(from)*scale*100) / 100), number(math.Max(float64(to-from)*scale, .1))
 	}
 	still := func(variable string, from, to int64, y, h int) {
@@ -284,64 +287,22 @@ func (p *writer) timeline(t *Timeline) error {
 		p.put(`<rect class="%s" x="%s" y="%d" width="%s" height="%d"/>`, markup(variable[2:]), x, y, w, h)
 	}
 	for _, g := range t.Gaps {
-		if (g.End-g.Start)*stripBuckets >= t.Span {
+		if (g.End-g.Start)*stillBuckets >= t.Span {
 			still(t.Palette[t.Causes[g.Cause].Colour].Variable, g.Start, g.End, 0, 16)
 		}
 	}
-	work := t.still()
+	work := t.Still.Colour
 	for i := 0; i < len(work); {
 		k := i + 1
 		for k < len(work) && work[k] == work[i] {
 			k++
 		}
-		if work[i] >= 0 {
-			still(t.Palette[work[i]].Variable, int64(i)*t.Span/stripBuckets, int64(k)*t.Span/stripBuckets, 18, 22)
+		if work[i] != NoColour {
+			still(t.Palette[work[i]].Variable, int64(i)*t.Span/stillBuckets, int64(k)*t.Span/stillBuckets, 18, 22)
 		}
 		i = k
 	}
 	p.put("</svg>\n</div>\n<script type=\"application/json\" class=\"timeline-data\" data-for=\"%s\">%s</script>\n",
 		anchor(t.ID), markup(data))
 	return nil
-}
-
-// still returns the colour of most time in each of stripBuckets equal parts, −1 for none.
-func (t *Timeline) still() []int {
-	sums := make([]map[int]int64, stripBuckets)
-	add := func(i, colour int, ns int64) {
-		if sums[i] == nil {
-			sums[i] = map[int]int64{}
-		}
-		sums[i][colour] += ns
-	}
-	span := max(t.Span, 1)
-	for _, b := range t.Bars {
-		first, last := int(b.Start*stripBuckets/span), int(b.End*stripBuckets/span)
-		for i := max(first, 0); i <= min(last, stripBuckets-1); i++ {
-			from, to := int64(i)*span/stripBuckets, int64(i+1)*span/stripBuckets
-			if d := min(b.End, to) - max(b.Start, from); d > 0 {
-				add(i, b.Colour, d)
-			}
-		}
-	}
-	for i := range sums {
-		if sums[i] != nil || len(t.Levels) == 0 {
-			continue
-		}
-		l := t.Levels[len(t.Levels)-1]
-		for k := i * len(l.Colour) / stripBuckets; k < (i+1)*len(l.Colour)/stripBuckets; k++ {
-			if l.Colour[k] != NoColour {
-				add(i, int(l.Colour[k]), int64(l.Busy[k]))
-			}
-		}
-	}
-	out := make([]int, stripBuckets)
-	for i, m := range sums {
-		out[i] = -1
-		for c, ns := range m {
-			if out[i] < 0 || ns > m[out[i]] || ns == m[out[i]] && c < out[i] {
-				out[i] = c
-			}
-		}
-	}
-	return out
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -130,7 +132,8 @@ func (page *Page) Write(w io.Writer) error {
 func withoutFolders(page []byte, paths []string) []byte {
 	var dirs []string
 	for _, path := range paths {
-		if dir := filepath.Dir(path); filepath.IsAbs(path) && len(dir) > 1 {
+		// a short one names nobody, and may stand in the timeline's data by chance
+		if dir := filepath.Dir(path); filepath.IsAbs(path) && len(dir) > 5 {
 			dirs = append(dirs, dir+string(filepath.Separator))
 		}
 	}
@@ -158,15 +161,12 @@ func (p *writer) head(v *Page) {
 <style>%s</style>
 </head>
 <body>
+<svg class="defs" width="0" height="0" aria-hidden="true"><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch" width="3" height="6"/></pattern></svg>
 <a class="skip" href="#main">Skip to the findings</a>
 <header>
 <p class="top"><b>strata</b> %s<span>%s</span><button type="button" id="theme" class="js" aria-label="Light or dark">◐</button></p>
 `, markup(policy(v.script(), v.Served)), text(v.Program), text(v.Title), text(v.Program), markup(style), text(v.Program), text(v.Title))
-	verdict := v.Verdict
-	if verdict == "" {
-		verdict = v.Title
-	}
-	p.put("<h1>%s</h1>\n", rich(verdict))
+	p.put("<h1>%s</h1>\n", rich(cmp.Or(v.Verdict, v.Title)))
 	if len(v.Figures) > 0 {
 		p.put(`<p class="figures">`)
 		for i, f := range v.Figures {
@@ -181,23 +181,25 @@ func (p *writer) head(v *Page) {
 	for _, c := range v.Context {
 		p.put("%s · ", text(c))
 	}
-	state := "recording " + v.Health.Status
-	if v.Health.Coverage != "" {
-		state += ", " + v.Health.Coverage
+	if v.Health.Status != "" {
+		state := strings.Join([]string{"recording " + v.Health.Status, v.Health.Coverage}, ", ")
+		p.put("<a href=\"#health\" class=\"%s\">%s</a>", badge(v.Health.Status), text(strings.TrimSuffix(state, ", ")))
 	}
-	p.put("<a href=\"#health\" class=\"%s\">%s</a></p>\n</header>\n<main id=\"main\">\n", badge(v.Health.Status),
-		text(state))
+	p.put("</p>\n</header>\n<main id=\"main\">\n")
 }
 
 // badge is the class of a health status.
 func badge(status string) string {
-	if status == "" || status == "ok" {
+	if status == "ok" {
 		return "good"
 	}
 	return "warn"
 }
 
 func (p *writer) health(v *Page) {
+	if v.Health.Status == "" && len(v.Notes) == 0 {
+		return
+	}
 	p.put("<section id=\"health\"><h2>What is not certain</h2>\n")
 	if len(v.Health.Findings) == 0 {
 		p.put("<p>The recording is complete: nothing was found that changes a result.</p>\n")
@@ -240,11 +242,22 @@ func (p *writer) section(s *Section, i int) error {
 	if len(s.Cards) > 0 {
 		p.cards(s.Cards)
 	}
-	for k := range s.Falls {
-		p.waterfall(&s.Falls[k])
+	if len(s.Falls) > 0 {
+		p.put("<div class=\"falls\">\n")
+		for k := range s.Falls {
+			p.waterfall(&s.Falls[k])
+		}
+		p.put("</div>\n")
 	}
-	for _, h := range s.Heats {
-		p.heat(h)
+	if len(s.Plots) > 0 {
+		p.plots(s.Plots)
+	}
+	if len(s.Heats) > 0 {
+		p.put("<div class=\"falls\">\n")
+		for _, h := range s.Heats {
+			p.heat(h)
+		}
+		p.put("</div>\n")
 	}
 	for k := range s.Tables {
 		p.table(&s.Tables[k], id+"t"+strconv.Itoa(k))
@@ -290,10 +303,8 @@ func (p *writer) card(c *Card, n int, most float64) {
 		p.put(`<svg class="gain %s" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="4"/><rect width="%s" height="4"/></svg><p class="size">%s</p>`,
 			kind, markup(number(share)), text(c.Gain))
 	}
-	for _, e := range c.Evidence {
-		if e != "" {
-			p.put("<p>%s</p>", rich(e))
-		}
+	if c.Evidence != "" {
+		p.put("<p>%s</p>", rich(c.Evidence))
 	}
 	if c.Where != "" {
 		p.put("<p class=\"where\">Where: %s</p>", rich(c.Where))
@@ -301,31 +312,15 @@ func (p *writer) card(c *Card, n int, most float64) {
 	if c.Doubt != "" {
 		p.put("<p class=\"doubt\">%s</p>", rich(c.Doubt))
 	}
-	fix := c.Fix
-	if fix == "" {
-		fix = "none known."
-	}
-	p.put("<p><b>Fix:</b> %s</p><p class=\"act\">", rich(fix))
+	p.put("<p><b>Fix:</b> %s</p><p class=\"act\">", rich(cmp.Or(c.Fix, "none known.")))
 	if p.pinned[n] {
 		p.put("<button type=\"button\" class=\"js\" data-card=\"%d\">Show</button>", n)
 	}
 	if c.Next != "" {
 		p.put(" <code>%s</code>", text(c.Next))
 	}
-	if href := safeLink(c.Href); href != "" {
-		p.put(" ")
-		p.link(href, "details")
-	}
 	p.put("</p></article>\n")
 }
-
-// Geometry of waterfalls, in units of SVG.
-const (
-	pitch, thick = 24.0, 16.0
-	fallWidth    = 1000.0
-	nameWidth    = 290.0
-	valueWidth   = 150.0
-)
 
 func (p *writer) waterfall(f *Waterfall) {
 	steps := f.Steps[:min(len(f.Steps), maxSteps)]
@@ -336,40 +331,71 @@ func (p *writer) waterfall(f *Waterfall) {
 	if !(end > 0) {
 		return
 	}
-	height := pitch * float64(len(steps))
-	p.put("<figure tabindex=\"0\"><figcaption>%s", text(f.Label))
+	p.put("<figure><figcaption>%s", text(f.Label))
 	if f.Total != "" {
 		p.put(" <b>%s</b>", text(f.Total))
 	}
-	p.put("</figcaption>\n<svg class=\"fall\" viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"%s\">\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect class=\"hatch\" width=\"3\" height=\"6\"/></pattern></defs>",
-		markup(number(fallWidth)), markup(number(height)), text(f.Label))
+	p.put("</figcaption>\n<ol class=\"fall\">\n")
 	var used [numKinds]bool
 	for i := range steps {
 		s := &steps[i]
 		used[s.Kind] = true
-		x := nameWidth + max(s.From, 0)/end*(fallWidth-nameWidth-valueWidth)
-		w := max((s.To-s.From)/end*(fallWidth-nameWidth-valueWidth), .8)
-		y := pitch * float64(i)
-		p.put(`<g><title>%s</title><rect class="area" y="%s" width="%s" height="%s"/><text class="name" x="%s" y="%s">%s</text><rect class="%s" x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s">%s</text></g>`,
-			strings.TrimSpace(text(s.Name)+": "+text(s.Value)+"\n"+text(s.Detail)), markup(number(y)),
-			markup(number(fallWidth)), markup(number(pitch)),
-			markup(number(nameWidth-8)), markup(number(y+15)), table.Cut(text(s.Name), 38), markup(kinds[s.Kind].class),
-			markup(number(x)), markup(number(y+(pitch-thick)/2)), markup(number(w)), markup(number(thick)),
-			markup(number(x+w+6)), markup(number(y+15)), text(s.Value))
+		x, w := 1000*max(s.From, 0)/end, max(1000*(s.To-s.From)/end, 1)
+		p.put(`<li title="%s"><span>%s</span><svg viewBox="0 0 1000 16" preserveAspectRatio="none" aria-hidden="true"><rect class="%s" x="%s" width="%s" height="16"/></svg><b>%s</b></li>`,
+			text(s.Detail), text(s.Name), markup(kinds[s.Kind].class), markup(number(x)), markup(number(w)), text(s.Value))
 		p.put("\n")
 	}
-	p.put("</svg>\n<ul class=\"legend\">")
+	p.put("</ol>\n<ul class=\"legend\">")
 	for k, u := range used {
 		if u {
-			p.put(`<li><svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="%s" width="10" height="10"/></svg>%s</li>`, markup(kinds[k].class), kinds[k].name)
+			p.put("<li>%s%s</li>", dot(kinds[k].class), kinds[k].name)
 		}
 	}
-	p.put("</ul></figure>\n")
+	p.put("</ul>")
+	if f.Text != "" {
+		p.put("<p class=\"notes\">%s</p>", rich(f.Text))
+	}
+	p.put("</figure>\n")
 }
 
-// heatSteps are the bounds between the colours of a layer picture: ratios to the median. The middle
-// colour is within 5 %.
-var heatSteps = []float64{.6, .8, .95, 1.05, 1.25, 1.6, 2.5}
+// plots writes small charts: a path for columns, one for those that are marked. Of more columns than there is room for
+// the largest of neighbours are drawn.
+func (p *writer) plots(list []Plot) {
+	p.put("<div class=\"plots\">\n")
+	for i := range list {
+		f := &list[i]
+		most, join := 0.0, (len(f.Values)+maxColumns-1)/maxColumns
+		for _, v := range f.Values {
+			most = max(most, v)
+		}
+		if !(most > 0) {
+			continue
+		}
+		var paths [2]strings.Builder
+		for k := 0; k < len(f.Values); k += join {
+			end := min(k+join, len(f.Values))
+			marked := 0
+			if k < f.Mark+f.Marked && end > f.Mark {
+				marked = 1
+			}
+			if h := 40 * slices.Max(f.Values[k:end]) / most; h > 0 {
+				fmt.Fprintf(&paths[marked], "M%d 40v-%sh%sv%sz", k, number(h), number(.88*float64(end-k)), number(h))
+			}
+		}
+		p.put(`<figure class="plot"><figcaption>%s</figcaption><svg viewBox="0 0 %d 40" preserveAspectRatio="none" role="img" aria-label="%s"><path class="whole" d="%s"/><path class="win" d="%s"/></svg><p>%s</p></figure>`,
+			text(f.Title), len(f.Values), text(f.Title)+": "+text(f.Text), markup(paths[0].String()),
+			markup(paths[1].String()), rich(f.Text))
+		p.put("\n")
+	}
+	p.put("</div>\n")
+}
+
+// heatSteps are the colours of a layer picture: up to a ratio to the median. The middle one is within 5 %.
+var heatSteps = [...]struct {
+	below float64
+	name  string
+}{{.6, "< 0.60×"}, {.8, "0.60–0.80×"}, {.95, "0.80–0.95×"}, {1.05, "0.95–1.05×"}, {1.25, "1.05–1.25×"},
+	{1.6, "1.25–1.60×"}, {2.5, "1.60–2.50×"}, {math.Inf(1), "> 2.50×"}}
 
 // heat writes one path a colour: a rectangle each would be twenty times the bytes.
 func (p *writer) heat(h *Heat) {
@@ -377,15 +403,20 @@ func (p *writer) heat(h *Heat) {
 	if columns == 0 || len(h.Rows) == 0 {
 		return
 	}
-	paths := make([]strings.Builder, len(heatSteps)+2)
+	paths := make([]strings.Builder, len(heatSteps)+1) // the last is of those without a median
 	for r := range h.Rows {
 		for c := range columns {
 			if h.NS[r][c] == 0 {
 				continue
 			}
-			i := len(heatSteps) + 1 // without a median
+			i := len(heatSteps)
 			if ratio := h.Ratio[r][c]; ratio > 0 {
-				i, _ = slices.BinarySearch(heatSteps, ratio)
+				for i = 0; ratio > heatSteps[i].below; i++ {
+				}
+			}
+			if i == len(heatSteps) { // lines across
+				fmt.Fprintf(&paths[i], "M%d %d.9l.94-.9M%d %d.45l.47-.45M%d.47 %d.9l.47-.45", c, r, c, r, c, r)
+				continue
 			}
 			fmt.Fprintf(&paths[i], "M%d %dh.94v.9h-.94z", c, r)
 		}
@@ -397,27 +428,20 @@ func (p *writer) heat(h *Heat) {
 	p.put("</ul><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s. %s\" data-rows=\"%d\">", columns, len(h.Rows), text(h.Label), prose(h.Text), len(h.Rows))
 	for i := range paths {
 		if paths[i].Len() > 0 {
-			p.put(`<path class="h%d" d="%s"/>`, i, markup(paths[i].String()))
+			class := "h" + strconv.Itoa(i)
+			if i == len(heatSteps) {
+				class = "across"
+			}
+			p.put(`<path class="%s" d="%s"/>`, markup(class), markup(paths[i].String()))
 		}
 	}
 	p.put("</svg></div><ol aria-hidden=\"true\"><li>layer %s</li><li>layer %s</li></ol>\n<ul class=\"legend\">",
 		text(h.Columns[0]), text(h.Columns[columns-1]))
-	for i := range len(heatSteps) + 1 {
-		from, to := "", ""
-		if i > 0 {
-			from = table.Fixed(heatSteps[i-1], 2)
-		}
-		if i < len(heatSteps) {
-			to = table.Fixed(heatSteps[i], 2)
-		}
-		name := from + "–" + to + "×"
-		switch {
-		case from == "":
-			name = "< " + to + "×"
-		case to == "":
-			name = "> " + from + "×"
-		}
-		p.put(`<li><svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="h%d" width="10" height="10"/></svg>%s</li>`, i, name)
+	for i, step := range heatSteps {
+		p.put("<li>%s%s</li>", dot("h"+strconv.Itoa(i)), step.name)
+	}
+	if paths[len(paths)-1].Len() > 0 {
+		p.put("<li>%s%s</li>", dot("unknown"), "fewer than three layers to compare with")
 	}
 	p.put("</ul>\n")
 	p.heatRows(h, columns)
@@ -427,8 +451,8 @@ func (p *writer) heat(h *Heat) {
 // heatRows lists the cells as a folded table, for reading and for screen readers.
 func (p *writer) heatRows(h *Heat, columns int) {
 	t := Table{Caption: "Layers and operators in numbers", Folded: true,
-		Columns: []Column{{Title: "Operator"}, {Title: "Layers", Numeric: true}, {Title: "Least", Numeric: true},
-			{Title: "Most", Numeric: true}, {Title: "Most, in layer"}, {Title: "Most, × median", Numeric: true}}}
+		Columns: []Column{Text("Operator"), Number("Layers"), Number("Least"), Number("Most"), Text("Most, in layer"),
+			Number("Most, × median")}}
 	for r, name := range h.Rows {
 		least, most, at, n := int64(0), int64(0), 0, 0
 		for c := range columns {
@@ -449,18 +473,13 @@ func (p *writer) heatRows(h *Heat, columns int) {
 		if v := h.Ratio[r][at]; v > 0 {
 			ratio = Cell{Text: table.Fixed(v, 2), Sort: v}
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: name}, {Text: strconv.Itoa(n), Sort: float64(n)}, ns(least),
-			ns(most), {Text: h.Columns[at]}, ratio}})
+		t.Add(Row{{Text: name}, {Text: strconv.Itoa(n), Sort: float64(n)}, ns(least), ns(most), {Text: h.Columns[at]}, ratio})
 	}
 	p.table(&t, "heat-"+anchor(h.Label))
 }
 
-// dot writes the colour of a name, where it has one.
-func (p *writer) dot(name string) {
-	v := p.colours[name]
-	if v == "" {
-		v = "--c" + strconv.Itoa(lastCategory)
-	}
-	p.put(`<svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="%s" width="10" height="10"/></svg>`,
-		markup(v[2:]))
+// dot is a square of a colour's class.
+func dot(class string) markup {
+	return markup(`<svg class="dot" viewBox="0 0 10 10" aria-hidden="true"><rect class="` + class +
+		`" width="10" height="10"/></svg>`)
 }

@@ -33,6 +33,7 @@
  * @property {number} span
  * @property {number} kernels of the window, also those that are only summarised
  * @property {[string, string][]} palette name and CSS variable of each colour
+ * @property {number} collectives colour of communication, −1 for none
  * @property {string[]} operators
  * @property {[string, string][]} names short and whole names of kernels
  * @property {string[]} streams
@@ -114,7 +115,7 @@
     layers = [];
     /** @type {{n: number, op: Uint8Array, busy: Uint8Array}[]} */
     levels = [];
-    /** @type {string[]} */
+    /** @type {(string | CanvasPattern)[]} */
     colours = [];
     width = 200;
     height = 0;
@@ -188,6 +189,7 @@
       this.layerRow();
       this.operatorRow();
       this.streamRows();
+      this.collectiveRow();
       this.levels = d.levels.map((l) => ({ n: l.n, op: bytes(l.op), busy: bytes(l.busy) }));
     }
 
@@ -274,6 +276,18 @@
       });
     }
 
+    /** What ranks exchange stands in a row of its own, besides its stream. */
+    collectiveRow() {
+      /** @type {[number, number, number, number][]} */
+      const bars = [];
+      let end = 0;
+      for (let i = 0; i < this.n; i++) {
+        if (this.colour[i] !== this.data.collectives || this.end[i] <= end) continue;
+        bars.push([Math.max(this.start[i], end), end = this.end[i], this.colour[i], i]);
+      }
+      this.row("Collectives", "kernel", 16, bars);
+    }
+
     // ---- page -------------------------------------------------------------
 
     build() {
@@ -282,6 +296,7 @@
       find.type = "search";
       find.placeholder = "Find operator, kernel, source line";
       find.setAttribute("aria-label", "Find in the timeline");
+      if (this.data.link) bar.append(element("b", this.data.label));
       bar.append(find, this.hits);
       /** @type {[string, string, () => void][]} */
       const buttons = [["−", "Zoom out (S)", () => this.zoom(1.6)], ["+", "Zoom in (W)", () => this.zoom(1 / 1.6)],
@@ -410,12 +425,28 @@
     /** @param {string} name */
     css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
+    /** What is not known. @param {CanvasRenderingContext2D} g @returns {string | CanvasPattern} */
+    hatch(g) {
+      const tile = document.createElement("canvas"), colour = this.css("--unknown");
+      tile.width = tile.height = 6;
+      const m = /** @type {CanvasRenderingContext2D} */ (tile.getContext("2d"));
+      m.strokeStyle = colour;
+      m.lineWidth = 2;
+      for (const x of [-6, 0, 6]) {
+        m.moveTo(x - 1, 7);
+        m.lineTo(x + 7, -1);
+      }
+      m.stroke();
+      return g.createPattern(tile, "repeat") || colour;
+    }
+
     draw() {
       const g = this.context;
       this.draws++;
       this.rects = 0;
       const w = this.width, h = this.height;
-      this.colours = this.data.palette.map((p) => this.css(p[1]));
+      const hatch = this.hatch(g);
+      this.colours = this.data.palette.map((p) => p[1] === "--unknown" ? hatch : this.css(p[1]));
       const ink = this.css("--ink"), mute = this.css("--mute"), line = this.css("--line"), pane = this.css("--pane");
       g.clearRect(0, 0, w, h);
       g.font = "11px system-ui, sans-serif";
@@ -515,7 +546,7 @@
         g.fillRect(a, r.y, Math.max(b - a - (w > 3 ? 1 : 0), .5), r.h);
         this.rects++;
         if (b - a > 34 && r.h > 14) {
-          g.fillStyle = "#0b0d10";
+          g.fillStyle = typeof colours[r.c[i]] === "string" ? "#0b0d10" : this.css("--ink");
           g.textAlign = "left";
           g.fillText(this.fit(g, this.text(r, i), b - a - 8), a + 4, r.y + r.h / 2);
         }
@@ -609,7 +640,7 @@
     /** @param {CanvasRenderingContext2D} g @param {string} mute @param {string} ink */
     minimap(g, mute, ink) {
       const top = 2, h = 28, w = this.width - LABELS;
-      const scheme = this.colours.join();
+      const scheme = this.css("--unknown");
       if (!this.map || this.mapScheme !== scheme) { // drawn once for each width and theme
         this.mapScheme = scheme;
         const { a, b } = this.view;
@@ -780,8 +811,8 @@
         const list = element("ul", undefined, "legend");
         [...m].sort((a, b) => b[1] - a[1]).slice(0, 8).forEach(([c, ns]) => {
           const li = element("li");
-          const dot = element("span", "", "dot");
-          dot.style.background = "var(" + this.data.palette[c][1] + ")";
+          const variable = this.data.palette[c][1], dot = element("span", "", "dot " + variable.slice(2));
+          if (variable !== "--unknown") dot.style.background = "var(" + variable + ")";
           li.append(dot, element("span", this.data.palette[c][0]), element("b", duration(ns)));
           list.append(li);
         });

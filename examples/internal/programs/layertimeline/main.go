@@ -3,7 +3,9 @@ package layertimeline
 import (
 	"context"
 	"flag"
+	"io"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/layer/view"
 	"github.com/llmstrata/strata/profile"
@@ -91,7 +93,9 @@ func run(ctx context.Context, env *app.Env, o *options) error {
 		return err
 	}
 	t.Trace = env.TraceName()
-	if err := o.writeHTML(ctx, env, a, pass); err != nil {
+	if err := env.WriteHTML(&o.page, func(w io.Writer) error {
+		return strata.WriteLayersHTML(ctx, w, a, pass, env.TraceName())
+	}); err != nil {
 		return err
 	}
 	var arch *profile.ArchSummary
