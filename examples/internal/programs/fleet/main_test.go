@@ -282,7 +282,8 @@ func TestTrend(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "trend.html")
 	text(t, "trend", dir, "--html", page)
-	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "2026-10-13 c3") {
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "attention, Decode") ||
+		!strings.Contains(string(html), "since 2026-10-13, c3 (") {
 		t.Errorf("the page has no bar of 2026-10-13: %v", err)
 	}
 	if r := run(t, "trend", filepath.Join(dir, "0.ndjson")); r.Code == app.ExitOK ||
