@@ -49,6 +49,11 @@ type Facts struct {
 	Library string
 	// DType is the narrowest operand type the name shows, "" when it shows none.
 	DType string
+	// Operand is the type of the first operand of a product whose name has the types of both, as in "bf16xmxfp4";
+	// "" where it does not.
+	Operand string
+	// Element is how many bytes an element has that a kernel moves without looking into it, 0 if the name does not say.
+	Element int
 	// Tile is the first size the name shows, as in "128x256x64", "" when it
 	// shows none.
 	Tile string
@@ -84,6 +89,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 	f := Facts{
 		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory,
 		Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
+		Operand: operandType(raw), Element: elementBytes(raw),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)

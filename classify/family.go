@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/wordmatch"
@@ -292,4 +294,34 @@ func nvjetDType(f string) string {
 		return "fp64"
 	}
 	return ""
+}
+
+// operands finds the types of two operands in the name of a product that has both, the first one first.
+var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4|fp4|e2m1|int4|fp8|e4m3|mxfp8)(?:[^a-z0-9]|$)`)
+
+// operandType reads [Facts.Operand].
+func operandType(raw string) string {
+	m := operands.FindStringSubmatch(raw)
+	if m == nil {
+		return ""
+	}
+	if t := strings.ToLower(m[1]); t != "e4m3" && t != "mxfp8" {
+		return t
+	}
+	return "fp8"
+}
+
+// elementBytes reads [Facts.Element]: the size in "OpaqueType<4>".
+func elementBytes(raw string) int {
+	const word string = "OpaqueType<"
+	i := strings.Index(raw, word)
+	if i < 0 {
+		return 0
+	}
+	rest := raw[i+len(word):]
+	n, err := strconv.Atoi(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))])
+	if err != nil || n > 16 {
+		return 0
+	}
+	return n
 }

@@ -386,6 +386,8 @@ type Blocks struct {
 	Tile, Cluster [2]int
 	// PerThread: it adds up the parts of a split product, one element a thread.
 	PerThread bool
+	// ExpertRows: blocks along the grid's second axis are rows of one expert each, so that no more experts have any.
+	ExpertRows bool
 }
 
 // splitReduce is cuBLAS's kernel that adds up the parts of a split product.
@@ -398,6 +400,9 @@ const splitReduce = "splitKreduce_kernel"
 func blocksOf(n *Name) Blocks {
 	if n.Function == splitReduce {
 		return Blocks{PerThread: true}
+	}
+	if strings.HasPrefix(n.Function, "bmm_") && strings.Contains(n.Function, "_dynB_") { // trtllm-gen: grouped products
+		return Blocks{ExpertRows: true}
 	}
 	if n.Family != familyNvjet || strings.Contains(n.Function, "splitK") {
 		return Blocks{}

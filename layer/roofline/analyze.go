@@ -28,7 +28,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	r := &Report{Schema: schema, TP: 1, EP: 1, Steady: trace.None, Passes: []Pass{}, Operators: []Row{},
 		Recoverable: []Item{}, Findings: []finding.Finding{}, Economy: []Bucket{},
 		Collectives: []Collective{}, Ranks: []RankWait{}, Notes: []string{}}
-	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}, dims: map[string][][]int64{}}
+	w := &walk{plan: &profile.Plan{}, slots: slots{all: map[key]*slot{}}}
 	if c != nil {
 		w.plan = c.Plan()
 		sizes, divided := o.divide(a)
@@ -84,7 +84,7 @@ func Analyze(ctx context.Context, a *layer.Analysis, o Options) (*Report, error)
 	}
 	r.Steady, r.Economy = best, economy(r.Passes)
 	if w.model != nil {
-		r.Notes = append(r.Notes, w.model.assumptions(&o)...)
+		r.Notes = append(r.Notes, w.model.assumptions(&o, r.GPU)...)
 	}
 	r.Notes = append(r.Notes, w.notes()...)
 	r.Notes = append(r.Notes, w.met.notes()...)

@@ -238,7 +238,7 @@ func TestExpertsHaveTheFloorOfOneToken(t *testing.T) {
 	for _, c := range []struct {
 		trace int
 		note  string
-	}{{2, "experts active if chosen evenly"}, {4, "experts active, 82 if chosen evenly"}} {
+	}{{2, "4 to 32 experts active, 32 if chosen evenly"}, {4, "8 to 63 experts active, 82 if chosen evenly"}} {
 		t.Run(known[c.trace].file, func(t *testing.T) {
 			r := analyse(t, known[c.trace].file, known[c.trace].config, roofline.Options{})
 			row := find(t, r, "experts_down")

@@ -15,6 +15,7 @@ const (
 	BasisRows                       // config, and the rows that kernels ran, padding included
 	BasisShapes                     // recorded inputs of ops
 	BasisConfigShapes               // config, and tokens from recorded inputs
+	BasisShortest                   // of a collective: the shortest of the same in the pass
 	BasisCache                      // none: less than its time, as what it moves fits into a cache
 	BasisContradiction              // none: the row is faster than the GPU can be
 	// none: too much of the pass is faster than the GPU can be, or the records are scrambled
@@ -24,7 +25,7 @@ const (
 )
 
 var basisNames = [bases]string{"", "weights only", "tokens from annotation", "tokens from grids", "tokens given",
-	"tokens from rows", "shapes", "tokens from shapes",
+	"tokens from rows", "shapes", "tokens from shapes", "shortest of the same",
 	"cache", "contradiction", "withheld", "at most"}
 
 // String returns the basis in words, "" for none.

@@ -84,7 +84,8 @@ type cell struct {
 	capped  time.Duration // of floor, what is not above the booked time
 	sum     passFloor     // of all instances
 	over    time.Duration // raw time of instances that are faster than possible
-	even    time.Duration // booked time below the expected floor and above the floor
+	even    time.Duration // booked time above the floor that work may need which is not certain
+	chosen  float64       // experts, at most; 0 unknown
 	ops     opSum         // of instances whose work is known from their ops
 	longest layer.Kernel  // that took most time, for people
 	notes   []string
@@ -112,6 +113,7 @@ type spent struct {
 	cell        *cell
 	raw, booked time.Duration
 	main        layer.Kernel
+	shortest    time.Duration // of a collective: as often as it ran the shortest of the same in the pass
 
 	ops        opSum
 	planned    bool // its work is that of the plan
@@ -123,43 +125,22 @@ type spent struct {
 // opSum adds up ops whose inputs were recorded.
 type opSum struct {
 	count         int
-	work          Work          // M, N, K of the first product
-	least         time.Duration // floors
-	compute       float64       // seconds
-	memory        float64
-	serial        float64
-	took          time.Duration // of ops with a floor
-	contradicting time.Duration // of ops that are faster than possible
+	work          Work          // M, N, K of the first product, tokens of the first attention
+	least, most   time.Duration // floors: of what is certain, and of what may be
+	sum           passFloor
+	contradicting bool // an op is faster than possible
 	bound         string
 	basis         Basis
 }
 
 // add adds an op.
 func (s *opSum) add(g *opGroup) {
-	s.count++
-	if s.work.M == 0 {
-		s.work.M, s.work.N, s.work.K, s.work.Matrix, s.work.Kind = g.work.M, g.work.N, g.work.K, g.work.Matrix,
-			g.work.Kind
-	}
-	if s.work.Keys == 0 {
-		s.work.Queries, s.work.Keys = g.work.Queries, g.work.Keys
-	}
-	s.work.FLOP += g.work.FLOP
-	s.work.Bytes += g.work.Bytes
-	s.least += g.least
-	if g.basis == BasisContradiction {
-		s.contradicting += g.took
-	}
+	one := opSum{count: 1, work: g.work, least: g.least, basis: g.basis, contradicting: g.basis == BasisContradiction}
 	if g.least > 0 {
-		s.compute += g.floor.compute
-		s.memory += g.floor.memory
-		s.serial += max(g.floor.seconds(), g.floor.link)
-		s.took += g.took
-		s.bound = g.floor.bound
+		one.most, one.bound = max(g.least, g.most), g.floor.bound
+		one.sum = passFloor{compute: g.floor.compute, memory: g.floor.memory, serial: max(g.floor.seconds(), g.floor.link)}
 	}
-	if s.basis == BasisNone || g.basis == BasisShapes {
-		s.basis = g.basis
-	}
+	s.join(&one)
 }
 
 // join adds another sum.
@@ -169,14 +150,18 @@ func (s *opSum) join(o *opSum) {
 		return
 	}
 	s.count += o.count
+	if w := &s.work; w.M == 0 {
+		w.M, w.N, w.K, w.Matrix, w.Kind = o.work.M, o.work.N, o.work.K, o.work.Matrix, o.work.Kind
+	}
+	if s.work.Keys == 0 {
+		s.work.Queries, s.work.Keys = o.work.Queries, o.work.Keys
+	}
 	s.work.FLOP += o.work.FLOP
 	s.work.Bytes += o.work.Bytes
 	s.least += o.least
-	s.compute += o.compute
-	s.memory += o.memory
-	s.serial += o.serial
-	s.took += o.took
-	s.contradicting += o.contradicting
+	s.most += o.most
+	s.sum.join(&o.sum)
+	s.contradicting = s.contradicting || o.contradicting
 	if s.basis == BasisNone || o.basis == BasisShapes {
 		s.basis, s.bound = o.basis, o.bound
 	}
@@ -197,6 +182,9 @@ func (r *measured) add(c *cell, l int, k layer.Kernel, raw, booked time.Duration
 	s.raw += raw
 	s.booked += booked
 	s.main = longer(s.main, k)
+	if c.group == communication {
+		s.shortest += r.walk.met.shortest[int32(k.Index())]
+	}
 	if g := r.walk.ops.main(k); g != nil {
 		s.ops.add(g)
 	}

@@ -21,7 +21,7 @@ type Collective struct {
 	Told     time.Duration `json:"told_apart_ns"`
 	Transfer time.Duration `json:"transfer_ns"`
 	Waiting  time.Duration `json:"waiting_ns"`
-	// Floor is what the link needs at least for Time's exchanges, 0 where it is not known.
+	// Floor is what links and latency need at least for Time's exchanges, or that of the shortest of the same; 0 unknown.
 	Floor time.Duration `json:"floor_ns"`
 }
 
@@ -38,13 +38,15 @@ type RankWait struct {
 type meetings struct {
 	ranks   []RankWait // this one first
 	waiting map[int32]time.Duration
-	by      WaitingBy
-	strange int // ranks that meet this one nowhere
+	// shortest is the time of the shortest of the same collectives of a pass, where it repeats them
+	shortest map[int32]time.Duration
+	by       WaitingBy
+	strange  int // ranks that meet this one nowhere
 }
 
 // meet compares the collectives of a GPU with those of the other GPUs of its run: of its own trace, and of others.
 func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
-	r := &meetings{waiting: map[int32]time.Duration{}}
+	r := &meetings{waiting: map[int32]time.Duration{}, shortest: map[int32]time.Duration{}}
 	digests := fleet.Recorded(a)
 	at := slices.IndexFunc(digests, func(one fleet.Rank) bool { return one.Device == int(d.ID) })
 	digests[0], digests[at] = digests[at], digests[0]
@@ -69,9 +71,8 @@ func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
 	}
 	if len(r.ranks) > 1 {
 		r.by = WaitingByRanks
-	} else {
-		r.estimate(d)
 	}
+	r.estimate(d, r.by == "")
 	return r
 }
 
@@ -110,8 +111,8 @@ func (r *meetings) notes() []string {
 	return out
 }
 
-// exchanged are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
-func (r *measured) exchanged() []Share {
+// communicated are the waterfall's rows of communication. An instant that another kernel covers is no waiting.
+func (r *measured) communicated() []Share {
 	told, met := r.told, r.walk.met
 	rest := r.booked[communication] - told.transfer - told.waiting
 	if told.passes == 0 {
@@ -165,7 +166,7 @@ func (r *measured) collective(k layer.Kernel, e trace.Event, operator string, bo
 	r.told.transfer += booked - waiting
 }
 
-// linked adds what the link needs at least for one collective of an operator.
+// linked adds the floor of one collective of an operator.
 func (r *measured) linked(operator string, floor time.Duration) {
 	if at := slices.IndexFunc(r.walk.collectives, func(c Collective) bool { return c.Operator == operator }); at >= 0 {
 		r.walk.collectives[at].Floor += floor

@@ -58,7 +58,7 @@ func (r *measured) cost(s *spent) {
 		floor = 0
 	}
 	work := s.cell.work
-	if r.load.AtLeast {
+	if r.load != nil && r.load.AtLeast {
 		work.M, work.FLOP, work.Activations = 0, 0, 0 // how many tokens there are is not known
 	}
 	cost := costOf(&work, &s.cell.least, 1, floor, s.raw)

@@ -2,6 +2,7 @@ package roofline
 
 // Names that only tests use from outside.
 const BoundCompute = boundCompute
+const BoundLatency = boundLatency
 const BoundLink = boundLink
 const BoundMemory = boundMemory
 

@@ -22,6 +22,8 @@ const (
 	// wellRun is the share of the floor from which an operator has no defect: memory and matrix units reach 85 to 95%
 	// of their peaks.
 	wellRun = 0.85
+	// fewExperts is the share of an even choice below which fewer experts are a finding: shares above may be rounding.
+	fewExperts = 0.95
 	// aligned is how many bytes wide the loads of matrix units are; rows that are no multiple of it are read element
 	// by element.
 	aligned = 16
@@ -79,7 +81,27 @@ func (r *measured) findings() []finding.Finding {
 			finding.Recoverable, c.booked)
 	}
 	finding.Rank(out)
-	return append(r.contradictions(), out...)
+	return append(append(r.contradictions(), out...), r.uneven()...)
+}
+
+// uneven says that the time proves that fewer experts were read than an even choice reads.
+func (r *measured) uneven() []finding.Finding {
+	var few *cell
+	for _, c := range r.order {
+		if share := c.chosen / c.work.ActiveExperts; share > 0 && share < fewExperts &&
+			(few == nil || share < few.chosen/few.work.ActiveExperts) {
+			few = c
+		}
+	}
+	if few == nil || r.withheld {
+		return nil
+	}
+	return []finding.Finding{{Kind: finding.Doubt, Code: "experts-uneven",
+		Text: "Tokens choose fewer experts than an even choice",
+		Evidence: fmt.Sprintf("The time of %s proves at most %.0f of %.0f expected experts in the mean of %s.",
+			few.operator, few.chosen, few.work.ActiveExperts, table.Counted(few.instances, "layer", "layers")),
+		Place: finding.Place{Pass: finding.At(r.pass.Index), Operator: few.operator}, Confidence: finding.High,
+		Advice: finding.Advice{Do: "Hold experts against the floor of one token, not against an even choice."}}}
 }
 
 // contradictions are rows that are faster than the GPU can be.
@@ -134,7 +156,7 @@ func (r *measured) above(g group, add func(finding.Finding, finding.Measure, tim
 	}
 	f.Place.Operator = worst.operator
 	f.Evidence += r.reached(g, worst.operator)
-	if share := float64(worst.floor) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) &&
+	if share := float64(worst.floor+worst.open) / float64(worst.raw); float64(worst.above) > mostOf*float64(sum) &&
 		share < wellRun {
 		if d := r.defectOf(g, worst.operator, worst.longest); d.text != "" {
 			f.Text, f.Advice.Do = d.text, d.do
@@ -199,19 +221,26 @@ func (r *measured) misaligned(list []merged, add func(finding.Finding, finding.M
 // reached is a sentence on what the GPU's maker measured, for an operator that arithmetic bounds: the peak of a data
 // sheet is not what kernels reach. "" where nothing was measured.
 func (r *measured) reached(g group, operator string) string {
-	for _, c := range r.order {
-		if c.operator != operator || c.group != g {
-			continue
-		}
-		dtype := cmp.Or(c.ops.work.Matrix, c.work.DType)
-		best, peak := r.walk.gpu.Measured[dtype], r.walk.gpu.FLOP[dtype]
-		if c.bound != boundCompute || !best.Known() || !peak.Known() {
-			return ""
-		}
-		return fmt.Sprintf(" Tuned products of the GPU's maker reach %.0f%% of that peak (%s, %.0f TFLOP/s).",
-			100*best.Value/peak.Value, dtype, best.Value/1e12)
+	c := r.cellOf(g, operator)
+	if c == nil || c.bound != boundCompute {
+		return ""
 	}
-	return ""
+	dtype := cmp.Or(c.ops.work.Matrix, c.work.DType)
+	best, peak := r.walk.gpu.Measured[dtype], r.walk.gpu.FLOP[dtype]
+	if !best.Known() || !peak.Known() {
+		return ""
+	}
+	return fmt.Sprintf(" Tuned products of the GPU's maker reach %.0f%% of that peak (%s, %.0f TFLOP/s).",
+		100*best.Value/peak.Value, dtype, best.Value/1e12)
+}
+
+// cellOf is the first of an operator under a heading; nil where there is none.
+func (r *measured) cellOf(g group, operator string) *cell {
+	i := slices.IndexFunc(r.order, func(c *cell) bool { return c.operator == operator && c.group == g })
+	if i < 0 {
+		return nil
+	}
+	return r.order[i]
 }
 
 // defects are those of operators without a floor.
@@ -242,17 +271,15 @@ const (
 
 // sizes are those of an operator, and what bounds it.
 func (r *measured) sizes(g group, operator string) (Work, string) {
-	for _, c := range r.order {
-		if c.operator != operator || c.group != g {
-			continue
-		}
-		if c.ops.count > 0 {
-			return c.ops.work, c.bound
-		}
-		return Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(),
-			FLOP: c.work.FLOP}, c.bound
+	c := r.cellOf(g, operator)
+	switch {
+	case c == nil:
+		return Work{}, boundNone
+	case c.ops.count > 0:
+		return c.ops.work, c.bound
 	}
-	return Work{}, boundNone
+	return Work{M: c.work.M, N: c.work.N, K: c.work.K, Matrix: c.work.DType, Bytes: c.work.bytes(), FLOP: c.work.FLOP},
+		c.bound
 }
 
 // defectOf says what the sizes of an operator show.

@@ -3,9 +3,7 @@ package roofline
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/layer"
@@ -23,6 +21,7 @@ func (r *measured) judge() {
 		if !r.planned(s) {
 			r.recorded(s)
 		}
+		r.exchanged(s)
 		c.floor += s.floor
 		c.capped += min(s.floor, s.booked)
 		if s.impossible {
@@ -33,7 +32,7 @@ func (r *measured) judge() {
 		}
 	}
 	for _, c := range r.order {
-		c.expect()
+		c.expect(r.walk.gpu)
 	}
 	r.withhold()
 	for i := range r.took {
@@ -50,7 +49,7 @@ func (r *measured) planned(s *spent) bool {
 	}
 	if !c.counted {
 		c.work = w.workOf(c.slot, r.load, r.stage)
-		c.work.DType = widerOperand(c.longest.Event().Name(), c.work.DType)
+		c.work.DType = widerOperand(c.longest.Facts().Operand, c.work.DType)
 		c.expected = floorOf(&c.work, w.gpu)
 		c.work.atLeast()
 		c.least = floorOf(&c.work, w.gpu)
@@ -65,7 +64,10 @@ func (r *measured) planned(s *spent) bool {
 		return false
 	}
 	s.planned, s.basis = true, r.basis
-	floor := duration(max(c.least.seconds(), c.least.link))
+	floor := duration(max(c.least.seconds(), c.least.link+c.least.latency))
+	if c.least.latency > 0 && floor > s.raw { // faster than what was published
+		floor, c.bound = duration(c.least.link), boundLink
+	}
 	switch {
 	case !c.least.known || c.work.Activations > 0 && floor == 0:
 		// Only activations: they may be in a cache.
@@ -88,9 +90,6 @@ func (r *measured) planned(s *spent) bool {
 	case w.impossible(&c.work, &c.least, s.raw):
 		s.impossible, s.basis = true, BasisContradiction
 	}
-	if c.group == communication {
-		r.linked(c.operator, floor)
-	}
 	s.floor = floor
 	c.sum.add(profile.Operator(c.operator), &c.work, &c.least, 1)
 	if c.work.Expected {
@@ -105,16 +104,27 @@ func (r *measured) recorded(s *spent) {
 		return
 	}
 	c := s.cell
-	s.floor, s.basis, s.impossible = s.ops.least, s.ops.basis, s.ops.contradicting > 0
+	s.floor, s.basis, s.impossible = s.ops.least, s.ops.basis, s.ops.contradicting
 	c.ops.join(&s.ops)
 	if c.bound == boundNone {
 		c.bound = s.ops.bound
 	}
 	if r.walk.model == nil || c.group <= attentionCore { // with a plan, the floor of a pass has no activations
-		c.sum.compute += s.ops.compute
-		c.sum.memory += s.ops.memory
-		c.sum.serial += s.ops.serial
+		c.sum.join(&s.ops.sum)
 	}
+	c.even += max(0, min(s.ops.most, s.booked)-min(s.floor, s.booked))
+}
+
+// exchanged gives a collective whose bytes are not known the time of the shortest of the same in the pass, and adds up
+// the floors of all.
+func (r *measured) exchanged(s *spent) {
+	if s.cell.group != communication {
+		return
+	}
+	if s.floor == 0 && s.basis == BasisNone && s.shortest > 0 {
+		s.floor, s.basis, s.planned, s.cell.bound = s.shortest, BasisShortest, true, boundLatency
+	}
+	r.linked(s.cell.operator, s.floor)
 }
 
 // contradict notes that recorded sizes of a product are others than the plan's.
@@ -128,42 +138,42 @@ func (w *walk) contradict(operator string, recorded *Work, planned *opWork) {
 	}
 }
 
-// operands finds the types of two operands in a kernel's name that writes them as a product: "bf16xmxfp4",
-// activations first.
-var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4|fp4|e2m1|int4|fp8|e4m3|mxfp8)(?:[^a-z0-9]|$)`)
-
 // widerOperand is the type whose peak bounds a kernel's arithmetic: that of the wider operand, where its name has
 // both. Smaller weights are widened before they are used.
-func widerOperand(name, weights string) string {
-	if sizeOf(weights, "") >= sizeOf("bf16", "") {
+func widerOperand(operand, weights string) string {
+	if sizeOf(weights, "") >= sizeOf("bf16", "") || operand == "" {
 		return weights // no operand is wider
 	}
-	m := operands.FindStringSubmatch(name)
-	if m == nil {
-		return weights
-	}
-	operand := strings.ToLower(m[1])
-	if operand == "e4m3" || operand == "mxfp8" {
-		operand = "fp8"
-	}
-	if sizeOf(operand, "") > sizeOf(weights, "") {
-		return operand
-	}
-	return weights
+	return slower(weights, operand)
 }
 
-// expect says how many experts an even choice gives, or how many can have been chosen at most in the time.
-func (c *cell) expect() {
-	if !c.work.Expected || c.floor == 0 || c.instances == 0 {
+// expect says how many experts tokens chose: those of one token at least, and no more than all tokens can choose, the
+// grid has room for, and the memory delivers in the time.
+func (c *cell) expect(g *hardware.GPU) {
+	w := &c.work
+	if !w.Expected || c.floor == 0 || w.OneExpert == 0 {
 		return
 	}
-	expected := duration(c.expected.seconds()) * time.Duration(c.instances)
-	if expected <= c.raw {
-		c.notes = append(c.notes, fmt.Sprintf("%.0f experts active if chosen evenly", c.work.ActiveExperts))
-		return
+	c.chosen = w.MostExperts
+	if room := expertRoom(c.longest); room > 0 {
+		c.chosen = min(c.chosen, room)
 	}
-	c.notes = append(c.notes, fmt.Sprintf("at most %.0f experts active, %.0f if chosen evenly",
-		c.work.ActiveExperts*float64(c.raw)/float64(expected), c.work.ActiveExperts))
+	if speed := max(g.Bandwidth.Value, g.BusBandwidth.Value); g.Bandwidth.Known() {
+		c.chosen = min(c.chosen, c.raw.Seconds()/float64(c.instances)*speed/w.OneExpert)
+	}
+	c.notes = append(c.notes, fmt.Sprintf("%.0f to %.0f experts active, %.0f if chosen evenly", w.LeastExperts,
+		max(c.chosen, w.LeastExperts), w.ActiveExperts))
+}
+
+// expertRoom is for how many experts a kernel's grid has room at most, 0 where it does not say.
+func expertRoom(k layer.Kernel) float64 {
+	var x, y float64
+	if k.Valid() && k.Facts().Blocks.ExpertRows {
+		if n, _ := fmt.Sscanf(k.Event().Shape(), "%g,%g,", &x, &y); n == 2 {
+			return y
+		}
+	}
+	return 0
 }
 
 // workOf adds up what a kernel's operator has to do in one layer.
@@ -185,7 +195,9 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 		sum.several = sum.several || sum.M > 0 && one.M > 0
 		if sum.M == 0 {
 			sum.M, sum.N, sum.K, sum.DType, sum.ActiveExperts = one.M, one.N, one.K, one.DType, one.ActiveExperts
+			sum.LeastExperts, sum.MostExperts = one.LeastExperts, one.MostExperts
 		}
+		sum.OneExpert += one.OneExpert
 		sum.FLOP += one.FLOP
 		sum.Weights += one.Weights
 		sum.Cache += one.Cache
@@ -207,7 +219,7 @@ func (w *walk) workOf(s *slot, load *Load, stage layer.Stage) opWork {
 // impossible says that an instance was faster than the GPU at its highest clock. An expectation is no bound, and
 // neither is an upper bound of the work.
 func (w *walk) impossible(k *opWork, f *floor, took time.Duration) bool {
-	if w.gpu == nil || k.AtMost || f.bound == boundLink {
+	if w.gpu == nil || k.AtMost || f.link > 0 {
 		return false
 	}
 	memory := f.memory * w.gpu.Bandwidth.Value / max(w.gpu.Bandwidth.Value, w.gpu.BusBandwidth.Value)
@@ -230,7 +242,7 @@ func (r *measured) withhold() {
 	for _, c := range r.order {
 		over += c.over
 		all += c.raw
-		if c.floor > 0 {
+		if c.floor > 0 && c.basis != BasisShortest {
 			covered += c.raw
 		}
 		sum.join(&c.sum)
@@ -241,7 +253,7 @@ func (r *measured) withhold() {
 	if over > 0 {
 		r.walk.marked++
 	}
-	if r.scrambled() || float64(over) > withheld*float64(all) {
+	if r.walk.scrambled || float64(over) > withheld*float64(all) {
 		r.withheld = true
 		return
 	}
@@ -257,9 +269,6 @@ func (r *measured) withhold() {
 	}
 	r.pass.Floor, r.pass.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
 }
-
-// scrambled reports whether the records of the trace can be held against no floor.
-func (r *measured) scrambled() bool { return r.walk.scrambled }
 
 // notes are what the walk found doubtful.
 func (w *walk) notes() []string {

@@ -23,9 +23,9 @@ type opGroup struct {
 	main    layer.Kernel // that takes longest
 	kernels int
 
-	floor floor
-	least time.Duration // the floor; 0 where it is withheld
-	basis Basis
+	floor       floor
+	least, most time.Duration // the floor, 0 where it is withheld; and of the most that it may have to do
+	basis       Basis
 }
 
 // opCounts are the ops of a device.
@@ -157,7 +157,7 @@ func (c *opCounts) workOf(op trace.Event, row *opRow, kernel layer.Kernel) (Work
 func inputsOf(op trace.Event, k layer.Kernel) *Inputs {
 	types, strides, values := op.Inputs()
 	in := ReadInputs(op.Shape(), types, strides, values)
-	in.Kernel, in.Assumed = k.Event().Name(), k.Facts().DType
+	in.Assumed, in.Element = k.Facts().DType, k.Facts().Element
 	return in
 }
 
@@ -177,7 +177,7 @@ func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
 			g.floor.known = true
 		}
 	} else {
-		g.floor = opFloor(&g.work, gpu)
+		g.floor = g.work.floor(gpu)
 	}
 	if !g.floor.known {
 		return
@@ -189,6 +189,10 @@ func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
 		g.least, g.basis = 0, BasisContradiction
 	case g.least > g.took:
 		g.least, g.basis = 0, BasisCache
+	case g.work.Kind == OpAttention || g.work.Kind == OpExperts:
+		most := g.work
+		most.FLOP, most.Bytes = max(most.FLOP, most.MostFLOP), max(most.Bytes, most.MostBytes)
+		g.most = most.Floor(gpu)
 	}
 }
 
@@ -196,36 +200,6 @@ func (g *opGroup) judge(c *opCounts, gpu *hardware.GPU) {
 func host(name string) bool {
 	return strings.Contains(name, "HtoD") || strings.Contains(name, "DtoH") || strings.Contains(name, "HostTo") ||
 		strings.Contains(name, "ToHost")
-}
-
-// opFloor divides the work of an op by what the GPU can do: arithmetic of matrix units, and each tensor once through
-// the memory.
-func opFloor(w *Work, g *hardware.GPU) (f floor) {
-	if g == nil {
-		return f
-	}
-	if peak := opPeak(g, w.Matrix); w.Matrix != "" && peak.Known() {
-		f.compute = w.FLOP / peak.Value
-	}
-	if g.Bandwidth.Known() {
-		f.memory = w.Bytes / g.Bandwidth.Value
-	}
-	f.bound = boundMemory
-	if f.compute > f.memory {
-		f.bound = boundCompute
-	}
-	f.known = f.seconds() > 0
-	return f
-}
-
-// opPeak is the peak of products of a type. Single precision may be computed as TF32: no recording of inputs says so.
-func opPeak(g *hardware.GPU, dtype string) hardware.Figure {
-	if dtype == "fp32" {
-		if p := g.FLOP["tf32"]; p.Known() && p.Value > g.FLOP["fp32"].Value {
-			return p
-		}
-	}
-	return peakOf(g, dtype)
 }
 
 // contradicts reports whether an op was faster than the GPU can be at its highest clock. Of its bytes the last cache
@@ -302,8 +276,15 @@ func (o Ops) Of(k layer.Kernel) (Op, bool) {
 // Floor is the least time that a GPU needs for the work: that of its arithmetic on matrix units, or of each tensor once
 // through the memory. 0 where the GPU or its peaks are not known.
 func (w *Work) Floor(g *hardware.GPU) time.Duration {
-	f := opFloor(w, g)
+	f := w.floor(g)
 	return duration(f.seconds())
+}
+
+func (w *Work) floor(g *hardware.GPU) floor {
+	if g == nil {
+		return floor{}
+	}
+	return timesOf(g, w.FLOP, w.Matrix, w.Bytes)
 }
 
 // title names an op with its sizes: "aten::mm 256×512×131072", "aten::add 8192×8192 8192×8192".

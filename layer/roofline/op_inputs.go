@@ -16,11 +16,10 @@ type Inputs struct {
 	// Types are the recorded types ("c10::BFloat16", "Scalar", "" for none), Values the texts of scalars and lists of
 	// numbers.
 	Types, Values []string
-	// Kernel is the name of the longest kernel that the op launched: it names types that the op does not.
-	Kernel string
 	// Assumed is the type of tensors where none is recorded: the narrowest that the kernel's name shows, so that a floor
-	// stays one. "" where it shows none.
+	// stays one. "" where it shows none. Element is how many bytes an element has by the kernel's name, 0 unknown.
 	Assumed string
+	Element int
 }
 
 // Bounds on what is read of a recording.
@@ -182,31 +181,39 @@ func (in *Inputs) Value(i int) string {
 	return strings.TrimSpace(in.Values[i])
 }
 
-// Flag reports whether input i is the scalar True.
-func (in *Inputs) Flag(i int) bool { return strings.EqualFold(in.Value(i), "true") }
+// Flag reports whether input i is the scalar True, or the number of a mask.
+func (in *Inputs) Flag(i int) bool {
+	n := in.Ints(i)
+	return strings.EqualFold(in.Value(i), "true") || len(n) == 1 && n[0] != 0
+}
 
 // Ints returns the numbers of input i, a scalar or a list: "[1, 1]", "(2,2)", "3".
 func (in *Inputs) Ints(i int) []int64 {
-	var out []int64
-	for f := range strings.FieldsFuncSeq(in.Value(i), func(r rune) bool { return strings.ContainsRune("[](), ", r) }) {
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil || len(out) == mostSizes {
-			return nil
-		}
-		out = append(out, n)
-	}
-	return out
+	return numbers(in.Value(i), func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 }
 
 // Floats returns the numbers of a list of decimals.
 func (in *Inputs) Floats(i int) []float64 {
-	var out []float64
-	for f := range strings.FieldsFuncSeq(in.Value(i), func(r rune) bool { return strings.ContainsRune("[](), ", r) }) {
-		x, err := strconv.ParseFloat(f, 64)
-		if err != nil || len(out) == mostSizes || math.IsNaN(x) || math.IsInf(x, 0) {
+	return numbers(in.Value(i), func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(s, 64)
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			err = strconv.ErrRange
+		}
+		return x, err
+	})
+}
+
+// separates says what stands between the members of a list.
+func separates(r rune) bool { return strings.ContainsRune("[](), ", r) }
+
+// numbers reads a list; nil where a member is no number.
+func numbers[T any](list string, parse func(string) (T, error)) (out []T) {
+	for f := range strings.FieldsFuncSeq(list, separates) {
+		n, err := parse(f)
+		if err != nil || len(out) == mostSizes {
 			return nil
 		}
-		out = append(out, x)
+		out = append(out, n)
 	}
 	return out
 }

@@ -2,58 +2,53 @@ package roofline
 
 import (
 	"math"
-	"regexp"
 	"strings"
 )
 
-func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune("[](), ", r) })
+// chosen counts products of routed experts, k of each token, that move so many bytes beside weights: the experts of one
+// token are read at least, and at most as many as tokens can choose. one is how many elements an expert has, of size
+// bytes each.
+func chosen(tokens, k, all, one, size, moved float64, matrix string) (Work, bool) {
+	w := Work{FLOP: 2 * tokens * k * one, Bytes: moved + k*one*size, Matrix: matrix, Kind: OpExperts}
+	w.MostBytes = w.Bytes + (min(all, tokens*k)-k)*one*size
+	return w, tokens > 0 && k > 0 && k <= all
 }
 
-// experts are fused mixtures of experts: tokens (T,H), weights (E,2I,H) or (E,I,H) and (E,H,I), the choice (T,k). The
-// experts of one token are read at least, and at most as many as tokens can choose.
-func fusedExperts(x, up, down, choice, chosen int) formula {
+// fusedExperts are mixtures of experts in one op: tokens (T,H), weights (E,2I,H) or (E,I,H) and (E,H,I), the choice
+// (T,k). Where k is not recorded, a token has one at least and all at most.
+func fusedExperts(x, up, down, choice, top int) formula {
 	return func(in *Inputs) (Work, bool) {
 		t, w1, w2 := in.Dim(x), in.Dim(up), in.Dim(down)
-		if len(t) != 2 || len(w1) != 3 || len(w2) != 3 || w1[0] != w2[0] || in.Size(x) == 0 || in.Size(up) == 0 {
+		if len(t) != 2 || len(w1) != 3 || len(w2) != 3 || w1[0] != w2[0] || w2[1] != t[1] || in.Size(x) == 0 ||
+			in.Size(up) == 0 {
 			return Work{}, false
 		}
 		k := 0.0
 		if c := in.Dim(choice); len(c) == 2 && c[0] == t[0] {
 			k = float64(c[1])
-		} else if v := in.Ints(chosen); len(v) == 1 {
+		} else if v := in.Ints(top); len(v) == 1 {
 			k = float64(v[0])
 		}
-		most := k // experts a token chooses: not recorded, one at least and all at most
-		if k == 0 {
-			k, most = 1, float64(w1[0])
+		packing := 1.0 // values a stored element
+		if w1[1] > 0 && w1[2] > 0 && w2[2] > 0 {
+			packing = float64(t[1]) / float64(w1[2])
 		}
-		packing := 1.0
-		if w1[1] > 0 && w2[2] > 0 && w2[1] == t[1] && w1[2] > 0 {
-			packing = float64(t[1]) / float64(w1[2]) // values a stored element
-		}
-		tokens, h, wide := float64(t[0]), float64(t[1]), float64(w1[1])
-		inner := float64(w2[2]) * packing
-		if k <= 0 || k > float64(w1[0]) || w2[1] != t[1] || packing < 1 || wide != inner && wide != 2*inner {
+		tokens, h, wide, all := float64(t[0]), float64(t[1]), float64(w1[1]), float64(w1[0])
+		inner, size := float64(w2[2])*packing, in.Size(up)/packing
+		if packing < 1 || wide != inner && wide != 2*inner {
 			return Work{}, false
 		}
-		one := (wide*h + h*inner) / packing * in.Size(up)
-		w := Work{FLOP: 2 * tokens * k * (h*wide + inner*h), Bytes: 2*tokens*h*in.Size(x) + k*one,
-			Matrix: expertType(in, x, up, packing), Kind: OpExperts}
-		w.MostBytes = w.Bytes + (min(float64(w1[0]), tokens*most)-k)*one
-		if most > k {
-			w.MostFLOP = w.FLOP * most
+		matrix := matrixType(slower(in.Type(x), in.Type(up)))
+		if packing > 1 { // packed weights are computed in the type of the activations
+			matrix = in.Type(x)
 		}
-		return w, tokens > 0
+		one := wide*h + h*inner
+		w, ok := chosen(tokens, max(k, 1), all, one, size, 2*tokens*h*in.Size(x), matrix)
+		if k == 0 {
+			w.MostBytes, w.MostFLOP = w.Bytes+(all-1)*one*size, w.FLOP*all
+		}
+		return w, ok && k >= 0
 	}
-}
-
-// expertType is the type that experts compute in: of packed weights that of the activations.
-func expertType(in *Inputs, x, w int, packing float64) string {
-	if packing > 1 {
-		return in.Type(x)
-	}
-	return matrixType(slower(in.Type(x), in.Type(w)))
 }
 
 // expertsStage is one of two products of routed experts: rows, weights, chosen experts a token and the result's rows.
@@ -78,12 +73,8 @@ func expertsStage(x, weight, out int, down bool) formula {
 		default:
 			return Work{}, false
 		}
-		one := float64(b[1]) * float64(b[2])
-		w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(x) + k*one*in.Size(weight) +
-			product(o)*max(in.Size(out), in.Size(x)), Matrix: matrixType(slower(in.Type(x), in.Type(weight))),
-			Kind: OpExperts}
-		w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(weight)
-		return w, tokens > 0 && k <= float64(b[0])
+		return chosen(tokens, k, float64(b[0]), float64(b[1])*float64(b[2]), in.Size(weight),
+			in.Bytes(x)+product(o)*max(in.Size(out), in.Size(x)), matrixType(slower(in.Type(x), in.Type(weight))))
 	}
 }
 
@@ -106,10 +97,10 @@ func routed(x, weight int) formula {
 // summed adds up what the experts of a token gave: (T,k,H) to (T,H).
 func summed(in *Inputs) (Work, bool) {
 	x, o := in.Dim(0), in.Dim(1)
-	if len(x) != 3 || len(o) != 2 || x[0] != o[0] || x[2] != o[1] || in.Size(0) == 0 {
+	if len(x) != 3 || len(o) != 2 || x[0] != o[0] || x[2] != o[1] {
 		return Work{}, false
 	}
-	return Work{FLOP: product(o) * float64(x[1]-1), Bytes: in.Bytes(0) + in.Elements(1)*in.Size(1)}, product(x) > 0
+	return moves(float64(x[1]-1), 1, []int{0}, []int{1})(in)
 }
 
 // invokedExperts is one product of Triton's fused MoE kernel: A (T,K) or (T·k,K), weights (E,N,K), choice (T,k).
@@ -119,34 +110,28 @@ func invokedExperts(in *Inputs) (Work, bool) {
 		return Work{}, false
 	}
 	tokens, k := float64(c[0]), float64(c[1])
-	one := float64(b[1]) * float64(b[2])
-	w := Work{FLOP: 2 * tokens * k * one, Bytes: in.Bytes(0) + k*one*in.Size(1) +
-		tokens*k*float64(b[1])*max(in.Size(3), 2), Matrix: matrixType(slower(in.Type(0), in.Type(1))), Kind: OpExperts}
-	w.MostBytes = w.Bytes + (min(float64(b[0]), tokens*k)-k)*one*in.Size(1)
-	return w, tokens > 0 && k <= float64(b[0])
+	return chosen(tokens, k, float64(b[0]), float64(b[1])*float64(b[2]), in.Size(1),
+		in.Bytes(0)+tokens*k*float64(b[1])*max(in.Size(3), 2), matrixType(slower(in.Type(0), in.Type(1))))
 }
 
-// each reads an input once and writes as many elements of the result's type, with so many operations an element.
-func each(x int, flop float64) formula {
+// moves reads some inputs, as far as they lie in memory, and writes some, with so many operations for each element of
+// input of. Inputs that are absent are not moved.
+func moves(flop float64, of int, read, written []int) formula {
 	return func(in *Inputs) (Work, bool) {
-		n := in.Elements(x)
-		return Work{FLOP: flop * n, Bytes: in.Bytes(x) + n*in.Size(x)}, n > 0 && in.Size(x) > 0
-	}
-}
-
-// reads sums up inputs that are read, and those that are written.
-func reads(flop float64, read, written []int) formula {
-	return func(in *Inputs) (Work, bool) {
-		w := Work{FLOP: flop * in.Elements(read[0])}
+		n := in.Elements(of)
+		w := Work{FLOP: flop * n}
 		for _, i := range read {
 			w.Bytes += in.Bytes(i)
 		}
 		for _, i := range written {
 			w.Bytes += in.Elements(i) * in.Size(i)
 		}
-		return w, in.Elements(read[0]) > 0 && in.Size(read[0]) > 0
+		return w, n > 0 && in.Size(of) > 0 && (len(read) == 0 || in.Bytes(read[0]) > 0)
 	}
 }
+
+// each reads an input and writes as much, with so many operations an element.
+func each(x int, flop float64) formula { return moves(flop, x, []int{x}, []int{x}) }
 
 // elementwise broadcasts its tensors: each is read as far as it lies in memory, and the result is written. size is
 // that of an element of the result, 0: of the promoted type.
@@ -175,12 +160,6 @@ func elementwise(flop, size float64, most int) formula {
 	}
 }
 
-// copied is aten::copy_: what is written comes first.
-func copied(in *Inputs) (Work, bool) {
-	n := in.Elements(0)
-	return Work{Bytes: n*in.Size(0) + in.Bytes(1), Kind: OpCopy}, n > 0 && in.Size(0) > 0 && in.Size(1) > 0
-}
-
 // cast copies input 0 into another type, a value, or into its own.
 func cast(in *Inputs) (Work, bool) {
 	n, out := in.Elements(0), in.Size(0)
@@ -203,26 +182,8 @@ func random(in *Inputs) (Work, bool) {
 	return w, ok
 }
 
-// opaque are the bytes of an element that kernels which only move data have in their names.
-var opaque = regexp.MustCompile(`OpaqueType<(\d+)`)
-
-// elementOf returns the bytes of an element by a kernel's name, 1, the least, if unknown.
-func elementOf(kernel string) float64 {
-	if m := opaque.FindStringSubmatch(kernel); m != nil {
-		return map[string]float64{"1": 1, "2": 2, "4": 4, "8": 8, "16": 16}[m[1]]
-	}
-	for _, t := range []struct {
-		word string
-		size float64
-	}{{"BFloat16", 2}, {"bfloat16", 2}, {"Half", 2}, {"half", 2}, {"double", 8}, {"float", 4}, {"long", 8}} {
-		if strings.Contains(kernel, t.word) {
-			return t.size
-		}
-	}
-	return 1
-}
-
-// lists are ops on lists of tensors, whose types are recorded nowhere: each is read and written so many times.
+// lists are ops on lists of tensors, whose types are recorded nowhere: each is read and written so many times. An
+// element has as many bytes as the kernel's name says, one at least.
 func lists(flop, moved float64) formula {
 	return func(in *Inputs) (Work, bool) {
 		n := 0.0
@@ -231,7 +192,7 @@ func lists(flop, moved float64) formula {
 				n += product(one)
 			}
 		}
-		return Work{FLOP: flop * n, Bytes: moved * n * elementOf(in.Kernel)}, n > 0
+		return Work{FLOP: flop * n, Bytes: moved * n * max(typeSizes[in.Assumed], float64(in.Element), 1)}, n > 0
 	}
 }
 
@@ -244,16 +205,11 @@ func reduced(flop float64, dims int, extra float64, wide bool) formula {
 		n := product(d)
 		out := 1.0
 		if v := in.Ints(dims); len(v) > 0 {
-			out = n
-			for _, axis := range v {
-				if axis < 0 {
-					axis += int64(len(d))
-				}
-				if axis < 0 || axis >= int64(len(d)) || d[axis] == 0 {
-					return Work{}, false
-				}
-				out /= float64(d[axis])
+			over, ok := along(d, v)
+			if !ok {
+				return Work{}, false
 			}
+			out = n / over
 		}
 		size := in.Size(0)
 		if t := in.Type(0); wide && (strings.HasPrefix(t, "int") || t == "bool" || t == "uint8") {
@@ -286,12 +242,10 @@ func norm(flop float64, x int, weights []int, stats float64) formula {
 
 // addNorm adds a residual and normalises: reads both, writes both.
 func addNorm(x, residual, weight int) formula {
+	f := moves(5, x, []int{x, residual, weight}, []int{x, residual})
 	return func(in *Inputs) (Work, bool) {
-		n := in.Elements(x)
-		if n == 0 || n != in.Elements(residual) || in.Size(x) == 0 {
-			return Work{}, false
-		}
-		return Work{FLOP: 5 * n, Bytes: 2*n*in.Size(x) + 2*n*in.Size(residual) + in.Bytes(weight)}, true
+		w, ok := f(in)
+		return w, ok && in.Elements(x) == in.Elements(residual)
 	}
 }
 
@@ -313,12 +267,10 @@ func batchNorm(training int) formula {
 
 // gated is an activation of one half times the other: out (…,I), in (…,2I).
 func gated(flop float64) formula {
+	f := moves(flop, 0, []int{1}, []int{0})
 	return func(in *Inputs) (Work, bool) {
-		o, x := in.Elements(0), in.Elements(1)
-		if o == 0 || x != 2*o || in.Size(0) == 0 || in.Size(1) == 0 {
-			return Work{}, false
-		}
-		return Work{FLOP: flop * o, Bytes: x*in.Size(1) + o*in.Size(0)}, true
+		w, ok := f(in)
+		return w, ok && in.Elements(1) == 2*in.Elements(0)
 	}
 }
 
@@ -358,34 +310,45 @@ func cacheWrite(k, v, cache, slots int) formula {
 	}
 }
 
-// lookup reads rows of a table: each of them once at least, all indices at most.
+// picked reads so many rows of a table of so many bytes each: one of them at least, all at most.
+func picked(n, row float64) (Work, bool) {
+	return Work{Bytes: 8*n + row + n*row, MostBytes: 8*n + 2*n*row, Kind: OpCopy}, n > 0 && row > 0
+}
+
+// lookup reads the rows of a table that an index names.
 func lookup(table, index int) formula {
 	return func(in *Inputs) (Work, bool) {
-		t, n := in.Dim(table), in.Elements(index)
-		if len(t) < 2 || n == 0 || in.Size(table) == 0 {
+		t := in.Dim(table)
+		if len(t) < 2 {
 			return Work{}, false
 		}
-		row := product(t[1:]) * in.Size(table)
-		w := Work{Bytes: 8*n + row + n*row, MostBytes: 8*n + 2*n*row, Kind: OpCopy}
-		return w, true
+		return picked(in.Elements(index), product(t[1:])*in.Size(table))
 	}
 }
 
 // selected is aten::index_select: the slices of dimension value dim that an index names.
 func selected(in *Inputs) (Work, bool) {
-	d, n, axis := in.Dim(0), in.Elements(2), in.Ints(1)
-	if len(axis) != 1 || len(d) == 0 || n == 0 || in.Size(0) == 0 {
+	d := in.Dim(0)
+	n, ok := along(d, in.Ints(1))
+	if !ok {
 		return Work{}, false
 	}
-	a := axis[0]
-	if a < 0 {
-		a += int64(len(d))
+	return picked(in.Elements(2), product(d)/n*in.Size(0))
+}
+
+// along is the product of the sizes of some axes; false where one is none of d's.
+func along(d, axes []int64) (float64, bool) {
+	n := 1.0
+	for _, axis := range axes {
+		if axis < 0 {
+			axis += int64(len(d))
+		}
+		if axis < 0 || axis >= int64(len(d)) || d[axis] == 0 {
+			return 0, false
+		}
+		n *= float64(d[axis])
 	}
-	if a < 0 || a >= int64(len(d)) || d[a] == 0 {
-		return Work{}, false
-	}
-	slice := product(d) / float64(d[a]) * in.Size(0)
-	return Work{Bytes: 8*n + slice + n*slice, MostBytes: 8*n + 2*n*slice, Kind: OpCopy}, true
+	return n, len(axes) > 0
 }
 
 // gathered reads and writes an element for each index.

@@ -71,7 +71,7 @@ func withRules(rules []Rule) (*opIndex, error) {
 
 // arranged returns the inputs at some places in their order.
 func (in *Inputs) arranged(places []int) *Inputs {
-	out := &Inputs{Kernel: in.Kernel, Assumed: in.Assumed}
+	out := &Inputs{Assumed: in.Assumed, Element: in.Element}
 	for _, p := range places {
 		out.Dims, out.Strides = append(out.Dims, in.Dim(p)), append(out.Strides, at(in.Strides, p))
 		out.Lists, out.Types, out.Values = append(out.Lists, at(in.Lists, p)), append(out.Types, at(in.Types, p)),

@@ -1,14 +1,17 @@
 package roofline
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Work is what one op has to do, which a recording may show only in part: FLOP and Bytes are the least, MostFLOP
 // and MostBytes the most, 0 where they are the same.
 type Work struct {
 	// M, N, K are the sizes of one product; 0 for others.
 	M, N, K int64
-	// Queries and Keys are the tokens of attention; 0 for others.
-	Queries, Keys int64
+	// Requests of Queries tokens each see Keys tokens in attention; 0 for others.
+	Requests, Queries, Keys int64
 	// FLOP counts multiplications and additions, Bytes each tensor once.
 	FLOP, Bytes         float64
 	MostFLOP, MostBytes float64
@@ -81,7 +84,7 @@ func mm(a, b int) formula {
 		if len(x) != 2 || len(y) != 2 || x[1] != y[0] || in.Size(a) == 0 {
 			return Work{}, false
 		}
-		return in.product(a, b, 1, x[0], y[1], x[1], in.outSize(a)), true
+		return in.product(a, b, 1, x[0], y[1], x[1], in.Size(a)), true
 	}
 }
 
@@ -95,9 +98,6 @@ func (in *Inputs) product(a, b int, batch, m, n, k int64, out float64) Work {
 	w.Bytes += in.Bytes(a) + in.Stored(b)*size
 	return w
 }
-
-// outSize is the size of an element of the result of an op that keeps the type of input i.
-func (in *Inputs) outSize(i int) float64 { return in.Size(i) }
 
 // plus adds an input that is added to the product, read as far as it lies in memory, unless its factor is 0.
 func plus(f formula, bias, beta int) formula {
@@ -117,7 +117,7 @@ func bmm(a, b int) formula {
 		if len(x) != 3 || len(y) != 3 || x[0] != y[0] || x[2] != y[1] || in.Size(a) == 0 {
 			return Work{}, false
 		}
-		return in.product(a, b, x[0], x[1], y[2], x[2], in.outSize(a)), true
+		return in.product(a, b, x[0], x[1], y[2], x[2], in.Size(a)), true
 	}
 }
 
@@ -334,9 +334,9 @@ func (in *Inputs) heads(at int, order layout) (h headSizes, ok bool) {
 type sdpa struct {
 	q        int // index of the queries; keys and values follow
 	order    layout
-	causal   int // index of the flag
-	bias     int // index of a tensor that is added to the scores; −1: none
-	window   int // index of the tokens back that are seen, forward ones after it; −1: none
+	causal   int // index of the flag; 0: none, as for the other indices
+	bias     int // index of a tensor that is added to the scores
+	window   int // index of the tokens back that are seen, forward ones after it
 	bottom   bool
 	lse      bool
 	backward bool
@@ -368,32 +368,38 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		return Work{}, false
 	}
 	e := in.Size(s.q)
-	pairs := h.pairs(in.Flag(s.causal), s.bottom)
-	if s.window >= 0 {
+	unknown := s.causal > 0 && in.Value(s.causal) == "" // then it may be causal
+	pairs, most := h.pairs(unknown || in.Flag(s.causal), s.bottom), h.nq*h.nk
+	if s.window > 0 {
 		if l, r := in.Ints(s.window), in.Ints(s.window+1); len(l) == 1 && len(r) == 1 && l[0] >= 0 {
-			pairs = min(pairs, h.nq*(float64(l[0])+float64(max(r[0], 0))+1))
+			seen := h.nq * (float64(l[0]) + float64(max(r[0], 0)) + 1)
+			pairs, most = min(pairs, seen), min(most, seen)
 		}
 	}
 	q, k, v, o := h.b*h.hq*h.nq*h.dk, h.b*h.hk*h.nk*h.dk, h.b*h.hk*h.nk*h.dv, h.b*h.hq*h.nq*h.dv
 	w := Work{FLOP: 2 * h.b * h.hq * pairs * (h.dk + h.dv), Bytes: e * (q + k + v + o),
 		Matrix: matrixType(in.Type(s.q)), Kind: OpAttention,
-		Queries: int64(h.nq), Keys: int64(h.nk)}
+		Requests: int64(h.b), Queries: int64(h.nq), Keys: int64(h.nk)}
 	if s.lse {
 		w.Bytes += 4 * h.b * h.hq * h.nq
 	}
-	if s.bias >= 0 {
+	if s.bias > 0 {
 		w.Bytes += in.Bytes(s.bias)
 	}
 	if s.backward { // dv, dp, dq, dk and the scores again; reads o and its gradient, writes three
 		w.FLOP = 2 * h.b * h.hq * pairs * (3*h.dk + 2*h.dv)
 		w.Bytes = e*(2*q+2*k+2*v+2*o) + 4*h.b*h.hq*h.nq
 	}
+	if unknown && pairs < most {
+		w.MostFLOP = w.FLOP * most / pairs
+	}
 	return w, true
 }
 
 // varlen is attention of tokens of all requests one after another, (T,H,d): how long each request is, only bounds are
-// recorded of.
-func varlen(at, starts, most, causal int) formula {
+// recorded of. pages is a list of the pages of one token each of a cache that keys and values are in; −1: they are
+// those of the requests.
+func varlen(at, starts, most, causal, pages int) formula {
 	return func(in *Inputs) (Work, bool) {
 		q, k, v := in.Dim(at), in.Dim(at+1), in.Dim(at+2)
 		s := in.Dim(starts)
@@ -404,26 +410,36 @@ func varlen(at, starts, most, causal int) formula {
 		if x := in.Ints(most); len(x) == 1 {
 			m = float64(x[0])
 		}
+		keys, mostKeys := float64(k[0]), float64(k[0])
+		if pages >= 0 { // requests see what they compute at least, and all pages at most
+			keys, mostKeys = t, max(in.Elements(pages), t)
+		}
 		// All others are equal at least, or as many as possible are of the longest.
 		low, high := t*t/n, t*t
-		if m > 0 && m <= t && m*n >= t && k[0] == q[0] {
+		switch {
+		case keys != t: // prefixes in the cache: a token sees one at least
+			low = t
+		case m > 0 && m <= t && m*n >= t:
 			if high = math.Floor(t/m)*m*m + math.Pow(math.Mod(t, m), 2); n > 1 {
 				low = m*m + (t-m)*(t-m)/(n-1)
 			} else {
 				low = m * m
 			}
-		} else if k[0] != q[0] { // prefixes in the cache: a token sees one at least
-			low, high = t, t*float64(k[0])
 		}
-		half := 1.0
-		if in.Flag(causal) {
-			half = 0.5
+		if keys == t && (in.Flag(causal) || in.Value(causal) == "") { // or it may be: a triangle of each request
+			low = (low + t) / 2
 		}
-		each := 2 * float64(q[1]) * float64(q[2]+v[2]) * half
-		e := in.Size(at)
-		bytes := e * (product(q) + product(k) + product(v) + t*float64(q[1]*v[2]))
-		return Work{FLOP: low * each, MostFLOP: high * each, Bytes: bytes, Matrix: matrixType(in.Type(at)),
-			Kind: OpAttention}, true
+		if in.Flag(causal) && mostKeys == t {
+			high = (high + t) / 2
+		} else if mostKeys > t {
+			high = t * mostKeys
+		}
+		each := 2 * float64(q[1]) * float64(q[2]+v[2])
+		e, one := in.Size(at), float64(k[1]*k[2]+v[1]*v[2])
+		w := Work{FLOP: low * each, MostFLOP: high * each, Matrix: matrixType(in.Type(at)), Kind: OpAttention,
+			Bytes: e * (product(q) + keys*one + t*float64(q[1]*v[2]))}
+		w.MostBytes = w.Bytes + e*(mostKeys-keys)*one
+		return w, true
 	}
 }
 
@@ -468,7 +484,7 @@ func paged(out, q, cache, tables, block int) formula {
 
 // conv is a convolution of any number of dimensions: x (N,Cin,…), w (Cout,Cin/groups,…), with lists of values.
 type conv struct {
-	bias, stride, pad, dilation, transposed, outPad, groups int // indices; −1: none
+	bias, stride, pad, dilation, transposed, outPad, groups int // indices; 0: none
 	always                                                  bool
 }
 
@@ -540,7 +556,7 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 	if transposed {
 		w.FLOP = 2 * product(x) * taps
 	}
-	if len(in.Dim(c.bias)) > 0 {
+	if c.bias > 0 && len(in.Dim(c.bias)) > 0 {
 		w.FLOP += out
 		w.Bytes += in.Bytes(c.bias)
 	}
@@ -549,49 +565,28 @@ func (c conv) formula(in *Inputs) (Work, bool) {
 
 // convBackward computes what its mask asks for: gradients of the input, of the weight, of the bias.
 func convBackward(in *Inputs) (Work, bool) {
-	forward := Inputs{Dims: [][]int64{in.Dim(1), in.Dim(2), nil},
-		Values: append([]string{"", "", ""}, tail(in.Values, 4)...)}
-	if len(in.Types) > 2 {
-		forward.Types = []string{in.Types[1], in.Types[2], ""}
-	}
-	one, ok := conv{bias: -1, stride: 3, pad: 4, dilation: 5, transposed: 6, outPad: 7, groups: 8}.formula(&forward)
+	forward := in.arranged([]int{1, 2, -1, 4, 5, 6, 7, 8, 9})
+	one, ok := conv{stride: 3, pad: 4, dilation: 5, transposed: 6, outPad: 7, groups: 8}.formula(forward)
 	if !ok || len(in.Dim(0)) == 0 {
 		return Work{}, false
 	}
-	mask := in.Value(10)
-	w := Work{Matrix: one.Matrix, Kind: OpProduct}
-	dy, x, k := in.Bytes(0), in.Bytes(1), in.Bytes(2)
-	for i, asked := range masks(mask) {
-		if !asked {
-			continue
-		}
-		switch i {
-		case 0:
-			w.FLOP, w.Bytes = w.FLOP+one.FLOP, w.Bytes+k+x
-		case 1:
-			w.FLOP, w.Bytes = w.FLOP+one.FLOP, w.Bytes+x+k
-		case 2:
+	w := Work{Matrix: one.Matrix, Kind: OpProduct, Bytes: in.Bytes(0)}
+	for i, asked := range masks(in.Value(10)) {
+		switch {
+		case asked && i < 2: // the gradient of the input, of the weight: reads one and writes the other
+			w.FLOP, w.Bytes = w.FLOP+one.FLOP, w.Bytes+in.Bytes(1)+in.Bytes(2)
+		case asked:
 			w.FLOP += in.Elements(0)
 		}
 	}
-	w.Bytes += dy
 	return w, true
-}
-
-func tail(s []string, from int) []string {
-	if from >= len(s) {
-		return nil
-	}
-	return s[from:]
 }
 
 // masks reads "[True, False, True]"; what is not there is not asked for.
 func masks(text string) (out [3]bool) {
-	i := 0
-	for _, word := range wordsOf(text) {
+	for i, word := range strings.FieldsFunc(strings.ToLower(text), separates) {
 		if i < len(out) {
 			out[i] = word == "true" || word == "1"
-			i++
 		}
 	}
 	return out

@@ -113,8 +113,17 @@ func TestWorkOfOps(t *testing.T) {
 		// each, 2 tokens of 2·2·8·2 B
 		{"_C::paged_attention_v1", inputsOf(bf16(2, 4, 8), bf16(2, 4, 8), bf16(99, 2, 1, 16, 8), bf16(99, 2, 8, 16), is("2"),
 			is("0.3"), i64(2, 5), i64(2), is("16")), 256, 256 + 128, 384 + 128*79},
-		// whether it is causal is not recorded: taken as not; 4·4·4·8·2
-		{"aten::_scaled_dot_product_flash_attention", inputsOf(bf16(1, 1, 4, 8), bf16(1, 1, 4, 8), bf16(1, 1, 4, 8)), 512, 272, 0},
+		// whether it is causal is not recorded: 10 of 16 pairs at least; 2·10·(8 + 8)
+		{"aten::_scaled_dot_product_flash_attention", inputsOf(bf16(1, 1, 4, 8), bf16(1, 1, 4, 8), bf16(1, 1, 4, 8)), 320, 272, 0},
+		// two requests of 6 tokens, one of 4 at most: at least 4² + 2² pairs; 2·1·(8 + 8)·20; q, k, v, o of 48 of 2 B
+		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3), is("4"),
+			is("4"), none, none, is("False")), 640, 384, 384},
+		// causal: (20 + 6)/2 pairs
+		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3), is("4"),
+			is("4"), none, none, is("True")), 416, 384, 384},
+		// a cache of 99 pages, 20 in the list: causal, the 6 new tokens at least; k and v of 14 more tokens of 16 B at most
+		{"aiter::mha_batch_prefill", inputsOf(bf16(6, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
+			is("8"), is("0."), is("1."), is("0."), is("False"), is("True")), 416, 384, 384 + 14*32},
 		// 5·6 ·4; 24·2 twice, weight and bias of 6, mean and deviation of 4 B for each of 4 rows
 		{"aten::native_layer_norm", inputsOf(bf16(4, 6), is("[6]"), bf16(6), bf16(6), is("1e-05")), 120, 96 + 24 + 32,
 			0},
@@ -209,6 +218,39 @@ func TestRulesComeBeforeTheTable(t *testing.T) {
 		`{"op": "x"}`, `[{"op": "x", "lyke": "aten::mm"}]`} {
 		if _, err := roofline.LoadRules(strings.NewReader(bad)); err == nil {
 			t.Errorf("%s: no error", bad)
+		}
+	}
+}
+
+// TestMasksAreIntervals: attention of which no mask is recorded has half of the square and the diagonal at least, all
+// of it at most; a recorded mask leaves nothing open. 4 tokens, heads of 8: 2·16 FLOP a pair, 10 or 16 of them. Five
+// products of the backward pass: 2·(3·8 + 2·8).
+func TestMasksAreIntervals(t *testing.T) {
+	q := bf16(1, 1, 4, 8)
+	back := func(mask input) *roofline.Inputs {
+		return inputsOf(q, q, q, q, q, none, none, none, none, none, none, mask)
+	}
+	for _, c := range []struct {
+		op          string
+		in          *roofline.Inputs
+		least, most float64
+	}{
+		{"aten::_scaled_dot_product_flash_attention", inputsOf(q, q, q), 320, 512},
+		{"aten::_scaled_dot_product_flash_attention", inputsOf(q, q, q, is("0."), is("False")), 512, 0},
+		{"aten::_scaled_dot_product_flash_attention", inputsOf(q, q, q, is("0."), is("True")), 320, 0},
+		{"aten::_scaled_dot_product_flash_attention_backward", back(none), 800, 1280},
+		{"aten::_scaled_dot_product_flash_attention_backward", back(is("True")), 800, 0},
+		// the mask is a number: none, from the first key, from the last one
+		{"aten::_efficient_attention_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), none, none,
+			none, none, none, is("0."), is("0")), 512, 0},
+		{"aten::_efficient_attention_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), none, none,
+			none, none, none, is("0."), is("1")), 320, 0},
+		// two requests of at most four of six tokens: 20 pairs, 13 of them if it is causal
+		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
+			is("4"), is("4")), 416, 640},
+	} {
+		if w, ok := roofline.OpWork(c.op, c.in); !ok || w.FLOP != c.least || w.MostFLOP != c.most {
+			t.Errorf("%s: %v to %v FLOP, want %v to %v", c.op, w.FLOP, w.MostFLOP, c.least, c.most)
 		}
 	}
 }

@@ -100,8 +100,88 @@ func TestWiderOperand(t *testing.T) {
 		{"Cijk_Alik_Bljk_BBS_MT256x32x64", "bf16", "bf16"},
 		{"_matmul_fp8xmxfp4_", "bf16", "bf16"},
 	} {
-		if got := widerOperand(c.name, c.weights); got != c.want {
+		if got := widerOperand(classify.Default().Facts(c.name).Operand, c.weights); got != c.want {
 			t.Errorf("%s with weights of %s: %s, want %s", c.name, c.weights, got, c.want)
 		}
+	}
+}
+
+// TestSeenByDecodes: requests that decode see in their mean what was prefilled for them, and a token for each step
+// since. Worked by hand: 1000 and 3000 tokens of 1 and 3 requests, after the first a step of one, after both the second
+// step of four: (1000 + 1 + 3000 + 4 + 4)/4.
+func TestSeenByDecodes(t *testing.T) {
+	prefill := func(requests int, tokens int64) layer.ForwardPass {
+		return layer.ForwardPass{Stage: layer.StagePrefill, Batch: requests, Tokens: tokens}
+	}
+	decode := func(requests int64) layer.ForwardPass {
+		return layer.ForwardPass{Stage: layer.StageDecode, Batch: int(requests), Tokens: requests}
+	}
+	for _, c := range []struct {
+		name   string
+		passes []layer.ForwardPass
+		want   float64
+	}{
+		{"one request", []layer.ForwardPass{prefill(1, 1049), decode(1)}, 1050},
+		{"its third step", []layer.ForwardPass{prefill(1, 1049), decode(1), decode(1), decode(1)}, 1052},
+		{"one request of which no batch is known", []layer.ForwardPass{prefill(0, 1049), decode(1)}, 1050},
+		{"two prompts", []layer.ForwardPass{prefill(1, 1000), decode(1), prefill(3, 3000), decode(4), decode(4)},
+			4009.0 / 4},
+		{"several of which no batch is known", []layer.ForwardPass{prefill(0, 4000), decode(4)}, 0},
+		{"others decode, too", []layer.ForwardPass{prefill(3, 3000), decode(4)}, 0},
+		{"one ended", []layer.ForwardPass{prefill(4, 4000), decode(4), decode(3)}, 0},
+		{"a mixed step between", []layer.ForwardPass{prefill(4, 4000), {Stage: layer.StageMixed, Tokens: 9}, decode(4)}, 0},
+		{"the window begins later", []layer.ForwardPass{decode(4), decode(4)}, 0},
+	} {
+		w := walk{device: &layer.Device{Passes: c.passes}}
+		if got := w.seenBy(len(c.passes) - 1); got != c.want {
+			t.Errorf("%s: %v tokens, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestExpertsByTime: one layer of experts of 1 MB each at 1 TB/s; 8 to 64 of them are chosen, 40 by an even choice. In
+// 20 µs the memory delivers 20.
+func TestExpertsByTime(t *testing.T) {
+	gpu := &hardware.GPU{Bandwidth: hardware.Figure{Value: 1e12}}
+	for raw, want := range map[time.Duration]string{
+		20 * time.Microsecond:  "8 to 20 experts active, 40 if chosen evenly",
+		100 * time.Microsecond: "8 to 64 experts active, 40 if chosen evenly",
+	} {
+		c := &cell{slot: &slot{key: key{operator: "experts_down"}}, group: experts, raw: raw, floor: 1, instances: 1,
+			work: opWork{Expected: true, OneExpert: 1e6, LeastExperts: 8, MostExperts: 64, ActiveExperts: 40}}
+		if c.expect(gpu); len(c.notes) != 1 || c.notes[0] != want {
+			t.Errorf("%v: %q, want %q", raw, c.notes, want)
+		}
+		r := &measured{walk: &walk{gpu: gpu}, order: []*cell{c}}
+		f := r.uneven()
+		if few := raw < 40*time.Microsecond; few != (len(f) == 1) || few &&
+			f[0].Evidence != "The time of experts_down proves at most 20 of 40 expected experts in the mean of 1 layer." {
+			t.Errorf("%v: %+v", raw, f)
+		}
+	}
+}
+
+// TestShortestOfTheSame: a collective whose bytes are not known takes as long as the shortest of the same, at least.
+func TestShortestOfTheSame(t *testing.T) {
+	var events []string
+	for i, took := range []int{9, 4, 7} {
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, 100*i, took, i+1))
+	}
+	tr, err := trace.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`),
+		trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := layer.Analyze(context.Background(), tr, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Analyze(context.Background(), a, Options{Kernels: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Operators) != 1 || r.Operators[0].Floor != 12*time.Microsecond || r.Operators[0].Basis != BasisShortest ||
+		r.Passes[0].Floor != 0 || r.Passes[0].Covered != 0 || r.Collectives[0].Floor != 12*time.Microsecond {
+		t.Errorf("%+v, %+v, %+v", r.Operators, r.Passes, r.Collectives)
 	}
 }

@@ -50,7 +50,6 @@ type walk struct {
 	contradictions map[string]string // of recorded sizes to the plan's, by operator
 
 	slots                 slots
-	dims                  map[string][][]int64 // input shapes of ops, read
 	collectives           []Collective
 	marked, unknownTokens int // passes, for notes
 }

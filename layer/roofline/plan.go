@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/profile"
@@ -96,7 +97,7 @@ func Plan(ctx context.Context, c *profile.Config, o Options) (*Report, error) {
 	p.Floor, p.Overlapped = duration(sum.serial), duration(max(sum.compute, sum.memory))
 	p.Waterfall = sum.waterfall()
 	r.Passes = []Pass{p}
-	r.Notes = append(r.Notes, m.assumptions(&o)...)
+	r.Notes = append(r.Notes, m.assumptions(&o, g)...)
 	return r, nil
 }
 
@@ -142,8 +143,12 @@ func newModel(c *profile.Config, plan *profile.Plan, o *Options) *model {
 }
 
 // assumptions are what the figures rest on that neither config nor trace says.
-func (m *model) assumptions(o *Options) []string {
+func (m *model) assumptions(o *Options, g *hardware.GPU) []string {
 	var out []string
+	if m.tp > 1 && g != nil && g.Latency() > 0 {
+		out = append(out, fmt.Sprintf("an all-reduce is taken to need %s beside its bytes, the fastest that was published (%s)",
+			table.Duration(g.Latency()), g.LatencySource()))
+	}
 	if o.CacheDType == "" {
 		out = append(out, fmt.Sprintf("the key-value cache is taken to hold %s, the type of the activations", m.cache))
 	}
@@ -158,8 +163,8 @@ func (m *model) assumptions(o *Options) []string {
 
 // passFloor sums the floors of a pass, in seconds.
 type passFloor struct {
-	compute, memory, serial             float64
-	products, experts, attention, links float64
+	compute, memory, serial      float64
+	products, experts, attention float64
 }
 
 func (s *passFloor) add(op profile.Operator, w *opWork, f *floor, count int) {
@@ -175,7 +180,6 @@ func (s *passFloor) add(op profile.Operator, w *opWork, f *floor, count int) {
 	default:
 		s.products += n * f.seconds()
 	}
-	s.links += n * f.link
 }
 
 // join adds another sum.
@@ -186,7 +190,6 @@ func (s *passFloor) join(o *passFloor) {
 	s.products += o.products
 	s.experts += o.experts
 	s.attention += o.attention
-	s.links += o.links
 }
 
 // waterfall is what a plan knows of one: its floors.
@@ -220,7 +223,7 @@ func (m *model) row(op *profile.PlanOp, kind *profile.PlanKind, count int, l *Lo
 		r.Note += s
 	}
 	if f.link > 0 {
-		r.Floor = duration(n * f.link)
+		r.Floor = duration(n * (f.link + f.latency))
 	}
 	if w.AtMost {
 		note("at most")

@@ -18,7 +18,7 @@ const (
 	boundCompute string = "compute" // arithmetic
 	boundMemory  string = "memory"  // weights and cache
 	boundLink    string = "link"    // bytes between GPUs
-	boundLatency string = "latency" // as short as this GPU's smallest kernels
+	boundLatency string = "latency" // as short as this GPU's smallest kernels, or its fastest exchanges
 	boundNone    string = ""        // nothing is known to limit it
 )
 
@@ -184,9 +184,9 @@ type Row struct {
 
 // floors of one operator's work on a GPU.
 type floor struct {
-	compute, memory, link float64 // seconds
-	bound                 string
-	known                 bool
+	compute, memory, link, latency float64 // seconds; latency comes before link
+	bound                          string
+	known                          bool
 }
 
 // seconds is the floor itself.
@@ -194,22 +194,29 @@ func (f *floor) seconds() float64 { return max(f.compute, f.memory) }
 
 // floorOf divides work by what the GPU can do. A doubtful figure gives no floor.
 func floorOf(w *opWork, g *hardware.GPU) floor {
-	var f floor
 	if g == nil || !w.Known {
-		return f
+		return floor{}
 	}
-	if peak := peakOf(g, w.DType); w.FLOP > 0 && peak.Known() {
-		f.compute = w.FLOP / peak.Value
+	f := timesOf(g, w.FLOP, w.DType, w.Weights+w.Cache)
+	if link := g.LinkOf(w.Ranks); w.Link > 0 && link.Known() {
+		f.link, f.latency, f.bound = w.Link/link.Value, g.Latency().Seconds(), boundLink
+		if f.latency > f.link {
+			f.bound = boundLatency
+		}
 	}
-	if bytes := w.Weights + w.Cache; bytes > 0 && g.Bandwidth.Known() {
+	f.known = f.bound != boundNone
+	return f
+}
+
+// timesOf is how long arithmetic of a type takes, and bytes through the memory.
+func timesOf(g *hardware.GPU, flop float64, dtype string, bytes float64) (f floor) {
+	if peak := peakOf(g, dtype); peak.Known() {
+		f.compute = flop / peak.Value
+	}
+	if g.Bandwidth.Known() {
 		f.memory = bytes / g.Bandwidth.Value
 	}
-	if link := g.LinkOf(w.Ranks); w.Link > 0 && link.Known() {
-		f.link = w.Link / link.Value
-	}
 	switch {
-	case f.link > 0:
-		f.bound = boundLink
 	case f.compute > f.memory:
 		f.bound = boundCompute
 	case f.memory > 0:
@@ -219,8 +226,12 @@ func floorOf(w *opWork, g *hardware.GPU) floor {
 	return f
 }
 
-// peakOf is the peak of a data type, or of the next wider one where the GPU does not compute with it.
+// peakOf is the peak of a data type, or of the next wider one where the GPU does not compute with it. Single precision
+// may be computed as TF32: neither a config nor recorded inputs say so.
 func peakOf(g *hardware.GPU, dtype string) hardware.Figure {
+	if p := g.FLOP["tf32"]; dtype == "fp32" && p.Known() && p.Value > g.FLOP["fp32"].Value {
+		return p
+	}
 	for ; dtype != ""; dtype = wider[dtype] {
 		if p := g.FLOP[dtype]; p.Value > 0 {
 			return p

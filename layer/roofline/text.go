@@ -85,6 +85,14 @@ func (p *printer) table(t *table.Table) {
 
 func ms(d time.Duration) string { return table.Fixed(float64(d)/1e6, 3) }
 
+// some is the cell of a time, "" for none.
+func some(d time.Duration, form func(time.Duration) string) string {
+	if d <= 0 {
+		return ""
+	}
+	return form(d)
+}
+
 // percent is a share in per cent with its sign.
 func percent(part, whole float64, decimals int) string {
 	return table.Percent(part, whole, decimals) + "%"
@@ -196,10 +204,7 @@ func (p *printer) operators(rows []Row, measured bool) {
 	}
 	for i := range rows {
 		r := &rows[i]
-		floor, share := "", ""
-		if r.Floor > 0 {
-			floor = ms(r.Floor)
-		}
+		share := ""
 		if r.PeakShare > 0 {
 			share = percent(r.PeakShare, 1, 0)
 		}
@@ -208,7 +213,7 @@ func (p *printer) operators(rows []Row, measured bool) {
 		if measured {
 			cells = append(cells, ms(r.Time), rate(r.TFLOPs, 1), rate(r.TBs, 2))
 		}
-		cells = append(cells, floor, r.Bound)
+		cells = append(cells, some(r.Floor, ms), r.Bound)
 		if measured {
 			cells = append(cells, share)
 		}
@@ -273,18 +278,12 @@ func (p *printer) passes(all []Pass) {
 		table.Number("Of floor"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Idle behind"))
 	for i := range all {
 		s := &all[i]
-		var floor, share, per, each string
+		share := ""
 		if s.Floor > 0 {
-			floor, share = ms(s.Floor), percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
+			share = percent(float64(s.Floor), float64(max(s.Wall, 1)), 1)
 		}
-		if s.PerToken > 0 {
-			per = us(s.PerToken)
-		}
-		if s.PerRequest > 0 {
-			each = us(s.PerRequest)
-		}
-		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), floor, share, per,
-			each, ms(s.after()))
+		t.Row(strconv.Itoa(s.Index), string(s.Stage), known(s.Batch), known(s.Tokens), ms(s.Wall), some(s.Floor, ms),
+			share, some(s.PerToken, us), some(s.PerRequest, us), ms(s.after()))
 	}
 	p.table(t)
 }
@@ -301,13 +300,7 @@ func (p *printer) economy(all []Bucket) {
 		table.Number("Prefill tax, ms a step"))
 	for i := range all {
 		b := &all[i]
-		var per, each, share, rows, padding, tax string
-		if b.PerToken > 0 {
-			per = us(b.PerToken)
-		}
-		if b.PerRequest > 0 {
-			each = us(b.PerRequest)
-		}
+		var share, rows, padding, tax string
 		if b.Floor > 0 {
 			share = percent(float64(b.Floor), float64(b.Floored), 1)
 		}
@@ -317,7 +310,8 @@ func (p *printer) economy(all []Bucket) {
 		if b.Taxed > 0 {
 			tax = ms(b.Tax / time.Duration(b.Taxed))
 		}
-		t.Row(string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall), per, each,
+		t.Row(string(b.Stage), table.Span(b.From, b.To), strconv.Itoa(b.Passes), known(b.Tokens), ms(b.Wall),
+			some(b.PerToken, us), some(b.PerRequest, us),
 			share, rows, padding, tax)
 	}
 	p.table(t)
@@ -333,17 +327,15 @@ func (p *printer) collectives(r *Report) {
 	p.line("")
 	t := table.New(table.Text("Collectives of all passes"), table.Number("#"), table.Number("ms"),
 		table.Number("Transfer"), table.Number("Waiting"),
-		table.Number("Not separated"), table.Number("Link's floor"))
+		table.Number("Not separated"), table.Number("Floor"))
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
-		var transfer, waiting, floor string
+		var transfer, waiting string
 		if c.Told > 0 {
 			transfer, waiting = ms(c.Transfer), ms(c.Waiting)
 		}
-		if c.Floor > 0 {
-			floor = ms(c.Floor)
-		}
-		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Told), floor)
+		t.Row(c.Operator, strconv.Itoa(c.Count), ms(c.Time), transfer, waiting, ms(c.Time-c.Told),
+			some(c.Floor, ms))
 	}
 	p.table(t)
 	if len(r.Ranks) == 0 {

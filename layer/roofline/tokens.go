@@ -1,10 +1,7 @@
 package roofline
 
 import (
-	"encoding/json"
-
 	"github.com/llmstrata/strata/internal/framework"
-	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/trace"
 )
@@ -14,7 +11,7 @@ import (
 func (w *walk) loadOf(p int, o *Options) (*Load, string) {
 	l, from := w.tokensOf(p, o)
 	if l != nil && !l.KnownSeen && o.Seen > 0 {
-		l.see(o.Seen)
+		l.see(float64(o.Seen))
 	} else if l != nil && !l.KnownSeen {
 		l.see(w.seenBy(p))
 	}
@@ -47,28 +44,37 @@ const (
 	fromRows       string = "rows"
 )
 
-// seenBy returns how many tokens the attention of a pass sees at least, by what ran before it: of one request that
-// decodes, the tokens that were prefilled and one for each step since; of a prompt, its own. 0 where more than one
-// request runs, or the window begins later.
-func (w *walk) seenBy(p int) int64 {
+// seenBy returns how many tokens the attention of a request of a pass sees at least, by what ran before it: a prompt
+// sees its own. Requests that decode, each a token, see in their mean the tokens that were prefilled for them and one
+// for each step since, where as many requests were prefilled as decode. 0 where others run, or the window begins
+// later.
+func (w *walk) seenBy(p int) float64 {
 	fp := &w.device.Passes[p]
 	if fp.Stage == layer.StagePrefill && (fp.Batch > 0 || fp.StageEvidence == layer.StageByKernels &&
 		fp.TokenEvidence == fromGrids) {
 		return 1 // a prompt sees itself, see [Load.see]; equal prompts have the fewest pairs
 	}
-	if fp.Stage != layer.StageDecode || fp.Tokens != 1 {
+	if fp.Stage != layer.StageDecode || fp.Tokens <= 0 || fp.Batch > 0 && int64(fp.Batch) != fp.Tokens {
 		return 0
 	}
-	steps := int64(1)
+	seen, alive := fp.Tokens, fp.Tokens // of all requests; those whose prompt was not met yet
 	for q := p - 1; q >= 0; q-- {
-		switch before := &w.device.Passes[q]; {
+		before := &w.device.Passes[q]
+		requests := int64(before.Batch)
+		if requests <= 0 && alive == 1 {
+			requests = 1
+		}
+		switch {
 		case before.Model != fp.Model:
-		case before.Stage == layer.StageDecode && before.Tokens == 1:
-			steps++
-		case before.Stage == layer.StagePrefill && before.Tokens > 0 && before.Batch <= 1:
-			return before.Tokens + steps
+			continue
+		case before.Stage == layer.StageDecode && before.Tokens == alive:
+		case before.Stage == layer.StagePrefill && before.Tokens > 0 && requests > 0 && requests <= alive:
+			alive -= requests
 		default:
 			return 0
+		}
+		if seen += before.Tokens; alive == 0 {
+			return float64(seen) / float64(fp.Tokens)
 		}
 	}
 	return 0
@@ -76,7 +82,7 @@ func (w *walk) seenBy(p int) int64 {
 
 // see says that each request of a load sees so many tokens, and, where it is prefilled, at least those that it
 // computes. Requests are taken to be equal, as no more is known.
-func (l *Load) see(tokens int64) {
+func (l *Load) see(tokens float64) {
 	if tokens <= 0 {
 		return
 	}
@@ -85,7 +91,7 @@ func (l *Load) see(tokens int64) {
 		return // how many of the requests are which is not known
 	}
 	each := l.ContextTokens / requests
-	seen := max(float64(tokens), each)
+	seen := max(tokens, each)
 	l.ContextSeen, l.GenerationSeen = 0, 0
 	switch {
 	case l.ContextTokens > 0:
@@ -184,96 +190,49 @@ func loadOfStep(st *framework.Step, fp *layer.ForwardPass) *Load {
 func (w *walk) loadOfShapes(p int) *Load {
 	type weight struct{ k, n int64 }
 	rows := map[int64]map[weight]bool{}
-	var attention [2][]int64
+	var attention Work
 	for k := range w.kernelsOf(p) {
 		operator, part, _ := k.Operator()
-		place, op := k.Place(), k.Event().Op()
-		if part != layer.PartMain || place.Layer == trace.None || !op.Valid() {
+		g, place := w.ops.groupOf(k), k.Place()
+		if part != layer.PartMain || place.Layer == trace.None || g == nil || !g.known {
 			continue
 		}
-		shapes := w.shapes(op.Shape())
-		if operator == opname.Attention {
-			attention = attentionOf(op.Name(), shapes, attention)
+		if g.work.Kind == OpAttention {
+			attention = g.work
 		}
-		m, wt := productOf(op.Name(), shapes)
-		if m <= 0 {
+		if g.work.Kind != OpProduct || g.work.M <= 0 {
 			continue
 		}
-		kind := w.kindOf(place.Layer)
+		m, kind := g.work.M, w.kindOf(place.Layer)
 		for _, planned := range planned(w.plan, kind, string(operator), false) {
-			if work := w.model.work(&planned, kind, &Load{Tokens: m, Requests: 1}); work.K == wt[0] && work.N == wt[1] {
+			work := w.model.work(&planned, kind, &Load{Tokens: m, Requests: 1})
+			if work.K == g.work.K && work.N == g.work.N {
 				if rows[m] == nil {
 					rows[m] = map[weight]bool{}
 				}
-				rows[m][weight{wt[0], wt[1]}] = true
+				rows[m][weight{work.K, work.N}] = true
 			}
 		}
 	}
-	if len(rows) != 1 {
-		return nil
-	}
 	for m, weights := range rows {
-		if len(weights) > 1 {
-			return loadOfAttention(m, attention)
+		if len(rows) == 1 && len(weights) > 1 {
+			return loadOfAttention(m, &attention)
 		}
 	}
 	return nil
 }
 
-// productOf returns the rows of a product op and the sides of its weight; 0 rows for others.
-func productOf(op string, shapes [][]int64) (m int64, weight [2]int64) {
-	at, ok := map[string]int{"aten::mm": 0, "aten::addmm": 1}[op]
-	if !ok || len(shapes) < at+2 || len(shapes[at]) != 2 || len(shapes[at+1]) != 2 || shapes[at][1] != shapes[at+1][0] {
-		return 0, weight
-	}
-	return shapes[at][0], [2]int64{shapes[at+1][0], shapes[at+1][1]}
-}
-
-// tokenAxis is where an attention op of PyTorch has the tokens of its four-dimensional queries and keys; requests are
-// the first axis.
-var tokenAxis = map[string]int{
-	"aten::scaled_dot_product_attention": 2, "aten::_scaled_dot_product_flash_attention": 2,
-	"aten::_scaled_dot_product_efficient_attention": 2,
-	"aten::_scaled_dot_product_cudnn_attention":     2, "aten::_flash_attention_forward": 1,
-	"aten::_efficient_attention_forward": 1,
-}
-
-// attentionOf returns requests and tokens of the queries and keys of an attention op, or otherwise if unknown.
-func attentionOf(op string, shapes [][]int64, otherwise [2][]int64) [2][]int64 {
-	at, ok := tokenAxis[op]
-	if !ok || len(shapes) < 2 || len(shapes[0]) != 4 || len(shapes[1]) != 4 {
-		return otherwise
-	}
-	return [2][]int64{{shapes[0][0], shapes[0][at]}, {shapes[1][0], shapes[1][at]}}
-}
-
 // loadOfAttention is a pass of m tokens whose attention was called with so many requests and tokens of queries and
 // keys: requests of equal length. Where they do not fit to m, only the tokens are known.
-func loadOfAttention(m int64, shapes [2][]int64) *Load {
-	q, k := shapes[0], shapes[1]
-	if q == nil || q[0] != k[0] || q[0]*q[1] != m || k[1] < q[1] {
-		return &Load{Tokens: m}
+func loadOfAttention(m int64, of *Work) *Load {
+	l := Load{Tokens: m}
+	if of.Queries == 0 || of.Requests*of.Queries != m || of.Keys < of.Queries {
+		return &l
 	}
-	var l Load
-	if q[1] == 1 && k[1] > 1 {
-		l = Decode(q[0], k[1])
+	if of.Queries == 1 && of.Keys > 1 {
+		l = Decode(of.Requests, of.Keys)
 	} else {
-		l = Prefill(q[0], q[1], k[1]-q[1])
+		l = Prefill(of.Requests, of.Queries, of.Keys-of.Queries)
 	}
 	return &l
-}
-
-// shapes reads the input shapes of an op; nil where they are not lists of numbers.
-func (w *walk) shapes(dims string) [][]int64 {
-	if dims == "" {
-		return nil
-	}
-	shapes, ok := w.dims[dims]
-	if !ok {
-		if json.Unmarshal([]byte(dims), &shapes) != nil {
-			shapes = nil
-		}
-		w.dims[dims] = shapes
-	}
-	return shapes
 }

@@ -37,11 +37,10 @@ type sameKey struct {
 	operator profile.Operator
 }
 
-// estimate separates waiting from transfer on one rank: collectives of a kernel that a pass repeats in its layers
-// move the same bytes, and what one takes more than the fast ones it waits. What is sent to single ranks depends on
-// the data, and says nothing.
-func (r *meetings) estimate(d *layer.Device) {
-	same, inLayers := map[sameKey][]layer.Kernel{}, map[sameKey]int{}
+// sameCollectives are the exchanges of each kernel that a pass repeats, which move the same bytes. What is sent to
+// single ranks depends on the data, and is none of them.
+func sameCollectives(d *layer.Device) map[sameKey][]layer.Kernel {
+	same := map[sameKey][]layer.Kernel{}
 	for k := range d.Kernels() {
 		at, kind := k.Place(), k.Facts().Collective
 		if at.Pass == trace.None || kind != classify.AllReduce && kind != classify.AllGather &&
@@ -52,23 +51,29 @@ func (r *meetings) estimate(d *layer.Device) {
 		if kind != classify.AllReduce {
 			key.operator, _, _ = k.Operator()
 		}
-		if at.Layer != trace.None {
-			inLayers[key]++
-		}
 		same[key] = append(same[key], k)
 	}
-	for key, list := range same {
-		if inLayers[key] < fewestSame {
-			continue
-		}
-		r.by = WaitingByFastest
-		took := make([]time.Duration, len(list))
+	return same
+}
+
+// estimate finds the shortest of the same collectives and, on one rank, separates waiting from transfer: what one
+// takes more than the fast ones of the same in its layers, it waits.
+func (r *meetings) estimate(d *layer.Device, alone bool) {
+	for _, list := range sameCollectives(d) {
+		took, inLayers := make([]time.Duration, len(list)), 0
 		for i, k := range list {
 			took[i] = k.Event().Duration()
+			inLayers += b2i(k.Place().Layer != trace.None)
 		}
-		least := slices.Sorted(slices.Values(took))[len(took)/fastestOf]
+		sorted := slices.Sorted(slices.Values(took))
 		for i, k := range list {
-			r.waiting[int32(k.Index())] = max(0, took[i]-least)
+			if len(list) > 1 {
+				r.shortest[int32(k.Index())] = sorted[0]
+			}
+			if alone && inLayers >= fewestSame {
+				r.by = WaitingByFastest
+				r.waiting[int32(k.Index())] = max(0, took[i]-sorted[len(sorted)/fastestOf])
+			}
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // heads are the groups of operators that have floors, as the waterfall calls their floor and what is above it.
-var heads = [...]struct{ floor, above, alone string }{
-	products:      {"floor: products (weights)", "products above their floor", "products (weights)"},
-	experts:       {"floor: experts", "experts above their floor", "experts"},
-	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention"},
+var heads = [...]struct{ floor, above, alone, open string }{
+	products:      {"floor: products (weights)", "products above their floor", "products (weights)", ""},
+	experts:       {"floor: experts", "experts above their floor", "experts", "experts of more tokens"},
+	attentionCore: {"floor: attention (cache)", "attention above its floor", "attention", "attention of more pairs"},
 	others: {"floor: element-wise and others", "element-wise and others above their floor",
-		"element-wise and others"},
+		"element-wise and others", ""},
 }
 
 // waterfall divides the pass's time. It adds up to it exactly: every instant was booked once, and a floor takes no
@@ -30,14 +30,13 @@ func (r *measured) waterfall() []Share {
 			h.floor, h.alone = without(h.floor), without(h.alone)
 		}
 	}
-	var floors, rest [len(heads)]time.Duration
-	var even time.Duration
+	var floors, rest, open [len(heads)]time.Duration
 	for _, c := range r.order {
 		own := min(c.capped, c.booked)
 		if c.group <= others {
 			floors[c.group] += own
 			rest[c.group] += c.booked - own
-			even += c.even
+			open[c.group] += c.even
 		}
 		if r.walk.model != nil || r.pass.Floor == 0 {
 			continue
@@ -53,12 +52,13 @@ func (r *measured) waterfall() []Share {
 	if r.pass.Floor == 0 { // nothing to divide by
 		for g := range floors {
 			rest[g] += floors[g]
-			floors[g] = 0
+			floors[g], open[g] = 0, 0
 		}
-		even = 0
 	}
-	even = max(0, min(even, rest[experts]))
-	rest[experts] -= even
+	for g := range open {
+		open[g] = min(open[g], rest[g])
+		rest[g] -= open[g]
+	}
 	var out []Share
 	for g := range heads {
 		if floors[g] > 0 {
@@ -69,9 +69,14 @@ func (r *measured) waterfall() []Share {
 			out = append(out, Share{Name: heads[g].floor, Time: floors[g], Note: note, Kind: Floor, group: group(g)})
 		}
 	}
-	if even > 0 {
-		out = append(out, Share{Name: "experts of more tokens, if chosen evenly", Time: even, Note: r.missing(experts),
-			group: groups})
+	for g := range heads {
+		if open[g] > 0 {
+			name, note := heads[g].open+", as recorded inputs allow", ""
+			if r.walk.model != nil && group(g) == experts {
+				name, note = heads[g].open+", if chosen evenly", r.missing(experts)
+			}
+			out = append(out, Share{Name: name, Time: open[g], Note: note, group: groups})
+		}
 	}
 	for g := range heads {
 		s := Share{Name: heads[g].above, Time: rest[g], Note: sharesOf(r.byOperator(group(g))), Kind: Above, group: group(g)}
@@ -108,7 +113,7 @@ func (r *measured) named(out []Share) []Share {
 		Note: fmt.Sprintf("%s; the GPU's shortest kernels take %s", r.launches(small),
 			table.Duration(r.walk.shortest)),
 		group: small})
-	out = append(out, r.exchanged()...)
+	out = append(out, r.communicated()...)
 	return append(out, []Share{
 		{Name: "copies and fills", Time: r.booked[copies], Note: r.launches(copies), group: copies},
 		{Name: "not placed", Time: r.booked[unplaced], group: unplaced},
@@ -136,7 +141,11 @@ func (r *measured) number(n int) string {
 func sharesOf(list []merged) string {
 	var parts []string
 	for _, c := range list {
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", c.operator, 100*float64(c.floor)/float64(c.raw)))
+		least := fmt.Sprintf("%s %.0f", c.operator, 100*float64(c.floor)/float64(c.raw))
+		if c.open > 0 {
+			least += fmt.Sprintf(" to %.0f", 100*float64(c.floor+c.open)/float64(c.raw))
+		}
+		parts = append(parts, least+"%")
 	}
 	const most = 6
 	if len(parts) > most {
@@ -149,7 +158,8 @@ func sharesOf(list []merged) string {
 type merged struct {
 	operator    string
 	raw, floor  time.Duration
-	above       time.Duration // booked, less what is floor, or what an even choice of experts takes
+	above       time.Duration // booked, less floor and open
+	open        time.Duration // that work may need which is not certain
 	layers      int
 	longest     layer.Kernel
 	launches    int
@@ -172,6 +182,7 @@ func (r *measured) byOperator(g group) []merged {
 		m.raw += c.raw
 		m.floor += c.floor
 		m.above += max(0, c.booked-c.capped-c.even)
+		m.open += c.even
 		m.layers += c.instances
 		m.launches += c.launches
 		m.longest = longer(m.longest, c.longest)

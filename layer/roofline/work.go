@@ -29,8 +29,9 @@ type opWork struct {
 	// that are.
 	Expected      bool
 	ActiveExperts float64
-	// LeastWeights is the bound where Weights is an expectation: the experts of one token.
-	LeastWeights float64
+	// LeastExperts and MostExperts bound how many experts are read, OneExpert is the bytes of one. LeastWeights is the
+	// bound where Weights is an expectation: the experts of one token.
+	LeastExperts, MostExperts, OneExpert, LeastWeights float64
 	// several says that it is the sum of products of different sizes.
 	several bool
 	// Known is false where the plan or the load does not give the sizes.
@@ -237,7 +238,8 @@ func (m *model) experts(op *profile.PlanOp, l *Load) opWork {
 		least = 0 // a rank may hold none of the chosen ones
 	}
 	return opWork{M: l.Tokens, N: int64(n), K: int64(k), FLOP: 2 * chosen * float64(k) * float64(n),
-		Weights: active * one, LeastWeights: least * one,
+		Weights: active * one, LeastWeights: least * one, OneExpert: one,
+		LeastExperts: least, MostExperts: min(float64(local), tokens*float64(op.TopK)),
 		Activations: (in + out) * a, DType: dtypeOf(op.WeightDType, m.activation), Expected: true,
 		ActiveExperts: active, Known: true}
 }

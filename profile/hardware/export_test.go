@@ -2,3 +2,5 @@ package hardware
 
 // Names that only tests use from outside.
 var ErrTable = errTable
+
+var NumLatencies = len(latencies)

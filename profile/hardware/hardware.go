@@ -140,64 +140,40 @@ var dtypes = []string{"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp6", "fp4
 
 func parse(columns, fields []string) (GPU, error) {
 	g := GPU{FLOP: map[string]Figure{}, Measured: map[string]Figure{}, Part: 1}
+	texts := map[string]*string{"id": &g.ID, "vendor": &g.Vendor, "arch": &g.Arch, "capability": &g.Capability}
+	var units, memory, cache Figure
+	figures := map[string]struct {
+		to   *Figure
+		unit float64
+	}{"units": {&units, 1}, "memory": {&memory, 1}, "cache": {&cache, 1}, "bandwidth": {&g.Bandwidth, giga},
+		"bus": {&g.BusBandwidth, giga}, "link": {&g.Link, giga}, "host": {&g.Host, giga}, "clock": {&g.Clock, 1},
+		"max_clock": {&g.MaxClock, 1}}
 	for i, column := range columns {
-		text := fields[i]
-		var err error
-		switch column {
-		case "id":
-			g.ID = text
-		case "vendor":
-			g.Vendor = text
-		case "arch":
-			g.Arch = text
-		case "capability":
-			g.Capability = text
-		case "pattern":
+		text, err := fields[i], error(nil)
+		if to := texts[column]; to != nil {
+			*to = text
+		} else if column == "pattern" {
 			g.pattern, err = regexp.Compile(text)
-		default:
+		} else {
 			var f Figure
-			if f, err = figure(text); err == nil {
-				g.set(column, f)
+			f, err = figure(text)
+			if one, ok := figures[column]; ok {
+				*one.to = Figure{f.Value * one.unit, f.Doubtful}
+			} else if slices.Contains(dtypes, column) {
+				g.FLOP[column] = Figure{f.Value * tera, f.Doubtful}
+			} else if dtype, ok := strings.CutPrefix(column, "measured_"); ok && f.Known() {
+				g.Measured[dtype] = Figure{f.Value * tera, false}
 			}
 		}
 		if err != nil {
 			return g, fmt.Errorf("%s %q: %w", column, text, err)
 		}
 	}
+	g.Units, g.Memory, g.Cache = int(units.Value), int64(memory.Value), int64(cache.Value)
 	if g.ID == "" {
 		return g, errors.New("no id")
 	}
 	return g, nil
-}
-
-func (g *GPU) set(column string, f Figure) {
-	scaled := func(by float64) Figure { return Figure{f.Value * by, f.Doubtful} }
-	switch column {
-	case "units":
-		g.Units = int(f.Value)
-	case "memory":
-		g.Memory = int64(f.Value)
-	case "cache":
-		g.Cache = int64(f.Value)
-	case "bandwidth":
-		g.Bandwidth = scaled(giga)
-	case "bus":
-		g.BusBandwidth = scaled(giga)
-	case "link":
-		g.Link = scaled(giga)
-	case "host":
-		g.Host = scaled(giga)
-	case "clock":
-		g.Clock = f
-	case "max_clock":
-		g.MaxClock = f
-	default:
-		if slices.Contains(dtypes, column) {
-			g.FLOP[column] = scaled(tera)
-		} else if dtype, ok := strings.CutPrefix(column, "measured_"); ok && f.Known() {
-			g.Measured[dtype] = scaled(tera)
-		}
-	}
 }
 
 // figure reads "-" (unknown), a number, or a number followed by "?" (doubtful).

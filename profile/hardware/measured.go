@@ -3,6 +3,7 @@ package hardware
 import (
 	"fmt"
 	"math"
+	"time"
 )
 
 const (
@@ -69,3 +70,22 @@ func (g *GPU) LinkOf(ranks int) Figure {
 	}
 	return Figure{g.Link.Value * float64(ranks-1) / meshPeers, g.Link.Doubtful}
 }
+
+// latencies are the times of the fastest all-reduce of a few bytes among eight GPUs of one server that was published,
+// by architecture. Fewer GPUs were published no faster.
+var latencies = map[string]struct {
+	took   time.Duration
+	source string
+}{
+	"sm90":  {2300 * time.Nanosecond, "NVIDIA/nccl issue 1940: H200 and H800, 8 bytes"},
+	"sm100": {3000 * time.Nanosecond, "NVIDIA/nccl issue 1940: B200, 8 bytes"},
+	"cdna3": {5000 * time.Nanosecond, "Epliz/muiLLM pull request 6: MI300X"},
+	"cdna4": {6300 * time.Nanosecond, "vllm-project/vllm pull request 39080: MI355X, 24 KiB"},
+}
+
+// Latency is how long the fastest published all-reduce takes on such a GPU, however little it moves; 0 where nothing
+// was published.
+func (g *GPU) Latency() time.Duration { return latencies[g.Arch].took }
+
+// LatencySource says who published [GPU.Latency].
+func (g *GPU) LatencySource() string { return latencies[g.Arch].source }

@@ -3,6 +3,7 @@ package hardware_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/llmstrata/strata/profile/hardware"
 )
@@ -95,5 +96,21 @@ func TestLinkOfAGroup(t *testing.T) {
 		if got := g.LinkOf(c.ranks).Value; got < 0.999*c.want || got > 1.001*c.want {
 			t.Errorf("%s, %d ranks: %v B/s, want %v", c.gpu, c.ranks, got, c.want)
 		}
+	}
+}
+
+// TestLatencies: each published latency is that of an architecture of the table, with its source.
+func TestLatencies(t *testing.T) {
+	of := map[string]bool{}
+	for _, g := range hardware.Table() {
+		if g.Latency() > 0 {
+			of[g.Arch] = true
+			if g.Latency() > 10*time.Microsecond || g.LatencySource() == "" {
+				t.Errorf("%s: %v by %q", g.ID, g.Latency(), g.LatencySource())
+			}
+		}
+	}
+	if len(of) != hardware.NumLatencies {
+		t.Errorf("latencies of %v, want %d architectures", of, hardware.NumLatencies)
 	}
 }

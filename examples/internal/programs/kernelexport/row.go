@@ -43,7 +43,7 @@ type Row struct {
 	GFLOP     float64 `json:"gflop"`      // 10⁹ operations
 	Bytes     int64   `json:"bytes"`      // weights, cache and activations
 	Floor     int64   `json:"floor_ns"`   // what it takes at least; 0 where the GPU or the tokens are not known
-	Bound     string  `json:"bound"`      // memory, compute, link; empty without a floor
+	Bound     string  `json:"bound"`      // memory, compute, link, latency; empty without a floor
 	PeakShare float64 `json:"peak_share"` // floor by the time of all kernels of the operator
 	Grid      string  `json:"grid"`       // 132x1x1, as launched
 	Block     string  `json:"block"`
