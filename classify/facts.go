@@ -89,7 +89,7 @@ func (s *Ruleset) Facts(raw string) Facts {
 	f := Facts{
 		Category: shown.category, Confidence: shown.confidence, Label: shown.label, Subcategory: shown.subcategory,
 		Rule: shown.rule, Library: n.Family, DType: n.dType(), Tile: tile(&n), Short: n.label(),
-		Operand: operandType(raw), Element: elementBytes(raw),
+		Operand: operandType(raw[:min(len(raw), longestOperands)]), Element: elementBytes(raw),
 	}
 	f.Collective = collective(&n, own)
 	f.Role = role(&n, own, f.Collective)

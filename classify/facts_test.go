@@ -134,3 +134,22 @@ func BenchmarkFacts(b *testing.B) {
 		}
 	}
 }
+
+// TestOperandAndElement: names of products that have both operand types, and of kernels that move elements of a size.
+func TestOperandAndElement(t *testing.T) {
+	for name, want := range map[string]struct {
+		operand string
+		element int
+	}{
+		"_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu":       {"bf16", 0},
+		"gemm_e4m3xe4m3_128x128":                                     {"fp8", 0},
+		"bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x8x512":                  {"", 0}, // the first is the result
+		"void at::native::CatArrayBatchedCopy<OpaqueType<2u>, 4>(P)": {"", 2},
+		"void index_kernel<OpaqueType<16> >(P)":                      {"", 16},
+		"void index_kernel<OpaqueType<77> >(P)":                      {"", 0},
+	} {
+		if f := classify.Default().Facts(name); f.Operand != want.operand || f.Element != want.element {
+			t.Errorf("%s: %q, %d bytes, want %+v", name, f.Operand, f.Element, want)
+		}
+	}
+}

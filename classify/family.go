@@ -299,6 +299,9 @@ func nvjetDType(f string) string {
 // operands finds the types of two operands in the name of a product that has both, the first one first.
 var operands = regexp.MustCompile(`(?i)(bf16|fp16|fp8|e4m3|mxfp8)x(?:mxfp4|nvfp4|fp4|e2m1|int4|fp8|e4m3|mxfp8)(?:[^a-z0-9]|$)`)
 
+// longestOperands is how far into a name its operands are looked for.
+const longestOperands = 256
+
 // operandType reads [Facts.Operand].
 func operandType(raw string) string {
 	m := operands.FindStringSubmatch(raw)
@@ -311,17 +314,15 @@ func operandType(raw string) string {
 	return "fp8"
 }
 
-// elementBytes reads [Facts.Element]: the size in "OpaqueType<4>".
+// opaque is the size in the type of what a kernel moves without looking into it.
+var opaque = regexp.MustCompile(`OpaqueType<(1|2|4|8|16)[u>]`)
+
+// elementBytes reads [Facts.Element].
 func elementBytes(raw string) int {
-	const word string = "OpaqueType<"
-	i := strings.Index(raw, word)
-	if i < 0 {
+	m := opaque.FindStringSubmatch(raw)
+	if m == nil {
 		return 0
 	}
-	rest := raw[i+len(word):]
-	n, err := strconv.Atoi(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))])
-	if err != nil || n > 16 {
-		return 0
-	}
+	n, _ := strconv.Atoi(m[1]) // the pattern has numbers only
 	return n
 }

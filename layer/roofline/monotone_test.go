@@ -4,7 +4,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
 )
@@ -132,5 +134,103 @@ func TestWeightsOfTypes(t *testing.T) {
 		if w.Weights != want {
 			t.Errorf("%s: %.0f bytes, want %.0f", dtype, w.Weights, want)
 		}
+	}
+}
+
+// TestWorkByHand: five tokens of five requests, each seeing eleven, two bytes an element, unless another load is given.
+func TestWorkByHand(t *testing.T) {
+	type figures struct{ flop, weights, cache, activations, link float64 }
+	plain, latent := &profile.Config{}, &profile.Config{KVLoraRank: 16}
+	decode := Decode(5, 11)
+	verify := Load{Tokens: 10, Requests: 5, GenerationTokens: 10, GenerationSeen: 55, GenerationPairs: 110, KnownSeen: true}
+	prefill := Prefill(2, 3, 4)
+	for _, c := range []struct {
+		name   string
+		config *profile.Config
+		tp, ep int
+		op     profile.PlanOp
+		load   *Load
+		want   figures
+	}{
+		// 2·5·64·128 and 5·128 of the bias; (64·128 + 128)·2; 5·(64 + 128)·2
+		{"product with bias", plain, 1, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 128, Bias: true}, &decode,
+			figures{82560, 16640, 0, 1920, 0}},
+		// four groups, two a rank: 2·5·8·16·2; 8·16·2·2; 5·(8 + 16)·2·2
+		{"groups", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 8, N: 16, Groups: 4, Split: profile.SplitHeads}, &decode,
+			figures{2560, 512, 0, 480, 0}},
+		// rows are divided: 2·5·32·128; 32·128·2; 5·(32 + 128)·2
+		{"rows", plain, 2, 1, profile.PlanOp{Operator: opname.OProj, K: 64, N: 128, Split: profile.SplitRows}, &decode,
+			figures{40960, 8192, 0, 1600, 0}},
+		// logits of a request each: 2·2·64·100; 64·100·2; 2·164·2
+		{"head", plain, 1, 1, profile.PlanOp{Operator: opname.LMHead, K: 64, N: 100}, &prefill,
+			figures{25600, 12800, 0, 656, 0}},
+		// reads and writes 64 elements a token
+		{"norm", plain, 1, 1, profile.PlanOp{Operator: opname.InputNorm, Width: 64}, &decode, figures{0, 0, 0, 1280, 0}},
+		{"half a norm", plain, 2, 1, profile.PlanOp{Operator: opname.Activation, Width: 64, Split: profile.SplitColumns}, &decode,
+			figures{0, 0, 0, 640, 0}},
+		{"embedding", plain, 1, 1, profile.PlanOp{Operator: opname.Embed, K: 100, N: 64}, &decode,
+			figures{0, 0, 0, 1280, 0}},
+		// of two requests
+		{"sampling", plain, 1, 1, profile.PlanOp{Operator: opname.Sampling, Width: 100}, &prefill,
+			figures{0, 0, 0, 800, 0}},
+		// 5·64·2 over the link, twice through the memory
+		{"all-reduce", plain, 2, 1, profile.PlanOp{Operator: opname.AttnAllReduce, Width: 64}, &decode,
+			figures{0, 0, 0, 1280, 640}},
+		// 2·4·(16 + 16)·55; 2·(16 + 16)·2·55; 5·4·(16 + 16)·2
+		{"attention", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16},
+			&decode, figures{14080, 0, 7040, 1280, 0}},
+		// two requests of 3 tokens after 4: 2·(3·7 − 9/2) pairs, 14 keys; 2·4·32·33; 2·32·2·14; 6·4·32·2
+		{"prompts", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16},
+			&prefill, figures{8448, 0, 1792, 1536, 0}},
+		// the value is a part of the key: 2·4·(24 + 16)·55; 24·2·55; 5·4·40·2
+		{"latent", latent, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 1, HeadDim: 24, ValueDim: 16},
+			&decode, figures{17600, 0, 2640, 1600, 0}},
+		// four tokens back at most: 20 of 55
+		{"window", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16,
+			Window: 4}, &decode, figures{5120, 0, 2560, 1280, 0}},
+		// two tokens of each request: 10·4 pairs of 110, 5·4 keys of 55
+		{"window of drafts", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16,
+			ValueDim: 16, Window: 4}, &verify, figures{10240, 0, 2560, 2560, 0}},
+		// three chosen and one near: four of each
+		{"chosen tokens", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16,
+			ValueDim: 16, Window: 1, TopTokens: 3}, &decode, figures{5120, 0, 2560, 1280, 0}},
+		// a fifth of 55, and two near of each: 21 pairs and keys
+		{"compressed", plain, 1, 1, profile.PlanOp{Operator: opname.Attention, Heads: 4, KVHeads: 2, HeadDim: 16, ValueDim: 16,
+			Window: 2, Ratio: 5}, &decode, figures{5376, 0, 2688, 1280, 0}},
+		// 8 experts, 2 a token: 2·10·64·32; 6.1016 of 64·32·2; 5·64 in and 10·32 out
+		{"experts up", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsGateUp, K: 64, N: 32, Experts: 8, TopK: 2}, &decode,
+			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
+		// 10·32 in and 5·64 out
+		{"experts down", plain, 1, 1, profile.PlanOp{Operator: opname.ExpertsDown, K: 32, N: 64, Experts: 8, TopK: 2}, &decode,
+			figures{40960, 8 * (1 - 0.2373046875) * 4096, 0, 1280, 0}},
+	} {
+		m := &model{config: c.config, tp: c.tp, ep: c.ep, activation: "bf16", cache: "bf16"}
+		w := m.work(&c.op, nil, c.load)
+		if got := (figures{w.FLOP, w.Weights, w.Cache, w.Activations, w.Link}); !w.Known || got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestArithmeticAboveTheClock: a row of arithmetic is impossible above the peak at the highest clock, not at that of
+// the data sheet.
+func TestArithmeticAboveTheClock(t *testing.T) {
+	g := &hardware.GPU{FLOP: map[string]hardware.Figure{"bf16": {Value: 1e12}}, Bandwidth: hardware.Figure{Value: 1e12},
+		Clock: hardware.Figure{Value: 1000}, MaxClock: hardware.Figure{Value: 1500}}
+	w := walk{gpu: g}
+	work := opWork{FLOP: 1.02 * 1.5e9, DType: "bf16", Known: true} // 1.02·1.5 ms at the data sheet's clock
+	f := floorOf(&work, g)
+	for took, want := range map[time.Duration]bool{999 * time.Microsecond: true, 1001 * time.Microsecond: false} {
+		if got := w.impossible(&work, &f, took); got != want {
+			t.Errorf("%v: impossible %t, want %t", took, got, want)
+		}
+	}
+}
+
+// TestPeakOfSinglePrecision: products of fp32 may run as TF32, which nothing records.
+func TestPeakOfSinglePrecision(t *testing.T) {
+	g, _ := hardware.Named(hardware.Table(), "h100-sxm-80")
+	if got := peakOf(g, "fp32"); got != g.FLOP["tf32"] || got.Value == 0 {
+		t.Errorf("%v, want that of tf32", got)
 	}
 }

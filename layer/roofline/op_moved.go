@@ -18,36 +18,31 @@ func chosen(tokens, k, all, one, size, moved float64, matrix string) (Work, bool
 // (T,k). Where k is not recorded, a token has one at least and all at most.
 func fusedExperts(x, up, down, choice, top int) formula {
 	return func(in *Inputs) (Work, bool) {
-		t, w1, w2 := in.Dim(x), in.Dim(up), in.Dim(down)
-		if len(t) != 2 || len(w1) != 3 || len(w2) != 3 || w1[0] != w2[0] || w2[1] != t[1] || in.Size(x) == 0 ||
-			in.Size(up) == 0 {
-			return Work{}, false
-		}
+		s, ok := in.fit("TH EWP EHI", x, up, down)
 		k := 0.0
-		if c := in.Dim(choice); len(c) == 2 && c[0] == t[0] {
+		if c := in.Dim(choice); len(c) == 2 && float64(c[0]) == s['T'] {
 			k = float64(c[1])
 		} else if v := in.Ints(top); len(v) == 1 {
 			k = float64(v[0])
 		}
 		packing := 1.0 // values a stored element
-		if w1[1] > 0 && w1[2] > 0 && w2[2] > 0 {
-			packing = float64(t[1]) / float64(w1[2])
+		if s['W'] > 0 && s['P'] > 0 && s['I'] > 0 {
+			packing = s['H'] / s['P']
 		}
-		tokens, h, wide, all := float64(t[0]), float64(t[1]), float64(w1[1]), float64(w1[0])
-		inner, size := float64(w2[2])*packing, in.Size(up)/packing
-		if packing < 1 || wide != inner && wide != 2*inner {
+		inner, size := s['I']*packing, in.Size(up)/packing
+		if !ok || k < 0 || packing < 1 || s['W'] != inner && s['W'] != 2*inner || in.Size(x) == 0 || size == 0 {
 			return Work{}, false
 		}
 		matrix := matrixType(slower(in.Type(x), in.Type(up)))
 		if packing > 1 { // packed weights are computed in the type of the activations
 			matrix = in.Type(x)
 		}
-		one := wide*h + h*inner
-		w, ok := chosen(tokens, max(k, 1), all, one, size, 2*tokens*h*in.Size(x), matrix)
+		one := s['H'] * (s['W'] + inner)
+		w, ok := chosen(s['T'], max(k, 1), s['E'], one, size, 2*s['T']*s['H']*in.Size(x), matrix)
 		if k == 0 {
-			w.MostBytes, w.MostFLOP = w.Bytes+(all-1)*one*size, w.FLOP*all
+			w.MostBytes, w.MostFLOP = w.Bytes+(s['E']-1)*one*size, w.FLOP*s['E']
 		}
-		return w, ok && k >= 0
+		return w, ok
 	}
 }
 
@@ -96,22 +91,18 @@ func routed(x, weight int) formula {
 
 // summed adds up what the experts of a token gave: (T,k,H) to (T,H).
 func summed(in *Inputs) (Work, bool) {
-	x, o := in.Dim(0), in.Dim(1)
-	if len(x) != 3 || len(o) != 2 || x[0] != o[0] || x[2] != o[1] {
-		return Work{}, false
-	}
-	return moves(float64(x[1]-1), 1, []int{0}, []int{1})(in)
+	s, ok := in.fit("TKH TH", 0, 1)
+	w, known := moves(s['K']-1, 1, []int{0}, []int{1})(in)
+	return w, ok && known
 }
 
 // invokedExperts is one product of Triton's fused MoE kernel: A (T,K) or (T·k,K), weights (E,N,K), choice (T,k).
 func invokedExperts(in *Inputs) (Work, bool) {
-	a, b, c := in.Dim(0), in.Dim(1), in.Dim(8)
-	if len(a) != 2 || len(b) != 3 || len(c) != 2 || a[1] != b[2] || in.Size(0) == 0 || in.Size(1) == 0 {
-		return Work{}, false
-	}
-	tokens, k := float64(c[0]), float64(c[1])
-	return chosen(tokens, k, float64(b[0]), float64(b[1])*float64(b[2]), in.Size(1),
-		in.Bytes(0)+tokens*k*float64(b[1])*max(in.Size(3), 2), matrixType(slower(in.Type(0), in.Type(1))))
+	s, ok := in.fit("RK ENK TC", 0, 1, 8)
+	moved := in.Bytes(0) + s['T']*s['C']*s['N']*max(in.Size(3), 2)
+	w, known := chosen(s['T'], s['C'], s['E'], s['N']*s['K'], in.Size(1), moved,
+		matrixType(slower(in.Type(0), in.Type(1))))
+	return w, ok && known && in.Size(0) > 0 && in.Size(1) > 0
 }
 
 // moves reads some inputs, as far as they lie in memory, and writes some, with so many operations for each element of

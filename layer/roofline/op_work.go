@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"math"
 	"strings"
 )
@@ -77,20 +78,50 @@ func dense(batch, m, n, k float64, a, b, o float64, types string) Work {
 		Bytes: batch * (a*m*k + b*k*n + o*m*n), Matrix: matrixType(types), Kind: OpProduct}
 }
 
-// mm is the product of inputs a (M,K) and b (K,N).
-func mm(a, b int) formula {
-	return func(in *Inputs) (Work, bool) {
-		x, y := in.Dim(a), in.Dim(b)
-		if len(x) != 2 || len(y) != 2 || x[1] != y[0] || in.Size(a) == 0 {
-			return Work{}, false
+// fit gives the sizes of some inputs, one letter an axis: "MK KN" are a matrix and one of as many rows as that has
+// columns. False where a letter would have two sizes, or an input has other axes.
+func (in *Inputs) fit(pattern string, at ...int) (sizes [128]float64, ok bool) {
+	bound := [128]bool{}
+	for i, axes := range strings.Fields(pattern) {
+		d := in.Dim(at[i])
+		if len(d) != len(axes) {
+			return sizes, false
 		}
-		return in.product(a, b, 1, x[0], y[1], x[1], in.Size(a)), true
+		for k, n := range d {
+			c := axes[k]
+			if bound[c] && sizes[c] != float64(n) {
+				return sizes, false
+			}
+			bound[c], sizes[c] = true, float64(n)
+		}
+	}
+	return sizes, true
+}
+
+// dot is the product of two inputs of M, N, K and B sizes, see fit; a third one is the result, which else has the type
+// of the first.
+func dot(pattern string, at ...int) formula {
+	return func(in *Inputs) (Work, bool) {
+		s, ok := in.fit(pattern, at...)
+		for _, c := range "BN" {
+			if !strings.ContainsRune(pattern, c) {
+				s[c] = 1
+			}
+		}
+		if in.Type(at[0]) == "fp4x2" {
+			s['K'] *= 2
+		}
+		size := in.Size(at[0])
+		if len(at) > 2 {
+			size = in.Size(at[2])
+		}
+		return in.product(at[0], at[1], s['B'], s['M'], s['N'], s['K'], size), ok && in.Size(at[0]) > 0
 	}
 }
 
 // product counts a product of two inputs, each read as far as it lies in memory.
-func (in *Inputs) product(a, b int, batch, m, n, k int64, out float64) Work {
-	w := dense(float64(batch), float64(m), float64(n), float64(k), 0, 0, out, slower(in.Type(a), in.Type(b)))
+func (in *Inputs) product(a, b int, batch, m, n, k, out float64) Work {
+	w := dense(batch, m, n, k, 0, 0, out, slower(in.Type(a), in.Type(b)))
 	size := in.Size(b)
 	if size == 0 {
 		size = in.Size(a)
@@ -107,17 +138,6 @@ func plus(f formula, bias, beta int) formula {
 			w.Bytes += in.Bytes(bias)
 		}
 		return w, ok
-	}
-}
-
-// bmm is the batched product of inputs a (B,M,K) and b (B,K,N).
-func bmm(a, b int) formula {
-	return func(in *Inputs) (Work, bool) {
-		x, y := in.Dim(a), in.Dim(b)
-		if len(x) != 3 || len(y) != 3 || x[0] != y[0] || x[2] != y[1] || in.Size(a) == 0 {
-			return Work{}, false
-		}
-		return in.product(a, b, x[0], x[1], y[2], x[2], in.Size(a)), true
 	}
 }
 
@@ -141,8 +161,8 @@ func matmul(in *Inputs) (Work, bool) {
 	if batch == nil && len(x)+len(y) > 4 {
 		return Work{}, false
 	}
-	b := int64(max(product(batch), 1))
-	return in.product(0, 1, b, x[len(x)-2], y[len(y)-1], k, in.Size(0)), true
+	m, n := float64(x[len(x)-2]), float64(y[len(y)-1])
+	return in.product(0, 1, max(product(batch), 1), m, n, float64(k), in.Size(0)), true
 }
 
 // weight is the product of input a (…,K) and a weight b (N,K). Values give the type of the result where dtype is not
@@ -153,14 +173,13 @@ func weight(a, b, out, dtype int) formula {
 		if len(x) < 2 || len(y) != 2 || x[len(x)-1] != y[1] || in.Size(a) == 0 {
 			return Work{}, false
 		}
-		m := int64(product(x[:len(x)-1]))
 		size := max(in.Size(a), 2)
 		if o := in.Dim(out); len(o) > 0 && o[len(o)-1] == y[0] && in.Size(out) > 0 {
 			size = in.Size(out)
 		} else if t := scalarTypes[in.Value(dtype)]; t != "" {
 			size = typeSizes[t]
 		}
-		return in.product(a, b, 1, m, y[0], y[1], size), true
+		return in.product(a, b, 1, product(x[:len(x)-1]), float64(y[0]), float64(y[1]), size), true
 	}
 }
 
@@ -179,41 +198,16 @@ func scaled(f formula, inputs ...int) formula {
 
 // scaledMM is aten::_scaled_mm: the second operand is (K,N), the result's type a value.
 func scaledMM(in *Inputs) (Work, bool) {
-	x, y := in.Dim(0), in.Dim(1)
-	if len(x) != 2 || len(y) != 2 || x[1] != y[0] || in.Size(0) == 0 {
-		return Work{}, false
-	}
-	out := in.Size(0)
+	w, ok := scaled(dot("MK KN", 0, 1), 2, 3, 4)(in)
 	if t := scalarTypes[in.Value(6)]; t != "" {
-		out = typeSizes[t]
+		w.Bytes += float64(w.M) * float64(w.N) * (typeSizes[t] - in.Size(0))
 	}
-	k := x[1]
-	if in.Type(0) == "fp4x2" {
-		k *= 2
-	}
-	w := in.product(0, 1, 1, x[0], y[1], k, out)
-	for i := 2; i <= 4; i++ {
-		w.Bytes += in.Bytes(i)
-	}
-	return w, true
-}
-
-// outFirst is a product whose result is its first input: out (M,N), a (M,K), b (K,N), scales, bias.
-func outFirst(in *Inputs) (Work, bool) {
-	o, x, y := in.Dim(0), in.Dim(1), in.Dim(2)
-	if len(o) != 2 || len(x) != 2 || len(y) != 2 || x[1] != y[0] || o[0] != x[0] || in.Size(1) == 0 {
-		return Work{}, false
-	}
-	w := in.product(1, 2, 1, x[0], y[1], x[1], in.Size(0))
-	for i := 3; i <= 5; i++ {
-		w.Bytes += in.Bytes(i)
-	}
-	return w, true
+	return w, ok
 }
 
 // intMM multiplies bytes into 32-bit integers.
 func intMM(in *Inputs) (Work, bool) {
-	w, ok := mm(0, 1)(in)
+	w, ok := dot("MK KN", 0, 1)(in)
 	if ok {
 		w.Bytes += 3 * float64(w.M) * float64(w.N)
 	}
@@ -238,105 +232,60 @@ func packed(scales int) formula {
 	}
 }
 
-// fp4 multiplies operands of two values a byte, (M,K/2) and (N,K/2), with a scale of a byte for each 32 values.
-func fp4(batched bool) formula {
+// fp4 multiplies operands of two values a byte, "MA NH" of A = H or, not packed, 2H, with a scale of a byte for each 32
+// values.
+func fp4(pattern string) formula {
 	return func(in *Inputs) (Work, bool) {
-		x, y := in.Dim(0), in.Dim(1)
-		want := 2
-		batch := 1.0
-		if batched {
-			want = 3
-		}
-		if len(x) != want || len(y) != want {
-			return Work{}, false
-		}
-		if batched {
-			if x[0] != y[0] {
-				return Work{}, false
-			}
-			batch = float64(x[0])
-			x, y = x[1:], y[1:]
-		}
-		m, n, half := float64(x[0]), float64(y[0]), float64(y[1])
-		k := 2 * half
-		a, t := 0.5+1.0/32, "fp4"
-		switch float64(x[1]) {
-		case half:
-		case k: // activations are not packed
+		s, ok := in.fit(pattern, 0, 1)
+		a, t, k := 0.5+1.0/32, "fp4", 2*s['H']
+		if s['A'] == k {
 			a, t = in.Size(0), in.Type(0)
-		default:
-			return Work{}, false
 		}
-		return dense(batch, m, n, k, a, 0.5+1.0/32, 2, t), true
+		if pattern[0] != 'B' {
+			s['B'] = 1
+		}
+		return dense(s['B'], s['M'], s['N'], k, a, 0.5+1.0/32, 2, t), ok && (s['A'] == k || s['A'] == s['H'])
 	}
 }
 
 // grouped is a product of rows (M,K) with the weights of their groups (G,K,N) or (G,N,K):
 // at least one group has rows.
 func grouped(in *Inputs) (Work, bool) {
-	x, y := in.Dim(0), in.Dim(1)
-	if len(x) == 3 && len(y) == 3 {
-		return bmm(0, 1)(in)
+	s, ok := in.fit("MK GKN", 0, 1)
+	if !ok {
+		s, ok = in.fit("MK GNK", 0, 1)
 	}
-	if len(x) != 2 || len(y) != 3 || in.Size(0) == 0 || in.Size(1) == 0 {
-		return Work{}, false
+	if !ok {
+		return dot("BMK BKN", 0, 1)(in)
 	}
-	n := y[2]
-	if y[1] != x[1] {
-		if n = y[1]; y[2] != x[1] {
-			return Work{}, false
-		}
-	}
-	w := dense(1, float64(x[0]), float64(n), float64(x[1]), in.Size(0), in.Size(1), max(in.Size(0), 2),
-		slower(in.Type(0), in.Type(1)))
+	w := dense(1, s['M'], s['N'], s['K'], in.Size(0), in.Size(1), max(in.Size(0), 2), slower(in.Type(0), in.Type(1)))
 	w.Kind = OpExperts
-	w.MostBytes = w.Bytes + (min(float64(y[0]), float64(x[0]))-1)*in.Size(1)*float64(x[1])*float64(n)
-	return w, x[0] > 0
-}
-
-// mv is the product of a matrix (M,K) and a vector (K).
-func mv(a, b int) formula {
-	return func(in *Inputs) (Work, bool) {
-		x, y := in.Dim(a), in.Dim(b)
-		if len(x) != 2 || len(y) != 1 || x[1] != y[0] || in.Size(a) == 0 {
-			return Work{}, false
-		}
-		return in.product(a, b, 1, x[0], 1, x[1], in.Size(a)), true
-	}
+	w.MostBytes = w.Bytes + (min(s['G'], s['M'])-1)*in.Size(1)*s['K']*s['N']
+	return w, s['M'] > 0 && in.Size(0) > 0 && in.Size(1) > 0
 }
 
 // heads are the sizes of attention: requests, heads of queries and of keys, tokens of both, sizes of heads.
 type headSizes struct{ b, hq, hk, nq, nk, dk, dv float64 }
 
-// layout says where attention has heads and tokens.
-type layout uint8
-
+// layouts of attention, see fit: heads before tokens, or behind them.
 const (
-	headsFirst  layout = iota // (B,H,N,d)
-	tokensFirst               // (B,N,H,d)
+	headsFirst  = "BHQD BGKD BGKE"
+	tokensFirst = "BQHD BKGD BKGE"
 )
 
-func (in *Inputs) heads(at int, order layout) (h headSizes, ok bool) {
-	q, k, v := in.Dim(at), in.Dim(at+1), in.Dim(at+2)
-	if len(q) != 4 || len(k) != 4 || len(v) != 4 || in.Size(at) == 0 {
-		return h, false
-	}
-	head, token := 1, 2
-	if order == tokensFirst {
-		head, token = 2, 1
-	}
-	h = headSizes{float64(q[0]), float64(q[head]), float64(k[head]), float64(q[token]), float64(k[token]),
-		float64(q[3]), float64(v[3])}
-	return h, q[0] == k[0] && q[3] == k[3] && k[token] == v[token] && h.hk > 0 && h.hq >= h.hk
+func (in *Inputs) heads(at int, order string) (headSizes, bool) {
+	s, ok := in.fit(cmp.Or(order, headsFirst), at, at+1, at+2)
+	h := headSizes{s['B'], s['H'], s['G'], s['Q'], s['K'], s['D'], s['E']}
+	return h, ok && h.hk > 0 && h.hq >= h.hk && in.Size(at) > 0
 }
 
 // sdpa is one of PyTorch's or FlashAttention's forms of attention.
 type sdpa struct {
-	q        int // index of the queries; keys and values follow
-	order    layout
-	causal   int // index of the flag; 0: none, as for the other indices
-	bias     int // index of a tensor that is added to the scores
-	window   int // index of the tokens back that are seen, forward ones after it
+	q        int    // index of the queries; keys and values follow
+	order    string // headsFirst where it is ""
+	causal   int    // index of the flag; 0: none, as for the other indices
+	bias     int    // index of a tensor that is added to the scores
+	window   int    // index of the tokens back that are seen, forward ones after it
 	bottom   bool
 	lse      bool
 	backward bool
@@ -374,6 +323,8 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 		if l, r := in.Ints(s.window), in.Ints(s.window+1); len(l) == 1 && len(r) == 1 && l[0] >= 0 {
 			seen := h.nq * (float64(l[0]) + float64(max(r[0], 0)) + 1)
 			pairs, most = min(pairs, seen), min(most, seen)
+		} else if len(in.Values) == 0 { // it may be as short as a token
+			pairs = min(pairs, h.nq)
 		}
 	}
 	q, k, v, o := h.b*h.hq*h.nq*h.dk, h.b*h.hk*h.nk*h.dk, h.b*h.hk*h.nk*h.dv, h.b*h.hq*h.nq*h.dv
@@ -401,16 +352,15 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 // those of the requests.
 func varlen(at, starts, most, causal, pages int) formula {
 	return func(in *Inputs) (Work, bool) {
-		q, k, v := in.Dim(at), in.Dim(at+1), in.Dim(at+2)
-		s := in.Dim(starts)
-		if len(q) != 3 || len(k) != 3 || len(v) != 3 || len(s) != 1 || s[0] < 2 || in.Size(at) == 0 {
+		s, ok := in.fit("THD KGD KGE S", at, at+1, at+2, starts)
+		if !ok || s['S'] < 2 || in.Size(at) == 0 {
 			return Work{}, false
 		}
-		n, t, m := float64(s[0]-1), float64(q[0]), 0.0
+		n, t, m := s['S']-1, s['T'], 0.0
 		if x := in.Ints(most); len(x) == 1 {
 			m = float64(x[0])
 		}
-		keys, mostKeys := float64(k[0]), float64(k[0])
+		keys, mostKeys := s['K'], s['K']
 		if pages >= 0 { // requests see what they compute at least, and all pages at most
 			keys, mostKeys = t, max(in.Elements(pages), t)
 		}
@@ -434,10 +384,10 @@ func varlen(at, starts, most, causal, pages int) formula {
 		} else if mostKeys > t {
 			high = t * mostKeys
 		}
-		each := 2 * float64(q[1]) * float64(q[2]+v[2])
-		e, one := in.Size(at), float64(k[1]*k[2]+v[1]*v[2])
+		each := 2 * s['H'] * (s['D'] + s['E'])
+		e, one := in.Size(at), s['G']*(s['D']+s['E'])
 		w := Work{FLOP: low * each, MostFLOP: high * each, Matrix: matrixType(in.Type(at)), Kind: OpAttention,
-			Bytes: e * (product(q) + keys*one + t*float64(q[1]*v[2]))}
+			Bytes: e * (t*s['H']*(s['D']+s['E']) + keys*one)}
 		w.MostBytes = w.Bytes + e*(mostKeys-keys)*one
 		return w, true
 	}
