@@ -1,6 +1,9 @@
 package compare
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Names that only tests use from outside.
 var ErrBaseline = errBaseline
@@ -44,4 +47,28 @@ func (r *Run) AddPass(p Pass, launches int, times ...time.Duration) {
 		p.Wall += d
 	}
 	r.Passes = append(r.Passes, p)
+}
+
+// Mirrors says in what a comparison of A with B is not the opposite of that of B with A, "" where it is.
+func Mirrors(x, y *Report) string {
+	if x.Verdict != y.Verdict.Opposite() || (x.Delta+y.Delta).Abs() > 1 || len(x.Findings) != len(y.Findings) {
+		return fmt.Sprintf("%s and %s, %d and %d findings", x.Text, y.Text, len(x.Findings), len(y.Findings))
+	}
+	opposite := map[Change]Change{New: Removed, Removed: New, Renamed: Renamed}
+	rows := map[string]*Row{}
+	for i := range y.Rows {
+		rows[y.Rows[i].Operator] = &y.Rows[i]
+	}
+	for i := range x.Rows {
+		a := &x.Rows[i]
+		b := rows[a.Operator]
+		if b == nil || len(x.Rows) != len(y.Rows) {
+			return fmt.Sprintf("%d and %d rows, %s is in one alone", len(x.Rows), len(y.Rows), a.Operator)
+		}
+		if a.A != b.B || a.B != b.A || a.KernelA != b.KernelB || a.KernelB != b.KernelA || b.Status != opposite[a.Status] || a.Significant != b.Significant || (a.Low+b.High).Abs() > 2 {
+			return fmt.Sprintf("%s: %s (%v to %v) and %s (%v to %v)", a.Operator, a.Text, a.Low, a.High, b.Text, b.Low,
+				b.High)
+		}
+	}
+	return ""
 }

@@ -242,6 +242,35 @@ func TestRowsFollowKernels(t *testing.T) {
 	}
 }
 
+// Where the sides call a kernel by two operators, one holds, whichever side is called A.
+func TestLabelsAreThoseOfNoSide(t *testing.T) {
+	uses := []use1{{"attention", 80, 800}, {"o_proj", 80, 900}, {"down_proj", 80, 900}, {"rope", 80, 50}}
+	named := func(operators ...string) *Side {
+		r := runOf(repeated(6, uses...)...)
+		for i, op := range operators {
+			r.Parts[i].Operator = op
+		}
+		return sideOf(r)
+	}
+	for _, c := range []struct {
+		a, b *Side
+		rows string
+	}{
+		{named("attention", "down_proj"), named("attention", "o_proj"), "down_proj o_proj attention rope"},
+		{named("", "o_proj"), named("attention", "down_proj"), "down_proj attention rope"},
+		{named("", "o_proj", "", ""), named("", "down_proj", "down_proj", ""), "down_proj gemm"},
+	} {
+		r, back := compareSides(t, c.a, c.b), compareSides(t, c.b, c.a)
+		rows := ""
+		for _, row := range r.Rows {
+			rows += " " + row.Operator
+		}
+		if why := Mirrors(r, back); why != "" || rows != " "+c.rows {
+			t.Errorf("rows%s, want %s; %s", rows, c.rows, why)
+		}
+	}
+}
+
 // A single pass without layers that runs a part of the other side's kernels is not compared: nothing says that it is
 // complete.
 func TestOnlyPart(t *testing.T) {

@@ -105,9 +105,8 @@ func TestPlanted(t *testing.T) {
 			if sum != r.Delta {
 				t.Errorf("the waterfall adds up to %v, the step differs by %v", sum, r.Delta)
 			}
-			if back := report(t, b, a, compare.Options{}); back.Verdict != c.verdict.Opposite() ||
-				len(back.Findings) != 1 {
-				t.Errorf("the other way round: %s, %s", back.Text, kindsOf(back))
+			if why := compare.Mirrors(r, report(t, b, a, compare.Options{})); why != "" {
+				t.Error("the other way round: ", why)
 			}
 		})
 	}
@@ -255,7 +254,11 @@ func TestPlantedElsewhere(t *testing.T) {
 			want := c.us(func(words ...string) float64 { return parse(t, base).perStep(passOfA, words...) },
 				func(words ...string) float64 { return parse(t, text).perStep(passOf, words...) })
 			c.change(d, passOf)
-			r := report(t, parse(t, base).side(t, nil), d.side(t, nil), c.o)
+			sideA, sideB := parse(t, base).side(t, nil), d.side(t, nil)
+			r := report(t, sideA, sideB, c.o)
+			if why := compare.Mirrors(r, report(t, sideB, sideA, c.o)); why != "" {
+				t.Error("the other way round: ", why)
+			}
 			if c.verdict != "" && r.Verdict != c.verdict || !strings.Contains(kindsOf(r), c.finding) {
 				t.Errorf("%s, findings %s; want %s, %s", r.Text, kindsOf(r), c.verdict, c.finding)
 			}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -145,11 +146,17 @@ func (c *comparison) anonymous(label string) bool {
 }
 
 // relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name,
-// as often and in the same place, the operator that is known holds, or else side A's. It returns the label of each
-// kernel's name and label on each side.
+// as often and in the same place, the operator that is known holds, of two the one of the side that knows more. It
+// returns the label of each kernel's name and label on each side.
 func (c *comparison) relabel() [2]map[[2]string]string {
 	out := [2]map[[2]string]string{{}, {}}
-	a, b := c.uses(0), c.uses(1)
+	of := [2]map[string]*use{c.uses(0), c.uses(1)}
+	first := 0 // of the sides, whichever is called A
+	if c.lessKnown(of[0], of[1]) {
+		first = 1
+	}
+	second := 1 - first
+	a, b := of[first], of[second]
 	equal := func(x, y *use) bool { return math.Abs(x.count-y.count) <= renameCount*max(x.count, y.count) }
 	join := func(x, y *use) {
 		if len(x.labels) == 1 && len(y.labels) == 1 {
@@ -157,19 +164,19 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 			switch {
 			case la == lb:
 			case c.anonymous(la) && !c.anonymous(lb):
-				out[0][[2]string{x.name, la}] = lb
+				out[first][[2]string{x.name, la}] = lb
 			default:
-				out[1][[2]string{y.name, lb}] = la
+				out[second][[2]string{y.name, lb}] = la
 			}
 			return
 		}
 		// One kernel for several operators: what one side alone does not know is what the other side has more of.
-		for side, u := range []*use{x, y} {
-			other := []*use{y, x}[side]
+		for i, u := range []*use{x, y} {
+			other := []*use{y, x}[i]
 			for l := range u.labels {
 				if c.anonymous(l) && other.labels[l] == 0 {
 					if more := mostMissing(u, other, c.anonymous); more != "" {
-						out[side][[2]string{u.name, l}] = more
+						out[[2]int{first, second}[i]][[2]string{u.name, l}] = more
 					}
 				}
 			}
@@ -195,10 +202,33 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 			continue
 		}
 		join(x, fresh[i])
-		c.renamed[fresh[i].name] = x.name
+		names := [2]string{}
+		names[first], names[second] = x.name, fresh[i].name
+		c.renamed[names[1]] = names[0]
 		fresh = slices.Delete(fresh, i, i+1)
 	}
 	return out
+}
+
+// lessKnown reports whether a side knows the operator of fewer launches than the other; where both know as many,
+// their names decide.
+func (c *comparison) lessKnown(a, b map[string]*use) bool {
+	of := func(uses map[string]*use) (known float64, text string) {
+		var all strings.Builder
+		for _, name := range sortedKeys(uses) {
+			for _, l := range sortedKeys(uses[name].labels) {
+				n := uses[name].labels[l]
+				if !c.anonymous(l) {
+					known += n
+				}
+				fmt.Fprintln(&all, name, l, n)
+			}
+		}
+		return known, all.String()
+	}
+	knownA, textA := of(a)
+	knownB, textB := of(b)
+	return cmp.Or(cmp.Compare(knownA, knownB), cmp.Compare(textA, textB)) < 0
 }
 
 // mostMissing is the operator with the most launches missing in a use against the other side's, "" for none.
