@@ -69,9 +69,8 @@ const mostOthers = 8
 
 // compareGroups compares the passes of one pair of groups.
 func compareGroups(sides [2]*Side, m *matching, of *pair, o *Options) *Report {
-	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1), sides: sides,
-		equal: of.a == of.b, sizes: of.sizes, scale: 1}
-	c.ch = [2]*chosen{of.a.of(0, len(sides[0].Runs)), of.b.of(1, len(sides[1].Runs))}
+	c := &comparison{ruler: rulerOf(0, len(sides[0].Runs) > 1 && len(sides[1].Runs) > 1),
+		ch: [2]*chosen{of.a.of(sides, 0), of.b.of(sides, 1)}, equal: of.a == of.b, sizes: of.sizes, scale: 1}
 	c.trim(m.cut, o)
 	if o.PerToken && c.ch[0].like.tokens > 0 && c.ch[1].like.tokens > 0 {
 		c.scale = float64(c.ch[0].like.tokens) / float64(c.ch[1].like.tokens)
@@ -120,29 +119,23 @@ func (c *comparison) strays(r *Report) string {
 // trim leaves out first passes of a stage and those that nothing follows, where others remain. Where one side has
 // none that is followed, passes end with their last kernel on both.
 func (c *comparison) trim(cut []place, o *Options) {
-	if o.PassA == nil {
-		for side := range c.sides {
-			c.ch[side].dropFirst(c.sides[side])
-		}
-	}
 	var own [2]chosen
 	all := true
-	for side := range c.sides {
-		own[side] = *c.ch[side]
-		all = own[side].followed(c.sides[side], func(run,
-			pass int) bool {
+	for side, ch := range c.ch {
+		if o.PassA == nil {
+			ch.dropFirst()
+		}
+		own[side] = *ch
+		all = own[side].followed(func(run, pass int) bool {
 			return slices.Contains(cut, place{side, run, pass})
 		}) && all
 	}
-	for side := range c.sides {
+	for side := range c.ch {
 		if all {
 			c.ch[side] = &own[side]
-			continue
+		} else {
+			c.ch[side].withoutTails()
 		}
-		s := *c.sides[side]
-		s.Runs = slices.Clone(s.Runs)
-		c.sides[side] = &s
-		c.ch[side].withoutTails(&s)
 	}
 }
 
@@ -177,7 +170,6 @@ func otherOf(r *Report) Other {
 // comparison is the work of one Compare.
 type comparison struct {
 	ruler
-	sides [2]*Side
 	ch    [2]*chosen
 	equal bool    // both sides run the same kernels
 	sizes bool    // the passes are of different sizes
@@ -206,20 +198,18 @@ func sideSummary(s *Side) Summary {
 }
 
 func (c *comparison) summary(side int) Summary {
-	s, ch := c.sides[side], c.ch[side]
-	out := sideSummary(s)
+	ch := c.ch[side]
+	out := sideSummary(ch.side)
 	out.Passes, out.Stage, out.Batch, out.Tokens = ch.count(), ch.like.stage, ch.like.batch, ch.like.tokens
-	for i, p := range ch.passes {
-		if len(p) > 0 {
-			pass := &s.Runs[i].Passes[p[0]]
-			out.Start, out.Trace = pass.Start, cmp.Or(pass.Trace, s.Runs[i].Trace)
-			break
-		}
+	for run, pass := range ch.all() {
+		out.Start, out.Trace = pass.Start, cmp.Or(pass.Trace, run.Trace)
+		break
 	}
-	out.Graph, out.Compiled = paths(s, ch)
-	if n := ch.count(); n > 0 {
-		out.Wall = ch.time(s) / time.Duration(n)
+	out.Graph, out.Compiled = ch.paths()
+	for _, pass := range ch.all() {
+		out.Wall += pass.Wall
 	}
+	out.Wall /= time.Duration(max(out.Passes, 1))
 	return out
 }
 
@@ -236,7 +226,7 @@ func (c *comparison) floor(r *Report, o *Options) {
 		r.Floor, r.FloorFrom = o.Floor, "given"
 	case c.runs:
 		r.Floor, r.FloorFrom = floorSameGPU, fmt.Sprintf("assumed, and corrected by %d and %d runs",
-			len(c.sides[0].Runs), len(c.sides[1].Runs))
+			len(c.ch[0].side.Runs), len(c.ch[1].side.Runs))
 	case ga != "" && ga == gb:
 		r.Floor, r.FloorFrom = floorSameGPU, "assumed for two runs on GPUs of one kind"
 	case ga == "" && gb == "" && r.Likeness == 1:
@@ -278,21 +268,11 @@ func (c *comparison) collect() {
 	c.kinds = c.judgeAll(c.series, c.noise, c.sameGPU && !c.sizes)
 	for i := range c.kinds.rows {
 		if c.scrambled() && c.series[i].class != Waiting || lost[i] {
-			c.kinds.rows[i].judged, c.kinds.rows[i].found, c.kinds.rows[i].gone, c.kinds.rows[i].fresh = false, false,
-				false, false
+			r := &c.kinds.rows[i]
+			r.judged, r.found, r.change = false, false, Unchanged
 		}
 	}
 	c.work = c.judge(total, 0, c.noise.common)
-	// no pass shows how the total varies: as its rows do
-	if !c.runs && min(len(total.a), len(total.b)) == 1 && c.work.judged {
-		var v float64
-		for i := range c.kinds.rows {
-			if c.series[i].class != Waiting && !lost[i] {
-				v += c.kinds.rows[i].se * c.kinds.rows[i].se
-			}
-		}
-		c.work.se = max(c.work.se, math.Sqrt(v))
-	}
 	c.wall = c.judgeWall(total, waits, c.noise.common)
 	c.sums = [2]float64{stat.Mean(total.a), stat.Mean(total.b)}
 }
@@ -300,7 +280,7 @@ func (c *comparison) collect() {
 // scrambled reports that times of rows are useless on one of the sides.
 func (c *comparison) scrambled() bool {
 	of := func(r Run) bool { return r.Scrambled }
-	return slices.ContainsFunc(c.sides[0].Runs, of) || slices.ContainsFunc(c.sides[1].Runs, of)
+	return slices.ContainsFunc(c.ch[0].side.Runs, of) || slices.ContainsFunc(c.ch[1].side.Runs, of)
 }
 
 // less is the difference of values.
@@ -327,19 +307,16 @@ func (c *comparison) fill(r *Report) {
 	as, bs := c.means(0, nil), c.means(1, nil)
 	for i, name := range c.rows.names {
 		j := &c.kinds.rows[i]
-		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.judged || j.gone || j.fresh,
+		row := Row{Operator: name, Class: c.rows.class[i], Significant: j.found, Judged: j.known(), Status: j.change,
 			Seen: time.Duration(j.seen(len(c.rows.names))), p: j.p}
 		a, b := &c.parts[0][i], &c.parts[1][i]
 		row.TimesA, row.TimesB = durations(a.time), durations(b.time)
 		row.Interval = Interval{A: as[i], B: bs[i], Delta: bs[i] - as[i]}
 		row.KernelA, row.KernelB = time.Duration(math.Round(stat.Mean(a.time))),
 			time.Duration(math.Round(stat.Mean(b.time)))
-		row.Low, row.High = row.kernelDelta()-time.Duration(j.half()), row.kernelDelta()+time.Duration(j.half())
-		switch {
-		case j.fresh:
-			row.Status, row.p = New, 0
-		case j.gone:
-			row.Status, row.p = Removed, 0
+		row.Low, row.High = j.around(row.kernelDelta())
+		if j.change != Unchanged {
+			row.p = 0
 		}
 		row.LaunchesA, row.LaunchesB = a.launches, b.launches
 		row.Kernels = c.kernelsOf(a.kernels, b.kernels)
@@ -357,7 +334,7 @@ func (c *comparison) fill(r *Report) {
 	c.judgeKernels(r)
 	w := Interval{A: time.Duration(c.sums[0]), B: time.Duration(c.sums[1])}
 	w.Delta = w.B - w.A
-	w.Low, w.High = w.Delta-time.Duration(c.work.half()), w.Delta+time.Duration(c.work.half())
+	w.Low, w.High = c.work.around(w.Delta)
 	r.Work = w
 	r.Wall = Interval{A: r.A.Wall, B: r.A.Wall + r.Delta, Delta: r.Delta}
 	half := time.Duration(c.wall.half())
@@ -427,14 +404,10 @@ func (c *comparison) judgeKernels(r *Report) {
 	}
 	for i, j := range c.judgeAll(list, c.noise, c.sameGPU && !c.sizes).rows {
 		d := all[i]
-		half := time.Duration(j.half())
-		d.Low, d.High = d.B-d.A-half, d.B-d.A+half
-		d.Judged, d.Significant = (j.judged || j.gone || j.fresh) && !c.scrambled(), j.found && !c.scrambled()
-		switch {
-		case j.fresh:
-			d.Status = New
-		case j.gone:
-			d.Status = Removed
+		d.Low, d.High = j.around(d.B - d.A)
+		d.Judged, d.Significant = j.known() && !c.scrambled(), j.found && !c.scrambled()
+		if j.change != Unchanged {
+			d.Status = j.change
 		}
 	}
 }
@@ -449,7 +422,7 @@ func durations(x []float64) []time.Duration {
 
 // perLayer writes the mean times of the layers.
 func (c *comparison) perLayer(r *Report) {
-	a, b := layerMeans(c.sides[0], c.ch[0]), layerMeans(c.sides[1], c.ch[1])
+	a, b := c.ch[0].layerMeans(), c.ch[1].layerMeans()
 	for l := range max(len(a), len(b)) {
 		t := LayerTimes{Layer: l}
 		if l < len(a) {
@@ -462,17 +435,16 @@ func (c *comparison) perLayer(r *Report) {
 	}
 }
 
-func layerMeans(s *Side, ch *chosen) []float64 {
+// layerMeans are the mean times of the layers.
+func (c *chosen) layerMeans() []float64 {
 	var out []float64
-	n := float64(max(ch.count(), 1))
-	for r, passes := range ch.passes {
-		for _, p := range passes {
-			for l, d := range s.Runs[r].Passes[p].PerLayer {
-				if l == len(out) {
-					out = append(out, 0)
-				}
-				out[l] += float64(d) / n
+	n := float64(max(c.count(), 1))
+	for _, p := range c.all() {
+		for l, d := range p.PerLayer {
+			if l == len(out) {
+				out = append(out, 0)
 			}
+			out[l] += float64(d) / n
 		}
 	}
 	return out

@@ -103,10 +103,10 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 			r.Allowed = append(r.Allowed, code)
 		}
 	}
-	for i, s := range c.sides {
+	for i, ch := range c.ch {
 		name := string("AB"[i])
-		for k := range s.Runs {
-			run := &s.Runs[k]
+		for k := range ch.side.Runs {
+			run := &ch.side.Runs[k]
 			for _, text := range run.Serving {
 				add(DoubtServing, name, "%s: %s", run.Trace, text)
 			}
@@ -116,8 +116,8 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 			}
 		}
 	}
-	for i, s := range c.sides {
-		if low, high, ok := bimodal(runTimes(s, c.ch[i])); ok {
+	for i, ch := range c.ch {
+		if low, high, ok := bimodal(ch.runTimes()); ok {
 			add(DoubtBimodal, string("AB"[i]), "the runs are of two kinds, with passes of about %s and of %s",
 				table.Duration(time.Duration(low)), table.Duration(time.Duration(high)))
 		}
@@ -125,34 +125,19 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 	if of.sizes && c.scale == 1 {
 		add(DoubtWork, "", "the passes are of different sizes: %s in A, %s in B; --normalize tokens compares time per token", c.ch[0].like, c.ch[1].like)
 	}
-	if a, b := layersOf(c.sides[0], c.ch[0]), layersOf(c.sides[1], c.ch[1]); a > 0 && b > 0 && a != b {
+	if a, b := len(c.ch[0].layerMeans()), len(c.ch[1].layerMeans()); a > 0 && b > 0 && a != b {
 		add(DoubtModel, "", "passes have %d layers in A and %d in B: two models, or one side's layers were read wrongly", a, b)
 	}
-	a, b := clockOf(c.sides[0]), clockOf(c.sides[1])
+	a, b := clockOf(c.ch[0].side), clockOf(c.ch[1].side)
 	if c.sameGPU && a > 0 && b > 0 && math.Abs(b-a) > clockShift*max(a, b) {
 		add(DoubtClock, "", "the GPUs ran at %.0f and %.0f MHz (%+.1f%%)", a, b, 100*(b-a)/a)
 	}
 }
 
-// layersOf is the largest number of layers of the passes that are compared, 0 where none is known.
-func layersOf(s *Side, ch *chosen) int {
-	n := 0
-	for r, passes := range ch.passes {
-		for _, p := range passes {
-			n = max(n, len(s.Runs[r].Passes[p].PerLayer))
-		}
-	}
-	return n
-}
-
 // runTimes are the median pass times of each run.
-func runTimes(s *Side, ch *chosen) []float64 {
+func (c *chosen) runTimes() []float64 {
 	var out []float64
-	for r, passes := range ch.passes {
-		var x []float64
-		for _, p := range passes {
-			x = append(x, float64(s.Runs[r].Passes[p].Wall))
-		}
+	for _, x := range c.walls() {
 		if len(x) > 0 {
 			out = append(out, median(x))
 		}

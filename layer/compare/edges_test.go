@@ -261,10 +261,21 @@ func TestReplayedIsMoreThanHalf(t *testing.T) {
 		for i := range s.Runs[0].Passes {
 			s.Runs[0].Passes[i].Graph = share
 		}
-		c := comparison{sides: [2]*Side{s, s}, ch: [2]*chosen{{passes: [][]int{{0, 1, 2, 3, 4}}},
-			{passes: [][]int{{0}}}}}
-		if got := c.replayed(0); got != want {
-			t.Errorf("%v of the kernels: %v", share, got)
+		eager := *s
+		eager.Runs = []Run{s.Runs[0]}
+		eager.Runs[0].Passes = slices.Clone(s.Runs[0].Passes)
+		for i := range eager.Runs[0].Passes {
+			eager.Runs[0].Passes[i].Graph = 0
+		}
+		c := comparison{ch: [2]*chosen{{side: s, passes: [][]int{{0, 1, 2, 3, 4}}},
+			{side: &eager, passes: [][]int{{0}}}}}
+		row := &Row{Operator: rowIdle, Class: Waiting, KernelB: time.Second}
+		if got := c.because(row, 0); got != map[bool]string{true: "graph → eager"}[want] {
+			t.Errorf("%v of the kernels: %q", share, got)
+		}
+		c.ch[0], c.ch[1] = c.ch[1], c.ch[0]
+		if got := c.because(row, 0); got != map[bool]string{true: "eager → graph"}[want] {
+			t.Errorf("%v of the kernels: %q", share, got)
 		}
 		if id := identityOf(&s.Runs[0], &s.Runs[0].Passes[0]); id.replayed != want {
 			t.Errorf("%v of the kernels: identity %+v", share, id)
@@ -359,10 +370,10 @@ func TestPathsAndSizes(t *testing.T) {
 	for i := range s.Runs[0].Passes {
 		s.Runs[0].Passes[i].Graph, s.Runs[0].Passes[i].Compiled = float64(i)/4, 0.3
 	}
-	if graph, compiled := paths(s, &chosen{passes: [][]int{{4}}}); graph != 1 || compiled != 0.3 {
+	if graph, compiled := (&chosen{side: s, passes: [][]int{{4}}}).paths(); graph != 1 || compiled != 0.3 {
 		t.Errorf("of one pass %v, %v", graph, compiled)
 	}
-	if graph, _ := paths(s, &chosen{passes: [][]int{{0, 1, 2, 3, 4}}}); math.Abs(graph-0.5) > 1e-12 {
+	if graph, _ := (&chosen{side: s, passes: [][]int{{0, 1, 2, 3, 4}}}).paths(); math.Abs(graph-0.5) > 1e-12 {
 		t.Errorf("of five %v", graph)
 	}
 	for shape, want := range map[string]int64{"": 0, "2×3×4": 24, "16×1×1": 16, "2×x×4": 0} {

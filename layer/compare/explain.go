@@ -16,8 +16,13 @@ import (
 // says nothing where the row did not change by as much as a finding.
 func (c *comparison) because(r *Row, row int) string {
 	path := ""
-	if ga, gb := c.replayed(0), c.replayed(1); ga != gb {
-		path = map[bool]string{true: "graph → eager", false: "eager → graph"}[ga]
+	graphA, _ := c.ch[0].paths()
+	graphB, _ := c.ch[1].paths()
+	switch {
+	case graphA > 0.5 && graphB <= 0.5:
+		path = "graph → eager"
+	case graphA <= 0.5 && graphB > 0.5:
+		path = "eager → graph"
 	}
 	switch {
 	case abs(r.kernelDelta()) < c.least() || r.Status != Unchanged:
@@ -59,7 +64,7 @@ func (c *comparison) because(r *Row, row int) string {
 	case a.tokens > 0 && b.tokens > 0 && a.tokens != b.tokens && c.scale == 1:
 		say = append(say, table.Times(float64(b.tokens)/float64(a.tokens), 2)+" the tokens")
 	case r.WorkA.Floor > 0 && r.WorkB.Floor > 0:
-		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", c.workOf(r),
+		say = append(say, fmt.Sprintf("%s, %.0f → %.0f%% of peak", r.workOf(),
 			100*float64(r.WorkA.Floor)/float64(max(r.KernelA, 1)),
 			100*float64(r.WorkB.Floor)/float64(max(r.KernelB, 1))))
 	case equal && len(say) == 0:
@@ -73,7 +78,7 @@ func (c *comparison) because(r *Row, row int) string {
 }
 
 // workOf says how the work of a row changed: its bytes, or its operations where arithmetic limits it.
-func (c *comparison) workOf(r *Row) string {
+func (r *Row) workOf() string {
 	a, b, what := float64(r.WorkA.Bytes), float64(r.WorkB.Bytes), "bytes"
 	if r.WorkA.compute && r.WorkB.compute && r.WorkA.GFLOP > 0 && r.WorkB.GFLOP > 0 {
 		a, b, what = r.WorkA.GFLOP, r.WorkB.GFLOP, "operations"
@@ -82,12 +87,6 @@ func (c *comparison) workOf(r *Row) string {
 		return "same " + what
 	}
 	return table.Times(b/a, 2) + " the " + what
-}
-
-// replayed reports whether most kernels of a side's passes are launched by graph replays.
-func (c *comparison) replayed(side int) bool {
-	graph, _ := paths(c.sides[side], c.ch[side])
-	return graph > 0.5
 }
 
 func each(d time.Duration, launches float64) time.Duration {
@@ -212,7 +211,7 @@ func trend(x []float64) (change float64, ok bool) {
 	if len(x) < bimodalPasses || m <= 0 {
 		return 0, false
 	}
-	s := 0.0
+	var s float64
 	var slopes []float64
 	for i := range x {
 		for j := range i {
@@ -258,15 +257,12 @@ var cascade = []struct {
 // sides, they are a part of their own.
 func (c *comparison) waterfall(r *Report) {
 	var floors [2]time.Duration
-	known := [2]bool{true, true}
 	for side := range floors {
 		for i := range c.rows.names {
-			if k := c.rows.class[i]; k != Memory {
-				continue // small kernels are as short as they get
+			if c.rows.class[i] == Memory { // small kernels are as short as they get
+				floors[side] += min(c.parts[side][i].work.Floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
 			}
-			floors[side] += min(c.parts[side][i].work.Floor, time.Duration(stat.Mean(c.parts[side][i].exclusive)))
 		}
-		known[side] = floors[side] > 0
 	}
 	at := map[string]int{}
 	for i := range r.Rows {
@@ -288,7 +284,7 @@ func (c *comparison) waterfall(r *Report) {
 			continue
 		}
 		j := c.judge(s, 0, c.noise.of(part.class))
-		if part.class == Memory && known[0] && known[1] {
+		if part.class == Memory && floors[0] > 0 && floors[1] > 0 {
 			f := Row{Operator: "floor", Class: Memory, Judged: true, Kernels: []KernelDelta{}}
 			f.A, f.B = floors[0], floors[1]
 			f.Delta = f.B - f.A
@@ -299,12 +295,9 @@ func (c *comparison) waterfall(r *Report) {
 		row.Delta = row.B - row.A
 		row.KernelA, row.KernelB = row.A, row.B
 		row.Judged = j.judged
-		row.Low, row.High = row.Delta-time.Duration(j.half()), row.Delta+time.Duration(j.half())
-		least := minShare
-		if part.class == Waiting {
-			least = minWait
-		}
-		row.Significant = j.judged && j.p < alpha/float64(len(cascade)) && math.Abs(float64(row.Delta)) >= least*c.pass
+		row.Low, row.High = j.around(row.Delta)
+		row.Significant = j.judged && j.p < alpha/float64(len(cascade)) &&
+			math.Abs(float64(row.Delta)) >= leastShare(part.class)*c.pass
 		row.Found = found(row.Judged, row.Significant, Unchanged, row.Delta, c.least())
 		row.Text = row.sentence()
 		row.TimesA, row.TimesB = durations(s.a), durations(s.b)

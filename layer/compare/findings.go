@@ -98,13 +98,10 @@ func (r *Row) sentence() string {
 }
 
 // paths are the shares of a side's kernels that graph replays launch, and that a compiler wrote.
-func paths(s *Side, ch *chosen) (graph, compiled float64) {
-	n := float64(max(ch.count(), 1))
-	for i, passes := range ch.passes {
-		for _, p := range passes {
-			graph += s.Runs[i].Passes[p].Graph / n
-			compiled += s.Runs[i].Passes[p].Compiled / n
-		}
+func (c *chosen) paths() (graph, compiled float64) {
+	n := float64(max(c.count(), 1))
+	for _, p := range c.all() {
+		graph, compiled = graph+p.Graph/n, compiled+p.Compiled/n
 	}
 	return graph, compiled
 }
@@ -127,7 +124,7 @@ func (c *comparison) least() time.Duration { return time.Duration(minShare * c.p
 
 // hostFindings judges what the host does in the steps of the compared passes.
 func (c *comparison) hostFindings(r *Report, o *Options) {
-	a, b := hosts(c.sides[0], c.ch[0]), hosts(c.sides[1], c.ch[1])
+	a, b := c.ch[0].hosts(), c.ch[1].hosts()
 	if len(a) == 0 || len(b) == 0 {
 		return
 	}
@@ -309,13 +306,14 @@ func (c *comparison) notes(r *Report) {
 		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be distinguished from them",
 			table.Duration(time.Duration(c.work.seen(1))), 100*c.work.seen(1)/c.pass)
 	}
-	for _, s := range c.sides {
-		for i := range s.Runs {
-			if s.Runs[i].Scrambled {
-				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; the pass as a whole is (--repair-order)", s.Runs[i].Trace)
+	for _, ch := range c.ch {
+		for i := range ch.side.Runs {
+			run := &ch.side.Runs[i]
+			if run.Scrambled {
+				note("%s: kernels of graph replays carry the times of other kernels, so that operators are not judged; the pass as a whole is (--repair-order)", run.Trace)
 			}
-			if h := s.Runs[i].Health; h != "" && h != "ok" {
-				note("%s: the recording is %s", s.Runs[i].Trace, h)
+			if run.Health != "" && run.Health != "ok" {
+				note("%s: the recording is %s", run.Trace, run.Health)
 			}
 		}
 	}
@@ -323,14 +321,10 @@ func (c *comparison) notes(r *Report) {
 		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA,
 			h.StepsB, 100*h.Floor, h.FloorFrom, hostSteps)
 	}
-	for side, s := range c.sides {
-		for i, passes := range c.ch[side].passes {
-			var walls []float64
-			for _, p := range passes {
-				walls = append(walls, float64(s.Runs[i].Passes[p].Wall))
-			}
+	for side, ch := range c.ch {
+		for i, walls := range ch.walls() {
 			if text := unsteady(walls); text != "" {
-				note("%c, %s: %s", "AB"[side], s.Runs[i].Trace, text)
+				note("%c, %s: %s", "AB"[side], ch.side.Runs[i].Trace, text)
 			}
 		}
 	}

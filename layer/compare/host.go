@@ -118,14 +118,7 @@ func (h *hostComparison) report(o *Options) *HostReport {
 		r.Floor, r.FloorFrom = o.Noise.Host, o.Noise.from()
 		h.floor = r.Floor
 	}
-	wall := series{class: OfHost}
-	for side, hosts := range h.sides {
-		var walls []float64
-		for _, x := range hosts {
-			walls = append(walls, h.unit(x.Walls)...)
-		}
-		*[]*[]float64{&wall.a, &wall.b}[side] = walls
-	}
+	wall := series{class: OfHost, a: h.walls(h.sides[0]), b: h.walls(h.sides[1])}
 	h.pass = stat.Mean(wall.a)
 	r.StepsA, r.StepsB = steps(h.sides[0]), steps(h.sides[1])
 	r.Wall = interval(wall, h.judge(wall, o))
@@ -160,6 +153,15 @@ func steps(hosts []*Host) int {
 		n += len(h.Walls)
 	}
 	return n
+}
+
+// walls are the times of the steps of some runs.
+func (h *hostComparison) walls(of []*Host) []float64 {
+	var out []float64
+	for _, x := range of {
+		out = append(out, h.unit(x.Walls)...)
+	}
+	return out
 }
 
 // unit are the values of a run that count: those of its steps, or its median where runs are compared.
@@ -352,11 +354,10 @@ func (h *hostComparison) judgeKind(kind string, o *Options) {
 		}
 		j := &op.judged
 		j.result = h.judge(op.series, o)
-		if j.gone, j.fresh = oneSided(op.series); (j.gone || j.fresh) && j.enough {
-			j.found = math.Abs(j.delta) >= least
+		if change := oneSided(op.series); change != Unchanged && j.enough {
+			j.change, j.found = change, math.Abs(j.delta) >= least
 			continue
 		}
-		j.gone, j.fresh = false, false
 		if j.judged && max(stat.Mean(op.series.a), stat.Mean(op.series.b)) >= least {
 			ps, at = append(ps, j.p), append(at, op)
 		}
@@ -370,7 +371,7 @@ func (h *hostComparison) judgeKind(kind string, o *Options) {
 func interval(s series, r result) Interval {
 	i := Interval{A: time.Duration(stat.Mean(s.a)), B: time.Duration(stat.Mean(s.b))}
 	i.Delta = i.B - i.A
-	i.Low, i.High = i.Delta-time.Duration(r.half()), i.Delta+time.Duration(r.half())
+	i.Low, i.High = r.around(i.Delta)
 	return i
 }
 
@@ -378,19 +379,12 @@ func (h *hostComparison) row(k opKey) HostRow {
 	op := h.ops[k]
 	j := &op.judged
 	r := HostRow{Kind: k.kind, Name: k.name, Class: op.series.class, Interval: interval(op.series, j.result),
-		Significant: j.found, Judged: j.judged || j.gone || j.fresh,
+		Significant: j.found, Judged: j.known(), Status: j.change,
 		Seen: time.Duration(j.seen(len(h.keys))), CountA: op.count[0], CountB: op.count[1]}
 	if k == (opKey{FigureKind, FigureGap}) { // a pause of the server is no typical gap
-		half := time.Duration(j.half())
 		r.A, r.B = time.Duration(median(op.series.a)), time.Duration(median(op.series.b))
 		r.Delta = r.B - r.A
-		r.Low, r.High = r.Delta-half, r.Delta+half
-	}
-	switch {
-	case j.fresh:
-		r.Status = New
-	case j.gone:
-		r.Status = Removed
+		r.Low, r.High = j.around(r.Delta)
 	}
 	return r
 }

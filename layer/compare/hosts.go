@@ -7,15 +7,15 @@ import (
 )
 
 // hosts are the steps of a side whose passes are compared.
-func hosts(s *Side, ch *chosen) []*Host {
+func (c *chosen) hosts() []*Host {
 	var out []*Host
-	for r := range s.Runs {
-		run := &s.Runs[r]
-		if run.Host == nil || len(ch.passes[r]) == 0 {
+	for r, passes := range c.passes {
+		run := &c.side.Runs[r]
+		if run.Host == nil || len(passes) == 0 {
 			continue
 		}
 		wanted := map[int]bool{}
-		for _, p := range ch.passes[r] {
+		for _, p := range passes {
 			wanted[run.Passes[p].Index] = true
 		}
 		out = append(out, run.Host.only(func(step int) bool { return wanted[run.Host.Passes[step]] }))

@@ -30,6 +30,9 @@ func identityOf(r *Run, p *Pass) identity {
 	return id
 }
 
+// like names the work.
+func (x identity) like() like { return like{x.stage, x.batch, x.tokens} }
+
 // agrees reports whether two sizes are equal, or one is unknown.
 func agrees(a, b int64) bool { return a == b || a < 0 || b < 0 }
 
@@ -156,8 +159,8 @@ func (g *group) add(at place, d time.Duration) {
 }
 
 // of are a side's passes, by run.
-func (g *group) of(side, runs int) *chosen {
-	c := &chosen{like: like{g.id.stage, g.id.batch, g.id.tokens}, passes: make([][]int, runs)}
+func (g *group) of(sides [2]*Side, side int) *chosen {
+	c := &chosen{side: sides[side], like: g.id.like(), passes: make([][]int, len(sides[side].Runs))}
 	for _, p := range g.passes {
 		if p.side == side {
 			c.passes[p.run] = append(c.passes[p.run], p.pass)
@@ -256,17 +259,14 @@ func bySize(sides [2]*Side, g *group) []*group {
 // do.
 func mostScale(sides [2]*Side, x, y *group) bool {
 	a, b := x.perBase(sides), y.perBase(sides)
-	var all float64
-	for _, d := range a {
-		all += d
-	}
-	var logs, weights []float64
 	var sumA, sumB float64
 	for _, base := range sortedKeys(a) {
-		da, db := a[base], b[base]
-		sumA, sumB = sumA+da, sumB+db
-		if da > 0 && db > 0 {
-			logs, weights = append(logs, math.Log(db/da)), append(weights, min(da/all, shareCap))
+		sumA, sumB = sumA+a[base], sumB+b[base]
+	}
+	var logs, weights []float64
+	for _, base := range sortedKeys(a) {
+		if da, db := a[base], b[base]; da > 0 && db > 0 {
+			logs, weights = append(logs, math.Log(db/da)), append(weights, min(da/sumA, shareCap))
 		}
 	}
 	return len(logs) > 0 && sumA > 0 && sumB > 0 && 2*weightedMedian(logs, weights) >= math.Log(sumB/sumA)
@@ -376,41 +376,34 @@ func joinUnknown(groups []*group) []*group {
 	return out
 }
 
-// An account is what the passes of one side's part of a group spend by label, as shares of their GPU time, and what
+// An account is what passes spend by label, as shares of their GPU time, and what
 // launches their kernels.
 type account struct {
 	label  map[string]float64 // operator, or category
 	op     map[string]bool    // of the CPU
 	layers int                // 0 unknown, the most of its passes
-	n      int                // passes
 	counts float64            // launches per pass
 }
 
-// account adds up a side's part of a group.
-func (g *group) account(side *Side, at int, label func(*Part) string) *account {
+// account adds up passes.
+func (c *chosen) account(label func(*Part) string) *account {
 	a := &account{label: map[string]float64{}, op: map[string]bool{}}
-	var time float64
-	for _, pl := range g.passes {
-		if pl.side != at {
-			continue
-		}
-		run := &side.Runs[pl.run]
-		pass := &run.Passes[pl.pass]
-		a.n++
+	for _, pass := range c.all() {
 		a.layers = max(a.layers, pass.NumLayers, len(pass.PerLayer))
-		for of, t := range pass.kernels(run) {
-			time += float64(t.Time)
-			a.label[label(of)] += float64(t.Time)
-			a.counts += float64(t.Count)
-			if of.Op != "" {
-				a.op[of.Op] = true
-			}
+	}
+	var time float64
+	for of, t := range c.kernels() {
+		time += float64(t.Time)
+		a.label[label(of)] += float64(t.Time)
+		a.counts += float64(t.Count)
+		if of.Op != "" {
+			a.op[of.Op] = true
 		}
 	}
 	for name := range a.label {
 		a.label[name] /= max(time, 1)
 	}
-	a.counts /= float64(max(a.n, 1))
+	a.counts /= float64(max(c.count(), 1))
 	return a
 }
 

@@ -271,6 +271,42 @@ func TestLabelsAreThoseOfNoSide(t *testing.T) {
 	}
 }
 
+// A kernel that one side has for one operator is that on the other side, too, where some of its launches were read as
+// another's; where neither side has it for one, each is left what it says.
+func TestKernelOfOneOperator(t *testing.T) {
+	with := func(qkv, gate int) *Side {
+		r := runOf(repeated(6, use1{"attention", 20, 800}, use1{"shared", gate, 10 * float64(gate)},
+			use1{"qkv", qkv, 10 * float64(qkv)}, use1{"rope", 20, 50})...)
+		for i, op := range []string{"attention", "gate_up_proj", "qkv_proj"} {
+			r.Parts[i].Operator = op
+		}
+		r.Parts[2].Name, r.Parts[2].Base = "shared", "shared"
+		if qkv == 0 {
+			r.Parts = slices.Delete(r.Parts, 2, 3)
+			for i := range r.Passes {
+				r.Passes[i].Parts = slices.Delete(r.Passes[i].Parts, 2, 3)
+				r.Passes[i].Parts[2].Part = 2
+			}
+		}
+		return sideOf(r)
+	}
+	for _, c := range []struct {
+		a, b *Side
+		rows string
+	}{{with(0, 60), with(5, 55), "attention gate_up_proj rope"},
+		{with(20, 40), with(10, 50), "attention qkv_proj gate_up_proj rope"}} {
+		r, back := compareSides(t, c.a, c.b), compareSides(t, c.b, c.a)
+		var rows []string
+		for _, row := range r.Rows {
+			rows = append(rows, row.Operator)
+		}
+		slices.SortFunc(rows, func(x, y string) int { return strings.Index(c.rows, x) - strings.Index(c.rows, y) })
+		if why := Mirrors(r, back); why != "" || strings.Join(rows, " ") != c.rows {
+			t.Errorf("rows %v, want %s; %s", rows, c.rows, why)
+		}
+	}
+}
+
 // A single pass without layers that runs a part of the other side's kernels is not compared: nothing says that it is
 // complete.
 func TestOnlyPart(t *testing.T) {

@@ -1,6 +1,9 @@
 package compare
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A judgement is what the statistics say of all rows of a pair.
 type judgement struct {
@@ -13,66 +16,60 @@ type judgement struct {
 
 type judged struct {
 	result
-	found bool
-	// gone and fresh say that the row occurs on one side only.
-	gone, fresh bool
+	found  bool
+	change Change // New or Removed where it occurs on one side only
 }
 
-// judgeAll tests all rows of a pair at once. shifts says that they may share a factor: on another GPU, or with other
-// sizes, each row has its own.
+// known reports whether something may be said.
+func (j *judged) known() bool { return j.judged || j.change != Unchanged }
+
+// judgeAll tests all rows of a pair at once; each has a value of every pass, or run. shifts says that they may share
+// a factor: on another GPU, or with other sizes, each row has its own.
 func (k ruler) judgeAll(rows []series, floor floors, shifts bool) judgement {
 	all := func(Class) bool { return true }
-	j := judgement{rows: make([]judged, len(rows))}
+	j := judgement{rows: make([]judged, len(rows)), p: 1}
+	if len(rows) == 0 {
+		return j
+	}
 	if shifts {
 		j.shift = k.shift(rows, all)
 	}
-	na, nb := 1, 1
+	j.p = k.shiftTest(j.shift, floor.common, len(rows[0].a), len(rows[0].b))
+	j.steady = k.runs || min(len(rows[0].a), len(rows[0].b)) > 1 ||
+		slices.ContainsFunc(rows, func(s series) bool { return len(s.layers) > 1 })
+	j.uniform = j.steady && j.p < alpha && math.Abs(j.shift) >= minShift
 	byClass := map[Class]float64{}
-	for _, s := range rows {
-		na, nb = max(na, len(s.a)), max(nb, len(s.b))
+	var ps []float64
+	var at []int
+	for i, s := range rows {
 		if _, ok := byClass[s.class]; !ok && shifts {
 			byClass[s.class] = k.classShift(rows, s.class, j.shift)
 		}
-	}
-	j.p = k.shiftTest(j.shift, floor.common, na, nb)
-	j.steady = k.runs
-	fewest := math.MaxInt
-	for _, s := range rows {
-		fewest = min(fewest, len(s.a), len(s.b))
-		j.steady = j.steady || len(s.layers) > 1
-	}
-	j.steady = j.steady || fewest > 1
-	j.uniform = j.steady && j.p < alpha && math.Abs(j.shift) >= minShift
-	ps := make([]float64, 0, len(rows))
-	at := make([]int, 0, len(rows))
-	for i, s := range rows {
 		r := &j.rows[i]
 		r.result = k.judge(s, byClass[s.class], floor.of(s.class))
 		if s.class != Waiting { // nothing waits is a time like any other
-			r.gone, r.fresh = oneSided(s)
+			r.change = oneSided(s)
 		}
-		if r.gone || r.fresh {
+		switch {
+		case r.change != Unchanged:
 			r.found = math.Abs(r.delta) >= minShare*k.pass && s.class != Transfer
-			continue
-		}
-		if r.judged {
+		case r.judged:
 			ps, at = append(ps, r.p), append(at, i)
 		}
 	}
 	for n, found := range holm(ps, alpha) {
-		r := &j.rows[at[n]]
-		least := minShare
-		if rows[at[n]].class == Waiting {
-			least = minWait
-		}
-		r.found = found && math.Abs(r.delta) >= least*k.pass
-	}
-	for i, s := range rows {
-		if r := &j.rows[i]; r.judged && !r.found && !k.runs && mixed(s, k.pass) {
-			r.found = true
-		}
+		r, s := &j.rows[at[n]], rows[at[n]]
+		r.found = found && math.Abs(r.delta) >= leastShare(s.class)*k.pass || !k.runs && mixed(s, k.pass)
 	}
 	return j
+}
+
+// leastShare is the smallest finding of a class, as a share of the pass.
+func leastShare(c Class) float64 {
+	if c == Waiting {
+		return minWait
+	}
+	return minShare
 }
 
 // classShift is the shift of one class if its own rows show it, else that of all rows.
@@ -90,7 +87,7 @@ func (k ruler) classShift(rows []series, c Class, all float64) float64 {
 }
 
 // oneSided says whether a row is in at least half of the passes of one side and in none of the other.
-func oneSided(s series) (gone, fresh bool) {
+func oneSided(s series) Change {
 	present := func(x []float64) (some, many bool) {
 		n := 0
 		for _, v := range x {
@@ -102,5 +99,11 @@ func oneSided(s series) (gone, fresh bool) {
 	}
 	someA, manyA := present(s.a)
 	someB, manyB := present(s.b)
-	return manyA && !someB, manyB && !someA
+	switch {
+	case manyA && !someB:
+		return Removed
+	case manyB && !someA:
+		return New
+	}
+	return Unchanged
 }

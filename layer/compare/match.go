@@ -3,7 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -33,24 +33,62 @@ func (l like) String() string {
 
 // chosen are the passes of one side that are compared: by run, indices into its Passes.
 type chosen struct {
+	side   *Side
 	like   like
 	passes [][]int
+}
+
+// all are the passes, each with its run.
+func (c *chosen) all() iter.Seq2[*Run, *Pass] {
+	return func(yield func(*Run, *Pass) bool) {
+		for r, passes := range c.passes {
+			for _, p := range passes {
+				if run := &c.side.Runs[r]; !yield(run, &run.Passes[p]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kernels are what the passes spend on kernels.
+func (c *chosen) kernels() iter.Seq2[*Part, *PartTime] {
+	return func(yield func(*Part, *PartTime) bool) {
+		for run, pass := range c.all() {
+			for of, t := range pass.kernels(run) {
+				if !yield(of, t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // count is how many passes those are.
 func (c *chosen) count() int {
 	n := 0
-	for _, p := range c.passes {
-		n += len(p)
+	for range c.all() {
+		n++
 	}
 	return n
 }
 
+// walls are the times of the passes of each run.
+func (c *chosen) walls() [][]float64 {
+	out := make([][]float64, len(c.passes))
+	for r, passes := range c.passes {
+		for _, p := range passes {
+			out[r] = append(out[r], float64(c.side.Runs[r].Passes[p].Wall))
+		}
+	}
+	return out
+}
+
 // dropFirst leaves out first passes after a change of stage where two others remain in the run.
-func (c *chosen) dropFirst(s *Side) {
+func (c *chosen) dropFirst() {
 	const remain = 2
 	for r, passes := range c.passes {
-		kept := slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return s.Runs[r].Passes[p].First })
+		kept := slices.DeleteFunc(slices.Clone(passes), func(p int) bool { return c.side.Runs[r].Passes[p].First })
 		if len(kept) >= remain {
 			c.passes[r] = kept
 		}
@@ -59,11 +97,11 @@ func (c *chosen) dropFirst(s *Side) {
 
 // followed leaves out passes that no complete one follows, where each run has others. It reports whether all that
 // remain are followed.
-func (c *chosen) followed(s *Side, cut func(run, pass int) bool) bool {
+func (c *chosen) followed(cut func(run, pass int) bool) bool {
 	kept := make([][]int, len(c.passes))
 	for r, passes := range c.passes {
 		kept[r] = slices.DeleteFunc(slices.Clone(passes),
-			func(p int) bool { return !s.Runs[r].Passes[p].Followed || cut(r, p+1) })
+			func(p int) bool { return !c.side.Runs[r].Passes[p].Followed || cut(r, p+1) })
 		if len(kept[r]) == 0 && len(passes) > 0 {
 			return false
 		}
@@ -74,7 +112,10 @@ func (c *chosen) followed(s *Side, cut func(run, pass int) bool) bool {
 
 // withoutTails cuts the compared passes of a side at their last kernel, as nothing is known of what follows passes of
 // the other side.
-func (c *chosen) withoutTails(s *Side) {
+func (c *chosen) withoutTails() {
+	s := *c.side
+	s.Runs = slices.Clone(s.Runs)
+	c.side = &s
 	for r, passes := range c.passes {
 		run := &s.Runs[r]
 		run.Passes = slices.Clone(run.Passes)
@@ -87,17 +128,6 @@ func (c *chosen) withoutTails(s *Side) {
 			}
 		}
 	}
-}
-
-// time is the wall time of a group's passes together.
-func (c *chosen) time(s *Side) time.Duration {
-	var sum time.Duration
-	for r, passes := range c.passes {
-		for _, p := range passes {
-			sum += s.Runs[r].Passes[p].Wall
-		}
-	}
-	return sum
 }
 
 // A pair is a group of each side that are compared: one group that has passes of both, or two that are alike.
@@ -221,15 +251,11 @@ func alike(sides [2]*Side, ga, gb *group) float64 {
 	if names >= leastAlike {
 		return names
 	}
-	c := &comparison{sides: sides, ch: [2]*chosen{ga.of(0, len(sides[0].Runs)), gb.of(1, len(sides[1].Runs))}}
+	c := &comparison{ch: [2]*chosen{ga.of(sides, 0), gb.of(sides, 1)}}
 	labels := c.chooseLabels()
-	categories := c.categories
-	a := ga.account(sides[0], 0, func(n *Part) string { return c.label(labels, 0, n) })
-	b := gb.account(sides[1], 1, func(n *Part) string { return c.label(labels, 1, n) })
-	if a.layers > 0 && b.layers > 0 && a.layers != b.layers {
-		return 0
-	}
-	if categories {
+	a := c.ch[0].account(func(n *Part) string { return c.label(labels, 0, n) })
+	b := c.ch[1].account(func(n *Part) string { return c.label(labels, 1, n) })
+	if c.categories || a.layers > 0 && b.layers > 0 && a.layers != b.layers {
 		return 0
 	}
 	if likeness := commonLabels(a.label, b.label); likeness >= leastAlike {
@@ -317,11 +343,7 @@ func (s *Side) categories() bool {
 
 // commonLabels is the part of the time in operators that both have, of the side that has less of it.
 func commonLabels(a, b map[string]float64) float64 {
-	var all []string
-	for _, m := range []map[string]float64{a, b} {
-		all = append(all, slices.Sorted(maps.Keys(m))...)
-	}
-	row := together(all)
+	row := together(slices.Concat(sortedKeys(a), sortedKeys(b)))
 	has := [2]map[string]bool{{}, {}}
 	for i, m := range []map[string]float64{a, b} {
 		for label := range m {
@@ -330,9 +352,9 @@ func commonLabels(a, b map[string]float64) float64 {
 	}
 	common := [2]float64{}
 	for i, m := range []map[string]float64{a, b} {
-		for label, share := range m {
+		for _, label := range sortedKeys(m) { // a sum depends on its order
 			if has[0][row[label]] && has[1][row[label]] {
-				common[i] += share
+				common[i] += m[label]
 			}
 		}
 	}
@@ -349,7 +371,7 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 					len(m.alone[side])-most))
 				break
 			}
-			c := g.of(side, len(sides[side].Runs))
+			c := g.of(sides, side)
 			m.left = append(m.left, fmt.Sprintf("%c: %d × %s, %.1f%% of its GPU time", "AB"[side], c.count(), c.like,
 				100*float64(g.time[side])/float64(max(m.all[side], 1))))
 		}
@@ -381,12 +403,12 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 			return
 		}
 		if largest[side] != nil {
-			own[side] = largest[side].account(sides[side], side,
+			own[side] = largest[side].of(sides, side).account(
 				func(n *Part) string { return n.label(categories) }).title(largest[side].id)
 		}
 	}
 	switch {
-	case len(m.pairs) > 0 && len(m.alone[0])+len(m.alone[1]) == 0:
+	case len(m.alone[0])+len(m.alone[1]) == 0:
 		m.why = fmt.Sprintf("only %.0f%% of A's GPU time and %.0f%% of B's are in forward passes that were found",
 			100*a, 100*b)
 	case len(m.pairs) > 0:
@@ -399,9 +421,8 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 	case !stagesAgree(largest[0].id.stage, largest[1].id.stage):
 		m.why = fmt.Sprintf("A has %s passes, B has %s passes", largest[0].id.stage, largest[1].id.stage)
 	default:
-		la, lb := largest[0].of(0, len(sides[0].Runs)).like, largest[1].of(1, len(sides[1].Runs)).like
-		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0], la,
-			lb, 100*largest[0].sig.likeness(largest[1].sig))
+		m.why = fmt.Sprintf("both are %s (A: %s; B: %s), but have only %.0f%% of their kernels in common", own[0],
+			largest[0].id.like(), largest[1].id.like(), 100*largest[0].sig.likeness(largest[1].sig))
 	}
 }
 

@@ -83,9 +83,9 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 	if m.why != "" {
 		return nil, fmt.Errorf("%w: %s", errNoise, m.why)
 	}
-	ca, cb := m.pairs[0].a.of(0, len(s.Runs)), m.pairs[0].b.of(1, len(s.Runs))
-	ca.dropFirst(sides[0])
-	cb.dropFirst(sides[1])
+	ca, cb := m.pairs[0].a.of(sides, 0), m.pairs[0].b.of(sides, 1)
+	ca.dropFirst()
+	cb.dropFirst()
 	for r := range s.Runs {
 		if len(ca.passes[r]) == 0 {
 			return nil, fmt.Errorf("%w: %s has no passes like the others' (%s)", errNoise, s.Runs[r].Trace, ca.like)
@@ -94,19 +94,18 @@ func LearnNoise(ctx context.Context, s *Side, o Options) (*Noise, error) {
 			return nil, fmt.Errorf("%w: the runs are of %q and %q", errNoise, s.Runs[0].GPU, s.Runs[r].GPU)
 		}
 	}
-	c := &comparison{ruler: rulerOf(0, true), sides: sides, ch: [2]*chosen{ca, cb}, scale: 1,
-		noise: floors{common: floorSameGPU}}
+	c := &comparison{ruler: rulerOf(0, true), ch: [2]*chosen{ca, cb}, scale: 1, noise: floors{common: floorSameGPU}}
 	c.collect()
 	n := &Noise{Schema: noiseSchema, Runs: len(s.Runs), GPU: s.Runs[0].GPU, Stage: string(ca.like.stage),
 		Classes: map[Class]float64{}}
 	c.learn(n)
-	n.Host = learnHost(hosts(s, ca))
+	n.Host = learnHost(ca.hosts())
 	return n, ctx.Err()
 }
 
 // learn finds the common shift of each run and what the rows differ by beside it.
 func (c *comparison) learn(n *Noise) {
-	runs := len(c.sides[0].Runs)
+	runs := len(c.ch[0].side.Runs)
 	shifts := make([]float64, runs)
 	logs := make([][]float64, len(c.series)) // of the rows: log ratio of each run to the typical one
 	for i := range c.series {
@@ -143,7 +142,7 @@ func (c *comparison) learn(n *Noise) {
 // logsOf are the logarithms of a row's runs to their median; nil for waiting, and for a row too small to be a finding.
 func logsOf(values []float64, pass float64, c Class) []float64 {
 	m := median(values)
-	if c == Waiting || m <= 0 || slices.Min(values) <= 0 || m < minShare*pass {
+	if c == Waiting || slices.Min(values) <= 0 || m < minShare*pass {
 		return nil
 	}
 	out := make([]float64, len(values))
@@ -160,18 +159,15 @@ func learnHost(runs []*Host) float64 {
 		return 0
 	}
 	h := &hostComparison{ruler: rulerOf(0, true), sides: [2][]*Host{runs, nil}}
-	var walls []float64
-	for _, r := range runs {
-		walls = append(walls, h.unit(r.Walls)...)
-	}
 	h.collect()
+	wall := stat.Mean(h.walls(runs))
 	var sum, n float64
 	for _, k := range h.keys {
 		op := h.ops[k]
 		if op.series.class != OfHost {
 			continue
 		}
-		if logs := logsOf(op.series.a, stat.Mean(walls), OfHost); logs != nil {
+		if logs := logsOf(op.series.a, wall, OfHost); logs != nil {
 			d := deviation(winsorised(logs))
 			sum, n = sum+d*d, n+1
 		}

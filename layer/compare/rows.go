@@ -79,49 +79,39 @@ type use struct {
 	count  float64            // launches a pass
 	before map[string]bool    // bases of neighbours
 	after  map[string]bool
-	base   string
 }
 
 // uses lists the kernels that the compared passes of a side run.
 func (c *comparison) uses(side int) map[string]*use {
 	out := map[string]*use{}
-	s, ch := c.sides[side], c.ch[side]
-	n := float64(max(ch.count(), 1))
-	for r, passes := range ch.passes {
-		run := &s.Runs[r]
-		for _, p := range passes {
-			for name, k := range run.Passes[p].kernels(run) {
-				u := out[name.Name]
-				if u == nil {
-					u = &use{name: name.Name, base: name.Base, labels: map[string]float64{}, before: map[string]bool{},
-						after: map[string]bool{}}
-					out[name.Name] = u
-				}
-				u.labels[name.label(c.categories)] += float64(k.Count) / n
-				u.count += float64(k.Count) / n
-				u.before[name.Before], u.after[name.After] = true, true
-			}
+	n := float64(max(c.ch[side].count(), 1))
+	for of, k := range c.ch[side].kernels() {
+		u := out[of.Name]
+		if u == nil {
+			u = &use{name: of.Name, labels: map[string]float64{}, before: map[string]bool{}, after: map[string]bool{}}
+			out[of.Name] = u
 		}
+		u.labels[of.label(c.categories)] += float64(k.Count) / n
+		u.count += float64(k.Count) / n
+		u.before[of.Before], u.after[of.After] = true, true
 	}
 	return out
 }
 
 // chooseLabels makes rows of operators where enough of both sides' time has one, be it by the other side's kernels,
 // else of categories.
-func (c *comparison) chooseLabels() [2]map[[2]string]string {
-	c.categories = c.sides[0].categories() && c.sides[1].categories()
+func (c *comparison) chooseLabels() [2]map[string]string {
+	c.categories = c.ch[0].side.categories() && c.ch[1].side.categories()
 	names := c.relabel()
-	for side := range c.sides {
+	for side, ch := range c.ch {
 		var have, all time.Duration
-		c.eachPass(side, func(run *Run, pass *Pass) {
-			for of, t := range pass.kernels(run) {
-				all += t.Time
-				if !c.anonymous(c.label(names, side, of)) {
-					have += t.Time
-				}
+		for of, t := range ch.kernels() {
+			all += t.Time
+			if !c.anonymous(c.label(names, side, of)) {
+				have += t.Time
 			}
-		})
-		if !c.categories && c.sides[side].categories() && !enough(have, all) {
+		}
+		if !c.categories && ch.side.categories() && !enough(have, all) {
 			c.categories = true
 			return c.relabel()
 		}
@@ -130,12 +120,11 @@ func (c *comparison) chooseLabels() [2]map[[2]string]string {
 }
 
 // label is what a kernel of a side counts as.
-func (c *comparison) label(names [2]map[[2]string]string, side int, n *Part) string {
-	own := n.label(c.categories)
-	if l, ok := names[side][[2]string{n.Name, own}]; ok {
+func (c *comparison) label(names [2]map[string]string, side int, n *Part) string {
+	if l, ok := names[side][n.Name]; ok && n.isKernel() {
 		return l
 	}
-	return own
+	return n.label(c.categories)
 }
 
 // anonymous reports whether a label is a category, because nothing says which operator it is.
@@ -146,10 +135,11 @@ func (c *comparison) anonymous(label string) bool {
 }
 
 // relabel makes both sides call the same kernels the same: where they disagree, and where a kernel has another name,
-// as often and in the same place, the operator that is known holds, of two the one of the side that knows more. It
-// returns the label of each kernel's name and label on each side.
-func (c *comparison) relabel() [2]map[[2]string]string {
-	out := [2]map[[2]string]string{{}, {}}
+// as often and in the same place, the operator that is known holds, of two the one of the side that knows more. A
+// kernel that one side always has for one operator is never another's. It returns the labels by the kernel's name on
+// each side.
+func (c *comparison) relabel() [2]map[string]string {
+	out := [2]map[string]string{{}, {}}
 	of := [2]map[string]*use{c.uses(0), c.uses(1)}
 	first := 0 // of the sides, whichever is called A
 	if c.lessKnown(of[0], of[1]) {
@@ -159,27 +149,12 @@ func (c *comparison) relabel() [2]map[[2]string]string {
 	a, b := of[first], of[second]
 	equal := func(x, y *use) bool { return math.Abs(x.count-y.count) <= renameCount*max(x.count, y.count) }
 	join := func(x, y *use) {
-		if len(x.labels) == 1 && len(y.labels) == 1 {
-			la, lb := only(x.labels), only(y.labels)
-			switch {
-			case la == lb:
-			case c.anonymous(la) && !c.anonymous(lb):
-				out[first][[2]string{x.name, la}] = lb
-			default:
-				out[second][[2]string{y.name, lb}] = la
-			}
-			return
-		}
-		// One kernel for several operators: what one side alone does not know is what the other side has more of.
-		for i, u := range []*use{x, y} {
-			other := []*use{y, x}[i]
-			for l := range u.labels {
-				if c.anonymous(l) && other.labels[l] == 0 {
-					if more := mostMissing(u, other, c.anonymous); more != "" {
-						out[[2]int{first, second}[i]][[2]string{u.name, l}] = more
-					}
-				}
-			}
+		la, lb := only(x.labels), only(y.labels)
+		switch {
+		case la != "" && lb != "" && c.anonymous(la) && !c.anonymous(lb), la == "" && lb != "" && !c.anonymous(lb):
+			out[first][x.name] = lb
+		case la != "" && lb != "", la != "" && !c.anonymous(la):
+			out[second][y.name] = la
 		}
 	}
 	var gone, fresh []*use
@@ -231,17 +206,6 @@ func (c *comparison) lessKnown(a, b map[string]*use) bool {
 	return cmp.Or(cmp.Compare(knownA, knownB), cmp.Compare(textA, textB)) < 0
 }
 
-// mostMissing is the operator with the most launches missing in a use against the other side's, "" for none.
-func mostMissing(u, other *use, anonymous func(string) bool) string {
-	best, most := "", 0.0
-	for _, l := range sortedKeys(other.labels) {
-		if d := other.labels[l] - u.labels[l]; d > most && !anonymous(l) {
-			best, most = l, d
-		}
-	}
-	return best
-}
-
 // samePlace reports whether kernels run between the same ones, or on one side where the other neighbour has another
 // name, too.
 func samePlace(x, y *use) bool {
@@ -256,9 +220,12 @@ func samePlace(x, y *use) bool {
 	return both(x.before, y.before) || both(x.after, y.after)
 }
 
+// only is the one name of a map, "" where it has several.
 func only(m map[string]float64) string {
 	for name := range m {
-		return name
+		if len(m) == 1 {
+			return name
+		}
 	}
 	return ""
 }
@@ -282,29 +249,28 @@ type rowSet struct {
 // divide finds the rows of the compared passes, in the order of a model, then categories and waiting.
 func (c *comparison) divide() {
 	names := c.chooseLabels()
-	var all []string
-	for side := range c.sides {
-		c.eachPass(side, func(run *Run, pass *Pass) {
-			for i := range pass.Parts {
-				all = append(all, c.label(names, side, &run.Parts[pass.Parts[i].Part]))
-			}
-		})
-		slices.Sort(all)
-		all = slices.Compact(all)
-	}
-	joint := together(all)
-	times := map[string]map[Class]time.Duration{}
-	for side := range c.sides {
-		c.eachPass(side, func(run *Run, pass *Pass) {
+	labels := map[string]map[Class]time.Duration{}
+	for side, ch := range c.ch {
+		for run, pass := range ch.all() {
 			for i := range pass.Parts {
 				of := &run.Parts[pass.Parts[i].Part]
-				row := joint[c.label(names, side, of)]
-				if times[row] == nil {
-					times[row] = map[Class]time.Duration{}
+				label := c.label(names, side, of)
+				if labels[label] == nil {
+					labels[label] = map[Class]time.Duration{}
 				}
-				times[row][of.Class] += pass.Parts[i].Exclusive + 1
+				labels[label][of.Class] += pass.Parts[i].Exclusive + 1
 			}
-		})
+		}
+	}
+	joint := together(sortedKeys(labels))
+	times := map[string]map[Class]time.Duration{}
+	for label, row := range joint {
+		if times[row] == nil {
+			times[row] = map[Class]time.Duration{}
+		}
+		for class, d := range labels[label] {
+			times[row][class] += d
+		}
 	}
 	rs := &rowSet{names: sortedKeys(times)}
 	at := map[string]int{}
@@ -317,11 +283,12 @@ func (c *comparison) divide() {
 		rs.class = append(rs.class, slices.MaxFunc(classes,
 			func(x, y Class) int { return cmp.Compare(times[name][x], times[name][y]) }))
 	}
-	for side, s := range c.sides {
-		for r := range s.Runs {
-			rows := make([]int, len(s.Runs[r].Parts))
+	for side, ch := range c.ch {
+		for r := range ch.side.Runs {
+			parts := ch.side.Runs[r].Parts
+			rows := make([]int, len(parts))
 			for i := range rows {
-				row, ok := at[joint[c.label(names, side, &s.Runs[r].Parts[i])]]
+				row, ok := at[joint[c.label(names, side, &parts[i])]]
 				if rows[i] = row; !ok {
 					rows[i] = -1 // of other passes
 				}
@@ -330,16 +297,6 @@ func (c *comparison) divide() {
 		}
 	}
 	c.rows = rs
-}
-
-// eachPass calls f with the compared passes of a side.
-func (c *comparison) eachPass(side int, f func(run *Run, pass *Pass)) {
-	s := c.sides[side]
-	for r, passes := range c.ch[side].passes {
-		for _, p := range passes {
-			f(&s.Runs[r], &s.Runs[r].Passes[p])
-		}
-	}
 }
 
 // rowTimes are what one side spends on one row.
@@ -358,7 +315,7 @@ type rowTimes struct {
 func (c *comparison) usualLaunches() [2][]int {
 	var usual [2][]int
 	var agree [2][]int
-	for side := range c.sides {
+	for side := range c.ch {
 		usual[side], agree[side] = make([]int, len(c.rows.names)), make([]int, len(c.rows.names))
 		counts := make([]map[int]int, len(c.rows.names))
 		for i := range counts {
@@ -393,7 +350,7 @@ func (c *comparison) usualLaunches() [2][]int {
 // launchesOf counts the kernels of each row in a pass.
 func (c *comparison) launchesOf(side, run, pass int) []int {
 	out := make([]int, len(c.rows.names))
-	for _, t := range c.sides[side].Runs[run].Passes[pass].Parts {
+	for _, t := range c.ch[side].side.Runs[run].Passes[pass].Parts {
 		out[c.rows.of[side][run][t.Part]] += t.Count
 	}
 	return out
@@ -416,11 +373,11 @@ func (c *comparison) measure(side int) []rowTimes {
 	}
 	out := make([]rowTimes, len(c.rows.names))
 	names := make([]map[string]*kernelUse, len(out))
-	s, ch := c.sides[side], c.ch[side]
+	ch := c.ch[side]
 	n := float64(max(ch.count(), 1))
 	at := -1 // pass of all runs
 	for r, passes := range ch.passes {
-		run := &s.Runs[r]
+		run := &ch.side.Runs[r]
 		own := make([]rowTimes, len(out))
 		for _, p := range passes {
 			at++
@@ -506,10 +463,9 @@ func (c *comparison) units(ch *chosen, values []float64) []float64 {
 // layers are the log ratios of a row's layers, where a side has one pass and both know their layers.
 func (c *comparison) layers(row int) []float64 {
 	of := func(side int) (sum []time.Duration) {
-		s := c.sides[side]
 		for r, passes := range c.ch[side].passes {
 			for _, p := range passes {
-				for _, t := range s.Runs[r].Passes[p].Parts {
+				for _, t := range c.ch[side].side.Runs[r].Passes[p].Parts {
 					if len(t.Layers) == 0 || c.rows.of[side][r][t.Part] != row {
 						continue
 					}

@@ -131,8 +131,8 @@ func TestRunWithoutPasses(t *testing.T) {
 	other := runOf(repeated(4, use1{"conv", 3, 100})...)
 	r := compareSides(t, sideOf(plain(1).Runs[0], plain(1.01).Runs[0], other),
 		sideOf(plain(1).Runs[0], plain(1.02).Runs[0]))
-	if got := runTimes(sideOf(plain(1).Runs[0], other), &chosen{passes: [][]int{{0}, {}}}); len(got) != 1 ||
-		got[0] <= 0 {
+	one := &chosen{side: sideOf(plain(1).Runs[0], other), passes: [][]int{{0}, {}}}
+	if got := one.runTimes(); len(got) != 1 || got[0] <= 0 {
 		t.Errorf("times of runs %v, want one", got)
 	}
 	for _, row := range r.Rows {

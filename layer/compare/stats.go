@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/llmstrata/strata/internal/stat"
 	"github.com/llmstrata/strata/internal/vocabulary"
@@ -70,6 +71,12 @@ type result struct {
 
 // half is half of the width of the 95% interval around delta.
 func (r result) half() float64 { return quantile(r.df, 0.975) * r.se }
+
+// around is the 95% interval around a difference.
+func (r result) around(d time.Duration) (low, high time.Duration) {
+	half := time.Duration(r.half())
+	return d - half, d + half
+}
 
 // seen is the smallest change that would have been found in 95 of 100 pairs among so many rows.
 func (r result) seen(rows int) float64 {

@@ -1,0 +1,440 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llmstrata/strata/internal/opname"
+	"github.com/llmstrata/strata/layer"
+	"github.com/llmstrata/strata/layer/finding"
+)
+
+// The cases of this file are on both sides of what decides, by hand. A pass takes a millisecond, so that findings are
+// 5 µs at least, and 30 µs are no difference.
+func millisecond() *comparison {
+	return &comparison{ruler: rulerOf(1e6, false), scale: 1, ch: [2]*chosen{{side: &Side{}}, {side: &Side{}}}}
+}
+
+// What one side alone has is new or gone: from half of the passes on, and a finding from 0.5 % of the pass on.
+func TestOneSided(t *testing.T) {
+	some := func(n int) []float64 { return append(values(n, 7, 0), values(8-n, 0, 0)...) }
+	for _, c := range []struct {
+		a, b []float64
+		want Change
+	}{
+		{some(8), some(0), Removed}, {some(0), some(8), New}, {some(4), some(0), Removed}, {some(0), some(4), New},
+		{some(3), some(0), Unchanged}, {some(0), some(3), Unchanged}, {some(8), some(1), Unchanged},
+		{some(1), some(8), Unchanged}, {some(0), some(0), Unchanged}, {nil, nil, Unchanged},
+	} {
+		if got := oneSided(series{a: c.a, b: c.b}); got != c.want {
+			t.Errorf("%v and %v: %q, want %q", c.a, c.b, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		class Class
+		ns    float64
+		want  Change
+		found bool
+	}{
+		{Memory, 5000, New, true}, {Memory, 4999, New, false}, {Latency, 5000, New, true},
+		{Transfer, 90_000, New, false}, {Waiting, 500_000, Unchanged, true},
+	} {
+		s := []series{{class: c.class, a: values(8, 0, 0), b: values(8, c.ns, 0)}}
+		j := rulerOf(1e6, false).judgeAll(s, floors{common: 1e-5}, true).rows[0]
+		if j.change != c.want || j.found != c.found || !j.known() {
+			t.Errorf("%s of %v ns: %q, found %v; want %q, %v", c.class, c.ns, j.change, j.found, c.want, c.found)
+		}
+	}
+	if j := rulerOf(1e6, false).judgeAll(nil, floors{}, true); j.uniform || j.p != 1 || len(j.rows) != 0 {
+		t.Errorf("no rows: %+v", j)
+	}
+	if leastShare(Waiting) != minWait || leastShare(Memory) != minShare || leastShare(Transfer) != minShare {
+		t.Error("waiting needs more than work to be a finding")
+	}
+}
+
+// Classes of six rows and more have a factor of their own: a lower clock slows arithmetic, not memory.
+func TestFactorOfAClass(t *testing.T) {
+	for n, want := range map[int]bool{6: false, 5: true} {
+		var rows []series
+		for range 8 {
+			rows = append(rows, series{class: Memory, a: values(8, 1e5, 0), b: values(8, 1e5, 0)})
+		}
+		for range n {
+			rows = append(rows, series{class: Latency, a: values(8, 1e5, 0), b: values(8, 1.1e5, 0)})
+		}
+		found := false
+		for _, j := range rulerOf(1e6, false).judgeAll(rows, floors{common: 1e-3}, true).rows {
+			found = found || j.found
+		}
+		if found != want {
+			t.Errorf("%d small kernels that take 1.1 times as long: found %v, want %v", n, found, want)
+		}
+	}
+}
+
+// The step changed where that is beyond noise, as large as a finding, and typical passes agree with the mean.
+func TestSignOfTheStep(t *testing.T) {
+	for _, c := range []struct {
+		judged         bool
+		p              float64
+		typical, delta float64
+		step           time.Duration
+		want           int
+	}{
+		{true, 0.0099, 6000, 6000, 5000, 1}, {true, 0.0099, -6000, -6000, -5000, -1},
+		{false, 0.0099, 6000, 6000, 5000, 0}, {true, alpha, 6000, 6000, 5000, 0}, {true, 0.0099, 6000, 6000, 4999, 0},
+		{true, 0.0099, -1, 6000, 5000, 0}, {true, 0.0099, 6000, -1, 5000, 0}, {true, 0.0099, 0, 0, 5000, 0},
+	} {
+		m := millisecond()
+		m.wall = result{judged: c.judged, p: c.p, typical: c.typical, delta: c.delta}
+		if got := m.wallSign(&Report{Delta: c.step}); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// GPU work changed where what was found together is as large as a finding, else where the interval of all of it
+// excludes 0.
+func TestSignOfWork(t *testing.T) {
+	for _, c := range []struct {
+		found, other, uniform time.Duration
+		steady                bool
+		low, high             time.Duration
+		want                  int
+	}{
+		{5000, 0, 0, false, 0, 0, 1}, {-5000, 0, 0, false, 0, 0, -1}, {4999, 0, 0, false, 1, 2, 0},
+		{0, 5000, 0, false, 0, 0, 0}, {0, 0, 5000, false, 0, 0, 1}, {6000, 0, -11_000, false, 0, 0, -1},
+		{4999, 0, 0, true, 1, 2, 1}, {4999, 0, 0, true, -2, -1, -1}, {4999, 0, 0, true, 0, 2, 0},
+		{4999, 0, 0, true, -2, 0, 0}, {-5000, 0, 0, true, 1, 2, -1},
+	} {
+		m := millisecond()
+		m.kinds.steady = c.steady
+		r := &Report{Work: Interval{Low: c.low, High: c.high}, Rows: []Row{
+			{Significant: true, Interval: Interval{Delta: c.found}}, {Interval: Interval{Delta: c.other}}}}
+		r.Findings = []finding.Finding{r.newFinding(finding.UniformChange, "", "", "", c.uniform),
+			r.newFinding(finding.OperatorChanged, "rope", "", "", 9000)}
+		if got := m.workSign(r); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+	if sign(2) != 1 || sign(-2) != -1 || sign(0) != 0 {
+		t.Error("signs")
+	}
+}
+
+// The verdict is the step's where that is beyond noise, else that of work where the step goes the same way; the same
+// only where all that may be is below 3 %. Why it is inconclusive depends on what is left.
+func TestConcludeByHand(t *testing.T) {
+	const µs = time.Microsecond
+	for _, c := range []struct {
+		name              string
+		wall              float64 // of a clear change
+		found, step, work time.Duration
+		low, high         time.Duration
+		judged            bool
+		want              Outcome
+		text              string
+	}{
+		{"the step", 6000, 0, 6 * µs, 0, 0, 0, true, Slower, "B is slower: a step takes "},
+		{"the step, less work", 6000, -9 * µs, 6 * µs, 0, 0, 0, true, Slower, "B is slower: "},
+		{"a faster step", -6000, 0, -6 * µs, 0, 0, 0, true, Faster, "B is faster: "},
+		{"work and step", 0, 5 * µs, 1, 0, 0, 0, true, Slower, "B is slower: "},
+		{"work alone", 0, 5 * µs, 0, 0, 0, 0, true, Mixed, "mixed: "},
+		{"against the step", 0, 5 * µs, -1, 0, 0, 0, true, Mixed, "mixed: "},
+		{"nothing", 0, 0, 30*µs - 1, 0, 1 - 30*µs, 30*µs - 1, false, Same, "same within 3%: "},
+		{"work may be less", 0, 0, 0, 0, -30 * µs, 0, false, Inconclusive, "neither clearly something nor clearly"},
+		{"work may be more", 0, 0, 0, 0, 0, 30 * µs, false, Inconclusive, "neither clearly something nor clearly"},
+		{"waiting of few passes", 0, 0, 30 * µs, 0, 0, 0, false, Inconclusive, "needs 5 passes a side to be judged"},
+		{"waiting that varies", 0, 0, 30 * µs, 0, 0, 0, true, Inconclusive, "which varies too much"},
+		{"half of it is waiting", 0, 0, 30 * µs, 1, 0, 0, true, Inconclusive, "neither clearly something nor clearly"},
+		{"half of it, few passes", 0, 0, 30 * µs, 1, 0, 0, false, Inconclusive, "neither clearly something nor clearly"},
+	} {
+		m := millisecond()
+		m.wall = result{judged: c.judged, p: 1}
+		if c.wall != 0 {
+			m.wall = result{judged: true, typical: c.wall, delta: c.wall}
+		}
+		r := &Report{Delta: c.step, Wall: Interval{A: time.Millisecond, B: time.Millisecond + c.step},
+			Work: Interval{Delta: c.work, Low: c.low, High: c.high},
+			Rows: []Row{{Significant: true, Interval: Interval{Delta: c.found}}}}
+		if m.conclude(r); r.Verdict != c.want || !strings.Contains(r.Text, c.text) {
+			t.Errorf("%s: %s, %s; want %s, %q", c.name, r.Verdict, r.Text, c.want, c.text)
+		}
+	}
+	if percentOf(5, 0) != "-" || percentOf(5, 100) != "+5.0%" {
+		t.Error("a change of nothing has a percentage")
+	}
+}
+
+// The sides launch differently where the shares are more than half apart, and more than a tenth of compiled code.
+func TestOtherPath(t *testing.T) {
+	for _, c := range []struct {
+		graph, compiled float64
+		want            int
+	}{{0.5, 0.1, 0}, {0.51, 0, 1}, {0, 0.11, 1}, {1, 1, 2}} {
+		for _, r := range []*Report{{B: Summary{Graph: c.graph, Compiled: c.compiled}},
+			{A: Summary{Graph: c.graph, Compiled: c.compiled}}} {
+			n := 0
+			millisecond().path(r, func(finding.Kind, string, string, string, time.Duration) { n++ })
+			if n != c.want {
+				t.Errorf("%+v: %d findings", c, n)
+			}
+		}
+	}
+}
+
+// What a row has to do is said by its bytes, or by its operations where arithmetic limits it on both sides.
+func TestWorkOfARow(t *testing.T) {
+	for _, c := range []struct {
+		a, b Work
+		want string
+	}{
+		{Work{Bytes: 100}, Work{Bytes: 104}, "same bytes"}, {Work{Bytes: 100}, Work{Bytes: 110}, "1.10× the bytes"},
+		{Work{}, Work{Bytes: 110}, "same bytes"}, {Work{Bytes: 100}, Work{}, "same bytes"},
+		{Work{Bytes: 100, GFLOP: 1, compute: true}, Work{Bytes: 100, GFLOP: 2, compute: true}, "2.00× the operations"},
+		{Work{Bytes: 100, GFLOP: 1, compute: true}, Work{Bytes: 100, GFLOP: 2}, "same bytes"},
+		{Work{Bytes: 100, GFLOP: 1}, Work{Bytes: 100, GFLOP: 2, compute: true}, "same bytes"},
+		{Work{Bytes: 100, compute: true}, Work{Bytes: 200, GFLOP: 2, compute: true}, "2.00× the bytes"},
+		{Work{Bytes: 100, GFLOP: 2, compute: true}, Work{Bytes: 200, compute: true}, "2.00× the bytes"},
+	} {
+		if got := (&Row{WorkA: c.a, WorkB: c.b}).workOf(); got != c.want {
+			t.Errorf("%+v and %+v: %q, want %q", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// The floor of the step is that of its large kernels, and never more than they take.
+func TestFloorOfTheWaterfall(t *testing.T) {
+	with := func(floors ...time.Duration) *Side {
+		r := runOf(repeated(6, use1{"attention", 10, 100}, use1{"rope", 10, 50}, use1{"down_proj", 10, 60})...)
+		r.Parts[1].Class = Latency
+		for _, p := range r.Passes {
+			for i := range p.Parts {
+				p.Parts[i].Floor = 1e3 * floors[i]
+			}
+		}
+		return sideOf(r)
+	}
+	for name, c := range map[string]struct {
+		a, b *Side
+		want time.Duration
+	}{
+		"of two kernels":        {with(42, 30, 6), with(42, 30, 6), 48_000},
+		"more than they take":   {with(90, 30, 72), with(96, 30, 78), 150_000},
+		"of one side":           {with(42, 30, 6), with(0, 30, 0), 0},
+		"of small kernels only": {with(0, 30, 0), with(0, 30, 0), 0},
+	} {
+		r := compareSides(t, c.a, c.b)
+		var got time.Duration
+		for _, part := range r.Waterfall {
+			if part.Operator == "floor" {
+				got = part.A
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: a floor of %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A pass that lacks what the end of a window takes: some of half of the kernels that run often, or two that run once.
+func TestCutOff(t *testing.T) {
+	whole := signature{{"a", 10}, {"b", 10}, {"c", 4}, {"d", 3}, {"e", 1}}
+	less := func(counts ...int) signature {
+		out := slices.Clone(whole)
+		for i, n := range counts {
+			out[i].count = n
+		}
+		return out
+	}
+	for _, c := range []struct {
+		s    signature
+		want bool
+	}{
+		{whole, false}, {less(9, 9), true}, {less(9), false}, {less(9, 10, 3), true}, {less(0, 0, 0), false},
+		{less(9, 0), false}, {less(10, 10, 4, 2), false}, {less(10, 10, 4, 2, 0), true}, {less(10, 10, 4, 3, 0), false},
+		{less(11, 12, 5, 4, 2), false},
+	} {
+		if got := c.s.cutOff(whole); got != c.want {
+			t.Errorf("%v: %v", c.s, got)
+		}
+	}
+}
+
+// A single pass at an end of its run is a part of the other side's where that runs 95 % of its kernels and it lacks
+// more than 0.5 %.
+func TestPartOfAPass(t *testing.T) {
+	whole := []use1{{"k", 1000, 100}, {"l", 50, 10}}
+	for _, c := range []struct {
+		name   string
+		passes [][]use1
+		at     []int // of the group
+		want   bool
+	}{
+		{"a part", [][]use1{{{"k", 950, 10}, {"m", 50, 10}}}, []int{0}, true},
+		{"other kernels", [][]use1{{{"k", 949, 10}, {"m", 51, 10}}}, []int{0}, false},
+		{"nearly all", [][]use1{{{"k", 1000, 10}, {"l", 44, 10}}}, []int{0}, true},
+		{"all but a few", [][]use1{{{"k", 1000, 10}, {"l", 45, 10}}}, []int{0}, false},
+		{"the last", [][]use1{whole, {{"k", 900, 10}}}, []int{1}, true},
+		{"within the run", [][]use1{whole, {{"k", 900, 10}}, whole}, []int{1}, false},
+		{"two of them", [][]use1{{{"k", 900, 10}}, {{"k", 900, 10}}}, []int{0, 1}, false},
+	} {
+		sides := [2]*Side{sideOf(runOf(c.passes...)), sideOf(runOf(whole))}
+		part, other := &group{}, &group{}
+		for _, p := range c.at {
+			part.add(place{0, 0, p}, 1)
+		}
+		other.add(place{1, 0, 0}, 1)
+		if got := onlyPart(sides, part, other); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		sides[0], sides[1] = sides[1], sides[0]
+		for i := range part.passes {
+			part.passes[i].side = 1
+		}
+		other.passes[0].side = 0
+		if got := onlyPart(sides, other, part); got != c.want {
+			t.Errorf("%s, the other way round: %v", c.name, got)
+		}
+	}
+}
+
+// Half of a side's GPU time must have a partner; where it has none is said.
+func TestMatchedShare(t *testing.T) {
+	work := 5 * 8 * time.Millisecond // of [plain]
+	a := plain(1)
+	a.Runs[0].Outside = work
+	if r := compareSides(t, a, plain(1)); r.Verdict != Same || r.MatchedA != 0.5 || r.MatchedB != 1 {
+		t.Errorf("half: %s, %v and %v", r.Text, r.MatchedA, r.MatchedB)
+	}
+	a.Runs[0].Outside += work / 10
+	for _, x := range [][2]*Side{{a, plain(1)}, {plain(1), a}} {
+		r := compareSides(t, x[0], x[1])
+		if r.Verdict != NotComparable || !strings.Contains(r.Text, "48%") || !strings.Contains(r.Text, "100%") ||
+			!strings.Contains(r.Text, "are in forward passes that were found") || r.MatchedA+r.MatchedB < 1.4 ||
+			r.MatchedA+r.MatchedB > 1.5 {
+			t.Errorf("less than half: %s, %v and %v", r.Text, r.MatchedA, r.MatchedB)
+		}
+	}
+	var many [][]use1
+	for i := range 6 {
+		many = append(many, []use1{{fmt.Sprint("k", i), 10 * (i + 1), 100}})
+	}
+	many = append(many, []use1{{"whole", 20, 5000}}, []use1{{"whole", 19, 4000}})
+	r := compareSides(t, sideOf(runOf(many...)), sideOf(runOf([]use1{{"whole", 20, 5000}})))
+	if left := strings.Join(r.Left, "\n"); r.Verdict == NotComparable || len(r.Left) != 6 ||
+		!strings.Contains(left, "A: 2 other kinds of passes") || !strings.Contains(left, "A: 1 pass cut by the window") {
+		t.Errorf("%s\n%s", r.Text, left)
+	}
+	for want, l := range map[string]like{"decode": {layer.StageDecode, -1, -1},
+		"decode, batch 0, 0 tokens": {layer.StageDecode, 0, 0}} {
+		if l.String() != want {
+			t.Errorf("%q, want %q", l, want)
+		}
+	}
+}
+
+// Operators of one fused kernel are one row; a residual addition ties nothing together.
+func TestTogether(t *testing.T) {
+	got := together([]string{"gate_up_proj+activation", "activation", "input_norm+residual_add",
+		"post_norm+residual_add", "rope"})
+	for row, want := range map[string]string{"activation": "gate_up_proj+activation", "rope": "rope",
+		"input_norm+residual_add": "input_norm", "post_norm+residual_add": "post_norm"} {
+		if got[row] != want {
+			t.Errorf("%s is compared in %s, want %s", row, got[row], want)
+		}
+	}
+	both := opname.ResidualAdd + "+" + opname.ResidualAdd
+	if got := operators(both); !slices.Equal(got, []string{both}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// What is assumed of two runs: least where they ran on GPUs of one kind, or the same kernels on unknown ones.
+func TestFloorsBetweenRuns(t *testing.T) {
+	for _, c := range []struct {
+		a, b     string
+		likeness float64
+		want     float64
+	}{{"x", "x", 0.5, floorSameGPU}, {"", "", 1, floorSameGPU}, {"", "", 0.9, floorElsewhere},
+		{"x", "", 1, floorElsewhere}, {"", "x", 1, floorElsewhere}, {"x", "y", 1, floorElsewhere}} {
+		r := &Report{A: Summary{GPU: c.a}, B: Summary{GPU: c.b}, Likeness: c.likeness}
+		if millisecond().floor(r, &Options{}); r.Floor != c.want || r.FloorFrom == "" {
+			t.Errorf("%q and %q, alike %v: %v (%s), want %v", c.a, c.b, c.likeness, r.Floor, r.FloorFrom, c.want)
+		}
+	}
+}
+
+// Gates at their limit: of 5 % of a step of a microsecond.
+func TestGateEdges(t *testing.T) {
+	for _, c := range []struct {
+		what             string
+		low, delta, high time.Duration
+		want, text       string
+	}{
+		{"", 50, 70, 90, failed, ""}, {"", 49, 70, 90, failed, ""}, {"", 10, 49, 88, undecided, ""},
+		{"", 10, 50, 90, failed, ""}, {"", -9, 20, 49, passed, ""}, {"", 0, 25, 50, undecided, ""},
+		{"", 0, 50, 100, undecided, "below 5.0% cannot be detected: gate GPU work with work=5%"},
+		{"", 1, 50, 99, failed, ""}, {"work", 0, 50, 100, undecided, ""}, {"work", 1, 51, 101, failed, ""},
+	} {
+		i := Interval{Low: c.low, Delta: c.delta, High: c.high}
+		r := &Report{A: Summary{Wall: 1000}, Wall: i, Work: i}
+		g := r.judge(Gate{What: c.what, Limit: 0.05})
+		if g.Outcome != c.want || !strings.Contains(g.Text, c.text) || c.text == "" && strings.Contains(g.Text, "cannot") {
+			t.Errorf("%s %d to %d: %s, %s; want %s", c.what, c.low, c.high, g.Outcome, g.Text, c.want)
+		}
+	}
+	r := &Report{Host: &HostReport{Wall: Interval{A: 1000}, StepsA: 12, StepsB: 12, StepsNeeded: 12}}
+	if g := r.judge(Gate{What: gateHost, Limit: 0.05}); !g.Known {
+		t.Errorf("as many steps as are needed: %s", g.Text)
+	}
+}
+
+// Small sums by hand.
+func TestSumsByHand(t *testing.T) {
+	r := Run{Passes: []Pass{{PerLayer: []time.Duration{10, 20}}, {PerLayer: []time.Duration{30}}}}
+	ch := &chosen{side: sideOf(r), passes: [][]int{{0, 1}}}
+	if got := ch.layerMeans(); !slices.Equal(got, []float64{20, 10}) {
+		t.Errorf("layers %v", got)
+	}
+	p := NewPass(Pass{Wall: 100}, []time.Duration{30, 60, 0}, 60)
+	want := []PartTime{{Part: 0, Count: 1, Time: 30, Exclusive: 20}, {Part: 1, Count: 1, Time: 60, Exclusive: 40},
+		{Part: 3, Exclusive: 40}}
+	if !slices.EqualFunc(p.Parts, want, func(x, y PartTime) bool { return fmt.Sprint(x) == fmt.Sprint(y) }) {
+		t.Errorf("%+v, want %+v", p.Parts, want)
+	}
+	x, y := plain(1).Runs[0], plain(1).Runs[0]
+	y.Trace, y.Health = "y", "degraded"
+	joined := NewRun([]Run{x, y})
+	for i := range joined.Passes {
+		if joined.Passes[i].Index != i {
+			t.Errorf("pass %d of two files has number %d", i, joined.Passes[i].Index)
+		}
+	}
+	notes := strings.Join(compareSides(t, sideOf(joined), plain(1)).Notes, "\n")
+	if joined.Health != "degraded" || strings.Count(notes, ": the recording is degraded") != 1 {
+		t.Errorf("%s: %s", joined.Health, notes)
+	}
+	for _, h := range []*hostComparison{{}, {ruler: rulerOf(1, true)}} {
+		if got := h.independent(); got != 1 {
+			t.Errorf("steps of no operation count for %v", got)
+		}
+	}
+	same := map[string]float64{}
+	for i := range 30 {
+		same[fmt.Sprint("k", i)] = 1. / 30
+	}
+	one := commonLabels(same, same)
+	for range 20 {
+		if got := commonLabels(same, same); got != one {
+			t.Fatalf("%v and %v of the same labels", one, got)
+		}
+	}
+	if got := commonLabels(map[string]float64{"x": 0.6, "y": 0.4}, map[string]float64{"x": 0.3, "z": 0.7}); got != 0.3 {
+		t.Errorf("in common %v, want 0.3", got)
+	}
+}
