@@ -65,7 +65,8 @@ func Mirrors(x, y *Report) string {
 		if b == nil || len(x.Rows) != len(y.Rows) {
 			return fmt.Sprintf("%d and %d rows, %s is in one alone", len(x.Rows), len(y.Rows), a.Operator)
 		}
-		if a.A != b.B || a.B != b.A || a.KernelA != b.KernelB || a.KernelB != b.KernelA || b.Status != opposite[a.Status] || a.Significant != b.Significant || (a.Low+b.High).Abs() > 2 {
+		if a.A != b.B || a.B != b.A || a.KernelA != b.KernelB || a.KernelB != b.KernelA ||
+			b.Status != opposite[a.Status] || a.Significant != b.Significant || (a.Low+b.High).Abs() > 2 {
 			return fmt.Sprintf("%s: %s (%v to %v) and %s (%v to %v)", a.Operator, a.Text, a.Low, a.High, b.Text, b.Low,
 				b.High)
 		}

@@ -50,8 +50,10 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 		}
 		return t.WriteText(b)
 	}
-	if err := list(r.table(l.rows)); err != nil {
-		return err
+	if len(r.Rows) > 0 {
+		if err := list(r.table(l.rows)); err != nil {
+			return err
+		}
 	}
 	if len(r.Waterfall) > 0 {
 		line("\nWhere a step's time changed")
@@ -67,7 +69,9 @@ func (r *Report) write(w io.Writer, markdown bool) error {
 			return err
 		}
 	}
-	line("\nLook first at: %s", r.First.Sentence())
+	if len(r.Rows) > 0 {
+		line("\nLook first at: %s", r.First.Sentence())
+	}
 	var findings, gates, doubts []string
 	for i := range r.Findings {
 		findings = append(findings, r.Findings[i].Sentence())
@@ -161,12 +165,15 @@ func section(b *table.Writer, title string, list []string, most int) {
 }
 
 func (s *Summary) line(side string) string {
-	out := fmt.Sprintf("%s: %s, %d %s passes", side, name(s), s.Passes, s.Stage)
-	if s.Batch >= 0 {
-		out += fmt.Sprintf(" of batch %d", s.Batch)
+	out := side + ": " + name(s)
+	if s.Passes > 0 {
+		out += ", " + table.Counted(s.Passes, string(s.Stage)+" pass", string(s.Stage)+" passes")
+		if s.Batch >= 0 {
+			out += fmt.Sprintf(" of batch %d", s.Batch)
+		}
+		out += fmt.Sprintf(", %s each, %.0f%% of its kernels in graph replays, %.0f%% compiled", table.Duration(s.Wall),
+			100*s.Graph, 100*s.Compiled)
 	}
-	out += fmt.Sprintf(", %s each", table.Duration(s.Wall))
-	out += fmt.Sprintf(", %.0f%% of its kernels in graph replays, %.0f%% compiled", 100*s.Graph, 100*s.Compiled)
 	for _, x := range []string{s.GPU, s.Commit, s.Date} {
 		if x != "" {
 			out += ", " + x
