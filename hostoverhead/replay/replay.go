@@ -111,7 +111,7 @@ func (m *model) gain(g *Gain, base []int64, sound []bool) {
 	broken.fitted, broken.leaves = true, uses[g.Edit.Kind]
 	agrees := m.agree(broken, base)
 	rl, rh := m.run(low), m.run(high)
-	fast, slow := m.steps(&rl), m.steps(&rh)
+	fast, slow := m.steps(rl.ends), m.steps(rh.ends)
 	var with, quick, late []float64
 	reproduced := 0
 	for p := range base {

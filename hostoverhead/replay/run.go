@@ -40,18 +40,15 @@ type plan struct {
 	fitted  bool            // constants instead of what was measured
 }
 
-// result is a replay: when each pass starts and ends on the device.
+// result is a replay: when each pass ends on the device, 0 where nothing of it runs.
 type result struct {
-	starts, ends []int64
-	deepest      int // most acts that waited for the device
+	ends    []int64
+	deepest int // most acts that waited for the device
 }
 
 // run replays the trace: one pass, every edge points from what was issued earlier to later.
 func (m *model) run(p *plan) result {
-	r := result{starts: make([]int64, m.passes), ends: make([]int64, m.passes)}
-	for i := range r.starts {
-		r.starts[i] = 1<<62 - 1
-	}
+	r := result{ends: make([]int64, m.passes)}
 	start, end := make([]int64, len(m.acts)), make([]int64, len(m.acts))
 	threads := make([]int64, m.threads)
 	tails := map[int32]int32{} // last acts of streams, by stream
@@ -101,7 +98,6 @@ func (m *model) run(p *plan) result {
 			end[a] = start[a] + run
 			tails[m.acts[a].stream] = a
 			if pass := m.acts[a].pass; pass >= 0 {
-				r.starts[pass] = min(r.starts[pass], start[a])
 				r.ends[pass] = max(r.ends[pass], end[a])
 			}
 		}
@@ -174,13 +170,13 @@ func (m *model) startOf(p *plan, i int32, it *item, st int64, start, end []int64
 
 func it32(a *act) int32 { return a.item }
 
-// steps are the times from the start of each pass to that of the next; −1 where that is no step.
-func (m *model) steps(r *result) []int64 {
+// steps are the times from the end of each pass to that of the next, −1 where that is no step. An edit may let
+// activities of a pass start while the one before runs: its start says nothing about how often a pass is done.
+func (m *model) steps(ends []int64) []int64 {
 	out := make([]int64, m.passes-1)
 	for p := range out {
-		out[p] = -1
-		if r.starts[p] < 1<<62-1 && r.starts[p+1] < 1<<62-1 && r.starts[p+1] > r.starts[p] {
-			out[p] = r.starts[p+1] - r.starts[p]
+		if out[p] = ends[p+1] - ends[p]; ends[p] == 0 || out[p] <= 0 {
+			out[p] = -1
 		}
 	}
 	return out
@@ -188,16 +184,13 @@ func (m *model) steps(r *result) []int64 {
 
 // measured are the steps as recorded.
 func (m *model) measured() []int64 {
-	r := result{starts: make([]int64, m.passes)}
-	for i := range r.starts {
-		r.starts[i] = 1<<62 - 1
-	}
+	ends := make([]int64, m.passes)
 	for i := range m.acts {
 		if p := m.acts[i].pass; p >= 0 {
-			r.starts[p] = min(r.starts[p], m.acts[i].start)
+			ends[p] = max(ends[p], m.acts[i].end())
 		}
 	}
-	out := m.steps(&r)
+	out := m.steps(ends)
 	for p := range out { // a step with a pause in it, or of another kind than those around it, is none
 		if span := m.d.StepSpan(p); out[p] >= 0 && int64(m.d.StepTime(p)) != int64(span.End-span.Start) {
 			out[p] = -1
@@ -210,7 +203,7 @@ func (m *model) measured() []int64 {
 func (m *model) agree(p *plan, base []int64) []bool {
 	r := m.run(p)
 	out := make([]bool, len(base))
-	for i, got := range m.steps(&r) {
+	for i, got := range m.steps(r.ends) {
 		d := got - base[i]
 		out[i] = base[i] > 0 && got >= 0 && 100*max(d, -d) <= base[i]
 	}

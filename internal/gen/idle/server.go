@@ -52,6 +52,7 @@ func RandomServer(seed uint64) Server {
 	if r.IntN(3) == 0 {
 		s.Rare = 0.05
 	}
+	s.Overlap = r.IntN(4) == 0
 	return s
 }
 
