@@ -129,7 +129,7 @@ func (o *outcome) add(g *replay.Gain, truth, plain float64) (odd string) {
 	o.runs++
 	if g.Refused != "" {
 		o.refused++
-		return g.Refused
+		return ""
 	}
 	base := float64(g.Base)
 	truth *= base

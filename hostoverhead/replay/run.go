@@ -152,7 +152,7 @@ func (m *model) startOf(p *plan, i int32, it *item, st int64, start, end []int64
 			gap = a.gap
 		}
 	}
-	if v, ok := p.lat[it32(a)]; ok {
+	if v, ok := p.lat[a.item]; ok {
 		lat = v
 	}
 	s := int64(0)
@@ -167,8 +167,6 @@ func (m *model) startOf(p *plan, i int32, it *item, st int64, start, end []int64
 	}
 	return s + a.hold
 }
-
-func it32(a *act) int32 { return a.item }
 
 // steps are the times from the end of each pass to that of the next, −1 where that is no step. An edit may let
 // activities of a pass start while the one before runs: its start says nothing about how often a pass is done.

@@ -59,6 +59,7 @@ var arounds = []struct {
 	{"", "get_ready_grammar_requests", Around{Wait: lock, Whole: true}}, // spins until another thread has compiled
 	{"", "poll_and_all_reduce", Around{Wait: ranks, Whole: true}},
 	{"", "poll_and_all_reduce_attn_cp_tp_group", Around{Wait: ranks, Whole: true}},
+	{"", "maybe_prepare_mlp_sync_batch", Around{Wait: ranks, Whole: true}},
 	{"", "_dp_sync_and_check", Around{Wait: ranks, Whole: true}},
 	{"", "_has_global_unfinished_reqs", Around{Wait: ranks, Whole: true}},
 	{"", "tp_allgather", Around{Wait: ranks, Whole: true}},

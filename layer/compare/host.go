@@ -270,7 +270,7 @@ func autocorrelation(x []float64) (float64, bool) {
 }
 
 // between estimates by how much runs differ from the operations of this pair, most of which did not change: the
-// spread of their log ratios around the typical one, less what steps vary by. It sets the floor, and returns of how
+// spread of their log ratios around the typical one, less what steps vary by. It replaces the assumed floor, and returns of how
 // many operations, 0 if they are too few.
 func (h *hostComparison) between() int {
 	var ratios, own []float64
@@ -280,7 +280,7 @@ func (h *hostComparison) between() int {
 			continue
 		}
 		r := h.ruler.judge(s, 0, 0)
-		la, lb := h.location(s.a), h.location(s.b)
+		la, lb := h.typical(s)
 		if !r.judged || la <= 0 || lb <= 0 {
 			continue
 		}
@@ -314,9 +314,7 @@ func (h *hostComparison) between() int {
 	}
 	// A mean of cut squares says 0.885 times as much as the variance.
 	const efficiency = 0.885
-	n := efficiency * float64(len(ratios))
-	h.floor = math.Sqrt((hostFloorDF*h.floor*h.floor + n*high*high) / (hostFloorDF + n))
-	h.floorDF = hostFloorDF + n
+	h.floor, h.floorDF = max(high, floorLeast), efficiency*float64(len(ratios))
 	return len(ratios)
 }
 

@@ -24,6 +24,8 @@ const (
 	waitPriorSD = 0.02
 	// medianCost is how much larger a median's variance is than a mean's.
 	medianCost = 1.4
+	// middleCost is the same for the mean of the middle half, which is the typical step of the host.
+	middleCost = 1.2
 	// effective is how many independent passes one pass counts for: neighbours resemble each other (autocorrelation
 	// 0.4).
 	effective = 0.43
@@ -47,10 +49,8 @@ const (
 	hostFloor   = 0.05
 	hostPriorSD = 0.07
 	hostSteps   = 12
-	// hostOperations is from how many operations on a pair has its own floor, and hostFloorDF for how many of them
-	// the assumed one counts.
+	// hostOperations is from how many operations on a pair has its own floor.
 	hostOperations = 12
-	hostFloorDF    = 2
 	// hostChange is the share of a step from which on a change of the host makes a conclusion: what two runs of one
 	// server differ by.
 	hostChange = 0.03

@@ -108,7 +108,7 @@ func (k ruler) judge(s series, shift, floor float64) result {
 	}
 	v, df := k.variance(s, floor)
 	se := math.Sqrt(v)
-	la, lb := k.location(s.a), k.location(s.b)
+	la, lb := k.typical(s)
 	r.typical, r.se, r.df = lb-la, se*reference, df
 	switch {
 	case absolute && (len(s.a) < waitPasses || len(s.b) < waitPasses) && !k.runs:
@@ -199,6 +199,9 @@ func (k ruler) variance(s series, floor float64) (v, df float64) {
 	cost := func(n float64) float64 {
 		e := max(1, k.effective*n)
 		if n >= 3 {
+			if s.class == OfHost {
+				return middleCost / e
+			}
 			return medianCost / e
 		}
 		return 1 / e
@@ -256,6 +259,21 @@ func winsorised(x []float64) []float64 {
 	return out
 }
 
+// typical are the locations of both sides.
+func (k ruler) typical(s series) (a, b float64) {
+	if s.class == OfHost && !k.runs {
+		return middle(s.a), middle(s.b)
+	}
+	return k.location(s.a), k.location(s.b)
+}
+
+// middle is the mean of the middle half: a quarter of the steps may jump, and it varies less than the median does.
+func middle(x []float64) float64 {
+	s := slices.Sorted(slices.Values(x))
+	cut := len(s) / 4
+	return stat.Mean(s[cut : len(s)-cut])
+}
+
 // location is the typical pass: the median where there are three, as single passes jump.
 func (k ruler) location(x []float64) float64 {
 	if len(x) >= 3 && !k.runs {
@@ -271,7 +289,7 @@ func (k ruler) shift(rows []series, of func(Class) bool) float64 {
 	var logs, weights []float64
 	var same, all float64
 	for _, s := range rows {
-		la, lb := k.location(s.a), k.location(s.b)
+		la, lb := k.typical(s)
 		if s.class == Waiting || !of(s.class) || la <= 0 || lb <= 0 {
 			continue
 		}

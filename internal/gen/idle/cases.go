@@ -1,6 +1,11 @@
 package idle
 
-import "github.com/llmstrata/strata/internal/gen/nsysgen"
+import (
+	"slices"
+	"strings"
+
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+)
 
 // Case is a run whose GPU is idle for one reason.
 type Case struct {
@@ -98,7 +103,7 @@ func Cases() []Case {
 		{Name: "no requests", Cause: "no-requests", Nsys: true, Torch: true, middle: nothing,
 			after: wait("epoll_wait", "<built-in method poll of select.epoll object at 0x7f5a3c0b2d40>")},
 	}
-	return append(list, longer()...)
+	return slices.Concat(list, longer(), fromSources())
 }
 
 // longer are the cases in which more than one activity makes the gaps.
@@ -135,6 +140,68 @@ func longer() []Case {
 			s.add(nsysgen.RowRange, stepName, start, s.host)
 		}},
 	}
+}
+
+// within is a stretch of frames, outermost first, or of Nsight Systems a range of the outermost's function, that leaves
+// a gap.
+func within(frames ...string) func(*sim) {
+	return func(s *sim) {
+		end := s.until()
+		if s.nsys {
+			_, function, _ := strings.Cut(frames[0], "): ")
+			s.add(nsysgen.RowRange, function, s.host, end)
+		} else {
+			for i, f := range frames {
+				s.add(frame, f, s.host+200*int64(i), end-200*int64(i))
+			}
+		}
+		s.host = end
+	}
+}
+
+// fromSources are what the sources of servers do between two launches, or between two steps.
+func fromSources() []Case {
+	torch := func(name, cause string, host bool, frames ...string) Case {
+		return Case{Name: name, Cause: cause, Host: host, Torch: true, middle: within(frames...)}
+	}
+	const lock = "<built-in method acquire of _thread.lock object at 0x7f5a3c0b2d40>"
+	list := []Case{
+		torch("vLLM's worker has no message", "other-process", true, broadcast+": dequeue", broadcast+": acquire_read",
+			utils+": wait", "<built-in function sched_yield>"),
+		torch("a loader's workers are slow", "other-process", true,
+			"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", loader+": _next_data",
+			loader+": _try_get_data", "/usr/lib/python3.12/multiprocessing/queues.py(113): get",
+			"/usr/lib/python3.12/multiprocessing/connection.py(440): _poll"),
+		torch("ranks of data parallel attention meet", "other-ranks", false,
+			"/sgl-workspace/sglang/python/sglang/srt/managers/scheduler_dp_attn_mixin.py(199): maybe_prepare_mlp_sync_batch",
+			"/usr/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py(3921): all_gather_into_tensor"),
+		torch("ranks poll a transfer together", "other-ranks", false,
+			"/sgl-workspace/sglang/python/sglang/srt/disaggregation/utils.py(69): poll_and_all_reduce",
+			"/usr/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py(2810): all_reduce"),
+		torch("compiled code is checked", "host-code", true, "TorchDynamo Cache Lookup"),
+		both("a grammar's mask", "host-code", true, within(
+			"/usr/lib/python3/dist-packages/vllm/v1/structured_output/__init__.py(204): grammar_bitmask")),
+		torch("garbage is collected", "host-code", true, "<built-in function collect>"),
+		torch("a compiler thread is waited for", "lock", true,
+			"/usr/lib/python3.12/concurrent/futures/_base.py(428): result",
+			"/usr/lib/python3.12/threading.py(355): wait", lock),
+		both("TokenSpeed commits", "synchronisation", true, func(s *sim) {
+			start := s.host
+			s.drain("cudaEventSynchronize", 0)
+			s.add(nsysgen.RowRange, "commit:sync", start, s.gpu+2_500)
+		}),
+		both("a communicator aborts late", "other-ranks", false, within(
+			"/usr/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py(4600): barrier")),
+	}
+	rests := func(name string, nsys bool, frames ...string) {
+		list = append(list, Case{Name: name, Cause: "no-requests", Torch: !nsys, Nsys: nsys, middle: nothing,
+			after: within(frames...)})
+	}
+	rests("SGLang's sleeper", false, scheduler+": on_idle", sleeper+": maybe_sleep",
+		"<built-in method poll of zmq.backend.cython._poll object at 0x7f00>")
+	rests("an engine without work", false, engine+": _process_input_queue", "/usr/lib/python3.12/queue.py(171): get",
+		"/usr/lib/python3.12/threading.py(355): wait", lock)
+	return list
 }
 
 // drain is a call that waits until the GPU is done, after which the host catches up.

@@ -221,6 +221,15 @@ func Loops() (out []Loop) {
 		s.in("", "_fetch_new_requests", func() { s.builtin("", "pthread_cond_wait", s.end()-s.host-50_000) })
 		s.in("", "_schedule", s.takes(40_000))
 	}, lengths...)
+	// The other ranks wait in the broadcast of what rank 0 fetched: MPI yields the core.
+	add("TensorRT-LLM's other ranks", "no-requests", no, func(s *sim, _ int) {
+		s.in("", "_fetch_new_requests", func() {
+			for s.host < s.end()-50_000 {
+				s.builtin("", "sched_yield", min(50_000, max(1_000, s.end()-50_000-s.host)))
+			}
+		})
+		s.in("", "_schedule", s.takes(40_000))
+	}, 5*ms, 101*ms)
 	add("TensorRT-LLM's responses", "host-code", yes, func(s *sim, _ int) {
 		s.in("", "_update_requests", s.takes(100_000))
 		s.in("", "_handle_responses", s.takes(s.end()-s.host-150_000))
