@@ -1,12 +1,14 @@
 package hostoverhead
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/settings"
 	"github.com/llmstrata/strata/internal/built"
+	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -48,6 +50,39 @@ func TestEveryCauseHasAdvice(t *testing.T) {
 		if x := adviceOn(c, &RankVerdict{}, "", trace.SourceNsys); x.Do == "" {
 			t.Errorf("%s: no advice", c)
 		}
+	}
+}
+
+// TestAdviceIsOfTheFramework: for each cause, stage and server advice names no other server, and no flag of a server
+// where none is known.
+func TestAdviceIsOfTheFramework(t *testing.T) {
+	flag := regexp.MustCompile(`(^|[ (])--[a-z]`)
+	named := 0
+	for _, of := range append(framework.All(), framework.Framework{}) {
+		list := []finding.Advice{settings.Of(settings.OverlapSteps, of.Key())}
+		for _, c := range finding.Causes() {
+			for _, stage := range []layer.Stage{layer.StageDecode, layer.StagePrefill} {
+				r := &RankVerdict{Stages: []StageVerdict{{Stage: stage, Paths: []Path{{Path: "eager", ExposedNS: 1}}}}}
+				list = append(list, adviceOn(c, r, of.Key(), trace.SourceTorch))
+			}
+		}
+		for _, x := range list {
+			for _, other := range framework.All() {
+				is := strings.Contains(x.Do, other.Name+":")
+				if is && other.Key() != of.Key() {
+					t.Errorf("%q: %s", of.Name, x.Do)
+				}
+				if is {
+					named++
+				}
+			}
+			if !of.Server() && flag.MatchString(x.Do) {
+				t.Errorf("no server is known: %s", x.Do)
+			}
+		}
+	}
+	if named < 8 {
+		t.Errorf("only %d pieces of advice name a server", named)
 	}
 }
 
