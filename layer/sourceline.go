@@ -161,6 +161,9 @@ func (l *modelLines) inside(says launchLine, f trace.Event) launchLine {
 		says.module = modulePath(f)
 	}
 	name, ok := framework.ParseFrame(f.Name())
+	if ok && name.Written() {
+		says.kind, says.line, says.fn = framework.NoModelFile, "", "" // the line is where the compiled function begins
+	}
 	if !ok || name.Generated() {
 		return says
 	}

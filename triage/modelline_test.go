@@ -73,14 +73,15 @@ func testModelLinesOfProducts(t *testing.T) {
 	}
 }
 
-// TestCompiledCodeIsNoModelLine: below a compiled forward the modules replace the line; with the model's own frame
-// inside, that is it.
+// TestCompiledCodeIsNoModelLine: below a compiled forward the modules replace its line, which all of its kernels have;
+// with the model's own frame inside, that is it.
 func TestCompiledCodeIsNoModelLine(t *testing.T) {
 	generated := "/root/.cache/vllm/torch_compile_cache/ab12/rank_0_0/inductor_cache/x/cxyz.py(428): call"
 	for inner, want := range map[string]string{generated: "",
 		"vllm/model_executor/models/llama.py(210): forward": "vllm/model_executor/models/llama.py:210 forward"} {
 		type event = map[string]any
-		frames := []string{"nn.Module: LlamaDecoderLayer_0", "nn.Module: GraphModule_3", inner,
+		frames := []string{"nn.Module: LlamaDecoderLayer_0", "vllm/model_executor/models/llama.py(343): forward",
+			"nn.Module: GraphModule_3", generated, inner,
 			"torch/_ops.py(1116): __call__"}
 		events := []event{
 			{"ph": "X", "cat": "kernel", "name": "ampere_gemm", "pid": 0, "tid": 7, "ts": 300, "dur": 50,
@@ -206,4 +207,22 @@ func TestKernelTableAtEveryWidth(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPiecewiseGraphsNameTheirLayer: attention of vLLM's piecewise graphs is launched between compiled pieces, and
+// comes from the layer that computes it, not from the line where the compiled forward begins.
+func TestPiecewiseGraphsNameTheirLayer(t *testing.T) {
+	const path = "traces/torch/vllm-gptoss20b-mixed-piecewise-mi300.json.gz"
+	testdata.SharedGlob(t, path)
+	for _, k := range analyze(t, path, "", triage.Options{}).Stages[0].ByOperator() {
+		if k.Operator() != "attention" {
+			continue
+		}
+		line := k.ModelLines[0].Location
+		if !strings.HasPrefix(line, "vllm/model_executor/layers/attention/attention.py:") {
+			t.Errorf("%s comes from %q", k.Label, line)
+		}
+		return
+	}
+	t.Error("no row of attention")
 }

@@ -30,16 +30,25 @@ func ParseFrame(name string) (Frame, bool) {
 	return Frame{Path: strings.ReplaceAll(path[:open], "\\", "/"), Line: line, Func: fn}, true
 }
 
-// generatedParts are parts of the paths of code that a compiler wrote, and of
-// the compilers that run it.
-var generatedParts = []string{"torch_compile_cache/", "torchinductor", "inductor_cache/", "triton/cache/",
-	"torch/_dynamo/", "torch/_inductor/", "torch/fx/", "torch/_functorch/"}
+// writtenParts are parts of the paths of code that a compiler wrote, compilerParts of the compilers that run it.
+var (
+	writtenParts = []string{"<eval_with_key>", "torch_compile_cache/", "torchinductor", "inductor_cache/",
+		"triton/cache/"}
+	compilerParts = []string{"torch/_dynamo/", "torch/_inductor/", "torch/fx/", "torch/_functorch/"}
+)
 
-// Generated reports code that nobody wrote or that only runs such code:
-// Inductor's and Triton's caches, code from strings, torch.compile's own.
+func (f Frame) in(parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(f.Path, p) })
+}
+
+// Written reports code that a compiler wrote: Inductor's and Triton's caches, traced graphs. The lines around it are
+// where the compiled function begins, which is the same for all of it.
+func (f Frame) Written() bool { return f.in(writtenParts) }
+
+// Generated reports code that nobody wrote or that only runs such code: what compilers wrote, code from strings,
+// torch.compile's own.
 func (f Frame) Generated() bool {
-	return strings.HasPrefix(f.Path, "<") || slices.ContainsFunc(generatedParts,
-		func(p string) bool { return strings.Contains(f.Path, p) })
+	return strings.HasPrefix(f.Path, "<") || f.Written() || f.in(compilerParts)
 }
 
 // The kinds of files of a framework that define models.

@@ -177,7 +177,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 			operator, _, a.Sure = k.Operator()
 			a.Operator = p.Operators.ID(string(operator))
 			if !a.Replay && (framed || !launch.Valid()) { // else its line is that of no frames
-				a.Model = p.model(k.ModelLine())
+				a.Model = p.model(k.ModelLine(), a.Operator)
 			}
 		}
 		a.Site, a.Op, a.From = sites.of(e, launch, a.Replay)

@@ -29,18 +29,22 @@ func (m modelLine) String() string {
 var generatedModules = map[string]bool{"GraphModule": true, "OptimizedModule": true}
 
 // model returns the id of a kernel's line. Layers differ in the numbers of their modules only, which rows are not
-// split by.
-func (p *Pool) model(l layer.ModelLine) int32 {
+// split by. Compiled code has no line: the operator is named in the module that was compiled.
+func (p *Pool) model(l layer.ModelLine, operator int32) int32 {
 	m := modelLine{l.Line, l.Module, l.From == layer.StagePrefill}
+	if l.Line == "" && l.Module != "" && !m.prefill && operator != 0 {
+		m.Module += "/." + p.Operators.Texts[operator]
+	}
 	id, ok := p.numbered[m]
 	if !ok {
 		var parts []string
-		for part := range strings.SplitSeq(l.Module, "/") {
+		for part := range strings.SplitSeq(m.Module, "/") {
 			if part = pyframe.ClassOf(part); !generatedModules[part] {
 				parts = append(parts, part)
 			}
 		}
-		id = p.modelID(modelLine{m.line, strings.Join(parts, "/"), m.prefill})
+		module := strings.TrimPrefix(strings.ReplaceAll(strings.Join(parts, "/"), "/.", "."), ".")
+		id = p.modelID(modelLine{m.line, module, m.prefill})
 		p.numbered[m] = id
 	}
 	return id

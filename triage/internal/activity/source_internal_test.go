@@ -220,3 +220,26 @@ func TestSitesOfOpsOfOneLaunch(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorsOfCompiledCode: without a line the operator is named in the module that was compiled; a prefill's lines
+// and what has a line are not.
+func TestOperatorsOfCompiledCode(t *testing.T) {
+	p := NewPool()
+	operator := p.Operators.ID("gate_up_proj")
+	for _, c := range []struct {
+		line     layer.ModelLine
+		operator int32
+		want     string
+	}{
+		{layer.ModelLine{Module: "LlamaForCausalLM_0/LlamaMLP_3/GraphModule_1"}, operator,
+			"LlamaForCausalLM/LlamaMLP.gate_up_proj"},
+		{layer.ModelLine{Module: "GraphModule_1"}, operator, "gate_up_proj"},
+		{layer.ModelLine{Module: "LlamaMLP_3"}, 0, "LlamaMLP"}, {layer.ModelLine{}, operator, ""},
+		{layer.ModelLine{Line: "a.py:1 f", Module: "LlamaMLP_3"}, operator, "LlamaMLP"},
+		{layer.ModelLine{From: layer.StagePrefill, Module: "LlamaMLP_3"}, operator, "LlamaMLP"},
+	} {
+		if got := p.Models[p.model(c.line, c.operator)].Module; got != c.want {
+			t.Errorf("%+v: %q, want %q", c.line, got, c.want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type source struct {
 // twinKey is what a twin's source depends on: those of decode and prefill differ.
 type twinKey struct {
 	launch, kernel trace.Event
+	operator       int32
 	stage          int8
 }
 
@@ -93,7 +94,7 @@ func (a *attribution) twin(w *Trace, act *Activity) (out source) {
 	if !tw.Launch.Valid() {
 		return out
 	}
-	key := twinKey{tw.Launch, tw.Kernel, act.Stage}
+	key := twinKey{tw.Launch, tw.Kernel, act.Operator, act.Stage}
 	out, ok := a.twins[key]
 	if !ok {
 		t := w.Owner(tw.Launch, a.mapping)
@@ -101,7 +102,7 @@ func (a *attribution) twin(w *Trace, act *Activity) (out source) {
 			a.sites[t] = NewSites(a.pool, t)
 		}
 		out.site, out.op = a.sites[t].ofTwin(tw)
-		out.model = a.pool.model(k.ModelLine())
+		out.model = a.pool.model(k.ModelLine(), act.Operator)
 		a.twins[key] = out
 	}
 	return out
