@@ -361,8 +361,14 @@ func varlen(at, starts, most, causal, pages int) formula {
 			m = float64(x[0])
 		}
 		keys, mostKeys := s['K'], s['K']
-		if pages >= 0 { // requests see what they compute at least, and all pages at most
-			keys, mostKeys = t, max(in.Elements(pages), t)
+		longest := mostKeys // that a token sees
+		if pages >= 0 {     // requests see what they compute at least, all pages at most, and none more than the longest
+			keys, mostKeys = t, in.Elements(pages)
+			if x := in.Ints(most + 1); len(x) == 1 {
+				longest = float64(x[0])
+				mostKeys = min(mostKeys, n*longest)
+			}
+			mostKeys = max(mostKeys, t)
 		}
 		// All others are equal at least, or as many as possible are of the longest.
 		low, high := t*t/n, t*t
@@ -382,7 +388,7 @@ func varlen(at, starts, most, causal, pages int) formula {
 		if in.Flag(causal) && mostKeys == t {
 			high = (high + t) / 2
 		} else if mostKeys > t {
-			high = t * mostKeys
+			high = t * min(longest, mostKeys)
 		}
 		each := 2 * s['H'] * (s['D'] + s['E'])
 		e, one := in.Size(at), s['G']*(s['D']+s['E'])

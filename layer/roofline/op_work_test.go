@@ -121,9 +121,10 @@ func TestWorkOfOps(t *testing.T) {
 		// causal: (20 + 6)/2 pairs
 		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3), is("4"),
 			is("4"), none, none, is("True")), 416, 384, 384},
-		// a cache of 99 pages, 20 in the list: causal, the 6 new tokens at least; k and v of 14 more tokens of 16 B at most
+		// a cache of 99 pages, 20 in the list: causal, the 6 new tokens at least; two requests of 8 at most: k and v of 10
+		// more of 16 B
 		{"aiter::mha_batch_prefill", inputsOf(bf16(6, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
-			is("8"), is("0."), is("1."), is("0."), is("False"), is("True")), 416, 384, 384 + 14*32},
+			is("8"), is("0."), is("1."), is("0."), is("False"), is("True")), 416, 384, 384 + 10*32},
 		// 5·6 ·4; 24·2 twice, weight and bias of 6, mean and deviation of 4 B for each of 4 rows
 		{"aten::native_layer_norm", inputsOf(bf16(4, 6), is("[6]"), bf16(6), bf16(6), is("1e-05")), 120, 96 + 24 + 32,
 			0},
@@ -247,6 +248,11 @@ func TestMasksAreIntervals(t *testing.T) {
 			none, none, none, is("0."), is("1")), 320, 0},
 		// no window is recorded: a token sees itself at least. 3 or 15 pairs of 8 heads, 2·(4 + 6)
 		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 3, 8, 4), bf16(1, 5, 2, 4), bf16(1, 5, 2, 6)), 480, 2400},
+		// six tokens that see 8 each at most, or, where as many as are computed is the longest, the triangles alone
+		{"aiter::mha_batch_prefill", inputsOf(bf16(6, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
+			is("8"), is("0."), is("1."), is("0."), is("False"), is("True")), 416, 48 * 32},
+		{"aiter::mha_batch_prefill", inputsOf(bf16(8, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
+			is("4"), is("0."), is("1."), is("0."), is("False"), is("True")), 640, 640},
 		// two requests of at most four of six tokens: 20 pairs, 13 of them if it is causal
 		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
 			is("4"), is("4")), 416, 640},
