@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -429,9 +432,19 @@ func TestReportOfUnknownOperators(t *testing.T) {
 }
 
 // TestNoFindingAsksForAConfig: on no shared trace is it a finding that an operator is the largest and that a config
-// would say more.
+// would say more. Every evidence has short sentences, which a person has read: without its figures and names it is in
+// testdata/evidence.golden (STRATA_LONG=1 go test . -run NoFindingAsks -update).
 func TestNoFindingAsksForAConfig(t *testing.T) {
-	reports := 0
+	const path = "testdata/evidence.golden"
+	golden, err := os.ReadFile(path)
+	if err != nil && !*updateMessages {
+		t.Fatal(err)
+	}
+	number, pause := regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*(?: (?:ms|µs|ns|GiB|MiB))?`), regexp.MustCompile(`[.;:] `)
+	names := regexp.MustCompile(`(peak|part): .*(\(N%\)|N%(?:, …)?)\.( |$)`)
+	between := regexp.MustCompile(`N(?:–| to −)N`)
+	word := regexp.MustCompile(`(?:^| )[A-Za-z]+\b`)
+	reports, evidence := 0, map[string]bool{}
 	for _, path := range testdata.Spread(t, testdata.SharedGlob(t, "traces/torch/*.json.gz")) {
 		r := reported(t, path, strata.ReportOptions{})
 		reports++
@@ -440,6 +453,25 @@ func TestNoFindingAsksForAConfig(t *testing.T) {
 				strings.Contains(f.Text, "config.json") {
 				t.Errorf("%s: %s: %s %s", filepath.Base(path), f.Kind, f.Text, f.Advice.Do)
 			}
+			if f.Evidence == "" {
+				continue
+			}
+			line := between.ReplaceAllString(number.ReplaceAllString(f.Evidence, "N"), "N")
+			line = f.Kind.String() + ": " + names.ReplaceAllString(line, "$1: … N%.$3")
+			if evidence[line] = true; !*updateMessages && !strings.Contains(string(golden), line+"\n") {
+				t.Errorf("%s: nobody has read: %s", filepath.Base(path), line)
+			}
+			for _, part := range pause.Split(f.Evidence, -1) {
+				if n := len(word.FindAllString(part, -1)); n > 25 {
+					t.Errorf("%s: %d words without a pause: %s", f.Kind, n, part)
+				}
+			}
+		}
+	}
+	if *updateMessages {
+		lines := slices.Sorted(maps.Keys(evidence))
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if reports < 3 {

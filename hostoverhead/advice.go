@@ -145,7 +145,7 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 		do := d.Code.topic().record
 		if d.Code == DoubtHostWorkUnnamed {
 			unnamed = true
-			do = "record again to name the host code: " + a.source().Record(trace.WantNames)
+			do = "Record again to name the host code: " + a.source().Record(trace.WantNames)
 		}
 		if do != "" && !slices.ContainsFunc(out, func(x Advice) bool { return x.Do == do }) {
 			out = append(out, Advice{Do: do, Why: d.Message})
@@ -153,10 +153,10 @@ func (a *account) recordAdvice(v *Verdict) []Advice {
 	}
 	switch {
 	case v.Verdict == Inconclusive && !unnamed && !v.Ranks[v.Deciding].Captures:
-		out = append(out, Advice{Do: "record launch calls and what the host does: " + a.source().Record(trace.WantLaunches),
+		out = append(out, Advice{Do: "Record launch calls and what the host does: " + a.source().Record(trace.WantLaunches),
 			Why: fmt.Sprintf("%s of idle time is unexplained", nanos(v.Headroom.UnknownNS))})
 	case v.Verdict == No && v.Confidence != finding.Low && v.Ranks[v.Deciding].transferShare() < v.Threshold:
-		out = append(out, Advice{Do: "look at the kernels instead: triage and speed of light say what they could save",
+		out = append(out, Advice{Do: "Look at the kernels: run `strata triage` and `strata light`.",
 			Why: "the host costs " + percent(v.Headroom.Share) + " of the " + string(v.Basis)})
 	}
 	return out

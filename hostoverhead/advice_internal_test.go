@@ -167,7 +167,7 @@ func TestKernelsAreNextWhereTheHostIsNot(t *testing.T) {
 		a := &account{l: &ledger{w: &workload{t: built.Trace(trace.NewBuilder(trace.Options{}))}}}
 		got := a.recordAdvice(&Verdict{Verdict: c.verdict, Confidence: c.confidence, Threshold: 0.1,
 			Ranks: make([]RankVerdict, 1)})
-		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "look at the kernels instead"); is != c.want {
+		if is := len(got) == 1 && strings.HasPrefix(got[0].Do, "Look at the kernels"); is != c.want {
 			t.Errorf("%s with confidence %s: %+v, want %v", c.verdict, c.confidence, got, c.want)
 		}
 	}

@@ -45,7 +45,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 		doubtIf(r.Captures, DoubtGraphCapture, finding.Low,
 			"the window captures graphs: this is a server's start, and shows no serving"),
 		doubtIf(v.Basis == BasisWindow, DoubtNoSteps, finding.Medium,
-			"no steps were found: the shares are of the whole window, in which start-up and pauses count"),
+			"no steps were found: shares are of the window, which includes start-up and pauses"),
 		doubtIf(v.Basis != BasisWindow && r.Steps < p.FewSteps, DoubtFewSteps, finding.Medium,
 			"the window holds only %s, which cannot be cross-checked: the next one may look different",
 			table.Counted(r.Steps, "step", "steps")),

@@ -142,8 +142,7 @@ func TestCopiesAreNoKernels(t *testing.T) {
 		}
 		v := judged(t, tl.Finish())
 		if kernels := slices.ContainsFunc(v.Next, func(x hostoverhead.Advice) bool {
-			return strings.Contains(x.Do,
-				"kernels instead")
+			return strings.HasPrefix(x.Do, "Look at the kernels")
 		}); kernels != c.want || v.Verdict != hostoverhead.No {
 			t.Errorf("copies of %d µs in 1000: %s, sent to the kernels %v, want %v", c.copied, v.Verdict, kernels,
 				c.want)

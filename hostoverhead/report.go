@@ -63,8 +63,8 @@ func (r *RankVerdict) outside() string {
 			}
 		}
 	}
-	return fmt.Sprintf("outside of steps the GPU is idle %s of %s (%s of it: %s); in the steps ", nanos(out),
-		nanos(r.WindowNS), nanos(most), name)
+	return fmt.Sprintf("outside the steps the GPU is idle for %s of %s (largest cause: %s, %s); in the steps, ", nanos(out),
+		nanos(r.WindowNS), name, nanos(most))
 }
 
 // answer is what the verdict says of the steps.
@@ -168,7 +168,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	fmt.Fprintf(b, "HOST OVERHEAD: %s%s\n  %s\n", v.Verdict, confidence, v.Summary)
 	where := r.name()
 	if len(v.Ranks) > 1 {
-		where += fmt.Sprintf(", the one that loses most to the host of %d", len(v.Ranks))
+		where += fmt.Sprintf(" (of %d GPUs it loses most to the host)", len(v.Ranks))
 	}
 	steps := table.Counted(r.Steps, "step", "steps")
 	if v.Basis == BasisWindow {

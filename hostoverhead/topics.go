@@ -36,10 +36,10 @@ const (
 
 // What to record to be surer.
 const (
-	wholeGraphs = "record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays"
-	moreSteps   = "record a window of more steps inside the steady run, after warm-up and under load"
-	nameHost    = "record again with annotations (record_function) or with_stack=True, to name the host code"
-	plainRun    = "record once more without Python stacks to measure the real cost; take the names from this recording"
+	wholeGraphs = "Record again with nsys profile --cuda-graph-trace=node to see the kernels inside graph replays."
+	moreSteps   = "Record a window of more steps inside the steady run, after warm-up and under load."
+	nameHost    = "Record again with annotations (record_function) or with_stack=True, to name the host code."
+	plainRun    = "Record once more without Python stacks to measure the real cost; take the names from this recording."
 )
 
 // topic is the row of a code.

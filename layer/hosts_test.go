@@ -36,7 +36,7 @@ func TestStrayKernels(t *testing.T) {
 			(p.Wall() < c.apart) != c.stray && c.stray {
 			t.Errorf("%v apart: pass of %d of %d kernels, %v", c.apart, p.Kernels, len(truths), p.Wall())
 		}
-		if strings.Contains(strings.Join(d.Notes, "\n"), "before all others") != c.stray {
+		if strings.Contains(strings.Join(d.Notes, "\n"), "before the pass that launched") != c.stray {
 			t.Errorf("%v apart: notes %q", c.apart, d.Notes)
 		}
 	}

@@ -33,7 +33,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "embed",
-		Summary: "analyses a profiled run in-process, as a benchmark framework would, and writes a compact JSON record of it: pass and layer times, the heaviest kernels, the host verdict. With the record of an earlier run it fails where a figure got worse.",
+		Summary: "analyses a profiled run in-process, as a benchmark framework would, and writes a JSON record: pass and layer times, the heaviest kernels, the host verdict. With --previous it fails if a figure got worse.",
 		Examples: []string{
 			"embed --trace profile-dir > today.json",
 			"embed --trace profile-dir --previous yesterday.json    # exit code 1 when a pass or layer got slower",

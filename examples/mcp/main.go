@@ -17,7 +17,7 @@ import (
 func main() {
 	root := flag.String("root", ".", "the `directory` whose files may be read")
 	cache := flag.Int64("cache", defaultCache, "`bytes` of finished analyses to keep")
-	memory := flag.String("memory-limit", "auto", "how much memory loading one trace may need, a `SIZE` such as 4GB")
+	memory := flag.String("memory-limit", "auto", "`SIZE`: memory limit for loading a trace, e.g. 4GB")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

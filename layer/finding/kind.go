@@ -86,7 +86,7 @@ var kinds = [numKinds]struct {
 		Advice{Do: "Record the trace again."}, colourDoubt}},
 	Coverage: {"coverage", KindInfo{"GPU time outside passes",
 		"Much GPU time belongs to no forward pass. Figures per pass leave it out.", 1, "layers",
-		Advice{Do: "Pass `--config config.json`, or record with step annotations."}, colourDoubt}},
+		Advice{Do: "Record with step annotations."}, colourDoubt}},
 	ServingPath: {"serving-path", KindInfo{"Unexpected serving path",
 		"The window does not run what the server is configured to run.", 1, "host",
 		Advice{Do: "Record a window of the path that serves requests."}, colourDoubt}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/llmstrata/strata/internal/table"
@@ -252,19 +253,16 @@ func (p *printer) wins(items []Item) {
 				where = " (" + it.Place + ")"
 			}
 		}
-		p.line("  %d. %s: %s, %s of the pass%s: %s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1),
-			where, orNothing(it.Why))
+		why := ""
+		if it.Why != "" && !strings.HasPrefix(it.Place, it.Why) {
+			why = ": " + it.Why
+		}
+		p.line("  %d. %s: %s, %s of the pass%s%s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1),
+			where, why)
 	}
 	if rest > 0 {
 		p.line("  others: %s", table.Duration(rest))
 	}
-}
-
-func orNothing(why string) string {
-	if why == "" {
-		return "no floor is known"
-	}
-	return why
 }
 
 // passes prints a line for each, where there are several.
@@ -275,7 +273,7 @@ func (p *printer) passes(all []Pass) {
 	p.line("")
 	t := table.New(table.Number("Pass"), table.Text("Stage"), table.Number("Requests"), table.Number("Tokens"),
 		table.Number("ms"), table.Number("Floor"),
-		table.Number("Of floor"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Idle behind"))
+		table.Number("Of floor"), table.Number("µs/token"), table.Number("µs/request"), table.Number("Idle after"))
 	for i := range all {
 		s := &all[i]
 		share := ""

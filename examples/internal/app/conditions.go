@@ -52,9 +52,9 @@ type Conditions struct {
 // failOnFlags defines --fail-on and --allow-inconclusive.
 func (p Program) failOnFlags(fs *flag.FlagSet, env *Env) {
 	env.FailOn = Conditions{allowed: p.FailOn}
-	fs.Var(&env.FailOn, "fail-on", "`CONDITION` to exit with 3 on, 4 where it cannot be decided: '"+
-		strings.Join(env.FailOn.examples(), "', '")+"'; may be given several times; default: none")
-	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 where a condition cannot be decided")
+	fs.Var(&env.FailOn, "fail-on", "`CONDITION`: exit with 3 if met, 4 if undecided; repeatable: '"+
+		strings.Join(env.FailOn.examples(), "', '")+"'")
+	fs.BoolVar(&env.AllowInconclusive, "allow-inconclusive", false, "exit with 0 if a condition is undecided")
 }
 
 func (l *Conditions) examples() (out []string) {
@@ -99,7 +99,7 @@ func (l *Conditions) unknown(words []string) error {
 		return fmt.Errorf("want one of %s", strings.Join(l.examples(), ", "))
 	}
 	if _, other := conditionExamples[words[0]]; other && len(words) <= 2 {
-		return fmt.Errorf("this program cannot tell %s, strata report may: want one of %s", words[0],
+		return fmt.Errorf("this program cannot judge %s, strata report may: want one of %s", words[0],
 			strings.Join(l.examples(), ", "))
 	}
 	if near := Nearest(words[0], l.allowed); near != "" && near != words[0] {

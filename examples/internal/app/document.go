@@ -28,8 +28,8 @@ func (p Program) documentFlags(fs *flag.FlagSet, env *Env) {
 	if !slices.Contains(p.formats(), JSON) {
 		return
 	}
-	fs.IntVar(&env.cut.Limit, "limit", 0, "`NUMBER` of rows of each list, with --format json or markdown; 0: all")
-	fs.Func("fields", "`NAMES` of fields to keep, as findings,health or stages.kernels, with --format json or markdown; default: all", func(s string) error {
+	fs.IntVar(&env.cut.Limit, "limit", 0, "`N`: rows of each list in json and markdown (default: all)")
+	fs.Func("fields", "`NAMES`: fields to keep in json and markdown, e.g. findings,health", func(s string) error {
 		for f := range strings.SplitSeq(s, ",") {
 			if f = strings.TrimSpace(f); f == "" {
 				return fmt.Errorf("want names with commas between them")
@@ -38,7 +38,7 @@ func (p Program) documentFlags(fs *flag.FlagSet, env *Env) {
 		}
 		return nil
 	})
-	fs.Func("budget", "`SIZE` in characters, such as 8k, with --format json or markdown: what matters least is left out, and told; default: none", func(s string) (err error) {
+	fs.Func("budget", "`SIZE`: keep what matters most within so many characters, e.g. 8k", func(s string) (err error) {
 		env.cut.Budget, err = characters(s)
 		return err
 	})

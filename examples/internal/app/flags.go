@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,20 +61,20 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 	}
 	has := func(c Common) bool { return p.Common&c != 0 }
 	if has(TraceFlag) {
-		fs.StringVar(&env.Trace, "trace", "", "trace to read: `FILE|DIR` of torch-profiler JSON (plain, gzip or zstd) or an nsys .sqlite export; empty: the built-in demo trace")
+		fs.StringVar(&env.Trace, "trace", "", "`FILE|DIR`: trace to read (default: the built-in demo)")
 	}
 	if has(ModelFlags) {
-		fs.StringVar(&env.Config, "config", "", "the model: its config.json `FILE`, or the name of a public one (llama-3.1-70b); empty: looked for beside the trace, in server_args.json and in the Hugging Face cache")
-		fs.StringVar(&env.Profile, "profile", "", "model profile, `NAME|FILE`; empty: inferred from the config")
+		fs.StringVar(&env.Config, "config", "", "`FILE`: config.json, or a public model's name (default: found near the trace)")
+		fs.StringVar(&env.Profile, "profile", "", "`NAME|FILE`: model profile (default: from the config)")
 		fs.StringVar(&env.Anchor, "anchor-kernel", "",
-			"`SUBSTRING` of the kernel name that marks layer blocks; empty: the profile's")
-		fs.IntVar(&env.NumLayers, "num-layers", 0, "`NUMBER` of layers; 0: from the config, else found in the trace")
+			"`TEXT`: part of the kernel name that marks blocks (default: the profile's)")
+		fs.IntVar(&env.NumLayers, "num-layers", 0, "`N`: number of layers (default: from the config or the trace)")
 		env.Boundaries = boundaryModes[0]
 		fs.Var(oneOf(&env.Boundaries, boundaryModes), "boundaries",
-			"how layer boundaries are found, a `MODE` of: "+strings.Join(boundaryModes, ", "))
+			"`MODE`: how to find layers: "+strings.Join(boundaryModes, ", "))
 		env.HashLayers = hashLayers[0]
 		fs.Var(oneOf(&env.HashLayers, hashLayers), "hash-layers",
-			"which `END` of the model the config's hash layers are at: "+strings.Join(hashLayers, ", "))
+			"`END`: position of the config's hash layers: "+strings.Join(hashLayers, ", "))
 	}
 	if has(DeviceFlag) {
 		p.deviceFlag(fs, env)
@@ -82,42 +83,41 @@ func (p Program) flagSet(env *Env) *flag.FlagSet {
 		p.formatFlags(fs, env)
 	}
 	if has(OutputFlag) {
-		OutputFile(fs, &env.Output, "output", "write to this `FILE`, all or nothing; empty or -: stdout")
+		OutputFile(fs, &env.Output, "output", "`FILE`: write the results to it (default: stdout)")
 	}
 	if has(ProgressFlag) {
-		fs.Var(&env.Progress, "progress", "progress on stderr: true, false, or auto: a line on a terminal, every 30 s elsewhere")
-		fs.BoolVar(&env.Quiet, "quiet", false, "no progress and no notes on stderr; errors stay")
+		fs.Var(&env.Progress, "progress", "show progress on stderr: true, false, auto")
+		fs.BoolVar(&env.Quiet, "quiet", false, "print errors only on stderr")
 	}
 	if has(MemoryFlag) {
-		fs.Var(&env.memory, "memory-limit", "how much memory loading a trace may need, a `SIZE` such as 4GB; 0: no limit; auto: what the system, the container and ulimit leave")
-		fs.BoolVar(&env.RepairOrder, "repair-order", false,
-			"where the trace's health says scrambled-records: join the names of graph kernels, in the order of the file, with their times; a note says so")
+		fs.Var(&env.memory, "memory-limit", "`SIZE`: memory limit for loading, e.g. 4GB; 0: none")
+		fs.BoolVar(&env.RepairOrder, "repair-order", false, "join names and times of scrambled graph records again")
 	}
 	return fs
 }
 
 // deviceFlag defines --device.
 func (p Program) deviceFlag(fs *flag.FlagSet, env *Env) {
-	usual, words := Busiest, Busiest+": the one with most GPU time"
+	usual, words := Busiest, "`GPU`: its number, or "+Busiest
 	switch {
 	case p.SumsGPUs:
-		usual, words = AllGPUs, words+"; "+AllGPUs+": times are sums over them"
+		usual, words = AllGPUs, words+", or "+AllGPUs+" (summed)"
 	case p.AllGPUs:
-		words += "; " + AllGPUs + ": every one"
+		words += ", or " + AllGPUs
 	}
-	fs.StringVar(&env.Device, "device", usual, "which GPU of the trace, its `NUMBER`; "+words)
+	fs.StringVar(&env.Device, "device", usual, words)
 }
 
 // formatFlags defines --format and --width.
 func (p Program) formatFlags(fs *flag.FlagSet, env *Env) {
 	env.Format = p.Formats[0]
-	usage := "output `FORMAT`: " + list(p.formats())
+	usage := "`FORMAT`: " + list(p.formats())
 	if more := p.checkFormats(); len(more) > 0 {
-		usage += "; and what --fail-on says, alone, for build servers: " + list(more)
+		usage += "; with --fail-on: " + list(more)
 	}
 	fs.Var(&choice[Format]{&env.Format, append(p.formats(), p.checkFormats()...), Format.where}, "format", usage)
 	p.documentFlags(fs, env)
-	fs.IntVar(&env.Width, "width", 0, "how many `CHARACTERS` wide tables of text may be; 0: as the terminal, and without one as they come")
+	fs.IntVar(&env.Width, "width", 0, "`N`: table width in columns (default: terminal)")
 }
 
 // check verifies what single flags cannot.
@@ -236,9 +236,12 @@ func (s *Switch) IsBoolFlag() bool { return true }
 // helpWidth is where the lines of the help are broken.
 const helpWidth = 96
 
-// help prints what the program does, how to call it, and every flag with its
-// default: the program's own first, then the common ones.
-func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
+// screens is how many lines the short help has at most.
+const screens = 60
+
+// help prints what the program does, how to call it, and its flags: its own first, then the common ones. In full each
+// flag has all of its text. Otherwise it has one line, and flags beyond two screens are only named.
+func (p Program) help(w io.Writer, fs *flag.FlagSet, full bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s - %s\n\nUsage:\n  %s [flags]", p.Name, strings.TrimSpace(p.Summary), p.Name)
 	switch {
@@ -253,139 +256,89 @@ func (p Program) help(w io.Writer, fs *flag.FlagSet) error {
 		if !p.Installed {
 			b.WriteString(" (from a checkout, put \"go run ./examples/\" in front)")
 		}
-		b.WriteString(":\n")
-		for _, e := range p.Examples {
-			b.WriteString("  " + e + "\n")
+		b.WriteString(":\n  " + strings.Join(p.Examples, "\n  ") + "\n")
+	}
+	own, more := p.ownFlags(fs)
+	left := func(foot int) int { // lines for flags, above a foot
+		if full {
+			return math.MaxInt
 		}
+		return max(0, screens-strings.Count(b.String(), "\n")-foot)
 	}
-	var own, more []string
-	if p.More != nil {
-		apart := flag.NewFlagSet("", flag.ContinueOnError)
-		p.More(apart)
-		apart.VisitAll(func(f *flag.Flag) { more = append(more, f.Name) })
-	}
-	fs.VisitAll(func(f *flag.Flag) {
-		if _, old := f.Value.(*obsoleteValue); old {
-			return
-		}
-		if !slices.Contains(commonOrder, f.Name) && !slices.Contains(more, f.Name) {
-			own = append(own, f.Name)
-		}
-	})
-	writeFlags(&b, fs, "Flags of this program", own)
-	writeFlags(&b, fs, p.MoreTitle, more)
-	writeFlags(&b, fs, "Common flags", commonOrder)
-	if p.Common&TraceFlag != 0 {
-		b.WriteString("\nWithout a trace the program shows a small one that is built in. Flags may stand before and behind the file.\n")
-	}
-	judging := ""
-	if len(p.FailOn) > 0 {
-		judging = ", 3 a condition is met, 4 it cannot be decided"
-	}
-	b.WriteString("Exit codes: 0 done, 1 error, 2 wrong usage" + judging +
-		". Results go to stdout, notes to stderr. --version prints the build.\n")
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// shortHelp is help with a line a flag: what does not fit, and the flags of the second list, are in the long one.
-func (p Program) shortHelp(w io.Writer, fs *flag.FlagSet) error {
-	const most = 60 // lines, two screens
-	var long strings.Builder
-	if err := p.help(&long, fs); err != nil {
-		return err
-	}
-	head, _, _ := strings.Cut(long.String(), "\nFlags of this program:\n")
-	head, _, _ = strings.Cut(head, "\nCommon flags:\n")
-	var own, common []string
-	var more map[string]bool
-	if p.More != nil {
-		apart := flag.NewFlagSet("", flag.ContinueOnError)
-		p.More(apart)
-		more = map[string]bool{}
-		apart.VisitAll(func(f *flag.Flag) { more[f.Name] = true })
-	}
-	fs.VisitAll(func(f *flag.Flag) {
-		_, old := f.Value.(*obsoleteValue)
-		switch {
-		case old || more[f.Name]:
-		case slices.Contains(commonOrder, f.Name):
-			common = append(common, f.Name)
-		default:
-			own = append(own, f.Name)
-		}
-	})
-	var b strings.Builder
-	b.WriteString(head)
-	room := most - strings.Count(head, "\n") - 14
-	list := func(title string, names []string) {
-		if len(names) == 0 {
-			return
-		}
-		fmt.Fprintf(&b, "\n%s:\n", title)
-		for i, name := range names {
-			if room == 0 {
-				for _, line := range table.Fill("--"+strings.Join(names[i:], ", --"), helpWidth) {
-					b.WriteString("  " + line + "\n")
-				}
-				return
-			}
-			room--
-			f := fs.Lookup(name)
-			kind, usage := flag.UnquoteUsage(f)
-			if kind != "" {
-				kind = " " + kind
-			}
-			left := fmt.Sprintf("  --%-24s ", f.Name+kind)
-			lines := table.Fill(usage+defaultText(f), max(helpWidth+14-len(left), helpWidth/2))
-			if len(lines) > 1 {
-				lines[0] += " …"
-			}
-			b.WriteString(left + lines[0] + "\n")
-		}
-	}
-	list("Flags", own)
-	if len(more) > 0 {
+	writeFlags(&b, fs, "Flags", own, full, left(14))
+	switch {
+	case full:
+		writeFlags(&b, fs, p.MoreTitle, more, true, left(0))
+	case len(more) > 0:
 		fmt.Fprintf(&b, "\n%s: %d flags, see --help\n", p.MoreTitle, len(more))
 	}
-	room = max(0, most-strings.Count(b.String(), "\n")-8)
-	list("Common flags", common)
-	b.WriteString("\n--help has every flag in full. Exit codes: 0 done, 1 error, 2 usage, 3 a --fail-on condition is met, 4 undecided.\n")
-	_, err := io.WriteString(w, b.String())
+	writeFlags(&b, fs, "Common flags", commonOrder, full, left(8))
+	if full && p.Common&TraceFlag != 0 {
+		b.WriteString("\nWithout a trace, the built-in demo is read. Flags may precede or follow the file.\n")
+	}
+	b.WriteString("\nExit codes: 0 done, 1 error, 2 wrong usage")
+	if len(p.FailOn) > 0 {
+		b.WriteString(", 3 a --fail-on condition is met, 4 undecided")
+	}
+	b.WriteString(".")
+	if !full {
+		b.WriteString(" --help describes every flag in full.")
+	}
+	_, err := io.WriteString(w, b.String()+"\n")
 	return err
 }
 
-// writeFlags prints the named flags that fs has under a title.
-func writeFlags(b *strings.Builder, fs *flag.FlagSet, title string, names []string) {
-	first := true
-	for _, name := range names {
+// ownFlags returns the program's flags that are not common, and those of its second list.
+func (p Program) ownFlags(fs *flag.FlagSet) (own, more []string) {
+	if p.More != nil {
+		second := flag.NewFlagSet("", flag.ContinueOnError)
+		p.More(second)
+		second.VisitAll(func(f *flag.Flag) { more = append(more, f.Name) })
+	}
+	fs.VisitAll(func(f *flag.Flag) {
+		if _, old := f.Value.(*obsoleteValue); !old && !slices.Contains(commonOrder, f.Name) &&
+			!slices.Contains(more, f.Name) {
+			own = append(own, f.Name)
+		}
+	})
+	return own, more
+}
+
+// writeFlags prints the named flags that fs has under a title: in full, or a line each for as many as there are lines.
+func writeFlags(b *strings.Builder, fs *flag.FlagSet, title string, names []string, full bool, lines int) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fs.Lookup(name) == nil })
+	if len(names) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for i, name := range names {
+		if i == lines {
+			for _, line := range table.Fill("--"+strings.Join(names[i:], ", --"), helpWidth) {
+				b.WriteString("  " + line + "\n")
+			}
+			return
+		}
 		f := fs.Lookup(name)
-		if f == nil {
+		kind, text := flag.UnquoteUsage(f)
+		text = strings.TrimPrefix(text, kind+": ") + defaultText(f)
+		head := strings.TrimSpace("--" + f.Name + " " + kind)
+		if full {
+			b.WriteString("  " + head + "\n        " + strings.Join(table.Fill(text, helpWidth-8), "\n        ") + "\n")
 			continue
 		}
-		if first {
-			fmt.Fprintf(b, "\n%s:\n", title)
-			first = false
+		head = fmt.Sprintf("  %-26s ", head)
+		short := table.Fill(text, max(helpWidth+14-len(head), helpWidth/2))
+		if len(short) > 1 {
+			short[0] += " …"
 		}
-		kind, usage := flag.UnquoteUsage(f)
-		if kind != "" {
-			kind = " " + kind
-		}
-		fmt.Fprintf(b, "  --%s%s\n", f.Name, kind)
-		for _, line := range table.Fill(usage+defaultText(f), helpWidth-8) {
-			b.WriteString("        " + line + "\n")
-		}
+		b.WriteString(head + short[0] + "\n")
 	}
 }
 
-// defaultText says what a flag is without being given, where its description
-// does not.
+// defaultText is the default of a flag whose description does not say it, "" for nothing, no and 0.
 func defaultText(f *flag.Flag) string {
-	switch {
-	case strings.Contains(f.Usage, "default: "), strings.Contains(f.Usage, "empty: "):
+	if strings.Contains(f.Usage, "default") || slices.Contains([]string{"", "false", "0", "0s", "-1"}, f.DefValue) {
 		return ""
-	case f.DefValue == "":
-		return " (default empty)"
 	}
-	return " (default " + f.DefValue + ")"
+	return " (default: " + f.DefValue + ")"
 }

@@ -23,8 +23,8 @@ type Page struct {
 
 // Flags defines --html and --open.
 func (p *Page) Flags(fs *flag.FlagSet) {
-	OutputFile(fs, &p.path, "html", "also write a page for browsers to this `FILE`: one file that needs no network")
-	fs.BoolVar(&p.open, "open", false, "open the page in a browser; without --html it is written to a temporary directory")
+	OutputFile(fs, &p.path, "html", "`FILE`: also write a page that needs no network")
+	fs.BoolVar(&p.open, "open", false, "open the page in a browser")
 }
 
 // OpenPage is a page that is opened and not kept.

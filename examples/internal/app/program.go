@@ -147,11 +147,7 @@ func (p Program) Exec(ctx context.Context, args []string, stdin io.Reader, stdou
 	fs := p.flagSet(env)
 	switch err := p.parse(fs, env, args); {
 	case errors.Is(err, flag.ErrHelp):
-		help := p.help
-		if slices.Contains(args, "-h") {
-			help = p.shortHelp
-		}
-		if err := help(stdout, fs); err != nil && !ClosedPipe(err) {
+		if err := p.help(stdout, fs, !slices.Contains(args, "-h")); err != nil && !ClosedPipe(err) {
 			return p.fail(stderr, err)
 		}
 		return ExitOK

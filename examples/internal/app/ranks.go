@@ -24,12 +24,12 @@ func Recordings(fs *flag.FlagSet, usual string) *string {
 	if usual == other {
 		other = Newest
 	}
-	return Choice(fs, "recordings", "which `recordings` of a folder are read", usual, other)
+	return Choice(fs, "recordings", "`WHICH`: recordings of a folder to read", usual, other)
 }
 
 // Strict defines --strict.
 func Strict(fs *flag.FlagSet, on *bool) {
-	fs.BoolVar(on, "strict", false, "end with an error where a rank cannot be read; default: it is a line of the report")
+	fs.BoolVar(on, "strict", false, "fail if a rank cannot be read (default: report it)")
 }
 
 // errUnread is what --strict ends with.

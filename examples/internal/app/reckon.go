@@ -23,18 +23,18 @@ type Reckoning struct {
 // Register adds the flags. gpu is the name of the flag that names a GPU, "" for a program that has its own.
 func (r *Reckoning) Register(fs *flag.FlagSet, gpu string) {
 	if gpu != "" {
-		fs.StringVar(&r.gpu, gpu, "", "GPU `NAME` to reckon with, such as H100; default: the trace's")
+		fs.StringVar(&r.gpu, gpu, "", "`NAME`: GPU for floors, e.g. H100 (default: the trace's)")
 	}
-	fs.StringVar(&r.devices, "device-file", "", "`FILE` with further GPUs, in the form of profile/hardware/gpus.tsv")
-	fs.StringVar(&r.peaks, "peak", "", "peaks to reckon with, `TYPE=N,…`: TFLOP/s of a type, TB/s of memory, as bf16=708,memory=4.9")
-	fs.StringVar(&r.rules, "op-rules", "", "JSON `FILE` of ops to count like known ones: [{\"op\": \"lib::gemm\", \"like\": \"aten::mm\"}]")
-	fs.StringVar(&r.cache, "kv-dtype", "", "`TYPE` of the key-value cache, such as fp8; default: that of the activations")
+	fs.StringVar(&r.devices, "device-file", "", "`FILE`: more GPUs, in the form of profile/hardware/gpus.tsv")
+	fs.StringVar(&r.peaks, "peak", "", "`TYPE=N,…`: peaks in TFLOP/s and TB/s, e.g. bf16=708,memory=4.9")
+	fs.StringVar(&r.rules, "op-rules", "", "`FILE`: ops to count as known ones, [{\"op\": \"lib::gemm\", \"like\": \"aten::mm\"}]")
+	fs.StringVar(&r.cache, "kv-dtype", "", "`TYPE`: type of the KV cache, e.g. fp8 (default: the activations')")
 	fs.Int64Var(&r.Tokens, "tokens", 0, "`NUMBER` of tokens of a pass (default: from the trace)")
-	fs.Int64Var(&r.Batch, "batch", 0, "`NUMBER` of requests of a pass; default: as many as tokens, or 1 with --prefill")
-	fs.Int64Var(&r.KVLen, "kv-len", 0, "`NUMBER` of tokens that a request's attention sees; default: unknown")
-	fs.BoolVar(&r.Prefill, "prefill", false, "the tokens are prefilled, not decoded")
-	fs.IntVar(&r.TP, "tp", 0, "tensor-parallel `SIZE`; default: the trace's, else 1")
-	fs.IntVar(&r.EP, "ep", 0, "expert-parallel `SIZE`; default: 1")
+	fs.Int64Var(&r.Batch, "batch", 0, "`NUMBER`: requests of a pass (default: the tokens, or 1 with --prefill)")
+	fs.Int64Var(&r.KVLen, "kv-len", 0, "`NUMBER`: tokens in a request's cache (default: unknown)")
+	fs.BoolVar(&r.Prefill, "prefill", false, "count the tokens as prefilled, not decoded")
+	fs.IntVar(&r.TP, "tp", 0, "`SIZE`: tensor-parallel size (default: the trace's, else 1)")
+	fs.IntVar(&r.EP, "ep", 0, "`SIZE`: expert-parallel size (default: 1)")
 }
 
 // Options turns the flags into options of the floors.

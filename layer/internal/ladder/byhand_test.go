@@ -92,11 +92,11 @@ func TestStraysAreDropped(t *testing.T) {
 		}
 	}
 	if _, notes := run(20, 1, 191_000, false, false); !slices.Equal(notes,
-		[]string{"1 of the GPU activities of a pass (first k) run 191µs before all others, and are in no pass"}) {
+		[]string{"1 GPU activity (first k) lies 191 µs before the pass that launched it, and belongs to no pass"}) {
 		t.Errorf("%q", notes)
 	}
-	s := strays{where: "behind", passes: 2, kernels: 3, first: "k", pause: 5000}
-	if got, want := s.note(), "3 of the GPU activities of 2 passes (first k) run up to 5µs behind all others, and are in no pass"; got != want {
+	s := strays{where: "after", passes: 2, kernels: 3, first: "k", pause: 5000}
+	if got, want := s.note(), "3 GPU activities (first k) lie up to 5.00 µs after the 2 passes that launched them, and belong to no pass"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -206,16 +206,16 @@ func TestLayersInWords(t *testing.T) {
 		want   string
 	}{
 		{segment.Cut{Starts: []int{0, 2, 4}}, "", "2 layers of 2 kernels; boundary certain"},
-		{segment.Cut{Starts: []int{0, 2, 4, 7}}, "", "3 layers of 2×2, 1×3; boundary certain"},
-		{segment.Cut{Starts: []int{0, 1, 3}}, "d", "2 layers of 1×1, 1×2; boundary certain; in doubt: d"},
+		{segment.Cut{Starts: []int{0, 2, 4, 7}}, "", "3 layers (2 of 2, 1 of 3 kernels); boundary certain"},
+		{segment.Cut{Starts: []int{0, 1, 3}}, "d", "2 layers (1 of 1, 1 of 2 kernels); boundary certain; in doubt: d"},
 		{segment.Cut{Starts: []int{0, 1, 3, 6, 10}, Lo: 1, Hi: 2}, "",
-			"4 layers of 1×1, 1×2, 1×3, … (4 lengths); boundary open by 1 kernels"},
+			"4 layers (1 of 1, 1 of 2, 1 of 3, … (4 lengths) kernels); boundary open by 1 kernel"},
 		{segment.Cut{Starts: []int{0, 2}, Lo: 3, Hi: 1, ByRole: true}, "",
-			"1 layers of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
+			"1 layer of 2 kernels; boundary open by 2 kernels, placed at the input norm"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{0}}}, "",
-			"1 layers of 2 kernels; anchor anchor_kernel; boundary certain"},
+			"1 layer of 2 kernels; anchor anchor_kernel; boundary certain"},
 		{segment.Cut{Starts: []int{0, 2}, Comb: segment.Comb{Pos: []int{1}}}, "",
-			"1 layers of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; boundary certain"},
+			"1 layer of 2 kernels; anchor " + strings.Repeat("a", 47) + "…; boundary certain"},
 	} {
 		if got := w.Describe(&Result{Seq: seq, st: &c.cut, doubts: c.doubts}); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/internal/model"
 	"github.com/llmstrata/strata/layer/internal/segment"
 	"github.com/llmstrata/strata/trace"
@@ -243,20 +244,23 @@ func (w *Work) Describe(r *Result) string {
 	})
 	words := make([]string, min(len(of), 3), 4)
 	for k := range words {
-		words[k] = fmt.Sprintf("%d×%d", lengths[of[k]], of[k])
+		words[k] = fmt.Sprintf("%d of %d", lengths[of[k]], of[k])
 	}
-	if len(of) == 1 {
-		words[0] = fmt.Sprintf("%d kernels", of[0])
-	} else if len(of) > 3 {
+	if len(of) > 3 {
 		words = append(words, fmt.Sprintf("… (%d lengths)", len(of)))
 	}
-	out := fmt.Sprintf("%d layers of %s", st.Layers(), strings.Join(words, ", "))
+	out := table.Counted(st.Layers(), "layer", "layers")
+	if len(of) == 1 {
+		out += " of " + table.Counted(of[0], "kernel", "kernels")
+	} else {
+		out += " (" + strings.Join(words, ", ") + " kernels)"
+	}
 	if len(st.Comb.Pos) > 0 {
 		out += "; anchor " + clip(w.Names[r.Seq.ID[st.Comb.Pos[0]]], 48)
 	}
 	if width := max(st.Hi-st.Lo, st.Lo-st.Hi); width == 0 {
 		out += "; boundary certain"
-	} else if out += fmt.Sprintf("; boundary open by %d kernels", width); st.ByRole {
+	} else if out += "; boundary open by " + table.Counted(width, "kernel", "kernels"); st.ByRole {
 		out += ", placed at the input norm"
 	}
 	if r.doubts != "" {

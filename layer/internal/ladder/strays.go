@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/trace"
 )
 
@@ -18,7 +19,7 @@ const strayShare = 20
 // a pass, with a pause between that is longer than all work of the pass. A time of the pass that held the pause would
 // say nothing about it. The notes name them.
 func (w *Work) dropStrays(results []*Result) (notes []string) {
-	before, behind := strays{where: "before"}, strays{where: "behind"}
+	before, behind := strays{where: "before"}, strays{where: "after"}
 	inLayer := make([]bool, len(w.Acts))
 	var end []trace.Time
 	for _, r := range results {
@@ -83,11 +84,14 @@ func (s *strays) add(w *Work, kernels []int32, pause time.Duration) {
 }
 
 func (s *strays) note() string {
-	if s.passes == 1 {
-		return fmt.Sprintf("%d of the GPU activities of a pass (first %s) run %v %s all others, and are in no pass",
-			s.kernels, s.first, s.pause, s.where)
+	what := table.Counted(s.kernels, "GPU activity", "GPU activities")
+	most, passes := "", "pass"
+	if s.passes > 1 {
+		most, passes = "up to ", table.Count(int64(s.passes))+" passes"
 	}
-	return fmt.Sprintf("%d of the GPU activities of %d passes (first %s) run up to %v %s all others, and are in no pass", s.kernels, s.passes, s.first, s.pause, s.where)
+	return fmt.Sprintf("%s (first %s) %s %s%s %s the %s that launched %s, and %s to no pass", what, s.first,
+		table.Plural(s.kernels, "lies", "lie"), most, table.Duration(s.pause), s.where, passes,
+		table.Plural(s.kernels, "it", "them"), table.Plural(s.kernels, "belongs", "belong"))
 }
 
 // progress appends when the kernels up to each have ended, and returns how long they run in all.

@@ -21,8 +21,8 @@ func Program() app.Program {
 	var o options
 	return app.Program{
 		Name: "answer",
-		Summary: "answers a question about a trace of LLM inference in one call: validity, findings, model, environment, passes by stage, representative layers,\n" +
-			"kernel, overlap and fuse tables, host verdict, speed of light, next commands. What the trace does not tell is named, with the reason.",
+		Summary: "answers a question about a trace in one document: validity, findings, model, passes, layers, kernels, overlap, fusions,\n" +
+			"host verdict, floors, next commands. Each unknown field has its reason.",
 		Args: "[FILE|DIR...]",
 		Examples: []string{
 			"answer x.json.gz                                     # why is it slow?",
@@ -34,10 +34,10 @@ func Program() app.Program {
 		Formats: []app.Format{app.Markdown, app.JSON},
 		FailOn:  []string{app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			o.question = app.Choice(fs, "question", "what is asked, a `WORD` of", Questions()...)
+			o.question = app.Choice(fs, "question", "`WORD`: the question", Questions()...)
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
 				"read every rank of a directory; default: the lowest, with each of its stages; --question ranks reads all")
-			fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none; --question regress needs it")
+			fs.StringVar(&o.against, "against", "", "`FILE|DIR`: older run to compare with; --question regress needs it")
 			o.Register(fs, "gpu")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return o.run(ctx, env) },

@@ -25,10 +25,9 @@ func captureProgram() app.Program {
 	var mappingURL string
 	return app.Program{
 		Name: "capture",
-		Summary: "records traces from a running server: warms it up, arms its torch profiler, sends prefill and decode requests of known shape,\n" +
-			"disarms, waits until every rank's file is complete, reads the traces and says VALID or INVALID (also in DIR/capture.json).\n" +
+		Summary: "records prefill and decode traces from a running server, waits until every rank's file is complete, and checks them: VALID or INVALID.\n" +
 			"Also: capture stop, collect, doctor, probe, matrix (each with -h). Exit codes: 0 VALID, 3 INVALID, 4 not known to be valid,\n" +
-			"5 no server answers, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 too large, 10 an earlier run has\n" +
+			"5 no server answers, 6 the profiler may still be on, 7 traces missing, 8 the server wants a key, 9 less than 256 MiB free, 10 an earlier run has\n" +
 			"not ended, 11 no profiler route, 12 the server refuses, 13 it died, 14 a gateway whose engines are to be named, 15 a profiler of\n" +
 			"another kind, 16 traces on another host, 130 interrupted, 1 any other error, 2 wrong usage.\n" +
 			"What the server must be launched with: SGLang nothing; vLLM --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"DIR\"}'\n" +

@@ -55,10 +55,10 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "compare",
-		Summary: "says what differs between two runs of a model, by operator: other versions, frameworks or GPUs; with --fail-on it is a gate.",
+		Summary: "compares two runs of a model by operator, also across versions, frameworks and GPUs. --fail-on makes it a gate.",
 		Args:    "[A B | B]",
 		Examples: []string{
-			"compare before.json.gz after.json.gz                                         # A is what B is held against",
+			"compare before.json.gz after.json.gz                                         # A is the older run",
 			"compare --a before.json.gz --b after.json.gz --a-config config.json",
 			"compare --a run1.json.gz --a run2.json.gz --b run3.json.gz --b run4.json.gz   # several runs show how much runs differ",
 			"compare --b new.json.gz --save new.side.json                                  # keep a side, a few kB",
@@ -71,27 +71,27 @@ func program() app.Program {
 		Common:  app.DeviceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: formats(),
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&o.a, "a", "trace `FILE` of side A, or a directory of its ranks; may be given several times, for several runs")
-			fs.Var(&o.b, "b", "trace `FILE` or directory of side B; may be given several times")
-			fs.StringVar(&o.aLabel, "a-label", "", "`NAME` of side A; default: the file")
-			fs.StringVar(&o.bLabel, "b-label", "", "`NAME` of side B; default: the file")
-			fs.StringVar(&o.aConfig, "a-config", "", "config.json `FILE` of side A's model")
-			fs.StringVar(&o.bConfig, "b-config", "", "config.json `FILE` of side B's model; default: side A's")
-			fs.IntVar(&o.passA, "pass-a", -1, "forward pass `NUMBER` of side A; default: the passes that match")
-			fs.IntVar(&o.passB, "pass-b", -1, "forward pass `NUMBER` of side B")
+			fs.Var(&o.a, "a", "`FILE|DIR`: trace of side A; repeatable for several runs")
+			fs.Var(&o.b, "b", "`FILE|DIR`: trace of side B; repeatable")
+			fs.StringVar(&o.aLabel, "a-label", "", "`NAME`: label of side A (default: the file)")
+			fs.StringVar(&o.bLabel, "b-label", "", "`NAME`: label of side B (default: the file)")
+			fs.StringVar(&o.aConfig, "a-config", "", "`FILE`: config.json of side A's model")
+			fs.StringVar(&o.bConfig, "b-config", "", "`FILE`: config.json of side B's model (default: side A's)")
+			fs.IntVar(&o.passA, "pass-a", -1, "`NUMBER`: forward pass of side A (default: the passes that match)")
+			fs.IntVar(&o.passB, "pass-b", -1, "`NUMBER`: forward pass of side B")
 			fs.StringVar(&o.normalize, "normalize", "none",
 				"none, or `tokens`: compare time per token where no passes have equal sizes")
-			fs.Var(&o.failOn, "fail-on", "`GATE` such as 3% or 'regression 3%' (the step), work=3%, waiting=3%, host=3% or operator:attention=5%; exit 3: it fails, 4: inconclusive; repeatable")
-			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit 0 where a gate cannot be decided")
-			fs.Var(&o.allow, "allow", "judge in spite of a `DOUBT`: serving (a window that does not show what the server does), clock (clocks changed or differ), model (other numbers of layers), bimodal (runs of two kinds), work (passes of other sizes); may be given several times")
+			fs.Var(&o.failOn, "fail-on", "`GATE`: 3% or 'regression 3%' (step), work=3%, waiting=3%, host=3%, operator:attention=5%; repeatable; exit 3: failed, 4: undecided")
+			fs.BoolVar(&o.allowInconclusive, "allow-inconclusive", false, "exit with 0 if a gate is undecided")
+			fs.Var(&o.allow, "allow", "`DOUBT`: judge despite it: serving, clock, model, bimodal, work (strata explain DOUBT); repeatable")
 			o.page.Flags(fs)
-			app.OutputFile(fs, &o.save, "save", "keep side B under a `NAME`, or in a file with a / or an ending")
-			fs.StringVar(&o.baseline, "baseline", "", "side A: a `NAME` or file that --save wrote")
+			app.OutputFile(fs, &o.save, "save", "`NAME`: save side B under this name, or in a file")
+			fs.StringVar(&o.baseline, "baseline", "", "`NAME`: compare with what --save wrote")
 			fs.StringVar(&o.baselines, "baselines", "",
 				"`DIR` of named baselines (default: $STRATA_BASELINES, or .strata)")
-			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline, once it was compared with")
+			fs.BoolVar(&o.replace, "replace", false, "let --save replace the --baseline")
 			app.MayReplace(fs, "save", "baseline", "replace")
-			fs.StringVar(&o.noise, "noise", "", "what two equal runs differ by: a `FILE` that --save-noise wrote, or a standard deviation in per cent; default: 0.75 on one kind of GPU, 2 elsewhere, assumed")
+			fs.StringVar(&o.noise, "noise", "", "`FILE`: noise between equal runs, from --save-noise, or in percent (default: 0.75; 2 on different GPUs)")
 			app.OutputFile(fs, &o.saveNoise, "save-noise",
 				"learn from five or more runs of one program, given as --b, what equal runs differ by, and write it to `FILE`")
 		},

@@ -39,10 +39,10 @@ type options struct {
 
 func (o *options) flags(fs *flag.FlagSet, usual string) {
 	o.recordings = app.Recordings(fs, usual)
-	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file only, beginning with number I, counted from 0; default: all")
-	fs.StringVar(&o.keep, "keep", "", "`directory` for digests; files with a newer digest there are not read again; default: none")
-	fs.StringVar(&o.commit, "commit", "", "`COMMIT` to write into the digests, for trends; default: none")
-	fs.StringVar(&o.date, "date", "", "`DATE` to write into the digests, for trends; default: none")
+	fs.StringVar(&o.shard, "shard", "", "`I/N`: read every N-th file from number I on, counted from 0")
+	fs.StringVar(&o.keep, "keep", "", "`DIR`: keep digests there, and read no file that has a newer one")
+	fs.StringVar(&o.commit, "commit", "", "`COMMIT`: write it into the digests, for trends")
+	fs.StringVar(&o.date, "date", "", "`DATE`: write it into the digests, for trends")
 	app.Strict(fs, &o.strict)
 }
 
@@ -50,10 +50,9 @@ func (o *options) flags(fs *flag.FlagSet, usual string) {
 func Digest() app.Program {
 	var o options
 	return app.Program{
-		Name: "digest",
-		Summary: "Writes what each rank leaves for answers about many: a line of JSON of some ten kilobytes a GPU, with its steps, operators, idle time by cause and collectives. " +
-			"`strata fleet` combines digests.",
-		Args: "FILE|DIR...",
+		Name:    "digest",
+		Summary: "writes one line of JSON per GPU with its steps, operators, causes of idle time and collectives. `strata fleet` combines them.",
+		Args:    "FILE|DIR...",
 		Examples: []string{
 			"digest runs/qwen --output ranks.ndjson",
 			"digest runs/ --shard 3/64 --output shard-3.ndjson   # one of 64 jobs; strata fleet reduce joins them",
@@ -70,8 +69,8 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name: "fleet",
-		Summary: "Says which ranks of a run the others wait for, since when and why, and which ranks are missing, damaged, recorded twice or unlike the others; of one recording or of hundreds. " +
-			"It reads folders, tar and zip archives, patterns, traces and digests (.ndjson), several files at a time, and keeps a digest of each.",
+		Summary: "finds the rank that the others wait for, since when and why, and missing, damaged, duplicate and unusual ranks. " +
+			"Reads folders, archives, patterns, traces and digests (.ndjson) of one or hundreds of recordings.",
 		Args: "FILE|DIR...",
 		Examples: []string{
 			"fleet runs/                                  # all recordings below",
@@ -88,7 +87,7 @@ func program() app.Program {
 }
 
 func (o *options) fullFlag(fs *flag.FlagSet) {
-	fs.BoolVar(&o.full, "full", false, "write every rank and step into the JSON; default: at most 2 MB of it")
+	fs.BoolVar(&o.full, "full", false, "write every rank and step into the JSON (default: at most 2 MB)")
 	o.page.Flags(fs)
 }
 
@@ -97,7 +96,7 @@ func reduce() app.Program {
 	var o options
 	return app.Program{
 		Name:     "fleet reduce",
-		Summary:  "Combines digests that strata digest wrote, on one machine or on many, into the report of strata fleet: the same bytes as if one machine had read all traces.",
+		Summary:  "combines digests of strata digest into the report of strata fleet: the same bytes as from the traces.",
 		Args:     "FILE|DIR...",
 		Examples: []string{"fleet reduce ranks*.ndjson", "fleet reduce ranks.ndjson --format json --full"},
 		Common:   app.FormatFlag | app.OutputFlag,
@@ -117,7 +116,7 @@ func trend() app.Program {
 	var page app.Page
 	return app.Program{
 		Name:     "fleet trend",
-		Summary:  "Says since which run an operator takes another time: over digests of many runs that strata digest --date and --commit wrote, by the rule of strata compare.",
+		Summary:  "shows since which run an operator takes another time, from digests with --date and --commit.",
 		Args:     "FILE|DIR...",
 		Examples: []string{"fleet trend nightly/*.ndjson", "fleet trend nightly/ --html trend.html"},
 		Common:   app.FormatFlag | app.OutputFlag,

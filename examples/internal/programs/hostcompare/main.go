@@ -29,7 +29,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "host-compare",
-		Summary: "compares two traced runs step by step and names the host operation that became slower (NEW, REGRESSION, …) and whether the time is lost between the steps or in them. With --trace alone, or only one of --baseline and --target, it breaks the steps of one run down.",
+		Summary: "compares the host operations of two runs step by step, and whether time is lost between or within steps. With one trace it breaks its steps down.",
 		Args:    "[BASELINE TARGET | FILE]",
 		Examples: []string{
 			"host-compare old.sqlite new.sqlite",
@@ -42,14 +42,14 @@ func program() app.Program {
 		SumsGPUs: true, Judges: true,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.StringVar(&o.baseline, "baseline", "", "trace `FILE` of the run to compare with")
-			fs.StringVar(&o.target, "target", "", "trace `FILE` of the run to judge")
-			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME` to call the baseline")
-			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME` to call the target")
-			fs.IntVar(&o.tp, "tp-size", 0, "tensor-parallel `SIZE` by which times summed over ranks are divided; 0: the number of GPUs in the trace")
-			fs.StringVar(&o.failOn, "fail-on", "", "with --baseline and --target: a `SHARE` of a step such as 3% or 'regression 3%'; exit 3 where an operation clearly became slower by it, 4 where that cannot be decided")
-			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit 0 where --fail-on cannot be decided")
-			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps of a single run")
+			fs.StringVar(&o.baseline, "baseline", "", "`FILE`: trace of the run to compare with")
+			fs.StringVar(&o.target, "target", "", "`FILE`: trace of the run to judge")
+			fs.StringVar(&o.baselineLabel, "baseline-label", "baseline", "`NAME`: label of the baseline")
+			fs.StringVar(&o.targetLabel, "target-label", "target", "`NAME`: label of the target")
+			fs.IntVar(&o.tp, "tp-size", 0, "`SIZE`: ranks to divide summed times by (default: the GPUs in the trace)")
+			fs.StringVar(&o.failOn, "fail-on", "", "`SHARE`: of a step, 3% or 'regression 3%': exit 3 if an operation is slower by it, 4 if undecided")
+			fs.BoolVar(&o.allow, "allow-inconclusive", false, "exit with 0 if --fail-on is undecided")
+			fs.IntVar(&o.gaps, "gaps", 10, "`NUMBER`: longest gaps of a single run to list")
 		},
 		Obsolete: []app.Obsolete{{Name: "mock", Note: "is the rule here: without a trace the built-in demo is shown"}},
 		Run:      func(ctx context.Context, env *app.Env) error { return run(ctx, env, o) },

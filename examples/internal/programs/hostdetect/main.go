@@ -50,8 +50,8 @@ func program() app.Program {
 	d := host.Default()
 	return app.Program{
 		Name: "host-detect",
-		Summary: "says how much faster a traced run could be at most if the host cost nothing: YES where the host causes a clear share of the steps, NO where it does not, with the bound for the run, its stages and passes, where the GPU's idle time goes, the reasons to doubt it, and what to do. " +
-			"It reads Nsight Systems exports (.sqlite, or .nsys-rep where nsys is installed) and torch.profiler traces; of a directory or a pattern it reads every rank. The published metrics M1–M5 stand beside the verdict; docs/host-verdict.md explains both.",
+		Summary: "bounds how much faster a run could be if the host cost nothing, and gives every idle nanosecond of the GPU a cause, with doubts and next steps.\n" +
+			"Reads torch.profiler traces and Nsight Systems exports; a directory or pattern gives every rank. docs/host-verdict.md explains the verdict.",
 		Examples: []string{
 			"host-detect --trace run.sqlite",
 			"host-detect --trace run.sqlite --output verdict.json",
@@ -63,7 +63,7 @@ func program() app.Program {
 		Formats: []app.Format{app.Text, app.JSON},
 		FailOn:  []string{app.HostCaused, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE` of the steps that the host must cause for YES")
+			fs.Float64Var(&o.share, "host-share", hostShare, "`SHARE`: share of step time that the host must cause for YES")
 			fs.Float64Var(&o.idle, "gpu-idle-threshold", d.GPUIdle,
 				"GPU idle `RATIO` above which the published M1 is crossed, in the whole window and in context steps")
 			fs.Float64Var(&o.launch, "launch-threshold", d.LaunchOverhead,
@@ -73,16 +73,16 @@ func program() app.Program {
 			fs.BoolVar(&o.noM3, "no-m3", false, "leave host preparation (M3) out of the published metrics")
 			fs.BoolVar(&o.jsonOnly, "json-only", false,
 				"the same as --format json, as is an --output that ends in .json")
-			o.devices = app.Choice(fs, "devices", "each: every GPU by itself, the one that loses most to the host decides; merged: only for --comparable, which always merges", "each", "merged")
+			o.devices = app.Choice(fs, "devices", "`HOW`: judge each GPU, or all merged (for --comparable)", "each", "merged")
 			fs.BoolVar(&o.comparable, "comparable", false,
 				"the published detector's figures exactly: API names as stored, devices merged, one window per phase")
-			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON: what to look at first")
+			fs.BoolVar(&o.handoff, "handoff", false, "add optimization_handoff to the JSON")
 			fs.StringVar(&o.serverArgs, "server-args", "",
 				"the server's arguments as JSON `FILE`: what they promise (graphs, compilation) is compared with what the window shows; empty: the server_args.json beside the trace, else the framework's defaults")
 			o.recordings = app.Recordings(fs, app.Newest)
 			app.Strict(fs, &o.strict)
 			o.page.Flags(fs)
-			fs.IntVar(&o.gaps, "gaps", 10, "list this `NUMBER` of the longest gaps in the text report")
+			fs.IntVar(&o.gaps, "gaps", 10, "`NUMBER`: longest gaps to list")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return detect(ctx, env, o) },
 	}

@@ -31,7 +31,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "kernel-export",
-		Summary: "writes one row for each kernel, memory copy and memory set of a trace: when and where it ran, its pass, layer and category, and what launched it.",
+		Summary: "writes one row per kernel, copy and memory set: time, stream, pass, layer, operator, floor and launch.",
 		Examples: []string{
 			"kernel-export                                        # the demo trace as CSV",
 			"kernel-export --trace x.json.gz --stacks --module    # with source lines and modules",
@@ -43,10 +43,10 @@ func program() app.Program {
 		Formats: []app.Format{app.CSV, app.NDJSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.BoolVar(&o.stacks, "stacks", false, "fill location: the Python source line that launched each activity (needs more memory)")
-			fs.BoolVar(&o.module, "module", false, "fill module: the nn.Module path of each activity, outermost first (needs more memory)")
+			fs.BoolVar(&o.stacks, "stacks", false, "fill location, the Python source line of each launch (more memory)")
+			fs.BoolVar(&o.module, "module", false, "fill module, the nn.Module path of each activity (more memory)")
 			o.Register(fs, "gpu")
-			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, replace control characters in names, and put ' in front of one that a spreadsheet would run as a formula; false: as recorded, but for control characters")
+			fs.BoolVar(&o.csvSafe, "csv-safe", true, "in CSV, put ' before names that a spreadsheet would run as a formula")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return export(ctx, env, o) },
 	}

@@ -31,7 +31,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "layer-breakdown",
-		Summary: "breaks one decoder layer of one forward pass down into its kernels, with categories, shapes and sources, and compares it with another layer.",
+		Summary: "lists the kernels of one decoder layer with operators, shapes and sources, and compares two layers.",
 		Examples: []string{
 			"layer-breakdown --layer 1                                        # of the demo trace",
 			"layer-breakdown --trace x.json.gz --config config.json --fwd-pass 2 --layer 3 --compare-layer 4",
@@ -42,14 +42,14 @@ func program() app.Program {
 		Formats: []app.Format{app.Text, app.ComputeFlow, app.JSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER`; default: the steady pass")
-			fs.IntVar(&o.layer, "layer", 0, "layer `NUMBER` to break down; default: the first one of the pass")
-			fs.IntVar(&o.compare, "compare-layer", 0, "layer `NUMBER` of the same pass to compare with; default: none")
+			fs.IntVar(&o.pass, "fwd-pass", 0, "`NUMBER`: forward pass (default: the steady one)")
+			fs.IntVar(&o.layer, "layer", 0, "`NUMBER`: layer to break down (default: the first)")
+			fs.IntVar(&o.compare, "compare-layer", 0, "`NUMBER`: layer of the same pass to compare with")
 			fs.StringVar(&o.mapping, "mapping-input", "",
 				"second trace `FILE` of the same model, recorded eagerly or while its graphs were captured: shapes and modules for the kernels of graph replays")
 			fs.BoolVar(&o.force, "force-mapping", false,
 				"use --mapping-input also where it seems to be of another model or GPU")
-			fs.BoolVar(&o.plan, "plan", false, "print the plan of the model that --config describes, operators with their sizes, and read no trace")
+			fs.BoolVar(&o.plan, "plan", false, "print the operators of the model in --config; read no trace")
 			o.given = func(name string) bool {
 				set := false
 				fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })

@@ -31,7 +31,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "layer-timeline",
-		Summary: "finds the forward passes and decoder layers of a trace and prints what each pass, each layer and each type of layer costs.",
+		Summary: "lists the forward passes and decoder layers of a trace with their cost, and each type of layer.",
 		Examples: []string{
 			"layer-timeline                                                   # the demo trace",
 			"layer-timeline --trace x.json.gz --config config.json --fwd-pass 2",
@@ -41,13 +41,13 @@ func program() app.Program {
 		Formats: []app.Format{app.Text, app.JSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.IntVar(&o.pass, "fwd-pass", 0, "forward pass `NUMBER` whose layers to print; default: the steady pass")
+			fs.IntVar(&o.pass, "fwd-pass", 0, "`NUMBER`: forward pass to print (default: the steady one)")
 			fs.BoolVar(&o.allPasses, "show-all-passes", false,
 				"print every row of the table of passes; default: the first 32")
-			fs.StringVar(&o.gpu, "gpu-type", "", "`NAME` of the GPU for the header; default: the trace's")
-			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE` for the header; 0: from file name, trace or server_args.json, else unknown")
-			fs.IntVar(&o.ep, "ep", 0, "expert-parallel `SIZE` for the header; 0: as --tp")
-			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT` for the header, e.g. decode or prefill")
+			fs.StringVar(&o.gpu, "gpu-type", "", "`NAME`: GPU in the header (default: the trace's)")
+			fs.IntVar(&o.tp, "tp", 0, "`SIZE`: tensor-parallel size in the header (default: the trace's)")
+			fs.IntVar(&o.ep, "ep", 0, "`SIZE`: expert-parallel size in the header (default: the trace's)")
+			fs.StringVar(&o.mode, "serving-mode", "", "`TEXT`: serving mode in the header, e.g. decode")
 			o.page.Flags(fs)
 			o.passGiven = func() bool { return given(fs, "fwd-pass") }
 		},

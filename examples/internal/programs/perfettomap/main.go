@@ -38,7 +38,7 @@ func program(m machine) app.Program {
 	var o options
 	return app.Program{
 		Name:    "perfetto-map",
-		Summary: "says where the forward passes and layers of a trace are in the Perfetto UI, draws them into a copy, cuts out a piece to share, and opens the UI there. Several ranks are drawn beside each other.",
+		Summary: "links passes and layers into the Perfetto UI, draws them into a copy of the trace, and cuts out a slice to share.",
 		Examples: []string{
 			"perfetto-map --fwd-pass 2 --layers 2,3,7                              # time ranges; marks three layers",
 			"perfetto-map --trace x.json.gz --annotate x.layers.json.gz --open     # the UI with passes and layers drawn in",
@@ -50,20 +50,20 @@ func program(m machine) app.Program {
 		Formats: []app.Format{app.Text, app.JSON},
 		FailOn:  []string{app.CoverageLeft, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.IntVar(&o.pass, "fwd-pass", -1, "forward pass `N` whose layers are listed; −1: the steady one")
-			fs.Var(&o.layers, "layers", "`LIST` of layers to mark and link, such as 2,3,38 or 4-7")
+			fs.IntVar(&o.pass, "fwd-pass", -1, "`N`: forward pass whose layers are listed (default: the steady one)")
+			fs.Var(&o.layers, "layers", "`LIST`: layers to mark and link, e.g. 2,3,38 or 4-7")
 			app.OutputFile(fs, &o.annotate, "annotate",
 				"write a copy of the trace with tracks of passes, layers, halves, categories and gaps to this `FILE`: compressed as its name says, else as the trace is, or Perfetto's own format, where overlapping kernels show whole, if it ends in .pftrace")
 			fs.BoolVar(&o.allRanks, "all-ranks", false,
 				"with --annotate and a directory: all ranks in one copy, as several files are")
 			fs.DurationVar(&o.minGap, "min-gap", perfetto.DefaultGap,
 				"shortest `TIME` without GPU work that --annotate draws as a gap")
-			app.OutputFile(fs, &o.slice, "slice", "write a trace of only the pass of --fwd-pass, or of only its --layers where these are given, to this `FILE` (see --annotate)")
-			fs.Var(&o.slicePasses, "slice-passes", "`LIST` of passes that --slice keeps instead, such as 2-4")
-			fs.Var(&o.redact, "redact", "what --slice hides, a `LIST` of: paths, names, shapes, model-files (which files of the server ran), all; what stays is listed on stderr, to be read before sending")
+			app.OutputFile(fs, &o.slice, "slice", "`FILE`: write a trace of the pass of --fwd-pass, or of its --layers")
+			fs.Var(&o.slicePasses, "slice-passes", "`LIST`: passes that --slice keeps instead, e.g. 2-4")
+			fs.Var(&o.redact, "redact", "`LIST`: what --slice hides: paths, names, shapes, model-files, all (stderr lists what stays)")
 			fs.BoolVar(&o.keepMetadata, "keep-metadata", false,
 				"let --slice and --annotate keep what stands beside the events, too: names of hosts, users and jobs, environments and keys; without it what is left out is named")
-			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass, or at the first of --layers: serves the annotated copy, else the slice, else the trace itself, once, to the UI alone")
+			fs.BoolVar(&o.open, "open", false, "open the Perfetto UI at the pass or the first of --layers")
 			fs.DurationVar(&o.openTimeout, "open-timeout", serve.DefaultTimeout,
 				"how much `TIME` --open gives the UI to fetch the trace")
 		},

@@ -28,8 +28,8 @@ func Program() app.Program {
 	var o options
 	return app.Program{
 		Name: "report",
-		Summary: "says everything at once about a trace of LLM inference: whether its figures can be trusted, what bounds it, the findings that matter with their\n" +
-			"size in each step, ranked, with place and next command; then passes, operators against what the GPU can do, exposure and fusions.",
+		Summary: "reports on a trace of LLM inference: health, verdict, findings ranked by time with fix and next command,\n" +
+			"then passes, operators and their floors, exposed time and fusions.",
 		Args: "[FILE|DIR...]",
 		Examples: []string{
 			"report x.json.gz                                   # the model's config.json is looked for beside it",
@@ -44,7 +44,7 @@ func Program() app.Program {
 		FailOn: []string{app.HostCaused, app.Idle, app.ExposedComm, app.Waiting, app.Regression, app.CoverageLeft,
 			app.Floor, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator; default: the first of each")
+			fs.BoolVar(&o.all, "all", false, "print every finding, pass and operator (default: the first of each)")
 			o.page.Flags(fs)
 			o.input(fs)
 		},
@@ -57,7 +57,7 @@ func Program() app.Program {
 func (o *options) input(fs *flag.FlagSet) {
 	o.recordings = app.Recordings(fs, app.Newest)
 	app.Strict(fs, &o.strict)
-	fs.StringVar(&o.against, "against", "", "older run, a `FILE|DIR`, to compare with; default: none")
+	fs.StringVar(&o.against, "against", "", "`FILE|DIR`: older run to compare with")
 	o.Register(fs, "gpu")
 }
 

@@ -18,12 +18,12 @@ func View() app.Program {
 	var served bool
 	return app.Program{
 		Name:     "view",
-		Summary:  "Opens the page of a report in a browser: written to a temporary directory, or served to this machine with every kernel of a long trace.",
+		Summary:  "opens the report as a page in a browser.",
 		Args:     "[FILE|DIR...]",
 		Examples: []string{"view x.json.gz", "view runs/qwen"},
 		Common:   app.TraceFlag | app.ModelFlags | app.DeviceFlag | app.ProgressFlag | app.MemoryFlag,
 		Flags: func(fs *flag.FlagSet) {
-			fs.BoolVar(&served, "serve", false, "serve the page to this machine, with details that a file has no room for, until Ctrl-C")
+			fs.BoolVar(&served, "serve", false, "serve the page, with all kernels, until Ctrl-C")
 			o.input(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error {

@@ -35,7 +35,7 @@ func program() app.Program {
 	var o options
 	return app.Program{
 		Name:    "speed-of-light",
-		Summary: "says what each forward pass should take: weights, cache and arithmetic of its operators against what the GPU can do, and where the rest of the time goes.",
+		Summary: "compares each forward pass with what the GPU can do: bytes and arithmetic of its operators, and where the rest of the time goes.",
 		Examples: []string{
 			"speed-of-light --trace x.json.gz --config config.json",
 			"speed-of-light --trace x.json.gz --config config.json --tokens 32 --kv-len 4096   # where the trace lacks them",
@@ -50,7 +50,7 @@ func program() app.Program {
 				"which GPU of the trace, its `NUMBER`, or the NAME of one to reckon with, such as H100 or MI300X; "+
 					app.Busiest+": the one with most GPU time")
 			o.Register(fs, "")
-			fs.BoolVar(&o.ranks, "all-ranks", false, "read the other ranks of the run beside --trace, too: they divide a collective into transfer and waiting")
+			fs.BoolVar(&o.ranks, "all-ranks", false, "also read the other ranks: they divide collectives into transfer and waiting")
 			o.page.Flags(fs)
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, &o) },

@@ -44,9 +44,8 @@ func program() app.Program {
 	o := &options{}
 	return app.Program{
 		Name: "triage",
-		Summary: "Says where GPU time goes and from which source line, what is exposed, and which known fusion is not used.\n" +
-			"Three tables per stage: kernels by GPU time; overlap, where P1 is what to look at first; fusions, where \"split\" is a known\n" +
-			"fused path that is not used and \"active\" one that is. docs/triage.md says how each number is found.",
+		Summary: "shows where GPU time goes, by source line, which work is exposed, and which fused kernels are unused.\n" +
+			"Three tables per stage: kernels, overlap (P1 first), fusions. docs/triage.md explains each number.",
 		Args: "[FILE|DIR]",
 		Examples: []string{
 			"triage --input profile-dir                                    # one rank, one trace per stage",
@@ -60,29 +59,29 @@ func program() app.Program {
 		Formats: []app.Format{app.AutoFormat, app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.ExposedComm, app.Waiting, app.Regression, app.HealthIs},
 		Flags: func(fs *flag.FlagSet) {
-			fs.StringVar(&o.input, "input", "", "trace `file or directory`; the same as --trace")
+			fs.StringVar(&o.input, "input", "", "`FILE|DIR`: the same as --trace")
 			fs.StringVar(&o.mapping, "mapping-input", "",
 				"trace with CUDA graphs off (`file or directory`), read for source lines")
 			fs.BoolVar(&o.force, "force-mapping", false,
 				"use --mapping-input also where it seems to be of another model or GPU")
-			fs.StringVar(&o.formal, "formal-input", "", "trace of the real setup (`file or directory`), read for time")
+			fs.StringVar(&o.formal, "formal-input", "", "`FILE|DIR`: trace of the real setup, read for time")
 			fs.StringVar(&o.framework, "framework", "",
 				"`SERVER` that made the trace: sglang, vllm, trtllm, tokenspeed or pytorch; empty or auto: found out")
-			fs.StringVar(&o.model, "model", "", "model `NAME`; empty: from server_args.json")
-			fs.IntVar(&o.tp, "tp", 0, "tensor-parallel `SIZE`; 0: from server_args.json, file names or the trace, else unknown")
-			fs.StringVar(&o.pid, "pid-substring", "", "only work launched by processes whose id, label or name has this `text`")
-			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "at most `N` kernel rows a stage; 0: no limit")
-			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "at most `N` rows of the overlap table; 0: all")
-			fs.Float64Var(&o.minShare, "min-share", 1, "hide rows below this `percent` of the stage's GPU time")
-			o.fuseMode = app.Choice(fs, "fuse-mode", "how fusions are found: by chains of kernels, or by the reference's substrings", "chain", "keyword")
+			fs.StringVar(&o.model, "model", "", "`NAME`: model (default: from server_args.json)")
+			fs.IntVar(&o.tp, "tp", 0, "`SIZE`: tensor-parallel size (default: the trace's)")
+			fs.StringVar(&o.pid, "pid-substring", "", "`TEXT`: only work of processes with it in id, label or name")
+			fs.IntVar(&o.kernelLimit, "kernel-table-limit", 0, "`N`: kernel rows per stage (default: all)")
+			fs.IntVar(&o.overlapLimit, "overlap-table-limit", 5, "`N`: rows of the overlap table; 0: all")
+			fs.Float64Var(&o.minShare, "min-share", 1, "`PERCENT`: hide rows below this share of the stage's GPU time")
+			o.fuseMode = app.Choice(fs, "fuse-mode", "`HOW`: find fusions by kernel chains, or by the reference's substrings", "chain", "keyword")
 			o.overlapMode = app.Choice(fs, "overlap-mode",
 				"what the overlap table lists: exposed communication that compute could hide, or all kernels by the reference's rule", "exposure", "published")
-			fs.StringVar(&o.compare, "compare-input", "", "older run (`file or directory`) to compare with")
+			fs.StringVar(&o.compare, "compare-input", "", "`FILE|DIR`: older run to compare with")
 			fs.Float64Var(&o.tolerance, "tolerance", 5,
 				"with --compare-input: `percent` by which a stage may get slower")
-			fs.StringVar(&o.catalog, "catalog", "", "print the known fused paths and families that have this `WORD`, with flags and sources, and stop; all: every one")
+			fs.StringVar(&o.catalog, "catalog", "", "`WORD`: print the known fused paths with it, with flags and sources; all: every one")
 			o.page.Flags(fs)
-			app.OutputFile(fs, &o.pprof, "pprof", "also write GPU time as a pprof profile to `FILE`")
+			app.OutputFile(fs, &o.pprof, "pprof", "`FILE`: also write GPU time as a pprof profile")
 		},
 		More:      o.server.define,
 		MoreTitle: "Flags of a live capture, with --url",

@@ -22,7 +22,7 @@ func program(now func() time.Time) app.Program {
 	var toc *bool
 	return app.Program{
 		Name:    "triage-bundle",
-		Summary: "Joins Markdown triage reports into one document, a section per model.",
+		Summary: "joins Markdown triage reports into one document, a section per model.",
 		Args:    "[FILE|LABEL=FILE...]",
 		Examples: []string{
 			"triage-bundle --analysis-root runs/ --include-toc",

@@ -38,8 +38,8 @@ func Program() app.Program {
 	var list edits
 	return app.Program{
 		Name: "what-if",
-		Summary: "says what a step would take if something about it were different: a host cause removed, the host one step ahead, all launches in one graph, a synchronisation removed, a kernel faster, two kernels fused. " +
-			"It replays the steps of the trace with that change. What the trace does not test, or the model cannot answer, is refused with the reason; docs/what-if.md explains both.",
+		Summary: "replays the steps of a trace with one change: a host cause or synchronisation removed, the host one step ahead, all launches in one graph,\n" +
+			"a faster kernel, two kernels fused. What the trace does not test is refused with the reason (docs/what-if.md).",
 		Examples: []string{
 			"what-if --trace run.json.gz                                # what the findings of strata host lead to",
 			"what-if --trace run.json.gz --edit overlap --edit graphs",
@@ -49,7 +49,7 @@ func Program() app.Program {
 		Common:  app.TraceFlag | app.FormatFlag | app.OutputFlag | app.ProgressFlag | app.MemoryFlag,
 		Formats: []app.Format{app.Text, app.JSON},
 		Flags: func(fs *flag.FlagSet) {
-			fs.Var(&list, "edit", "change `EDIT`: cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR; may be given several times, each is answered alone (default: what the findings lead to)")
+			fs.Var(&list, "edit", "`EDIT`: cause=NAME, overlap, graphs, sync=NAME, kernel=NAME*FACTOR or fuse=FIRST+SECOND*FACTOR; repeatable, each answered alone (default: what the findings suggest)")
 		},
 		Run: func(ctx context.Context, env *app.Env) error { return run(ctx, env, list) },
 	}
