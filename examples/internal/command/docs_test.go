@@ -266,6 +266,9 @@ func step(t *testing.T, root string, args []string) {
 // benchmark for each alternative: the tests themselves are run by the test step.
 func namesTests(t *testing.T, root string, args []string) {
 	t.Helper()
+	if len(args) > 1 && args[0] == "-C" {
+		root, args = filepath.Join(root, args[1]), append([]string{"./."}, args[2:]...)
+	}
 	var source bytes.Buffer
 	for i, a := range args {
 		if strings.HasPrefix(a, "./") {
