@@ -241,7 +241,7 @@ func waterfalls(l *roofline.Report) page.Section {
 			}
 		}
 		if unknown > 0 {
-			f.Text = fmt.Sprintf("Hatched: how much of %s has to be is not known.",
+			f.Text = fmt.Sprintf("Hatched: how much of this %s has to be is not known.",
 				table.Pct(100*ratio(unknown, whole), 1))
 			if l.Model == "" {
 				f.Text += " The model's config says it of most operators: `--config`, with a file or a public model's name."
@@ -381,7 +381,7 @@ func (r *Report) tables() []page.Section {
 		Columns: []page.Column{page.Choice("Kind"), page.Text("Cause"), page.Number("Per step"),
 			page.Number("% of step"), page.Code("Mostly in")}}
 	for _, i := range r.Idle {
-		idle.Add(page.Row{{Text: fmt.Sprint(i.Group)}, {Text: fmt.Sprint(i.Cause)}, took(i.PerStep),
+		idle.Add(page.Row{{Text: fmt.Sprint(i.Group)}, {Text: cmp.Or(i.Cause.String(), "short gaps")}, took(i.PerStep),
 			number(100*i.Share, 1), {Text: i.Name}})
 	}
 	exposed := page.Table{Caption: "Time in which nothing of another category runs", FoldAfter: shownRows / 2,

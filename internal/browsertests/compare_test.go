@@ -78,8 +78,8 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("the waterfall has %d steps, want at least three", n)
 	}
 	// Its parts lead from A to B, each where the one above ends; rows unfold to their kernels.
-	if gaps := evaluate[[]string](ctx, t, `(() => { const at = [...document.querySelectorAll(".fall rect")].map(r => [+r.getAttribute("x"), +r.getAttribute("x") + +r.getAttribute("width"), r.classList.contains("win")]);
-		let x = at[0][1]; const out = []; for (const [a, b, up] of at.slice(1, -1)) { if (Math.abs((up ? a : b) - x) > 1.1) out.push(x + " then " + a + "-" + b); x = up ? b : a; } if (Math.abs(x - at[at.length - 1][1]) > 1.1) out.push("ends at " + x); return out; })()`); len(gaps) > 0 {
+	if gaps := evaluate[[]string](ctx, t, `(() => { const at = [...document.querySelectorAll(".fall rect")].map(r => [parseFloat(r.getAttribute("x")), parseFloat(r.getAttribute("x")) + parseFloat(r.getAttribute("width")), r.classList.contains("win")]);
+		let x = at[0][1]; const out = []; for (const [a, b, up] of at.slice(1, -1)) { if (Math.abs((up ? a : b) - x) > .21) out.push(x + " then " + a + "-" + b); x = up ? b : a; } if (Math.abs(x - at[at.length - 1][1]) > .21) out.push("ends at " + x); return out; })()`); len(gaps) > 0 {
 		t.Errorf("the waterfall has holes: %q", gaps)
 	}
 	lines := evaluate[[]string](ctx, t, `(() => { const d = [...document.querySelectorAll("#difference td details")].find(d => d.closest("tr").cells[0].textContent === "attention"); d.querySelector("summary").click(); return [...d.querySelectorAll("div")].filter(e => e.offsetParent !== null).map(e => e.textContent); })()`)

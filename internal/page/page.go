@@ -168,12 +168,17 @@ type Column struct {
 	Filter  bool // adds a choice among the column's values
 }
 
-// Text is a column of texts, Choice one whose values can be chosen from, Code one of names of code, Prose one of
-// sentences.
-func Text(title string) Column   { return Column{Title: title} }
+// Text is a column of texts.
+func Text(title string) Column { return Column{Title: title} }
+
+// Choice is a column of texts of which one can be chosen.
 func Choice(title string) Column { return Column{Title: title, Filter: true} }
-func Code(title string) Column   { return Column{Title: title, Code: true} }
-func Prose(title string) Column  { return Column{Title: title, Prose: true} }
+
+// Code is a column of names of code.
+func Code(title string) Column { return Column{Title: title, Code: true} }
+
+// Prose is a column of sentences.
+func Prose(title string) Column { return Column{Title: title, Prose: true} }
 
 // Number is a column of numbers.
 func Number(title string) Column { return Column{Title: title, Numeric: true} }

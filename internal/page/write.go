@@ -340,8 +340,8 @@ func (p *writer) waterfall(f *Waterfall) {
 	for i := range steps {
 		s := &steps[i]
 		used[s.Kind] = true
-		x, w := 1000*max(s.From, 0)/end, max(1000*(s.To-s.From)/end, 1)
-		p.put(`<li title="%s"><span>%s</span><svg viewBox="0 0 1000 16" preserveAspectRatio="none" aria-hidden="true"><rect class="%s" x="%s" width="%s" height="16"/></svg><b>%s</b></li>`,
+		x, w := 100*max(s.From, 0)/end, max(100*(s.To-s.From)/end, .2)
+		p.put(`<li title="%s"><span>%s</span><svg aria-hidden="true"><rect class="%s" x="%s%%" width="%s%%" height="16"/></svg><b>%s</b></li>`,
 			text(s.Detail), text(s.Name), markup(kinds[s.Kind].class), markup(number(x)), markup(number(w)), text(s.Value))
 		p.put("\n")
 	}
