@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/hostoverhead/internal/names"
+	"github.com/llmstrata/strata/internal/interval"
 	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/internal/vocabulary"
 	"github.com/llmstrata/strata/layer/finding"
@@ -162,75 +163,43 @@ func (m *model) plan(e Edit, c constants) (*plan, string) {
 	return p, m.planOverlap(p, c)
 }
 
-// named are the spans of a name on the threads that launch, outermost and in order, by thread of the model.
-func (m *model) named(name string, lanes ...event.Lane) (out []namedSpan) {
+// named are the spans of a name on the threads that launch, by thread of the model.
+func (m *model) named(name string, lanes ...event.Lane) [][]interval.Span {
+	out := make([][]interval.Span, len(m.launching))
 	matches := make([]bool, m.t.NumNames())
-	any := false
 	for id := range matches {
-		matches[id] = strings.Contains(m.t.Name(trace.NameID(id)), name) || strings.Contains(name, "N") &&
-			strings.Contains(names.Generalise(m.t.Name(trace.NameID(id))), name)
-		any = any || matches[id]
+		n := m.t.Name(trace.NameID(id))
+		matches[id] = strings.Contains(n, name) ||
+			strings.Contains(name, "N") && strings.Contains(names.Generalise(n), name)
 	}
-	if !any {
-		return nil
+	if !slices.Contains(matches, true) {
+		return out
 	}
-	index := map[trace.ThreadIndex]int32{}
-	for i := range m.items {
-		index[m.t.At(m.items[i].id).Thread()] = m.items[i].thread
-	}
-	for th, at := range index {
+	for at, th := range m.launching {
 		for _, lane := range lanes {
 			for e := range m.t.OnThread(lane, th) {
 				if matches[e.NameID()] {
-					out = append(out, namedSpan{at, int64(e.Start()), int64(e.End())})
+					out[at] = append(out[at], interval.Span{Start: int64(e.Start()), End: int64(e.End())})
 				}
 			}
 		}
+		out[at] = interval.UnionInPlace(out[at])
 	}
-	slices.SortFunc(out, func(x, y namedSpan) int {
-		switch {
-		case x.thread != y.thread:
-			return int(x.thread) - int(y.thread)
-		case x.start != y.start:
-			return int(min(max(x.start-y.start, -1), 1))
-		}
-		return int(min(max(y.end-x.end, -1), 1))
-	})
-	kept := out[:0]
-	for _, s := range out {
-		if n := len(kept); n > 0 && kept[n-1].thread == s.thread && s.start < kept[n-1].end {
-			kept[n-1].end = max(kept[n-1].end, s.end)
-			continue
-		}
-		kept = append(kept, s)
-	}
-	return kept
+	return out
 }
 
-type namedSpan struct {
-	thread     int32
-	start, end int64
-}
+// before is the host time before a call, and during the time that it takes.
+func (it *item) before() interval.Span { return interval.Span{Start: it.start - it.pre, End: it.start} }
 
-// covered is how much of a span of a thread lies in a list.
-func covered(list []namedSpan, thread int32, from, to int64) (ns int64) {
-	i, _ := slices.BinarySearchFunc(list, from, func(s namedSpan, t int64) int {
-		if s.thread < thread || s.thread == thread && s.end <= t {
-			return -1
-		}
-		return 1
-	})
-	for ; i < len(list) && list[i].thread == thread && list[i].start < to; i++ {
-		ns += min(to, list[i].end) - max(from, list[i].start)
-	}
-	return ns
+func (it *item) during() interval.Span {
+	return interval.Span{Start: it.start, End: it.start + max(it.d, 1)}
 }
 
 func (m *model) planCause(p *plan, e Edit) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp, event.LaneSync)
 	for i := range m.items {
 		it := &m.items[i]
-		if n := covered(list, it.thread, it.start-it.pre, it.start); n > 0 {
+		if n := interval.Covered(list[it.thread], it.before()); n > 0 {
 			p.pre[int32(i)] = it.pre - n
 		}
 		if it.waits == none && it.acts == 0 && strings.Contains(m.t.Name(it.name), e.Name) {
@@ -247,7 +216,7 @@ func (m *model) planSync(p *plan, e Edit) string {
 	list := m.named(e.Name, event.LaneAnnotation, event.LanePython, event.LaneOp)
 	for i := range m.items {
 		it := &m.items[i]
-		inside := covered(list, it.thread, it.start, it.start+max(it.d, 1)) > 0
+		inside := interval.Covered(list[it.thread], it.during()) > 0
 		if it.waits == none || !inside && !strings.Contains(m.t.Name(it.name), e.Name) {
 			continue
 		}
@@ -256,7 +225,7 @@ func (m *model) planSync(p *plan, e Edit) string {
 			for a := it.first; a < it.first+it.acts; a++ {
 				p.without[a] = true
 			}
-			p.pre[int32(i)] = it.pre - covered(list, it.thread, it.start-it.pre, it.start)
+			p.pre[int32(i)] = it.pre - interval.Covered(list[it.thread], it.before())
 		}
 	}
 	if len(p.free) == 0 {

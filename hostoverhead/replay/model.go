@@ -64,18 +64,18 @@ type item struct {
 
 // model is the part of a trace on one device.
 type model struct {
-	t       *trace.Trace
-	d       *layer.Device
-	items   []item
-	acts    []act // in issue order
-	threads int32
-	lat     map[trace.NameID]int64 // by call
-	gaps    map[[2]bool]int64      // by whether an act, and the one before it, is a copy
-	ret     int64
-	depth   int   // of the launch queue; 0: not seen
-	launch  int64 // what a launch call takes that does not wait
-	passes  int
-	hidden  string // why nothing can be said at all
+	t         *trace.Trace
+	d         *layer.Device
+	items     []item
+	acts      []act // in issue order
+	launching []trace.ThreadIndex
+	lat       map[trace.NameID]int64 // by call
+	gaps      map[[2]bool]int64      // by whether an act, and the one before it, is a copy
+	ret       int64
+	depth     int   // of the launch queue; 0: not seen
+	launch    int64 // what a launch call takes that does not wait
+	passes    int
+	hidden    string // why nothing can be said at all
 }
 
 // build reads a device. The error is ctx's.
@@ -143,7 +143,7 @@ func (m *model) read(ctx context.Context) error {
 			return err
 		}
 	}
-	m.threads = int32(len(threads))
+	m.launching = threads
 	order := make([]int32, len(m.items))
 	for i := range order {
 		order[i] = int32(i)

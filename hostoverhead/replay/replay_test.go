@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/hostoverhead/replay"
 	"github.com/llmstrata/strata/internal/gen/idle"
@@ -226,6 +227,49 @@ func TestReplayAgainstChangedRuns(t *testing.T) {
 			t.Errorf("nsys %v: %d of %d intervals hold the truth, %d promise too much", nsys, inside, answered,
 				promised)
 		}
+	}
+}
+
+// TestSharedTraces: on real traces each edit is answered within its interval, never below what the GPU works, or refused
+// with a reason. -v prints the steps that pass both gates.
+func TestSharedTraces(t *testing.T) {
+	answered, asked := map[replay.Kind]int{}, map[replay.Kind]int{}
+	for i, path := range append(testdata.SharedGlob(t, "traces/torch/*"), testdata.SharedGlob(t, "traces/nsys/*")...) {
+		if i%6 != 0 && !testdata.Long() {
+			continue
+		}
+		rec, err := strata.Open(t.Context(), path, strata.Options{})
+		if err != nil {
+			t.Logf("%s: %v", filepath.Base(path), err) // of several hosts, or no trace
+			continue
+		}
+		a, err := layer.Analyze(t.Context(), rec.Parts[0].Trace, layer.Options{})
+		if err != nil || len(a.Devices) == 0 {
+			continue
+		}
+		edits := []replay.Edit{{Kind: replay.Overlap}, {Kind: replay.Graphs}, {Kind: replay.Sync, Name: "ynchronize"},
+			{Kind: replay.Cause, Name: ".py"}, {Kind: replay.Kernel, Name: "gemm"},
+			{Kind: replay.Fuse, Name: "norm", Then: "gemm"}}
+		gains, err := replay.Analyze(t.Context(), a, &a.Devices[0], edits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range gains {
+			asked[g.Edit.Kind]++
+			if g.Refused != "" {
+				t.Logf("%s, %s: %d of %d steps, refused: %s", filepath.Base(path), g.Edit, g.Steps, g.All, g.Refused)
+				continue
+			}
+			answered[g.Edit.Kind]++
+			t.Logf("%s, %s: %d of %d steps, %s", filepath.Base(path), g.Edit, g.Steps, g.All, g.Gain.String())
+			if g.Low <= 0 || g.Low > g.After || g.After > g.High || g.Steps < 3 || g.Base <= 0 {
+				t.Errorf("%s: %+v", filepath.Base(path), g)
+			}
+		}
+	}
+	t.Logf("answered %v of %v", answered, asked)
+	if len(asked) != len(replay.Kinds()) {
+		t.Errorf("asked %v, want each kind", asked)
 	}
 }
 

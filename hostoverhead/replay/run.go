@@ -50,7 +50,7 @@ type result struct {
 func (m *model) run(p *plan) result {
 	r := result{ends: make([]int64, m.passes)}
 	start, end := make([]int64, len(m.acts)), make([]int64, len(m.acts))
-	threads := make([]int64, m.threads)
+	threads := make([]int64, len(m.launching))
 	tails := map[int32]int32{} // last acts of streams, by stream
 	begun := 0
 	n := len(m.items)

@@ -270,8 +270,8 @@ func autocorrelation(x []float64) (float64, bool) {
 }
 
 // between estimates by how much runs differ from the operations of this pair, most of which did not change: the
-// spread of their log ratios around the typical one, less what steps vary by. It replaces the assumed floor, and returns of how
-// many operations, 0 if they are too few.
+// spread of their log ratios around the typical one, less what steps vary by. It replaces the assumed floor, and returns
+// of how many operations, 0 if they are too few.
 func (h *hostComparison) between() int {
 	var ratios, own []float64
 	for _, k := range h.keys {
