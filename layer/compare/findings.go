@@ -80,19 +80,24 @@ func (c *comparison) otherKernel(r *Row) (was, now string) {
 
 // sentence says what a row's difference is.
 func (r *Row) sentence() string {
-	switch r.Status {
-	case New:
-		return fmt.Sprintf("%s is new: %s a pass", r.Operator, table.Duration(r.KernelB))
-	case Removed:
-		return fmt.Sprintf("%s is gone: %s a pass before", r.Operator, table.Duration(r.KernelA))
-	}
-	s := fmt.Sprintf("%s %s → %s, %s", r.Operator, table.Duration(r.KernelA), table.Duration(r.KernelB),
-		table.Change(r.kernelDelta()))
-	if r.KernelA > 0 {
-		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.kernelDelta())/float64(r.KernelA))
-	}
+	s := sentence(r.Operator, r.Status, r.KernelA, r.KernelB, "pass")
 	if r.Because != "" {
 		s += ": " + r.Because
+	}
+	return s
+}
+
+// sentence says what the difference of a time per unit is.
+func sentence(name string, status Change, a, b time.Duration, unit string) string {
+	switch status {
+	case New:
+		return fmt.Sprintf("%s is new: %s a %s", name, table.Duration(b), unit)
+	case Removed:
+		return fmt.Sprintf("%s is gone: %s a %s before", name, table.Duration(a), unit)
+	}
+	s := fmt.Sprintf("%s %s → %s, %s", name, table.Duration(a), table.Duration(b), table.Change(b-a))
+	if a > 0 {
+		s += " (" + percentOf(b-a, a) + ")"
 	}
 	return s
 }

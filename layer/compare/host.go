@@ -441,17 +441,8 @@ func (h *hostComparison) sameAs(a, b *hostOp, o *Options) bool {
 
 // sentence says what an operation's difference is.
 func (r *HostRow) sentence() string {
-	switch r.Status {
-	case New:
-		return fmt.Sprintf("host: %s is new: %s a step", r.Name, table.Duration(r.B))
-	case Removed:
-		return fmt.Sprintf("host: %s is gone: %s a step before", r.Name, table.Duration(r.A))
-	case Renamed:
+	if r.Status == Renamed {
 		return fmt.Sprintf("host: %s was %s: same place, as often, as long (%s)", r.Name, r.Was, table.Duration(r.B))
 	}
-	s := fmt.Sprintf("host: %s %s → %s, %s", r.Name, table.Duration(r.A), table.Duration(r.B), table.Change(r.Delta))
-	if r.A > 0 {
-		s += fmt.Sprintf(" (%+.1f%%)", 100*float64(r.Delta)/float64(r.A))
-	}
-	return s
+	return sentence("host: "+r.Name, r.Status, r.A, r.B, "step")
 }
