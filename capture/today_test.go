@@ -403,7 +403,7 @@ func TestRouter(t *testing.T) {
 	}
 }
 
-// TestNamedWorkers (5): engines that are named are profiled: behind a gateway that lists none, and without a gateway,
+// TestNamedWorkers (5): engines that are named are profiled: after a gateway that lists none, and without a gateway,
 // where the requests go to all of them.
 func TestNamedWorkers(t *testing.T) {
 	for _, gateway := range []bool{false, true} {

@@ -60,7 +60,7 @@ func traceOf(acts []act) *trace.Trace {
 	return built.Trace(b)
 }
 
-// actsOf writes the passes of a family behind one another: true is a prefill.
+// actsOf writes the passes of a family one after another: true is a prefill.
 func actsOf(f families.Family, prefills ...bool) []act {
 	var passes [][]act
 	for _, prefill := range prefills {
@@ -77,7 +77,7 @@ func actsOf(f families.Family, prefills ...bool) []act {
 	return beside(concat(passes...))
 }
 
-// beside puts kernels that are marked so on a stream of their own, where they run beside the kernel in front of them.
+// beside puts kernels that are marked so on a stream of their own, where they run beside the kernel before them.
 func beside(l []act) []act {
 	for i := range l {
 		if name, ok := strings.CutPrefix(l[i].name, families.Beside); ok {
@@ -368,8 +368,8 @@ func TestBattery(t *testing.T) {
 }
 
 // known are the cases of the subset that are not right to the kernel, or that something speaks against: what is right
-// of them, and what is printed. Layers of which kernels were lost or merged may not show where they begin; of norms
-// behind the halves of layers, of names that say nothing and of a window with half a pass nobody can be sure.
+// of them, and what is printed. Layers whose kernels were lost or merged may not show where they begin; of norms
+// after the halves of layers, of names that say nothing and of a window with half a pass nobody can be sure.
 var known = map[string]struct{ share, conf float64 }{
 	"BERT-base, transformers: graphs, N 0":                                         {1, 0.75},
 	"BERT-base, transformers: one pass, N 12":                                      {1, 0.75},
@@ -477,7 +477,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, of which none says so,
+// TestWrittenOutNorms: transformers without fused kernels run a norm as six single operations, none of which says so,
 // and as many experts as the tokens of a layer chose.
 func TestWrittenOutNorms(t *testing.T) {
 	for _, f := range families.All() {
@@ -498,7 +498,7 @@ func TestWrittenOutNorms(t *testing.T) {
 	}
 }
 
-// TestNormsBehind: an encoder of the family of BERT runs the same kernels as a model with norms in front of its
+// TestNormsBehind: an encoder of the family of BERT runs the same kernels as a model with norms before its
 // halves; that it looks up three embeddings tells.
 func TestNormsBehind(t *testing.T) {
 	for _, f := range families.All() {

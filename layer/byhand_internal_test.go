@@ -12,7 +12,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// passesOf makes whole decode passes of one layer that last so long, one behind the other.
+// passesOf makes whole decode passes of one layer that last so long, one after the other.
 func passesOf(walls ...int64) []ForwardPass {
 	var out []ForwardPass
 	at := int64(0)

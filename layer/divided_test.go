@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// TestDivided: layers with a sum behind both halves are divided over GPUs, those with one at most are not said to be.
+// TestDivided: layers with a sum after both halves are divided over GPUs, those with one at most are not said to be.
 func TestDivided(t *testing.T) {
 	const norm, product, attention = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(P)",
 		"nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "void flash::flash_fwd_splitkv_kernel<T>(P)"

@@ -6,7 +6,7 @@ import (
 	"github.com/llmstrata/strata/layer/internal/operator"
 )
 
-// TestAtEdge: operators move kernels at the edges of layers, one behind the other, and none out of the middle.
+// TestAtEdge: operators move kernels at the edges of layers, one after the other, and none out of the middle.
 func TestAtEdge(t *testing.T) {
 	for _, c := range []struct {
 		layers, to string // a letter for each kernel
@@ -16,9 +16,9 @@ func TestAtEdge(t *testing.T) {
 		{"aaabbb", "aaabbb", 0, true}, // where nothing moves nothing is asked
 		{"aaabbb", "aabbbb", 2, true},
 		{"aaabbb", "aaaabb", 3, true},
-		{"aaabbb", "abbbbb", 1, true},  // with the one behind it
+		{"aaabbb", "abbbbb", 1, true},  // with the one after it
 		{"aaabbb", "abbbbb", 2, true},  // which moves, too
-		{"aaabbb", "ababbb", 1, false}, // what is behind it stays
+		{"aaabbb", "ababbb", 1, false}, // what follows it stays
 		{"aaabbb", "aaabab", 4, false},
 		{"aaabbb", "aaacbb", 3, false}, // of no layer beside it
 		{"aaabbb", "caabbb", 0, true},  // the pass begins there

@@ -71,7 +71,7 @@ func (e events) window(from, to float64, shorten bool) (out events) {
 // moduleNumber is the number that the profiler gave to a decoder layer.
 var moduleNumber = regexp.MustCompile(`^nn\.Module: (Llama)(DecoderLayer)_(\d+)$`)
 
-// TestStacksUnderFrames: the frames of a model's layers tell its passes wherever the window begins and ends, however
+// TestStacksUnderFrames: the frames of a model's layers show its passes wherever the window begins and ends, however
 // the profiler numbers modules, and however many stacks the model has.
 func TestStacksUnderFrames(t *testing.T) {
 	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true,

@@ -96,7 +96,7 @@ func TestMissingLaunchesKeepTheirPass(t *testing.T) {
 	}
 }
 
-// TestGraphsWithoutNames: full replays are the passes where no name tells embedding or sampling.
+// TestGraphsWithoutNames: full replays are the passes where no name shows embedding or sampling.
 func TestGraphsWithoutNames(t *testing.T) {
 	var passes []gen.Pass
 	for range 4 {

@@ -41,7 +41,7 @@ func TestModelsOfFlux(t *testing.T) {
 	}
 }
 
-// TestDenoiserOfFlux: behind the attention of a layer that runs the image's and the text's feed-forward part stands
+// TestDenoiserOfFlux: after the attention of a layer that runs the image's and the text's feed-forward part stands
 // nothing that the next attention reads, and lines of a text encoder launch no kernel of the denoiser.
 func TestDenoiserOfFlux(t *testing.T) {
 	d := analyze(t, open(t, "xdit-flux1-mi300.json.gz"), layer.Options{})
@@ -73,7 +73,7 @@ func TestDenoiserOfFlux(t *testing.T) {
 	}
 }
 
-// TestModelsHaveTheirOwnLayers: an encoder in front of each run of a language model, told apart by their outermost
+// TestModelsHaveTheirOwnLayers: an encoder before each run of a language model, separated by their outermost
 // modules alone. What is said about the number of layers is of the one that takes more time.
 func TestModelsHaveTheirOwnLayers(t *testing.T) {
 	encoder := gen.Config{Seed: 3, Modules: true, Stacks: true,
@@ -121,7 +121,7 @@ func TestOneModelIsOneModel(t *testing.T) {
 	}
 }
 
-// inTurn is a trace of runs of several programs on one thread and GPU, one behind the other.
+// inTurn is a trace of runs of several programs on one thread and GPU, one after the other.
 func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
 	t.Helper()
 	var b bytes.Buffer
@@ -136,7 +136,7 @@ func inTurn(t *testing.T, runs ...gen.Config) *trace.Trace {
 }
 
 // TestCutPassIsOfItsModel: a profiler that starts within a pass has seen no module frame of it. Its layers are those
-// of the model that runs behind it, so it is no second model; a draft is one, but is told apart by its stage.
+// of the model that runs after it, so it is no second model; a draft is one, but is separated by its stage.
 func TestCutPassIsOfItsModel(t *testing.T) {
 	model := gen.Config{Seed: 4, Modules: true, Stacks: true,
 		Arch:   gen.Arch{Family: "Llama", Layers: gen.Uniform(24, gen.Layer{}), Hidden: 4096},

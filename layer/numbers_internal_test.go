@@ -20,7 +20,7 @@ func onCPU(kind event.Kind, name string, start, end int64) trace.EventData {
 		Stream: trace.None}
 }
 
-// kernelsAt collects kernels that run for 10 ns each, one behind the other, beside events of the CPU; each is
+// kernelsAt collects kernels that run for 10 ns each, one after the other, beside events of the CPU; each is
 // launched at its start, 0 where it is not.
 func kernelsAt(others []trace.EventData, names string, launches ...int64) *trace.Trace {
 	b := trace.NewBuilder(trace.Options{})
@@ -128,7 +128,7 @@ func TestCutLayers(t *testing.T) {
 	}
 }
 
-// TestPassesWithoutKernels: a step that launched nothing stands behind the pass in front of it.
+// TestPassesWithoutKernels: a step that launched nothing follows the pass before it.
 func TestPassesWithoutKernels(t *testing.T) {
 	a, err := Analyze(t.Context(), kernelsAt(nil, "a"), Options{})
 	if err != nil {
@@ -193,7 +193,7 @@ func TestSidesOfWeights(t *testing.T) {
 }
 
 // TestFramesTellOfLaunches: the innermost frame in a file that defines models tells the line, else one in a file of
-// building blocks; functions tell the stage.
+// building blocks; functions show the stage.
 func TestFramesTellOfLaunches(t *testing.T) {
 	const model, block, stage = "sglang/srt/models/qwen3.py(%d): forward", "sglang/srt/layers/linear.py(%d): forward",
 		"sglang/srt/models/qwen3.py(%d): forward_extend"
@@ -328,7 +328,7 @@ func lettered(t *testing.T, text string, o Options) *Device {
 	return &a.Devices[0]
 }
 
-// TestOtherStaysOther: a kernel that nothing tells has no operator, and no confidence.
+// TestOtherStaysOther: a kernel that nothing shows has no operator, and no confidence.
 func TestOtherStaysOther(t *testing.T) {
 	d := lettered(t, strings.Repeat("ngaxgng", 6), Options{NumLayers: 6})
 	told := 0

@@ -191,7 +191,7 @@ func opTruth(t *testing.T, name string) map[int]opTruthRow {
 }
 
 // right reports an opAnswer that the truth accepts: any operator of a fused kernel,
-// any of those that cannot be told apart.
+// any of those that cannot be separated.
 func (a *opAnswer) right(want opTruthRow) bool {
 	for _, op := range want.ops {
 		if op == "copy" && a.Part == "copy" {

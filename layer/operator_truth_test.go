@@ -16,7 +16,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestTruthOfRealTraces: module frames and shapes tell all; without them the plan, and without a config the kernels,
+// TestTruthOfRealTraces: module frames and shapes show all; without them the plan, and without a config the kernels,
 // tell at least 99%; labels of layers that are off are repaired.
 func TestTruthOfRealTraces(t *testing.T) {
 	for _, tt := range []struct{ trace, config string }{

@@ -136,11 +136,11 @@ func truthTime(truths []gen.Truth, n int) []spent {
 }
 
 // TestStepEnd: a step lasts to the start of the next pass, however long and rare the time between them is. What
-// leaves a step is told by causes: see TestPausesAreNoPartOfSteps.
+// leaves a step follows from causes: see TestPausesAreNoPartOfSteps.
 func TestStepEnd(t *testing.T) {
 	const wall, pause = trace.Time(100), trace.Time(100 * time.Millisecond)
 	for _, c := range []struct {
-		gaps []trace.Time // behind each pass
+		gaps []trace.Time // after each pass
 		want trace.Time   // of the first that counts to its step
 	}{
 		{[]trace.Time{0}, 0},

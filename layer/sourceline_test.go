@@ -63,8 +63,8 @@ func TestModelLinesOfReplays(t *testing.T) {
 	}
 }
 
-// TestTwinsTellOperators: replayed kernels have the operators that module frames tell of the same kernels in the
-// mapping trace, and these are the ones that the plan tells without it.
+// TestTwinsTellOperators: replayed kernels have the operators that module frames show of the same kernels in the
+// mapping trace, and these are the ones that the plan shows without it.
 func TestTwinsTellOperators(t *testing.T) {
 	with := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b", "sglang-qwen3-8b-extend-eager-mi300", false)
 	without := mapped(t, "sglang-qwen3-8b-decode-graph-mi300", "qwen3-8b",

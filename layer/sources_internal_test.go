@@ -154,7 +154,7 @@ func TestTwinsAreAsSureAsTheirMatch(t *testing.T) {
 	}
 }
 
-// TestLayersOfLines: in front of the layers is not behind them.
+// TestLayersOfLines: before the layers is not after them.
 func TestLayersOfLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"-x0ng1n-yz": "map[-2:[4 6] -1:[0 1] 0:[1 3] 1:[3 4]]", "-xy": "map[-1:[0 2]]",
@@ -166,7 +166,7 @@ func TestLayersOfLines(t *testing.T) {
 	}
 }
 
-// TestLayersOfCaptures: where no frames tell the layers of a capture, its names do by their repeats; without names,
+// TestLayersOfCaptures: where no frames show the layers of a capture, its names do by their repeats; without names,
 // or where there is one layer, nothing does.
 func TestLayersOfCaptures(t *testing.T) {
 	for _, c := range []struct {

@@ -61,7 +61,7 @@ func agreement(a *layer.Device, truth []int) (share float64, known int, wrong []
 	return float64(right) / float64(known), known, wrong
 }
 
-// moduleTraces are the traces whose module frames tell the layers of eager kernels.
+// moduleTraces are the traces whose module frames show the layers of eager kernels.
 var moduleTraces = []struct {
 	name, config string
 	layers       int

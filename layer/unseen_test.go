@@ -36,7 +36,7 @@ func TestField(t *testing.T) {
 		}, false}))
 }
 
-// TestDraftsInFront: the runs of a draft model in front of the only pass are no layers of its model.
+// TestDraftsInFront: the runs of a draft model before the only pass are no layers of its model.
 func TestDraftsInFront(t *testing.T) {
 	for _, f := range families.Field() {
 		if strings.Contains(f.Name, "EAGLE-3 in front") {
@@ -58,8 +58,8 @@ func TestDecoderMixesTwice(t *testing.T) {
 	}
 }
 
-// TestMiscounted: where a tower in front of the only whole pass is counted as layers, they are told as doubtful.
-// Whole passes are read right, and a part of one that a next-token layer stands behind.
+// TestMiscounted: where a tower before the only whole pass is counted as layers, they are told as doubtful.
+// Whole passes are read right, and a part of one that a next-token layer follows.
 func TestMiscounted(t *testing.T) {
 	for name, doubted := range map[string]struct {
 		transform string
@@ -161,7 +161,7 @@ func readsWhole(t *testing.T, f families.Family, transform string) {
 	}
 }
 
-// replayedBy makes a graph of every few layers, and of what stands in front of and behind them.
+// replayedBy makes a graph of every few layers, and of what precedes and after them.
 func replayedBy(l []act, layers int) []act {
 	out := slices.Clone(l)
 	launch, last := -1, [2]int{-1, -1}
@@ -271,7 +271,7 @@ func unseen(t *testing.T, all []families.Family, transforms []transform) {
 }
 
 // unseenShare is the share of activities with the right pass and layer, and their mean confidence. What stands in
-// front of the layers may be a pass of its own (a tower, an encoder), and so may what stands behind them (a draft
+// front of the layers may be a pass of its own (a tower, an encoder), and so may what follows them (a draft
 // model): such passes do not count.
 func unseenShare(d *layer.Device, acts []act, n int) (share, conf float64) {
 	if len(d.Passes) == 1 && d.Passes[0].FromEnd {

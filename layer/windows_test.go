@@ -87,7 +87,7 @@ func fromGen(t testing.TB, cfg gen.Config) []act {
 	return out
 }
 
-// concat puts windows behind one another.
+// concat puts windows one after another.
 func concat(lists ...[]act) []act {
 	var out []act
 	now, pass, launch := int64(1_000_000_000), 0, 0
@@ -218,7 +218,7 @@ func actsOfDevice(a *layer.Device) []act {
 	return out
 }
 
-// TestWindowsOfRealTraces: real passes one behind the other, without frames and annotations, cut at arbitrary
+// TestWindowsOfRealTraces: real passes one after the other, without frames and annotations, cut at arbitrary
 // kernels, with some or all launches missing. That the layers of the passes themselves are right is tested elsewhere.
 func TestWindowsOfRealTraces(t *testing.T) {
 	var y tally
@@ -359,7 +359,7 @@ func rep(n int, s string) []string {
 	return out
 }
 
-// join puts stacks behind one another.
+// join puts stacks one after another.
 func join(ls ...[]string) []string {
 	var out []string
 	for _, l := range ls {
@@ -452,7 +452,7 @@ func TestStacksOfNames(t *testing.T) {
 	e := laid("conv1d_kernel gelu_kernel conv1d_kernel gelu_kernel elementwise_add", rep(12, enc), "layer_norm_kernel")
 	d := laid("embedding_kernel elementwise_add", rep(12, dec), "layer_norm_kernel gemm_logits argmax_kernel")
 	check(t, &y, "encoder decoder (enc layers counted)", concat(e, d, d, d), 12, 1)
-	// a vision tower and the language model behind it, without a pause
+	// a vision tower and the language model after it, without a pause
 	vis := "layer_norm_kernel gemm_qkv rotary_vision_kernel flash_fwd_vision gemm_proj elementwise_add layer_norm_kernel gemm_fc1 gelu_kernel gemm_fc2 elementwise_add"
 	v := laid("conv3d_patch_embed", rep(32, vis), "layer_norm_kernel gemm_merge gelu_kernel gemm_merge2")
 	last := v[len(v)-1]

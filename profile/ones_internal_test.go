@@ -288,7 +288,7 @@ func TestModelsOfTheHub(t *testing.T) {
 	}
 }
 
-// TestDefaultLayersOfProfiles: what is drawn where no config tells the number of layers: that of the models published
+// TestDefaultLayersOfProfiles: what is drawn where no config shows the number of layers: that of the models published
 // with the profile, or one.
 func TestDefaultLayersOfProfiles(t *testing.T) {
 	for _, name := range builtinNames() {

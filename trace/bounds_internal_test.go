@@ -55,7 +55,7 @@ func TestLanesAndKinds(t *testing.T) {
 	}
 }
 
-// busyTrace has n kernels, of which each has a launch but those that orphan names.
+// busyTrace has n kernels, each with a launch except for those that orphan names.
 func busyTrace(n int, orphan func(i int) bool) *Trace {
 	b := NewBuilder(Options{})
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// TestNoEventsSaysWhy: a trace of which no event can be read says whether it was
+// TestNoEventsSaysWhy: a trace without a readable event says whether it was
 // cut off, is damaged (and where), or is no trace.
 func TestNoEventsSaysWhy(t *testing.T) {
 	front := `{"schemaVersion": 1, "deviceProperties": [{"id": 0}], "traceEvents": [`

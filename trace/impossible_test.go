@@ -12,7 +12,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// train returns one kernel of the given length and n that begin behind it on its
+// train returns one kernel of the given length and n that begin after it on its
 // stream, 10 µs apart, each of the launch that args says.
 func train(long float64, n int, args func(i int) string) string {
 	events := []string{kernelAt("long", 10, long, args(0))}

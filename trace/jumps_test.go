@@ -14,7 +14,7 @@ func TestAtDeepStacks(t *testing.T) {
 	for range 20 {
 		b := NewBuilder(Options{})
 		var at, depth int64
-		for range 600 { // chains of nested frames, one behind the other
+		for range 600 { // chains of nested frames, one after the other
 			n := 1 + rng.Int64N(200)
 			for k := range n {
 				b.Add(EventData{Kind: event.Frame, Name: "f", Start: at + k,
@@ -48,7 +48,7 @@ func TestAtDeepStacks(t *testing.T) {
 	}
 }
 
-// TestJumpsAreFew counts the rows that are looked at for one time behind a deep
+// TestJumpsAreFew counts the rows that are looked at for one time after a deep
 // stack that has ended: some dozens, not the depth.
 func TestJumpsAreFew(t *testing.T) {
 	const depth = 100_000

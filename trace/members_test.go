@@ -64,7 +64,7 @@ func TestMembersBehindDamage(t *testing.T) {
 // TestExtentOfDamage: the finding says how many compressed bytes of all are lost,
 // in text and in JSON.
 func TestExtentOfDamage(t *testing.T) {
-	const block = 1 << 16 // the longest of a stream that is not compressed, whose headers tell damage
+	const block = 1 << 16 // the longest of a stream that is not compressed, whose headers show damage
 	packed := packMembers(t, 8000, 1, gzip.NoCompression)[0]
 	for _, percent := range []int{10, 50, 80} {
 		in := bytes.Clone(packed)

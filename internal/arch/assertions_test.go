@@ -93,7 +93,7 @@ func CheckExamples(s *Source) []string {
 	return bad
 }
 
-// kind tells what the go command makes of a function in a test file.
+// kind says what the go command makes of a function in a test file.
 func kind(fn *ast.FuncDecl) string {
 	name := fn.Name.Name
 	params := fn.Type.Params.NumFields()
@@ -115,7 +115,7 @@ type located struct {
 }
 
 // funcIndex finds the functions and methods of the module by directory and
-// name. Methods of one name are not told apart: syntax alone cannot.
+// name. Methods of one name are not separated: syntax alone cannot.
 type funcIndex struct {
 	src   *Source
 	byDir map[string]map[string][]located
@@ -215,7 +215,7 @@ func (ix *funcIndex) imported(f *File, name string) (string, bool) {
 	return "", false
 }
 
-// testingName tells the usual names of a testing value.
+// testingName recognises the usual names of a testing value.
 func testingName(name string) bool {
 	switch name {
 	case "t", "tb", "b", "f", "T", "TB", "tt", "st":

@@ -38,9 +38,9 @@ type Package struct {
 type File struct {
 	// Path is slash-separated and relative to the module's root.
 	Path string
-	// Test tells a _test.go file.
+	// Test recognises a _test.go file.
 	Test bool
-	// Generated tells a file with the standard "Code generated" line.
+	// Generated recognises a file with the standard "Code generated" line.
 	Generated bool
 	// Imports holds the import paths in the order of the file.
 	Imports []string

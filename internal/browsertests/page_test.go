@@ -427,7 +427,7 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
-// TestTextHasContrast: each text has at least 4.5 times the luminance of what is behind it, or the other way round,
+// TestTextHasContrast: each text has at least 4.5 times the luminance of what follows it, or the other way round,
 // in both themes.
 func TestTextHasContrast(t *testing.T) {
 	ctx, _, _ := openReport(t)

@@ -32,7 +32,7 @@ func resumed(tb testing.TB, in []byte, resume bool) (string, *decompress.Damage)
 	return string(b), damage
 }
 
-// TestLaterMembersAreEntered: behind a broken member the next one is read, and the
+// TestLaterMembersAreEntered: after a broken member the next one is read, and the
 // compressed bytes between are counted.
 func TestLaterMembersAreEntered(t *testing.T) {
 	text := text(900_000)
@@ -58,7 +58,7 @@ func TestLaterMembersAreEntered(t *testing.T) {
 			t.Errorf("%s: damage %+v", tt.name, damage)
 			continue
 		}
-		last, from := tt.at > second, 600_000 // of the text behind the break
+		last, from := tt.at > second, 600_000 // of the text after the break
 		if tt.at < first+3 {
 			from = 300_000
 		}
@@ -168,7 +168,7 @@ func TestRandomDamageOfMembers(t *testing.T) {
 	}
 }
 
-// TestPaddingIsNoDamage: zeros behind the last member are none, anything else is.
+// TestPaddingIsNoDamage: zeros after the last member are none, anything else is.
 func TestPaddingIsNoDamage(t *testing.T) {
 	want := text(50_000)
 	zeros := make([]byte, 300_000)

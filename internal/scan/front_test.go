@@ -9,7 +9,7 @@ import (
 	"github.com/llmstrata/strata/internal/testdata"
 )
 
-// front is what kineto writes in front of the events.
+// front is what kineto writes before the events.
 const front = `{
   "schemaVersion": 1,
   "deviceProperties": [

@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// Numbers of any length mean what their digits say, in front of everything that may end them, in the middle of a
+// Numbers of any length mean what their digits say, before everything that may end them, in the middle of a
 // buffer and at its end.
 func TestNumbersOfAnyLength(t *testing.T) {
 	var times []string

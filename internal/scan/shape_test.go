@@ -10,7 +10,7 @@ import (
 	"github.com/llmstrata/strata/internal/scan"
 )
 
-// What an event holds does not depend on the events in front of it, of which the parser remembers how they begin.
+// What an event holds does not depend on the events before it, whose beginnings the parser remembers.
 func TestEventsAreReadAloneAsInCompany(t *testing.T) {
 	usual := ev("a", `, "args": {"correlation": 4}`)
 	variants := []string{usual, ev("b"), ev(`c\"d`), ev(""), ev("e", `, "id": 3`)}

@@ -114,7 +114,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// compressed tells data whose offsets are those of another text.
+// compressed recognises data whose offsets are those of another text.
 func compressed(data []byte) bool {
 	return len(data) > 3 && (data[0] == 0x1f && data[2] == 8 || data[1] == 0x8b) ||
 		bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}) || len(data) > 3 &&

@@ -11,7 +11,7 @@ import (
 
 // FuzzBytes reads any bytes as a trace and takes what came of it through every
 // accessor, every analysis and the writers of copies. Most seeds are a few
-// events, of which many variants can be tried.
+// events, so that many variants can be tried.
 func FuzzBytes(f *testing.F) {
 	w := whole.New(f)
 	f.Add(whole.Tiny(gen.Eager, gen.NVIDIA))

@@ -6,7 +6,7 @@ import (
 	"github.com/llmstrata/strata/trace/event"
 )
 
-// Example tells what runs on a GPU from what the host does.
+// Example says what runs on a GPU from what the host does.
 func Example() {
 	for _, k := range []event.Kind{event.Kernel, event.Memcpy, event.Runtime, event.Module} {
 		fmt.Println(k, k.Lane() == event.LaneGPU)

@@ -31,7 +31,7 @@ func leaves(data []byte) []int {
 	return out
 }
 
-// TestDamagedPageCostsItsRows: the rows in front of a damaged page and behind it
+// TestDamagedPageCostsItsRows: the rows before a damaged page and after it
 // are read, and the health says what is missing; a page that stands in place of
 // another is noticed.
 func TestDamagedPageCostsItsRows(t *testing.T) {

@@ -39,7 +39,7 @@ func ExampleFormats() {
 	// void rms_norm_k launched by cudaLaunchKernel on thread "executor-0"
 }
 
-// ExampleFormats_refused tells what is wrong with a file.
+// ExampleFormats_refused says what is wrong with a file.
 func ExampleFormats_refused() {
 	dir, err := os.MkdirTemp("", "nsys")
 	if err != nil {

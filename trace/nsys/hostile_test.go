@@ -57,7 +57,7 @@ func TestWhatIsNoExportIsRefusedWithTheReason(t *testing.T) {
 	for i := range encrypted {
 		encrypted[i] ^= byte(i*7 + 1)
 	}
-	// Page 1 destroyed behind an intact header: its b-tree has no valid type.
+	// Page 1 destroyed after an intact header: its b-tree has no valid type.
 	broken := bytes.Clone(good)
 	for i := 100; i < 4096; i++ {
 		broken[i] = 0xAA

@@ -18,8 +18,8 @@ import (
 // BenchmarkLarge reads traces as JSON and in all forms, uncompressed, in turns, and compares each with the JSON of
 // its turn: how many times the events per second of JSON, by the time that passed, and by processor time, which other
 // work on the machine makes longer by less. The median of the turns counts. Two traces, small ones without
-// STRATA_LONG: the largest reference trace, 219,000 events of which every other one has args, and a generated one
-// with Python stacks, nine of ten events of which are frames; the copy is what pftrace.Write makes of it.
+// STRATA_LONG: the largest reference trace, 219,000 events, every other one with args, and a generated one
+// with Python stacks, nine of ten events being frames; the copy is what pftrace.Write makes of it.
 func BenchmarkLarge(b *testing.B) {
 	b.Run("trace=reference", func(b *testing.B) {
 		if !testdata.Long() {

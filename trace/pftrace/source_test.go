@@ -36,7 +36,7 @@ func TestReadAhead(t *testing.T) {
 		broken) {
 		t.Errorf("error %v, want the reader's", err)
 	}
-	returned := false // by Read: the race detector sees a read behind it
+	returned := false // by Read: the race detector sees a read after it
 	endless := readerFunc(func(p []byte) (int, error) {
 		if returned {
 			t.Error("it is still read from")

@@ -31,7 +31,7 @@ func assembled(kernels ...kernel) *trace.Trace {
 	return built.Trace(b)
 }
 
-// opening is a trace of blocks of one anchor each, of the given durations, behind each other, and of one anchor more,
+// opening is a trace of blocks of one anchor each, of the given durations, one after the other, and of one anchor more,
 // which ends the last block.
 func opening(durations ...int64) *trace.Trace {
 	var kernels []kernel

@@ -19,7 +19,7 @@ func found(rows []triage.Row, total float64, o triage.Options) []string {
 	return out
 }
 
-// TestWordsDecide: active by one word, anywhere in the name or behind it; not by another server's word; not below the
+// TestWordsDecide: active by one word, anywhere in the name or after it; not by another server's word; not below the
 // share.
 func TestWordsDecide(t *testing.T) {
 	rows := []triage.Row{

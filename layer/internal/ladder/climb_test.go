@@ -8,7 +8,7 @@ import (
 	"github.com/llmstrata/strata/trace"
 )
 
-// passesOfLetters makes a pass of each text of letters, one behind the other.
+// passesOfLetters makes a pass of each text of letters, one after the other.
 func passesOfLetters(passes ...string) (*Work, []*Result) {
 	w, all := workOfLetters(strings.Join(passes, ""), "")
 	var results []*Result
@@ -20,7 +20,7 @@ func passesOfLetters(passes ...string) (*Work, []*Result) {
 }
 
 // wholePass is a pass of n layers; lastLayers one that begins within the layer before the last n, firstLayers one
-// that ends within the layer behind the first n.
+// that ends within the layer after the first n.
 func wholePass(n int) string   { return "e" + strings.Repeat(letterLayer, n) + "hs" }
 func lastLayers(n int) string  { return letterLayer[3:] + strings.Repeat(letterLayer, n) + "hs" }
 func firstLayers(n int) string { return "e" + strings.Repeat(letterLayer, n) + letterLayer[:5] }
@@ -105,7 +105,7 @@ func TestLayersOfPasses(t *testing.T) {
 	}
 }
 
-// TestRunsOfPasses: what stands in front of the first pass and behind the last one is a pass that the window cuts,
+// TestRunsOfPasses: what precedes the first pass and after the last one is a pass that the window cuts,
 // where it holds layers.
 func TestRunsOfPasses(t *testing.T) {
 	whole, front, behind := wholePass(8), lastLayers(4), firstLayers(4)
@@ -143,7 +143,7 @@ func TestRunsOfPasses(t *testing.T) {
 	}
 }
 
-// TestRunsInFrontOfFrames: a run in front of a pass under frames that the window cuts there is of that pass; where
+// TestRunsInFrontOfFrames: a run before a pass under frames that the window cuts there is of that pass; where
 // all are cut no other tells a run's layers.
 func TestRunsInFrontOfFrames(t *testing.T) {
 	for cut, want := range map[Partial]int{CutAtEnd: 54, CutAtStart: 93} {
@@ -163,7 +163,7 @@ func TestRunsInFrontOfFrames(t *testing.T) {
 	}
 }
 
-// TestWhoTellsLayers: module frames tell the number of layers before anchors do, and these before repeats; what was
+// TestWhoTellsLayers: module frames show the number of layers before anchors do, and these before repeats; what was
 // asked for stands.
 func TestWhoTellsLayers(t *testing.T) {
 	for _, c := range []struct {

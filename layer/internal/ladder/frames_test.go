@@ -86,7 +86,7 @@ func TestRepeatedClass(t *testing.T) {
 	}
 }
 
-// TestStacksOfACall: layers in modules of different classes, one behind the other, are stacks of their own; where a
+// TestStacksOfACall: layers in modules of different classes, one after the other, are stacks of their own; where a
 // module holds one layer, or modules take turns, they are one.
 func TestStacksOfACall(t *testing.T) {
 	for around, want := range map[string]string{"": "[]", "aa": "[]", "aabb": "[2]", "aaabbcc": "[3 5]", "abb": "[]",

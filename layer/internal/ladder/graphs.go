@@ -33,7 +33,7 @@ func (w *Work) isStack(s *Sequence) bool {
 	return segment.GraphStack(segment.Number(s))
 }
 
-// outside says whether a name stands before the first and behind the last of several stacks of layers.
+// outside says whether a name stands before the first and after the last of several stacks of layers.
 type outside struct{ head, tail bool }
 
 // splitBetween extends spans (disjoint, ascending ranges of kernels) to passes that cover all kernels: what lies
@@ -60,7 +60,7 @@ func (w *Work) splitBetween(kernels []int32, spans [][2]int) []Span {
 	return out
 }
 
-// bestSplit chooses k in [from, to], which lie behind the first kernel and in front of the last one, so that
+// bestSplit chooses k in [from, to], which lie after the first kernel and before the last one, so that
 // kernels[from:k] look like an epilogue and kernels[k:to] like a prologue. Among equal choices the one before the
 // longest pause between launches wins.
 func (w *Work) bestSplit(kernels []int32, from, to int, where []outside) int {

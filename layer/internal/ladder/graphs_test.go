@@ -95,7 +95,7 @@ func TestLayersOfSecondHalves(t *testing.T) {
 }
 
 // TestEmptySteps: steps that launched nothing are passes without kernels where the thread launched steps before and
-// behind them, in the order of the CPU.
+// after them, in the order of the CPU.
 func TestEmptySteps(t *testing.T) {
 	at := func(start int64, id int) stepSpan {
 		return stepSpan{HostSpan{Thread: 1, Start: trace.Time(start), End: trace.Time(start + 5),
@@ -131,7 +131,7 @@ func TestEmptySteps(t *testing.T) {
 	}
 }
 
-// TestLaunchOrder: a kernel without a launch stands behind the one before it on its stream, which may be the first of
+// TestLaunchOrder: a kernel without a launch follows the one before it on its stream, which may be the first of
 // all; names may be empty.
 func TestLaunchOrder(t *testing.T) {
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ type ModelKey struct {
 	Instance int
 }
 
-// Key is of which model a pass is.
+// Key identifies the model of a pass.
 func (r *Result) Key() ModelKey { return ModelKey{r.Model, r.instance} }
 
 // An instance is one model: its variants run the same layers.
@@ -34,7 +34,7 @@ const (
 	draftShare, draftKernels = .8, .4
 )
 
-// findInstances says of which model each pass is.
+// findInstances finds the model of each pass.
 func (w *Work) findInstances(results []*Result) {
 	groups := map[string][]*variant{}
 	var order []string
@@ -149,7 +149,7 @@ func kin(a, b *Sequence) float64 {
 }
 
 // findDrafts marks the models that draft tokens for another one: they run the same kernels in fewer layers, and run
-// in front of nearly each of its passes. One with more kernels than its target drafts several tokens for each of its
+// before nearly each of its passes. One with more kernels than its target drafts several tokens for each of its
 // passes.
 func (w *Work) findDrafts(results []*Result, name string, found []*instance) {
 	for k, in := range found {

@@ -57,7 +57,7 @@ func (w *Work) judge(results []*Result, m *Model) {
 }
 
 // cutBetween says that a pass between two others was read as one that the window cuts, which it cannot: the model has
-// fewer layers than were counted, as in a whole pass that a tower of others stands in front of.
+// fewer layers than were counted, as in a whole pass that a tower of others precedes.
 func cutBetween(results []*Result) bool {
 	return len(results) > 2 && slices.ContainsFunc(results[1:len(results)-1], func(r *Result) bool {
 		return r.LayerEvidence == RungRepeat && r.Cut != Uncut && !r.Draft
@@ -80,7 +80,7 @@ func (w *Work) countFromEnd(r *Result, d segment.Doubts) {
 	r.doubts = joined(fmt.Sprintf("the window does not hold the first layers: they count from the end, and there may be more than %d", r.Count), segment.Words(d))
 }
 
-// joined puts two doubts behind each other, each of which may be "".
+// joined puts two doubts one after the other, each of which may be "".
 func joined(first, second string) string {
 	return strings.Trim(first+"; "+second, "; ")
 }
@@ -89,7 +89,7 @@ func joined(first, second string) string {
 // not belong together: half of the kernels of the one real trace stand in another layer than the one they ran in.
 const CapScrambled = 0.5
 
-// doubtScrambled lowers the confidence of replays, of which the order of the file shows that their records are
+// doubtScrambled lowers the confidence of replays if the order of the file shows that their records are
 // scrambled.
 func (w *Work) doubtScrambled(results []*Result) {
 	for _, r := range results {

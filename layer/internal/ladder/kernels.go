@@ -30,7 +30,7 @@ type Work struct {
 	Acts []int32 // rows of the GPU lane: numbers cost the garbage collector nothing, events do
 	// the call that launched each activity, or by External id its op; trace.None where no thread is known
 	origin []trace.EventID
-	replay []bool  // a graph launch is behind it
+	replay []bool  // launched by a graph
 	Order  []int32 // kernel indices in launch order
 
 	oneStream bool // all run on one stream

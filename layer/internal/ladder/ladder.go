@@ -280,7 +280,7 @@ func (w *Work) addLoose(results []*Result, m *Model) []*Result {
 	return results
 }
 
-// precededBy takes a run in front of a pass into the pass, where frames say that the window cuts off its beginning:
+// precededBy takes a run before a pass into the pass, where frames say that the window cuts off its beginning:
 // what the host launched before the window.
 func (r *Result) precededBy(run []int32) bool {
 	if r.LayerEvidence != RungModule || !r.Cut.ends().Start {

@@ -211,7 +211,7 @@ func (w *Work) byFitted(r *Result, f *segment.Fitted, evidence Rung, conf float6
 		}
 	}
 	if r.Cut == CutAtBoth {
-		r.LayerConf = segment.ConfidenceBothEnds // which layers these are cannot be told
+		r.LayerConf = segment.ConfidenceBothEnds // which layers these are cannot be known
 	}
 }
 

@@ -203,7 +203,7 @@ func (w *Work) passesFromMarks(kernels []int32, model *Model) ([]Span, Finding) 
 	return nil, Finding{}
 }
 
-// fullReplays counts the passes of which one graph launch ran most.
+// fullReplays counts the passes that one graph launch ran most of.
 func (w *Work) fullReplays(passes []Span) int {
 	n := 0
 	for p := range passes {

@@ -26,7 +26,7 @@ type frameSpan struct {
 	root      int32
 	around    string
 	aroundEnd trace.Time
-	// Of a root: how many modules are inside, the first layer and the one behind the last that frames show, whether
+	// Of a root: how many modules are inside, the first layer and the one after the last that frames show, whether
 	// its own frame was not recorded, and whether it begins and ends at the very instants at which layers do: then
 	// the window shows nothing around them.
 	inner, first, layers       int
@@ -79,7 +79,7 @@ func ReadFrames(t *trace.Trace) *Frames {
 	return f
 }
 
-// modules returns the module frames of one thread behind the other, by start, and with each those that it lies in:
+// modules returns the module frames of one thread after the other, by start, and with each those that it lies in:
 // outermost first, itself last.
 func modules(t *trace.Trace, isLayer func(class string) bool) iter.Seq2[trace.ThreadIndex, []frameSpan] {
 	return func(yield func(trace.ThreadIndex, []frameSpan) bool) {

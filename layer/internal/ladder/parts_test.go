@@ -57,7 +57,7 @@ func workOfAll(others []trace.EventData, runs ...run) (*Work, []int32) {
 }
 
 // TestOrphansJoinTheirNeighbours: kernels without a launch are of the pass of those around them on their stream;
-// between two passes the longest pause of the stream decides, the first of equals; on a stream of which no launch is
+// between two passes the longest pause of the stream decides, the first of equals; on a stream for which no launch is
 // known, the pass that runs.
 func TestOrphansJoinTheirNeighbours(t *testing.T) {
 	k := func(start, dur int64, known bool) run {
@@ -120,7 +120,7 @@ func TestOrphansJoinTheirNeighbours(t *testing.T) {
 	}
 }
 
-// TestReplaysOfAStretch: kernels of one graph launch behind one another are a replay; a pass of which one ran most is
+// TestReplaysOfAStretch: kernels of one graph launch one after another are a replay; a pass that one ran most of is
 // a replay of its own.
 func TestReplaysOfAStretch(t *testing.T) {
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestReplaysOfAStretch(t *testing.T) {
 	}
 }
 
-// TestRunsThatNoPassClaims: what lies between, in front of and behind passes.
+// TestRunsThatNoPassClaims: what lies between, before and behind passes.
 func TestRunsThatNoPassClaims(t *testing.T) {
 	for claimed, want := range map[string]string{"xxxx": "[]", "----": "[[0 1 2 3]]", "x--x": "[[1 2]]",
 		"-xx-": "[[0] [3]]", "--x-": "[[0 1] [3]]", "": "[]"} {
@@ -255,7 +255,7 @@ func TestPiecesBetweenMarks(t *testing.T) {
 	}
 }
 
-// TestEndsBetweenMarks: what a mark shows to be of the pass in front of the window, or behind it, is no part of the
+// TestEndsBetweenMarks: what a mark shows to be of the pass before the window, or after it, is no part of the
 // first and the last one, where it holds a mixer.
 func TestEndsBetweenMarks(t *testing.T) {
 	for _, c := range []struct {
@@ -356,7 +356,7 @@ func TestEndsOfFramedPasses(t *testing.T) {
 }
 
 // TestCutLayersOfFrames: the first and the last layer of a pass that the window cuts are cut where they are shorter
-// than their neighbour; nothing tells which layers they are where no other pass shows it.
+// than their neighbour; nothing shows which layers they are where no other pass shows it.
 func TestCutLayersOfFrames(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -419,7 +419,7 @@ func TestGroupsOfACombThatAreCut(t *testing.T) {
 	}
 }
 
-// TestRunsInFrontOfACutPass: what was launched in front of a pass whose beginning the window cuts off is of that
+// TestRunsInFrontOfACutPass: what was launched before a pass whose beginning the window cuts off is of that
 // pass, outside of its layers.
 func TestRunsInFrontOfACutPass(t *testing.T) {
 	for _, c := range []struct {
@@ -494,7 +494,7 @@ func TestHostOfAPass(t *testing.T) {
 	}
 }
 
-// TestCutAtAnchors: boundaries stand right behind the anchors that close layers, and right in front of those that
+// TestCutAtAnchors: boundaries stand right after the anchors that close layers, and right before those that
 // open them; of two blocks a layer the second anchor closes it, the first opens it.
 func TestCutAtAnchors(t *testing.T) {
 	for _, c := range []struct {

@@ -400,7 +400,7 @@ type streamSeen struct {
 	pending []int32
 }
 
-// adoptBetween gives orphans the pass of the kernels before and behind them on their stream; of is the pass of each
+// adoptBetween gives orphans the pass of the kernels before and after them on their stream; of is the pass of each
 // kernel.
 func (w *Work) adoptBetween(of []int32) {
 	streams := map[trace.StreamID]*streamSeen{}

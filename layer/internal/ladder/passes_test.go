@@ -25,7 +25,7 @@ func module(name string, start, end int64) trace.EventData {
 	return span(event.Module, ModulePrefix+name, start, end)
 }
 
-// launched are kernels by letters, launched one behind the other on thread 1 from a time on, 10 ns apart.
+// launched are kernels by letters, launched one after the other on thread 1 from a time on, 10 ns apart.
 func launched(text string, from int64) (out []run) {
 	for k, c := range text {
 		name, ok := letters[c]

@@ -11,7 +11,7 @@ import (
 // placing a boundary that structure leaves open and for telling a layer from half of one.
 type Role = segment.Role
 
-// The roles that cuts tell apart.
+// The roles that cuts separate.
 const (
 	RoleOther       = segment.Other
 	RoleNorm        = segment.Norm

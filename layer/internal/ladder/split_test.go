@@ -11,8 +11,8 @@ var splitNames = map[rune]string{
 	'e': "void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long>(P)",
 }
 
-// TestPassesAreSplitBetweenStacks: what lies between two stacks of layers (L) is split where names that stand behind
-// the last one give way to names that stand in front of the first; where names do not tell, sampling ends a pass and
+// TestPassesAreSplitBetweenStacks: what lies between two stacks of layers (L) is split where names after
+// the last one give way to names before the first; where names do not tell, sampling ends a pass and
 // an embedding begins one; else the longest pause (a blank), the first of equals.
 func TestPassesAreSplitBetweenStacks(t *testing.T) {
 	for _, want := range []string{

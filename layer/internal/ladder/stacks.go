@@ -45,8 +45,8 @@ func (f *Frames) modelsOfLayers() map[string]string {
 	return names
 }
 
-// joinBare makes one call of layers that are outermost modules one behind the other: the frame of the call that they
-// belong to began before the window, ended behind it, or was not recorded. Where a layer is called that was called
+// joinBare makes one call of layers that are outermost modules one after the other: the frame of the call that they
+// belong to began before the window, ended after it, or was not recorded. Where a layer is called that was called
 // before, another call begins. Small modules lie between them, other calls of models do not. One layer by itself, of
 // a class that no call holds, stays a model of one layer.
 func (f *Frames) joinBare(thread trace.ThreadIndex, names map[string]string) {
@@ -93,7 +93,7 @@ func (f *Frames) joinBare(thread trace.ThreadIndex, names map[string]string) {
 }
 
 // splitStacks makes calls of their own of the stacks in a call: the layers of an encoder, or of a vision tower, lie
-// in another module than those that run behind them, and are numbered by themselves.
+// in another module than those that run after them, and are numbered by themselves.
 func (f *Frames) splitStacks(thread trace.ThreadIndex) {
 	layers := f.Layers[thread]
 	var out []frameSpan
@@ -121,7 +121,7 @@ func (f *Frames) splitStacks(thread trace.ThreadIndex) {
 }
 
 // stacksOf returns where each stack of a call but the first begins: stacks lie in modules of different classes, one
-// behind the other. It returns nothing where layers of two modules take turns, or where one holds a single layer.
+// after the other. It returns nothing where layers of two modules take turns, or where one holds a single layer.
 func stacksOf(layers []frameSpan) (begins []int) {
 	seen := map[string]bool{}
 	at := 0
@@ -226,7 +226,7 @@ func (c *call) firstPlace() int {
 	return 0
 }
 
-// cutFramed looks at the first and the last pass, if frames tell their layers: the window may cut them.
+// cutFramed looks at the first and the last pass, if frames show their layers: the window may cut them.
 func (w *Work) cutFramed(results []*Result, m *Model) {
 	for p, r := range results {
 		if r.LayerEvidence == RungModule && r.Cut == Uncut {
@@ -259,7 +259,7 @@ func (w *Work) endsWithin(r *Result, m *Model, only bool) bool {
 	return r.Layer[last] != None && r.Kernels[last] == w.Order[len(w.Order)-1] && (next < m.Layers || r.framed.toLayer)
 }
 
-// doubtFramed notes which layers of a cut pass are cut, and that nothing tells which layers these are, or how many
+// doubtFramed notes which layers of a cut pass are cut, and that nothing shows which layers these are, or how many
 // the model has, where no other pass and no config shows it.
 func (r *Result) doubtFramed(m *Model) {
 	ends := r.Cut.ends()

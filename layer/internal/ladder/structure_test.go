@@ -7,13 +7,13 @@ import (
 	"github.com/llmstrata/strata/layer/internal/segment"
 )
 
-// letters are kernels by letters: what a layer runs, and what stands in front of and behind layers.
+// letters are kernels by letters: what a layer runs, and what precedes and after layers.
 var letters = map[rune]string{
 	'e': splitNames['e'], 's': splitNames['s'], 'n': "rms_norm_kernel", 'q': "nvjet_qkv", 'm': "flash_fwd_kernel",
 	'o': "nvjet_o", 'g': "nvjet_gate", 'a': "silu_and_mul_kernel", 'd': "nvjet_down", 'h': "nvjet_head",
 }
 
-// lettered collects kernels that no call launched, one behind the other; a blank is a pause.
+// lettered collects kernels that no call launched, one after the other; a blank is a pause.
 func lettered(text string) (*Work, []int32) {
 	var acts []act
 	at := int64(0)

@@ -50,7 +50,7 @@ func (w *Work) modelNames() *model.Names {
 }
 
 // findVariants groups the passes by what they run, divides those between which a boundary is missing, and reads those
-// of which records are missing by the others.
+// with missing records by the others.
 func (w *Work) findVariants(results []*Result) []*Result {
 	markEdges(results)
 	if len(results) < 2 || slices.ContainsFunc(results, func(r *Result) bool { return len(r.line) == 0 }) {
@@ -131,7 +131,7 @@ func (w *Work) stretchesOf(results []*Result) []model.Stretch {
 }
 
 // readLoose makes a pass of kernels between two passes whose launches are missing, where they are one of those that
-// others ran: or a part of one, of which a capture's end may have cut off the rest. It is nil where they are not.
+// others ran: or a part of one, if a capture's end may have cut off the rest. It is nil where they are not.
 func (w *Work) readLoose(run []int32) *Result {
 	r := w.prepare(Span{Kernels: run, Evidence: RungStructure, Conf: segment.ConfidenceLoose})
 	rows, _ := w.rowsOf(r.line, w.Act(r.line[0]).Start())
@@ -431,7 +431,7 @@ func b2i(b bool) int8 {
 	return 0
 }
 
-// recurs says whether the pieces are passes: most kernels are in kinds of which there are two at least, or that have
+// recurs says whether the pieces are passes: most kernels are in kinds that occur at least twice, or that have
 // as many layers as another kind, and most in stacks of layers.
 func (w *Work) recurs(all []model.Stretch, clusters []model.Cluster, pieces []model.Piece) bool {
 	layers, kinds := make([]int, len(clusters)), map[int]int{}

@@ -160,7 +160,7 @@ func byMarks(rows []Row, marks []Mark, is []bool, usual Span) {
 }
 
 // restPlaces returns where the GPU rests, if most occurrences of the kernels around that place are rests, or of those
-// behind it: what a prefill ends with, another pass does not.
+// after it: what a prefill ends with, another pass does not.
 func restPlaces(rows []Row, base []int32, usual Span) []int {
 	type place struct{ a, b, c, d int32 }
 	of := func(i, k int) [2]place { // what stands around kernels i … k−1

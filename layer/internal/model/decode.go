@@ -11,7 +11,7 @@ type Ends struct{ Start, End bool }
 // A Stretch is consecutive kernels.
 type Stretch struct {
 	Rows  []Row
-	After int64 // the GPU idles so long behind the last one
+	After int64 // the GPU idles so long after the last one
 	Open  Ends
 	Like  int // 1 + the index of an earlier one that runs the same; its Rows may then be nil. 0: nobody knows
 }

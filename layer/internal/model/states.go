@@ -60,7 +60,7 @@ const (
 	costForeign = 9   // any other
 
 	costInsert  = 7   // a kernel that the profile lacks
-	costInsert2 = 4   // each one behind it
+	costInsert2 = 4   // each one after it
 	costDrop    = 4.6 // one record lost by itself
 	fewDropped  = 3   // more than so many are a stretch
 	costHole    = 7   // a stretch of records
@@ -78,7 +78,7 @@ const (
 
 	beam      = 40  // paths that cost so much more than the best are given up
 	maxStates = 400 // so many are followed at most
-	maxJumps  = 48  // so many places are tried behind a stretch of missing records,
+	maxJumps  = 48  // so many places are tried after a stretch of missing records,
 	// and so many where the GPU did not idle long enough.
 	maxWithout = 3
 	// costGivenUp is what a stretch may cost beside what foreign kernels may before it is given up.

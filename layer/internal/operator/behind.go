@@ -23,7 +23,7 @@ func (w *work) behind() {
 	type place struct {
 		layer, stream int32
 	}
-	tails := map[place][]int{} // behind the last attention of a layer, on its stream, what serves no other
+	tails := map[place][]int{} // after the last attention of a layer, on its stream, what serves no other
 	mixed := map[place]bool{}
 	for i := range w.pass.Kernels {
 		k := &w.pass.Kernels[i]

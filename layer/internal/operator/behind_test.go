@@ -8,8 +8,8 @@ import (
 	"github.com/llmstrata/strata/layer/internal/operator"
 )
 
-// TestFeedForwardTwice: behind the attention of a layer with two streams no product is one that the next attention
-// reads where an activation stands between; what stands around an activation is a feed-forward part, told weakly.
+// TestFeedForwardTwice: after the attention of a layer with two streams no product is one that the next attention
+// reads where an activation stands between; what surrounds an activation is a feed-forward part, of low confidence.
 func TestFeedForwardTwice(t *testing.T) {
 	const front, steps = "fused_add_rms_norm gemm gemm gemm gemm gemm gemm rotary flash_fwd ",
 		"(residual_add) input_norm q_proj k_proj v_proj (rope) attention o_proj (residual_add) post_norm gate_up_proj activation down_proj"
@@ -68,7 +68,7 @@ func TestTwoProductsBehindAttention(t *testing.T) {
 }
 
 // TestBesideTheLane: a kernel on another stream has the step of its layer that no kernel of the lane has, however
-// many steps stand in front of it.
+// many steps precede it.
 func TestBesideTheLane(t *testing.T) {
 	ks := set(kernels(0, "fused_add_rms_norm gemm flash_fwd gemm fused_add_rms_norm gemm silu gemm"),
 		func(_ int, k *operator.Kernel) {

@@ -229,12 +229,12 @@ func TestNearestOwner(t *testing.T) {
 	}
 }
 
-// TestPairsThatOrderDoesNotTell: keys and values, gates and what they gate are told apart by what stands between, not
+// TestPairsThatOrderDoesNotTell: keys and values, gates and what they gate are separated by what stands between, not
 // by their order.
 func TestPairsThatOrderDoesNotTell(t *testing.T) {
 	const pair = opname.GateProj + "|" + opname.UpProj
 	for _, c := range []struct {
-		ops  []string // of units one behind the other, "" for one without
+		ops  []string // of units one after the other, "" for one without
 		want []string
 	}{
 		{[]string{opname.KProj, opname.VProj}, []string{"k_proj|v_proj", "k_proj|v_proj"}},

@@ -92,9 +92,9 @@ func (d *denoiser) modulation(i int) bool {
 type section uint8
 
 const (
-	opening section = iota // in front of the layer's inputs
+	opening section = iota // before the layer's inputs
 	inputsSection
-	outputs // behind attention
+	outputs // after attention
 	feeding // the feed-forward part
 )
 
@@ -117,7 +117,7 @@ func (d *denoiser) read() {
 			d.put(u, opname.Attention, false)
 			at, run, pointwise = outputs, 0, opname.Modulation
 		case u.label < 0 && !begun:
-			run = 0 // what stands in front of the first modulation has no names here
+			run = 0 // what precedes the first modulation has no names here
 		case a == classify.RoleRope, a == classify.RoleHeadNorm:
 			d.put(u, map[classify.Role]string{classify.RoleRope: opname.Rope, classify.RoleHeadNorm: opname.QKNorm}[a],
 				false)

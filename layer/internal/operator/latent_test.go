@@ -8,10 +8,10 @@ import (
 )
 
 // TestProductsAroundExperts: without a config, more products than a router, a shared expert and its gate explain are
-// told weakly.
+// with low confidence.
 func TestProductsAroundExperts(t *testing.T) {
 	const latent = "router, dispatch, routing, experts_gate_up, experts_activation, experts_down, experts_combine, experts_combine"
-	// unclear: 1 for products that are told weakly, - for others
+	// unclear: 1 for products that have low confidence, - for others
 	for _, tt := range []struct{ name, half, want, unclear string }{
 		{"a router", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum", "", "-"},
 		{"a shared expert behind", "gemm topk_softmax fused_moe_kernel silu fused_moe_kernel moe_sum gemm silu gemm",

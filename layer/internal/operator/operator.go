@@ -87,7 +87,7 @@ const (
 	Order           // kernels alone
 	Plan            // the config's plan
 	ByGrid          // the plan, and the width that the tile and the grid give
-	ByDims          // the shape of the op behind the launch
+	ByDims          // the shape of the op after the launch
 	Module          // module frames
 )
 

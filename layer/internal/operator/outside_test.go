@@ -67,7 +67,7 @@ func TestOutsideLayers(t *testing.T) {
 	}
 }
 
-// bert is a pass of an encoder with norms behind its parts: an embedding with its norm, layers, a head for masked
+// bert is a pass of an encoder with norms after its parts: an embedding with its norm, layers, a head for masked
 // tokens that looks like a feed-forward part. without leaves out frames.
 func bert(layers int, frames bool) Pass {
 	p := Pass{Layers: layers}
@@ -131,7 +131,7 @@ func TestHeadLikeALayer(t *testing.T) {
 	}
 }
 
-// TestPrologueLikeALayer: products in front of the first layer are none of its, however many of them there are.
+// TestPrologueLikeALayer: products before the first layer are none of its, however many of them there are.
 func TestPrologueLikeALayer(t *testing.T) {
 	for _, front := range []string{"gemm silu gemm", "gemm silu gemm gemm silu gemm gemm silu gemm silu gemm gemm"} {
 		p := Pass{Layers: 5}
@@ -156,7 +156,7 @@ func TestPrologueLikeALayer(t *testing.T) {
 	}
 }
 
-// TestNormsBehind: norms stand behind the parts where most layers that frames tell have them there only.
+// TestNormsBehind: norms follow the parts where most layers that frames show have them there only.
 func TestNormsBehind(t *testing.T) {
 	for layers, want := range map[string]bool{
 		"ptpnpapn": true, "nptpnpap": false, "nptpnpapn": false, "ptpnpap": false, "ptpnpapn nptpnpap": false,
@@ -181,7 +181,7 @@ func TestNormsBehind(t *testing.T) {
 	}
 }
 
-// TestFramesThatNameNone: where frames leave many operators, a name that says nothing is told weakly.
+// TestFramesThatNameNone: where frames leave many operators, a name that says nothing has low confidence.
 func TestFramesThatNameNone(t *testing.T) {
 	p := Defaults()
 	layout := &Layout{Given: true, Kinds: [][]Step{{must(opname.QKVProj), must(opname.Activation),

@@ -63,7 +63,7 @@ func TestDenseRows(t *testing.T) {
 // TestDenseRowsOfTwoLayers: the product that ends a dense part may begin another one, and is none by itself with the
 // next product.
 func TestDenseRowsOfTwoLayers(t *testing.T) {
-	// behind a product, an activation and a product of the first layer
+	// after a product, an activation and a product of the first layer
 	for row, want := range map[string]bool{"p": false, "pp": false, "ap": true, "pap": true, "up": false} {
 		p := &Pass{Kernels: []Kernel{{}, {}, {}}}
 		for range row {
@@ -229,7 +229,7 @@ func TestWrittenOutOperators(t *testing.T) {
 }
 
 // TestStepsOfAWindow: what stands before the layers is looked for where the window holds the first of them, what
-// stands behind them where it holds the last; the first layer has nothing to add.
+// follows them where it holds the last; the first layer has nothing to add.
 func TestStepsOfAWindow(t *testing.T) {
 	p := Defaults()
 	for _, c := range []struct {
@@ -310,9 +310,9 @@ func TestModulesTell(t *testing.T) {
 	layer := "Qwen3DecoderLayer_4"
 	for _, c := range []struct {
 		name    string
-		modules [][]string // of kernels one behind the other; the last is asked for
+		modules [][]string // of kernels one after the other; the last is asked for
 		want    string     // the first operator it may be
-		behind  bool       // norms stand behind the parts
+		behind  bool       // norms follow the parts
 	}{
 		{"no frames", [][]string{nil}, "", false},
 		{"the first norm", [][]string{{layer, "RMSNorm_8"}}, opname.InputNorm, false},
@@ -351,7 +351,7 @@ func TestModulesTell(t *testing.T) {
 	}
 }
 
-// TestClassesOfModules: an instance's class is what stands in front of its number.
+// TestClassesOfModules: an instance's class is what precedes its number.
 func TestClassesOfModules(t *testing.T) {
 	for module, want := range map[string]string{"RMSNorm_9": "RMSNorm", "A_4": "A", "_4": "_4", "Linear": "Linear",
 		"My_Linear_12": "My_Linear", "": ""} {
@@ -362,7 +362,7 @@ func TestClassesOfModules(t *testing.T) {
 }
 
 // TestTailsOfLayers: around an activation stand the products of a feed-forward part, at either end of what stands
-// behind attention, too.
+// after attention, too.
 func TestTailsOfLayers(t *testing.T) {
 	p := Defaults()
 	for row, want := range map[string]string{"pap": "gate_up_proj activation down_proj", "ap": "activation down_proj",

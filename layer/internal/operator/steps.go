@@ -11,7 +11,7 @@ import (
 // step is one step of the pass being aligned.
 type step struct {
 	*Step
-	layer  int32 // −1 before and behind the layers
+	layer  int32 // −1 before and after the layers
 	skip   float64
 	add    bool // the operator is residual_add
 	grades *gradeRow
@@ -183,7 +183,7 @@ func (v variant) apply(kind []Step) []Step {
 		case s.Op == opname.QKNorm && hasStep(kind, opname.Rope):
 			out = append(out, opt(opname.Rope), s) // Llama-4 normalises what it has rotated
 		case s.Op == opname.Dispatch && s.Product:
-			out = append(out, s, opt(opname.Routing)) // the routing runs before or behind it
+			out = append(out, s, opt(opname.Routing)) // the routing runs before or after it
 		case (v.sharedFirst || v.sharedSecond) && (s.Op == opname.SharedGateUp || s.Op == opname.SharedActivation ||
 			s.Op == opname.SharedDown):
 			shared = append(shared, s)

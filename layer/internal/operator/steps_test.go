@@ -22,7 +22,7 @@ func TestQueriesOfLatentAttention(t *testing.T) {
 	}
 }
 
-// TestCopiesBeforeTheLayers: a copy in front of a norm serves it within a layer; outside of the layers it prepares
+// TestCopiesBeforeTheLayers: a copy before a norm serves it within a layer; outside of the layers it prepares
 // the pass.
 func TestCopiesBeforeTheLayers(t *testing.T) {
 	for layer, want := range map[int32]string{-1: opname.Prepare, 0: opname.InputNorm} {

@@ -46,7 +46,7 @@ func TestWidthOfGrids(t *testing.T) {
 	}
 }
 
-// sized is a plan with widths, of which tensor parallelism divides those with a star, and kernels with the widths of
+// sized is a plan with widths; tensor parallelism divides those with a star, and kernels with the widths of
 // their grids; products all have one name, and what stands between them none that is known.
 func sized(layers int, steps, names string) (*operator.Layout, []operator.Kernel) {
 	l := plan(layers, "")

@@ -11,8 +11,8 @@ type Comb struct {
 	Symbol int32   // id at its level
 	Base   bool    // Symbol is a base name, not a full one
 	Stride int     // every Stride-th occurrence
-	Skip   int     // occurrences in front of the first
-	Rest   int     // and behind the last
+	Skip   int     // occurrences before the first
+	Rest   int     // and after the last
 	Cost   float64 // unevenness of the gaps in [0, 1], plus small penalties
 }
 

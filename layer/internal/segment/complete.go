@@ -26,7 +26,7 @@ func complete(s *Sequence, c *Cut, n int) *Cut {
 		}
 		if k == limit {
 			if n == 0 {
-				starts = c.Starts // that many are another stack in front of this one
+				starts = c.Starts // that many are another stack before this one
 			}
 			break
 		}

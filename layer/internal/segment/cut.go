@@ -171,7 +171,7 @@ type cutter struct {
 	headAt, tailAt int
 	// Position per coordinate in these parts, made on demand.
 	inHead, inTail []int
-	closes         bool // norms stand behind the halves of layers
+	closes         bool // norms follow the halves of layers
 	// layers are a mixer or a feed-forward part each: that one has no mixer says nothing about where it begins
 	parts bool
 }

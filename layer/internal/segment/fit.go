@@ -138,8 +138,8 @@ func (f *Fitted) number(n int, cut Cuts) {
 	}
 }
 
-// MissingEnds says which ends of a pass nothing shows: layers may have been there, as hardly a kernel in front of the
-// first layer, or behind the last one, is foreign to the layers. A pass begins with an embedding and ends with logits
+// MissingEnds says which ends of a pass nothing shows: layers may have been there, as hardly a kernel before the
+// first layer, or after the last one, is foreign to the layers. A pass begins with an embedding and ends with logits
 // and sampling.
 func MissingEnds(s *Sequence, starts []int) Cuts {
 	first, last := starts[0], starts[len(starts)-1]

@@ -33,7 +33,7 @@ func layersOf(n int) *Sequence {
 	return s
 }
 
-// sampled has so many mixers in front of the sampling and behind it.
+// sampled has so many mixers before the sampling and after it.
 func sampled(before, behind int) *Sequence {
 	s := &Sequence{}
 	for k := range before + behind {

@@ -13,7 +13,7 @@ type Doubts struct {
 	Unstarted float64 // share of layers that do not begin with a norm
 	Parts     bool    // layers are a mixer or a feed-forward part each
 	Nameless  bool    // hardly a mixer is known
-	Unplaced  bool    // the boundary does not stand at the norm in front of the mixer
+	Unplaced  bool    // the boundary does not stand at the norm before the mixer
 	Several   bool    // there is more than one norm, and structure leaves the boundary open
 	Front     bool    // no embedding in front, and what stands there is like layers: the window may cut layers off
 	Foreign   bool    // read by a whole pass whose layers are unlike these

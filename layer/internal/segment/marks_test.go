@@ -29,7 +29,7 @@ func TestUntilSampling(t *testing.T) {
 	}
 }
 
-// TestLayersByRoles: a layer begins with the norm in front of its mixer, the first of several; a second mixer without
+// TestLayersByRoles: a layer begins with the norm before its mixer, the first of several; a second mixer without
 // a feed-forward part between is of the same layer.
 func TestLayersByRoles(t *testing.T) {
 	for letters, want := range map[string]string{
@@ -46,7 +46,7 @@ func TestLayersByRoles(t *testing.T) {
 	}
 }
 
-// TestInStep: each occurrence of one name has one of the other behind it, in front of the next.
+// TestInStep: each occurrence of one name has one of the other after it, before the next.
 func TestInStep(t *testing.T) {
 	for _, c := range []struct {
 		b    []int
@@ -76,8 +76,8 @@ func TestMixersOfARange(t *testing.T) {
 	}
 }
 
-// TestExplainedByNeighbours: a layer is explained by one that is like it among the four in front of it and the four
-// behind it, at either end of the stack as well.
+// TestExplainedByNeighbours: a layer is explained by one that is like it among the four before it and the four
+// after it, at either end of the stack as well.
 func TestExplainedByNeighbours(t *testing.T) {
 	for kinds, want := range map[string]int{
 		"bbbbbbbbbb": 10, "abbbabbbbb": 10, "abbbbabbbb": 8, "bbbbbabbba": 10, "bbbbabbbba": 8, "aabbbbbbbb": 10,
@@ -177,7 +177,7 @@ func TestDropSurplus(t *testing.T) {
 	}
 }
 
-// TestNormsClose: three embeddings and a norm behind the last of them say that norms stand behind the halves of layers.
+// TestNormsClose: three embeddings and a norm after the last of them say that norms follow the halves of layers.
 func TestNormsClose(t *testing.T) {
 	for front, want := range map[string]bool{"eexen": true, "een": false, "eee": false, "neee": false, "enenen": true,
 		"enene": false, "eeenx": true, "eeexn": true, "": false, "eeeen": true} {

@@ -10,7 +10,7 @@ import (
 
 // What small functions say is held against what a slower way of counting says.
 
-// random is a sequence of n kernels of few names, of which some are variants of each other and some have a role in
+// random is a sequence of n kernels of few names; some are variants of each other and some have a role in
 // common.
 func random(r *rand.Rand, n int) *Sequence {
 	s := &Sequence{}
@@ -333,7 +333,7 @@ func TestPositionsOfAComb(t *testing.T) {
 	}
 }
 
-// TestLayersThatTheWindowCuts: what stands in front of the first whole layer, or behind the last, is a part of one
+// TestLayersThatTheWindowCuts: what precedes the first whole layer, or after the last, is a part of one
 // where that end is cut and layers are missing.
 func TestLayersThatTheWindowCuts(t *testing.T) {
 	s := stack(5, 4)
@@ -442,7 +442,7 @@ func TestMixersOfUnits(t *testing.T) {
 	}
 }
 
-// TestBeginningOfLayerOne: a boundary that somebody knows lies behind the first anchor, up to the second one, of the
+// TestBeginningOfLayerOne: a boundary that somebody knows lies after the first anchor, up to the second one, of the
 // cut's own unit.
 func TestBeginningOfLayerOne(t *testing.T) {
 	s := stack(4, 5)

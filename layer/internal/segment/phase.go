@@ -181,7 +181,7 @@ func normOfMixer(c unit) int {
 				break
 			}
 			if r == norm && at(x+1) == elementwise && at(x-1) != elementwise {
-				break // it stands behind the part in front of it, and their sum follows
+				break // it follows the part before it, and their sum follows
 			}
 			if r == norm && at(x+1) != norm {
 				first = x

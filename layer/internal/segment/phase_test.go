@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMixesTwice: where a feed-forward part stands behind every second mixer and one norm between the two of a pair,
+// TestMixesTwice: where a feed-forward part follows every second mixer and one norm between the two of a pair,
 // they are one layer; a dense layer whose activation is fused away has two norms, and few layers show no pattern.
 func TestMixesTwice(t *testing.T) {
 	attention := []Role{norm, product, mixer, product}
@@ -51,8 +51,8 @@ func TestMixesTwice(t *testing.T) {
 	}
 }
 
-// TestTwoReadings: norms in front of the halves of layers and norms behind them are the same kernels in the same
-// order, so that without names nothing tells where layers begin; and so are layers of two kinds in turns and half as
+// TestTwoReadings: norms before the halves of layers and norms after them are the same kernels in the same
+// order, so that without names nothing shows where layers begin; and so are layers of two kinds in turns and half as
 // many of both.
 func TestTwoReadings(t *testing.T) {
 	const layers = 12

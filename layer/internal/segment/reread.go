@@ -110,12 +110,12 @@ func outlines(s *Sequence, c *Cut) [][]int {
 }
 
 // layersByRole returns where layers begin by their roles alone. Where one begins with a modulation, that is the first
-// one behind the mixer before. Else a mixer after a feed-forward part is of the next layer, which begins with the first
+// one after the mixer before. Else a mixer after a feed-forward part is of the next layer, which begins with the first
 // norm between them that no other norm follows.
 func layersByRole(s *Sequence) []int {
 	var starts []int
 	fed := true               // a feed-forward part stood between the last mixer and here
-	modulated, last := -1, -1 // the first modulation behind the last mixer
+	modulated, last := -1, -1 // the first modulation after the last mixer
 	for m, r := range s.Role {
 		if modulated < 0 && s.modulates(m) {
 			modulated = m
@@ -197,9 +197,9 @@ func readAs(s, of *Sequence, kinds []kind, open Cuts) (reading, bool) {
 
 type reader struct {
 	s, of     *Sequence
-	wants     []int // by state: the kernel of the second one that a layer runs next, of the kinds behind one another
+	wants     []int // by state: the kernel of the second one that a layer runs next, of the kinds one after another
 	now, next []readState
-	before    []int32 // where the layer in front of one that begins here began; noLayer for none
+	before    []int32 // where the layer before one that begins here began; noLayer for none
 }
 
 const (

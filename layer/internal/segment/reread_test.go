@@ -11,7 +11,7 @@ func startsOf(n int) []int {
 	return starts
 }
 
-// TestNormOfMixer: a norm in front of a sum is behind the part before it; between two sums it begins the layer.
+// TestNormOfMixer: a norm before a sum is after the part before it; between two sums it begins the layer.
 func TestNormOfMixer(t *testing.T) {
 	for _, c := range []struct {
 		name   string

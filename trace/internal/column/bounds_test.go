@@ -279,7 +279,7 @@ func TestGroupsParentsAndJumps(t *testing.T) {
 }
 
 func TestScrambledLaunches(t *testing.T) {
-	// the file's order has two names, one behind the other; times go to and fro
+	// the file's order has two names, one after the other; times go to and fro
 	launch := func(n int, factor int64) *Columns {
 		c := &Columns{}
 		for i := range n {

@@ -203,7 +203,7 @@ func TestQueuesOfActivities(t *testing.T) {
 	}
 }
 
-// TestScopesOfMergedFiles: the label in brackets tells the files apart, as far as there are numbers for them.
+// TestScopesOfMergedFiles: the label in brackets separates the files, as far as there are numbers for them.
 func TestScopesOfMergedFiles(t *testing.T) {
 	s := newShard(nil)
 	for i, pid := range []string{"", "83", "x]", "[TP00] 83", "[TP00] 84", "[TP01] 83", "[] 1", "[TP00"} {

@@ -112,7 +112,7 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls of which none is short, and copies that
+// TestTimeScale: kernels that are shorter than any GPU's, kernels and calls none of which is short, and copies that
 // no memory can make.
 func TestTimeScale(t *testing.T) {
 	copies := func(fast, slow int, bytes int64) func(*column.Columns, []int32) {

@@ -182,7 +182,7 @@ func TestCandidatesThatSayTheSame(t *testing.T) {
 	}
 }
 
-// TestBridge: a multiplication behind a product belongs to the activation before it where the product does not read
+// TestBridge: a multiplication after a product belongs to the activation before it where the product does not read
 // the activation.
 func TestBridge(t *testing.T) {
 	for down, want := range map[bool]int{false: 1, true: 2} {
