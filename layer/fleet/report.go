@@ -211,8 +211,8 @@ func (run *Run) findings() {
 				time.Duration(g.Step)*time.Duration(g.Steps))
 			add(finding.Finding{Kind: finding.RankDiffers, Code: d.Rank,
 				Text: d.Rank + " is unlike the ranks beside it", Size: size, Where: "ranks " + g.Name,
-				Evidence: fmt.Sprintf("%s takes %s more per step than on the median rank; %d ranks are alike.", d.What,
-					ns(d.NS), g.Alike)})
+				Evidence: fmt.Sprintf("%s takes %s more per step than on the median rank; %s alike.", d.What,
+					ns(d.NS), table.Counted(g.Alike, "rank is", "ranks are"))})
 		}
 	}
 }

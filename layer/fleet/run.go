@@ -307,19 +307,17 @@ func (run *Run) findMissing(all []*member) {
 
 // sumUp measures the steps of ranks over all groups.
 func (run *Run) sumUp(all []*member) {
-	waits, walls := map[string]int64{}, []Value{}
+	waits := map[string]int64{}
 	for i := range run.Groups {
 		for _, r := range run.Groups[i].Rows {
 			waits[r.Rank] += r.Wait
 		}
 	}
-	var waiting []Value
+	var walls, waiting []Value
 	for _, m := range all {
 		if m.mean.steps > 0 {
 			walls = append(walls, Value{m.label, m.mean.wall})
 		}
-	}
-	for _, m := range all {
 		if w, ok := waits[m.label]; ok {
 			waiting = append(waiting, Value{m.label, w})
 			delete(waits, m.label)
@@ -463,22 +461,20 @@ func (w work) String() string {
 	return w.operator
 }
 
-// profile is what a lane does per step by itself: time by work, tokens and requests, −1 unknown.
+// profile is what a lane does per step by itself: time by work, and its part of each of loads, negative unknown.
 type profile struct {
-	times            map[work]int64
-	tokens, requests int64
+	times map[work]int64
+	loads [3]int64
 }
+
+// loads is what ranks divide among them.
+var loads = [3]Load{Tokens, Requests, Experts}
 
 // profile is the mean of the lane's complete steps, or of all if none is complete.
 func (l *lane) profile() profile {
 	all := !slices.ContainsFunc(l.steps, func(s laneStep) bool { return !s.Partial })
 	p := profile{times: map[work]int64{}}
 	n := int64(0)
-	add := func(sum *int64, count int64) {
-		if *sum += count; count < 0 || *sum < 0 {
-			*sum = -maxTime
-		}
-	}
 	for i := range l.steps {
 		s := &l.steps[i]
 		if s.Partial && !all {
@@ -493,14 +489,20 @@ func (l *lane) profile() profile {
 				p.times[work{cause: c.Cause}] += c.NS
 			}
 		}
-		add(&p.tokens, s.Tokens)
-		add(&p.requests, s.Requests)
+		for k, count := range [2]int64{s.Tokens, s.Requests} {
+			if p.loads[k] += count; count < 0 || p.loads[k] < 0 {
+				p.loads[k] = -maxTime // whatever is added, it stays unknown
+			}
+		}
 	}
 	n = max(n, 1)
 	for w := range p.times {
 		p.times[w] /= n
 	}
-	p.tokens, p.requests = max(p.tokens/n, -1), max(p.requests/n, -1)
+	p.loads[0], p.loads[1] = p.loads[0]/n, p.loads[1]/n
+	for _, operator := range []string{opname.ExpertsGateUp, opname.ExpertsActivation, opname.ExpertsDown} {
+		p.loads[2] += p.times[work{operator: operator}]
+	}
 	return p
 }
 
@@ -519,18 +521,23 @@ func (g *group) profiles() []profile {
 }
 
 // typical is the median profile.
-func typical(all []profile) profile {
+func typical(all []profile) (mid profile) {
 	times := map[work][]int64{}
-	var tokens, requests []int64
 	for k := range all {
 		for w, ns := range all[k].times {
 			times[w] = append(times[w], ns)
 		}
-		tokens, requests = append(tokens, all[k].tokens), append(requests, all[k].requests)
 	}
-	mid := profile{map[work]int64{}, middle(tokens), middle(requests)}
+	mid.times = map[work]int64{}
 	for w, list := range times {
 		mid.times[w] = middle(append(list, make([]int64, len(all)-len(list))...))
+	}
+	for i := range loads {
+		var list []int64
+		for k := range all {
+			list = append(list, all[k].loads[i])
+		}
+		mid.loads[i] = middle(list)
 	}
 	return mid
 }
@@ -588,13 +595,11 @@ func (g *group) explain(l *Late, late int) {
 		}
 		return
 	}
-	more := func(own, mid int64) int64 {
-		if own > 0 && mid > 0 && float64(own-mid) > tokenShare*float64(mid) {
-			return own - mid
+	for i, more := range []*int64{&l.Tokens, &l.Requests} {
+		if by := own.loads[i] - mid.loads[i]; mid.loads[i] > 0 && float64(by) > tokenShare*float64(mid.loads[i]) {
+			*more = by
 		}
-		return 0
 	}
-	l.Tokens, l.Requests = more(own.tokens, mid.tokens), more(own.requests, mid.requests)
 }
 
 // compare separates the ranks that are alike from the others, and says what is divided unevenly among them.
@@ -634,36 +639,20 @@ func (g *group) compare(out *Group) {
 
 // imbalance says what the ranks have unequal shares of.
 func (g *group) imbalance(out *Group, all []profile) {
-	for _, of := range []struct {
-		what  Load
-		value func(p *profile) int64
-	}{
-		{Tokens, func(p *profile) int64 { return p.tokens }},
-		{Requests, func(p *profile) int64 { return p.requests }},
-		{Experts, func(p *profile) (ns int64) {
-			for _, operator := range []string{opname.ExpertsGateUp, opname.ExpertsActivation, opname.ExpertsDown} {
-				ns += p.times[work{operator: operator}]
-			}
-			return ns
-		}},
-	} {
-		i := Imbalance{What: of.what}
-		sum, most := int64(0), int64(-1)
+	for i, load := range loads {
+		sum, most := int64(0), 0
 		for k := range all {
-			n := of.value(&all[k])
-			if n < 0 { // unknown on one rank
-				sum = 0
-				break
-			}
-			if sum += n; n > most {
-				most, i.Rank, i.Most = n, g.lanes[k].label, n
+			if sum += all[k].loads[i]; all[k].loads[i] > all[most].loads[i] {
+				most = k
 			}
 		}
-		if i.Mean = sum / int64(len(all)); i.Mean > 0 {
-			if i.Ratio = float64(i.Most) / float64(i.Mean); i.Ratio > 1+tokenShare {
-				out.Imbalance = append(out.Imbalance, i)
-			}
+		u := Imbalance{What: load, Rank: g.lanes[most].label, Most: all[most].loads[i], Mean: sum / int64(len(all))}
+		unknown := slices.ContainsFunc(all, func(p profile) bool { return p.loads[i] < 0 })
+		if unknown || float64(u.Most) <= (1+tokenShare)*float64(u.Mean) {
+			continue
 		}
+		u.Ratio = float64(u.Most) / float64(max(u.Mean, 1))
+		out.Imbalance = append(out.Imbalance, u)
 	}
 }
 

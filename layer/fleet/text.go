@@ -138,7 +138,7 @@ func (t *writer) groups(run *Run) {
 	t.say(heading, "Groups of "+run.Run)
 	rows := table.New(table.Text("Ranks"), table.Number("Steps"), table.Number("Collectives"), table.Number("Step"),
 		table.Number("Transfer"),
-		table.Number("Wait min"), table.Number("Median"), table.Number("Max"), table.Text("Most"), table.Text("Alike"))
+		table.Number("Wait min"), table.Number("Median"), table.Number("Max"), table.Text("Waits most"), table.Text("Alike"))
 	for i := range first(run.Groups, linesGroups) {
 		g := &run.Groups[i]
 		name := g.Name
@@ -149,7 +149,8 @@ func (t *writer) groups(run *Run) {
 		for _, v := range g.Wait.Worst {
 			most = append(most, strings.TrimPrefix(v.Rank, "rank "))
 		}
-		alike := fmt.Sprintf("%d of %d within %s", g.Alike, g.Ranks, table.Pct(100*g.Within, 1))
+		alike := fmt.Sprintf("%s of %s within %s", table.Count(int64(g.Alike)), table.Count(int64(g.Ranks)),
+			table.Pct(100*g.Within, 1))
 		if len(g.Differs) > 0 {
 			d := g.Differs[0]
 			alike += fmt.Sprintf("; %s differs: %s %s", d.Rank, d.What, table.Change(time.Duration(d.NS)))
