@@ -2,10 +2,10 @@ package fleet
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/llmstrata/strata/classify"
 )
@@ -25,17 +25,14 @@ type means struct {
 }
 
 func meansOf(r *Rank) (out means) {
-	for _, whole := range []bool{true, false} {
-		for i := range r.Steps {
-			if s := &r.Steps[i]; !whole || !s.Partial {
-				out = means{out.wall + s.Wall, out.busy + s.Busy, out.tokens + s.Tokens, out.steps + 1}
-			}
-		}
-		if n := int64(out.steps); n > 0 {
-			return means{out.wall / n, out.busy / n, out.tokens / n, out.steps}
+	all := !slices.ContainsFunc(r.Steps, func(s Step) bool { return !s.Partial })
+	for i := range r.Steps {
+		if s := &r.Steps[i]; all || !s.Partial {
+			out = means{out.wall + s.Wall, out.busy + s.Busy, out.tokens + s.Tokens, out.steps + 1}
 		}
 	}
-	return out
+	n := int64(max(out.steps, 1))
+	return means{out.wall / n, out.busy / n, out.tokens / n, out.steps}
 }
 
 // identify gives the readable ranks of one part of a run their numbers, and takes out what is there twice. The trace's
@@ -93,8 +90,7 @@ func identify(ranks []*Rank) (members []*member, twice []Duplicate) {
 		members = append(members, m)
 	}
 	slices.SortStableFunc(members, func(a, b *member) int {
-		return cmp.Or(cmp.Compare(a.id, b.id),
-			cmp.Compare(a.Device, b.Device))
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.Device, b.Device))
 	})
 	return members, twice
 }
@@ -279,14 +275,7 @@ func (g ProcessGroup) key() string {
 	if len(g.Ranks) == 0 {
 		return g.Name
 	}
-	var b strings.Builder
-	for i, r := range g.Ranks {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(r))
-	}
-	return b.String()
+	return fmt.Sprint(g.Ranks)
 }
 
 // Numbers that decide which ranks are one group.

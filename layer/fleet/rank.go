@@ -229,10 +229,7 @@ func (s *Set) Add(r Rank) {
 // compareRanks orders two digests of one file: one that could be read counts more than one that could not.
 func compareRanks(a, b *Rank) int {
 	text := func(r *Rank) string { t, _ := json.Marshal(r); return string(t) } // of plain data: no error
-	if (a.Bad == "") != (b.Bad == "") {
-		return cmp.Compare(b2i(a.Bad == ""), b2i(b.Bad == ""))
-	}
-	return cmp.Compare(text(a), text(b))
+	return cmp.Or(cmp.Compare(b2i(a.Bad == ""), b2i(b.Bad == "")), cmp.Compare(text(a), text(b)))
 }
 
 func b2i(b bool) int {

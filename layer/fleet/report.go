@@ -80,8 +80,7 @@ func (r *Report) bound() {
 		// Those with findings, then the first by name; by name again.
 		order := slices.Clone(r.Runs)
 		slices.SortStableFunc(order, func(a, b Run) int {
-			return cmp.Compare(b2i(len(b.Findings) > 0),
-				b2i(len(a.Findings) > 0))
+			return cmp.Compare(b2i(len(b.Findings) > 0), b2i(len(a.Findings) > 0))
 		})
 		r.Runs, r.LeftOut = order[:mostRuns], r.LeftOut+n
 		slices.SortFunc(r.Runs, func(a, b Run) int { return cmp.Compare(a.Run, b.Run) })
@@ -223,14 +222,10 @@ func (run *Run) addIncomplete(add func(finding.Finding)) {
 		add(finding.Finding{Kind: finding.IncompleteRun, Code: code, Text: text, Evidence: evidence})
 	}
 	if n := len(run.Missing); n > 0 {
-		least := int64(-1)
-		late := false
+		least, late := int64(maxTime), len(run.Groups) == 0
 		for i := range run.Groups {
-			g := &run.Groups[i]
-			late = late || g.Late != nil
-			if share := g.Transfer; least < 0 || share < least {
-				least = share
-			}
+			late = late || run.Groups[i].Late != nil
+			least = min(least, run.Groups[i].Transfer)
 		}
 		evidence := fmt.Sprintf("Ranks %s are in no file.", rangesOf(run.Missing))
 		if step := run.Step.Median; !late && least > 0 && step > 0 {

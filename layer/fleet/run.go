@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/stat"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer/finding"
 	"github.com/llmstrata/strata/trace"
 )
@@ -677,11 +677,7 @@ func rangesOf(ids []int) string {
 		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
 			j++
 		}
-		if text := strconv.Itoa(ids[i]); j > i {
-			out = append(out, text+"–"+strconv.Itoa(ids[j]))
-		} else {
-			out = append(out, text)
-		}
+		out = append(out, table.Span(int64(ids[i]), int64(ids[j])))
 		i = j + 1
 	}
 	return strings.Join(out, ", ")

@@ -82,7 +82,15 @@ func program() app.Program {
 		Formats: []app.Format{app.Text, app.Markdown, app.JSON},
 		FailOn:  []string{app.HealthIs},
 		Flags:   func(fs *flag.FlagSet) { o.flags(fs, app.AllRecordings); o.fullFlag(fs) },
-		Run:     func(ctx context.Context, env *app.Env) error { return o.fleet(ctx, env) },
+		Run: func(ctx context.Context, env *app.Env) error {
+			defer app.CollectOften()()
+			ranks, d, err := o.find(ctx, env)
+			if err != nil {
+				return err
+			}
+			defer ranks.Close()
+			return o.report(ctx, env, ranks, d)
+		},
 	}
 }
 
@@ -204,16 +212,6 @@ func (o *options) digest(ctx context.Context, env *app.Env) error {
 		}
 		return strata.WriteDigests(env.Stdout, list)
 	})
-}
-
-func (o *options) fleet(ctx context.Context, env *app.Env) error {
-	defer app.CollectOften()()
-	ranks, d, err := o.find(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer ranks.Close()
-	return o.report(ctx, env, ranks, d)
 }
 
 // report combines and writes.

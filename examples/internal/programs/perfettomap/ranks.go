@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
-	"time"
 
 	"github.com/llmstrata/strata/examples/internal/app"
 	"github.com/llmstrata/strata/internal/atomicfile"
@@ -101,55 +101,44 @@ func runRanks(ctx context.Context, env *app.Env, o options, paths []string) erro
 // beginning.
 func (r *Ranks) place() {
 	r.Clock = wallClocks
-	first := time.Time{}
-	for i := range r.Ranks {
-		at, ok := r.Ranks[i].an.Trace().Epoch()
-		if !ok {
-			r.Clock, first = noClocks, time.Time{}
-			break
-		}
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-	}
 	digests := make([]fleet.Rank, len(r.Ranks))
 	for i := range r.Ranks {
-		x := &r.Ranks[i]
-		if at, ok := x.an.Trace().Epoch(); ok && !first.IsZero() {
-			digests[i].Clock = int64(at.Sub(first))
+		at, ok := r.Ranks[i].an.Trace().Epoch()
+		if digests[i].Clock = at.UnixNano(); !ok {
+			r.Clock = noClocks
 		}
-		if d, err := x.an.Device(nil); err == nil {
+		if d, err := r.Ranks[i].an.Device(nil); err == nil {
 			digests[i].Record(d)
+		}
+	}
+	for i := range digests {
+		if r.Clock == noClocks {
+			digests[i].Clock = 0
 		}
 	}
 	ahead, of := fleet.Meet(digests, func(fleet.Meeting) {})
 	apart := 0 // ranks that nothing connects with one before
-	begin := int64(0)
+	begin := int64(math.MaxInt64)
 	for i := range r.Ranks {
-		x := &r.Ranks[i]
-		x.Ahead, x.Of = ahead[i], r.Ranks[of[i]].Name
-		x.shift = digests[i].Clock - ahead[i] - x.an.Trace().Raw(0)
-		start, _ := x.an.Trace().Window()
-		begin = min(begin, x.an.Trace().Raw(start)+x.shift)
-		if of[i] == i {
+		if begin = min(begin, digests[i].Clock-ahead[i]); of[i] == i {
 			apart++
 		}
 	}
-	if !first.IsZero() {
-		r.base = first.UnixNano() + begin
+	for i := range r.Ranks {
+		x := &r.Ranks[i]
+		t := x.an.Trace()
+		start, end := t.Window()
+		x.Ahead, x.Of, x.shift = ahead[i], r.Ranks[of[i]].Name, digests[i].Clock-ahead[i]-begin-t.Raw(0)
+		x.Begins, x.Ends = float64(t.Raw(start)+x.shift)/1e9, float64(t.Raw(end)+x.shift)/1e9
+	}
+	if r.Clock == wallClocks {
+		r.base = begin
 	}
 	switch {
 	case apart == 1 && len(r.Ranks) > 1:
 		r.Clock = sameClock
 	case apart < len(r.Ranks):
 		r.Clock = sameClock + "; " + r.Clock
-	}
-	for i := range r.Ranks {
-		x := &r.Ranks[i]
-		x.shift -= begin // no time is negative
-		start, end := x.an.Trace().Window()
-		x.Begins = float64(x.an.Trace().Raw(start)+x.shift) / 1e9
-		x.Ends = float64(x.an.Trace().Raw(end)+x.shift) / 1e9
 	}
 }
 
