@@ -207,9 +207,9 @@ func (l *Late) Why() string {
 	case l.Cause != finding.NoCause:
 		return l.Cause.Info().Why
 	case l.Operator != "" && l.Tokens > 0:
-		return fmt.Sprintf("it has %d more tokens per step, above all in %s", l.Tokens, l.Operator)
+		return fmt.Sprintf("it has %d more tokens per step, mostly in %s", l.Tokens, l.Operator)
 	case l.Operator != "" && l.Requests > 0:
-		return fmt.Sprintf("it has %d more requests per step, above all in %s", l.Requests, l.Operator)
+		return fmt.Sprintf("it has %d more requests per step, mostly in %s", l.Requests, l.Operator)
 	case l.Operator != "":
 		return "its " + l.Operator + " takes longer"
 	}

@@ -89,7 +89,9 @@ Throughput is uncompressed bytes of JSON per second. The .pftrace is the same tr
 // files that were only loaded.
 func (p *page) largest(b *bytes.Buffer) error {
 	var r *fileResult
+	var sizes []string
 	for i := range p.files {
+		sizes = append(sizes, p.files[i].size)
 		if !p.files[i].loadOnly {
 			r = &p.files[i]
 		}
@@ -121,10 +123,6 @@ func (p *page) largest(b *bytes.Buffer) error {
 			peak, times, memory, adds)
 	}
 	if len(p.files) >= minSizes {
-		var sizes []string
-		for _, f := range p.files {
-			sizes = append(sizes, f.size)
-		}
 		fmt.Fprintf(b, " What each GB adds is the slope of a line through traces of %s\n(least squares; R² of the time "+
 			"is %s or more).", strings.Join(sizes, ", "), table.Fixed(worst, 4))
 	}
