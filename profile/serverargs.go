@@ -13,6 +13,8 @@ type ServerArgs struct {
 	Path string `json:"path,omitempty"`
 	// Model is model_path (or model): a directory or a hub id.
 	Model string `json:"model,omitempty"`
+	// Framework is the server, where the file names it.
+	Framework string `json:"-"`
 	// Revision of the model on the hub, often empty.
 	Revision string `json:"revision,omitempty"`
 	// TPSize, EPSize and DPSize are 0 when not given.
@@ -66,6 +68,7 @@ func parseServerArgs(r io.Reader) (*ServerArgs, error) {
 		names []string
 	}{
 		{&a.Model, []string{"model_path", "model", "model_dir"}},
+		{&a.Framework, []string{"framework"}},
 		{&a.Revision, []string{"revision"}},
 	} {
 		if o, name, ok := f.find(x.names...); ok {

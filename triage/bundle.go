@@ -51,7 +51,6 @@ type bundlePart struct {
 	heading   string // the model
 	model     string // as the report says
 	framework string
-	figures   []stageFigures
 	lines     []string
 }
 
@@ -159,9 +158,6 @@ func readPart(e BundleEntry, text string) bundlePart {
 		if v, ok := strings.CutPrefix(l, "Framework: "); ok && p.framework == "" {
 			p.framework = strings.TrimSpace(v)
 		}
-		if f, ok := readFigures(l); ok {
-			p.figures = append(p.figures, f)
-		}
 	}
 	return p
 }
@@ -187,10 +183,9 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 	if !b.Time.IsZero() {
 		m.printf("\nGenerated: %s\n", b.Time.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	writeSummary(m, parts)
 	if b.TOC {
 		m.printf("\n## Contents\n\n")
-		slugs := map[string]int{"contents": 1, "summary-of-all-reports": 1}
+		slugs := map[string]int{"contents": 1}
 		last := ""
 		for _, p := range parts {
 			if p.heading != last {
@@ -219,23 +214,6 @@ func (b *Bundle) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	return cmp.Or(m.err, private.Flush())
-}
-
-// writeSummary writes the figures of all reports in one table, a row per stage.
-func writeSummary(m *page, parts []bundlePart) {
-	t := table.New(table.Text("Model"), table.Text("Framework"), table.Text("Stage"), table.Number("Step"),
-		table.Number("Per token"),
-		table.Text("Top operator"), table.Number("Exposed communication"))
-	for i := range parts {
-		p := &parts[i]
-		for _, f := range p.figures {
-			t.Row(p.heading, p.title(), f.stage, f.step, f.token, f.operator, f.exposed)
-		}
-	}
-	if t.Len() > 0 {
-		m.printf("\n## Summary of all reports\n\n")
-		m.table(t)
-	}
 }
 
 // title heads a report within its section.

@@ -27,10 +27,7 @@ func TestBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.ReplaceAll(buf.String(), dir+string(filepath.Separator), "")
-	want := "# All\n\nGenerated: 2026-07-01 12:00:00 UTC\n\n## Summary of all reports\n\n" +
-		"| Model | Framework | Stage | Step | Per token | Top operator | Exposed communication |\n| --- | --- | --- | ---: | ---: | --- | ---: |\n" +
-		"| Qwen3 | SGLang | decode | 10.4 ms | 327 µs | o_proj 24.7% | 1.00 ms (9.6%) |\n" +
-		"| Qwen3 | TensorRT-LLM | decode | - | - | o_proj 20.0% | - |\n\n" +
+	want := "# All\n\nGenerated: 2026-07-01 12:00:00 UTC\n" +
 		"\n## Contents\n\n" +
 		"- [llama](#llama)\n  - [SGLang](#sglang)\n- [Qwen3](#qwen3)\n  - [SGLang](#sglang-1)\n  - [vLLM](#vllm)\n  - [TensorRT-LLM](#tensorrt-llm)\n" +
 		"\n## llama\n\n### SGLang\n\nSource: `llama/a.md`\n\n#### Triage View\n\nFramework: SGLang\n" +

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/llmstrata/strata/classify"
-	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/triage/internal/activity"
 )
@@ -44,20 +43,12 @@ func (s *stageWork) perStep() (step, token int64) {
 	return ns / passes, token
 }
 
-// The words of a stage's line in the head of a report, which bundles read.
-const (
-	figuresName  = "Step"
-	perToken     = "/token"
-	topOperator  = "top operator "
-	exposedComms = "exposed communication "
-)
-
 // figuresTitle names the line of a stage; where no stage is known it is that of the steps.
 func figuresTitle(s layer.Stage) string {
 	if s == layer.StageUnknown {
-		return figuresName
+		return "Step"
 	}
-	return fmt.Sprintf("%s (%s)", figuresName, stageTitle(s))
+	return fmt.Sprintf("Step (%s)", stageTitle(s))
 }
 
 // figures is the line of a stage in the head of a report; "" where there is nothing to say.
@@ -67,18 +58,18 @@ func (s *StageReport) figures() string {
 	}
 	var out []string
 	if s.TokenNS > 0 {
-		out = append(out, nanos(s.TokenNS)+perToken)
+		out = append(out, nanos(s.TokenNS)+"/token")
 	}
 	for _, o := range s.Operators {
 		if o.Operator != activity.NoOperator {
-			out = append(out, fmt.Sprintf("%s%s %s", topOperator, o.Operator, pct(o.SharePct)))
+			out = append(out, fmt.Sprintf("top operator %s %s", o.Operator, pct(o.SharePct)))
 			break
 		}
 	}
 	if x := s.Exposure; x != nil {
 		for _, r := range x.Rows {
 			if r.Category == string(classify.CategoryCommunication) {
-				out = append(out, fmt.Sprintf("%s%s (%s)", exposedComms, nanos(r.ExposedNS/int64(max(x.Steps, 1))), pct(r.ExposedPct)))
+				out = append(out, fmt.Sprintf("exposed communication %s (%s)", nanos(r.ExposedNS/int64(max(x.Steps, 1))), pct(r.ExposedPct)))
 			}
 		}
 	}
@@ -89,33 +80,4 @@ func (s *StageReport) figures() string {
 		out = slices.Insert(out, 0, "?")
 	}
 	return strings.Join(out, ", ")
-}
-
-// stageFigures is a stage's line read back from a report.
-type stageFigures struct{ stage, step, token, operator, exposed string }
-
-// readFigures reads "Step (decode): 10.45 ms, 326.6 µs/token, …".
-func readFigures(line string) (stageFigures, bool) {
-	rest, ok := strings.CutPrefix(line, figuresName+" (")
-	stage, rest, cut := strings.Cut(rest, "): ")
-	if !ok || !cut {
-		if rest, ok = strings.CutPrefix(line, figuresName+": "); !ok {
-			return stageFigures{}, false
-		}
-		stage = stageWord(layer.StageUnknown)
-	}
-	out := stageFigures{stage, table.None, table.None, table.None, table.None}
-	for i, part := range strings.Split(rest, ", ") {
-		part = strings.TrimSpace(part)
-		if v, ok := strings.CutSuffix(part, perToken); ok {
-			out.token = v
-		} else if v, ok := strings.CutPrefix(part, topOperator); ok {
-			out.operator = v
-		} else if v, ok := strings.CutPrefix(part, exposedComms); ok {
-			out.exposed = v
-		} else if i == 0 {
-			out.step = part
-		}
-	}
-	return out, true
 }

@@ -202,29 +202,7 @@ func TestLongestStretches(t *testing.T) {
 	}
 }
 
-func TestFiguresAreReadBack(t *testing.T) {
-	for line, want := range map[string]stageFigures{
-		"Step (decode): 10.4 ms, 327 µs/token, top operator attention 12.3%, exposed communication 1.20 ms (3.4%)": {"decode", "10.4 ms", "327 µs", "attention 12.3%", "1.20 ms (3.4%)"},
-		"Step (all): ?, top operator attention 12.3%":                                                              {"all", "?", "—", "attention 12.3%", "—"},
-		"Step (all): 10 ms":             {"all", "10 ms", "—", "—", "—"},
-		"Step: 10 ms":                   {"all", "10 ms", "—", "—", "—"},
-		"Step (all): 3 µs/token, 10 ms": {"all", "—", "3 µs", "—", "—"},
-	} {
-		none := figuresNone(t)
-		for _, f := range []*string{&want.step, &want.token, &want.operator, &want.exposed} {
-			if *f == "—" {
-				*f = none
-			}
-		}
-		if got, ok := readFigures(line); !ok || got != want {
-			t.Errorf("%s: %+v, want %+v", line, got, want)
-		}
-	}
-	for _, line := range []string{"", "Step 3", "Steps (all): 3", "Step (all) 3"} {
-		if _, ok := readFigures(line); ok {
-			t.Errorf("%q is a line of figures", line)
-		}
-	}
+func TestFiguresOfAStage(t *testing.T) {
 	s := StageReport{StepNS: 1, TokenNS: 1, Operators: []OperatorRow{{Operator: "other", SharePct: 50},
 		{Operator: "attention", SharePct: 12.34}, {Operator: "mlp", SharePct: 5}},
 		Exposure: &Exposure{Steps: 2, Rows: []ExposureRow{{Category: "gemm", ExposedNS: 3, ExposedPct: 9},
@@ -242,16 +220,6 @@ func TestFiguresAreReadBack(t *testing.T) {
 	if got := (&StageReport{}).figures(); got != "" {
 		t.Errorf("%q of nothing", got)
 	}
-}
-
-// figuresNone is the text of an empty line.
-func figuresNone(t *testing.T) string {
-	t.Helper()
-	f, ok := readFigures("Step (all): ")
-	if !ok {
-		t.Fatal("an empty line of figures is not read")
-	}
-	return f.operator
 }
 
 func TestPathsOfPlatforms(t *testing.T) {

@@ -73,22 +73,14 @@ func TestDiffusionGate(t *testing.T) {
 	}
 }
 
-func TestReadServerArgsErrors(t *testing.T) {
-	if _, err := triage.ReadServerArgs(strings.NewReader("{")); err == nil {
+func TestServerArgsBeside(t *testing.T) {
+	dir := tree(t, "server_args.json={")
+	if _, err := triage.ReadBeside(filepath.Join(dir, "x.json")); err == nil {
 		t.Error("a cut server_args.json is no error")
 	}
-	s, err := triage.ReadServerArgs(strings.NewReader(`{"model": "m", "tensor_parallel_size": 2, "framework": "vllm"}`))
+	dir = tree(t, `server_args.json={"model": "m", "tensor_parallel_size": 2, "framework": "vllm"}`)
+	s, err := triage.ReadBeside(filepath.Join(dir, "x.json"))
 	if want := (triage.Server{Model: "m", TPSize: 2, Framework: "vLLM"}); err != nil || s != want {
-		t.Errorf("ReadServerArgs = %+v, %v, want %+v", s, err, want)
+		t.Errorf("ReadBeside = %+v, %v, want %+v", s, err, want)
 	}
-}
-
-func FuzzReadServerArgs(f *testing.F) {
-	f.Add([]byte(`{"model_path": "a", "tp_size": 1}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := triage.ReadServerArgs(strings.NewReader(string(data)))
-		if err != nil && s != (triage.Server{}) {
-			t.Errorf("error %v with result %+v", err, s)
-		}
-	})
 }

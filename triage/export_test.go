@@ -1,4 +1,0 @@
-package triage
-
-// ReadServerArgs is for tests.
-var ReadServerArgs = readServerArgs
