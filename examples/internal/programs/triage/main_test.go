@@ -83,7 +83,7 @@ func TestCompareStopsAPipeline(t *testing.T) {
 	}
 	if text, err := os.ReadFile(page); err != nil ||
 		!strings.Contains(string(text), "Against the older run, decode: what changed") ||
-		!strings.Contains(string(text), "Kernels by change, per step") {
+		!strings.Contains(string(text), "Parts of the step by difference") {
 		t.Errorf("the page lacks the comparison (%v)", err)
 	}
 	if r := apptest.Run(t, program(), "--input", fast, "--compare-input", fast+".absent"); r.Code != app.ExitError {
