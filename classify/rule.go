@@ -93,6 +93,7 @@ type compiled struct {
 	none      wordmatch.Patterns
 	substring []string
 	fold      bool
+	asks      bool // something: a rule without a condition matches nothing
 }
 
 func compileRule(r *Rule) compiled {
@@ -108,6 +109,7 @@ func compileRule(r *Rule) compiled {
 		args:     wordmatch.CompileAll(w.Args),
 		none:     wordmatch.CompileAll(w.None),
 		fold:     w.Fold,
+		asks:     !w.empty() || r.Func != nil,
 	}
 	for _, s := range w.Substring {
 		if w.Fold {
@@ -183,17 +185,8 @@ func (s *subject) lower() string {
 }
 
 func (c *compiled) matches(s *subject) bool {
-	if c.rule.When.empty() && c.rule.Func == nil {
+	if !c.asks || len(c.families) > 0 && !slices.Contains(c.families, s.Family) {
 		return false
-	}
-	if len(c.families) > 0 {
-		ok := false
-		for _, f := range c.families {
-			ok = ok || f == s.Family
-		}
-		if !ok {
-			return false
-		}
 	}
 	if w := &c.rule.When; w.Exact != nil && !slices.Contains(w.Exact, s.work()) ||
 		w.Prefix != nil && !hasAnyPrefix(s.work(), w.Prefix) {

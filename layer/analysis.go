@@ -87,8 +87,9 @@ type Device struct {
 	twins      *twinTable
 }
 
-// factsOf returns what a kernel name alone shows. Users' rules are not asked: they label, they do not cut.
-func (a *Analysis) factsOf(n trace.NameID) *classify.Facts {
+// Facts returns what a kernel name alone shows, of which each name is asked once. Users' rules are not asked: they
+// label, they do not cut.
+func (a *Analysis) Facts(n trace.NameID) *classify.Facts {
 	if f, ok := a.facts[n]; ok {
 		return f
 	}

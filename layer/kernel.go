@@ -114,7 +114,7 @@ func (k Kernel) Half() string {
 func (k Kernel) Category() classify.Category { return k.d.keys[k.d.columns.category[k.i]] }
 
 // Facts returns what the kernel's name alone shows.
-func (k Kernel) Facts() *classify.Facts { return k.d.of.factsOf(k.Event().NameID()) }
+func (k Kernel) Facts() *classify.Facts { return k.d.of.Facts(k.Event().NameID()) }
 
 // Layers returns the layers of the pass, in order. They are made of what is known of its kernels, anew in each call:
 // ask once where they are looked at often.

@@ -136,7 +136,7 @@ func (p *Pool) Collect(ctx context.Context, an *layer.Analysis, path, process st
 	w := &Trace{Analysis: an, Trace: t, Path: path, Acts: make([]Activity, 0, t.Len(event.LaneGPU))}
 	w.Stages = stagesOf(an, FileStage(path))
 	w.Steps = w.Stages.countSteps(an)
-	ids := kernelIDs{p, make([]knownKernel, t.NumNames())}
+	ids := kernelIDs{p, an, make([]knownKernel, t.NumNames())}
 	queues := map[Queue]int32{}
 	sites, framed := NewSites(p, t), t.Len(event.LanePython) > 0
 	at := w.cursors()
@@ -225,6 +225,7 @@ func (c *cursor) of(e trace.Event) layer.Kernel {
 // kernelIDs remembers the pool's ids of a trace's kernel names.
 type kernelIDs struct {
 	p    *Pool
+	an   *layer.Analysis
 	last []knownKernel // by name
 }
 
@@ -242,7 +243,7 @@ func (k *kernelIDs) of(e trace.Event, in layer.Kernel) int32 {
 	}
 	c := &k.last[e.NameID()]
 	if c.id == 0 || c.category != category {
-		*c = knownKernel{k.p.kernel(e.Name(), e.Kind(), category) + 1, category}
+		*c = knownKernel{k.p.kernel(e.Name(), e.Kind(), category, k.an.Facts(e.NameID())) + 1, category}
 	}
 	return c.id - 1
 }

@@ -111,14 +111,13 @@ func (p *Pool) Name(id int32) string { return p.Facts[id].Canonical }
 
 // kernel returns the id of an activity's canonical name, one
 // for each category that kernels of the name are counted under.
-func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category) int32 {
+func (p *Pool) kernel(raw string, kind event.Kind, category classify.Category, facts *classify.Facts) int32 {
 	canonical := classify.Canonical(raw)
 	id := p.names.ID(canonical + "\x00" + string(category))
 	if int(id) == len(p.Facts) {
 		parsed := classify.Parse(raw)
-		facts := classify.Default().Facts(raw)
 		f := Kernel{Canonical: canonical, Parsed: parsed, Words: parsed.Words(), Shown: Class{Category: category},
-			Facts: facts, Kind: kind}
+			Facts: *facts, Kind: kind}
 		if facts.Category == category {
 			f.Shown.Subcategory, f.Shown.Rule = facts.Subcategory, facts.Rule
 		}

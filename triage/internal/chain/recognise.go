@@ -40,11 +40,13 @@ type kernelSteps struct {
 	likely fusion.Set // unless only template arguments decide
 	only   fusion.Set // only Template, Ops and Texts decide
 	never  fusion.Set // Without, OnlyCategories
+	pairs  uint64     // of its words, see [wordmatch.PairsOf]
 }
 
 // opSteps is what the name of an op says.
 type opSteps struct {
 	words string
+	pairs uint64
 	set   fusion.Set
 }
 
@@ -87,7 +89,9 @@ func (r *Recogniser) stepsOf(k sortKey) fusion.Set {
 
 // IsActive reports whether a sort of kernel is the fused one of pattern i.
 func (r *Recogniser) IsActive(i int, k sortKey) bool {
-	return r.active[i].In(r.pool.Facts[k.kernel].Words) || r.active[i].In(r.op(k.op).words)
+	op := r.op(k.op)
+	return r.active[i].Among(r.pool.Facts[k.kernel].Words, r.kernel(k.kernel).pairs) ||
+		r.active[i].Among(op.words, op.pairs)
 }
 
 func (r *Recogniser) kernel(id int32) *kernelSteps {
@@ -95,28 +99,28 @@ func (r *Recogniser) kernel(id int32) *kernelSteps {
 		return k
 	}
 	f := &r.pool.Facts[id]
-	k := &kernelSteps{}
+	k := &kernelSteps{pairs: wordmatch.PairsOf(f.Words)}
+	in := func(l wordmatch.Patterns) bool { return l.Among(f.Words, k.pairs) }
 	for i := range r.reg.Steps {
 		d, w, bit := &r.reg.Steps[i], &r.steps[i], bit(i)
 		for n, t := range d.Template {
-			if t.Index < len(f.Parsed.TemplateArgs) && f.Parsed.TemplateArgs[t.Index] == t.Value &&
-				w.template[n].In(f.Words) {
+			if t.Index < len(f.Parsed.TemplateArgs) && f.Parsed.TemplateArgs[t.Index] == t.Value && in(w.template[n]) {
 				k.sure |= bit
 			}
 		}
 		if slices.ContainsFunc(d.Texts, func(t string) bool { return strings.Contains(f.Parsed.Demangled, t) }) {
 			k.sure |= bit
 		}
-		if w.names.In(f.Words) || slices.Contains(d.Categories, f.Shown.Category) {
+		if in(w.names) || slices.Contains(d.Categories, f.Shown.Category) {
 			k.likely |= bit
 		}
 		if d.ByFacts(&f.Parsed, &f.Facts) {
 			k.sure |= bit
 		}
-		if w.templateOnly.In(f.Words) {
+		if in(w.templateOnly) {
 			k.only |= bit
 		}
-		if w.without.In(f.Words) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, f.Shown.Category) {
+		if in(w.without) || len(d.OnlyCategories) > 0 && !slices.Contains(d.OnlyCategories, f.Shown.Category) {
 			k.never |= bit
 		}
 	}
@@ -129,8 +133,9 @@ func (r *Recogniser) op(id int32) *opSteps {
 		return o
 	}
 	o := &opSteps{words: wordsOf(r.pool.Ops.Texts[id])}
+	o.pairs = wordmatch.PairsOf(o.words)
 	for i := range r.steps {
-		if r.steps[i].ops.In(o.words) {
+		if r.steps[i].ops.Among(o.words, o.pairs) {
 			o.set |= bit(i)
 		}
 	}
