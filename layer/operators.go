@@ -178,6 +178,9 @@ func (w *work) findOperators(a *Device, results []ladder.Result, repair bool) {
 		planned := layout != nil && r.First+r.Count <= len(layout.LayerKinds) &&
 			(r.Cut != ladder.Uncut || r.Count == len(layout.LayerKinds))
 		found := w.operatorsOf(finders[planned], r, paths, known)
+		if !w.decodes(r.Kernels) {
+			found = found.surely()
+		}
 		if r.Scrambled { // the order that told them is not the one that ran
 			found = &aligned{of: found.of, rows: a.rowsOf(found.of, rows, ladder.CapScrambled)}
 		} else if found.rows == nil {
@@ -230,6 +233,26 @@ type aligned struct {
 	rows []uint16
 
 	moving map[bool][]int32 // see movable
+}
+
+// decodes says that one of the kernels is a norm or attention: layers without either are none of a decoder, and the
+// order of their kernels names no projection.
+func (w *work) decodes(kernels []int32) bool {
+	return slices.ContainsFunc(kernels, func(i int32) bool {
+		role := w.Facts[w.ID[i]].Role
+		return role == classify.RoleNorm || role == classify.RoleSoftmax || role.Mixer()
+	})
+}
+
+// surely leaves out what the order of the kernels alone tells.
+func (a *aligned) surely() *aligned {
+	out := slices.Clone(a.of)
+	for k := range out {
+		if out[k].Evidence == operator.Order {
+			out[k] = operator.Found{Operator: opname.Other, Layer: out[k].Layer}
+		}
+	}
+	return &aligned{of: out}
 }
 
 // movable are the kernels whose operators say where they belong.
