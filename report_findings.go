@@ -203,6 +203,9 @@ func (r *Report) sentence() string {
 	if why := r.doubtedIdle(); why != "" {
 		return "GPU utilization is unknown: " + why + "."
 	}
+	if on := r.dependsOn(); on != "" {
+		return "GPU utilization is unknown: " + on + "."
+	}
 	idle, of := ratio(r.IdleTime, r.Wall), finding.OfStep
 	if r.whole() {
 		of = finding.OfWindow
@@ -222,6 +225,25 @@ func (r *Report) sentence() string {
 		}
 	}
 	return text
+}
+
+// dependsOn names the activity that decides the figures by itself, "" for none.
+func (r *Report) dependsOn() string {
+	if r.host != nil {
+		for i := range r.host.Ranks {
+			if on := r.host.Ranks[i].DependsOn; on != "" {
+				return "it depends on one row: " + on
+			}
+		}
+	}
+	for _, t := range r.HealthNotes {
+		for _, f := range t.Findings {
+			if f.Code == trace.CodeOneRow {
+				return f.Message
+			}
+		}
+	}
+	return ""
 }
 
 // whole reports whether no part has separate passes: a step is then the complete window.

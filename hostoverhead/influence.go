@@ -42,8 +42,12 @@ func (a *account) crossCheck(answer Answer) string {
 		e.Duration().Round(time.Microsecond), d.Peers, d.Median)
 }
 
+// movesMuch is the share of the steps by which a pause beside one kernel decides how long they are.
+const movesMuch = 0.1
+
 // straggling asks the same of a first or last kernel that lies far from all
-// others: without it the pause beside it is not there.
+// others: without it the pause beside it is not there, which changes the answer or
+// the steps' length.
 func (a *account) straggling(answer Answer) string {
 	for i := range a.top {
 		g := &a.top[i]
@@ -66,7 +70,8 @@ func (a *account) straggling(answer Answer) string {
 		without.WallNS -= within
 		without.HostNS = max(0, without.HostNS-inside.host())
 		without.UnknownNS = max(0, without.UnknownNS-inside.of(finding.UnknownGroup))
-		if without.WallNS > 0 && a.l.p.answer(&without) != answer && len(a.d.acts) > leastKernels {
+		moves := a.l.p.answer(&without) != answer || float64(within) > movesMuch*float64(all.wall)
+		if without.WallNS > 0 && moves && len(a.d.acts) > leastKernels {
 			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.acts[row]))
 			return fmt.Sprintf("%s, alone %s by %v", table.Cut(table.Clean(e.Name()), longestRow), where,
 				time.Duration(g.span.Len()).Round(time.Microsecond))

@@ -28,6 +28,8 @@ const (
 	DoubtBimodal DoubtCode = "bimodal"
 	// DoubtWork: the passes of the sides are of different sizes.
 	DoubtWork DoubtCode = "work"
+	// DoubtOneRow: one activity makes much of a run's GPU time where its peers say that it should not.
+	DoubtOneRow DoubtCode = "one-row"
 )
 
 // A doubt is what is known of its code.
@@ -53,6 +55,9 @@ var doubtTable = []doubt{
 	{DoubtWork, "The passes are of different sizes", "Different work",
 		"The passes of the sides process different numbers of tokens or requests.",
 		"Pass `--normalize tokens` to compare time per token."},
+	{DoubtOneRow, "One activity decides", "Depends on one row",
+		"One activity makes more than a tenth of a run's GPU time, and others of its name are short.",
+		"Record that run again."},
 }
 
 // DoubtCodes lists them.
@@ -109,6 +114,9 @@ func (c *comparison) doubts(r *Report, of *pair, o *Options) {
 			run := &ch.side.Runs[k]
 			for _, text := range run.Serving {
 				add(DoubtServing, name, "%s: %s", run.Trace, text)
+			}
+			if run.OneRow != "" {
+				add(DoubtOneRow, name, "%s: %s", run.Trace, run.OneRow)
 			}
 			if run.Clock != nil && run.Clock.Changed {
 				add(DoubtClock, name, "%s: the GPU's clock varied from %.0f to %.0f MHz while it worked", run.Trace,

@@ -42,6 +42,7 @@ func TestDoubts(t *testing.T) {
 		{"decode without the graphs of the server", none,
 			func(s *compare.Side) { s.Runs[0].Serving = []string{"none of the decode steps replays graphs"} },
 			"serving"},
+		{"a row of 9 s", none, func(s *compare.Side) { s.Runs[0].OneRow = "96% of GPU time depends on one row" }, "one-row"},
 		{"a clock that changed", none, clock(1980, true), "clock"},
 		{"a clock that did not", none, clock(1980, false), ""},
 		{"1980 and 1935 MHz", clock(1980, false), clock(1935, false), "clock"},

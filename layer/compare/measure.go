@@ -47,6 +47,9 @@ func Measure(ctx context.Context, a *layer.Analysis) (*Run, error) {
 	r.GPU, r.Rank = d.GPU, max(a.Trace().Meta().Rank, 0)
 	for _, f := range a.Trace().Health().Findings {
 		r.Scrambled = r.Scrambled || f.Code == trace.CodeScrambled && f.Severity != trace.HealthOK
+		if f.Code == trace.CodeOneRow {
+			r.OneRow = f.Message
+		}
 	}
 	for _, c := range a.Trace().Counters() {
 		if c.Device == d.ID && c.Quantity == trace.QuantitySMClock {

@@ -120,6 +120,7 @@ func (r *Run) join(of *Run) {
 	r.Host = joinHosts(r.Host, of.Host, first)
 	r.Outside += of.Outside
 	r.Categories, r.Scrambled = r.Categories || of.Categories, r.Scrambled || of.Scrambled
+	r.OneRow = cmp.Or(r.OneRow, of.OneRow)
 	r.Serving = slices.Concat(r.Serving, of.Serving)
 	if trace.HealthStatus(of.Health).Compare(trace.HealthStatus(r.Health)) > 0 {
 		r.Health = of.Health

@@ -60,6 +60,8 @@ type Run struct {
 	Serving []string `json:"serving,omitempty"`
 	// Scrambled says that kernels carry the times of other kernels: rows have no meaning then, passes do.
 	Scrambled bool `json:"scrambled,omitempty"`
+	// OneRow says which activity makes much of the GPU time by itself, "" for none.
+	OneRow string `json:"one_row,omitempty"`
 	// Health is the trace's status: "ok", "degraded", "unusable".
 	Health string `json:"health"`
 }

@@ -1,0 +1,147 @@
+package strata_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/llmstrata/strata"
+	"github.com/llmstrata/strata/internal/demo"
+	"github.com/llmstrata/strata/internal/gen/nsysgen"
+	"github.com/llmstrata/strata/internal/testdata"
+	"github.com/llmstrata/strata/layer/compare"
+)
+
+// rowFaults are what can be wrong with one kernel of a trace, in nanoseconds.
+var rowFaults = []struct {
+	name  string
+	added bool // beside the row itself
+	moved func(start, end, first, last int64) (int64, int64)
+}{
+	{"copied with 9 s", true, func(s, _, _, _ int64) (int64, int64) { return s, s + 9e9 }},
+	{"a third of the window", false, func(s, _, first, last int64) (int64, int64) { return s, s + (last-first)/3 }},
+	{"twice", true, func(s, e, _, _ int64) (int64, int64) { return s, e }},
+	{"at 0", true, func(s, e, _, _ int64) (int64, int64) { return 0, e - s }},
+	{"10 s late", true, func(s, e, _, last int64) (int64, int64) { return last + 1e10, last + 1e10 + e - s }},
+}
+
+// TestNoRowDecidesAHeadline: a row that cannot be right leaves the share of idle time and the comparison with the trace
+// as it was, or the report names it and gives no figure.
+func TestNoRowDecidesAHeadline(t *testing.T) {
+	for name, of := range map[string]func(t *testing.T, fault int) (path, kernel string){
+		"graph replays": jsonWithFault, "nsys": nsysWithFault,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, _ := of(t, -1)
+			before := reported(t, path, strata.ReportOptions{})
+			whole, err := strata.Open(t.Context(), path, strata.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			idle := func(r *strata.Report) float64 { return float64(r.IdleTime) / float64(r.Wall) }
+			for i, f := range rowFaults {
+				path, kernel := of(t, i)
+				r := reported(t, path, strata.ReportOptions{Against: whole})
+				named := strings.HasPrefix(r.Verdict, "GPU utilization is unknown") &&
+					strings.Contains(r.Verdict, kernel[:min(24, len(kernel))])
+				if !named && math.Abs(idle(r)-idle(before)) > 0.1 {
+					t.Errorf("%s: %q, was %q", f.name, r.Verdict, before.Verdict)
+				}
+				if c := r.Against; c != nil && (c.Verdict == compare.Slower || c.Verdict == compare.Faster) {
+					t.Errorf("%s: %s: %s", f.name, c.Verdict, c.Text)
+				}
+				if r.Health.Compare(before.Health) < 0 {
+					t.Errorf("%s: health %s, was %s", f.name, r.Health, before.Health)
+				}
+			}
+		})
+	}
+}
+
+// jsonWithFault is the demo's trace with a fault in one of its kernels; -1 is none.
+func jsonWithFault(t *testing.T, fault int) (path, kernel string) {
+	t.Helper()
+	var doc map[string]any
+	if err := json.Unmarshal(testdata.Unpacked(t, demo.Trace()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	events := doc["traceEvents"].([]any)
+	var kernels []map[string]any
+	for _, e := range events {
+		if e := e.(map[string]any); e["cat"] == "kernel" {
+			kernels = append(kernels, e)
+		}
+	}
+	slices.SortFunc(kernels, func(a, b map[string]any) int { return int(a["ts"].(float64) - b["ts"].(float64)) })
+	k := kernels[len(kernels)/2]
+	if fault >= 0 {
+		f, ns := rowFaults[fault], func(k map[string]any) int64 { return int64(1e3 * k["ts"].(float64)) }
+		at := ns(k)
+		start, end := f.moved(at, at+int64(1e3*k["dur"].(float64)), ns(kernels[0]), ns(kernels[len(kernels)-1]))
+		if f.added {
+			added := map[string]any{}
+			for key, v := range k {
+				added[key] = v
+			}
+			k, doc["traceEvents"] = added, append(events, added)
+		}
+		k["ts"], k["dur"] = float64(start)/1e3, float64(end-start)/1e3
+	}
+	data, err := json.Marshal(doc)
+	path = filepath.Join(t.TempDir(), "trace.json")
+	if err = errors.Join(err, os.WriteFile(path, data, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	return path, k["name"].(string)
+}
+
+// nsysWithFault is the same of an Nsight database.
+func nsysWithFault(t *testing.T, fault int) (path, kernel string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "trace.sqlite")
+	if _, err := nsysgen.Write(path, nsysgen.Large(1, 200)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const table = "CUPTI_ACTIVITY_KIND_KERNEL"
+	var row, start, end, first, last int64
+	err = sqlitex.ExecuteTransient(conn, "SELECT k.rowid, k.start, k.end, s.value, (SELECT min(start) FROM "+table+
+		"), (SELECT max(start) FROM "+table+") FROM "+table+" k JOIN StringIds s ON s.id = k.demangledName"+
+		" ORDER BY k.start LIMIT 1 OFFSET (SELECT count(*)/2 FROM "+table+")",
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			row, start, end, kernel = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnText(3)
+			first, last = s.ColumnInt64(4), s.ColumnInt64(5)
+			return nil
+		}})
+	if fault >= 0 && err == nil {
+		f := rowFaults[fault]
+		start, end = f.moved(start, end, first, last)
+		do := []string{"UPDATE " + table + " SET start = ?, end = ? WHERE rowid = ?"}
+		if f.added {
+			do = []string{"CREATE TEMP TABLE one AS SELECT * FROM " + table + " WHERE rowid = ?3",
+				"UPDATE one SET start = ?, end = ?", "INSERT INTO " + table + " SELECT * FROM one"}
+		}
+		for i, q := range do {
+			args := [][]any{{start, end, row}}
+			if f.added {
+				args = [][]any{{nil, nil, row}, {start, end}, nil}
+			}
+			err = errors.Join(err, sqlitex.ExecuteTransient(conn, q, &sqlitex.ExecOptions{Args: args[i]}))
+		}
+	}
+	if err = errors.Join(err, conn.Close()); err != nil || kernel == "" {
+		t.Fatalf("%v, kernel %q", err, kernel)
+	}
+	return path, kernel
+}
