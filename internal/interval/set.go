@@ -43,18 +43,6 @@ func Total(set []Span) int64 {
 	return sum
 }
 
-// Between returns the gaps between the spans of the set.
-func Between(set []Span) []Span {
-	if len(set) < 2 {
-		return nil
-	}
-	out := make([]Span, 0, len(set)-1)
-	for i := 1; i < len(set); i++ {
-		out = append(out, Span{set[i-1].End, set[i].Start})
-	}
-	return out
-}
-
 // From is the index of the first span of the set that ends after t, or
 // len(set): the first one that can hold or follow t.
 func From(set []Span, t int64) int {

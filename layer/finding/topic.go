@@ -35,11 +35,6 @@ const (
 	SectionRules     Section = "Rules of kernel categories"
 )
 
-// Sections lists all sections, in the order of the catalogue.
-func Sections() []Section {
-	return []Section{SectionFindings, SectionCauses, SectionDoubts, SectionCompare, SectionRecording, SectionRules}
-}
-
 // depth is what the longer explanation adds to the row of a kind or cause.
 type depth struct{ found, limits, page string }
 

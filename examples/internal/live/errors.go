@@ -85,18 +85,11 @@ func (e coded) ExitCode() int {
 	return 1
 }
 
-// End is [Tell] for the programs whose exit codes say what has ended a capture.
+// End removes the package's name from the start of an error, as the program's name is there already, and gives it the
+// exit code that says what has ended a capture; nil for nil.
 func End(err error) error {
 	if err == nil {
 		return nil
 	}
 	return coded{told{err}}
-}
-
-// Tell removes the package's name from the start of an error, as the program's name is there already; nil for nil.
-func Tell(err error) error {
-	if err == nil {
-		return nil
-	}
-	return told{err}
 }
