@@ -3,12 +3,15 @@ package fleet_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/llmstrata/strata/classify"
 	"github.com/llmstrata/strata/hostoverhead"
 	"github.com/llmstrata/strata/internal/framework"
 	"github.com/llmstrata/strata/internal/gen/ranks"
+	"github.com/llmstrata/strata/internal/opname"
 	"github.com/llmstrata/strata/internal/testdata"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/finding"
@@ -133,5 +136,30 @@ func fleet25(t *testing.T, seed uint64) {
 	if g := combined["1760000016"].Groups; g[len(g)-1].Late == nil || g[len(g)-1].Late.Always ||
 		g[len(g)-1].Late.Since != 102 {
 		t.Errorf("late from the third step on: %+v", g[len(g)-1].Late)
+	}
+}
+
+// TestUnevenShares: one of four ranks has twice the others' tokens and spends four times as long in experts; of requests
+// nothing is known, so nothing is said.
+func TestUnevenShares(t *testing.T) {
+	var list []fleet.Rank
+	for k := range 4 {
+		tokens, experts := int64(10), int64(100)
+		if k == 2 {
+			tokens, experts = 20, 400
+		}
+		list = append(list, fleet.Rank{Run: "r", Rank: k, NameRank: -1, File: fmt.Sprint(k),
+			Groups: []fleet.ProcessGroup{{Name: "ep", Ranks: []int{0, 1, 2, 3}}},
+			Calls:  []fleet.Call{{Kind: classify.AllToAll}},
+			Steps: []fleet.Step{{Number: 7, Tokens: tokens, Requests: -1, Wall: 1000, Busy: 900,
+				Operators: []fleet.Named{{Name: opname.ExpertsGateUp, NS: experts / 2},
+					{Name: opname.ExpertsDown, NS: experts / 2}},
+				Call: []int{0}, At: []int64{500}, Took: []int64{50}}}})
+	}
+	run := fleet.OfRun(list)
+	want := []fleet.Imbalance{{What: fleet.Tokens, Rank: "rank 2", Most: 20, Mean: 12, Ratio: 20. / 12},
+		{What: fleet.Experts, Rank: "rank 2", Most: 400, Mean: 175, Ratio: 400. / 175}}
+	if len(run.Groups) != 1 || !slices.Equal(run.Groups[0].Imbalance, want) {
+		t.Errorf("%+v, want %+v", run.Groups, want)
 	}
 }
