@@ -39,6 +39,9 @@ func clean(s string) string {
 	})
 }
 
+// homes are folders whose folders are called as users.
+var homes = []string{"home", "root", "Users"}
+
 // withoutRoot leaves of an absolute path what is inside of a package, or the name of the file.
 func withoutRoot(path string) string {
 	for _, root := range []string{"/site-packages/", "/dist-packages/", "/python/"} {
@@ -48,7 +51,7 @@ func withoutRoot(path string) string {
 	}
 	base := path[strings.LastIndexAny(path, `/\`)+1:]
 	if first, _, _ := strings.Cut(path[1:], "/"); path[0] == '/' && !strings.Contains(base, ".") &&
-		first != "home" && first != "root" && first != "Users" {
+		!slices.Contains(homes, first) {
 		return path // the route of a server, for example
 	}
 	return base
