@@ -179,7 +179,7 @@ func (r *Report) rank() {
 	for _, f := range r.found {
 		switch {
 		case f.Kind == finding.LargestOperator: // the table of operators has it; its size alone is no defect
-		case f.Kind.Info().Doubt > 0, f.Share >= leastShare && f.Measure != finding.NoMeasure:
+		case f.Kind.Info().Doubt > 0, f.Kind == finding.Doubt, f.Share >= leastShare && f.Measure != finding.NoMeasure:
 			r.Findings = append(r.Findings, f)
 		}
 	}

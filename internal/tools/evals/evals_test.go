@@ -119,12 +119,18 @@ func TestAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mode, want := range map[string]string{"answers": "the skill: 10 right, 0 abstained, 0 wrong",
-		"fails": "the skill: 0 right, 10 abstained, 0 wrong"} {
+	list, err := evals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const every = 15
+	asked := (len(list) + every - 1) / every
+	for mode, want := range map[string]string{"answers": fmt.Sprintf("the skill: %d right, 0 abstained, 0 wrong", asked),
+		"fails": fmt.Sprintf("the skill: 0 right, %d abstained, 0 wrong", asked)} {
 		t.Run(mode, func(t *testing.T) {
 			t.Setenv("EVALS_AGENT", mode)
 			var out strings.Builder
-			if err := runAgent(&out, bin, os.Args[0]+" {}", t.TempDir(), 15); err != nil {
+			if err := runAgent(&out, bin, os.Args[0]+" {}", t.TempDir(), every); err != nil {
 				t.Fatal(err)
 			}
 			for _, with := range []string{"without ", "with "} {
