@@ -304,6 +304,31 @@ func (h *headSizes) pairs(causal, bottom bool) float64 {
 	return h.nk*(h.nk+1)/2 + b2f(!bottom)*(h.nq-h.nk)*h.nk
 }
 
+// sees is how many tokens before and behind its own one sees, by a window's two values; infinite where it has none.
+func (in *Inputs) sees(window, causal int) (back, ahead float64) {
+	sides := [2]float64{math.Inf(1), math.Inf(1)}
+	for i := range sides {
+		if x := in.Ints(window + i); len(x) == 1 && x[0] >= 0 {
+			sides[i] = float64(x[0])
+		}
+	}
+	if in.Flag(causal) {
+		sides[1] = 0
+	}
+	return sides[0], sides[1]
+}
+
+// within counts the pairs of the last nq of nk tokens and the tokens that they see.
+func within(nq, nk, back, ahead float64) float64 {
+	side := func(n, window float64) float64 { // of the first n tokens, each has as many before it, or the window's
+		if n <= window+1 {
+			return n * (n - 1) / 2
+		}
+		return window*(window+1)/2 + (n-window-1)*window
+	}
+	return nq + side(nk, back) - side(nk-nq, back) + side(nq, ahead)
+}
+
 func b2f(b bool) float64 {
 	if b {
 		return 1
@@ -320,10 +345,13 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 	unknown := s.causal > 0 && in.Value(s.causal) == "" // then it may be causal
 	pairs, most := h.pairs(unknown || in.Flag(s.causal), s.bottom), h.nq*h.nk
 	if s.window > 0 {
-		if l, r := in.Ints(s.window), in.Ints(s.window+1); len(l) == 1 && len(r) == 1 && l[0] >= 0 {
-			seen := h.nq * (float64(l[0]) + float64(max(r[0], 0)) + 1)
-			pairs, most = min(pairs, seen), min(most, seen)
-		} else if len(in.Values) == 0 { // it may be as short as a token
+		back, ahead := in.sees(s.window, s.causal)
+		n := min(h.nq, h.nk)
+		pairs, most = within(n, h.nk, back, ahead), min(most, h.nq*(back+ahead+1))
+		if unknown {
+			pairs = within(n, h.nk, back, 0)
+		}
+		if len(in.Values) == 0 { // it may be as short as a token
 			pairs = min(pairs, h.nq)
 		}
 	}
@@ -348,12 +376,12 @@ func (s sdpa) formula(in *Inputs) (Work, bool) {
 }
 
 // varlen is attention of tokens of all requests one after another, (T,H,d): how long each request is, only bounds are
-// recorded of. pages is a list of the pages of one token each of a cache that keys and values are in; −1: they are
-// those of the requests.
+// recorded of. A window's two values follow causal. pages is a list of the pages of one token each of a cache that keys
+// and values are in; −1: they are those of the requests.
 func varlen(at, starts, most, causal, pages int) formula {
 	return func(in *Inputs) (Work, bool) {
 		s, ok := in.fit("THD KGD KGE S", at, at+1, at+2, starts)
-		if !ok || s['S'] < 2 || in.Size(at) == 0 {
+		if !ok || s['S'] < 2 || s['T'] == 0 || in.Size(at) == 0 {
 			return Work{}, false
 		}
 		n, t, m := s['S']-1, s['T'], 0.0
@@ -370,26 +398,29 @@ func varlen(at, starts, most, causal, pages int) formula {
 			}
 			mostKeys = max(mostKeys, t)
 		}
+		back, ahead := in.sees(causal+1, causal)
+		least := ahead
+		if in.Value(causal) == "" { // it may be causal
+			least = 0
+		}
+		pairs := func(n float64) float64 { return within(n, n, back, least) }
 		// All others are equal at least, or as many as possible are of the longest.
-		low, high := t*t/n, t*t
+		low, high := n*pairs(t/n), t*t
 		switch {
-		case keys != t: // prefixes in the cache: a token sees one at least
+		case keys != t || len(in.Values) == 0: // prefixes in the cache, or any window: a token sees one at least
 			low = t
 		case m > 0 && m <= t && m*n >= t:
-			if high = math.Floor(t/m)*m*m + math.Pow(math.Mod(t, m), 2); n > 1 {
-				low = m*m + (t-m)*(t-m)/(n-1)
-			} else {
-				low = m * m
+			high = math.Floor(t/m)*m*m + math.Pow(math.Mod(t, m), 2)
+			if low = pairs(m); n > 1 {
+				low += (n - 1) * pairs((t-m)/(n-1))
 			}
-		}
-		if keys == t && (in.Flag(causal) || in.Value(causal) == "") { // or it may be: a triangle of each request
-			low = (low + t) / 2
 		}
 		if in.Flag(causal) && mostKeys == t {
 			high = (high + t) / 2
 		} else if mostKeys > t {
 			high = t * min(longest, mostKeys)
 		}
+		high = min(high, t*(back+ahead+1))
 		each := 2 * s['H'] * (s['D'] + s['E'])
 		e, one := in.Size(at), s['G']*(s['D']+s['E'])
 		w := Work{FLOP: low * each, MostFLOP: high * each, Matrix: matrixType(in.Type(at)), Kind: OpAttention,

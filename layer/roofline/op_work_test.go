@@ -231,6 +231,8 @@ func TestMasksAreIntervals(t *testing.T) {
 	back := func(mask input) *roofline.Inputs {
 		return inputsOf(q, q, q, q, q, none, none, none, none, none, none, mask)
 	}
+	windowless := inputsOf(bf16(1, 3, 8, 4), bf16(1, 5, 2, 4), bf16(1, 5, 2, 6))
+	windowless.Values = nil // nor is the window recorded
 	for _, c := range []struct {
 		op          string
 		in          *roofline.Inputs
@@ -247,19 +249,24 @@ func TestMasksAreIntervals(t *testing.T) {
 		{"aten::_efficient_attention_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), none, none,
 			none, none, none, is("0."), is("1")), 320, 0},
 		// no window is recorded: a token sees itself at least. 3 or 15 pairs of 8 heads, 2·(4 + 6)
-		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 3, 8, 4), bf16(1, 5, 2, 4), bf16(1, 5, 2, 6)), 480, 2400},
+		{"flash_attn::_flash_attn_forward", windowless, 480, 2400},
 		// six tokens that see 8 each at most, or, where as many as are computed is the longest, the triangles alone
 		{"aiter::mha_batch_prefill", inputsOf(bf16(6, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
 			is("8"), is("0."), is("1."), is("0."), is("False"), is("True")), 416, 48 * 32},
 		{"aiter::mha_batch_prefill", inputsOf(bf16(8, 1, 8), bf16(99, 1, 8), bf16(99, 1, 8), i64(3), i64(3), i64(20), is("4"),
 			is("4"), is("0."), is("1."), is("0."), is("False"), is("True")), 640, 640},
+		// a window of itself and one before: a token of a sequence of 4, or of two of 4 and 2, sees 2, the first one 1
+		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), is("0."), is("1."),
+			is("True"), is("1"), is("0")), 7 * 32, 0},
+		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
+			is("4"), is("4"), is("0."), is("1."), is("True"), is("1"), is("0")), 10 * 32, 12 * 32},
+		// not causal, one to each side: the first and the last see 2, others 3
+		{"flash_attn::_flash_attn_forward", inputsOf(bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), bf16(1, 4, 1, 8), is("0."), is("1."),
+			is("False"), is("1"), is("1")), 10 * 32, 0},
 		// two requests of at most four of six tokens: 20 pairs, 13 of them if it is causal
 		{"flash_attn::_flash_attn_varlen_forward", inputsOf(bf16(6, 1, 8), bf16(6, 1, 8), bf16(6, 1, 8), i64(3), i64(3),
 			is("4"), is("4")), 416, 640},
 	} {
-		if c.op == "flash_attn::_flash_attn_forward" {
-			c.in.Values = nil // nor is the window recorded
-		}
 		if w, ok := roofline.OpWork(c.op, c.in); !ok || w.FLOP != c.least || w.MostFLOP != c.most {
 			t.Errorf("%s: %v to %v FLOP, want %v to %v", c.op, w.FLOP, w.MostFLOP, c.least, c.most)
 		}
