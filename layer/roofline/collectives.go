@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llmstrata/strata/classify"
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/layer/fleet"
 	"github.com/llmstrata/strata/trace"
@@ -65,7 +66,7 @@ func meet(a *layer.Analysis, d *layer.Device, others []fleet.Rank) *meetings {
 	for i := range all {
 		if i == 0 || all[i].Passes > 0 {
 			r.ranks = append(r.ranks, all[i])
-		} else {
+		} else if slices.ContainsFunc(digests[0].Steps, func(s fleet.Step) bool { return len(s.Call) > 0 }) {
 			r.strange++
 		}
 	}
@@ -106,7 +107,8 @@ func (r *meetings) compare(d *layer.Device, digests []fleet.Rank, all []RankWait
 func (r *meetings) notes() []string {
 	var out []string
 	if r.strange > 0 {
-		out = append(out, fmt.Sprintf("%d other GPUs do not end their collectives with this one, or ran other passes: they tell nothing about its waiting", r.strange))
+		out = append(out, fmt.Sprintf("%s no collective with this one: waiting is not compared with them",
+			table.Counted(r.strange, "other GPU ends", "other GPUs end")))
 	}
 	return out
 }

@@ -128,17 +128,17 @@ func TestOneRankEstimatesWaiting(t *testing.T) {
 
 // Ranks that only look alike are no group: the same model and as many collectives, but each runs by itself.
 func TestStrangersTellNothing(t *testing.T) {
-	alone := func(seed uint64) *layer.Analysis {
+	alone := func(seed uint64, tp int) *layer.Analysis {
 		return generated(t, "", func(w *bytes.Buffer) error {
-			return gen.Write(w, gen.Config{Seed: seed, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, TP: 2,
+			return gen.Write(w, gen.Config{Seed: seed, Arch: gen.Arch{Layers: gen.Uniform(8, gen.Layer{})}, TP: tp,
 				Rank: int(seed) - 1, Dialect: gen.VLLM,
 				Passes: []gen.Pass{{Decodes: 4, Context: 100, Mode: gen.FullGraph},
 					{Decodes: 4, Context: 100, Mode: gen.FullGraph}}})
 		})
 	}
 	c := config(t, strings.Replace(llama, `"num_hidden_layers":80`, `"num_hidden_layers":8`, 1))
-	r, err := roofline.Analyze(context.Background(), alone(1),
-		roofline.Options{Config: c, Ranks: fleet.Recorded(alone(2))})
+	r, err := roofline.Analyze(context.Background(), alone(1, 2),
+		roofline.Options{Config: c, Ranks: fleet.Recorded(alone(2, 2))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,15 @@ func TestStrangersTellNothing(t *testing.T) {
 		t.Errorf("ranks %+v, waterfall %+v", r.Ranks, r.Passes[0].Waterfall)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes,
-		"1 other GPUs do not end their collectives with this one") {
+		"1 other GPU ends no collective with this one") {
 		t.Errorf("notes:\n%s", notes)
+	}
+	if r, err = roofline.Analyze(context.Background(), alone(1, 1),
+		roofline.Options{Config: c, Ranks: fleet.Recorded(alone(2, 1))}); err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "collective") {
+		t.Errorf("a GPU without collectives: notes:\n%s", notes)
 	}
 }
 
