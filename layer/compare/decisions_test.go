@@ -325,7 +325,12 @@ func TestMatchedShare(t *testing.T) {
 		many = append(many, []use1{{fmt.Sprint("k", i), 10 * (i + 1), 100}})
 	}
 	many = append(many, []use1{{"whole", 20, 5000}}, []use1{{"whole", 19, 4000}})
-	r := compareSides(t, sideOf(runOf(many...)), sideOf(runOf([]use1{{"whole", 20, 5000}})))
+	whole := sideOf(runOf([]use1{{"whole", 20, 5000}}))
+	if left := strings.Join(compareSides(t, sideOf(runOf(many[1:]...)), whole).Left, "\n"); !strings.Contains(left,
+		"A: 1 other kind of pass\n") {
+		t.Errorf("one kind more:\n%s", left)
+	}
+	r := compareSides(t, sideOf(runOf(many...)), whole)
 	if left := strings.Join(r.Left, "\n"); r.Verdict == NotComparable || len(r.Left) != 6 ||
 		!strings.Contains(left, "A: 2 other kinds of passes") || !strings.Contains(left, "A: 1 pass cut by the window") {
 		t.Errorf("%s\n%s", r.Text, left)

@@ -366,9 +366,9 @@ func (m *matching) describe(sides [2]*Side, cut []place) {
 	for side := range m.alone {
 		const most = 4
 		for i, g := range m.alone[side] {
-			if i == most {
-				m.left = append(m.left, fmt.Sprintf("%c: %d other kinds of passes", "AB"[side],
-					len(m.alone[side])-most))
+			if rest := len(m.alone[side]) - most; i == most {
+				m.left = append(m.left, fmt.Sprintf("%c: %s", "AB"[side],
+					table.Counted(rest, "other kind of pass", "other kinds of passes")))
 				break
 			}
 			c := g.of(sides, side)
