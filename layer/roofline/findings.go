@@ -84,11 +84,12 @@ func (r *measured) findings() []finding.Finding {
 	return append(append(r.contradictions(), out...), r.uneven()...)
 }
 
-// uneven says that the time proves that fewer experts were read than an even choice reads.
+// uneven says that the time proves that fewer experts were read than an even choice reads. A time in which not even
+// those of one token can be read proves nothing.
 func (r *measured) uneven() []finding.Finding {
 	var few *cell
 	for _, c := range r.order {
-		if share := c.chosen / c.work.ActiveExperts; share > 0 && share < fewExperts &&
+		if share := c.chosen / c.work.ActiveExperts; share > 0 && share < fewExperts && c.chosen >= c.work.LeastExperts &&
 			(few == nil || share < few.chosen/few.work.ActiveExperts) {
 			few = c
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llmstrata/strata/internal/table"
 	"github.com/llmstrata/strata/layer"
 	"github.com/llmstrata/strata/profile"
 	"github.com/llmstrata/strata/profile/hardware"
@@ -274,7 +275,8 @@ func (r *measured) withhold() {
 func (w *walk) notes() []string {
 	var out []string
 	if w.unknownTokens > 0 && w.model != nil && !w.uncounted {
-		out = append(out, fmt.Sprintf("the tokens of %d passes are not known: their floor is that of reading the weights once, which holds for any number of tokens (pass --tokens for more)", w.unknownTokens))
+		out = append(out, fmt.Sprintf("the tokens of %s are not known: the floor is that of reading the weights once, which holds for any number of tokens (pass --tokens for more)",
+			table.Counted(w.unknownTokens, "pass", "passes")))
 	}
 	for _, operator := range slices.Sorted(maps.Keys(w.contradictions)) {
 		out = append(out, "recorded inputs contradict the config: "+w.contradictions[operator])

@@ -186,3 +186,27 @@ func TestShortestOfTheSame(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", r.Operators, r.Passes, r.Collectives)
 	}
 }
+
+// TestUneven: a time too short for the experts of one token proves nothing about how tokens choose.
+func TestUneven(t *testing.T) {
+	for chosen, want := range map[float64]int{3: 0, 4: 1, 9: 1, 10: 0} {
+		r := measured{order: []*cell{{slot: &slot{}, chosen: chosen, instances: 1,
+			work: opWork{ActiveExperts: 10, LeastExperts: 4}}}}
+		if got := r.uneven(); len(got) != want {
+			t.Errorf("time for %v of 10 experts, 4 at least: %v", chosen, got)
+		}
+	}
+}
+
+// TestWins: a line says once how many launches it is of.
+func TestWins(t *testing.T) {
+	for why, want := range map[string]string{"": "(2 launches)\n", "2 launches": "(2 launches)\n",
+		"2 launches; 3 µs each": "(2 launches): 3 µs each\n", "q 40%": "(2 launches): q 40%\n"} {
+		var b strings.Builder
+		p := printer{w: &b}
+		p.wins([]Item{{What: "small", Place: "2 launches", Time: 1, Why: why}})
+		if !strings.HasSuffix(b.String(), want) {
+			t.Errorf("%q: %q", why, b.String())
+		}
+	}
+}

@@ -253,9 +253,12 @@ func (p *printer) wins(items []Item) {
 				where = " (" + it.Place + ")"
 			}
 		}
-		why := ""
-		if it.Why != "" && !strings.HasPrefix(it.Place, it.Why) {
-			why = ": " + it.Why
+		why := it.Why
+		if launches, rest, _ := strings.Cut(why, "; "); strings.HasPrefix(it.Place, launches) {
+			why = rest // the place says how many launches
+		}
+		if why != "" {
+			why = ": " + why
 		}
 		p.line("  %d. %s: %s, %s of the pass%s%s", i+1, it.What, table.Duration(it.Time), percent(it.Share, 1, 1),
 			where, why)
