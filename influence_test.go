@@ -145,3 +145,42 @@ func nsysWithFault(t *testing.T, fault int) (path, kernel string) {
 	}
 	return path, kernel
 }
+
+// TestOneOfManyPausesDecidesNothing: a recording that ends with the first kernel of a step keeps its headline, and so
+// does one in which a kernel of another GPU is late.
+func TestOneOfManyPausesDecidesNothing(t *testing.T) {
+	var events []map[string]any
+	kernel := func(device int, ts float64) {
+		n := len(events)/2 + 1
+		events = append(events, map[string]any{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1,
+			"tid": 1 + device, "ts": ts - 5, "dur": 2, "args": map[string]any{"correlation": n}},
+			map[string]any{"ph": "X", "cat": "kernel", "name": "gemm_kernel", "pid": device, "tid": 7, "ts": ts,
+				"dur": 10, "args": map[string]any{"device": device, "stream": 7, "correlation": n}})
+	}
+	at := 1000.0
+	for range 4 {
+		for range 20 {
+			kernel(0, at)
+			at += 10
+		}
+		at += 200
+	}
+	kernel(0, at)
+	check := func(what string) {
+		t.Helper()
+		data, err := json.Marshal(map[string]any{"traceEvents": events})
+		path := filepath.Join(t.TempDir(), "trace.json")
+		if err = errors.Join(err, os.WriteFile(path, data, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		if r := reported(t, path, strata.ReportOptions{}); !strings.HasPrefix(r.Verdict, "The GPU is idle") {
+			t.Errorf("%s: %q", what, r.Verdict)
+		}
+	}
+	check("a first kernel of a step")
+	for i := range 12 {
+		kernel(1, 1000+10*float64(i))
+	}
+	kernel(1, 1e7)
+	check("a late kernel of another GPU")
+}

@@ -76,12 +76,20 @@ func (r *Report) addHost(ctx context.Context) error {
 	}
 	for i := range v.Ranks {
 		rank := &v.Ranks[i]
-		if rank.File < 0 || rank.File >= len(r.parts) {
-			continue
-		}
-		if p := r.parts[rank.File]; p.d != nil && p.d.ID == rank.Device {
+		if p := r.partOf(rank); p != nil {
 			r.addIdle(p, rank)
 		}
+	}
+	return nil
+}
+
+// partOf is the part whose GPU a verdict judges, nil where the report is of another GPU.
+func (r *Report) partOf(rank *hostoverhead.RankVerdict) *reportPart {
+	if rank.File < 0 || rank.File >= len(r.parts) {
+		return nil
+	}
+	if p := r.parts[rank.File]; p.d != nil && p.d.ID == rank.Device {
+		return p
 	}
 	return nil
 }
@@ -231,7 +239,8 @@ func (r *Report) sentence() string {
 func (r *Report) dependsOn() string {
 	if r.host != nil {
 		for i := range r.host.Ranks {
-			if on := r.host.Ranks[i].DependsOn; on != "" {
+			rank := &r.host.Ranks[i]
+			if on := rank.DependsOn; on != "" && r.partOf(rank) != nil {
 				return "it depends on one row: " + on
 			}
 		}

@@ -64,7 +64,7 @@ func (a *account) doubts(v *Verdict, p *params) []Doubt {
 			map[bool]string{true: "1 graph launch has",
 				false: fmt.Sprint(h.EmptyGraphs, " graph launches have")}[h.EmptyGraphs == 1]),
 		doubtIf(r.DependsOn != "", DoubtOneRow, finding.Low,
-			"the answer depends on one row: %s; where it is as short as they are, the answer is another one",
+			"the answer depends on one row: %s; without it the answer or the time of a step is another one",
 			r.DependsOn),
 		a.tracing(v, p), a.pause(v, p), a.warmUp(v, p), a.processes(r, p),
 		doubtIf(r.Alone > p.CommunicationShare, DoubtBusyWithCommunication, finding.Medium,

@@ -47,7 +47,8 @@ const movesMuch = 0.1
 
 // straggling asks the same of a first or last kernel that lies far from all
 // others: without it the pause beside it is not there, which changes the answer or
-// the steps' length.
+// the steps' length. A pause no longer than all others together is one of many:
+// a recording that begins or ends between two steps has it, too.
 func (a *account) straggling(answer Answer) string {
 	for i := range a.top {
 		g := &a.top[i]
@@ -70,6 +71,9 @@ func (a *account) straggling(answer Answer) string {
 		without.WallNS -= within
 		without.HostNS = max(0, without.HostNS-inside.host())
 		without.UnknownNS = max(0, without.UnknownNS-inside.of(finding.UnknownGroup))
+		if 2*within <= all.idle.total() {
+			continue
+		}
 		moves := a.l.p.answer(&without) != answer || float64(within) > movesMuch*float64(all.wall)
 		if without.WallNS > 0 && moves && len(a.d.acts) > leastKernels {
 			e := a.l.w.t.LaneAt(event.LaneGPU, int(a.d.acts[row]))
