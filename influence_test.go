@@ -10,9 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
-
 	"github.com/llmstrata/strata"
 	"github.com/llmstrata/strata/internal/demo"
 	"github.com/llmstrata/strata/internal/gen/nsysgen"
@@ -22,15 +19,18 @@ import (
 
 // rowFaults are what can be wrong with one kernel of a trace, in nanoseconds.
 var rowFaults = []struct {
-	name  string
-	added bool // beside the row itself
-	moved func(start, end, first, last int64) (int64, int64)
+	name string
+	nsysgen.Fault
 }{
-	{"copied with 9 s", true, func(s, _, _, _ int64) (int64, int64) { return s, s + 9e9 }},
-	{"a third of the window", false, func(s, _, first, last int64) (int64, int64) { return s, s + (last-first)/3 }},
-	{"twice", true, func(s, e, _, _ int64) (int64, int64) { return s, e }},
-	{"at 0", true, func(s, e, _, _ int64) (int64, int64) { return 0, e - s }},
-	{"10 s late", true, func(s, e, _, last int64) (int64, int64) { return last + 1e10, last + 1e10 + e - s }},
+	{"copied with 9 s", nsysgen.Fault{Added: true, Moved: func(s, _, _, _ int64) (int64, int64) { return s, s + 9e9 }}},
+	{"a third of the window", nsysgen.Fault{Moved: func(s, _, first, last int64) (int64, int64) {
+		return s, s + (last-first)/3
+	}}},
+	{"twice", nsysgen.Fault{Added: true, Moved: func(s, e, _, _ int64) (int64, int64) { return s, e }}},
+	{"at 0", nsysgen.Fault{Added: true, Moved: func(s, e, _, _ int64) (int64, int64) { return 0, e - s }}},
+	{"10 s late", nsysgen.Fault{Added: true, Moved: func(s, e, _, last int64) (int64, int64) {
+		return last + 1e10, last + 1e10 + e - s
+	}}},
 }
 
 // TestNoRowDecidesAHeadline: a row that cannot be right leaves the share of idle time and the comparison with the trace
@@ -85,8 +85,8 @@ func jsonWithFault(t *testing.T, fault int) (path, kernel string) {
 	if fault >= 0 {
 		f, ns := rowFaults[fault], func(k map[string]any) int64 { return int64(1e3 * k["ts"].(float64)) }
 		at := ns(k)
-		start, end := f.moved(at, at+int64(1e3*k["dur"].(float64)), ns(kernels[0]), ns(kernels[len(kernels)-1]))
-		if f.added {
+		start, end := f.Moved(at, at+int64(1e3*k["dur"].(float64)), ns(kernels[0]), ns(kernels[len(kernels)-1]))
+		if f.Added {
 			added := map[string]any{}
 			for key, v := range k {
 				added[key] = v
@@ -110,37 +110,12 @@ func nsysWithFault(t *testing.T, fault int) (path, kernel string) {
 	if _, err := nsysgen.Write(path, nsysgen.Large(1, 200)); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
+	var f *nsysgen.Fault
+	if fault >= 0 {
+		f = &rowFaults[fault].Fault
 	}
-	const table = "CUPTI_ACTIVITY_KIND_KERNEL"
-	var row, start, end, first, last int64
-	err = sqlitex.ExecuteTransient(conn, "SELECT k.rowid, k.start, k.end, s.value, (SELECT min(start) FROM "+table+
-		"), (SELECT max(start) FROM "+table+") FROM "+table+" k JOIN StringIds s ON s.id = k.demangledName"+
-		" ORDER BY k.start LIMIT 1 OFFSET (SELECT count(*)/2 FROM "+table+")",
-		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			row, start, end, kernel = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnText(3)
-			first, last = s.ColumnInt64(4), s.ColumnInt64(5)
-			return nil
-		}})
-	if fault >= 0 && err == nil {
-		f := rowFaults[fault]
-		start, end = f.moved(start, end, first, last)
-		do := []string{"UPDATE " + table + " SET start = ?, end = ? WHERE rowid = ?"}
-		if f.added {
-			do = []string{"CREATE TEMP TABLE one AS SELECT * FROM " + table + " WHERE rowid = ?3",
-				"UPDATE one SET start = ?, end = ?", "INSERT INTO " + table + " SELECT * FROM one"}
-		}
-		for i, q := range do {
-			args := [][]any{{start, end, row}}
-			if f.added {
-				args = [][]any{{nil, nil, row}, {start, end}, nil}
-			}
-			err = errors.Join(err, sqlitex.ExecuteTransient(conn, q, &sqlitex.ExecOptions{Args: args[i]}))
-		}
-	}
-	if err = errors.Join(err, conn.Close()); err != nil || kernel == "" {
+	kernel, err := f.Apply(path)
+	if err != nil || kernel == "" {
 		t.Fatalf("%v, kernel %q", err, kernel)
 	}
 	return path, kernel

@@ -84,7 +84,7 @@ func TestCompiledCodeIsNoModelLine(t *testing.T) {
 			"nn.Module: GraphModule_3", generated, inner,
 			"torch/_ops.py(1116): __call__"}
 		events := []event{
-			{"ph": "X", "cat": "kernel", "name": "ampere_gemm", "pid": 0, "tid": 7, "ts": 300, "dur": 50,
+			{"ph": "X", "cat": "kernel", "name": "flash_fwd_kernel", "pid": 0, "tid": 7, "ts": 300, "dur": 50,
 				"args": event{"device": 0, "stream": 7, "correlation": 9}},
 			{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 200, "dur": 5,
 				"args": event{"correlation": 9}},

@@ -216,7 +216,7 @@ func TestVarianceOfCorrelatedSteps(t *testing.T) {
 	s := series{class: OfHost, a: values(11, 100, 0.1), b: values(11, 100, 0.1)}
 	const floor = 0.02
 	free := 20 * 0.5
-	within := (priorDF*hostPriorSD*hostPriorSD + free*spread(s, 1e3)/0.9) / (priorDF + free) * 2 * medianCost / 5.5
+	within := (priorDF*hostPriorSD*hostPriorSD + free*spread(s, 1e3)/0.9) / (priorDF + free) * 2 * middleCost / 5.5
 	between := 2 * floor * floor
 	v, df := k.variance(s, floor)
 	if want := within + between; math.Abs(v-want) > 1e-12 {

@@ -152,7 +152,7 @@ func TestDeviceChoice(t *testing.T) {
 	}{
 		{"7", 1, "the trace has GPUs [0]"},
 		{"x", 2, "want a number, or busiest"},
-		{"-3", 2, "want no negative number"},
+		{"-3", 2, "want a number, or busiest"},
 	} {
 		got := apptest.Run(t, program(), "--device", c.arg)
 		if got.Code != c.code || !strings.Contains(got.Stderr, c.stderr) {
