@@ -14,8 +14,8 @@ type Meeting struct {
 }
 
 // Meet calls take for every collective that at least two of the ranks run together; the next one overwrites its lists.
-// It returns how far the clock of each rank is ahead of that of the first one it has to do with, and which one that is: itself
-// where no collective connects it with one before it.
+// ahead is how far the clock of each rank is ahead of that of rank of, the first one that collectives connect it with:
+// itself if none before it is connected.
 func Meet(ranks []Rank, take func(Meeting)) (ahead []int64, of []int) {
 	members := make([]*member, len(ranks))
 	ahead, of = make([]int64, len(ranks)), make([]int, len(ranks))
@@ -73,8 +73,8 @@ const (
 // span is when a collective ran on one GPU, in nanoseconds of its clock.
 type span struct{ start, end int64 }
 
-// clockOf is the median difference of the ends of pairs of collectives, theirs − mine: that of the clocks where the pairs
-// are the same ones. off is the median distance from it.
+// clockOf is the median difference of the ends of pairs of collectives, theirs − mine: that of the clocks if the pairs
+// are the same collectives. off is the median distance from it.
 func clockOf(mine, theirs []span) (clock, off int64) {
 	d := make([]int64, len(mine))
 	for i := range mine {

@@ -29,7 +29,7 @@ func Recorded(a *layer.Analysis) []Rank {
 	return out
 }
 
-// Record fills in what ran on one GPU, a step for each forward pass: everything but the causes of idle time. Collectives
+// Record fills in what ran on one GPU, a step for each forward pass, without the causes of idle time. Collectives
 // are those of [layer.Device.Kernels] in a pass, in that order.
 func (r *Rank) Record(d *layer.Device) {
 	steps := make([]Step, len(d.Passes))
