@@ -91,7 +91,7 @@ gpu_utilization 0.4211 crossed
 nccl_ratio 0.0000
 Reasons to doubt it:
 [few-kernels, low] the window holds only 12 kernels: this is hardly a running server
-[python-tracing, medium] Python frames were recorded, which makes host code slower; if it took 1/2 of the time without, the host would cost 44.2% of the steps
+[python-tracing, medium] Python frames were recorded, which slows host code: were it 2× as fast without them, the host would cost 44.2% of the steps
 Next steps:
 Gap ledger, device 0: idle 3.30 ms of 5.70 ms, by what ran
 cause range, frame or call idle share pieces

@@ -96,7 +96,7 @@ func (r *RankVerdict) locate(c *IdleCause, f *finding.Finding) {
 		}
 	}
 	if best >= 0 {
-		f.Where = fmt.Sprintf("mostly %s gaps of %s", table.Count(int64(r.Gaps[best].Count)), r.Gaps[best].Title)
+		f.Where = fmt.Sprintf("mostly %s of %s", table.Counted(int(r.Gaps[best].Count), "gap", "gaps"), r.Gaps[best].Title)
 	}
 }
 

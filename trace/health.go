@@ -374,7 +374,8 @@ func (t *Trace) addOddities(h *Health, n oddities, add addFinding) {
 	}
 	if n.overlap > 0 {
 		add(CodeSameStream, HealthOK, int64(n.overlap), nil,
-			"GPU activities that begin before the one before them on their stream ends (programmatic dependent launch): %d; busy time is a union", n.overlap)
+			"GPU activities that begin before the previous one of their stream ends (programmatic dependent launch): %d; busy time counts each moment once",
+			n.overlap)
 	}
 }
 

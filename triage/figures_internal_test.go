@@ -316,7 +316,7 @@ func TestStatesOfPaths(t *testing.T) {
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 8, StateAvailable,
 			"On by default", true},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{MaxTokens: 8}, Default: "on"}, 0, StateAvailable,
-			"Not known here: 8 tokens a step at most", false},
+			"Not known from the trace: 8 tokens a step at most", false},
 		{"vLLM", fusion.Pattern{Requires: fusion.Requirements{NotTP: []int{2}}}, 0, StateTooLarge, "not with 2 ranks",
 			false},
 		{"vLLM", fusion.Pattern{Doubtful: true}, 0, StateAvailable, "it was slower", false},

@@ -91,7 +91,7 @@ func (a *analysis) state(p *fusion.Pattern, at *fusion.Setting) (state FuseState
 			" it: " + how, false
 	}
 	if outcome == fusion.Unknown {
-		how += ". Not known here: " + why
+		how += ". Not known from the trace: " + why
 	}
 	sure = outcome == fusion.Holds && p.Limits == "" && !p.Doubtful
 	switch {

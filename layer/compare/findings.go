@@ -305,8 +305,11 @@ func (c *comparison) why(r *Report, limit time.Duration) string {
 
 func (c *comparison) notes(r *Report) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
-	note("noise: %d and %d passes, %d and %d runs; between-run floor %.2f%% (%s)", r.A.Passes, r.B.Passes, r.A.Runs,
-		r.B.Runs, 100*r.Floor, r.FloorFrom)
+	measured := func(s *Summary) string {
+		return table.Counted(s.Passes, "pass", "passes") + " of " + table.Counted(s.Runs, "run", "runs")
+	}
+	note("noise: A has %s, B %s; between-run floor %.2f%% (%s)", measured(&r.A), measured(&r.B), 100*r.Floor,
+		r.FloorFrom)
 	if !c.runs {
 		note("one run a side: offsets between runs cannot be seen; a change of all GPU work below about %s (%.1f%%) cannot be distinguished from them",
 			table.Duration(time.Duration(c.work.seen(1))), 100*c.work.seen(1)/c.pass)
@@ -323,8 +326,8 @@ func (c *comparison) notes(r *Report) {
 		}
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == OfHost }) {
-		note("host: operations of %d and %d steps; floor %.1f%% (%s); at least %d steps a side are needed", h.StepsA,
-			h.StepsB, 100*h.Floor, h.FloorFrom, hostSteps)
+		note("host: A has %s, B %s; floor %.1f%% (%s); at least %d steps a side are needed",
+			table.Counted(h.StepsA, "step", "steps"), table.Counted(h.StepsB, "step", "steps"), 100*h.Floor, h.FloorFrom, hostSteps)
 	}
 	for side, ch := range c.ch {
 		for i, walls := range ch.walls() {

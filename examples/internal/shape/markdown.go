@@ -70,7 +70,11 @@ func section(b *strings.Builder, n *node, level int) {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s %s\n", strings.Repeat("#", min(level, deepest)), title(k))
+		list := named(kid)
 		switch {
+		case list != nil:
+			b.WriteByte('\n')
+			rows(b, list)
 		case kid.kind == '{':
 			section(b, kid, level+1)
 		case kid.kids[0].kind == '{':
@@ -93,18 +97,53 @@ func section(b *strings.Builder, n *node, level int) {
 // paragraphs.
 const wide = 8
 
-// paragraphs writes a list of objects one below the other, each with its text first.
+// paragraphs writes a list of objects one below the other, each with its text first: codes and numbers in one line,
+// sentences and places in lines of their own.
 func paragraphs(b *strings.Builder, n *node) {
 	for i, r := range n.kids {
-		fmt.Fprintf(b, "%d. **%s**", i+1, table.EscapeMarkdown(table.Clean(r.get("text").text())))
-		rest := &node{kind: '{'}
+		head := ""
+		if text := r.get("text"); text != nil {
+			head = text.text()
+		}
+		fmt.Fprintf(b, "%d. **%s**", i+1, table.EscapeMarkdown(table.Clean(head)))
+		short := &node{kind: '{'}
+		var long []string
+		measure := r.get("measure")
+		unsized := measure != nil && measure.text() == "none"
 		for i, k := range r.keys {
-			if k != "text" {
-				rest.keys, rest.kids = append(rest.keys, k), append(rest.kids, r.kids[i])
+			kid := r.kids[i]
+			switch {
+			case strings.HasSuffix(head, kid.text()) || empty(kid) || unsized && slices.Contains(sizes, k):
+			case kid.kind != 0 || strings.Contains(kid.text(), " "):
+				long = append(long, fmt.Sprintf("   - %s: %s\n", title(k), table.EscapeMarkdown(table.Clean(inline(k, kid)))))
+			default:
+				short.keys, short.kids = append(short.keys, k), append(short.kids, kid)
 			}
 		}
-		fmt.Fprintf(b, " (%s)\n", table.EscapeMarkdown(table.Clean(inline("", rest))))
+		fmt.Fprintf(b, " (%s)\n%s", table.EscapeMarkdown(table.Clean(inline("", short))), strings.Join(long, ""))
 	}
+}
+
+// sizes are the fields of a finding that say nothing where it has no measure.
+var sizes = []string{"measure", "per_step_ns", "total_ns", "share", "share_of"}
+
+// named returns the objects of an object as rows with their names first, where all have the same fields; else nil.
+func named(n *node) *node {
+	out := &node{kind: '['}
+	for i, k := range n.keys {
+		kid := n.kids[i]
+		if kid.kind != '{' || len(kid.keys) == 0 || !slices.Equal(kid.keys, n.kids[0].keys) ||
+			kid.get("known") != nil || kid.get("name") != nil || isFact(kid) {
+			return nil
+		}
+		name := &node{raw: strconv.Quote(k)}
+		out.kids = append(out.kids, &node{kind: '{', keys: append([]string{"name"}, kid.keys...),
+			kids: append([]*node{name}, kid.kids...)})
+	}
+	if len(out.kids) < 2 {
+		return nil
+	}
+	return out
 }
 
 // isFact reports whether an object is a value with where it is from, which fit one line.
@@ -121,10 +160,14 @@ func rows(b *strings.Builder, n *node) {
 		}
 	}
 	var cols []table.Column
-	for _, k := range keys {
-		c := table.Text(title(k))
+	for i, k := range keys {
+		name := title(k)
+		if slices.ContainsFunc(keys[:i], func(o string) bool { return title(o) == name }) {
+			name = strings.ReplaceAll(k, "_", " ") // start_s and start_ns
+		}
+		c := table.Text(name)
 		if timed(k) || share(k) {
-			c = table.Number(title(k))
+			c = table.Number(name)
 		}
 		cols = append(cols, c)
 	}
@@ -199,8 +242,10 @@ func value(key string, n *node) string {
 	if err != nil {
 		return n.text()
 	}
-	const percent = 100
+	const percent, clock = 100, 1e15 // no trace lasts so many nanoseconds, 11 days: it is a time of day
 	switch u := unit(key); {
+	case u == 1 && f >= clock:
+		return n.raw + " ns"
 	case u > 0:
 		return table.Duration(time.Duration(f * u))
 	case share(key):
@@ -218,6 +263,9 @@ func share(key string) bool {
 
 // title is the name of a field for people: without its unit, with spaces.
 func title(key string) string {
+	if key == "ns" {
+		return "time"
+	}
 	for _, u := range units {
 		key = strings.TrimSuffix(key, u.ending)
 	}
