@@ -327,7 +327,8 @@ func (c *comparison) notes(r *Report) {
 	}
 	if h := r.Host; h != nil && slices.ContainsFunc(h.Rows, func(row HostRow) bool { return row.Class == OfHost }) {
 		note("host: A has %s, B %s; floor %.1f%% (%s); at least %d steps a side are needed",
-			table.Counted(h.StepsA, "step", "steps"), table.Counted(h.StepsB, "step", "steps"), 100*h.Floor, h.FloorFrom, hostSteps)
+			table.Counted(h.StepsA, "step", "steps"), table.Counted(h.StepsB, "step", "steps"),
+			100*h.Floor, h.FloorFrom, hostSteps)
 	}
 	for side, ch := range c.ch {
 		for i, walls := range ch.walls() {
