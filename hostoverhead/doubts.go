@@ -117,7 +117,8 @@ func (a *account) tracing(v *Verdict, p *params) Doubt {
 		weight = finding.Low
 	}
 	return doubtIf(a.l.w.t.Len(event.LanePython) > 0 && v.Verdict == Yes, DoubtPythonTracing, weight,
-		"Python frames were recorded, which slows host code: were it %.0f× as fast without them, the host would cost %s of the %s", p.TracingCost, percent(rest), v.Basis)
+		"Python frames were recorded, which slows host code: were it %s as fast without them, the host would cost %s of the %s",
+		table.Times(p.TracingCost, 0), percent(rest), v.Basis)
 }
 
 // pause looks for one gap that makes up much of the steps: start-up, or a server without requests, rather than a slow
