@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
@@ -140,6 +141,22 @@ func (f *fox) value(expression string, to any) {
 	}
 }
 
+// open shows a page and waits until it has loaded: the empty page of the start may finish after the answer.
+func (f *fox) open(url string) {
+	f.t.Helper()
+	f.call("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+	loaded := false
+	for try := 0; try < 200 && !loaded; try++ {
+		f.value(`document.readyState === "complete" && document.querySelector("h1") !== null`, &loaded)
+		if !loaded {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	if !loaded {
+		f.t.Fatalf("%s does not load in Firefox", url)
+	}
+}
+
 // keys types into what has the focus.
 func (f *fox) keys(text string) {
 	f.t.Helper()
@@ -159,7 +176,7 @@ func TestPagesInFirefox(t *testing.T) {
 	names, pages := all(t)
 	for _, name := range names {
 		f.requests, f.problems = nil, nil
-		f.call("browsingContext.navigate", map[string]any{"context": f.page, "url": pages[name], "wait": "complete"})
+		f.open(pages[name])
 		var fits, shown bool
 		f.value(`document.documentElement.scrollWidth <= innerWidth`, &fits)
 		f.value(`document.querySelector("h1").getBoundingClientRect().height > 10`, &shown)
