@@ -286,23 +286,27 @@ const (
 	// below the resolution: recorders round to it, and the last bytes do not reach all ranks at once.
 	apartBy = 4
 	closest = 1000 // ns
+	// enough collectives show how far apart two ranks end them: of more, steps are left out evenly.
+	enough = 2000
 )
 
 // clusters puts ranks into groups: a rank joins the first one whose first rank ends collectives with it, about as close
 // as the closest ranks do.
 func clusters(lanes []*lane) []*group {
-	var near []int64 // the distance of each rank's closest
-	for i, a := range lanes[:min(sampled, len(lanes))] {
-		best := int64(-1)
-		for k, b := range lanes[:min(sampled, len(lanes))] {
-			if off, ok := distance(a, b); i != k && ok && (best < 0 || off < best) {
-				best = off
+	few := lanes[:min(sampled, len(lanes))]
+	best := slices.Repeat([]int64{-1}, len(few)) // the distance of each rank's closest
+	for i, a := range few {
+		for k, b := range few[:i] {
+			if off, ok := distance(a, b); ok {
+				for _, at := range []int{i, k} {
+					if best[at] < 0 || off < best[at] {
+						best[at] = off
+					}
+				}
 			}
 		}
-		if best >= 0 {
-			near = append(near, best)
-		}
 	}
+	near := slices.DeleteFunc(best, func(off int64) bool { return off < 0 })
 	limit := max(closest, apartBy*middle(near))
 	var out []*group
 next:
@@ -322,6 +326,17 @@ next:
 func distance(a, b *lane) (int64, bool) {
 	g := &group{lanes: []*lane{a, b}}
 	g.align()
+	calls := 0
+	for i := range a.steps {
+		calls += len(a.steps[i].calls)
+	}
+	if every := calls / enough; every > 1 {
+		var rows [][]int
+		for i := 0; i < len(g.rows); i += every {
+			rows = append(rows, g.rows[i])
+		}
+		g.rows = rows
+	}
 	mine, theirs := g.common(1)
 	if !together(mine, theirs) {
 		return 0, false

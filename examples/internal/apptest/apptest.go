@@ -28,7 +28,7 @@ type Result struct {
 }
 
 // Run runs the program with these arguments and an empty input.
-func Run(t *testing.T, p app.Program, args ...string) Result {
+func Run(t testing.TB, p app.Program, args ...string) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := p.Exec(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
@@ -38,7 +38,7 @@ func Run(t *testing.T, p app.Program, args ...string) Result {
 
 // keep writes what a program printed to the folder that STRATA_DOCUMENTS names, if it is one JSON document, for the
 // test of internal/tools/validate, which holds documents against their schemas.
-func keep(t *testing.T, out []byte) {
+func keep(t testing.TB, out []byte) {
 	dir := os.Getenv("STRATA_DOCUMENTS")
 	if dir == "" || !bytes.HasPrefix(out, []byte("{\n  \"schema\": \"strata.")) {
 		return
@@ -52,7 +52,7 @@ func keep(t *testing.T, out []byte) {
 
 // MustRun is [Run] for a program that has to succeed: another exit code fails
 // the test with what stderr says.
-func MustRun(t *testing.T, p app.Program, args ...string) Result {
+func MustRun(t testing.TB, p app.Program, args ...string) Result {
 	t.Helper()
 	r := Run(t, p, args...)
 	if r.Code != app.ExitOK {
