@@ -36,18 +36,35 @@ func Meet(ranks []Rank, take func(Meeting)) (ahead []int64, of []int) {
 			})
 		}
 	}
-	for changed := true; changed; { // groups share ranks: the first of all is found in as many rounds as there are links
-		changed = false
-		for _, g := range groups {
-			var first *lane
-			for _, l := range g.lanes {
-				if l.met && (first == nil || of[l.id] < of[first.id]) {
-					first = l
-				}
+	type seat struct {
+		*group
+		lane *lane
+	}
+	seats, placed, reached := make([][]seat, len(ranks)), map[*group]bool{}, make([]bool, len(ranks))
+	for _, g := range groups {
+		for _, l := range g.lanes {
+			if l.met {
+				seats[l.id] = append(seats[l.id], seat{g, l})
 			}
-			for _, l := range g.lanes {
-				if l.met && of[l.id] > of[first.id] {
-					of[l.id], ahead[l.id], changed = of[first.id], ahead[first.id]+l.shift-first.shift, true
+		}
+	}
+	for first := range ranks { // groups share ranks: from the first on, each group sets the clocks of its ranks
+		if reached[first] {
+			continue
+		}
+		reached[first] = true
+		for queue := []int{first}; len(queue) > 0; queue = queue[1:] {
+			for _, s := range seats[queue[0]] {
+				if placed[s.group] {
+					continue
+				}
+				placed[s.group] = true
+				for _, l := range s.lanes {
+					if l.met && !reached[l.id] {
+						reached[l.id], of[l.id] = true, first
+						ahead[l.id] = ahead[queue[0]] + l.shift - s.lane.shift
+						queue = append(queue, l.id)
+					}
 				}
 			}
 		}
