@@ -23,7 +23,6 @@ var direct = map[string]string{
 	"capture/matrix.go":                               "package capture imports nothing of ours; its inputs are noted by their flags",
 	"capture/manifest.go":                             "as matrix.go",
 	"examples/fleet-beam/pipeline.go":                 "a copy in a temporary directory",
-	"examples/embed/main.go":                          "an example of the library, which holds no guard",
 	"examples/internal/apptest/apptest.go":            "tests",
 	"examples/internal/livetest/server.go":            "tests",
 }

@@ -23,7 +23,7 @@ var prints = map[string]string{
 	"internal/gate/junit.go":            "writes an XML header; the encoder writes all else",
 	"internal/published/host/report.go": "writes names of its own and numbers",
 	"internal/eventjson/write.go":       "writes JSON, texts by an encoder",
-	"examples/embed":                    "an example of the library",
+	"examples/embed":                    "an example of the library: errors name files",
 	"examples/internal/shape":           "writes JSON as it was encoded, and Markdown whose texts went through EscapeMarkdown",
 	"examples/fleet-beam/main.go":       "a program of another module: errors name files",
 	"examples/fleet-parquet/main.go":    "a program of another module: errors name files",

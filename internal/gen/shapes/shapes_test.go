@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"testing"
 
@@ -67,19 +66,6 @@ func TestMemoryGrowsWithTheEvents(t *testing.T) {
 					times*small, r, most)
 			}
 		})
-	}
-}
-
-// TestThePageHasEachShape: a shape that was added was measured, too.
-func TestThePageHasEachShape(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/torture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range shapes.Shapes() {
-		if !bytes.Contains(page, []byte("\n| "+s.Name+" | ")) {
-			t.Errorf("docs/torture.md has no row of the shape %s", s.Name)
-		}
 	}
 }
 

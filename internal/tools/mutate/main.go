@@ -1,17 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"context"
+	"bytes"
 	_ "embed"
-	"errors"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
-	"time"
+
+	"golang.org/x/tools/cover"
 
 	"github.com/llmstrata/strata/internal/tools/repository"
 )
@@ -19,232 +22,222 @@ import (
 // measured are the packages whose judgement the tests must hold.
 const measured = "trace,classify,profile,layer,triage,hostoverhead"
 
-// module is the path of this module.
-const module = "github.com/llmstrata/strata"
-
 func main() {
-	if err := repository.Enter(); err != nil {
-		fmt.Fprintln(os.Stderr, "mutate:", err)
-		os.Exit(1)
+	err := repository.Enter()
+	if err == nil {
+		err = run(os.Args[1:], os.Stdout)
 	}
-	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-// options are the flags.
-type options struct {
-	pkgs, kind, skip string
-	n                int
-	seed             uint64
-	limit, budget    time.Duration
-	verbose          bool
-	kinds            []kind
-	stdout           io.Writer
-}
-
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	o := options{stdout: stdout, kinds: []kind{number, comparison}}
+func run(args []string, stdout io.Writer) error {
 	fs := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	fs.StringVar(&o.pkgs, "pkg", measured, "comma-separated `DIRS` of packages, below the module's root; internal packages below them belong to them")
-	fs.StringVar(&o.kind, "kind", "both", "what to change: number, comparison or both")
-	fs.StringVar(&o.skip, "skip", "^Example|Golden|Reference|Parity", "tests that do not count, a `REGEXP`")
-	fs.IntVar(&o.n, "n", 20, "mutants of each kind and package")
-	fs.Uint64Var(&o.seed, "seed", 1, "selects the sample")
-	fs.DurationVar(&o.limit, "timeout", 3*time.Minute, "a mutant whose tests run longer is noticed")
-	fs.DurationVar(&o.budget, "budget", time.Minute,
-		"tests of a mutant are run, quickest first, until they take longer together; what slower ones would notice counts as survived")
-	fs.BoolVar(&o.verbose, "v", false, "print each mutant as it is tested, not survivors alone")
+	pkgs := fs.String("pkg", measured,
+		"comma-separated `DIRS` of packages, below the module's root; internal packages below them belong to them")
+	kinds := fs.String("kind", number+","+comparison, "`KINDS` of change, with comma between")
+	skip := fs.String("skip", "^Example|Golden|Reference|Parity", "tests that do not count, a `REGEXP`")
+	n := fs.Int("n", 20, "mutants of each kind and package")
+	seed := fs.Uint64("seed", 1, "selects the sample")
+	verbose := fs.Bool("v", false, "print each mutant as it is tested, not survivors alone")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	switch o.kind {
-	case "number":
-		o.kinds = o.kinds[:1]
-	case "comparison":
-		o.kinds = o.kinds[1:]
-	case "both":
-	default:
-		return fmt.Errorf("-kind %s: want number, comparison or both", o.kind)
+	known, err := explained(survivors)
+	if err != nil {
+		return err
 	}
-	for _, pkg := range strings.Split(o.pkgs, ",") {
-		if err := o.measure(ctx, pkg); err != nil {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, pkg := range strings.Split(*pkgs, ",") {
+		b := bench{dir: dir, pkg: pkg, skip: *skip}
+		if err := b.read(); err != nil {
 			return fmt.Errorf("%s: %w", pkg, err)
 		}
+		for _, kind := range strings.Split(*kinds, ",") {
+			sites, err := b.sites(kind)
+			if err != nil {
+				return err
+			}
+			count := map[string]int{}
+			for _, m := range sample(sites, *seed) {
+				if count["tried"] == *n {
+					break
+				}
+				says, err := b.try(m)
+				if err != nil {
+					return err
+				}
+				if says == doesNotCompile {
+					continue
+				}
+				reason := known[key(m.file, b.line(m), m.text+" → "+m.to)] + known[key(m.file, b.line(m), m.text)]
+				if says != killed && reason != "" {
+					says = reason
+				}
+				count[says]++
+				count["tried"]++
+				if *verbose || says != killed && reason == "" {
+					fmt.Fprintf(stdout, "%-9s %s:%d: %s → %s: %s\n", says, m.file, m.line, m.text, m.to, b.line(m))
+				}
+			}
+			fmt.Fprintf(stdout, "%s %s: %d of %d killed (%.0f%%), %d equivalent, %d of cost only; %d places in all\n",
+				pkg, kind, count[killed], count["tried"], 100*float64(count[killed])/float64(max(count["tried"], 1)),
+				count[equivalent], count[costOnly], len(sites))
+		}
 	}
 	return nil
 }
 
-// measure tests a sample of each kind in one package and prints the rates.
-func (o options) measure(ctx context.Context, pkg string) error {
-	b, err := newBench(ctx, pkg)
-	defer b.remove()
-	if err != nil {
-		return err
-	}
-	mutants, err := o.draw(b)
-	if err != nil {
-		return err
-	}
-	if err := b.build(ctx, mutants); err != nil {
-		return err
-	}
-	if err := b.survey(ctx, o.skip, len(mutants)); err != nil {
-		return err
-	}
-	known, err := readSurvivors(survivors)
-	if err != nil {
-		return err
-	}
-	type count struct{ killed, survived, equal, cost int }
-	var counts [2]count
-	for _, m := range mutants {
-		c := &counts[m.kind]
-		killer, reached, err := b.try(ctx, m.id, o.limit, o.budget)
-		reason := known.reason(m, b.line(m))
-		says := "survived"
-		switch {
-		case err != nil:
-			return err
-		case killer != "":
-			c.killed++
-			says = "killed"
-		case reason == equivalent:
-			c.equal++
-		case reason == costOnly:
-			c.cost++
-		default:
-			c.survived++
-			if !reached {
-				says = "unreached"
-			}
-		}
-		if o.verbose || killer == "" && reason == "" {
-			fmt.Fprintf(o.stdout, "%-9s %s: %s → %s: %s %s%s\n", says, m.where(), m.text, m.to, b.line(m), killer,
-				reason)
-		}
-	}
-	for _, k := range o.kinds {
-		c := counts[k]
-		n := c.killed + c.survived + c.equal + c.cost
-		fmt.Fprintf(o.stdout, "%s %s: %d of %d killed (%.0f%%), %d equivalent, %d of cost only; %d places in all\n",
-			pkg, k, c.killed, n, 100*float64(c.killed)/float64(max(n, 1)), c.equal, c.cost, b.places[k])
-	}
-	return nil
+// What became of a mutant.
+const (
+	killed         = "killed"
+	survived       = "survived"
+	unreached      = "unreached"
+	doesNotCompile = "does not compile"
+	equivalent     = "equivalent" // a survivor that no test can see
+	costOnly       = "cost"       // a survivor that changes no answer
+)
+
+// bench tries the changes of one package.
+type bench struct {
+	dir, pkg, skip string
+	paths          []string // import paths whose tests count
+	texts          map[string][]byte
+	covered        map[string][]cover.ProfileBlock
 }
 
-// candidate is a mutant with the package it is in.
-type candidate struct {
-	*source
-	mutant
-}
-
-// draw takes a random sample of mutants that can be built behind switches.
-func (o options) draw(b *bench) ([]mutant, error) {
-	spare := o.shuffled(b)
-	var chosen []candidate
-	id := 0
-	for {
-		for _, k := range o.kinds {
-			have := 0
-			for _, c := range chosen {
-				if c.kind == k {
-					have++
-				}
+// read reads the package's files and notes which lines its tests reach.
+func (b *bench) read() error {
+	out, err := exec.Command("go", "list", "-f",
+		`{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, "./"+b.pkg, "./"+b.pkg+"/internal/...").Output()
+	if err != nil {
+		return err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	b.texts, b.covered = map[string][]byte{}, map[string][]cover.ProfileBlock{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		b.paths = append(b.paths, words[0])
+		for _, name := range words[2:] {
+			rel, err := filepath.Rel(root, filepath.Join(words[1], name))
+			if err != nil {
+				return err
 			}
-			for ; have < o.n && len(spare[k]) > 0; spare[k] = spare[k][1:] {
-				c := spare[k][0]
-				id++
-				c.id = id
-				if _, _, ok := c.edits(c.mutant); ok {
-					chosen = append(chosen, c)
-					have++
-				}
+			if b.texts[filepath.ToSlash(rel)], err = os.ReadFile(rel); err != nil {
+				return err
 			}
 		}
-		fit, err := b.compiling(chosen)
+	}
+	profile := filepath.Join(b.dir, "cover.out")
+	out, err = b.test("-coverprofile", profile, "-coverpkg", strings.Join(b.paths, ","))
+	if err != nil {
+		return fmt.Errorf("a test fails without any change: %w\n%s", err, out)
+	}
+	profiles, err := cover.ParseProfiles(profile)
+	for _, p := range profiles {
+		name := strings.TrimPrefix(p.FileName, "github.com/llmstrata/strata/")
+		b.covered[name] = p.Blocks
+	}
+	return err
+}
+
+func (b *bench) test(args ...string) ([]byte, error) {
+	args = append([]string{"test", "-vet=off", "-failfast", "-timeout", "10m", "-skip", b.skip}, args...)
+	return exec.Command("go", append(args, b.paths...)...).CombinedOutput()
+}
+
+func (b *bench) sites(kind string) (all []site, err error) {
+	files := make([]string, 0, len(b.texts))
+	for name := range b.texts {
+		files = append(files, name)
+	}
+	slices.Sort(files)
+	for _, name := range files {
+		sites, err := sitesIn(name, b.texts[name], kind)
 		if err != nil {
 			return nil, err
 		}
-		if len(fit) == len(chosen) {
-			break
-		}
-		chosen = fit
+		all = append(all, sites...)
 	}
-	if len(chosen) == 0 {
-		return nil, errors.New("no place to change")
-	}
-	mutants := make([]mutant, len(chosen))
-	for i, c := range chosen {
-		mutants[i] = c.mutant
-	}
-	return mutants, nil
+	return all, nil
 }
 
-// shuffled are all places of each kind, each with what it becomes, in the order of the seed.
-func (o options) shuffled(b *bench) (all [2][]candidate) {
-	for _, k := range o.kinds {
-		for _, s := range b.sources {
-			for _, at := range s.sites(k) {
-				all[k] = append(all[k], candidate{s, mutant{site: at}})
-			}
-		}
-		b.places[k] = len(all[k])
-		rng := rand.New(rand.NewPCG(o.seed, uint64(k)))
-		rng.Shuffle(len(all[k]), func(i, j int) { all[k][i], all[k][j] = all[k][j], all[k][i] })
-		for i := range all[k] {
-			all[k][i].to = all[k][i].mutated(rng)
+// reached reports whether a test reaches a place. Places outside of functions are
+// in no block: they are tried.
+func (b *bench) reached(s site) bool {
+	for _, block := range b.covered[s.file] {
+		after := s.line > block.StartLine || s.line == block.StartLine && s.column >= block.StartCol
+		before := s.line < block.EndLine || s.line == block.EndLine && s.column < block.EndCol
+		if after && before {
+			return block.Count > 0
 		}
 	}
-	return all
+	return true
 }
 
-// compiling leaves out the mutants that do not compile.
-func (b *bench) compiling(chosen []candidate) (fit []candidate, err error) {
-	bad := map[int]bool{}
-	for _, s := range b.sources {
-		var list []mutant
-		for _, c := range chosen {
-			if c.source == s {
-				list = append(list, c.mutant)
-			}
-		}
-		more, err := b.faults(s, list)
-		if err != nil {
-			return nil, err
-		}
-		for id := range more {
-			bad[id] = true
-		}
+// try runs the tests with a mutant laid over the checkout.
+func (b *bench) try(m mutant) (string, error) {
+	if !b.reached(m.site) {
+		return unreached, nil
 	}
-	for _, c := range chosen {
-		if !bad[c.id] {
-			fit = append(fit, c)
-		}
+	text := b.texts[m.file]
+	changed := slices.Concat(text[:m.at], []byte(m.to), text[m.at+len(m.text):])
+	file, list := filepath.Join(b.dir, "mutant.go"), filepath.Join(b.dir, "overlay.json")
+	original, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
 	}
-	return fit, nil
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(file, changed, 0o666); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(list, overlay, 0o666); err != nil {
+		return "", err
+	}
+	out, err := b.test("-overlay", list)
+	switch {
+	case err == nil:
+		return survived, nil
+	case bytes.Contains(out, []byte("[build failed]")):
+		return doesNotCompile, nil
+	case failure.Match(out):
+		return killed, nil
+	}
+	return "", fmt.Errorf("%w\n%s", err, out)
+}
+
+// failure is what the go command prints of a package whose tests failed.
+var failure = regexp.MustCompile(`(?m)^FAIL\b`)
+
+// line is the line of source that a mutant changes.
+func (b *bench) line(m mutant) string {
+	return string(bytes.TrimSpace(bytes.Split(b.texts[m.file], []byte("\n"))[m.line-1]))
 }
 
 //go:embed survivors.txt
 var survivors string
 
-// Reasons for which a survivor is no gap.
-const (
-	equivalent = "equivalent"
-	costOnly   = "cost"
-)
+// key finds a survivor that was read: by file, trimmed line and changed text.
+func key(file, line, text string) string { return file + "\n" + line + "\n" + text }
 
-// explained are survivors that were read: by file, trimmed line and changed text.
-type explained map[[3]string]string
-
-// readSurvivors reads lines of "file | line of source | what it held | equivalent or cost: why"; a bar in the line is
+// explained reads lines of "file | line of source | what it held | equivalent or cost: why"; a bar in the line is
 // written \|.
-func readSurvivors(text string) (explained, error) {
-	all := explained{}
-	in := bufio.NewScanner(strings.NewReader(text))
-	for in.Scan() {
-		line := strings.TrimSpace(in.Text())
+func explained(text string) (map[string]string, error) {
+	all := map[string]string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -259,17 +252,7 @@ func readSurvivors(text string) (explained, error) {
 		if reason != equivalent && reason != costOnly {
 			return nil, fmt.Errorf("survivors.txt: a reason begins with %q or %q: %s", equivalent, costOnly, line)
 		}
-		all[[3]string{parts[0], parts[1], parts[2]}] = reason
+		all[key(parts[0], parts[1], parts[2])] = reason
 	}
-	return all, in.Err()
-}
-
-func (e explained) reason(m mutant, line string) string {
-	file, _, _ := strings.Cut(m.where(), ":")
-	for _, text := range []string{m.text + " → " + m.to, m.text} {
-		if r := e[[3]string{file, line, text}]; r != "" {
-			return r
-		}
-	}
-	return ""
+	return all, nil
 }

@@ -1,67 +1,57 @@
 package main
 
 import (
-	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"math/rand/v2"
-	"path/filepath"
 	"strconv"
 )
 
-// kind is what a mutant changes.
-type kind uint8
-
+// Kinds of change.
 const (
-	number kind = iota
-	comparison
+	number     = "number"
+	comparison = "comparison"
 )
-
-func (k kind) String() string { return [...]string{"number", "comparison"}[k] }
 
 // site is a place that can be changed: text at an offset of a file.
 type site struct {
 	file     string // below the module's root
 	line, at int
+	column   int
+	kind     string
 	text     string
-	kind     kind
-	path     []ast.Node // from the file to the literal or the comparison
+	becomes  []string
 }
 
-func (s site) where() string { return fmt.Sprintf("%s:%d", filepath.ToSlash(s.file), s.line) }
-
-// sitesIn finds the places of a file. Numbers that only give a size or a position
-// are left out: array lengths, indices, capacities, bit sizes, base of a format.
-func sitesIn(files *token.FileSet, path string, f *ast.File, k kind) []site {
+// sitesIn finds the places of a kind in a file. Numbers that only give a size or a
+// position are left out: array lengths, indices, capacities, bit sizes, bases.
+func sitesIn(path string, source []byte, kind string) ([]site, error) {
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
 	var sites []site
-	var stack []ast.Node
-	add := func(pos token.Pos, text string) {
+	add := func(pos token.Pos, text string, becomes ...string) {
 		p := files.Position(pos)
-		sites = append(sites, site{file: path, line: p.Line, at: p.Offset, text: text, kind: k,
-			path: append([]ast.Node(nil), stack...)})
+		sites = append(sites, site{file: path, line: p.Line, at: p.Offset, column: p.Column, kind: kind, text: text,
+			becomes: becomes})
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
-		if n == nil {
-			stack = stack[:len(stack)-1]
-			return true
-		}
-		if onlySize(n) {
-			return false
-		}
-		stack = append(stack, n)
 		switch n := n.(type) {
 		case *ast.BasicLit:
-			if k == number && (n.Kind == token.INT || n.Kind == token.FLOAT) {
-				add(n.Pos(), n.Value)
+			if kind == number && (n.Kind == token.INT || n.Kind == token.FLOAT) {
+				add(n.Pos(), n.Value, otherNumbers(n.Value)...)
 			}
 		case *ast.BinaryExpr:
-			if _, ok := swaps[n.Op]; ok && k == comparison {
-				add(n.OpPos, n.Op.String())
+			if kind == comparison && swaps[n.Op] != nil {
+				add(n.OpPos, n.Op.String(), swaps[n.Op]...)
 			}
 		}
-		return true
+		return n == nil || !onlySize(n)
 	})
-	return sites
+	return sites, nil
 }
 
 // onlySize reports whether the numbers below a node are sizes, positions and bases.
@@ -85,47 +75,42 @@ func onlySize(n ast.Node) bool {
 }
 
 // swaps says what becomes of a comparison: its boundary moves, or it turns round.
-var swaps = map[token.Token][2]string{
+var swaps = map[token.Token][]string{
 	token.LSS: {"<=", ">="}, token.LEQ: {"<", ">"}, token.GTR: {">=", "<="}, token.GEQ: {">", "<"},
-	token.EQL: {"!=", "!="}, token.NEQ: {"==", "=="},
+	token.EQL: {"!="}, token.NEQ: {"=="},
 }
 
-// negative reports whether a minus stands before the number.
-func (s site) negative() bool {
-	if len(s.path) < 2 {
-		return false
-	}
-	u, ok := s.path[len(s.path)-2].(*ast.UnaryExpr)
-	return ok && u.Op == token.SUB
-}
-
-// mutated is what the place says instead. −1 becomes 0: it says that there is none
-// nearly everywhere, and −2 would say the same.
-func (s site) mutated(rng *rand.Rand) string {
-	pick := rng.IntN(3)
-	if s.kind == comparison {
-		for op, to := range swaps {
-			if op.String() == s.text {
-				return to[pick%2]
-			}
-		}
-	}
-	if n, err := strconv.ParseInt(s.text, 0, 64); err == nil {
+// otherNumbers are what may stand in the place of a number.
+func otherNumbers(text string) []string {
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		switch {
 		case n == 0:
-			return "1"
-		case n == 1 && s.negative():
-			return "0"
-		case pick == 0 || n == 1:
-			return strconv.FormatInt(n+1, 10)
-		case pick == 1 && n < 1<<58:
-			return strconv.FormatInt(n*10, 10)
+			return []string{"1"}
+		case n == 1: // of −1, which says that there is none, too: −0
+			return []string{"0", "2"}
 		}
-		return "0"
+		return []string{"0", strconv.FormatInt(n+1, 10), text + "0"}
 	}
-	f, err := strconv.ParseFloat(s.text, 64)
+	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f == 0 {
-		return "1.0"
+		return []string{"1.0"}
 	}
-	return strconv.FormatFloat(f*[3]float64{0, 1.5, 10}[pick], 'f', -1, 64)
+	return []string{"0", strconv.FormatFloat(f*1.5, 'f', -1, 64), strconv.FormatFloat(f*10, 'f', -1, 64)}
+}
+
+// mutant is a site with what it becomes.
+type mutant struct {
+	site
+	to string
+}
+
+// sample draws places in the order of a seed.
+func sample(sites []site, seed uint64) []mutant {
+	rng := rand.New(rand.NewPCG(seed, uint64(len(sites))))
+	mutants := make([]mutant, 0, len(sites))
+	for _, i := range rng.Perm(len(sites)) {
+		to := sites[i].becomes
+		mutants = append(mutants, mutant{sites[i], to[rng.IntN(len(to))]})
+	}
+	return mutants
 }
